@@ -1,0 +1,84 @@
+import { BrandfillError } from '../errors.ts';
+import type { NameValue } from './endpoint.ts';
+
+/** How the API is told who calls. */
+export type AuthScheme =
+  | { readonly kind: 'none' | 'bearer' | 'basic' }
+  | { readonly kind: 'header' | 'query'; readonly name: string };
+
+/** A credential as it goes with each call. */
+export interface Credential {
+  readonly headers: readonly NameValue[];
+  readonly queryParam: NameValue | undefined;
+  /** Replaces every form of the secret in a text that is going to be shown or stored. */
+  redact(text: string): string;
+}
+
+/**
+ * Reads `none`, `bearer`, `basic`, `header:NAME` or `query:NAME`.
+ *
+ * @throws BrandfillError `INVALID_SETTING` for anything else. The message does not repeat what was
+ * given, which may be a credential put in the wrong place.
+ */
+export function parseAuth(spec: string): AuthScheme {
+  if (spec === 'none' || spec === 'bearer' || spec === 'basic') return { kind: spec };
+  const match = /^(header|query):([\w!#$%&'*+.^`|~-]+)$/.exec(spec);
+  if (!match?.[1] || !match[2]) {
+    throw new BrandfillError(
+      'INVALID_SETTING',
+      'expected none, bearer, basic, header:NAME or query:NAME; the credential itself goes into BRANDFILL_API_KEY or --api-key-file',
+    );
+  }
+  return { kind: match[1] as 'header' | 'query', name: match[2] };
+}
+
+/**
+ * Puts the secret where the scheme wants it. For `basic` the secret is `user:password`; without a
+ * colon it is the user name, with an empty password.
+ *
+ * @throws BrandfillError `INVALID_SETTING` when the scheme needs a secret and there is none, or when
+ * the secret holds characters that no header can carry.
+ */
+export function createCredential(scheme: AuthScheme, secret: string | undefined): Credential {
+  if (scheme.kind === 'none') {
+    return { headers: [], queryParam: undefined, redact: redactor(secret ? [secret] : []) };
+  }
+  if (!secret) {
+    throw new BrandfillError(
+      'INVALID_SETTING',
+      `Cannot use --auth ${scheme.kind}: there is no credential; set BRANDFILL_API_KEY or give --api-key-file FILE.`,
+    );
+  }
+  if (scheme.kind !== 'query' && !/^[\x20-\x7e]+$/.test(secret)) {
+    throw new BrandfillError(
+      'INVALID_SETTING',
+      'Cannot use the credential: it has characters that an HTTP header cannot carry; check for line breaks or non-ASCII letters.',
+    );
+  }
+  switch (scheme.kind) {
+    case 'bearer':
+      return inHeader('authorization', `Bearer ${secret}`, [secret]);
+    case 'basic': {
+      const pair = Buffer.from(secret.includes(':') ? secret : `${secret}:`).toString('base64');
+      const password = secret.slice(secret.indexOf(':') + 1);
+      return inHeader('authorization', `Basic ${pair}`, [secret, pair, password]);
+    }
+    case 'header':
+      return inHeader(scheme.name.toLowerCase(), secret, [secret]);
+    case 'query':
+      return {
+        headers: [],
+        queryParam: [scheme.name, secret],
+        redact: redactor([secret, encodeURIComponent(secret)]),
+      };
+  }
+}
+
+function inHeader(name: string, value: string, forms: readonly string[]): Credential {
+  return { headers: [[name, value]], queryParam: undefined, redact: redactor(forms) };
+}
+
+function redactor(forms: readonly string[]): (text: string) => string {
+  const secrets = forms.filter((form) => form.length > 0);
+  return (text) => secrets.reduce((shown, form) => shown.replaceAll(form, '[redacted]'), text);
+}

@@ -1,0 +1,89 @@
+import { createHash } from 'node:crypto';
+import { BrandfillError } from '../errors.ts';
+
+/** One extra query parameter or header, in the order given. */
+export type NameValue = readonly [name: string, value: string];
+
+/** Where lookups are asked: `{base_url}/v1/brand?domain=…`, plus parameters that go with each. */
+export interface Endpoint {
+  /** Scheme, host and port, such as `https://api.example.com`. */
+  readonly origin: string;
+  /** The path and query that ask about one domain. */
+  path(domain: string): string;
+  /**
+   * Tells one API's answers from another's in the store: a short hash of base URL and parameters.
+   * No credential goes into it.
+   */
+  readonly id: string;
+}
+
+export interface EndpointOptions {
+  readonly baseUrl: string;
+  /** Query parameters that go with every call. */
+  readonly params?: readonly NameValue[];
+  /** A query parameter that carries the credential; it is no part of the endpoint's identity. */
+  readonly secretParam?: NameValue | undefined;
+}
+
+const PATH = '/v1/brand';
+
+/**
+ * Builds the endpoint for a base URL; a path in it is kept.
+ *
+ * @throws BrandfillError `INVALID_SETTING` when the base URL cannot be one.
+ */
+export function createEndpoint(options: EndpointOptions): Endpoint {
+  const url = parseBaseUrl(options.baseUrl);
+  const params = options.params ?? [];
+  if (params.some(([name]) => name === 'domain')) {
+    throw new BrandfillError(
+      'INVALID_SETTING',
+      `Cannot use --param domain=…: each call sets 'domain' itself; leave it out.`,
+    );
+  }
+  const basePath = url.pathname.replace(/\/+$/, '');
+  const all = options.secretParam ? [...params, options.secretParam] : params;
+  const suffix = all.map(([name, value]) => `&${encode(name)}=${encode(value)}`).join('');
+  return {
+    origin: url.origin,
+    path: (domain) => `${basePath}${PATH}?domain=${encode(domain)}${suffix}`,
+    id: identify(url.origin + basePath, params),
+  };
+}
+
+function parseBaseUrl(text: string): URL {
+  const refuse = (expected: string): never => {
+    throw new BrandfillError('INVALID_SETTING', `Cannot use this --base-url: ${expected}.`);
+  };
+  if (!URL.canParse(text)) {
+    return refuse(`expected a URL such as https://api.example.com, received '${text}'`);
+  }
+  const url = new URL(text);
+  if (url.protocol !== 'http:' && url.protocol !== 'https:') {
+    return refuse(`expected http or https, received '${url.protocol}//'`);
+  }
+  if (url.username || url.password) {
+    return refuse(
+      'it holds a user name or password; put the credential into BRANDFILL_API_KEY and choose --auth basic',
+    );
+  }
+  if (url.search || url.hash) {
+    return refuse('it ends in a query or fragment; give query parameters with --param NAME=VALUE');
+  }
+  if (url.pathname.replace(/\/+$/, '').endsWith(PATH)) {
+    return refuse(`leave out the '${PATH}' at its end, every call adds it`);
+  }
+  return url;
+}
+
+function identify(base: string, params: readonly NameValue[]): string {
+  const sorted = params.map((pair) => pair.map(encode).join('=')).sort();
+  return createHash('sha256')
+    .update([base, ...sorted].join('\n'))
+    .digest('base64url')
+    .slice(0, 8);
+}
+
+function encode(text: string): string {
+  return encodeURIComponent(text);
+}

@@ -1,0 +1,24 @@
+import type { Summary } from '../watch/summary.ts';
+
+/** What the exit code says. */
+export const EXIT = {
+  /** All went well; no row failed. */
+  ok: 0,
+  /** Something that should not happen. */
+  unexpected: 1,
+  /** A wrong option, or an input or output that cannot be used. No output was changed. */
+  usage: 2,
+  /** Done, but some rows failed. */
+  someFailed: 3,
+  /** Stopped early; the same command goes on. */
+  stopped: 4,
+  /** Interrupted; the same command goes on. */
+  interrupted: 130,
+} as const;
+
+/** The exit code of a run. */
+export function exitCodeOf({ stopped, statuses }: Pick<Summary, 'stopped' | 'statuses'>): number {
+  if (stopped?.reason === 'interrupted') return EXIT.interrupted;
+  if (stopped) return EXIT.stopped;
+  return statuses.failed > 0 ? EXIT.someFailed : EXIT.ok;
+}

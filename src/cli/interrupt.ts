@@ -1,0 +1,32 @@
+import type { CliContext } from './context.ts';
+import { EXIT } from './exit-codes.ts';
+
+export interface Interrupt {
+  /** Fires at the first signal. */
+  readonly signal: AbortSignal;
+  /** Takes the handlers off again. */
+  dispose(): void;
+}
+
+const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
+
+/**
+ * Turns the first Ctrl-C, SIGTERM or SIGHUP into an abort signal, and lets the second end the
+ * process at once.
+ *
+ * @param endAtOnce ends the process
+ */
+export function onInterrupt(endAtOnce: CliContext['endAtOnce']): Interrupt {
+  const controller = new AbortController();
+  const handle = (): void => {
+    if (controller.signal.aborted) endAtOnce(EXIT.interrupted);
+    else controller.abort();
+  };
+  for (const name of SIGNALS) process.on(name, handle);
+  return {
+    signal: controller.signal,
+    dispose: () => {
+      for (const name of SIGNALS) process.off(name, handle);
+    },
+  };
+}

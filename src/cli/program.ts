@@ -1,0 +1,27 @@
+import { readFileSync } from 'node:fs';
+import { Command } from 'commander';
+import type { CliContext } from './context.ts';
+import { addEnrichCommand } from './enrich.ts';
+import { addSandboxCommand } from './sandbox.ts';
+
+/** Builds the command line. Commands return or throw; ending the process is left to the caller. */
+export function createProgram(context: CliContext): Command {
+  const program = new Command('brandfill')
+    .description(
+      'Enriches a list of company domains: every row in, one lookup per domain, every row out.',
+    )
+    .version(readVersion(), '-V, --version')
+    .showHelpAfterError('(brandfill --help shows what there is)')
+    .exitOverride()
+    .configureOutput({
+      outputError: (text, write) => write(text.replace(/^error: /, 'brandfill: ')),
+    });
+  addEnrichCommand(program, context);
+  addSandboxCommand(program, context);
+  return program;
+}
+
+function readVersion(): string {
+  const file = new URL('../../package.json', import.meta.url);
+  return (JSON.parse(readFileSync(file, 'utf8')) as { version: string }).version;
+}

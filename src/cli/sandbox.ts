@@ -1,0 +1,149 @@
+import { type Command, InvalidArgumentError, Option } from 'commander';
+import { parseAuth } from '../brand/credential.ts';
+import { BrandfillError } from '../errors.ts';
+import { parseDuration } from '../job/duration.ts';
+import { parseRate } from '../job/rate.ts';
+import type { SandboxAuth } from '../sandbox/auth.ts';
+import type { SandboxOptions } from '../sandbox/options.ts';
+import type { CliContext } from './context.ts';
+import { EXIT } from './exit-codes.ts';
+import { onInterrupt } from './interrupt.ts';
+
+interface SandboxFlags {
+  readonly port: number;
+  readonly latency?: NonNullable<SandboxOptions['latencyMs']>;
+  readonly limit?: NonNullable<SandboxOptions['limit']>;
+  readonly limitKind: NonNullable<SandboxOptions['limitKind']>;
+  readonly limitHeaders: NonNullable<SandboxOptions['limitHeaders']>;
+  readonly errors?: number;
+  readonly notFound?: number;
+  readonly broken?: number;
+  readonly auth?: string;
+  readonly key?: string;
+  readonly quota?: number;
+  readonly seed: number;
+}
+
+/** Adds `brandfill sandbox`. */
+export function addSandboxCommand(program: Command, context: CliContext): void {
+  program
+    .command('sandbox')
+    .description('run a stand-in for the API on this machine, for rehearsal, tests and benchmarks')
+    .option('--port <N>', 'port to listen on; 0 takes any free one', integer, 8080)
+    .option(
+      '--latency <TIME>',
+      'time per call, such as 80ms, or a log-normal range such as 20ms-7s',
+      latency,
+    )
+    .option(
+      '--limit <RATE>',
+      'calls allowed, such as 50/s; with --limit-kind concurrent a number',
+      limit,
+    )
+    .addOption(
+      new Option('--limit-kind <KIND>', 'how the limit counts')
+        .choices(['token-bucket', 'fixed-window', 'sliding-window', 'concurrent'])
+        .default('token-bucket'),
+    )
+    .addOption(
+      new Option('--limit-headers <STYLE>', 'what a limited answer tells')
+        .choices(['none', 'retry-after', 'ratelimit', 'x-ratelimit'])
+        .default('retry-after'),
+    )
+    .option('--errors <SHARE>', 'share of the calls answered 5xx, such as 2%', share)
+    .option('--not-found <SHARE>', 'share of the domains answered 404', share)
+    .option(
+      '--broken <SHARE>',
+      'share of the calls with an unusable body or a reset connection',
+      share,
+    )
+    .option('--auth <SPEC>', 'ask for a credential: bearer, basic, header:NAME or query:NAME')
+    .option('--key <TEXT>', 'the credential to ask for; it is a rehearsal, use no real one')
+    .option('--quota <N>', 'calls until 402', integer)
+    .option('--seed <N>', 'decides answers and faults', integer, 1)
+    .action(async (flags: SandboxFlags) => {
+      await serve(flags, context);
+      context.finish(EXIT.ok);
+    });
+}
+
+async function serve(flags: SandboxFlags, context: CliContext): Promise<void> {
+  const { latency: latencyMs, auth, key, ...others } = flags;
+  const { startSandbox } = await import('../index.ts');
+  const interrupt = onInterrupt(context.endAtOnce);
+  const sandbox = await startSandbox({
+    ...others,
+    ...(latencyMs === undefined ? {} : { latencyMs }),
+    ...(auth === undefined ? {} : { auth: sandboxAuth(auth, key) }),
+  });
+  process.stdout.write(
+    `Sandbox API on ${sandbox.url}\n` +
+      `  GET  ${sandbox.url}/v1/brand?domain=example.com\n` +
+      `  GET  ${sandbox.url}/stats   what it has seen\n` +
+      `Ctrl-C stops it.\n`,
+  );
+  await new Promise((resolve) =>
+    interrupt.signal.addEventListener('abort', resolve, { once: true }),
+  );
+  await sandbox.close();
+  interrupt.dispose();
+}
+
+function sandboxAuth(spec: string, key: string | undefined): SandboxAuth {
+  const scheme = parseAuth(spec);
+  if (scheme.kind === 'none' || !key) {
+    throw new BrandfillError(
+      'INVALID_SETTING',
+      'Cannot use --auth: give bearer, basic, header:NAME or query:NAME, and a --key.',
+    );
+  }
+  switch (scheme.kind) {
+    case 'header':
+      return { scheme: { header: scheme.name }, key };
+    case 'query':
+      return { scheme: { query: scheme.name }, key };
+    default:
+      return { scheme: scheme.kind, key };
+  }
+}
+
+function integer(text: string): number {
+  if (!/^\d+$/.test(text)) throw new InvalidArgumentError('Expected a whole number.');
+  return Number(text);
+}
+
+function share(text: string): number {
+  const [, number, percent] = /^(\d+(?:\.\d+)?)(%?)$/.exec(text) ?? [];
+  const value = Number(number) / (percent ? 100 : 1);
+  if (!(value >= 0 && value <= 1)) {
+    throw new InvalidArgumentError('Expected a share such as 2% or 0.02.');
+  }
+  return value;
+}
+
+function latency(text: string): NonNullable<SandboxOptions['latencyMs']> {
+  return readable(() => {
+    const [from = '', to] = text.split('-');
+    const fromMs = parseDuration(from);
+    return to === undefined ? fromMs : { fromMs, toMs: parseDuration(to) };
+  });
+}
+
+function limit(text: string): NonNullable<SandboxOptions['limit']> {
+  if (/^\d+$/.test(text)) return { count: Number(text), perMs: 1_000 };
+  return readable(() => {
+    const rate = parseRate(text);
+    if (rate === 'auto')
+      throw new BrandfillError('INVALID_SETTING', 'expected a rate such as 50/s');
+    return rate;
+  });
+}
+
+/** Says in commander's way what one of our parsers found wrong. */
+function readable<T>(parse: () => T): T {
+  try {
+    return parse();
+  } catch (error) {
+    throw new InvalidArgumentError(error instanceof Error ? `${error.message}.` : String(error));
+  }
+}

@@ -1,0 +1,23 @@
+/** Something that has to be closed. */
+export interface Closable {
+  close(): Promise<void>;
+}
+
+/** Closes what was opened, last first, whatever happened in between. */
+export interface Closer extends Closable {
+  /** Remembers a resource and gives it back. */
+  add<T extends Closable>(resource: T): T;
+}
+
+export function createCloser(): Closer {
+  const open: Closable[] = [];
+  return {
+    add: (resource) => {
+      open.push(resource);
+      return resource;
+    },
+    close: async () => {
+      for (let last = open.pop(); last; last = open.pop()) await last.close();
+    },
+  };
+}

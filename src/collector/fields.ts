@@ -1,0 +1,82 @@
+import { compile, type JSONValue, TreeInterpreter } from '@jmespath-community/jmespath';
+import type { JsonObject } from '../brand/answer.ts';
+import { BrandfillError } from '../errors.ts';
+
+/** One output column and how its value is found in an answer. */
+export interface Field {
+  readonly name: string;
+  /** Undefined where the answer has nothing for it. */
+  valueOf(answer: JsonObject): unknown;
+}
+
+/**
+ * Reads `NAME=EXPR,NAME=EXPR,…`, each EXPR in JMESPath. A comma within brackets, braces, parentheses
+ * or quotes belongs to its expression.
+ *
+ * @throws BrandfillError `INVALID_SETTING` for an empty name, a missing or a wrong expression.
+ * @see {@link https://jmespath.site JMESPath}
+ */
+export function parseFields(spec: string): readonly Field[] {
+  return splitOutside(spec).map((part) => {
+    const equals = part.indexOf('=');
+    const name = part.slice(0, equals).trim();
+    const expression = part.slice(equals + 1).trim();
+    if (equals < 1 || name === '' || expression === '') {
+      throw new BrandfillError(
+        'INVALID_SETTING',
+        `expected NAME=EXPR,NAME=EXPR such as name=name,city=location.city, received '${part.trim()}'`,
+      );
+    }
+    return createField(name, expression);
+  });
+}
+
+/** Makes a field from a JMESPath expression. */
+export function createField(name: string, expression: string): Field {
+  let compiled: ReturnType<typeof compile>;
+  try {
+    compiled = compile(expression);
+  } catch (error) {
+    throw new BrandfillError(
+      'INVALID_SETTING',
+      `the expression of '${name}' is no JMESPath: ${error instanceof Error ? error.message : String(error)} in '${expression}'`,
+      { cause: error },
+    );
+  }
+  return {
+    name,
+    valueOf: (answer) => {
+      try {
+        return TreeInterpreter.search(compiled, answer as JSONValue) ?? undefined;
+      } catch {
+        // A function was given a type it does not take: this answer has nothing to offer here.
+        return undefined;
+      }
+    },
+  };
+}
+
+const OPENING = '([{';
+const CLOSING = ')]}';
+const QUOTES = `'"\``;
+
+function splitOutside(spec: string): string[] {
+  const parts: string[] = [];
+  let depth = 0;
+  let quote = '';
+  let start = 0;
+  for (let at = 0; at < spec.length; at += 1) {
+    const character = spec.charAt(at);
+    if (quote) {
+      if (character === '\\') at += 1;
+      else if (character === quote) quote = '';
+    } else if (QUOTES.includes(character)) quote = character;
+    else if (OPENING.includes(character)) depth += 1;
+    else if (CLOSING.includes(character)) depth -= 1;
+    else if (character === ',' && depth === 0) {
+      parts.push(spec.slice(start, at));
+      start = at + 1;
+    }
+  }
+  return [...parts, spec.slice(start)];
+}

@@ -1,0 +1,84 @@
+import { findJsonObject } from '../brand/answer.ts';
+import type { Outcome, OutcomeStatus } from '../brand/outcome.ts';
+import type { IndexedRow, RowIndex } from '../producer/row-index.ts';
+import type { Source } from '../rows/source.ts';
+import type { OutcomeStore } from '../store/store.ts';
+import { createCutter } from './cutter.ts';
+import type { Field } from './fields.ts';
+
+/** How a row ended. */
+export type RowStatus = OutcomeStatus | 'invalid' | 'skipped';
+
+/** A row of the input with what was learned about it. */
+export interface JoinedRow {
+  /** The row as it stands in the input. */
+  readonly raw: string;
+  /** How many cells it has. */
+  readonly fields: number;
+  /** Its place among the rows, from 1; the header does not count. */
+  readonly number: number;
+  /** Empty for an `invalid` row. */
+  readonly domain: string;
+  readonly status: RowStatus;
+  /** Why it is not `found`. */
+  readonly reason: string;
+  readonly httpStatus: number | undefined;
+  readonly attempts: number;
+  /** Values of the enriched columns; all undefined unless it is `found`. */
+  readonly values: readonly unknown[];
+}
+
+export interface JoinOptions {
+  readonly source: Source;
+  /** How many bytes of the source stand before the first row. */
+  readonly headBytes: number;
+  readonly index: RowIndex;
+  readonly store: OutcomeStore;
+  readonly enriched: readonly Field[];
+  /** Whether an outcome counts in this run. */
+  readonly isUsable: (outcome: Outcome) => boolean;
+  /** Why rows without an outcome were not asked. */
+  readonly skipReason: string;
+}
+
+/** Reads the input again, in its own order, and joins each row with its outcome. */
+export async function* join(options: JoinOptions): AsyncGenerator<readonly JoinedRow[]> {
+  const { source, headBytes, index, store, enriched, isUsable, skipReason } = options;
+  const nothing = enriched.map(() => undefined);
+  let number = 0;
+
+  function joinRow(row: IndexedRow, raw: string): JoinedRow {
+    number += 1;
+    const { fields, text } = row;
+    const common = { raw, fields, number };
+    const unasked = { ...common, httpStatus: undefined, attempts: 0, values: nothing };
+    if (row.kind === 'invalid') {
+      return { ...unasked, domain: '', status: 'invalid', reason: text };
+    }
+    const outcome = store.find(text);
+    if (!outcome || !isUsable(outcome)) {
+      return { ...unasked, domain: text, status: 'skipped', reason: skipReason };
+    }
+    const { domain, status, reason, httpStatus, attempts } = outcome;
+    const answer = status === 'found' ? findJsonObject(outcome.json) : undefined;
+    const values = answer ? enriched.map((field) => field.valueOf(answer)) : nothing;
+    return { ...common, domain, status, reason, httpStatus, attempts, values };
+  }
+
+  const cutter = createCutter(source.read());
+  try {
+    await cutter.take(headBytes);
+    for await (const rows of index.read()) {
+      const joined: JoinedRow[] = [];
+      for (const row of rows) {
+        const taken = cutter.take(row.sizeBytes);
+        const raw = typeof taken === 'string' ? taken : await taken;
+        if (row.kind !== 'blank') joined.push(joinRow(row, raw));
+      }
+      yield joined;
+    }
+  } finally {
+    await cutter.close();
+  }
+  await source.assertUnchanged();
+}

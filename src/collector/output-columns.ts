@@ -1,0 +1,62 @@
+import { untakenName } from '../rows/names.ts';
+import type { Field } from './fields.ts';
+import type { JoinedRow } from './join.ts';
+
+/** A column of ours in an output file. */
+export interface OutputColumn {
+  readonly name: string;
+  valueOf(row: JoinedRow): unknown;
+}
+
+export interface OutputColumnsOptions {
+  readonly prefix: string;
+  readonly enriched: readonly Field[];
+  /** Names of the input's own columns. */
+  readonly taken: ReadonlySet<string>;
+}
+
+/** The columns that are added in each of the two files, and which of them had to be renamed. */
+export interface OutputColumns {
+  readonly out: readonly OutputColumn[];
+  readonly failures: readonly OutputColumn[];
+  readonly renamed: readonly { readonly from: string; readonly to: string }[];
+}
+
+/** Names all columns of ours. One whose name the input has gets a suffix. */
+export function nameOutputColumns(options: OutputColumnsOptions): OutputColumns {
+  const { prefix, enriched, taken } = options;
+  const renamed = new Map<string, string>();
+
+  function name(columns: readonly OutputColumn[]): readonly OutputColumn[] {
+    const used = new Set<string>();
+    return columns.map((column) => {
+      const wanted = prefix + column.name;
+      const free = untakenName(wanted, (candidate) => taken.has(candidate) || used.has(candidate));
+      used.add(free);
+      if (free !== wanted && taken.has(wanted)) renamed.set(wanted, free);
+      return { ...column, name: free };
+    });
+  }
+
+  const out = name([
+    DOMAIN,
+    STATUS,
+    ...enriched.map((field, at) => ({
+      name: field.name,
+      valueOf: (row: JoinedRow) => row.values[at],
+    })),
+  ]);
+  const failures = name(FAILURE_COLUMNS);
+  return { out, failures, renamed: [...renamed].map(([from, to]) => ({ from, to })) };
+}
+
+const DOMAIN: OutputColumn = { name: 'domain', valueOf: (row) => row.domain };
+const STATUS: OutputColumn = { name: 'status', valueOf: (row) => row.status };
+const FAILURE_COLUMNS: readonly OutputColumn[] = [
+  { name: 'row', valueOf: (row) => row.number },
+  DOMAIN,
+  STATUS,
+  { name: 'reason', valueOf: (row) => row.reason },
+  { name: 'http_status', valueOf: (row) => row.httpStatus ?? null },
+  { name: 'attempts', valueOf: (row) => row.attempts },
+];

@@ -1,0 +1,181 @@
+import { once } from 'node:events';
+import { createWriteStream } from 'node:fs';
+import { type FileHandle, open, readdir, realpath, rename, rm, stat } from 'node:fs/promises';
+import { hostname } from 'node:os';
+import { basename, dirname, join } from 'node:path';
+import type { Writable } from 'node:stream';
+import { createGzip } from 'node:zlib';
+import { BrandfillError, describeSystemError, systemErrorCode } from '../errors.ts';
+
+/** Where rows are written to. Nothing is seen at its place before `commit`. */
+export interface OutputFile {
+  write(text: string): Promise<void>;
+  /** Puts the finished file in its place; a reader sees the old one or the new one, never a part. */
+  commit(): Promise<void>;
+  /** Leaves the place as it was. To be called in any case; does nothing after `commit`. */
+  discard(): Promise<void>;
+}
+
+/**
+ * Opens an output: a temporary file beside its place, or what is there if that is a device or a
+ * pipe. A name that ends in `.gz` is compressed.
+ *
+ * @throws BrandfillError `UNWRITABLE_OUTPUT` when that cannot be written.
+ */
+export async function openOutputFile(path: string): Promise<OutputFile> {
+  return await refused(path, async () => {
+    const target = await realpath(path).catch(() => path); // a link stays a link
+    const before = await stat(target).catch(() => undefined);
+    if (before?.isDirectory()) throw Object.assign(new Error(), { code: 'EISDIR' });
+    if (before && !before.isFile()) return openDevice(path, target);
+    await removeLeftovers(target);
+    const temporary = `${target}.${PROCESS}.part`;
+    const handle = await open(temporary, 'w', before ? before.mode & 0o777 : 0o666);
+    return createOutputFile(path, { target, temporary, handle });
+  });
+}
+
+/** Writes to a stream that is there already, such as standard output. */
+export function createOutputStream(path: string, stream: Writable): OutputFile {
+  let failure: Error | undefined;
+  stream.on('error', (error) => {
+    failure ??= error;
+  });
+  return {
+    write: (text) =>
+      refused(path, async () => {
+        if (failure) throw failure;
+        if (!stream.write(text)) await once(stream, 'drain');
+      }),
+    commit: () =>
+      refused(path, async () => {
+        await new Promise<void>((resolve) => stream.write('', () => resolve()));
+        if (failure) throw failure;
+      }),
+    discard: async () => {},
+  };
+}
+
+interface Place {
+  readonly target: string;
+  readonly temporary: string;
+  readonly handle: FileHandle;
+}
+
+function createOutputFile(path: string, { target, temporary, handle }: Place): OutputFile {
+  const sink = target.endsWith('.gz') ? compressInto(handle) : writeInto(handle);
+  let isDone = false;
+  return {
+    write: (text) => refused(path, () => sink.write(text)),
+    commit: () =>
+      refused(path, async () => {
+        await sink.end();
+        await handle.sync();
+        await handle.close();
+        await rename(temporary, target);
+        isDone = true;
+        await syncFolder(dirname(target));
+      }),
+    discard: async () => {
+      if (isDone) return;
+      isDone = true;
+      await sink.abandon();
+      await handle.close().catch(() => {});
+      await rm(temporary, { force: true });
+    },
+  };
+}
+
+/** Takes text and brings it to a file. */
+interface Sink {
+  write(text: string): Promise<void>;
+  /** Waits until everything is written. */
+  end(): Promise<void>;
+  abandon(): Promise<void>;
+}
+
+function writeInto(handle: FileHandle): Sink {
+  return {
+    write: async (text) => {
+      await handle.writeFile(text); // appends: a handle writes where it stands
+    },
+    end: async () => {},
+    abandon: async () => {},
+  };
+}
+
+function compressInto(handle: FileHandle): Sink {
+  const gzip = createGzip();
+  const written = (async () => {
+    for await (const chunk of gzip) await handle.writeFile(chunk as Buffer);
+  })();
+  written.catch((error: unknown) => gzip.destroy(error as Error)); // seen by the next write
+  return {
+    write: async (text) => {
+      if (!gzip.write(text)) await Promise.race([once(gzip, 'drain'), written]);
+    },
+    end: async () => {
+      gzip.end();
+      await written;
+    },
+    abandon: async () => {
+      gzip.destroy();
+      await written.catch(() => {});
+    },
+  };
+}
+
+function openDevice(path: string, target: string): OutputFile {
+  const stream = createWriteStream(target);
+  const output = createOutputStream(path, stream);
+  return {
+    ...output,
+    commit: async () => {
+      await output.commit();
+      stream.end();
+    },
+    discard: async () => {
+      stream.destroy();
+    },
+  };
+}
+
+/** Tells processes apart, also those of other machines that write to a shared folder. */
+const PROCESS = `${hostname()}-${process.pid}`;
+
+/** Removes what killed runs on this machine left beside the same place. */
+async function removeLeftovers(target: string): Promise<void> {
+  const prefix = `${basename(target)}.${hostname()}-`;
+  for (const name of await readdir(dirname(target))) {
+    const pid = name.startsWith(prefix) && /^(\d+)\.part$/.exec(name.slice(prefix.length))?.[1];
+    if (pid && !isRunning(Number(pid))) await rm(join(dirname(target), name), { force: true });
+  }
+}
+
+function isRunning(pid: number): boolean {
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch (error) {
+    return systemErrorCode(error) !== 'ESRCH';
+  }
+}
+
+/** Makes the rename itself durable; not every system allows it. */
+async function syncFolder(folder: string): Promise<void> {
+  const handle = await open(folder, 'r').catch(() => undefined);
+  await handle?.sync().catch(() => {});
+  await handle?.close();
+}
+
+async function refused<T>(path: string, work: () => Promise<T>): Promise<T> {
+  try {
+    return await work();
+  } catch (error) {
+    throw new BrandfillError(
+      'UNWRITABLE_OUTPUT',
+      `Cannot write ${path}: ${describeSystemError(error)}.`,
+      { cause: error },
+    );
+  }
+}

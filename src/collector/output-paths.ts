@@ -1,0 +1,73 @@
+import { stat } from 'node:fs/promises';
+import { resolve } from 'node:path';
+import { BrandfillError } from '../errors.ts';
+import type { ListInput } from '../rows/list-input.ts';
+import { splitExtension } from '../rows/open-rows.ts';
+import type { RowFormat } from '../rows/row-format.ts';
+import type { Source } from '../rows/source.ts';
+
+/** Where a run writes; `out` may be `-` for standard output. */
+export interface OutputPaths {
+  readonly out: string;
+  readonly failures: string;
+}
+
+export interface OutputPathsOptions {
+  readonly input: ListInput;
+  readonly out: string | undefined;
+  readonly failures: string | undefined;
+  readonly source: Source;
+  readonly format: RowFormat;
+}
+
+/**
+ * Names the outputs, beside the input unless told otherwise. Rows of standard input go to standard
+ * output, their failures to `stdin.failures.<ext>` in the current folder.
+ *
+ * @throws BrandfillError `INVALID_SETTING` when an output is the input, or is named as another format.
+ */
+export async function chooseOutputPaths(options: OutputPathsOptions): Promise<OutputPaths> {
+  const { input, source, format } = options;
+  const name = typeof input !== 'string' ? 'rows' : input === '-' ? 'stdin' : input;
+  const { stem, extension } = splitExtension(name);
+  const ending = extension === '' ? `.${format.kind}` : extension;
+  const paths = {
+    out: options.out ?? (input === '-' ? '-' : `${stem}.enriched${ending}`),
+    failures: options.failures ?? `${stem}.failures${ending}`,
+  };
+  if (resolve(paths.out) === resolve(paths.failures)) {
+    throw new BrandfillError(
+      'INVALID_SETTING',
+      `Cannot write both outputs to ${paths.out}: choose another --out or --failures.`,
+    );
+  }
+  for (const path of [paths.out, paths.failures]) {
+    if (path === '-') continue;
+    if (await isSameFile(path, source)) {
+      throw new BrandfillError(
+        'INVALID_SETTING',
+        `Cannot write ${path}: it is the input itself; choose another output.`,
+      );
+    }
+    refuseOtherFormat(path, format);
+  }
+  return paths;
+}
+
+async function isSameFile(path: string, { file }: Source): Promise<boolean> {
+  const found = await stat(path).catch(() => undefined);
+  return found !== undefined && found.dev === file?.dev && found.ino === file.ino;
+}
+
+/** An output has the format of its input; under the name of another one it would only mislead. */
+function refuseOtherFormat(path: string, { kind }: RowFormat): void {
+  const extension = splitExtension(path).extension.toLowerCase().replace(/\.gz$/, '');
+  const looksLike = { '.jsonl': 'jsonl', '.ndjson': 'jsonl', '.csv': 'csv', '.tsv': 'csv' }[
+    extension
+  ];
+  if (looksLike === undefined ? extension !== '.xlsx' : looksLike === kind) return;
+  throw new BrandfillError(
+    'INVALID_SETTING',
+    `Cannot write ${path}: the rows are ${kind.toUpperCase()} like the input; give the output a name that ends in .${kind}.`,
+  );
+}

@@ -1,0 +1,135 @@
+import type { EnrichedRow } from './collector/row-object.ts';
+import { createJob, type Job } from './job/job.ts';
+import type { SettingKey } from './job/settings.ts';
+import type { Plan } from './producer/plan.ts';
+import type { ListInput } from './rows/list-input.ts';
+import { planOnly, type RunContext, runToFiles, runToRows } from './run.ts';
+import type { RunEvent } from './watch/events.ts';
+import type { Summary } from './watch/summary.ts';
+
+/** What to enrich and how. Durations are texts such as `'30d'`, or milliseconds. */
+export interface EnrichOptions {
+  /** Path of a CSV, TSV or JSONL file, `-` for standard input, or rows as objects. */
+  readonly input: ListInput;
+  /** The API; calls go to `{baseUrl}/v1/brand?domain=…`. @default BRANDFILL_BASE_URL */
+  readonly baseUrl?: string;
+  /** `none`, `bearer`, `basic`, `header:NAME` or `query:NAME`. @default BRANDFILL_AUTH, else `none` */
+  readonly auth?: string;
+  /** The credential. @default BRANDFILL_API_KEY */
+  readonly apiKey?: string;
+  /** A file that holds the credential and nothing else. */
+  readonly apiKeyFile?: string;
+  /** Extra query parameters for every call. */
+  readonly params?: Readonly<Record<string, string>>;
+  /** Extra headers for every call. */
+  readonly headers?: Readonly<Record<string, string>>;
+  /** Where the enriched rows go. @default `<input>.enriched.<ext>` */
+  readonly out?: string;
+  /** Where the rows go that were not enriched. @default `<input>.failures.<ext>` */
+  readonly failures?: string;
+  /** The column that holds the domain. @default guessed by name and content */
+  readonly domainColumn?: string;
+  /** Reduce each domain to its registrable part. @default false */
+  readonly registrable?: boolean;
+  /** Output columns as JMESPath into the answer, by name. @default the answer, flattened */
+  readonly fields?: string | Readonly<Record<string, string>>;
+  /** What the names of all added columns begin with. @default `brand_` */
+  readonly prefix?: string;
+  /** Calls in flight at the same time. @default 32 */
+  readonly concurrency?: number;
+  /** `'20/s'`, `'300/min'` or `'auto'`. @default `auto` */
+  readonly rate?: string;
+  /** How often a lookup is tried again. @default 5 */
+  readonly retries?: number;
+  /** The longest that one call may take. @default 60s */
+  readonly timeout?: string | number;
+  /** Stop after this many calls; rows left over are `skipped`. */
+  readonly maxCalls?: number;
+  /** How long an answer counts. @default 30d */
+  readonly fresh?: string | number;
+  /** The same for domains that were not found or rejected. @default 7d */
+  readonly freshNotFound?: string | number;
+  /** Folder where answers are kept between runs. @default BRANDFILL_STORE, else `.brandfill` */
+  readonly store?: string;
+  /**
+   * Stops the run in order: no new call starts, those under way get ten seconds, all rows come out,
+   * those not asked as `skipped`. Before the first call it ends the run with the signal's reason.
+   */
+  readonly signal?: AbortSignal;
+  /** Called as the run goes on. */
+  readonly onEvent?: (event: RunEvent) => void;
+}
+
+/**
+ * Enriches a list into two files, as `brandfill enrich` does. Every row of the input is in `out`
+ * exactly once, in the order of the input; rows that were not enriched are in `failures` with the
+ * reason.
+ *
+ * @throws BrandfillError when an option, the input or an output cannot be used; no output is then
+ * changed. What an API does never throws: it is in the rows and in the summary.
+ *
+ * @example
+ * ```ts
+ * const summary = await enrich({ input: 'accounts.csv', baseUrl: 'https://api.example.com' });
+ * console.log(`${summary.statuses.found} of ${summary.rows} rows enriched`);
+ * ```
+ */
+export async function enrich(
+  options: EnrichOptions,
+  naming: OptionNaming = libraryNaming,
+): Promise<Summary> {
+  return await runToFiles(options.input, jobOf(options, naming), contextOf(options));
+}
+
+/**
+ * Enriches a list row by row, without files: the first row comes when all lookups are done. The
+ * generator's return value is the summary.
+ *
+ * @throws BrandfillError as `enrich`
+ *
+ * @example
+ * ```ts
+ * for await (const row of enrichRows({ input: [{ domain: 'example.com' }], baseUrl })) {
+ *   console.log(row['brand_status'], row['brand_name']);
+ * }
+ * ```
+ */
+export async function* enrichRows(options: EnrichOptions): AsyncGenerator<EnrichedRow, Summary> {
+  return yield* runToRows(options.input, jobOf(options, libraryNaming), contextOf(options));
+}
+
+/**
+ * Reads a list and says what a run would do: rows, domains, calls to make. Calls nothing.
+ *
+ * @throws BrandfillError as `enrich`
+ */
+export async function plan(
+  options: EnrichOptions,
+  naming: OptionNaming = libraryNaming,
+): Promise<Plan> {
+  return await planOnly(options.input, jobOf(options, naming), contextOf(options));
+}
+
+/** How an option is called in error messages; the command line says `--base-url`. */
+export type OptionNaming = (key: SettingKey) => string;
+
+const libraryNaming: OptionNaming = (key) => `'${LIBRARY_NAMES[key] ?? key}'`;
+
+function jobOf(options: EnrichOptions, describe: OptionNaming): Job {
+  const { input, apiKey, params, headers, signal, onEvent, ...given } = options;
+  return createJob({
+    given: { ...given, param: params, header: headers },
+    apiKey,
+    env: process.env,
+    describe,
+  });
+}
+
+const LIBRARY_NAMES: Readonly<Partial<Record<SettingKey, string>>> = {
+  param: 'params',
+  header: 'headers',
+};
+
+function contextOf({ signal, onEvent }: EnrichOptions): RunContext {
+  return { signal: signal ?? new AbortController().signal, onEvent: onEvent ?? (() => {}) };
+}

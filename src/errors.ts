@@ -1,0 +1,51 @@
+/**
+ * What went wrong, for programs: `INVALID_SETTING` (an option is impossible or missing),
+ * `UNREADABLE_INPUT`, `UNWRITABLE_OUTPUT`, `UNUSABLE_STORE`, and `COUNTS_DIFFER` (a defect of ours:
+ * rows in and rows out do not add up).
+ */
+export type BrandfillErrorCode =
+  | 'INVALID_SETTING'
+  | 'UNREADABLE_INPUT'
+  | 'UNWRITABLE_OUTPUT'
+  | 'UNUSABLE_STORE'
+  | 'COUNTS_DIFFER';
+
+/**
+ * An error whose message is meant for the person who runs Brandfill: one sentence that says what
+ * happened, where, and what to do. It never holds a credential or a whole record.
+ */
+export class BrandfillError extends Error {
+  override readonly name = 'BrandfillError';
+  readonly code: BrandfillErrorCode;
+
+  constructor(code: BrandfillErrorCode, message: string, options?: ErrorOptions) {
+    super(message, options);
+    this.code = code;
+  }
+}
+
+/** The `code` of a Node.js system error (`ENOENT`, `ENOSPC`, …), if `error` is one. */
+export function systemErrorCode(error: unknown): string | undefined {
+  if (!(error instanceof Error) || !('code' in error)) return undefined;
+  return typeof error.code === 'string' ? error.code : undefined;
+}
+
+/** Says in words why the file system refused, for the messages of readers and writers. */
+export function describeSystemError(error: unknown): string {
+  const code = systemErrorCode(error);
+  return (code && REFUSALS[code]) ?? (error instanceof Error ? error.message : String(error));
+}
+
+const REFUSALS: Readonly<Record<string, string>> = {
+  ENOENT: 'there is no such file or folder',
+  EACCES: 'permission denied',
+  EPERM: 'permission denied',
+  EISDIR: 'it is a folder, not a file',
+  ENOTDIR: 'a part of the path is not a folder',
+  ENOSPC: 'the disk is full',
+  EDQUOT: 'the disk quota is used up',
+  EROFS: 'the file system is read-only',
+  EPIPE: 'whoever read it has closed it',
+  EMFILE: 'too many files are open',
+  ENAMETOOLONG: 'the name is too long',
+};

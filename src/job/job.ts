@@ -1,0 +1,84 @@
+import { readFileSync } from 'node:fs';
+import { type Credential, createCredential } from '../brand/credential.ts';
+import { createEndpoint, type Endpoint } from '../brand/endpoint.ts';
+import { BrandfillError, describeSystemError } from '../errors.ts';
+import { readSettings, type SettingKey, type Settings } from './settings.ts';
+
+/** What to do: everything a run needs to know, checked. */
+export interface Job {
+  readonly settings: Settings;
+  readonly endpoint: Endpoint;
+  readonly credential: Credential;
+  /** What is odd about the settings but no error, in sentences. */
+  readonly notices: readonly string[];
+}
+
+export interface JobOptions {
+  /** Settings as given, by key. */
+  readonly given: Readonly<Partial<Record<SettingKey, unknown>>>;
+  /** The credential, where a program gives it; else it comes from `apiKeyFile` or BRANDFILL_API_KEY. */
+  readonly apiKey?: string | undefined;
+  readonly env: Readonly<Record<string, string | undefined>>;
+  /** How a setting is called in messages. */
+  describe(key: SettingKey): string;
+}
+
+/**
+ * Reads and checks everything that can be checked before the input is opened.
+ *
+ * @throws BrandfillError `INVALID_SETTING`
+ */
+export function createJob({ given, apiKey, env, describe }: JobOptions): Job {
+  const settings = readSettings(given, env, describe);
+  if (settings.baseUrl === undefined) {
+    throw new BrandfillError(
+      'INVALID_SETTING',
+      `Cannot start without a base URL: give ${describe('baseUrl')}, or set BRANDFILL_BASE_URL.`,
+    );
+  }
+  if (settings.out !== undefined && settings.out !== '-' && settings.out === settings.failures) {
+    throw new BrandfillError(
+      'INVALID_SETTING',
+      `Cannot write both outputs to ${settings.out}: give ${describe('out')} and ${describe('failures')} different files.`,
+    );
+  }
+  if (settings.failures === '-') {
+    throw new BrandfillError(
+      'INVALID_SETTING',
+      `Cannot write failures to standard output: give ${describe('failures')} a file.`,
+    );
+  }
+  const secret = apiKey ?? readSecret(settings.apiKeyFile, env['BRANDFILL_API_KEY']);
+  const credential = createCredential(settings.auth, secret);
+  return {
+    settings,
+    credential,
+    endpoint: createEndpoint({
+      baseUrl: settings.baseUrl,
+      params: settings.param ?? [],
+      secretParam: credential.queryParam,
+    }),
+    notices:
+      secret && settings.auth.kind === 'none'
+        ? [`There is a credential but ${describe('auth')} is none: calls go without it.`]
+        : [],
+  };
+}
+
+function readSecret(file: string | undefined, fromEnv: string | undefined): string | undefined {
+  if (file === undefined) return fromEnv?.trim() || undefined;
+  try {
+    const secret = readFileSync(file, 'utf8').trim();
+    if (secret !== '') return secret;
+  } catch (error) {
+    throw new BrandfillError(
+      'INVALID_SETTING',
+      `Cannot read the credential from ${file}: ${describeSystemError(error)}.`,
+      { cause: error },
+    );
+  }
+  throw new BrandfillError(
+    'INVALID_SETTING',
+    `Cannot read the credential from ${file}: it is empty.`,
+  );
+}

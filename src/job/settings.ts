@@ -1,0 +1,292 @@
+import { type AuthScheme, parseAuth } from '../brand/credential.ts';
+import type { NameValue } from '../brand/endpoint.ts';
+import { createField, type Field, parseFields } from '../collector/fields.ts';
+import { BrandfillError } from '../errors.ts';
+import type { Rate } from '../pace/rate.ts';
+import { parseDuration } from './duration.ts';
+import { parseRate } from './rate.ts';
+
+/**
+ * One setting: its name, how it is read, its default. Command line, environment, library, help and
+ * docs all come from here.
+ */
+export interface SettingDefinition<T> {
+  /** Placeholder of its value in the help; none for a switch. */
+  readonly value?: string;
+  /** Environment variable it is read from when the command line does not give it. */
+  readonly env?: string;
+  /** As a user would write it. */
+  readonly default?: string;
+  /** May be given more than once. */
+  readonly isRepeatable?: boolean;
+  readonly description: string;
+  /** @throws BrandfillError `INVALID_SETTING` that says what was expected */
+  parse(value: unknown): T;
+}
+
+/** All settings of `enrich`, read and checked. Durations are in milliseconds. */
+export interface Settings {
+  readonly out: string | undefined;
+  readonly failures: string | undefined;
+  readonly baseUrl: string | undefined;
+  readonly auth: AuthScheme;
+  readonly apiKeyFile: string | undefined;
+  readonly param: readonly NameValue[] | undefined;
+  readonly header: readonly NameValue[] | undefined;
+  readonly domainColumn: string | undefined;
+  readonly registrable: boolean | undefined;
+  readonly fields: readonly Field[] | undefined;
+  readonly prefix: string;
+  readonly concurrency: number;
+  readonly rate: Rate | 'auto';
+  readonly retries: number;
+  readonly timeout: number;
+  readonly maxCalls: number | undefined;
+  readonly fresh: number;
+  readonly freshNotFound: number;
+  readonly store: string;
+}
+
+/** Defines all settings of `enrich`. The keys are those of the library's options. */
+export const SETTINGS: { readonly [K in keyof Settings]-?: SettingDefinition<Settings[K]> } = {
+  out: {
+    value: 'FILE',
+    description:
+      'where the enriched rows go; - is standard output (default: <input>.enriched.<ext>)',
+    parse: text,
+  },
+  failures: {
+    value: 'FILE',
+    description: 'where the rows go that were not enriched (default: <input>.failures.<ext>)',
+    parse: text,
+  },
+  baseUrl: {
+    value: 'URL',
+    env: 'BRANDFILL_BASE_URL',
+    description: 'the API; calls {base_url}/v1/brand?domain=…, a path in it is kept',
+    parse: text,
+  },
+  auth: {
+    value: 'SPEC',
+    env: 'BRANDFILL_AUTH',
+    default: 'none',
+    description:
+      'none, bearer, basic, header:NAME or query:NAME; the credential is in BRANDFILL_API_KEY or --api-key-file',
+    parse: (value) => parseAuth(text(value)),
+  },
+  apiKeyFile: {
+    value: 'FILE',
+    description: 'a file that holds the credential and nothing else',
+    parse: text,
+  },
+  param: {
+    value: 'NAME=VALUE',
+    isRepeatable: true,
+    description: 'an extra query parameter for every call',
+    parse: nameValues,
+  },
+  header: {
+    value: 'NAME=VALUE',
+    isRepeatable: true,
+    description: 'an extra header for every call; no credentials',
+    parse: headers,
+  },
+  domainColumn: {
+    value: 'NAME',
+    description:
+      'the column that holds the domain (default: guessed by name and content, and said)',
+    parse: text,
+  },
+  registrable: {
+    description: 'reduce each domain to its registrable part: shop.example.co.uk to example.co.uk',
+    parse: flag,
+  },
+  fields: {
+    value: 'NAME=EXPR,…',
+    description: 'output columns as JMESPath into the answer (default: the answer, flattened)',
+    parse: (value) =>
+      isRecord(value)
+        ? Object.entries(value).map(([name, expression]) => createField(name, text(expression)))
+        : parseFields(text(value)),
+  },
+  prefix: {
+    value: 'TEXT',
+    default: 'brand_',
+    description: 'what the names of all added columns begin with',
+    parse: (value) => {
+      if (typeof value !== 'string') throw expected('a text', value);
+      return value;
+    },
+  },
+  concurrency: {
+    value: 'N',
+    default: '32',
+    description: 'calls in flight at the same time',
+    parse: integer(1, 10_000),
+  },
+  rate: {
+    value: 'N/s, N/min or auto',
+    default: 'auto',
+    description:
+      'a rate that is never exceeded; auto: as fast as concurrency and Retry-After allow',
+    parse: (value) => parseRate(text(value)),
+  },
+  retries: {
+    value: 'N',
+    default: '5',
+    description: 'how often a lookup is tried again after a server error or a broken connection',
+    parse: integer(0, 100),
+  },
+  timeout: {
+    value: 'DURATION',
+    default: '60s',
+    description: 'the longest that one call may take',
+    parse: duration(1, 2 ** 31 - 1),
+  },
+  maxCalls: {
+    value: 'N',
+    description:
+      'stop after N calls (429s do not count); rows left over are skipped, the next run takes them up',
+    parse: integer(1, Number.MAX_SAFE_INTEGER),
+  },
+  fresh: {
+    value: 'DURATION',
+    default: '30d',
+    description: 'how long an answer counts before the domain is asked again',
+    parse: duration(0, Number.MAX_SAFE_INTEGER),
+  },
+  freshNotFound: {
+    value: 'DURATION',
+    default: '7d',
+    description: 'the same for domains that were not found or rejected',
+    parse: duration(0, Number.MAX_SAFE_INTEGER),
+  },
+  store: {
+    value: 'DIR',
+    env: 'BRANDFILL_STORE',
+    default: '.brandfill',
+    description: 'where answers are kept between runs',
+    parse: text,
+  },
+};
+
+export type SettingKey = keyof Settings;
+
+/**
+ * Reads settings from what was given, else from the environment, else from the defaults.
+ *
+ * @param given values by key; strings as on the command line, or numbers, lists and booleans
+ * @param describe how a key is called in messages, such as `--base-url`
+ * @throws BrandfillError `INVALID_SETTING` that names the setting, what was expected and what came
+ */
+export function readSettings(
+  given: Readonly<Partial<Record<SettingKey, unknown>>>,
+  env: Readonly<Record<string, string | undefined>>,
+  describe: (key: SettingKey) => string,
+): Settings {
+  const read = Object.entries<SettingDefinition<unknown>>(SETTINGS).map(([name, definition]) => {
+    const key = name as SettingKey;
+    const fromEnv = definition.env === undefined ? undefined : env[definition.env] || undefined;
+    const value = given[key] ?? fromEnv ?? definition.default;
+    const label =
+      given[key] === undefined && fromEnv !== undefined ? definition.env : describe(key);
+    return [key, value === undefined ? undefined : parse(definition, value, label ?? key)];
+  });
+  return Object.fromEntries(read) as Settings;
+}
+
+/** `baseUrl` as the command line has it: `--base-url`. */
+export function flagOf(key: string): string {
+  return `--${key.replaceAll(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`;
+}
+
+function parse(definition: SettingDefinition<unknown>, value: unknown, label: string): unknown {
+  try {
+    return definition.parse(value);
+  } catch (error) {
+    if (!(error instanceof BrandfillError)) throw error;
+    throw new BrandfillError('INVALID_SETTING', `Cannot use ${label}: ${error.message}.`, {
+      cause: error,
+    });
+  }
+}
+
+function text(value: unknown): string {
+  if (typeof value !== 'string' || value === '') throw expected('a text', value);
+  return value;
+}
+
+function flag(value: unknown): boolean {
+  if (typeof value !== 'boolean') throw expected('true or false', value);
+  return value;
+}
+
+function integer(from: number, to: number): (value: unknown) => number {
+  return (value) => {
+    const number = typeof value === 'string' && /^\d+$/.test(value.trim()) ? Number(value) : value;
+    if (typeof number === 'number' && Number.isInteger(number) && number >= from && number <= to) {
+      return number;
+    }
+    const bounds = to === Number.MAX_SAFE_INTEGER ? `${from} or more` : `from ${from} to ${to}`;
+    throw expected(`a whole number, ${bounds}`, value);
+  };
+}
+
+function duration(fromMs: number, toMs: number): (value: unknown) => number {
+  return (value) => {
+    const ms = typeof value === 'number' ? value : parseDuration(text(value));
+    if (ms >= fromMs && ms <= toMs) return ms;
+    throw expected(
+      fromMs > 0 ? 'a duration from 1ms to 24d such as 60s' : 'a duration such as 30d',
+      value,
+    );
+  };
+}
+
+function nameValues(value: unknown): readonly NameValue[] {
+  if (isRecord(value)) return Object.entries(value).map(([name, text]) => [name, String(text)]);
+  const pairs = typeof value === 'string' ? [value] : value;
+  if (!Array.isArray(pairs)) throw expected('NAME=VALUE', value);
+  return pairs.map((pair: unknown) => {
+    const [, name, rest] = /^([^=]+)=(.*)$/s.exec(typeof pair === 'string' ? pair : '') ?? [];
+    if (name === undefined || rest === undefined) {
+      // What came may be a credential in the wrong place: it is not repeated.
+      throw new BrandfillError('INVALID_SETTING', 'expected NAME=VALUE');
+    }
+    return [name.trim(), rest];
+  });
+}
+
+function headers(value: unknown): readonly NameValue[] {
+  const pairs = nameValues(value);
+  for (const [name, content] of pairs) {
+    if (/^(proxy-)?authorization$|^cookie$/i.test(name)) {
+      throw new BrandfillError(
+        'INVALID_SETTING',
+        `'${name}' is a credential; choose --auth and put it into BRANDFILL_API_KEY or --api-key-file`,
+      );
+    }
+    if (!/^[\w!#$%&'*+.^`|~-]+$/.test(name) || !/^[\t\x20-\x7e\x80-\xff]*$/.test(content)) {
+      throw new BrandfillError('INVALID_SETTING', `'${name}' is no valid header`);
+    }
+    if (
+      /^(host|connection|content-length|transfer-encoding|accept-encoding|expect|upgrade|keep-alive)$/i.test(
+        name,
+      )
+    ) {
+      throw new BrandfillError(
+        'INVALID_SETTING',
+        `'${name}' is set by Brandfill itself; leave it out`,
+      );
+    }
+  }
+  return pairs;
+}
+
+function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+function expected(what: string, received: unknown): BrandfillError {
+  return new BrandfillError('INVALID_SETTING', `expected ${what}, received '${String(received)}'`);
+}

@@ -1,0 +1,5 @@
+/** At most `count` calls in any `perMs` milliseconds. */
+export interface Rate {
+  readonly count: number;
+  readonly perMs: number;
+}

@@ -1,0 +1,86 @@
+import { normalizeDomain } from '../rows/domain.ts';
+import type { DomainColumn } from '../rows/domain-column.ts';
+import type { RowFormat, ScannedRow } from '../rows/row-format.ts';
+import type { Source } from '../rows/source.ts';
+import { createDistinctCounter } from './distinct-counter.ts';
+import type { IndexedRow, RowIndex } from './row-index.ts';
+
+/** What a run is going to do, known before its first call. */
+export interface Plan {
+  /** Rows in the input. */
+  readonly rows: number;
+  /** Different domains in them. */
+  readonly uniqueDomains: number;
+  /** Rows without a domain. */
+  readonly invalidRows: number;
+  /** Domains whose outcome the store has, and that need no call. */
+  readonly freshDomains: number;
+  /** Domains to be looked up: the calls to make, if none has to be tried again. */
+  readonly lookups: number;
+  /** Rows with more or fewer cells than the header. */
+  readonly raggedRows: number;
+  /** Empty lines, which are no rows. */
+  readonly blankLines: number;
+}
+
+export interface PlanOptions {
+  readonly source: Source;
+  readonly format: RowFormat;
+  readonly column: DomainColumn;
+  readonly registrable: boolean;
+  /** Whether the store has an outcome for a domain that need not be asked again. */
+  readonly isFresh: (domain: string) => boolean;
+  /** Where each row is noted. */
+  readonly index: RowIndex;
+  /** Ends the reading early, with the signal's reason. */
+  readonly signal: AbortSignal;
+}
+
+/** Reads all rows once and finds out, without a call, what has to be done for each. */
+export async function makePlan(options: PlanOptions): Promise<Plan & { maxFields: number }> {
+  const { source, format, column, registrable, isFresh, index, signal } = options;
+  const distinct = createDistinctCounter();
+  const headerFields = format.columns.length;
+  let rows = 0;
+  let invalidRows = 0;
+  let freshDomains = 0;
+  let raggedRows = 0;
+  let blankLines = 0;
+  let maxFields = 0;
+
+  function indexRow(row: ScannedRow): IndexedRow {
+    const { sizeBytes, fields } = row;
+    if (fields === 0) {
+      blankLines += 1;
+      return { kind: 'blank', sizeBytes, fields, text: '' };
+    }
+    rows += 1;
+    maxFields = Math.max(maxFields, fields);
+    if (format.isTable && fields !== headerFields) raggedRows += 1;
+    const found = normalizeDomain(row.cell, { registrable });
+    if ('invalid' in found) {
+      invalidRows += 1;
+      return { kind: 'invalid', sizeBytes, fields, text: found.invalid };
+    }
+    const isNew = distinct.add(found.domain);
+    const known = isFresh(found.domain);
+    if (isNew && known) freshDomains += 1;
+    return { kind: known ? 'known' : 'due', sizeBytes, fields, text: found.domain };
+  }
+
+  for await (const batch of format.scan(source, column.index)) {
+    signal.throwIfAborted();
+    await index.append(batch.map(indexRow));
+  }
+  await source.assertUnchanged();
+  return {
+    rows,
+    uniqueDomains: distinct.count,
+    invalidRows,
+    freshDomains,
+    lookups: distinct.count - freshDomains,
+    raggedRows,
+    blankLines,
+    maxFields,
+  };
+}

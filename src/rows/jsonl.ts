@@ -1,0 +1,156 @@
+import { BrandfillError } from '../errors.ts';
+import type { CellValue, RowFormat, RowWriter, ScannedRow } from './row-format.ts';
+import type { Source } from './source.ts';
+
+const SAMPLE_ROWS = 200;
+/** No real row is this long; it bounds what one line may hold in memory. */
+const MAX_LINE_BYTES = 64 * 1024 * 1024;
+const LINE_FEED = 0x0a;
+
+/**
+ * Reads the columns of a JSONL file from its first rows.
+ *
+ * @param prefix names with it are remembered while scanning, because our own columns have it
+ * @throws BrandfillError `UNREADABLE_INPUT` when there is no row or the first is no object.
+ */
+export function openJsonl(source: Source, prefix: string): RowFormat {
+  const rows = readSample(source);
+  const columns = [...new Set(rows.flatMap((row) => Object.keys(row)))];
+  const takenNames = new Set(columns);
+
+  return {
+    kind: 'jsonl',
+    description: 'JSONL',
+    columns,
+    sampleRows: rows.map((row) => columns.map((name) => toText(row[name]))),
+    headBytes: 0,
+    isTable: false,
+    takenNames,
+    scan: (input, domainColumn) =>
+      scan(input, columns[domainColumn] ?? '', (row) => {
+        for (const name in row) if (name.startsWith(prefix)) takenNames.add(name);
+      }),
+    createWriter: (added) => createJsonlWriter(added),
+    toObject: (raw) => JSON.parse(raw) as Record<string, unknown>,
+  };
+}
+
+/**
+ * Adds members to objects without touching what stands there: numbers, escapes and the order of
+ * members stay as they are.
+ */
+function createJsonlWriter(names: readonly string[]): RowWriter {
+  return {
+    header: '',
+    row: (raw, _fields, added) => {
+      const own = raw.trimEnd();
+      const members = added
+        .map((value, at) => member(names[at], value))
+        .filter((text) => text !== undefined)
+        .join(',');
+      const head = own.slice(0, -1).trimEnd();
+      return `${head}${head.endsWith('{') || members === '' ? '' : ','}${members}}\n`;
+    },
+  };
+}
+
+function member(name: string | undefined, value: CellValue): string | undefined {
+  return name === undefined || value === undefined
+    ? undefined
+    : `${JSON.stringify(name)}:${JSON.stringify(value)}`;
+}
+
+type JsonRow = Readonly<Record<string, unknown>>;
+
+function readSample(source: Source): JsonRow[] {
+  const rows: JsonRow[] = [];
+  const { sample } = source;
+  let line = 0;
+  for (let start = 0; start < sample.length && rows.length < SAMPLE_ROWS; ) {
+    const found = sample.indexOf(LINE_FEED, start);
+    if (found === -1 && !source.isWholeInSample) break;
+    const end = found === -1 ? sample.length : found;
+    line += 1;
+    const row = parseRow(sample.toString('utf8', start, end), source, line);
+    if (row) rows.push(row);
+    start = end + 1;
+  }
+  if (rows.length === 0) {
+    throw new BrandfillError(
+      'UNREADABLE_INPUT',
+      source.isWholeInSample
+        ? `Cannot read ${source.name}: it is empty; expected one JSON object per line.`
+        : `Cannot read ${source.name}: its first line is longer than 256 KB; expected one JSON object per line.`,
+    );
+  }
+  return rows;
+}
+
+async function* scan(
+  source: Source,
+  domainColumn: string,
+  onRow: (row: JsonRow) => void,
+): AsyncGenerator<readonly ScannedRow[]> {
+  let line = 0;
+  const scanLine = (bytes: Buffer): ScannedRow => {
+    line += 1;
+    const row = parseRow(bytes.toString('utf8'), source, line);
+    if (row) onRow(row);
+    return {
+      cell: row ? toText(row[domainColumn]) : '',
+      sizeBytes: bytes.length,
+      fields: row ? 1 : 0,
+    };
+  };
+  let rest: Buffer[] = [];
+  let restBytes = 0;
+  for await (const chunk of source.read()) {
+    const batch: ScannedRow[] = [];
+    let start = 0;
+    for (let end = chunk.indexOf(LINE_FEED); end !== -1; end = chunk.indexOf(LINE_FEED, start)) {
+      const tail = chunk.subarray(start, end + 1);
+      batch.push(scanLine(rest.length > 0 ? Buffer.concat([...rest, tail]) : tail));
+      rest = [];
+      restBytes = 0;
+      start = end + 1;
+    }
+    if (start < chunk.length) rest.push(chunk.subarray(start));
+    restBytes += chunk.length - start;
+    if (restBytes > MAX_LINE_BYTES) throw refuseLine(source, line + 1, 'it is longer than 64 MB');
+    yield batch;
+  }
+  if (rest.length > 0) yield [scanLine(Buffer.concat(rest))];
+}
+
+/** Undefined for a blank line. */
+function parseRow(text: string, source: Source, line: number): JsonRow | undefined {
+  if (text.trim() === '') return undefined;
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch (error) {
+    throw refuseLine(source, line, 'it is no valid JSON', error);
+  }
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) {
+    throw refuseLine(source, line, `it is ${nameOf(value)}`);
+  }
+  return value as JsonRow;
+}
+
+function refuseLine(source: Source, line: number, why: string, cause?: unknown): BrandfillError {
+  return new BrandfillError(
+    'UNREADABLE_INPUT',
+    `Cannot read line ${line} of ${source.name}: ${why}; expected one JSON object per line.`,
+    { cause },
+  );
+}
+
+function nameOf(value: unknown): string {
+  if (value === null) return 'null';
+  return Array.isArray(value) ? 'an array' : `a ${typeof value}`;
+}
+
+function toText(value: unknown): string {
+  if (typeof value === 'string') return value;
+  return value === null || value === undefined ? '' : JSON.stringify(value);
+}

@@ -1,0 +1,39 @@
+import { BrandfillError } from '../errors.ts';
+import { openSource, type Source, spoolSource } from './source.ts';
+
+/** A list: the path of a file, `-` for standard input, or rows as objects. */
+export type ListInput = string | AsyncIterable<object> | Iterable<object>;
+
+/**
+ * Opens a list of whatever kind. Rows that come as objects are kept on the disk as JSONL while they
+ * are needed, so they should hold what JSON can.
+ *
+ * @throws BrandfillError `UNREADABLE_INPUT`
+ */
+export async function openList(input: ListInput, spoolFolder: string): Promise<Source> {
+  return typeof input === 'string'
+    ? await openSource(input, { spoolFolder })
+    : await spoolSource('rows', toLines(input), { spoolFolder });
+}
+
+async function* toLines(rows: AsyncIterable<object> | Iterable<object>): AsyncGenerator<string> {
+  let number = 0;
+  for await (const row of rows) {
+    number += 1;
+    yield `${toLine(row, number)}\n`;
+  }
+}
+
+function toLine(row: unknown, number: number): string {
+  if (typeof row !== 'object' || row === null || Array.isArray(row)) {
+    throw new BrandfillError('UNREADABLE_INPUT', `Cannot read row ${number}: expected an object.`);
+  }
+  try {
+    return JSON.stringify(row);
+  } catch (error) {
+    const why = error instanceof Error ? error.message : String(error);
+    throw new BrandfillError('UNREADABLE_INPUT', `Cannot read row ${number}: ${why}.`, {
+      cause: error,
+    });
+  }
+}

@@ -1,0 +1,20 @@
+/**
+ * Makes a name that is not taken yet by adding `_2`, `_3`, …
+ *
+ * @param isTaken whether a name cannot be used
+ */
+export function untakenName(name: string, isTaken: (name: string) => boolean): string {
+  let free = name;
+  for (let count = 2; isTaken(free); count += 1) free = `${name}_${count}`;
+  return free;
+}
+
+/** Gives every name of a list its own, the first of equals keeps its own. */
+export function uniqueNames(names: readonly string[]): string[] {
+  const taken = new Set<string>();
+  return names.map((name) => {
+    const free = untakenName(name, (candidate) => taken.has(candidate));
+    taken.add(free);
+    return free;
+  });
+}

@@ -1,0 +1,55 @@
+import { BrandfillError } from '../errors.ts';
+import { openCsv } from './csv.ts';
+import { openJsonl } from './jsonl.ts';
+import type { RowFormat } from './row-format.ts';
+import type { Source } from './source.ts';
+
+export interface OpenRowsOptions {
+  /** What the names of our own columns begin with. */
+  readonly prefix: string;
+}
+
+/**
+ * Finds out the format of a list, by the name of its file and else by its first character, and
+ * opens it.
+ *
+ * @throws BrandfillError `UNREADABLE_INPUT` when it is neither CSV nor JSONL.
+ */
+export function openRows(source: Source, { prefix }: OpenRowsOptions): RowFormat {
+  const extension = extensionOf(source.name);
+  if (/^\s*\[/.test(source.sample.toString('utf8', 0, 1_024)) && !CSV_EXTENSIONS.has(extension)) {
+    throw new BrandfillError(
+      'UNREADABLE_INPUT',
+      `Cannot read ${source.name}: it is a JSON array; expected one JSON object per line (jq -c '.[]' makes it so).`,
+    );
+  }
+  if (JSONL_EXTENSIONS.has(extension)) return openJsonl(source, prefix);
+  if (!CSV_EXTENSIONS.has(extension) && startsWithBrace(source.sample)) {
+    return openJsonl(source, prefix);
+  }
+  return openCsv(source, TAB_EXTENSIONS.has(extension) ? '\t' : undefined);
+}
+
+/**
+ * Cuts a file's name in front of its extension, which may be double: `list.csv.gz` is `list` and
+ * `.csv.gz`.
+ */
+export function splitExtension(path: string): {
+  readonly stem: string;
+  readonly extension: string;
+} {
+  const extension = /\.[a-z0-9]+(\.gz)?$/i.exec(path.replace(/^.*[\\/]\.?/, ''))?.[0] ?? '';
+  return { stem: path.slice(0, path.length - extension.length), extension };
+}
+
+const JSONL_EXTENSIONS: ReadonlySet<string> = new Set(['jsonl', 'ndjson']);
+const CSV_EXTENSIONS: ReadonlySet<string> = new Set(['csv', 'tsv', 'tab']);
+const TAB_EXTENSIONS: ReadonlySet<string> = new Set(['tsv', 'tab']);
+
+function extensionOf(name: string): string {
+  return splitExtension(name).extension.toLowerCase().replace(/^\./, '').replace(/\.gz$/, '');
+}
+
+function startsWithBrace(sample: Buffer): boolean {
+  return /^\s*\{/.test(sample.toString('utf8', 0, 1_024));
+}

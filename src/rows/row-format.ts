@@ -1,0 +1,62 @@
+import type { Source } from './source.ts';
+
+/** One row as the first reading sees it. */
+export interface ScannedRow {
+  /** Text of the domain column; empty when the row has no such cell. */
+  readonly cell: string;
+  /** How long the row is in the input, line end included. */
+  readonly sizeBytes: number;
+  /** How many cells it has; 0 for a blank line, which is no row. */
+  readonly fields: number;
+}
+
+/** What goes into one added cell. Structures only occur where the format can hold them. */
+export type CellValue = unknown;
+
+/** Writes rows in the format of the input, adding columns at their end. */
+export interface RowWriter {
+  /** What comes before the first row. */
+  readonly header: string;
+  /**
+   * One row of the output.
+   *
+   * @param raw the row as it stands in the input, line end included
+   * @param fields how many cells it has, as scanned
+   * @param added values of the added columns, in their order
+   */
+  row(raw: string, fields: number, added: readonly CellValue[]): string;
+}
+
+/** How many rows there are and what they look like, from the first reading. */
+export interface Extent {
+  /** The most cells that a row has. */
+  readonly maxFields: number;
+}
+
+/** A list whose format is known: how to read its rows, and how to write them with more columns. */
+export interface RowFormat {
+  readonly kind: 'csv' | 'jsonl';
+  /** For people: `CSV, semicolon-separated`. */
+  readonly description: string;
+  /** Names of the columns, in their order. Of JSONL, those of the first rows. */
+  readonly columns: readonly string[];
+  /** The first rows, as the text of their cells. */
+  readonly sampleRows: readonly (readonly string[])[];
+  /** How many bytes stand before the first row. */
+  readonly headBytes: number;
+  /** Whether every row should have all columns, as in a table. */
+  readonly isTable: boolean;
+  /**
+   * Reads all rows once, in batches.
+   *
+   * @param domainColumn place of the domain column in `columns`
+   * @throws BrandfillError `UNREADABLE_INPUT` that names the line of the first bad row
+   */
+  scan(source: Source, domainColumn: number): AsyncIterable<readonly ScannedRow[]>;
+  /** Names that columns of ours must not take; complete once all rows are scanned. */
+  readonly takenNames: ReadonlySet<string>;
+  /** @param added names of the added columns */
+  createWriter(added: readonly string[], extent: Extent): RowWriter;
+  /** The row as an object, its columns in their order, for programs. */
+  toObject(raw: string): Record<string, unknown>;
+}

@@ -1,0 +1,170 @@
+import { type FileHandle, open } from 'node:fs/promises';
+import { Readable } from 'node:stream';
+import { createGunzip } from 'node:zlib';
+import { BrandfillError, describeSystemError } from '../errors.ts';
+import { readFromStart, spool } from './spool.ts';
+import { byteOrderMarkBytes, checkUtf8, refuseOtherEncodings } from './utf8.ts';
+
+/** The bytes of a list, which can be read from the start as often as needed. */
+export interface Source {
+  /** How the list is called in messages: the path as given, or `standard input`. */
+  readonly name: string;
+  /** Whether the bytes were compressed; `read` gives them decompressed. */
+  readonly isGzip: boolean;
+  readonly hasByteOrderMark: boolean;
+  /** The beginning, decompressed and without byte order mark, for guessing what the list is. */
+  readonly sample: Buffer;
+  /** Whether `sample` is all there is. */
+  readonly isWholeInSample: boolean;
+  /** Identity of the file, to compare outputs with; undefined for standard input. */
+  readonly file: { readonly dev: number; readonly ino: number } | undefined;
+  /** Reads all, decompressed and without byte order mark, checked to be UTF-8. */
+  read(): AsyncIterable<Buffer>;
+  /**
+   * Makes sure that nobody wrote to the file since it was opened.
+   *
+   * @throws BrandfillError `UNREADABLE_INPUT` when somebody did
+   */
+  assertUnchanged(): Promise<void>;
+  close(): Promise<void>;
+}
+
+const SAMPLE_BYTES = 256 * 1024;
+const READ_BYTES = 256 * 1024;
+
+export interface SourceOptions {
+  /** Where a list that can be read only once is kept while it is needed. */
+  readonly spoolFolder: string;
+  /** @default process.stdin */
+  readonly stdin?: AsyncIterable<Buffer | string>;
+}
+
+/**
+ * Opens a list: a file, or standard input as `-`. What can be read only once (a pipe) is spooled to
+ * the disk first, because rows are read twice.
+ *
+ * @throws BrandfillError `UNREADABLE_INPUT` when it cannot be opened or is no text in UTF-8.
+ */
+export async function openSource(path: string, options: SourceOptions): Promise<Source> {
+  if (path === '-') {
+    return await createSource(
+      'standard input',
+      await spool(options.stdin ?? process.stdin, options),
+    );
+  }
+  const handle = await openForReading(path);
+  try {
+    const stat = await handle.stat();
+    if (stat.isDirectory()) throw unreadable(path, 'it is a folder, not a file');
+    if (stat.isFile()) {
+      return await createSource(path, handle, { dev: stat.dev, ino: stat.ino });
+    }
+    const spooled = await spool(handle.createReadStream(), options);
+    return await createSource(path, spooled);
+  } catch (error) {
+    await handle.close().catch(() => {});
+    throw error;
+  }
+}
+
+/** Gives rows that are made in this process the form of a file, on the disk. */
+export async function spoolSource(
+  name: string,
+  chunks: AsyncIterable<Buffer | string>,
+  options: SourceOptions,
+): Promise<Source> {
+  return await createSource(name, await spool(chunks, options));
+}
+
+async function createSource(
+  name: string,
+  handle: FileHandle,
+  file?: { readonly dev: number; readonly ino: number },
+): Promise<Source> {
+  const opened = await handle.stat();
+  const magic = Buffer.alloc(4);
+  await handle.read(magic, 0, 4, 0);
+  const isGzip = magic[0] === 0x1f && magic[1] === 0x8b;
+  if (!isGzip) refuseOtherFormats(magic, name);
+
+  const raw = (): AsyncIterable<Buffer> => readAll(handle, isGzip, name);
+  const start = await readSample(raw());
+  refuseOtherEncodings(start.bytes, name);
+  const skippedBytes = byteOrderMarkBytes(start.bytes);
+
+  return {
+    name,
+    isGzip,
+    hasByteOrderMark: skippedBytes > 0,
+    sample: start.bytes.subarray(skippedBytes),
+    isWholeInSample: start.isWhole,
+    file,
+    read: () => checkUtf8(skip(raw(), skippedBytes), name),
+    assertUnchanged: async () => {
+      const now = await handle.stat();
+      if (now.size !== opened.size || now.mtimeMs !== opened.mtimeMs) {
+        throw unreadable(name, 'it was changed while it was read; run the same command again');
+      }
+    },
+    close: () => handle.close(),
+  };
+}
+
+async function openForReading(path: string): Promise<FileHandle> {
+  try {
+    return await open(path, 'r');
+  } catch (error) {
+    throw unreadable(path, describeSystemError(error), error);
+  }
+}
+
+async function* readAll(handle: FileHandle, isGzip: boolean, name: string): AsyncGenerator<Buffer> {
+  const file = readFromStart(handle, READ_BYTES);
+  try {
+    if (isGzip) yield* Readable.from(file).pipe(createGunzip({ chunkSize: READ_BYTES }));
+    else yield* file;
+  } catch (error) {
+    const why = isGzip ? 'the gzip data is corrupt or cut short' : describeSystemError(error);
+    throw unreadable(name, why, error);
+  }
+}
+
+async function readSample(
+  chunks: AsyncIterable<Buffer>,
+): Promise<{ bytes: Buffer; isWhole: boolean }> {
+  const parts: Buffer[] = [];
+  let sizeBytes = 0;
+  for await (const chunk of chunks) {
+    parts.push(chunk);
+    sizeBytes += chunk.length;
+    if (sizeBytes > SAMPLE_BYTES) return { bytes: Buffer.concat(parts), isWhole: false };
+  }
+  return { bytes: Buffer.concat(parts), isWhole: true };
+}
+
+async function* skip(chunks: AsyncIterable<Buffer>, count: number): AsyncGenerator<Buffer> {
+  let left = count;
+  for await (const chunk of chunks) {
+    if (left < chunk.length) yield left > 0 ? chunk.subarray(left) : chunk;
+    left = Math.max(0, left - chunk.length);
+  }
+}
+
+const OTHER_FORMATS: readonly (readonly [magic: string, what: string])[] = [
+  ['PK\x03\x04', 'an Excel workbook or a ZIP archive; save the sheet as CSV'],
+  ['\xd0\xcf\x11\xe0', 'an old Excel workbook; save the sheet as CSV'],
+  ['BZh', 'compressed with bzip2; decompress it, or use gzip'],
+  ['\x28\xb5\x2f\xfd', 'compressed with zstd; decompress it, or use gzip'],
+  ['\xfd7zX', 'compressed with xz; decompress it, or use gzip'],
+  ['%PDF', 'a PDF; export the list as CSV'],
+];
+
+function refuseOtherFormats(magic: Buffer, name: string): void {
+  const start = magic.toString('latin1');
+  const other = OTHER_FORMATS.find(([prefix]) => start.startsWith(prefix));
+  if (other) throw unreadable(name, `it is ${other[1]}`);
+}
+
+function unreadable(name: string, why: string, cause?: unknown): BrandfillError {
+  return new BrandfillError('UNREADABLE_INPUT', `Cannot read ${name}: ${why}.`, { cause });
+}

@@ -1,0 +1,79 @@
+import { randomUUID } from 'node:crypto';
+import { type FileHandle, mkdir, open, rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import { BrandfillError, describeSystemError } from '../errors.ts';
+
+/**
+ * Opens a file without a name: it goes away with its handle, however the process ends. Where the
+ * system does not allow that (Windows), it stays in the folder.
+ *
+ * @throws BrandfillError `UNUSABLE_STORE` when the folder cannot be written.
+ */
+export async function openSpool(folder: string): Promise<FileHandle> {
+  try {
+    await mkdir(folder, { recursive: true });
+    const path = join(folder, `spool-${randomUUID()}`);
+    const handle = await open(path, 'wx+');
+    await rm(path).catch(() => {});
+    return handle;
+  } catch (error) {
+    throw spoolError(folder, error);
+  }
+}
+
+/** Writes all chunks into a file without a name and gives it back, ready to be read. */
+export async function spool(
+  chunks: AsyncIterable<Buffer | string>,
+  { spoolFolder }: { readonly spoolFolder: string },
+): Promise<FileHandle> {
+  const handle = await openSpool(spoolFolder);
+  try {
+    for await (const chunk of chunks) {
+      await writeAll(handle, typeof chunk === 'string' ? Buffer.from(chunk) : chunk, spoolFolder);
+    }
+    return handle;
+  } catch (error) {
+    await handle.close();
+    throw error;
+  }
+}
+
+/** Appends all bytes, however many calls that takes. */
+export async function writeAll(handle: FileHandle, bytes: Buffer, folder: string): Promise<void> {
+  try {
+    for (let written = 0; written < bytes.length; ) {
+      written += (await handle.write(bytes, written)).bytesWritten;
+    }
+  } catch (error) {
+    throw spoolError(folder, error);
+  }
+}
+
+/**
+ * Reads a whole file from its start, whatever was read before, and leaves it open. A stream over the
+ * handle would close it.
+ */
+export async function* readFromStart(
+  handle: FileHandle,
+  chunkBytes: number,
+): AsyncGenerator<Buffer> {
+  for (let position = 0; ; ) {
+    const { bytesRead, buffer } = await handle.read(
+      Buffer.allocUnsafe(chunkBytes),
+      0,
+      chunkBytes,
+      position,
+    );
+    if (bytesRead === 0) return;
+    position += bytesRead;
+    yield buffer.subarray(0, bytesRead);
+  }
+}
+
+function spoolError(folder: string, error: unknown): BrandfillError {
+  return new BrandfillError(
+    'UNUSABLE_STORE',
+    `Cannot write to ${folder}: ${describeSystemError(error)}; choose another folder with --store.`,
+    { cause: error },
+  );
+}

@@ -1,0 +1,239 @@
+import { existsSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join as joinPath } from 'node:path';
+import { type Closer, createCloser } from './closer.ts';
+import { findEnrichedColumns } from './collector/enriched-columns.ts';
+import { type JoinedRow, join } from './collector/join.ts';
+import { nameOutputColumns, type OutputColumns } from './collector/output-columns.ts';
+import { chooseOutputPaths, type OutputPaths } from './collector/output-paths.ts';
+import { openOutputs } from './collector/outputs.ts';
+import { type EnrichedRow, toEnrichedRow } from './collector/row-object.ts';
+import { BrandfillError } from './errors.ts';
+import type { Job } from './job/job.ts';
+import { type LookupTotals, lookUpAll } from './look-up-all.ts';
+import { chooseDomainColumn } from './producer/choose-column.ts';
+import { makePlan, type Plan } from './producer/plan.ts';
+import { createRowIndex, type RowIndex } from './producer/row-index.ts';
+import type { DomainColumn } from './rows/domain-column.ts';
+import { type ListInput, openList } from './rows/list-input.ts';
+import { openRows } from './rows/open-rows.ts';
+import type { RowFormat } from './rows/row-format.ts';
+import type { Source } from './rows/source.ts';
+import { isFresh } from './store/freshness.ts';
+import type { OutcomeHead } from './store/outcome-codec.ts';
+import { createEmptyStore, type OutcomeStore, openStore } from './store/store.ts';
+import type { RunEvent } from './watch/events.ts';
+import { createStatusCounts, type StatusCounts, type Summary, sumOf } from './watch/summary.ts';
+
+/** What a run takes from outside. */
+export interface RunContext {
+  /** Stops the run in order: no new call, calls under way get ten seconds, rows are written. */
+  readonly signal: AbortSignal;
+  readonly onEvent: (event: RunEvent) => void;
+}
+
+/** Reads and counts. Calls nothing, and leaves no file behind. */
+export async function planOnly(input: ListInput, job: Job, context: RunContext): Promise<Plan> {
+  const closer = createCloser();
+  try {
+    const list = await open(input, job, { context, closer, spoolFolder: tmpdir() });
+    const { store: folder } = job.settings;
+    const hasStore = existsSync(joinPath(folder, 'data.mdb'));
+    const store = hasStore ? openStore(folder, job.endpoint.id) : createEmptyStore();
+    return (await plan(list, closer.add(store))).plan;
+  } finally {
+    await closer.close();
+  }
+}
+
+/** Enriches a list into two files. */
+export async function runToFiles(
+  input: ListInput,
+  job: Job,
+  context: RunContext,
+): Promise<Summary> {
+  const closer = createCloser();
+  try {
+    const list = await open(input, job, { context, closer, spoolFolder: job.settings.store });
+    const { source, format } = list;
+    const { out, failures } = job.settings;
+    const paths = await chooseOutputPaths({ input, out, failures, source, format });
+    const outputs = closer.add(await openOutputs(paths));
+    const run = await plan(list, closer.add(openStore(job.settings.store, job.endpoint.id)));
+    const joined = await lookUpAndJoin(run);
+    await outputs.write(joined.rows, { format, extent: run.plan, columns: joined.columns });
+    return summarize(run, joined, paths);
+  } finally {
+    await closer.close();
+  }
+}
+
+/** Enriches a list row by row, into the hands of the caller. */
+export async function* runToRows(
+  input: ListInput,
+  job: Job,
+  context: RunContext,
+): AsyncGenerator<EnrichedRow, Summary> {
+  const closer = createCloser();
+  try {
+    const list = await open(input, job, { context, closer, spoolFolder: job.settings.store });
+    const run = await plan(list, closer.add(openStore(job.settings.store, job.endpoint.id)));
+    const joined = await lookUpAndJoin(run);
+    for await (const rows of joined.rows) {
+      for (const row of rows) yield toEnrichedRow(row, list.format, joined.columns);
+    }
+    return summarize(run, joined, undefined);
+  } finally {
+    await closer.close();
+  }
+}
+
+/** A list that is open and understood. */
+interface OpenedList {
+  readonly job: Job;
+  readonly context: RunContext;
+  readonly closer: Closer;
+  readonly spoolFolder: string;
+  readonly source: Source;
+  readonly format: RowFormat;
+  readonly column: DomainColumn;
+  readonly startedMs: number;
+  readonly startedAtMs: number;
+}
+
+async function open(
+  input: ListInput,
+  job: Job,
+  { context, closer, spoolFolder }: Pick<OpenedList, 'context' | 'closer' | 'spoolFolder'>,
+): Promise<OpenedList> {
+  const started = { startedMs: performance.now(), startedAtMs: Date.now() };
+  for (const message of job.notices) context.onEvent({ type: 'notice', message });
+  const source = closer.add(await openList(input, spoolFolder));
+  const format = openRows(source, job.settings);
+  const column = chooseDomainColumn(source, format, job.settings.domainColumn);
+  context.onEvent({ type: 'opened', input: source.name, format: format.description, column });
+  return { job, context, closer, spoolFolder, source, format, column, ...started };
+}
+
+/** A run that knows what it has to do. */
+interface PlannedRun extends OpenedList {
+  readonly store: OutcomeStore;
+  readonly index: RowIndex;
+  readonly plan: Plan & { readonly maxFields: number };
+  /** Whether an outcome counts in this run. */
+  readonly isUsable: (outcome: Dated) => boolean;
+}
+
+type Dated = Pick<OutcomeHead, 'status' | 'fetchedAtMs'>;
+
+async function plan(list: OpenedList, store: OutcomeStore): Promise<PlannedRun> {
+  const { job, context, closer, source, format, column, startedAtMs } = list;
+  const { fresh, freshNotFound, registrable = false } = job.settings;
+  const freshness = { foundMs: fresh, notFoundMs: freshNotFound };
+  const isUsable = (outcome: Dated): boolean => isFresh(outcome, freshness, startedAtMs);
+  const index = closer.add(await createRowIndex(list.spoolFolder));
+  const made = await makePlan({
+    source,
+    format,
+    column,
+    registrable,
+    isFresh: (domain) => isKnown(store, domain, isUsable),
+    index,
+    signal: context.signal,
+  });
+  context.onEvent({ type: 'planned', plan: made });
+  return { ...list, store, index, plan: made, isUsable };
+}
+
+function isKnown(
+  store: OutcomeStore,
+  domain: string,
+  isUsable: (outcome: Dated) => boolean,
+): boolean {
+  const head = store.findHead(domain);
+  return head !== undefined && isUsable(head);
+}
+
+/** Rows on their way out, once all lookups are done. */
+interface JoinedRun {
+  readonly totals: LookupTotals;
+  readonly columns: OutputColumns;
+  readonly rows: AsyncIterable<readonly JoinedRow[]>;
+  /** Complete when all rows were read. */
+  readonly statuses: StatusCounts;
+}
+
+async function lookUpAndJoin(run: PlannedRun): Promise<JoinedRun> {
+  const { job, context, source, format, store, index, isUsable, startedAtMs } = run;
+  const totals = await lookUpAll({
+    job,
+    index,
+    store,
+    lookups: run.plan.lookups,
+    startedAtMs,
+    isFresh: (domain) => isKnown(store, domain, isUsable),
+    ...context,
+  });
+  context.onEvent({ type: 'writing', rows: run.plan.rows });
+  const enriched = job.settings.fields ?? (await findEnrichedColumns({ index, store, isUsable }));
+  const columns = nameOutputColumns({
+    prefix: job.settings.prefix,
+    enriched,
+    taken: format.takenNames,
+  });
+  for (const { from, to } of columns.renamed) {
+    const message = `The list has a column '${from}' already: ours is called '${to}'.`;
+    context.onEvent({ type: 'notice', message });
+  }
+  const statuses = createStatusCounts();
+  const rows = join({
+    source,
+    headBytes: format.headBytes,
+    index,
+    store,
+    enriched,
+    isUsable,
+    skipReason: totals.stopped?.reason ?? 'not_asked',
+  });
+  return { totals, columns, statuses, rows: count(rows, statuses, run.plan.rows) };
+}
+
+/** Counts rows as they pass, and lets none get lost on the way. */
+async function* count(
+  rows: AsyncIterable<readonly JoinedRow[]>,
+  statuses: StatusCounts,
+  expected: number,
+): AsyncGenerator<readonly JoinedRow[]> {
+  for await (const batch of rows) {
+    for (const row of batch) statuses[row.status] += 1;
+    yield batch;
+  }
+  const counted = sumOf(statuses);
+  if (counted !== expected) {
+    throw new BrandfillError(
+      'COUNTS_DIFFER',
+      `Cannot finish: ${expected} rows came in and ${counted} would go out. This is a defect of Brandfill; no output was changed, please report it.`,
+    );
+  }
+}
+
+function summarize(run: PlannedRun, joined: JoinedRun, paths: OutputPaths | undefined): Summary {
+  const { plan: made, startedMs } = run;
+  const { lookups, calls, retries, throttled, elapsedMs: lookupMs, stopped } = joined.totals;
+  return {
+    rows: made.rows,
+    statuses: joined.statuses,
+    uniqueDomains: made.uniqueDomains,
+    freshDomains: made.freshDomains,
+    lookups,
+    calls,
+    retries,
+    throttled,
+    elapsedMs: performance.now() - startedMs,
+    lookupMs,
+    callsPerSecond: calls === 0 ? 0 : calls / (lookupMs / 1_000),
+    stopped,
+    out: paths?.out,
+    failures: paths?.failures,
+  };
+}

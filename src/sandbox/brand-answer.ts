@@ -1,0 +1,94 @@
+import { formulaNames, industries, offers, places, stories, tags } from './brand-words.ts';
+import { draw, purposes } from './random.ts';
+
+/** A picture of a brand. */
+interface Logo {
+  url: string;
+  width: number;
+  height: number;
+  theme: 'light' | 'dark';
+}
+
+/**
+ * What the sandbox knows about a domain, 700 to 1,000 bytes as JSON. Optional fields are missing for some domains,
+ * as they are in practice. The shape is an invention: the real API promises none.
+ */
+export interface BrandAnswer {
+  name: string;
+  domain: string;
+  description: string;
+  about: string;
+  industry?: string;
+  employees?: number;
+  founded?: number;
+  public: boolean;
+  ticker?: string;
+  location: { city: string; country: string; country_code: string; postal_code?: string };
+  links: { website: string; linkedin?: string; github?: string };
+  logos: Logo[];
+  colors: string[];
+  tags: string[];
+}
+
+/** Create the answer for a domain. The same domain and hash give the same answer. */
+export function createBrandAnswer(domain: string, hash: number): BrandAnswer {
+  let drawn = 0;
+  const chance = (): number => {
+    drawn += 1;
+    return draw(hash, purposes.brand, drawn);
+  };
+  const below = (limit: number): number => Math.floor(chance() * limit);
+  const pick = <T>(list: readonly T[], fallback: T): T => list[below(list.length)] ?? fallback;
+
+  const slug = domain.slice(0, domain.indexOf('.')).slice(0, 24);
+  const name = toName(slug);
+  const [city, country, countryCode] = pick(places, ['Oslo', 'Norway', 'NO']);
+  const industry = pick(industries, 'Other');
+  const isPublic = chance() < 0.1;
+  return {
+    // One name in 25 would be taken for a formula.
+    name: chance() < 0.04 ? pick(formulaNames, String)(name) : name,
+    domain,
+    description: `${pick(offers, 'All about')} ${industry.toLowerCase()}, from ${city}`,
+    about: name + pick(stories, ''),
+    ...(chance() < 0.9 && { industry }),
+    ...(chance() < 0.8 && { employees: Math.ceil(3 ** (1 + chance() * 9)) }),
+    ...(chance() < 0.85 && { founded: 1890 + below(134) }),
+    public: isPublic,
+    ...(isPublic && { ticker: slug.replaceAll('-', '').slice(0, 4).toUpperCase() }),
+    location: {
+      city,
+      country,
+      country_code: countryCode,
+      // Leading zeros, so that nobody takes it for a number.
+      ...(chance() < 0.6 && { postal_code: String(below(100_000)).padStart(5, '0') }),
+    },
+    links: {
+      website: `https://${domain}/`,
+      ...(chance() < 0.75 && { linkedin: `https://linkedin.example/company/${slug}` }),
+      ...(chance() < 0.3 && { github: `https://github.example/${slug}` }),
+    },
+    logos: createLogos(domain, 1 + below(2)),
+    colors: Array.from(
+      { length: 1 + below(4) },
+      () => `#${below(0x1000000).toString(16).padStart(6, '0')}`,
+    ),
+    tags: [...new Set(Array.from({ length: below(6) }, () => pick(tags, 'other')))],
+  };
+}
+
+function toName(slug: string): string {
+  const words = slug.split('-').filter((word) => word !== '');
+  return words.map((word) => word.charAt(0).toUpperCase() + word.slice(1)).join(' ');
+}
+
+const themes = ['light', 'dark'] as const;
+
+function createLogos(domain: string, count: number): Logo[] {
+  return themes.slice(0, count).map((theme) => ({
+    url: `https://cdn.example/logos/${domain}/${theme}.png`,
+    width: 512,
+    height: 128,
+    theme,
+  }));
+}

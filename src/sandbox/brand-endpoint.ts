@@ -1,0 +1,119 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { type AuthCheck, createAuthCheck, createChallenge } from './auth.ts';
+import type { CallCounter } from './call-counter.ts';
+import { deliver } from './deliver.ts';
+import { findDomainProblem, findParameter } from './domain-parameter.ts';
+import { createLatency, type Latency } from './latency.ts';
+import { createLimitGate, type LimitGate } from './limits/limit-gate.ts';
+import type { SandboxOptions, SandboxReply } from './options.ts';
+import { hashText } from './random.ts';
+import { createReplies, type Replies } from './replies.ts';
+import { sendError } from './send.ts';
+
+/** One call on its way through the endpoint. */
+interface Call {
+  request: IncomingMessage;
+  response: ServerResponse;
+  /** The domain it asks for, if it is a valid one. */
+  domain: string | undefined;
+  /** The limit it holds a place in, to be given back when it ends. */
+  gate?: LimitGate | undefined;
+  headers?: Record<string, string> | undefined;
+}
+
+/**
+ * Answers `GET …/v1/brand?domain=…`. A call passes, in this order: the credential (401), the limit (429), the
+ * check of the domain (400, 422), the quota (402). What it is answered is decided there and then; only the sending
+ * waits for the latency.
+ */
+export class BrandEndpoint {
+  readonly #options: SandboxOptions;
+  readonly #counter: CallCounter;
+  readonly #isAuthorized: AuthCheck | undefined;
+  readonly #replies: Replies;
+  readonly #latency: Latency | undefined;
+  #gate: LimitGate | undefined;
+
+  constructor(options: SandboxOptions, counter: CallCounter) {
+    this.#options = options;
+    this.#counter = counter;
+    this.#isAuthorized = createAuthCheck(options.auth);
+    this.#replies = createReplies(options);
+    this.#latency = createLatency(options.latencyMs);
+    this.#gate = createLimitGate(options);
+  }
+
+  /** Forget what was counted and charged, and what the limit has seen. */
+  reset(): void {
+    this.#counter.clear();
+    this.#gate = createLimitGate(this.#options);
+  }
+
+  /** @param query what follows the question mark */
+  handle(request: IncomingMessage, response: ServerResponse, query: string): void {
+    const nowMs = Date.now();
+    const asked = findParameter(query, 'domain') ?? '';
+    const problem = findDomainProblem(asked);
+    const domain = problem === undefined ? asked : undefined;
+    const call: Call = { request, response, domain };
+    this.#counter.arrive(domain, nowMs);
+
+    if (this.#isAuthorized?.(request, query) === false) {
+      call.headers = createChallenge(this.#options.auth);
+      return this.#refuse(call, 401, 'unauthorized', 'The API key is missing or wrong.');
+    }
+    const pass = this.#gate?.enter(nowMs);
+    call.headers = pass?.headers;
+    if (pass?.allowed === false) {
+      return this.#refuse(call, 429, 'rate_limited', 'Too many requests, slow down.');
+    }
+    call.gate = this.#gate;
+    if (problem !== undefined) {
+      return this.#refuse(call, problem.status, problem.code, problem.message);
+    }
+    if (this.#counter.charged >= (this.#options.quota ?? Infinity)) {
+      return this.#refuse(call, 402, 'quota_exceeded', 'The quota is used up.');
+    }
+    this.#answer(call, asked);
+  }
+
+  #refuse(call: Call, status: number, code: string, message: string): void {
+    call.gate?.leave();
+    this.#counter.answer(call.domain, status, false);
+    sendError(call.request, call.response, { status, code, message, headers: call.headers });
+  }
+
+  #answer(call: Call, domain: string): void {
+    const ordinal = this.#counter.admit(domain);
+    const hash = hashText(domain, this.#options.seed ?? 1);
+    const reply = this.#replies(domain, hash, ordinal);
+    const { status, broken } = judge(reply);
+    if (!broken && (status === 200 || status === 404)) this.#counter.charge();
+    const leave = () => {
+      this.#counter.leave();
+      call.gate?.leave();
+    };
+    deliver(call, reply, {
+      delayMs:
+        (typeof reply === 'string' ? undefined : reply.delayMs) ??
+        this.#latency?.(hash, ordinal) ??
+        0,
+      gzip: this.#options.gzip ?? false,
+      onDue: () => {
+        if (reply !== 'hang') leave();
+        this.#counter.answer(domain, status, broken);
+      },
+      onGone: () => {
+        leave();
+        if (reply !== 'hang') this.#counter.abandon();
+      },
+    });
+  }
+}
+
+/** The status of a reply (0 for no answer at all), and whether nobody can use it. */
+function judge(reply: SandboxReply): { status: number; broken: boolean } {
+  if (typeof reply === 'string') return { status: 0, broken: true };
+  const { status = 200, breakOff = false, broken = breakOff } = reply;
+  return { status, broken };
+}

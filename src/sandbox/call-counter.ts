@@ -1,0 +1,140 @@
+import { type DomainCalls, DomainCounts } from './domain-counts.ts';
+import type { SandboxStats } from './stats.ts';
+
+/** What an ended call was to its caller. */
+type Ending = 'answered' | 'faulted' | 'throttled' | 'refused';
+
+const REPEATS_LISTED = 100;
+
+/** Counts calls. Everything is kept up to date call by call, so a snapshot costs nothing to speak of. */
+export class CallCounter {
+  readonly #domains: DomainCounts | undefined;
+  readonly #byStatus = new Map<number, number>();
+  readonly #repeats: string[] = [];
+  #totals = createTotals();
+  #open = 0;
+
+  constructor(countPerDomain: boolean) {
+    this.#domains = countPerDomain ? new DomainCounts() : undefined;
+  }
+
+  get charged(): number {
+    return this.#totals.charged;
+  }
+
+  /** A call came in. `domain` is `undefined` when it named no valid one. */
+  arrive(domain: string | undefined, nowMs: number): void {
+    const totals = this.#totals;
+    totals.calls += 1;
+    const second = Math.floor(nowMs / 1000);
+    totals.inSecond = second === totals.second ? totals.inSecond + 1 : 1;
+    totals.second = second;
+    totals.busiestSecond = Math.max(totals.busiestSecond, totals.inSecond);
+    totals.firstMs ??= nowMs;
+    totals.lastMs = nowMs;
+    if (domain === undefined || this.#domains === undefined) return;
+    totals.mostCalls = Math.max(totals.mostCalls, this.#domains.add(domain, 'calls'));
+  }
+
+  /** A call passed every check. Returns its ordinal for the domain, from 1. */
+  admit(domain: string): number {
+    this.#open += 1;
+    this.#totals.highestOpen = Math.max(this.#totals.highestOpen, this.#open);
+    return this.#domains?.add(domain, 'admitted') ?? this.#totals.calls;
+  }
+
+  /** An admitted call is over, whatever came of it. */
+  leave(): void {
+    this.#open -= 1;
+  }
+
+  charge(): void {
+    this.#totals.charged += 1;
+  }
+
+  abandon(): void {
+    this.#totals.abandoned += 1;
+  }
+
+  /** An answer is sent; status 0 stands for none. */
+  answer(domain: string | undefined, status: number, broken: boolean): void {
+    if (status === 0) this.#totals.unanswered += 1;
+    else this.#byStatus.set(status, (this.#byStatus.get(status) ?? 0) + 1);
+    const ending = endingOf(status, broken);
+    if (ending === 'faulted') this.#totals.faulted += 1;
+    if (domain === undefined || ending === 'refused' || this.#domains === undefined) return;
+    const count = this.#domains.add(domain, ending);
+    if (ending === 'answered' && count === 2) this.#repeat(domain);
+  }
+
+  snapshot(): SandboxStats {
+    const { calls, faulted, unanswered, abandoned, charged, busiestSecond } = this.#totals;
+    return {
+      calls,
+      byStatus: Object.fromEntries(this.#byStatus),
+      throttled: this.#byStatus.get(429) ?? 0,
+      faulted,
+      unanswered,
+      abandoned,
+      charged,
+      domains: {
+        distinct: this.#domains?.size ?? 0,
+        mostCalls: this.#totals.mostCalls,
+        repeated: this.#totals.repeated,
+        repeats: this.#repeats.map((domain) => ({ domain, ...this.of(domain) })),
+      },
+      concurrency: { now: this.#open, highest: this.#totals.highestOpen },
+      busiestSecond,
+      firstCallAt: toIso(this.#totals.firstMs),
+      lastCallAt: toIso(this.#totals.lastMs),
+    };
+  }
+
+  of(domain: string): DomainCalls {
+    return this.#domains?.of(domain) ?? { calls: 0, answered: 0, faulted: 0, throttled: 0 };
+  }
+
+  domains(): Iterable<string> {
+    return this.#domains?.domains() ?? [];
+  }
+
+  /** Forget everything but the calls that are open. */
+  clear(): void {
+    this.#domains?.clear();
+    this.#byStatus.clear();
+    this.#repeats.length = 0;
+    this.#totals = createTotals();
+    this.#totals.highestOpen = this.#open;
+  }
+
+  #repeat(domain: string): void {
+    this.#totals.repeated += 1;
+    if (this.#repeats.length < REPEATS_LISTED) this.#repeats.push(domain);
+  }
+}
+
+const createTotals = () => ({
+  calls: 0,
+  faulted: 0,
+  unanswered: 0,
+  abandoned: 0,
+  charged: 0,
+  repeated: 0,
+  mostCalls: 0,
+  highestOpen: 0,
+  second: 0,
+  inSecond: 0,
+  busiestSecond: 0,
+  firstMs: undefined as number | undefined,
+  lastMs: undefined as number | undefined,
+});
+
+function endingOf(status: number, broken: boolean): Ending {
+  if (status === 429) return 'throttled';
+  if (broken || status === 0 || status >= 500 || status === 408 || status === 425) return 'faulted';
+  return status === 401 || status === 402 || status === 403 ? 'refused' : 'answered';
+}
+
+function toIso(ms: number | undefined): string | null {
+  return ms === undefined ? null : new Date(ms).toISOString();
+}

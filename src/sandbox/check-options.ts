@@ -1,0 +1,64 @@
+import type { SandboxOptions } from './options.ts';
+import { SandboxError } from './sandbox-error.ts';
+
+/**
+ * Check the options that a person may get wrong.
+ *
+ * @throws SandboxError that names the option, what it must be, and what it is
+ */
+export function checkOptions(options: SandboxOptions): void {
+  const { errors = 0, broken = 0, notFound = 0 } = options;
+  for (const [name, share] of Object.entries({ errors, broken, notFound })) {
+    check(share >= 0 && share <= 1, name, 'a share from 0 to 1', share);
+  }
+  check(errors + broken <= 1, 'errors', 'at most 1 together with broken', errors + broken);
+  const { limit, burst, quota, port } = options;
+  if (limit !== undefined) {
+    check(
+      Number.isInteger(limit.count) && limit.count >= 1,
+      'limit',
+      'a whole number of calls, 1 or more',
+      limit.count,
+    );
+    check(
+      limit.perMs > 0 && limit.perMs < Infinity,
+      'limit',
+      'per a time longer than 0 ms',
+      limit.perMs,
+    );
+  }
+  if (burst !== undefined)
+    check(Number.isInteger(burst) && burst >= 1, 'burst', 'a whole number, 1 or more', burst);
+  if (quota !== undefined)
+    check(Number.isInteger(quota) && quota >= 0, 'quota', 'a whole number, 0 or more', quota);
+  if (port !== undefined) {
+    check(
+      Number.isInteger(port) && port >= 0 && port <= 65_535,
+      'port',
+      'a whole number from 0 to 65535',
+      port,
+    );
+  }
+  checkLatency(options.latencyMs);
+}
+
+/** What a timer can wait, about 24 days. */
+const LONGEST_MS = 2 ** 31 - 1;
+
+function checkLatency(latencyMs: SandboxOptions['latencyMs'] = 0): void {
+  const { fromMs, toMs } =
+    typeof latencyMs === 'number' ? { fromMs: latencyMs, toMs: latencyMs } : latencyMs;
+  check(
+    fromMs >= 0 && toMs <= LONGEST_MS,
+    'latencyMs',
+    'from 0 to 24 days',
+    `${fromMs} to ${toMs}`,
+  );
+  check(fromMs <= toMs, 'latencyMs', 'a range that goes upwards', `${fromMs} to ${toMs}`);
+}
+
+function check(isFine: boolean, option: string, expected: string, value: unknown): void {
+  if (isFine) return;
+  const message = `Cannot start the sandbox as '${option}' must be ${expected}: current value is ${value}`;
+  throw new SandboxError('sandbox_invalid_option', message);
+}

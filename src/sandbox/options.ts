@@ -1,0 +1,122 @@
+import type { SandboxAuth } from './auth.ts';
+import type { LimitHeaders } from './limits/limit-headers.ts';
+import type { LimitKind, LimitRate } from './limits/limiter.ts';
+
+/** How the sandbox behaves. With no options it answers every domain at once, without limits or faults. */
+export interface SandboxOptions {
+  /**
+   * Address to listen on.
+   * @default '127.0.0.1'
+   */
+  host?: string;
+  /**
+   * Port to listen on; 0 takes any free one.
+   * @default 0
+   */
+  port?: number;
+  /**
+   * How long a call takes, in milliseconds. A number is the same for every call. A range is log-normal:
+   * `fromMs` is the 1st and `toMs` the 99th percentile, and nothing falls outside of them, so the median
+   * is their geometric mean (20 ms to 7 s has a median of 374 ms). Refusals (400, 401, 402, 422, 429)
+   * always come at once.
+   * @default 0
+   */
+  latencyMs?: number | { fromMs: number; toMs: number };
+  /**
+   * The rate limit: `count` calls per `perMs` milliseconds. For the kind `concurrent`, `count` is the number
+   * of calls that may be open at once and `perMs` is not used.
+   * @default no limit
+   */
+  limit?: LimitRate;
+  /** @default 'token-bucket' */
+  limitKind?: LimitKind;
+  /**
+   * Calls that a full token bucket lets through at once.
+   * @default what one second refills, at least 1
+   */
+  burst?: number;
+  /** @default 'retry-after' */
+  limitHeaders?: LimitHeaders;
+  /**
+   * Share of the calls, 0 to 1, that are answered 500, 502 or 503. Decided by seed, domain and the ordinal of
+   * the call for that domain, so a second try can succeed.
+   * @default 0
+   */
+  errors?: number;
+  /**
+   * Share of the domains, 0 to 1, that the sandbox has never heard of (404).
+   * @default 0
+   */
+  notFound?: number;
+  /**
+   * Share of the calls, 0 to 1, whose answer is unusable: cut JSON, a web page, an empty body, a connection
+   * that breaks off within the body or is reset before it. Decided as `errors` are.
+   * @default 0
+   */
+  broken?: number;
+  /**
+   * The credential that a call must bring; otherwise 401.
+   * @default none
+   */
+  auth?: SandboxAuth;
+  /**
+   * Calls that may be charged (answered 200 or 404); later ones are answered 402.
+   * @default no quota
+   */
+  quota?: number;
+  /**
+   * Decides which domains are missing, what their answers hold, and which calls fail.
+   * @default 1
+   */
+  seed?: number;
+  /**
+   * Compress answers for clients that accept gzip.
+   * @default false
+   */
+  gzip?: boolean;
+  /**
+   * Keep counts per domain (about 140 bytes each). Without them there are no duplicates in the stats, and
+   * the ordinal of a call is its number among all calls.
+   * @default true
+   */
+  countPerDomain?: boolean;
+  /**
+   * Scripts the answer to a call that passed the credential, the limit, the checks and the quota; `undefined`
+   * leaves it to the other options. `call` counts from 1 for each domain, without calls refused before.
+   */
+  respond?: (domain: string, call: number) => SandboxReply | undefined;
+}
+
+/**
+ * What the sandbox does with a call: an answer, `reset` (the connection is reset without an answer) or `hang`
+ * (never answered; the connection stays open).
+ */
+export type SandboxReply = SandboxAnswer | 'reset' | 'hang';
+
+/** An answer over HTTP. */
+export interface SandboxAnswer {
+  /** @default 200 */
+  status?: number;
+  /** Added to `Content-Type` (JSON, unless given here) and `Content-Length`. */
+  headers?: Readonly<Record<string, string>>;
+  /**
+   * A string is sent as it is, anything else as JSON.
+   * @default no body
+   */
+  body?: unknown;
+  /**
+   * Milliseconds until it is sent.
+   * @default what the option `latencyMs` says
+   */
+  delayMs?: number;
+  /**
+   * Close the connection after half of the promised body.
+   * @default false
+   */
+  breakOff?: boolean;
+  /**
+   * Count the call as faulted whatever its status, because nobody can use the answer.
+   * @default the value of `breakOff`
+   */
+  broken?: boolean;
+}

@@ -1,0 +1,63 @@
+import { createHash } from 'node:crypto';
+
+/**
+ * The columns that one answer has, in its order. Each is the path to a value; names with dots or
+ * spaces stay unambiguous because a path is a list.
+ */
+export type Shape = readonly (readonly string[])[];
+
+/** Where shapes are kept: under a number, as JSON. */
+export interface ShapeTable {
+  get(id: number): string | undefined;
+  put(id: number, json: string): void;
+}
+
+/** Gives every shape a number, so that an outcome can say which columns it has in six bytes. */
+export interface ShapeRegistry {
+  idOf(shape: Shape): number;
+  find(id: number): Shape | undefined;
+}
+
+/** Answers of one API have few shapes; past this many the memory of them starts anew. */
+const MAX_REMEMBERED = 10_000;
+
+/**
+ * The number of a shape comes from its content, so processes that share a store agree on it without
+ * asking each other. A number that is taken by another shape is passed over.
+ */
+export function createShapeRegistry(table: ShapeTable): ShapeRegistry {
+  const ids = new Map<string, number>();
+  const shapes = new Map<number, Shape>();
+
+  function idOf(shape: Shape): number {
+    const json = JSON.stringify(shape);
+    const known = ids.get(json);
+    if (known !== undefined) return known;
+    let id = hash48(json);
+    for (let taken = table.get(id); taken !== undefined && taken !== json; taken = table.get(id)) {
+      id += 1;
+    }
+    table.put(id, json);
+    if (ids.size >= MAX_REMEMBERED) ids.clear();
+    ids.set(json, id);
+    return id;
+  }
+
+  function find(id: number): Shape | undefined {
+    const known = shapes.get(id);
+    if (known) return known;
+    const json = table.get(id);
+    if (json === undefined) return undefined;
+    const shape = JSON.parse(json) as Shape;
+    if (shapes.size >= MAX_REMEMBERED) shapes.clear();
+    shapes.set(id, shape);
+    return shape;
+  }
+
+  return { idOf, find };
+}
+
+/** Never 0, which stands for no shape. */
+function hash48(text: string): number {
+  return createHash('sha256').update(text).digest().readUIntLE(0, 6) || 1;
+}

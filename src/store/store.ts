@@ -1,0 +1,157 @@
+import { mkdirSync } from 'node:fs';
+import { type Database, open, type RootDatabase } from 'lmdb';
+import type { Outcome } from '../brand/outcome.ts';
+import { BrandfillError, describeSystemError } from '../errors.ts';
+import { decodeHead, decodeOutcome, encodeOutcome, type OutcomeHead } from './outcome-codec.ts';
+import { createShapeRegistry, type Shape } from './shapes.ts';
+
+/**
+ * Outcomes by domain, for one endpoint. Writes are committed in batches; several processes may use
+ * the same folder at the same time.
+ *
+ * A failed lookup lies apart from the answers: it tells why a row has none, and never replaces an
+ * answer that was paid for.
+ */
+export interface OutcomeStore {
+  /** The head of the latest outcome: the answer, or the failure if that is newer. */
+  findHead(domain: string): OutcomeHead | undefined;
+  /** The latest outcome: the answer, or the failure if that is newer. */
+  find(domain: string): Outcome | undefined;
+  /**
+   * Keeps an outcome. Writing it twice changes nothing.
+   *
+   * @returns when it is committed: a killed process no longer loses it
+   */
+  put(outcome: Outcome, shape: Shape): Promise<void>;
+  /** The columns of an answer, by the number in its head. */
+  findShape(id: number): Shape | undefined;
+  /** Waits until all that was committed is on the disk: a power failure no longer loses it. */
+  flush(): Promise<void>;
+  close(): Promise<void>;
+}
+
+const STORE_VERSION = 1;
+/** Outcomes that arrive within this time share a commit; each commit costs an fsync. */
+const COMMIT_DELAY_MS = 20;
+
+/**
+ * Opens the store in a folder, which is made if it is not there.
+ *
+ * @param endpointId keeps the answers of different APIs apart
+ * @throws BrandfillError `UNUSABLE_STORE` when the folder cannot be used or holds another version.
+ */
+export function openStore(folder: string, endpointId: string): OutcomeStore {
+  const root = openRoot(folder);
+  const answers = root.openDB<Buffer, string>('answers', { encoding: 'binary' });
+  const failures = root.openDB<Buffer, string>('failures', { encoding: 'binary' });
+  const shapes = createShapeRegistry(shapeTable(root));
+  const key = (domain: string): string => `${endpointId}:${domain}`;
+
+  return {
+    findHead: (domain) => {
+      const answer = head(answers, key(domain));
+      const failure = head(failures, key(domain));
+      return newer(answer, failure);
+    },
+    find: (domain) =>
+      newer(
+        outcome(answers, key(domain), domain),
+        // Most runs see no failure at all, so the answer alone usually settles it.
+        outcome(failures, key(domain), domain),
+      ),
+    put: async (found, shape) => {
+      const table = found.status === 'failed' ? failures : answers;
+      const shapeId = shape.length > 0 ? shapes.idOf(shape) : 0;
+      await guard(folder, table.put(key(found.domain), encodeOutcome(found, shapeId)));
+    },
+    findShape: (id) => shapes.find(id),
+    flush: async () => {
+      await guard(folder, root.committed);
+      await guard(folder, root.flushed);
+    },
+    close: () => root.close(),
+  };
+}
+
+/** A store with nothing in it that keeps nothing, for looking only. */
+export function createEmptyStore(): OutcomeStore {
+  return {
+    findHead: () => undefined,
+    find: () => undefined,
+    put: async () => {},
+    findShape: () => undefined,
+    flush: async () => {},
+    close: async () => {},
+  };
+}
+
+function newer<T extends { readonly fetchedAtMs: number }>(
+  answer: T | undefined,
+  failure: T | undefined,
+): T | undefined {
+  if (!answer || !failure) return answer ?? failure;
+  return failure.fetchedAtMs > answer.fetchedAtMs ? failure : answer;
+}
+
+function head(table: Database<Buffer, string>, key: string): OutcomeHead | undefined {
+  const value = table.getBinaryFast(key);
+  return value && decodeHead(value);
+}
+
+function outcome(
+  table: Database<Buffer, string>,
+  key: string,
+  domain: string,
+): Outcome | undefined {
+  const value = table.getBinaryFast(key);
+  return value && decodeOutcome(domain, value);
+}
+
+function openRoot(folder: string): RootDatabase {
+  try {
+    mkdirSync(folder, { recursive: true });
+    const root = open({ path: folder, maxDbs: 8, commitDelay: COMMIT_DELAY_MS });
+    const meta = root.openDB<number, string>('meta', { encoding: 'json' });
+    const version = meta.get('version');
+    if (version === undefined) meta.putSync('version', STORE_VERSION);
+    else if (version !== STORE_VERSION) throw new OtherVersionError(String(version));
+    return root;
+  } catch (error) {
+    const why =
+      error instanceof OtherVersionError
+        ? `it is of version ${error.message}, this Brandfill reads version ${STORE_VERSION}; update Brandfill or choose another folder with --store`
+        : `${describeSystemError(error)}; choose another folder with --store`;
+    throw new BrandfillError('UNUSABLE_STORE', `Cannot open the store ${folder}: ${why}.`, {
+      cause: error,
+    });
+  }
+}
+
+class OtherVersionError extends Error {}
+
+function shapeTable(root: RootDatabase): {
+  get(id: number): string | undefined;
+  put(id: number, json: string): void;
+} {
+  const table = root.openDB<string, number>('shapes', { encoding: 'string' });
+  return {
+    get: (id) => table.get(id),
+    put: (id, json) => {
+      // Committed in order: no outcome is ever there before its shape. If the commit fails, so does
+      // that of the outcome, and there it is reported.
+      table.put(id, json).catch(() => {});
+    },
+  };
+}
+
+async function guard(folder: string, write: Promise<unknown>): Promise<void> {
+  try {
+    await write;
+  } catch (error) {
+    throw new BrandfillError(
+      'UNUSABLE_STORE',
+      `Cannot write to the store ${folder}: ${describeSystemError(error)}. What was stored is kept; make room and run the same command again.`,
+      { cause: error },
+    );
+  }
+}

@@ -1,0 +1,45 @@
+import { describeInput, describePlan, describeStop, describeSummary } from './describe.ts';
+import type { RunEvent } from './events.ts';
+import { chooseStyle, createProgressView, type ProgressStyle } from './progress-view.ts';
+import type { Summary } from './summary.ts';
+
+/** Shows a run on the console: what was understood, the plan, progress, and how it ended. */
+export interface ConsoleView {
+  readonly show: (event: RunEvent) => void;
+  finish(summary: Summary): void;
+  /** Leaves the terminal as it was found. May be called twice. */
+  end(): void;
+}
+
+export interface ConsoleViewOptions {
+  readonly stream: NodeJS.WriteStream;
+  readonly progress: ProgressStyle | 'auto';
+}
+
+export function createConsoleView({ stream, progress }: ConsoleViewOptions): ConsoleView {
+  const view = createProgressView(chooseStyle(progress, stream), stream);
+  const say = (line: string): void => {
+    view.end();
+    stream.write(`${line}\n`);
+  };
+  return {
+    show: (event) => {
+      switch (event.type) {
+        case 'opened':
+          return say(describeInput(event));
+        case 'planned':
+          return describePlan(event.plan).forEach(say);
+        case 'notice':
+          return say(`Note: ${event.message}`);
+        case 'stopping':
+          return say(describeStop(event.stop));
+        case 'progress':
+          return view.show(event);
+        case 'writing':
+          return view.end();
+      }
+    },
+    finish: (summary) => describeSummary(summary).forEach(say),
+    end: () => view.end(),
+  };
+}

@@ -1,0 +1,87 @@
+import { formatDuration } from '../job/duration.ts';
+import type { Plan } from '../producer/plan.ts';
+import type { Stop } from '../worker/stop-switch.ts';
+import type { RunEvent } from './events.ts';
+import type { Summary } from './summary.ts';
+
+/** Says in a line what was understood of the input. */
+export function describeInput(event: Extract<RunEvent, { type: 'opened' }>): string {
+  const { input, format, column } = event;
+  const how = column.by === 'option' ? 'as told' : `guessed by ${column.by}`;
+  const example = column.example === undefined ? '' : `, such as '${shorten(column.example)}'`;
+  return `${input} is ${format}; domains are in column '${shorten(column.name)}' (${how})${example}`;
+}
+
+/** Says in lines what is going to be done. */
+export function describePlan(plan: Plan): readonly string[] {
+  const odd = [
+    plan.raggedRows > 0 &&
+      `${count(plan.raggedRows, 'row')} with more or fewer cells than the header, kept as they are`,
+    plan.blankLines > 0 && `${count(plan.blankLines, 'blank line')} left out`,
+  ].filter((line) => line !== false);
+  return [
+    `Plan: ${count(plan.rows, 'row')}, ${count(plan.uniqueDomains, 'unique domain')}, ` +
+      `${format(plan.invalidRows)} invalid, ${format(plan.freshDomains)} fresh, ` +
+      `${count(plan.lookups, 'call')} to make`,
+    ...odd,
+  ];
+}
+
+/** Says why a run stops before all is asked, and what to do. */
+export function describeStop({ reason, comeBackAtMs }: Stop): string {
+  const again =
+    comeBackAtMs === undefined
+      ? ''
+      : ` It said to come back at ${new Date(comeBackAtMs).toISOString()}.`;
+  return STOPS[reason] + again;
+}
+
+const STOPS: Readonly<Record<Stop['reason'], string>> = {
+  unauthorized:
+    'The API refused the credential (401): check --auth and BRANDFILL_API_KEY. No further call is made.',
+  forbidden:
+    'The API answered 403 five times in a row: check --auth and what the credential is allowed. No further call is made.',
+  quota: 'The quota of the API is used up. No further call is made.',
+  max_calls: 'All calls of --max-calls are made. No further call is made.',
+  interrupted:
+    'Interrupted: no further call is made, calls under way get 10 s. Once more ends at once.',
+  error: 'Stopped by an error.',
+};
+
+/** The summary for people, in lines. */
+export function describeSummary(summary: Summary): readonly string[] {
+  const { statuses, rows, elapsedMs } = summary;
+  const parts = Object.entries(statuses)
+    .filter(([, rowCount]) => rowCount > 0)
+    .map(([status, rowCount]) => `${format(rowCount)} ${status.replace('_', ' ')}`);
+  const notEnriched = rows - statuses.found;
+  const lines = [
+    `${count(rows, 'row')} in ${formatDuration(elapsedMs)}${parts.length > 0 ? `: ${parts.join(', ')}` : ''}`,
+    `${count(summary.calls, 'call')} for ${count(summary.lookups, 'domain')}, ` +
+      `${format(summary.freshDomains)} fresh; ${format(summary.retries)} retries, ` +
+      `${format(summary.throttled)} throttled` +
+      (summary.calls > 0 ? `, ${summary.callsPerSecond.toFixed(1)} calls/s` : ''),
+  ];
+  if (summary.out !== undefined)
+    lines.push(`  rows      ${summary.out === '-' ? 'standard output' : summary.out}`);
+  if (summary.failures !== undefined) {
+    lines.push(`  failures  ${summary.failures} (${count(notEnriched, 'row')})`);
+  }
+  if (summary.stopped) {
+    lines.push('Stopped early. What was found is kept: run the same command again to go on.');
+  }
+  return lines;
+}
+
+/** `1,204 rows`, `1 row`. */
+function count(amount: number, noun: string): string {
+  return `${format(amount)} ${noun}${amount === 1 ? '' : 's'}`;
+}
+
+function format(amount: number): string {
+  return amount.toLocaleString('en-US');
+}
+
+function shorten(text: string): string {
+  return text.length > 60 ? `${text.slice(0, 60)}…` : text;
+}

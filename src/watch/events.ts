@@ -1,0 +1,40 @@
+import type { OutcomeStatus } from '../brand/outcome.ts';
+import type { Plan } from '../producer/plan.ts';
+import type { DomainColumn } from '../rows/domain-column.ts';
+import type { Stop } from '../worker/stop-switch.ts';
+
+/** What a run tells while it goes on. */
+export type RunEvent =
+  /** The input was opened and understood. */
+  | {
+      readonly type: 'opened';
+      readonly input: string;
+      readonly format: string;
+      readonly column: DomainColumn;
+    }
+  /** All rows were read once; no call was made yet. */
+  | { readonly type: 'planned'; readonly plan: Plan }
+  /** Something the user should know, in one sentence. */
+  | { readonly type: 'notice'; readonly message: string }
+  /** Some lookups ended, or nothing did for a while; comes a few times a second. */
+  | ({ readonly type: 'progress' } & Progress)
+  /** The run was stopped: no new call starts, those under way finish. */
+  | { readonly type: 'stopping'; readonly stop: Stop }
+  /** All lookups ended; the rows are joined and written. */
+  | { readonly type: 'writing'; readonly rows: number };
+
+/** How far the lookups are. */
+export interface Progress {
+  /** Lookups to be made in this run. */
+  readonly lookups: number;
+  /** Lookups that ended. */
+  readonly done: number;
+  readonly outcomes: Readonly<Record<OutcomeStatus, number>>;
+  readonly calls: number;
+  readonly retries: number;
+  readonly throttled: number;
+  /** Since the first lookup. */
+  readonly elapsedMs: number;
+  /** How long no call may start, because the API said so; 0 when calls go out. */
+  readonly waitMs: number;
+}

@@ -1,0 +1,88 @@
+import { SingleBar } from 'cli-progress';
+import { formatDuration } from '../job/duration.ts';
+import type { Progress } from './events.ts';
+
+/** How progress is shown: `bar` redraws one line, `lines` writes one every few seconds. */
+export type ProgressStyle = 'bar' | 'lines' | 'none';
+
+/** Shows how far the lookups are. */
+export interface ProgressView {
+  show(progress: Progress): void;
+  /** Leaves the last state readable; later output starts on a line of its own. */
+  end(): void;
+}
+
+const LINE_EVERY_MS = 5_000;
+
+/** @param stream where it is shown; standard error, so that rows on standard output stay clean */
+export function createProgressView(style: ProgressStyle, stream: NodeJS.WriteStream): ProgressView {
+  if (style === 'none') return { show: () => {}, end: () => {} };
+  return style === 'bar' ? createBar(stream) : createLines(stream);
+}
+
+/** What fits a stream: a bar on a terminal, lines elsewhere. */
+export function chooseStyle(
+  wish: ProgressStyle | 'auto',
+  stream: { readonly isTTY?: boolean },
+): ProgressStyle {
+  if (wish !== 'auto') return wish;
+  return stream.isTTY ? 'bar' : 'lines';
+}
+
+function createBar(stream: NodeJS.WriteStream): ProgressView {
+  const bar = new SingleBar({
+    stream,
+    format: '{bar} {percentage}% | {text}',
+    barsize: 24,
+    hideCursor: true,
+    noTTYOutput: true,
+    autopadding: false,
+    linewrap: false,
+  });
+  let isStarted = false;
+  return {
+    show: (progress) => {
+      if (progress.lookups === 0) return;
+      const payload = { text: describeProgress(progress) };
+      if (!isStarted) bar.start(progress.lookups, progress.done, payload);
+      else bar.update(progress.done, payload);
+      isStarted = true;
+    },
+    end: () => {
+      if (isStarted) bar.stop();
+      isStarted = false;
+    },
+  };
+}
+
+function createLines(stream: NodeJS.WriteStream): ProgressView {
+  let nextAtMs = LINE_EVERY_MS;
+  let latest: Progress | undefined;
+  return {
+    show: (progress) => {
+      latest = progress;
+      if (progress.elapsedMs < nextAtMs) return;
+      nextAtMs = progress.elapsedMs + LINE_EVERY_MS;
+      stream.write(`${describeProgress(progress)}\n`);
+    },
+    end: () => {
+      if (latest && latest.lookups > 0) stream.write(`${describeProgress(latest)}\n`);
+      latest = undefined;
+    },
+  };
+}
+
+/** `880/1,200 lookups, 71 calls/s, 12 s left; 3 failed; told to wait 4 s`. */
+function describeProgress(progress: Progress): string {
+  const { done, lookups, outcomes, calls, elapsedMs, waitMs } = progress;
+  const seconds = elapsedMs / 1_000;
+  const leftMs = done > 0 ? ((lookups - done) / done) * elapsedMs : Number.NaN;
+  const parts = [
+    `${done.toLocaleString('en-US')}/${lookups.toLocaleString('en-US')} lookups`,
+    `${(seconds > 0 ? calls / seconds : 0).toFixed(1)} calls/s`,
+  ];
+  if (done < lookups && leftMs >= 1_000) parts.push(`${formatDuration(leftMs)} left`);
+  if (outcomes.failed > 0) parts.push(`${outcomes.failed} failed`);
+  if (waitMs >= 1_000) parts.push(`waiting ${formatDuration(waitMs)} as the API asked`);
+  return parts.join(', ');
+}

@@ -1,0 +1,145 @@
+import pRetry from 'p-retry';
+import type { Answer } from '../brand/answer.ts';
+import type { Endpoint } from '../brand/endpoint.ts';
+import type { Outcome } from '../brand/outcome.ts';
+import { backoffMs } from './backoff.ts';
+import { type CallContext, callInTurn, NotAskedError } from './call.ts';
+
+/** What lookups share. */
+export interface LookupContext extends CallContext {
+  readonly endpoint: Endpoint;
+  /** How often a lookup is tried again. */
+  readonly retries: number;
+  /** Milliseconds since 1970. */
+  now(): number;
+  random(): number;
+}
+
+/** How one lookup ended; `not_asked` when the run stopped before there was an answer. */
+export type LookupResult =
+  | { readonly kind: 'outcome' | 'forbidden'; readonly outcome: Outcome }
+  | { readonly kind: 'not_asked' };
+
+const MAX_REDIRECTS = 3;
+const MAX_INVALID_RETRIES = 3;
+const MAX_THROTTLED_MS = 10 * 60_000;
+/** Told to wait longer than this, it is not the pace that is too high: the quota is used up. */
+const LONGEST_THROTTLE_MS = 10 * 60_000;
+
+/** Asks about one domain until there is an outcome, trying again what is worth it. Never throws for what an API can do. */
+export async function lookUp(domain: string, context: LookupContext): Promise<LookupResult> {
+  const { stopSwitch, clock, counters } = context;
+  let attempts = 0;
+  let throttledMs = 0;
+  let invalidAnswers = 0;
+
+  async function attempt(): Promise<FinalAnswer> {
+    let path = context.endpoint.path(domain);
+    for (let redirects = 0; ; redirects += 1) {
+      const answer = await callUnthrottled(path);
+      if (answer.kind === 'try_again' || answer.kind === 'invalid_response') {
+        throw new WorthRetryError(answer);
+      }
+      if (answer.kind !== 'redirect') return answer;
+      if (redirects === MAX_REDIRECTS) {
+        return { kind: 'refused', httpStatus: answer.httpStatus, reason: 'too_many_redirects' };
+      }
+      path = answer.path;
+    }
+  }
+
+  /** A throttled call costs no attempt: it is made again when the way is open. */
+  async function callUnthrottled(path: string): Promise<UnthrottledAnswer> {
+    for (;;) {
+      const { answer, sentAtMs } = await callInTurn(path, context);
+      if (answer.kind !== 'throttled') attempts += 1;
+      if (answer.kind !== 'throttled') return answer;
+      const { retryAfterMs } = answer;
+      context.turnstile.throttled({ sentAtMs, retryAfterMs });
+      if (retryAfterMs !== undefined && retryAfterMs > LONGEST_THROTTLE_MS) {
+        stopSwitch.stop({ reason: 'quota', comeBackAtMs: context.now() + retryAfterMs });
+        throw new NotAskedError();
+      }
+      throttledMs += Math.max(retryAfterMs ?? 0, context.turnstile.waitMs());
+      if (throttledMs > MAX_THROTTLED_MS) {
+        return { kind: 'refused', httpStatus: answer.httpStatus, reason: 'throttled' };
+      }
+    }
+  }
+
+  /** Waits before the next try, or says that there is none. */
+  async function waitToRetry(error: Error, retriesMade: number): Promise<boolean> {
+    if (!(error instanceof WorthRetryError)) return false;
+    const { answer } = error;
+    if (answer.kind === 'invalid_response') {
+      invalidAnswers += 1;
+      if (invalidAnswers > MAX_INVALID_RETRIES) return false;
+    }
+    const retryAfterMs = answer.kind === 'try_again' ? answer.retryAfterMs : undefined;
+    const delayMs = backoffMs({ retriesMade, retryAfterMs, random: context.random() });
+    if (delayMs > LONGEST_THROTTLE_MS) return false;
+    await clock.sleep(delayMs, stopSwitch.noNewCall);
+    counters.retries += 1;
+    return true;
+  }
+
+  function conclude(answer: FinalAnswer | WorthRetryError['answer']): LookupResult {
+    const status = STATUS_OF[answer.kind];
+    if (!status) {
+      stopSwitch.stop({ reason: answer.kind === 'unauthorized' ? 'unauthorized' : 'quota' });
+      return { kind: 'not_asked' };
+    }
+    const outcome: Outcome = {
+      domain,
+      status,
+      reason: 'reason' in answer ? answer.reason : '',
+      httpStatus: answer.httpStatus,
+      attempts,
+      fetchedAtMs: context.now(),
+      json: answer.kind === 'found' ? answer.json : '',
+    };
+    return { kind: answer.kind === 'forbidden' ? 'forbidden' : 'outcome', outcome };
+  }
+
+  try {
+    return conclude(
+      await pRetry(attempt, {
+        retries: context.retries,
+        minTimeout: 0, // the wait is in shouldRetry, with full jitter and the server's wish
+        shouldRetry: ({ error, retriesConsumed }) => waitToRetry(error, retriesConsumed),
+      }),
+    );
+  } catch (error) {
+    if (error instanceof WorthRetryError) return conclude(error.answer);
+    if (error instanceof NotAskedError || stopSwitch.stopped) return { kind: 'not_asked' };
+    throw error;
+  }
+}
+
+type UnthrottledAnswer = Exclude<Answer, { kind: 'throttled' }>;
+type FinalAnswer = Exclude<
+  UnthrottledAnswer,
+  { kind: 'redirect' | 'try_again' | 'invalid_response' }
+>;
+
+/** The kinds that are missing stop the run. */
+const STATUS_OF: Readonly<Partial<Record<Answer['kind'], Outcome['status']>>> = {
+  found: 'found',
+  not_found: 'not_found',
+  rejected: 'rejected',
+  forbidden: 'rejected',
+  refused: 'failed',
+  try_again: 'failed',
+  invalid_response: 'failed',
+};
+
+/** The answer is no good, but another one may be. */
+class WorthRetryError extends Error {
+  override readonly name = 'WorthRetryError';
+  readonly answer: Extract<Answer, { kind: 'try_again' | 'invalid_response' }>;
+
+  constructor(answer: Extract<Answer, { kind: 'try_again' | 'invalid_response' }>) {
+    super(answer.reason);
+    this.answer = answer;
+  }
+}

@@ -1,0 +1,61 @@
+import { setMaxListeners } from 'node:events';
+
+/** Why a run ends before all is asked. */
+export type StopReason =
+  /** 401: the credential is missing or wrong. */
+  | 'unauthorized'
+  /** Five 403 in a row with no success between them. */
+  | 'forbidden'
+  /** 402, or told to wait so long that the quota must be used up. */
+  | 'quota'
+  /** `maxCalls` calls were made. */
+  | 'max_calls'
+  /** Somebody asked for it. */
+  | 'interrupted'
+  /** An error that is reported by itself. */
+  | 'error';
+
+export interface Stop {
+  readonly reason: StopReason;
+  /** When it makes sense to come back, in milliseconds since 1970, if the server said. */
+  readonly comeBackAtMs?: number;
+}
+
+/** Stops a run in two steps: first no new call, then no call at all. */
+export interface StopSwitch {
+  /** Why the run was stopped; the first reason stays. */
+  readonly stopped: Stop | undefined;
+  /** Fires when no new call may start. */
+  readonly noNewCall: AbortSignal;
+  /** Fires when calls under way are given up. */
+  readonly noCall: AbortSignal;
+  stop(stop: Stop): void;
+  /** Stops, and gives up the calls under way. */
+  giveUp(stop: Stop): void;
+}
+
+export function createStopSwitch(): StopSwitch {
+  const noNewCall = new AbortController();
+  const noCall = new AbortController();
+  // One listener per caller; with more than ten, Node.js suspects a leak.
+  setMaxListeners(0, noNewCall.signal, noCall.signal);
+  let stopped: Stop | undefined;
+
+  function stop(next: Stop): void {
+    stopped ??= next;
+    noNewCall.abort();
+  }
+
+  return {
+    get stopped() {
+      return stopped;
+    },
+    noNewCall: noNewCall.signal,
+    noCall: noCall.signal,
+    stop,
+    giveUp: (next) => {
+      stop(next);
+      noCall.abort();
+    },
+  };
+}

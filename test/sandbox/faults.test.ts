@@ -1,0 +1,119 @@
+import { describe, expect, it } from 'vitest';
+import type { SandboxOptions, SandboxReply } from '../../src/sandbox/options.ts';
+import { hashText } from '../../src/sandbox/random.ts';
+import { createReplies } from '../../src/sandbox/replies.ts';
+import { ask, askAll, createDomains, openCall, openSandbox } from './sandboxes.ts';
+
+const domains = createDomains(5000);
+
+/** The statuses of one call for each domain; 0 for no answer. */
+function statusesOf(options: SandboxOptions, ordinal = 1): number[] {
+  const replies = createReplies(options);
+  return domains
+    .map((domain) => replies(domain, hashText(domain, options.seed ?? 1), ordinal))
+    .map((reply) => (typeof reply === 'string' ? 0 : (reply.status ?? 200)));
+}
+
+describe('sandbox faults', () => {
+  it('hit the share of calls they should', () => {
+    const failed = statusesOf({ errors: 0.2 }).filter((status) => status >= 500);
+    expect(failed.length / domains.length).toBeCloseTo(0.2, 1);
+    expect(new Set(failed)).toEqual(new Set([500, 502, 503]));
+  });
+
+  it('are the same for the same seed, and others for another seed or call', () => {
+    const first = statusesOf({ errors: 0.3, seed: 7 });
+    expect(statusesOf({ errors: 0.3, seed: 7 })).toEqual(first);
+    expect(statusesOf({ errors: 0.3, seed: 8 })).not.toEqual(first);
+    const second = statusesOf({ errors: 0.3, seed: 7 }, 2);
+    const twice = domains.filter(
+      (_, index) => (first[index] ?? 0) >= 500 && (second[index] ?? 0) >= 500,
+    );
+    expect(twice.length / domains.length).toBeCloseTo(0.09, 1);
+  });
+
+  it('pass when a call is tried again', async () => {
+    const sandbox = await openSandbox({ errors: 0.5 });
+    for (const domain of createDomains(10)) {
+      await expect.poll(async () => (await ask(sandbox, domain)).status, { interval: 1 }).toBe(200);
+    }
+    const { faulted, domains } = sandbox.stats();
+    expect(faulted).toBeGreaterThan(0);
+    expect(domains).toMatchObject({ distinct: 10, repeated: 0 });
+  });
+
+  it('leave no answer usable when broken, in five ways', async () => {
+    const sandbox = await openSandbox({ broken: 1 });
+    const got = await askAll(sandbox, domains.slice(0, 60));
+    expect(got.filter(({ text }) => isJson(text))).toEqual([]);
+    expect(new Set(got.map(({ text }) => text.slice(0, 9)))).toEqual(
+      new Set(['', '<!doctype', '{"name":"']),
+    );
+    const { faulted, unanswered, charged } = sandbox.stats();
+    expect(faulted).toBe(60);
+    expect(unanswered).toBeGreaterThan(0);
+    expect(charged).toBe(0);
+  });
+
+  it('leave missing domains missing: the same ones at every call', () => {
+    const first = statusesOf({ notFound: 0.1 });
+    expect(first.filter((status) => status === 404).length / domains.length).toBeCloseTo(0.1, 1);
+    expect(statusesOf({ notFound: 0.1 }, 2)).toEqual(first);
+  });
+});
+
+describe('respond', () => {
+  it('scripts answers call by call and leaves the rest to the sandbox', async () => {
+    const script: SandboxReply[] = [
+      { status: 503, headers: { 'Retry-After': '7' }, body: 'later' },
+      { status: 200, body: { fine: true } },
+    ];
+    const sandbox = await openSandbox({
+      respond: (domain, call) => (domain === 'a.com' ? script[call - 1] : undefined),
+    });
+    const later = await ask(sandbox, 'a.com');
+    expect([later.status, later.headers.get('retry-after'), later.text]).toEqual([
+      503,
+      '7',
+      'later',
+    ]);
+    expect((await ask(sandbox, 'a.com')).text).toBe('{"fine":true}');
+    expect(JSON.parse((await ask(sandbox, 'a.com')).text)).toMatchObject({ domain: 'a.com' });
+  });
+
+  it('can reset, hang or break off', async () => {
+    const replies: Record<string, SandboxReply> = {
+      'reset.com': 'reset',
+      'hang.com': 'hang',
+      'cut.com': { body: { long: 'x'.repeat(1000) }, breakOff: true },
+    };
+    const sandbox = await openSandbox({ respond: (domain) => replies[domain] });
+    await expect(ask(sandbox, 'reset.com')).rejects.toThrow();
+    await expect(ask(sandbox, 'cut.com')).rejects.toThrow();
+    const hanging = await openCall(sandbox, 'hang.com');
+    expect(sandbox.stats()).toMatchObject({
+      calls: 3,
+      faulted: 3,
+      unanswered: 2,
+      byStatus: { 200: 1 },
+    });
+    await hanging.leave();
+    expect(sandbox.stats().concurrency.now).toBe(0);
+  });
+
+  it('can delay one answer', async () => {
+    const sandbox = await openSandbox({ respond: () => ({ body: {}, delayMs: 60 }) });
+    const start = performance.now();
+    await ask(sandbox, 'a.com');
+    expect(performance.now() - start).toBeGreaterThan(55);
+  });
+});
+
+function isJson(text: string): boolean {
+  try {
+    JSON.parse(text);
+    return true;
+  } catch {
+    return false;
+  }
+}

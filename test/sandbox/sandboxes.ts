@@ -1,0 +1,58 @@
+import { expect, onTestFinished } from 'vitest';
+import type { SandboxOptions } from '../../src/sandbox/options.ts';
+import { type Sandbox, startSandbox } from '../../src/sandbox/server.ts';
+
+/** Start a sandbox that is closed when the test ends. */
+export async function openSandbox(options?: SandboxOptions): Promise<Sandbox> {
+  const sandbox = await startSandbox(options);
+  onTestFinished(() => sandbox.close());
+  return sandbox;
+}
+
+/** What came of one call. */
+export interface Got {
+  status: number;
+  headers: Headers;
+  text: string;
+}
+
+/** Ask the sandbox about a domain. */
+export async function ask(sandbox: Sandbox, domain: string, init?: RequestInit): Promise<Got> {
+  return get(`${sandbox.url}/v1/brand?domain=${encodeURIComponent(domain)}`, init);
+}
+
+export async function get(url: string, init?: RequestInit): Promise<Got> {
+  const response = await fetch(url, init);
+  return { status: response.status, headers: response.headers, text: await response.text() };
+}
+
+/** Ask about many domains at once; a call without an answer has status 0. */
+export function askAll(sandbox: Sandbox, domains: readonly string[]): Promise<Got[]> {
+  const nothing = { status: 0, headers: new Headers(), text: '' };
+  return Promise.all(domains.map((domain) => ask(sandbox, domain).catch(() => nothing)));
+}
+
+/** Make a call that stays open, and wait until the sandbox works on it. */
+export async function openCall(
+  sandbox: Sandbox,
+  domain: string,
+): Promise<{ leave(): Promise<void> }> {
+  const leaving = new AbortController();
+  const call = ask(sandbox, domain, { signal: leaving.signal });
+  const ended = call.catch(() => {});
+  const before = sandbox.callsOf(domain).calls;
+  await expect.poll(() => sandbox.callsOf(domain).calls, { interval: 5 }).toBe(before + 1);
+  return {
+    async leave() {
+      const open = sandbox.stats().concurrency.now;
+      leaving.abort();
+      await ended;
+      await expect.poll(() => sandbox.stats().concurrency.now, { interval: 5 }).toBeLessThan(open);
+    },
+  };
+}
+
+/** Different domains. */
+export function createDomains(count: number): string[] {
+  return Array.from({ length: count }, (_, index) => `company-${index}.com`);
+}

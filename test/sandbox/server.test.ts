@@ -1,0 +1,80 @@
+import { describe, expect, it } from 'vitest';
+import { startSandbox } from '../../src/sandbox/server.ts';
+import { ask, get, openSandbox } from './sandboxes.ts';
+
+describe('sandbox', () => {
+  it('answers a domain with JSON about it, the same every time', async () => {
+    const sandbox = await openSandbox();
+    const first = await ask(sandbox, 'acme.com');
+    expect(first.status).toBe(200);
+    expect(first.headers.get('content-type')).toMatch('application/json');
+    expect(JSON.parse(first.text)).toMatchObject({ domain: 'acme.com' });
+    expect((await ask(sandbox, 'acme.com')).text).toBe(first.text);
+  });
+
+  it('answers otherwise with another seed', async () => {
+    const [one, two] = await Promise.all([openSandbox(), openSandbox({ seed: 2 })]);
+    expect((await ask(one, 'acme.com')).text).not.toBe((await ask(two, 'acme.com')).text);
+  });
+
+  it('serves the brand path under any prefix', async () => {
+    const { url } = await openSandbox();
+    expect((await get(`${url}/api/eu/v1/brand?domain=acme.com`)).status).toBe(200);
+  });
+
+  it('answers other paths 404 and other methods 405, in JSON', async () => {
+    const { url } = await openSandbox();
+    const missing = await get(`${url}/v2/brand?domain=acme.com`);
+    expect(missing.status).toBe(404);
+    expect(JSON.parse(missing.text)).toMatchObject({ error: { code: 'no_such_path' } });
+    const posted = await get(`${url}/v1/brand?domain=acme.com`, { method: 'POST' });
+    expect([posted.status, posted.headers.get('allow')]).toEqual([405, 'GET']);
+  });
+
+  it('says that it is well', async () => {
+    const { url } = await openSandbox();
+    expect(await get(`${url}/healthz`)).toMatchObject({ status: 200, text: '{"status":"ok"}\n' });
+  });
+
+  it('compresses only when told to', async () => {
+    const [plain, packed] = await Promise.all([openSandbox(), openSandbox({ gzip: true })]);
+    const expected = await ask(plain, 'acme.com');
+    const received = await ask(packed, 'acme.com');
+    expect(expected.headers.get('content-encoding')).toBeNull();
+    expect(received.headers.get('content-encoding')).toBe('gzip');
+    expect(received.text).toBe(expected.text);
+    const refused = await ask(packed, 'acme.com', { headers: { 'accept-encoding': 'gzip;q=0' } });
+    expect(refused.headers.get('content-encoding')).toBeNull();
+  });
+
+  it('says which port is in use and what to do', async () => {
+    const { port } = await openSandbox();
+    await expect(startSandbox({ port })).rejects.toThrow(
+      `Cannot listen on 127.0.0.1:${port}: the port is in use; choose another with --port, or 0 for any free one`,
+    );
+    await expect(startSandbox({ port })).rejects.toMatchObject({ code: 'sandbox_port_in_use' });
+  });
+
+  it('names a wrong option and its value', async () => {
+    await expect(startSandbox({ errors: 2 })).rejects.toThrow(
+      "Cannot start the sandbox as 'errors' must be a share from 0 to 1: current value is 2",
+    );
+    await expect(startSandbox({ limit: { count: 0, perMs: 1000 } })).rejects.toThrow("'limit'");
+    await expect(startSandbox({ latencyMs: { fromMs: 9, toMs: 3 } })).rejects.toThrow(
+      "'latencyMs'",
+    );
+  });
+
+  it('closes at once, even with calls open', async () => {
+    const sandbox = await startSandbox({
+      latencyMs: 60_000,
+      respond: (_, call) => (call === 1 ? 'hang' : undefined),
+    });
+    const calls = [ask(sandbox, 'a.com'), ask(sandbox, 'b.com')];
+    const ended = Promise.allSettled(calls);
+    await expect.poll(() => sandbox.stats().concurrency.now).toBe(2);
+    await sandbox.close();
+    expect((await ended).map(({ status }) => status)).toEqual(['rejected', 'rejected']);
+    await expect(ask(sandbox, 'a.com')).rejects.toThrow();
+  });
+});

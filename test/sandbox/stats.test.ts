@@ -1,0 +1,125 @@
+import { describe, expect, it } from 'vitest';
+import { CallCounter } from '../../src/sandbox/call-counter.ts';
+import { DomainCounts } from '../../src/sandbox/domain-counts.ts';
+import { ask, askAll, createDomains, get, openCall, openSandbox } from './sandboxes.ts';
+
+describe('sandbox stats', () => {
+  it('name the domains that were answered more than once', async () => {
+    const sandbox = await openSandbox();
+    await askAll(sandbox, ['a.com', 'b.com', 'c.com', 'b.com']);
+    const { calls, byStatus, charged, domains } = sandbox.stats();
+    expect({ calls, byStatus, charged }).toEqual({ calls: 4, byStatus: { 200: 4 }, charged: 4 });
+    expect(domains).toEqual({
+      distinct: 3,
+      mostCalls: 2,
+      repeated: 1,
+      repeats: [{ domain: 'b.com', calls: 2, answered: 2, faulted: 0, throttled: 0 }],
+    });
+  });
+
+  it('tell a retry from a duplicate', async () => {
+    const statuses = [500, 429, 200];
+    const sandbox = await openSandbox({
+      respond: (_, call) => ({ status: statuses[call - 1] ?? 404 }),
+    });
+    for (const _ of statuses) await ask(sandbox, 'a.com');
+    expect(sandbox.callsOf('a.com')).toEqual({ calls: 3, answered: 1, faulted: 1, throttled: 1 });
+    expect(sandbox.stats()).toMatchObject({
+      faulted: 1,
+      throttled: 1,
+      domains: { mostCalls: 3, repeated: 0 },
+    });
+  });
+
+  it('count no domain for a call without a valid one', async () => {
+    const sandbox = await openSandbox();
+    await askAll(sandbox, ['www.acme.com', 'nonsense']);
+    expect(sandbox.stats()).toMatchObject({
+      calls: 2,
+      byStatus: { 400: 1, 422: 1 },
+      charged: 0,
+      domains: { distinct: 0 },
+    });
+  });
+
+  it('know the highest number of calls open at once', async () => {
+    const sandbox = await openSandbox({ respond: () => 'hang' });
+    const calls = await Promise.all(createDomains(7).map((domain) => openCall(sandbox, domain)));
+    expect(sandbox.stats().concurrency).toEqual({ now: 7, highest: 7 });
+    await Promise.all(calls.map((call) => call.leave()));
+    expect(sandbox.stats().concurrency).toEqual({ now: 0, highest: 7 });
+  });
+
+  it('count a call whose caller left as abandoned', async () => {
+    const sandbox = await openSandbox({ latencyMs: 60_000 });
+    await (await openCall(sandbox, 'a.com')).leave();
+    expect(sandbox.stats()).toMatchObject({ abandoned: 1, concurrency: { now: 0 } });
+    expect(sandbox.callsOf('a.com')).toMatchObject({ calls: 1, answered: 0 });
+  });
+
+  it('are served over HTTP, with all domains on a page of their own', async () => {
+    const sandbox = await openSandbox();
+    await askAll(sandbox, createDomains(50));
+    const stats = await get(`${sandbox.url}/stats`);
+    expect(JSON.parse(stats.text)).toEqual(sandbox.stats());
+    const domains: unknown = JSON.parse((await get(`${sandbox.url}/stats/domains`)).text);
+    expect(domains).toEqual(
+      Object.fromEntries(createDomains(50).map((domain) => [domain, sandbox.callsOf(domain)])),
+    );
+  });
+
+  it('begin anew after a reset, and so do the ordinals of the calls', async () => {
+    const ordinals: number[] = [];
+    const sandbox = await openSandbox({
+      respond(_, call) {
+        ordinals.push(call);
+        return undefined;
+      },
+    });
+    await ask(sandbox, 'a.com');
+    await ask(sandbox, 'a.com');
+    expect((await get(`${sandbox.url}/reset`, { method: 'POST' })).status).toBe(200);
+    expect(sandbox.stats()).toMatchObject({ calls: 0, byStatus: {}, firstCallAt: null });
+    await ask(sandbox, 'a.com');
+    expect(ordinals).toEqual([1, 2, 1]);
+  });
+
+  it('know the busiest second and the time of the first and last call', () => {
+    const counter = new CallCounter(true);
+    for (const nowMs of [500, 1000, 1500, 1999, 2000]) counter.arrive('a.com', nowMs);
+    expect(counter.snapshot()).toMatchObject({
+      busiestSecond: 3,
+      firstCallAt: '1970-01-01T00:00:00.500Z',
+      lastCallAt: '1970-01-01T00:00:02.000Z',
+    });
+  });
+
+  it('list a hundred repeated domains and count the others', () => {
+    const counter = new CallCounter(true);
+    for (const domain of createDomains(150)) {
+      for (let call = 0; call < 3; call += 1) counter.answer(domain, 200, false);
+    }
+    const { repeated, repeats } = counter.snapshot().domains;
+    expect([repeated, repeats.length, repeats[0]?.answered]).toEqual([150, 100, 3]);
+  });
+
+  it('go without counts per domain when told to', async () => {
+    const sandbox = await openSandbox({ countPerDomain: false });
+    await askAll(sandbox, ['a.com', 'a.com']);
+    expect(sandbox.stats()).toMatchObject({ calls: 2, domains: { distinct: 0, repeated: 0 } });
+  });
+});
+
+describe('DomainCounts', () => {
+  it('keeps the counts of many domains apart', () => {
+    const counts = new DomainCounts();
+    const domains = createDomains(5000);
+    for (const [index, domain] of domains.entries()) {
+      for (let call = 0; call <= index % 3; call += 1) counts.add(domain, 'answered');
+    }
+    expect(domains.every((domain, index) => counts.of(domain).answered === (index % 3) + 1)).toBe(
+      true,
+    );
+    expect(counts.size).toBe(5000);
+  });
+});
