@@ -108,7 +108,7 @@ async function open(
 ): Promise<OpenedList> {
   const started = { startedMs: performance.now(), startedAtMs: Date.now() };
   for (const message of job.notices) context.onEvent({ type: 'notice', message });
-  const source = closer.add(await openList(input, spoolFolder));
+  const source = closer.add(await openList(input, { spoolFolder, signal: context.signal }));
   const format = openRows(source, job.settings);
   const column = chooseDomainColumn(source, format, job.settings.domainColumn);
   context.onEvent({ type: 'opened', input: source.name, format: format.description, column });

@@ -1,5 +1,5 @@
 import { once } from 'node:events';
-import { createWriteStream } from 'node:fs';
+import { createWriteStream, rmSync } from 'node:fs';
 import { type FileHandle, open, readdir, realpath, rename, rm, stat } from 'node:fs/promises';
 import { hostname } from 'node:os';
 import { basename, dirname, join } from 'node:path';
@@ -29,8 +29,10 @@ export async function openOutputFile(path: string): Promise<OutputFile> {
     if (before?.isDirectory()) throw Object.assign(new Error(), { code: 'EISDIR' });
     if (before && !before.isFile()) return openDevice(path, target);
     await removeLeftovers(target);
-    const temporary = `${target}.${PROCESS}.part`;
-    const handle = await open(temporary, 'w', before ? before.mode & 0o777 : 0o666);
+    opened += 1;
+    const temporary = `${target}.${hostname()}-${process.pid}-${opened}.part`;
+    const handle = await open(temporary, 'w');
+    if (before) await handle.chmod(before.mode & 0o777);
     return createOutputFile(path, { target, temporary, handle });
   });
 }
@@ -64,6 +66,8 @@ interface Place {
 
 function createOutputFile(path: string, { target, temporary, handle }: Place): OutputFile {
   const sink = target.endsWith('.gz') ? compressInto(handle) : writeInto(handle);
+  const removeTemporary = (): void => rmSync(temporary, { force: true });
+  process.once('exit', removeTemporary); // a second Ctrl-C ends the process here and now
   let isDone = false;
   return {
     write: (text) => refused(path, () => sink.write(text)),
@@ -74,6 +78,7 @@ function createOutputFile(path: string, { target, temporary, handle }: Place): O
         await handle.close();
         await rename(temporary, target);
         isDone = true;
+        process.off('exit', removeTemporary);
         await syncFolder(dirname(target));
       }),
     discard: async () => {
@@ -81,7 +86,8 @@ function createOutputFile(path: string, { target, temporary, handle }: Place): O
       isDone = true;
       await sink.abandon();
       await handle.close().catch(() => {});
-      await rm(temporary, { force: true });
+      removeTemporary();
+      process.off('exit', removeTemporary);
     },
   };
 }
@@ -140,14 +146,14 @@ function openDevice(path: string, target: string): OutputFile {
   };
 }
 
-/** Tells processes apart, also those of other machines that write to a shared folder. */
-const PROCESS = `${hostname()}-${process.pid}`;
+/** Temporary files carry host, process and this number, so that no two writers share one. */
+let opened = 0;
 
 /** Removes what killed runs on this machine left beside the same place. */
 async function removeLeftovers(target: string): Promise<void> {
   const prefix = `${basename(target)}.${hostname()}-`;
   for (const name of await readdir(dirname(target))) {
-    const pid = name.startsWith(prefix) && /^(\d+)\.part$/.exec(name.slice(prefix.length))?.[1];
+    const pid = name.startsWith(prefix) && /^(\d+)-\d+\.part$/.exec(name.slice(prefix.length))?.[1];
     if (pid && !isRunning(Number(pid))) await rm(join(dirname(target), name), { force: true });
   }
 }

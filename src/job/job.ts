@@ -20,7 +20,7 @@ export interface JobOptions {
   readonly apiKey?: string | undefined;
   readonly env: Readonly<Record<string, string | undefined>>;
   /** How a setting is called in messages. */
-  describe(key: SettingKey): string;
+  readonly describe: (key: SettingKey) => string;
 }
 
 /**

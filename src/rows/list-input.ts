@@ -1,5 +1,6 @@
 import { BrandfillError } from '../errors.ts';
 import { openSource, type Source, spoolSource } from './source.ts';
+import type { SpoolOptions } from './spool.ts';
 
 /** A list: the path of a file, `-` for standard input, or rows as objects. */
 export type ListInput = string | AsyncIterable<object> | Iterable<object>;
@@ -10,10 +11,10 @@ export type ListInput = string | AsyncIterable<object> | Iterable<object>;
  *
  * @throws BrandfillError `UNREADABLE_INPUT`
  */
-export async function openList(input: ListInput, spoolFolder: string): Promise<Source> {
+export async function openList(input: ListInput, options: SpoolOptions): Promise<Source> {
   return typeof input === 'string'
-    ? await openSource(input, { spoolFolder })
-    : await spoolSource('rows', toLines(input), { spoolFolder });
+    ? await openSource(input, options)
+    : await spoolSource('rows', toLines(input), options);
 }
 
 async function* toLines(rows: AsyncIterable<object> | Iterable<object>): AsyncGenerator<string> {

@@ -2,7 +2,7 @@ import { type FileHandle, open } from 'node:fs/promises';
 import { Readable } from 'node:stream';
 import { createGunzip } from 'node:zlib';
 import { BrandfillError, describeSystemError } from '../errors.ts';
-import { readFromStart, spool } from './spool.ts';
+import { readFromStart, type SpoolOptions, spool } from './spool.ts';
 import { byteOrderMarkBytes, checkUtf8, refuseOtherEncodings } from './utf8.ts';
 
 /** The bytes of a list, which can be read from the start as often as needed. */
@@ -32,9 +32,8 @@ export interface Source {
 const SAMPLE_BYTES = 256 * 1024;
 const READ_BYTES = 256 * 1024;
 
-export interface SourceOptions {
-  /** Where a list that can be read only once is kept while it is needed. */
-  readonly spoolFolder: string;
+/** A list that can be read only once is spooled. */
+export interface SourceOptions extends SpoolOptions {
   /** @default process.stdin */
   readonly stdin?: AsyncIterable<Buffer | string>;
 }

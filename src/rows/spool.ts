@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { type FileHandle, mkdir, open, rm } from 'node:fs/promises';
 import { join } from 'node:path';
+import { addAbortSignal, Readable } from 'node:stream';
 import { BrandfillError, describeSystemError } from '../errors.ts';
 
 /**
@@ -21,14 +22,24 @@ export async function openSpool(folder: string): Promise<FileHandle> {
   }
 }
 
+export interface SpoolOptions {
+  /** Where the file is kept while it is needed. */
+  readonly spoolFolder: string;
+  /** Ends the wait for more, with the signal's reason. */
+  readonly signal: AbortSignal;
+}
+
 /** Writes all chunks into a file without a name and gives it back, ready to be read. */
 export async function spool(
   chunks: AsyncIterable<Buffer | string>,
-  { spoolFolder }: { readonly spoolFolder: string },
+  { spoolFolder, signal }: SpoolOptions,
 ): Promise<FileHandle> {
   const handle = await openSpool(spoolFolder);
   try {
+    signal.throwIfAborted();
+    if (chunks instanceof Readable) addAbortSignal(signal, chunks);
     for await (const chunk of chunks) {
+      signal.throwIfAborted();
       await writeAll(handle, typeof chunk === 'string' ? Buffer.from(chunk) : chunk, spoolFolder);
     }
     return handle;

@@ -59,6 +59,6 @@ function checkLatency(latencyMs: SandboxOptions['latencyMs'] = 0): void {
 
 function check(isFine: boolean, option: string, expected: string, value: unknown): void {
   if (isFine) return;
-  const message = `Cannot start the sandbox as '${option}' must be ${expected}: current value is ${value}`;
+  const message = `Cannot start the sandbox as '${option}' must be ${expected}: current value is ${String(value)}`;
   throw new SandboxError('sandbox_invalid_option', message);
 }

@@ -92,7 +92,8 @@ export async function lookUp(domain: string, context: LookupContext): Promise<Lo
     const outcome: Outcome = {
       domain,
       status,
-      reason: 'reason' in answer ? answer.reason : '',
+      reason:
+        'reason' in answer ? answer.reason : status === 'found' ? '' : `http_${answer.httpStatus}`,
       httpStatus: answer.httpStatus,
       attempts,
       fetchedAtMs: context.now(),
