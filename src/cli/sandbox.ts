@@ -10,6 +10,7 @@ import { EXIT } from './exit-codes.ts';
 import { onInterrupt } from './interrupt.ts';
 
 interface SandboxFlags {
+  readonly host: string;
   readonly port: number;
   readonly latency?: NonNullable<SandboxOptions['latencyMs']>;
   readonly limit?: NonNullable<SandboxOptions['limit']>;
@@ -29,6 +30,7 @@ export function addSandboxCommand(program: Command, context: CliContext): void {
   program
     .command('sandbox')
     .description('run a stand-in for the API on this machine, for rehearsal, tests and benchmarks')
+    .option('--host <ADDRESS>', 'address to listen on', '127.0.0.1')
     .option('--port <N>', 'port to listen on; 0 takes any free one', integer, 8080)
     .option(
       '--latency <TIME>',

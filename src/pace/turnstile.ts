@@ -37,6 +37,7 @@ export function createTurnstile({
   let inLine = 0;
 
   async function enter(signal: AbortSignal): Promise<void> {
+    signal.throwIfAborted();
     // Checked and booked in one turn of the event loop: no two callers take the same slot.
     if (inLine === 0 && tryEnter()) return;
     inLine += 1;

@@ -1,0 +1,74 @@
+import { execFile } from 'node:child_process';
+import { cp, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { type Sandbox, startSandbox } from '../../src/index.ts';
+
+const run = promisify(execFile);
+const project = join(import.meta.dirname, '../..');
+const page = await readFile(join(project, 'docs/library.md'), 'utf8');
+const examples = [...page.matchAll(/^```ts\n(.*?)^```/gms)].map(([, code = '']) => code);
+
+describe('docs/library.md', () => {
+  let sandbox: Sandbox;
+  let folder: string;
+
+  beforeAll(async () => {
+    sandbox = await startSandbox();
+    // Inside the project, so that the examples find their types; `brandfill` is the source itself.
+    folder = await mkdtemp(join(import.meta.dirname, '.examples-'));
+    await cp(join(project, 'samples/crm-accounts.csv'), join(folder, 'accounts.csv'));
+    await writeFile(join(folder, 'package.json'), '{"type":"module"}');
+    const compilerOptions = { noEmit: true, paths: { brandfill: [join(project, 'src/index.ts')] } };
+    await writeFile(
+      join(folder, 'tsconfig.json'),
+      JSON.stringify({
+        extends: join(project, 'tsconfig.json'),
+        compilerOptions,
+        include: ['*.ts', join(project, 'src/rows/*.d.ts')],
+      }),
+    );
+    for (const [at, code] of examples.entries()) {
+      const local = code.replaceAll('https://api.example.com', sandbox.url);
+      await writeFile(join(folder, `example-${at + 1}.ts`), local);
+    }
+  });
+
+  afterAll(async () => {
+    await sandbox.close();
+    await rm(folder, { recursive: true });
+  });
+
+  test('has an example for each way of use', () => {
+    expect(examples).toHaveLength(5);
+  });
+
+  test('has examples that compile', async () => {
+    const tsc = join(project, 'node_modules/typescript/bin/tsc');
+    const { stdout } = await run(process.execPath, [tsc, '-p', folder]).catch((error) => error);
+    expect(stdout).toBe('');
+  }, 30_000);
+
+  test.each([
+    [
+      1,
+      /^16 of 22 rows enriched, \d+ calls\nsee accounts\.enriched\.csv and accounts\.failures\.csv\n$/,
+    ],
+    [2, /^1 acme\.com found .+\n2 {2}invalid undefined\n$/],
+    [3, /^\d+ calls to make\n(\d+ of \d+\n)*$/],
+    [4, /rows: 22/],
+    [5, /found: 1\d,[^]*\} 0\n$/],
+  ])(
+    'example %i runs and prints what it says',
+    async (number, expected) => {
+      const { stdout } = await run(
+        process.execPath,
+        ['--import', 'tsx', join(folder, `example-${number}.ts`)],
+        { cwd: folder, env: { ...process.env, TSX_TSCONFIG_PATH: join(folder, 'tsconfig.json') } },
+      );
+      expect(stdout).toMatch(expected);
+    },
+    30_000,
+  );
+});
