@@ -38,6 +38,7 @@ export function describeSystemError(error: unknown): string {
 
 const REFUSALS: Readonly<Record<string, string>> = {
   ENOENT: 'there is no such file or folder',
+  EEXIST: 'there is a file of that name',
   EACCES: 'permission denied',
   EPERM: 'permission denied',
   EISDIR: 'it is a folder, not a file',

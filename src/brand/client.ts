@@ -2,7 +2,7 @@ import { type Dispatcher, EnvHttpProxyAgent, errors, Pool } from 'undici';
 import { type Answer, findJsonObject, meaningOf } from './answer.ts';
 import { ACCEPTED_ENCODINGS, ResponseTooLargeError, readBeginning, readBody } from './body.ts';
 import type { Credential } from './credential.ts';
-import { createDeadline } from './deadline.ts';
+import { createDeadlines } from './deadline.ts';
 import type { Endpoint, NameValue } from './endpoint.ts';
 import { describeNetworkError } from './network-error.ts';
 import { parseRetryAfter } from './retry-after.ts';
@@ -45,6 +45,7 @@ const ERROR_BODY_BYTES = 4_096;
 export function createBrandClient(options: BrandClientOptions): BrandClient {
   const { endpoint, credential, timeoutMs, maxBodyBytes = TEN_MIB, now = Date.now } = options;
   const dispatcher = createDispatcher(options);
+  const deadlines = createDeadlines(timeoutMs);
   const headers: Record<string, string> = {
     accept: 'application/json',
     'accept-encoding': ACCEPTED_ENCODINGS,
@@ -57,7 +58,7 @@ export function createBrandClient(options: BrandClientOptions): BrandClient {
 
   async function call(path: string, signal: AbortSignal): Promise<Answer> {
     signal.throwIfAborted();
-    const deadline = createDeadline(timeoutMs, signal);
+    const deadline = deadlines.start(signal);
     try {
       const response = await dispatcher.request({
         origin: endpoint.origin,
@@ -66,7 +67,7 @@ export function createBrandClient(options: BrandClientOptions): BrandClient {
         headers,
         signal: deadline.signal,
       });
-      return await interpret(response);
+      return await interpret(response, path);
     } catch (error) {
       signal.throwIfAborted();
       const reason = deadline.signal.aborted ? 'timeout' : describeNetworkError(error);
@@ -76,7 +77,7 @@ export function createBrandClient(options: BrandClientOptions): BrandClient {
     }
   }
 
-  async function interpret(response: Dispatcher.ResponseData): Promise<Answer> {
+  async function interpret(response: Dispatcher.ResponseData, path: string): Promise<Answer> {
     const httpStatus = response.statusCode;
     const kind = meaningOf(httpStatus);
     if (kind === 'found') return await interpretBody(response);
@@ -86,7 +87,7 @@ export function createBrandClient(options: BrandClientOptions): BrandClient {
     await discard(response);
     switch (kind) {
       case 'redirect':
-        return interpretRedirect(httpStatus, response.headers['location']);
+        return interpretRedirect(httpStatus, response.headers['location'], path);
       case 'refused':
         return { kind, httpStatus, reason: `http_${httpStatus}` };
       case 'throttled':
@@ -118,11 +119,16 @@ export function createBrandClient(options: BrandClientOptions): BrandClient {
     return { kind: 'invalid_response', httpStatus, reason: 'invalid_response' };
   }
 
-  function interpretRedirect(httpStatus: number, location: string | string[] | undefined): Answer {
-    if (typeof location !== 'string' || !URL.canParse(location, endpoint.origin)) {
+  function interpretRedirect(
+    httpStatus: number,
+    location: string | string[] | undefined,
+    path: string,
+  ): Answer {
+    const asked = endpoint.origin + path;
+    if (typeof location !== 'string' || !URL.canParse(location, asked)) {
       return { kind: 'refused', httpStatus, reason: `http_${httpStatus}` };
     }
-    const target = new URL(location, endpoint.origin);
+    const target = new URL(location, asked);
     // The credential goes to the origin it was given for, and to no other.
     return target.origin === endpoint.origin
       ? { kind: 'redirect', httpStatus, path: target.pathname + target.search }
@@ -131,7 +137,7 @@ export function createBrandClient(options: BrandClientOptions): BrandClient {
 
   async function reasonFrom(response: Dispatcher.ResponseData): Promise<string> {
     const body = await readBeginning(response, ERROR_BODY_BYTES);
-    const text = credential.redact(body.replaceAll(/\s+/g, ' ').trim());
+    const text = credential.redact(body).replaceAll(/\s+/g, ' ').trim();
     return Array.from(text).slice(0, REASON_LENGTH).join('') || `http_${response.statusCode}`;
   }
 

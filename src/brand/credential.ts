@@ -40,9 +40,8 @@ export function parseAuth(spec: string): AuthScheme {
  * the secret holds characters that no header can carry.
  */
 export function createCredential(scheme: AuthScheme, secret: string | undefined): Credential {
-  if (scheme.kind === 'none') {
-    return { headers: [], queryParam: undefined, redact: redactor(secret ? [secret] : []) };
-  }
+  const redact = redactor(secret);
+  if (scheme.kind === 'none') return { headers: [], queryParam: undefined, redact };
   if (!secret) {
     throw new BrandfillError(
       'INVALID_SETTING',
@@ -55,30 +54,45 @@ export function createCredential(scheme: AuthScheme, secret: string | undefined)
       'Cannot use the credential: it has characters that an HTTP header cannot carry; check for line breaks or non-ASCII letters.',
     );
   }
+  const inHeader = (name: string, value: string): Credential => ({
+    headers: [[name, value]],
+    queryParam: undefined,
+    redact,
+  });
   switch (scheme.kind) {
     case 'bearer':
-      return inHeader('authorization', `Bearer ${secret}`, [secret]);
-    case 'basic': {
-      const pair = Buffer.from(secret.includes(':') ? secret : `${secret}:`).toString('base64');
-      const password = secret.slice(secret.indexOf(':') + 1);
-      return inHeader('authorization', `Basic ${pair}`, [secret, pair, password]);
-    }
+      return inHeader('authorization', `Bearer ${secret}`);
+    case 'basic':
+      return inHeader('authorization', `Basic ${base64(basicPair(secret))}`);
     case 'header':
-      return inHeader(scheme.name.toLowerCase(), secret, [secret]);
+      return inHeader(scheme.name.toLowerCase(), secret);
     case 'query':
-      return {
-        headers: [],
-        queryParam: [scheme.name, secret],
-        redact: redactor([secret, encodeURIComponent(secret)]),
-      };
+      return { headers: [], queryParam: [scheme.name, secret], redact };
   }
 }
 
-function inHeader(name: string, value: string, forms: readonly string[]): Credential {
-  return { headers: [[name, value]], queryParam: undefined, redact: redactor(forms) };
+function basicPair(secret: string): string {
+  return secret.includes(':') ? secret : `${secret}:`;
 }
 
-function redactor(forms: readonly string[]): (text: string) => string {
-  const secrets = forms.filter((form) => form.length > 0);
-  return (text) => secrets.reduce((shown, form) => shown.replaceAll(form, '[redacted]'), text);
+function base64(text: string): string {
+  return Buffer.from(text).toString('base64');
+}
+
+/** Knows a secret in every form in which a server may give it back, the longest first. */
+function redactor(secret: string | undefined): (text: string) => string {
+  if (!secret) return (text) => text;
+  const [user = '', password = ''] = basicPair(secret).split(/:(.*)/s);
+  const plain = [secret, password === '' ? user : password];
+  const forms = plain.flatMap((form) => [
+    form,
+    encodeURIComponent(form),
+    JSON.stringify(form).slice(1, -1),
+    base64(form),
+    base64(basicPair(form)),
+  ]);
+  const longestFirst = [...new Set(forms)]
+    .filter((form) => form !== '')
+    .sort((a, b) => b.length - a.length);
+  return (text) => longestFirst.reduce((shown, form) => shown.replaceAll(form, '[redacted]'), text);
 }

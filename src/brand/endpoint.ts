@@ -35,14 +35,14 @@ const PATH = '/v1/brand';
 export function createEndpoint(options: EndpointOptions): Endpoint {
   const url = parseBaseUrl(options.baseUrl);
   const params = options.params ?? [];
-  if (params.some(([name]) => name === 'domain')) {
+  const all = options.secretParam ? [...params, options.secretParam] : params;
+  if (all.some(([name]) => name === 'domain')) {
     throw new BrandfillError(
       'INVALID_SETTING',
-      `Cannot use --param domain=…: each call sets 'domain' itself; leave it out.`,
+      `Cannot use 'domain' as a query parameter: each call sets it itself; leave it out.`,
     );
   }
   const basePath = url.pathname.replace(/\/+$/, '');
-  const all = options.secretParam ? [...params, options.secretParam] : params;
   const suffix = all.map(([name, value]) => `&${encode(name)}=${encode(value)}`).join('');
   return {
     origin: url.origin,
@@ -56,7 +56,9 @@ function parseBaseUrl(text: string): URL {
     throw new BrandfillError('INVALID_SETTING', `Cannot use this --base-url: ${expected}.`);
   };
   if (!URL.canParse(text)) {
-    return refuse(`expected a URL such as https://api.example.com, received '${text}'`);
+    return refuse(
+      `expected a URL such as https://api.example.com, received '${withoutSecrets(text)}'`,
+    );
   }
   const url = new URL(text);
   if (url.protocol !== 'http:' && url.protocol !== 'https:') {
@@ -74,6 +76,11 @@ function parseBaseUrl(text: string): URL {
     return refuse(`leave out the '${PATH}' at its end, every call adds it`);
   }
   return url;
+}
+
+/** What was typed may hold a user, a password or a key. */
+function withoutSecrets(text: string): string {
+  return text.replace(/[?#].*$/s, '?…').replace(/^(.*\/\/)?[^/]*@/s, '$1…@');
 }
 
 function identify(base: string, params: readonly NameValue[]): string {

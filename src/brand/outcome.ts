@@ -1,3 +1,5 @@
+import type { JsonObject } from './answer.ts';
+
 /** How a lookup ended. */
 export type OutcomeStatus = 'found' | 'not_found' | 'rejected' | 'failed';
 
@@ -15,4 +17,6 @@ export interface Outcome {
   readonly fetchedAtMs: number;
   /** The answer as it came, for `found`; empty otherwise. */
   readonly json: string;
+  /** The same, parsed, where that was done anyway. Neither stored nor sent. */
+  readonly value?: JsonObject | undefined;
 }

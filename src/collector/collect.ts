@@ -19,7 +19,7 @@ export function createCollector(options: CollectorOptions): Reply {
   const { store, outstanding, startedAtMs, onOutcome } = options;
 
   async function keep(outcome: Outcome): Promise<void> {
-    const answer = findJsonObject(outcome.json);
+    const answer = outcome.value ?? findJsonObject(outcome.json);
     // A clock that was set back must not make what this run fetched look older than the run.
     const fetchedAtMs = Math.max(outcome.fetchedAtMs, startedAtMs);
     await store.put({ ...outcome, fetchedAtMs }, answer ? shapeOf(answer) : []);

@@ -1,14 +1,16 @@
 import { BrandfillError } from '../errors.ts';
 
-const UNIT_MS: Readonly<Record<string, number>> = {
-  ms: 1,
-  s: 1_000,
-  min: 60_000,
-  m: 60_000,
-  h: 3_600_000,
-  d: 86_400_000,
-  w: 604_800_000,
-};
+const UNIT_MS: ReadonlyMap<string, number> = new Map(
+  Object.entries({
+    ms: 1,
+    s: 1_000,
+    min: 60_000,
+    m: 60_000,
+    h: 3_600_000,
+    d: 86_400_000,
+    w: 604_800_000,
+  }),
+);
 
 /**
  * Reads a duration such as `250ms`, `60s`, `10min`, `12h`, `30d` or `2w` as milliseconds.
@@ -18,7 +20,8 @@ const UNIT_MS: Readonly<Record<string, number>> = {
  */
 export function parseDuration(text: string): number {
   const match = /^(\d+(?:\.\d+)?)\s*([a-z]*)$/.exec(text.trim());
-  const unitMs = match && (match[2] === '' && Number(match[1]) === 0 ? 1 : UNIT_MS[match[2] ?? '']);
+  const unitMs =
+    match && (match[2] === '' && Number(match[1]) === 0 ? 1 : UNIT_MS.get(match[2] ?? ''));
   if (!match || unitMs === undefined || unitMs === null) {
     throw new BrandfillError(
       'INVALID_SETTING',

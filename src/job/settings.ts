@@ -266,8 +266,18 @@ function headers(value: unknown): readonly NameValue[] {
         `'${name}' is a credential; choose --auth and put it into BRANDFILL_API_KEY or --api-key-file`,
       );
     }
-    if (!/^[\w!#$%&'*+.^`|~-]+$/.test(name) || !/^[\t\x20-\x7e\x80-\xff]*$/.test(content)) {
-      throw new BrandfillError('INVALID_SETTING', `'${name}' is no valid header`);
+    if (!/^[\w!#$%&'*+.^`|~-]+$/.test(name)) {
+      // Not repeated either: `Authorization: …` may have been meant.
+      throw new BrandfillError(
+        'INVALID_SETTING',
+        'expected NAME=VALUE, NAME being the name of an HTTP header',
+      );
+    }
+    if (!/^[\t\x20-\x7e\x80-\xff]*$/.test(content)) {
+      throw new BrandfillError(
+        'INVALID_SETTING',
+        `the value of '${name}' has characters that no header can carry`,
+      );
     }
     if (
       /^(host|connection|content-length|transfer-encoding|accept-encoding|expect|upgrade|keep-alive)$/i.test(

@@ -13,7 +13,12 @@ export const systemClock: Clock = {
   nowMs: () => performance.now(),
   sleep: async (ms, signal) => {
     signal.throwIfAborted();
-    await delay(Math.min(ms, LONGEST_TIMER_MS), undefined, { signal });
+    try {
+      await delay(Math.min(ms, LONGEST_TIMER_MS), undefined, { signal });
+    } catch (error) {
+      signal.throwIfAborted(); // its reason, not the timer's own error
+      throw error;
+    }
   },
 };
 

@@ -78,7 +78,8 @@ export function bookStart(state: PaceState, nowMs: number): void {
  */
 export function onThrottle(state: PaceState, throttle: Throttle): void {
   const { nowMs, sentAtMs, retryAfterMs, random } = throttle;
-  if (retryAfterMs !== undefined) {
+  // A wait of nothing is no help: answered 429 again and again, it would be a loop without end.
+  if (retryAfterMs !== undefined && retryAfterMs > 0) {
     closeGate(state, nowMs, nowMs + retryAfterMs);
     return;
   }

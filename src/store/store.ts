@@ -46,20 +46,20 @@ export function openStore(folder: string, endpointId: string): OutcomeStore {
   const failures = root.openDB<Buffer, string>('failures', { encoding: 'binary' });
   const shapes = createShapeRegistry(shapeTable(root));
   const key = (domain: string): string => `${endpointId}:${domain}`;
+  // Most stores hold no failure at all; then each row is spared half of its look-ups.
+  let hasFailures = failures.getKeysCount({ limit: 1 }) > 0;
 
   return {
     findHead: (domain) => {
       const answer = head(answers, key(domain));
-      const failure = head(failures, key(domain));
-      return newer(answer, failure);
+      return hasFailures ? newer(answer, head(failures, key(domain))) : answer;
     },
-    find: (domain) =>
-      newer(
-        outcome(answers, key(domain), domain),
-        // Most runs see no failure at all, so the answer alone usually settles it.
-        outcome(failures, key(domain), domain),
-      ),
+    find: (domain) => {
+      const answer = outcome(answers, key(domain), domain);
+      return hasFailures ? newer(answer, outcome(failures, key(domain), domain)) : answer;
+    },
     put: async (found, shape) => {
+      hasFailures ||= found.status === 'failed';
       const table = found.status === 'failed' ? failures : answers;
       const shapeId = shape.length > 0 ? shapes.idOf(shape) : 0;
       await guard(folder, table.put(key(found.domain), encodeOutcome(found, shapeId)));
@@ -110,7 +110,7 @@ function outcome(
 function openRoot(folder: string): RootDatabase {
   try {
     mkdirSync(folder, { recursive: true });
-    const root = open({ path: folder, maxDbs: 8, commitDelay: COMMIT_DELAY_MS });
+    const root = open({ path: folder, noSubdir: false, maxDbs: 8, commitDelay: COMMIT_DELAY_MS });
     const meta = root.openDB<number, string>('meta', { encoding: 'json' });
     const version = meta.get('version');
     if (version === undefined) meta.putSync('version', STORE_VERSION);

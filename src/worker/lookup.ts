@@ -33,13 +33,10 @@ export async function lookUp(domain: string, context: LookupContext): Promise<Lo
   let throttledMs = 0;
   let invalidAnswers = 0;
 
-  async function attempt(): Promise<FinalAnswer> {
+  async function attempt(): Promise<FinalAnswer | UnusableAnswer> {
     let path = context.endpoint.path(domain);
     for (let redirects = 0; ; redirects += 1) {
       const answer = await callUnthrottled(path);
-      if (answer.kind === 'try_again' || answer.kind === 'invalid_response') {
-        throw new WorthRetryError(answer);
-      }
       if (answer.kind !== 'redirect') return answer;
       if (redirects === MAX_REDIRECTS) {
         return { kind: 'refused', httpStatus: answer.httpStatus, reason: 'too_many_redirects' };
@@ -67,9 +64,27 @@ export async function lookUp(domain: string, context: LookupContext): Promise<Lo
     }
   }
 
+  /** Makes further attempts. Most lookups end with the first and are spared what this costs. */
+  async function tryAgain(first: UnusableAnswer): Promise<FinalAnswer> {
+    let failed: UnusableAnswer | undefined = first;
+    return await pRetry(
+      async () => {
+        const answer = failed ?? (await attempt());
+        failed = undefined;
+        if (!isFinal(answer)) throw new UnusableError(answer);
+        return answer;
+      },
+      {
+        retries: context.retries,
+        minTimeout: 0, // the wait is in shouldRetry, with full jitter and the server's wish
+        shouldRetry: ({ error, retriesConsumed }) => waitToRetry(error, retriesConsumed),
+      },
+    );
+  }
+
   /** Waits before the next try, or says that there is none. */
   async function waitToRetry(error: Error, retriesMade: number): Promise<boolean> {
-    if (!(error instanceof WorthRetryError)) return false;
+    if (!(error instanceof UnusableError)) return false;
     const { answer } = error;
     if (answer.kind === 'invalid_response') {
       invalidAnswers += 1;
@@ -83,7 +98,7 @@ export async function lookUp(domain: string, context: LookupContext): Promise<Lo
     return true;
   }
 
-  function conclude(answer: FinalAnswer | WorthRetryError['answer']): LookupResult {
+  function conclude(answer: FinalAnswer | UnusableAnswer): LookupResult {
     const status = STATUS_OF[answer.kind];
     if (!status) {
       stopSwitch.stop({ reason: answer.kind === 'unauthorized' ? 'unauthorized' : 'quota' });
@@ -98,30 +113,29 @@ export async function lookUp(domain: string, context: LookupContext): Promise<Lo
       attempts,
       fetchedAtMs: context.now(),
       json: answer.kind === 'found' ? answer.json : '',
+      value: answer.kind === 'found' ? answer.value : undefined,
     };
     return { kind: answer.kind === 'forbidden' ? 'forbidden' : 'outcome', outcome };
   }
 
   try {
-    return conclude(
-      await pRetry(attempt, {
-        retries: context.retries,
-        minTimeout: 0, // the wait is in shouldRetry, with full jitter and the server's wish
-        shouldRetry: ({ error, retriesConsumed }) => waitToRetry(error, retriesConsumed),
-      }),
-    );
+    const answer = await attempt();
+    return conclude(isFinal(answer) ? answer : await tryAgain(answer));
   } catch (error) {
-    if (error instanceof WorthRetryError) return conclude(error.answer);
+    if (error instanceof UnusableError) return conclude(error.answer);
     if (error instanceof NotAskedError || stopSwitch.stopped) return { kind: 'not_asked' };
     throw error;
   }
 }
 
 type UnthrottledAnswer = Exclude<Answer, { kind: 'throttled' }>;
-type FinalAnswer = Exclude<
-  UnthrottledAnswer,
-  { kind: 'redirect' | 'try_again' | 'invalid_response' }
->;
+/** No good, but another one may be. */
+type UnusableAnswer = Extract<Answer, { kind: 'try_again' | 'invalid_response' }>;
+type FinalAnswer = Exclude<UnthrottledAnswer, { kind: 'redirect' } | UnusableAnswer>;
+
+function isFinal(answer: FinalAnswer | UnusableAnswer): answer is FinalAnswer {
+  return answer.kind !== 'try_again' && answer.kind !== 'invalid_response';
+}
 
 /** The kinds that are missing stop the run. */
 const STATUS_OF: Readonly<Partial<Record<Answer['kind'], Outcome['status']>>> = {
@@ -134,12 +148,11 @@ const STATUS_OF: Readonly<Partial<Record<Answer['kind'], Outcome['status']>>> = 
   invalid_response: 'failed',
 };
 
-/** The answer is no good, but another one may be. */
-class WorthRetryError extends Error {
-  override readonly name = 'WorthRetryError';
-  readonly answer: Extract<Answer, { kind: 'try_again' | 'invalid_response' }>;
+class UnusableError extends Error {
+  override readonly name = 'UnusableError';
+  readonly answer: UnusableAnswer;
 
-  constructor(answer: Extract<Answer, { kind: 'try_again' | 'invalid_response' }>) {
+  constructor(answer: UnusableAnswer) {
     super(answer.reason);
     this.answer = answer;
   }
