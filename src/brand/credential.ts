@@ -87,6 +87,7 @@ function redactor(secret: string | undefined): (text: string) => string {
   const forms = plain.flatMap((form) => [
     form,
     encodeURIComponent(form),
+    encodeURIComponent(form).replaceAll(/%../g, (hex) => hex.toLowerCase()),
     JSON.stringify(form).slice(1, -1),
     base64(form),
     base64(basicPair(form)),
@@ -94,5 +95,11 @@ function redactor(secret: string | undefined): (text: string) => string {
   const longestFirst = [...new Set(forms)]
     .filter((form) => form !== '')
     .sort((a, b) => b.length - a.length);
-  return (text) => longestFirst.reduce((shown, form) => shown.replaceAll(form, '[redacted]'), text);
+  // One pass: what is put in the place of one form is not searched for the next.
+  const anyForm = new RegExp(longestFirst.map(escapeRegExp).join('|'), 'g');
+  return (text) => text.replaceAll(anyForm, '[redacted]');
+}
+
+function escapeRegExp(text: string): string {
+  return text.replaceAll(/[\\^$.*+?()[\]{}|/-]/g, String.raw`\$&`);
 }

@@ -43,7 +43,7 @@ async function enrichFile(
   given: Readonly<Record<string, unknown>>,
   { dryRun, progress, json, context }: Required<EnrichFlags> & { readonly context: CliContext },
 ): Promise<number> {
-  if (json && (given['out'] === '-' || (input === '-' && given['out'] === undefined))) {
+  if (json && !dryRun && (given['out'] === '-' || (input === '-' && given['out'] === undefined))) {
     throw new BrandfillError(
       'INVALID_SETTING',
       'Cannot put both the rows and --json on standard output: give --out a file.',

@@ -23,4 +23,7 @@ async function main(): Promise<number> {
   }
 }
 
+// Nobody listening to what we say is no reason to stop working.
+for (const stream of [process.stdout, process.stderr]) stream.on('error', () => {});
+
 process.exit(await main());

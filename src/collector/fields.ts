@@ -36,6 +36,7 @@ export function createField(name: string, expression: string): Field {
   let compiled: ReturnType<typeof compile>;
   try {
     compiled = compile(expression);
+    checkFunctions(compiled);
   } catch (error) {
     throw new BrandfillError(
       'INVALID_SETTING',
@@ -54,6 +55,26 @@ export function createField(name: string, expression: string): Field {
       }
     },
   };
+}
+
+/**
+ * Finds calls of functions that do not exist, or with a wrong number of arguments, before the first
+ * answer is paid for. Each is tried with nulls: a complaint about types depends on the answer.
+ */
+function checkFunctions(node: unknown): void {
+  if (typeof node !== 'object' || node === null) return;
+  if ('type' in node && node.type === 'Function' && 'children' in node) {
+    const children = Array.isArray(node.children) ? node.children : [];
+    const trial = { ...node, children: children.map(() => ({ type: 'Literal', value: null })) };
+    try {
+      TreeInterpreter.search(trial as unknown as ReturnType<typeof compile>, null);
+    } catch (error) {
+      if (error instanceof Error && /^(Unknown function|Invalid arity)/.test(error.message)) {
+        throw error;
+      }
+    }
+  }
+  Object.values(node).forEach(checkFunctions);
 }
 
 const OPENING = '([{';

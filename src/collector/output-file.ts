@@ -10,6 +10,8 @@ import { BrandfillError, describeSystemError, systemErrorCode } from '../errors.
 /** Where rows are written to. Nothing is seen at its place before `commit`. */
 export interface OutputFile {
   write(text: string): Promise<void>;
+  /** Brings everything to the disk; all that can fail has failed by then. */
+  finish(): Promise<void>;
   /** Puts the finished file in its place; a reader sees the old one or the new one, never a part. */
   commit(): Promise<void>;
   /** Leaves the place as it was. To be called in any case; does nothing after `commit`. */
@@ -49,11 +51,12 @@ export function createOutputStream(path: string, stream: Writable): OutputFile {
         if (failure) throw failure;
         if (!stream.write(text)) await once(stream, 'drain');
       }),
-    commit: () =>
+    finish: () =>
       refused(path, async () => {
         await new Promise<void>((resolve) => stream.write('', () => resolve()));
         if (failure) throw failure;
       }),
+    commit: async () => {},
     discard: async () => {},
   };
 }
@@ -71,11 +74,14 @@ function createOutputFile(path: string, { target, temporary, handle }: Place): O
   let isDone = false;
   return {
     write: (text) => refused(path, () => sink.write(text)),
-    commit: () =>
+    finish: () =>
       refused(path, async () => {
         await sink.end();
         await handle.sync();
         await handle.close();
+      }),
+    commit: () =>
+      refused(path, async () => {
         await rename(temporary, target);
         isDone = true;
         process.off('exit', removeTemporary);
@@ -136,8 +142,8 @@ function openDevice(path: string, target: string): OutputFile {
   const output = createOutputStream(path, stream);
   return {
     ...output,
-    commit: async () => {
-      await output.commit();
+    finish: async () => {
+      await output.finish();
       stream.end();
     },
     discard: async () => {

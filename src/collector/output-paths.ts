@@ -1,5 +1,5 @@
-import { stat } from 'node:fs/promises';
-import { resolve } from 'node:path';
+import { realpath, stat } from 'node:fs/promises';
+import { basename, dirname, join, resolve } from 'node:path';
 import { BrandfillError } from '../errors.ts';
 import type { ListInput } from '../rows/list-input.ts';
 import { splitExtension } from '../rows/open-rows.ts';
@@ -35,7 +35,7 @@ export async function chooseOutputPaths(options: OutputPathsOptions): Promise<Ou
     out: options.out ?? (input === '-' ? '-' : `${stem}.enriched${ending}`),
     failures: options.failures ?? `${stem}.failures${ending}`,
   };
-  if (resolve(paths.out) === resolve(paths.failures)) {
+  if (paths.out !== '-' && (await isSamePlace(paths.out, paths.failures))) {
     throw new BrandfillError(
       'INVALID_SETTING',
       `Cannot write both outputs to ${paths.out}: choose another --out or --failures.`,
@@ -57,6 +57,19 @@ export async function chooseOutputPaths(options: OutputPathsOptions): Promise<Ou
 async function isSameFile(path: string, { file }: Source): Promise<boolean> {
   const found = await stat(path).catch(() => undefined);
   return found !== undefined && found.dev === file?.dev && found.ino === file.ino;
+}
+
+/** Whether two paths lead to one file, through links of the folder or of the file itself. */
+async function isSamePlace(one: string, other: string): Promise<boolean> {
+  const places = await Promise.all([one, other].map(placeOf));
+  const found = await stat(one).catch(() => undefined);
+  const isDevice = found !== undefined && !found.isFile(); // both may go to /dev/null
+  return places[0] === places[1] && !isDevice;
+}
+
+async function placeOf(path: string): Promise<string> {
+  const folder = await realpath(dirname(path)).catch(() => resolve(dirname(path)));
+  return await realpath(path).catch(() => join(folder, basename(path)));
 }
 
 /** An output has the format of its input; under the name of another one it would only mislead. */

@@ -16,6 +16,9 @@ const UNIT_MS: ReadonlyMap<string, number> = new Map(
   }),
 );
 
+/** Starts are remembered for one unit, so this bounds memory. */
+const MOST_PER_UNIT = 1_000_000;
+
 /**
  * Reads a rate such as `20/s`, `300/min` or `5000/day`; `auto` is no fixed rate.
  *
@@ -26,7 +29,7 @@ export function parseRate(text: string): Rate | 'auto' {
   const match = /^(\d+(?:\.\d+)?)\s*\/\s*([a-z]+)$/.exec(text.trim());
   const count = Number(match?.[1]);
   const perMs = UNIT_MS.get(match?.[2] ?? '');
-  if (!(count > 0) || perMs === undefined) {
+  if (!(count > 0 && count <= MOST_PER_UNIT) || perMs === undefined) {
     throw new BrandfillError(
       'INVALID_SETTING',
       `expected a rate such as 20/s, 300/min or 5000/day, or auto, received '${text}'`,

@@ -3,8 +3,17 @@ import type { NameValue } from '../brand/endpoint.ts';
 import { createField, type Field, parseFields } from '../collector/fields.ts';
 import { BrandfillError } from '../errors.ts';
 import type { Rate } from '../pace/rate.ts';
-import { parseDuration } from './duration.ts';
 import { parseRate } from './rate.ts';
+import {
+  duration,
+  flag,
+  headers,
+  integer,
+  isRecord,
+  nameValues,
+  possiblyEmptyText,
+  text,
+} from './setting-values.ts';
 
 /**
  * One setting: its name, how it is read, its default. Command line, environment, library, help and
@@ -113,10 +122,7 @@ export const SETTINGS: { readonly [K in keyof Settings]-?: SettingDefinition<Set
     value: 'TEXT',
     default: 'brand_',
     description: 'what the names of all added columns begin with',
-    parse: (value) => {
-      if (typeof value !== 'string') throw expected('a text', value);
-      return value;
-    },
+    parse: possiblyEmptyText,
   },
   concurrency: {
     value: 'N',
@@ -209,94 +215,4 @@ function parse(definition: SettingDefinition<unknown>, value: unknown, label: st
       cause: error,
     });
   }
-}
-
-function text(value: unknown): string {
-  if (typeof value !== 'string' || value === '') throw expected('a text', value);
-  return value;
-}
-
-function flag(value: unknown): boolean {
-  if (typeof value !== 'boolean') throw expected('true or false', value);
-  return value;
-}
-
-function integer(from: number, to: number): (value: unknown) => number {
-  return (value) => {
-    const number = typeof value === 'string' && /^\d+$/.test(value.trim()) ? Number(value) : value;
-    if (typeof number === 'number' && Number.isInteger(number) && number >= from && number <= to) {
-      return number;
-    }
-    const bounds = to === Number.MAX_SAFE_INTEGER ? `${from} or more` : `from ${from} to ${to}`;
-    throw expected(`a whole number, ${bounds}`, value);
-  };
-}
-
-function duration(fromMs: number, toMs: number): (value: unknown) => number {
-  return (value) => {
-    const ms = typeof value === 'number' ? value : parseDuration(text(value));
-    if (ms >= fromMs && ms <= toMs) return ms;
-    throw expected(
-      fromMs > 0 ? 'a duration from 1ms to 24d such as 60s' : 'a duration such as 30d',
-      value,
-    );
-  };
-}
-
-function nameValues(value: unknown): readonly NameValue[] {
-  if (isRecord(value)) return Object.entries(value).map(([name, text]) => [name, String(text)]);
-  const pairs = typeof value === 'string' ? [value] : value;
-  if (!Array.isArray(pairs)) throw expected('NAME=VALUE', value);
-  return pairs.map((pair: unknown) => {
-    const [, name, rest] = /^([^=]+)=(.*)$/s.exec(typeof pair === 'string' ? pair : '') ?? [];
-    if (name === undefined || rest === undefined) {
-      // What came may be a credential in the wrong place: it is not repeated.
-      throw new BrandfillError('INVALID_SETTING', 'expected NAME=VALUE');
-    }
-    return [name.trim(), rest];
-  });
-}
-
-function headers(value: unknown): readonly NameValue[] {
-  const pairs = nameValues(value);
-  for (const [name, content] of pairs) {
-    if (/^(proxy-)?authorization$|^cookie$/i.test(name)) {
-      throw new BrandfillError(
-        'INVALID_SETTING',
-        `'${name}' is a credential; choose --auth and put it into BRANDFILL_API_KEY or --api-key-file`,
-      );
-    }
-    if (!/^[\w!#$%&'*+.^`|~-]+$/.test(name)) {
-      // Not repeated either: `Authorization: …` may have been meant.
-      throw new BrandfillError(
-        'INVALID_SETTING',
-        'expected NAME=VALUE, NAME being the name of an HTTP header',
-      );
-    }
-    if (!/^[\t\x20-\x7e\x80-\xff]*$/.test(content)) {
-      throw new BrandfillError(
-        'INVALID_SETTING',
-        `the value of '${name}' has characters that no header can carry`,
-      );
-    }
-    if (
-      /^(host|connection|content-length|transfer-encoding|accept-encoding|expect|upgrade|keep-alive)$/i.test(
-        name,
-      )
-    ) {
-      throw new BrandfillError(
-        'INVALID_SETTING',
-        `'${name}' is set by Brandfill itself; leave it out`,
-      );
-    }
-  }
-  return pairs;
-}
-
-function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
-}
-
-function expected(what: string, received: unknown): BrandfillError {
-  return new BrandfillError('INVALID_SETTING', `expected ${what}, received '${String(received)}'`);
 }

@@ -42,7 +42,7 @@ export function createPaceState(rate?: Rate): PaceState {
     gateMovedAtMs: Number.NEGATIVE_INFINITY,
     throttlesInARow: 0,
     lastSlotMs: Number.NEGATIVE_INFINITY,
-    recentStartsMs: new Float64Array(rate ? Math.max(1, Math.floor(rate.count)) : 0).fill(
+    recentStartsMs: new Float64Array(rate ? Math.ceil(rate.count) : 0).fill(
       Number.NEGATIVE_INFINITY,
     ),
     oldestStart: 0,

@@ -29,6 +29,10 @@ export function chooseDomainColumn(
   const column =
     named === undefined ? guessDomainColumn(columns, sampleRows) : findColumn(columns, named);
   if (column) return column;
+  // Objects need not all have the same members: this one may come after the first rows.
+  if (named !== undefined && !format.isTable) {
+    return { index: -1, name: named, by: 'option', example: undefined };
+  }
   throw new BrandfillError(
     'INVALID_SETTING',
     named === undefined

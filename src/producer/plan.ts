@@ -68,7 +68,7 @@ export async function makePlan(options: PlanOptions): Promise<Plan & { maxFields
     return { kind: known ? 'known' : 'due', sizeBytes, fields, text: found.domain };
   }
 
-  for await (const batch of format.scan(source, column.index)) {
+  for await (const batch of format.scan(source, column)) {
     signal.throwIfAborted();
     await index.append(batch.map(indexRow));
   }

@@ -39,7 +39,7 @@ export function openCsv(source: Source, preferredDelimiter?: string): RowFormat 
     isTable: true,
     takenNames,
     scan: (input, domainColumn) =>
-      scan(input, { dialect, domainColumn, skipBytes: header.endBytes }),
+      scan(input, { dialect, domainColumn: domainColumn.index, skipBytes: header.endBytes }),
     createWriter: (added, { maxFields }) =>
       createCsvWriter({
         dialect,
@@ -89,9 +89,12 @@ function readSample(
   return { header, rows: rows.map(({ cells }) => cells) };
 }
 
-/** A line end alone. A quoted empty cell (`""`) is a row of one empty cell, and longer than that. */
-function isBlankLine({ cells, startBytes, endBytes }: CsvRecord): boolean {
-  return cells.length === 1 && cells[0] === '' && endBytes - startBytes <= 2;
+/**
+ * A line end alone. A quoted empty cell (`""`) is a row of one empty cell, and longer: unless it ends
+ * the file and has no line end.
+ */
+function isBlankLine({ cells, startBytes, endBytes }: CsvRecord, isLast = false): boolean {
+  return cells.length === 1 && cells[0] === '' && endBytes - startBytes <= (isLast ? 0 : 2);
 }
 
 async function* scan(
@@ -102,6 +105,7 @@ async function* scan(
   let batch: ScannedRow[] = [];
   let endBytes = skipBytes;
   let lines = 0;
+  let isEnding = false;
   const parser = parse({
     ...parserOptions(dialect),
     on_record: (cells: string[], info: InfoRecord) => {
@@ -112,7 +116,7 @@ async function* scan(
       batch.push({
         cell: cells[domainColumn] ?? '',
         sizeBytes: record.endBytes - record.startBytes,
-        fields: isBlankLine(record) ? 0 : cells.length,
+        fields: isBlankLine(record, isEnding) ? 0 : cells.length,
       });
       return null; // nothing goes through the stream: one object at a time would halve the speed
     },
@@ -125,6 +129,7 @@ async function* scan(
       if (batch.length > 0) yield batch;
       batch = [];
     }
+    isEnding = true;
     await end(parser);
     if (batch.length > 0) yield batch;
   } catch (error) {

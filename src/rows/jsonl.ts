@@ -27,7 +27,7 @@ export function openJsonl(source: Source, prefix: string): RowFormat {
     isTable: false,
     takenNames,
     scan: (input, domainColumn) =>
-      scan(input, columns[domainColumn] ?? '', (row) => {
+      scan(input, domainColumn.name, (row) => {
         for (const name in row) if (name.startsWith(prefix)) takenNames.add(name);
       }),
     createWriter: (added) => createJsonlWriter(added),

@@ -1,3 +1,4 @@
+import type { DomainColumn } from './domain-column.ts';
 import type { Source } from './source.ts';
 
 /** One row as the first reading sees it. */
@@ -49,10 +50,9 @@ export interface RowFormat {
   /**
    * Reads all rows once, in batches.
    *
-   * @param domainColumn place of the domain column in `columns`
    * @throws BrandfillError `UNREADABLE_INPUT` that names the line of the first bad row
    */
-  scan(source: Source, domainColumn: number): AsyncIterable<readonly ScannedRow[]>;
+  scan(source: Source, domainColumn: DomainColumn): AsyncIterable<readonly ScannedRow[]>;
   /** Names that columns of ours must not take; complete once all rows are scanned. */
   readonly takenNames: ReadonlySet<string>;
   /** @param added names of the added columns */

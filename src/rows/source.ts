@@ -1,9 +1,10 @@
+import { fstatSync } from 'node:fs';
 import { type FileHandle, open } from 'node:fs/promises';
 import { Readable } from 'node:stream';
 import { createGunzip } from 'node:zlib';
 import { BrandfillError, describeSystemError } from '../errors.ts';
 import { readFromStart, type SpoolOptions, spool } from './spool.ts';
-import { byteOrderMarkBytes, checkUtf8, refuseOtherEncodings } from './utf8.ts';
+import { byteOrderMarkBytes, checkUtf8, refuseInvalidUtf8, refuseOtherEncodings } from './utf8.ts';
 
 /** The bytes of a list, which can be read from the start as often as needed. */
 export interface Source {
@@ -16,7 +17,7 @@ export interface Source {
   readonly sample: Buffer;
   /** Whether `sample` is all there is. */
   readonly isWholeInSample: boolean;
-  /** Identity of the file, to compare outputs with; undefined for standard input. */
+  /** Identity of the file, to compare outputs with; undefined for a pipe. */
   readonly file: { readonly dev: number; readonly ino: number } | undefined;
   /** Reads all, decompressed and without byte order mark, checked to be UTF-8. */
   read(): AsyncIterable<Buffer>;
@@ -46,10 +47,8 @@ export interface SourceOptions extends SpoolOptions {
  */
 export async function openSource(path: string, options: SourceOptions): Promise<Source> {
   if (path === '-') {
-    return await createSource(
-      'standard input',
-      await spool(options.stdin ?? process.stdin, options),
-    );
+    const spooled = await spool(options.stdin ?? process.stdin, options);
+    return await createSource('standard input', spooled, identityOfStdin());
   }
   const handle = await openForReading(path);
   try {
@@ -89,6 +88,7 @@ async function createSource(
   const raw = (): AsyncIterable<Buffer> => readAll(handle, isGzip, name);
   const start = await readSample(raw());
   refuseOtherEncodings(start.bytes, name);
+  refuseInvalidUtf8(start.bytes, name);
   const skippedBytes = byteOrderMarkBytes(start.bytes);
 
   return {
@@ -107,6 +107,12 @@ async function createSource(
     },
     close: () => handle.close(),
   };
+}
+
+/** `brandfill enrich - < list.csv` reads a file too. */
+function identityOfStdin(): Source['file'] {
+  const stat = fstatSync(0);
+  return stat.isFile() ? { dev: stat.dev, ino: stat.ino } : undefined;
 }
 
 async function openForReading(path: string): Promise<FileHandle> {

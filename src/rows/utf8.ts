@@ -41,6 +41,16 @@ export function refuseOtherEncodings(start: Buffer, name: string): void {
   }
 }
 
+/**
+ * Refuses a beginning that is not UTF-8, so that nothing is guessed from what cannot be read.
+ *
+ * @throws BrandfillError `UNREADABLE_INPUT` that names the line.
+ */
+export function refuseInvalidUtf8(start: Buffer, name: string): void {
+  const whole = start.subarray(0, start.length - unfinishedBytes(start));
+  if (!isUtf8(whole)) throw notUtf8(name, 1, whole);
+}
+
 /** How many bytes of a UTF-8 byte order mark a file starts with: 3 or 0. */
 export function byteOrderMarkBytes(start: Buffer): number {
   return start[0] === 0xef && start[1] === 0xbb && start[2] === 0xbf ? 3 : 0;

@@ -1,7 +1,7 @@
-import { mkdirSync } from 'node:fs';
-import { type Database, open, type RootDatabase } from 'lmdb';
+import type { Database, RootDatabase } from 'lmdb';
 import type { Outcome } from '../brand/outcome.ts';
 import { BrandfillError, describeSystemError } from '../errors.ts';
+import { openLmdb } from './lmdb-file.ts';
 import { decodeHead, decodeOutcome, encodeOutcome, type OutcomeHead } from './outcome-codec.ts';
 import { createShapeRegistry, type Shape } from './shapes.ts';
 
@@ -30,10 +30,6 @@ export interface OutcomeStore {
   close(): Promise<void>;
 }
 
-const STORE_VERSION = 1;
-/** Outcomes that arrive within this time share a commit; each commit costs an fsync. */
-const COMMIT_DELAY_MS = 20;
-
 /**
  * Opens the store in a folder, which is made if it is not there.
  *
@@ -41,7 +37,7 @@ const COMMIT_DELAY_MS = 20;
  * @throws BrandfillError `UNUSABLE_STORE` when the folder cannot be used or holds another version.
  */
 export function openStore(folder: string, endpointId: string): OutcomeStore {
-  const root = openRoot(folder);
+  const root = openLmdb(folder);
   const answers = root.openDB<Buffer, string>('answers', { encoding: 'binary' });
   const failures = root.openDB<Buffer, string>('failures', { encoding: 'binary' });
   const shapes = createShapeRegistry(shapeTable(root));
@@ -106,28 +102,6 @@ function outcome(
   const value = table.getBinaryFast(key);
   return value && decodeOutcome(domain, value);
 }
-
-function openRoot(folder: string): RootDatabase {
-  try {
-    mkdirSync(folder, { recursive: true });
-    const root = open({ path: folder, noSubdir: false, maxDbs: 8, commitDelay: COMMIT_DELAY_MS });
-    const meta = root.openDB<number, string>('meta', { encoding: 'json' });
-    const version = meta.get('version');
-    if (version === undefined) meta.putSync('version', STORE_VERSION);
-    else if (version !== STORE_VERSION) throw new OtherVersionError(String(version));
-    return root;
-  } catch (error) {
-    const why =
-      error instanceof OtherVersionError
-        ? `it is of version ${error.message}, this Brandfill reads version ${STORE_VERSION}; update Brandfill or choose another folder with --store`
-        : `${describeSystemError(error)}; choose another folder with --store`;
-    throw new BrandfillError('UNUSABLE_STORE', `Cannot open the store ${folder}: ${why}.`, {
-      cause: error,
-    });
-  }
-}
-
-class OtherVersionError extends Error {}
 
 function shapeTable(root: RootDatabase): {
   get(id: number): string | undefined;

@@ -1,0 +1,101 @@
+import type { NameValue } from '../brand/endpoint.ts';
+import { BrandfillError } from '../errors.ts';
+import { parseDuration } from './duration.ts';
+
+// Readers of values, from the command line (texts) and from programs alike. Each throws an error
+// that says what was expected; which setting it was is added by the caller.
+
+export function text(value: unknown): string {
+  if (typeof value !== 'string' || value === '') throw expected('a text', value);
+  return value;
+}
+
+export function possiblyEmptyText(value: unknown): string {
+  if (typeof value !== 'string') throw expected('a text', value);
+  return value;
+}
+
+export function flag(value: unknown): boolean {
+  if (typeof value !== 'boolean') throw expected('true or false', value);
+  return value;
+}
+
+export function integer(from: number, to: number): (value: unknown) => number {
+  return (value) => {
+    const number = typeof value === 'string' && /^\d+$/.test(value.trim()) ? Number(value) : value;
+    if (typeof number === 'number' && Number.isInteger(number) && number >= from && number <= to) {
+      return number;
+    }
+    const bounds = to === Number.MAX_SAFE_INTEGER ? `${from} or more` : `from ${from} to ${to}`;
+    throw expected(`a whole number, ${bounds}`, value);
+  };
+}
+
+export function duration(fromMs: number, toMs: number): (value: unknown) => number {
+  return (value) => {
+    const ms = typeof value === 'number' ? value : parseDuration(text(value));
+    if (ms >= fromMs && ms <= toMs) return ms;
+    throw expected(
+      fromMs > 0 ? 'a duration from 1ms to 24d such as 60s' : 'a duration such as 30d',
+      value,
+    );
+  };
+}
+
+export function nameValues(value: unknown): readonly NameValue[] {
+  if (isRecord(value)) return Object.entries(value).map(([name, text]) => [name, String(text)]);
+  const pairs = typeof value === 'string' ? [value] : value;
+  if (!Array.isArray(pairs)) throw expected('NAME=VALUE', value);
+  return pairs.map((pair: unknown) => {
+    const [, name, rest] = /^([^=]+)=(.*)$/s.exec(typeof pair === 'string' ? pair : '') ?? [];
+    if (name === undefined || rest === undefined) {
+      // What came may be a credential in the wrong place: it is not repeated.
+      throw new BrandfillError('INVALID_SETTING', 'expected NAME=VALUE');
+    }
+    return [name.trim(), rest];
+  });
+}
+
+export function headers(value: unknown): readonly NameValue[] {
+  const pairs = nameValues(value);
+  for (const [name, content] of pairs) {
+    if (/^(proxy-)?authorization$|^cookie$/i.test(name)) {
+      throw new BrandfillError(
+        'INVALID_SETTING',
+        `'${name}' is a credential; choose --auth and put it into BRANDFILL_API_KEY or --api-key-file`,
+      );
+    }
+    if (!/^[\w!#$%&'*+.^`|~-]+$/.test(name)) {
+      // Not repeated either: `Authorization: …` may have been meant.
+      throw new BrandfillError(
+        'INVALID_SETTING',
+        'expected NAME=VALUE, NAME being the name of an HTTP header',
+      );
+    }
+    if (!/^[\t\x20-\x7e\x80-\xff]*$/.test(content)) {
+      throw new BrandfillError(
+        'INVALID_SETTING',
+        `the value of '${name}' has characters that no header can carry`,
+      );
+    }
+    if (
+      /^(host|connection|content-length|transfer-encoding|accept-encoding|expect|upgrade|keep-alive)$/i.test(
+        name,
+      )
+    ) {
+      throw new BrandfillError(
+        'INVALID_SETTING',
+        `'${name}' is set by Brandfill itself; leave it out`,
+      );
+    }
+  }
+  return pairs;
+}
+
+export function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+function expected(what: string, received: unknown): BrandfillError {
+  return new BrandfillError('INVALID_SETTING', `expected ${what}, received '${String(received)}'`);
+}

@@ -1,0 +1,56 @@
+import { closeSync, existsSync, fstatSync, mkdirSync, openSync, readSync } from 'node:fs';
+import { join } from 'node:path';
+import { open, type RootDatabase } from 'lmdb';
+import { BrandfillError, describeSystemError } from '../errors.ts';
+
+const STORE_VERSION = 1;
+/** Outcomes that arrive within this time share a commit; each commit costs an fsync. */
+const COMMIT_DELAY_MS = 20;
+
+/**
+ * Opens the LMDB environment in a folder and makes sure that it is ours.
+ *
+ * @throws BrandfillError `UNUSABLE_STORE` when the folder cannot be used or holds another version.
+ */
+export function openLmdb(folder: string): RootDatabase {
+  try {
+    mkdirSync(folder, { recursive: true });
+    refuseDamaged(join(folder, 'data.mdb'));
+    const root = open({ path: folder, noSubdir: false, maxDbs: 8, commitDelay: COMMIT_DELAY_MS });
+    const meta = root.openDB<number, string>('meta', { encoding: 'json' });
+    const version = meta.get('version');
+    if (version === undefined) meta.putSync('version', STORE_VERSION);
+    else if (version !== STORE_VERSION) throw new OtherVersionError(String(version));
+    return root;
+  } catch (error) {
+    const why =
+      error instanceof OtherVersionError
+        ? `it is of version ${error.message}, this Brandfill reads version ${STORE_VERSION}; update Brandfill or choose another folder with --store`
+        : `${describeSystemError(error)}; choose another folder with --store`;
+    throw new BrandfillError('UNUSABLE_STORE', `Cannot open the store ${folder}: ${why}.`, {
+      cause: error,
+    });
+  }
+}
+
+class OtherVersionError extends Error {}
+
+/** LMDB maps its file into memory: what is no LMDB file would end the process without a word. */
+function refuseDamaged(path: string): void {
+  if (!existsSync(path)) return;
+  const head = Buffer.alloc(LMDB_MAGIC_AT + 4);
+  const file = openSync(path, 'r');
+  try {
+    readSync(file, head, 0, head.length, 0);
+    if (fstatSync(file).size === 0) return;
+  } finally {
+    closeSync(file);
+  }
+  if (head.readUInt32LE(LMDB_MAGIC_AT) !== LMDB_MAGIC) {
+    throw new Error('its file data.mdb is damaged or was not written by Brandfill');
+  }
+}
+
+/** Where the first meta page has its mark, in LMDB's data format. */
+const LMDB_MAGIC_AT = 24;
+const LMDB_MAGIC = 0xbeefc0de;
