@@ -86,6 +86,8 @@ export async function lookUpAll(options: LookUpAllOptions): Promise<LookupTotals
     stopSwitch,
     counters,
     concurrency,
+    // Another run on the same store may have asked since this one planned.
+    isWanted: (domain) => !isFresh(domain),
     retries,
     clock: systemClock,
     now: Date.now,

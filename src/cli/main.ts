@@ -19,9 +19,22 @@ async function main(): Promise<number> {
   } catch (error) {
     // Commander has said what is wrong, or has shown the help that was asked for.
     if (error instanceof CommanderError) return error.exitCode === 0 ? EXIT.ok : EXIT.usage;
-    return await reportError(error);
+    return reportError(error);
   }
 }
+
+/** lmdb marks its errors with LMDB's own numbers, or names the one behind them. */
+function isLmdbError(error: unknown): boolean {
+  if (!(error instanceof Error)) return false;
+  return 'commitError' in error || ('code' in error && typeof error.code === 'number');
+}
+
+// When the disk is full, lmdb rejects promises that nobody holds and prints errors, each with a stack.
+// The write that failed is reported by whoever waits for it.
+console.error = () => {}; // oxlint-disable-line no-console -- nobody else uses it
+process.on('unhandledRejection', (error) => {
+  if (!isLmdbError(error)) process.exit(reportError(error));
+});
 
 // Nobody listening to what we say is no reason to stop working.
 for (const stream of [process.stdout, process.stderr]) stream.on('error', () => {});

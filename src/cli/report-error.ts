@@ -2,7 +2,7 @@ import { BrandfillError } from '../errors.ts';
 import { EXIT } from './exit-codes.ts';
 
 /** Says on standard error what went wrong, and with which exit code to end. */
-export async function reportError(error: unknown): Promise<number> {
+export function reportError(error: unknown): number {
   if (error instanceof BrandfillError) {
     process.stderr.write(`brandfill: ${error.message}\n`);
     return error.code === 'COUNTS_DIFFER' ? EXIT.unexpected : EXIT.usage;

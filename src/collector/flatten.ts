@@ -33,26 +33,49 @@ export function valueAt(answer: JsonObject, path: readonly string[]): unknown {
   return isJsonObject(value) && path.length < MAX_DEPTH ? undefined : value;
 }
 
+/** The columns of many answers, in one order. */
+export interface ColumnList {
+  /** Adds the columns of one more answer. */
+  merge(shape: Shape): void;
+  readonly columns: Shape;
+  /** Whether some were left out because there are too many. */
+  readonly isFull: boolean;
+}
+
 /**
  * Joins shapes into one list of columns. A path that is new goes behind the one it follows in its
  * own shape, so that related columns stay together whichever row has them first.
+ *
+ * @param most how many columns there may be
  */
-export function mergeShape(columns: (readonly string[])[], shape: Shape): void {
-  const known = new Map(columns.map((path, at) => [keyOf(path), at]));
-  let after = -1;
-  for (const path of shape) {
-    const at = known.get(keyOf(path));
-    if (at !== undefined) {
-      after = at;
-      continue;
-    }
-    after += 1;
-    columns.splice(after, 0, path);
-    for (const [key, place] of known) if (place >= after) known.set(key, place + 1);
-    known.set(keyOf(path), after);
-  }
-}
+export function createColumnList(most: number): ColumnList {
+  const columns: (readonly string[])[] = [];
+  const places = new Map<string, number>();
+  let isFull = false;
 
-function keyOf(path: readonly string[]): string {
-  return JSON.stringify(path);
+  function insert(path: readonly string[], key: string, at: number): void {
+    columns.splice(at, 0, path);
+    for (const [other, place] of places) if (place >= at) places.set(other, place + 1);
+    places.set(key, at);
+  }
+
+  return {
+    merge: (shape) => {
+      let last = -1;
+      for (const path of shape) {
+        const key = JSON.stringify(path);
+        const known = places.get(key);
+        if (known === undefined && columns.length >= most) {
+          isFull = true;
+          continue;
+        }
+        if (known === undefined) insert(path, key, last + 1);
+        last = known ?? last + 1;
+      }
+    },
+    columns,
+    get isFull() {
+      return isFull;
+    },
+  };
 }

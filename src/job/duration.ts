@@ -33,7 +33,7 @@ export function parseDuration(text: string): number {
 
 /** Writes milliseconds for people: `850 ms`, `12 s`, `4 min 10 s`, `3 h 5 min`, `30 d`. */
 export function formatDuration(ms: number): string {
-  if (ms < 1_000) return `${Math.round(ms)} ms`;
+  if (ms < 999.5) return `${Math.round(ms)} ms`;
   if (ms < 10_000) return `${(ms / 1_000).toFixed(1).replace(/\.0$/, '')} s`;
   const seconds = Math.round(ms / 1_000);
   const parts = [

@@ -50,5 +50,6 @@ function list(columns: readonly string[]): string {
 }
 
 function shorten(text: string): string {
-  return text.length > 60 ? `${text.slice(0, 60)}…` : text;
+  const printable = text.replaceAll(/\p{Cc}+/gu, ' ');
+  return printable.length > 60 ? `${printable.slice(0, 60)}…` : printable;
 }

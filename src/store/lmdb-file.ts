@@ -1,4 +1,12 @@
-import { closeSync, existsSync, fstatSync, mkdirSync, openSync, readSync } from 'node:fs';
+import {
+  closeSync,
+  existsSync,
+  fstatSync,
+  mkdirSync,
+  openSync,
+  readSync,
+  statfsSync,
+} from 'node:fs';
 import { join } from 'node:path';
 import { open, type RootDatabase } from 'lmdb';
 import { BrandfillError, describeSystemError } from '../errors.ts';
@@ -16,6 +24,7 @@ export function openLmdb(folder: string): RootDatabase {
   try {
     mkdirSync(folder, { recursive: true });
     refuseDamaged(join(folder, 'data.mdb'));
+    if (isFull(folder)) throw new Error('the disk is full');
     const root = open({ path: folder, noSubdir: false, maxDbs: 8, commitDelay: COMMIT_DELAY_MS });
     const meta = root.openDB<number, string>('meta', { encoding: 'json' });
     const version = meta.get('version');
@@ -31,6 +40,15 @@ export function openLmdb(folder: string): RootDatabase {
       cause: error,
     });
   }
+}
+
+/** Less than this is soon used up, and LMDB cannot even say so. */
+const LEAST_FREE_BYTES = 4 * 1024 * 1024;
+
+/** Whether the disk that a folder is on has no room left. */
+export function isFull(folder: string): boolean {
+  const { bavail, bsize } = statfsSync(folder);
+  return bavail * bsize < LEAST_FREE_BYTES;
 }
 
 class OtherVersionError extends Error {}

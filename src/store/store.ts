@@ -1,7 +1,7 @@
 import type { Database, RootDatabase } from 'lmdb';
 import type { Outcome } from '../brand/outcome.ts';
 import { BrandfillError, describeSystemError } from '../errors.ts';
-import { openLmdb } from './lmdb-file.ts';
+import { isFull, openLmdb } from './lmdb-file.ts';
 import { decodeHead, decodeOutcome, encodeOutcome, type OutcomeHead } from './outcome-codec.ts';
 import { createShapeRegistry, type Shape } from './shapes.ts';
 
@@ -43,6 +43,15 @@ export function openStore(folder: string, endpointId: string): OutcomeStore {
   const shapes = createShapeRegistry(shapeTable(root));
   const key = (domain: string): string => `${endpointId}:${domain}`;
   // Most stores hold no failure at all; then each row is spared half of its look-ups.
+  let hasWriteFailed = false;
+  const write = async (written: Promise<unknown>): Promise<void> => {
+    try {
+      await guard(folder, written);
+    } catch (error) {
+      hasWriteFailed = true;
+      throw error;
+    }
+  };
   let hasFailures = failures.getKeysCount({ limit: 1 }) > 0;
 
   return {
@@ -58,14 +67,17 @@ export function openStore(folder: string, endpointId: string): OutcomeStore {
       hasFailures ||= found.status === 'failed';
       const table = found.status === 'failed' ? failures : answers;
       const shapeId = shape.length > 0 ? shapes.idOf(shape) : 0;
-      await guard(folder, table.put(key(found.domain), encodeOutcome(found, shapeId)));
+      await write(table.put(key(found.domain), encodeOutcome(found, shapeId)));
     },
     findShape: (id) => shapes.find(id),
     flush: async () => {
-      await guard(folder, root.committed);
-      await guard(folder, root.flushed);
+      await write(root.committed);
+      await write(root.flushed);
     },
-    close: () => root.close(),
+    close: async () => {
+      // After a commit that failed, lmdb waits for ever for those behind it.
+      if (!hasWriteFailed) await root.close();
+    },
   };
 }
 
@@ -122,9 +134,14 @@ async function guard(folder: string, write: Promise<unknown>): Promise<void> {
   try {
     await write;
   } catch (error) {
+    // lmdb rejects a second promise, which nobody else can know of.
+    if (error instanceof Error && 'commitError' in error) {
+      Promise.resolve(error.commitError).catch(() => {});
+    }
+    const why = isFull(folder) ? 'the disk is full' : describeSystemError(error);
     throw new BrandfillError(
       'UNUSABLE_STORE',
-      `Cannot write to the store ${folder}: ${describeSystemError(error)}. What was stored is kept; make room and run the same command again.`,
+      `Cannot write to the store ${folder}: ${why}. What was stored is kept; make room and run the same command again.`,
       { cause: error },
     );
   }

@@ -2,7 +2,7 @@ import pLimit from 'p-limit';
 import type { Outcome } from '../brand/outcome.ts';
 import type { Chunk, Reply } from '../queue/lookup-queue.ts';
 import { createCredentialDoubt } from './credential-doubt.ts';
-import { type LookupContext, lookUp } from './lookup.ts';
+import { type LookupContext, type LookupResult, lookUp } from './lookup.ts';
 
 /** Turns chunks into outcomes. */
 export interface Worker {
@@ -16,9 +16,14 @@ export interface Worker {
 export interface WorkerOptions extends LookupContext {
   /** Lookups under way at the same time, over all chunks. */
   readonly concurrency: number;
+  /**
+   * Asked at the last moment: false spares the lookup, because somebody else has made it meanwhile.
+   * @default always true
+   */
+  readonly isWanted?: (domain: string) => boolean;
 }
 
-export function createWorker({ concurrency, ...context }: WorkerOptions): Worker {
+export function createWorker({ concurrency, isWanted, ...context }: WorkerOptions): Worker {
   const { stopSwitch } = context;
   const limit = pLimit(concurrency);
   let underWay = 0;
@@ -31,7 +36,9 @@ export function createWorker({ concurrency, ...context }: WorkerOptions): Worker
 
   async function settle(domain: string): Promise<Outcome | undefined> {
     underWay += 1;
-    const result = await limit(() => lookUp(domain, context));
+    const result = await limit(() =>
+      isWanted?.(domain) === false ? NOT_ASKED : lookUp(domain, context),
+    );
     underWay -= 1;
     const isAboutDomain = result.kind === 'forbidden' ? doubt.forbidden() : undefined;
     if (result.kind === 'outcome' && CREDENTIAL_WORKS.has(result.outcome.status)) doubt.success();
@@ -46,6 +53,8 @@ export function createWorker({ concurrency, ...context }: WorkerOptions): Worker
     },
   };
 }
+
+const NOT_ASKED: LookupResult = { kind: 'not_asked' };
 
 /** Answers that nobody gets whose credential is refused. */
 const CREDENTIAL_WORKS: ReadonlySet<Outcome['status']> = new Set(['found', 'not_found']);
