@@ -34,7 +34,8 @@ export interface LookupTotals extends CallCounters {
   readonly stopped: Stop | undefined;
 }
 
-const CHUNK_SIZE = 50;
+/** Small, because chunks need not travel here, and few domains are then under way at once. */
+const CHUNK_SIZE = 10;
 const DRAIN_MS = 10_000;
 const PROGRESS_MS = 250;
 
@@ -75,8 +76,8 @@ export async function lookUpAll(options: LookUpAllOptions): Promise<LookupTotals
         outcomes[status] += 1;
       },
     }),
-    // Enough chunks that the last domains of one never leave a caller idle.
-    window: Math.ceil(concurrency / CHUNK_SIZE) + 2,
+    // A chunk may wait long for its last domain. As many chunks as callers: none is ever idle.
+    window: concurrency + 1,
   });
   const worker = createWorker({
     client,
