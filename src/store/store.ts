@@ -43,16 +43,17 @@ export function openStore(folder: string, endpointId: string): OutcomeStore {
   const shapes = createShapeRegistry(shapeTable(root));
   const key = (domain: string): string => `${endpointId}:${domain}`;
   // Most stores hold no failure at all; then each row is spared half of its look-ups.
+  let hasFailures = failures.getKeysCount({ limit: 1 }) > 0;
   let hasWriteFailed = false;
-  const write = async (written: Promise<unknown>): Promise<void> => {
+
+  async function write(written: Promise<unknown>): Promise<void> {
     try {
-      await guard(folder, written);
+      await written;
     } catch (error) {
       hasWriteFailed = true;
-      throw error;
+      throw writeError(folder, error);
     }
-  };
-  let hasFailures = failures.getKeysCount({ limit: 1 }) > 0;
+  }
 
   return {
     findHead: (domain) => {
@@ -130,19 +131,15 @@ function shapeTable(root: RootDatabase): {
   };
 }
 
-async function guard(folder: string, write: Promise<unknown>): Promise<void> {
-  try {
-    await write;
-  } catch (error) {
-    // lmdb rejects a second promise, which nobody else can know of.
-    if (error instanceof Error && 'commitError' in error) {
-      Promise.resolve(error.commitError).catch(() => {});
-    }
-    const why = isFull(folder) ? 'the disk is full' : describeSystemError(error);
-    throw new BrandfillError(
-      'UNUSABLE_STORE',
-      `Cannot write to the store ${folder}: ${why}. What was stored is kept; make room and run the same command again.`,
-      { cause: error },
-    );
+function writeError(folder: string, error: unknown): BrandfillError {
+  // lmdb rejects a second promise, which nobody else can know of.
+  if (error instanceof Error && 'commitError' in error) {
+    Promise.resolve(error.commitError).catch(() => {});
   }
+  const why = isFull(folder) ? 'the disk is full' : describeSystemError(error);
+  return new BrandfillError(
+    'UNUSABLE_STORE',
+    `Cannot write to the store ${folder}: ${why}. What was stored is kept; make room and run the same command again.`,
+    { cause: error },
+  );
 }
