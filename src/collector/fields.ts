@@ -99,5 +99,11 @@ function splitOutside(spec: string): string[] {
       start = at + 1;
     }
   }
+  if (quote !== '' || depth !== 0) {
+    throw new BrandfillError(
+      'INVALID_SETTING',
+      `a quote or bracket is never closed in '${spec.slice(start).trim()}'`,
+    );
+  }
   return [...parts, spec.slice(start)];
 }
