@@ -36,12 +36,6 @@ export function createJob({ given, apiKey, env, describe }: JobOptions): Job {
       `Cannot start without a base URL: give ${describe('baseUrl')}, or set BRANDFILL_BASE_URL.`,
     );
   }
-  if (settings.out !== undefined && settings.out !== '-' && settings.out === settings.failures) {
-    throw new BrandfillError(
-      'INVALID_SETTING',
-      `Cannot write both outputs to ${settings.out}: give ${describe('out')} and ${describe('failures')} different files.`,
-    );
-  }
   if (settings.failures === '-') {
     throw new BrandfillError(
       'INVALID_SETTING',

@@ -89,12 +89,9 @@ function readSample(
   return { header, rows: rows.map(({ cells }) => cells) };
 }
 
-/**
- * A line end alone. A quoted empty cell (`""`) is a row of one empty cell, and longer: unless it ends
- * the file and has no line end.
- */
-function isBlankLine({ cells, startBytes, endBytes }: CsvRecord, isLast = false): boolean {
-  return cells.length === 1 && cells[0] === '' && endBytes - startBytes <= (isLast ? 0 : 2);
+/** A line end alone. A quoted empty cell (`""`) is a row of one empty cell, and longer. */
+function isBlankLine({ cells, startBytes, endBytes }: CsvRecord): boolean {
+  return cells.length === 1 && cells[0] === '' && endBytes - startBytes <= 2;
 }
 
 async function* scan(
@@ -105,7 +102,11 @@ async function* scan(
   let batch: ScannedRow[] = [];
   let endBytes = skipBytes;
   let lines = 0;
-  let isEnding = false;
+  // The last two bytes read: `""` without a line end is a row, and as short as a line end.
+  let readBytes = 0;
+  let tail = '';
+  const endsInQuotes = (record: CsvRecord): boolean =>
+    tail === '""' && record.endBytes === readBytes;
   const parser = parse({
     ...parserOptions(dialect),
     on_record: (cells: string[], info: InfoRecord) => {
@@ -116,7 +117,7 @@ async function* scan(
       batch.push({
         cell: cells[domainColumn] ?? '',
         sizeBytes: record.endBytes - record.startBytes,
-        fields: isBlankLine(record, isEnding) ? 0 : cells.length,
+        fields: isBlankLine(record) && !endsInQuotes(record) ? 0 : cells.length,
       });
       return null; // nothing goes through the stream: one object at a time would halve the speed
     },
@@ -125,11 +126,12 @@ async function* scan(
   parser.resume();
   try {
     for await (const chunk of source.read()) {
+      readBytes += chunk.length;
+      tail = (tail + chunk.toString('latin1', Math.max(0, chunk.length - 2))).slice(-2);
       await write(parser, chunk);
       if (batch.length > 0) yield batch;
       batch = [];
     }
-    isEnding = true;
     await end(parser);
     if (batch.length > 0) yield batch;
   } catch (error) {

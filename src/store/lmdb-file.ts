@@ -56,15 +56,18 @@ class OtherVersionError extends Error {}
 /** LMDB maps its file into memory: what is no LMDB file would end the process without a word. */
 function refuseDamaged(path: string): void {
   if (!existsSync(path)) return;
-  const head = Buffer.alloc(LMDB_MAGIC_AT + 4);
+  const head = Buffer.alloc(PAGE_SIZE_AT + 4);
   const file = openSync(path, 'r');
+  let sizeBytes: number;
   try {
     readSync(file, head, 0, head.length, 0);
-    if (fstatSync(file).size === 0) return;
+    sizeBytes = fstatSync(file).size;
+    if (sizeBytes === 0) return;
   } finally {
     closeSync(file);
   }
-  if (head.readUInt32LE(LMDB_MAGIC_AT) !== LMDB_MAGIC) {
+  const isLmdb = head.readUInt32LE(LMDB_MAGIC_AT) === LMDB_MAGIC;
+  if (!isLmdb || sizeBytes < 2 * head.readUInt32LE(PAGE_SIZE_AT)) {
     throw new Error('its file data.mdb is damaged or was not written by Brandfill');
   }
 }
@@ -72,3 +75,5 @@ function refuseDamaged(path: string): void {
 /** Where the first meta page has its mark, in LMDB's data format. */
 const LMDB_MAGIC_AT = 24;
 const LMDB_MAGIC = 0xbeefc0de;
+/** And where it says how long a page is; there are always two such pages. */
+const PAGE_SIZE_AT = 48;
