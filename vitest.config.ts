@@ -10,6 +10,7 @@ export default defineConfig({
       {
         test: {
           name: 'unit',
+          isolate: false, // the tests leave nothing behind, and a process for each costs more than they do
           include: ['test/**/*.test.ts'],
           exclude: ['test/integration/**', 'test/chaos/**', 'test/docs/**'],
         },

@@ -84,8 +84,9 @@ export type JsonObject = { readonly [name: string]: unknown };
  */
 export function findJsonObject(body: string): JsonObject | undefined {
   try {
-    const value: unknown = JSON.parse(LONG_NUMBER.test(body) ? quoteLongNumbers(body) : body);
-    return isJsonObject(value) ? value : undefined;
+    const value: unknown = JSON.parse(body);
+    if (!isJsonObject(value)) return undefined;
+    return LONG_NUMBER.test(body) ? withLongNumbers(body, value) : value;
   } catch {
     return undefined;
   }
@@ -93,7 +94,16 @@ export function findJsonObject(body: string): JsonObject | undefined {
 
 /** Sixteen digits or an exponent: the number may not survive. */
 const LONG_NUMBER = /\d[\d.]{15}|\d[eE]/;
-const STRING_OR_NUMBER = /"(?:[^"\\]|\\.)*"|-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?/g;
+const STRING_OR_NUMBER = /"[^"\\]*(?:\\.[^"\\]*)*"|-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?/g;
+
+/** Only for what is JSON: looking for the end of a text that has none takes quadratic time. */
+function withLongNumbers(body: string, value: JsonObject): JsonObject {
+  try {
+    return JSON.parse(quoteLongNumbers(body)) as JsonObject;
+  } catch {
+    return value; // a text too long for a pattern
+  }
+}
 
 function quoteLongNumbers(body: string): string {
   return body.replaceAll(STRING_OR_NUMBER, (token) => {

@@ -1,4 +1,5 @@
 import { type Dispatcher, EnvHttpProxyAgent, errors, Pool } from 'undici';
+import { BrandfillError } from '../errors.ts';
 import { type Answer, findJsonObject, meaningOf } from './answer.ts';
 import { ACCEPTED_ENCODINGS, ResponseTooLargeError, readBeginning, readBody } from './body.ts';
 import type { Credential } from './credential.ts';
@@ -161,9 +162,16 @@ function createDispatcher({ endpoint, connections, timeoutMs }: BrandClientOptio
     bodyTimeout: 0,
   };
   const proxies = ['http_proxy', 'HTTP_PROXY', 'https_proxy', 'HTTPS_PROXY'];
-  return proxies.some((name) => process.env[name])
-    ? new EnvHttpProxyAgent(options)
-    : new Pool(endpoint.origin, options);
+  if (!proxies.some((name) => process.env[name])) return new Pool(endpoint.origin, options);
+  try {
+    return new EnvHttpProxyAgent(options);
+  } catch (error) {
+    throw new BrandfillError(
+      'INVALID_SETTING',
+      'Cannot use the proxy that HTTP_PROXY or HTTPS_PROXY names: expected a URL such as http://proxy.example:3128.',
+      { cause: error },
+    );
+  }
 }
 
 /** Empties a body nobody reads, so that its connection can be used again. */

@@ -23,7 +23,7 @@ export interface Credential {
 export function parseAuth(spec: string): AuthScheme {
   if (spec === 'none' || spec === 'bearer' || spec === 'basic') return { kind: spec };
   const match = /^(header|query):([\w!#$%&'*+.^`|~-]+)$/.exec(spec);
-  if (!match?.[1] || !match[2]) {
+  if (!match?.[1] || !match[2] || (match[1] === 'header' && isReservedHeader(match[2]))) {
     throw new BrandfillError(
       'INVALID_SETTING',
       'expected none, bearer, basic, header:NAME or query:NAME; the credential itself goes into BRANDFILL_API_KEY or --api-key-file',
@@ -31,6 +31,14 @@ export function parseAuth(spec: string): AuthScheme {
   }
   return { kind: match[1] as 'header' | 'query', name: match[2] };
 }
+
+/** Whether Brandfill or HTTP itself sets a header, so that nobody else may. */
+export function isReservedHeader(name: string): boolean {
+  return RESERVED.test(name);
+}
+
+const RESERVED =
+  /^(host|connection|content-length|transfer-encoding|accept-encoding|expect|upgrade|keep-alive)$/i;
 
 /**
  * Puts the secret where the scheme wants it. For `basic` the secret is `user:password`; without a

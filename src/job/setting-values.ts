@@ -1,3 +1,4 @@
+import { isReservedHeader } from '../brand/credential.ts';
 import type { NameValue } from '../brand/endpoint.ts';
 import { BrandfillError } from '../errors.ts';
 import { parseDuration } from './duration.ts';
@@ -78,11 +79,7 @@ export function headers(value: unknown): readonly NameValue[] {
         `the value of '${name}' has characters that no header can carry`,
       );
     }
-    if (
-      /^(host|connection|content-length|transfer-encoding|accept-encoding|expect|upgrade|keep-alive)$/i.test(
-        name,
-      )
-    ) {
+    if (isReservedHeader(name)) {
       throw new BrandfillError(
         'INVALID_SETTING',
         `'${name}' is set by Brandfill itself; leave it out`,

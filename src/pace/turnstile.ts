@@ -12,8 +12,8 @@ export interface Turnstile {
   enter(signal: AbortSignal): Promise<void>;
   /** Reports an answer other than 429. */
   accepted(): void;
-  /** Reports a 429 and closes the way for all. */
-  throttled(report: { sentAtMs: number; retryAfterMs: number | undefined }): void;
+  /** Reports a 429 and closes the way for all; returns for how many milliseconds. */
+  throttled(report: { sentAtMs: number; retryAfterMs: number | undefined }): number;
   /** How long nobody will get through, in milliseconds; 0 when the way is open. */
   waitMs(): number;
 }
@@ -70,7 +70,11 @@ export function createTurnstile({
   return {
     enter,
     accepted: () => onAccepted(state),
-    throttled: (report) => onThrottle(state, { ...report, nowMs: clock.nowMs(), random: random() }),
+    throttled: (report) => {
+      const nowMs = clock.nowMs();
+      onThrottle(state, { ...report, nowMs, random: random() });
+      return Math.max(0, state.gateUntilMs - nowMs);
+    },
     waitMs: () => Math.max(0, nextStartMs(state) - clock.nowMs()),
   };
 }

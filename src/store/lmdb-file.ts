@@ -60,9 +60,9 @@ function refuseDamaged(path: string): void {
   const file = openSync(path, 'r');
   let sizeBytes: number;
   try {
-    readSync(file, head, 0, head.length, 0);
+    // Another process may be about to write the first page.
+    if (readSync(file, head, 0, head.length, 0) === 0) return;
     sizeBytes = fstatSync(file).size;
-    if (sizeBytes === 0) return;
   } finally {
     closeSync(file);
   }

@@ -52,12 +52,12 @@ export async function lookUp(domain: string, context: LookupContext): Promise<Lo
       if (answer.kind !== 'throttled') attempts += 1;
       if (answer.kind !== 'throttled') return answer;
       const { retryAfterMs } = answer;
-      context.turnstile.throttled({ sentAtMs, retryAfterMs });
+      const closedMs = context.turnstile.throttled({ sentAtMs, retryAfterMs });
       if (retryAfterMs !== undefined && retryAfterMs > LONGEST_THROTTLE_MS) {
         stopSwitch.stop({ reason: 'quota', comeBackAtMs: context.now() + retryAfterMs });
         throw new NotAskedError();
       }
-      throttledMs += Math.max(retryAfterMs ?? 0, context.turnstile.waitMs());
+      throttledMs += Math.max(retryAfterMs ?? 0, closedMs);
       if (throttledMs > MAX_THROTTLED_MS) {
         return { kind: 'refused', httpStatus: answer.httpStatus, reason: 'throttled' };
       }

@@ -1,0 +1,50 @@
+import { onTestFinished, vi } from 'vitest';
+import type { Answer } from '../../src/brand/answer.ts';
+import { type BrandClient, createBrandClient } from '../../src/brand/client.ts';
+import { type Credential, createCredential } from '../../src/brand/credential.ts';
+import { createEndpoint, type NameValue } from '../../src/brand/endpoint.ts';
+
+export interface ClientOptions {
+  readonly credential?: Credential;
+  readonly params?: readonly NameValue[];
+  readonly headers?: readonly NameValue[];
+  readonly connections?: number;
+  readonly timeoutMs?: number;
+  readonly maxBodyBytes?: number;
+  readonly now?: () => number;
+  /** Variables that name a proxy. @default none, whatever the machine has */
+  readonly proxies?: Readonly<Record<string, string>>;
+}
+
+/** A client with what tests do with it. */
+export interface TestClient {
+  readonly client: BrandClient;
+  /** Asks about a domain, as a lookup does. */
+  ask(domain?: string, signal?: AbortSignal): Promise<Answer>;
+}
+
+const PROXY_NAMES = ['http_proxy', 'HTTP_PROXY', 'https_proxy', 'HTTPS_PROXY'];
+
+/** Opens a client that is closed when the test ends. */
+export function useClient(baseUrl: string, options: ClientOptions = {}): TestClient {
+  const { params = [], proxies = {}, ...others } = options;
+  const credential = options.credential ?? createCredential({ kind: 'none' }, undefined);
+  const endpoint = createEndpoint({ baseUrl, params, secretParam: credential.queryParam });
+  for (const name of PROXY_NAMES) vi.stubEnv(name, proxies[name]);
+  onTestFinished(() => {
+    vi.unstubAllEnvs();
+  });
+  const client = createBrandClient({
+    connections: 1,
+    timeoutMs: 5_000,
+    ...others,
+    endpoint,
+    credential,
+  });
+  onTestFinished(() => client.close());
+  return {
+    client,
+    ask: (domain = 'acme.com', signal = new AbortController().signal) =>
+      client.call(endpoint.path(domain), signal),
+  };
+}

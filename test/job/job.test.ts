@@ -1,0 +1,124 @@
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { createJob, type Job } from '../../src/job/job.ts';
+import { flagOf, type SettingKey } from '../../src/job/settings.ts';
+import { useTempFolder } from '../support/temp-folder.ts';
+
+function create(
+  given: Partial<Record<SettingKey, unknown>>,
+  { env = {}, apiKey }: { env?: Record<string, string>; apiKey?: string } = {},
+): Job {
+  const withUrl = { baseUrl: 'https://h.example', ...given };
+  return createJob({ given: withUrl, apiKey, env, describe: flagOf });
+}
+
+function writeKey(text: string): string {
+  const file = join(useTempFolder(), 'key');
+  writeFileSync(file, text);
+  return file;
+}
+
+const authorizationOf = ({ credential }: Job): unknown => Object.fromEntries(credential.headers);
+
+describe('a job', () => {
+  it('has an endpoint made of base URL, parameters and a credential that goes into the query', () => {
+    const job = create(
+      { baseUrl: 'https://h.example/api', param: ['lang=de'], auth: 'query:key' },
+      { apiKey: 's3cret' },
+    );
+    expect(job.endpoint.origin).toBe('https://h.example');
+    expect(job.endpoint.path('acme.com')).toBe('/api/v1/brand?domain=acme.com&lang=de&key=s3cret');
+    expect(job.endpoint.id).toBe(
+      create({ baseUrl: 'https://h.example/api', param: ['lang=de'] }).endpoint.id,
+    );
+  });
+
+  it('needs a base URL', () => {
+    expect(() => createJob({ given: {}, env: {}, describe: flagOf })).toThrow(
+      expect.objectContaining({
+        code: 'INVALID_SETTING',
+        message: 'Cannot start without a base URL: give --base-url, or set BRANDFILL_BASE_URL.',
+      }),
+    );
+    const env = { BRANDFILL_BASE_URL: 'https://env.example' };
+    expect(createJob({ given: {}, env, describe: flagOf }).endpoint.origin).toBe(
+      'https://env.example',
+    );
+  });
+
+  it('has no standard output for failures', () => {
+    expect(() => create({ failures: '-' })).toThrow(
+      'Cannot write failures to standard output: give --failures a file.',
+    );
+    expect(() => create({ out: '-', failures: '-' })).toThrow(
+      'Cannot write failures to standard output',
+    );
+    expect(create({ out: '-', failures: 'f.csv' }).settings.out).toBe('-');
+  });
+
+  it('says when there is a credential that goes nowhere', () => {
+    expect(create({}, { env: { BRANDFILL_API_KEY: 's3cret' } }).notices).toEqual([
+      'There is a credential but --auth is none: calls go without it.',
+    ]);
+    expect(create({}).notices).toEqual([]);
+    expect(create({ auth: 'bearer' }, { apiKey: 's3cret' }).notices).toEqual([]);
+  });
+});
+
+describe('the credential of a job', () => {
+  it('comes from the environment', () => {
+    const job = create({ auth: 'bearer' }, { env: { BRANDFILL_API_KEY: ' s3cret\n' } });
+    expect(authorizationOf(job)).toEqual({ authorization: 'Bearer s3cret' });
+  });
+
+  it('comes from a file before the environment, without the line end', () => {
+    const env = { BRANDFILL_API_KEY: 'from env' };
+    for (const text of ['s3cret', 's3cret\n', '\uFEFFs3cret\r\n', ' s3cret ']) {
+      const job = create({ auth: 'bearer', apiKeyFile: writeKey(text) }, { env });
+      expect(authorizationOf(job)).toEqual({ authorization: 'Bearer s3cret' });
+    }
+  });
+
+  it('comes from a program before all else', () => {
+    const job = create(
+      { auth: 'bearer', apiKeyFile: '/nowhere' },
+      { env: { BRANDFILL_API_KEY: 'from env' }, apiKey: 's3cret' },
+    );
+    expect(authorizationOf(job)).toEqual({ authorization: 'Bearer s3cret' });
+  });
+
+  it('must be there if it is wanted', () => {
+    expect(() => create({ auth: 'bearer' })).toThrow(
+      'Cannot use --auth bearer: there is no credential; set BRANDFILL_API_KEY or give --api-key-file FILE.',
+    );
+    expect(() => create({ auth: 'bearer' }, { env: { BRANDFILL_API_KEY: ' ' } })).toThrow(
+      'there is no credential',
+    );
+  });
+
+  it('must be in the file that is given', () => {
+    const folder = useTempFolder();
+    const empty = writeKey(' \n');
+    for (const [file, why] of [
+      [join(folder, 'none'), 'there is no such file or folder'],
+      [folder, 'it is a folder, not a file'],
+      [empty, 'it is empty'],
+    ]) {
+      expect(() => create({ auth: 'bearer', apiKeyFile: file })).toThrow(
+        expect.objectContaining({
+          code: 'INVALID_SETTING',
+          message: `Cannot read the credential from ${file}: ${why}.`,
+        }),
+      );
+    }
+  });
+
+  it('is in no message about it', () => {
+    const file = writeKey('s3cret\nsecond line');
+    for (const auth of ['bearer', 'basic', 'header:x-key']) {
+      expect(() => create({ auth, apiKeyFile: file })).toThrow('check for line breaks');
+      expect(() => create({ auth, apiKeyFile: file })).not.toThrow(/s3cret|second/);
+    }
+  });
+});

@@ -1,0 +1,203 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import type { Clock } from '../../src/pace/clock.ts';
+import { createTurnstile, type Turnstile } from '../../src/pace/turnstile.ts';
+import { createFakeClock, type FakeClock } from '../support/fake-clock.ts';
+
+const never = new AbortController().signal;
+
+/** Lets callers in and notes who got through when. */
+function enterAll(
+  turnstile: Turnstile,
+  clock: FakeClock,
+  signals: readonly AbortSignal[],
+): { entered: [caller: number, atMs: number][]; gaveUp: unknown[] } {
+  const entered: [number, number][] = [];
+  const gaveUp: unknown[] = [];
+  for (const [caller, signal] of signals.entries()) {
+    turnstile.enter(signal).then(
+      () => entered.push([caller, clock.nowMs()]),
+      (error: unknown) => gaveUp.push(error),
+    );
+  }
+  return { entered, gaveUp };
+}
+
+function callers(count: number): AbortSignal[] {
+  return Array.from({ length: count }, () => never);
+}
+
+describe('a turnstile', () => {
+  it('lets everybody through at once when there is neither rate nor throttle', async () => {
+    const clock = createFakeClock();
+    const { entered } = enterAll(createTurnstile({ clock }), clock, callers(100));
+    await clock.advance(0);
+    expect(entered).toHaveLength(100);
+    expect(clock.sleepsMs).toEqual([]);
+  });
+
+  it('lets callers through in the order in which they came', async () => {
+    const clock = createFakeClock();
+    const turnstile = createTurnstile({ clock, rate: { count: 10, perMs: 1_000 } });
+    const { entered } = enterAll(turnstile, clock, callers(20));
+    await clock.advance(10_000);
+    expect(entered.map(([caller]) => caller)).toEqual(callers(20).map((_, index) => index));
+    expect(entered.at(-1)?.[1]).toBeLessThanOrEqual(1_900);
+  });
+
+  it('does not let one who comes later overtake the line', async () => {
+    const clock = createFakeClock();
+    const turnstile = createTurnstile({ clock, rate: { count: 1, perMs: 100 } });
+    const { entered } = enterAll(turnstile, clock, callers(3));
+    await clock.advance(100);
+    const late = enterAll(turnstile, clock, callers(1));
+    await clock.advance(100);
+    expect([entered.length, late.entered.length]).toEqual([3, 0]);
+    await clock.advance(100);
+    expect(late.entered).toEqual([[0, 300]]);
+  });
+
+  it('does not let one overtake who comes when the first in line is due but not awake yet', async () => {
+    let nowMs = 0;
+    let wake = (): void => {};
+    const clock: Clock = {
+      nowMs: () => nowMs,
+      sleep: () =>
+        new Promise((resolve) => {
+          wake = resolve;
+        }),
+    };
+    const turnstile = createTurnstile({ clock, rate: { count: 1, perMs: 100 } });
+    await turnstile.enter(never);
+    const entered: string[] = [];
+    void turnstile.enter(never).then(() => entered.push('first'));
+    await nextTurn();
+    nowMs = 100;
+    void turnstile.enter(never).then(() => entered.push('second'));
+    await nextTurn();
+    expect(entered).toEqual([]);
+    wake();
+    await nextTurn();
+    expect(entered).toEqual(['first']);
+    nowMs = 200;
+    wake();
+    await nextTurn();
+    expect(entered).toEqual(['first', 'second']);
+  });
+
+  it('never gives two callers the same place, whenever they come', async () => {
+    const pauses = fc.array(fc.integer({ min: 0, max: 250 }), { minLength: 1, maxLength: 40 });
+    await fc.assert(
+      fc.asyncProperty(fc.integer({ min: 1, max: 5 }), pauses, async (count, list) => {
+        const clock = createFakeClock();
+        const turnstile = createTurnstile({ clock, rate: { count, perMs: 1_000 } });
+        const startsMs: number[] = [];
+        for (const pauseMs of list) {
+          void turnstile.enter(never).then(() => startsMs.push(clock.nowMs()));
+          await clock.advance(pauseMs);
+        }
+        await clock.advance(100_000);
+        expect(startsMs).toHaveLength(list.length);
+        for (const [index, startMs] of startsMs.entries()) {
+          const laterMs = startsMs[index + count] ?? Infinity;
+          expect(laterMs - startMs).toBeGreaterThan(1_000 - 1e-6);
+        }
+      }),
+      { numRuns: 30 },
+    );
+  });
+
+  it('holds everybody back until the time told', async () => {
+    const clock = createFakeClock();
+    const turnstile = createTurnstile({ clock });
+    turnstile.throttled({ sentAtMs: 0, retryAfterMs: 5_000 });
+    expect(turnstile.waitMs()).toBe(5_000);
+    const { entered } = enterAll(turnstile, clock, callers(3));
+    await clock.advance(4_999);
+    expect(entered).toEqual([]);
+    await clock.advance(1);
+    expect(entered.map(([, atMs]) => atMs)).toEqual([5_000, 5_000, 5_000]);
+    expect(turnstile.waitMs()).toBe(0);
+  });
+
+  it('asks again when the gate moved while a caller slept', async () => {
+    const clock = createFakeClock();
+    const turnstile = createTurnstile({ clock });
+    turnstile.throttled({ sentAtMs: 0, retryAfterMs: 1_000 });
+    const { entered } = enterAll(turnstile, clock, callers(2));
+    await clock.advance(900);
+    turnstile.throttled({ sentAtMs: 0, retryAfterMs: 1_000 });
+    await clock.advance(999);
+    expect(entered).toEqual([]);
+    await clock.advance(1);
+    expect(entered).toEqual([
+      [0, 1_900],
+      [1, 1_900],
+    ]);
+  });
+
+  it('backs off by itself when no time was told, and starts small after an answer', async () => {
+    const clock = createFakeClock();
+    const turnstile = createTurnstile({ clock, random: () => 1 });
+    const throttle = async (): Promise<number> => {
+      await clock.advance(turnstile.waitMs() + 1);
+      turnstile.throttled({ sentAtMs: clock.nowMs(), retryAfterMs: undefined });
+      return turnstile.waitMs();
+    };
+    expect([await throttle(), await throttle(), await throttle()]).toEqual([500, 1_000, 2_000]);
+    turnstile.accepted();
+    expect(await throttle()).toBe(500);
+  });
+
+  it('lets nobody through who gave up before, and takes no place for it', async () => {
+    const clock = createFakeClock();
+    const turnstile = createTurnstile({ clock, rate: { count: 1, perMs: 1_000 } });
+    const reason = new Error('enough');
+    await expect(turnstile.enter(AbortSignal.abort(reason))).rejects.toBe(reason);
+    expect(turnstile.waitMs()).toBe(0);
+  });
+
+  it('does not hold up the others when one in line gives up', async () => {
+    for (const leaver of [0, 1, 2, 3]) {
+      const clock = createFakeClock();
+      const turnstile = createTurnstile({ clock, rate: { count: 1, perMs: 100 } });
+      await turnstile.enter(never);
+      const giveUp = new AbortController();
+      const reason = new Error('enough');
+      const signals = [0, 1, 2, 3].map((caller) => (caller === leaver ? giveUp.signal : never));
+      const { entered, gaveUp } = enterAll(turnstile, clock, signals);
+      await clock.advance(50);
+      giveUp.abort(reason);
+      await clock.advance(250);
+      expect(gaveUp).toEqual([reason]);
+      expect(entered.map(([caller]) => caller)).toEqual([0, 1, 2, 3].filter((at) => at !== leaver));
+      expect(entered.map(([, atMs]) => atMs)).toEqual([100, 200, 300]);
+    }
+  });
+
+  it('sends the whole line home at once when all give up', async () => {
+    const clock = createFakeClock();
+    const turnstile = createTurnstile({ clock });
+    turnstile.throttled({ sentAtMs: 0, retryAfterMs: 3_600_000 });
+    const giveUp = new AbortController();
+    const { gaveUp } = enterAll(
+      turnstile,
+      clock,
+      callers(500).map(() => giveUp.signal),
+    );
+    await clock.advance(10);
+    giveUp.abort();
+    await clock.advance(0);
+    expect(gaveUp).toHaveLength(500);
+  });
+
+  it('wakes up only when there is something to do', async () => {
+    const clock = createFakeClock();
+    const turnstile = createTurnstile({ clock });
+    turnstile.throttled({ sentAtMs: 0, retryAfterMs: 60_000 });
+    enterAll(turnstile, clock, callers(50));
+    await clock.advance(60_000);
+    expect(clock.sleepsMs).toEqual([60_000]);
+  });
+});

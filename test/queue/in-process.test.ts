@@ -1,0 +1,187 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import type { Outcome } from '../../src/brand/outcome.ts';
+import { createInProcessQueue } from '../../src/queue/in-process.ts';
+import type { Chunk, LookupQueue } from '../../src/queue/lookup-queue.ts';
+import { createGate } from '../support/gate.ts';
+
+function createQueue(window: number, collected: Outcome[] = []): LookupQueue {
+  return createInProcessQueue({
+    window,
+    collect: async (outcomes) => {
+      collected.push(...outcomes);
+    },
+  });
+}
+
+function chunkOf(index: number): Chunk {
+  return { domains: [`d${index}.com`] };
+}
+
+async function turns(count: number): Promise<void> {
+  for (let turn = 0; turn < count; turn += 1) await nextTurn();
+}
+
+describe('the queue of a process', () => {
+  it('hands every chunk to a worker once, in their order', async () => {
+    const queue = createQueue(2);
+    const handled: string[] = [];
+    const working = queue.work(async ({ domains }) => {
+      handled.push(...domains);
+    });
+    for (let index = 0; index < 20; index += 1) await queue.add(chunkOf(index));
+    queue.end();
+    await working;
+    expect(handled).toEqual(Array.from({ length: 20 }, (_, index) => `d${index}.com`));
+  });
+
+  it('brings outcomes to the collector before the chunk is done', async () => {
+    const collected: Outcome[] = [];
+    const queue = createQueue(1, collected);
+    const outcome = { domain: 'd0.com' } as Outcome;
+    await queue.add(chunkOf(0));
+    queue.end();
+    await queue.work(async (_, reply) => {
+      await reply([outcome]);
+      expect(collected).toEqual([outcome]);
+    });
+  });
+
+  it('works on as many chunks as its window, and lets as many more wait', async () => {
+    const queue = createQueue(3);
+    const gate = createGate();
+    let added = 0;
+    let working = 0;
+    const produced = (async () => {
+      for (let index = 0; index < 20; index += 1) {
+        await queue.add(chunkOf(index));
+        added += 1;
+      }
+      queue.end();
+    })();
+    const worked = queue.work(async () => {
+      working += 1;
+      await gate.opened;
+    });
+    await turns(5);
+    expect([working, added]).toEqual([3, 6]);
+    gate.open();
+    await Promise.all([produced, worked]);
+    expect([working, added]).toEqual([20, 20]);
+  });
+
+  it('takes chunks that were added before the work began', async () => {
+    const queue = createQueue(2);
+    await queue.add(chunkOf(0));
+    await queue.add(chunkOf(1));
+    queue.end();
+    let handled = 0;
+    await queue.work(async () => {
+      handled += 1;
+    });
+    expect(handled).toBe(2);
+  });
+
+  it('ends at once when nothing was added', async () => {
+    const queue = createQueue(2);
+    const worked = queue.work(async () => {});
+    queue.end();
+    await worked;
+  });
+
+  it('waits for the last chunk before it ends', async () => {
+    const queue = createQueue(2);
+    const gate = createGate();
+    let isDone = false;
+    await queue.add(chunkOf(0));
+    queue.end();
+    const worked = queue
+      .work(() => gate.opened)
+      .then(() => {
+        isDone = true;
+      });
+    await turns(3);
+    expect(isDone).toBe(false);
+    gate.open();
+    await worked;
+  });
+
+  it('hands every chunk out exactly once and never exceeds its window, however long each takes', async () => {
+    const steps = fc.array(fc.record({ addAfter: fc.nat(2), takes: fc.nat(5) }), { maxLength: 40 });
+    await fc.assert(
+      fc.asyncProperty(fc.integer({ min: 1, max: 5 }), steps, async (window, list) => {
+        const queue = createQueue(window);
+        const handled: string[] = [];
+        let underWay = 0;
+        let added = 0;
+        const working = queue.work(async ({ domains }) => {
+          underWay += 1;
+          expect(underWay).toBeLessThanOrEqual(window);
+          handled.push(...domains);
+          for (let turn = 0; turn < (list[handled.length]?.takes ?? 0); turn += 1) {
+            await Promise.resolve();
+          }
+          underWay -= 1;
+        });
+        for (const [index, { addAfter }] of list.entries()) {
+          for (let turn = 0; turn < addAfter; turn += 1) await Promise.resolve();
+          await queue.add(chunkOf(index));
+          added += 1;
+          expect(added - handled.length).toBeLessThanOrEqual(window);
+        }
+        queue.end();
+        await working;
+        expect(handled).toEqual(list.map((_, index) => `d${index}.com`));
+      }),
+    );
+  });
+});
+
+describe('a worker that fails', () => {
+  it('fails the work with its error, and no chunk is taken any more', async () => {
+    const queue = createQueue(1);
+    const defect = new Error('out of order');
+    let handled = 0;
+    await queue.add(chunkOf(0));
+    const working = queue.work(async () => {
+      handled += 1;
+      throw defect;
+    });
+    await expect(working).rejects.toBe(defect);
+    await queue.add(chunkOf(1));
+    await turns(3);
+    expect(handled).toBe(1);
+  });
+
+  it('lets go whoever waits for room', async () => {
+    const queue = createQueue(1);
+    const gate = createGate();
+    const defect = new Error('out of order');
+    const working = queue.work(async () => {
+      await gate.opened;
+      throw defect;
+    });
+    await turns(1);
+    await queue.add(chunkOf(0));
+    await turns(1);
+    await queue.add(chunkOf(1));
+    const waiting = queue.add(chunkOf(2));
+    gate.open();
+    await expect(working).rejects.toBe(defect);
+    await waiting;
+    await queue.add(chunkOf(3));
+  });
+
+  it('does so as well when the outcomes cannot be collected', async () => {
+    const full = new Error('the disk is full');
+    const queue = createInProcessQueue({
+      window: 2,
+      collect: async () => {
+        throw full;
+      },
+    });
+    await queue.add(chunkOf(0));
+    await expect(queue.work((_, reply) => reply([]))).rejects.toBe(full);
+  });
+});

@@ -1,0 +1,191 @@
+import { type ChildProcess, fork } from 'node:child_process';
+import { once } from 'node:events';
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import { open } from 'lmdb';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { createEmptyStore, type OutcomeStore, openStore } from '../../src/store/store.ts';
+import { useTempFolder } from '../support/temp-folder.ts';
+import { outcomeOf } from './outcomes.ts';
+
+/** Opens a store that is closed when the test ends. */
+function useStore(folder: string, endpointId = 'endpoint'): OutcomeStore {
+  const store = openStore(folder, endpointId);
+  onTestFinished(() => store.close());
+  return store;
+}
+
+describe('the store', () => {
+  it('knows nothing at first', () => {
+    const store = useStore(useTempFolder());
+    expect(store.find('acme.com')).toBeUndefined();
+    expect(store.findHead('acme.com')).toBeUndefined();
+    expect(store.findShape(1)).toBeUndefined();
+  });
+
+  it('gives back what was put, also after it was closed and opened again', async () => {
+    const folder = join(useTempFolder(), 'a', 'b');
+    const outcomes = [
+      outcomeOf('long.com', { json: `{"a":"${'é'.repeat(5_000)}"}` }),
+      outcomeOf('short.com', { json: '{}' }),
+      outcomeOf('none.com', { status: 'not_found', httpStatus: 404, json: '' }),
+      outcomeOf('bad.com', { status: 'rejected', httpStatus: 422, json: '', reason: 'nö' }),
+      outcomeOf('lost.com', {
+        status: 'failed',
+        httpStatus: undefined,
+        json: '',
+        reason: 'timeout',
+      }),
+    ];
+    const check = (store: OutcomeStore): void => {
+      for (const outcome of [...outcomes, ...outcomes.toReversed()]) {
+        expect(store.find(outcome.domain)).toEqual(outcome);
+        expect(store.findHead(outcome.domain)).toMatchObject({
+          status: outcome.status,
+          fetchedAtMs: outcome.fetchedAtMs,
+        });
+      }
+    };
+    const first = openStore(folder, 'endpoint');
+    await Promise.all(outcomes.map((outcome) => first.put(outcome, [])));
+    check(first);
+    await first.flush();
+    await first.close();
+    check(useStore(folder));
+  });
+
+  it('keeps the shape of an answer', async () => {
+    const folder = useTempFolder();
+    const shape = [['name'], ['links', 'home page'], ['a.b']];
+    const first = openStore(folder, 'endpoint');
+    await first.put(outcomeOf('acme.com'), shape);
+    await first.put(outcomeOf('bare.com'), []);
+    const id = first.findHead('acme.com')?.shapeId ?? 0;
+    expect(first.findShape(id)).toEqual(shape);
+    await first.close();
+    const second = useStore(folder);
+    expect(second.findHead('bare.com')?.shapeId).toBe(0);
+    expect(second.findHead('acme.com')?.shapeId).toBe(id);
+    expect(second.findShape(id)).toEqual(shape);
+  });
+
+  it('never lets a failure replace an answer', async () => {
+    const folder = useTempFolder();
+    const store = openStore(folder, 'endpoint');
+    const answer = outcomeOf('acme.com', { fetchedAtMs: 1_000 });
+    const failure = outcomeOf('acme.com', { status: 'failed', fetchedAtMs: 2_000, json: '' });
+    await store.put(answer, []);
+    await store.put(failure, []);
+    expect(store.find('acme.com')).toEqual(failure);
+    const again = { ...answer, fetchedAtMs: 3_000 };
+    await store.put(again, []);
+    expect(store.find('acme.com')).toEqual(again);
+    expect(store.findHead('acme.com')).toMatchObject({ status: 'found', fetchedAtMs: 3_000 });
+    await store.close();
+    expect(useStore(folder).find('acme.com')).toEqual(again);
+  });
+
+  it('tells the newer of answer and failure, in whatever order they were put', async () => {
+    const store = useStore(useTempFolder());
+    const failure = outcomeOf('acme.com', { status: 'failed', fetchedAtMs: 1_000, json: '' });
+    const answer = outcomeOf('acme.com', { fetchedAtMs: 2_000 });
+    await store.put(answer, []);
+    await store.put(failure, []);
+    expect(store.find('acme.com')).toEqual(answer);
+    expect(store.findHead('acme.com')?.status).toBe('found');
+    await store.put({ ...failure, fetchedAtMs: 2_000 }, []);
+    expect(store.find('acme.com')).toEqual(answer);
+  });
+
+  it('does not mind being told the same twice', async () => {
+    const store = useStore(useTempFolder());
+    await Promise.all([store.put(outcomeOf('acme.com'), []), store.put(outcomeOf('acme.com'), [])]);
+    expect(store.find('acme.com')).toEqual(outcomeOf('acme.com'));
+  });
+
+  it('keeps the answers of different APIs apart', async () => {
+    const folder = useTempFolder();
+    const [one, two] = [useStore(folder, 'one'), useStore(folder, 'two')];
+    await one.put(outcomeOf('acme.com', { json: '{"from":1}' }), []);
+    expect(two.find('acme.com')).toBeUndefined();
+    await two.put(outcomeOf('acme.com', { json: '{"from":2}' }), []);
+    expect([one, two].map((store) => store.find('acme.com')?.json)).toEqual([
+      '{"from":1}',
+      '{"from":2}',
+    ]);
+  });
+
+  it('takes the longest domain there is', async () => {
+    const store = useStore(useTempFolder());
+    const label = 'a'.repeat(63);
+    const domain = [label, label, label, 'b'.repeat(57), 'com'].join('.');
+    expect(domain.length).toBe(253);
+    await store.put(outcomeOf(domain), []);
+    expect(store.find(domain)?.domain).toBe(domain);
+  });
+
+  it('commits many outcomes together', async () => {
+    const store = useStore(useTempFolder());
+    const startMs = performance.now();
+    const domains = Array.from({ length: 2_000 }, (_, index) => `d${index}.com`);
+    await Promise.all(domains.map((domain) => store.put(outcomeOf(domain), [['name']])));
+    expect(performance.now() - startMs).toBeLessThan(2_000);
+    expect(domains.every((domain) => store.find(domain) !== undefined)).toBe(true);
+  });
+
+  it('has no outcome where the bytes are none', async () => {
+    const folder = useTempFolder();
+    const root = open({ path: folder, noSubdir: false, maxDbs: 8 });
+    const answers = root.openDB<Buffer, string>('answers', { encoding: 'binary' });
+    await answers.put('endpoint:acme.com', Buffer.from('nonsense'));
+    await root.close();
+    expect(useStore(folder).find('acme.com')).toBeUndefined();
+  });
+});
+
+describe('two processes on one store', () => {
+  function start(folder: string, name: string, count: number): ChildProcess {
+    const script = new URL('./put-many.ts', import.meta.url);
+    const child = fork(script, [folder, name, String(count)], { execArgv: ['--import', 'tsx'] });
+    onTestFinished(() => {
+      child.kill('SIGKILL');
+    });
+    return child;
+  }
+
+  it('both keep what they put, and see what the other put; a killed one loses nothing', async () => {
+    const folder = useTempFolder();
+    const store = useStore(folder);
+    const other = start(folder, 'other', 500);
+    const own = Promise.all(
+      Array.from({ length: 500 }, (_, index) => store.put(outcomeOf(`own${index}.com`), [['own']])),
+    );
+    const [said] = (await once(other, 'message')) as unknown[];
+    expect(said).toBe('kept');
+    other.kill('SIGKILL');
+    await once(other, 'exit');
+    await own;
+    for (let index = 0; index < 500; index += 1) {
+      expect(store.find(`own${index}.com`)).toBeDefined();
+      expect(store.find(`other${index}.com`)?.json).toBe(`{"other":${index}}`);
+    }
+    const shapeOf = (domain: string): unknown =>
+      store.findShape(store.findHead(domain)?.shapeId ?? 0);
+    expect([shapeOf('own0.com'), shapeOf('other0.com')]).toEqual([[['own']], [['other']]]);
+    await store.put(outcomeOf('later.com'), []);
+    expect(store.find('later.com')).toBeDefined();
+  });
+});
+
+it('an empty store keeps nothing and makes no file', async () => {
+  const store = createEmptyStore();
+  await store.put(outcomeOf('acme.com'), [['name']]);
+  await store.flush();
+  expect([store.find('acme.com'), store.findHead('acme.com'), store.findShape(1)]).toEqual([
+    undefined,
+    undefined,
+    undefined,
+  ]);
+  await store.close();
+  expect(existsSync('data.mdb')).toBe(false);
+});

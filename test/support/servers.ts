@@ -1,0 +1,62 @@
+import { createServer as createHttpServer, type RequestListener } from 'node:http';
+import {
+  type AddressInfo,
+  createServer as createTcpServer,
+  type Server,
+  type Socket,
+} from 'node:net';
+import { onTestFinished } from 'vitest';
+
+/** A server that a test wrote itself. */
+export interface TestServer {
+  readonly url: string;
+  readonly port: number;
+  /** How many connections were opened to it. */
+  connections(): number;
+}
+
+/** Starts an HTTP server that is closed when the test ends. */
+export async function useHttpServer(listener: RequestListener): Promise<TestServer> {
+  return await start(createHttpServer({ keepAliveTimeout: 60_000 }, listener));
+}
+
+/** Starts a TCP server, for answers that no HTTP server would send; closed when the test ends. */
+export async function useTcpServer(
+  onRequest: (socket: Socket, request: string) => void,
+): Promise<TestServer> {
+  return await start(
+    createTcpServer((socket) => {
+      socket.on('data', (bytes) => onRequest(socket, bytes.toString('latin1')));
+    }),
+  );
+}
+
+/** Starts a TCP server that sends these bytes for every request. */
+export async function useScriptedServer(
+  ...pieces: readonly (string | Buffer)[]
+): Promise<TestServer> {
+  return await useTcpServer((socket) => {
+    for (const piece of pieces) socket.write(piece);
+  });
+}
+
+async function start(server: Server): Promise<TestServer> {
+  const open = new Set<Socket>();
+  let opened = 0;
+  server.on('connection', (socket: Socket) => {
+    opened += 1;
+    open.add(socket);
+    socket.on('error', () => {}); // the caller may leave in the middle
+    socket.on('close', () => open.delete(socket));
+  });
+  await new Promise<void>((resolve) => {
+    server.listen(0, '127.0.0.1', resolve);
+  });
+  onTestFinished(async () => {
+    const closed = new Promise((resolve) => server.close(resolve));
+    for (const socket of open) socket.destroy();
+    await closed;
+  });
+  const { port } = server.address() as AddressInfo;
+  return { url: `http://127.0.0.1:${port}`, port, connections: () => opened };
+}

@@ -1,0 +1,96 @@
+import type { Answer } from '../../src/brand/answer.ts';
+import type { BrandClient } from '../../src/brand/client.ts';
+import { createEndpoint } from '../../src/brand/endpoint.ts';
+import type { Outcome } from '../../src/brand/outcome.ts';
+import { createTurnstile } from '../../src/pace/turnstile.ts';
+import { createBudget } from '../../src/worker/budget.ts';
+import type { LookupContext } from '../../src/worker/lookup.ts';
+import { createStopSwitch, type StopSwitch } from '../../src/worker/stop-switch.ts';
+import { createFakeClock, type FakeClock } from '../support/fake-clock.ts';
+
+/** When lookups of tests begin, in milliseconds since 1970. */
+export const STARTED_AT_MS = Date.UTC(2026, 10, 20);
+
+/** Says what a call is answered; `call` counts from 1 for each domain. */
+export type Script = (domain: string, call: number, path: string) => Answer | Promise<Answer>;
+
+/** What a lookup needs, with a client that does as it is told and a clock that needs no time. */
+export interface TestContext extends LookupContext {
+  readonly clock: FakeClock;
+  readonly stopSwitch: StopSwitch;
+  /** The paths that were called, in order. */
+  readonly called: readonly string[];
+}
+
+export interface TestContextOptions {
+  readonly retries?: number;
+  readonly maxCalls?: number;
+  readonly random?: () => number;
+}
+
+export function createTestContext(script: Script, options: TestContextOptions = {}): TestContext {
+  const { retries = 5, maxCalls, random = () => 1 } = options;
+  const clock = createFakeClock({ isImpatient: true });
+  const called: string[] = [];
+  const callsOf = new Map<string, number>();
+  const client: BrandClient = {
+    call: async (path, signal) => {
+      signal.throwIfAborted();
+      called.push(path);
+      if (called.length > 10_000) throw new Error('This goes on without end.');
+      const domain = new URLSearchParams(path.split('?')[1]).get('domain') ?? '';
+      const call = (callsOf.get(domain) ?? 0) + 1;
+      callsOf.set(domain, call);
+      return await script(domain, call, path);
+    },
+    close: async () => {},
+  };
+  return {
+    client,
+    clock,
+    called,
+    random,
+    retries,
+    endpoint: createEndpoint({ baseUrl: 'http://api.example' }),
+    turnstile: createTurnstile({ clock, random: () => 1 }),
+    budget: createBudget(maxCalls),
+    stopSwitch: createStopSwitch(),
+    counters: { calls: 0, throttled: 0, retries: 0 },
+    now: () => STARTED_AT_MS + clock.nowMs(),
+  };
+}
+
+export const found: Answer = { kind: 'found', httpStatus: 200, json: '{"a":1}', value: { a: 1 } };
+export const notFound: Answer = { kind: 'not_found', httpStatus: 404 };
+export const forbidden: Answer = { kind: 'forbidden', httpStatus: 403, reason: 'not for you' };
+export const rejected: Answer = { kind: 'rejected', httpStatus: 422, reason: 'no domain' };
+export const unauthorized: Answer = { kind: 'unauthorized', httpStatus: 401 };
+export const quotaUsedUp: Answer = { kind: 'quota_used_up', httpStatus: 402 };
+export const invalid: Answer = {
+  kind: 'invalid_response',
+  httpStatus: 200,
+  reason: 'invalid_response',
+};
+
+export function tryAgain(reason = 'http_500', retryAfterMs?: number): Answer {
+  const httpStatus = reason.startsWith('http_') ? Number(reason.slice(5)) : undefined;
+  return { kind: 'try_again', httpStatus, reason, retryAfterMs };
+}
+
+export function throttled(retryAfterMs?: number): Answer {
+  return { kind: 'throttled', httpStatus: 429, retryAfterMs };
+}
+
+/** An outcome as a lookup makes it. */
+export function outcomeOf(domain: string, outcome: Partial<Outcome>): Outcome {
+  return {
+    domain,
+    status: 'failed',
+    reason: '',
+    httpStatus: undefined,
+    attempts: 1,
+    fetchedAtMs: STARTED_AT_MS,
+    json: '',
+    ...outcome,
+  };
+}
