@@ -6,9 +6,6 @@ export class ResponseTooLargeError extends Error {
   override readonly name = 'ResponseTooLargeError';
 }
 
-/** More than this costs more than a new connection. */
-const MAX_DRAINED_BYTES = 64 * 1024;
-
 /** What the client asks for; `readBody` undoes each of them. */
 export const ACCEPTED_ENCODINGS = 'gzip, br, deflate';
 
@@ -40,10 +37,7 @@ export async function readBody(
     .replace(/^\uFEFF/, '');
 }
 
-/**
- * Reads a body for what its beginning says about an error; never throws. Up to 64 KB of the rest are
- * read too, so that the connection can be used again.
- */
+/** Reads at most the beginning of a body, for what it says about an error; never throws. */
 export async function readBeginning(
   response: Dispatcher.ResponseData,
   maxBytes: number,
@@ -53,9 +47,9 @@ export async function readBeginning(
   let sizeBytes = 0;
   try {
     for await (const chunk of decoded(response.body, encoding)) {
-      if (sizeBytes < maxBytes) chunks.push(chunk);
+      chunks.push(chunk);
       sizeBytes += chunk.length;
-      if (sizeBytes >= MAX_DRAINED_BYTES) break;
+      if (sizeBytes >= maxBytes) break;
     }
   } catch {
     // What came before it broke off is still worth telling.

@@ -1,0 +1,47 @@
+import { describe, expect, it } from 'vitest';
+import { exitCodeOf } from '../../src/cli/exit-codes.ts';
+import { createProgram } from '../../src/cli/program.ts';
+import { createStatusCounts } from '../../src/watch/summary.ts';
+
+/** The help as it stands on a terminal of 100 columns. */
+function helpOf(...args: readonly string[]): string {
+  let shown = '';
+  const program = createProgram({ finish: () => {}, endAtOnce: () => {} });
+  const output = {
+    writeOut: (text: string) => {
+      shown += text;
+    },
+    getOutHelpWidth: () => 100,
+    getOutHasColors: () => false,
+  };
+  for (const command of [program, ...program.commands]) command.configureOutput(output);
+  expect(() => program.parse([...args, '--help'], { from: 'user' })).toThrow();
+  return shown;
+}
+
+describe('the help', () => {
+  it('of brandfill', () => {
+    expect(helpOf()).toMatchSnapshot();
+  });
+
+  it('of enrich', () => {
+    expect(helpOf('enrich')).toMatchSnapshot();
+  });
+
+  it('of sandbox', () => {
+    expect(helpOf('sandbox')).toMatchSnapshot();
+  });
+});
+
+describe('exitCodeOf', () => {
+  const statuses = createStatusCounts();
+  it.each([
+    [0, undefined, 0],
+    [1, undefined, 3],
+    [1, { reason: 'quota' }, 4],
+    [0, { reason: 'max_calls' }, 4],
+    [1, { reason: 'interrupted' }, 130],
+  ] as const)('of %d failed rows, stopped by %j, is %d', (failed, stopped, code) => {
+    expect(exitCodeOf({ stopped, statuses: { ...statuses, failed } })).toBe(code);
+  });
+});

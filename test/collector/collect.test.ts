@@ -1,0 +1,78 @@
+import { describe, expect, it } from 'vitest';
+import type { Outcome } from '../../src/brand/outcome.ts';
+import { createCollector } from '../../src/collector/collect.ts';
+import type { Shape } from '../../src/store/shapes.ts';
+import { createEmptyStore } from '../../src/store/store.ts';
+
+const OUTCOME: Outcome = {
+  domain: 'acme.com',
+  status: 'found',
+  reason: '',
+  httpStatus: 200,
+  attempts: 1,
+  fetchedAtMs: 1_000,
+  json: '{"at":{"city":"Oslo"},"name":"Acme"}',
+};
+
+describe('createCollector', () => {
+  it('acknowledges an outcome only when the store has it for good', async () => {
+    const outstanding = new Set(['acme.com', 'bolt.com']);
+    const counted: string[] = [];
+    let commit = (): void => {};
+    const committed = new Promise<void>((resolve) => {
+      commit = resolve;
+    });
+    const puts: (readonly [Outcome, Shape])[] = [];
+    const collect = createCollector({
+      store: {
+        ...createEmptyStore(),
+        put: async (outcome, shape) => {
+          puts.push([outcome, shape]);
+          await committed;
+        },
+      },
+      outstanding,
+      startedAtMs: 500,
+      onOutcome: (status) => counted.push(status),
+    });
+    let isAcknowledged = false;
+    const collecting = collect([OUTCOME]).then(() => {
+      isAcknowledged = true;
+    });
+    await new Promise((resolve) => setImmediate(resolve));
+    expect({ isAcknowledged, counted, left: outstanding.size }).toEqual({
+      isAcknowledged: false,
+      counted: [],
+      left: 2,
+    });
+    commit();
+    await collecting;
+    expect({ counted, left: [...outstanding] }).toEqual({ counted: ['found'], left: ['bolt.com'] });
+    expect(puts).toEqual([[OUTCOME, [['at', 'city'], ['name']]]]);
+  });
+
+  it('never dates an outcome before the run, whatever the clock did', async () => {
+    const dates: number[] = [];
+    const collect = createCollector({
+      store: {
+        ...createEmptyStore(),
+        put: async ({ fetchedAtMs }) => void dates.push(fetchedAtMs),
+      },
+      outstanding: new Set(),
+      startedAtMs: 5_000,
+      onOutcome: () => {},
+    });
+    await collect([OUTCOME, { ...OUTCOME, fetchedAtMs: 6_000 }]);
+    expect(dates).toEqual([5_000, 6_000]);
+  });
+
+  it('reports what the store refused', async () => {
+    const collect = createCollector({
+      store: { ...createEmptyStore(), put: () => Promise.reject(new Error('full')) },
+      outstanding: new Set(),
+      startedAtMs: 0,
+      onOutcome: () => {},
+    });
+    await expect(collect([OUTCOME])).rejects.toThrow('full');
+  });
+});

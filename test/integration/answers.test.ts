@@ -1,0 +1,198 @@
+import { brotliCompressSync, deflateSync, gzipSync } from 'node:zlib';
+import { describe, expect, it } from 'vitest';
+import type { SandboxReply } from '../../src/sandbox/options.ts';
+import { openApi, openScripted, openServer } from './support/api.ts';
+import { run } from './support/command.ts';
+import { enrichIn } from './support/enrich.ts';
+import { openFolder } from './support/folder.ts';
+import { listOf, rowsOf } from './support/tables.ts';
+
+const LONG = `Bad domain: ${'x'.repeat(300)}`;
+
+/** What each answer means: status, reason, HTTP status, attempts with one retry at most. */
+const TABLE: readonly (readonly [
+  answer: string,
+  SandboxReply,
+  expected: readonly [status: string, reason: string, httpStatus: string, attempts: string],
+])[] = [
+  ['404', { status: 404 }, ['not_found', 'http_404', '404', '1']],
+  ['410', { status: 410 }, ['not_found', 'http_410', '410', '1']],
+  ['400', { status: 400, body: { error: 'no' } }, ['rejected', '{"error":"no"}', '400', '1']],
+  ['422', { status: 422, body: 'what  is\nthis' }, ['rejected', 'what is this', '422', '1']],
+  ['400 long', { status: 400, body: LONG }, ['rejected', LONG.slice(0, 200), '400', '1']],
+  ['418 empty', { status: 418 }, ['rejected', 'http_418', '418', '1']],
+  ['403 once', { status: 403, body: 'no' }, ['rejected', 'no', '403', '1']],
+  ['451 formula', { status: 451, body: '=1+1' }, ['rejected', "'=1+1", '451', '1']],
+  ['408', { status: 408 }, ['failed', 'http_408', '408', '2']],
+  ['425', { status: 425 }, ['failed', 'http_425', '425', '2']],
+  ['500', { status: 500 }, ['failed', 'http_500', '500', '2']],
+  ['502', { status: 502, body: '<html>' }, ['failed', 'http_502', '502', '2']],
+  ['503', { status: 503 }, ['failed', 'http_503', '503', '2']],
+  ['504', { status: 504 }, ['failed', 'http_504', '504', '2']],
+  ['501', { status: 501 }, ['failed', 'http_501', '501', '1']],
+  ['505', { status: 505 }, ['failed', 'http_505', '505', '1']],
+  ['reset', 'reset', ['failed', 'connection_reset', '', '2']],
+  ['truncated', { body: '{"name":"Cu' }, ['failed', 'invalid_response', '200', '2']],
+  ['broken off', { body: '{}', breakOff: true }, ['failed', 'invalid_response', '200', '2']],
+  ['empty', { body: '' }, ['failed', 'invalid_response', '200', '2']],
+  ['HTML', { body: '<p>Hi</p>' }, ['failed', 'invalid_response', '200', '2']],
+  ['array', { body: '[{}]' }, ['failed', 'invalid_response', '200', '2']],
+  ['null', { body: 'null' }, ['failed', 'invalid_response', '200', '2']],
+];
+
+describe('an answer', () => {
+  it('means what the table says, in the rows, in the failures and in the exit code', async () => {
+    const folder = openFolder();
+    const named = TABLE.map(([name], at) => [`d${at}.com`, name] as const);
+    folder.write(
+      'list.csv',
+      `domain,answer\n${named.map((pair) => pair.join(',')).join('\n')}\nfound.com,ok\nn/a,none\n`,
+    );
+    const script = Object.fromEntries(TABLE.map(([, reply], at) => [`d${at}.com`, reply]));
+    const api = await openScripted(script);
+    const ended = await run(['enrich', 'list.csv', '--base-url', api.url, '--retries', '1'], {
+      cwd: folder.path,
+    });
+    expect(ended.code).toBe(3);
+    const failures = rowsOf(folder.read('list.failures.csv'));
+    const got = failures.map((row) => [
+      row['answer'],
+      [row['brand_status'], row['brand_reason'], row['brand_http_status'], row['brand_attempts']],
+    ]);
+    expect(got).toEqual([
+      ...TABLE.map(([name, , expected]) => [name, expected]),
+      ['none', ['invalid', 'single_label', '', '0']],
+    ]);
+    expect(failures.map((row) => row['brand_row'])).toEqual(
+      [...TABLE.keys(), TABLE.length + 1].map((at) => String(at + 1)),
+    );
+    const rows = rowsOf(folder.read('list.enriched.csv'));
+    expect(rows.map((row) => row['brand_status'])).toEqual([
+      ...TABLE.map(([, , [status]]) => status),
+      'found',
+      'invalid',
+    ]);
+  });
+
+  it('that is good after bad ones is found, and says how many attempts it took', async () => {
+    const folder = openFolder();
+    folder.write('list.jsonl', '{"domain":"acme.com"}\n');
+    const bad: readonly SandboxReply[] = [{ status: 500 }, 'reset', { body: 'oops' }];
+    const api = await openApi({ respond: (_, call) => bad[call - 1] });
+    const { summary } = await enrichIn(folder, { input: 'list.jsonl', baseUrl: api.url });
+    expect(summary).toMatchObject({ calls: 4, retries: 3, statuses: { found: 1 } });
+  });
+
+  it('that is no use is tried again up to 3 times, however many retries there are', async () => {
+    const folder = openFolder();
+    folder.write('list.csv', listOf(['acme.com']));
+    const api = await openScripted({ 'acme.com': { body: 'oops' } });
+    const { summary } = await enrichIn(folder, {
+      input: 'list.csv',
+      baseUrl: api.url,
+      retries: 50,
+    });
+    expect(summary).toMatchObject({ calls: 4, statuses: { failed: 1 } });
+  });
+
+  it.each([
+    ['gzip', gzipSync],
+    ['br', brotliCompressSync],
+    ['deflate', deflateSync],
+  ] as const)(
+    'of more than 10 MiB in %s is too large, and is not tried again',
+    async (encoding, compress) => {
+      const folder = openFolder();
+      folder.write('list.csv', listOf(['acme.com']));
+      const body = compress(Buffer.from(`{"name":"${'x'.repeat(11 * 1024 * 1024)}"}`));
+      const server = await openServer((_, response) => {
+        response.setHeader('content-encoding', encoding);
+        response.end(body);
+      });
+      const { failures } = await enrichIn(folder, { input: 'list.csv', baseUrl: server.url });
+      expect(rowsOf(folder.read(failures.slice(folder.path.length + 1)))).toMatchObject([
+        { brand_status: 'failed', brand_reason: 'response_too_large', brand_attempts: '1' },
+      ]);
+    },
+  );
+
+  it('that is compressed is read', async () => {
+    const folder = openFolder();
+    folder.write('list.csv', listOf(['acme.com', 'bolt.com']));
+    const api = await openApi({ gzip: true });
+    const { summary } = await enrichIn(folder, { input: 'list.csv', baseUrl: api.url });
+    expect(summary.statuses.found).toBe(2);
+  });
+
+  it('of refused connections ends as failed', async () => {
+    const folder = openFolder();
+    folder.write('list.csv', listOf(['acme.com']));
+    const gone = await openApi();
+    await gone.close();
+    const ended = await run(['enrich', 'list.csv', '--base-url', gone.url, '--retries', '0'], {
+      cwd: folder.path,
+    });
+    expect(ended.code).toBe(3);
+    expect(rowsOf(folder.read('list.failures.csv'))).toMatchObject([
+      { brand_reason: 'connection_refused', brand_http_status: '', brand_attempts: '1' },
+    ]);
+  });
+
+  it('that redirects is followed on the same origin, and nowhere else', async () => {
+    const folder = openFolder();
+    folder.write('list.csv', listOf(['near.com', 'far.com', 'round.com']));
+    const far = await openServer();
+    const api = await openServer((request, response) => {
+      const url = request.url ?? '';
+      if (url.includes('near.com')) response.setHeader('location', '/moved?to=here');
+      if (url.includes('far.com')) response.setHeader('location', `${far.url}/v1/brand`);
+      if (url.includes('round.com')) response.setHeader('location', url);
+      response.statusCode = url.startsWith('/moved') ? 200 : 307;
+      response.end('{"name":"Moved"}');
+    });
+    await enrichIn(folder, {
+      input: 'list.csv',
+      baseUrl: api.url,
+      auth: 'bearer',
+      apiKey: 'k3y',
+      retries: 0,
+    });
+    expect(rowsOf(folder.read('list.enriched.csv')).map((row) => row['brand_status'])).toEqual([
+      'found',
+      'failed',
+      'failed',
+    ]);
+    expect(rowsOf(folder.read('list.failures.csv')).map((row) => row['brand_reason'])).toEqual([
+      'redirect_to_another_origin',
+      'too_many_redirects',
+    ]);
+    expect(far.requests).toEqual([]);
+    const asked = api.requests.filter(({ url }) => url?.includes('round.com'));
+    expect(asked).toHaveLength(4);
+  });
+
+  it('is asked for once per domain, however it is written and however often it occurs', async () => {
+    const folder = openFolder();
+    const spellings = [
+      'acme.com',
+      'ACME.com',
+      'www.acme.com',
+      'https://acme.com/about?x=1',
+      'http://user@acme.com:8080',
+      'sales@acme.com',
+      ' acme.com. ',
+      '"""acme.com"""',
+      'bücher.example.com',
+      'xn--bcher-kva.example.com',
+    ];
+    folder.write(
+      'list.csv',
+      `domain,n\n${spellings.map((text, at) => `${text},${at}`).join('\n')}`,
+    );
+    const api = await openScripted({});
+    const { summary } = await enrichIn(folder, { input: 'list.csv', baseUrl: api.url });
+    expect(summary).toMatchObject({ rows: 10, uniqueDomains: 2, calls: 2 });
+    expect(api.callsOf('acme.com').calls).toBe(1);
+    expect(api.callsOf('xn--bcher-kva.example.com').calls).toBe(1);
+  });
+});

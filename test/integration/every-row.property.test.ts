@@ -1,0 +1,261 @@
+import { parse } from 'csv-parse/sync';
+import * as fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { enrich, enrichRows } from '../../src/index.ts';
+import type { SandboxReply } from '../../src/sandbox/options.ts';
+import { type Sandbox, startSandbox } from '../../src/sandbox/server.ts';
+import { openFolder } from './support/folder.ts';
+
+const SEED = Number(process.env['BRANDFILL_TEST_SEED'] ?? Date.now() % 2 ** 31);
+console.log(`every-row.property.test.ts: seed ${SEED} (BRANDFILL_TEST_SEED sets it)`);
+
+/** What the API says to `d0.com`, `d1.com`, … and what that makes of a row. */
+const REPLIES: readonly (readonly [status: string, reply: SandboxReply])[] = [
+  ['found', { body: { name: 'Acme', city: 'Oslo, "N"' } }],
+  ['found', { body: { name: '=1+1', zip: '0150\n' } }],
+  ['found', { body: {} }],
+  ['not_found', { status: 404 }],
+  ['rejected', { status: 400, body: 'bad,\n"domain"' }],
+  ['failed', { status: 500 }],
+  ['failed', 'reset'],
+];
+const STATUS_OF = new Map(REPLIES.map(([status], at) => [`d${at}.com`, status]));
+
+const spelling = fc.constantFrom(
+  (domain: string) => domain,
+  (domain: string) => domain.toUpperCase(),
+  (domain: string) => `https://www.${domain}/a?b=1`,
+  (domain: string) => ` ${domain}. `,
+  (domain: string) => `me@${domain}`,
+);
+const domainCell = fc.oneof(
+  { weight: 6, arbitrary: fc.tuple(fc.constantFrom(...STATUS_OF.keys()), spelling) },
+  { weight: 1, arbitrary: fc.constantFrom('', 'n/a', '10.0.0.1', 'co.uk', 'two words') },
+);
+const text = fc.oneof(
+  fc.string({ unit: 'grapheme', maxLength: 6 }),
+  fc.constantFrom(
+    '"',
+    '""',
+    '\n',
+    '\r\n',
+    'a\r',
+    ',',
+    ';',
+    '\t',
+    '|',
+    ' x ',
+    '\u0000',
+    '\uFEFF',
+    '=1',
+    "'",
+    '🏷️',
+  ),
+);
+const row = fc.record({
+  domain: domainCell,
+  note: text,
+  /** Cells beyond the header's. */
+  extra: fc.array(text, { maxLength: 2 }),
+  /** Ends after its domain. */
+  isShort: fc.boolean(),
+  isQuoted: fc.boolean(),
+});
+const list = fc.record({
+  rows: fc.array(row, { maxLength: 25 }),
+  delimiter: fc.constantFrom(',', ';', '\t', '|'),
+  lineEnd: fc.constantFrom('\n', '\r\n', '\r'),
+  byteOrderMark: fc.boolean(),
+  endsInLineEnd: fc.boolean(),
+});
+type List = typeof list extends fc.Arbitrary<infer T> ? T : never;
+
+/** When the run is interrupted: at an event, at the nth call, or not at all. */
+const interruption = fc.oneof(
+  fc.constant('never' as const),
+  fc.constantFrom('opened' as const, 'planned' as const, 'writing' as const),
+  fc.integer({ min: 1, max: 6 }),
+);
+
+describe('any list, whatever the API says and whenever it is interrupted', () => {
+  it('gives each row once, in order, its own cells unchanged, with the right status', async () => {
+    await fc.assert(
+      fc.asyncProperty(list, interruption, async (list, interruption) => {
+        const written = write(list);
+        const folder = openFolder();
+        const input = folder.write('list.csv', written.text);
+        const interrupter = new AbortController();
+        let calls = 0;
+        const api = await startSandbox({
+          respond: (domain) => {
+            calls += 1;
+            if (calls === interruption) interrupter.abort();
+            return REPLIES[Number(domain.slice(1, -4))]?.[1];
+          },
+        });
+        const options = {
+          input,
+          baseUrl: api.url,
+          store: folder.at('store'),
+          retries: 0,
+          concurrency: 2,
+          domainColumn: 'domain',
+        };
+        try {
+          const summary = await enrich({
+            ...options,
+            signal: interrupter.signal,
+            onEvent: ({ type }) => {
+              if (type === interruption) interrupter.abort();
+            },
+          }).catch((error: unknown) => {
+            // Before the plan is made there is nothing to write.
+            if (!interrupter.signal.aborted || calls > 0) throw error;
+            return undefined;
+          });
+          if (summary === undefined) expect(folder.names()).toEqual(['list.csv', 'store']);
+          else checkOutputs(list, written, folder.read, { canSkip: interruption !== 'never' });
+          const callsBefore = calls;
+
+          const last = await enrich(options);
+          checkOutputs(list, written, folder.read, { canSkip: false });
+          expect(last.stopped).toBeUndefined();
+          checkCalls(api, last.statuses.failed > 0 ? callsBefore : 0);
+        } finally {
+          await api.close();
+        }
+      }),
+      { seed: SEED, numRuns: 60, endOnFailure: false },
+    );
+  }, 60_000);
+
+  it('does so for objects, which come back as they were, with more members', async () => {
+    const value = fc.oneof(
+      text,
+      fc.integer(),
+      fc.boolean(),
+      fc.constant(null),
+      fc.array(fc.integer(), { maxLength: 2 }),
+    );
+    await fc.assert(
+      fc.asyncProperty(
+        fc.array(fc.record({ site: domainCell, id: value, brand_status: value }), {
+          minLength: 1,
+          maxLength: 12,
+        }),
+        async (given) => {
+          const folder = openFolder();
+          const api = await startSandbox({
+            respond: (domain) => REPLIES[Number(domain.slice(1, -4))]?.[1],
+          });
+          try {
+            const input = given.map((row) => ({ ...row, site: cellOf(row.site) }));
+            const rows: Record<string, unknown>[] = [];
+            const options = { input, baseUrl: api.url, retries: 0, domainColumn: 'site' };
+            for await (const row of enrichRows({ ...options, store: folder.at('store') })) {
+              rows.push(row);
+            }
+            expect(rows).toHaveLength(input.length);
+            for (const [at, row] of rows.entries()) {
+              expect(row).toMatchObject(JSON.parse(JSON.stringify(input[at])) as object);
+              expect(row['brand_status_2']).toBe(statusOf(given[at]?.site));
+            }
+          } finally {
+            await api.close();
+          }
+        },
+      ),
+      { seed: SEED, numRuns: 25 },
+    );
+  }, 60_000);
+});
+
+type DomainCell = typeof domainCell extends fc.Arbitrary<infer T> ? T : never;
+
+function cellOf(cell: DomainCell): string {
+  return typeof cell === 'string' ? cell : cell[1](cell[0]);
+}
+
+function statusOf(cell: DomainCell | undefined): string | undefined {
+  return typeof cell === 'string' ? 'invalid' : STATUS_OF.get(cell?.[0] ?? '');
+}
+
+interface Written {
+  readonly text: string;
+  /** Each row as it stands in the file, without its line end. */
+  readonly raw: readonly string[];
+  readonly cells: readonly (readonly string[])[];
+}
+
+const HEADER = ['domain', 'note', 'note'];
+
+function write({ rows, delimiter, lineEnd, byteOrderMark, endsInLineEnd }: List): Written {
+  const cells = rows.map(({ domain, note, extra, isShort }) =>
+    isShort ? [cellOf(domain) || 'n/a'] : [cellOf(domain), note, ...extra].map(clean),
+  );
+  /** A file of lone carriage returns has no line feed at all, or it would not be one. */
+  function clean(cell: string): string {
+    return lineEnd === '\r' ? cell.replaceAll('\n', '') : cell;
+  }
+  const raw = cells.map((row, at) =>
+    row
+      .map((cell) =>
+        rows[at]?.isQuoted || /["\r\n]/.test(cell) || cell.includes(delimiter)
+          ? `"${cell.replaceAll('"', '""')}"`
+          : cell,
+      )
+      .join(delimiter),
+  );
+  const end = endsInLineEnd ? lineEnd : '';
+  const text = [HEADER.join(delimiter), ...raw].join(lineEnd) + (raw.length === 0 ? lineEnd : end);
+  return { text: (byteOrderMark ? '\uFEFF' : '') + text, raw, cells };
+}
+
+function checkOutputs(
+  list: List,
+  { raw, cells }: Written,
+  read: (name: string) => string,
+  { canSkip }: { readonly canSkip: boolean },
+): void {
+  const { delimiter, lineEnd, byteOrderMark } = list;
+  const width = Math.max(HEADER.length, ...cells.map((row) => row.length));
+  const parsed = (text: string): string[][] =>
+    parse(text, { delimiter, bom: true, record_delimiter: lineEnd });
+  const out = read('list.enriched.csv');
+  expect(out.startsWith('\uFEFF')).toBe(byteOrderMark);
+  const [header, ...rows] = parsed(out);
+  expect(header?.slice(0, HEADER.length)).toEqual(HEADER);
+  expect(header?.slice(width, width + 2)).toEqual(['brand_domain', 'brand_status']);
+  expect(rows).toHaveLength(cells.length);
+  let from = 0;
+  const statuses = rows.map((row, at) => {
+    const own = cells[at] ?? [];
+    expect(row.slice(0, width)).toEqual([...own, ...Array(width - own.length).fill('')]);
+    // To the byte: what stands in the input stands in the output, each row behind the one before.
+    from = out.indexOf(lineEnd + (raw[at] ?? '') + delimiter, from);
+    expect(from).not.toBe(-1);
+    from += 1;
+    const status = row[width + 1];
+    const expected = statusOf(list.rows[at]?.domain);
+    if (!(canSkip && status === 'skipped' && expected !== 'invalid')) expect(status).toBe(expected);
+    return status;
+  });
+
+  const [failuresHeader, ...failures] = parsed(read('list.failures.csv'));
+  expect(failuresHeader?.slice(width)).toEqual(
+    ['row', 'domain', 'status', 'reason', 'http_status', 'attempts'].map((name) => `brand_${name}`),
+  );
+  expect(failures.map((row) => row.slice(width, width + 3))).toEqual(
+    rows.flatMap((row, at) =>
+      statuses[at] === 'found' ? [] : [[String(at + 1), row[width], statuses[at]]],
+    ),
+  );
+}
+
+/** No domain that was answered for good is asked again; those that failed are, by the next run. */
+function checkCalls(api: Sandbox, callsBefore: number): void {
+  for (const [domain, status] of STATUS_OF) {
+    const most = status === 'failed' && callsBefore > 0 ? 2 : 1;
+    expect(api.callsOf(domain).calls).toBeLessThanOrEqual(most);
+  }
+}

@@ -1,0 +1,228 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { createReadStream, createWriteStream } from 'node:fs';
+import { pipeline } from 'node:stream/promises';
+import { gunzipSync, gzipSync } from 'node:zlib';
+import { describe, expect, it } from 'vitest';
+import { openScripted } from './support/api.ts';
+import { run, start } from './support/command.ts';
+import { enrichIn } from './support/enrich.ts';
+import { openFolder } from './support/folder.ts';
+import { cellsOf, column, domains, listOf, objectsOf, rowsOf } from './support/tables.ts';
+
+const FOUND = (domain: string) =>
+  `${domain},found,${domain.charAt(0).toUpperCase()}${domain.slice(1, -4)}`;
+
+describe('a list', () => {
+  it.each([
+    ['comma', ',', '\n', ''],
+    ['semicolon', ';', '\r\n', ''],
+    ['tab', '\t', '\n', '\uFEFF'],
+    ['pipe', '|', '\r\n', '\uFEFF'],
+    ['CR only', ',', '\r', ''],
+  ])('with %s keeps delimiter, line end and byte order mark', async (_, delimiter, end, mark) => {
+    const folder = openFolder();
+    const line = (...cells: readonly string[]): string => cells.join(delimiter) + end;
+    folder.write(
+      'list.txt',
+      mark + line('n', 'domain') + line('1', 'acme.com') + line('2', 'bolt.com'),
+    );
+    const api = await openScripted({});
+    await enrichIn(folder, { input: 'list.txt', baseUrl: api.url });
+    expect(folder.read('list.enriched.txt')).toBe(
+      mark +
+        line('n', 'domain', 'brand_domain', 'brand_status', 'brand_name') +
+        line('1', 'acme.com', 'acme.com', 'found', 'Acme') +
+        line('2', 'bolt.com', 'bolt.com', 'found', 'Bolt'),
+    );
+  });
+
+  it('keeps its own cells to the byte: quotes, spaces, newlines, formulas, numbers, other scripts', async () => {
+    const folder = openFolder();
+    const lines = [
+      'id, note ,domain,"na""me"',
+      '007,"two\nlines, and a comma",acme.com,"quoted"',
+      '1.50,  padded  ,bolt.com,=SUM(A1:A9)',
+      '+49 30 1234,"say ""hi""",acme.com,-5',
+      '1e5,日本語 🏷️ é,bolt.com,@user',
+      '"","",n/a,\t',
+    ];
+    folder.write('list.csv', `${lines.join('\r\n')}\r\n`);
+    const api = await openScripted({});
+    await enrichIn(folder, { input: 'list.csv', baseUrl: api.url });
+    const added = ['brand_domain,brand_status,brand_name', FOUND('acme.com'), FOUND('bolt.com')];
+    const [header, acme, bolt] = added;
+    expect(folder.read('list.enriched.csv')).toBe(
+      [header, acme, bolt, acme, bolt, ',invalid,']
+        .map((cells, at) => `${lines[at]},${cells}\r\n`)
+        .join(''),
+    );
+  });
+
+  it('keeps columns of the same name, and rows that are longer or shorter than the header', async () => {
+    const folder = openFolder();
+    folder.write(
+      'list.csv',
+      'domain,tag,tag\nacme.com,a,b\nbolt.com\nacme.com,a,b,c,d\n\nbolt.com,x,\n',
+    );
+    const api = await openScripted({});
+    const events: string[] = [];
+    await enrichIn(folder, {
+      input: 'list.csv',
+      baseUrl: api.url,
+      onEvent: (event) => {
+        if (event.type === 'planned') {
+          events.push(`${event.plan.raggedRows} ragged, ${event.plan.blankLines} blank`);
+        }
+      },
+    });
+    expect(folder.read('list.enriched.csv')).toBe(
+      'domain,tag,tag,,,brand_domain,brand_status,brand_name\n' +
+        `acme.com,a,b,,,${FOUND('acme.com')}\n` +
+        `bolt.com,,,,,${FOUND('bolt.com')}\n` +
+        `acme.com,a,b,c,d,${FOUND('acme.com')}\n` +
+        `bolt.com,x,,,,${FOUND('bolt.com')}\n`,
+    );
+    expect(events).toEqual(['2 ragged, 1 blank']);
+  });
+
+  it('without a line end in its last row gets one', async () => {
+    const folder = openFolder();
+    folder.write('list.csv', 'n,domain\r\n1,acme.com');
+    const api = await openScripted({});
+    await enrichIn(folder, { input: 'list.csv', baseUrl: api.url });
+    expect(folder.read('list.enriched.csv').endsWith(`1,acme.com,${FOUND('acme.com')}\r\n`)).toBe(
+      true,
+    );
+  });
+
+  it('of nothing but a header gives outputs of nothing but a header', async () => {
+    const folder = openFolder();
+    folder.write('list.csv', 'name,domain\n');
+    const { summary } = await enrichIn(folder, {
+      input: 'list.csv',
+      baseUrl: 'http://127.0.0.1:9',
+    });
+    expect(summary.rows).toBe(0);
+    expect(folder.read('list.enriched.csv')).toBe('name,domain,brand_domain,brand_status\n');
+    expect(folder.read('list.failures.csv')).toBe(
+      'name,domain,brand_row,brand_domain,brand_status,brand_reason,brand_http_status,brand_attempts\n',
+    );
+  });
+
+  it('in JSONL keeps the text of its values: numbers, escapes, order and nesting', async () => {
+    const folder = openFolder();
+    const lines = [
+      '{"domain":"acme.com","n":1.0,"big":12345678901234567890,"e":1e400,"s":"\\u00e9"}',
+      '  { "nested" : {"a":[1, 2.50]} , "domain" : "bolt.com" }  ',
+      '{"domain":null,"x":true}',
+      '{}',
+    ];
+    folder.write('list.jsonl', `${lines.join('\r\n')}\n\n`);
+    const api = await openScripted({});
+    await enrichIn(folder, { input: 'list.jsonl', baseUrl: api.url });
+    const out = folder.read('list.enriched.jsonl').trimEnd().split('\n');
+    expect(out).toHaveLength(4);
+    for (const [at, line] of lines.entries()) {
+      expect(out[at]).toContain(line.trimEnd().slice(0, -1).trimEnd());
+    }
+    expect(objectsOf(folder.read('list.enriched.jsonl'))).toMatchObject([
+      { n: 1, brand_domain: 'acme.com', brand_status: 'found', brand_name: 'Acme' },
+      { nested: { a: [1, 2.5] }, brand_status: 'found', brand_name: 'Bolt' },
+      { x: true, brand_status: 'invalid' },
+      { brand_domain: '', brand_status: 'invalid' },
+    ]);
+    expect(objectsOf(folder.read('list.failures.jsonl'))).toMatchObject([
+      { x: true, brand_row: 3, brand_http_status: null, brand_attempts: 0 },
+      { brand_row: 4 },
+    ]);
+  });
+
+  it('in JSONL may have its domain in a member that comes late, if that is named', async () => {
+    const folder = openFolder();
+    const rows = Array.from({ length: 400 }, (_, n) => `{"n":${n}}`);
+    folder.write('list.jsonl', `${rows.join('\n')}\n{"site":"acme.com"}\n`);
+    const api = await openScripted({});
+    const { summary } = await enrichIn(folder, {
+      input: 'list.jsonl',
+      baseUrl: api.url,
+      domainColumn: 'site',
+    });
+    expect(summary.statuses).toMatchObject({ found: 1, invalid: 400 });
+  });
+
+  it.each(['csv', 'jsonl'])('in .%s.gz is read, and written as such', async (format) => {
+    const folder = openFolder();
+    const text =
+      format === 'csv'
+        ? listOf(domains(500))
+        : domains(500)
+            .map((domain) => `{"domain":"${domain}"}\n`)
+            .join('');
+    // Two members, as `cat a.gz b.gz` makes them.
+    const half = Math.floor(text.length / 2);
+    folder.write(
+      `list.${format}.gz`,
+      Buffer.concat([gzipSync(text.slice(0, half)), gzipSync(text.slice(half))]),
+    );
+    const api = await openScripted({});
+    const { out, failures } = await enrichIn(folder, {
+      input: `list.${format}.gz`,
+      baseUrl: api.url,
+    });
+    expect(out).toBe(folder.at(`list.enriched.${format}.gz`));
+    const read = async (path: string): Promise<string> => {
+      const chunks: Buffer[] = [];
+      await pipeline(createReadStream(path), async (source: AsyncIterable<Buffer>) => {
+        for await (const chunk of source) chunks.push(chunk);
+      });
+      return gunzipSync(Buffer.concat(chunks)).toString();
+    };
+    const rows = format === 'csv' ? rowsOf(await read(out)) : objectsOf(await read(out));
+    expect(column(rows, 'brand_domain')).toEqual(domains(500));
+    expect((await read(failures)).split('\n').length).toBeLessThanOrEqual(2);
+  });
+
+  it('from standard input goes to standard output, and leaves its failures beside', async () => {
+    const folder = openFolder();
+    const api = await openScripted({ 'bolt.com': { status: 404 } });
+    const ended = await run(['enrich', '-', '--base-url', api.url], {
+      cwd: folder.path,
+      stdin: 'domain;n\nacme.com;1\nbolt.com;2\n',
+    });
+    expect(ended.code).toBe(0);
+    expect(cellsOf(ended.stdout, ';')).toEqual([
+      ['domain', 'n', 'brand_domain', 'brand_status', 'brand_name'],
+      ['acme.com', '1', 'acme.com', 'found', 'Acme'],
+      ['bolt.com', '2', 'bolt.com', 'not_found', ''],
+    ]);
+    expect(folder.names()).toEqual(['stdin.failures.csv']);
+  });
+
+  it('from standard input may be JSONL and compressed', async () => {
+    const folder = openFolder();
+    const api = await openScripted({});
+    const ended = await run(['enrich', '-', '--base-url', api.url], {
+      cwd: folder.path,
+      stdin: gzipSync('{"site":"https://acme.com"}\n'),
+    });
+    expect(objectsOf(ended.stdout)).toMatchObject([{ brand_domain: 'acme.com' }]);
+  });
+
+  it('may come from a named pipe', async () => {
+    const folder = openFolder();
+    await once(spawn('mkfifo', [folder.at('list.csv')]), 'close');
+    const api = await openScripted({});
+    const running = await start(['enrich', 'list.csv', '--base-url', api.url], {
+      cwd: folder.path,
+    });
+    const writer = createWriteStream(folder.at('list.csv'));
+    writer.write('domain\nacme.com\n');
+    writer.end('bolt.com\n');
+    expect((await running.ended).code).toBe(0);
+    expect(column(rowsOf(folder.read('list.enriched.csv')), 'brand_name')).toEqual([
+      'Acme',
+      'Bolt',
+    ]);
+  });
+});

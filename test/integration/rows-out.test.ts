@@ -1,0 +1,244 @@
+import { existsSync, lstatSync, symlinkSync } from 'node:fs';
+import { describe, expect, it } from 'vitest';
+import { openApi, openScripted } from './support/api.ts';
+import { run, start } from './support/command.ts';
+import { enrichIn } from './support/enrich.ts';
+import { openFolder } from './support/folder.ts';
+import { cellsOf, column, domains, listOf, objectsOf, rowsOf } from './support/tables.ts';
+
+describe('the output', () => {
+  it('has the columns of all answers, also those that only the last row has', async () => {
+    const folder = openFolder();
+    folder.write('list.csv', listOf(['acme.com', 'bolt.com', 'core.com']));
+    const api = await openScripted({
+      'acme.com': { body: { name: 'Acme', at: { city: 'Oslo' } } },
+      'bolt.com': { body: { name: 'Bolt', at: { zip: '0150', city: 'Rom' }, ok: true } },
+      'core.com': { body: { last: [1, 'two', null] } },
+    });
+    await enrichIn(folder, { input: 'list.csv', baseUrl: api.url });
+    const [header, ...rows] = cellsOf(folder.read('list.enriched.csv'));
+    expect(header?.slice(0, 3)).toEqual(['domain', 'brand_domain', 'brand_status']);
+    expect(new Set(header?.slice(3))).toEqual(
+      new Set(['brand_last', 'brand_name', 'brand_at_zip', 'brand_at_city', 'brand_ok']),
+    );
+    const cell = (row: number, name: string) => rows[row]?.[header?.indexOf(name) ?? -1];
+    expect([cell(0, 'brand_at_city'), cell(1, 'brand_at_zip'), cell(1, 'brand_ok')]).toEqual([
+      'Oslo',
+      '0150',
+      'true',
+    ]);
+    expect(cell(2, 'brand_last')).toBe('1; two; ');
+    expect(cell(2, 'brand_name')).toBe('');
+  });
+
+  it('makes text of the API harmless, leaves numbers and the own cells alone', async () => {
+    const folder = openFolder();
+    folder.write('list.csv', 'domain,own\nacme.com,=1+1\n');
+    const api = await openScripted({
+      'acme.com': {
+        body: {
+          a: '=HYPERLINK("http://x")',
+          b: '+49 30',
+          c: '-5',
+          d: '@cmd',
+          e: '\tx',
+          f: '\rx',
+          number: -5,
+          list: ['=x', 'y'],
+          fine: 'a=b',
+        },
+      },
+    });
+    await enrichIn(folder, { input: 'list.csv', baseUrl: api.url });
+    expect(rowsOf(folder.read('list.enriched.csv'))).toEqual([
+      {
+        domain: 'acme.com',
+        own: '=1+1',
+        brand_domain: 'acme.com',
+        brand_status: 'found',
+        brand_a: `'=HYPERLINK("http://x")`,
+        brand_b: "'+49 30",
+        brand_c: "'-5",
+        brand_d: "'@cmd",
+        brand_e: "'\tx",
+        brand_f: "'\rx",
+        brand_number: '-5',
+        brand_list: "'=x; y",
+        brand_fine: 'a=b',
+      },
+    ]);
+  });
+
+  it('in JSONL has the values of the API as they are, structures included', async () => {
+    const folder = openFolder();
+    folder.write('list.jsonl', '{"domain":"acme.com"}\n');
+    const body = { f: '=1+1', n: -5, yes: true, none: null, list: [{ a: 1 }], at: { x: 'y' } };
+    const api = await openScripted({ 'acme.com': { body } });
+    await enrichIn(folder, { input: 'list.jsonl', baseUrl: api.url });
+    expect(objectsOf(folder.read('list.enriched.jsonl'))).toEqual([
+      {
+        domain: 'acme.com',
+        brand_domain: 'acme.com',
+        brand_status: 'found',
+        brand_f: '=1+1',
+        brand_n: -5,
+        brand_yes: true,
+        brand_none: null,
+        brand_list: [{ a: 1 }],
+        brand_at_x: 'y',
+      },
+    ]);
+  });
+
+  it('keeps the digits of large numbers that the API sends', async () => {
+    const folder = openFolder();
+    folder.write('list.csv', listOf(['acme.com']));
+    const api = await openScripted({ 'acme.com': { body: '{"id":12345678901234567890}' } });
+    await enrichIn(folder, { input: 'list.csv', baseUrl: api.url });
+    expect(column(rowsOf(folder.read('list.enriched.csv')), 'brand_id')).toEqual([
+      '12345678901234567890',
+    ]);
+  });
+
+  it('gives a column of ours a suffix where the list has its name, and says so', async () => {
+    const folder = openFolder();
+    folder.write('list.csv', 'domain,brand_status,brand_name,brand_row\nacme.com,mine,too,7\n');
+    const api = await openScripted({});
+    const notices: string[] = [];
+    await enrichIn(folder, {
+      input: 'list.csv',
+      baseUrl: api.url,
+      onEvent: (event) => {
+        if (event.type === 'notice') notices.push(event.message);
+      },
+    });
+    expect(rowsOf(folder.read('list.enriched.csv'))).toEqual([
+      {
+        domain: 'acme.com',
+        brand_status: 'mine',
+        brand_name: 'too',
+        brand_row: '7',
+        brand_domain: 'acme.com',
+        brand_status_2: 'found',
+        brand_name_2: 'Acme',
+      },
+    ]);
+    expect(folder.read('list.failures.csv')).toContain(',brand_row_2,');
+    expect(notices.join('\n')).toMatch(/brand_status'.*'brand_status_2'/);
+    expect(notices.join('\n')).toMatch(/brand_name'.*'brand_name_2'/);
+    expect(notices.join('\n')).toMatch(/brand_row'.*'brand_row_2'/);
+  });
+
+  it.each(['csv', 'jsonl'])(
+    'of failures (%s) is itself a list: its rows can be run again',
+    async (format) => {
+      const folder = openFolder();
+      const names = domains(9);
+      folder.write(
+        `list.${format}`,
+        format === 'csv'
+          ? `id,domain\n${names.map((name, at) => `0${at},"${name}"`).join('\n')}\n`
+          : names.map((name, at) => `{"id":${at}.0,"domain":"${name}"}\n`).join(''),
+      );
+      let isMended = false;
+      const api = await openApi({
+        respond: (domain) =>
+          !isMended && Number(/\d/.exec(domain)?.[0]) % 3 === 0 ? { status: 500 } : { body: {} },
+      });
+      const options = { baseUrl: api.url, retries: 0 };
+      const first = await enrichIn(folder, { input: `list.${format}`, ...options });
+      expect(first.summary.statuses).toMatchObject({ found: 6, failed: 3 });
+      isMended = true;
+      const again = await enrichIn(folder, { input: `list.failures.${format}`, ...options });
+      expect(again.summary).toMatchObject({ rows: 3, calls: 3, statuses: { found: 3 } });
+      const text = folder.read(`list.failures.enriched.${format}`);
+      const rows = format === 'csv' ? rowsOf(text) : objectsOf(text);
+      expect(rows).toMatchObject(
+        [0, 3, 6].map((at) => ({
+          domain: names[at],
+          brand_domain: names[at],
+          brand_status: 'failed',
+          brand_reason: 'http_500',
+          brand_domain_2: names[at],
+          brand_status_2: 'found',
+        })),
+      );
+      if (format === 'jsonl') expect(text).toContain('"id":3.0');
+      else expect(text).toContain('\n03,"company-3.com",');
+    },
+  );
+
+  it('replaces an earlier one only when it is whole, and a link stays a link', async () => {
+    const folder = openFolder();
+    folder.write('list.csv', listOf(domains(3)));
+    folder.write('real.csv', 'before');
+    symlinkSync('real.csv', folder.at('out.csv'));
+    const asked = { resolve: (): void => {} };
+    const waiting = new Promise<void>((resolve) => {
+      asked.resolve = resolve;
+    });
+    const api = await openApi({
+      latencyMs: 200,
+      respond: () => {
+        asked.resolve();
+        return { body: {} };
+      },
+    });
+    const running = await start(['enrich', 'list.csv', '--base-url', api.url, '--out', 'out.csv'], {
+      cwd: folder.path,
+    });
+    await waiting;
+    expect(folder.read('out.csv')).toBe('before');
+    expect((await running.ended).code).toBe(0);
+    expect(lstatSync(folder.at('out.csv')).isSymbolicLink()).toBe(true);
+    expect(rowsOf(folder.read('real.csv'))).toHaveLength(3);
+    expect(folder.names()).toEqual(['list.csv', 'list.failures.csv', 'out.csv', 'real.csv']);
+  });
+
+  it.skipIf(!existsSync('/dev/null'))('may be a device, also one for both', async () => {
+    const folder = openFolder();
+    folder.write('list.csv', listOf(domains(3)));
+    const api = await openScripted({});
+    const flags = ['--out', '/dev/null', '--failures', '/dev/null'];
+    const ended = await run(['enrich', 'list.csv', '--base-url', api.url, ...flags], {
+      cwd: folder.path,
+    });
+    expect(ended.code).toBe(0);
+    expect(folder.names()).toEqual(['list.csv']);
+  });
+});
+
+describe('two runs', () => {
+  it('on one store at the same time do not corrupt it, and both outputs are right', async () => {
+    const folder = openFolder();
+    const names = domains(400);
+    folder.write('a.csv', listOf(names));
+    folder.write('b.csv', listOf(names.toReversed()));
+    const api = await openApi({ latencyMs: 4, notFound: 0.2 });
+    const enrich = (name: string) =>
+      run(['enrich', name, '--base-url', api.url, '--concurrency', '8'], { cwd: folder.path });
+    const ended = await Promise.all([enrich('a.csv'), enrich('b.csv')]);
+    expect(ended.map(({ code }) => code)).toEqual([0, 0]);
+    const a = rowsOf(folder.read('a.enriched.csv'));
+    const b = rowsOf(folder.read('b.enriched.csv'));
+    expect(column(a, 'domain')).toEqual(names);
+    const byDomain = (rows: readonly Record<string, string>[]) =>
+      rows.map((row) => `${row['domain']} ${row['brand_status']} ${row['brand_name']}`).sort();
+    expect(byDomain(a)).toEqual(byDomain(b));
+    const calls = api.stats().calls;
+    expect((await enrich('a.csv')).code).toBe(0);
+    expect(api.stats().calls).toBe(calls);
+  });
+
+  it('into one output leave one whole file', async () => {
+    const folder = openFolder();
+    const names = domains(200);
+    folder.write('list.csv', listOf(names));
+    const api = await openApi({ latencyMs: 2 });
+    const enrich = () => run(['enrich', 'list.csv', '--base-url', api.url], { cwd: folder.path });
+    const ended = await Promise.all([enrich(), enrich()]);
+    expect(ended.map(({ code }) => code)).toEqual([0, 0]);
+    expect(column(rowsOf(folder.read('list.enriched.csv')), 'domain')).toEqual(names);
+    expect(folder.names()).toEqual(['list.csv', 'list.enriched.csv', 'list.failures.csv']);
+  });
+});

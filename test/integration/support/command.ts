@@ -1,0 +1,84 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { onTestFinished } from 'vitest';
+import type { Summary } from '../../../src/index.ts';
+import { builtCommand } from './build.ts';
+
+export interface CommandOptions {
+  readonly cwd: string;
+  readonly env?: Readonly<Record<string, string>>;
+  /** What comes in at standard input; nothing unless given. */
+  readonly stdin?: string | Buffer;
+}
+
+/** How a command ended. */
+export interface Ended {
+  readonly code: number | null;
+  readonly signal: NodeJS.Signals | null;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+/** A command that is running; it is killed when the test ends. */
+export interface Running {
+  readonly process: ChildProcess;
+  readonly ended: Promise<Ended>;
+  /** Resolves when standard error has shown a text; rejects when the command ends without. */
+  shows(text: string): Promise<void>;
+}
+
+/** Starts the real command as a process of its own. */
+export async function start(args: readonly string[], options: CommandOptions): Promise<Running> {
+  const main = await builtCommand();
+  const child = spawn(process.execPath, [main, ...args], {
+    cwd: options.cwd,
+    env: { ...ENVIRONMENT, ...options.env },
+    stdio: 'pipe',
+  });
+  onTestFinished(() => void child.kill('SIGKILL'));
+  const output = { stdout: '', stderr: '' };
+  child.stdout.setEncoding('utf8').on('data', (text: string) => {
+    output.stdout += text;
+  });
+  child.stderr.setEncoding('utf8').on('data', (text: string) => {
+    output.stderr += text;
+  });
+  child.stdin.on('error', () => {}); // a command that refuses its options does not read
+  if (options.stdin !== undefined) child.stdin.end(options.stdin);
+  const ended = once(child, 'close').then(([code, signal]) => ({
+    code: code as number | null,
+    signal: signal as NodeJS.Signals | null,
+    ...output,
+  }));
+  return {
+    process: child,
+    ended,
+    shows: (text) =>
+      new Promise((resolve, reject) => {
+        const look = (): void => {
+          if (output.stderr.includes(text)) resolve();
+        };
+        child.stderr.on('data', look);
+        child.once('close', () => reject(new Error(`'${text}' was not shown: ${output.stderr}`)));
+        look();
+      }),
+  };
+}
+
+/** Runs the real command to its end. */
+export async function run(args: readonly string[], options: CommandOptions): Promise<Ended> {
+  const running = await start(args, { stdin: '', ...options });
+  return await running.ended;
+}
+
+/** The summary that `--json` put on standard output. */
+export function summaryOf({ stdout }: Ended): Summary {
+  return JSON.parse(stdout) as Summary;
+}
+
+/** The surroundings without anything that would change what the command does. */
+const ENVIRONMENT = Object.fromEntries(
+  Object.entries(process.env).filter(
+    ([name]) => !/^(BRANDFILL_|NODE_|VITEST|https?_proxy$|no_proxy$)/i.test(name),
+  ),
+);

@@ -1,0 +1,59 @@
+import { describe, expect, it } from 'vitest';
+import { chooseDomainColumn } from '../../src/producer/choose-column.ts';
+import { makePlan } from '../../src/producer/plan.ts';
+import type { IndexedRow } from '../../src/producer/row-index.ts';
+import { openRows } from '../../src/rows/open-rows.ts';
+import { sourceOf } from '../rows/sources.ts';
+
+async function plan(text: string, { known = [] as readonly string[], registrable = false } = {}) {
+  const source = sourceOf(text);
+  const format = openRows(source, { prefix: 'brand_' });
+  const rows: IndexedRow[] = [];
+  const made = await makePlan({
+    source,
+    format,
+    column: chooseDomainColumn(source, format, 'domain'),
+    registrable,
+    isFresh: (domain) => known.includes(domain),
+    index: {
+      append: async (batch) => void rows.push(...batch),
+      read: async function* () {},
+      close: async () => {},
+    },
+    signal: new AbortController().signal,
+  });
+  return { made, rows };
+}
+
+describe('makePlan', () => {
+  it('counts rows, domains, what is fresh, what is invalid, and what is odd', async () => {
+    const { made, rows } = await plan(
+      'domain,n\nacme.com,1\nwww.ACME.com,2\nbolt.com\n\ncore.com,3,4\nn/a,5\n',
+      { known: ['bolt.com'] },
+    );
+    expect(made).toEqual({
+      rows: 5,
+      uniqueDomains: 3,
+      invalidRows: 1,
+      freshDomains: 1,
+      lookups: 2,
+      raggedRows: 2,
+      blankLines: 1,
+      maxFields: 3,
+    });
+    expect(rows.map(({ kind, text }) => `${kind} ${text}`)).toEqual([
+      'due acme.com',
+      'due acme.com',
+      'known bolt.com',
+      'blank ',
+      'due core.com',
+      'invalid single_label',
+    ]);
+  });
+
+  it('takes domains of one registrable part for one, if asked to', async () => {
+    const text = 'domain,n\na.acme.co.uk,1\nb.acme.co.uk,2\n';
+    expect((await plan(text)).made.uniqueDomains).toBe(2);
+    expect((await plan(text, { registrable: true })).made.uniqueDomains).toBe(1);
+  });
+});

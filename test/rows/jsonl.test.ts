@@ -1,0 +1,52 @@
+import { describe, expect, it } from 'vitest';
+import { openJsonl } from '../../src/rows/jsonl.ts';
+import { scanAll, sourceOf } from './sources.ts';
+
+const LIST = { name: 'list.jsonl' };
+
+describe('openJsonl', () => {
+  it('finds the columns of the first rows, and what the domain column holds as text', async () => {
+    const source = sourceOf('{"a":1,"site":"acme.com"}\r\n\n {"b":null,"site":["x"]}', LIST);
+    const format = openJsonl(source, 'brand_');
+    expect(format.columns).toEqual(['a', 'site', 'b']);
+    expect(format.sampleRows).toEqual([
+      ['1', 'acme.com', ''],
+      ['', '["x"]', ''],
+    ]);
+    expect(await scanAll(format, source, 'site')).toEqual([
+      { cell: 'acme.com', sizeBytes: 27, fields: 1 },
+      { cell: '', sizeBytes: 1, fields: 0 },
+      { cell: '["x"]', sizeBytes: 24, fields: 1 },
+    ]);
+  });
+
+  it('knows all names that ours could meet once every row was read', async () => {
+    const source = sourceOf('{"d":1}\n{"brand_status":1,"other":2}\n', LIST);
+    const format = openJsonl(source, 'brand_');
+    await scanAll(format, source, 'd');
+    expect(format.takenNames.has('brand_status')).toBe(true);
+  });
+
+  it('adds members behind the own text, and leaves out what there is nothing for', () => {
+    const { row } = openJsonl(sourceOf('{}', LIST), 'b_').createWriter(['b_x', 'b_y'], {
+      maxFields: 1,
+    });
+    expect(row('{"n":1.0}\r\n', 1, ['t', null])).toBe('{"n":1.0,"b_x":"t","b_y":null}\n');
+    expect(row(' { } \n', 1, [undefined, [1]])).toBe(' {"b_y":[1]}\n');
+    expect(row('{"n":12345678901234567890 }', 1, [undefined, undefined])).toBe(
+      '{"n":12345678901234567890}\n',
+    );
+  });
+
+  it.each([
+    ['{"a":1}\n\n[1]\n', /line 3 of list\.jsonl: it is an array/],
+    ['{"a":1}\nnull\n', /line 2 of list\.jsonl: it is null/],
+    ['"text"\n', /line 1 of list\.jsonl: it is a string/],
+    ['{"a":1}\n{"a":\n', /line 2 of list\.jsonl: it is no valid JSON/],
+    ['\n\n', /list\.jsonl: it is empty/],
+  ])('refuses %j with its line', async (text, expected) => {
+    const source = sourceOf(text, LIST);
+    const reading = async () => scanAll(openJsonl(source, 'brand_'), source, 'a');
+    await expect(reading()).rejects.toThrow(expected);
+  });
+});

@@ -1,0 +1,39 @@
+import { describe, expect, it } from 'vitest';
+import { openRows, splitExtension } from '../../src/rows/open-rows.ts';
+import { sourceOf } from './sources.ts';
+
+function kindOf(name: string, content: string): string {
+  return openRows(sourceOf(content, { name }), { prefix: 'brand_' }).description;
+}
+
+describe('openRows', () => {
+  it.each([
+    ['list.csv', 'a,b\n', 'CSV'],
+    ['list.csv', '{x},b\n', 'CSV'],
+    ['LIST.CSV.GZ', 'a;b\n', 'CSV, semicolon-separated'],
+    ['list.tsv', 'a,b\tc,d\n', 'CSV, tab-separated'],
+    ['list.jsonl', '{}\n', 'JSONL'],
+    ['list.ndjson.gz', '{}\n', 'JSONL'],
+    ['list.txt', ' {"a":1}\n', 'JSONL'],
+    ['standard input', '{"a":1}\n', 'JSONL'],
+    ['standard input', 'a|b\n', 'CSV, pipe-separated'],
+  ])('opens %s that begins with %j as %s', (name, content, kind) => {
+    expect(kindOf(name, content)).toBe(kind);
+  });
+
+  it('refuses a JSON array, and says how to make lines of it', () => {
+    expect(() => kindOf('list.json', '[{"a":1}]')).toThrow(/JSON array.*jq/);
+  });
+});
+
+describe('splitExtension', () => {
+  it.each([
+    ['list.csv', 'list', '.csv'],
+    ['a.b/list.csv.gz', 'a.b/list', '.csv.gz'],
+    ['list', 'list', ''],
+    ['dir.d/list', 'dir.d/list', ''],
+    ['a/.hidden', 'a/.hidden', ''],
+  ])('cuts %s', (path, stem, extension) => {
+    expect(splitExtension(path)).toEqual({ stem, extension });
+  });
+});

@@ -1,0 +1,78 @@
+import { appendFileSync, readdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { Readable } from 'node:stream';
+import { gzipSync } from 'node:zlib';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { openSource, type Source } from '../../src/rows/source.ts';
+import { useTempFolder } from '../support/temp-folder.ts';
+
+const signal = new AbortController().signal;
+
+async function open(content: Buffer | string, name = 'list.csv'): Promise<Source> {
+  const folder = useTempFolder();
+  writeFileSync(join(folder, name), content);
+  const source = await openSource(join(folder, name), { spoolFolder: folder, signal });
+  onTestFinished(() => source.close());
+  return source;
+}
+
+async function textOf(source: Source): Promise<string> {
+  const chunks: Buffer[] = [];
+  for await (const chunk of source.read()) chunks.push(chunk);
+  return Buffer.concat(chunks).toString();
+}
+
+describe('openSource', () => {
+  it('reads a file as often as asked, without its byte order mark', async () => {
+    const source = await open('\uFEFFa\nb\n');
+    expect(source.hasByteOrderMark).toBe(true);
+    expect(source.sample.toString()).toBe('a\nb\n');
+    expect([await textOf(source), await textOf(source)]).toEqual(['a\nb\n', 'a\nb\n']);
+  });
+
+  it('reads gzip by its content, whatever the name, and all its members', async () => {
+    const source = await open(Buffer.concat([gzipSync('\uFEFFa\n'), gzipSync('b\n')]));
+    expect(source.isGzip).toBe(true);
+    expect(await textOf(source)).toBe('a\nb\n');
+  });
+
+  it('shows the beginning of a long file, and all of a short one', async () => {
+    const long = await open(`${'x'.repeat(600_000)}\n`);
+    expect(long.isWholeInSample).toBe(false);
+    expect(long.sample.length).toBeGreaterThan(256 * 1_024);
+    expect((await textOf(long)).length).toBe(600_001);
+    expect((await open('a')).isWholeInSample).toBe(true);
+  });
+
+  it('keeps what comes from standard input where it leaves no name behind', async () => {
+    const folder = useTempFolder();
+    const source = await openSource('-', {
+      spoolFolder: folder,
+      signal,
+      stdin: Readable.from([Buffer.from('a\n'), Buffer.from('b\n')]),
+    });
+    onTestFinished(() => source.close());
+    expect(source.name).toBe('standard input');
+    expect([await textOf(source), await textOf(source)]).toEqual(['a\nb\n', 'a\nb\n']);
+    expect(readdirSync(folder)).toEqual([]);
+  });
+
+  it('notices that the file was changed meanwhile', async () => {
+    const folder = useTempFolder();
+    const path = join(folder, 'list.csv');
+    writeFileSync(path, 'a\n');
+    const source = await openSource(path, { spoolFolder: folder, signal });
+    onTestFinished(() => source.close());
+    await expect(source.assertUnchanged()).resolves.toBeUndefined();
+    appendFileSync(path, 'b\n');
+    await expect(source.assertUnchanged()).rejects.toThrow(/changed while it was read/);
+  });
+
+  it.each([
+    ['PK\u0003\u0004', /Excel workbook/],
+    ['BZh9', /bzip2/],
+    ['%PDF', /PDF/],
+  ])('says what %j is', async (start, expected) => {
+    await expect(open(`${start} and so on`)).rejects.toThrow(expected);
+  });
+});

@@ -1,0 +1,73 @@
+import { describe, expect, it } from 'vitest';
+import type { Progress } from '../../src/watch/events.ts';
+import { chooseStyle, createProgressView } from '../../src/watch/progress-view.ts';
+
+const PROGRESS: Progress = {
+  lookups: 1_000,
+  done: 0,
+  outcomes: { found: 0, not_found: 0, rejected: 0, failed: 0 },
+  calls: 0,
+  retries: 0,
+  throttled: 0,
+  elapsedMs: 0,
+  waitMs: 0,
+};
+
+/** A view, and what it wrote. */
+function viewOf(style: 'bar' | 'lines' | 'none') {
+  const written: string[] = [];
+  const stream = {
+    isTTY: false,
+    write: (text: string) => written.push(text) > 0,
+    on: () => {},
+  } as unknown as NodeJS.WriteStream;
+  return { view: createProgressView(style, stream), text: () => written.join('') };
+}
+
+describe('createProgressView', () => {
+  it('in lines writes one every few seconds, and the last state at the end', () => {
+    const { view, text } = viewOf('lines');
+    for (let elapsedMs = 0; elapsedMs <= 12_000; elapsedMs += 250) {
+      view.show({ ...PROGRESS, elapsedMs, done: elapsedMs / 20, calls: elapsedMs / 20 });
+    }
+    view.end();
+    view.end();
+    expect(text().split('\n').slice(0, -1)).toEqual([
+      '250/1,000 lookups, 50.0 calls/s, 15 s left',
+      '500/1,000 lookups, 50.0 calls/s, 10 s left',
+      '600/1,000 lookups, 50.0 calls/s, 8 s left',
+    ]);
+  });
+
+  it('tells of failures and of waits', () => {
+    const { view, text } = viewOf('lines');
+    view.show({
+      ...PROGRESS,
+      outcomes: { ...PROGRESS.outcomes, failed: 3 },
+      waitMs: 30_000,
+      elapsedMs: 5_000,
+    });
+    expect(text()).toBe('0/1,000 lookups, 0.0 calls/s, 3 failed, waiting 30 s as the API asked\n');
+  });
+
+  it('says nothing where there is nothing to look up, or nothing is wished', () => {
+    for (const style of ['bar', 'lines'] as const) {
+      const { view, text } = viewOf(style);
+      view.show({ ...PROGRESS, lookups: 0 });
+      view.end();
+      expect(text()).toBe('');
+    }
+    const { view, text } = viewOf('none');
+    view.show({ ...PROGRESS, elapsedMs: 60_000 });
+    view.end();
+    expect(text()).toBe('');
+  });
+});
+
+describe('chooseStyle', () => {
+  it('takes a bar on a terminal and lines elsewhere, unless told', () => {
+    expect(chooseStyle('auto', { isTTY: true })).toBe('bar');
+    expect(chooseStyle('auto', {})).toBe('lines');
+    expect(chooseStyle('none', { isTTY: true })).toBe('none');
+  });
+});
