@@ -23,7 +23,7 @@ export async function openScripted(
 }
 
 /** `acme.com` is called `Acme`. */
-export function nameOf(domain: string): string {
+function nameOf(domain: string): string {
   return domain.charAt(0).toUpperCase() + domain.slice(1, domain.indexOf('.'));
 }
 

@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 
-export const PROJECT = fileURLToPath(new URL('../../..', import.meta.url));
+const PROJECT = fileURLToPath(new URL('../../..', import.meta.url));
 /** Beneath `node_modules`, so that the built command finds what it imports. */
 const BUILDS = join(PROJECT, 'node_modules', '.cache', 'brandfill-test');
 
