@@ -93,7 +93,7 @@ export function findJsonObject(body: string): JsonObject | undefined {
 }
 
 /** Sixteen digits or an exponent: the number may not survive. */
-const LONG_NUMBER = /\d[\d.]{15}|\d[eE]/;
+const LONG_NUMBER = /\d[\d.]{15}|\d[eE][+-]?\d+\s*(?:[,\]}]|$)/;
 const STRING_OR_NUMBER = /"[^"\\]*(?:\\.[^"\\]*)*"|-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?/g;
 
 /** Only for what is JSON: looking for the end of a text that has none takes quadratic time. */

@@ -25,13 +25,13 @@ export interface CsvWriterOptions {
  */
 export function createCsvWriter(options: CsvWriterOptions): RowWriter {
   const { dialect, headerRaw, headerFields, width, added, byteOrderMark } = options;
-  const format = { delimiter: dialect.delimiter, eof: false, escape_formulas: true } as const;
+  const toCell = createCellWriter(dialect.delimiter);
 
   function row(raw: string, fields: number, cells: readonly CellValue[]): string {
     const own = withoutLineEnd(raw);
     const lineEnd = raw.slice(own.length) || dialect.lineEnd;
     const padding = dialect.delimiter.repeat(Math.max(0, width - fields) + 1);
-    return own + padding + stringify([cells.map(toCell)], format) + lineEnd;
+    return own + padding + cells.map(toCell).join(dialect.delimiter) + lineEnd;
   }
 
   return {
@@ -40,11 +40,25 @@ export function createCsvWriter(options: CsvWriterOptions): RowWriter {
   };
 }
 
-/** csv-stringify writes true as 1 and structures as it likes; numbers it knows not to escape. */
-function toCell(value: CellValue): string | number {
-  if (typeof value === 'string' || typeof value === 'number') return value;
+/**
+ * Writes single cells. Most hold nothing that needs care and go out as they are; csv-stringify, which
+ * looks after the others, costs ten times that.
+ */
+function createCellWriter(delimiter: string): (value: CellValue) => string {
+  const format = { delimiter, eof: false, escape_formulas: true } as const;
+  const needsCare = new RegExp(`^[=+\\-@\t\uFF1D\uFF0B\uFF0D\uFF20]|["\\r\\n\\${delimiter}]`);
+  return (value) => {
+    if (typeof value === 'number') return String(value); // -5 is no formula
+    const text = toText(value);
+    return needsCare.test(text) ? stringify([[text]], format) : text;
+  };
+}
+
+function toText(value: CellValue): string {
+  if (typeof value === 'string') return value;
   if (value === null || value === undefined) return '';
-  if (Array.isArray(value) && value.every(isScalar)) return value.map(toCell).join('; ');
+  // Booleans too: csv-stringify would write true as 1.
+  if (Array.isArray(value) && value.every(isScalar)) return value.map(toText).join('; ');
   return JSON.stringify(value);
 }
 

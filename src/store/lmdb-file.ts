@@ -12,8 +12,6 @@ import { open, type RootDatabase } from 'lmdb';
 import { BrandfillError, describeSystemError } from '../errors.ts';
 
 const STORE_VERSION = 1;
-/** Outcomes that arrive within this time share a commit; each commit costs an fsync. */
-const COMMIT_DELAY_MS = 20;
 
 /**
  * Opens the LMDB environment in a folder and makes sure that it is ours.
@@ -25,7 +23,7 @@ export function openLmdb(folder: string): RootDatabase {
     mkdirSync(folder, { recursive: true });
     refuseDamaged(join(folder, 'data.mdb'));
     if (isFull(folder)) throw new Error('the disk is full');
-    const root = open({ path: folder, noSubdir: false, maxDbs: 8, commitDelay: COMMIT_DELAY_MS });
+    const root = open({ path: folder, noSubdir: false, maxDbs: 8 });
     const meta = root.openDB<number, string>('meta', { encoding: 'json' });
     const version = meta.get('version');
     if (version === undefined) meta.putSync('version', STORE_VERSION);

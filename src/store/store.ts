@@ -1,6 +1,7 @@
 import type { Database, RootDatabase } from 'lmdb';
 import type { Outcome } from '../brand/outcome.ts';
 import { BrandfillError, describeSystemError } from '../errors.ts';
+import { createCommitBatches } from './commit-batches.ts';
 import { isFull, openLmdb } from './lmdb-file.ts';
 import { decodeHead, decodeOutcome, encodeOutcome, type OutcomeHead } from './outcome-codec.ts';
 import { createShapeRegistry, type Shape } from './shapes.ts';
@@ -42,6 +43,10 @@ export function openStore(folder: string, endpointId: string): OutcomeStore {
   const failures = root.openDB<Buffer, string>('failures', { encoding: 'binary' });
   const shapes = createShapeRegistry(shapeTable(root));
   const key = (domain: string): string => `${endpointId}:${domain}`;
+  const batches = createCommitBatches<EncodedOutcome>(async (batch) => {
+    // Put in one turn of the event loop, they are one transaction and one answer from lmdb.
+    await write(Promise.all(batch.map(({ table, at, value }) => table.put(at, value))));
+  }, COMMIT_DELAY_MS);
   // Most stores hold no failure at all; then each row is spared half of its look-ups.
   let hasFailures = failures.getKeysCount({ limit: 1 }) > 0;
   let hasWriteFailed = false;
@@ -64,14 +69,16 @@ export function openStore(folder: string, endpointId: string): OutcomeStore {
       const answer = outcome(answers, key(domain), domain);
       return hasFailures ? newer(answer, outcome(failures, key(domain), domain)) : answer;
     },
-    put: async (found, shape) => {
+    put: (found, shape) => {
       hasFailures ||= found.status === 'failed';
       const table = found.status === 'failed' ? failures : answers;
       const shapeId = shape.length > 0 ? shapes.idOf(shape) : 0;
-      await write(table.put(key(found.domain), encodeOutcome(found, shapeId)));
+      const value = encodeOutcome(found, shapeId);
+      return batches.add({ table, at: key(found.domain), value });
     },
     findShape: (id) => shapes.find(id),
     flush: async () => {
+      await batches.settle();
       await write(root.committed);
       await write(root.flushed);
     },
@@ -81,6 +88,16 @@ export function openStore(folder: string, endpointId: string): OutcomeStore {
     },
   };
 }
+
+/** An outcome on its way to a commit; its answer is no longer needed in memory. */
+interface EncodedOutcome {
+  readonly table: Database<Buffer, string>;
+  readonly at: string;
+  readonly value: Buffer;
+}
+
+/** Outcomes that arrive within this time share a commit; each commit costs an fsync. */
+const COMMIT_DELAY_MS = 20;
 
 /** A store with nothing in it that keeps nothing, for looking only. */
 export function createEmptyStore(): OutcomeStore {

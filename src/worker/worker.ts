@@ -31,7 +31,8 @@ export function createWorker({ concurrency, isWanted, ...context }: WorkerOption
 
   async function handleDomain(domain: string, reply: Reply): Promise<void> {
     const outcome = await settle(domain);
-    if (outcome) await reply([outcome]);
+    // Not awaited here, or the whole answer would stay in memory until it is committed.
+    return outcome && reply([outcome]);
   }
 
   async function settle(domain: string): Promise<Outcome | undefined> {
