@@ -45,8 +45,7 @@ export async function openOutputs(paths: OutputPaths): Promise<Outputs> {
         await outWriter.append(batch);
         await failuresWriter.append(batch.filter((row) => row.status !== 'found'));
       }
-      await failures.finish();
-      await out.finish();
+      await Promise.all([failures.finish(), out.finish()]);
       await failures.commit();
       await out.commit();
     },
