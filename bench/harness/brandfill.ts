@@ -1,0 +1,46 @@
+import { rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { Summary } from '../../src/watch/summary.ts';
+import { type Child, runNode } from './child.ts';
+
+/** One run of the command. */
+export interface EnrichRun {
+  /** What it says of itself. */
+  readonly summary: Summary;
+  /** From the start of its process to its end, in milliseconds. */
+  readonly elapsedMs: number;
+}
+
+export interface EnrichOptions {
+  /** The built command. */
+  readonly program: string;
+  readonly url: string;
+  readonly input: string;
+  /** Where its store and its outputs go. */
+  readonly folder: string;
+  /** @default what the command has */
+  readonly concurrency?: number;
+  /** Goes on with the store that an earlier run left. @default false */
+  readonly keepStore?: boolean;
+  readonly onStart?: (child: Child) => void;
+}
+
+/**
+ * Runs `brandfill enrich` in a process of its own.
+ *
+ * @throws Error when it fails, or when a row was not enriched: then its time means nothing
+ */
+export async function enrich(options: EnrichOptions): Promise<EnrichRun> {
+  const { program, url, input, folder, concurrency, keepStore = false, onStart } = options;
+  const store = join(folder, 'store');
+  if (!keepStore) await rm(store, { recursive: true, force: true });
+  const args = [program, 'enrich', input, '--base-url', url, '--store', store];
+  args.push('--out', join(folder, 'out.csv'), '--failures', join(folder, 'failures.csv'));
+  if (concurrency !== undefined) args.push('--concurrency', String(concurrency));
+  const { stdout, elapsedMs } = await runNode([...args, '--json', '--progress', 'none'], onStart);
+  const summary = JSON.parse(stdout) as Summary;
+  if (summary.statuses.found !== summary.rows) {
+    throw new Error(`Cannot measure: not every row was enriched: ${stdout}`);
+  }
+  return { summary, elapsedMs };
+}

@@ -1,0 +1,27 @@
+import { once } from 'node:events';
+import { createInterface } from 'node:readline';
+import type { SandboxOptions } from '../../src/sandbox/options.ts';
+import { programArgs, startNode } from './child.ts';
+
+/** An API in a process of its own. */
+export interface Server {
+  readonly url: string;
+  close(): Promise<void>;
+}
+
+/** Starts the sandbox and waits until it answers. */
+export async function startServer(options: SandboxOptions = {}): Promise<Server> {
+  const child = startNode(programArgs('serve.ts', [JSON.stringify(options)]));
+  child.stderr.pipe(process.stderr);
+  const ended = once(child, 'exit');
+  const firstLine = once(createInterface({ input: child.stdout }), 'line') as Promise<[string]>;
+  const ready = await Promise.race([firstLine, ended.then(() => undefined)]);
+  if (!ready) throw new Error('Cannot measure: the server ended before it was ready');
+  return {
+    url: ready[0],
+    close: async () => {
+      child.kill();
+      await ended;
+    },
+  };
+}

@@ -1,0 +1,46 @@
+import { join } from 'node:path';
+import { enrich } from '../harness/brandfill.ts';
+import { timeProgram } from '../harness/child.ts';
+import { writeList } from '../harness/list.ts';
+import type { Measure } from '../harness/measure.ts';
+import { perSecond, ratioFinding } from '../harness/ratio.ts';
+import { inRounds } from '../harness/rounds.ts';
+import { startServer } from '../harness/server.ts';
+import { medianOf } from '../harness/statistics.ts';
+
+const ROWS = 200_000;
+const ROUNDS = 5;
+
+/** A run that finds every row in its store, against csv-parse piped into csv-stringify. */
+export const measureFresh: Measure = async ({ program, folder, say }) => {
+  const input = join(folder, 'fresh.csv');
+  await writeList(input, ROWS);
+  const server = await startServer();
+  const { url } = server;
+  say(`fills the store with ${ROWS.toLocaleString('en')} outcomes`);
+  await enrich({ program, url, input, folder, concurrency: 64 });
+  const rounds = await inRounds(ROUNDS, async () => {
+    const pipeMs = await timeProgram('csv-pipe.ts', [input, join(folder, 'pipe.csv')]);
+    const run = await enrich({ program, url, input, folder, keepStore: true });
+    if (run.summary.calls > 0) throw new Error('Cannot measure: not every row was fresh');
+    const oursMs = run.elapsedMs;
+    say(`${perSecond(ROWS, oursMs)}, csv alone ${perSecond(ROWS, pipeMs)}`);
+    return { pipeMs, oursMs };
+  });
+  await server.close();
+  return [
+    ratioFinding({
+      what: 'rows/s when all are fresh, to csv alone',
+      ours: perSecond(
+        ROWS,
+        medianOf(rounds, ({ oursMs }) => oursMs),
+      ),
+      baseline: perSecond(
+        ROWS,
+        medianOf(rounds, ({ pipeMs }) => pipeMs),
+      ),
+      ratios: rounds.map(({ oursMs, pipeMs }) => pipeMs / oursMs),
+      atLeast: 0.35,
+    }),
+  ];
+};
