@@ -5,6 +5,7 @@ import {
   guessDomainColumn,
   looksLikeHeader,
 } from '../rows/domain-column.ts';
+import { shorten } from '../rows/names.ts';
 import type { RowFormat } from '../rows/row-format.ts';
 import type { Source } from '../rows/source.ts';
 
@@ -47,9 +48,4 @@ function list(columns: readonly string[]): string {
   const shown = columns.slice(0, MOST_LISTED).map(shorten).join(', ');
   const more = columns.length - MOST_LISTED;
   return more > 0 ? `${shown} and ${more} more` : shown;
-}
-
-function shorten(text: string): string {
-  const printable = text.replaceAll(/\p{Cc}+/gu, ' ');
-  return printable.length > 60 ? `${printable.slice(0, 60)}…` : printable;
 }

@@ -18,3 +18,9 @@ export function uniqueNames(names: readonly string[]): string[] {
     return free;
   });
 }
+
+/** What comes from a file, fit for one line of a message: at most 60 characters, none that controls a terminal. */
+export function shorten(text: string): string {
+  const printable = text.replaceAll(/\p{Cc}+/gu, ' ');
+  return printable.length > 60 ? `${printable.slice(0, 60)}…` : printable;
+}

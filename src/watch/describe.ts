@@ -1,5 +1,6 @@
 import { formatDuration } from '../job/duration.ts';
 import type { Plan } from '../producer/plan.ts';
+import { shorten } from '../rows/names.ts';
 import type { Stop } from '../worker/stop-switch.ts';
 import type { RunEvent } from './events.ts';
 import type { Summary } from './summary.ts';
@@ -80,9 +81,4 @@ function count(amount: number, noun: string): string {
 
 function format(amount: number): string {
   return amount.toLocaleString('en-US');
-}
-
-function shorten(text: string): string {
-  const printable = text.replaceAll(/\p{Cc}+/gu, ' ');
-  return printable.length > 60 ? `${printable.slice(0, 60)}…` : printable;
 }
