@@ -2,7 +2,7 @@ import { brotliCompressSync, deflateSync, gzipSync } from 'node:zlib';
 import { describe, expect, it } from 'vitest';
 import { createGate } from '../support/gate.ts';
 import { useHttpServer, useScriptedServer, useTcpServer } from '../support/servers.ts';
-import { useClient } from './clients.ts';
+import { useClient } from './support/clients.ts';
 
 const MIB = 1024 * 1024;
 const TOO_LARGE = { kind: 'refused', httpStatus: 200, reason: 'response_too_large' };

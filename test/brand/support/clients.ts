@@ -1,8 +1,8 @@
 import { onTestFinished, vi } from 'vitest';
-import type { Answer } from '../../src/brand/answer.ts';
-import { type BrandClient, createBrandClient } from '../../src/brand/client.ts';
-import { type Credential, createCredential } from '../../src/brand/credential.ts';
-import { createEndpoint, type NameValue } from '../../src/brand/endpoint.ts';
+import type { Answer } from '../../../src/brand/answer.ts';
+import { type BrandClient, createBrandClient } from '../../../src/brand/client.ts';
+import { type Credential, createCredential } from '../../../src/brand/credential.ts';
+import { createEndpoint, type NameValue } from '../../../src/brand/endpoint.ts';
 
 export interface ClientOptions {
   readonly credential?: Credential;

@@ -1,0 +1,72 @@
+import { describe, expect, it } from 'vitest';
+import { useScriptedServer, useTcpServer } from '../support/servers.ts';
+import { useClient } from './support/clients.ts';
+import { sandboxThatSays } from './support/sandbox-that-says.ts';
+
+const INVALID = { kind: 'invalid_response', httpStatus: 200, reason: 'invalid_response' };
+
+describe('a found answer', () => {
+  it.each([
+    ['numbers as they are written', '{"a":1.10,"b":1e3,"c":-0.0}'],
+    ['the order of its names', '{"z":1,"a":2,"10":3,"9":4}'],
+    ['names that come twice', '{"a":1,"a":2}'],
+    ['escapes as they are', String.raw`{"a":"\u00e9\/\n","b":"\ud83d\ude00"}`],
+    ['letters of any script', '{"name":"Zoë 食狮 😀 \u2028 ﷽"}'],
+    ['white space', '\r\n\t {  "a" :\n1 } \n'],
+    ['no value at all', '{}'],
+  ])('keeps %s', async (_, json) => {
+    const { url } = await sandboxThatSays({ body: json });
+    expect(await useClient(url).ask()).toEqual({
+      kind: 'found',
+      httpStatus: 200,
+      json,
+      value: JSON.parse(json) as unknown,
+    });
+  });
+
+  it('keeps the digits of numbers that are too long for a double', async () => {
+    const json = '{"id":12345678901234567890}';
+    const { url } = await sandboxThatSays({ body: json });
+    expect(await useClient(url).ask()).toMatchObject({
+      json,
+      value: { id: '12345678901234567890' },
+    });
+  });
+
+  it.each([
+    ['with its length', 'content-length: 10\r\n\r\n\uFEFF{"a":1}'],
+    ['chunked', 'transfer-encoding: chunked\r\n\r\na\r\n\uFEFF{"a":1}\r\n0\r\n\r\n'],
+  ])('is read behind a byte order mark (%s)', async (_, rest) => {
+    const { url } = await useScriptedServer(`HTTP/1.1 200 OK\r\n${rest}`);
+    expect(await useClient(url).ask()).toMatchObject({ kind: 'found', json: '{"a":1}' });
+  });
+
+  it('needs no content type, and none keeps it from being read', async () => {
+    const bare = await useScriptedServer('HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\n{}');
+    const html = await sandboxThatSays({ body: '{}', headers: { 'content-type': 'text/html' } });
+    expect(await useClient(bare.url).ask()).toMatchObject({ kind: 'found' });
+    expect(await useClient(html.url).ask()).toMatchObject({ kind: 'found' });
+  });
+
+  it.each([
+    ['empty', ''],
+    ['cut short', '{"name":"Acm'],
+    ['a web page', '<html><body>Please log in</body></html>'],
+    ['a list', '[{"name":"Acme"}]'],
+    ['null', 'null'],
+    ['a text', '"Acme"'],
+    ['two objects', '{}{}'],
+  ])('is none when the body is %s', async (_, body) => {
+    const { url } = await sandboxThatSays({ body });
+    expect(await useClient(url).ask()).toEqual(INVALID);
+  });
+
+  it('is none when the connection ends within the body', async () => {
+    const cut = await sandboxThatSays({ body: '{"name":"Acme"}', breakOff: true });
+    const chunked = await useTcpServer((socket) =>
+      socket.end('HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n9\r\n{"a":"b"}\r\n'),
+    );
+    expect(await useClient(cut.url).ask()).toEqual(INVALID);
+    expect(await useClient(chunked.url).ask()).toEqual(INVALID);
+  });
+});

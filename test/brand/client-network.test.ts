@@ -1,0 +1,151 @@
+import { describe, expect, it } from 'vitest';
+import { createGate } from '../support/gate.ts';
+import { useSandbox } from '../support/sandbox.ts';
+import { useHttpServer, useScriptedServer, useTcpServer } from '../support/servers.ts';
+import { useClient } from './support/clients.ts';
+import { sandboxThatSays } from './support/sandbox-that-says.ts';
+
+const TIMEOUT = { kind: 'try_again', httpStatus: undefined, reason: 'timeout' };
+
+describe('a call that got no answer', () => {
+  it('that takes too long before the headers ends on time', async () => {
+    const { url } = await sandboxThatSays('hang');
+    const { ask } = useClient(url, { timeoutMs: 120 });
+    const startMs = performance.now();
+    expect(await ask()).toMatchObject(TIMEOUT);
+    const tookMs = performance.now() - startMs;
+    expect(tookMs).toBeGreaterThan(118);
+    expect(tookMs).toBeLessThan(500);
+  });
+
+  it.each([
+    ['plain', 'content-length: 100\r\n\r\n{"a":'],
+    ['chunked', 'transfer-encoding: chunked\r\n\r\n5\r\n{"a":\r\n'],
+    ['gzip', 'content-encoding: gzip\r\ncontent-length: 100\r\n\r\n\x1f\x8b\x08'],
+  ])('that stops within the body ends on time (%s)', async (_, rest) => {
+    const { url } = await useScriptedServer(Buffer.from(`HTTP/1.1 200 OK\r\n${rest}`, 'latin1'));
+    const { ask } = useClient(url, { timeoutMs: 120 });
+    const startMs = performance.now();
+    expect(await ask()).toMatchObject(TIMEOUT);
+    const tookMs = performance.now() - startMs;
+    expect(tookMs).toBeGreaterThan(118);
+    expect(tookMs).toBeLessThan(500);
+  });
+
+  it('cannot be kept alive by a trickle of bytes', async () => {
+    const { url } = await useHttpServer((_, response) => {
+      response.write('{');
+      const trickle = setInterval(() => response.write(' '), 10);
+      response.on('close', () => clearInterval(trickle));
+    });
+    expect(await useClient(url, { timeoutMs: 120 }).ask()).toMatchObject(TIMEOUT);
+  });
+
+  it('leaves its connection fit for use after a timeout of another', async () => {
+    const { url } = await useSandbox({
+      respond: (domain) => (domain === 'slow.com' ? 'hang' : undefined),
+    });
+    const { ask } = useClient(url, { timeoutMs: 60 });
+    for (let round = 0; round < 3; round += 1) {
+      expect(await ask('slow.com')).toMatchObject(TIMEOUT);
+      expect(await ask('acme.com')).toMatchObject({ kind: 'found' });
+    }
+  });
+
+  it('has its whole time again after a pause longer than that', async () => {
+    const { url } = await useSandbox();
+    const { ask } = useClient(url, { timeoutMs: 40, connections: 2 });
+    await Promise.all([ask('a.com'), ask('b.com')]);
+    await new Promise((resolve) => setTimeout(resolve, 90));
+    expect(await Promise.all([ask('a.com'), ask('b.com')])).toMatchObject([
+      { kind: 'found' },
+      { kind: 'found' },
+    ]);
+  });
+
+  it('was refused where nobody listens', async () => {
+    const { url, close } = await useSandbox();
+    await close();
+    expect(await useClient(url).ask()).toEqual({
+      kind: 'try_again',
+      httpStatus: undefined,
+      reason: 'connection_refused',
+      retryAfterMs: undefined,
+    });
+  });
+
+  it('was reset before the headers', async () => {
+    const { url } = await sandboxThatSays('reset');
+    expect(await useClient(url).ask()).toMatchObject({
+      kind: 'try_again',
+      reason: 'connection_reset',
+    });
+  });
+
+  it('was closed without a word', async () => {
+    const { url } = await useTcpServer((socket) => socket.end());
+    expect(await useClient(url).ask()).toMatchObject({
+      kind: 'try_again',
+      reason: 'connection_reset',
+    });
+  });
+
+  it('went to a name that does not exist', async () => {
+    const { ask } = useClient('http://nobody.invalid');
+    expect(await ask()).toMatchObject({ kind: 'try_again', reason: 'dns_failure' });
+  });
+
+  it('spoke TLS to a server that does not', async () => {
+    const { port } = await useSandbox();
+    const { ask } = useClient(`https://127.0.0.1:${port}`);
+    expect(await ask()).toMatchObject({ kind: 'try_again', reason: 'tls_failure' });
+  });
+
+  it('was answered in another protocol', async () => {
+    const { url } = await useScriptedServer('220 mail.example.com ESMTP\r\n');
+    expect(await useClient(url).ask()).toMatchObject({
+      kind: 'try_again',
+      reason: 'network_error',
+    });
+  });
+});
+
+describe('giving up', () => {
+  it.each([
+    ['before the headers', 'HTTP/1.1'],
+    ['within the body', 'HTTP/1.1 200 OK\r\ncontent-length: 100\r\n\r\n{'],
+    [
+      'within a packed body',
+      'HTTP/1.1 200 OK\r\ncontent-encoding: gzip\r\ncontent-length: 100\r\n\r\n',
+    ],
+  ])('ends a call at once and throws the reason (%s)', async (_, begin) => {
+    const asked = createGate();
+    const { url } = await useTcpServer((socket) => socket.write(begin, asked.open));
+    const { ask } = useClient(url, { timeoutMs: 60_000 });
+    const giveUp = new AbortController();
+    const reason = new Error('enough');
+    const call = ask('acme.com', giveUp.signal);
+    await asked.opened;
+    await new Promise((resolve) => setTimeout(resolve, 20));
+    giveUp.abort(reason);
+    await expect(call).rejects.toBe(reason);
+  });
+
+  it('makes no call when it comes first', async () => {
+    const sandbox = await useSandbox();
+    const reason = new Error('enough');
+    await expect(useClient(sandbox.url).ask('acme.com', AbortSignal.abort(reason))).rejects.toBe(
+      reason,
+    );
+    expect(sandbox.stats().calls).toBe(0);
+  });
+
+  it('leaves no listener behind after an answer', async () => {
+    const { url } = await useSandbox();
+    const { ask } = useClient(url);
+    const giveUp = new AbortController();
+    await ask('a.com', giveUp.signal);
+    giveUp.abort(new Error('too late'));
+    expect(await ask('a.com')).toMatchObject({ kind: 'found' });
+  });
+});
