@@ -1,3 +1,6 @@
+import { type AnswerTime, type FieldValue, fieldText, membersOf } from './limit-headers/field.ts';
+import { findHttpDateWaitMs, findNumber, isHttpDate, YEAR_MS } from './limit-headers/time.ts';
+
 /**
  * Reads `Retry-After`: seconds or an HTTP date, as milliseconds from now. Digits are tried first,
  * because a date parser takes `5` for a date. Of several values the longest counts. Negative, empty
@@ -7,35 +10,35 @@
  *
  * @see {@link https://www.rfc-editor.org/rfc/rfc9110#field.retry-after RFC 9110, 10.2.3}
  */
-export function parseRetryAfter(
-  value: string | readonly string[] | undefined,
-  context: { readonly date: string | undefined; readonly nowMs: number },
-): number | undefined {
+export function parseRetryAfter(value: FieldValue, time: AnswerTime): number | undefined {
   if (value === undefined) return undefined;
-  const waits = (typeof value === 'string' ? [value] : value)
-    .flatMap((field) => (isDate(field) ? [field] : field.split(',')))
-    .map((text) => waitMs(text.trim(), context))
-    .filter((wait) => wait !== undefined);
-  return waits.length > 0 ? Math.max(...waits) : undefined;
+  const lines = typeof value === 'string' ? [value] : value.slice(0, MOST_LINES);
+  return longest(
+    lines
+      .flatMap((line) => (isHttpDate(line.trim()) ? [line.trim()] : membersOf(fieldText(line))))
+      .map((text) => secondsAsMs(text) ?? findHttpDateWaitMs(text, time)),
+  );
 }
 
-/** The three forms of RFC 9110, 5.6.7. `Date.parse` takes far more, `retry 3600` for one. */
-const HTTP_DATE = /^[A-Za-z]{3,9}, \d{2}[ -][A-Za-z]{3}[ -]\d{2,4} \d{2}:\d{2}:\d{2} GMT$/;
-const ASCTIME = /^[A-Za-z]{3} [A-Za-z]{3} [ \d]\d \d{2}:\d{2}:\d{2} \d{4}$/;
-const YEAR_MS = 31_536_000_000;
-
-function isDate(field: string): boolean {
-  return HTTP_DATE.test(field.trim()) || ASCTIME.test(field.trim());
+/** Reads `retry-after-ms`, which some APIs send beside `Retry-After` because they know better than to the second. */
+export function parseRetryAfterMs(value: FieldValue): number | undefined {
+  return longest(
+    membersOf(fieldText(value)).map((text) => {
+      const waitMs = findNumber(text);
+      return waitMs === undefined ? undefined : Math.min(waitMs, YEAR_MS);
+    }),
+  );
 }
 
-function waitMs(
-  text: string,
-  { date, nowMs }: { readonly date: string | undefined; readonly nowMs: number },
-): number | undefined {
-  if (/^\d+(\.\d+)?$/.test(text)) return Math.min(Number(text) * 1_000, YEAR_MS);
-  if (!isDate(text)) return undefined;
-  const until = Date.parse(ASCTIME.test(text) ? `${text} GMT` : text);
-  const serverNow = date === undefined ? Number.NaN : Date.parse(date);
-  const wait = until - (Number.isNaN(serverNow) ? nowMs : serverNow);
-  return wait > 0 ? Math.min(wait + 1_000, YEAR_MS) : undefined;
+/** Nobody sends more than one, and a server that does is not worth the time. */
+const MOST_LINES = 10;
+
+function secondsAsMs(text: string): number | undefined {
+  const seconds = findNumber(text);
+  return seconds === undefined ? undefined : Math.min(seconds * 1_000, YEAR_MS);
+}
+
+function longest(waits: readonly (number | undefined)[]): number | undefined {
+  const known = waits.filter((wait) => wait !== undefined);
+  return known.length > 0 ? Math.max(...known) : undefined;
 }

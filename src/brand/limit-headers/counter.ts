@@ -1,0 +1,61 @@
+import { type AnswerTime, membersOf } from './field.ts';
+import { type Policy, parsePolicies } from './policy.ts';
+import { findResetMs } from './reset.ts';
+import { findNumber } from './time.ts';
+
+/** Headers of one counter: `X-RateLimit-Limit-Requests`, `…-Remaining-Requests`, `…-Reset-Requests`. */
+export interface Counter {
+  limit?: string;
+  remaining?: string;
+  reset?: string;
+}
+
+/** Names of counters that are windows. A day's quota is no pace. */
+const WINDOW_MS: ReadonlyMap<string, number> = new Map([
+  ['second', 1_000],
+  ['minute', 60_000],
+  ['hour', 3_600_000],
+]);
+
+/** Adds a header to the counter that it belongs to; one that plays no known role is left out. */
+export function noteCounter(counters: Map<string, Counter>, name: string, text: string): void {
+  const parts = name.split('-');
+  // The last one, because what is counted may be called a limit too.
+  const role = parts.findLastIndex(
+    (part) => part === 'limit' || part === 'remaining' || part === 'reset',
+  );
+  const kind = parts[role] as keyof Counter | undefined;
+  if (!kind) return;
+  const key = parts.toSpliced(role, 1).join('-');
+  const counter = counters.get(key) ?? {};
+  counter[kind] = text;
+  counters.set(key, counter);
+}
+
+/** What the headers of one counter say. */
+export function policiesOf(name: string, counter: Counter, time: AnswerTime): readonly Policy[] {
+  const { limit = '', remaining = '', reset = '' } = counter;
+  const perMs = WINDOW_MS.get(name.slice(name.lastIndexOf('-') + 1));
+  const count = perMs === undefined ? undefined : findFewest(limit);
+  const own: Policy = {
+    name,
+    unit: 'requests',
+    quota: count && perMs ? { count, perMs } : undefined,
+    concurrent: undefined,
+    remaining: findFewest(remaining),
+    resetMs: findResetMs(reset, time),
+  };
+  // A limit without its window is no rate.
+  return limit.includes(';') ? [...parsePolicies(limit), own] : [own];
+}
+
+/** A whole number of calls; of several the smallest. Objects of JSON were seen here, and are none. */
+function findFewest(text: string): number | undefined {
+  let fewest: number | undefined;
+  for (const member of membersOf(text)) {
+    const number = findNumber(member);
+    if (number === undefined || number > Number.MAX_SAFE_INTEGER) continue;
+    fewest = Math.min(Math.floor(number), fewest ?? number);
+  }
+  return fewest;
+}
