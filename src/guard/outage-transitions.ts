@@ -1,0 +1,78 @@
+import { type OutageReason, type OutageState, STEPS } from './outage-state.ts';
+
+/** A step is done after so many good calls, but not before… */
+const STEP_CALLS = 10;
+const SHORTEST_STEP_MS = 1_000;
+/** …or after so much time, for calls may be few. */
+const LONGEST_STEP_MS = 5_000;
+
+/** closed → open */
+export function open(state: OutageState, nowMs: number): void {
+  state.doublings = 0;
+  enter(state, 'open', 'calls_failed', nowMs);
+  state.outageSinceMs = nowMs;
+}
+
+/** open → probing */
+export function startProbe(state: OutageState, nowMs: number): void {
+  enter(state, 'probing', 'probe_due', nowMs);
+}
+
+/** probing, recovering → open, to wait twice as long */
+export function reopen(state: OutageState, reason: OutageReason, nowMs: number): void {
+  state.doublings += 1;
+  enter(state, 'open', reason, nowMs);
+  state.outageSinceMs ??= nowMs;
+}
+
+/** probing → recovering */
+export function startRecovery(state: OutageState, nowMs: number): void {
+  enter(state, 'recovering', 'probe_succeeded', nowMs);
+  startStep(state, 0, nowMs);
+}
+
+/** recovering → open */
+export function relapse(state: OutageState, nowMs: number): void {
+  state.relapses += 1;
+  reopen(state, 'relapsed', nowMs);
+}
+
+/** recovering → the next step, and from the last one → closed */
+export function advance(state: OutageState, nowMs: number): void {
+  state.stepSuccesses = Math.min(state.stepSuccesses + 1, STEP_CALLS);
+  // A clock that was set back must not make a step last.
+  state.stepSinceMs = Math.min(state.stepSinceMs, nowMs);
+  const tookMs = nowMs - state.stepSinceMs;
+  if (tookMs < (state.stepSuccesses < STEP_CALLS ? LONGEST_STEP_MS : SHORTEST_STEP_MS)) return;
+  // What went well for a whole step was the end of the outage; a relapse begins another.
+  state.outageSinceMs = null;
+  if (state.step + 1 < STEPS.length) startStep(state, state.step + 1, nowMs);
+  else close(state, nowMs);
+}
+
+/** recovering → closed */
+function close(state: OutageState, nowMs: number): void {
+  state.doublings = 0;
+  state.relapses = 0;
+  enter(state, 'closed', 'recovered', nowMs);
+}
+
+function enter(
+  state: OutageState,
+  phase: OutageState['phase'],
+  reason: OutageReason,
+  nowMs: number,
+): void {
+  state.phase = phase;
+  state.reason = reason;
+  state.phaseSinceMs = nowMs;
+  state.counts.length = 0;
+  // A clock that was set back must not hide how long it has been.
+  if (state.outageSinceMs !== null) state.outageSinceMs = Math.min(state.outageSinceMs, nowMs);
+}
+
+function startStep(state: OutageState, step: number, nowMs: number): void {
+  state.step = step;
+  state.stepSinceMs = nowMs;
+  state.stepSuccesses = 0;
+}

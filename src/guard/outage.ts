@@ -1,0 +1,131 @@
+import { addCall, totalOf } from './call-counts.ts';
+import {
+  createOutageState,
+  isProbeLost,
+  isToCome,
+  nextProbeMs,
+  type OutageState,
+  shareOf,
+} from './outage-state.ts';
+import { advance, open, relapse, reopen, startProbe, startRecovery } from './outage-transitions.ts';
+
+export { createOutageState, type OutageState };
+
+/** What a call that wants to start is told. */
+export type StartAdvice =
+  | {
+      /** The earliest time to start; it may be now. To be asked again then. */
+      readonly atMs: number;
+      /** The call that starts then is the probe: `onProbeStart` has to be told. */
+      readonly isProbe: boolean;
+    }
+  /** Not before one of the calls under way has ended; to be asked again then, and every second besides. */
+  | 'wait';
+
+const MIN_CALLS = 20;
+const FAILED_SHARE = 0.5;
+/**
+ * One failure is a relapse, but only so often. An API on which a fifth of the calls always fails
+ * would never get through the steps, so from then on half of a few calls have to fail.
+ */
+const STRICT_RELAPSES = 3;
+const MIN_RELAPSE_CALLS = 5;
+
+/**
+ * Says when a call may start. Changes nothing.
+ *
+ * @param inFlight calls under way
+ * @param callers how many calls may be under way at once when all is well
+ */
+export function mayStart(
+  state: OutageState,
+  context: { readonly nowMs: number; readonly inFlight: number; readonly callers: number },
+): StartAdvice {
+  const { nowMs, inFlight, callers } = context;
+  switch (state.phase) {
+    case 'closed':
+      return { atMs: nowMs, isProbe: false };
+    case 'open':
+      return { atMs: Math.max(nowMs, nextProbeMs(state, nowMs)), isProbe: true };
+    case 'probing':
+      return isProbeLost(state, nowMs) ? { atMs: nowMs, isProbe: true } : 'wait';
+    case 'recovering': {
+      const allowed = Math.max(1, Math.floor(callers * shareOf(state)));
+      return inFlight < allowed ? { atMs: nowMs, isProbe: false } : 'wait';
+    }
+  }
+}
+
+/** The probe starts now. To be called in the same turn as the question, or two callers probe. */
+export function onProbeStart(state: OutageState, nowMs: number): void {
+  if (state.phase === 'probing' && isProbeLost(state, nowMs)) reopen(state, 'probe_failed', nowMs);
+  if (state.phase === 'open') startProbe(state, nowMs);
+}
+
+/**
+ * A call has ended. 5xx, timeouts and broken connections are failures; any other answer, be it 404
+ * or 429, shows that the API is there. Calls that were sent before the present phase are no news.
+ */
+export function onCallEnd(
+  state: OutageState,
+  call: { readonly isFailure: boolean; readonly sentAtMs: number; readonly nowMs: number },
+): void {
+  const { isFailure, nowMs } = call;
+  if (state.phase === 'open') return;
+  if (isOldNews(state, call)) return;
+  switch (state.phase) {
+    case 'closed':
+      addCall(state.counts, call);
+      if (isFailure && mostCallsFail(state, MIN_CALLS)) open(state, nowMs);
+      break;
+    case 'probing':
+      if (isFailure) reopen(state, 'probe_failed', nowMs);
+      else startRecovery(state, nowMs);
+      break;
+    case 'recovering':
+      addCall(state.counts, call);
+      if (!isFailure) advance(state, nowMs);
+      else if (isRelapse(state)) relapse(state, nowMs);
+      break;
+  }
+}
+
+/** For how long the API has been out; 0 while calls get through. */
+export function outageMs(state: OutageState, nowMs: number): number {
+  if (state.phase === 'closed' || state.phase === 'recovering') return 0;
+  return Math.max(0, nowMs - (state.outageSinceMs ?? nowMs));
+}
+
+/** What is going on, in a sentence; undefined when all is well. */
+export function describeOutage(state: OutageState, nowMs: number): string | undefined {
+  const lastedS = Math.round(outageMs(state, nowMs) / 1_000);
+  const waitS = Math.ceil(Math.max(0, nextProbeMs(state, nowMs) - nowMs) / 1_000);
+  switch (state.phase) {
+    case 'closed':
+      return undefined;
+    case 'open':
+      return `The API has been out for ${lastedS} s; one call tries again in ${waitS} s.`;
+    case 'probing':
+      return `The API has been out for ${lastedS} s; one call is trying whether it is back.`;
+    case 'recovering':
+      return `The API is back; calls are at ${shareOf(state) * 100} % of their number.`;
+  }
+}
+
+/** Sent before the present phase, and so an answer to how the API was before. */
+function isOldNews(
+  state: OutageState,
+  { sentAtMs, nowMs }: { readonly sentAtMs: number; readonly nowMs: number },
+): boolean {
+  if (state.phase === 'closed' || isToCome(state, nowMs)) return false;
+  return sentAtMs < (state.phaseSinceMs ?? sentAtMs);
+}
+
+function isRelapse(state: OutageState): boolean {
+  return state.relapses < STRICT_RELAPSES || mostCallsFail(state, MIN_RELAPSE_CALLS);
+}
+
+function mostCallsFail(state: OutageState, minCalls: number): boolean {
+  const { calls, failures } = totalOf(state.counts);
+  return calls >= minCalls && failures >= calls * FAILED_SHARE;
+}
