@@ -1,101 +1,133 @@
-import type { Rate } from './rate.ts';
+import { noteAcceptedInFlight } from './concurrency-limit.ts';
+import { bookFixed, nextBackoffMs, nextFixedStartMs } from './fixed-rate.ts';
+import { closeGate, LONGEST_WAIT_MS, toldWaitMs } from './gate.ts';
+import { countAccepted } from './measured-rate.ts';
+import { moveInTime } from './move-in-time.ts';
+import type { PaceEvent } from './pace-event.ts';
+import type { PaceState } from './pace-state.ts';
+import { climb } from './plateau.ts';
+import { noteAcceptedAtPublished, obeyHints } from './published-limits.ts';
+import { speedUp } from './slow-start.ts';
+import { nextSlotMs, takeSlot } from './start-slots.ts';
+import { isTestOut, onAcceptedAgain, onFailed, onThrottled } from './throttle.ts';
+
+export { createPaceState } from './create-pace-state.ts';
+export { describePace, type PaceDescription } from './describe-pace.ts';
+export type { PaceEvent } from './pace-event.ts';
+export type { PaceState } from './pace-state.ts';
+export { warmState } from './warm-start.ts';
+
+/** What the answer of a call that took a moment weighs in the average latency. */
+const LATENCY_WEIGHT = 0.1;
+/** A clock that goes back by more was set anew, and all times are moved with it. */
+const CLOCK_JITTER_MS = 1_000;
+const MOST_IN_FLIGHT = 100_000;
 
 /**
- * The pacer's whole memory, as plain data. Times are milliseconds of one clock that never goes
- * back.
+ * When the next call may start: now or later, or only after an answer, because no more calls may be
+ * in flight. The gate may move in between, so whoever has waited asks again.
  */
-export interface PaceState {
-  readonly rate: Rate | undefined;
-  /** No call starts before this: the server said so, or we back off from a throttle. */
-  gateUntilMs: number;
-  /** When the gate was last moved; a throttled call that was sent before then is no news. */
-  gateMovedAtMs: number;
-  /** Throttles in a row that came without a wait told. */
-  throttlesInARow: number;
-  /** Where the last call stands in an evenly spaced row of starts. Fixed rates only. */
-  lastSlotMs: number;
-  /** When the last `rate.count` calls started, as a ring. Fixed rates only. */
-  readonly recentStartsMs: Float64Array;
-  /** The oldest entry of the ring, the next to be overwritten. */
-  oldestStart: number;
-}
-
-/** A call was answered 429. */
-export interface Throttle {
-  readonly nowMs: number;
-  /** When the call was sent. */
-  readonly sentAtMs: number;
-  /** How long the server said to wait, if it did. */
-  readonly retryAfterMs: number | undefined;
-  /** Between 0 and 1, spreads backoffs of several processes. */
-  readonly random: number;
-}
-
-const FIRST_BACKOFF_MS = 500;
-const LONGEST_BACKOFF_MS = 60_000;
-
-/** A pacer that has seen nothing yet. Without a rate only the gate holds calls back. */
-export function createPaceState(rate?: Rate): PaceState {
+export function nextStart(
+  state: PaceState,
+  { nowMs, inFlight }: { readonly nowMs: number; readonly inFlight: number },
+): { readonly atMs: number } | 'wait_for_answer' {
+  followClock(state, nowMs);
+  if (state.fixed) {
+    return { atMs: Math.max(nowMs, state.gateUntilMs, nextFixedStartMs(state.fixed)) };
+  }
+  // With nothing in flight there is always a next call, or no answer would ever come.
+  if (inFlight > 0 && mustWaitForAnswer(state, nowMs, inFlight)) return 'wait_for_answer';
+  const earliestMs = Math.max(nowMs, state.gateUntilMs);
+  if (state.phase === 'testing') return { atMs: earliestMs };
   return {
-    rate,
-    gateUntilMs: Number.NEGATIVE_INFINITY,
-    gateMovedAtMs: Number.NEGATIVE_INFINITY,
-    throttlesInARow: 0,
-    lastSlotMs: Number.NEGATIVE_INFINITY,
-    recentStartsMs: new Float64Array(rate ? Math.ceil(rate.count) : 0).fill(
-      Number.NEGATIVE_INFINITY,
-    ),
-    oldestStart: 0,
+    atMs: Math.max(earliestMs, Math.min(nextSlotMs(state, nowMs), nowMs + LONGEST_WAIT_MS)),
   };
 }
 
-/** The earliest time at which the next call may start; it may lie in the past. */
-export function nextStartMs(state: PaceState): number {
-  if (!state.rate) return state.gateUntilMs;
-  const { count, perMs } = state.rate;
-  const intervalMs = perMs / count;
-  // Evenly spaced, so that a rate per minute is not spent in its first second…
-  const spacedMs = state.lastSlotMs + intervalMs;
-  // …and counted, because a timer that fires late is caught up with by the calls after it.
-  const ring = state.recentStartsMs;
-  const windowMs = (ring[state.oldestStart] ?? Number.NEGATIVE_INFINITY) + ring.length * intervalMs;
-  return Math.max(state.gateUntilMs, spacedMs, windowMs);
+/** Books a call that starts at `atMs`, now or a little later. To be called in the turn of the check. */
+export function book(state: PaceState, atMs: number): void {
+  if (state.fixed) bookFixed(state.fixed, atMs);
+  else takeSlot(state, atMs);
 }
 
-/** Books a call that starts now. To be called in the same turn as the check, or two callers share a slot. */
-export function bookStart(state: PaceState, nowMs: number): void {
-  if (!state.rate) return;
-  const intervalMs = state.rate.perMs / state.rate.count;
-  // After a pause the row of slots starts anew; a late timer of less than an interval keeps it.
-  state.lastSlotMs = Math.max(state.lastSlotMs + intervalMs, nowMs - intervalMs);
-  state.recentStartsMs[state.oldestStart] = nowMs;
-  state.oldestStart = (state.oldestStart + 1) % state.recentStartsMs.length;
+/** Learns from what came of a call. Reports may come late, out of order, twice or never. */
+export function report(state: PaceState, told: PaceEvent, toldAtMs: number): void {
+  // A late report is no clock that was set back: that shows when a call wants to start.
+  const nowMs = toldAtMs < state.latestMs - CLOCK_JITTER_MS ? state.latestMs : toldAtMs;
+  state.latestMs = Math.max(state.latestMs, nowMs);
+  const event = sane(told, nowMs);
+  if (state.fixed) return reportAtFixedRate(state, event, nowMs);
+  if (event.limits) obeyHints(state, event.limits, nowMs);
+  if (event.kind === 'accepted') onAccepted(state, event, nowMs);
+  else if (event.kind === 'throttled') onThrottled(state, event, nowMs);
+  else onFailed(state, event);
 }
 
-/**
- * Closes the gate for all callers: as long as the server said, else with exponential backoff
- * between half and all of 0.5 s, 1 s, 2 s, … 60 s.
- */
-export function onThrottle(state: PaceState, throttle: Throttle): void {
-  const { nowMs, sentAtMs, retryAfterMs, random } = throttle;
-  // A wait of nothing is no help: answered 429 again and again, it would be a loop without end.
-  if (retryAfterMs !== undefined && retryAfterMs > 0) {
-    closeGate(state, nowMs, nowMs + retryAfterMs);
-    return;
+function onAccepted(state: PaceState, event: PaceEvent, nowMs: number): void {
+  const { latency, throttle } = state;
+  const isFirst = latency.shortestMs === 0;
+  // What counts is when it is known, and workers that share a state tell a little later.
+  const knownAfterMs = Math.min(LONGEST_WAIT_MS, Math.max(event.latencyMs, nowMs - event.sentAtMs));
+  latency.averageMs += (knownAfterMs - latency.averageMs) * (isFirst ? 1 : LATENCY_WEIGHT);
+  latency.shortestMs = isFirst ? event.latencyMs : Math.min(latency.shortestMs, event.latencyMs);
+  // Calls that were sent before the limit was hit are no proof of the rate since.
+  const isNews = event.sentAtMs > throttle.cutMs;
+  if (isNews && (state.phase === 'told' || state.phase === 'testing'))
+    onAcceptedAgain(state, event);
+  countAccepted(state, nowMs);
+  if (!isNews) return;
+  throttle.accepted += 1;
+  noteAcceptedInFlight(state, event);
+  if (state.phase === 'starting') speedUp(state, event);
+  else if (state.phase === 'published') noteAcceptedAtPublished(state);
+  else climb(state, event);
+}
+
+function reportAtFixedRate(state: PaceState, event: PaceEvent, nowMs: number): void {
+  const { fixed, throttle } = state;
+  if (!fixed) return;
+  const { limits } = event;
+  if (limits?.remaining !== undefined && limits.remaining <= 0) {
+    closeGate(state, nowMs, nowMs + (toldWaitMs(limits.resetMs) ?? 0), true);
   }
+  if (event.kind === 'accepted') fixed.throttlesInARow = 0;
+  if (event.kind !== 'throttled') return;
+  const waitMs = toldWaitMs(event.retryAfterMs);
   // Calls that were under way when the gate closed say the same thing again.
-  if (sentAtMs <= state.gateMovedAtMs) return;
-  const longestMs = Math.min(FIRST_BACKOFF_MS * 2 ** state.throttlesInARow, LONGEST_BACKOFF_MS);
-  state.throttlesInARow += 1;
-  closeGate(state, nowMs, nowMs + longestMs * (0.5 + random / 2));
+  if (waitMs === undefined && event.sentAtMs <= throttle.cutMs) return;
+  throttle.cutMs = nowMs;
+  const closedMs = waitMs ?? nextBackoffMs(fixed, event.random);
+  closeGate(state, nowMs, nowMs + closedMs, waitMs !== undefined);
 }
 
-/** A call was answered, and not with 429: the next backoff starts small again. */
-export function onAccepted(state: PaceState): void {
-  state.throttlesInARow = 0;
+function mustWaitForAnswer(state: PaceState, nowMs: number, inFlight: number): boolean {
+  const { phase, concurrency, slowStart } = state;
+  if (phase === 'testing' && isTestOut(state, nowMs)) return true;
+  if (concurrency.cap > 0 && inFlight >= concurrency.cap) return true;
+  return phase === 'starting' && inFlight >= slowStart.mayFly;
 }
 
-function closeGate(state: PaceState, nowMs: number, untilMs: number): void {
-  state.gateMovedAtMs = nowMs;
-  state.gateUntilMs = Math.max(state.gateUntilMs, untilMs);
+/** Times of a clock that was set back would close the gate for as long as it was set back. */
+function followClock(state: PaceState, nowMs: number): void {
+  if (nowMs < state.latestMs - CLOCK_JITTER_MS) moveInTime(state, nowMs - state.latestMs);
+  state.latestMs = Math.max(state.latestMs, nowMs);
+}
+
+/** The event with its numbers within reason, whoever sent them. */
+function sane(event: PaceEvent, nowMs: number): PaceEvent {
+  const { kind, sentAtMs, latencyMs, inFlight, retryAfterMs, limits, random } = event;
+  // Written out: a spread that then gets other members costs several times that.
+  return {
+    kind,
+    retryAfterMs,
+    limits,
+    sentAtMs: Number.isFinite(sentAtMs) ? Math.min(sentAtMs, nowMs) : nowMs,
+    latencyMs: between(0.01, latencyMs, LONGEST_WAIT_MS),
+    inFlight: Math.round(between(1, inFlight, MOST_IN_FLIGHT)),
+    random: between(0, random, 1),
+  };
+}
+
+function between(least: number, value: number, most: number): number {
+  return value > least ? Math.min(value, most) : least;
 }

@@ -1,45 +1,70 @@
+import { createCallsInFlight } from './calls-in-flight.ts';
 import type { Clock } from './clock.ts';
-import { bookStart, createPaceState, nextStartMs, onAccepted, onThrottle } from './pacer.ts';
+import type { PaceEvent } from './pace-event.ts';
+import {
+  book,
+  createPaceState,
+  describePace,
+  nextStart,
+  type PaceDescription,
+  type PaceState,
+  report,
+} from './pacer.ts';
 import type { Rate } from './rate.ts';
 
 /** Lets calls start when the pacer says so, in the order in which they came. */
 export interface Turnstile {
   /**
-   * Waits until one call may start. Whoever gets through has to make that call.
+   * Waits until one call may start. Whoever gets through has to make that call, and to report once
+   * what came of it.
    *
    * @throws the signal's reason when it fires first
    */
   enter(signal: AbortSignal): Promise<void>;
-  /** Reports an answer other than 429. */
+  /** Reports what came of a call; returns for how many milliseconds nobody gets through. */
+  report(outcome: CallReport): number;
+  /** Reports an answer other than 429, when nothing more is known of it. */
   accepted(): void;
   /** Reports a 429 and closes the way for all; returns for how many milliseconds. */
   throttled(report: { sentAtMs: number; retryAfterMs: number | undefined }): number;
   /** How long nobody will get through, in milliseconds; 0 when the way is open. */
   waitMs(): number;
+  /** How fast it goes and why. */
+  describe(): PaceDescription;
 }
 
+/** What came of one call. */
+export type CallReport = Pick<PaceEvent, 'kind' | 'sentAtMs' | 'retryAfterMs' | 'limits'>;
+
 export interface TurnstileOptions {
-  /** A fixed rate that is never exceeded. Without one, only throttles hold calls back. */
+  /** A fixed rate that is never exceeded. Without one, the rate is found. */
   readonly rate?: Rate | undefined;
+  /** What was learned before. @default nothing */
+  readonly state?: PaceState;
   readonly clock: Clock;
   /** @default Math.random */
   readonly random?: () => number;
 }
 
+/** Asked again at least this often while an answer is awaited, in case it is never reported. */
+const LONGEST_WAIT_FOR_ANSWER_MS = 1_000;
+
+/** Timers are no more exact. */
+const TIMER_MS = 1;
+
 /** Keeps the pacer's state in this process. */
-export function createTurnstile({
-  rate,
-  clock,
-  random = Math.random,
-}: TurnstileOptions): Turnstile {
-  const state = createPaceState(rate);
+export function createTurnstile(options: TurnstileOptions): Turnstile {
+  const { rate, clock, random = Math.random } = options;
+  const state = options.state ?? createPaceState({ rate }, clock.nowMs());
+  const inFlight = createCallsInFlight();
   let lastInLine: Promise<void> = Promise.resolve();
   let inLine = 0;
+  let sleeper: { readonly untilMs: number; wake(): void } | undefined;
 
   async function enter(signal: AbortSignal): Promise<void> {
     signal.throwIfAborted();
     // Checked and booked in one turn of the event loop: no two callers take the same slot.
-    if (inLine === 0 && tryEnter()) return;
+    if (inLine === 0 && tryEnter() === true) return;
     inLine += 1;
     const before = lastInLine;
     const turn = waitForTurn(before, signal);
@@ -54,27 +79,77 @@ export function createTurnstile({
   async function waitForTurn(before: Promise<void>, signal: AbortSignal): Promise<void> {
     await before;
     signal.throwIfAborted();
-    while (!tryEnter()) {
+    for (let next = tryEnter(); next !== true; next = tryEnter()) {
       // The gate may have moved while asleep, so the question is asked again.
-      await clock.sleep(Math.max(1, nextStartMs(state) - clock.nowMs()), signal);
+      await sleepUntil(next, signal);
     }
   }
 
-  function tryEnter(): boolean {
+  /** True, or when to ask again. */
+  function tryEnter(): true | number | 'wait_for_answer' {
     const nowMs = clock.nowMs();
-    if (nowMs < nextStartMs(state)) return false;
-    bookStart(state, nowMs);
+    const next = nextStart(state, { nowMs, inFlight: inFlight.count(nowMs) });
+    if (next === 'wait_for_answer') return next;
+    if (next.atMs > nowMs) return next.atMs;
+    book(state, nowMs);
+    inFlight.start(nowMs);
     return true;
+  }
+
+  /** Sleeps, unless a report makes it worth asking sooner. Only the first in line does. */
+  async function sleepUntil(next: number | 'wait_for_answer', signal: AbortSignal): Promise<void> {
+    const nowMs = clock.nowMs();
+    const untilMs = next === 'wait_for_answer' ? nowMs + LONGEST_WAIT_FOR_ANSWER_MS : next;
+    const wakeUp = new AbortController();
+    const giveUp = (): void => wakeUp.abort();
+    signal.addEventListener('abort', giveUp, { once: true });
+    try {
+      await Promise.race([
+        clock.sleep(Math.max(1, untilMs - nowMs), wakeUp.signal),
+        new Promise<void>((resolve) => {
+          sleeper = { untilMs, wake: resolve };
+        }),
+      ]);
+    } catch (error) {
+      signal.throwIfAborted();
+      throw error;
+    } finally {
+      sleeper = undefined;
+      signal.removeEventListener('abort', giveUp);
+      wakeUp.abort();
+    }
+  }
+
+  function wakeIfSooner(nowMs: number): void {
+    if (!sleeper) return;
+    const next = nextStart(state, { nowMs, inFlight: inFlight.count(nowMs) });
+    if (next !== 'wait_for_answer' && next.atMs < sleeper.untilMs - TIMER_MS) sleeper.wake();
+  }
+
+  function reportCall(outcome: CallReport): number {
+    const nowMs = clock.nowMs();
+    const { kind, sentAtMs, retryAfterMs, limits } = outcome;
+    const flying = inFlight.end(sentAtMs);
+    const latencyMs = nowMs - sentAtMs;
+    // Written out: a spread that then gets other members costs several times that.
+    report(
+      state,
+      { kind, sentAtMs, retryAfterMs, limits, latencyMs, inFlight: flying, random: random() },
+      nowMs,
+    );
+    wakeIfSooner(nowMs);
+    return Math.max(0, state.gateUntilMs - nowMs);
   }
 
   return {
     enter,
-    accepted: () => onAccepted(state),
-    throttled: (report) => {
-      const nowMs = clock.nowMs();
-      onThrottle(state, { ...report, nowMs, random: random() });
-      return Math.max(0, state.gateUntilMs - nowMs);
+    report: reportCall,
+    accepted: () => {
+      reportCall({ kind: 'accepted', sentAtMs: inFlight.oldestMs() ?? clock.nowMs() });
     },
-    waitMs: () => Math.max(0, nextStartMs(state) - clock.nowMs()),
+    throttled: ({ sentAtMs, retryAfterMs }) =>
+      reportCall({ kind: 'throttled', sentAtMs, retryAfterMs }),
+    waitMs: () => describePace(state, clock.nowMs()).waitMs,
+    describe: () => describePace(state, clock.nowMs()),
   };
 }

@@ -1,202 +1,216 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import {
-  bookStart,
+  book,
   createPaceState,
-  nextStartMs,
-  onAccepted,
-  onThrottle,
+  describePace,
+  nextStart,
+  type PaceEvent,
   type PaceState,
+  report,
 } from '../../src/pace/pacer.ts';
-import type { Rate } from '../../src/pace/rate.ts';
-import { useSeededRandom } from '../support/seeded-random.ts';
 
-/** Doubles do not add up to the last bit. */
-const EPSILON_MS = 1e-6;
+/** Longest time that anything may close the gate for; a clock may go back by a second without notice. */
+const LONGEST_WAIT_MS = 10 * 60_000;
 
-/** Starts one call after the other, each as late after its time as `latenessMs` says. */
-function simulate(state: PaceState, latenessMs: readonly number[], fromMs = 0): number[] {
+function event(kind: PaceEvent['kind'], told: Partial<PaceEvent> = {}): PaceEvent {
+  return { kind, sentAtMs: 0, latencyMs: 100, inFlight: 1, random: 0.5, ...told };
+}
+
+/** Calls, one after the other, that are all accepted. */
+function call(state: PaceState, { calls, fromMs }: { calls: number; fromMs: number }): number {
   let nowMs = fromMs;
-  return latenessMs.map((lateMs) => {
-    nowMs = Math.max(nowMs, nextStartMs(state)) + lateMs;
-    bookStart(state, nowMs);
-    return nowMs;
-  });
+  for (let index = 0; index < calls; index += 1) {
+    const next = nextStart(state, { nowMs, inFlight: 0 });
+    if (next === 'wait_for_answer') throw new Error('Expected a time, received wait_for_answer.');
+    nowMs = next.atMs;
+    book(state, nowMs);
+    report(state, event('accepted', { sentAtMs: nowMs, latencyMs: 0.1 }), nowMs);
+  }
+  return nowMs;
 }
 
-function throttle(
-  state: PaceState,
-  at: { nowMs: number; sentAtMs?: number; retryAfterMs?: number; random?: number },
-): void {
-  const { nowMs, sentAtMs = nowMs, retryAfterMs, random = 1 } = at;
-  onThrottle(state, { nowMs, sentAtMs, retryAfterMs, random });
+const hostileNumber = fc.oneof(
+  fc.double(),
+  fc.constantFrom(Number.NaN, Infinity, -Infinity, 0, -1, 1e-300, 1e300, 2 ** 53),
+  fc.nat(100_000),
+);
+const hints = fc.record(
+  {
+    quota: fc.record({ count: hostileNumber, perMs: hostileNumber }),
+    remaining: hostileNumber,
+    resetMs: hostileNumber,
+    concurrent: hostileNumber,
+  },
+  { requiredKeys: [] },
+);
+const happenings = fc.array(
+  fc.record({
+    afterMs: fc.oneof(
+      { weight: 10, arbitrary: fc.double({ min: 0, max: 5_000, noNaN: true }) },
+      { weight: 1, arbitrary: fc.double({ min: -1e9, max: 1e9, noNaN: true }) },
+    ),
+    agoMs: fc.oneof(fc.nat(5_000), hostileNumber),
+    kind: fc.constantFrom('accepted', 'throttled', 'failed', 'abandoned', 'start', 'start'),
+    inFlight: hostileNumber,
+    retryAfterMs: fc.option(hostileNumber, { nil: undefined }),
+    limits: fc.option(hints, { nil: undefined }),
+    random: fc.double({ min: 0, max: 1, noNaN: true }),
+  }),
+  { maxLength: 80 },
+);
+type Happening = (typeof happenings extends fc.Arbitrary<infer List> ? List : never)[number];
+
+/** Does to a state what may happen: reports out of order, lost and doubled, clocks set back and forth. */
+function play(state: PaceState, list: readonly Happening[], fromMs: number): number {
+  let nowMs = fromMs;
+  for (const { kind, afterMs, agoMs, ...told } of list) {
+    nowMs += afterMs;
+    const next = nextStart(state, { nowMs, inFlight: 0 });
+    if (kind !== 'start') {
+      report(state, event(kind, { ...told, sentAtMs: nowMs - agoMs, latencyMs: agoMs }), nowMs);
+    } else if (next !== 'wait_for_answer' && next.atMs < nowMs + 100) book(state, next.atMs);
+  }
+  return nowMs;
 }
 
-describe('a fixed rate', () => {
-  const rates = fc.record({
-    count: fc.oneof(fc.integer({ min: 1, max: 40 }), fc.constantFrom(0.1, 0.5, 1.5, 2.5, 7.3)),
-    perMs: fc.constantFrom(1_000, 60_000, 3_600_000, 777),
-  });
-  const lateness = fc.oneof(
-    { weight: 6, arbitrary: fc.constant(0) },
-    { weight: 3, arbitrary: fc.double({ min: 0, max: 50, noNaN: true }) },
-    { weight: 1, arbitrary: fc.double({ min: 0, max: 100_000, noNaN: true }) },
-  );
+const rates = fc.option(fc.constantFrom({ count: 5, perMs: 1_000 }), { nil: undefined });
 
-  it('is never exceeded in any window, however late timers fire', () => {
+describe('whatever happens', () => {
+  it('a next call may start, at the latest after ten minutes', () => {
     fc.assert(
-      fc.property(
-        rates,
-        fc.array(lateness, { maxLength: 200 }),
-        fc.nat(1e9),
-        (rate, late, fromMs) => {
-          const starts = simulate(createPaceState(rate), late, fromMs);
-          const most = Math.ceil(rate.count);
-          for (const [index, startMs] of starts.entries()) {
-            const laterMs = starts[index + most];
-            if (laterMs !== undefined) {
-              expect(laterMs - startMs).toBeGreaterThanOrEqual(rate.perMs - 1e-3);
-            }
-          }
-        },
-      ),
-    );
-  });
-
-  it('is reached when timers are on time', () => {
-    fc.assert(
-      fc.property(rates, fc.integer({ min: 1, max: 200 }), (rate, calls) => {
-        const starts = simulate(
-          createPaceState(rate),
-          Array.from({ length: calls }, () => 0),
-        );
-        const intervalMs = rate.perMs / rate.count;
-        expect(starts.at(-1)).toBeLessThanOrEqual((calls - 1) * intervalMs + EPSILON_MS);
+      fc.property(happenings, (list) => {
+        const state = createPaceState({}, 0);
+        const nowMs = play(state, list, 0);
+        const next = nextStart(state, { nowMs, inFlight: 0 });
+        if (next === 'wait_for_answer')
+          throw new Error('Waits for an answer with nothing in flight.');
+        expect(next.atMs).toBeGreaterThanOrEqual(nowMs);
+        expect(next.atMs - nowMs).toBeLessThanOrEqual(LONGEST_WAIT_MS + 1_000);
+        expect(describePace(state, nowMs).waitMs).toBeLessThanOrEqual(LONGEST_WAIT_MS);
       }),
+      { numRuns: 500 },
     );
   });
 
-  it('is reached also when timers are late by less than an interval', () => {
-    const random = useSeededRandom();
-    const rate: Rate = { count: 100, perMs: 1_000 };
-    const late = Array.from({ length: 1_000 }, () => random() * 4);
-    const starts = simulate(createPaceState(rate), late);
-    expect(starts.at(-1)).toBeLessThan(10_000 + 50);
+  it('it gets going again when calls are accepted', () => {
+    fc.assert(
+      fc.property(happenings, (list) => {
+        const state = createPaceState({}, 0);
+        const nowMs = play(
+          state,
+          list.map(({ limits: _, ...rest }) => ({ ...rest, limits: undefined })),
+          0,
+        );
+        const laterMs = call(state, { calls: 2_000, fromMs: nowMs });
+        expect(describePace(state, laterMs).ratePerSecond).toBeGreaterThan(0.5);
+      }),
+      { numRuns: 100 },
+    );
   });
 
-  it('is spread over its time and not spent at once', () => {
-    const starts = simulate(createPaceState({ count: 60, perMs: 60_000 }), [0, 0, 0, 0, 0, 0]);
-    expect(starts.slice(1).map((startMs, index) => startMs - (starts[index] ?? 0))).toEqual([
-      0, 1_000, 1_000, 1_000, 1_000,
-    ]);
-  });
-
-  it('is not made up for after a pause', () => {
-    const state = createPaceState({ count: 10, perMs: 1_000 });
-    simulate(state, [0, 0]);
-    const starts = simulate(state, [0, 0, 0, 0], 60_000);
-    expect(starts).toEqual([60_000, 60_000, 60_100, 60_200]);
-  });
-
-  it('lets one call through at a time when it is slow', () => {
-    const starts = simulate(createPaceState({ count: 1, perMs: 60_000 }), [0, 0, 0]);
-    expect(starts).toEqual([0, 60_000, 120_000]);
-  });
-});
-
-describe('without a rate', () => {
-  it('calls start at any time until the gate closes', () => {
-    const state = createPaceState();
-    expect(simulate(state, [0, 0, 0])).toEqual([0, 0, 0]);
-    throttle(state, { nowMs: 5, retryAfterMs: 100 });
-    expect(nextStartMs(state)).toBe(105);
+  it('the state is plain data, and does the same after a journey as JSON', () => {
+    fc.assert(
+      fc.property(rates, happenings, happenings, (rate, before, after) => {
+        const state = createPaceState({ rate }, 0);
+        const nowMs = play(state, before, 0);
+        const copy = JSON.parse(JSON.stringify(state)) as PaceState;
+        expect(copy).toEqual(state);
+        expect(play(copy, after, nowMs)).toBe(play(state, after, nowMs));
+        expect(copy).toEqual(state);
+      }),
+      { numRuns: 300 },
+    );
   });
 });
 
 describe('the gate', () => {
   it('never opens before the time told, whatever comes in between', () => {
-    const events = fc.array(
+    const told = fc.array(
       fc.record({
         afterMs: fc.nat(5_000),
-        kind: fc.constantFrom('told', 'untold', 'accepted', 'start'),
-        retryAfterMs: fc.nat(30_000),
         agoMs: fc.nat(10_000),
-        random: fc.double({ min: 0, max: 1, noNaN: true }),
+        kind: fc.constantFrom('accepted', 'throttled', 'failed', 'start'),
+        retryAfterMs: fc.option(fc.nat(30_000), { nil: undefined }),
       }),
       { maxLength: 100 },
     );
-    const rates = fc.option(fc.constant({ count: 5, perMs: 1_000 }), { nil: undefined });
     fc.assert(
-      fc.property(rates, events, (rate, list) => {
-        const state = createPaceState(rate);
+      fc.property(rates, told, (rate, list) => {
+        const state = createPaceState({ rate }, 0);
         let nowMs = 0;
         let toldMs = 0;
-        for (const { afterMs, kind, retryAfterMs, agoMs, random } of list) {
+        for (const { afterMs, agoMs, kind, retryAfterMs } of list) {
           nowMs += afterMs;
-          const sentAtMs = nowMs - agoMs;
-          if (kind === 'told') {
-            onThrottle(state, { nowMs, sentAtMs, retryAfterMs, random });
-            toldMs = Math.max(toldMs, nowMs + retryAfterMs);
-          } else if (kind === 'untold') {
-            onThrottle(state, { nowMs, sentAtMs, retryAfterMs: undefined, random });
-          } else if (kind === 'accepted') onAccepted(state);
-          else if (nowMs >= nextStartMs(state)) bookStart(state, nowMs);
-          expect(nextStartMs(state)).toBeGreaterThanOrEqual(toldMs > nowMs ? toldMs : -Infinity);
+          const next = nextStart(state, { nowMs, inFlight: 0 });
+          if (next === 'wait_for_answer') throw new Error('Waits for an answer.');
+          if (kind !== 'start') {
+            report(state, event(kind, { sentAtMs: nowMs - agoMs, retryAfterMs }), nowMs);
+            if (kind === 'throttled') toldMs = Math.max(toldMs, nowMs + (retryAfterMs ?? 0));
+          } else if (next.atMs <= nowMs) book(state, nowMs);
+          const after = nextStart(state, { nowMs, inFlight: 0 });
+          if (after !== 'wait_for_answer') expect(after.atMs).toBeGreaterThanOrEqual(toldMs);
         }
       }),
     );
   });
 
-  it('closes for the longest of several waits', () => {
-    const state = createPaceState();
-    throttle(state, { nowMs: 0, retryAfterMs: 10_000 });
-    throttle(state, { nowMs: 1, retryAfterMs: 1_000 });
-    throttle(state, { nowMs: 2 });
-    expect(nextStartMs(state)).toBe(10_000);
+  it('closes when nothing remains, until the reset', () => {
+    const state = createPaceState({}, 0);
+    report(state, event('accepted', { limits: { remaining: 0, resetMs: 7_000 } }), 1_000);
+    expect(nextStart(state, { nowMs: 1_000, inFlight: 0 })).toEqual({ atMs: 8_000 });
+    expect(describePace(state, 1_000)).toMatchObject({ why: 'told_to_wait', waitMs: 7_000 });
   });
+});
 
-  it('doubles an untold wait from half a second to a minute', () => {
-    const state = createPaceState();
-    const waits = Array.from({ length: 10 }, () => {
-      const nowMs = Math.max(0, nextStartMs(state)) + 1;
-      throttle(state, { nowMs });
-      return nextStartMs(state) - nowMs;
+describe('a published limit', () => {
+  it('sets the rate, and nothing is tried out', () => {
+    const state = createPaceState({}, 0);
+    const limits = { quota: { count: 600, perMs: 60_000 } };
+    report(state, event('accepted', { limits }), 100);
+    const nowMs = call(state, { calls: 5_000, fromMs: 100 });
+    expect(describePace(state, nowMs)).toMatchObject({
+      why: 'holding',
+      ratePerSecond: expect.closeTo(9.95, 1) as number,
     });
-    expect(waits).toEqual([
-      500, 1_000, 2_000, 4_000, 8_000, 16_000, 32_000, 60_000, 60_000, 60_000,
-    ]);
+    expect(nowMs).toBeGreaterThan(5_000 * 100);
   });
 
-  it('spreads untold waits between half and all of it', () => {
-    const waitOf = (random: number): number => {
-      const state = createPaceState();
-      throttle(state, { nowMs: 0, random });
-      return nextStartMs(state);
-    };
-    expect([0, 0.5, 1].map(waitOf)).toEqual([250, 375, 500]);
+  it('of calls in flight caps those', () => {
+    const state = createPaceState({}, 0);
+    report(state, event('accepted', { limits: { concurrent: 3 } }), 100);
+    expect(nextStart(state, { nowMs: 5_000, inFlight: 3 })).toBe('wait_for_answer');
+    expect(nextStart(state, { nowMs: 5_000, inFlight: 2 })).toEqual({ atMs: 5_000 });
+    expect(describePace(state, 5_000).concurrencyLimit).toBe(3);
   });
 
-  it('takes a wait of nothing for a wait untold', () => {
-    const state = createPaceState();
-    throttle(state, { nowMs: 0, retryAfterMs: 0 });
-    expect(nextStartMs(state)).toBe(500);
+  it('for a day is a quota and no pace', () => {
+    const state = createPaceState({}, 0);
+    const limits = { quota: { count: 1_000, perMs: 86_400_000 } };
+    report(state, event('accepted', { limits }), 100);
+    expect(describePace(state, 100).learnedLimitPerSecond).toBeUndefined();
+  });
+});
+
+describe('slow start', () => {
+  it('is over at the first throttle, and goes on with one call at a time', () => {
+    const state = createPaceState({}, 0);
+    const nowMs = call(state, { calls: 50, fromMs: 0 });
+    report(state, event('throttled', { sentAtMs: nowMs, inFlight: 5 }), nowMs + 1);
+    const test = nextStart(state, { nowMs: nowMs + 1, inFlight: 5 });
+    if (test === 'wait_for_answer') throw new Error('Expected a time, received wait_for_answer.');
+    book(state, test.atMs);
+    expect(nextStart(state, { nowMs: test.atMs, inFlight: 5 })).toBe('wait_for_answer');
+    expect(describePace(state, nowMs + 1).why).toBe('backing_off');
+    report(state, event('accepted', { sentAtMs: test.atMs }), test.atMs + 1);
+    expect(describePace(state, nowMs + 1_000).learnedLimitPerSecond).toBeGreaterThan(10);
   });
 
-  it('hears of one throttle once, from however many calls that were under way', () => {
-    const state = createPaceState();
-    for (let call = 0; call < 30; call += 1) throttle(state, { nowMs: 100 + call, sentAtMs: call });
-    expect(nextStartMs(state)).toBe(600);
-    throttle(state, { nowMs: 700, sentAtMs: 650 });
-    expect(nextStartMs(state)).toBe(1_700);
-  });
-
-  it('starts small again after an accepted call', () => {
-    const state = createPaceState();
-    throttle(state, { nowMs: 1 });
-    throttle(state, { nowMs: 1_000 });
-    throttle(state, { nowMs: 5_000 });
-    onAccepted(state);
-    throttle(state, { nowMs: 10_000 });
-    expect(nextStartMs(state)).toBe(10_500);
+  it('does not read a throttle at the very start as a limit of nothing', () => {
+    const state = createPaceState({}, 0);
+    book(state, 0);
+    report(state, event('throttled', { retryAfterMs: 7_000 }), 0);
+    const nowMs = call(state, { calls: 10, fromMs: 0 });
+    expect(nowMs).toBeLessThan(12_000);
   });
 });

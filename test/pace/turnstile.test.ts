@@ -29,12 +29,45 @@ function callers(count: number): AbortSignal[] {
 }
 
 describe('a turnstile', () => {
-  it('lets everybody through at once when there is neither rate nor throttle', async () => {
+  it('lets ever more through when it was told neither rate nor limit, and calls are accepted', async () => {
+    const clock = createFakeClock({ isImpatient: true });
+    const turnstile = createTurnstile({ clock });
+    let calls = 0;
+    const call = async (): Promise<void> => {
+      while (calls < 20_000) {
+        await turnstile.enter(never);
+        calls += 1;
+        const sentAtMs = clock.nowMs();
+        await clock.sleep(2, new AbortController().signal);
+        turnstile.report({ kind: 'accepted', sentAtMs });
+      }
+    };
+    await Promise.all(Array.from({ length: 32 }, call));
+    // 32 calls in 2 ms each need 1,250 ms.
+    expect(clock.nowMs()).toBeLessThan(1_350);
+  });
+
+  it('waits for an answer while calls in flight are capped', async () => {
     const clock = createFakeClock();
-    const { entered } = enterAll(createTurnstile({ clock }), clock, callers(100));
-    await clock.advance(0);
-    expect(entered).toHaveLength(100);
-    expect(clock.sleepsMs).toEqual([]);
+    const turnstile = createTurnstile({ clock });
+    await turnstile.enter(never);
+    turnstile.report({ kind: 'accepted', sentAtMs: 0, limits: { concurrent: 1 } });
+    const { entered } = enterAll(turnstile, clock, callers(2));
+    await clock.advance(30_000);
+    expect(entered).toHaveLength(1);
+    turnstile.report({ kind: 'accepted', sentAtMs: clock.nowMs() });
+    await clock.advance(1);
+    expect(entered).toHaveLength(2);
+  });
+
+  it('does not wait for ever for a report that was lost', async () => {
+    const clock = createFakeClock();
+    const turnstile = createTurnstile({ clock });
+    await turnstile.enter(never);
+    turnstile.report({ kind: 'accepted', sentAtMs: 0, limits: { concurrent: 1 } });
+    const { entered } = enterAll(turnstile, clock, callers(2));
+    await clock.advance(6 * 60_000);
+    expect(entered).toHaveLength(2);
   });
 
   it('lets callers through in the order in which they came', async () => {
@@ -117,7 +150,9 @@ describe('a turnstile', () => {
     await clock.advance(4_999);
     expect(entered).toEqual([]);
     await clock.advance(1);
-    expect(entered.map(([, atMs]) => atMs)).toEqual([5_000, 5_000, 5_000]);
+    expect(entered.map(([, atMs]) => atMs)).toEqual([5_000]);
+    await clock.advance(5_000);
+    expect(entered).toHaveLength(3);
     expect(turnstile.waitMs()).toBe(0);
   });
 
@@ -131,15 +166,13 @@ describe('a turnstile', () => {
     await clock.advance(999);
     expect(entered).toEqual([]);
     await clock.advance(1);
-    expect(entered).toEqual([
-      [0, 1_900],
-      [1, 1_900],
-    ]);
+    expect(entered).toEqual([[0, 1_900]]);
   });
 
   it('backs off by itself when no time was told, and starts small after an answer', async () => {
     const clock = createFakeClock();
-    const turnstile = createTurnstile({ clock, random: () => 1 });
+    const rate = { count: 1_000, perMs: 1_000 };
+    const turnstile = createTurnstile({ clock, rate, random: () => 1 });
     const throttle = async (): Promise<number> => {
       await clock.advance(turnstile.waitMs() + 1);
       turnstile.throttled({ sentAtMs: clock.nowMs(), retryAfterMs: undefined });
@@ -197,7 +230,7 @@ describe('a turnstile', () => {
     const turnstile = createTurnstile({ clock });
     turnstile.throttled({ sentAtMs: 0, retryAfterMs: 60_000 });
     enterAll(turnstile, clock, callers(50));
-    await clock.advance(60_000);
+    await clock.advance(59_999);
     expect(clock.sleepsMs).toEqual([60_000]);
   });
 });

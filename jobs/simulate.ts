@@ -1,0 +1,30 @@
+/**
+ * Shows how fast `--rate auto` goes at servers of all kinds, and how many calls it wastes: simulated
+ * in virtual time, no server and no account needed.
+ *
+ * Run it with `npm run simulate`, or for some servers only with `npm run simulate -- window`.
+ */
+import { runCell, SERVERS, WORKERS } from '../test/simulation/cells.ts';
+import { SEEDS, summarize } from '../test/simulation/summary.ts';
+import { missedTargets } from '../test/simulation/targets.ts';
+
+const [wanted = ''] = process.argv.slice(2);
+const percent = (share: number, digits: number): string =>
+  (share * 100).toFixed(digits).padStart(6);
+
+console.log(`Means of ${SEEDS} runs, in %: what was accepted of what the server allows once warm,
+and calls answered 429: once warm / in the whole run / in the worst of the runs.\n`);
+console.log(`${'server'.padEnd(40)} workers  allowed      429`);
+for (const server of SERVERS.filter(({ name }) => name.includes(wanted))) {
+  for (const workers of WORKERS) {
+    const summary = summarize((seed) => runCell(server, workers, seed));
+    const { warmEfficiency, warmThrottled, throttled, mostThrottled } = summary;
+    console.log(
+      server.name.padEnd(40),
+      String(workers).padStart(7),
+      percent(warmEfficiency, 1),
+      [warmThrottled, throttled, mostThrottled].map((share) => percent(share, 2)).join(' /'),
+      missedTargets(server, summary).join('; '),
+    );
+  }
+}

@@ -1,0 +1,33 @@
+/** The calls that were let through and not reported yet. */
+export interface CallsInFlight {
+  start(atMs: number): void;
+  /** Ends the call that was sent then; returns how many were in flight when it was, itself included. */
+  end(sentAtMs: number): number;
+  count(nowMs: number): number;
+  oldestMs(): number | undefined;
+}
+
+/** Nobody waits longer for a report: it was lost. */
+const LOST_AFTER_MS = 5 * 60_000;
+
+export function createCallsInFlight(): CallsInFlight {
+  /** Oldest first. */
+  const calls: { readonly startMs: number; readonly inFlight: number }[] = [];
+
+  return {
+    start: (startMs) => {
+      calls.push({ startMs, inFlight: calls.length + 1 });
+    },
+    end: (sentAtMs) => {
+      // It is sent right after it was let through.
+      const index = calls.findLastIndex(({ startMs }) => startMs <= sentAtMs);
+      const [call] = calls.splice(Math.max(0, index), 1);
+      return call?.inFlight ?? 1;
+    },
+    count: (nowMs) => {
+      while (calls[0] && nowMs - calls[0].startMs > LOST_AFTER_MS) calls.shift();
+      return calls.length;
+    },
+    oldestMs: () => calls[0]?.startMs,
+  };
+}

@@ -1,0 +1,134 @@
+import { FIRST_MARGIN } from './create-pace-state.ts';
+import { returnToEstimate } from './estimate.ts';
+import type { PaceEvent } from './pace-event.ts';
+import type { PaceState } from './pace-state.ts';
+import { jumpToPlateau } from './plateau.ts';
+
+/** A throttle with more in flight than this share of all accepted calls had is suspicious… */
+const SUSPICIOUS_RANK = 0.975;
+/** …if so many were accepted that the share means something. */
+const LEAST_ACCEPTED = 40;
+/** One suspicious throttle may be chance. */
+const SUSPICIONS_NEEDED = 2;
+/** Calls at the cap before one more in flight is tried: doubled after each trial that failed. */
+const FIRST_TRIAL_AFTER = 100;
+const LAST_TRIAL_AFTER = 16_000;
+/** Calls at the cap that prove a trial good. */
+const TRIAL_CALLS = 50;
+/** Throttled sooner than after so many calls, the cap did not help. */
+const CAP_HELPS_CALLS = 12;
+/** A cap that many calls passed and that has to be lowered nevertheless is none, after so many times. */
+const MOST_STEPS_DOWN = 3;
+/** A trial that fails within so many calls failed because of the cap. */
+const PROMPT_CALLS = 15;
+/** After a cap that proved wrong, more than the usual evidence is needed for the next. */
+const SUSPICION_AFTER_MISTAKE = -2;
+
+/** Notes how many calls were in flight when one was accepted, and now and then tries one more than the cap. */
+export function noteAcceptedInFlight({ concurrency }: PaceState, event: PaceEvent): void {
+  const { acceptedAt } = concurrency;
+  acceptedAt[event.inFlight] = (acceptedAt[event.inFlight] ?? 0) + 1;
+  concurrency.acceptedInAll += 1;
+  if (concurrency.cap === 0 || concurrency.isPublished || event.inFlight < concurrency.cap) return;
+  concurrency.callsAtCap += 1;
+  if (concurrency.callsAtCap > 200) concurrency.strikes = 0;
+  if (concurrency.isTrying && concurrency.callsAtCap > TRIAL_CALLS) {
+    concurrency.isTrying = false;
+    concurrency.callsAtCap = 0;
+    concurrency.nextTrialAfter = FIRST_TRIAL_AFTER;
+  } else if (!concurrency.isTrying && concurrency.callsAtCap >= concurrency.nextTrialAfter) {
+    concurrency.cap += 1;
+    concurrency.isTrying = true;
+    concurrency.callsAtCap = 0;
+  }
+}
+
+/** Whether a throttle is put down to the number of calls in flight; then the rate stays as it is. */
+export function blameConcurrency(state: PaceState, event: PaceEvent): boolean {
+  const { concurrency } = state;
+  if (concurrency.isPublished) return false;
+  if (concurrency.isTrying) return endTrial(state);
+  if (concurrency.cap > 0 && event.inFlight >= concurrency.cap) return lowerCap(state);
+  return suspect(state, event);
+}
+
+/** One more than the cap was too many. At once, that proves the cap. */
+function endTrial({ concurrency, throttle }: PaceState): true {
+  if (concurrency.callsAtCap <= PROMPT_CALLS) {
+    concurrency.stepsDown = Math.max(0, concurrency.stepsDown - 1);
+  }
+  concurrency.cap -= 1;
+  concurrency.isTrying = false;
+  concurrency.callsAtCap = 0;
+  concurrency.nextTrialAfter = Math.min(LAST_TRIAL_AFTER, 2 * concurrency.nextTrialAfter);
+  throttle.accepted = 3;
+  return true;
+}
+
+/** Throttled at the cap: it is one too high, or, if that does not help either, no such limit at all. */
+function lowerCap({ concurrency, throttle }: PaceState): boolean {
+  if (throttle.acceptedBefore < CAP_HELPS_CALLS) concurrency.strikes += 1;
+  if (concurrency.strikes < 2 && concurrency.stepsDown < MOST_STEPS_DOWN) {
+    concurrency.stepsDown += 1;
+    concurrency.cap = Math.max(1, concurrency.cap - 1);
+    return true;
+  }
+  concurrency.cap = 0;
+  concurrency.stepsDown = 0;
+  concurrency.strikes = 0;
+  concurrency.suspicion = SUSPICION_AFTER_MISTAKE;
+  return false;
+}
+
+/** Throttles that come only when many calls are in flight, whatever the rate, are about those. */
+function suspect(state: PaceState, event: PaceEvent): boolean {
+  const { concurrency, throttle, estimate, latency } = state;
+  const isSuspicious =
+    concurrency.acceptedInAll >= LEAST_ACCEPTED && rankOf(state, event) >= SUSPICIOUS_RANK;
+  if (!isSuspicious) {
+    concurrency.suspicion = Math.min(concurrency.suspicion, 0);
+    concurrency.suspectedAt = 0;
+    return false;
+  }
+  concurrency.suspicion += 1;
+  noteSuspect(state, event);
+  if (concurrency.suspicion < SUSPICIONS_NEEDED) return false;
+  concurrency.cap = Math.max(1, concurrency.suspectedAt - 1);
+  concurrency.callsAtCap = 0;
+  concurrency.suspectedAt = 0;
+  concurrency.suspicion = 1;
+  concurrency.strikes = 0;
+  concurrency.isTrying = false;
+  concurrency.nextTrialAfter = FIRST_TRIAL_AFTER;
+  throttle.accepted = 3;
+  // The rate was held for the limit by mistake: it may be what the cap allows.
+  estimate.limitPerMs = Math.max(state.ratePerMs, concurrency.cap / latency.averageMs);
+  estimate.confidence = 0;
+  estimate.margin = 0;
+  returnToEstimate(state);
+  estimate.margin = FIRST_MARGIN;
+  jumpToPlateau(state);
+  return true;
+}
+
+/** A throttled call, also one that says nothing new: the fewest in flight at which the limit was hit. */
+export function noteSuspect({ concurrency }: PaceState, event: PaceEvent): void {
+  if (concurrency.suspectedAt === 0 || event.inFlight < concurrency.suspectedAt) {
+    concurrency.suspectedAt = event.inFlight;
+  }
+}
+
+/** The share of accepted calls that were sent with fewer in flight. */
+function rankOf({ concurrency }: PaceState, event: PaceEvent): number {
+  let fewer = 0;
+  for (const [inFlight, calls] of Object.entries(concurrency.acceptedAt)) {
+    if (Number(inFlight) < event.inFlight) fewer += calls;
+  }
+  return fewer / concurrency.acceptedInAll;
+}
+
+/** Forgets what a throttle seemed to say about calls in flight. */
+export function clearSuspicion({ concurrency }: PaceState): void {
+  concurrency.suspicion = 0;
+  concurrency.suspectedAt = 0;
+}

@@ -1,0 +1,72 @@
+import { createFixedRate } from './fixed-rate.ts';
+import type { PaceState } from './pace-state.ts';
+import type { Rate } from './rate.ts';
+
+/** Slow start begins with this, in calls per ms: more would hit small limits before anything is known. */
+const FIRST_RATE_PER_MS = 5 / 1_000;
+/** Calls in flight at first. Each may be answered 429 when slow start finds the limit. */
+const FIRST_MAY_FLY = 16;
+/** Assumed before the first answer. */
+const FIRST_LATENCY_MS = 200;
+/** How far below a first estimate to begin: it may be this wrong. */
+export const FIRST_MARGIN = 0.15;
+
+/** A pacer that has seen nothing yet: it finds the limit by itself, or keeps to the rate given. */
+export function createPaceState(
+  { rate }: { readonly rate?: Rate | undefined },
+  nowMs: number,
+): PaceState {
+  return {
+    fixed: rate ? createFixedRate(rate) : null,
+    phase: 'starting',
+    latestMs: nowMs,
+    ratePerMs: FIRST_RATE_PER_MS,
+    gateUntilMs: nowMs,
+    gateIsTold: false,
+    latency: { averageMs: FIRST_LATENCY_MS, shortestMs: 0 },
+    slots: { nextMs: nowMs, lastMs: nowMs - 10_000, areAllTaken: false },
+    slowStart: { mayFly: FIRST_MAY_FLY, callsAtCap: 0 },
+    throttle: {
+      cutMs: nowMs - 1,
+      hitAtMs: nowMs,
+      ratePerMs: FIRST_RATE_PER_MS,
+      acceptedBefore: 0,
+      acceptedInEpoch: 0,
+      accepted: 0,
+      calls: 0,
+      shortInARow: 0,
+      failedTests: 0,
+      closedMs: 0,
+      pauseMs: 0,
+    },
+    estimate: {
+      limitPerMs: 0,
+      margin: FIRST_MARGIN,
+      confidence: 0,
+      measuredPerMs: 0,
+      windowCalls: 0,
+    },
+    measured: {
+      epoch: { sinceMs: nowMs, accepted: 0 },
+      lastEpoch: { sinceMs: nowMs, accepted: 0 },
+      block: { sinceMs: nowMs, accepted: 0 },
+      lastBlock: { sinceMs: nowMs, accepted: 0 },
+      marks: [[nowMs, 0]],
+    },
+    plateau: { accepted: 0 },
+    concurrency: {
+      cap: 0,
+      isPublished: false,
+      suspicion: 0,
+      suspectedAt: 0,
+      acceptedAt: {},
+      acceptedInAll: 0,
+      callsAtCap: 0,
+      nextTrialAfter: 0,
+      isTrying: false,
+      strikes: 0,
+      stepsDown: 0,
+    },
+    published: { ratePerMs: 0, isTrusted: false, strikes: 0, acceptedSinceStrike: 0 },
+  };
+}

@@ -1,0 +1,57 @@
+import { nextFixedStartMs } from './fixed-rate.ts';
+import { LONGEST_WAIT_MS } from './gate.ts';
+import type { PaceState } from './pace-state.ts';
+
+/** How fast it goes and why, for people. */
+export interface PaceDescription {
+  /** Calls per second that may start now. */
+  readonly ratePerSecond: number;
+  /** The limit as it is thought to be, or as the API publishes it. */
+  readonly learnedLimitPerSecond?: number;
+  /** Most calls in flight, if the API limits those. */
+  readonly concurrencyLimit?: number;
+  /** How long no call starts, in milliseconds; 0 when the way is open. */
+  readonly waitMs: number;
+  /**
+   * `open`: nothing holds calls back; `told_to_wait`: the API named the time; `backing_off`: it named
+   * none; `starting`: no limit is known yet; `holding`: just under the limit; `probing`: past it, to
+   * see whether it is still there.
+   */
+  readonly why: 'open' | 'told_to_wait' | 'backing_off' | 'probing' | 'starting' | 'holding';
+}
+
+export function describePace(state: PaceState, nowMs: number): PaceDescription {
+  const { fixed, estimate, concurrency, published } = state;
+  const ratePerMs = fixed ? fixed.rate.count / fixed.rate.perMs : state.ratePerMs;
+  const limitPerMs = published.isTrusted ? published.ratePerMs : estimate.limitPerMs;
+  return {
+    ratePerSecond: ratePerMs * 1_000,
+    ...(!fixed && limitPerMs > 0 ? { learnedLimitPerSecond: limitPerMs * 1_000 } : {}),
+    ...(concurrency.cap > 0 ? { concurrencyLimit: concurrency.cap } : {}),
+    waitMs: waitMsOf(state, nowMs),
+    why: whyOf(state, nowMs),
+  };
+}
+
+function waitMsOf({ fixed, gateUntilMs }: PaceState, nowMs: number): number {
+  const gateMs = Math.min(Math.max(0, gateUntilMs - nowMs), LONGEST_WAIT_MS);
+  return fixed ? Math.max(gateMs, nextFixedStartMs(fixed) - nowMs) : gateMs;
+}
+
+function whyOf(state: PaceState, nowMs: number): PaceDescription['why'] {
+  const { fixed, phase, slots, estimate } = state;
+  if (state.gateUntilMs > nowMs) return state.gateIsTold ? 'told_to_wait' : 'backing_off';
+  if (fixed) return 'holding';
+  switch (phase) {
+    case 'starting':
+      return slots.areAllTaken ? 'starting' : 'open';
+    case 'testing':
+      return 'backing_off';
+    case 'cruising':
+    case 'told':
+      if (!slots.areAllTaken) return 'open';
+      return state.ratePerMs > estimate.limitPerMs ? 'probing' : 'holding';
+    case 'published':
+      return slots.areAllTaken ? 'holding' : 'open';
+  }
+}

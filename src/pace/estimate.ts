@@ -1,0 +1,158 @@
+import { FIRST_MARGIN } from './create-pace-state.ts';
+import { joinWithLast, recentRatePerMs, startBlock, startEpoch } from './measured-rate.ts';
+import type { PaceState } from './pace-state.ts';
+
+/** The closest to its limit that a rate begins again: less wins no calls, more wastes the limit. */
+const LEAST_MARGIN = 0.008;
+/** A margin for a limit that was confirmed at least once; it need not be as wide as the first. */
+const MOST_CONFIRMED_MARGIN = 0.02;
+/** An epoch of fewer calls measures nothing: it is joined with the one before. */
+const SHORT_EPOCH_CALLS = 20;
+/** A pause as long as this, or as this many calls, is the rest of a window that was used up. */
+const WINDOW_PAUSE_MS = 1_500;
+const WINDOW_PAUSE_CALLS = 20;
+/** The first estimate is this share of the latest rate: a burst that the limit allowed flatters it. */
+const FIRST_ESTIMATE = 0.85;
+/** How much the rate at the throttle counts against the mean since the one before, which lags behind. */
+const LATEST_WEIGHT = 0.6;
+/** Most that a confirmed estimate may lie above what was accepted. */
+const MOST_ABOVE_MEASURED = 1.03;
+/** Throttled again after a few calls: the limit is lower by at most this. */
+const SHORTEST_STEP = 0.75;
+/** Estimates that differ by less confirm, or do not contradict, one another. */
+const CONFIRMS_WITHIN = 0.02;
+const AGREES_WITHIN = 0.06;
+const MOST_CONFIDENCE = 4;
+/** Windows of more calls need not be waited for before the rate is tested again. */
+const MOST_WINDOW_CALLS = 20_000;
+/** One call in ten minutes: no estimate, however wrong, stops a run. */
+export const SLOWEST_PER_MS: number = 1 / 600_000;
+
+export interface ClosedLimit {
+  /** When calls were accepted again. */
+  readonly endMs: number;
+  /** For how long none was accepted. */
+  readonly closedMs: number;
+  /** How uncertain the end is. */
+  readonly uncertainMs: number;
+}
+
+/**
+ * The limit was hit: takes what was accepted since it was hit last for the best estimate of it, and
+ * goes on just below.
+ */
+export function estimateLimit(state: PaceState, closed: ClosedLimit): void {
+  const { estimate, throttle, published } = state;
+  const isWindow =
+    closed.closedMs >= Math.max(WINDOW_PAUSE_MS, WINDOW_PAUSE_CALLS / throttle.ratePerMs);
+  if (isWindow && state.measured.block.accepted < SHORT_EPOCH_CALLS) joinWithLast(state, 'block');
+
+  if (estimate.limitPerMs === 0) makeFirstEstimate(state, closed, isWindow);
+  else if (throttle.shortInARow > 0 && closed.closedMs * throttle.ratePerMs < 5) stepDown(state);
+  else refineEstimate(state, closed, isWindow);
+
+  if (isWindow) {
+    const { block } = state.measured;
+    const isMostlyClosed = closed.closedMs > 0.15 * (closed.endMs - block.sinceMs);
+    // Once may be an outage; windows come again.
+    const isAgain = state.measured.lastBlock.accepted > 0;
+    if (isMostlyClosed && isAgain)
+      estimate.windowCalls = Math.min(block.accepted, MOST_WINDOW_CALLS);
+    estimate.confidence = Math.max(1, estimate.confidence);
+    startBlock(state, closed.endMs);
+  }
+  if (published.ratePerMs > 0) {
+    estimate.limitPerMs = Math.min(estimate.limitPerMs, published.ratePerMs);
+  }
+  startEpoch(state, closed.endMs);
+  state.phase = 'cruising';
+  returnToEstimate(state);
+}
+
+/** Begins again below the estimated limit. */
+export function returnToEstimate(state: PaceState): void {
+  const { estimate, plateau, concurrency } = state;
+  estimate.limitPerMs = Math.max(SLOWEST_PER_MS, estimate.limitPerMs);
+  state.ratePerMs = Math.max(SLOWEST_PER_MS, estimate.limitPerMs * (1 - estimate.margin));
+  plateau.accepted = 0;
+  concurrency.acceptedAt = {};
+  concurrency.acceptedInAll = 0;
+}
+
+function makeFirstEstimate(state: PaceState, closed: ClosedLimit, isWindow: boolean): void {
+  const { estimate, throttle, measured } = state;
+  if (isWindow) {
+    const { callsPerMs, spanMs } = measure(state, closed, 'block');
+    estimate.limitPerMs = callsPerMs;
+    estimate.margin = clamp(closed.uncertainMs / 2 / spanMs, 0.04, FIRST_MARGIN);
+    estimate.confidence = 1;
+  } else {
+    const { epoch } = measured;
+    const recent = recentRatePerMs(state, { calls: 15, ms: 1_000 });
+    const sinceStart = throttle.acceptedInEpoch / Math.max(200, throttle.hitAtMs - epoch.sinceMs);
+    estimate.limitPerMs = FIRST_ESTIMATE * (recent || sinceStart);
+    estimate.margin = FIRST_MARGIN;
+    estimate.confidence = 0;
+  }
+  estimate.measuredPerMs = 0;
+}
+
+/** Throttled soon after the last time: that estimate was too high, and nothing new was measured. */
+function stepDown({ estimate, throttle }: PaceState): void {
+  const { acceptedBefore, ratePerMs } = throttle;
+  const below = ratePerMs * (1 - LEAST_MARGIN);
+  const step = ratePerMs * Math.max(SHORTEST_STEP, acceptedBefore / (acceptedBefore + 1));
+  // The first time the last measurement may still be right; the second time it is not.
+  const fallBack = throttle.shortInARow === 1 ? estimate.measuredPerMs : 0;
+  estimate.limitPerMs = Math.min(below, Math.max(step, fallBack));
+  estimate.margin = 0.02;
+  estimate.confidence = 0;
+}
+
+function refineEstimate(state: PaceState, closed: ClosedLimit, isWindow: boolean): void {
+  const { estimate, throttle } = state;
+  if (!isWindow && state.measured.epoch.accepted < SHORT_EPOCH_CALLS) joinWithLast(state, 'epoch');
+  const { callsPerMs, spanMs } = measure(state, closed, isWindow ? 'block' : 'epoch');
+  let latest = throttle.ratePerMs;
+  if (closed.closedMs > 0.2 * spanMs) latest = callsPerMs;
+  else if (estimate.confidence === 0) {
+    latest = recentRatePerMs(state, { calls: 60, ms: 1_500 }) || callsPerMs;
+  }
+  latest = Math.min(latest, Math.max(throttle.ratePerMs, callsPerMs));
+  let limit = callsPerMs + LATEST_WEIGHT * (latest - callsPerMs);
+  if (estimate.confidence > 0 && !isWindow)
+    limit = Math.min(limit, callsPerMs * MOST_ABOVE_MEASURED);
+  limit = Math.max(limit, SLOWEST_PER_MS);
+
+  const change = Math.abs(limit - estimate.limitPerMs) / estimate.limitPerMs;
+  const spread = Math.abs(latest - callsPerMs) / limit / 2;
+  estimate.limitPerMs = limit;
+  estimate.measuredPerMs = callsPerMs;
+  estimate.confidence = nextConfidence(estimate.confidence, Math.max(change, spread));
+  const doubt = Math.max(
+    Math.min(spread, estimate.confidence > 0 ? MOST_CONFIRMED_MARGIN : 1),
+    change / 4,
+    closed.uncertainMs / 2 / spanMs,
+  );
+  estimate.margin = clamp(doubt, LEAST_MARGIN, FIRST_MARGIN);
+}
+
+function nextConfidence(confidence: number, difference: number): number {
+  if (difference < CONFIRMS_WITHIN) return Math.min(confidence + 1, MOST_CONFIDENCE);
+  if (difference < AGREES_WITHIN) return clamp(confidence, 1, 2);
+  return 0;
+}
+
+function measure(
+  { measured }: PaceState,
+  { endMs, uncertainMs }: ClosedLimit,
+  span: 'epoch' | 'block',
+): { callsPerMs: number; spanMs: number } {
+  const { sinceMs, accepted } = measured[span];
+  const spanMs = Math.max(endMs - uncertainMs / 2 - sinceMs, 1);
+  return { callsPerMs: accepted / spanMs, spanMs };
+}
+
+function clamp(value: number, least: number, most: number): number {
+  return Math.min(most, Math.max(least, value));
+}

@@ -1,0 +1,11 @@
+/** What an API says about its own limits in the headers of an answer, whatever their dialect. */
+export interface LimitHints {
+  /** At most `count` calls in any `perMs` milliseconds; of several policies the slowest. */
+  readonly quota?: { readonly count: number; readonly perMs: number };
+  /** Calls that are left until the reset. */
+  readonly remaining?: number;
+  /** Milliseconds from the answer until calls are available again. */
+  readonly resetMs?: number;
+  /** At most so many calls at the same time. */
+  readonly concurrent?: number;
+}

@@ -1,0 +1,55 @@
+import type { PaceState } from './pace-state.ts';
+
+const MARK_EVERY_MS = 250;
+const MARK_EVERY_CALLS = 10;
+const MOST_MARKS = 64;
+
+/** Counts an accepted call for all spans that are under way. */
+export function countAccepted({ measured }: PaceState, nowMs: number): void {
+  const { epoch, block, marks } = measured;
+  epoch.accepted += 1;
+  block.accepted += 1;
+  const last = marks.at(-1);
+  if (last && (epoch.accepted - last[1] < MARK_EVERY_CALLS || nowMs - last[0] < MARK_EVERY_MS)) {
+    return;
+  }
+  marks.push([nowMs, epoch.accepted]);
+  // Every second one goes, so that a long epoch is covered from its beginning.
+  if (marks.length > MOST_MARKS) measured.marks = marks.filter((_, index) => index % 2 === 0);
+}
+
+/** The rate of the last calls before a throttle: at least so many, over at least so long; 0 when there were fewer. */
+export function recentRatePerMs(
+  { measured, throttle }: PaceState,
+  atLeast: { readonly calls: number; readonly ms: number },
+): number {
+  for (let index = measured.marks.length - 1; index >= 0; index -= 1) {
+    const [markMs, accepted] = measured.marks[index] ?? [0, 0];
+    const calls = throttle.acceptedInEpoch - accepted;
+    const spanMs = throttle.hitAtMs - markMs;
+    if (calls >= atLeast.calls && spanMs >= atLeast.ms) return calls / spanMs;
+  }
+  return 0;
+}
+
+/** Ends the epoch: what comes now is measured by itself. */
+export function startEpoch({ measured }: PaceState, atMs: number): void {
+  measured.lastEpoch = measured.epoch;
+  measured.epoch = { sinceMs: atMs, accepted: 0 };
+  measured.marks = [[atMs, 0]];
+}
+
+/** Ends the block at the end of a long pause. */
+export function startBlock({ measured }: PaceState, atMs: number): void {
+  measured.lastBlock = measured.block;
+  measured.block = { sinceMs: atMs, accepted: 0 };
+}
+
+/** Makes the epoch, or the block, one with the one before it, because it was too short to measure. */
+export function joinWithLast({ measured }: PaceState, span: 'epoch' | 'block'): void {
+  const last = span === 'epoch' ? measured.lastEpoch : measured.lastBlock;
+  const now = measured[span];
+  now.sinceMs = last.sinceMs;
+  now.accepted += last.accepted;
+  last.accepted = 0; // counted once
+}

@@ -1,0 +1,20 @@
+import type { PaceState } from './pace-state.ts';
+
+/** Moves all times of a state, because its clock was set anew or because it was kept by another one. */
+export function moveInTime(state: PaceState, byMs: number): void {
+  const { fixed, slots, throttle, measured } = state;
+  if (fixed) {
+    if (fixed.lastSlotMs !== null) fixed.lastSlotMs += byMs;
+    fixed.recentStartsMs = fixed.recentStartsMs.map((startMs) => startMs + byMs);
+  }
+  state.latestMs += byMs;
+  state.gateUntilMs += byMs;
+  slots.nextMs += byMs;
+  slots.lastMs += byMs;
+  throttle.cutMs += byMs;
+  throttle.hitAtMs += byMs;
+  for (const span of ['epoch', 'lastEpoch', 'block', 'lastBlock'] as const) {
+    measured[span].sinceMs += byMs;
+  }
+  for (const mark of measured.marks) mark[0] += byMs;
+}

@@ -1,0 +1,19 @@
+import type { LimitHints } from './limit-hints.ts';
+
+/** What came of one call. */
+export interface PaceEvent {
+  /**
+   * `accepted`: any answer but 429; `throttled`: 429; `failed`: no answer, or one that says nothing
+   * about the pace; `abandoned`: given up before there was an answer.
+   */
+  readonly kind: 'accepted' | 'throttled' | 'failed' | 'abandoned';
+  readonly sentAtMs: number;
+  readonly latencyMs: number;
+  /** Calls in flight when it was sent, itself included. */
+  readonly inFlight: number;
+  /** How long the server said to wait, if it did. */
+  readonly retryAfterMs?: number | undefined;
+  readonly limits?: LimitHints | undefined;
+  /** Between 0 and 1; spreads the backoffs of several processes. */
+  readonly random: number;
+}

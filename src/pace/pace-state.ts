@@ -1,0 +1,152 @@
+import type { FixedRate } from './fixed-rate.ts';
+
+/**
+ * Where the pacer stands.
+ *
+ * ```text
+ * starting ──429──▶ testing ──accepted──▶ cruising ──429──▶ cruising, a little slower
+ *     │                ▲                    │    │
+ *     │                └──429 again at once─┘    └─429, wait told─▶ told ──accepted──▶ cruising
+ *     └──the API publishes a quota──▶ published ──429s despite it──▶ cruising, never above it
+ * ```
+ */
+export type Phase =
+  /** No limit is known yet: faster with every round trip. */
+  | 'starting'
+  /** Around the estimated limit: back to it quickly, past it ever more slowly. */
+  | 'cruising'
+  /** Told to wait. The first call that is accepted afterwards says how long the limit was closed. */
+  | 'told'
+  /** Throttled without a word how long: one call at a time, until one is accepted. */
+  | 'testing'
+  /** The API says its limit itself. Nothing is tried out. */
+  | 'published';
+
+/** Calls that were accepted since a moment. */
+export interface Span {
+  sinceMs: number;
+  accepted: number;
+}
+
+/**
+ * Everything the pacer knows, as plain data that survives JSON. All times are milliseconds of one
+ * clock, all rates are calls per millisecond.
+ */
+export interface PaceState {
+  /** Set for a rate that the user gave; then nothing is learned. */
+  readonly fixed: FixedRate | null;
+  phase: Phase;
+  /** The latest time seen. */
+  latestMs: number;
+  /** How fast calls may start now. */
+  ratePerMs: number;
+  /** No call starts before this. */
+  gateUntilMs: number;
+  /** Whether the server named that time, or it is our own backoff. */
+  gateIsTold: boolean;
+  latency: {
+    /** From sending a call to knowing of its answer: moving average. */
+    averageMs: number;
+    /** The shortest one seen; 0 before the first answer. */
+    shortestMs: number;
+  };
+  slots: {
+    /** When the next call is due at the present rate. */
+    nextMs: number;
+    /** When the last call was booked for. */
+    lastMs: number;
+    /** Whether it is the pacer that holds calls back, not the callers who come late. */
+    areAllTaken: boolean;
+  };
+  slowStart: {
+    /** Most calls in flight. */
+    mayFly: number;
+    /** Calls accepted while that many were in flight. */
+    callsAtCap: number;
+  };
+  throttle: ThrottleState;
+  estimate: {
+    /** The limit as it is thought to be; 0 while unknown. */
+    limitPerMs: number;
+    /** How far below the limit to begin after a throttle, as a share of it. */
+    margin: number;
+    /** How often in a row the estimate came out the same: 0 to 4. */
+    confidence: number;
+    /** The accepted rate between the last two throttles; 0 before. */
+    measuredPerMs: number;
+    /** Calls that a window of the limit seems to hold; 0 when it does not look like windows. */
+    windowCalls: number;
+  };
+  measured: {
+    /** Since the last throttle, and between the two before. */
+    epoch: Span;
+    lastEpoch: Span;
+    /** The same between long pauses, as windows that are used up make them. */
+    block: Span;
+    lastBlock: Span;
+    /** Accepted calls of this epoch at some times since: [ms, calls]. */
+    marks: [number, number][];
+  };
+  plateau: {
+    /** Calls accepted since the last throttle that tested the rate. */
+    accepted: number;
+  };
+  concurrency: ConcurrencyState;
+  published: {
+    /** The published rate, less a hair; 0 when none is published. */
+    ratePerMs: number;
+    /** Whether it has kept throttles away. */
+    isTrusted: boolean;
+    /** Throttles despite it. */
+    strikes: number;
+    acceptedSinceStrike: number;
+  };
+}
+
+export interface ThrottleState {
+  /** Answers to calls that were sent before this say nothing new. */
+  cutMs: number;
+  /** When the limit was hit. */
+  hitAtMs: number;
+  /** The rate at that time. */
+  ratePerMs: number;
+  /** Calls accepted in a row before it. */
+  acceptedBefore: number;
+  /** The same, with those that were sent before the last throttle and answered after it. */
+  acceptedInEpoch: number;
+  /** Calls accepted since the cut. */
+  accepted: number;
+  /** Throttled calls of this one event. */
+  calls: number;
+  /** Throttles in a row that came after only a few calls. */
+  shortInARow: number;
+  /** Tests in a row that failed. */
+  failedTests: number;
+  /** How long the last event kept the limit closed. */
+  closedMs: number;
+  /** How long calls paused for it. */
+  pauseMs: number;
+}
+
+export interface ConcurrencyState {
+  /** Most calls in flight, or 0 for no cap. */
+  cap: number;
+  /** Whether the API published it; then it is not tried out. */
+  isPublished: boolean;
+  /** Throttles in a row that look like a limit on concurrency. */
+  suspicion: number;
+  /** The smallest number of calls in flight at which one of those came; 0 for none. */
+  suspectedAt: number;
+  /** How many calls were accepted at each number of calls in flight, in this epoch. */
+  acceptedAt: Record<string, number>;
+  acceptedInAll: number;
+  /** Calls accepted at the cap. */
+  callsAtCap: number;
+  /** Calls at the cap before one more is tried. */
+  nextTrialAfter: number;
+  /** Whether the cap is one higher than what is known to be good. */
+  isTrying: boolean;
+  /** Throttles at the cap: soon after one another, and in a row. */
+  strikes: number;
+  stepsDown: number;
+}

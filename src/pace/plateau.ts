@@ -1,0 +1,56 @@
+import type { PaceEvent } from './pace-event.ts';
+import type { PaceState } from './pace-state.ts';
+
+/**
+ * Calls until the rate is back at the estimated limit, by confidence. As many again until it is
+ * noticeably past it: each time that costs a 429, so a limit that is known well is tested seldom.
+ */
+const CALLS_TO_LIMIT = [60, 150, 300, 500, 700] as const;
+/** The fastest growth, per round trip: answers tell of a rate only one round trip later. */
+const MOST_GROWTH_PER_ROUND_TRIP = 0.05;
+
+/** Below its estimate by more than this, the rate has to find the limit before it is careful. */
+const UNSURE_MARGIN = 0.05;
+/** Not throttled after so many times the way to the estimate, the limit may be another one by now… */
+const PAST_PLATEAU = 2;
+/** …and is looked for in steps that a small margin would make too small. */
+const LEAST_MARGIN_PAST = 0.03;
+
+/**
+ * Raises the rate with each accepted call along a cubic: quickly towards the estimated limit, flat
+ * around it, and past it ever faster the longer nothing contradicts.
+ *
+ * @see {@link https://www.rfc-editor.org/rfc/rfc9438 RFC 9438}
+ */
+export function climb(state: PaceState, event: PaceEvent): void {
+  const { estimate, plateau, slots, concurrency, published } = state;
+  // A rate that callers do not use, or that the cap on calls in flight keeps them from, is not tested.
+  if (!slots.areAllTaken) return;
+  if (concurrency.cap > 0 && event.inFlight >= concurrency.cap) return;
+  plateau.accepted += 1;
+  const way = plateau.accepted / callsToLimit(state);
+  const margin =
+    way > PAST_PLATEAU ? Math.max(estimate.margin, LEAST_MARGIN_PAST) : estimate.margin;
+  const target = estimate.limitPerMs * (1 + margin * (way - 1) ** 3);
+  const roundTripCalls = Math.max(1, state.ratePerMs * state.latency.averageMs);
+  const fastest = state.ratePerMs * (1 + MOST_GROWTH_PER_ROUND_TRIP / roundTripCalls);
+  state.ratePerMs = Math.max(state.ratePerMs, Math.min(target, fastest));
+  if (published.ratePerMs > 0) state.ratePerMs = Math.min(state.ratePerMs, published.ratePerMs);
+}
+
+/** Goes straight to the middle of the plateau: the limit is not this rate. */
+export function jumpToPlateau(state: PaceState): void {
+  state.plateau.accepted = callsToLimit(state);
+}
+
+/** More calls when answers take long, when a test costs many 429s or a long pause, or for a long window. */
+function callsToLimit({ estimate, throttle, ratePerMs, latency }: PaceState): number {
+  const isSure = estimate.confidence > 0 && estimate.margin < UNSURE_MARGIN;
+  const roundTrips = (isSure ? 10 : 3) * ratePerMs * latency.averageMs;
+  const price =
+    estimate.confidence > 1
+      ? Math.max(200 * throttle.calls, 100 * ratePerMs * Math.min(throttle.pauseMs, 1_000))
+      : (isSure ? 100 : 40) * Math.min(3, throttle.calls);
+  const least = CALLS_TO_LIMIT[estimate.confidence] ?? CALLS_TO_LIMIT[0];
+  return Math.max(least, estimate.windowCalls, roundTrips, price);
+}

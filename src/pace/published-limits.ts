@@ -1,0 +1,76 @@
+import { closeGate, LONGEST_WAIT_MS } from './gate.ts';
+import type { LimitHints } from './limit-hints.ts';
+import type { PaceState } from './pace-state.ts';
+
+/** This many calls of each window are left, because calls do not arrive as evenly as they start… */
+const CALLS_LEFT = 1.3;
+/** …but no more than this share, and no less than that, because clocks differ too. */
+const LEAST_USED = 0.85;
+const MOST_USED = 0.995;
+/** Longer windows, as of a day, are quotas and no pace: whoever spreads those holds short runs up. */
+const LONGEST_WINDOW_MS = 3_600_000;
+const FASTEST_PER_MS = 1_000;
+const SLOWEST_PER_MS = 1 / LONGEST_WAIT_MS;
+/** Throttles despite it that a published rate is forgiven: others may use the same credential. */
+const STRIKES_FORGIVEN = 2;
+/** Calls accepted in a row that make up for a strike. */
+const CALLS_TO_FORGET = 1_000;
+const MOST_CONCURRENT = 100_000;
+
+/** Takes over what the API says about its limits. Numbers that make no sense are passed over. */
+export function obeyHints(state: PaceState, hints: LimitHints, nowMs: number): void {
+  obeyQuota(state, hints.quota);
+  obeyConcurrent(state, hints.concurrent);
+  const { remaining, resetMs } = hints;
+  if (remaining === undefined || resetMs === undefined) return;
+  if (remaining <= 0 && resetMs > 0) closeGate(state, nowMs, nowMs + resetMs, true);
+}
+
+function obeyQuota(state: PaceState, quota: LimitHints['quota']): void {
+  if (!quota) return;
+  const { count, perMs } = quota;
+  if (!(count > 0 && Number.isFinite(count) && perMs > 0 && perMs <= LONGEST_WINDOW_MS)) return;
+  const ratePerMs = Math.min(
+    FASTEST_PER_MS,
+    Math.max(SLOWEST_PER_MS, (usedShare(count) * count) / perMs),
+  );
+  const { published } = state;
+  if (published.ratePerMs === ratePerMs) return;
+  published.ratePerMs = ratePerMs;
+  published.isTrusted = true;
+  published.strikes = 0;
+  published.acceptedSinceStrike = 0;
+  state.estimate.limitPerMs = ratePerMs;
+  state.ratePerMs = ratePerMs;
+  if (state.phase === 'starting' || state.phase === 'cruising') state.phase = 'published';
+}
+
+function obeyConcurrent({ concurrency }: PaceState, concurrent: number | undefined): void {
+  if (concurrent === undefined || !(concurrent > 0)) return;
+  concurrency.cap = Math.max(1, Math.floor(Math.min(concurrent, MOST_CONCURRENT)));
+  concurrency.isPublished = true;
+  concurrency.isTrying = false;
+}
+
+/** Throttled at a published rate. True as long as that is taken for chance. */
+export function blamePublished({ published, estimate }: PaceState): boolean {
+  published.strikes += 1;
+  published.acceptedSinceStrike = 0;
+  if (published.strikes <= STRIKES_FORGIVEN) return true;
+  // The headers lie: what they say stays the most that is tried, and the limit is looked for below.
+  published.isTrusted = false;
+  estimate.limitPerMs = 0;
+  return false;
+}
+
+/** A call was accepted at the published rate. */
+export function noteAcceptedAtPublished({ published }: PaceState): void {
+  published.acceptedSinceStrike += 1;
+  if (published.acceptedSinceStrike < CALLS_TO_FORGET) return;
+  published.acceptedSinceStrike = 0;
+  published.strikes = Math.max(0, published.strikes - 1);
+}
+
+function usedShare(count: number): number {
+  return Math.min(MOST_USED, Math.max(LEAST_USED, 1 - CALLS_LEFT / count));
+}

@@ -1,0 +1,163 @@
+import { blameConcurrency, clearSuspicion, noteSuspect } from './concurrency-limit.ts';
+import { estimateLimit } from './estimate.ts';
+import { closeGate, toldWaitMs } from './gate.ts';
+import { joinWithLast } from './measured-rate.ts';
+import type { PaceEvent } from './pace-event.ts';
+import type { PaceState } from './pace-state.ts';
+import { blamePublished } from './published-limits.ts';
+import { restartSlots } from './start-slots.ts';
+
+/** Throttled before so many calls were accepted, it is the same event that goes on. */
+const SAME_EVENT_CALLS = 3;
+/** Throttled before so many, the rate was too high from the start. */
+const SHORT_EPOCH_CALLS = 20;
+/** Fewer accepted calls than this are no estimate of anything. */
+const FEWEST_TO_ESTIMATE = 5;
+/** After a few calls and a long wait, the estimate would be next to nothing, and hard to leave. */
+const FEWEST_BEFORE_LONG_WAIT = 20;
+const LONG_WAIT_MS = 1_500;
+/** One call in ten seconds; slow start leaves it as soon as calls are accepted. */
+const SLOWEST_START_PER_MS = 1 / 10_000;
+const SHORTEST_TEST_MS = 50;
+/** Slow answers are no reason to test late: being refused is quick. */
+const LONGEST_LATENCY_SHARE_MS = 500;
+/** A test that is not answered for so long is made again. */
+const LOST_TEST_MS = 60_000;
+/** A server that throttles for long is asked this often. */
+const LONGEST_TEST_MS = 60_000;
+
+/** A call was answered 429. */
+export function onThrottled(state: PaceState, event: PaceEvent, nowMs: number): void {
+  const { throttle } = state;
+  const waitMs = toldWaitMs(event.retryAfterMs);
+  // Said once is enough: calls that were under way say the same thing again.
+  if (event.sentAtMs <= throttle.cutMs) {
+    throttle.calls += 1;
+    if (state.concurrency.suspicion > 0) noteSuspect(state, event);
+    if (waitMs !== undefined) closeGateAsTold(state, nowMs, waitMs);
+    return;
+  }
+  const goesOn =
+    state.phase === 'told' ||
+    state.phase === 'testing' ||
+    (state.phase === 'cruising' && throttle.accepted < SAME_EVENT_CALLS);
+  noteThrottle(state, nowMs, goesOn);
+  const isForgiven = state.phase === 'published' && blamePublished(state);
+  if (waitMs !== undefined) return waitAsTold(state, nowMs, waitMs);
+  throttle.pauseMs = 0;
+  if (isForgiven) return testAgain(state, event, nowMs);
+  if (goesOn) {
+    clearSuspicion(state);
+    if (state.phase === 'cruising') joinWithLast(state, 'epoch');
+    return testAgain(state, event, nowMs);
+  }
+  if (state.phase === 'starting' || state.phase === 'published') {
+    throttle.failedTests = 0;
+    return testAgain(state, event, nowMs);
+  }
+  if (blameConcurrency(state, event)) return cut(state, nowMs);
+  slowDown(state, nowMs);
+}
+
+/** The first call that was accepted since the limit closed: now it is known for how long it did. */
+export function onAcceptedAgain(state: PaceState, event: PaceEvent): void {
+  const { throttle, estimate, measured } = state;
+  const endMs = state.phase === 'told' ? state.gateUntilMs : event.sentAtMs;
+  const closedMs = Math.max(0, endMs - throttle.hitAtMs);
+  const uncertainMs =
+    state.phase === 'told'
+      ? Math.min(1_000, throttle.pauseMs) // servers tell whole seconds
+      : Math.max(0, endMs - throttle.cutMs); // since the test before
+  if (state.phase === 'testing') throttle.closedMs = closedMs;
+  throttle.failedTests = 0;
+  if (state.published.isTrusted) {
+    state.phase = 'published';
+    state.ratePerMs = state.published.ratePerMs;
+    return;
+  }
+  const fewest = closedMs > LONG_WAIT_MS ? FEWEST_BEFORE_LONG_WAIT : FEWEST_TO_ESTIMATE;
+  if (estimate.limitPerMs === 0 && measured.epoch.accepted < fewest) return startMoreSlowly(state);
+  estimateLimit(state, { endMs, closedMs, uncertainMs });
+}
+
+/** Throttled before there was anything to estimate from: others may have used the limit up. */
+function startMoreSlowly(state: PaceState): void {
+  state.phase = 'starting';
+  state.ratePerMs = Math.max(SLOWEST_START_PER_MS, state.throttle.ratePerMs / 2);
+}
+
+/** A test that came to nothing is made again. */
+export function onFailed({ phase, throttle }: PaceState, event: PaceEvent): void {
+  if (phase === 'testing') throttle.cutMs = Math.max(throttle.cutMs, event.sentAtMs);
+}
+
+function noteThrottle(state: PaceState, nowMs: number, goesOn: boolean): void {
+  const { throttle } = state;
+  throttle.calls = goesOn ? throttle.calls + 1 : 1;
+  if (!goesOn) {
+    throttle.hitAtMs = nowMs;
+    throttle.ratePerMs = state.ratePerMs;
+    throttle.acceptedBefore = throttle.accepted;
+    throttle.acceptedInEpoch = state.measured.epoch.accepted;
+    const isShort = state.phase === 'cruising' && throttle.accepted < SHORT_EPOCH_CALLS;
+    throttle.shortInARow = isShort ? throttle.shortInARow + 1 : 0;
+  }
+  throttle.accepted = 0;
+}
+
+/** Everybody waits as long as the server said, and goes on at the old rate. */
+function waitAsTold(state: PaceState, nowMs: number, waitMs: number): void {
+  cut(state, nowMs);
+  closeGateAsTold(state, nowMs, waitMs);
+  state.throttle.pauseMs = waitMs;
+  state.phase = 'told';
+}
+
+function closeGateAsTold(state: PaceState, nowMs: number, waitMs: number): void {
+  closeGate(state, nowMs, nowMs + waitMs, true);
+  restartSlots(state, state.gateUntilMs);
+}
+
+/** Whether the one call of a test was started and is not answered yet. */
+export function isTestOut({ slots, throttle }: PaceState, nowMs: number): boolean {
+  return slots.lastMs > throttle.cutMs && nowMs - slots.lastMs < LOST_TEST_MS;
+}
+
+/** One call at a time, each time after twice the wait, until one is accepted. */
+function testAgain(state: PaceState, event: PaceEvent, nowMs: number): void {
+  const { throttle, latency, ratePerMs } = state;
+  cut(state, nowMs);
+  const firstMs =
+    throttle.failedTests === 0 && state.phase !== 'cruising'
+      ? SHORTEST_TEST_MS
+      : Math.max(
+          SHORTEST_TEST_MS,
+          Math.min(latency.averageMs / 2, LONGEST_LATENCY_SHARE_MS),
+          2 / ratePerMs,
+          throttle.closedMs / 4,
+        );
+  const waitMs = Math.min(LONGEST_TEST_MS, firstMs * 2 ** Math.min(throttle.failedTests, 30));
+  throttle.failedTests += 1;
+  // No earlier than any call that was booked before, or it would not be known which one is the test.
+  const testAtMs = Math.max(throttle.cutMs + 1, nowMs + waitMs * (1 + event.random / 10));
+  closeGate(state, nowMs, testAtMs, false);
+  restartSlots(state, state.gateUntilMs);
+  state.phase = 'testing';
+}
+
+/** The rate was just over the limit: a round trip's pause, and on, just under it. */
+function slowDown(state: PaceState, nowMs: number): void {
+  const { throttle, latency } = state;
+  cut(state, nowMs);
+  estimateLimit(state, { endMs: nowMs, closedMs: 0, uncertainMs: 0 });
+  const pauseMs = Math.min(LONGEST_TEST_MS, Math.max(latency.averageMs, 1 / state.ratePerMs));
+  closeGate(state, nowMs, Math.max(throttle.cutMs, nowMs + pauseMs), false);
+  restartSlots(state, state.gateUntilMs);
+  throttle.cutMs = Math.max(throttle.cutMs, state.gateUntilMs - 1e-3);
+  throttle.pauseMs = latency.averageMs;
+}
+
+/** Nothing that was sent, or booked, before now counts against the rate from now on. */
+function cut(state: PaceState, nowMs: number): void {
+  state.throttle.cutMs = Math.max(nowMs, Math.min(state.slots.lastMs, nowMs + 1_000));
+}

@@ -1,0 +1,88 @@
+import { oneProcess } from './clients.ts';
+import { leasedWorkers } from './leased-workers.ts';
+import {
+  allOf,
+  concurrentCalls,
+  fixedWindow,
+  type Limit,
+  slidingWindow,
+  tokenBucket,
+} from './servers.ts';
+import { type Result, simulate } from './simulate.ts';
+
+export interface Server {
+  readonly name: string;
+  /** Which targets are for it. @default 'other' */
+  readonly kind?: 'rate' | 'concurrency';
+  limit(): Limit;
+  /** @default 100 */
+  readonly serviceMs?: number;
+  readonly errors?: number;
+  readonly calls?: number;
+}
+
+const PER_MS = 1 / 1_000;
+const CALLS = 5_000;
+/** More than the limits allow in flight: it is the pacer that has to hold them back. */
+const CALLERS = 256;
+
+/** A limit that is another one from some time on. */
+function from(changeMs: number, before: number, after: number) {
+  return (nowMs: number): number => (nowMs < changeMs ? before : after) * PER_MS;
+}
+
+export const SERVERS: readonly Server[] = [
+  { name: 'token bucket 50/s, burst 1', limit: () => tokenBucket(50 * PER_MS, 1) },
+  { name: 'token bucket 50/s, burst 5', kind: 'rate', limit: () => tokenBucket(50 * PER_MS, 5) },
+  { name: 'token bucket 50/s, burst 50', kind: 'rate', limit: () => tokenBucket(50 * PER_MS, 50) },
+  {
+    name: 'fixed window 100 per 10 s, Retry-After',
+    kind: 'rate',
+    limit: () => fixedWindow(100, 10_000, { says: 'retry_after' }),
+  },
+  {
+    name: 'fixed window 100 per 10 s, all headers',
+    kind: 'rate',
+    limit: () => fixedWindow(100, 10_000, { says: 'everything' }),
+  },
+  {
+    name: 'fixed window 100 per 10 s, no header',
+    kind: 'rate',
+    limit: () => fixedWindow(100, 10_000),
+  },
+  { name: 'sliding window 100 per 10 s', kind: 'rate', limit: () => slidingWindow(100, 10_000) },
+  { name: 'at most 10 concurrent', kind: 'concurrency', limit: () => concurrentCalls(10) },
+  {
+    name: '10/s and 300/min, Retry-After',
+    limit: () =>
+      allOf([
+        fixedWindow(10, 1_000, { says: 'retry_after' }),
+        fixedWindow(300, 60_000, { says: 'retry_after' }),
+      ]),
+  },
+  { name: 'halves: 50/s, then 25/s', limit: () => tokenBucket(from(60_000, 50, 25), 5) },
+  { name: 'grows: 50/s, then 200/s', limit: () => tokenBucket(from(30_000, 50, 200), 5) },
+  { name: 'token bucket, 50 ms', limit: () => tokenBucket(50 * PER_MS, 50), serviceMs: 50 },
+  { name: 'token bucket, 1 s', limit: () => tokenBucket(50 * PER_MS, 50), serviceMs: 1_000 },
+  { name: 'token bucket, 7 s', limit: () => tokenBucket(20 * PER_MS, 20), serviceMs: 7_000 },
+  {
+    name: 'token bucket, 2 % errors',
+    limit: () => tokenBucket(50 * PER_MS, 50),
+    errors: 0.02,
+  },
+  {
+    name: 'headers claim four times as much',
+    limit: () => fixedWindow(100, 10_000, { says: 'everything', claims: 4 }),
+  },
+];
+
+export const WORKERS = [1, 4, 16] as const;
+
+/** One run of one cell. */
+export function runCell(server: Server, workers: number, seed: number): Result {
+  const { limit, serviceMs = 100, errors = 0, calls = CALLS } = server;
+  return simulate(
+    { limit: limit(), calls, seed, serviceMs, errors },
+    workers === 1 ? oneProcess(CALLERS) : leasedWorkers({ workers, callers: CALLERS / workers }),
+  );
+}

@@ -1,0 +1,129 @@
+import type { PaceEvent } from '../../src/pace/pace-event.ts';
+import type { Limit } from './servers.ts';
+import { createRandom, createVirtualTime, normal, type VirtualTime } from './virtual-time.ts';
+
+export interface Scenario {
+  readonly limit: Limit;
+  /** Calls that have to be accepted. */
+  readonly calls: number;
+  readonly seed: number;
+  /** How long the server works on a call, on average. */
+  readonly serviceMs: number;
+  /** Share of calls answered with a server error. */
+  readonly errors?: number;
+}
+
+/** What the clients of a simulation see of the world. */
+export interface World {
+  readonly time: VirtualTime;
+  random(): number;
+  /** Takes one of the calls that are left to make; false when there is none. */
+  take(): boolean;
+  /** Gives back calls that were taken and not sent. */
+  giveBack(calls: number): void;
+  /** Sends a call that was taken; one that was not accepted is to be made again. */
+  send(onAnswer: (event: Omit<PaceEvent, 'inFlight' | 'random'>) => void): void;
+  isDone(): boolean;
+}
+
+export interface Result {
+  readonly isComplete: boolean;
+  readonly accepted: number;
+  /** Accepted calls over what the server would have allowed, after a tenth of the calls. */
+  readonly warmEfficiency: number;
+  /** Share of calls answered 429, after a tenth of the calls. */
+  readonly warmThrottled: number;
+  /** Of all calls. */
+  readonly throttled: number;
+  readonly elapsedMs: number;
+}
+
+/** One way over the network, on average. */
+const ONE_WAY_MS = 10;
+const SERVICE_SPREAD = 0.4;
+const REFUSAL_MS = 3;
+const ERROR_MS = 20;
+/** A run that takes longer has starved. */
+const LONGEST_MS = 100_000_000;
+
+/** Lets clients make their calls at a server in virtual time. */
+export function simulate(scenario: Scenario, clients: (world: World) => void): Result {
+  const { limit, calls, seed, serviceMs, errors = 0 } = scenario;
+  const random = createRandom(seed);
+  const time = createVirtualTime();
+  const acceptedAtMs: number[] = [];
+  const throttledAtMs: number[] = [];
+  let left = calls;
+  let latencies = 0;
+  const oneWayMs = (): number => Math.min(ONE_WAY_MS, serviceMs / 2) * (0.5 + random());
+
+  clients({
+    time,
+    random,
+    take: () => {
+      if (left === 0) return false;
+      left -= 1;
+      return true;
+    },
+    giveBack: (calls) => {
+      left += calls;
+    },
+    send: (onAnswer) => {
+      const sentAtMs = time.nowMs();
+      const answer = (
+        afterMs: number,
+        event: Omit<PaceEvent, 'inFlight' | 'random' | 'sentAtMs' | 'latencyMs'>,
+      ): void =>
+        time.at(time.nowMs() + afterMs + oneWayMs(), () => {
+          const latencyMs = time.nowMs() - sentAtMs;
+          if (event.kind === 'accepted') {
+            acceptedAtMs.push(time.nowMs());
+            latencies += latencyMs;
+          } else left += 1;
+          if (event.kind === 'throttled') throttledAtMs.push(time.nowMs());
+          onAnswer({ ...event, sentAtMs, latencyMs });
+        });
+      time.at(sentAtMs + oneWayMs(), () => {
+        if (random() < errors) return answer(ERROR_MS, { kind: 'failed' });
+        const { isAccepted, ...said } = limit.arrive(time.nowMs());
+        if (!isAccepted) return answer(REFUSAL_MS, { kind: 'throttled', ...said });
+        const spread = SERVICE_SPREAD * normal(random) - SERVICE_SPREAD ** 2 / 2;
+        time.at(time.nowMs() + serviceMs * Math.exp(spread), () => {
+          limit.done?.();
+          answer(0, { kind: 'accepted', ...said });
+        });
+      });
+    },
+    isDone: () => acceptedAtMs.length >= calls,
+  });
+  time.run(() => acceptedAtMs.length >= calls || time.nowMs() > LONGEST_MS);
+
+  const accepted = acceptedAtMs.length;
+  const warmFrom = Math.floor(accepted / 10);
+  const fromMs = acceptedAtMs[warmFrom] ?? 0;
+  const warmThrottled = throttledAtMs.filter((atMs) => atMs >= fromMs).length;
+  return {
+    isComplete: accepted === calls,
+    accepted,
+    warmEfficiency: efficiency(limit, acceptedAtMs.slice(warmFrom), latencies / accepted),
+    warmThrottled: warmThrottled / (accepted - warmFrom + warmThrottled),
+    throttled: throttledAtMs.length / (accepted + throttledAtMs.length),
+    elapsedMs: time.nowMs(),
+  };
+}
+
+function efficiency(limit: Limit, acceptedAtMs: readonly number[], latencyMs: number): number {
+  const firstMs = acceptedAtMs[0] ?? 0;
+  const lastMs = acceptedAtMs.at(-1) ?? 0;
+  if (limit.concurrent !== undefined) {
+    return (((acceptedAtMs.length - 1) / (lastMs - firstMs)) * latencyMs) / limit.concurrent;
+  }
+  const windowMs = limit.windowMs ?? 0;
+  if (windowMs === 0) {
+    return (acceptedAtMs.length - 1) / (limit.allowed?.(firstMs, lastMs) ?? 0);
+  }
+  const fromMs = Math.ceil(firstMs / windowMs) * windowMs;
+  const toMs = Math.floor(lastMs / windowMs) * windowMs;
+  const whole = acceptedAtMs.filter((atMs) => atMs >= fromMs && atMs < toMs).length;
+  return whole / (limit.allowed?.(fromMs, toMs) ?? 0);
+}

@@ -1,0 +1,20 @@
+import { describe, expect, it } from 'vitest';
+import { runCell, SERVERS, WORKERS } from './cells.ts';
+import { SHORTFALLS } from './shortfalls.ts';
+import { summarize } from './summary.ts';
+import { targetOf } from './targets.ts';
+
+describe.each(SERVERS)('at a server with $name', (server) => {
+  it.each(WORKERS)(
+    '%i workers use the limit and are seldom throttled',
+    (workers) => {
+      const target = { ...targetOf(server), ...SHORTFALLS[server.name]?.[workers] };
+      const summary = summarize((seed) => runCell(server, workers, seed));
+      expect(summary.areAllComplete).toBe(true);
+      expect(summary.warmEfficiency).toBeGreaterThanOrEqual(target.efficiency);
+      expect(summary.warmThrottled).toBeLessThan(target.warmThrottled);
+      expect(summary.throttled).toBeLessThan(target.throttled);
+    },
+    60_000,
+  );
+});
