@@ -1,3 +1,5 @@
+import type { LimitHints } from './limit-headers/limit-hints.ts';
+
 /** What the status of an answer means, before its body is read. */
 export type StatusMeaning =
   | 'found'
@@ -45,7 +47,12 @@ export function meaningOf(httpStatus: number): StatusMeaning {
 }
 
 /** What one call brought. */
-export type Answer =
+export type Answer = AnswerKind & {
+  /** What the API says about its limits, if it does; any answer may. */
+  readonly limits?: LimitHints;
+};
+
+type AnswerKind =
   | {
       readonly kind: 'found';
       readonly httpStatus: number;
@@ -54,7 +61,13 @@ export type Answer =
       /** The same, parsed. */
       readonly value: JsonObject;
     }
-  | { readonly kind: 'not_found' | 'unauthorized' | 'quota_used_up'; readonly httpStatus: number }
+  | { readonly kind: 'not_found' | 'unauthorized'; readonly httpStatus: number }
+  | {
+      readonly kind: 'quota_used_up';
+      readonly httpStatus: number;
+      /** When there will be more, if the server said. */
+      readonly retryAfterMs?: number | undefined;
+    }
   | {
       readonly kind: 'rejected' | 'forbidden' | 'refused';
       readonly httpStatus: number;
@@ -64,7 +77,7 @@ export type Answer =
   | {
       readonly kind: 'throttled';
       readonly httpStatus: number;
-      /** How long the server said to wait, if it did. */
+      /** How long the server said to wait, if it did: in `Retry-After`, or as the reset of a limit. */
       readonly retryAfterMs: number | undefined;
     }
   | {

@@ -5,8 +5,9 @@ import { ACCEPTED_ENCODINGS, ResponseTooLargeError, readBeginning, readBody } fr
 import type { Credential } from './credential.ts';
 import { createDeadlines } from './deadline.ts';
 import type { Endpoint, NameValue } from './endpoint.ts';
+import { findLimits, type Limits } from './limit-headers/find-limits.ts';
+import type { LimitHints } from './limit-headers/limit-hints.ts';
 import { describeNetworkError } from './network-error.ts';
-import { parseRetryAfter } from './retry-after.ts';
 
 /** Makes calls to the brand API. It neither retries nor paces. */
 export interface BrandClient {
@@ -79,6 +80,20 @@ export function createBrandClient(options: BrandClientOptions): BrandClient {
   }
 
   async function interpret(response: Dispatcher.ResponseData, path: string): Promise<Answer> {
+    const { date } = response.headers;
+    const told = findLimits(response.headers, {
+      date: typeof date === 'string' ? date : undefined,
+      nowMs: now(),
+    });
+    const answer = await interpretStatus(response, path, told);
+    return told?.limits ? { ...answer, limits: told.limits } : answer;
+  }
+
+  async function interpretStatus(
+    response: Dispatcher.ResponseData,
+    path: string,
+    told: Limits | undefined,
+  ): Promise<Answer> {
     const httpStatus = response.statusCode;
     const kind = meaningOf(httpStatus);
     if (kind === 'found') return await interpretBody(response);
@@ -91,14 +106,18 @@ export function createBrandClient(options: BrandClientOptions): BrandClient {
         return interpretRedirect(httpStatus, response.headers['location'], path);
       case 'refused':
         return { kind, httpStatus, reason: `http_${httpStatus}` };
+      case 'quota_used_up': {
+        const retryAfterMs = told?.retryAfterMs ?? waitForReset(told?.limits);
+        return { kind, httpStatus, ...(retryAfterMs === undefined ? {} : { retryAfterMs }) };
+      }
       case 'throttled':
-        return { kind, httpStatus, retryAfterMs: retryAfter(response) };
+        return { kind, httpStatus, retryAfterMs: told?.retryAfterMs ?? waitForReset(told?.limits) };
       case 'try_again':
         return {
           kind,
           httpStatus,
           reason: `http_${httpStatus}`,
-          retryAfterMs: retryAfter(response),
+          retryAfterMs: told?.retryAfterMs,
         };
       default:
         return { kind, httpStatus };
@@ -142,15 +161,12 @@ export function createBrandClient(options: BrandClientOptions): BrandClient {
     return Array.from(text).slice(0, REASON_LENGTH).join('') || `http_${response.statusCode}`;
   }
 
-  function retryAfter(response: Dispatcher.ResponseData): number | undefined {
-    const { date, 'retry-after': value } = response.headers;
-    return parseRetryAfter(value, {
-      date: typeof date === 'string' ? date : undefined,
-      nowMs: now(),
-    });
-  }
-
   return { call, close: () => dispatcher.destroy() };
+}
+
+/** A limit with calls left is not the one that was hit, so its reset says nothing. */
+function waitForReset(limits: LimitHints | undefined): number | undefined {
+  return limits?.remaining ? undefined : limits?.resetMs;
 }
 
 function createDispatcher({ endpoint, connections, timeoutMs }: BrandClientOptions): Dispatcher {

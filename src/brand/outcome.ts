@@ -13,6 +13,8 @@ export interface Outcome {
   readonly httpStatus: number | undefined;
   /** Calls made for it, those answered 429 not counted. */
   readonly attempts: number;
+  /** Calls that were answered 429 on the way. Not stored. @default 0 */
+  readonly throttled?: number;
   /** When it ended, in milliseconds since 1970. */
   readonly fetchedAtMs: number;
   /** The answer as it came, for `found`; empty otherwise. */

@@ -43,6 +43,7 @@ const STOPS: Readonly<Record<Stop['reason'], string>> = {
   forbidden:
     'The API answered 403 five times in a row: check --auth and what the credential is allowed. No further call is made.',
   quota: 'The quota of the API is used up. No further call is made.',
+  outage: 'The API has been out for longer than --max-outage. No further call is made.',
   max_calls: 'All calls of --max-calls are made. No further call is made.',
   interrupted:
     'Interrupted: no further call is made, calls under way get 10 s. Once more ends at once.',

@@ -1,4 +1,5 @@
 import type { OutcomeStatus } from '../brand/outcome.ts';
+import type { PaceDescription } from '../pace/pacer.ts';
 import type { Plan } from '../producer/plan.ts';
 import type { DomainColumn } from '../rows/domain-column.ts';
 import type { Stop } from '../worker/stop-switch.ts';
@@ -37,4 +38,8 @@ export interface Progress {
   readonly elapsedMs: number;
   /** How long no call may start, because the API said so; 0 when calls go out. */
   readonly waitMs: number;
+  /** How fast calls may start, what is known of the limit, and why it is not faster. */
+  readonly pace?: PaceDescription | undefined;
+  /** What there is to say of an outage of the API, if there is one. */
+  readonly outage?: string | undefined;
 }

@@ -1,5 +1,6 @@
 import { SingleBar } from 'cli-progress';
 import { formatDuration } from '../job/duration.ts';
+import type { PaceDescription } from '../pace/pacer.ts';
 import type { Progress } from './events.ts';
 
 /** How progress is shown: `bar` redraws one line, `lines` writes one every few seconds. */
@@ -74,7 +75,7 @@ function createLines(stream: NodeJS.WriteStream): ProgressView {
 
 /** `880/1,200 lookups, 71 calls/s, 12 s left; 3 failed; told to wait 4 s`. */
 function describeProgress(progress: Progress): string {
-  const { done, lookups, outcomes, calls, elapsedMs, waitMs } = progress;
+  const { done, lookups, outcomes, calls, elapsedMs, waitMs, pace, outage } = progress;
   const seconds = elapsedMs / 1_000;
   const leftMs = done > 0 ? ((lookups - done) / done) * elapsedMs : Number.NaN;
   const parts = [
@@ -83,6 +84,25 @@ function describeProgress(progress: Progress): string {
   ];
   if (done < lookups && leftMs >= 1_000) parts.push(`${formatDuration(leftMs)} left`);
   if (outcomes.failed > 0) parts.push(`${outcomes.failed} failed`);
-  if (waitMs >= 1_000) parts.push(`waiting ${formatDuration(waitMs)} as the API asked`);
+  if (outage !== undefined) parts.push(outage);
+  else parts.push(...describePace(pace, waitMs));
   return parts.join(', ');
+}
+
+/** `limit about 50/s, probing`, or `told to wait 12 s`. */
+function describePace(pace: PaceDescription | undefined, waitMs: number): readonly string[] {
+  const parts: string[] = [];
+  const { learnedLimitPerSecond: limit, concurrencyLimit, why } = pace ?? {};
+  if (limit !== undefined) parts.push(`limit about ${formatRate(limit)}`);
+  if (concurrencyLimit !== undefined) parts.push(`at most ${concurrencyLimit} at once`);
+  if (why === 'backing_off') parts.push('backing off');
+  else if (waitMs >= 1_000) parts.push(`told to wait ${formatDuration(waitMs)}`);
+  else if (why === 'probing') parts.push('probing');
+  return parts;
+}
+
+function formatRate(perSecond: number): string {
+  return perSecond >= 1
+    ? `${perSecond.toFixed(perSecond < 10 ? 1 : 0)}/s`
+    : `${(perSecond * 60).toFixed(1)}/min`;
 }

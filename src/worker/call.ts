@@ -3,6 +3,7 @@ import type { BrandClient } from '../brand/client.ts';
 import type { Clock } from '../pace/clock.ts';
 import type { Turnstile } from '../pace/turnstile.ts';
 import type { Budget } from './budget.ts';
+import type { OutageGate } from './outage-gate.ts';
 import type { StopSwitch } from './stop-switch.ts';
 
 /** What has been done so far. */
@@ -19,6 +20,7 @@ export interface CallCounters {
 export interface CallContext {
   readonly client: BrandClient;
   readonly turnstile: Turnstile;
+  readonly outage: OutageGate;
   readonly budget: Budget;
   readonly stopSwitch: StopSwitch;
   readonly counters: CallCounters;
@@ -30,42 +32,100 @@ export class NotAskedError extends Error {
   override readonly name = 'NotAskedError';
 }
 
+/** What a call brought. */
+export interface CallResult {
+  readonly answer: Answer;
+  /** For how long no call of anybody may start because of it, in milliseconds. */
+  readonly closedMs: number;
+}
+
 /**
- * Makes one call when the budget has one left and the pacer says so, and tells both what came of it.
+ * Makes one call when the budget has one left, the API is not out and the pacer says so, and tells
+ * all three what came of it.
  *
+ * @param isEvidence whether a failure would speak against the API rather than against the domain
  * @throws NotAskedError when the budget is used up
  * @throws the stop switch's reasons when the run stops first
  */
 export async function callInTurn(
   path: string,
   context: CallContext,
-): Promise<{ readonly answer: Answer; readonly sentAtMs: number }> {
-  const { client, turnstile, budget, stopSwitch, counters, clock } = context;
+  isEvidence: () => boolean,
+): Promise<CallResult> {
+  const { client, budget, stopSwitch, clock } = context;
   if (!(await budget.reserve(stopSwitch.noNewCall))) {
     stopSwitch.stop({ reason: 'max_calls' });
     throw new NotAskedError();
   }
+  await waitForTurn(context);
+  const sentAtMs = clock.nowMs();
+  context.counters.calls += 1;
+  try {
+    const answer = await client.call(path, stopSwitch.noCall);
+    return { answer, closedMs: settle(answer, { context, sentAtMs, isEvidence }) };
+  } catch (error) {
+    // Given up while under way: it may well be billed.
+    budget.spend();
+    context.outage.ended(undefined);
+    context.turnstile.report({ kind: 'abandoned', sentAtMs });
+    throw error;
+  }
+}
+
+async function waitForTurn({
+  turnstile,
+  outage,
+  budget,
+  stopSwitch,
+  clock,
+}: CallContext): Promise<void> {
+  let isIn = false;
   try {
     await turnstile.enter(stopSwitch.noNewCall);
+    isIn = true;
+    if (!outage.tryPass()) await outage.pass(stopSwitch.noNewCall);
   } catch (error) {
+    if (isIn) turnstile.report({ kind: 'abandoned', sentAtMs: clock.nowMs() });
     budget.giveBack();
     throw error;
   }
-  const sentAtMs = clock.nowMs();
-  counters.calls += 1;
-  let answer: Answer;
-  try {
-    answer = await client.call(path, stopSwitch.noCall);
-  } catch (error) {
-    budget.spend(); // given up while under way: it may well be billed
-    throw error;
-  }
+}
+
+interface EndedCall {
+  readonly context: CallContext;
+  readonly sentAtMs: number;
+  readonly isEvidence: () => boolean;
+}
+
+function settle(answer: Answer, { context, sentAtMs, isEvidence }: EndedCall): number {
+  const { turnstile, outage, budget, counters } = context;
+  outage.ended({ isFailure: isOutage(answer), sentAtMs, isEvidence });
+  const kind = paceKindOf(answer);
   if (answer.kind === 'throttled') {
     counters.throttled += 1;
     budget.giveBack();
-  } else {
-    budget.spend();
-    if (answer.httpStatus !== undefined) turnstile.accepted();
+  } else budget.spend();
+  const { limits } = answer;
+  const retryAfterMs =
+    kind === 'throttled' && 'retryAfterMs' in answer ? answer.retryAfterMs : undefined;
+  return turnstile.report({ kind, sentAtMs, retryAfterMs, limits });
+}
+
+/** What an answer says about the pace. */
+function paceKindOf(answer: Answer): 'accepted' | 'throttled' | 'failed' {
+  switch (answer.kind) {
+    case 'throttled':
+      return 'throttled';
+    case 'quota_used_up':
+      return answer.retryAfterMs === undefined ? 'accepted' : 'throttled';
+    case 'try_again':
+      return 'failed';
+    default:
+      return 'accepted';
   }
-  return { answer, sentAtMs };
+}
+
+/** Answers that an API gives, or none, when it is out. */
+function isOutage({ kind, httpStatus }: Answer): boolean {
+  return kind === 'try_again' && (httpStatus === undefined || httpStatus >= 500);
 }

@@ -4,12 +4,18 @@ import type { Endpoint } from '../brand/endpoint.ts';
 import type { Outcome } from '../brand/outcome.ts';
 import { backoffMs } from './backoff.ts';
 import { type CallContext, callInTurn, NotAskedError } from './call.ts';
+import type { RetryGate } from './retry-gate.ts';
 
 /** What lookups share. */
 export interface LookupContext extends CallContext {
   readonly endpoint: Endpoint;
   /** How often a lookup is tried again. */
   readonly retries: number;
+  readonly retryGate: RetryGate;
+  /** The longest wait that the API may ask for. Told to wait longer, the run stops. */
+  readonly maxWaitMs: number;
+  /** Whether an earlier run gave the domain up. @default nothing is known of earlier runs */
+  readonly hasFailedBefore?: (domain: string) => boolean;
   /** Milliseconds since 1970. */
   now(): number;
   random(): number;
@@ -22,16 +28,19 @@ export type LookupResult =
 
 const MAX_REDIRECTS = 3;
 const MAX_INVALID_RETRIES = 3;
+/** Failures of one lookup that count for an outage. */
+const MOST_EVIDENCE = 2;
 const MAX_THROTTLED_MS = 10 * 60_000;
-/** Told to wait longer than this, it is not the pace that is too high: the quota is used up. */
-const LONGEST_THROTTLE_MS = 10 * 60_000;
 
 /** Asks about one domain until there is an outcome, trying again what is worth it. Never throws for what an API can do. */
 export async function lookUp(domain: string, context: LookupContext): Promise<LookupResult> {
-  const { stopSwitch, clock, counters } = context;
+  const { stopSwitch, clock, counters, maxWaitMs } = context;
+  context.retryGate.counted();
   let attempts = 0;
+  let throttled = 0;
   let throttledMs = 0;
   let invalidAnswers = 0;
+  let failures = 0;
 
   async function attempt(): Promise<FinalAnswer | UnusableAnswer> {
     let path = context.endpoint.path(domain);
@@ -45,19 +54,35 @@ export async function lookUp(domain: string, context: LookupContext): Promise<Lo
     }
   }
 
+  /**
+   * A domain on which the API always fails would look like an outage, above all at the end of a run,
+   * when no others are left, or in the next one, which asks for nothing else.
+   */
+  function isEvidence(): boolean {
+    failures += 1;
+    return failures <= MOST_EVIDENCE && context.hasFailedBefore?.(domain) !== true;
+  }
+
   /** A throttled call costs no attempt: it is made again when the way is open. */
   async function callUnthrottled(path: string): Promise<UnthrottledAnswer> {
     for (;;) {
-      const { answer, sentAtMs } = await callInTurn(path, context);
-      if (answer.kind !== 'throttled') attempts += 1;
-      if (answer.kind !== 'throttled') return answer;
+      const { answer, closedMs } = await callInTurn(path, context, isEvidence);
+      // While the API is out for all, a failure says nothing about this domain.
+      if (answer.kind === 'try_again' && context.outage.isOut) continue;
+      const isQuotaWait = answer.kind === 'quota_used_up' && answer.retryAfterMs !== undefined;
+      if (answer.kind !== 'throttled' && !isQuotaWait) {
+        attempts += 1;
+        return answer;
+      }
       const { retryAfterMs } = answer;
-      const closedMs = context.turnstile.throttled({ sentAtMs, retryAfterMs });
-      if (retryAfterMs !== undefined && retryAfterMs > LONGEST_THROTTLE_MS) {
+      if (retryAfterMs !== undefined && retryAfterMs > maxWaitMs) {
         stopSwitch.stop({ reason: 'quota', comeBackAtMs: context.now() + retryAfterMs });
         throw new NotAskedError();
       }
-      throttledMs += Math.max(retryAfterMs ?? 0, closedMs);
+      throttled += 1;
+      const waitMs = Math.max(retryAfterMs ?? 0, closedMs);
+      // A longer wait is one for a quota, which concerns no lookup in particular.
+      if (waitMs <= MAX_THROTTLED_MS) throttledMs += waitMs;
       if (throttledMs > MAX_THROTTLED_MS) {
         return { kind: 'refused', httpStatus: answer.httpStatus, reason: 'throttled' };
       }
@@ -92,8 +117,9 @@ export async function lookUp(domain: string, context: LookupContext): Promise<Lo
     }
     const retryAfterMs = answer.kind === 'try_again' ? answer.retryAfterMs : undefined;
     const delayMs = backoffMs({ retriesMade, retryAfterMs, random: context.random() });
-    if (delayMs > LONGEST_THROTTLE_MS) return false;
+    if (delayMs > MAX_THROTTLED_MS) return false;
     await clock.sleep(delayMs, stopSwitch.noNewCall);
+    await context.retryGate.pass(stopSwitch.noNewCall);
     counters.retries += 1;
     return true;
   }
@@ -111,6 +137,7 @@ export async function lookUp(domain: string, context: LookupContext): Promise<Lo
         'reason' in answer ? answer.reason : status === 'found' ? '' : `http_${answer.httpStatus}`,
       httpStatus: answer.httpStatus,
       attempts,
+      ...(throttled > 0 ? { throttled } : {}),
       fetchedAtMs: context.now(),
       json: answer.kind === 'found' ? answer.json : '',
       value: answer.kind === 'found' ? answer.value : undefined,

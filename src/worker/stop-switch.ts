@@ -8,6 +8,8 @@ export type StopReason =
   | 'forbidden'
   /** 402, or told to wait so long that the quota must be used up. */
   | 'quota'
+  /** The API has been out for longer than `maxOutage`. */
+  | 'outage'
   /** `maxCalls` calls were made. */
   | 'max_calls'
   /** Somebody asked for it. */

@@ -9,51 +9,59 @@ export interface Worker {
   /**
    * Looks up every domain of a chunk and replies with each outcome as it comes. Domains that were
    * not asked, because the run stopped, have none. Several chunks may be handled at once.
+   *
+   * @param isWanted asked at the last moment: false spares the lookup. @default always true
    */
-  handle(chunk: Chunk, reply: Reply): Promise<void>;
+  handle(chunk: Chunk, reply: Reply, isWanted?: (domain: string) => boolean): Promise<void>;
 }
 
 export interface WorkerOptions extends LookupContext {
   /** Lookups under way at the same time, over all chunks. */
   readonly concurrency: number;
   /**
-   * Asked at the last moment: false spares the lookup, because somebody else has made it meanwhile.
-   * @default always true
+   * A caller makes its next call only when its last outcome is kept. It then takes a little longer,
+   * but no more is lost with a process that is killed than the calls it had under way.
+   *
+   * @default false
    */
-  readonly isWanted?: (domain: string) => boolean;
+  readonly holdsCallers?: boolean;
 }
 
-export function createWorker({ concurrency, isWanted, ...context }: WorkerOptions): Worker {
+export function createWorker({
+  concurrency,
+  holdsCallers = false,
+  ...context
+}: WorkerOptions): Worker {
   const { stopSwitch } = context;
   const limit = pLimit(concurrency);
   let underWay = 0;
   const doubt = createCredentialDoubt(() => stopSwitch.stop({ reason: 'forbidden' }));
 
-  async function handleDomain(domain: string, reply: Reply): Promise<void> {
-    const outcome = await settle(domain);
-    // Not awaited here, or the whole answer would stay in memory until it is committed.
-    return outcome && reply([outcome]);
-  }
-
-  async function settle(domain: string): Promise<Outcome | undefined> {
+  async function handleDomain(domain: string, reply: Reply, isWanted: IsWanted): Promise<void> {
     underWay += 1;
-    const result = await limit(() =>
-      isWanted?.(domain) === false ? NOT_ASKED : lookUp(domain, context),
-    );
+    let replied: Promise<void> | undefined;
+    const result = await limit(async () => {
+      const result = isWanted(domain) ? await lookUp(domain, context) : NOT_ASKED;
+      if (result.kind === 'outcome') replied = reply([result.outcome]);
+      if (holdsCallers) await replied;
+      return result;
+    });
     underWay -= 1;
     const isAboutDomain = result.kind === 'forbidden' ? doubt.forbidden() : undefined;
     if (result.kind === 'outcome' && CREDENTIAL_WORKS.has(result.outcome.status)) doubt.success();
     if (underWay === 0) doubt.idle();
-    if (result.kind === 'not_asked' || (await isAboutDomain) === false) return undefined;
-    return result.outcome;
+    if (result.kind === 'forbidden' && (await isAboutDomain)) replied = reply([result.outcome]);
+    return replied;
   }
 
   return {
-    handle: async (chunk, reply) => {
-      await Promise.all(chunk.domains.map((domain) => handleDomain(domain, reply)));
+    handle: async (chunk, reply, isWanted = () => true) => {
+      await Promise.all(chunk.domains.map((domain) => handleDomain(domain, reply, isWanted)));
     },
   };
 }
+
+type IsWanted = (domain: string) => boolean;
 
 const NOT_ASKED: LookupResult = { kind: 'not_asked' };
 

@@ -47,7 +47,33 @@ describe('createProgressView', () => {
       waitMs: 30_000,
       elapsedMs: 5_000,
     });
-    expect(text()).toBe('0/1,000 lookups, 0.0 calls/s, 3 failed, waiting 30 s as the API asked\n');
+    expect(text()).toBe('0/1,000 lookups, 0.0 calls/s, 3 failed, told to wait 30 s\n');
+  });
+
+  it.each([
+    [
+      { ratePerSecond: 48, learnedLimitPerSecond: 50, waitMs: 0, why: 'holding' },
+      'limit about 50/s',
+    ],
+    [
+      { ratePerSecond: 51, learnedLimitPerSecond: 50, waitMs: 0, why: 'probing' },
+      'limit about 50/s, probing',
+    ],
+    [
+      { ratePerSecond: 9, learnedLimitPerSecond: 0.1, waitMs: 0, why: 'backing_off' },
+      'limit about 6.0/min, backing off',
+    ],
+    [{ ratePerSecond: 90, concurrencyLimit: 10, waitMs: 0, why: 'open' }, 'at most 10 at once'],
+  ] as const)('says of the pace %j', (pace, said) => {
+    const { view, text } = viewOf('lines');
+    view.show({ ...PROGRESS, pace, elapsedMs: 5_000 });
+    expect(text()).toBe(`0/1,000 lookups, 0.0 calls/s, ${said}\n`);
+  });
+
+  it('says of an outage what there is to say', () => {
+    const { view, text } = viewOf('lines');
+    view.show({ ...PROGRESS, outage: 'The API is out.', waitMs: 5_000, elapsedMs: 5_000 });
+    expect(text()).toBe('0/1,000 lookups, 0.0 calls/s, The API is out.\n');
   });
 
   it('says nothing where there is nothing to look up, or nothing is wished', () => {

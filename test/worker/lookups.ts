@@ -5,6 +5,8 @@ import type { Outcome } from '../../src/brand/outcome.ts';
 import { createTurnstile } from '../../src/pace/turnstile.ts';
 import { createBudget } from '../../src/worker/budget.ts';
 import type { LookupContext } from '../../src/worker/lookup.ts';
+import { createOutageGate } from '../../src/worker/outage-gate.ts';
+import { createRetryGate } from '../../src/worker/retry-gate.ts';
 import { createStopSwitch, type StopSwitch } from '../../src/worker/stop-switch.ts';
 import { createFakeClock, type FakeClock } from '../support/fake-clock.ts';
 
@@ -32,6 +34,7 @@ export function createTestContext(script: Script, options: TestContextOptions = 
   const { retries = 5, maxCalls, random = () => 1 } = options;
   const clock = createFakeClock({ isImpatient: true });
   const called: string[] = [];
+  const stopSwitch = createStopSwitch();
   const callsOf = new Map<string, number>();
   const client: BrandClient = {
     call: async (path, signal) => {
@@ -53,8 +56,16 @@ export function createTestContext(script: Script, options: TestContextOptions = 
     retries,
     endpoint: createEndpoint({ baseUrl: 'http://api.example' }),
     turnstile: createTurnstile({ clock, random: () => 1 }),
+    outage: createOutageGate({
+      clock,
+      callers: 32,
+      maxOutageMs: 60 * 60_000,
+      onTooLong: () => stopSwitch.stop({ reason: 'outage' }),
+    }),
+    retryGate: createRetryGate(clock),
+    maxWaitMs: 15 * 60_000,
     budget: createBudget(maxCalls),
-    stopSwitch: createStopSwitch(),
+    stopSwitch,
     counters: { calls: 0, throttled: 0, retries: 0 },
     now: () => STARTED_AT_MS + clock.nowMs(),
   };

@@ -2,6 +2,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { Outcome } from '../../src/brand/outcome.ts';
+import type { Reply } from '../../src/queue/lookup-queue.ts';
 import { createWorker } from '../../src/worker/worker.ts';
 import { createGate } from '../support/gate.ts';
 import {
@@ -118,11 +119,12 @@ describe('a worker', () => {
       return found;
     });
     const isWanted = (domain: string): boolean => !known.has(domain);
-    const worker = createWorker({ ...context, concurrency: 1, isWanted });
+    const worker = createWorker({ ...context, concurrency: 1 });
     const replied: string[] = [];
-    await worker.handle({ domains: domains(5) }, async (outcomes) => {
+    const reply: Reply = async (outcomes) => {
       replied.push(...outcomes.map(({ domain }) => domain));
-    });
+    };
+    await worker.handle({ domains: domains(5) }, reply, isWanted);
     expect(replied).toEqual(['d0.com', 'd2.com', 'd4.com']);
     expect(context.counters.calls).toBe(3);
   });

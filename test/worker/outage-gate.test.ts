@@ -1,0 +1,67 @@
+import { describe, expect, it } from 'vitest';
+import { createWorker } from '../../src/worker/worker.ts';
+import { createTestContext, found, tryAgain } from './lookups.ts';
+
+const MINUTE_MS = 60_000;
+
+function domains(count: number): readonly string[] {
+  return Array.from({ length: count }, (_, at) => `d${at}.com`);
+}
+
+describe('an outage of the API', () => {
+  it('stops all calls but one probe now and then, and costs no lookup its attempts', async () => {
+    const outMs = 10 * MINUTE_MS;
+    const callsMs: number[] = [];
+    const context = createTestContext(() => {
+      callsMs.push(context.clock.nowMs());
+      return context.clock.nowMs() < outMs ? tryAgain('http_503') : found;
+    });
+    const worker = createWorker({ ...context, concurrency: 32 });
+    const statuses: string[] = [];
+    await worker.handle({ domains: domains(200) }, async (outcomes) => {
+      statuses.push(...outcomes.map(({ status }) => status));
+    });
+    expect(new Set(statuses)).toEqual(new Set(['found']));
+    expect(statuses).toHaveLength(200);
+    // The calls that showed the outage, then probes after 5, 10, 20, … 300 s.
+    expect(callsMs.filter((atMs) => atMs < outMs).length).toBeLessThan(64 + 10);
+    // It was back at the next probe, and back to speed within a minute of that.
+    expect(context.clock.nowMs()).toBeLessThan(outMs + 5 * MINUTE_MS + MINUTE_MS);
+  });
+
+  it('that lasts too long stops the run', async () => {
+    const context = createTestContext(() => tryAgain('http_503'));
+    const worker = createWorker({ ...context, concurrency: 32 });
+    const replied: unknown[] = [];
+    await worker.handle({ domains: domains(100) }, async (outcomes) => {
+      replied.push(...outcomes);
+    });
+    expect(context.stopSwitch.stopped).toEqual({ reason: 'outage' });
+    expect(context.clock.nowMs()).toBeLessThan(70 * MINUTE_MS);
+    expect(replied).toEqual([]);
+  });
+
+  it('is none when those fail that failed before', async () => {
+    const context = createTestContext(() => tryAgain('http_500'));
+    const worker = createWorker({ ...context, concurrency: 8, hasFailedBefore: () => true });
+    const statuses: string[] = [];
+    await worker.handle({ domains: domains(60) }, async (outcomes) => {
+      statuses.push(...outcomes.map(({ status }) => status));
+    });
+    expect(statuses).toHaveLength(60);
+    expect(context.stopSwitch.stopped).toBeUndefined();
+  });
+
+  it('is none when a few domains always fail', async () => {
+    const context = createTestContext((domain) =>
+      domain.endsWith('5.com') ? tryAgain('http_500') : found,
+    );
+    const worker = createWorker({ ...context, concurrency: 8 });
+    const statuses: string[] = [];
+    await worker.handle({ domains: domains(20) }, async (outcomes) => {
+      statuses.push(...outcomes.map(({ status }) => status));
+    });
+    expect(statuses.filter((status) => status === 'found')).toHaveLength(18);
+    expect(context.stopSwitch.stopped).toBeUndefined();
+  });
+});
