@@ -2,6 +2,8 @@ import { defineConfig } from 'vitest/config';
 
 export default defineConfig({
   test: {
+    // Most of the time tests wait for processes of their own.
+    maxWorkers: 3,
     // CI counts passed and failed tests from the report.
     reporters: process.env['CI']
       ? ['default', ['json', { outputFile: 'coverage/report.json' }]]
@@ -12,13 +14,14 @@ export default defineConfig({
           name: 'unit',
           isolate: false, // the tests leave nothing behind, and a process for each costs more than they do
           include: ['test/**/*.test.ts'],
-          exclude: ['test/integration/**', 'test/chaos/**', 'test/docs/**'],
+          exclude: ['test/integration/**', 'test/chaos/**', 'test/docs/**', 'test/simulation/**'],
         },
       },
       {
         test: {
           name: 'integration',
-          include: ['test/{integration,chaos,docs}/**/*.test.ts'],
+          include: ['test/{integration,chaos,docs,simulation}/**/*.test.ts'],
+          globalSetup: 'test/support/redis-setup.ts',
           testTimeout: 60_000,
           hookTimeout: 60_000,
         },

@@ -43,6 +43,10 @@ export interface EnrichOptions {
   readonly retries?: number;
   /** The longest that one call may take. @default 60s */
   readonly timeout?: string | number;
+  /** The longest wait that the API may ask for; told to wait longer, the run stops. @default 15min */
+  readonly maxWait?: string | number;
+  /** How long an outage of the API is waited for before the run stops. @default 1h */
+  readonly maxOutage?: string | number;
   /** Stop after this many calls; rows left over are `skipped`. */
   readonly maxCalls?: number;
   /** How long an answer counts. @default 30d */
@@ -51,6 +55,18 @@ export interface EnrichOptions {
   readonly freshNotFound?: string | number;
   /** Folder where answers are kept between runs. @default BRANDFILL_STORE, else `.brandfill` */
   readonly store?: string;
+  /** The Redis that carries lookups to workers. @default BRANDFILL_QUEUE, else all in this process */
+  readonly queue?: string;
+  /** With a queue: 1 to make lookups here too, 0 to leave them to other workers. @default 1 */
+  readonly workers?: 0 | 1;
+  /** With a queue: how many lookups travel together, fewer for a short list. @default 50 */
+  readonly chunk?: number;
+  /** With a queue: how many chunks may be on their way. @default enough for `concurrency`, at least 64 */
+  readonly window?: number;
+  /** With a queue: how long a worker may be silent before its lookups are given to others. @default 15s */
+  readonly lostAfter?: string | number;
+  /** Use a Redis that may throw lookups away when its memory is full. @default false */
+  readonly acceptEviction?: boolean;
   /**
    * Stops the run in order: no new call starts, those under way get ten seconds, all rows come out,
    * those not asked as `skipped`. Before the first call it ends the run with the signal's reason.
@@ -113,7 +129,7 @@ export async function plan(
 /** How an option is called in error messages; the command line says `--base-url`. */
 export type OptionNaming = (key: SettingKey) => string;
 
-const libraryNaming: OptionNaming = (key) => `'${LIBRARY_NAMES[key] ?? key}'`;
+export const libraryNaming = (key: string): string => `'${LIBRARY_NAMES[key] ?? key}'`;
 
 function jobOf(options: EnrichOptions, describe: OptionNaming): Job {
   const { input, apiKey, params, headers, signal, onEvent, ...given } = options;
@@ -125,7 +141,7 @@ function jobOf(options: EnrichOptions, describe: OptionNaming): Job {
   });
 }
 
-const LIBRARY_NAMES: Readonly<Partial<Record<SettingKey, string>>> = {
+const LIBRARY_NAMES: Readonly<Record<string, string>> = {
   param: 'params',
   header: 'headers',
 };

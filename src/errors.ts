@@ -1,6 +1,7 @@
 /**
  * What went wrong, for programs: `INVALID_SETTING` (an option is impossible or missing),
- * `UNREADABLE_INPUT`, `UNWRITABLE_OUTPUT`, `UNUSABLE_STORE`, and `COUNTS_DIFFER` (a defect of ours:
+ * `UNREADABLE_INPUT`, `UNWRITABLE_OUTPUT`, `UNUSABLE_STORE`, `UNUSABLE_QUEUE`, and
+ * `COUNTS_DIFFER` (a defect of ours:
  * rows in and rows out do not add up).
  */
 export type BrandfillErrorCode =
@@ -8,6 +9,7 @@ export type BrandfillErrorCode =
   | 'UNREADABLE_INPUT'
   | 'UNWRITABLE_OUTPUT'
   | 'UNUSABLE_STORE'
+  | 'UNUSABLE_QUEUE'
   | 'COUNTS_DIFFER';
 
 /**

@@ -1,3 +1,5 @@
+export { type AddOptions, type AddSummary, add } from './add.ts';
+export { type Collected, type CollectOptions, collect } from './collect.ts';
 export type { EnrichedRow } from './collector/row-object.ts';
 export { type EnrichOptions, enrich, enrichRows, plan } from './enrich.ts';
 export { BrandfillError, type BrandfillErrorCode } from './errors.ts';
@@ -7,3 +9,4 @@ export type { SandboxOptions } from './sandbox/options.ts';
 export { type Sandbox, startSandbox } from './sandbox/server.ts';
 export type { RunEvent } from './watch/events.ts';
 export type { Summary } from './watch/summary.ts';
+export { type WorkerEnd, type WorkOptions, work } from './work.ts';

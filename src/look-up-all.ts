@@ -1,21 +1,20 @@
-import { createBrandClient } from './brand/client.ts';
-import type { OutcomeStatus } from './brand/outcome.ts';
 import { createCollector } from './collector/collect.ts';
 import type { Job } from './job/job.ts';
-import { systemClock } from './pace/clock.ts';
-import { createTurnstile } from './pace/turnstile.ts';
+import { type LocalWorker, openLocalWorker } from './local-worker.ts';
+import { openQueueOf } from './open-queue.ts';
 import { produce } from './producer/produce.ts';
 import type { RowIndex } from './producer/row-index.ts';
-import { createInProcessQueue } from './queue/in-process.ts';
+import type { HandleChunk } from './queue/lookup-queue.ts';
 import type { OutcomeStore } from './store/store.ts';
+import { createTally } from './tally.ts';
 import type { Progress, RunEvent } from './watch/events.ts';
-import { createBudget } from './worker/budget.ts';
 import type { CallCounters } from './worker/call.ts';
 import { createStopSwitch, type Stop } from './worker/stop-switch.ts';
-import { createWorker } from './worker/worker.ts';
 
 export interface LookUpAllOptions {
   readonly job: Job;
+  /** The same for the same list on the same store. */
+  readonly name: string;
   readonly index: RowIndex;
   readonly store: OutcomeStore;
   /** Lookups that are due, for the progress. */
@@ -34,75 +33,32 @@ export interface LookupTotals extends CallCounters {
   readonly stopped: Stop | undefined;
 }
 
-/** Small, because chunks need not travel here, and few domains are then under way at once. */
-const CHUNK_SIZE = 10;
 const DRAIN_MS = 10_000;
 const PROGRESS_MS = 250;
 
 /**
- * Makes all lookups that are due: producer, queue, worker and collector, wired for one process.
- * Returns when every outcome is on the disk.
+ * Makes all lookups that are due: producer, queue, worker and collector, wired for one process or,
+ * with a queue on Redis, for as many as there are. Returns when every outcome is on the disk.
  */
 export async function lookUpAll(options: LookUpAllOptions): Promise<LookupTotals> {
   const { job, index, store, isFresh, signal, onEvent } = options;
-  const { concurrency, rate, retries, timeout, maxCalls, header = [] } = job.settings;
+  const { settings } = job;
   const startMs = performance.now();
-  const stopSwitch = createStopSwitch();
-  const counters: CallCounters = { calls: 0, throttled: 0, retries: 0 };
-  const outcomes: Record<OutcomeStatus, number> = {
-    found: 0,
-    not_found: 0,
-    rejected: 0,
-    failed: 0,
-  };
   const outstanding = new Set<string>();
-  const turnstile = createTurnstile({
-    rate: rate === 'auto' ? undefined : rate,
-    clock: systemClock,
-  });
-  const client = createBrandClient({
-    endpoint: job.endpoint,
-    credential: job.credential,
-    headers: header,
-    connections: concurrency,
-    timeoutMs: timeout,
-  });
-  const queue = createInProcessQueue({
-    collect: createCollector({
-      store,
-      outstanding,
-      startedAtMs: options.startedAtMs,
-      onOutcome: (status) => {
-        outcomes[status] += 1;
-      },
-    }),
-    // A chunk may wait long for its last domain. As many chunks as callers: none is ever idle.
-    window: concurrency + 1,
-  });
-  const worker = createWorker({
-    client,
-    endpoint: job.endpoint,
-    turnstile,
-    budget: createBudget(maxCalls),
-    stopSwitch,
-    counters,
-    concurrency,
-    // Another run on the same store may have asked since this one planned.
-    isWanted: (domain) => !isFresh(domain),
-    retries,
-    clock: systemClock,
-    now: Date.now,
-    random: Math.random,
-  });
-
-  const doneCount = (): number => Object.values(outcomes).reduce((sum, count) => sum + count, 0);
+  const tally = createTally();
+  const isShared = settings.queue !== undefined;
+  const stopSwitch = createStopSwitch();
+  let local: LocalWorker | undefined;
+  const counters = (): CallCounters => (isShared || !local ? tally.counters : local.counters);
   const progress = (): Progress => ({
     lookups: options.lookups,
-    done: doneCount(),
-    outcomes: { ...outcomes },
-    ...counters,
+    done: tally.done,
+    outcomes: { ...tally.outcomes },
+    ...counters(),
     elapsedMs: performance.now() - startMs,
-    waitMs: turnstile.waitMs(),
+    waitMs: local?.turnstile.waitMs() ?? 0,
+    pace: local?.turnstile.describe(),
+    outage: local?.describeOutage(),
   });
 
   let drain: NodeJS.Timeout | undefined;
@@ -118,27 +74,64 @@ export async function lookUpAll(options: LookUpAllOptions): Promise<LookupTotals
   if (signal.aborted) interrupt();
   const ticker = setInterval(() => onEvent({ type: 'progress', ...progress() }), PROGRESS_MS);
 
+  let isComplete = true;
   try {
-    const working = queue.work((chunk, reply) => worker.handle(chunk, reply));
-    const producing = produce({
-      index,
-      queue,
+    const queue = await openQueueOf({
+      ...options,
       outstanding,
-      isFresh,
-      chunkSize: CHUNK_SIZE,
-      signal: stopSwitch.noNewCall,
+      stopSwitch,
+      collect: createCollector({
+        store,
+        outstanding,
+        startedAtMs: options.startedAtMs,
+        onOutcome: tally.add,
+      }),
     });
-    await allOrNothing([working, producing], () => stopSwitch.giveUp({ reason: 'error' }));
+    // Over a shared queue it also works for others, who are no business of this run's budget.
+    local = openLocalWorker(settings, job, {
+      stopSwitch,
+      maxCalls: isShared ? undefined : settings.maxCalls,
+      holdsCallers: isShared,
+      hasFailedBefore: (domain) => store.findHead(domain)?.status === 'failed',
+      sharedPace: queue.sharedPace,
+    });
+    const handle = handlerOf(local, isFresh);
+    const producing = async (): Promise<void> => {
+      isComplete = await produce({
+        index,
+        queue: queue.queue,
+        outstanding,
+        isFresh,
+        chunkSize: queue.chunkSize,
+        maxLookups: isShared ? settings.maxCalls : undefined,
+        signal: stopSwitch.noNewCall,
+      });
+    };
+    try {
+      const work = settings.workers > 0 ? [queue.queue.work(handle)] : [];
+      await allOrNothing([...work, producing(), queue.queue.settled()], () =>
+        stopSwitch.giveUp({ reason: 'error' }),
+      );
+    } finally {
+      await queue.close();
+    }
     await store.flush();
     onEvent({ type: 'progress', ...progress() });
   } finally {
     clearInterval(ticker);
     clearTimeout(drain);
     signal.removeEventListener('abort', interrupt);
-    await client.close();
+    await local?.close();
   }
   const { elapsedMs, done } = progress();
-  return { ...counters, lookups: done, elapsedMs, stopped: stopSwitch.stopped };
+  const stopped = stopSwitch.stopped ?? (isComplete ? undefined : { reason: 'max_calls' as const });
+  return { ...counters(), lookups: done, elapsedMs, stopped };
+}
+
+/** Another run on the same store may have asked since this one planned. */
+function handlerOf({ worker }: LocalWorker, isFresh: (domain: string) => boolean): HandleChunk {
+  return (chunk, reply, isWanted = (domain) => !isFresh(domain)) =>
+    worker.handle(chunk, reply, isWanted);
 }
 
 /** Waits for all; when one fails, makes the others end and throws what went wrong first. */

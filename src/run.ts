@@ -1,8 +1,10 @@
+import { createHash } from 'node:crypto';
 import { existsSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join as joinPath } from 'node:path';
+import { join as joinPath, resolve as resolvePath } from 'node:path';
 import { type Closer, createCloser } from './closer.ts';
-import { findEnrichedColumns } from './collector/enriched-columns.ts';
+import { enrichedColumnsOf, findShapes } from './collector/enriched-columns.ts';
+import type { Field } from './collector/fields.ts';
 import { type JoinedRow, join } from './collector/join.ts';
 import { nameOutputColumns, type OutputColumns } from './collector/output-columns.ts';
 import { chooseOutputPaths, type OutputPaths } from './collector/output-paths.ts';
@@ -120,6 +122,8 @@ interface PlannedRun extends OpenedList {
   readonly store: OutcomeStore;
   readonly index: RowIndex;
   readonly plan: Plan & { readonly maxFields: number };
+  /** The shapes of the outcomes that were fresh when it was planned, in the order of the rows. */
+  readonly freshShapes: ReadonlySet<number>;
   /** Whether an outcome counts in this run. */
   readonly isUsable: (outcome: Dated) => boolean;
 }
@@ -132,26 +136,23 @@ async function plan(list: OpenedList, store: OutcomeStore): Promise<PlannedRun> 
   const freshness = { foundMs: fresh, notFoundMs: freshNotFound };
   const isUsable = (outcome: Dated): boolean => isFresh(outcome, freshness, startedAtMs);
   const index = closer.add(await createRowIndex(list.spoolFolder));
+  const freshShapes = new Set<number>();
   const made = await makePlan({
     source,
     format,
     column,
     registrable,
-    isFresh: (domain) => isKnown(store, domain, isUsable),
+    isFresh: (domain) => {
+      const head = store.findHead(domain);
+      if (!head || !isUsable(head)) return false;
+      freshShapes.add(head.shapeId);
+      return true;
+    },
     index,
     signal: context.signal,
   });
   context.onEvent({ type: 'planned', plan: made });
-  return { ...list, store, index, plan: made, isUsable };
-}
-
-function isKnown(
-  store: OutcomeStore,
-  domain: string,
-  isUsable: (outcome: Dated) => boolean,
-): boolean {
-  const head = store.findHead(domain);
-  return head !== undefined && isUsable(head);
+  return { ...list, store, index, plan: made, freshShapes, isUsable };
 }
 
 /** Rows on their way out, once all lookups are done. */
@@ -167,15 +168,19 @@ async function lookUpAndJoin(run: PlannedRun): Promise<JoinedRun> {
   const { job, context, source, format, store, index, isUsable, startedAtMs } = run;
   const totals = await lookUpAll({
     job,
+    name: runName(run),
     index,
     store,
     lookups: run.plan.lookups,
     startedAtMs,
-    isFresh: (domain) => isKnown(store, domain, isUsable),
+    isFresh: (domain) => {
+      const head = store.findHead(domain);
+      return head !== undefined && isUsable(head);
+    },
     ...context,
   });
   context.onEvent({ type: 'writing', rows: run.plan.rows });
-  const enriched = job.settings.fields ?? (await findEnrichedColumns({ index, store, isUsable }));
+  const enriched = job.settings.fields ?? (await findEnrichedColumns(run));
   const columns = nameOutputColumns({
     prefix: job.settings.prefix,
     enriched,
@@ -196,6 +201,18 @@ async function lookUpAndJoin(run: PlannedRun): Promise<JoinedRun> {
     skipReason: totals.stopped?.reason ?? 'not_asked',
   });
   return { totals, columns, statuses, rows: count(rows, statuses, run.plan.rows) };
+}
+
+/** The same for the same list on the same store, so that a run that was killed is taken up. */
+function runName({ job, store, source }: PlannedRun): string {
+  const parts = [store.id, job.endpoint.id, resolvePath(source.name), job.settings.out ?? ''];
+  return createHash('sha256').update(parts.join('\n')).digest('base64url').slice(0, 16);
+}
+
+/** A list of which nothing had to be looked up need not be gone through for its columns. */
+async function findEnrichedColumns(run: PlannedRun): Promise<readonly Field[]> {
+  const shapeIds = run.plan.lookups === 0 ? run.freshShapes : await findShapes(run);
+  return enrichedColumnsOf(shapeIds, run.store);
 }
 
 /** Counts rows as they pass, and lets none get lost on the way. */

@@ -1,11 +1,12 @@
 import { type Command, Option } from 'commander';
 import type { EnrichOptions } from '../enrich.ts';
 import { BrandfillError } from '../errors.ts';
-import { flagOf, SETTINGS, type SettingDefinition } from '../job/settings.ts';
+import { flagOf, SETTINGS } from '../job/settings.ts';
 import type { ProgressStyle } from '../watch/progress-view.ts';
 import type { CliContext } from './context.ts';
 import { EXIT, exitCodeOf } from './exit-codes.ts';
 import { onInterrupt } from './interrupt.ts';
+import { addSettings, toOptions } from './setting-options.ts';
 
 /** What only the command line has. */
 interface EnrichFlags {
@@ -20,9 +21,7 @@ export function addEnrichCommand(program: Command, context: CliContext): void {
     .command('enrich')
     .description('look up every domain of a list and write its rows back with what was learned')
     .argument('<input>', 'CSV, TSV or JSONL file, also .gz; - is standard input');
-  for (const [key, definition] of Object.entries<SettingDefinition<unknown>>(SETTINGS)) {
-    command.addOption(optionOf(key, definition));
-  }
+  addSettings(command, SETTINGS);
   command
     .option('--dry-run', 'read and count, show the plan, call nothing')
     .addOption(
@@ -59,12 +58,8 @@ async function enrichFile(
     view.end();
     context.endAtOnce(code);
   });
-  // Values are texts as they were typed; `enrich` reads and checks them.
-  const { param, header, ...others } = given;
   const options = {
-    ...others,
-    ...(param === undefined ? {} : { params: param }),
-    ...(header === undefined ? {} : { headers: header }),
+    ...toOptions(given),
     input,
     signal: interrupt.signal,
     onEvent: view.show,
@@ -84,25 +79,6 @@ async function enrichFile(
     view.end();
     interrupt.dispose();
   }
-}
-
-function optionOf(key: string, definition: SettingDefinition<unknown>): Option {
-  const value = definition.value === undefined ? '' : ` <${definition.value}>`;
-  const option = new Option(`${flagOf(key)}${value}`, definition.description);
-  // Not commander's own defaults: those would hide whether an option was given.
-  const notes = [
-    definition.default === undefined ? undefined : `default: ${definition.default}`,
-    definition.env === undefined ? undefined : `env: ${definition.env}`,
-    definition.isRepeatable ? 'repeatable' : undefined,
-  ].filter((note) => note !== undefined);
-  if (notes.length > 0) option.description += ` (${notes.join(', ')})`;
-  if (definition.isRepeatable) {
-    option.argParser((text: string, earlier: readonly string[] | undefined) => [
-      ...(earlier ?? []),
-      text,
-    ]);
-  }
-  return option;
 }
 
 const EXIT_CODE_HELP = `  0    done, no row failed

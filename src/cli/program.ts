@@ -1,8 +1,11 @@
 import { readFileSync } from 'node:fs';
 import { Command } from 'commander';
+import { addAddCommand } from './add.ts';
+import { addCollectCommand } from './collect.ts';
 import type { CliContext } from './context.ts';
 import { addEnrichCommand } from './enrich.ts';
 import { addSandboxCommand } from './sandbox.ts';
+import { addWorkerCommand } from './worker.ts';
 
 /** Builds the command line. Commands return or throw; ending the process is left to the caller. */
 export function createProgram(context: CliContext): Command {
@@ -17,6 +20,9 @@ export function createProgram(context: CliContext): Command {
       outputError: (text, write) => write(text.replace(/^error: /, 'brandfill: ')),
     });
   addEnrichCommand(program, context);
+  addWorkerCommand(program, context);
+  addAddCommand(program, context);
+  addCollectCommand(program, context);
   addSandboxCommand(program, context);
   return program;
 }

@@ -4,7 +4,7 @@ import type { OutcomeStore } from '../store/store.ts';
 import type { Field } from './fields.ts';
 import { createColumnList, valueAt } from './flatten.ts';
 
-export interface EnrichedColumnsOptions {
+export interface FindShapesOptions {
   readonly index: RowIndex;
   readonly store: OutcomeStore;
   readonly isUsable: (outcome: OutcomeHead) => boolean;
@@ -14,25 +14,36 @@ export interface EnrichedColumnsOptions {
 const MOST_COLUMNS = 500;
 
 /**
- * Finds the columns that the answers of this list's rows have, without reading the answers: the head
- * of each outcome names its shape. They are known before the first row is written, also those that
- * only the last row has. If there are more than 500, a last column `json` has whole answers.
+ * Finds the shapes that the answers of this list's rows have, in the order of the rows, without
+ * reading the answers: the head of each outcome names its shape.
  */
-export async function findEnrichedColumns(
-  options: EnrichedColumnsOptions,
-): Promise<readonly Field[]> {
-  const { index, store, isUsable } = options;
-  const merged = new Set<number>();
-  const list = createColumnList(MOST_COLUMNS);
+export async function findShapes({
+  index,
+  store,
+  isUsable,
+}: FindShapesOptions): Promise<ReadonlySet<number>> {
+  const shapeIds = new Set<number>();
   for await (const rows of index.read()) {
     for (const { kind, text } of rows) {
       if (kind !== 'due' && kind !== 'known') continue;
       const head = store.findHead(text);
-      if (!head || head.shapeId === 0 || merged.has(head.shapeId) || !isUsable(head)) continue;
-      merged.add(head.shapeId);
-      list.merge(store.findShape(head.shapeId) ?? []);
+      if (head && isUsable(head)) shapeIds.add(head.shapeId);
     }
   }
+  return shapeIds;
+}
+
+/**
+ * The columns that answers of these shapes have. They are known before the first row is written,
+ * also those that only the last row has. If there are more than 500, a last column `json` has whole
+ * answers.
+ */
+export function enrichedColumnsOf(
+  shapeIds: ReadonlySet<number>,
+  store: OutcomeStore,
+): readonly Field[] {
+  const list = createColumnList(MOST_COLUMNS);
+  for (const id of shapeIds) list.merge(store.findShape(id) ?? []);
   const fields = list.columns.map(
     (path): Field => ({ name: path.join('_'), valueOf: (answer) => valueAt(answer, path) }),
   );

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { type Credential, createCredential } from '../brand/credential.ts';
 import { createEndpoint, type Endpoint } from '../brand/endpoint.ts';
 import { BrandfillError, describeSystemError } from '../errors.ts';
-import { readSettings, type SettingKey, type Settings } from './settings.ts';
+import { readSettings, SETTINGS, type SettingKey, type Settings } from './settings.ts';
 
 /** What to do: everything a run needs to know, checked. */
 export interface Job {
@@ -29,23 +29,47 @@ export interface JobOptions {
  * @throws BrandfillError `INVALID_SETTING`
  */
 export function createJob({ given, apiKey, env, describe }: JobOptions): Job {
-  const settings = readSettings(given, env, describe);
-  if (settings.baseUrl === undefined) {
-    throw new BrandfillError(
-      'INVALID_SETTING',
-      `Cannot start without a base URL: give ${describe('baseUrl')}, or set BRANDFILL_BASE_URL.`,
-    );
-  }
+  const settings = readSettings(SETTINGS, { given, env, describe });
   if (settings.failures === '-') {
     throw new BrandfillError(
       'INVALID_SETTING',
       `Cannot write failures to standard output: give ${describe('failures')} a file.`,
     );
   }
+  if (settings.workers === 0 && settings.queue === undefined) {
+    throw new BrandfillError(
+      'INVALID_SETTING',
+      `Cannot leave all lookups to other workers without a queue: give ${describe('queue')}, or set BRANDFILL_QUEUE.`,
+    );
+  }
+  return { settings, ...createApi({ settings, apiKey, env, describe }) };
+}
+
+/** The settings that say which API is asked and how. */
+export type ApiSettings = Pick<Settings, 'baseUrl' | 'param' | 'auth' | 'apiKeyFile'>;
+
+/** The API, and the right to ask it. */
+export type Api = Pick<Job, 'endpoint' | 'credential' | 'notices'>;
+
+/** @throws BrandfillError `INVALID_SETTING` */
+export function createApi({
+  settings,
+  apiKey,
+  env,
+  describe,
+}: Omit<JobOptions, 'given' | 'describe'> & {
+  readonly settings: ApiSettings;
+  readonly describe: (key: keyof ApiSettings) => string;
+}): Api {
+  if (settings.baseUrl === undefined) {
+    throw new BrandfillError(
+      'INVALID_SETTING',
+      `Cannot start without a base URL: give ${describe('baseUrl')}, or set BRANDFILL_BASE_URL.`,
+    );
+  }
   const secret = apiKey ?? readSecret(settings.apiKeyFile, env['BRANDFILL_API_KEY']);
   const credential = createCredential(settings.auth, secret);
   return {
-    settings,
     credential,
     endpoint: createEndpoint({
       baseUrl: settings.baseUrl,

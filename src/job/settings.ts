@@ -50,14 +50,25 @@ export interface Settings {
   readonly rate: Rate | 'auto';
   readonly retries: number;
   readonly timeout: number;
+  readonly maxWait: number;
+  readonly maxOutage: number;
   readonly maxCalls: number | undefined;
   readonly fresh: number;
   readonly freshNotFound: number;
   readonly store: string;
+  readonly queue: string | undefined;
+  readonly workers: number;
+  readonly chunk: number;
+  readonly window: number | undefined;
+  readonly lostAfter: number;
+  readonly acceptEviction: boolean | undefined;
 }
 
+/** How each of some settings is read. */
+export type Definitions<T> = { readonly [K in keyof T]-?: SettingDefinition<T[K]> };
+
 /** Defines all settings of `enrich`. The keys are those of the library's options. */
-export const SETTINGS: { readonly [K in keyof Settings]-?: SettingDefinition<Settings[K]> } = {
+export const SETTINGS: Definitions<Settings> = {
   out: {
     value: 'FILE',
     description:
@@ -134,7 +145,7 @@ export const SETTINGS: { readonly [K in keyof Settings]-?: SettingDefinition<Set
     value: 'N/s, N/min or auto',
     default: 'auto',
     description:
-      'a rate that is never exceeded; auto: as fast as concurrency and Retry-After allow',
+      'a rate that is never exceeded, by all workers on a queue together; auto: finds the fastest one that the API allows',
     parse: (value) => parseRate(text(value)),
   },
   retries: {
@@ -148,6 +159,18 @@ export const SETTINGS: { readonly [K in keyof Settings]-?: SettingDefinition<Set
     default: '60s',
     description: 'the longest that one call may take',
     parse: duration(1, 2 ** 31 - 1),
+  },
+  maxWait: {
+    value: 'DURATION',
+    default: '15min',
+    description: 'the longest wait that the API may ask for; told to wait longer, the run stops',
+    parse: duration(0, 2 ** 31 - 1),
+  },
+  maxOutage: {
+    value: 'DURATION',
+    default: '1h',
+    description: 'how long an outage of the API is waited for before the run stops',
+    parse: duration(0, 2 ** 31 - 1),
   },
   maxCalls: {
     value: 'N',
@@ -174,6 +197,42 @@ export const SETTINGS: { readonly [K in keyof Settings]-?: SettingDefinition<Set
     description: 'where answers are kept between runs',
     parse: text,
   },
+  queue: {
+    value: 'URL',
+    env: 'BRANDFILL_QUEUE',
+    description:
+      'the Redis that carries lookups to workers, such as redis://localhost:6379/0 (default: none, all in this process)',
+    parse: text,
+  },
+  workers: {
+    value: '0 or 1',
+    default: '1',
+    description: 'with --queue: whether lookups are made here too, or only by other workers',
+    parse: integer(0, 1),
+  },
+  chunk: {
+    value: 'N',
+    default: '50',
+    description: 'with --queue: how many lookups travel together, fewer for a short list',
+    parse: integer(1, 1_000),
+  },
+  window: {
+    value: 'N',
+    description:
+      'with --queue: how many chunks may be on their way (default: enough for this --concurrency, at least 64)',
+    parse: integer(1, 1_000_000),
+  },
+  lostAfter: {
+    value: 'DURATION',
+    default: '15s',
+    description:
+      'with --queue: how long a worker may be silent before its lookups are given to others',
+    parse: duration(1_000, 60 * 60_000),
+  },
+  acceptEviction: {
+    description: 'use a Redis that may throw lookups away when its memory is full',
+    parse: flag,
+  },
 };
 
 export type SettingKey = keyof Settings;
@@ -181,24 +240,31 @@ export type SettingKey = keyof Settings;
 /**
  * Reads settings from what was given, else from the environment, else from the defaults.
  *
- * @param given values by key; strings as on the command line, or numbers, lists and booleans
- * @param describe how a key is called in messages, such as `--base-url`
+ * @param definitions which settings there are
+ * @param sources values by key, strings as on the command line, or numbers, lists and booleans; and
+ * how a key is called in messages, such as `--base-url`
  * @throws BrandfillError `INVALID_SETTING` that names the setting, what was expected and what came
  */
-export function readSettings(
-  given: Readonly<Partial<Record<SettingKey, unknown>>>,
-  env: Readonly<Record<string, string | undefined>>,
-  describe: (key: SettingKey) => string,
-): Settings {
-  const read = Object.entries<SettingDefinition<unknown>>(SETTINGS).map(([name, definition]) => {
-    const key = name as SettingKey;
+export function readSettings<T extends object>(
+  definitions: Definitions<T>,
+  { given, env, describe }: SettingSources<keyof T & string>,
+): T {
+  const read = Object.entries<SettingDefinition<unknown>>(definitions).map(([name, definition]) => {
+    const key = name as keyof T & string;
     const fromEnv = definition.env === undefined ? undefined : env[definition.env] || undefined;
     const value = given[key] ?? fromEnv ?? definition.default;
     const label =
       given[key] === undefined && fromEnv !== undefined ? definition.env : describe(key);
     return [key, value === undefined ? undefined : parse(definition, value, label ?? key)];
   });
-  return Object.fromEntries(read) as Settings;
+  return Object.fromEntries(read) as T;
+}
+
+/** Where settings come from. */
+export interface SettingSources<K extends string> {
+  readonly given: Readonly<Partial<Record<K, unknown>>>;
+  readonly env: Readonly<Record<string, string | undefined>>;
+  readonly describe: (key: K) => string;
 }
 
 /** `baseUrl` as the command line has it: `--base-url`. */

@@ -10,6 +10,8 @@ export interface ProduceOptions {
   readonly isFresh: (domain: string) => boolean;
   /** How many domains make a chunk. */
   readonly chunkSize: number;
+  /** The most that are given out; those beyond are left to another run. @default no bound */
+  readonly maxLookups?: number | undefined;
   /** Stops producing when it fires. */
   readonly signal: AbortSignal;
 }
@@ -18,24 +20,34 @@ export interface ProduceOptions {
  * Puts the domains that are due on the queue, in the order of their rows, each once. What keeps a
  * domain from going out twice is not a list of all domains, which would grow with the input, but
  * those on their way and the store.
+ *
+ * @returns false when there were more than `maxLookups`
  */
-export async function produce(options: ProduceOptions): Promise<void> {
-  const { index, queue, outstanding, isFresh, chunkSize, signal } = options;
+export async function produce(options: ProduceOptions): Promise<boolean> {
+  const { index, queue, outstanding, isFresh, chunkSize, signal, maxLookups } = options;
+  let left = maxLookups ?? Number.POSITIVE_INFINITY;
   let domains: string[] = [];
+  let isComplete = true;
   try {
-    for await (const rows of index.read()) {
+    rows: for await (const rows of index.read()) {
       for (const { kind, text: domain } of rows) {
         if (kind !== 'due' || outstanding.has(domain) || isFresh(domain)) continue;
+        if (left === 0) {
+          isComplete = false;
+          break rows;
+        }
+        left -= 1;
         outstanding.add(domain);
         domains.push(domain);
         if (domains.length < chunkSize) continue;
-        if (signal.aborted) return;
+        if (signal.aborted) return true;
         await queue.add({ domains });
         domains = [];
       }
-      if (signal.aborted) return;
+      if (signal.aborted) return true;
     }
     if (domains.length > 0) await queue.add({ domains });
+    return isComplete;
   } finally {
     queue.end();
   }

@@ -1,4 +1,5 @@
-import type { Chunk, LookupQueue, Reply } from './lookup-queue.ts';
+import { createChange } from './change.ts';
+import type { Chunk, HandleChunk, LookupQueue, Reply } from './lookup-queue.ts';
 
 export interface InProcessQueueOptions {
   /** Receives the outcomes. */
@@ -11,41 +12,34 @@ export interface InProcessQueueOptions {
 export function createInProcessQueue({ collect, window }: InProcessQueueOptions): LookupQueue {
   const waiting: Chunk[] = [];
   let hasEnded = false;
-  let wakeAll: (() => void)[] = [];
-
-  /** Waits until something changes; whoever wakes up looks for himself whether it concerns him. */
-  function change(): Promise<void> {
-    return new Promise((resolve) => wakeAll.push(resolve));
-  }
-
-  function changed(): void {
-    const sleepers = wakeAll;
-    wakeAll = [];
-    for (const wake of sleepers) wake();
-  }
+  const change = createChange();
+  let settle = (): void => {};
+  const settled = new Promise<void>((resolve) => {
+    settle = resolve;
+  });
 
   function end(): void {
     hasEnded = true;
-    changed();
+    change.tell();
   }
 
-  async function takeChunks(handle: (chunk: Chunk, reply: Reply) => Promise<void>): Promise<void> {
+  async function takeChunks(handle: HandleChunk): Promise<void> {
     for (;;) {
       const chunk = waiting.shift();
       if (chunk) {
-        changed();
+        change.tell();
         await handle(chunk, collect);
       } else if (hasEnded) return;
-      else await change();
+      else await change.next();
     }
   }
 
   return {
     add: async (chunk) => {
-      while (waiting.length >= window && !hasEnded) await change();
+      while (waiting.length >= window && !hasEnded) await change.next();
       if (hasEnded) return;
       waiting.push(chunk);
-      changed();
+      change.tell();
     },
     end,
     work: async (handle) => {
@@ -54,7 +48,10 @@ export function createInProcessQueue({ collect, window }: InProcessQueueOptions)
       } finally {
         waiting.length = 0;
         end();
+        settle();
       }
     },
+    settled: () => settled,
+    close: async () => {},
   };
 }

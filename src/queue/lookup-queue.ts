@@ -9,6 +9,17 @@ export interface Chunk {
 export type Reply = (outcomes: readonly Outcome[]) => Promise<void>;
 
 /**
+ * Looks a chunk up; when it resolves, the chunk is done.
+ *
+ * @param isWanted asked at the last moment: false spares the lookup. @default always true
+ */
+export type HandleChunk = (
+  chunk: Chunk,
+  reply: Reply,
+  isWanted?: (domain: string) => boolean,
+) => Promise<void>;
+
+/**
  * Carries chunks to workers and their outcomes back. Everything may be carried more than once; an
  * outcome that is written twice changes nothing.
  */
@@ -18,10 +29,15 @@ export interface LookupQueue {
   /** Says that no chunk will be added any more. */
   end(): void;
   /**
-   * Takes chunks until the queue has ended and is empty.
+   * Takes chunks in this process, until all that were added are done.
    *
-   * @param handle looks a chunk up; when it resolves, the chunk is done
    * @throws what `handle` throws; the queue then takes no more chunks
    */
-  work(handle: (chunk: Chunk, reply: Reply) => Promise<void>): Promise<void>;
+  work(handle: HandleChunk): Promise<void>;
+  /**
+   * Resolves after `end`, when the outcomes of all chunks are kept, whoever took them; after a stop,
+   * when no more will come.
+   */
+  settled(): Promise<void>;
+  close(): Promise<void>;
 }

@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import {
   closeSync,
   existsSync,
@@ -8,27 +9,34 @@ import {
   statfsSync,
 } from 'node:fs';
 import { join } from 'node:path';
-import { open, type RootDatabase } from 'lmdb';
+import { type Database, open, type RootDatabase } from 'lmdb';
 import { BrandfillError, describeSystemError } from '../errors.ts';
 
 const STORE_VERSION = 1;
+
+/** An open LMDB environment. */
+export interface LmdbFile {
+  readonly root: RootDatabase;
+  /** Tells this store from every other one, wherever its folder is moved to. */
+  readonly id: string;
+}
 
 /**
  * Opens the LMDB environment in a folder and makes sure that it is ours.
  *
  * @throws BrandfillError `UNUSABLE_STORE` when the folder cannot be used or holds another version.
  */
-export function openLmdb(folder: string): RootDatabase {
+export function openLmdb(folder: string): LmdbFile {
   try {
     mkdirSync(folder, { recursive: true });
     refuseDamaged(join(folder, 'data.mdb'));
     if (isFull(folder)) throw new Error('the disk is full');
     const root = open({ path: folder, noSubdir: false, maxDbs: 8 });
-    const meta = root.openDB<number, string>('meta', { encoding: 'json' });
+    const meta = root.openDB<number | string, string>('meta', { encoding: 'json' });
     const version = meta.get('version');
     if (version === undefined) meta.putSync('version', STORE_VERSION);
     else if (version !== STORE_VERSION) throw new OtherVersionError(String(version));
-    return root;
+    return { root, id: meta.transactionSync(() => idOf(meta)) };
   } catch (error) {
     const why =
       error instanceof OtherVersionError
@@ -38,6 +46,15 @@ export function openLmdb(folder: string): RootDatabase {
       cause: error,
     });
   }
+}
+
+/** The id that this file was given when it was made. */
+function idOf(meta: Database<number | string, string>): string {
+  const known = meta.get('id');
+  if (typeof known === 'string') return known;
+  const id = randomUUID();
+  meta.putSync('id', id);
+  return id;
 }
 
 /** Less than this is soon used up, and LMDB cannot even say so. */

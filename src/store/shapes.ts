@@ -27,9 +27,17 @@ const MAX_REMEMBERED = 10_000;
  */
 export function createShapeRegistry(table: ShapeTable): ShapeRegistry {
   const ids = new Map<string, number>();
+  /** Spares looking into a shape that came before. */
+  const idsOfObjects = new WeakMap<Shape, number>();
   const shapes = new Map<number, Shape>();
 
   function idOf(shape: Shape): number {
+    const id = idsOfObjects.get(shape) ?? findId(shape);
+    idsOfObjects.set(shape, id);
+    return id;
+  }
+
+  function findId(shape: Shape): number {
     const json = JSON.stringify(shape);
     const known = ids.get(json);
     if (known !== undefined) return known;

@@ -14,6 +14,8 @@ import { createShapeRegistry, type Shape } from './shapes.ts';
  * answer that was paid for.
  */
 export interface OutcomeStore {
+  /** Tells this store from every other one. */
+  readonly id: string;
   /** The head of the latest outcome: the answer, or the failure if that is newer. */
   findHead(domain: string): OutcomeHead | undefined;
   /** The latest outcome: the answer, or the failure if that is newer. */
@@ -38,7 +40,7 @@ export interface OutcomeStore {
  * @throws BrandfillError `UNUSABLE_STORE` when the folder cannot be used or holds another version.
  */
 export function openStore(folder: string, endpointId: string): OutcomeStore {
-  const root = openLmdb(folder);
+  const { root, id } = openLmdb(folder);
   const answers = root.openDB<Buffer, string>('answers', { encoding: 'binary' });
   const failures = root.openDB<Buffer, string>('failures', { encoding: 'binary' });
   const shapes = createShapeRegistry(shapeTable(root));
@@ -61,6 +63,7 @@ export function openStore(folder: string, endpointId: string): OutcomeStore {
   }
 
   return {
+    id,
     findHead: (domain) => {
       const answer = head(answers, key(domain));
       return hasFailures ? newer(answer, head(failures, key(domain))) : answer;
@@ -97,11 +100,12 @@ interface EncodedOutcome {
 }
 
 /** Outcomes that arrive within this time share a commit; each commit costs an fsync. */
-const COMMIT_DELAY_MS = 20;
+const COMMIT_DELAY_MS = 10;
 
 /** A store with nothing in it that keeps nothing, for looking only. */
 export function createEmptyStore(): OutcomeStore {
   return {
+    id: '',
     findHead: () => undefined,
     find: () => undefined,
     put: async () => {},

@@ -7,10 +7,9 @@ import { openApi } from '../integration/support/api.ts';
 import { type Running, run, start } from '../integration/support/command.ts';
 import { type Folder, openFolder } from '../integration/support/folder.ts';
 import { column, domains, rowsOf } from '../integration/support/tables.ts';
+import { seededRandom } from '../support/random.ts';
 
-const SEED = Number(process.env['BRANDFILL_TEST_SEED'] ?? Date.now() % 2 ** 31);
-console.log(`kill.test.ts: seed ${SEED} (BRANDFILL_TEST_SEED sets it)`);
-const random = createRandom(SEED);
+const { next: random } = seededRandom('kill.test.ts');
 
 const CONCURRENCY = 16;
 const KILLS = 10;
@@ -171,15 +170,4 @@ function callsOfStored(folder: Folder, api: Sandbox): ReadonlyMap<string, number
   });
   void store.close();
   return new Map(stored.map((domain) => [domain, api.callsOf(domain).calls]));
-}
-
-/** Numbers from 0 to 1 that a seed decides: Mulberry32. */
-function createRandom(seed: number): () => number {
-  let state = seed;
-  return () => {
-    state = (state + 0x6d2b79f5) | 0;
-    let mixed = Math.imul(state ^ (state >>> 15), state | 1);
-    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61);
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
-  };
 }

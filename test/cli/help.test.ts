@@ -28,6 +28,10 @@ describe('the help', () => {
     expect(helpOf('enrich')).toMatchSnapshot();
   });
 
+  it('of worker', () => {
+    expect(helpOf('worker')).toMatchSnapshot();
+  });
+
   it('of sandbox', () => {
     expect(helpOf('sandbox')).toMatchSnapshot();
   });

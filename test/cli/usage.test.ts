@@ -105,7 +105,6 @@ async function tryCommand(args: readonly string[]): Promise<number> {
 function expectSentence({ code, stderr }: Ended, expected: RegExp): void {
   expect(code).toBe(2);
   const lines = stderr.split('\n').filter((line) => !/^$|--help shows|^\S+ is CSV;/.test(line));
-  expect(lines).toHaveLength(1);
-  expect(lines[0]).toMatch(/^brandfill: /);
+  expect(lines).toEqual([expect.stringMatching(/^brandfill: /)]);
   expect(lines[0]).toMatch(expected);
 }

@@ -33,7 +33,7 @@ describe('createCollector', () => {
       },
       outstanding,
       startedAtMs: 500,
-      onOutcome: (status) => counted.push(status),
+      onOutcome: ({ status }) => counted.push(status),
     });
     let isAcknowledged = false;
     const collecting = collect([OUTCOME]).then(() => {

@@ -11,7 +11,7 @@ function read(
   given: Partial<Record<SettingKey, unknown>>,
   env: Record<string, string> = {},
 ): Settings {
-  return readSettings(given, env, flagOf);
+  return readSettings(SETTINGS, { given, env, describe: flagOf });
 }
 
 /** The message of the error that a value leads to. */
@@ -46,10 +46,18 @@ describe('settings', () => {
       rate: 'auto',
       retries: 5,
       timeout: 60_000,
+      maxWait: 900_000,
+      maxOutage: 3_600_000,
       maxCalls: undefined,
       fresh: 30 * 86_400_000,
       freshNotFound: 7 * 86_400_000,
       store: '.brandfill',
+      queue: undefined,
+      workers: 1,
+      chunk: 50,
+      window: undefined,
+      lostAfter: 15_000,
+      acceptEviction: undefined,
     });
   });
 
@@ -73,6 +81,12 @@ describe('settings', () => {
     expect(read({}, { BRANDFILL_AUTH: '', BRANDFILL_STORE: '' })).toMatchObject({
       auth: { kind: 'none' },
       store: '.brandfill',
+      queue: undefined,
+      workers: 1,
+      chunk: 50,
+      window: undefined,
+      lostAfter: 15_000,
+      acceptEviction: undefined,
     });
   });
 
@@ -92,6 +106,7 @@ describe('settings', () => {
       ['baseUrl', 'BRANDFILL_BASE_URL'],
       ['auth', 'BRANDFILL_AUTH'],
       ['store', 'BRANDFILL_STORE'],
+      ['queue', 'BRANDFILL_QUEUE'],
     ]);
   });
 

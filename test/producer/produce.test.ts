@@ -31,6 +31,8 @@ async function producing(
         hasEnded = true;
       },
       work: async () => {},
+      settled: async () => {},
+      close: async () => {},
     },
     outstanding: new Set(),
     isFresh: (domain) => fresh.includes(domain),

@@ -1,3 +1,5 @@
+import { stringify } from 'csv-stringify/sync';
+import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { createCsvWriter } from '../../src/rows/csv-writer.ts';
 import type { RowWriter } from '../../src/rows/row-format.ts';
@@ -31,6 +33,20 @@ describe('createCsvWriter', () => {
     expect(writer(';').row('1;2;3\n', 3, ['a;b', 'c,d'])).toBe('1;2;3;"a;b";c,d\n');
     expect(writer().row('1,2,3\n', 3, ['"', 'a\nb'])).toBe('1,2,3,"""","a\nb"\n');
     expect(writer().row('1,2,3\n', 3, ['a\rb', 'a\r\nb'])).toBe('1,2,3,"a\rb","a\r\nb"\n');
+  });
+
+  it('writes texts as csv-stringify would', () => {
+    const text = fc.string({
+      unit: fc.constantFrom('a', ' ', ',', ';', '"', '\n', '\r', '=', '\t'),
+    });
+    fc.assert(
+      fc.property(text, fc.constantFrom(',', ';', '\t', '|'), (cell, delimiter) => {
+        const format = { delimiter, escape_formulas: true, quoted_match: /\r/ };
+        const written = writer(delimiter).row('\n', 3, [cell]).slice(1);
+        // A row of one empty cell has no other way to say so.
+        expect(written).toBe(cell === '' ? '\n' : stringify([[cell]], format));
+      }),
+    );
   });
 
   it.each(['=1', '+1', '-1', '@a', '\ta', '\ra'])('makes the text %j harmless', (text) => {

@@ -10,11 +10,11 @@ describe('a store', () => {
     'may lie in a folder called %s',
     async (name) => {
       const folder = join(useTempFolder(), name);
-      const root = openLmdb(folder);
+      const { root } = openLmdb(folder);
       await root.put('key', 'value');
       await root.close();
       expect(readdirSync(folder).sort()).toEqual(['data.mdb', 'lock.mdb']);
-      const again = openLmdb(folder);
+      const { root: again } = openLmdb(folder);
       expect(again.get('key')).toBe('value');
       await again.close();
     },
@@ -23,7 +23,7 @@ describe('a store', () => {
   it('begins anew in an empty file, as another process may just have made it', async () => {
     const folder = useTempFolder();
     writeFileSync(join(folder, 'data.mdb'), '');
-    const root = openLmdb(folder);
+    const { root } = openLmdb(folder);
     await root.put('key', 'value');
     expect(root.get('key')).toBe('value');
     await root.close();
@@ -78,7 +78,7 @@ describe('a folder that cannot be a store', () => {
 
   it('is refused when another version made it, and left as it is', async () => {
     const folder = useTempFolder();
-    await openLmdb(folder).close();
+    await openLmdb(folder).root.close();
     const setVersion = async (version: number): Promise<void> => {
       const root = open({ path: folder, noSubdir: false, maxDbs: 8 });
       await root.openDB<number, string>('meta', { encoding: 'json' }).put('version', version);
@@ -92,6 +92,6 @@ describe('a folder that cannot be a store', () => {
       }),
     );
     await setVersion(1);
-    await openLmdb(folder).close();
+    await openLmdb(folder).root.close();
   });
 });

@@ -1,0 +1,167 @@
+/**
+ * The main job over a queue, with an accident: two workers take lookups from a Redis, one of them is
+ * killed while it works, and no row is missing in the end. Needs a Redis, but no account: the API is
+ * the sandbox.
+ *
+ * Run it with `npm run demo:queue`.
+ */
+import { type ChildProcess, type ChildProcessByStdio, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { existsSync } from 'node:fs';
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { delimiter, join } from 'node:path';
+import { createInterface } from 'node:readline';
+import type { Readable } from 'node:stream';
+import { setTimeout as delay } from 'node:timers/promises';
+import { parse } from 'csv-parse/sync';
+import { startSandbox } from '../src/index.ts';
+
+const ROWS = 1_500;
+const CALLS_PER_SECOND = 100;
+const KILL_AFTER_CALLS = 400;
+
+const NO_REDIS = `This demo needs a Redis, and found neither redis-server nor valkey-server, nor REDIS_URL. Install one:
+  Debian, Ubuntu   sudo apt-get update && sudo apt-get install -y redis-server
+  macOS            brew install redis
+or name one:
+  REDIS_URL=redis://localhost:6379/0 npm run demo:queue`;
+
+const project = join(import.meta.dirname, '..');
+const folder = await mkdtemp(join(tmpdir(), 'brandfill-demo-'));
+const list = join(folder, 'accounts.csv');
+const out = join(folder, 'accounts.enriched.csv');
+const failures = join(folder, 'accounts.failures.csv');
+const ids = Array.from({ length: ROWS }, (_, at) => String(1_000 + at));
+const children = new Set<ChildProcess>();
+
+const sandbox = await startSandbox({
+  latencyMs: { fromMs: 40, toMs: 400 },
+  limit: { count: CALLS_PER_SECOND, perMs: 1_000 },
+  notFound: 0.1,
+  errors: 0.02,
+  seed: 7,
+});
+try {
+  const redis = process.env['REDIS_URL'] || (await startRedis());
+  if (redis === undefined) {
+    console.error(NO_REDIS);
+    process.exitCode = 1;
+  } else {
+    process.exitCode = await play(redis);
+  }
+} finally {
+  for (const child of children) child.kill('SIGKILL');
+  await sandbox.close();
+  await rm(folder, { recursive: true });
+}
+
+async function play(redis: string): Promise<number> {
+  await writeFile(list, `id,website\n${ids.map((id) => `${id},company-${id}.com`).join('\n')}\n`);
+  console.log(
+    `The sandbox API answers on ${sandbox.url}: at most ${CALLS_PER_SECOND} calls/s, some errors.\n`,
+  );
+  const doomed = await startWorker('A', redis);
+  await startWorker('B', redis);
+  const run = enrich(redis);
+  while (sandbox.stats().calls < KILL_AFTER_CALLS && children.has(run)) await delay(20);
+  console.log(`\n$ kill -9 ${doomed.pid}      # worker A, with all that it has under way\n`);
+  doomed.kill('SIGKILL');
+  if (children.has(run)) await once(run, 'exit');
+  if (run.exitCode !== 0) return run.exitCode ?? 1;
+
+  const rows = parse<{ id: string }>(await readFile(out), { columns: true });
+  const isComplete = rows.length === ROWS && rows.every(({ id }, at) => id === ids[at]);
+  const { calls, domains } = sandbox.stats();
+  console.log(`
+Rows in ${ROWS}, rows out ${rows.length}: ${isComplete ? 'none is missing, all are in their order.' : 'some are missing!'}
+The sandbox saw ${calls} calls for ${domains.distinct} domains; asked twice after an answer: ${domains.repeated}.`);
+  return isComplete ? 0 : 1;
+}
+
+/** Starts a worker and resolves when it waits for lookups. */
+async function startWorker(name: string, redis: string): Promise<ChildProcess> {
+  console.log(`$ brandfill worker --queue … --lost-after 3s      # worker ${name}`);
+  const worker = brandfill([
+    'worker',
+    `--queue=${redis}`,
+    `--base-url=${sandbox.url}`,
+    '--concurrency=16',
+    '--lost-after=3s',
+  ]);
+  await new Promise<void>((resolve, reject) => {
+    worker.once('exit', (code) => reject(new Error(`Worker ${name} ended with ${code}.`)));
+    createInterface({ input: worker.stderr }).on('line', (line) => {
+      console.log(`  ${name} | ${line}`);
+      if (line.includes('Waiting for lookups')) resolve();
+    });
+  });
+  return worker;
+}
+
+/** Starts the run, which looks nothing up itself. */
+function enrich(redis: string): ChildProcess {
+  console.log('\n$ brandfill enrich accounts.csv --queue … --workers 0\n');
+  const run = brandfill([
+    'enrich',
+    list,
+    `--queue=${redis}`,
+    '--workers=0',
+    `--base-url=${sandbox.url}`,
+    `--out=${out}`,
+    `--failures=${failures}`,
+    `--store=${join(folder, 'store')}`,
+  ]);
+  run.stderr.pipe(process.stderr, { end: false });
+  return run;
+}
+
+/** Runs the command as a user would. */
+function brandfill(args: readonly string[]): ChildProcessByStdio<null, null, Readable> {
+  return keep(
+    spawn(process.execPath, [join(project, 'dist/cli/main.js'), ...args], {
+      stdio: ['ignore', 'ignore', 'pipe'],
+      env: {
+        ...process.env,
+        BRANDFILL_API_KEY: undefined,
+        BRANDFILL_AUTH: undefined,
+        NO_PROXY: '*',
+      },
+    }),
+  );
+}
+
+function keep<T extends ChildProcess>(child: T): T {
+  children.add(child);
+  child.once('exit', () => children.delete(child));
+  return child;
+}
+
+/** Starts a Redis of the demo's own on a free port, if there is a program for it. */
+async function startRedis(): Promise<string | undefined> {
+  const folders = [...(process.env['PATH'] ?? '').split(delimiter).filter(Boolean), '/usr/sbin'];
+  const program = folders
+    .flatMap((folder) => ['redis-server', 'valkey-server'].map((name) => join(folder, name)))
+    .find((path) => existsSync(path));
+  if (program === undefined) return undefined;
+  const port = await freePort();
+  const args = ['--port', String(port), '--bind', '127.0.0.1', '--dir', folder];
+  const redis = keep(spawn(program, [...args, '--appendonly', 'yes'], { stdio: 'pipe' }));
+  console.log(`$ redis-server --port ${port} --appendonly yes`);
+  for await (const line of createInterface({ input: redis.stdout })) {
+    if (line.includes('Ready to accept connections')) break;
+  }
+  redis.stdout.resume();
+  return `redis://127.0.0.1:${port}/0`;
+}
+
+async function freePort(): Promise<number> {
+  const server = createServer().listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const address = server.address();
+  server.close();
+  await once(server, 'close');
+  if (address === null || typeof address === 'string') throw new Error('No port.');
+  return address.port;
+}

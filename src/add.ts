@@ -1,0 +1,188 @@
+import { tmpdir } from 'node:os';
+import { basename } from 'node:path';
+import { createEndpoint } from './brand/endpoint.ts';
+import { createCloser } from './closer.ts';
+import { type EnrichOptions, libraryNaming } from './enrich.ts';
+import { BrandfillError, describeSystemError } from './errors.ts';
+import { ADD_SETTINGS, type AddSettings } from './job/add-settings.ts';
+import { readSettings } from './job/settings.ts';
+import { cutIntoLists, type ListedDomains, listDomains } from './producer/add-list.ts';
+import { chooseDomainColumn } from './producer/choose-column.ts';
+import { createDistinctDomains, type DistinctDomains } from './producer/distinct-domains.ts';
+import { type ListInput, openList } from './rows/list-input.ts';
+import { openRows } from './rows/open-rows.ts';
+import { describeInput } from './watch/describe.ts';
+
+/** What to put on a queue, and how. */
+export interface AddOptions
+  extends Pick<
+    EnrichOptions,
+    'input' | 'domainColumn' | 'registrable' | 'params' | 'acceptEviction'
+  > {
+  /** The Redis that lookups are put on. @default BRANDFILL_QUEUE */
+  readonly queue?: string;
+  /** How many lookups travel together. @default 50 */
+  readonly chunk?: number;
+  /** Comes back with each outcome. @default the name of the file */
+  readonly ref?: string;
+  /** Somebody waits for the outcomes: go before all lists that were added without it. @default false */
+  readonly interactive?: boolean;
+  /** The API that is meant: a worker of another one refuses. @default BRANDFILL_BASE_URL, else any */
+  readonly baseUrl?: string;
+  /** Only read and count. @default false */
+  readonly dryRun?: boolean;
+  /** Stops between two batches; what was put on the queue stays there. */
+  readonly signal?: AbortSignal;
+  /** Told what is worth a line. */
+  readonly onNotice?: (message: string) => void;
+}
+
+/** What a list came to. */
+export interface AddSummary extends ListedDomains {
+  /** Lookups that were put on the queue; in a dry run, that would be. */
+  readonly lookups: number;
+  /** Lookups that waited there already, from the same list added before. */
+  readonly alreadyWaiting: number;
+  /** Lookups that, because of an interruption, are not known to be on the queue. */
+  readonly notAdded: number;
+  readonly ref: string;
+  /** The API that is meant, as a worker names it at its start. */
+  readonly api: string | undefined;
+  readonly isInterrupted: boolean;
+}
+
+/** What is sent to Redis at a time. */
+const CHUNKS_PER_BATCH = 100;
+/** Nothing is written into rows here, so no column of ours can be in the way. */
+const PREFIX_OF_NO_COLUMN = 'brand_';
+
+/**
+ * Puts the domains of a list on a queue on Redis, each once, for workers to look up; the outcomes go
+ * to whoever collects them. Nothing is put there before the whole list was read. Adding the same list
+ * again while it waits adds nothing.
+ *
+ * @throws BrandfillError when an option, the list or the queue cannot be used
+ *
+ * @example
+ * ```ts
+ * const { lookups } = await add({ input: 'accounts.csv', queue: 'redis://localhost:6379/0' });
+ * ```
+ */
+export async function add(
+  options: AddOptions,
+  describe: (key: string) => string = libraryNaming,
+): Promise<AddSummary> {
+  const { input, params, dryRun = false, signal, onNotice = () => {}, ...given } = options;
+  const settings = readSettings(ADD_SETTINGS, {
+    given: { ...given, param: params },
+    env: process.env,
+    describe,
+  });
+  const api = findApi(settings, describe);
+  const { queue } = settings;
+  if (queue === undefined && !dryRun) {
+    throw new BrandfillError(
+      'INVALID_SETTING',
+      `Cannot add lookups without a queue: give ${describe('queue')}, or set BRANDFILL_QUEUE.`,
+    );
+  }
+  const context = { api, onNotice, signal: signal ?? new AbortController().signal };
+  return await addList(input, { ...settings, queue: dryRun ? undefined : queue }, context);
+}
+
+interface AddContext {
+  readonly api: string | undefined;
+  readonly signal: AbortSignal;
+  readonly onNotice: (message: string) => void;
+}
+
+async function addList(
+  input: ListInput,
+  settings: AddSettings,
+  context: AddContext,
+): Promise<AddSummary> {
+  const { domainColumn, registrable = false, queue } = settings;
+  const { api, signal, onNotice } = context;
+  const closer = createCloser();
+  try {
+    const source = closer.add(await openList(input, { spoolFolder: tmpdir(), signal }));
+    const format = openRows(source, { prefix: PREFIX_OF_NO_COLUMN });
+    const column = chooseDomainColumn(source, format, domainColumn);
+    const opened = { input: source.name, format: format.description, column } as const;
+    onNotice(describeInput({ type: 'opened', ...opened }));
+    const domains = closer.add(await createDistinctDomains(tmpdir()));
+    const listed = await listDomains({ source, format, column, registrable, domains, signal });
+    const ref = settings.ref ?? basename(source.name);
+    const totals =
+      queue === undefined
+        ? { lookups: listed.uniqueDomains, alreadyWaiting: 0 }
+        : await putOnQueue(domains, { ...settings, queue, ref }, context);
+    const notAdded = listed.uniqueDomains - totals.lookups - totals.alreadyWaiting;
+    return { ...listed, ...totals, notAdded, ref, api, isInterrupted: notAdded > 0 };
+  } catch (error) {
+    throw isOfFolder(error) ? unwritable(error) : error;
+  } finally {
+    await closer.close();
+  }
+}
+
+/** What cannot be written here is no store, and there is no option for the folder. */
+function isOfFolder(error: unknown): error is BrandfillError {
+  return error instanceof BrandfillError && error.code === 'UNUSABLE_STORE';
+}
+
+function unwritable({ cause }: BrandfillError): BrandfillError {
+  return new BrandfillError(
+    'UNUSABLE_STORE',
+    `Cannot keep the domains of the list in ${tmpdir()}: ${describeSystemError(cause)}; name another folder in TMPDIR.`,
+    { cause },
+  );
+}
+
+async function putOnQueue(
+  domains: DistinctDomains,
+  settings: AddSettings & { readonly queue: string; readonly ref: string },
+  { api, signal, onNotice }: AddContext,
+): Promise<Pick<AddSummary, 'lookups' | 'alreadyWaiting'>> {
+  const { queue, chunk, ref, interactive = false, acceptEviction = false } = settings;
+  const { openQueueServer, openBulkLookups } = await import('./queue/bullmq/index.ts');
+  const closer = createCloser();
+  let lookups = 0;
+  let alreadyWaiting = 0;
+  try {
+    const redis = closer.add(await openQueueServer({ url: queue, acceptEviction, onNotice }));
+    const bulk = closer.add(
+      openBulkLookups({ redis, ref, api, isInteractive: interactive, onNotice }),
+    );
+    const batches = cutIntoLists(domains.read(), chunk * CHUNKS_PER_BATCH);
+    for await (const batch of batches) {
+      const added = await bulk.add(cut(batch, chunk), signal);
+      lookups += added;
+      alreadyWaiting += batch.length - added;
+    }
+  } catch (error) {
+    if (!signal.aborted) throw error;
+  } finally {
+    await closer.close();
+  }
+  return { lookups, alreadyWaiting };
+}
+
+function cut(domains: readonly string[], size: number): readonly (readonly string[])[] {
+  const chunks: (readonly string[])[] = [];
+  for (let at = 0; at < domains.length; at += size) chunks.push(domains.slice(at, at + size));
+  return chunks;
+}
+
+/** @throws BrandfillError `INVALID_SETTING` */
+function findApi(
+  { baseUrl, param }: AddSettings,
+  describe: (key: string) => string,
+): string | undefined {
+  if (baseUrl !== undefined) return createEndpoint({ baseUrl, params: param ?? [] }).id;
+  if (param === undefined) return undefined;
+  throw new BrandfillError(
+    'INVALID_SETTING',
+    `Cannot use ${describe('param')} alone: it tells which API is meant only along with ${describe('baseUrl')}.`,
+  );
+}

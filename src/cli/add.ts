@@ -1,0 +1,89 @@
+import type { Command } from 'commander';
+import type { AddOptions, AddSummary } from '../add.ts';
+import { ADD_SETTINGS } from '../job/add-settings.ts';
+import { flagOf } from '../job/settings.ts';
+import type { CliContext } from './context.ts';
+import { EXIT } from './exit-codes.ts';
+import { onInterrupt } from './interrupt.ts';
+import { addSettings, toOptions } from './setting-options.ts';
+
+/** What only the command line has. */
+interface AddFlags {
+  readonly dryRun?: boolean;
+  readonly json?: boolean;
+}
+
+/** Adds `brandfill add <input>`. */
+export function addAddCommand(program: Command, context: CliContext): void {
+  const command = program
+    .command('add')
+    .description('put the domains of a list on a queue; brandfill collect gets what they come to')
+    .argument('<input>', 'CSV, TSV or JSONL file, also .gz; - is standard input');
+  addSettings(command, ADD_SETTINGS);
+  command
+    .option('--dry-run', 'read and count, add nothing')
+    .option('--json', 'put the counts on standard output, as JSON')
+    .addHelpText('after', `\nExit codes:\n${EXIT_CODE_HELP}`)
+    .action(async (input: string, options: AddFlags & Record<string, unknown>) => {
+      const { dryRun = false, json = false, ...given } = options;
+      context.finish(await runAdd(input, given, { dryRun, json, context }));
+    });
+}
+
+async function runAdd(
+  input: string,
+  given: Readonly<Record<string, unknown>>,
+  { dryRun, json, context }: Required<AddFlags> & { readonly context: CliContext },
+): Promise<number> {
+  const { add } = await import('../index.ts');
+  const interrupt = onInterrupt(context.endAtOnce);
+  const say = (message: string): void => {
+    process.stderr.write(`${message}\n`);
+  };
+  const { signal } = interrupt;
+  const options = { ...toOptions(given), input, dryRun, signal, onNotice: say } as AddOptions;
+  try {
+    const summary = await add(options, flagOf);
+    describe(summary, dryRun).forEach(say);
+    if (json) process.stdout.write(`${JSON.stringify(summary)}\n`);
+    return summary.isInterrupted ? EXIT.interrupted : EXIT.ok;
+  } finally {
+    interrupt.dispose();
+  }
+}
+
+function describe(summary: AddSummary, isDryRun: boolean): readonly string[] {
+  const { rows, uniqueDomains, duplicateRows, invalidRows, firstInvalid } = summary;
+  const { lookups, alreadyWaiting, notAdded, ref } = summary;
+  const unshown = invalidRows - firstInvalid.length;
+  const lines = [
+    ...firstInvalid.map(
+      ({ row, reason, cell }) =>
+        `Row ${number(row)} has no domain (${reason})${cell === '' ? '' : `: '${cell}'`}`,
+    ),
+    unshown > 0 && `${number(unshown)} more without a domain`,
+    `${count(rows, 'row')}: ${count(uniqueDomains, 'domain')}, ${number(duplicateRows)} repeated, ${number(invalidRows)} invalid`,
+    isDryRun
+      ? `${count(lookups, 'lookup')} would be put on the queue.`
+      : `${count(lookups, 'lookup')} put on the queue, with the reference '${ref}'.`,
+    alreadyWaiting > 0 &&
+      `${number(alreadyWaiting)} waited there already and were not added twice.`,
+    notAdded > 0 &&
+      `Interrupted: ${number(notAdded)} were not added; run the same command again to add them.`,
+  ];
+  return lines.filter((line) => line !== false);
+}
+
+/** `1,204 rows`, `1 row`. */
+function count(amount: number, noun: string): string {
+  return `${number(amount)} ${noun}${amount === 1 ? '' : 's'}`;
+}
+
+function number(amount: number): string {
+  return amount.toLocaleString('en-US');
+}
+
+const EXIT_CODE_HELP = `  0    done
+  1    something unexpected
+  2    a wrong option, or a list or queue that cannot be used; nothing was added
+  130  interrupted; run the same command to add the rest`;

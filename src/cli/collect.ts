@@ -1,0 +1,56 @@
+import type { Command } from 'commander';
+import type { CollectOptions } from '../collect.ts';
+import { COLLECT_SETTINGS } from '../job/collect-settings.ts';
+import { flagOf } from '../job/settings.ts';
+import type { CliContext } from './context.ts';
+import { EXIT } from './exit-codes.ts';
+import { onInterrupt } from './interrupt.ts';
+import { addSettings, toOptions } from './setting-options.ts';
+
+/** Adds `brandfill collect`. */
+export function addCollectCommand(program: Command, context: CliContext): void {
+  const command = program
+    .command('collect')
+    .description(
+      'write the outcomes of backfills from a queue to files by the hour, until told to stop',
+    );
+  addSettings(command, COLLECT_SETTINGS);
+  command
+    .addHelpText('after', `\nExit codes:\n${EXIT_CODE_HELP}`)
+    .action(async (given: Record<string, unknown>) => {
+      context.finish(await runCollect(given, context));
+    });
+}
+
+async function runCollect(
+  given: Readonly<Record<string, unknown>>,
+  context: CliContext,
+): Promise<number> {
+  const { collect } = await import('../index.ts');
+  const interrupt = onInterrupt(context.endAtOnce);
+  const say = (message: string): void => {
+    process.stderr.write(`${new Date().toISOString()} ${message}\n`);
+  };
+  interrupt.signal.addEventListener('abort', () => {
+    say('Stopping: what has arrived is written, files are finished. Once more ends at once.');
+  });
+  const options = {
+    ...toOptions(given),
+    signal: interrupt.signal,
+    onNotice: say,
+  } as CollectOptions;
+  try {
+    const { enriched, failures, repeated } = await collect(options, flagOf);
+    const again = repeated > 0 ? `; ${repeated} replies came again and were there already` : '';
+    say(
+      `Stopped after ${enriched + failures} lines: ${enriched} found, ${failures} others${again}.`,
+    );
+    return EXIT.ok;
+  } finally {
+    interrupt.dispose();
+  }
+}
+
+const EXIT_CODE_HELP = `  0    told to stop
+  1    something unexpected
+  2    a wrong option, or a queue or a folder that cannot be used`;

@@ -1,0 +1,53 @@
+import type { Command } from 'commander';
+import { flagOf } from '../job/settings.ts';
+import { WORKER_SETTINGS } from '../job/worker-settings.ts';
+import { describeStop } from '../watch/describe.ts';
+import type { WorkOptions } from '../work.ts';
+import type { CliContext } from './context.ts';
+import { EXIT } from './exit-codes.ts';
+import { onInterrupt } from './interrupt.ts';
+import { addSettings, toOptions } from './setting-options.ts';
+
+/** Adds `brandfill worker`. */
+export function addWorkerCommand(program: Command, context: CliContext): void {
+  const command = program
+    .command('worker')
+    .description(
+      'make the lookups that wait on a queue, for any number of runs, until told to stop',
+    );
+  addSettings(command, WORKER_SETTINGS);
+  command
+    .addHelpText('after', `\nExit codes:\n${EXIT_CODE_HELP}`)
+    .action(async (given: Record<string, unknown>) => {
+      context.finish(await runWorker(given, context));
+    });
+}
+
+async function runWorker(
+  given: Readonly<Record<string, unknown>>,
+  context: CliContext,
+): Promise<number> {
+  const { work } = await import('../index.ts');
+  const interrupt = onInterrupt(context.endAtOnce);
+  const say = (message: string): void => {
+    process.stderr.write(`${new Date().toISOString()} ${message}\n`);
+  };
+  interrupt.signal.addEventListener('abort', () => {
+    say('Stopping: no further call is made, calls under way are finished. Once more ends at once.');
+  });
+  const options = { ...toOptions(given), signal: interrupt.signal, onNotice: say } as WorkOptions;
+  try {
+    const { stopped, calls } = await work(options, flagOf);
+    const isAsked = stopped.reason === 'interrupted';
+    if (!isAsked) say(describeStop(stopped));
+    say(`Stopped after ${calls} calls; what was not done is back on the queue.`);
+    return isAsked ? EXIT.ok : EXIT.stopped;
+  } finally {
+    interrupt.dispose();
+  }
+}
+
+const EXIT_CODE_HELP = `  0    told to stop
+  1    something unexpected
+  2    a wrong option, or a queue that cannot be used
+  4    the API refuses the credential, or its quota is used up`;

@@ -1,0 +1,131 @@
+import { createCloser } from './closer.ts';
+import { openBackfillWriter } from './collector/backfill/backfill-writer.ts';
+import { openBackfillFolder } from './collector/backfill/open-folder.ts';
+import { toLines } from './collector/backfill/outcome-lines.ts';
+import { libraryNaming } from './enrich.ts';
+import { BrandfillError } from './errors.ts';
+import { COLLECT_SETTINGS, type CollectSettings } from './job/collect-settings.ts';
+import { readSettings } from './job/settings.ts';
+import { within } from './within.ts';
+
+/** Which outcomes to write where. */
+export interface CollectOptions {
+  /** The Redis that outcomes come from; or `BRANDFILL_QUEUE`. */
+  readonly queue?: string;
+  /** Where the files go. @default 'out' */
+  readonly outDir?: string;
+  /** How long a file may be before the next one is begun: a text such as `'64MB'`, or bytes. @default 1GB */
+  readonly maxFileSize?: string | number;
+  /** Uses a Redis that may throw outcomes away when its memory is full. @default false */
+  readonly acceptEviction?: boolean;
+  /** Stops the collector in order: what has arrived is written, files are finished. */
+  readonly signal?: AbortSignal;
+  /** Told what is worth a line in a log. */
+  readonly onNotice?: (message: string) => void;
+}
+
+/** What a collector did. */
+export interface Collected {
+  /** Lines written to the files of what was found. */
+  readonly enriched: number;
+  /** Lines written to the files of all else. */
+  readonly failures: number;
+  /** Replies that came once more and were in the files already. */
+  readonly repeated: number;
+}
+
+/** How often is looked whether the hour of a file is over. */
+const TIDY_MS = 10_000;
+/** Redis may be gone when a collector is told to stop; what is not acknowledged comes again. */
+const FAREWELL_MS = 10_000;
+
+/**
+ * Writes the outcomes of backfills, of which the chunks name no queue of their own, to files by the
+ * hour: `enriched-2026-11-21T08.jsonl` and `failures-2026-11-21T08.jsonl`. A file that is still
+ * written to ends in `.part`. Each reply is in the files exactly once, even if this is killed.
+ *
+ * @throws BrandfillError when an option, the queue or the folder cannot be used
+ *
+ * @example
+ * ```ts
+ * await collect({ queue: 'redis://localhost:6379/0', outDir: 'out' });
+ * ```
+ */
+export async function collect(
+  options: CollectOptions,
+  describe: (key: string) => string = libraryNaming,
+): Promise<Collected> {
+  const { signal = new AbortController().signal, onNotice = () => {}, ...given } = options;
+  const settings = readSettings(COLLECT_SETTINGS, { given, env: process.env, describe });
+  const { queue } = settings;
+  if (queue === undefined) {
+    throw new BrandfillError(
+      'INVALID_SETTING',
+      `Cannot collect without a queue: give ${describe('queue')}, or set BRANDFILL_QUEUE.`,
+    );
+  }
+  return await collectFrom({ ...settings, queue }, { signal, onNotice, flag: describe('outDir') });
+}
+
+interface CollectContext {
+  readonly signal: AbortSignal;
+  readonly onNotice: (message: string) => void;
+  readonly flag: string;
+}
+
+async function collectFrom(
+  settings: CollectSettings & { readonly queue: string },
+  { signal, onNotice, flag }: CollectContext,
+): Promise<Collected> {
+  const { queue, outDir, maxFileSize, acceptEviction = false } = settings;
+  const { openQueueServer, receiveOutcomes } = await import('./queue/bullmq/index.ts');
+  const counts = { enriched: 0, failures: 0, repeated: 0 };
+  const closer = createCloser();
+  const lost = new AbortController();
+  try {
+    const redis = closer.add(await openQueueServer({ url: queue, acceptEviction, onNotice }));
+    const folder = closer.add(await openBackfillFolder(outDir, flag));
+    const writer = await openBackfillWriter({
+      folder: outDir,
+      journal: folder.journal,
+      maxFileBytes: maxFileSize,
+      onNotice,
+      isOurs: () => folder.isOurs(),
+      onLost: () => lost.abort(),
+    });
+    await writer.tidy();
+    const receiver = receiveOutcomes({
+      redis,
+      keep: async (id, reply) => {
+        const lines = toLines(reply);
+        if (await writer.keep(id, lines)) {
+          counts.enriched += lines.count.enriched;
+          counts.failures += lines.count.failures;
+        } else counts.repeated += 1;
+      },
+      onNotice,
+    });
+    onNotice(`Waiting for outcomes on Redis at ${redis.name}; they go to ${outDir}.`);
+    const timer = setInterval(() => void writer.tidy(), TIDY_MS);
+    await aborted(AbortSignal.any([signal, lost.signal]));
+    clearInterval(timer);
+    writer.giveUp();
+    const isStopped = await within(FAREWELL_MS, receiver.stop());
+    if (!isStopped) onNotice('Redis does not answer: what it was not told comes again.');
+    await writer.close();
+  } finally {
+    await closer.close();
+  }
+  if (!lost.signal.aborted) return counts;
+  throw new BrandfillError(
+    'UNWRITABLE_OUTPUT',
+    `Cannot write to the folder ${outDir} any more: another collector took it while this one gave no sign of life; let one of them run.`,
+  );
+}
+
+async function aborted(signal: AbortSignal): Promise<void> {
+  if (signal.aborted) return;
+  await new Promise<void>((resolve) => {
+    signal.addEventListener('abort', () => resolve());
+  });
+}

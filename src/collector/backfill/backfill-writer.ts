@@ -1,0 +1,223 @@
+import { statfsSync } from 'node:fs';
+import { describeSystemError } from '../../errors.ts';
+import type { OutcomeLines } from './outcome-lines.ts';
+import { createPartSet, type PartSetOptions } from './part-set.ts';
+import { PART_KINDS, type PartKind } from './rotation.ts';
+
+/** Appends replies to files, each exactly once. */
+export interface BackfillWriter {
+  /**
+   * @returns when the reply is on the disk: true if it was written, false if it was there already
+   * @throws when it could not be written before the writer was told to give up
+   */
+  keep(id: string, lines: OutcomeLines): Promise<boolean>;
+  /** From now on a write that fails is not tried again. */
+  giveUp(): void;
+  /** Finishes files of past hours. */
+  tidy(): Promise<void>;
+  /** Writes what is there and finishes all files. */
+  close(): Promise<void>;
+}
+
+export interface BackfillWriterOptions extends Omit<PartSetOptions, 'now'> {
+  /** Whether nobody else has taken the folder. */
+  readonly isOurs: () => boolean;
+  /** Told when somebody has; nothing is written any more. */
+  readonly onLost: () => void;
+  /** How long a write that failed waits. @default 1 s */
+  readonly retryMs?: number;
+  readonly now?: () => number;
+}
+
+interface Reply {
+  readonly id: string;
+  readonly text: Readonly<Record<PartKind, Buffer>>;
+  readonly count: OutcomeLines['count'];
+  readonly resolve: () => void;
+  readonly reject: (error: unknown) => void;
+}
+
+const RETRY_MS = 1_000;
+/** The journal must never find the disk full. */
+const RESERVED_BYTES = 4 * 1024 * 1024;
+
+/**
+ * Replies that come while a write is on its way share the next one:
+ *
+ * 1. Lines are appended, and brought to the disk.
+ * 2. The journal notes, in one transaction, the new lengths and the ids of the replies.
+ * 3. Only then each reply counts as kept.
+ *
+ * A process that is killed in between leaves bytes behind the noted length, which are cut off before
+ * anything else is written. So what the journal does not have was not written, and comes again.
+ */
+export async function openBackfillWriter(options: BackfillWriterOptions): Promise<BackfillWriter> {
+  const { folder, journal, maxFileBytes, onNotice, isOurs, onLost } = options;
+  const { retryMs = RETRY_MS, now = Date.now } = options;
+  const parts = createPartSet({ ...options, now });
+  const underWay = new Map<string, Promise<boolean>>();
+  const stop = new AbortController();
+  let waiting: Reply[] = [];
+  let turn: Promise<void> = Promise.resolve();
+  let isBusy = false;
+  /** After a failure nobody knows how far it got; the journal does. */
+  let isDoubtful = false;
+  let trouble = '';
+
+  /** One thing at a time. */
+  async function inTurn(work: () => Promise<void>): Promise<void> {
+    const mine = turn.then(work);
+    turn = mine.catch(() => {});
+    await mine;
+  }
+
+  async function writeWaiting(): Promise<void> {
+    for (let first = waiting[0]; first; first = waiting[0]) await tryToWrite(first);
+    isBusy = false; // at once: the next reply has to see it
+  }
+
+  async function tryToWrite(first: Reply): Promise<void> {
+    try {
+      if (isDoubtful) return await recover();
+      await parts.makeWay(sizesOf([first]));
+      const group = nextGroup();
+      await write(group);
+      settle(group);
+    } catch (error) {
+      isDoubtful = true;
+      if (!isOurs()) {
+        onLost();
+        return rejectAll(error);
+      }
+      await recover().catch(() => {}); // else before the next write
+      tell(error);
+      if (stop.signal.aborted) rejectAll(error);
+      else await untilRetry();
+    }
+  }
+
+  async function recover(): Promise<void> {
+    await parts.recover();
+    isDoubtful = false;
+    // A commit may have failed only in telling that it was made.
+    const written = waiting.filter(({ id }) => journal.has(id, now()));
+    if (written.length > 0) settle(written);
+  }
+
+  /** Replies from the front that fit into the files as they are; the first one always does. */
+  function nextGroup(): readonly Reply[] {
+    const group: Reply[] = [];
+    const bytes = { enriched: parts.sizeOf('enriched'), failures: parts.sizeOf('failures') };
+    for (const reply of waiting) {
+      const sizes = sizesOf([reply]);
+      const isTooLong = PART_KINDS.some(
+        (kind) => bytes[kind] > 0 && sizes[kind] > 0 && bytes[kind] + sizes[kind] > maxFileBytes,
+      );
+      if (isTooLong && group.length > 0) break;
+      group.push(reply);
+      for (const kind of PART_KINDS) bytes[kind] += sizes[kind];
+    }
+    return group;
+  }
+
+  async function write(group: readonly Reply[]): Promise<void> {
+    if (!isOurs()) throw new Error('another collector has taken the folder');
+    const { bavail, bsize } = statfsSync(folder);
+    const { enriched, failures } = sizesOf(group);
+    if (bavail * bsize < RESERVED_BYTES + enriched + failures) {
+      throw Object.assign(new Error(), { code: 'ENOSPC' });
+    }
+    await parts.append({
+      ids: group.map(({ id }) => id),
+      text: forEachKind((kind) => Buffer.concat(group.map(({ text }) => text[kind]))),
+      lines: forEachKind((kind) => group.reduce((sum, { count }) => sum + count[kind], 0)),
+    });
+  }
+
+  function settle(group: readonly Reply[]): void {
+    const settled = new Set(group);
+    waiting = waiting.filter((reply) => !settled.has(reply));
+    if (trouble !== '') onNotice(`${folder} can be written to again.`);
+    trouble = '';
+    for (const { resolve } of group) resolve();
+  }
+
+  function rejectAll(error: unknown): void {
+    const rejected = waiting;
+    waiting = [];
+    for (const { reject } of rejected) reject(error);
+  }
+
+  function tell(error: unknown): void {
+    const reason = describeSystemError(error);
+    if (reason === trouble) return;
+    trouble = reason;
+    onNotice(
+      `Cannot write to ${folder}: ${reason}. Nothing is lost: outcomes stay on the queue, and it goes on by itself when that is put right.`,
+    );
+  }
+
+  async function untilRetry(): Promise<void> {
+    await new Promise<void>((resolve) => {
+      const end = (): void => {
+        clearTimeout(timer);
+        stop.signal.removeEventListener('abort', end);
+        resolve();
+      };
+      const timer = setTimeout(end, retryMs);
+      stop.signal.addEventListener('abort', end);
+    });
+  }
+
+  async function add(id: string, { text, count }: OutcomeLines): Promise<boolean> {
+    if (journal.has(id, now())) return false;
+    await new Promise<void>((resolve, reject) => {
+      const bytes = forEachKind((kind) => Buffer.from(text[kind]));
+      waiting.push({ id, text: bytes, count, resolve, reject });
+      if (isBusy) return;
+      isBusy = true;
+      void inTurn(writeWaiting);
+    });
+    return true;
+  }
+
+  await parts.recover();
+  return {
+    keep: async (id, lines) => {
+      const earlier = underWay.get(id);
+      if (earlier) return await earlier.then(() => false);
+      const kept = add(id, lines).finally(() => underWay.delete(id));
+      underWay.set(id, kept);
+      return await kept;
+    },
+    giveUp: () => stop.abort(),
+    tidy: () =>
+      inTurn(async () => {
+        try {
+          if (!isOurs()) return onLost();
+          if (isDoubtful) await recover();
+          await parts.makeWay({ enriched: 0, failures: 0 });
+          journal.prune(now());
+        } catch (error) {
+          isDoubtful = true;
+          tell(error);
+        }
+      }),
+    close: async () => {
+      stop.abort();
+      await inTurn(async () => {
+        if (!isOurs()) return;
+        if (isDoubtful) await recover();
+        await parts.finish();
+      });
+    },
+  };
+}
+
+function sizesOf(replies: readonly Reply[]): Record<PartKind, number> {
+  return forEachKind((kind) => replies.reduce((sum, { text }) => sum + text[kind].length, 0));
+}
+
+function forEachKind<T>(valueOf: (kind: PartKind) => T): Record<PartKind, T> {
+  return { enriched: valueOf('enriched'), failures: valueOf('failures') };
+}

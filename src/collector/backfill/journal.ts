@@ -1,0 +1,79 @@
+import { createHash } from 'node:crypto';
+import type { RootDatabase } from 'lmdb';
+import type { PartKind, PartState } from './rotation.ts';
+
+/** What counts: how much of which file, and which replies are in it. */
+export interface Journal {
+  findPart(kind: PartKind): PartState | undefined;
+  /** Whether a reply was written within the last day. */
+  has(id: string, nowMs: number): boolean;
+  /**
+   * Notes, in one transaction that is on the disk afterwards, what was written.
+   *
+   * @throws when the folder has another owner by now; nothing is noted then
+   */
+  commit(written: Written): void;
+  /** Forgets replies of more than a day ago, some at a time. */
+  prune(nowMs: number): void;
+}
+
+export interface Written {
+  readonly parts: Readonly<Partial<Record<PartKind, PartState>>>;
+  readonly ids: readonly string[];
+  readonly nowMs: number;
+}
+
+const HOUR_MS = 60 * 60_000;
+/** Whoever sends a reply again does so within minutes, or after an outage. */
+const REMEMBERED_HOURS = 24;
+const PRUNED_AT_ONCE = 5_000;
+const LONGEST_KEY = 200;
+
+/**
+ * @param root the LMDB environment
+ * @param checkOwner throws when this process may not write any more; asked within the transaction
+ */
+export function createJournal(root: RootDatabase, checkOwner: () => void): Journal {
+  const parts = root.openDB<PartState, PartKind>('parts', { encoding: 'json' });
+  const replies = root.openDB<1, [hour: number, id: string]>('replies', { encoding: 'json' });
+
+  return {
+    findPart: (kind) => parts.get(kind),
+    has: (id, nowMs) => {
+      const key = keyOf(id);
+      const now = hourNumber(nowMs);
+      // One hour more, for a clock that was set back.
+      for (let hour = now + 1; hour >= now - REMEMBERED_HOURS; hour -= 1) {
+        if (replies.get([hour, key]) !== undefined) return true;
+      }
+      return false;
+    },
+    commit: ({ parts: changed, ids, nowMs }) => {
+      root.transactionSync(() => {
+        checkOwner();
+        for (const [kind, state] of Object.entries(changed)) {
+          parts.putSync(kind as PartKind, state);
+        }
+        for (const id of ids) replies.putSync([hourNumber(nowMs), keyOf(id)], 1);
+      });
+    },
+    prune: (nowMs) => {
+      const end: [number, string] = [hourNumber(nowMs) - REMEMBERED_HOURS, ''];
+      const old = [...replies.getKeys({ end, limit: PRUNED_AT_ONCE })];
+      if (old.length === 0) return;
+      root.transactionSync(() => {
+        for (const key of old) replies.removeSync(key);
+      });
+    },
+  };
+}
+
+function hourNumber(nowMs: number): number {
+  return Math.floor(nowMs / HOUR_MS);
+}
+
+/** LMDB has a bound for keys; ids are anybody's. */
+function keyOf(id: string): string {
+  if (id.length <= LONGEST_KEY && !id.includes('\0')) return id;
+  return createHash('sha256').update(id).digest('base64url');
+}

@@ -1,0 +1,91 @@
+import { accessSync, constants, mkdirSync } from 'node:fs';
+import { join } from 'node:path';
+import type { RootDatabase } from 'lmdb';
+import { BrandfillError, describeSystemError } from '../../errors.ts';
+import { openLmdb } from '../../store/lmdb-file.ts';
+import { type FolderLock, lockFolder } from './folder-lock.ts';
+import { createJournal, type Journal } from './journal.ts';
+
+/** A folder for the files of a backfill, which this process has for itself. */
+export interface BackfillFolder {
+  readonly path: string;
+  readonly journal: Journal;
+  /** Whether nobody else has taken it, such as while this process was frozen. */
+  isOurs(): boolean;
+  close(): Promise<void>;
+}
+
+/** Beneath the folder: what the collector has to remember. */
+const JOURNAL = '.collect';
+
+/**
+ * Opens a folder, which is made if it is not there, and keeps others out.
+ *
+ * @param flag how the choice of the folder is called in messages
+ * @throws BrandfillError `UNWRITABLE_OUTPUT`
+ */
+export async function openBackfillFolder(path: string, flag: string): Promise<BackfillFolder> {
+  const journalFolder = join(path, JOURNAL);
+  const root = openRoot(path, flag);
+  let lock: Awaited<ReturnType<typeof lockFolder>>;
+  try {
+    lock = await lockFolder({ root, folder: journalFolder });
+  } catch (error) {
+    await root.close();
+    throw unwritable(path, describeSystemError(error), { flag, cause: error });
+  }
+  if (!('isOurs' in lock)) {
+    await root.close();
+    throw unwritable(
+      path,
+      `another collector writes to it (process ${lock.pid} on ${hostOf(lock.place)})`,
+      {
+        flag,
+      },
+    );
+  }
+  const ours: FolderLock = lock;
+  const journal = createJournal(root, () => {
+    if (!ours.isOurs()) throw new Error('another collector has taken the folder');
+  });
+  return {
+    path,
+    journal,
+    isOurs: () => ours.isOurs(),
+    close: async () => {
+      try {
+        ours.release();
+      } catch {
+        // A full disk; the next one sees that this process is gone.
+      }
+      await root.close();
+    },
+  };
+}
+
+function openRoot(path: string, flag: string): RootDatabase {
+  try {
+    mkdirSync(path, { recursive: true });
+    accessSync(path, constants.W_OK | constants.X_OK);
+    return openLmdb(join(path, JOURNAL)).root;
+  } catch (error) {
+    const cause = error instanceof BrandfillError ? error.cause : error;
+    throw unwritable(path, describeSystemError(cause), { flag, cause });
+  }
+}
+
+function unwritable(
+  path: string,
+  reason: string,
+  { flag, cause }: { readonly flag: string; readonly cause?: unknown },
+): BrandfillError {
+  return new BrandfillError(
+    'UNWRITABLE_OUTPUT',
+    `Cannot write to the folder ${path}: ${reason}; put that right, or choose another folder with ${flag}.`,
+    { cause },
+  );
+}
+
+function hostOf(place: string): string {
+  return place.split(' ')[0] ?? '';
+}

@@ -1,0 +1,131 @@
+import { type FileHandle, lstat, open, rename, rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import { fileName, type PartKind, type PartState } from './rotation.ts';
+
+/** A file that is being written: `<name>.part`. */
+export interface PartFile {
+  /** What of it is known to count. */
+  readonly state: PartState;
+  /** Writes behind what counts, and brings it to the disk. */
+  append(text: Buffer): Promise<void>;
+  /** Lets more of it count. */
+  advance(state: PartState): void;
+  /** Gives it its name, for good. Resolves to the path, or to nothing for a file without a line. */
+  finish(): Promise<string | undefined>;
+  close(): Promise<void>;
+}
+
+/** The first file that is not there yet, from the given number on. */
+export async function findFree(
+  folder: string,
+  kind: PartKind,
+  { hour, number: from }: Pick<PartState, 'hour' | 'number'>,
+): Promise<PartState> {
+  for (let number = from; ; number += 1) {
+    const path = join(folder, fileName(kind, { hour, number }));
+    if ((await isThere(path)) || (await isThere(`${path}.part`))) continue;
+    return { hour, number, bytes: 0, lines: 0, isOpen: true };
+  }
+}
+
+/** Begins a file. */
+export async function createPart(
+  folder: string,
+  kind: PartKind,
+  state: PartState,
+): Promise<PartFile> {
+  const handle = await open(`${join(folder, fileName(kind, state))}.part`, 'wx+');
+  try {
+    await syncFolder(folder);
+  } catch (error) {
+    await handle.close();
+    throw error;
+  }
+  return createPartFile(folder, { kind, state, handle });
+}
+
+/**
+ * Opens a file again and cuts off what does not count: lines of a write that was not completed, or
+ * a part of one. Undefined when it is not there, because it was finished.
+ */
+export async function reopenPart(
+  folder: string,
+  kind: PartKind,
+  state: PartState,
+): Promise<PartFile | undefined> {
+  const path = `${join(folder, fileName(kind, state))}.part`;
+  if (!(await isThere(path))) return undefined;
+  const handle = await open(path, 'r+');
+  try {
+    const { size } = await handle.stat();
+    if (size > state.bytes) {
+      await handle.truncate(state.bytes);
+      await handle.sync();
+    }
+    // Shorter than it was: somebody else cut it. What is left counts.
+    const bytes = Math.min(size, state.bytes);
+    return createPartFile(folder, { kind, state: { ...state, bytes }, handle });
+  } catch (error) {
+    await handle.close();
+    throw error;
+  }
+}
+
+interface OpenPart {
+  readonly kind: PartKind;
+  readonly state: PartState;
+  readonly handle: FileHandle;
+}
+
+function createPartFile(folder: string, { kind, state: first, handle }: OpenPart): PartFile {
+  let state = first;
+  return {
+    get state() {
+      return state;
+    },
+    append: async (text) => {
+      for (let written = 0; written < text.length; ) {
+        const rest = text.length - written;
+        const { bytesWritten } = await handle.write(text, written, rest, state.bytes + written);
+        written += bytesWritten;
+      }
+      await handle.sync();
+    },
+    advance: (next) => {
+      state = next;
+    },
+    finish: async () => {
+      const path = join(folder, fileName(kind, state));
+      const place = state.bytes === 0 ? undefined : await freePath(folder, kind, state);
+      if (place === undefined) await rm(`${path}.part`, { force: true });
+      else await rename(`${path}.part`, place);
+      await syncFolder(folder);
+      await handle.close().catch(() => {});
+      return place;
+    },
+    close: () => handle.close(),
+  };
+}
+
+/** Its own name, unless somebody else has put a file there meanwhile. */
+async function freePath(folder: string, kind: PartKind, state: PartState): Promise<string> {
+  for (let { number } = state; ; number += 1) {
+    const path = join(folder, fileName(kind, { hour: state.hour, number }));
+    const isNext = number > state.number && (await isThere(`${path}.part`));
+    if (!isNext && !(await isThere(path))) return path;
+  }
+}
+
+async function isThere(path: string): Promise<boolean> {
+  return await lstat(path).then(
+    () => true,
+    () => false,
+  );
+}
+
+/** Makes new names durable; not every system allows it. */
+async function syncFolder(folder: string): Promise<void> {
+  const handle = await open(folder, 'r').catch(() => undefined);
+  await handle?.sync().catch(() => {});
+  await handle?.close();
+}

@@ -1,0 +1,113 @@
+import { join } from 'node:path';
+import type { Journal } from './journal.ts';
+import { createPart, findFree, type PartFile, reopenPart } from './part-file.ts';
+import {
+  fileName,
+  isDue,
+  nextFile,
+  PART_KINDS,
+  type PartKind,
+  type PartState,
+} from './rotation.ts';
+
+/** The files that are written to, one of each kind at most, and what the journal says of them. */
+export interface PartSet {
+  /** How long the file of a kind is; 0 when there is none. */
+  sizeOf(kind: PartKind): number;
+  /** Takes up every file where the journal says, whatever lies behind. */
+  recover(): Promise<void>;
+  /** Makes room for so many bytes: files that are too old or would be too long are finished. */
+  makeWay(moreBytes: Readonly<Record<PartKind, number>>): Promise<void>;
+  /** Brings lines to the disk, and notes them in the journal along with the replies they are from. */
+  append(addition: Addition): Promise<void>;
+  /** Finishes all files. */
+  finish(): Promise<void>;
+}
+
+/** Lines of some replies. */
+export interface Addition {
+  readonly ids: readonly string[];
+  readonly text: Readonly<Record<PartKind, Buffer>>;
+  readonly lines: Readonly<Record<PartKind, number>>;
+}
+
+export interface PartSetOptions {
+  readonly folder: string;
+  readonly journal: Journal;
+  readonly maxFileBytes: number;
+  readonly onNotice: (message: string) => void;
+  readonly now: () => number;
+}
+
+export function createPartSet(options: PartSetOptions): PartSet {
+  const { folder, journal, maxFileBytes, onNotice, now } = options;
+  const parts: Partial<Record<PartKind, PartFile>> = {};
+
+  function note(changed: Partial<Record<PartKind, PartState>>, ids: readonly string[] = []): void {
+    journal.commit({ parts: changed, ids, nowMs: now() });
+  }
+
+  /** A file is in the journal before it has a line: others are not ours to cut. */
+  async function begin(kind: PartKind): Promise<PartFile> {
+    const state = await findFree(folder, kind, nextFile(journal.findPart(kind), now()));
+    note({ [kind]: state });
+    const part = await createPart(folder, kind, state);
+    parts[kind] = part;
+    return part;
+  }
+
+  async function finish(kind: PartKind): Promise<void> {
+    const part = parts[kind];
+    if (!part) return;
+    const { state } = part;
+    const path = await part.finish();
+    delete parts[kind];
+    note({ [kind]: { ...state, isOpen: false } });
+    if (path !== undefined) onNotice(`Finished ${path}: ${state.lines} lines.`);
+  }
+
+  async function reopen(kind: PartKind): Promise<void> {
+    await parts[kind]?.close().catch(() => {});
+    delete parts[kind];
+    const state = journal.findPart(kind);
+    if (!state?.isOpen) return;
+    const part = await reopenPart(folder, kind, state);
+    if (!part) return note({ [kind]: { ...state, isOpen: false } });
+    parts[kind] = part;
+    if (part.state.bytes === state.bytes) return;
+    const path = `${join(folder, fileName(kind, state))}.part`;
+    onNotice(`${path} is shorter than it was: somebody else has changed it, and lines are gone.`);
+  }
+
+  return {
+    sizeOf: (kind) => parts[kind]?.state.bytes ?? 0,
+    recover: async () => {
+      for (const kind of PART_KINDS) await reopen(kind);
+    },
+    makeWay: async (moreBytes) => {
+      for (const kind of PART_KINDS) {
+        const limits = { nowMs: now(), moreBytes: moreBytes[kind], maxBytes: maxFileBytes };
+        if (isDue(parts[kind]?.state, limits)) await finish(kind);
+      }
+    },
+    append: async ({ ids, text, lines }) => {
+      const changed: Partial<Record<PartKind, PartState>> = {};
+      for (const kind of PART_KINDS) {
+        if (text[kind].length === 0) continue;
+        const part = parts[kind] ?? (await begin(kind));
+        await part.append(text[kind]);
+        const { state } = part;
+        const bytes = state.bytes + text[kind].length;
+        changed[kind] = { ...state, bytes, lines: state.lines + lines[kind] };
+      }
+      note(changed, ids);
+      for (const kind of PART_KINDS) {
+        const state = changed[kind];
+        if (state) parts[kind]?.advance(state);
+      }
+    },
+    finish: async () => {
+      for (const kind of PART_KINDS) await finish(kind);
+    },
+  };
+}

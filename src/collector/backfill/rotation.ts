@@ -1,0 +1,50 @@
+/** The two kinds of files that a collector writes. */
+export type PartKind = 'enriched' | 'failures';
+
+export const PART_KINDS: readonly PartKind[] = ['enriched', 'failures'];
+
+/** Where a kind of files stands: the file that is written to, or the last one that was. */
+export interface PartState {
+  /** In UTC, such as `2026-11-21T08`. */
+  readonly hour: string;
+  /** Files of one hour are counted from 1. */
+  readonly number: number;
+  /** How much of the file counts: what lies behind was not finished. */
+  readonly bytes: number;
+  readonly lines: number;
+  /** False once the file is finished. */
+  readonly isOpen: boolean;
+}
+
+/** The UTC hour of a time, such as `2026-11-21T08`. */
+function hourOf(nowMs: number): string {
+  return new Date(nowMs).toISOString().slice(0, 13);
+}
+
+/** The name of a finished file: `enriched-2026-11-21T08.jsonl`, `enriched-2026-11-21T08-2.jsonl`. */
+export function fileName(
+  kind: PartKind,
+  { hour, number }: Pick<PartState, 'hour' | 'number'>,
+): string {
+  return `${kind}-${hour}${number === 1 ? '' : `-${number}`}.jsonl`;
+}
+
+/** Whether a file has to be finished before so many bytes more are written. */
+export function isDue(
+  state: PartState | undefined,
+  { nowMs, moreBytes, maxBytes }: { nowMs: number; moreBytes: number; maxBytes: number },
+): boolean {
+  if (!state?.isOpen) return false;
+  if (state.hour !== hourOf(nowMs)) return true;
+  // A reply that is longer than a file may be goes whole into a file of its own.
+  return state.bytes > 0 && moreBytes > 0 && state.bytes + moreBytes > maxBytes;
+}
+
+/** The first file after another one. Numbers are not used again, even if files were taken away. */
+export function nextFile(
+  last: PartState | undefined,
+  nowMs: number,
+): Pick<PartState, 'hour' | 'number'> {
+  const hour = hourOf(nowMs);
+  return { hour, number: last?.hour === hour ? last.number + 1 : 1 };
+}

@@ -1,0 +1,43 @@
+import { flag, text } from './setting-values.ts';
+import { type Definitions, SETTINGS, type Settings } from './settings.ts';
+
+/** All settings of `add`, read and checked. */
+export interface AddSettings
+  extends Pick<
+    Settings,
+    'queue' | 'domainColumn' | 'registrable' | 'chunk' | 'baseUrl' | 'param' | 'acceptEviction'
+  > {
+  readonly ref: string | undefined;
+  readonly interactive: boolean | undefined;
+}
+
+const { queue, domainColumn, registrable, chunk, baseUrl, param, acceptEviction } = SETTINGS;
+
+/** Defines all settings of `add`; those that `enrich` has too are the same. */
+export const ADD_SETTINGS: Definitions<AddSettings> = {
+  queue: {
+    ...queue,
+    description: 'the Redis that lookups are put on, such as redis://localhost:6379/0',
+  },
+  domainColumn,
+  registrable,
+  chunk: { ...chunk, description: 'how many lookups travel together' },
+  ref: {
+    value: 'TEXT',
+    description: 'comes back with each outcome (default: the name of the file)',
+    parse: text,
+  },
+  interactive: {
+    description: 'somebody waits for the outcomes: go before all lists that were added without it',
+    parse: flag,
+  },
+  baseUrl: {
+    ...baseUrl,
+    description: 'the API that is meant: a worker of another one refuses (default: any)',
+  },
+  param: {
+    ...param,
+    description: 'with --base-url: a query parameter that the worker must have too',
+  },
+  acceptEviction,
+};

@@ -1,0 +1,38 @@
+import { BrandfillError } from '../errors.ts';
+import { text } from './setting-values.ts';
+import { type Definitions, SETTINGS, type Settings } from './settings.ts';
+import { parseSize } from './size.ts';
+
+/** All settings of `collect`, read and checked. */
+export interface CollectSettings extends Pick<Settings, 'queue' | 'acceptEviction'> {
+  readonly outDir: string;
+  /** In bytes. */
+  readonly maxFileSize: number;
+}
+
+/** Defines all settings of `collect`; those that `enrich` has too are the same. */
+export const COLLECT_SETTINGS: Definitions<CollectSettings> = {
+  queue: { ...SETTINGS.queue, description: 'the Redis that outcomes come from' },
+  outDir: {
+    value: 'DIR',
+    default: 'out',
+    description: 'where the files go; one collector at a time',
+    parse: text,
+  },
+  maxFileSize: {
+    value: 'SIZE',
+    default: '1GB',
+    description: 'how long a file may be before the next one is begun',
+    parse: size,
+  },
+  acceptEviction: SETTINGS.acceptEviction,
+};
+
+function size(value: unknown): number {
+  if (typeof value === 'string') return parseSize(value);
+  if (typeof value === 'number') return parseSize(String(value));
+  throw new BrandfillError(
+    'INVALID_SETTING',
+    `expected a size such as 64MB, received '${String(value)}'`,
+  );
+}

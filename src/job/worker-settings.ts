@@ -1,0 +1,52 @@
+import { duration } from './setting-values.ts';
+import { type Definitions, SETTINGS, type Settings } from './settings.ts';
+
+/** All settings of `worker`, read and checked. Durations are in milliseconds. */
+export interface WorkerSettings
+  extends Pick<
+    Settings,
+    | 'queue'
+    | 'baseUrl'
+    | 'auth'
+    | 'apiKeyFile'
+    | 'param'
+    | 'header'
+    | 'concurrency'
+    | 'rate'
+    | 'retries'
+    | 'timeout'
+    | 'maxWait'
+    | 'maxOutage'
+    | 'lostAfter'
+    | 'acceptEviction'
+  > {
+  readonly drain: number;
+}
+
+const { queue, baseUrl, auth, apiKeyFile, param, header } = SETTINGS;
+const { concurrency, rate, retries, timeout, maxWait, maxOutage } = SETTINGS;
+const { lostAfter, acceptEviction } = SETTINGS;
+
+/** Defines all settings of `worker`; those that `enrich` has too are the same. */
+export const WORKER_SETTINGS: Definitions<WorkerSettings> = {
+  queue: { ...queue, description: 'the Redis that lookups come from' },
+  baseUrl,
+  auth,
+  apiKeyFile,
+  param,
+  header,
+  concurrency,
+  rate,
+  retries,
+  timeout,
+  maxWait,
+  maxOutage,
+  drain: {
+    value: 'DURATION',
+    default: '25s',
+    description: 'how long calls under way may take when the worker is told to stop',
+    parse: duration(0, 2 ** 31 - 1),
+  },
+  lostAfter,
+  acceptEviction,
+};

@@ -1,0 +1,96 @@
+import { createBrandClient } from './brand/client.ts';
+import type { Api } from './job/job.ts';
+import type { Settings } from './job/settings.ts';
+import { systemClock } from './pace/clock.ts';
+import type { SharedState } from './pace/shared-state.ts';
+import { createSharedTurnstile } from './pace/shared-turnstile.ts';
+import { createTurnstile, type Turnstile } from './pace/turnstile.ts';
+import { createBudget } from './worker/budget.ts';
+import type { CallCounters } from './worker/call.ts';
+import { createOutageGate } from './worker/outage-gate.ts';
+import { createRetryGate } from './worker/retry-gate.ts';
+import type { StopSwitch } from './worker/stop-switch.ts';
+import { createWorker, type Worker, type WorkerOptions } from './worker/worker.ts';
+
+/** The settings that say how calls are made. */
+export type CallSettings = Pick<
+  Settings,
+  'concurrency' | 'rate' | 'retries' | 'timeout' | 'maxWait' | 'maxOutage' | 'header'
+>;
+
+/** What depends on what the worker works for. */
+export interface LocalWorkerOptions
+  extends Pick<WorkerOptions, 'holdsCallers' | 'hasFailedBefore'> {
+  /** @default no bound */
+  readonly maxCalls?: number | undefined;
+  readonly stopSwitch: StopSwitch;
+  /** The pace that all workers with this credential share. @default one of its own */
+  readonly sharedPace?: SharedState | undefined;
+}
+
+/** A worker of this process, with its own connections to the API. */
+export interface LocalWorker {
+  readonly worker: Worker;
+  readonly turnstile: Turnstile;
+  readonly counters: Readonly<CallCounters>;
+  /** What there is to say of an outage of the API, if there is one. */
+  readonly describeOutage: () => string | undefined;
+  close(): Promise<void>;
+}
+
+export function openLocalWorker(
+  settings: CallSettings,
+  api: Api,
+  { maxCalls, stopSwitch, sharedPace, ...options }: LocalWorkerOptions,
+): LocalWorker {
+  const { concurrency, rate, retries, timeout, maxWait, maxOutage, header = [] } = settings;
+  const counters: CallCounters = { calls: 0, throttled: 0, retries: 0 };
+  const pace = { rate: rate === 'auto' ? undefined : rate, clock: systemClock };
+  // A rate that was given holds for all workers together. A rate that is to be found is found by each
+  // process for itself: growing by leases is too slow for an API without a limit.
+  const shared =
+    sharedPace && pace.rate
+      ? createSharedTurnstile({ ...pace, shared: sharedPace, callers: concurrency })
+      : undefined;
+  const turnstile = shared ?? createTurnstile(pace);
+  const client = createBrandClient({
+    endpoint: api.endpoint,
+    credential: api.credential,
+    headers: header,
+    connections: concurrency,
+    timeoutMs: timeout,
+  });
+  const outage = createOutageGate({
+    clock: systemClock,
+    callers: concurrency,
+    maxOutageMs: maxOutage,
+    onTooLong: () => stopSwitch.stop({ reason: 'outage' }),
+  });
+  const worker = createWorker({
+    client,
+    endpoint: api.endpoint,
+    turnstile,
+    outage,
+    retryGate: createRetryGate(systemClock),
+    maxWaitMs: maxWait,
+    budget: createBudget(maxCalls),
+    stopSwitch,
+    counters,
+    concurrency,
+    ...options,
+    retries,
+    clock: systemClock,
+    now: Date.now,
+    random: Math.random,
+  });
+  return {
+    worker,
+    turnstile,
+    counters,
+    describeOutage: outage.describe,
+    close: async () => {
+      shared?.close();
+      await client.close();
+    },
+  };
+}

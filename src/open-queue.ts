@@ -1,0 +1,82 @@
+import { randomUUID } from 'node:crypto';
+import { type Closer, createCloser } from './closer.ts';
+import type { LookUpAllOptions } from './look-up-all.ts';
+import type { SharedState } from './pace/shared-state.ts';
+import { paceIdOf } from './pace-id.ts';
+import { createInProcessQueue } from './queue/in-process.ts';
+import type { LookupQueue, Reply } from './queue/lookup-queue.ts';
+import { normalizeDomain } from './rows/domain.ts';
+import type { StopSwitch } from './worker/stop-switch.ts';
+
+export interface OpenQueueOptions
+  extends Pick<LookUpAllOptions, 'job' | 'name' | 'lookups' | 'onEvent'> {
+  readonly outstanding: Set<string>;
+  readonly stopSwitch: StopSwitch;
+  /** Receives the outcomes. */
+  readonly collect: Reply;
+}
+
+/** A queue, and how it wants to be fed. */
+export interface OpenedQueue {
+  readonly queue: LookupQueue;
+  /** How many domains make a chunk. */
+  readonly chunkSize: number;
+  /** The pace that all workers share who work for the same API with the same credential. */
+  readonly sharedPace?: SharedState;
+  close(): Promise<void>;
+}
+
+/** Small, because chunks need not travel here, and few domains are then under way at once. */
+const CHUNK_SIZE_HERE = 5;
+/** So many chunks for each worker, at least, that none is long without one. */
+const CHUNKS_PER_WORKER = 4;
+const SMALLEST_WINDOW = 64;
+
+/** Opens the queue that the settings name: Redis, or none but this process. */
+export async function openQueueOf(options: OpenQueueOptions): Promise<OpenedQueue> {
+  const { job, collect } = options;
+  if (job.settings.queue !== undefined) return await openSharedQueue(job.settings.queue, options);
+  // A chunk may wait long for its last domain. As many chunks as callers: none is ever idle.
+  const queue = createInProcessQueue({ collect, window: job.settings.concurrency + 1 });
+  return { queue, chunkSize: CHUNK_SIZE_HERE, close: () => queue.close() };
+}
+
+async function openSharedQueue(url: string, options: OpenQueueOptions): Promise<OpenedQueue> {
+  // Loaded here, so that whoever has no Redis need not wait for it.
+  const { openQueueServer, openRunQueue, countWorkers, createSharedPace } = await import(
+    './queue/bullmq/index.ts'
+  );
+  const { job, name, lookups, onEvent, stopSwitch } = options;
+  const paceId = paceIdOf(job);
+  const { concurrency, chunk, window, workers, lostAfter, acceptEviction = false } = job.settings;
+  const onNotice = (message: string): void => onEvent({ type: 'notice', message });
+  const closer: Closer = createCloser();
+  try {
+    const redis = closer.add(await openQueueServer({ url, acceptEviction, onNotice }));
+    const workersThere = (await countWorkers(redis.client)) + workers;
+    const fairShare = Math.ceil(lookups / (CHUNKS_PER_WORKER * Math.max(1, workersThere)));
+    const chunkSize = Math.max(1, Math.min(chunk, fairShare));
+    const slots = Math.ceil((2 * concurrency) / chunkSize);
+    const chunks = window ?? Math.max(SMALLEST_WINDOW, CHUNKS_PER_WORKER * slots * workersThere);
+    const queue = closer.add(
+      await openRunQueue({
+        ...options,
+        redis,
+        name,
+        concurrency,
+        api: job.endpoint.id,
+        normalize: normalizeDomain,
+        lockMs: lostAfter,
+        window: chunks * chunkSize,
+        signal: stopSwitch.noNewCall,
+        giveUp: stopSwitch.noCall,
+        onNotice,
+      }),
+    );
+    const sharedPace = createSharedPace(redis.client, { id: paceId, worker: randomUUID() });
+    return { queue, chunkSize, sharedPace, close: () => closer.close() };
+  } catch (error) {
+    await closer.close();
+    throw error;
+  }
+}

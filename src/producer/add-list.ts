@@ -1,0 +1,91 @@
+import { normalizeDomain } from '../rows/domain.ts';
+import type { DomainColumn } from '../rows/domain-column.ts';
+import { shorten } from '../rows/names.ts';
+import type { RowFormat } from '../rows/row-format.ts';
+import type { Source } from '../rows/source.ts';
+import type { DistinctDomains } from './distinct-domains.ts';
+
+/** A row without a domain. */
+export interface InvalidRow {
+  /** Its place among the rows, from 1; the header does not count. */
+  readonly row: number;
+  /** Why there is none, such as `empty` or `public_suffix`. */
+  readonly reason: string;
+  /** The cell, cut to what fits into a message. */
+  readonly cell: string;
+}
+
+/** What a list has to look up. */
+export interface ListedDomains {
+  /** Rows in the list. */
+  readonly rows: number;
+  /** Different domains in them. */
+  readonly uniqueDomains: number;
+  /** Rows whose domain an earlier row has. */
+  readonly duplicateRows: number;
+  /** Rows without a domain. */
+  readonly invalidRows: number;
+  /** The first of them. */
+  readonly firstInvalid: readonly InvalidRow[];
+}
+
+export interface ListDomainsOptions {
+  readonly source: Source;
+  readonly format: RowFormat;
+  readonly column: DomainColumn;
+  readonly registrable: boolean;
+  /** Receives the domains of all rows. */
+  readonly domains: DistinctDomains;
+  /** Ends the reading early, with the signal's reason. */
+  readonly signal: AbortSignal;
+}
+
+const MOST_SHOWN = 5;
+
+/** Reads all rows and gathers their domains. Nothing goes out before the whole list was readable. */
+export async function listDomains(options: ListDomainsOptions): Promise<ListedDomains> {
+  const { source, format, column, registrable, domains, signal } = options;
+  const firstInvalid: InvalidRow[] = [];
+  let rows = 0;
+  let invalidRows = 0;
+
+  for await (const batch of format.scan(source, column)) {
+    signal.throwIfAborted();
+    const found: string[] = [];
+    for (const { cell, fields } of batch) {
+      if (fields === 0) continue; // a blank line is no row
+      rows += 1;
+      const normalized = normalizeDomain(cell, { registrable });
+      if ('domain' in normalized) {
+        found.push(normalized.domain);
+        continue;
+      }
+      invalidRows += 1;
+      if (firstInvalid.length < MOST_SHOWN) {
+        firstInvalid.push({ row: rows, reason: normalized.invalid, cell: shorten(cell) });
+      }
+    }
+    await domains.add(found);
+  }
+  await source.assertUnchanged();
+  const uniqueDomains = await domains.settle();
+  const duplicateRows = rows - invalidRows - uniqueDomains;
+  return { rows, uniqueDomains, duplicateRows, invalidRows, firstInvalid };
+}
+
+/** Cuts what comes in batches of any size into lists of one size; the last may be shorter. */
+export async function* cutIntoLists<T>(
+  batches: AsyncIterable<readonly T[]>,
+  size: number,
+): AsyncGenerator<readonly T[]> {
+  let list: T[] = [];
+  for await (const batch of batches) {
+    for (const item of batch) {
+      list.push(item);
+      if (list.length < size) continue;
+      yield list;
+      list = [];
+    }
+  }
+  if (list.length > 0) yield list;
+}

@@ -1,0 +1,122 @@
+import type { FileHandle } from 'node:fs/promises';
+import { openSpool, readFromStart, writeAll } from '../rows/spool.ts';
+
+/**
+ * Different domains, each once, however many there are. None is ever taken for another one, as by a
+ * hash alone it might be, and memory does not grow with them: they are kept on the disk.
+ */
+export interface DistinctDomains {
+  /** Takes domains in, those it knows already too. */
+  add(domains: readonly string[]): Promise<void>;
+  /** Says that no more will come; returns how many different ones there are. */
+  settle(): Promise<number>;
+  /** Reads them, in batches. The first stand in the order they came in, those beyond in another. */
+  read(): AsyncIterable<readonly string[]>;
+  close(): Promise<void>;
+}
+
+export interface DistinctDomainsOptions {
+  /** How many are remembered in memory, some 100 bytes each. @default 100,000 */
+  readonly mostInMemory?: number;
+}
+
+/** With a million domains, one part of what is left over then has some 14,000. */
+const PARTS = 64;
+/** Gathered for one part before it is written. */
+const PART_BUFFER_CHARS = 16 * 1024;
+const READ_BYTES = 64 * 1024;
+const NAME_END = '\n';
+
+/**
+ * Makes an empty set with files in a folder. The first domains are compared in memory. Any that come
+ * later and are none of those are dealt out to parts by their hash, so that equal ones meet in the
+ * same part, and the parts are compared one by one at the end.
+ *
+ * @throws BrandfillError `UNUSABLE_STORE` when the folder cannot be written, as all functions of it
+ */
+export async function createDistinctDomains(
+  folder: string,
+  { mostInMemory = 100_000 }: DistinctDomainsOptions = {},
+): Promise<DistinctDomains> {
+  const distinct = await openSpool(folder);
+  const parts: Part[] = [];
+  const first = new Set<string>();
+  let count = 0;
+
+  async function keep(domains: readonly string[]): Promise<void> {
+    if (domains.length === 0) return;
+    count += domains.length;
+    await writeAll(distinct, Buffer.from(domains.join(NAME_END) + NAME_END, 'latin1'), folder);
+  }
+
+  async function dealOut(domains: readonly string[]): Promise<void> {
+    while (parts.length < PARTS) parts.push({ handle: await openSpool(folder), gathered: '' });
+    for (const domain of domains) {
+      const part = parts[hash(domain) % PARTS];
+      if (!part) continue;
+      part.gathered += domain + NAME_END;
+      if (part.gathered.length >= PART_BUFFER_CHARS) await write(part);
+    }
+  }
+
+  async function write(part: Part): Promise<void> {
+    await writeAll(part.handle, Buffer.from(part.gathered, 'latin1'), folder);
+    part.gathered = '';
+  }
+
+  return {
+    add: async (domains) => {
+      const kept: string[] = [];
+      const later: string[] = [];
+      for (const domain of domains) {
+        if (first.has(domain)) continue;
+        if (first.size < mostInMemory) {
+          first.add(domain);
+          kept.push(domain);
+        } else later.push(domain);
+      }
+      await keep(kept);
+      if (later.length > 0) await dealOut(later);
+    },
+    settle: async () => {
+      first.clear();
+      for (const part of parts) {
+        await write(part);
+        const seen = new Set<string>();
+        for await (const domains of readNames(part.handle)) {
+          for (const domain of domains) seen.add(domain);
+        }
+        await keep([...seen]);
+      }
+      return count;
+    },
+    read: () => readNames(distinct),
+    close: async () => {
+      await Promise.all([distinct, ...parts.map(({ handle }) => handle)].map((it) => it.close()));
+    },
+  };
+}
+
+/** Domains that have their hash in common, as far as they are compared at the end. */
+interface Part {
+  readonly handle: FileHandle;
+  gathered: string;
+}
+
+async function* readNames(handle: FileHandle): AsyncGenerator<readonly string[]> {
+  let rest = '';
+  for await (const bytes of readFromStart(handle, READ_BYTES)) {
+    const names = (rest + bytes.toString('latin1')).split(NAME_END);
+    rest = names.pop() ?? '';
+    yield names;
+  }
+}
+
+/** FNV-1a */
+function hash(text: string): number {
+  let value = 0x811c9dc5;
+  for (let at = 0; at < text.length; at += 1) {
+    value = Math.imul(value ^ text.charCodeAt(at), 0x01000193);
+  }
+  return value >>> 0;
+}

@@ -1,0 +1,68 @@
+import type { Worker } from 'bullmq';
+
+/** The claim of this process on a chunk it took. */
+export interface ChunkLock {
+  /** False once it is not sure any more that no other worker has the chunk. */
+  isOurs(): boolean;
+  release(): void;
+}
+
+/** Keeps the claims on chunks alive while they are worked on. */
+export interface ChunkLocks {
+  hold(chunk: string, token: string): ChunkLock;
+  close(): void;
+}
+
+export interface ChunkLocksOptions {
+  readonly worker: Worker;
+  /** How long a claim counts that is not renewed. */
+  readonly lockMs: number;
+  /** Monotonic, in milliseconds. It has to stand still while the process does, or go on; both are noticed. */
+  readonly nowMs?: () => number;
+}
+
+interface Held {
+  readonly token: string;
+  renewedAtMs: number;
+  isLost: boolean;
+}
+
+/**
+ * Renews locks thrice per lock time. A process that was frozen, or cut off from Redis, for longer
+ * than that may no longer own its chunks: they count as lost until a renewal says otherwise.
+ */
+export function createChunkLocks(options: ChunkLocksOptions): ChunkLocks {
+  const { worker, lockMs, nowMs = Date.now } = options;
+  const held = new Map<string, Held>();
+
+  async function renew(): Promise<void> {
+    const chunks = [...held];
+    if (chunks.length === 0) return;
+    const askedAtMs = nowMs();
+    const lost = await worker.extendJobLocks(
+      chunks.map(([id]) => id),
+      chunks.map(([, { token }]) => token),
+      lockMs,
+    );
+    for (const [id, lock] of chunks) {
+      if (lost.includes(id)) lock.isLost = true;
+      else lock.renewedAtMs = askedAtMs;
+    }
+  }
+
+  const timer = setInterval(() => {
+    renew().catch(() => {}); // the time since the last renewal tells
+  }, lockMs / 3);
+
+  return {
+    hold: (chunk, token) => {
+      const lock: Held = { token, renewedAtMs: nowMs(), isLost: false };
+      held.set(chunk, lock);
+      return {
+        isOurs: () => !lock.isLost && nowMs() - lock.renewedAtMs < lockMs,
+        release: () => held.delete(chunk),
+      };
+    },
+    close: () => clearInterval(timer),
+  };
+}

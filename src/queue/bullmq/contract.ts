@@ -1,0 +1,114 @@
+import { createHash } from 'node:crypto';
+import { z } from 'zod';
+
+/** The version of the contract that this Brandfill speaks. */
+export const CONTRACT_VERSION = 1;
+
+/** The data of a job on the queue of lookups. */
+export interface LookupsData {
+  readonly v: typeof CONTRACT_VERSION;
+  readonly domains: readonly string[];
+  readonly replyTo?: string | undefined;
+  readonly ref?: unknown;
+  readonly api?: string | undefined;
+  readonly suspect?: boolean | undefined;
+}
+
+const queueName = z.string().regex(/^[\w.-]{1,200}$/);
+
+const lookups = z.looseObject({
+  v: z.literal(CONTRACT_VERSION).describe('Version of the contract.'),
+  domains: z
+    .array(z.string().min(1).max(2_048))
+    .min(1)
+    .max(1_000)
+    .describe('What to look up: domains, or anything that holds one, such as a URL.'),
+  replyTo: queueName
+    .optional()
+    .describe('The queue that gets the outcomes; without it, the queue "outcomes".'),
+  ref: z.json().optional().describe('Comes back with the outcomes, as it is.'),
+  api: z
+    .string()
+    .max(64)
+    .optional()
+    .describe('The API that is meant, as a worker names it at its start; others refuse.'),
+  suspect: z
+    .boolean()
+    .optional()
+    .describe('Set by workers: cut from a chunk whose workers were lost again and again.'),
+});
+
+/** One lookup as it travels back. */
+export interface OutcomeData {
+  readonly domain: string;
+  /** What was given, where it is not the domain itself. */
+  readonly given?: string;
+  readonly status: 'found' | 'not_found' | 'rejected' | 'failed' | 'invalid';
+  readonly reason: string;
+  readonly httpStatus?: number;
+  readonly attempts: number;
+  /** Calls that were answered 429; they cost no attempt. */
+  readonly throttled?: number;
+  /** Milliseconds since 1970. */
+  readonly fetchedAtMs: number;
+  /** The answer as it came, a text that holds a JSON object; empty unless `found`. */
+  readonly json: string;
+}
+
+/** The data of a job on a queue of outcomes. */
+export interface OutcomesData {
+  readonly v: typeof CONTRACT_VERSION;
+  /** The id of the chunk. The same chunk may be answered more than once, always with this id. */
+  readonly chunk: string;
+  readonly ref?: unknown;
+  readonly outcomes: readonly OutcomeData[];
+  /** On the queue of a run: the outcomes are in the log of the chunk, and none are here. */
+  readonly isLogged?: true;
+  /** Why the job was no chunk of lookups, if it was none. */
+  readonly error?: string;
+}
+
+/** The contract in JSON Schema, for whoever writes a producer; `jobs/lookups.schema.json` holds it. */
+export function lookupsSchema(): object {
+  const { $schema, ...schema } = z.toJSONSchema(lookups, { io: 'input' });
+  return {
+    $schema,
+    $id: `urn:brandfill:lookups:v${CONTRACT_VERSION}`,
+    title: 'Lookups',
+    description: 'The data of a job on the queue of lookups; see docs/queue-contract.md.',
+    ...schema,
+  };
+}
+
+/** Reads the data of a job; a text says what is wrong with it. */
+export function parseLookups(data: unknown): LookupsData | string {
+  const read = lookups.safeParse(data);
+  if (read.success) return read.data;
+  const [issue] = read.error.issues;
+  const at = issue?.path.join('.') ?? '';
+  const version = findVersion(data);
+  if (version !== undefined && version !== CONTRACT_VERSION) {
+    return `the job is of version ${version} of the contract, this worker speaks version ${CONTRACT_VERSION}`;
+  }
+  return `the job breaks the contract: ${at === '' ? '' : `'${at}': `}${issue?.message ?? 'unreadable'}`;
+}
+
+/** Where to complain about a job that breaks the contract, as far as it says. */
+export function addresseeOf(data: unknown): { replyTo: string | undefined; ref: unknown } {
+  const { replyTo, ref } = (typeof data === 'object' && data !== null ? data : {}) as {
+    replyTo?: unknown;
+    ref?: unknown;
+  };
+  return { replyTo: queueName.safeParse(replyTo).data, ref };
+}
+
+function findVersion(data: unknown): number | undefined {
+  const isVersioned = typeof data === 'object' && data !== null && 'v' in data;
+  return isVersioned && typeof data.v === 'number' ? data.v : undefined;
+}
+
+/** The id of a chunk: the same lookups for the same owner have the same one. */
+export function chunkId(owner: string, domains: readonly string[]): string {
+  const hash = createHash('sha256').update(domains.join('\n')).digest('base64url').slice(0, 16);
+  return `${owner}-${hash}`;
+}

@@ -1,0 +1,7 @@
+export { openBulkLookups } from './bulk-lookups.ts';
+export { openQueueServer } from './open-queue-server.ts';
+export { countWorkers } from './presence.ts';
+export { receiveOutcomes } from './receive-outcomes.ts';
+export { openRunQueue } from './run-queue.ts';
+export { createSharedPace } from './shared-pace.ts';
+export { takeChunks } from './take-chunks.ts';

@@ -1,0 +1,55 @@
+import type { JobsOptions, KeepJobs, QueueOptions } from 'bullmq';
+
+// What every party must agree on. It is part of the contract (docs/queue-contract.md).
+
+/** What all keys begin with. The braces make a Redis Cluster keep them on one node. */
+export const PREFIX = '{brandfill}';
+/** Where chunks wait for a worker. */
+export const LOOKUPS_QUEUE = 'lookups';
+export const LOOKUPS_JOB = 'lookups';
+/** Where the outcomes of chunks go that name no other queue. */
+export const OUTCOMES_QUEUE = 'outcomes';
+export const OUTCOMES_JOB = 'outcomes';
+/** Chunks of whole lists; whoever waits for an answer gives none, and is served first. */
+export const BULK_PRIORITY = 10;
+
+/** The queue on which a run waits for its outcomes. */
+export function runQueueName(runId: string): string {
+  return `run-${runId}`;
+}
+
+/** The run that waits on a queue, if one does. */
+export function findRunId(queueName: string): string | undefined {
+  return /^run-(.+)$/.exec(queueName)?.[1];
+}
+
+/** Where the outcomes of a chunk are noted until it is finished. */
+export function logKey(chunk: string): string {
+  return `${PREFIX}:log:${chunk}`;
+}
+
+/** Where it is noted which chunks a run waits for. */
+export function ledgerKey(runId: string): string {
+  return `${PREFIX}:run:${runId}`;
+}
+
+/**
+ * A completed job is put into the stream of events with all that it returned, and kept there: every
+ * queue has to say that it wants none of that.
+ */
+export const QUEUE_OPTIONS: Pick<QueueOptions, 'prefix' | 'streams'> = {
+  prefix: PREFIX,
+  streams: { events: { maxLen: 0 } },
+};
+
+/** Failed jobs are kept for a while, for whoever looks for the reason. */
+export const KEPT_FAILURES: KeepJobs = { age: 24 * 60 * 60, count: 100 };
+
+export const CHUNK_OPTIONS: JobsOptions = { removeOnComplete: true, removeOnFail: KEPT_FAILURES };
+
+/** Outcomes were paid for: they are delivered again until somebody keeps them. */
+export const OUTCOMES_OPTIONS: JobsOptions = {
+  removeOnComplete: true,
+  attempts: 1_000_000,
+  backoff: { type: 'fixed', delay: 2_000 },
+};

@@ -1,0 +1,23 @@
+import { checkServer } from './check-server.ts';
+import { openRedis, type RedisServer } from './redis.ts';
+
+export interface QueueServerOptions {
+  readonly url: string;
+  /** Goes on although the server may throw keys away. */
+  readonly acceptEviction: boolean;
+  /** Told what is worth knowing, in sentences. */
+  readonly onNotice: (message: string) => void;
+}
+
+/**
+ * Connects to the Redis of a queue and makes sure that it will do.
+ *
+ * @throws BrandfillError `UNUSABLE_QUEUE`
+ */
+export async function openQueueServer(options: QueueServerOptions): Promise<RedisServer> {
+  const { url, acceptEviction, onNotice } = options;
+  return await openRedis(url, {
+    check: (client) => checkServer({ client, acceptEviction, onWarning: onNotice }),
+    onTrouble: onNotice,
+  });
+}

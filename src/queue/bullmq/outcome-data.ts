@@ -1,0 +1,36 @@
+import type { Outcome } from '../../brand/outcome.ts';
+import type { OutcomeData } from './contract.ts';
+
+/**
+ * An outcome as it travels; the parsed answer stays behind.
+ *
+ * @param given what the chunk has, where that is not the domain itself
+ */
+export function toData(outcome: Outcome, given: string = outcome.domain): OutcomeData {
+  const { domain, status, reason, httpStatus, attempts, throttled, fetchedAtMs, json } = outcome;
+  return {
+    domain,
+    ...(given === domain ? {} : { given }),
+    status,
+    reason,
+    ...(httpStatus === undefined ? {} : { httpStatus }),
+    attempts,
+    ...(throttled ? { throttled } : {}),
+    fetchedAtMs,
+    json,
+  };
+}
+
+/** An outcome that no call was made for. */
+export function withoutCall(
+  domain: string,
+  { status, reason, nowMs }: { status: 'failed' | 'invalid'; reason: string; nowMs: number },
+): OutcomeData {
+  return { domain, status, reason, attempts: 0, fetchedAtMs: nowMs, json: '' };
+}
+
+/** The outcome that a run keeps. What has no domain cannot come from a run, which looked before. */
+export function toOutcome(data: OutcomeData): Outcome {
+  const { given: _, status, httpStatus, ...rest } = data;
+  return { ...rest, status: status === 'invalid' ? 'failed' : status, httpStatus };
+}

@@ -1,0 +1,48 @@
+/**
+ * Keeps chunks that may be to blame for lost workers apart from all others: what is lost along with
+ * them would look as guilty as they are.
+ */
+export interface Quarantine {
+  /** Works on a chunk along with others. */
+  together<T>(work: () => Promise<T>): Promise<T>;
+  /** Works on a chunk when no other is under way. */
+  alone<T>(work: () => Promise<T>): Promise<T>;
+  /** False while a chunk is alone or waits to be: then no other should be taken. */
+  readonly isFree: boolean;
+}
+
+export function createQuarantine(): Quarantine {
+  let underWay = 0;
+  let waiting: (() => void)[] = [];
+  let isClosed = false;
+
+  function next(): void {
+    const first = underWay === 0 ? waiting.shift() : undefined;
+    isClosed = first !== undefined;
+    first?.();
+  }
+
+  async function run<T>(work: () => Promise<T>): Promise<T> {
+    underWay += 1;
+    try {
+      return await work();
+    } finally {
+      underWay -= 1;
+      next();
+    }
+  }
+
+  return {
+    together: run,
+    alone: async (work) => {
+      await new Promise<void>((resolve) => {
+        waiting.push(resolve);
+        if (!isClosed) next();
+      });
+      return await run(work);
+    },
+    get isFree() {
+      return !isClosed && waiting.length === 0;
+    },
+  };
+}

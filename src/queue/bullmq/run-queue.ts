@@ -1,0 +1,212 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { type Job, Queue, Worker } from 'bullmq';
+import { createChange } from '../change.ts';
+import type { Chunk, LookupQueue, Reply } from '../lookup-queue.ts';
+import { CONTRACT_VERSION, chunkId, type LookupsData, type OutcomesData } from './contract.ts';
+import {
+  BULK_PRIORITY,
+  CHUNK_OPTIONS,
+  LOOKUPS_JOB,
+  LOOKUPS_QUEUE,
+  QUEUE_OPTIONS,
+  runQueueName,
+} from './names.ts';
+import { toOutcome } from './outcome-data.ts';
+import { readLog } from './outcome-log.ts';
+import { createPatience } from './patience.ts';
+import { claimRun } from './run-ledger.ts';
+import { type ChunkTaker, type TakeChunksOptions, takeChunks } from './take-chunks.ts';
+import { createWatchdog } from './watchdog.ts';
+
+export interface RunQueueOptions
+  extends Pick<TakeChunksOptions, 'redis' | 'api' | 'concurrency' | 'normalize' | 'lockMs'> {
+  /** The same for the same list on the same store: a run that was killed is taken up by its name. */
+  readonly name: string;
+  /** Receives the outcomes. */
+  readonly collect: Reply;
+  /** Domains on their way. The collector takes out what it keeps; what an earlier run gave out is put in. */
+  readonly outstanding: Set<string>;
+  /** How many lookups may be on their way. */
+  readonly window: number;
+  /** Fires when the run is stopped: what nobody has begun is taken back. */
+  readonly signal: AbortSignal;
+  /** Ends the wait for workers that have begun, after a stop. */
+  readonly giveUp: AbortSignal;
+  readonly onNotice: (message: string) => void;
+}
+
+async function stopAfter(taker: ChunkTaker, end: Promise<void>): Promise<void> {
+  try {
+    await end;
+  } finally {
+    await taker.stop();
+  }
+}
+
+/** Outcomes that are written to the store at the same time. */
+const REPLIES_AT_ONCE = 16;
+/** How often, after a stop, what workers gave back is taken back from the queue. */
+const WITHDRAW_MS = 500;
+/** A Redis that is gone must not hold up the end of a run. */
+const CLOSE_MS = 5_000;
+
+/**
+ * The queue of one run over Redis. It may be killed at any point: the next run of the same name finds
+ * in Redis what is out, and what has come back meanwhile.
+ */
+export async function openRunQueue(options: RunQueueOptions): Promise<LookupQueue> {
+  const { redis, name, collect, outstanding, window, signal, giveUp, api, onNotice } = options;
+  const ledger = await claimRun({
+    client: redis.client,
+    name,
+    onTaken: () =>
+      onNotice('The same list is being enriched on this store already; this run keeps apart.'),
+  });
+  const replyTo = runQueueName(ledger.runId);
+  const connection = redis.client;
+  const lookups = new Queue(LOOKUPS_QUEUE, { connection, ...QUEUE_OPTIONS });
+  const replyQueue = new Queue<OutcomesData>(replyTo, { connection, ...QUEUE_OPTIONS });
+  for (const queue of [lookups, replyQueue]) queue.on('error', () => {}); // told by the connection
+  const patience = createPatience(onNotice);
+  const change = createChange();
+  let hasEnded = false;
+  let working: Promise<void> | undefined;
+  let failure: { readonly error: unknown } | undefined;
+  let progressAtMs = Date.now();
+  for (const stop of [signal, giveUp]) stop.addEventListener('abort', change.tell);
+
+  for (const domains of (await ledger.read()).values()) {
+    for (const domain of domains) outstanding.add(domain);
+  }
+
+  /** Takes what workers have noted of a chunk. */
+  async function collectLogged(chunk: string): Promise<void> {
+    const { outcomes } = await readLog(redis.client, chunk);
+    await collect(outcomes.map(toOutcome));
+  }
+
+  async function keep(job: Job<OutcomesData>): Promise<void> {
+    progressAtMs = Date.now();
+    const { chunk } = job.data;
+    try {
+      await collectLogged(chunk);
+    } catch (error) {
+      failure ??= { error };
+      throw error; // not acknowledged: the next run gets them
+    } finally {
+      change.tell();
+    }
+    await ledger.strike([chunk]);
+  }
+
+  // Replies that the predecessor had taken when it was killed would else come only when their locks
+  // have run out.
+  for (const job of await replyQueue.getActive()) await keep(job);
+
+  const replies = new Worker<OutcomesData>(replyTo, keep, {
+    connection: redis.connect(),
+    ...QUEUE_OPTIONS,
+    concurrency: REPLIES_AT_ONCE,
+    maxStalledCount: Number.MAX_SAFE_INTEGER,
+    removeOnComplete: { count: 0 },
+    drainDelay: 1,
+  });
+  replies.on('error', () => {}); // told by what watches the connections
+
+  async function give(domains: readonly string[]): Promise<void> {
+    const id = chunkId(ledger.runId, domains);
+    const data: LookupsData = { v: CONTRACT_VERSION, domains: [...domains], replyTo, api };
+    const jobOptions = { ...CHUNK_OPTIONS, jobId: id, priority: BULK_PRIORITY };
+    await patience.insist(async () => {
+      await ledger.note(new Map([[id, domains]]));
+      await lookups.add(LOOKUPS_JOB, data, jobOptions);
+    }, giveUp);
+  }
+
+  const watchdog = createWatchdog({
+    client: redis.client,
+    lookups,
+    ledger,
+    outstanding,
+    give,
+    collect: async (outcomes) => {
+      await collect(outcomes);
+      change.tell();
+    },
+    collectLogged,
+    onNotice,
+    progressAtMs: () => progressAtMs,
+  });
+
+  async function until(isSo: () => boolean): Promise<void> {
+    while (!isSo() && !failure) await change.next();
+    if (failure) throw failure.error;
+  }
+
+  const isDone = (): boolean =>
+    (hasEnded && outstanding.size === 0) || giveUp.aborted || failure !== undefined;
+
+  /** Takes chunks back that nobody has begun. */
+  async function withdraw(): Promise<void> {
+    const chunks = await ledger.read();
+    const taken = [...chunks.keys()].map(async (id) => {
+      const job = await lookups.getJob(id);
+      const isWithdrawn = await job?.remove().then(
+        () => true,
+        () => false, // a worker has it
+      );
+      if (!isWithdrawn && job) return;
+      // Its worker may have finished it just now, or an earlier one was lost amid it: striking it
+      // takes its log away.
+      await collectLogged(id);
+      await ledger.strike([id]);
+      for (const domain of chunks.get(id) ?? []) outstanding.delete(domain);
+    });
+    await Promise.all(taken);
+  }
+
+  return {
+    add: async (chunk: Chunk) => {
+      await until(() => outstanding.size - chunk.domains.length < window || signal.aborted);
+      if (!signal.aborted) return await give(chunk.domains);
+      for (const domain of chunk.domains) outstanding.delete(domain);
+    },
+    end: () => {
+      hasEnded = true;
+      change.tell();
+    },
+    work: async (handle) => {
+      const taker = takeChunks({ ...options, handle });
+      const ended = until(() => isDone() || signal.aborted);
+      working = stopAfter(taker, Promise.race([ended, taker.ended]));
+      await working;
+    },
+    settled: async () => {
+      await until(() => isDone() || signal.aborted);
+      if (!signal.aborted) return;
+      await working;
+      const ticker = setInterval(change.tell, WITHDRAW_MS);
+      try {
+        while (!isDone()) {
+          await withdraw();
+          if (outstanding.size > 0) await change.next();
+          hasEnded = true;
+        }
+      } finally {
+        clearInterval(ticker);
+      }
+    },
+    close: async () => {
+      watchdog.close();
+      const isOver = outstanding.size === 0 && !failure;
+      await Promise.race([closeAll(isOver), delay(CLOSE_MS, undefined, { ref: false })]);
+    },
+  };
+
+  async function closeAll(isOver: boolean): Promise<void> {
+    await replies.close();
+    if (isOver) await replyQueue.obliterate({ force: true });
+    await ledger.close(isOver);
+    await Promise.all([replyQueue.close(), lookups.close()]);
+  }
+}

@@ -1,0 +1,150 @@
+import { randomUUID } from 'node:crypto';
+import { setTimeout as delay } from 'node:timers/promises';
+import { type Job, Worker } from 'bullmq';
+import { createChunkLocks } from './chunk-locks.ts';
+import { createChunkReturns } from './chunk-returns.ts';
+import { type ChunkTaskOptions, createChunkTask } from './chunk-task.ts';
+import { findRunId, KEPT_FAILURES, LOOKUPS_QUEUE, QUEUE_OPTIONS } from './names.ts';
+import { createOutcomeLog, readLog } from './outcome-log.ts';
+import { createOutcomeSender } from './outcome-sender.ts';
+import { announceWorker } from './presence.ts';
+import { createQuarantine } from './quarantine.ts';
+import type { RedisServer } from './redis.ts';
+import { isChunkExpected } from './run-ledger.ts';
+
+export interface TakeChunksOptions
+  extends Pick<ChunkTaskOptions, 'handle' | 'normalize' | 'api' | 'onNotice'> {
+  readonly redis: RedisServer;
+  /** Calls in flight at once. Another chunk is taken when fewer than twice as many lookups are left. */
+  readonly concurrency: number;
+  /** How long a worker may be silent before its chunks are given to others. @default 15 s */
+  readonly lockMs?: number;
+}
+
+/** A worker on the queue of lookups. */
+export interface ChunkTaker {
+  /** Rejects when something goes wrong that no chunk is to blame for. */
+  readonly ended: Promise<void>;
+  /**
+   * Takes no more chunks and starts no more lookups; resolves when all that was found out is sent
+   * and the rest is back on the queue.
+   */
+  stop(): Promise<void>;
+}
+
+const LOCK_MS = 15_000;
+/** A lock that was not renewed is noticed at the second check after it ran out. */
+const STALLED_CHECKS_PER_LOCK = 5;
+const WAIT_FOR_CHUNK_S = 1;
+const RETRY_MS = 1_000;
+const FETCH_MS = 100;
+/** More open chunks than this only wait for slow answers. */
+const MOST_CHUNKS_PER_CALL = 10;
+
+/**
+ * Takes chunks from the queue for as long as it is not stopped. They are fetched one by one, when the
+ * lookups that are left do not keep all callers busy: with a fixed number of chunks, callers idle
+ * while each chunk waits for its slowest lookup.
+ *
+ * @see {@link https://docs.bullmq.io/patterns/manually-fetching-jobs}
+ */
+export function takeChunks(options: TakeChunksOptions): ChunkTaker {
+  const { redis, concurrency, lockMs = LOCK_MS, onNotice } = options;
+  const worker = new Worker(LOOKUPS_QUEUE, null, {
+    connection: redis.connect(),
+    ...QUEUE_OPTIONS,
+    autorun: false,
+    lockDuration: lockMs,
+    stalledInterval: lockMs / STALLED_CHECKS_PER_LOCK,
+    // Chunks that stall again and again are cut in halves, which is done when they are taken.
+    maxStalledCount: Number.MAX_SAFE_INTEGER,
+    drainDelay: WAIT_FOR_CHUNK_S,
+    // For jobs of other services, which need not know of it.
+    removeOnComplete: { count: 0 },
+    removeOnFail: KEPT_FAILURES,
+  });
+  worker.on('error', () => {}); // told by what watches the connections
+  const locks = createChunkLocks({ worker, lockMs });
+  const sender = createOutcomeSender(redis.client);
+  const returns = createChunkReturns(redis.client);
+  const presence = announceWorker(redis.client, randomUUID());
+  const quarantine = createQuarantine();
+  const open = new Set<Promise<void>>();
+  let left = 0;
+  let isStopping = false;
+  let wake = (): void => {};
+
+  const task = createChunkTask({
+    ...options,
+    log: createOutcomeLog(redis.client),
+    readLog: (chunk) => readLog(redis.client, chunk),
+    sender,
+    returns,
+    quarantine,
+    isExpected: async ({ id, data: { replyTo = '' } }) => {
+      const runId = findRunId(replyTo);
+      return runId === undefined || (await isChunkExpected(redis.client, runId, id));
+    },
+    isStopping: () => isStopping,
+    onLeft: (change) => {
+      left += change;
+      wake();
+    },
+  });
+
+  function isHungry(): boolean {
+    const isIdle = left < 2 * concurrency && open.size < MOST_CHUNKS_PER_CALL * concurrency;
+    return isIdle && quarantine.isFree;
+  }
+
+  async function fetch(): Promise<void> {
+    await worker.startStalledCheckTimer();
+    while (!isStopping) {
+      if (!isHungry()) {
+        await new Promise<void>((resolve) => {
+          wake = resolve;
+        });
+        continue;
+      }
+      const token = randomUUID();
+      const job = await next(token);
+      if (job) start(job, token);
+    }
+  }
+
+  async function next(token: string): Promise<Job | undefined> {
+    try {
+      return await worker.getNextJob(token);
+    } catch {
+      if (!isStopping) await delay(RETRY_MS);
+      return undefined;
+    }
+  }
+
+  function start(job: Job, token: string): void {
+    const lock = locks.hold(job.id ?? '', token);
+    const work = task({ job, token, lock })
+      .catch((error: unknown) => onNotice(`Chunk ${job.id}: ${String(error)}`))
+      .finally(() => {
+        lock.release();
+        open.delete(work);
+        wake();
+      });
+    open.add(work);
+  }
+
+  const ended = fetch();
+  return {
+    ended,
+    stop: async () => {
+      isStopping = true;
+      wake();
+      // A fetch that takes longer waits for a chunk that may never come, and is cut off below.
+      await Promise.race([ended, delay(FETCH_MS, undefined, { ref: false })]);
+      while (open.size > 0) await Promise.all(open);
+      locks.close();
+      await Promise.all([worker.close(true), sender.close(), returns.close(), presence.close()]);
+      await ended;
+    },
+  };
+}

@@ -1,0 +1,38 @@
+import type { OutcomeStatus } from './brand/outcome.ts';
+import type { KeptOutcome } from './collector/collect.ts';
+import type { CallCounters } from './worker/call.ts';
+
+/** What the outcomes of a run add up to so far. */
+export interface Tally {
+  readonly add: (kept: KeptOutcome) => void;
+  /** Outcomes that are kept. */
+  readonly done: number;
+  readonly outcomes: Readonly<Record<OutcomeStatus, number>>;
+  /** Calls as far as the outcomes tell of them, whoever made them. */
+  readonly counters: Readonly<CallCounters>;
+}
+
+export function createTally(): Tally {
+  const outcomes: Record<OutcomeStatus, number> = {
+    found: 0,
+    not_found: 0,
+    rejected: 0,
+    failed: 0,
+  };
+  const counters: CallCounters = { calls: 0, retries: 0, throttled: 0 };
+  let done = 0;
+  return {
+    add: ({ status, attempts, throttled = 0 }) => {
+      done += 1;
+      outcomes[status] += 1;
+      counters.calls += attempts + throttled;
+      counters.retries += Math.max(0, attempts - 1);
+      counters.throttled += throttled;
+    },
+    get done() {
+      return done;
+    },
+    outcomes,
+    counters,
+  };
+}

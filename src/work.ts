@@ -1,0 +1,133 @@
+import { randomUUID } from 'node:crypto';
+import { createCloser } from './closer.ts';
+import { type EnrichOptions, libraryNaming } from './enrich.ts';
+import { BrandfillError } from './errors.ts';
+import { type Api, createApi } from './job/job.ts';
+import { readSettings } from './job/settings.ts';
+import { WORKER_SETTINGS, type WorkerSettings } from './job/worker-settings.ts';
+import { openLocalWorker } from './local-worker.ts';
+import { paceIdOf } from './pace-id.ts';
+import { normalizeDomain } from './rows/domain.ts';
+import { within } from './within.ts';
+import { createStopSwitch, type Stop } from './worker/stop-switch.ts';
+
+/** Which lookups to make and how. Durations are texts such as `'30s'`, or milliseconds. */
+export interface WorkOptions
+  extends Pick<
+    EnrichOptions,
+    | 'queue'
+    | 'baseUrl'
+    | 'auth'
+    | 'apiKey'
+    | 'apiKeyFile'
+    | 'params'
+    | 'headers'
+    | 'concurrency'
+    | 'rate'
+    | 'retries'
+    | 'timeout'
+    | 'maxWait'
+    | 'maxOutage'
+    | 'lostAfter'
+    | 'acceptEviction'
+  > {
+  /** How long calls under way may take when the worker is told to stop. @default 25s */
+  readonly drain?: string | number;
+  /** Stops the worker in order: what is under way is finished, the rest goes back to the queue. */
+  readonly signal?: AbortSignal;
+  /** Told what is worth a line in a log. */
+  readonly onNotice?: (message: string) => void;
+}
+
+/** Why a worker stopped. */
+export interface WorkerEnd {
+  readonly stopped: Stop;
+  /** HTTP requests made. */
+  readonly calls: number;
+}
+
+/** Redis may be gone when a worker is told to stop; what it holds is then found in the log by others. */
+const FAREWELL_MS = 10_000;
+
+/**
+ * Takes chunks from a queue on Redis, for any number of runs and backfills, until it is told to stop
+ * or the API refuses the credential or has no quota left.
+ *
+ * @throws BrandfillError when an option or the queue cannot be used
+ *
+ * @example
+ * ```ts
+ * await work({ queue: 'redis://localhost:6379/0', baseUrl: 'https://api.example.com' });
+ * ```
+ */
+export async function work(
+  options: WorkOptions,
+  describe: (key: string) => string = libraryNaming,
+): Promise<WorkerEnd> {
+  const { apiKey, params, headers, signal, onNotice = () => {}, ...given } = options;
+  const sources = { given: { ...given, param: params, header: headers }, env: process.env };
+  const settings = readSettings(WORKER_SETTINGS, { ...sources, describe });
+  const { queue } = settings;
+  if (queue === undefined) {
+    throw new BrandfillError(
+      'INVALID_SETTING',
+      `Cannot work without a queue: give ${describe('queue')}, or set BRANDFILL_QUEUE.`,
+    );
+  }
+  const api = createApi({ settings, apiKey, env: process.env, describe });
+  return await workOn(
+    { ...settings, queue },
+    { api, onNotice, signal: signal ?? new AbortController().signal },
+  );
+}
+
+interface WorkContext {
+  readonly api: Api;
+  readonly signal: AbortSignal;
+  readonly onNotice: (message: string) => void;
+}
+
+async function workOn(
+  settings: WorkerSettings & { readonly queue: string },
+  { api, signal, onNotice }: WorkContext,
+): Promise<WorkerEnd> {
+  const { queue, acceptEviction = false, concurrency, drain, lostAfter } = settings;
+  for (const notice of api.notices) onNotice(notice);
+  const { openQueueServer, takeChunks, createSharedPace } = await import('./queue/bullmq/index.ts');
+  const closer = createCloser();
+  try {
+    const redis = closer.add(await openQueueServer({ url: queue, acceptEviction, onNotice }));
+    const stopSwitch = createStopSwitch();
+    const id = paceIdOf({ ...api, settings });
+    const sharedPace = createSharedPace(redis.client, { id, worker: randomUUID() });
+    const workerOptions = { stopSwitch, holdsCallers: true, sharedPace };
+    const { worker, counters } = closer.add(openLocalWorker(settings, api, workerOptions));
+    const stopped = new Promise<void>((resolve) => {
+      stopSwitch.noNewCall.addEventListener('abort', () => resolve());
+    });
+    const interrupt = (): void => stopSwitch.stop({ reason: 'interrupted' });
+    signal.addEventListener('abort', interrupt);
+    if (signal.aborted) interrupt();
+
+    const taker = takeChunks({
+      redis,
+      handle: (chunk, reply, isWanted) => worker.handle(chunk, reply, isWanted),
+      normalize: normalizeDomain,
+      api: api.endpoint.id,
+      concurrency,
+      lockMs: lostAfter,
+      onNotice,
+    });
+    onNotice(
+      `Waiting for lookups on Redis at ${redis.name}; this worker asks the API '${api.endpoint.id}'.`,
+    );
+    await Promise.race([stopped, taker.ended]);
+    const drainTimer = setTimeout(() => stopSwitch.giveUp({ reason: 'interrupted' }), drain);
+    const isStopped = await within(drain + FAREWELL_MS, taker.stop());
+    clearTimeout(drainTimer);
+    if (!isStopped) onNotice('Redis does not answer: other workers take up what this one had.');
+    return { stopped: stopSwitch.stopped ?? { reason: 'interrupted' }, calls: counters.calls };
+  } finally {
+    await closer.close();
+  }
+}

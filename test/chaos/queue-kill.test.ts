@@ -1,0 +1,94 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { describe, expect, it } from 'vitest';
+import type { Running } from '../integration/support/command.ts';
+import { seededRandom } from '../support/random.ts';
+import { CONCURRENCY, kill, openFleet } from './support/fleet.ts';
+
+const random = seededRandom('queue-kill.test.ts');
+/** So that the run is not over before some workers were killed, on a slow machine too. */
+const SLOW = { latencyMs: { fromMs: 20, toMs: 300 } };
+
+describe('kill -9', () => {
+  it('of workers, again and again, costs no more than the calls they had under way', async () => {
+    const fleet = await openFleet({ random, rows: 3_000, api: SLOW });
+    const workers: Running[] = [];
+    for (let count = 0; count < 3; count += 1) workers.push(await fleet.worker());
+    const run = await fleet.enrich('--workers', '0');
+    let kills = 0;
+    let isOver = false;
+    const over = run.ended.then((ended) => {
+      isOver = true;
+      return ended;
+    });
+    while (!isOver && kills < 8) {
+      const calls = fleet.api.stats().calls + random.between(1, 150);
+      await Promise.race([fleet.calls(calls), over]);
+      const [victim] = workers.splice(random.between(0, workers.length - 1), 1);
+      if (isOver || !victim) break;
+      await kill(victim);
+      kills += 1;
+      workers.push(await fleet.worker());
+    }
+    await fleet.expectWhole(await over);
+    console.log(`queue-kill.test.ts: ${kills} workers killed, ${fleet.excessCalls()} calls again`);
+    expect(kills).toBeGreaterThan(2);
+    expect(fleet.excessCalls()).toBeLessThanOrEqual(kills * CONCURRENCY);
+  });
+
+  it('of the run, then the same command again: no call is made twice', async () => {
+    const fleet = await openFleet({ random });
+    await fleet.worker();
+    for (let kills = 0; kills < 5; kills += 1) {
+      const run = await fleet.enrich('--workers', '0');
+      await fleet.calls(fleet.api.stats().calls + random.between(0, 120));
+      await kill(run);
+      expect(fleet.folder.names()).not.toContain('list.enriched.csv');
+    }
+    const run = await fleet.enrich('--workers', '0');
+    await fleet.expectWhole(await run.ended);
+    expect(fleet.excessCalls()).toBe(0);
+  });
+
+  it('of a run that works too, then the same command again', async () => {
+    const fleet = await openFleet({ random });
+    const flags = ['--concurrency', String(CONCURRENCY)];
+    const kills = 3;
+    for (let count = 0; count < kills; count += 1) {
+      const run = await fleet.enrich(...flags);
+      await fleet.calls(fleet.api.stats().calls + random.between(1, 120));
+      await kill(run);
+    }
+    const run = await fleet.enrich(...flags);
+    await fleet.expectWhole(await run.ended);
+    console.log(`queue-kill.test.ts: ${kills} runs killed, ${fleet.excessCalls()} calls again`);
+    expect(fleet.excessCalls()).toBeLessThanOrEqual(kills * CONCURRENCY);
+  });
+
+  it('of whoever takes a certain domain: it is found out and given up, the rest is enriched', async () => {
+    const fleet = await openFleet({ random, rows: 60 });
+    const workers = new Set<Running>();
+    let isOver = false;
+    const poison = 'company-7.com';
+    const guard = async (): Promise<void> => {
+      while (!isOver) {
+        const worker = await fleet.worker('--concurrency', '4');
+        workers.add(worker);
+        const before = fleet.api.callsOf(poison).calls;
+        while (!isOver && fleet.api.callsOf(poison).calls === before) await delay(5);
+        if (!isOver) await kill(worker);
+      }
+    };
+    const guarding = guard();
+    const run = await fleet.enrich('--workers', '0', '--chunk', '8');
+    const ended = await run.ended;
+    isOver = true;
+    await guarding;
+    expect(ended.code, ended.stderr).toBe(3);
+    const failed = fleet.folder
+      .read('list.enriched.csv')
+      .split('\n')
+      .filter((line) => line.includes(',failed,'));
+    expect(new Set(failed.map((line) => line.split(',')[3]))).toEqual(new Set([poison]));
+    expect(fleet.folder.read('list.failures.csv')).toContain('worker_lost');
+  });
+});

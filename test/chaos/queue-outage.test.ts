@@ -1,0 +1,106 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { describe, expect, it } from 'vitest';
+import { seededRandom } from '../support/random.ts';
+import { CONCURRENCY, openFleet } from './support/fleet.ts';
+import { openSwallowingProxy } from './support/swallowing-proxy.ts';
+
+const random = seededRandom('queue-outage.test.ts');
+/** Most of it is waiting. */
+const LONG = 120_000;
+
+describe('Redis', () => {
+  it('with AOF, restarted in order: nothing is lost', { timeout: LONG }, async () => {
+    const fleet = await openFleet({ random, rows: 3_000, redis: { isPersistent: true } });
+    await fleet.worker();
+    const run = await fleet.enrich('--workers', '0');
+    await fleet.calls(500);
+    await fleet.redis.stop();
+    await delay(1_000);
+    await fleet.redis.start();
+    await fleet.expectWhole(await run.ended);
+    expect(fleet.excessCalls()).toBeLessThanOrEqual(CONCURRENCY);
+  });
+
+  it('with AOF, killed: nothing is lost', { timeout: LONG }, async () => {
+    const fleet = await openFleet({ random, rows: 3_000, redis: { isPersistent: true } });
+    await fleet.worker();
+    const run = await fleet.enrich('--workers', '0');
+    await fleet.calls(500);
+    await fleet.redis.kill();
+    await fleet.redis.start();
+    await fleet.expectWhole(await run.ended);
+  });
+
+  it('without persistence, restarted: what is gone is found out and given out again', {
+    timeout: LONG,
+  }, async () => {
+    const fleet = await openFleet({ random, rows: 1_200 });
+    await fleet.worker();
+    const run = await fleet.enrich('--workers', '0');
+    await fleet.calls(300);
+    await fleet.redis.kill();
+    await fleet.redis.start();
+    const ended = await run.ended;
+    await fleet.expectWhole(ended);
+    expect(ended.stderr).toContain('are gone from Redis and are put there again');
+  });
+
+  it('gone for 40 s: work goes on within seconds of its return', { timeout: LONG }, async () => {
+    const fleet = await openFleet({ random, rows: 3_000, redis: { isPersistent: true } });
+    const worker = await fleet.worker();
+    const run = await fleet.enrich('--workers', '0');
+    await fleet.calls(500);
+    await fleet.redis.stop();
+    await delay(40_000);
+    const { calls } = fleet.api.stats();
+    const startMs = performance.now();
+    await fleet.redis.start();
+    await fleet.calls(calls + 1);
+    console.log(
+      `queue-outage.test.ts: calls again after ${Math.round(performance.now() - startMs)} ms`,
+    );
+    await fleet.expectWhole(await run.ended);
+    worker.process.kill('SIGTERM');
+    expect((await worker.ended).stderr).toContain('answers again');
+  });
+
+  it('out of reach, while bytes are swallowed: nothing is lost', { timeout: LONG }, async () => {
+    const fleet = await openFleet({ random, rows: 3_000 });
+    const proxy = await openSwallowingProxy(fleet.redis.port);
+    fleet.queueUrl = `redis://127.0.0.1:${proxy.port}/0`;
+    await fleet.worker();
+    const run = await fleet.enrich('--workers', '0');
+    await fleet.calls(500);
+    proxy.isSwallowing = true;
+    await delay(5_000);
+    proxy.isSwallowing = false;
+    await fleet.expectWhole(await run.ended);
+  });
+
+  it('out of memory: the run slows down and loses nothing', { timeout: LONG }, async () => {
+    const fleet = await openFleet({ random, rows: 3_000 });
+    await fleet.worker();
+    const run = await fleet.enrich('--workers', '0', '--window', '1000', '--chunk', '5');
+    await fleet.calls(300);
+    await fleet.redis.client.config('SET', 'maxmemory', '1mb');
+    await delay(4_000);
+    await fleet.redis.client.config('SET', 'maxmemory', '0');
+    await fleet.expectWhole(await run.ended);
+  });
+});
+
+describe('a worker that is frozen past its lock', () => {
+  it('and thawed: one outcome for each domain', { timeout: LONG }, async () => {
+    const fleet = await openFleet({ random, rows: 3_000 });
+    const frozen = await fleet.worker();
+    const run = await fleet.enrich('--workers', '0');
+    await fleet.calls(400);
+    frozen.process.kill('SIGSTOP');
+    await fleet.worker();
+    await delay(6_000);
+    frozen.process.kill('SIGCONT');
+    await fleet.expectWhole(await run.ended);
+    console.log(`queue-outage.test.ts: ${fleet.excessCalls()} calls again after a freeze`);
+    expect(fleet.excessCalls()).toBeLessThanOrEqual(CONCURRENCY);
+  });
+});

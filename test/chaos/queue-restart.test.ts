@@ -1,0 +1,84 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { describe, expect, it } from 'vitest';
+import type { Running } from '../integration/support/command.ts';
+import { seededRandom } from '../support/random.ts';
+import { openFleet } from './support/fleet.ts';
+
+const random = seededRandom('queue-restart.test.ts');
+
+describe('SIGTERM of workers under load', () => {
+  it('in turn, as in a rolling restart: no call is made twice', async () => {
+    const fleet = await openFleet({
+      random,
+      rows: 6_000,
+      api: { latencyMs: { fromMs: 20, toMs: 300 } },
+    });
+    const workers: Running[] = [await fleet.worker(), await fleet.worker(), await fleet.worker()];
+    const run = await fleet.enrich('--workers', '0');
+    let isOver = false;
+    const over = run.ended.finally(() => {
+      isOver = true;
+    });
+    let restarts = 0;
+    while (!isOver && restarts < 6) {
+      const calls = fleet.api.stats().calls + random.between(1, 300);
+      await Promise.race([fleet.calls(calls), over]);
+      const oldest = workers.shift();
+      if (isOver || !oldest) break;
+      workers.push(await fleet.worker());
+      oldest.process.kill('SIGTERM');
+      const ended = await oldest.ended;
+      expect(ended.code, ended.stderr).toBe(0);
+      expect(ended.stderr).toContain('Stopped after');
+      restarts += 1;
+    }
+    await fleet.expectWhole(await over);
+    expect(restarts).toBeGreaterThan(2);
+    expect(fleet.excessCalls()).toBe(0);
+  });
+
+  it('gives calls under way the time of --drain, and no more', async () => {
+    const fleet = await openFleet({ random, rows: 60, api: { latencyMs: 3_000 } });
+    const worker = await fleet.worker('--drain', '500ms');
+    const run = await fleet.enrich('--workers', '0');
+    await fleet.calls(5);
+    const startMs = performance.now();
+    worker.process.kill('SIGTERM');
+    expect((await worker.ended).code).toBe(0);
+    expect(performance.now() - startMs).toBeLessThan(2_500);
+    await fleet.worker();
+    await fleet.worker();
+    await fleet.expectWhole(await run.ended);
+  });
+
+  it('ends a worker even when Redis is gone', async () => {
+    const fleet = await openFleet({ random, rows: 200, api: { latencyMs: 200 } });
+    const worker = await fleet.worker('--drain', '1s');
+    const run = await fleet.enrich('--workers', '0');
+    await fleet.calls(20);
+    await fleet.redis.kill();
+    worker.process.kill('SIGTERM');
+    const ended = await Promise.race([worker.ended, delay(20_000)]);
+    expect(ended?.code).toBe(0);
+    run.process.kill('SIGKILL');
+  });
+});
+
+describe('Ctrl-C of a run', () => {
+  it('takes back what nobody has begun, and goes on with the same command', async () => {
+    const fleet = await openFleet({ random, rows: 3_000 });
+    await fleet.worker();
+    const run = await fleet.enrich('--workers', '0');
+    await fleet.calls(300);
+    run.process.kill('SIGINT');
+    const stopped = await run.ended;
+    expect(stopped.code, stopped.stderr).toBe(130);
+    const { calls } = fleet.api.stats();
+    await delay(1_000);
+    expect(fleet.api.stats().calls).toBe(calls);
+    expect(calls).toBeLessThan(2_400);
+    const again = await fleet.enrich('--workers', '0');
+    await fleet.expectWhole(await again.ended);
+    expect(fleet.excessCalls()).toBe(0);
+  });
+});

@@ -1,0 +1,70 @@
+import { mkdirSync, readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import { describe, expect, it } from 'vitest';
+import { run, start } from '../integration/support/command.ts';
+import { listOf, objectsOf } from '../integration/support/tables.ts';
+import { seededRandom } from '../support/random.ts';
+import { kill, openFleet } from './support/fleet.ts';
+
+const random = seededRandom('queue-shared.test.ts');
+
+describe('one queue for many', () => {
+  it('two runs and a backfill at once: outcomes go where they belong, though workers are killed', {
+    timeout: 120_000,
+  }, async () => {
+    const fleet = await openFleet({ random, rows: 2_000 });
+    const { folder, api } = fleet;
+    const env = { BRANDFILL_BASE_URL: api.url, BRANDFILL_QUEUE: fleet.queueUrl };
+    const backfill = Array.from({ length: 1_500 }, (_, at) => `backfill-${at}.com`);
+    const other = Array.from({ length: 1_000 }, (_, at) => `other-${at}.com`);
+    folder.write('backfill.csv', listOf(backfill));
+    mkdirSync(folder.at('other'));
+    folder.write('other/other.csv', listOf(other));
+
+    const collector = await start(['collect', '--out-dir', 'out'], { cwd: folder.path, env });
+    const added = await run(['add', 'backfill.csv'], { cwd: folder.path, env });
+    expect(added.code, added.stderr).toBe(0);
+    const victim = await fleet.worker();
+    await fleet.worker();
+    const mine = await fleet.enrich('--workers', '0');
+    const theirs = await start(['enrich', 'other.csv', '--workers', '0', '--progress', 'none'], {
+      cwd: folder.at('other'),
+      env,
+    });
+    await fleet.calls(800);
+    await kill(victim);
+    await fleet.worker();
+
+    const theirEnd = await theirs.ended;
+    expect(theirEnd.code, theirEnd.stderr).toBe(0);
+    const rows = folder.read('other/other.enriched.csv').trimEnd().split('\n').slice(1);
+    expect(rows.map((row) => row.split(',')[0])).toEqual(other);
+    const mineEnd = await mine.ended;
+    while (linesIn(folder.at('out')).length < backfill.length) await delay(100);
+    collector.process.kill('SIGTERM');
+    const collected = await collector.ended;
+    expect(collected.code, collected.stderr).toBe(0);
+    await fleet.expectWhole(mineEnd);
+
+    const lines = objectsOf(linesIn(folder.at('out')).join('\n'));
+    expect(lines.map((line) => String(line['domain'])).toSorted()).toEqual(backfill.toSorted());
+    expect(new Set(lines.map((line) => line['ref']))).toEqual(new Set(['backfill.csv']));
+  });
+
+  it('a list of 100,000 rows through four workers', { timeout: 240_000 }, async () => {
+    const fleet = await openFleet({ random, rows: 100_000, api: { latencyMs: 2 } });
+    for (let count = 0; count < 4; count += 1) await fleet.worker();
+    const enriching = await fleet.enrich('--workers', '0');
+    await fleet.expectWhole(await enriching.ended);
+    expect(fleet.excessCalls()).toBe(0);
+  });
+});
+
+/** Lines of all files, finished or not. */
+function linesIn(folder: string): readonly string[] {
+  return readdirSync(folder)
+    .filter((name) => name.includes('.jsonl'))
+    .flatMap((name) => readFileSync(join(folder, name), 'utf8').split('\n'))
+    .filter((line) => line !== '');
+}

@@ -1,0 +1,133 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { expect, onTestFinished } from 'vitest';
+import type { SandboxOptions } from '../../../src/sandbox/options.ts';
+import type { Sandbox } from '../../../src/sandbox/server.ts';
+import { openApi } from '../../integration/support/api.ts';
+import { type Ended, type Running, run, start } from '../../integration/support/command.ts';
+import { type Folder, openFolder } from '../../integration/support/folder.ts';
+import type { SeededRandom } from '../../support/random.ts';
+import { startRedis, type TestRedis, type TestRedisOptions } from '../../support/redis.ts';
+
+/** An API, a Redis and a list, with as many workers as a test wants. All end with the test. */
+export interface Fleet {
+  readonly api: Sandbox;
+  readonly redis: TestRedis;
+  readonly folder: Folder;
+  /** Where the queue is; something else when a test puts it in between. */
+  queueUrl: string;
+  /** Starts `brandfill worker`; resolves when it waits for lookups. */
+  worker(...flags: readonly string[]): Promise<Running>;
+  /** Starts `brandfill enrich` on the list, over the queue. */
+  enrich(...flags: readonly string[]): Promise<Running>;
+  /** Waits until so many calls were made. */
+  calls(count: number): Promise<void>;
+  /** The rows are those of a run that nobody disturbed, and the queue has forgotten it. */
+  expectWhole(ended: Ended): Promise<void>;
+  /** Calls beyond one for each domain. */
+  excessCalls(): number;
+}
+
+export interface FleetOptions {
+  readonly random: SeededRandom;
+  readonly rows?: number;
+  readonly redis?: TestRedisOptions;
+  readonly api?: SandboxOptions;
+}
+
+export const CONCURRENCY = 16;
+/** Short, so that a lost worker is soon noticed. */
+const LOST_AFTER = ['--lost-after', '2s'];
+const SHARED_KEYS =
+  /^\{brandfill\}:((lookups|outcomes):(meta|id|events|stalled-check|marker|pc)$|workers$|probe$)/;
+
+export async function openFleet(options: FleetOptions): Promise<Fleet> {
+  const { random, rows = 1_200, redis: redisOptions } = options;
+  const redis = await startRedis(redisOptions);
+  onTestFinished(() => redis.close());
+  const folder = openFolder();
+  const list = listOf(rows, random);
+  folder.write('list.csv', list.text);
+  const api = await openApi({ latencyMs: { fromMs: 5, toMs: 60 }, respond, ...options.api });
+  const expected = await undisturbed(list.text);
+
+  const fleet: Fleet = {
+    api,
+    redis,
+    folder,
+    queueUrl: redis.url,
+    worker: async (...flags) => {
+      const worker = await start(
+        ['worker', ...LOST_AFTER, '--concurrency', String(CONCURRENCY), ...flags],
+        { cwd: folder.path, env: environment() },
+      );
+      await worker.shows('Waiting for lookups');
+      return worker;
+    },
+    enrich: (...flags) =>
+      start(['enrich', 'list.csv', '--progress', 'none', ...LOST_AFTER, ...flags], {
+        cwd: folder.path,
+        env: environment(),
+      }),
+    calls: async (count) => {
+      while (api.stats().calls < count) await delay(5);
+    },
+    expectWhole: async (ended) => {
+      expect(ended.stderr).not.toContain('unexpected');
+      expect(ended.code, ended.stderr).toBe(0);
+      expect(folder.read('list.enriched.csv')).toBe(expected.out);
+      expect(folder.read('list.failures.csv')).toBe(expected.failures);
+      expect(await keysLeft(redis)).toEqual([]);
+    },
+    excessCalls: () =>
+      list.domains.reduce((sum, domain) => sum + Math.max(0, api.callsOf(domain).calls - 1), 0),
+  };
+  const environment = (): Record<string, string> => ({
+    BRANDFILL_BASE_URL: api.url,
+    BRANDFILL_QUEUE: fleet.queueUrl,
+  });
+  return fleet;
+}
+
+/** Keys that are there for good, but for those that all runs share. */
+async function keysLeft(redis: TestRedis): Promise<readonly string[]> {
+  const keys = (await redis.client.keys('*')).filter((key) => !SHARED_KEYS.test(key));
+  const leftMs = await Promise.all(keys.map((key) => redis.client.pttl(key)));
+  return keys.filter((_, at) => leftMs[at] === -1 || (leftMs[at] ?? 0) > 60_000);
+}
+
+/** Ends a command as a power failure would. */
+export async function kill({ process, ended }: Running): Promise<void> {
+  process.kill('SIGKILL');
+  await ended;
+}
+
+/** Each domain once, some again, some rows without one. */
+function listOf(
+  rows: number,
+  random: SeededRandom,
+): { readonly text: string; readonly domains: readonly string[] } {
+  const domains = Array.from({ length: Math.floor(rows * 0.8) }, (_, at) => `company-${at}.com`);
+  const lines = Array.from({ length: rows }, (_, at) => {
+    if (at % 50 === 49) return `${at},"row ${at}, ""quoted""",n/a`;
+    return `${at},row ${at},${domains[at] ?? random.pick(domains)}`;
+  });
+  return { text: `id,note,domain\n${lines.join('\n')}\n`, domains };
+}
+
+/** The same answer for a domain at each call, whatever happened before. */
+function respond(domain: string): { status?: number; body?: unknown } {
+  const number = Number(/\d+/.exec(domain)?.[0]);
+  if (number % 11 === 3) return { status: 404 };
+  if (number % 17 === 5) return { status: 400, body: `No ${domain}` };
+  return { body: { name: `Company ${number}`, size: number, text: '=1+1' } };
+}
+
+/** What a run in one process gives. */
+async function undisturbed(list: string): Promise<{ out: string; failures: string }> {
+  const folder = openFolder();
+  folder.write('list.csv', list);
+  const api = await openApi({ respond });
+  const args = ['enrich', 'list.csv', '--base-url', api.url, '--progress', 'none'];
+  expect((await run(args, { cwd: folder.path })).code).toBe(0);
+  return { out: folder.read('list.enriched.csv'), failures: folder.read('list.failures.csv') };
+}

@@ -1,0 +1,164 @@
+import { Redis } from 'ioredis';
+import { describe, expect, it } from 'vitest';
+import type { SandboxOptions } from '../../src/sandbox/options.ts';
+import type { Sandbox } from '../../src/sandbox/server.ts';
+import { type TestRedis, useRedis } from '../support/redis.ts';
+import { openApi } from './support/api.ts';
+import { type Ended, type Running, run, start, summaryOf } from './support/command.ts';
+import { type Folder, openFolder } from './support/folder.ts';
+import { column, domains, listOf, rowsOf } from './support/tables.ts';
+
+interface Stage {
+  readonly api: Sandbox;
+  readonly redis: TestRedis;
+  readonly folder: Folder;
+  enrich(...flags: readonly string[]): Promise<Running>;
+  worker(flags?: readonly string[], env?: Readonly<Record<string, string>>): Promise<Running>;
+}
+
+async function openStage(rows: number, options?: SandboxOptions): Promise<Stage> {
+  const [api, redis, folder] = [await openApi(options), await useRedis(), openFolder()];
+  folder.write('list.csv', listOf(domains(rows)));
+  const common = { BRANDFILL_BASE_URL: api.url, BRANDFILL_QUEUE: redis.url };
+  return {
+    api,
+    redis,
+    folder,
+    enrich: (...flags) =>
+      start(['enrich', 'list.csv', '--progress', 'none', ...flags], {
+        cwd: folder.path,
+        env: common,
+      }),
+    worker: async (flags = [], env = {}) => {
+      const worker = await start(['worker', ...flags], {
+        cwd: folder.path,
+        env: { ...common, ...env },
+      });
+      await worker.shows('Waiting for lookups');
+      return worker;
+    },
+  };
+}
+
+async function stop(worker: Running): Promise<Ended> {
+  worker.process.kill('SIGTERM');
+  return await worker.ended;
+}
+
+describe('enrich --queue', () => {
+  it.each([
+    ['list.csv', listOf(domains(120)), [] as readonly string[]],
+    [
+      'list.jsonl',
+      `${domains(60)
+        .map((domain) => JSON.stringify({ domain, n: 1.5 }))
+        .join('\n')}\n`,
+      ['--fields', 'name=name,city=location.city'],
+    ],
+  ])('writes %s as a run in one process does, to the byte', async (name, content, flags) => {
+    const { api, redis, folder } = await openStage(0, { notFound: 0.2 });
+    folder.write(name, content);
+    const args = ['enrich', name, '--base-url', api.url, '--progress', 'none', ...flags];
+    const here = await run([...args, '--store', 'here', '--out', 'here.out'], {
+      cwd: folder.path,
+    });
+    const there = await run(
+      [...args, '--store', 'there', '--out', 'there.out', '--queue', redis.url],
+      { cwd: folder.path },
+    );
+    expect([here.code, there.code], there.stderr).toEqual([0, 0]);
+    expect(folder.read('there.out')).toBe(folder.read('here.out'));
+  });
+
+  it('counts the calls that others made', async () => {
+    const stage = await openStage(40, { errors: 0.2 });
+    await stage.worker();
+    const ended = await (await stage.enrich('--workers', '0', '--json')).ended;
+    expect(ended.code, ended.stderr).toBe(0);
+    const { calls, retries, lookups } = summaryOf(ended);
+    expect({ calls, lookups }).toEqual({ calls: stage.api.stats().calls, lookups: 40 });
+    expect(retries).toBe(calls - 40);
+  });
+
+  it('says that no worker is there, and goes on when one comes', async () => {
+    const stage = await openStage(20);
+    const running = await stage.enrich('--workers', '0');
+    await running.shows('No worker is there to make the lookups: start one with brandfill worker');
+    await stage.worker();
+    expect((await running.ended).code).toBe(0);
+  });
+
+  it('gives out no more lookups than --max-calls, and the rest with the next run', async () => {
+    const stage = await openStage(50);
+    const first = await (await stage.enrich('--max-calls', '20')).ended;
+    expect(first.code, first.stderr).toBe(4);
+    expect(stage.api.stats().calls).toBe(20);
+    const second = await (await stage.enrich()).ended;
+    expect(second.code).toBe(0);
+    expect(stage.api.stats().calls).toBe(50);
+  });
+
+  it('needs a queue to leave all lookups to others', async () => {
+    const { api, folder } = await openStage(1);
+    const args = ['enrich', 'list.csv', '--workers', '0', '--base-url', api.url];
+    const ended = await run(args, { cwd: folder.path });
+    expect(ended.code).toBe(2);
+    expect(ended.stderr).toMatch(/^brandfill: Cannot leave all lookups .* without a queue/);
+  });
+});
+
+describe('a worker', () => {
+  it('refuses lookups that are meant for another API', async () => {
+    const stage = await openStage(10);
+    const other = await openApi();
+    const worker = await stage.worker(['--base-url', other.url]);
+    const ended = await (await stage.enrich('--workers', '0')).ended;
+    expect(ended.code).toBe(3);
+    expect(other.stats().calls).toBe(0);
+    const failures = rowsOf(stage.folder.read('list.failures.csv'));
+    expect(new Set(column(failures, 'brand_reason'))).toEqual(new Set(['worker_has_other_api']));
+    expect((await stop(worker)).stderr).toContain('is meant for another API and was refused');
+  });
+
+  it('whose credential is refused ends with 4 and gives its lookups back', async () => {
+    const stage = await openStage(30, { auth: { scheme: 'bearer', key: 'good-key' } });
+    const flags = ['--auth', 'bearer'];
+    const bad = await stage.worker(flags, { BRANDFILL_API_KEY: 'bad-key' });
+    const running = await stage.enrich('--workers', '0');
+    const ended = await bad.ended;
+    expect(ended.code).toBe(4);
+    expect(ended.stderr).toContain('refused the credential');
+    await stage.worker(flags, { BRANDFILL_API_KEY: 'good-key' });
+    expect((await running.ended).code).toBe(0);
+  });
+
+  it('keeps its credential out of Redis and out of its log', async () => {
+    const stage = await openStage(200, {
+      auth: { scheme: 'bearer', key: 'top-secret-key' },
+      latencyMs: 50,
+    });
+    const client = new Redis(stage.redis.port);
+    const monitor = await client.monitor();
+    for (const each of [client, monitor]) each.on('error', () => {}); // the server ends first
+    const seen: string[] = [];
+    monitor.on('monitor', (_time: string, command: string[]) => seen.push(command.join(' ')));
+    const worker = await stage.worker(['--auth', 'bearer'], {
+      BRANDFILL_API_KEY: 'top-secret-key',
+    });
+    const ended = await (await stage.enrich('--workers', '0')).ended;
+    const { stderr } = await stop(worker);
+    for (const each of [client, monitor]) each.disconnect();
+    expect(ended.code).toBe(0);
+    expect(seen.length).toBeGreaterThan(50);
+    expect(seen.join('\n') + stderr + ended.stderr).not.toContain('top-secret-key');
+  });
+
+  it('needs a queue and a base URL', async () => {
+    const { folder } = await openStage(0);
+    const withoutQueue = await run(['worker', '--base-url', 'http://h'], { cwd: folder.path });
+    expect(withoutQueue.stderr).toMatch(/^brandfill: Cannot work without a queue/);
+    const withoutApi = await run(['worker', '--queue', 'redis://h'], { cwd: folder.path });
+    expect(withoutApi.stderr).toMatch(/^brandfill: Cannot start without a base URL/);
+    expect([withoutQueue.code, withoutApi.code]).toEqual([2, 2]);
+  });
+});

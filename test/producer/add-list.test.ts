@@ -1,0 +1,77 @@
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { cutIntoLists, listDomains } from '../../src/producer/add-list.ts';
+import { chooseDomainColumn } from '../../src/producer/choose-column.ts';
+import { createDistinctDomains } from '../../src/producer/distinct-domains.ts';
+import { openRows } from '../../src/rows/open-rows.ts';
+import { sourceOf } from '../rows/sources.ts';
+import { useTempFolder } from '../support/temp-folder.ts';
+
+async function list(text: string, { registrable = false, signal = NEVER } = {}) {
+  const source = sourceOf(text);
+  const format = openRows(source, { prefix: 'brand_' });
+  const column = chooseDomainColumn(source, format, 'domain');
+  const domains = await createDistinctDomains(useTempFolder());
+  onTestFinished(() => domains.close());
+  const listed = await listDomains({ source, format, column, registrable, domains, signal });
+  const read: string[] = [];
+  for await (const batch of domains.read()) read.push(...batch);
+  return { listed, read };
+}
+
+const NEVER = new AbortController().signal;
+
+describe('listDomains', () => {
+  it('counts rows, domains, repetitions and rows without a domain', async () => {
+    const { listed, read } = await list(
+      'domain,n\nbolt.com,1\nhttp://WWW.Acme.com/,2\n\nacme.com\nn/a,4\n,5\n',
+    );
+    expect(read).toEqual(['bolt.com', 'acme.com']);
+    expect(listed).toEqual({
+      rows: 5,
+      uniqueDomains: 2,
+      duplicateRows: 1,
+      invalidRows: 2,
+      firstInvalid: [
+        { row: 4, reason: 'single_label', cell: 'n/a' },
+        { row: 5, reason: 'empty', cell: '' },
+      ],
+    });
+  });
+
+  it('shows the first rows without a domain only, and not all of a long cell', async () => {
+    const { listed } = await list(`domain,n\n${`${'no domain '.repeat(20)},1\n`.repeat(8)}`);
+    expect(listed.invalidRows).toBe(8);
+    expect(listed.firstInvalid.map(({ row }) => row)).toEqual([1, 2, 3, 4, 5]);
+    expect(listed.firstInvalid[0]?.cell).toHaveLength(61);
+  });
+
+  it('takes domains of one registrable part for one, if asked to', async () => {
+    const text = 'domain,n\na.acme.co.uk,1\nb.acme.co.uk,2\n';
+    expect((await list(text)).read).toEqual(['a.acme.co.uk', 'b.acme.co.uk']);
+    expect((await list(text, { registrable: true })).read).toEqual(['acme.co.uk']);
+  });
+
+  it('stops when it is told to', async () => {
+    const signal = AbortSignal.abort(new Error('enough'));
+    await expect(list('domain,n\nacme.com,1\n', { signal })).rejects.toThrow('enough');
+  });
+});
+
+describe('cutIntoLists', () => {
+  it.each([
+    [[], []],
+    [
+      [[1], [], [2, 3, 4, 5]],
+      [[1, 2], [3, 4], [5]],
+    ],
+    [[[1, 2]], [[1, 2]]],
+  ])('makes lists of two from %j', async (batches, expected) => {
+    const lists: (readonly number[])[] = [];
+    for await (const cut of cutIntoLists(each(batches), 2)) lists.push(cut);
+    expect(lists).toEqual(expected);
+  });
+});
+
+async function* each<T>(items: readonly T[]): AsyncGenerator<T> {
+  yield* items;
+}

@@ -1,0 +1,158 @@
+import { describe, expect, test } from 'vitest';
+import { BrandfillError } from '../../src/errors.ts';
+import { parseRedisUrl } from '../../src/queue/bullmq/redis-url.ts';
+
+describe('parseRedisUrl', () => {
+  test.each([
+    ['redis://localhost', { host: 'localhost', port: 6379, db: 0 }],
+    ['redis://localhost:6380', { host: 'localhost', port: 6380, db: 0 }],
+    ['redis://localhost/', { host: 'localhost', port: 6379, db: 0 }],
+    ['redis://localhost:6379/3', { host: 'localhost', port: 6379, db: 3 }],
+    [' redis://redis_1.internal/3/ \n', { host: 'redis_1.internal', port: 6379, db: 3 }],
+    ['REDIS://localhost', { host: 'localhost', port: 6379, db: 0 }],
+    ['redis://[::1]:6380/1', { host: '::1', port: 6380, db: 1 }],
+    ['redis://[2001:db8::7]', { host: '2001:db8::7', port: 6379, db: 0 }],
+    ['redis+unix:///run/redis/redis.sock', { path: '/run/redis/redis.sock', db: 0 }],
+    ['redis+unix:///run/my%20redis.sock', { path: '/run/my redis.sock', db: 0 }],
+    ['redis+unix://:pw@/run/r.sock', { path: '/run/r.sock', db: 0, password: 'pw' }],
+  ])('%s is one Redis', (url, options) => {
+    expect(parseRedisUrl(url)).toEqual({ kind: 'single', options });
+  });
+
+  test.each([
+    [':secret', { password: 'secret' }],
+    ['user:secret', { username: 'user', password: 'secret' }],
+    ['user:se:cret', { username: 'user', password: 'se:cret' }],
+    ['us%40er:p%40ss%2Fw%3Fo%23r%25d', { username: 'us@er', password: 'p@ss/w?o#r%d' }],
+    [':p%C3%A4ss%20word', { password: 'päss word' }],
+    [':$ecr&t+=!,', { password: '$ecr&t+=!,' }],
+    ['user', { username: 'user' }],
+    ['', {}],
+  ])('%s@ logs in', (login, access) => {
+    expect(parseRedisUrl(`redis://${login}@localhost`)).toEqual({
+      kind: 'single',
+      options: { host: 'localhost', port: 6379, db: 0, ...access },
+    });
+  });
+
+  test('rediss:// is TLS, and asks for the certificate of that host', () => {
+    expect(parseRedisUrl('rediss://:pw@redis.example:6380/2')).toEqual({
+      kind: 'single',
+      options: {
+        host: 'redis.example',
+        port: 6380,
+        db: 2,
+        password: 'pw',
+        tls: { servername: 'redis.example' },
+      },
+    });
+  });
+
+  test.each(['rediss://192.0.2.7', 'rediss://[::1]'])(
+    '%s asks for no name, for an address has none',
+    (url) => {
+      expect(parseRedisUrl(url)).toMatchObject({ options: { tls: {} } });
+      expect(parseRedisUrl(url)).not.toMatchObject({ options: { tls: { servername: '' } } });
+    },
+  );
+
+  test('redis-sentinel:// has the sentinels, the name of the master and the database', () => {
+    expect(parseRedisUrl('redis-sentinel://u:pw@a,b:26380,[::1]/my%20master/4')).toEqual({
+      kind: 'single',
+      options: {
+        username: 'u',
+        password: 'pw',
+        sentinels: [
+          { host: 'a', port: 26379 },
+          { host: 'b', port: 26380 },
+          { host: '::1', port: 26379 },
+        ],
+        name: 'my master',
+        db: 4,
+      },
+    });
+  });
+
+  test('rediss-sentinel:// is TLS to the sentinels and to the master', () => {
+    expect(parseRedisUrl('rediss-sentinel://a/mymaster')).toMatchObject({
+      options: { tls: {}, sentinelTLS: {}, enableTLSForSentinelMode: true },
+    });
+  });
+
+  test('redis-cluster:// has nodes', () => {
+    expect(parseRedisUrl('redis-cluster://:pw@a:7000,b,[::1]:7002')).toEqual({
+      kind: 'cluster',
+      nodes: [
+        { host: 'a', port: 7000 },
+        { host: 'b', port: 6379 },
+        { host: '::1', port: 7002 },
+      ],
+      access: { password: 'pw' },
+    });
+  });
+
+  test('rediss-cluster:// is TLS to all nodes', () => {
+    expect(parseRedisUrl('rediss-cluster://a:7000/0')).toEqual({
+      kind: 'cluster',
+      nodes: [{ host: 'a', port: 7000 }],
+      access: { tls: {} },
+    });
+  });
+
+  test.each([
+    '',
+    'hunter2',
+    'hunter2:6379',
+    'http://hunter2:6379',
+    'redis:/hunter2',
+    'redis://',
+    'redis://:hunter2@',
+    'redis:///0',
+    'redis://,hunter2',
+    'redis://a,hunter2',
+    'redis://a:0',
+    'redis://a:65536',
+    'redis://a:hunter2',
+    'redis://a b',
+    'redis://::1',
+    'redis://[hunter2]',
+    'redis://[::1',
+    'redis://a/hunter2',
+    'redis://a/-1',
+    'redis://a/0/hunter2',
+    'redis://a/0/1/hunter2',
+    'redis://a?db=hunter2',
+    'redis://a#hunter2',
+    'redis://:hunter2%zz@a',
+    'redis://:%zzhunter2@a',
+    // Characters of a password that should have been percent-encoded.
+    'redis://:pass@hunter2@a',
+    'redis://:pass/hunter2@a',
+    'redis://user:12/hunter2@a',
+    'redis://:pass?hunter2@a',
+    'redis://:pass#hunter2@a',
+    'redis-sentinel://user:12/hunter2@a/mymaster',
+    'redis-sentinel://hunter2',
+    'redis-sentinel://a/mymaster/hunter2',
+    'redis-sentinel://a/%zzhunter2',
+    'redis-cluster://a/1',
+    'redis-cluster://a/0/hunter2',
+    'redis-cluster://a,,hunter2',
+    'redis+unix://hunter2/x.sock',
+    'redis+unix:///',
+    'redis+unix:///%zzhunter2',
+    'rediss+unix:///hunter2.sock',
+  ])('%s is refused and not repeated', (url) => {
+    const parse = (): unknown => parseRedisUrl(url);
+    expect(parse).toThrow(BrandfillError);
+    expect(parse).toThrow(
+      expect.objectContaining({
+        code: 'INVALID_SETTING',
+        message: expect.not.stringContaining('hunter2'),
+      }),
+    );
+    expect(parse).toThrow(
+      /^Cannot read the URL of the queue: expected one such as redis:\/\/.+\.$/,
+    );
+  });
+});
