@@ -20,6 +20,12 @@ import { measureCommand } from './measures/command.ts';
 import { measureFresh } from './measures/fresh.ts';
 import { measureLookups } from './measures/lookups.ts';
 import { measureMemory } from './measures/memory.ts';
+import {
+  measureQueueFleet,
+  measureQueueLookups,
+  measureQueueMemory,
+  measureQueueRecovery,
+} from './measures/queue.ts';
 import { measureStart } from './measures/start.ts';
 
 const MEASURES: Readonly<Record<string, Measure>> = {
@@ -28,6 +34,10 @@ const MEASURES: Readonly<Record<string, Measure>> = {
   memory: measureMemory,
   fresh: measureFresh,
   start: measureStart,
+  queue: measureQueueLookups,
+  'queue-memory': measureQueueMemory,
+  'queue-fleet': measureQueueFleet,
+  'queue-recovery': measureQueueRecovery,
 };
 
 const { values, positionals } = parseArgs({

@@ -22,6 +22,8 @@ export interface EnrichOptions {
   readonly concurrency?: number;
   /** Goes on with the store that an earlier run left. @default false */
   readonly keepStore?: boolean;
+  /** More flags. */
+  readonly flags?: readonly string[];
   readonly onStart?: (child: Child) => void;
 }
 
@@ -31,13 +33,25 @@ export interface EnrichOptions {
  * @throws Error when it fails, or when a row was not enriched: then its time means nothing
  */
 export async function enrich(options: EnrichOptions): Promise<EnrichRun> {
-  const { program, url, input, folder, concurrency, keepStore = false, onStart } = options;
+  const {
+    program,
+    url,
+    input,
+    folder,
+    concurrency,
+    keepStore = false,
+    flags = [],
+    onStart,
+  } = options;
   const store = join(folder, 'store');
   if (!keepStore) await rm(store, { recursive: true, force: true });
   const args = [program, 'enrich', input, '--base-url', url, '--store', store];
   args.push('--out', join(folder, 'out.csv'), '--failures', join(folder, 'failures.csv'));
   if (concurrency !== undefined) args.push('--concurrency', String(concurrency));
-  const { stdout, elapsedMs } = await runNode([...args, '--json', '--progress', 'none'], onStart);
+  const { stdout, elapsedMs } = await runNode(
+    [...args, ...flags, '--json', '--progress', 'none'],
+    onStart,
+  );
   const summary = JSON.parse(stdout) as Summary;
   if (summary.statuses.found !== summary.rows) {
     throw new Error(`Cannot measure: not every row was enriched: ${stdout}`);

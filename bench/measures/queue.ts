@@ -1,0 +1,197 @@
+import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import { enrich } from '../harness/brandfill.ts';
+import { timeProgram } from '../harness/child.ts';
+import { writeList } from '../harness/list.ts';
+import type { BenchContext, Finding, Measure } from '../harness/measure.ts';
+import { perSecond, ratioFinding, seconds } from '../harness/ratio.ts';
+import { type BenchRedis, startRedis } from '../harness/redis.ts';
+import { inRounds } from '../harness/rounds.ts';
+import { startServer } from '../harness/server.ts';
+import { medianOf } from '../harness/statistics.ts';
+import { type BenchWorker, startWorker } from '../harness/worker.ts';
+
+const LANES = 64;
+const ROUNDS = 3;
+const ROWS = 60_000;
+/** A job for each row takes so much longer that fewer will do. */
+const TEXTBOOK_ROWS = 10_000;
+const SLOW = { latencyMs: 100, concurrency: 32, rowsPerWorker: 4_000 };
+const FLEET = 4;
+const MOST_REDIS_BYTES = 64e6;
+const MOST_REDIS_GROWTH = 1.3;
+const LONGEST_RECOVERY_MS = 20_000;
+
+/** Lookups over Redis with one worker, against a bare loop and against a textbook worker. */
+export const measureQueueLookups: Measure = async (context) => {
+  const input = join(context.folder, 'queue.csv');
+  await writeList(input, ROWS);
+  const server = await startServer();
+  const redis = await startRedis();
+  const { url } = server;
+  const rounds = await inRounds(ROUNDS, async () => {
+    const bareMs = await timeProgram('bare-loop.ts', [url, String(ROWS), String(LANES)]);
+    const { port } = new URL(redis.url);
+    const textbookMs = await timeProgram('textbook-worker.ts', [
+      url,
+      port,
+      String(TEXTBOOK_ROWS),
+      String(LANES),
+    ]);
+    const oursMs = await timeFleet(context, { redis, url, input, workers: 1, concurrency: LANES });
+    const textbookPerRow = textbookMs / TEXTBOOK_ROWS;
+    context.say(
+      `${perSecond(ROWS, oursMs)}, bare loop ${perSecond(ROWS, bareMs)}, textbook worker ${perSecond(TEXTBOOK_ROWS, textbookMs)}`,
+    );
+    return { bareMs, oursMs, textbookMs: textbookPerRow * ROWS };
+  });
+  await Promise.all([server.close(), redis.close()]);
+  const rate = (pick: (round: (typeof rounds)[number]) => number): string =>
+    perSecond(ROWS, medianOf(rounds, pick));
+  const ours = rate(({ oursMs }) => oursMs);
+  return [
+    ratioFinding({
+      what: 'lookups/s over Redis, to a bare loop',
+      ours,
+      baseline: rate(({ bareMs }) => bareMs),
+      ratios: rounds.map(({ bareMs, oursMs }) => bareMs / oursMs),
+      atLeast: 0.55,
+    }),
+    ratioFinding({
+      what: 'lookups/s over Redis, to a textbook worker',
+      ours,
+      baseline: rate(({ textbookMs }) => textbookMs),
+      ratios: rounds.map(({ textbookMs, oursMs }) => textbookMs / oursMs),
+      atLeast: 4,
+    }),
+  ];
+};
+
+/** What Redis needs at most, at a list and at one of ten times its length. */
+export const measureQueueMemory: Measure = async (context) => {
+  const peaks: number[] = [];
+  for (const rows of [20_000, 200_000]) {
+    const input = join(context.folder, 'queue-memory.csv');
+    await writeList(input, rows);
+    const server = await startServer();
+    const redis = await startRedis();
+    await timeFleet(context, { redis, url: server.url, input, workers: 1, concurrency: LANES });
+    peaks.push(await redis.peakBytes());
+    await Promise.all([server.close(), redis.close()]);
+    context.say(`${rows.toLocaleString('en')} lookups: ${megabytes(peaks.at(-1) ?? 0)} in Redis`);
+  }
+  const [few = 0, many = 0] = peaks;
+  const growth = many / few;
+  return [
+    {
+      what: 'Redis at 200,000 lookups',
+      ours: megabytes(many),
+      baseline: '-',
+      figure: megabytes(many),
+      target: `< ${megabytes(MOST_REDIS_BYTES)}`,
+      isMet: many < MOST_REDIS_BYTES,
+    },
+    {
+      what: 'Redis, to 20,000 lookups',
+      ours: megabytes(many),
+      baseline: megabytes(few),
+      figure: growth.toFixed(2),
+      target: `<= ${MOST_REDIS_GROWTH}`,
+      isMet: growth <= MOST_REDIS_GROWTH,
+    },
+  ];
+};
+
+/** Four workers against one, when it is the API that takes its time. */
+export const measureQueueFleet: Measure = async (context) => {
+  const { latencyMs, concurrency, rowsPerWorker } = SLOW;
+  const server = await startServer({ latencyMs });
+  const redis = await startRedis();
+  const rates: number[] = [];
+  for (const workers of [1, FLEET]) {
+    const rows = rowsPerWorker * workers;
+    const input = join(context.folder, `fleet-${workers}.csv`);
+    await writeList(input, rows);
+    const fleet = { redis, url: server.url, input, workers, concurrency };
+    const ms = await timeFleet(context, fleet);
+    rates.push(rows / ms);
+    context.say(`${workers} workers: ${perSecond(rows, ms)}`);
+  }
+  await Promise.all([server.close(), redis.close()]);
+  const [one = 0, many = 0] = rates;
+  return [
+    ratioFinding({
+      what: `${FLEET} workers at ${latencyMs} ms, to one`,
+      ours: perSecond(many, 1),
+      baseline: perSecond(one, 1),
+      ratios: [many / one],
+      atLeast: 3.8,
+    }),
+  ];
+};
+
+/** How long a chunk waits whose worker was killed. */
+export const measureQueueRecovery: Measure = async (context) => {
+  const { program, folder, say } = context;
+  const input = join(folder, 'recovery.csv');
+  await writeList(input, 40);
+  const server = await startServer({ latencyMs: 2_000 });
+  const redis = await startRedis();
+  const { url } = server;
+  const workerOptions = { program, url, queueUrl: redis.url, concurrency: 10 };
+  const first = await startWorker(workerOptions);
+  const running = enrich({ program, url, input, folder, ...overQueue(redis) });
+  while ((await server.calls()) < 5) await delay(20);
+  const second = await startWorker(workerOptions);
+  await first.kill();
+  const killedMs = performance.now();
+  const calls = await server.calls();
+  while ((await server.calls()) === calls) await delay(50);
+  const elapsedMs = performance.now() - killedMs;
+  say(`the chunk of a killed worker goes on after ${seconds(elapsedMs)}`);
+  await running;
+  await second.stop();
+  await Promise.all([server.close(), redis.close()]);
+  return [recoveryFinding(elapsedMs)];
+};
+
+function recoveryFinding(elapsedMs: number): Finding {
+  return {
+    what: 'a killed worker’s chunk goes on',
+    ours: seconds(elapsedMs),
+    baseline: '-',
+    figure: seconds(elapsedMs),
+    target: `< ${seconds(LONGEST_RECOVERY_MS)}`,
+    isMet: elapsedMs < LONGEST_RECOVERY_MS,
+  };
+}
+
+interface FleetRun {
+  readonly redis: BenchRedis;
+  readonly url: string;
+  readonly input: string;
+  readonly workers: number;
+  readonly concurrency: number;
+}
+
+/** How long the lookups of a list take with so many workers, in milliseconds. */
+async function timeFleet(
+  { program, folder }: BenchContext,
+  { redis, url, input, workers, concurrency }: FleetRun,
+): Promise<number> {
+  const fleet: BenchWorker[] = [];
+  for (let started = 0; started < workers; started += 1) {
+    fleet.push(await startWorker({ program, url, queueUrl: redis.url, concurrency }));
+  }
+  const run = await enrich({ program, url, input, folder, ...overQueue(redis) });
+  await Promise.all(fleet.map((worker) => worker.stop()));
+  return run.summary.lookupMs;
+}
+
+function overQueue({ url }: BenchRedis): { readonly flags: readonly string[] } {
+  return { flags: ['--queue', url, '--workers', '0'] };
+}
+
+function megabytes(bytes: number): string {
+  return `${Math.round(bytes / 1e6)} MB`;
+}
