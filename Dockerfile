@@ -3,19 +3,28 @@ FROM node:20-bookworm-slim AS build
 WORKDIR /app
 COPY package.json package-lock.json tsconfig.json ./
 COPY src ./src
-RUN npm ci && npm prune --omit=dev
+# Addons for another C library, types and source maps are of no use in the image.
+RUN npm ci \
+  && npm prune --omit=dev \
+  && find node_modules \( -name '*.musl.node' -o -name '*.map' -o -name '*.d.ts' \) -delete
 
-FROM node:20-bookworm-slim
+# Node.js without npm, yarn and headers: some 25 MB less than node:20-bookworm-slim. Not Alpine: this
+# is the C library that the addon of the store is tested with.
+FROM debian:bookworm-slim
 RUN apt-get update \
-  && apt-get install -y --no-install-recommends tini=0.19.* \
-  && rm -rf /var/lib/apt/lists/*
+  && apt-get install -y --no-install-recommends libstdc++6 tini=0.19.* \
+  && rm -rf /var/lib/apt/lists/* \
+  && useradd --uid 1000 --create-home node \
+  && install -d -o node -g node /data /out /store
+COPY --from=build /usr/local/bin/node /usr/local/bin/node
 ENV NODE_ENV=production
 WORKDIR /app
 COPY --from=build /app/node_modules ./node_modules
 COPY --from=build /app/dist ./dist
 COPY package.json ./
-RUN install -d -o node -g node /data /out /store
 USER node
 WORKDIR /data
+# The first one lets calls under way be finished. Give it 40 s: docker stop --time 40.
+STOPSIGNAL SIGTERM
 ENTRYPOINT ["tini", "--", "node", "/app/dist/cli/main.js"]
 CMD ["--help"]
