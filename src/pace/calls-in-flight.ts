@@ -4,7 +4,6 @@ export interface CallsInFlight {
   /** Ends the call that was sent then; returns how many were in flight when it was, itself included. */
   end(sentAtMs: number): number;
   count(nowMs: number): number;
-  oldestMs(): number | undefined;
 }
 
 /** Nobody waits longer for a report: it was lost. */
@@ -28,6 +27,5 @@ export function createCallsInFlight(): CallsInFlight {
       while (calls[0] && nowMs - calls[0].startMs > LOST_AFTER_MS) calls.shift();
       return calls.length;
     },
-    oldestMs: () => calls[0]?.startMs,
   };
 }

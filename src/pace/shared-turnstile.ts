@@ -182,11 +182,6 @@ export function createSharedTurnstile(options: SharedTurnstileOptions): SharedTu
       });
     },
     report: reportCall,
-    accepted: () => {
-      reportCall({ kind: 'accepted', sentAtMs: inFlight.oldestMs() ?? clock.nowMs() });
-    },
-    throttled: ({ sentAtMs, retryAfterMs }) =>
-      reportCall({ kind: 'throttled', sentAtMs, retryAfterMs }),
     waitMs: () => describePace(known, clock.nowMs() + aheadMs).waitMs,
     describe: () => describePace(known, clock.nowMs() + aheadMs),
     close: () => {

@@ -23,10 +23,6 @@ export interface Turnstile {
   enter(signal: AbortSignal): Promise<void>;
   /** Reports what came of a call; returns for how many milliseconds nobody gets through. */
   report(outcome: CallReport): number;
-  /** Reports an answer other than 429, when nothing more is known of it. */
-  accepted(): void;
-  /** Reports a 429 and closes the way for all; returns for how many milliseconds. */
-  throttled(report: { sentAtMs: number; retryAfterMs: number | undefined }): number;
   /** How long nobody will get through, in milliseconds; 0 when the way is open. */
   waitMs(): number;
   /** How fast it goes and why. */
@@ -144,11 +140,6 @@ export function createTurnstile(options: TurnstileOptions): Turnstile {
   return {
     enter,
     report: reportCall,
-    accepted: () => {
-      reportCall({ kind: 'accepted', sentAtMs: inFlight.oldestMs() ?? clock.nowMs() });
-    },
-    throttled: ({ sentAtMs, retryAfterMs }) =>
-      reportCall({ kind: 'throttled', sentAtMs, retryAfterMs }),
     waitMs: () => describePace(state, clock.nowMs()).waitMs,
     describe: () => describePace(state, clock.nowMs()),
   };

@@ -144,7 +144,7 @@ describe('a turnstile', () => {
   it('holds everybody back until the time told', async () => {
     const clock = createFakeClock();
     const turnstile = createTurnstile({ clock });
-    turnstile.throttled({ sentAtMs: 0, retryAfterMs: 5_000 });
+    turnstile.report({ kind: 'throttled', sentAtMs: 0, retryAfterMs: 5_000 });
     expect(turnstile.waitMs()).toBe(5_000);
     const { entered } = enterAll(turnstile, clock, callers(3));
     await clock.advance(4_999);
@@ -159,10 +159,10 @@ describe('a turnstile', () => {
   it('asks again when the gate moved while a caller slept', async () => {
     const clock = createFakeClock();
     const turnstile = createTurnstile({ clock });
-    turnstile.throttled({ sentAtMs: 0, retryAfterMs: 1_000 });
+    turnstile.report({ kind: 'throttled', sentAtMs: 0, retryAfterMs: 1_000 });
     const { entered } = enterAll(turnstile, clock, callers(2));
     await clock.advance(900);
-    turnstile.throttled({ sentAtMs: 0, retryAfterMs: 1_000 });
+    turnstile.report({ kind: 'throttled', sentAtMs: 0, retryAfterMs: 1_000 });
     await clock.advance(999);
     expect(entered).toEqual([]);
     await clock.advance(1);
@@ -175,11 +175,11 @@ describe('a turnstile', () => {
     const turnstile = createTurnstile({ clock, rate, random: () => 1 });
     const throttle = async (): Promise<number> => {
       await clock.advance(turnstile.waitMs() + 1);
-      turnstile.throttled({ sentAtMs: clock.nowMs(), retryAfterMs: undefined });
+      turnstile.report({ kind: 'throttled', sentAtMs: clock.nowMs() });
       return turnstile.waitMs();
     };
     expect([await throttle(), await throttle(), await throttle()]).toEqual([500, 1_000, 2_000]);
-    turnstile.accepted();
+    turnstile.report({ kind: 'accepted', sentAtMs: clock.nowMs() });
     expect(await throttle()).toBe(500);
   });
 
@@ -212,7 +212,7 @@ describe('a turnstile', () => {
   it('sends the whole line home at once when all give up', async () => {
     const clock = createFakeClock();
     const turnstile = createTurnstile({ clock });
-    turnstile.throttled({ sentAtMs: 0, retryAfterMs: 3_600_000 });
+    turnstile.report({ kind: 'throttled', sentAtMs: 0, retryAfterMs: 3_600_000 });
     const giveUp = new AbortController();
     const { gaveUp } = enterAll(
       turnstile,
@@ -228,7 +228,7 @@ describe('a turnstile', () => {
   it('wakes up only when there is something to do', async () => {
     const clock = createFakeClock();
     const turnstile = createTurnstile({ clock });
-    turnstile.throttled({ sentAtMs: 0, retryAfterMs: 60_000 });
+    turnstile.report({ kind: 'throttled', sentAtMs: 0, retryAfterMs: 60_000 });
     enterAll(turnstile, clock, callers(50));
     await clock.advance(59_999);
     expect(clock.sleepsMs).toEqual([60_000]);
