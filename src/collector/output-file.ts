@@ -5,7 +5,8 @@ import { hostname } from 'node:os';
 import { basename, dirname, join } from 'node:path';
 import type { Writable } from 'node:stream';
 import { createGzip } from 'node:zlib';
-import { BrandfillError, describeSystemError, systemErrorCode } from '../errors.ts';
+import { BrandfillError, describeSystemError } from '../errors.ts';
+import { isRunning } from '../is-running.ts';
 
 /** Where rows are written to. Nothing is seen at its place before `commit`. */
 export interface OutputFile {
@@ -161,15 +162,6 @@ async function removeLeftovers(target: string): Promise<void> {
   for (const name of await readdir(dirname(target))) {
     const pid = name.startsWith(prefix) && /^(\d+)-\d+\.part$/.exec(name.slice(prefix.length))?.[1];
     if (pid && !isRunning(Number(pid))) await rm(join(dirname(target), name), { force: true });
-  }
-}
-
-function isRunning(pid: number): boolean {
-  try {
-    process.kill(pid, 0);
-    return true;
-  } catch (error) {
-    return systemErrorCode(error) !== 'ESRCH';
   }
 }
 

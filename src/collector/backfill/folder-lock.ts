@@ -4,7 +4,7 @@ import { hostname } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { RootDatabase } from 'lmdb';
-import { systemErrorCode } from '../../errors.ts';
+import { isRunning } from '../../is-running.ts';
 
 /** The claim of this process on a folder. */
 export interface FolderLock {
@@ -122,15 +122,6 @@ function startOf(pid: number): string {
     return stat.slice(stat.lastIndexOf(')') + 2).split(' ')[19] ?? '';
   } catch {
     return '';
-  }
-}
-
-function isRunning(pid: number): boolean {
-  try {
-    process.kill(pid, 0);
-    return true;
-  } catch (error) {
-    return systemErrorCode(error) !== 'ESRCH';
   }
 }
 

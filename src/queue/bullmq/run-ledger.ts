@@ -1,5 +1,6 @@
 import { hostname } from 'node:os';
 import { setTimeout as delay } from 'node:timers/promises';
+import { isRunning } from '../../is-running.ts';
 import { ledgerKey, logKey, PREFIX } from './names.ts';
 import type { RedisClient } from './redis.ts';
 
@@ -95,13 +96,7 @@ function isDead(claim: string | null): boolean {
   if (claim === null) return true;
   const { host, pid } = JSON.parse(claim) as { host: string; pid: number };
   if (host !== hostname()) return false;
-  if (pid === process.pid) return false;
-  try {
-    process.kill(pid, 0);
-    return false;
-  } catch {
-    return true;
-  }
+  return !isRunning(pid);
 }
 
 function openLedger(client: RedisClient, runId: string, owner: object): RunLedger {
