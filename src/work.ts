@@ -4,7 +4,11 @@ import { type EnrichOptions, libraryNaming } from './enrich.ts';
 import { BrandfillError } from './errors.ts';
 import { type Api, createApi } from './job/job.ts';
 import { readSettings } from './job/settings.ts';
-import { WORKER_SETTINGS, type WorkerSettings } from './job/worker-settings.ts';
+import {
+  type SharedWorkerSetting,
+  WORKER_SETTINGS,
+  type WorkerSettings,
+} from './job/worker-settings.ts';
 import { openLocalWorker } from './local-worker.ts';
 import { paceIdOf } from './pace-id.ts';
 import { normalizeDomain } from './rows/domain.ts';
@@ -13,24 +17,7 @@ import { createStopSwitch, type Stop } from './worker/stop-switch.ts';
 
 /** Which lookups to make and how. Durations are texts such as `'30s'`, or milliseconds. */
 export interface WorkOptions
-  extends Pick<
-    EnrichOptions,
-    | 'queue'
-    | 'baseUrl'
-    | 'auth'
-    | 'apiKey'
-    | 'apiKeyFile'
-    | 'params'
-    | 'headers'
-    | 'concurrency'
-    | 'rate'
-    | 'retries'
-    | 'timeout'
-    | 'maxWait'
-    | 'maxOutage'
-    | 'lostAfter'
-    | 'acceptEviction'
-  > {
+  extends Pick<EnrichOptions, SharedWorkerSetting | 'apiKey' | 'params' | 'headers'> {
   /** How long calls under way may take when the worker is told to stop. @default 25s */
   readonly drain?: string | number;
   /** Stops the worker in order: what is under way is finished, the rest goes back to the queue. */

@@ -1,25 +1,23 @@
 import { duration } from './setting-values.ts';
 import { type Definitions, SETTINGS, type Settings } from './settings.ts';
 
+/** Settings that `worker` and `enrich` share, and the library calls by the same name. */
+export type SharedWorkerSetting =
+  | 'queue'
+  | 'baseUrl'
+  | 'auth'
+  | 'apiKeyFile'
+  | 'concurrency'
+  | 'rate'
+  | 'retries'
+  | 'timeout'
+  | 'maxWait'
+  | 'maxOutage'
+  | 'lostAfter'
+  | 'acceptEviction';
+
 /** All settings of `worker`, read and checked. Durations are in milliseconds. */
-export interface WorkerSettings
-  extends Pick<
-    Settings,
-    | 'queue'
-    | 'baseUrl'
-    | 'auth'
-    | 'apiKeyFile'
-    | 'param'
-    | 'header'
-    | 'concurrency'
-    | 'rate'
-    | 'retries'
-    | 'timeout'
-    | 'maxWait'
-    | 'maxOutage'
-    | 'lostAfter'
-    | 'acceptEviction'
-  > {
+export interface WorkerSettings extends Pick<Settings, SharedWorkerSetting | 'param' | 'header'> {
   readonly drain: number;
 }
 
