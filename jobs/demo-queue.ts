@@ -9,7 +9,6 @@ import { type ChildProcess, type ChildProcessByStdio, spawn } from 'node:child_p
 import { once } from 'node:events';
 import { existsSync } from 'node:fs';
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
-import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { delimiter, join } from 'node:path';
 import { createInterface } from 'node:readline';
@@ -138,30 +137,20 @@ function keep<T extends ChildProcess>(child: T): T {
   return child;
 }
 
-/** Starts a Redis of the demo's own on a free port, if there is a program for it. */
+/** Starts a Redis of the demo's own at a socket in its folder, if there is a program for it. */
 async function startRedis(): Promise<string | undefined> {
   const folders = [...(process.env['PATH'] ?? '').split(delimiter).filter(Boolean), '/usr/sbin'];
   const program = folders
     .flatMap((folder) => ['redis-server', 'valkey-server'].map((name) => join(folder, name)))
     .find((path) => existsSync(path));
   if (program === undefined) return undefined;
-  const port = await freePort();
-  const args = ['--port', String(port), '--bind', '127.0.0.1', '--dir', folder];
-  const redis = keep(spawn(program, [...args, '--appendonly', 'yes'], { stdio: 'pipe' }));
-  console.log(`$ redis-server --port ${port} --appendonly yes`);
+  const socket = join(folder, 'redis.sock');
+  const args = ['--port', '0', '--unixsocket', socket, '--dir', folder, '--appendonly', 'yes'];
+  const redis = keep(spawn(program, args, { stdio: 'pipe' }));
+  console.log('$ redis-server --port 0 --unixsocket redis.sock --appendonly yes');
   for await (const line of createInterface({ input: redis.stdout })) {
-    if (line.includes('Ready to accept connections')) break;
+    if (/ready to accept connections/i.test(line)) break;
   }
   redis.stdout.resume();
-  return `redis://127.0.0.1:${port}/0`;
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const address = server.address();
-  server.close();
-  await once(server, 'close');
-  if (address === null || typeof address === 'string') throw new Error('No port.');
-  return address.port;
+  return `redis+unix://${socket}`;
 }
