@@ -2,6 +2,7 @@ import { createBrandClient } from './brand/client.ts';
 import type { Api } from './job/job.ts';
 import type { Settings } from './job/settings.ts';
 import { systemClock } from './pace/clock.ts';
+import type { PaceState } from './pace/pacer.ts';
 import type { SharedState } from './pace/shared-state.ts';
 import { createSharedTurnstile } from './pace/shared-turnstile.ts';
 import { createTurnstile, type Turnstile } from './pace/turnstile.ts';
@@ -26,12 +27,16 @@ export interface LocalWorkerOptions
   readonly stopSwitch: StopSwitch;
   /** The pace that all workers with this credential share. @default one of its own */
   readonly sharedPace?: SharedState | undefined;
+  /** What an earlier run knew of the pace. @default nothing */
+  readonly startPace?: PaceState | undefined;
 }
 
 /** A worker of this process, with its own connections to the API. */
 export interface LocalWorker {
   readonly worker: Worker;
   readonly turnstile: Turnstile;
+  /** What is known of the pace, to be kept; undefined when others keep it. */
+  readonly snapshotPace: () => PaceState | undefined;
   readonly counters: Readonly<CallCounters>;
   /** What there is to say of an outage of the API, if there is one. */
   readonly describeOutage: () => string | undefined;
@@ -41,7 +46,7 @@ export interface LocalWorker {
 export function openLocalWorker(
   settings: CallSettings,
   api: Api,
-  { maxCalls, stopSwitch, sharedPace, ...options }: LocalWorkerOptions,
+  { maxCalls, stopSwitch, sharedPace, startPace, ...options }: LocalWorkerOptions,
 ): LocalWorker {
   const { concurrency, rate, retries, timeout, maxWait, maxOutage, header = [] } = settings;
   const counters: CallCounters = { calls: 0, throttled: 0, retries: 0 };
@@ -52,7 +57,7 @@ export function openLocalWorker(
     sharedPace && pace.rate
       ? createSharedTurnstile({ ...pace, shared: sharedPace, callers: concurrency })
       : undefined;
-  const turnstile = shared ?? createTurnstile(pace);
+  const turnstile = shared ?? createTurnstile({ ...pace, state: startPace });
   const client = createBrandClient({
     endpoint: api.endpoint,
     credential: api.credential,
@@ -86,6 +91,7 @@ export function openLocalWorker(
   return {
     worker,
     turnstile,
+    snapshotPace: () => ('snapshot' in turnstile ? turnstile.snapshot() : undefined),
     counters,
     describeOutage: outage.describe,
     close: async () => {

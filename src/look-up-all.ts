@@ -2,6 +2,8 @@ import { createCollector } from './collector/collect.ts';
 import type { Job } from './job/job.ts';
 import { type LocalWorker, openLocalWorker } from './local-worker.ts';
 import { openQueueOf } from './open-queue.ts';
+import { systemClock } from './pace/clock.ts';
+import { openPaceMemory, type PaceSaver, savePaceOften } from './pace-memory.ts';
 import { produce } from './producer/produce.ts';
 import type { RowIndex } from './producer/row-index.ts';
 import type { HandleChunk } from './queue/lookup-queue.ts';
@@ -49,6 +51,7 @@ export async function lookUpAll(options: LookUpAllOptions): Promise<LookupTotals
   const isShared = settings.queue !== undefined;
   const stopSwitch = createStopSwitch();
   let local: LocalWorker | undefined;
+  let saver: PaceSaver | undefined;
   const counters = (): CallCounters => (isShared || !local ? tally.counters : local.counters);
   const progress = (): Progress => ({
     lookups: options.lookups,
@@ -87,6 +90,10 @@ export async function lookUpAll(options: LookUpAllOptions): Promise<LookupTotals
         onOutcome: tally.add,
       }),
     });
+    // Over a shared queue, those who share it keep the pace.
+    const memory = isShared
+      ? undefined
+      : openPaceMemory({ job, store, clock: systemClock, now: Date.now });
     // Over a shared queue it also works for others, who are no business of this run's budget.
     local = openLocalWorker(settings, job, {
       stopSwitch,
@@ -94,7 +101,10 @@ export async function lookUpAll(options: LookUpAllOptions): Promise<LookupTotals
       holdsCallers: isShared,
       hasFailedBefore: (domain) => store.findHead(domain)?.status === 'failed',
       sharedPace: queue.sharedPace,
+      startPace: memory?.start,
     });
+    const { counters: calls, snapshotPace } = local;
+    saver = memory && savePaceOften(memory, () => (calls.calls > 0 ? snapshotPace() : undefined));
     const handle = handlerOf(local, isFresh);
     const producing = async (): Promise<void> => {
       isComplete = await produce({
@@ -109,16 +119,20 @@ export async function lookUpAll(options: LookUpAllOptions): Promise<LookupTotals
     };
     try {
       const work = settings.workers > 0 ? [queue.queue.work(handle)] : [];
-      await allOrNothing([...work, producing(), queue.queue.settled()], () =>
-        stopSwitch.giveUp({ reason: 'error' }),
-      );
+      const giveUp = (): void => stopSwitch.giveUp({ reason: 'error' });
+      saver?.failed.catch(giveUp);
+      const looking = allOrNothing([...work, producing(), queue.queue.settled()], giveUp);
+      // After a commit that failed, those behind it may never end.
+      await Promise.race(saver ? [looking, saver.failed] : [looking]);
     } finally {
       await queue.close();
     }
+    await saver?.save();
     await store.flush();
     onEvent({ type: 'progress', ...progress() });
   } finally {
     clearInterval(ticker);
+    saver?.stop();
     clearTimeout(drain);
     signal.removeEventListener('abort', interrupt);
     await local?.close();

@@ -29,6 +29,12 @@ export interface Turnstile {
   describe(): PaceDescription;
 }
 
+/** A turnstile whose state can be kept for another run. */
+export interface OwnTurnstile extends Turnstile {
+  /** A copy of all it knows, as of now: plain data that survives JSON. */
+  snapshot(): PaceState;
+}
+
 /** What came of one call. */
 export type CallReport = Pick<PaceEvent, 'kind' | 'sentAtMs' | 'retryAfterMs' | 'limits'>;
 
@@ -36,7 +42,7 @@ export interface TurnstileOptions {
   /** A fixed rate that is never exceeded. Without one, the rate is found. */
   readonly rate?: Rate | undefined;
   /** What was learned before. @default nothing */
-  readonly state?: PaceState;
+  readonly state?: PaceState | undefined;
   readonly clock: Clock;
   /** @default Math.random */
   readonly random?: () => number;
@@ -49,7 +55,7 @@ const LONGEST_WAIT_FOR_ANSWER_MS = 1_000;
 const TIMER_MS = 1;
 
 /** Keeps the pacer's state in this process. */
-export function createTurnstile(options: TurnstileOptions): Turnstile {
+export function createTurnstile(options: TurnstileOptions): OwnTurnstile {
   const { rate, clock, random = Math.random } = options;
   const state = options.state ?? createPaceState({ rate }, clock.nowMs());
   const inFlight = createCallsInFlight();
@@ -142,5 +148,9 @@ export function createTurnstile(options: TurnstileOptions): Turnstile {
     report: reportCall,
     waitMs: () => describePace(state, clock.nowMs()).waitMs,
     describe: () => describePace(state, clock.nowMs()),
+    snapshot: () => ({
+      ...structuredClone(state),
+      latestMs: Math.max(state.latestMs, clock.nowMs()),
+    }),
   };
 }

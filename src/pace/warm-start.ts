@@ -1,7 +1,7 @@
 import { createPaceState } from './create-pace-state.ts';
 import { SLOWEST_PER_MS } from './estimate.ts';
-import { LONGEST_WAIT_MS } from './gate.ts';
 import type { PaceState } from './pace-state.ts';
+import { isNumber, isRecord, keepToldWait } from './saved-state.ts';
 
 /** Limits seldom change from one night to the next; after longer than this they are looked for again. */
 const FRESH_MS = 24 * 3_600_000;
@@ -16,18 +16,21 @@ const FASTEST_PER_MS = 1_000;
  *
  * @param saved a state as it was written down, of whatever clock
  * @param savedAgeMs how long ago that was
+ * @param learnedAgeMs how long ago the limit was seen last: a run of a few calls keeps what it was
+ *   given. @default savedAgeMs
  */
-export function warmState(saved: unknown, nowMs: number, savedAgeMs: number): PaceState {
+export function warmState(
+  saved: unknown,
+  nowMs: number,
+  savedAgeMs: number,
+  learnedAgeMs: number = savedAgeMs,
+): PaceState {
   const state = createPaceState({}, nowMs);
   const kept = findKept(saved);
   if (!kept || !(savedAgeMs >= 0)) return state;
-  const { limitPerMs, ratePerMs, gateLeftMs, cap } = kept;
-  // Whoever told us to wait meant the time, not the process.
-  if (gateLeftMs > savedAgeMs) {
-    state.gateUntilMs = nowMs + Math.min(gateLeftMs - savedAgeMs, LONGEST_WAIT_MS);
-    state.gateIsTold = true;
-  }
-  if (savedAgeMs > FRESH_MS) {
+  const { limitPerMs, ratePerMs, cap } = kept;
+  keepToldWait(state, kept.saved, { nowMs, savedAgeMs });
+  if (!(learnedAgeMs <= FRESH_MS)) {
     state.ratePerMs = (limitPerMs || ratePerMs) * OLD_SHARE;
     return state;
   }
@@ -49,10 +52,9 @@ export function warmState(saved: unknown, nowMs: number, savedAgeMs: number): Pa
 const FIRST_TRIAL_AFTER = 100;
 
 interface Kept {
+  readonly saved: Readonly<Record<string, unknown>>;
   readonly limitPerMs: number;
   readonly ratePerMs: number;
-  /** What was left of a wait that the API told, when the state was kept. */
-  readonly gateLeftMs: number;
   readonly cap: number;
 }
 
@@ -68,16 +70,7 @@ function findKept(saved: unknown): Kept | undefined {
   if (!isRate(ratePerMs) || !(limitPerMs === 0 || isRate(limitPerMs))) return undefined;
   if (!isNumber(gateUntilMs) || !isNumber(latestMs) || !Number.isSafeInteger(cap)) return undefined;
   if (Number(cap) < 0) return undefined;
-  const gateLeftMs = saved['gateIsTold'] === true ? gateUntilMs - latestMs : 0;
-  return { limitPerMs, ratePerMs, gateLeftMs, cap: Number(cap) };
-}
-
-function isRecord(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
-}
-
-function isNumber(value: unknown): value is number {
-  return typeof value === 'number' && Number.isFinite(value);
+  return { saved, limitPerMs, ratePerMs, cap: Number(cap) };
 }
 
 function isRate(value: unknown): value is number {

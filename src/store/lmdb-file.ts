@@ -17,6 +17,8 @@ const STORE_VERSION = 1;
 /** An open LMDB environment. */
 export interface LmdbFile {
   readonly root: RootDatabase;
+  /** What the store notes of itself, by name. */
+  readonly meta: Database<unknown, string>;
   /** Tells this store from every other one, wherever its folder is moved to. */
   readonly id: string;
 }
@@ -32,11 +34,11 @@ export function openLmdb(folder: string): LmdbFile {
     refuseDamaged(join(folder, 'data.mdb'));
     if (isFull(folder)) throw new Error('the disk is full');
     const root = open({ path: folder, noSubdir: false, maxDbs: 8 });
-    const meta = root.openDB<number | string, string>('meta', { encoding: 'json' });
+    const meta = root.openDB<unknown, string>('meta', { encoding: 'json' });
     const version = meta.get('version');
     if (version === undefined) meta.putSync('version', STORE_VERSION);
-    else if (version !== STORE_VERSION) throw new OtherVersionError(String(version));
-    return { root, id: meta.transactionSync(() => idOf(meta)) };
+    else if (version !== STORE_VERSION) throw new OtherVersionError(JSON.stringify(version));
+    return { root, meta, id: meta.transactionSync(() => idOf(meta)) };
   } catch (error) {
     const why =
       error instanceof OtherVersionError
@@ -49,7 +51,7 @@ export function openLmdb(folder: string): LmdbFile {
 }
 
 /** The id that this file was given when it was made. */
-function idOf(meta: Database<number | string, string>): string {
+function idOf(meta: Database<unknown, string>): string {
   const known = meta.get('id');
   if (typeof known === 'string') return known;
   const id = randomUUID();

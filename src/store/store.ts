@@ -4,6 +4,7 @@ import { BrandfillError, describeSystemError } from '../errors.ts';
 import { createCommitBatches } from './commit-batches.ts';
 import { isFull, openLmdb } from './lmdb-file.ts';
 import { decodeHead, decodeOutcome, encodeOutcome, type OutcomeHead } from './outcome-codec.ts';
+import { findSavedPace, paceKey, type SavedPace } from './saved-pace.ts';
 import { createShapeRegistry, type Shape } from './shapes.ts';
 
 /**
@@ -28,6 +29,10 @@ export interface OutcomeStore {
   put(outcome: Outcome, shape: Shape): Promise<void>;
   /** The columns of an answer, by the number in its head. */
   findShape(id: number): Shape | undefined;
+  /** The pace that was saved under an id; undefined when there is none, or nonsense. */
+  findPace(id: string): SavedPace | undefined;
+  /** Saves a pace in place of the one before, whoever wrote it. */
+  savePace(id: string, pace: SavedPace): Promise<void>;
   /** Waits until all that was committed is on the disk: a power failure no longer loses it. */
   flush(): Promise<void>;
   close(): Promise<void>;
@@ -40,7 +45,7 @@ export interface OutcomeStore {
  * @throws BrandfillError `UNUSABLE_STORE` when the folder cannot be used or holds another version.
  */
 export function openStore(folder: string, endpointId: string): OutcomeStore {
-  const { root, id } = openLmdb(folder);
+  const { root, meta, id } = openLmdb(folder);
   const answers = root.openDB<Buffer, string>('answers', { encoding: 'binary' });
   const failures = root.openDB<Buffer, string>('failures', { encoding: 'binary' });
   const shapes = createShapeRegistry(shapeTable(root));
@@ -80,6 +85,8 @@ export function openStore(folder: string, endpointId: string): OutcomeStore {
       return batches.add({ table, at: key(found.domain), value });
     },
     findShape: (id) => shapes.find(id),
+    findPace: (id) => findSavedPace(meta, id),
+    savePace: async (id, pace) => await write(meta.put(paceKey(id), pace)),
     flush: async () => {
       await batches.settle();
       await write(root.committed);
@@ -110,6 +117,8 @@ export function createEmptyStore(): OutcomeStore {
     find: () => undefined,
     put: async () => {},
     findShape: () => undefined,
+    findPace: () => undefined,
+    savePace: async () => {},
     flush: async () => {},
     close: async () => {},
   };

@@ -33,6 +33,11 @@ it('begins at half of an older limit, and climbs', () => {
   expect(state.phase).toBe('starting');
 });
 
+it('takes a limit for old that was kept lately but was not seen since', () => {
+  const state = warmState(learned(), 1_000, 60_000, 25 * HOUR_MS);
+  expect(describePace(state, 1_000).ratePerSecond).toBeCloseTo(25);
+});
+
 it('does not forget a wait that the API told', () => {
   const saved = learned({ gateUntilMs: 5e12 + 300_000, gateIsTold: true });
   const state = warmState(saved, 1_000, 60_000);

@@ -1,0 +1,24 @@
+import { LONGEST_WAIT_MS } from './gate.ts';
+import type { PaceState } from './pace-state.ts';
+
+/** Goes on with a wait that the API told before a state was kept: it meant the time, not the process. */
+export function keepToldWait(
+  state: PaceState,
+  saved: Readonly<Record<string, unknown>>,
+  { nowMs, savedAgeMs }: { readonly nowMs: number; readonly savedAgeMs: number },
+): void {
+  const { gateUntilMs, gateIsTold, latestMs } = saved;
+  if (gateIsTold !== true || !isNumber(gateUntilMs) || !isNumber(latestMs)) return;
+  const leftMs = gateUntilMs - latestMs - savedAgeMs;
+  if (leftMs <= 0) return;
+  state.gateUntilMs = nowMs + Math.min(leftMs, LONGEST_WAIT_MS);
+  state.gateIsTold = true;
+}
+
+export function isRecord(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+export function isNumber(value: unknown): value is number {
+  return typeof value === 'number' && Number.isFinite(value);
+}

@@ -1,0 +1,155 @@
+import { open } from 'lmdb';
+import { describe, expect, it } from 'vitest';
+import type { SandboxOptions } from '../../src/sandbox/options.ts';
+import type { Sandbox } from '../../src/sandbox/server.ts';
+import { openApi } from './support/api.ts';
+import { type Ended, run, start } from './support/command.ts';
+import { type Folder, openFolder } from './support/folder.ts';
+import { domains, listOf } from './support/tables.ts';
+
+/** An API that notes when calls arrive, over several runs. */
+interface Watched {
+  readonly api: Sandbox;
+  /** When each call arrived, in milliseconds. */
+  readonly arrivalsMs: readonly number[];
+  /** Resolves when so many calls have arrived. */
+  arrived(count: number): Promise<void>;
+  readonly folder: Folder;
+  /** Enriches a list of its own: `rows` domains that no other list has. */
+  enrich(name: string, rows: number, ...flags: readonly string[]): Promise<Ended>;
+  args(name: string, rows: number, ...flags: readonly string[]): readonly string[];
+}
+
+async function watch(options: SandboxOptions): Promise<Watched> {
+  const arrivalsMs: number[] = [];
+  const waiting = new Map<number, () => void>();
+  const arrived = async (count: number): Promise<void> => {
+    if (arrivalsMs.length >= count) return;
+    await new Promise<void>((resolve) => void waiting.set(count, resolve));
+  };
+  const api = await openApi({
+    latencyMs: 40,
+    ...options,
+    respond: () => {
+      arrivalsMs.push(performance.now());
+      waiting.get(arrivalsMs.length)?.();
+      return undefined;
+    },
+  });
+  const folder = openFolder();
+  const args = (name: string, rows: number, ...flags: readonly string[]): readonly string[] => {
+    folder.write(`${name}.csv`, listOf(domains(rows).map((domain) => `${name}-${domain}`)));
+    return ['enrich', `${name}.csv`, '--base-url', api.url, '--progress', 'none', ...flags];
+  };
+  const enrich = async (name: string, rows: number, ...flags: readonly string[]) =>
+    await run(args(name, rows, ...flags), { cwd: folder.path });
+  return { api, arrivalsMs, arrived, folder, enrich, args };
+}
+
+/** It has a burst of 50, which a run that knows nothing uses up and takes for the limit at first. */
+const LIMIT = { limit: { count: 50, perMs: 1_000 }, limitHeaders: 'none' } as const;
+
+/** Two seconds at 80 to 110 % of the limit. */
+function expectWarm(calls: number): void {
+  expect(calls).toBeGreaterThanOrEqual(80);
+  expect(calls).toBeLessThanOrEqual(110);
+}
+
+/** How many calls arrived in the first two seconds after the first of them. */
+function firstTwoSeconds(arrivalsMs: readonly number[]): number {
+  const fromMs = arrivalsMs[0] ?? 0;
+  return arrivalsMs.filter((atMs) => atMs < fromMs + 2_000).length;
+}
+
+/** What the store has of the pace, whatever it is kept under. */
+async function savedPaces(folder: Folder): Promise<readonly unknown[]> {
+  const root = open({ path: folder.at('.brandfill'), noSubdir: false, maxDbs: 8, readOnly: true });
+  const meta = root.openDB<unknown, string>('meta', { encoding: 'json' });
+  const paces = [...meta.getRange({ start: 'pace:', end: 'pace;' })];
+  await root.close();
+  return paces;
+}
+
+describe('a limit that was found', () => {
+  it('is where the next run starts, which finds it again with fewer 429s', async () => {
+    const { api, arrivalsMs, enrich } = await watch(LIMIT);
+    const first = await enrich('first', 600);
+    expect(first.code, first.stderr).toBe(0);
+    const cold = { calls: arrivalsMs.length, throttled: api.stats().throttled };
+    const second = await enrich('second', 300);
+    expect(second.code, second.stderr).toBe(0);
+    const warm = {
+      calls: firstTwoSeconds(arrivalsMs.slice(cold.calls)),
+      throttled: api.stats().throttled - cold.throttled,
+    };
+    console.log(
+      `pace-remembered.test.ts: in the first 2 s ${firstTwoSeconds(arrivalsMs)} calls cold, ${warm.calls} warm, of 100; ${cold.throttled} and ${warm.throttled} answered 429 in all`,
+    );
+    expectWarm(warm.calls);
+    expect(warm.throttled).toBeLessThan(cold.throttled);
+  });
+
+  it('is remembered by a run that was killed, but for its last seconds', async () => {
+    const { arrivalsMs, arrived, folder, args, enrich } = await watch(LIMIT);
+    const running = await start(args('first', 5_000), { cwd: folder.path });
+    await arrived(350);
+    running.process.kill('SIGKILL');
+    await running.ended;
+    const before = arrivalsMs.length;
+    expect((await enrich('second', 200)).code).toBe(0);
+    expectWarm(firstTwoSeconds(arrivalsMs.slice(before)));
+  });
+
+  it('is remembered after Ctrl-C, and is only for the same credential', async () => {
+    const { arrived, folder, args, enrich } = await watch(LIMIT);
+    const running = await start(args('first', 5_000), { cwd: folder.path });
+    await arrived(20);
+    running.process.kill('SIGINT');
+    expect((await running.ended).code).toBe(130);
+    const saved = await savedPaces(folder);
+    expect(saved).toHaveLength(1);
+    folder.write('key', 'secret-of-another');
+    await enrich('second', 5, '--auth', 'bearer', '--api-key-file', 'key');
+    const both = await savedPaces(folder);
+    expect(both).toHaveLength(2);
+    expect(JSON.stringify(both)).not.toContain('secret');
+  });
+
+  it('is not touched by --dry-run', async () => {
+    const { folder, enrich } = await watch({});
+    expect((await enrich('first', 20)).code).toBe(0);
+    const saved = await savedPaces(folder);
+    expect((await enrich('second', 20, '--dry-run')).code).toBe(0);
+    expect(await savedPaces(folder)).toEqual(saved);
+  });
+
+  it('is found anew when there is nonsense in its place', async () => {
+    const { folder, enrich } = await watch({});
+    expect((await enrich('first', 20)).code).toBe(0);
+    const root = open({ path: folder.at('.brandfill'), noSubdir: false, maxDbs: 8 });
+    const meta = root.openDB<Buffer, string>('meta', { encoding: 'binary' });
+    const keys = [...meta.getKeys({ start: 'pace:', end: 'pace;' })];
+    for (const key of keys) await meta.put(key, Buffer.from('{"savedAtMs":1,"state":[{{'));
+    await root.close();
+    const ended = await enrich('second', 20);
+    expect(ended.code, ended.stderr).toBe(0);
+    expect((await savedPaces(folder)).length).toBe(keys.length);
+  });
+});
+
+describe('a fixed rate', () => {
+  it('is not exceeded by two runs one after the other', async () => {
+    const { arrivalsMs, enrich } = await watch({});
+    const windowMs = 4_000;
+    const flags = ['--rate', '60/min'];
+    expect((await enrich('first', 3, ...flags)).code).toBe(0);
+    expect((await enrich('second', 3, ...flags)).code).toBe(0);
+    expect(arrivalsMs).toHaveLength(6);
+    // One a second; a call may be a little longer on its way than others.
+    for (const [at, startMs] of arrivalsMs.entries()) {
+      const laterMs = arrivalsMs[at + windowMs / 1_000] ?? Number.POSITIVE_INFINITY;
+      expect(laterMs - startMs).toBeGreaterThan(windowMs - 50);
+    }
+    expect((arrivalsMs[3] ?? 0) - (arrivalsMs[2] ?? 0)).toBeGreaterThan(950);
+  });
+});
