@@ -1,15 +1,17 @@
+import { randomUUID } from 'node:crypto';
 import { createBrandClient } from './brand/client.ts';
 import type { Api } from './job/job.ts';
 import type { Settings } from './job/settings.ts';
 import { systemClock } from './pace/clock.ts';
 import type { PaceState } from './pace/pacer.ts';
-import type { SharedState } from './pace/shared-state.ts';
-import { createSharedTurnstile } from './pace/shared-turnstile.ts';
+import type { StoredState } from './pace/shared/stored-state.ts';
+import { createSharedTurnstile } from './pace/shared/turnstile.ts';
 import { createTurnstile, type Turnstile } from './pace/turnstile.ts';
 import { createBudget } from './worker/budget.ts';
 import type { CallCounters } from './worker/call.ts';
 import { createOutageGate } from './worker/outage-gate.ts';
 import { createRetryGate } from './worker/retry-gate.ts';
+import { createSharedOutageGate } from './worker/shared-outage-gate.ts';
 import type { StopSwitch } from './worker/stop-switch.ts';
 import { createWorker, type Worker, type WorkerOptions } from './worker/worker.ts';
 
@@ -26,7 +28,7 @@ export interface LocalWorkerOptions
   readonly maxCalls?: number | undefined;
   readonly stopSwitch: StopSwitch;
   /** The pace that all workers with this credential share. @default one of its own */
-  readonly sharedPace?: SharedState | undefined;
+  readonly sharedPace?: StoredState | undefined;
   /** What an earlier run knew of the pace. @default nothing */
   readonly startPace?: PaceState | undefined;
 }
@@ -51,25 +53,38 @@ export function openLocalWorker(
   const { concurrency, rate, retries, timeout, maxWait, maxOutage, header = [] } = settings;
   const counters: CallCounters = { calls: 0, throttled: 0, retries: 0 };
   const pace = { rate: rate === 'auto' ? undefined : rate, clock: systemClock };
-  // A rate that was given holds for all workers together. A rate that is to be found is found by each
-  // process for itself: growing by leases is too slow for an API without a limit.
-  const shared =
-    sharedPace && pace.rate
-      ? createSharedTurnstile({ ...pace, shared: sharedPace, callers: concurrency })
-      : undefined;
-  const turnstile = shared ?? createTurnstile({ ...pace, state: startPace });
+  const onOutageTooLong = (): void => stopSwitch.stop({ reason: 'outage' });
+  const { turnstile, outage, leave } = sharedPace ? openShared(sharedPace) : openOwn();
+
+  function openShared(stored: StoredState) {
+    const options = { callers: concurrency, maxOutageMs: maxOutage, onOutageTooLong };
+    const shared = createSharedTurnstile({ ...pace, ...options, stored, worker: randomUUID() });
+    return {
+      turnstile: shared,
+      outage: createSharedOutageGate(shared),
+      leave: () => shared.close(),
+    };
+  }
+
+  function openOwn() {
+    return {
+      turnstile: createTurnstile({ ...pace, state: startPace }),
+      outage: createOutageGate({
+        clock: systemClock,
+        callers: concurrency,
+        maxOutageMs: maxOutage,
+        onTooLong: onOutageTooLong,
+      }),
+      leave: async () => {},
+    };
+  }
+
   const client = createBrandClient({
     endpoint: api.endpoint,
     credential: api.credential,
     headers: header,
     connections: concurrency,
     timeoutMs: timeout,
-  });
-  const outage = createOutageGate({
-    clock: systemClock,
-    callers: concurrency,
-    maxOutageMs: maxOutage,
-    onTooLong: () => stopSwitch.stop({ reason: 'outage' }),
   });
   const worker = createWorker({
     client,
@@ -95,7 +110,7 @@ export function openLocalWorker(
     counters,
     describeOutage: outage.describe,
     close: async () => {
-      shared?.close();
+      await leave();
       await client.close();
     },
   };

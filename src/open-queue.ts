@@ -1,7 +1,6 @@
-import { randomUUID } from 'node:crypto';
 import { type Closer, createCloser } from './closer.ts';
 import type { LookUpAllOptions } from './look-up-all.ts';
-import type { SharedState } from './pace/shared-state.ts';
+import type { StoredState } from './pace/shared/stored-state.ts';
 import { paceIdOf } from './pace-id.ts';
 import { createInProcessQueue } from './queue/in-process.ts';
 import type { LookupQueue, Reply } from './queue/lookup-queue.ts';
@@ -22,7 +21,7 @@ export interface OpenedQueue {
   /** How many domains make a chunk. */
   readonly chunkSize: number;
   /** The pace that all workers share who work for the same API with the same credential. */
-  readonly sharedPace?: SharedState;
+  readonly sharedPace?: StoredState;
   close(): Promise<void>;
 }
 
@@ -43,7 +42,7 @@ export async function openQueueOf(options: OpenQueueOptions): Promise<OpenedQueu
 
 async function openSharedQueue(url: string, options: OpenQueueOptions): Promise<OpenedQueue> {
   // Loaded here, so that whoever has no Redis need not wait for it.
-  const { openQueueServer, openRunQueue, countWorkers, createSharedPace } = await import(
+  const { openQueueServer, openRunQueue, countWorkers, createStoredPace } = await import(
     './queue/bullmq/index.ts'
   );
   const { job, name, lookups, onEvent, stopSwitch } = options;
@@ -73,7 +72,7 @@ async function openSharedQueue(url: string, options: OpenQueueOptions): Promise<
         onNotice,
       }),
     );
-    const sharedPace = createSharedPace(redis.client, { id: paceId, worker: randomUUID() });
+    const sharedPace = createStoredPace(redis.client, paceId);
     return { queue, chunkSize, sharedPace, close: () => closer.close() };
   } catch (error) {
     await closer.close();

@@ -1,4 +1,3 @@
-import { randomUUID } from 'node:crypto';
 import { createCloser } from './closer.ts';
 import { type EnrichOptions, libraryNaming } from './enrich.ts';
 import { BrandfillError } from './errors.ts';
@@ -80,13 +79,13 @@ async function workOn(
 ): Promise<WorkerEnd> {
   const { queue, acceptEviction = false, concurrency, drain, lostAfter } = settings;
   for (const notice of api.notices) onNotice(notice);
-  const { openQueueServer, takeChunks, createSharedPace } = await import('./queue/bullmq/index.ts');
+  const { openQueueServer, takeChunks, createStoredPace } = await import('./queue/bullmq/index.ts');
   const closer = createCloser();
   try {
     const redis = closer.add(await openQueueServer({ url: queue, acceptEviction, onNotice }));
     const stopSwitch = createStopSwitch();
     const id = paceIdOf({ ...api, settings });
-    const sharedPace = createSharedPace(redis.client, { id, worker: randomUUID() });
+    const sharedPace = createStoredPace(redis.client, id);
     const workerOptions = { stopSwitch, holdsCallers: true, sharedPace };
     const { worker, counters } = closer.add(openLocalWorker(settings, api, workerOptions));
     const stopped = new Promise<void>((resolve) => {

@@ -50,9 +50,22 @@ export function mayStart(
     case 'probing':
       return isProbeLost(state, nowMs) ? { atMs: nowMs, isProbe: true } : 'wait';
     case 'recovering': {
-      const allowed = Math.max(1, Math.floor(callers * shareOf(state)));
-      return inFlight < allowed ? { atMs: nowMs, isProbe: false } : 'wait';
+      const isLetIn = inFlight < mostAtWork(state, callers);
+      return isLetIn ? { atMs: nowMs, isProbe: false } : 'wait';
     }
+  }
+}
+
+/** How many of the callers may be at work, but for a probe. */
+export function mostAtWork(state: OutageState, callers: number): number {
+  switch (state.phase) {
+    case 'closed':
+      return callers;
+    case 'open':
+    case 'probing':
+      return 0;
+    case 'recovering':
+      return Math.max(1, Math.floor(callers * shareOf(state)));
   }
 }
 

@@ -31,17 +31,38 @@ export function nextStart(
   state: PaceState,
   { nowMs, inFlight }: { readonly nowMs: number; readonly inFlight: number },
 ): { readonly atMs: number } | 'wait_for_answer' {
+  // With nothing in flight there is always a next call, or no answer would ever come.
+  const next = nextTurn(state, { nowMs, isAlone: inFlight === 0 });
+  return inFlight > 0 && inFlight >= mostInFlight(state) ? 'wait_for_answer' : next;
+}
+
+/**
+ * The same for whoever sees to the calls in flight himself.
+ *
+ * @param isAlone whether no call is in flight
+ */
+export function nextTurn(
+  state: PaceState,
+  { nowMs, isAlone }: { readonly nowMs: number; readonly isAlone: boolean },
+): { readonly atMs: number } | 'wait_for_answer' {
   followClock(state, nowMs);
   if (state.fixed) {
     return { atMs: Math.max(nowMs, state.gateUntilMs, nextFixedStartMs(state.fixed)) };
   }
-  // With nothing in flight there is always a next call, or no answer would ever come.
-  if (inFlight > 0 && mustWaitForAnswer(state, nowMs, inFlight)) return 'wait_for_answer';
   const earliestMs = Math.max(nowMs, state.gateUntilMs);
-  if (state.phase === 'testing') return { atMs: earliestMs };
+  if (state.phase === 'testing') {
+    return isTestOut(state, nowMs) && !isAlone ? 'wait_for_answer' : { atMs: earliestMs };
+  }
   return {
     atMs: Math.max(earliestMs, Math.min(nextSlotMs(state, nowMs), nowMs + LONGEST_WAIT_MS)),
   };
+}
+
+/** How many calls may be in flight at once; without a bound, Infinity. */
+export function mostInFlight({ fixed, phase, concurrency, slowStart }: PaceState): number {
+  if (fixed) return Number.POSITIVE_INFINITY;
+  const cap = concurrency.cap > 0 ? concurrency.cap : Number.POSITIVE_INFINITY;
+  return phase === 'starting' ? Math.min(cap, slowStart.mayFly) : cap;
 }
 
 /** Books a call that starts at `atMs`, now or a little later. To be called in the turn of the check. */
@@ -98,13 +119,6 @@ function reportAtFixedRate(state: PaceState, event: PaceEvent, nowMs: number): v
   throttle.cutMs = nowMs;
   const closedMs = waitMs ?? nextBackoffMs(fixed, event.random);
   closeGate(state, nowMs, nowMs + closedMs, waitMs !== undefined);
-}
-
-function mustWaitForAnswer(state: PaceState, nowMs: number, inFlight: number): boolean {
-  const { phase, concurrency, slowStart } = state;
-  if (phase === 'testing' && isTestOut(state, nowMs)) return true;
-  if (concurrency.cap > 0 && inFlight >= concurrency.cap) return true;
-  return phase === 'starting' && inFlight >= slowStart.mayFly;
 }
 
 /** Times of a clock that was set back would close the gate for as long as it was set back. */

@@ -1,100 +1,106 @@
-import type { PaceEvent } from '../../src/pace/pace-event.ts';
-import { book, createPaceState, nextStart, report } from '../../src/pace/pacer.ts';
+import {
+  type EndedCall,
+  LEASE_MS,
+  type Lease,
+  NO_LEASE,
+  takeLease,
+} from '../../src/pace/shared/lease.ts';
+import { readSharedPace } from '../../src/pace/shared/state.ts';
 import type { World } from './simulate.ts';
 
-/** Start times are given out this far ahead. */
-const LEASE_MS = 100;
 /** A worker comes for more this often: a little earlier than it has to. */
-const EXCHANGE_MS = 80;
+const EXCHANGE_MS = 0.9 * LEASE_MS;
 /** To the shared state and back. */
 const ROUND_TRIP_MS = 1;
-/** Who waits for an answer comes again with one, but no sooner than this. */
-const LEAST_EXCHANGE_MS = 2;
 
 interface Worker {
-  /** Its calls in flight. */
+  readonly name: string;
   inFlight: number;
-  /** What the shared state knows of that. */
-  reported: number;
-  /** Start times that it has taken and not used yet. */
+  lease: Lease;
   startsMs: number[];
   /** What happened since it came last. */
-  events: PaceEvent[];
-  /** Calls in flight of the others, as it was told last. */
-  others: number;
-  isWaitingForAnswer: boolean;
+  events: EndedCall[];
+  used: number;
+  unused: number;
   isComing: boolean;
-  /** Start times of an earlier lease are void. */
-  lease: number;
 }
 
 /** So many processes that share one state: each hears and tells of it only when it comes for start times. */
 export function leasedWorkers({ workers, callers }: { workers: number; callers: number }) {
   return (world: World): void => {
     const { time } = world;
-    const state = createPaceState({}, 0);
+    const shared = readSharedPace(undefined, { nowMs: 0, rate: undefined });
     const all = Array.from(
       { length: workers },
-      (): Worker => ({
+      (_, index): Worker => ({
+        name: `w${index}`,
         inFlight: 0,
-        reported: 0,
+        lease: NO_LEASE,
         startsMs: [],
         events: [],
-        others: 0,
-        isWaitingForAnswer: false,
+        used: 0,
+        unused: 0,
         isComing: false,
-        lease: 0,
       }),
     );
-    /** Calls in flight as far as the shared state knows: start times given out count at once. */
-    const knownInFlight = (): number =>
-      all.reduce((sum, worker) => sum + worker.reported + worker.startsMs.length, 0);
 
     function exchange(worker: Worker): void {
+      const { name, inFlight, events, startsMs, used, unused } = worker;
       const nowMs = time.nowMs();
-      worker.reported = worker.inFlight;
-      for (const event of worker.events) report(state, event, nowMs);
+      const lease = takeLease(
+        shared,
+        {
+          worker: name,
+          callers,
+          inFlight,
+          waiting: world.isDone() ? 0 : callers - inFlight,
+          isBusy: used > 0,
+          startsMs,
+          hasUsedAll: worker.lease.isRateBound && unused <= 0.05 * used,
+          events,
+          verdicts: [],
+          isLeaving: false,
+        },
+        nowMs,
+      );
       worker.events = [];
-      worker.isWaitingForAnswer = false;
-      while (worker.inFlight + worker.startsMs.length < callers) {
-        const next = nextStart(state, { nowMs, inFlight: knownInFlight() });
-        if (next === 'wait_for_answer') worker.isWaitingForAnswer = true;
-        if (next === 'wait_for_answer' || next.atMs > nowMs + LEASE_MS) break;
-        if (!world.take()) break;
-        book(state, next.atMs);
-        worker.startsMs.push(next.atMs);
-        const { lease } = worker;
-        time.at(next.atMs + ROUND_TRIP_MS / 2, () => {
-          if (worker.lease === lease) start(worker);
-        });
+      worker.used = 0;
+      worker.unused = 0;
+      worker.lease = lease;
+      worker.startsMs = [...lease.startsMs];
+      for (const atMs of lease.startsMs.slice(lease.kept)) {
+        time.at(Math.max(atMs, nowMs + ROUND_TRIP_MS), () => start(worker, atMs));
       }
-      worker.others = all.reduce((sum, { reported }) => sum + reported, 0) - worker.inFlight;
     }
 
-    function start(worker: Worker): void {
-      worker.startsMs.shift();
+    function start(worker: Worker, atMs: number): void {
+      const index = worker.startsMs.indexOf(atMs);
+      if (index < 0) return; // void
+      worker.startsMs.splice(index, 1);
+      if (worker.inFlight >= Math.min(callers, worker.lease.permits) || !world.take()) {
+        worker.unused += 1;
+        return;
+      }
+      worker.used += 1;
       worker.inFlight += 1;
-      worker.reported += 1;
-      const inFlight = worker.inFlight + worker.others;
+      const here = worker.inFlight;
       world.send((event) => {
         worker.inFlight -= 1;
-        worker.events.push({ ...event, inFlight, random: world.random() });
-        // A 429 is told at once, and start times of before are no good any more.
-        if (event.kind === 'throttled') dropStarts(worker);
-        if (event.kind === 'throttled' || worker.isWaitingForAnswer) comeSoon(worker);
+        const { elsewhere, permits, mostInFlight } = worker.lease;
+        const flying = here + elsewhere;
+        const inFlight = here >= permits ? Math.max(flying, mostInFlight) : flying;
+        worker.events.push({ ...event, inFlight, random: world.random(), endedAtMs: time.nowMs() });
+        if (event.kind !== 'throttled') return;
+        // It is told at once, and start times of before are no good any more.
+        worker.startsMs = [];
+        comeSoon(worker);
       });
-    }
-
-    function dropStarts(worker: Worker): void {
-      world.giveBack(worker.startsMs.length);
-      worker.startsMs = [];
-      worker.lease += 1;
     }
 
     function comeSoon(worker: Worker): void {
       if (worker.isComing) return;
       worker.isComing = true;
-      time.at(time.nowMs() + LEAST_EXCHANGE_MS * world.random() + ROUND_TRIP_MS / 2, () => {
+      time.at(time.nowMs() + ROUND_TRIP_MS, () => {
         worker.isComing = false;
         exchange(worker);
       });
@@ -104,7 +110,7 @@ export function leasedWorkers({ workers, callers }: { workers: number; callers: 
       const again = (): void => {
         if (world.isDone()) return;
         exchange(worker);
-        time.at(time.nowMs() + EXCHANGE_MS * (0.9 + 0.2 * world.random()), again);
+        time.at(time.nowMs() + EXCHANGE_MS * (0.95 + 0.1 * world.random()), again);
       };
       time.at(world.random() * EXCHANGE_MS, again);
     }

@@ -3,5 +3,5 @@ export { openQueueServer } from './open-queue-server.ts';
 export { countWorkers } from './presence.ts';
 export { receiveOutcomes } from './receive-outcomes.ts';
 export { openRunQueue } from './run-queue.ts';
-export { createSharedPace } from './shared-pace.ts';
+export { createStoredPace } from './stored-pace.ts';
 export { takeChunks } from './take-chunks.ts';

@@ -1,0 +1,176 @@
+import { mayStart, mostAtWork, onCallEnd, onProbeStart } from '../../guard/outage.ts';
+import type { PaceEvent } from '../pace-event.ts';
+import { book, mostInFlight, nextTurn, report } from '../pacer.ts';
+import { permitsFor } from './permits.ts';
+import type { SharedPace, WorkerShare } from './state.ts';
+
+/** Start times are taken so far ahead. When the state is out of reach, calls stop after this time. */
+export const LEASE_MS: number = 200;
+const MOST_STARTS = 4_000;
+/** More workers than this come less often, each for a longer lease, or they would get in each other's way. */
+const WORKERS_AT_FULL_PACE = 32;
+
+/** What a worker tells when it comes for start times. All times are those of the shared clock. */
+export interface WorkerNews {
+  readonly worker: string;
+  readonly callers: number;
+  /** Calls in flight. */
+  readonly inFlight: number;
+  /** Callers that wait for a start. */
+  readonly waiting: number;
+  /** Whether calls were made since it came last: then all its callers will want to make some. */
+  readonly isBusy: boolean;
+  /** Start times of before that it still holds, ascending. */
+  readonly startsMs: readonly number[];
+  /** Whether its callers used all start times that the rate allowed. */
+  readonly hasUsedAll: boolean;
+  /** What came of its calls since it came last. */
+  readonly events: readonly EndedCall[];
+  readonly verdicts: readonly Verdict[];
+  /** True when it will not come again. */
+  readonly isLeaving: boolean;
+}
+
+export type EndedCall = PaceEvent & { readonly endedAtMs: number };
+
+/** What a call said of the health of the API. */
+export interface Verdict {
+  readonly sentAtMs: number;
+  readonly endedAtMs: number;
+  readonly isFailure: boolean;
+}
+
+/** What a worker may do until it comes again. */
+export interface Lease {
+  /** When calls may start, ascending: all of them, also what is left of before. */
+  readonly startsMs: readonly number[];
+  /** How many of these it had before. */
+  readonly kept: number;
+  /** When it has to come again. */
+  readonly untilMs: number;
+  /** How many calls may be in flight here. */
+  readonly permits: number;
+  /** The same for all workers together. */
+  readonly mostInFlight: number;
+  /** Calls in flight elsewhere. */
+  readonly elsewhere: number;
+  /** Whether more start times were wanted than the rate allows. */
+  readonly isRateBound: boolean;
+}
+
+/** What a worker may do that was given nothing yet. */
+export const NO_LEASE: Lease = {
+  startsMs: [],
+  kept: 0,
+  untilMs: 0,
+  permits: 0,
+  mostInFlight: Number.POSITIVE_INFINITY,
+  elsewhere: 0,
+  isRateBound: false,
+};
+
+/** Takes what a worker tells into the shared state, and gives it what it may do. */
+export function takeLease(shared: SharedPace, news: WorkerNews, nowMs: number): Lease {
+  const { pace, outage, workers } = shared;
+  learn(shared, news, nowMs);
+  const { worker, callers, inFlight, waiting } = news;
+  if (news.isLeaving) {
+    delete workers[worker];
+    return NO_LEASE;
+  }
+  const before = workers[worker];
+  const share: WorkerShare = {
+    seenMs: nowMs,
+    callers,
+    inFlight,
+    wanted: news.isBusy || waiting > 0 ? callers : inFlight,
+    starts: 0,
+    permits: before?.permits ?? null,
+    cutMs: pace.throttle.cutMs,
+  };
+  workers[worker] = share;
+  const all = Object.values(workers);
+  const atWork =
+    outage.phase === 'closed' ? Number.POSITIVE_INFINITY : mostAtWork(outage, sum(all, 'callers'));
+  const most = Math.min(mostInFlight(pace), atWork);
+  // What was given out before the limit was hit, or the API was gone, is void: slots begin anew.
+  const isVoid = share.cutMs !== before?.cutMs || most === 0;
+  const startsMs = isVoid ? [] : [...news.startsMs];
+  const kept = startsMs.length;
+  const untilMs = nowMs + LEASE_MS * Math.max(1, all.length / WORKERS_AT_FULL_PACE);
+  const isProbe = outage.phase !== 'closed' && tryProbe(shared, { news, startsMs, nowMs, untilMs });
+  const isRateBound =
+    isProbe || most === 0 || bookStarts(shared, { news, startsMs, nowMs, untilMs });
+  share.starts = startsMs.length;
+  share.permits = isProbe ? inFlight + 1 : permitsFor(worker, workers, { most, nowMs });
+  return {
+    startsMs,
+    kept,
+    untilMs,
+    permits: share.permits ?? Number.POSITIVE_INFINITY,
+    mostInFlight: most,
+    elsewhere: sum(all, 'inFlight') - inFlight,
+    isRateBound,
+  };
+}
+
+function learn({ pace, outage }: SharedPace, news: WorkerNews, nowMs: number): void {
+  if (news.events.length > 0) pace.slots.areAllTaken = news.hasUsedAll;
+  for (const event of news.events) report(pace, event, Math.min(nowMs, event.endedAtMs));
+  for (const { isFailure, sentAtMs, endedAtMs } of news.verdicts) {
+    onCallEnd(outage, { isFailure, sentAtMs, nowMs: Math.min(nowMs, endedAtMs) });
+  }
+}
+
+interface Booking {
+  readonly news: WorkerNews;
+  /** Grows by what is booked. */
+  readonly startsMs: number[];
+  readonly nowMs: number;
+  readonly untilMs: number;
+}
+
+/** Gives the one call that finds out whether the API is back to whoever comes first when it is due. */
+function tryProbe(
+  { pace, outage, workers }: SharedPace,
+  { news, startsMs, nowMs, untilMs }: Booking,
+): boolean {
+  const all = Object.values(workers);
+  const [inFlight, callers] = [sum(all, 'inFlight'), sum(all, 'callers')];
+  const advice = mayStart(outage, { nowMs, inFlight, callers });
+  if (advice === 'wait' || !advice.isProbe || news.waiting === 0) return false;
+  const atMs = Math.max(advice.atMs, pace.gateUntilMs);
+  if (atMs > untilMs) return false;
+  onProbeStart(outage, atMs);
+  book(pace, atMs);
+  startsMs.push(atMs);
+  return true;
+}
+
+/** Books as many starts as the worker can use; false when the rate would allow more. */
+function bookStarts(
+  { pace, workers }: SharedPace,
+  { news, startsMs, nowMs, untilMs }: Booking,
+): boolean {
+  const { waiting, inFlight } = news;
+  // Each caller that waits, and all of them again for each answer that comes meanwhile.
+  const active = workers[news.worker]?.wanted ?? 0;
+  const rounds = (untilMs - nowMs) / Math.max(1, pace.latency.averageMs);
+  const wanted = Math.min(MOST_STARTS, Math.ceil(waiting + active * rounds));
+  const others = Object.entries(workers).filter(([name]) => name !== news.worker);
+  const isAnyElsewhere = others.some(([, { inFlight, starts }]) => inFlight + starts > 0);
+  while (startsMs.length < wanted) {
+    // A test that nobody waits for would not be made.
+    if (pace.phase === 'testing' && startsMs.length >= waiting) return true;
+    const isAlone = !isAnyElsewhere && inFlight + startsMs.length === 0;
+    const next = nextTurn(pace, { nowMs, isAlone });
+    if (next === 'wait_for_answer' || next.atMs > untilMs) return true;
+    book(pace, next.atMs);
+    startsMs.push(next.atMs);
+  }
+  return false;
+}
+
+function sum(shares: readonly WorkerShare[], of: 'inFlight' | 'callers'): number {
+  return shares.reduce((total, share) => total + share[of], 0);
+}

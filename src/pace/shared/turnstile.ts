@@ -1,0 +1,295 @@
+import { describeOutage, type OutageState, outageMs } from '../../guard/outage.ts';
+import { within } from '../../within.ts';
+import { createCallsInFlight } from '../calls-in-flight.ts';
+import type { Clock } from '../clock.ts';
+import { describePace } from '../pacer.ts';
+import type { Rate } from '../rate.ts';
+import type { CallReport, Turnstile } from '../turnstile.ts';
+import {
+  type EndedCall,
+  LEASE_MS,
+  type Lease,
+  NO_LEASE,
+  takeLease,
+  type Verdict,
+  type WorkerNews,
+} from './lease.ts';
+import { readSharedPace, type SharedPace } from './state.ts';
+import type { Reading, StoredState } from './stored-state.ts';
+
+/** A turnstile whose state all workers with the same credential share, also what they know of an outage. */
+export interface SharedTurnstile extends Turnstile {
+  /** Reports what a call said of the health of the API. */
+  reportHealth(call: { readonly sentAtMs: number; readonly isFailure: boolean }): void;
+  readonly outagePhase: OutageState['phase'];
+  /** What is going on, in a sentence; undefined when all is well. */
+  readonly describeOutage: () => string | undefined;
+  /** Tells what is left to tell and gives back what it holds, if the state is within reach. */
+  close(): Promise<void>;
+}
+
+export interface SharedTurnstileOptions {
+  readonly stored: StoredState;
+  /** The name of this worker, its own among all. */
+  readonly worker: string;
+  /** A fixed rate that all workers together never exceed. Without one, the rate is found. */
+  readonly rate?: Rate | undefined;
+  /** Most calls of this process at the same time. */
+  readonly callers: number;
+  /** The longest outage that is waited for. */
+  readonly maxOutageMs: number;
+  /** Told when it has lasted longer. */
+  readonly onOutageTooLong: () => void;
+  readonly clock: Clock;
+  /** @default Math.random */
+  readonly random?: () => number;
+}
+
+/** It comes again so much before its lease ends: six times a second, and two round trips each time. */
+const EXCHANGE_EARLY = 0.9;
+/** Out of turn, because callers have nothing left, it comes after this time at the soonest. */
+const LEAST_EXCHANGE_MS = 50;
+/** …and so often in a row; one more for so many exchanges in turn. */
+const MOST_EXTRA = 4;
+const EXTRA_EVERY = 16;
+/**
+ * A start time that nobody used is lost after this time: used later, calls would come closer than the
+ * rate allows. Where callers are slower than the rate, all of the lease is theirs.
+ */
+const LATE_MS = 50;
+/** Callers that let more than this share of the start times pass do not test the rate. */
+const UNUSED_SHARE = 0.05;
+const MOST_EVENTS = 20_000;
+/** Others may be faster, again and again; the next exchange comes soon enough. */
+const MOST_TRIES = 5;
+const CLOSE_MS = 1_000;
+
+/**
+ * Takes start times from a state that is kept elsewhere, and tells there what happened, in one
+ * exchange a few times a second. A 429 is told at once, and clears the start times taken so far.
+ * While no caller wants a start and nothing is to be told, there is no exchange.
+ */
+export function createSharedTurnstile(options: SharedTurnstileOptions): SharedTurnstile {
+  const { stored, worker, rate, callers, maxOutageMs, onOutageTooLong, clock } = options;
+  const { random = Math.random } = options;
+  const inFlight = createCallsInFlight();
+  const waiting: (() => void)[] = [];
+  /** In the time of this process, ascending. */
+  let startsMs: number[] = [];
+  let events: EndedCall[] = [];
+  let verdicts: Verdict[] = [];
+  let known: SharedPace = readSharedPace(undefined, { nowMs: 0, rate });
+  let lease: Lease = NO_LEASE;
+  /** From the time of this process to that of the state. */
+  let aheadMs = 0;
+  let used = 0;
+  let unused = 0;
+  let throttles = 0;
+  let extra = MOST_EXTRA;
+  let lastExchangeMs = Number.NEGATIVE_INFINITY;
+  let exchanging: Promise<void> | undefined;
+  let isClosed = false;
+  let nextExchange: NodeJS.Timeout | undefined;
+  let nextExchangeMs = Number.POSITIVE_INFINITY;
+  let nextStartTimer: NodeJS.Timeout | undefined;
+
+  const sharedNowMs = (): number => clock.nowMs() + aheadMs;
+
+  function take(): boolean {
+    const nowMs = clock.nowMs();
+    if (lease.isRateBound || sharedNowMs() > lease.untilMs) dropLate(nowMs);
+    const [startMs] = startsMs;
+    if (startMs === undefined || startMs > nowMs) return false;
+    if (inFlight.count(nowMs) >= lease.permits) return false;
+    startsMs.shift();
+    used += 1;
+    inFlight.start(nowMs);
+    return true;
+  }
+
+  function dropLate(nowMs: number): void {
+    let late = 0;
+    while ((startsMs[late] ?? nowMs) < nowMs - LATE_MS) late += 1;
+    if (late > 0) startsMs.splice(0, late);
+    unused += late;
+  }
+
+  function letThrough(): void {
+    while (waiting.length > 0 && take()) waiting.shift()?.();
+    clearTimeout(nextStartTimer);
+    if (waiting.length === 0) return;
+    const [nextMs] = startsMs;
+    if (nextMs === undefined) return comeSoon();
+    const waitMs = nextMs - clock.nowMs();
+    // One that is due waits for a permit, which the end of a call brings.
+    if (waitMs > 0) nextStartTimer = setTimeout(letThrough, waitMs);
+  }
+
+  /** Nobody can start, and the next exchange may be far. */
+  function comeSoon(): void {
+    const isIdle = nextExchange === undefined;
+    if (!isIdle && (lease.isRateBound || extra < 1)) return;
+    if (!isIdle) extra -= 1;
+    comeAt(Math.max(clock.nowMs(), lastExchangeMs + LEAST_EXCHANGE_MS));
+  }
+
+  function comeAt(atMs: number): void {
+    if (isClosed || exchanging || nextExchangeMs <= atMs) return;
+    clearTimeout(nextExchange);
+    nextExchangeMs = atMs;
+    nextExchange = setTimeout(exchange, Math.max(0, atMs - clock.nowMs()));
+  }
+
+  function exchange(): void {
+    if (exchanging) return;
+    clearTimeout(nextExchange);
+    nextExchange = undefined;
+    nextExchangeMs = Number.POSITIVE_INFINITY;
+    lastExchangeMs = clock.nowMs();
+    exchanging = step().finally(() => {
+      exchanging = undefined;
+      if (isClosed) return;
+      const isUrgent = events.some(({ kind }) => kind === 'throttled');
+      const everyMs = EXCHANGE_EARLY * Math.max(LEASE_MS, lease.untilMs - aheadMs - lastExchangeMs);
+      if (isUrgent) comeAt(clock.nowMs());
+      else if (waiting.length > 0 || inFlight.count(clock.nowMs()) > 0 || events.length > 0) {
+        comeAt(lastExchangeMs + everyMs * (0.95 + 0.1 * random()));
+      }
+      extra = Math.min(MOST_EXTRA, extra + 1 / EXTRA_EVERY);
+      letThrough();
+    });
+  }
+
+  async function step(): Promise<void> {
+    const told = { events, verdicts };
+    events = [];
+    verdicts = [];
+    try {
+      if (await tell(told)) return;
+    } catch {
+      // Out of reach: what happened is told when it is back. Until then, start times run out.
+    }
+    events = [...told.events, ...events].slice(-MOST_EVENTS);
+    verdicts = [...told.verdicts, ...verdicts].slice(-MOST_EVENTS);
+  }
+
+  /** False when others were faster each time. */
+  async function tell(told: Told): Promise<boolean> {
+    const throttlesBefore = throttles;
+    let reading: Reading | undefined = await stored.read();
+    for (let tries = 0; tries < MOST_TRIES; tries += 1) {
+      const { nowMs, version, state } = reading;
+      aheadMs = nowMs - clock.nowMs();
+      const shared = readSharedPace(state, { nowMs, rate });
+      const news = newsOf(told);
+      const before = { used, unused };
+      const taken = takeLease(shared, news, nowMs);
+      reading = await stored.write({ version, state: JSON.stringify(shared) });
+      if (reading) continue;
+      known = shared;
+      lease = taken;
+      used -= before.used;
+      unused -= before.unused;
+      // What was used while the state was written is not to be had twice.
+      const left = taken.startsMs.slice(Math.min(used + unused, taken.kept));
+      startsMs = throttles > throttlesBefore ? [] : left.map((atMs) => atMs - aheadMs);
+      if (outageMs(shared.outage, nowMs) > maxOutageMs) onOutageTooLong();
+      return true;
+    }
+    return false;
+  }
+
+  function newsOf({ events, verdicts }: Told): WorkerNews {
+    const nowMs = clock.nowMs();
+    dropLate(nowMs);
+    return {
+      worker,
+      callers,
+      inFlight: inFlight.count(nowMs),
+      waiting: waiting.length,
+      isBusy: used > 0,
+      isLeaving: isClosed,
+      startsMs: startsMs.map((atMs) => atMs + aheadMs),
+      hasUsedAll: lease.isRateBound && unused <= UNUSED_SHARE * used,
+      events: events.map((event) => ({ ...event, ...inSharedTime(event) })),
+      verdicts: verdicts.map((verdict) => ({ ...verdict, ...inSharedTime(verdict) })),
+    };
+  }
+
+  function inSharedTime({ sentAtMs, endedAtMs }: Verdict | EndedCall): CallTimes {
+    return { sentAtMs: sentAtMs + aheadMs, endedAtMs: endedAtMs + aheadMs };
+  }
+
+  const isAway = (): boolean => known.outage.phase !== 'closed';
+
+  return {
+    enter: async (signal) => {
+      signal.throwIfAborted();
+      if (waiting.length === 0 && take()) return;
+      await new Promise<void>((resolve, reject) => {
+        const giveUp = (): void => {
+          waiting.splice(waiting.indexOf(wake), 1);
+          reject(signal.reason as Error);
+        };
+        const wake = (): void => {
+          signal.removeEventListener('abort', giveUp);
+          resolve();
+        };
+        signal.addEventListener('abort', giveUp, { once: true });
+        waiting.push(wake);
+        letThrough();
+      });
+    },
+    report: ({ kind, sentAtMs, retryAfterMs, limits }: CallReport) => {
+      const endedAtMs = clock.nowMs();
+      const here = inFlight.end(sentAtMs);
+      const flying = here + lease.elsewhere;
+      events.push({
+        kind,
+        sentAtMs,
+        retryAfterMs,
+        limits,
+        latencyMs: endedAtMs - sentAtMs,
+        // Who uses all it was given is at the bound, whatever others do at the moment.
+        inFlight: here >= lease.permits ? Math.max(flying, lease.mostInFlight) : flying,
+        random: random(),
+        endedAtMs,
+      });
+      if (events.length > MOST_EVENTS) events.shift();
+      if (kind === 'throttled') {
+        throttles += 1;
+        startsMs = [];
+        comeAt(endedAtMs);
+        return retryAfterMs ?? 0;
+      }
+      if (isAway()) comeAt(endedAtMs);
+      letThrough();
+      return 0;
+    },
+    reportHealth: ({ sentAtMs, isFailure }) => {
+      verdicts.push({ sentAtMs, endedAtMs: clock.nowMs(), isFailure });
+      if (verdicts.length > MOST_EVENTS) verdicts.shift();
+    },
+    get outagePhase() {
+      return known.outage.phase;
+    },
+    describeOutage: () => describeOutage(known.outage, sharedNowMs()),
+    waitMs: () => describePace(known.pace, sharedNowMs()).waitMs,
+    describe: () => describePace(known.pace, sharedNowMs()),
+    close: async () => {
+      isClosed = true;
+      clearTimeout(nextExchange);
+      clearTimeout(nextStartTimer);
+      startsMs = [];
+      await exchanging;
+      if (lastExchangeMs > 0) await within(CLOSE_MS, step());
+    },
+  };
+}
+
+type CallTimes = Pick<Verdict, 'sentAtMs' | 'endedAtMs'>;
+
+interface Told {
+  readonly events: readonly EndedCall[];
+  readonly verdicts: readonly Verdict[];
+}

@@ -1,0 +1,157 @@
+import { describe, expect, it } from 'vitest';
+import { type Lease, takeLease, type WorkerNews } from '../../../src/pace/shared/lease.ts';
+import { readSharedPace, type SharedPace } from '../../../src/pace/shared/state.ts';
+
+const START = { nowMs: 1_000_000, rate: undefined };
+
+function fresh(): SharedPace {
+  return readSharedPace(undefined, START);
+}
+
+function come(shared: SharedPace, nowMs: number, news: Partial<WorkerNews> = {}): Lease {
+  return takeLease(
+    shared,
+    {
+      worker: 'a',
+      callers: 32,
+      inFlight: 0,
+      waiting: 32,
+      isBusy: true,
+      startsMs: [],
+      hasUsedAll: true,
+      events: [],
+      verdicts: [],
+      isLeaving: false,
+      ...news,
+    },
+    nowMs,
+  );
+}
+
+/** Calls that were all made in the last second. */
+function calls(count: number, nowMs: number, isFailure: boolean): WorkerNews['verdicts'] {
+  return Array.from({ length: count }, (_, index) => ({
+    sentAtMs: nowMs - 1_000 + index,
+    endedAtMs: nowMs - 500 + index,
+    isFailure,
+  }));
+}
+
+function throttled(atMs: number, retryAfterMs?: number): WorkerNews['events'][number] {
+  return {
+    kind: 'throttled',
+    sentAtMs: atMs - 10,
+    endedAtMs: atMs,
+    latencyMs: 10,
+    inFlight: 1,
+    random: 0.5,
+    retryAfterMs,
+  };
+}
+
+describe('a lease', () => {
+  it('gives no start time twice', () => {
+    const shared = fresh();
+    const starts = [0, 20, 60, 180, 260].flatMap((afterMs, index) => [
+      ...come(shared, START.nowMs + afterMs, { worker: `w${index % 2}` }).startsMs,
+    ]);
+    expect(new Set(starts).size).toBe(starts.length);
+  });
+
+  it('ends a little later than the next visit is due', () => {
+    const { startsMs, untilMs } = come(fresh(), START.nowMs);
+    expect(Math.max(...startsMs)).toBeLessThanOrEqual(untilMs);
+  });
+
+  it('holds nobody back who has no caller that waits', () => {
+    const { startsMs } = come(fresh(), START.nowMs, { waiting: 0, isBusy: false });
+    expect(startsMs).toEqual([]);
+  });
+
+  it('makes void what others hold when one was throttled', () => {
+    const shared = fresh();
+    const held = come(shared, START.nowMs, { worker: 'b' }).startsMs;
+    expect(held.length).toBeGreaterThan(0);
+    come(shared, START.nowMs + 50, { events: [throttled(START.nowMs + 49, 5_000)] });
+    const lease = come(shared, START.nowMs + 100, { worker: 'b', startsMs: held });
+    expect(lease.startsMs).toEqual([]);
+    expect(lease.kept).toBe(0);
+  });
+
+  it('obeys a wait that another worker was told', () => {
+    const shared = fresh();
+    come(shared, START.nowMs, { events: [throttled(START.nowMs, 5_000)] });
+    expect(come(shared, START.nowMs + 4_700, { worker: 'b' }).startsMs).toEqual([]);
+    expect(come(shared, START.nowMs + 4_900, { worker: 'b' }).startsMs).not.toEqual([]);
+  });
+
+  it('shares calls in flight out while they are bounded', () => {
+    const shared = fresh();
+    const first = come(shared, START.nowMs);
+    const second = come(shared, START.nowMs + 10, { worker: 'b' });
+    expect(first.permits + second.permits).toBeLessThanOrEqual(first.mostInFlight);
+  });
+
+  it('forgets a worker that leaves, and one that was not heard of for long', () => {
+    const shared = fresh();
+    come(shared, START.nowMs, { worker: 'b' });
+    come(shared, START.nowMs, { isLeaving: true });
+    expect(Object.keys(shared.workers)).toEqual(['b']);
+    const later = readSharedPace(JSON.stringify(shared), { ...START, nowMs: START.nowMs + 4_000 });
+    expect(later.workers).toEqual({});
+  });
+
+  it('has the next run begin at the limit that was learned', () => {
+    const shared = fresh();
+    shared.pace.phase = 'cruising';
+    shared.pace.estimate.limitPerMs = 0.05;
+    const nowMs = START.nowMs + 3_600_000;
+    const { pace } = readSharedPace(JSON.stringify(shared), { ...START, nowMs });
+    expect(pace.phase).toBe('cruising');
+    expect(pace.ratePerMs).toBeGreaterThan(0.045);
+  });
+
+  it.each(['nonsense', '{}', '{"v":99}', 'null', '{"v":1}'])(
+    'begins anew at a state such as %s',
+    (json) => {
+      expect(readSharedPace(json, START)).toEqual(fresh());
+    },
+  );
+});
+
+describe('an outage that workers see together', () => {
+  it('is noticed from the calls of all, and stops all', () => {
+    const shared = fresh();
+    const nowMs = START.nowMs + 2_000;
+    come(shared, nowMs, { verdicts: calls(12, nowMs, true) });
+    expect(shared.outage.phase).toBe('closed');
+    come(shared, nowMs + 10, { worker: 'b', verdicts: calls(12, nowMs, true) });
+    expect(shared.outage.phase).toBe('open');
+    expect(come(shared, nowMs + 20).startsMs).toEqual([]);
+    expect(come(shared, nowMs + 30, { worker: 'b', startsMs: [nowMs + 40] }).startsMs).toEqual([]);
+  });
+
+  it('lets one call of one worker find out whether it is over', () => {
+    const shared = fresh();
+    const nowMs = START.nowMs + 2_000;
+    come(shared, nowMs, { verdicts: calls(24, nowMs, true) });
+    const dueMs = nowMs + 5_000;
+    const first = come(shared, dueMs);
+    const second = come(shared, dueMs + 1, { worker: 'b' });
+    expect(first.startsMs.length + second.startsMs.length).toBe(1);
+    expect(first.permits).toBe(1);
+  });
+
+  it('is over in steps', () => {
+    const shared = fresh();
+    const nowMs = START.nowMs + 2_000;
+    come(shared, nowMs, { verdicts: calls(24, nowMs, true) });
+    const dueMs = nowMs + 5_000;
+    come(shared, dueMs);
+    const backMs = dueMs + 300;
+    const news = { verdicts: [{ sentAtMs: dueMs + 200, endedAtMs: backMs, isFailure: false }] };
+    const { permits } = come(shared, backMs, news);
+    expect(shared.outage.phase).toBe('recovering');
+    expect(permits).toBe(3);
+  });
+});
