@@ -1,0 +1,76 @@
+import { describe, expect, it } from 'vitest';
+import type { Answer } from '../../src/brand/answer.ts';
+import { lookUp } from '../../src/worker/lookup.ts';
+import { createTestContext, found, throttled, tryAgain } from './lookups.ts';
+
+describe('a lookup in a run that stops', () => {
+  it('makes no call when the run has stopped before', async () => {
+    const context = createTestContext(() => found);
+    context.stopSwitch.stop({ reason: 'interrupted' });
+    expect(await lookUp('acme.com', context)).toEqual({ kind: 'not_asked' });
+    expect(context.counters.calls).toBe(0);
+  });
+
+  it('ends with its answer when that comes in time', async () => {
+    const context = createTestContext(() => {
+      context.stopSwitch.stop({ reason: 'interrupted' });
+      return found;
+    });
+    expect(await lookUp('acme.com', context)).toMatchObject({ outcome: { status: 'found' } });
+  });
+
+  it.each<[string, Answer]>([
+    ['failed', tryAgain()],
+    ['was throttled', throttled(5_000)],
+    ['was redirected', { kind: 'redirect', httpStatus: 302, path: '/elsewhere' }],
+  ])('is not tried again when its last call %s', async (_, answer) => {
+    const context = createTestContext(() => {
+      context.stopSwitch.stop({ reason: 'interrupted' });
+      return answer;
+    });
+    expect(await lookUp('acme.com', context)).toEqual({ kind: 'not_asked' });
+    expect(context.called).toHaveLength(1);
+  });
+
+  it('does not wait any longer when it is about to be tried again', async () => {
+    const context = createTestContext(() => {
+      setTimeout(() => context.stopSwitch.stop({ reason: 'interrupted' }), 5);
+      return tryAgain('http_503', 5_000);
+    });
+    const slow = { ...context, clock: { ...context.clock, sleep: sleepForever } };
+    expect(await lookUp('acme.com', slow)).toEqual({ kind: 'not_asked' });
+  });
+
+  it('has no outcome when its call is given up', async () => {
+    const context = createTestContext(() => {
+      context.stopSwitch.giveUp({ reason: 'interrupted' });
+      throw context.stopSwitch.noCall.reason;
+    });
+    expect(await lookUp('acme.com', context)).toEqual({ kind: 'not_asked' });
+  });
+
+  it('stops the run when the budget is used up', async () => {
+    const context = createTestContext(() => found, { maxCalls: 1 });
+    expect(await lookUp('a.com', context)).toMatchObject({ kind: 'outcome' });
+    expect(context.stopSwitch.stopped).toBeUndefined();
+    expect(await lookUp('b.com', context)).toEqual({ kind: 'not_asked' });
+    expect(context.stopSwitch.stopped).toEqual({ reason: 'max_calls' });
+    expect(context.counters.calls).toBe(1);
+  });
+
+  it('pays for every call but those answered 429', async () => {
+    const answers = [throttled(10), tryAgain(), throttled(10), found];
+    const context = createTestContext((_, call) => answers[call - 1] ?? found, { maxCalls: 2 });
+    expect(await lookUp('a.com', context)).toMatchObject({
+      outcome: { status: 'found', attempts: 2 },
+    });
+    expect(context.counters.calls).toBe(4);
+    expect(await lookUp('b.com', context)).toEqual({ kind: 'not_asked' });
+  });
+});
+
+function sleepForever(_: number, signal: AbortSignal): Promise<void> {
+  return new Promise((_, reject) => {
+    signal.addEventListener('abort', () => reject(signal.reason as Error));
+  });
+}
