@@ -1,6 +1,7 @@
 import type { PaceEvent } from '../../src/pace/pace-event.ts';
+import { createRandom } from '../support/random.ts';
 import type { Limit } from './servers.ts';
-import { createRandom, createVirtualTime, normal, type VirtualTime } from './virtual-time.ts';
+import { createVirtualTime, normal, type VirtualTime } from './virtual-time.ts';
 
 export interface Scenario {
   readonly limit: Limit;

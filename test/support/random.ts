@@ -8,20 +8,26 @@ export interface SeededRandom {
 }
 
 /**
- * The random numbers of a test file. The seed is printed; `BRANDFILL_TEST_SEED` sets it.
+ * Random numbers from 0 to below 1, the same for the same seed.
  *
- * @see {@link https://gist.github.com/tommyettinger/46a874533244883189143505d203312c Mulberry32}
+ * @see {@link https://prng.di.unimi.it/splitmix64.c SplitMix}, in 32 bits
  */
+export function createRandom(seed: number): () => number {
+  let state = seed >>> 0;
+  return () => {
+    state = (state + 0x9e3779b9) >>> 0;
+    let mixed = state;
+    mixed = Math.imul(mixed ^ (mixed >>> 16), 0x21f0aaad);
+    mixed = Math.imul(mixed ^ (mixed >>> 15), 0x735a2d97);
+    return ((mixed ^ (mixed >>> 15)) >>> 0) / 2 ** 32;
+  };
+}
+
+/** The random numbers of a test file. The seed is printed; `BRANDFILL_TEST_SEED` sets it. */
 export function seededRandom(file: string): SeededRandom {
   const seed = Number(process.env['BRANDFILL_TEST_SEED'] ?? Date.now() % 2 ** 31);
   console.log(`${file}: seed ${seed} (BRANDFILL_TEST_SEED sets it)`);
-  let state = seed;
-  function next(): number {
-    state = (state + 0x6d2b79f5) | 0;
-    let mixed = Math.imul(state ^ (state >>> 15), state | 1);
-    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61);
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
-  }
+  const next = createRandom(seed);
   return {
     next,
     between: (from, to) => from + Math.floor(next() * (to - from + 1)),
