@@ -1,0 +1,136 @@
+import { execFileSync } from 'node:child_process';
+import { mkdirSync } from 'node:fs';
+import { userInfo } from 'node:os';
+import { gzipSync } from 'node:zlib';
+import { afterAll, describe, it } from 'vitest';
+import { startSandbox } from '../../src/sandbox/server.ts';
+import { run } from './support/command.ts';
+import { openFolder } from './support/folder.ts';
+import { expectRefusal, expectUntouched } from './support/refusals.ts';
+import { domains, listOf } from './support/tables.ts';
+
+const api = await startSandbox();
+afterAll(() => api.close());
+
+const utf16 = (text: string, isBig = false): Buffer => {
+  const bytes = Buffer.from(text, 'utf16le');
+  return isBig ? bytes.swap16() : bytes;
+};
+const GZIP = gzipSync(listOf(domains(2_000)));
+
+describe('an input that cannot be used', () => {
+  it.each<[string, string, string | Buffer, RegExp]>([
+    ['an empty file', 'list.csv', '', /list\.csv.*empty/],
+    ['line ends alone', 'list.csv', '\n\r\n\n', /list\.csv.*empty/],
+    ['an empty JSONL file', 'list.jsonl', '\n', /list\.jsonl.*empty/],
+    ['no header', 'list.csv', 'acme.com,1\nbolt.com,2\n', /list\.csv.*no header/],
+    ['no column with domains', 'list.csv', 'a,b\n1,2\n', /list\.csv.*--domain-column.*a, b/],
+    [
+      'a header name over several lines',
+      'list.csv',
+      '"one\ntwo\u001b[31m",b\n1,2\n',
+      /list\.csv.*--domain-column/,
+    ],
+    [
+      'a quote that is never closed',
+      'list.csv',
+      'domain,note\nacme.com,ok\nbolt.com,"oh\ncore.com,x\n',
+      /line 3 of list\.csv.*never closed/,
+    ],
+    [
+      'a quote within a cell',
+      'list.csv',
+      'domain,note\nacme.com,ok\nbolt.com,5" pipe\n',
+      /line 3 of list\.csv.*quote/,
+    ],
+    [
+      'text behind a closing quote',
+      'list.csv',
+      'domain,note\r\n"acme.com",ok\r\nbolt.com,"a"b\r\n',
+      /line 3 of list\.csv.*quote/,
+    ],
+    [
+      'a line that is no JSON',
+      'list.jsonl',
+      '{"domain":"acme.com"}\n\n{"domain":\n',
+      /line 3 of list\.jsonl.*JSON/,
+    ],
+    [
+      'a line that is a JSON array',
+      'list.jsonl',
+      '{"domain":"acme.com"}\n["bolt.com"]\n',
+      /line 2 of list\.jsonl.*array/,
+    ],
+    ['a whole JSON array', 'list.json', '[{"domain":"acme.com"}]', /list\.json.*JSON array/],
+    ['UTF-16 with a mark', 'list.csv', utf16('\uFEFFdomain\nacme.com\n'), /list\.csv.*UTF-16/],
+    [
+      'UTF-16, the other way round',
+      'list.csv',
+      utf16('\uFEFFdomain\nacme.com\n', true),
+      /list\.csv.*UTF-16 \(big/,
+    ],
+    ['UTF-16 without a mark', 'list.csv', utf16('domain\nacme.com\n'), /list\.csv.*UTF-16/],
+    [
+      'Latin-1',
+      'list.csv',
+      Buffer.from('domain,name\nacme.com,ok\nbolt.com,Bölt\n', 'latin1'),
+      /line 3 of list\.csv.*(Windows-1252|Latin-1)/,
+    ],
+    [
+      'Latin-1, deep in a long file',
+      'list.csv',
+      Buffer.from(`${listOf(domains(60_000))}bölt.com\n`, 'latin1'),
+      /line 60002 of list\.csv/,
+    ],
+    ['a gzip cut short', 'list.csv.gz', GZIP.subarray(0, GZIP.length - 9), /list\.csv\.gz.*gzip/],
+    ['a gzip with a wrong byte', 'list.csv.gz', flipped(GZIP), /list\.csv\.gz/],
+    ['an Excel workbook', 'list.xlsx', 'PK\u0003\u0004rest', /list\.xlsx.*Excel/],
+    ['bzip2', 'list.csv.bz2', 'BZh91AY', /list\.csv\.bz2.*bzip2/],
+  ])('ends with 2 and one sentence: %s', async (_, name, content, expected) => {
+    const folder = openFolder();
+    folder.write(name, content);
+    folder.write('out.csv', 'earlier');
+    const out = name.includes('jsonl') ? [] : ['--out', 'out.csv'];
+    const ended = await run(['enrich', name, '--base-url', api.url, ...out], { cwd: folder.path });
+    expectRefusal(ended, expected);
+    expectUntouched(folder, [name, 'out.csv']);
+  });
+
+  it('is one that is not there, or a folder', async () => {
+    const folder = openFolder();
+    mkdirSync(folder.at('folder.csv'));
+    const enrich = (name: string) =>
+      run(['enrich', name, '--base-url', api.url], { cwd: folder.path });
+    expectRefusal(await enrich('none.csv'), /none\.csv.*no such file/);
+    expectRefusal(await enrich('folder.csv'), /folder\.csv.*folder/);
+    expectRefusal(await enrich('folder.csv/x.csv'), /folder/);
+  });
+
+  it('is one without the column that was named', async () => {
+    const folder = openFolder();
+    folder.write('list.csv', 'name,domain\nA,acme.com\n');
+    const enrich = (column: string) =>
+      run(['enrich', 'list.csv', '--base-url', api.url, '--domain-column', column], {
+        cwd: folder.path,
+      });
+    expectRefusal(await enrich('website'), /'website'.*list\.csv.*name, domain/);
+    folder.write('list.csv', Buffer.from('Größe,domain\n1,acme.com\n', 'latin1'));
+    expectRefusal(await enrich('Größe'), /line 1 of list\.csv.*UTF-8/);
+  });
+
+  it('is one that may not be read', async (test) => {
+    if (userInfo().uid === 0) return test.skip('root may read everything');
+    const folder = openFolder();
+    folder.write('list.csv', listOf(domains(2)));
+    execFileSync('chmod', ['000', folder.at('list.csv')]);
+    const ended = await run(['enrich', 'list.csv', '--base-url', api.url], { cwd: folder.path });
+    expectRefusal(ended, /list\.csv.*permission denied/);
+  });
+});
+
+function flipped(bytes: Buffer): Buffer {
+  const copy = Buffer.from(bytes);
+  const middle = copy.length >> 1;
+  copy[middle] = (copy[middle] ?? 0) ^ 0xff;
+  return copy;
+}

@@ -1,0 +1,153 @@
+import { spawnSync } from 'node:child_process';
+import { linkSync, mkdirSync, symlinkSync } from 'node:fs';
+import { userInfo } from 'node:os';
+import { afterAll, describe, expect, it } from 'vitest';
+import { startSandbox } from '../../src/sandbox/server.ts';
+import { builtCommand } from './support/build.ts';
+import { type Ended, run } from './support/command.ts';
+import { type Folder, openFolder } from './support/folder.ts';
+import { expectRefusal, expectUntouched } from './support/refusals.ts';
+import { openSmallDisk } from './support/small-disk.ts';
+import { domains, listOf } from './support/tables.ts';
+
+const api = await startSandbox();
+afterAll(() => api.close());
+
+describe('an output that cannot be used', () => {
+  const LIST = listOf(domains(3));
+
+  it.each([
+    ['the input itself', 'list.csv'],
+    ['the input by another way', './folder/../list.csv'],
+    ['a symbolic link to the input', 'symbolic.csv'],
+    ['a hard link to the input', 'hard.csv'],
+  ])('is %s', async (_, out) => {
+    const folder = openFolder();
+    folder.write('list.csv', LIST);
+    mkdirSync(folder.at('folder'));
+    symlinkSync('list.csv', folder.at('symbolic.csv'));
+    linkSync(folder.at('list.csv'), folder.at('hard.csv'));
+    for (const flag of ['--out', '--failures']) {
+      const ended = await run(['enrich', 'list.csv', '--base-url', api.url, flag, out], {
+        cwd: folder.path,
+      });
+      expectRefusal(ended, /it is the input itself/);
+    }
+    expect(folder.read('list.csv')).toBe(LIST);
+  });
+
+  it('is the input, when that comes from standard input', async () => {
+    const folder = openFolder();
+    folder.write('list.csv', LIST);
+    const ended = await runShell(folder, '"$@" enrich - --out list.csv --retries 0 < list.csv');
+    expectRefusal(ended, /it is the input itself/);
+    expect(folder.read('list.csv')).toBe(LIST);
+  });
+
+  it('is both of them at once, also through a link', async () => {
+    const folder = openFolder();
+    folder.write('list.csv', LIST);
+    symlinkSync('list.enriched.csv', folder.at('link.csv'));
+    folder.write('list.enriched.csv', 'earlier');
+    const ended = await run(
+      ['enrich', 'list.csv', '--base-url', api.url, '--failures', 'link.csv'],
+      {
+        cwd: folder.path,
+      },
+    );
+    expectRefusal(ended, /both outputs/);
+    expect(folder.read('list.enriched.csv')).toBe('earlier');
+  });
+
+  it('is in a folder that is not there or takes no files, or is a folder', async () => {
+    const folder = openFolder();
+    folder.write('list.csv', LIST);
+    mkdirSync(folder.at('folder.csv'));
+    const enrich = (...flags: readonly string[]) =>
+      run(['enrich', 'list.csv', '--base-url', api.url, ...flags], { cwd: folder.path });
+    const calls = api.stats().calls;
+    expectRefusal(await enrich('--out', 'none/out.csv'), /none\/out\.csv.*no such/);
+    expectRefusal(await enrich('--failures', 'none/f.csv'), /none\/f\.csv.*no such/);
+    expectRefusal(await enrich('--out', 'folder.csv'), /folder\.csv.*folder/);
+    expectRefusal(await enrich('--out', '/proc/out.csv'), /\/proc\/out\.csv/);
+    expect(folder.names()).toEqual(['folder.csv', 'list.csv']);
+    expect(api.stats().calls).toBe(calls);
+  });
+
+  it('is in a folder without permission', async (test) => {
+    if (userInfo().uid === 0) return test.skip('root may write everywhere');
+    const folder = openFolder();
+    folder.write('list.csv', LIST);
+    mkdirSync(folder.at('closed'), { mode: 0o500 });
+    const ended = await run(
+      ['enrich', 'list.csv', '--base-url', api.url, '--out', 'closed/o.csv'],
+      {
+        cwd: folder.path,
+      },
+    );
+    expectRefusal(ended, /closed\/o\.csv.*permission denied/);
+  });
+
+  it.each([
+    ['--out', 3],
+    ['--out', 3_000],
+    ['--failures', 3],
+  ])('is on a full device: %s, %d rows', async (flag, count) => {
+    const folder = openFolder();
+    folder.write('list.csv', listOf(domains(count)));
+    folder.write('list.enriched.csv', 'earlier');
+    folder.write('list.failures.csv', 'earlier');
+    const ended = await run(['enrich', 'list.csv', '--base-url', api.url, flag, '/dev/full'], {
+      cwd: folder.path,
+    });
+    expectRefusal(ended, /\/dev\/full: the disk is full/);
+    expectUntouched(folder, ['list.csv', 'list.enriched.csv', 'list.failures.csv']);
+  });
+
+  it.each(['csv', 'csv.gz'])('is on a full disk (%s)', async (extension) => {
+    const disk = openSmallDisk(64 * 1024);
+    if (!disk) return console.log('Left out: a full disk, because no small disk can be mounted.');
+    const folder = openFolder();
+    folder.write('list.csv', listOf(domains(2_000)));
+    const flags = ['--out', disk.at(`o.${extension}`), '--failures', disk.at(`f.${extension}`)];
+    disk.write(`o.${extension}`, 'earlier');
+    disk.write(`f.${extension}`, 'earlier');
+    disk.write('filling', Buffer.alloc(48 * 1024));
+    const args = ['enrich', 'list.csv', '--base-url', api.url, ...flags];
+    const ended = await run(args, { cwd: folder.path });
+    expectRefusal(ended, /the disk is full/);
+    expect(disk.names()).toEqual([`f.${extension}`, 'filling', `o.${extension}`]);
+    expect([disk.read(`o.${extension}`), disk.read(`f.${extension}`)]).toEqual([
+      'earlier',
+      'earlier',
+    ]);
+  });
+
+  it('is found on a full disk when the last bytes are written, with both files still as they were', async () => {
+    const disk = openSmallDisk(64 * 1024);
+    if (!disk) return console.log('Left out: a full disk, because no small disk can be mounted.');
+    const folder = openFolder();
+    folder.write('list.csv', listOf(domains(100)));
+    folder.write('f.csv', 'earlier');
+    disk.write('o.csv.gz', 'earlier');
+    disk.write('filling', Buffer.alloc(60 * 1024));
+    const flags = ['--out', disk.at('o.csv.gz'), '--failures', 'f.csv'];
+    const ended = await run(['enrich', 'list.csv', '--base-url', api.url, ...flags], {
+      cwd: folder.path,
+    });
+    expectRefusal(ended, /the disk is full/);
+    expect(folder.read('f.csv')).toBe('earlier');
+    expect(disk.read('o.csv.gz')).toBe('earlier');
+  });
+});
+
+/** Runs a line of shell in which `"$@"` is the command, for what only a shell sets up. */
+async function runShell(folder: Folder, line: string): Promise<Ended> {
+  const shell = spawnSync('sh', ['-c', line, 'sh', process.execPath, await builtCommand()], {
+    cwd: folder.path,
+    env: { ...process.env, BRANDFILL_BASE_URL: 'http://127.0.0.1:9' },
+    encoding: 'utf8',
+    timeout: 30_000,
+  });
+  return { code: shell.status, signal: shell.signal, stdout: shell.stdout, stderr: shell.stderr };
+}

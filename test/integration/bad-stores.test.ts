@@ -1,0 +1,75 @@
+import { execFileSync } from 'node:child_process';
+import { truncateSync } from 'node:fs';
+import { afterAll, describe, expect, it } from 'vitest';
+import { startSandbox } from '../../src/sandbox/server.ts';
+import { openApi } from './support/api.ts';
+import { run } from './support/command.ts';
+import { type Folder, openFolder } from './support/folder.ts';
+import { expectRefusal, expectUntouched } from './support/refusals.ts';
+import { openSmallDisk } from './support/small-disk.ts';
+import { domains, listOf } from './support/tables.ts';
+
+const api = await startSandbox();
+afterAll(() => api.close());
+
+describe('a store that cannot be used', () => {
+  const enrich = (folder: Folder, ...flags: readonly string[]) =>
+    run(['enrich', 'list.csv', '--base-url', api.url, '--store', 'kept', ...flags], {
+      cwd: folder.path,
+    });
+
+  it('is a file', async () => {
+    const folder = openFolder();
+    folder.write('list.csv', listOf(domains(3)));
+    folder.write('kept', 'mine');
+    const ended = await enrich(folder);
+    expectRefusal(ended, /store kept.*--store/);
+    expect(ended.stderr).not.toMatch(/EEXIST|mkdir/);
+    expectUntouched(folder, ['kept', 'list.csv']);
+  });
+
+  it.each<[string, (path: string) => void]>([
+    [
+      'damaged',
+      (path) =>
+        execFileSync('dd', ['if=/dev/urandom', `of=${path}`, 'bs=32k', 'count=1'], {
+          stdio: 'ignore',
+        }),
+    ],
+    ['cut short', (path) => truncateSync(path, 5_000)],
+  ])('is %s', async (_, damage) => {
+    const folder = openFolder();
+    folder.write('list.csv', listOf(domains(300)));
+    expect((await enrich(folder)).code).toBe(0);
+    damage(folder.at('kept/data.mdb'));
+    folder.write('list.enriched.csv', 'earlier');
+    const ended = await enrich(folder);
+    expectRefusal(ended, /store kept.*--store/);
+    expect(folder.read('list.enriched.csv')).toBe('earlier');
+  });
+
+  it('is on a full disk', async () => {
+    const disk = openSmallDisk(64 * 1024);
+    if (!disk) return console.log('Left out: a full disk, because no small disk can be mounted.');
+    const folder = openFolder();
+    folder.write('list.csv', listOf(domains(3)));
+    const args = ['enrich', 'list.csv', '--base-url', api.url, '--store', disk.at('store')];
+    expectRefusal(await run(args, { cwd: folder.path }), /store: the disk is full/);
+    expectUntouched(folder, ['list.csv']);
+  });
+
+  it('is on a disk that fills up: what was stored by then is kept', async () => {
+    const disk = openSmallDisk(6 * 1024 * 1024);
+    if (!disk) return console.log('Left out: a full disk, because no small disk can be mounted.');
+    const folder = openFolder();
+    folder.write('list.csv', listOf(domains(1_000)));
+    const large = await openApi({ respond: () => ({ body: { text: 'x'.repeat(20_000) } }) });
+    const args = ['enrich', 'list.csv', '--base-url', large.url, '--store', disk.at('store')];
+    const ended = await run([...args, '--concurrency', '8'], { cwd: folder.path });
+    expectRefusal(ended, /the disk is full.*run the same command again/);
+    expectUntouched(folder, ['list.csv']);
+    const calls = large.stats().calls;
+    expect(calls).toBeGreaterThan(50);
+    expect(calls).toBeLessThan(1_000);
+  });
+});

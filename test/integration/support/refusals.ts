@@ -1,0 +1,28 @@
+import { expect } from 'vitest';
+import type { Ended } from './command.ts';
+import type { Folder } from './folder.ts';
+
+/** Exit 2, one sentence, no stack trace; what was understood of the input may stand before it. */
+export function expectRefusal({ code, signal, stdout, stderr }: Ended, expected: RegExp): void {
+  const lines = stderr
+    // LMDB itself, in C, tells of a full disk too; nobody can keep it from that.
+    .replaceAll(/Write error: .*?, size \d+\n?/g, '')
+    .replaceAll(/^mdb_.*\n/gm, '')
+    .split('\n')
+    .filter((line) => !/^$| is (CSV|JSONL).*; domains are in|^Plan: | lookups, /.test(line));
+  expect({ code, signal, stdout, lines }).toEqual({
+    code: 2,
+    signal: null,
+    stdout: '',
+    lines: [expect.stringMatching(expected)],
+  });
+  expect(lines[0]).toMatch(/^brandfill: Cannot /);
+}
+
+/** The files are there as before, and no others. */
+export function expectUntouched(folder: Folder, names: readonly string[]): void {
+  expect(folder.names()).toEqual([...names].sort());
+  for (const name of names.filter((name) => /^(out|list\.(enriched|failures))\.csv$/.test(name))) {
+    expect(folder.read(name)).toBe('earlier');
+  }
+}
