@@ -1,0 +1,120 @@
+import { describe, expect, it } from 'vitest';
+import { openApi } from './support/api.ts';
+import { run, summaryOf } from './support/command.ts';
+import { openFolder } from './support/folder.ts';
+import { column, domains, listOf, rowsOf } from './support/tables.ts';
+
+const MANY = domains(300);
+
+describe('a run that the API stops', () => {
+  it('at 401 makes no further call, ends with 4, and goes on with a good credential', async () => {
+    const folder = openFolder();
+    folder.write('list.csv', listOf(MANY));
+    const api = await openApi({ auth: { scheme: 'bearer', key: 'good' }, latencyMs: 5 });
+    const enrich = (key: string) =>
+      run(
+        ['enrich', 'list.csv', '--base-url', api.url, '--auth', 'bearer', '--json'].concat([
+          '--concurrency',
+          '4',
+        ]),
+        { cwd: folder.path, env: { BRANDFILL_API_KEY: key } },
+      );
+    const refused = await enrich('bad');
+    expect(refused.code).toBe(4);
+    expect(refused.stderr).toMatch(/401.*BRANDFILL_API_KEY/);
+    expect(refused.stderr).toContain('run the same command again to go on');
+    expect(summaryOf(refused)).toMatchObject({
+      statuses: { skipped: 300 },
+      stopped: { reason: 'unauthorized' },
+    });
+    expect(api.stats().calls).toBeLessThanOrEqual(4);
+    expect(column(rowsOf(folder.read('list.failures.csv')), 'brand_reason')[0]).toBe(
+      'unauthorized',
+    );
+    const accepted = await enrich('good');
+    expect(accepted.code).toBe(0);
+    expect(summaryOf(accepted).statuses.found).toBe(300);
+  });
+
+  it('at 401 in the middle keeps what was found', async () => {
+    const folder = openFolder();
+    folder.write('list.csv', listOf(MANY));
+    let answered = 0;
+    const api = await openApi({
+      respond: () => {
+        answered += 1;
+        return answered <= 100 ? { body: {} } : { status: 401 };
+      },
+    });
+    const ended = await run(
+      ['enrich', 'list.csv', '--base-url', api.url, '--json', '--concurrency', '4'],
+      { cwd: folder.path },
+    );
+    expect(ended.code).toBe(4);
+    expect(summaryOf(ended).statuses).toMatchObject({ found: 100, skipped: 200 });
+    expect(api.stats().calls).toBeLessThanOrEqual(104);
+  });
+
+  it('at 402 says that the quota is used up, and the next run goes on', async () => {
+    const folder = openFolder();
+    folder.write('list.csv', listOf(MANY));
+    const api = await openApi({ quota: 70 });
+    const args = ['enrich', 'list.csv', '--base-url', api.url, '--json', '--concurrency', '4'];
+    const first = await run(args, { cwd: folder.path });
+    expect(first.code).toBe(4);
+    expect(first.stderr).toMatch(/quota/i);
+    expect(summaryOf(first)).toMatchObject({
+      statuses: { found: 70, skipped: 230 },
+      stopped: { reason: 'quota' },
+    });
+    expect(api.stats().calls).toBeLessThanOrEqual(74);
+    api.reset(); // another day
+    const second = await run(args, { cwd: folder.path });
+    expect(summaryOf(second).statuses).toMatchObject({ found: 140, skipped: 160 });
+    expect(api.stats().domains.repeated).toBe(0);
+  });
+
+  it('at five 403 in a row takes the credential for refused, and keeps none of them', async () => {
+    const folder = openFolder();
+    folder.write('list.csv', listOf(MANY));
+    let isAllowed = false;
+    const api = await openApi({
+      latencyMs: 2,
+      respond: () =>
+        isAllowed ? { body: {} } : { status: 403, body: { error: 'your plan does not allow it' } },
+    });
+    const args = ['enrich', 'list.csv', '--base-url', api.url, '--json', '--concurrency', '4'];
+    const refused = await run(args, { cwd: folder.path });
+    expect(refused.code).toBe(4);
+    expect(refused.stderr).toContain('403');
+    expect(summaryOf(refused)).toMatchObject({
+      statuses: { rejected: 0, skipped: 300 },
+      stopped: { reason: 'forbidden' },
+    });
+    expect(api.stats().calls).toBeLessThanOrEqual(5 + 4);
+    isAllowed = true;
+    expect(summaryOf(await run(args, { cwd: folder.path })).statuses.found).toBe(300);
+  });
+
+  it('not at 403 with successes between them: those rows are rejected', async () => {
+    const folder = openFolder();
+    folder.write('list.csv', listOf(MANY));
+    const api = await openApi({
+      respond: (domain) =>
+        Number(/\d+/.exec(domain)?.[0]) % 3 === 0
+          ? { status: 403, body: { error: 'not in your plan' } }
+          : { body: {} },
+    });
+    const ended = await run(
+      ['enrich', 'list.csv', '--base-url', api.url, '--json', '--concurrency', '1'],
+      { cwd: folder.path },
+    );
+    expect(ended.code).toBe(0);
+    expect(summaryOf(ended).statuses).toMatchObject({ found: 200, rejected: 100 });
+    expect(rowsOf(folder.read('list.failures.csv'))[0]).toMatchObject({
+      brand_status: 'rejected',
+      brand_http_status: '403',
+      brand_reason: expect.stringContaining('not in your plan'),
+    });
+  });
+});

@@ -1,0 +1,142 @@
+import { describe, expect, it } from 'vitest';
+import { createGate } from '../support/gate.ts';
+import { openApi, openScripted } from './support/api.ts';
+import { run, start, summaryOf } from './support/command.ts';
+import { openFolder } from './support/folder.ts';
+import { column, domains, listOf, rowsOf } from './support/tables.ts';
+
+const MANY = domains(300);
+
+describe('Ctrl-C', () => {
+  it.each(['SIGINT', 'SIGTERM', 'SIGHUP'] as const)(
+    '(%s) starts no new call, lets those under way finish, and says how to go on',
+    async (signal) => {
+      const folder = openFolder();
+      folder.write('list.csv', listOf(['company-0.com', ...MANY, 'n/a']));
+      const reached = createGate();
+      const api = await openApi({
+        latencyMs: 60,
+        respond: () => {
+          if (api.stats().calls === 20) reached.open();
+          return undefined;
+        },
+      });
+      const args = ['enrich', 'list.csv', '--base-url', api.url, '--concurrency', '8', '--json'];
+      const running = await start(args, { cwd: folder.path });
+      await reached.opened;
+      running.process.kill(signal);
+      await running.shows('Interrupted: no further call');
+      const ended = await running.ended;
+
+      expect(ended.code).toBe(130);
+      expect(ended.stderr).toContain('run the same command again to go on');
+      const { calls, abandoned } = api.stats();
+      expect(abandoned).toBe(0);
+      // Those under way, and those that started while the signal was on its way.
+      expect(calls).toBeLessThanOrEqual(20 + 2 * 8);
+      const rows = rowsOf(folder.read('list.enriched.csv'));
+      expect(column(rows, 'domain')).toEqual(['company-0.com', ...MANY, 'n/a']);
+      expect(column(rows, 'brand_status').filter((status) => status === 'found')).toHaveLength(
+        calls + 1,
+      );
+      expect(rows.at(-1)).toMatchObject({ brand_status: 'invalid' });
+      expect(rows.at(-2)).toMatchObject({ brand_status: 'skipped' });
+      expect(summaryOf(ended)).toMatchObject({ rows: 302, stopped: { reason: 'interrupted' } });
+
+      const again = await run(args, { cwd: folder.path });
+      expect(again.code).toBe(0);
+      expect(summaryOf(again)).toMatchObject({ calls: 300 - calls, statuses: { found: 301 } });
+      expect(api.stats().domains.mostCalls).toBe(1);
+    },
+  );
+
+  it('twice ends at once, and what was found by then is kept', async () => {
+    const folder = openFolder();
+    folder.write('list.csv', listOf(MANY));
+    const reached = createGate();
+    const api = await openApi({
+      respond: (domain) => {
+        if (Number(/\d+/.exec(domain)?.[0]) < 40) return { body: {} };
+        if (api.stats().concurrency.now === 4) reached.open();
+        return 'hang';
+      },
+    });
+    const args = ['enrich', 'list.csv', '--base-url', api.url, '--concurrency', '4'];
+    const running = await start(args, { cwd: folder.path });
+    await reached.opened;
+    running.process.kill('SIGINT');
+    await running.shows('Interrupted: no further call');
+    const signalledAtMs = performance.now();
+    running.process.kill('SIGINT');
+    const ended = await running.ended;
+    expect(ended).toMatchObject({ code: 130, stdout: '' });
+    expect(performance.now() - signalledAtMs).toBeLessThan(3_000);
+    const dry = await run([...args, '--dry-run', '--json'], { cwd: folder.path });
+    const { freshDomains } = JSON.parse(dry.stdout) as { freshDomains: number };
+    expect(freshDomains).toBeGreaterThan(0);
+    expect(freshDomains).toBeLessThanOrEqual(40);
+  });
+
+  it('while standard input is still awaited ends at once, and nothing is left', async () => {
+    const folder = openFolder();
+    const running = await start(['enrich', '-', '--base-url', 'http://127.0.0.1:9'], {
+      cwd: folder.path,
+    });
+    await new Promise((resolve) => running.process.stdin?.write('domain\nacme.com\n', resolve));
+    // The store is made when reading starts; from then on the command waits for more.
+    await expect.poll(() => folder.hasStore(), { timeout: 5_000, interval: 20 }).toBe(true);
+    running.process.kill('SIGINT');
+    const ended = await running.ended;
+    expect(ended.code).toBe(130);
+    expect(ended.stderr).toMatch(/^brandfill: Interrupted .*\n$/);
+    expect(folder.names()).toEqual([]);
+  });
+
+  it('during a wait that the API asked for does not sit it out', async () => {
+    const folder = openFolder();
+    folder.write('list.csv', listOf(MANY));
+    const api = await openApi({
+      respond: () => ({ status: 429, headers: { 'retry-after': '300' } }),
+    });
+    const running = await start(
+      ['enrich', 'list.csv', '--base-url', api.url, '--concurrency', '4'],
+      { cwd: folder.path },
+    );
+    await expect
+      .poll(() => api.stats().calls, { interval: 10, timeout: 10_000 })
+      .toBeGreaterThan(0);
+    running.process.kill('SIGINT');
+    expect((await running.ended).code).toBe(130);
+    expect(api.stats().calls).toBeLessThanOrEqual(4);
+  });
+});
+
+describe('nobody listening', () => {
+  it('on standard error does not stop a run', async () => {
+    const folder = openFolder();
+    folder.write('list.csv', listOf(MANY));
+    const api = await openApi({ latencyMs: 5 });
+    const running = await start(
+      ['enrich', 'list.csv', '--base-url', api.url, '--concurrency', '4'],
+      { cwd: folder.path },
+    );
+    running.process.stderr?.destroy();
+    expect((await running.ended).code).toBe(0);
+    expect(rowsOf(folder.read('list.enriched.csv'))).toHaveLength(300);
+  });
+
+  it('on standard output ends the run with 2 and keeps the answers', async () => {
+    const folder = openFolder();
+    folder.write('list.csv', listOf(MANY));
+    const api = await openScripted({});
+    const args = ['enrich', 'list.csv', '--base-url', api.url, '--out', '-'];
+    const running = await start(args, { cwd: folder.path });
+    running.process.stdout?.destroy();
+    const ended = await running.ended;
+    expect(ended.code).toBe(2);
+    expect(ended.stderr).toMatch(/Cannot write standard output: whoever read it has closed it\./);
+    expect(folder.names()).toEqual(['list.csv']);
+    expect((await run(args, { cwd: folder.path })).stdout.split('\n')).toHaveLength(302);
+    expect(api.stats().domains.mostCalls).toBe(1);
+  });
+});
