@@ -1,0 +1,68 @@
+import { existsSync } from 'node:fs';
+import { describe, expect, it } from 'vitest';
+import { openScripted } from './support/api.ts';
+import { run, summaryOf } from './support/command.ts';
+import { LIST, openList } from './support/lists.ts';
+
+describe('a flag of enrich', () => {
+  it('--fresh and --fresh-not-found say when a domain is asked again', async () => {
+    const folder = openList();
+    const api = await openScripted({ 'bolt.com': { status: 404 } });
+    const calls = async (...flags: readonly string[]): Promise<number> => {
+      const args = ['enrich', 'list.csv', '--base-url', api.url, '--json', ...flags];
+      return summaryOf(await run(args, { cwd: folder.path })).calls;
+    };
+    expect(await calls()).toBe(2);
+    expect(await calls()).toBe(0);
+    expect(await calls('--fresh', '0')).toBe(1);
+    expect(api.callsOf('acme.com').calls).toBe(2);
+    expect(await calls('--fresh-not-found', '0')).toBe(1);
+    expect(api.callsOf('bolt.com').calls).toBe(2);
+    expect(await calls('--fresh', '1ms', '--fresh-not-found', '1ms')).toBe(2);
+  });
+
+  it('--store says where answers are kept', async () => {
+    const folder = openList();
+    const api = await openScripted({});
+    const args = ['enrich', 'list.csv', '--base-url', api.url, '--json', '--store', 'deep/kept'];
+    await run(args, { cwd: folder.path });
+    expect(existsSync(folder.at('deep/kept/data.mdb'))).toBe(true);
+    expect(existsSync(folder.at('.brandfill'))).toBe(false);
+    expect(summaryOf(await run(args, { cwd: folder.path })).freshDomains).toBe(2);
+  });
+
+  it('--dry-run shows the plan, calls nothing and leaves nothing', async () => {
+    const folder = openList('name,domain\nA,acme.com\nB,acme.com\nC,bolt.com\nD,n/a\n');
+    const api = await openScripted({});
+    const ended = await run(['enrich', 'list.csv', '--base-url', api.url, '--dry-run'], {
+      cwd: folder.path,
+    });
+    expect(ended).toMatchObject({ code: 0, stdout: '' });
+    expect(ended.stderr).toContain(
+      'Plan: 4 rows, 2 unique domains, 1 invalid, 0 fresh, 2 calls to make',
+    );
+    expect(api.stats().calls).toBe(0);
+    expect(folder.names()).toEqual(['list.csv']);
+    expect(existsSync(folder.at('.brandfill'))).toBe(false);
+  });
+
+  it('--dry-run counts what the store has as fresh, and --json puts the plan on standard output', async () => {
+    const folder = openList();
+    const api = await openScripted({});
+    const args = ['enrich', 'list.csv', '--base-url', api.url];
+    await run([...args, '--max-calls', '1'], { cwd: folder.path });
+    const ended = await run([...args, '--dry-run', '--json'], { cwd: folder.path });
+    expect(JSON.parse(ended.stdout)).toMatchObject({
+      rows: 2,
+      uniqueDomains: 2,
+      freshDomains: 1,
+      lookups: 1,
+    });
+    const piped = await run(['enrich', '-', '--base-url', api.url, '--dry-run', '--json'], {
+      cwd: folder.path,
+      stdin: LIST,
+    });
+    expect(piped.code).toBe(0);
+    expect(JSON.parse(piped.stdout)).toMatchObject({ rows: 2, freshDomains: 1 });
+  });
+});

@@ -1,0 +1,23 @@
+import { describe, expect, it } from 'vitest';
+import { run } from './support/command.ts';
+import { openFolder } from './support/folder.ts';
+import { openList } from './support/lists.ts';
+import { expectUsageError } from './support/usage-error.ts';
+
+describe('a usage error', () => {
+  it.each<[string, readonly string[], RegExp]>([
+    ['no base URL', ['enrich', 'list.csv'], /base URL.*--base-url.*BRANDFILL_BASE_URL/],
+    ['an unknown flag', ['enrich', 'list.csv', '--speed', '9'], /--speed/],
+    ['an unknown command', ['enrch', 'list.csv'], /enrch/],
+  ])('ends with 2 and one sentence: %s', async (_, args, expected) => {
+    const folder = openList();
+    expectUsageError(await run(args, { cwd: folder.path }), expected);
+    expect(folder.names()).toEqual(['list.csv']);
+  });
+
+  it('is no command at all, and shows the help', async () => {
+    const ended = await run([], { cwd: openFolder().path });
+    expect(ended.code).toBe(2);
+    expect(ended.stderr).toContain('Usage: brandfill');
+  });
+});
