@@ -38,7 +38,7 @@ export const CONCURRENCY = 16;
 /** Short, so that a lost worker is soon noticed. */
 const LOST_AFTER = ['--lost-after', '2s'];
 const SHARED_KEYS =
-  /^\{brandfill\}:((lookups|outcomes):(meta|id|events|stalled-check|marker|pc)$|workers$|probe$)/;
+  /^\{brandfill\}:((lookups|outcomes):(meta|id|events|stalled-check|marker|pc)$|workers$|probe$|pace:)/;
 
 export async function openFleet(options: FleetOptions): Promise<Fleet> {
   const { random, rows = 1_200, redis: redisOptions } = options;
@@ -88,7 +88,7 @@ export async function openFleet(options: FleetOptions): Promise<Fleet> {
   return fleet;
 }
 
-/** Keys that are there for good, but for those that all runs share. */
+/** Keys that are there for good, but for those that all runs share, such as the learned pace. */
 async function keysLeft(redis: TestRedis): Promise<readonly string[]> {
   const keys = (await redis.client.keys('*')).filter((key) => !SHARED_KEYS.test(key));
   const leftMs = await Promise.all(keys.map((key) => redis.client.pttl(key)));
