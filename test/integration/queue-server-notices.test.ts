@@ -1,0 +1,48 @@
+import { describe, expect, test } from 'vitest';
+import { type TestRedisOptions, useRedis } from '../support/redis.ts';
+import { start } from './support/command.ts';
+import { openFolder } from './support/folder.ts';
+import { COMMANDS, ENCODED, hostOf, redisWith } from './support/queue-servers.ts';
+
+describe('what is no obstacle', () => {
+  test('--accept-eviction goes on with a warning', async () => {
+    const redis = await redisWith('--maxmemory-policy', 'allkeys-lru');
+    const notices = await noticesOfWorker(redis.url, ['--accept-eviction']);
+    expect(notices).toContain(
+      'This Redis may lose lookups: its maxmemory-policy is allkeys-lru: when its memory is full it throws lookups away; set it with: redis-cli config set maxmemory-policy noeviction.',
+    );
+  });
+
+  test('a Redis that keeps nothing on disk is warned of', async () => {
+    const redis = await redisWith();
+    expect(await noticesOfWorker(redis.url)).toContain(
+      'This Redis keeps nothing on disk: what waits in the queue is gone when it restarts. For a backlog that must survive, set it with: redis-cli config set appendonly yes',
+    );
+  });
+
+  test.each<[string, TestRedisOptions]>([
+    ['a log', { isPersistent: true }],
+    ['snapshots', { settings: ['--save', '3600 1'] }],
+  ])('a Redis that keeps %s is not', async (_, options) => {
+    const redis = await useRedis(options);
+    expect(await noticesOfWorker(redis.url)).not.toContain('keeps nothing on disk');
+  });
+
+  test('a password where none is needed is not shown', async () => {
+    const redis = await redisWith();
+    const notices = await noticesOfWorker(`redis://:${ENCODED}@${hostOf(redis)}`);
+    expect(notices).toContain(`Waiting for lookups on Redis at ${hostOf(redis)};`);
+    expect(notices).not.toContain('hunter2');
+  });
+});
+
+/** Starts a worker, ends it when it waits for lookups, and returns all that it said. */
+async function noticesOfWorker(url: string, flags: readonly string[] = []): Promise<string> {
+  const folder = openFolder();
+  const worker = await start([...COMMANDS.worker(url), ...flags], { cwd: folder.path });
+  await worker.shows('Waiting for lookups');
+  worker.process.kill('SIGTERM');
+  const { code, stdout, stderr } = await worker.ended;
+  expect({ code, stdout }).toEqual({ code: 0, stdout: '' });
+  return stderr;
+}

@@ -1,0 +1,89 @@
+import { expect } from 'vitest';
+import { type TestRedis, useRedis } from '../../support/redis.ts';
+import { openApi } from './api.ts';
+import { type Ended, run } from './command.ts';
+import { type Folder, openFolder } from './folder.ts';
+import { domains, listOf } from './tables.ts';
+
+/** A password that no message may show. */
+export const PASSWORD = 'hunter2/@:x';
+/** The same, as it stands in a URL. */
+export const ENCODED: string = encodeURIComponent(PASSWORD);
+/** The command is to say what is wrong while somebody still looks at it. */
+const SOON_MS = 10_000;
+
+/** Starts a Redis with settings as on its command line. */
+export async function redisWith(...settings: readonly string[]): Promise<TestRedis> {
+  return await useRedis({ isOwn: true, settings });
+}
+
+/** Host and port, as in a URL. */
+export function hostOf({ port }: TestRedis): string {
+  return `127.0.0.1:${port}`;
+}
+
+/** Both commands that use a queue, each in a folder of its own. */
+export const COMMANDS = {
+  worker: (url: string) => ['worker', '--queue', url, '--base-url', 'http://127.0.0.1:9'],
+  enrich: (url: string) => [
+    'enrich',
+    'list.csv',
+    '--queue',
+    url,
+    '--base-url',
+    'http://127.0.0.1:9',
+  ],
+};
+
+export type CommandName = keyof typeof COMMANDS;
+
+/** Runs a command that must refuse its queue in one sentence, soon, without telling the password. */
+export async function refusal(
+  name: CommandName,
+  url: string,
+  env: Readonly<Record<string, string>> = {},
+): Promise<string> {
+  const folder = openFolder();
+  folder.write('list.csv', listOf(domains(3)));
+  const startedAt = performance.now();
+  const ended = await run(COMMANDS[name](url), { cwd: folder.path, env });
+  const tookMs = performance.now() - startedAt;
+  const said = ended.stderr.split('\n').filter((line) => line.startsWith('brandfill: '));
+  expect.soft(ended).toMatchObject({ code: 2, signal: null, stdout: '' });
+  expect.soft(said).toHaveLength(1);
+  expect.soft(ended.stderr.trimEnd().split('\n').at(-1)).toBe(said[0]);
+  expect.soft(ended.stderr).not.toMatch(/^\s+at /m);
+  expect.soft(ended.stderr).not.toMatch(/hunter2/i);
+  expect.soft(tookMs).toBeLessThan(SOON_MS);
+  expect.soft(folder.names()).toEqual(['list.csv']);
+  return said[0] ?? ended.stderr;
+}
+
+/** Enriches a list over a queue and without, and compares what came out. */
+export async function expectSameBytes(
+  queue: string,
+  env: Readonly<Record<string, string>> = {},
+): Promise<void> {
+  const folder = openFolder();
+  folder.write('list.csv', listOf(domains(120)));
+  const { url } = await openApi({ notFound: 0.2 });
+  const alone = await enrich(folder, { name: 'alone', flags: ['--base-url', url], env });
+  const flags = ['--base-url', url, '--queue', queue];
+  const shared = await enrich(folder, { name: 'shared', flags, env });
+  expect(alone.code).toBe(0);
+  expect(shared.stderr).not.toContain('hunter2');
+  expect(shared, shared.stderr).toMatchObject({ code: 0, stdout: '' });
+  expect(folder.read('shared.csv')).toBe(folder.read('alone.csv'));
+  expect(folder.read('shared.failures.csv')).toBe(folder.read('alone.failures.csv'));
+}
+
+interface EnrichRun {
+  readonly name: string;
+  readonly flags: readonly string[];
+  readonly env: Readonly<Record<string, string>>;
+}
+
+async function enrich(folder: Folder, { name, flags, env }: EnrichRun): Promise<Ended> {
+  const files = ['--out', `${name}.csv`, '--failures', `${name}.failures.csv`, '--store', name];
+  return await run(['enrich', 'list.csv', ...files, ...flags], { cwd: folder.path, env });
+}
