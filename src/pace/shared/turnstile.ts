@@ -173,6 +173,11 @@ export function createSharedTurnstile(options: SharedTurnstileOptions): SharedTu
     verdicts = [...told.verdicts, ...verdicts].slice(-MOST_EVENTS);
   }
 
+  async function sayGoodbye(): Promise<void> {
+    await exchanging;
+    if (Number.isFinite(lastExchangeMs)) await step();
+  }
+
   /** False when others were faster each time. */
   async function tell(told: Told): Promise<boolean> {
     const throttlesBefore = throttles;
@@ -281,8 +286,7 @@ export function createSharedTurnstile(options: SharedTurnstileOptions): SharedTu
       clearTimeout(nextExchange);
       clearTimeout(nextStartTimer);
       startsMs = [];
-      await exchanging;
-      if (lastExchangeMs > 0) await within(CLOSE_MS, step());
+      await within(CLOSE_MS, sayGoodbye());
     },
   };
 }
