@@ -23,7 +23,7 @@ export function createPaceState(
     ratePerMs: FIRST_RATE_PER_MS,
     gateUntilMs: nowMs,
     gateIsTold: false,
-    latency: { averageMs: FIRST_LATENCY_MS, shortestMs: 0 },
+    latency: { averageMs: FIRST_LATENCY_MS, callMs: FIRST_LATENCY_MS, shortestMs: 0 },
     slots: { nextMs: nowMs, lastMs: nowMs - 10_000, areAllTaken: false },
     slowStart: { mayFly: FIRST_MAY_FLY, callsAtCap: 0 },
     throttle: {

@@ -47,6 +47,8 @@ export interface PaceState {
   latency: {
     /** From sending a call to knowing of its answer: moving average. */
     averageMs: number;
+    /** The same to the answer itself: workers that share a state tell of it later. */
+    callMs: number;
     /** The shortest one seen; 0 before the first answer. */
     shortestMs: number;
   };

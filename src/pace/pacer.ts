@@ -89,7 +89,9 @@ function onAccepted(state: PaceState, event: PaceEvent, nowMs: number): void {
   const isFirst = latency.shortestMs === 0;
   // What counts is when it is known, and workers that share a state tell a little later.
   const knownAfterMs = Math.min(LONGEST_WAIT_MS, Math.max(event.latencyMs, nowMs - event.sentAtMs));
-  latency.averageMs += (knownAfterMs - latency.averageMs) * (isFirst ? 1 : LATENCY_WEIGHT);
+  const weight = isFirst ? 1 : LATENCY_WEIGHT;
+  latency.averageMs += (knownAfterMs - latency.averageMs) * weight;
+  latency.callMs += (event.latencyMs - latency.callMs) * weight;
   latency.shortestMs = isFirst ? event.latencyMs : Math.min(latency.shortestMs, event.latencyMs);
   // Calls that were sent before the limit was hit are no proof of the rate since.
   const isNews = event.sentAtMs > throttle.cutMs;

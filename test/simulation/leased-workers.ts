@@ -5,114 +5,142 @@ import {
   NO_LEASE,
   takeLease,
 } from '../../src/pace/shared/lease.ts';
-import { readSharedPace } from '../../src/pace/shared/state.ts';
+import { readSharedPace, type SharedPace } from '../../src/pace/shared/state.ts';
 import type { World } from './simulate.ts';
 
 /** A worker comes for more this often: a little earlier than it has to. */
 const EXCHANGE_MS = 0.9 * LEASE_MS;
 /** To the shared state and back. */
 const ROUND_TRIP_MS = 1;
+/** Out of turn, because there is nothing left to start, it comes after this time at the soonest… */
+const LEAST_EXCHANGE_MS = 50;
+/** …and so often in a row; one more for so many exchanges in turn. */
+const MOST_EXTRA = 4;
+const EXTRA_EVERY = 16;
+/** A start time that nobody used is lost after this time, while the rate is what holds calls back. */
+const LATE_MS = 50;
+const UNUSED_SHARE = 0.05;
 
-interface Worker {
-  readonly name: string;
-  inFlight: number;
-  lease: Lease;
-  startsMs: number[];
-  /** What happened since it came last. */
-  events: EndedCall[];
-  used: number;
-  unused: number;
-  isComing: boolean;
-}
-
-/** So many processes that share one state: each hears and tells of it only when it comes for start times. */
+/**
+ * So many processes that share one state: each hears and tells of it only when it comes for start
+ * times. They keep those, and come, as the shared turnstile does.
+ */
 export function leasedWorkers({ workers, callers }: { workers: number; callers: number }) {
   return (world: World): void => {
-    const { time } = world;
     const shared = readSharedPace(undefined, { nowMs: 0, rate: undefined });
-    const all = Array.from(
-      { length: workers },
-      (_, index): Worker => ({
-        name: `w${index}`,
-        inFlight: 0,
-        lease: NO_LEASE,
-        startsMs: [],
-        events: [],
-        used: 0,
-        unused: 0,
-        isComing: false,
-      }),
-    );
-
-    function exchange(worker: Worker): void {
-      const { name, inFlight, events, startsMs, used, unused } = worker;
-      const nowMs = time.nowMs();
-      const lease = takeLease(
-        shared,
-        {
-          worker: name,
-          callers,
-          inFlight,
-          waiting: world.isDone() ? 0 : callers - inFlight,
-          isBusy: used > 0,
-          startsMs,
-          hasUsedAll: worker.lease.isRateBound && unused <= 0.05 * used,
-          events,
-          verdicts: [],
-          isLeaving: false,
-        },
-        nowMs,
-      );
-      worker.events = [];
-      worker.used = 0;
-      worker.unused = 0;
-      worker.lease = lease;
-      worker.startsMs = [...lease.startsMs];
-      for (const atMs of lease.startsMs.slice(lease.kept)) {
-        time.at(Math.max(atMs, nowMs + ROUND_TRIP_MS), () => start(worker, atMs));
-      }
-    }
-
-    function start(worker: Worker, atMs: number): void {
-      const index = worker.startsMs.indexOf(atMs);
-      if (index < 0) return; // void
-      worker.startsMs.splice(index, 1);
-      if (worker.inFlight >= Math.min(callers, worker.lease.permits) || !world.take()) {
-        worker.unused += 1;
-        return;
-      }
-      worker.used += 1;
-      worker.inFlight += 1;
-      const here = worker.inFlight;
-      world.send((event) => {
-        worker.inFlight -= 1;
-        const { elsewhere, permits, mostInFlight } = worker.lease;
-        const flying = here + elsewhere;
-        const inFlight = here >= permits ? Math.max(flying, mostInFlight) : flying;
-        worker.events.push({ ...event, inFlight, random: world.random(), endedAtMs: time.nowMs() });
-        if (event.kind !== 'throttled') return;
-        // It is told at once, and start times of before are no good any more.
-        worker.startsMs = [];
-        comeSoon(worker);
-      });
-    }
-
-    function comeSoon(worker: Worker): void {
-      if (worker.isComing) return;
-      worker.isComing = true;
-      time.at(time.nowMs() + ROUND_TRIP_MS, () => {
-        worker.isComing = false;
-        exchange(worker);
-      });
-    }
-
-    for (const worker of all) {
-      const again = (): void => {
-        if (world.isDone()) return;
-        exchange(worker);
-        time.at(time.nowMs() + EXCHANGE_MS * (0.95 + 0.1 * world.random()), again);
-      };
-      time.at(world.random() * EXCHANGE_MS, again);
+    for (let index = 0; index < workers; index += 1) {
+      startWorker(world, { shared, callers, name: `w${index}` });
     }
   };
+}
+
+interface Setting {
+  readonly shared: SharedPace;
+  readonly callers: number;
+  readonly name: string;
+}
+
+function startWorker(world: World, { shared, callers, name }: Setting): void {
+  const { time } = world;
+  let inFlight = 0;
+  let lease: Lease = NO_LEASE;
+  /** Ascending. */
+  let startsMs: number[] = [];
+  /** What happened since it came last. */
+  let events: EndedCall[] = [];
+  let used = 0;
+  let unused = 0;
+  let extra = MOST_EXTRA;
+  let lastExchangeMs = 0;
+  let nextExchangeMs = Number.POSITIVE_INFINITY;
+
+  function exchange(): void {
+    const nowMs = time.nowMs();
+    lastExchangeMs = nowMs;
+    extra = Math.min(MOST_EXTRA, extra + 1 / EXTRA_EVERY);
+    dropLate();
+    lease = takeLease(
+      shared,
+      {
+        worker: name,
+        callers,
+        inFlight,
+        waiting: world.isDone() ? 0 : callers - inFlight,
+        isBusy: used > 0,
+        startsMs,
+        hasUsedAll: lease.isRateBound && unused <= UNUSED_SHARE * used,
+        events,
+        verdicts: [],
+        isLeaving: false,
+      },
+      nowMs,
+    );
+    events = [];
+    used = 0;
+    unused = 0;
+    startsMs = [...lease.startsMs];
+    comeAt(nowMs + EXCHANGE_MS * (0.95 + 0.1 * world.random()));
+    time.at(nowMs + ROUND_TRIP_MS, letThrough);
+  }
+
+  function dropLate(): void {
+    const nowMs = time.nowMs();
+    if (!lease.isRateBound && nowMs <= lease.untilMs) return;
+    const inTime = startsMs.filter((atMs) => atMs >= nowMs - LATE_MS);
+    unused += startsMs.length - inTime.length;
+    startsMs = inTime;
+  }
+
+  function letThrough(): void {
+    dropLate();
+    const nowMs = time.nowMs();
+    const most = Math.min(callers, lease.permits);
+    while ((startsMs[0] ?? Number.POSITIVE_INFINITY) <= nowMs && inFlight < most) {
+      if (!world.take()) return;
+      startsMs.shift();
+      start();
+    }
+    const [nextMs] = startsMs;
+    if (nextMs === undefined) comeSoon();
+    else if (nextMs > nowMs) time.at(nextMs, letThrough);
+  }
+
+  function start(): void {
+    used += 1;
+    inFlight += 1;
+    const here = inFlight;
+    world.send((event) => {
+      inFlight -= 1;
+      const { elsewhere, permits, mostInFlight } = lease;
+      const flying = here + elsewhere;
+      const inFlightThen = here >= permits ? Math.max(flying, mostInFlight) : flying;
+      const endedAtMs = time.nowMs();
+      events.push({ ...event, inFlight: inFlightThen, random: world.random(), endedAtMs });
+      if (event.kind !== 'throttled') return letThrough();
+      // It is told at once, and start times of before are no good any more.
+      startsMs = [];
+      comeAt(endedAtMs + ROUND_TRIP_MS);
+    });
+  }
+
+  /** Nothing is left to start, and the next exchange may be far. */
+  function comeSoon(): void {
+    if (inFlight === callers || lease.isRateBound || extra < 1) return;
+    const atMs = Math.max(time.nowMs(), lastExchangeMs + LEAST_EXCHANGE_MS);
+    if (nextExchangeMs <= atMs) return;
+    extra -= 1;
+    comeAt(atMs);
+  }
+
+  function comeAt(atMs: number): void {
+    if (nextExchangeMs > time.nowMs() && nextExchangeMs <= atMs) return;
+    nextExchangeMs = atMs;
+    time.at(atMs, () => {
+      if (nextExchangeMs !== atMs || world.isDone()) return;
+      nextExchangeMs = Number.POSITIVE_INFINITY;
+      exchange();
+    });
+  }
+
+  comeAt(world.random() * EXCHANGE_MS);
 }

@@ -9,11 +9,11 @@ export const SHORTFALLS: Readonly<Record<string, Readonly<Record<number, Partial
   // none saved up: at more than two thirds of the rate, calls that come too early are refused.
   'token bucket 50/s, burst 1': {
     1: { efficiency: 0.63 },
-    4: { efficiency: 0.62 },
-    16: { efficiency: 0.61 },
+    4: { efficiency: 0.56 },
+    16: { efficiency: 0.56 },
   },
   // A pause after each throttle is as long as the lease that was given out before it.
-  'token bucket 50/s, burst 5': { 16: { efficiency: 0.97 } },
+  'token bucket 50/s, burst 5': { 4: { efficiency: 0.96 }, 16: { efficiency: 0.94 } },
   // Until the window's length is known, tests while it is closed end too late.
   'fixed window 100 per 10 s, no header': { 16: { efficiency: 0.95 } },
   // On the verge with one process. Several know of one another's calls in flight only what they were
@@ -22,7 +22,7 @@ export const SHORTFALLS: Readonly<Record<string, Readonly<Record<number, Partial
   'at most 10 concurrent': {
     1: { efficiency: 0.94 },
     4: { efficiency: 0.74 },
-    16: { efficiency: 0.74 },
+    16: { efficiency: 0.71 },
   },
   // A limit is tested ever more seldom: that one has grown is slow to be seen.
   'grows: 50/s, then 200/s': {

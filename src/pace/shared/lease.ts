@@ -99,10 +99,10 @@ export function takeLease(shared: SharedPace, news: WorkerNews, nowMs: number): 
   const kept = startsMs.length;
   const untilMs = nowMs + LEASE_MS * Math.max(1, all.length / WORKERS_AT_FULL_PACE);
   const isProbe = outage.phase !== 'closed' && tryProbe(shared, { news, startsMs, nowMs, untilMs });
+  share.permits = isProbe ? inFlight + 1 : permitsFor(worker, workers, { most, nowMs });
   const isRateBound =
     isProbe || most === 0 || bookStarts(shared, { news, startsMs, nowMs, untilMs });
   share.starts = startsMs.length;
-  share.permits = isProbe ? inFlight + 1 : permitsFor(worker, workers, { most, nowMs });
   return {
     startsMs,
     kept,
@@ -153,10 +153,12 @@ function bookStarts(
   { news, startsMs, nowMs, untilMs }: Booking,
 ): boolean {
   const { waiting, inFlight } = news;
-  // Each caller that waits, and all of them again for each answer that comes meanwhile.
-  const active = workers[news.worker]?.wanted ?? 0;
-  const rounds = (untilMs - nowMs) / Math.max(1, pace.latency.averageMs);
-  const wanted = Math.min(MOST_STARTS, Math.ceil(waiting + active * rounds));
+  const { wanted: active = 0, permits = 0 } = workers[news.worker] ?? {};
+  const most = permits ?? Number.POSITIVE_INFINITY;
+  // Each caller that waits and may go, and all of them again for each answer that comes meanwhile.
+  const now = Math.min(waiting, Math.max(0, most - inFlight));
+  const rounds = (untilMs - nowMs) / Math.max(1, pace.latency.callMs);
+  const wanted = Math.min(MOST_STARTS, Math.ceil(now + Math.min(active, most) * rounds));
   const others = Object.entries(workers).filter(([name]) => name !== news.worker);
   const isAnyElsewhere = others.some(([, { inFlight, starts }]) => inFlight + starts > 0);
   while (startsMs.length < wanted) {

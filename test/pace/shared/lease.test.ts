@@ -80,7 +80,7 @@ describe('a lease', () => {
 
   it('obeys a wait that another worker was told', () => {
     const shared = fresh();
-    come(shared, START.nowMs, { events: [throttled(START.nowMs, 5_000)] });
+    come(shared, START.nowMs, { events: [throttled(START.nowMs, 5_000)], isLeaving: true });
     expect(come(shared, START.nowMs + 4_700, { worker: 'b' }).startsMs).toEqual([]);
     expect(come(shared, START.nowMs + 4_900, { worker: 'b' }).startsMs).not.toEqual([]);
   });
@@ -90,6 +90,21 @@ describe('a lease', () => {
     const first = come(shared, START.nowMs);
     const second = come(shared, START.nowMs + 10, { worker: 'b' });
     expect(first.permits + second.permits).toBeLessThanOrEqual(first.mostInFlight);
+  });
+
+  it('gives no more start times than calls in flight can use, and so leaves some to others', () => {
+    const shared = fresh();
+    shared.pace.phase = 'cruising';
+    shared.pace.ratePerMs = 1;
+    shared.pace.concurrency.cap = 8;
+    const [one, other] = [{ worker: 'a' }, { worker: 'b' }];
+    come(shared, START.nowMs, one);
+    come(shared, START.nowMs + 10, other);
+    const { permits, startsMs, isRateBound } = come(shared, START.nowMs + 20, one);
+    expect(permits).toBe(4);
+    expect(startsMs.length).toBeLessThanOrEqual(8);
+    expect(isRateBound).toBe(false);
+    expect(come(shared, START.nowMs + 190, other).startsMs).not.toEqual([]);
   });
 
   it('forgets a worker that leaves, and one that was not heard of for long', () => {
