@@ -7,6 +7,7 @@ import type { PaceState } from './pace/pacer.ts';
 import type { StoredState } from './pace/shared/stored-state.ts';
 import { createSharedTurnstile } from './pace/shared/turnstile.ts';
 import { createTurnstile, type Turnstile } from './pace/turnstile.ts';
+import { createWaitMeter, type GateWaits } from './pace/wait-meter.ts';
 import { createBudget } from './worker/budget.ts';
 import type { CallCounters } from './worker/call.ts';
 import { createOutageGate } from './worker/outage-gate.ts';
@@ -42,8 +43,15 @@ export interface LocalWorker {
   readonly counters: Readonly<CallCounters>;
   /** What there is to say of an outage of the API, if there is one. */
   readonly describeOutage: () => string | undefined;
+  /** Whether no call starts because the API is out. */
+  readonly isOut: () => boolean;
+  /** For how long calls were kept waiting, by why. */
+  readonly waitedMs: () => LocalWaits;
   close(): Promise<void>;
 }
+
+/** For how long, in milliseconds, no call could start, or no retry for want of a retry budget. */
+export type LocalWaits = GateWaits & { readonly retryBudget: number };
 
 export function openLocalWorker(
   settings: CallSettings,
@@ -79,6 +87,8 @@ export function openLocalWorker(
     };
   }
 
+  const meter = createWaitMeter(turnstile, systemClock);
+  const retryGate = createRetryGate(systemClock);
   const client = createBrandClient({
     endpoint: api.endpoint,
     credential: api.credential,
@@ -89,9 +99,9 @@ export function openLocalWorker(
   const worker = createWorker({
     client,
     endpoint: api.endpoint,
-    turnstile,
+    turnstile: meter.turnstile,
     outage,
-    retryGate: createRetryGate(systemClock),
+    retryGate,
     maxWaitMs: maxWait,
     budget: createBudget(maxCalls),
     stopSwitch,
@@ -109,6 +119,8 @@ export function openLocalWorker(
     snapshotPace: () => ('snapshot' in turnstile ? turnstile.snapshot() : undefined),
     counters,
     describeOutage: outage.describe,
+    isOut: () => outage.isOut,
+    waitedMs: () => ({ ...meter.waitedMs(), retryBudget: retryGate.waitedMs() }),
     close: async () => {
       await leave();
       await client.close();

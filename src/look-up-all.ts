@@ -10,6 +10,8 @@ import type { HandleChunk } from './queue/lookup-queue.ts';
 import type { OutcomeStore } from './store/store.ts';
 import { createTally } from './tally.ts';
 import type { Progress, RunEvent } from './watch/events.ts';
+import { type PaceSummary, summarizePace } from './watch/summary.ts';
+import { createWaitSamples } from './watch/wait-samples.ts';
 import type { CallCounters } from './worker/call.ts';
 import { createStopSwitch, type Stop } from './worker/stop-switch.ts';
 
@@ -33,6 +35,8 @@ export interface LookupTotals extends CallCounters {
   readonly lookups: number;
   readonly elapsedMs: number;
   readonly stopped: Stop | undefined;
+  /** Undefined when this process made no call. */
+  readonly pace: PaceSummary | undefined;
 }
 
 const DRAIN_MS = 10_000;
@@ -64,6 +68,14 @@ export async function lookUpAll(options: LookUpAllOptions): Promise<LookupTotals
     outage: local?.describeOutage(),
   });
 
+  const samples = createWaitSamples();
+  const showProgress = (): void => {
+    const now = progress();
+    samples.look({ ...now, isOut: local?.isOut() ?? false });
+    onEvent({ type: 'progress', ...now });
+  };
+  let pace: PaceSummary | undefined;
+
   let drain: NodeJS.Timeout | undefined;
   const interrupt = (): void => {
     stopSwitch.stop({ reason: 'interrupted' });
@@ -75,7 +87,7 @@ export async function lookUpAll(options: LookUpAllOptions): Promise<LookupTotals
   });
   signal.addEventListener('abort', interrupt);
   if (signal.aborted) interrupt();
-  const ticker = setInterval(() => onEvent({ type: 'progress', ...progress() }), PROGRESS_MS);
+  const ticker = setInterval(showProgress, PROGRESS_MS);
 
   let isComplete = true;
   try {
@@ -129,7 +141,15 @@ export async function lookUpAll(options: LookUpAllOptions): Promise<LookupTotals
     }
     await saver?.save();
     await store.flush();
-    onEvent({ type: 'progress', ...progress() });
+    showProgress();
+    if (local.counters.calls > 0) {
+      // What other workers are told closes the way here as well, without a report here.
+      const measuredMs = local.waitedMs();
+      const waitedMs = isShared
+        ? { ...measuredMs, ...samples.waitedMs }
+        : { ...samples.waitedMs, ...measuredMs };
+      pace = summarizePace(local.turnstile.describe(), { ...counters(), waitedMs });
+    }
   } finally {
     clearInterval(ticker);
     saver?.stop();
@@ -139,7 +159,7 @@ export async function lookUpAll(options: LookUpAllOptions): Promise<LookupTotals
   }
   const { elapsedMs, done } = progress();
   const stopped = stopSwitch.stopped ?? (isComplete ? undefined : { reason: 'max_calls' as const });
-  return { ...counters(), lookups: done, elapsedMs, stopped };
+  return { ...counters(), lookups: done, elapsedMs, stopped, pace };
 }
 
 /** Another run on the same store may have asked since this one planned. */

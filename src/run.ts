@@ -236,7 +236,7 @@ async function* count(
 
 function summarize(run: PlannedRun, joined: JoinedRun, paths: OutputPaths | undefined): Summary {
   const { plan: made, startedMs } = run;
-  const { lookups, calls, retries, throttled, elapsedMs: lookupMs, stopped } = joined.totals;
+  const { lookups, calls, retries, throttled, elapsedMs: lookupMs, stopped, pace } = joined.totals;
   return {
     rows: made.rows,
     statuses: joined.statuses,
@@ -249,6 +249,7 @@ function summarize(run: PlannedRun, joined: JoinedRun, paths: OutputPaths | unde
     elapsedMs: performance.now() - startedMs,
     lookupMs,
     callsPerSecond: calls === 0 ? 0 : calls / (lookupMs / 1_000),
+    pace,
     stopped,
     out: paths?.out,
     failures: paths?.failures,

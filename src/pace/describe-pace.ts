@@ -6,6 +6,11 @@ import type { PaceState } from './pace-state.ts';
 export interface PaceDescription {
   /** Calls per second that may start now. */
   readonly ratePerSecond: number;
+  /**
+   * Where the limit is from that is kept to: `fixed` was given, `published` is in the API's headers,
+   * `learned` was found out, `unknown` was not met yet.
+   */
+  readonly limitIs: 'fixed' | 'published' | 'learned' | 'unknown';
   /** The limit as it is thought to be, or as the API publishes it. */
   readonly learnedLimitPerSecond?: number;
   /** Most calls in flight, if the API limits those. */
@@ -26,11 +31,18 @@ export function describePace(state: PaceState, nowMs: number): PaceDescription {
   const limitPerMs = published.isTrusted ? published.ratePerMs : estimate.limitPerMs;
   return {
     ratePerSecond: ratePerMs * 1_000,
+    limitIs: limitSourceOf(state),
     ...(!fixed && limitPerMs > 0 ? { learnedLimitPerSecond: limitPerMs * 1_000 } : {}),
     ...(concurrency.cap > 0 ? { concurrencyLimit: concurrency.cap } : {}),
     waitMs: waitMsOf(state, nowMs),
     why: whyOf(state, nowMs),
   };
+}
+
+function limitSourceOf({ fixed, published, estimate }: PaceState): PaceDescription['limitIs'] {
+  if (fixed) return 'fixed';
+  if (published.isTrusted) return 'published';
+  return estimate.limitPerMs > 0 ? 'learned' : 'unknown';
 }
 
 function waitMsOf({ fixed, gateUntilMs }: PaceState, nowMs: number): number {

@@ -3,7 +3,8 @@ import type { Plan } from '../producer/plan.ts';
 import { shorten } from '../rows/names.ts';
 import type { Stop } from '../worker/stop-switch.ts';
 import type { RunEvent } from './events.ts';
-import type { Summary } from './summary.ts';
+import { formatRate } from './format-rate.ts';
+import type { PaceSummary, Summary, WaitsSummary } from './summary.ts';
 
 /** Says in a line what was understood of the input. */
 export function describeInput(event: Extract<RunEvent, { type: 'opened' }>): string {
@@ -64,6 +65,7 @@ export function describeSummary(summary: Summary): readonly string[] {
       `${format(summary.throttled)} throttled` +
       (summary.calls > 0 ? `, ${summary.callsPerSecond.toFixed(1)} calls/s` : ''),
   ];
+  if (summary.pace) lines.push(describePace(summary.pace));
   if (summary.out !== undefined)
     lines.push(`  rows      ${summary.out === '-' ? 'standard output' : summary.out}`);
   if (summary.failures !== undefined) {
@@ -73,6 +75,52 @@ export function describeSummary(summary: Summary): readonly string[] {
     lines.push('Stopped early. What was found is kept: run the same command again to go on.');
   }
   return lines;
+}
+
+/** `Pace: limit about 50/s; 0.4 % of the calls answered 429; waited 12 s as told, 3 s backing off`. */
+function describePace({ mostAtOnce, throttledShare, waitedMs, ...pace }: PaceSummary): string {
+  const limits = [describeLimit(pace), mostAtOnce !== undefined && `at most ${mostAtOnce} at once`];
+  const waits = Object.entries(WAITS)
+    .map(([why, words]) => ({ ms: waitedMs[why as keyof WaitsSummary], words }))
+    .filter(({ ms }) => ms >= SHORTEST_TOLD_MS)
+    .map(({ ms, words }) => `${formatDuration(ms)} ${words}`);
+  const parts = [
+    limits.filter((limit) => limit !== false).join(', ') || 'no limit met',
+    ...(throttledShare > 0 ? [`${formatShare(throttledShare)} of the calls answered 429`] : []),
+    ...(waits.length > 0 ? [`waited ${waits.join(', ')}`] : []),
+  ];
+  return `Pace: ${parts.join('; ')}`;
+}
+
+function describeLimit({
+  limitIs,
+  limitPerSecond = 0,
+}: Pick<PaceSummary, 'limitIs' | 'limitPerSecond'>): string | false {
+  switch (limitIs) {
+    case 'fixed':
+      return `held to ${formatRate(limitPerSecond)}`;
+    case 'published':
+      return `limit about ${formatRate(limitPerSecond)}, as the API says`;
+    case 'learned':
+      return `limit about ${formatRate(limitPerSecond)}`;
+    case 'unknown':
+      return false;
+  }
+}
+
+/** A wait that nobody would have noticed is not worth a word. */
+const SHORTEST_TOLD_MS = 100;
+
+const WAITS: Readonly<Record<keyof WaitsSummary, string>> = {
+  told: 'as told',
+  backingOff: 'backing off',
+  outage: 'for an outage',
+  retryBudget: 'for the retry budget',
+};
+
+/** `12 %`, `0.4 %`, `0.02 %`. */
+function formatShare(share: number): string {
+  return `${(share * 100).toLocaleString('en-US', { maximumSignificantDigits: share < 0.01 ? 1 : 2 })} %`;
 }
 
 /** `1,204 rows`, `1 row`. */

@@ -2,6 +2,7 @@ import { SingleBar } from 'cli-progress';
 import { formatDuration } from '../job/duration.ts';
 import type { PaceDescription } from '../pace/pacer.ts';
 import type { Progress } from './events.ts';
+import { formatRate } from './format-rate.ts';
 
 /** How progress is shown: `bar` redraws one line, `lines` writes one every few seconds. */
 export type ProgressStyle = 'bar' | 'lines' | 'none';
@@ -96,13 +97,9 @@ function describePace(pace: PaceDescription | undefined, waitMs: number): readon
   if (limit !== undefined) parts.push(`limit about ${formatRate(limit)}`);
   if (concurrencyLimit !== undefined) parts.push(`at most ${concurrencyLimit} at once`);
   if (why === 'backing_off') parts.push('backing off');
-  else if (waitMs >= 1_000) parts.push(`told to wait ${formatDuration(waitMs)}`);
+  else if (waitMs >= 1_000 && why === 'holding') {
+    parts.push(`next call in ${formatDuration(waitMs)}`);
+  } else if (waitMs >= 1_000) parts.push(`told to wait ${formatDuration(waitMs)}`);
   else if (why === 'probing') parts.push('probing');
   return parts;
-}
-
-function formatRate(perSecond: number): string {
-  return perSecond >= 1
-    ? `${perSecond.toFixed(perSecond < 10 ? 1 : 0)}/s`
-    : `${(perSecond * 60).toFixed(1)}/min`;
 }

@@ -1,4 +1,5 @@
 import type { RowStatus } from '../collector/join.ts';
+import type { PaceDescription } from '../pace/pacer.ts';
 import type { Stop } from '../worker/stop-switch.ts';
 
 /** What a run did. */
@@ -25,6 +26,8 @@ export interface Summary {
   readonly lookupMs: number;
   /** Calls per second while lookups were being made; 0 when there were none. */
   readonly callsPerSecond: number;
+  /** How fast calls could go, and what kept them waiting; undefined when this process made none. */
+  readonly pace: PaceSummary | undefined;
   /** Why the run stopped before all was asked; undefined when it did not. */
   readonly stopped: Stop | undefined;
   /** Where the rows are; undefined when they went to the caller. */
@@ -33,8 +36,60 @@ export interface Summary {
   readonly failures: string | undefined;
 }
 
+/** How fast calls could go, and what kept them waiting. */
+export interface PaceSummary {
+  /**
+   * Where the limit is from that was kept to: `fixed` was given with `rate`, `published` is in the
+   * API's headers, `learned` was found out, `unknown` was never met.
+   */
+  readonly limitIs: PaceDescription['limitIs'];
+  /** That limit, in calls per second, a published one less a hair; undefined where it is unknown. */
+  readonly limitPerSecond: number | undefined;
+  /** Most calls at the same time; undefined where the API does not limit those. */
+  readonly mostAtOnce: number | undefined;
+  /** The share of the calls that were answered 429, from 0 to 1. */
+  readonly throttledShare: number;
+  readonly waitedMs: WaitsSummary;
+}
+
+/**
+ * For how long this process was kept waiting, by why, in milliseconds of the clock on the wall: once,
+ * however many callers waited. Reasons may hold at the same time. That calls are spaced by the rate
+ * is no waiting. Measured from the closing of the way to its opening, except for outages and, over a
+ * queue, for all but the retry budget: those are looked at four times a second.
+ */
+export interface WaitsSummary {
+  /** No call could start, because the API had named a time. */
+  readonly told: number;
+  /** No call could start, because the API had answered 429 and named no time. */
+  readonly backingOff: number;
+  /** No call could start, because the API was out. */
+  readonly outage: number;
+  /** At least one retry could not start, because there are only so many retries for so many calls. */
+  readonly retryBudget: number;
+}
+
 /** Rows by how they ended. */
 export type StatusCounts = Record<RowStatus, number>;
+
+/** Says how fast calls could go, from what is known of it at the end of a run. */
+export function summarizePace(
+  pace: PaceDescription,
+  {
+    calls,
+    throttled,
+    waitedMs,
+  }: Pick<Summary, 'calls' | 'throttled'> & { readonly waitedMs: WaitsSummary },
+): PaceSummary {
+  const { limitIs, ratePerSecond, learnedLimitPerSecond, concurrencyLimit } = pace;
+  return {
+    limitIs,
+    limitPerSecond: limitIs === 'fixed' ? ratePerSecond : learnedLimitPerSecond,
+    mostAtOnce: concurrencyLimit,
+    throttledShare: calls === 0 ? 0 : throttled / calls,
+    waitedMs,
+  };
+}
 
 /** No row counted yet. */
 export function createStatusCounts(): StatusCounts {

@@ -11,11 +11,28 @@ export interface RetryGate {
    * @throws the signal's reason when it fires first
    */
   pass(signal: AbortSignal): Promise<void>;
+  /** For how long at least one retry was held up, in milliseconds. */
+  readonly waitedMs: () => number;
 }
 
 /** Keeps the budget of this process. Whoever waits here keeps its caller, so calls slow down as well. */
 export function createRetryGate(clock: Clock): RetryGate {
   const budget = createRetryBudget();
+  let waiting = 0;
+  let waitingSinceMs = 0;
+  let waitedMs = 0;
+
+  async function wait(ms: number, signal: AbortSignal): Promise<void> {
+    if (waiting === 0) waitingSinceMs = clock.nowMs();
+    waiting += 1;
+    try {
+      await clock.sleep(ms, signal);
+    } finally {
+      waiting -= 1;
+      if (waiting === 0) waitedMs += clock.nowMs() - waitingSinceMs;
+    }
+  }
+
   return {
     counted: () => onCall(budget, clock.nowMs()),
     pass: async (signal) => {
@@ -23,9 +40,10 @@ export function createRetryGate(clock: Clock): RetryGate {
         const nowMs = clock.nowMs();
         const { atMs } = mayRetry(budget, nowMs);
         if (atMs <= nowMs) break;
-        await clock.sleep(atMs - nowMs, signal);
+        await wait(atMs - nowMs, signal);
       }
       onRetry(budget, clock.nowMs());
     },
+    waitedMs: () => waitedMs + (waiting > 0 ? clock.nowMs() - waitingSinceMs : 0),
   };
 }

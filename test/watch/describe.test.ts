@@ -5,7 +5,12 @@ import {
   describeStop,
   describeSummary,
 } from '../../src/watch/describe.ts';
-import { createStatusCounts, type Summary } from '../../src/watch/summary.ts';
+import {
+  createStatusCounts,
+  type PaceSummary,
+  type Summary,
+  summarizePace,
+} from '../../src/watch/summary.ts';
 
 const SUMMARY: Summary = {
   rows: 1_234,
@@ -19,6 +24,7 @@ const SUMMARY: Summary = {
   elapsedMs: 65_000,
   lookupMs: 50_500,
   callsPerSecond: 20,
+  pace: undefined,
   stopped: undefined,
   out: 'o.csv',
   failures: 'f.csv',
@@ -53,6 +59,71 @@ describe('describeSummary', () => {
         failures: undefined,
       })[0],
     ).toBe('0 rows in 5 ms');
+  });
+});
+
+describe('the pace in the summary', () => {
+  const PACE: PaceSummary = {
+    limitIs: 'learned',
+    limitPerSecond: 50.2,
+    mostAtOnce: undefined,
+    throttledShare: 0,
+    waitedMs: { told: 0, backingOff: 0, outage: 0, retryBudget: 0 },
+  };
+  const say = (pace: Partial<PaceSummary>): string | undefined =>
+    describeSummary({ ...SUMMARY, pace: { ...PACE, ...pace } })[2];
+
+  it.each<[Partial<PaceSummary>, string]>([
+    [{}, 'Pace: limit about 50/s'],
+    [{ limitIs: 'published', limitPerSecond: 0.098 }, 'Pace: limit about 5.9/min, as the API says'],
+    [{ limitIs: 'fixed', limitPerSecond: 5_000 / 86_400 }, 'Pace: held to 3.5/min'],
+    [{ limitIs: 'unknown', limitPerSecond: undefined }, 'Pace: no limit met'],
+    [{ limitIs: 'unknown', limitPerSecond: undefined, mostAtOnce: 10 }, 'Pace: at most 10 at once'],
+    [{ mostAtOnce: 10 }, 'Pace: limit about 50/s, at most 10 at once'],
+  ])('says of the limit %j', (pace, said) => {
+    expect(say(pace)).toBe(said);
+  });
+
+  it.each([
+    [0.5, '50 %'],
+    [0.123_4, '12 %'],
+    [0.004_2, '0.4 %'],
+    [0.000_21, '0.02 %'],
+  ])('says that a share of %d was answered 429', (throttledShare, said) => {
+    expect(say({ throttledShare })).toBe(
+      `Pace: limit about 50/s; ${said} of the calls answered 429`,
+    );
+  });
+
+  it('says for how long it waited for what, and nothing of what it did not wait for', () => {
+    const waitedMs = { told: 12_000, backingOff: 310, outage: 250_000, retryBudget: 2_000 };
+    expect(say({ waitedMs })).toBe(
+      'Pace: limit about 50/s; waited 12 s as told, 310 ms backing off, 4 min 10 s for an outage, 2 s for the retry budget',
+    );
+    expect(say({ waitedMs: { ...PACE.waitedMs, outage: 5_000, backingOff: 40 } })).toBe(
+      'Pace: limit about 50/s; waited 5 s for an outage',
+    );
+  });
+
+  it('has the rate that was given, or the limit that was found', () => {
+    const what = { calls: 200, throttled: 3, waitedMs: PACE.waitedMs };
+    const pace = { ratePerSecond: 48, waitMs: 0, why: 'holding' } as const;
+    expect(summarizePace({ ...pace, limitIs: 'fixed' }, what)).toEqual({
+      limitIs: 'fixed',
+      limitPerSecond: 48,
+      mostAtOnce: undefined,
+      throttledShare: 0.015,
+      waitedMs: PACE.waitedMs,
+    });
+    const found = { ...pace, learnedLimitPerSecond: 50, concurrencyLimit: 4 };
+    expect(summarizePace({ ...found, limitIs: 'learned' }, what)).toMatchObject({
+      limitPerSecond: 50,
+      mostAtOnce: 4,
+    });
+  });
+
+  it('is left out where no call was made', () => {
+    expect(describeSummary({ ...SUMMARY, pace: undefined }).join()).not.toContain('Pace');
   });
 });
 

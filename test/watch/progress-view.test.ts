@@ -52,22 +52,50 @@ describe('createProgressView', () => {
 
   it.each([
     [
-      { ratePerSecond: 48, learnedLimitPerSecond: 50, waitMs: 0, why: 'holding' },
+      {
+        limitIs: 'learned',
+        ratePerSecond: 48,
+        learnedLimitPerSecond: 50,
+        waitMs: 0,
+        why: 'holding',
+      },
       'limit about 50/s',
     ],
     [
-      { ratePerSecond: 51, learnedLimitPerSecond: 50, waitMs: 0, why: 'probing' },
+      {
+        limitIs: 'learned',
+        ratePerSecond: 51,
+        learnedLimitPerSecond: 50,
+        waitMs: 0,
+        why: 'probing',
+      },
       'limit about 50/s, probing',
     ],
     [
-      { ratePerSecond: 9, learnedLimitPerSecond: 0.1, waitMs: 0, why: 'backing_off' },
-      'limit about 6.0/min, backing off',
+      {
+        limitIs: 'learned',
+        ratePerSecond: 9,
+        learnedLimitPerSecond: 0.1,
+        waitMs: 0,
+        why: 'backing_off',
+      },
+      'limit about 6/min, backing off',
     ],
-    [{ ratePerSecond: 90, concurrencyLimit: 10, waitMs: 0, why: 'open' }, 'at most 10 at once'],
+    [
+      { limitIs: 'unknown', ratePerSecond: 90, concurrencyLimit: 10, waitMs: 0, why: 'open' },
+      'at most 10 at once',
+    ],
   ] as const)('says of the pace %j', (pace, said) => {
     const { view, text } = viewOf('lines');
     view.show({ ...PROGRESS, pace, elapsedMs: 5_000 });
     expect(text()).toBe(`0/1,000 lookups, 0.0 calls/s, ${said}\n`);
+  });
+
+  it('says when the next call of a slow fixed rate is due', () => {
+    const { view, text } = viewOf('lines');
+    const pace = { limitIs: 'fixed', ratePerSecond: 0.05, waitMs: 0, why: 'holding' } as const;
+    view.show({ ...PROGRESS, pace, waitMs: 17_000, elapsedMs: 5_000 });
+    expect(text()).toBe('0/1,000 lookups, 0.0 calls/s, next call in 17 s\n');
   });
 
   it('says of an outage what there is to say', () => {

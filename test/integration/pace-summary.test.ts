@@ -1,0 +1,77 @@
+import { describe, expect, it } from 'vitest';
+import type { SandboxOptions } from '../../src/sandbox/options.ts';
+import { openApi } from './support/api.ts';
+import { type Ended, run, summaryOf } from './support/command.ts';
+import { openFolder } from './support/folder.ts';
+import { domains, listOf } from './support/tables.ts';
+
+async function enrich(
+  rows: number,
+  options: SandboxOptions,
+  ...flags: readonly string[]
+): Promise<Ended> {
+  const api = await openApi(options);
+  const folder = openFolder();
+  folder.write('list.csv', listOf(domains(rows)));
+  const args = ['enrich', 'list.csv', '--base-url', api.url, '--progress', 'none', '--json'];
+  const ended = await run([...args, ...flags], { cwd: folder.path });
+  expect(ended.code, ended.stderr).toBe(0);
+  return ended;
+}
+
+describe('the summary of the pace', () => {
+  it('says nothing of waits where there were none', async () => {
+    const ended = await enrich(50, {});
+    expect(ended.stderr).toMatch(/^Pace: no limit met$/m);
+    expect(summaryOf(ended).pace).toEqual({
+      limitIs: 'unknown',
+      throttledShare: 0,
+      waitedMs: { told: 0, backingOff: 0, outage: 0, retryBudget: 0 },
+    });
+  });
+
+  it('is left out where no call was made', async () => {
+    const ended = await enrich(0, {});
+    expect(ended.stderr).not.toContain('Pace');
+    expect(summaryOf(ended).pace).toBeUndefined();
+  });
+
+  it('says a fixed rate', async () => {
+    const ended = await enrich(20, {}, '--rate', '20/s');
+    expect(ended.stderr).toMatch(/^Pace: held to 20\/s$/m);
+    expect(summaryOf(ended).pace).toMatchObject({ limitIs: 'fixed', limitPerSecond: 20 });
+  });
+
+  it('says what was published', async () => {
+    const limit = { count: 100, perMs: 1_000 };
+    const ended = await enrich(100, { limit, limitHeaders: 'ratelimit' });
+    expect(ended.stderr).toMatch(/^Pace: limit about 9\d\/s, as the API says/m);
+    expect(summaryOf(ended).pace?.limitIs).toBe('published');
+  });
+
+  it('says for how long the API told to wait', async () => {
+    const limit = { count: 40, perMs: 2_000 };
+    const ended = await enrich(130, { limit, limitKind: 'fixed-window', latencyMs: 5 });
+    const { pace, calls, throttled, lookupMs } = summaryOf(ended);
+    expect(ended.stderr).toMatch(
+      /^Pace: limit about .*% of the calls answered 429; waited .* as told/m,
+    );
+    expect(pace?.throttledShare).toBeCloseTo(throttled / calls);
+    expect(pace?.waitedMs.told).toBeGreaterThan(500);
+    expect(pace?.waitedMs.told).toBeLessThan(lookupMs);
+  });
+
+  it('says for how long the API was out', async () => {
+    let calls = 0;
+    const respond = () => {
+      calls += 1;
+      return calls <= 20 ? { status: 503 } : undefined;
+    };
+    const ended = await enrich(60, { respond, latencyMs: 20 }, '--rate', '100/s');
+    const { pace, lookupMs } = summaryOf(ended);
+    expect(ended.stderr).toMatch(/^Pace: .*waited .* for an outage/m);
+    // One call is tried after five seconds.
+    expect(pace?.waitedMs.outage).toBeGreaterThan(4_000);
+    expect(pace?.waitedMs.outage).toBeLessThan(lookupMs);
+  });
+});
