@@ -74,14 +74,18 @@ export function createSharedTurnstile(options: SharedTurnstileOptions): SharedTu
   const { random = Math.random } = options;
   const inFlight = createCallsInFlight();
   const waiting: (() => void)[] = [];
-  /** In the time of this process, ascending. */
+  /** In the time of the state, ascending: so they stay what they were booked as. */
   let startsMs: number[] = [];
+  /** The start that was taken last, with the time of this process at which it was. */
+  let latest = { startMs: 0, atMs: Number.POSITIVE_INFINITY };
   let events: EndedCall[] = [];
   let verdicts: Verdict[] = [];
   let known: SharedPace = readSharedPace(undefined, { nowMs: 0, rate });
   let lease: Lease = NO_LEASE;
   /** From the time of this process to that of the state. */
   let aheadMs = 0;
+  /** When this process came, in the time of the state: outages are waited for from then on. */
+  let cameMs: number | undefined;
   let used = 0;
   let unused = 0;
   let throttles = 0;
@@ -97,17 +101,23 @@ export function createSharedTurnstile(options: SharedTurnstileOptions): SharedTu
 
   function take(): boolean {
     const nowMs = clock.nowMs();
-    if (lease.isRateBound || sharedNowMs() > lease.untilMs) dropLate(nowMs);
+    if (lease.isRateBound || sharedNowMs() > lease.untilMs) dropLate();
     const [startMs] = startsMs;
-    if (startMs === undefined || startMs > nowMs) return false;
+    if (startMs === undefined || startMs > sharedNowMs()) return false;
     if (inFlight.count(nowMs) >= lease.permits) return false;
     startsMs.shift();
     used += 1;
+    latest = { startMs, atMs: nowMs };
     inFlight.start(nowMs);
     return true;
   }
 
-  function dropLate(nowMs: number): void {
+  /** The one call that finds out whether the API is back is never too late: nobody else makes it. */
+  const holdsProbe = (): boolean => known.outage.phase === 'probing' && startsMs.length > 0;
+
+  function dropLate(): void {
+    if (holdsProbe()) return;
+    const nowMs = sharedNowMs();
     let late = 0;
     while ((startsMs[late] ?? nowMs) < nowMs - LATE_MS) late += 1;
     if (late > 0) startsMs.splice(0, late);
@@ -120,7 +130,7 @@ export function createSharedTurnstile(options: SharedTurnstileOptions): SharedTu
     if (waiting.length === 0) return;
     const [nextMs] = startsMs;
     if (nextMs === undefined) return comeSoon();
-    const waitMs = nextMs - clock.nowMs();
+    const waitMs = nextMs - sharedNowMs();
     // One that is due waits for a permit, which the end of a call brings.
     if (waitMs > 0) nextStartTimer = setTimeout(letThrough, waitMs);
   }
@@ -145,6 +155,8 @@ export function createSharedTurnstile(options: SharedTurnstileOptions): SharedTu
     clearTimeout(nextExchange);
     nextExchange = undefined;
     nextExchangeMs = Number.POSITIVE_INFINITY;
+    // While the API is out nobody keeps start times from one exchange to the next, not even this one.
+    if (holdsProbe() && waiting.length > 0) return comeAt(clock.nowMs() + LEAST_EXCHANGE_MS);
     lastExchangeMs = clock.nowMs();
     exchanging = step().finally(() => {
       exchanging = undefined;
@@ -185,6 +197,7 @@ export function createSharedTurnstile(options: SharedTurnstileOptions): SharedTu
     for (let tries = 0; tries < MOST_TRIES; tries += 1) {
       const { nowMs, version, state } = reading;
       aheadMs = nowMs - clock.nowMs();
+      cameMs ??= nowMs;
       const shared = readSharedPace(state, { nowMs, rate });
       const news = newsOf(told);
       const before = { used, unused };
@@ -197,8 +210,9 @@ export function createSharedTurnstile(options: SharedTurnstileOptions): SharedTu
       unused -= before.unused;
       // What was used while the state was written is not to be had twice.
       const left = taken.startsMs.slice(Math.min(used + unused, taken.kept));
-      startsMs = throttles > throttlesBefore ? [] : left.map((atMs) => atMs - aheadMs);
-      if (outageMs(shared.outage, nowMs) > maxOutageMs) onOutageTooLong();
+      startsMs = throttles > throttlesBefore ? [] : left;
+      const waitedMs = Math.min(outageMs(shared.outage, nowMs), nowMs - cameMs);
+      if (waitedMs > maxOutageMs && !holdsProbe()) onOutageTooLong();
       return true;
     }
     return false;
@@ -206,7 +220,7 @@ export function createSharedTurnstile(options: SharedTurnstileOptions): SharedTu
 
   function newsOf({ events, verdicts }: Told): WorkerNews {
     const nowMs = clock.nowMs();
-    dropLate(nowMs);
+    dropLate();
     return {
       worker,
       callers,
@@ -214,15 +228,21 @@ export function createSharedTurnstile(options: SharedTurnstileOptions): SharedTu
       waiting: waiting.length,
       isBusy: used > 0,
       isLeaving: isClosed,
-      startsMs: startsMs.map((atMs) => atMs + aheadMs),
+      startsMs,
       hasUsedAll: lease.isRateBound && unused <= UNUSED_SHARE * used,
       events: events.map((event) => ({ ...event, ...inSharedTime(event) })),
       verdicts: verdicts.map((verdict) => ({ ...verdict, ...inSharedTime(verdict) })),
     };
   }
 
+  /** Clocks are never compared to the millisecond, but a call was not sent before its start time. */
   function inSharedTime({ sentAtMs, endedAtMs }: Verdict | EndedCall): CallTimes {
-    return { sentAtMs: sentAtMs + aheadMs, endedAtMs: endedAtMs + aheadMs };
+    const earliestMs = sentAtMs >= latest.atMs ? latest.startMs : Number.NEGATIVE_INFINITY;
+    const sentAtSharedMs = Math.max(sentAtMs + aheadMs, earliestMs);
+    return {
+      sentAtMs: sentAtSharedMs,
+      endedAtMs: Math.max(endedAtMs + aheadMs, sentAtSharedMs),
+    };
   }
 
   const isAway = (): boolean => known.outage.phase !== 'closed';
