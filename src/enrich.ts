@@ -49,10 +49,26 @@ export interface EnrichOptions {
   readonly maxOutage?: string | number;
   /** Stop after this many calls; rows left over are `skipped`. */
   readonly maxCalls?: number;
+  /** Stop when more than this share of the lookups fails, of 200 at least. @default 20% */
+  readonly maxFailed?: string | number;
+  /** Calls above which `confirm` is asked. @default 10000 */
+  readonly confirmAbove?: number;
+  /** Do not ask. @default false */
+  readonly yes?: boolean;
+  /** Asked before the first call of a run with many; false ends it with an `AbortError`. @default nobody */
+  readonly confirm?: (plan: Plan) => Promise<boolean>;
   /** How long an answer counts. @default 30d */
   readonly fresh?: string | number;
-  /** The same for domains that were not found or rejected. @default 7d */
+  /** The same for domains that were not found. @default 7d */
   readonly freshNotFound?: string | number;
+  /** The same for domains that the API refused. @default 7d */
+  readonly freshRejected?: string | number;
+  /** By how much less of these durations an answer may count, each by chance. @default 20% */
+  readonly freshJitter?: string | number;
+  /** Ask about every domain again, however fresh its answer is. @default false */
+  readonly refresh?: boolean;
+  /** Ask only about domains that were never found. @default false */
+  readonly onlyMissing?: boolean;
   /** Folder where answers are kept between runs. @default BRANDFILL_STORE, else `.brandfill` */
   readonly store?: string;
   /** The Redis that carries lookups to workers. @default BRANDFILL_QUEUE, else all in this process */
@@ -132,7 +148,7 @@ export type OptionNaming = (key: SettingKey) => string;
 export const libraryNaming = (key: string): string => `'${LIBRARY_NAMES[key] ?? key}'`;
 
 function jobOf(options: EnrichOptions, describe: OptionNaming): Job {
-  const { input, apiKey, params, headers, signal, onEvent, ...given } = options;
+  const { input, apiKey, params, headers, signal, onEvent, confirm, ...given } = options;
   return createJob({
     given: { ...given, param: params, header: headers },
     apiKey,
@@ -146,6 +162,10 @@ const LIBRARY_NAMES: Readonly<Record<string, string>> = {
   header: 'headers',
 };
 
-function contextOf({ signal, onEvent }: EnrichOptions): RunContext {
-  return { signal: signal ?? new AbortController().signal, onEvent: onEvent ?? (() => {}) };
+function contextOf({ signal, onEvent, confirm }: EnrichOptions): RunContext {
+  return {
+    signal: signal ?? new AbortController().signal,
+    onEvent: onEvent ?? (() => {}),
+    confirm,
+  };
 }

@@ -11,6 +11,7 @@ import { createWaitMeter, type GateWaits } from './pace/wait-meter.ts';
 import { createBudget } from './worker/budget.ts';
 import type { CallCounters } from './worker/call.ts';
 import { createOutageGate } from './worker/outage-gate.ts';
+import { createPreflight } from './worker/preflight.ts';
 import { createRetryGate } from './worker/retry-gate.ts';
 import { createSharedOutageGate } from './worker/shared-outage-gate.ts';
 import type { StopSwitch } from './worker/stop-switch.ts';
@@ -103,6 +104,7 @@ export function openLocalWorker(
     outage,
     retryGate,
     maxWaitMs: maxWait,
+    preflight: createPreflight((seen) => stopSwitch.stop({ reason: 'misdirected', seen })),
     budget: createBudget(maxCalls),
     stopSwitch,
     counters,

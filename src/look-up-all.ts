@@ -1,4 +1,5 @@
 import { createCollector } from './collector/collect.ts';
+import { createFailedShare } from './guard/failed-share.ts';
 import type { Job } from './job/job.ts';
 import { type LocalWorker, openLocalWorker } from './local-worker.ts';
 import { openQueueOf } from './open-queue.ts';
@@ -6,7 +7,7 @@ import { systemClock } from './pace/clock.ts';
 import { openPaceMemory, type PaceSaver, savePaceOften } from './pace-memory.ts';
 import { produce } from './producer/produce.ts';
 import type { RowIndex } from './producer/row-index.ts';
-import type { HandleChunk } from './queue/lookup-queue.ts';
+import type { HandleChunk, Reply } from './queue/lookup-queue.ts';
 import type { OutcomeStore } from './store/store.ts';
 import { createTally } from './tally.ts';
 import type { Progress, RunEvent } from './watch/events.ts';
@@ -95,12 +96,16 @@ export async function lookUpAll(options: LookUpAllOptions): Promise<LookupTotals
       ...options,
       outstanding,
       stopSwitch,
-      collect: createCollector({
-        store,
-        outstanding,
-        startedAtMs: options.startedAtMs,
-        onOutcome: tally.add,
-      }),
+      collect: watchFailures(
+        createCollector({
+          store,
+          outstanding,
+          startedAtMs: options.startedAtMs,
+          onOutcome: tally.add,
+        }),
+        options,
+        () => stopSwitch.stop({ reason: 'max_failed' }),
+      ),
     });
     // Over a shared queue, those who share it keep the pace.
     const memory = isShared
@@ -160,6 +165,23 @@ export async function lookUpAll(options: LookUpAllOptions): Promise<LookupTotals
   const { elapsedMs, done } = progress();
   const stopped = stopSwitch.stopped ?? (isComplete ? undefined : { reason: 'max_calls' as const });
   return { ...counters(), lookups: done, elapsedMs, stopped, pace };
+}
+
+/** Stops a run of which too much fails. What failed in the run before and does again is no news. */
+function watchFailures(
+  collect: Reply,
+  { job, store }: Pick<LookUpAllOptions, 'job' | 'store'>,
+  stop: () => void,
+): Reply {
+  const share = createFailedShare(job.settings.maxFailed);
+  return async (outcomes) => {
+    const isTooMuch = outcomes.some(({ domain, status }) => {
+      const isNews = status === 'failed' && store.findHead(domain)?.status !== 'failed';
+      return share.add(isNews);
+    });
+    await collect(outcomes);
+    if (isTooMuch) stop();
+  };
 }
 
 /** Another run on the same store may have asked since this one planned. */

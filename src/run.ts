@@ -32,6 +32,8 @@ export interface RunContext {
   /** Stops the run in order: no new call, calls under way get ten seconds, rows are written. */
   readonly signal: AbortSignal;
   readonly onEvent: (event: RunEvent) => void;
+  /** Asked before a run of many calls; false ends it as the signal would. @default nobody is asked */
+  readonly confirm?: ((plan: Plan) => Promise<boolean>) | undefined;
 }
 
 /** Reads and counts. Calls nothing, and leaves no file behind. */
@@ -166,6 +168,7 @@ interface JoinedRun {
 
 async function lookUpAndJoin(run: PlannedRun): Promise<JoinedRun> {
   const { job, context, source, format, store, index, isUsable, startedAtMs } = run;
+  await confirmCalls(run);
   const totals = await lookUpAll({
     job,
     name: runName(run),
@@ -201,6 +204,15 @@ async function lookUpAndJoin(run: PlannedRun): Promise<JoinedRun> {
     skipReason: totals.stopped?.reason ?? 'not_asked',
   });
   return { totals, columns, statuses, rows: count(rows, statuses, run.plan.rows) };
+}
+
+/** @throws an `AbortError` when whoever is asked says no */
+async function confirmCalls({ job, context, plan }: PlannedRun): Promise<void> {
+  const { yes = false, confirmAbove } = job.settings;
+  if (yes || !context.confirm || plan.lookups <= confirmAbove) return;
+  if (!(await context.confirm(plan))) {
+    throw new DOMException('Whoever was asked said no.', 'AbortError');
+  }
 }
 
 /** The same for the same list on the same store, so that a run that was killed is taken up. */

@@ -61,7 +61,13 @@ type AnswerKind =
       /** The same, parsed. */
       readonly value: JsonObject;
     }
-  | { readonly kind: 'not_found' | 'unauthorized'; readonly httpStatus: number }
+  | {
+      readonly kind: 'not_found';
+      readonly httpStatus: number;
+      /** Whether the body is a page for people, as a wrong path has it. */
+      readonly isPage?: boolean;
+    }
+  | { readonly kind: 'unauthorized'; readonly httpStatus: number }
   | {
       readonly kind: 'quota_used_up';
       readonly httpStatus: number;

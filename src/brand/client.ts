@@ -100,6 +100,9 @@ export function createBrandClient(options: BrandClientOptions): BrandClient {
     if (kind === 'rejected' || kind === 'forbidden') {
       return { kind, httpStatus, reason: await reasonFrom(response) };
     }
+    if (kind === 'not_found') {
+      return { kind, httpStatus, ...((await isPage(response)) ? { isPage: true } : {}) };
+    }
     await discard(response);
     switch (kind) {
       case 'redirect':
@@ -188,6 +191,18 @@ function createDispatcher({ endpoint, connections, timeoutMs }: BrandClientOptio
       { cause: error },
     );
   }
+}
+
+/** Whether an error's body is neither JSON nor empty. */
+async function isPage(response: Dispatcher.ResponseData): Promise<boolean> {
+  const { 'content-type': type, 'content-length': lengthBytes } = response.headers;
+  const isJson = String(type).includes('json');
+  const isLong = Number(lengthBytes) > ERROR_BODY_BYTES;
+  if (!isJson && !isLong) {
+    return /^\s*[^\s{[]/.test(await readBeginning(response, ERROR_BODY_BYTES));
+  }
+  await discard(response);
+  return !isJson;
 }
 
 /** Empties a body nobody reads, so that its connection can be used again. */

@@ -3,6 +3,7 @@ import type { EnrichOptions } from '../enrich.ts';
 import { BrandfillError } from '../errors.ts';
 import { flagOf, SETTINGS } from '../job/settings.ts';
 import type { ProgressStyle } from '../watch/progress-view.ts';
+import { confirmOnTerminal } from './confirm.ts';
 import type { CliContext } from './context.ts';
 import { EXIT, exitCodeOf } from './exit-codes.ts';
 import { onInterrupt } from './interrupt.ts';
@@ -63,6 +64,7 @@ async function enrichFile(
     input,
     signal: interrupt.signal,
     onEvent: view.show,
+    confirm: confirmOnTerminal(interrupt.signal),
   } as EnrichOptions;
   try {
     const naming = flagOf;

@@ -43,6 +43,14 @@ export function duration(fromMs: number, toMs: number): (value: unknown) => numb
   };
 }
 
+/** `20%` or `0.2`, as a number from 0 to 1. */
+export function share(value: unknown): number {
+  const [, digits, sign] = /^(\d+(?:\.\d+)?)\s*(%?)$/.exec(String(value).trim()) ?? [];
+  const number = sign === '%' ? Number(digits) / 100 : Number(digits);
+  if (number >= 0 && number <= 1) return number;
+  throw expected('a share from 0% to 100%, such as 20%', value);
+}
+
 export function nameValues(value: unknown): readonly NameValue[] {
   if (isRecord(value)) return Object.entries(value).map(([name, text]) => [name, String(text)]);
   const pairs = typeof value === 'string' ? [value] : value;

@@ -12,6 +12,7 @@ import {
   isRecord,
   nameValues,
   possiblyEmptyText,
+  share,
   text,
 } from './setting-values.ts';
 
@@ -53,6 +54,9 @@ export interface Settings {
   readonly maxWait: number;
   readonly maxOutage: number;
   readonly maxCalls: number | undefined;
+  readonly maxFailed: number;
+  readonly confirmAbove: number;
+  readonly yes: boolean | undefined;
   readonly fresh: number;
   readonly freshNotFound: number;
   readonly store: string;
@@ -177,6 +181,23 @@ export const SETTINGS: Definitions<Settings> = {
     description:
       'stop after N calls (429s do not count); rows left over are skipped, the next run takes them up',
     parse: integer(1, Number.MAX_SAFE_INTEGER),
+  },
+  maxFailed: {
+    value: 'SHARE',
+    default: '20%',
+    description:
+      'stop when more lookups than this fail, of 200 at least; those that failed in the run before do not count',
+    parse: share,
+  },
+  confirmAbove: {
+    value: 'N',
+    default: '10000',
+    description: 'on a terminal, ask before a run that makes more calls than this',
+    parse: integer(0, Number.MAX_SAFE_INTEGER),
+  },
+  yes: {
+    description: 'do not ask',
+    parse: flag,
   },
   fresh: {
     value: 'DURATION',

@@ -30,7 +30,8 @@ export function describePlan(plan: Plan): readonly string[] {
 }
 
 /** Says why a run stops before all is asked, and what to do. */
-export function describeStop({ reason, comeBackAtMs }: Stop): string {
+export function describeStop({ reason, comeBackAtMs, seen }: Stop): string {
+  if (seen) return `${MISDIRECTIONS[seen]} No further call is made, and nothing of it is kept.`;
   const again =
     comeBackAtMs === undefined
       ? ''
@@ -45,10 +46,27 @@ const STOPS: Readonly<Record<Stop['reason'], string>> = {
     'The API answered 403 five times in a row: check --auth and what the credential is allowed. No further call is made.',
   quota: 'The quota of the API is used up. No further call is made.',
   outage: 'The API has been out for longer than --max-outage. No further call is made.',
+  misdirected: 'The first calls all came to the same. No further call is made.',
+  max_failed:
+    'More lookups failed than --max-failed allows: look at the reasons in the failures file. No further call is made.',
   max_calls: 'All calls of --max-calls are made. No further call is made.',
   interrupted:
     'Interrupted: no further call is made, calls under way get 10 s. Once more ends at once.',
   error: 'Stopped by an error.',
+};
+
+/** What the first calls came to, and what to check. */
+const MISDIRECTIONS: Readonly<Record<NonNullable<Stop['seen']>, string>> = {
+  not_found_page:
+    'The first 5 calls were all answered 404 with a page that is no JSON: the path is wrong, check --base-url.',
+  no_json:
+    'The first 5 calls were all answered 200 with something that is no JSON object, such as a page for people: check --base-url, and whether a proxy or a login stands between.',
+  redirect_to_another_origin:
+    'The first 5 calls were all redirected to another origin: check --base-url, for one its https:// and its host.',
+  dns_failure:
+    "The first 5 calls failed because the API's name is not known (DNS): check --base-url and the network.",
+  tls_failure:
+    "The first 5 calls failed because the API's certificate was not accepted (TLS): check --base-url, the clock, and NODE_EXTRA_CA_CERTS for a certificate authority of your own.",
 };
 
 /** The summary for people, in lines. */

@@ -4,6 +4,7 @@ import type { Clock } from '../pace/clock.ts';
 import type { Turnstile } from '../pace/turnstile.ts';
 import type { Budget } from './budget.ts';
 import type { OutageGate } from './outage-gate.ts';
+import type { Preflight } from './preflight.ts';
 import type { StopSwitch } from './stop-switch.ts';
 
 /** What has been done so far. */
@@ -21,6 +22,7 @@ export interface CallContext {
   readonly client: BrandClient;
   readonly turnstile: Turnstile;
   readonly outage: OutageGate;
+  readonly preflight: Preflight;
   readonly budget: Budget;
   readonly stopSwitch: StopSwitch;
   readonly counters: CallCounters;
@@ -48,6 +50,24 @@ export interface CallResult {
  * @throws the stop switch's reasons when the run stops first
  */
 export async function callInTurn(
+  path: string,
+  context: CallContext,
+  isEvidence: () => boolean,
+): Promise<CallResult> {
+  const { preflight, stopSwitch } = context;
+  if (preflight.isOpen) return await makeCall(path, context, isEvidence);
+  await preflight.pass(stopSwitch.noNewCall);
+  let answer: Answer | undefined;
+  try {
+    const result = await makeCall(path, context, isEvidence);
+    answer = result.answer;
+    return result;
+  } finally {
+    preflight.ended(answer);
+  }
+}
+
+async function makeCall(
   path: string,
   context: CallContext,
   isEvidence: () => boolean,

@@ -1,4 +1,5 @@
 import { setMaxListeners } from 'node:events';
+import type { Misdirection } from '../brand/misdirection.ts';
 
 /** Why a run ends before all is asked. */
 export type StopReason =
@@ -10,6 +11,10 @@ export type StopReason =
   | 'quota'
   /** The API has been out for longer than `maxOutage`. */
   | 'outage'
+  /** The first calls all came to what a wrong address gives. */
+  | 'misdirected'
+  /** More lookups failed than `maxFailed` allows. */
+  | 'max_failed'
   /** `maxCalls` calls were made. */
   | 'max_calls'
   /** Somebody asked for it. */
@@ -21,6 +26,8 @@ export interface Stop {
   readonly reason: StopReason;
   /** When it makes sense to come back, in milliseconds since 1970, if the server said. */
   readonly comeBackAtMs?: number;
+  /** What the first calls came to, for `misdirected`. */
+  readonly seen?: Misdirection;
 }
 
 /** Stops a run in two steps: first no new call, then no call at all. */

@@ -32,7 +32,7 @@ export function createWorker({
   holdsCallers = false,
   ...context
 }: WorkerOptions): Worker {
-  const { stopSwitch } = context;
+  const { stopSwitch, preflight } = context;
   const limit = pLimit(concurrency);
   let underWay = 0;
   const doubt = createCredentialDoubt(() => stopSwitch.stop({ reason: 'forbidden' }));
@@ -42,16 +42,27 @@ export function createWorker({
     let replied: Promise<void> | undefined;
     const result = await limit(async () => {
       const result = isWanted(domain) ? await lookUp(domain, context) : NOT_ASKED;
-      if (result.kind === 'outcome') replied = reply([result.outcome]);
+      if (result.kind === 'outcome' && preflight.isOpen) replied = reply([result.outcome]);
       if (holdsCallers) await replied;
       return result;
     });
     underWay -= 1;
-    const isAboutDomain = result.kind === 'forbidden' ? doubt.forbidden() : undefined;
-    if (result.kind === 'outcome' && CREDENTIAL_WORKS.has(result.outcome.status)) doubt.success();
-    if (underWay === 0) doubt.idle();
-    if (result.kind === 'forbidden' && (await isAboutDomain)) replied = reply([result.outcome]);
+    const isBelieved = result.kind === 'not_asked' ? undefined : believe(result);
+    if (underWay === 0) {
+      doubt.idle();
+      preflight.idle();
+    }
+    if (result.kind !== 'not_asked' && !replied && (await isBelieved)) {
+      replied = reply([result.outcome]);
+    }
     return replied;
+  }
+
+  /** Whether an outcome is about its domain, which may only show with those of others. */
+  async function believe({ kind, outcome }: AskedResult): Promise<boolean> {
+    if (kind === 'forbidden') return await doubt.forbidden();
+    if (CREDENTIAL_WORKS.has(outcome.status)) doubt.success();
+    return await preflight.verdict();
   }
 
   return {
@@ -64,6 +75,8 @@ export function createWorker({
 type IsWanted = (domain: string) => boolean;
 
 const NOT_ASKED: LookupResult = { kind: 'not_asked' };
+
+type AskedResult = Exclude<LookupResult, { readonly kind: 'not_asked' }>;
 
 /** Answers that nobody gets whose credential is refused. */
 const CREDENTIAL_WORKS: ReadonlySet<Outcome['status']> = new Set(['found', 'not_found']);

@@ -6,6 +6,7 @@ import { createTurnstile } from '../../src/pace/turnstile.ts';
 import { createBudget } from '../../src/worker/budget.ts';
 import type { LookupContext } from '../../src/worker/lookup.ts';
 import { createOutageGate } from '../../src/worker/outage-gate.ts';
+import { createPreflight } from '../../src/worker/preflight.ts';
 import { createRetryGate } from '../../src/worker/retry-gate.ts';
 import { createStopSwitch, type StopSwitch } from '../../src/worker/stop-switch.ts';
 import { createFakeClock, type FakeClock } from '../support/fake-clock.ts';
@@ -64,6 +65,7 @@ export function createTestContext(script: Script, options: TestContextOptions = 
     }),
     retryGate: createRetryGate(clock),
     maxWaitMs: 15 * 60_000,
+    preflight: createPreflight((seen) => stopSwitch.stop({ reason: 'misdirected', seen })),
     budget: createBudget(maxCalls),
     stopSwitch,
     counters: { calls: 0, throttled: 0, retries: 0 },

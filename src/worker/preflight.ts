@@ -1,0 +1,101 @@
+import type { Answer } from '../brand/answer.ts';
+import { type Misdirection, misdirectionOf } from '../brand/misdirection.ts';
+
+/**
+ * Lets a few calls go ahead of all others. When all of them come to the same, and it speaks against
+ * the address or the way there rather than against a domain, no further call is made: five calls are
+ * paid for, not fifty thousand. One answer as it should be opens the way for all.
+ */
+export interface Preflight {
+  /** True once calls need not wait here any more. */
+  readonly isOpen: boolean;
+  /**
+   * Waits until a call may start.
+   *
+   * @throws the signal's reason when it fires first
+   */
+  pass(signal: AbortSignal): Promise<void>;
+  /** The call that passed has ended; without an answer when it was given up. */
+  ended(answer: Answer | undefined): void;
+  /** Resolves with whether what came so far can be believed. */
+  verdict(): Promise<boolean>;
+  /** No lookup is left that could tell more: then what came is believed. */
+  idle(): void;
+}
+
+const CALLS = 5;
+
+/** @param onMisdirected told once, what all of the first calls came to */
+export function createPreflight(onMisdirected: (seen: Misdirection) => void): Preflight {
+  let isGood: boolean | undefined;
+  let underWay = 0;
+  let seen: Misdirection | undefined;
+  let sightings = 0;
+  let waiting: (() => void)[] = [];
+  let resolve: (isGood: boolean) => void = () => {};
+  const verdict = new Promise<boolean>((settled) => {
+    resolve = settled;
+  });
+
+  function settle(good: boolean): void {
+    if (isGood !== undefined) return;
+    isGood = good;
+    resolve(good);
+    wakeAll();
+  }
+
+  function wakeAll(): void {
+    const woken = waiting;
+    waiting = [];
+    for (const wake of woken) wake();
+  }
+
+  function judge(answer: Answer): void {
+    const sign = misdirectionOf(answer);
+    if (!sign && NEUTRAL.has(answer.kind)) return;
+    if (!sign || (seen && seen !== sign)) return settle(true);
+    seen = sign;
+    sightings += 1;
+    if (sightings < CALLS) return;
+    onMisdirected(sign);
+    settle(false);
+  }
+
+  return {
+    get isOpen() {
+      return isGood === true;
+    },
+    pass: async (signal) => {
+      while (isGood === undefined && underWay + sightings >= CALLS) {
+        signal.throwIfAborted();
+        await new Promise<void>((wake, reject) => {
+          const giveUp = (): void => reject(signal.reason as Error);
+          signal.addEventListener('abort', giveUp, { once: true });
+          waiting.push(() => {
+            signal.removeEventListener('abort', giveUp);
+            wake();
+          });
+        });
+      }
+      underWay += 1;
+    },
+    ended: (answer) => {
+      underWay -= 1;
+      if (isGood !== undefined) return;
+      if (answer) judge(answer);
+      wakeAll();
+    },
+    verdict: () => verdict,
+    idle: () => settle(true),
+  };
+}
+
+/** Answers that say nothing about the address: others are for those. */
+const NEUTRAL: ReadonlySet<Answer['kind']> = new Set([
+  'throttled',
+  'try_again',
+  'unauthorized',
+  'forbidden',
+  'quota_used_up',
+  'redirect',
+]);

@@ -1,0 +1,143 @@
+import { describe, expect, it } from 'vitest';
+import { enrich } from '../../src/index.ts';
+import { openApi, openServer } from './support/api.ts';
+import { run, summaryOf } from './support/command.ts';
+import { openFolder } from './support/folder.ts';
+import { domains, listOf } from './support/tables.ts';
+
+const PAGE = '<!doctype html><title>Welcome</title>';
+
+function openList(rows: number) {
+  const folder = openFolder();
+  folder.write('list.csv', listOf(domains(rows)));
+  return folder;
+}
+
+describe('a base URL that is wrong', () => {
+  it.each([
+    ['404 with a page', 404, 'text/html', /404 with a page.*--base-url/],
+    ['404 with a text', 404, 'text/plain', /404 with a page.*--base-url/],
+    ['200 with a page', 200, 'text/html', /no JSON object.*--base-url/],
+  ])('that answers %s costs five calls and keeps nothing', async (_, status, type, said) => {
+    const folder = openList(300);
+    const wrong = await openServer((_request, response) => {
+      response.writeHead(status, { 'content-type': type }).end(PAGE);
+    });
+    const ended = await run(['enrich', 'list.csv', '--base-url', wrong.url, '--json'], {
+      cwd: folder.path,
+    });
+    expect(ended.code).toBe(4);
+    expect(ended.stderr).toMatch(said);
+    expect(wrong.requests).toHaveLength(5);
+    expect(summaryOf(ended)).toMatchObject({
+      statuses: { skipped: 300 },
+      stopped: { reason: 'misdirected' },
+    });
+    const { url } = await openApi();
+    const mended = await run(['enrich', 'list.csv', '--base-url', url, '--json'], {
+      cwd: folder.path,
+    });
+    expect(summaryOf(mended).statuses.found).toBe(300);
+  });
+
+  it('whose name nobody knows costs five calls', async () => {
+    const folder = openList(50);
+    const ended = await run(
+      ['enrich', 'list.csv', '--base-url', 'http://no-such-host.invalid', '--json'],
+      { cwd: folder.path },
+    );
+    expect(ended.code).toBe(4);
+    expect(ended.stderr).toMatch(/DNS.*--base-url/);
+    expect(summaryOf(ended).calls).toBe(5);
+  });
+
+  it('is not suspected because of brands that are not known', async () => {
+    const folder = openList(50);
+    const { url } = await openApi({ notFound: 1 });
+    const ended = await run(['enrich', 'list.csv', '--base-url', url, '--json'], {
+      cwd: folder.path,
+    });
+    expect(ended.code).toBe(0);
+    expect(summaryOf(ended).statuses.not_found).toBe(50);
+  });
+});
+
+describe('--max-failed', () => {
+  const flags = ['--retries', '0', '--concurrency', '4', '--json'];
+  const tooMany = { respond: (domain: string) => (/[05]\./.test(domain) ? CUT : undefined) };
+  const CUT = { status: 501, body: {} };
+
+  it('stops a run of which more fails, and a second one does not count what failed before', async () => {
+    const folder = openList(1_000);
+    const { url } = await openApi({
+      respond: (domain) => (/[0-3]\.com$/.test(domain) ? CUT : undefined),
+    });
+    const args = ['enrich', 'list.csv', '--base-url', url, ...flags];
+    const ended = await run(args, { cwd: folder.path });
+    expect(ended.code).toBe(4);
+    expect(ended.stderr).toContain('--max-failed');
+    const { statuses, stopped } = summaryOf(ended);
+    expect(stopped).toEqual({ reason: 'max_failed' });
+    expect(statuses.failed + statuses.found).toBeLessThan(300);
+    const again = await run([...args, '--max-failed', '100%'], { cwd: folder.path });
+    expect(again.code).toBe(3);
+    const third = await run(args, { cwd: folder.path });
+    expect(third.code).toBe(3);
+  });
+
+  it('lets a run go on of which less fails', async () => {
+    const folder = openList(300);
+    const { url } = await openApi(tooMany);
+    const args = ['enrich', 'list.csv', '--base-url', url, ...flags, '--max-failed', '25%'];
+    expect((await run(args, { cwd: folder.path })).code).toBe(3);
+  });
+
+  it.each(['20', '-1%', '101%', 'many'])('cannot be %s', async (share) => {
+    const folder = openList(1);
+    const args = ['enrich', 'list.csv', '--base-url', 'http://127.0.0.1:1', '--max-failed', share];
+    const ended = await run(args, { cwd: folder.path });
+    expect(ended.code).toBe(2);
+    expect(ended.stderr).toContain('a share from 0% to 100%');
+  });
+});
+
+describe('being asked before many calls', () => {
+  const asked = async (answer: boolean, options: object, rows = 20) => {
+    const folder = openList(rows);
+    const api = await openApi();
+    const plans: number[] = [];
+    const ended = await enrich({
+      input: `${folder.path}/list.csv`,
+      store: `${folder.path}/store`,
+      baseUrl: api.url,
+      confirm: async ({ lookups }) => {
+        plans.push(lookups);
+        return answer;
+      },
+      ...options,
+    }).catch((error: unknown) => error);
+    return { ended, plans, calls: api.stats().calls };
+  };
+
+  it('and saying no makes no call', async () => {
+    const { ended, plans, calls } = await asked(false, { confirmAbove: 19 });
+    expect(ended).toMatchObject({ name: 'AbortError' });
+    expect(plans).toEqual([20]);
+    expect(calls).toBe(0);
+  });
+
+  it('and saying yes makes them', async () => {
+    const { calls } = await asked(true, { confirmAbove: 19 });
+    expect(calls).toBe(20);
+  });
+
+  it.each([
+    ['there are few', { confirmAbove: 20 }],
+    ['--yes is given', { confirmAbove: 0, yes: true }],
+    ['nothing is said of how many are too many', {}],
+  ])('does not happen when %s', async (_, options) => {
+    const { plans, calls } = await asked(false, options);
+    expect(plans).toEqual([]);
+    expect(calls).toBe(20);
+  });
+});

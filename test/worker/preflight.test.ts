@@ -1,0 +1,78 @@
+import { describe, expect, it } from 'vitest';
+import type { Answer } from '../../src/brand/answer.ts';
+import type { Outcome } from '../../src/brand/outcome.ts';
+import { createWorker } from '../../src/worker/worker.ts';
+import { createTestContext, found, invalid, notFound, type Script, tryAgain } from './lookups.ts';
+
+const page: Answer = { kind: 'not_found', httpStatus: 404, isPage: true };
+const DOMAINS = Array.from({ length: 100 }, (_, at) => `d${at}.com`);
+
+async function lookUpAll(script: Script, { concurrency = 8, domains = DOMAINS } = {}) {
+  const context = createTestContext(script, { retries: 2 });
+  const outcomes: Outcome[] = [];
+  const worker = createWorker({ ...context, concurrency });
+  await worker.handle({ domains }, async (some) => void outcomes.push(...some));
+  return { calls: context.called.length, outcomes, stopped: context.stopSwitch.stopped };
+}
+
+describe.each([1, 8])('the first calls, with %i callers', (concurrency) => {
+  it.each<[name: string, answer: Answer, seen: string]>([
+    ['404 with a page', page, 'not_found_page'],
+    ['200 without JSON', invalid, 'no_json'],
+    ['a name that is not known', tryAgain('dns_failure'), 'dns_failure'],
+    ['a certificate that is not accepted', tryAgain('tls_failure'), 'tls_failure'],
+    [
+      'a redirect elsewhere',
+      { kind: 'refused', httpStatus: 301, reason: 'redirect_to_another_origin' },
+      'redirect_to_another_origin',
+    ],
+  ])('stop the run at %s, and nothing of it is kept', async (_, answer, seen) => {
+    const { calls, outcomes, stopped } = await lookUpAll(() => answer, { concurrency });
+    expect(calls).toBe(5);
+    expect(outcomes).toEqual([]);
+    expect(stopped).toEqual({ reason: 'misdirected', seen });
+  });
+
+  it('let all others pass when they are honest 404s', async () => {
+    const { calls, outcomes, stopped } = await lookUpAll(() => notFound, { concurrency });
+    expect(calls).toBe(100);
+    expect(outcomes).toHaveLength(100);
+    expect(stopped).toBeUndefined();
+  });
+
+  it('let all others pass when they differ, and are kept', async () => {
+    const script: Script = (domain) => (domain === 'd1.com' ? found : page);
+    const { outcomes, stopped } = await lookUpAll(script, { concurrency });
+    expect(stopped).toBeUndefined();
+    expect(outcomes.filter(({ status }) => status === 'not_found')).toHaveLength(99);
+  });
+
+  it('are believed when there are no more to tell', async () => {
+    const domains = DOMAINS.slice(0, 3);
+    const { outcomes, stopped } = await lookUpAll(() => page, { concurrency, domains });
+    expect(outcomes).toHaveLength(3);
+    expect(stopped).toBeUndefined();
+  });
+
+  it('say nothing while they are server errors', async () => {
+    const script: Script = (domain, call) =>
+      call === 1 && domain < 'd2' ? tryAgain('http_503') : found;
+    const { outcomes, stopped } = await lookUpAll(script, { concurrency });
+    expect(outcomes.every(({ status }) => status === 'found')).toBe(true);
+    expect(stopped).toBeUndefined();
+  });
+});
+
+it('no more than five calls are under way before it is known how the first ones went', async () => {
+  let underWay = 0;
+  let most = 0;
+  const script: Script = async () => {
+    underWay += 1;
+    most = Math.max(most, underWay);
+    await new Promise((resolve) => setTimeout(resolve, 5));
+    underWay -= 1;
+    return page;
+  };
+  await lookUpAll(script, { concurrency: 32 });
+  expect(most).toBeLessThanOrEqual(5);
+});
