@@ -11,6 +11,7 @@ import { chooseOutputPaths, type OutputPaths } from './collector/output-paths.ts
 import { openOutputs } from './collector/outputs.ts';
 import { type EnrichedRow, toEnrichedRow } from './collector/row-object.ts';
 import { BrandfillError } from './errors.ts';
+import { createFreshnessCheck } from './freshness-of-job.ts';
 import type { Job } from './job/job.ts';
 import { type LookupTotals, lookUpAll } from './look-up-all.ts';
 import { chooseDomainColumn } from './producer/choose-column.ts';
@@ -21,8 +22,7 @@ import { type ListInput, openList } from './rows/list-input.ts';
 import { openRows } from './rows/open-rows.ts';
 import type { RowFormat } from './rows/row-format.ts';
 import type { Source } from './rows/source.ts';
-import { isFresh } from './store/freshness.ts';
-import type { OutcomeHead } from './store/outcome-codec.ts';
+import type { Dated } from './store/freshness.ts';
 import { createEmptyStore, type OutcomeStore, openStore } from './store/store.ts';
 import type { RunEvent } from './watch/events.ts';
 import { createStatusCounts, type StatusCounts, type Summary, sumOf } from './watch/summary.ts';
@@ -43,7 +43,7 @@ export async function planOnly(input: ListInput, job: Job, context: RunContext):
     const list = await open(input, job, { context, closer, spoolFolder: tmpdir() });
     const { store: folder } = job.settings;
     const hasStore = existsSync(joinPath(folder, 'data.mdb'));
-    const store = hasStore ? openStore(folder, job.endpoint.id) : createEmptyStore();
+    const store = hasStore ? openStoreOf(job) : createEmptyStore();
     return (await plan(list, closer.add(store))).plan;
   } finally {
     await closer.close();
@@ -63,7 +63,7 @@ export async function runToFiles(
     const { out, failures } = job.settings;
     const paths = await chooseOutputPaths({ input, out, failures, source, format });
     const outputs = closer.add(await openOutputs(paths));
-    const run = await plan(list, closer.add(openStore(job.settings.store, job.endpoint.id)));
+    const run = await plan(list, closer.add(openStoreOf(job)));
     const joined = await lookUpAndJoin(run);
     await outputs.write(joined.rows, { format, extent: run.plan, columns: joined.columns });
     return summarize(run, joined, paths);
@@ -81,7 +81,7 @@ export async function* runToRows(
   const closer = createCloser();
   try {
     const list = await open(input, job, { context, closer, spoolFolder: job.settings.store });
-    const run = await plan(list, closer.add(openStore(job.settings.store, job.endpoint.id)));
+    const run = await plan(list, closer.add(openStoreOf(job)));
     const joined = await lookUpAndJoin(run);
     for await (const rows of joined.rows) {
       for (const row of rows) yield toEnrichedRow(row, list.format, joined.columns);
@@ -90,6 +90,10 @@ export async function* runToRows(
   } finally {
     await closer.close();
   }
+}
+
+function openStoreOf({ settings, endpoint }: Job): OutcomeStore {
+  return openStore(settings.store, endpoint.id, { keepsFound: settings.onlyMissing });
 }
 
 /** A list that is open and understood. */
@@ -127,16 +131,13 @@ interface PlannedRun extends OpenedList {
   /** The shapes of the outcomes that were fresh when it was planned, in the order of the rows. */
   readonly freshShapes: ReadonlySet<number>;
   /** Whether an outcome counts in this run. */
-  readonly isUsable: (outcome: Dated) => boolean;
+  readonly isUsable: (domain: string, outcome: Dated) => boolean;
 }
-
-type Dated = Pick<OutcomeHead, 'status' | 'fetchedAtMs'>;
 
 async function plan(list: OpenedList, store: OutcomeStore): Promise<PlannedRun> {
   const { job, context, closer, source, format, column, startedAtMs } = list;
-  const { fresh, freshNotFound, registrable = false } = job.settings;
-  const freshness = { foundMs: fresh, notFoundMs: freshNotFound };
-  const isUsable = (outcome: Dated): boolean => isFresh(outcome, freshness, startedAtMs);
+  const { registrable = false } = job.settings;
+  const isUsable = createFreshnessCheck(job.settings, startedAtMs);
   const index = closer.add(await createRowIndex(list.spoolFolder));
   const freshShapes = new Set<number>();
   const made = await makePlan({
@@ -146,7 +147,7 @@ async function plan(list: OpenedList, store: OutcomeStore): Promise<PlannedRun> 
     registrable,
     isFresh: (domain) => {
       const head = store.findHead(domain);
-      if (!head || !isUsable(head)) return false;
+      if (!head || !isUsable(domain, head)) return false;
       freshShapes.add(head.shapeId);
       return true;
     },
@@ -178,7 +179,7 @@ async function lookUpAndJoin(run: PlannedRun): Promise<JoinedRun> {
     startedAtMs,
     isFresh: (domain) => {
       const head = store.findHead(domain);
-      return head !== undefined && isUsable(head);
+      return head !== undefined && isUsable(domain, head);
     },
     ...context,
   });
@@ -200,7 +201,7 @@ async function lookUpAndJoin(run: PlannedRun): Promise<JoinedRun> {
     index,
     store,
     enriched,
-    isUsable,
+    isUsable: (outcome) => isUsable(outcome.domain, outcome),
     skipReason: totals.stopped?.reason ?? 'not_asked',
   });
   return { totals, columns, statuses, rows: count(rows, statuses, run.plan.rows) };

@@ -7,7 +7,7 @@ import { createColumnList, valueAt } from './flatten.ts';
 export interface FindShapesOptions {
   readonly index: RowIndex;
   readonly store: OutcomeStore;
-  readonly isUsable: (outcome: OutcomeHead) => boolean;
+  readonly isUsable: (domain: string, outcome: OutcomeHead) => boolean;
 }
 
 /** More columns than anybody looks at; what is beyond them is in one more column, as JSON. */
@@ -27,7 +27,7 @@ export async function findShapes({
     for (const { kind, text } of rows) {
       if (kind !== 'due' && kind !== 'known') continue;
       const head = store.findHead(text);
-      if (head && isUsable(head)) shapeIds.add(head.shapeId);
+      if (head && isUsable(text, head)) shapeIds.add(head.shapeId);
     }
   }
   return shapeIds;

@@ -42,6 +42,12 @@ export function createJob({ given, apiKey, env, describe }: JobOptions): Job {
       `Cannot leave all lookups to other workers without a queue: give ${describe('queue')}, or set BRANDFILL_QUEUE.`,
     );
   }
+  if (settings.refresh && settings.onlyMissing) {
+    throw new BrandfillError(
+      'INVALID_SETTING',
+      `Cannot use ${describe('refresh')} along with ${describe('onlyMissing')}: the one asks about every domain again, the other leaves alone what was found; choose one.`,
+    );
+  }
   return { settings, ...createApi({ settings, apiKey, env, describe }) };
 }
 

@@ -59,6 +59,10 @@ export interface Settings {
   readonly yes: boolean | undefined;
   readonly fresh: number;
   readonly freshNotFound: number;
+  readonly freshRejected: number;
+  readonly freshJitter: number;
+  readonly refresh: boolean | undefined;
+  readonly onlyMissing: boolean | undefined;
   readonly store: string;
   readonly queue: string | undefined;
   readonly workers: number;
@@ -208,8 +212,30 @@ export const SETTINGS: Definitions<Settings> = {
   freshNotFound: {
     value: 'DURATION',
     default: '7d',
-    description: 'the same for domains that were not found or rejected',
+    description: 'the same for domains that were not found',
     parse: duration(0, Number.MAX_SAFE_INTEGER),
+  },
+  freshRejected: {
+    value: 'DURATION',
+    default: '7d',
+    description: 'the same for domains that the API refused',
+    parse: duration(0, Number.MAX_SAFE_INTEGER),
+  },
+  freshJitter: {
+    value: 'SHARE',
+    default: '20%',
+    description:
+      'by how much less of these durations an answer may count, each by chance, so that what was fetched in one night is not due in one night; 0 for none',
+    parse: share,
+  },
+  refresh: {
+    description: 'ask about every domain again, however fresh its answer is',
+    parse: flag,
+  },
+  onlyMissing: {
+    description:
+      'ask only about domains that were never found, also those asked a short while ago; what was found stays, however old',
+    parse: flag,
   },
   store: {
     value: 'DIR',

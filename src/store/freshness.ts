@@ -4,22 +4,54 @@ import type { OutcomeHead } from './outcome-codec.ts';
 export interface Freshness {
   /** Of `found`. */
   readonly foundMs: number;
-  /** Of `not_found` and `rejected`. */
   readonly notFoundMs: number;
+  readonly rejectedMs: number;
+  /** By how much less of it an outcome may count, from 0 to 1: see {@link isFresh}. */
+  readonly jitter: number;
 }
 
+/** What tells whether an outcome is fresh. */
+export type Dated = Pick<OutcomeHead, 'status' | 'fetchedAtMs'>;
+
 /**
- * Whether an outcome need not be asked again by a run that started at `startedAtMs`. What this run
- * fetched itself is always fresh. The time of asking plays no part: a long run sees no outcome
- * expire under its hands.
+ * Whether the outcome of a domain need not be asked again by a run that started at `startedAtMs`.
+ * What this run fetched itself is always fresh. The time of asking plays no part: a long run sees no
+ * outcome expire under its hands.
+ *
+ * What was fetched in one night would fall due in one night. So each outcome falls due at a moment of
+ * its own between `1 - jitter` of its duration and the whole of it, never later. The moment is a hash
+ * of the domain and of the time of fetching. Of the domain alone, those that fell due in one night
+ * would stay together for ever, and some nights would meet several such groups; with the time they
+ * part again, and after some rounds every night has about the same share.
  */
 export function isFresh(
-  outcome: Pick<OutcomeHead, 'status' | 'fetchedAtMs'>,
-  { foundMs, notFoundMs }: Freshness,
-  startedAtMs: number,
+  domain: string,
+  { status, fetchedAtMs }: Dated,
+  { freshness, startedAtMs }: { readonly freshness: Freshness; readonly startedAtMs: number },
 ): boolean {
-  if (outcome.fetchedAtMs >= startedAtMs) return true;
-  if (outcome.status === 'failed') return false;
-  const maxAgeMs = outcome.status === 'found' ? foundMs : notFoundMs;
-  return startedAtMs - outcome.fetchedAtMs < maxAgeMs;
+  if (fetchedAtMs >= startedAtMs) return true;
+  if (status === 'failed') return false;
+  const { jitter } = freshness;
+  const countsMs = durationOf(status, freshness);
+  const ageMs = startedAtMs - fetchedAtMs;
+  if (ageMs >= countsMs) return false;
+  // Most are spared the hash.
+  if (ageMs < countsMs * (1 - jitter)) return true;
+  return ageMs < countsMs * (1 - jitter * fractionOf(domain, fetchedAtMs));
+}
+
+function durationOf(status: 'found' | 'not_found' | 'rejected', freshness: Freshness): number {
+  if (status === 'found') return freshness.foundMs;
+  return status === 'not_found' ? freshness.notFoundMs : freshness.rejectedMs;
+}
+
+/** From 0 to below 1, by chance but always the same: FNV-1a, finished as in MurmurHash3. */
+function fractionOf(domain: string, fetchedAtMs: number): number {
+  let hash = 0x811c9dc5 ^ (fetchedAtMs | 0) ^ Math.floor(fetchedAtMs / 2 ** 32);
+  for (let at = 0; at < domain.length; at += 1) {
+    hash = Math.imul(hash ^ domain.charCodeAt(at), 0x01000193);
+  }
+  hash = Math.imul(hash ^ (hash >>> 16), 0x85ebca6b);
+  hash = Math.imul(hash ^ (hash >>> 13), 0xc2b2ae35);
+  return ((hash ^ (hash >>> 16)) >>> 0) / 2 ** 32;
 }

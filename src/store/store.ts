@@ -38,13 +38,22 @@ export interface OutcomeStore {
   close(): Promise<void>;
 }
 
+export interface StoreOptions {
+  /** What was found counts as the latest outcome, also when a later lookup failed. @default false */
+  readonly keepsFound?: boolean | undefined;
+}
+
 /**
  * Opens the store in a folder, which is made if it is not there.
  *
  * @param endpointId keeps the answers of different APIs apart
  * @throws BrandfillError `UNUSABLE_STORE` when the folder cannot be used or holds another version.
  */
-export function openStore(folder: string, endpointId: string): OutcomeStore {
+export function openStore(
+  folder: string,
+  endpointId: string,
+  { keepsFound = false }: StoreOptions = {},
+): OutcomeStore {
   const { root, meta, id } = openLmdb(folder);
   const answers = root.openDB<Buffer, string>('answers', { encoding: 'binary' });
   const failures = root.openDB<Buffer, string>('failures', { encoding: 'binary' });
@@ -57,6 +66,8 @@ export function openStore(folder: string, endpointId: string): OutcomeStore {
   // Most stores hold no failure at all; then each row is spared half of its look-ups.
   let hasFailures = failures.getKeysCount({ limit: 1 }) > 0;
   let hasWriteFailed = false;
+  const needsFailure = (answer: OutcomeHead | Outcome | undefined): boolean =>
+    hasFailures && !(keepsFound && answer?.status === 'found');
 
   async function write(written: Promise<unknown>): Promise<void> {
     try {
@@ -71,11 +82,11 @@ export function openStore(folder: string, endpointId: string): OutcomeStore {
     id,
     findHead: (domain) => {
       const answer = head(answers, key(domain));
-      return hasFailures ? newer(answer, head(failures, key(domain))) : answer;
+      return needsFailure(answer) ? newer(answer, head(failures, key(domain))) : answer;
     },
     find: (domain) => {
       const answer = outcome(answers, key(domain), domain);
-      return hasFailures ? newer(answer, outcome(failures, key(domain), domain)) : answer;
+      return needsFailure(answer) ? newer(answer, outcome(failures, key(domain), domain)) : answer;
     },
     put: (found, shape) => {
       hasFailures ||= found.status === 'failed';

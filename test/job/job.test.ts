@@ -47,6 +47,13 @@ describe('a job', () => {
     );
   });
 
+  it('does not ask all again and leave alone what was found', () => {
+    expect(() => create({ refresh: true, onlyMissing: true })).toThrow(
+      'Cannot use --refresh along with --only-missing: the one asks about every domain again, the other leaves alone what was found; choose one.',
+    );
+    expect(create({ refresh: true, onlyMissing: false }).settings.refresh).toBe(true);
+  });
+
   it('has no standard output for failures', () => {
     expect(() => create({ failures: '-' })).toThrow(
       'Cannot write failures to standard output: give --failures a file.',

@@ -58,6 +58,9 @@ describe('a good value', () => {
     ['fresh', '0', 0],
     ['fresh', 86_400_000, 86_400_000],
     ['freshNotFound', '12h', 43_200_000],
+    ['freshRejected', '3d', 259_200_000],
+    ['freshJitter', '10%', 0.1],
+    ['freshJitter', '0', 0],
     ['store', 'my.store', 'my.store'],
   ])('of %s: %j', (key, value, expected) => {
     expect(read({ [key]: value })[key]).toEqual(expected);
@@ -116,6 +119,12 @@ const REFUSED: readonly Refused[] = [
   ['fresh', ['long'], `Cannot use --fresh: ${A_DURATION}`],
   ['fresh', [-1], 'Cannot use --fresh: expected a duration such as 30d'],
   ['freshNotFound', ['1y'], `Cannot use --fresh-not-found: ${A_DURATION}`],
+  ['freshRejected', ['1y'], `Cannot use --fresh-rejected: ${A_DURATION}`],
+  [
+    'freshJitter',
+    ['101%', '2', '-1', 'much'],
+    'Cannot use --fresh-jitter: expected a share from 0% to 100%, such as 20%',
+  ],
   [
     'fields',
     ['name'],

@@ -97,6 +97,21 @@ describe('the store', () => {
     expect(store.find('acme.com')).toEqual(answer);
   });
 
+  it('keeps what was found as the latest outcome where it is told to, and nothing else', async () => {
+    const folder = useTempFolder();
+    const failed = { status: 'failed', fetchedAtMs: 2_000, json: '' } as const;
+    const writer = useStore(folder);
+    await writer.put(outcomeOf('found.com'), []);
+    await writer.put(outcomeOf('none.com', { status: 'not_found', json: '' }), []);
+    for (const domain of ['found.com', 'none.com']) await writer.put(outcomeOf(domain, failed), []);
+    const store = openStore(folder, 'endpoint', { keepsFound: true });
+    onTestFinished(() => store.close());
+    expect(store.find('found.com')).toEqual(outcomeOf('found.com'));
+    expect(store.findHead('found.com')?.status).toBe('found');
+    expect(store.find('none.com')?.status).toBe('failed');
+    expect(writer.findHead('found.com')?.status).toBe('failed');
+  });
+
   it('does not mind being told the same twice', async () => {
     const store = useStore(useTempFolder());
     await Promise.all([store.put(outcomeOf('acme.com'), []), store.put(outcomeOf('acme.com'), [])]);
