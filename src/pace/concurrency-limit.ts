@@ -2,7 +2,7 @@ import { FIRST_MARGIN } from './create-pace-state.ts';
 import { returnToEstimate } from './estimate.ts';
 import type { PaceEvent } from './pace-event.ts';
 import type { PaceState } from './pace-state.ts';
-import { jumpToPlateau } from './plateau.ts';
+import { CAP_SLACK, jumpToPlateau } from './plateau.ts';
 
 /** A throttle with more in flight than this share of all accepted calls had is suspicious… */
 const SUSPICIOUS_RANK = 0.975;
@@ -25,7 +25,8 @@ const PROMPT_CALLS = 15;
 const SUSPICION_AFTER_MISTAKE = -2;
 
 /** Notes how many calls were in flight when one was accepted, and now and then tries one more than the cap. */
-export function noteAcceptedInFlight({ concurrency }: PaceState, event: PaceEvent): void {
+export function noteAcceptedInFlight(state: PaceState, event: PaceEvent): void {
+  const { concurrency } = state;
   const { acceptedAt } = concurrency;
   acceptedAt[event.inFlight] = (acceptedAt[event.inFlight] ?? 0) + 1;
   concurrency.acceptedInAll += 1;
@@ -35,11 +36,14 @@ export function noteAcceptedInFlight({ concurrency }: PaceState, event: PaceEven
   if (concurrency.isTrying && concurrency.callsAtCap > TRIAL_CALLS) {
     concurrency.isTrying = false;
     concurrency.callsAtCap = 0;
-    concurrency.nextTrialAfter = FIRST_TRIAL_AFTER;
+    // A limit that has grown by one may have grown by many.
+    concurrency.step = Math.min(2 * concurrency.step, concurrency.cap);
+    concurrency.nextTrialAfter = 0;
   } else if (!concurrency.isTrying && concurrency.callsAtCap >= concurrency.nextTrialAfter) {
-    concurrency.cap += 1;
+    concurrency.cap += concurrency.step;
     concurrency.isTrying = true;
     concurrency.callsAtCap = 0;
+    makeRoomForCap(state);
   }
 }
 
@@ -52,15 +56,17 @@ export function blameConcurrency(state: PaceState, event: PaceEvent): boolean {
   return suspect(state, event);
 }
 
-/** One more than the cap was too many. At once, that proves the cap. */
+/** More than the cap were too many. At once, that proves the cap. */
 function endTrial({ concurrency, throttle }: PaceState): true {
   if (concurrency.callsAtCap <= PROMPT_CALLS) {
     concurrency.stepsDown = Math.max(0, concurrency.stepsDown - 1);
   }
-  concurrency.cap -= 1;
+  concurrency.cap = Math.max(1, concurrency.cap - concurrency.step);
+  concurrency.step = 1;
   concurrency.isTrying = false;
   concurrency.callsAtCap = 0;
-  concurrency.nextTrialAfter = Math.min(LAST_TRIAL_AFTER, 2 * concurrency.nextTrialAfter);
+  const doubled = Math.max(FIRST_TRIAL_AFTER, 2 * concurrency.nextTrialAfter);
+  concurrency.nextTrialAfter = Math.min(LAST_TRIAL_AFTER, doubled);
   throttle.accepted = 3;
   return true;
 }
@@ -82,7 +88,7 @@ function lowerCap({ concurrency, throttle }: PaceState): boolean {
 
 /** Throttles that come only when many calls are in flight, whatever the rate, are about those. */
 function suspect(state: PaceState, event: PaceEvent): boolean {
-  const { concurrency, throttle, estimate, latency } = state;
+  const { concurrency, throttle } = state;
   const isSuspicious =
     concurrency.acceptedInAll >= LEAST_ACCEPTED && rankOf(state, event) >= SUSPICIOUS_RANK;
   if (!isSuspicious) {
@@ -94,21 +100,35 @@ function suspect(state: PaceState, event: PaceEvent): boolean {
   noteSuspect(state, event);
   if (concurrency.suspicion < SUSPICIONS_NEEDED) return false;
   concurrency.cap = Math.max(1, concurrency.suspectedAt - 1);
-  concurrency.callsAtCap = 0;
   concurrency.suspectedAt = 0;
   concurrency.suspicion = 1;
-  concurrency.strikes = 0;
-  concurrency.isTrying = false;
-  concurrency.nextTrialAfter = FIRST_TRIAL_AFTER;
   throttle.accepted = 3;
-  // The rate was held for the limit by mistake: it may be what the cap allows.
-  estimate.limitPerMs = Math.max(state.ratePerMs, concurrency.cap / latency.averageMs);
+  trustCap(state);
+  return true;
+}
+
+/** The cap is what keeps throttles away: the rate was held for the limit by mistake. */
+export function trustCap(state: PaceState): void {
+  const { concurrency } = state;
+  concurrency.callsAtCap = 0;
+  concurrency.strikes = 0;
+  concurrency.stepsDown = 0;
+  concurrency.isTrying = false;
+  concurrency.step = 1;
+  concurrency.nextTrialAfter = FIRST_TRIAL_AFTER;
+  makeRoomForCap(state);
+}
+
+/** Lifts a rate that would keep calls from using the cap. */
+function makeRoomForCap(state: PaceState): void {
+  const { concurrency, estimate, latency } = state;
+  const mostPerMs = (CAP_SLACK * concurrency.cap) / latency.callMs;
+  estimate.limitPerMs = Math.max(state.ratePerMs, mostPerMs);
   estimate.confidence = 0;
   estimate.margin = 0;
   returnToEstimate(state);
   estimate.margin = FIRST_MARGIN;
   jumpToPlateau(state);
-  return true;
 }
 
 /** A throttled call, also one that says nothing new: the fewest in flight at which the limit was hit. */

@@ -146,9 +146,28 @@ export interface ConcurrencyState {
   callsAtCap: number;
   /** Calls at the cap before one more is tried. */
   nextTrialAfter: number;
-  /** Whether the cap is one higher than what is known to be good. */
+  /** Whether the cap is higher than what is known to be good. */
   isTrying: boolean;
+  /** By how much the next trial raises the cap. */
+  step: number;
   /** Throttles at the cap: soon after one another, and in a row. */
   strikes: number;
   stepsDown: number;
+  trial: CapTrialState;
+}
+
+/** Whether the limit is on calls in flight is tried out. */
+export interface CapTrialState {
+  isOn: boolean;
+  sinceMs: number;
+  /** Calls accepted at the cap that is tried. */
+  accepted: number;
+  stepsDown: number;
+  /** Throttles put down to the rate so far, and at how many the next trial is due. */
+  throttles: number;
+  nextAfter: number;
+  /** For how long the limit was closed, lately at the longest. */
+  closedMs: number;
+  /** The rate that was accepted before the last one. */
+  hitPerMs: number;
 }

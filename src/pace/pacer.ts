@@ -1,3 +1,4 @@
+import { noteAcceptedInTrial } from './cap-trial.ts';
 import { noteAcceptedInFlight } from './concurrency-limit.ts';
 import { bookFixed, nextBackoffMs, nextFixedStartMs } from './fixed-rate.ts';
 import { closeGate, LONGEST_WAIT_MS, toldWaitMs } from './gate.ts';
@@ -100,6 +101,7 @@ function onAccepted(state: PaceState, event: PaceEvent, nowMs: number): void {
   countAccepted(state, nowMs);
   if (!isNews) return;
   throttle.accepted += 1;
+  if (state.concurrency.trial.isOn) return noteAcceptedInTrial(state, nowMs);
   noteAcceptedInFlight(state, event);
   if (state.phase === 'starting') speedUp(state, event);
   else if (state.phase === 'published') noteAcceptedAtPublished(state);

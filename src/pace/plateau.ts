@@ -9,6 +9,9 @@ const CALLS_TO_LIMIT = [60, 150, 300, 500, 700] as const;
 /** The fastest growth, per round trip: answers tell of a rate only one round trip later. */
 const MOST_GROWTH_PER_ROUND_TRIP = 0.05;
 
+/** A rate above what the cap on calls in flight allows by more than this is not what holds calls back. */
+export const CAP_SLACK = 1.2;
+
 /** Below its estimate by more than this, the rate has to find the limit before it is careful. */
 const UNSURE_MARGIN = 0.05;
 /** Not throttled after so many times the way to the estimate, the limit may be another one by now… */
@@ -23,10 +26,11 @@ const LEAST_MARGIN_PAST = 0.03;
  * @see {@link https://www.rfc-editor.org/rfc/rfc9438 RFC 9438}
  */
 export function climb(state: PaceState, event: PaceEvent): void {
-  const { estimate, plateau, slots, concurrency, published } = state;
+  const { estimate, plateau, slots, concurrency, published, latency, ratePerMs } = state;
   // A rate that callers do not use, or that the cap on calls in flight keeps them from, is not tested.
   if (!slots.areAllTaken) return;
-  if (concurrency.cap > 0 && event.inFlight >= concurrency.cap) return;
+  const mostPerMs = CAP_SLACK * (concurrency.cap / latency.callMs);
+  if (concurrency.cap > 0 && event.inFlight >= concurrency.cap && ratePerMs > mostPerMs) return;
   plateau.accepted += 1;
   const way = plateau.accepted / callsToLimit(state);
   const margin =

@@ -1,3 +1,4 @@
+import { giveTrialUp } from './cap-trial.ts';
 import { closeGate, LONGEST_WAIT_MS } from './gate.ts';
 import type { LimitHints } from './limit-hints.ts';
 import type { PaceState } from './pace-state.ts';
@@ -40,13 +41,16 @@ function obeyQuota(state: PaceState, quota: LimitHints['quota']): void {
   published.isTrusted = true;
   published.strikes = 0;
   published.acceptedSinceStrike = 0;
+  giveTrialUp(state);
   state.estimate.limitPerMs = ratePerMs;
   state.ratePerMs = ratePerMs;
   if (state.phase === 'starting' || state.phase === 'cruising') state.phase = 'published';
 }
 
-function obeyConcurrent({ concurrency }: PaceState, concurrent: number | undefined): void {
+function obeyConcurrent(state: PaceState, concurrent: number | undefined): void {
   if (concurrent === undefined || !(concurrent > 0)) return;
+  giveTrialUp(state);
+  const { concurrency } = state;
   concurrency.cap = Math.max(1, Math.floor(Math.min(concurrent, MOST_CONCURRENT)));
   concurrency.isPublished = true;
   concurrency.isTrying = false;

@@ -1,5 +1,12 @@
+import {
+  considerCapTrial,
+  giveTrialUp,
+  judgeCapTrial,
+  noteClosed,
+  noteHitRate,
+} from './cap-trial.ts';
 import { blameConcurrency, clearSuspicion, noteSuspect } from './concurrency-limit.ts';
-import { estimateLimit } from './estimate.ts';
+import { estimateLimit, returnToEstimate } from './estimate.ts';
 import { closeGate, toldWaitMs } from './gate.ts';
 import { joinWithLast } from './measured-rate.ts';
 import type { PaceEvent } from './pace-event.ts';
@@ -43,6 +50,7 @@ export function onThrottled(state: PaceState, event: PaceEvent, nowMs: number): 
     (state.phase === 'cruising' && throttle.accepted < SAME_EVENT_CALLS);
   noteThrottle(state, nowMs, goesOn);
   const isForgiven = state.phase === 'published' && blamePublished(state);
+  if (waitMs !== undefined || goesOn) giveTrialUp(state);
   if (waitMs !== undefined) return waitAsTold(state, nowMs, waitMs);
   throttle.pauseMs = 0;
   if (isForgiven) return testAgain(state, event, nowMs);
@@ -55,8 +63,15 @@ export function onThrottled(state: PaceState, event: PaceEvent, nowMs: number): 
     throttle.failedTests = 0;
     return testAgain(state, event, nowMs);
   }
+  const verdict = judgeCapTrial(state);
+  if (verdict === 'cap') return cut(state, nowMs);
+  if (verdict === 'rate') return slowDown(state, nowMs, () => returnToEstimate(state));
   if (blameConcurrency(state, event)) return cut(state, nowMs);
-  slowDown(state, nowMs);
+  noteHitRate(state);
+  slowDown(state, nowMs, () => {
+    estimateLimit(state, { endMs: nowMs, closedMs: 0, uncertainMs: 0 });
+  });
+  considerCapTrial(state);
 }
 
 /** The first call that was accepted since the limit closed: now it is known for how long it did. */
@@ -69,6 +84,7 @@ export function onAcceptedAgain(state: PaceState, event: PaceEvent): void {
       ? Math.min(1_000, throttle.pauseMs) // servers tell whole seconds
       : Math.max(0, endMs - throttle.cutMs); // since the test before
   if (state.phase === 'testing') throttle.closedMs = closedMs;
+  noteClosed(state, closedMs);
   throttle.failedTests = 0;
   if (state.published.isTrusted) {
     state.phase = 'published';
@@ -146,10 +162,10 @@ function testAgain(state: PaceState, event: PaceEvent, nowMs: number): void {
 }
 
 /** The rate was just over the limit: a round trip's pause, and on, just under it. */
-function slowDown(state: PaceState, nowMs: number): void {
+function slowDown(state: PaceState, nowMs: number, setRate: () => void): void {
   const { throttle, latency } = state;
   cut(state, nowMs);
-  estimateLimit(state, { endMs: nowMs, closedMs: 0, uncertainMs: 0 });
+  setRate();
   const pauseMs = Math.min(LONGEST_TEST_MS, Math.max(latency.averageMs, 1 / state.ratePerMs));
   closeGate(state, nowMs, Math.max(throttle.cutMs, nowMs + pauseMs), false);
   restartSlots(state, state.gateUntilMs);

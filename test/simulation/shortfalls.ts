@@ -8,26 +8,21 @@ export const SHORTFALLS: Readonly<Record<string, Readonly<Record<number, Partial
   // Calls reach the server up to 10 ms earlier or later than sent, one every 20 ms is allowed, and
   // none saved up: at more than two thirds of the rate, calls that come too early are refused.
   'token bucket 50/s, burst 1': {
-    1: { efficiency: 0.63 },
-    4: { efficiency: 0.56 },
-    16: { efficiency: 0.56 },
+    1: { efficiency: 0.62 },
+    4: { efficiency: 0.55 },
+    16: { efficiency: 0.55 },
   },
   // A pause after each throttle is as long as the lease that was given out before it.
-  'token bucket 50/s, burst 5': { 4: { efficiency: 0.96 }, 16: { efficiency: 0.94 } },
+  'token bucket 50/s, burst 5': { 4: { efficiency: 0.95 }, 16: { efficiency: 0.935 } },
   // Until the window's length is known, tests while it is closed end too late.
   'fixed window 100 per 10 s, no header': { 16: { efficiency: 0.95 } },
-  // On the verge with one process. Several know of one another's calls in flight only what they were
-  // told at the last exchange, which is too little to see that the limit is on those: it is taken for
-  // one on the rate.
-  'at most 10 concurrent': {
-    1: { efficiency: 0.94 },
-    4: { efficiency: 0.74 },
-    16: { efficiency: 0.71 },
-  },
+  // One call in flight for ten of the workers, and six that wait for their turn: what a worker gives
+  // back, the next one has only when it comes again. And it takes longer to find.
+  'at most 10 concurrent': { 16: { efficiency: 0.89 } },
   // A limit is tested ever more seldom: that one has grown is slow to be seen.
   'grows: 50/s, then 200/s': {
-    1: { efficiency: 0.6 },
-    4: { efficiency: 0.64 },
+    1: { efficiency: 0.69 },
+    4: { efficiency: 0.66 },
     16: { efficiency: 0.66 },
   },
   // What is learned is learned in round trips, and 5,000 calls at 20/s are 36 of those.

@@ -1,0 +1,41 @@
+import { describe, expect, it } from 'vitest';
+import { createPaceState } from '../../src/pace/pacer.ts';
+import { oneProcess } from '../simulation/clients.ts';
+import { leasedWorkers } from '../simulation/leased-workers.ts';
+import { concurrentCalls, type Limit, slidingWindow, tokenBucket } from '../simulation/servers.ts';
+import { type Result, simulate } from '../simulation/simulate.ts';
+
+const SCENARIO = { calls: 3_000, seed: 7, serviceMs: 100 };
+
+function play(limit: Limit): { state: ReturnType<typeof createPaceState>; result: Result } {
+  const state = createPaceState({}, 0);
+  const result = simulate({ ...SCENARIO, limit }, oneProcess(256, state));
+  return { state, result };
+}
+
+describe('a limit on calls at the same time', () => {
+  it.each([1, 3, 10])('of %i is found and kept to', (count) => {
+    const { state, result } = play(concurrentCalls(count));
+    expect(state.concurrency.cap).toBeGreaterThanOrEqual(count);
+    expect(state.concurrency.cap).toBeLessThanOrEqual(count + 2);
+    expect(result.warmEfficiency).toBeGreaterThan(0.8);
+  });
+
+  it('is found by workers that know of one another only late', () => {
+    const clients = leasedWorkers({ workers: 4, callers: 64 });
+    const result = simulate({ ...SCENARIO, limit: concurrentCalls(10) }, clients);
+    expect(result.warmEfficiency).toBeGreaterThan(0.8);
+  });
+});
+
+describe('a limit on the rate', () => {
+  it.each([
+    ['that lets few calls be saved up', tokenBucket(0.05, 5)],
+    ['that lets many be', tokenBucket(0.05, 50)],
+    ['over a window', slidingWindow(100, 10_000)],
+  ])('%s is not taken for one on calls at the same time', (_, limit) => {
+    const { state } = play(limit);
+    expect(state.concurrency.cap).toBe(0);
+    expect(state.concurrency.trial.isOn).toBe(false);
+  });
+});
