@@ -27,6 +27,12 @@ export interface EnrichOptions {
   readonly out?: string;
   /** Where the rows go that were not enriched. @default `<input>.failures.<ext>` */
   readonly failures?: string;
+  /** Where the rows go that are new, or whose enriched values differ from those of the last run. */
+  readonly changes?: string;
+  /** What the changes file is called from run to run, where its path has the date in it. @default its path */
+  readonly changesId?: string;
+  /** With `changes`: the column that tells rows apart from run to run. @default their domains */
+  readonly key?: string;
   /** The column that holds the domain. @default guessed by name and content */
   readonly domainColumn?: string;
   /** Reduce each domain to its registrable part. @default false */
@@ -49,6 +55,8 @@ export interface EnrichOptions {
   readonly maxOutage?: string | number;
   /** Stop after this many calls; rows left over are `skipped`. */
   readonly maxCalls?: number;
+  /** Stop after so many calls of all runs with this credential, such as `'1000/day'`, in UTC. */
+  readonly maxCallsPer?: string;
   /** Stop when more than this share of the lookups fails, of 200 at least. @default 20% */
   readonly maxFailed?: string | number;
   /** Calls above which `confirm` is asked. @default 10000 */
@@ -148,7 +156,7 @@ export type OptionNaming = (key: SettingKey) => string;
 export const libraryNaming = (key: string): string => `'${LIBRARY_NAMES[key] ?? key}'`;
 
 function jobOf(options: EnrichOptions, describe: OptionNaming): Job {
-  const { input, apiKey, params, headers, signal, onEvent, confirm, ...given } = options;
+  const { input, apiKey, params, headers, signal, onEvent, confirm, changesId, ...given } = options;
   return createJob({
     given: { ...given, param: params, header: headers },
     apiKey,
@@ -162,10 +170,11 @@ const LIBRARY_NAMES: Readonly<Record<string, string>> = {
   header: 'headers',
 };
 
-function contextOf({ signal, onEvent, confirm }: EnrichOptions): RunContext {
+function contextOf({ signal, onEvent, confirm, changesId }: EnrichOptions): RunContext {
   return {
     signal: signal ?? new AbortController().signal,
     onEvent: onEvent ?? (() => {}),
     confirm,
+    changesId,
   };
 }

@@ -3,19 +3,22 @@ import { existsSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join as joinPath, resolve as resolvePath } from 'node:path';
 import { type Closer, createCloser } from './closer.ts';
+import { type Changes, openChanges } from './collector/changes/changes.ts';
+import { comparedColumnsOf } from './collector/changes/compared-columns.ts';
 import { enrichedColumnsOf, findShapes } from './collector/enriched-columns.ts';
 import type { Field } from './collector/fields.ts';
 import { type JoinedRow, join } from './collector/join.ts';
 import { nameOutputColumns, type OutputColumns } from './collector/output-columns.ts';
-import { chooseOutputPaths, type OutputPaths } from './collector/output-paths.ts';
+import { chooseOutputPaths } from './collector/output-paths.ts';
 import { openOutputs } from './collector/outputs.ts';
+import { createRowNotes } from './collector/row-notes.ts';
 import { type EnrichedRow, toEnrichedRow } from './collector/row-object.ts';
 import { BrandfillError } from './errors.ts';
 import { createFreshnessCheck } from './freshness-of-job.ts';
 import type { Job } from './job/job.ts';
 import { type LookupTotals, lookUpAll } from './look-up-all.ts';
-import { chooseDomainColumn } from './producer/choose-column.ts';
-import { makePlan, type Plan } from './producer/plan.ts';
+import { assertColumnsThere, chooseColumn, chooseDomainColumn } from './producer/choose-column.ts';
+import { makePlan, type Plan, type RowNotes } from './producer/plan.ts';
 import { createRowIndex, type RowIndex } from './producer/row-index.ts';
 import type { DomainColumn } from './rows/domain-column.ts';
 import { type ListInput, openList } from './rows/list-input.ts';
@@ -34,6 +37,8 @@ export interface RunContext {
   readonly onEvent: (event: RunEvent) => void;
   /** Asked before a run of many calls; false ends it as the signal would. @default nobody is asked */
   readonly confirm?: ((plan: Plan) => Promise<boolean>) | undefined;
+  /** What the changes file is called from run to run. @default its path */
+  readonly changesId?: string | undefined;
 }
 
 /** Reads and counts. Calls nothing, and leaves no file behind. */
@@ -60,13 +65,25 @@ export async function runToFiles(
   try {
     const list = await open(input, job, { context, closer, spoolFolder: job.settings.store });
     const { source, format } = list;
-    const { out, failures } = job.settings;
-    const paths = await chooseOutputPaths({ input, out, failures, source, format });
+    const { out, failures, changes: changed } = job.settings;
+    const paths = await chooseOutputPaths({
+      input,
+      out,
+      failures,
+      changes: changed,
+      source,
+      format,
+    });
     const outputs = closer.add(await openOutputs(paths));
     const run = await plan(list, closer.add(openStoreOf(job)));
     const joined = await lookUpAndJoin(run);
-    await outputs.write(joined.rows, { format, extent: run.plan, columns: joined.columns });
-    return summarize(run, joined, paths);
+    const { columns } = joined;
+    const changes = await openChangesOf(run, columns);
+    await outputs.write(joined.rows, { format, extent: run.plan, columns, changes });
+    return summarize(run, joined, {
+      ...paths,
+      changes: changes && { ...changes.counts, file: paths.changes ?? '' },
+    });
   } finally {
     await closer.close();
   }
@@ -86,7 +103,7 @@ export async function* runToRows(
     for await (const rows of joined.rows) {
       for (const row of rows) yield toEnrichedRow(row, list.format, joined.columns);
     }
-    return summarize(run, joined, undefined);
+    return summarize(run, joined, {});
   } finally {
     await closer.close();
   }
@@ -105,6 +122,7 @@ interface OpenedList {
   readonly source: Source;
   readonly format: RowFormat;
   readonly column: DomainColumn;
+  readonly notes: RowNotes | undefined;
   readonly startedMs: number;
   readonly startedAtMs: number;
 }
@@ -120,7 +138,11 @@ async function open(
   const format = openRows(source, job.settings);
   const column = chooseDomainColumn(source, format, job.settings.domainColumn);
   context.onEvent({ type: 'opened', input: source.name, format: format.description, column });
-  return { job, context, closer, spoolFolder, source, format, column, ...started };
+  const { key } = job.settings;
+  const notes = createRowNotes({
+    key: key === undefined ? undefined : chooseColumn(source, format, key),
+  });
+  return { job, context, closer, spoolFolder, source, format, column, notes, ...started };
 }
 
 /** A run that knows what it has to do. */
@@ -151,9 +173,11 @@ async function plan(list: OpenedList, store: OutcomeStore): Promise<PlannedRun> 
       freshShapes.add(head.shapeId);
       return true;
     },
+    notes: list.notes,
     index,
     signal: context.signal,
   });
+  assertColumnsThere(source, format, list.notes?.columns ?? []);
   context.onEvent({ type: 'planned', plan: made });
   return { ...list, store, index, plan: made, freshShapes, isUsable };
 }
@@ -189,6 +213,7 @@ async function lookUpAndJoin(run: PlannedRun): Promise<JoinedRun> {
     prefix: job.settings.prefix,
     enriched,
     taken: format.takenNames,
+    hasChanges: job.settings.changes !== undefined,
   });
   for (const { from, to } of columns.renamed) {
     const message = `The list has a column '${from}' already: ours is called '${to}'.`;
@@ -205,6 +230,23 @@ async function lookUpAndJoin(run: PlannedRun): Promise<JoinedRun> {
     skipReason: totals.stopped?.reason ?? 'not_asked',
   });
   return { totals, columns, statuses, rows: count(rows, statuses, run.plan.rows) };
+}
+
+async function openChangesOf(
+  { job, context, closer, format }: PlannedRun,
+  columns: OutputColumns,
+): Promise<Changes | undefined> {
+  const { changes, store, fields } = job.settings;
+  if (changes === undefined) return undefined;
+  return closer.add(
+    await openChanges({
+      folder: store,
+      id: context.changesId ?? resolvePath(changes),
+      columns: comparedColumnsOf(columns.out, format),
+      tellsLost: fields === undefined,
+      onNotice: (message) => context.onEvent({ type: 'notice', message }),
+    }),
+  );
 }
 
 /** @throws an `AbortError` when whoever is asked says no */
@@ -247,7 +289,14 @@ async function* count(
   }
 }
 
-function summarize(run: PlannedRun, joined: JoinedRun, paths: OutputPaths | undefined): Summary {
+/** Where things are that were written. */
+type Written = Partial<Pick<Summary, 'out' | 'failures' | 'changes'>>;
+
+function summarize(
+  run: PlannedRun,
+  joined: JoinedRun,
+  { out, failures, changes }: Written,
+): Summary {
   const { plan: made, startedMs } = run;
   const { lookups, calls, retries, throttled, elapsedMs: lookupMs, stopped, pace } = joined.totals;
   return {
@@ -264,7 +313,8 @@ function summarize(run: PlannedRun, joined: JoinedRun, paths: OutputPaths | unde
     callsPerSecond: calls === 0 ? 0 : calls / (lookupMs / 1_000),
     pace,
     stopped,
-    out: paths?.out,
-    failures: paths?.failures,
+    out,
+    failures,
+    changes,
   };
 }

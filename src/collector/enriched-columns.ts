@@ -45,7 +45,13 @@ export function enrichedColumnsOf(
   const list = createColumnList(MOST_COLUMNS);
   for (const id of shapeIds) list.merge(store.findShape(id) ?? []);
   const fields = list.columns.map(
-    (path): Field => ({ name: path.join('_'), valueOf: (answer) => valueAt(answer, path) }),
+    (path): Field => ({
+      name: path.join('_'),
+      expression: JSON.stringify(path),
+      valueOf: (answer) => valueAt(answer, path),
+    }),
   );
-  return list.isFull ? [...fields, { name: 'json', valueOf: (answer) => answer }] : fields;
+  return list.isFull
+    ? [...fields, { name: 'json', expression: '@', valueOf: (answer) => answer }]
+    : fields;
 }

@@ -5,6 +5,8 @@ import { BrandfillError } from '../errors.ts';
 /** One output column and how its value is found in an answer. */
 export interface Field {
   readonly name: string;
+  /** How the value is found: fields that have this in common find the same in the same answer. */
+  readonly expression?: string;
   /** Undefined where the answer has nothing for it. */
   valueOf(answer: JsonObject): unknown;
 }
@@ -46,6 +48,7 @@ export function createField(name: string, expression: string): Field {
   }
   return {
     name,
+    expression,
     valueOf: (answer) => {
       try {
         return TreeInterpreter.search(compiled, answer as JSONValue) ?? undefined;

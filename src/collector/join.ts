@@ -5,6 +5,7 @@ import type { Source } from '../rows/source.ts';
 import type { OutcomeStore } from '../store/store.ts';
 import { createCutter } from './cutter.ts';
 import type { Field } from './fields.ts';
+import { readNote } from './row-note.ts';
 
 /** How a row ended. */
 export type RowStatus = OutcomeStatus | 'invalid' | 'skipped';
@@ -24,6 +25,10 @@ export interface JoinedRow {
   readonly reason: string;
   readonly httpStatus: number | undefined;
   readonly attempts: number;
+  /** When its outcome was fetched, in milliseconds since 1970; 0 for none. */
+  readonly fetchedAtMs: number;
+  /** What tells it from other rows from night to night; empty where only its domain does. */
+  readonly key: string;
   /** Values of the enriched columns; all undefined unless it is `found`. */
   readonly values: readonly unknown[];
 }
@@ -49,11 +54,12 @@ export async function* join(options: JoinOptions): AsyncGenerator<readonly Joine
 
   // Objects are written out whole: a spread that then gets more members costs several times that.
   function unasked(
-    { fields }: IndexedRow,
+    { fields, note }: IndexedRow,
     raw: string,
     { domain, status, reason }: Pick<JoinedRow, 'domain' | 'status' | 'reason'>,
   ): JoinedRow {
     const httpStatus = undefined;
+    const { key } = readNote(note);
     return {
       raw,
       fields,
@@ -63,6 +69,8 @@ export async function* join(options: JoinOptions): AsyncGenerator<readonly Joine
       reason,
       httpStatus,
       attempts: 0,
+      fetchedAtMs: 0,
+      key,
       values: nothing,
     };
   }
@@ -77,10 +85,23 @@ export async function* join(options: JoinOptions): AsyncGenerator<readonly Joine
     if (!outcome || !isUsable(outcome)) {
       return unasked(row, raw, { domain: text, status: 'skipped', reason: skipReason });
     }
-    const { domain, status, reason, httpStatus, attempts } = outcome;
+    const { domain, status, reason, httpStatus, attempts, fetchedAtMs } = outcome;
+    const { key } = readNote(row.note);
     const answer = status === 'found' ? findJsonObject(outcome.json) : undefined;
     const values = answer ? enriched.map((field) => field.valueOf(answer)) : nothing;
-    return { raw, fields, number, domain, status, reason, httpStatus, attempts, values };
+    return {
+      raw,
+      fields,
+      number,
+      domain,
+      status,
+      reason,
+      httpStatus,
+      attempts,
+      fetchedAtMs,
+      key,
+      values,
+    };
   }
 
   const cutter = createCutter(source.read());

@@ -10,7 +10,7 @@ import { isRunning } from '../is-running.ts';
 
 /** Where rows are written to. Nothing is seen at its place before `commit`. */
 export interface OutputFile {
-  write(text: string): Promise<void>;
+  write(content: string | Uint8Array): Promise<void>;
   /** Brings everything to the disk; all that can fail has failed by then. */
   finish(): Promise<void>;
   /** Puts the finished file in its place; a reader sees the old one or the new one, never a part. */
@@ -47,10 +47,10 @@ export function createOutputStream(path: string, stream: Writable): OutputFile {
     failure ??= error;
   });
   return {
-    write: (text) =>
+    write: (content) =>
       refused(path, async () => {
         if (failure) throw failure;
-        if (!stream.write(text)) await once(stream, 'drain');
+        if (!stream.write(content)) await once(stream, 'drain');
       }),
     finish: () =>
       refused(path, async () => {
@@ -74,7 +74,7 @@ function createOutputFile(path: string, { target, temporary, handle }: Place): O
   process.once('exit', removeTemporary); // a second Ctrl-C ends the process here and now
   let isDone = false;
   return {
-    write: (text) => refused(path, () => sink.write(text)),
+    write: (content) => refused(path, () => sink.write(content)),
     finish: () =>
       refused(path, async () => {
         await sink.end();
@@ -101,7 +101,7 @@ function createOutputFile(path: string, { target, temporary, handle }: Place): O
 
 /** Takes text and brings it to a file. */
 interface Sink {
-  write(text: string): Promise<void>;
+  write(content: string | Uint8Array): Promise<void>;
   /** Waits until everything is written. */
   end(): Promise<void>;
   abandon(): Promise<void>;
@@ -109,8 +109,8 @@ interface Sink {
 
 function writeInto(handle: FileHandle): Sink {
   return {
-    write: async (text) => {
-      await handle.writeFile(text); // appends: a handle writes where it stands
+    write: async (content) => {
+      await handle.writeFile(content); // appends: a handle writes where it stands
     },
     end: async () => {},
     abandon: async () => {},
@@ -124,8 +124,8 @@ function compressInto(handle: FileHandle): Sink {
   })();
   written.catch((error: unknown) => gzip.destroy(error as Error)); // seen by the next write
   return {
-    write: async (text) => {
-      if (!gzip.write(text)) await Promise.race([once(gzip, 'drain'), written]);
+    write: async (content) => {
+      if (!gzip.write(content)) await Promise.race([once(gzip, 'drain'), written]);
     },
     end: async () => {
       gzip.end();

@@ -10,12 +10,15 @@ import type { Source } from '../rows/source.ts';
 export interface OutputPaths {
   readonly out: string;
   readonly failures: string;
+  /** Undefined when no changes file is wanted. */
+  readonly changes: string | undefined;
 }
 
 export interface OutputPathsOptions {
   readonly input: ListInput;
   readonly out: string | undefined;
   readonly failures: string | undefined;
+  readonly changes?: string | undefined;
   readonly source: Source;
   readonly format: RowFormat;
 }
@@ -34,15 +37,15 @@ export async function chooseOutputPaths(options: OutputPathsOptions): Promise<Ou
   const paths = {
     out: options.out ?? (input === '-' ? '-' : `${stem}.enriched${ending}`),
     failures: options.failures ?? `${stem}.failures${ending}`,
+    changes: options.changes,
   };
-  if (paths.out !== '-' && (await isSamePlace(paths.out, paths.failures))) {
-    throw new BrandfillError(
-      'INVALID_SETTING',
-      `Cannot write both outputs to ${paths.out}: choose another --out or --failures.`,
-    );
+  await refuseSamePlace(paths.out, paths.failures, 'choose another --out or --failures');
+  if (paths.changes !== undefined) {
+    await refuseSamePlace(paths.out, paths.changes, 'choose another --out or --changes');
+    await refuseSamePlace(paths.failures, paths.changes, 'choose another --failures or --changes');
   }
-  for (const path of [paths.out, paths.failures]) {
-    if (path === '-') continue;
+  for (const path of Object.values(paths)) {
+    if (path === '-' || path === undefined) continue;
     if (await isSameFile(path, source)) {
       throw new BrandfillError(
         'INVALID_SETTING',
@@ -57,6 +60,11 @@ export async function chooseOutputPaths(options: OutputPathsOptions): Promise<Ou
 async function isSameFile(path: string, { file }: Source): Promise<boolean> {
   const found = await stat(path).catch(() => undefined);
   return found !== undefined && found.dev === file?.dev && found.ino === file.ino;
+}
+
+async function refuseSamePlace(one: string, other: string, advice: string): Promise<void> {
+  if (one === '-' || !(await isSamePlace(one, other))) return;
+  throw new BrandfillError('INVALID_SETTING', `Cannot write both outputs to ${one}: ${advice}.`);
 }
 
 /** Whether two paths lead to one file, through links of the folder or of the file itself. */

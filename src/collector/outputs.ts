@@ -1,14 +1,15 @@
 import type { Extent, RowFormat } from '../rows/row-format.ts';
+import type { Changes } from './changes/changes.ts';
 import type { JoinedRow } from './join.ts';
 import type { OutputColumn, OutputColumns } from './output-columns.ts';
 import { createOutputStream, type OutputFile, openOutputFile } from './output-file.ts';
 import type { OutputPaths } from './output-paths.ts';
 
-/** The two files of a run. */
+/** The files of a run. */
 export interface Outputs {
-  /** Writes all rows and puts both files in their places. */
+  /** Writes all rows and puts all files in their places. */
   write(rows: AsyncIterable<readonly JoinedRow[]>, layout: OutputLayout): Promise<void>;
-  /** Leaves both places as they were, unless all was written. */
+  /** Leaves all places as they were, unless all was written. */
   close(): Promise<void>;
 }
 
@@ -16,70 +17,110 @@ export interface OutputLayout {
   readonly format: RowFormat;
   readonly extent: Extent;
   readonly columns: OutputColumns;
+  /** Finds what goes into the changes file, where there is one. */
+  readonly changes?: Changes | undefined;
 }
 
 /**
- * Opens both files before any call is made, so that a folder that cannot be written costs nothing.
+ * Opens all files before any call is made, so that a folder that cannot be written costs nothing.
  *
  * @throws BrandfillError `UNWRITABLE_OUTPUT`
  */
 export async function openOutputs(paths: OutputPaths): Promise<Outputs> {
-  const out =
-    paths.out === '-'
-      ? createOutputStream('standard output', process.stdout)
-      : await openOutputFile(paths.out);
-  let failures: OutputFile;
+  const opened: OutputFile[] = [];
+  const close = async (): Promise<void> => {
+    for (const file of opened) await file.discard();
+  };
+  const open = async (path: string): Promise<OutputFile> => {
+    const file =
+      path === '-'
+        ? createOutputStream('standard output', process.stdout)
+        : await openOutputFile(path);
+    opened.push(file);
+    return file;
+  };
   try {
-    failures = await openOutputFile(paths.failures);
+    const out = await open(paths.out);
+    const failures = await open(paths.failures);
+    const changed = paths.changes === undefined ? undefined : await open(paths.changes);
+    return { write: (rows, layout) => write(rows, layout, { out, failures, changed }), close };
   } catch (error) {
-    await out.discard();
+    await close();
     throw error;
   }
-  return {
-    write: async (rows, { format, extent, columns }) => {
-      const outWriter = createTableWriter(out, columns.out, { format, extent });
-      const failuresWriter = createTableWriter(failures, columns.failures, { format, extent });
-      await outWriter.begin();
-      await failuresWriter.begin();
-      for await (const batch of rows) {
-        await outWriter.append(batch);
-        await failuresWriter.append(batch.filter((row) => row.status !== 'found'));
-      }
-      await Promise.all([failures.finish(), out.finish()]);
-      await failures.commit();
-      await out.commit();
-    },
-    close: async () => {
-      await out.discard();
-      await failures.discard();
-    },
-  };
+}
+
+interface OutputFiles {
+  readonly out: OutputFile;
+  readonly failures: OutputFile;
+  readonly changed: OutputFile | undefined;
+}
+
+async function write(
+  rows: AsyncIterable<readonly JoinedRow[]>,
+  { format, extent, columns, changes }: OutputLayout,
+  { out, failures, changed }: OutputFiles,
+): Promise<void> {
+  const table = { format, extent };
+  const outWriter = await beginTable(out, columns.out, table);
+  const failuresWriter = await beginTable(failures, columns.failures, table);
+  const changesWriter = changed && (await beginTable(changed, columns.out, table, columns.changes));
+  for await (const batch of rows) {
+    await outWriter.append(batch);
+    await failuresWriter.append(batch.filter((row) => row.status !== 'found'));
+    if (changes && changesWriter) {
+      await appendChanges(changesWriter, batch, changes);
+      await changes.flush();
+    }
+  }
+  await Promise.all([failures.finish(), out.finish(), changed?.finish(), changes?.finish()]);
+  await failures.commit();
+  await changed?.commit();
+  await out.commit();
+  // Last, so that changes which nobody got to see are told again.
+  await changes?.commit();
+}
+
+async function appendChanges(
+  writer: TableWriter,
+  rows: readonly JoinedRow[],
+  changes: Changes,
+): Promise<void> {
+  const told: JoinedRow[] = [];
+  const more: string[][] = [];
+  for (const row of rows) {
+    const change = changes.find(row);
+    if (!change) continue;
+    told.push(row);
+    more.push([change.kind, change.columns]);
+  }
+  await writer.append(told, more);
 }
 
 interface TableWriter {
-  begin(): Promise<void>;
-  append(rows: readonly JoinedRow[]): Promise<void>;
+  /** @param more what goes into the further columns, for each row */
+  append(rows: readonly JoinedRow[], more?: readonly (readonly string[])[]): Promise<void>;
 }
 
-function createTableWriter(
+/** Writes the header. */
+async function beginTable(
   file: OutputFile,
   columns: readonly OutputColumn[],
   { format, extent }: { readonly format: RowFormat; readonly extent: Extent },
-): TableWriter {
-  const writer = format.createWriter(
-    columns.map(({ name }) => name),
-    extent,
-  );
-  const toText = (row: JoinedRow): string =>
-    writer.row(
-      row.raw,
-      row.fields,
-      columns.map((column) => column.valueOf(row)),
-    );
+  further: readonly string[] = [],
+): Promise<TableWriter> {
+  const names = [...columns.map(({ name }) => name), ...further];
+  const writer = format.createWriter(names, extent);
+  const valuesOf = (row: JoinedRow): unknown[] => columns.map((column) => column.valueOf(row));
+  await file.write(writer.header);
   return {
-    begin: () => file.write(writer.header),
-    append: async (rows) => {
-      if (rows.length > 0) await file.write(rows.map(toText).join(''));
+    append: async (rows, more) => {
+      if (rows.length === 0) return;
+      const texts = rows.map((row, at) => {
+        const values = valuesOf(row);
+        return writer.row(row.raw, row.fields, more ? [...values, ...(more[at] ?? [])] : values);
+      });
+      await file.write(texts.join(''));
     },
   };
 }

@@ -36,6 +36,18 @@ export function createJob({ given, apiKey, env, describe }: JobOptions): Job {
       `Cannot write failures to standard output: give ${describe('failures')} a file.`,
     );
   }
+  if (settings.changes === '-') {
+    throw new BrandfillError(
+      'INVALID_SETTING',
+      `Cannot write changes to standard output: give ${describe('changes')} a file.`,
+    );
+  }
+  if (settings.key !== undefined && settings.changes === undefined) {
+    throw new BrandfillError(
+      'INVALID_SETTING',
+      `Cannot use ${describe('key')} without a changes file: give ${describe('changes')} too.`,
+    );
+  }
   if (settings.workers === 0 && settings.queue === undefined) {
     throw new BrandfillError(
       'INVALID_SETTING',

@@ -38,6 +38,8 @@ export interface SettingDefinition<T> {
 export interface Settings {
   readonly out: string | undefined;
   readonly failures: string | undefined;
+  readonly changes: string | undefined;
+  readonly key: string | undefined;
   readonly baseUrl: string | undefined;
   readonly auth: AuthScheme;
   readonly apiKeyFile: string | undefined;
@@ -86,6 +88,18 @@ export const SETTINGS: Definitions<Settings> = {
   failures: {
     value: 'FILE',
     description: 'where the rows go that were not enriched (default: <input>.failures.<ext>)',
+    parse: text,
+  },
+  changes: {
+    value: 'FILE',
+    description:
+      'where the rows go that are new, or whose enriched values differ from those of the last run',
+    parse: text,
+  },
+  key: {
+    value: 'COLUMN',
+    description:
+      'with --changes: the column that tells rows apart from run to run (default: their domains)',
     parse: text,
   },
   baseUrl: {

@@ -6,7 +6,7 @@ import {
   looksLikeHeader,
 } from '../rows/domain-column.ts';
 import { shorten } from '../rows/names.ts';
-import type { RowFormat } from '../rows/row-format.ts';
+import type { RowColumn, RowFormat } from '../rows/row-format.ts';
 import type { Source } from '../rows/source.ts';
 
 /**
@@ -34,11 +34,44 @@ export function chooseDomainColumn(
   if (named !== undefined && !format.isTable) {
     return { index: -1, name: named, by: 'option', example: undefined };
   }
+  if (named !== undefined) throw noSuchColumn(source, format, named);
   throw new BrandfillError(
     'INVALID_SETTING',
-    named === undefined
-      ? `Cannot tell which column of ${source.name} holds the domain: name it with --domain-column; there are: ${list(columns)}.`
-      : `Cannot find the column '${named}' in ${source.name}: there are: ${list(columns)}.`,
+    `Cannot tell which column of ${source.name} holds the domain: name it with --domain-column; there are: ${list(columns)}.`,
+  );
+}
+
+/**
+ * A column by its name. Objects need not all have the same members, so any of theirs is taken for
+ * one that comes later: see {@link assertColumnsThere}.
+ *
+ * @throws BrandfillError `INVALID_SETTING` when a table has no such column
+ */
+export function chooseColumn(source: Source, format: RowFormat, name: string): RowColumn {
+  const found = findColumn(format.columns, name);
+  if (found) return found;
+  if (format.isTable) throw noSuchColumn(source, format, name);
+  return { index: -1, name };
+}
+
+/**
+ * To be called when all rows are scanned.
+ *
+ * @throws BrandfillError `INVALID_SETTING` when no row has one of these columns
+ */
+export function assertColumnsThere(
+  source: Source,
+  format: RowFormat,
+  columns: readonly RowColumn[],
+): void {
+  const missing = columns.find(({ name }) => !format.takenNames.has(name));
+  if (missing) throw noSuchColumn(source, format, missing.name);
+}
+
+function noSuchColumn(source: Source, { columns }: RowFormat, name: string): BrandfillError {
+  return new BrandfillError(
+    'INVALID_SETTING',
+    `Cannot find the column '${name}' in ${source.name}: there are: ${list(columns)}.`,
   );
 }
 

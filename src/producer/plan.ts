@@ -1,6 +1,6 @@
 import { normalizeDomain } from '../rows/domain.ts';
 import type { DomainColumn } from '../rows/domain-column.ts';
-import type { RowFormat, ScannedRow } from '../rows/row-format.ts';
+import type { RowColumn, RowFormat, ScannedRow } from '../rows/row-format.ts';
 import type { Source } from '../rows/source.ts';
 import { createDistinctCounter } from './distinct-counter.ts';
 import type { IndexedRow, RowIndex } from './row-index.ts';
@@ -30,15 +30,24 @@ export interface PlanOptions {
   readonly registrable: boolean;
   /** Whether the store has an outcome for a domain that need not be asked again. */
   readonly isFresh: (domain: string) => boolean;
+  /** What else is to be known of rows when they are written. */
+  readonly notes?: RowNotes | undefined;
   /** Where each row is noted. */
   readonly index: RowIndex;
   /** Ends the reading early, with the signal's reason. */
   readonly signal: AbortSignal;
 }
 
+/** Makes a note of each row out of some of its columns. */
+export interface RowNotes {
+  readonly columns: readonly RowColumn[];
+  /** @param cells the text of those columns */
+  noteOf(cells: readonly string[]): string;
+}
+
 /** Reads all rows once and finds out, without a call, what has to be done for each. */
 export async function makePlan(options: PlanOptions): Promise<Plan & { maxFields: number }> {
-  const { source, format, column, registrable, isFresh, index, signal } = options;
+  const { source, format, column, registrable, isFresh, notes, index, signal } = options;
   const distinct = createDistinctCounter();
   const headerFields = format.columns.length;
   let rows = 0;
@@ -57,18 +66,19 @@ export async function makePlan(options: PlanOptions): Promise<Plan & { maxFields
     rows += 1;
     maxFields = Math.max(maxFields, fields);
     if (format.isTable && fields !== headerFields) raggedRows += 1;
+    const note = notes?.noteOf(row.others ?? []);
     const found = normalizeDomain(row.cell, { registrable });
     if ('invalid' in found) {
       invalidRows += 1;
-      return { kind: 'invalid', sizeBytes, fields, text: found.invalid };
+      return { kind: 'invalid', sizeBytes, fields, text: found.invalid, note };
     }
     const isNew = distinct.add(found.domain);
     const known = isFresh(found.domain);
     if (isNew && known) freshDomains += 1;
-    return { kind: known ? 'known' : 'due', sizeBytes, fields, text: found.domain };
+    return { kind: known ? 'known' : 'due', sizeBytes, fields, text: found.domain, note };
   }
 
-  for await (const batch of format.scan(source, column)) {
+  for await (const batch of format.scan(source, column, notes?.columns)) {
     signal.throwIfAborted();
     await index.append(batch.map(indexRow));
   }

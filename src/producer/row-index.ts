@@ -16,6 +16,8 @@ export interface IndexedRow {
   readonly fields: number;
   /** The domain of a `due` or `known` row, the reason of an `invalid` one. */
   readonly text: string;
+  /** What else is to be known of it when it is written; nothing in it but letters, digits and `:`. */
+  readonly note?: string | undefined;
 }
 
 /**
@@ -40,7 +42,8 @@ export async function createRowIndex(folder: string): Promise<RowIndex> {
   return {
     append: async (rows) => {
       const lines = rows.map(
-        (row) => `${row.sizeBytes} ${row.fields} ${MARKS[row.kind]}${row.text}\n`,
+        ({ sizeBytes, fields, kind, text, note = '' }) =>
+          `${sizeBytes} ${fields} ${MARKS[kind]}${text}${note === '' ? '' : ` ${note}`}\n`,
       );
       await writeAll(handle, Buffer.from(lines.join(''), 'latin1'), folder);
     },
@@ -61,10 +64,12 @@ async function* readEntries(handle: FileHandle): AsyncGenerator<readonly Indexed
 function parseEntry(line: string): IndexedRow {
   const afterSize = line.indexOf(' ');
   const afterFields = line.indexOf(' ', afterSize + 1);
+  const afterText = line.indexOf(' ', afterFields + 2);
   return {
     sizeBytes: Number(line.slice(0, afterSize)),
     fields: Number(line.slice(afterSize + 1, afterFields)),
     kind: KINDS.get(line.charAt(afterFields + 1) as '?') ?? 'blank',
-    text: line.slice(afterFields + 2),
+    text: line.slice(afterFields + 2, afterText === -1 ? undefined : afterText),
+    note: afterText === -1 ? undefined : line.slice(afterText + 1),
   };
 }

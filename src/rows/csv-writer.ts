@@ -49,7 +49,7 @@ function createCellWriter(delimiter: string): (value: CellValue) => string {
   const needsQuotes = new RegExp(`["\\r\\n\\${delimiter}]`);
   return (value) => {
     if (typeof value === 'number') return String(value); // -5 is no formula
-    const text = toText(value);
+    const text = textOfCell(value);
     if (FORMULA.test(text)) return stringify([[text]], format);
     return needsQuotes.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
   };
@@ -58,11 +58,12 @@ function createCellWriter(delimiter: string): (value: CellValue) => string {
 /** What a spreadsheet takes for the beginning of a formula. */
 const FORMULA = /^[=+\-@\t\r\uFF1D\uFF0B\uFF0D\uFF20]/;
 
-function toText(value: CellValue): string {
+/** What a value looks like in a cell, before quoting. */
+export function textOfCell(value: CellValue): string {
   if (typeof value === 'string') return value;
   if (value === null || value === undefined) return '';
   // Booleans too: csv-stringify would write true as 1.
-  if (Array.isArray(value) && value.every(isScalar)) return value.map(toText).join('; ');
+  if (Array.isArray(value) && value.every(isScalar)) return value.map(textOfCell).join('; ');
   return JSON.stringify(value);
 }
 

@@ -2,9 +2,9 @@ import { CsvError, type InfoRecord, type Options, type Parser, parse } from 'csv
 import { parse as parseSync } from 'csv-parse/sync';
 import { BrandfillError } from '../errors.ts';
 import { type CsvDialect, detectDialect } from './csv-dialect.ts';
-import { createCsvWriter } from './csv-writer.ts';
+import { createCsvWriter, textOfCell } from './csv-writer.ts';
 import { uniqueNames } from './names.ts';
-import type { RowFormat, ScannedRow } from './row-format.ts';
+import type { RowColumn, RowFormat, ScannedRow } from './row-format.ts';
 import type { Source } from './source.ts';
 
 const DELIMITER_NAMES: Readonly<Record<string, string>> = {
@@ -38,8 +38,8 @@ export function openCsv(source: Source, preferredDelimiter?: string): RowFormat 
     headBytes: header.endBytes,
     isTable: true,
     takenNames,
-    scan: (input, domainColumn) =>
-      scan(input, { dialect, domainColumn: domainColumn.index, skipBytes: header.endBytes }),
+    scan: (input, domainColumn, others = []) =>
+      scan(input, { dialect, domainColumn, others, skipBytes: header.endBytes }),
     createWriter: (added, { maxFields }) =>
       createCsvWriter({
         dialect,
@@ -49,6 +49,7 @@ export function openCsv(source: Source, preferredDelimiter?: string): RowFormat 
         added,
         byteOrderMark: source.hasByteOrderMark,
       }),
+    textOf: textOfCell,
     toObject: (raw) => toObject(raw, dialect, header.cells),
   };
 }
@@ -94,11 +95,17 @@ function isBlankLine({ cells, startBytes, endBytes }: CsvRecord): boolean {
   return cells.length === 1 && cells[0] === '' && endBytes - startBytes <= 2;
 }
 
+interface ScanOptions {
+  readonly dialect: CsvDialect;
+  readonly domainColumn: RowColumn;
+  readonly others: readonly RowColumn[];
+  readonly skipBytes: number;
+}
+
 async function* scan(
   source: Source,
-  options: { dialect: CsvDialect; domainColumn: number; skipBytes: number },
+  { dialect, domainColumn, others, skipBytes }: ScanOptions,
 ): AsyncGenerator<readonly ScannedRow[]> {
-  const { dialect, domainColumn, skipBytes } = options;
   let batch: ScannedRow[] = [];
   let endBytes = skipBytes;
   let lines = 0;
@@ -115,9 +122,10 @@ async function* scan(
       const record = { cells, startBytes: endBytes, endBytes: info.bytes };
       endBytes = info.bytes;
       batch.push({
-        cell: cells[domainColumn] ?? '',
+        cell: cells[domainColumn.index] ?? '',
         sizeBytes: record.endBytes - record.startBytes,
         fields: isBlankLine(record) && !endsInQuotes(record) ? 0 : cells.length,
+        others: others.length > 0 ? others.map(({ index }) => cells[index] ?? '') : undefined,
       });
       return null; // nothing goes through the stream: one object at a time would halve the speed
     },

@@ -1,5 +1,5 @@
 import { BrandfillError } from '../errors.ts';
-import type { CellValue, RowFormat, RowWriter, ScannedRow } from './row-format.ts';
+import type { CellValue, RowColumn, RowFormat, RowWriter, ScannedRow } from './row-format.ts';
 import type { Source } from './source.ts';
 
 const SAMPLE_ROWS = 200;
@@ -26,11 +26,13 @@ export function openJsonl(source: Source, prefix: string): RowFormat {
     headBytes: 0,
     isTable: false,
     takenNames,
-    scan: (input, domainColumn) =>
-      scan(input, domainColumn.name, (row) => {
+    scan: (input, domainColumn, others = []) =>
+      scan(input, { domainColumn: domainColumn.name, others }, (row) => {
         for (const name in row) if (name.startsWith(prefix)) takenNames.add(name);
+        for (const { name } of others) if (Object.hasOwn(row, name)) takenNames.add(name);
       }),
     createWriter: (added) => createJsonlWriter(added),
+    textOf: (value) => (value === undefined ? '' : JSON.stringify(value)),
     toObject: (raw) => JSON.parse(raw) as Record<string, unknown>,
   };
 }
@@ -88,7 +90,10 @@ function readSample(source: Source): JsonRow[] {
 
 async function* scan(
   source: Source,
-  domainColumn: string,
+  {
+    domainColumn,
+    others,
+  }: { readonly domainColumn: string; readonly others: readonly RowColumn[] },
   onRow: (row: JsonRow) => void,
 ): AsyncGenerator<readonly ScannedRow[]> {
   let line = 0;
@@ -100,6 +105,7 @@ async function* scan(
       cell: row ? toText(row[domainColumn]) : '',
       sizeBytes: bytes.length,
       fields: row ? 1 : 0,
+      others: others.length > 0 && row ? others.map(({ name }) => toText(row[name])) : undefined,
     };
   };
   let rest: Buffer[] = [];

@@ -9,7 +9,12 @@ export interface ScannedRow {
   readonly sizeBytes: number;
   /** How many cells it has; 0 for a blank line, which is no row. */
   readonly fields: number;
+  /** Text of the other columns that were asked for, in their order; empty where it has none. */
+  readonly others?: readonly string[] | undefined;
 }
+
+/** A column of a list: its place in a table, its name in objects. */
+export type RowColumn = Pick<DomainColumn, 'index' | 'name'>;
 
 /** What goes into one added cell. Structures only occur where the format can hold them. */
 export type CellValue = unknown;
@@ -50,13 +55,23 @@ export interface RowFormat {
   /**
    * Reads all rows once, in batches.
    *
+   * @param others columns whose text is wanted besides that of the domain
    * @throws BrandfillError `UNREADABLE_INPUT` that names the line of the first bad row
    */
-  scan(source: Source, domainColumn: DomainColumn): AsyncIterable<readonly ScannedRow[]>;
-  /** Names that columns of ours must not take; complete once all rows are scanned. */
+  scan(
+    source: Source,
+    domainColumn: RowColumn,
+    others?: readonly RowColumn[],
+  ): AsyncIterable<readonly ScannedRow[]>;
+  /**
+   * Names that columns of ours must not take, and those of `others`, as far as there are such
+   * columns; complete once all rows are scanned.
+   */
   readonly takenNames: ReadonlySet<string>;
   /** @param added names of the added columns */
   createWriter(added: readonly string[], extent: Extent): RowWriter;
+  /** The text that a value gets in an added column, before quoting; empty for none. */
+  textOf(value: CellValue): string;
   /** The row as an object, its columns in their order, for programs. */
   toObject(raw: string): Record<string, unknown>;
 }

@@ -89,6 +89,10 @@ export function describeSummary(summary: Summary): readonly string[] {
   if (summary.failures !== undefined) {
     lines.push(`  failures  ${summary.failures} (${count(notEnriched, 'row')})`);
   }
+  if (summary.changes) {
+    const { file, new: added, changed } = summary.changes;
+    lines.push(`  changes   ${file} (${format(added)} new, ${format(changed)} changed)`);
+  }
   if (summary.stopped) {
     lines.push('Stopped early. What was found is kept: run the same command again to go on.');
   }

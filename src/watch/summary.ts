@@ -1,3 +1,4 @@
+import type { ChangeCounts } from '../collector/changes/changes.ts';
 import type { RowStatus } from '../collector/join.ts';
 import type { PaceDescription } from '../pace/pacer.ts';
 import type { Stop } from '../worker/stop-switch.ts';
@@ -34,6 +35,8 @@ export interface Summary {
   readonly out: string | undefined;
   /** Where the rows are that were not enriched. */
   readonly failures: string | undefined;
+  /** Where the rows are that there is something to tell of, and how many; undefined without them. */
+  readonly changes: ({ readonly file: string } & Readonly<ChangeCounts>) | undefined;
 }
 
 /** How fast calls could go, and what kept them waiting. */

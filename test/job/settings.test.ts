@@ -7,6 +7,8 @@ describe('settings', () => {
     expect(read({})).toEqual({
       out: undefined,
       failures: undefined,
+      changes: undefined,
+      key: undefined,
       baseUrl: undefined,
       auth: { kind: 'none' },
       apiKeyFile: undefined,

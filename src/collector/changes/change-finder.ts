@@ -1,0 +1,177 @@
+import type { JoinedRow } from '../join.ts';
+import { AT, RECORD_HEAD_WORDS as HEAD, type Manifest, type ManifestColumn } from './manifest.ts';
+import type { ManifestWriter } from './manifest-writer.ts';
+import { createRecordTable } from './record-table.ts';
+import { hashOfValue, hashText } from './text-hash.ts';
+
+/** What there is to tell of a row. */
+export interface Change {
+  readonly kind: 'new' | 'changed';
+  /** The columns that changed, joined with `;`; none of a row that is new. */
+  readonly columns: string;
+}
+
+/** A column whose values are compared. */
+export interface ComparedColumn extends ManifestColumn {
+  /** What the row has in it, as it is written; undefined to leave what was told. */
+  textOf(row: JoinedRow): string | undefined;
+  /** Whether it may differ although the outcome is the same, as the row's own cells play a part. */
+  readonly dependsOnRow: boolean;
+}
+
+export interface ChangeFinderOptions {
+  /** Domain first. */
+  readonly columns: readonly ComparedColumn[];
+  /** What was told before. */
+  readonly before: Manifest | undefined;
+  /** Takes what is told now; has the columns of {@link layoutOf}. */
+  readonly after: ManifestWriter;
+}
+
+/** Finds what is to be told of a row, and notes it. To be asked once for each row, in their order. */
+export type ChangeFinder = (row: JoinedRow) => Change | undefined;
+
+/**
+ * The columns of the next manifest: those that are compared, and those that the output no longer has
+ * while rows that could not be asked still count as told of them.
+ */
+export function layoutOf(
+  columns: readonly ManifestColumn[],
+  before: Manifest | undefined,
+  keepsLost: boolean,
+): readonly ManifestColumn[] {
+  const names = new Set(columns.map(({ name }) => name));
+  const lost = before?.columns.filter(({ name }) => !names.has(name) && !before.unused.has(name));
+  return [...columns, ...(keepsLost ? (lost ?? []) : [])].map(({ name, expression }) => ({
+    name,
+    expression,
+  }));
+}
+
+const NEW: Change = { kind: 'new', columns: '' };
+/** Keep identities by key and by domain apart. */
+const SEED = { domain: 1, key: 2 };
+
+/**
+ * Compares rows with what was told of them. An outcome that was fetched when the one told of was
+ * fetched is the same: its values are not even looked at, unless a column is made in another way now.
+ *
+ * A row whose lookup failed, or that was not asked, has nothing to tell: what was told stays.
+ */
+export function createChangeFinder({ columns, before, after }: ChangeFinderOptions): ChangeFinder {
+  const table = before && createRecordTable(before.readIds());
+  const old = before?.words ?? new Uint32Array();
+  const { words, columns: layout } = after;
+  const width = layout.length;
+  /** Where each column is in the records of before; -1 where it is not. */
+  const oldPlaces = layout.map(
+    ({ name }) => before?.columns.findIndex((column) => column.name === name) ?? -1,
+  );
+  const isMadeAlike = layout.map(
+    ({ expression }, at) => before?.columns[oldPlaces[at] ?? -1]?.expression === expression,
+  );
+  const isSameLayout =
+    before?.columns.length === width &&
+    oldPlaces.every((place, at) => place === at && isMadeAlike[at]);
+  const dependsOnRow = columns.some((column) => column.dependsOnRow);
+  const id = new Uint32Array(2);
+
+  /** @returns false for a row that nothing tells from others */
+  function identify({ key, domain }: JoinedRow): boolean {
+    if (key !== '') hashText(key, SEED.key, id, 0);
+    else if (domain !== '') hashText(domain, SEED.domain, id, 0);
+    else return false;
+    return true;
+  }
+
+  function oldHash(from: number, column: number): number {
+    const place = oldPlaces[column] ?? -1;
+    return place === -1 ? 0 : (old[from + HEAD + place] ?? 0);
+  }
+
+  function begin(fetchedLow: number, fetchedHigh: number): number {
+    const to = after.add();
+    words[to + AT.idLow] = id[0] ?? 0;
+    words[to + AT.idHigh] = id[1] ?? 0;
+    words[to + AT.fetchedLow] = fetchedLow;
+    words[to + AT.fetchedHigh] = fetchedHigh;
+    return to;
+  }
+
+  /** Notes once more what was told before. */
+  function keep(from: number): void {
+    const to = begin(old[from + AT.fetchedLow] ?? 0, old[from + AT.fetchedHigh] ?? 0);
+    for (let column = 0; column < width; column += 1) {
+      put(to, column, isSameLayout ? (old[from + HEAD + column] ?? 0) : oldHash(from, column));
+    }
+  }
+
+  function put(to: number, column: number, hash: number): void {
+    words[to + HEAD + column] = hash;
+    if (hash !== 0 && column >= columns.length) after.use(column);
+  }
+
+  function addNew(row: JoinedRow): Change {
+    const to = begin(lowOf(row.fetchedAtMs), highOf(row.fetchedAtMs));
+    for (let column = 0; column < width; column += 1) {
+      put(to, column, hashOfValue(columns[column]?.textOf(row) ?? ''));
+    }
+    return NEW;
+  }
+
+  function isSameOutcome({ fetchedAtMs, key, domain }: JoinedRow, from: number): boolean {
+    return (
+      old[from + AT.fetchedLow] === lowOf(fetchedAtMs) &&
+      old[from + AT.fetchedHigh] === highOf(fetchedAtMs) &&
+      (key === '' || oldHash(from, 0) === hashOfValue(domain))
+    );
+  }
+
+  function compare(row: JoinedRow, from: number): Change | undefined {
+    const isSame = isSameOutcome(row, from);
+    if (isSame && isSameLayout && !dependsOnRow) {
+      keep(from);
+      return undefined;
+    }
+    const to = begin(lowOf(row.fetchedAtMs), highOf(row.fetchedAtMs));
+    const changed: string[] = [];
+    for (let column = 0; column < width; column += 1) {
+      const told = oldHash(from, column);
+      const compared = columns[column];
+      let hash = told;
+      if (!compared) hash = 0;
+      else if (!isSame || !isMadeAlike[column] || compared.dependsOnRow) {
+        const text = compared.textOf(row);
+        if (text !== undefined) hash = hashOfValue(text);
+      }
+      put(to, column, hash);
+      if (hash !== told) changed.push(layout[column]?.name ?? '');
+    }
+    return changed.length === 0 ? undefined : { kind: 'changed', columns: changed.join(';') };
+  }
+
+  return (row) => {
+    if (!identify(row)) return undefined;
+    const record = table?.take(id[0] ?? 0, id[1] ?? 0) ?? -1;
+    const isKnown = before !== undefined && record !== -1;
+    if (!hasSomethingToTell(row, isKnown)) {
+      if (isKnown) keep(before.read(record));
+      return undefined;
+    }
+    return isKnown ? compare(row, before.read(record)) : addNew(row);
+  };
+}
+
+/** That a row no longer has a domain is to be told only where something was told of it. */
+function hasSomethingToTell({ status }: JoinedRow, isKnown: boolean): boolean {
+  if (status === 'invalid') return isKnown;
+  return status !== 'failed' && status !== 'skipped';
+}
+
+function lowOf(ms: number): number {
+  return ms >>> 0;
+}
+
+function highOf(ms: number): number {
+  return Math.floor(ms / 2 ** 32);
+}

@@ -1,0 +1,16 @@
+import type { RowFormat } from '../../rows/row-format.ts';
+import type { OutputColumn } from '../output-columns.ts';
+import type { ComparedColumn } from './change-finder.ts';
+
+/** The columns of the output as they are compared: by the text that is written. */
+export function comparedColumnsOf(
+  columns: readonly OutputColumn[],
+  format: RowFormat,
+): readonly ComparedColumn[] {
+  return columns.map((column) => ({
+    name: column.name,
+    expression: column.expression ?? '',
+    textOf: (row) => format.textOf(column.valueOf(row)),
+    dependsOnRow: false,
+  }));
+}

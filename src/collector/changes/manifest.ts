@@ -1,0 +1,165 @@
+import { closeSync, fstatSync, openSync, readSync } from 'node:fs';
+import { z } from 'zod';
+import { systemErrorCode } from '../../errors.ts';
+
+/**
+ * What was last told of each row, in a file. All words are 32 bits, little-endian:
+ *
+ * | part | content |
+ * |---|---|
+ * | head | {@link MAGIC}, then zeros |
+ * | one record for each row | identity (2 words), when its outcome was fetched (2 words, milliseconds since 1970), a hash of its value in each column |
+ * | tail | JSON: the columns and how many records there are; then its length in bytes, and {@link MAGIC} |
+ *
+ * It is only ever read on the machine that wrote it. One that is damaged is as good as none.
+ */
+export const MAGIC = 0x31474342;
+export const HEAD_BYTES = 16;
+/** Words of a record before its hashes. */
+export const RECORD_HEAD_WORDS = 4;
+export const AT = { idLow: 0, idHigh: 1, fetchedLow: 2, fetchedHigh: 3 } as const;
+const END_WORDS = 2;
+const WORD_BYTES = 4;
+const LAYOUT_VERSION = 1;
+const READ_BYTES = 256 * 1024;
+
+/** A column of the output whose values are compared. */
+export interface ManifestColumn {
+  readonly name: string;
+  /** How its value is made of an answer: what was made in the same way need not be made again. */
+  readonly expression: string;
+}
+
+/**
+ * The manifest of an earlier run. It is read without waiting: nothing else goes on when rows are
+ * written, and a promise for each of them would cost more than the reading.
+ */
+export interface Manifest {
+  readonly columns: readonly ManifestColumn[];
+  /** Names of columns in which no record has a value. */
+  readonly unused: ReadonlySet<string>;
+  /** The identities of all records, two words each. */
+  readIds(): Uint32Array;
+  /** Brings a record into `words`, and says where it begins there. Reads ahead when asked in order. */
+  read(record: number): number;
+  readonly words: Uint32Array;
+  close(): Promise<void>;
+}
+
+/** What a manifest says of itself. */
+interface TailContent {
+  readonly records: number;
+  readonly columns: readonly ManifestColumn[];
+  /** Names of columns in which no record has a value. */
+  readonly unused: readonly string[];
+}
+
+/** The tail of a manifest, as bytes. */
+export function encodeTail(content: TailContent): Buffer {
+  const json = Buffer.from(JSON.stringify({ version: LAYOUT_VERSION, ...content }));
+  const end = Buffer.alloc(END_WORDS * WORD_BYTES);
+  end.writeUInt32LE(json.length, 0);
+  end.writeUInt32LE(MAGIC, WORD_BYTES);
+  return Buffer.concat([json, end]);
+}
+
+/**
+ * Opens a manifest.
+ *
+ * @returns undefined when there is none, `'damaged'` when it cannot be read
+ */
+export function openManifest(path: string): Manifest | 'damaged' | undefined {
+  let file: number;
+  try {
+    file = openSync(path, 'r');
+  } catch (error) {
+    return systemErrorCode(error) === 'ENOENT' ? undefined : 'damaged';
+  }
+  try {
+    return createManifest(file, readTail(file));
+  } catch {
+    closeSync(file);
+    return 'damaged';
+  }
+}
+
+/** @throws Error when the file is no manifest, or not a whole one */
+function readTail(file: number): TailContent {
+  const { size } = fstatSync(file);
+  const endBytes = END_WORDS * WORD_BYTES;
+  const head = readExactly(file, Buffer.alloc(HEAD_BYTES), 0);
+  const end = readExactly(file, Buffer.alloc(endBytes), Math.max(0, size - endBytes));
+  const marks = [head.readUInt32LE(0), end.readUInt32LE(WORD_BYTES)];
+  if (marks.some((mark) => mark !== MAGIC)) throw new Error('it was not written by Brandfill');
+  const jsonAt = size - endBytes - end.readUInt32LE(0);
+  const json = readExactly(file, Buffer.alloc(end.readUInt32LE(0)), Math.max(0, jsonAt));
+  const tail = parseTail(JSON.parse(json.toString('utf8')));
+  const recordBytes = (RECORD_HEAD_WORDS + tail.columns.length) * WORD_BYTES;
+  if (jsonAt !== HEAD_BYTES + tail.records * recordBytes) throw new Error('it is not whole');
+  return tail;
+}
+
+/** @throws Error when it is of another layout */
+function parseTail(json: unknown): TailContent {
+  const column = z.object({ name: z.string(), expression: z.string() });
+  const tail = z.object({
+    version: z.literal(LAYOUT_VERSION),
+    records: z.int().nonnegative(),
+    columns: z.array(column),
+    unused: z.array(z.string()),
+  });
+  return tail.parse(json);
+}
+
+function createManifest(file: number, { columns, records, unused }: TailContent): Manifest {
+  const recordWords = RECORD_HEAD_WORDS + columns.length;
+  const recordBytes = recordWords * WORD_BYTES;
+  const perBlock = Math.max(1, Math.floor(READ_BYTES / recordBytes));
+  const words = new Uint32Array(perBlock * recordWords);
+  let from = 0;
+  let to = 0;
+
+  function load(first: number, count: number): void {
+    const until = Math.min(records, first + count);
+    const bytes = Buffer.from(words.buffer, 0, (until - first) * recordBytes);
+    readExactly(file, bytes, HEAD_BYTES + first * recordBytes);
+    from = first;
+    to = until;
+  }
+
+  return {
+    columns,
+    unused: new Set(unused),
+    readIds: () => {
+      const ids = new Uint32Array(2 * records);
+      for (let first = 0; first < records; first += perBlock) {
+        load(first, perBlock);
+        for (let record = first; record < to; record += 1) {
+          const at = (record - first) * recordWords;
+          ids[2 * record] = words[at + AT.idLow] ?? 0;
+          ids[2 * record + 1] = words[at + AT.idHigh] ?? 0;
+        }
+      }
+      return ids;
+    },
+    read: (record) => {
+      if (record < from || record >= to) {
+        // A list in another order would have a whole block read for each of its rows.
+        load(record, record >= to && record - to < perBlock ? perBlock : 1);
+      }
+      return (record - from) * recordWords;
+    },
+    words,
+    close: async () => closeSync(file),
+  };
+}
+
+/** @throws Error when the file ends before */
+function readExactly(file: number, bytes: Buffer, position: number): Buffer {
+  for (let done = 0; done < bytes.length; ) {
+    const count = readSync(file, bytes, done, bytes.length - done, position + done);
+    if (count === 0) throw new Error('it ends too early');
+    done += count;
+  }
+  return bytes;
+}

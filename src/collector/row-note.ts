@@ -1,0 +1,20 @@
+/** What the first reading notes of a row for the second one. */
+export interface RowNote {
+  /** What tells it from other rows from night to night, as hexadecimal digits; empty for nothing. */
+  readonly key: string;
+  /** Which of the columns to be filled are blank in it, one bit each. */
+  readonly blanks: number;
+}
+
+const NOTHING: RowNote = { key: '', blanks: 0 };
+
+/** @returns empty when there is nothing to note */
+export function writeNote({ key, blanks }: RowNote): string {
+  return key === '' && blanks === 0 ? '' : `${blanks.toString(36)}:${key}`;
+}
+
+export function readNote(note: string | undefined): RowNote {
+  if (!note) return NOTHING;
+  const colon = note.indexOf(':');
+  return { key: note.slice(colon + 1), blanks: Number.parseInt(note.slice(0, colon), 36) };
+}

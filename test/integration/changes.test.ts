@@ -1,0 +1,199 @@
+import { readdirSync, writeFileSync } from 'node:fs';
+import { describe, expect, it } from 'vitest';
+import type { SandboxReply } from '../../src/sandbox/options.ts';
+import { openApi } from './support/api.ts';
+import { run, summaryOf } from './support/command.ts';
+import { type Enriched, enrichIn } from './support/enrich.ts';
+import { type Folder, openFolder } from './support/folder.ts';
+import { expectRefusal } from './support/refusals.ts';
+import { rowsOf } from './support/tables.ts';
+
+interface Nights {
+  readonly folder: Folder;
+  /** What the API says from now on. */
+  readonly says: Record<string, SandboxReply>;
+  /** Enriches the list once more, asking all again, and gives what the changes file tells. */
+  run(list: string, more?: object): Promise<Record<string, string>[]>;
+  readonly last: () => Enriched['summary'];
+}
+
+async function openNights(): Promise<Nights> {
+  const folder = openFolder();
+  const says: Record<string, SandboxReply> = {};
+  const { url } = await openApi({ respond: (domain) => says[domain] ?? { body: { name: 'A' } } });
+  let last: Enriched | undefined;
+  return {
+    folder,
+    says,
+    run: async (list, more = {}) => {
+      folder.write('list.csv', list);
+      const changes = folder.at('changes.csv');
+      const options = { baseUrl: url, changes, refresh: true, retries: 0, maxFailed: '100%' };
+      last = await enrichIn(folder, { input: 'list.csv', ...options, ...more });
+      return rowsOf(folder.read('changes.csv'));
+    },
+    last: () => {
+      if (!last) throw new Error('no run yet');
+      return last.summary;
+    },
+  };
+}
+
+const told = (rows: Record<string, string>[]): unknown[] =>
+  rows.map((row) => [row['id'], row['brand_change'], row['brand_changed']]);
+
+const LIST = 'id,domain\n1,a.com\n2,b.com\n';
+
+describe('a changes file', () => {
+  it('tells everything once, then what has changed, then nothing', async () => {
+    const nights = await openNights();
+    expect(told(await nights.run(LIST))).toEqual([
+      ['1', 'new', ''],
+      ['2', 'new', ''],
+    ]);
+    const [header] = nights.folder.read('list.enriched.csv').split('\n');
+    expect(nights.folder.read('changes.csv').split('\n')[0]).toBe(
+      `${header},brand_change,brand_changed`,
+    );
+    nights.says['b.com'] = { body: { name: 'B', city: '=Oslo' } };
+    expect(await nights.run(LIST)).toEqual([
+      {
+        id: '2',
+        domain: 'b.com',
+        brand_domain: 'b.com',
+        brand_status: 'found',
+        brand_name: 'B',
+        brand_city: "'=Oslo",
+        brand_change: 'changed',
+        brand_changed: 'brand_name;brand_city',
+      },
+    ]);
+    expect(nights.last().changes).toEqual({
+      file: nights.folder.at('changes.csv'),
+      new: 0,
+      changed: 1,
+    });
+    expect(await nights.run(LIST)).toEqual([]);
+    expect(nights.folder.read('changes.csv')).toMatch(/^id,domain,.*,brand_changed\n$/);
+  });
+
+  it('does not tell of an outage, but of a brand that is gone', async () => {
+    const nights = await openNights();
+    await nights.run(LIST);
+    nights.says['a.com'] = { status: 500 };
+    nights.says['b.com'] = { status: 404 };
+    expect(told(await nights.run(LIST))).toEqual([['2', 'changed', 'brand_status;brand_name']]);
+    nights.says['a.com'] = { body: { name: 'A' } };
+    expect(await nights.run(LIST)).toEqual([]);
+  });
+
+  it('does not tell of what somebody did to the row itself, nor of another order', async () => {
+    const nights = await openNights();
+    await nights.run('id,domain,note\n1,a.com,\n2,b.com,\n3,c.com,\n');
+    expect(await nights.run('id,domain\n3,c.com\n1,https://A.com/x\n2,b.com\n')).toEqual([]);
+  });
+
+  it('tells of a row that left and came back, and of a second one of a domain, as new', async () => {
+    const nights = await openNights();
+    await nights.run(LIST);
+    expect(told(await nights.run('id,domain\n1,a.com\n3,a.com\n'))).toEqual([['3', 'new', '']]);
+    expect(told(await nights.run(LIST))).toEqual([['2', 'new', '']]);
+  });
+
+  it('tells rows apart by a key, whose domain may change or go', async () => {
+    const nights = await openNights();
+    const key = { key: 'ID' };
+    await nights.run(LIST, key);
+    expect(told(await nights.run('id,domain\n1,c.com\n2,\n3,\n', key))).toEqual([
+      ['1', 'changed', 'brand_domain'],
+      ['2', 'changed', 'brand_domain;brand_status;brand_name'],
+    ]);
+    expect(await nights.run('id,domain\n1,c.com\n2,\n3,\n', key)).toEqual([]);
+    expect(told(await nights.run('id,domain\n2,b.com\n3,a.com\n', key))).toEqual([
+      ['2', 'changed', 'brand_domain;brand_status;brand_name'],
+      ['3', 'new', ''],
+    ]);
+  });
+
+  it('tells of a column that is asked for now, not of one that no longer is', async () => {
+    const nights = await openNights();
+    nights.says['a.com'] = { body: { name: 'A', city: 'Oslo' } };
+    await nights.run(LIST, { fields: 'name=name' });
+    expect(told(await nights.run(LIST, { fields: 'city=city', refresh: false }))).toEqual([
+      ['1', 'changed', 'brand_city'],
+    ]);
+    expect(told(await nights.run(LIST, { fields: 'city=name', refresh: false }))).toEqual([
+      ['1', 'changed', 'brand_city'],
+      ['2', 'changed', 'brand_city'],
+    ]);
+  });
+
+  it('goes on under one name where the path has the date in it', async () => {
+    const nights = await openNights();
+    await nights.run(LIST, { changesId: 'night' });
+    await nights.run(LIST, { changesId: 'night', changes: nights.folder.at('second.csv') });
+    expect(rowsOf(nights.folder.read('second.csv'))).toEqual([]);
+  });
+
+  it('tells everything again, and says so, when what was told cannot be read', async () => {
+    const nights = await openNights();
+    await nights.run(LIST);
+    const folder = nights.folder.at('.brandfill/changes');
+    for (const name of readdirSync(folder)) writeFileSync(`${folder}/${name}`, 'BCG1 and more');
+    const notices: string[] = [];
+    const onEvent = (event: { type: string; message?: string }): void => {
+      if (event.type === 'notice') notices.push(event.message ?? '');
+    };
+    expect(told(await nights.run(LIST, { onEvent }))).toHaveLength(2);
+    expect(notices.join()).toMatch(/cannot be read: all rows count as new/);
+    expect(readdirSync(folder)).toHaveLength(1);
+  });
+
+  it('tells again what a run that came to no end had to tell', async () => {
+    const nights = await openNights();
+    await nights.run(LIST);
+    nights.says['b.com'] = { status: 404 };
+    const broken = nights.run(LIST, {
+      onEvent: ({ type }: { type: string }) => {
+        if (type === 'writing') writeFileSync(nights.folder.at('list.csv'), 'changed meanwhile');
+      },
+    });
+    await expect(broken).rejects.toThrow(/changed while it was read/);
+    expect(told(await nights.run(LIST))).toEqual([['2', 'changed', 'brand_status;brand_name']]);
+  });
+});
+
+describe('--changes', () => {
+  it.each([
+    [['--changes', '-'], /Cannot write changes to standard output: give --changes a file/],
+    [['--key', 'id'], /Cannot use --key without a changes file: give --changes too/],
+    [
+      ['--changes', 'c.csv', '--key', 'uid'],
+      /Cannot find the column 'uid' in list\.csv: there are: id, domain\.$/,
+    ],
+    [['--changes', 'list.csv'], /Cannot write .*list\.csv: it is the input itself/],
+    [['--changes', 'c.jsonl'], /Cannot write c\.jsonl: the rows are CSV/],
+    [['--changes', './list.failures.csv'], /choose another --failures or --changes/],
+    [['--changes', 'none/c.csv'], /Cannot write none\/c\.csv: there is no such file or folder/],
+  ])('%s is refused before any call', async (flags, expected) => {
+    const folder = openFolder();
+    folder.write('list.csv', LIST);
+    const api = await openApi();
+    const ended = await run(['enrich', 'list.csv', '--base-url', api.url, ...flags], {
+      cwd: folder.path,
+    });
+    expectRefusal(ended, expected);
+    expect(folder.names()).toEqual(['list.csv']);
+    expect(api.stats().calls).toBe(0);
+  });
+
+  it('says how much there is to tell', async () => {
+    const folder = openFolder();
+    folder.write('list.jsonl', '{"domain":"a.com"}\n{"domain":""}\n');
+    const { url } = await openApi();
+    const flags = ['--base-url', url, '--changes', 'c.jsonl', '--json'];
+    const ended = await run(['enrich', 'list.jsonl', ...flags], { cwd: folder.path });
+    expect(summaryOf(ended).changes).toEqual({ file: 'c.jsonl', new: 1, changed: 0 });
+    expect(ended.stderr).toContain('  changes   c.jsonl (1 new, 0 changed)\n');
+  });
+});
