@@ -1,4 +1,5 @@
-import type { Summary } from '../watch/summary.ts';
+import { BrandfillError } from './errors.ts';
+import type { Summary } from './watch/summary.ts';
 
 /** What the exit code says. */
 export const EXIT = {
@@ -21,4 +22,22 @@ export function exitCodeOf({ stopped, statuses }: Pick<Summary, 'stopped' | 'sta
   if (stopped?.reason === 'interrupted') return EXIT.interrupted;
   if (stopped) return EXIT.stopped;
   return statuses.failed > 0 ? EXIT.someFailed : EXIT.ok;
+}
+
+/** The exit code of something that ended in an error. */
+export function exitCodeOfError(error: unknown): number {
+  if (error instanceof BrandfillError) {
+    return error.code === 'COUNTS_DIFFER' ? EXIT.unexpected : EXIT.usage;
+  }
+  const name = error instanceof Error ? error.name : '';
+  if (name === 'SandboxError') return EXIT.usage;
+  return name === 'AbortError' ? EXIT.interrupted : EXIT.unexpected;
+}
+
+/** Says for people what an error means; a defect is named by its message alone. */
+export function describeError(error: unknown): string {
+  if (exitCodeOfError(error) === EXIT.interrupted) {
+    return 'Interrupted before the first call; nothing was changed.';
+  }
+  return error instanceof Error ? error.message : String(error);
 }

@@ -1,5 +1,5 @@
+import { EXIT } from '../exit-codes.ts';
 import type { CliContext } from './context.ts';
-import { EXIT } from './exit-codes.ts';
 
 export interface Interrupt {
   /** Fires at the first signal. */

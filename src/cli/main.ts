@@ -1,6 +1,6 @@
 #!/usr/bin/env node
 import { CommanderError } from 'commander';
-import { EXIT } from './exit-codes.ts';
+import { EXIT } from '../exit-codes.ts';
 import { createProgram } from './program.ts';
 import { reportError } from './report-error.ts';
 

@@ -1,12 +1,12 @@
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import { parseAuth } from '../brand/credential.ts';
 import { BrandfillError } from '../errors.ts';
+import { EXIT } from '../exit-codes.ts';
 import { parseDuration } from '../job/duration.ts';
 import { parseRate } from '../job/rate.ts';
 import type { SandboxAuth } from '../sandbox/auth.ts';
 import type { SandboxOptions } from '../sandbox/options.ts';
 import type { CliContext } from './context.ts';
-import { EXIT } from './exit-codes.ts';
 import { onInterrupt } from './interrupt.ts';
 
 interface SandboxFlags {

@@ -1,10 +1,10 @@
 import type { Command } from 'commander';
+import { EXIT } from '../exit-codes.ts';
 import { flagOf } from '../job/settings.ts';
 import { WORKER_SETTINGS } from '../job/worker-settings.ts';
 import { describeStop } from '../watch/describe.ts';
 import type { WorkOptions } from '../work.ts';
 import type { CliContext } from './context.ts';
-import { EXIT } from './exit-codes.ts';
 import { onInterrupt } from './interrupt.ts';
 import { addSettings, toOptions } from './setting-options.ts';
 

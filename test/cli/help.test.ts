@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { exitCodeOf } from '../../src/cli/exit-codes.ts';
+import { exitCodeOf } from '../../src/exit-codes.ts';
 import { createProgram } from '../../src/cli/program.ts';
 import { createStatusCounts } from '../../src/watch/summary.ts';
 

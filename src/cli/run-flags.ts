@@ -1,0 +1,104 @@
+import { type Command, Option } from 'commander';
+import { BrandfillError } from '../errors.ts';
+import { EXIT, exitCodeOf } from '../exit-codes.ts';
+import type { EnrichOptions, Plan, Summary } from '../index.ts';
+import { SETTINGS } from '../job/settings.ts';
+import type { ProgressStyle } from '../watch/progress-view.ts';
+import { confirmOnTerminal } from './confirm.ts';
+import type { CliContext } from './context.ts';
+import { onInterrupt } from './interrupt.ts';
+import { addSettings, toOptions } from './setting-options.ts';
+
+/** What a command that runs a list is given beside the settings. */
+export interface RunFlags {
+  readonly dryRun: boolean;
+  readonly progress: ProgressStyle | 'auto';
+  readonly json: boolean;
+}
+
+/** Gives a command all settings of a run, and the flags that only the command line has. */
+export function addRunFlags(command: Command): Command {
+  addSettings(command, SETTINGS);
+  return command
+    .option('--dry-run', 'read and count, show the plan, call nothing')
+    .addOption(
+      new Option('--progress <style>', 'how progress is shown, on standard error')
+        .choices(['auto', 'bar', 'lines', 'none'])
+        .default('auto'),
+    )
+    .option('--json', 'put the summary (or the plan) on standard output, as JSON')
+    .addHelpText('after', `\nExit codes:\n${EXIT_CODE_HELP}`);
+}
+
+/** Tells the flags of a run from the library's options among what was typed. */
+export function splitRunFlags(typed: Readonly<Record<string, unknown>>): {
+  readonly flags: RunFlags;
+  readonly options: Partial<EnrichOptions>;
+} {
+  const { dryRun = false, progress, json = false, ...given } = typed;
+  const flags = { dryRun, progress, json } as RunFlags;
+  return { flags, options: toOptions(given) };
+}
+
+/** @throws BrandfillError `INVALID_SETTING` when standard output is to take both rows and summary */
+export function refuseRowsBesideJson(
+  { input, out }: Partial<Pick<EnrichOptions, 'input' | 'out'>>,
+  { json, dryRun }: RunFlags,
+): void {
+  if (!json || dryRun || !(out === '-' || (input === '-' && out === undefined))) return;
+  throw new BrandfillError(
+    'INVALID_SETTING',
+    'Cannot put both the rows and --json on standard output: give --out a file.',
+  );
+}
+
+/** What a run is told, and tells, on the console. */
+export type Watch = Pick<EnrichOptions, 'signal' | 'onEvent' | 'confirm'>;
+
+export interface WatchedRun {
+  /** Says what would be done. */
+  readonly plan: (watch: Watch) => Promise<Plan>;
+  /** Does it, and gives the summary when the files are written. */
+  readonly run: (watch: Watch, onSummary: (summary: Summary) => void) => Promise<unknown>;
+}
+
+/** Shows a run on the console, and stops it in order at Ctrl-C. Gives the exit code. */
+export async function watchRun(
+  { plan, run }: WatchedRun,
+  { dryRun, progress, json }: RunFlags,
+  context: CliContext,
+): Promise<number> {
+  const { createConsoleView } = await import('../watch/console-view.ts');
+  const view = createConsoleView({ stream: process.stderr, progress });
+  const interrupt = onInterrupt((code) => {
+    view.end();
+    context.endAtOnce(code);
+  });
+  let exitCode: number = EXIT.ok;
+  const onSummary = (summary: Summary): void => {
+    exitCode = exitCodeOf(summary);
+    view.finish(summary);
+    if (json) process.stdout.write(`${JSON.stringify(summary)}\n`);
+  };
+  const confirm = confirmOnTerminal(interrupt.signal);
+  const watch = { signal: interrupt.signal, onEvent: view.show, ...(confirm && { confirm }) };
+  try {
+    if (dryRun) {
+      const planned = await plan(watch);
+      if (json) process.stdout.write(`${JSON.stringify(planned)}\n`);
+    } else {
+      await run(watch, onSummary);
+    }
+    return exitCode;
+  } finally {
+    view.end();
+    interrupt.dispose();
+  }
+}
+
+const EXIT_CODE_HELP = `  0    done, no row failed
+  1    something unexpected
+  2    a wrong option, or an input or output that cannot be used; no output was changed
+  3    done, some rows failed
+  4    stopped early; run the same command to go on
+  130  interrupted; run the same command to go on`;
