@@ -22,6 +22,8 @@ const SHORTEST_STEP = 0.75;
 /** Estimates that differ by less confirm, or do not contradict, one another. */
 const CONFIRMS_WITHIN = 0.02;
 const AGREES_WITHIN = 0.06;
+/** Throttled so many times above its estimate, the limit is another one, and what was accepted on the way measures neither. */
+const GROWN_FACTOR = 2;
 const MOST_CONFIDENCE = 4;
 /** Windows of more calls need not be waited for before the rate is tested again. */
 const MOST_WINDOW_CALLS = 20_000;
@@ -47,8 +49,9 @@ export function estimateLimit(state: PaceState, closed: ClosedLimit): void {
     closed.closedMs >= Math.max(WINDOW_PAUSE_MS, WINDOW_PAUSE_CALLS / throttle.ratePerMs);
   if (isWindow && state.measured.block.accepted < SHORT_EPOCH_CALLS) joinWithLast(state, 'block');
 
-  if (estimate.limitPerMs === 0) makeFirstEstimate(state, closed, isWindow);
-  else if (throttle.shortInARow > 0 && closed.closedMs * throttle.ratePerMs < 5) stepDown(state);
+  if (estimate.limitPerMs === 0 || (hasGrown(state) && !isWindow)) {
+    makeFirstEstimate(state, closed, isWindow);
+  } else if (throttle.shortInARow > 0 && closed.closedMs * throttle.ratePerMs < 5) stepDown(state);
   else refineEstimate(state, closed, isWindow);
 
   if (isWindow) {
@@ -67,6 +70,11 @@ export function estimateLimit(state: PaceState, closed: ClosedLimit): void {
   startEpoch(state, closed.endMs);
   state.phase = 'cruising';
   returnToEstimate(state);
+}
+
+/** A cap on calls in flight has its own way to grow, which lifts the rate too. */
+function hasGrown({ estimate, throttle, concurrency }: PaceState): boolean {
+  return concurrency.cap === 0 && throttle.ratePerMs > GROWN_FACTOR * estimate.limitPerMs;
 }
 
 /** Begins again below the estimated limit. */
