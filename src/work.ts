@@ -1,3 +1,4 @@
+import { watchApi } from './api-watch.ts';
 import { createCloser } from './closer.ts';
 import { type EnrichOptions, libraryNaming } from './enrich.ts';
 import { BrandfillError } from './errors.ts';
@@ -87,7 +88,9 @@ async function workOn(
     const id = paceIdOf({ ...api, settings });
     const sharedPace = createStoredPace(redis.client, id);
     const workerOptions = { stopSwitch, holdsCallers: true, sharedPace };
-    const { worker, counters } = closer.add(openLocalWorker(settings, api, workerOptions));
+    const local = closer.add(openLocalWorker(settings, api, workerOptions));
+    const { worker, counters } = local;
+    closer.add(watchApi({ worker: local, stopSwitch, maxWaitMs: settings.maxWait, onNotice }));
     const stopped = new Promise<void>((resolve) => {
       stopSwitch.noNewCall.addEventListener('abort', () => resolve());
     });
