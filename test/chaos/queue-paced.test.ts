@@ -1,0 +1,80 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { describe, expect, it } from 'vitest';
+import { seededRandom } from '../support/random.ts';
+import { CONCURRENCY, type Fleet, openFleet } from './support/fleet.ts';
+
+const random = seededRandom('queue-paced.test.ts');
+/** Most of it is waiting. */
+const LONG = 120_000;
+const PER_SECOND = 100;
+const LIMITED = { limit: { count: PER_SECOND, perMs: 1_000 }, limitHeaders: 'none' } as const;
+
+/** Workers that are busy at the pace of the API, and the times at which their calls arrive. */
+async function openPaced(
+  workers: number,
+): Promise<{ readonly fleet: Fleet; readonly arrivalsMs: readonly number[] }> {
+  const arrivalsMs: number[] = [];
+  const fleet = await openFleet({
+    random,
+    rows: 2_000,
+    redis: { isOwn: true },
+    api: LIMITED,
+    trouble: () => {
+      arrivalsMs.push(performance.now());
+      return undefined;
+    },
+  });
+  for (let count = 0; count < workers; count += 1) await fleet.worker();
+  return { fleet, arrivalsMs };
+}
+
+describe('workers that share a pace', () => {
+  it('make no call while Redis is silent, and go on when it answers', {
+    timeout: LONG,
+  }, async () => {
+    const { fleet, arrivalsMs } = await openPaced(2);
+    const run = await fleet.enrich('--workers', '0');
+    await fleet.calls(300);
+    const stoppedMs = performance.now();
+    process.kill(fleet.redis.pid, 'SIGSTOP');
+    await delay(5_000);
+    const resumedMs = performance.now();
+    process.kill(fleet.redis.pid, 'SIGCONT');
+    await fleet.expectWhole(await run.ended);
+    const after = (ms: number): number =>
+      arrivalsMs.filter((atMs) => atMs > stoppedMs + ms && atMs < resumedMs).length;
+    console.log(
+      `queue-paced.test.ts: ${after(0)} calls after Redis was silent, the last ones ${lastBefore(arrivalsMs, resumedMs) - stoppedMs} ms after`,
+    );
+    expect(after(1_000)).toBe(0);
+    expect(arrivalsMs.some((atMs) => atMs > resumedMs)).toBe(true);
+    // What was silent for longer than --lost-after may be given to others.
+    expect(fleet.excessCalls()).toBeLessThanOrEqual(2 * CONCURRENCY);
+  });
+
+  it('ask Redis at most twelve times a second each', { timeout: LONG }, async () => {
+    const workers = 4;
+    const { fleet } = await openPaced(workers);
+    const run = await fleet.enrich('--workers', '0');
+    await fleet.calls(300);
+    const monitor = await fleet.redis.client.duplicate().monitor();
+    let asked = 0;
+    monitor.on('monitor', (_: string, args: readonly string[]) => {
+      if (args.some((arg) => arg.startsWith('{brandfill}:pace:')) && args[0] === 'eval') asked += 1;
+    });
+    const startMs = performance.now();
+    await delay(5_000);
+    const each = asked / workers / ((performance.now() - startMs) / 1_000);
+    monitor.disconnect();
+    console.log(
+      `queue-paced.test.ts: each of ${workers} workers asks ${each.toFixed(1)} times a second`,
+    );
+    expect(each).toBeLessThanOrEqual(12);
+    expect(each).toBeGreaterThan(1); // or nothing was counted
+    await fleet.expectWhole(await run.ended);
+  });
+});
+
+function lastBefore(timesMs: readonly number[], limitMs: number): number {
+  return Math.round(timesMs.findLast((atMs) => atMs < limitMs) ?? 0);
+}

@@ -1,0 +1,210 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { describe, expect, it } from 'vitest';
+import type { SandboxReply } from '../../src/sandbox/options.ts';
+import type { Ended, Running } from '../integration/support/command.ts';
+import { seededRandom } from '../support/random.ts';
+import { CONCURRENCY, type Fleet, openFleet } from './support/fleet.ts';
+
+const random = seededRandom('queue-stops.test.ts');
+/** Most of it is waiting. */
+const LONG = 120_000;
+const WORKERS = 4;
+const IN_FLIGHT = WORKERS * CONCURRENCY;
+const TWENTY_MINUTES = { status: 429, headers: { 'Retry-After': '1200' } };
+
+interface Troubled {
+  readonly fleet: Fleet;
+  readonly workers: readonly Running[];
+  readonly run: Running;
+  /** From now on the API does this with each call, or only with so many. */
+  begin(reply: SandboxReply, times?: number): void;
+  /** The API is well again. */
+  end(): void;
+  /** Calls that met the trouble. */
+  met(): number;
+}
+
+/** Four workers and a run that waits, in the middle of a list. */
+async function openTroubled(
+  flags: readonly string[] = [],
+  { callsBefore = 500 } = {},
+): Promise<Troubled> {
+  let trouble: SandboxReply | undefined;
+  let left = 0;
+  let met = 0;
+  const fleet = await openFleet({
+    random,
+    rows: 3_000,
+    trouble: () => {
+      if (!trouble || left === 0) return undefined;
+      left -= 1;
+      met += 1;
+      return trouble;
+    },
+  });
+  const workers: Running[] = [];
+  for (let count = 0; count < WORKERS; count += 1) workers.push(await fleet.worker(...flags));
+  const run = await fleet.enrich('--workers', '0');
+  await fleet.calls(callsBefore);
+  return {
+    fleet,
+    workers,
+    run,
+    begin: (reply, times = Number.POSITIVE_INFINITY) => {
+      trouble = reply;
+      left = times;
+    },
+    end: () => {
+      trouble = undefined;
+    },
+    met: () => met,
+  };
+}
+
+function allEnded(workers: readonly Running[]): Promise<Ended[]> {
+  return Promise.all(workers.map(({ ended }) => ended));
+}
+
+describe('an outage of the API', () => {
+  it.each([
+    ['503', { status: 503 }],
+    ['closed connections', 'reset'],
+  ] as const)(
+    'with %s stops all workers but for one probe, and costs no row',
+    {
+      timeout: LONG,
+    },
+    async (_, reply) => {
+      const { fleet, workers, run, begin, end, met } = await openTroubled([], { callsBefore: 40 });
+      begin(reply);
+      await Promise.all(workers.map((worker) => worker.shows('The API has been out')));
+      const noticed = met();
+      while (met() === noticed) await delay(5);
+      await delay(1_000);
+      const probes = met() - noticed;
+      end();
+      await fleet.expectWhole(await run.ended, { hadFailures: true });
+      console.log(
+        `queue-stops.test.ts: ${noticed} calls until all workers knew of the outage, ${probes} until its end`,
+      );
+      expect(probes).toBe(1);
+      expect(noticed).toBeLessThan(4 * IN_FLIGHT);
+    },
+  );
+
+  it('longer than --max-outage ends the workers with 4; new ones go on', {
+    timeout: LONG,
+  }, async () => {
+    const troubled = await openTroubled(['--max-outage', '8s'], { callsBefore: 40 });
+    const { fleet, workers, run, begin, end, met } = troubled;
+    begin({ status: 503 });
+    for (const { code, stderr } of await allEnded(workers)) {
+      expect(code, stderr).toBe(4);
+      expect(stderr).toContain('out for longer than --max-outage');
+    }
+    await run.shows('No worker is there');
+    const before = met();
+    end();
+    for (let count = 0; count < WORKERS; count += 1) await fleet.worker('--max-outage', '8s');
+    await fleet.expectWhole(await run.ended, { hadFailures: true });
+    console.log(`queue-stops.test.ts: ${before} calls in an outage that was too long`);
+    expect(before).toBeLessThan(4 * IN_FLIGHT);
+  });
+
+  it('longer than --max-outage ends a run that works itself with 4; the same command goes on', {
+    timeout: LONG,
+  }, async () => {
+    let isOut = false;
+    const fleet = await openFleet({
+      random,
+      trouble: () => (isOut ? { status: 503 } : undefined),
+    });
+    const flags = ['--concurrency', '64', '--max-outage', '8s'];
+    const run = await fleet.enrich(...flags);
+    await fleet.calls(20);
+    isOut = true;
+    const stopped = await run.ended;
+    expect(stopped.code, stopped.stderr).toBe(4);
+    expect(stopped.stderr).toContain('out for longer than --max-outage');
+    expect(stopped.stderr).toContain('run the same command again to go on');
+    isOut = false;
+    const again = await fleet.enrich(...flags);
+    await fleet.expectWhole(await again.ended, { hadFailures: true });
+  });
+});
+
+describe('an API that refuses all workers', () => {
+  it.each([
+    [401, 'The API refused the credential (401): check --auth and BRANDFILL_API_KEY.'],
+    [402, 'The quota of the API is used up.'],
+  ])(
+    'with %i ends them with 4; the run says that none is there, and goes on with new ones',
+    {
+      timeout: LONG,
+    },
+    async (status, sentence) => {
+      const { fleet, workers, run, begin, end, met } = await openTroubled();
+      begin({ status });
+      for (const { code, stderr } of await allEnded(workers)) {
+        expect(code, stderr).toBe(4);
+        expect(stderr).toContain(sentence);
+        expect(stderr).toContain('what was not done is back on the queue');
+      }
+      await run.shows('No worker is there');
+      console.log(`queue-stops.test.ts: ${met()} calls answered ${status}`);
+      expect(met()).toBeLessThanOrEqual(IN_FLIGHT);
+      end();
+      await fleet.worker();
+      await fleet.expectWhole(await run.ended);
+    },
+  );
+
+  it('with a wait longer than --max-wait ends those it is told with 4; others wait', {
+    timeout: LONG,
+  }, async () => {
+    const { workers, begin, met } = await openTroubled();
+    begin(TWENTY_MINUTES);
+    const stopped = await stoppedOrWaiting(workers);
+    expect(stopped.length).toBeGreaterThan(0);
+    for (const { code, stderr } of stopped) {
+      expect(code, stderr).toBe(4);
+      expect(stderr).toMatch(/quota of the API is used up.* It said to come back at 20/);
+    }
+    console.log(
+      `queue-stops.test.ts: ${met()} calls answered 429, ${stopped.length} workers stopped`,
+    );
+    expect(met()).toBeLessThanOrEqual(IN_FLIGHT);
+  });
+
+  it('with a long wait, told to one of them, is called by none', { timeout: LONG }, async () => {
+    const { fleet, workers, begin, met } = await openTroubled();
+    const callsBefore = fleet.api.stats().calls;
+    begin(TWENTY_MINUTES, 1);
+    const stopped = await stoppedOrWaiting(workers);
+    expect(stopped.map(({ code }) => code)).toEqual([4]);
+    const { calls } = fleet.api.stats();
+    // Who comes later knows it too.
+    const late = await fleet.worker();
+    await late.shows(WAITS);
+    expect(fleet.api.stats().calls).toBe(calls);
+    console.log(`queue-stops.test.ts: ${calls - callsBefore} calls around the one answered 429`);
+    expect(met()).toBe(1);
+    // In flight, and the start times that others had taken for the next fifth of a second.
+    expect(calls - callsBefore).toBeLessThanOrEqual(5 * IN_FLIGHT);
+  });
+});
+
+const WAITS = 'The API says to wait; no call is made for';
+
+/** Waits until each worker has ended or says that it waits; gives those that ended. */
+async function stoppedOrWaiting(workers: readonly Running[]): Promise<Ended[]> {
+  const ends = await Promise.all(
+    workers.map((worker) =>
+      worker.shows(WAITS).then(
+        () => undefined,
+        () => worker.ended,
+      ),
+    ),
+  );
+  return ends.filter((end) => end !== undefined);
+}
