@@ -7,6 +7,14 @@ import { type Ended, run, start } from './support/command.ts';
 import { openFolder } from './support/folder.ts';
 import { domains, listOf } from './support/tables.ts';
 
+/** From the first call on, with the way up. On a machine with nothing else to do it is 90 %. */
+const LEAST_USED = 0.75;
+/** Half of that on such a machine: most are those that it takes to find the limit. */
+const MOST_THROTTLED = 0.03;
+
+/** Some calls are longer on their way than others, above all when the machine has other things to do. */
+const LATE_MS = 200;
+
 interface Paced {
   readonly api: Sandbox;
   readonly ended: Ended;
@@ -46,6 +54,10 @@ async function enrich(
   return { api, ended, elapsedMs, arrivalsMs };
 }
 
+function percent(share: number): string {
+  return `${(100 * share).toFixed(1)} %`;
+}
+
 /** The most arrivals within any window. */
 function mostWithin(arrivalsMs: readonly number[], windowMs: number): number {
   let most = 0;
@@ -58,20 +70,28 @@ function mostWithin(arrivalsMs: readonly number[], windowMs: number): number {
 }
 
 describe('a limit that nobody documents', () => {
-  it.each([0, 4])(
-    'is found and held with %i workers over Redis',
+  it.each([
+    { perSecond: 50, workers: 0 },
+    { perSecond: 50, workers: 1 },
+    { perSecond: 50, workers: 4 },
+    { perSecond: 500, workers: 1 },
+    { perSecond: 500, workers: 4 },
+  ])(
+    'of $perSecond/s is found and held from a cold start, with $workers workers over Redis',
     { timeout: 120_000 },
-    async (workers) => {
-      const limited = { limit: { count: 100, perMs: 1_000 }, limitHeaders: 'none' } as const;
-      const { api, ended, elapsedMs } = await enrich(2_000, limited, { workers });
+    async ({ perSecond, workers }) => {
+      const limited = { limit: { count: perSecond, perMs: 1_000 }, limitHeaders: 'none' } as const;
+      const rows = 11 * perSecond;
+      const { api, ended, elapsedMs } = await enrich(rows, limited, { workers });
       expect(ended.code, ended.stderr).toBe(0);
       const { calls, throttled } = api.stats();
-      const perSecond = 2_000 / (elapsedMs / 1_000);
+      // The bucket is full at the start: with what it holds, a second's worth, it allows more.
+      const used = rows / (perSecond * (1 + elapsedMs / 1_000));
       console.log(
-        `pace.test.ts: ${workers} workers, ${perSecond.toFixed(1)}/s of 100/s from a cold start, ${throttled} of ${calls} calls answered 429`,
+        `pace.test.ts: ${workers} workers, ${perSecond}/s: ${percent(used)} of the limit used, ${percent(throttled / calls)} of the calls answered 429`,
       );
-      expect(throttled / calls).toBeLessThan(workers > 0 ? 0.04 : 0.02);
-      expect(perSecond).toBeGreaterThan(workers > 0 ? 40 : 70);
+      expect(used).toBeGreaterThan(LEAST_USED);
+      expect(throttled / calls).toBeLessThan(MOST_THROTTLED);
     },
   );
 });
@@ -83,8 +103,9 @@ describe('a fixed rate', () => {
     async (workers) => {
       const { ended, arrivalsMs } = await enrich(150, {}, { workers, flags: ['--rate', '30/s'] });
       expect(ended.code, ended.stderr).toBe(0);
-      // Calls may be a little longer on their way than others.
-      expect(mostWithin(arrivalsMs, 950)).toBeLessThanOrEqual(30);
+      expect(mostWithin(arrivalsMs, 1_000 - LATE_MS)).toBeLessThanOrEqual(30);
+      const tookMs = (arrivalsMs.at(-1) ?? 0) - (arrivalsMs[0] ?? 0);
+      expect(tookMs).toBeGreaterThan(4_000 - LATE_MS);
     },
   );
 });
