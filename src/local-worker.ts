@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { createBrandClient } from './brand/client.ts';
+import type { CallLedger } from './guard/call-ledger.ts';
 import type { Api } from './job/job.ts';
 import type { Settings } from './job/settings.ts';
 import { systemClock } from './pace/clock.ts';
@@ -8,7 +9,8 @@ import type { StoredState } from './pace/shared/stored-state.ts';
 import { createSharedTurnstile } from './pace/shared/turnstile.ts';
 import { createTurnstile, type Turnstile } from './pace/turnstile.ts';
 import { createWaitMeter, type GateWaits } from './pace/wait-meter.ts';
-import { createBudget } from './worker/budget.ts';
+import { createBudget, joinBudgets } from './worker/budget.ts';
+import { createSharedBudget } from './worker/budget-per-window.ts';
 import type { CallCounters } from './worker/call.ts';
 import { createOutageGate } from './worker/outage-gate.ts';
 import { createPreflight } from './worker/preflight.ts';
@@ -28,6 +30,8 @@ export interface LocalWorkerOptions
   extends Pick<WorkerOptions, 'holdsCallers' | 'hasFailedBefore'> {
   /** @default no bound */
   readonly maxCalls?: number | undefined;
+  /** Where calls are counted that all with this credential may make. @default no bound */
+  readonly callLedger?: CallLedger | undefined;
   readonly stopSwitch: StopSwitch;
   /** The pace that all workers with this credential share. @default one of its own */
   readonly sharedPace?: StoredState | undefined;
@@ -48,6 +52,8 @@ export interface LocalWorker {
   readonly isOut: () => boolean;
   /** For how long calls were kept waiting, by why. */
   readonly waitedMs: () => LocalWaits;
+  /** Gives calls back that were taken from the ledger and not made. Closing does so as well. */
+  readonly giveBackCalls: () => Promise<void>;
   close(): Promise<void>;
 }
 
@@ -57,7 +63,7 @@ export type LocalWaits = GateWaits & { readonly retryBudget: number };
 export function openLocalWorker(
   settings: CallSettings,
   api: Api,
-  { maxCalls, stopSwitch, sharedPace, startPace, ...options }: LocalWorkerOptions,
+  { maxCalls, callLedger, stopSwitch, sharedPace, startPace, ...options }: LocalWorkerOptions,
 ): LocalWorker {
   const { concurrency, rate, retries, timeout, maxWait, maxOutage, header = [] } = settings;
   const counters: CallCounters = { calls: 0, throttled: 0, retries: 0 };
@@ -90,6 +96,8 @@ export function openLocalWorker(
 
   const meter = createWaitMeter(turnstile, systemClock);
   const retryGate = createRetryGate(systemClock);
+  const shared = callLedger && createSharedBudget({ ledger: callLedger, now: Date.now });
+  const budget = createBudget(maxCalls);
   const client = createBrandClient({
     endpoint: api.endpoint,
     credential: api.credential,
@@ -105,7 +113,7 @@ export function openLocalWorker(
     retryGate,
     maxWaitMs: maxWait,
     preflight: createPreflight((seen) => stopSwitch.stop({ reason: 'misdirected', seen })),
-    budget: createBudget(maxCalls),
+    budget: shared ? joinBudgets(budget, shared) : budget,
     stopSwitch,
     counters,
     concurrency,
@@ -123,7 +131,9 @@ export function openLocalWorker(
     describeOutage: outage.describe,
     isOut: () => outage.isOut,
     waitedMs: () => ({ ...meter.waitedMs(), retryBudget: retryGate.waitedMs() }),
+    giveBackCalls: async () => await shared?.close(),
     close: async () => {
+      await shared?.close();
       await leave();
       await client.close();
     },

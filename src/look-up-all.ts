@@ -1,10 +1,13 @@
 import { createCollector } from './collector/collect.ts';
+import type { CallLedger } from './guard/call-ledger.ts';
 import { createFailedShare } from './guard/failed-share.ts';
 import type { Job } from './job/job.ts';
 import { type LocalWorker, openLocalWorker } from './local-worker.ts';
 import { openQueueOf } from './open-queue.ts';
 import { systemClock } from './pace/clock.ts';
+import { callsIdOf } from './pace-id.ts';
 import { openPaceMemory, type PaceSaver, savePaceOften } from './pace-memory.ts';
+import { linePasses, noteLeftOvers } from './producer/left-overs.ts';
 import { produce } from './producer/produce.ts';
 import type { RowIndex } from './producer/row-index.ts';
 import type { HandleChunk, Reply } from './queue/lookup-queue.ts';
@@ -90,6 +93,7 @@ export async function lookUpAll(options: LookUpAllOptions): Promise<LookupTotals
   if (signal.aborted) interrupt();
   const ticker = setInterval(showProgress, PROGRESS_MS);
 
+  const passes = linePasses(store.leftOvers);
   let isComplete = true;
   try {
     const queue = await openQueueOf({
@@ -119,8 +123,9 @@ export async function lookUpAll(options: LookUpAllOptions): Promise<LookupTotals
       hasFailedBefore: (domain) => store.findHead(domain)?.status === 'failed',
       sharedPace: queue.sharedPace,
       startPace: memory?.start,
+      callLedger: queue.callLedger ?? openOwnLedger(options),
     });
-    const { counters: calls, snapshotPace } = local;
+    const { counters: calls, snapshotPace, giveBackCalls } = local;
     saver = memory && savePaceOften(memory, () => (calls.calls > 0 ? snapshotPace() : undefined));
     const handle = handlerOf(local, isFresh);
     const producing = async (): Promise<void> => {
@@ -129,6 +134,7 @@ export async function lookUpAll(options: LookUpAllOptions): Promise<LookupTotals
         queue: queue.queue,
         outstanding,
         isFresh,
+        passes,
         chunkSize: queue.chunkSize,
         maxLookups: isShared ? settings.maxCalls : undefined,
         signal: stopSwitch.noNewCall,
@@ -142,9 +148,13 @@ export async function lookUpAll(options: LookUpAllOptions): Promise<LookupTotals
       // After a commit that failed, those behind it may never end.
       await Promise.race(saver ? [looking, saver.failed] : [looking]);
     } finally {
+      await giveBackCalls();
       await queue.close();
     }
     await saver?.save();
+    if (stopSwitch.stopped || !isComplete || passes.length > 1) {
+      await noteLeftOvers({ ...options, leftOvers: store.leftOvers });
+    }
     await store.flush();
     showProgress();
     if (local.counters.calls > 0) {
@@ -182,6 +192,12 @@ function watchFailures(
     await collect(outcomes);
     if (isTooMuch) stop();
   };
+}
+
+/** Where calls are counted that are bounded together with those of other runs on the same store. */
+function openOwnLedger({ job, store }: LookUpAllOptions): CallLedger | undefined {
+  const limit = job.settings.maxCallsPer;
+  return limit && store.openCallLedger(callsIdOf(job), limit);
 }
 
 /** Another run on the same store may have asked since this one planned. */

@@ -1,7 +1,8 @@
 import { type Closer, createCloser } from './closer.ts';
+import type { CallLedger } from './guard/call-ledger.ts';
 import type { LookUpAllOptions } from './look-up-all.ts';
 import type { StoredState } from './pace/shared/stored-state.ts';
-import { paceIdOf } from './pace-id.ts';
+import { callsIdOf, paceIdOf } from './pace-id.ts';
 import { createInProcessQueue } from './queue/in-process.ts';
 import type { LookupQueue, Reply } from './queue/lookup-queue.ts';
 import { normalizeDomain } from './rows/domain.ts';
@@ -22,6 +23,8 @@ export interface OpenedQueue {
   readonly chunkSize: number;
   /** The pace that all workers share who work for the same API with the same credential. */
   readonly sharedPace?: StoredState;
+  /** Where all workers count their calls, if those are bounded together. */
+  readonly callLedger?: CallLedger | undefined;
   close(): Promise<void>;
 }
 
@@ -42,9 +45,8 @@ export async function openQueueOf(options: OpenQueueOptions): Promise<OpenedQueu
 
 async function openSharedQueue(url: string, options: OpenQueueOptions): Promise<OpenedQueue> {
   // Loaded here, so that whoever has no Redis need not wait for it.
-  const { openQueueServer, openRunQueue, countWorkers, createStoredPace } = await import(
-    './queue/bullmq/index.ts'
-  );
+  const { openQueueServer, openRunQueue, countWorkers, createStoredPace, createSharedCallLedger } =
+    await import('./queue/bullmq/index.ts');
   const { job, name, lookups, onEvent, stopSwitch } = options;
   const paceId = paceIdOf(job);
   const { concurrency, chunk, window, workers, lostAfter, acceptEviction = false } = job.settings;
@@ -73,7 +75,9 @@ async function openSharedQueue(url: string, options: OpenQueueOptions): Promise<
       }),
     );
     const sharedPace = createStoredPace(redis.client, paceId);
-    return { queue, chunkSize, sharedPace, close: () => closer.close() };
+    const limit = job.settings.maxCallsPer;
+    const callLedger = limit && createSharedCallLedger(redis.client, { id: callsIdOf(job), limit });
+    return { queue, chunkSize, sharedPace, callLedger, close: () => closer.close() };
   } catch (error) {
     await closer.close();
     throw error;

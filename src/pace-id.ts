@@ -11,9 +11,14 @@ export function paceIdOf({
   credential,
   settings,
 }: Pick<Api, 'endpoint' | 'credential'> & { readonly settings: Pick<Settings, 'rate'> }): string {
-  const { headers, queryParam } = credential;
-  return createHash('sha256')
-    .update(JSON.stringify([endpoint.id, headers, queryParam, settings.rate]))
-    .digest('base64url')
-    .slice(0, 22);
+  return hash([endpoint.id, credential.headers, credential.queryParam, settings.rate]);
+}
+
+/** The same for those whose calls are counted together, at whatever rate each of them makes its own. */
+export function callsIdOf({ endpoint, credential }: Pick<Api, 'endpoint' | 'credential'>): string {
+  return hash([endpoint.id, credential.headers, credential.queryParam]);
+}
+
+function hash(parts: readonly unknown[]): string {
+  return createHash('sha256').update(JSON.stringify(parts)).digest('base64url').slice(0, 22);
 }

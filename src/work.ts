@@ -10,7 +10,7 @@ import {
   type WorkerSettings,
 } from './job/worker-settings.ts';
 import { openLocalWorker } from './local-worker.ts';
-import { paceIdOf } from './pace-id.ts';
+import { callsIdOf, paceIdOf } from './pace-id.ts';
 import { normalizeDomain } from './rows/domain.ts';
 import { within } from './within.ts';
 import { createStopSwitch, type Stop } from './worker/stop-switch.ts';
@@ -78,16 +78,21 @@ async function workOn(
   settings: WorkerSettings & { readonly queue: string },
   { api, signal, onNotice }: WorkContext,
 ): Promise<WorkerEnd> {
-  const { queue, acceptEviction = false, concurrency, drain, lostAfter } = settings;
+  const { queue, acceptEviction = false, concurrency, drain, lostAfter, maxCallsPer } = settings;
   for (const notice of api.notices) onNotice(notice);
-  const { openQueueServer, takeChunks, createStoredPace } = await import('./queue/bullmq/index.ts');
+  const { openQueueServer, takeChunks, createStoredPace, createSharedCallLedger } = await import(
+    './queue/bullmq/index.ts'
+  );
   const closer = createCloser();
   try {
     const redis = closer.add(await openQueueServer({ url: queue, acceptEviction, onNotice }));
     const stopSwitch = createStopSwitch();
     const id = paceIdOf({ ...api, settings });
     const sharedPace = createStoredPace(redis.client, id);
-    const workerOptions = { stopSwitch, holdsCallers: true, sharedPace };
+    const callLedger =
+      maxCallsPer &&
+      createSharedCallLedger(redis.client, { id: callsIdOf(api), limit: maxCallsPer });
+    const workerOptions = { stopSwitch, holdsCallers: true, sharedPace, callLedger };
     const local = closer.add(openLocalWorker(settings, api, workerOptions));
     const { worker, counters } = local;
     closer.add(watchApi({ worker: local, stopSwitch, maxWaitMs: settings.maxWait, onNotice }));

@@ -54,6 +54,12 @@ export function createJob({ given, apiKey, env, describe }: JobOptions): Job {
       `Cannot leave all lookups to other workers without a queue: give ${describe('queue')}, or set BRANDFILL_QUEUE.`,
     );
   }
+  if (settings.workers === 0 && settings.maxCallsPer !== undefined) {
+    throw new BrandfillError(
+      'INVALID_SETTING',
+      `Cannot hold ${describe('maxCallsPer')} where no calls are made: give it to the workers (brandfill worker --max-calls-per), or leave out ${describe('workers')} 0.`,
+    );
+  }
   if (settings.refresh && settings.onlyMissing) {
     throw new BrandfillError(
       'INVALID_SETTING',

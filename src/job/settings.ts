@@ -2,7 +2,9 @@ import { type AuthScheme, parseAuth } from '../brand/credential.ts';
 import type { NameValue } from '../brand/endpoint.ts';
 import { createField, type Field, parseFields } from '../collector/fields.ts';
 import { BrandfillError } from '../errors.ts';
+import type { CallsPer } from '../guard/calendar-window.ts';
 import type { Rate } from '../pace/rate.ts';
+import { parseCallsPer } from './calls-per.ts';
 import { parseRate } from './rate.ts';
 import {
   duration,
@@ -56,6 +58,7 @@ export interface Settings {
   readonly maxWait: number;
   readonly maxOutage: number;
   readonly maxCalls: number | undefined;
+  readonly maxCallsPer: CallsPer | undefined;
   readonly maxFailed: number;
   readonly confirmAbove: number;
   readonly yes: boolean | undefined;
@@ -199,6 +202,12 @@ export const SETTINGS: Definitions<Settings> = {
     description:
       'stop after N calls (429s do not count); rows left over are skipped, the next run takes them up',
     parse: integer(1, Number.MAX_SAFE_INTEGER),
+  },
+  maxCallsPer: {
+    value: 'N/UNIT',
+    description:
+      'stop after N calls in a calendar min, hour, day or month (UTC), such as 1000/day, those of all runs with this credential together; 429s do not count',
+    parse: (value) => parseCallsPer(text(value)),
   },
   maxFailed: {
     value: 'SHARE',

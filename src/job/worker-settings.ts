@@ -13,6 +13,7 @@ export type SharedWorkerSetting =
   | 'timeout'
   | 'maxWait'
   | 'maxOutage'
+  | 'maxCallsPer'
   | 'lostAfter'
   | 'acceptEviction';
 
@@ -22,7 +23,7 @@ export interface WorkerSettings extends Pick<Settings, SharedWorkerSetting | 'pa
 }
 
 const { queue, baseUrl, auth, apiKeyFile, param, header } = SETTINGS;
-const { concurrency, rate, retries, timeout, maxWait, maxOutage } = SETTINGS;
+const { concurrency, rate, retries, timeout, maxWait, maxOutage, maxCallsPer } = SETTINGS;
 const { lostAfter, acceptEviction } = SETTINGS;
 
 /** Defines all settings of `worker`; those that `enrich` has too are the same. */
@@ -39,6 +40,7 @@ export const WORKER_SETTINGS: Definitions<WorkerSettings> = {
   timeout,
   maxWait,
   maxOutage,
+  maxCallsPer,
   drain: {
     value: 'DURATION',
     default: '25s',

@@ -33,7 +33,7 @@ export function openLmdb(folder: string): LmdbFile {
     mkdirSync(folder, { recursive: true });
     refuseDamaged(join(folder, 'data.mdb'));
     if (isFull(folder)) throw new Error('the disk is full');
-    const root = open({ path: folder, noSubdir: false, maxDbs: 8 });
+    const root = open({ path: folder, noSubdir: false, maxDbs: 16 });
     const meta = root.openDB<unknown, string>('meta', { encoding: 'json' });
     const version = meta.get('version');
     if (version === undefined) meta.putSync('version', STORE_VERSION);

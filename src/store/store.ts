@@ -1,7 +1,11 @@
 import type { Database, RootDatabase } from 'lmdb';
 import type { Outcome } from '../brand/outcome.ts';
 import { BrandfillError, describeSystemError } from '../errors.ts';
+import type { CallsPer } from '../guard/calendar-window.ts';
+import type { CallLedger } from '../guard/call-ledger.ts';
+import { createCallLedger } from './call-ledger.ts';
 import { createCommitBatches } from './commit-batches.ts';
+import { createLeftOvers, type LeftOvers, NO_LEFT_OVERS } from './left-overs.ts';
 import { isFull, openLmdb } from './lmdb-file.ts';
 import { decodeHead, decodeOutcome, encodeOutcome, type OutcomeHead } from './outcome-codec.ts';
 import { findSavedPace, paceKey, type SavedPace } from './saved-pace.ts';
@@ -33,6 +37,10 @@ export interface OutcomeStore {
   findPace(id: string): SavedPace | undefined;
   /** Saves a pace in place of the one before, whoever wrote it. */
   savePace(id: string, pace: SavedPace): Promise<void>;
+  /** Domains that earlier runs did not come to. */
+  readonly leftOvers: LeftOvers;
+  /** Where calls are counted that all runs on this store may make with one credential, told by its id. */
+  openCallLedger(id: string, limit: CallsPer): CallLedger;
   /** Waits until all that was committed is on the disk: a power failure no longer loses it. */
   flush(): Promise<void>;
   close(): Promise<void>;
@@ -69,21 +77,23 @@ export function openStore(
   const needsFailure = (answer: OutcomeHead | Outcome | undefined): boolean =>
     hasFailures && !(keepsFound && answer?.status === 'found');
 
-  async function write(written: Promise<unknown>): Promise<void> {
+  async function write<T>(written: Promise<T>): Promise<T> {
     try {
-      await written;
+      return await written;
     } catch (error) {
       hasWriteFailed = true;
       throw writeError(folder, error);
     }
   }
 
+  const findHead = (domain: string): OutcomeHead | undefined => {
+    const answer = head(answers, key(domain));
+    return needsFailure(answer) ? newer(answer, head(failures, key(domain))) : answer;
+  };
+
   return {
     id,
-    findHead: (domain) => {
-      const answer = head(answers, key(domain));
-      return needsFailure(answer) ? newer(answer, head(failures, key(domain))) : answer;
-    },
+    findHead,
     find: (domain) => {
       const answer = outcome(answers, key(domain), domain);
       return needsFailure(answer) ? newer(answer, outcome(failures, key(domain), domain)) : answer;
@@ -97,7 +107,23 @@ export function openStore(
     },
     findShape: (id) => shapes.find(id),
     findPace: (id) => findSavedPace(meta, id),
-    savePace: async (id, pace) => await write(meta.put(paceKey(id), pace)),
+    savePace: async (id, pace) => {
+      await write(meta.put(paceKey(id), pace));
+    },
+    leftOvers: createLeftOvers({
+      table: root.openDB('left-over', { encoding: 'json' }),
+      endpointId,
+      findHead,
+      write,
+    }),
+    openCallLedger: (id, limit) =>
+      createCallLedger({
+        table: root.openDB('calls', { encoding: 'json' }),
+        id,
+        limit,
+        write,
+        now: Date.now,
+      }),
     flush: async () => {
       await batches.settle();
       await write(root.committed);
@@ -130,6 +156,10 @@ export function createEmptyStore(): OutcomeStore {
     findShape: () => undefined,
     findPace: () => undefined,
     savePace: async () => {},
+    leftOvers: NO_LEFT_OVERS,
+    openCallLedger: () => {
+      throw new Error('Cannot count calls in a store that keeps nothing.');
+    },
     flush: async () => {},
     close: async () => {},
   };

@@ -32,11 +32,10 @@ export function describePlan(plan: Plan): readonly string[] {
 /** Says why a run stops before all is asked, and what to do. */
 export function describeStop({ reason, comeBackAtMs, seen }: Stop): string {
   if (seen) return `${MISDIRECTIONS[seen]} No further call is made, and nothing of it is kept.`;
-  const again =
-    comeBackAtMs === undefined
-      ? ''
-      : ` It said to come back at ${new Date(comeBackAtMs).toISOString()}.`;
-  return STOPS[reason] + again;
+  if (comeBackAtMs === undefined) return STOPS[reason];
+  const who = reason === 'max_calls_per' ? 'The next may be made from' : 'It said to come back at';
+  const when = new Date(comeBackAtMs).toISOString();
+  return `${STOPS[reason]} ${who} ${when}${reason === 'max_calls_per' ? ' on' : ''}.`;
 }
 
 const STOPS: Readonly<Record<Stop['reason'], string>> = {
@@ -50,6 +49,8 @@ const STOPS: Readonly<Record<Stop['reason'], string>> = {
   max_failed:
     'More lookups failed than --max-failed allows: look at the reasons in the failures file. No further call is made.',
   max_calls: 'All calls of --max-calls are made. No further call is made.',
+  max_calls_per:
+    'All calls of --max-calls-per are made, by this run and others together. No further call is made.',
   interrupted:
     'Interrupted: no further call is made, calls under way get 10 s. Once more ends at once.',
   error: 'Stopped by an error.',

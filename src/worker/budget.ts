@@ -1,23 +1,36 @@
+import type { Stop } from './stop-switch.ts';
+
 /** Bounds how many calls may be made. */
 export interface Budget {
   /**
    * Reserves one call. Waits while all that is left is reserved by calls under way, because some of
    * them may be given back.
    *
-   * @returns false when the budget is used up
+   * @returns why the run has to stop, when the budget is used up
    */
-  reserve(signal: AbortSignal): Promise<boolean>;
-  /** The reserved call was made and counts. */
+  reserve(signal: AbortSignal): Promise<Reservation | Stop>;
+}
+
+/** One call that may be made. Ends with `spend` or `giveBack`. */
+export interface Reservation {
+  /** False when it waited for too long: it is then to be given back, and another one reserved. */
+  isGood(): boolean;
+  /** The call was made and counts. */
   spend(): void;
-  /** The reserved call was not made, or was answered 429. */
+  /** The call was not made, or was answered 429. */
   giveBack(): void;
 }
 
+/** Whether a budget said no. */
+export function isUsedUp(reserved: Reservation | Stop): reserved is Stop {
+  return 'reason' in reserved;
+}
+
+const UNBOUNDED: Reservation = { isGood: () => true, spend: () => {}, giveBack: () => {} };
+
 /** @param maxCalls undefined for no bound */
 export function createBudget(maxCalls: number | undefined): Budget {
-  if (maxCalls === undefined) {
-    return { reserve: async () => true, spend: () => {}, giveBack: () => {} };
-  }
+  if (maxCalls === undefined) return { reserve: async () => UNBOUNDED };
   let spent = 0;
   let reserved = 0;
   let waiting: (() => void)[] = [];
@@ -29,20 +42,57 @@ export function createBudget(maxCalls: number | undefined): Budget {
     for (const wake of woken) wake();
   }
 
-  return {
-    reserve: async (signal) => {
-      while (spent + reserved >= maxCalls) {
-        signal.throwIfAborted();
-        if (spent >= maxCalls) return false;
-        await new Promise<void>((resolve) => waiting.push(resolve));
-      }
-      reserved += 1;
-      return true;
-    },
+  const reservation: Reservation = {
+    isGood: () => true,
     spend: () => {
       spent += 1;
       settle();
     },
     giveBack: settle,
+  };
+
+  return {
+    reserve: async (signal) => {
+      while (spent + reserved >= maxCalls) {
+        signal.throwIfAborted();
+        if (spent >= maxCalls) return { reason: 'max_calls' };
+        await new Promise<void>((resolve) => waiting.push(resolve));
+      }
+      reserved += 1;
+      return reservation;
+    },
+  };
+}
+
+/** A budget of two, of which both have to say yes. */
+export function joinBudgets(first: Budget, second: Budget): Budget {
+  return {
+    reserve: async (signal) => {
+      const one = await first.reserve(signal);
+      if (isUsedUp(one)) return one;
+      let isReserved = false;
+      try {
+        const other = await second.reserve(signal);
+        if (isUsedUp(other)) return other;
+        isReserved = true;
+        return both(one, other);
+      } finally {
+        if (!isReserved) one.giveBack();
+      }
+    },
+  };
+}
+
+function both(one: Reservation, other: Reservation): Reservation {
+  return {
+    isGood: () => one.isGood() && other.isGood(),
+    spend: () => {
+      one.spend();
+      other.spend();
+    },
+    giveBack: () => {
+      one.giveBack();
+      other.giveBack();
+    },
   };
 }

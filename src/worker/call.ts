@@ -2,7 +2,7 @@ import type { Answer } from '../brand/answer.ts';
 import type { BrandClient } from '../brand/client.ts';
 import type { Clock } from '../pace/clock.ts';
 import type { Turnstile } from '../pace/turnstile.ts';
-import type { Budget } from './budget.ts';
+import { type Budget, isUsedUp, type Reservation } from './budget.ts';
 import type { OutageGate } from './outage-gate.ts';
 import type { Preflight } from './preflight.ts';
 import type { StopSwitch } from './stop-switch.ts';
@@ -72,33 +72,46 @@ async function makeCall(
   context: CallContext,
   isEvidence: () => boolean,
 ): Promise<CallResult> {
-  const { client, budget, stopSwitch, clock } = context;
-  if (!(await budget.reserve(stopSwitch.noNewCall))) {
-    stopSwitch.stop({ reason: 'max_calls' });
-    throw new NotAskedError();
-  }
-  await waitForTurn(context);
+  const { client, stopSwitch, clock } = context;
+  const reserved = await reserveTurn(context);
   const sentAtMs = clock.nowMs();
   context.counters.calls += 1;
   try {
     const answer = await client.call(path, stopSwitch.noCall);
-    return { answer, closedMs: settle(answer, { context, sentAtMs, isEvidence }) };
+    return { answer, closedMs: settle(answer, { context, reserved, sentAtMs, isEvidence }) };
   } catch (error) {
     // Given up while under way: it may well be billed.
-    budget.spend();
-    context.outage.ended(undefined);
-    context.turnstile.report({ kind: 'abandoned', sentAtMs });
+    reserved.spend();
+    abandon(context, sentAtMs);
     throw error;
   }
 }
 
-async function waitForTurn({
-  turnstile,
-  outage,
-  budget,
-  stopSwitch,
-  clock,
-}: CallContext): Promise<void> {
+/** Waits until a call may be made that the budget has room for at that moment. */
+async function reserveTurn(context: CallContext): Promise<Reservation> {
+  const { budget, stopSwitch, clock } = context;
+  for (;;) {
+    const reserved = await budget.reserve(stopSwitch.noNewCall);
+    if (isUsedUp(reserved)) {
+      stopSwitch.stop(reserved);
+      throw new NotAskedError();
+    }
+    await waitForTurn(context, reserved);
+    if (reserved.isGood()) return reserved;
+    reserved.giveBack();
+    abandon(context, clock.nowMs());
+  }
+}
+
+function abandon({ outage, turnstile }: CallContext, sentAtMs: number): void {
+  outage.ended(undefined);
+  turnstile.report({ kind: 'abandoned', sentAtMs });
+}
+
+async function waitForTurn(
+  { turnstile, outage, stopSwitch, clock }: CallContext,
+  reserved: Reservation,
+): Promise<void> {
   let isIn = false;
   try {
     await turnstile.enter(stopSwitch.noNewCall);
@@ -106,25 +119,27 @@ async function waitForTurn({
     if (!outage.tryPass()) await outage.pass(stopSwitch.noNewCall);
   } catch (error) {
     if (isIn) turnstile.report({ kind: 'abandoned', sentAtMs: clock.nowMs() });
-    budget.giveBack();
+    reserved.giveBack();
     throw error;
   }
 }
 
 interface EndedCall {
   readonly context: CallContext;
+  readonly reserved: Reservation;
   readonly sentAtMs: number;
   readonly isEvidence: () => boolean;
 }
 
-function settle(answer: Answer, { context, sentAtMs, isEvidence }: EndedCall): number {
-  const { turnstile, outage, budget, counters } = context;
+function settle(answer: Answer, { context, reserved, ...call }: EndedCall): number {
+  const { turnstile, outage, counters } = context;
+  const { sentAtMs, isEvidence } = call;
   outage.ended({ isFailure: isOutage(answer), sentAtMs, isEvidence });
   const kind = paceKindOf(answer);
   if (answer.kind === 'throttled') {
     counters.throttled += 1;
-    budget.giveBack();
-  } else budget.spend();
+    reserved.giveBack();
+  } else reserved.spend();
   const { limits } = answer;
   const retryAfterMs =
     kind === 'throttled' && 'retryAfterMs' in answer ? answer.retryAfterMs : undefined;

@@ -17,6 +17,8 @@ export type StopReason =
   | 'max_failed'
   /** `maxCalls` calls were made. */
   | 'max_calls'
+  /** `maxCallsPer` calls were made in this minute, hour, day or month. */
+  | 'max_calls_per'
   /** Somebody asked for it. */
   | 'interrupted'
   /** An error that is reported by itself. */
@@ -24,7 +26,7 @@ export type StopReason =
 
 export interface Stop {
   readonly reason: StopReason;
-  /** When it makes sense to come back, in milliseconds since 1970, if the server said. */
+  /** When it makes sense to come back, in milliseconds since 1970, if it is known. */
   readonly comeBackAtMs?: number;
   /** What the first calls came to, for `misdirected`. */
   readonly seen?: Misdirection;

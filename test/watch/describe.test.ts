@@ -182,6 +182,11 @@ describe('describeStop', () => {
     expect(describeStop({ reason: 'forbidden' })).toMatch(/403/);
     expect(describeStop({ reason: 'max_calls' })).toMatch(/--max-calls/);
     expect(describeStop({ reason: 'interrupted' })).toMatch(/Interrupted/);
-    expect(describeStop({ reason: 'quota', comeBackAtMs: 0 })).toMatch(/1970-01-01T00:00:00/);
+    expect(describeStop({ reason: 'quota', comeBackAtMs: 0 })).toMatch(
+      /It said to come back at 1970-01-01T00:00:00.000Z\.$/,
+    );
+    expect(describeStop({ reason: 'max_calls_per', comeBackAtMs: 0 })).toMatch(
+      /--max-calls-per.*The next may be made from 1970-01-01T00:00:00.000Z on\.$/,
+    );
   });
 });

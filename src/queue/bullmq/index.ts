@@ -1,4 +1,5 @@
 export { openBulkLookups } from './bulk-lookups.ts';
+export { createSharedCallLedger } from './call-budget.ts';
 export { openQueueServer } from './open-queue-server.ts';
 export { countWorkers } from './presence.ts';
 export { receiveOutcomes } from './receive-outcomes.ts';

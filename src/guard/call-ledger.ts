@@ -1,0 +1,33 @@
+import type { CalendarWindow, CallsPer } from './calendar-window.ts';
+
+/**
+ * Where the calls are counted that are made with one credential, by all runs and machines together.
+ * Calls are taken in blocks before they are made, so that nobody can pass the limit; what a killed
+ * process had taken and not made stays counted.
+ */
+export interface CallLedger {
+  /**
+   * Takes some of the calls that are left in the present window.
+   *
+   * @param signal ends the wait for a ledger that cannot be reached
+   */
+  take(signal: AbortSignal): Promise<TakenCalls>;
+  /** Gives calls back that were not made. Does nothing once their window is over. */
+  giveBack(calls: number, window: CalendarWindow): Promise<void>;
+}
+
+export interface TakenCalls {
+  /** 0 when none are left. */
+  readonly calls: number;
+  readonly window: CalendarWindow;
+  /** The time by the ledger's clock, in milliseconds since 1970. */
+  readonly nowMs: number;
+}
+
+const MOST_PER_BLOCK = 50;
+const BLOCKS_PER_WINDOW = 50;
+
+/** How many calls are taken at a time: few, as a killed process wastes them, but not each by itself. */
+export function blockSizeOf({ count }: CallsPer): number {
+  return Math.min(MOST_PER_BLOCK, Math.ceil(count / BLOCKS_PER_WINDOW));
+}

@@ -1,0 +1,67 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { type CallsPer, windowAt } from '../../guard/calendar-window.ts';
+import { blockSizeOf, type CallLedger, type TakenCalls } from '../../guard/call-ledger.ts';
+import { PREFIX } from './names.ts';
+import type { RedisClient } from './redis.ts';
+
+/** KEYS: calls taken. ARGV: the limit, how many are wanted, how long to keep it in milliseconds. */
+const TAKE = `
+local left = ARGV[1] - (redis.call('GET', KEYS[1]) or 0)
+local calls = math.max(0, math.min(left, ARGV[2]))
+if calls > 0 then
+  redis.call('INCRBY', KEYS[1], calls)
+  redis.call('PEXPIRE', KEYS[1], ARGV[3])
+end
+return calls
+`;
+
+/** KEYS: calls taken. ARGV: how many are given back. */
+const GIVE_BACK = `
+if tonumber(redis.call('GET', KEYS[1]) or 0) >= tonumber(ARGV[1]) then
+  redis.call('DECRBY', KEYS[1], ARGV[1])
+end
+`;
+
+/** For as long after its end a window is kept, for whoever wants to look. */
+const KEPT_MS = 24 * 60 * 60_000;
+const RETRY_MS = 1_000;
+
+/**
+ * Counts calls in Redis, for all workers of all runs. The clock is that of Redis, so that all agree
+ * when a window is over. Is Redis away, then no call is made.
+ *
+ * @param id tells one credential at one API from all others, without giving it away
+ */
+export function createSharedCallLedger(
+  client: RedisClient,
+  { id, limit }: { readonly id: string; readonly limit: CallsPer },
+): CallLedger {
+  const blockSize = blockSizeOf(limit);
+  const keyOf = (windowId: string): string => `${PREFIX}:calls:${id}:${limit.unit}:${windowId}`;
+
+  async function take(): Promise<TakenCalls> {
+    const [seconds = 0, microseconds = 0] = await client.time();
+    const nowMs = seconds * 1_000 + Math.floor(microseconds / 1_000);
+    const window = windowAt(limit.unit, nowMs);
+    const keptMs = window.endsAtMs - nowMs + KEPT_MS;
+    const args = [limit.count, blockSize, keptMs] as const;
+    const calls = Number(await client.eval(TAKE, 1, keyOf(window.id), ...args));
+    return { calls, window, nowMs };
+  }
+
+  return {
+    take: async (signal) => {
+      for (;;) {
+        try {
+          return await take();
+        } catch {
+          // What watches the connection tells of it.
+          await delay(RETRY_MS, undefined, { signal });
+        }
+      }
+    },
+    giveBack: async (calls, window) => {
+      await client.eval(GIVE_BACK, 1, keyOf(window.id), calls);
+    },
+  };
+}

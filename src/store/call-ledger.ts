@@ -1,0 +1,50 @@
+import type { Database } from 'lmdb';
+import { type CallsPer, windowAt } from '../guard/calendar-window.ts';
+import { blockSizeOf, type CallLedger } from '../guard/call-ledger.ts';
+
+export interface CallLedgerOptions {
+  /** By credential and unit. */
+  readonly table: Database<unknown, string>;
+  /** Tells one credential at one API from all others, without giving it away. */
+  readonly id: string;
+  readonly limit: CallsPer;
+  /** Waits for a write and says what went wrong with it. */
+  readonly write: <T>(written: Promise<T>) => Promise<T>;
+  /** Milliseconds since 1970. */
+  readonly now: () => number;
+}
+
+/** Counts calls in the store. LMDB lets one process at a time change what is counted. */
+export function createCallLedger(options: CallLedgerOptions): CallLedger {
+  const { table, id, limit, write, now } = options;
+  const key = `${id}:${limit.unit}`;
+  const blockSize = blockSizeOf(limit);
+
+  return {
+    take: async () =>
+      await write(
+        table.transaction(() => {
+          const nowMs = now();
+          const window = windowAt(limit.unit, nowMs);
+          const taken = takenIn(table.get(key), window.id);
+          const calls = Math.max(0, Math.min(blockSize, limit.count - taken));
+          if (calls > 0) table.putSync(key, { window: window.id, taken: taken + calls });
+          return { calls, window, nowMs };
+        }),
+      ),
+    giveBack: async (calls, window) =>
+      await write(
+        table.transaction(() => {
+          const taken = takenIn(table.get(key), window.id);
+          if (taken >= calls) table.putSync(key, { window: window.id, taken: taken - calls });
+        }),
+      ),
+  };
+}
+
+/** Calls that were taken in a window; of another one nothing is known any more. */
+function takenIn(value: unknown, windowId: string): number {
+  if (typeof value !== 'object' || value === null) return 0;
+  const { window, taken } = value as { window?: unknown; taken?: unknown };
+  return window === windowId && typeof taken === 'number' ? taken : 0;
+}

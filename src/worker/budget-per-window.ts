@@ -1,0 +1,114 @@
+import type { CalendarWindow } from '../guard/calendar-window.ts';
+import type { CallLedger } from '../guard/call-ledger.ts';
+import { createChange } from '../queue/change.ts';
+import { within } from '../within.ts';
+import type { Budget, Reservation } from './budget.ts';
+
+/** A budget that others share. */
+export interface SharedBudget extends Budget {
+  /** Gives back what was taken and not used. May be called twice; never throws. */
+  close(): Promise<void>;
+}
+
+export interface SharedBudgetOptions {
+  /** Where the calls of all are counted. */
+  readonly ledger: CallLedger;
+  /** Milliseconds since 1970. */
+  readonly now: () => number;
+}
+
+/** What this process has taken of one window. */
+interface Share {
+  readonly window: CalendarWindow;
+  /** When the window is over, by this process's clock; rather too early than too late. */
+  readonly overAtMs: number;
+  /** Calls that were taken and are not reserved. */
+  left: number;
+  /** Calls that are reserved and may come back. */
+  reserved: number;
+  /** Nothing was left to be taken. */
+  isDry: boolean;
+}
+
+/** A ledger that is gone must not hold up the end of a run. What it holds stays counted. */
+const GIVE_BACK_MS = 2_000;
+
+/**
+ * Bounds the calls of all runs with one credential in a minute, hour, day or month. Takes calls from
+ * the ledger in blocks; a reserved call that has waited beyond the end of its window is no longer
+ * good, because nobody has counted it in the next one.
+ */
+export function createSharedBudget({ ledger, now }: SharedBudgetOptions): SharedBudget {
+  const change = createChange();
+  let share: Share | undefined;
+  let taking: Promise<void> | undefined;
+
+  async function take(signal: AbortSignal): Promise<void> {
+    const askedAtMs = now();
+    const { calls, window, nowMs } = await ledger.take(signal);
+    if (share?.window.id !== window.id) {
+      const overAtMs = askedAtMs + window.endsAtMs - nowMs;
+      share = { window, overAtMs, left: 0, reserved: 0, isDry: false };
+    }
+    share.left += calls;
+    share.isDry = calls === 0;
+  }
+
+  const isOver = ({ overAtMs }: Share): boolean => now() >= overAtMs;
+
+  function reserveIn(of: Share): Reservation {
+    of.left -= 1;
+    of.reserved += 1;
+    const settle = (givenBack: number): void => {
+      of.reserved -= 1;
+      of.left += givenBack;
+      change.tell();
+    };
+    return { isGood: () => !isOver(of), spend: () => settle(0), giveBack: () => settle(1) };
+  }
+
+  async function giveBack(): Promise<void> {
+    await taking;
+    if (!share || share.left === 0 || isOver(share)) return;
+    const { left, window } = share;
+    share.left = 0;
+    await ledger.giveBack(left, window);
+  }
+
+  return {
+    reserve: async (signal) => {
+      for (;;) {
+        signal.throwIfAborted();
+        const current = share && !isOver(share) ? share : undefined;
+        if (current && current.left > 0) return reserveIn(current);
+        if (!current?.isDry) {
+          taking ??= take(signal).finally(() => {
+            taking = undefined;
+          });
+          await unlessAborted(taking, signal);
+        } else if (current.reserved > 0) await change.next();
+        else return { reason: 'max_calls_per', comeBackAtMs: current.window.endsAtMs };
+      }
+    },
+    close: async () => {
+      await within(
+        GIVE_BACK_MS,
+        giveBack().catch(() => {}),
+      );
+    },
+  };
+}
+
+/** @throws the signal's reason when it fires first */
+async function unlessAborted(work: Promise<void>, signal: AbortSignal): Promise<void> {
+  let abort = (): void => {};
+  const aborted = new Promise<never>((_, reject) => {
+    abort = () => reject(signal.reason as Error);
+    signal.addEventListener('abort', abort);
+  });
+  try {
+    await Promise.race([work, aborted]);
+  } finally {
+    signal.removeEventListener('abort', abort);
+  }
+}

@@ -1,0 +1,245 @@
+import { describe, expect, it } from 'vitest';
+import type { CallsPer } from '../../src/guard/calendar-window.ts';
+import { createSharedCallLedger } from '../../src/queue/bullmq/call-budget.ts';
+import { useRedis } from '../support/redis.ts';
+import { openApi, openScripted } from './support/api.ts';
+import { run, start, summaryOf } from './support/command.ts';
+import { openFolder } from './support/folder.ts';
+import { openList } from './support/lists.ts';
+import { column, domains, listOf, rowsOf } from './support/tables.ts';
+
+/** A month, so that no test runs past the end of a window, but once in a month. */
+const LIMIT: CallsPer = { count: 100, unit: 'month' };
+const never = new AbortController().signal;
+
+describe('--max-calls-per', () => {
+  it('ends the run like --max-calls, and counts the calls of all runs on the store', async () => {
+    const folder = openList(listOf(domains(30)));
+    const api = await openScripted({});
+    const args = ['enrich', 'list.csv', '--base-url', api.url, '--json'];
+    const limited = [...args, '--max-calls-per', '12/month'];
+    const first = await run(limited, { cwd: folder.path });
+    expect(first.code).toBe(4);
+    expect(first.stderr).toMatch(
+      /All calls of --max-calls-per are made.*The next may be made from \d{4}-\d{2}-01T00:00:00.000Z on\./,
+    );
+    expect(summaryOf(first)).toMatchObject({
+      calls: 12,
+      statuses: { found: 12, skipped: 18 },
+      stopped: { reason: 'max_calls_per' },
+    });
+    expect(column(rowsOf(folder.read('list.failures.csv')), 'brand_reason')).toContain(
+      'max_calls_per',
+    );
+    const second = summaryOf(await run(limited, { cwd: folder.path }));
+    expect(second).toMatchObject({ calls: 0, statuses: { found: 12, skipped: 18 } });
+    const other = await run([...limited, '--auth', 'bearer', '--max-calls', '5'], {
+      cwd: folder.path,
+      env: { BRANDFILL_API_KEY: 'another' },
+    });
+    expect(summaryOf(other)).toMatchObject({ calls: 5, stopped: { reason: 'max_calls' } });
+    const more = await run([...args, '--max-calls-per', '40/month'], { cwd: folder.path });
+    expect(more.code).toBe(0);
+    expect(summaryOf(more)).toMatchObject({ calls: 13, statuses: { found: 30, skipped: 0 } });
+    expect(api.stats().domains).toMatchObject({ distinct: 30, mostCalls: 1 });
+  });
+
+  it('counts retries, and 429s not', async () => {
+    const folder = openList('domain\nacme.com\nbolt.com\ncrow.com\n');
+    const seen = new Map<string, number>();
+    const api = await openApi({
+      respond: (domain) => {
+        const call = (seen.get(domain) ?? 0) + 1;
+        seen.set(domain, call);
+        if (domain === 'acme.com' && call === 1) return { status: 500 };
+        if (domain === 'bolt.com' && call === 1) {
+          return { status: 429, headers: { 'retry-after': '0' } };
+        }
+        return { body: {} };
+      },
+    });
+    const ended = await run(
+      ['enrich', 'list.csv', '--base-url', api.url, '--json', '--max-calls-per', '4/month'],
+      { cwd: folder.path },
+    );
+    expect(ended.code).toBe(0);
+    expect(summaryOf(ended)).toMatchObject({
+      calls: 5,
+      throttled: 1,
+      retries: 1,
+      statuses: { found: 3 },
+    });
+  });
+
+  it('is never passed by two runs in parallel on one store', async () => {
+    const folder = openFolder();
+    const names = domains(400);
+    folder.write('one.csv', listOf(names.slice(0, 200)));
+    folder.write('two.csv', listOf(names.slice(200)));
+    const api = await openApi({ latencyMs: 2 });
+    const enrich = (list: string) =>
+      run(
+        ['enrich', list, '--base-url', api.url, '--json', '--max-calls-per', '150/month'].concat([
+          '--concurrency',
+          '8',
+        ]),
+        { cwd: folder.path },
+      );
+    const ended = await Promise.all([enrich('one.csv'), enrich('two.csv')]);
+    expect(ended.map(({ code }) => code)).toContain(4);
+    expect(api.stats().calls).toBeLessThanOrEqual(150);
+    // What one has taken and not used is there for the next.
+    await enrich('one.csv');
+    await enrich('two.csv');
+    expect(api.stats().calls).toBe(150);
+  });
+
+  it('leaves over what is asked first next time, so that it goes round the whole list', async () => {
+    const folder = openFolder();
+    const names = domains(10);
+    const api = await openApi();
+    const night = async (list: readonly string[], ...flags: readonly string[]) => {
+      folder.write('list.csv', listOf(list));
+      const args = ['enrich', 'list.csv', '--base-url', api.url, '--json', '--fresh', '0'];
+      const before = new Map(list.map((domain) => [domain, api.callsOf(domain).calls]));
+      await run([...args, ...flags], { cwd: folder.path });
+      return list.filter((domain) => api.callsOf(domain).calls > (before.get(domain) ?? 0));
+    };
+    expect(await night(names, '--max-calls-per', '4/month')).toEqual(names.slice(0, 4));
+    const second = ['new.com', ...names];
+    expect(await night(second, '--max-calls', '4')).toEqual(names.slice(4, 8));
+    // Those that have waited for two nights, then those that have waited for one.
+    expect(await night(second, '--max-calls', '4')).toEqual([
+      'new.com',
+      names[0],
+      ...names.slice(8),
+    ]);
+  });
+
+  it('loses a block at most with a process that is killed', async () => {
+    const folder = openList(listOf(domains(400)));
+    const api = await openApi({ latencyMs: 5 });
+    const args = ['enrich', 'list.csv', '--base-url', api.url, '--json'].concat([
+      '--max-calls-per',
+      '100/month',
+      '--concurrency',
+      '4',
+    ]);
+    const killed = await start([...args, '--progress', 'lines'], { cwd: folder.path });
+    while (api.stats().calls < 20) await new Promise(setImmediate);
+    killed.process.kill('SIGKILL');
+    await killed.ended;
+    await run(args, { cwd: folder.path });
+    const { calls } = api.stats();
+    expect(calls).toBeLessThanOrEqual(100);
+    // Two a block, and as many calls under way as callers that nobody heard the end of.
+    expect(calls).toBeGreaterThanOrEqual(100 - 2 - 4);
+  });
+
+  it.each([
+    ['1000', 'expected calls per min, hour, day or month such as 1000/day'],
+    ['0/day', 'expected calls per min'],
+  ])('of %s is refused', async (value, expected) => {
+    const folder = openList();
+    const args = ['enrich', 'list.csv', '--base-url', 'http://127.0.0.1:9'];
+    const ended = await run([...args, '--max-calls-per', value], { cwd: folder.path });
+    expect(ended).toMatchObject({ code: 2, stdout: '' });
+    expect(ended.stderr).toContain(expected);
+  });
+
+  it('is refused where no calls are made', async () => {
+    const folder = openList();
+    const args = ['enrich', 'list.csv', '--base-url', 'http://127.0.0.1:9', '--workers', '0'];
+    const ended = await run(
+      [...args, '--queue', 'redis://127.0.0.1:9', '--max-calls-per', '5/day'],
+      { cwd: folder.path },
+    );
+    expect(ended.code).toBe(2);
+    expect(ended.stderr).toMatch(/Cannot hold --max-calls-per where no calls are made/);
+  });
+});
+
+describe('over a queue', () => {
+  it('calls are counted in Redis, for each credential by itself', async () => {
+    const { client } = await useRedis();
+    const ledger = createSharedCallLedger(client, { id: 'one', limit: LIMIT });
+    const taken: number[] = [];
+    await Promise.all(
+      Array.from({ length: 80 }, async () => {
+        taken.push((await ledger.take(never)).calls);
+      }),
+    );
+    expect(taken.reduce((sum, calls) => sum + calls, 0)).toBe(100);
+    expect(taken.filter((calls) => calls === 2)).toHaveLength(50);
+    const { calls, window, nowMs } = await ledger.take(never);
+    expect(calls).toBe(0);
+    await ledger.giveBack(3, window);
+    expect((await ledger.take(never)).calls).toBe(2);
+    expect((await ledger.take(never)).calls).toBe(1);
+    await ledger.giveBack(3, { ...window, id: '1999-12' });
+    expect((await ledger.take(never)).calls).toBe(0);
+    const other = createSharedCallLedger(client, { id: 'two', limit: LIMIT });
+    expect((await other.take(never)).calls).toBe(2);
+    const [key = ''] = await client.keys('*calls:one*');
+    expect(await client.pttl(key)).toBeGreaterThan(window.endsAtMs - nowMs);
+  });
+
+  it('a Redis that is gone is waited for until the run stops', async () => {
+    const redis = await useRedis();
+    const ledger = createSharedCallLedger(redis.client, { id: 'one', limit: LIMIT });
+    await redis.client.config('SET', 'maxmemory', '1');
+    const stop = new AbortController();
+    const taking = ledger.take(stop.signal);
+    stop.abort(new Error('stopped'));
+    await expect(taking).rejects.toThrow();
+    await redis.client.config('SET', 'maxmemory', '0');
+    expect((await ledger.take(never)).calls).toBe(2);
+  });
+
+  it('all workers together make no more calls, whoever they make them for', async () => {
+    const redis = await useRedis();
+    const folder = openList(listOf(domains(120)));
+    const api = await openApi({ latencyMs: 2 });
+    const shared = ['--queue', redis.url, '--base-url', api.url, '--max-calls-per', '50/month'];
+    const worker = await start(['worker', ...shared], { cwd: folder.path });
+    await worker.shows('Waiting for lookups');
+    const ended = await run(['enrich', 'list.csv', ...shared, '--json', '--chunk', '5'], {
+      cwd: folder.path,
+    });
+    expect(ended.code).toBe(4);
+    expect(summaryOf(ended)).toMatchObject({ stopped: { reason: 'max_calls_per' } });
+    expect(api.stats().calls).toBeLessThanOrEqual(50);
+    expect(api.stats().calls).toBeGreaterThanOrEqual(49);
+    const again = summaryOf(
+      await run(['enrich', 'list.csv', ...shared, '--json'], { cwd: folder.path }),
+    );
+    expect(again.statuses.found).toBeGreaterThanOrEqual(49);
+    expect(api.stats().calls).toBeLessThanOrEqual(50);
+    worker.process.kill('SIGTERM');
+    const { code } = await worker.ended;
+    expect([0, 4]).toContain(code);
+  });
+
+  it('a worker that has used them up says when there will be more, and ends with 4', async () => {
+    const redis = await useRedis();
+    const folder = openList(listOf(domains(30)));
+    const api = await openApi();
+    const shared = ['--queue', redis.url, '--base-url', api.url];
+    const worker = await start(['worker', ...shared, '--max-calls-per', '5/month'], {
+      cwd: folder.path,
+    });
+    const waiting = await start(['enrich', 'list.csv', ...shared, '--workers', '0'], {
+      cwd: folder.path,
+    });
+    const ended = await worker.ended;
+    expect(ended.code).toBe(4);
+    expect(ended.stderr).toMatch(
+      /All calls of --max-calls-per are made.*The next may be made from/,
+    );
+    expect(api.stats().calls).toBe(5);
+    const other = await start(['worker', ...shared], { cwd: folder.path });
+    expect((await waiting.ended).code).toBe(0);
+    expect(api.stats()).toMatchObject({ calls: 30, domains: { repeated: 0 } });
+    other.process.kill('SIGTERM');
+  });
+});

@@ -1,0 +1,167 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { type Budget, isUsedUp, type Reservation } from '../../src/worker/budget.ts';
+import { createSharedBudget } from '../../src/worker/budget-per-window.ts';
+import { createTestLedger } from './ledgers.ts';
+
+const never = new AbortController().signal;
+const DAY_MS = 86_400_000;
+const NIGHT = Date.UTC(2026, 10, 21, 23, 59, 59);
+const MIDNIGHT = Date.UTC(2026, 10, 22);
+
+async function reserve(budget: Budget): Promise<Reservation> {
+  const reserved = await budget.reserve(never);
+  if (isUsedUp(reserved)) throw new Error(`used up: ${reserved.reason}`);
+  return reserved;
+}
+
+/** Spends calls until there are none, at most so many. */
+async function spend(budget: Budget, most = 10_000): Promise<number> {
+  for (let spent = 0; spent < most; spent += 1) {
+    const reserved = await budget.reserve(never);
+    if (isUsedUp(reserved)) return spent;
+    reserved.spend();
+  }
+  return most;
+}
+
+describe('a budget that runs share', () => {
+  it('is used up to the last call by one run, and says when there will be more', async () => {
+    const { ledger } = createTestLedger({ count: 1_234, unit: 'day' }, () => NIGHT);
+    const budget = createSharedBudget({ ledger, now: () => NIGHT });
+    expect(await spend(budget)).toBe(1_234);
+    expect(await budget.reserve(never)).toEqual({
+      reason: 'max_calls_per',
+      comeBackAtMs: MIDNIGHT,
+    });
+  });
+
+  it('begins anew with the next window', async () => {
+    let nowMs = NIGHT;
+    const now = (): number => nowMs;
+    const { ledger, taken } = createTestLedger({ count: 100, unit: 'day' }, now);
+    const budget = createSharedBudget({ ledger, now });
+    expect(await spend(budget)).toBe(100);
+    nowMs = MIDNIGHT;
+    expect(await spend(budget)).toBe(100);
+    expect([...taken.values()]).toEqual([100, 100]);
+  });
+
+  it('does not let calls of a window be made in the next one', async () => {
+    let nowMs = NIGHT;
+    const now = (): number => nowMs;
+    const { ledger, taken } = createTestLedger({ count: 100, unit: 'day' }, now);
+    const budget = createSharedBudget({ ledger, now });
+    const waited = await reserve(budget);
+    expect(waited.isGood()).toBe(true);
+    nowMs = MIDNIGHT;
+    expect(waited.isGood()).toBe(false);
+    waited.giveBack();
+    expect(await spend(budget)).toBe(100);
+    expect(taken.get('2026-11-22')).toBe(100);
+  });
+
+  it('goes by the clock of the ledger, not by its own', async () => {
+    const AHEAD_MS = 3 * DAY_MS;
+    let nowMs = NIGHT;
+    const { ledger } = createTestLedger({ count: 5, unit: 'day' }, () => nowMs);
+    const budget = createSharedBudget({ ledger, now: () => nowMs + AHEAD_MS });
+    const waited = await reserve(budget);
+    nowMs = MIDNIGHT - 1;
+    expect(waited.isGood()).toBe(true);
+    nowMs = MIDNIGHT;
+    expect(waited.isGood()).toBe(false);
+  });
+
+  it('waits for calls under way that may come back before it says no', async () => {
+    const { ledger } = createTestLedger({ count: 1, unit: 'day' });
+    const budget = createSharedBudget({ ledger, now: () => 0 });
+    const first = await reserve(budget);
+    let second: object | undefined;
+    const waiting = budget.reserve(never).then((reserved) => {
+      second = reserved;
+    });
+    await nextTurn();
+    expect(second).toBeUndefined();
+    first.giveBack();
+    await waiting;
+    expect(second).toHaveProperty('spend');
+  });
+
+  it('gives back what it took and did not use, so that others can', async () => {
+    const { ledger, taken } = createTestLedger({ count: 500, unit: 'day' });
+    const one = createSharedBudget({ ledger, now: () => 0 });
+    expect(await spend(one, 3)).toBe(3);
+    expect([...taken.values()]).toEqual([10]);
+    await one.close();
+    await one.close();
+    expect([...taken.values()]).toEqual([3]);
+    expect(await spend(createSharedBudget({ ledger, now: () => 0 }))).toBe(497);
+  });
+
+  it('gives nothing back to a window that is over', async () => {
+    let nowMs = NIGHT;
+    const now = (): number => nowMs;
+    const { ledger, taken } = createTestLedger({ count: 500, unit: 'day' }, now);
+    const budget = createSharedBudget({ ledger, now });
+    await spend(budget, 3);
+    nowMs = MIDNIGHT;
+    await budget.close();
+    expect([...taken.values()]).toEqual([10]);
+  });
+
+  it('wastes one block at most when its process is killed', async () => {
+    const { ledger } = createTestLedger({ count: 500, unit: 'day' });
+    await spend(createSharedBudget({ ledger, now: () => 0 }), 3); // never closed
+    expect(await spend(createSharedBudget({ ledger, now: () => 0 }))).toBe(490);
+  });
+
+  it('sends home who waits for a ledger that does not answer, when the run stops', async () => {
+    const stop = new AbortController();
+    const ledger = { take: () => new Promise<never>(() => {}), giveBack: async () => {} };
+    const waiting = createSharedBudget({ ledger, now: () => 0 }).reserve(stop.signal);
+    stop.abort(new Error('stopped'));
+    await expect(waiting).rejects.toThrow('stopped');
+  });
+
+  it('is passed by no number of runs at the same time, in any window, whatever comes of the calls', async () => {
+    const step = fc.record({
+      run: fc.nat(3),
+      turns: fc.nat(4),
+      passesMs: fc.constantFrom(0, 0, 0, 0, 20_000),
+      isGivenBack: fc.boolean(),
+    });
+    await fc.assert(
+      fc.asyncProperty(
+        fc.integer({ min: 1, max: 120 }),
+        fc.array(step, { maxLength: 150 }),
+        async (count, steps) => {
+          let nowMs = NIGHT;
+          const now = (): number => nowMs;
+          const { ledger, taken } = createTestLedger({ count, unit: 'minute' }, now);
+          const runs = [0, 1, 2, 3].map(() => createSharedBudget({ ledger, now }));
+          const made = new Map<number, number>();
+          await Promise.all(
+            steps.map(async ({ run, turns, passesMs, isGivenBack }) => {
+              const reserved = await runs[run]?.reserve(never);
+              if (!reserved || isUsedUp(reserved)) return;
+              for (let turn = 0; turn < turns; turn += 1) await Promise.resolve();
+              nowMs += passesMs;
+              if (!reserved.isGood()) return reserved.giveBack();
+              const minute = Math.floor(nowMs / 60_000);
+              if (!isGivenBack) made.set(minute, (made.get(minute) ?? 0) + 1);
+              if (isGivenBack) reserved.giveBack();
+              else reserved.spend();
+            }),
+          );
+          for (const calls of made.values()) expect(calls).toBeLessThanOrEqual(count);
+          await Promise.all(runs.map((run) => run.close()));
+          // What is given back is counted no more, and what was made stays counted.
+          const minute = new Date(nowMs).toISOString().slice(0, 16);
+          expect(taken.get(minute) ?? 0).toBe(made.get(Math.floor(nowMs / 60_000)) ?? 0);
+        },
+      ),
+    );
+  });
+});
