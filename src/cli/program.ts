@@ -4,6 +4,7 @@ import { addAddCommand } from './add.ts';
 import { addCollectCommand } from './collect.ts';
 import type { CliContext } from './context.ts';
 import { addEnrichCommand } from './enrich.ts';
+import { addRunCommand } from './run.ts';
 import { addSandboxCommand } from './sandbox.ts';
 import { addWorkerCommand } from './worker.ts';
 
@@ -20,6 +21,7 @@ export function createProgram(context: CliContext): Command {
       outputError: (text, write) => write(text.replace(/^error: /, 'brandfill: ')),
     });
   addEnrichCommand(program, context);
+  addRunCommand(program, context);
   addWorkerCommand(program, context);
   addAddCommand(program, context);
   addCollectCommand(program, context);

@@ -107,7 +107,11 @@ export function createApi({
   };
 }
 
-function readSecret(file: string | undefined, fromEnv: string | undefined): string | undefined {
+/** The credential, from a file or from the environment. @throws BrandfillError `INVALID_SETTING` */
+export function readSecret(
+  file: string | undefined,
+  fromEnv: string | undefined,
+): string | undefined {
   if (file === undefined) return fromEnv?.trim() || undefined;
   try {
     const secret = readFileSync(file, 'utf8').trim();

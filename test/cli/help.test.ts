@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { exitCodeOf } from '../../src/exit-codes.ts';
 import { createProgram } from '../../src/cli/program.ts';
+import { exitCodeOf } from '../../src/exit-codes.ts';
 import { createStatusCounts } from '../../src/watch/summary.ts';
 
 /** The help as it stands on a terminal of 100 columns. */

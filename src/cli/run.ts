@@ -1,0 +1,43 @@
+import type { Command } from 'commander';
+import { flagOf } from '../job/settings.ts';
+import type { CliContext } from './context.ts';
+import { addRunFlags, refuseRowsBesideJson, splitRunFlags, watchRun } from './run-flags.ts';
+
+/** Adds `brandfill run <file>`. */
+export function addRunCommand(program: Command, context: CliContext): void {
+  const command = program
+    .command('run')
+    .description('enrich as a job file says; flags count more than the file')
+    .argument('<file>', 'a job file, such as jobs/nightly-crm.yaml')
+    .option('--input <FILE>', 'another list than that of the job file');
+  addRunFlags(command).action(async (file: string, typed: Record<string, unknown>) => {
+    context.finish(await runFile(file, typed, context));
+  });
+}
+
+async function runFile(
+  file: string,
+  typed: Readonly<Record<string, unknown>>,
+  context: CliContext,
+): Promise<number> {
+  const { flags, options: overrides } = splitRunFlags(typed);
+  const { loadJob, plan, runJob } = await import('../index.ts');
+  const loading = { overrides, naming: flagOf };
+  return await watchRun(
+    {
+      plan: async (watch) => {
+        const { options, naming } = await loadJob(file, loading);
+        return await plan({ ...options, ...watch }, naming);
+      },
+      run: (watch, onSummary) =>
+        runJob(file, {
+          ...loading,
+          ...watch,
+          onSummary,
+          onLoaded: ({ options }) => refuseRowsBesideJson(options, flags),
+        }),
+    },
+    flags,
+    context,
+  );
+}

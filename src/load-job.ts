@@ -1,0 +1,132 @@
+import { existsSync } from 'node:fs';
+import { basename, extname } from 'node:path';
+import { type EnrichOptions, libraryNaming } from './enrich.ts';
+import { BrandfillError } from './errors.ts';
+import { type JobFile, readJobFile } from './job/job-file.ts';
+import { besideFile } from './job/job-file-values.ts';
+import type { OnFinish } from './job/on-finish-keys.ts';
+import type { Schedule } from './job/schedule.ts';
+import type { Environment } from './job/variables.ts';
+
+export interface LoadJobOptions {
+  /** What counts more than the file. Paths in it are from the current folder. */
+  readonly overrides?: Partial<EnrichOptions>;
+  /** Where variables and `apiKeyEnv` come from. @default process.env */
+  readonly env?: Environment;
+  /** The clock behind `{date}` and `{time}`. */
+  readonly now?: () => Date;
+  /** How an override is called in messages; the command line says `--base-url`. */
+  readonly naming?: (key: string) => string;
+}
+
+/** A job file with all that a run needs to know. */
+export interface LoadedJob {
+  readonly file: string;
+  /** The name of the file without its folder and ending. */
+  readonly name: string;
+  /** What `enrich` takes. Paths are from the current folder. */
+  readonly options: EnrichOptions;
+  readonly schedule: Schedule | undefined;
+  readonly onFinish: OnFinish | undefined;
+  /** How an option is called in messages. */
+  readonly naming: (key: string) => string;
+}
+
+/**
+ * Reads a job file. What it does not say comes from the environment, else from the defaults, but for
+ * the store, which is `.brandfill` in the folder of the file.
+ *
+ * @throws BrandfillError `INVALID_SETTING` that says line, column and what was meant, of all that is
+ * wrong
+ *
+ * @example
+ * ```ts
+ * const { options } = await loadJob('jobs/nightly-crm.yaml');
+ * const summary = await enrich({ ...options, maxCalls: 100 });
+ * ```
+ */
+export async function loadJob(file: string, options: LoadJobOptions = {}): Promise<LoadedJob> {
+  return toLoadedJob(await openJobFile(file, options), options);
+}
+
+/** Reads a job file as far as it can be; its error is in it. */
+export async function openJobFile(
+  file: string,
+  { env = process.env, now = () => new Date() }: LoadJobOptions,
+): Promise<JobFile> {
+  return await readJobFile(file, { env, now: now() });
+}
+
+/** The name of a job: that of its file without folder and ending. */
+export function jobNameOf(file: string): string {
+  return basename(file, extname(file));
+}
+
+/** @throws BrandfillError `INVALID_SETTING` */
+export function toLoadedJob(jobFile: JobFile, options: LoadJobOptions): LoadedJob {
+  const { file, values, error } = jobFile;
+  const { env = process.env, naming = libraryNaming } = options;
+  const overrides = withoutUndefined(options.overrides ?? {});
+  if (error) throw error;
+  const { apiKeyEnv: _, schedule, onFinish, param, header, ...settings } = values;
+  const store = env['BRANDFILL_STORE'] ? undefined : besideFile(file, '.brandfill');
+  const given = {
+    store,
+    ...withoutUndefined({ ...settings, params: param, headers: header }),
+    ...credentialOf(jobFile, overrides, env),
+    ...overrides,
+  };
+  const { input } = given as { input?: EnrichOptions['input'] };
+  if (input === undefined) {
+    throw new BrandfillError(
+      'INVALID_SETTING',
+      `Cannot run ${file}: it names no list; give 'input' in it, or ${naming('input')}.`,
+    );
+  }
+  return {
+    file,
+    name: jobNameOf(file),
+    options: { ...(withoutUndefined(given) as Partial<EnrichOptions>), input },
+    schedule,
+    onFinish,
+    naming: (key) => {
+      const isOverride = key in overrides || `${key}s` in overrides; // `params` is `param` in the file
+      return isOverride ? naming(key) : `'${key}' in ${jobFile.placeOf(key) ?? file}`;
+    },
+  };
+}
+
+/** What the file says of the credential, unless it is given otherwise. */
+function credentialOf(
+  jobFile: JobFile,
+  overrides: Partial<EnrichOptions>,
+  env: Environment,
+): Pick<EnrichOptions, 'apiKey' | 'apiKeyFile'> {
+  const { apiKeyEnv, apiKeyFile } = jobFile.values;
+  if (overrides.apiKey !== undefined || overrides.apiKeyFile !== undefined) return {};
+  if (apiKeyEnv !== undefined && apiKeyFile !== undefined) {
+    throw refuse(jobFile.placeOf('apiKeyEnv'), "'apiKeyFile' is given too; leave one of them out");
+  }
+  if (apiKeyEnv !== undefined) {
+    const apiKey = env[apiKeyEnv]?.trim();
+    if (apiKey) return { apiKey };
+    // Neither the name nor the path is repeated: it may be the credential in the wrong place.
+    throw refuse(
+      jobFile.placeOf('apiKeyEnv'),
+      'the environment has no such variable, or it is empty',
+    );
+  }
+  if (typeof apiKeyFile === 'string' && !existsSync(apiKeyFile)) {
+    throw refuse(jobFile.placeOf('apiKeyFile'), 'there is no such file');
+  }
+  return {};
+}
+
+function refuse(place: string | undefined, what: string): BrandfillError {
+  return new BrandfillError('INVALID_SETTING', `Cannot use the credential of ${place}: ${what}.`);
+}
+
+function withoutUndefined<T extends object>(values: T): Partial<T> {
+  const given = Object.entries(values).filter(([, value]) => value !== undefined);
+  return Object.fromEntries(given) as Partial<T>;
+}

@@ -1,0 +1,69 @@
+import pRetry from 'p-retry';
+import { EnvHttpProxyAgent, request } from 'undici';
+import { describeNetworkError } from '../brand/network-error.ts';
+
+export interface PostOptions {
+  /** The first wait before it is tried again; each further one is twice as long. @default 1000 */
+  readonly backoffMs?: number;
+  /** The longest that one try may take. @default 10000 */
+  readonly timeoutMs?: number;
+}
+
+const RETRIES = 3;
+
+/**
+ * Posts a text as JSON, and tries again three times when the server cannot be reached, fails (5xx) or
+ * is busy (408, 429).
+ *
+ * @throws Error whose message says what the last try came to. The address is not in it: that of a web
+ * hook is a secret.
+ */
+export async function postReport(
+  url: string,
+  json: string,
+  { backoffMs = 1_000, timeoutMs = 10_000 }: PostOptions = {},
+): Promise<void> {
+  const dispatcher = new EnvHttpProxyAgent();
+  const attempt = async (): Promise<void> => {
+    const signal = AbortSignal.timeout(timeoutMs);
+    const headers = { 'content-type': 'application/json' };
+    const answer = await request(url, { method: 'POST', headers, body: json, signal, dispatcher });
+    await answer.body.dump();
+    if (answer.statusCode >= 300) throw new RefusedError(answer.statusCode);
+  };
+  try {
+    await pRetry(attempt, {
+      retries: RETRIES,
+      minTimeout: backoffMs,
+      shouldRetry: ({ error }) => !(error instanceof RefusedError) || error.mayPass,
+    });
+  } catch (error) {
+    const tried = error instanceof RefusedError && !error.mayPass ? 1 : RETRIES + 1;
+    throw new Error(`${describe(error)} (tried ${tried === 1 ? 'once' : `${tried} times`})`, {
+      cause: error,
+    });
+  } finally {
+    // Not `close`, which would wait for a server that does not answer.
+    await dispatcher.destroy();
+  }
+}
+
+/** The server answered, but took nothing. */
+class RefusedError extends Error {
+  readonly mayPass: boolean;
+
+  constructor(status: number) {
+    super(
+      status < 400
+        ? `it answered ${status}, a redirect; give the address that it leads to`
+        : `it answered ${status}`,
+    );
+    this.mayPass = status >= 500 || status === 408 || status === 429;
+  }
+}
+
+function describe(error: unknown): string {
+  if (error instanceof RefusedError) return error.message;
+  const isTimeout = error instanceof Error && error.name === 'TimeoutError';
+  return (isTimeout ? 'timeout' : describeNetworkError(error)).replaceAll('_', ' ');
+}

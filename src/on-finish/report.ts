@@ -1,0 +1,103 @@
+import { resolve } from 'node:path';
+import { describeSummary } from '../watch/describe.ts';
+import type { Summary } from '../watch/summary.ts';
+
+/** How a run of a job ended. */
+export interface FinishedRun {
+  /** The name of the job file without its folder and ending. */
+  readonly job: string;
+  /** The job file itself. */
+  readonly file: string;
+  readonly exitCode: number;
+  readonly startedAt: Date;
+  readonly finishedAt: Date;
+  /** Missing when there is an error. */
+  readonly summary?: Summary | undefined;
+  /** What went wrong, for people. */
+  readonly error?: string | undefined;
+}
+
+/** What is told of a run: the summary as `--json` has it, and what a receiver needs beside it. */
+export type FinishReport = Partial<Summary> & {
+  readonly job: string;
+  readonly file: string;
+  readonly exitCode: number;
+  /** In ISO 8601, UTC. */
+  readonly startedAt: string;
+  readonly finishedAt: string;
+  /** All of it for people; what chats show of a message. */
+  readonly text: string;
+  readonly error?: string;
+};
+
+/** Tells of a run. Paths are absolute: who reads them may be in another folder. */
+export function createReport(run: FinishedRun): FinishReport {
+  const { job, exitCode, error } = run;
+  const summary = run.summary && withAbsolutePaths(run.summary);
+  const lines = summary ? describeSummary(summary) : [error ?? 'It failed.'];
+  return {
+    job,
+    file: resolve(run.file),
+    exitCode,
+    startedAt: run.startedAt.toISOString(),
+    finishedAt: run.finishedAt.toISOString(),
+    text: [`brandfill ${job}: ${describeExit(exitCode)}`, ...lines].join('\n'),
+    ...summary,
+    ...(error === undefined ? {} : { error }),
+  };
+}
+
+/** What a command finds in its environment, for scripts without a JSON parser. */
+export function reportVariables(report: FinishReport): Readonly<Record<string, string>> {
+  const { statuses } = report;
+  const values = {
+    JOB: report.job,
+    JOB_FILE: report.file,
+    EXIT_CODE: report.exitCode,
+    ROWS: report.rows,
+    FOUND: statuses?.found,
+    NOT_FOUND: statuses?.not_found,
+    REJECTED: statuses?.rejected,
+    FAILED: statuses?.failed,
+    INVALID: statuses?.invalid,
+    SKIPPED: statuses?.skipped,
+    CALLS: report.calls,
+    STOPPED: report.stopped?.reason,
+    OUT: report.out,
+    FAILURES: report.failures,
+    CHANGES: report.changes?.file,
+    ERROR: report.error,
+  };
+  return Object.fromEntries(
+    Object.entries(values)
+      .filter(([, value]) => value !== undefined)
+      .map(([name, value]) => [`BRANDFILL_${name}`, String(value)]),
+  );
+}
+
+function withAbsolutePaths(summary: Summary): Summary {
+  const { out, failures, changes } = summary;
+  return {
+    ...summary,
+    out: toAbsolute(out),
+    failures: toAbsolute(failures),
+    changes: changes && { ...changes, file: resolve(changes.file) },
+  };
+}
+
+function toAbsolute(path: string | undefined): string | undefined {
+  return path === undefined || path === '-' ? path : resolve(path);
+}
+
+function describeExit(exitCode: number): string {
+  return EXITS[exitCode] ?? `ended with exit code ${exitCode}`;
+}
+
+const EXITS: Readonly<Record<number, string>> = {
+  0: 'done',
+  1: 'failed unexpectedly',
+  2: 'could not be run',
+  3: 'done, some rows failed',
+  4: 'stopped early',
+  130: 'interrupted',
+};

@@ -1,0 +1,73 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { describeSystemError } from '../errors.ts';
+import { formatDuration } from '../job/duration.ts';
+import type { Environment } from '../job/variables.ts';
+
+export interface CommandOptions {
+  /** The folder that it runs in. */
+  readonly cwd: string;
+  readonly env: Environment;
+  /** What it gets on standard input. */
+  readonly stdin: string;
+  /** The longest that it may take; then it is ended, with all that it started. */
+  readonly timeoutMs: number;
+}
+
+/** How long a command may take to end when it is told to. */
+const FAREWELL_MS = 5_000;
+
+const HAS_GROUPS = process.platform !== 'win32';
+
+/**
+ * Runs a command: a text through the shell, a list as a program with its arguments. All that it says
+ * goes to standard error.
+ *
+ * @throws Error whose message says how it ended, when not with 0. The command is not in it: it may
+ * hold a secret.
+ */
+export async function runCommand(
+  command: string | readonly string[],
+  { cwd, env, stdin, timeoutMs }: CommandOptions,
+): Promise<void> {
+  const [file = '', ...args] = typeof command === 'string' ? [command] : command;
+  const child = spawn(file, args, {
+    cwd,
+    env,
+    shell: typeof command === 'string',
+    stdio: ['pipe', process.stderr, process.stderr],
+    detached: HAS_GROUPS, // a group of its own, to be ended as one
+    windowsHide: true,
+  });
+  child.stdin.on('error', () => {}); // it need not read
+  child.stdin.end(stdin);
+  const kill = (signal: NodeJS.Signals): void => {
+    try {
+      if (HAS_GROUPS && child.pid !== undefined) process.kill(-child.pid, signal);
+      else child.kill(signal);
+    } catch {
+      // it is gone
+    }
+  };
+  let isLate = false;
+  const timers = [
+    setTimeout(() => {
+      isLate = true;
+      kill('SIGTERM');
+    }, timeoutMs),
+    setTimeout(() => kill('SIGKILL'), timeoutMs + FAREWELL_MS),
+  ];
+  const killAtExit = (): void => kill('SIGTERM');
+  process.once('exit', killAtExit);
+  try {
+    const [code, signal] = (await once(child, 'exit')) as [number | null, string | null];
+    if (isLate) throw new Error(`it took longer than ${formatDuration(timeoutMs)} and was ended`);
+    if (code !== 0) throw new Error(`it ended with ${signal ?? `exit code ${code}`}`);
+  } catch (error) {
+    const isSystem = error instanceof Error && 'syscall' in error;
+    throw isSystem ? new Error(describeSystemError(error), { cause: error }) : error;
+  } finally {
+    for (const timer of timers) clearTimeout(timer);
+    process.off('exit', killAtExit);
+  }
+}

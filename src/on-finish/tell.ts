@@ -1,0 +1,53 @@
+import { dirname } from 'node:path';
+import type { OnFinish } from '../job/on-finish-keys.ts';
+import type { Environment } from '../job/variables.ts';
+import { type PostOptions, postReport } from './post-report.ts';
+import { createReport, type FinishedRun, reportVariables } from './report.ts';
+import { runCommand } from './run-command.ts';
+
+export interface TellContext {
+  readonly env: Environment;
+  /** Variables that the command does not get. */
+  readonly credentialNames: ReadonlySet<string>;
+  /** Takes the credential out of a text. */
+  readonly redact: (text: string) => string;
+  /** Told, in a sentence, when somebody could not be told. */
+  readonly onNotice: (message: string) => void;
+  readonly post?: PostOptions;
+}
+
+/** A command may well send a file somewhere. */
+const COMMAND_TIMEOUT_MS = 10 * 60_000;
+
+/**
+ * Tells of a run that is over: runs the command and posts to the URL, at the same time. Nothing that
+ * goes wrong in it throws.
+ */
+export async function tell(
+  { command, url, timeout = COMMAND_TIMEOUT_MS }: OnFinish,
+  run: FinishedRun,
+  { env, credentialNames, redact, onNotice, post }: TellContext,
+): Promise<void> {
+  const report = createReport(run);
+  const json = JSON.stringify(report, (_, value: unknown) =>
+    typeof value === 'string' ? redact(value) : value,
+  );
+  const warn = (what: string) => (error: unknown) => {
+    const why = error instanceof Error ? error.message : String(error);
+    onNotice(`${what}: ${why}. The run itself is not affected.`);
+  };
+  const variables = Object.entries({ ...env, ...reportVariables(report) });
+  await Promise.all([
+    command !== undefined &&
+      runCommand(command, {
+        cwd: dirname(run.file),
+        env: Object.fromEntries(variables.filter(([name]) => !credentialNames.has(name))),
+        stdin: `${json}\n`,
+        timeoutMs: timeout,
+      }).catch(warn('The command of onFinish failed')),
+    url !== undefined &&
+      postReport(url, json, post).catch(
+        warn(`Cannot tell ${new URL(url).origin} that the run is over`),
+      ),
+  ]);
+}

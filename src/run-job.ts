@@ -1,0 +1,111 @@
+import { mkdir } from 'node:fs/promises';
+import { dirname } from 'node:path';
+import { createCredential } from './brand/credential.ts';
+import { type EnrichOptions, enrich } from './enrich.ts';
+import { describeError, exitCodeOf, exitCodeOfError } from './exit-codes.ts';
+import { readSecret } from './job/job.ts';
+import type { JobFile } from './job/job-file.ts';
+import {
+  jobNameOf,
+  type LoadedJob,
+  type LoadJobOptions,
+  openJobFile,
+  toLoadedJob,
+} from './load-job.ts';
+import type { FinishedRun } from './on-finish/report.ts';
+import { tell } from './on-finish/tell.ts';
+import type { RunEvent } from './watch/events.ts';
+import type { Summary } from './watch/summary.ts';
+
+export interface RunJobOptions
+  extends LoadJobOptions,
+    Pick<EnrichOptions, 'signal' | 'onEvent' | 'confirm'> {
+  /** Called when the file is read, before anything is done; may throw to refuse it. */
+  readonly onLoaded?: (job: LoadedJob) => void;
+  /** Called when the files are written, before anybody is told. */
+  readonly onSummary?: (summary: Summary) => void;
+}
+
+/** How a job ended. */
+export interface JobEnd {
+  readonly summary: Summary;
+  /** As `brandfill run` ends with: 0 done, 3 some rows failed, 4 stopped early, 130 interrupted. */
+  readonly exitCode: number;
+}
+
+/**
+ * Runs a job file as `brandfill run` does, and tells whom its `onFinish` names, whether it went well
+ * or not. Telling never throws; when it fails, that is a notice among the events.
+ *
+ * @throws BrandfillError when the file, an option, the input or an output cannot be used; whom
+ * `onFinish` names was told before
+ *
+ * @example
+ * ```ts
+ * const { summary, exitCode } = await runJob('jobs/nightly-crm.yaml');
+ * ```
+ */
+export async function runJob(file: string, options: RunJobOptions = {}): Promise<JobEnd> {
+  const { now = () => new Date(), onEvent, onLoaded, onSummary } = options;
+  const startedAt = now();
+  const jobFile = await openJobFile(file, { ...options, now: () => startedAt });
+  const finish = async (
+    end: Pick<FinishedRun, 'exitCode' | 'summary' | 'error'>,
+  ): Promise<void> => {
+    const run = { job: jobNameOf(file), file, startedAt, finishedAt: now(), ...end };
+    await tellOf(jobFile, run, options);
+  };
+  try {
+    const job = toLoadedJob(jobFile, options);
+    onLoaded?.(job);
+    await makeFolders(jobFile);
+    const { signal, confirm } = options;
+    const context = { signal, onEvent, confirm };
+    const summary = await enrich({ ...job.options, ...context } as EnrichOptions, job.naming);
+    onSummary?.(summary);
+    const exitCode = exitCodeOf(summary);
+    await finish({ exitCode, summary });
+    return { summary, exitCode };
+  } catch (error) {
+    await finish({ exitCode: exitCodeOfError(error), error: describeError(error) });
+    throw error;
+  }
+}
+
+/** Folders of outputs that the file names, such as one for each day, are made. */
+async function makeFolders({ values }: JobFile): Promise<void> {
+  for (const key of OUTPUTS) {
+    const path = (values as Readonly<Record<string, unknown>>)[key];
+    if (typeof path !== 'string' || path === '-') continue;
+    // What goes wrong is said when the output is opened.
+    await mkdir(dirname(path), { recursive: true }).catch(() => {});
+  }
+}
+
+const OUTPUTS = ['out', 'failures', 'changes'] as const;
+
+async function tellOf(
+  { values }: JobFile,
+  run: FinishedRun,
+  { env = process.env, overrides, onEvent }: RunJobOptions,
+): Promise<void> {
+  const { onFinish, apiKeyEnv = 'BRANDFILL_API_KEY', apiKeyFile } = values;
+  if (onFinish === undefined) return;
+  const keyFile =
+    overrides?.apiKeyFile ?? (typeof apiKeyFile === 'string' ? apiKeyFile : undefined);
+  const secret = overrides?.apiKey ?? findSecret(keyFile, env[apiKeyEnv]);
+  await tell(onFinish, run, {
+    env,
+    credentialNames: new Set(['BRANDFILL_API_KEY', apiKeyEnv]),
+    redact: (text) => createCredential({ kind: 'none' }, secret).redact(text),
+    onNotice: (message) => onEvent?.({ type: 'notice', message } satisfies RunEvent),
+  });
+}
+
+function findSecret(file: string | undefined, fromEnv: string | undefined): string | undefined {
+  try {
+    return readSecret(file, fromEnv);
+  } catch {
+    return undefined; // then nothing was done with it either
+  }
+}

@@ -1,0 +1,37 @@
+import { cpSync, readdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { openApi } from './support/api.ts';
+import { run, summaryOf } from './support/command.ts';
+import { openFolder } from './support/folder.ts';
+
+const PROJECT = join(import.meta.dirname, '../..');
+const JOBS = readdirSync(join(PROJECT, 'jobs')).filter((name) => name.endsWith('.yaml'));
+
+describe('the job files of the project', () => {
+  it('are one for each way of use', () => {
+    expect(JOBS.sort()).toEqual(['backfill.yaml', 'nightly-crm.yaml', 'spreadsheet.yaml']);
+  });
+
+  it.each(JOBS)(
+    '%s runs as it is against the sandbox, and costs nothing the second time',
+    async (name) => {
+      const api = await openApi();
+      const folder = openFolder();
+      for (const part of ['jobs', 'samples']) {
+        cpSync(join(PROJECT, part), folder.at(part), { recursive: true });
+      }
+      const options = { cwd: folder.path, env: { BRANDFILL_BASE_URL: api.url } };
+      const before = readdirSync(folder.at('samples'));
+      const first = await run(['run', `jobs/${name}`, '--json'], options);
+      expect(first.stderr).not.toContain('Note:');
+      expect(first.code).toBe(0);
+      expect(summaryOf(first).statuses.found).toBeGreaterThan(0);
+      expect(folder.names().sort()).toEqual(['jobs', 'out', 'samples']);
+      expect(folder.hasStore()).toBe(true);
+      expect(readdirSync(folder.at('samples'))).toEqual(before);
+      const second = await run(['run', `jobs/${name}`, '--json'], options);
+      expect(summaryOf(second)).toMatchObject({ rows: summaryOf(first).rows, calls: 0 });
+    },
+  );
+});

@@ -1,0 +1,178 @@
+import { text } from 'node:stream/consumers';
+import { describe, expect, it } from 'vitest';
+import { type RunEvent, runJob } from '../../src/index.ts';
+import { openScripted, openServer } from './support/api.ts';
+import { run, start } from './support/command.ts';
+import { type Folder, openFolder } from './support/folder.ts';
+import { LIST } from './support/lists.ts';
+import { expectUsageError } from './support/usage-error.ts';
+
+const SECRET = 's3cret-k3y';
+const KEEP = 'command: cat > told.json && env > env.txt';
+
+function openJob(text: string): Folder {
+  const folder = openFolder();
+  folder.write('list.csv', LIST);
+  folder.write('job.yaml', text);
+  return folder;
+}
+
+function told(folder: Folder): object {
+  return JSON.parse(folder.read('told.json')) as object;
+}
+
+/** A server that notes what is posted to it. */
+async function openHook(status = 200) {
+  const bodies: Promise<string>[] = [];
+  const hook = await openServer((request, response) => {
+    bodies.push(text(request));
+    response.writeHead(status).end();
+  });
+  return { ...hook, bodies };
+}
+
+describe('onFinish', () => {
+  it('gives a command the report, but not the credential', async () => {
+    const api = await openScripted({ 'bolt.com': { status: 404 } });
+    const folder = openJob(`
+      input: list.csv
+      baseUrl: ${api.url}
+      auth: bearer
+      apiKeyEnv: CRM_KEY
+      onFinish: { ${KEEP} }
+    `);
+    const env = { CRM_KEY: SECRET, BRANDFILL_API_KEY: SECRET, OTHER: 'kept' };
+    const ended = await run(['run', 'job.yaml', '--json'], { cwd: folder.path, env });
+    expect(ended.code).toBe(0);
+    expect(told(folder)).toEqual({
+      ...(JSON.parse(ended.stdout) as object),
+      job: 'job',
+      file: folder.at('job.yaml'),
+      exitCode: 0,
+      startedAt: expect.stringMatching(/^\d{4}-.*Z$/),
+      finishedAt: expect.stringMatching(/^\d{4}-.*Z$/),
+      text: expect.stringContaining('brandfill job: done\n2 rows in '),
+      out: folder.at('list.enriched.csv'),
+      failures: folder.at('list.failures.csv'),
+    });
+    const variables = folder.read('env.txt');
+    expect(variables).toMatch(/^BRANDFILL_EXIT_CODE=0$/m);
+    expect(variables).toMatch(/^BRANDFILL_ROWS=2$/m);
+    expect(variables).toMatch(/^OTHER=kept$/m);
+    expect(variables + folder.read('told.json') + ended.stderr).not.toContain(SECRET);
+  });
+
+  it('posts the report to a URL, tried again when that fails', async () => {
+    const api = await openScripted({});
+    const bodies: Promise<string>[] = [];
+    const hook = await openServer((request, response) => {
+      bodies.push(text(request));
+      response.writeHead(bodies.length < 2 ? 503 : 200).end();
+    });
+    const folder = openJob(
+      `input: list.csv\nbaseUrl: ${api.url}\nonFinish: { url: "${hook.url}/\${HOOK}", ${KEEP} }`,
+    );
+    const env = { HOOK: 'crm' };
+    const ended = await run(['run', 'job.yaml'], { cwd: folder.path, env });
+    expect(ended).toMatchObject({ code: 0, stderr: expect.not.stringContaining('Note') });
+    expect(hook.requests.map(({ method, url }) => `${method} ${url}`)).toEqual([
+      'POST /crm',
+      'POST /crm',
+    ]);
+    expect(JSON.parse((await bodies[1]) ?? '')).toEqual(told(folder));
+  });
+
+  it('is done when some rows failed, and when the run stopped early', async () => {
+    const failing = { 'acme.com': { status: 500 }, 'bolt.com': { status: 500 } };
+    const failed = await openScripted(failing);
+    const refused = await openScripted({
+      'acme.com': { status: 401 },
+      'bolt.com': { status: 401 },
+    });
+    for (const [api, exitCode] of [
+      [failed, 3],
+      [refused, 4],
+    ] as const) {
+      const folder = openJob(
+        `input: list.csv\nbaseUrl: ${api.url}\nretries: 0\nonFinish: { ${KEEP} }`,
+      );
+      const ended = await run(['run', 'job.yaml'], { cwd: folder.path });
+      expect(ended.code).toBe(exitCode);
+      expect(told(folder)).toMatchObject({ exitCode, rows: 2 });
+    }
+  });
+
+  it.each([
+    ['the list is gone', 'input: none.csv', /none\.csv: there is no such file/],
+    ['the job file is wrong', 'input: list.csv\nfreshh: 1d', /did you mean 'fresh'/],
+    ['a variable is not set', 'input: ${NONE}', /no variable NONE/],
+  ])('is done when %s', async (_, lines, expected) => {
+    const folder = openJob(`${lines}\nbaseUrl: http://127.0.0.1:9\nonFinish: { ${KEEP} }`);
+    expectUsageError(await run(['run', 'job.yaml'], { cwd: folder.path }), expected);
+    expect(told(folder)).toMatchObject({
+      job: 'job',
+      exitCode: 2,
+      error: expect.stringMatching(expected),
+    });
+  });
+
+  it('is done when the run is interrupted', async () => {
+    const api = await openScripted({}, { latencyMs: 60_000 });
+    const folder = openJob(`input: list.csv\nbaseUrl: ${api.url}\nonFinish: { ${KEEP} }`);
+    const running = await start(['run', 'job.yaml', '--progress', 'lines'], { cwd: folder.path });
+    await running.shows('calls to make');
+    while (api.stats().calls === 0) await new Promise((resolve) => setTimeout(resolve, 20));
+    running.process.kill('SIGTERM');
+    expect((await running.ended).code).toBe(130);
+    expect(told(folder)).toMatchObject({ exitCode: 130, stopped: { reason: 'interrupted' } });
+  });
+
+  it('is a note on standard error when it fails, without a secret, and changes no exit code', async () => {
+    const api = await openScripted({});
+    const hook = await openHook(404);
+    const folder = openJob(
+      `input: list.csv\nbaseUrl: ${api.url}\nonFinish: { url: "${hook.url}/s3cret", command: "echo from the command; exit 7" }`,
+    );
+    const ended = await run(['run', 'job.yaml', '--json'], { cwd: folder.path });
+    expect(ended.code).toBe(0);
+    expect(ended.stdout.trimEnd().split('\n')).toHaveLength(1);
+    expect(ended.stderr).toContain('from the command\n');
+    expect(ended.stderr).toContain(
+      'Note: The command of onFinish failed: it ended with exit code 7. The run itself is not affected.',
+    );
+    expect(ended.stderr).toContain(
+      `Note: Cannot tell ${hook.url} that the run is over: it answered 404 (tried once). The run itself is not affected.`,
+    );
+    expect(ended.stderr).not.toContain('s3cret');
+  });
+});
+
+describe('runJob', () => {
+  it('gives summary and exit code, tells events, and stops at a signal', async () => {
+    const api = await openScripted({ 'bolt.com': { status: 500 } });
+    const folder = openJob(`input: list.csv\nbaseUrl: ${api.url}\nretries: 0`);
+    const events: RunEvent['type'][] = [];
+    const end = await runJob(folder.at('job.yaml'), {
+      overrides: { prefix: 'x_' },
+      onEvent: ({ type }) => events.push(type),
+    });
+    expect(end).toMatchObject({ exitCode: 3, summary: { rows: 2, statuses: { failed: 1 } } });
+    expect(events).toContain('planned');
+    expect(folder.read('list.enriched.csv')).toContain('x_domain');
+    await expect(
+      runJob(folder.at('job.yaml'), { signal: AbortSignal.abort() }),
+    ).rejects.toMatchObject({ name: 'AbortError' });
+  });
+
+  it('has the moment of its clock in paths, and the environment that it is given', async () => {
+    const api = await openScripted({});
+    const folder = openJob(
+      'input: list.csv\nbaseUrl: ${URL}\nout: "{date}.csv"\nschedule: { cron: "@daily", timezone: UTC }',
+    );
+    await runJob(folder.at('job.yaml'), {
+      env: { URL: api.url },
+      now: () => new Date('2030-02-03T23:59:59Z'),
+    });
+    expect(folder.names()).toContain('2030-02-03.csv');
+  });
+});

@@ -1,0 +1,180 @@
+import { existsSync, mkdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { openScripted, openServer } from './support/api.ts';
+import { type Ended, run, summaryOf } from './support/command.ts';
+import { type Folder, openFolder } from './support/folder.ts';
+import { LIST } from './support/lists.ts';
+import { expectUsageError } from './support/usage-error.ts';
+
+/** A folder with `list.csv`, and `jobs/job.yaml` that says this. */
+function openJob(text: string): Folder {
+  const folder = openFolder();
+  folder.write('list.csv', LIST);
+  mkdirSync(folder.at('jobs'));
+  folder.write('jobs/job.yaml', text);
+  return folder;
+}
+
+function runJob(
+  folder: Folder,
+  flags: readonly string[] = [],
+  env: Readonly<Record<string, string>> = {},
+): Promise<Ended> {
+  return run(['run', 'jobs/job.yaml', ...flags], { cwd: folder.path, env });
+}
+
+describe('brandfill run', () => {
+  it('does what enrich does with the same settings', async () => {
+    const api = await openScripted({ 'bolt.com': { status: 404 } });
+    const folder = openJob(`
+      input: ../list.csv
+      baseUrl: ${api.url}
+      out: ../run/out.csv
+      failures: ../run/failures.csv
+      fields: { name: name }
+    `);
+    const ran = await runJob(folder, ['--json']);
+    const flags = ['--out', 'out.csv', '--failures', 'failures.csv', '--fields', 'name=name'];
+    const args = ['enrich', 'list.csv', '--base-url', api.url, ...flags, '--json'];
+    const enriched = await run(args, { cwd: folder.path });
+    expect([ran.code, enriched.code]).toEqual([0, 0]);
+    expect(folder.read('run/out.csv')).toBe(folder.read('out.csv'));
+    expect(folder.read('run/failures.csv')).toBe(folder.read('failures.csv'));
+    expect(Object.keys(summaryOf(ran))).toEqual(Object.keys(summaryOf(enriched)));
+    expect(summaryOf(ran)).toMatchObject({ calls: 2, out: 'run/out.csv' });
+    expect(ran.stderr).toContain("domains are in column 'domain'");
+  });
+
+  it('takes flags before the file, the file before the environment, that before the defaults', async () => {
+    const server = await openServer();
+    const folder = openJob(`
+      input: ../list.csv
+      baseUrl: ${server.url}
+      prefix: file_
+      param: [from=file]
+      store: from-file
+    `);
+    const env = {
+      BRANDFILL_BASE_URL: 'http://127.0.0.1:9',
+      BRANDFILL_STORE: 'from-env',
+      BRANDFILL_AUTH: 'bearer',
+      BRANDFILL_API_KEY: 'k3y',
+    };
+    const ended = await runJob(folder, ['--param', 'from=flag'], env);
+    expect(ended).toMatchObject({ code: 0 });
+    expect(server.requests[0]?.url).toContain('&from=flag');
+    expect(server.requests[0]?.headers.authorization).toBe('Bearer k3y');
+    expect(folder.read('list.enriched.csv')).toContain('file_domain,file_status');
+    expect(existsSync(folder.at('jobs/from-file'))).toBe(true);
+    expect(existsSync(folder.at('from-env'))).toBe(false);
+  });
+
+  it('keeps its answers beside the file, or where the environment says', async () => {
+    const api = await openScripted({});
+    const folder = openJob(`input: ../list.csv\nbaseUrl: ${api.url}`);
+    await runJob(folder, ['--out', 'first.csv']);
+    expect(existsSync(folder.at('jobs/.brandfill/data.mdb'))).toBe(true);
+    await runJob(folder, [], { BRANDFILL_STORE: 'from-env' });
+    expect(existsSync(folder.at('from-env/data.mdb'))).toBe(true);
+  });
+
+  it('takes another list, from the folder one is in', async () => {
+    const api = await openScripted({});
+    const folder = openJob(`input: none.csv\nbaseUrl: ${api.url}`);
+    const ended = await runJob(folder, ['--input', 'list.csv', '--json']);
+    expect(summaryOf(ended)).toMatchObject({ rows: 2, out: 'list.enriched.csv' });
+  });
+
+  it('--dry-run shows the plan, calls nothing and tells nobody', async () => {
+    const api = await openScripted({});
+    const folder = openJob(
+      `input: ../list.csv\nbaseUrl: ${api.url}\nonFinish: { command: touch told }`,
+    );
+    const ended = await runJob(folder, ['--dry-run', '--json']);
+    expect(JSON.parse(ended.stdout)).toMatchObject({ rows: 2, lookups: 2 });
+    expect(api.stats().calls).toBe(0);
+    expect(folder.names()).toEqual(['jobs', 'list.csv']);
+    expect(existsSync(folder.at('jobs/told'))).toBe(false);
+  });
+
+  it.each([
+    ['some rows failed', { status: 500 }, 3],
+    ['the credential is refused', { status: 401 }, 4],
+  ])('ends with the exit code of enrich when %s', async (_, answer, code) => {
+    const api = await openScripted({ 'acme.com': answer, 'bolt.com': answer });
+    const folder = openJob(`input: ../list.csv\nbaseUrl: ${api.url}\nretries: 0`);
+    expect(await runJob(folder)).toMatchObject({ code });
+  });
+
+  it('refuses rows and summary on standard output', async () => {
+    const folder = openJob('input: ../list.csv\nbaseUrl: http://127.0.0.1:9\nout: "-"');
+    expectUsageError(await runJob(folder, ['--json']), /both the rows and --json/);
+  });
+
+  it.each([
+    ['input: ../list.csv\ntimeout: 60', /jobs\/job\.yaml:2:10: timeout: expected a duration/],
+    [
+      'baseUrl: http://127.0.0.1:9',
+      /jobs\/job\.yaml: it names no list; give 'input' in it, or --input/,
+    ],
+    ['input: ../list.csv', /without a base URL: give 'baseUrl' in jobs\/job\.yaml, or set/],
+    ['input: none.csv\nbaseUrl: http://127.0.0.1:9', /jobs\/none\.csv: there is no such file/],
+  ])('says in one sentence what is wrong: %j', async (text, expected) => {
+    const folder = openJob(text);
+    const ended = await runJob(folder);
+    expectUsageError(ended, expected);
+    expect(folder.names()).toEqual(['jobs', 'list.csv']);
+  });
+
+  it('says that there is no such file, or that it is a list', async () => {
+    const folder = openJob('');
+    const cwd = folder.path;
+    expectUsageError(await run(['run', 'no.yaml'], { cwd }), /no\.yaml: there is no such file/);
+    expectUsageError(await run(['run', 'list.csv'], { cwd }), /brandfill enrich/);
+  });
+});
+
+describe('the credential of a job', () => {
+  const SECRET = 's3cret-k3y';
+
+  it.each([
+    ['apiKeyEnv: CRM_KEY', [], `Bearer ${SECRET}`],
+    ['apiKeyFile: key.txt', [], 'Bearer from-file'],
+    ['apiKeyEnv: CRM_KEY', ['--api-key-file', 'jobs/key.txt'], 'Bearer from-file'],
+    ['apiKeyEnv: NOT_SET', ['--api-key-file', 'jobs/key.txt'], 'Bearer from-file'],
+    ['apiKeyFile: none.txt', ['--api-key-file', 'jobs/key.txt'], 'Bearer from-file'],
+    ['', [], 'Bearer standard'],
+  ])('comes from %j with flags %j', async (line, flags, expected) => {
+    const server = await openServer();
+    const folder = openJob(`input: ../list.csv\nauth: bearer\nbaseUrl: ${server.url}\n${line}`);
+    folder.write('jobs/key.txt', 'from-file\n');
+    const env = { CRM_KEY: SECRET, BRANDFILL_API_KEY: 'standard' };
+    const ended = await runJob(folder, flags, env);
+    expect(ended.code).toBe(0);
+    expect(server.requests[0]?.headers.authorization).toBe(expected);
+    expect(ended.stdout + ended.stderr).not.toContain(SECRET);
+  });
+
+  it.each([
+    ['apiKeyEnv: s3cret_k3y', /job\.yaml:1:12: the environment has no such variable/],
+    ['apiKeyFile: s3cret-k3y', /job\.yaml:1:13: there is no such file/],
+    ['apiKeyFile: ${CRM_KEY}', /job\.yaml:1:13: there is no such file/],
+    ['apiKeyFile: k.txt\napiKeyEnv: CRM_KEY', /job\.yaml:2:12: 'apiKeyFile' is given too/],
+    ['apiKey: s3cret-k3y', /job\.yaml:1:1: a credential does not belong/],
+  ])('is refused and not repeated: %j', async (text, expected) => {
+    const folder = openJob(`${text}\ninput: ../list.csv\nbaseUrl: http://127.0.0.1:9`);
+    const ended = await runJob(folder, [], { CRM_KEY: SECRET });
+    expectUsageError(ended, expected);
+    expect(ended.stderr).not.toMatch(/s3cret.k3y/);
+  });
+});
+
+it('a folder for each day is made', async () => {
+  const api = await openScripted({});
+  const folder = openJob(`input: ../list.csv\nbaseUrl: ${api.url}\nout: out/{date}/list.csv`);
+  const ended = await runJob(folder, ['--json'], { TZ: 'UTC' });
+  const { out } = summaryOf(ended);
+  expect(out).toMatch(/^jobs\/out\/\d{4}-\d\d-\d\d\/list\.csv$/);
+  expect(existsSync(join(folder.path, out ?? ''))).toBe(true);
+});
