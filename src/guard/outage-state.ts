@@ -31,6 +31,9 @@ export interface OutageState {
   outageSinceMs: number | null;
   /** Calls that ended while `closed` or `recovering`. */
   readonly counts: CallCounts;
+  /** Calls that failed one after the other while `closed`, and when the last of them ended. */
+  failedInRow: number;
+  failedAtMs: number;
   /** How often the wait before a probe was doubled. */
   doublings: number;
   /** Times in a row that it opened again while `recovering`. */
@@ -61,6 +64,8 @@ export function createOutageState(): OutageState {
     phaseSinceMs: null,
     outageSinceMs: null,
     counts: [],
+    failedInRow: 0,
+    failedAtMs: 0,
     doublings: 0,
     relapses: 0,
     step: 0,

@@ -67,6 +67,7 @@ function enter(
   state.reason = reason;
   state.phaseSinceMs = nowMs;
   state.counts.length = 0;
+  state.failedInRow = 0;
   // A clock that was set back must not hide how long it has been.
   if (state.outageSinceMs !== null) state.outageSinceMs = Math.min(state.outageSinceMs, nowMs);
 }

@@ -24,6 +24,8 @@ export type StartAdvice =
 
 const MIN_CALLS = 20;
 const FAILED_SHARE = 0.5;
+/** Failures that are further apart are not in a row. */
+const ROW_MS = 30_000;
 /**
  * One failure is a relapse, but only so often. An API on which a fifth of the calls always fails
  * would never get through the steps, so from then on half of a few calls have to fail.
@@ -54,6 +56,11 @@ export function mayStart(
       return isLetIn ? { atMs: nowMs, isProbe: false } : 'wait';
     }
   }
+}
+
+/** Nobody waits for the next probe any more: whoever comes next may make it at once. */
+export function makeProbeDue(state: OutageState): void {
+  if (state.phase === 'open' || state.phase === 'probing') state.phaseSinceMs = 0;
 }
 
 /** How many of the callers may be at work, but for a probe. */
@@ -89,7 +96,10 @@ export function onCallEnd(
   switch (state.phase) {
     case 'closed':
       addCall(state.counts, call);
-      if (isFailure && mostCallsFail(state, MIN_CALLS)) open(state, nowMs);
+      countInRow(state, call);
+      if (isFailure && (state.failedInRow >= MIN_CALLS || mostCallsFail(state, MIN_CALLS))) {
+        open(state, nowMs);
+      }
       break;
     case 'probing':
       if (isFailure) reopen(state, 'probe_failed', nowMs);
@@ -132,6 +142,18 @@ function isOldNews(
 ): boolean {
   if (state.phase === 'closed' || isToCome(state, nowMs)) return false;
   return sentAtMs < (state.phaseSinceMs ?? sentAtMs);
+}
+
+/** Workers report in batches: a success that ended before the last failure interrupts nothing. */
+function countInRow(
+  state: OutageState,
+  { isFailure, nowMs }: { readonly isFailure: boolean; readonly nowMs: number },
+): void {
+  if (isFailure) {
+    if (nowMs - state.failedAtMs >= ROW_MS) state.failedInRow = 0;
+    state.failedInRow += 1;
+    state.failedAtMs = Math.max(state.failedAtMs, nowMs);
+  } else if (nowMs >= state.failedAtMs) state.failedInRow = 0;
 }
 
 function isRelapse(state: OutageState): boolean {

@@ -54,6 +54,24 @@ describe('an outage', () => {
     expect(state).toMatchObject({ phase: 'open', reason: 'calls_failed', outageSinceMs: 29_500 });
   });
 
+  it('begins when 20 calls failed in a row, however many went well before', () => {
+    const state = createOutageState();
+    end(state, 0, false, 500);
+    end(state, 1_000, true, 19);
+    expect(state.phase).toBe('closed');
+    end(state, 1_100, true);
+    expect(state.phase).toBe('open');
+  });
+
+  it('does not begin when one of them went well, or they are far apart', () => {
+    const state = createOutageState();
+    end(state, 0, false, 500);
+    end(state, 1_000, true, 19);
+    end(state, 1_001, false);
+    end(state, 1_002, true, 19);
+    expect(state.phase).toBe('closed');
+  });
+
   it('is probed after 5 s, 10 s, 20 s, … 300 s', () => {
     const state = openAt(0);
     const waits: number[] = [];

@@ -1,4 +1,4 @@
-import { mayStart, mostAtWork, onCallEnd, onProbeStart } from '../../guard/outage.ts';
+import { makeProbeDue, mayStart, mostAtWork, onCallEnd, onProbeStart } from '../../guard/outage.ts';
 import type { PaceEvent } from '../pace-event.ts';
 import { book, mostInFlight, nextTurn, report } from '../pacer.ts';
 import { permitsFor } from './permits.ts';
@@ -76,6 +76,8 @@ export function takeLease(shared: SharedPace, news: WorkerNews, nowMs: number): 
   const { worker, callers, inFlight, waiting } = news;
   if (news.isLeaving) {
     delete workers[worker];
+    // It may have been the one that was to find out whether the API is back.
+    if (outage.phase === 'probing') makeProbeDue(outage);
     return NO_LEASE;
   }
   const before = workers[worker];

@@ -1,4 +1,4 @@
-import { createOutageState, type OutageState } from '../../guard/outage.ts';
+import { createOutageState, makeProbeDue, type OutageState } from '../../guard/outage.ts';
 import { createPaceState, type PaceState } from '../pacer.ts';
 import type { Rate } from '../rate.ts';
 import { warmState } from '../warm-start.ts';
@@ -57,6 +57,8 @@ export function readSharedPace(
   if (isFirst && pausedMs > PAUSE_MS && !shared.pace.fixed) {
     shared.pace = warmState(shared.pace, nowMs, pausedMs);
   }
+  // Whoever was to find out whether the API is back has gone.
+  if (isFirst) makeProbeDue(shared.outage);
   return shared;
 }
 

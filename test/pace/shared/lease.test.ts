@@ -158,6 +158,24 @@ describe('an outage that workers see together', () => {
     expect(first.permits).toBe(1);
   });
 
+  it('is probed at once by whoever comes when all others have gone', () => {
+    const shared = fresh();
+    const nowMs = START.nowMs + 2_000;
+    come(shared, nowMs, { verdicts: calls(24, nowMs, true) });
+    const later = readSharedPace(JSON.stringify(shared), { ...START, nowMs: nowMs + 4_000 });
+    expect(come(later, nowMs + 4_000).startsMs).toHaveLength(1);
+  });
+
+  it('is probed by another one when the one leaves that was to do it', () => {
+    const shared = fresh();
+    const nowMs = START.nowMs + 2_000;
+    come(shared, nowMs, { verdicts: calls(24, nowMs, true) });
+    expect(come(shared, nowMs + 5_000).startsMs).toHaveLength(1);
+    expect(come(shared, nowMs + 5_010, { worker: 'b' }).startsMs).toEqual([]);
+    come(shared, nowMs + 5_020, { isLeaving: true });
+    expect(come(shared, nowMs + 5_030, { worker: 'b' }).startsMs).toHaveLength(1);
+  });
+
   it('is over in steps', () => {
     const shared = fresh();
     const nowMs = START.nowMs + 2_000;
