@@ -39,6 +39,8 @@ export interface EnrichOptions {
   readonly registrable?: boolean;
   /** Output columns as JMESPath into the answer, by name. @default the answer, flattened */
   readonly fields?: string | Readonly<Record<string, string>>;
+  /** What goes into columns of the list's own where they are blank, as JMESPath, by column. */
+  readonly fill?: readonly string[] | Readonly<Record<string, string>>;
   /** What the names of all added columns begin with. @default `brand_` */
   readonly prefix?: string;
   /** Calls in flight at the same time. @default 32 */

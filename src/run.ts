@@ -7,6 +7,7 @@ import { type Changes, openChanges } from './collector/changes/changes.ts';
 import { comparedColumnsOf } from './collector/changes/compared-columns.ts';
 import { enrichedColumnsOf, findShapes } from './collector/enriched-columns.ts';
 import type { Field } from './collector/fields.ts';
+import { createFill, type Fill } from './collector/fill.ts';
 import { type JoinedRow, join } from './collector/join.ts';
 import { nameOutputColumns, type OutputColumns } from './collector/output-columns.ts';
 import { chooseOutputPaths } from './collector/output-paths.ts';
@@ -23,7 +24,7 @@ import { createRowIndex, type RowIndex } from './producer/row-index.ts';
 import type { DomainColumn } from './rows/domain-column.ts';
 import { type ListInput, openList } from './rows/list-input.ts';
 import { openRows } from './rows/open-rows.ts';
-import type { RowFormat } from './rows/row-format.ts';
+import type { RowColumn, RowFormat } from './rows/row-format.ts';
 import type { Source } from './rows/source.ts';
 import type { Dated } from './store/freshness.ts';
 import { createEmptyStore, type OutcomeStore, openStore } from './store/store.ts';
@@ -122,6 +123,8 @@ interface OpenedList {
   readonly source: Source;
   readonly format: RowFormat;
   readonly column: DomainColumn;
+  /** What goes into blank cells of the list's own. */
+  readonly fill: Fill | undefined;
   readonly notes: RowNotes | undefined;
   readonly startedMs: number;
   readonly startedAtMs: number;
@@ -138,11 +141,15 @@ async function open(
   const format = openRows(source, job.settings);
   const column = chooseDomainColumn(source, format, job.settings.domainColumn);
   context.onEvent({ type: 'opened', input: source.name, format: format.description, column });
-  const { key } = job.settings;
+  const { key, fill: fills } = job.settings;
+  const choose = (name: string): RowColumn => chooseColumn(source, format, name);
+  const rules = fills?.map(({ column, field }) => ({ column: choose(column), field })) ?? [];
+  const fill = rules.length === 0 ? undefined : createFill(rules, format);
   const notes = createRowNotes({
-    key: key === undefined ? undefined : chooseColumn(source, format, key),
+    key: key === undefined ? undefined : choose(key),
+    filled: rules.map((rule) => rule.column),
   });
-  return { job, context, closer, spoolFolder, source, format, column, notes, ...started };
+  return { job, context, closer, spoolFolder, source, format, column, fill, notes, ...started };
 }
 
 /** A run that knows what it has to do. */
@@ -226,6 +233,7 @@ async function lookUpAndJoin(run: PlannedRun): Promise<JoinedRun> {
     index,
     store,
     enriched,
+    fill: run.fill,
     isUsable: (outcome) => isUsable(outcome.domain, outcome),
     skipReason: totals.stopped?.reason ?? 'not_asked',
   });
@@ -233,7 +241,7 @@ async function lookUpAndJoin(run: PlannedRun): Promise<JoinedRun> {
 }
 
 async function openChangesOf(
-  { job, context, closer, format }: PlannedRun,
+  { job, context, closer, format, fill }: PlannedRun,
   columns: OutputColumns,
 ): Promise<Changes | undefined> {
   const { changes, store, fields } = job.settings;
@@ -242,7 +250,7 @@ async function openChangesOf(
     await openChanges({
       folder: store,
       id: context.changesId ?? resolvePath(changes),
-      columns: comparedColumnsOf(columns.out, format),
+      columns: [...comparedColumnsOf(columns.out, format), ...(fill?.compared ?? [])],
       tellsLost: fields === undefined,
       onNotice: (message) => context.onEvent({ type: 'notice', message }),
     }),
@@ -315,6 +323,7 @@ function summarize(
     stopped,
     out,
     failures,
+    filled: run.fill?.counts,
     changes,
   };
 }

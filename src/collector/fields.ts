@@ -33,6 +33,46 @@ export function parseFields(spec: string): readonly Field[] {
   });
 }
 
+/** A column of the list by its name, and what goes where it is blank. */
+export interface FillSetting {
+  readonly column: string;
+  readonly field: Field;
+}
+
+const MOST_FILLS = 30;
+
+/**
+ * Reads `COLUMN=EXPR`, each EXPR in JMESPath.
+ *
+ * @param specs texts, or expressions by column
+ * @throws BrandfillError `INVALID_SETTING`
+ */
+export function parseFills(
+  specs: readonly string[] | Readonly<Record<string, string>>,
+): readonly FillSetting[] {
+  const pairs = Array.isArray(specs)
+    ? specs.map((spec: string) => {
+        const equals = spec.indexOf('=');
+        return [spec.slice(0, Math.max(0, equals)).trim(), spec.slice(equals + 1).trim()] as const;
+      })
+    : Object.entries(specs);
+  if (pairs.length > MOST_FILLS) {
+    throw new BrandfillError('INVALID_SETTING', `expected at most ${MOST_FILLS} columns`);
+  }
+  return pairs.map(([column, expression], at) => {
+    if (column === '' || expression === '' || expression === '*') {
+      throw new BrandfillError(
+        'INVALID_SETTING',
+        `expected COLUMN=EXPR such as Industry=industry, received '${column}=${expression}'`,
+      );
+    }
+    if (pairs.findIndex(([other]) => other === column) !== at) {
+      throw new BrandfillError('INVALID_SETTING', `the column '${column}' is given twice`);
+    }
+    return { column, field: createField(column, expression) };
+  });
+}
+
 /** Makes a field from a JMESPath expression. */
 export function createField(name: string, expression: string): Field {
   let compiled: ReturnType<typeof compile>;

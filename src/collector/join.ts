@@ -5,6 +5,7 @@ import type { Source } from '../rows/source.ts';
 import type { OutcomeStore } from '../store/store.ts';
 import { createCutter } from './cutter.ts';
 import type { Field } from './fields.ts';
+import type { Fill } from './fill.ts';
 import { readNote } from './row-note.ts';
 
 /** How a row ended. */
@@ -12,7 +13,7 @@ export type RowStatus = OutcomeStatus | 'invalid' | 'skipped';
 
 /** A row of the input with what was learned about it. */
 export interface JoinedRow {
-  /** The row as it stands in the input. */
+  /** The row as it stands in the input, but for blank cells that were filled. */
   readonly raw: string;
   /** How many cells it has. */
   readonly fields: number;
@@ -31,6 +32,8 @@ export interface JoinedRow {
   readonly key: string;
   /** Values of the enriched columns; all undefined unless it is `found`. */
   readonly values: readonly unknown[];
+  /** What was filled into its own blank cells, if anything was. */
+  readonly fills: readonly unknown[] | undefined;
 }
 
 export interface JoinOptions {
@@ -40,6 +43,8 @@ export interface JoinOptions {
   readonly index: RowIndex;
   readonly store: OutcomeStore;
   readonly enriched: readonly Field[];
+  /** What goes into blank cells of the list's own columns. */
+  readonly fill?: Fill | undefined;
   /** Whether an outcome counts in this run. */
   readonly isUsable: (outcome: Outcome) => boolean;
   /** Why rows without an outcome were not asked. */
@@ -48,7 +53,7 @@ export interface JoinOptions {
 
 /** Reads the input again, in its own order, and joins each row with its outcome. */
 export async function* join(options: JoinOptions): AsyncGenerator<readonly JoinedRow[]> {
-  const { source, headBytes, index, store, enriched, isUsable, skipReason } = options;
+  const { source, headBytes, index, store, enriched, fill, isUsable, skipReason } = options;
   const nothing = enriched.map(() => undefined);
   let number = 0;
 
@@ -72,6 +77,7 @@ export async function* join(options: JoinOptions): AsyncGenerator<readonly Joine
       fetchedAtMs: 0,
       key,
       values: nothing,
+      fills: undefined,
     };
   }
 
@@ -86,12 +92,14 @@ export async function* join(options: JoinOptions): AsyncGenerator<readonly Joine
       return unasked(row, raw, { domain: text, status: 'skipped', reason: skipReason });
     }
     const { domain, status, reason, httpStatus, attempts, fetchedAtMs } = outcome;
-    const { key } = readNote(row.note);
+    const { key, blanks } = readNote(row.note);
     const answer = status === 'found' ? findJsonObject(outcome.json) : undefined;
     const values = answer ? enriched.map((field) => field.valueOf(answer)) : nothing;
+    const own =
+      answer && fill && blanks !== 0 ? fill.apply({ raw, fields }, answer, blanks) : undefined;
     return {
-      raw,
-      fields,
+      raw: own?.raw ?? raw,
+      fields: own?.fields ?? fields,
       number,
       domain,
       status,
@@ -101,6 +109,7 @@ export async function* join(options: JoinOptions): AsyncGenerator<readonly Joine
       fetchedAtMs,
       key,
       values,
+      fills: own?.fills,
     };
   }
 

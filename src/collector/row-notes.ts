@@ -6,13 +6,15 @@ import { writeNote } from './row-note.ts';
 export interface RowNotesOptions {
   /** The column that tells rows from each other from night to night. */
   readonly key: RowColumn | undefined;
+  /** Columns that are to be filled where they are blank. */
+  readonly filled: readonly RowColumn[];
 }
 
 const WORD_DIGITS = 8;
 
 /** Makes the notes that the second reading needs; undefined when it needs none. */
-export function createRowNotes({ key }: RowNotesOptions): RowNotes | undefined {
-  if (!key) return undefined;
+export function createRowNotes({ key, filled }: RowNotesOptions): RowNotes | undefined {
+  if (!key && filled.length === 0) return undefined;
   const words = new Uint32Array(2);
 
   function digitsOf(text: string): string {
@@ -22,7 +24,15 @@ export function createRowNotes({ key }: RowNotesOptions): RowNotes | undefined {
   }
 
   return {
-    columns: [key],
-    noteOf: ([cell = '']) => writeNote({ key: digitsOf(cell.trim()), blanks: 0 }),
+    columns: key ? [...filled, key] : filled,
+    noteOf: (cells) => {
+      let blanks = 0;
+      for (let at = 0; at < filled.length; at += 1) if (isBlank(cells[at])) blanks |= 1 << at;
+      return writeNote({ key: key ? digitsOf(cells[filled.length]?.trim() ?? '') : '', blanks });
+    },
   };
+}
+
+function isBlank(cell = ''): boolean {
+  return cell.trim() === '';
 }

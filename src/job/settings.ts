@@ -1,6 +1,12 @@
 import { type AuthScheme, parseAuth } from '../brand/credential.ts';
 import type { NameValue } from '../brand/endpoint.ts';
-import { createField, type Field, parseFields } from '../collector/fields.ts';
+import {
+  createField,
+  type Field,
+  type FillSetting,
+  parseFields,
+  parseFills,
+} from '../collector/fields.ts';
 import { BrandfillError } from '../errors.ts';
 import type { CallsPer } from '../guard/calendar-window.ts';
 import type { Rate } from '../pace/rate.ts';
@@ -50,6 +56,7 @@ export interface Settings {
   readonly domainColumn: string | undefined;
   readonly registrable: boolean | undefined;
   readonly fields: readonly Field[] | undefined;
+  readonly fill: readonly FillSetting[] | undefined;
   readonly prefix: string;
   readonly concurrency: number;
   readonly rate: Rate | 'auto';
@@ -153,6 +160,17 @@ export const SETTINGS: Definitions<Settings> = {
       isRecord(value)
         ? Object.entries(value).map(([name, expression]) => createField(name, text(expression)))
         : parseFields(text(value)),
+  },
+  fill: {
+    value: 'COLUMN=EXPR',
+    isRepeatable: true,
+    description: "what goes into a column of the list's own where it is blank, as JMESPath",
+    parse: (value) =>
+      parseFills(
+        isRecord(value)
+          ? Object.fromEntries(Object.entries(value).map(([name, expr]) => [name, text(expr)]))
+          : [value].flat().map(text),
+      ),
   },
   prefix: {
     value: 'TEXT',

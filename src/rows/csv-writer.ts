@@ -25,7 +25,7 @@ export interface CsvWriterOptions {
  */
 export function createCsvWriter(options: CsvWriterOptions): RowWriter {
   const { dialect, headerRaw, headerFields, width, added, byteOrderMark } = options;
-  const toCell = createCellWriter(dialect.delimiter);
+  const toCell = cellWriterOf(dialect.delimiter);
 
   function row(raw: string, fields: number, cells: readonly CellValue[]): string {
     const own = withoutLineEnd(raw);
@@ -44,7 +44,7 @@ export function createCsvWriter(options: CsvWriterOptions): RowWriter {
  * Writes single cells. Most hold nothing that needs care, and many no more than a comma: those are
  * quoted here, because csv-stringify, which looks after formulas, costs ten times that for one cell.
  */
-function createCellWriter(delimiter: string): (value: CellValue) => string {
+export function cellWriterOf(delimiter: string): (value: CellValue) => string {
   const format = { delimiter, eof: false, escape_formulas: true } as const;
   const needsQuotes = new RegExp(`["\\r\\n\\${delimiter}]`);
   return (value) => {
@@ -71,7 +71,8 @@ function isScalar(value: unknown): boolean {
   return typeof value !== 'object' || value === null;
 }
 
-function withoutLineEnd(raw: string): string {
+/** A row of CSV as it stands in the list, but for its line end. */
+export function withoutLineEnd(raw: string): string {
   if (raw.endsWith('\r\n')) return raw.slice(0, -2);
   return raw.endsWith('\n') || raw.endsWith('\r') ? raw.slice(0, -1) : raw;
 }

@@ -1,6 +1,7 @@
 import { CsvError, type InfoRecord, type Options, type Parser, parse } from 'csv-parse';
 import { parse as parseSync } from 'csv-parse/sync';
 import { BrandfillError } from '../errors.ts';
+import { createCsvFiller } from './csv-cells.ts';
 import { type CsvDialect, detectDialect } from './csv-dialect.ts';
 import { createCsvWriter, textOfCell } from './csv-writer.ts';
 import { uniqueNames } from './names.ts';
@@ -49,6 +50,7 @@ export function openCsv(source: Source, preferredDelimiter?: string): RowFormat 
         added,
         byteOrderMark: source.hasByteOrderMark,
       }),
+    createFiller: (columns) => createCsvFiller(columns, dialect),
     textOf: textOfCell,
     toObject: (raw) => toObject(raw, dialect, header.cells),
   };

@@ -1,4 +1,5 @@
 import { BrandfillError } from '../errors.ts';
+import { createJsonlFiller } from './jsonl-members.ts';
 import type { CellValue, RowColumn, RowFormat, RowWriter, ScannedRow } from './row-format.ts';
 import type { Source } from './source.ts';
 
@@ -32,6 +33,7 @@ export function openJsonl(source: Source, prefix: string): RowFormat {
         for (const { name } of others) if (Object.hasOwn(row, name)) takenNames.add(name);
       }),
     createWriter: (added) => createJsonlWriter(added),
+    createFiller: createJsonlFiller,
     textOf: (value) => (value === undefined ? '' : JSON.stringify(value)),
     toObject: (raw) => JSON.parse(raw) as Record<string, unknown>,
   };

@@ -33,6 +33,21 @@ export interface RowWriter {
   row(raw: string, fields: number, added: readonly CellValue[]): string;
 }
 
+/** A row in which cells were filled. */
+export interface FilledRow {
+  readonly raw: string;
+  /** How many cells it has now. */
+  readonly fields: number;
+  /** Places, among the columns to be filled, of those that were. */
+  readonly filled: readonly number[];
+}
+
+/** Fills cells of a row that are blank, and leaves the rest of it as it is, to the byte. */
+export interface RowFiller {
+  /** @param values what goes into each of the columns; undefined or empty to leave one as it is */
+  fill(raw: string, fields: number, values: readonly CellValue[]): FilledRow;
+}
+
 /** How many rows there are and what they look like, from the first reading. */
 export interface Extent {
   /** The most cells that a row has. */
@@ -70,6 +85,8 @@ export interface RowFormat {
   readonly takenNames: ReadonlySet<string>;
   /** @param added names of the added columns */
   createWriter(added: readonly string[], extent: Extent): RowWriter;
+  /** @param columns which of the list's own columns are to be filled */
+  createFiller(columns: readonly RowColumn[]): RowFiller;
   /** The text that a value gets in an added column, before quoting; empty for none. */
   textOf(value: CellValue): string;
   /** The row as an object, its columns in their order, for programs. */

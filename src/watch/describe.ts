@@ -90,6 +90,12 @@ export function describeSummary(summary: Summary): readonly string[] {
   if (summary.failures !== undefined) {
     lines.push(`  failures  ${summary.failures} (${count(notEnriched, 'row')})`);
   }
+  if (summary.filled) {
+    const cells = Object.entries(summary.filled).map(
+      ([name, cells]) => `${shorten(name)} ${format(cells)}`,
+    );
+    lines.push(`  filled    ${cells.join(', ')}`);
+  }
   if (summary.changes) {
     const { file, new: added, changed } = summary.changes;
     lines.push(`  changes   ${file} (${format(added)} new, ${format(changed)} changed)`);

@@ -35,6 +35,8 @@ export interface Summary {
   readonly out: string | undefined;
   /** Where the rows are that were not enriched. */
   readonly failures: string | undefined;
+  /** How many blank cells of the list's own were filled, by column; undefined when none was to be. */
+  readonly filled: Readonly<Record<string, number>> | undefined;
   /** Where the rows are that there is something to tell of, and how many; undefined without them. */
   readonly changes: ({ readonly file: string } & Readonly<ChangeCounts>) | undefined;
 }

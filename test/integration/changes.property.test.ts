@@ -75,6 +75,7 @@ describe('changes files, night after night', () => {
               domainColumn: 'domain',
               retries: 0,
               maxFailed: '100%',
+              maxOutage: 0,
               refresh: isRefresh,
               ...(maxCalls === undefined ? {} : { maxCalls }),
               ...(hasKey ? { key: 'id' } : {}),

@@ -19,6 +19,7 @@ const SUMMARY: Summary = {
   stopped: undefined,
   out: 'out/a.csv',
   failures: '/tmp/f.csv',
+  filled: undefined,
   changes: { file: 'out/c.csv', new: 1, changed: 0 },
 };
 

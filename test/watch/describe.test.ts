@@ -28,6 +28,7 @@ const SUMMARY: Summary = {
   stopped: undefined,
   out: 'o.csv',
   failures: 'f.csv',
+  filled: { City: 12, Zip: 0 },
   changes: { file: 'c.csv', new: 3, changed: 1_200 },
 };
 
@@ -38,6 +39,7 @@ describe('describeSummary', () => {
       '1,010 calls for 1,000 domains, 200 fresh; 9 retries, 1 throttled, 20.0 calls/s',
       '  rows      o.csv',
       '  failures  f.csv (4 rows)',
+      '  filled    City 12, Zip 0',
       '  changes   c.csv (3 new, 1,200 changed)',
     ]);
   });

@@ -73,7 +73,6 @@ export function createChangeFinder({ columns, before, after }: ChangeFinderOptio
   const isSameLayout =
     before?.columns.length === width &&
     oldPlaces.every((place, at) => place === at && isMadeAlike[at]);
-  const dependsOnRow = columns.some((column) => column.dependsOnRow);
   const id = new Uint32Array(2);
 
   /** @returns false for a row that nothing tells from others */
@@ -129,7 +128,7 @@ export function createChangeFinder({ columns, before, after }: ChangeFinderOptio
 
   function compare(row: JoinedRow, from: number): Change | undefined {
     const isSame = isSameOutcome(row, from);
-    if (isSame && isSameLayout && !dependsOnRow) {
+    if (isSame && isSameLayout && row.fills === undefined) {
       keep(from);
       return undefined;
     }

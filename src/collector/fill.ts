@@ -1,0 +1,59 @@
+import type { JsonObject } from '../brand/answer.ts';
+import type { CellValue, RowColumn, RowFormat } from '../rows/row-format.ts';
+import type { ComparedColumn } from './changes/change-finder.ts';
+import type { Field } from './fields.ts';
+
+/** A column of the list, and what goes where it is blank. */
+export interface FillRule {
+  readonly column: RowColumn;
+  readonly field: Field;
+}
+
+/** A row with what was filled in. */
+export interface FilledIn {
+  readonly raw: string;
+  readonly fields: number;
+  /** What was filled in, by the place of its rule; undefined when nothing was. */
+  readonly fills: readonly CellValue[] | undefined;
+}
+
+/** Fills blank cells of the list's own columns. */
+export interface Fill {
+  /** @param blanks which rules to look at, one bit each */
+  apply(row: { raw: string; fields: number }, answer: JsonObject, blanks: number): FilledIn;
+  /** How many cells were filled so far, by column. */
+  readonly counts: Readonly<Record<string, number>>;
+  /** What was filled in, for comparing it with the last time. */
+  readonly compared: readonly ComparedColumn[];
+}
+
+export function createFill(rules: readonly FillRule[], format: RowFormat): Fill {
+  const filler = format.createFiller(rules.map(({ column }) => column));
+  const names = rules.map(({ column }) => column.name);
+  const counts = Object.fromEntries(names.map((name) => [name, 0]));
+  return {
+    apply: ({ raw, fields }, answer, blanks) => {
+      const values = rules.map(({ field }, at) =>
+        (blanks & (1 << at)) === 0 ? undefined : field.valueOf(answer),
+      );
+      if (values.every((value) => value === undefined)) return { raw, fields, fills: undefined };
+      const row = filler.fill(raw, fields, values);
+      for (const at of row.filled) {
+        const name = names[at] ?? '';
+        counts[name] = (counts[name] ?? 0) + 1;
+      }
+      const fills = values.map((value, at) => (row.filled.includes(at) ? value : undefined));
+      return { ...row, fills: row.filled.length === 0 ? undefined : fills };
+    },
+    counts,
+    compared: rules.map(({ column, field }, at) => ({
+      name: column.name,
+      expression: `fill: ${field.expression ?? ''}`,
+      textOf: ({ fills }) => {
+        const value = fills?.[at];
+        return value === undefined ? undefined : format.textOf(value);
+      },
+      dependsOnRow: true,
+    })),
+  };
+}

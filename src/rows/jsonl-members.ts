@@ -1,0 +1,49 @@
+import { type Node, parseTree } from 'jsonc-parser';
+import type { CellValue, FilledRow, RowColumn, RowFiller } from './row-format.ts';
+
+/** Gives objects members that they lack, or that are null or empty. The rest stays as it is. */
+export function createJsonlFiller(columns: readonly RowColumn[]): RowFiller {
+  return {
+    fill: (raw, fields, values): FilledRow => {
+      let text = raw;
+      const filled: number[] = [];
+      for (const [at, { name }] of columns.entries()) {
+        const value = values[at];
+        const next = value === undefined || isEmpty(value) ? undefined : fillOne(text, name, value);
+        if (next === undefined) continue;
+        text = next;
+        filled.push(at);
+      }
+      return { raw: text, fields, filled };
+    },
+  };
+}
+
+/** @returns undefined when there is something already */
+function fillOne(raw: string, name: string, value: CellValue): string | undefined {
+  const member = findMember(raw, name);
+  if (!member) return addMember(raw, name, value);
+  if (!isEmpty(member.value)) return undefined;
+  const { offset, length } = member.node;
+  return raw.slice(0, offset) + JSON.stringify(value) + raw.slice(offset + length);
+}
+
+/** The value of a member and where it stands: of several with one name the last counts. */
+function findMember(raw: string, name: string): { node: Node; value: unknown } | undefined {
+  const members = parseTree(raw)?.children ?? [];
+  const node = members.findLast(({ children }) => children?.[0]?.value === name)?.children?.[1];
+  if (!node) return undefined;
+  return { node, value: node.type === 'string' || node.type === 'null' ? node.value : node };
+}
+
+function addMember(raw: string, name: string, value: CellValue): string {
+  const own = raw.trimEnd();
+  const head = own.slice(0, -1).trimEnd();
+  const comma = head.endsWith('{') ? '' : ',';
+  const member = `${JSON.stringify(name)}:${JSON.stringify(value)}`;
+  return `${head}${comma}${member}}${raw.slice(own.length)}`;
+}
+
+function isEmpty(value: unknown): boolean {
+  return value === null || value === '' || (Array.isArray(value) && value.length === 0);
+}

@@ -1,0 +1,119 @@
+import { describe, expect, it } from 'vitest';
+import { enrichRows } from '../../src/index.ts';
+import { openApi, openScripted } from './support/api.ts';
+import { run } from './support/command.ts';
+import { enrichIn } from './support/enrich.ts';
+import { openFolder } from './support/folder.ts';
+import { expectRefusal } from './support/refusals.ts';
+import { rowsOf } from './support/tables.ts';
+
+const ANSWERS = {
+  'a.com': { body: { name: 'A', at: { city: 'Oslo; N' }, phone: '+47 1' } },
+  'b.com': { body: { name: 'B', at: { city: 'Rome' } } },
+  'c.com': { status: 404 },
+};
+
+describe('--fill', () => {
+  it('writes into blank cells of the list, and leaves the rest to the byte', async () => {
+    const folder = openFolder();
+    folder.write(
+      'list.csv',
+      'domain;"City";phone\r\na.com;"";  \r\nb.com; "x"\r\n'.replace(' "x"', 'x  ') +
+        'c.com;;\r\n"b.com"\r\n;;\r\n',
+    );
+    const { url } = await openScripted(ANSWERS);
+    const { summary } = await enrichIn(folder, {
+      input: 'list.csv',
+      baseUrl: url,
+      fields: 'name=name',
+      fill: { city: 'at.city', phone: 'phone' },
+    });
+    expect(folder.read('list.enriched.csv')).toBe(
+      'domain;"City";phone;brand_domain;brand_status;brand_name\r\n' +
+        `a.com;"Oslo; N";'+47 1;a.com;found;A\r\n` +
+        'b.com;x  ;;b.com;found;B\r\n' +
+        'c.com;;;c.com;not_found;\r\n' +
+        '"b.com";Rome;;b.com;found;B\r\n' +
+        ';;;;invalid;\r\n',
+    );
+    expect(summary.filled).toEqual({ City: 2, phone: 1 });
+    expect(folder.read('list.failures.csv')).toMatch(/\r\nc\.com;;;3;.*\r\n;;;5;/);
+  });
+
+  it('gives objects what they lack', async () => {
+    const folder = openFolder();
+    const list = '{"domain":"a.com","n":1.0}\n{"domain":"b.com","city":null}\n{"domain":"c.com"}\n';
+    folder.write('list.jsonl', list);
+    const { url } = await openScripted(ANSWERS);
+    const options = { baseUrl: url, fields: 'name=name', fill: ['city=at.city'] };
+    await enrichIn(folder, { input: 'list.jsonl', ...options });
+    expect(folder.read('list.enriched.jsonl')).toBe(
+      '{"domain":"a.com","n":1.0,"city":"Oslo; N","brand_domain":"a.com","brand_status":"found","brand_name":"A"}\n' +
+        '{"domain":"b.com","city":"Rome","brand_domain":"b.com","brand_status":"found","brand_name":"B"}\n' +
+        '{"domain":"c.com","brand_domain":"c.com","brand_status":"not_found"}\n',
+    );
+    const rows = [];
+    const input = [{ domain: 'a.com', city: '' }];
+    for await (const row of enrichRows({ input, ...options, store: folder.at('other') }))
+      rows.push(row);
+    expect(rows).toMatchObject([{ city: 'Oslo; N' }]);
+  });
+
+  it('tells of what it fills, until the list has it', async () => {
+    const folder = openFolder();
+    const script: Record<string, object> = { ...ANSWERS };
+    const { url } = await openScripted(script);
+    const night = async (list: string): Promise<unknown[]> => {
+      folder.write('list.csv', `domain,city\n${list}`);
+      const changes = folder.at('c.csv');
+      const options = { baseUrl: url, fields: 'name=name', fill: ['city=at.city'], changes };
+      await enrichIn(folder, { input: 'list.csv', ...options, refresh: true });
+      return rowsOf(folder.read('c.csv')).map((row) => [row['city'], row['brand_changed']]);
+    };
+    expect(await night('a.com,x\nb.com,\n')).toEqual([
+      ['x', ''],
+      ['Rome', ''],
+    ]);
+    expect(await night('a.com,x\nb.com,\n')).toEqual([]);
+    expect(await night('a.com,\nb.com,Rome\n')).toEqual([['Oslo; N', 'city']]);
+    script['a.com'] = { body: { name: 'A', at: { city: 'Bergen' } } };
+    script['b.com'] = { body: { name: 'B', at: { city: 'Milan' } } };
+    expect(await night('a.com,\nb.com,Rome\n')).toEqual([['Bergen', 'city']]);
+  });
+
+  it.each([
+    [
+      'list.csv',
+      ['--fill', 'town=at.city'],
+      /Cannot find the column 'town' in list\.csv: there are: domain, city\.$/,
+    ],
+    [
+      'list.jsonl',
+      ['--fill', 'town=at.city'],
+      /Cannot find the column 'town' in list\.jsonl: there are: domain, city\.$/,
+    ],
+    [
+      'list.csv',
+      ['--fill', 'city=*'],
+      /Cannot use --fill: expected COLUMN=EXPR .*, received 'city=\*'\.$/,
+    ],
+    ['list.csv', ['--fill', 'city'], /Cannot use --fill: expected COLUMN=EXPR/],
+    [
+      'list.csv',
+      ['--fill', 'city=at.'],
+      /Cannot use --fill: the expression of 'city' is no JMESPath/,
+    ],
+    ['list.csv', ['--fill', 'city=a', '--fill', 'city=b'], /the column 'city' is given twice/],
+  ])('%s %s is refused before any call', async (input, flags, expected) => {
+    const folder = openFolder();
+    folder.write('list.csv', 'domain,city\na.com,\n');
+    folder.write('list.jsonl', '{"domain":"a.com"}\n{"domain":"b.com","city":""}\n');
+    const api = await openApi();
+    const ended = await run(['enrich', input, '--base-url', api.url, ...flags], {
+      cwd: folder.path,
+    });
+    expectRefusal(ended, expected);
+    expect(folder.names()).toEqual(['list.csv', 'list.jsonl']);
+    expect(api.stats().calls).toBe(0);
+  });
+});
