@@ -1,4 +1,5 @@
 import type { Node } from 'yaml';
+import type { NameValue } from '../brand/endpoint.ts';
 import { BrandfillError } from '../errors.ts';
 import { type JobFileKey, type JobFileKeys, readMap, schemaOfMap } from './job-file-map.ts';
 import {
@@ -164,17 +165,24 @@ function findProblem(definition: SettingDefinition<unknown>, value: FileValue): 
   if ((isList && !may.list) || (isMap && !may.map)) {
     return `expected ${definition.value ?? 'true or false'}, received ${describeKind(value)}`;
   }
-  const named = isMap ? Object.keys(value).find(isCredentialName) : undefined;
-  if (named !== undefined) {
-    return `'${named}' is a credential; say in 'auth' how it is sent, and name what holds it in 'apiKeyEnv' or 'apiKeyFile'`;
-  }
   try {
-    definition.parse(value);
-    return undefined;
+    const read = definition.parse(value);
+    return definition.value === 'NAME=VALUE' ? findCredential(read as NameValues) : undefined;
   } catch (error) {
     if (!(error instanceof BrandfillError)) throw error;
     return inWordsOfFile(error.message);
   }
+}
+
+/** Parameters and headers, as their settings read them. */
+type NameValues = readonly NameValue[];
+
+function findCredential(pairs: NameValues): string | undefined {
+  const named = pairs.find(([name]) => isCredentialName(name));
+  return (
+    named &&
+    `'${named[0]}' is a credential; say in 'auth' how it is sent, and name what holds it in 'apiKeyEnv' or 'apiKeyFile'`
+  );
 }
 
 function inWordsOfFile(text: string): string {

@@ -44,7 +44,7 @@ export function parseJobFile(file: string, text: string, context: JobFileContext
   const issues = createIssues(file, lines);
   const broken = [...doc.errors, ...doc.warnings].filter(({ code }) => code !== 'DUPLICATE_KEY');
   // What follows the first errors is mostly owed to them.
-  for (const error of broken.slice(0, 3)) issues.add(error.pos[0], describe(error));
+  for (const error of broken.slice(0, 3)) issues.add(error.pos[0], describe(error, text));
   const twice = doc.errors.filter(({ code }) => code === 'DUPLICATE_KEY');
   for (const { pos } of twice) issues.add(pos[0], 'this key stands there twice; leave one out');
   if (broken.length > 0) {
@@ -79,10 +79,12 @@ export function parseJobFile(file: string, text: string, context: JobFileContext
   };
 }
 
-function describe({ code, message }: YAMLError): string {
+function describe({ code, message, pos }: YAMLError, text: string): string {
+  if (code === 'MULTIPLE_DOCS') return 'a job file is one document; leave out what begins with ---';
+  const begin = text.charAt(pos[0]);
+  const hint = /[-@`*&!%|>]/.test(begin) ? `; what begins with ${begin} goes in quotes` : '';
   // Without the piece of the file that some messages end in: it may be a credential.
-  if (code !== 'MULTIPLE_DOCS') return message.replace(/(: ".*|\n.*)$/s, '');
-  return 'a job file is one document; leave out what begins with ---';
+  return message.replace(/(: ".*|\n.*)$/s, '') + hint;
 }
 
 async function readText(file: string): Promise<string> {

@@ -40,7 +40,7 @@ export const ON_FINISH_KEYS: JobFileKeys<OnFinish> = {
       const text = readText(node, reading);
       if (text === undefined) return undefined;
       try {
-        return duration(1, 2 ** 31 - 1)(text);
+        return duration(1, 24 * 86_400_000)(text);
       } catch (error) {
         if (!(error instanceof BrandfillError)) throw error;
         reading.issues.add(offsetOf(node), error.message);

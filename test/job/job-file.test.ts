@@ -32,8 +32,8 @@ describe('a job file', () => {
     expect(valuesOf('header: { X-Team: crm, X-Level: 2 }')).toEqual({
       header: { 'X-Team': 'crm', 'X-Level': '2' },
     });
-    expect(valuesOf('fields: { city: location.city }')).toEqual({
-      fields: { city: 'location.city' },
+    expect(valuesOf('fields: { city: location.city, token: id }')).toEqual({
+      fields: { city: 'location.city', token: 'id' },
     });
   });
 
