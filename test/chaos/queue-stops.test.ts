@@ -75,7 +75,7 @@ describe('an outage of the API', () => {
       timeout: LONG,
     },
     async (_, reply) => {
-      const { fleet, workers, run, begin, end, met } = await openTroubled([], { callsBefore: 40 });
+      const { fleet, workers, run, begin, end, met } = await openTroubled([]);
       begin(reply);
       await Promise.all(workers.map((worker) => worker.shows('The API has been out')));
       const noticed = met();
@@ -95,7 +95,7 @@ describe('an outage of the API', () => {
   it('longer than --max-outage ends the workers with 4; new ones go on', {
     timeout: LONG,
   }, async () => {
-    const troubled = await openTroubled(['--max-outage', '8s'], { callsBefore: 40 });
+    const troubled = await openTroubled(['--max-outage', '8s']);
     const { fleet, workers, run, begin, end, met } = troubled;
     begin({ status: 503 });
     for (const { code, stderr } of await allEnded(workers)) {
