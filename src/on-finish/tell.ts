@@ -2,7 +2,7 @@ import { dirname } from 'node:path';
 import type { OnFinish } from '../job/on-finish-keys.ts';
 import type { Environment } from '../job/variables.ts';
 import { type PostOptions, postReport } from './post-report.ts';
-import { createReport, type FinishedRun, reportVariables } from './report.ts';
+import { createReport, type FinishedRun, type FinishReport, reportVariables } from './report.ts';
 import { runCommand } from './run-command.ts';
 
 export interface TellContext {
@@ -28,10 +28,10 @@ export async function tell(
   run: FinishedRun,
   { env, credentialNames, redact, onNotice, post }: TellContext,
 ): Promise<void> {
-  const report = createReport(run);
-  const json = JSON.stringify(report, (_, value: unknown) =>
+  const json = JSON.stringify(createReport(run), (_, value: unknown) =>
     typeof value === 'string' ? redact(value) : value,
   );
+  const report = JSON.parse(json) as FinishReport;
   const warn = (what: string) => (error: unknown) => {
     const why = error instanceof Error ? error.message : String(error);
     onNotice(`${what}: ${why}. The run itself is not affected.`);
