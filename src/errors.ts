@@ -1,13 +1,13 @@
 /**
  * What went wrong, for programs: `INVALID_SETTING` (an option is impossible or missing),
- * `UNREADABLE_INPUT`, `UNWRITABLE_OUTPUT`, `UNUSABLE_STORE`, `UNUSABLE_QUEUE`, and
- * `COUNTS_DIFFER` (a defect of ours:
- * rows in and rows out do not add up).
+ * `UNREADABLE_INPUT`, `UNWRITABLE_OUTPUT`, `OUTPUT_IN_USE` (by another run), `UNUSABLE_STORE`,
+ * `UNUSABLE_QUEUE`, and `COUNTS_DIFFER` (a defect of ours: rows in and rows out do not add up).
  */
 export type BrandfillErrorCode =
   | 'INVALID_SETTING'
   | 'UNREADABLE_INPUT'
   | 'UNWRITABLE_OUTPUT'
+  | 'OUTPUT_IN_USE'
   | 'UNUSABLE_STORE'
   | 'UNUSABLE_QUEUE'
   | 'COUNTS_DIFFER';

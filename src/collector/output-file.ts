@@ -32,8 +32,7 @@ export async function openOutputFile(path: string): Promise<OutputFile> {
     if (before?.isDirectory()) throw Object.assign(new Error(), { code: 'EISDIR' });
     if (before && !before.isFile()) return openDevice(path, target);
     await removeLeftovers(target);
-    opened += 1;
-    const temporary = `${target}.${hostname()}-${process.pid}-${opened}.part`;
+    const temporary = temporaryBeside(target);
     const handle = await open(temporary, 'w');
     if (before) await handle.chmod(before.mode & 0o777);
     return createOutputFile(path, { target, temporary, handle });
@@ -156,6 +155,12 @@ function openDevice(path: string, target: string): OutputFile {
 /** Temporary files carry host, process and this number, so that no two writers share one. */
 let opened = 0;
 
+/** A name beside a place that no other writer has. When its process is gone, the next one removes it. */
+export function temporaryBeside(target: string): string {
+  opened += 1;
+  return `${target}.${hostname()}-${process.pid}-${opened}.part`;
+}
+
 /** Removes what killed runs on this machine left beside the same place. */
 async function removeLeftovers(target: string): Promise<void> {
   const prefix = `${basename(target)}.${hostname()}-`;
@@ -172,7 +177,12 @@ async function syncFolder(folder: string): Promise<void> {
   await handle?.close();
 }
 
-async function refused<T>(path: string, work: () => Promise<T>): Promise<T> {
+/**
+ * Does what writes to a path.
+ *
+ * @throws BrandfillError `UNWRITABLE_OUTPUT` that says why it cannot be written
+ */
+export async function refused<T>(path: string, work: () => Promise<T>): Promise<T> {
   try {
     return await work();
   } catch (error) {

@@ -3,6 +3,7 @@ import type { Changes } from './changes/changes.ts';
 import type { JoinedRow } from './join.ts';
 import type { OutputColumn, OutputColumns } from './output-columns.ts';
 import { createOutputStream, type OutputFile, openOutputFile } from './output-file.ts';
+import { lockOutput, type OutputLock } from './output-lock.ts';
 import type { OutputPaths } from './output-paths.ts';
 
 /** The files of a run. */
@@ -22,14 +23,20 @@ export interface OutputLayout {
 }
 
 /**
- * Opens all files before any call is made, so that a folder that cannot be written costs nothing.
+ * Opens all files before any call is made, so that a folder that cannot be written costs nothing, and
+ * neither does an output that another run is writing.
  *
- * @throws BrandfillError `UNWRITABLE_OUTPUT`
+ * @throws BrandfillError `OUTPUT_IN_USE`, `UNWRITABLE_OUTPUT`
  */
 export async function openOutputs(paths: OutputPaths): Promise<Outputs> {
+  const lock = await lockOutput(paths.out);
   const opened: OutputFile[] = [];
   const close = async (): Promise<void> => {
-    for (const file of opened) await file.discard();
+    try {
+      for (const file of opened) await file.discard();
+    } finally {
+      lock.release();
+    }
   };
   const open = async (path: string): Promise<OutputFile> => {
     const file =
@@ -43,7 +50,10 @@ export async function openOutputs(paths: OutputPaths): Promise<Outputs> {
     const out = await open(paths.out);
     const failures = await open(paths.failures);
     const changed = paths.changes === undefined ? undefined : await open(paths.changes);
-    return { write: (rows, layout) => write(rows, layout, { out, failures, changed }), close };
+    return {
+      write: (rows, layout) => write(rows, layout, { out, failures, changed, lock }),
+      close,
+    };
   } catch (error) {
     await close();
     throw error;
@@ -54,12 +64,13 @@ interface OutputFiles {
   readonly out: OutputFile;
   readonly failures: OutputFile;
   readonly changed: OutputFile | undefined;
+  readonly lock: OutputLock;
 }
 
 async function write(
   rows: AsyncIterable<readonly JoinedRow[]>,
   { format, extent, columns, changes }: OutputLayout,
-  { out, failures, changed }: OutputFiles,
+  { out, failures, changed, lock }: OutputFiles,
 ): Promise<void> {
   const table = { format, extent };
   const outWriter = await beginTable(out, columns.out, table);
@@ -74,6 +85,7 @@ async function write(
     }
   }
   await Promise.all([failures.finish(), out.finish(), changed?.finish(), changes?.finish()]);
+  lock.assertOurs();
   await failures.commit();
   await changed?.commit();
   await out.commit();

@@ -218,7 +218,9 @@ describe('two runs', () => {
     const enrich = (name: string) =>
       run(['enrich', name, '--base-url', api.url, '--concurrency', '8'], { cwd: folder.path });
     const ended = await Promise.all([enrich('a.csv'), enrich('b.csv')]);
-    expect(ended.map(({ code }) => code)).toEqual([0, 0]);
+    // The one that came second is refused, unless the other was through already.
+    expect(ended.map(({ code }) => code)).toContain(0);
+    for (const { code } of ended) expect([0, 2]).toContain(code);
     const a = rowsOf(folder.read('a.enriched.csv'));
     const b = rowsOf(folder.read('b.enriched.csv'));
     expect(column(a, 'domain')).toEqual(names);
@@ -237,7 +239,9 @@ describe('two runs', () => {
     const api = await openApi({ latencyMs: 2 });
     const enrich = () => run(['enrich', 'list.csv', '--base-url', api.url], { cwd: folder.path });
     const ended = await Promise.all([enrich(), enrich()]);
-    expect(ended.map(({ code }) => code)).toEqual([0, 0]);
+    // The one that came second is refused, unless the other was through already.
+    expect(ended.map(({ code }) => code)).toContain(0);
+    for (const { code } of ended) expect([0, 2]).toContain(code);
     expect(column(rowsOf(folder.read('list.enriched.csv')), 'domain')).toEqual(names);
     expect(folder.names()).toEqual(['list.csv', 'list.enriched.csv', 'list.failures.csv']);
   });

@@ -2,6 +2,7 @@ import { accessSync, constants, mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import type { RootDatabase } from 'lmdb';
 import { BrandfillError, describeSystemError } from '../../errors.ts';
+import { describeOwner } from '../../owner.ts';
 import { openLmdb } from '../../store/lmdb-file.ts';
 import { type FolderLock, lockFolder } from './folder-lock.ts';
 import { createJournal, type Journal } from './journal.ts';
@@ -36,13 +37,9 @@ export async function openBackfillFolder(path: string, flag: string): Promise<Ba
   }
   if (!('isOurs' in lock)) {
     await root.close();
-    throw unwritable(
-      path,
-      `another collector writes to it (process ${lock.pid} on ${hostOf(lock.place)})`,
-      {
-        flag,
-      },
-    );
+    throw unwritable(path, `another collector writes to it (${describeOwner(lock)})`, {
+      flag,
+    });
   }
   const ours: FolderLock = lock;
   const journal = createJournal(root, () => {
@@ -84,8 +81,4 @@ function unwritable(
     `Cannot write to the folder ${path}: ${reason}; put that right, or choose another folder with ${flag}.`,
     { cause },
   );
-}
-
-function hostOf(place: string): string {
-  return place.split(' ')[0] ?? '';
 }

@@ -1,11 +1,8 @@
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import {
-  describeSelf,
-  type LockFolderOptions,
-  lockFolder,
-} from '../../../src/collector/backfill/folder-lock.ts';
+import { type LockFolderOptions, lockFolder } from '../../../src/collector/backfill/folder-lock.ts';
+import { describeSelf } from '../../../src/owner.ts';
 import { openLmdb } from '../../../src/store/lmdb-file.ts';
 import { useTempFolder } from '../../support/temp-folder.ts';
 
