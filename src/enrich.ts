@@ -1,6 +1,7 @@
 import type { EnrichedRow } from './collector/row-object.ts';
 import { createJob, type Job } from './job/job.ts';
 import type { SettingKey } from './job/settings.ts';
+import { runToMerge } from './merge.ts';
 import type { Plan } from './producer/plan.ts';
 import type { ListInput } from './rows/list-input.ts';
 import { planOnly, type RunContext, runToFiles, runToRows } from './run.ts';
@@ -31,6 +32,8 @@ export interface EnrichOptions {
   readonly changes?: string;
   /** What the changes file is called from run to run, where its path has the date in it. @default its path */
   readonly changesId?: string;
+  /** An earlier output: the input is its failures file, and what is found now gets in its places. */
+  readonly merge?: string;
   /** With `changes`: the column that tells rows apart from run to run. @default their domains */
   readonly key?: string;
   /** The column that holds the domain. @default guessed by name and content */
@@ -120,7 +123,9 @@ export async function enrich(
   options: EnrichOptions,
   naming: OptionNaming = libraryNaming,
 ): Promise<Summary> {
-  return await runToFiles(options.input, jobOf(options, naming), contextOf(options));
+  const job = jobOf(options, naming);
+  const run = job.settings.merge === undefined ? runToFiles : runToMerge;
+  return await run(options.input, job, contextOf(options));
 }
 
 /**

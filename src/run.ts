@@ -9,6 +9,7 @@ import { enrichedColumnsOf, findShapes } from './collector/enriched-columns.ts';
 import type { Field } from './collector/fields.ts';
 import { createFill, type Fill } from './collector/fill.ts';
 import { type JoinedRow, join } from './collector/join.ts';
+import { type FailureColumns, findFailureColumns } from './collector/merge/failure-columns.ts';
 import { nameOutputColumns, type OutputColumns } from './collector/output-columns.ts';
 import { chooseOutputPaths } from './collector/output-paths.ts';
 import { openOutputs } from './collector/outputs.ts';
@@ -110,12 +111,12 @@ export async function* runToRows(
   }
 }
 
-function openStoreOf({ settings, endpoint }: Job): OutcomeStore {
+export function openStoreOf({ settings, endpoint }: Job): OutcomeStore {
   return openStore(settings.store, endpoint.id, { keepsFound: settings.onlyMissing });
 }
 
 /** A list that is open and understood. */
-interface OpenedList {
+export interface OpenedList {
   readonly job: Job;
   readonly context: RunContext;
   readonly closer: Closer;
@@ -123,6 +124,8 @@ interface OpenedList {
   readonly source: Source;
   readonly format: RowFormat;
   readonly column: DomainColumn;
+  /** Our columns in it, where it is a failures file that is to be merged. */
+  readonly ours: FailureColumns | undefined;
   /** What goes into blank cells of the list's own. */
   readonly fill: Fill | undefined;
   readonly notes: RowNotes | undefined;
@@ -130,7 +133,8 @@ interface OpenedList {
   readonly startedAtMs: number;
 }
 
-async function open(
+/** Opens a list and understands it. */
+export async function open(
   input: ListInput,
   job: Job,
   { context, closer, spoolFolder }: Pick<OpenedList, 'context' | 'closer' | 'spoolFolder'>,
@@ -139,21 +143,28 @@ async function open(
   for (const message of job.notices) context.onEvent({ type: 'notice', message });
   const source = closer.add(await openList(input, { spoolFolder, signal: context.signal }));
   const format = openRows(source, job.settings);
-  const column = chooseDomainColumn(source, format, job.settings.domainColumn);
+  const { key, fill: fills, merge, prefix, domainColumn } = job.settings;
+  const ours = merge === undefined ? undefined : findFailureColumns(source.name, format, prefix);
+  const own = ours?.own ?? format;
+  const column =
+    ours && own.sampleRows.length === 0
+      ? { ...ours.domain, by: 'option' as const, example: undefined }
+      : chooseDomainColumn(source, own, domainColumn);
   context.onEvent({ type: 'opened', input: source.name, format: format.description, column });
-  const { key, fill: fills } = job.settings;
-  const choose = (name: string): RowColumn => chooseColumn(source, format, name);
+  const choose = (name: string): RowColumn => chooseColumn(source, own, name);
   const rules = fills?.map(({ column, field }) => ({ column: choose(column), field })) ?? [];
   const fill = rules.length === 0 ? undefined : createFill(rules, format);
   const notes = createRowNotes({
     key: key === undefined ? undefined : choose(key),
     filled: rules.map((rule) => rule.column),
+    place: ours?.row,
   });
-  return { job, context, closer, spoolFolder, source, format, column, fill, notes, ...started };
+  const opened = { job, context, closer, spoolFolder, source, format, column, ours, fill, notes };
+  return { ...opened, ...started };
 }
 
 /** A run that knows what it has to do. */
-interface PlannedRun extends OpenedList {
+export interface PlannedRun extends OpenedList {
   readonly store: OutcomeStore;
   readonly index: RowIndex;
   readonly plan: Plan & { readonly maxFields: number };
@@ -163,7 +174,8 @@ interface PlannedRun extends OpenedList {
   readonly isUsable: (domain: string, outcome: Dated) => boolean;
 }
 
-async function plan(list: OpenedList, store: OutcomeStore): Promise<PlannedRun> {
+/** Reads all rows once. */
+export async function plan(list: OpenedList, store: OutcomeStore): Promise<PlannedRun> {
   const { job, context, closer, source, format, column, startedAtMs } = list;
   const { registrable = false } = job.settings;
   const isUsable = createFreshnessCheck(job.settings, startedAtMs);
@@ -190,7 +202,7 @@ async function plan(list: OpenedList, store: OutcomeStore): Promise<PlannedRun> 
 }
 
 /** Rows on their way out, once all lookups are done. */
-interface JoinedRun {
+export interface JoinedRun {
   readonly totals: LookupTotals;
   readonly columns: OutputColumns;
   readonly rows: AsyncIterable<readonly JoinedRow[]>;
@@ -198,7 +210,8 @@ interface JoinedRun {
   readonly statuses: StatusCounts;
 }
 
-async function lookUpAndJoin(run: PlannedRun): Promise<JoinedRun> {
+/** Makes the lookups that are due, and joins each row with its outcome. */
+export async function lookUpAndJoin(run: PlannedRun): Promise<JoinedRun> {
   const { job, context, source, format, store, index, isUsable, startedAtMs } = run;
   await confirmCalls(run);
   const totals = await lookUpAll({
@@ -219,7 +232,7 @@ async function lookUpAndJoin(run: PlannedRun): Promise<JoinedRun> {
   const columns = nameOutputColumns({
     prefix: job.settings.prefix,
     enriched,
-    taken: format.takenNames,
+    taken: takenNames(run),
     hasChanges: job.settings.changes !== undefined,
   });
   for (const { from, to } of columns.renamed) {
@@ -238,6 +251,12 @@ async function lookUpAndJoin(run: PlannedRun): Promise<JoinedRun> {
     skipReason: totals.stopped?.reason ?? 'not_asked',
   });
   return { totals, columns, statuses, rows: count(rows, statuses, run.plan.rows) };
+}
+
+/** Names that the list has itself. Of a failures file, those that its list had. */
+function takenNames({ format, ours }: PlannedRun): ReadonlySet<string> {
+  if (!ours) return format.takenNames;
+  return new Set([...format.takenNames].filter((name) => !ours.names.includes(name)));
 }
 
 async function openChangesOf(
@@ -300,7 +319,8 @@ async function* count(
 /** Where things are that were written. */
 type Written = Partial<Pick<Summary, 'out' | 'failures' | 'changes'>>;
 
-function summarize(
+/** Says what a run did. */
+export function summarize(
   run: PlannedRun,
   joined: JoinedRun,
   { out, failures, changes }: Written,

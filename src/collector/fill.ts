@@ -21,6 +21,8 @@ export interface FilledIn {
 export interface Fill {
   /** @param blanks which rules to look at, one bit each */
   apply(row: { raw: string; fields: number }, answer: JsonObject, blanks: number): FilledIn;
+  /** The columns that are filled. */
+  readonly columns: readonly RowColumn[];
   /** How many cells were filled so far, by column. */
   readonly counts: Readonly<Record<string, number>>;
   /** What was filled in, for comparing it with the last time. */
@@ -45,6 +47,7 @@ export function createFill(rules: readonly FillRule[], format: RowFormat): Fill 
       const fills = values.map((value, at) => (row.filled.includes(at) ? value : undefined));
       return { ...row, fills: row.filled.length === 0 ? undefined : fills };
     },
+    columns: rules.map(({ column }) => column),
     counts,
     compared: rules.map(({ column, field }, at) => ({
       name: column.name,

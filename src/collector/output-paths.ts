@@ -57,6 +57,33 @@ export async function chooseOutputPaths(options: OutputPathsOptions): Promise<Ou
   return paths;
 }
 
+export interface MergePathsOptions extends Pick<OutputPathsOptions, 'out' | 'source' | 'format'> {
+  /** The failures file that is looked up again. */
+  readonly failures: string;
+  /** The earlier output. */
+  readonly merge: string;
+}
+
+/**
+ * Names the outputs of a merge: unless told otherwise both files replace what they were made of.
+ *
+ * @throws BrandfillError `INVALID_SETTING` when one would replace the other
+ */
+export async function chooseMergePaths(options: MergePathsOptions): Promise<OutputPaths> {
+  const { out = options.merge, failures, source, format } = options;
+  await refuseSamePlace(out, failures, 'choose another --out or --failures');
+  await refuseSamePlace(options.merge, failures, 'choose another --merge or --failures');
+  if (out !== '-' && (await isSameFile(out, source))) {
+    throw new BrandfillError(
+      'INVALID_SETTING',
+      `Cannot write ${out}: it is the input itself; choose another output.`,
+    );
+  }
+  if (out !== '-') refuseOtherFormat(out, format);
+  refuseOtherFormat(failures, format);
+  return { out, failures, changes: undefined };
+}
+
 async function isSameFile(path: string, { file }: Source): Promise<boolean> {
   const found = await stat(path).catch(() => undefined);
   return found !== undefined && found.dev === file?.dev && found.ino === file.ino;

@@ -10,8 +10,19 @@ import type { OutputPaths } from './output-paths.ts';
 export interface Outputs {
   /** Writes all rows and puts all files in their places. */
   write(rows: AsyncIterable<readonly JoinedRow[]>, layout: OutputLayout): Promise<void>;
+  /**
+   * Puts them in their places when somebody else has written them. A crash in between leaves failures
+   * that the output has already, never the other way round.
+   */
+  writeBy(work: (files: WrittenFiles) => Promise<void>): Promise<void>;
   /** Leaves all places as they were, unless all was written. */
   close(): Promise<void>;
+}
+
+/** The two files that every run has. */
+export interface WrittenFiles {
+  readonly out: OutputFile;
+  readonly failures: OutputFile;
 }
 
 export interface OutputLayout {
@@ -52,6 +63,13 @@ export async function openOutputs(paths: OutputPaths): Promise<Outputs> {
     const changed = paths.changes === undefined ? undefined : await open(paths.changes);
     return {
       write: (rows, layout) => write(rows, layout, { out, failures, changed, lock }),
+      writeBy: async (work) => {
+        await work({ out, failures });
+        await Promise.all([failures.finish(), out.finish()]);
+        lock.assertOurs();
+        await out.commit();
+        await failures.commit();
+      },
       close,
     };
   } catch (error) {
@@ -60,9 +78,7 @@ export async function openOutputs(paths: OutputPaths): Promise<Outputs> {
   }
 }
 
-interface OutputFiles {
-  readonly out: OutputFile;
-  readonly failures: OutputFile;
+interface OutputFiles extends WrittenFiles {
   readonly changed: OutputFile | undefined;
   readonly lock: OutputLock;
 }

@@ -8,13 +8,16 @@ export interface RowNotesOptions {
   readonly key: RowColumn | undefined;
   /** Columns that are to be filled where they are blank. */
   readonly filled: readonly RowColumn[];
+  /** The column that has a row's place in an earlier output, which is its key then. */
+  readonly place?: RowColumn | undefined;
 }
 
 const WORD_DIGITS = 8;
 
 /** Makes the notes that the second reading needs; undefined when it needs none. */
-export function createRowNotes({ key, filled }: RowNotesOptions): RowNotes | undefined {
-  if (!key && filled.length === 0) return undefined;
+export function createRowNotes({ key, filled, place }: RowNotesOptions): RowNotes | undefined {
+  const told = place ?? key;
+  if (!told && filled.length === 0) return undefined;
   const words = new Uint32Array(2);
 
   function digitsOf(text: string): string {
@@ -24,11 +27,13 @@ export function createRowNotes({ key, filled }: RowNotesOptions): RowNotes | und
   }
 
   return {
-    columns: key ? [...filled, key] : filled,
+    columns: told ? [...filled, told] : filled,
     noteOf: (cells) => {
       let blanks = 0;
       for (let at = 0; at < filled.length; at += 1) if (isBlank(cells[at])) blanks |= 1 << at;
-      return writeNote({ key: key ? digitsOf(cells[filled.length]?.trim() ?? '') : '', blanks });
+      const cell = cells[filled.length]?.trim() ?? '';
+      // What is no place is refused before anything is written.
+      return writeNote({ key: place ? cell.replaceAll(/\D/g, '') : digitsOf(cell), blanks });
     },
   };
 }

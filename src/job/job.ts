@@ -42,6 +42,12 @@ export function createJob({ given, apiKey, env, describe }: JobOptions): Job {
       `Cannot write changes to standard output: give ${describe('changes')} a file.`,
     );
   }
+  if (settings.merge !== undefined && settings.changes !== undefined) {
+    throw new BrandfillError(
+      'INVALID_SETTING',
+      `Cannot use ${describe('changes')} along with ${describe('merge')}: the next run of the list tells of what was merged.`,
+    );
+  }
   if (settings.key !== undefined && settings.changes === undefined) {
     throw new BrandfillError(
       'INVALID_SETTING',

@@ -48,6 +48,7 @@ export interface Settings {
   readonly failures: string | undefined;
   readonly changes: string | undefined;
   readonly key: string | undefined;
+  readonly merge: string | undefined;
   readonly baseUrl: string | undefined;
   readonly auth: AuthScheme;
   readonly apiKeyFile: string | undefined;
@@ -110,6 +111,12 @@ export const SETTINGS: Definitions<Settings> = {
     value: 'COLUMN',
     description:
       'with --changes: the column that tells rows apart from run to run (default: their domains)',
+    parse: text,
+  },
+  merge: {
+    value: 'FILE',
+    description:
+      'an earlier output: the input is its failures file, and what is found now gets in its places',
     parse: text,
   },
   baseUrl: {

@@ -64,6 +64,13 @@ export function createCsvFiller(
   };
 }
 
+/** A row with its first cells only. */
+export function cutCells(raw: string, count: number, delimiter: string): string {
+  const own = withoutLineEnd(raw);
+  const next = findCells(own, delimiter)[count];
+  return next ? own.slice(0, Math.max(0, next.start - 1)) + raw.slice(own.length) : raw;
+}
+
 /** Nothing but white space, quoted or not. */
 function isBlank(cell: string): boolean {
   return /^\s*$/.test(cell.startsWith(QUOTE) ? cell.slice(1, -1) : cell);

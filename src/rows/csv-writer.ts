@@ -28,6 +28,7 @@ export function createCsvWriter(options: CsvWriterOptions): RowWriter {
   const toCell = cellWriterOf(dialect.delimiter);
 
   function row(raw: string, fields: number, cells: readonly CellValue[]): string {
+    if (added.length === 0) return raw;
     const own = withoutLineEnd(raw);
     const lineEnd = raw.slice(own.length) || dialect.lineEnd;
     const padding = dialect.delimiter.repeat(Math.max(0, width - fields) + 1);

@@ -1,7 +1,7 @@
 import { CsvError, type InfoRecord, type Options, type Parser, parse } from 'csv-parse';
 import { parse as parseSync } from 'csv-parse/sync';
 import { BrandfillError } from '../errors.ts';
-import { createCsvFiller } from './csv-cells.ts';
+import { createCsvFiller, cutCells } from './csv-cells.ts';
 import { type CsvDialect, detectDialect } from './csv-dialect.ts';
 import { createCsvWriter, textOfCell } from './csv-writer.ts';
 import { uniqueNames } from './names.ts';
@@ -51,6 +51,7 @@ export function openCsv(source: Source, preferredDelimiter?: string): RowFormat 
         byteOrderMark: source.hasByteOrderMark,
       }),
     createFiller: (columns) => createCsvFiller(columns, dialect),
+    ownPart: (raw, { index }) => cutCells(raw, index, dialect.delimiter),
     textOf: textOfCell,
     toObject: (raw) => toObject(raw, dialect, header.cells),
   };

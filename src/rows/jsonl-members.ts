@@ -36,6 +36,15 @@ function findMember(raw: string, name: string): { node: Node; value: unknown } |
   return { node, value: node.type === 'string' || node.type === 'null' ? node.value : node };
 }
 
+/** An object with the members before one only. */
+export function cutMembers(raw: string, name: string): string {
+  const members = parseTree(raw)?.children ?? [];
+  const member = members.findLast(({ children }) => children?.[0]?.value === name);
+  if (!member) return raw;
+  const head = raw.slice(0, member.offset).trimEnd();
+  return `${head.endsWith(',') ? head.slice(0, -1) : head}}${raw.slice(raw.trimEnd().length)}`;
+}
+
 function addMember(raw: string, name: string, value: CellValue): string {
   const own = raw.trimEnd();
   const head = own.slice(0, -1).trimEnd();

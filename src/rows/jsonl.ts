@@ -1,5 +1,5 @@
 import { BrandfillError } from '../errors.ts';
-import { createJsonlFiller } from './jsonl-members.ts';
+import { createJsonlFiller, cutMembers } from './jsonl-members.ts';
 import type { CellValue, RowColumn, RowFormat, RowWriter, ScannedRow } from './row-format.ts';
 import type { Source } from './source.ts';
 
@@ -34,6 +34,7 @@ export function openJsonl(source: Source, prefix: string): RowFormat {
       }),
     createWriter: (added) => createJsonlWriter(added),
     createFiller: createJsonlFiller,
+    ownPart: (raw, { name }) => cutMembers(raw, name),
     textOf: (value) => (value === undefined ? '' : JSON.stringify(value)),
     toObject: (raw) => JSON.parse(raw) as Record<string, unknown>,
   };
@@ -47,6 +48,7 @@ function createJsonlWriter(names: readonly string[]): RowWriter {
   return {
     header: '',
     row: (raw, _fields, added) => {
+      if (names.length === 0) return raw;
       const own = raw.trimEnd();
       const members = added
         .map((value, at) => member(names[at], value))

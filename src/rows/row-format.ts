@@ -87,6 +87,8 @@ export interface RowFormat {
   createWriter(added: readonly string[], extent: Extent): RowWriter;
   /** @param columns which of the list's own columns are to be filled */
   createFiller(columns: readonly RowColumn[]): RowFiller;
+  /** A row as far as it stands before a column; what ends its line stays. */
+  ownPart(raw: string, before: RowColumn): string;
   /** The text that a value gets in an added column, before quoting; empty for none. */
   textOf(value: CellValue): string;
   /** The row as an object, its columns in their order, for programs. */

@@ -9,6 +9,7 @@ describe('settings', () => {
       failures: undefined,
       changes: undefined,
       key: undefined,
+      merge: undefined,
       fill: undefined,
       baseUrl: undefined,
       auth: { kind: 'none' },

@@ -1,0 +1,64 @@
+import { BrandfillError } from '../../errors.ts';
+import type { RowColumn, RowFormat } from '../../rows/row-format.ts';
+
+/** The columns of ours that a failures file ends in, and the list's own before them. */
+export interface FailureColumns {
+  /** The row's place in the list, from 1. */
+  readonly row: RowColumn;
+  readonly domain: RowColumn;
+  /** All six, in their order. */
+  readonly names: readonly string[];
+  /** The list as if it had no columns but its own, for finding the domain in it. */
+  readonly own: RowFormat;
+}
+
+const NAMES = ['row', 'domain', 'status', 'reason', 'http_status', 'attempts'] as const;
+
+/**
+ * Finds the columns of ours in a failures file. They are its last ones, and may have got a suffix.
+ *
+ * @throws BrandfillError `INVALID_SETTING` when it is no failures file
+ */
+export function findFailureColumns(
+  name: string,
+  format: RowFormat,
+  prefix: string,
+): FailureColumns {
+  const { columns } = format;
+  const found = NAMES.map((wanted) =>
+    columns.findLastIndex((column) => isOurs(column, prefix + wanted)),
+  );
+  const [row = -1, domain = -1] = found;
+  const missing = NAMES[found.indexOf(-1)];
+  const isInOrder =
+    found.every((index, at) => index === row + at) && row + NAMES.length === columns.length;
+  if (missing !== undefined || (format.isTable && !isInOrder)) {
+    const why =
+      missing === undefined
+        ? `its last columns are not ${prefix}row to ${prefix}attempts`
+        : `it has no column ${prefix}${missing}`;
+    throw new BrandfillError(
+      'INVALID_SETTING',
+      `Cannot merge ${name}: ${why}; expected the failures file of an earlier run.`,
+    );
+  }
+  const names = found.map((index) => columns[index] ?? '');
+  const isOwn = (column: string): boolean => !names.includes(column);
+  const own = format.isTable ? columns.slice(0, row) : columns.filter(isOwn);
+  const cellsOf = (cells: readonly string[]): readonly string[] =>
+    format.isTable ? cells.slice(0, row) : cells.filter((_, at) => isOwn(columns[at] ?? ''));
+  return {
+    row: { index: row, name: columns[row] ?? '' },
+    domain: { index: domain, name: columns[domain] ?? '' },
+    names,
+    own: { ...format, columns: own, sampleRows: format.sampleRows.map(cellsOf) },
+  };
+}
+
+/** A name of ours, or one with the suffix that it gets where the list has it already. */
+function isOurs(column: string, name: string): boolean {
+  return (
+    column === name ||
+    (column.startsWith(`${name}_`) && /^\d+$/.test(column.slice(name.length + 1)))
+  );
+}

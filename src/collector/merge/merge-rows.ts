@@ -1,0 +1,144 @@
+import type { RowColumn, RowFormat, RowWriter } from '../../rows/row-format.ts';
+import { createCutter } from '../cutter.ts';
+import type { JoinedRow } from '../join.ts';
+import type { OutputColumn, OutputColumns } from '../output-columns.ts';
+import type { OutputFile } from '../output-file.ts';
+import type { EarlierOutput } from './earlier-output.ts';
+import type { FailureColumns } from './failure-columns.ts';
+
+export interface MergeOptions {
+  readonly earlier: EarlierOutput;
+  /** The failures file: how it is written, and its columns. */
+  readonly format: RowFormat;
+  readonly columns: FailureColumns;
+  /** What was learned, in the order of the failures file; the key of a row is its place. */
+  readonly rows: AsyncIterable<readonly JoinedRow[]>;
+  readonly output: OutputColumns;
+  /** Which of the list's own columns were filled. */
+  readonly filled: readonly RowColumn[];
+  readonly out: OutputFile;
+  readonly failures: OutputFile;
+}
+
+/** A row of the earlier output as it stands there. */
+interface EarlierRow {
+  readonly raw: string;
+  readonly fields: number;
+}
+
+/**
+ * Writes the earlier output with what was learned in its places, and the failures that are left. What
+ * nothing was learned about stays as it is, to the byte; so does an answer where there is only a
+ * failure now.
+ */
+export async function mergeRows(options: MergeOptions): Promise<void> {
+  const { earlier, format, columns, rows, output, out, failures } = options;
+  const outWriter = createRowMerger(earlier, output.out, options.filled);
+  const failureNames = columns.names;
+  const failureWriter = format.createWriter(failureNames, { maxFields: 0 });
+  await out.write(outWriter.header);
+  await failures.write(format.createWriter([], { maxFields: 0 }).header);
+
+  function failureOf(row: JoinedRow): string {
+    if (row.status === 'skipped') return row.raw;
+    const values = output.failures.map((column) =>
+      column.valueOf({ ...row, number: placeOf(row) }),
+    );
+    return failureWriter.row(format.ownPart(row.raw, columns.row), format.columns.length, values);
+  }
+
+  const learned = one(rows);
+  let next = await learned.next();
+  for await (const batch of rowsOf(earlier)) {
+    const texts: string[] = [];
+    const left: string[] = [];
+    for (const [number, row] of batch) {
+      if (next.done || placeOf(next.value) !== number) {
+        texts.push(outWriter.untouched(row));
+        continue;
+      }
+      const isFound = earlier.format.toObject(row.raw)[earlier.added[1] ?? ''] === 'found';
+      const isAnswer = next.value.status !== 'failed' && next.value.status !== 'skipped';
+      const isKept = next.value.status === 'skipped' || (isFound && !isAnswer);
+      texts.push(isKept ? outWriter.untouched(row) : outWriter.merged(row, next.value));
+      if (next.value.status !== 'found' && !(isFound && !isAnswer))
+        left.push(failureOf(next.value));
+      next = await learned.next();
+    }
+    await out.write(texts.join(''));
+    if (left.length > 0) await failures.write(left.join(''));
+  }
+}
+
+/** Its place in the earlier output. */
+function placeOf({ key }: JoinedRow): number {
+  return Number(key);
+}
+
+interface RowMerger {
+  readonly header: string;
+  untouched(row: EarlierRow): string;
+  merged(row: EarlierRow, learned: JoinedRow): string;
+}
+
+/** Writes rows with the columns that the earlier output has, and behind them those that are new. */
+function createRowMerger(
+  { format, domain, added, maxFields }: EarlierOutput,
+  columns: readonly OutputColumn[],
+  filled: readonly RowColumn[],
+): RowMerger {
+  const more = columns.filter(({ name }) => !added.includes(name)).map(({ name }) => name);
+  const byName = new Map(columns.map((column) => [column.name, column]));
+  // Objects have what they have, in the order of a run.
+  const names = format.isTable ? [...added, ...more] : columns.map(({ name }) => name);
+  const whole: RowWriter = format.createWriter(names, { maxFields });
+  const further: RowWriter = format.createWriter(format.isTable ? more : [], { maxFields });
+  const filler = format.createFiller(filled);
+  const width = Math.max(format.columns.length, maxFields);
+  const nothing = more.map(() => '');
+  return {
+    header: further.header,
+    untouched: ({ raw, fields }) => (fields === 0 ? raw : further.row(raw, fields, nothing)),
+    merged: ({ raw }, learned) => {
+      const own = filler.fill(format.ownPart(raw, domain), width, learned.fills ?? []).raw;
+      return whole.row(
+        own,
+        width,
+        names.map((name) => byName.get(name)?.valueOf(learned)),
+      );
+    },
+  };
+}
+
+/** The place of an empty line, which is no row. */
+const NOWHERE = 0;
+
+async function* rowsOf({
+  source,
+  format,
+  index,
+}: EarlierOutput): AsyncGenerator<readonly (readonly [number: number, row: EarlierRow])[]> {
+  const cutter = createCutter(source.read());
+  let number = 0;
+  try {
+    await cutter.take(format.headBytes);
+    for await (const entries of index.read()) {
+      const rows: (readonly [number, EarlierRow])[] = [];
+      for (const { kind, sizeBytes, fields } of entries) {
+        const raw = await cutter.take(sizeBytes);
+        if (kind !== 'blank') number += 1;
+        rows.push([kind === 'blank' ? NOWHERE : number, { raw, fields }]);
+      }
+      yield rows;
+    }
+  } finally {
+    await cutter.close();
+  }
+  await source.assertUnchanged();
+}
+
+async function* one(
+  batches: AsyncIterable<readonly JoinedRow[]>,
+): AsyncGenerator<JoinedRow, void, undefined> {
+  for await (const batch of batches) yield* batch;
+}

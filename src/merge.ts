@@ -1,0 +1,98 @@
+import { stat } from 'node:fs/promises';
+import { createCloser } from './closer.ts';
+import { checkEarlierOutput } from './collector/merge/earlier-output.ts';
+import { mergeRows } from './collector/merge/merge-rows.ts';
+import { chooseMergePaths } from './collector/output-paths.ts';
+import { openOutputs } from './collector/outputs.ts';
+import { BrandfillError } from './errors.ts';
+import type { Job } from './job/job.ts';
+import { type ListInput, openList } from './rows/list-input.ts';
+import { openRows } from './rows/open-rows.ts';
+import { lookUpAndJoin, open, openStoreOf, plan, type RunContext, summarize } from './run.ts';
+import { createStatusCounts, type Summary } from './watch/summary.ts';
+
+/**
+ * Looks the rows of a failures file up again, and puts what is found in its places in the output of
+ * the run that it is of. The failures file keeps the rows that were not found this time either.
+ *
+ * @throws BrandfillError `INVALID_SETTING` when the two files are not of the same run
+ */
+export async function runToMerge(
+  input: ListInput,
+  job: Job,
+  context: RunContext,
+): Promise<Summary> {
+  const { store: spoolFolder, merge, out, failures = input } = job.settings;
+  if (merge === undefined || typeof failures !== 'string' || failures === '-') {
+    throw new BrandfillError(
+      'INVALID_SETTING',
+      'Cannot merge rows that are in no file: name a file for those that fail again (failures).',
+    );
+  }
+  if (await isEmpty(input)) return nothingToDo(out ?? merge, failures);
+  const closer = createCloser();
+  try {
+    const list = await open(input, job, { context, closer, spoolFolder });
+    const { source, format, ours, fill } = list;
+    const { signal } = context;
+    const paths = await chooseMergePaths({ out, failures, merge, source, format });
+    if (!ours) throw new TypeError('the columns of a failures file are found when it is opened');
+    const outputs = closer.add(await openOutputs(paths));
+    const earlierSource = closer.add(await openList(merge, { spoolFolder, signal }));
+    const earlierFormat = openRows(earlierSource, job.settings);
+    const earlier = closer.add(
+      await checkEarlierOutput({
+        failures: { source, format },
+        columns: ours,
+        earlier: { source: earlierSource, format: earlierFormat },
+        spoolFolder,
+        signal,
+      }),
+    );
+    const run = await plan(list, closer.add(openStoreOf(job)));
+    const joined = await lookUpAndJoin(run);
+    await outputs.writeBy(async (files) => {
+      await mergeRows({
+        earlier,
+        format,
+        columns: ours,
+        rows: joined.rows,
+        output: joined.columns,
+        filled: fill?.columns ?? [],
+        ...files,
+      });
+    });
+    return summarize(run, joined, { out: paths.out, failures: paths.failures });
+  } finally {
+    await closer.close();
+  }
+}
+
+/** All that had failed was merged before: of objects there is then not even a header. */
+async function isEmpty(input: ListInput): Promise<boolean> {
+  if (typeof input !== 'string' || input === '-') return false;
+  const found = await stat(input).catch(() => undefined);
+  return found?.isFile() === true && found.size === 0;
+}
+
+function nothingToDo(out: string, failures: string): Summary {
+  return {
+    rows: 0,
+    statuses: createStatusCounts(),
+    uniqueDomains: 0,
+    freshDomains: 0,
+    lookups: 0,
+    calls: 0,
+    retries: 0,
+    throttled: 0,
+    elapsedMs: 0,
+    lookupMs: 0,
+    callsPerSecond: 0,
+    pace: undefined,
+    stopped: undefined,
+    out,
+    failures,
+    filled: undefined,
+    changes: undefined,
+  };
+}

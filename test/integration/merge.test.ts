@@ -1,0 +1,334 @@
+import * as fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { enrich } from '../../src/index.ts';
+import type { SandboxReply } from '../../src/sandbox/options.ts';
+import { startSandbox } from '../../src/sandbox/server.ts';
+import { openApi, openScripted } from './support/api.ts';
+import { run, summaryOf } from './support/command.ts';
+import { enrichIn } from './support/enrich.ts';
+import { type Folder, openFolder } from './support/folder.ts';
+import { expectRefusal } from './support/refusals.ts';
+import { objectsOf, rowsOf } from './support/tables.ts';
+
+const LIST =
+  'id;Site;Note\r\n1;"A.com"; x \r\n2;b.com;\r\n3;c.com;"y;"\r\n4;n/a;\r\n5;B.com\r\n6;d.com;';
+
+interface Merging {
+  readonly folder: Folder;
+  readonly says: Record<string, SandboxReply>;
+  merge(more?: object): ReturnType<typeof enrichIn>;
+}
+
+/** A list of which `b.com` and `c.com` failed. */
+async function openMerging(list = LIST, format = 'csv'): Promise<Merging> {
+  const folder = openFolder();
+  folder.write(`list.${format}`, list);
+  const says: Record<string, SandboxReply> = { 'b.com': { status: 500 }, 'c.com': { status: 500 } };
+  const { url } = await openScripted(says);
+  const options = { baseUrl: url, retries: 0, maxFailed: '100%' };
+  await enrichIn(folder, { input: `list.${format}`, ...options });
+  const merge = folder.at(`list.enriched.${format}`);
+  return {
+    folder,
+    says,
+    merge: (more = {}) =>
+      enrichIn(folder, { input: `list.failures.${format}`, ...options, merge, ...more }),
+  };
+}
+
+describe('--merge', () => {
+  it('puts what is found now in its places, and leaves the rest to the byte', async () => {
+    const { folder, says, merge } = await openMerging();
+    says['b.com'] = { body: { name: 'Bolt' } };
+    const { summary } = await merge();
+    expect(folder.read('list.enriched.csv')).toBe(
+      'id;Site;Note;brand_domain;brand_status;brand_name\r\n' +
+        '1;"A.com"; x ;a.com;found;A\r\n' +
+        '2;b.com;;b.com;found;Bolt\r\n' +
+        '3;c.com;"y;";c.com;failed;\r\n' +
+        '4;n/a;;;invalid;\r\n' +
+        '5;B.com;;b.com;found;Bolt\r\n' +
+        '6;d.com;;d.com;found;D\r\n',
+    );
+    expect(folder.read('list.failures.csv')).toBe(
+      'id;Site;Note;brand_row;brand_domain;brand_status;brand_reason;brand_http_status;brand_attempts\r\n' +
+        '3;c.com;"y;";3;c.com;failed;http_500;500;1\r\n' +
+        '4;n/a;;4;;invalid;single_label;;0\r\n',
+    );
+    expect(summary).toMatchObject({
+      rows: 4,
+      lookups: 2,
+      statuses: { found: 2, failed: 1, invalid: 1 },
+      out: folder.at('list.enriched.csv'),
+      failures: folder.at('list.failures.csv'),
+    });
+  });
+
+  it('changes nothing when it is done once more, also when nothing is left', async () => {
+    for (const format of ['csv', 'jsonl']) {
+      const { folder, says, merge } = await openMerging(
+        format === 'csv'
+          ? 'domain\nb.com\nx.com\nc.com\n'
+          : '{"domain":"b.com"}\n{"domain":"x.com"}\n{"domain":"c.com"}\n',
+        format,
+      );
+      delete says['b.com'];
+      for (const isLeft of [true, false]) {
+        if (!isLeft) delete says['c.com'];
+        await merge();
+        const files = () => [
+          folder.read(`list.enriched.${format}`),
+          folder.read(`list.failures.${format}`),
+        ];
+        const before = files();
+        const { summary } = await merge();
+        expect(files()).toEqual(before);
+        expect(summary.rows).toBe(isLeft ? 1 : 0);
+      }
+    }
+  });
+
+  it('adds columns that are new at the end, empty for the other rows', async () => {
+    const { folder, says, merge } = await openMerging();
+    says['b.com'] = { body: { city: '=Oslo', name: 'Bolt' } };
+    await merge({ failures: 'left.csv' });
+    expect(
+      rowsOf(folder.read('list.enriched.csv'), ';').map((row) => Object.values(row).slice(3)),
+    ).toEqual([
+      ['a.com', 'found', 'A', ''],
+      ['b.com', 'found', 'Bolt', "'=Oslo"],
+      ['c.com', 'failed', '', ''],
+      ['', 'invalid', '', ''],
+      ['b.com', 'found', 'Bolt', "'=Oslo"],
+      ['d.com', 'found', 'D', ''],
+    ]);
+    expect(rowsOf(folder.read('left.csv'), ';')).toHaveLength(2);
+    expect(rowsOf(folder.read('list.failures.csv'), ';')).toHaveLength(4);
+  });
+
+  it('takes a domain that was corrected in the failures file', async () => {
+    const { folder, merge } = await openMerging();
+    folder.write(
+      'list.failures.csv',
+      folder.read('list.failures.csv').replace('4;n/a;', '4;e.com;'),
+    );
+    await merge();
+    expect(folder.read('list.enriched.csv')).toContain('\r\n4;n/a;;e.com;found;E\r\n');
+    expect(folder.read('list.failures.csv')).not.toContain('e.com');
+  });
+
+  it('fills blank cells too, and keeps names of ours that have a suffix', async () => {
+    const { folder, says, merge } = await openMerging(
+      'domain,brand_status,City\na.com,own,\nb.com,own,\n',
+    );
+    says['b.com'] = { body: { name: 'B', city: 'Rome' } };
+    const { summary } = await merge({ fields: 'name=name', fill: { City: 'city' } });
+    expect(folder.read('list.enriched.csv')).toBe(
+      'domain,brand_status,City,brand_domain,brand_status_2,brand_name\n' +
+        'a.com,own,,a.com,found,A\nb.com,own,Rome,b.com,found,B\n',
+    );
+    expect(summary.filled).toEqual({ City: 1 });
+  });
+
+  it('never lets a failure take the place of an answer', async () => {
+    const { folder, says, merge } = await openMerging();
+    const failures = folder.read('list.failures.csv');
+    delete says['b.com'];
+    await merge();
+    const merged = folder.read('list.enriched.csv');
+    folder.write('list.failures.csv', failures);
+    says['b.com'] = { status: 500 };
+    await merge({ refresh: true });
+    expect(folder.read('list.enriched.csv')).toBe(merged);
+    expect(folder.read('list.failures.csv')).not.toContain('b.com');
+  });
+
+  it('leaves a row as it was that is not asked this time', async () => {
+    const { folder, says, merge } = await openMerging();
+    const files = () => [folder.read('list.enriched.csv'), folder.read('list.failures.csv')];
+    const before = files();
+    delete says['b.com'];
+    const stop = new AbortController();
+    const onEvent = ({ type }: { type: string }): void => {
+      if (type === 'planned') stop.abort();
+    };
+    await merge({ signal: stop.signal, onEvent });
+    expect(files()).toEqual(before);
+  });
+});
+
+describe('any merge', () => {
+  const REPLIES: readonly SandboxReply[] = [
+    { body: { name: 'A', tags: ['x', 'y'] } },
+    { body: { name: '"q", z', tags: [] } },
+    { status: 404 },
+    { status: 500 },
+  ];
+  const domain = fc.nat(5);
+  const reply = fc.array(fc.nat(3), { minLength: 6, maxLength: 6 });
+
+  it('comes to what a run of the whole list comes to', async () => {
+    await fc.assert(
+      fc.asyncProperty(
+        fc.constantFrom('csv', 'jsonl'),
+        fc.array(fc.tuple(domain, fc.constantFrom('', ' n', 'a,"b"')), {
+          minLength: 1,
+          maxLength: 12,
+        }),
+        reply,
+        reply,
+        async (format, list, first, second) => {
+          const folder = openFolder();
+          let replies = first;
+          const api = await startSandbox({
+            respond: (name) => REPLIES[replies[Number(name[1])] ?? 0],
+          });
+          const own = list.map(([at, note]) => ({ domain: at === 5 ? '' : `d${at}.com`, note }));
+          const quoted = (text: string): string => JSON.stringify(text).replaceAll('\\"', '""');
+          folder.write(
+            `list.${format}`,
+            format === 'csv'
+              ? `domain,note\n${own.map((row) => `${row.domain},${quoted(row.note)}\n`).join('')}`
+              : own.map((row) => `${JSON.stringify(row)}\n`).join(''),
+          );
+          const options = {
+            input: folder.at(`list.${format}`),
+            baseUrl: api.url,
+            store: folder.at('store'),
+            fields: 'name=name,tags=tags',
+            retries: 0,
+            maxFailed: '100%',
+            maxOutage: 0,
+          };
+          const parse = format === 'csv' ? rowsOf : objectsOf;
+          try {
+            await enrich(options);
+            replies = second;
+            const at = (name: string): string => folder.at(`list.${name}.${format}`);
+            await enrich({ ...options, input: at('failures'), merge: at('enriched') });
+            const merged = ['enriched', 'failures'].map((name) =>
+              folder.read(`list.${name}.${format}`),
+            );
+            if (merged.some((text) => text.includes('skipped'))) return;
+            const before = api.stats().calls;
+            const last = await enrich({
+              ...options,
+              out: at('out'),
+              failures: at('left'),
+              maxCalls: 1_000,
+            });
+            const whole = ['out', 'left'].map((name) => folder.read(`list.${name}.${format}`));
+            if (last.statuses.failed === 0) expect(api.stats().calls).toBe(before);
+            const isSame = last.statuses.failed === 0 && last.statuses.skipped === 0;
+            if (isSame) expect(merged).toEqual(whole);
+            else
+              expect(merged.map((text) => text && parse(text).length)).toEqual(
+                whole.map((text) => text && parse(text).length),
+              );
+          } finally {
+            await api.close();
+          }
+        },
+      ),
+      { numRuns: 40 },
+    );
+  }, 60_000);
+});
+
+describe('a merge is refused before any call, and changes nothing,', () => {
+  const FAILURES =
+    'domain,brand_row,brand_domain,brand_status,brand_reason,brand_http_status,brand_attempts\n';
+  const OUT =
+    'domain,brand_domain,brand_status,brand_name\na.com,a.com,found,A\nb.com,b.com,failed,\n';
+  const ROW = 'b.com,2,b.com,failed,http_500,500,1\n';
+
+  it.each([
+    [
+      'of another domain',
+      FAILURES + ROW.replace('b.com,failed', 'x.com,failed'),
+      OUT,
+      [],
+      /row 2 has the domain 'x\.com' in the one and 'b\.com' in the other, so they are not of the same run; nothing was changed/,
+    ],
+    [
+      'of a row that is not there',
+      FAILURES + ROW.replace(',2,', ',3,'),
+      OUT,
+      [],
+      /there is no row 3 in it/,
+    ],
+    [
+      'of no place',
+      FAILURES + ROW.replace(',2,', ',two,'),
+      OUT,
+      [],
+      /a row has no place in brand_row/,
+    ],
+    [
+      'in another order',
+      FAILURES + ROW + ROW,
+      OUT,
+      [],
+      /its rows are not in the order of brand_row/,
+    ],
+    [
+      'of a list',
+      'domain\nb.com\n',
+      OUT,
+      [],
+      /it has no column brand_row; expected the failures file/,
+    ],
+    [
+      'into a list',
+      FAILURES + ROW,
+      'domain\nb.com\n',
+      [],
+      /Cannot merge into out\.csv: it has no column brand_domain/,
+    ],
+    [
+      'into a list of other columns',
+      FAILURES + ROW,
+      `x${OUT}`,
+      [],
+      /its columns do not begin with those of failures\.csv/,
+    ],
+    ['with another prefix', FAILURES + ROW, OUT, ['--prefix', 'b_'], /it has no column b_row/],
+    [
+      'with changes',
+      FAILURES + ROW,
+      OUT,
+      ['--changes', 'c.csv'],
+      /Cannot use --changes along with --merge/,
+    ],
+    [
+      'into its failures',
+      FAILURES + ROW,
+      OUT,
+      ['--failures', 'out.csv'],
+      /Cannot write both outputs to out\.csv/,
+    ],
+  ])('%s', async (_, failures, out, flags, expected) => {
+    const folder = openFolder();
+    folder.write('failures.csv', failures);
+    folder.write('out.csv', out);
+    const api = await openApi();
+    const args = ['enrich', 'failures.csv', '--merge', 'out.csv', '--base-url', api.url];
+    expectRefusal(await run([...args, ...flags], { cwd: folder.path }), expected);
+    expect(folder.names()).toEqual(['failures.csv', 'out.csv']);
+    expect([folder.read('failures.csv'), folder.read('out.csv')]).toEqual([failures, out]);
+    expect(api.stats().calls).toBe(0);
+  });
+
+  it('and is done by the command when all is well', async () => {
+    const folder = openFolder();
+    folder.write('failures.csv', FAILURES + ROW);
+    folder.write('out.csv', OUT);
+    const { url } = await openApi({ respond: () => ({ body: { name: 'B' } }) });
+    const args = ['enrich', 'failures.csv', '--merge', 'out.csv', '--base-url', url, '--json'];
+    const ended = await run(args, { cwd: folder.path });
+    expect(ended.code).toBe(0);
+    expect(summaryOf(ended)).toMatchObject({ out: 'out.csv', failures: 'failures.csv', rows: 1 });
+    expect(folder.read('out.csv')).toBe(OUT.replace('failed,', 'found,B'));
+    expect(folder.read('failures.csv')).toBe(FAILURES);
+  });
+});
