@@ -6,11 +6,24 @@ export { BrandfillError, type BrandfillErrorCode } from './errors.ts';
 export type { OnFinish } from './job/on-finish-keys.ts';
 export type { Schedule } from './job/schedule.ts';
 export { type LoadedJob, type LoadJobOptions, loadJob } from './load-job.ts';
+export type { StoreChoice } from './opened-store.ts';
 export type { Plan } from './producer/plan.ts';
 export type { ListInput } from './rows/list-input.ts';
 export { type JobEnd, type RunJobOptions, runJob } from './run-job.ts';
 export type { SandboxOptions } from './sandbox/options.ts';
 export { type Sandbox, startSandbox } from './sandbox/server.ts';
+export type { Pruned } from './store/prune.ts';
+export type { StoreStats } from './store/stats.ts';
+export { type Imported, type ImportOptions, importStore } from './store-import.ts';
+export {
+  type ExportOptions,
+  exportStore,
+  findStored,
+  type GetStoredOptions,
+  type PruneStoreOptions,
+  pruneStore,
+  readStoreStats,
+} from './store-upkeep.ts';
 export type { RunEvent } from './watch/events.ts';
 export type { Summary } from './watch/summary.ts';
 export { type WorkerEnd, type WorkOptions, work } from './work.ts';

@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import { existsSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join as joinPath, resolve as resolvePath } from 'node:path';
+import { nameApi } from './api-name.ts';
 import { type Closer, createCloser } from './closer.ts';
 import { type Changes, openChanges } from './collector/changes/changes.ts';
 import { comparedColumnsOf } from './collector/changes/compared-columns.ts';
@@ -28,6 +29,7 @@ import { openRows } from './rows/open-rows.ts';
 import type { RowColumn, RowFormat } from './rows/row-format.ts';
 import type { Source } from './rows/source.ts';
 import type { Dated } from './store/freshness.ts';
+import { sizeOnDisk } from './store/size.ts';
 import { createEmptyStore, type OutcomeStore, openStore } from './store/store.ts';
 import type { RunEvent } from './watch/events.ts';
 import { createStatusCounts, type StatusCounts, type Summary, sumOf } from './watch/summary.ts';
@@ -112,7 +114,8 @@ export async function* runToRows(
 }
 
 export function openStoreOf({ settings, endpoint }: Job): OutcomeStore {
-  return openStore(settings.store, endpoint.id, { keepsFound: settings.onlyMissing });
+  const apiName = nameApi(settings);
+  return openStore(settings.store, endpoint.id, { keepsFound: settings.onlyMissing, apiName });
 }
 
 /** A list that is open and understood. */
@@ -340,6 +343,7 @@ export function summarize(
     lookupMs,
     callsPerSecond: calls === 0 ? 0 : calls / (lookupMs / 1_000),
     pace,
+    store: { folder: run.job.settings.store, sizeBytes: sizeOnDisk(run.job.settings.store) },
     stopped,
     out,
     failures,

@@ -6,6 +6,7 @@ import type { CliContext } from './context.ts';
 import { addEnrichCommand } from './enrich.ts';
 import { addRunCommand } from './run.ts';
 import { addSandboxCommand } from './sandbox.ts';
+import { addStoreCommand } from './store.ts';
 import { addWorkerCommand } from './worker.ts';
 
 /** Builds the command line. Commands return or throw; ending the process is left to the caller. */
@@ -25,6 +26,7 @@ export function createProgram(context: CliContext): Command {
   addWorkerCommand(program, context);
   addAddCommand(program, context);
   addCollectCommand(program, context);
+  addStoreCommand(program, context);
   addSandboxCommand(program, context);
   return program;
 }

@@ -12,7 +12,8 @@ import { join } from 'node:path';
 import { type Database, open, type RootDatabase } from 'lmdb';
 import { BrandfillError, describeSystemError } from '../errors.ts';
 
-const STORE_VERSION = 1;
+/** Of the way in which a store is written. New tables need no new one: older Brandfills leave them alone. */
+export const STORE_VERSION = 1;
 
 /** An open LMDB environment. */
 export interface LmdbFile {
@@ -34,15 +35,19 @@ export function openLmdb(folder: string): LmdbFile {
     refuseDamaged(join(folder, 'data.mdb'));
     if (isFull(folder)) throw new Error('the disk is full');
     const root = open({ path: folder, noSubdir: false, maxDbs: 16 });
+    // Looked for first: whoever makes a store writes the version before the tables.
+    const tables = [...root.getKeys()].filter((name) => name !== 'meta');
+    root.resetReadTxn();
     const meta = root.openDB<unknown, string>('meta', { encoding: 'json' });
     const version = meta.get('version');
+    if (version === undefined && tables.length > 0) throw new OtherVersionError(NO_VERSION);
     if (version === undefined) meta.putSync('version', STORE_VERSION);
-    else if (version !== STORE_VERSION) throw new OtherVersionError(JSON.stringify(version));
+    else if (version !== STORE_VERSION) throw new OtherVersionError(refusalOf(version));
     return { root, meta, id: meta.transactionSync(() => idOf(meta)) };
   } catch (error) {
     const why =
       error instanceof OtherVersionError
-        ? `it is of version ${error.message}, this Brandfill reads version ${STORE_VERSION}; update Brandfill or choose another folder with --store`
+        ? error.message
         : `${describeSystemError(error)}; choose another folder with --store`;
     throw new BrandfillError('UNUSABLE_STORE', `Cannot open the store ${folder}: ${why}.`, {
       cause: error,
@@ -69,6 +74,17 @@ export function isFull(folder: string): boolean {
 }
 
 class OtherVersionError extends Error {}
+
+const NO_VERSION =
+  'its file data.mdb was written by something else than Brandfill; choose another folder with --store';
+
+/** Why a store of another version is not read, and what to do. There is none yet to be migrated. */
+function refusalOf(version: unknown): string {
+  const what = `it is of version ${JSON.stringify(version)}, this Brandfill reads version ${STORE_VERSION}`;
+  return typeof version === 'number' && version < STORE_VERSION
+    ? `${what}; export it with the Brandfill that wrote it (brandfill store export) and import that here, or choose another folder with --store`
+    : `${what}; update Brandfill or choose another folder with --store`;
+}
 
 /** LMDB maps its file into memory: what is no LMDB file would end the process without a word. */
 function refuseDamaged(path: string): void {

@@ -1,15 +1,14 @@
-import type { Database, RootDatabase } from 'lmdb';
+import type { Database } from 'lmdb';
 import type { Outcome } from '../brand/outcome.ts';
-import { BrandfillError, describeSystemError } from '../errors.ts';
 import type { CallsPer } from '../guard/calendar-window.ts';
 import type { CallLedger } from '../guard/call-ledger.ts';
 import { createCallLedger } from './call-ledger.ts';
 import { createCommitBatches } from './commit-batches.ts';
 import { createLeftOvers, type LeftOvers, NO_LEFT_OVERS } from './left-overs.ts';
-import { isFull, openLmdb } from './lmdb-file.ts';
 import { decodeHead, decodeOutcome, encodeOutcome, type OutcomeHead } from './outcome-codec.ts';
 import { findSavedPace, paceKey, type SavedPace } from './saved-pace.ts';
-import { createShapeRegistry, type Shape } from './shapes.ts';
+import type { Shape } from './shapes.ts';
+import { noteApiName, openTables, writeError } from './tables.ts';
 
 /**
  * Outcomes by domain, for one endpoint. Writes are committed in batches; several processes may use
@@ -49,6 +48,8 @@ export interface OutcomeStore {
 export interface StoreOptions {
   /** What was found counts as the latest outcome, also when a later lookup failed. @default false */
   readonly keepsFound?: boolean | undefined;
+  /** What the API is called for whoever looks after the store; no credential in it. @default nothing */
+  readonly apiName?: string | undefined;
 }
 
 /**
@@ -60,12 +61,10 @@ export interface StoreOptions {
 export function openStore(
   folder: string,
   endpointId: string,
-  { keepsFound = false }: StoreOptions = {},
+  { keepsFound = false, apiName }: StoreOptions = {},
 ): OutcomeStore {
-  const { root, meta, id } = openLmdb(folder);
-  const answers = root.openDB<Buffer, string>('answers', { encoding: 'binary' });
-  const failures = root.openDB<Buffer, string>('failures', { encoding: 'binary' });
-  const shapes = createShapeRegistry(shapeTable(root));
+  const { root, meta, id, answers, failures, leftOver, shapes } = openTables(folder);
+  if (apiName !== undefined) noteApiName(meta, endpointId, apiName);
   const key = (domain: string): string => `${endpointId}:${domain}`;
   const batches = createCommitBatches<EncodedOutcome>(async (batch) => {
     // Put in one turn of the event loop, they are one transaction and one answer from lmdb.
@@ -111,7 +110,7 @@ export function openStore(
       await write(meta.put(paceKey(id), pace));
     },
     leftOvers: createLeftOvers({
-      table: root.openDB('left-over', { encoding: 'json' }),
+      table: leftOver,
       endpointId,
       findHead,
       write,
@@ -185,32 +184,4 @@ function outcome(
 ): Outcome | undefined {
   const value = table.getBinaryFast(key);
   return value && decodeOutcome(domain, value);
-}
-
-function shapeTable(root: RootDatabase): {
-  get(id: number): string | undefined;
-  put(id: number, json: string): void;
-} {
-  const table = root.openDB<string, number>('shapes', { encoding: 'string' });
-  return {
-    get: (id) => table.get(id),
-    put: (id, json) => {
-      // Committed in order: no outcome is ever there before its shape. If the commit fails, so does
-      // that of the outcome, and there it is reported.
-      table.put(id, json).catch(() => {});
-    },
-  };
-}
-
-function writeError(folder: string, error: unknown): BrandfillError {
-  // lmdb rejects a second promise, which nobody else can know of.
-  if (error instanceof Error && 'commitError' in error) {
-    Promise.resolve(error.commitError).catch(() => {});
-  }
-  const why = isFull(folder) ? 'the disk is full' : describeSystemError(error);
-  return new BrandfillError(
-    'UNUSABLE_STORE',
-    `Cannot write to the store ${folder}: ${why}. What was stored is kept; make room and run the same command again.`,
-    { cause: error },
-  );
 }

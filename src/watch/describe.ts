@@ -1,4 +1,5 @@
 import { formatDuration } from '../job/duration.ts';
+import { formatSize } from '../job/format-size.ts';
 import type { Plan } from '../producer/plan.ts';
 import { shorten } from '../rows/names.ts';
 import type { Stop } from '../worker/stop-switch.ts';
@@ -100,8 +101,13 @@ export function describeSummary(summary: Summary): readonly string[] {
     const { file, new: added, changed } = summary.changes;
     lines.push(`  changes   ${file} (${format(added)} new, ${format(changed)} changed)`);
   }
+  lines.push(`  store     ${summary.store.folder} (${formatSize(summary.store.sizeBytes)})`);
   if (summary.stopped) {
-    lines.push('Stopped early. What was found is kept: run the same command again to go on.');
+    const { comeBackAtMs } = summary.stopped;
+    const when = comeBackAtMs === undefined ? '' : ` after ${new Date(comeBackAtMs).toISOString()}`;
+    lines.push(
+      `Stopped early. What was found is kept: run the same command again${when} to go on.`,
+    );
   }
   return lines;
 }

@@ -29,6 +29,8 @@ export interface Summary {
   readonly callsPerSecond: number;
   /** How fast calls could go, and what kept them waiting; undefined when this process made none. */
   readonly pace: PaceSummary | undefined;
+  /** Where answers are kept, and how much room all of them take on the disk, in bytes. */
+  readonly store: { readonly folder: string; readonly sizeBytes: number };
   /** Why the run stopped before all was asked; undefined when it did not. */
   readonly stopped: Stop | undefined;
   /** Where the rows are; undefined when they went to the caller. */

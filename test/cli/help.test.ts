@@ -32,6 +32,10 @@ describe('the help', () => {
     expect(helpOf('worker')).toMatchSnapshot();
   });
 
+  it('of store', () => {
+    expect(helpOf('store')).toMatchSnapshot();
+  });
+
   it('of sandbox', () => {
     expect(helpOf('sandbox')).toMatchSnapshot();
   });

@@ -41,7 +41,7 @@ describe('docs/library.md', () => {
   });
 
   test('has an example for each way of use', () => {
-    expect(examples).toHaveLength(5);
+    expect(examples).toHaveLength(6);
   });
 
   test('has examples that compile', async () => {
@@ -59,6 +59,7 @@ describe('docs/library.md', () => {
     [3, /^\d+ calls to make\n(\d+ of \d+\n)*$/],
     [4, /rows: 22/],
     [5, /found: 1\d,[^]*\} 0\n$/],
+    [6, /^\d+ found, \d+ bytes\n[^]*domain: 'acme\.com',[^]*answer: \{/],
   ])(
     'example %i runs and prints what it says',
     async (number, expected) => {

@@ -16,6 +16,7 @@ const SUMMARY: Summary = {
   lookupMs: 1_000,
   callsPerSecond: 6,
   pace: undefined,
+  store: { folder: '.brandfill', sizeBytes: 4_096 },
   stopped: undefined,
   out: 'out/a.csv',
   failures: '/tmp/f.csv',

@@ -3,7 +3,9 @@ import { join } from 'node:path';
 import { open } from 'lmdb';
 import { describe, expect, it } from 'vitest';
 import { openLmdb } from '../../src/store/lmdb-file.ts';
+import { openStore } from '../../src/store/store.ts';
 import { useTempFolder } from '../support/temp-folder.ts';
+import { outcomeOf } from './outcomes.ts';
 
 describe('a store', () => {
   it.each(['my.store', '.brandfill', 'acme.com', 'with space', 'größe'])(
@@ -76,22 +78,52 @@ describe('a folder that cannot be a store', () => {
     expect(() => openLmdb(folder)).toThrow('its file data.mdb is damaged');
   });
 
-  it('is refused when another version made it, and left as it is', async () => {
+  it.each([
+    [
+      2,
+      'it is of version 2, this Brandfill reads version 1; update Brandfill or choose another folder with --store',
+    ],
+    [
+      0,
+      'it is of version 0, this Brandfill reads version 1; export it with the Brandfill that wrote it (brandfill store export) and import that here, or choose another folder with --store',
+    ],
+    [
+      'one',
+      'it is of version "one", this Brandfill reads version 1; update Brandfill or choose another folder with --store',
+    ],
+  ])('is refused when version %j made it, and left as it is', async (version, why) => {
     const folder = useTempFolder();
-    await openLmdb(folder).root.close();
-    const setVersion = async (version: number): Promise<void> => {
-      const root = open({ path: folder, noSubdir: false, maxDbs: 8 });
-      await root.openDB<number, string>('meta', { encoding: 'json' }).put('version', version);
-      await root.close();
-    };
-    await setVersion(2);
+    const store = openStore(folder, 'endpoint');
+    await store.put(outcomeOf('acme.com'), [['name']]);
+    await store.close();
+    await setVersion(folder, version);
+    const before = readFileSync(join(folder, 'data.mdb'));
+    const refusal = { code: 'UNUSABLE_STORE', message: `Cannot open the store ${folder}: ${why}.` };
+    expect(() => openStore(folder, 'endpoint')).toThrow(expect.objectContaining(refusal));
+    expect(readFileSync(join(folder, 'data.mdb')).equals(before)).toBe(true);
+    await setVersion(folder, 1);
+    const again = openStore(folder, 'endpoint');
+    expect(again.find('acme.com')).toEqual(outcomeOf('acme.com'));
+    await again.close();
+  });
+
+  it('is refused when it is the database of another program, and nothing is put into it', async () => {
+    const folder = useTempFolder();
+    const root = open({ path: folder, noSubdir: false, maxDbs: 8 });
+    await root.openDB<string, string>('theirs', { encoding: 'string' }).put('key', 'value');
+    await root.close();
     expect(() => openLmdb(folder)).toThrow(
-      expect.objectContaining({
-        code: 'UNUSABLE_STORE',
-        message: `Cannot open the store ${folder}: it is of version 2, this Brandfill reads version 1; update Brandfill or choose another folder with --store.`,
-      }),
+      `Cannot open the store ${folder}: its file data.mdb was written by something else than Brandfill; choose another folder with --store.`,
     );
-    await setVersion(1);
-    await openLmdb(folder).root.close();
+    const again = open({ path: folder, noSubdir: false, maxDbs: 8 });
+    const meta = again.openDB<number, string>('meta', { encoding: 'json' });
+    expect(meta.get('version')).toBeUndefined();
+    await again.close();
   });
 });
+
+async function setVersion(folder: string, version: unknown): Promise<void> {
+  const root = open({ path: folder, noSubdir: false, maxDbs: 8 });
+  await root.openDB<unknown, string>('meta', { encoding: 'json' }).put('version', version);
+  await root.close();
+}

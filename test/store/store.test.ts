@@ -150,6 +150,7 @@ describe('the store', () => {
 
   it('has no outcome where the bytes are none', async () => {
     const folder = useTempFolder();
+    await openStore(folder, 'endpoint').close();
     const root = open({ path: folder, noSubdir: false, maxDbs: 8 });
     const answers = root.openDB<Buffer, string>('answers', { encoding: 'binary' });
     await answers.put('endpoint:acme.com', Buffer.from('nonsense'));

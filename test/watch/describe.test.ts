@@ -25,6 +25,7 @@ const SUMMARY: Summary = {
   lookupMs: 50_500,
   callsPerSecond: 20,
   pace: undefined,
+  store: { folder: '.brandfill', sizeBytes: 1_234_567 },
   stopped: undefined,
   out: 'o.csv',
   failures: 'f.csv',
@@ -41,6 +42,7 @@ describe('describeSummary', () => {
       '  failures  f.csv (4 rows)',
       '  filled    City 12, Zip 0',
       '  changes   c.csv (3 new, 1,200 changed)',
+      '  store     .brandfill (1.2 MB)',
     ]);
   });
 
@@ -48,6 +50,10 @@ describe('describeSummary', () => {
     const lines = describeSummary({ ...SUMMARY, out: '-', stopped: { reason: 'quota' } });
     expect(lines).toContain('  rows      standard output');
     expect(lines.at(-1)).toMatch(/run the same command again to go on/);
+    const stopped = { reason: 'max_calls_per', comeBackAtMs: 0 } as const;
+    expect(describeSummary({ ...SUMMARY, stopped }).at(-1)).toBe(
+      'Stopped early. What was found is kept: run the same command again after 1970-01-01T00:00:00.000Z to go on.',
+    );
   });
 
   it('says little about nothing', () => {

@@ -1,0 +1,128 @@
+import type { Command } from 'commander';
+import { EXIT } from '../exit-codes.ts';
+import type { ExportOptions } from '../index.ts';
+import { flagOf } from '../job/settings.ts';
+import {
+  EXPORT_SETTINGS,
+  GET_SETTINGS,
+  IMPORT_SETTINGS,
+  PRUNE_SETTINGS,
+  STORE_SETTINGS,
+} from '../job/store-settings.ts';
+import type { CliContext } from './context.ts';
+import { addSettings, toOptions } from './setting-options.ts';
+import { openTextOutput } from './text-output.ts';
+
+/** Adds `brandfill store` and what it can do. */
+export function addStoreCommand(program: Command, { finish }: CliContext): void {
+  const store = program
+    .command('store')
+    .description('look after the answers that are kept, also while runs use them');
+
+  const stats = store.command('stats').description('what is in it: outcomes, APIs, ages, size');
+  addSettings(stats, STORE_SETTINGS);
+  stats.option('--json', 'as JSON').action(async (typed: Typed) => finish(await showStats(typed)));
+
+  const get = store
+    .command('get')
+    .description('the latest outcome of a domain, as JSON; a line for each API that has one')
+    .argument('<domain>', 'a domain, or what a cell of a list may hold');
+  addSettings(get, GET_SETTINGS);
+  get
+    .addHelpText('after', '\nExit codes:\n  0    there is one\n  3    there is none')
+    .action(async (domain: string, typed: Typed) => finish(await getOutcome(domain, typed)));
+
+  const exporting = store.command('export').description('all outcomes, one a line, as JSON');
+  addSettings(exporting, EXPORT_SETTINGS);
+  exporting.action(async (typed: Typed) => finish(await exportOutcomes(typed)));
+
+  const importing = store
+    .command('import')
+    .description('put exported outcomes in; what is there and as new stays')
+    .argument('<file>', 'lines as export writes them; - is standard input');
+  addSettings(importing, IMPORT_SETTINGS);
+  importing
+    .addHelpText('after', '\nExit codes:\n  0    done\n  3    done, some lines held no outcome')
+    .action(async (file: string, typed: Typed) => finish(await importOutcomes(file, typed)));
+
+  const prune = store
+    .command('prune')
+    .description('remove old outcomes; their room is used again, the file stays as large');
+  addSettings(prune, PRUNE_SETTINGS);
+  prune.action(async (typed: Typed) => finish(await pruneOutcomes(typed)));
+}
+
+type Typed = Readonly<Record<string, unknown>>;
+
+async function showStats({ json = false, ...typed }: Typed): Promise<number> {
+  const [{ readStoreStats }, { describeStore }] = await Promise.all([
+    import('../index.ts'),
+    import('../watch/describe-store.ts'),
+  ]);
+  const stats = await readStoreStats(toOptions(typed), flagOf);
+  const text = json ? JSON.stringify(stats) : describeStore(stats).join('\n');
+  process.stdout.write(`${text}\n`);
+  return EXIT.ok;
+}
+
+async function getOutcome(domain: string, typed: Typed): Promise<number> {
+  const { findStored } = await import('../index.ts');
+  const lines = await findStored({ ...toOptions(typed), domain }, flagOf);
+  for (const line of lines) process.stdout.write(`${line}\n`);
+  if (lines.length > 0) return EXIT.ok;
+  say(`There is no outcome of ${domain} in the store.`);
+  return EXIT.someFailed;
+}
+
+async function exportOutcomes({ out, ...typed }: Typed): Promise<number> {
+  const { exportStore } = await import('../index.ts');
+  const output = await openTextOutput(out as string | undefined);
+  try {
+    const options = toOptions(typed) as ExportOptions;
+    const write = (lines: readonly string[]) => output.write(`${lines.join('\n')}\n`);
+    const outcomes = await exportStore(options, write, flagOf);
+    await output.finish();
+    say(`${count(outcomes, 'outcome')} exported.`);
+    return EXIT.ok;
+  } finally {
+    await output.close();
+  }
+}
+
+async function importOutcomes(input: string, typed: Typed): Promise<number> {
+  const { importStore } = await import('../index.ts');
+  const summary = await importStore({ ...toOptions(typed), input }, flagOf);
+  const { imported, kept, refused, firstRefused } = summary;
+  for (const { line, reason } of firstRefused) say(`Line ${line} was left out: ${reason}.`);
+  const unshown = refused - firstRefused.length;
+  if (unshown > 0) say(`${count(unshown, 'more line')} left out.`);
+  say(`${count(imported, 'outcome')} imported, ${number(kept)} were there already and as new.`);
+  return refused > 0 ? EXIT.someFailed : EXIT.ok;
+}
+
+async function pruneOutcomes(typed: Typed): Promise<number> {
+  const { pruneStore } = await import('../index.ts');
+  const options = toOptions(typed) as { olderThan: string; dryRun?: boolean };
+  const { answers, failures, leftOver } = await pruneStore(options, flagOf);
+  const notes = leftOver > 0 ? `, ${count(leftOver, 'note')} of domains left over` : '';
+  const what = `${count(answers, 'answer')}, ${count(failures, 'failure')}${notes}`;
+  say(
+    options.dryRun
+      ? `To be removed: ${what}.`
+      : `Removed: ${what}. Their room is used again by what is stored next; the file stays as large.`,
+  );
+  return EXIT.ok;
+}
+
+function say(message: string): void {
+  process.stderr.write(`${message}\n`);
+}
+
+/** `1,204 outcomes`, `1 outcome`. */
+function count(amount: number, noun: string): string {
+  return `${number(amount)} ${noun}${amount === 1 ? '' : 's'}`;
+}
+
+function number(amount: number): string {
+  return amount.toLocaleString('en-US');
+}

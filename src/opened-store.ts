@@ -1,0 +1,89 @@
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import { createEndpoint } from './brand/endpoint.ts';
+import { libraryNaming } from './enrich.ts';
+import { BrandfillError } from './errors.ts';
+import { type Definitions, readSettings } from './job/settings.ts';
+import type { StoreSettings } from './job/store-settings.ts';
+import { openTables, type StoreTables, writeError } from './store/tables.ts';
+
+/** Which store is meant, and which of the APIs in it. */
+export interface StoreChoice {
+  /** The folder of the store. @default BRANDFILL_STORE, else `.brandfill` */
+  readonly store?: string;
+  /** Only what is from this API. @default all in the store */
+  readonly baseUrl?: string;
+  /** With `baseUrl`: query parameters that go with every call. */
+  readonly params?: Readonly<Record<string, string>>;
+}
+
+/** How an option is called in messages; the command line says `--base-url`. */
+export type StoreOptionNaming = (key: string) => string;
+
+/** A store that is open, and what is to be done with it. */
+export interface OpenedStore<T> {
+  readonly tables: StoreTables;
+  readonly settings: T;
+  /** The API that was chosen. */
+  readonly endpointId: string | undefined;
+}
+
+export interface OpenStoreTask<T extends StoreSettings> {
+  readonly options: StoreChoice;
+  readonly definitions: Definitions<T>;
+  readonly naming?: StoreOptionNaming | undefined;
+  /** Makes the store where there is none. @default false */
+  readonly mayMake?: boolean;
+}
+
+/**
+ * Reads the options, opens the store, and closes it when the work is done.
+ *
+ * @throws BrandfillError `INVALID_SETTING` or `UNUSABLE_STORE`
+ */
+export async function withOpenedStore<T extends StoreSettings, R>(
+  { options, definitions, naming = libraryNaming, mayMake = false }: OpenStoreTask<T>,
+  work: (opened: OpenedStore<T>) => Promise<R>,
+): Promise<R> {
+  const { params, ...given } = options;
+  const sources = { given: { ...given, param: params }, env: process.env, describe: naming };
+  const settings = readSettings(definitions, sources as Parameters<typeof readSettings<T>>[1]);
+  const endpointId = endpointIdOf(settings, naming);
+  const { store: folder } = settings;
+  if (!mayMake && !existsSync(join(folder, 'data.mdb'))) {
+    throw new BrandfillError(
+      'UNUSABLE_STORE',
+      `Cannot open the store ${folder}: there is none; name its folder with ${naming('store')}.`,
+    );
+  }
+  const tables = openTables(folder);
+  let hasFailed = false;
+  try {
+    return await work({ tables, settings, endpointId });
+  } catch (error) {
+    if (!isLmdbError(error)) throw error;
+    hasFailed = true;
+    throw writeError(folder, error);
+  } finally {
+    // After a commit that failed, lmdb waits for ever for those behind it.
+    if (!hasFailed) await tables.root.close();
+  }
+}
+
+function endpointIdOf(
+  { baseUrl, param }: StoreSettings,
+  naming: StoreOptionNaming,
+): string | undefined {
+  if (baseUrl !== undefined) return createEndpoint({ baseUrl, params: param ?? [] }).id;
+  if (param === undefined) return undefined;
+  throw new BrandfillError(
+    'INVALID_SETTING',
+    `Cannot use ${naming('param')} alone: it tells which API is meant only along with ${naming('baseUrl')}.`,
+  );
+}
+
+/** lmdb marks what went wrong with a write by LMDB's own number, or by the error behind it. */
+function isLmdbError(error: unknown): boolean {
+  if (!(error instanceof Error)) return false;
+  return 'commitError' in error || ('code' in error && typeof error.code === 'number');
+}

@@ -1,0 +1,124 @@
+import { open } from 'node:fs/promises';
+import { nameApi } from './api-name.ts';
+import { findJsonObject } from './brand/answer.ts';
+import { createShapeFinder } from './collector/flatten.ts';
+import { BrandfillError, describeSystemError } from './errors.ts';
+import { IMPORT_SETTINGS } from './job/store-settings.ts';
+import { type StoreChoice, type StoreOptionNaming, withOpenedStore } from './opened-store.ts';
+import { normalizeDomain } from './rows/domain.ts';
+import { parseOutcomeLine } from './store/outcome-line.ts';
+import { type IncomingOutcome, putNewer } from './store/put-newer.ts';
+import { noteApiName } from './store/tables.ts';
+
+/** What to import. With `baseUrl`, all outcomes are put in for that API, whichever they name. */
+export interface ImportOptions extends StoreChoice {
+  /** The file of outcomes; `-` is standard input. */
+  readonly input: string;
+}
+
+/** What an import came to. */
+export interface Imported {
+  /** Outcomes that the store did not have, or had older. */
+  readonly imported: number;
+  /** Outcomes of which the store had one as new. */
+  readonly kept: number;
+  /** Lines that hold no outcome. */
+  readonly refused: number;
+  /** The first of them. */
+  readonly firstRefused: readonly RefusedLine[];
+}
+
+export interface RefusedLine {
+  /** Its number in the file, from 1. */
+  readonly line: number;
+  /** What is wrong with it, in words. */
+  readonly reason: string;
+}
+
+const BATCH = 500;
+const MOST_SHOWN = 10;
+
+/**
+ * Puts exported outcomes into a store, which is made if it is not there. What the store has that is
+ * as new stays; importing the same again changes nothing. Lines that hold no outcome are left out.
+ *
+ * @throws BrandfillError when an option, the file or the store cannot be used
+ */
+export async function importStore(
+  { input, ...options }: ImportOptions,
+  naming?: StoreOptionNaming,
+): Promise<Imported> {
+  const task = { options, definitions: IMPORT_SETTINGS, naming, mayMake: true };
+  const lines = await openLines(input);
+  return await withOpenedStore(task, async ({ tables, settings, endpointId }) => {
+    if (endpointId !== undefined) noteApiName(tables.meta, endpointId, nameApi(settings));
+    const shapeOf = createShapeFinder();
+    const firstRefused: RefusedLine[] = [];
+    let batch: IncomingOutcome[] = [];
+    let line = 0;
+    let read = 0;
+    let imported = 0;
+    let refused = 0;
+
+    function parse(text: string): IncomingOutcome | string {
+      const parsed = parseOutcomeLine(text);
+      if (typeof parsed === 'string') return parsed;
+      const id = endpointId ?? parsed.endpointId;
+      if (id === undefined) return "'api' is missing, and no base URL is given";
+      const found = normalizeDomain(parsed.outcome.domain, { registrable: false });
+      if ('invalid' in found) return `'domain' is none (${found.invalid})`;
+      const outcome = { ...parsed.outcome, domain: found.domain };
+      const answer = findJsonObject(outcome.json);
+      return { endpointId: id, outcome, shape: answer ? shapeOf(answer) : [] };
+    }
+
+    async function write(): Promise<void> {
+      read += batch.length;
+      imported += await putNewer(tables, batch);
+      batch = [];
+    }
+
+    for await (const text of lines) {
+      line += 1;
+      if (text.trim() === '') continue;
+      const incoming = parse(text);
+      if (typeof incoming === 'string') {
+        refused += 1;
+        if (firstRefused.length < MOST_SHOWN) firstRefused.push({ line, reason: incoming });
+        continue;
+      }
+      batch.push(incoming);
+      if (batch.length >= BATCH) await write();
+    }
+    await write();
+    await tables.root.flushed;
+    return { imported, kept: read - imported, refused, firstRefused };
+  });
+}
+
+/** @throws BrandfillError `UNREADABLE_INPUT`, when there is no such file before the store is touched */
+async function openLines(input: string): Promise<AsyncIterable<string>> {
+  const refuse = (error: unknown): never => {
+    throw new BrandfillError(
+      'UNREADABLE_INPUT',
+      `Cannot read the outcomes from ${input === '-' ? 'standard input' : input}: ${describeSystemError(error)}.`,
+      { cause: error },
+    );
+  };
+  const stream =
+    input === '-' ? process.stdin : (await open(input).catch(refuse)).createReadStream();
+  stream.setEncoding('utf8');
+  return (async function* () {
+    let rest = '';
+    try {
+      for await (const text of stream) {
+        const lines = (rest + String(text)).split('\n');
+        rest = lines.pop() ?? '';
+        yield* lines;
+      }
+    } catch (error) {
+      refuse(error);
+    }
+    yield rest;
+  })();
+}

@@ -1,0 +1,155 @@
+import type { Outcome, OutcomeStatus } from './brand/outcome.ts';
+import { libraryNaming } from './enrich.ts';
+import { BrandfillError } from './errors.ts';
+import {
+  EXPORT_SETTINGS,
+  GET_SETTINGS,
+  PRUNE_SETTINGS,
+  STORE_SETTINGS,
+} from './job/store-settings.ts';
+import { type StoreChoice, type StoreOptionNaming, withOpenedStore } from './opened-store.ts';
+import { normalizeDomain } from './rows/domain.ts';
+import { readEntries, splitKey } from './store/entries.ts';
+import { decodeOutcome } from './store/outcome-codec.ts';
+import { formatOutcomeLine } from './store/outcome-line.ts';
+import { type Pruned, pruneTables } from './store/prune.ts';
+import { countStore, type StoreStats } from './store/stats.ts';
+import { keyOf, type StoreTables } from './store/tables.ts';
+
+/**
+ * Counts what is in a store, also while runs use it.
+ *
+ * @throws BrandfillError when an option or the store cannot be used, as all functions here
+ */
+export async function readStoreStats(
+  options: StoreChoice = {},
+  naming?: StoreOptionNaming,
+): Promise<StoreStats> {
+  const task = { options, definitions: STORE_SETTINGS, naming };
+  return await withOpenedStore(task, async ({ tables, settings, endpointId }) =>
+    countStore(tables, { folder: settings.store, endpointId, nowMs: Date.now() }),
+  );
+}
+
+/** Which outcome to get. */
+export interface GetStoredOptions extends StoreChoice {
+  /** What a row's cell may hold: a domain, a URL, an e-mail address. */
+  readonly domain: string;
+  /** Reduce it to its registrable part. @default false */
+  readonly registrable?: boolean;
+}
+
+/**
+ * Finds the latest outcome of a domain, for each API in the store that has one, as lines of JSON in
+ * the form of {@link exportStore}.
+ */
+export async function findStored(
+  { domain: text, ...options }: GetStoredOptions,
+  naming?: StoreOptionNaming,
+): Promise<readonly string[]> {
+  const task = { options, definitions: GET_SETTINGS, naming };
+  return await withOpenedStore(task, async ({ tables, settings, endpointId }) => {
+    const found = normalizeDomain(text, { registrable: settings.registrable ?? false });
+    if ('invalid' in found) {
+      throw new BrandfillError(
+        'INVALID_SETTING',
+        `Cannot look for '${text.slice(0, 80)}': there is no domain in it (${found.invalid}).`,
+      );
+    }
+    const ids = endpointId === undefined ? endpointIdsIn(tables) : [endpointId];
+    return ids.flatMap((id) => {
+      const outcome = latestOf(tables, id, found.domain);
+      return outcome ? [formatOutcomeLine(id, outcome)] : [];
+    });
+  });
+}
+
+/** Which outcomes to export. */
+export interface ExportOptions extends StoreChoice {
+  /** @default all */
+  readonly status?: OutcomeStatus;
+}
+
+/**
+ * Hands out the outcomes of a store one after the other, each as a line of JSON without a line end.
+ * A failure that is newer than the answer of its domain comes beside it.
+ *
+ * @param write called for each batch of lines; may take its time
+ * @returns how many there were
+ */
+export async function exportStore(
+  options: ExportOptions,
+  write: (lines: readonly string[]) => Promise<void>,
+  naming?: StoreOptionNaming,
+): Promise<number> {
+  const task = { options, definitions: EXPORT_SETTINGS, naming };
+  return await withOpenedStore(task, async ({ tables, settings: { status }, endpointId }) => {
+    let count = 0;
+    for (const entries of readEntries(tables, { endpointId, status })) {
+      const lines = entries.flatMap(({ endpointId: id, read }) => {
+        const outcome = read();
+        return outcome ? [formatOutcomeLine(id, outcome)] : [];
+      });
+      count += lines.length;
+      if (lines.length > 0) await write(lines);
+    }
+    return count;
+  });
+}
+
+/** What to remove. */
+export interface PruneStoreOptions extends StoreChoice {
+  /** How old an outcome must be to go: a text such as `'180d'`, or milliseconds. */
+  readonly olderThan: string | number;
+  /** Only count. @default false */
+  readonly dryRun?: boolean;
+}
+
+/**
+ * Removes old outcomes, also while runs use the store. The room is used again by what is stored
+ * next; the file does not become smaller.
+ */
+export async function pruneStore(
+  options: PruneStoreOptions,
+  naming: StoreOptionNaming = libraryNaming,
+): Promise<Pruned> {
+  const task = { options, definitions: PRUNE_SETTINGS, naming };
+  return await withOpenedStore(task, async ({ tables, settings, endpointId }) => {
+    const { olderThan, dryRun = false } = settings;
+    if (olderThan === undefined) {
+      throw new BrandfillError(
+        'INVALID_SETTING',
+        `Cannot prune without an age: give ${naming('olderThan')}, such as 180d.`,
+      );
+    }
+    return await pruneTables(tables, { beforeMs: Date.now() - olderThan, endpointId, dryRun });
+  });
+}
+
+/** All APIs that a store has outcomes of. Keys are in order, so each is found by one look. */
+function endpointIdsIn({ answers, failures }: StoreTables): readonly string[] {
+  const ids = new Set<string>();
+  for (const table of [answers, failures]) {
+    for (let start = ''; ; ) {
+      const [key] = table.getKeys({ ...(start === '' ? {} : { start }), limit: 1 });
+      if (key === undefined) break;
+      const { endpointId } = splitKey(key);
+      ids.add(endpointId);
+      start = `${endpointId};`;
+    }
+  }
+  return [...ids].sort();
+}
+
+function latestOf(
+  { answers, failures }: StoreTables,
+  endpointId: string,
+  domain: string,
+): Outcome | undefined {
+  const [answer, failure] = [answers, failures].map((table) => {
+    const value = table.getBinaryFast(keyOf(endpointId, domain));
+    return value && decodeOutcome(domain, value);
+  });
+  if (!answer || !failure) return answer ?? failure;
+  return failure.fetchedAtMs > answer.fetchedAtMs ? failure : answer;
+}

@@ -1,0 +1,85 @@
+import type { Database } from 'lmdb';
+import type { Outcome, OutcomeStatus } from '../brand/outcome.ts';
+import { decodeHead, decodeOutcome, type OutcomeHead } from './outcome-codec.ts';
+import { keysOf, type StoreTables } from './tables.ts';
+
+/** Which outcomes of a store are meant. */
+export interface EntryFilter {
+  /** @default those of all APIs */
+  readonly endpointId?: string | undefined;
+  /** @default all */
+  readonly status?: OutcomeStatus | undefined;
+}
+
+/** One outcome in the store: an answer, or a failure that is newer than the answer beside it. */
+export interface StoredEntry {
+  readonly endpointId: string;
+  readonly head: OutcomeHead;
+  /** Reads the rest of it. */
+  readonly read: () => Outcome | undefined;
+  /** The latest of its domain; an answer with a newer failure beside it is not. */
+  readonly isLatest: boolean;
+}
+
+/** Read at a time, and then let go, so that others who write meanwhile need not work around us. */
+const BATCH = 500;
+
+/** Goes through a store, answers first, in batches, each as the store is when its turn comes. */
+export function* readEntries(
+  { answers, failures }: StoreTables,
+  { endpointId, status }: EntryFilter = {},
+): Generator<readonly StoredEntry[]> {
+  const isWanted = (head: OutcomeHead): boolean => status === undefined || head.status === status;
+  if (status !== 'failed') {
+    for (const batch of readTable(answers, endpointId)) {
+      yield batch.flatMap(({ key, value }) => {
+        const entry = toEntry(key, value);
+        if (!entry || !isWanted(entry.head)) return [];
+        const isLatest = (timeIn(failures, key) ?? -1) <= entry.head.fetchedAtMs;
+        return [{ ...entry, isLatest }];
+      });
+    }
+  }
+  if (status !== undefined && status !== 'failed') return;
+  for (const batch of readTable(failures, endpointId)) {
+    yield batch.flatMap(({ key, value }) => {
+      const entry = toEntry(key, value);
+      const isLatest = entry && (timeIn(answers, key) ?? -1) < entry.head.fetchedAtMs;
+      return isLatest ? [{ ...entry, isLatest }] : [];
+    });
+  }
+}
+
+/** Keys and values of a table, in batches that are read whole. */
+export function* readTable<T>(
+  table: Database<T, string>,
+  endpointId: string | undefined,
+): Generator<readonly { readonly key: string; readonly value: T }[]> {
+  const { start: first, end } = keysOf(endpointId);
+  for (let start = first; ; ) {
+    const bounds = { ...(start === undefined ? {} : { start }), ...(end ? { end } : {}) };
+    const batch = [...table.getRange({ ...bounds, limit: BATCH })];
+    const last = batch.at(-1);
+    if (!last) return;
+    yield batch;
+    start = `${last.key}\0`; // the least key that comes after it
+  }
+}
+
+/** Tells endpoint and domain apart. */
+export function splitKey(key: string): { readonly endpointId: string; readonly domain: string } {
+  const at = key.indexOf(':');
+  return { endpointId: key.slice(0, at), domain: key.slice(at + 1) };
+}
+
+function toEntry(key: string, value: Buffer): Omit<StoredEntry, 'isLatest'> | undefined {
+  const head = decodeHead(value);
+  const { endpointId, domain } = splitKey(key);
+  return head && { endpointId, head, read: () => decodeOutcome(domain, value) };
+}
+
+/** When an outcome was fetched; undefined when there is none. */
+export function timeIn(table: Database<Buffer, string>, key: string): number | undefined {
+  const value = table.getBinaryFast(key);
+  return value && decodeHead(value)?.fetchedAtMs;
+}

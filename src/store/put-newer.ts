@@ -1,0 +1,42 @@
+import type { Outcome } from '../brand/outcome.ts';
+import { timeIn } from './entries.ts';
+import { encodeOutcome } from './outcome-codec.ts';
+import type { Shape } from './shapes.ts';
+import { keyOf, type StoreTables } from './tables.ts';
+
+/** An outcome that comes from elsewhere. */
+export interface IncomingOutcome {
+  readonly endpointId: string;
+  readonly outcome: Outcome;
+  /** The columns of its answer. */
+  readonly shape: Shape;
+}
+
+/**
+ * Puts outcomes into a store, in one transaction, where it has none of the domain that is as new.
+ *
+ * @returns how many were put
+ */
+export async function putNewer(
+  { root, answers, failures, shapes }: StoreTables,
+  incoming: readonly IncomingOutcome[],
+): Promise<number> {
+  // Before the transaction, as a shape is never to be there later than what names it.
+  const encoded = incoming.map(({ endpointId, outcome, shape }) => ({
+    key: keyOf(endpointId, outcome.domain),
+    outcome,
+    value: encodeOutcome(outcome, shape.length > 0 ? shapes.idOf(shape) : 0),
+  }));
+  return await root.transaction(() => {
+    let count = 0;
+    for (const { key, outcome, value } of encoded) {
+      const table = outcome.status === 'failed' ? failures : answers;
+      const isKnown = (timeIn(table, key) ?? -1) >= outcome.fetchedAtMs;
+      const isOutdated = table === failures && (timeIn(answers, key) ?? -1) >= outcome.fetchedAtMs;
+      if (isKnown || isOutdated) continue;
+      table.putSync(key, value);
+      count += 1;
+    }
+    return count;
+  });
+}

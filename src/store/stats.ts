@@ -1,0 +1,95 @@
+import type { OutcomeStatus } from '../brand/outcome.ts';
+import { readEntries, readTable } from './entries.ts';
+import { STORE_VERSION } from './lmdb-file.ts';
+import { sizeOnDisk } from './size.ts';
+import { findApiName, type StoreTables } from './tables.ts';
+
+/** What is in a store. */
+export interface StoreStats {
+  readonly folder: string;
+  /** Of the way in which it is written. */
+  readonly version: number;
+  /** How much room it takes on the disk, in bytes. */
+  readonly sizeBytes: number;
+  /** Domains with an outcome, by what the latest came to. */
+  readonly statuses: Readonly<Record<OutcomeStatus, number>>;
+  readonly apis: readonly ApiStats[];
+  /** How old the outcomes are, the youngest first. */
+  readonly ages: readonly AgeStats[];
+  /** When the oldest and the newest outcome were fetched, in milliseconds since 1970. */
+  readonly oldestAtMs: number | undefined;
+  readonly newestAtMs: number | undefined;
+  /** Domains that runs did not come to. */
+  readonly leftOver: number;
+}
+
+export interface ApiStats {
+  /** As it stands in exported outcomes. */
+  readonly api: string;
+  /** Its base URL and the names of its parameters; undefined when no run has told. */
+  readonly name: string | undefined;
+  readonly statuses: Readonly<Record<OutcomeStatus, number>>;
+}
+
+export interface AgeStats {
+  /** Younger than so many days, and not counted before; undefined for all that are older. */
+  readonly underDays: number | undefined;
+  readonly outcomes: number;
+}
+
+const AGES_DAYS = [1, 7, 30, 90, 180, 365];
+const DAY_MS = 86_400_000;
+
+/** Counts what is in a store. */
+export function countStore(
+  tables: StoreTables,
+  {
+    folder,
+    endpointId,
+    nowMs,
+  }: { readonly folder: string; readonly endpointId: string | undefined; readonly nowMs: number },
+): StoreStats {
+  const statuses = noStatuses();
+  const apis = new Map<string, Record<OutcomeStatus, number>>();
+  const ages = Array.from({ length: AGES_DAYS.length + 1 }, () => 0);
+  let oldestAtMs: number | undefined;
+  let newestAtMs: number | undefined;
+
+  for (const entries of readEntries(tables, { endpointId })) {
+    for (const { endpointId: api, head, isLatest } of entries) {
+      if (!isLatest) continue;
+      const { status, fetchedAtMs } = head;
+      const ofApi = apis.get(api) ?? noStatuses();
+      apis.set(api, ofApi);
+      ofApi[status] += 1;
+      statuses[status] += 1;
+      const place = AGES_DAYS.findIndex((days) => nowMs - fetchedAtMs < days * DAY_MS);
+      const at = place === -1 ? AGES_DAYS.length : place;
+      ages[at] = (ages[at] ?? 0) + 1;
+      oldestAtMs = Math.min(oldestAtMs ?? fetchedAtMs, fetchedAtMs);
+      newestAtMs = Math.max(newestAtMs ?? fetchedAtMs, fetchedAtMs);
+    }
+  }
+  let leftOver = 0;
+  for (const batch of readTable(tables.leftOver, endpointId)) leftOver += batch.length;
+
+  return {
+    folder,
+    version: STORE_VERSION,
+    sizeBytes: sizeOnDisk(folder),
+    statuses,
+    apis: [...apis].map(([api, ofApi]) => ({
+      api,
+      name: findApiName(tables.meta, api),
+      statuses: ofApi,
+    })),
+    ages: ages.map((outcomes, at) => ({ underDays: AGES_DAYS[at], outcomes })),
+    oldestAtMs,
+    newestAtMs,
+    leftOver,
+  };
+}
+
+function noStatuses(): Record<OutcomeStatus, number> {
+  return { found: 0, not_found: 0, rejected: 0, failed: 0 };
+}

@@ -1,0 +1,82 @@
+import type { Database, RootDatabase } from 'lmdb';
+import { BrandfillError, describeSystemError } from '../errors.ts';
+import { isFull, type LmdbFile, openLmdb } from './lmdb-file.ts';
+import { createShapeRegistry, type ShapeRegistry, type ShapeTable } from './shapes.ts';
+
+/** What lies in a store, for all APIs. Keys are those of {@link keyOf}. */
+export interface StoreTables extends LmdbFile {
+  /** `found`, `not_found` and `rejected`. */
+  readonly answers: Database<Buffer, string>;
+  /** `failed`, beside the answer that a domain may have. */
+  readonly failures: Database<Buffer, string>;
+  /** Since when domains have been left over. */
+  readonly leftOver: Database<number, string>;
+  readonly shapes: ShapeRegistry;
+}
+
+/**
+ * Opens the tables of the store in a folder, which is made if it is not there.
+ *
+ * @throws BrandfillError `UNUSABLE_STORE`
+ */
+export function openTables(folder: string): StoreTables {
+  const file = openLmdb(folder);
+  const { root } = file;
+  return {
+    ...file,
+    answers: root.openDB('answers', { encoding: 'binary' }),
+    failures: root.openDB('failures', { encoding: 'binary' }),
+    leftOver: root.openDB('left-over', { encoding: 'json' }),
+    shapes: createShapeRegistry(shapeTable(root)),
+  };
+}
+
+/** The key of a domain's outcome. */
+export function keyOf(endpointId: string, domain: string): string {
+  return `${endpointId}:${domain}`;
+}
+
+/** The keys of one endpoint, or of all. */
+export function keysOf(endpointId: string | undefined): { start?: string; end?: string } {
+  return endpointId === undefined ? {} : { start: `${endpointId}:`, end: `${endpointId};` };
+}
+
+const API_NAME = 'api:';
+
+/** Notes what an API is called, for whoever looks after the store. */
+export function noteApiName(meta: LmdbFile['meta'], endpointId: string, name: string): void {
+  const key = API_NAME + endpointId;
+  if (meta.get(key) !== name) meta.putSync(key, name);
+}
+
+/** What an API is called; undefined when no run has told. */
+export function findApiName(meta: LmdbFile['meta'], endpointId: string): string | undefined {
+  const name = meta.get(API_NAME + endpointId);
+  return typeof name === 'string' ? name : undefined;
+}
+
+function shapeTable(root: RootDatabase): ShapeTable {
+  const table = root.openDB<string, number>('shapes', { encoding: 'string' });
+  return {
+    get: (id) => table.get(id),
+    put: (id, json) => {
+      // Committed in order: no outcome is ever there before its shape. If the commit fails, so does
+      // that of the outcome, and there it is reported.
+      table.put(id, json).catch(() => {});
+    },
+  };
+}
+
+/** Says why nothing could be written to the store in a folder. */
+export function writeError(folder: string, error: unknown): BrandfillError {
+  // lmdb rejects a second promise, which nobody else can know of.
+  if (error instanceof Error && 'commitError' in error) {
+    Promise.resolve(error.commitError).catch(() => {});
+  }
+  const why = isFull(folder) ? 'the disk is full' : describeSystemError(error);
+  return new BrandfillError(
+    'UNUSABLE_STORE',
+    `Cannot write to the store ${folder}: ${why}. What was stored is kept; make room and run the same command again.`,
+    { cause: error },
+  );
+}

@@ -1,0 +1,211 @@
+import { existsSync, readFileSync, statSync } from 'node:fs';
+import { describe, expect, it } from 'vitest';
+import { openApi, openScripted } from './support/api.ts';
+import { type Ended, run, start, summaryOf } from './support/command.ts';
+import { type Folder, openFolder } from './support/folder.ts';
+import { openList } from './support/lists.ts';
+import { domains, listOf } from './support/tables.ts';
+
+/** Runs `brandfill store …` in a folder. */
+function inStore(folder: Folder, ...args: readonly string[]): Promise<Ended> {
+  return run(['store', ...args], { cwd: folder.path });
+}
+
+const linesOf = (text: string): Record<string, unknown>[] =>
+  text
+    .split('\n')
+    .filter((line) => line !== '')
+    .map((line) => JSON.parse(line) as Record<string, unknown>);
+
+/** A folder whose store has outcomes of three kinds, from one API. */
+async function openEnriched() {
+  const folder = openList('domain\nacme.com\nbolt.com\ncrow.com\n');
+  const script = {
+    'acme.com': { body: '{"id": 12345678901234567890,\n "name": "Acme"}' },
+    'bolt.com': { status: 404 },
+    'crow.com': { status: 500 },
+  };
+  const api = await openScripted(script);
+  const args = ['enrich', 'list.csv', '--base-url', api.url, '--retries', '0', '--json'];
+  const ended = await run(args, { cwd: folder.path });
+  return { folder, api, args, ended };
+}
+
+describe('brandfill store', () => {
+  it('stats says what is in it; the summary of a run says how large it is', async () => {
+    const { folder, api, ended } = await openEnriched();
+    const { sizeBytes } = summaryOf(ended).store;
+    expect(summaryOf(ended).store.folder).toBe('.brandfill');
+    expect(sizeBytes).toBe(statSync(folder.at('.brandfill/data.mdb')).blocks * 512);
+    expect(ended.stderr).toMatch(/^ {2}store {5}\.brandfill \(\d+ KB\)$/m);
+    const stats = await inStore(folder, 'stats');
+    expect(stats).toMatchObject({ code: 0, stderr: '' });
+    expect(stats.stdout).toMatch(/^Store \.brandfill, version 1: \d+ KB on the disk$/m);
+    expect(stats.stdout).toMatch(/^3 domains: 1 found, 1 not found, 1 failed$/m);
+    expect(stats.stdout).toContain(`  ${api.url} (`);
+    expect(stats.stdout).toMatch(/^ {2}less than a day ago +3$/m);
+    const json = await inStore(folder, 'stats', '--json', '--base-url', 'https://other.example');
+    expect(JSON.parse(json.stdout)).toMatchObject({ statuses: { found: 0 }, apis: [] });
+  });
+
+  it('get has the outcome of what a cell may hold, with the answer as it came', async () => {
+    const { folder } = await openEnriched();
+    const got = await inStore(folder, 'get', 'HTTPS://www.Acme.com/about?x=1');
+    expect(got.code).toBe(0);
+    expect(got.stdout).toContain('"answer":{"id": 12345678901234567890,  "name": "Acme"}}');
+    expect(linesOf(got.stdout)).toMatchObject([
+      { domain: 'acme.com', status: 'found', http_status: 200, answer: { name: 'Acme' } },
+    ]);
+    const failed = await inStore(folder, 'get', 'crow.com');
+    expect(linesOf(failed.stdout)).toMatchObject([{ status: 'failed', reason: 'http_500' }]);
+    expect(await inStore(folder, 'get', 'unknown.com')).toEqual({
+      code: 3,
+      signal: null,
+      stdout: '',
+      stderr: 'There is no outcome of unknown.com in the store.\n',
+    });
+    const invalid = await inStore(folder, 'get', 'n/a');
+    expect(invalid).toMatchObject({ code: 2, stdout: '' });
+    expect(invalid.stderr).toMatch(/Cannot look for 'n\/a': there is no domain in it/);
+  });
+
+  it('export and import carry all to another store, where nothing is asked again', async () => {
+    const { folder, api, args } = await openEnriched();
+    const out = await inStore(folder, 'export', '--out', 'kept.jsonl');
+    expect(out).toMatchObject({ code: 0, stdout: '', stderr: '3 outcomes exported.\n' });
+    const piped = await inStore(folder, 'export');
+    expect(piped.stdout).toBe(folder.read('kept.jsonl'));
+    const found = await inStore(folder, 'export', '--status', 'found');
+    expect(linesOf(found.stdout).map(({ domain }) => domain)).toEqual(['acme.com']);
+    const enriched = folder.read('list.enriched.csv');
+
+    const into = ['import', 'kept.jsonl', '--store', 'second'];
+    expect((await inStore(folder, ...into)).stderr).toBe(
+      '3 outcomes imported, 0 were there already and as new.\n',
+    );
+    expect((await inStore(folder, ...into)).stderr).toBe(
+      '0 outcomes imported, 3 were there already and as new.\n',
+    );
+    const { calls } = api.stats();
+    await run([...args, '--store', 'second'], { cwd: folder.path });
+    expect(api.stats().calls).toBe(calls + 1); // what had failed
+    expect(folder.read('list.enriched.csv')).toBe(enriched);
+    const again = await inStore(folder, 'export', '--store', 'second', '--status', 'found');
+    expect(again.stdout).toBe(found.stdout);
+  });
+
+  it('import never replaces what is newer, and says which lines hold no outcome', async () => {
+    const { folder } = await openEnriched();
+    const [acme = ''] = (await inStore(folder, 'export')).stdout.split('\n');
+    const older = acme.replace(/"fetched_at":"\d{4}/, '"fetched_at":"1999');
+    const newer = acme
+      .replace(/"fetched_at":"\d{4}/, '"fetched_at":"2099')
+      .replace('"name": "Acme"', '"name": "Newer"');
+    folder.write('in.jsonl', `${older}\n\nnonsense\n{"domain":"n/a"}\r\n${newer}\n{"api":`);
+    const ended = await inStore(folder, 'import', 'in.jsonl');
+    expect(ended.code).toBe(3);
+    expect(ended.stderr).toBe(
+      'Line 3 was left out: it is no JSON object.\n' +
+        "Line 4 was left out: 'status' is missing or not as expected.\n" +
+        'Line 6 was left out: it is no JSON object.\n' +
+        '1 outcome imported, 1 were there already and as new.\n',
+    );
+    expect((await inStore(folder, 'get', 'acme.com')).stdout).toContain('"name": "Newer"');
+    const missing = await inStore(folder, 'import', 'missing.jsonl', '--store', 'nowhere');
+    expect(missing).toMatchObject({ code: 2, stdout: '' });
+    expect(missing.stderr).toMatch(/Cannot read the outcomes from missing.jsonl/);
+    expect(existsSync(folder.at('nowhere'))).toBe(false);
+  });
+
+  it('import with --base-url puts all in for that API, as when it has moved', async () => {
+    const { folder, args } = await openEnriched();
+    await inStore(folder, 'export', '--status', 'found', '--out', 'kept.jsonl');
+    const moved = await openApi();
+    await inStore(folder, 'import', 'kept.jsonl', '--base-url', moved.url);
+    const again = args.with(args.indexOf('--base-url') + 1, moved.url);
+    await run(again, { cwd: folder.path });
+    expect(moved.callsOf('acme.com').calls).toBe(0);
+    expect(moved.callsOf('bolt.com').calls).toBe(1);
+    const both = await inStore(folder, 'get', 'acme.com');
+    expect(linesOf(both.stdout)).toHaveLength(2);
+    const one = await inStore(folder, 'get', 'acme.com', '--base-url', moved.url);
+    expect(linesOf(one.stdout)).toHaveLength(1);
+  });
+
+  it('prune removes what is old, and asks for an age', async () => {
+    const { folder } = await openEnriched();
+    const [line = ''] = (await inStore(folder, 'export')).stdout.split('\n');
+    const old = line
+      .replaceAll('acme.com', 'old.com')
+      .replace(/"fetched_at":"\d{4}/, '"fetched_at":"1999');
+    folder.write('old.jsonl', old);
+    await inStore(folder, 'import', 'old.jsonl');
+    const dry = await inStore(folder, 'prune', '--older-than', '180d', '--dry-run');
+    expect(dry).toMatchObject({ code: 0, stdout: '' });
+    expect(dry.stderr).toMatch(/^To be removed: 1 answer, 0 failures\.$/m);
+    expect((await inStore(folder, 'get', 'old.com')).code).toBe(0);
+    const done = await inStore(folder, 'prune', '--older-than', '180d');
+    expect(done.stderr).toMatch(/^Removed: 1 answer, 0 failures\. Their room is used again/m);
+    expect((await inStore(folder, 'get', 'old.com')).code).toBe(3);
+    expect((await inStore(folder, 'get', 'acme.com')).code).toBe(0);
+    const ageless = await inStore(folder, 'prune');
+    expect(ageless).toMatchObject({ code: 2, stdout: '' });
+    expect(ageless.stderr).toMatch(/Cannot prune without an age: give --older-than/);
+  });
+
+  it('works while a run uses the store', async () => {
+    const folder = openList(listOf(domains(400)));
+    const api = await openApi({ latencyMs: 10 });
+    const args = ['enrich', 'list.csv', '--base-url', api.url, '--concurrency', '4', '--json'];
+    const running = await start(args, { cwd: folder.path });
+    while (api.stats().calls < 40) await new Promise(setImmediate);
+    folder.write('in.jsonl', '');
+    const during = await Promise.all([
+      inStore(folder, 'stats', '--json'),
+      inStore(folder, 'export'),
+      inStore(folder, 'prune', '--older-than', '1d'),
+      inStore(folder, 'import', 'in.jsonl'),
+    ]);
+    expect(during.map(({ code }) => code)).toEqual([0, 0, 0, 0]);
+    expect(linesOf(during[1]?.stdout ?? '').length).toBeGreaterThan(0);
+    const ended = await running.ended;
+    expect(ended.code).toBe(0);
+    expect(summaryOf(ended).statuses.found).toBe(400);
+    expect(api.stats().domains.repeated).toBe(0);
+    const all = await inStore(folder, 'export', '--out', 'all.jsonl');
+    expect(all.stderr).toBe('400 outcomes exported.\n');
+  });
+
+  it.each([
+    [['stats'], /Cannot open the store \.brandfill: there is none; name its folder with --store\./],
+    [['get', 'acme.com'], /there is none/],
+    [
+      ['export', '--status', 'lost'],
+      /Cannot use --status: expected found, not_found, rejected or failed/,
+    ],
+    [['prune', '--older-than', 'long'], /Cannot use --older-than: expected a duration/],
+    [['stats', '--param', 'a=b'], /Cannot use --param alone/],
+    [['stats', '--base-url', 'nowhere'], /Cannot use this --base-url/],
+  ] as const)('%j is refused where it cannot be done, and leaves nothing', async (args, why) => {
+    const folder = openFolder();
+    const ended = await inStore(folder, ...args);
+    expect(ended).toMatchObject({ code: 2, stdout: '' });
+    expect(ended.stderr).toMatch(why);
+    expect(ended.stderr.split('\n')).toHaveLength(2);
+    expect(folder.hasStore()).toBe(false);
+  });
+
+  it('export refuses a file that cannot be written, and leaves none that is not complete', async () => {
+    const { folder } = await openEnriched();
+    const ended = await inStore(folder, 'export', '--out', 'no/such/folder.jsonl');
+    expect(ended).toMatchObject({ code: 2, stdout: '' });
+    expect(ended.stderr).toMatch(
+      /Cannot write to no\/such\/folder.jsonl: there is no such file or folder/,
+    );
+    folder.write('mine.jsonl', 'mine');
+    const refused = await inStore(folder, 'export', '--out', 'mine.jsonl', '--store', 'nowhere');
+    expect(refused.code).toBe(2);
+    expect(readFileSync(folder.at('mine.jsonl'), 'utf8')).toBe('mine');
+    expect(folder.names().some((name) => name.endsWith('.part'))).toBe(false);
+  });
+});

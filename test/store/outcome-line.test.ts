@@ -1,0 +1,84 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import type { Outcome, OutcomeStatus } from '../../src/brand/outcome.ts';
+import { formatOutcomeLine, parseOutcomeLine } from '../../src/store/outcome-line.ts';
+import { outcomeOf } from './outcomes.ts';
+
+const outcomes: fc.Arbitrary<Outcome> = fc
+  .record({
+    domain: fc.domain(),
+    status: fc.constantFrom<OutcomeStatus>('found', 'not_found', 'rejected', 'failed'),
+    reason: fc.string({ unit: 'grapheme' }),
+    httpStatus: fc.option(fc.integer({ min: 100, max: 999 }), { nil: undefined }),
+    attempts: fc.nat(65_535),
+    fetchedAtMs: fc.nat(4_102_444_800_000),
+    answer: fc.dictionary(fc.string(), fc.jsonValue()),
+  })
+  .map(({ answer, ...outcome }) =>
+    Object.assign(outcome, { json: outcome.status === 'found' ? JSON.stringify(answer) : '' }),
+  );
+
+describe('an outcome on a line', () => {
+  it('is read as it was written', () => {
+    fc.assert(
+      fc.property(outcomes, (outcome) => {
+        const line = formatOutcomeLine('api', outcome);
+        expect(line).not.toMatch(/[\r\n]/);
+        expect(parseOutcomeLine(line)).toEqual({ endpointId: 'api', outcome });
+      }),
+    );
+  });
+
+  it('keeps the answer as it came, with numbers that JavaScript cannot hold', () => {
+    const json =
+      '{\n  "id": 12345678901234567890,\r\n  "rate": 1.10, "t": "a\\nb ,\\"answer\\":{"\n}';
+    const outcome = outcomeOf('acme.com', { json });
+    const line = formatOutcomeLine('api', outcome);
+    expect(line).toBe(
+      '{"api":"api","domain":"acme.com","status":"found","http_status":200,"attempts":1,"fetched_at":"1970-01-01T00:00:01.000Z","answer":{   "id": 12345678901234567890,   "rate": 1.10, "t": "a\\nb ,\\"answer\\":{" }}',
+    );
+    const read = parseOutcomeLine(line);
+    expect(read).toMatchObject({ outcome: { json: json.replaceAll(/[\r\n]+/g, ' ') } });
+  });
+
+  it('may have its members in any order', () => {
+    const line =
+      '{"answer":{"a":1},"fetched_at":"2026-11-21T01:00:00+01:00","status":"found","domain":"acme.com","other":{"answer":2}}';
+    expect(parseOutcomeLine(line)).toEqual({
+      endpointId: undefined,
+      outcome: outcomeOf('acme.com', {
+        httpStatus: undefined,
+        attempts: 0,
+        fetchedAtMs: Date.UTC(2026, 10, 21),
+        json: '{"a":1}',
+      }),
+    });
+  });
+
+  it.each([
+    ['', 'it is no JSON object'],
+    ['{"domain":', 'it is no JSON object'],
+    ['[]', 'it is no JSON object'],
+    ['{}', "'domain' is missing or not as expected"],
+    ['{"domain":"a.com","status":"lost"}', "'status' is missing or not as expected"],
+    ['{"domain":"a.com","status":"failed"}', "'fetched_at' is missing or not as expected"],
+    [
+      '{"domain":"a.com","status":"failed","fetched_at":"today"}',
+      "'fetched_at' is missing or not as expected",
+    ],
+    [
+      '{"domain":"a.com","status":"found","fetched_at":"2026-11-21T00:00:00Z"}',
+      "'answer' is missing",
+    ],
+    [
+      '{"domain":"a.com","status":"found","fetched_at":"2026-11-21T00:00:00Z","answer":[]}',
+      "'answer' is missing or not as expected",
+    ],
+    [
+      '{"api":"a b","domain":"a.com","status":"failed","fetched_at":"2026-11-21T00:00:00Z"}',
+      "'api' is missing or not as expected",
+    ],
+  ])('is refused when it is none: %s', (line, why) => {
+    expect(parseOutcomeLine(line)).toBe(why);
+  });
+});

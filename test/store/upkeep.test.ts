@@ -1,0 +1,199 @@
+import { describe, expect, it, onTestFinished } from 'vitest';
+import type { Outcome } from '../../src/brand/outcome.ts';
+import { readEntries } from '../../src/store/entries.ts';
+import { pruneTables } from '../../src/store/prune.ts';
+import { putNewer } from '../../src/store/put-newer.ts';
+import { countStore } from '../../src/store/stats.ts';
+import { type OutcomeStore, openStore } from '../../src/store/store.ts';
+import { openTables, type StoreTables } from '../../src/store/tables.ts';
+import { useTempFolder } from '../support/temp-folder.ts';
+import { outcomeOf } from './outcomes.ts';
+
+const DAY_MS = 86_400_000;
+const NOW_MS = Date.UTC(2026, 10, 21);
+const failed = { status: 'failed', json: '', reason: 'timeout' } as const;
+
+interface Opened {
+  readonly folder: string;
+  readonly one: OutcomeStore;
+  readonly two: OutcomeStore;
+  readonly tables: StoreTables;
+}
+
+/** A store with the outcomes of two APIs. */
+async function open(): Promise<Opened> {
+  const folder = useTempFolder();
+  const one = openStore(folder, 'one', { apiName: 'https://one.example' });
+  const two = openStore(folder, 'two');
+  const tables = openTables(folder);
+  onTestFinished(async () => {
+    await Promise.all([one.close(), two.close(), tables.root.close()]);
+  });
+  const ago = (days: number): number => NOW_MS - days * DAY_MS;
+  await Promise.all([
+    one.put(outcomeOf('new.com', { fetchedAtMs: ago(0.5) }), [['name']]),
+    one.put(outcomeOf('old.com', { fetchedAtMs: ago(200) }), [['name']]),
+    one.put(outcomeOf('old.com', { ...failed, fetchedAtMs: ago(3) }), []),
+    one.put(outcomeOf('mended.com', { ...failed, fetchedAtMs: ago(20) }), []),
+    one.put(outcomeOf('mended.com', { fetchedAtMs: ago(10) }), [['name']]),
+    one.put(outcomeOf('lost.com', { ...failed, fetchedAtMs: ago(1_000) }), []),
+    two.put(outcomeOf('new.com', { status: 'not_found', json: '', fetchedAtMs: ago(40) }), []),
+    one.leftOvers.add(['later.com'], ago(250)),
+  ]);
+  return { folder, one, two, tables };
+}
+
+function namesIn(tables: StoreTables, filter?: Parameters<typeof readEntries>[1]): string[] {
+  return [...readEntries(tables, filter)]
+    .flat()
+    .map(({ endpointId, read }) => `${endpointId} ${read()?.domain} ${read()?.status}`);
+}
+
+describe('the outcomes of a store', () => {
+  it('are gone through by API, with failures that are newer than the answer', async () => {
+    const { tables } = await open();
+    expect(namesIn(tables)).toEqual([
+      'one mended.com found',
+      'one new.com found',
+      'one old.com found',
+      'two new.com not_found',
+      'one lost.com failed',
+      'one old.com failed',
+    ]);
+    expect(namesIn(tables, { endpointId: 'two' })).toEqual(['two new.com not_found']);
+    expect(namesIn(tables, { status: 'failed' })).toEqual([
+      'one lost.com failed',
+      'one old.com failed',
+    ]);
+    expect(namesIn(tables, { status: 'not_found' })).toEqual(['two new.com not_found']);
+  });
+
+  it('are all met, however many there are, and those that come meanwhile do no harm', async () => {
+    const { one, tables } = await open();
+    const names = Array.from({ length: 1_800 }, (_, at) => `d${at}.com`);
+    await Promise.all(names.map((name) => one.put(outcomeOf(name), [])));
+    const seen: string[] = [];
+    for (const batch of readEntries(tables, { endpointId: 'one', status: 'found' })) {
+      for (const { read } of batch) seen.push(read()?.domain ?? '');
+      await one.put(outcomeOf(`a${seen.length}.com`), []);
+    }
+    expect(new Set(seen).size).toBe(seen.length);
+    expect(names.every((name) => seen.includes(name))).toBe(true);
+  });
+
+  it('are counted by what the latest of each domain came to', async () => {
+    const { folder, tables } = await open();
+    const stats = countStore(tables, { folder, endpointId: undefined, nowMs: NOW_MS });
+    expect(stats).toMatchObject({
+      folder,
+      version: 1,
+      statuses: { found: 2, not_found: 1, rejected: 0, failed: 2 },
+      apis: [
+        { api: 'one', name: 'https://one.example', statuses: { found: 2, failed: 2 } },
+        { api: 'two', name: undefined, statuses: { not_found: 1 } },
+      ],
+      oldestAtMs: NOW_MS - 1_000 * DAY_MS,
+      newestAtMs: NOW_MS - 0.5 * DAY_MS,
+      leftOver: 1,
+    });
+    expect(stats.sizeBytes).toBeGreaterThan(4_096);
+    expect(stats.ages.map(({ underDays, outcomes }) => [underDays, outcomes])).toEqual([
+      [1, 1],
+      [7, 1],
+      [30, 1],
+      [90, 1],
+      [180, 0],
+      [365, 0],
+      [undefined, 1],
+    ]);
+    const ofTwo = countStore(tables, { folder, endpointId: 'two', nowMs: NOW_MS });
+    expect(ofTwo).toMatchObject({ statuses: { found: 0, not_found: 1 }, leftOver: 0 });
+  });
+});
+
+describe('pruning', () => {
+  const beforeMs = NOW_MS - 180 * DAY_MS;
+
+  it('removes what is older, of one API or of all, and nothing else', async () => {
+    const { one, two, tables } = await open();
+    const all = { beforeMs, endpointId: undefined, dryRun: false };
+    const expected = { answers: 1, failures: 1, leftOver: 1 };
+    expect(await pruneTables(tables, { ...all, dryRun: true })).toEqual(expected);
+    expect(namesIn(tables)).toHaveLength(6);
+    expect(await pruneTables(tables, { ...all, endpointId: 'two' })).toEqual({
+      answers: 0,
+      failures: 0,
+      leftOver: 0,
+    });
+    expect(await pruneTables(tables, all)).toEqual(expected);
+    expect(await pruneTables(tables, all)).toEqual({ answers: 0, failures: 0, leftOver: 0 });
+    expect(one.find('old.com')?.status).toBe('failed');
+    expect(one.find('lost.com')).toBeUndefined();
+    expect([one.find('new.com')?.status, two.find('new.com')?.status]).toEqual([
+      'found',
+      'not_found',
+    ]);
+  });
+
+  it('lets its room be used again', async () => {
+    const { folder, one, tables } = await open();
+    const size = (): number =>
+      countStore(tables, { folder, endpointId: undefined, nowMs: NOW_MS }).sizeBytes;
+    const fill = async (round: number): Promise<void> => {
+      const json = JSON.stringify({ text: 'x'.repeat(2_000) });
+      const names = Array.from({ length: 400 }, (_, at) => `r${round}d${at}.com`);
+      await Promise.all(names.map((name) => one.put(outcomeOf(name, { json }), [])));
+      await one.flush();
+    };
+    await fill(0);
+    const once = size();
+    for (let round = 1; round < 6; round += 1) {
+      await pruneTables(tables, { beforeMs, endpointId: 'one', dryRun: false });
+      await fill(round);
+    }
+    expect(size()).toBeLessThan(3 * once);
+  });
+});
+
+describe('outcomes from elsewhere', () => {
+  it('are put in where the store has none that is as new', async () => {
+    const { folder, one, tables } = await open();
+    const put = (domain: string, days: number, outcome = {}): Promise<number> =>
+      putNewer(tables, [
+        {
+          endpointId: 'one',
+          outcome: outcomeOf(domain, {
+            fetchedAtMs: NOW_MS - days * DAY_MS,
+            json: '{"from":"elsewhere"}',
+            ...outcome,
+          }),
+          shape: [['from']],
+        },
+      ]);
+    expect(await put('other.com', 5)).toBe(1);
+    expect(await put('other.com', 5)).toBe(0);
+    expect(await put('new.com', 0.5)).toBe(0);
+    expect(await put('new.com', 0.6)).toBe(0);
+    expect((await look(folder, 'new.com'))?.json).toBe('{"name":"Acme"}');
+    expect(await put('new.com', 0.4)).toBe(1);
+    const shapeIds = [...readEntries(tables, { endpointId: 'one' })]
+      .flat()
+      .filter(({ read }) => read()?.domain === 'new.com')
+      .map(({ head }) => head.shapeId);
+    expect(shapeIds.map((id) => one.findShape(id))).toEqual([[['from']]]);
+    expect(await put('new.com', 0.45, failed)).toBe(0);
+    expect(await put('new.com', 0.3, failed)).toBe(1);
+    expect((await look(folder, 'new.com'))?.status).toBe('failed');
+    // An older answer lies beneath the failure that is there.
+    expect(await put('lost.com', 2_000)).toBe(1);
+    expect((await look(folder, 'lost.com'))?.status).toBe('failed');
+  });
+});
+
+/** The outcome that is there now; a store that is open looks no more than once in a turn. */
+async function look(folder: string, domain: string): Promise<Outcome | undefined> {
+  const store = openStore(folder, 'one');
+  const outcome = store.find(domain);
+  await store.close();
+  return outcome;
+}
