@@ -9,6 +9,7 @@ import type { Job } from './job/job.ts';
 import { type ListInput, openList } from './rows/list-input.ts';
 import { openRows } from './rows/open-rows.ts';
 import { lookUpAndJoin, open, openStoreOf, plan, type RunContext, summarize } from './run.ts';
+import { sizeOnDisk } from './store/size.ts';
 import { createStatusCounts, type Summary } from './watch/summary.ts';
 
 /**
@@ -29,7 +30,7 @@ export async function runToMerge(
       'Cannot merge rows that are in no file: name a file for those that fail again (failures).',
     );
   }
-  if (await isEmpty(input)) return nothingToDo(out ?? merge, failures);
+  if (await isEmpty(input)) return nothingToDo({ out: out ?? merge, failures, folder: spoolFolder });
   const closer = createCloser();
   try {
     const list = await open(input, job, { context, closer, spoolFolder });
@@ -75,7 +76,9 @@ async function isEmpty(input: ListInput): Promise<boolean> {
   return found?.isFile() === true && found.size === 0;
 }
 
-function nothingToDo(out: string, failures: string): Summary {
+type NothingToDo = Readonly<Record<'out' | 'failures' | 'folder', string>>;
+
+function nothingToDo({ out, failures, folder }: NothingToDo): Summary {
   return {
     rows: 0,
     statuses: createStatusCounts(),
@@ -89,6 +92,7 @@ function nothingToDo(out: string, failures: string): Summary {
     lookupMs: 0,
     callsPerSecond: 0,
     pace: undefined,
+    store: { folder, sizeBytes: sizeOnDisk(folder) },
     stopped: undefined,
     out,
     failures,
