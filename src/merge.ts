@@ -30,7 +30,9 @@ export async function runToMerge(
       'Cannot merge rows that are in no file: name a file for those that fail again (failures).',
     );
   }
-  if (await isEmpty(input)) return nothingToDo({ out: out ?? merge, failures, folder: spoolFolder });
+  if (await isEmpty(input)) {
+    return nothingToDo({ out: out ?? merge, failures, folder: spoolFolder });
+  }
   const closer = createCloser();
   try {
     const list = await open(input, job, { context, closer, spoolFolder });
