@@ -1,0 +1,43 @@
+import { expect, it } from 'vitest';
+import type { Budget } from '../../src/worker/budget.ts';
+import { lookUp } from '../../src/worker/lookup.ts';
+import { createTestContext, found, tryAgain } from './lookups.ts';
+
+/** A budget of which the first reservations are no longer good when their turn comes. */
+function createStaleBudget(stale: number): { readonly budget: Budget; readonly log: string[] } {
+  const log: string[] = [];
+  let reserved = 0;
+  return {
+    log,
+    budget: {
+      reserve: async () => {
+        reserved += 1;
+        const number = reserved;
+        return {
+          isGood: () => number > stale,
+          spend: () => void log.push(`spend ${number}`),
+          giveBack: () => void log.push(`give back ${number}`),
+        };
+      },
+    },
+  };
+}
+
+it('a call that waited beyond the end of its window is made on another reservation', async () => {
+  const { budget, log } = createStaleBudget(2);
+  const context = { ...createTestContext(() => found), budget };
+  expect((await lookUp('acme.com', context)).kind).toBe('outcome');
+  expect(context.called).toHaveLength(1);
+  expect(log).toEqual(['give back 1', 'give back 2', 'spend 3']);
+});
+
+it('each try of a lookup is a call of the budget', async () => {
+  const { budget, log } = createStaleBudget(0);
+  const answers = [tryAgain(), found];
+  const context = {
+    ...createTestContext((_, call) => answers[call - 1] ?? found),
+    budget,
+  };
+  await lookUp('acme.com', context);
+  expect(log).toEqual(['spend 1', 'spend 2']);
+});
