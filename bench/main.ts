@@ -2,7 +2,7 @@
  * Measures Brandfill against its goals: `npm run bench`, or `npm run bench -- lookups start` for
  * some measures only.
  *
- * `--full` measures memory at 2,000,000 rows, which takes minutes. `--clone DIR` measures the built
+ * `--full` measures memory at 2,000,000 rows and a night at 1,000,000, which takes minutes. `--clone DIR` measures the built
  * command of another clone, to compare two versions.
  *
  * Goals that are not met do not make it fail; only what cannot be measured does.
@@ -20,6 +20,7 @@ import { measureCommand } from './measures/command.ts';
 import { measureFresh } from './measures/fresh.ts';
 import { measureLookups } from './measures/lookups.ts';
 import { measureMemory } from './measures/memory.ts';
+import { measureNight } from './measures/night.ts';
 import {
   measureQueueFleet,
   measureQueueLookups,
@@ -33,6 +34,7 @@ const MEASURES: Readonly<Record<string, Measure>> = {
   command: measureCommand,
   memory: measureMemory,
   fresh: measureFresh,
+  night: measureNight,
   start: measureStart,
   queue: measureQueueLookups,
   'queue-memory': measureQueueMemory,

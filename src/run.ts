@@ -172,7 +172,7 @@ export interface PlannedRun extends OpenedList {
   readonly index: RowIndex;
   readonly plan: Plan & { readonly maxFields: number };
   /** The shapes of the outcomes that were fresh when it was planned, in the order of the rows. */
-  readonly freshShapes: ReadonlySet<number>;
+  readonly freshShapes: ReadonlyMap<number, number>;
   /** Whether an outcome counts in this run. */
   readonly isUsable: (domain: string, outcome: Dated) => boolean;
 }
@@ -183,16 +183,18 @@ export async function plan(list: OpenedList, store: OutcomeStore): Promise<Plann
   const { registrable = false } = job.settings;
   const isUsable = createFreshnessCheck(job.settings, startedAtMs);
   const index = closer.add(await createRowIndex(list.spoolFolder));
-  const freshShapes = new Set<number>();
+  const freshShapes = new Map<number, number>();
+  let rows = 0;
   const made = await makePlan({
     source,
     format,
     column,
     registrable,
     isFresh: (domain) => {
+      rows += 1;
       const head = store.findHead(domain);
       if (!head || !isUsable(domain, head)) return false;
-      freshShapes.add(head.shapeId);
+      if (!freshShapes.has(head.shapeId)) freshShapes.set(head.shapeId, rows);
       return true;
     },
     notes: list.notes,
@@ -296,7 +298,7 @@ function runName({ job, store, source }: PlannedRun): string {
 
 /** A list of which nothing had to be looked up need not be gone through for its columns. */
 async function findEnrichedColumns(run: PlannedRun): Promise<readonly Field[]> {
-  const shapeIds = run.plan.lookups === 0 ? run.freshShapes : await findShapes(run);
+  const shapeIds = run.plan.lookups === 0 ? new Set(run.freshShapes.keys()) : await findShapes(run);
   return enrichedColumnsOf(shapeIds, run.store);
 }
 

@@ -12,25 +12,33 @@ export function domainOf(at: number): string {
   return `maker-${at.toString(36)}-works.${pick(ENDINGS, at)}`;
 }
 
-/** Writes a list as a CRM exports it: eight columns, some cells quoted, some empty. */
-export async function writeList(path: string, rows: number): Promise<void> {
+/**
+ * Writes a list as a CRM exports it: eight columns, some cells quoted, some empty.
+ *
+ * @param domain gives the domain of each row
+ */
+export async function writeList(
+  path: string,
+  rows: number,
+  domain: (at: number) => string = domainOf,
+): Promise<void> {
   const file = createWriteStream(path);
   file.write('id,company,website,city,owner,employees,created_at,notes\n');
   for (let at = 0; at < rows; at += ROWS_PER_WRITE) {
     const length = Math.min(ROWS_PER_WRITE, rows - at);
-    const text = Array.from({ length }, (_, more) => rowOf(at + more)).join('');
+    const text = Array.from({ length }, (_, more) => rowOf(at + more, domain)).join('');
     if (!file.write(text)) await once(file, 'drain');
   }
   file.end();
   await once(file, 'close');
 }
 
-function rowOf(at: number): string {
+function rowOf(at: number, domain: (at: number) => string): string {
   const day = String(1 + (at % 28)).padStart(2, '0');
   const cells = [
     `0015g00000${at.toString(36).padStart(8, '0')}`,
     `Maker ${at} Works`,
-    domainOf(at),
+    domain(at),
     pick(CITIES, at),
     pick(OWNERS, at),
     at % 5 === 0 ? '' : (at * 7) % 4_000,

@@ -8,6 +8,8 @@ export interface FindShapesOptions {
   readonly index: RowIndex;
   readonly store: OutcomeStore;
   readonly isUsable: (domain: string, outcome: OutcomeHead) => boolean;
+  /** The shapes that the plan has met, each with the first row that has it; rows without a domain do not count. */
+  readonly freshShapes: ReadonlyMap<number, number>;
 }
 
 /** More columns than anybody looks at; what is beyond them is in one more column, as JSON. */
@@ -21,16 +23,21 @@ export async function findShapes({
   index,
   store,
   isUsable,
+  freshShapes,
 }: FindShapesOptions): Promise<ReadonlySet<number>> {
-  const shapeIds = new Set<number>();
+  const firstRows = new Map(freshShapes);
+  let row = 0;
   for await (const rows of index.read()) {
     for (const { kind, text } of rows) {
-      if (kind !== 'due' && kind !== 'known') continue;
+      if (kind === 'due' || kind === 'known') row += 1;
+      if (kind !== 'due') continue; // what was known then is known still
       const head = store.findHead(text);
-      if (head && isUsable(text, head)) shapeIds.add(head.shapeId);
+      if (!head || !isUsable(text, head)) continue;
+      const first = firstRows.get(head.shapeId);
+      if (first === undefined || row < first) firstRows.set(head.shapeId, row);
     }
   }
-  return shapeIds;
+  return new Set([...firstRows].sort(([, one], [, other]) => one - other).map(([id]) => id));
 }
 
 /**

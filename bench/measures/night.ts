@@ -1,0 +1,117 @@
+import { rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import { canWatchMemory, watchMemory } from '../harness/anonymous-memory.ts';
+import { enrich } from '../harness/brandfill.ts';
+import { timeProgram } from '../harness/child.ts';
+import { domainOf, writeList } from '../harness/list.ts';
+import type { BenchContext, Finding, Measure } from '../harness/measure.ts';
+import { perSecond, ratioFinding } from '../harness/ratio.ts';
+import { inRounds } from '../harness/rounds.ts';
+import { startServer } from '../harness/server.ts';
+import { medianOf } from '../harness/statistics.ts';
+
+const ROUNDS = 3;
+const FEW_ROWS = 100_000;
+const ALL_ROWS = 1_000_000;
+/** One row in so many is due. */
+const DUE_EVERY = 200;
+const MOST_BYTES = 300e6;
+
+/**
+ * A night of a list of which one row in two hundred has to be looked up, with a changes file, against
+ * csv-parse piped into csv-stringify. The domains of those rows are new each night, as the API has no
+ * limit and the store is warm.
+ */
+export const measureNight: Measure = async (context) => {
+  const rows = context.isFull ? ALL_ROWS : FEW_ROWS;
+  const input = join(context.folder, 'night.csv');
+  const server = await startServer({ fewFields: true });
+  const night = (at: number): Promise<Night> =>
+    runNight(context, { at, rows, input, url: server.url });
+  await night(0);
+  let number = 0;
+  const rounds = await inRounds(ROUNDS, async () => {
+    number += 1;
+    const pipeMs = await timeProgram('csv-pipe.ts', [input, join(context.folder, 'pipe.csv')]);
+    const { elapsedMs, peakBytes } = await night(number);
+    context.say(`${perSecond(rows, elapsedMs)}, csv alone ${perSecond(rows, pipeMs)}`);
+    return { pipeMs, oursMs: elapsedMs, peakBytes };
+  });
+  await server.close();
+  await rm(input);
+  return [
+    ratioFinding({
+      what: `night of ${rows.toLocaleString('en')} rows, 0.5% due, to csv alone`,
+      ours: perSecond(
+        rows,
+        medianOf(rounds, ({ oursMs }) => oursMs),
+      ),
+      baseline: perSecond(
+        rows,
+        medianOf(rounds, ({ pipeMs }) => pipeMs),
+      ),
+      ratios: rounds.map(({ oursMs, pipeMs }) => pipeMs / oursMs),
+      atLeast: 0.35,
+    }),
+    ...memoryFinding(rows, Math.max(...rounds.map(({ peakBytes }) => peakBytes))),
+  ];
+};
+
+interface Night {
+  readonly elapsedMs: number;
+  readonly peakBytes: number;
+}
+
+interface NightOptions {
+  /** Which night it is; the first one fills the store. */
+  readonly at: number;
+  readonly rows: number;
+  readonly input: string;
+  readonly url: string;
+}
+
+async function runNight(
+  { program, folder, say }: BenchContext,
+  { at, rows, input, url }: NightOptions,
+): Promise<Night> {
+  const domain = (row: number): string =>
+    domainOf(at > 0 && row % DUE_EVERY === 0 ? rows * at + row : row);
+  await writeList(input, rows, domain);
+  if (at === 0) say(`fills the store with ${rows.toLocaleString('en')} outcomes`);
+  let peakBytes = (): number => 0;
+  const { summary, elapsedMs } = await enrich({
+    program,
+    url,
+    input,
+    folder,
+    concurrency: 64,
+    keepStore: at > 0,
+    flags: ['--changes', join(folder, 'changes.csv')],
+    onStart: (child) => {
+      peakBytes = canWatchMemory() ? watchMemory(child) : peakBytes;
+    },
+  });
+  const due = at === 0 ? rows : Math.ceil(rows / DUE_EVERY);
+  const told = (summary.changes?.new ?? 0) + (summary.changes?.changed ?? 0);
+  if (summary.lookups !== due || told !== due) {
+    throw new Error(
+      `Cannot measure: ${due} rows are due, ${summary.lookups} lookups, ${told} told`,
+    );
+  }
+  return { elapsedMs, peakBytes: peakBytes() };
+}
+
+function memoryFinding(rows: number, bytes: number): readonly Finding[] {
+  if (!canWatchMemory()) return [];
+  const shown = `${Math.round(bytes / 1e6)} MB`;
+  return [
+    {
+      what: `memory of a night of ${rows.toLocaleString('en')} rows`,
+      ours: shown,
+      baseline: '-',
+      figure: shown,
+      target: `< ${MOST_BYTES / 1e6} MB`,
+      isMet: bytes < MOST_BYTES,
+    },
+  ];
+}
