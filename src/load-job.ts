@@ -1,5 +1,5 @@
 import { existsSync } from 'node:fs';
-import { basename, extname } from 'node:path';
+import { basename, extname, resolve } from 'node:path';
 import { type EnrichOptions, libraryNaming } from './enrich.ts';
 import { BrandfillError } from './errors.ts';
 import { type JobFile, readJobFile } from './job/job-file.ts';
@@ -72,8 +72,11 @@ export function toLoadedJob(jobFile: JobFile, options: LoadJobOptions): LoadedJo
   const store = env['BRANDFILL_STORE'] ? undefined : besideFile(file, '.brandfill');
   const given = {
     store,
+    // Its path may have the date in it, and be another one each night.
+    changesId: settings.changes === undefined ? undefined : resolve(file),
     ...withoutUndefined({ ...settings, params: param, headers: header }),
     ...credentialOf(jobFile, overrides, env),
+    ...(overrides.changes === undefined ? {} : { changesId: undefined }),
     ...overrides,
   };
   const { input } = given as { input?: EnrichOptions['input'] };

@@ -1,5 +1,7 @@
 import { readdirSync, writeFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
+import { enrich } from '../../src/index.ts';
+import { loadJob } from '../../src/load-job.ts';
 import type { SandboxReply } from '../../src/sandbox/options.ts';
 import { openApi } from './support/api.ts';
 import { run, summaryOf } from './support/command.ts';
@@ -133,6 +135,25 @@ describe('a changes file', () => {
     await nights.run(LIST, { changesId: 'night' });
     await nights.run(LIST, { changesId: 'night', changes: nights.folder.at('second.csv') });
     expect(rowsOf(nights.folder.read('second.csv'))).toEqual([]);
+  });
+
+  it('of a job file goes on from night to night, whatever the date makes of its path', async () => {
+    const { folder } = await openNights();
+    const { url } = await openApi();
+    folder.write('list.csv', LIST);
+    const file = folder.write(
+      'night.yaml',
+      `input: list.csv\nbaseUrl: ${url}\nchanges: changes-{date}.csv\n`,
+    );
+    for (const [day, rows] of [
+      ['01', 2],
+      ['02', 0],
+    ] as const) {
+      const now = (): Date => new Date(`2026-11-${day}T12:00:00Z`);
+      const { options } = await loadJob(file, { now });
+      await enrich(options);
+      expect(rowsOf(folder.read(`changes-2026-11-${day}.csv`))).toHaveLength(rows);
+    }
   });
 
   it('tells everything again, and says so, when what was told cannot be read', async () => {
