@@ -1,0 +1,159 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { pathToFileURL } from 'node:url';
+import { expect, it } from 'vitest';
+import type { SandboxReply } from '../../src/sandbox/options.ts';
+import { openApi } from '../integration/support/api.ts';
+import { type Ended, run, start } from '../integration/support/command.ts';
+import { openFolder } from '../integration/support/folder.ts';
+import { rowsOf } from '../integration/support/tables.ts';
+import { seededRandom } from '../support/random.ts';
+import { answerOf, createCrm, domainOf } from './support/crm.ts';
+
+const NIGHTS = 30;
+const DAY_MS = 24 * 60 * 60_000;
+/** Each night begins a little later, so that what is due after five days is due in the fifth night. */
+const LATER_MS = 60_000;
+const DUE_AFTER = { found: 5, notFound: 3 };
+const FLAGS = [
+  '--fields name=name,staff=staff --changes changes.csv --key id',
+  '--fresh 5d --fresh-not-found 3d --fresh-jitter 0',
+  '--max-outage 500ms --retries 1 --concurrency 4 --progress none',
+].flatMap((flags) => flags.split(' '));
+const OUTAGE_NIGHT = 7;
+const QUOTA_NIGHT = 12;
+const CRASH_NIGHT = 17;
+const OVERLAP_NIGHT = 22;
+/** Long enough for another run to come. */
+const SLOWLY = { delayMs: 500 };
+
+const random = seededRandom('thirty-nights.test.ts');
+
+it('thirty nights cost what is due, and tell the CRM all that it has to know', async () => {
+  const crm = createCrm(random);
+  const folder = openFolder();
+  let trouble: () => SandboxReply | undefined = () => undefined;
+  let isSlow = false;
+  const asked: string[] = [];
+  const api = await openApi({
+    latencyMs: 2,
+    respond: (domain) => {
+      const reply = trouble() ?? { ...answerOf(crm.brandOf(domain)), ...(isSlow ? SLOWLY : {}) };
+      const isAnswer = typeof reply === 'object' && (reply.status ?? 200) <= 404;
+      if (isAnswer && reply.status !== 402) asked.push(domain);
+      return reply;
+    },
+  });
+  /** When each domain was answered last, in nights, as far as this test knows. */
+  const answeredIn = new Map<string, number>();
+  /** What the CRM knows, told by nothing but the changes files. */
+  const told = new Map<string, Record<string, string>>();
+
+  const environment = (night: number): Record<string, string> => ({
+    NODE_OPTIONS: `--import ${pathToFileURL(`${import.meta.dirname}/support/shift-date.mjs`).href}`,
+    BRANDFILL_TEST_SHIFT_MS: String(night * (DAY_MS + LATER_MS)),
+    BRANDFILL_BASE_URL: api.url,
+  });
+  const enrich = (night: number): Promise<Ended> =>
+    run(['enrich', 'accounts.csv', ...FLAGS], { cwd: folder.path, env: environment(night) });
+
+  /** The domains that have to be asked tonight. */
+  function dueIn(night: number): string[] {
+    const due = [...new Set(crm.accounts.map(domainOf))].filter((domain) => {
+      const lastNight = answeredIn.get(domain);
+      if (lastNight === undefined) return true;
+      return night - lastNight >= (crm.brandOf(domain) ? DUE_AFTER.found : DUE_AFTER.notFound);
+    });
+    return due.sort();
+  }
+
+  /** Takes note of what was asked tonight; each domain once. */
+  function settle(night: number): string[] {
+    const domains = asked.splice(0).sort();
+    expect(new Set(domains).size, 'a domain was asked twice').toBe(domains.length);
+    for (const domain of domains) answeredIn.set(domain, night);
+    return domains;
+  }
+
+  /** Tells the CRM what is in the changes file, and compares the output with the export. */
+  function deliver(): void {
+    const rows = rowsOf(folder.read('accounts.enriched.csv'));
+    expect(rows.map(({ id, website, note }) => ({ id, website, note }))).toEqual(crm.accounts);
+    for (const { id = '', ...row } of rowsOf(folder.read('changes.csv'))) told.set(id, row);
+  }
+
+  for (let night = 0; night <= NIGHTS; night += 1) {
+    if (night > 0) crm.passDay();
+    folder.write('accounts.csv', crm.toCsv());
+    const due = dueIn(night);
+    switch (night) {
+      case OUTAGE_NIGHT: {
+        trouble = () => ({ status: 503 });
+        const ended = await enrich(night);
+        trouble = () => undefined;
+        expect([3, 4], ended.stderr).toContain(ended.code);
+        expect(settle(night)).toEqual([]);
+        break;
+      }
+      case QUOTA_NIGHT: {
+        let left = 3;
+        trouble = () => {
+          left -= 1;
+          return left < 0 ? { status: 402 } : undefined;
+        };
+        const ended = await enrich(night);
+        trouble = () => undefined;
+        expect(ended.code, ended.stderr).toBe(due.length > 3 ? 4 : 0);
+        expect(settle(night).length).toBeLessThanOrEqual(3);
+        break;
+      }
+      case CRASH_NIGHT: {
+        let hanging = 0;
+        trouble = () => {
+          if (asked.length < Math.min(2, due.length - 1)) return undefined;
+          hanging += 1;
+          return 'hang';
+        };
+        const killed = await start(['enrich', 'accounts.csv', ...FLAGS], {
+          cwd: folder.path,
+          env: environment(night),
+        });
+        while (hanging === 0 && killed.process.exitCode === null) await delay(5);
+        killed.process.kill('SIGKILL');
+        await killed.ended;
+        trouble = () => undefined;
+        const atCrash = asked.splice(0);
+        expect((await enrich(night)).code).toBe(0);
+        // What was being stored at that moment may be asked again.
+        const again = asked.filter((domain) => atCrash.includes(domain)).length;
+        expect(again).toBeLessThanOrEqual(2);
+        const all = [...new Set([...atCrash, ...asked.splice(0)])].sort();
+        expect(all).toEqual(due);
+        for (const domain of all) answeredIn.set(domain, night);
+        break;
+      }
+      case OVERLAP_NIGHT: {
+        isSlow = true;
+        const both = await Promise.all([enrich(night), enrich(night)]);
+        isSlow = false;
+        // The one that comes late finds the output taken.
+        expect(new Set(both.map(({ code }) => code))).toEqual(new Set([0, 2]));
+        expect(settle(night)).toEqual(due);
+        break;
+      }
+      default: {
+        const ended = await enrich(night);
+        expect(ended.code, ended.stderr).toBe(0);
+        expect(settle(night), `night ${night}`).toEqual(due);
+      }
+    }
+    deliver();
+  }
+
+  const last = rowsOf(folder.read('accounts.enriched.csv'));
+  expect(new Set(last.map((row) => row['brand_status']))).toEqual(new Set(['found', 'not_found']));
+  for (const { id = '', ...row } of last) {
+    const known = told.get(id);
+    const enriched = ['brand_domain', 'brand_status', 'brand_name', 'brand_staff'];
+    expect(enriched.map((name) => known?.[name])).toEqual(enriched.map((name) => row[name]));
+  }
+}, 240_000);
