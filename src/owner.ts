@@ -36,7 +36,7 @@ export function describeOwner({ pid, place }: Pick<Owner, 'pid' | 'place'>): str
 }
 
 /** Whether a process is there; undefined when it cannot be looked at from here. */
-function isHere(owner: Owner, self: Owner): boolean | undefined {
+export function isHere(owner: Owner, self: Owner): boolean | undefined {
   if (owner.place !== self.place) return undefined;
   if (!isRunning(owner.pid)) return false;
   const startedAt = startOf(owner.pid);

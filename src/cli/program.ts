@@ -6,6 +6,7 @@ import type { CliContext } from './context.ts';
 import { addEnrichCommand } from './enrich.ts';
 import { addRunCommand } from './run.ts';
 import { addSandboxCommand } from './sandbox.ts';
+import { addScheduleCommand } from './schedule.ts';
 import { addStoreCommand } from './store.ts';
 import { addWorkerCommand } from './worker.ts';
 
@@ -23,6 +24,7 @@ export function createProgram(context: CliContext): Command {
     });
   addEnrichCommand(program, context);
   addRunCommand(program, context);
+  addScheduleCommand(program, context);
   addWorkerCommand(program, context);
   addAddCommand(program, context);
   addCollectCommand(program, context);

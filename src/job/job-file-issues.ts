@@ -5,6 +5,8 @@ import { BrandfillError } from '../errors.ts';
 export interface JobFileIssues {
   /** @param offset where in the text, in characters from its beginning */
   add(offset: number, message: string): void;
+  /** How many were noted. */
+  count(): number;
   /** `jobs/nightly.yaml:3:8`. */
   placeOf(offset: number): string;
   /** All that was noted, in the order of the file; undefined when there is nothing. */
@@ -19,6 +21,7 @@ export function createIssues(file: string, lines: LineCounter): JobFileIssues {
   };
   return {
     add: (offset, message) => noted.push({ offset, message }),
+    count: () => noted.length,
     placeOf,
     toError: () => {
       const messages = noted

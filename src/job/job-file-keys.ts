@@ -69,9 +69,11 @@ const EXTRA_KEYS: JobFileKeys<ExtraKeys> = {
       description: 'when brandfill schedule runs this job',
     },
     read: (node, reading) => {
+      const before = reading.issues.count();
       const { values, isUnderstood } = readMap(node, reading, { keys: SCHEDULE_KEYS });
       const { cron, timezone } = values;
-      if (cron !== undefined) return { cron, timezone };
+      // Half of it would be another time than was meant.
+      if (cron !== undefined && reading.issues.count() === before) return { cron, timezone };
       if (isUnderstood && !('cron' in values)) {
         reading.issues.add(offsetOf(node), "expected 'cron', such as '30 2 * * *'");
       }

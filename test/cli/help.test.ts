@@ -32,6 +32,10 @@ describe('the help', () => {
     expect(helpOf('worker')).toMatchSnapshot();
   });
 
+  it('of schedule', () => {
+    expect(helpOf('schedule')).toMatchSnapshot();
+  });
+
   it('of store', () => {
     expect(helpOf('store')).toMatchSnapshot();
   });

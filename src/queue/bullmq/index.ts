@@ -4,5 +4,14 @@ export { openQueueServer } from './open-queue-server.ts';
 export { countWorkers } from './presence.ts';
 export { receiveOutcomes } from './receive-outcomes.ts';
 export { openRunQueue } from './run-queue.ts';
+export {
+  announceKeeper,
+  dropGroup,
+  findGroups,
+  findKeepers,
+} from './schedule-keepers.ts';
+export { openScheduleQueue } from './schedule-queue.ts';
+export { openScheduleResults } from './schedule-results.ts';
+export { takeRuns } from './schedule-worker.ts';
 export { createStoredPace } from './stored-pace.ts';
 export { takeChunks } from './take-chunks.ts';

@@ -55,7 +55,7 @@ export function takeChunks(options: TakeChunksOptions): ChunkTaker {
     ...QUEUE_OPTIONS,
     autorun: false,
     lockDuration: lockMs,
-    stalledInterval: lockMs / STALLED_CHECKS_PER_LOCK,
+    stalledInterval: Math.ceil(lockMs / STALLED_CHECKS_PER_LOCK), // Redis takes whole numbers only
     // Chunks that stall again and again are cut in halves, which is done when they are taken.
     maxStalledCount: Number.MAX_SAFE_INTEGER,
     drainDelay: WAIT_FOR_CHUNK_S,

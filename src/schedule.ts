@@ -1,0 +1,105 @@
+import { createCloser } from './closer.ts';
+import { libraryNaming } from './enrich.ts';
+import { BrandfillError } from './errors.ts';
+import { describeOwner, describeSelf, isHere } from './owner.ts';
+import type { Keeper } from './queue/bullmq/schedule-keepers.ts';
+import { groupOf } from './schedule/group.ts';
+import { keepSchedules } from './schedule/keep-schedules.ts';
+import { foldersOf, readPlace, type SchedulePlace } from './schedule/place.ts';
+import { openScheduledFiles } from './schedule/scheduled-files.ts';
+import { serveSchedules } from './schedule/serve-schedules.ts';
+import type { RunEvent } from './watch/events.ts';
+import { within } from './within.ts';
+
+/** Which job files to run when they say. */
+export interface ScheduleOptions extends SchedulePlace {
+  /** Paths of job files. Those without `schedule` are left out. */
+  readonly files: readonly string[];
+  /** How long a process may be silent before its runs are given to another. @default 1min */
+  readonly lostAfter?: string | number;
+  /** Stops in order: runs that go end early and keep what they found, and are made again later. */
+  readonly signal?: AbortSignal;
+  /** Told what is worth a line in a log. */
+  readonly onNotice?: (message: string) => void;
+  /** Told what a run tells. */
+  readonly onRunEvent?: (job: string, event: RunEvent) => void;
+  /** Called when a run is over. */
+  readonly onRunEnd?: (job: string) => void;
+}
+
+/** Redis may be gone when a process stops. */
+const FAREWELL_MS = 2_000;
+
+/**
+ * Runs job files when they say, until it is told to stop. The schedules are kept in Redis. A job that
+ * is due while it still runs is left out; one that was due while nobody was there is run once when
+ * somebody is back. Several processes may do this with the same files: each run is made by one of them.
+ *
+ * @throws BrandfillError when an option, a file or the queue cannot be used
+ *
+ * @example
+ * ```ts
+ * await schedule({ files: ['jobs/nightly-crm.yaml'], queue: 'redis://localhost:6379/0' });
+ * ```
+ */
+export async function schedule(
+  options: ScheduleOptions,
+  describe: (key: string) => string = libraryNaming,
+): Promise<void> {
+  const { onNotice = () => {} } = options;
+  const { url, settings } = readPlace(options, describe);
+  const scheduled = openScheduledFiles(options.files, { env: process.env, onNotice });
+  const wanted = await scheduled.readAll();
+  const group = groupOf(await foldersOf(options.files), settings.name);
+  // Loaded here, so that whoever has no Redis need not wait for it.
+  const bullmq = await import('./queue/bullmq/index.ts');
+  const closer = createCloser();
+  try {
+    const { acceptEviction = false } = settings;
+    const redis = closer.add(await bullmq.openQueueServer({ url, acceptEviction, onNotice }));
+    const me = { owner: describeSelf(), jobs: [...scheduled.files.keys()].sort() };
+    const presence = await bullmq.announceKeeper(redis.client, group, me);
+    closer.add({ close: async () => void (await within(FAREWELL_MS, presence.close())) });
+    refuseOtherFiles(me, await bullmq.findKeepers(redis.client, group.name), group.name);
+    const queue = bullmq.openScheduleQueue(redis.client, group.name);
+    closer.add({ close: async () => void (await within(FAREWELL_MS, queue.close())) });
+    const keeper = keepSchedules({ wanted, queue, onNotice });
+    await keeper.start();
+    if (wanted.size === 0) {
+      await bullmq.dropGroup(redis.client, group.name);
+      throw new BrandfillError(
+        'INVALID_SETTING',
+        `Cannot schedule anything: none of the files has a 'schedule', such as { cron: '30 2 * * *' }.`,
+      );
+    }
+    onNotice(
+      `Keeping the schedules '${group.name}' on Redis at ${redis.name}: ${[...wanted.keys()].join(', ')}.`,
+    );
+    await serveSchedules({
+      ...options,
+      redis,
+      group: group.name,
+      queue,
+      results: bullmq.openScheduleResults(redis.client, group.name),
+      takeRuns: bullmq.takeRuns,
+      scheduled,
+      keeper,
+      lockMs: settings.lostAfter,
+      onNotice,
+    });
+  } finally {
+    await closer.close();
+  }
+}
+
+/** Others may keep the same schedules, but of the same files: else each would remove those of the other. */
+function refuseOtherFiles(me: Keeper, keepers: readonly Keeper[], group: string): void {
+  const other = keepers.find(
+    ({ owner, jobs }) => jobs.join() !== me.jobs.join() && isHere(owner, me.owner) !== false,
+  );
+  if (!other) return;
+  throw new BrandfillError(
+    'INVALID_SETTING',
+    `Cannot keep the schedules '${group}': ${describeOwner(other.owner)} keeps them, with other files (${other.jobs.join(', ')}); give both the same files, or one of them a --name of its own.`,
+  );
+}

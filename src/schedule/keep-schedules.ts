@@ -1,0 +1,76 @@
+import type { KeptSchedule, ScheduleQueue } from '../queue/bullmq/schedule-queue.ts';
+import type { ReadSchedule } from './read-schedule.ts';
+import { isSame, reconcile } from './reconcile.ts';
+import type { WantedSchedules } from './scheduled-files.ts';
+
+export interface KeepSchedulesOptions {
+  readonly wanted: WantedSchedules;
+  readonly queue: Pick<ScheduleQueue, 'read' | 'keep' | 'forget' | 'ask'>;
+  /** Told what is worth a line in a log. */
+  readonly onNotice: (message: string) => void;
+  readonly nowMs?: () => number;
+}
+
+/** Sees to it that Redis has the schedules that the files have. */
+export interface ScheduleKeeper {
+  /** Brings Redis to what the files say. What stays as it is, is left alone. */
+  start(): Promise<void>;
+  /** Takes up what was edited. A file that cannot be read keeps the schedule that it had. */
+  takeUp(edited: ReadonlyMap<string, ReadSchedule>): Promise<void>;
+  /** Puts back what Redis has lost. */
+  mend(): Promise<void>;
+}
+
+/** A tick that is so late will not come any more. */
+const LOST_TICK_MS = 60_000;
+
+export function keepSchedules(options: KeepSchedulesOptions): ScheduleKeeper {
+  const { queue, onNotice, nowMs = Date.now } = options;
+  const wanted = new Map(options.wanted);
+
+  async function keep(job: string, schedule: KeptSchedule, words: string): Promise<void> {
+    await queue.keep(job, schedule);
+    onNotice(`${job}: ${words} '${schedule.cron}' (${schedule.timezone}).`);
+  }
+
+  async function forget(job: string): Promise<void> {
+    wanted.delete(job);
+    await queue.forget(job);
+    onNotice(`${job}: its schedule is no longer in the files, and was removed from Redis.`);
+  }
+
+  return {
+    start: async () => {
+      const { add, change, remove, missed } = reconcile(wanted, await queue.read(), nowMs());
+      for (const [job, words] of [
+        ...add.map((job) => [job, 'is scheduled for'] as const),
+        ...change.map((job) => [job, 'is now scheduled for'] as const),
+      ]) {
+        const schedule = wanted.get(job);
+        if (schedule) await keep(job, schedule, words);
+      }
+      for (const [job, dueAtMs] of missed) await queue.ask({ job, dueAtMs, why: 'missed' });
+      for (const job of remove) await forget(job);
+    },
+    takeUp: async (edited) => {
+      for (const [job, found] of edited) {
+        if (found.kind === 'unscheduled' && wanted.has(job)) await forget(job);
+        if (found.kind !== 'scheduled') continue;
+        const before = wanted.get(job);
+        wanted.set(job, found.schedule);
+        if (before && isSame(before, found.schedule)) continue;
+        await keep(job, found.schedule, 'is now scheduled for');
+      }
+    },
+    mend: async () => {
+      const kept = await queue.read();
+      for (const [job, schedule] of wanted) {
+        const nextAtMs = kept.get(job)?.nextAtMs;
+        const isThere = nextAtMs !== undefined && nextAtMs > nowMs() - LOST_TICK_MS;
+        if (!schedule || isThere) continue;
+        await keep(job, schedule, 'was lost from Redis; it is again scheduled for');
+        if (nextAtMs !== undefined) await queue.ask({ job, dueAtMs: nextAtMs, why: 'missed' });
+      }
+    },
+  };
+}

@@ -1,0 +1,51 @@
+import type { DueSchedule, ScheduleQueue } from '../queue/bullmq/schedule-queue.ts';
+import type { ScheduledResult, ScheduleResults } from '../queue/bullmq/schedule-results.ts';
+
+/** What is known of a scheduled job. */
+export interface ScheduledJob {
+  /** The name of its file without folder and ending. */
+  readonly job: string;
+  /** What the schedules are called that it belongs to. */
+  readonly group: string;
+  readonly cron: string;
+  readonly timezone: string;
+  /** When it is due next, in ISO 8601, UTC. In the past when nobody was there. */
+  readonly nextAt: string;
+  /** Since when it runs. */
+  readonly runningSince?: string;
+  /** Whether a run is waiting for somebody to make it. */
+  readonly isWaiting: boolean;
+  /** Whether a process is there to run it. */
+  readonly isKept: boolean;
+  /** How its last runs ended, the latest first. */
+  readonly results: readonly ScheduledResult[];
+}
+
+export interface ListGroupOptions {
+  readonly group: string;
+  readonly queue: Pick<ScheduleQueue, 'read' | 'findRuns'>;
+  readonly results: Pick<ScheduleResults, 'read'>;
+  readonly isKept: boolean;
+}
+
+/** Lists the jobs of a group by name. */
+export async function listGroup(options: ListGroupOptions): Promise<readonly ScheduledJob[]> {
+  const { group, queue, results, isKept } = options;
+  const schedules = [...(await queue.read())].sort(([a], [b]) => a.localeCompare(b));
+  const runs = await queue.findRuns(schedules.map(([job]) => job));
+  const toListed = async ([job, due]: readonly [string, DueSchedule]): Promise<ScheduledJob> => {
+    const run = runs.get(job);
+    return {
+      job,
+      group,
+      cron: due.cron,
+      timezone: due.timezone,
+      nextAt: new Date(due.nextAtMs).toISOString(),
+      ...(typeof run === 'number' ? { runningSince: new Date(run).toISOString() } : {}),
+      isWaiting: run === 'waiting',
+      isKept,
+      results: await results.read(job),
+    };
+  };
+  return await Promise.all(schedules.map(toListed));
+}

@@ -1,0 +1,119 @@
+import { hostname } from 'node:os';
+import { setTimeout as delay } from 'node:timers/promises';
+import { BrandfillError } from '../errors.ts';
+import { describeError, EXIT, exitCodeOfError } from '../exit-codes.ts';
+import { formatDuration } from '../job/duration.ts';
+import type { LoadedJob } from '../load-job.ts';
+import type { ScheduledResult, ScheduleResults } from '../queue/bullmq/schedule-results.ts';
+import type { TakenRun } from '../queue/bullmq/schedule-worker.ts';
+import { type JobEnd, runJob } from '../run-job.ts';
+import type { RunEvent } from '../watch/events.ts';
+import { within } from '../within.ts';
+
+export interface MakeRunOptions {
+  readonly file: string;
+  readonly results: Pick<ScheduleResults, 'add'>;
+  /** Ends the run in order. */
+  readonly signal: AbortSignal;
+  /** Told when it begins, and how it ended. */
+  readonly onNotice: (message: string) => void;
+  readonly onEvent: (event: RunEvent) => void;
+  /** Called after its last event. */
+  readonly onEnd: () => void;
+}
+
+type Ended = Omit<ScheduledResult, 'why' | 'startedAt' | 'finishedAt' | 'skipped' | 'host'>;
+
+/** A run in which so many processes were lost would be the end of the next one too. */
+const MOST_LOSSES = 3;
+/** Who had a run before may still be ending it, and have its output, when another takes it over. */
+const OUTPUT_TRIES = 4;
+const OUTPUT_WAIT_MS = 15_000;
+/** Redis may be gone when a run is to end. */
+const FAREWELL_MS = 5_000;
+
+/** Runs a job file, and notes how it went. It never throws. */
+export async function makeRun(taken: TakenRun, options: MakeRunOptions): Promise<void> {
+  const { results, signal, onNotice, onEnd } = options;
+  const { job, why } = taken;
+  const startedAt = new Date();
+  onNotice(`${job}: ${describeStart(taken)}`);
+  const ended = await run(taken, options);
+  const finishedAt = new Date();
+  onEnd();
+  onNotice(`${job}: ${describeEnd(ended, finishedAt.getTime() - startedAt.getTime())}`);
+  const result = {
+    why,
+    startedAt: startedAt.toISOString(),
+    finishedAt: finishedAt.toISOString(),
+    host: hostname(),
+    ...ended,
+  };
+  const noting = results.add(job, result).catch(() => {});
+  if (signal.aborted) await within(FAREWELL_MS, noting);
+  else await noting;
+}
+
+async function run({ losses, isAgain }: TakenRun, options: MakeRunOptions): Promise<Ended> {
+  if (losses >= MOST_LOSSES) {
+    const error = `${losses} processes were lost in the midst of it; it is not tried again before it is due.`;
+    return { exitCode: EXIT.unexpected, error };
+  }
+  for (let left = isAgain ? OUTPUT_TRIES : 1; ; left -= 1) {
+    const { ended, isInUse } = await tryToRun(options);
+    if (!isInUse || left <= 1 || options.signal.aborted) return ended;
+    await delay(OUTPUT_WAIT_MS, undefined, { signal: options.signal }).catch(() => {});
+  }
+}
+
+async function tryToRun({
+  file,
+  signal,
+  onEvent,
+}: MakeRunOptions): Promise<{ readonly ended: Ended; readonly isInUse: boolean }> {
+  try {
+    const end = await runJob(file, { signal, onEvent, onLoaded: refuseStandardInput });
+    return { ended: resultOf(end), isInUse: false };
+  } catch (error) {
+    const ended = { exitCode: exitCodeOfError(error), error: describeError(error) };
+    return { ended, isInUse: error instanceof BrandfillError && error.code === 'OUTPUT_IN_USE' };
+  }
+}
+
+function refuseStandardInput({ file, options }: LoadedJob): void {
+  if (options.input !== '-') return;
+  throw new BrandfillError(
+    'INVALID_SETTING',
+    `Cannot run ${file} by schedule: its list is standard input, which has an end; name a file in 'input'.`,
+  );
+}
+
+function resultOf({ summary, exitCode }: JobEnd): Ended {
+  const { rows, statuses, calls, stopped } = summary;
+  return {
+    exitCode,
+    rows,
+    found: statuses.found,
+    failed: statuses.failed,
+    calls,
+    ...(stopped === undefined ? {} : { stopped: stopped.reason }),
+  };
+}
+
+function describeStart({ why, dueAtMs, losses, isAgain }: TakenRun): string {
+  if (losses > 0) return 'starts again; a process was lost in the midst of it.';
+  if (isAgain) return 'starts again; it was interrupted.';
+  if (why === 'asked') return 'starts, as was asked for.';
+  const due = `it was due at ${new Date(dueAtMs).toISOString()}`;
+  return why === 'missed' ? `starts late: ${due}, and nobody was there.` : `starts; ${due}.`;
+}
+
+function describeEnd(
+  { exitCode, rows, found, failed, calls, stopped, error }: Ended,
+  elapsedMs: number,
+): string {
+  const end = `ended with exit code ${exitCode} after ${formatDuration(elapsedMs)}`;
+  if (error !== undefined) return `${end}: ${error}`;
+  const counts = `${rows} rows, ${found} found, ${failed} failed, ${calls} calls`;
+  return `${end}: ${counts}${stopped === undefined ? '' : `; stopped early (${stopped})`}.`;
+}

@@ -1,0 +1,48 @@
+import { realpath } from 'node:fs/promises';
+import { dirname } from 'node:path';
+import { BrandfillError, describeSystemError } from '../errors.ts';
+import { SCHEDULE_SETTINGS, type ScheduleSettings } from '../job/schedule-settings.ts';
+import { readSettings } from '../job/settings.ts';
+
+/** Where schedules are. */
+export interface SchedulePlace {
+  /** The Redis that keeps the schedules; or `BRANDFILL_QUEUE`. */
+  readonly queue?: string;
+  /** What these schedules are called there. @default made from the folder of the files */
+  readonly name?: string;
+  /** Uses a Redis that may throw schedules away when its memory is full. @default false */
+  readonly acceptEviction?: boolean;
+}
+
+/** Reads what says where schedules are. */
+export function readPlace(
+  {
+    queue,
+    name,
+    lostAfter,
+    acceptEviction,
+  }: SchedulePlace & { readonly lostAfter?: string | number },
+  describe: (key: string) => string,
+): { readonly url: string; readonly settings: ScheduleSettings } {
+  const given = { queue, name, lostAfter, acceptEviction };
+  const settings = readSettings(SCHEDULE_SETTINGS, { given, env: process.env, describe });
+  if (settings.queue !== undefined) return { url: settings.queue, settings };
+  throw new BrandfillError(
+    'INVALID_SETTING',
+    `Cannot keep schedules without a queue: give ${describe('queue')}, or set BRANDFILL_QUEUE.`,
+  );
+}
+
+/** Where the folders of files really are. Of the folders only: in Kubernetes, files are links that change. */
+export async function foldersOf(files: readonly string[]): Promise<readonly string[]> {
+  return await Promise.all(
+    files.map(async (file) => {
+      try {
+        return await realpath(dirname(file));
+      } catch (error) {
+        const why = describeSystemError(error);
+        throw new BrandfillError('INVALID_SETTING', `Cannot read the job file ${file}: ${why}.`);
+      }
+    }),
+  );
+}

@@ -1,0 +1,95 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import type { RedisServer } from '../queue/bullmq/redis.ts';
+import type { ScheduleQueue } from '../queue/bullmq/schedule-queue.ts';
+import type { ScheduleResults } from '../queue/bullmq/schedule-results.ts';
+import type { takeRuns } from '../queue/bullmq/schedule-worker.ts';
+import type { RunEvent } from '../watch/events.ts';
+import type { ScheduleKeeper } from './keep-schedules.ts';
+import { makeRun } from './make-run.ts';
+import type { ScheduledFiles } from './scheduled-files.ts';
+
+export interface ServeSchedulesOptions {
+  readonly redis: RedisServer;
+  readonly group: string;
+  readonly queue: ScheduleQueue;
+  readonly results: ScheduleResults;
+  readonly takeRuns: typeof takeRuns;
+  readonly scheduled: ScheduledFiles;
+  readonly keeper: ScheduleKeeper;
+  /** How long a process may be silent before its runs are given to another. */
+  readonly lockMs: number;
+  readonly signal?: AbortSignal;
+  readonly onNotice: (message: string) => void;
+  readonly onRunEvent?: (job: string, event: RunEvent) => void;
+  readonly onRunEnd?: (job: string) => void;
+}
+
+/** How often files are looked at. */
+const LOOK_MS = 2_000;
+/** How often is looked whether Redis still has what it was given. */
+const MEND_MS = 30_000;
+/** A run that begins so much later than it was due was missed. */
+const LATE_MS = 60_000;
+
+/** Makes the runs of a group until the signal fires, and takes up what is edited meanwhile. */
+export async function serveSchedules(options: ServeSchedulesOptions): Promise<void> {
+  const { queue, results, scheduled, onNotice } = options;
+  const { signal = new AbortController().signal } = options;
+  const { files } = scheduled;
+
+  const taker = options.takeRuns({
+    ...options,
+    atOnce: files.size,
+    onTick: async (job, dueAtMs) => {
+      if (!files.has(job)) return;
+      const why = Date.now() - dueAtMs > LATE_MS ? 'missed' : 'due';
+      if (await queue.ask({ job, why, dueAtMs })) return;
+      await results.skip(job);
+      const due = new Date(dueAtMs).toISOString();
+      onNotice(`${job}: was due at ${due}, but is still running; this one is left out.`);
+    },
+    run: async (taken, runSignal) => {
+      const { job } = taken;
+      const file = files.get(job);
+      if (file === undefined) return;
+      await makeRun(taken, {
+        file,
+        results,
+        signal: runSignal,
+        onNotice,
+        onEvent: (event) => options.onRunEvent?.(job, event),
+        onEnd: () => options.onRunEnd?.(job),
+      });
+    },
+  });
+  const looking = keepLooking({ ...options, signal });
+  await aborted(signal);
+  await taker.stop();
+  await Promise.race([looking, delay(0)]); // Redis may be gone, and hold it up
+}
+
+async function keepLooking(
+  options: ServeSchedulesOptions & { readonly signal: AbortSignal },
+): Promise<void> {
+  const { scheduled, keeper, signal, onNotice } = options;
+  let mendedAtMs = Date.now();
+  for (;;) {
+    await delay(LOOK_MS, undefined, { signal }).catch(() => {});
+    if (signal.aborted) return;
+    try {
+      await keeper.takeUp(await scheduled.readEdited());
+      if (Date.now() - mendedAtMs < MEND_MS) continue;
+      await keeper.mend();
+      mendedAtMs = Date.now();
+    } catch (error) {
+      onNotice(error instanceof Error ? error.message : String(error));
+    }
+  }
+}
+
+async function aborted(signal: AbortSignal): Promise<void> {
+  if (signal.aborted) return;
+  await new Promise<void>((resolve) => {
+    signal.addEventListener('abort', () => resolve());
+  });
+}

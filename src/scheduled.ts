@@ -1,0 +1,103 @@
+import { libraryNaming } from './enrich.ts';
+import { BrandfillError } from './errors.ts';
+import type { RedisServer } from './queue/bullmq/redis.ts';
+import { groupOf } from './schedule/group.ts';
+import { listGroup, type ScheduledJob } from './schedule/list-schedules.ts';
+import { foldersOf, readPlace, type SchedulePlace } from './schedule/place.ts';
+
+export interface ListSchedulesOptions extends SchedulePlace {
+  /** Lists those of the group that these files make. @default all */
+  readonly files?: readonly string[];
+}
+
+/**
+ * Says what is scheduled, when it is due next, and how it went.
+ *
+ * @throws BrandfillError when an option, a file or the queue cannot be used
+ */
+export async function listSchedules(
+  options: ListSchedulesOptions,
+  describe: (key: string) => string = libraryNaming,
+): Promise<readonly ScheduledJob[]> {
+  return await withGroups(options, describe, async ({ groups, bullmq, redis }) => {
+    const listed: ScheduledJob[] = [];
+    for (const group of groups) {
+      const queue = bullmq.openScheduleQueue(redis.client, group);
+      const results = bullmq.openScheduleResults(redis.client, group);
+      const isKept = (await bullmq.findKeepers(redis.client, group)).length > 0;
+      listed.push(...(await listGroup({ group, queue, results, isKept })));
+      await queue.close();
+    }
+    return listed;
+  });
+}
+
+/**
+ * Asks for a run of a scheduled job now, by whoever keeps its schedule.
+ *
+ * @returns false when it is running, or is asked for, already
+ * @throws BrandfillError when an option or the queue cannot be used, or there is no such job
+ */
+export async function runScheduled(
+  job: string,
+  options: ListSchedulesOptions,
+  describe: (key: string) => string = libraryNaming,
+): Promise<boolean> {
+  return await withGroups(options, describe, async ({ groups, bullmq, redis }) => {
+    const found: string[] = [];
+    const known: string[] = [];
+    for (const group of groups) {
+      const queue = bullmq.openScheduleQueue(redis.client, group);
+      const jobs = [...(await queue.read()).keys()];
+      known.push(...jobs);
+      if (jobs.includes(job)) found.push(group);
+      await queue.close();
+    }
+    const [group, other] = found;
+    if (group === undefined || other !== undefined)
+      throw noSuchJob(job, { found, known }, describe);
+    const queue = bullmq.openScheduleQueue(redis.client, group);
+    const isNew = await queue.ask({ job, why: 'asked', dueAtMs: Date.now() });
+    await queue.close();
+    return isNew;
+  });
+}
+
+function noSuchJob(
+  job: string,
+  { found, known }: { readonly found: readonly string[]; readonly known: readonly string[] },
+  describe: (key: string) => string,
+): BrandfillError {
+  const why =
+    found.length > 1
+      ? `it is in ${found.join(' and ')}; say which with ${describe('name')}`
+      : `it is not scheduled; there are: ${known.toSorted().join(', ') || 'none'}`;
+  return new BrandfillError('INVALID_SETTING', `Cannot run ${job}: ${why}.`);
+}
+
+interface OpenedGroups {
+  readonly groups: readonly string[];
+  readonly bullmq: typeof import('./queue/bullmq/index.ts');
+  readonly redis: RedisServer;
+}
+
+async function withGroups<T>(
+  options: ListSchedulesOptions,
+  describe: (key: string) => string,
+  work: (opened: OpenedGroups) => Promise<T>,
+): Promise<T> {
+  const { url, settings } = readPlace(options, describe);
+  const { name, acceptEviction = false } = settings;
+  const { files = [] } = options;
+  const bullmq = await import('./queue/bullmq/index.ts');
+  const redis = await bullmq.openQueueServer({ url, acceptEviction, onNotice: () => {} });
+  try {
+    const isOne = name !== undefined || files.length > 0;
+    const groups = isOne
+      ? [groupOf(await foldersOf(files), name).name]
+      : await bullmq.findGroups(redis.client);
+    return await work({ groups, bullmq, redis });
+  } finally {
+    await redis.close();
+  }
+}

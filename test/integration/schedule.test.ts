@@ -1,0 +1,106 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { describe, expect, it, vi } from 'vitest';
+import { cronForSeconds, FAR, openSchedules, terminate } from './support/schedules.ts';
+import { rowsOf } from './support/tables.ts';
+
+const EVERY_SECOND = '* * * * * *';
+
+describe('brandfill schedule', () => {
+  it('runs jobs when they are due, and ends with 0 when it is told to', async () => {
+    const { job, keep, results, folder } = await openSchedules();
+    const files = [
+      job('crm', { cron: EVERY_SECOND }),
+      job('shop', { cron: EVERY_SECOND, more: ['refresh: true'] }),
+      job('sheet', {}),
+    ];
+    const keeper = await keep(...files);
+    expect((await results('crm', 2)).results[0]).toMatchObject({
+      exitCode: 0,
+      rows: 1,
+      found: 1,
+      failed: 0,
+      calls: 0,
+    });
+    await results('shop', 2);
+    const { code, stdout, stderr } = await terminate(keeper);
+    expect({ code, stdout }).toEqual({ code: 0, stdout: '' });
+    expect(stderr).toMatch(/^\S+ crm: starts; it was due at \S+\.000Z\.$/m);
+    expect(stderr).toMatch(/^\S+ crm: Plan: 1 row, 1 unique domain, 0 invalid, 0 fresh/m);
+    expect(stderr).toMatch(/^\S+ crm: ended with exit code 0 after .+: 1 rows, 1 found,/m);
+    expect(stderr).toContain("sheet.yaml has no 'schedule' and is left out.");
+    expect(rowsOf(folder.read('crm.enriched.csv'))).toHaveLength(1);
+    expect(folder.names()).not.toContain('sheet.enriched.csv');
+  });
+
+  it('starts no run while one of the same job goes, here or in another process', async () => {
+    const { job, keep, results, list, api } = await openSchedules({ latencyMs: 2_500 });
+    const file = job('slow', { cron: EVERY_SECOND, more: ['refresh: true'] });
+    const keepers = [await keep(file), await keep(file)];
+    await vi.waitUntil(() => api.stats().calls > 0, { timeout: 10_000 });
+    expect((await list())[0]).toMatchObject({ runningSince: expect.any(String), isKept: true });
+    const { results: ended } = await results('slow', 3);
+    const ends = await Promise.all(keepers.map(terminate));
+    const [last, ...earlier] = ended;
+    for (const [at, { finishedAt }] of earlier.entries()) {
+      const { startedAt = '' } = ended[at] ?? {};
+      expect(Date.parse(finishedAt)).toBeLessThanOrEqual(Date.parse(startedAt));
+    }
+    expect(last).toMatchObject({ exitCode: 0, calls: 1 });
+    for (const { skipped } of ended) expect(skipped).toBeGreaterThan(0);
+    const log = ends.map(({ stderr }) => stderr).join('');
+    expect(log).toMatch(/slow: was due at \S+, but is still running; this one is left out\./);
+  });
+
+  it('runs a job once that was due while nobody was there, however often', async () => {
+    const { job, keep, results, list, api } = await openSchedules();
+    const cron = await cronForSeconds(6_000, 4);
+    const file = job('night', { cron, more: ['refresh: true'] });
+    const dueMs = Date.now() + 10_500;
+    await terminate(await keep(file));
+    expect((await list())[0]).toMatchObject({ cron, isKept: false, results: [] });
+    await delay(Math.max(0, dueMs - Date.now()));
+    expect(api.stats().calls).toBe(0);
+    const keeper = await keep(file);
+    await results('night', 1);
+    await delay(1_500);
+    await terminate(keeper);
+    const [after] = await list();
+    expect(after?.results).toHaveLength(1);
+    expect(Date.parse(after?.nextAt ?? '')).toBeGreaterThan(Date.now() + 300 * 24 * 60 * 60_000);
+  });
+
+  it('keeps what a run found that is interrupted, and makes it again at the next start', async () => {
+    const { job, keep, run, results, api, folder } = await openSchedules({ latencyMs: 100 });
+    const file = job('crm', { cron: FAR, domains: 40, more: ['concurrency: 1'] });
+    const first = await keep(file);
+    await run('--run', 'crm');
+    await vi.waitUntil(() => api.stats().calls > 5, { timeout: 10_000 });
+    const { code, stderr } = await terminate(first);
+    expect(code).toBe(0);
+    expect(stderr).toMatch(/crm: ended with exit code 130 .+; stopped early \(interrupted\)\./);
+    expect(rowsOf(folder.read('crm.enriched.csv'))).toHaveLength(40);
+    const callsBefore = api.stats().calls;
+    expect(callsBefore).toBeLessThan(40);
+    const second = await keep(file);
+    const { results: ended } = await results('crm', 2);
+    expect((await terminate(second)).stderr).toContain('crm: starts again; it was interrupted.');
+    expect(ended.map(({ exitCode }) => exitCode)).toEqual([0, 130]);
+    expect(api.stats().calls).toBe(40);
+  });
+
+  it('makes a run again of which the process was killed', async () => {
+    const { job, keep, run, results, api } = await openSchedules({ latencyMs: 100 });
+    const file = job('crm', { cron: FAR, domains: 40, more: ['concurrency: 1'] });
+    const lost = ['--lost-after', '1s'];
+    const first = await keep(...lost, file);
+    await run('--run', 'crm');
+    await vi.waitUntil(() => api.stats().calls > 5, { timeout: 10_000 });
+    first.process.kill('SIGKILL');
+    await first.ended;
+    const second = await keep(...lost, file);
+    await second.shows('crm: starts again; a process was lost in the midst of it.');
+    expect((await results('crm', 1)).results).toMatchObject([{ exitCode: 0, rows: 40, found: 40 }]);
+    await terminate(second);
+    expect(api.stats().calls).toBeLessThan(45);
+  });
+});

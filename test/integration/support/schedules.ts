@@ -1,0 +1,102 @@
+import { mkdirSync } from 'node:fs';
+import { setTimeout as delay } from 'node:timers/promises';
+import type { ScheduledJob } from '../../../src/index.ts';
+import type { SandboxOptions } from '../../../src/sandbox/options.ts';
+import type { Sandbox } from '../../../src/sandbox/server.ts';
+import { type TestRedis, useRedis } from '../../support/redis.ts';
+import { openApi } from './api.ts';
+import { type Ended, type Running, run, start } from './command.ts';
+import { type Folder, openFolder } from './folder.ts';
+
+/** A folder with job files, a Redis that keeps their schedules, and an API. All end with the test. */
+export interface Schedules {
+  readonly api: Sandbox;
+  readonly redis: TestRedis;
+  readonly folder: Folder;
+  /** Writes `jobs/<name>.yaml`, which enriches a list of its own. */
+  job(name: string, lines: JobLines): string;
+  /** Starts `brandfill schedule`; resolves when it keeps the schedules. */
+  keep(...args: readonly string[]): Promise<Running>;
+  /** Runs `brandfill schedule` to its end. */
+  run(...args: readonly string[]): Promise<Ended>;
+  /** What `--list --json` says. */
+  list(): Promise<readonly ScheduledJob[]>;
+  /** Waits until a job has so many results. */
+  results(job: string, count: number): Promise<ScheduledJob>;
+}
+
+export interface JobLines {
+  /** When it is due; no `schedule` unless given. */
+  readonly cron?: string;
+  /** More lines of the file. */
+  readonly more?: readonly string[];
+  /** How many domains its list has. @default 1 */
+  readonly domains?: number;
+}
+
+/** A time that does not come during a test. */
+export const FAR = '0 0 1 1 *';
+
+export async function openSchedules(options?: SandboxOptions): Promise<Schedules> {
+  const redis = await useRedis();
+  const api = await openApi(options);
+  const folder = openFolder();
+  mkdirSync(folder.at('jobs'));
+  const commandOptions = { cwd: folder.path, env: { BRANDFILL_BASE_URL: api.url } };
+  // Not from the environment, where runs would find it too.
+  const queue = ['--queue', redis.url];
+  const schedules: Schedules = {
+    api,
+    redis,
+    folder,
+    job: (name, { cron, more = [], domains = 1 }) => {
+      const names = Array.from({ length: domains }, (_, at) => `${name}-${at}.com`);
+      folder.write(`${name}.csv`, `domain\n${names.join('\n')}\n`);
+      const times = ['schedule:', `  cron: '${cron}'`, '  timezone: UTC'];
+      const lines = [`input: ../${name}.csv`, ...more, ...(cron === undefined ? [] : times)];
+      return folder.write(`jobs/${name}.yaml`, `${lines.join('\n')}\n`);
+    },
+    keep: async (...args) => {
+      const keeper = await start(['schedule', ...queue, ...args], commandOptions);
+      await keeper.shows('Keeping the schedules');
+      return keeper;
+    },
+    run: (...args) => run(['schedule', ...queue, ...args], commandOptions),
+    list: async () => {
+      const { stdout } = await schedules.run('--list', '--json');
+      return JSON.parse(stdout) as readonly ScheduledJob[];
+    },
+    results: async (job, count) => {
+      for (;;) {
+        const found = (await schedules.list()).find((listed) => listed.job === job);
+        if (found && found.results.length >= count) return found;
+        await delay(100);
+      }
+    },
+  };
+  return schedules;
+}
+
+/**
+ * A cron expression for some seconds in a row, and not again for a year.
+ *
+ * @param fromMs the first of them, in milliseconds from now
+ */
+export async function cronForSeconds(fromMs: number, seconds: number): Promise<string> {
+  for (;;) {
+    const first = new Date(Date.now() + fromMs);
+    const last = first.getUTCSeconds() + seconds - 1;
+    if (last < 60) {
+      const from = first.getUTCSeconds();
+      const day = `${first.getUTCDate()} ${first.getUTCMonth() + 1}`;
+      return `${from}-${last} ${first.getUTCMinutes()} ${first.getUTCHours()} ${day} *`;
+    }
+    await delay(1_000); // they have to be in one minute
+  }
+}
+
+/** Tells a process to stop, as a supervisor does. */
+export async function terminate({ process, ended }: Running): Promise<Ended> {
+  process.kill('SIGTERM');
+  return await ended;
+}

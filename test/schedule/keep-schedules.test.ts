@@ -1,0 +1,68 @@
+import { describe, expect, it } from 'vitest';
+import type { DueSchedule, RunRequest } from '../../src/queue/bullmq/schedule-queue.ts';
+import { keepSchedules } from '../../src/schedule/keep-schedules.ts';
+
+const NIGHTLY = { cron: '30 2 * * *', timezone: 'UTC' };
+const NOW = Date.UTC(2026, 10, 21, 12);
+
+/** Redis, as far as schedules are concerned. */
+function openQueue(kept: Readonly<Record<string, DueSchedule>> = {}) {
+  const schedules = new Map(Object.entries(kept));
+  const asked: RunRequest[] = [];
+  return {
+    schedules,
+    asked,
+    read: async () => schedules,
+    keep: async (job: string, schedule: typeof NIGHTLY) => {
+      schedules.set(job, { ...schedule, nextAtMs: NOW + 1 });
+    },
+    forget: async (job: string) => {
+      schedules.delete(job);
+    },
+    ask: async (request: RunRequest) => asked.push(request) > 0,
+  };
+}
+
+function keeperOf(queue: ReturnType<typeof openQueue>) {
+  const wanted = new Map([['crm', NIGHTLY]]);
+  return keepSchedules({ wanted, queue, onNotice: () => {}, nowMs: () => NOW });
+}
+
+describe('keepSchedules', () => {
+  it('asks for a night that was missed when its time was changed since', async () => {
+    const dueAtMs = NOW - 3_600_000;
+    const queue = openQueue({ crm: { ...NIGHTLY, cron: '0 11 * * *', nextAtMs: dueAtMs } });
+    await keeperOf(queue).start();
+    expect(queue.schedules.get('crm')?.cron).toBe(NIGHTLY.cron);
+    expect(queue.asked).toEqual([{ job: 'crm', why: 'missed', dueAtMs }]);
+  });
+
+  it('puts back what Redis has lost', async () => {
+    const queue = openQueue();
+    const keeper = keeperOf(queue);
+    await keeper.start();
+    queue.schedules.clear();
+    await keeper.mend();
+    expect([...queue.schedules.keys()]).toEqual(['crm']);
+    expect(queue.asked).toEqual([]);
+  });
+
+  it('asks for a run whose time has come without anybody being told', async () => {
+    const queue = openQueue({ crm: { ...NIGHTLY, nextAtMs: NOW - 3_600_000 } });
+    const keeper = keeperOf(queue);
+    await keeper.start();
+    expect(queue.asked).toEqual([]); // BullMQ makes up for it when it is taken up
+    await keeper.mend();
+    expect(queue.asked).toHaveLength(1);
+    await keeper.mend();
+    expect(queue.asked).toHaveLength(1);
+  });
+
+  it('leaves the schedules of others to them', async () => {
+    const other = { cron: '0 5 * * *', timezone: 'UTC', nextAtMs: NOW + 1 };
+    const queue = openQueue({ crm: other });
+    const keeper = keeperOf(queue);
+    await keeper.mend(); // another process has another one; it was the last to be told
+    expect(queue.schedules.get('crm')).toEqual(other);
+  });
+});
