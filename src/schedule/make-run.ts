@@ -27,8 +27,7 @@ type Ended = Omit<ScheduledResult, 'why' | 'startedAt' | 'finishedAt' | 'skipped
 /** A run in which so many processes were lost would be the end of the next one too. */
 const MOST_LOSSES = 3;
 /** Who had a run before may still be ending it, and have its output, when another takes it over. */
-const OUTPUT_TRIES = 4;
-const OUTPUT_WAIT_MS = 15_000;
+const OUTPUT_WAITS_MS = [5_000, 10_000, 20_000, 40_000];
 /** Redis may be gone when a run is to end. */
 const FAREWELL_MS = 5_000;
 
@@ -54,15 +53,18 @@ export async function makeRun(taken: TakenRun, options: MakeRunOptions): Promise
   else await noting;
 }
 
-async function run({ losses, isAgain }: TakenRun, options: MakeRunOptions): Promise<Ended> {
+async function run({ job, losses, isAgain }: TakenRun, options: MakeRunOptions): Promise<Ended> {
   if (losses >= MOST_LOSSES) {
     const error = `${losses} processes were lost in the midst of it; it is not tried again before it is due.`;
     return { exitCode: EXIT.unexpected, error };
   }
-  for (let left = isAgain ? OUTPUT_TRIES : 1; ; left -= 1) {
+  const waits = isAgain ? [...OUTPUT_WAITS_MS] : [];
+  for (;;) {
     const { ended, isInUse } = await tryToRun(options);
-    if (!isInUse || left <= 1 || options.signal.aborted) return ended;
-    await delay(OUTPUT_WAIT_MS, undefined, { signal: options.signal }).catch(() => {});
+    const waitMs = waits.shift();
+    if (!isInUse || waitMs === undefined || options.signal.aborted) return ended;
+    options.onNotice(`${job}: waits, since the output is still another run's.`);
+    await delay(waitMs, undefined, { signal: options.signal }).catch(() => {});
   }
 }
 

@@ -33,7 +33,7 @@ describe('brandfill schedule', () => {
   });
 
   it('starts no run while one of the same job goes, here or in another process', async () => {
-    const { job, keep, results, list, api } = await openSchedules({ latencyMs: 2_500 });
+    const { job, keep, results, list, api } = await openSchedules({ api: { latencyMs: 2_500 } });
     const file = job('slow', { cron: EVERY_SECOND, more: ['refresh: true'] });
     const keepers = [await keep(file), await keep(file)];
     await vi.waitUntil(() => api.stats().calls > 0, { timeout: 10_000 });
@@ -70,7 +70,9 @@ describe('brandfill schedule', () => {
   });
 
   it('keeps what a run found that is interrupted, and makes it again at the next start', async () => {
-    const { job, keep, run, results, api, folder } = await openSchedules({ latencyMs: 100 });
+    const { job, keep, run, results, api, folder } = await openSchedules({
+      api: { latencyMs: 100 },
+    });
     const file = job('crm', { cron: FAR, domains: 40, more: ['concurrency: 1'] });
     const first = await keep(file);
     await run('--run', 'crm');
@@ -89,7 +91,7 @@ describe('brandfill schedule', () => {
   });
 
   it('makes a run again of which the process was killed', async () => {
-    const { job, keep, run, results, api } = await openSchedules({ latencyMs: 100 });
+    const { job, keep, run, results, api } = await openSchedules({ api: { latencyMs: 100 } });
     const file = job('crm', { cron: FAR, domains: 40, more: ['concurrency: 1'] });
     const lost = ['--lost-after', '1s'];
     const first = await keep(...lost, file);

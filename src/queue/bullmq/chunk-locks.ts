@@ -60,7 +60,10 @@ export function createChunkLocks(options: ChunkLocksOptions): ChunkLocks {
       held.set(chunk, lock);
       return {
         isOurs: () => !lock.isLost && nowMs() - lock.renewedAtMs < lockMs,
-        release: () => held.delete(chunk),
+        release: () => {
+          // It may have been given to this very process again, which holds it under another token.
+          if (held.get(chunk) === lock) held.delete(chunk);
+        },
       };
     },
     close: () => clearInterval(timer),

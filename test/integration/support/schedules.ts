@@ -3,7 +3,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { ScheduledJob } from '../../../src/index.ts';
 import type { SandboxOptions } from '../../../src/sandbox/options.ts';
 import type { Sandbox } from '../../../src/sandbox/server.ts';
-import { type TestRedis, useRedis } from '../../support/redis.ts';
+import { type TestRedis, type TestRedisOptions, useRedis } from '../../support/redis.ts';
 import { openApi } from './api.ts';
 import { type Ended, type Running, run, start } from './command.ts';
 import { type Folder, openFolder } from './folder.ts';
@@ -37,9 +37,14 @@ export interface JobLines {
 /** A time that does not come during a test. */
 export const FAR = '0 0 1 1 *';
 
-export async function openSchedules(options?: SandboxOptions): Promise<Schedules> {
-  const redis = await useRedis();
-  const api = await openApi(options);
+export interface SchedulesOptions {
+  readonly api?: SandboxOptions;
+  readonly redis?: TestRedisOptions;
+}
+
+export async function openSchedules(options: SchedulesOptions = {}): Promise<Schedules> {
+  const redis = await useRedis(options.redis);
+  const api = await openApi(options.api);
   const folder = openFolder();
   mkdirSync(folder.at('jobs'));
   const commandOptions = { cwd: folder.path, env: { BRANDFILL_BASE_URL: api.url } };

@@ -1,0 +1,67 @@
+import { describe, expect, it, vi } from 'vitest';
+import { FAR, openSchedules, terminate } from '../integration/support/schedules.ts';
+
+const SLOW = { cron: FAR, domains: 40, more: ['concurrency: 1'] };
+const LOST_AFTER = ['--lost-after', '1s'];
+
+describe('a scheduled run', () => {
+  it('of a process that was frozen goes to another one, and the first gives it up', async () => {
+    const { job, keep, run, results, api, folder } = await openSchedules({
+      api: { latencyMs: 100 },
+    });
+    const file = job('crm', SLOW);
+    const first = await keep(...LOST_AFTER, file);
+    await run('--run', 'crm');
+    await vi.waitUntil(() => api.stats().calls > 5, { timeout: 20_000 });
+    const second = await keep(...LOST_AFTER, file);
+    first.process.kill('SIGSTOP');
+    await second.shows('crm: starts again; a process was lost in the midst of it.');
+    // On one machine it can be seen that the first is still there, with its output.
+    await second.shows('crm: waits, since the output is still another run');
+    first.process.kill('SIGCONT');
+    await first.shows('crm: ended with exit code 130');
+    const { results: ended } = await results('crm', 2);
+    await Promise.all([terminate(first), terminate(second)]);
+    expect(ended.map(({ exitCode }) => exitCode)).toEqual([0, 130]);
+    expect(folder.read('crm.enriched.csv')).not.toContain('skipped');
+    expect(api.stats().calls).toBeLessThan(45);
+  });
+
+  it('whose claim Redis forgot while it was away is made again', async () => {
+    const { job, keep, run, results, api, redis } = await openSchedules({
+      api: { latencyMs: 100 },
+      redis: { isPersistent: true },
+    });
+    const keeper = await keep(...LOST_AFTER, job('crm', SLOW));
+    await run('--run', 'crm');
+    await vi.waitUntil(() => api.stats().calls > 5, { timeout: 20_000 });
+    await redis.stop();
+    await keeper.shows('crm: Interrupted');
+    await redis.start();
+    const { results: ended } = await results('crm', 2);
+    await terminate(keeper);
+    expect(ended.map(({ exitCode, rows }) => [exitCode, rows])).toEqual([
+      [0, 40],
+      [130, 40],
+    ]);
+    expect(api.stats().calls).toBeLessThan(45);
+  });
+
+  it('is not begun a fourth time when three processes were lost in it', async () => {
+    const { job, keep, run, results, api } = await openSchedules({ api: { latencyMs: 20_000 } });
+    const file = job('crm', SLOW);
+    for (let losses = 0; losses < 3; losses += 1) {
+      const keeper = await keep(...LOST_AFTER, file);
+      if (losses === 0) await run('--run', 'crm');
+      await vi.waitUntil(() => api.stats().calls > losses, { timeout: 20_000 });
+      keeper.process.kill('SIGKILL');
+      await keeper.ended;
+    }
+    const last = await keep(...LOST_AFTER, file);
+    expect((await results('crm', 1)).results).toMatchObject([
+      { exitCode: 1, error: expect.stringMatching(/^3 processes were lost in the midst of it/) },
+    ]);
+    await terminate(last);
+    expect(api.stats().calls).toBe(3);
+  });
+});
