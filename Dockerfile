@@ -15,7 +15,7 @@ RUN apt-get update \
   && apt-get install -y --no-install-recommends libstdc++6 tini=0.19.* \
   && rm -rf /var/lib/apt/lists/* \
   && useradd --uid 1000 --create-home node \
-  && install -d -o node -g node /data /out /store
+  && install -d -o node -g node /data /data/out /data/.brandfill /out /store
 COPY --from=build /usr/local/bin/node /usr/local/bin/node
 ENV NODE_ENV=production
 WORKDIR /app
