@@ -1,5 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { describe, expect, it, vi } from 'vitest';
+import { start } from './support/command.ts';
 import { cronForSeconds, FAR, openSchedules, terminate } from './support/schedules.ts';
 import { rowsOf } from './support/tables.ts';
 
@@ -104,5 +105,31 @@ describe('brandfill schedule', () => {
     expect((await results('crm', 1)).results).toMatchObject([{ exitCode: 0, rows: 40, found: 40 }]);
     await terminate(second);
     expect(api.stats().calls).toBeLessThan(45);
+  });
+
+  it('gives the lookups of a run to workers elsewhere when its file names a queue', async () => {
+    const { job, keep, run, results, api, redis, folder } = await openSchedules();
+    const queue = ['--queue', redis.url];
+    const worker = await start(['worker', ...queue, '--base-url', api.url], { cwd: folder.path });
+    await worker.shows('Waiting for lookups');
+    const more = [`queue: ${redis.url}`, 'workers: 0'];
+    const keeper = await keep(job('crm', { cron: FAR, domains: 20, more }));
+    await run('--run', 'crm');
+    expect((await results('crm', 1)).results).toMatchObject([
+      { exitCode: 0, found: 20, calls: 20 },
+    ]);
+    await terminate(keeper);
+    expect((await terminate(worker)).stderr).toContain('Stopped after 20 calls');
+  });
+
+  it('has no run of what is standard input, and says so', async () => {
+    const { folder, keep, run, results } = await openSchedules();
+    const text = `input: '-'\nschedule:\n  cron: '${FAR}'\n`;
+    const keeper = await keep(folder.write('jobs/pipe.yaml', text));
+    await run('--run', 'pipe');
+    expect((await results('pipe', 1)).results).toMatchObject([
+      { exitCode: 2, error: expect.stringContaining('its list is standard input') },
+    ]);
+    await terminate(keeper);
   });
 });
