@@ -72,11 +72,13 @@ export async function openSchedules(options: SchedulesOptions = {}): Promise<Sch
       return JSON.parse(stdout) as readonly ScheduledJob[];
     },
     results: async (job, count) => {
-      for (;;) {
+      const endsAtMs = Date.now() + 50_000; // before the folder is gone with the test
+      while (Date.now() < endsAtMs) {
         const found = (await schedules.list()).find((listed) => listed.job === job);
         if (found && found.results.length >= count) return found;
         await delay(100);
       }
+      throw new Error(`${job} had no ${count} results.`);
     },
   };
   return schedules;
