@@ -206,7 +206,7 @@ export async function openBackfillWriter(options: BackfillWriterOptions): Promis
     close: async () => {
       stop.abort();
       await inTurn(async () => {
-        if (!isOurs()) return;
+        if (!isOurs()) return await parts.leave();
         if (isDoubtful) await recover();
         await parts.finish();
       });

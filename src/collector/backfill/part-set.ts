@@ -22,6 +22,8 @@ export interface PartSet {
   append(addition: Addition): Promise<void>;
   /** Finishes all files. */
   finish(): Promise<void>;
+  /** Lets go of all files as they are. */
+  leave(): Promise<void>;
 }
 
 /** Lines of some replies. */
@@ -108,6 +110,12 @@ export function createPartSet(options: PartSetOptions): PartSet {
     },
     finish: async () => {
       for (const kind of PART_KINDS) await finish(kind);
+    },
+    leave: async () => {
+      for (const kind of PART_KINDS) {
+        await parts[kind]?.close().catch(() => {});
+        delete parts[kind];
+      }
     },
   };
 }

@@ -43,6 +43,7 @@ describe('the writer of a backfill', () => {
               bench.failCommits(Number.POSITIVE_INFINITY, step.when);
               writer.giveUp();
               await keepAll(writer, ids, open).catch(() => {});
+              await bench.abandon(writer);
               bench.tear(step.torn);
               writer = await bench.open();
               break;
@@ -167,6 +168,8 @@ function linesOf(id: string): OutcomeLines {
 interface Bench {
   readonly notices: readonly string[];
   open(more?: Partial<BackfillWriterOptions>): Promise<BackfillWriter>;
+  /** Lets go of the files of a writer that is to count as killed. */
+  abandon(writer: BackfillWriter): Promise<void>;
   /** Lets the next commits fail, before they are made or when they are. */
   failCommits(commits: number, when: 'before' | 'after'): void;
   advance(ms: number): void;
@@ -184,6 +187,7 @@ function openBench(): Bench {
   let nowMs = START_MS;
   let failing = 0;
   let moment = 'before';
+  let isOurs = true;
   const journal: Journal = {
     ...real,
     commit: (written) => {
@@ -201,17 +205,22 @@ function openBench(): Bench {
     notices,
     open: async (more = {}) => {
       failing = 0;
+      isOurs = true;
       return await openBackfillWriter({
         folder,
         journal,
         maxFileBytes: 60,
         onNotice: (message) => notices.push(message),
-        isOurs: () => true,
+        isOurs: () => isOurs,
         onLost: () => {},
         retryMs: 1,
         now: () => nowMs,
         ...more,
       });
+    },
+    abandon: async (writer) => {
+      isOurs = false;
+      await writer.close();
     },
     failCommits: (commits, when) => {
       failing = commits;
