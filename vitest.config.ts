@@ -3,7 +3,7 @@ import { defineConfig } from 'vitest/config';
 export default defineConfig({
   test: {
     // Most of the time tests wait for processes of their own.
-    maxWorkers: 3,
+    maxWorkers: 4,
     // CI counts passed and failed tests from the report.
     reporters: process.env['CI']
       ? ['default', ['json', { outputFile: 'coverage/report.json' }]]
