@@ -48,6 +48,8 @@ export interface LocalWorker {
   readonly counters: Readonly<CallCounters>;
   /** What there is to say of an outage of the API, if there is one. */
   readonly describeOutage: () => string | undefined;
+  /** Why the last call failed that did. */
+  readonly lastTrouble: () => string | undefined;
   /** Whether no call starts because the API is out. */
   readonly isOut: () => boolean;
   /** For how long calls were kept waiting, by why. */
@@ -68,7 +70,9 @@ export function openLocalWorker(
   const { concurrency, rate, retries, timeout, maxWait, maxOutage, header = [] } = settings;
   const counters: CallCounters = { calls: 0, throttled: 0, retries: 0 };
   const pace = { rate: rate === 'auto' ? undefined : rate, clock: systemClock };
-  const onOutageTooLong = (): void => stopSwitch.stop({ reason: 'outage' });
+  let trouble: string | undefined;
+  const onOutageTooLong = (): void =>
+    stopSwitch.stop({ reason: 'outage', ...(trouble === undefined ? {} : { trouble }) });
   const { turnstile, outage, leave } = sharedPace ? openShared(sharedPace) : openOwn();
 
   function openShared(stored: StoredState) {
@@ -116,6 +120,9 @@ export function openLocalWorker(
     budget: shared ? joinBudgets(budget, shared) : budget,
     stopSwitch,
     counters,
+    onTrouble: (reason) => {
+      trouble = reason;
+    },
     concurrency,
     ...options,
     retries,
@@ -129,6 +136,7 @@ export function openLocalWorker(
     snapshotPace: () => ('snapshot' in turnstile ? turnstile.snapshot() : undefined),
     counters,
     describeOutage: outage.describe,
+    lastTrouble: () => trouble,
     isOut: () => outage.isOut,
     waitedMs: () => ({ ...meter.waitedMs(), retryBudget: retryGate.waitedMs() }),
     giveBackCalls: async () => await shared?.close(),

@@ -73,9 +73,13 @@ export async function lookUpAll(options: LookUpAllOptions): Promise<LookupTotals
   });
 
   const samples = createWaitSamples();
+  let wasOut = false;
   const showProgress = (): void => {
     const now = progress();
-    samples.look({ ...now, isOut: local?.isOut() ?? false });
+    const isOut = local?.isOut() ?? false;
+    samples.look({ ...now, isOut });
+    if (isOut !== wasOut) tellOfOutage(isOut, { options, trouble: local?.lastTrouble() });
+    wasOut = isOut;
     onEvent({ type: 'progress', ...now });
   };
   let pace: PaceSummary | undefined;
@@ -177,6 +181,22 @@ export async function lookUpAll(options: LookUpAllOptions): Promise<LookupTotals
   return { ...counters(), lookups: done, elapsedMs, stopped, pace };
 }
 
+/** Also for those who see no progress: an outage may be a wrong address. */
+function tellOfOutage(
+  isOut: boolean,
+  {
+    options,
+    trouble,
+  }: { readonly options: LookUpAllOptions; readonly trouble: string | undefined },
+): void {
+  const { job, onEvent } = options;
+  const what = trouble === undefined ? '' : ` (${trouble})`;
+  const message = isOut
+    ? `The API at ${job.endpoint.origin} is out${what}: calls wait until it is back, up to --max-outage. If it never answered, check --base-url.`
+    : 'The API answers again.';
+  onEvent({ type: 'notice', message });
+}
+
 /** Stops a run of which too much fails. What failed in the run before and does again is no news. */
 function watchFailures(
   collect: Reply,
@@ -184,13 +204,13 @@ function watchFailures(
   stop: () => void,
 ): Reply {
   const share = createFailedShare(job.settings.maxFailed);
-  return async (outcomes) => {
-    const isTooMuch = outcomes.some(({ domain, status }) => {
+  return (outcomes) => {
+    for (const { domain, status } of outcomes) {
       const isNews = status === 'failed' && store.findHead(domain)?.status !== 'failed';
-      return share.add(isNews);
-    });
-    await collect(outcomes);
-    if (isTooMuch) stop();
+      // At once: until this outcome is stored, others would be asked.
+      if (share.add(isNews)) stop();
+    }
+    return collect(outcomes);
   };
 }
 

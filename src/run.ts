@@ -81,6 +81,7 @@ export async function runToFiles(
     const outputs = closer.add(await openOutputs(paths));
     const run = await plan(list, closer.add(openStoreOf(job)));
     const joined = await lookUpAndJoin(run);
+    if (joined.totals.stopped?.reason === 'misdirected') return await leaveOutputs(run, joined);
     const { columns } = joined;
     const changes = await openChangesOf(run, columns);
     await outputs.write(joined.rows, { format, extent: run.plan, columns, changes });
@@ -91,6 +92,12 @@ export async function runToFiles(
   } finally {
     await closer.close();
   }
+}
+
+/** Whoever had the wrong address keeps what the right one gave last time. */
+async function leaveOutputs(run: PlannedRun, joined: JoinedRun): Promise<Summary> {
+  for await (const _ of joined.rows); // counts them
+  return summarize(run, joined, {});
 }
 
 /** Enriches a list row by row, into the hands of the caller. */

@@ -31,8 +31,11 @@ export function describePlan(plan: Plan): readonly string[] {
 }
 
 /** Says why a run stops before all is asked, and what to do. */
-export function describeStop({ reason, comeBackAtMs, seen }: Stop): string {
-  if (seen) return `${MISDIRECTIONS[seen]} No further call is made, and nothing of it is kept.`;
+export function describeStop({ reason, comeBackAtMs, seen, trouble }: Stop): string {
+  if (seen) {
+    return `${MISDIRECTIONS[seen]} No further call is made, nothing of it is kept, and the outputs stay as they were.`;
+  }
+  if (trouble !== undefined) return `${STOPS[reason]} The last one came to: ${trouble}.`;
   if (comeBackAtMs === undefined) return STOPS[reason];
   const who = reason === 'max_calls_per' ? 'The next may be made from' : 'It said to come back at';
   const when = new Date(comeBackAtMs).toISOString();

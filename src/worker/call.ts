@@ -26,6 +26,8 @@ export interface CallContext {
   readonly budget: Budget;
   readonly stopSwitch: StopSwitch;
   readonly counters: CallCounters;
+  /** Told why a call got nothing that an API in order gives. */
+  readonly onTrouble?: (reason: string) => void;
   readonly clock: Clock;
 }
 
@@ -134,7 +136,9 @@ interface EndedCall {
 function settle(answer: Answer, { context, reserved, ...call }: EndedCall): number {
   const { turnstile, outage, counters } = context;
   const { sentAtMs, isEvidence } = call;
-  outage.ended({ isFailure: isOutage(answer), sentAtMs, isEvidence });
+  const isFailure = isOutage(answer);
+  if (isFailure && 'reason' in answer) context.onTrouble?.(answer.reason);
+  outage.ended({ isFailure, sentAtMs, isEvidence });
   const kind = paceKindOf(answer);
   if (answer.kind === 'throttled') {
     counters.throttled += 1;

@@ -28,6 +28,8 @@ export interface Stop {
   readonly reason: StopReason;
   /** When it makes sense to come back, in milliseconds since 1970, if it is known. */
   readonly comeBackAtMs?: number;
+  /** What the last call met, for `outage`. */
+  readonly trouble?: string;
   /** What the first calls came to, for `misdirected`. */
   readonly seen?: Misdirection;
 }

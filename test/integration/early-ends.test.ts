@@ -20,6 +20,7 @@ describe('a base URL that is wrong', () => {
     ['200 with a page', 200, 'text/html', /no JSON object.*--base-url/],
   ])('that answers %s costs five calls and keeps nothing', async (_, status, type, said) => {
     const folder = openList(300);
+    folder.write('list.enriched.csv', 'as it was');
     const wrong = await openServer((_request, response) => {
       response.writeHead(status, { 'content-type': type }).end(PAGE);
     });
@@ -29,6 +30,7 @@ describe('a base URL that is wrong', () => {
     expect(ended.code).toBe(4);
     expect(ended.stderr).toMatch(said);
     expect(wrong.requests).toHaveLength(5);
+    expect(folder.read('list.enriched.csv')).toBe('as it was');
     expect(summaryOf(ended)).toMatchObject({
       statuses: { skipped: 300 },
       stopped: { reason: 'misdirected' },
@@ -59,6 +61,21 @@ describe('a base URL that is wrong', () => {
     });
     expect(ended.code).toBe(0);
     expect(summaryOf(ended).statuses.not_found).toBe(50);
+  });
+});
+
+describe('an API that is out from the beginning', () => {
+  it('is told of with its address and the reason, also without progress', async () => {
+    const folder = openList(30);
+    const url = 'http://127.0.0.1:9';
+    const flags = ['--progress', 'none', '--max-outage', '1s', '--json'];
+    const ended = await run(['enrich', 'list.csv', '--base-url', url, ...flags], {
+      cwd: folder.path,
+    });
+    expect(ended.code).toBe(4);
+    expect(ended.stderr).toMatch(/127\.0\.0\.1:9 is out \(connection_refused\).*--base-url/);
+    expect(ended.stderr).toMatch(/longer than --max-outage.*connection_refused/);
+    expect(summaryOf(ended).stopped).toEqual({ reason: 'outage', trouble: 'connection_refused' });
   });
 });
 
