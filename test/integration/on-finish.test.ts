@@ -54,6 +54,7 @@ describe('onFinish', () => {
       text: expect.stringContaining('brandfill job: done\n2 rows in '),
       out: folder.at('list.enriched.csv'),
       failures: folder.at('list.failures.csv'),
+      store: { folder: folder.at('.brandfill'), sizeBytes: expect.any(Number) },
     });
     const variables = folder.read('env.txt');
     expect(variables).toMatch(/^BRANDFILL_EXIT_CODE=0$/m);

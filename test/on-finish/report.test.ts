@@ -44,6 +44,7 @@ describe('the report of a run', () => {
       text: expect.stringMatching(/^brandfill nightly: done, some rows failed\n5 rows in 1\.5 s: /),
       out: resolve('out/a.csv'),
       changes: { file: resolve('out/c.csv'), new: 1, changed: 0 },
+      store: { folder: resolve('.brandfill'), sizeBytes: 4_096 },
     });
   });
 
