@@ -6,6 +6,7 @@ import { type EnrichOptions, libraryNaming } from './enrich.ts';
 import { BrandfillError, describeSystemError } from './errors.ts';
 import { ADD_SETTINGS, type AddSettings } from './job/add-settings.ts';
 import { readSettings } from './job/settings.ts';
+import { checkInput, checkOptions } from './known-options.ts';
 import { cutIntoLists, type ListedDomains, listDomains } from './producer/add-list.ts';
 import { chooseDomainColumn } from './producer/choose-column.ts';
 import { createDistinctDomains, type DistinctDomains } from './producer/distinct-domains.ts';
@@ -72,6 +73,8 @@ export async function add(
   options: AddOptions,
   describe: (key: string) => string = libraryNaming,
 ): Promise<AddSummary> {
+  checkOptions(options, { of: 'add', definitions: ADD_SETTINGS, others: OTHERS, describe });
+  checkInput(options.input, describe);
   const { input, params, dryRun = false, signal, onNotice = () => {}, ...given } = options;
   const settings = readSettings(ADD_SETTINGS, {
     given: { ...given, param: params },
@@ -89,6 +92,14 @@ export async function add(
   const context = { api, onNotice, signal: signal ?? new AbortController().signal };
   return await addList(input, { ...settings, queue: dryRun ? undefined : queue }, context);
 }
+
+const OTHERS: Readonly<Record<Exclude<keyof AddOptions, keyof AddSettings>, true>> = {
+  input: true,
+  params: true,
+  dryRun: true,
+  signal: true,
+  onNotice: true,
+};
 
 interface AddContext {
   readonly api: string | undefined;

@@ -6,6 +6,7 @@ import { libraryNaming } from './enrich.ts';
 import { BrandfillError } from './errors.ts';
 import { COLLECT_SETTINGS, type CollectSettings } from './job/collect-settings.ts';
 import { readSettings } from './job/settings.ts';
+import { checkOptions } from './known-options.ts';
 import { within } from './within.ts';
 
 /** Which outcomes to write where. */
@@ -55,6 +56,7 @@ export async function collect(
   options: CollectOptions,
   describe: (key: string) => string = libraryNaming,
 ): Promise<Collected> {
+  checkOptions(options, { of: 'collect', definitions: COLLECT_SETTINGS, others: OTHERS, describe });
   const { signal = new AbortController().signal, onNotice = () => {}, ...given } = options;
   const settings = readSettings(COLLECT_SETTINGS, { given, env: process.env, describe });
   const { queue } = settings;
@@ -66,6 +68,11 @@ export async function collect(
   }
   return await collectFrom({ ...settings, queue }, { signal, onNotice, flag: describe('outDir') });
 }
+
+const OTHERS: Readonly<Record<Exclude<keyof CollectOptions, keyof CollectSettings>, true>> = {
+  signal: true,
+  onNotice: true,
+};
 
 interface CollectContext {
   readonly signal: AbortSignal;

@@ -1,6 +1,7 @@
 import type { EnrichedRow } from './collector/row-object.ts';
 import { createJob, type Job } from './job/job.ts';
-import type { SettingKey } from './job/settings.ts';
+import { SETTINGS, type SettingKey } from './job/settings.ts';
+import { checkInput, checkOptions } from './known-options.ts';
 import { runToMerge } from './merge.ts';
 import type { Plan } from './producer/plan.ts';
 import type { ListInput } from './rows/list-input.ts';
@@ -123,7 +124,7 @@ export async function enrich(
   options: EnrichOptions,
   naming: OptionNaming = libraryNaming,
 ): Promise<Summary> {
-  const job = jobOf(options, naming);
+  const job = jobOf(options, { of: 'enrich', naming });
   const run = job.settings.merge === undefined ? runToFiles : runToMerge;
   return await run(options.input, job, contextOf(options));
 }
@@ -142,7 +143,8 @@ export async function enrich(
  * ```
  */
 export async function* enrichRows(options: EnrichOptions): AsyncGenerator<EnrichedRow, Summary> {
-  return yield* runToRows(options.input, jobOf(options, libraryNaming), contextOf(options));
+  const job = jobOf(options, { of: 'enrichRows', naming: libraryNaming, pointless: FILES });
+  return yield* runToRows(options.input, job, contextOf(options));
 }
 
 /**
@@ -154,7 +156,8 @@ export async function plan(
   options: EnrichOptions,
   naming: OptionNaming = libraryNaming,
 ): Promise<Plan> {
-  return await planOnly(options.input, jobOf(options, naming), contextOf(options));
+  const job = jobOf(options, { of: 'plan', naming });
+  return await planOnly(options.input, job, contextOf(options));
 }
 
 /** How an option is called in error messages; the command line says `--base-url`. */
@@ -162,7 +165,35 @@ export type OptionNaming = (key: SettingKey) => string;
 
 export const libraryNaming = (key: string): string => `'${LIBRARY_NAMES[key] ?? key}'`;
 
-function jobOf(options: EnrichOptions, describe: OptionNaming): Job {
+/** Options of `enrich` that are no settings of a job. */
+export const BESIDE_SETTINGS: Readonly<Record<Exclude<keyof EnrichOptions, SettingKey>, true>> = {
+  input: true,
+  apiKey: true,
+  params: true,
+  headers: true,
+  changesId: true,
+  confirm: true,
+  signal: true,
+  onEvent: true,
+};
+
+/** Options about files, for a run that writes none. */
+const FILES = {
+  keys: ['out', 'failures', 'changes', 'changesId', 'key', 'merge'],
+  why: 'its rows go to the caller, not into files',
+} as const;
+
+interface Call {
+  /** The function that was called. */
+  readonly of: string;
+  readonly naming: OptionNaming;
+  readonly pointless?: typeof FILES;
+}
+
+function jobOf(options: EnrichOptions, { of, naming, ...rest }: Call): Job {
+  const describe = naming as (key: string) => string;
+  checkOptions(options, { of, definitions: SETTINGS, others: BESIDE_SETTINGS, describe, ...rest });
+  checkInput(options.input, describe);
   const { input, apiKey, params, headers, signal, onEvent, confirm, changesId, ...given } = options;
   return createJob({
     given: { ...given, param: params, header: headers },

@@ -1,12 +1,14 @@
 import { existsSync } from 'node:fs';
 import { basename, extname, resolve } from 'node:path';
-import { type EnrichOptions, libraryNaming } from './enrich.ts';
+import { BESIDE_SETTINGS, type EnrichOptions, libraryNaming } from './enrich.ts';
 import { BrandfillError } from './errors.ts';
 import { type JobFile, readJobFile } from './job/job-file.ts';
 import { besideFile } from './job/job-file-values.ts';
 import type { OnFinish } from './job/on-finish-keys.ts';
 import type { Schedule } from './job/schedule.ts';
+import { SETTINGS } from './job/settings.ts';
 import type { Environment } from './job/variables.ts';
+import { checkOptions } from './known-options.ts';
 
 export interface LoadJobOptions {
   /** What counts more than the file. Paths in it are from the current folder. */
@@ -46,8 +48,16 @@ export interface LoadedJob {
  * ```
  */
 export async function loadJob(file: string, options: LoadJobOptions = {}): Promise<LoadedJob> {
+  checkOptions(options, { of: 'loadJob', others: LOAD_OPTIONS, describe: libraryNaming });
   return toLoadedJob(await openJobFile(file, options), options);
 }
+
+export const LOAD_OPTIONS: Readonly<Record<keyof LoadJobOptions, true>> = {
+  overrides: true,
+  env: true,
+  now: true,
+  naming: true,
+};
 
 /** Reads a job file as far as it can be; its error is in it. */
 export async function openJobFile(
@@ -67,6 +77,8 @@ export function toLoadedJob(jobFile: JobFile, options: LoadJobOptions): LoadedJo
   const { file, values, error } = jobFile;
   const { env = process.env, naming = libraryNaming } = options;
   const overrides = withoutUndefined(options.overrides ?? {});
+  const known = { definitions: SETTINGS, others: BESIDE_SETTINGS };
+  checkOptions(overrides, { of: 'enrich', ...known, describe: naming });
   if (error) throw error;
   const { apiKeyEnv: _, schedule, onFinish, param, header, ...settings } = values;
   const store = env['BRANDFILL_STORE'] ? undefined : besideFile(file, '.brandfill');

@@ -1,12 +1,14 @@
 import { mkdir } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { createCredential } from './brand/credential.ts';
-import { type EnrichOptions, enrich } from './enrich.ts';
+import { type EnrichOptions, enrich, libraryNaming } from './enrich.ts';
 import { describeError, exitCodeOf, exitCodeOfError } from './exit-codes.ts';
 import { readSecret } from './job/job.ts';
 import type { JobFile } from './job/job-file.ts';
+import { checkOptions } from './known-options.ts';
 import {
   jobNameOf,
+  LOAD_OPTIONS,
   type LoadedJob,
   type LoadJobOptions,
   openJobFile,
@@ -46,6 +48,7 @@ export interface JobEnd {
  * ```
  */
 export async function runJob(file: string, options: RunJobOptions = {}): Promise<JobEnd> {
+  checkOptions(options, { of: 'runJob', others: RUN_OPTIONS, describe: libraryNaming });
   const { now = () => new Date(), onEvent, onLoaded, onSummary } = options;
   const startedAt = now();
   const jobFile = await openJobFile(file, { ...options, now: () => startedAt });
@@ -60,8 +63,12 @@ export async function runJob(file: string, options: RunJobOptions = {}): Promise
     onLoaded?.(job);
     await makeFolders(jobFile);
     const { signal, confirm } = options;
-    const context = { signal, onEvent, confirm };
-    const summary = await enrich({ ...job.options, ...context } as EnrichOptions, job.naming);
+    const context = {
+      ...(signal && { signal }),
+      ...(onEvent && { onEvent }),
+      ...(confirm && { confirm }),
+    };
+    const summary = await enrich({ ...job.options, ...context }, job.naming);
     onSummary?.(summary);
     const exitCode = exitCodeOf(summary);
     await finish({ exitCode, summary });
@@ -71,6 +78,15 @@ export async function runJob(file: string, options: RunJobOptions = {}): Promise
     throw error;
   }
 }
+
+const RUN_OPTIONS: Readonly<Record<keyof RunJobOptions, true>> = {
+  ...LOAD_OPTIONS,
+  signal: true,
+  onEvent: true,
+  confirm: true,
+  onLoaded: true,
+  onSummary: true,
+};
 
 /** Folders of outputs that the file names, such as one for each day, are made. */
 async function makeFolders({ values }: JobFile): Promise<void> {

@@ -1,6 +1,8 @@
 import { createCloser } from './closer.ts';
 import { libraryNaming } from './enrich.ts';
 import { BrandfillError } from './errors.ts';
+import { SCHEDULE_SETTINGS, type ScheduleSettings } from './job/schedule-settings.ts';
+import { checkOptions } from './known-options.ts';
 import { describeOwner, describeSelf, isHere } from './owner.ts';
 import type { Keeper } from './queue/bullmq/schedule-keepers.ts';
 import { groupOf } from './schedule/group.ts';
@@ -46,6 +48,12 @@ export async function schedule(
   options: ScheduleOptions,
   describe: (key: string) => string = libraryNaming,
 ): Promise<void> {
+  checkOptions(options, {
+    of: 'schedule',
+    definitions: SCHEDULE_SETTINGS,
+    others: OTHERS,
+    describe,
+  });
   const { onNotice = () => {} } = options;
   const { url, settings } = readPlace(options, describe);
   const scheduled = openScheduledFiles(options.files, { env: process.env, onNotice });
@@ -91,6 +99,14 @@ export async function schedule(
     await closer.close();
   }
 }
+
+const OTHERS: Readonly<Record<Exclude<keyof ScheduleOptions, keyof ScheduleSettings>, true>> = {
+  files: true,
+  signal: true,
+  onNotice: true,
+  onRunEvent: true,
+  onRunEnd: true,
+};
 
 /** Others may keep the same schedules, but of the same files: else each would remove those of the other. */
 function refuseOtherFiles(me: Keeper, keepers: readonly Keeper[], group: string): void {

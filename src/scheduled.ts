@@ -1,5 +1,7 @@
 import { libraryNaming } from './enrich.ts';
 import { BrandfillError } from './errors.ts';
+import { SCHEDULE_SETTINGS } from './job/schedule-settings.ts';
+import { checkOptions } from './known-options.ts';
 import type { RedisServer } from './queue/bullmq/redis.ts';
 import { groupOf } from './schedule/group.ts';
 import { listGroup, type ScheduledJob } from './schedule/list-schedules.ts';
@@ -19,6 +21,7 @@ export async function listSchedules(
   options: ListSchedulesOptions,
   describe: (key: string) => string = libraryNaming,
 ): Promise<readonly ScheduledJob[]> {
+  checkOptions(options, { of: 'listSchedules', ...KNOWN, describe });
   return await withGroups(options, describe, async ({ groups, bullmq, redis }) => {
     const listed: ScheduledJob[] = [];
     for (const group of groups) {
@@ -43,6 +46,7 @@ export async function runScheduled(
   options: ListSchedulesOptions,
   describe: (key: string) => string = libraryNaming,
 ): Promise<boolean> {
+  checkOptions(options, { of: 'runScheduled', ...KNOWN, describe });
   return await withGroups(options, describe, async ({ groups, bullmq, redis }) => {
     const found: string[] = [];
     const known: string[] = [];
@@ -62,6 +66,8 @@ export async function runScheduled(
     return isNew;
   });
 }
+
+const KNOWN = { definitions: SCHEDULE_SETTINGS, others: { files: true } } as const;
 
 function noSuchJob(
   job: string,

@@ -2,8 +2,10 @@ import { open } from 'node:fs/promises';
 import { nameApi } from './api-name.ts';
 import { findJsonObject } from './brand/answer.ts';
 import { createShapeFinder } from './collector/flatten.ts';
+import { libraryNaming } from './enrich.ts';
 import { BrandfillError, describeSystemError } from './errors.ts';
 import { IMPORT_SETTINGS } from './job/store-settings.ts';
+import { checkOptions } from './known-options.ts';
 import { type StoreChoice, type StoreOptionNaming, withOpenedStore } from './opened-store.ts';
 import { normalizeDomain } from './rows/domain.ts';
 import { parseOutcomeLine } from './store/outcome-line.ts';
@@ -45,9 +47,16 @@ const MOST_SHOWN = 10;
  * @throws BrandfillError when an option, the file or the store cannot be used
  */
 export async function importStore(
-  { input, ...options }: ImportOptions,
-  naming?: StoreOptionNaming,
+  given: ImportOptions,
+  naming: StoreOptionNaming = libraryNaming,
 ): Promise<Imported> {
+  checkOptions(given, {
+    of: 'importStore',
+    definitions: IMPORT_SETTINGS,
+    others: { params: true, input: true },
+    describe: naming,
+  });
+  const { input, ...options } = given;
   const task = { options, definitions: IMPORT_SETTINGS, naming, mayMake: true };
   const lines = await openLines(input);
   return await withOpenedStore(task, async ({ tables, settings, endpointId }) => {

@@ -1,12 +1,14 @@
 import type { Outcome, OutcomeStatus } from './brand/outcome.ts';
 import { libraryNaming } from './enrich.ts';
 import { BrandfillError } from './errors.ts';
+import type { Definitions } from './job/settings.ts';
 import {
   EXPORT_SETTINGS,
   GET_SETTINGS,
   PRUNE_SETTINGS,
   STORE_SETTINGS,
 } from './job/store-settings.ts';
+import { checkOptions } from './known-options.ts';
 import { type StoreChoice, type StoreOptionNaming, withOpenedStore } from './opened-store.ts';
 import { normalizeDomain } from './rows/domain.ts';
 import { readEntries, splitKey } from './store/entries.ts';
@@ -25,6 +27,7 @@ export async function readStoreStats(
   options: StoreChoice = {},
   naming?: StoreOptionNaming,
 ): Promise<StoreStats> {
+  check(options, { of: 'readStoreStats', definitions: STORE_SETTINGS, naming });
   const task = { options, definitions: STORE_SETTINGS, naming };
   return await withOpenedStore(task, async ({ tables, settings, endpointId }) =>
     countStore(tables, { folder: settings.store, endpointId, nowMs: Date.now() }),
@@ -44,9 +47,11 @@ export interface GetStoredOptions extends StoreChoice {
  * the form of {@link exportStore}.
  */
 export async function findStored(
-  { domain: text, ...options }: GetStoredOptions,
+  given: GetStoredOptions,
   naming?: StoreOptionNaming,
 ): Promise<readonly string[]> {
+  check(given, { of: 'findStored', definitions: GET_SETTINGS, others: { domain: true }, naming });
+  const { domain: text, ...options } = given;
   const task = { options, definitions: GET_SETTINGS, naming };
   return await withOpenedStore(task, async ({ tables, settings, endpointId }) => {
     const found = normalizeDomain(text, { registrable: settings.registrable ?? false });
@@ -82,6 +87,8 @@ export async function exportStore(
   write: (lines: readonly string[]) => Promise<void>,
   naming?: StoreOptionNaming,
 ): Promise<number> {
+  const { out: _, ...definitions } = EXPORT_SETTINGS;
+  check(options, { of: 'exportStore', definitions, naming });
   const task = { options, definitions: EXPORT_SETTINGS, naming };
   return await withOpenedStore(task, async ({ tables, settings: { status }, endpointId }) => {
     let count = 0;
@@ -113,6 +120,7 @@ export async function pruneStore(
   options: PruneStoreOptions,
   naming: StoreOptionNaming = libraryNaming,
 ): Promise<Pruned> {
+  check(options, { of: 'pruneStore', definitions: PRUNE_SETTINGS, naming });
   const task = { options, definitions: PRUNE_SETTINGS, naming };
   return await withOpenedStore(task, async ({ tables, settings, endpointId }) => {
     const { olderThan, dryRun = false } = settings;
@@ -123,6 +131,22 @@ export async function pruneStore(
       );
     }
     return await pruneTables(tables, { beforeMs: Date.now() - olderThan, endpointId, dryRun });
+  });
+}
+
+interface Known {
+  readonly of: string;
+  readonly definitions: Definitions<object>;
+  readonly others?: Readonly<Record<string, true>>;
+  readonly naming: StoreOptionNaming | undefined;
+}
+
+function check(options: object, { of, definitions, others, naming = libraryNaming }: Known): void {
+  checkOptions(options, {
+    of,
+    definitions,
+    others: { params: true, ...others },
+    describe: naming,
   });
 }
 

@@ -9,6 +9,7 @@ import {
   WORKER_SETTINGS,
   type WorkerSettings,
 } from './job/worker-settings.ts';
+import { checkOptions } from './known-options.ts';
 import { openLocalWorker } from './local-worker.ts';
 import { callsIdOf, paceIdOf } from './pace-id.ts';
 import { normalizeDomain } from './rows/domain.ts';
@@ -51,6 +52,7 @@ export async function work(
   options: WorkOptions,
   describe: (key: string) => string = libraryNaming,
 ): Promise<WorkerEnd> {
+  checkOptions(options, { of: 'work', definitions: WORKER_SETTINGS, others: OTHERS, describe });
   const { apiKey, params, headers, signal, onNotice = () => {}, ...given } = options;
   const sources = { given: { ...given, param: params, header: headers }, env: process.env };
   const settings = readSettings(WORKER_SETTINGS, { ...sources, describe });
@@ -67,6 +69,14 @@ export async function work(
     { api, onNotice, signal: signal ?? new AbortController().signal },
   );
 }
+
+const OTHERS: Readonly<Record<Exclude<keyof WorkOptions, keyof WorkerSettings>, true>> = {
+  apiKey: true,
+  params: true,
+  headers: true,
+  signal: true,
+  onNotice: true,
+};
 
 interface WorkContext {
   readonly api: Api;

@@ -1,0 +1,84 @@
+import { BrandfillError } from './errors.ts';
+import { findNearest } from './job/nearest.ts';
+import type { Definitions } from './job/settings.ts';
+import { shorten } from './rows/names.ts';
+
+/** Which options a function of the library takes. */
+export interface KnownOptions {
+  /** The name of the function. */
+  readonly of: string;
+  /** Settings that are options by the same name, but for `params` and `headers`. */
+  readonly definitions?: Definitions<object>;
+  /** Options that are no settings. */
+  readonly others: Readonly<Record<string, true>>;
+  /** Settings that make no sense for this function, and why. */
+  readonly pointless?: { readonly keys: readonly string[]; readonly why: string };
+  /** How an option is called in messages. */
+  readonly describe: (key: string) => string;
+}
+
+/** So many options are listed in a message; where there are more, the README is named. */
+const MOST_LISTED = 25;
+
+/**
+ * Refuses options that a function does not have: one that is mistyped would be left out of account,
+ * and a bound that does not hold costs money. Options that are undefined count as not given.
+ *
+ * @throws BrandfillError `INVALID_SETTING` that names the option and the one that was probably meant
+ */
+export function checkOptions(options: unknown, known: KnownOptions): void {
+  const { of, pointless, describe } = known;
+  if (typeof options !== 'object' || options === null || Array.isArray(options)) {
+    const received = options === undefined ? 'nothing' : kindOf(options);
+    throw refusal(`Cannot run ${of}: expected its options as an object, received ${received}.`);
+  }
+  const names = namesOf(known);
+  for (const [key, value] of Object.entries(options)) {
+    if (value === undefined) continue;
+    if (pointless?.keys.includes(key)) {
+      throw refusal(`Cannot use ${describe(key)} with ${of}: ${pointless.why}; leave it out.`);
+    }
+    if (!names.includes(key)) throw refusal(describeUnknown(key, names, known));
+  }
+}
+
+/** @throws BrandfillError `INVALID_SETTING` when a program gives no list */
+export function checkInput(input: unknown, describe: (key: string) => string): void {
+  if (typeof input === 'string' && input !== '') return;
+  if (typeof input === 'object' && input !== null) {
+    if (Symbol.iterator in input || Symbol.asyncIterator in input) return;
+  }
+  throw refusal(
+    `Cannot start without a list: give ${describe('input')} the path of a file, '-' for standard input, or rows as objects.`,
+  );
+}
+
+function namesOf({ definitions = {}, others, pointless }: KnownOptions): readonly string[] {
+  return [...Object.keys(definitions), ...Object.keys(others)].filter(
+    (key) => key !== 'param' && key !== 'header' && !pointless?.keys.includes(key),
+  );
+}
+
+function describeUnknown(
+  key: string,
+  names: readonly string[],
+  { of, describe }: KnownOptions,
+): string {
+  const meant = findNearest(key, names);
+  const all =
+    names.length > MOST_LISTED
+      ? 'they are listed in the README.'
+      : `there are: ${names.join(', ')}.`;
+  const hint = meant === undefined ? all : `did you mean ${describe(meant)}?`;
+  return `Cannot use ${describe(shorten(key))}: ${of} has no such option; ${hint}`;
+}
+
+function kindOf(value: unknown): string {
+  if (value === null) return 'null';
+  if (Array.isArray(value)) return 'a list';
+  return typeof value === 'string' ? 'a text' : `a ${typeof value}`;
+}
+
+function refusal(message: string): BrandfillError {
+  return new BrandfillError('INVALID_SETTING', message);
+}

@@ -1,0 +1,139 @@
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import * as library from '../src/index.ts';
+import { useSandbox } from './support/sandbox.ts';
+import { useTempFolder } from './support/temp-folder.ts';
+
+const QUEUE = 'redis://127.0.0.1:1';
+const input = [{ domain: 'example.com' }];
+
+/** Calls a function as a program without types would. */
+function call(name: string, ...args: readonly unknown[]): unknown {
+  return (library as unknown as Record<string, (...args: readonly unknown[]) => unknown>)[name]?.(
+    ...args,
+  );
+}
+
+/** The first that a function gives, or what it is refused with. */
+async function refusalOf(name: string, ...args: readonly unknown[]): Promise<unknown> {
+  try {
+    const given = call(name, ...args);
+    if (name === 'enrichRows') await (given as AsyncGenerator).next();
+    else await given;
+  } catch (error) {
+    expect(error).toMatchObject({ name: 'BrandfillError', code: 'INVALID_SETTING' });
+    return (error as Error).message;
+  }
+  return 'nothing was refused';
+}
+
+describe('an option that a function does not have', () => {
+  it.each<[string, readonly unknown[], string]>([
+    [
+      'enrich',
+      [{ input, maxCals: 1 }],
+      "Cannot use 'maxCals': enrich has no such option; did you mean 'maxCalls'?",
+    ],
+    ['enrich', [{ input, param: { a: 'b' } }], "did you mean 'params'?"],
+    [
+      'enrich',
+      [{ input, colour: 'red' }],
+      'enrich has no such option; they are listed in the README.',
+    ],
+    ['enrichRows', [{ input, maxCals: 1 }], "did you mean 'maxCalls'?"],
+    ['plan', [{ input, baseURI: 'x' }], "did you mean 'baseUrl'?"],
+    [
+      'work',
+      [{ queue: QUEUE, maxCalls: 1 }],
+      "work has no such option; did you mean 'maxCallsPer'?",
+    ],
+    ['add', [{ input, queu: QUEUE }], "did you mean 'queue'?"],
+    ['collect', [{ queue: QUEUE, outdir: 'x' }], "did you mean 'outDir'?"],
+    [
+      'collect',
+      [{ queue: QUEUE, zzz: 1 }],
+      'there are: queue, outDir, maxFileSize, acceptEviction, signal, onNotice.',
+    ],
+    ['schedule', [{ files: [], nam: 'x' }], "did you mean 'name'?"],
+    ['listSchedules', [{ file: [] }], "did you mean 'files'?"],
+    ['runScheduled', ['a', { nam: 'x' }], "did you mean 'name'?"],
+    ['readStoreStats', [{ folder: 'x' }], 'readStoreStats has no such option'],
+    ['findStored', [{ domian: 'x' }], "did you mean 'domain'?"],
+    ['exportStore', [{ out: 'x' }, () => {}], 'exportStore has no such option'],
+    ['importStore', [{ file: 'x' }], 'importStore has no such option'],
+    ['pruneStore', [{ olderThen: '1d' }], "did you mean 'olderThan'?"],
+    ['loadJob', ['a.yaml', { override: {} }], "did you mean 'overrides'?"],
+    ['runJob', ['a.yaml', { onSumary: 1 }], "did you mean 'onSummary'?"],
+  ])('is refused by %s: %j', async (name, args, expected) => {
+    expect(await refusalOf(name, ...args)).toContain(expected);
+  });
+
+  it('is refused among the overrides of a job, before anything is asked', async () => {
+    const folder = useTempFolder();
+    const { url, stats } = await useSandbox();
+    await writeFile(join(folder, 'list.csv'), 'domain\nexample.com\n');
+    const job = join(folder, 'job.yaml');
+    await writeFile(job, `input: list.csv\nbaseUrl: ${url}\n`);
+    for (const name of ['loadJob', 'runJob']) {
+      const message = await refusalOf(name, job, { overrides: { maxCals: 1 } });
+      expect(message).toContain("Cannot use 'maxCals': enrich has no such option");
+    }
+    expect(stats().calls).toBe(0);
+  });
+
+  it('counts as not given when it is undefined', async () => {
+    const message = await refusalOf('enrich', {
+      input,
+      baseUrl: 'http://x',
+      rate: '?',
+      nope: undefined,
+    });
+    expect(message).toContain("Cannot use 'rate'");
+  });
+});
+
+describe('an option that makes no sense', () => {
+  it.each(['out', 'failures', 'changes', 'changesId', 'key', 'merge'])(
+    'is refused by enrichRows: %s',
+    async (key) => {
+      expect(await refusalOf('enrichRows', { input, baseUrl: 'http://x', [key]: 'x' })).toBe(
+        `Cannot use '${key}' with enrichRows: its rows go to the caller, not into files; leave it out.`,
+      );
+    },
+  );
+});
+
+describe('no options', () => {
+  it.each([
+    'enrich',
+    'enrichRows',
+    'plan',
+    'work',
+    'add',
+    'collect',
+    'schedule',
+    'listSchedules',
+    'findStored',
+    'importStore',
+    'pruneStore',
+  ])('are refused by %s in a sentence', async (name) => {
+    expect(await refusalOf(name)).toBe(
+      `Cannot run ${name}: expected its options as an object, received nothing.`,
+    );
+  });
+
+  it('are no text either', async () => {
+    expect(await refusalOf('enrich', 'list.csv')).toContain('received a text');
+  });
+
+  it.each(['enrich', 'enrichRows', 'plan', 'add'])(
+    'and no list are refused by %s',
+    async (name) => {
+      for (const none of [undefined, null, '', 7, {}]) {
+        const message = await refusalOf(name, { input: none, baseUrl: 'http://x', queue: QUEUE });
+        expect(message).toContain("Cannot start without a list: give 'input' the path");
+      }
+    },
+  );
+});
