@@ -9,7 +9,7 @@ import { readSharedPace, type SharedPace } from '../../src/pace/shared/state.ts'
 import type { World } from './simulate.ts';
 
 /** A worker comes for more this often: a little earlier than it has to. */
-const EXCHANGE_MS = 0.93 * LEASE_MS;
+const EXCHANGE_MS = 0.94 * LEASE_MS;
 /** To the shared state and back. */
 const ROUND_TRIP_MS = 1;
 /** Out of turn, because there is nothing left to start, it comes after this time at the soonest… */

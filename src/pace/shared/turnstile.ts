@@ -46,7 +46,7 @@ export interface SharedTurnstileOptions {
 }
 
 /** It comes again so much before its lease ends: six times a second, and two round trips each time. */
-const EXCHANGE_EARLY = 0.93;
+const EXCHANGE_EARLY = 0.94;
 /** Out of turn, because callers have nothing left, it comes after this time at the soonest. */
 const LEAST_EXCHANGE_MS = 50;
 /** …and so often in a row; one more for so many exchanges in turn. */
