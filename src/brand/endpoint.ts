@@ -33,7 +33,7 @@ const PATH = '/v1/brand';
  * @throws BrandfillError `INVALID_SETTING` when the base URL cannot be one.
  */
 export function createEndpoint(options: EndpointOptions): Endpoint {
-  const url = parseBaseUrl(options.baseUrl);
+  const url = new URL(parseBaseUrl(options.baseUrl));
   const params = options.params ?? [];
   const all = options.secretParam ? [...params, options.secretParam] : params;
   if (all.some(([name]) => name === 'domain')) {
@@ -51,9 +51,14 @@ export function createEndpoint(options: EndpointOptions): Endpoint {
   };
 }
 
-function parseBaseUrl(text: string): URL {
+/**
+ * Checks a base URL, and gives it back as it came.
+ *
+ * @throws BrandfillError `INVALID_SETTING` that says what was expected
+ */
+export function parseBaseUrl(text: string): string {
   const refuse = (expected: string): never => {
-    throw new BrandfillError('INVALID_SETTING', `Cannot use this --base-url: ${expected}.`);
+    throw new BrandfillError('INVALID_SETTING', expected);
   };
   if (!URL.canParse(text)) {
     return refuse(
@@ -75,7 +80,7 @@ function parseBaseUrl(text: string): URL {
   if (url.pathname.replace(/\/+$/, '').endsWith(PATH)) {
     return refuse(`leave out the '${PATH}' at its end, every call adds it`);
   }
-  return url;
+  return text;
 }
 
 /** What was typed may hold a user, a password or a key. */

@@ -53,17 +53,20 @@ export function parseFills(
   const pairs = Array.isArray(specs)
     ? specs.map((spec: string) => {
         const equals = spec.indexOf('=');
-        return [spec.slice(0, Math.max(0, equals)).trim(), spec.slice(equals + 1).trim()] as const;
+        const column = spec.slice(0, Math.max(0, equals)).trim();
+        return [column, spec.slice(equals + 1).trim(), spec] as const;
       })
-    : Object.entries(specs);
+    : Object.entries(specs).map(
+        ([column, expression]) => [column, expression, `${column}: ${expression}`] as const,
+      );
   if (pairs.length > MOST_FILLS) {
     throw new BrandfillError('INVALID_SETTING', `expected at most ${MOST_FILLS} columns`);
   }
-  return pairs.map(([column, expression], at) => {
+  return pairs.map(([column, expression, given], at) => {
     if (column === '' || expression === '' || expression === '*') {
       throw new BrandfillError(
         'INVALID_SETTING',
-        `expected COLUMN=EXPR such as Industry=industry, received '${column}=${expression}'`,
+        `expected COLUMN=EXPR such as Industry=industry, received '${given}'`,
       );
     }
     if (pairs.findIndex(([other]) => other === column) !== at) {

@@ -1,5 +1,13 @@
 import { readFile, stat } from 'node:fs/promises';
-import { LineCounter, parseDocument, type YAMLError } from 'yaml';
+import {
+  isMap,
+  isScalar,
+  isSeq,
+  LineCounter,
+  type Node,
+  parseDocument,
+  type YAMLError,
+} from 'yaml';
 import { BrandfillError, describeSystemError } from '../errors.ts';
 import { createIssues } from './job-file-issues.ts';
 import { explainKey, JOB_FILE_KEYS, type JobFileValues } from './job-file-keys.ts';
@@ -50,6 +58,10 @@ export function parseJobFile(file: string, text: string, context: JobFileContext
   if (broken.length > 0) {
     return { file, values: {}, placeOf: () => undefined, error: issues.toError() };
   }
+  if (!isMap(doc.contents)) {
+    issues.add(doc.contents?.range?.[0] ?? 0, describeNoMap(doc.contents));
+    return { file, values: {}, placeOf: () => undefined, error: issues.toError() };
+  }
   const timezone: unknown = doc.getIn(['schedule', 'timezone']);
   const credential: unknown = doc.get('apiKeyEnv');
   const reading = {
@@ -77,6 +89,15 @@ export function parseJobFile(file: string, text: string, context: JobFileContext
     },
     error: issues.toError(),
   };
+}
+
+/** A text is not repeated: a credential may have been put where a job file goes. */
+function describeNoMap(contents: Node | null): string {
+  const isEmpty = contents === null || (isScalar(contents) && contents.value === null);
+  const found = isEmpty
+    ? 'this one is empty'
+    : `this one is ${isSeq(contents) ? 'a list' : 'a text'}`;
+  return `a job file is made of keys with values, such as 'input: accounts.csv'; ${found}`;
 }
 
 function describe({ code, message, pos }: YAMLError, text: string): string {

@@ -17,6 +17,9 @@ export function possiblyEmptyText(value: unknown): string {
 }
 
 export function flag(value: unknown): boolean {
+  if (value === 'true' || value === 'false') {
+    throw expected('true or false without quotes', value);
+  }
   if (typeof value !== 'boolean') throw expected('true or false', value);
   return value;
 }

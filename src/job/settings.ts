@@ -1,5 +1,5 @@
 import { type AuthScheme, parseAuth } from '../brand/credential.ts';
-import type { NameValue } from '../brand/endpoint.ts';
+import { type NameValue, parseBaseUrl } from '../brand/endpoint.ts';
 import {
   createField,
   type Field,
@@ -123,7 +123,7 @@ export const SETTINGS: Definitions<Settings> = {
     value: 'URL',
     env: 'BRANDFILL_BASE_URL',
     description: 'the API; calls {base_url}/v1/brand?domain=…, a path in it is kept',
-    parse: text,
+    parse: (value) => parseBaseUrl(text(value)),
   },
   auth: {
     value: 'SPEC',

@@ -14,7 +14,7 @@ export const STORE_SETTINGS: Definitions<StoreSettings> = {
   baseUrl: {
     value: 'URL',
     description: 'only what is from this API (default: all in the store)',
-    parse: text,
+    parse: (value) => SETTINGS.baseUrl.parse(value),
   },
   param: { ...param, description: 'with --base-url: a query parameter that goes with every call' },
 };

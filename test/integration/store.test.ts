@@ -185,7 +185,7 @@ describe('brandfill store', () => {
     ],
     [['prune', '--older-than', 'long'], /Cannot use --older-than: expected a duration/],
     [['stats', '--param', 'a=b'], /Cannot use --param alone/],
-    [['stats', '--base-url', 'nowhere'], /Cannot use this --base-url/],
+    [['stats', '--base-url', 'nowhere'], /Cannot use --base-url: expected a URL/],
   ] as const)('%j is refused where it cannot be done, and leaves nothing', async (args, why) => {
     const folder = openFolder();
     const ended = await inStore(folder, ...args);

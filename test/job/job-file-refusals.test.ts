@@ -1,6 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { readJob, refusalOf } from './read-job-file.ts';
 
+const SHAPE = "a job file is made of keys with values, such as 'input: accounts.csv'";
+
 describe('a job file is refused, with line, column and what was meant:', () => {
   it.each([
     [
@@ -35,6 +37,31 @@ describe('a job file is refused, with line, column and what was meant:', () => {
       'yes for true',
       'registrable: yes',
       "1:14: registrable: expected true or false, received 'yes'",
+    ],
+    [
+      'true in quotes',
+      "input: a\nyes: 'true'",
+      "2:6: yes: expected true or false without quotes, received 'true'",
+    ],
+    [
+      'a column without an expression',
+      'fill: name',
+      "1:7: fill: expected COLUMN=EXPR such as Industry=industry, received 'name'.",
+    ],
+    [
+      'an expression for everything',
+      "fill: { Industry: '*' }",
+      "1:7: fill: expected COLUMN=EXPR such as Industry=industry, received 'Industry: *'.",
+    ],
+    [
+      'a base URL that is none',
+      'input: a\nbaseUrl: nope',
+      "2:10: baseUrl: expected a URL such as https://api.example.com, received 'nope'.",
+    ],
+    [
+      'a base URL with a password',
+      'baseUrl: https://me:secret@api.example.com',
+      '1:10: baseUrl: it holds a user name or password; put the credential into BRANDFILL_API_KEY and choose auth basic.',
     ],
     ['a list', 'out: [a, b]', '1:6: out: expected FILE, received a list'],
     ['a map', 'store: { a: b }', '1:8: store: expected DIR, received a map'],
@@ -103,13 +130,10 @@ describe('a job file is refused, with line, column and what was meant:', () => {
     ['a backtick', 'fields: { a: `1` }', '; what begins with ` goes in quotes'],
     ['no anchor', 'input: *a', '1:8: '],
     ['an anchor in itself', 'param: &a [*a]', '1:12: param: lists and maps are nested too deep'],
-    ['nothing', '# nothing\n', 'expected keys such as input, out, failures, found none'],
-    [
-      'a list of keys',
-      '- input: a',
-      '1:1: expected keys such as input, out, failures, received a list',
-    ],
-    ['a text', 'hello', "1:1: expected keys such as input, out, failures, received 'hello'"],
+    ['nothing', '# nothing\n', `${SHAPE}; this one is empty.`],
+    ['not a letter', '', `:1:1: ${SHAPE}; this one is empty.`],
+    ['a list of keys', '- input: a', `:1:1: ${SHAPE}; this one is a list.`],
+    ['a text', 'hello', `:1:1: ${SHAPE}; this one is a text.`],
   ])('%s', (_, text, expected) => {
     const message = refusalOf(text);
     expect(message).toMatch(/^Cannot use jobs\/job\.yaml:\d+:\d+: /);
