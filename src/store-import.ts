@@ -38,11 +38,14 @@ export interface RefusedLine {
 }
 
 const BATCH = 500;
-const MOST_SHOWN = 10;
+const MOST_SHOWN = 20;
+/** When none of so many lines is an outcome, it is another file that was meant. */
+const FIRST_LINES = 100;
 
 /**
  * Puts exported outcomes into a store, which is made if it is not there. What the store has that is
- * as new stays; importing the same again changes nothing. Lines that hold no outcome are left out.
+ * as new stays; importing the same again changes nothing. Lines that hold no outcome are left out; a
+ * file that begins with a hundred of them is refused before the store is touched.
  *
  * @throws BrandfillError when an option, the file or the store cannot be used
  */
@@ -58,7 +61,7 @@ export async function importStore(
   });
   const { input, ...options } = given;
   const task = { options, definitions: IMPORT_SETTINGS, naming, mayMake: true };
-  const lines = await openLines(input);
+  const lines = await checkFirstLines(await openLines(input), input);
   return await withOpenedStore(task, async ({ tables, settings, endpointId }) => {
     if (endpointId !== undefined) noteApiName(tables.meta, endpointId, nameApi(settings));
     const shapeOf = createShapeFinder();
@@ -105,8 +108,41 @@ export async function importStore(
   });
 }
 
+/**
+ * Hands all lines on, once one of the first is known to be an outcome, or there are no more of them.
+ *
+ * @throws BrandfillError `UNREADABLE_INPUT` when it is a file of something else
+ */
+async function checkFirstLines(
+  lines: AsyncGenerator<string>,
+  input: string,
+): Promise<AsyncIterable<string>> {
+  const first: string[] = [];
+  const reasons: string[] = [];
+  while (reasons.length < FIRST_LINES) {
+    const { done, value } = await lines.next();
+    if (done) break;
+    first.push(value);
+    if (value.trim() === '') continue;
+    const parsed = parseOutcomeLine(value);
+    if (typeof parsed !== 'string') break;
+    reasons.push(parsed);
+  }
+  if (reasons.length === FIRST_LINES) {
+    await lines.return(undefined);
+    throw new BrandfillError(
+      'UNREADABLE_INPUT',
+      `Cannot import ${input === '-' ? 'standard input' : input}: none of its first ${FIRST_LINES} lines is an outcome (the first: ${reasons[0]}); give a file that brandfill store export has written.`,
+    );
+  }
+  return (async function* () {
+    yield* first;
+    yield* lines;
+  })();
+}
+
 /** @throws BrandfillError `UNREADABLE_INPUT`, when there is no such file before the store is touched */
-async function openLines(input: string): Promise<AsyncIterable<string>> {
+async function openLines(input: string): Promise<AsyncGenerator<string>> {
   const refuse = (error: unknown): never => {
     throw new BrandfillError(
       'UNREADABLE_INPUT',

@@ -117,6 +117,32 @@ describe('brandfill store', () => {
     expect(existsSync(folder.at('nowhere'))).toBe(false);
   });
 
+  it('import tells of twenty lines that hold no outcome, and counts the others', async () => {
+    const { folder } = await openEnriched();
+    const [acme = ''] = (await inStore(folder, 'export')).stdout.split('\n');
+    folder.write('in.jsonl', `${'nonsense\n'.repeat(99)}${acme}\n${'nonsense\n'.repeat(51)}`);
+    const { code, stderr } = await inStore(folder, 'import', 'in.jsonl');
+    expect(code).toBe(3);
+    expect(stderr.split('\n').slice(19)).toEqual([
+      'Line 20 was left out: it is no JSON object.',
+      '130 more lines left out.',
+      '0 outcomes imported, 1 were there already and as new.',
+      '',
+    ]);
+  });
+
+  it('import ends at once where none of the first hundred lines is an outcome', async () => {
+    const { folder } = await openEnriched();
+    const outcomes = (await inStore(folder, 'export')).stdout;
+    folder.write('list.csv', `domain\n\n${'acme.com\n'.repeat(99)}${outcomes}`);
+    const ended = await inStore(folder, 'import', 'list.csv', '--store', 'nowhere');
+    expect(ended).toMatchObject({ code: 2, stdout: '' });
+    expect(ended.stderr).toBe(
+      'brandfill: Cannot import list.csv: none of its first 100 lines is an outcome (the first: it is no JSON object); give a file that brandfill store export has written.\n',
+    );
+    expect(existsSync(folder.at('nowhere'))).toBe(false);
+  });
+
   it('import with --base-url puts all in for that API, as when it has moved', async () => {
     const { folder, args } = await openEnriched();
     await inStore(folder, 'export', '--status', 'found', '--out', 'kept.jsonl');
