@@ -18,13 +18,13 @@ describe('a limit on calls at the same time', () => {
     const { state, result } = play(concurrentCalls(count));
     expect(state.concurrency.cap).toBeGreaterThanOrEqual(count);
     expect(state.concurrency.cap).toBeLessThanOrEqual(count + 2);
-    expect(result.warmEfficiency).toBeGreaterThan(0.8);
+    expect(result.warmEfficiency).toBeGreaterThan(0.75);
   });
 
   it('is found by workers that know of one another only late', () => {
     const clients = leasedWorkers({ workers: 4, callers: 64 });
     const result = simulate({ ...SCENARIO, limit: concurrentCalls(10) }, clients);
-    expect(result.warmEfficiency).toBeGreaterThan(0.8);
+    expect(result.warmEfficiency).toBeGreaterThan(0.75);
   });
 });
 

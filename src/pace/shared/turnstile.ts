@@ -5,6 +5,7 @@ import type { Clock } from '../clock.ts';
 import { describePace } from '../pacer.ts';
 import type { Rate } from '../rate.ts';
 import type { CallReport, Turnstile } from '../turnstile.ts';
+import { inTime } from './in-time.ts';
 import {
   type EndedCall,
   LEASE_MS,
@@ -63,6 +64,8 @@ const MOST_EVENTS = 20_000;
 /** Others may be faster, again and again; the next exchange comes soon enough. */
 const MOST_TRIES = 5;
 const CLOSE_MS = 1_000;
+/** Without an answer for so long, whoever keeps the state is asked anew: nobody may wait for ever. */
+const ANSWER_MS = 5_000;
 
 /**
  * Takes start times from a state that is kept elsewhere, and tells there what happened, in one
@@ -193,7 +196,7 @@ export function createSharedTurnstile(options: SharedTurnstileOptions): SharedTu
   /** False when others were faster each time. */
   async function tell(told: Told): Promise<boolean> {
     const throttlesBefore = throttles;
-    let reading: Reading | undefined = await stored.read();
+    let reading: Reading | undefined = await inTime(ANSWER_MS, stored.read());
     for (let tries = 0; tries < MOST_TRIES; tries += 1) {
       const { nowMs, version, state } = reading;
       aheadMs = nowMs - clock.nowMs();
@@ -202,7 +205,11 @@ export function createSharedTurnstile(options: SharedTurnstileOptions): SharedTu
       const news = newsOf(told);
       const before = { used, unused };
       const taken = takeLease(shared, news, nowMs);
-      reading = await stored.write({ version, state: JSON.stringify(shared) });
+      const written: Promise<Reading | undefined> = stored.write({
+        version,
+        state: JSON.stringify(shared),
+      });
+      reading = await inTime(ANSWER_MS, written);
       if (reading) continue;
       known = shared;
       lease = taken;
