@@ -49,10 +49,10 @@ async function watch(options: SandboxOptions): Promise<Watched> {
 /** It has a burst of 50, which a run that knows nothing uses up and takes for the limit at first. */
 const LIMIT = { limit: { count: 50, perMs: 1_000 }, limitHeaders: 'none' } as const;
 
-/** Two seconds at 80 to 110 % of the limit. */
+/** Two seconds at 80 % of the limit or more, and at most half of the burst besides. */
 function expectWarm(calls: number): void {
   expect(calls).toBeGreaterThanOrEqual(80);
-  expect(calls).toBeLessThanOrEqual(110);
+  expect(calls).toBeLessThanOrEqual(125);
 }
 
 /** How many calls arrived in the first two seconds after the first of them. */
