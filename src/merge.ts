@@ -6,8 +6,7 @@ import { chooseMergePaths } from './collector/output-paths.ts';
 import { openOutputs } from './collector/outputs.ts';
 import { BrandfillError } from './errors.ts';
 import type { Job } from './job/job.ts';
-import { type ListInput, openList } from './rows/list-input.ts';
-import { openRows } from './rows/open-rows.ts';
+import type { ListInput } from './rows/list-input.ts';
 import { lookUpAndJoin, open, openStoreOf, plan, type RunContext, summarize } from './run.ts';
 import { sizeOnDisk } from './store/size.ts';
 import { createStatusCounts, type Summary } from './watch/summary.ts';
@@ -36,18 +35,18 @@ export async function runToMerge(
   const closer = createCloser();
   try {
     const list = await open(input, job, { context, closer, spoolFolder });
-    const { source, format, ours, fill } = list;
+    const { source, format, column, ours, earlier: opened, fill } = list;
     const { signal } = context;
     const paths = await chooseMergePaths({ out, failures, merge, source, format });
-    if (!ours) throw new TypeError('the columns of a failures file are found when it is opened');
+    if (!ours || !opened) throw new TypeError('both files of a merge are there once it is open');
     const outputs = closer.add(await openOutputs(paths));
-    const earlierSource = closer.add(await openList(merge, { spoolFolder, signal }));
-    const earlierFormat = openRows(earlierSource, job.settings);
     const earlier = closer.add(
       await checkEarlierOutput({
         failures: { source, format },
         columns: ours,
-        earlier: { source: earlierSource, format: earlierFormat },
+        column,
+        registrable: job.settings.registrable ?? false,
+        earlier: opened,
         spoolFolder,
         signal,
       }),

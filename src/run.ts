@@ -10,17 +10,19 @@ import { enrichedColumnsOf, findShapes } from './collector/enriched-columns.ts';
 import type { Field } from './collector/fields.ts';
 import { createFill, type Fill } from './collector/fill.ts';
 import { type JoinedRow, join } from './collector/join.ts';
-import { type FailureColumns, findFailureColumns } from './collector/merge/failure-columns.ts';
+import type { OpenEarlierOutput } from './collector/merge/earlier-output.ts';
+import type { FailureColumns } from './collector/merge/failure-columns.ts';
 import { nameOutputColumns, type OutputColumns } from './collector/output-columns.ts';
 import { chooseOutputPaths } from './collector/output-paths.ts';
 import { openOutputs } from './collector/outputs.ts';
 import { createRowNotes } from './collector/row-notes.ts';
 import { type EnrichedRow, toEnrichedRow } from './collector/row-object.ts';
+import { understandList } from './domain-column-of-list.ts';
 import { BrandfillError } from './errors.ts';
 import { createFreshnessCheck } from './freshness-of-job.ts';
 import type { Job } from './job/job.ts';
 import { type LookupTotals, lookUpAll } from './look-up-all.ts';
-import { assertColumnsThere, chooseColumn, chooseDomainColumn } from './producer/choose-column.ts';
+import { assertColumnsThere, chooseColumn } from './producer/choose-column.ts';
 import { makePlan, type Plan, type RowNotes } from './producer/plan.ts';
 import { createRowIndex, type RowIndex } from './producer/row-index.ts';
 import type { DomainColumn } from './rows/domain-column.ts';
@@ -136,6 +138,8 @@ export interface OpenedList {
   readonly column: DomainColumn;
   /** Our columns in it, where it is a failures file that is to be merged. */
   readonly ours: FailureColumns | undefined;
+  /** The output that it is merged into. */
+  readonly earlier: OpenEarlierOutput | undefined;
   /** What goes into blank cells of the list's own. */
   readonly fill: Fill | undefined;
   readonly notes: RowNotes | undefined;
@@ -153,13 +157,13 @@ export async function open(
   for (const message of job.notices) context.onEvent({ type: 'notice', message });
   const source = closer.add(await openList(input, { spoolFolder, signal: context.signal }));
   const format = openRows(source, job.settings);
-  const { key, fill: fills, merge, prefix, domainColumn } = job.settings;
-  const ours = merge === undefined ? undefined : findFailureColumns(source.name, format, prefix);
+  const { settings } = job;
+  const { key, fill: fills } = settings;
+  const { signal } = context;
+  const list = { source, format, settings, closer, spoolFolder, signal };
+  const { column, merging } = await understandList(list);
+  const { ours, earlier } = merging ?? { ours: undefined, earlier: undefined };
   const own = ours?.own ?? format;
-  const column =
-    ours && own.sampleRows.length === 0
-      ? { ...ours.domain, by: 'option' as const, example: undefined }
-      : chooseDomainColumn(source, own, domainColumn);
   context.onEvent({ type: 'opened', input: source.name, format: format.description, column });
   const choose = (name: string): RowColumn => chooseColumn(source, own, name);
   const rules = fills?.map(({ column, field }) => ({ column: choose(column), field })) ?? [];
@@ -169,8 +173,8 @@ export async function open(
     filled: rules.map((rule) => rule.column),
     place: ours?.row,
   });
-  const opened = { job, context, closer, spoolFolder, source, format, column, ours, fill, notes };
-  return { ...opened, ...started };
+  const opened = { job, context, closer, spoolFolder, source, format, column, fill, notes };
+  return { ...opened, ours, earlier, ...started };
 }
 
 /** A run that knows what it has to do. */

@@ -3,6 +3,7 @@ import {
   type DomainColumn,
   findColumn,
   guessDomainColumn,
+  guessDomainColumnByName,
   looksLikeHeader,
 } from '../rows/domain-column.ts';
 import { shorten } from '../rows/names.ts';
@@ -39,6 +40,30 @@ export function chooseDomainColumn(
     'INVALID_SETTING',
     `Cannot tell which column of ${source.name} holds the domain: name it with --domain-column; there are: ${list(columns)}.`,
   );
+}
+
+/**
+ * The column that the domains of a failures file are taken from. Nearly all of its cells may be
+ * invalid, so it is the one that the output of the same run tells, else the one with the best name.
+ *
+ * @param own the failures file as if it had no columns of ours
+ * @param earlier the output of the same run, likewise
+ * @throws BrandfillError `INVALID_SETTING` when none can be told
+ */
+export function chooseDomainColumnOfFailures(
+  source: Source,
+  own: RowFormat,
+  earlier: Pick<RowFormat, 'columns' | 'sampleRows'> | undefined,
+): DomainColumn {
+  const { columns, sampleRows } = own;
+  const taken = earlier && guessDomainColumn(earlier.columns, earlier.sampleRows);
+  if (taken) return { ...taken, example: undefined };
+  const named = guessDomainColumnByName(columns, sampleRows);
+  if (named) return named;
+  const [only] = columns;
+  return only !== undefined && columns.length === 1
+    ? { index: 0, name: only, by: 'content', example: undefined }
+    : chooseDomainColumn(source, own, undefined);
 }
 
 /**

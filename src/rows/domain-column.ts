@@ -76,6 +76,30 @@ export function guessDomainColumn(
   return best;
 }
 
+/**
+ * Finds the column that most likely holds the domains by its name, whatever its cells are: for rows
+ * that were left over because they hold none. Of names that are worth the same, cells decide.
+ */
+export function guessDomainColumnByName(
+  columns: readonly string[],
+  sample: readonly (readonly string[])[],
+): DomainColumn | undefined {
+  const rows = sample.slice(0, MAX_SAMPLE_ROWS);
+  let best: DomainColumn | undefined;
+  let bestWorth = 0;
+  for (const [index, name] of columns.entries()) {
+    const { kind, fit } = meaningOfName(name);
+    if (kind === undefined || fit === 'foreign') continue;
+    const { filled, domains, example } = evidenceOf(rows.map((row) => row[index] ?? ''));
+    // Names differ by more than the 2 that cells can come to.
+    const worth = WORTH_WITH_CELLS[fit][kind] + filled + domains;
+    if (worth <= bestWorth) continue;
+    bestWorth = worth;
+    best = { index, name, by: 'name', example };
+  }
+  return best;
+}
+
 /** Finds a column by name: exactly, else without regard to case and surrounding white space. */
 export function findColumn(columns: readonly string[], name: string): DomainColumn | undefined {
   const exact = columns.indexOf(name);

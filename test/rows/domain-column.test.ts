@@ -1,5 +1,10 @@
 import { describe, expect, it } from 'vitest';
-import { findColumn, guessDomainColumn, looksLikeHeader } from '../../src/rows/domain-column.ts';
+import {
+  findColumn,
+  guessDomainColumn,
+  guessDomainColumnByName,
+  looksLikeHeader,
+} from '../../src/rows/domain-column.ts';
 
 /** A table by columns: name to cells. */
 type Table = Readonly<Record<string, readonly string[]>>;
@@ -264,5 +269,27 @@ describe('looksLikeHeader', () => {
 
   it('is not so for the only cell of a row that could be a domain, like acme.company', () => {
     expect(looksLikeHeader(['acme.company'])).toBe(false);
+  });
+});
+
+describe('by name whatever the cells are', () => {
+  const byName = (columns: readonly string[], ...rows: (readonly string[])[]): string | undefined =>
+    guessDomainColumnByName(columns, rows)?.name;
+
+  it('takes a column of which no cell is a domain, and believes the better name', () => {
+    expect(byName(['Name', 'Website'], ['A', 'n/a'], ['B', 'http://localhost'])).toBe('Website');
+    expect(byName(['Email', 'Website', 'Domain'], ['a@a.com', 'a.com', 'foo'])).toBe('Domain');
+  });
+
+  it('lets cells decide between names that are worth the same', () => {
+    expect(byName(['Website', 'Website 1'], ['', 'foo'])).toBe('Website 1');
+    expect(byName(['Website', 'Website 1'], ['foo', 'a.com'])).toBe('Website 1');
+    expect(byName(['Website', 'Website 1'], ['foo', 'bar'])).toBe('Website');
+  });
+
+  it('takes none for a name that speaks against it', () => {
+    expect(byName(['Name', 'LinkedIn URL', 'brand_domain'], ['A', 'x.com', 'a.com'])).toBe(
+      undefined,
+    );
   });
 });

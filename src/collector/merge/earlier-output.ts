@@ -1,5 +1,8 @@
 import { BrandfillError } from '../../errors.ts';
 import { createRowIndex, type RowIndex } from '../../producer/row-index.ts';
+import { normalizeDomain } from '../../rows/domain.ts';
+import { openList } from '../../rows/list-input.ts';
+import { openRows } from '../../rows/open-rows.ts';
 import type { RowColumn, RowFormat, ScannedRow } from '../../rows/row-format.ts';
 import type { Source } from '../../rows/source.ts';
 import type { FailureColumns } from './failure-columns.ts';
@@ -10,38 +13,79 @@ interface OpenList {
   readonly format: RowFormat;
 }
 
-/** The output of an earlier run, that rows are put into. */
-export interface EarlierOutput extends OpenList {
+/** The output of an earlier run, of which the columns are known. */
+export interface OpenEarlierOutput extends OpenList {
   readonly domain: RowColumn;
   /** Names of the added columns, in their order; of objects, only those that all of them have. */
   readonly added: readonly string[];
+  /** The columns that the list had itself. */
+  readonly own: Pick<RowFormat, 'columns' | 'sampleRows'>;
+  close(): Promise<void>;
+}
+
+/** The output of an earlier run, that rows are put into. */
+export interface EarlierOutput extends Omit<OpenEarlierOutput, 'own'> {
   /** How long each of its rows is. */
   readonly index: RowIndex;
   readonly maxFields: number;
-  close(): Promise<void>;
+}
+
+interface OpenOptions {
+  readonly failures: OpenList;
+  readonly columns: FailureColumns;
+  readonly settings: Parameters<typeof openRows>[1];
+  readonly spoolFolder: string;
+  readonly signal: AbortSignal;
+}
+
+/**
+ * Opens an earlier output.
+ *
+ * @throws BrandfillError `UNREADABLE_INPUT`, and `INVALID_SETTING` when it is not of a run of this list
+ */
+export async function openEarlierOutput(
+  path: string,
+  { failures, columns, settings, spoolFolder, signal }: OpenOptions,
+): Promise<OpenEarlierOutput> {
+  const source = await openList(path, { spoolFolder, signal });
+  try {
+    const format = openRows(source, settings);
+    const found = findAdded(failures, columns, { source, format });
+    const own = ownColumnsOf(format, columns);
+    return { source, format, ...found, own, close: () => source.close() };
+  } catch (error) {
+    await source.close();
+    throw error;
+  }
 }
 
 export interface CheckOptions {
   readonly failures: OpenList;
   readonly columns: FailureColumns;
-  readonly earlier: OpenList;
+  /** The list's own column that the domains are taken from now. */
+  readonly column: RowColumn;
+  readonly registrable: boolean;
+  readonly earlier: OpenEarlierOutput;
   readonly spoolFolder: string;
   readonly signal: AbortSignal;
 }
 
 /**
  * Makes sure that each row of a failures file is that of its place in an earlier output, before any
- * call is made.
+ * call is made. The place has the domain that the row had then, or the one that it was corrected to,
+ * when it was merged before.
  *
  * @throws BrandfillError `INVALID_SETTING` when one is not, and nothing may be changed
  */
 export async function checkEarlierOutput(options: CheckOptions): Promise<EarlierOutput> {
   const { failures, columns, earlier, spoolFolder, signal } = options;
-  const { domain, added } = findAdded(failures, columns, earlier);
+  const { source, format, domain, added } = earlier;
   const index = await createRowIndex(spoolFolder);
   let maxFields = 0;
   try {
-    const wanted = rowsOf(failures.format.scan(failures.source, columns.domain, [columns.row]));
+    const wanted = rowsOf(
+      failures.format.scan(failures.source, columns.domain, [columns.row, options.column]),
+    );
     let next = await wanted.next();
     let last = 0;
     let number = 0;
@@ -66,7 +110,7 @@ export async function checkEarlierOutput(options: CheckOptions): Promise<Earlier
         number += 1;
         maxFields = Math.max(maxFields, fields);
         if (next.done || number !== place) continue;
-        if (next.value.cell !== cell) {
+        if (next.value.cell !== cell && correctedDomainOf(next.value, options) !== cell) {
           throw fail(
             `row ${number} has the domain '${next.value.cell}' in the one and '${cell}' in the other, so they are not of the same run`,
           );
@@ -85,11 +129,34 @@ export async function checkEarlierOutput(options: CheckOptions): Promise<Earlier
     }
     if (!next.done) throw fail(`there is no row ${place} in it, so they are not of the same run`);
     await earlier.source.assertUnchanged();
-    return { ...earlier, domain, added, index, maxFields, close: () => index.close() };
+    return { source, format, domain, added, index, maxFields, close: () => index.close() };
   } catch (error) {
     await index.close();
     throw error;
   }
+}
+
+/** The domain that a row is looked up by now; undefined when it holds none. */
+function correctedDomainOf(
+  { others }: ScannedRow,
+  { registrable }: CheckOptions,
+): string | undefined {
+  const [, text = ''] = others ?? [];
+  const found = normalizeDomain(text, { registrable });
+  return 'domain' in found ? found.domain : undefined;
+}
+
+/** An output as if it had no columns but those of the list. */
+function ownColumnsOf(
+  { columns, sampleRows, isTable }: RowFormat,
+  { own }: FailureColumns,
+): OpenEarlierOutput['own'] {
+  const isOwn = (at: number): boolean =>
+    isTable ? at < own.columns.length : own.columns.includes(columns[at] ?? '');
+  return {
+    columns: columns.filter((_, at) => isOwn(at)),
+    sampleRows: sampleRows.map((cells) => cells.filter((_, at) => isOwn(at))),
+  };
 }
 
 /** Finds the columns that were added in the earlier output: they begin with domain and status. */

@@ -14,16 +14,37 @@ export interface FailureColumns {
 
 const NAMES = ['row', 'domain', 'status', 'reason', 'http_status', 'attempts'] as const;
 
+/** What a failures file that is to be merged is called, and how it is written. */
+interface NamedFormat {
+  readonly name: string;
+  readonly format: RowFormat;
+}
+
 /**
- * Finds the columns of ours in a failures file. They are its last ones, and may have got a suffix.
+ * The columns of ours in a failures file.
  *
  * @throws BrandfillError `INVALID_SETTING` when it is no failures file
  */
-export function findFailureColumns(
-  name: string,
+export function readFailureColumns({ name, format }: NamedFormat, prefix: string): FailureColumns {
+  const found = seekFailureColumns(format, prefix);
+  if (!('missing' in found)) return found;
+  throw new BrandfillError(
+    'INVALID_SETTING',
+    `Cannot merge ${name}: ${found.missing}; expected the failures file of an earlier run.`,
+  );
+}
+
+/** Finds the columns of ours in a list, when it is a failures file. */
+export function findFailureColumns(format: RowFormat, prefix: string): FailureColumns | undefined {
+  const found = seekFailureColumns(format, prefix);
+  return 'missing' in found ? undefined : found;
+}
+
+/** They are its last ones, and may have got a suffix. */
+function seekFailureColumns(
   format: RowFormat,
   prefix: string,
-): FailureColumns {
+): FailureColumns | { readonly missing: string } {
   const { columns } = format;
   const found = NAMES.map((wanted) =>
     columns.findLastIndex((column) => isOurs(column, prefix + wanted)),
@@ -33,14 +54,12 @@ export function findFailureColumns(
   const isInOrder =
     found.every((index, at) => index === row + at) && row + NAMES.length === columns.length;
   if (missing !== undefined || (format.isTable && !isInOrder)) {
-    const why =
-      missing === undefined
-        ? `its last columns are not ${prefix}row to ${prefix}attempts`
-        : `it has no column ${prefix}${missing}`;
-    throw new BrandfillError(
-      'INVALID_SETTING',
-      `Cannot merge ${name}: ${why}; expected the failures file of an earlier run.`,
-    );
+    return {
+      missing:
+        missing === undefined
+          ? `its last columns are not ${prefix}row to ${prefix}attempts`
+          : `it has no column ${prefix}${missing}`,
+    };
   }
   const names = found.map((index) => columns[index] ?? '');
   const isOwn = (column: string): boolean => !names.includes(column);

@@ -1,0 +1,70 @@
+import type { Closer } from './closer.ts';
+import { type OpenEarlierOutput, openEarlierOutput } from './collector/merge/earlier-output.ts';
+import {
+  type FailureColumns,
+  findFailureColumns,
+  readFailureColumns,
+} from './collector/merge/failure-columns.ts';
+import type { Settings } from './job/settings.ts';
+import { chooseDomainColumn, chooseDomainColumnOfFailures } from './producer/choose-column.ts';
+import type { DomainColumn } from './rows/domain-column.ts';
+import type { RowFormat } from './rows/row-format.ts';
+import type { Source } from './rows/source.ts';
+
+interface ListToUnderstand {
+  readonly source: Source;
+  readonly format: RowFormat;
+  readonly settings: Settings;
+  readonly closer: Closer;
+  readonly spoolFolder: string;
+  readonly signal: AbortSignal;
+}
+
+/** Where the domains of a list are. */
+interface UnderstoodList {
+  readonly column: DomainColumn;
+  /** Our columns in it, and the output that it is merged into, where it is to be merged. */
+  readonly merging:
+    | { readonly ours: FailureColumns; readonly earlier: OpenEarlierOutput }
+    | undefined;
+}
+
+/**
+ * Finds out where the domains of a list are. Of a list that is to be merged, this opens the earlier
+ * output too: it tells more of the list than the few rows that are left of it.
+ *
+ * @throws BrandfillError `INVALID_SETTING`, `UNREADABLE_INPUT`
+ */
+export async function understandList(list: ListToUnderstand): Promise<UnderstoodList> {
+  const { source, format, settings } = list;
+  const { merge, prefix, domainColumn: named } = settings;
+  if (merge !== undefined) return await understandMerge(list, merge);
+  const ours = named === undefined ? findFailureColumns(format, prefix) : undefined;
+  const column = ours
+    ? columnOfFailures(source, ours, undefined)
+    : chooseDomainColumn(source, format, named);
+  return { column, merging: undefined };
+}
+
+async function understandMerge(list: ListToUnderstand, merge: string): Promise<UnderstoodList> {
+  const { source, format, settings, closer, spoolFolder, signal } = list;
+  const ours = readFailureColumns({ name: source.name, format }, settings.prefix);
+  const failures = { source, format };
+  const options = { failures, columns: ours, settings, spoolFolder, signal };
+  const earlier = closer.add(await openEarlierOutput(merge, options));
+  const isNamed = settings.domainColumn !== undefined && ours.own.sampleRows.length > 0;
+  const column = isNamed
+    ? chooseDomainColumn(source, ours.own, settings.domainColumn)
+    : columnOfFailures(source, ours, earlier);
+  return { column, merging: { ours, earlier } };
+}
+
+function columnOfFailures(
+  source: Source,
+  { own, domain }: FailureColumns,
+  earlier: OpenEarlierOutput | undefined,
+): DomainColumn {
+  // Without rows nothing is looked up, and any column will do.
+  if (own.sampleRows.length === 0) return { ...domain, by: 'option', example: undefined };
+  return chooseDomainColumnOfFailures(source, own, earlier?.own);
+}
