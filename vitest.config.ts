@@ -12,6 +12,7 @@ export default defineConfig({
       {
         test: {
           name: 'unit',
+          testTimeout: 20_000, // the machine may be busy
           isolate: false, // the tests leave nothing behind, and a process for each costs more than they do
           include: ['test/**/*.test.ts'],
           exclude: ['test/integration/**', 'test/chaos/**', 'test/docs/**', 'test/simulation/**'],
