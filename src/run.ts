@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join as joinPath, resolve as resolvePath } from 'node:path';
 import { nameApi } from './api-name.ts';
 import { type Closer, createCloser } from './closer.ts';
-import { type Changes, openChanges } from './collector/changes/changes.ts';
+import { type Changes, openChanges, prepareManifest } from './collector/changes/changes.ts';
 import { comparedColumnsOf } from './collector/changes/compared-columns.ts';
 import { enrichedColumnsOf, findShapes } from './collector/enriched-columns.ts';
 import type { Field } from './collector/fields.ts';
@@ -80,12 +80,14 @@ export async function runToFiles(
       source,
       format,
     });
-    const outputs = closer.add(await openOutputs(paths));
-    const run = await plan(list, closer.add(openStoreOf(job)));
+    const store = closer.add(openStoreOf(job));
+    const manifest = await prepareManifestOf(list);
+    const outputs = closer.add(await openOutputs({ ...paths, manifest }));
+    const run = await plan(list, store);
     const joined = await lookUpAndJoin(run);
     if (joined.totals.stopped?.reason === 'misdirected') return await leaveOutputs(run, joined);
     const { columns } = joined;
-    const changes = await openChangesOf(run, columns);
+    const changes = await openChangesOf(run, columns, manifest);
     await outputs.write(joined.rows, { format, extent: run.plan, columns, changes });
     return summarize(run, joined, {
       ...paths,
@@ -275,16 +277,22 @@ function takenNames({ format, ours }: PlannedRun): ReadonlySet<string> {
   return new Set([...format.takenNames].filter((name) => !ours.names.includes(name)));
 }
 
+async function prepareManifestOf({ job, context }: OpenedList): Promise<string | undefined> {
+  const { changes, store } = job.settings;
+  if (changes === undefined) return undefined;
+  return await prepareManifest({ folder: store, id: context.changesId ?? resolvePath(changes) });
+}
+
 async function openChangesOf(
   { job, context, closer, format, fill }: PlannedRun,
   columns: OutputColumns,
+  manifest: string | undefined,
 ): Promise<Changes | undefined> {
-  const { changes, store, fields } = job.settings;
-  if (changes === undefined) return undefined;
+  const { fields } = job.settings;
+  if (manifest === undefined) return undefined;
   return closer.add(
     await openChanges({
-      folder: store,
-      id: context.changesId ?? resolvePath(changes),
+      manifest,
       columns: [...comparedColumnsOf(columns.out, format), ...(fill?.compared ?? [])],
       tellsLost: fields === undefined,
       onNotice: (message) => context.onEvent({ type: 'notice', message }),

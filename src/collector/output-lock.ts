@@ -4,7 +4,7 @@ import { BrandfillError, systemErrorCode } from '../errors.ts';
 import { BEAT_MS, describeOwner, describeSelf, isAlive, type Owner, SILENCE_MS } from '../owner.ts';
 import { refused, temporaryBeside } from './output-file.ts';
 
-/** The claim of a run on the place that it writes to. */
+/** The claim of a run on a place that it writes to, or on all of them. */
 export interface OutputLock {
   /**
    * To be called before anything is put in its place.
@@ -21,6 +21,8 @@ export interface LockOutputOptions {
   readonly silenceMs?: number;
   /** This process. */
   readonly self?: Owner;
+  /** What to do other than wait for the holder. @default 'choose another output' */
+  readonly advice?: string;
 }
 
 /** What the lock file says. */
@@ -39,7 +41,11 @@ interface Holder extends Owner {
  */
 export async function lockOutput(
   path: string,
-  { silenceMs = SILENCE_MS, self = describeSelf() }: LockOutputOptions = {},
+  {
+    silenceMs = SILENCE_MS,
+    self = describeSelf(),
+    advice = 'choose another output',
+  }: LockOutputOptions = {},
 ): Promise<OutputLock> {
   if (path === '-') return NO_LOCK;
   const target = await realpath(path).catch(() => path);
@@ -52,7 +58,7 @@ export async function lockOutput(
     const holder = readHolder(file);
     if (holder === undefined) continue; // it was released just now
     const signs = { lastBeat: () => lastBeat(file), silenceMs };
-    if (await isAlive(holder, self, signs)) throw inUse(path, holder);
+    if (await isAlive(holder, self, signs)) throw inUse(path, { holder, advice });
     await refused(path, () => removeStale(file, { target, holder }));
   }
   return holdLock(path, { file, token: mine.token });
@@ -120,7 +126,7 @@ function holdLock(
       // Whoever comes next sees that this process is gone.
     }
   };
-  process.once('exit', removeOwn); // a second Ctrl-C ends the process here and now
+  removeAtExit(removeOwn);
   return {
     assertOurs: () => {
       const holder = readHolder(file);
@@ -133,17 +139,38 @@ function holdLock(
     },
     release: () => {
       clearInterval(timer);
-      process.off('exit', removeOwn);
+      keepAtExit(removeOwn);
       removeOwn();
     },
   };
 }
 
-function inUse(path: string, { since, ...owner }: Holder): BrandfillError {
+/** What is still held when a second Ctrl-C ends the process here and now. One listener for all. */
+const held = new Set<() => void>();
+
+function removeAtExit(remove: () => void): void {
+  if (held.size === 0) process.on('exit', removeHeld);
+  held.add(remove);
+}
+
+function keepAtExit(remove: () => void): void {
+  held.delete(remove);
+  if (held.size === 0) process.off('exit', removeHeld);
+}
+
+function removeHeld(): void {
+  for (const remove of held) remove();
+}
+
+function inUse(
+  path: string,
+  { holder, advice }: { readonly holder: Holder; readonly advice: string },
+): BrandfillError {
+  const { since, ...owner } = holder;
   const who = owner.pid > 0 ? `${describeOwner(owner)}, since ${since}` : `see ${path}.lock`;
   return new BrandfillError(
     'OUTPUT_IN_USE',
-    `Cannot write ${path}: another run has it (${who}); wait until that ends, or choose another output.`,
+    `Cannot write ${path}: another run has it (${who}); wait until that ends, or ${advice}.`,
   );
 }
 

@@ -102,7 +102,8 @@ async function isSamePlace(one: string, other: string): Promise<boolean> {
   return places[0] === places[1] && !isDevice;
 }
 
-async function placeOf(path: string): Promise<string> {
+/** Where a path leads to, whether or not there is a file. */
+export async function placeOf(path: string): Promise<string> {
   const folder = await realpath(dirname(path)).catch(() => resolve(dirname(path)));
   return await realpath(path).catch(() => join(folder, basename(path)));
 }

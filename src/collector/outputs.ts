@@ -3,8 +3,8 @@ import type { Changes } from './changes/changes.ts';
 import type { JoinedRow } from './join.ts';
 import type { OutputColumn, OutputColumns } from './output-columns.ts';
 import { createOutputStream, type OutputFile, openOutputFile } from './output-file.ts';
-import { lockOutput, type OutputLock } from './output-lock.ts';
-import type { OutputPaths } from './output-paths.ts';
+import type { OutputLock } from './output-lock.ts';
+import { type LockedPaths, lockOutputs } from './output-locks.ts';
 
 /** The files of a run. */
 export interface Outputs {
@@ -35,12 +35,12 @@ export interface OutputLayout {
 
 /**
  * Opens all files before any call is made, so that a folder that cannot be written costs nothing, and
- * neither does an output that another run is writing.
+ * neither does one that another run is writing: all of them are this run's until it is closed.
  *
  * @throws BrandfillError `OUTPUT_IN_USE`, `UNWRITABLE_OUTPUT`
  */
-export async function openOutputs(paths: OutputPaths): Promise<Outputs> {
-  const lock = await lockOutput(paths.out);
+export async function openOutputs(paths: LockedPaths): Promise<Outputs> {
+  const lock = await lockOutputs(paths);
   const opened: OutputFile[] = [];
   const close = async (): Promise<void> => {
     try {

@@ -25,10 +25,8 @@ export interface Changes {
 export type ChangeCounts = Record<Change['kind'], number>;
 
 export interface ChangesOptions {
-  /** The store's folder, which also keeps what was told. */
-  readonly folder: string;
-  /** The same from night to night. */
-  readonly id: string;
+  /** What was told last, as {@link prepareManifest} names it. */
+  readonly manifest: string;
   /** Domain first. */
   readonly columns: readonly ComparedColumn[];
   /** Whether a column that is no longer there was taken away by the API, and not by the user. */
@@ -43,20 +41,19 @@ export interface ChangesOptions {
  * @throws BrandfillError `UNWRITABLE_OUTPUT`
  */
 export async function openChanges(options: ChangesOptions): Promise<Changes> {
-  const { folder, id, columns, tellsLost, onNotice } = options;
-  const path = manifestPath(folder, id);
+  const { manifest: path, columns, tellsLost, onNotice } = options;
   const found = openManifest(path);
   if (found === 'damaged') {
     onNotice(`What was told last (${path}) cannot be read: all rows count as new in this run.`);
   }
   const before = found === 'damaged' ? undefined : found;
   const layout = layoutOf(columns, before, tellsLost);
-  const after = await makeFolder(dirname(path))
-    .then(() => openManifestWriter(path, layout, columns.length))
-    .catch(async (error: unknown) => {
+  const after = await openManifestWriter(path, layout, columns.length).catch(
+    async (error: unknown) => {
       await before?.close();
       throw error;
-    });
+    },
+  );
   const find = createChangeFinder({ columns, before, after });
   const counts: ChangeCounts = { new: 0, changed: 0 };
   return {
@@ -76,9 +73,23 @@ export async function openChanges(options: ChangesOptions): Promise<Changes> {
   };
 }
 
-function manifestPath(folder: string, id: string): string {
+export interface PrepareManifestOptions {
+  /** The store's folder, which also keeps what was told. */
+  readonly folder: string;
+  /** The same from night to night. */
+  readonly id: string;
+}
+
+/**
+ * Names the file that keeps what was told, and makes its folder, so that a run can lock it.
+ *
+ * @throws BrandfillError `UNWRITABLE_OUTPUT`
+ */
+export async function prepareManifest({ folder, id }: PrepareManifestOptions): Promise<string> {
   const name = createHash('sha256').update(id).digest('hex').slice(0, 24);
-  return join(folder, 'changes', `${name}.manifest`);
+  const path = join(folder, 'changes', `${name}.manifest`);
+  await makeFolder(dirname(path));
+  return path;
 }
 
 async function makeFolder(folder: string): Promise<void> {
