@@ -2,10 +2,13 @@ import type { EnrichedRow } from './collector/row-object.ts';
 import { createJob, type Job } from './job/job.ts';
 import { SETTINGS, type SettingKey } from './job/settings.ts';
 import { checkInput, checkOptions } from './known-options.ts';
-import { runToMerge } from './merge.ts';
 import type { Plan } from './producer/plan.ts';
 import type { ListInput } from './rows/list-input.ts';
-import { planOnly, type RunContext, runToFiles, runToRows } from './run.ts';
+import { planOnly } from './run/plan-run.ts';
+import type { RunContext } from './run/run-context.ts';
+import { runToFiles } from './run/run-to-files.ts';
+import { runToMerge } from './run/run-to-merge.ts';
+import { runToRows } from './run/run-to-rows.ts';
 import type { RunEvent } from './watch/events.ts';
 import type { Summary } from './watch/summary.ts';
 

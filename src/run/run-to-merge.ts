@@ -1,15 +1,19 @@
 import { stat } from 'node:fs/promises';
-import { createCloser } from './closer.ts';
-import { checkEarlierOutput } from './collector/merge/earlier-output.ts';
-import { mergeRows } from './collector/merge/merge-rows.ts';
-import { chooseMergePaths } from './collector/output-paths.ts';
-import { openOutputs } from './collector/outputs.ts';
-import { BrandfillError } from './errors.ts';
-import type { Job } from './job/job.ts';
-import type { ListInput } from './rows/list-input.ts';
-import { lookUpAndJoin, open, openStoreOf, plan, type RunContext, summarize } from './run.ts';
-import { sizeOnDisk } from './store/size.ts';
-import { createStatusCounts, type Summary } from './watch/summary.ts';
+import { createCloser } from '../closer.ts';
+import { checkEarlierOutput } from '../collector/merge/earlier-output.ts';
+import { mergeRows } from '../collector/merge/merge-rows.ts';
+import { chooseMergePaths } from '../collector/output-paths.ts';
+import { openOutputs } from '../collector/outputs.ts';
+import { BrandfillError } from '../errors.ts';
+import type { Job } from '../job/job.ts';
+import type { ListInput } from '../rows/list-input.ts';
+import { sizeOnDisk } from '../store/size.ts';
+import { createStatusCounts, type Summary } from '../watch/summary.ts';
+import { lookUpAndJoin } from './look-up-and-join.ts';
+import { open } from './open-list-of-run.ts';
+import { openStoreOf, plan } from './plan-run.ts';
+import type { RunContext } from './run-context.ts';
+import { summarize } from './summarize-run.ts';
 
 /**
  * Looks the rows of a failures file up again, and puts what is found in its places in the output of

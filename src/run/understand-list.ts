@@ -1,15 +1,15 @@
-import type { Closer } from './closer.ts';
-import { type OpenEarlierOutput, openEarlierOutput } from './collector/merge/earlier-output.ts';
+import type { Closer } from '../closer.ts';
+import { type OpenEarlierOutput, openEarlierOutput } from '../collector/merge/earlier-output.ts';
 import {
   type FailureColumns,
   findFailureColumns,
   readFailureColumns,
-} from './collector/merge/failure-columns.ts';
-import type { Settings } from './job/settings.ts';
-import { chooseDomainColumn, chooseDomainColumnOfFailures } from './producer/choose-column.ts';
-import type { DomainColumn } from './rows/domain-column.ts';
-import type { RowFormat } from './rows/row-format.ts';
-import type { Source } from './rows/source.ts';
+} from '../collector/merge/failure-columns.ts';
+import type { Settings } from '../job/settings.ts';
+import { chooseDomainColumn, chooseDomainColumnOfFailures } from '../producer/choose-column.ts';
+import type { DomainColumn } from '../rows/domain-column.ts';
+import type { RowFormat } from '../rows/row-format.ts';
+import type { Source } from '../rows/source.ts';
 
 interface ListToUnderstand {
   readonly source: Source;

@@ -1,9 +1,9 @@
-import type { Job } from './job/job.ts';
-import type { Clock } from './pace/clock.ts';
-import { type PaceState, warmState } from './pace/pacer.ts';
-import { resumeFixedRate } from './pace/resume-fixed-rate.ts';
-import { paceIdOf } from './pace-id.ts';
-import type { OutcomeStore } from './store/store.ts';
+import type { Job } from '../job/job.ts';
+import type { Clock } from '../pace/clock.ts';
+import { type PaceState, warmState } from '../pace/pacer.ts';
+import { resumeFixedRate } from '../pace/resume-fixed-rate.ts';
+import { paceIdOf } from '../pace-id.ts';
+import type { OutcomeStore } from '../store/store.ts';
 
 /** What one run leaves to the next about the pace, in the store. */
 export interface PaceMemory {

@@ -1,6 +1,6 @@
-import type { OutcomeStatus } from './brand/outcome.ts';
-import type { KeptOutcome } from './collector/collect.ts';
-import type { CallCounters } from './worker/call.ts';
+import type { OutcomeStatus } from '../brand/outcome.ts';
+import type { KeptOutcome } from '../collector/collect.ts';
+import type { CallCounters } from '../worker/call.ts';
 
 /** What the outcomes of a run add up to so far. */
 export interface Tally {

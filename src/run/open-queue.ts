@@ -1,12 +1,12 @@
-import { type Closer, createCloser } from './closer.ts';
-import type { CallLedger } from './guard/call-ledger.ts';
+import { type Closer, createCloser } from '../closer.ts';
+import type { CallLedger } from '../guard/call-ledger.ts';
+import type { StoredState } from '../pace/shared/stored-state.ts';
+import { callsIdOf, paceIdOf } from '../pace-id.ts';
+import { createInProcessQueue } from '../queue/in-process.ts';
+import type { LookupQueue, Reply } from '../queue/lookup-queue.ts';
+import { normalizeDomain } from '../rows/domain.ts';
+import type { StopSwitch } from '../worker/stop-switch.ts';
 import type { LookUpAllOptions } from './look-up-all.ts';
-import type { StoredState } from './pace/shared/stored-state.ts';
-import { callsIdOf, paceIdOf } from './pace-id.ts';
-import { createInProcessQueue } from './queue/in-process.ts';
-import type { LookupQueue, Reply } from './queue/lookup-queue.ts';
-import { normalizeDomain } from './rows/domain.ts';
-import type { StopSwitch } from './worker/stop-switch.ts';
 
 export interface OpenQueueOptions
   extends Pick<LookUpAllOptions, 'job' | 'name' | 'lookups' | 'onEvent'> {
@@ -46,7 +46,7 @@ export async function openQueueOf(options: OpenQueueOptions): Promise<OpenedQueu
 async function openSharedQueue(url: string, options: OpenQueueOptions): Promise<OpenedQueue> {
   // Loaded here, so that whoever has no Redis need not wait for it.
   const { openQueueServer, openRunQueue, countWorkers, createStoredPace, createSharedCallLedger } =
-    await import('./queue/bullmq/index.ts');
+    await import('../queue/bullmq/index.ts');
   const { job, name, lookups, onEvent, stopSwitch } = options;
   const paceId = paceIdOf(job);
   const { concurrency, chunk, window, workers, lostAfter, acceptEviction = false } = job.settings;

@@ -1,5 +1,5 @@
-import type { Settings } from './job/settings.ts';
-import { type Dated, type Freshness, isFresh } from './store/freshness.ts';
+import type { Settings } from '../job/settings.ts';
+import { type Dated, type Freshness, isFresh } from '../store/freshness.ts';
 
 /** The settings that say which outcomes still count. */
 export type FreshnessSettings = Pick<

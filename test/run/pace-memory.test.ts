@@ -1,9 +1,9 @@
 import { afterEach, describe, expect, it, vi } from 'vitest';
-import { createJob } from '../src/job/job.ts';
-import { createPaceState, describePace, type PaceState } from '../src/pace/pacer.ts';
-import { openPaceMemory, type PaceMemory, savePaceOften } from '../src/pace-memory.ts';
-import type { SavedPace } from '../src/store/saved-pace.ts';
-import { createFakeClock } from './support/fake-clock.ts';
+import { createJob } from '../../src/job/job.ts';
+import { createPaceState, describePace, type PaceState } from '../../src/pace/pacer.ts';
+import { openPaceMemory, type PaceMemory, savePaceOften } from '../../src/run/pace-memory.ts';
+import type { SavedPace } from '../../src/store/saved-pace.ts';
+import { createFakeClock } from '../support/fake-clock.ts';
 
 const HOUR_MS = 3_600_000;
 

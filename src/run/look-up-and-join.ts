@@ -1,0 +1,108 @@
+import { createHash } from 'node:crypto';
+import { resolve } from 'node:path';
+import { enrichedColumnsOf, findShapes } from '../collector/enriched-columns.ts';
+import type { Field } from '../collector/fields.ts';
+import { type JoinedRow, join } from '../collector/join.ts';
+import { nameOutputColumns, type OutputColumns } from '../collector/output-columns.ts';
+import { BrandfillError } from '../errors.ts';
+import { createStatusCounts, type StatusCounts, sumOf } from '../watch/summary.ts';
+import { type LookupTotals, lookUpAll } from './look-up-all.ts';
+import type { PlannedRun } from './plan-run.ts';
+
+/** Rows on their way out, once all lookups are done. */
+export interface JoinedRun {
+  readonly totals: LookupTotals;
+  readonly columns: OutputColumns;
+  readonly rows: AsyncIterable<readonly JoinedRow[]>;
+  /** Complete when all rows were read. */
+  readonly statuses: StatusCounts;
+}
+
+/** Makes the lookups that are due, and joins each row with its outcome. */
+export async function lookUpAndJoin(run: PlannedRun): Promise<JoinedRun> {
+  const { job, context, source, format, store, index, isUsable, startedAtMs } = run;
+  await confirmCalls(run);
+  const totals = await lookUpAll({
+    job,
+    name: runName(run),
+    index,
+    store,
+    lookups: run.plan.lookups,
+    startedAtMs,
+    isFresh: (domain) => {
+      const head = store.findHead(domain);
+      return head !== undefined && isUsable(domain, head);
+    },
+    ...context,
+  });
+  context.onEvent({ type: 'writing', rows: run.plan.rows });
+  const enriched = job.settings.fields ?? (await findEnrichedColumns(run));
+  const columns = nameOutputColumns({
+    prefix: job.settings.prefix,
+    enriched,
+    taken: takenNames(run),
+    hasChanges: job.settings.changes !== undefined,
+  });
+  for (const { from, to } of columns.renamed) {
+    const message = `The list has a column '${from}' already: ours is called '${to}'.`;
+    context.onEvent({ type: 'notice', message });
+  }
+  const statuses = createStatusCounts();
+  const rows = join({
+    source,
+    headBytes: format.headBytes,
+    index,
+    store,
+    enriched,
+    fill: run.fill,
+    isUsable: (outcome) => isUsable(outcome.domain, outcome),
+    skipReason: totals.stopped?.reason ?? 'not_asked',
+  });
+  return { totals, columns, statuses, rows: count(rows, statuses, run.plan.rows) };
+}
+
+/** Names that the list has itself. Of a failures file, those that its list had. */
+function takenNames({ format, ours }: PlannedRun): ReadonlySet<string> {
+  if (!ours) return format.takenNames;
+  return new Set([...format.takenNames].filter((name) => !ours.names.includes(name)));
+}
+
+/** @throws an `AbortError` when whoever is asked says no */
+async function confirmCalls({ job, context, plan }: PlannedRun): Promise<void> {
+  const { yes = false, confirmAbove } = job.settings;
+  if (yes || !context.confirm || plan.lookups <= confirmAbove) return;
+  if (!(await context.confirm(plan))) {
+    throw new DOMException('Whoever was asked said no.', 'AbortError');
+  }
+}
+
+/** The same for the same list on the same store, so that a run that was killed is taken up. */
+function runName({ job, store, source }: PlannedRun): string {
+  const parts = [store.id, job.endpoint.id, resolve(source.name), job.settings.out ?? ''];
+  return createHash('sha256').update(parts.join('\n')).digest('base64url').slice(0, 16);
+}
+
+/** A list of which nothing had to be looked up need not be gone through for its columns. */
+async function findEnrichedColumns(run: PlannedRun): Promise<readonly Field[]> {
+  const shapeIds = run.plan.lookups === 0 ? new Set(run.freshShapes.keys()) : await findShapes(run);
+  return enrichedColumnsOf(shapeIds, run.store);
+}
+
+/** Counts rows as they pass, and lets none get lost on the way. */
+async function* count(
+  rows: AsyncIterable<readonly JoinedRow[]>,
+  statuses: StatusCounts,
+  expected: number,
+): AsyncGenerator<readonly JoinedRow[]> {
+  for await (const batch of rows) {
+    for (const row of batch) statuses[row.status] += 1;
+    yield batch;
+  }
+  const counted = sumOf(statuses);
+  if (counted !== expected) {
+    throw new BrandfillError(
+      'COUNTS_DIFFER',
+      `Cannot finish: ${expected} rows came in and ${counted} would go out. This is a defect of Brandfill; no output was changed, please report it.`,
+    );
+  }
+}

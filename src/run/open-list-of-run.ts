@@ -1,0 +1,65 @@
+import type { Closer } from '../closer.ts';
+import { createFill, type Fill } from '../collector/fill.ts';
+import type { OpenEarlierOutput } from '../collector/merge/earlier-output.ts';
+import type { FailureColumns } from '../collector/merge/failure-columns.ts';
+import { createRowNotes } from '../collector/row-notes.ts';
+import type { Job } from '../job/job.ts';
+import { chooseColumn } from '../producer/choose-column.ts';
+import type { RowNotes } from '../producer/plan.ts';
+import type { DomainColumn } from '../rows/domain-column.ts';
+import { type ListInput, openList } from '../rows/list-input.ts';
+import { openRows } from '../rows/open-rows.ts';
+import type { RowColumn, RowFormat } from '../rows/row-format.ts';
+import type { Source } from '../rows/source.ts';
+import type { RunContext } from './run-context.ts';
+import { understandList } from './understand-list.ts';
+
+/** A list that is open and understood. */
+export interface OpenedList {
+  readonly job: Job;
+  readonly context: RunContext;
+  readonly closer: Closer;
+  readonly spoolFolder: string;
+  readonly source: Source;
+  readonly format: RowFormat;
+  readonly column: DomainColumn;
+  /** Our columns in it, where it is a failures file that is to be merged. */
+  readonly ours: FailureColumns | undefined;
+  /** The output that it is merged into. */
+  readonly earlier: OpenEarlierOutput | undefined;
+  /** What goes into blank cells of the list's own. */
+  readonly fill: Fill | undefined;
+  readonly notes: RowNotes | undefined;
+  readonly startedMs: number;
+  readonly startedAtMs: number;
+}
+
+/** Opens a list and understands it. */
+export async function open(
+  input: ListInput,
+  job: Job,
+  { context, closer, spoolFolder }: Pick<OpenedList, 'context' | 'closer' | 'spoolFolder'>,
+): Promise<OpenedList> {
+  const started = { startedMs: performance.now(), startedAtMs: Date.now() };
+  for (const message of job.notices) context.onEvent({ type: 'notice', message });
+  const source = closer.add(await openList(input, { spoolFolder, signal: context.signal }));
+  const format = openRows(source, job.settings);
+  const { settings } = job;
+  const { key, fill: fills } = settings;
+  const { signal } = context;
+  const list = { source, format, settings, closer, spoolFolder, signal };
+  const { column, merging } = await understandList(list);
+  const { ours, earlier } = merging ?? { ours: undefined, earlier: undefined };
+  const own = ours?.own ?? format;
+  context.onEvent({ type: 'opened', input: source.name, format: format.description, column });
+  const choose = (name: string): RowColumn => chooseColumn(source, own, name);
+  const rules = fills?.map(({ column, field }) => ({ column: choose(column), field })) ?? [];
+  const fill = rules.length === 0 ? undefined : createFill(rules, format);
+  const notes = createRowNotes({
+    key: key === undefined ? undefined : choose(key),
+    filled: rules.map((rule) => rule.column),
+    place: ours?.row,
+  });
+  const opened = { job, context, closer, spoolFolder, source, format, column, fill, notes };
+  return { ...opened, ours, earlier, ...started };
+}

@@ -1,0 +1,74 @@
+import { existsSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join as joinPath } from 'node:path';
+import { nameApi } from '../api-name.ts';
+import { createCloser } from '../closer.ts';
+import type { Job } from '../job/job.ts';
+import { assertColumnsThere } from '../producer/choose-column.ts';
+import { makePlan, type Plan } from '../producer/plan.ts';
+import { createRowIndex, type RowIndex } from '../producer/row-index.ts';
+import type { ListInput } from '../rows/list-input.ts';
+import type { Dated } from '../store/freshness.ts';
+import { createEmptyStore, type OutcomeStore, openStore } from '../store/store.ts';
+import { createFreshnessCheck } from './freshness-of-job.ts';
+import { type OpenedList, open } from './open-list-of-run.ts';
+import type { RunContext } from './run-context.ts';
+
+/** A run that knows what it has to do. */
+export interface PlannedRun extends OpenedList {
+  readonly store: OutcomeStore;
+  readonly index: RowIndex;
+  readonly plan: Plan & { readonly maxFields: number };
+  /** The shapes of the outcomes that were fresh when it was planned, in the order of the rows. */
+  readonly freshShapes: ReadonlyMap<number, number>;
+  /** Whether an outcome counts in this run. */
+  readonly isUsable: (domain: string, outcome: Dated) => boolean;
+}
+
+/** Reads all rows once. */
+export async function plan(list: OpenedList, store: OutcomeStore): Promise<PlannedRun> {
+  const { job, context, closer, source, format, column, startedAtMs } = list;
+  const { registrable = false } = job.settings;
+  const isUsable = createFreshnessCheck(job.settings, startedAtMs);
+  const index = closer.add(await createRowIndex(list.spoolFolder));
+  const freshShapes = new Map<number, number>();
+  let rows = 0;
+  const made = await makePlan({
+    source,
+    format,
+    column,
+    registrable,
+    isFresh: (domain) => {
+      rows += 1;
+      const head = store.findHead(domain);
+      if (!head || !isUsable(domain, head)) return false;
+      if (!freshShapes.has(head.shapeId)) freshShapes.set(head.shapeId, rows);
+      return true;
+    },
+    notes: list.notes,
+    index,
+    signal: context.signal,
+  });
+  assertColumnsThere(source, format, list.notes?.columns ?? []);
+  context.onEvent({ type: 'planned', plan: made });
+  return { ...list, store, index, plan: made, freshShapes, isUsable };
+}
+
+/** Reads and counts. Calls nothing, and leaves no file behind. */
+export async function planOnly(input: ListInput, job: Job, context: RunContext): Promise<Plan> {
+  const closer = createCloser();
+  try {
+    const list = await open(input, job, { context, closer, spoolFolder: tmpdir() });
+    const { store: folder } = job.settings;
+    const hasStore = existsSync(joinPath(folder, 'data.mdb'));
+    const store = hasStore ? openStoreOf(job) : createEmptyStore();
+    return (await plan(list, closer.add(store))).plan;
+  } finally {
+    await closer.close();
+  }
+}
+
+export function openStoreOf({ settings, endpoint }: Job): OutcomeStore {
+  const apiName = nameApi(settings);
+  return openStore(settings.store, endpoint.id, { keepsFound: settings.onlyMissing, apiName });
+}

@@ -1,0 +1,81 @@
+import { resolve } from 'node:path';
+import { createCloser } from '../closer.ts';
+import { type Changes, openChanges, prepareManifest } from '../collector/changes/changes.ts';
+import { comparedColumnsOf } from '../collector/changes/compared-columns.ts';
+import type { OutputColumns } from '../collector/output-columns.ts';
+import { chooseOutputPaths } from '../collector/output-paths.ts';
+import { openOutputs } from '../collector/outputs.ts';
+import type { Job } from '../job/job.ts';
+import type { ListInput } from '../rows/list-input.ts';
+import type { Summary } from '../watch/summary.ts';
+import { type JoinedRun, lookUpAndJoin } from './look-up-and-join.ts';
+import { type OpenedList, open } from './open-list-of-run.ts';
+import { openStoreOf, type PlannedRun, plan } from './plan-run.ts';
+import type { RunContext } from './run-context.ts';
+import { summarize } from './summarize-run.ts';
+
+/** Enriches a list into two files. */
+export async function runToFiles(
+  input: ListInput,
+  job: Job,
+  context: RunContext,
+): Promise<Summary> {
+  const closer = createCloser();
+  try {
+    const list = await open(input, job, { context, closer, spoolFolder: job.settings.store });
+    const { source, format } = list;
+    const { out, failures, changes: changed } = job.settings;
+    const paths = await chooseOutputPaths({
+      input,
+      out,
+      failures,
+      changes: changed,
+      source,
+      format,
+    });
+    const store = closer.add(openStoreOf(job));
+    const manifest = await prepareManifestOf(list);
+    const outputs = closer.add(await openOutputs({ ...paths, manifest }));
+    const run = await plan(list, store);
+    const joined = await lookUpAndJoin(run);
+    if (joined.totals.stopped?.reason === 'misdirected') return await leaveOutputs(run, joined);
+    const { columns } = joined;
+    const changes = await openChangesOf(run, columns, manifest);
+    await outputs.write(joined.rows, { format, extent: run.plan, columns, changes });
+    return summarize(run, joined, {
+      ...paths,
+      changes: changes && { ...changes.counts, file: paths.changes ?? '' },
+    });
+  } finally {
+    await closer.close();
+  }
+}
+
+/** Whoever had the wrong address keeps what the right one gave last time. */
+async function leaveOutputs(run: PlannedRun, joined: JoinedRun): Promise<Summary> {
+  for await (const _ of joined.rows); // counts them
+  return summarize(run, joined, {});
+}
+
+async function prepareManifestOf({ job, context }: OpenedList): Promise<string | undefined> {
+  const { changes, store } = job.settings;
+  if (changes === undefined) return undefined;
+  return await prepareManifest({ folder: store, id: context.changesId ?? resolve(changes) });
+}
+
+async function openChangesOf(
+  { job, context, closer, format, fill }: PlannedRun,
+  columns: OutputColumns,
+  manifest: string | undefined,
+): Promise<Changes | undefined> {
+  const { fields } = job.settings;
+  if (manifest === undefined) return undefined;
+  return closer.add(
+    await openChanges({
+      manifest,
+      columns: [...comparedColumnsOf(columns.out, format), ...(fill?.compared ?? [])],
+      tellsLost: fields === undefined,
+      onNotice: (message) => context.onEvent({ type: 'notice', message }),
+    }),
+  );
+}

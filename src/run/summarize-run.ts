@@ -1,0 +1,37 @@
+import { sizeOnDisk } from '../store/size.ts';
+import type { Summary } from '../watch/summary.ts';
+import type { JoinedRun } from './look-up-and-join.ts';
+import type { PlannedRun } from './plan-run.ts';
+
+/** Where things are that were written. */
+type Written = Partial<Pick<Summary, 'out' | 'failures' | 'changes'>>;
+
+/** Says what a run did. */
+export function summarize(
+  run: PlannedRun,
+  joined: JoinedRun,
+  { out, failures, changes }: Written,
+): Summary {
+  const { plan: made, startedMs } = run;
+  const { lookups, calls, retries, throttled, elapsedMs: lookupMs, stopped, pace } = joined.totals;
+  return {
+    rows: made.rows,
+    statuses: joined.statuses,
+    uniqueDomains: made.uniqueDomains,
+    freshDomains: made.freshDomains,
+    lookups,
+    calls,
+    retries,
+    throttled,
+    elapsedMs: performance.now() - startedMs,
+    lookupMs,
+    callsPerSecond: calls === 0 ? 0 : calls / (lookupMs / 1_000),
+    pace,
+    store: { folder: run.job.settings.store, sizeBytes: sizeOnDisk(run.job.settings.store) },
+    stopped,
+    out,
+    failures,
+    filled: run.fill?.counts,
+    changes,
+  };
+}
