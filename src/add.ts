@@ -5,7 +5,7 @@ import { createCloser } from './closer.ts';
 import { type EnrichOptions, libraryNaming } from './enrich.ts';
 import { BrandfillError, describeSystemError } from './errors.ts';
 import { ADD_SETTINGS, type AddSettings } from './job/add-settings.ts';
-import { readSettings } from './job/settings.ts';
+import { readSettings } from './job/read-settings.ts';
 import { checkInput, checkOptions } from './known-options.ts';
 import { cutIntoLists, type ListedDomains, listDomains } from './producer/add-list.ts';
 import { chooseDomainColumn } from './producer/choose-column.ts';

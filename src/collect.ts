@@ -5,7 +5,7 @@ import { toLines } from './collector/backfill/outcome-lines.ts';
 import { libraryNaming } from './enrich.ts';
 import { BrandfillError } from './errors.ts';
 import { COLLECT_SETTINGS, type CollectSettings } from './job/collect-settings.ts';
-import { readSettings } from './job/settings.ts';
+import { readSettings } from './job/read-settings.ts';
 import { checkOptions } from './known-options.ts';
 import { within } from './within.ts';
 

@@ -1,6 +1,6 @@
 import { BrandfillError } from './errors.ts';
 import { findNearest } from './job/nearest.ts';
-import type { Definitions } from './job/settings.ts';
+import type { Definitions } from './job/setting-definition.ts';
 import { shorten } from './rows/names.ts';
 
 /** Which options a function of the library takes. */

@@ -3,7 +3,8 @@ import { join } from 'node:path';
 import { createEndpoint } from './brand/endpoint.ts';
 import { libraryNaming } from './enrich.ts';
 import { BrandfillError } from './errors.ts';
-import { type Definitions, readSettings } from './job/settings.ts';
+import { readSettings } from './job/read-settings.ts';
+import type { Definitions } from './job/setting-definition.ts';
 import type { StoreSettings } from './job/store-settings.ts';
 import { openTables, type StoreTables, writeError } from './store/tables.ts';
 

@@ -1,7 +1,7 @@
 import type { Outcome, OutcomeStatus } from './brand/outcome.ts';
 import { libraryNaming } from './enrich.ts';
 import { BrandfillError } from './errors.ts';
-import type { Definitions } from './job/settings.ts';
+import type { Definitions } from './job/setting-definition.ts';
 import {
   EXPORT_SETTINGS,
   GET_SETTINGS,

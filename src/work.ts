@@ -3,7 +3,7 @@ import { createCloser } from './closer.ts';
 import { type EnrichOptions, libraryNaming } from './enrich.ts';
 import { BrandfillError } from './errors.ts';
 import { type Api, createApi } from './job/job.ts';
-import { readSettings } from './job/settings.ts';
+import { readSettings } from './job/read-settings.ts';
 import {
   type SharedWorkerSetting,
   WORKER_SETTINGS,

@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
 import type { EnrichOptions } from '../enrich.ts';
-import { flagOf } from '../job/settings.ts';
+import { flagOf } from '../job/read-settings.ts';
 import type { CliContext } from './context.ts';
 import { addRunFlags, refuseRowsBesideJson, splitRunFlags, watchRun } from './run-flags.ts';
 

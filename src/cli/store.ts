@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
 import { EXIT } from '../exit-codes.ts';
 import type { ExportOptions } from '../index.ts';
-import { flagOf } from '../job/settings.ts';
+import { flagOf } from '../job/read-settings.ts';
 import {
   EXPORT_SETTINGS,
   GET_SETTINGS,

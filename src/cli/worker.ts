@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
 import { EXIT } from '../exit-codes.ts';
-import { flagOf } from '../job/settings.ts';
+import { flagOf } from '../job/read-settings.ts';
 import { WORKER_SETTINGS } from '../job/worker-settings.ts';
 import { describeStop } from '../watch/describe.ts';
 import type { WorkOptions } from '../work.ts';

@@ -1,5 +1,6 @@
+import type { Definitions } from './setting-definition.ts';
 import { flag, text } from './setting-values.ts';
-import { type Definitions, SETTINGS, type Settings } from './settings.ts';
+import { SETTINGS, type Settings } from './settings.ts';
 
 /** All settings of `add`, read and checked. */
 export interface AddSettings

@@ -1,6 +1,7 @@
 import { BrandfillError } from '../errors.ts';
+import type { Definitions } from './setting-definition.ts';
 import { text } from './setting-values.ts';
-import { type Definitions, SETTINGS, type Settings } from './settings.ts';
+import { SETTINGS, type Settings } from './settings.ts';
 import { parseSize } from './size.ts';
 
 /** All settings of `collect`, read and checked. */

@@ -14,7 +14,8 @@ import {
 } from './job-file-values.ts';
 import { ON_FINISH_KEYS, type OnFinish } from './on-finish-keys.ts';
 import { findCronProblem, findTimezoneProblem, type Schedule } from './schedule.ts';
-import { SETTINGS, type SettingDefinition, type SettingKey } from './settings.ts';
+import type { SettingDefinition } from './setting-definition.ts';
+import { SETTINGS, type SettingKey } from './settings.ts';
 import { inKeys, mayBe, shapeOf } from './value-shapes.ts';
 
 /** What may stand in a job file beside the settings of `enrich`. */

@@ -2,7 +2,8 @@ import { readFileSync } from 'node:fs';
 import { type Credential, createCredential } from '../brand/credential.ts';
 import { createEndpoint, type Endpoint } from '../brand/endpoint.ts';
 import { BrandfillError, describeSystemError } from '../errors.ts';
-import { readSettings, SETTINGS, type SettingKey, type Settings } from './settings.ts';
+import { readSettings } from './read-settings.ts';
+import { SETTINGS, type SettingKey, type Settings } from './settings.ts';
 
 /** What to do: everything a run needs to know, checked. */
 export interface Job {

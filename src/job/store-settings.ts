@@ -1,7 +1,8 @@
 import type { OutcomeStatus } from '../brand/outcome.ts';
 import { BrandfillError } from '../errors.ts';
+import type { Definitions } from './setting-definition.ts';
 import { duration, flag, text } from './setting-values.ts';
-import { type Definitions, SETTINGS, type Settings } from './settings.ts';
+import { SETTINGS, type Settings } from './settings.ts';
 
 /** Which store is meant, and which of the APIs in it. */
 export type StoreSettings = Pick<Settings, 'store' | 'baseUrl' | 'param'>;

@@ -1,4 +1,5 @@
-import { flagOf, type SettingDefinition } from './settings.ts';
+import { flagOf } from './read-settings.ts';
+import type { SettingDefinition } from './setting-definition.ts';
 
 /** A JSON Schema, or a part of one. */
 export type JsonSchema = Readonly<Record<string, unknown>>;

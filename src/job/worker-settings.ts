@@ -1,5 +1,6 @@
+import type { Definitions } from './setting-definition.ts';
 import { duration } from './setting-values.ts';
-import { type Definitions, SETTINGS, type Settings } from './settings.ts';
+import { SETTINGS, type Settings } from './settings.ts';
 
 /** Settings that `worker` and `enrich` share, and the library calls by the same name. */
 export type SharedWorkerSetting =

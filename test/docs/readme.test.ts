@@ -1,7 +1,9 @@
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { flagOf, SETTINGS, type SettingDefinition } from '../../src/job/settings.ts';
+import { flagOf } from '../../src/job/read-settings.ts';
+import type { SettingDefinition } from '../../src/job/setting-definition.ts';
+import { SETTINGS } from '../../src/job/settings.ts';
 
 const README = join(import.meta.dirname, '../../README.md');
 

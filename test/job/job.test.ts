@@ -2,7 +2,8 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { createJob, type Job } from '../../src/job/job.ts';
-import { flagOf, type SettingKey } from '../../src/job/settings.ts';
+import { flagOf } from '../../src/job/read-settings.ts';
+import type { SettingKey } from '../../src/job/settings.ts';
 import { useTempFolder } from '../support/temp-folder.ts';
 
 function create(

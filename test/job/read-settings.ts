@@ -1,11 +1,6 @@
 import { expect } from 'vitest';
-import {
-  flagOf,
-  readSettings,
-  SETTINGS,
-  type SettingKey,
-  type Settings,
-} from '../../src/job/settings.ts';
+import { flagOf, readSettings } from '../../src/job/read-settings.ts';
+import { SETTINGS, type SettingKey, type Settings } from '../../src/job/settings.ts';
 
 /** Reads settings as `enrich` does. */
 export function read(

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { flagOf, SETTINGS } from '../../src/job/settings.ts';
+import { flagOf } from '../../src/job/read-settings.ts';
+import { SETTINGS } from '../../src/job/settings.ts';
 import { read, refusalOf } from './read-settings.ts';
 
 describe('settings', () => {

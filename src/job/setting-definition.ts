@@ -1,0 +1,20 @@
+/**
+ * One setting: its name, how it is read, its default. Command line, environment, library, help and
+ * docs all come from here.
+ */
+export interface SettingDefinition<T> {
+  /** Placeholder of its value in the help; none for a switch. */
+  readonly value?: string;
+  /** Environment variable it is read from when the command line does not give it. */
+  readonly env?: string;
+  /** As a user would write it. */
+  readonly default?: string;
+  /** May be given more than once. */
+  readonly isRepeatable?: boolean;
+  readonly description: string;
+  /** @throws BrandfillError `INVALID_SETTING` that says what was expected */
+  parse(value: unknown): T;
+}
+
+/** How each of some settings is read. */
+export type Definitions<T> = { readonly [K in keyof T]-?: SettingDefinition<T[K]> };

@@ -1,0 +1,90 @@
+import type { CallsPer } from '../../guard/calendar-window.ts';
+import type { Rate } from '../../pace/rate.ts';
+import { parseCallsPer } from '../calls-per.ts';
+import { parseRate } from '../rate.ts';
+import type { Definitions } from '../setting-definition.ts';
+import { duration, flag, integer, share, text } from '../setting-values.ts';
+
+/** Settings of how many calls are made, how fast, and when they stop. Durations are in milliseconds. */
+export interface CallSettings {
+  readonly concurrency: number;
+  readonly rate: Rate | 'auto';
+  readonly retries: number;
+  readonly timeout: number;
+  readonly maxWait: number;
+  readonly maxOutage: number;
+  readonly maxCalls: number | undefined;
+  readonly maxCallsPer: CallsPer | undefined;
+  readonly maxFailed: number;
+  readonly confirmAbove: number;
+  readonly yes: boolean | undefined;
+}
+
+export const CALL_SETTINGS: Definitions<CallSettings> = {
+  concurrency: {
+    value: 'N',
+    default: '32',
+    description: 'calls in flight at the same time',
+    parse: integer(1, 10_000),
+  },
+  rate: {
+    value: 'N/s, N/min or auto',
+    default: 'auto',
+    description:
+      'a rate that is never exceeded, by all workers on a queue together; auto: finds the fastest one that the API allows',
+    parse: (value) => parseRate(text(value)),
+  },
+  retries: {
+    value: 'N',
+    default: '5',
+    description: 'how often a lookup is tried again after a server error or a broken connection',
+    parse: integer(0, 100),
+  },
+  timeout: {
+    value: 'DURATION',
+    default: '60s',
+    description: 'the longest that one call may take',
+    parse: duration(1, 2 ** 31 - 1),
+  },
+  maxWait: {
+    value: 'DURATION',
+    default: '15min',
+    description: 'the longest wait that the API may ask for; told to wait longer, the run stops',
+    parse: duration(0, 2 ** 31 - 1),
+  },
+  maxOutage: {
+    value: 'DURATION',
+    default: '1h',
+    description: 'how long an outage of the API is waited for before the run stops',
+    parse: duration(0, 2 ** 31 - 1),
+  },
+  maxCalls: {
+    value: 'N',
+    description:
+      'stop after N calls (429s do not count); rows left over are skipped, the next run takes them up',
+    parse: integer(1, Number.MAX_SAFE_INTEGER),
+  },
+  maxCallsPer: {
+    value: 'N/UNIT',
+    description:
+      'stop after N calls in a calendar min, hour, day or month (UTC), such as 1000/day, those of all runs with this credential together; 429s do not count',
+    parse: (value) => parseCallsPer(text(value)),
+  },
+  maxFailed: {
+    value: 'SHARE',
+    default: '20%',
+    description:
+      'stop when more lookups than this fail, of 200 at least; those that failed in the run before do not count',
+    parse: share,
+  },
+  confirmAbove: {
+    value: 'N',
+    default: '10000',
+    description: 'on a terminal, ask before a run that makes more calls than this',
+    parse: integer(0, Number.MAX_SAFE_INTEGER),
+  },
+  yes: {
+    description: 'do not ask',
+    parse: flag,
+  },
+};

@@ -1,0 +1,39 @@
+import type { Field, FillSetting } from '../../collector/fields.ts';
+import { createField, parseFields, parseFills } from '../../collector/fields.ts';
+import type { Definitions } from '../setting-definition.ts';
+import { isRecord, possiblyEmptyText, text } from '../setting-values.ts';
+
+/** Settings of the columns that are added or filled. */
+export interface ColumnSettings {
+  readonly fields: readonly Field[] | undefined;
+  readonly fill: readonly FillSetting[] | undefined;
+  readonly prefix: string;
+}
+
+export const COLUMN_SETTINGS: Definitions<ColumnSettings> = {
+  fields: {
+    value: 'NAME=EXPR,…',
+    description: 'output columns as JMESPath into the answer (default: the answer, flattened)',
+    parse: (value) =>
+      isRecord(value)
+        ? Object.entries(value).map(([name, expression]) => createField(name, text(expression)))
+        : parseFields(text(value)),
+  },
+  fill: {
+    value: 'COLUMN=EXPR',
+    isRepeatable: true,
+    description: "what goes into a column of the list's own where it is blank, as JMESPath",
+    parse: (value) =>
+      parseFills(
+        isRecord(value)
+          ? Object.fromEntries(Object.entries(value).map(([name, expr]) => [name, text(expr)]))
+          : [value].flat().map(text),
+      ),
+  },
+  prefix: {
+    value: 'TEXT',
+    default: 'brand_',
+    description: 'what the names of all added columns begin with',
+    parse: possiblyEmptyText,
+  },
+};

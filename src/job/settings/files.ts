@@ -1,0 +1,43 @@
+import type { Definitions } from '../setting-definition.ts';
+import { text } from '../setting-values.ts';
+
+/** Settings of the files of a run. */
+export interface FileSettings {
+  readonly out: string | undefined;
+  readonly failures: string | undefined;
+  readonly changes: string | undefined;
+  readonly key: string | undefined;
+  readonly merge: string | undefined;
+}
+
+export const FILE_SETTINGS: Definitions<FileSettings> = {
+  out: {
+    value: 'FILE',
+    description:
+      'where the enriched rows go; - is standard output (default: <input>.enriched.<ext>)',
+    parse: text,
+  },
+  failures: {
+    value: 'FILE',
+    description: 'where the rows go that were not enriched (default: <input>.failures.<ext>)',
+    parse: text,
+  },
+  changes: {
+    value: 'FILE',
+    description:
+      'where the rows go that are new, or whose enriched values differ from those of the last run',
+    parse: text,
+  },
+  key: {
+    value: 'COLUMN',
+    description:
+      'with --changes: the column that tells rows apart from run to run (default: their domains)',
+    parse: text,
+  },
+  merge: {
+    value: 'FILE',
+    description:
+      'an earlier output: the input is its failures file, and what is found now gets in its places',
+    parse: text,
+  },
+};

@@ -1,0 +1,21 @@
+import type { Definitions } from '../setting-definition.ts';
+import { flag, text } from '../setting-values.ts';
+
+/** Settings of how a list is read. */
+export interface ListSettings {
+  readonly domainColumn: string | undefined;
+  readonly registrable: boolean | undefined;
+}
+
+export const LIST_SETTINGS: Definitions<ListSettings> = {
+  domainColumn: {
+    value: 'NAME',
+    description:
+      'the column that holds the domain (default: guessed by name and content, and said)',
+    parse: text,
+  },
+  registrable: {
+    description: 'reduce each domain to its registrable part: shop.example.co.uk to example.co.uk',
+    parse: flag,
+  },
+};

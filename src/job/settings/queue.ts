@@ -1,0 +1,51 @@
+import type { Definitions } from '../setting-definition.ts';
+import { duration, flag, integer, text } from '../setting-values.ts';
+
+/** Settings of a run over Redis. Durations are in milliseconds. */
+export interface QueueSettings {
+  readonly queue: string | undefined;
+  readonly workers: number;
+  readonly chunk: number;
+  readonly window: number | undefined;
+  readonly lostAfter: number;
+  readonly acceptEviction: boolean | undefined;
+}
+
+export const QUEUE_SETTINGS: Definitions<QueueSettings> = {
+  queue: {
+    value: 'URL',
+    env: 'BRANDFILL_QUEUE',
+    description:
+      'the Redis that carries lookups to workers, such as redis://localhost:6379/0 (default: none, all in this process)',
+    parse: text,
+  },
+  workers: {
+    value: '0 or 1',
+    default: '1',
+    description: 'with --queue: whether lookups are made here too, or only by other workers',
+    parse: integer(0, 1),
+  },
+  chunk: {
+    value: 'N',
+    default: '50',
+    description: 'with --queue: how many lookups travel together, fewer for a short list',
+    parse: integer(1, 1_000),
+  },
+  window: {
+    value: 'N',
+    description:
+      'with --queue: how many chunks may be on their way (default: enough for this --concurrency, at least 64)',
+    parse: integer(1, 1_000_000),
+  },
+  lostAfter: {
+    value: 'DURATION',
+    default: '15s',
+    description:
+      'with --queue: how long a worker may be silent before its lookups are given to others',
+    parse: duration(1_000, 60 * 60_000),
+  },
+  acceptEviction: {
+    description: 'use a Redis that may throw lookups away when its memory is full',
+    parse: flag,
+  },
+};
