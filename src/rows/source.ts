@@ -3,6 +3,7 @@ import { type FileHandle, open } from 'node:fs/promises';
 import { Readable } from 'node:stream';
 import { createGunzip } from 'node:zlib';
 import { BrandfillError, describeSystemError } from '../errors.ts';
+import { findOtherFormat } from './other-formats.ts';
 import { readFromStart, type SpoolOptions, spool } from './spool.ts';
 import { byteOrderMarkBytes, checkUtf8, refuseInvalidUtf8, refuseOtherEncodings } from './utf8.ts';
 
@@ -155,19 +156,9 @@ async function* skip(chunks: AsyncIterable<Buffer>, count: number): AsyncGenerat
   }
 }
 
-const OTHER_FORMATS: readonly (readonly [magic: string, what: string])[] = [
-  ['PK\x03\x04', 'an Excel workbook or a ZIP archive; save the sheet as CSV'],
-  ['\xd0\xcf\x11\xe0', 'an old Excel workbook; save the sheet as CSV'],
-  ['BZh', 'compressed with bzip2; decompress it, or use gzip'],
-  ['\x28\xb5\x2f\xfd', 'compressed with zstd; decompress it, or use gzip'],
-  ['\xfd7zX', 'compressed with xz; decompress it, or use gzip'],
-  ['%PDF', 'a PDF; export the list as CSV'],
-];
-
 function refuseOtherFormats(magic: Buffer, name: string): void {
-  const start = magic.toString('latin1');
-  const other = OTHER_FORMATS.find(([prefix]) => start.startsWith(prefix));
-  if (other) throw unreadable(name, `it is ${other[1]}`);
+  const other = findOtherFormat(magic);
+  if (other !== undefined) throw unreadable(name, `it is ${other}`);
 }
 
 function unreadable(name: string, why: string, cause?: unknown): BrandfillError {
