@@ -20,6 +20,7 @@ const EXTRA_EVERY = 16;
 /** A start time that nobody used is lost after this time, while the rate is what holds calls back. */
 const LATE_MS = 50;
 const UNUSED_SHARE = 0.05;
+const HELD_UP_SHARE = 0.1;
 
 /**
  * So many processes that share one state: each hears and tells of it only when it comes for start
@@ -50,6 +51,7 @@ function startWorker(world: World, { shared, callers, name }: Setting): void {
   let events: EndedCall[] = [];
   let used = 0;
   let unused = 0;
+  let heldUp = 0;
   let extra = MOST_EXTRA;
   let lastExchangeMs = 0;
   let nextExchangeMs = Number.POSITIVE_INFINITY;
@@ -68,7 +70,7 @@ function startWorker(world: World, { shared, callers, name }: Setting): void {
         waiting: world.isDone() ? 0 : callers - inFlight,
         isBusy: used > 0,
         startsMs,
-        hasUsedAll: lease.isRateBound && unused <= UNUSED_SHARE * used,
+        hasUsedAll: unused <= UNUSED_SHARE * used && (lease.isRateBound || isHeldUp()),
         events,
         verdicts: [],
         isLeaving: false,
@@ -78,10 +80,13 @@ function startWorker(world: World, { shared, callers, name }: Setting): void {
     events = [];
     used = 0;
     unused = 0;
+    heldUp = 0;
     startsMs = [...lease.startsMs];
     comeAt(nowMs + EXCHANGE_MS * (0.95 + 0.1 * world.random()));
     time.at(nowMs + ROUND_TRIP_MS, letThrough);
   }
+
+  const isHeldUp = (): boolean => shared.pace.phase === 'starting' && heldUp > HELD_UP_SHARE * used;
 
   function dropLate(): void {
     const nowMs = time.nowMs();
@@ -102,7 +107,13 @@ function startWorker(world: World, { shared, callers, name }: Setting): void {
     }
     const [nextMs] = startsMs;
     if (nextMs === undefined) comeSoon();
-    else if (nextMs > nowMs) time.at(nextMs, letThrough);
+    else if (nextMs > nowMs) time.at(nextMs, letHeldUpThrough);
+  }
+
+  function letHeldUpThrough(): void {
+    const before = used;
+    letThrough();
+    heldUp += used - before;
   }
 
   function start(): void {

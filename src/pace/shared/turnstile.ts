@@ -5,16 +5,9 @@ import type { Clock } from '../clock.ts';
 import { describePace } from '../pacer.ts';
 import type { Rate } from '../rate.ts';
 import type { CallReport, Turnstile } from '../turnstile.ts';
+import { type CallNews, createCallNewsBox } from './call-news.ts';
 import { inTime } from './in-time.ts';
-import {
-  type EndedCall,
-  LEASE_MS,
-  type Lease,
-  NO_LEASE,
-  takeLease,
-  type Verdict,
-  type WorkerNews,
-} from './lease.ts';
+import { LEASE_MS, type Lease, NO_LEASE, takeLease, type WorkerNews } from './lease.ts';
 import { readSharedPace, type SharedPace } from './state.ts';
 import type { Reading, StoredState } from './stored-state.ts';
 
@@ -60,7 +53,11 @@ const EXTRA_EVERY = 16;
 const LATE_MS = 50;
 /** Callers that let more than this share of the start times pass do not test the rate. */
 const UNUSED_SHARE = 0.05;
-const MOST_EVENTS = 20_000;
+/**
+ * Start times come to each worker in a row, not evenly. Where callers wait for more than this share of
+ * them, the rate is felt although it would be enough: while no limit was met, that counts as used up.
+ */
+const HELD_UP_SHARE = 0.1;
 /** Others may be faster, again and again; the next exchange comes soon enough. */
 const MOST_TRIES = 5;
 const CLOSE_MS = 1_000;
@@ -79,10 +76,7 @@ export function createSharedTurnstile(options: SharedTurnstileOptions): SharedTu
   const waiting: (() => void)[] = [];
   /** In the time of the state, ascending: so they stay what they were booked as. */
   let startsMs: number[] = [];
-  /** The start that was taken last, with the time of this process at which it was. */
-  let latest = { startMs: 0, atMs: Number.POSITIVE_INFINITY };
-  let events: EndedCall[] = [];
-  let verdicts: Verdict[] = [];
+  const news = createCallNewsBox();
   let known: SharedPace = readSharedPace(undefined, { nowMs: 0, rate });
   let lease: Lease = NO_LEASE;
   /** From the time of this process to that of the state. */
@@ -91,6 +85,8 @@ export function createSharedTurnstile(options: SharedTurnstileOptions): SharedTu
   let cameMs: number | undefined;
   let used = 0;
   let unused = 0;
+  /** Start times whose callers had to wait for them, since the last exchange. */
+  let heldUp = 0;
   let throttles = 0;
   let extra = MOST_EXTRA;
   let lastExchangeMs = Number.NEGATIVE_INFINITY;
@@ -110,7 +106,7 @@ export function createSharedTurnstile(options: SharedTurnstileOptions): SharedTu
     if (inFlight.count(nowMs) >= lease.permits) return false;
     startsMs.shift();
     used += 1;
-    latest = { startMs, atMs: nowMs };
+    news.noteStart(startMs, nowMs);
     inFlight.start(nowMs);
     return true;
   }
@@ -135,7 +131,13 @@ export function createSharedTurnstile(options: SharedTurnstileOptions): SharedTu
     if (nextMs === undefined) return comeSoon();
     const waitMs = nextMs - sharedNowMs();
     // One that is due waits for a permit, which the end of a call brings.
-    if (waitMs > 0) nextStartTimer = setTimeout(letThrough, waitMs);
+    if (waitMs > 0) nextStartTimer = setTimeout(letHeldUpThrough, waitMs);
+  }
+
+  function letHeldUpThrough(): void {
+    const before = used;
+    letThrough();
+    heldUp += used - before;
   }
 
   /** Nobody can start, and the next exchange may be far. */
@@ -164,10 +166,9 @@ export function createSharedTurnstile(options: SharedTurnstileOptions): SharedTu
     exchanging = step().finally(() => {
       exchanging = undefined;
       if (isClosed) return;
-      const isUrgent = events.some(({ kind }) => kind === 'throttled');
       const everyMs = EXCHANGE_EARLY * Math.max(LEASE_MS, lease.untilMs - aheadMs - lastExchangeMs);
-      if (isUrgent) comeAt(clock.nowMs());
-      else if (waiting.length > 0 || inFlight.count(clock.nowMs()) > 0 || events.length > 0) {
+      if (news.isUrgent) comeAt(clock.nowMs());
+      else if (waiting.length > 0 || inFlight.count(clock.nowMs()) > 0 || !news.isEmpty) {
         comeAt(lastExchangeMs + everyMs * (0.95 + 0.1 * random()));
       }
       extra = Math.min(MOST_EXTRA, extra + 1 / EXTRA_EVERY);
@@ -176,16 +177,13 @@ export function createSharedTurnstile(options: SharedTurnstileOptions): SharedTu
   }
 
   async function step(): Promise<void> {
-    const told = { events, verdicts };
-    events = [];
-    verdicts = [];
+    const told = news.take();
     try {
       if (await tell(told)) return;
     } catch {
       // Out of reach: what happened is told when it is back. Until then, start times run out.
     }
-    events = [...told.events, ...events].slice(-MOST_EVENTS);
-    verdicts = [...told.verdicts, ...verdicts].slice(-MOST_EVENTS);
+    news.putBack(told);
   }
 
   async function sayGoodbye(): Promise<void> {
@@ -194,7 +192,7 @@ export function createSharedTurnstile(options: SharedTurnstileOptions): SharedTu
   }
 
   /** False when others were faster each time. */
-  async function tell(told: Told): Promise<boolean> {
+  async function tell(told: CallNews): Promise<boolean> {
     const throttlesBefore = throttles;
     let reading: Reading | undefined = await inTime(ANSWER_MS, stored.read());
     for (let tries = 0; tries < MOST_TRIES; tries += 1) {
@@ -202,9 +200,8 @@ export function createSharedTurnstile(options: SharedTurnstileOptions): SharedTu
       aheadMs = nowMs - clock.nowMs();
       cameMs ??= nowMs;
       const shared = readSharedPace(state, { nowMs, rate });
-      const news = newsOf(told);
-      const before = { used, unused };
-      const taken = takeLease(shared, news, nowMs);
+      const before = { used, unused, heldUp };
+      const taken = takeLease(shared, newsOf(told), nowMs);
       const written: Promise<Reading | undefined> = stored.write({
         version,
         state: JSON.stringify(shared),
@@ -215,6 +212,7 @@ export function createSharedTurnstile(options: SharedTurnstileOptions): SharedTu
       lease = taken;
       used -= before.used;
       unused -= before.unused;
+      heldUp -= before.heldUp;
       // What was used while the state was written is not to be had twice.
       const left = taken.startsMs.slice(Math.min(used + unused, taken.kept));
       startsMs = throttles > throttlesBefore ? [] : left;
@@ -225,7 +223,7 @@ export function createSharedTurnstile(options: SharedTurnstileOptions): SharedTu
     return false;
   }
 
-  function newsOf({ events, verdicts }: Told): WorkerNews {
+  function newsOf(told: CallNews): WorkerNews {
     const nowMs = clock.nowMs();
     dropLate();
     return {
@@ -236,21 +234,12 @@ export function createSharedTurnstile(options: SharedTurnstileOptions): SharedTu
       isBusy: used > 0,
       isLeaving: isClosed,
       startsMs,
-      hasUsedAll: lease.isRateBound && unused <= UNUSED_SHARE * used,
-      events: events.map((event) => ({ ...event, ...inSharedTime(event) })),
-      verdicts: verdicts.map((verdict) => ({ ...verdict, ...inSharedTime(verdict) })),
+      hasUsedAll: unused <= UNUSED_SHARE * used && (lease.isRateBound || isHeldUp()),
+      ...news.inSharedTime(told, aheadMs),
     };
   }
 
-  /** Clocks are never compared to the millisecond, but a call was not sent before its start time. */
-  function inSharedTime({ sentAtMs, endedAtMs }: Verdict | EndedCall): CallTimes {
-    const earliestMs = sentAtMs >= latest.atMs ? latest.startMs : Number.NEGATIVE_INFINITY;
-    const sentAtSharedMs = Math.max(sentAtMs + aheadMs, earliestMs);
-    return {
-      sentAtMs: sentAtSharedMs,
-      endedAtMs: Math.max(endedAtMs + aheadMs, sentAtSharedMs),
-    };
-  }
+  const isHeldUp = (): boolean => known.pace.phase === 'starting' && heldUp > HELD_UP_SHARE * used;
 
   const isAway = (): boolean => known.outage.phase !== 'closed';
 
@@ -276,7 +265,7 @@ export function createSharedTurnstile(options: SharedTurnstileOptions): SharedTu
       const endedAtMs = clock.nowMs();
       const here = inFlight.end(sentAtMs);
       const flying = here + lease.elsewhere;
-      events.push({
+      news.addEvent({
         kind,
         sentAtMs,
         retryAfterMs,
@@ -287,7 +276,6 @@ export function createSharedTurnstile(options: SharedTurnstileOptions): SharedTu
         random: random(),
         endedAtMs,
       });
-      if (events.length > MOST_EVENTS) events.shift();
       if (kind === 'throttled') {
         throttles += 1;
         startsMs = [];
@@ -299,8 +287,7 @@ export function createSharedTurnstile(options: SharedTurnstileOptions): SharedTu
       return 0;
     },
     reportHealth: ({ sentAtMs, isFailure }) => {
-      verdicts.push({ sentAtMs, endedAtMs: clock.nowMs(), isFailure });
-      if (verdicts.length > MOST_EVENTS) verdicts.shift();
+      news.addVerdict({ sentAtMs, endedAtMs: clock.nowMs(), isFailure });
     },
     get outagePhase() {
       return known.outage.phase;
@@ -316,11 +303,4 @@ export function createSharedTurnstile(options: SharedTurnstileOptions): SharedTu
       await within(CLOSE_MS, sayGoodbye());
     },
   };
-}
-
-type CallTimes = Pick<Verdict, 'sentAtMs' | 'endedAtMs'>;
-
-interface Told {
-  readonly events: readonly EndedCall[];
-  readonly verdicts: readonly Verdict[];
 }

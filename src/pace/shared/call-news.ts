@@ -1,0 +1,78 @@
+import type { EndedCall, Verdict } from './lease.ts';
+
+/** What a worker has to tell of its calls at the next exchange, in the time of this process. */
+export interface CallNews {
+  readonly events: readonly EndedCall[];
+  readonly verdicts: readonly Verdict[];
+}
+
+/** Keeps the news of calls until they are told. */
+export interface CallNewsBox {
+  readonly isEmpty: boolean;
+  /** Whether there is something that others must know at once. */
+  readonly isUrgent: boolean;
+  /** A call starts now, at `atMs`, that was booked for `startMs` in the time of the state. */
+  noteStart(startMs: number, atMs: number): void;
+  addEvent(event: EndedCall): void;
+  addVerdict(verdict: Verdict): void;
+  take(): CallNews;
+  /** What could not be told is told next time, before what came since. */
+  putBack(news: CallNews): void;
+  /** The same in the time of the state, which is ahead of that of this process by so much. */
+  inSharedTime(news: CallNews, aheadMs: number): CallNews;
+}
+
+/** More than this are not kept while the state is out of reach: the latest tell most. */
+const MOST_KEPT = 20_000;
+
+export function createCallNewsBox(): CallNewsBox {
+  let events: EndedCall[] = [];
+  let verdicts: Verdict[] = [];
+  let latest = { startMs: 0, atMs: Number.POSITIVE_INFINITY };
+
+  /** Clocks are never compared to the millisecond, but a call was not sent before its start time. */
+  function timesOf({ sentAtMs, endedAtMs }: Verdict | EndedCall, aheadMs: number): CallTimes {
+    const earliestMs = sentAtMs >= latest.atMs ? latest.startMs : Number.NEGATIVE_INFINITY;
+    const sentAtSharedMs = Math.max(sentAtMs + aheadMs, earliestMs);
+    return {
+      sentAtMs: sentAtSharedMs,
+      endedAtMs: Math.max(endedAtMs + aheadMs, sentAtSharedMs),
+    };
+  }
+
+  return {
+    get isEmpty() {
+      return events.length === 0;
+    },
+    get isUrgent() {
+      return events.some(({ kind }) => kind === 'throttled');
+    },
+    noteStart: (startMs, atMs) => {
+      latest = { startMs, atMs };
+    },
+    addEvent: (event) => {
+      events.push(event);
+      if (events.length > MOST_KEPT) events.shift();
+    },
+    addVerdict: (verdict) => {
+      verdicts.push(verdict);
+      if (verdicts.length > MOST_KEPT) verdicts.shift();
+    },
+    take: () => {
+      const taken = { events, verdicts };
+      events = [];
+      verdicts = [];
+      return taken;
+    },
+    putBack: (news) => {
+      events = [...news.events, ...events].slice(-MOST_KEPT);
+      verdicts = [...news.verdicts, ...verdicts].slice(-MOST_KEPT);
+    },
+    inSharedTime: (news, aheadMs) => ({
+      events: news.events.map((event) => ({ ...event, ...timesOf(event, aheadMs) })),
+      verdicts: news.verdicts.map((verdict) => ({ ...verdict, ...timesOf(verdict, aheadMs) })),
+    }),
+  };
+}
+
+type CallTimes = Pick<Verdict, 'sentAtMs' | 'endedAtMs'>;
