@@ -7,6 +7,7 @@ import { BrandfillError } from './errors.ts';
 import { COLLECT_SETTINGS, type CollectSettings } from './job/collect-settings.ts';
 import { readSettings } from './job/read-settings.ts';
 import { checkOptions } from './known-options.ts';
+import { openStatus } from './status.ts';
 import { within } from './within.ts';
 
 /** Which outcomes to write where. */
@@ -19,6 +20,8 @@ export interface CollectOptions {
   readonly maxFileSize?: string | number;
   /** Uses a Redis that may throw outcomes away when its memory is full. @default false */
   readonly acceptEviction?: boolean;
+  /** Serves `/metrics`, `/livez` and `/readyz`: a port, or `'HOST:PORT'`. @default no server */
+  readonly listen?: string | number;
   /** Stops the collector in order: what has arrived is written, files are finished. */
   readonly signal?: AbortSignal;
   /** Told what is worth a line in a log. */
@@ -66,7 +69,7 @@ export async function collect(
       `Cannot collect without a queue: give ${describe('queue')}, or set BRANDFILL_QUEUE.`,
     );
   }
-  return await collectFrom({ ...settings, queue }, { signal, onNotice, flag: describe('outDir') });
+  return await collectFrom({ ...settings, queue }, { signal, onNotice, describe });
 }
 
 const OTHERS: Readonly<Record<Exclude<keyof CollectOptions, keyof CollectSettings>, true>> = {
@@ -77,21 +80,32 @@ const OTHERS: Readonly<Record<Exclude<keyof CollectOptions, keyof CollectSetting
 interface CollectContext {
   readonly signal: AbortSignal;
   readonly onNotice: (message: string) => void;
-  readonly flag: string;
+  /** How a setting is called in messages. */
+  readonly describe: (key: string) => string;
 }
 
 async function collectFrom(
   settings: CollectSettings & { readonly queue: string },
-  { signal, onNotice, flag }: CollectContext,
+  { signal, onNotice, describe }: CollectContext,
 ): Promise<Collected> {
   const { queue, outDir, maxFileSize, acceptEviction = false } = settings;
-  const { openQueueServer, receiveOutcomes } = await import('./queue/bullmq/index.ts');
+  const { openQueueServer, receiveOutcomes, findRedisTrouble, createQueueReader } = await import(
+    './queue/bullmq/index.ts'
+  );
   const counts = { enriched: 0, failures: 0, repeated: 0 };
   const closer = createCloser();
   const lost = new AbortController();
   try {
+    const { listen } = settings;
+    const status = await openStatus({
+      listen,
+      label: describe('listen'),
+      command: 'collect',
+      onNotice,
+    });
+    if (status) closer.add(status);
     const redis = closer.add(await openQueueServer({ url: queue, acceptEviction, onNotice }));
-    const folder = closer.add(await openBackfillFolder(outDir, flag));
+    const folder = closer.add(await openBackfillFolder(outDir, describe('outDir')));
     const writer = await openBackfillWriter({
       folder: outDir,
       journal: folder.journal,
@@ -113,6 +127,11 @@ async function collectFrom(
       onNotice,
     });
     onNotice(`Waiting for outcomes on Redis at ${redis.name}; they go to ${outDir}.`);
+    status?.health.check(() => findRedisTrouble(redis));
+    status?.health.check(() => (signal.aborted ? 'it was told to stop' : undefined));
+    status?.instruments.forCollector({ counts, folder: outDir });
+    status?.instruments.forWorker().queues(createQueueReader(redis));
+    status?.health.started();
     const timer = setInterval(() => void writer.tidy(), TIDY_MS);
     await aborted(AbortSignal.any([signal, lost.signal]));
     clearInterval(timer);

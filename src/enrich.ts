@@ -6,6 +6,7 @@ import type { Plan } from './producer/plan.ts';
 import type { ListInput } from './rows/list-input.ts';
 import { planOnly } from './run/plan-run.ts';
 import type { RunContext } from './run/run-context.ts';
+import { openRunStatus, type RunSurroundings } from './run/run-status.ts';
 import { runToFiles } from './run/run-to-files.ts';
 import { runToMerge } from './run/run-to-merge.ts';
 import { runToRows } from './run/run-to-rows.ts';
@@ -100,6 +101,8 @@ export interface EnrichOptions {
   readonly lostAfter?: string | number;
   /** Use a Redis that may throw lookups away when its memory is full. @default false */
   readonly acceptEviction?: boolean;
+  /** Serves `/metrics`, `/livez` and `/readyz` while it runs: a port, or `'HOST:PORT'`. @default no server */
+  readonly listen?: string | number;
   /**
    * Stops the run in order: no new call starts, those under way get ten seconds, all rows come out,
    * those not asked as `skipped`. Before the first call it ends the run with the signal's reason.
@@ -126,10 +129,19 @@ export interface EnrichOptions {
 export async function enrich(
   options: EnrichOptions,
   naming: OptionNaming = libraryNaming,
+  around: RunSurroundings = {},
 ): Promise<Summary> {
   const job = jobOf(options, { of: 'enrich', naming });
   const run = job.settings.merge === undefined ? runToFiles : runToMerge;
-  return await run(options.input, job, contextOf(options));
+  const { context, close } = await openRunStatus(job, contextOf(options), {
+    ...around,
+    label: naming('listen'),
+  });
+  try {
+    return await run(options.input, job, context);
+  } finally {
+    await close();
+  }
 }
 
 /**
@@ -147,7 +159,14 @@ export async function enrich(
  */
 export async function* enrichRows(options: EnrichOptions): AsyncGenerator<EnrichedRow, Summary> {
   const job = jobOf(options, { of: 'enrichRows', naming: libraryNaming, pointless: FILES });
-  return yield* runToRows(options.input, job, contextOf(options));
+  const status = await openRunStatus(job, contextOf(options), {
+    label: libraryNaming('listen'),
+  });
+  try {
+    return yield* runToRows(options.input, job, status.context);
+  } finally {
+    await status.close();
+  }
 }
 
 /**

@@ -3,12 +3,14 @@ import { createBrandClient } from './brand/client.ts';
 import type { CallLedger } from './guard/call-ledger.ts';
 import type { Api } from './job/job.ts';
 import type { Settings } from './job/settings.ts';
+import type { Instruments, WorkerProbe } from './metrics/instruments.ts';
 import { systemClock } from './pace/clock.ts';
 import type { PaceState } from './pace/pacer.ts';
 import type { StoredState } from './pace/shared/stored-state.ts';
 import { createSharedTurnstile } from './pace/shared/turnstile.ts';
 import { createTurnstile, type Turnstile } from './pace/turnstile.ts';
 import { createWaitMeter, type GateWaits } from './pace/wait-meter.ts';
+import type { Reply } from './queue/lookup-queue.ts';
 import { createBudget, joinBudgets } from './worker/budget.ts';
 import { createSharedBudget } from './worker/budget-per-window.ts';
 import type { CallCounters } from './worker/call.ts';
@@ -37,6 +39,8 @@ export interface LocalWorkerOptions
   readonly sharedPace?: StoredState | undefined;
   /** What an earlier run knew of the pace. @default nothing */
   readonly startPace?: PaceState | undefined;
+  /** What measures it. @default nothing */
+  readonly measure?: Instruments['worker'] | undefined;
 }
 
 /** A worker of this process, with its own connections to the API. */
@@ -65,7 +69,15 @@ export type LocalWaits = GateWaits & { readonly retryBudget: number };
 export function openLocalWorker(
   settings: CallSettings,
   api: Api,
-  { maxCalls, callLedger, stopSwitch, sharedPace, startPace, ...options }: LocalWorkerOptions,
+  {
+    maxCalls,
+    callLedger,
+    stopSwitch,
+    sharedPace,
+    startPace,
+    measure,
+    ...options
+  }: LocalWorkerOptions,
 ): LocalWorker {
   const { concurrency, rate, retries, timeout, maxWait, maxOutage, header = [] } = settings;
   const counters: CallCounters = { calls: 0, throttled: 0, retries: 0 };
@@ -98,6 +110,12 @@ export function openLocalWorker(
     };
   }
 
+  const probe = measure?.({
+    concurrency,
+    counters,
+    pace: () => turnstile.describe(),
+    isOut: () => outage.isOut,
+  });
   const meter = createWaitMeter(turnstile, systemClock);
   const retryGate = createRetryGate(systemClock);
   const shared = callLedger && createSharedBudget({ ledger: callLedger, now: Date.now });
@@ -123,6 +141,7 @@ export function openLocalWorker(
     onTrouble: (reason) => {
       trouble = reason;
     },
+    onCallEnd: probe?.onCallEnd,
     concurrency,
     ...options,
     retries,
@@ -131,7 +150,7 @@ export function openLocalWorker(
     random: Math.random,
   });
   return {
-    worker,
+    worker: probe ? countOutcomes(worker, probe) : worker,
     turnstile,
     snapshotPace: () => ('snapshot' in turnstile ? turnstile.snapshot() : undefined),
     counters,
@@ -144,6 +163,19 @@ export function openLocalWorker(
       await shared?.close();
       await leave();
       await client.close();
+      probe?.end();
+    },
+  };
+}
+
+function countOutcomes(worker: Worker, { onOutcome }: WorkerProbe): Worker {
+  return {
+    handle: async (chunk, reply, isWanted) => {
+      const counted: Reply = (outcomes) => {
+        for (const { status } of outcomes) onOutcome(status);
+        return reply(outcomes);
+      };
+      await worker.handle(chunk, counted, isWanted);
     },
   };
 }

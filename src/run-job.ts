@@ -16,6 +16,7 @@ import {
 } from './load-job.ts';
 import type { FinishedRun } from './on-finish/report.ts';
 import { tell } from './on-finish/tell.ts';
+import type { RunSurroundings } from './run/run-status.ts';
 import type { RunEvent } from './watch/events.ts';
 import type { Summary } from './watch/summary.ts';
 
@@ -47,7 +48,11 @@ export interface JobEnd {
  * const { summary, exitCode } = await runJob('jobs/nightly-crm.yaml');
  * ```
  */
-export async function runJob(file: string, options: RunJobOptions = {}): Promise<JobEnd> {
+export async function runJob(
+  file: string,
+  options: RunJobOptions = {},
+  around: RunSurroundings = {},
+): Promise<JobEnd> {
   checkOptions(options, { of: 'runJob', others: RUN_OPTIONS, describe: libraryNaming });
   const { now = () => new Date(), onEvent, onLoaded, onSummary } = options;
   const startedAt = now();
@@ -68,7 +73,8 @@ export async function runJob(file: string, options: RunJobOptions = {}): Promise
       ...(onEvent && { onEvent }),
       ...(confirm && { confirm }),
     };
-    const summary = await enrich({ ...job.options, ...context }, job.naming);
+    const surroundings = { name: job.name, ...around };
+    const summary = await enrich({ ...job.options, ...context }, job.naming, surroundings);
     onSummary?.(summary);
     const exitCode = exitCodeOf(summary);
     await finish({ exitCode, summary });

@@ -7,9 +7,11 @@ import { describeOwner, describeSelf, isHere } from './owner.ts';
 import type { Keeper } from './queue/bullmq/schedule-keepers.ts';
 import { groupOf } from './schedule/group.ts';
 import { keepSchedules } from './schedule/keep-schedules.ts';
+import { listGroup } from './schedule/list-schedules.ts';
 import { foldersOf, readPlace, type SchedulePlace } from './schedule/place.ts';
 import { openScheduledFiles } from './schedule/scheduled-files.ts';
 import { serveSchedules } from './schedule/serve-schedules.ts';
+import { openStatus } from './status.ts';
 import type { RunEvent } from './watch/events.ts';
 import { within } from './within.ts';
 
@@ -19,6 +21,8 @@ export interface ScheduleOptions extends SchedulePlace {
   readonly files: readonly string[];
   /** How long a process may be silent before its runs are given to another. @default 1min */
   readonly lostAfter?: string | number;
+  /** Serves `/metrics`, `/livez` and `/readyz`: a port, or `'HOST:PORT'`. @default no server */
+  readonly listen?: string | number;
   /** Stops in order: runs that go end early and keep what they found, and are made again later. */
   readonly signal?: AbortSignal;
   /** Told what is worth a line in a log. */
@@ -63,7 +67,14 @@ export async function schedule(
   const bullmq = await import('./queue/bullmq/index.ts');
   const closer = createCloser();
   try {
-    const { acceptEviction = false } = settings;
+    const { acceptEviction = false, listen } = settings;
+    const status = await openStatus({
+      listen,
+      label: describe('listen'),
+      command: 'schedule',
+      onNotice,
+    });
+    if (status) closer.add(status);
     const redis = closer.add(await bullmq.openQueueServer({ url, acceptEviction, onNotice }));
     const me = { owner: describeSelf(), jobs: [...scheduled.files.keys()].sort() };
     const presence = await bullmq.announceKeeper(redis.client, group, me);
@@ -83,12 +94,23 @@ export async function schedule(
     onNotice(
       `Keeping the schedules '${group.name}' on Redis at ${redis.name}: ${[...wanted.keys()].join(', ')}.`,
     );
+    status?.health.check(() => bullmq.findRedisTrouble(redis));
+    status?.health.check(() => (options.signal?.aborted ? 'it was told to stop' : undefined));
+    const results = bullmq.openScheduleResults(redis.client, group.name);
+    status?.instruments.forSchedules(async () => {
+      if (redis.client.status !== 'ready') return []; // a command would wait
+      return await listGroup({ group: group.name, queue, results, isKept: true });
+    });
+    const endQueues = status?.instruments.forWorker().queues(bullmq.createQueueReader(redis));
+    closer.add({ close: async () => endQueues?.() });
+    status?.health.started();
     await serveSchedules({
       ...options,
       redis,
       group: group.name,
       queue,
-      results: bullmq.openScheduleResults(redis.client, group.name),
+      results,
+      instruments: status?.instruments,
       takeRuns: bullmq.takeRuns,
       scheduled,
       keeper,

@@ -13,6 +13,7 @@ import { checkOptions } from './known-options.ts';
 import { openLocalWorker } from './local-worker.ts';
 import { callsIdOf, paceIdOf } from './pace-id.ts';
 import { normalizeDomain } from './rows/domain.ts';
+import { openStatus } from './status.ts';
 import { within } from './within.ts';
 import { createStopSwitch, type Stop } from './worker/stop-switch.ts';
 
@@ -66,7 +67,12 @@ export async function work(
   const api = createApi({ settings, apiKey, env: process.env, describe });
   return await workOn(
     { ...settings, queue },
-    { api, onNotice, signal: signal ?? new AbortController().signal },
+    {
+      api,
+      onNotice,
+      signal: signal ?? new AbortController().signal,
+      label: describe('listen'),
+    },
   );
 }
 
@@ -82,27 +88,46 @@ interface WorkContext {
   readonly api: Api;
   readonly signal: AbortSignal;
   readonly onNotice: (message: string) => void;
+  /** How the setting of the server is called in messages. */
+  readonly label: string;
 }
 
 async function workOn(
   settings: WorkerSettings & { readonly queue: string },
-  { api, signal, onNotice }: WorkContext,
+  { api, signal, onNotice, label }: WorkContext,
 ): Promise<WorkerEnd> {
   const { queue, acceptEviction = false, concurrency, drain, lostAfter, maxCallsPer } = settings;
   for (const notice of api.notices) onNotice(notice);
-  const { openQueueServer, takeChunks, createStoredPace, createSharedCallLedger } = await import(
-    './queue/bullmq/index.ts'
-  );
+  const {
+    openQueueServer,
+    takeChunks,
+    createStoredPace,
+    createSharedCallLedger,
+    findRedisTrouble,
+    createQueueReader,
+  } = await import('./queue/bullmq/index.ts');
   const closer = createCloser();
   try {
+    const status = await openStatus({
+      listen: settings.listen,
+      label,
+      command: 'worker',
+      onNotice,
+    });
+    if (status) closer.add(status);
     const redis = closer.add(await openQueueServer({ url: queue, acceptEviction, onNotice }));
     const stopSwitch = createStopSwitch();
+    status?.health.check(() => findRedisTrouble(redis));
+    status?.health.check(() => (stopSwitch.stopped ? 'it was told to stop' : undefined));
     const id = paceIdOf({ ...api, settings });
     const sharedPace = createStoredPace(redis.client, id);
     const callLedger =
       maxCallsPer &&
       createSharedCallLedger(redis.client, { id: callsIdOf(api), limit: maxCallsPer });
-    const workerOptions = { stopSwitch, holdsCallers: true, sharedPace, callLedger };
+    const instruments = status?.instruments.forWorker();
+    instruments?.queues(createQueueReader(redis));
+    const measure = instruments?.worker;
+    const workerOptions = { stopSwitch, holdsCallers: true, sharedPace, callLedger, measure };
     const local = closer.add(openLocalWorker(settings, api, workerOptions));
     const { worker, counters } = local;
     closer.add(watchApi({ worker: local, stopSwitch, maxWaitMs: settings.maxWait, onNotice }));
@@ -125,6 +150,7 @@ async function workOn(
     onNotice(
       `Waiting for lookups on Redis at ${redis.name}; this worker asks the API '${api.endpoint.id}'.`,
     );
+    status?.health.started();
     await Promise.race([stopped, taker.ended]);
     const drainTimer = setTimeout(() => stopSwitch.giveUp({ reason: 'interrupted' }), drain);
     const isStopped = await within(drain + FAREWELL_MS, taker.stop());

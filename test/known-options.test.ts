@@ -53,7 +53,7 @@ describe('an option that a function does not have', () => {
     [
       'collect',
       [{ queue: QUEUE, zzz: 1 }],
-      'there are: queue, outDir, maxFileSize, acceptEviction, signal, onNotice.',
+      'there are: queue, outDir, maxFileSize, acceptEviction, listen, signal, onNotice.',
     ],
     ['schedule', [{ files: [], nam: 'x' }], "did you mean 'name'?"],
     ['listSchedules', [{ file: [] }], "did you mean 'files'?"],

@@ -1,5 +1,5 @@
-import { readFileSync } from 'node:fs';
 import { Command } from 'commander';
+import { readVersion } from '../version.ts';
 import { addAddCommand } from './add.ts';
 import { addCollectCommand } from './collect.ts';
 import type { CliContext } from './context.ts';
@@ -31,9 +31,4 @@ export function createProgram(context: CliContext): Command {
   addStoreCommand(program, context);
   addSandboxCommand(program, context);
   return program;
-}
-
-function readVersion(): string {
-  const file = new URL('../../package.json', import.meta.url);
-  return (JSON.parse(readFileSync(file, 'utf8')) as { version: string }).version;
 }

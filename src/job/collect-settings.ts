@@ -5,7 +5,7 @@ import { SETTINGS, type Settings } from './settings.ts';
 import { parseSize } from './size.ts';
 
 /** All settings of `collect`, read and checked. */
-export interface CollectSettings extends Pick<Settings, 'queue' | 'acceptEviction'> {
+export interface CollectSettings extends Pick<Settings, 'queue' | 'acceptEviction' | 'listen'> {
   readonly outDir: string;
   /** In bytes. */
   readonly maxFileSize: number;
@@ -27,6 +27,7 @@ export const COLLECT_SETTINGS: Definitions<CollectSettings> = {
     parse: size,
   },
   acceptEviction: SETTINGS.acceptEviction,
+  listen: SETTINGS.listen,
 };
 
 function size(value: unknown): number {

@@ -4,7 +4,8 @@ import { text } from './setting-values.ts';
 import { SETTINGS, type Settings } from './settings.ts';
 
 /** All settings of `schedule`, read and checked. Durations are in milliseconds. */
-export interface ScheduleSettings extends Pick<Settings, 'queue' | 'lostAfter' | 'acceptEviction'> {
+export interface ScheduleSettings
+  extends Pick<Settings, 'queue' | 'lostAfter' | 'acceptEviction' | 'listen'> {
   readonly name: string | undefined;
 }
 
@@ -23,6 +24,7 @@ export const SCHEDULE_SETTINGS: Definitions<ScheduleSettings> = {
     description: 'how long a process may be silent before its runs are given to another',
   },
   acceptEviction: SETTINGS.acceptEviction,
+  listen: SETTINGS.listen,
 };
 
 function groupName(value: unknown): string {

@@ -4,6 +4,7 @@ import { CALL_SETTINGS, type CallSettings } from './settings/calls.ts';
 import { COLUMN_SETTINGS, type ColumnSettings } from './settings/columns.ts';
 import { FILE_SETTINGS, type FileSettings } from './settings/files.ts';
 import { LIST_SETTINGS, type ListSettings } from './settings/list.ts';
+import { LISTEN_SETTINGS, type ListenSettings } from './settings/listen.ts';
 import { QUEUE_SETTINGS, type QueueSettings } from './settings/queue.ts';
 import { type FreshnessSettings, STORE_SETTINGS } from './settings/store.ts';
 
@@ -15,7 +16,8 @@ export interface Settings
     ColumnSettings,
     CallSettings,
     FreshnessSettings,
-    QueueSettings {}
+    QueueSettings,
+    ListenSettings {}
 
 /**
  * Defines all settings of `enrich`, in the order of the help. The keys are those of the library's
@@ -29,6 +31,7 @@ export const SETTINGS: Definitions<Settings> = {
   ...CALL_SETTINGS,
   ...STORE_SETTINGS,
   ...QUEUE_SETTINGS,
+  ...LISTEN_SETTINGS,
 };
 
 export type SettingKey = keyof Settings;

@@ -16,7 +16,8 @@ export type SharedWorkerSetting =
   | 'maxOutage'
   | 'maxCallsPer'
   | 'lostAfter'
-  | 'acceptEviction';
+  | 'acceptEviction'
+  | 'listen';
 
 /** All settings of `worker`, read and checked. Durations are in milliseconds. */
 export interface WorkerSettings extends Pick<Settings, SharedWorkerSetting | 'param' | 'header'> {
@@ -25,7 +26,7 @@ export interface WorkerSettings extends Pick<Settings, SharedWorkerSetting | 'pa
 
 const { queue, baseUrl, auth, apiKeyFile, param, header } = SETTINGS;
 const { concurrency, rate, retries, timeout, maxWait, maxOutage, maxCallsPer } = SETTINGS;
-const { lostAfter, acceptEviction } = SETTINGS;
+const { lostAfter, acceptEviction, listen } = SETTINGS;
 
 /** Defines all settings of `worker`; those that `enrich` has too are the same. */
 export const WORKER_SETTINGS: Definitions<WorkerSettings> = {
@@ -50,4 +51,5 @@ export const WORKER_SETTINGS: Definitions<WorkerSettings> = {
   },
   lostAfter,
   acceptEviction,
+  listen,
 };

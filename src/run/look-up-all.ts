@@ -3,6 +3,7 @@ import type { CallLedger } from '../guard/call-ledger.ts';
 import { createFailedShare } from '../guard/failed-share.ts';
 import type { Job } from '../job/job.ts';
 import { type LocalWorker, openLocalWorker } from '../local-worker.ts';
+import type { RunInstruments } from '../metrics/instruments.ts';
 import { systemClock } from '../pace/clock.ts';
 import { callsIdOf } from '../pace-id.ts';
 import { linePasses, noteLeftOvers } from '../producer/left-overs.ts';
@@ -32,6 +33,8 @@ export interface LookUpAllOptions {
   /** Stops the run; calls under way get ten seconds. */
   readonly signal: AbortSignal;
   readonly onEvent: (event: RunEvent) => void;
+  /** What measures it. @default nothing */
+  readonly instruments?: RunInstruments | undefined;
 }
 
 /** What the lookups of a run came to. */
@@ -128,6 +131,7 @@ export async function lookUpAll(options: LookUpAllOptions): Promise<LookupTotals
       sharedPace: queue.sharedPace,
       startPace: memory?.start,
       callLedger: queue.callLedger ?? openOwnLedger(options),
+      measure: options.instruments?.worker,
     });
     const { counters: calls, snapshotPace, giveBackCalls } = local;
     saver = memory && savePaceOften(memory, () => (calls.calls > 0 ? snapshotPace() : undefined));

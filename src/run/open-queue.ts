@@ -9,7 +9,7 @@ import type { StopSwitch } from '../worker/stop-switch.ts';
 import type { LookUpAllOptions } from './look-up-all.ts';
 
 export interface OpenQueueOptions
-  extends Pick<LookUpAllOptions, 'job' | 'name' | 'lookups' | 'onEvent'> {
+  extends Pick<LookUpAllOptions, 'job' | 'name' | 'lookups' | 'onEvent' | 'instruments'> {
   readonly outstanding: Set<string>;
   readonly stopSwitch: StopSwitch;
   /** Receives the outcomes. */
@@ -36,18 +36,21 @@ const SMALLEST_WINDOW = 64;
 
 /** Opens the queue that the settings name: Redis, or none but this process. */
 export async function openQueueOf(options: OpenQueueOptions): Promise<OpenedQueue> {
-  const { job, collect } = options;
+  const { job, collect, outstanding } = options;
   if (job.settings.queue !== undefined) return await openSharedQueue(job.settings.queue, options);
   // A chunk may wait long for its last domain. As many chunks as callers: none is ever idle.
-  const queue = createInProcessQueue({ collect, window: job.settings.concurrency + 1 });
+  const window = job.settings.concurrency + 1;
+  const queue = createInProcessQueue({ collect, window });
+  const most = window * CHUNK_SIZE_HERE;
+  options.instruments?.window({ outstanding: () => outstanding.size, most });
   return { queue, chunkSize: CHUNK_SIZE_HERE, close: () => queue.close() };
 }
 
 async function openSharedQueue(url: string, options: OpenQueueOptions): Promise<OpenedQueue> {
   // Loaded here, so that whoever has no Redis need not wait for it.
-  const { openQueueServer, openRunQueue, countWorkers, createStoredPace, createSharedCallLedger } =
+  const { openQueueServer, openRunQueue, countWorkers, createQueueReader, ...shared } =
     await import('../queue/bullmq/index.ts');
-  const { job, name, lookups, onEvent, stopSwitch } = options;
+  const { job, name, lookups, onEvent, stopSwitch, instruments } = options;
   const paceId = paceIdOf(job);
   const { concurrency, chunk, window, workers, lostAfter, acceptEviction = false } = job.settings;
   const onNotice = (message: string): void => onEvent({ type: 'notice', message });
@@ -58,6 +61,8 @@ async function openSharedQueue(url: string, options: OpenQueueOptions): Promise<
     const fairShare = Math.ceil(lookups / (CHUNKS_PER_WORKER * Math.max(1, workersThere)));
     const chunkSize = Math.max(1, Math.min(chunk, fairShare));
     const slots = Math.ceil((2 * concurrency) / chunkSize);
+    const endQueues = instruments?.queues(createQueueReader(redis));
+    closer.add({ close: async () => endQueues?.() });
     const chunks = window ?? Math.max(SMALLEST_WINDOW, CHUNKS_PER_WORKER * slots * workersThere);
     const queue = closer.add(
       await openRunQueue({
@@ -74,9 +79,12 @@ async function openSharedQueue(url: string, options: OpenQueueOptions): Promise<
         onNotice,
       }),
     );
-    const sharedPace = createStoredPace(redis.client, paceId);
+    const most = chunks * chunkSize;
+    instruments?.window({ outstanding: () => options.outstanding.size, most });
+    const sharedPace = shared.createStoredPace(redis.client, paceId);
     const limit = job.settings.maxCallsPer;
-    const callLedger = limit && createSharedCallLedger(redis.client, { id: callsIdOf(job), limit });
+    const callLedger =
+      limit && shared.createSharedCallLedger(redis.client, { id: callsIdOf(job), limit });
     return { queue, chunkSize, sharedPace, callLedger, close: () => closer.close() };
   } catch (error) {
     await closer.close();

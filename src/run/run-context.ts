@@ -1,3 +1,4 @@
+import type { RunInstruments } from '../metrics/instruments.ts';
 import type { Plan } from '../producer/plan.ts';
 import type { RunEvent } from '../watch/events.ts';
 
@@ -10,4 +11,6 @@ export interface RunContext {
   readonly confirm?: ((plan: Plan) => Promise<boolean>) | undefined;
   /** What the changes file is called from run to run. @default its path */
   readonly changesId?: string | undefined;
+  /** What measures it. @default nothing */
+  readonly instruments?: RunInstruments | undefined;
 }

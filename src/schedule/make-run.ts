@@ -4,6 +4,7 @@ import { BrandfillError } from '../errors.ts';
 import { describeError, EXIT, exitCodeOfError } from '../exit-codes.ts';
 import { formatDuration } from '../job/duration.ts';
 import type { LoadedJob } from '../load-job.ts';
+import type { InstrumentMaker } from '../metrics/create-instruments.ts';
 import type { ScheduledResult, ScheduleResults } from '../queue/bullmq/schedule-results.ts';
 import type { TakenRun } from '../queue/bullmq/schedule-worker.ts';
 import { type JobEnd, runJob } from '../run-job.ts';
@@ -20,6 +21,8 @@ export interface MakeRunOptions {
   readonly onEvent: (event: RunEvent) => void;
   /** Called after its last event. */
   readonly onEnd: () => void;
+  /** What measures it. @default nothing */
+  readonly instruments?: InstrumentMaker | undefined;
 }
 
 type Ended = Omit<ScheduledResult, 'why' | 'startedAt' | 'finishedAt' | 'skipped' | 'host'>;
@@ -72,9 +75,11 @@ async function tryToRun({
   file,
   signal,
   onEvent,
+  instruments,
 }: MakeRunOptions): Promise<{ readonly ended: Ended; readonly isInUse: boolean }> {
   try {
-    const end = await runJob(file, { signal, onEvent, onLoaded: refuseStandardInput });
+    const options = { signal, onEvent, onLoaded: refuseStandardInput };
+    const end = await runJob(file, options, { instruments });
     return { ended: resultOf(end), isInUse: false };
   } catch (error) {
     const ended = { exitCode: exitCodeOfError(error), error: describeError(error) };

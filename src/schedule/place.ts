@@ -21,10 +21,11 @@ export function readPlace(
     name,
     lostAfter,
     acceptEviction,
-  }: SchedulePlace & { readonly lostAfter?: string | number },
+    listen,
+  }: SchedulePlace & { readonly lostAfter?: string | number; readonly listen?: string | number },
   describe: (key: string) => string,
 ): { readonly url: string; readonly settings: ScheduleSettings } {
-  const given = { queue, name, lostAfter, acceptEviction };
+  const given = { queue, name, lostAfter, acceptEviction, listen };
   const settings = readSettings(SCHEDULE_SETTINGS, { given, env: process.env, describe });
   if (settings.queue !== undefined) return { url: settings.queue, settings };
   throw new BrandfillError(

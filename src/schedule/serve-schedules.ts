@@ -1,4 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
+import type { InstrumentMaker } from '../metrics/create-instruments.ts';
 import type { RedisServer } from '../queue/bullmq/redis.ts';
 import type { ScheduleQueue } from '../queue/bullmq/schedule-queue.ts';
 import type { ScheduleResults } from '../queue/bullmq/schedule-results.ts';
@@ -22,6 +23,8 @@ export interface ServeSchedulesOptions {
   readonly onNotice: (message: string) => void;
   readonly onRunEvent?: (job: string, event: RunEvent) => void;
   readonly onRunEnd?: (job: string) => void;
+  /** What measures the runs. @default nothing */
+  readonly instruments?: InstrumentMaker | undefined;
 }
 
 /** How often files are looked at. */
@@ -56,6 +59,7 @@ export async function serveSchedules(options: ServeSchedulesOptions): Promise<vo
         file,
         results,
         signal: runSignal,
+        instruments: options.instruments,
         onNotice,
         onEvent: (event) => options.onRunEvent?.(job, event),
         onEnd: () => options.onRunEnd?.(job),

@@ -28,6 +28,8 @@ export interface CallContext {
   readonly counters: CallCounters;
   /** Told why a call got nothing that an API in order gives. */
   readonly onTrouble?: (reason: string) => void;
+  /** Told when a call ended; without a status when there was no answer, or it was given up. */
+  readonly onCallEnd?: ((httpStatus: number | undefined, latencyMs: number) => void) | undefined;
   readonly clock: Clock;
 }
 
@@ -80,10 +82,12 @@ async function makeCall(
   context.counters.calls += 1;
   try {
     const answer = await client.call(path, stopSwitch.noCall);
+    context.onCallEnd?.(answer.httpStatus, clock.nowMs() - sentAtMs);
     return { answer, closedMs: settle(answer, { context, reserved, sentAtMs, isEvidence }) };
   } catch (error) {
     // Given up while under way: it may well be billed.
     reserved.spend();
+    context.onCallEnd?.(undefined, clock.nowMs() - sentAtMs);
     abandon(context, sentAtMs);
     throw error;
   }

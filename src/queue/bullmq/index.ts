@@ -2,7 +2,9 @@ export { openBulkLookups } from './bulk-lookups.ts';
 export { createSharedCallLedger } from './call-budget.ts';
 export { openQueueServer } from './open-queue-server.ts';
 export { countWorkers } from './presence.ts';
+export { createQueueReader } from './queue-depth.ts';
 export { receiveOutcomes } from './receive-outcomes.ts';
+export { findRedisTrouble } from './redis-trouble.ts';
 export { openRunQueue } from './run-queue.ts';
 export {
   announceKeeper,

@@ -23,8 +23,8 @@ export interface Ended {
 export interface Running {
   readonly process: ChildProcess;
   readonly ended: Promise<Ended>;
-  /** Resolves when standard error has shown a text; rejects when the command ends without. */
-  shows(text: string): Promise<void>;
+  /** Resolves with standard error so far when a text is in it; rejects when the command ends without. */
+  shows(text: string): Promise<string>;
 }
 
 /** Starts the real command as a process of its own. */
@@ -56,7 +56,7 @@ export async function start(args: readonly string[], options: CommandOptions): P
     shows: (text) =>
       new Promise((resolve, reject) => {
         const look = (): void => {
-          if (output.stderr.includes(text)) resolve();
+          if (output.stderr.includes(text)) resolve(output.stderr);
         };
         child.stderr.on('data', look);
         child.once('close', () => reject(new Error(`'${text}' was not shown: ${output.stderr}`)));

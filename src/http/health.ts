@@ -1,0 +1,44 @@
+/** Looks whether something holds; says in a sentence why not, or nothing when all is well. */
+export type HealthCheck = () => string | undefined | Promise<string | undefined>;
+
+/** Whether a process is up to its work. */
+export interface Health {
+  /** Adds something that has to hold. */
+  check(look: HealthCheck): void;
+  /** Says that it has begun its work; until then it is not ready. */
+  started(): void;
+  /** What keeps it from being ready; nothing when it is. */
+  reasons(): Promise<readonly string[]>;
+}
+
+/** A check that takes longer has failed: whoever asks waits for an answer. */
+const LONGEST_CHECK_MS = 2_000;
+
+export function createHealth(): Health {
+  let isStarted = false;
+  const checks: HealthCheck[] = [() => (isStarted ? undefined : 'it is starting')];
+  return {
+    check: (look) => void checks.push(look),
+    started: () => {
+      isStarted = true;
+    },
+    reasons: async () => {
+      const found = await Promise.all(checks.map(inTime));
+      return found.filter((reason) => reason !== undefined);
+    },
+  };
+}
+
+async function inTime(look: HealthCheck): Promise<string | undefined> {
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<string>((resolve) => {
+    timer = setTimeout(() => resolve('a check had no answer in time'), LONGEST_CHECK_MS);
+  });
+  try {
+    return await Promise.race([look(), late]);
+  } catch (error) {
+    return error instanceof Error ? error.message : String(error);
+  } finally {
+    clearTimeout(timer);
+  }
+}

@@ -1,0 +1,44 @@
+import { statfsSync } from 'node:fs';
+import { Counter, Gauge } from 'prom-client';
+import type { Metrics } from './metrics.ts';
+
+/** What can be seen of a collector. */
+export interface CollectSight {
+  readonly counts: {
+    readonly enriched: number;
+    readonly failures: number;
+    readonly repeated: number;
+  };
+  /** Where its files are. */
+  readonly folder: string;
+}
+
+/** Metrics of a collector of backfills. */
+export function measureCollector(metrics: Metrics, { counts, folder }: CollectSight): void {
+  const registers = [metrics.registry];
+  const lines = new Counter({
+    name: 'brandfill_collected_outcomes_total',
+    help: 'Outcomes that were written, by the files they are in.',
+    labelNames: ['file'],
+    registers,
+  });
+  const repeated = new Counter({
+    name: 'brandfill_collected_repeats_total',
+    help: 'Replies that came once more and were in the files already.',
+    registers,
+  });
+  const free = new Gauge({
+    name: 'brandfill_collect_free_bytes',
+    help: 'Room that is left on the disk of the files.',
+    registers,
+  });
+  metrics.onScrape(() => {
+    lines.reset();
+    lines.inc({ file: 'enriched' }, counts.enriched);
+    lines.inc({ file: 'failures' }, counts.failures);
+    repeated.reset();
+    repeated.inc(counts.repeated);
+    const { bavail, bsize } = statfsSync(folder);
+    free.set(bavail * bsize);
+  });
+}

@@ -1,0 +1,46 @@
+import type { OutcomeStatus } from '../brand/outcome.ts';
+import type { PaceDescription } from '../pace/pacer.ts';
+import type { ReadQueues } from '../queue/bullmq/queue-depth.ts';
+import type { RunEvent } from '../watch/events.ts';
+import type { CallCounters } from '../worker/call.ts';
+
+/** What can be seen of a worker of this process. */
+export interface WorkerSight {
+  /** Most calls at the same time. */
+  readonly concurrency: number;
+  readonly counters: Readonly<CallCounters>;
+  readonly pace: () => PaceDescription;
+  /** Whether no call starts because the API is out. */
+  readonly isOut: () => boolean;
+}
+
+/** Is told what a worker does, for as long as it works. */
+export interface WorkerProbe {
+  /** A call ended; without a status when there was no answer. */
+  readonly onCallEnd: (httpStatus: number | undefined, latencyMs: number) => void;
+  /** A lookup ended. */
+  readonly onOutcome: (status: OutcomeStatus) => void;
+  readonly end: () => void;
+}
+
+/** How far a run is ahead of its workers. */
+export interface WindowSight {
+  /** Lookups on their way. */
+  readonly outstanding: () => number;
+  /** Most of them at the same time. */
+  readonly most: number;
+}
+
+/** Measures what a process does. */
+export interface Instruments {
+  readonly worker: (sight: WorkerSight) => WorkerProbe;
+  /** Returns how to end it. */
+  readonly queues: (read: ReadQueues) => () => void;
+}
+
+/** The same for one run, until it is over. */
+export interface RunInstruments extends Instruments {
+  readonly onEvent: (event: RunEvent) => void;
+  readonly window: (sight: WindowSight) => void;
+  readonly end: () => void;
+}

@@ -1,0 +1,67 @@
+import { collectDefaultMetrics, Gauge, Registry } from 'prom-client';
+import { within } from '../within.ts';
+
+/** The metrics of a process. They are looked at when somebody asks, and cost next to nothing until then. */
+export interface Metrics {
+  /** Where metrics are added. */
+  readonly registry: Registry;
+  /** Brings metrics up to date whenever somebody asks. Returns how to end that. */
+  onScrape(look: () => void | Promise<void>): () => void;
+  /** All of them, in the text format of Prometheus. */
+  text(): Promise<string>;
+}
+
+/** What else is known of a process. */
+export interface ProcessFacts {
+  /** The command that runs, such as `worker`. */
+  readonly command: string;
+  readonly version: string;
+}
+
+/** These say `_total`, but are no counters: whoever checks metrics by the conventions refuses them. */
+const MISNAMED = [
+  'nodejs_active_handles_total',
+  'nodejs_active_requests_total',
+  'nodejs_active_resources_total',
+];
+/** Redis may not answer; Prometheus waits for ten seconds. */
+const LONGEST_LOOK_MS = 3_000;
+
+/** Begins with what Node.js tells: memory, CPU, the lag of the event loop. */
+export function createMetrics({ command, version }: ProcessFacts): Metrics {
+  const registry = new Registry();
+  collectDefaultMetrics({ register: registry });
+  for (const name of MISNAMED) registry.removeSingleMetric(name);
+  new Gauge({
+    name: 'brandfill_build_info',
+    help: 'Always 1; says which command of which version this is.',
+    labelNames: ['command', 'version'],
+    registers: [registry],
+  }).set({ command, version }, 1);
+  const looks = new Set<() => void | Promise<void>>();
+  let looking: Promise<void> | undefined;
+
+  async function lookAtAll(): Promise<void> {
+    await Promise.all(
+      [...looks].map(async (look) => {
+        await within(LONGEST_LOOK_MS, Promise.resolve(look()));
+      }),
+    );
+  }
+
+  return {
+    registry,
+    onScrape: (look) => {
+      looks.add(look);
+      return () => looks.delete(look);
+    },
+    text: async () => {
+      // Whoever comes meanwhile gets the same: one look is enough for all.
+      looking ??= lookAtAll().finally(() => {
+        looking = undefined;
+      });
+      await looking;
+      return await registry.metrics();
+    },
+  };
+}

@@ -1,0 +1,73 @@
+import { Gauge } from 'prom-client';
+import type { PaceDescription } from '../pace/pacer.ts';
+import type { WorkerSight } from './instruments.ts';
+import { runLabel } from './labels.ts';
+import type { Metrics } from './metrics.ts';
+
+const STATES: readonly PaceDescription['why'][] = [
+  'open',
+  'starting',
+  'holding',
+  'probing',
+  'told_to_wait',
+  'backing_off',
+];
+
+/** Metrics of the pace. Returns what has a worker measured until it is told that it ended. */
+export function createPaceMetrics(
+  metrics: Metrics,
+): (sight: WorkerSight, run: string | undefined) => () => void {
+  const registers = [metrics.registry];
+  const rate = new Gauge({
+    name: 'brandfill_pace_rate_calls_per_second',
+    help: 'Calls per second that may start now.',
+    labelNames: ['run'],
+    registers,
+  });
+  const limit = new Gauge({
+    name: 'brandfill_pace_limit_calls_per_second',
+    help: 'The limit of the API, as far as it is known: fixed by --rate, published by the API or learned.',
+    labelNames: ['run', 'source'],
+    registers,
+  });
+  const concurrency = new Gauge({
+    name: 'brandfill_pace_concurrency_limit',
+    help: 'Most calls at the same time that the API allows, if it was found to limit those.',
+    labelNames: ['run'],
+    registers,
+  });
+  const gate = new Gauge({
+    name: 'brandfill_pace_gate_closed_seconds',
+    help: 'For how long from now no call starts; 0 when the gate is open.',
+    labelNames: ['run'],
+    registers,
+  });
+  const state = new Gauge({
+    name: 'brandfill_pace_state',
+    help: '1 for what the pace does now, 0 for all else.',
+    labelNames: ['run', 'state'],
+    registers,
+  });
+  const workers = new Map<WorkerSight, string | undefined>();
+
+  function look(): void {
+    for (const gauge of [rate, limit, concurrency, gate, state]) gauge.reset();
+    for (const [sight, run] of workers) set(sight.pace(), runLabel(run));
+  }
+
+  function set(pace: PaceDescription, labels: Readonly<Record<string, string>>): void {
+    rate.set(labels, pace.ratePerSecond);
+    const { limitIs, learnedLimitPerSecond, concurrencyLimit } = pace;
+    const perSecond = limitIs === 'fixed' ? pace.ratePerSecond : learnedLimitPerSecond;
+    if (perSecond !== undefined) limit.set({ ...labels, source: limitIs }, perSecond);
+    if (concurrencyLimit !== undefined) concurrency.set(labels, concurrencyLimit);
+    gate.set(labels, pace.waitMs / 1_000);
+    for (const why of STATES) state.set({ ...labels, state: why }, why === pace.why ? 1 : 0);
+  }
+
+  metrics.onScrape(look);
+  return (sight, run) => {
+    workers.set(sight, run);
+    return () => void workers.delete(sight);
+  };
+}

@@ -1,0 +1,64 @@
+import { Gauge } from 'prom-client';
+import { JOB_STATES, type QueueReading, type ReadQueues } from '../queue/bullmq/queue-depth.ts';
+import type { Metrics } from './metrics.ts';
+
+/** Metrics of the queues on a Redis. Returns what has them looked at until it is ended. */
+export function createQueueMetrics(metrics: Metrics): (read: ReadQueues) => () => void {
+  const registers = [metrics.registry];
+  const up = new Gauge({
+    name: 'brandfill_redis_up',
+    help: '1 when the Redis of the queue answers, else 0.',
+    registers,
+  });
+  const jobs = new Gauge({
+    name: 'brandfill_queue_jobs',
+    help: 'Jobs on a queue, each a chunk of lookups or the outcomes of one, by their state.',
+    labelNames: ['queue', 'state'],
+    registers,
+  });
+  const oldest = new Gauge({
+    name: 'brandfill_queue_oldest_job_age_seconds',
+    help: 'How long ago the job was added that waits longest on a queue; 0 when none waits.',
+    labelNames: ['queue'],
+    registers,
+  });
+  const workers = new Gauge({
+    name: 'brandfill_queue_workers',
+    help: 'Workers on the queue of lookups, on all machines.',
+    registers,
+  });
+  /** Runs of schedules may each have their own way to the same Redis: the last one tells. */
+  const readers: ReadQueues[] = [];
+
+  function set({ queues, workers: there }: QueueReading): void {
+    workers.set(there);
+    for (const depth of queues) {
+      for (const state of JOB_STATES) {
+        jobs.set({ queue: depth.queue, state: STATE_NAMES[state] }, depth.jobs[state]);
+      }
+      oldest.set({ queue: depth.queue }, depth.oldestMs / 1_000);
+    }
+  }
+
+  metrics.onScrape(async () => {
+    for (const gauge of [up, jobs, oldest, workers]) gauge.reset();
+    const read = readers.at(-1);
+    const reading = await read?.().catch(() => undefined);
+    if (read) up.set(reading ? 1 : 0);
+    else up.remove(); // the run has not come to it, or is past it
+    if (reading) set(reading);
+    else workers.remove();
+  });
+  return (read) => {
+    readers.push(read);
+    return () => void readers.splice(readers.indexOf(read), 1);
+  };
+}
+
+const STATE_NAMES = {
+  wait: 'waiting',
+  prioritized: 'prioritized',
+  active: 'active',
+  delayed: 'delayed',
+  failed: 'failed',
+} as const;

@@ -1,0 +1,78 @@
+import { Gauge } from 'prom-client';
+import type { ScheduledJob } from '../schedule/list-schedules.ts';
+import type { Metrics } from './metrics.ts';
+
+/** What is known of the jobs of a schedule; nothing when Redis does not answer. */
+export type ReadSchedules = () => Promise<readonly ScheduledJob[]>;
+
+/** Metrics of schedules, from what Redis has of them: they outlive the process. */
+export function measureSchedules(metrics: Metrics, read: ReadSchedules): void {
+  const labelNames = ['run'];
+  const registers = [metrics.registry];
+  const next = new Gauge({
+    name: 'brandfill_schedule_next_run_timestamp_seconds',
+    help: 'When the job is due next, in seconds since 1970.',
+    labelNames,
+    registers,
+  });
+  const running = new Gauge({
+    name: 'brandfill_schedule_running',
+    help: '1 while the job runs, wherever that is, else 0.',
+    labelNames,
+    registers,
+  });
+  const ended = new Gauge({
+    name: 'brandfill_schedule_last_run_timestamp_seconds',
+    help: 'When the last run of the job ended, in seconds since 1970.',
+    labelNames,
+    registers,
+  });
+  const duration = new Gauge({
+    name: 'brandfill_schedule_last_run_duration_seconds',
+    help: 'How long the last run of the job took.',
+    labelNames,
+    registers,
+  });
+  const exitCode = new Gauge({
+    name: 'brandfill_schedule_last_run_exit_code',
+    help: 'How the last run of the job ended: 0 done, 3 some rows failed, 4 stopped early, 2 could not be run.',
+    labelNames,
+    registers,
+  });
+  const success = new Gauge({
+    name: 'brandfill_schedule_last_success_timestamp_seconds',
+    help: 'When a run of the job last ended with exit code 0 or 3, in seconds since 1970.',
+    labelNames,
+    registers,
+  });
+  const skipped = new Gauge({
+    name: 'brandfill_schedule_last_run_skips',
+    help: 'How often the job was due again during its last run, which was left out.',
+    labelNames,
+    registers,
+  });
+
+  function set({ job, nextAt, runningSince, results }: ScheduledJob): void {
+    const labels = { run: job };
+    next.set(labels, secondsOf(nextAt));
+    running.set(labels, runningSince === undefined ? 0 : 1);
+    const [last] = results;
+    const good = results.find((result) => result.exitCode === 0 || result.exitCode === 3);
+    if (good) success.set(labels, secondsOf(good.finishedAt));
+    if (!last) return;
+    ended.set(labels, secondsOf(last.finishedAt));
+    duration.set(labels, secondsOf(last.finishedAt) - secondsOf(last.startedAt));
+    exitCode.set(labels, last.exitCode);
+    skipped.set(labels, last.skipped);
+  }
+
+  metrics.onScrape(async () => {
+    const jobs = await read().catch(() => []);
+    for (const gauge of [next, running, ended, duration, exitCode, success, skipped]) gauge.reset();
+    for (const job of jobs) set(job);
+  });
+}
+
+function secondsOf(time: string): number {
+  return Date.parse(time) / 1_000;
+}

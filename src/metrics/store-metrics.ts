@@ -1,0 +1,21 @@
+import { Gauge } from 'prom-client';
+import { sizeOnDisk } from '../store/size.ts';
+import type { Metrics } from './metrics.ts';
+
+/** Metrics of stores. Returns what has the store of a run looked at until it is ended. */
+export function createStoreMetrics(metrics: Metrics): (folder: string, run: string) => () => void {
+  const size = new Gauge({
+    name: 'brandfill_store_size_bytes',
+    help: 'How much room the store of the run takes on the disk.',
+    labelNames: ['run'],
+    registers: [metrics.registry],
+  });
+  return (folder, run) => {
+    const labels = { run };
+    const end = metrics.onScrape(() => size.set(labels, sizeOnDisk(folder)));
+    return () => {
+      end();
+      size.remove(labels);
+    };
+  };
+}

@@ -1,0 +1,63 @@
+import { Queue } from 'bullmq';
+import { LOOKUPS_QUEUE, OUTCOMES_QUEUE, QUEUE_OPTIONS } from './names.ts';
+import { countWorkers } from './presence.ts';
+import type { RedisServer } from './redis.ts';
+
+/** States that a job on a queue may be in. */
+export const JOB_STATES = ['wait', 'prioritized', 'active', 'delayed', 'failed'] as const;
+
+export type JobState = (typeof JOB_STATES)[number];
+
+/** How much is on a queue. */
+export interface QueueDepth {
+  readonly queue: 'lookups' | 'outcomes';
+  readonly jobs: Readonly<Record<JobState, number>>;
+  /** How long ago the job was added that waits longest, in milliseconds; 0 when none waits. */
+  readonly oldestMs: number;
+}
+
+/** What waits on a Redis, and for whom. */
+export interface QueueReading {
+  readonly queues: readonly QueueDepth[];
+  /** Workers on all machines. */
+  readonly workers: number;
+}
+
+/** Undefined when Redis does not answer. */
+export type ReadQueues = () => Promise<QueueReading | undefined>;
+
+const NAMES = [LOOKUPS_QUEUE, OUTCOMES_QUEUE] as const;
+
+/** Looks at the queues that every process on a Redis shares. */
+export function createQueueReader({ client }: RedisServer): ReadQueues {
+  const queues = NAMES.map((name) => {
+    const options = { connection: client, ...QUEUE_OPTIONS, skipMetasUpdate: true };
+    const queue = new Queue(name, options);
+    queue.on('error', () => {}); // told by what watches the connection
+    return { name, queue };
+  });
+  return async () => {
+    // Without a connection a command would wait for one.
+    if (client.status !== 'ready') return undefined;
+    const [workers, ...depths] = await Promise.all([
+      countWorkers(client),
+      ...queues.map(async ({ name, queue }) => await depthOf(name, queue)),
+    ]);
+    return { workers, queues: depths };
+  };
+}
+
+async function depthOf(name: QueueDepth['queue'], queue: Queue): Promise<QueueDepth> {
+  const [counts, firstInLine, firstByPriority] = await Promise.all([
+    queue.getJobCounts(...JOB_STATES),
+    queue.getJobs(['wait'], 0, 0, true),
+    queue.getJobs(['prioritized'], 0, 0, true),
+  ]);
+  const waiting = [...firstInLine, ...firstByPriority].filter((job) => job !== undefined);
+  const jobs = Object.fromEntries(JOB_STATES.map((state) => [state, counts[state] ?? 0]));
+  return {
+    queue: name,
+    jobs: jobs as Record<JobState, number>,
+    oldestMs: Math.max(0, ...waiting.map(({ timestamp }) => Date.now() - timestamp)),
+  };
+}

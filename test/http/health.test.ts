@@ -1,0 +1,41 @@
+import { expect, it } from 'vitest';
+import { createHealth } from '../../src/http/health.ts';
+import { healthRoutes } from '../../src/http/health-routes.ts';
+import { openListener } from '../../src/http/listener.ts';
+
+it('is ready when it has started and every check holds', async () => {
+  const health = createHealth();
+  expect(await health.reasons()).toEqual(['it is starting']);
+  health.started();
+  expect(await health.reasons()).toEqual([]);
+  let isStopping = false;
+  health.check(() => (isStopping ? 'it was told to stop' : undefined));
+  health.check(async () => undefined);
+  expect(await health.reasons()).toEqual([]);
+  isStopping = true;
+  expect(await health.reasons()).toEqual(['it was told to stop']);
+});
+
+it('takes a check that throws for one that failed', async () => {
+  const health = createHealth();
+  health.started();
+  health.check(() => Promise.reject(new Error('no way')));
+  expect(await health.reasons()).toEqual(['no way']);
+});
+
+it('answers /livez always, and /readyz with the reasons', async () => {
+  const health = createHealth();
+  const routes = [healthRoutes(health)];
+  const { url, close } = await openListener({ host: '127.0.0.1', port: 0, routes });
+  const live = await fetch(`${url}/livez`);
+  expect([live.status, await live.json()]).toEqual([200, { live: true }]);
+  const early = await fetch(`${url}/readyz`);
+  expect([early.status, await early.json()]).toEqual([
+    503,
+    { ready: false, reasons: ['it is starting'] },
+  ]);
+  health.started();
+  const ready = await fetch(`${url}/readyz`);
+  expect([ready.status, await ready.json()]).toEqual([200, { ready: true, reasons: [] }]);
+  await close();
+});

@@ -1,0 +1,183 @@
+import { describe, expect, it } from 'vitest';
+import { type ExposedMetric, findFaults, valueOf } from '../support/exposition.ts';
+import { findRedisServer, useRedis } from '../support/redis.ts';
+import { openApi, openServer } from './support/api.ts';
+import { run, start } from './support/command.ts';
+import { openFolder } from './support/folder.ts';
+import { statusOf } from './support/status.ts';
+import { domains, listOf } from './support/tables.ts';
+
+const hasRedis = findRedisServer() !== undefined;
+if (!hasRedis) console.log('Some of status.test.ts is left out, because there is no Redis server.');
+
+type Metrics = ReadonlyMap<string, ExposedMetric>;
+
+function found(metrics: Metrics): number {
+  return valueOf(metrics, 'brandfill_lookups_total', { outcome: 'found' }) ?? 0;
+}
+
+/** Values of labels that may be of a list, or text. */
+function findLooseLabels(metrics: Metrics): readonly string[] {
+  const samples = [...metrics.values()].flatMap((metric) => metric.samples);
+  const values = new Set(samples.flatMap(({ labels }) => Object.values(labels)));
+  return [...values].filter((value) => /company-|:\/\/|\/|\s/.test(value));
+}
+
+/** Metrics with more series than an operator could look at. */
+function findCrowds(metrics: Metrics): readonly string[] {
+  return [...metrics.values()].filter(({ samples }) => samples.length > 60).map(({ name }) => name);
+}
+
+describe('enrich --listen', () => {
+  it('tells how it goes while it runs, in metrics by the conventions', async () => {
+    const api = await openApi({ notFound: 0.5, seed: 7 });
+    const folder = openFolder();
+    folder.write('list.csv', listOf(domains(200)));
+    const running = await start(
+      ['enrich', 'list.csv', '--base-url', api.url, '--rate', '40/s', '--listen', '0'],
+      { cwd: folder.path },
+    );
+    const status = await statusOf(running);
+    expect(status.url).toMatch(/^http:\/\/127\.0\.0\.1:\d+$/);
+    const metrics = await status.metricsWhen((now) => found(now) >= 10);
+
+    expect([...metrics.values()].flatMap(findFaults)).toEqual([]);
+    expect([...findLooseLabels(metrics), ...findCrowds(metrics)]).toEqual([]);
+    expect(await status.ready()).toEqual({ status: 200, reasons: [] });
+    const notFound = valueOf(metrics, 'brandfill_lookups_total', { outcome: 'not_found' }) ?? 0;
+    expect(notFound).toBeGreaterThan(0);
+    expect(valueOf(metrics, 'brandfill_calls_total', { status: '2xx' })).toBe(found(metrics));
+    expect(valueOf(metrics, 'brandfill_calls_total', { status: '4xx' })).toBe(notFound);
+    expect(valueOf(metrics, 'brandfill_call_duration_seconds_count')).toBe(
+      found(metrics) + notFound,
+    );
+    const ofRun = { run: 'enrich' };
+    expect(valueOf(metrics, 'brandfill_run_rows', ofRun)).toBe(200);
+    expect(valueOf(metrics, 'brandfill_run_lookups', ofRun)).toBe(200);
+    expect(valueOf(metrics, 'brandfill_run_window_lookups', ofRun)).toBe(165);
+    expect(valueOf(metrics, 'brandfill_run_outstanding_lookups', ofRun)).toBeGreaterThan(0);
+    expect(valueOf(metrics, 'brandfill_store_size_bytes', ofRun)).toBeGreaterThan(0);
+    expect(valueOf(metrics, 'brandfill_pace_rate_calls_per_second', ofRun)).toBe(40);
+    expect(
+      valueOf(metrics, 'brandfill_pace_limit_calls_per_second', { ...ofRun, source: 'fixed' }),
+    ).toBe(40);
+    expect(valueOf(metrics, 'brandfill_calls_in_flight_limit')).toBe(32);
+    expect(valueOf(metrics, 'nodejs_eventloop_lag_p99_seconds')).toBeGreaterThanOrEqual(0);
+    expect(metrics.has('brandfill_redis_up')).toBe(false);
+
+    running.process.kill('SIGINT');
+    expect((await running.ended).code).toBe(130);
+  });
+
+  it('ends with exit code 2 and a sentence when the port is taken', async () => {
+    const { url } = await openServer();
+    const folder = openFolder();
+    folder.write('list.csv', listOf(domains(3)));
+    const { port } = new URL(url);
+    const args = ['enrich', 'list.csv', '--base-url', url, '--listen', port];
+    const { code, stderr } = await run(args, { cwd: folder.path });
+    expect(code).toBe(2);
+    expect(stderr).toBe(
+      `brandfill: Cannot listen on 127.0.0.1:${port}: another program has that port; give --listen another, or port 0 for any that is free.\n`,
+    );
+    expect(folder.names()).toEqual(['list.csv']);
+  });
+});
+
+describe.skipIf(!hasRedis)('over a queue', () => {
+  it('a worker tells of its calls and of the queue, and is not ready once it is told to stop', async () => {
+    const silent = await openServer(() => {});
+    const redis = await useRedis();
+    const folder = openFolder();
+    folder.write('list.csv', listOf(domains(120)));
+    const flags = ['--base-url', silent.url, '--queue', redis.url];
+    const options = { cwd: folder.path };
+    await run(['add', 'list.csv', '--queue', redis.url, '--chunk', '10'], options);
+    const worker = await start(
+      ['worker', ...flags, '--concurrency', '2', '--drain', '3s', '--listen', '127.0.0.1:0'],
+      options,
+    );
+    const status = await statusOf(worker);
+    const metrics = await status.metricsWhen(
+      (now) => valueOf(now, 'brandfill_calls_in_flight') === 2,
+    );
+    expect([...metrics.values()].flatMap(findFaults)).toEqual([]);
+    expect([...findLooseLabels(metrics), ...findCrowds(metrics)]).toEqual([]);
+    expect(valueOf(metrics, 'brandfill_redis_up')).toBe(1);
+    expect(valueOf(metrics, 'brandfill_queue_workers')).toBe(1);
+    const jobs = (state: string): number | undefined =>
+      valueOf(metrics, 'brandfill_queue_jobs', { queue: 'lookups', state });
+    expect(jobs('active')).toBeGreaterThan(0);
+    expect((jobs('active') ?? 0) + (jobs('prioritized') ?? 0)).toBe(12);
+    const age = valueOf(metrics, 'brandfill_queue_oldest_job_age_seconds', { queue: 'lookups' });
+    expect(age).toBeGreaterThan(0);
+    expect(age).toBeLessThan(60);
+    expect(await status.ready()).toEqual({ status: 200, reasons: [] });
+
+    worker.process.kill('SIGTERM');
+    await status.unreadyFor('it was told to stop');
+    expect((await fetch(`${status.url}/livez`)).status).toBe(200);
+    expect((await worker.ended).code).toBe(0);
+  });
+
+  it('a worker whose Redis is gone is not ready, says why, and is again when Redis is back', async () => {
+    const api = await openApi();
+    const redis = await useRedis({ isOwn: true });
+    const worker = await start(
+      ['worker', '--base-url', api.url, '--queue', redis.url, '--listen', '0'],
+      { cwd: openFolder().path },
+    );
+    const status = await statusOf(worker);
+    await worker.shows('Waiting for lookups');
+    await redis.kill();
+    await status.unreadyFor(`Redis at 127.0.0.1:${redis.port} does not answer`);
+    expect(valueOf(await status.metrics(), 'brandfill_redis_up')).toBe(0);
+    await redis.start();
+    const metrics = await status.metricsWhen((now) => valueOf(now, 'brandfill_redis_up') === 1);
+    expect(valueOf(metrics, 'brandfill_lookups_total', { outcome: 'found' })).toBe(0);
+    expect((await status.ready()).status).toBe(200);
+  });
+
+  it('a run without workers of its own tells how far others are', async () => {
+    const api = await openApi();
+    const redis = await useRedis();
+    const folder = openFolder();
+    folder.write('list.csv', listOf(domains(150)));
+    const flags = ['--base-url', api.url, '--queue', redis.url];
+    const options = { cwd: folder.path };
+    const running = await start(
+      ['enrich', 'list.csv', ...flags, '--workers', '0', '--listen', '0'],
+      options,
+    );
+    const status = await statusOf(running);
+    const worker = await start(['worker', ...flags, '--rate', '100/s'], options);
+    const ofRun = { run: 'enrich', outcome: 'found' };
+    const metrics = await status.metricsWhen(
+      (now) => (valueOf(now, 'brandfill_run_lookups_done', ofRun) ?? 0) > 0,
+    );
+    expect(valueOf(metrics, 'brandfill_queue_workers')).toBe(1);
+    expect(
+      valueOf(metrics, 'brandfill_run_outstanding_lookups', { run: 'enrich' }),
+    ).toBeGreaterThan(0);
+    expect(found(metrics)).toBe(0);
+    running.process.kill('SIGINT');
+    await running.ended;
+    worker.process.kill('SIGTERM');
+    await worker.ended;
+  });
+
+  it('a collector tells what it wrote', async () => {
+    const redis = await useRedis();
+    const collector = await start(['collect', '--queue', redis.url, '--listen', '0'], {
+      cwd: openFolder().path,
+    });
+    const status = await statusOf(collector);
+    await collector.shows('Waiting for outcomes');
+    const metrics = await status.metricsWhen((now) => valueOf(now, 'brandfill_redis_up') === 1);
+    expect([...metrics.values()].flatMap(findFaults)).toEqual([]);
+    expect(valueOf(metrics, 'brandfill_collected_outcomes_total', { file: 'enriched' })).toBe(0);
+    expect(valueOf(metrics, 'brandfill_collect_free_bytes')).toBeGreaterThan(0);
+    collector.process.kill('SIGTERM');
+    expect((await collector.ended).code).toBe(0);
+  });
+});
