@@ -6,13 +6,21 @@ import { SETTINGS, type Settings } from './settings.ts';
 export interface AddSettings
   extends Pick<
     Settings,
-    'queue' | 'domainColumn' | 'registrable' | 'chunk' | 'baseUrl' | 'param' | 'acceptEviction'
+    | 'queue'
+    | 'domainColumn'
+    | 'registrable'
+    | 'keepFreeMail'
+    | 'chunk'
+    | 'baseUrl'
+    | 'param'
+    | 'acceptEviction'
   > {
   readonly ref: string | undefined;
   readonly interactive: boolean | undefined;
 }
 
-const { queue, domainColumn, registrable, chunk, baseUrl, param, acceptEviction } = SETTINGS;
+const { queue, domainColumn, registrable, keepFreeMail, chunk, baseUrl, param, acceptEviction } =
+  SETTINGS;
 
 /** Defines all settings of `add`; those that `enrich` has too are the same. */
 export const ADD_SETTINGS: Definitions<AddSettings> = {
@@ -22,6 +30,7 @@ export const ADD_SETTINGS: Definitions<AddSettings> = {
   },
   domainColumn,
   registrable,
+  keepFreeMail,
   chunk: { ...chunk, description: 'how many lookups travel together' },
   ref: {
     value: 'TEXT',

@@ -18,6 +18,8 @@ export type InvalidReason =
   | 'contains_space'
   /** no such top-level domain on the public Internet: `shop.local` */
   | 'unknown_tld'
+  /** an e-mail address at a domain where everybody can have one: `jo@gmail.com` */
+  | 'free_mail'
   /** anything else: illegal characters, empty labels, hyphens at the edge of a label */
   | 'malformed';
 
@@ -50,6 +52,7 @@ const invalid: Readonly<Record<InvalidReason, InvalidDomain>> = Object.freeze({
   domain_too_long: Object.freeze({ invalid: 'domain_too_long' }),
   contains_space: Object.freeze({ invalid: 'contains_space' }),
   unknown_tld: Object.freeze({ invalid: 'unknown_tld' }),
+  free_mail: Object.freeze({ invalid: 'free_mail' }),
   malformed: Object.freeze({ invalid: 'malformed' }),
 });
 

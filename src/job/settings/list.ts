@@ -5,6 +5,7 @@ import { flag, text } from '../setting-values.ts';
 export interface ListSettings {
   readonly domainColumn: string | undefined;
   readonly registrable: boolean | undefined;
+  readonly keepFreeMail: boolean | undefined;
 }
 
 export const LIST_SETTINGS: Definitions<ListSettings> = {
@@ -16,6 +17,11 @@ export const LIST_SETTINGS: Definitions<ListSettings> = {
   },
   registrable: {
     description: 'reduce each domain to its registrable part: shop.example.co.uk to example.co.uk',
+    parse: flag,
+  },
+  keepFreeMail: {
+    description:
+      'look up what comes behind the @ also where everybody can have an address, such as gmail.com',
     parse: flag,
   },
 };
