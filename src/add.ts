@@ -10,15 +10,16 @@ import { checkInput, checkOptions } from './known-options.ts';
 import { cutIntoLists, type ListedDomains, listDomains } from './producer/add-list.ts';
 import { chooseDomainColumn } from './producer/choose-column.ts';
 import { createDistinctDomains, type DistinctDomains } from './producer/distinct-domains.ts';
+import { createDomainReader } from './rows/domain-reader.ts';
 import { type ListInput, openList } from './rows/list-input.ts';
 import { openRows } from './rows/open-rows.ts';
-import { describeInput } from './watch/describe.ts';
+import { describeInput } from './watch/describe-plan.ts';
 
 /** What to put on a queue, and how. */
 export interface AddOptions
   extends Pick<
     EnrichOptions,
-    'input' | 'domainColumn' | 'registrable' | 'params' | 'acceptEviction'
+    'input' | 'domainColumn' | 'registrable' | 'keepFreeMail' | 'params' | 'acceptEviction'
   > {
   /** The Redis that lookups are put on. @default BRANDFILL_QUEUE */
   readonly queue?: string;
@@ -112,7 +113,7 @@ async function addList(
   settings: AddSettings,
   context: AddContext,
 ): Promise<AddSummary> {
-  const { domainColumn, registrable = false, queue } = settings;
+  const { domainColumn, queue } = settings;
   const { api, signal, onNotice } = context;
   const closer = createCloser();
   try {
@@ -122,7 +123,8 @@ async function addList(
     const opened = { input: source.name, format: format.description, column } as const;
     onNotice(describeInput({ type: 'opened', ...opened }));
     const domains = closer.add(await createDistinctDomains(tmpdir()));
-    const listed = await listDomains({ source, format, column, registrable, domains, signal });
+    const readDomain = createDomainReader({ ...settings, column });
+    const listed = await listDomains({ source, format, column, readDomain, domains, signal });
     const ref = settings.ref ?? basename(source.name);
     const totals =
       queue === undefined

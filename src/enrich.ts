@@ -45,6 +45,8 @@ export interface EnrichOptions {
   readonly domainColumn?: string;
   /** Reduce each domain to its registrable part. @default false */
   readonly registrable?: boolean;
+  /** Look `jo@gmail.com` up as `gmail.com`; else such rows are `invalid`, `free_mail`. @default false */
+  readonly keepFreeMail?: boolean;
   /** Output columns as JMESPath into the answer, by name. @default the answer, flattened */
   readonly fields?: string | Readonly<Record<string, string>>;
   /** What goes into columns of the list's own where they are blank, as JMESPath, by column. */
@@ -69,11 +71,13 @@ export interface EnrichOptions {
   readonly maxCallsPer?: string;
   /** Stop when more than this share of the lookups fails, of 200 at least. @default 20% */
   readonly maxFailed?: string | number;
-  /** Calls above which `confirm` is asked. @default 10000 */
+  /** What a call costs, for plan and summary: `0.01`. */
+  readonly price?: number | string;
+  /** Calls above which `confirm` is asked. @default 0; 10000 where a job file is loaded */
   readonly confirmAbove?: number;
   /** Do not ask. @default false */
   readonly yes?: boolean;
-  /** Asked before the first call of a run with many; false ends it with an `AbortError`. @default nobody */
+  /** Asked before the first call; false ends it with an `AbortError`. @default nobody */
   readonly confirm?: (plan: Plan) => Promise<boolean>;
   /** How long an answer counts. @default 30d */
   readonly fresh?: string | number;

@@ -37,7 +37,7 @@ export function exitCodeOfError(error: unknown): number {
 /** Says for people what an error means; a defect is named by its message alone. */
 export function describeError(error: unknown): string {
   if (exitCodeOfError(error) === EXIT.interrupted) {
-    return 'Interrupted before the first call; nothing was changed.';
+    return 'Ended before the first call; nothing was changed.';
   }
   return error instanceof Error ? error.message : String(error);
 }

@@ -6,6 +6,7 @@ import { type JobFile, readJobFile } from './job/job-file.ts';
 import { besideFile } from './job/job-file-values.ts';
 import type { OnFinish } from './job/on-finish-keys.ts';
 import type { Schedule } from './job/schedule.ts';
+import type { SettingDefinition } from './job/setting-definition.ts';
 import { SETTINGS } from './job/settings.ts';
 import type { Environment } from './job/variables.ts';
 import { checkOptions } from './known-options.ts';
@@ -84,6 +85,7 @@ export function toLoadedJob(jobFile: JobFile, options: LoadJobOptions): LoadedJo
   const store = env['BRANDFILL_STORE'] ? undefined : besideFile(file, '.brandfill');
   const given = {
     store,
+    ...jobFileDefaults(),
     // Its path may have the date in it, and be another one each night.
     changesId: settings.changes === undefined ? undefined : resolve(file),
     ...withoutUndefined({ ...settings, params: param, headers: header }),
@@ -135,6 +137,16 @@ function credentialOf(
     throw refuse(jobFile.placeOf('apiKeyFile'), 'there is no such file');
   }
   return {};
+}
+
+/** Nobody sits at a job that runs at night: some defaults are others. */
+function jobFileDefaults(): Readonly<Record<string, string>> {
+  const defaults = Object.entries<SettingDefinition<unknown>>(SETTINGS).map(
+    ([key, { defaultInJobFile }]) => [key, defaultInJobFile] as const,
+  );
+  return Object.fromEntries(
+    defaults.filter((entry): entry is [string, string] => entry[1] !== undefined),
+  );
 }
 
 function refuse(place: string | undefined, what: string): BrandfillError {

@@ -1,19 +1,28 @@
 import { createInterface } from 'node:readline/promises';
 import type { Plan } from '../index.ts';
 
-/** Asks whoever sits at the terminal whether so many calls are meant; undefined when nobody does. */
+/** Whether somebody sits there who can be asked. */
+export function isOnTerminal(): boolean {
+  return process.stdin.isTTY && process.stderr.isTTY;
+}
+
+/** Asks whoever sits at the terminal whether these calls are meant; undefined when nobody does. */
 export function confirmOnTerminal(
   signal: AbortSignal,
 ): ((plan: Plan) => Promise<boolean>) | undefined {
-  const { stdin, stderr } = process;
-  if (!stdin.isTTY || !stderr.isTTY) return undefined;
-  return async ({ lookups }) => {
-    const terminal = createInterface({ input: stdin, output: stderr });
+  if (!isOnTerminal()) return undefined;
+  return async ({ calls }) => {
+    const what = calls === 1 ? '1 call' : `${calls.toLocaleString('en-US')} calls`;
+    const terminal = createInterface({ input: process.stdin, output: process.stderr });
     // Raw mode takes Ctrl-C from the signals.
     terminal.on('SIGINT', () => process.kill(process.pid, 'SIGINT'));
+    // Ctrl-D closes it without a reply.
+    const closed = new Promise<string>((resolve) => {
+      terminal.on('close', () => resolve(''));
+    });
     try {
-      const question = `Make ${lookups.toLocaleString('en-US')} calls? (--yes does not ask) [y/N] `;
-      const reply = await terminal.question(question, { signal });
+      const asked = terminal.question(`Make ${what}? (--yes does not ask) [y/N] `, { signal });
+      const reply = await Promise.race([asked, closed]);
       return /^y(es)?$/i.test(reply.trim());
     } finally {
       terminal.close();

@@ -4,7 +4,7 @@ import { EXIT, exitCodeOf } from '../exit-codes.ts';
 import type { EnrichOptions, Plan, Summary } from '../index.ts';
 import { SETTINGS } from '../job/settings.ts';
 import type { ProgressStyle } from '../watch/progress-view.ts';
-import { confirmOnTerminal } from './confirm.ts';
+import { confirmOnTerminal, isOnTerminal } from './confirm.ts';
 import type { CliContext } from './context.ts';
 import { onInterrupt } from './interrupt.ts';
 import { addSettings, toOptions } from './setting-options.ts';
@@ -69,7 +69,11 @@ export async function watchRun(
   context: CliContext,
 ): Promise<number> {
   const { createConsoleView } = await import('../watch/console-view.ts');
-  const view = createConsoleView({ stream: process.stderr, progress });
+  const view = createConsoleView({
+    stream: process.stderr,
+    progress,
+    isTerminal: isOnTerminal(),
+  });
   const interrupt = onInterrupt((code) => {
     view.end();
     context.endAtOnce(code);

@@ -151,7 +151,8 @@ function settingKey(definition: SettingDefinition<unknown>): JobFileKey<FileValu
 }
 
 function schemaOfSetting(definition: SettingDefinition<unknown>): JobFileKey<unknown>['schema'] {
-  const { value, env, default: standard } = definition;
+  const { value, env } = definition;
+  const standard = definition.defaultInJobFile ?? definition.default;
   const isNumber = value === 'N' || value === '0 or 1';
   const fromEnv = env === undefined ? '' : ` (environment: ${env})`;
   return {

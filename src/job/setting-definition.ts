@@ -9,6 +9,8 @@ export interface SettingDefinition<T> {
   readonly env?: string;
   /** As a user would write it. */
   readonly default?: string;
+  /** The default where a job file says how to run, if that is another one. */
+  readonly defaultInJobFile?: string;
   /** May be given more than once. */
   readonly isRepeatable?: boolean;
   readonly description: string;

@@ -26,6 +26,7 @@ const SHAPES: ReadonlyMap<string, JsonSchema> = new Map<string, JsonSchema>([
   ['URL', STRING],
   ['SPEC', STRING],
   ['N', { type: 'integer', minimum: 0 }],
+  ['NUMBER', { type: 'number', minimum: 0 }],
   ['0 or 1', { type: 'integer', enum: [0, 1] }],
   [
     'DURATION',

@@ -1,19 +1,9 @@
-import { normalizeDomain } from '../rows/domain.ts';
 import type { DomainColumn } from '../rows/domain-column.ts';
-import { shorten } from '../rows/names.ts';
+import type { DomainReader } from '../rows/domain-reader.ts';
 import type { RowFormat } from '../rows/row-format.ts';
 import type { Source } from '../rows/source.ts';
 import type { DistinctDomains } from './distinct-domains.ts';
-
-/** A row without a domain. */
-export interface InvalidRow {
-  /** Its place among the rows, from 1; the header does not count. */
-  readonly row: number;
-  /** Why there is none, such as `empty` or `public_suffix`. */
-  readonly reason: string;
-  /** The cell, cut to what fits into a message. */
-  readonly cell: string;
-}
+import { createInvalidRows, type InvalidRow } from './invalid-row.ts';
 
 /** What a list has to look up. */
 export interface ListedDomains {
@@ -25,7 +15,7 @@ export interface ListedDomains {
   readonly duplicateRows: number;
   /** Rows without a domain. */
   readonly invalidRows: number;
-  /** The first of them. */
+  /** Some of them. */
   readonly firstInvalid: readonly InvalidRow[];
 }
 
@@ -33,7 +23,8 @@ export interface ListDomainsOptions {
   readonly source: Source;
   readonly format: RowFormat;
   readonly column: DomainColumn;
-  readonly registrable: boolean;
+  /** Reads the domain in a cell of that column. */
+  readonly readDomain: DomainReader;
   /** Receives the domains of all rows. */
   readonly domains: DistinctDomains;
   /** Ends the reading early, with the signal's reason. */
@@ -44,10 +35,9 @@ const MOST_SHOWN = 5;
 
 /** Reads all rows and gathers their domains. Nothing goes out before the whole list was readable. */
 export async function listDomains(options: ListDomainsOptions): Promise<ListedDomains> {
-  const { source, format, column, registrable, domains, signal } = options;
-  const firstInvalid: InvalidRow[] = [];
+  const { source, format, column, readDomain, domains, signal } = options;
+  const invalid = createInvalidRows(MOST_SHOWN);
   let rows = 0;
-  let invalidRows = 0;
 
   for await (const batch of format.scan(source, column)) {
     signal.throwIfAborted();
@@ -55,20 +45,15 @@ export async function listDomains(options: ListDomainsOptions): Promise<ListedDo
     for (const { cell, fields } of batch) {
       if (fields === 0) continue; // a blank line is no row
       rows += 1;
-      const normalized = normalizeDomain(cell, { registrable });
-      if ('domain' in normalized) {
-        found.push(normalized.domain);
-        continue;
-      }
-      invalidRows += 1;
-      if (firstInvalid.length < MOST_SHOWN) {
-        firstInvalid.push({ row: rows, reason: normalized.invalid, cell: shorten(cell) });
-      }
+      const normalized = readDomain(cell);
+      if ('domain' in normalized) found.push(normalized.domain);
+      else invalid.add(rows, normalized.invalid, cell);
     }
     await domains.add(found);
   }
   await source.assertUnchanged();
   const uniqueDomains = await domains.settle();
+  const { count: invalidRows, examples: firstInvalid } = invalid;
   const duplicateRows = rows - invalidRows - uniqueDomains;
   return { rows, uniqueDomains, duplicateRows, invalidRows, firstInvalid };
 }

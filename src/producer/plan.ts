@@ -1,21 +1,26 @@
-import { normalizeDomain } from '../rows/domain.ts';
 import type { DomainColumn } from '../rows/domain-column.ts';
+import type { DomainReader } from '../rows/domain-reader.ts';
 import type { RowColumn, RowFormat, ScannedRow } from '../rows/row-format.ts';
 import type { Source } from '../rows/source.ts';
 import { createDistinctCounter } from './distinct-counter.ts';
+import { createInvalidRows, type InvalidRow } from './invalid-row.ts';
 import type { IndexedRow, RowIndex } from './row-index.ts';
 
-/** What a run is going to do, known before its first call. */
-export interface Plan {
+/** What a list has to look up. */
+export interface PlannedRows {
   /** Rows in the input. */
   readonly rows: number;
   /** Different domains in them. */
   readonly uniqueDomains: number;
   /** Rows without a domain. */
   readonly invalidRows: number;
+  /** The same by why there is none, such as `empty`. */
+  readonly invalidByReason: Readonly<Record<string, number>>;
+  /** Three of them at most. */
+  readonly invalidExamples: readonly InvalidRow[];
   /** Domains whose outcome the store has, and that need no call. */
   readonly freshDomains: number;
-  /** Domains to be looked up: the calls to make, if none has to be tried again. */
+  /** Domains to be looked up. */
   readonly lookups: number;
   /** Rows with more or fewer cells than the header. */
   readonly raggedRows: number;
@@ -23,11 +28,33 @@ export interface Plan {
   readonly blankLines: number;
 }
 
+/** What a run is going to do, known before its first call. */
+export interface Plan extends PlannedRows {
+  /** Calls to make, if none has to be tried again: `lookups`, or fewer where fewer are allowed. */
+  readonly calls: number;
+  /** How long they take; undefined while no limit of the API is known. */
+  readonly estimate: PlanEstimate | undefined;
+  /** What a call costs, as it was given. */
+  readonly price: number | undefined;
+  /** What the calls cost; undefined without a price. */
+  readonly cost: number | undefined;
+}
+
+/** How long calls take at a limit, in the best case: answers come at once and no call is made twice. */
+export interface PlanEstimate {
+  /** In milliseconds, with what is left of a wait that the API told. */
+  readonly durationMs: number;
+  readonly limitPerSecond: number;
+  /** `fixed` was given with `rate`, `learned` is what the last run met. */
+  readonly limitIs: 'fixed' | 'learned';
+}
+
 export interface PlanOptions {
   readonly source: Source;
   readonly format: RowFormat;
   readonly column: DomainColumn;
-  readonly registrable: boolean;
+  /** Reads the domain in a cell of that column. */
+  readonly readDomain: DomainReader;
   /** Whether the store has an outcome for a domain that need not be asked again. */
   readonly isFresh: (domain: string) => boolean;
   /** What else is to be known of rows when they are written. */
@@ -45,13 +72,15 @@ export interface RowNotes {
   noteOf(cells: readonly string[]): string;
 }
 
+const MOST_EXAMPLES = 3;
+
 /** Reads all rows once and finds out, without a call, what has to be done for each. */
-export async function makePlan(options: PlanOptions): Promise<Plan & { maxFields: number }> {
-  const { source, format, column, registrable, isFresh, notes, index, signal } = options;
+export async function makePlan(options: PlanOptions): Promise<PlannedRows & { maxFields: number }> {
+  const { source, format, column, readDomain, isFresh, notes, index, signal } = options;
   const distinct = createDistinctCounter();
+  const invalid = createInvalidRows(MOST_EXAMPLES);
   const headerFields = format.columns.length;
   let rows = 0;
-  let invalidRows = 0;
   let freshDomains = 0;
   let raggedRows = 0;
   let blankLines = 0;
@@ -67,9 +96,9 @@ export async function makePlan(options: PlanOptions): Promise<Plan & { maxFields
     maxFields = Math.max(maxFields, fields);
     if (format.isTable && fields !== headerFields) raggedRows += 1;
     const note = notes?.noteOf(row.others ?? []);
-    const found = normalizeDomain(row.cell, { registrable });
+    const found = readDomain(row.cell);
     if ('invalid' in found) {
-      invalidRows += 1;
+      invalid.add(rows, found.invalid, row.cell);
       return { kind: 'invalid', sizeBytes, fields, text: found.invalid, note };
     }
     const isNew = distinct.add(found.domain);
@@ -86,7 +115,9 @@ export async function makePlan(options: PlanOptions): Promise<Plan & { maxFields
   return {
     rows,
     uniqueDomains: distinct.count,
-    invalidRows,
+    invalidRows: invalid.count,
+    invalidByReason: invalid.byReason,
+    invalidExamples: invalid.examples,
     freshDomains,
     lookups: distinct.count - freshDomains,
     raggedRows,

@@ -70,7 +70,7 @@ function takenNames({ format, ours }: PlannedRun): ReadonlySet<string> {
 /** @throws an `AbortError` when whoever is asked says no */
 async function confirmCalls({ job, context, plan }: PlannedRun): Promise<void> {
   const { yes = false, confirmAbove } = job.settings;
-  if (yes || !context.confirm || plan.lookups <= confirmAbove) return;
+  if (yes || !context.confirm || plan.calls <= confirmAbove) return;
   if (!(await context.confirm(plan))) {
     throw new DOMException('Whoever was asked said no.', 'AbortError');
   }

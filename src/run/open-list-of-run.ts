@@ -7,6 +7,7 @@ import type { Job } from '../job/job.ts';
 import { chooseColumn } from '../producer/choose-column.ts';
 import type { RowNotes } from '../producer/plan.ts';
 import type { DomainColumn } from '../rows/domain-column.ts';
+import { createDomainReader, type DomainReader } from '../rows/domain-reader.ts';
 import { type ListInput, openList } from '../rows/list-input.ts';
 import { openRows } from '../rows/open-rows.ts';
 import type { RowColumn, RowFormat } from '../rows/row-format.ts';
@@ -23,6 +24,7 @@ export interface OpenedList {
   readonly source: Source;
   readonly format: RowFormat;
   readonly column: DomainColumn;
+  readonly readDomain: DomainReader;
   /** Our columns in it, where it is a failures file that is to be merged. */
   readonly ours: FailureColumns | undefined;
   /** The output that it is merged into. */
@@ -61,5 +63,6 @@ export async function open(
     place: ours?.row,
   });
   const opened = { job, context, closer, spoolFolder, source, format, column, fill, notes };
-  return { ...opened, ours, earlier, ...started };
+  const readDomain = createDomainReader({ ...settings, column });
+  return { ...opened, readDomain, ours, earlier, ...started };
 }

@@ -4,12 +4,14 @@ import { join as joinPath } from 'node:path';
 import { nameApi } from '../api-name.ts';
 import { createCloser } from '../closer.ts';
 import type { Job } from '../job/job.ts';
+import { costOf } from '../job/price.ts';
 import { assertColumnsThere } from '../producer/choose-column.ts';
-import { makePlan, type Plan } from '../producer/plan.ts';
+import { makePlan, type Plan, type PlannedRows } from '../producer/plan.ts';
 import { createRowIndex, type RowIndex } from '../producer/row-index.ts';
 import type { ListInput } from '../rows/list-input.ts';
 import type { Dated } from '../store/freshness.ts';
 import { createEmptyStore, type OutcomeStore, openStore } from '../store/store.ts';
+import { estimateCalls } from './estimate-calls.ts';
 import { createFreshnessCheck } from './freshness-of-job.ts';
 import { type OpenedList, open } from './open-list-of-run.ts';
 import type { RunContext } from './run-context.ts';
@@ -27,17 +29,16 @@ export interface PlannedRun extends OpenedList {
 
 /** Reads all rows once. */
 export async function plan(list: OpenedList, store: OutcomeStore): Promise<PlannedRun> {
-  const { job, context, closer, source, format, column, startedAtMs } = list;
-  const { registrable = false } = job.settings;
+  const { job, context, closer, source, format, column, readDomain, startedAtMs } = list;
   const isUsable = createFreshnessCheck(job.settings, startedAtMs);
   const index = closer.add(await createRowIndex(list.spoolFolder));
   const freshShapes = new Map<number, number>();
   let rows = 0;
-  const made = await makePlan({
+  const planned = await makePlan({
     source,
     format,
     column,
-    registrable,
+    readDomain,
     isFresh: (domain) => {
       rows += 1;
       const head = store.findHead(domain);
@@ -50,8 +51,19 @@ export async function plan(list: OpenedList, store: OutcomeStore): Promise<Plann
     signal: context.signal,
   });
   assertColumnsThere(source, format, list.notes?.columns ?? []);
+  const made = { ...planned, ...planCalls(planned.lookups, job, store) };
   context.onEvent({ type: 'planned', plan: made });
   return { ...list, store, index, plan: made, freshShapes, isUsable };
+}
+
+/** What the lookups of a list take and cost. */
+function planCalls(lookups: number, job: Job, store: OutcomeStore): Omit<Plan, keyof PlannedRows> {
+  const { price, maxCalls = lookups, maxCallsPer } = job.settings;
+  // Runs seldom go on for days; shorter windows begin anew while they do.
+  const isLong = maxCallsPer?.unit === 'day' || maxCallsPer?.unit === 'month';
+  const calls = Math.min(lookups, maxCalls, isLong ? maxCallsPer.count : lookups);
+  const estimate = estimateCalls({ job, store, calls, nowMs: Date.now() });
+  return { calls, estimate, price, cost: price === undefined ? undefined : costOf(calls, price) };
 }
 
 /** Reads and counts. Calls nothing, and leaves no file behind. */

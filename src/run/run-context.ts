@@ -7,7 +7,7 @@ export interface RunContext {
   /** Stops the run in order: no new call, calls under way get ten seconds, rows are written. */
   readonly signal: AbortSignal;
   readonly onEvent: (event: RunEvent) => void;
-  /** Asked before a run of many calls; false ends it as the signal would. @default nobody is asked */
+  /** Asked before the first call; false ends it as the signal would. @default nobody is asked */
   readonly confirm?: ((plan: Plan) => Promise<boolean>) | undefined;
   /** What the changes file is called from run to run. @default its path */
   readonly changesId?: string | undefined;

@@ -1,3 +1,4 @@
+import { costOf } from '../job/price.ts';
 import { sizeOnDisk } from '../store/size.ts';
 import type { Summary } from '../watch/summary.ts';
 import type { JoinedRun } from './look-up-and-join.ts';
@@ -14,6 +15,7 @@ export function summarize(
 ): Summary {
   const { plan: made, startedMs } = run;
   const { lookups, calls, retries, throttled, elapsedMs: lookupMs, stopped, pace } = joined.totals;
+  const { price } = run.job.settings;
   return {
     rows: made.rows,
     statuses: joined.statuses,
@@ -23,6 +25,7 @@ export function summarize(
     calls,
     retries,
     throttled,
+    cost: price === undefined ? undefined : costOf(calls - throttled, price),
     elapsedMs: performance.now() - startedMs,
     lookupMs,
     callsPerSecond: calls === 0 ? 0 : calls / (lookupMs / 1_000),

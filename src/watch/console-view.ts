@@ -1,4 +1,5 @@
-import { describeInput, describePlan, describeStop, describeSummary } from './describe.ts';
+import { describeStop, describeSummary } from './describe.ts';
+import { describeInput, describePlan, inputBlock, planBlock } from './describe-plan.ts';
 import type { RunEvent } from './events.ts';
 import { chooseStyle, createProgressView, type ProgressStyle } from './progress-view.ts';
 import type { Summary } from './summary.ts';
@@ -14,9 +15,15 @@ export interface ConsoleView {
 export interface ConsoleViewOptions {
   readonly stream: NodeJS.WriteStream;
   readonly progress: ProgressStyle | 'auto';
+  /** Whether somebody sits there who is going to be asked: the plan then takes some room. @default false */
+  readonly isTerminal?: boolean;
 }
 
-export function createConsoleView({ stream, progress }: ConsoleViewOptions): ConsoleView {
+export function createConsoleView({
+  stream,
+  progress,
+  isTerminal = false,
+}: ConsoleViewOptions): ConsoleView {
   const view = createProgressView(chooseStyle(progress, stream), stream);
   const say = (line: string): void => {
     view.end();
@@ -26,9 +33,9 @@ export function createConsoleView({ stream, progress }: ConsoleViewOptions): Con
     show: (event) => {
       switch (event.type) {
         case 'opened':
-          return say(describeInput(event));
+          return (isTerminal ? inputBlock(event) : [describeInput(event)]).forEach(say);
         case 'planned':
-          return describePlan(event.plan).forEach(say);
+          return (isTerminal ? planBlock : describePlan)(event.plan).forEach(say);
         case 'notice':
           return say(`Note: ${event.message}`);
         case 'stopping':

@@ -1,34 +1,11 @@
 import { formatDuration } from '../job/duration.ts';
 import { formatSize } from '../job/format-size.ts';
-import type { Plan } from '../producer/plan.ts';
+import { formatPrice } from '../job/price.ts';
 import { shorten } from '../rows/names.ts';
 import type { Stop } from '../worker/stop-switch.ts';
-import type { RunEvent } from './events.ts';
+import { countOf, formatCount } from './format-count.ts';
 import { formatRate } from './format-rate.ts';
 import type { PaceSummary, Summary, WaitsSummary } from './summary.ts';
-
-/** Says in a line what was understood of the input. */
-export function describeInput(event: Extract<RunEvent, { type: 'opened' }>): string {
-  const { input, format, column } = event;
-  const how = column.by === 'option' ? 'as told' : `guessed by ${column.by}`;
-  const example = column.example === undefined ? '' : `, such as '${shorten(column.example)}'`;
-  return `${input} is ${format}; domains are in column '${shorten(column.name)}' (${how})${example}`;
-}
-
-/** Says in lines what is going to be done. */
-export function describePlan(plan: Plan): readonly string[] {
-  const odd = [
-    plan.raggedRows > 0 &&
-      `${count(plan.raggedRows, 'row')} with more or fewer cells than the header, kept as they are`,
-    plan.blankLines > 0 && `${count(plan.blankLines, 'blank line')} left out`,
-  ].filter((line) => line !== false);
-  return [
-    `Plan: ${count(plan.rows, 'row')}, ${count(plan.uniqueDomains, 'unique domain')}, ` +
-      `${format(plan.invalidRows)} invalid, ${format(plan.freshDomains)} fresh, ` +
-      `${count(plan.lookups, 'call')} to make`,
-    ...odd,
-  ];
-}
 
 /** Says why a run stops before all is asked, and what to do. */
 export function describeStop({ reason, comeBackAtMs, seen, trouble }: Stop): string {
@@ -79,30 +56,31 @@ export function describeSummary(summary: Summary): readonly string[] {
   const { statuses, rows, elapsedMs } = summary;
   const parts = Object.entries(statuses)
     .filter(([, rowCount]) => rowCount > 0)
-    .map(([status, rowCount]) => `${format(rowCount)} ${status.replace('_', ' ')}`);
+    .map(([status, rowCount]) => `${formatCount(rowCount)} ${status.replace('_', ' ')}`);
   const notEnriched = rows - statuses.found;
   const lines = [
-    `${count(rows, 'row')} in ${formatDuration(elapsedMs)}${parts.length > 0 ? `: ${parts.join(', ')}` : ''}`,
-    `${count(summary.calls, 'call')} for ${count(summary.lookups, 'domain')}, ` +
-      `${format(summary.freshDomains)} fresh; ${format(summary.retries)} retries, ` +
-      `${format(summary.throttled)} throttled` +
-      (summary.calls > 0 ? `, ${summary.callsPerSecond.toFixed(1)} calls/s` : ''),
+    `${countOf(rows, 'row')} in ${formatDuration(elapsedMs)}${parts.length > 0 ? `: ${parts.join(', ')}` : ''}`,
+    `${countOf(summary.calls, 'call')} for ${countOf(summary.lookups, 'domain')}, ` +
+      `${formatCount(summary.freshDomains)} fresh; ${formatCount(summary.retries)} retries, ` +
+      `${formatCount(summary.throttled)} throttled` +
+      (summary.calls > 0 ? `, ${summary.callsPerSecond.toFixed(1)} calls/s` : '') +
+      (summary.cost === undefined ? '' : `; cost ${formatPrice(summary.cost)}`),
   ];
   if (summary.pace) lines.push(describePace(summary.pace));
   if (summary.out !== undefined)
     lines.push(`  rows      ${summary.out === '-' ? 'standard output' : summary.out}`);
   if (summary.failures !== undefined) {
-    lines.push(`  failures  ${summary.failures} (${count(notEnriched, 'row')})`);
+    lines.push(`  failures  ${summary.failures} (${countOf(notEnriched, 'row')})`);
   }
   if (summary.filled) {
     const cells = Object.entries(summary.filled).map(
-      ([name, cells]) => `${shorten(name)} ${format(cells)}`,
+      ([name, cells]) => `${shorten(name)} ${formatCount(cells)}`,
     );
     lines.push(`  filled    ${cells.join(', ')}`);
   }
   if (summary.changes) {
     const { file, new: added, changed } = summary.changes;
-    lines.push(`  changes   ${file} (${format(added)} new, ${format(changed)} changed)`);
+    lines.push(`  changes   ${file} (${formatCount(added)} new, ${formatCount(changed)} changed)`);
   }
   lines.push(`  store     ${summary.store.folder} (${formatSize(summary.store.sizeBytes)})`);
   if (summary.stopped) {
@@ -159,13 +137,4 @@ const WAITS: Readonly<Record<keyof WaitsSummary, string>> = {
 /** `12 %`, `0.4 %`, `0.02 %`. */
 function formatShare(share: number): string {
   return `${(share * 100).toLocaleString('en-US', { maximumSignificantDigits: share < 0.01 ? 1 : 2 })} %`;
-}
-
-/** `1,204 rows`, `1 row`. */
-function count(amount: number, noun: string): string {
-  return `${format(amount)} ${noun}${amount === 1 ? '' : 's'}`;
-}
-
-function format(amount: number): string {
-  return amount.toLocaleString('en-US');
 }

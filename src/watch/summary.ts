@@ -21,6 +21,8 @@ export interface Summary {
   readonly retries: number;
   /** Calls that were answered 429. */
   readonly throttled: number;
+  /** What the calls cost at the price that was given, those answered 429 left out; else undefined. */
+  readonly cost: number | undefined;
   /** From start to finish, in milliseconds. */
   readonly elapsedMs: number;
   /** While lookups were being made, in milliseconds. */

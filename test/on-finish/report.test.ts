@@ -12,6 +12,7 @@ const SUMMARY: Summary = {
   calls: 6,
   retries: 2,
   throttled: 0,
+  cost: undefined,
   elapsedMs: 1_500,
   lookupMs: 1_000,
   callsPerSecond: 6,

@@ -2,6 +2,7 @@ import { describe, expect, it, onTestFinished } from 'vitest';
 import { cutIntoLists, listDomains } from '../../src/producer/add-list.ts';
 import { chooseDomainColumn } from '../../src/producer/choose-column.ts';
 import { createDistinctDomains } from '../../src/producer/distinct-domains.ts';
+import { createDomainReader } from '../../src/rows/domain-reader.ts';
 import { openRows } from '../../src/rows/open-rows.ts';
 import { sourceOf } from '../rows/sources.ts';
 import { useTempFolder } from '../support/temp-folder.ts';
@@ -12,7 +13,8 @@ async function list(text: string, { registrable = false, signal = NEVER } = {}) 
   const column = chooseDomainColumn(source, format, 'domain');
   const domains = await createDistinctDomains(useTempFolder());
   onTestFinished(() => domains.close());
-  const listed = await listDomains({ source, format, column, registrable, domains, signal });
+  const readDomain = createDomainReader({ column, registrable });
+  const listed = await listDomains({ source, format, column, readDomain, domains, signal });
   const read: string[] = [];
   for await (const batch of domains.read()) read.push(...batch);
   return { listed, read };

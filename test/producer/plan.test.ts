@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { chooseDomainColumn } from '../../src/producer/choose-column.ts';
 import { makePlan } from '../../src/producer/plan.ts';
 import type { IndexedRow } from '../../src/producer/row-index.ts';
+import { createDomainReader } from '../../src/rows/domain-reader.ts';
 import { openRows } from '../../src/rows/open-rows.ts';
 import { sourceOf } from '../rows/sources.ts';
 
@@ -9,11 +10,12 @@ async function plan(text: string, { known = [] as readonly string[], registrable
   const source = sourceOf(text);
   const format = openRows(source, { prefix: 'brand_' });
   const rows: IndexedRow[] = [];
+  const column = chooseDomainColumn(source, format, 'domain');
   const made = await makePlan({
     source,
     format,
-    column: chooseDomainColumn(source, format, 'domain'),
-    registrable,
+    column,
+    readDomain: createDomainReader({ column, registrable }),
     isFresh: (domain) => known.includes(domain),
     index: {
       append: async (batch) => void rows.push(...batch),
@@ -35,6 +37,8 @@ describe('makePlan', () => {
       rows: 5,
       uniqueDomains: 3,
       invalidRows: 1,
+      invalidByReason: { single_label: 1 },
+      invalidExamples: [{ row: 5, reason: 'single_label', cell: 'n/a' }],
       freshDomains: 1,
       lookups: 2,
       raggedRows: 2,

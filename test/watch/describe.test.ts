@@ -1,10 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import {
-  describeInput,
-  describePlan,
-  describeStop,
-  describeSummary,
-} from '../../src/watch/describe.ts';
+import { describeStop, describeSummary } from '../../src/watch/describe.ts';
 import {
   createStatusCounts,
   type PaceSummary,
@@ -21,6 +16,7 @@ const SUMMARY: Summary = {
   calls: 1_010,
   retries: 9,
   throttled: 1,
+  cost: undefined,
   elapsedMs: 65_000,
   lookupMs: 50_500,
   callsPerSecond: 20,
@@ -134,53 +130,6 @@ describe('the pace in the summary', () => {
 
   it('is left out where no call was made', () => {
     expect(describeSummary({ ...SUMMARY, pace: undefined }).join()).not.toContain('Pace');
-  });
-});
-
-describe('describePlan', () => {
-  const PLAN = {
-    rows: 1,
-    uniqueDomains: 1_000,
-    invalidRows: 0,
-    freshDomains: 0,
-    lookups: 1,
-    raggedRows: 0,
-    blankLines: 0,
-  };
-
-  it('is one line, unless something is odd', () => {
-    expect(describePlan(PLAN)).toEqual([
-      'Plan: 1 row, 1,000 unique domains, 0 invalid, 0 fresh, 1 call to make',
-    ]);
-    expect(describePlan({ ...PLAN, raggedRows: 2, blankLines: 1 }).slice(1)).toEqual([
-      '2 rows with more or fewer cells than the header, kept as they are',
-      '1 blank line left out',
-    ]);
-  });
-});
-
-describe('describeInput', () => {
-  const column = { index: 0, name: 'site', by: 'name', example: 'acme.com' } as const;
-
-  it('says what was understood, and by what', () => {
-    const event = { type: 'opened', input: 'list.csv', format: 'CSV', column } as const;
-    expect(describeInput(event)).toBe(
-      "list.csv is CSV; domains are in column 'site' (guessed by name), such as 'acme.com'",
-    );
-    expect(
-      describeInput({ ...event, column: { ...column, by: 'option', example: undefined } }),
-    ).toBe("list.csv is CSV; domains are in column 'site' (as told)");
-  });
-
-  it('is one line, whatever the file holds', () => {
-    const line = describeInput({
-      type: 'opened',
-      input: 'list.csv',
-      format: 'CSV',
-      column: { ...column, name: `a\nb\u001b[31m${'x'.repeat(99)}`, example: 'acme.com\r\n' },
-    });
-    expect(line).not.toMatch(/\p{Cc}/u);
-    expect(line.length).toBeLessThan(200);
   });
 });
 

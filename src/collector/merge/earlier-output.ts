@@ -1,6 +1,6 @@
 import { BrandfillError } from '../../errors.ts';
 import { createRowIndex, type RowIndex } from '../../producer/row-index.ts';
-import { normalizeDomain } from '../../rows/domain.ts';
+import type { DomainReader } from '../../rows/domain-reader.ts';
 import { openList } from '../../rows/list-input.ts';
 import { openRows } from '../../rows/open-rows.ts';
 import type { RowColumn, RowFormat, ScannedRow } from '../../rows/row-format.ts';
@@ -64,7 +64,7 @@ export interface CheckOptions {
   readonly columns: FailureColumns;
   /** The list's own column that the domains are taken from now. */
   readonly column: RowColumn;
-  readonly registrable: boolean;
+  readonly readDomain: DomainReader;
   readonly earlier: OpenEarlierOutput;
   readonly spoolFolder: string;
   readonly signal: AbortSignal;
@@ -139,10 +139,10 @@ export async function checkEarlierOutput(options: CheckOptions): Promise<Earlier
 /** The domain that a row is looked up by now; undefined when it holds none. */
 function correctedDomainOf(
   { others }: ScannedRow,
-  { registrable }: CheckOptions,
+  { readDomain }: CheckOptions,
 ): string | undefined {
   const [, text = ''] = others ?? [];
-  const found = normalizeDomain(text, { registrable });
+  const found = readDomain(text);
   return 'domain' in found ? found.domain : undefined;
 }
 

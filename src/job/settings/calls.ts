@@ -1,6 +1,7 @@
 import type { CallsPer } from '../../guard/calendar-window.ts';
 import type { Rate } from '../../pace/rate.ts';
 import { parseCallsPer } from '../calls-per.ts';
+import { parsePrice } from '../price.ts';
 import { parseRate } from '../rate.ts';
 import type { Definitions } from '../setting-definition.ts';
 import { duration, flag, integer, share, text } from '../setting-values.ts';
@@ -16,6 +17,7 @@ export interface CallSettings {
   readonly maxCalls: number | undefined;
   readonly maxCallsPer: CallsPer | undefined;
   readonly maxFailed: number;
+  readonly price: number | undefined;
   readonly confirmAbove: number;
   readonly yes: boolean | undefined;
 }
@@ -77,10 +79,17 @@ export const CALL_SETTINGS: Definitions<CallSettings> = {
       'stop when more lookups than this fail, of 200 at least; those that failed in the run before do not count',
     parse: share,
   },
+  price: {
+    value: 'NUMBER',
+    description: 'what a call costs, such as 0.01: the plan and the summary say what that comes to',
+    parse: parsePrice,
+  },
   confirmAbove: {
     value: 'N',
-    default: '10000',
-    description: 'on a terminal, ask before a run that makes more calls than this',
+    default: '0',
+    defaultInJobFile: '10000',
+    description:
+      'on a terminal, ask before a run that makes more calls than this; in a job file the default is 10000',
     parse: integer(0, Number.MAX_SAFE_INTEGER),
   },
   yes: {

@@ -9,7 +9,12 @@ export function expectRefusal({ code, signal, stdout, stderr }: Ended, expected:
     .replaceAll(/Write error: .*?, size \d+\n?/g, '')
     .replaceAll(/^mdb_.*\n/gm, '')
     .split('\n')
-    .filter((line) => !/^$| is (CSV|JSONL).*; domains are in|^Plan: | lookups, /.test(line));
+    .filter(
+      (line) =>
+        !/^$| is (CSV|JSONL).*; domains are in|^(Plan|Invalid, for example): |^(Takes|Costs) | lookups, /.test(
+          line,
+        ),
+    );
   expect({ code, signal, stdout, lines }).toEqual({
     code: 2,
     signal: null,

@@ -1,0 +1,47 @@
+import { shorten } from '../rows/names.ts';
+
+/** A row without a domain. */
+export interface InvalidRow {
+  /** Its place among the rows, from 1; the header does not count. */
+  readonly row: number;
+  /** Why there is none, such as `empty` or `public_suffix`. */
+  readonly reason: string;
+  /** The cell, cut to what fits into a message. */
+  readonly cell: string;
+}
+
+/** Rows without a domain: how many, why, and a few to be shown. */
+export interface InvalidRows {
+  add(row: number, reason: string, cell: string): void;
+  readonly count: number;
+  readonly byReason: Readonly<Record<string, number>>;
+  /** One for each reason as far as they go, else the first ones; in the order of the rows. */
+  readonly examples: readonly InvalidRow[];
+}
+
+/** @param most how many examples are kept */
+export function createInvalidRows(most: number): InvalidRows {
+  const byReason: Record<string, number> = {};
+  const firstOfReason: InvalidRow[] = [];
+  const first: InvalidRow[] = [];
+  let count = 0;
+  return {
+    add: (row, reason, cell) => {
+      count += 1;
+      const ofReason = (byReason[reason] ?? 0) + 1;
+      byReason[reason] = ofReason;
+      if (ofReason > 1 && count > most) return;
+      const invalid = { row, reason, cell: shorten(cell.trim()) };
+      if (ofReason === 1) firstOfReason.push(invalid);
+      if (count <= most) first.push(invalid);
+    },
+    get count() {
+      return count;
+    },
+    byReason,
+    get examples() {
+      const shown = [...new Set([...firstOfReason, ...first])].slice(0, most);
+      return shown.sort((one, other) => one.row - other.row);
+    },
+  };
+}

@@ -1,0 +1,40 @@
+import type { Job } from '../job/job.ts';
+import { describePace, warmState } from '../pace/pacer.ts';
+import { resumeFixedRate } from '../pace/resume-fixed-rate.ts';
+import { paceIdOf } from '../pace-id.ts';
+import type { PlanEstimate } from '../producer/plan.ts';
+import type { OutcomeStore } from '../store/store.ts';
+
+export interface EstimateOptions {
+  readonly job: Pick<Job, 'endpoint' | 'credential' | 'settings'>;
+  readonly store: Pick<OutcomeStore, 'findPace'>;
+  readonly calls: number;
+  /** Milliseconds since 1970. */
+  readonly nowMs: number;
+}
+
+/**
+ * How long calls take at the limit known so far: the rate that was given, else the limit that the
+ * last run with this API and credential met, however long ago. What workers on a queue know between
+ * them is not asked.
+ */
+export function estimateCalls(options: EstimateOptions): PlanEstimate | undefined {
+  const { job, store, calls, nowMs } = options;
+  const { rate, queue, workers } = job.settings;
+  const isShared = queue !== undefined;
+  if (workers === 0 || (isShared && rate === 'auto')) return undefined;
+  const saved = isShared ? undefined : store.findPace(paceIdOf(job));
+  const savedAgeMs = nowMs - (saved?.savedAtMs ?? nowMs);
+  const state =
+    rate === 'auto'
+      ? warmState(saved?.state, 0, savedAgeMs, 0)
+      : resumeFixedRate(saved?.state, { rate, nowMs: 0, savedAgeMs });
+  const { limitIs, learnedLimitPerSecond, ratePerSecond, waitMs } = describePace(state, 0);
+  const limitPerSecond = limitIs === 'fixed' ? ratePerSecond : learnedLimitPerSecond;
+  if (limitPerSecond === undefined) return undefined;
+  return {
+    durationMs: calls === 0 ? 0 : waitMs + (calls / limitPerSecond) * 1_000,
+    limitPerSecond,
+    limitIs: limitIs === 'fixed' ? 'fixed' : 'learned',
+  };
+}
