@@ -19,7 +19,13 @@ import { describeInput } from './watch/describe-plan.ts';
 export interface AddOptions
   extends Pick<
     EnrichOptions,
-    'input' | 'domainColumn' | 'registrable' | 'keepFreeMail' | 'params' | 'acceptEviction'
+    | 'input'
+    | 'domainColumn'
+    | 'registrable'
+    | 'keepFreeMail'
+    | 'encoding'
+    | 'params'
+    | 'acceptEviction'
   > {
   /** The Redis that lookups are put on. @default BRANDFILL_QUEUE */
   readonly queue?: string;
@@ -113,11 +119,11 @@ async function addList(
   settings: AddSettings,
   context: AddContext,
 ): Promise<AddSummary> {
-  const { domainColumn, queue } = settings;
+  const { domainColumn, encoding, queue } = settings;
   const { api, signal, onNotice } = context;
   const closer = createCloser();
   try {
-    const source = closer.add(await openList(input, { spoolFolder: tmpdir(), signal }));
+    const source = closer.add(await openList(input, { spoolFolder: tmpdir(), signal, encoding }));
     const format = openRows(source, { prefix: PREFIX_OF_NO_COLUMN });
     const column = chooseDomainColumn(source, format, domainColumn);
     const opened = { input: source.name, format: format.description, column } as const;

@@ -47,6 +47,8 @@ export interface EnrichOptions {
   readonly registrable?: boolean;
   /** Look `jo@gmail.com` up as `gmail.com`; else such rows are `invalid`, `free_mail`. @default false */
   readonly keepFreeMail?: boolean;
+  /** The encoding of the list, such as `'windows-1252'` or `'utf-16'`. @default found out */
+  readonly encoding?: string;
   /** Output columns as JMESPath into the answer, by name. @default the answer, flattened */
   readonly fields?: string | Readonly<Record<string, string>>;
   /** What goes into columns of the list's own where they are blank, as JMESPath, by column. */

@@ -10,6 +10,7 @@ export interface AddSettings
     | 'domainColumn'
     | 'registrable'
     | 'keepFreeMail'
+    | 'encoding'
     | 'chunk'
     | 'baseUrl'
     | 'param'
@@ -19,8 +20,17 @@ export interface AddSettings
   readonly interactive: boolean | undefined;
 }
 
-const { queue, domainColumn, registrable, keepFreeMail, chunk, baseUrl, param, acceptEviction } =
-  SETTINGS;
+const {
+  queue,
+  domainColumn,
+  registrable,
+  keepFreeMail,
+  encoding,
+  chunk,
+  baseUrl,
+  param,
+  acceptEviction,
+} = SETTINGS;
 
 /** Defines all settings of `add`; those that `enrich` has too are the same. */
 export const ADD_SETTINGS: Definitions<AddSettings> = {
@@ -31,6 +41,7 @@ export const ADD_SETTINGS: Definitions<AddSettings> = {
   domainColumn,
   registrable,
   keepFreeMail,
+  encoding,
   chunk: { ...chunk, description: 'how many lookups travel together' },
   ref: {
     value: 'TEXT',

@@ -4,6 +4,7 @@ import { BrandfillError } from '../errors.ts';
 import { createCsvFiller, cutCells } from './csv-cells.ts';
 import { type CsvDialect, detectDialect } from './csv-dialect.ts';
 import { createCsvWriter, textOfCell } from './csv-writer.ts';
+import { describeText } from './describe-text.ts';
 import { uniqueNames } from './names.ts';
 import type { RowColumn, RowFormat, ScannedRow } from './row-format.ts';
 import type { Source } from './source.ts';
@@ -30,10 +31,12 @@ export function openCsv(source: Source, preferredDelimiter?: string): RowFormat 
 
   return {
     kind: 'csv',
-    description:
+    description: describeText(
       dialect.delimiter === ','
         ? 'CSV'
         : `CSV, ${DELIMITER_NAMES[dialect.delimiter] ?? dialect.delimiter}-separated`,
+      source,
+    ),
     columns: header.cells,
     sampleRows: rows,
     headBytes: header.endBytes,

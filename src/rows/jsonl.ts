@@ -1,4 +1,5 @@
 import { BrandfillError } from '../errors.ts';
+import { describeText } from './describe-text.ts';
 import { createJsonlFiller, cutMembers } from './jsonl-members.ts';
 import type { CellValue, RowColumn, RowFormat, RowWriter, ScannedRow } from './row-format.ts';
 import type { Source } from './source.ts';
@@ -21,7 +22,7 @@ export function openJsonl(source: Source, prefix: string): RowFormat {
 
   return {
     kind: 'jsonl',
-    description: 'JSONL',
+    description: describeText('JSONL', source),
     columns,
     sampleRows: rows.map((row) => columns.map((name) => toText(row[name]))),
     headBytes: 0,

@@ -1,6 +1,5 @@
 import { BrandfillError } from '../errors.ts';
-import { openSource, type Source, spoolSource } from './source.ts';
-import type { SpoolOptions } from './spool.ts';
+import { openSource, type Source, type SourceOptions, spoolSource } from './source.ts';
 
 /** A list: the path of a file, `-` for standard input, or rows as objects. */
 export type ListInput = string | AsyncIterable<object> | Iterable<object>;
@@ -11,7 +10,7 @@ export type ListInput = string | AsyncIterable<object> | Iterable<object>;
  *
  * @throws BrandfillError `UNREADABLE_INPUT`
  */
-export async function openList(input: ListInput, options: SpoolOptions): Promise<Source> {
+export async function openList(input: ListInput, options: SourceOptions): Promise<Source> {
   return typeof input === 'string'
     ? await openSource(input, options)
     : await spoolSource('rows', toLines(input), options);

@@ -3,9 +3,12 @@ import { type FileHandle, open } from 'node:fs/promises';
 import { Readable } from 'node:stream';
 import { createGunzip } from 'node:zlib';
 import { BrandfillError, describeSystemError } from '../errors.ts';
+import { type Encoding, UTF_8 } from './encoding/encodings.ts';
+import { findEncoding } from './encoding/find-encoding.ts';
+import { transcode } from './encoding/transcode.ts';
+import { checkUtf8 } from './encoding/utf8.ts';
 import { findOtherFormat } from './other-formats.ts';
 import { readFromStart, type SpoolOptions, spool } from './spool.ts';
-import { byteOrderMarkBytes, checkUtf8, refuseInvalidUtf8, refuseOtherEncodings } from './utf8.ts';
 
 /** The bytes of a list, which can be read from the start as often as needed. */
 export interface Source {
@@ -14,13 +17,17 @@ export interface Source {
   /** Whether the bytes were compressed; `read` gives them decompressed. */
   readonly isGzip: boolean;
   readonly hasByteOrderMark: boolean;
-  /** The beginning, decompressed and without byte order mark, for guessing what the list is. */
+  /** The encoding of the list, for people: `UTF-8`, `Windows-1252`. `read` gives UTF-8 in any case. */
+  readonly encoding: string;
+  /** Some words that show whether the encoding was guessed right; undefined when it was not guessed. */
+  readonly encodingExample: string | undefined;
+  /** The beginning, decompressed, in UTF-8 and without byte order mark, for guessing what the list is. */
   readonly sample: Buffer;
   /** Whether `sample` is all there is. */
   readonly isWholeInSample: boolean;
   /** Identity of the file, to compare outputs with; undefined for a pipe. */
   readonly file: { readonly dev: number; readonly ino: number } | undefined;
-  /** Reads all, decompressed and without byte order mark, checked to be UTF-8. */
+  /** Reads all, decompressed, in UTF-8 and without byte order mark, checked to be text. */
   read(): AsyncIterable<Buffer>;
   /**
    * Makes sure that nobody wrote to the file since it was opened.
@@ -38,28 +45,30 @@ const READ_BYTES = 256 * 1024;
 export interface SourceOptions extends SpoolOptions {
   /** @default process.stdin */
   readonly stdin?: AsyncIterable<Buffer | string>;
+  /** The encoding of the list. @default found out */
+  readonly encoding?: Encoding | undefined;
 }
 
 /**
  * Opens a list: a file, or standard input as `-`. What can be read only once (a pipe) is spooled to
  * the disk first, because rows are read twice.
  *
- * @throws BrandfillError `UNREADABLE_INPUT` when it cannot be opened or is no text in UTF-8.
+ * @throws BrandfillError `UNREADABLE_INPUT` when it cannot be opened or is no text.
  */
 export async function openSource(path: string, options: SourceOptions): Promise<Source> {
   if (path === '-') {
     const spooled = await spool(options.stdin ?? process.stdin, options);
-    return await createSource('standard input', spooled, identityOfStdin());
+    return await createSource('standard input', spooled, { ...options, file: identityOfStdin() });
   }
   const handle = await openForReading(path);
   try {
     const stat = await handle.stat();
     if (stat.isDirectory()) throw unreadable(path, 'it is a folder, not a file');
     if (stat.isFile()) {
-      return await createSource(path, handle, { dev: stat.dev, ino: stat.ino });
+      return await createSource(path, handle, { ...options, file: stat });
     }
     const spooled = await spool(handle.createReadStream(), options);
-    return await createSource(path, spooled);
+    return await createSource(path, spooled, options);
   } catch (error) {
     await handle.close().catch(() => {});
     throw error;
@@ -72,13 +81,17 @@ export async function spoolSource(
   chunks: AsyncIterable<Buffer | string>,
   options: SourceOptions,
 ): Promise<Source> {
-  return await createSource(name, await spool(chunks, options));
+  return await createSource(name, await spool(chunks, options), { ...options, encoding: UTF_8 });
+}
+
+interface CreateOptions extends SourceOptions {
+  readonly file?: Source['file'];
 }
 
 async function createSource(
   name: string,
   handle: FileHandle,
-  file?: { readonly dev: number; readonly ino: number },
+  options: CreateOptions,
 ): Promise<Source> {
   const opened = await handle.stat();
   const magic = Buffer.alloc(4);
@@ -86,29 +99,64 @@ async function createSource(
   const isGzip = magic[0] === 0x1f && magic[1] === 0x8b;
   if (!isGzip) refuseOtherFormats(magic, name);
 
-  const raw = (): AsyncIterable<Buffer> => readAll(handle, isGzip, name);
-  const start = await readSample(raw());
-  refuseOtherEncodings(start.bytes, name);
-  refuseInvalidUtf8(start.bytes, name);
-  const skippedBytes = byteOrderMarkBytes(start.bytes);
-
-  return {
+  const all = (): AsyncIterable<Buffer> => readAll(handle, isGzip, name);
+  const start = await readSample(all());
+  const found = await findEncoding({
+    name,
+    start: start.bytes,
+    isWhole: start.isWhole,
+    read: all,
+    insisted: options.encoding,
+  });
+  const { encoding, markBytes, by, example } = found;
+  const unmarked = (): AsyncIterable<Buffer> => skip(all(), markBytes);
+  const assertUnchanged = async (): Promise<void> => {
+    const now = await handle.stat();
+    if (now.size !== opened.size || now.mtimeMs !== opened.mtimeMs) {
+      throw unreadable(name, 'it was changed while it was read; run the same command again');
+    }
+  };
+  const described = {
     name,
     isGzip,
-    hasByteOrderMark: skippedBytes > 0,
-    sample: start.bytes.subarray(skippedBytes),
+    hasByteOrderMark: markBytes > 0,
+    encoding: encoding.label,
+    encodingExample: example,
+    file: options.file && { dev: options.file.dev, ino: options.file.ino },
+  };
+  if (encoding.codec !== UTF_8.codec) {
+    const spooled = await spool(transcode(unmarked, { encoding, name }), options);
+    await assertUnchanged();
+    await handle.close();
+    return { ...described, ...(await openSpooled(spooled, name)) };
+  }
+  return {
+    ...described,
+    sample: start.bytes.subarray(markBytes),
     isWholeInSample: start.isWhole,
-    file,
-    read: () => checkUtf8(skip(raw(), skippedBytes), name),
-    assertUnchanged: async () => {
-      const now = await handle.stat();
-      if (now.size !== opened.size || now.mtimeMs !== opened.mtimeMs) {
-        throw unreadable(name, 'it was changed while it was read; run the same command again');
-      }
-    },
+    read: () => checkUtf8(unmarked, { name, isInsisted: by === 'option' }),
+    assertUnchanged,
     close: () => handle.close(),
   };
 }
+
+/** What nobody else can write to, and is known to be UTF-8. */
+async function openSpooled(handle: FileHandle, name: string): Promise<ReadableText> {
+  const read = (): AsyncIterable<Buffer> => readAll(handle, false, name);
+  const start = await readSample(read());
+  return {
+    sample: start.bytes,
+    isWholeInSample: start.isWhole,
+    read,
+    assertUnchanged: async () => {},
+    close: () => handle.close(),
+  };
+}
+
+type ReadableText = Pick<
+  Source,
+  'sample' | 'isWholeInSample' | 'read' | 'assertUnchanged' | 'close'
+>;
 
 /** `brandfill enrich - < list.csv` reads a file too. */
 function identityOfStdin(): Source['file'] {

@@ -44,9 +44,11 @@ export async function open(
 ): Promise<OpenedList> {
   const started = { startedMs: performance.now(), startedAtMs: Date.now() };
   for (const message of job.notices) context.onEvent({ type: 'notice', message });
-  const source = closer.add(await openList(input, { spoolFolder, signal: context.signal }));
-  const format = openRows(source, job.settings);
   const { settings } = job;
+  const { encoding } = settings;
+  const opening = { spoolFolder, signal: context.signal, encoding };
+  const source = closer.add(await openList(input, opening));
+  const format = openRows(source, settings);
   const { key, fill: fills } = settings;
   const { signal } = context;
   const list = { source, format, settings, closer, spoolFolder, signal };

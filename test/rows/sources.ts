@@ -12,6 +12,8 @@ export function sourceOf(
     name,
     isGzip: false,
     hasByteOrderMark: false,
+    encoding: 'UTF-8',
+    encodingExample: undefined,
     sample: bytes,
     isWholeInSample,
     file: undefined,

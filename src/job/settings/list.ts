@@ -1,3 +1,5 @@
+import type { Encoding } from '../../rows/encoding/encodings.ts';
+import { parseEncoding } from '../encoding.ts';
 import type { Definitions } from '../setting-definition.ts';
 import { flag, text } from '../setting-values.ts';
 
@@ -6,6 +8,7 @@ export interface ListSettings {
   readonly domainColumn: string | undefined;
   readonly registrable: boolean | undefined;
   readonly keepFreeMail: boolean | undefined;
+  readonly encoding: Encoding | undefined;
 }
 
 export const LIST_SETTINGS: Definitions<ListSettings> = {
@@ -23,5 +26,11 @@ export const LIST_SETTINGS: Definitions<ListSettings> = {
     description:
       'look up what comes behind the @ also where everybody can have an address, such as gmail.com',
     parse: flag,
+  },
+  encoding: {
+    value: 'NAME',
+    description:
+      'the encoding of the list, such as windows-1252 or utf-16 (default: found out, and said)',
+    parse: (value) => parseEncoding(text(value)),
   },
 };

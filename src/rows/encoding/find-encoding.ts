@@ -1,0 +1,80 @@
+import { isAscii } from 'node:buffer';
+import { BrandfillError } from '../../errors.ts';
+import { type Encoding, UTF_8, UTF_16, UTF_16_LE } from './encodings.ts';
+import type { Clue } from './guess-encoding.ts';
+import { findMark } from './marks.ts';
+import { isBeginningOfUtf8 } from './utf8.ts';
+import { findUtf16 } from './utf16.ts';
+
+/** How the characters of a list are written, and how that was found out. */
+export interface FoundEncoding {
+  readonly encoding: Encoding;
+  /** How long the byte order mark is that it begins with; 0 for none. */
+  readonly markBytes: number;
+  readonly by: 'mark' | 'content' | 'option';
+  /** Some of its words that are not plain ASCII, where it was guessed by those. */
+  readonly example?: string | undefined;
+}
+
+export interface FindEncodingOptions {
+  /** How the list is called in messages. */
+  readonly name: string;
+  /** The beginning. */
+  readonly start: Buffer;
+  /** Whether that is all. */
+  readonly isWhole: boolean;
+  /** Gives all bytes from the start. */
+  readonly read: () => AsyncIterable<Buffer>;
+  /** The encoding that somebody named. */
+  readonly insisted: Encoding | undefined;
+}
+
+/**
+ * Finds out the encoding of a list: by its byte order mark, else by the first characters that are not
+ * plain ASCII, wherever they are.
+ *
+ * @throws BrandfillError `UNREADABLE_INPUT` when it is no text, in no encoding that can be told, or
+ * not in the one that was named.
+ */
+export async function findEncoding(options: FindEncodingOptions): Promise<FoundEncoding> {
+  const { name, start, insisted } = options;
+  const mark = findMark(start);
+  if (insisted) {
+    if (mark && !isSameFamily(insisted, mark.encoding)) {
+      throw new BrandfillError(
+        'UNREADABLE_INPUT',
+        `Cannot read ${name} as ${insisted.label}: it begins with the byte order mark of ${mark.encoding.label}; leave --encoding out.`,
+      );
+    }
+    const encoding =
+      insisted === UTF_16 ? (mark?.encoding ?? findUtf16(start) ?? UTF_16_LE) : insisted;
+    return { encoding, markBytes: mark?.sizeBytes ?? 0, by: 'option' };
+  }
+  if (mark) return { encoding: mark.encoding, markBytes: mark.sizeBytes, by: 'mark' };
+  const wide = findUtf16(start);
+  if (wide) return { encoding: wide, markBytes: 0, by: 'content' };
+  const clue = await findClue(options);
+  if (isBeginningOfUtf8(clue.bytes)) return { encoding: UTF_8, markBytes: 0, by: 'content' };
+  const { guessEncoding } = await import('./guess-encoding.ts');
+  const guess = await guessEncoding(clue, options);
+  return { ...guess, markBytes: 0, by: 'content' };
+}
+
+/** A mark of UTF-16 tells its byte order only. */
+function isSameFamily(insisted: Encoding, marked: Encoding): boolean {
+  if (insisted === UTF_16) return marked.codec.startsWith('utf16');
+  return insisted.codec === marked.codec;
+}
+
+/** The part of a list that tells its encoding: the beginning, or what comes behind plain ASCII. */
+async function findClue({ start, isWhole, read }: FindEncodingOptions): Promise<Clue> {
+  if (isWhole || !isAscii(start)) return { bytes: start, offset: 0 };
+  let first: Buffer | undefined;
+  let offset = 0;
+  for await (const chunk of read()) {
+    if (first) return { bytes: Buffer.concat([first, chunk]), offset };
+    if (isAscii(chunk)) offset += chunk.length;
+    else first = chunk;
+  }
+  return { bytes: first ?? start, offset };
+}

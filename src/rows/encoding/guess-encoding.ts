@@ -1,0 +1,155 @@
+import { BrandfillError } from '../../errors.ts';
+import { type Encoding, findEncodingByName } from './encodings.ts';
+import { guessLatin } from './guess-latin.ts';
+import { placeOfByte } from './place.ts';
+import { decodeStart } from './transcode.ts';
+
+/** An encoding, and some words that show whether the guess is right. */
+export interface Guess {
+  readonly encoding: Encoding;
+  readonly example: string;
+}
+
+/** A part of a list that holds characters which are not plain ASCII. */
+export interface Clue {
+  readonly bytes: Buffer;
+  /** Where it begins in the list. */
+  readonly offset: number;
+}
+
+interface GuessOptions {
+  /** How the list is called in messages. */
+  readonly name: string;
+  /** Gives all bytes of the list from the start. */
+  readonly read: () => AsyncIterable<Buffer>;
+}
+
+/** Where so many of such bytes have one beside them, a character may be two of them. */
+const PAIRED_SHARE = 0.5;
+/** Where so many have, the script is not Latin. */
+const DENSE_SHARE = 0.8;
+const LOOKED_AT_BYTES = 64 * 1024;
+
+/**
+ * Guesses the encoding of text that is not UTF-8. Windows-1252, and Latin-1 in it, is what Western
+ * spreadsheets save; other encodings need evidence.
+ *
+ * @throws BrandfillError `UNREADABLE_INPUT` when it is no text, or in no encoding that can be told
+ */
+export async function guessEncoding(
+  { bytes: clue, offset }: Clue,
+  { name, read }: GuessOptions,
+): Promise<Guess> {
+  refuseBinary(clue, name);
+  const words = findWords(clue);
+  const bytes = Buffer.concat(words.flatMap((word) => [word, NEW_LINE]));
+  const density = densityOf(bytes);
+  const encoding =
+    (density > PAIRED_SHARE ? await guessPairs(clue.subarray(0, LOOKED_AT_BYTES)) : undefined) ??
+    (density > DENSE_SHARE ? await guessScript(bytes) : await guessLatin(bytes));
+  if (encoding) {
+    return { encoding, example: decodeStart(findExample(clue, words), encoding).trim() };
+  }
+  const at = clue.findIndex((byte) => UNDEFINED.has(byte));
+  const { line, character } = await placeOfByte(read(), offset + Math.max(0, at));
+  throw new BrandfillError(
+    'UNREADABLE_INPUT',
+    `Cannot read line ${line} of ${name}: its character ${character} is neither UTF-8 nor Windows-1252; name the encoding with --encoding, or save the file as 'CSV UTF-8'.`,
+  );
+}
+
+const NEW_LINE = Buffer.from('\n');
+/** Bytes that Windows-1252 has no character for. */
+const UNDEFINED: ReadonlySet<number> = new Set([0x81, 0x8d, 0x8f, 0x90, 0x9d]);
+
+/** Text has no control characters but these: tab, line ends, page ends, and the end of a DOS file. */
+const TEXT_CONTROLS: ReadonlySet<number> = new Set([0x09, 0x0a, 0x0b, 0x0c, 0x0d, 0x1a]);
+
+function refuseBinary(bytes: Buffer, name: string): void {
+  const controls = bytes.filter((byte) => byte < 0x20 && !TEXT_CONTROLS.has(byte)).length;
+  if (controls * 200 <= bytes.length) return;
+  throw new BrandfillError(
+    'UNREADABLE_INPUT',
+    `Cannot read ${name}: it is no text; expected a list as CSV or JSONL.`,
+  );
+}
+
+/** Words with characters that are not plain ASCII: letters that stand together. */
+function findWords(clue: Buffer): readonly Buffer[] {
+  const words: Buffer[] = [];
+  let sizeBytes = 0;
+  for (let at = 0; at < clue.length && sizeBytes < LOOKED_AT_BYTES; at += 1) {
+    if ((clue[at] ?? 0) < 0x80) continue;
+    let start = at;
+    while (isOfWord(clue[start - 1])) start -= 1;
+    let end = at + 1;
+    while (isOfWord(clue[end])) end += 1;
+    words.push(clue.subarray(start, end));
+    sizeBytes += end - start;
+    at = end;
+  }
+  return words;
+}
+
+function isOfWord(byte = 0): boolean {
+  return byte >= 0x80 || (byte >= 0x41 && byte <= 0x5a) || (byte >= 0x61 && byte <= 0x7a);
+}
+
+/** The share of bytes beyond ASCII that have another one beside them. */
+function densityOf(bytes: Buffer): number {
+  const isHigh = (at: number): boolean => (bytes[at] ?? 0) >= 0x80;
+  let high = 0;
+  let together = 0;
+  for (let at = 0; at < bytes.length; at += 1) {
+    if (!isHigh(at)) continue;
+    high += 1;
+    if (isHigh(at - 1) || isHigh(at + 1)) together += 1;
+  }
+  return high === 0 ? 0 : together / high;
+}
+
+const PAIRS = /^(Shift_JIS|EUC-JP|EUC-KR|GB18030|Big5)$/;
+const MIN_CONFIDENCE_OF_PAIRS = 50;
+
+/** By pairs of bytes that occur in a language; they hardly look like anything else. */
+async function guessPairs(bytes: Buffer): Promise<Encoding | undefined> {
+  const { analyse } = await import('chardet');
+  const found = analyse(bytes).filter(
+    ({ name, confidence }) => PAIRS.test(name) && confidence >= MIN_CONFIDENCE_OF_PAIRS,
+  );
+  return firstPossible(bytes, found);
+}
+
+/** By how often letters follow each other in a language. */
+async function guessScript(bytes: Buffer): Promise<Encoding | undefined> {
+  const { analyse } = await import('chardet');
+  return firstPossible(bytes, analyse(bytes));
+}
+
+function firstPossible(
+  bytes: Buffer,
+  found: readonly { readonly name: string }[],
+): Encoding | undefined {
+  for (const { name } of found) {
+    const encoding = findEncodingByName(name);
+    // The last character may be cut off.
+    if (encoding && !decodeStart(bytes, encoding).slice(0, -1).includes('\ufffd')) return encoding;
+  }
+  return undefined;
+}
+
+const EXAMPLE_BYTES = 40;
+
+/** The first such word, and what stands beside it in its cell. */
+function findExample(clue: Buffer, [word = clue]: readonly Buffer[]): Buffer {
+  const at = word.byteOffset - clue.byteOffset;
+  let start = at;
+  while (start > at - EXAMPLE_BYTES && isOfPhrase(clue[start - 1])) start -= 1;
+  let end = at + word.length;
+  while (end < at + EXAMPLE_BYTES && isOfPhrase(clue[end])) end += 1;
+  return clue.subarray(start, end);
+}
+
+function isOfPhrase(byte = 0): boolean {
+  return isOfWord(byte) || byte === 0x20 || byte === 0x2d || byte === 0x2e || byte === 0x26;
+}

@@ -1,0 +1,22 @@
+import { type Encoding, UTF_8, UTF_16_BE, UTF_16_LE, UTF_32_BE, UTF_32_LE } from './encodings.ts';
+
+/** A byte order mark: what it says, and how long it is. */
+export interface Mark {
+  readonly encoding: Encoding;
+  readonly sizeBytes: number;
+}
+
+const MARKS: readonly (readonly [bytes: readonly number[], encoding: Encoding])[] = [
+  [[0xef, 0xbb, 0xbf], UTF_8],
+  // Begins as that of UTF-16, so it comes first.
+  [[0xff, 0xfe, 0, 0], UTF_32_LE],
+  [[0, 0, 0xfe, 0xff], UTF_32_BE],
+  [[0xff, 0xfe], UTF_16_LE],
+  [[0xfe, 0xff], UTF_16_BE],
+];
+
+/** Finds the byte order mark that a file begins with. */
+export function findMark(start: Buffer): Mark | undefined {
+  const found = MARKS.find(([bytes]) => bytes.every((byte, at) => start[at] === byte));
+  return found && { encoding: found[1], sizeBytes: found[0].length };
+}

@@ -1,0 +1,103 @@
+import { BrandfillError } from '../../errors.ts';
+import { type Encoding, iconv, UTF_16_BE, UTF_16_LE } from './encodings.ts';
+import { placeAfter } from './place.ts';
+
+export interface TranscodeOptions {
+  readonly encoding: Encoding;
+  /** How the list is called in messages. */
+  readonly name: string;
+}
+
+/**
+ * Turns bytes of another encoding into UTF-8.
+ *
+ * @param read gives all bytes from the start, as often as it is called
+ * @throws BrandfillError `UNREADABLE_INPUT` that names the place of what the encoding does not have.
+ */
+export async function* transcode(
+  read: () => AsyncIterable<Buffer>,
+  { encoding, name }: TranscodeOptions,
+): AsyncGenerator<Buffer> {
+  const flaw = flawOf(encoding);
+  let units = 0;
+  for await (const text of decode(read(), encoding)) {
+    if (flaw.test(text)) {
+      const at = units + flaw.find(text);
+      const { line, character } = await placeAfter(upTo(decode(read(), encoding), at));
+      throw new BrandfillError(
+        'UNREADABLE_INPUT',
+        `Cannot read line ${line} of ${name}: its character ${character} is none in ${encoding.label}; if the file is in another encoding, name it with --encoding, else save it as 'CSV UTF-8'.`,
+      );
+    }
+    units += text.length;
+    yield Buffer.from(text);
+  }
+}
+
+/** The beginning of a text, as far as it can be read. */
+export function decodeStart(bytes: Buffer, encoding: Encoding): string {
+  return iconv().decode(bytes, encoding.codec, { stripBOM: false });
+}
+
+/** Decodes bytes, and never cuts a character that is two units of a text. */
+async function* decode(chunks: AsyncIterable<Buffer>, { codec }: Encoding): AsyncGenerator<string> {
+  const decoder = iconv().getDecoder(codec, { stripBOM: false });
+  let sizeBytes = 0;
+  let rest = '';
+  for await (const chunk of chunks) {
+    sizeBytes += chunk.length;
+    const text = rest + decoder.write(chunk);
+    const end = text.length - (endsInHalf(text) ? 1 : 0);
+    rest = text.slice(end);
+    if (end > 0) yield text.slice(0, end);
+  }
+  // Where bytes are left over the decoder says nothing.
+  const isCut = sizeBytes % unitBytes(codec) !== 0;
+  const last = rest + (decoder.end() ?? '') + (isCut ? HALF : '');
+  if (last !== '') yield last;
+}
+
+async function* upTo(texts: AsyncIterable<string>, units: number): AsyncGenerator<string> {
+  let left = units;
+  for await (const text of texts) {
+    yield text.slice(0, left);
+    left -= text.length;
+    if (left <= 0) return;
+  }
+}
+
+/** Half of a pair, which no text has alone. */
+const HALF = '\ud800';
+/** Halves that stand alone: with `u`, a pair is one character. */
+const HALVES = /\p{Surrogate}/u;
+const REPLACEMENT = '\ufffd';
+
+/** How a text shows that its bytes were not of the encoding. */
+function flawOf({ codec }: Encoding): {
+  readonly test: (text: string) => boolean;
+  readonly find: (text: string) => number;
+} {
+  const isUtf16 = codec === UTF_16_LE.codec || codec === UTF_16_BE.codec;
+  return isUtf16
+    ? {
+        // U+FFFD may stand in the file itself.
+        test: (text) => HALVES.test(text),
+        find: (text) => text.search(HALVES),
+      }
+    : {
+        test: (text) => text.includes(REPLACEMENT) || text.endsWith(HALF),
+        find: (text) => {
+          const at = text.indexOf(REPLACEMENT);
+          return at === -1 ? text.length - 1 : at;
+        },
+      };
+}
+
+function endsInHalf(text: string): boolean {
+  return (text.charCodeAt(text.length - 1) & 0xfc00) === 0xd800;
+}
+
+function unitBytes(codec: string): number {
+  if (codec.startsWith('utf16')) return 2;
+  return codec.startsWith('utf32') ? 4 : 1;
+}

@@ -1,0 +1,87 @@
+import { isUtf8 } from 'node:buffer';
+import { BrandfillError } from '../../errors.ts';
+import { placeOfByte } from './place.ts';
+
+export interface Utf8Options {
+  /** How the list is called in messages. */
+  readonly name: string;
+  /** Whether somebody said that it is UTF-8; else it is so from its beginning. */
+  readonly isInsisted: boolean;
+}
+
+/**
+ * Passes bytes on unchanged and makes sure that they are UTF-8, whatever way they are cut.
+ *
+ * @param read gives all bytes from the start, as often as it is called
+ * @throws BrandfillError `UNREADABLE_INPUT` that names the place of the first byte that is not.
+ */
+export async function* checkUtf8(
+  read: () => AsyncIterable<Buffer>,
+  options: Utf8Options,
+): AsyncGenerator<Buffer> {
+  let offset = 0;
+  let rest: Buffer = Buffer.alloc(0);
+  for await (const chunk of read()) {
+    const bytes = rest.length > 0 ? Buffer.concat([rest, chunk]) : chunk;
+    const whole = bytes.subarray(0, bytes.length - unfinishedBytes(bytes));
+    if (!isUtf8(whole)) {
+      const at = validBytes(whole);
+      throw await notUtf8(read, { ...options, offset: offset + at, byte: whole[at] });
+    }
+    offset += whole.length;
+    rest = Buffer.from(bytes.subarray(whole.length));
+    yield chunk;
+  }
+  if (rest.length > 0) throw await notUtf8(read, { ...options, offset, byte: rest[0] });
+}
+
+/** Whether bytes are UTF-8, but for a last character that they may cut off. */
+export function isBeginningOfUtf8(bytes: Buffer): boolean {
+  return isUtf8(bytes.subarray(0, bytes.length - unfinishedBytes(bytes)));
+}
+
+/** How many bytes at the end begin a character that the next chunk has to finish. */
+function unfinishedBytes(bytes: Buffer): number {
+  for (let back = 1; back <= Math.min(3, bytes.length); back += 1) {
+    const byte = bytes[bytes.length - back] ?? 0;
+    if (byte < 0x80) return 0;
+    if (byte >= 0xc0) {
+      const length = byte >= 0xf0 ? 4 : byte >= 0xe0 ? 3 : 2;
+      return length > back ? back : 0;
+    }
+  }
+  return 0;
+}
+
+/** How many bytes stand before the first that is no UTF-8. */
+function validBytes(bytes: Buffer): number {
+  let valid = 0;
+  let end = bytes.length;
+  while (end - valid > 1) {
+    const middle = (valid + end) >> 1;
+    if (isBeginningOfUtf8(bytes.subarray(0, middle))) valid = middle;
+    else end = middle;
+  }
+  // What looked like a beginning at the end of the valid part is where the fault is.
+  return valid - unfinishedBytes(bytes.subarray(0, valid));
+}
+
+interface Fault {
+  readonly offset: number;
+  readonly byte: number | undefined;
+}
+
+async function notUtf8(
+  read: () => AsyncIterable<Buffer>,
+  { name, isInsisted, offset, byte = 0 }: Utf8Options & Fault,
+): Promise<BrandfillError> {
+  const { line, character } = await placeOfByte(read(), offset);
+  const hex = byte.toString(16).toUpperCase().padStart(2, '0');
+  const why = isInsisted
+    ? 'is not UTF-8, as --encoding says; leave it out, or name another one'
+    : "is not UTF-8, although all before it is; save the file as 'CSV UTF-8', or name its encoding with --encoding, such as windows-1252";
+  return new BrandfillError(
+    'UNREADABLE_INPUT',
+    `Cannot read line ${line} of ${name}: its character ${character} (byte 0x${hex}) ${why}.`,
+  );
+}
