@@ -6,6 +6,7 @@ import { describePace } from '../pacer.ts';
 import type { Rate } from '../rate.ts';
 import type { CallReport, Turnstile } from '../turnstile.ts';
 import { type CallNews, createCallNewsBox } from './call-news.ts';
+import { createHeldStarts } from './held-starts.ts';
 import { inTime } from './in-time.ts';
 import { LEASE_MS, type Lease, NO_LEASE, takeLease, type WorkerNews } from './lease.ts';
 import { readSharedPace, type SharedPace } from './state.ts';
@@ -46,11 +47,6 @@ const LEAST_EXCHANGE_MS = 50;
 /** …and so often in a row; one more for so many exchanges in turn. */
 const MOST_EXTRA = 4;
 const EXTRA_EVERY = 16;
-/**
- * A start time that nobody used is lost after this time: used later, calls would come closer than the
- * rate allows. Where callers are slower than the rate, all of the lease is theirs.
- */
-const LATE_MS = 50;
 /** Callers that let more than this share of the start times pass do not test the rate. */
 const UNUSED_SHARE = 0.05;
 /**
@@ -74,8 +70,7 @@ export function createSharedTurnstile(options: SharedTurnstileOptions): SharedTu
   const { random = Math.random } = options;
   const inFlight = createCallsInFlight();
   const waiting: (() => void)[] = [];
-  /** In the time of the state, ascending: so they stay what they were booked as. */
-  let startsMs: number[] = [];
+  const starts = createHeldStarts();
   const news = createCallNewsBox();
   let known: SharedPace = readSharedPace(undefined, { nowMs: 0, rate });
   let lease: Lease = NO_LEASE;
@@ -83,10 +78,6 @@ export function createSharedTurnstile(options: SharedTurnstileOptions): SharedTu
   let aheadMs = 0;
   /** When this process came, in the time of the state: outages are waited for from then on. */
   let cameMs: number | undefined;
-  let used = 0;
-  let unused = 0;
-  /** Start times whose callers had to wait for them, since the last exchange. */
-  let heldUp = 0;
   let throttles = 0;
   let extra = MOST_EXTRA;
   let lastExchangeMs = Number.NEGATIVE_INFINITY;
@@ -101,33 +92,26 @@ export function createSharedTurnstile(options: SharedTurnstileOptions): SharedTu
   function take(): boolean {
     const nowMs = clock.nowMs();
     if (lease.isRateBound || sharedNowMs() > lease.untilMs) dropLate();
-    const [startMs] = startsMs;
-    if (startMs === undefined || startMs > sharedNowMs()) return false;
     if (inFlight.count(nowMs) >= lease.permits) return false;
-    startsMs.shift();
-    used += 1;
+    const startMs = starts.take(sharedNowMs());
+    if (startMs === undefined) return false;
     news.noteStart(startMs, nowMs);
     inFlight.start(nowMs);
     return true;
   }
 
   /** The one call that finds out whether the API is back is never too late: nobody else makes it. */
-  const holdsProbe = (): boolean => known.outage.phase === 'probing' && startsMs.length > 0;
+  const holdsProbe = (): boolean => known.outage.phase === 'probing' && starts.nextMs !== undefined;
 
   function dropLate(): void {
-    if (holdsProbe()) return;
-    const nowMs = sharedNowMs();
-    let late = 0;
-    while ((startsMs[late] ?? nowMs) < nowMs - LATE_MS) late += 1;
-    if (late > 0) startsMs.splice(0, late);
-    unused += late;
+    if (!holdsProbe()) starts.dropLate(sharedNowMs());
   }
 
   function letThrough(): void {
     while (waiting.length > 0 && take()) waiting.shift()?.();
     clearTimeout(nextStartTimer);
     if (waiting.length === 0) return;
-    const [nextMs] = startsMs;
+    const { nextMs } = starts;
     if (nextMs === undefined) return comeSoon();
     const waitMs = nextMs - sharedNowMs();
     // One that is due waits for a permit, which the end of a call brings.
@@ -135,9 +119,7 @@ export function createSharedTurnstile(options: SharedTurnstileOptions): SharedTu
   }
 
   function letHeldUpThrough(): void {
-    const before = used;
-    letThrough();
-    heldUp += used - before;
+    starts.countHeldUp(letThrough);
   }
 
   /** Nobody can start, and the next exchange may be far. */
@@ -200,8 +182,9 @@ export function createSharedTurnstile(options: SharedTurnstileOptions): SharedTu
       aheadMs = nowMs - clock.nowMs();
       cameMs ??= nowMs;
       const shared = readSharedPace(state, { nowMs, rate });
-      const before = { used, unused, heldUp };
-      const taken = takeLease(shared, newsOf(told), nowMs);
+      const newsNow = newsOf(told);
+      const before = starts.counts;
+      const taken = takeLease(shared, newsNow, nowMs);
       const written: Promise<Reading | undefined> = stored.write({
         version,
         state: JSON.stringify(shared),
@@ -210,12 +193,8 @@ export function createSharedTurnstile(options: SharedTurnstileOptions): SharedTu
       if (reading) continue;
       known = shared;
       lease = taken;
-      used -= before.used;
-      unused -= before.unused;
-      heldUp -= before.heldUp;
-      // What was used while the state was written is not to be had twice.
-      const left = taken.startsMs.slice(Math.min(used + unused, taken.kept));
-      startsMs = throttles > throttlesBefore ? [] : left;
+      if (throttles > throttlesBefore) starts.renewVoid(before);
+      else starts.renew(taken.startsMs, taken.kept, before);
       const waitedMs = Math.min(outageMs(shared.outage, nowMs), nowMs - cameMs);
       if (waitedMs > maxOutageMs && !holdsProbe()) onOutageTooLong();
       return true;
@@ -226,6 +205,8 @@ export function createSharedTurnstile(options: SharedTurnstileOptions): SharedTu
   function newsOf(told: CallNews): WorkerNews {
     const nowMs = clock.nowMs();
     dropLate();
+    const { used, unused, heldUp } = starts.counts;
+    const isHeldUp = known.pace.phase === 'starting' && heldUp > HELD_UP_SHARE * used;
     return {
       worker,
       callers,
@@ -233,13 +214,11 @@ export function createSharedTurnstile(options: SharedTurnstileOptions): SharedTu
       waiting: waiting.length,
       isBusy: used > 0,
       isLeaving: isClosed,
-      startsMs,
-      hasUsedAll: unused <= UNUSED_SHARE * used && (lease.isRateBound || isHeldUp()),
+      startsMs: starts.all,
+      hasUsedAll: unused <= UNUSED_SHARE * used && (lease.isRateBound || isHeldUp),
       ...news.inSharedTime(told, aheadMs),
     };
   }
-
-  const isHeldUp = (): boolean => known.pace.phase === 'starting' && heldUp > HELD_UP_SHARE * used;
 
   const isAway = (): boolean => known.outage.phase !== 'closed';
 
@@ -278,7 +257,7 @@ export function createSharedTurnstile(options: SharedTurnstileOptions): SharedTu
       });
       if (kind === 'throttled') {
         throttles += 1;
-        startsMs = [];
+        starts.clear();
         comeAt(endedAtMs);
         return retryAfterMs ?? 0;
       }
@@ -299,7 +278,7 @@ export function createSharedTurnstile(options: SharedTurnstileOptions): SharedTu
       isClosed = true;
       clearTimeout(nextExchange);
       clearTimeout(nextStartTimer);
-      startsMs = [];
+      starts.clear();
       await within(CLOSE_MS, sayGoodbye());
     },
   };
