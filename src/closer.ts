@@ -3,7 +3,10 @@ export interface Closable {
   close(): Promise<void>;
 }
 
-/** Closes what was opened, last first, whatever happened in between. */
+/**
+ * Closes what was opened, last first, whatever happened in between. One that cannot be closed keeps
+ * none of the others open; the first error is thrown at the end.
+ */
 export interface Closer extends Closable {
   /** Remembers a resource and gives it back. */
   add<T extends Closable>(resource: T): T;
@@ -17,7 +20,11 @@ export function createCloser(): Closer {
       return resource;
     },
     close: async () => {
-      for (let last = open.pop(); last; last = open.pop()) await last.close();
+      const errors: unknown[] = [];
+      for (let last = open.pop(); last; last = open.pop()) {
+        await last.close().catch((error: unknown) => errors.push(error));
+      }
+      if (errors.length > 0) throw errors[0];
     },
   };
 }

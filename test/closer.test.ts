@@ -1,0 +1,21 @@
+import { expect, it } from 'vitest';
+import { createCloser } from '../src/closer.ts';
+
+it('closes all, last first, also when some cannot be closed, and throws the first error', async () => {
+  const closer = createCloser();
+  const closed: string[] = [];
+  const add = (name: string, error?: Error): void => {
+    closer.add({
+      close: async () => {
+        closed.push(name);
+        if (error) throw error;
+      },
+    });
+  };
+  add('store');
+  add('output', new Error('disk'));
+  add('queue', new Error('gone'));
+  await expect(closer.close()).rejects.toThrow('gone');
+  expect(closed).toEqual(['queue', 'output', 'store']);
+  await expect(closer.close()).resolves.toBeUndefined();
+});
