@@ -52,6 +52,12 @@ export async function findStored(
 ): Promise<readonly string[]> {
   check(given, { of: 'findStored', definitions: GET_SETTINGS, others: { domain: true }, naming });
   const { domain: text, ...options } = given;
+  if (typeof text !== 'string') {
+    throw new BrandfillError(
+      'INVALID_SETTING',
+      "Cannot look for nothing: give the domain as text in 'domain'.",
+    );
+  }
   const task = { options, definitions: GET_SETTINGS, naming };
   return await withOpenedStore(task, async ({ tables, settings, endpointId }) => {
     const found = normalizeDomain(text, { registrable: settings.registrable ?? false });

@@ -60,6 +60,7 @@ describe('an option that a function does not have', () => {
     ['runScheduled', ['a', { nam: 'x' }], "did you mean 'name'?"],
     ['readStoreStats', [{ folder: 'x' }], 'readStoreStats has no such option'],
     ['findStored', [{ domian: 'x' }], "did you mean 'domain'?"],
+    ['findStored', [{}], "give the domain as text in 'domain'"],
     ['exportStore', [{ out: 'x' }, () => {}], 'exportStore has no such option'],
     ['importStore', [{ file: 'x' }], 'importStore has no such option'],
     ['pruneStore', [{ olderThen: '1d' }], "did you mean 'olderThan'?"],

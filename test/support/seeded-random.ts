@@ -3,10 +3,10 @@ import { createRandom } from './random.ts';
 
 /**
  * Random numbers from 0 to below 1 that can be had again: a failing test prints the seed, and
- * `TEST_SEED` sets it.
+ * `BRANDFILL_TEST_SEED` sets it.
  */
 export function useSeededRandom(): () => number {
-  const seed = Number(process.env['TEST_SEED'] ?? Math.floor(Math.random() * 2 ** 32));
-  onTestFailed(() => console.log(`To see this again: TEST_SEED=${seed}`));
+  const seed = Number(process.env['BRANDFILL_TEST_SEED'] ?? Math.floor(Math.random() * 2 ** 32));
+  onTestFailed(() => console.log(`To see this again: BRANDFILL_TEST_SEED=${seed}`));
   return createRandom(seed);
 }
