@@ -10,6 +10,7 @@ import { openRunStatus, type RunSurroundings } from './run/run-status.ts';
 import { runToFiles } from './run/run-to-files.ts';
 import { runToMerge } from './run/run-to-merge.ts';
 import { runToRows } from './run/run-to-rows.ts';
+import type { RunControl } from './run-control.ts';
 import type { RunEvent } from './watch/events.ts';
 import type { Summary } from './watch/summary.ts';
 
@@ -116,6 +117,8 @@ export interface EnrichOptions {
   readonly signal?: AbortSignal;
   /** Called as the run goes on. */
   readonly onEvent?: (event: RunEvent) => void;
+  /** Pauses, resumes and stops the run, made by `createRunControl`. @default nobody does */
+  readonly control?: RunControl;
 }
 
 /**
@@ -203,6 +206,7 @@ export const BESIDE_SETTINGS: Readonly<Record<Exclude<keyof EnrichOptions, Setti
   confirm: true,
   signal: true,
   onEvent: true,
+  control: true,
 };
 
 /** Options about files, for a run that writes none. */
@@ -222,7 +226,8 @@ function jobOf(options: EnrichOptions, { of, naming, ...rest }: Call): Job {
   const describe = naming as (key: string) => string;
   checkOptions(options, { of, definitions: SETTINGS, others: BESIDE_SETTINGS, describe, ...rest });
   checkInput(options.input, describe);
-  const { input, apiKey, params, headers, signal, onEvent, confirm, changesId, ...given } = options;
+  const { input, apiKey, params, headers, signal, onEvent, confirm, control, changesId, ...given } =
+    options;
   return createJob({
     given: { ...given, param: params, header: headers },
     apiKey,
@@ -236,11 +241,18 @@ const LIBRARY_NAMES: Readonly<Record<string, string>> = {
   header: 'headers',
 };
 
-function contextOf({ signal, onEvent, confirm, changesId }: EnrichOptions): RunContext {
+function contextOf({
+  signal = new AbortController().signal,
+  onEvent,
+  confirm,
+  control,
+  changesId,
+}: EnrichOptions): RunContext {
   return {
-    signal: signal ?? new AbortController().signal,
+    signal: control ? AbortSignal.any([signal, control.stopped]) : signal,
     onEvent: onEvent ?? (() => {}),
     confirm,
+    control,
     changesId,
   };
 }

@@ -9,6 +9,7 @@ export { type LoadedJob, type LoadJobOptions, loadJob } from './load-job.ts';
 export type { StoreChoice } from './opened-store.ts';
 export type { Plan } from './producer/plan.ts';
 export type { ListInput } from './rows/list-input.ts';
+export { createRunControl, type RunControl } from './run-control.ts';
 export { type JobEnd, type RunJobOptions, runJob } from './run-job.ts';
 export type { SandboxOptions } from './sandbox/options.ts';
 export { type Sandbox, startSandbox } from './sandbox/server.ts';

@@ -13,7 +13,7 @@ import { createWaitMeter, type GateWaits } from './pace/wait-meter.ts';
 import type { Reply } from './queue/lookup-queue.ts';
 import { createBudget, joinBudgets } from './worker/budget.ts';
 import { createSharedBudget } from './worker/budget-per-window.ts';
-import type { CallCounters } from './worker/call.ts';
+import type { CallCounters, PauseGate } from './worker/call.ts';
 import { createOutageGate } from './worker/outage-gate.ts';
 import { createPreflight } from './worker/preflight.ts';
 import { createRetryGate } from './worker/retry-gate.ts';
@@ -41,6 +41,8 @@ export interface LocalWorkerOptions
   readonly startPace?: PaceState | undefined;
   /** What measures it. @default nothing */
   readonly measure?: Instruments['worker'] | undefined;
+  /** Holds all calls up while it is closed. @default nothing does */
+  readonly pause?: PauseGate | undefined;
 }
 
 /** A worker of this process, with its own connections to the API. */

@@ -19,6 +19,15 @@ export type HandleChunk = (
   isWanted?: (domain: string) => boolean,
 ) => Promise<void>;
 
+/** Something that can be paused, such as a run. */
+export interface Pausable {
+  readonly isPaused: boolean;
+  /** Tells of each change; returns what ends that. */
+  onChange(listener: () => void): () => void;
+  /** Resolves at the next change. */
+  changed(): Promise<void>;
+}
+
 /**
  * Carries chunks to workers and their outcomes back. Everything may be carried more than once; an
  * outcome that is written twice changes nothing.

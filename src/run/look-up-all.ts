@@ -7,18 +7,21 @@ import type { RunInstruments } from '../metrics/instruments.ts';
 import { systemClock } from '../pace/clock.ts';
 import { callsIdOf } from '../pace-id.ts';
 import { linePasses, noteLeftOvers } from '../producer/left-overs.ts';
-import { produce } from '../producer/produce.ts';
 import type { RowIndex } from '../producer/row-index.ts';
 import type { HandleChunk, Reply } from '../queue/lookup-queue.ts';
+import type { RunControl } from '../run-control.ts';
 import type { OutcomeStore } from '../store/store.ts';
 import type { Progress, RunEvent } from '../watch/events.ts';
+import { createRecentOutcomes, type RecentOutcomes } from '../watch/recent-outcomes.ts';
 import { type PaceSummary, summarizePace } from '../watch/summary.ts';
 import { createWaitSamples } from '../watch/wait-samples.ts';
 import type { CallCounters } from '../worker/call.ts';
 import { createStopSwitch, type Stop } from '../worker/stop-switch.ts';
 import { openQueueOf } from './open-queue.ts';
 import { openPaceMemory, type PaceSaver, savePaceOften } from './pace-memory.ts';
+import { produceAll } from './produce-all.ts';
 import { createTally } from './tally.ts';
+import { tellOfControl } from './tell-of-control.ts';
 
 export interface LookUpAllOptions {
   readonly job: Job;
@@ -35,6 +38,8 @@ export interface LookUpAllOptions {
   readonly onEvent: (event: RunEvent) => void;
   /** What measures it. @default nothing */
   readonly instruments?: RunInstruments | undefined;
+  /** Steers it meanwhile. @default nobody does */
+  readonly control?: RunControl | undefined;
 }
 
 /** What the lookups of a run came to. */
@@ -54,11 +59,13 @@ const PROGRESS_MS = 250;
  * with a queue on Redis, for as many as there are. Returns when every outcome is on the disk.
  */
 export async function lookUpAll(options: LookUpAllOptions): Promise<LookupTotals> {
-  const { job, index, store, isFresh, signal, onEvent } = options;
+  const { job, index, store, signal, onEvent, control } = options;
   const { settings } = job;
   const startMs = performance.now();
   const outstanding = new Set<string>();
   const tally = createTally();
+  const recent = createRecentOutcomes();
+  const isFresh = (domain: string): boolean => !tally.isAgain(domain) && options.isFresh(domain);
   const isShared = settings.queue !== undefined;
   const stopSwitch = createStopSwitch();
   let local: LocalWorker | undefined;
@@ -73,6 +80,9 @@ export async function lookUpAll(options: LookUpAllOptions): Promise<LookupTotals
     waitMs: local?.turnstile.waitMs() ?? 0,
     pace: local?.turnstile.describe(),
     outage: local?.describeOutage(),
+    underWay: outstanding.size,
+    recentFailures: recent.failures,
+    recentAnswers: recent.answers,
   });
 
   const samples = createWaitSamples();
@@ -84,6 +94,7 @@ export async function lookUpAll(options: LookUpAllOptions): Promise<LookupTotals
     if (isOut !== wasOut) tellOfOutage(isOut, { options, trouble: local?.lastTrouble() });
     wasOut = isOut;
     onEvent({ type: 'progress', ...now });
+    recent.sample();
   };
   let pace: PaceSummary | undefined;
 
@@ -99,6 +110,7 @@ export async function lookUpAll(options: LookUpAllOptions): Promise<LookupTotals
   signal.addEventListener('abort', interrupt);
   if (signal.aborted) interrupt();
   const ticker = setInterval(showProgress, PROGRESS_MS);
+  const endTelling = tellOfControl(control, onEvent);
 
   const passes = linePasses(store.leftOvers);
   let isComplete = true;
@@ -107,14 +119,14 @@ export async function lookUpAll(options: LookUpAllOptions): Promise<LookupTotals
       ...options,
       outstanding,
       stopSwitch,
-      collect: watchFailures(
+      collect: watchOutcomes(
         createCollector({
           store,
           outstanding,
           startedAtMs: options.startedAtMs,
           onOutcome: tally.add,
         }),
-        options,
+        { ...options, recent },
         () => stopSwitch.stop({ reason: 'max_failed' }),
       ),
     });
@@ -132,12 +144,17 @@ export async function lookUpAll(options: LookUpAllOptions): Promise<LookupTotals
       startPace: memory?.start,
       callLedger: queue.callLedger ?? openOwnLedger(options),
       measure: options.instruments?.worker,
+      // Over a shared queue, only the lookups of this run are held up: see the queue.
+      pause: isShared ? undefined : control,
     });
     const { counters: calls, snapshotPace, giveBackCalls } = local;
     saver = memory && savePaceOften(memory, () => (calls.calls > 0 ? snapshotPace() : undefined));
     const handle = handlerOf(local, isFresh);
     const producing = async (): Promise<void> => {
-      isComplete = await produce({
+      isComplete = await produceAll({
+        ...options,
+        tally,
+        control,
         index,
         queue: queue.queue,
         outstanding,
@@ -175,6 +192,7 @@ export async function lookUpAll(options: LookUpAllOptions): Promise<LookupTotals
     }
   } finally {
     clearInterval(ticker);
+    endTelling();
     saver?.stop();
     clearTimeout(drain);
     signal.removeEventListener('abort', interrupt);
@@ -202,14 +220,20 @@ function tellOfOutage(
 }
 
 /** Stops a run of which too much fails. What failed in the run before and does again is no news. */
-function watchFailures(
+function watchOutcomes(
   collect: Reply,
-  { job, store }: Pick<LookUpAllOptions, 'job' | 'store'>,
+  {
+    job,
+    store,
+    recent,
+  }: Pick<LookUpAllOptions, 'job' | 'store'> & { readonly recent: RecentOutcomes },
   stop: () => void,
 ): Reply {
   const share = createFailedShare(job.settings.maxFailed);
   return (outcomes) => {
-    for (const { domain, status } of outcomes) {
+    for (const outcome of outcomes) {
+      recent.note(outcome);
+      const { domain, status } = outcome;
       const isNews = status === 'failed' && store.findHead(domain)?.status !== 'failed';
       // At once: until this outcome is stored, others would be asked.
       if (share.add(isNews)) stop();

@@ -9,7 +9,10 @@ import type { StopSwitch } from '../worker/stop-switch.ts';
 import type { LookUpAllOptions } from './look-up-all.ts';
 
 export interface OpenQueueOptions
-  extends Pick<LookUpAllOptions, 'job' | 'name' | 'lookups' | 'onEvent' | 'instruments'> {
+  extends Pick<
+    LookUpAllOptions,
+    'job' | 'name' | 'lookups' | 'onEvent' | 'instruments' | 'control'
+  > {
   readonly outstanding: Set<string>;
   readonly stopSwitch: StopSwitch;
   /** Receives the outcomes. */

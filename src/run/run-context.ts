@@ -1,5 +1,6 @@
 import type { RunInstruments } from '../metrics/instruments.ts';
 import type { Plan } from '../producer/plan.ts';
+import type { RunControl } from '../run-control.ts';
 import type { RunEvent } from '../watch/events.ts';
 
 /** What a run takes from outside. */
@@ -13,4 +14,6 @@ export interface RunContext {
   readonly changesId?: string | undefined;
   /** What measures it. @default nothing */
   readonly instruments?: RunInstruments | undefined;
+  /** Steers the run while it goes on. @default nobody does */
+  readonly control?: RunControl | undefined;
 }

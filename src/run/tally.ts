@@ -5,6 +5,10 @@ import type { CallCounters } from '../worker/call.ts';
 /** What the outcomes of a run add up to so far. */
 export interface Tally {
   readonly add: (kept: KeptOutcome) => void;
+  /** A domain that has failed is asked once more: what comes of it counts instead. */
+  readonly again: (domain: string) => void;
+  /** Whether a domain is on its way once more. */
+  readonly isAgain: (domain: string) => boolean;
   /** Outcomes that are kept. */
   readonly done: number;
   readonly outcomes: Readonly<Record<OutcomeStatus, number>>;
@@ -20,15 +24,20 @@ export function createTally(): Tally {
     failed: 0,
   };
   const counters: CallCounters = { calls: 0, retries: 0, throttled: 0 };
+  /** Only those on their way. */
+  const again = new Set<string>();
   let done = 0;
   return {
-    add: ({ status, attempts, throttled = 0 }) => {
-      done += 1;
+    add: ({ domain, status, attempts, throttled = 0 }) => {
+      if (again.delete(domain)) outcomes.failed -= 1;
+      else done += 1;
       outcomes[status] += 1;
       counters.calls += attempts + throttled;
       counters.retries += Math.max(0, attempts - 1);
       counters.throttled += throttled;
     },
+    again: (domain) => void again.add(domain),
+    isAgain: (domain) => again.has(domain),
     get done() {
       return done;
     },

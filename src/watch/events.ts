@@ -3,6 +3,7 @@ import type { PaceDescription } from '../pace/pacer.ts';
 import type { Plan } from '../producer/plan.ts';
 import type { DomainColumn } from '../rows/domain-column.ts';
 import type { Stop } from '../worker/stop-switch.ts';
+import type { RecentAnswer, RecentFailure } from './recent-outcomes.ts';
 
 /** What a run tells while it goes on. */
 export type RunEvent =
@@ -42,4 +43,10 @@ export interface Progress {
   readonly pace?: PaceDescription | undefined;
   /** What there is to say of an outage of the API, if there is one. */
   readonly outage?: string | undefined;
+  /** Lookups that were given out and have no outcome yet. */
+  readonly underWay?: number;
+  /** The last lookups that failed or were rejected, the latest first. */
+  readonly recentFailures?: readonly RecentFailure[];
+  /** Some of the last answers, the latest first. */
+  readonly recentAnswers?: readonly RecentAnswer[];
 }

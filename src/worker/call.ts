@@ -30,7 +30,24 @@ export interface CallContext {
   readonly onTrouble?: (reason: string) => void;
   /** Told when a call ended; without a status when there was no answer, or it was given up. */
   readonly onCallEnd?: ((httpStatus: number | undefined, latencyMs: number) => void) | undefined;
+  /** Holds calls up while somebody wants that. @default nobody does */
+  readonly pause?: PauseGate | undefined;
   readonly clock: Clock;
+}
+
+/** Lets no call start while it is closed. */
+export interface PauseGate {
+  readonly isPaused: boolean;
+  /** @throws the signal's reason when it fires first */
+  whileOpen(signal: AbortSignal): Promise<void>;
+}
+
+/** What is to be known of a lookup to make a call for it. */
+export interface CallQuestions {
+  /** Whether a failure would speak against the API rather than against the domain. */
+  readonly isEvidence: () => boolean;
+  /** Asked when it is the call's turn, which may take long: false spares it. @default always true */
+  readonly isWanted?: (() => boolean) | undefined;
 }
 
 /** The run stopped before there was an answer. */
@@ -49,21 +66,20 @@ export interface CallResult {
  * Makes one call when the budget has one left, the API is not out and the pacer says so, and tells
  * all three what came of it.
  *
- * @param isEvidence whether a failure would speak against the API rather than against the domain
- * @throws NotAskedError when the budget is used up
+ * @throws NotAskedError when the budget is used up, or the call is no longer wanted
  * @throws the stop switch's reasons when the run stops first
  */
 export async function callInTurn(
   path: string,
   context: CallContext,
-  isEvidence: () => boolean,
+  questions: CallQuestions,
 ): Promise<CallResult> {
   const { preflight, stopSwitch } = context;
-  if (preflight.isOpen) return await makeCall(path, context, isEvidence);
+  if (preflight.isOpen) return await makeCall(path, context, questions);
   await preflight.pass(stopSwitch.noNewCall);
   let answer: Answer | undefined;
   try {
-    const result = await makeCall(path, context, isEvidence);
+    const result = await makeCall(path, context, questions);
     answer = result.answer;
     return result;
   } finally {
@@ -74,10 +90,10 @@ export async function callInTurn(
 async function makeCall(
   path: string,
   context: CallContext,
-  isEvidence: () => boolean,
+  { isEvidence, isWanted }: CallQuestions,
 ): Promise<CallResult> {
   const { client, stopSwitch, clock } = context;
-  const reserved = await reserveTurn(context);
+  const reserved = await reserveTurn(context, isWanted);
   const sentAtMs = clock.nowMs();
   context.counters.calls += 1;
   try {
@@ -94,18 +110,24 @@ async function makeCall(
 }
 
 /** Waits until a call may be made that the budget has room for at that moment. */
-async function reserveTurn(context: CallContext): Promise<Reservation> {
-  const { budget, stopSwitch, clock } = context;
+async function reserveTurn(
+  context: CallContext,
+  isWanted: () => boolean = () => true,
+): Promise<Reservation> {
+  const { budget, pause, stopSwitch, clock } = context;
   for (;;) {
+    if (pause?.isPaused) await pause.whileOpen(stopSwitch.noNewCall);
     const reserved = await budget.reserve(stopSwitch.noNewCall);
     if (isUsedUp(reserved)) {
       stopSwitch.stop(reserved);
       throw new NotAskedError();
     }
     await waitForTurn(context, reserved);
-    if (reserved.isGood()) return reserved;
+    const isStillWanted = isWanted();
+    if (isStillWanted && reserved.isGood() && !pause?.isPaused) return reserved;
     reserved.giveBack();
     abandon(context, clock.nowMs());
+    if (!isStillWanted) throw new NotAskedError();
   }
 }
 

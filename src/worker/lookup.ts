@@ -32,8 +32,17 @@ const MAX_INVALID_RETRIES = 3;
 const MOST_EVIDENCE = 2;
 const MAX_THROTTLED_MS = 10 * 60_000;
 
-/** Asks about one domain until there is an outcome, trying again what is worth it. Never throws for what an API can do. */
-export async function lookUp(domain: string, context: LookupContext): Promise<LookupResult> {
+/**
+ * Asks about one domain until there is an outcome, trying again what is worth it. Never throws for what
+ * an API can do.
+ *
+ * @param isWanted asked before each call: false spares it, and there is no outcome. @default always true
+ */
+export async function lookUp(
+  domain: string,
+  context: LookupContext,
+  isWanted?: () => boolean,
+): Promise<LookupResult> {
   const { stopSwitch, clock, counters, maxWaitMs } = context;
   context.retryGate.counted();
   let attempts = 0;
@@ -66,7 +75,7 @@ export async function lookUp(domain: string, context: LookupContext): Promise<Lo
   /** A throttled call costs no attempt: it is made again when the way is open. */
   async function callUnthrottled(path: string): Promise<UnthrottledAnswer> {
     for (;;) {
-      const { answer, closedMs } = await callInTurn(path, context, isEvidence);
+      const { answer, closedMs } = await callInTurn(path, context, { isEvidence, isWanted });
       // While the API is out for all, a failure says nothing about this domain.
       if (answer.kind === 'try_again' && context.outage.isOut) continue;
       const isQuotaWait = answer.kind === 'quota_used_up' && answer.retryAfterMs !== undefined;

@@ -41,7 +41,9 @@ export function createWorker({
     underWay += 1;
     let replied: Promise<void> | undefined;
     const result = await limit(async () => {
-      const result = isWanted(domain) ? await lookUp(domain, context) : NOT_ASKED;
+      // Those who share a queue may want a chunk back at any time, so they are asked before each call.
+      const isStillWanted = holdsCallers ? (): boolean => isWanted(domain) : undefined;
+      const result = isWanted(domain) ? await lookUp(domain, context, isStillWanted) : NOT_ASKED;
       if (result.kind === 'outcome' && preflight.isOpen) replied = reply([result.outcome]);
       if (holdsCallers) await replied;
       return result;

@@ -7,6 +7,7 @@ import { findRunId } from './names.ts';
 import { toData, withoutCall } from './outcome-data.ts';
 import type { LoggedChunk, OutcomeLog } from './outcome-log.ts';
 import type { OutcomeSender } from './outcome-sender.ts';
+import type { PausedRuns } from './paused-runs.ts';
 import type { Quarantine } from './quarantine.ts';
 
 /** Does what a chunk wants, from its job to its outcomes. */
@@ -32,6 +33,8 @@ export interface ChunkTaskOptions {
   readonly quarantine: Quarantine;
   /** Whether somebody still waits for the outcomes of a chunk. */
   readonly isExpected: (chunk: TakenChunk) => Promise<boolean>;
+  /** Runs that make no call for now; their chunks wait, and what is not begun goes back. */
+  readonly paused: PausedRuns;
   /** True when no further lookup may start. */
   readonly isStopping: () => boolean;
   /** Told how many lookups more (or, negative, fewer) are left to do. */
@@ -45,6 +48,7 @@ const MOST_LOST_WORKERS = 3;
 /**
  * The life of a chunk at a worker:
  *
+ * 0. While its run is paused, it waits.
  * 1. It is refused when it breaks the contract or means another API, and dropped when nobody waits
  *    for it any more.
  * 2. What an earlier worker found out before it was lost is read from the log.
@@ -59,9 +63,21 @@ const MOST_LOST_WORKERS = 3;
  */
 export function createChunkTask(options: ChunkTaskOptions): ChunkTask {
   const { handle, normalize, api, log, readLog, sender, returns, quarantine, isExpected } = options;
-  const { isStopping, onLeft, onNotice, now = Date.now } = options;
+  const { paused, isStopping, onLeft, onNotice, now = Date.now } = options;
 
   async function run(taken: TakenJob): Promise<void> {
+    const runId = runOf(taken.job.data);
+    if (runId === undefined) return await work(taken, () => false);
+    await paused.watch(runId);
+    try {
+      await paused.waitFor(runId, () => isStopping() || !taken.lock.isOurs());
+      await work(taken, () => paused.has(runId));
+    } finally {
+      paused.letGo(runId);
+    }
+  }
+
+  async function work(taken: TakenJob, isPaused: () => boolean): Promise<void> {
     const { job } = taken;
     const id = job.id ?? '';
     const data = parseLookups(job.data);
@@ -77,8 +93,9 @@ export function createChunkTask(options: ChunkTaskOptions): ChunkTask {
       await fail(id, { left, known }, 'worker_has_other_api');
       return await finish(chunk, taken, [...known.values()]);
     }
-    const work = async (): Promise<void> => {
-      await lookUp(id, { left, known, lock: taken.lock });
+    const makeLookups = async (): Promise<void> => {
+      const isWanted = (): boolean => !isStopping() && taken.lock.isOurs() && !isPaused();
+      await lookUp(id, { left, known, lock: taken.lock, isWanted });
       await settle(chunk, taken, known);
     };
     const { stalledCounter: lostWorkers } = job;
@@ -95,10 +112,10 @@ export function createChunkTask(options: ChunkTaskOptions): ChunkTask {
       case 'look_up_alone':
         return await quarantine.alone(async () => {
           await log.addLonely(id);
-          await work();
+          await makeLookups();
         });
       case 'look_up':
-        return await quarantine.together(work);
+        return await quarantine.together(makeLookups);
     }
   }
 
@@ -121,7 +138,7 @@ export function createChunkTask(options: ChunkTaskOptions): ChunkTask {
   /** Finds out what is left, and adds it to what is known. */
   async function lookUp(
     id: string,
-    { left, known, lock }: ChunkWork & { readonly lock: ChunkLock },
+    { left, known, lock, isWanted }: ChunkWork & LookUpOptions,
   ): Promise<void> {
     let open = left.size;
     onLeft(open);
@@ -136,7 +153,7 @@ export function createChunkTask(options: ChunkTaskOptions): ChunkTask {
           // Whoever has it now may have finished it: nobody would remove a log that begins anew.
           if (lock.isOurs()) await Promise.all(travelling.map((each) => log.add(id, each)));
         },
-        () => !isStopping() && lock.isOurs(),
+        isWanted,
       );
     } finally {
       onLeft(-open);
@@ -201,6 +218,12 @@ interface ChunkWork {
   readonly known: Map<string, OutcomeData>;
 }
 
+interface LookUpOptions {
+  readonly lock: ChunkLock;
+  /** Whether lookups may still start. */
+  readonly isWanted: () => boolean;
+}
+
 /** What speaks against a chunk. */
 interface ChunkRecord {
   readonly domains: number;
@@ -218,6 +241,12 @@ function judge(record: ChunkRecord): 'look_up' | 'look_up_alone' | 'cut' | 'give
   }
   if (domains === 0 || (!isSuspect && !isBad)) return 'look_up';
   return lonelyAttempts >= MOST_LOST_WORKERS ? 'give_up' : 'look_up_alone';
+}
+
+/** The run that waits for a chunk, if one does. */
+function runOf(data: unknown): string | undefined {
+  const { replyTo } = addresseeOf(data);
+  return replyTo === undefined ? undefined : findRunId(replyTo);
 }
 
 function isOfRun({ data }: TakenChunk): boolean {

@@ -1,8 +1,9 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { type Job, Queue, Worker } from 'bullmq';
 import { createChange } from '../change.ts';
-import type { Chunk, LookupQueue, Reply } from '../lookup-queue.ts';
+import type { Chunk, LookupQueue, Pausable, Reply } from '../lookup-queue.ts';
 import { CONTRACT_VERSION, chunkId, type LookupsData, type OutcomesData } from './contract.ts';
+import { holdBackWhilePaused } from './hold-back.ts';
 import {
   BULK_PRIORITY,
   CHUNK_OPTIONS,
@@ -32,6 +33,8 @@ export interface RunQueueOptions
   readonly signal: AbortSignal;
   /** Ends the wait for workers that have begun, after a stop. */
   readonly giveUp: AbortSignal;
+  /** Says whether the run is paused. @default it never is */
+  readonly control?: Pausable | undefined;
   readonly onNotice: (message: string) => void;
 }
 
@@ -56,6 +59,7 @@ const CLOSE_MS = 5_000;
  */
 export async function openRunQueue(options: RunQueueOptions): Promise<LookupQueue> {
   const { redis, name, collect, outstanding, window, signal, giveUp, api, onNotice } = options;
+  const { control } = options;
   const ledger = await claimRun({
     client: redis.client,
     name,
@@ -135,7 +139,8 @@ export async function openRunQueue(options: RunQueueOptions): Promise<LookupQueu
     },
     collectLogged,
     onNotice,
-    progressAtMs: () => progressAtMs,
+    // What is held back is silent.
+    progressAtMs: () => (holdBack?.isHolding ? Date.now() : progressAtMs),
   });
 
   async function until(isSo: () => boolean): Promise<void> {
@@ -146,28 +151,50 @@ export async function openRunQueue(options: RunQueueOptions): Promise<LookupQueu
   const isDone = (): boolean =>
     (hasEnded && outstanding.size === 0) || giveUp.aborted || failure !== undefined;
 
-  /** Takes chunks back that nobody has begun. */
-  async function withdraw(): Promise<void> {
+  /** Takes chunks back that nobody has begun; gives the domains that are left of them. */
+  async function withdraw(): Promise<readonly (readonly string[])[]> {
     const chunks = await ledger.read();
-    const taken = [...chunks.keys()].map(async (id) => {
+    const taken = [...chunks].map(async ([id, domains]) => {
       const job = await lookups.getJob(id);
       const isWithdrawn = await job?.remove().then(
         () => true,
         () => false, // a worker has it
       );
-      if (!isWithdrawn && job) return;
+      if (!isWithdrawn && job) return [];
       // Its worker may have finished it just now, or an earlier one was lost amid it: striking it
       // takes its log away.
       await collectLogged(id);
       await ledger.strike([id]);
-      for (const domain of chunks.get(id) ?? []) outstanding.delete(domain);
+      return domains.filter((domain) => outstanding.has(domain));
     });
-    await Promise.all(taken);
+    return (await Promise.all(taken)).filter((domains) => domains.length > 0);
   }
+
+  function drop(domains: readonly string[]): void {
+    for (const domain of domains) outstanding.delete(domain);
+    change.tell();
+  }
+
+  const holdBack =
+    control &&
+    holdBackWhilePaused({
+      client: redis.client,
+      runId: ledger.runId,
+      control,
+      withdraw,
+      give,
+      drop,
+      signal,
+    });
+  const stopListening = control?.onChange(change.tell);
 
   return {
     add: async (chunk: Chunk) => {
-      await until(() => outstanding.size - chunk.domains.length < window || signal.aborted);
+      await until(
+        () =>
+          (outstanding.size - chunk.domains.length < window && !control?.isPaused) ||
+          signal.aborted,
+      );
       if (!signal.aborted) return await give(chunk.domains);
       for (const domain of chunk.domains) outstanding.delete(domain);
     },
@@ -188,7 +215,7 @@ export async function openRunQueue(options: RunQueueOptions): Promise<LookupQueu
       const ticker = setInterval(change.tell, WITHDRAW_MS);
       try {
         while (!isDone()) {
-          await withdraw();
+          for (const domains of await withdraw()) drop(domains);
           if (outstanding.size > 0) await change.next();
           hasEnded = true;
         }
@@ -198,12 +225,14 @@ export async function openRunQueue(options: RunQueueOptions): Promise<LookupQueu
     },
     close: async () => {
       watchdog.close();
+      stopListening?.();
       const isOver = outstanding.size === 0 && !failure;
       await Promise.race([closeAll(isOver), delay(CLOSE_MS, undefined, { ref: false })]);
     },
   };
 
   async function closeAll(isOver: boolean): Promise<void> {
+    await holdBack?.close();
     await replies.close();
     if (isOver) await replyQueue.obliterate({ force: true });
     await ledger.close(isOver);

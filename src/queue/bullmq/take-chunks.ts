@@ -7,6 +7,7 @@ import { type ChunkTaskOptions, createChunkTask } from './chunk-task.ts';
 import { findRunId, KEPT_FAILURES, LOOKUPS_QUEUE, QUEUE_OPTIONS } from './names.ts';
 import { createOutcomeLog, readLog } from './outcome-log.ts';
 import { createOutcomeSender } from './outcome-sender.ts';
+import { watchPausedRuns } from './paused-runs.ts';
 import { announceWorker } from './presence.ts';
 import { createQuarantine } from './quarantine.ts';
 import type { RedisServer } from './redis.ts';
@@ -69,6 +70,7 @@ export function takeChunks(options: TakeChunksOptions): ChunkTaker {
   const returns = createChunkReturns(redis.client);
   const presence = announceWorker(redis.client, randomUUID());
   const quarantine = createQuarantine();
+  const paused = watchPausedRuns(redis.client);
   const open = new Set<Promise<void>>();
   let left = 0;
   let isStopping = false;
@@ -81,6 +83,7 @@ export function takeChunks(options: TakeChunksOptions): ChunkTaker {
     sender,
     returns,
     quarantine,
+    paused,
     isExpected: async ({ id, data: { replyTo = '' } }) => {
       const runId = findRunId(replyTo);
       return runId === undefined || (await isChunkExpected(redis.client, runId, id));
@@ -143,6 +146,7 @@ export function takeChunks(options: TakeChunksOptions): ChunkTaker {
       await Promise.race([ended, delay(FETCH_MS, undefined, { ref: false })]);
       while (open.size > 0) await Promise.all(open);
       locks.close();
+      paused.close();
       await Promise.all([worker.close(true), sender.close(), returns.close(), presence.close()]);
       await ended;
     },

@@ -1,0 +1,140 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { describe, expect, it } from 'vitest';
+import { createRunControl, type EnrichOptions, enrich, type RunControl } from '../../src/index.ts';
+import type { Sandbox } from '../../src/sandbox/server.ts';
+import type { RunEvent } from '../../src/watch/events.ts';
+import { useRedis } from '../support/redis.ts';
+import { openApi } from './support/api.ts';
+import { start } from './support/command.ts';
+import { type Folder, openFolder } from './support/folder.ts';
+import { column, domains, listOf, rowsOf } from './support/tables.ts';
+
+interface Steered {
+  readonly control: RunControl;
+  readonly events: readonly RunEvent[];
+  readonly ended: ReturnType<typeof enrich>;
+}
+
+function startRun(folder: Folder, api: Sandbox, options: Partial<EnrichOptions>): Steered {
+  const events: RunEvent[] = [];
+  const control = createRunControl();
+  const ended = enrich({
+    input: folder.at('list.csv'),
+    store: folder.at(options.store ?? '.brandfill'),
+    out: folder.at('out.csv'),
+    failures: folder.at('failures.csv'),
+    baseUrl: api.url,
+    control,
+    onEvent: (event) => void events.push(event),
+    ...options,
+  });
+  ended.catch(() => {});
+  return { control, events, ended };
+}
+
+async function until(isSo: () => boolean): Promise<void> {
+  while (!isSo()) await delay(20);
+}
+
+/** Waits until no call has come for a while; gives how many had come. */
+async function untilSilent(api: Sandbox, forMs: number): Promise<number> {
+  for (;;) {
+    const { calls } = api.stats();
+    await delay(forMs);
+    if (api.stats().calls === calls) return calls;
+  }
+}
+
+const QUIET_MS = 1_500;
+
+describe('a run', () => {
+  it('that is paused makes no call, and goes on when it is resumed', async () => {
+    const api = await openApi({ latencyMs: 20 });
+    const folder = openFolder();
+    folder.write('list.csv', listOf(domains(200)));
+    const run = startRun(folder, api, { concurrency: 4 });
+    await until(() => api.stats().calls > 20);
+    run.control.pause();
+    const calls = await untilSilent(api, QUIET_MS);
+    expect(calls).toBeLessThan(200);
+    run.control.resume();
+    const { statuses } = await run.ended;
+    expect(statuses.found).toBe(200);
+    expect(api.stats().domains.mostCalls).toBe(1);
+  });
+
+  it('that is paused can be stopped, and writes all rows', async () => {
+    const api = await openApi({ latencyMs: 20 });
+    const folder = openFolder();
+    folder.write('list.csv', listOf(domains(200)));
+    const run = startRun(folder, api, { concurrency: 4 });
+    await until(() => api.stats().calls > 20);
+    run.control.pause();
+    await delay(100);
+    run.control.stop();
+    const { stopped, statuses, rows } = await run.ended;
+    expect(stopped?.reason).toBe('interrupted');
+    expect(statuses.found + statuses.skipped).toBe(rows);
+  });
+
+  it('asks what failed once more, when somebody wants that', async () => {
+    let isBroken = true;
+    const api = await openApi({
+      latencyMs: 20,
+      respond: (domain) =>
+        isBroken && /company-[0-4]\./.test(domain) ? { status: 501, body: 'no' } : undefined,
+    });
+    const folder = openFolder();
+    folder.write('list.csv', listOf(domains(100)));
+    const run = startRun(folder, api, { concurrency: 4, retries: 0 });
+    await until(() => api.stats().calls > 50);
+    isBroken = false;
+    run.control.retryFailures();
+    const { statuses, lookups } = await run.ended;
+    expect(statuses).toMatchObject({ found: 100, failed: 0, rejected: 0 });
+    expect(lookups).toBe(100);
+    const last = run.events.findLast((event) => event.type === 'progress');
+    expect(last?.done).toBe(100);
+  });
+});
+
+describe('a run over a queue', () => {
+  it('that is paused makes no call anywhere, while another one goes on', async () => {
+    const [api, redis] = [await openApi({ latencyMs: 20 }), await useRedis()];
+    const [folder, other] = [openFolder(), openFolder()];
+    folder.write('list.csv', listOf(domains(300)));
+    other.write('list.csv', listOf(domains(60).map((domain) => `other-${domain}`)));
+    const worker = await start(['worker', '--concurrency', '4'], {
+      cwd: folder.path,
+      env: { BRANDFILL_BASE_URL: api.url, BRANDFILL_QUEUE: redis.url },
+    });
+    await worker.shows('Waiting for lookups');
+    const over = { queue: redis.url, workers: 0, chunk: 10 } as const;
+    const run = startRun(folder, api, over);
+    await until(() => api.stats().calls > 20);
+    run.control.pause();
+    const calls = await untilSilent(api, QUIET_MS);
+    expect(calls).toBeLessThan(300);
+    await startRun(other, api, over).ended;
+    expect(api.stats().calls).toBe(calls + 60);
+    run.control.resume();
+    expect((await run.ended).statuses.found).toBe(300);
+    expect(api.stats().domains.mostCalls).toBe(1);
+    expect(column(rowsOf(folder.read('out.csv')), 'brand_status')).toHaveLength(300);
+  });
+
+  it('that is stopped while it is paused takes all back', async () => {
+    const [api, redis, folder] = [await openApi({ latencyMs: 20 }), await useRedis(), openFolder()];
+    folder.write('list.csv', listOf(domains(300)));
+    const run = startRun(folder, api, { queue: redis.url, concurrency: 4, chunk: 10 });
+    await until(() => api.stats().calls > 20);
+    run.control.pause();
+    await untilSilent(api, QUIET_MS);
+    run.control.stop();
+    const { stopped, statuses } = await run.ended;
+    expect(stopped?.reason).toBe('interrupted');
+    expect(statuses.found + statuses.skipped).toBe(300);
+    expect(await redis.client.keys('*:run:*')).toEqual([]);
+    expect(await redis.client.keys('*:paused:*')).toEqual([]);
+  });
+});
