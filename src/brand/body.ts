@@ -19,10 +19,25 @@ export async function readBody(
   response: Dispatcher.ResponseData,
   maxBytes: number,
 ): Promise<string> {
-  const encoding = String(response.headers['content-encoding'] ?? 'identity').toLowerCase();
+  const encoding = encodingOf(response);
   const declaredBytes = Number(response.headers['content-length']);
   // The HTTP parser holds a peer to the length it declared, so nothing needs to be counted here.
   if (encoding === 'identity' && declaredBytes <= maxBytes) return await response.body.text();
+  const bytes = await readBytes(response, maxBytes);
+  return bytes.toString('utf8').replace(/^\uFEFF/, '');
+}
+
+/**
+ * Reads a body as it is, never more than `maxBytes` of it after decompression.
+ *
+ * @throws as {@link readBody}
+ */
+export async function readBytes(
+  response: Dispatcher.ResponseData,
+  maxBytes: number,
+): Promise<Buffer> {
+  const encoding = encodingOf(response);
+  const declaredBytes = Number(response.headers['content-length']);
   if (encoding === 'identity' && declaredBytes > maxBytes) throw tooLarge(response);
 
   const chunks: Buffer[] = [];
@@ -32,9 +47,11 @@ export async function readBody(
     if (sizeBytes > maxBytes) throw tooLarge(response);
     chunks.push(chunk);
   }
-  return Buffer.concat(chunks)
-    .toString('utf8')
-    .replace(/^\uFEFF/, '');
+  return Buffer.concat(chunks);
+}
+
+function encodingOf({ headers }: Dispatcher.ResponseData): string {
+  return String(headers['content-encoding'] ?? 'identity').toLowerCase();
 }
 
 /** Reads at most the beginning of a body, for what it says about an error; never throws. */
@@ -42,7 +59,7 @@ export async function readBeginning(
   response: Dispatcher.ResponseData,
   maxBytes: number,
 ): Promise<string> {
-  const encoding = String(response.headers['content-encoding'] ?? 'identity').toLowerCase();
+  const encoding = encodingOf(response);
   const chunks: Buffer[] = [];
   let sizeBytes = 0;
   try {

@@ -1,8 +1,6 @@
-import { BrandfillError } from '../errors.ts';
 import type { Definitions } from './setting-definition.ts';
-import { text } from './setting-values.ts';
+import { size, text } from './setting-values.ts';
 import { SETTINGS, type Settings } from './settings.ts';
-import { parseSize } from './size.ts';
 
 /** All settings of `collect`, read and checked. */
 export interface CollectSettings extends Pick<Settings, 'queue' | 'acceptEviction' | 'listen'> {
@@ -29,12 +27,3 @@ export const COLLECT_SETTINGS: Definitions<CollectSettings> = {
   acceptEviction: SETTINGS.acceptEviction,
   listen: SETTINGS.listen,
 };
-
-function size(value: unknown): number {
-  if (typeof value === 'string') return parseSize(value);
-  if (typeof value === 'number') return parseSize(String(value));
-  throw new BrandfillError(
-    'INVALID_SETTING',
-    `expected a size such as 64MB, received '${String(value)}'`,
-  );
-}

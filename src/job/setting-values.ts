@@ -2,6 +2,7 @@ import { isReservedHeader } from '../brand/credential.ts';
 import type { NameValue } from '../brand/endpoint.ts';
 import { BrandfillError } from '../errors.ts';
 import { parseDuration } from './duration.ts';
+import { parseSize } from './size.ts';
 
 // Readers of values, from the command line (texts) and from programs alike. Each throws an error
 // that says what was expected; which setting it was is added by the caller.
@@ -44,6 +45,12 @@ export function duration(fromMs: number, toMs: number): (value: unknown) => numb
       value,
     );
   };
+}
+
+/** `1MB`, or a number of bytes. */
+export function size(value: unknown): number {
+  if (typeof value === 'string' || typeof value === 'number') return parseSize(String(value));
+  throw expected('a size such as 64MB', value);
 }
 
 /** `20%` or `0.2`, as a number from 0 to 1. */
