@@ -17,11 +17,13 @@ export interface Pruned {
   readonly failures: number;
   /** Notes of domains that no run has come to since. */
   readonly leftOver: number;
+  /** Notes of logos of domains that have no answer any more. Their files stay. */
+  readonly logos: number;
 }
 
 /** Removes what is older from a store, also while runs use it: what they renew meanwhile stays. */
 export async function pruneTables(tables: StoreTables, options: PruneOptions): Promise<Pruned> {
-  const { answers, failures, leftOver } = tables;
+  const { answers, failures, leftOver, logos } = tables;
   const { beforeMs } = options;
   const isOldIn =
     (table: Database<Buffer, string>) =>
@@ -33,6 +35,11 @@ export async function pruneTables(tables: StoreTables, options: PruneOptions): P
     leftOver: await pruneTable(
       leftOver,
       (key) => (leftOver.get(key) ?? beforeMs) < beforeMs,
+      options,
+    ),
+    logos: await pruneTable(
+      logos,
+      (key) => !answers.doesExist(key) || isOldIn(answers)(key),
       options,
     ),
   };

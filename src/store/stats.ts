@@ -1,6 +1,7 @@
 import type { OutcomeStatus } from '../brand/outcome.ts';
 import { readEntries, readTable } from './entries.ts';
 import { STORE_VERSION } from './lmdb-file.ts';
+import { findLogoNote } from './logo-notes.ts';
 import { sizeOnDisk } from './size.ts';
 import { findApiName, type StoreTables } from './tables.ts';
 
@@ -21,6 +22,8 @@ export interface StoreStats {
   readonly newestAtMs: number | undefined;
   /** Domains that runs did not come to. */
   readonly leftOver: number;
+  /** Domains whose logo was saved. */
+  readonly logos: number;
 }
 
 export interface ApiStats {
@@ -72,6 +75,10 @@ export function countStore(
   }
   let leftOver = 0;
   for (const batch of readTable(tables.leftOver, endpointId)) leftOver += batch.length;
+  let logos = 0;
+  for (const batch of readTable(tables.logos, endpointId)) {
+    logos += batch.filter(({ key }) => findLogoNote(tables.logos, key)?.saved).length;
+  }
 
   return {
     folder,
@@ -87,6 +94,7 @@ export function countStore(
     oldestAtMs,
     newestAtMs,
     leftOver,
+    logos,
   };
 }
 

@@ -5,6 +5,7 @@ import type { CallLedger } from '../guard/call-ledger.ts';
 import { createCallLedger } from './call-ledger.ts';
 import { createCommitBatches } from './commit-batches.ts';
 import { createLeftOvers, type LeftOvers, NO_LEFT_OVERS } from './left-overs.ts';
+import { createLogoNotes, type LogoNotes, NO_LOGO_NOTES } from './logo-notes.ts';
 import { decodeHead, decodeOutcome, encodeOutcome, type OutcomeHead } from './outcome-codec.ts';
 import { findSavedPace, paceKey, type SavedPace } from './saved-pace.ts';
 import type { Shape } from './shapes.ts';
@@ -38,6 +39,8 @@ export interface OutcomeStore {
   savePace(id: string, pace: SavedPace): Promise<void>;
   /** Domains that earlier runs did not come to. */
   readonly leftOvers: LeftOvers;
+  /** What is known of the logos that answers point to. */
+  readonly logos: LogoNotes;
   /** Where calls are counted that all runs on this store may make with one credential, told by its id. */
   openCallLedger(id: string, limit: CallsPer): CallLedger;
   /** Waits until all that was committed is on the disk: a power failure no longer loses it. */
@@ -63,7 +66,7 @@ export function openStore(
   endpointId: string,
   { keepsFound = false, apiName }: StoreOptions = {},
 ): OutcomeStore {
-  const { root, meta, id, answers, failures, leftOver, shapes } = openTables(folder);
+  const { root, meta, id, answers, failures, leftOver, logos, shapes } = openTables(folder);
   if (apiName !== undefined) noteApiName(meta, endpointId, apiName);
   const key = (domain: string): string => `${endpointId}:${domain}`;
   const batches = createCommitBatches<EncodedOutcome>(async (batch) => {
@@ -115,6 +118,7 @@ export function openStore(
       findHead,
       write,
     }),
+    logos: createLogoNotes({ table: logos, endpointId, write }),
     openCallLedger: (id, limit) =>
       createCallLedger({
         table: root.openDB('calls', { encoding: 'json' }),
@@ -156,6 +160,7 @@ export function createEmptyStore(): OutcomeStore {
     findPace: () => undefined,
     savePace: async () => {},
     leftOvers: NO_LEFT_OVERS,
+    logos: NO_LOGO_NOTES,
     openCallLedger: () => {
       throw new Error('Cannot count calls in a store that keeps nothing.');
     },

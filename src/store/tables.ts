@@ -11,6 +11,8 @@ export interface StoreTables extends LmdbFile {
   readonly failures: Database<Buffer, string>;
   /** Since when domains have been left over. */
   readonly leftOver: Database<number, string>;
+  /** What is known of logos. */
+  readonly logos: Database<unknown, string>;
   readonly shapes: ShapeRegistry;
 }
 
@@ -27,6 +29,7 @@ export function openTables(folder: string): StoreTables {
     answers: root.openDB('answers', { encoding: 'binary' }),
     failures: root.openDB('failures', { encoding: 'binary' }),
     leftOver: root.openDB('left-over', { encoding: 'json' }),
+    logos: root.openDB('logos', { encoding: 'json' }),
     shapes: createShapeRegistry(shapeTable(root)),
   };
 }

@@ -3,7 +3,7 @@ import type { StoreStats } from '../store/stats.ts';
 
 /** What is in a store, for people, in lines. */
 export function describeStore(stats: StoreStats): readonly string[] {
-  const { folder, version, sizeBytes, statuses, apis, ages, leftOver } = stats;
+  const { folder, version, sizeBytes, statuses, apis, ages, leftOver, logos } = stats;
   const { oldestAtMs, newestAtMs } = stats;
   const total = sumOf(statuses);
   const lines = [
@@ -31,6 +31,7 @@ export function describeStore(stats: StoreStats): readonly string[] {
     lines.push(`  the oldest at ${time(oldestAtMs)}, the newest at ${time(newestAtMs)}`);
   }
   if (leftOver > 0) lines.push(`${count(leftOver, 'domain')} left over, first in line next time`);
+  if (logos > 0) lines.push(`${count(logos, 'logo')} saved`);
   return lines;
 }
 

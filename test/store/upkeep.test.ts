@@ -20,6 +20,8 @@ interface Opened {
   readonly tables: StoreTables;
 }
 
+const LOGO = { file: 'a.png', sizeBytes: 70, mark: 'a' };
+
 /** A store with the outcomes of two APIs. */
 async function open(): Promise<Opened> {
   const folder = useTempFolder();
@@ -39,6 +41,9 @@ async function open(): Promise<Opened> {
     one.put(outcomeOf('lost.com', { ...failed, fetchedAtMs: ago(1_000) }), []),
     two.put(outcomeOf('new.com', { status: 'not_found', json: '', fetchedAtMs: ago(40) }), []),
     one.leftOvers.add(['later.com'], ago(250)),
+    one.logos.put('old.com', { saved: LOGO, atMs: ago(1) }),
+    one.logos.put('new.com', { saved: LOGO, atMs: ago(300) }),
+    one.logos.put('mended.com', { missing: { reason: 'http_404', mark: 'a:1' }, atMs: ago(1) }),
   ]);
   return { folder, one, two, tables };
 }
@@ -95,6 +100,7 @@ describe('the outcomes of a store', () => {
       oldestAtMs: NOW_MS - 1_000 * DAY_MS,
       newestAtMs: NOW_MS - 0.5 * DAY_MS,
       leftOver: 1,
+      logos: 2,
     });
     expect(stats.sizeBytes).toBeGreaterThan(4_096);
     expect(stats.ages.map(({ underDays, outcomes }) => [underDays, outcomes])).toEqual([
@@ -107,7 +113,7 @@ describe('the outcomes of a store', () => {
       [undefined, 1],
     ]);
     const ofTwo = countStore(tables, { folder, endpointId: 'two', nowMs: NOW_MS });
-    expect(ofTwo).toMatchObject({ statuses: { found: 0, not_found: 1 }, leftOver: 0 });
+    expect(ofTwo).toMatchObject({ statuses: { found: 0, not_found: 1 }, leftOver: 0, logos: 0 });
   });
 });
 
@@ -117,16 +123,24 @@ describe('pruning', () => {
   it('removes what is older, of one API or of all, and nothing else', async () => {
     const { one, two, tables } = await open();
     const all = { beforeMs, endpointId: undefined, dryRun: false };
-    const expected = { answers: 1, failures: 1, leftOver: 1 };
+    const expected = { answers: 1, failures: 1, leftOver: 1, logos: 1 };
     expect(await pruneTables(tables, { ...all, dryRun: true })).toEqual(expected);
     expect(namesIn(tables)).toHaveLength(6);
     expect(await pruneTables(tables, { ...all, endpointId: 'two' })).toEqual({
       answers: 0,
       failures: 0,
       leftOver: 0,
+      logos: 0,
     });
     expect(await pruneTables(tables, all)).toEqual(expected);
-    expect(await pruneTables(tables, all)).toEqual({ answers: 0, failures: 0, leftOver: 0 });
+    expect(one.logos.find('old.com')).toBeUndefined();
+    expect(one.logos.find('new.com')?.saved).toEqual(LOGO);
+    expect(await pruneTables(tables, all)).toEqual({
+      answers: 0,
+      failures: 0,
+      leftOver: 0,
+      logos: 0,
+    });
     expect(one.find('old.com')?.status).toBe('failed');
     expect(one.find('lost.com')).toBeUndefined();
     expect([one.find('new.com')?.status, two.find('new.com')?.status]).toEqual([
