@@ -1,0 +1,166 @@
+import { Agent, type Dispatcher } from 'undici';
+import { ACCEPTED_ENCODINGS, ResponseTooLargeError, readBytes } from '../brand/body.ts';
+import { createDeadlines } from '../brand/deadline.ts';
+import { describeNetworkError } from '../brand/network-error.ts';
+import { parseRetryAfter } from '../brand/retry-after.ts';
+import { systemErrorCode } from '../errors.ts';
+import {
+  createGuardedConnector,
+  type GuardOptions,
+  PrivateAddressError,
+} from './guarded-connect.ts';
+import { judgeSvg } from './judge-svg.ts';
+import { checkLogoUrl, type UrlProblem } from './logo-url.ts';
+import { findPictureKind, type PictureKind } from './picture-kind.ts';
+
+/** A picture, or why there is none. */
+export type Fetched = Picture | NoPicture;
+
+export interface Picture {
+  readonly kind: PictureKind;
+  readonly bytes: Buffer;
+}
+
+export interface NoPicture {
+  readonly reason: string;
+  /** How long its server asked to be left alone. */
+  readonly retryAfterMs?: number | undefined;
+}
+
+/** Fetches pictures from wherever answers say that they are. */
+export interface PictureFetcher {
+  /** Whatever goes wrong is a reason; it never throws. */
+  fetch(url: URL, signal: AbortSignal): Promise<Fetched>;
+  close(): Promise<void>;
+}
+
+export interface PictureFetcherOptions extends Omit<GuardOptions, 'timeoutMs'> {
+  /** The largest picture, after decompression. */
+  readonly maxBytes: number;
+  /** Connections that are kept to one host. */
+  readonly perHost: number;
+  /** The longest that all of it may take, redirects included, in milliseconds. @default 10,000 */
+  readonly timeoutMs?: number | undefined;
+}
+
+const TIMEOUT_MS = 10_000;
+/** A host that takes longer to be reached is as good as none. */
+const CONNECT_TIMEOUT_MS = 5_000;
+const MOST_REDIRECTS = 5;
+const DISCARDED_BYTES = 16 * 1024;
+
+/** All that a picture's server is told: no cookies, no referrer, nothing that is meant for the API. */
+const HEADERS: Readonly<Record<string, string>> = {
+  accept: 'image/png, image/svg+xml, image/jpeg, image/*;q=0.8',
+  'accept-encoding': ACCEPTED_ENCODINGS,
+  'user-agent': 'brandfill',
+};
+
+/** Connections go to public addresses and to allowed hosts, directly, whatever proxy there is. */
+export function createPictureFetcher(options: PictureFetcherOptions): PictureFetcher {
+  const { allowed, maxBytes, perHost, timeoutMs = TIMEOUT_MS, ...guard } = options;
+  const deadlines = createDeadlines(timeoutMs);
+  const agent = new Agent({
+    connections: perHost,
+    connect: createGuardedConnector({ allowed, timeoutMs: CONNECT_TIMEOUT_MS, ...guard }),
+    // The deadline bounds all of it.
+    headersTimeout: 0,
+    bodyTimeout: 0,
+  });
+
+  async function follow(start: URL, signal: AbortSignal): Promise<Fetched> {
+    let url = start;
+    for (let redirects = 0; redirects <= MOST_REDIRECTS; redirects += 1) {
+      const response = await agent.request({
+        origin: url.origin,
+        path: url.pathname + url.search,
+        method: 'GET',
+        headers: HEADERS,
+        signal,
+      });
+      const { statusCode, headers } = response;
+      if (statusCode === 200) return toPicture(await readBytes(response, maxBytes));
+      await response.body.dump({ limit: DISCARDED_BYTES, signal });
+      const { location } = headers;
+      if (!REDIRECTS.has(statusCode) || typeof location !== 'string') return refusalOf(response);
+      const next = checkLogoUrl(location, url, allowed);
+      if ('reason' in next) return next;
+      url = next.url;
+    }
+    return { reason: 'too_many_redirects' };
+  }
+
+  async function fetch(url: URL, parent: AbortSignal): Promise<Fetched> {
+    const deadline = deadlines.start(parent);
+    try {
+      return await orAbort(follow(url, deadline.signal), deadline.signal);
+    } catch (error) {
+      if (parent.aborted) return { reason: 'not_asked' };
+      return { reason: deadline.signal.aborted ? 'timeout' : describe(error) };
+    } finally {
+      deadline.clear();
+    }
+  }
+
+  return {
+    fetch: (url, signal) =>
+      url.protocol === 'data:' ? readDataUrl(url, maxBytes) : fetch(url, signal),
+    close: () => agent.destroy(),
+  };
+}
+
+const REDIRECTS: ReadonlySet<number> = new Set([301, 302, 303, 307, 308]);
+
+/** Waits until the signal fires at the latest: undici heeds it only once it is connected. */
+async function orAbort<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
+  let stop = (): void => {};
+  const aborted = new Promise<never>((_, reject) => {
+    stop = () => reject(new DOMException('The time is up.', 'AbortError'));
+  });
+  signal.addEventListener('abort', stop);
+  try {
+    if (signal.aborted) stop();
+    return await Promise.race([work, aborted]);
+  } finally {
+    signal.removeEventListener('abort', stop);
+  }
+}
+
+/** What bytes are as a picture. */
+function toPicture(bytes: Buffer): Fetched {
+  const kind = findPictureKind(bytes);
+  if (kind) return { kind, bytes };
+  switch (judgeSvg(bytes)) {
+    case 'safe':
+      return { kind: 'svg', bytes };
+    case 'unsafe':
+      return { reason: 'unsafe_svg' };
+    case 'no_svg':
+      return { reason: 'not_a_picture' };
+  }
+}
+
+/** A picture that stands in the answer itself. */
+async function readDataUrl(url: URL, maxBytes: number): Promise<Fetched> {
+  // Three quarters of it at the least, unless most of it is escapes.
+  if (url.href.length > 3 * maxBytes + 1_000) return { reason: 'too_large' };
+  try {
+    const bytes = Buffer.from(await (await globalThis.fetch(url)).arrayBuffer());
+    return bytes.length > maxBytes ? { reason: 'too_large' } : toPicture(bytes);
+  } catch {
+    return { reason: 'invalid_url' satisfies UrlProblem };
+  }
+}
+
+function refusalOf({ statusCode, headers }: Dispatcher.ResponseData): NoPicture {
+  const { 'retry-after': retryAfter, date } = headers;
+  const time = { date: typeof date === 'string' ? date : undefined, nowMs: Date.now() };
+  return { reason: `http_${statusCode}`, retryAfterMs: parseRetryAfter(retryAfter, time) };
+}
+
+function describe(error: unknown): string {
+  if (error instanceof PrivateAddressError) return 'private_address';
+  if (error instanceof ResponseTooLargeError) return 'too_large';
+  const isBroken = /^(Z_|ERR_BROTLI|ERR__)/.test(systemErrorCode(error) ?? '');
+  return isBroken ? 'not_a_picture' : describeNetworkError(error);
+}

@@ -1,0 +1,124 @@
+import pLimit, { type LimitFunction } from 'p-limit';
+import type { Fetched, NoPicture } from './fetch-picture.ts';
+
+/** Lets few pictures be fetched at a time, fewer from one host, and leaves hosts alone that are out. */
+export interface HostTurns {
+  /** Fetches when it is the turn of this host. What was asked too fast is asked again. */
+  take(host: string, fetch: () => Promise<Fetched>): Promise<Fetched>;
+}
+
+export interface HostTurnsOptions {
+  /** Pictures that are fetched at the same time. */
+  readonly concurrency: number;
+  /** Those from one host. */
+  readonly perHost: number;
+  /** Once it fires, nothing more is fetched. */
+  readonly signal: AbortSignal;
+  /** Milliseconds since any time. */
+  readonly now: () => number;
+  /** Resolves after so many milliseconds, or at once when the signal fires. */
+  readonly sleep: (ms: number) => Promise<void>;
+}
+
+interface Host {
+  readonly limit: LimitFunction;
+  /** Pictures that are fetched from it, or wait for that. */
+  waiting: number;
+  /** How often in a row it gave no answer, or none that it stands by. */
+  troubles: number;
+  restUntilMs: number;
+  isOut: boolean;
+}
+
+/** So many troubles in a row, and a host is out for the rest of the run. */
+const MOST_TROUBLES = 5;
+const MOST_TRIES = 3;
+/** How long a host is left alone that answers 429 and does not say for how long. */
+const REST_MS = 2_000;
+/** A host that wants to be left alone for longer is left to the next run. */
+const LONGEST_REST_MS = 30_000;
+
+export const NOT_ASKED: NoPicture = { reason: 'not_asked' };
+const HOST_OUT: NoPicture = { reason: 'host_out' };
+
+export function createHostTurns(options: HostTurnsOptions): HostTurns {
+  const { concurrency, perHost, signal, now, sleep } = options;
+  const all = pLimit(concurrency);
+  const hosts = new Map<string, Host>();
+
+  async function fetchInTurn(host: Host, fetch: () => Promise<Fetched>): Promise<Fetched> {
+    for (let tries = 1; ; tries += 1) {
+      for (let waitMs = restOf(host); waitMs > 0 && !signal.aborted; waitMs = restOf(host)) {
+        await sleep(waitMs);
+      }
+      const fetched = await all(async () => {
+        if (signal.aborted) return NOT_ASKED;
+        if (host.isOut) return HOST_OUT;
+        const fetched = await fetch();
+        note(host, fetched);
+        return fetched;
+      });
+      if (!isThrottled(fetched) || host.isOut || tries === MOST_TRIES) return fetched;
+    }
+  }
+
+  function restOf(host: Host): number {
+    return host.isOut ? 0 : host.restUntilMs - now();
+  }
+
+  function note(host: Host, fetched: Fetched): void {
+    if (!('reason' in fetched) || !isHostTrouble(fetched.reason)) {
+      host.troubles = 0;
+      return;
+    }
+    host.troubles += 1;
+    const restMs = fetched.retryAfterMs ?? (fetched.reason === 'http_429' ? REST_MS : 0);
+    host.restUntilMs = Math.max(host.restUntilMs, now() + restMs);
+    host.isOut ||= host.troubles >= MOST_TROUBLES || restMs > LONGEST_REST_MS;
+  }
+
+  return {
+    take: async (name, fetch) => {
+      const host = hosts.get(name) ?? createHost(perHost);
+      hosts.set(name, host);
+      if (host.isOut) return HOST_OUT;
+      host.waiting += 1;
+      try {
+        return await host.limit(() => fetchInTurn(host, fetch));
+      } finally {
+        host.waiting -= 1;
+        // There may be as many hosts as domains: those nobody waits for are forgotten.
+        if (host.waiting === 0 && !host.isOut) hosts.delete(name);
+      }
+    },
+  };
+}
+
+function createHost(perHost: number): Host {
+  return { limit: pLimit(perHost), waiting: 0, troubles: 0, restUntilMs: 0, isOut: false };
+}
+
+/** Whether a reason tells of the host rather than of the picture. */
+export function isHostTrouble(reason: string): boolean {
+  return TROUBLES.has(reason);
+}
+
+const TROUBLES: ReadonlySet<string> = new Set([
+  'timeout',
+  'connection_refused',
+  'connection_reset',
+  'dns_failure',
+  'tls_failure',
+  'network_error',
+  'http_429',
+  'http_502',
+  'http_503',
+  'http_504',
+]);
+
+/** Whether the host asked to be left alone for a while, and not what is wrong with the picture. */
+function isThrottled(fetched: Fetched): boolean {
+  if (!('reason' in fetched)) return false;
+  const { reason, retryAfterMs } = fetched;
+  return reason === 'http_429' || (isHostTrouble(reason) && retryAfterMs !== undefined);
+}

@@ -1,0 +1,136 @@
+import { type SaxesAttributeNS, SaxesParser, type SaxesTagNS } from 'saxes';
+import { isEmbeddedPicture, isSafeCss, isSafeCssValue } from './safe-css.ts';
+import {
+  isNotes,
+  isPlainAttribute,
+  SAFE_ATTRIBUTES,
+  SAFE_ELEMENTS,
+  SVG_NAMESPACE,
+  XLINK_NAMESPACE,
+} from './svg-names.ts';
+
+/** What bytes are as an SVG: a picture and nothing else, one that may do more, or none at all. */
+export type SvgVerdict = 'safe' | 'unsafe' | 'no_svg';
+
+/**
+ * Says whether bytes are an SVG that can do nothing but show. It is read by an XML parser, to its
+ * end, and everything in it has to be known as harmless: elements, attributes, CSS. So there are no
+ * scripts, handlers of events, pages within the picture, entities, and nothing that is loaded from
+ * elsewhere; also where a page takes the picture into its own HTML. Such a picture is refused as a
+ * whole, since cleaning means writing it anew, and what is written anew may be read in another way.
+ */
+export function judgeSvg(bytes: Buffer): SvgVerdict {
+  const text = decode(bytes);
+  if (text === undefined || !text.trimStart().startsWith('<')) return 'no_svg';
+  let isSvg = false;
+  try {
+    read(text, () => {
+      isSvg = true;
+    });
+  } catch {
+    return isSvg ? 'unsafe' : 'no_svg';
+  }
+  return isSvg ? 'safe' : 'no_svg';
+}
+
+/** Deeper pictures are made to hurt. */
+const MOST_DEPTH = 200;
+
+/** Reads all of it. @throws Error at the first thing that is not known as harmless */
+function read(text: string, onSvg: () => void): void {
+  const parser = new SaxesParser({ xmlns: true, position: false });
+  const open: SaxesTagNS[] = [];
+  let css = '';
+
+  function readText(part: string): void {
+    if (isStyle(open.at(-1))) css += part;
+  }
+
+  parser.on('error', (error) => {
+    throw error;
+  });
+  parser.on('xmldecl', ({ encoding }) => {
+    if (encoding !== undefined && !ENCODINGS.test(encoding)) refuse(`encoding ${encoding}`);
+  });
+  parser.on('doctype', (doctype) => {
+    if (!HARMLESS_DOCTYPE.test(doctype)) refuse('a document type of its own');
+  });
+  parser.on('processinginstruction', ({ target, body }) => {
+    if (target !== 'xpacket' || body.includes('>')) refuse(`the instruction ${target}`);
+  });
+  parser.on('comment', (comment) => {
+    // In HTML such a comment is over at once, and the rest of it is part of the page.
+    if (/^-?>|--!>/.test(comment)) refuse('a comment that HTML reads in another way');
+  });
+  parser.on('opentag', (tag) => {
+    if (open.length === 0) {
+      if (tag.uri !== SVG_NAMESPACE || tag.local !== 'svg') refuse('another root');
+      onSvg();
+    }
+    if (open.length >= MOST_DEPTH || isStyle(open.at(-1))) refuse('elements where none belong');
+    checkElement(tag);
+    open.push(tag);
+    css = '';
+  });
+  parser.on('text', readText);
+  parser.on('cdata', readText);
+  parser.on('closetag', (tag) => {
+    open.pop();
+    if (isStyle(tag) && !isSafeCss(css)) refuse('CSS');
+  });
+  parser.write(text).close();
+}
+
+function isStyle(tag: SaxesTagNS | undefined): boolean {
+  return tag?.local === 'style';
+}
+
+function checkElement({ name, local, prefix, uri, attributes }: SaxesTagNS): void {
+  // Without a prefix, an HTML page would take notes named like its own elements for those.
+  const isNote = prefix !== '' && isNotes(uri);
+  const isKnown = uri === SVG_NAMESPACE && SAFE_ELEMENTS.has(local);
+  if (!isNote && !isKnown) refuse(`the element ${name}`);
+  for (const attribute of Object.values(attributes)) {
+    if (!isSafeAttribute(local, attribute)) refuse(`the attribute ${attribute.name}`);
+  }
+}
+
+function isSafeAttribute(element: string, { local, uri, value }: SaxesAttributeNS): boolean {
+  if (uri === XMLNS) return true;
+  if (/^on/i.test(local) || /^\s*(?:java|vb|live)script\s*:/i.test(value)) return false;
+  if (isNotes(uri)) return true;
+  if (local === 'href')
+    return isSafeLink(element, value) && (uri === '' || uri === XLINK_NAMESPACE);
+  if (uri !== '') return SAFE_ATTRIBUTES.get(uri)?.has(local) ?? false;
+  if (local === 'style') return isSafeCss(value);
+  return isPlainAttribute(local) || isSafeCssValue(value);
+}
+
+/** Within the picture, or a picture that it brings along. */
+function isSafeLink(element: string, target: string): boolean {
+  const isPicture = element === 'image' || element === 'feImage';
+  return /^\s*(?:#|$)/.test(target) || (isPicture && isEmbeddedPicture(target.trim()));
+}
+
+const XMLNS = 'http://www.w3.org/2000/xmlns/';
+
+/** That of the W3C, without definitions of its own. */
+const HARMLESS_DOCTYPE =
+  /^\s*svg(?:\s+PUBLIC\s+"-\/\/W3C\/\/DTD SVG [\w. ]{1,40}\/\/EN"\s+"https?:\/\/www\.w3\.org\/[\w./-]{1,80}")?\s*$/;
+
+/** Those in which ASCII is ASCII: in some others a browser finds what nobody else does. */
+const ENCODINGS = /^(?:utf-8|us-ascii|ascii|iso-8859-1|windows-1252)$/i;
+
+/** As UTF-8; else byte by byte, which is as good for finding what is written in ASCII. */
+function decode(bytes: Buffer): string | undefined {
+  if (bytes.includes(0)) return undefined; // UTF-16, or no text
+  try {
+    return new TextDecoder('utf-8', { fatal: true }).decode(bytes);
+  } catch {
+    return bytes.toString('latin1');
+  }
+}
+
+function refuse(what: string): never {
+  throw new Error(`there is ${what} in it`);
+}

@@ -1,0 +1,107 @@
+import { createHash } from 'node:crypto';
+import { mkdir, readdir, rename, rm, stat, writeFile } from 'node:fs/promises';
+import { hostname } from 'node:os';
+import { join } from 'node:path';
+import { BrandfillError, describeSystemError } from '../errors.ts';
+import { isRunning } from '../is-running.ts';
+import type { Picture } from './fetch-picture.ts';
+import { PICTURE_KINDS, type PictureKind } from './picture-kind.ts';
+
+/** A folder with one picture for each domain. */
+export interface PictureFolder {
+  /** Whether it has a file of that name and size. */
+  has(file: string, sizeBytes: number): Promise<boolean>;
+  /**
+   * Puts a picture in the place of the one that the domain had, whole or not at all.
+   *
+   * @returns the name of its file
+   */
+  save(domain: string, picture: Picture): Promise<string>;
+}
+
+/**
+ * Opens a folder, which is made if it is not there, and makes sure that it can be written.
+ *
+ * @throws BrandfillError `UNWRITABLE_OUTPUT`, as all functions of it
+ */
+export async function openPictureFolder(path: string): Promise<PictureFolder> {
+  let written = 0;
+  const prefix = `.brandfill-${hostname()}-`;
+  const temporaryPath = (): string => {
+    written += 1;
+    return join(path, `${prefix}${process.pid}-${written}.part`);
+  };
+
+  async function refused<T>(work: () => Promise<T>): Promise<T> {
+    try {
+      return await work();
+    } catch (error) {
+      const why = isFileThere(error) ? 'it is a file, not a folder' : describeSystemError(error);
+      throw new BrandfillError('UNWRITABLE_OUTPUT', `Cannot write logos to ${path}: ${why}.`, {
+        cause: error,
+      });
+    }
+  }
+
+  async function write(bytes: Buffer, target: string): Promise<void> {
+    const temporary = temporaryPath();
+    try {
+      await writeFile(temporary, bytes);
+      await rename(temporary, target);
+    } finally {
+      await rm(temporary, { force: true });
+    }
+  }
+
+  await refused(async () => {
+    await mkdir(path, { recursive: true });
+    await removeLeftovers(path, prefix);
+    const trial = temporaryPath();
+    await writeFile(trial, '');
+    await rm(trial);
+  });
+
+  return {
+    has: async (file, sizeBytes) => {
+      const found = await stat(join(path, file)).catch(() => undefined);
+      return found?.isFile() === true && found.size === sizeBytes;
+    },
+    save: (domain, { kind, bytes }) =>
+      refused(async () => {
+        const file = pictureFileOf(domain, kind);
+        await write(bytes, join(path, file));
+        for (const other of PICTURE_KINDS) {
+          if (other !== kind) await rm(join(path, pictureFileOf(domain, other)), { force: true });
+        }
+        return file;
+      }),
+  };
+}
+
+/** Longer names fit no file system, with their ending. */
+const MOST_NAME = 200;
+
+/** What the file of a domain's picture is called: `acme.com.png`. */
+export function pictureFileOf(domain: string, kind: PictureKind): string {
+  return `${stemOf(domain)}.${kind}`;
+}
+
+function stemOf(domain: string): string {
+  // For Windows `con.com.png` is no file but the console.
+  if (/^(?:con|prn|aux|nul|(?:com|lpt)\d)\./.test(domain)) return `_${domain}`;
+  if (domain.length <= MOST_NAME) return domain;
+  const mark = createHash('sha256').update(domain).digest('hex').slice(0, 16);
+  return `${domain.slice(0, MOST_NAME)}-${mark}`;
+}
+
+/** Removes what killed runs on this machine left. */
+async function removeLeftovers(path: string, prefix: string): Promise<void> {
+  for (const name of await readdir(path)) {
+    const pid = name.startsWith(prefix) && /^(\d+)-\d+\.part$/.exec(name.slice(prefix.length))?.[1];
+    if (pid && !isRunning(Number(pid))) await rm(join(path, name), { force: true });
+  }
+}
+
+function isFileThere(error: unknown): boolean {
+  return error instanceof Error && 'code' in error && error.code === 'EEXIST';
+}

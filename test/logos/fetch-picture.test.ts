@@ -1,0 +1,300 @@
+import { lookup } from 'node:dns/promises';
+import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http';
+import { brotliCompressSync, gzipSync } from 'node:zlib';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { parseAllowedHost } from '../../src/logos/allowed-hosts.ts';
+import {
+  createPictureFetcher,
+  type Fetched,
+  type PictureFetcher,
+  type PictureFetcherOptions,
+} from '../../src/logos/fetch-picture.ts';
+import { useHttpServer, useScriptedServer } from '../support/servers.ts';
+import { PLAIN_SVG, PNG, svg } from './svgs.ts';
+
+/** A fetcher to which 127.0.0.1 is a public address, and all others are not. */
+function useFetcher(options: Partial<PictureFetcherOptions> = {}): {
+  readonly fetcher: PictureFetcher;
+  readonly get: (url: string) => Promise<string>;
+} {
+  const resolve = async (hostname: string) => [
+    { address: hostname.startsWith('inside') ? '127.0.0.2' : '127.0.0.1', family: 4 },
+  ];
+  const fetcher = createPictureFetcher({
+    allowed: [],
+    maxBytes: 10_000,
+    perHost: 2,
+    resolve,
+    isPublic: (address) => address === '127.0.0.1',
+    ...options,
+  });
+  onTestFinished(() => fetcher.close());
+  const get = async (url: string): Promise<string> =>
+    inWords(await fetcher.fetch(new URL(url), new AbortController().signal));
+  return { fetcher, get };
+}
+
+function inWords(fetched: Fetched): string {
+  return 'reason' in fetched ? fetched.reason : `${fetched.kind}, ${fetched.bytes.length} bytes`;
+}
+
+/** A server that answers by path. */
+async function useServer(
+  pages: Readonly<Record<string, RequestListener | string | Buffer>>,
+): Promise<{ readonly port: number; readonly requests: IncomingMessage[]; connections(): number }> {
+  const requests: IncomingMessage[] = [];
+  const server = await useHttpServer((request, response) => {
+    requests.push(request);
+    const page = pages[request.url ?? ''];
+    if (page === undefined) response.writeHead(404).end('no such page');
+    else if (typeof page === 'function') page(request, response);
+    else response.end(page);
+  });
+  return { port: server.port, requests, connections: server.connections };
+}
+
+const redirectTo =
+  (location: string, status = 302): RequestListener =>
+  (_, response) =>
+    response.writeHead(status, { location }).end();
+
+const encoded =
+  (encoding: string, body: Buffer): RequestListener =>
+  (_, response: ServerResponse) =>
+    response.writeHead(200, { 'content-encoding': encoding }).end(body);
+
+describe('a picture is fetched', () => {
+  it('and is what its content says', async () => {
+    const { port } = await useServer({
+      '/logo.svg': PNG,
+      '/logo': PLAIN_SVG,
+      '/page.png': '<!doctype html><p>Log in',
+      '/nothing': '',
+      '/script.svg': svg('<script>alert(1)</script>'),
+    });
+    const { get } = useFetcher({ allowed: [parseAllowedHost(`free.example:${port}`)] });
+    const at = `http://free.example:${port}`;
+    expect(await get(`${at}/logo.svg`)).toBe(`png, ${PNG.length} bytes`);
+    expect(await get(`${at}/logo`)).toBe(`svg, ${PLAIN_SVG.length} bytes`);
+    expect(await get(`${at}/page.png`)).toBe('not_a_picture');
+    expect(await get(`${at}/nothing`)).toBe('not_a_picture');
+    expect(await get(`${at}/script.svg`)).toBe('unsafe_svg');
+    expect(await get(`${at}/none`)).toBe('http_404');
+  });
+
+  it('without a word about who asks for whom', async () => {
+    const { port, requests } = await useServer({ '/a': redirectTo('/b?c=d'), '/b?c=d': PNG });
+    const { get } = useFetcher({ allowed: [parseAllowedHost(`free.example:${port}`)] });
+    await get(`http://user:secret@free.example:${port}/a#part`);
+    expect(requests.map(({ url }) => url)).toEqual(['/a', '/b?c=d']);
+    for (const { headers } of requests) {
+      expect(headers).toEqual({
+        host: `free.example:${port}`,
+        connection: 'keep-alive',
+        accept: expect.stringContaining('image/'),
+        'accept-encoding': 'gzip, br, deflate',
+        'user-agent': 'brandfill',
+      });
+    }
+  });
+
+  it('never larger than allowed, as declared, as sent, or as it becomes', async () => {
+    const large = Buffer.alloc(20_000, PNG);
+    const bomb = gzipSync(Buffer.concat([PNG, Buffer.alloc(50_000_000)]));
+    const endless: RequestListener = (_, response) => {
+      const write = (): void => {
+        while (!response.destroyed && response.write(large));
+      };
+      response.on('drain', write);
+      write();
+    };
+    const { port } = await useServer({
+      '/declared': large,
+      '/endless': endless,
+      '/bomb': encoded('gzip', bomb),
+      '/gzip': encoded('gzip', gzipSync(PNG)),
+      '/br': encoded('br', brotliCompressSync(PNG)),
+      '/broken': encoded('gzip', PNG),
+    });
+    const { get } = useFetcher({ allowed: [parseAllowedHost(`free.example:${port}`)] });
+    const at = `http://free.example:${port}`;
+    expect(await get(`${at}/declared`)).toBe('too_large');
+    expect(await get(`${at}/endless`)).toBe('too_large');
+    expect(await get(`${at}/bomb`)).toBe('too_large');
+    expect(await get(`${at}/gzip`)).toBe(`png, ${PNG.length} bytes`);
+    expect(await get(`${at}/br`)).toBe(`png, ${PNG.length} bytes`);
+    expect(await get(`${at}/broken`)).toBe('not_a_picture');
+  });
+
+  it('in a bounded time, wherever it hangs', async () => {
+    const drip: RequestListener = (_, response) => {
+      response.write(PNG);
+      const ticker = setInterval(() => response.write('x'), 20);
+      response.on('close', () => clearInterval(ticker));
+    };
+    const { port } = await useServer({ '/silent': () => {}, '/drip': drip });
+    const { get } = useFetcher({ timeoutMs: 300 });
+    expect(await get(`http://free.example:${port}/silent`)).toBe('timeout');
+    expect(await get(`http://free.example:${port}/drip`)).toBe('timeout');
+    const resolve = () => new Promise<never>(() => {});
+    const { get: getUnresolved } = useFetcher({ resolve, timeoutMs: 300 });
+    expect(await getUnresolved('http://name.example/')).toBe('timeout');
+  });
+
+  it('unless the run is interrupted', async () => {
+    const stop = new AbortController();
+    const { port } = await useServer({ '/silent': () => stop.abort() });
+    const { fetcher } = useFetcher({ allowed: [parseAllowedHost(`free.example:${port}`)] });
+    const fetched = fetcher.fetch(new URL(`http://free.example:${port}/silent`), stop.signal);
+    expect(inWords(await fetched)).toBe('not_asked');
+  });
+
+  it('whole, or not at all', async () => {
+    const half = `HTTP/1.1 200 OK\r\ncontent-length: ${PNG.length * 2}\r\n\r\n`;
+    const { port } = await useServer({
+      '/cut': ({ socket }) => {
+        socket.end(Buffer.concat([Buffer.from(half), PNG]));
+      },
+    });
+    const { get } = useFetcher({ allowed: [parseAllowedHost(`free.example:${port}`)] });
+    expect(await get(`http://free.example:${port}/cut`)).toBe('connection_reset');
+    const noise = await useScriptedServer('220 mail.example ESMTP\r\n');
+    const { get: getNoise } = useFetcher();
+    expect(await getNoise(`http://free.example:${noise.port}/`)).toMatch(/^network_error$/);
+  });
+
+  it('from data in the answer itself', async () => {
+    const { get } = useFetcher();
+    const base64 = PNG.toString('base64');
+    expect(await get(`data:image/gif;base64,${base64}`)).toBe(`png, ${PNG.length} bytes`);
+    expect(await get(`data:image/svg+xml;utf8,${encodeURIComponent(PLAIN_SVG)}`)).toMatch(/^svg/);
+    expect(await get('data:text/html,<p>Hello')).toBe('not_a_picture');
+    expect(await get('data:image/png;base64')).toBe('invalid_url');
+    expect(await get('data:image/png;base64,%%%')).toBe('invalid_url');
+    expect(await get(`data:image/png;base64,${Buffer.alloc(10_001).toString('base64')}`)).toBe(
+      'too_large',
+    );
+    expect(await get(`data:image/png,${'x'.repeat(40_000)}`)).toBe('too_large');
+  });
+});
+
+describe('redirects', () => {
+  it('are followed five times', async () => {
+    const { port, requests } = await useServer({
+      '/1': redirectTo('/2', 301),
+      '/2': redirectTo('/3', 303),
+      '/3': redirectTo('/4', 307),
+      '/4': redirectTo('/5', 308),
+      '/5': redirectTo('/6'),
+      '/6': PNG,
+      '/0': redirectTo('/1'),
+      '/loop': redirectTo('/loop'),
+      '/nowhere': (_, response) => response.writeHead(302).end(),
+    });
+    const { get } = useFetcher({ allowed: [parseAllowedHost(`free.example:${port}`)] });
+    const at = `http://free.example:${port}`;
+    expect(await get(`${at}/1`)).toBe(`png, ${PNG.length} bytes`);
+    expect(await get(`${at}/0`)).toBe('too_many_redirects');
+    requests.length = 0;
+    expect(await get(`${at}/loop`)).toBe('too_many_redirects');
+    expect(requests).toHaveLength(6);
+    expect(await get(`${at}/nowhere`)).toBe('http_302');
+  });
+
+  it.each([
+    ['http://inside.example/', 'private_address'],
+    ['http://127.0.0.2/', 'private_address'],
+    ['http://2130706434/', 'private_address'],
+    ['//inside.example/', 'private_address'],
+    ['http://[::1]/', 'private_address'],
+    ['file:///etc/passwd', 'unsupported_scheme'],
+    ['data:image/png;base64,AAAA', 'unsupported_scheme'],
+    ['gopher://inside.example/', 'unsupported_scheme'],
+    ['http://outside.example:6379/', 'unsupported_port'],
+    ['http://', 'invalid_url'],
+  ])('to %s end there: %s', async (location, reason) => {
+    const { port } = await useServer({ '/a': redirectTo(location) });
+    const { get } = useFetcher({ allowed: [parseAllowedHost(`free.example:${port}`)] });
+    expect(await get(`http://free.example:${port}/a`)).toBe(reason);
+  });
+});
+
+describe('the address of a host', () => {
+  it.each([
+    'http://127.0.0.1/',
+    'http://127.1/',
+    'http://2130706433/',
+    'http://0x7f000001/',
+    'http://0177.0.0.1/',
+    'http://127.0.0.1./',
+    'http://0/',
+    'http://10.0.0.1/',
+    'http://169.254.169.254/latest/meta-data/',
+    'http://[::1]/',
+    'http://[::]/',
+    'http://[::ffff:127.0.0.1]/',
+    'http://[::ffff:a9fe:a9fe]/',
+    'http://[64:ff9b::7f00:1]/',
+    'http://[fd00:ec2::254]/',
+    'https://[fe80::1]/',
+    'http://localhost/',
+    'http://①②⑦.0.0.1/',
+  ])('%s is refused as private', async (url) => {
+    const fetcher = createPictureFetcher({ allowed: [], maxBytes: 100, perHost: 1 });
+    onTestFinished(() => fetcher.close());
+    expect(inWords(await fetcher.fetch(new URL(url), new AbortController().signal))).toBe(
+      'private_address',
+    );
+  });
+
+  it('is refused when it is private beside others that are not', async () => {
+    const { get } = useFetcher({
+      resolve: async () => [
+        { address: '127.0.0.1', family: 4 },
+        { address: '::1', family: 6 },
+      ],
+    });
+    expect(await get('http://both.example/')).toBe('private_address');
+  });
+
+  it('is the one that was checked, whatever the name resolves to a moment later', async () => {
+    const once: RequestListener = (_, response) => {
+      response.writeHead(200, { connection: 'close' }).end(PNG);
+    };
+    const { port, connections } = await useServer({ '/a': once });
+    const answers = ['127.0.0.1', '127.0.0.2'];
+    let asked = 0;
+    const { get } = useFetcher({
+      resolve: async () => [{ address: answers[asked++] ?? '127.0.0.2', family: 4 }],
+    });
+    const url = `http://rebinding.example:${port}/a`;
+    expect(await get(url)).toBe(`png, ${PNG.length} bytes`);
+    expect(asked).toBe(1);
+    expect(await get(url)).toBe('private_address');
+    expect({ asked, connections: connections() }).toEqual({ asked: 2, connections: 1 });
+  });
+
+  it('is told when there is none', async () => {
+    const { get } = useFetcher({ resolve: async () => [] });
+    expect(await get('http://nowhere.example/')).toBe('dns_failure');
+    const { get: getUnknown } = useFetcher({
+      resolve: async () => await lookup('no-such-name.invalid', { all: true }),
+    });
+    expect(await getUnknown('http://no-such-name.invalid/')).toBe('dns_failure');
+  });
+
+  it('is not checked for hosts that are allowed, and for no others', async () => {
+    const { port } = await useServer({ '/a': PNG, '/b': redirectTo('http://127.0.0.2/') });
+    const fetcher = createPictureFetcher({
+      allowed: [parseAllowedHost(`localhost:${port}`), parseAllowedHost('127.0.0.1')],
+      maxBytes: 100,
+      perHost: 1,
+    });
+    onTestFinished(() => fetcher.close());
+    const get = async (url: string): Promise<string> =>
+      inWords(await fetcher.fetch(new URL(url), new AbortController().signal));
+    expect(await get(`http://localhost:${port}/a`)).toBe(`png, ${PNG.length} bytes`);
+    expect(await get(`http://127.0.0.1:${port}/a`)).toBe(`png, ${PNG.length} bytes`);
+    expect(await get(`http://localhost:${port}/b`)).toBe('private_address');
+  });
+});

@@ -1,0 +1,81 @@
+import { spawnSync } from 'node:child_process';
+import { mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
+import { hostname } from 'node:os';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { openPictureFolder, pictureFileOf } from '../../src/logos/picture-folder.ts';
+import { useTempFolder } from '../support/temp-folder.ts';
+import { PLAIN_SVG, PNG } from './svgs.ts';
+
+describe('pictureFileOf', () => {
+  it('is the domain, fit for every file system', () => {
+    expect(pictureFileOf('acme.com', 'png')).toBe('acme.com.png');
+    expect(pictureFileOf('xn--mller-kva.de', 'svg')).toBe('xn--mller-kva.de.svg');
+    expect(pictureFileOf('con.com', 'jpg')).toBe('_con.com.jpg');
+    expect(pictureFileOf('com1.net', 'jpg')).toBe('_com1.net.jpg');
+    expect(pictureFileOf('cons.com', 'jpg')).toBe('cons.com.jpg');
+    const long = (end: string): string => `${`${'a'.repeat(60)}.`.repeat(4)}${end}`;
+    const names = [pictureFileOf(long('com'), 'webp'), pictureFileOf(long('net'), 'webp')];
+    expect(new Set(names).size).toBe(2);
+    for (const name of names) expect(name.length).toBeLessThan(240);
+  });
+});
+
+describe('a folder of pictures', () => {
+  it('has one for each domain, the latest', async () => {
+    const path = join(useTempFolder(), 'a', 'b');
+    const folder = await openPictureFolder(path);
+    expect(await folder.save('a.com', { kind: 'png', bytes: PNG })).toBe('a.com.png');
+    expect(await folder.has('a.com.png', PNG.length)).toBe(true);
+    expect(await folder.has('a.com.png', PNG.length + 1)).toBe(false);
+    expect(await folder.has('b.com.png', PNG.length)).toBe(false);
+    writeFileSync(join(path, 'a.com.txt'), 'mine');
+    const bytes = Buffer.from(PLAIN_SVG);
+    expect(await folder.save('a.com', { kind: 'svg', bytes })).toBe('a.com.svg');
+    expect(readdirSync(path).sort()).toEqual(['a.com.svg', 'a.com.txt']);
+    expect(readFileSync(join(path, 'a.com.svg'), 'utf8')).toBe(PLAIN_SVG);
+  });
+
+  it('replaces a link instead of writing where it leads', async () => {
+    const path = useTempFolder();
+    const elsewhere = join(useTempFolder(), 'mine');
+    writeFileSync(elsewhere, 'mine');
+    symlinkSync(elsewhere, join(path, 'a.com.png'));
+    const folder = await openPictureFolder(path);
+    await folder.save('a.com', { kind: 'png', bytes: PNG });
+    expect(readFileSync(elsewhere, 'utf8')).toBe('mine');
+    expect(readFileSync(join(path, 'a.com.png'))).toEqual(PNG);
+  });
+
+  it('loses what killed runs left, and nothing of those that go on', async () => {
+    const path = useTempFolder();
+    const { pid } = spawnSync('true');
+    const left = [`${hostname()}-${pid}-1`, `${hostname()}-${process.pid}-9`, `elsewhere-${pid}-1`];
+    for (const name of left) writeFileSync(join(path, `.brandfill-${name}.part`), '');
+    await openPictureFolder(path);
+    expect(readdirSync(path).sort()).toEqual(
+      left
+        .slice(1)
+        .map((name) => `.brandfill-${name}.part`)
+        .sort(),
+    );
+  });
+
+  it('says why it cannot be written', async () => {
+    const path = useTempFolder();
+    writeFileSync(join(path, 'file'), '');
+    const refusal = (message: string) => ({ code: 'UNWRITABLE_OUTPUT', message });
+    await expect(openPictureFolder(join(path, 'file'))).rejects.toMatchObject(
+      refusal(`Cannot write logos to ${path}/file: it is a file, not a folder.`),
+    );
+    await expect(openPictureFolder(join(path, 'file', 'a'))).rejects.toMatchObject(
+      refusal(`Cannot write logos to ${path}/file/a: a part of the path is not a folder.`),
+    );
+    const folder = await openPictureFolder(path);
+    mkdirSync(join(path, 'a.com.png'));
+    await expect(folder.save('a.com', { kind: 'png', bytes: PNG })).rejects.toMatchObject({
+      code: 'UNWRITABLE_OUTPUT',
+    });
+    expect(readdirSync(path).sort()).toEqual(['a.com.png', 'file']);
+  });
+});
