@@ -56,6 +56,16 @@ export interface EnrichOptions {
   readonly fill?: readonly string[] | Readonly<Record<string, string>>;
   /** What the names of all added columns begin with. @default `brand_` */
   readonly prefix?: string;
+  /** Folder in which the logo of each domain is saved; needs `logoField`. @default none is fetched */
+  readonly logos?: string;
+  /** Where the URL of a logo is in an answer, as JMESPath, such as `logos[0].url`. */
+  readonly logoField?: string;
+  /** The largest picture that is saved, at most 50MB. @default 1MB */
+  readonly logoMaxSize?: string | number;
+  /** Pictures that are fetched at the same time, half of them from one host. @default 4 */
+  readonly logoConcurrency?: number;
+  /** Hosts, or `HOST:PORT`, that may be in a private network. @default all must have a public address */
+  readonly logoAllow?: readonly string[];
   /** Calls in flight at the same time. @default 32 */
   readonly concurrency?: number;
   /** `'20/s'`, `'300/min'` or `'auto'`. @default `auto` */

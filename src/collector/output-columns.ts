@@ -7,12 +7,16 @@ export interface OutputColumn {
   readonly name: string;
   /** How its value is found; the same where it is found in the same way. */
   readonly expression?: string | undefined;
+  /** Whether a row of which only this is another one is a row that changed. @default true */
+  readonly isCompared?: boolean;
   valueOf(row: JoinedRow): unknown;
 }
 
 export interface OutputColumnsOptions {
   readonly prefix: string;
   readonly enriched: readonly Field[];
+  /** What stands behind those. @default nothing */
+  readonly further?: readonly OutputColumn[] | undefined;
   /** Names of the input's own columns. */
   readonly taken: ReadonlySet<string>;
   /** Whether there is a changes file. @default false */
@@ -30,7 +34,7 @@ export interface OutputColumns {
 
 /** Names all columns of ours. One whose name the input has gets a suffix. */
 export function nameOutputColumns(options: OutputColumnsOptions): OutputColumns {
-  const { prefix, enriched, taken, hasChanges = false } = options;
+  const { prefix, enriched, further = [], taken, hasChanges = false } = options;
   const renamed = new Map<string, string>();
 
   function name(columns: readonly OutputColumn[]): readonly OutputColumn[] {
@@ -52,6 +56,7 @@ export function nameOutputColumns(options: OutputColumnsOptions): OutputColumns 
       expression: field.expression,
       valueOf: (row: JoinedRow) => row.values[at],
     })),
+    ...further,
   ];
   const all = name(hasChanges ? [...wanted, ...CHANGE_COLUMNS] : wanted);
   const failures = name(FAILURE_COLUMNS);

@@ -84,6 +84,11 @@ export async function chooseMergePaths(options: MergePathsOptions): Promise<Outp
   return { out, failures, changes: undefined };
 }
 
+/** The folder that an output is in; of standard output, the current one. */
+export function folderOf(path: string): string {
+  return path === '-' ? '.' : dirname(path);
+}
+
 async function isSameFile(path: string, { file }: Source): Promise<boolean> {
   const found = await stat(path).catch(() => undefined);
   return found !== undefined && found.dev === file?.dev && found.ino === file.ino;

@@ -55,6 +55,12 @@ export function createJob({ given, apiKey, env, describe }: JobOptions): Job {
       `Cannot use ${describe('key')} without a changes file: give ${describe('changes')} too.`,
     );
   }
+  if ((settings.logos === undefined) !== (settings.logoField === undefined)) {
+    throw new BrandfillError(
+      'INVALID_SETTING',
+      `Cannot use ${describe(settings.logos === undefined ? 'logoField' : 'logos')} alone: ${describe('logos')} is the folder for logos, ${describe('logoField')} says where an answer has the URL of one; give both.`,
+    );
+  }
   if (settings.workers === 0 && settings.queue === undefined) {
     throw new BrandfillError(
       'INVALID_SETTING',

@@ -5,6 +5,7 @@ import { COLUMN_SETTINGS, type ColumnSettings } from './settings/columns.ts';
 import { FILE_SETTINGS, type FileSettings } from './settings/files.ts';
 import { LIST_SETTINGS, type ListSettings } from './settings/list.ts';
 import { LISTEN_SETTINGS, type ListenSettings } from './settings/listen.ts';
+import { LOGO_SETTINGS, type LogoSettings } from './settings/logos.ts';
 import { QUEUE_SETTINGS, type QueueSettings } from './settings/queue.ts';
 import { type FreshnessSettings, STORE_SETTINGS } from './settings/store.ts';
 
@@ -14,6 +15,7 @@ export interface Settings
     ApiSettings,
     ListSettings,
     ColumnSettings,
+    LogoSettings,
     CallSettings,
     FreshnessSettings,
     QueueSettings,
@@ -28,6 +30,7 @@ export const SETTINGS: Definitions<Settings> = {
   ...API_SETTINGS,
   ...LIST_SETTINGS,
   ...COLUMN_SETTINGS,
+  ...LOGO_SETTINGS,
   ...CALL_SETTINGS,
   ...STORE_SETTINGS,
   ...QUEUE_SETTINGS,

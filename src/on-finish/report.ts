@@ -76,12 +76,13 @@ export function reportVariables(report: FinishReport): Readonly<Record<string, s
 }
 
 function withAbsolutePaths(summary: Summary): Summary {
-  const { out, failures, changes, store } = summary;
+  const { out, failures, changes, logos, store } = summary;
   return {
     ...summary,
     out: toAbsolute(out),
     failures: toAbsolute(failures),
     changes: changes && { ...changes, file: resolve(changes.file) },
+    logos: logos && { ...logos, folder: resolve(logos.folder) },
     store: { ...store, folder: resolve(store.folder) },
   };
 }

@@ -5,24 +5,37 @@ import type { Field } from '../collector/fields.ts';
 import { type JoinedRow, join } from '../collector/join.ts';
 import { nameOutputColumns, type OutputColumns } from '../collector/output-columns.ts';
 import { BrandfillError } from '../errors.ts';
-import { createStatusCounts, type StatusCounts, sumOf } from '../watch/summary.ts';
+import {
+  createStatusCounts,
+  type LogosSummary,
+  type StatusCounts,
+  sumOf,
+} from '../watch/summary.ts';
+import { openLogosOf } from './logos-of-run.ts';
 import { type LookupTotals, lookUpAll } from './look-up-all.ts';
 import type { PlannedRun } from './plan-run.ts';
 
 /** Rows on their way out, once all lookups are done. */
 export interface JoinedRun {
   readonly totals: LookupTotals;
+  /** What became of logos; undefined when none were to be saved. */
+  readonly logos: LogosSummary | undefined;
   readonly columns: OutputColumns;
   readonly rows: AsyncIterable<readonly JoinedRow[]>;
   /** Complete when all rows were read. */
   readonly statuses: StatusCounts;
 }
 
-/** Makes the lookups that are due, and joins each row with its outcome. */
-export async function lookUpAndJoin(run: PlannedRun): Promise<JoinedRun> {
+/**
+ * Makes the lookups that are due, fetches logos, and joins each row with its outcome.
+ *
+ * @param outFolder where the rows will be, for paths that are relative to them
+ */
+export async function lookUpAndJoin(run: PlannedRun, outFolder = '.'): Promise<JoinedRun> {
   const { job, context, source, format, store, index, isUsable, startedAtMs } = run;
+  const logos = await openLogosOf(run, outFolder);
   await confirmCalls(run);
-  const totals = await lookUpAll({
+  const lookedUp = await lookUpAll({
     job,
     name: runName(run),
     index,
@@ -35,11 +48,14 @@ export async function lookUpAndJoin(run: PlannedRun): Promise<JoinedRun> {
     },
     ...context,
   });
+  const savedLogos = await logos?.save(lookedUp.stopped);
+  const totals = { ...lookedUp, stopped: lookedUp.stopped ?? savedLogos?.stopped };
   context.onEvent({ type: 'writing', rows: run.plan.rows });
   const enriched = job.settings.fields ?? (await findEnrichedColumns(run));
   const columns = nameOutputColumns({
     prefix: job.settings.prefix,
     enriched,
+    further: logos?.columns,
     taken: takenNames(run),
     hasChanges: job.settings.changes !== undefined,
   });
@@ -58,7 +74,13 @@ export async function lookUpAndJoin(run: PlannedRun): Promise<JoinedRun> {
     isUsable: (outcome) => isUsable(outcome.domain, outcome),
     skipReason: totals.stopped?.reason ?? 'not_asked',
   });
-  return { totals, columns, statuses, rows: count(rows, statuses, run.plan.rows) };
+  return {
+    totals,
+    logos: savedLogos?.summary,
+    columns,
+    statuses,
+    rows: count(rows, statuses, run.plan.rows),
+  };
 }
 
 /** Names that the list has itself. Of a failures file, those that its list had. */

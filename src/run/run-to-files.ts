@@ -3,7 +3,7 @@ import { createCloser } from '../closer.ts';
 import { type Changes, openChanges, prepareManifest } from '../collector/changes/changes.ts';
 import { comparedColumnsOf } from '../collector/changes/compared-columns.ts';
 import type { OutputColumns } from '../collector/output-columns.ts';
-import { chooseOutputPaths } from '../collector/output-paths.ts';
+import { chooseOutputPaths, folderOf } from '../collector/output-paths.ts';
 import { openOutputs } from '../collector/outputs.ts';
 import type { Job } from '../job/job.ts';
 import type { ListInput } from '../rows/list-input.ts';
@@ -37,7 +37,7 @@ export async function runToFiles(
     const manifest = await prepareManifestOf(list);
     const outputs = closer.add(await openOutputs({ ...paths, manifest }));
     const run = await plan(list, store);
-    const joined = await lookUpAndJoin(run);
+    const joined = await lookUpAndJoin(run, folderOf(paths.out));
     if (joined.totals.stopped?.reason === 'misdirected') return await leaveOutputs(run, joined);
     const { columns } = joined;
     const changes = await openChangesOf(run, columns, manifest);

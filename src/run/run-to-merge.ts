@@ -2,7 +2,7 @@ import { stat } from 'node:fs/promises';
 import { createCloser } from '../closer.ts';
 import { checkEarlierOutput } from '../collector/merge/earlier-output.ts';
 import { mergeRows } from '../collector/merge/merge-rows.ts';
-import { chooseMergePaths } from '../collector/output-paths.ts';
+import { chooseMergePaths, folderOf } from '../collector/output-paths.ts';
 import { openOutputs } from '../collector/outputs.ts';
 import { BrandfillError } from '../errors.ts';
 import type { Job } from '../job/job.ts';
@@ -56,7 +56,7 @@ export async function runToMerge(
       }),
     );
     const run = await plan(list, closer.add(openStoreOf(job)));
-    const joined = await lookUpAndJoin(run);
+    const joined = await lookUpAndJoin(run, folderOf(paths.out));
     await outputs.writeBy(async (files) => {
       await mergeRows({
         earlier,
@@ -103,6 +103,7 @@ function nothingToDo({ out, failures, folder }: NothingToDo): Summary {
     out,
     failures,
     filled: undefined,
+    logos: undefined,
     changes: undefined,
   };
 }

@@ -35,6 +35,7 @@ export function summarize(
     out,
     failures,
     filled: run.fill?.counts,
+    logos: joined.logos,
     changes,
   };
 }

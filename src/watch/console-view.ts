@@ -42,6 +42,8 @@ export function createConsoleView({
           return say(describeStop(event.stop));
         case 'progress':
           return view.show(event);
+        case 'logos':
+          return view.showLogos(event);
         case 'writing':
           return view.end();
       }

@@ -5,7 +5,7 @@ import { shorten } from '../rows/names.ts';
 import type { Stop } from '../worker/stop-switch.ts';
 import { countOf, formatCount } from './format-count.ts';
 import { formatRate } from './format-rate.ts';
-import type { PaceSummary, Summary, WaitsSummary } from './summary.ts';
+import type { LogosSummary, PaceSummary, Summary, WaitsSummary } from './summary.ts';
 
 /** Says why a run stops before all is asked, and what to do. */
 export function describeStop({ reason, comeBackAtMs, seen, trouble }: Stop): string {
@@ -78,6 +78,7 @@ export function describeSummary(summary: Summary): readonly string[] {
     );
     lines.push(`  filled    ${cells.join(', ')}`);
   }
+  if (summary.logos) lines.push(`  logos     ${describeLogos(summary.logos)}`);
   if (summary.changes) {
     const { file, new: added, changed } = summary.changes;
     lines.push(`  changes   ${file} (${formatCount(added)} new, ${formatCount(changed)} changed)`);
@@ -91,6 +92,19 @@ export function describeSummary(summary: Summary): readonly string[] {
     );
   }
   return lines;
+}
+
+/** `pictures (31 saved, 2 kept, 3 missing: 2 http_404, 1 timeout)`. */
+function describeLogos({ folder, saved, kept, missing, reasons }: LogosSummary): string {
+  const why = Object.entries(reasons)
+    .sort(([, one], [, other]) => other - one)
+    .map(([reason, count]) => `${formatCount(count)} ${reason}`);
+  const parts = [
+    `${formatCount(saved)} saved`,
+    `${formatCount(kept)} kept`,
+    `${formatCount(missing)} missing${missing > 0 ? `: ${why.join(', ')}` : ''}`,
+  ];
+  return `${folder} (${parts.join(', ')})`;
 }
 
 /** `Pace: limit about 50/s; 0.4 % of the calls answered 429; waited 12 s as told, 3 s backing off`. */

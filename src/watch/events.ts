@@ -22,8 +22,21 @@ export type RunEvent =
   | ({ readonly type: 'progress' } & Progress)
   /** The run was stopped: no new call starts, those under way finish. */
   | { readonly type: 'stopping'; readonly stop: Stop }
+  /** Logos are being fetched; comes a few times a second. */
+  | ({ readonly type: 'logos' } & LogoProgress)
   /** All lookups ended; the rows are joined and written. */
   | { readonly type: 'writing'; readonly rows: number };
+
+/** How far the logos are, by domain. */
+export interface LogoProgress {
+  /** Domains with an answer. */
+  readonly total: number;
+  readonly saved: number;
+  readonly kept: number;
+  readonly missing: number;
+  /** Since the first one. */
+  readonly elapsedMs: number;
+}
 
 /** How far the lookups are. */
 export interface Progress {

@@ -1,15 +1,16 @@
 import { SingleBar } from 'cli-progress';
 import { formatDuration } from '../job/duration.ts';
 import type { PaceDescription } from '../pace/pacer.ts';
-import type { Progress } from './events.ts';
+import type { LogoProgress, Progress } from './events.ts';
 import { formatRate } from './format-rate.ts';
 
 /** How progress is shown: `bar` redraws one line, `lines` writes one every few seconds. */
 export type ProgressStyle = 'bar' | 'lines' | 'none';
 
-/** Shows how far the lookups are. */
+/** Shows how far the lookups are, and the logos behind them. */
 export interface ProgressView {
   show(progress: Progress): void;
+  showLogos(progress: LogoProgress): void;
   /** Leaves the last state readable; later output starts on a line of its own. */
   end(): void;
 }
@@ -18,8 +19,40 @@ const LINE_EVERY_MS = 5_000;
 
 /** @param stream where it is shown; standard error, so that rows on standard output stay clean */
 export function createProgressView(style: ProgressStyle, stream: NodeJS.WriteStream): ProgressView {
-  if (style === 'none') return { show: () => {}, end: () => {} };
-  return style === 'bar' ? createBar(stream) : createLines(stream);
+  if (style === 'none') return { show: () => {}, showLogos: () => {}, end: () => {} };
+  const steps = style === 'bar' ? createBar(stream) : createLines(stream);
+  let shown: Step['of'] | undefined;
+  function show(step: Step): void {
+    if (shown !== step.of) steps.end();
+    shown = step.of;
+    steps.show(step);
+  }
+  return {
+    show: (progress) => {
+      const { lookups: total, done, elapsedMs } = progress;
+      show({ of: 'lookups', total, done, elapsedMs, text: () => describeProgress(progress) });
+    },
+    showLogos: (progress) => {
+      const { total, saved, kept, missing, elapsedMs } = progress;
+      const done = saved + kept + missing;
+      show({ of: 'logos', total, done, elapsedMs, text: () => describeLogos(progress) });
+    },
+    end: () => steps.end(),
+  };
+}
+
+/** How far one part of a run is. */
+interface Step {
+  readonly of: 'lookups' | 'logos';
+  readonly total: number;
+  readonly done: number;
+  readonly elapsedMs: number;
+  readonly text: () => string;
+}
+
+interface StepView {
+  show(step: Step): void;
+  end(): void;
 }
 
 /** What fits a stream: a bar on a terminal, lines elsewhere. */
@@ -31,7 +64,7 @@ export function chooseStyle(
   return stream.isTTY ? 'bar' : 'lines';
 }
 
-function createBar(stream: NodeJS.WriteStream): ProgressView {
+function createBar(stream: NodeJS.WriteStream): StepView {
   const bar = new SingleBar({
     stream,
     format: '{bar} {percentage}% | {text}',
@@ -43,11 +76,11 @@ function createBar(stream: NodeJS.WriteStream): ProgressView {
   });
   let isStarted = false;
   return {
-    show: (progress) => {
-      if (progress.lookups === 0) return;
-      const payload = { text: describeProgress(progress) };
-      if (!isStarted) bar.start(progress.lookups, progress.done, payload);
-      else bar.update(progress.done, payload);
+    show: ({ total, done, text }) => {
+      if (total === 0) return;
+      const payload = { text: text() };
+      if (!isStarted) bar.start(total, done, payload);
+      else bar.update(done, payload);
       isStarted = true;
     },
     end: () => {
@@ -57,21 +90,32 @@ function createBar(stream: NodeJS.WriteStream): ProgressView {
   };
 }
 
-function createLines(stream: NodeJS.WriteStream): ProgressView {
+function createLines(stream: NodeJS.WriteStream): StepView {
   let nextAtMs = LINE_EVERY_MS;
-  let latest: Progress | undefined;
+  let latest: Step | undefined;
   return {
-    show: (progress) => {
-      latest = progress;
-      if (progress.elapsedMs < nextAtMs) return;
-      nextAtMs = progress.elapsedMs + LINE_EVERY_MS;
-      stream.write(`${describeProgress(progress)}\n`);
+    show: (step) => {
+      latest = step;
+      if (step.elapsedMs < nextAtMs) return;
+      nextAtMs = step.elapsedMs + LINE_EVERY_MS;
+      stream.write(`${step.text()}\n`);
     },
     end: () => {
-      if (latest && latest.lookups > 0) stream.write(`${describeProgress(latest)}\n`);
+      if (latest && latest.total > 0) stream.write(`${latest.text()}\n`);
       latest = undefined;
+      nextAtMs = LINE_EVERY_MS;
     },
   };
+}
+
+/** `880/1,200 logos, 40 s left; 12 missing`. */
+function describeLogos({ total, saved, kept, missing, elapsedMs }: LogoProgress): string {
+  const done = saved + kept + missing;
+  const leftMs = done > 0 ? ((total - done) / done) * elapsedMs : Number.NaN;
+  const parts = [`${done.toLocaleString('en-US')}/${total.toLocaleString('en-US')} logos`];
+  if (done < total && leftMs >= 1_000) parts.push(`${formatDuration(leftMs)} left`);
+  if (missing > 0) parts.push(`${missing.toLocaleString('en-US')} missing`);
+  return parts.join(', ');
 }
 
 /** `880/1,200 lookups, 71 calls/s, 12 s left; 3 failed; told to wait 4 s`. */

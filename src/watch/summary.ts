@@ -41,8 +41,24 @@ export interface Summary {
   readonly failures: string | undefined;
   /** How many blank cells of the list's own were filled, by column; undefined when none was to be. */
   readonly filled: Readonly<Record<string, number>> | undefined;
+  /** What became of logos; undefined when none were to be saved. */
+  readonly logos: LogosSummary | undefined;
   /** Where the rows are that there is something to tell of, and how many; undefined without them. */
   readonly changes: ({ readonly file: string } & Readonly<ChangeCounts>) | undefined;
+}
+
+/** Logos of the domains that were found, each domain once. */
+export interface LogosSummary {
+  /** Where they are. */
+  readonly folder: string;
+  /** Fetched in this run. */
+  readonly saved: number;
+  /** Those that were there. */
+  readonly kept: number;
+  /** Those that could not be had. */
+  readonly missing: number;
+  /** Why not, by the word that is in the rows. */
+  readonly reasons: Readonly<Record<string, number>>;
 }
 
 /** How fast calls could go, and what kept them waiting. */

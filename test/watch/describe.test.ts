@@ -26,6 +26,13 @@ const SUMMARY: Summary = {
   out: 'o.csv',
   failures: 'f.csv',
   filled: { City: 12, Zip: 0 },
+  logos: {
+    folder: 'pictures',
+    saved: 1_100,
+    kept: 120,
+    missing: 10,
+    reasons: { timeout: 1, http_404: 9 },
+  },
   changes: { file: 'c.csv', new: 3, changed: 1_200 },
 };
 
@@ -37,6 +44,7 @@ describe('describeSummary', () => {
       '  rows      o.csv',
       '  failures  f.csv (4 rows)',
       '  filled    City 12, Zip 0',
+      '  logos     pictures (1,100 saved, 120 kept, 10 missing: 9 http_404, 1 timeout)',
       '  changes   c.csv (3 new, 1,200 changed)',
       '  store     .brandfill (1.2 MB)',
     ]);

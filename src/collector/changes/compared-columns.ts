@@ -7,7 +7,8 @@ export function comparedColumnsOf(
   columns: readonly OutputColumn[],
   format: RowFormat,
 ): readonly ComparedColumn[] {
-  return columns.map((column) => ({
+  const compared = columns.filter(({ isCompared = true }) => isCompared);
+  return compared.map((column) => ({
     name: column.name,
     expression: column.expression ?? '',
     textOf: (row) => format.textOf(column.valueOf(row)),

@@ -1,0 +1,56 @@
+import type { Field } from '../../collector/fields.ts';
+import { createField } from '../../collector/fields.ts';
+import { BrandfillError } from '../../errors.ts';
+import { type AllowedHost, parseAllowedHost } from '../../logos/allowed-hosts.ts';
+import type { Definitions } from '../setting-definition.ts';
+import { integer, size, text } from '../setting-values.ts';
+
+/** Settings of the pictures that answers point to. */
+export interface LogoSettings {
+  readonly logos: string | undefined;
+  readonly logoField: Field | undefined;
+  readonly logoMaxSize: number;
+  readonly logoConcurrency: number;
+  readonly logoAllow: readonly AllowedHost[] | undefined;
+}
+
+/** Each is held in memory while it is looked at. */
+const LARGEST_BYTES = 50_000_000;
+
+export const LOGO_SETTINGS: Definitions<LogoSettings> = {
+  logos: {
+    value: 'DIR',
+    description: 'save the logo of each domain in this folder; needs --logo-field',
+    parse: text,
+  },
+  logoField: {
+    value: 'EXPR',
+    description:
+      "with --logos: where the logo's URL is in the answer, as JMESPath, such as logos[0].url",
+    parse: (value) => createField('the logo', text(value)),
+  },
+  logoMaxSize: {
+    value: 'SIZE',
+    default: '1MB',
+    description: 'with --logos: the largest picture that is saved, at most 50MB',
+    parse: (value) => {
+      const bytes = size(value);
+      if (bytes <= LARGEST_BYTES) return bytes;
+      throw new BrandfillError('INVALID_SETTING', 'expected 50MB at most');
+    },
+  },
+  logoConcurrency: {
+    value: 'N',
+    default: '4',
+    description:
+      'with --logos: pictures that are fetched at the same time, half of them from one host',
+    parse: integer(1, 256),
+  },
+  logoAllow: {
+    value: 'HOST',
+    isRepeatable: true,
+    description:
+      'with --logos: a host, or HOST:PORT, that may be in a private network; others must have a public address',
+    parse: (value) => [value].flat().map((host) => parseAllowedHost(text(host))),
+  },
+};

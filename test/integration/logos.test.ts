@@ -1,0 +1,335 @@
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import type { IncomingMessage } from 'node:http';
+import { describe, expect, it } from 'vitest';
+import { type EnrichOptions, enrich, enrichRows } from '../../src/index.ts';
+import { PLAIN_SVG, PNG, svg } from '../logos/svgs.ts';
+import { openApi, openScripted, openServer } from './support/api.ts';
+import { run, start, summaryOf } from './support/command.ts';
+import { enrichIn } from './support/enrich.ts';
+import { type Folder, openFolder } from './support/folder.ts';
+import { expectRefusal } from './support/refusals.ts';
+import { column, listOf, objectsOf, rowsOf } from './support/tables.ts';
+
+/** A host of pictures on this machine, and what it was asked. */
+async function openPictures(pages: Record<string, string | Buffer>): Promise<{
+  readonly url: string;
+  /** What has to be allowed. */
+  readonly host: string;
+  readonly requests: readonly IncomingMessage[];
+  /** The paths that were asked for since the last time. */
+  asked(): string[];
+}> {
+  const { url, requests } = await openServer((request, response) => {
+    const page = pages[request.url ?? ''];
+    response.writeHead(page === undefined ? 404 : 200).end(page);
+  });
+  let told = 0;
+  return {
+    url,
+    host: new URL(url).host,
+    requests,
+    asked: () => {
+      const paths = requests.slice(told).map((request) => request.url ?? '');
+      told = requests.length;
+      return paths.sort();
+    },
+  };
+}
+
+/** Answers with a logo for each domain. */
+function answers(logos: Readonly<Record<string, unknown>>): Record<string, { body: object }> {
+  return Object.fromEntries(
+    Object.entries(logos).map(([domain, logo]) => [domain, { body: { name: 'N', logo } }]),
+  );
+}
+
+const OPTIONS = { logoField: 'logo', fields: 'name=name' };
+const FLAGS = ['--logos', 'pictures', '--logo-field', 'logo', '--fields', 'name=name', '--json'];
+
+function picturesIn(folder: Folder): string[] {
+  return readdirSync(folder.at('pictures')).sort();
+}
+
+describe('--logos', () => {
+  it('saves the picture of each domain once, and says where it is, or why it is not', async () => {
+    const folder = openFolder();
+    const pictures = await openPictures({
+      '/a.svg': PNG,
+      '/b': PLAIN_SVG,
+      '/s': svg('<script>alert(1)</script>'),
+      '/p': '<html>',
+    });
+    const at = pictures.url;
+    const api = await openScripted({
+      ...answers({
+        'a.com': `${at}/a.svg`,
+        'b.com': [null, ` ${at}/b `],
+        'missing.com': `${at}/none.png`,
+        'script.com': `${at}/s`,
+        'page.com': `${at}/p`,
+        'none.com': null,
+        'odd.com': 'n/a',
+        'file.com': 'file:///etc/passwd',
+        'private.com': 'http://10.0.0.1/logo.png',
+        'data.com': `data:image/png;base64,${PNG.toString('base64')}`,
+      }),
+      'unknown.com': { status: 404 },
+    });
+    const domains =
+      'a.com,b.com,missing.com,script.com,page.com,none.com,odd.com,file.com,private.com,data.com,unknown.com,a.com'.split(
+        ',',
+      );
+    folder.write('list.csv', listOf([...domains, 'no domain']));
+    const args = ['enrich', 'list.csv', '--base-url', api.url, ...FLAGS];
+    const ended = await run([...args, '--logo-allow', pictures.host], { cwd: folder.path });
+    expect(ended).toMatchObject({ code: 0 });
+    const rows = rowsOf(folder.read('list.enriched.csv'));
+    expect(column(rows, 'brand_logo_file')).toEqual([
+      'pictures/a.com.png',
+      'pictures/b.com.svg',
+      ...Array.from({ length: 7 }, () => ''),
+      'pictures/data.com.png',
+      '',
+      'pictures/a.com.png',
+      '',
+    ]);
+    expect(column(rows, 'brand_logo_reason')).toEqual([
+      '',
+      '',
+      'http_404',
+      'unsafe_svg',
+      'not_a_picture',
+      'no_url',
+      'invalid_url',
+      'unsupported_scheme',
+      'private_address',
+      '',
+      '',
+      '',
+      '',
+    ]);
+    expect(picturesIn(folder)).toEqual(['a.com.png', 'b.com.svg', 'data.com.png']);
+    expect(readFileSync(folder.at('pictures/a.com.png'))).toEqual(PNG);
+    expect(pictures.asked()).toEqual(['/a.svg', '/b', '/none.png', '/p', '/s']);
+    const { logos } = summaryOf(ended);
+    expect(logos).toMatchObject({ folder: 'pictures', saved: 3, kept: 0, missing: 7 });
+    expect(logos?.reasons).toMatchObject({ http_404: 1, no_url: 1, private_address: 1 });
+    expect(ended.stderr).toContain('10/10 logos, 7 missing\n');
+    expect(ended.stderr).toMatch(/ {2}logos {5}pictures \(3 saved, 0 kept, 7 missing: 1 /);
+  });
+
+  it('tells the host of pictures nothing that is meant for the API', async () => {
+    const folder = openFolder();
+    const pictures = await openPictures({ '/a.png': PNG });
+    const api = await openScripted(answers({ 'a.com': `${pictures.url}/a.png` }));
+    folder.write('list.csv', listOf(['a.com']));
+    const flags = ['--auth', 'bearer', '--header', 'X-Team=crm', '--param', 'lang=de'];
+    const ended = await run(
+      [
+        'enrich',
+        'list.csv',
+        '--base-url',
+        api.url,
+        ...FLAGS,
+        ...flags,
+        '--logo-allow',
+        '127.0.0.1',
+      ],
+      { cwd: folder.path, env: { BRANDFILL_API_KEY: 'very-secret' } },
+    );
+    expect(ended.code).toBe(0);
+    expect(pictures.asked()).toEqual(['/a.png']);
+    const headers = JSON.stringify(pictures.requests.map((request) => request.rawHeaders));
+    expect(headers).not.toMatch(/secret|team|cookie|referer|authorization/i);
+  });
+
+  it('fetches nothing again but what changed, is gone, or could not be had', async () => {
+    const folder = openFolder();
+    const pages: Record<string, string | Buffer> = { '/a': PNG, '/b': PNG, '/c': PLAIN_SVG };
+    const pictures = await openPictures(pages);
+    const script = answers({ 'a.com': `${pictures.url}/a`, 'b.com': `${pictures.url}/b` });
+    Object.assign(script, answers({ 'c.com': `${pictures.url}/c`, 'd.com': `${pictures.url}/d` }));
+    const api = await openScripted(script);
+    folder.write('list.csv', listOf(['a.com', 'b.com', 'c.com', 'd.com']));
+    const night = async (more: Partial<EnrichOptions> = {}) => {
+      const { summary } = await enrichIn(folder, {
+        ...OPTIONS,
+        baseUrl: api.url,
+        logos: folder.at('pictures'),
+        logoAllow: [pictures.host],
+        changes: folder.at('new.csv'),
+        ...more,
+        input: 'list.csv',
+      });
+      const { saved, kept, missing } = summary.logos ?? {};
+      const changed = column(rowsOf(folder.read('new.csv')), 'domain');
+      return { logos: [saved, kept, missing], asked: pictures.asked(), changed };
+    };
+    const all = ['a.com', 'b.com', 'c.com', 'd.com'];
+    expect(await night()).toEqual({
+      logos: [3, 0, 1],
+      asked: ['/a', '/b', '/c', '/d'],
+      changed: all,
+    });
+    expect(await night()).toEqual({ logos: [0, 3, 1], asked: [], changed: [] });
+
+    rmSync(folder.at('pictures/a.com.png'));
+    folder.write('pictures/b.com.png', 'something else');
+    expect(await night()).toEqual({ logos: [2, 1, 1], asked: ['/a', '/b'], changed: [] });
+    expect(readFileSync(folder.at('pictures/b.com.png'))).toEqual(PNG);
+
+    expect(await night({ freshNotFound: 0 })).toMatchObject({ asked: ['/d'] });
+    expect(await night({ logoMaxSize: '2MB' })).toMatchObject({ asked: ['/d'] });
+
+    // Another URL, another kind: the file of the old one goes.
+    pages['/e'] = PLAIN_SVG;
+    Object.assign(script, answers({ 'a.com': `${pictures.url}/e`, 'b.com': `${pictures.url}/f` }));
+    expect(await night({ fresh: 0, logoMaxSize: '2MB' })).toEqual({
+      logos: [1, 1, 2],
+      asked: ['/e', '/f'],
+      changed: ['a.com'],
+    });
+    expect(picturesIn(folder)).toEqual(['a.com.svg', 'b.com.png', 'c.com.svg']);
+    const [, b] = rowsOf(folder.read('list.enriched.csv'));
+    expect(b).toMatchObject({
+      brand_logo_file: 'pictures/b.com.png',
+      brand_logo_reason: 'http_404',
+    });
+
+    expect(await night({ refresh: true })).toMatchObject({ asked: ['/c', '/d', '/e', '/f'] });
+  });
+
+  it('is done in full by the next run when it is killed', async () => {
+    const folder = openFolder();
+    const domains = Array.from({ length: 8 }, (_, at) => `c${at}.com`);
+    let isSlow = true;
+    const asked: string[] = [];
+    const { url } = await openServer((request, response) => {
+      asked.push(request.url ?? '');
+      if (!isSlow || asked.length <= 3) response.end(PNG);
+    });
+    const logos = domains.map((domain) => [domain, `${url}/${domain}`]);
+    const api = await openScripted(answers(Object.fromEntries(logos)));
+    folder.write('list.csv', listOf(domains));
+    const args = [
+      'enrich',
+      'list.csv',
+      '--base-url',
+      api.url,
+      ...FLAGS,
+      '--logo-allow',
+      '127.0.0.1',
+    ];
+    const running = await start(args, { cwd: folder.path, stdin: '' });
+    await expect.poll(() => asked.length, { timeout: 20_000 }).toBeGreaterThanOrEqual(5);
+    running.process.kill('SIGKILL');
+    await running.ended;
+    isSlow = false;
+    asked.length = 0;
+    const ended = await run(args, { cwd: folder.path });
+    expect(summaryOf(ended).logos).toMatchObject({ saved: 5, kept: 3, missing: 0 });
+    expect(asked).toHaveLength(5);
+    expect(picturesIn(folder)).toEqual(domains.map((domain) => `${domain}.png`));
+  });
+
+  it('stops in order at Ctrl-C, and writes the rows with what is there', async () => {
+    const folder = openFolder();
+    const { url, requests } = await openServer((request, response) => {
+      if (request.url === '/a.com') response.end(PNG);
+    });
+    const domains = ['a.com', 'b.com', 'c.com', 'd.com'];
+    const logos = domains.map((domain) => [domain, `${url}/${domain}`]);
+    const api = await openScripted(answers(Object.fromEntries(logos)));
+    folder.write('list.csv', listOf(domains));
+    const args = [
+      'enrich',
+      'list.csv',
+      '--base-url',
+      api.url,
+      ...FLAGS,
+      '--logo-allow',
+      '127.0.0.1',
+    ];
+    const running = await start(args, { cwd: folder.path, stdin: '' });
+    await expect.poll(() => requests.length, { timeout: 20_000 }).toBe(3);
+    running.process.kill('SIGINT');
+    const ended = await running.ended;
+    expect(ended.code).toBe(130);
+    expect(ended.stderr).toContain('Interrupted: no further logo is fetched');
+    expect(summaryOf(ended)).toMatchObject({
+      stopped: { reason: 'interrupted' },
+      logos: { saved: 1, missing: 3, reasons: { not_asked: 3 } },
+    });
+    const rows = rowsOf(folder.read('list.enriched.csv'));
+    expect(column(rows, 'brand_name')).toEqual(['N', 'N', 'N', 'N']);
+    expect(column(rows, 'brand_logo_reason')).toEqual(['', 'not_asked', 'not_asked', 'not_asked']);
+  });
+
+  it('names files as they are seen from the output, in files and in rows', async () => {
+    const folder = openFolder();
+    const pictures = await openPictures({ '/a': PNG });
+    const api = await openScripted(answers({ 'a.com': `${pictures.url}/a` }));
+    folder.write('list.jsonl', '{"domain":"a.com"}\n{"domain":"b.com"}\n');
+    mkdirSync(folder.at('out'));
+    const options = {
+      ...OPTIONS,
+      baseUrl: api.url,
+      logos: folder.at('pictures'),
+      logoAllow: [pictures.host],
+    };
+    await enrichIn(folder, { ...options, input: 'list.jsonl', out: 'out/rows.jsonl' });
+    expect(objectsOf(folder.read('out/rows.jsonl'))).toEqual([
+      expect.objectContaining({ brand_logo_file: '../pictures/a.com.png' }),
+      expect.objectContaining({ brand_logo_reason: 'no_url' }),
+    ]);
+    const rows = [];
+    const input = [{ domain: 'a.com' }];
+    for await (const row of enrichRows({ ...options, input, store: folder.at('store') })) {
+      rows.push(row);
+    }
+    expect(rows[0]?.['brand_logo_file']).toMatch(/pictures\/a\.com\.png$/);
+  });
+
+  it('is refused before any call when its folder is a file, or not all is given', async () => {
+    const folder = openFolder();
+    folder.write('list.csv', listOf(['a.com']));
+    const api = await openApi();
+    const args = ['enrich', 'list.csv', '--base-url', api.url, '--logos'];
+    const inFile = await run([...args, 'list.csv', '--logo-field', 'logo'], { cwd: folder.path });
+    expectRefusal(inFile, /Cannot write logos to list\.csv: it is a file, not a folder\.$/);
+    const alone = await run([...args, 'pictures'], { cwd: folder.path });
+    expectRefusal(alone, /Cannot use --logos alone: .* give both\.$/);
+    expect(folder.names()).toEqual(['list.csv']);
+    expect(api.stats().calls).toBe(0);
+  });
+
+  it.each([
+    [{ logoField: 'logo' }, /Cannot use 'logoField' alone: .* give both\.$/],
+    [{ logos: 'p', logoField: 'logo[' }, /Cannot use 'logoField': .* is no JMESPath/],
+    [{ logoAllow: ['http://a.com/'] }, /Cannot use 'logoAllow': expected HOST or HOST:PORT/],
+    [{ logoMaxSize: '1GB' }, /Cannot use 'logoMaxSize': expected 50MB at most\.$/],
+    [{ logoMaxSize: true as never }, /Cannot use 'logoMaxSize': expected a size such as/],
+    [
+      { logoConcurrency: 0 },
+      /Cannot use 'logoConcurrency': expected a whole number, from 1 to 256/,
+    ],
+  ])('is refused with %j', async (options, message) => {
+    const run = enrich({ input: 'list.csv', baseUrl: 'http://127.0.0.1:1', ...options });
+    await expect(run).rejects.toMatchObject({
+      code: 'INVALID_SETTING',
+      message: expect.stringMatching(message),
+    });
+  });
+
+  it('makes no folder in a rehearsal, and asks no host when the API is the wrong one', async () => {
+    const folder = openFolder();
+    folder.write('list.csv', listOf(['a.com', 'b.com', 'c.com', 'd.com', 'e.com']));
+    const { url } = await openServer((_, response) => response.end('<html>'));
+    const args = ['enrich', 'list.csv', '--base-url', url, ...FLAGS];
+    expect(await run([...args, '--dry-run'], { cwd: folder.path })).toMatchObject({ code: 0 });
+    expect(existsSync(folder.at('pictures'))).toBe(false);
+    const ended = await run(args, { cwd: folder.path });
+    expect(ended.code).toBe(4);
+    expect(picturesIn(folder)).toEqual([]);
+  });
+});
