@@ -1,6 +1,7 @@
 import type { Closable } from './closer.ts';
 import { formatDuration } from './job/duration.ts';
 import type { LocalWorker } from './local-worker.ts';
+import type { OnNotice } from './notice.ts';
 import type { StopSwitch } from './worker/stop-switch.ts';
 
 export interface ApiWatchOptions {
@@ -8,7 +9,7 @@ export interface ApiWatchOptions {
   readonly stopSwitch: StopSwitch;
   /** The longest wait that the API may ask for. Told to wait longer, the worker stops. */
   readonly maxWaitMs: number;
-  readonly onNotice: (message: string) => void;
+  readonly onNotice: OnNotice;
 }
 
 const LOOK_MS = 1_000;
@@ -27,7 +28,7 @@ export function watchApi({ worker, stopSwitch, maxWaitMs, onNotice }: ApiWatchOp
     if (stopSwitch.stopped) return;
     const outage = worker.describeOutage();
     if (outage !== undefined && !isOut) onNotice(outage);
-    if (outage === undefined && isOut) onNotice('The API answers again.');
+    if (outage === undefined && isOut) onNotice('The API answers again.', { level: 'info' });
     isOut = outage !== undefined;
     const { why, waitMs } = worker.turnstile.describe();
     const toldMs = why === 'told_to_wait' ? waitMs : 0;

@@ -7,6 +7,7 @@ import { BrandfillError } from './errors.ts';
 import { COLLECT_SETTINGS, type CollectSettings } from './job/collect-settings.ts';
 import { readSettings } from './job/read-settings.ts';
 import { checkOptions } from './known-options.ts';
+import type { OnNotice } from './notice.ts';
 import { openStatus } from './status.ts';
 import { within } from './within.ts';
 
@@ -25,7 +26,7 @@ export interface CollectOptions {
   /** Stops the collector in order: what has arrived is written, files are finished. */
   readonly signal?: AbortSignal;
   /** Told what is worth a line in a log. */
-  readonly onNotice?: (message: string) => void;
+  readonly onNotice?: OnNotice;
 }
 
 /** What a collector did. */
@@ -79,7 +80,7 @@ const OTHERS: Readonly<Record<Exclude<keyof CollectOptions, keyof CollectSetting
 
 interface CollectContext {
   readonly signal: AbortSignal;
-  readonly onNotice: (message: string) => void;
+  readonly onNotice: OnNotice;
   /** How a setting is called in messages. */
   readonly describe: (key: string) => string;
 }
@@ -126,7 +127,9 @@ async function collectFrom(
       },
       onNotice,
     });
-    onNotice(`Waiting for outcomes on Redis at ${redis.name}; they go to ${outDir}.`);
+    onNotice(`Waiting for outcomes on Redis at ${redis.name}; they go to ${outDir}.`, {
+      level: 'info',
+    });
     status?.health.check(() => findRedisTrouble(redis));
     status?.health.check(() => (signal.aborted ? 'it was told to stop' : undefined));
     status?.instruments.forCollector({ counts, folder: outDir });

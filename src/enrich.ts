@@ -11,6 +11,7 @@ import { runToFiles } from './run/run-to-files.ts';
 import { runToMerge } from './run/run-to-merge.ts';
 import { runToRows } from './run/run-to-rows.ts';
 import type { RunControl } from './run-control.ts';
+import { createRunId } from './run-id.ts';
 import type { RunEvent } from './watch/events.ts';
 import type { Summary } from './watch/summary.ts';
 
@@ -125,6 +126,8 @@ export interface EnrichOptions {
    * those not asked as `skipped`. Before the first call it ends the run with the signal's reason.
    */
   readonly signal?: AbortSignal;
+  /** What the run is called in logs and in its summary. @default made by chance */
+  readonly runId?: string;
   /** Called as the run goes on. */
   readonly onEvent?: (event: RunEvent) => void;
   /** Pauses, resumes and stops the run, made by `createRunControl`. @default nobody does */
@@ -215,6 +218,7 @@ export const BESIDE_SETTINGS: Readonly<Record<Exclude<keyof EnrichOptions, Setti
   changesId: true,
   confirm: true,
   signal: true,
+  runId: true,
   onEvent: true,
   control: true,
 };
@@ -236,8 +240,8 @@ function jobOf(options: EnrichOptions, { of, naming, ...rest }: Call): Job {
   const describe = naming as (key: string) => string;
   checkOptions(options, { of, definitions: SETTINGS, others: BESIDE_SETTINGS, describe, ...rest });
   checkInput(options.input, describe);
-  const { input, apiKey, params, headers, signal, onEvent, confirm, control, changesId, ...given } =
-    options;
+  const { input, apiKey, params, headers, changesId, ...others } = options;
+  const { signal, runId, onEvent, confirm, control, ...given } = others;
   return createJob({
     given: { ...given, param: params, header: headers },
     apiKey,
@@ -253,12 +257,14 @@ const LIBRARY_NAMES: Readonly<Record<string, string>> = {
 
 function contextOf({
   signal = new AbortController().signal,
+  runId = createRunId(),
   onEvent,
   confirm,
   control,
   changesId,
 }: EnrichOptions): RunContext {
   return {
+    runId,
     signal: control ? AbortSignal.any([signal, control.stopped]) : signal,
     onEvent: onEvent ?? (() => {}),
     confirm,

@@ -22,7 +22,7 @@ import type { Summary } from './watch/summary.ts';
 
 export interface RunJobOptions
   extends LoadJobOptions,
-    Pick<EnrichOptions, 'signal' | 'onEvent' | 'confirm'> {
+    Pick<EnrichOptions, 'signal' | 'runId' | 'onEvent' | 'confirm'> {
   /** Called when the file is read, before anything is done; may throw to refuse it. */
   readonly onLoaded?: (job: LoadedJob) => void;
   /** Called when the files are written, before anybody is told. */
@@ -67,9 +67,10 @@ export async function runJob(
     const job = toLoadedJob(jobFile, options);
     onLoaded?.(job);
     await makeFolders(jobFile);
-    const { signal, confirm } = options;
+    const { signal, runId, confirm } = options;
     const context = {
       ...(signal && { signal }),
+      ...(runId && { runId }),
       ...(onEvent && { onEvent }),
       ...(confirm && { confirm }),
     };
@@ -88,6 +89,7 @@ export async function runJob(
 const RUN_OPTIONS: Readonly<Record<keyof RunJobOptions, true>> = {
   ...LOAD_OPTIONS,
   signal: true,
+  runId: true,
   onEvent: true,
   confirm: true,
   onLoaded: true,

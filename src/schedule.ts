@@ -3,6 +3,7 @@ import { libraryNaming } from './enrich.ts';
 import { BrandfillError } from './errors.ts';
 import { SCHEDULE_SETTINGS, type ScheduleSettings } from './job/schedule-settings.ts';
 import { checkOptions } from './known-options.ts';
+import type { OnNotice } from './notice.ts';
 import { describeOwner, describeSelf, isHere } from './owner.ts';
 import type { Keeper } from './queue/bullmq/schedule-keepers.ts';
 import { groupOf } from './schedule/group.ts';
@@ -26,9 +27,9 @@ export interface ScheduleOptions extends SchedulePlace {
   /** Stops in order: runs that go end early and keep what they found, and are made again later. */
   readonly signal?: AbortSignal;
   /** Told what is worth a line in a log. */
-  readonly onNotice?: (message: string) => void;
-  /** Told what a run tells. */
-  readonly onRunEvent?: (job: string, event: RunEvent) => void;
+  readonly onNotice?: OnNotice;
+  /** Told what a run tells, and what the run is called in logs. */
+  readonly onRunEvent?: (job: string, event: RunEvent, run: string) => void;
   /** Called when a run is over. */
   readonly onRunEnd?: (job: string) => void;
 }
@@ -93,6 +94,7 @@ export async function schedule(
     }
     onNotice(
       `Keeping the schedules '${group.name}' on Redis at ${redis.name}: ${[...wanted.keys()].join(', ')}.`,
+      { level: 'info' },
     );
     status?.health.check(() => bullmq.findRedisTrouble(redis));
     status?.health.check(() => (options.signal?.aborted ? 'it was told to stop' : undefined));

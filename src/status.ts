@@ -3,6 +3,7 @@ import { createHealth, type Health } from './http/health.ts';
 import type { Routes } from './http/listener.ts';
 import type { ListenAddress } from './job/listen-address.ts';
 import type { InstrumentMaker } from './metrics/create-instruments.ts';
+import type { OnNotice } from './notice.ts';
 import { readVersion } from './version.ts';
 
 /** What a process shows of itself over HTTP. */
@@ -23,7 +24,7 @@ export interface StatusOptions {
   /** More routes, such as those of the dashboard; they are asked first. */
   readonly routes?: readonly Routes[];
   /** Told where it listens. */
-  readonly onNotice: (message: string) => void;
+  readonly onNotice: OnNotice;
 }
 
 /**
@@ -44,7 +45,7 @@ export async function openStatus(options: StatusOptions): Promise<Status | undef
   const all = createMetrics({ command, version: readVersion() });
   const ours = [healthRoutes(health), metricsRoutes(all)];
   const listener = await openListener({ ...listen, label, routes: [...routes, ...ours] });
-  onNotice(`Listening on ${listener.url} for /metrics, /livez and /readyz.`);
+  onNotice(`Listening on ${listener.url} for /metrics, /livez and /readyz.`, { level: 'info' });
   const instruments = createInstrumentMaker(all);
   return { health, instruments, close: () => listener.close() };
 }

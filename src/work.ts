@@ -11,6 +11,7 @@ import {
 } from './job/worker-settings.ts';
 import { checkOptions } from './known-options.ts';
 import { openLocalWorker } from './local-worker.ts';
+import type { OnNotice } from './notice.ts';
 import { callsIdOf, paceIdOf } from './pace-id.ts';
 import { normalizeDomain } from './rows/domain.ts';
 import { openStatus } from './status.ts';
@@ -25,7 +26,7 @@ export interface WorkOptions
   /** Stops the worker in order: what is under way is finished, the rest goes back to the queue. */
   readonly signal?: AbortSignal;
   /** Told what is worth a line in a log. */
-  readonly onNotice?: (message: string) => void;
+  readonly onNotice?: OnNotice;
 }
 
 /** Why a worker stopped. */
@@ -87,7 +88,7 @@ const OTHERS: Readonly<Record<Exclude<keyof WorkOptions, keyof WorkerSettings>, 
 interface WorkContext {
   readonly api: Api;
   readonly signal: AbortSignal;
-  readonly onNotice: (message: string) => void;
+  readonly onNotice: OnNotice;
   /** How the setting of the server is called in messages. */
   readonly label: string;
 }
@@ -149,6 +150,7 @@ async function workOn(
     });
     onNotice(
       `Waiting for lookups on Redis at ${redis.name}; this worker asks the API '${api.endpoint.id}'.`,
+      { level: 'info' },
     );
     status?.health.started();
     await Promise.race([stopped, taker.ended]);

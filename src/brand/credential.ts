@@ -48,7 +48,7 @@ const RESERVED =
  * the secret holds characters that no header can carry.
  */
 export function createCredential(scheme: AuthScheme, secret: string | undefined): Credential {
-  const redact = redactor(secret);
+  const redact = createRedactor(secret);
   if (scheme.kind === 'none') return { headers: [], queryParam: undefined, redact };
   if (!secret) {
     throw new BrandfillError(
@@ -88,7 +88,7 @@ function base64(text: string): string {
 }
 
 /** Knows a secret in every form in which a server may give it back, the longest first. */
-function redactor(secret: string | undefined): (text: string) => string {
+export function createRedactor(secret: string | undefined): (text: string) => string {
   if (!secret) return (text) => text;
   const [user = '', password = ''] = basicPair(secret).split(/:(.*)/s);
   const plain = [secret, password === '' ? user : password];

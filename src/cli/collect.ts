@@ -5,6 +5,7 @@ import { COLLECT_SETTINGS } from '../job/collect-settings.ts';
 import { flagOf } from '../job/read-settings.ts';
 import type { CliContext } from './context.ts';
 import { onInterrupt } from './interrupt.ts';
+import { addLogFlags, noticesTo, openCommandLog, splitLogFlags } from './log-flags.ts';
 import { addSettings, toOptions } from './setting-options.ts';
 
 /** Adds `brandfill collect`. */
@@ -15,7 +16,7 @@ export function addCollectCommand(program: Command, context: CliContext): void {
       'write the outcomes of backfills from a queue to files by the hour, until told to stop',
     );
   addSettings(command, COLLECT_SETTINGS);
-  command
+  addLogFlags(command)
     .addHelpText('after', `\nExit codes:\n${EXIT_CODE_HELP}`)
     .action(async (given: Record<string, unknown>) => {
       context.finish(await runCollect(given, context));
@@ -23,21 +24,21 @@ export function addCollectCommand(program: Command, context: CliContext): void {
 }
 
 async function runCollect(
-  given: Readonly<Record<string, unknown>>,
+  typed: Readonly<Record<string, unknown>>,
   context: CliContext,
 ): Promise<number> {
+  const { logFlags, others: given } = splitLogFlags(typed);
+  const log = await openCommandLog(logFlags, { command: 'collect', context });
   const { collect } = await import('../index.ts');
   const interrupt = onInterrupt(context.endAtOnce);
-  const say = (message: string): void => {
-    process.stderr.write(`${new Date().toISOString()} ${message}\n`);
-  };
+  const say = (message: string): void => log.write('info', message);
   interrupt.signal.addEventListener('abort', () => {
     say('Stopping: what has arrived is written, files are finished. Once more ends at once.');
   });
   const options = {
     ...toOptions(given),
     signal: interrupt.signal,
-    onNotice: say,
+    onNotice: noticesTo(log),
   } as CollectOptions;
   try {
     const { enriched, failures, repeated } = await collect(options, flagOf);

@@ -1,17 +1,27 @@
 #!/usr/bin/env node
 import { CommanderError } from 'commander';
 import { EXIT } from '../exit-codes.ts';
+import { keepSecret } from '../secrets.ts';
+import type { Log } from '../watch/log.ts';
 import { createProgram } from './program.ts';
 import { reportError } from './report-error.ts';
+
+/** Where what goes wrong is told, once a command has said so. */
+let log: Log | undefined;
 
 /** The only place that ends the process. */
 async function main(): Promise<number> {
   let exitCode: number = EXIT.ok;
+  // Before anything is read, and refused, that may have it in it by mistake.
+  keepSecret(process.env['BRANDFILL_API_KEY']?.trim());
   const program = createProgram({
     finish: (code) => {
       exitCode = code;
     },
     endAtOnce: (code) => process.exit(code),
+    reportTo: (opened) => {
+      log = opened;
+    },
   });
   try {
     await program.parseAsync();
@@ -19,7 +29,7 @@ async function main(): Promise<number> {
   } catch (error) {
     // Commander has said what is wrong, or has shown the help that was asked for.
     if (error instanceof CommanderError) return error.exitCode === 0 ? EXIT.ok : EXIT.usage;
-    return reportError(error);
+    return reportError(error, log);
   }
 }
 
@@ -33,7 +43,7 @@ function isLmdbError(error: unknown): boolean {
 // The write that failed is reported by whoever waits for it.
 console.error = () => {}; // oxlint-disable-line no-console -- nobody else uses it
 process.on('unhandledRejection', (error) => {
-  if (!isLmdbError(error)) process.exit(reportError(error));
+  if (!isLmdbError(error)) process.exit(reportError(error, log));
 });
 
 // Nobody listening to what we say is no reason to stop working.

@@ -1,4 +1,5 @@
 import { Command } from 'commander';
+import { withoutSecrets } from '../secrets.ts';
 import { readVersion } from '../version.ts';
 import { addAddCommand } from './add.ts';
 import { addCollectCommand } from './collect.ts';
@@ -20,7 +21,7 @@ export function createProgram(context: CliContext): Command {
     .showHelpAfterError('(brandfill --help shows what there is)')
     .exitOverride()
     .configureOutput({
-      outputError: (text, write) => write(text.replace(/^error: /, 'brandfill: ')),
+      outputError: (text, write) => write(withoutSecrets(text.replace(/^error: /, 'brandfill: '))),
     });
   addEnrichCommand(program, context);
   addRunCommand(program, context);

@@ -1,14 +1,25 @@
 import { BrandfillError } from '../errors.ts';
 import { describeError, EXIT, exitCodeOfError } from '../exit-codes.ts';
+import { withoutSecrets } from '../secrets.ts';
+import type { Log } from '../watch/log.ts';
 
 /** Says on standard error what went wrong, and with which exit code to end. */
-export function reportError(error: unknown): number {
+export function reportError(error: unknown, log?: Log): number {
   const code = exitCodeOfError(error);
-  if (code !== EXIT.unexpected || error instanceof BrandfillError) {
-    process.stderr.write(`brandfill: ${describeError(error)}\n`);
-    return code;
+  const isExpected = code !== EXIT.unexpected || error instanceof BrandfillError;
+  const message = isExpected
+    ? describeError(error)
+    : 'Something unexpected happened, please report it.';
+  const stack = isExpected ? undefined : stackOf(error);
+  if (log?.format === 'json') {
+    log.write('error', message, { event: 'error', exitCode: code, ...(stack && { stack }) });
+  } else {
+    const lines = [`brandfill: ${message}`, ...(stack === undefined ? [] : [stack])];
+    process.stderr.write(`${withoutSecrets(lines.join('\n'))}\n`);
   }
-  const text = error instanceof Error ? (error.stack ?? error.message) : String(error);
-  process.stderr.write(`brandfill: Something unexpected happened, please report it.\n${text}\n`);
   return code;
+}
+
+function stackOf(error: unknown): string {
+  return error instanceof Error ? (error.stack ?? error.message) : String(error);
 }

@@ -3,10 +3,14 @@ import { BrandfillError } from '../errors.ts';
 import { EXIT, exitCodeOf } from '../exit-codes.ts';
 import type { EnrichOptions, Plan, Summary } from '../index.ts';
 import { SETTINGS } from '../job/settings.ts';
+import { createRunId } from '../run-id.ts';
+import { toCleanJson, withoutSecrets } from '../secrets.ts';
+import type { ConsoleView } from '../watch/console-view.ts';
 import type { ProgressStyle } from '../watch/progress-view.ts';
 import { confirmOnTerminal, isOnTerminal } from './confirm.ts';
 import type { CliContext } from './context.ts';
 import { onInterrupt } from './interrupt.ts';
+import { addLogFlags, type LogFlags, openCommandLog, splitLogFlags } from './log-flags.ts';
 import { addSettings, toOptions } from './setting-options.ts';
 
 /** What a command that runs a list is given beside the settings. */
@@ -14,20 +18,21 @@ export interface RunFlags {
   readonly dryRun: boolean;
   readonly progress: ProgressStyle | 'auto';
   readonly json: boolean;
+  readonly logFlags: LogFlags;
 }
 
 /** Gives a command all settings of a run, and the flags that only the command line has. */
 export function addRunFlags(command: Command): Command {
   addSettings(command, SETTINGS);
-  return command
+  command
     .option('--dry-run', 'read and count, show the plan, call nothing')
     .addOption(
       new Option('--progress <style>', 'how progress is shown, on standard error')
         .choices(['auto', 'bar', 'lines', 'none'])
         .default('auto'),
     )
-    .option('--json', 'put the summary (or the plan) on standard output, as JSON')
-    .addHelpText('after', `\nExit codes:\n${EXIT_CODE_HELP}`);
+    .option('--json', 'put the summary (or the plan) on standard output, as JSON');
+  return addLogFlags(command).addHelpText('after', `\nExit codes:\n${EXIT_CODE_HELP}`);
 }
 
 /** Tells the flags of a run from the library's options among what was typed. */
@@ -35,8 +40,9 @@ export function splitRunFlags(typed: Readonly<Record<string, unknown>>): {
   readonly flags: RunFlags;
   readonly options: Partial<EnrichOptions>;
 } {
-  const { dryRun = false, progress, json = false, ...given } = typed;
-  const flags = { dryRun, progress, json } as RunFlags;
+  const { logFlags, others } = splitLogFlags(typed);
+  const { dryRun = false, progress, json = false, ...given } = others;
+  const flags = { dryRun, progress, json, logFlags } as RunFlags;
   return { flags, options: toOptions(given) };
 }
 
@@ -53,7 +59,7 @@ export function refuseRowsBesideJson(
 }
 
 /** What a run is told, and tells, on the console. */
-export type Watch = Pick<EnrichOptions, 'signal' | 'onEvent' | 'confirm'>;
+export type Watch = Pick<EnrichOptions, 'signal' | 'runId' | 'onEvent' | 'confirm'>;
 
 export interface WatchedRun {
   /** Says what would be done. */
@@ -65,15 +71,12 @@ export interface WatchedRun {
 /** Shows a run on the console, and stops it in order at Ctrl-C. Gives the exit code. */
 export async function watchRun(
   { plan, run }: WatchedRun,
-  { dryRun, progress, json }: RunFlags,
+  flags: RunFlags,
   context: CliContext,
 ): Promise<number> {
-  const { createConsoleView } = await import('../watch/console-view.ts');
-  const view = createConsoleView({
-    stream: process.stderr,
-    progress,
-    isTerminal: isOnTerminal(),
-  });
+  const { dryRun, json } = flags;
+  const runId = createRunId();
+  const view = await openView(flags, runId, context);
   const interrupt = onInterrupt((code) => {
     view.end();
     context.endAtOnce(code);
@@ -82,14 +85,19 @@ export async function watchRun(
   const onSummary = (summary: Summary): void => {
     exitCode = exitCodeOf(summary);
     view.finish(summary);
-    if (json) process.stdout.write(`${JSON.stringify(summary)}\n`);
+    if (json) process.stdout.write(`${toCleanJson(summary)}\n`);
   };
   const confirm = confirmOnTerminal(interrupt.signal);
-  const watch = { signal: interrupt.signal, onEvent: view.show, ...(confirm && { confirm }) };
+  const watch = {
+    signal: interrupt.signal,
+    runId,
+    onEvent: view.show,
+    ...(confirm && { confirm }),
+  };
   try {
     if (dryRun) {
       const planned = await plan(watch);
-      if (json) process.stdout.write(`${JSON.stringify(planned)}\n`);
+      if (json) process.stdout.write(`${toCleanJson(planned)}\n`);
     } else {
       await run(watch, onSummary);
     }
@@ -98,6 +106,28 @@ export async function watchRun(
     view.end();
     interrupt.dispose();
   }
+}
+
+/** As text it is what people see; as JSON each line carries the id of the run. */
+async function openView(
+  { progress, logFlags }: RunFlags,
+  runId: string,
+  context: CliContext,
+): Promise<ConsoleView> {
+  const log = await openCommandLog(logFlags, { command: 'enrich', context });
+  if (log.format === 'json') {
+    const { createLogView } = await import('../watch/log-view.ts');
+    return createLogView(log.with({ run: runId }), progress);
+  }
+  const { createConsoleView } = await import('../watch/console-view.ts');
+  const { quietView } = await import('../watch/quiet-view.ts');
+  const view = createConsoleView({
+    stream: process.stderr,
+    progress,
+    isTerminal: isOnTerminal(),
+    redact: withoutSecrets,
+  });
+  return quietView(view, logFlags.logLevel);
 }
 
 const EXIT_CODE_HELP = `  0    done, no row failed

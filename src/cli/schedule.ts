@@ -4,10 +4,16 @@ import { EXIT } from '../exit-codes.ts';
 import type { ListSchedulesOptions, ScheduleOptions } from '../index.ts';
 import { flagOf } from '../job/read-settings.ts';
 import { SCHEDULE_SETTINGS } from '../job/schedule-settings.ts';
-import type { ConsoleView, ConsoleViewOptions } from '../watch/console-view.ts';
 import { describeSchedules } from '../watch/schedule-table.ts';
 import type { CliContext } from './context.ts';
 import { onInterrupt } from './interrupt.ts';
+import {
+  addLogFlags,
+  type LogFlags,
+  noticesTo,
+  openCommandLog,
+  splitLogFlags,
+} from './log-flags.ts';
 import { addSettings, toOptions } from './setting-options.ts';
 
 /** What only the command line has. */
@@ -15,6 +21,7 @@ interface ScheduleFlags {
   readonly list: boolean;
   readonly json: boolean;
   readonly run: string | undefined;
+  readonly logFlags: LogFlags;
 }
 
 /** Adds `brandfill schedule [files...]`. */
@@ -30,23 +37,25 @@ export function addScheduleCommand(program: Command, context: CliContext): void 
   command
     .option('--list', 'show what is scheduled, and how the last runs went')
     .option('--run <JOB>', 'have a scheduled job run now, by the process that keeps its schedule')
-    .option('--json', 'with --list: as JSON')
+    .option('--json', 'with --list: as JSON');
+  addLogFlags(command)
     .addHelpText('after', `\nExit codes:\n${EXIT_CODE_HELP}`)
     .action(async (files: readonly string[], typed: Record<string, unknown>) => {
-      const { list = false, json = false, run, ...given } = typed;
-      const flags = { list, json, run } as ScheduleFlags;
+      const { logFlags, others } = splitLogFlags(typed);
+      const { list = false, json = false, run, ...given } = others;
+      const flags = { list, json, run, logFlags } as ScheduleFlags;
       context.finish(await runSchedule({ ...toOptions(given), files }, flags, context));
     });
 }
 
 async function runSchedule(
   options: ScheduleOptions,
-  { list, json, run }: ScheduleFlags,
+  { list, json, run, logFlags }: ScheduleFlags,
   context: CliContext,
 ): Promise<number> {
   if (list) return await showSchedules(options, json);
   if (run !== undefined) return await runNow(run, options);
-  if (options.files.length > 0) return await keepSchedules(options, context);
+  if (options.files.length > 0) return await keepSchedules(options, logFlags, context);
   throw new BrandfillError(
     'INVALID_SETTING',
     'Cannot schedule without job files: name them, such as jobs/*.yaml, or give --list.',
@@ -69,47 +78,27 @@ async function runNow(job: string, options: ListSchedulesOptions): Promise<numbe
   return EXIT.ok;
 }
 
-async function keepSchedules(options: ScheduleOptions, context: CliContext): Promise<number> {
+async function keepSchedules(
+  options: ScheduleOptions,
+  logFlags: LogFlags,
+  context: CliContext,
+): Promise<number> {
+  const log = await openCommandLog(logFlags, { command: 'schedule', context });
   const { schedule } = await import('../index.ts');
   const interrupt = onInterrupt(context.endAtOnce);
   const { signal } = interrupt;
   signal.addEventListener('abort', () => {
-    say('Stopping: runs end early and keep what they found. Once more ends at once.');
+    log.write('info', 'Stopping: runs end early and keep what they found. Once more ends at once.');
   });
-  const { createConsoleView } = await import('../watch/console-view.ts');
-  const views = createRunViews(createConsoleView);
+  const { createRunViews } = await import('./schedule-views.ts');
   try {
-    await schedule({ ...options, ...views, signal, onNotice: say }, flagOf);
-    say('Stopped.');
+    const views = createRunViews(log);
+    await schedule({ ...options, ...views, signal, onNotice: noticesTo(log) }, flagOf);
+    log.write('info', 'Stopped.');
     return EXIT.ok;
   } finally {
     interrupt.dispose();
   }
-}
-
-/** Shows what runs tell, line by line, each after the name of its job. */
-function createRunViews(
-  createView: (options: ConsoleViewOptions) => ConsoleView,
-): Required<Pick<ScheduleOptions, 'onRunEvent' | 'onRunEnd'>> {
-  const views = new Map<string, ConsoleView>();
-  const viewOf = (job: string): ConsoleView => {
-    const write = (line: string): boolean => say(`${job}: ${line.trimEnd()}`);
-    const view =
-      views.get(job) ?? createView({ stream: { write } as NodeJS.WriteStream, progress: 'lines' });
-    views.set(job, view);
-    return view;
-  };
-  return {
-    onRunEvent: (job, event) => viewOf(job).show(event),
-    onRunEnd: (job) => {
-      views.get(job)?.end();
-      views.delete(job);
-    },
-  };
-}
-
-function say(message: string): boolean {
-  return process.stderr.write(`${new Date().toISOString()} ${message}\n`);
 }
 
 const EXIT_CODE_HELP = `  0    told to stop, or shown

@@ -6,6 +6,7 @@ import { describeStop } from '../watch/describe.ts';
 import type { WorkOptions } from '../work.ts';
 import type { CliContext } from './context.ts';
 import { onInterrupt } from './interrupt.ts';
+import { addLogFlags, noticesTo, openCommandLog, splitLogFlags } from './log-flags.ts';
 import { addSettings, toOptions } from './setting-options.ts';
 
 /** Adds `brandfill worker`. */
@@ -16,7 +17,7 @@ export function addWorkerCommand(program: Command, context: CliContext): void {
       'make the lookups that wait on a queue, for any number of runs, until told to stop',
     );
   addSettings(command, WORKER_SETTINGS);
-  command
+  addLogFlags(command)
     .addHelpText('after', `\nExit codes:\n${EXIT_CODE_HELP}`)
     .action(async (given: Record<string, unknown>) => {
       context.finish(await runWorker(given, context));
@@ -24,22 +25,23 @@ export function addWorkerCommand(program: Command, context: CliContext): void {
 }
 
 async function runWorker(
-  given: Readonly<Record<string, unknown>>,
+  typed: Readonly<Record<string, unknown>>,
   context: CliContext,
 ): Promise<number> {
+  const { logFlags, others: given } = splitLogFlags(typed);
+  const log = await openCommandLog(logFlags, { command: 'worker', context });
   const { work } = await import('../index.ts');
   const interrupt = onInterrupt(context.endAtOnce);
-  const say = (message: string): void => {
-    process.stderr.write(`${new Date().toISOString()} ${message}\n`);
-  };
+  const say = (message: string): void => log.write('info', message);
   interrupt.signal.addEventListener('abort', () => {
     say('Stopping: no further call is made, calls under way are finished. Once more ends at once.');
   });
-  const options = { ...toOptions(given), signal: interrupt.signal, onNotice: say } as WorkOptions;
+  const { signal } = interrupt;
+  const options = { ...toOptions(given), signal, onNotice: noticesTo(log) } as WorkOptions;
   try {
     const { stopped, calls } = await work(options, flagOf);
     const isAsked = stopped.reason === 'interrupted';
-    if (!isAsked) say(describeStop(stopped));
+    if (!isAsked) log.write('error', describeStop(stopped), { reason: stopped.reason });
     say(`Stopped after ${calls} calls; what was not done is back on the queue.`);
     return isAsked ? EXIT.ok : EXIT.stopped;
   } finally {

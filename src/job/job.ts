@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs';
 import { type Credential, createCredential } from '../brand/credential.ts';
 import { createEndpoint, type Endpoint } from '../brand/endpoint.ts';
 import { BrandfillError, describeSystemError } from '../errors.ts';
+import { keepSecret } from '../secrets.ts';
 import { readSettings } from './read-settings.ts';
 import { SETTINGS, type SettingKey, type Settings } from './settings.ts';
 
@@ -105,6 +106,7 @@ export function createApi({
     );
   }
   const secret = apiKey ?? readSecret(settings.apiKeyFile, env['BRANDFILL_API_KEY']);
+  keepSecret(secret);
   const credential = createCredential(settings.auth, secret);
   return {
     credential,

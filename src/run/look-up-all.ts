@@ -216,7 +216,7 @@ function tellOfOutage(
   const message = isOut
     ? `The API at ${job.endpoint.origin} is out${what}: calls wait until it is back, up to --max-outage. If it never answered, check --base-url.`
     : 'The API answers again.';
-  onEvent({ type: 'notice', message });
+  onEvent({ type: 'notice', message, level: isOut ? 'warn' : 'info' });
 }
 
 /** Stops a run of which too much fails. What failed in the run before and does again is no news. */

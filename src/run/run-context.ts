@@ -5,6 +5,8 @@ import type { RunEvent } from '../watch/events.ts';
 
 /** What a run takes from outside. */
 export interface RunContext {
+  /** What the run is called in logs and in its summary. */
+  readonly runId: string;
   /** Stops the run in order: no new call, calls under way get ten seconds, rows are written. */
   readonly signal: AbortSignal;
   readonly onEvent: (event: RunEvent) => void;

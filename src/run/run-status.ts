@@ -35,7 +35,7 @@ export async function openRunStatus(
     listen: job.settings.listen,
     label,
     command: 'enrich',
-    onNotice: (message) => onEvent({ type: 'notice', message }),
+    onNotice: (message, { level = 'warn' } = {}) => onEvent({ type: 'notice', message, level }),
   });
   if (!status) return { context, close: async () => {} };
   const { health } = status;

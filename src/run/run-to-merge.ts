@@ -34,7 +34,7 @@ export async function runToMerge(
     );
   }
   if (await isEmpty(input)) {
-    return nothingToDo({ out: out ?? merge, failures, folder: spoolFolder });
+    return nothingToDo({ out: out ?? merge, failures, folder: spoolFolder, runId: context.runId });
   }
   const closer = createCloser();
   try {
@@ -81,10 +81,11 @@ async function isEmpty(input: ListInput): Promise<boolean> {
   return found?.isFile() === true && found.size === 0;
 }
 
-type NothingToDo = Readonly<Record<'out' | 'failures' | 'folder', string>>;
+type NothingToDo = Readonly<Record<'out' | 'failures' | 'folder' | 'runId', string>>;
 
-function nothingToDo({ out, failures, folder }: NothingToDo): Summary {
+function nothingToDo({ out, failures, folder, runId }: NothingToDo): Summary {
   return {
+    runId,
     rows: 0,
     statuses: createStatusCounts(),
     uniqueDomains: 0,

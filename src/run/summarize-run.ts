@@ -17,6 +17,7 @@ export function summarize(
   const { lookups, calls, retries, throttled, elapsedMs: lookupMs, stopped, pace } = joined.totals;
   const { price } = run.job.settings;
   return {
+    runId: run.context.runId,
     rows: made.rows,
     statuses: joined.statuses,
     uniqueDomains: made.uniqueDomains,

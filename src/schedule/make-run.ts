@@ -5,8 +5,10 @@ import { describeError, EXIT, exitCodeOfError } from '../exit-codes.ts';
 import { formatDuration } from '../job/duration.ts';
 import type { LoadedJob } from '../load-job.ts';
 import type { InstrumentMaker } from '../metrics/create-instruments.ts';
+import type { OnNotice } from '../notice.ts';
 import type { ScheduledResult, ScheduleResults } from '../queue/bullmq/schedule-results.ts';
 import type { TakenRun } from '../queue/bullmq/schedule-worker.ts';
+import { createRunId } from '../run-id.ts';
 import { type JobEnd, runJob } from '../run-job.ts';
 import type { RunEvent } from '../watch/events.ts';
 import { within } from '../within.ts';
@@ -17,13 +19,17 @@ export interface MakeRunOptions {
   /** Ends the run in order. */
   readonly signal: AbortSignal;
   /** Told when it begins, and how it ended. */
-  readonly onNotice: (message: string) => void;
-  readonly onEvent: (event: RunEvent) => void;
+  readonly onNotice: OnNotice;
+  /** Told what the run tells, and what it is called in logs. */
+  readonly onEvent: (event: RunEvent, run: string) => void;
   /** Called after its last event. */
   readonly onEnd: () => void;
   /** What measures it. @default nothing */
   readonly instruments?: InstrumentMaker | undefined;
 }
+
+/** With what the run is called in logs. */
+type NamedRun = MakeRunOptions & { readonly runId: string };
 
 type Ended = Omit<ScheduledResult, 'why' | 'startedAt' | 'finishedAt' | 'skipped' | 'host'>;
 
@@ -36,14 +42,19 @@ const FAREWELL_MS = 5_000;
 
 /** Runs a job file, and notes how it went. It never throws. */
 export async function makeRun(taken: TakenRun, options: MakeRunOptions): Promise<void> {
-  const { results, signal, onNotice, onEnd } = options;
+  const { results, signal, onEnd } = options;
   const { job, why } = taken;
+  const runId = createRunId();
+  const onNotice: OnNotice = (message, facts) =>
+    options.onNotice(message, { ...facts, job, run: runId });
   const startedAt = new Date();
-  onNotice(`${job}: ${describeStart(taken)}`);
-  const ended = await run(taken, options);
+  onNotice(`${job}: ${describeStart(taken)}`, { level: taken.losses > 0 ? 'warn' : 'info' });
+  const ended = await run(taken, { ...options, onNotice, runId });
   const finishedAt = new Date();
   onEnd();
-  onNotice(`${job}: ${describeEnd(ended, finishedAt.getTime() - startedAt.getTime())}`);
+  onNotice(`${job}: ${describeEnd(ended, finishedAt.getTime() - startedAt.getTime())}`, {
+    level: ended.exitCode === EXIT.ok ? 'info' : 'warn',
+  });
   const result = {
     why,
     startedAt: startedAt.toISOString(),
@@ -56,7 +67,7 @@ export async function makeRun(taken: TakenRun, options: MakeRunOptions): Promise
   else await noting;
 }
 
-async function run({ job, losses, isAgain }: TakenRun, options: MakeRunOptions): Promise<Ended> {
+async function run({ job, losses, isAgain }: TakenRun, options: NamedRun): Promise<Ended> {
   if (losses >= MOST_LOSSES) {
     const error = `${losses} processes were lost in the midst of it; it is not tried again before it is due.`;
     return { exitCode: EXIT.unexpected, error };
@@ -76,9 +87,15 @@ async function tryToRun({
   signal,
   onEvent,
   instruments,
-}: MakeRunOptions): Promise<{ readonly ended: Ended; readonly isInUse: boolean }> {
+  runId,
+}: NamedRun): Promise<{ readonly ended: Ended; readonly isInUse: boolean }> {
   try {
-    const options = { signal, onEvent, onLoaded: refuseStandardInput };
+    const options = {
+      signal,
+      runId,
+      onEvent: (event: RunEvent) => onEvent(event, runId),
+      onLoaded: refuseStandardInput,
+    };
     const end = await runJob(file, options, { instruments });
     return { ended: resultOf(end), isInUse: false };
   } catch (error) {

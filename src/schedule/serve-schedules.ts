@@ -1,5 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { InstrumentMaker } from '../metrics/create-instruments.ts';
+import type { OnNotice } from '../notice.ts';
 import type { RedisServer } from '../queue/bullmq/redis.ts';
 import type { ScheduleQueue } from '../queue/bullmq/schedule-queue.ts';
 import type { ScheduleResults } from '../queue/bullmq/schedule-results.ts';
@@ -20,8 +21,8 @@ export interface ServeSchedulesOptions {
   /** How long a process may be silent before its runs are given to another. */
   readonly lockMs: number;
   readonly signal?: AbortSignal;
-  readonly onNotice: (message: string) => void;
-  readonly onRunEvent?: (job: string, event: RunEvent) => void;
+  readonly onNotice: OnNotice;
+  readonly onRunEvent?: (job: string, event: RunEvent, run: string) => void;
   readonly onRunEnd?: (job: string) => void;
   /** What measures the runs. @default nothing */
   readonly instruments?: InstrumentMaker | undefined;
@@ -49,7 +50,7 @@ export async function serveSchedules(options: ServeSchedulesOptions): Promise<vo
       if (await queue.ask({ job, why, dueAtMs })) return;
       await results.skip(job);
       const due = new Date(dueAtMs).toISOString();
-      onNotice(`${job}: was due at ${due}, but is still running; this one is left out.`);
+      onNotice(`${job}: was due at ${due}, but is still running; this one is left out.`, { job });
     },
     run: async (taken, runSignal) => {
       const { job } = taken;
@@ -61,7 +62,7 @@ export async function serveSchedules(options: ServeSchedulesOptions): Promise<vo
         signal: runSignal,
         instruments: options.instruments,
         onNotice,
-        onEvent: (event) => options.onRunEvent?.(job, event),
+        onEvent: (event, run) => options.onRunEvent?.(job, event, run),
         onEnd: () => options.onRunEnd?.(job),
       });
     },

@@ -17,17 +17,20 @@ export interface ConsoleViewOptions {
   readonly progress: ProgressStyle | 'auto';
   /** Whether somebody sits there who is going to be asked: the plan then takes some room. @default false */
   readonly isTerminal?: boolean;
+  /** Takes secrets out of a text. @default leaves it as it is */
+  readonly redact?: (text: string) => string;
 }
 
 export function createConsoleView({
   stream,
   progress,
   isTerminal = false,
+  redact = (text) => text,
 }: ConsoleViewOptions): ConsoleView {
   const view = createProgressView(chooseStyle(progress, stream), stream);
   const say = (line: string): void => {
     view.end();
-    stream.write(`${line}\n`);
+    stream.write(`${redact(line)}\n`);
   };
   return {
     show: (event) => {

@@ -16,8 +16,8 @@ export type RunEvent =
     }
   /** All rows were read once; no call was made yet. */
   | { readonly type: 'planned'; readonly plan: Plan }
-  /** Something the user should know, in one sentence. */
-  | { readonly type: 'notice'; readonly message: string }
+  /** Something the user should know, in one sentence. Nothing is amiss where the level is `info`. */
+  | { readonly type: 'notice'; readonly message: string; readonly level?: 'info' | 'warn' }
   /** Some lookups ended, or nothing did for a while; comes a few times a second. */
   | ({ readonly type: 'progress' } & Progress)
   /** The run was stopped: no new call starts, those under way finish. */

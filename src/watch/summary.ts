@@ -5,6 +5,8 @@ import type { Stop } from '../worker/stop-switch.ts';
 
 /** What a run did. */
 export interface Summary {
+  /** What the run is called in logs. */
+  readonly runId: string;
   /** Rows in the input; the sum of `statuses`. */
   readonly rows: number;
   /** Rows by how they ended. */

@@ -6,7 +6,7 @@ import { createStatusCounts } from '../../src/watch/summary.ts';
 /** The help as it stands on a terminal of 100 columns. */
 function helpOf(...args: readonly string[]): string {
   let shown = '';
-  const program = createProgram({ finish: () => {}, endAtOnce: () => {} });
+  const program = createProgram({ finish: () => {}, endAtOnce: () => {}, reportTo: () => {} });
   const output = {
     writeOut: (text: string) => {
       shown += text;

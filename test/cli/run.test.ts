@@ -2,7 +2,7 @@ import { expect, it } from 'vitest';
 import { createProgram } from '../../src/cli/program.ts';
 
 it('run has every flag of enrich, and --input', () => {
-  const { commands } = createProgram({ finish: () => {}, endAtOnce: () => {} });
+  const { commands } = createProgram({ finish: () => {}, endAtOnce: () => {}, reportTo: () => {} });
   const flagsOf = (name: string): readonly (string | undefined)[] =>
     commands
       .find((command) => command.name() === name)

@@ -93,7 +93,7 @@ async function enrichWith(flags: readonly string[]): Promise<Ended> {
 
 async function tryCommand(args: readonly string[]): Promise<number> {
   try {
-    const program = createProgram({ finish: () => {}, endAtOnce: () => {} });
+    const program = createProgram({ finish: () => {}, endAtOnce: () => {}, reportTo: () => {} });
     await program.parseAsync(args, { from: 'user' });
     return 0;
   } catch (error) {

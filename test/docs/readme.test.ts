@@ -22,6 +22,8 @@ const CLI_ONLY = [
   '| `--dry-run` | | | read and count, show the plan, call nothing |',
   '| `--progress STYLE` | | `auto` | `bar`, `lines` or `none`, on standard error; `auto` is a bar on a terminal and lines elsewhere |',
   '| `--json` | | | put the summary (or the plan) on standard output, as JSON |',
+  '| `--log-level LEVEL` | `BRANDFILL_LOG_LEVEL` | `info` | the least that is told, on standard error: `debug`, `info`, `warn` or `error` |',
+  '| `--log-format FORMAT` | `BRANDFILL_LOG_FORMAT` | `auto` | `text` for people, or `json`, an object on each line; `auto` is text, but JSON where `NODE_ENV` is production and nobody sits at a terminal |',
 ];
 
 function optionTable(): string {

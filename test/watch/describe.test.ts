@@ -8,6 +8,7 @@ import {
 } from '../../src/watch/summary.ts';
 
 const SUMMARY: Summary = {
+  runId: '0123456789ab',
   rows: 1_234,
   statuses: { ...createStatusCounts(), found: 1_230, not_found: 3, failed: 1 },
   uniqueDomains: 1_200,

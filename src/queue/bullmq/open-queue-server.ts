@@ -1,3 +1,4 @@
+import type { OnNotice } from '../../notice.ts';
 import { checkServer } from './check-server.ts';
 import { openRedis, type RedisServer } from './redis.ts';
 
@@ -6,7 +7,7 @@ export interface QueueServerOptions {
   /** Goes on although the server may throw keys away. */
   readonly acceptEviction: boolean;
   /** Told what is worth knowing, in sentences. */
-  readonly onNotice: (message: string) => void;
+  readonly onNotice: OnNotice;
 }
 
 /**

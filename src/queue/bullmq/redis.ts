@@ -1,5 +1,7 @@
 import { Cluster, Redis, type RedisOptions } from 'ioredis';
 import { BrandfillError } from '../../errors.ts';
+import type { OnNotice } from '../../notice.ts';
+import { keepSecret } from '../../secrets.ts';
 import { parseRedisUrl, type RedisAddress } from './redis-url.ts';
 
 /** A connection to Redis, whatever lies behind it. */
@@ -49,7 +51,7 @@ export interface OpenRedisOptions {
   /** Looks at the server before it is used. @throws BrandfillError when it will not do */
   readonly check: (probe: RedisClient) => Promise<void>;
   /** Told when a connection is lost or a server refuses to work, and when it is well again. */
-  readonly onTrouble: (message: string) => void;
+  readonly onTrouble: OnNotice;
 }
 
 /**
@@ -59,6 +61,7 @@ export interface OpenRedisOptions {
  */
 export async function openRedis(url: string, options: OpenRedisOptions): Promise<RedisServer> {
   const address = parseRedisUrl(url);
+  keepSecret(passwordOf(address));
   const name = nameOf(address);
   await tryOut(address, options.check);
   const open = new Set<RedisClient>();
@@ -110,10 +113,7 @@ async function tryOut(address: RedisAddress, check: OpenRedisOptions['check']): 
 }
 
 /** Says once that the server is gone, however many connections notice, and once that it is back. */
-function createTroubleWatch(
-  name: string,
-  onTrouble: (message: string) => void,
-): (client: RedisClient) => void {
+function createTroubleWatch(name: string, onTrouble: OnNotice): (client: RedisClient) => void {
   let isGone = false;
   return (client) => {
     client.on('error', (error: unknown) => {
@@ -122,7 +122,7 @@ function createTroubleWatch(
       onTrouble(`Redis at ${name}: ${reasonOf(error)}. Trying again until it answers.`);
     });
     client.on('ready', () => {
-      if (isGone) onTrouble(`Redis at ${name} answers again.`);
+      if (isGone) onTrouble(`Redis at ${name} answers again.`, { level: 'info' });
       isGone = false;
     });
   };
@@ -142,6 +142,10 @@ function createClient(
     clusterRetryStrategy: retryStrategy,
     redisOptions: { ...address.access, ...redisOptions },
   });
+}
+
+function passwordOf(address: RedisAddress): string | undefined {
+  return address.kind === 'cluster' ? address.access.password : address.options.password;
 }
 
 function nameOf(address: RedisAddress): string {

@@ -1,0 +1,69 @@
+import { type Command, Option } from 'commander';
+import type { OnNotice } from '../notice.ts';
+import { withoutSecrets } from '../secrets.ts';
+import {
+  chooseFormat,
+  LOG_LEVELS,
+  type Log,
+  type LogFormat,
+  type LogLevel,
+  openLog,
+} from '../watch/log.ts';
+import type { CliContext } from './context.ts';
+
+/** How a command tells what it does. */
+export interface LogFlags {
+  readonly logLevel: LogLevel;
+  readonly logFormat: LogFormat | 'auto';
+}
+
+/** Gives a command the flags of its log. */
+export function addLogFlags(command: Command): Command {
+  return command
+    .addOption(
+      new Option('--log-level <level>', 'the least that is told, on standard error')
+        .choices(LOG_LEVELS)
+        .default('info')
+        .env('BRANDFILL_LOG_LEVEL'),
+    )
+    .addOption(
+      new Option(
+        '--log-format <format>',
+        'text for people, or json, an object on each line; auto is text, but json where NODE_ENV is production and nobody sits at a terminal',
+      )
+        .choices(['auto', 'text', 'json'])
+        .default('auto')
+        .env('BRANDFILL_LOG_FORMAT'),
+    );
+}
+
+/** Tells the flags of the log from all else that was typed. */
+export function splitLogFlags(typed: Readonly<Record<string, unknown>>): {
+  readonly logFlags: LogFlags;
+  readonly others: Readonly<Record<string, unknown>>;
+} {
+  const { logLevel, logFormat, ...others } = typed;
+  return { logFlags: { logLevel, logFormat } as LogFlags, others };
+}
+
+/** Tells in a log what the library gives notice of. */
+export function noticesTo(log: Log): OnNotice {
+  return (message, { level = 'warn', ...facts } = {}) => log.write(level, message, facts);
+}
+
+/** Opens the log of a command; what goes wrong is told there as well. */
+export async function openCommandLog(
+  { logLevel, logFormat }: LogFlags,
+  { command, context }: { readonly command: string; readonly context: CliContext },
+): Promise<Log> {
+  const { stderr } = process;
+  const log = await openLog({
+    format: chooseFormat(logFormat, { isTTY: stderr.isTTY, env: process.env }),
+    level: logLevel,
+    stream: stderr,
+    redact: withoutSecrets,
+    fields: { command },
+  });
+  context.reportTo(log);
+  return log;
+}

@@ -1,0 +1,36 @@
+import type { ScheduleOptions } from '../index.ts';
+import { type ConsoleView, createConsoleView } from '../watch/console-view.ts';
+import type { Log } from '../watch/log.ts';
+import { createLogView } from '../watch/log-view.ts';
+import { quietView } from '../watch/quiet-view.ts';
+
+/** Tells in a log what runs tell: as text line by line, each after the name of its job. */
+export function createRunViews(
+  log: Log,
+): Required<Pick<ScheduleOptions, 'onRunEvent' | 'onRunEnd'>> {
+  const views = new Map<string, ConsoleView>();
+  const open = (job: string, run: string): ConsoleView => {
+    const view =
+      log.format === 'json' ? createLogView(log.with({ job, run }), 'auto') : textView(job, log);
+    views.set(job, view);
+    return view;
+  };
+  return {
+    onRunEvent: (job, event, run) => (views.get(job) ?? open(job, run)).show(event),
+    onRunEnd: (job) => {
+      views.get(job)?.end();
+      views.delete(job);
+    },
+  };
+}
+
+function textView(job: string, log: Log): ConsoleView {
+  const write = (line: string): boolean => {
+    log.write('error', `${job}: ${line.trimEnd()}`); // what is below the level is left out below
+    return true;
+  };
+  const stream = { write } as NodeJS.WriteStream;
+  const view = createConsoleView({ stream, progress: 'lines' });
+  const least = log.tells('info') ? 'info' : log.tells('warn') ? 'warn' : 'error';
+  return quietView(view, least);
+}

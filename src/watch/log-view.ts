@@ -1,0 +1,54 @@
+import type { ConsoleView } from './console-view.ts';
+import { describeStop, describeSummary } from './describe.ts';
+import { describeInput, describePlan } from './describe-plan.ts';
+import type { Progress, RunEvent } from './events.ts';
+import type { Log } from './log.ts';
+import { createProgressView, type ProgressStyle } from './progress-view.ts';
+
+/** Tells of a run in a log, for programs: what happens in `event`, with its numbers. */
+export function createLogView(log: Log, progress: ProgressStyle | 'auto'): ConsoleView {
+  let latest: Progress | undefined;
+  const write = (text: string): boolean => {
+    if (latest) log.write('info', text.trimEnd(), { event: 'progress', ...latest });
+    return true;
+  };
+  // A line every few seconds, whatever was wished for: nobody looks at a bar in a log.
+  const style = progress === 'none' ? 'none' : 'lines';
+  const lines = createProgressView(style, { write } as NodeJS.WriteStream);
+  return {
+    show: (event) => {
+      if (event.type === 'progress') {
+        const { type: _, ...numbers } = event;
+        latest = numbers;
+        return lines.show(event);
+      }
+      lines.end();
+      tell(event, log);
+    },
+    finish: (summary) => {
+      const [first = '', ...others] = describeSummary(summary);
+      log.write('info', [first, ...others.map((line) => line.trim())].join('; '), {
+        event: 'finished',
+        summary,
+      });
+    },
+    end: () => lines.end(),
+  };
+}
+
+function tell(event: Exclude<RunEvent, { type: 'progress' }>, log: Log): void {
+  const { type, ...facts } = event;
+  const fields = { event: type, ...facts };
+  switch (event.type) {
+    case 'opened':
+      return log.write('info', describeInput(event), fields);
+    case 'planned':
+      return log.write('info', describePlan(event.plan).join('; '), fields);
+    case 'notice':
+      return log.write(event.level ?? 'warn', event.message, { event: type });
+    case 'stopping':
+      return log.write('warn', describeStop(event.stop), fields);
+    case 'writing':
+      return log.write('debug', `All lookups ended; ${event.rows} rows are written.`, fields);
+  }
+}

@@ -1,0 +1,173 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { findRedisServer, useRedis } from '../support/redis.ts';
+import { openApi, openServer } from './support/api.ts';
+import { run, start, summaryOf } from './support/command.ts';
+import { openFolder } from './support/folder.ts';
+import { FAR, openSchedules, terminate } from './support/schedules.ts';
+import { domains, listOf } from './support/tables.ts';
+
+const hasRedis = findRedisServer() !== undefined;
+if (!hasRedis) console.log('Some of logs.test.ts is left out, because there is no Redis server.');
+
+type Line = Readonly<Record<string, unknown>>;
+
+function linesOf(text: string): readonly Line[] {
+  return text
+    .split('\n')
+    .filter((line) => line !== '')
+    .map((line) => JSON.parse(line) as Line);
+}
+
+const JSON_FORMAT = ['--log-format', 'json'];
+
+describe('the log of enrich', () => {
+  it('is JSON where it is told so, and every line has the id that is in the summary', async () => {
+    const api = await openApi({ notFound: 0.5, seed: 3 });
+    const folder = openFolder();
+    folder.write('list.csv', listOf(domains(20)));
+    const args = ['enrich', 'list.csv', '--base-url', api.url, '--json', ...JSON_FORMAT];
+    const ended = await run(args, { cwd: folder.path });
+    const { runId, rows } = summaryOf(ended);
+    expect(runId).toMatch(/^[0-9a-f]{12}$/);
+    const lines = linesOf(ended.stderr);
+    expect(lines.map(({ event }) => event)).toEqual(['opened', 'planned', 'progress', 'finished']);
+    expect(new Set(lines.map(({ run }) => run))).toEqual(new Set([runId]));
+    expect(lines[1]).toMatchObject({ level: 'info', plan: { rows, lookups: 20 } });
+    expect(lines[3]).toMatchObject({ summary: { runId, rows: 20 } });
+  });
+
+  it('is JSON in production where nobody sits at a terminal', async () => {
+    const folder = openFolder();
+    const env = { NODE_ENV: 'production' };
+    const { code, stderr } = await run(['enrich', 'no.csv', '--base-url', 'http://127.0.0.1:1'], {
+      cwd: folder.path,
+      env,
+    });
+    expect(code).toBe(2);
+    expect(linesOf(stderr)).toMatchObject([{ level: 'error', event: 'error', exitCode: 2 }]);
+  });
+
+  it('tells no more than was asked for', async () => {
+    const api = await openApi();
+    const folder = openFolder();
+    folder.write('list.csv', listOf(domains(3)));
+    const args = ['enrich', 'list.csv', '--base-url', api.url, '--log-level', 'warn'];
+    expect((await run(args, { cwd: folder.path })).stderr).toBe('');
+    const { code, stderr } = await run([...args, '--log-level', 'loud'], { cwd: folder.path });
+    expect(code).toBe(2);
+    expect(stderr).toContain('Allowed choices are debug, info, warn, error.');
+  });
+});
+
+describe('the credential', () => {
+  const KEY = 'k3y"with/odd signs+%';
+
+  /** Answers with the credential in all that a server may send back. */
+  async function openEcho() {
+    return await openServer((request, response) => {
+      const told = `${request.url} ${String(request.headers.authorization)}`;
+      response.statusCode = /-[0-4]\./.test(told) ? 422 : 500;
+      response.setHeader('content-type', 'application/json');
+      response.end(JSON.stringify({ error: `bad: ${told} ${KEY}` }));
+    });
+  }
+
+  function findForms(text: string): readonly string[] {
+    const forms = [
+      KEY,
+      encodeURIComponent(KEY),
+      JSON.stringify(KEY).slice(1, -1),
+      JSON.stringify(JSON.stringify(KEY).slice(1, -1)).slice(1, -1),
+      KEY.replaceAll('"', '""'),
+      Buffer.from(KEY).toString('base64'),
+      Buffer.from(`${KEY}:`).toString('base64'),
+    ];
+    return forms.filter((form) => text.includes(form));
+  }
+
+  function readAll(folder: string): string {
+    return readdirSync(folder, { recursive: true, withFileTypes: true })
+      .filter((entry) => entry.isFile())
+      .map((entry) => readFileSync(join(entry.parentPath, entry.name), 'latin1'))
+      .join('\n');
+  }
+
+  it.each([
+    ['bearer', []],
+    ['query:key', []],
+    ['basic', JSON_FORMAT],
+    ['header:x-key', [...JSON_FORMAT, '--log-level', 'debug']],
+  ])('is in nothing that a run writes: --auth %s %j', async (auth, flags) => {
+    const { url, requests } = await openEcho();
+    const folder = openFolder();
+    folder.write('list.csv', listOf(domains(12)));
+    const args = ['enrich', 'list.csv', '--base-url', url, '--auth', auth, '--retries', '0'];
+    const options = { cwd: folder.path, env: { BRANDFILL_API_KEY: KEY } };
+    const { stdout, stderr } = await run(
+      [...args, '--json', '--changes', 'changes.csv', '--max-outage', '1ms', ...flags],
+      options,
+    );
+    expect(requests.length).toBeGreaterThan(5);
+    expect(stdout).toContain('"runId"');
+    const written = readAll(folder.path);
+    expect(written).toContain('[redacted]');
+    expect(findForms(stdout + stderr + written)).toEqual([]);
+  });
+
+  it('is not in what is said of a setting that holds it by mistake', async () => {
+    const folder = openFolder();
+    folder.write('list.csv', listOf(domains(2)));
+    const common = ['enrich', 'list.csv', '--base-url', 'http://127.0.0.1:1'];
+    const env = { BRANDFILL_API_KEY: KEY };
+    for (const flags of [
+      ['--auth', KEY],
+      ['--auth', 'bearer', '--domain-column', KEY],
+      ['--auth', 'bearer', '--store', `/dev/null/${KEY}`],
+      ['--auth', 'bearer', '--listen', KEY],
+    ]) {
+      const { code, stderr } = await run([...common, ...flags], { cwd: folder.path, env });
+      expect(code).toBe(2);
+      expect(findForms(stderr)).toEqual([]);
+    }
+  });
+});
+
+describe.skipIf(!hasRedis)('the log of', () => {
+  it('a worker is JSON on each line, without the password of Redis', async () => {
+    const api = await openApi();
+    const redis = await useRedis({ isOwn: true });
+    await redis.client.config('SET', 'requirepass', 'r3dis-pass');
+    const url = redis.url.replace('redis://', 'redis://:r3dis-pass@');
+    const worker = await start(['worker', '--base-url', api.url, '--queue', url, ...JSON_FORMAT], {
+      cwd: openFolder().path,
+    });
+    await worker.shows('Waiting for lookups');
+    const { code, stderr } = await terminate(worker);
+    expect(code).toBe(0);
+    const lines = linesOf(stderr);
+    expect(lines.map(({ command }) => command)).toEqual(lines.map(() => 'worker'));
+    expect(lines.at(-1)).toMatchObject({ level: 'info', msg: expect.stringContaining('Stopped') });
+    expect(stderr).not.toContain('r3dis-pass');
+  });
+
+  it('schedules has the id of the run on each of its lines', async () => {
+    const schedules = await openSchedules();
+    const file = schedules.job('nightly', { cron: FAR, domains: 4 });
+    const keeper = await schedules.keep(file, ...JSON_FORMAT);
+    await schedules.run('--run', 'nightly');
+    await schedules.results('nightly', 1);
+    const { stderr } = await terminate(keeper);
+    const ofRun = linesOf(stderr).filter(({ job }) => job === 'nightly');
+    const about = ofRun.filter(({ run }) => run !== undefined);
+    expect(new Set(about.map(({ run }) => run)).size).toBe(1);
+    expect(about.map(({ event }) => event)).toEqual([
+      undefined, // starts
+      'opened',
+      'planned',
+      'progress',
+      undefined, // ended
+    ]);
+  });
+});
