@@ -56,6 +56,7 @@ export function openCsv(source: Source, preferredDelimiter?: string): RowFormat 
     createFiller: (columns) => createCsvFiller(columns, dialect),
     ownPart: (raw, { index }) => cutCells(raw, index, dialect.delimiter),
     textOf: textOfCell,
+    textsOf: (raw) => parseSync(raw, parserOptions(dialect))[0] ?? [],
     toObject: (raw) => toObject(raw, dialect, header.cells),
   };
 }

@@ -3,6 +3,7 @@ import { openCsv } from './csv.ts';
 import { openJsonl } from './jsonl.ts';
 import type { RowFormat } from './row-format.ts';
 import type { Source } from './source.ts';
+import { openXlsx } from './xlsx/xlsx.ts';
 
 export interface OpenRowsOptions {
   /** What the names of our own columns begin with. */
@@ -13,9 +14,10 @@ export interface OpenRowsOptions {
  * Finds out the format of a list, by the name of its file and else by its first character, and
  * opens it.
  *
- * @throws BrandfillError `UNREADABLE_INPUT` when it is neither CSV nor JSONL.
+ * @throws BrandfillError `UNREADABLE_INPUT` when it is neither CSV nor JSONL nor a workbook.
  */
 export function openRows(source: Source, { prefix }: OpenRowsOptions): RowFormat {
+  if (source.workbook) return openXlsx(source.workbook);
   const extension = extensionOf(source.name);
   if (/^\s*\[/.test(source.sample.toString('utf8', 0, 1_024)) && !CSV_EXTENSIONS.has(extension)) {
     throw new BrandfillError(

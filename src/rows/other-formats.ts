@@ -1,20 +1,72 @@
+import type { FileHandle } from 'node:fs/promises';
+
+const OLD_OFFICE = '\xd0\xcf\x11\xe0';
+const ZIP = 'PK\x03\x04';
+/** How much of an old Office file is searched for the names of its parts. */
+const SEARCHED_BYTES = 1_000_000;
+
 /** Files that are no lists, by the bytes they begin with, and what to do about them. */
 const OTHER_FORMATS: readonly (readonly [magic: string, what: string])[] = [
-  ['PK\x03\x04', 'an Excel workbook or a ZIP archive; save the sheet as CSV'],
-  ['\xd0\xcf\x11\xe0', 'an old Excel workbook; save the sheet as CSV'],
   ['BZh', 'compressed with bzip2; decompress it, or use gzip'],
   ['\x28\xb5\x2f\xfd', 'compressed with zstd; decompress it, or use gzip'],
   ['\xfd7zX', 'compressed with xz; decompress it, or use gzip'],
-  ['%PDF', 'a PDF; export the list as CSV'],
+  ['%PDF', 'a PDF; export the list as XLSX or CSV'],
 ];
 
+const OLD_WORKBOOK =
+  'an old Excel workbook (.xls); open it and save it as XLSX (in Excel: File > Save As > Excel Workbook) or as CSV';
+const LOCKED_WORKBOOK =
+  'protected by a password; open it, take the password off (in Excel: File > Info > Protect Workbook > Encrypt with Password) and save it again as XLSX';
+/** What a `.numbers` file is: it may be an archive or a folder. */
+export const NUMBERS_SPREADSHEET =
+  'a Numbers spreadsheet; open it and export it as XLSX or CSV (in Numbers: File > Export To > Excel)';
+
+/** Whether a file begins as workbooks do. */
+export function isZip(magic: Buffer): boolean {
+  return magic.toString('latin1').startsWith(ZIP);
+}
+
 /**
- * What a file is instead of a list, told by its first bytes, and how to make a list of it. Undefined
- * for all that may be one.
+ * What a file is instead of a list, and how to make a list of it. Undefined for all that may be one.
  *
- * @example `it is a PDF; export the list as CSV`, without the `it is`
+ * @param magic its first four bytes
+ * @example `a PDF; export the list as XLSX or CSV`, to go behind `it is`
  */
-export function findOtherFormat(magic: Buffer): string | undefined {
+export async function findOtherFormat(
+  magic: Buffer,
+  handle: FileHandle,
+): Promise<string | undefined> {
   const start = magic.toString('latin1');
-  return OTHER_FORMATS.find(([prefix]) => start.startsWith(prefix))?.[1];
+  if (start !== OLD_OFFICE) return OTHER_FORMATS.find(([prefix]) => start.startsWith(prefix))?.[1];
+  const { buffer, bytesRead } = await handle.read(Buffer.alloc(SEARCHED_BYTES), 0, null, 0);
+  const locked = Buffer.from('EncryptedPackage', 'utf16le');
+  return buffer.subarray(0, bytesRead).includes(locked) ? LOCKED_WORKBOOK : OLD_WORKBOOK;
+}
+
+/**
+ * What an archive is instead of a workbook, likewise.
+ *
+ * @param paths the files in it
+ * @param readMimetype reads the file of this name
+ */
+export async function findOtherArchive(
+  paths: readonly string[],
+  readMimetype: () => Promise<string>,
+): Promise<string | undefined> {
+  const has = (pattern: RegExp): boolean => paths.some((path) => pattern.test(path));
+  if (has(/^xl\/workbook\.xml$/)) return undefined;
+  if (has(/^xl\/workbook\.bin$/)) {
+    return 'a binary Excel workbook (.xlsb); open it and save it as XLSX (in Excel: File > Save As > Excel Workbook) or as CSV';
+  }
+  if (has(/^mimetype$/)) {
+    const type = await readMimetype();
+    return type.includes('spreadsheet')
+      ? 'an OpenDocument spreadsheet (.ods); open it and save it as XLSX (in LibreOffice: File > Save As > Excel 2007-365) or as CSV'
+      : 'an OpenDocument file and no spreadsheet; save the list as XLSX or CSV';
+  }
+  if (has(/^index(\.(zip|apxl|xml|numbers)$|\/.*\.iwa$)/i)) return NUMBERS_SPREADSHEET;
+  if (has(/^(word|ppt)\//)) return 'a document and no workbook; save the list as XLSX or CSV';
+  return has(/^\[Content_Types\]\.xml$/)
+    ? undefined
+    : 'a ZIP archive and no workbook; unpack it and take the list out of it';
 }

@@ -1,5 +1,7 @@
 import type { DomainColumn } from './domain-column.ts';
 import type { Source } from './source.ts';
+import type { SheetCell } from './xlsx/cell.ts';
+import type { Workbook } from './xlsx/open-workbook.ts';
 
 /** One row as the first reading sees it. */
 export interface ScannedRow {
@@ -54,9 +56,12 @@ export interface Extent {
   readonly maxFields: number;
 }
 
+/** How rows are written down. */
+export type RowKind = 'csv' | 'jsonl' | 'xlsx';
+
 /** A list whose format is known: how to read its rows, and how to write them with more columns. */
 export interface RowFormat {
-  readonly kind: 'csv' | 'jsonl';
+  readonly kind: RowKind;
   /** For people: `CSV, semicolon-separated`. */
   readonly description: string;
   /** Names of the columns, in their order. Of JSONL, those of the first rows. */
@@ -91,6 +96,12 @@ export interface RowFormat {
   ownPart(raw: string, before: RowColumn): string;
   /** The text that a value gets in an added column, before quoting; empty for none. */
   textOf(value: CellValue): string;
+  /** The text of a row's own cells, for writing it in another format; only of tables. */
+  readonly textsOf?: ((raw: string) => readonly string[]) | undefined;
+  /** What they hold, where that is more than text. */
+  readonly cellsOf?: ((raw: string) => readonly SheetCell[]) | undefined;
+  /** The workbook that the list is in; undefined for all other formats. */
+  readonly workbook?: Workbook | undefined;
   /** The row as an object, its columns in their order, for programs. */
   toObject(raw: string): Record<string, unknown>;
 }

@@ -1,4 +1,4 @@
-import { fstatSync } from 'node:fs';
+import { fstatSync, type Stats } from 'node:fs';
 import { type FileHandle, open } from 'node:fs/promises';
 import { Readable } from 'node:stream';
 import { createGunzip } from 'node:zlib';
@@ -7,8 +7,9 @@ import { type Encoding, UTF_8 } from './encoding/encodings.ts';
 import { findEncoding } from './encoding/find-encoding.ts';
 import { transcode } from './encoding/transcode.ts';
 import { checkUtf8 } from './encoding/utf8.ts';
-import { findOtherFormat } from './other-formats.ts';
+import { findOtherFormat, isZip, NUMBERS_SPREADSHEET } from './other-formats.ts';
 import { readFromStart, type SpoolOptions, spool } from './spool.ts';
+import type { Workbook } from './xlsx/open-workbook.ts';
 
 /** The bytes of a list, which can be read from the start as often as needed. */
 export interface Source {
@@ -27,6 +28,8 @@ export interface Source {
   readonly isWholeInSample: boolean;
   /** Identity of the file, to compare outputs with; undefined for a pipe. */
   readonly file: { readonly dev: number; readonly ino: number } | undefined;
+  /** What a workbook is besides its rows, whose lines these bytes are then; undefined for a text. */
+  readonly workbook?: Workbook | undefined;
   /** Reads all, decompressed, in UTF-8 and without byte order mark, checked to be text. */
   read(): AsyncIterable<Buffer>;
   /**
@@ -43,6 +46,8 @@ const READ_BYTES = 256 * 1024;
 
 /** A list that can be read only once is spooled. */
 export interface SourceOptions extends SpoolOptions {
+  /** Of a workbook, the sheet that has the list. @default the first that is not empty */
+  readonly sheet?: string | undefined;
   /** @default process.stdin */
   readonly stdin?: AsyncIterable<Buffer | string>;
   /** The encoding of the list. @default found out */
@@ -63,7 +68,10 @@ export async function openSource(path: string, options: SourceOptions): Promise<
   const handle = await openForReading(path);
   try {
     const stat = await handle.stat();
-    if (stat.isDirectory()) throw unreadable(path, 'it is a folder, not a file');
+    if (stat.isDirectory()) {
+      const isNumbers = /\.numbers\/?$/i.test(path);
+      throw unreadable(path, `it is ${isNumbers ? NUMBERS_SPREADSHEET : 'a folder, not a file'}`);
+    }
     if (stat.isFile()) {
       return await createSource(path, handle, { ...options, file: stat });
     }
@@ -96,8 +104,12 @@ async function createSource(
   const opened = await handle.stat();
   const magic = Buffer.alloc(4);
   await handle.read(magic, 0, 4, 0);
+  if (isZip(magic)) return await openWorkbookSource(name, handle, options);
   const isGzip = magic[0] === 0x1f && magic[1] === 0x8b;
-  if (!isGzip) refuseOtherFormats(magic, name);
+  if (!isGzip) await refuseOtherFormats(magic, handle, name);
+  const { sheet } = options;
+  if (sheet !== undefined)
+    throw impossible(`find the sheet '${sheet}' in ${name}: it is no workbook`);
 
   const all = (): AsyncIterable<Buffer> => readAll(handle, isGzip, name);
   const start = await readSample(all());
@@ -110,12 +122,7 @@ async function createSource(
   });
   const { encoding, markBytes, by, example } = found;
   const unmarked = (): AsyncIterable<Buffer> => skip(all(), markBytes);
-  const assertUnchanged = async (): Promise<void> => {
-    const now = await handle.stat();
-    if (now.size !== opened.size || now.mtimeMs !== opened.mtimeMs) {
-      throw unreadable(name, 'it was changed while it was read; run the same command again');
-    }
-  };
+  const assertUnchanged = (): Promise<void> => assertSame(name, handle, opened);
   const described = {
     name,
     isGzip,
@@ -138,6 +145,42 @@ async function createSource(
     assertUnchanged,
     close: () => handle.close(),
   };
+}
+
+/** The rows of a workbook, as lines of a file that nobody else can write to. */
+async function openWorkbookSource(
+  name: string,
+  handle: FileHandle,
+  { file, encoding, sheet, ...options }: CreateOptions,
+): Promise<Source> {
+  if (encoding)
+    throw impossible(`read ${name} as ${encoding.label}: workbooks say what they are in`);
+  const opened = await handle.stat();
+  const { openWorkbook } = await import('./xlsx/open-workbook.ts');
+  const { workbook, rows } = await openWorkbook(handle, { name, sheet, ...options });
+  return {
+    name,
+    isGzip: false,
+    hasByteOrderMark: false,
+    encoding: UTF_8.label,
+    encodingExample: undefined,
+    sample: Buffer.alloc(0),
+    isWholeInSample: false,
+    file: file && { dev: file.dev, ino: file.ino },
+    workbook,
+    read: () => readFromStart(rows, READ_BYTES),
+    assertUnchanged: () => assertSame(name, handle, opened),
+    close: async () => {
+      await rows.close();
+      await handle.close();
+    },
+  };
+}
+
+async function assertSame(name: string, handle: FileHandle, opened: Stats): Promise<void> {
+  const now = await handle.stat();
+  if (now.size === opened.size && now.mtimeMs === opened.mtimeMs) return;
+  throw unreadable(name, 'it was changed while it was read; run the same command again');
 }
 
 /** What nobody else can write to, and is known to be UTF-8. */
@@ -204,11 +247,15 @@ async function* skip(chunks: AsyncIterable<Buffer>, count: number): AsyncGenerat
   }
 }
 
-function refuseOtherFormats(magic: Buffer, name: string): void {
-  const other = findOtherFormat(magic);
+async function refuseOtherFormats(magic: Buffer, handle: FileHandle, name: string): Promise<void> {
+  const other = await findOtherFormat(magic, handle);
   if (other !== undefined) throw unreadable(name, `it is ${other}`);
 }
 
 function unreadable(name: string, why: string, cause?: unknown): BrandfillError {
   return new BrandfillError('UNREADABLE_INPUT', `Cannot read ${name}: ${why}.`, { cause });
+}
+
+function impossible(what: string): BrandfillError {
+  return new BrandfillError('INVALID_SETTING', `Cannot ${what}.`);
 }

@@ -69,7 +69,7 @@ describe('openSource', () => {
   });
 
   it.each([
-    ['PK\u0003\u0004', /Excel workbook/],
+    ['PK\u0003\u0004', /damaged, or no workbook/],
     ['BZh9', /bzip2/],
     ['%PDF', /PDF/],
   ])('says what %j is', async (start, expected) => {

@@ -1,0 +1,73 @@
+import { cellWriterOf } from './csv-writer.ts';
+import type { Extent, RowFormat, RowKind, RowWriter } from './row-format.ts';
+import { cellOfText } from './typed-text.ts';
+import { HEADER_STYLE } from './xlsx/new-styles.ts';
+import { createNewSheetWriter, type SheetWriter } from './xlsx/sheet-writer.ts';
+
+export interface TableOptions {
+  readonly format: RowFormat;
+  readonly extent: Extent;
+  /** Names of the added columns. */
+  readonly added: readonly string[];
+}
+
+/**
+ * Writes the rows of a list as text: in the format of the list as they stand there, in another one by
+ * what their cells hold.
+ *
+ * @param delimiter of CSV that is made of another format
+ */
+export function createTextWriter(
+  kind: Exclude<RowKind, 'xlsx'>,
+  { format, extent, added }: TableOptions,
+  delimiter: string,
+): RowWriter {
+  if (kind === format.kind) return format.createWriter(added, extent);
+  if (kind === 'jsonl') return createObjectWriter(format, added);
+  const { textsOf } = format;
+  if (!textsOf) throw new TypeError(`rows of ${format.kind} are no table`);
+  const width = widthOf(format, extent);
+  const toCell = cellWriterOf(delimiter);
+  /** The list's own cells are never changed, whatever they begin with. */
+  const toOwnCell = (text: string): string =>
+    /["\r\n]/.test(text) || text.includes(delimiter) ? `"${text.replaceAll('"', '""')}"` : text;
+  const line = (own: readonly string[], values: readonly unknown[]): string => {
+    const padded = [...own, ...Array.from({ length: Math.max(0, width - own.length) }, () => '')];
+    const cells = [...padded.map(toOwnCell), ...values.map(toCell)];
+    // A line without anything would be none.
+    return `${cells.length === 1 && cells[0] === '' ? '""' : cells.join(delimiter)}\n`;
+  };
+  return {
+    header: line(format.columns, added),
+    row: (raw, _fields, values) => line(textsOf(raw), values),
+  };
+}
+
+function createObjectWriter(format: RowFormat, added: readonly string[]): RowWriter {
+  return {
+    header: '',
+    row: (raw, _fields, values) => {
+      const ours = added.map((name, at) => [name, values[at]] as const);
+      return `${JSON.stringify({ ...format.toObject(raw), ...Object.fromEntries(ours) })}\n`;
+    },
+  };
+}
+
+/** Writes the rows of a list into a sheet of their own, with the styles of their workbook, if any. */
+export function createSheetOfList({ format, extent, added }: TableOptions): SheetWriter {
+  const { textsOf, workbook } = format;
+  const cellsOf =
+    format.cellsOf ?? (textsOf && ((raw: string) => textsOf(raw).map((text) => cellOfText(text))));
+  if (!cellsOf) throw new TypeError(`rows of ${format.kind} are no table`);
+  const width = widthOf(format, extent);
+  const first = workbook?.place.firstColumn ?? 0;
+  const styles = new Map(workbook?.place.header.cells.map(({ column, style }) => [column, style]));
+  const headerStyles = workbook
+    ? format.columns.map((_, at) => styles.get(first + at) ?? 0)
+    : [HEADER_STYLE];
+  return createNewSheetWriter({ columns: format.columns, width, added, headerStyles, cellsOf });
+}
+
+function widthOf({ columns }: RowFormat, { maxFields }: Extent): number {
+  return Math.max(columns.length, maxFields);
+}

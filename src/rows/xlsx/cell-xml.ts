@@ -1,0 +1,74 @@
+import { textOfCell } from '../csv-writer.ts';
+import type { CellValue } from '../row-format.ts';
+import type { SheetCell } from './cell.ts';
+import { columnName, MOST_CHARACTERS } from './cell-ref.ts';
+import { escapeCellText } from './cell-text.ts';
+
+/** Where a cell is written, and how. */
+export interface CellPlace {
+  /** What names of elements begin with; mostly nothing. */
+  readonly prefix: string;
+  /** From 0. */
+  readonly column: number;
+  /** From 1. */
+  readonly row: number;
+  readonly style: number;
+}
+
+/** Ends a text that a cell could not hold. */
+const CUT_MARK = '…';
+
+/** A cell with a text, which is never a formula whatever it begins with; nothing for an empty one. */
+export function textXml(text: string, place: CellPlace): string {
+  if (text === '') return '';
+  const { prefix } = place;
+  const held = text.length > MOST_CHARACTERS ? cut(text) : text;
+  return element(
+    place,
+    ' t="inlineStr"',
+    `<${prefix}is><${prefix}t xml:space="preserve">${escapeCellText(held)}</${prefix}t></${prefix}is>`,
+  );
+}
+
+/** A cell with a value of ours: numbers and booleans as such, the rest as text. */
+export function valueXml(value: CellValue, place: CellPlace): string {
+  if (typeof value === 'boolean') return plainXml(value ? '1' : '0', place, ' t="b"');
+  if (typeof value === 'number' && Number.isFinite(value)) return plainXml(String(value), place);
+  return textXml(textOfCell(value), place);
+}
+
+/** A cell of the list's own, with its style, in another place. */
+export function ownXml(cell: SheetCell, place: CellPlace): string {
+  if (cell === null) return '';
+  if (typeof cell !== 'object') return valueXml(cell, place);
+  const [kind, value, style, , serial] = cell;
+  const styled = { ...place, style };
+  switch (kind) {
+    case 'text':
+      return textXml(value, styled);
+    case 'error':
+      return plainXml(escapeCellText(value), styled, ' t="e"');
+    case 'boolean':
+      return plainXml(value === 'true' ? '1' : '0', styled, ' t="b"');
+    case 'number':
+      return plainXml(value, styled);
+    case 'date':
+      return serial === undefined
+        ? plainXml(escapeCellText(value), styled, ' t="d"')
+        : plainXml(serial, styled);
+  }
+}
+
+function plainXml(value: string, place: CellPlace, type = ''): string {
+  return element(place, type, `<${place.prefix}v>${value}</${place.prefix}v>`);
+}
+
+function element({ prefix, column, row, style }: CellPlace, type: string, content: string): string {
+  const styled = style === 0 ? '' : ` s="${style}"`;
+  return `<${prefix}c r="${columnName(column)}${row}"${styled}${type}>${content}</${prefix}c>`;
+}
+
+/** Not within a character of two halves. */
+function cut(text: string): string {
+  return text.slice(0, MOST_CHARACTERS - 1).replace(/[\uD800-\uDBFF]$/, '') + CUT_MARK;
+}

@@ -1,0 +1,52 @@
+import { looksLikeHeader } from '../domain-column.ts';
+import type { SheetCell } from './cell.ts';
+import { textOfSheetCell } from './cell.ts';
+
+/** The cells of a row, from the first column of the sheet. */
+export type CellsOfRow = readonly SheetCell[];
+
+const ROWS_COMPARED = 10;
+
+/**
+ * Finds the header among the first rows of a sheet: the first row of texts that has at least half as
+ * many filled cells as the rows below it have. Titles, dates of export and groups of columns have
+ * fewer. In a list of one column it is the row right above the first domain.
+ *
+ * @param rows the first rows that have something in them
+ * @returns its place among them; the first row when none looks like a header
+ */
+export function findHeaderRow(rows: readonly CellsOfRow[]): number {
+  const filled = rows.map((cells) => cells.filter(isFilled).length);
+  for (const [at, cells] of rows.entries()) {
+    const below = filled.slice(at + 1, at + 1 + ROWS_COMPARED);
+    if (below.length === 0) break;
+    const usual = median(below);
+    if (usual <= 1) continue;
+    const isWide = (filled[at] ?? 0) >= Math.max(2, usual / 2);
+    if (isWide && isOfTexts(cells) && looksLikeHeader(textsOf(cells))) return at;
+  }
+  if (Math.max(0, ...filled) > 1) return 0;
+  const firstDomain = rows.findIndex((cells) => !looksLikeHeader(textsOf(cells)));
+  return Math.max(0, firstDomain - 1);
+}
+
+/** Years and numbers of weeks are names of columns too, but not of most of them. */
+function isOfTexts(cells: CellsOfRow): boolean {
+  const filled = cells.filter(isFilled);
+  const texts = filled.filter(
+    (cell) => typeof cell === 'string' || (Array.isArray(cell) && cell[0] === 'text'),
+  );
+  return texts.length * 2 > filled.length;
+}
+
+function textsOf(cells: CellsOfRow): readonly string[] {
+  return cells.filter(isFilled).map(textOfSheetCell);
+}
+
+function isFilled(cell: SheetCell): boolean {
+  return textOfSheetCell(cell).trim() !== '';
+}
+
+function median(numbers: readonly number[]): number {
+  return [...numbers].sort((one, other) => one - other)[Math.floor(numbers.length / 2)] ?? 0;
+}

@@ -1,0 +1,152 @@
+import type { SheetCell } from './cell.ts';
+import { textOfSheetCell } from './cell.ts';
+import { findHeaderRow } from './header-row.ts';
+import type { RowLine } from './row-line.ts';
+import type { ReadCell, SheetRow } from './sheet-reader.ts';
+
+/** Where the list is in a sheet. */
+export interface ListPlace {
+  readonly header: SheetRow;
+  /** The first column that has something in it, from 0. */
+  readonly firstColumn: number;
+  /** Cells of the header, from there. */
+  readonly headerCells: readonly SheetCell[];
+  /** Rows above the header, as they stand in the sheet. */
+  readonly above: string;
+}
+
+/** Finds the rows of the list among those of its sheet. Rows are to be given in their order. */
+export interface ListRows {
+  /** @returns rows of the list that are complete */
+  add(rows: readonly SheetRow[]): readonly RowLine[];
+  /** To be called behind the last row. */
+  end(): readonly RowLine[];
+  /** Undefined as long as it is not known, and of a sheet that is empty. */
+  readonly place: ListPlace | undefined;
+}
+
+/** So many rows with something in them are looked at to find the header. */
+const ROWS_AT_START = 60;
+/** Empty rows are kept where they stand, up to so many characters in one place. */
+const MOST_OF_EMPTY = 4_000_000;
+
+/** Makes a finder of rows. Rows without any text are none of the list, and stay where they are. */
+export function createListRows(): ListRows {
+  let start: SheetRow[] = [];
+  let filledAtStart = 0;
+  let place: ListPlace | undefined;
+  /** Waits for the empty rows behind it. */
+  let last: Omit<RowLine, 'after'> | undefined;
+  let empty: SheetRow[] = [];
+  let emptyLength = 0;
+
+  function addRow(row: SheetRow, lines: RowLine[]): void {
+    if (!place) return;
+    if (!hasText(row)) {
+      emptyLength += lengthOf(row);
+      if (emptyLength <= MOST_OF_EMPTY) empty.push(row);
+      return;
+    }
+    takeLast(lines, empty);
+    const cells = cellsFrom(row, place.firstColumn);
+    const width = Math.max(place.headerCells.length, cells.length);
+    last = { cells, number: row.number, xml: xmlUpTo(row, place.firstColumn + width) };
+  }
+
+  function takeLast(lines: RowLine[], behind: readonly SheetRow[]): void {
+    if (last) lines.push({ ...last, after: behind.map(wholeXml).join('') });
+    last = undefined;
+    empty = [];
+    emptyLength = 0;
+  }
+
+  function findPlace(lines: RowLine[]): void {
+    const filled = start.filter(hasText);
+    const at = findHeaderRow(filled.map((row) => cellsFrom(row, 0)));
+    const header = filled[at];
+    if (!header) return;
+    const list = filled.slice(at);
+    const firstColumn = Math.min(...list.map(firstColumnOf));
+    const split = start.indexOf(header);
+    place = {
+      header,
+      firstColumn,
+      headerCells: cellsFrom(header, firstColumn),
+      above: start.slice(0, split).map(wholeXml).join(''),
+    };
+    for (const row of start.slice(split + 1)) addRow(row, lines);
+    start = [];
+  }
+
+  return {
+    add: (rows) => {
+      const lines: RowLine[] = [];
+      for (const row of rows) {
+        if (place) {
+          addRow(row, lines);
+          continue;
+        }
+        const isFilled = hasText(row);
+        emptyLength += isFilled ? 0 : lengthOf(row);
+        if (isFilled || emptyLength <= MOST_OF_EMPTY) start.push(row);
+        filledAtStart += isFilled ? 1 : 0;
+        if (filledAtStart === ROWS_AT_START) findPlace(lines);
+      }
+      return lines;
+    },
+    end: () => {
+      const lines: RowLine[] = [];
+      if (!place) findPlace(lines);
+      // Formulas were drawn down further than the list is long; formats are no loss.
+      takeLast(
+        lines,
+        empty.filter((row) => row.cells.some(({ hasFormula }) => hasFormula)),
+      );
+      return lines;
+    },
+    get place() {
+      return place;
+    },
+  };
+}
+
+function hasText({ cells }: SheetRow): boolean {
+  return cells.some(({ cell }) => cell !== null && textOfSheetCell(cell).trim() !== '');
+}
+
+function isOccupied({ cell, hasFormula }: ReadCell): boolean {
+  return cell !== null || hasFormula;
+}
+
+function firstColumnOf({ cells }: SheetRow): number {
+  return Math.min(...cells.filter(isOccupied).map(({ column }) => column));
+}
+
+/** What its cells hold, without the empty ones at its end. */
+function cellsFrom({ cells }: SheetRow, firstColumn: number): readonly SheetCell[] {
+  const found: SheetCell[] = [];
+  for (const read of cells) {
+    if (!isOccupied(read) || read.column < firstColumn) continue;
+    while (found.length < read.column - firstColumn) found.push(null);
+    found[read.column - firstColumn] = read.cell;
+  }
+  return found;
+}
+
+/** A row as it stands in the sheet, open, without what is beyond the list: our columns go there. */
+export function xmlUpTo({ tag, cells }: SheetRow, column: number): string {
+  return tag + cells.map((cell) => (cell.column < column ? cell.xml : '')).join('');
+}
+
+function wholeXml({ tag, cells }: SheetRow): string {
+  return `${tag}${cells.map(({ xml }) => xml).join('')}</${nameOf(tag)}>`;
+}
+
+/** `x:row` of `<x:row r="5">`. */
+export function nameOf(tag: string): string {
+  return /^<([^\s/>]+)/.exec(tag)?.[1] ?? 'row';
+}
+
+function lengthOf({ tag, cells }: SheetRow): number {
+  return cells.reduce((sum, { xml }) => sum + xml.length, tag.length);
+}

@@ -1,0 +1,37 @@
+/** Style of header cells in workbooks of ours. */
+export const HEADER_STYLE = 1;
+/** Numbers with so many decimals, one to ten, have this style and the following ones. */
+const FIRST_DECIMALS_STYLE = 2;
+const MOST_DECIMALS = 10;
+const FIRST_FORMAT = 164;
+
+/** The style of a number that is shown with so many decimals; undefined for too many. */
+export function styleOfDecimals(decimals: number): number | undefined {
+  return decimals > MOST_DECIMALS ? undefined : FIRST_DECIMALS_STYLE + decimals - 1;
+}
+
+/** The part with the styles of a workbook of ours. */
+export function stylesXml(namespace: string): string {
+  const decimals = Array.from({ length: MOST_DECIMALS }, (_, at) => at + 1);
+  const formats = decimals.map(
+    (count) => `<numFmt numFmtId="${FIRST_FORMAT + count}" formatCode="0.${'0'.repeat(count)}"/>`,
+  );
+  const cells = [
+    '<xf numFmtId="0" fontId="0" fillId="0" borderId="0" xfId="0"/>',
+    '<xf numFmtId="0" fontId="1" fillId="0" borderId="0" xfId="0" applyFont="1"/>',
+    ...decimals.map(
+      (count) =>
+        `<xf numFmtId="${FIRST_FORMAT + count}" fontId="0" fillId="0" borderId="0" xfId="0" applyNumberFormat="1"/>`,
+    ),
+  ];
+  return (
+    '<?xml version="1.0" encoding="UTF-8" standalone="yes"?>\n' +
+    `<styleSheet xmlns="${namespace}"><numFmts count="${formats.length}">${formats.join('')}</numFmts>` +
+    '<fonts count="2"><font><sz val="11"/><name val="Calibri"/><family val="2"/></font><font><b/><sz val="11"/><name val="Calibri"/><family val="2"/></font></fonts>' +
+    '<fills count="2"><fill><patternFill patternType="none"/></fill><fill><patternFill patternType="gray125"/></fill></fills>' +
+    '<borders count="1"><border><left/><right/><top/><bottom/><diagonal/></border></borders>' +
+    '<cellStyleXfs count="1"><xf numFmtId="0" fontId="0" fillId="0" borderId="0"/></cellStyleXfs>' +
+    `<cellXfs count="${cells.length}">${cells.join('')}</cellXfs>` +
+    '<cellStyles count="1"><cellStyle name="Normal" xfId="0" builtinId="0"/></cellStyles></styleSheet>'
+  );
+}

@@ -1,0 +1,164 @@
+import type { FileHandle } from 'node:fs/promises';
+import { BrandfillError } from '../../errors.ts';
+import { shorten } from '../names.ts';
+import { findOtherArchive } from '../other-formats.ts';
+import { openSpool, type SpoolOptions, writeAll } from '../spool.ts';
+import { addressOfSheetCell, textOfSheetCell } from './cell.ts';
+import { readLinks } from './links.ts';
+import { createListRows, type ListPlace } from './list-rows.ts';
+import { brokenWorkbook, openPackage, type Package } from './package.ts';
+import { readWorkbookParts, type SheetPart, type WorkbookParts } from './parts.ts';
+import { type RowLine, writeRowLine } from './row-line.ts';
+import { NO_STRINGS, readSharedStrings, type SharedStrings } from './shared-strings.ts';
+import { readSheet, type SheetFrame } from './sheet-reader.ts';
+import { type NumberStyle, readNumberStyles } from './styles.ts';
+import { decodeWhole, decodeXml } from './xml.ts';
+
+/** A workbook whose list was found and read. */
+export interface Workbook {
+  readonly pack: Package;
+  readonly parts: WorkbookParts;
+  /** The sheet of the list. */
+  readonly sheet: SheetPart;
+  readonly frame: SheetFrame;
+  readonly place: ListPlace;
+  /** Names of the columns. */
+  readonly columns: readonly string[];
+  /** The first rows, as their cells are looked up. */
+  readonly sampleRows: readonly (readonly string[])[];
+}
+
+export interface OpenWorkbookOptions extends SpoolOptions {
+  readonly name: string;
+  /** The sheet of the list. @default the first that is to be seen and not empty */
+  readonly sheet: string | undefined;
+}
+
+const SAMPLE_ROWS = 200;
+const WRITE_CHARACTERS = 256 * 1024;
+
+/**
+ * Finds the list in a workbook and writes its rows, a line each, into a file without a name.
+ *
+ * @throws BrandfillError `UNREADABLE_INPUT` when it is damaged, empty or would blow up,
+ * `INVALID_SETTING` when there is no such sheet
+ */
+export async function openWorkbook(
+  handle: FileHandle,
+  options: OpenWorkbookOptions,
+): Promise<{ readonly workbook: Workbook; readonly rows: FileHandle }> {
+  const { name, signal, spoolFolder } = options;
+  let strings = NO_STRINGS;
+  try {
+    const pack = await openPackage(handle, name);
+    await refuseOtherArchives(pack);
+    const parts = await readWorkbookParts(pack);
+    const { stringsPath, stylesPath } = parts;
+    const candidates = chooseSheets(parts, options);
+    if (stringsPath !== undefined) {
+      strings = await readSharedStrings(pack.read(stringsPath), spoolFolder);
+    }
+    const styles =
+      stylesPath === undefined
+        ? []
+        : readNumberStyles(decodeWhole(await pack.readWhole(stylesPath)));
+    for (const sheet of candidates) {
+      const read = await readList({ pack, parts, sheet }, { strings, styles, ...options });
+      if (read) return read;
+    }
+    const names = candidates.map((sheet) => `'${shorten(sheet.name)}'`).join(', ');
+    throw new BrandfillError(
+      'UNREADABLE_INPUT',
+      `Cannot read ${name}: its sheet ${names} is empty; expected a header and rows.`,
+    );
+  } catch (error) {
+    if (error instanceof BrandfillError || signal.aborted) throw error;
+    throw brokenWorkbook(name, error instanceof Error ? error.message : String(error), error);
+  } finally {
+    await strings.close();
+  }
+}
+
+async function refuseOtherArchives(pack: Package): Promise<void> {
+  const readMimetype = async (): Promise<string> => String(await pack.readWhole('mimetype'));
+  const other = await findOtherArchive(pack.paths, readMimetype);
+  if (other === undefined) return;
+  throw new BrandfillError('UNREADABLE_INPUT', `Cannot read ${pack.name}: it is ${other}.`);
+}
+
+/** The sheet that was named; else those that are to be seen, to take the first that is not empty. */
+function chooseSheets(
+  { sheets }: WorkbookParts,
+  { name, sheet: wanted }: OpenWorkbookOptions,
+): readonly SheetPart[] {
+  if (sheets.length === 0) throw brokenWorkbook(name, 'there is no sheet in it');
+  if (wanted === undefined) {
+    const visible = sheets.filter(({ isHidden }) => !isHidden);
+    return visible.length > 0 ? visible : sheets;
+  }
+  const folded = wanted.trim().toLowerCase();
+  const found =
+    sheets.find((sheet) => sheet.name === wanted) ??
+    sheets.find((sheet) => sheet.name.trim().toLowerCase() === folded);
+  if (found) return [found];
+  const names = sheets.map((sheet) => `${shorten(sheet.name)}${sheet.isHidden ? ' (hidden)' : ''}`);
+  throw new BrandfillError(
+    'INVALID_SETTING',
+    `Cannot find the sheet '${wanted}' in ${name}: there are: ${names.join(', ')}.`,
+  );
+}
+
+interface SheetToRead {
+  readonly pack: Package;
+  readonly parts: WorkbookParts;
+  readonly sheet: SheetPart;
+}
+
+interface ReadOptions extends OpenWorkbookOptions {
+  readonly strings: SharedStrings;
+  readonly styles: readonly NumberStyle[];
+}
+
+/** @returns undefined for a sheet that is empty */
+async function readList(
+  { pack, parts, sheet }: SheetToRead,
+  { strings, styles, signal, spoolFolder }: ReadOptions,
+): Promise<{ readonly workbook: Workbook; readonly rows: FileHandle } | undefined> {
+  const links = await readLinks(pack, sheet.path);
+  const spool = await openSpool(spoolFolder);
+  const list = createListRows();
+  const sampleRows: (readonly string[])[] = [];
+  let text = '';
+
+  async function write(lines: readonly RowLine[], isLast: boolean): Promise<void> {
+    for (const line of lines) {
+      if (sampleRows.length < SAMPLE_ROWS) sampleRows.push(line.cells.map(addressOfSheetCell));
+      text += writeRowLine(line);
+    }
+    if (text.length < WRITE_CHARACTERS && !isLast) return;
+    await writeAll(spool, Buffer.from(text), spoolFolder);
+    text = '';
+  }
+
+  try {
+    const context = { strings, styles, links, is1904: parts.is1904 };
+    const rows = readSheet(decodeXml(pack.read(sheet.path)), context);
+    let step = await rows.next();
+    for (; !step.done; step = await rows.next()) {
+      signal.throwIfAborted();
+      await write(list.add(step.value), false);
+    }
+    await write(list.end(), true);
+    const { place } = list;
+    if (!place) {
+      await spool.close();
+      return undefined;
+    }
+    const columns = place.headerCells.map((cell) => textOfSheetCell(cell).trim());
+    const workbook = { pack, parts, sheet, frame: step.value, place, columns, sampleRows };
+    return { workbook, rows: spool };
+  } catch (error) {
+    await spool.close();
+    throw error;
+  }
+}

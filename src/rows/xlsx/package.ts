@@ -1,0 +1,122 @@
+import type { FileHandle } from 'node:fs/promises';
+import type { Readable } from 'node:stream';
+import yauzl, { type Entry } from 'yauzl';
+import { BrandfillError } from '../../errors.ts';
+
+/** The parts of a workbook: the files in its ZIP archive. */
+export interface Package {
+  /** How the workbook is called in messages. */
+  readonly name: string;
+  /** Paths of all parts, in the order of the archive. */
+  readonly paths: readonly string[];
+  has(path: string): boolean;
+  /**
+   * Reads a part, decompressed.
+   *
+   * @throws BrandfillError `UNREADABLE_INPUT` when it is missing, damaged or longer than it says
+   */
+  read(path: string): AsyncIterable<Buffer>;
+  /** Reads a part that is small by nature, whole. */
+  readWhole(path: string): Promise<Buffer>;
+}
+
+/** All parts together, decompressed. A million rows of twenty columns come to about one. */
+const MOST_BYTES = 4_000_000_000;
+/** Real sheets come to a fiftieth at best. Below so many bytes anything may repeat itself. */
+const MOST_RATIO = 200;
+const HARMLESS_BYTES = 32_000_000;
+const MOST_PARTS = 20_000;
+/** What is read whole; lists of links and styles get this long. */
+const MOST_WHOLE_BYTES = 48_000_000;
+
+/**
+ * Opens the archive of a workbook. The handle stays open, and belongs to the caller.
+ *
+ * @throws BrandfillError `UNREADABLE_INPUT` when it is damaged, or blows up when it is decompressed
+ */
+export async function openPackage(handle: FileHandle, name: string): Promise<Package> {
+  const entries = new Map<string, Entry>();
+  const zip = await brokenUnless(name, () => yauzl.fromFdPromise(handle.fd));
+  await brokenUnless(name, async () => {
+    let sizeBytes = 0;
+    for await (const entry of zip.eachEntry()) {
+      sizeBytes += entry.uncompressedSize;
+      refuseBomb(name, entry, { sizeBytes, parts: entries.size + 1 });
+      if (!entry.fileName.endsWith('/')) entries.set(entry.fileName, entry);
+    }
+  });
+
+  async function open(path: string): Promise<Readable> {
+    const entry = entries.get(path);
+    if (!entry) throw brokenWorkbook(name, `the part ${path} is missing`);
+    return await zip.openReadStreamPromise(entry);
+  }
+
+  async function* read(path: string): AsyncGenerator<Buffer> {
+    let stream: Readable | undefined;
+    try {
+      stream = await open(path);
+      for await (const chunk of stream) yield chunk as Buffer;
+    } catch (error) {
+      throw asBroken(name, error);
+    } finally {
+      stream?.destroy();
+    }
+  }
+
+  return {
+    name,
+    paths: [...entries.keys()],
+    has: (path) => entries.has(path),
+    read,
+    readWhole: async (path) => {
+      const sizeBytes = entries.get(path)?.uncompressedSize ?? 0;
+      if (sizeBytes > MOST_WHOLE_BYTES) {
+        throw brokenWorkbook(name, `the part ${path} is larger than ${MOST_WHOLE_BYTES / 1e6} MB`);
+      }
+      const chunks: Buffer[] = [];
+      for await (const chunk of read(path)) chunks.push(chunk);
+      return Buffer.concat(chunks);
+    },
+  };
+}
+
+/** The message for a file that is no workbook, or no longer a whole one. */
+export function brokenWorkbook(name: string, why: string, cause?: unknown): BrandfillError {
+  return new BrandfillError(
+    'UNREADABLE_INPUT',
+    `Cannot read ${name}: it is damaged, or no workbook (${why}); open it in a spreadsheet program and save it again as XLSX.`,
+    { cause },
+  );
+}
+
+/** Whatever a library says of a damaged file becomes a sentence of ours. */
+function asBroken(name: string, error: unknown): BrandfillError {
+  if (error instanceof BrandfillError) return error;
+  const why = error instanceof Error ? error.message : String(error);
+  return brokenWorkbook(name, why.replace(/\.$/, ''), error);
+}
+
+async function brokenUnless<T>(name: string, work: () => Promise<T>): Promise<T> {
+  try {
+    return await work();
+  } catch (error) {
+    throw asBroken(name, error);
+  }
+}
+
+interface Found {
+  readonly sizeBytes: number;
+  readonly parts: number;
+}
+
+/** Sizes are what the archive says: one that lies is found out when it is read. */
+function refuseBomb(name: string, entry: Entry, { sizeBytes, parts }: Found): void {
+  const ratio = entry.uncompressedSize / Math.max(1, entry.compressedSize);
+  const isSwollen = entry.uncompressedSize > HARMLESS_BYTES && ratio > MOST_RATIO;
+  if (!isSwollen && sizeBytes <= MOST_BYTES && parts <= MOST_PARTS) return;
+  throw new BrandfillError(
+    'UNREADABLE_INPUT',
+    `Cannot read ${name}: decompressed it would be ${isSwollen ? `${Math.round(ratio)} times as large as it is` : `larger than ${MOST_BYTES / 1e9} GB, or have more than ${MOST_PARTS} parts`}, as in a ZIP bomb; if it is a real list, save the sheet as CSV.`,
+  );
+}

@@ -1,0 +1,129 @@
+import { brokenWorkbook, type Package } from './package.ts';
+import { attributeOf, decodeWhole, readXml } from './xml.ts';
+
+/** A sheet of a workbook. */
+export interface SheetPart {
+  readonly name: string;
+  /** Where its rows are, in the package. */
+  readonly path: string;
+  readonly isHidden: boolean;
+  /** How the workbook refers to it. */
+  readonly relationId: string;
+  /** The kind of that reference, in full: strict workbooks have other ones. */
+  readonly relationType: string;
+}
+
+/** Where things are in a package. */
+export interface WorkbookParts {
+  readonly path: string;
+  readonly relationsPath: string;
+  /** Those that have rows, in the order of their tabs. */
+  readonly sheets: readonly SheetPart[];
+  /** Names of all tabs, those of charts too. */
+  readonly names: readonly string[];
+  readonly is1904: boolean;
+  readonly stylesPath: string | undefined;
+  readonly themePath: string | undefined;
+  readonly stringsPath: string | undefined;
+}
+
+/** What a part refers to. */
+export interface Relation {
+  readonly id: string;
+  /** Its last word, such as `worksheet`. */
+  readonly kind: string;
+  readonly type: string;
+  /** A path in the package, or anything for an external one. */
+  readonly target: string;
+  readonly isExternal: boolean;
+}
+
+/** @throws BrandfillError `UNREADABLE_INPUT` when it is no workbook, or parts of it are missing */
+export async function readWorkbookParts(pack: Package): Promise<WorkbookParts> {
+  const roots = await readRelations(pack, '');
+  const path = roots.find(({ kind }) => kind === 'officeDocument')?.target ?? '';
+  if (!pack.has(path)) throw brokenWorkbook(pack.name, 'there is no workbook in it');
+  const relations = await readRelations(pack, path);
+  const pathOf = (wanted: string): string | undefined =>
+    relations.find(({ kind, target }) => kind === wanted && pack.has(target))?.target;
+  const sheets: SheetPart[] = [];
+  const names: string[] = [];
+  let is1904 = false;
+  readXml(decodeWhole(await pack.readWhole(path)), {
+    open: (tag) => {
+      // Extensions have elements of this name too.
+      if (tag.local === 'workbookPr') is1904 ||= isTrue(attributeOf(tag, 'date1904'));
+      if (tag.local !== 'sheet') return;
+      names.push(attributeOf(tag, 'name') ?? '');
+      const id = relationIdOf(tag.attributes);
+      const relation = relations.find((relation) => relation.id === id);
+      if (relation?.kind !== 'worksheet') return; // a chart has no rows
+      sheets.push({
+        name: attributeOf(tag, 'name') ?? '',
+        path: relation.target,
+        isHidden: (attributeOf(tag, 'state') ?? 'visible') !== 'visible',
+        relationId: relation.id,
+        relationType: relation.type,
+      });
+    },
+  });
+  return {
+    path,
+    relationsPath: relationsPathOf(path),
+    sheets,
+    names,
+    is1904,
+    stylesPath: pathOf('styles'),
+    themePath: pathOf('theme'),
+    stringsPath: pathOf('sharedStrings'),
+  };
+}
+
+/** `id` in a namespace, whatever its prefix: `r:id`. */
+function relationIdOf(attributes: Readonly<Record<string, string>>): string | undefined {
+  const name = Object.keys(attributes).find((name) => name.endsWith(':id'));
+  return name === undefined ? undefined : attributes[name];
+}
+
+function isTrue(text: string | undefined): boolean {
+  return text === '1' || text === 'true';
+}
+
+/** What a part refers to; nothing for most. */
+export async function readRelations(pack: Package, path: string): Promise<readonly Relation[]> {
+  const relationsPath = relationsPathOf(path);
+  if (!pack.has(relationsPath)) return [];
+  const found: Relation[] = [];
+  readXml(decodeWhole(await pack.readWhole(relationsPath)), {
+    open: (tag) => {
+      if (tag.local !== 'Relationship') return;
+      const type = attributeOf(tag, 'Type') ?? '';
+      const target = attributeOf(tag, 'Target') ?? '';
+      const isExternal = attributeOf(tag, 'TargetMode') === 'External';
+      found.push({
+        id: attributeOf(tag, 'Id') ?? '',
+        kind: type.slice(type.lastIndexOf('/') + 1),
+        type,
+        target: isExternal ? target : resolvePath(path, target),
+        isExternal,
+      });
+    },
+  });
+  return found;
+}
+
+/** `xl/workbook.xml` has its references in `xl/_rels/workbook.xml.rels`. */
+export function relationsPathOf(path: string): string {
+  const cut = path.lastIndexOf('/') + 1;
+  return `${path.slice(0, cut)}_rels/${path.slice(cut)}.rels`;
+}
+
+function resolvePath(from: string, target: string): string {
+  if (target.startsWith('/')) return target.slice(1);
+  const steps = from.split('/').slice(0, -1);
+  for (const step of target.split('/')) {
+    if (step === '..') steps.pop();
+    else if (step !== '.' && step !== '') steps.push(step);
+  }
+  return steps.join('/');
+}

@@ -1,0 +1,80 @@
+import { textOfCell } from '../csv-writer.ts';
+import type { CellValue, FilledRow, RowColumn, RowFiller } from '../row-format.ts';
+import type { SheetCell } from './cell.ts';
+import { textOfSheetCell } from './cell.ts';
+import { columnOfRef } from './cell-ref.ts';
+import { valueXml } from './cell-xml.ts';
+import type { ListPlace } from './list-rows.ts';
+import { readRowLine, writeRowLine } from './row-line.ts';
+
+/** A cell as it stands in a row. */
+interface CellXml {
+  /** From 0. */
+  readonly column: number;
+  readonly xml: string;
+}
+
+/** Cuts a row that was read already into its opening tag and its cells. */
+function cutRow(xml: string, prefix: string): { tag: string; cells: CellXml[] } {
+  const tagEnd = xml.indexOf('>') + 1;
+  const cells: CellXml[] = [];
+  const close = `</${prefix}c>`;
+  for (let at = tagEnd; at < xml.length; ) {
+    const end = xml.indexOf('>', at) + 1;
+    const cellEnd = xml[end - 2] === '/' ? end : xml.indexOf(close, end) + close.length;
+    const cell = xml.slice(at, cellEnd);
+    cells.push({ column: columnOfRef(/\sr\s*=\s*["']([A-Z]+)/.exec(cell)?.[1] ?? ''), xml: cell });
+    at = cellEnd;
+  }
+  return { tag: xml.slice(0, tagEnd), cells };
+}
+
+/** Fills cells of a row that are blank and have no formula. The others stay as they are. */
+export function createSheetFiller(
+  columns: readonly RowColumn[],
+  { firstColumn }: ListPlace,
+  prefix: string,
+): RowFiller {
+  return {
+    fill: (raw, fields, values): FilledRow => {
+      const line = readRowLine(raw);
+      const own: SheetCell[] = [...line.cells];
+      const { tag, cells } = cutRow(line.xml, prefix);
+      const filled: number[] = [];
+      for (const [at, { index }] of columns.entries()) {
+        const value = values[at];
+        if (isNothing(value) || textOfSheetCell(own[index]).trim() !== '') continue;
+        const column = firstColumn + index;
+        if (!fillCell(cells, value, { column, row: line.number, prefix })) continue;
+        while (own.length < index) own.push(null);
+        own[index] = cellOf(value);
+        filled.push(at);
+      }
+      const xml = tag + cells.map((cell) => cell.xml).join('');
+      return { raw: writeRowLine({ ...line, cells: own, xml }), fields, filled };
+    },
+  };
+}
+
+/** @returns false when there is a formula */
+function fillCell(
+  cells: CellXml[],
+  value: CellValue,
+  { column, row, prefix }: { column: number; row: number; prefix: string },
+): boolean {
+  const found = cells.findIndex((cell) => cell.column >= column);
+  const there = cells[found]?.column === column ? cells[found] : undefined;
+  if (there && there.xml.includes(`<${prefix}f`)) return false;
+  const style = Number(/^[^>]*\ss\s*=\s*["'](\d+)/.exec(there?.xml ?? '')?.[1] ?? 0);
+  const xml = valueXml(value, { prefix, column, row, style });
+  cells.splice(found === -1 ? cells.length : found, there ? 1 : 0, { column, xml });
+  return true;
+}
+
+function cellOf(value: CellValue): SheetCell {
+  return typeof value === 'number' || typeof value === 'boolean' ? value : textOfCell(value);
+}
+
+function isNothing(value: CellValue): boolean {
+  return value === undefined || textOfCell(value) === '';
+}

@@ -1,0 +1,173 @@
+import { readSync } from 'node:fs';
+import type { FileHandle } from 'node:fs/promises';
+import { openSpool, writeAll } from '../spool.ts';
+import { unescapeCellText } from './cell-text.ts';
+import { createXmlReader, decodeXml } from './xml.ts';
+
+/** Texts that cells refer to by number. */
+export interface SharedStrings {
+  /** Undefined when there is no text of this number. */
+  find(index: number): string | undefined;
+  close(): Promise<void>;
+}
+
+/** Real lists stay far below; texts beyond are kept on the disk. */
+const MOST_MEMORY_BYTES = 64_000_000;
+const BLOCK_BYTES = 1_000_000;
+/** As many as a sheet of twenty columns has cells. */
+const MOST_TEXTS = 20_000_000;
+
+/** No texts at all. */
+export const NO_STRINGS: SharedStrings = { find: () => undefined, close: async () => {} };
+
+/**
+ * Reads all texts into few large blocks of bytes: a million texts as such would take several times
+ * the room.
+ *
+ * @param part the part of the workbook that holds them
+ * @param spoolFolder where those go that there is no room for
+ */
+export async function readSharedStrings(
+  part: AsyncIterable<Buffer>,
+  spoolFolder: string,
+): Promise<SharedStrings> {
+  const table = createTable(spoolFolder);
+  try {
+    let text = '';
+    let depth = 0;
+    let isText = false;
+    let isPhonetic = false;
+    const found: string[] = [];
+    const reader = createXmlReader({
+      open: ({ local }) => {
+        depth += 1;
+        if (local === 'si') text = '';
+        if (local === 'rPh') isPhonetic = true;
+        isText = local === 't' && !isPhonetic;
+      },
+      text: (more) => {
+        if (isText) text += more;
+      },
+      close: (local) => {
+        depth -= 1;
+        if (local === 't') isText = false;
+        if (local === 'rPh') isPhonetic = false;
+        if (local === 'si' && depth === 1) found.push(unescapeCellText(text));
+      },
+    });
+    for await (const chunk of decodeXml(part)) {
+      reader.write(chunk);
+      await table.append(found.splice(0));
+    }
+    reader.end();
+    await table.seal();
+    return table;
+  } catch (error) {
+    await table.close();
+    throw error;
+  }
+}
+
+interface Table extends SharedStrings {
+  append(texts: readonly string[]): Promise<void>;
+  /** Ends it: now texts may be looked for. */
+  seal(): Promise<void>;
+}
+
+function createTable(spoolFolder: string): Table {
+  /** Where each text ends; it begins where the one before ends. A package has less than 4 GiB. */
+  let ends = new Uint32Array(1_024);
+  let count = 0;
+  let endBytes = 0;
+  /** All of one size but the last, so that a place tells its block. */
+  const blocks: Buffer[] = [];
+  let memoryBytes = 0;
+  let pending: Buffer[] = [];
+  let pendingBytes = 0;
+  let spool: FileHandle | undefined;
+
+  function keep(block: Buffer): void {
+    blocks.push(block);
+    memoryBytes += block.length;
+  }
+
+  async function flush(): Promise<void> {
+    let rest: Buffer = Buffer.concat(pending);
+    if (memoryBytes < MOST_MEMORY_BYTES) {
+      while (rest.length >= BLOCK_BYTES) {
+        keep(Buffer.from(rest.subarray(0, BLOCK_BYTES)));
+        rest = rest.subarray(BLOCK_BYTES);
+      }
+    } else {
+      spool ??= await openSpool(spoolFolder);
+      await writeAll(spool, rest, spoolFolder);
+      rest = Buffer.alloc(0);
+    }
+    pending = [rest];
+    pendingBytes = rest.length;
+  }
+
+  function addEnd(): void {
+    if (count === MOST_TEXTS) throw new Error(`it has more than ${MOST_TEXTS} different texts`);
+    if (count === ends.length) {
+      const larger = new Uint32Array(count * 2);
+      larger.set(ends);
+      ends = larger;
+    }
+    ends[count] = endBytes;
+    count += 1;
+  }
+
+  function textAt(start: number, end: number): string {
+    const from = start % BLOCK_BYTES;
+    const block = blocks[Math.floor(start / BLOCK_BYTES)];
+    if (block && from + end - start <= block.length) {
+      return block.toString('utf8', from, from + end - start);
+    }
+    return gather(start, end).toString('utf8');
+  }
+
+  /** Of what lies in several blocks, or on the disk. */
+  function gather(start: number, end: number): Buffer {
+    const bytes = Buffer.alloc(end - start);
+    for (let at = start; at < end; ) {
+      const from = at % BLOCK_BYTES;
+      const got =
+        at < memoryBytes
+          ? (blocks[Math.floor(at / BLOCK_BYTES)]?.copy(bytes, at - start, from, from + end - at) ??
+            0)
+          : spool
+            ? readSync(spool.fd, bytes, at - start, end - at, at - memoryBytes)
+            : 0;
+      if (got === 0) break;
+      at += got;
+    }
+    return bytes;
+  }
+
+  return {
+    append: async (texts) => {
+      for (const text of texts) {
+        const bytes = Buffer.from(text);
+        pending.push(bytes);
+        pendingBytes += bytes.length;
+        endBytes += bytes.length;
+        addEnd();
+      }
+      if (pendingBytes >= BLOCK_BYTES) await flush();
+    },
+    seal: async () => {
+      if (spool) await flush();
+      else keep(Buffer.concat(pending));
+      pending = [];
+    },
+    find: (index) => {
+      const end = index >= 0 && index < count ? ends[index] : undefined;
+      if (end === undefined) return undefined;
+      return textAt(index === 0 ? 0 : (ends[index - 1] ?? 0), end);
+    },
+    close: async () => {
+      await spool?.close();
+    },
+  };
+}

@@ -1,0 +1,252 @@
+import { type CellContext, type SheetCell, toSheetCell } from './cell.ts';
+import { columnName, columnOfRef, MOST_COLUMNS, MOST_ROWS } from './cell-ref.ts';
+import { unescapeCellText } from './cell-text.ts';
+import type { SharedStrings } from './shared-strings.ts';
+import { attributeOf, createXmlReader, type XmlTag } from './xml.ts';
+
+/** A row of a sheet: what its cells hold, and how they stand there. */
+export interface SheetRow {
+  /** As the sheet counts, from 1. */
+  readonly number: number;
+  /** Its opening tag, with its number. */
+  readonly tag: string;
+  /** In their order; cells without anything in them count where they have a style. */
+  readonly cells: readonly ReadCell[];
+}
+
+export interface ReadCell {
+  /** From 0. */
+  readonly column: number;
+  readonly cell: SheetCell;
+  readonly style: number;
+  readonly hasFormula: boolean;
+  /** The cell as it stands in the sheet, with its place. */
+  readonly xml: string;
+}
+
+/** What is around the rows of a sheet. */
+export interface SheetFrame {
+  /** Up to the rows. */
+  readonly head: string;
+  /** From behind the rows to the end. */
+  readonly tail: string;
+  /** What names of elements begin with; mostly nothing. */
+  readonly prefix: string;
+}
+
+export interface SheetReaderOptions extends CellContext {
+  readonly strings: SharedStrings;
+  /** Where hyperlinks lead, by the places of their cells. */
+  readonly links: ReadonlyMap<string, string>;
+}
+
+/** Rows and frame are held as they are, so neither may grow without bound. In characters. */
+const MOST_OF_FRAME = 32_000_000;
+const MOST_OF_ROW = 32_000_000;
+
+/**
+ * Reads the rows of a sheet.
+ *
+ * @param text the part of the sheet, piece by piece
+ * @returns its frame
+ * @throws Error when it is damaged
+ */
+export async function* readSheet(
+  text: AsyncIterable<string>,
+  options: SheetReaderOptions,
+): AsyncGenerator<readonly SheetRow[], SheetFrame> {
+  const { handlers, feed, take, frame } = createReader(options);
+  const reader = createXmlReader(handlers);
+  for await (const chunk of text) {
+    feed(chunk);
+    reader.write(chunk);
+    const rows = take();
+    if (rows.length > 0) yield rows;
+  }
+  reader.end();
+  return frame();
+}
+
+interface OpenCell {
+  readonly column: number;
+  readonly start: number;
+  readonly type: string;
+  readonly style: number;
+  readonly ref: string;
+  readonly hadRef: boolean;
+  readonly tagEnd: number;
+}
+
+function createReader({ strings, links, ...context }: SheetReaderOptions) {
+  /** The text from `from` on, in characters of the document. */
+  let pending = '';
+  let from = 0;
+  let head = '';
+  let prefix = '';
+  let tailStart = -1;
+  let isInRows = false;
+  let rows: SheetRow[] = [];
+  let number = 0;
+  let rowTag: string | undefined;
+  let rowStart = 0;
+  let cells: ReadCell[] = [];
+  let nextColumn = 0;
+  let cell: OpenCell | undefined;
+  let value = '';
+  let formula = '';
+  let hasFormula = false;
+  let inside: 'value' | 'formula' | 'text' | undefined;
+  let isPhonetic = false;
+
+  const textOf = (start: number, end: number): string => pending.slice(start - from, end - from);
+  const startOfTag = (end: number): number => from + pending.lastIndexOf('<', end - from - 1);
+
+  function openRows(tag: XmlTag, end: number): void {
+    head = pending.slice(0, startOfTag(end) - from);
+    prefix = tag.prefix;
+    isInRows = true;
+  }
+
+  function openRow(tag: XmlTag, end: number): void {
+    rowStart = startOfTag(end);
+    const told = attributeOf(tag, 'r');
+    number = told === undefined ? number + 1 : Number(told);
+    if (!Number.isInteger(number) || number < 1 || number > MOST_ROWS) {
+      throw new Error(`there is no row ${told ?? number} in a sheet`);
+    }
+    rowTag = cleanRowTag(textOf(rowStart, end), { number, isNumbered: told !== undefined });
+    cells = [];
+    nextColumn = 0;
+  }
+
+  function openCell(tag: XmlTag, end: number): void {
+    const told = tag.attributes['r'];
+    const column = told === undefined ? nextColumn : columnOfRef(told);
+    if (column < 0 || column >= MOST_COLUMNS) {
+      throw new Error(`there is no cell ${told ?? column + 1} in a sheet`);
+    }
+    nextColumn = column + 1;
+    cell = {
+      column,
+      start: startOfTag(end),
+      type: tag.attributes['t'] ?? 'n',
+      style: Number(tag.attributes['s'] ?? 0) || 0,
+      ref: `${columnName(column)}${number}`,
+      hadRef: told !== undefined,
+      tagEnd: end,
+    };
+    value = '';
+    formula = '';
+    hasFormula = false;
+    isPhonetic = false;
+  }
+
+  function closeCell(open: OpenCell, end: number): void {
+    const { column, type, style, ref } = open;
+    const link = links.get(ref) ?? (hasFormula ? linkOfFormula(formula) : undefined);
+    const text = type === 's' ? findShared(value) : unescapeCellText(value);
+    const found = toSheetCell({ type, style, text, link }, context);
+    const xml = cleanCell(textOf(open.start, end), open);
+    cells.push({ column, cell: found, style, hasFormula, xml });
+    if (end - rowStart > MOST_OF_ROW) throw new Error(`row ${number} is too long`);
+    cell = undefined;
+  }
+
+  function findShared(index: string): string {
+    if (index.trim() === '') return '';
+    const text = strings.find(Number(index));
+    if (text === undefined) throw new Error(`a cell of row ${number} refers to no text`);
+    return text;
+  }
+
+  return {
+    feed: (chunk: string): void => {
+      // What was read is let go, but for what is still open.
+      pending += chunk;
+    },
+    handlers: {
+      open: (tag: XmlTag, end: number): void => {
+        if (!isInRows) {
+          if (tag.local === 'sheetData' && tailStart === -1) openRows(tag, end);
+        } else if (rowTag === undefined) {
+          if (tag.local === 'row') openRow(tag, end);
+        } else if (cell === undefined) {
+          if (tag.local === 'c') openCell(tag, end);
+        } else if (tag.local === 'v') inside = 'value';
+        else if (tag.local === 'f') {
+          inside = 'formula';
+          hasFormula = true;
+        } else if (tag.local === 'rPh') isPhonetic = true;
+        else if (tag.local === 't' && !isPhonetic) inside = 'text';
+      },
+      text: (more: string): void => {
+        if (inside === 'formula') formula += more;
+        else if (inside !== undefined) value += more;
+      },
+      close: (local: string, end: number): void => {
+        if (!isInRows) return;
+        inside = undefined;
+        if (local === 'rPh') isPhonetic = false;
+        else if (local === 'c' && cell) closeCell(cell, end);
+        else if (local === 'row' && rowTag !== undefined) {
+          rows.push({ number, tag: rowTag, cells });
+          rowTag = undefined;
+        } else if (local === 'sheetData') {
+          isInRows = false;
+          tailStart = end;
+        }
+      },
+    },
+    take: (): readonly SheetRow[] => {
+      const keepFrom =
+        tailStart !== -1
+          ? tailStart
+          : rowTag !== undefined
+            ? rowStart
+            : isInRows
+              ? from + Math.max(0, pending.lastIndexOf('<'))
+              : from;
+      pending = pending.slice(keepFrom - from);
+      from = keepFrom;
+      if (!isInRows && pending.length > MOST_OF_FRAME)
+        throw new Error('what is around its rows is too long');
+      const taken = rows;
+      rows = [];
+      return taken;
+    },
+    frame: (): SheetFrame => {
+      if (tailStart === -1) throw new Error('a sheet has no place for rows');
+      return { head, tail: pending.slice(tailStart - from), prefix };
+    },
+  };
+}
+
+/** With its number, and without the hint which of its cells are filled. */
+function cleanRowTag(
+  tag: string,
+  { number, isNumbered }: { readonly number: number; readonly isNumbered: boolean },
+): string {
+  const open = tag.endsWith('/>') ? `${tag.slice(0, -2)}>` : tag;
+  const bare = open.replace(/\sspans\s*=\s*(?:"[^"]*"|'[^']*')/, '');
+  return isNumbered ? bare : bare.replace(/^<[^\s>]+/, (name) => `${name} r="${number}"`);
+}
+
+/** With its place, and without what only makes cells hard to cut. */
+function cleanCell(xml: string, { hadRef, ref }: OpenCell): string {
+  const placed = hadRef ? xml : xml.replace(/^<[^\s/>]+/, (name) => `${name} r="${ref}"`);
+  return placed.includes('<!') ? withoutComments(placed) : placed;
+}
+
+function withoutComments(xml: string): string {
+  return xml
+    .replaceAll(/<!--[\s\S]*?-->/g, '')
+    .replaceAll(/<!\[CDATA\[([\s\S]*?)\]\]>/g, (_, text: string) =>
+      text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;'),
+    );
+}
+
+/** Where a formula such as `HYPERLINK("https://acme.com","Acme")` leads. */
+function linkOfFormula(formula: string): string | undefined {
+  const found = /^\s*HYPERLINK\(\s*"((?:[^"]|"")+)"\s*[,;)]/i.exec(formula)?.[1];
+  return found?.replaceAll('""', '"');
+}

@@ -1,0 +1,170 @@
+import { BrandfillError } from '../../errors.ts';
+import { textOfCell } from '../csv-writer.ts';
+import type { CellValue, RowWriter } from '../row-format.ts';
+import type { SheetCell } from './cell.ts';
+import { textOfSheetCell } from './cell.ts';
+import { MOST_COLUMNS, MOST_ROWS } from './cell-ref.ts';
+import { ownXml, textXml, valueXml } from './cell-xml.ts';
+import { nameOf, xmlUpTo } from './list-rows.ts';
+import type { Workbook } from './open-workbook.ts';
+import { readRowXml } from './row-line.ts';
+
+/** Writes the rows of a sheet, and remembers what the rest of the sheet has to say about them. */
+export interface SheetWriter extends RowWriter {
+  /** To be asked when all rows are written. */
+  readonly layout: SheetLayout;
+}
+
+/** Where a list is in its sheet, with our columns. Columns count from 0, rows from 1. */
+export interface SheetLayout {
+  readonly headerRow: number;
+  readonly lastRow: number;
+  readonly firstColumn: number;
+  readonly lastColumn: number;
+  /** How wide columns should be, in characters; the others stay as they are. */
+  readonly widths: ReadonlyMap<number, number>;
+}
+
+const NARROWEST = 8;
+const WIDEST = 60;
+
+/**
+ * Adds our cells to the rows of a sheet, which stay where and as they are, formulas and formats
+ * included.
+ *
+ * @param width how many columns the list has
+ */
+export function createInPlaceWriter(
+  { place, frame: { prefix } }: Workbook,
+  { added, width }: { readonly added: readonly string[]; readonly width: number },
+): SheetWriter {
+  const { header, firstColumn, above } = place;
+  const ours = firstColumn + width;
+  const lastColumn = ours + added.length - 1;
+  refuseWide(lastColumn + 1);
+  const headerStyle = header.cells.findLast(({ cell }) => cell !== null)?.style ?? 0;
+  const widths = createWidths();
+  const end = `</${nameOf(header.tag)}>`;
+  let lastRow = header.number;
+
+  function addTo(xml: string, row: number, values: readonly CellValue[], style: number): string {
+    let text = xml;
+    for (let at = 0; at < values.length; at += 1) {
+      const value = values[at];
+      if (value === undefined || value === null || value === '') continue;
+      text += valueXml(value, { prefix, column: ours + at, row, style });
+      widths.add(ours + at, textOfCell(value));
+    }
+    return text + end;
+  }
+
+  return {
+    header: above + addTo(xmlUpTo(header, ours), header.number, added, headerStyle),
+    row: (raw, _fields, values) => {
+      const { number, xml, after } = readRowXml(raw);
+      lastRow = number;
+      return addTo(xml, number, values, 0) + after;
+    },
+    get layout() {
+      return { headerRow: header.number, lastRow, firstColumn, lastColumn, widths: widths.all };
+    },
+  };
+}
+
+export interface NewSheetOptions {
+  /** Names of the list's own columns. */
+  readonly columns: readonly string[];
+  /** How many columns the list has; more than `columns` where rows are longer than their header. */
+  readonly width: number;
+  readonly added: readonly string[];
+  /** Styles of the names, by their column; the last one is that of ours too. */
+  readonly headerStyles: readonly number[];
+  /** What a row holds itself. */
+  readonly cellsOf: (raw: string) => readonly SheetCell[];
+}
+
+/** Writes a sheet from its first row on. */
+export function createNewSheetWriter(options: NewSheetOptions): SheetWriter {
+  const { columns, width, added, headerStyles, cellsOf } = options;
+  const prefix = '';
+  const lastColumn = width + added.length - 1;
+  refuseWide(lastColumn + 1);
+  const widths = createWidths();
+  let row = 1;
+
+  function nameXml(name: string, column: number): string {
+    widths.add(column, name);
+    const style = headerStyles[column] ?? headerStyles.at(-1) ?? 0;
+    return textXml(name, { prefix, column, row: 1, style });
+  }
+
+  function rowXml(content: string): string {
+    if (row > MOST_ROWS) refuseLong();
+    return `<row r="${row}">${content}</row>`;
+  }
+
+  const names = columns.map(nameXml).join('');
+  const header = rowXml(names + added.map((name, at) => nameXml(name, width + at)).join(''));
+  return {
+    header,
+    row: (raw, _fields, values) => {
+      row += 1;
+      let content = '';
+      for (const [column, cell] of cellsOf(raw).entries()) {
+        content += ownXml(cell, { prefix, column, row, style: 0 });
+        widths.add(column, textOfSheetCell(cell));
+      }
+      for (const [at, value] of values.entries()) {
+        const column = width + at;
+        content += valueXml(value, { prefix, column, row, style: 0 });
+        widths.add(column, textOfCell(value));
+      }
+      return rowXml(content);
+    },
+    get layout() {
+      return { headerRow: 1, lastRow: row, firstColumn: 0, lastColumn, widths: widths.all };
+    },
+  };
+}
+
+interface Widths {
+  add(column: number, text: string): void;
+  readonly all: ReadonlyMap<number, number>;
+}
+
+/** As wide as the widest text in a column, within bounds. */
+function createWidths(): Widths {
+  const all = new Map<number, number>();
+  return {
+    all,
+    add: (column, text) => {
+      const before = all.get(column) ?? NARROWEST;
+      if (before === WIDEST || text.length + 2 <= before) {
+        if (!all.has(column)) all.set(column, NARROWEST);
+        return;
+      }
+      const longest = Math.max(
+        ...text
+          .slice(0, 1_000)
+          .split('\n')
+          .map(({ length }) => length),
+      );
+      all.set(column, Math.min(WIDEST, Math.max(before, longest + 2)));
+    },
+  };
+}
+
+function refuseWide(columns: number): void {
+  if (columns <= MOST_COLUMNS) return;
+  throw new BrandfillError(
+    'UNWRITABLE_OUTPUT',
+    `Cannot write a workbook: a sheet holds ${MOST_COLUMNS} columns, and this one would have ${columns}; choose fewer with --fields, or an --out that ends in .csv.`,
+  );
+}
+
+function refuseLong(): never {
+  throw new BrandfillError(
+    'UNWRITABLE_OUTPUT',
+    `Cannot write a workbook: a sheet holds ${MOST_ROWS} rows; choose an --out that ends in .csv.`,
+  );
+}

@@ -1,0 +1,47 @@
+import { kindOfFormat, type NumberKind } from './dates.ts';
+import { attributeOf, readXml } from './xml.ts';
+
+/** How the numbers of a cell style are meant. */
+export interface NumberStyle {
+  readonly kind: NumberKind;
+  /** `00000` shows 123 as 00123: how many digits there are at least; 0 for no such format. */
+  readonly digits: number;
+}
+
+const PLAIN: NumberStyle = { kind: 'number', digits: 0 };
+
+/**
+ * Reads how numbers are meant in each of the styles that cells refer to.
+ *
+ * @param xml the part with the styles
+ */
+export function readNumberStyles(xml: string): readonly NumberStyle[] {
+  const codes = new Map<number, string>();
+  const formats: number[] = [];
+  let isInCells = false;
+  readXml(xml, {
+    open: (tag) => {
+      if (tag.local === 'numFmt') {
+        const code = attributeOf(tag, 'formatCode');
+        if (code !== undefined) codes.set(Number(attributeOf(tag, 'numFmtId')), code);
+      }
+      if (tag.local === 'cellXfs') isInCells = true;
+      if (tag.local === 'xf' && isInCells) formats.push(Number(attributeOf(tag, 'numFmtId') ?? 0));
+    },
+    close: (local) => {
+      if (local === 'cellXfs') isInCells = false;
+    },
+  });
+  const known = new Map<number, NumberStyle>();
+  return formats.map((id) => {
+    const found = known.get(id) ?? styleOf(id, codes.get(id));
+    known.set(id, found);
+    return found;
+  });
+}
+
+function styleOf(id: number, code: string | undefined): NumberStyle {
+  const kind = kindOfFormat(id, code);
+  const digits = code !== undefined && /^0{2,}$/.test(code) ? code.length : 0;
+  return kind === 'number' && digits === 0 ? PLAIN : { kind, digits };
+}

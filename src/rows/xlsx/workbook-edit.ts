@@ -1,0 +1,139 @@
+import type { SheetPart, WorkbookParts } from './parts.ts';
+import { escapeXml } from './xml.ts';
+import { editXml, findElements, withAttribute, type XmlEdit, type XmlElement } from './xml-edit.ts';
+
+/** A sheet that a workbook is to have besides its own. */
+export interface NewSheet {
+  readonly name: string;
+  /** Its part in the package. */
+  readonly path: string;
+  /** What kind of part that is. */
+  readonly type: string;
+}
+
+export interface SheetAddition {
+  /** The new sheet goes right behind this one. */
+  readonly sheet: SheetPart;
+  readonly parts: WorkbookParts;
+  readonly newSheet: NewSheet | undefined;
+  /** A part that is left out. */
+  readonly chain: string | undefined;
+}
+
+const TYPES_PATH = '[Content_Types].xml';
+
+/**
+ * Changes what a workbook says of its parts.
+ *
+ * @param texts those parts that say it, by their paths
+ * @returns the same, changed
+ */
+export function addSheet(
+  texts: ReadonlyMap<string, string>,
+  { sheet, parts, newSheet, chain }: SheetAddition,
+): ReadonlyMap<string, string> {
+  const types = texts.get(TYPES_PATH) ?? '';
+  const workbook = texts.get(parts.path) ?? '';
+  const relations = texts.get(parts.relationsPath) ?? '';
+  const id = freeId(relations);
+  return new Map([
+    [TYPES_PATH, editTypes(types, newSheet, chain)],
+    [parts.path, newSheet ? editWorkbook(workbook, { sheet, newSheet, id }) : workbook],
+    [parts.relationsPath, editRelations(relations, { sheet, newSheet, id })],
+  ]);
+}
+
+function editTypes(xml: string, newSheet: NewSheet | undefined, chain: string | undefined): string {
+  const elements = findElements(xml, 2);
+  const edits: XmlEdit[] = [];
+  for (const { attributes, start, end } of elements) {
+    if (chain !== undefined && attributes['PartName'] === `/${chain}`) {
+      edits.push({ start, end, text: '' });
+    }
+  }
+  if (newSheet) {
+    const { path, type } = newSheet;
+    edits.push(
+      atEnd(xml, elements, ({ prefix }) => {
+        return `<${prefix}Override PartName="/${path}" ContentType="${type}"/>`;
+      }),
+    );
+  }
+  return editXml(xml, edits);
+}
+
+interface WithId {
+  readonly sheet: SheetPart;
+  readonly newSheet: NewSheet | undefined;
+  readonly id: string;
+}
+
+function editRelations(xml: string, { sheet, newSheet, id }: WithId): string {
+  const elements = findElements(xml, 2);
+  const edits: XmlEdit[] = [];
+  for (const { attributes, start, end } of elements) {
+    if (attributes['Type']?.endsWith('/calcChain')) edits.push({ start, end, text: '' });
+  }
+  if (newSheet) {
+    edits.push(
+      atEnd(xml, elements, ({ prefix }) => {
+        return `<${prefix}Relationship Id="${id}" Type="${sheet.relationType}" Target="/${newSheet.path}"/>`;
+      }),
+    );
+  }
+  return editXml(xml, edits);
+}
+
+/** Right before the end of the root. */
+function atEnd(
+  xml: string,
+  elements: readonly XmlElement[],
+  text: (root: XmlElement) => string,
+): XmlEdit {
+  const root = elements.at(-1);
+  if (!root || root.isSelfClosing) throw new Error('a part that lists others is empty');
+  const start = xml.lastIndexOf('<', root.end - 1);
+  return { start, end: start, text: text(root) };
+}
+
+function freeId(relations: string): string {
+  for (let count = 1; ; count += 1) {
+    const id = `rIdBrandfill${count}`;
+    if (!relations.includes(id)) return id;
+  }
+}
+
+/**
+ * Puts a sheet behind another one. What counts sheets by their places, such as names that hold on one
+ * sheet only and the tab that is on top, counts on.
+ */
+function editWorkbook(
+  xml: string,
+  { sheet, newSheet, id }: WithId & { readonly newSheet: NewSheet },
+): string {
+  const elements = findElements(xml, 3);
+  const sheets = elements.filter(({ path }) => path === 'workbook/sheets/sheet');
+  const at = sheets.findIndex(({ attributes }) => relationId(attributes)[1] === sheet.relationId);
+  const before = sheets[at];
+  if (!before) throw new Error('a sheet is not in its workbook');
+  const [idName] = relationId(before.attributes);
+  const sheetId =
+    1 + Math.max(...sheets.map(({ attributes }) => Number(attributes['sheetId']) || 0));
+  const tab = `<${before.prefix}sheet name="${escapeXml(newSheet.name)}" sheetId="${sheetId}" ${idName}="${id}"/>`;
+  const counted = elements.flatMap((element) => {
+    const name = {
+      'workbook/definedNames/definedName': 'localSheetId',
+      'workbook/bookViews/workbookView': 'activeTab',
+    }[element.path];
+    const place = name === undefined ? undefined : element.attributes[name];
+    if (name === undefined || place === undefined || Number(place) <= at) return [];
+    const { start, tagEnd } = element;
+    const text = withAttribute(xml.slice(start, tagEnd), name, String(Number(place) + 1));
+    return [{ start, end: tagEnd, text }];
+  });
+  return editXml(xml, [...counted, { start: before.end, end: before.end, text: tab }]);
+}
+
+function relationId(attributes: Readonly<Record<string, string>>): readonly [string, string] {
+  return Object.entries(attributes).find(([name]) => name.endsWith(':id')) ?? ['r:id', ''];
+}

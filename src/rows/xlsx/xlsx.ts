@@ -1,0 +1,92 @@
+import { textOfCell } from '../csv-writer.ts';
+import { uniqueNames } from '../names.ts';
+import type { RowColumn, RowFormat, ScannedRow } from '../row-format.ts';
+import type { Source } from '../source.ts';
+import { addressOfSheetCell, type SheetCell, textOfSheetCell, valueOfSheetCell } from './cell.ts';
+import type { Workbook } from './open-workbook.ts';
+import { CUT_BYTE, END_BYTE, readCells } from './row-line.ts';
+import { createSheetFiller } from './row-xml.ts';
+import { createInPlaceWriter } from './sheet-writer.ts';
+
+/** The format of the list in a workbook. Its rows are lines of the spool. */
+export function openXlsx(workbook: Workbook): RowFormat {
+  const { columns, place, sheet, sampleRows, frame } = workbook;
+  /** Where rows are looked up, a cell counts as the address that it leads to. */
+  let domainIndex = -1;
+  const textsOf = (raw: string): readonly string[] =>
+    readCells(raw).map((cell, at) =>
+      at === domainIndex ? addressOfSheetCell(cell) : textOfSheetCell(cell),
+    );
+  return {
+    kind: 'xlsx',
+    description: `XLSX, sheet '${sheet.name}', header in row ${place.header.number}`,
+    columns,
+    sampleRows,
+    headBytes: 0,
+    isTable: true,
+    takenNames: new Set(columns),
+    workbook,
+    scan: (source, domainColumn, others = []) => {
+      domainIndex = domainColumn.index;
+      return scan(source, { domainColumn, others, width: columns.length });
+    },
+    createWriter: (added, { maxFields }) =>
+      createInPlaceWriter(workbook, { added, width: Math.max(columns.length, maxFields) }),
+    createFiller: (filled) => createSheetFiller(filled, place, frame.prefix),
+    ownPart: () => {
+      throw new TypeError('workbooks are not merged');
+    },
+    textOf: textOfCell,
+    textsOf,
+    cellsOf: readCells,
+    toObject: (raw) => {
+      const cells = readCells(raw);
+      const width = Math.max(columns.length, cells.length);
+      const names = Array.from({ length: width }, (_, at) => columns[at] || `column_${at + 1}`);
+      return Object.fromEntries(
+        uniqueNames(names).map((name, at) => [name, valueOf(cells[at], at === domainIndex)]),
+      );
+    },
+  };
+}
+
+function valueOf(cell: SheetCell | undefined, isDomain: boolean): unknown {
+  const hasLink = Array.isArray(cell) && typeof cell[3] === 'string';
+  return isDomain && hasLink ? addressOfSheetCell(cell) : valueOfSheetCell(cell);
+}
+
+interface ScanOptions {
+  readonly domainColumn: RowColumn;
+  readonly others: readonly RowColumn[];
+  /** How many columns every row has at least. */
+  readonly width: number;
+}
+
+async function* scan(
+  source: Source,
+  { domainColumn, others, width }: ScanOptions,
+): AsyncGenerator<readonly ScannedRow[]> {
+  const scanLine = (line: Buffer): ScannedRow => {
+    const cells = JSON.parse(line.toString('utf8', 0, line.indexOf(CUT_BYTE))) as SheetCell[];
+    return {
+      cell: addressOfSheetCell(cells[domainColumn.index]),
+      sizeBytes: line.length,
+      fields: Math.max(width, cells.length),
+      others:
+        others.length > 0 ? others.map(({ index }) => textOfSheetCell(cells[index])) : undefined,
+    };
+  };
+  let rest: Buffer[] = [];
+  for await (const chunk of source.read()) {
+    const batch: ScannedRow[] = [];
+    let start = 0;
+    for (let end = chunk.indexOf(END_BYTE); end !== -1; end = chunk.indexOf(END_BYTE, start)) {
+      const tail = chunk.subarray(start, end + 1);
+      batch.push(scanLine(rest.length > 0 ? Buffer.concat([...rest, tail]) : tail));
+      rest = [];
+      start = end + 1;
+    }
+    if (start < chunk.length) rest.push(chunk.subarray(start));
+    if (batch.length > 0) yield batch;
+  }
+}

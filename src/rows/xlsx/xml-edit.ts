@@ -1,0 +1,58 @@
+import { readXml, type XmlTag } from './xml.ts';
+
+/** An element of a small document, and where it stands. */
+export interface XmlElement extends XmlTag {
+  /** Names of the elements around it and its own, without prefixes: `workbook/sheets/sheet`. */
+  readonly path: string;
+  readonly start: number;
+  /** Where its opening tag ends. */
+  readonly tagEnd: number;
+  /** Where its closing tag ends. */
+  readonly end: number;
+}
+
+/** Finds the elements of a document down to a depth; the root has 1. In the order of their ends. */
+export function findElements(xml: string, depth: number): readonly XmlElement[] {
+  const found: XmlElement[] = [];
+  const open: { tag: XmlTag; start: number; tagEnd: number }[] = [];
+  let level = 0;
+  readXml(xml, {
+    open: (tag, tagEnd) => {
+      level += 1;
+      if (level <= depth) open.push({ tag, start: xml.lastIndexOf('<', tagEnd - 1), tagEnd });
+    },
+    close: (_, end) => {
+      level -= 1;
+      if (level >= depth) return;
+      const path = open.map(({ tag }) => tag.local).join('/');
+      const last = open.pop();
+      if (last) found.push({ ...last.tag, path, start: last.start, tagEnd: last.tagEnd, end });
+    },
+  });
+  return found;
+}
+
+/** A part of a document that gets another text. */
+export interface XmlEdit {
+  readonly start: number;
+  readonly end: number;
+  readonly text: string;
+}
+
+/** Makes edits, which must not overlap. Of two insertions in one place the first comes first. */
+export function editXml(xml: string, edits: readonly XmlEdit[]): string {
+  const inOrder = [...edits].sort((one, other) => one.start - other.start);
+  let text = '';
+  let at = 0;
+  for (const edit of inOrder) {
+    text += xml.slice(at, edit.start) + edit.text;
+    at = edit.end;
+  }
+  return text + xml.slice(at);
+}
+
+/** An opening tag with another value of an attribute, which it may not have had. */
+export function withAttribute(tag: string, name: string, value: string): string {
+  const bare = tag.replace(new RegExp(`\\s${name}\\s*=\\s*(?:"[^"]*"|'[^']*')`), '');
+  return bare.replace(/\s*(\/?)>$/, ` ${name}="${value}"$1>`);
+}

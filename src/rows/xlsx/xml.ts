@@ -1,0 +1,122 @@
+import { SaxesParser, type SaxesTagPlain } from 'saxes';
+
+/** A tag as it was read. */
+export interface XmlTag {
+  /** Without its prefix. */
+  readonly local: string;
+  /** `x:` of `<x:row>`; empty for none. */
+  readonly prefix: string;
+  readonly attributes: Readonly<Record<string, string>>;
+  readonly isSelfClosing: boolean;
+}
+
+export interface XmlHandlers {
+  /** @param end where the tag ends in the document, in characters */
+  open?(tag: XmlTag, end: number): void;
+  text?(text: string): void;
+  close?(local: string, end: number): void;
+}
+
+/** Reads a document piece by piece. */
+export interface XmlReader {
+  /** @throws Error when it is not well-formed */
+  write(text: string): void;
+  end(): void;
+}
+
+/** No cell, tag or comment is this long; it bounds what one may hold in memory. In characters. */
+const MOST_WITHOUT_TAG = 16_000_000;
+
+/**
+ * Makes a reader of XML that knows no entities but those of XML itself: a document that declares some
+ * is refused.
+ */
+export function createXmlReader(handlers: XmlHandlers): XmlReader {
+  const parser = new SaxesParser({ xmlns: false, position: false });
+  let lastTag = 0;
+  parser.on('doctype', () => {
+    throw new Error('it declares a document type, which no workbook does');
+  });
+  parser.on('opentag', (tag) => {
+    lastTag = parser.position;
+    handlers.open?.(toTag(tag), lastTag);
+  });
+  if (handlers.text) {
+    parser.on('text', (text) => handlers.text?.(text));
+    parser.on('cdata', (text) => handlers.text?.(text));
+  }
+  parser.on('closetag', ({ name }) => {
+    lastTag = parser.position;
+    handlers.close?.(name.slice(name.indexOf(':') + 1), lastTag);
+  });
+  return {
+    write: (text) => {
+      parser.write(text);
+      if (parser.position - lastTag > MOST_WITHOUT_TAG) {
+        throw new Error(`a text is longer than ${MOST_WITHOUT_TAG / 1e6} million characters`);
+      }
+    },
+    end: () => {
+      parser.close();
+    },
+  };
+}
+
+function toTag({ name, attributes, isSelfClosing }: SaxesTagPlain): XmlTag {
+  const at = name.indexOf(':') + 1;
+  return { local: name.slice(at), prefix: name.slice(0, at), attributes, isSelfClosing };
+}
+
+/** Turns the bytes of a part into text: UTF-8, or UTF-16 with a byte order mark. */
+export async function* decodeXml(chunks: AsyncIterable<Buffer>): AsyncGenerator<string> {
+  let decoder: InstanceType<typeof TextDecoder> | undefined;
+  for await (const chunk of chunks) {
+    decoder ??= new TextDecoder(encodingOf(chunk), { fatal: true });
+    yield decoder.decode(chunk, { stream: true });
+  }
+  yield decoder?.decode() ?? '';
+}
+
+function encodingOf(start: Buffer): string {
+  if (start[0] === 0xff && start[1] === 0xfe) return 'utf-16le';
+  return start[0] === 0xfe && start[1] === 0xff ? 'utf-16be' : 'utf-8';
+}
+
+/** The text of a part that was read whole. */
+export function decodeWhole(bytes: Buffer): string {
+  return new TextDecoder(encodingOf(bytes), { fatal: true }).decode(bytes);
+}
+
+/** Reads a document that is there as a whole. */
+export function readXml(text: string, handlers: XmlHandlers): void {
+  const reader = createXmlReader(handlers);
+  reader.write(text);
+  reader.end();
+}
+
+/** An attribute by its name without prefix, such as `id` of `r:id`. */
+export function attributeOf(
+  { attributes }: Pick<XmlTag, 'attributes'>,
+  local: string,
+): string | undefined {
+  if (attributes[local] !== undefined) return attributes[local];
+  const name = Object.keys(attributes).find((name) => name.endsWith(`:${local}`));
+  return name === undefined ? undefined : attributes[name];
+}
+
+const ESCAPES: Readonly<Record<string, string>> = {
+  '&': '&amp;',
+  '<': '&lt;',
+  '>': '&gt;',
+  '"': '&quot;',
+  '\r': '&#13;',
+  '\n': '&#10;',
+  '\t': '&#9;',
+};
+
+/** A text fit for XML, between tags and in attributes. */
+export function escapeXml(text: string): string {
+  return /[&<>"\r\n\t]/.test(text)
+    ? text.replaceAll(/[&<>"\r\n\t]/g, (found) => ESCAPES[found] ?? '')
+    : text;
+}

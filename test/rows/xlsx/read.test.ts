@@ -1,0 +1,219 @@
+import { describe, expect, it } from 'vitest';
+import { open, partsOf, RELATIONS, row, workbookOf, zipOf } from './workbooks.ts';
+
+const LIST = row(1, 'name', 'domain') + row(2, 'Acme', 'acme.com') + row(3, 'Globex', 'globex.com');
+const STYLES =
+  '<numFmts><numFmt numFmtId="164" formatCode="00000"/><numFmt numFmtId="165" formatCode="yyyy\\-mm\\-dd\\ hh:mm"/><numFmt numFmtId="166" formatCode="[h]:mm"/><numFmt numFmtId="167" formatCode="#,##0.00&quot; days&quot;"/></numFmts>' +
+  `<cellStyleXfs><xf numFmtId="14"/></cellStyleXfs><cellXfs>${[0, 14, 165, 164, 166, 167, 20]
+    .map((id) => `<xf numFmtId="${id}"/>`)
+    .join('')}</cellXfs>`;
+
+describe('cells of a workbook', () => {
+  it('come as what they are', async () => {
+    const cells =
+      '<c r="A2"><v>4.3499999999999996</v></c>' +
+      '<c r="B2" s="1"><v>45352</v></c>' +
+      '<c r="C2" s="2"><v>45352.395833333336</v></c>' +
+      '<c r="D2" s="3"><v>1234</v></c>' +
+      '<c r="E2" s="4"><v>1.5</v></c>' +
+      '<c r="F2" s="5"><v>12</v></c>' +
+      '<c r="G2" s="6"><v>0.75</v></c>' +
+      '<c r="H2" t="b"><v>1</v></c>' +
+      '<c r="I2" t="e"><v>#N/A</v></c>' +
+      '<c r="J2" t="str"><f>A1&amp;B1</f><v>sum</v></c>' +
+      '<c r="K2"><f>6*7</f><v>42</v></c>' +
+      '<c r="L2" t="inlineStr"><is><t>007</t></is></c>' +
+      '<c r="M2" t="d"><v>2024-03-01T09:30:00</v></c>' +
+      '<c r="N2"><v>1E-7</v></c>';
+    const header = row(1, ...Array.from('abcdefghijklmn'));
+    const { rows } = await open(
+      await workbookOf({
+        sheets: [{ name: 'S', rows: `${header}<row r="2">${cells}</row>` }],
+        styles: STYLES,
+      }),
+    );
+    expect(rows).toEqual([
+      {
+        a: 4.35,
+        b: '2024-03-01',
+        c: '2024-03-01T09:30:00',
+        d: '01234',
+        e: '36:00:00',
+        f: 12,
+        g: '18:00:00',
+        h: true,
+        i: '#N/A',
+        j: 'sum',
+        k: 42,
+        l: '007',
+        m: '2024-03-01T09:30:00',
+        n: 1e-7,
+      },
+    ]);
+  });
+
+  it('have their texts in the table of texts, in runs, without how they are pronounced', async () => {
+    const strings =
+      '<si><t>domain</t></si><si><r><t>ac</t></r><r><rPr><b/></rPr><t>me.com</t></r><rPh sb="0" eb="1"><t>AC</t></rPh></si><si><t xml:space="preserve"> a_x0009_b_x005F_x0009_ </t></si>';
+    const rows =
+      '<row r="1"><c r="A1" t="s"><v>0</v></c><c r="B1" t="inlineStr"><is><r><t>no</t></r><r><t>te</t></r></is></c></row>' +
+      '<row r="2"><c r="A2" t="s"><v>1</v></c><c r="B2" t="s"><v>2</v></c></row>';
+    const opened = await open(await workbookOf({ sheets: [{ name: 'S', rows }], strings }));
+    expect(opened.rows).toEqual([{ domain: 'acme.com', note: ' a\tb_x0009_ ' }]);
+  });
+
+  it.each([
+    ['0', '2024-03-01'],
+    ['1', '2028-03-02'],
+  ])('count their days by the calendar of the workbook (date1904="%s")', async (flag, date) => {
+    const spec = {
+      before: `<workbookPr date1904="${flag}"/>`,
+      // Excel writes an element of the same name behind the sheets.
+      behind:
+        '<extLst><ext><x15:workbookPr xmlns:x15="x" chartTrackingRefBase="1"/></ext></extLst>',
+      sheets: [
+        {
+          name: 'S',
+          rows: `${row(1, 'a', 'b')}<row r="2"><c r="A2" s="1"><v>45352</v></c><c r="B2" s="1"><v>45352</v></c></row>`,
+        },
+      ],
+      styles: STYLES,
+    };
+    expect((await open(await workbookOf(spec))).rows).toEqual([{ a: date, b: date }]);
+  });
+
+  it('are in their places, whether or not they say so, and whatever elements are called', async () => {
+    const rows =
+      '<x:row><x:c t="inlineStr"><x:is><x:t>name</x:t></x:is></x:c><x:c t="inlineStr"><x:is><x:t>domain</x:t></x:is></x:c></x:row>' +
+      '<x:row><x:c/><x:c t="inlineStr"><x:is><x:t><![CDATA[a<b.com]]></x:t></x:is></x:c></x:row>';
+    const xml = `<?xml version="1.0"?><x:worksheet xmlns:x="m"><x:sheetData>${rows}</x:sheetData></x:worksheet>`;
+    const opened = await open(await workbookOf({ sheets: [{ name: 'S', rows: '', xml }] }));
+    expect(opened.rows).toEqual([{ name: null, domain: 'a<b.com' }]);
+  });
+
+  it('are read from a strict workbook and from UTF-16', async () => {
+    const strict = 'http://purl.oclc.org/ooxml';
+    const spec = {
+      sheets: [{ name: 'S', rows: LIST }],
+      main: `${strict}/spreadsheetml/main`,
+      relations: `${strict}/officeDocument/relationships`,
+    };
+    expect((await open(await workbookOf(spec))).rows).toHaveLength(2);
+    const parts = partsOf({ sheets: [{ name: 'S', rows: LIST }] });
+    const sheet = String(parts['xl/worksheets/sheet1.xml']);
+    const utf16 = Buffer.from(`\uFEFF<?xml version="1.0" encoding="UTF-16"?>${sheet}`, 'utf16le');
+    const bytes = await zipOf({ ...parts, 'xl/worksheets/sheet1.xml': utf16 });
+    expect((await open(bytes)).rows).toHaveLength(2);
+  });
+});
+
+describe('hyperlinks', () => {
+  it('are read as their targets where rows are looked up, elsewhere as what is shown', async () => {
+    const rows =
+      row(1, 'company', 'website') +
+      row(2, 'Acme', 'see here') +
+      row(3, 'Globex', 'ours') +
+      '<row r="4"><c r="A4" t="inlineStr"><is><t>Initech</t></is></c><c r="B4" t="str"><f>HYPERLINK("https://initech.com/","Initech")</f><v>Initech</v></c></row>' +
+      row(5, 'Hooli', 'Plan');
+    const after =
+      '<hyperlinks><hyperlink ref="B2:B3" r:id="rId7" display="a &gt; b"/><hyperlink ref="A3" r:id="rId8"/><hyperlink ref="B5" location="Plan!A1"/></hyperlinks>';
+    const links = { rId7: 'https://acme.com/a?b=1&amp;c', rId8: 'https://crm.example/3' };
+    const bytes = await workbookOf({ sheets: [{ name: 'S', rows, after, links }] });
+    const { scanned, format, rows: objects } = await open(bytes, { column: 'website' });
+    expect(scanned.map(({ cell }) => cell)).toEqual([
+      'https://acme.com/a?b=1&c',
+      'https://acme.com/a?b=1&c',
+      'https://initech.com/',
+      'Plan',
+    ]);
+    expect(format.sampleRows[1]).toEqual(['https://crm.example/3', 'https://acme.com/a?b=1&c']);
+    expect(objects[1]).toEqual({ company: 'Globex', website: 'https://acme.com/a?b=1&c' });
+  });
+});
+
+describe('the list in a workbook', () => {
+  it.each([
+    ['in the first row', LIST, 1, 2],
+    [
+      'below a title, a date and an empty row',
+      row(1, 'Accounts') +
+        row(2, 'as of', 45352) +
+        row(4, 'name', 'domain', 'city') +
+        row(5, 'Acme', 'acme.com', 'Oslo') +
+        row(6, 'Globex', 'globex.com', null),
+      4,
+      2,
+    ],
+    [
+      'below groups of columns',
+      row(1, null, null, 'address') +
+        row(2, 'name', 'domain', 'city', 'zip') +
+        row(3, 'Acme', 'acme.com', 'Oslo', 1) +
+        row(4, 'Globex', 'globex.com', 'Rome', 2),
+      2,
+      2,
+    ],
+    [
+      'of one column',
+      row(2, 'My list') + row(3, 'sites') + row(4, 'acme.com') + row(5, 'a.com'),
+      3,
+      2,
+    ],
+    ['of one column and one row', row(1, 'domain') + row(2, 'acme.com'), 1, 1],
+    ['without rows', row(1, 'domain', 'name'), 1, 0],
+  ])('has its header %s', async (_, rows, header, count) => {
+    const opened = await open(await workbookOf({ sheets: [{ name: 'S', rows }] }));
+    expect(opened.format.description).toBe(`XLSX, sheet 'S', header in row ${header}`);
+    expect(opened.rows).toHaveLength(count);
+  });
+
+  it('begins in the first column that has something in it; empty rows are none', async () => {
+    const rows =
+      row(2, null, null, 'domain', 'n') +
+      '<row r="3"><c r="A3" s="1"/><c r="C3" t="inlineStr"><is><t>  </t></is></c></row>' +
+      row(4, null, null, 'acme.com', 1) +
+      '<row r="9"/>' +
+      row(10, null, null, 'globex.com', null, 'more');
+    const opened = await open(await workbookOf({ sheets: [{ name: 'S', rows }] }));
+    expect(opened.format.columns).toEqual(['domain', 'n']);
+    expect(opened.rows).toEqual([
+      { domain: 'acme.com', n: 1 },
+      { domain: 'globex.com', n: null, column_3: 'more' },
+    ]);
+    expect(opened.scanned.map(({ fields }) => fields)).toEqual([2, 3]);
+  });
+
+  it('is on the first sheet that is to be seen and not empty, or on the one that is named', async () => {
+    const other = row(1, 'domain') + row(2, 'other.com');
+    const bytes = await workbookOf({
+      sheets: [
+        { name: 'Lookups', rows: other, state: 'hidden' },
+        { name: 'Cover', rows: '<row r="1"><c r="A1" s="1"/></row>' },
+        { name: 'Accounts', rows: LIST },
+        { name: 'Rest', rows: other },
+      ],
+    });
+    expect((await open(bytes)).format.description).toMatch(/'Accounts'/);
+    expect((await open(bytes, { sheet: 'Lookups' })).rows).toEqual([{ domain: 'other.com' }]);
+    expect((await open(bytes, { sheet: ' rest' })).rows).toEqual([{ domain: 'other.com' }]);
+    await expect(open(bytes, { sheet: 'Acounts' })).rejects.toThrow(
+      /Cannot find the sheet 'Acounts' in .*list\.xlsx: there are: Lookups \(hidden\), Cover, Accounts, Rest\./,
+    );
+    await expect(open(bytes, { sheet: 'Cover' })).rejects.toThrow(/'Cover' is empty/);
+  });
+
+  it('is not looked for on charts', async () => {
+    const parts = partsOf({
+      sheets: [
+        { name: 'Chart', rows: '' },
+        { name: 'Data', rows: LIST },
+      ],
+    });
+    const rels = String(parts['xl/_rels/workbook.xml.rels']).replace(
+      `Id="rId1" Type="${RELATIONS}/worksheet"`,
+      `Id="rId1" Type="${RELATIONS}/chartsheet"`,
+    );
+    const bytes = await zipOf({ ...parts, 'xl/_rels/workbook.xml.rels': rels });
+    expect((await open(bytes)).format.description).toMatch(/'Data'/);
+  });
+});

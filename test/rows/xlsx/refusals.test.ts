@@ -1,0 +1,157 @@
+import { describe, expect, it } from 'vitest';
+import { open, type Parts, partsOf, row, workbookOf, zipOf } from './workbooks.ts';
+
+const SHEETS = [{ name: 'S', rows: row(1, 'domain') + row(2, 'acme.com') }];
+
+async function refusalOf(bytes: Buffer, name?: string): Promise<string> {
+  const error = await open(bytes, name === undefined ? {} : { name }).then(
+    () => undefined,
+    (error: unknown) => error,
+  );
+  expect(error).toMatchObject({ name: 'BrandfillError', code: 'UNREADABLE_INPUT' });
+  return (error as Error).message;
+}
+
+describe('a damaged workbook', () => {
+  it.each([0.2, 0.5, 0.9, 0.99])('is refused when %d of it is there', async (share) => {
+    const bytes = await workbookOf({ sheets: SHEETS, strings: '<si><t>a</t></si>' });
+    expect(await refusalOf(bytes.subarray(0, bytes.length * share))).toMatch(
+      /damaged, or no workbook/,
+    );
+  });
+
+  it.each([1, 2, 3, 4, 5, 6, 7, 8])(
+    'never ends in anything but a sentence (damage %d)',
+    async (seed) => {
+      const bytes = await workbookOf({ sheets: SHEETS, strings: '<si><t>a</t></si>' });
+      for (let at = 30 + seed * 13; at < bytes.length; at += 97 * seed)
+        bytes[at] = 255 - (bytes[at] ?? 0);
+      await open(bytes).catch((error: unknown) => {
+        expect(error).toMatchObject({ name: 'BrandfillError' });
+      });
+    },
+  );
+
+  it.each<[string, Parts]>([
+    ['no workbook', { 'xl/workbook.xml': '' }],
+    ['a sheet that is no XML', { 'xl/worksheets/sheet1.xml': '<worksheet><sheetData><row>' }],
+    ['no rows', { 'xl/worksheets/sheet1.xml': '<worksheet/>' }],
+    [
+      'a text that is not there',
+      {
+        'xl/worksheets/sheet1.xml':
+          '<worksheet><sheetData><row><c t="s"><v>7</v></c></row></sheetData></worksheet>',
+      },
+    ],
+    [
+      'a row far down',
+      {
+        'xl/worksheets/sheet1.xml':
+          '<worksheet><sheetData><row r="99999999"/></sheetData></worksheet>',
+      },
+    ],
+    [
+      'a cell far out',
+      {
+        'xl/worksheets/sheet1.xml':
+          '<worksheet><sheetData><row r="1"><c r="ZZZZ1"/></row></sheetData></worksheet>',
+      },
+    ],
+    [
+      'bytes that are no text',
+      { 'xl/worksheets/sheet1.xml': Buffer.from([0x3c, 0x61, 0xff, 0xfe]) },
+    ],
+    ['no sheets', { 'xl/workbook.xml': '<workbook><sheets/></workbook>' }],
+    [
+      'entities of its own',
+      {
+        'xl/worksheets/sheet1.xml':
+          '<!DOCTYPE w [<!ENTITY a "aaaaaaaaaa"><!ENTITY b "&a;&a;&a;&a;">]><worksheet><sheetData><row><c t="str"><v>&b;</v></c></row></sheetData></worksheet>',
+      },
+    ],
+  ])('is refused for %s', async (_, parts) => {
+    const bytes = await zipOf({ ...partsOf({ sheets: SHEETS }), ...parts });
+    expect(await refusalOf(bytes)).toMatch(
+      /it is damaged, or no workbook \(.*save it again as XLSX\.$/s,
+    );
+  });
+});
+
+describe('a ZIP bomb', () => {
+  it('is refused by what it says of itself, before it is decompressed', async () => {
+    const sheet = Buffer.alloc(64_000_000, ' ');
+    const bytes = await zipOf({
+      ...partsOf({ sheets: SHEETS }),
+      'xl/worksheets/sheet1.xml': sheet,
+    });
+    expect(bytes.length).toBeLessThan(200_000);
+    expect(await refusalOf(bytes)).toMatch(/10\d\d times as large as it is, as in a ZIP bomb/);
+  });
+
+  it('is found out when it lies about its size', async () => {
+    const size = 64_000_000;
+    const parts = partsOf({ sheets: SHEETS });
+    const bytes = await zipOf({ ...parts, 'xl/worksheets/sheet1.xml': Buffer.alloc(size, ' ') });
+    const told = Buffer.alloc(4);
+    told.writeUInt32LE(size);
+    const lie = Buffer.alloc(4);
+    lie.writeUInt32LE(1_000);
+    for (let at = bytes.indexOf(told); at !== -1; at = bytes.indexOf(told, at + 1))
+      lie.copy(bytes, at);
+    expect(await refusalOf(bytes)).toMatch(
+      /damaged, or no workbook \(too many bytes in the stream/,
+    );
+  });
+
+  it('does not fit into one text either', async () => {
+    const noise = Array.from({ length: 2_000 }, (_, at) => Math.sin(at)).join('');
+    const xml = `<worksheet><sheetData><row><c t="str"><v>${noise.repeat(600)}</v></c></row></sheetData></worksheet>`;
+    const bytes = await zipOf({ ...partsOf({ sheets: SHEETS }), 'xl/worksheets/sheet1.xml': xml });
+    expect(await refusalOf(bytes)).toMatch(/a text is longer than 16 million characters/);
+  });
+});
+
+describe('what is no workbook of this kind', () => {
+  const OLE = Buffer.from('d0cf11e0a1b11ae1', 'hex');
+  it.each<[string, () => Promise<Buffer> | Buffer, RegExp]>([
+    [
+      '.xls',
+      () => Buffer.concat([OLE, Buffer.alloc(600)]),
+      /an old Excel workbook \(\.xls\).*Save As/,
+    ],
+    [
+      'a password',
+      () => Buffer.concat([OLE, Buffer.alloc(600), Buffer.from('EncryptedPackage', 'utf16le')]),
+      /protected by a password.*take the password off/,
+    ],
+    [
+      '.ods',
+      () =>
+        zipOf({ mimetype: 'application/vnd.oasis.opendocument.spreadsheet', 'content.xml': '' }),
+      /an OpenDocument spreadsheet \(\.ods\).*save it as XLSX/,
+    ],
+    [
+      '.odt',
+      () => zipOf({ mimetype: 'application/vnd.oasis.opendocument.text' }),
+      /no spreadsheet/,
+    ],
+    [
+      '.numbers',
+      () => zipOf({ 'Index/Document.iwa': 'x' }),
+      /a Numbers spreadsheet.*export it as XLSX/,
+    ],
+    [
+      '.xlsb',
+      () => zipOf({ 'xl/workbook.bin': 'x', '[Content_Types].xml': '' }),
+      /\.xlsb.*save it as XLSX/,
+    ],
+    [
+      '.docx',
+      () => zipOf({ 'word/document.xml': 'x', '[Content_Types].xml': '' }),
+      /a document and no workbook/,
+    ],
+    ['.zip', () => zipOf({ 'list.csv': 'domain\n' }), /a ZIP archive and no workbook; unpack it/],
+  ])('is told apart and how to save it is said: %s', async (_, bytes, expected) => {
+    expect(await refusalOf(await bytes())).toMatch(expected);
+  });
+});
