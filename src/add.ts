@@ -20,6 +20,7 @@ export interface AddOptions
   extends Pick<
     EnrichOptions,
     | 'input'
+    | 'sheet'
     | 'domainColumn'
     | 'registrable'
     | 'keepFreeMail'
@@ -119,11 +120,13 @@ async function addList(
   settings: AddSettings,
   context: AddContext,
 ): Promise<AddSummary> {
-  const { domainColumn, encoding, queue } = settings;
+  const { sheet, domainColumn, encoding, queue } = settings;
   const { api, signal, onNotice } = context;
   const closer = createCloser();
   try {
-    const source = closer.add(await openList(input, { spoolFolder: tmpdir(), signal, encoding }));
+    const source = closer.add(
+      await openList(input, { spoolFolder: tmpdir(), signal, encoding, sheet }),
+    );
     const format = openRows(source, { prefix: PREFIX_OF_NO_COLUMN });
     const column = chooseDomainColumn(source, format, domainColumn);
     const opened = { input: source.name, format: format.description, column } as const;

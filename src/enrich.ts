@@ -17,7 +17,7 @@ import type { Summary } from './watch/summary.ts';
 
 /** What to enrich and how. Durations are texts such as `'30d'`, or milliseconds. */
 export interface EnrichOptions {
-  /** Path of a CSV, TSV or JSONL file, `-` for standard input, or rows as objects. */
+  /** Path of an XLSX, CSV, TSV or JSONL file, `-` for standard input, or rows as objects. */
   readonly input: ListInput;
   /** The API; calls go to `{baseUrl}/v1/brand?domain=…`. @default BRANDFILL_BASE_URL */
   readonly baseUrl?: string;
@@ -33,7 +33,7 @@ export interface EnrichOptions {
   readonly headers?: Readonly<Record<string, string>>;
   /** Where the enriched rows go. @default `<input>.enriched.<ext>` */
   readonly out?: string;
-  /** Where the rows go that were not enriched. @default `<input>.failures.<ext>` */
+  /** Where the rows go that were not enriched. @default `<input>.failures.<ext>`, a sheet of a workbook */
   readonly failures?: string;
   /** Where the rows go that are new, or whose enriched values differ from those of the last run. */
   readonly changes?: string;
@@ -43,6 +43,8 @@ export interface EnrichOptions {
   readonly merge?: string;
   /** With `changes`: the column that tells rows apart from run to run. @default their domains */
   readonly key?: string;
+  /** Of a workbook, the sheet that has the list. @default the first that is not empty */
+  readonly sheet?: string;
   /** The column that holds the domain. @default guessed by name and content */
   readonly domainColumn?: string;
   /** Reduce each domain to its registrable part. @default false */

@@ -18,7 +18,7 @@ export function addAddCommand(program: Command, context: CliContext): void {
   const command = program
     .command('add')
     .description('put the domains of a list on a queue; brandfill collect gets what they come to')
-    .argument('<input>', 'CSV, TSV or JSONL file, also .gz; - is standard input');
+    .argument('<input>', 'XLSX, CSV, TSV or JSONL file, text also .gz; - is standard input');
   addSettings(command, ADD_SETTINGS);
   command
     .option('--dry-run', 'read and count, add nothing')

@@ -9,7 +9,7 @@ export function addEnrichCommand(program: Command, context: CliContext): void {
   const command = program
     .command('enrich')
     .description('look up every domain of a list and write its rows back with what was learned')
-    .argument('<input>', 'CSV, TSV or JSONL file, also .gz; - is standard input');
+    .argument('<input>', 'XLSX, CSV, TSV or JSONL file, text also .gz; - is standard input');
   addRunFlags(command).action(async (input: string, typed: Record<string, unknown>) => {
     context.finish(await enrichFile(input, typed, context));
   });

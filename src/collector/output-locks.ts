@@ -24,7 +24,7 @@ export async function lockOutputs({
     for (const lock of taken) lock.release();
   };
   try {
-    const files = [out, failures, ...(changes === undefined ? [] : [changes])];
+    const files = [out, failures, changes].filter((path) => path !== undefined);
     for (const path of await inOrder(files)) taken.push(await lockOutput(path));
     if (manifest !== undefined) {
       taken.push(await lockOutput(manifest, { advice: 'choose another --changes' }));

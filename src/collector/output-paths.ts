@@ -5,11 +5,13 @@ import type { ListInput } from '../rows/list-input.ts';
 import { splitExtension } from '../rows/open-rows.ts';
 import type { RowFormat } from '../rows/row-format.ts';
 import type { Source } from '../rows/source.ts';
+import { kindOfPath, refuseOtherFormat } from './output-kind.ts';
 
 /** Where a run writes; `out` may be `-` for standard output. */
 export interface OutputPaths {
   readonly out: string;
-  readonly failures: string;
+  /** Undefined when they go into a sheet of the workbook that `out` is. */
+  readonly failures: string | undefined;
   /** Undefined when no changes file is wanted. */
   readonly changes: string | undefined;
 }
@@ -25,24 +27,35 @@ export interface OutputPathsOptions {
 
 /**
  * Names the outputs, beside the input unless told otherwise. Rows of standard input go to standard
- * output, their failures to `stdin.failures.<ext>` in the current folder.
+ * output, their failures to `stdin.failures.<ext>` in the current folder. Of a workbook the failures
+ * are a sheet.
  *
- * @throws BrandfillError `INVALID_SETTING` when an output is the input, or is named as another format.
+ * @throws BrandfillError `INVALID_SETTING` when an output is the input, or is named as a format that
+ * the rows cannot be written in.
  */
 export async function chooseOutputPaths(options: OutputPathsOptions): Promise<OutputPaths> {
   const { input, source, format } = options;
   const name = typeof input !== 'string' ? 'rows' : input === '-' ? 'stdin' : input;
   const { stem, extension } = splitExtension(name);
   const ending = extension === '' ? `.${format.kind}` : extension;
+  const out = options.out ?? (input === '-' ? '-' : `${stem}.enriched${ending}`);
+  const outKind = kindOfPath(out) ?? format.kind;
+  // Failures of a workbook that becomes a text are a text too.
+  const ofText = outKind === format.kind ? ending : splitExtension(out).extension;
   const paths = {
-    out: options.out ?? (input === '-' ? '-' : `${stem}.enriched${ending}`),
-    failures: options.failures ?? `${stem}.failures${ending}`,
+    out,
+    failures: options.failures ?? (outKind === 'xlsx' ? undefined : `${stem}.failures${ofText}`),
     changes: options.changes,
   };
-  await refuseSamePlace(paths.out, paths.failures, 'choose another --out or --failures');
-  if (paths.changes !== undefined) {
-    await refuseSamePlace(paths.out, paths.changes, 'choose another --out or --changes');
-    await refuseSamePlace(paths.failures, paths.changes, 'choose another --failures or --changes');
+  const { failures, changes } = paths;
+  if (failures !== undefined) {
+    await refuseSamePlace(out, failures, 'choose another --out or --failures');
+  }
+  if (changes !== undefined) {
+    await refuseSamePlace(out, changes, 'choose another --out or --changes');
+    if (failures !== undefined) {
+      await refuseSamePlace(failures, changes, 'choose another --failures or --changes');
+    }
   }
   for (const path of Object.values(paths)) {
     if (path === '-' || path === undefined) continue;
@@ -52,7 +65,7 @@ export async function chooseOutputPaths(options: OutputPathsOptions): Promise<Ou
         `Cannot write ${path}: it is the input itself; choose another output.`,
       );
     }
-    refuseOtherFormat(path, format);
+    refuseOtherFormat(path, format, { input: name, isWhole: path === out });
   }
   return paths;
 }
@@ -69,7 +82,9 @@ export interface MergePathsOptions extends Pick<OutputPathsOptions, 'out' | 'sou
  *
  * @throws BrandfillError `INVALID_SETTING` when one would replace the other
  */
-export async function chooseMergePaths(options: MergePathsOptions): Promise<OutputPaths> {
+export async function chooseMergePaths(
+  options: MergePathsOptions,
+): Promise<OutputPaths & { readonly failures: string }> {
   const { out = options.merge, failures, source, format } = options;
   await refuseSamePlace(out, failures, 'choose another --out or --failures');
   await refuseSamePlace(options.merge, failures, 'choose another --merge or --failures');
@@ -79,8 +94,14 @@ export async function chooseMergePaths(options: MergePathsOptions): Promise<Outp
       `Cannot write ${out}: it is the input itself; choose another output.`,
     );
   }
-  if (out !== '-') refuseOtherFormat(out, format);
-  refuseOtherFormat(failures, format);
+  for (const path of [out, failures]) {
+    const kind = kindOfPath(path) ?? format.kind;
+    if (kind === format.kind) continue;
+    throw new BrandfillError(
+      'INVALID_SETTING',
+      `Cannot write ${path}: the rows are ${format.kind.toUpperCase()} like the input; give the output a name that ends in .${format.kind}.`,
+    );
+  }
   return { out, failures, changes: undefined };
 }
 
@@ -111,17 +132,4 @@ async function isSamePlace(one: string, other: string): Promise<boolean> {
 export async function placeOf(path: string): Promise<string> {
   const folder = await realpath(dirname(path)).catch(() => resolve(dirname(path)));
   return await realpath(path).catch(() => join(folder, basename(path)));
-}
-
-/** An output has the format of its input; under the name of another one it would only mislead. */
-function refuseOtherFormat(path: string, { kind }: RowFormat): void {
-  const extension = splitExtension(path).extension.toLowerCase().replace(/\.gz$/, '');
-  const looksLike = { '.jsonl': 'jsonl', '.ndjson': 'jsonl', '.csv': 'csv', '.tsv': 'csv' }[
-    extension
-  ];
-  if (looksLike === undefined ? extension !== '.xlsx' : looksLike === kind) return;
-  throw new BrandfillError(
-    'INVALID_SETTING',
-    `Cannot write ${path}: the rows are ${kind.toUpperCase()} like the input; give the output a name that ends in .${kind}.`,
-  );
 }

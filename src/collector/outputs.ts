@@ -5,6 +5,8 @@ import type { OutputColumn, OutputColumns } from './output-columns.ts';
 import { createOutputStream, type OutputFile, openOutputFile } from './output-file.ts';
 import type { OutputLock } from './output-lock.ts';
 import { type LockedPaths, lockOutputs } from './output-locks.ts';
+import type { SheetNames } from './sheet-names.ts';
+import { createTableFile, type TableFile } from './table-file.ts';
 
 /** The files of a run. */
 export interface Outputs {
@@ -19,10 +21,15 @@ export interface Outputs {
   close(): Promise<void>;
 }
 
-/** The two files that every run has. */
+/** The two files that every merge has. */
 export interface WrittenFiles {
   readonly out: OutputFile;
   readonly failures: OutputFile;
+}
+
+export interface OpenOutputsOptions {
+  /** Where sheets of a workbook are kept until it is complete. */
+  readonly spoolFolder: string;
 }
 
 export interface OutputLayout {
@@ -31,6 +38,8 @@ export interface OutputLayout {
   readonly columns: OutputColumns;
   /** Finds what goes into the changes file, where there is one. */
   readonly changes?: Changes | undefined;
+  /** What the sheets of the list and of its failures are called in a workbook. */
+  readonly sheets: SheetNames;
 }
 
 /**
@@ -39,36 +48,44 @@ export interface OutputLayout {
  *
  * @throws BrandfillError `OUTPUT_IN_USE`, `UNWRITABLE_OUTPUT`
  */
-export async function openOutputs(paths: LockedPaths): Promise<Outputs> {
+export async function openOutputs(
+  paths: LockedPaths,
+  { spoolFolder }: OpenOutputsOptions,
+): Promise<Outputs> {
   const lock = await lockOutputs(paths);
-  const opened: OutputFile[] = [];
+  const opened: OpenOutput[] = [];
   const close = async (): Promise<void> => {
     try {
-      for (const file of opened) await file.discard();
+      for (const { file, table } of opened) {
+        await table.close();
+        await file.discard();
+      }
     } finally {
       lock.release();
     }
   };
-  const open = async (path: string): Promise<OutputFile> => {
+  const open = async (path: string, isWhole = false): Promise<OpenOutput> => {
     const file =
       path === '-'
         ? createOutputStream('standard output', process.stdout)
         : await openOutputFile(path);
-    opened.push(file);
-    return file;
+    const output = { file, table: createTableFile({ path, file, isWhole, spoolFolder }) };
+    opened.push(output);
+    return output;
   };
   try {
-    const out = await open(paths.out);
-    const failures = await open(paths.failures);
+    const out = await open(paths.out, true);
+    const failures = paths.failures === undefined ? undefined : await open(paths.failures);
     const changed = paths.changes === undefined ? undefined : await open(paths.changes);
     return {
       write: (rows, layout) => write(rows, layout, { out, failures, changed, lock }),
       writeBy: async (work) => {
-        await work({ out, failures });
-        await Promise.all([failures.finish(), out.finish()]);
+        if (!failures) throw new TypeError('a merge has a failures file');
+        await work({ out: out.file, failures: failures.file });
+        await Promise.all([failures.file.finish(), out.file.finish()]);
         lock.assertOurs();
-        await out.commit();
-        await failures.commit();
+        await out.file.commit();
+        await failures.file.commit();
       },
       close,
     };
@@ -78,39 +95,55 @@ export async function openOutputs(paths: LockedPaths): Promise<Outputs> {
   }
 }
 
-interface OutputFiles extends WrittenFiles {
-  readonly changed: OutputFile | undefined;
+interface OpenOutput {
+  readonly file: OutputFile;
+  readonly table: TableFile;
+}
+
+interface OpenOutputs {
+  readonly out: OpenOutput;
+  /** Undefined when they are a sheet of `out`. */
+  readonly failures: OpenOutput | undefined;
+  readonly changed: OpenOutput | undefined;
   readonly lock: OutputLock;
 }
 
 async function write(
   rows: AsyncIterable<readonly JoinedRow[]>,
-  { format, extent, columns, changes }: OutputLayout,
-  { out, failures, changed, lock }: OutputFiles,
+  { format, extent, columns, changes, sheets }: OutputLayout,
+  { out, failures, changed, lock }: OpenOutputs,
 ): Promise<void> {
-  const table = { format, extent };
-  const outWriter = await beginTable(out, columns.out, table);
-  const failuresWriter = await beginTable(failures, columns.failures, table);
-  const changesWriter = changed && (await beginTable(changed, columns.out, table, columns.changes));
+  const list = { format, extent };
+  const outTable = await beginTable(out, columns.out, { ...list, sheet: sheets.list });
+  const ofFailures = { ...list, sheet: sheets.failures };
+  const failuresTable = await beginTable(failures ?? out, columns.failures, ofFailures);
+  const ofChanges = { ...list, sheet: sheets.changes };
+  const changesTable =
+    changed && (await beginTable(changed, columns.out, ofChanges, columns.changes));
   for await (const batch of rows) {
-    await outWriter.append(batch);
-    await failuresWriter.append(batch.filter((row) => row.status !== 'found'));
-    if (changes && changesWriter) {
-      await appendChanges(changesWriter, batch, changes);
+    await outTable.append(batch);
+    await failuresTable.append(batch.filter((row) => row.status !== 'found'));
+    if (changes && changesTable) {
+      await appendChanges(changesTable, batch, changes);
       await changes.flush();
     }
   }
-  await Promise.all([failures.finish(), out.finish(), changed?.finish(), changes?.finish()]);
+  await Promise.all([
+    failures?.table.finish(),
+    out.table.finish(),
+    changed?.table.finish(),
+    changes?.finish(),
+  ]);
   lock.assertOurs();
-  await failures.commit();
-  await changed?.commit();
-  await out.commit();
+  await failures?.file.commit();
+  await changed?.file.commit();
+  await out.file.commit();
   // Last, so that changes which nobody got to see are told again.
   await changes?.commit();
 }
 
 async function appendChanges(
-  writer: TableWriter,
+  writer: TableAppender,
   rows: readonly JoinedRow[],
   changes: Changes,
 ): Promise<void> {
@@ -125,30 +158,39 @@ async function appendChanges(
   await writer.append(told, more);
 }
 
-interface TableWriter {
+interface TableAppender {
   /** @param more what goes into the further columns, for each row */
   append(rows: readonly JoinedRow[], more?: readonly (readonly string[])[]): Promise<void>;
 }
 
+interface TableToBegin {
+  readonly format: RowFormat;
+  readonly extent: Extent;
+  readonly sheet: string;
+}
+
 /** Writes the header. */
 async function beginTable(
-  file: OutputFile,
+  { table: file }: OpenOutput,
   columns: readonly OutputColumn[],
-  { format, extent }: { readonly format: RowFormat; readonly extent: Extent },
+  { format, extent, sheet }: TableToBegin,
   further: readonly string[] = [],
-): Promise<TableWriter> {
-  const names = [...columns.map(({ name }) => name), ...further];
-  const writer = format.createWriter(names, extent);
+): Promise<TableAppender> {
+  const added = [...columns.map(({ name }) => name), ...further];
+  const table = await file.begin({ format, extent, added }, sheet);
   const valuesOf = (row: JoinedRow): unknown[] => columns.map((column) => column.valueOf(row));
-  await file.write(writer.header);
   return {
     append: async (rows, more) => {
       if (rows.length === 0) return;
       const texts = rows.map((row, at) => {
         const values = valuesOf(row);
-        return writer.row(row.raw, row.fields, more ? [...values, ...(more[at] ?? [])] : values);
+        return table.writer.row(
+          row.raw,
+          row.fields,
+          more ? [...values, ...(more[at] ?? [])] : values,
+        );
       });
-      await file.write(texts.join(''));
+      await table.write(texts.join(''));
     },
   };
 }

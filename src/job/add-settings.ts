@@ -7,6 +7,7 @@ export interface AddSettings
   extends Pick<
     Settings,
     | 'queue'
+    | 'sheet'
     | 'domainColumn'
     | 'registrable'
     | 'keepFreeMail'
@@ -22,6 +23,7 @@ export interface AddSettings
 
 const {
   queue,
+  sheet,
   domainColumn,
   registrable,
   keepFreeMail,
@@ -38,6 +40,7 @@ export const ADD_SETTINGS: Definitions<AddSettings> = {
     ...queue,
     description: 'the Redis that lookups are put on, such as redis://localhost:6379/0',
   },
+  sheet,
   domainColumn,
   registrable,
   keepFreeMail,

@@ -47,7 +47,7 @@ const EXTRA_KEYS: JobFileKeys<ExtraKeys> = {
   input: {
     schema: {
       type: 'string',
-      description: 'the list: a CSV, TSV or JSONL file, also .gz; - is standard input',
+      description: 'the list: an XLSX, CSV, TSV or JSONL file, text also .gz; - is standard input',
     },
     read: (node, reading) => {
       const path = readText(node, reading);

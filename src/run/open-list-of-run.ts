@@ -45,8 +45,8 @@ export async function open(
   const started = { startedMs: performance.now(), startedAtMs: Date.now() };
   for (const message of job.notices) context.onEvent({ type: 'notice', message });
   const { settings } = job;
-  const { encoding } = settings;
-  const opening = { spoolFolder, signal: context.signal, encoding };
+  const { encoding, sheet } = settings;
+  const opening = { spoolFolder, signal: context.signal, encoding, sheet };
   const source = closer.add(await openList(input, opening));
   const format = openRows(source, settings);
   const { key, fill: fills } = settings;

@@ -5,6 +5,7 @@ import { comparedColumnsOf } from '../collector/changes/compared-columns.ts';
 import type { OutputColumns } from '../collector/output-columns.ts';
 import { chooseOutputPaths, folderOf } from '../collector/output-paths.ts';
 import { openOutputs } from '../collector/outputs.ts';
+import { nameSheets, refuseLongSheets } from '../collector/sheet-names.ts';
 import type { Job } from '../job/job.ts';
 import type { ListInput } from '../rows/list-input.ts';
 import type { Summary } from '../watch/summary.ts';
@@ -35,15 +36,20 @@ export async function runToFiles(
     });
     const store = closer.add(openStoreOf(job));
     const manifest = await prepareManifestOf(list);
-    const outputs = closer.add(await openOutputs({ ...paths, manifest }));
+    const { store: spoolFolder } = job.settings;
+    const outputs = closer.add(await openOutputs({ ...paths, manifest }, { spoolFolder }));
     const run = await plan(list, store);
+    refuseLongSheets(paths, format, run.plan.rows);
     const joined = await lookUpAndJoin(run, folderOf(paths.out));
     if (joined.totals.stopped?.reason === 'misdirected') return await leaveOutputs(run, joined);
     const { columns } = joined;
     const changes = await openChangesOf(run, columns, manifest);
-    await outputs.write(joined.rows, { format, extent: run.plan, columns, changes });
+    const sheets = nameSheets(source.name, format);
+    await outputs.write(joined.rows, { format, extent: run.plan, columns, changes, sheets });
     return summarize(run, joined, {
-      ...paths,
+      out: paths.out,
+      failures: paths.failures ?? paths.out,
+      failuresSheet: paths.failures === undefined ? sheets.failures : undefined,
       changes: changes && { ...changes.counts, file: paths.changes ?? '' },
     });
   } finally {

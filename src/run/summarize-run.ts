@@ -5,13 +5,13 @@ import type { JoinedRun } from './look-up-and-join.ts';
 import type { PlannedRun } from './plan-run.ts';
 
 /** Where things are that were written. */
-type Written = Partial<Pick<Summary, 'out' | 'failures' | 'changes'>>;
+type Written = Partial<Pick<Summary, 'out' | 'failures' | 'failuresSheet' | 'changes'>>;
 
 /** Says what a run did. */
 export function summarize(
   run: PlannedRun,
   joined: JoinedRun,
-  { out, failures, changes }: Written,
+  { out, failures, failuresSheet, changes }: Written,
 ): Summary {
   const { plan: made, startedMs } = run;
   const { lookups, calls, retries, throttled, elapsedMs: lookupMs, stopped, pace } = joined.totals;
@@ -35,6 +35,7 @@ export function summarize(
     stopped,
     out,
     failures,
+    failuresSheet,
     filled: run.fill?.counts,
     logos: joined.logos,
     changes,

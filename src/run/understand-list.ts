@@ -5,6 +5,7 @@ import {
   findFailureColumns,
   readFailureColumns,
 } from '../collector/merge/failure-columns.ts';
+import { BrandfillError } from '../errors.ts';
 import type { Settings } from '../job/settings.ts';
 import { chooseDomainColumn, chooseDomainColumnOfFailures } from '../producer/choose-column.ts';
 import type { DomainColumn } from '../rows/domain-column.ts';
@@ -52,11 +53,19 @@ async function understandMerge(list: ListToUnderstand, merge: string): Promise<U
   const failures = { source, format };
   const options = { failures, columns: ours, settings, spoolFolder, signal };
   const earlier = closer.add(await openEarlierOutput(merge, options));
+  for (const { workbook, name } of [source, earlier.source]) if (workbook) refuseWorkbook(name);
   const isNamed = settings.domainColumn !== undefined && ours.own.sampleRows.length > 0;
   const column = isNamed
     ? chooseDomainColumn(source, ours.own, settings.domainColumn)
     : columnOfFailures(source, ours, earlier);
   return { column, merging: { ours, earlier } };
+}
+
+function refuseWorkbook(name: string): never {
+  throw new BrandfillError(
+    'INVALID_SETTING',
+    `Cannot merge ${name}: it is a workbook; enrich the whole list again instead, which asks only for what is not known yet.`,
+  );
 }
 
 function columnOfFailures(

@@ -70,7 +70,9 @@ export function describeSummary(summary: Summary): readonly string[] {
   if (summary.out !== undefined)
     lines.push(`  rows      ${summary.out === '-' ? 'standard output' : summary.out}`);
   if (summary.failures !== undefined) {
-    lines.push(`  failures  ${summary.failures} (${countOf(notEnriched, 'row')})`);
+    const { failures, failuresSheet: sheet } = summary;
+    const place = sheet === undefined ? failures : `sheet '${sheet}' of it`;
+    lines.push(`  failures  ${place} (${countOf(notEnriched, 'row')})`);
   }
   if (summary.filled) {
     const cells = Object.entries(summary.filled).map(

@@ -41,6 +41,8 @@ export interface Summary {
   readonly out: string | undefined;
   /** Where the rows are that were not enriched. */
   readonly failures: string | undefined;
+  /** The sheet of it that they are on, where it is the workbook of all rows. */
+  readonly failuresSheet: string | undefined;
   /** How many blank cells of the list's own were filled, by column; undefined when none was to be. */
   readonly filled: Readonly<Record<string, number>> | undefined;
   /** What became of logos; undefined when none were to be saved. */

@@ -69,10 +69,18 @@ describe('chooseOutputPaths', () => {
     await expect(choose('/x/list.csv', { out: '/x/o.jsonl' })).rejects.toThrow(
       /CSV like the input/,
     );
-    await expect(choose('/x/list.csv', { out: '/x/o.xlsx' })).rejects.toThrow(/\.csv/);
+    await expect(choose('/x/list.csv', { out: '/x/o.xls' })).rejects.toThrow(/written as XLSX/);
     await expect(choose('/x/l.jsonl', { out: '/x/o.csv.gz', content: '{}' })).rejects.toThrow(
       /JSONL/,
     );
     expect(await choose('/x/list.csv', { out: '/x/o.txt' })).toMatchObject({ out: '/x/o.txt' });
+  });
+
+  it('makes a workbook of CSV, with the failures in it unless they have a name', async () => {
+    const out = '/x/o.xlsx';
+    expect(await choose('/x/list.csv', { out })).toEqual({ out });
+    const failures = '/x/f.csv';
+    expect(await choose('/x/list.csv', { out, failures })).toEqual({ out, failures });
+    await expect(choose('/x/l.jsonl', { out, content: '{}' })).rejects.toThrow(/JSONL/);
   });
 });

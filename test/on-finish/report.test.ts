@@ -22,6 +22,7 @@ const SUMMARY: Summary = {
   stopped: undefined,
   out: 'out/a.csv',
   failures: '/tmp/f.csv',
+  failuresSheet: undefined,
   filled: undefined,
   logos: undefined,
   changes: { file: 'out/c.csv', new: 1, changed: 0 },

@@ -26,6 +26,7 @@ const SUMMARY: Summary = {
   stopped: undefined,
   out: 'o.csv',
   failures: 'f.csv',
+  failuresSheet: undefined,
   filled: { City: 12, Zip: 0 },
   logos: {
     folder: 'pictures',

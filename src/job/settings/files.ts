@@ -19,7 +19,8 @@ export const FILE_SETTINGS: Definitions<FileSettings> = {
   },
   failures: {
     value: 'FILE',
-    description: 'where the rows go that were not enriched (default: <input>.failures.<ext>)',
+    description:
+      'where the rows go that were not enriched (default: <input>.failures.<ext>, of a workbook a sheet in it)',
     parse: text,
   },
   changes: {

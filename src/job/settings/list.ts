@@ -5,6 +5,7 @@ import { flag, text } from '../setting-values.ts';
 
 /** Settings of how a list is read. */
 export interface ListSettings {
+  readonly sheet: string | undefined;
   readonly domainColumn: string | undefined;
   readonly registrable: boolean | undefined;
   readonly keepFreeMail: boolean | undefined;
@@ -12,6 +13,12 @@ export interface ListSettings {
 }
 
 export const LIST_SETTINGS: Definitions<ListSettings> = {
+  sheet: {
+    value: 'NAME',
+    description:
+      'of a workbook, the sheet that has the list (default: the first that is not empty)',
+    parse: text,
+  },
   domainColumn: {
     value: 'NAME',
     description:

@@ -11,7 +11,7 @@ export function expectRefusal({ code, signal, stdout, stderr }: Ended, expected:
     .split('\n')
     .filter(
       (line) =>
-        !/^$| is (CSV|JSONL).*; domains are in|^(Plan|Invalid, for example): |^(Takes|Costs) | lookups, /.test(
+        !/^$| is (CSV|JSONL|XLSX).*; domains are in|^(Plan|Invalid, for example): |^(Takes|Costs) | lookups, /.test(
           line,
         ),
     );
