@@ -95,7 +95,7 @@ export function guessDomainColumnByName(
   const rows = sample.slice(0, MAX_SAMPLE_ROWS);
   let best: DomainColumn | undefined;
   let bestWorth = 0;
-  for (const [index, name] of columns.entries()) {
+  for (const [index, name] of columns.slice(0, MAX_COLUMNS).entries()) {
     const { kind, fit } = meaningOfName(name);
     if (kind === undefined || fit === 'foreign') continue;
     const { filled, domains, example } = evidenceOf(rows.map((row) => row[index] ?? ''));

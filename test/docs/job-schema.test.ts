@@ -38,6 +38,9 @@ describe('the schema agrees with what is read:', () => {
     'fresh: 30d',
     'fresh: 0',
     'registrable: true',
+    'keepFreeMail: true',
+    'price: 0.01',
+    'price: ${PRICE:-0.01}',
     'registrable: ${R:-false}',
     'prefix: 2024',
     'rate: 20/s',
@@ -58,6 +61,8 @@ describe('the schema agrees with what is read:', () => {
   test.each([
     'maxCalls: many',
     'maxCalls: 1.5',
+    'price: 0,01',
+    'price: cheap',
     'fresh: 30',
     'fresh: 30 days',
     'registrable: yes',

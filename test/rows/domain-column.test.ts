@@ -198,6 +198,48 @@ describe('by cells alone', () => {
   });
 });
 
+describe('e-mail addresses', () => {
+  const rows = (share: number): readonly string[] =>
+    Array.from({ length: 100 }, (_, at) => (at < share ? `https://company${at}.com` : ''));
+  const mails = Array.from({ length: 100 }, (_, at) => `jo@firm${at}.com`);
+
+  it('count only where there is no website, however few of those there are', () => {
+    expect(guess({ email: mails, website: rows(100) })).toBe('website');
+    expect(guess({ email: mails, website: rows(10) })).toBe('website');
+    expect(
+      guess({ email: mails, website: [...rows(20).slice(0, 40), ...Array(20).fill('?')] }),
+    ).toBe('website');
+    expect(guess({ email: mails, 'their page': rows(30) })).toBe('their page');
+  });
+
+  it('count where the website column has hardly anything in it, or nothing', () => {
+    expect(guess({ email: mails, website: rows(9) })).toBe('email');
+    expect(guess({ email: mails, website: rows(0) })).toBe('email');
+    expect(guess({ contact: mails, website: rows(3) })).toBe('contact');
+  });
+});
+
+describe('other columns that may be meant', () => {
+  const others = (table: Table): readonly string[] | undefined => {
+    const sample = domains.map((_, row) => Object.values(table).map((cells) => cells[row] ?? ''));
+    return guessDomainColumn(Object.keys(table), sample)?.others;
+  };
+
+  it('are named, the likelier first', () => {
+    expect(others({ email: emails, b: urls, Homepage: urls, domain: domains })).toEqual([
+      'Homepage',
+      'b',
+      'email',
+    ]);
+  });
+
+  it('are not those that nobody can have meant', () => {
+    expect(
+      others({ domain: domains, logo_url: logos, linkedin: profiles, url: blank, name: companies }),
+    ).toBeUndefined();
+  });
+});
+
 describe('what is told of the column', () => {
   it('is its place, what it was told by, and the first cell with a domain as it stands', () => {
     const sample = [

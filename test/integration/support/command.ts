@@ -77,7 +77,7 @@ export function summaryOf({ stdout }: Ended): Summary {
 }
 
 /** The surroundings without anything that would change what the command does. */
-const ENVIRONMENT = Object.fromEntries(
+export const ENVIRONMENT: NodeJS.ProcessEnv = Object.fromEntries(
   Object.entries(process.env).filter(
     ([name]) => !/^(BRANDFILL_|NODE_|VITEST|https?_proxy$|no_proxy$)/i.test(name),
   ),

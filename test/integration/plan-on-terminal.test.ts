@@ -1,0 +1,176 @@
+import { describe, expect, it } from 'vitest';
+import { openApi } from './support/api.ts';
+import { run, summaryOf } from './support/command.ts';
+import { type Folder, openFolder } from './support/folder.ts';
+import { canOpenTerminal, openTerminal, type Terminal } from './support/terminal.ts';
+
+const QUESTION = '[y/N]';
+const HEADER = 'Firma;Webseite;E-Mail\n';
+const LIST = `${HEADER}Acme;www.acme.de;jo@acme.de\nBolt;;jo@bolt.de\nCore;core.de;jo@gmail.com\nDelta;10.0.0.1;x\n`;
+
+/** A list, and what an earlier run made of it. */
+function openListOf(text: string): Folder {
+  const folder = openFolder();
+  folder.write('list.csv', text);
+  folder.write('list.enriched.csv', 'earlier');
+  return folder;
+}
+
+describe.skipIf(!canOpenTerminal())('on a terminal', () => {
+  const enrichAt = async (
+    folder: Folder,
+    ...args: readonly string[]
+  ): Promise<Terminal & { readonly calls: () => number }> => {
+    const api = await openApi();
+    const given = ['enrich', 'list.csv', '--base-url', api.url, ...args];
+    const terminal = await openTerminal(given, { cwd: folder.path });
+    return { ...terminal, calls: () => api.stats().calls };
+  };
+
+  it('the plan is shown, and nothing is asked of the API before somebody agrees', async () => {
+    const folder = openListOf(LIST);
+    const terminal = await enrichAt(folder, '--price', '0.1', '--rate', '4/s');
+    await terminal.shows(QUESTION);
+    expect(terminal.calls()).toBe(0);
+    terminal.type('y\r');
+    const { code, shown } = await terminal.ended;
+    expect(shown).toContain(
+      [
+        "  domains  in column 'Webseite' (guessed by name), such as 'www.acme.de'",
+        "           also possible: 'E-Mail'; --domain-column takes another",
+        '  rows     4',
+        '  unique   2 domains',
+        '  invalid  2 rows: 1 empty, 1 ip_address',
+        '           row 2 (empty)',
+        "           row 4 '10.0.0.1' (ip_address)",
+        '  calls    2 to make',
+        '  time     about 500 ms at 4/s, as told',
+        '  cost     0.20 at 0.10 a call, if none has to be made twice',
+        'Make 2 calls? (--yes does not ask) [y/N] y',
+      ].join('\n'),
+    );
+    expect(shown).toMatch(/^list\.csv\n {2}format {3}CSV, semicolon-separated/m);
+    expect(shown).toContain('; cost 0.20\n');
+    expect(code).toBe(0);
+    expect(terminal.calls()).toBe(2);
+    expect(folder.read('list.enriched.csv')).toContain('acme.de;found');
+  });
+
+  it.each([
+    ['n', 'n\r'],
+    ['nothing but Enter', '\r'],
+    ['Ctrl-D', '\u0004'],
+    ['Ctrl-C', '\u0003'],
+  ])('%s makes no call and leaves the files as they were', async (_, keys) => {
+    const folder = openListOf(LIST);
+    const terminal = await enrichAt(folder);
+    await terminal.shows(QUESTION);
+    terminal.type(keys);
+    const { code, shown } = await terminal.ended;
+    expect(shown).toContain('Ended before the first call; nothing was changed.');
+    expect(code).toBe(130);
+    expect(terminal.calls()).toBe(0);
+    expect(folder.names()).toEqual(['list.csv', 'list.enriched.csv']);
+    expect(folder.read('list.enriched.csv')).toBe('earlier');
+  });
+
+  it.each([
+    ['--yes is given', LIST, ['--yes'], 2],
+    ['no more calls than --confirm-above are made', LIST, ['--confirm-above', '2'], 2],
+    ['there is no call to make', `${HEADER}Acme;;\n`, [], 0],
+  ])('nobody is asked when %s', async (_, list, args, calls) => {
+    const terminal = await enrichAt(openListOf(list), ...args);
+    const { code, shown } = await terminal.ended;
+    expect(shown).toContain(`  calls    ${calls} to make`);
+    expect(shown).not.toContain(QUESTION);
+    expect(code).toBe(0);
+    expect(terminal.calls()).toBe(calls);
+  });
+
+  it('a job file asks above 10,000 calls only, unless it says otherwise', async () => {
+    const folder = openListOf(LIST);
+    const api = await openApi();
+    const runAt = async (job: string, ...args: string[]): Promise<Terminal> => {
+      folder.write('job.yaml', `input: list.csv\nbaseUrl: ${api.url}\n${job}`);
+      return await openTerminal(['run', 'job.yaml', ...args], { cwd: folder.path });
+    };
+    const asking = await runAt('confirmAbove: 0\n');
+    await asking.shows(QUESTION);
+    asking.type('n\r');
+    expect((await asking.ended).code).toBe(130);
+    const asked = await runAt('', '--confirm-above', '1');
+    await asked.shows(QUESTION);
+    asked.type('n\r');
+    expect((await asked.ended).code).toBe(130);
+    expect(api.stats().calls).toBe(0);
+    const going = await (await runAt('')).ended;
+    expect(going.shown).not.toContain(QUESTION);
+    expect(going.code).toBe(0);
+  });
+});
+
+describe('without a terminal', () => {
+  it('the plan is a few lines, and nobody is asked', async () => {
+    const folder = openListOf(LIST);
+    const api = await openApi();
+    const args = ['enrich', 'list.csv', '--base-url', api.url, '--price', '0.1', '--json'];
+    const ended = await run(args, { cwd: folder.path });
+    expect(ended.stderr.split('\n').slice(0, 4)).toEqual([
+      expect.stringMatching(
+        /; domains are in column 'Webseite' \(guessed by name\), such as 'www\.acme\.de'; also possible: 'E-Mail'; --domain-column takes another$/,
+      ),
+      'Plan: 4 rows, 2 unique domains, 2 invalid, 0 fresh, 2 calls to make',
+      "Invalid, for example: row 2 (empty); row 4 '10.0.0.1' (ip_address)",
+      'Costs 0.20 at 0.10 a call, if none has to be made twice',
+    ]);
+    expect(summaryOf(ended)).toMatchObject({ calls: 2, cost: 0.2 });
+  });
+
+  it('--dry-run --json has all of the plan', async () => {
+    const folder = openListOf(LIST);
+    const args = ['enrich', 'list.csv', '--base-url', 'http://127.0.0.1:9', '--dry-run', '--json'];
+    const more = ['--price', '0.1', '--rate', '4/s', '--max-calls', '1'];
+    const ended = await run([...args, ...more], { cwd: folder.path });
+    expect(JSON.parse(ended.stdout)).toMatchObject({
+      rows: 4,
+      uniqueDomains: 2,
+      invalidRows: 2,
+      invalidByReason: { empty: 1, ip_address: 1 },
+      invalidExamples: [
+        { row: 2, reason: 'empty', cell: '' },
+        { row: 4, reason: 'ip_address', cell: '10.0.0.1' },
+      ],
+      freshDomains: 0,
+      lookups: 2,
+      calls: 1,
+      estimate: { durationMs: 250, limitPerSecond: 4, limitIs: 'fixed' },
+      price: 0.1,
+      cost: 0.1,
+    });
+    expect(ended.stderr).toContain('1 call to make of the 2 due');
+    expect(folder.names()).toEqual(['list.csv', 'list.enriched.csv']);
+  });
+
+  it('what the last run learned of the limit says how long the next one takes', async () => {
+    const folder = openFolder();
+    const list = (from: number): string =>
+      ['domain', ...Array.from({ length: 90 }, (_, at) => `company${from + at}.com`)].join('\n');
+    let calls = 0;
+    const api = await openApi({
+      respond: () => {
+        calls += 1;
+        return calls === 40 ? { status: 429 } : undefined;
+      },
+    });
+    folder.write('list.csv', list(0));
+    const args = ['enrich', 'list.csv', '--base-url', api.url, '--json'];
+    const { pace } = summaryOf(await run(args, { cwd: folder.path }));
+    expect(pace?.limitIs).not.toBe('unknown');
+    folder.write('list.csv', list(1_000));
+    const planned = await run([...args, '--dry-run'], { cwd: folder.path });
+    const { estimate } = JSON.parse(planned.stdout) as { estimate: Record<string, number> };
+    expect(estimate).toMatchObject({ limitIs: 'learned' });
+    expect(estimate['limitPerSecond']).toBeCloseTo(pace?.limitPerSecond ?? 0, 5);
+    expect(planned.stderr).toMatch(/Takes about .* at .*, the limit that the last run met/);
+  });
+});
