@@ -6,7 +6,7 @@ import type { Plan } from './producer/plan.ts';
 import type { ListInput } from './rows/list-input.ts';
 import { planOnly } from './run/plan-run.ts';
 import type { RunContext } from './run/run-context.ts';
-import { openRunStatus, type RunSurroundings } from './run/run-status.ts';
+import { makeInSight, openRunStatus, type RunSurroundings } from './run/run-status.ts';
 import { runToFiles } from './run/run-to-files.ts';
 import { runToMerge } from './run/run-to-merge.ts';
 import { runToRows } from './run/run-to-rows.ts';
@@ -121,8 +121,16 @@ export interface EnrichOptions {
   readonly lostAfter?: string | number;
   /** Use a Redis that may throw lookups away when its memory is full. @default false */
   readonly acceptEviction?: boolean;
-  /** Serves `/metrics`, `/livez` and `/readyz` while it runs: a port, or `'HOST:PORT'`. @default no server */
+  /**
+   * Serves a dashboard, `/metrics`, `/livez` and `/readyz` while it runs: a port, or `'HOST:PORT'`.
+   *
+   * @default no server
+   */
   readonly listen?: string | number;
+  /** What the dashboard asks for; needed where others can reach it. @default BRANDFILL_DASHBOARD_TOKEN */
+  readonly token?: string;
+  /** A file that holds the token and nothing else. */
+  readonly tokenFile?: string;
   /**
    * Stops the run in order: no new call starts, those under way get ten seconds, all rows come out,
    * those not asked as `skipped`. Before the first call it ends the run with the signal's reason.
@@ -157,15 +165,10 @@ export async function enrich(
 ): Promise<Summary> {
   const job = jobOf(options, { of: 'enrich', naming });
   const run = job.settings.merge === undefined ? runToFiles : runToMerge;
-  const { context, close } = await openRunStatus(job, contextOf(options), {
-    ...around,
-    label: naming('listen'),
-  });
-  try {
-    return await run(options.input, job, context);
-  } finally {
-    await close();
-  }
+  const { token } = options;
+  const sight = { ...around, token, describe: naming as (key: string) => string };
+  const status = await openRunStatus(job, contextOf(options), sight);
+  return await makeInSight(status, (context) => run(options.input, job, context));
 }
 
 /**
@@ -183,13 +186,14 @@ export async function enrich(
  */
 export async function* enrichRows(options: EnrichOptions): AsyncGenerator<EnrichedRow, Summary> {
   const job = jobOf(options, { of: 'enrichRows', naming: libraryNaming, pointless: FILES });
-  const status = await openRunStatus(job, contextOf(options), {
-    label: libraryNaming('listen'),
-  });
+  const { token } = options;
+  const status = await openRunStatus(job, contextOf(options), { token, describe: libraryNaming });
+  let summary: Summary | undefined;
   try {
-    return yield* runToRows(options.input, job, status.context);
+    summary = yield* runToRows(options.input, job, status.context);
+    return summary;
   } finally {
-    await status.close();
+    await status.close(summary && { summary });
   }
 }
 
@@ -223,6 +227,7 @@ export const BESIDE_SETTINGS: Readonly<Record<Exclude<keyof EnrichOptions, Setti
   runId: true,
   onEvent: true,
   control: true,
+  token: true,
 };
 
 /** Options about files, for a run that writes none. */
@@ -242,7 +247,7 @@ function jobOf(options: EnrichOptions, { of, naming, ...rest }: Call): Job {
   const describe = naming as (key: string) => string;
   checkOptions(options, { of, definitions: SETTINGS, others: BESIDE_SETTINGS, describe, ...rest });
   checkInput(options.input, describe);
-  const { input, apiKey, params, headers, changesId, ...others } = options;
+  const { input, apiKey, params, headers, token, changesId, ...others } = options;
   const { signal, runId, onEvent, confirm, control, ...given } = others;
   return createJob({
     given: { ...given, param: params, header: headers },

@@ -23,6 +23,8 @@ export interface StatusOptions {
   readonly command: 'worker' | 'collect' | 'schedule' | 'enrich';
   /** More routes, such as those of the dashboard; they are asked first. */
   readonly routes?: readonly Routes[];
+  /** What is there, for people. @default `/metrics, /livez and /readyz` */
+  readonly serves?: string;
   /** Told where it listens. */
   readonly onNotice: OnNotice;
 }
@@ -34,6 +36,7 @@ export interface StatusOptions {
  */
 export async function openStatus(options: StatusOptions): Promise<Status | undefined> {
   const { listen, label, command, routes = [], onNotice } = options;
+  const { serves = '/metrics, /livez and /readyz' } = options;
   if (listen === undefined) return undefined;
   // Loaded here, so that whoever wants no server need not wait for it.
   const { openListener } = await import('./http/listener.ts');
@@ -45,7 +48,7 @@ export async function openStatus(options: StatusOptions): Promise<Status | undef
   const all = createMetrics({ command, version: readVersion() });
   const ours = [healthRoutes(health), metricsRoutes(all)];
   const listener = await openListener({ ...listen, label, routes: [...routes, ...ours] });
-  onNotice(`Listening on ${listener.url} for /metrics, /livez and /readyz.`, { level: 'info' });
+  onNotice(`Listening on ${listener.url} for ${serves}.`, { level: 'info' });
   const instruments = createInstrumentMaker(all);
   return { health, instruments, close: () => listener.close() };
 }

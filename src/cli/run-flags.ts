@@ -25,6 +25,10 @@ export interface RunFlags {
 export function addRunFlags(command: Command): Command {
   addSettings(command, SETTINGS);
   command
+    .option(
+      '--token <TOKEN>',
+      'with --listen: what the dashboard asks for; others on this machine can see it here, --token-file and BRANDFILL_DASHBOARD_TOKEN they cannot',
+    )
     .option('--dry-run', 'read and count, show the plan, call nothing')
     .addOption(
       new Option('--progress <style>', 'how progress is shown, on standard error')

@@ -1,5 +1,6 @@
 import type { Definitions } from './setting-definition.ts';
 import { size, text } from './setting-values.ts';
+import { METRICS_LISTEN } from './settings/listen.ts';
 import { SETTINGS, type Settings } from './settings.ts';
 
 /** All settings of `collect`, read and checked. */
@@ -25,5 +26,5 @@ export const COLLECT_SETTINGS: Definitions<CollectSettings> = {
     parse: size,
   },
   acceptEviction: SETTINGS.acceptEviction,
-  listen: SETTINGS.listen,
+  listen: METRICS_LISTEN,
 };

@@ -1,6 +1,7 @@
 import { BrandfillError } from '../errors.ts';
 import type { Definitions } from './setting-definition.ts';
 import { text } from './setting-values.ts';
+import { METRICS_LISTEN } from './settings/listen.ts';
 import { SETTINGS, type Settings } from './settings.ts';
 
 /** All settings of `schedule`, read and checked. Durations are in milliseconds. */
@@ -24,7 +25,7 @@ export const SCHEDULE_SETTINGS: Definitions<ScheduleSettings> = {
     description: 'how long a process may be silent before its runs are given to another',
   },
   acceptEviction: SETTINGS.acceptEviction,
-  listen: SETTINGS.listen,
+  listen: METRICS_LISTEN,
 };
 
 function groupName(value: unknown): string {

@@ -1,5 +1,6 @@
 import type { Definitions } from './setting-definition.ts';
 import { duration } from './setting-values.ts';
+import { METRICS_LISTEN } from './settings/listen.ts';
 import { SETTINGS, type Settings } from './settings.ts';
 
 /** Settings that `worker` and `enrich` share, and the library calls by the same name. */
@@ -26,7 +27,7 @@ export interface WorkerSettings extends Pick<Settings, SharedWorkerSetting | 'pa
 
 const { queue, baseUrl, auth, apiKeyFile, param, header } = SETTINGS;
 const { concurrency, rate, retries, timeout, maxWait, maxOutage, maxCallsPer } = SETTINGS;
-const { lostAfter, acceptEviction, listen } = SETTINGS;
+const { lostAfter, acceptEviction } = SETTINGS;
 
 /** Defines all settings of `worker`; those that `enrich` has too are the same. */
 export const WORKER_SETTINGS: Definitions<WorkerSettings> = {
@@ -51,5 +52,5 @@ export const WORKER_SETTINGS: Definitions<WorkerSettings> = {
   },
   lostAfter,
   acceptEviction,
-  listen,
+  listen: METRICS_LISTEN,
 };

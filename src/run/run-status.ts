@@ -1,7 +1,12 @@
+import type { RunEnd } from '../dashboard/run-recorder.ts';
+import { readToken } from '../dashboard/token.ts';
+import { describeError } from '../exit-codes.ts';
 import type { Job } from '../job/job.ts';
 import type { InstrumentMaker } from '../metrics/create-instruments.ts';
 import { openStatus } from '../status.ts';
+import type { Summary } from '../watch/summary.ts';
 import type { RunContext } from './run-context.ts';
+import { openRunPage } from './run-page.ts';
 
 /** What is around a run that is part of something else. */
 export interface RunSurroundings {
@@ -15,32 +20,47 @@ export interface RunSurroundings {
 export interface RunStatus {
   /** What the run takes from outside. */
   readonly context: RunContext;
-  readonly close: () => Promise<void>;
+  /** @param how how it ended; undefined when whoever took its rows has left */
+  readonly close: (how?: RunEnd) => Promise<void>;
+}
+
+export interface RunStatusOptions extends RunSurroundings {
+  /** How a setting is called in messages. */
+  readonly describe: (key: 'listen' | 'token' | 'tokenFile') => string;
+  /** The token of the dashboard, where a program gives it. */
+  readonly token: string | undefined;
 }
 
 /**
  * Opens the HTTP server that a run is to have.
  *
- * @param label how the setting is called in messages
- * @throws BrandfillError `INVALID_SETTING` when the address cannot be had
+ * @throws BrandfillError `INVALID_SETTING` when the address cannot be had, or the dashboard would be
+ * open to everybody
  */
 export async function openRunStatus(
   job: Job,
   context: RunContext,
-  { label, name, instruments }: RunSurroundings & { readonly label: string },
+  { describe, token: given, name, instruments }: RunStatusOptions,
 ): Promise<RunStatus> {
   if (instruments) return measured(job, context, { name, instruments });
-  const { onEvent, signal } = context;
+  const { listen, tokenFile } = job.settings;
+  if (!listen) return { context, close: async () => {} };
+  const token = readToken({ token: given, tokenFile, env: process.env, describe }, listen);
+  const page = await openRunPage(job, context, { host: listen.host, token });
   const status = await openStatus({
-    listen: job.settings.listen,
-    label,
+    listen,
+    label: describe('listen'),
     command: 'enrich',
-    onNotice: (message, { level = 'warn' } = {}) => onEvent({ type: 'notice', message, level }),
+    routes: [page.routes],
+    serves: 'the dashboard, /metrics, /livez and /readyz',
+    onNotice: (message, { level = 'warn' } = {}) =>
+      context.onEvent({ type: 'notice', message, level }),
   });
   if (!status) return { context, close: async () => {} };
   const { health } = status;
+  const { signal } = page.context;
   health.check(() => (signal.aborted ? 'it was told to stop' : undefined));
-  const run = measured(job, context, { name, ...status });
+  const run = measured(job, page.context, { name, ...status });
   return {
     context: {
       ...run.context,
@@ -49,11 +69,30 @@ export async function openRunStatus(
         run.context.onEvent(event);
       },
     },
-    close: async () => {
+    close: async (how) => {
       await run.close();
+      await page.end(how);
       await status.close();
     },
   };
+}
+
+/** Makes a run, and tells how it ended to those who look. */
+export async function makeInSight(
+  { context, close }: RunStatus,
+  run: (context: RunContext) => Promise<Summary>,
+): Promise<Summary> {
+  let how: RunEnd | undefined;
+  try {
+    const summary = await run(context);
+    how = { summary };
+    return summary;
+  } catch (error) {
+    how = { error: describeError(error) };
+    throw error;
+  } finally {
+    await close(how);
+  }
 }
 
 function measured(

@@ -19,6 +19,7 @@ test('the README lists every option with its environment variable and default (U
 
 /** What only the command line has; in `src/cli/enrich.ts`. */
 const CLI_ONLY = [
+  '| `--token TOKEN` | `BRANDFILL_DASHBOARD_TOKEN` | | with `--listen`: what the dashboard asks for; on the command line others on this machine can see it |',
   '| `--dry-run` | | | read and count, show the plan, call nothing |',
   '| `--progress STYLE` | | `auto` | `bar`, `lines` or `none`, on standard error; `auto` is a bar on a terminal and lines elsewhere |',
   '| `--json` | | | put the summary (or the plan) on standard output, as JSON |',

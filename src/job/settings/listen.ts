@@ -1,16 +1,34 @@
 import { type ListenAddress, parseListenAddress } from '../listen-address.ts';
-import type { Definitions } from '../setting-definition.ts';
+import type { Definitions, SettingDefinition } from '../setting-definition.ts';
+import { text } from '../setting-values.ts';
 
 /** Settings of the HTTP server of a process. */
 export interface ListenSettings {
   readonly listen: ListenAddress | undefined;
+  readonly tokenFile: string | undefined;
 }
+
+/** The same for processes that have no dashboard. */
+export const METRICS_LISTEN: SettingDefinition<ListenAddress | undefined> = {
+  value: '[HOST:]PORT',
+  description:
+    'serve /metrics, /livez and /readyz over HTTP while it runs; for this machine alone unless a HOST is given (default: no server)',
+  parse: parseListenAddress,
+};
+
+/** Where the token of a dashboard is. */
+const TOKEN_FILE: SettingDefinition<string | undefined> = {
+  value: 'FILE',
+  description:
+    'read the token that the dashboard asks for from a file (default: BRANDFILL_DASHBOARD_TOKEN, else none; where others can reach it, it needs one)',
+  parse: text,
+};
 
 export const LISTEN_SETTINGS: Definitions<ListenSettings> = {
   listen: {
-    value: '[HOST:]PORT',
+    ...METRICS_LISTEN,
     description:
-      'serve /metrics, /livez and /readyz over HTTP while it runs; for this machine alone unless a HOST is given (default: no server)',
-    parse: parseListenAddress,
+      'serve a dashboard, /metrics, /livez and /readyz over HTTP while it runs; for this machine alone unless a HOST is given (default: no server)',
   },
+  tokenFile: TOKEN_FILE,
 };

@@ -1,12 +1,14 @@
 import { execFile } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { existsSync } from 'node:fs';
-import { copyFile, mkdir, mkdtemp, readdir, readFile, rename, rm } from 'node:fs/promises';
+import { copyFile, cp, mkdir, mkdtemp, readdir, readFile, rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 
 const PROJECT = fileURLToPath(new URL('../../..', import.meta.url));
+/** Files of the dashboard, which are served as they are. */
+const PAGE = 'src/dashboard/page';
 /** Beneath `node_modules`, so that the built command finds what it imports. */
 const BUILDS = join(PROJECT, 'node_modules', '.cache', 'brandfill-test');
 
@@ -39,6 +41,7 @@ async function makeBuild(build: string): Promise<void> {
     await rm(making, { recursive: true });
     throw error;
   }
+  await cp(join(PROJECT, PAGE), join(making, 'dist', 'dashboard', 'page'), { recursive: true });
   await copyFile(join(PROJECT, 'package.json'), join(making, 'package.json'));
   // Another test file may have been faster; its build is as good.
   await rename(making, build).catch(() => rm(making, { recursive: true }));
@@ -48,7 +51,7 @@ async function hashOfSources(): Promise<string> {
   const hash = createHash('sha256');
   const folder = join(PROJECT, 'src');
   const names = await readdir(folder, { recursive: true });
-  for (const name of names.filter((name) => /\.(ts|json)$/.test(name)).sort()) {
+  for (const name of names.filter((name) => /\.(ts|json|js|html|css|svg)$/.test(name)).sort()) {
     hash.update(name).update(await readFile(join(folder, name)));
   }
   return hash.digest('hex').slice(0, 16);

@@ -1,0 +1,92 @@
+import { createHash, createHmac, randomBytes, timingSafeEqual } from 'node:crypto';
+
+/** Who may see the page. */
+export interface Access {
+  /** Whether a token is wanted at all. */
+  readonly isOpen: boolean;
+  /** Whether a request comes from somebody who has shown the token. */
+  isGranted(request: AccessHeaders): boolean;
+  /** Checks a token that was typed in. */
+  tryToken(token: string, from: string): Verdict;
+  /** What a browser keeps instead of the token; good for as long as this process lives. */
+  readonly cookie: { readonly name: string; readonly value: string };
+}
+
+export interface AccessHeaders {
+  readonly cookie?: string | undefined;
+  readonly authorization?: string | undefined;
+}
+
+export type Verdict = 'granted' | 'wrong' | 'too_often';
+
+export interface AccessOptions {
+  /** Undefined lets everybody in. */
+  readonly token: string | undefined;
+  readonly now?: () => number;
+}
+
+const COOKIE = 'brandfill_session';
+/** So many wrong tokens may come from one address within a minute. */
+const MOST_WRONG = 10;
+const WRONG_FOR_MS = 60_000;
+const MOST_ADDRESSES = 10_000;
+
+/**
+ * Lets in who knows the token. The browser gets a cookie that is made from it with a key of this
+ * process: neither the token nor a later process's cookie can be made from that.
+ */
+export function createAccess({ token, now = Date.now }: AccessOptions): Access {
+  const key = randomBytes(32);
+  const cookie = createHmac('sha256', key)
+    .update(token ?? '')
+    .digest('base64url');
+  /** By address, when wrong tokens came. */
+  const wrong = new Map<string, number[]>();
+
+  function recentlyWrong(from: string): number[] {
+    const since = now() - WRONG_FOR_MS;
+    return (wrong.get(from) ?? []).filter((atMs) => atMs > since);
+  }
+
+  function noteWrong(from: string): void {
+    wrong.set(from, [...recentlyWrong(from), now()]);
+    const [oldest] = wrong.keys();
+    if (wrong.size > MOST_ADDRESSES && oldest !== undefined) wrong.delete(oldest);
+  }
+
+  return {
+    isOpen: token === undefined,
+    isGranted: ({ cookie: cookies, authorization }) => {
+      if (token === undefined) return true;
+      const [, bearer] = /^Bearer +(\S+)$/i.exec(authorization ?? '') ?? [];
+      if (bearer !== undefined && isSame(bearer, token)) return true;
+      const shown = findCookie(cookies, COOKIE);
+      return shown !== undefined && isSame(shown, cookie);
+    },
+    tryToken: (typed, from) => {
+      if (token === undefined) return 'granted';
+      if (recentlyWrong(from).length >= MOST_WRONG) return 'too_often';
+      if (isSame(typed, token)) {
+        wrong.delete(from);
+        return 'granted';
+      }
+      noteWrong(from);
+      return 'wrong';
+    },
+    cookie: { name: COOKIE, value: cookie },
+  };
+}
+
+/** Takes the same time wherever two texts differ, and however long they are. */
+function isSame(a: string, b: string): boolean {
+  const [hashA, hashB] = [a, b].map((text) => createHash('sha256').update(text).digest());
+  return hashA !== undefined && hashB !== undefined && timingSafeEqual(hashA, hashB);
+}
+
+function findCookie(cookies: string | undefined, name: string): string | undefined {
+  for (const pair of (cookies ?? '').split(';')) {
+    const [found, value] = pair.trim().split('=', 2);
+    if (found === name) return value;
+  }
+  return undefined;
+}

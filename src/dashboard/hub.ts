@@ -1,0 +1,143 @@
+import type { Board, BoardSource } from './board.ts';
+import { findChange } from './board-change.ts';
+
+/** Tells all who look what changes, a few times a second; asks nobody while nobody looks. */
+export interface Hub {
+  /**
+   * Sends the board, and then each change of it, until the signal fires or the hub is closed.
+   *
+   * @throws what `send` throws
+   */
+  serve(send: SendEvent, signal: AbortSignal): Promise<void>;
+  readonly viewers: number;
+  /** Tells the last state and ends. */
+  close(): Promise<void>;
+}
+
+/** Resolves when the event is on its way and another may follow. */
+export type SendEvent = (event: 'board' | 'change' | 'alive', data: string) => Promise<void>;
+
+export interface HubOptions {
+  readonly source: Pick<BoardSource, 'read'>;
+  /** How often is looked what has changed. @default 500 ms */
+  readonly everyMs?: number;
+}
+
+interface Viewer {
+  readonly send: SendEvent;
+  readonly leave: (error?: Error) => void;
+  isSending: boolean;
+  /** It missed a change while another was on its way, and needs the whole board. */
+  isBehind: boolean;
+  quietSinceMs: number;
+}
+
+const EVERY_MS = 500;
+/** So often is something said when nothing changes: proxies close what is silent. */
+const ALIVE_MS = 15_000;
+/** A viewer that does not take the last state is not waited for. */
+const FAREWELL_MS = 1_000;
+const EMPTY: Board = { runs: [], workers: [], schedules: [] };
+
+export function createHub({ source, everyMs = EVERY_MS }: HubOptions): Hub {
+  const viewers = new Set<Viewer>();
+  let board: Board | undefined;
+  let looking: Promise<void> | undefined;
+  let timer: NodeJS.Timeout | undefined;
+  let isClosed = false;
+
+  async function read(): Promise<Board> {
+    try {
+      return await source.read();
+    } catch (error) {
+      const why = error instanceof Error ? error.message : String(error);
+      return { ...(board ?? EMPTY), trouble: why };
+    }
+  }
+
+  async function look(): Promise<void> {
+    const before = board;
+    const now = await read();
+    board = now;
+    const change = before && findChange(before, now);
+    const data = change && JSON.stringify(change);
+    for (const viewer of viewers) {
+      if (data !== undefined) tell(viewer, 'change', data);
+      else if (Date.now() - viewer.quietSinceMs > ALIVE_MS) tell(viewer, 'alive', '');
+    }
+  }
+
+  function lookOnce(): Promise<void> {
+    looking ??= look().finally(() => {
+      looking = undefined;
+    });
+    return looking;
+  }
+
+  function lookAgain(): void {
+    timer ??= setTimeout(() => {
+      void lookOnce().then(() => {
+        timer = undefined;
+        if (viewers.size > 0 && !isClosed) lookAgain();
+        else board = undefined;
+      });
+    }, everyMs);
+  }
+
+  function tell(viewer: Viewer, event: 'board' | 'change' | 'alive', data: string): void {
+    if (viewer.isSending) {
+      viewer.isBehind = true;
+      return;
+    }
+    viewer.isSending = true;
+    viewer.quietSinceMs = Date.now();
+    viewer.send(event, data).then(() => {
+      viewer.isSending = false;
+      if (viewer.isBehind && board) {
+        viewer.isBehind = false;
+        tell(viewer, 'board', JSON.stringify(board));
+      }
+    }, viewer.leave);
+  }
+
+  return {
+    serve: async (send, signal) => {
+      if (isClosed || signal.aborted) return;
+      while (!board) await lookOnce();
+      await new Promise<void>((resolve, reject) => {
+        const leave = (error?: Error): void => {
+          viewers.delete(viewer);
+          if (error === undefined) resolve();
+          else reject(error);
+        };
+        const viewer: Viewer = {
+          send,
+          leave,
+          isSending: false,
+          isBehind: false,
+          quietSinceMs: Date.now(),
+        };
+        viewers.add(viewer);
+        signal.addEventListener('abort', () => leave());
+        tell(viewer, 'board', JSON.stringify(board ?? EMPTY));
+        lookAgain();
+      });
+    },
+    get viewers() {
+      return viewers.size;
+    },
+    close: async () => {
+      isClosed = true;
+      clearTimeout(timer);
+      if (viewers.size > 0) {
+        await looking;
+        await lookOnce();
+      }
+      const until = Date.now() + FAREWELL_MS;
+      while ([...viewers].some(({ isSending }) => isSending) && Date.now() < until) {
+        await new Promise((resolve) => setTimeout(resolve, 10));
+      }
+      for (const viewer of viewers) viewer.leave();
+    },
+  };
+}

@@ -1,0 +1,35 @@
+import type { Closable } from '../closer.ts';
+import type { Routes } from '../http/listener.ts';
+import { createAccess } from './access.ts';
+import { readAssets } from './assets.ts';
+import type { BoardSource } from './board.ts';
+import { createHub } from './hub.ts';
+import { isLocalAddress } from './request-checks.ts';
+import { dashboardRoutes } from './routes.ts';
+
+export interface OpenDashboardOptions {
+  readonly source: BoardSource;
+  /** Undefined lets everybody in who reaches it. */
+  readonly token: string | undefined;
+  /** The address that it is served on. */
+  readonly host: string;
+}
+
+/** A page that shows what goes on. */
+export interface Dashboard extends Closable {
+  /** To be added to an HTTP server. */
+  readonly routes: Routes;
+}
+
+/** Makes the page, to be served by somebody. Closing it tells all viewers the last state. */
+export async function openDashboard(options: OpenDashboardOptions): Promise<Dashboard> {
+  const { source, token, host } = options;
+  const hub = createHub({ source });
+  const assets = await readAssets();
+  const access = createAccess({ token });
+  const isLocal = isLocalAddress(host);
+  return {
+    routes: dashboardRoutes({ source, hub, access, isLocal, assets }),
+    close: () => hub.close(),
+  };
+}

@@ -1,0 +1,38 @@
+import { hostname } from 'node:os';
+import type { RunControl } from '../run-control.ts';
+import { applyAction } from './apply-action.ts';
+import type { Board, BoardSource, WorkerState } from './board.ts';
+import type { RunRecorder } from './run-recorder.ts';
+
+export interface OwnRunOptions {
+  readonly recorder: RunRecorder;
+  readonly control: RunControl;
+  /** Calls that it makes at most at the same time. */
+  readonly concurrency: number;
+}
+
+/** What a process shows of the one run that it makes. */
+export function showOwnRun({ recorder, control, concurrency }: OwnRunOptions): BoardSource {
+  return {
+    read: async (): Promise<Board> => {
+      const run = recorder.read();
+      const { progress, list, startedAtMs, phase } = run;
+      const lookups = progress?.underWay ?? 0;
+      const worker: WorkerState = {
+        id: run.id,
+        host: hostname(),
+        pid: process.pid,
+        concurrency,
+        calls: progress?.calls ?? 0,
+        holds: lookups === 0 ? [] : [{ of: list, lookups, sinceMs: startedAtMs }],
+      };
+      return { runs: [run], workers: phase === 'ended' ? [] : [worker], schedules: [] };
+    },
+    ask: async (id, action) => {
+      const run = recorder.read();
+      if (id !== run.id) return 'There is no such run any more.';
+      return applyAction(run, control, action);
+    },
+    runNow: async () => 'No schedules are kept here.',
+  };
+}

@@ -1,0 +1,64 @@
+// Makes and changes elements. What comes from outside gets in as text, never as markup.
+
+/**
+ * @template {keyof HTMLElementTagNameMap} Name
+ * @param {Name} name
+ * @param {{ [attribute: string]: string }} [attributes]
+ * @param {...(Node | string)} children
+ * @returns {HTMLElementTagNameMap[Name]}
+ */
+export function make(name, attributes = {}, ...children) {
+  const element = document.createElement(name);
+  for (const [attribute, value] of Object.entries(attributes))
+    element.setAttribute(attribute, value);
+  element.append(...children);
+  return element;
+}
+
+/**
+ * Leaves alone what shows that text already, so that nothing flickers and no screen reader repeats it.
+ *
+ * @param {Node} element
+ * @param {string} text
+ */
+export function show(element, text) {
+  if (element.textContent !== text) element.textContent = text;
+}
+
+/**
+ * @param {string} id
+ * @returns {HTMLElement}
+ */
+export function byId(id) {
+  const found = document.getElementById(id);
+  if (!found) throw new Error(`The page has no ${id}.`);
+  return found;
+}
+
+/**
+ * A table for people who see it and for those who hear it. On a narrow screen it is scrolled by itself.
+ *
+ * @param {string} caption
+ * @param {readonly string[]} columns
+ * @param {readonly (readonly (string | Node)[])[]} rows
+ * @returns {HTMLElement}
+ */
+export function table(caption, columns, rows) {
+  const head = columns.map((column) => make('th', { scope: 'col' }, column));
+  const body = rows.map(([first = '', ...rest]) =>
+    make(
+      'tr',
+      {},
+      make('th', { scope: 'row' }, first),
+      ...rest.map((cell) => make('td', {}, cell)),
+    ),
+  );
+  const made = make(
+    'table',
+    {},
+    make('caption', {}, caption),
+    make('thead', {}, make('tr', {}, ...head)),
+    make('tbody', {}, ...body),
+  );
+  return make('div', { class: 'wide', role: 'region', 'aria-label': caption, tabindex: '0' }, made);
+}

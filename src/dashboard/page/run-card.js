@@ -1,0 +1,196 @@
+import { createRateChart } from './chart.js';
+import { make, show, table } from './dom.js';
+import { count, counted, duration, percent, rate, time } from './format.js';
+
+/** @import { RunAction, RunState } from '../board.ts' */
+
+/**
+ * One run on the page. Its elements stay, and only what they say changes, so that the focus and what
+ * is selected stay too.
+ *
+ * @typedef {object} RunCard
+ * @property {HTMLElement} element
+ * @property {(run: RunState, before: RunState | undefined) => void} show
+ */
+
+/** @type {readonly [RunAction, string][]} */
+const BUTTONS = [
+  ['pause', 'Pause'],
+  ['resume', 'Resume'],
+  ['stop', 'Stop'],
+  ['retry', 'Retry failures'],
+];
+
+/** @type {Readonly<Record<RunState['phase'], string>>} */
+const PHASES = {
+  reading: 'Reading the list',
+  looking_up: 'Looking up',
+  stopping: 'Stopping',
+  writing: 'Writing the files',
+  ended: 'Ended',
+  lost: 'Lost: its process is gone',
+};
+
+/**
+ * @param {string} id
+ * @param {(action: RunAction) => void} ask
+ * @returns {RunCard}
+ */
+export function createRunCard(id, ask) {
+  const title = make('h3', { id: `run-${id}` });
+  const phase = make('p', { class: 'phase', role: 'status' });
+  const bar = make('progress', { max: '1', value: '0', 'aria-labelledby': `run-${id}` });
+  const where = make('p', { class: 'numbers' });
+  const waits = make('p', { class: 'trouble' });
+  const numbers = make('dl');
+  const chart = createRateChart();
+  const buttons = new Map(
+    BUTTONS.map(([action, name]) => {
+      const button = make('button', { type: 'button', 'aria-describedby': `run-${id}` }, name);
+      button.addEventListener('click', () => ask(action));
+      return /** @type {const} */ ([action, button]);
+    }),
+  );
+  const failures = make('div');
+  const answers = make('div');
+  const notices = make('ul', { class: 'notices', 'aria-label': 'Notices' });
+  const end = make('ul', { class: 'end', 'aria-label': 'How it ended' });
+  const element = make(
+    'article',
+    { 'aria-labelledby': `run-${id}` },
+    make('div', { class: 'head' }, title, phase),
+    bar,
+    where,
+    waits,
+    make('div', { class: 'buttons' }, ...buttons.values()),
+    end,
+    numbers,
+    chart.element,
+    failures,
+    answers,
+    notices,
+  );
+
+  return {
+    element,
+    show: (run, before) => {
+      show(title, run.list);
+      show(phase, phaseOf(run));
+      element.dataset['phase'] = run.isPaused ? 'paused' : run.phase;
+      showProgress(run, { bar, where });
+      show(waits, run.progress?.waits ?? '');
+      waits.hidden = run.progress?.waits === undefined || run.phase === 'ended';
+      showNumbers(run, numbers);
+      showButtons(run, buttons);
+      if (run.history !== before?.history) chart.show(run.history);
+      if (run.failures !== before?.failures) failures.replaceChildren(...failuresOf(run));
+      if (run.answers !== before?.answers) answers.replaceChildren(...answersOf(run));
+      if (run.notices !== before?.notices) showLines(notices, run.notices);
+      if (run.end !== before?.end || !before) showLines(end, run.end ?? []);
+    },
+  };
+}
+
+/** @param {RunState} run */
+function phaseOf(run) {
+  if (run.isPaused) return 'Paused: no new call starts';
+  if (run.phase === 'looking_up' && run.isRetryWanted) {
+    return `${PHASES.looking_up}; what failed is asked once more at the end`;
+  }
+  return PHASES[run.phase];
+}
+
+/**
+ * @param {RunState} run
+ * @param {{ bar: HTMLProgressElement, where: HTMLElement }} elements
+ */
+function showProgress({ progress, plan, phase }, { bar, where }) {
+  const all = progress?.lookups ?? 0;
+  const done = progress?.done ?? 0;
+  if (phase === 'reading') bar.removeAttribute('value');
+  else bar.value = all === 0 ? 1 : done / all;
+  const rows = plan ? `${counted(plan.rows, 'row')}, ${count(plan.freshDomains)} fresh. ` : '';
+  const left = progress?.leftMs !== undefined && done < all && phase === 'looking_up';
+  const parts = progress
+    ? [`${percent(done, all)}: ${count(done)} of ${counted(all, 'lookup')}`]
+    : [];
+  if (left) parts.push(`about ${duration(progress.leftMs ?? 0)} left`);
+  show(where, rows + parts.join(', '));
+}
+
+/**
+ * @param {RunState} run
+ * @param {HTMLDListElement} list
+ */
+function showNumbers(run, list) {
+  const { progress } = run;
+  if (!progress) return;
+  const { limitPerSecond } = progress;
+  const limit = limitPerSecond === undefined ? 'not known' : rate(limitPerSecond);
+  /** @type {readonly [string, string][]} */
+  const pairs = [
+    ['Calls per second', run.phase === 'ended' ? '–' : rate(progress.ratePerSecond)],
+    ['Limit', limit],
+    ['Found', count(progress.found)],
+    ['Not found', count(progress.notFound)],
+    ['Rejected', count(progress.rejected)],
+    ['Failed', count(progress.failed)],
+    ['Calls', count(progress.calls)],
+    ['Retries', count(progress.retries)],
+    ['Answered 429', count(progress.throttled)],
+    ['Under way', count(progress.underWay)],
+    ['Time', duration(progress.elapsedMs)],
+  ];
+  if (list.childElementCount === 0) {
+    for (const [name] of pairs) list.append(make('div', {}, make('dt', {}, name), make('dd')));
+  }
+  for (const [at, [, value]] of pairs.entries()) {
+    const cell = list.children[at]?.lastElementChild;
+    if (cell) show(cell, value);
+  }
+}
+
+/**
+ * A button that has the focus hands it on when it goes.
+ *
+ * @param {RunState} run
+ * @param {ReadonlyMap<RunAction, HTMLButtonElement>} buttons
+ */
+function showButtons(run, buttons) {
+  const hadFocus = [...buttons.values()].includes(
+    /** @type {HTMLButtonElement} */ (document.activeElement),
+  );
+  for (const [action, button] of buttons) button.hidden = !run.actions.includes(action);
+  const focused = /** @type {HTMLElement | null} */ (document.activeElement);
+  const isLost = hadFocus && (!focused || focused === document.body || focused.hidden);
+  if (isLost) [...buttons.values()].find((button) => !button.hidden)?.focus();
+}
+
+/** @param {RunState} run */
+function failuresOf({ failures }) {
+  if (failures.length === 0) return [];
+  const rows = failures.map(({ domain, status, reason, httpStatus, atMs }) => [
+    domain,
+    status,
+    reason,
+    httpStatus === undefined ? '–' : String(httpStatus),
+    time(atMs),
+  ]);
+  return [table('Recent failures', ['Domain', 'Status', 'Reason', 'HTTP', 'At'], rows)];
+}
+
+/** @param {RunState} run */
+function answersOf({ answers }) {
+  if (answers.length === 0) return [];
+  const rows = answers.map(({ domain, text }) => [domain, text]);
+  return [table('Some of the last answers', ['Domain', 'Answer'], rows)];
+}
+
+/**
+ * @param {HTMLElement} list
+ * @param {readonly string[]} lines
+ */
+function showLines(list, lines) {
+  list.replaceChildren(...lines.map((line) => make('li', {}, line)));
+  list.hidden = lines.length === 0;
+}

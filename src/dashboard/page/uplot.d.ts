@@ -1,0 +1,2 @@
+// Served beside the page, from the package.
+export { default } from 'uplot';

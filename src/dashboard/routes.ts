@@ -1,0 +1,124 @@
+import { getConnInfo } from '@hono/node-server/conninfo';
+import type { Context, MiddlewareHandler } from 'hono';
+import { streamSSE } from 'hono/streaming';
+import type { Routes } from '../http/listener.ts';
+import type { Access, AccessHeaders } from './access.ts';
+import type { Asset } from './assets.ts';
+import type { BoardSource, RunAction } from './board.ts';
+import type { Hub } from './hub.ts';
+import { loginPage } from './login-page.ts';
+import { isFromOurPage, namesThisMachine, type OriginHeaders } from './request-checks.ts';
+import { secureHeaders } from './secure-headers.ts';
+
+export interface DashboardRoutesOptions {
+  readonly source: Pick<BoardSource, 'ask' | 'runNow'>;
+  readonly hub: Hub;
+  readonly access: Access;
+  /** Whether only this machine can reach it: then its name must be one of this machine. */
+  readonly isLocal: boolean;
+  readonly assets: ReadonlyMap<string, Asset>;
+}
+
+/** More would be a mistake, or an attack. */
+const MOST_VIEWERS = 100;
+const MOST_BODY_BYTES = 4_096;
+/** What the page of a stranger may have: how it looks. */
+const OPEN_ASSETS = new Set(['/style.css', '/icon.svg']);
+
+/** The page, its events, and what can be asked on it. */
+export function dashboardRoutes(options: DashboardRoutesOptions): Routes {
+  const { source, hub, access, isLocal, assets } = options;
+
+  const checkHost: MiddlewareHandler = async (context, next) => {
+    if (isLocal && !namesThisMachine(originOf(context))) {
+      return context.text('Ask for this page as http://localhost.\n', 421);
+    }
+    return await next();
+  };
+  const checkAccess: MiddlewareHandler = async (context, next) => {
+    if (access.isGranted(accessOf(context))) return await next();
+    return context.text('Sign in first.\n', 401);
+  };
+  const checkOrigin: MiddlewareHandler = async (context, next) => {
+    if (isFromOurPage(originOf(context))) return await next();
+    return context.text('This can only be asked on our own page.\n', 403);
+  };
+  const open = [secureHeaders, checkHost] as const;
+  const guarded = [...open, checkAccess] as const;
+  const changing = [...guarded, checkOrigin] as const;
+
+  return (app) => {
+    for (const [path, { type, body }] of assets) {
+      if (path === '/index.html') continue;
+      const checks = OPEN_ASSETS.has(path) ? open : guarded;
+      app.use(path, ...checks);
+      app.get(path, (context) => context.body(body, 200, { 'content-type': type }));
+    }
+    app.get('/', ...open, (context) => {
+      if (!access.isGranted(accessOf(context))) return context.html(loginPage(), 401);
+      return context.html(assets.get('/index.html')?.body ?? '');
+    });
+    app.get('/events', ...guarded, (context) => {
+      if (hub.viewers >= MOST_VIEWERS) return context.text('Too many look already.\n', 503);
+      return streamSSE(context, async (stream) => {
+        const left = new AbortController();
+        stream.onAbort(() => left.abort());
+        await hub.serve((event, data) => stream.writeSSE({ event, data }), left.signal);
+      });
+    });
+    app.post('/login', ...open, checkOrigin, async (context) => {
+      const token = await readToken(context);
+      const verdict = access.tryToken(token, getConnInfo(context).remote.address ?? '');
+      if (verdict !== 'granted') {
+        return context.html(loginPage(verdict), verdict === 'wrong' ? 401 : 429);
+      }
+      context.header('set-cookie', cookieOf(context, access));
+      return context.redirect('/', 303);
+    });
+    app.post('/runs/:id/:action', ...changing, async (context) => {
+      const { id, action } = context.req.param();
+      if (!isAction(action)) return context.text('There is no such button.\n', 404);
+      return reply(context, await source.ask(id, action));
+    });
+    app.post('/schedules/:group/:job/run', ...changing, async (context) => {
+      const { group, job } = context.req.param();
+      return reply(context, await source.runNow(group, job));
+    });
+  };
+}
+
+const ACTIONS: Readonly<Record<RunAction, true>> = {
+  pause: true,
+  resume: true,
+  stop: true,
+  retry: true,
+};
+
+function isAction(action: string): action is RunAction {
+  return Object.hasOwn(ACTIONS, action);
+}
+
+function reply(context: Context, refusal: string | undefined): Response {
+  return refusal === undefined ? context.body(null, 204) : context.text(refusal, 409);
+}
+
+function originOf({ req }: Context): OriginHeaders {
+  const [host, origin] = [req.header('host'), req.header('origin')];
+  return { host, origin, fetchSite: req.header('sec-fetch-site') };
+}
+
+function accessOf({ req }: Context): AccessHeaders {
+  return { cookie: req.header('cookie'), authorization: req.header('authorization') };
+}
+
+async function readToken({ req }: Context): Promise<string> {
+  const length = Number(req.header('content-length') ?? Number.POSITIVE_INFINITY);
+  if (!(length <= MOST_BODY_BYTES)) return '';
+  return new URLSearchParams(await req.text()).get('token') ?? '';
+}
+
+/** Sent back only to us, never on behalf of another page, and out of reach of scripts. */
+function cookieOf({ req }: Context, { cookie }: Access): string {
+  const isEncrypted = req.header('origin')?.startsWith('https:') === true;
+  return `${cookie.name}=${cookie.value}; Path=/; HttpOnly; SameSite=Strict${isEncrypted ? '; Secure' : ''}`;
+}

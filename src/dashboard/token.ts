@@ -1,0 +1,43 @@
+import { BrandfillError } from '../errors.ts';
+import { readSecret } from '../job/job.ts';
+import type { ListenAddress } from '../job/listen-address.ts';
+import { isLocalAddress } from './request-checks.ts';
+
+/** Where the token may come from. */
+export interface TokenSources {
+  readonly token: string | undefined;
+  readonly tokenFile: string | undefined;
+  readonly env: Readonly<Record<string, string | undefined>>;
+  /** How a setting is called in messages. */
+  readonly describe: (key: 'token' | 'tokenFile' | 'listen') => string;
+}
+
+/** Shorter ones can be guessed by whoever tries for long enough. */
+const SHORTEST = 16;
+
+/**
+ * Reads the token of the dashboard, and insists on one where others than this machine can reach it.
+ *
+ * @returns undefined when there is none, and none is needed
+ * @throws BrandfillError `INVALID_SETTING`; it never repeats the token
+ */
+export function readToken(sources: TokenSources, listen: ListenAddress): string | undefined {
+  const { tokenFile, env, describe } = sources;
+  const token = sources.token ?? readSecret(tokenFile, env['BRANDFILL_DASHBOARD_TOKEN']);
+  if (token === undefined) {
+    if (isLocalAddress(listen.host)) return undefined;
+    throw refusal(
+      `Cannot show the dashboard on ${listen.host}, where others can reach it, without a token: set BRANDFILL_DASHBOARD_TOKEN, or give ${describe('tokenFile')}; or give ${describe('listen')} a port alone, for this machine only.`,
+    );
+  }
+  if (token.length < SHORTEST || !/^[\x21-\x7e]+$/.test(token)) {
+    throw refusal(
+      `Cannot use the token of the dashboard: expected at least ${SHORTEST} letters, digits or signs, such as \`openssl rand -hex 16\` gives.`,
+    );
+  }
+  return token;
+}
+
+function refusal(message: string): BrandfillError {
+  return new BrandfillError('INVALID_SETTING', message);
+}

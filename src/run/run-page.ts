@@ -1,0 +1,57 @@
+import { hostname } from 'node:os';
+import type { RunEnd } from '../dashboard/run-recorder.ts';
+import type { Routes } from '../http/listener.ts';
+import type { Job } from '../job/job.ts';
+import { createRunControl } from '../run-control.ts';
+import type { RunContext } from './run-context.ts';
+
+/** The dashboard of one run, served by its own process. */
+export interface RunPage {
+  readonly routes: Routes;
+  /** What the run takes from outside; what it tells goes to the page too. */
+  readonly context: RunContext;
+  /** Tells all who look how the run ended, and lets them go. */
+  end(how: RunEnd | undefined): Promise<void>;
+}
+
+export interface RunPageOptions {
+  readonly host: string;
+  /** Undefined lets everybody in who reaches it. */
+  readonly token: string | undefined;
+}
+
+/** Makes the page of a run. */
+export async function openRunPage(
+  { settings }: Job,
+  context: RunContext,
+  { host, token }: RunPageOptions,
+): Promise<RunPage> {
+  // Loaded here, so that whoever wants no page need not wait for it.
+  const { createRunRecorder, openDashboard, showOwnRun } = await import('../dashboard/index.ts');
+  const { control = createRunControl(), onEvent } = context;
+  const recorder = createRunRecorder({
+    id: context.runId,
+    host: hostname(),
+    pid: process.pid,
+    startedAtMs: Date.now(),
+    control,
+  });
+  const source = showOwnRun({ recorder, control, concurrency: settings.concurrency });
+  const dashboard = await openDashboard({ source, token, host });
+  return {
+    routes: dashboard.routes,
+    context: {
+      ...context,
+      control,
+      signal: AbortSignal.any([context.signal, control.stopped]),
+      onEvent: (event) => {
+        recorder.show(event);
+        onEvent(event);
+      },
+    },
+    end: async (how) => {
+      if (how) recorder.end(how);
+      await dashboard.close();
+    },
+  };
+}

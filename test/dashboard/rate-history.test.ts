@@ -1,0 +1,44 @@
+import { describe, expect, it } from 'vitest';
+import { createRateHistory } from '../../src/dashboard/rate-history.ts';
+
+describe('a history of rates', () => {
+  it('has a point a second, with calls per second and the limit', () => {
+    const history = createRateHistory();
+    for (let at = 1; at <= 8; at += 1) {
+      history.add({
+        elapsedMs: at * 250,
+        calls: at * 5,
+        limitPerSecond: at > 4 ? 25.04 : undefined,
+      });
+    }
+    expect(history.points).toEqual([
+      [1, 20, null],
+      [2, 20, 25],
+    ]);
+  });
+
+  it('stays below its bound however long the run is, and covers all of it', () => {
+    const history = createRateHistory(50);
+    const seconds = 5_000;
+    for (let at = 1; at <= seconds; at += 1) {
+      history.add({ elapsedMs: at * 1_000, calls: at * 10, limitPerSecond: undefined });
+    }
+    expect(history.points.length).toBeLessThanOrEqual(50);
+    expect(history.points.length).toBeGreaterThan(20);
+    expect(history.points[0]?.[0]).toBeLessThan(500);
+    expect(history.points.at(-1)?.[0]).toBeGreaterThan(seconds - 500);
+    expect(new Set(history.points.map(([, rate]) => rate))).toEqual(new Set([10]));
+  });
+
+  it('says how fast it goes now: nothing, soon after calls have stopped', () => {
+    const history = createRateHistory();
+    for (let at = 1; at <= 20; at += 1) {
+      history.add({ elapsedMs: at * 250, calls: at * 5, limitPerSecond: undefined });
+    }
+    expect(history.nowPerSecond).toBe(20);
+    for (let at = 21; at <= 32; at += 1) {
+      history.add({ elapsedMs: at * 250, calls: 100, limitPerSecond: undefined });
+    }
+    expect(history.nowPerSecond).toBe(0);
+  });
+});

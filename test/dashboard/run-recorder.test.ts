@@ -1,0 +1,86 @@
+import { describe, expect, it } from 'vitest';
+import type { RunState } from '../../src/dashboard/board.ts';
+import { createRunRecorder, type RunRecorder } from '../../src/dashboard/run-recorder.ts';
+import { createRunControl, type RunControl } from '../../src/run-control.ts';
+import type { Progress, RunEvent } from '../../src/watch/events.ts';
+
+const plan = { rows: 12, uniqueDomains: 10, invalidRows: 1, freshDomains: 0, lookups: 10 };
+const planned = { type: 'planned', plan } as unknown as RunEvent;
+
+function progress(changes: Partial<Progress> = {}): RunEvent {
+  return {
+    type: 'progress',
+    lookups: 10,
+    done: 5,
+    outcomes: { found: 4, not_found: 0, rejected: 0, failed: 1 },
+    calls: 6,
+    retries: 1,
+    throttled: 0,
+    elapsedMs: 5_000,
+    waitMs: 0,
+    ...changes,
+  };
+}
+
+function record(...events: readonly RunEvent[]): {
+  readonly control: RunControl;
+  readonly recorder: RunRecorder;
+  readonly read: () => RunState;
+} {
+  const control = createRunControl();
+  const recorder = createRunRecorder({ id: 'a', host: 'h', pid: 1, startedAtMs: 0, control });
+  for (const event of events) recorder.show(event);
+  return { control, recorder, read: recorder.read };
+}
+
+describe('a run', () => {
+  it('can only be stopped while its list is read', () => {
+    expect(record().read()).toMatchObject({ phase: 'reading', actions: ['stop'] });
+  });
+
+  it('is paused and resumed', () => {
+    const { control, read } = record(planned, progress());
+    expect(read().actions).toEqual(['pause', 'stop', 'retry']);
+    control.pause();
+    expect(read()).toMatchObject({ isPaused: true, actions: ['resume', 'stop', 'retry'] });
+    expect(read().progress?.leftMs).toBeUndefined();
+  });
+
+  it('offers to retry failures once, and only when there are some', () => {
+    const { control, read } = record(planned, progress());
+    control.retryFailures();
+    expect(read()).toMatchObject({ isRetryWanted: true, actions: ['pause', 'stop'] });
+    const outcomes = { found: 5, not_found: 0, rejected: 0, failed: 0 };
+    expect(record(planned, progress({ outcomes })).read().actions).toEqual(['pause', 'stop']);
+  });
+
+  it('tells how far it is, and how long it will take', () => {
+    const { read } = record(planned, progress({ elapsedMs: 1_000 }), progress());
+    expect(read().plan).toEqual({ rows: 12, uniqueDomains: 10, invalidRows: 1, freshDomains: 0 });
+    expect(read().progress).toMatchObject({ done: 5, lookups: 10, failed: 1, leftMs: 5_000 });
+  });
+
+  it('has nothing to press once it stops', () => {
+    const stopping = { type: 'stopping', stop: { reason: 'quota' } } as const;
+    const state = record(planned, progress(), stopping).read();
+    expect(state).toMatchObject({ phase: 'stopping', actions: [] });
+    expect(state.notices[0]).toContain('quota');
+  });
+
+  it('tells why it ended without a summary', () => {
+    const { recorder, read } = record(planned);
+    recorder.end({ error: 'Cannot write out.csv: the disk is full.' });
+    expect(read()).toMatchObject({
+      phase: 'ended',
+      end: ['Cannot write out.csv: the disk is full.'],
+    });
+  });
+
+  it('keeps the last notices only', () => {
+    const notices = Array.from({ length: 9 }, (_, at) => ({
+      type: 'notice' as const,
+      message: `${at}`,
+    }));
+    expect(record(...notices).read().notices).toEqual(['8', '7', '6', '5', '4']);
+  });
+});

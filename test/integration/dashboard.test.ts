@@ -1,0 +1,155 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { request } from 'undici';
+import { describe, expect, it } from 'vitest';
+import type { Board } from '../../src/dashboard/board.ts';
+import type { Sandbox } from '../../src/sandbox/server.ts';
+import { openApi } from './support/api.ts';
+import { type Running, run, start } from './support/command.ts';
+import { openFolder } from './support/folder.ts';
+import { domains, listOf } from './support/tables.ts';
+
+interface Stage {
+  readonly api: Sandbox;
+  readonly running: Running;
+  /** Where the dashboard is. */
+  readonly url: string;
+}
+
+const TOKEN = 'correct-horse-battery';
+
+async function openStage(flags: readonly string[] = [], env = {}): Promise<Stage> {
+  const api = await openApi({ latencyMs: 50 });
+  const folder = openFolder();
+  folder.write('list.csv', listOf(domains(2_000)));
+  const args = ['enrich', 'list.csv', '--base-url', api.url, '--yes', '--concurrency', '4'];
+  const running = await start([...args, '--listen', '0', '--progress', 'none', ...flags], {
+    cwd: folder.path,
+    env,
+  });
+  return { api, running, url: findUrl(await running.shows('Plan:')) };
+}
+
+function findUrl(stderr: string): string {
+  const [, url] = /Listening on (\S+) for the dashboard/.exec(stderr) ?? [];
+  if (url === undefined) throw new Error(`no address in ${stderr}`);
+  return url;
+}
+
+async function readBoard(url: string, headers: Record<string, string> = {}): Promise<Board> {
+  const { body } = await request(`${url}/events`, { headers });
+  let text = '';
+  for await (const part of body) {
+    text += String(part);
+    const [, data] = /event: board\ndata: (.*)\n\n/.exec(text) ?? [];
+    if (data !== undefined) return JSON.parse(data) as Board;
+  }
+  throw new Error(`no board in ${text}`);
+}
+
+async function statusOf(url: string, options: Parameters<typeof request>[1] = {}): Promise<number> {
+  const { statusCode, body } = await request(url, options);
+  await body.dump();
+  return statusCode;
+}
+
+describe('enrich --listen', () => {
+  it('shows the run, and pauses, resumes and stops it', async () => {
+    const { api, url, running } = await openStage();
+    const [state] = (await readBoard(url)).runs;
+    expect(state).toMatchObject({ list: 'list.csv', phase: 'looking_up', plan: { rows: 2_000 } });
+    const ask = (action: string): Promise<number> =>
+      statusOf(`${url}/runs/${state?.id}/${action}`, { method: 'POST', headers: { origin: url } });
+    expect(await ask('pause')).toBe(204);
+    await delay(500);
+    const { calls } = api.stats();
+    await delay(1_000);
+    expect(api.stats().calls).toBe(calls);
+    expect((await readBoard(url)).runs[0]).toMatchObject({ isPaused: true });
+    expect(await ask('pause')).toBe(409);
+    expect(await ask('resume')).toBe(204);
+    while (api.stats().calls === calls) await delay(10);
+    expect(await ask('explode')).toBe(404);
+    expect(await ask('stop')).toBe(204);
+    const ended = await running.ended;
+    expect(ended.code).toBe(130);
+    expect(ended.stderr).toContain('Note: Paused: no new call starts');
+  });
+
+  it('changes nothing for another page, nor when it is asked with GET', async () => {
+    const { url } = await openStage();
+    const [{ id } = { id: '' }] = (await readBoard(url)).runs;
+    const pause = `${url}/runs/${id}/pause`;
+    const of = (headers: Record<string, string>): Promise<number> =>
+      statusOf(pause, { method: 'POST', headers });
+    expect(await of({})).toBe(403);
+    expect(await of({ origin: 'http://evil.example.com' })).toBe(403);
+    expect(await of({ origin: url, 'sec-fetch-site': 'cross-site' })).toBe(403);
+    expect(await statusOf(pause)).toBe(404);
+    expect((await readBoard(url)).runs[0]?.isPaused).toBe(false);
+  });
+
+  it('answers only to a name of this machine', async () => {
+    const { url } = await openStage();
+    const host = `rebound.example.com:${new URL(url).port}`;
+    expect(await statusOf(url, { headers: { host } })).toBe(421);
+    expect(await statusOf(`${url}/events`, { headers: { host } })).toBe(421);
+    expect(await statusOf(`${url}/livez`)).toBe(200);
+  });
+
+  it('lets only those in who have the token', async () => {
+    const { url } = await openStage(['--listen', '0.0.0.0:0'], {
+      BRANDFILL_DASHBOARD_TOKEN: TOKEN,
+    });
+    const here = url.replace('0.0.0.0', '127.0.0.1');
+    for (const path of ['/', '/events', '/main.js', '/queues']) {
+      expect(await statusOf(here + path), path).toBe(path === '/queues' ? 404 : 401);
+    }
+    const signIn = async (token: string): Promise<{ status: number; cookie: string }> => {
+      const { statusCode, headers, body } = await request(`${here}/login`, {
+        method: 'POST',
+        headers: { origin: here },
+        body: new URLSearchParams({ token }).toString(),
+      });
+      await body.dump();
+      return { status: statusCode, cookie: String(headers['set-cookie'] ?? '') };
+    };
+    expect(await signIn('wrong')).toEqual({ status: 401, cookie: '' });
+    const { status, cookie } = await signIn(TOKEN);
+    expect(status).toBe(303);
+    expect(cookie).toMatch(/^brandfill_session=[\w-]{43}; Path=\/; HttpOnly; SameSite=Strict$/);
+    const [pair = ''] = cookie.split(';');
+    expect((await readBoard(here, { cookie: pair })).runs).toHaveLength(1);
+    const authorization = `Bearer ${TOKEN}`;
+    expect((await readBoard(here, { authorization })).runs).toHaveLength(1);
+  });
+
+  it('sends a strict policy with every answer, and keeps nothing in caches', async () => {
+    const { url } = await openStage();
+    for (const path of ['/', '/main.js', '/style.css', '/uplot.js', '/events']) {
+      const { statusCode, headers, body } = await request(url + path);
+      body.on('error', () => {});
+      body.destroy();
+      expect(statusCode, path).toBe(200);
+      expect(headers['content-security-policy'], path).toMatch(
+        /^default-src 'none'; script-src 'self'; style-src 'self'; .*frame-ancestors 'none'/,
+      );
+      expect(headers['x-content-type-options'], path).toBe('nosniff');
+      expect(headers['cache-control'], path).toContain('no-');
+    }
+  });
+
+  it('refuses to be open to others without a token', async () => {
+    const folder = openFolder();
+    folder.write('list.csv', listOf(domains(1)));
+    const args = ['enrich', 'list.csv', '--base-url', 'http://127.0.0.1:9', '--yes'];
+    const listening = [...args, '--listen', '0.0.0.0:0'];
+    const open = await run(listening, { cwd: folder.path });
+    expect(open.code).toBe(2);
+    expect(open.stderr).toMatch(/^brandfill: Cannot show the dashboard on 0\.0\.0\.0, /);
+    const weak = await run([...listening, '--token', 'hunter2'], { cwd: folder.path });
+    expect(weak.code).toBe(2);
+    expect(weak.stderr).toMatch(/^brandfill: Cannot use the token of the dashboard: /);
+    expect(weak.stderr).not.toContain('hunter2');
+    expect(folder.names()).toEqual(['list.csv']);
+  });
+});
