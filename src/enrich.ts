@@ -43,9 +43,11 @@ export interface EnrichOptions {
   readonly merge?: string;
   /** With `changes`: the column that tells rows apart from run to run. @default their domains */
   readonly key?: string;
+  /** Begin CSV outputs with a byte order mark, so that Excel reads them as UTF-8. @default false */
+  readonly excel?: boolean;
   /** Of a workbook, the sheet that has the list. @default the first that is not empty */
   readonly sheet?: string;
-  /** The column that holds the domain. @default guessed by name and content */
+  /** The column that holds the domain, or its place in a CSV file, from 1. @default guessed by name and content */
   readonly domainColumn?: string;
   /** Reduce each domain to its registrable part. @default false */
   readonly registrable?: boolean;
@@ -53,6 +55,8 @@ export interface EnrichOptions {
   readonly keepFreeMail?: boolean;
   /** The encoding of the list, such as `'windows-1252'` or `'utf-16'`. @default found out */
   readonly encoding?: string;
+  /** The first line of a CSV file is a row; its columns are called `column_1`, … @default false */
+  readonly noHeader?: boolean;
   /** Output columns as JMESPath into the answer, by name. @default the answer, flattened */
   readonly fields?: string | Readonly<Record<string, string>>;
   /** What goes into columns of the list's own where they are blank, as JMESPath, by column. */
@@ -232,7 +236,7 @@ export const BESIDE_SETTINGS: Readonly<Record<Exclude<keyof EnrichOptions, Setti
 
 /** Options about files, for a run that writes none. */
 const FILES = {
-  keys: ['out', 'failures', 'changes', 'changesId', 'key', 'merge'],
+  keys: ['out', 'failures', 'changes', 'changesId', 'key', 'merge', 'excel'],
   why: 'its rows go to the caller, not into files',
 } as const;
 

@@ -22,6 +22,8 @@ export function toOptions(given: Readonly<Record<string, unknown>>): Record<stri
 function optionOf(key: string, definition: SettingDefinition<unknown>): Option {
   const value = definition.value === undefined ? '' : ` <${definition.value}>`;
   const option = new Option(`${flagOf(key)}${value}`, definition.description);
+  // A switch of that name, not the opposite of another one.
+  option.negate = false;
   // Not commander's own defaults: those would hide whether an option was given.
   const notes = [
     definition.default === undefined ? undefined : `default: ${definition.default}`,

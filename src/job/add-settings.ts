@@ -12,6 +12,7 @@ export interface AddSettings
     | 'registrable'
     | 'keepFreeMail'
     | 'encoding'
+    | 'noHeader'
     | 'chunk'
     | 'baseUrl'
     | 'param'
@@ -28,6 +29,7 @@ const {
   registrable,
   keepFreeMail,
   encoding,
+  noHeader,
   chunk,
   baseUrl,
   param,
@@ -45,6 +47,7 @@ export const ADD_SETTINGS: Definitions<AddSettings> = {
   registrable,
   keepFreeMail,
   encoding,
+  noHeader,
   chunk: { ...chunk, description: 'how many lookups travel together' },
   ref: {
     value: 'TEXT',

@@ -50,6 +50,12 @@ export function createJob({ given, apiKey, env, describe }: JobOptions): Job {
       `Cannot use ${describe('changes')} along with ${describe('merge')}: the next run of the list tells of what was merged.`,
     );
   }
+  if (settings.merge !== undefined && settings.noHeader) {
+    throw new BrandfillError(
+      'INVALID_SETTING',
+      `Cannot use ${describe('noHeader')} along with ${describe('merge')}: a failures file has a header; leave it out.`,
+    );
+  }
   if (settings.key !== undefined && settings.changes === undefined) {
     throw new BrandfillError(
       'INVALID_SETTING',

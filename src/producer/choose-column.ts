@@ -25,11 +25,13 @@ export function chooseDomainColumn(
   if (format.isTable && !looksLikeHeader(columns)) {
     throw new BrandfillError(
       'UNREADABLE_INPUT',
-      `Cannot read ${source.name}: its first line is no header but a row ('${shorten(columns.join(','))}'); put a line with column names on top, such as: domain`,
+      `Cannot read ${source.name}: its first line is no header but a row ('${shorten(columns.join(','))}'); put a line with column names on top, such as: domain; or give --no-header`,
     );
   }
   const column =
-    named === undefined ? guessDomainColumn(columns, sampleRows) : findColumn(columns, named);
+    named === undefined
+      ? guessDomainColumn(columns, sampleRows)
+      : (findColumn(columns, named) ?? findColumnByPlace(format, named));
   if (column) return column;
   // Objects need not all have the same members: this one may come after the first rows.
   if (named !== undefined && !format.isTable) {
@@ -40,6 +42,16 @@ export function chooseDomainColumn(
     'INVALID_SETTING',
     `Cannot tell which column of ${source.name} holds the domain: name it with --domain-column; there are: ${list(columns)}.`,
   );
+}
+
+/** The column at a place of a table, from 1. */
+function findColumnByPlace(
+  { columns, isTable }: RowFormat,
+  place: string,
+): DomainColumn | undefined {
+  const index = isTable && /^\d+$/.test(place) ? Number(place) - 1 : -1;
+  const name = columns[index];
+  return name === undefined ? undefined : { index, name, by: 'option', example: undefined };
 }
 
 /**

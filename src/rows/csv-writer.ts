@@ -1,9 +1,11 @@
 import { stringify } from 'csv-stringify/sync';
-import type { CsvDialect } from './csv-dialect.ts';
+import { type CsvDialect, withoutLineEnd } from './csv-dialect.ts';
 import type { CellValue, RowWriter } from './row-format.ts';
 
 export interface CsvWriterOptions {
   readonly dialect: CsvDialect;
+  /** What stands before the header in the input, such as `sep=;`. */
+  readonly before: string;
   /** The header as it stands in the input, line end included. */
   readonly headerRaw: string;
   readonly headerFields: number;
@@ -24,19 +26,19 @@ export interface CsvWriterOptions {
  * @see {@link https://owasp.org/www-community/attacks/CSV_Injection CSV injection}
  */
 export function createCsvWriter(options: CsvWriterOptions): RowWriter {
-  const { dialect, headerRaw, headerFields, width, added, byteOrderMark } = options;
-  const toCell = cellWriterOf(dialect.delimiter);
+  const { dialect, before, headerRaw, headerFields, width, added, byteOrderMark } = options;
+  const toCell = cellWriterOf(dialect);
 
   function row(raw: string, fields: number, cells: readonly CellValue[]): string {
     if (added.length === 0) return raw;
-    const own = withoutLineEnd(raw);
+    const own = withoutLineEnd(raw, dialect);
     const lineEnd = raw.slice(own.length) || dialect.lineEnd;
     const padding = dialect.delimiter.repeat(Math.max(0, width - fields) + 1);
     return own + padding + cells.map(toCell).join(dialect.delimiter) + lineEnd;
   }
 
   return {
-    header: (byteOrderMark ? '\uFEFF' : '') + row(headerRaw, headerFields, added),
+    header: (byteOrderMark ? '\uFEFF' : '') + before + row(headerRaw, headerFields, added),
     row,
   };
 }
@@ -45,15 +47,37 @@ export function createCsvWriter(options: CsvWriterOptions): RowWriter {
  * Writes single cells. Most hold nothing that needs care, and many no more than a comma: those are
  * quoted here, because csv-stringify, which looks after formulas, costs ten times that for one cell.
  */
-export function cellWriterOf(delimiter: string): (value: CellValue) => string {
-  const format = { delimiter, eof: false, escape_formulas: true } as const;
-  const needsQuotes = new RegExp(`["\\r\\n\\${delimiter}]`);
+export function cellWriterOf(dialect: CsvDialect): (value: CellValue) => string {
+  const { delimiter, quote, escape } = dialect;
+  if (quote === '') return cellWriterWithoutQuotes(delimiter);
+  const format = { delimiter, quote, escape, eof: false, escape_formulas: true } as const;
+  const needsQuotes = anyOf([...new Set([quote, escape, '\r', '\n', delimiter])]);
+  const needsEscape = new RegExp(anyOf([...new Set([quote, escape])]), 'g');
+  const escaped = `${escape.replace('$', '$$')}$&`;
+  const write = (text: string): string =>
+    needsQuotes.test(text) ? quote + text.replace(needsEscape, escaped) + quote : text;
   return (value) => {
     if (typeof value === 'number') return String(value); // -5 is no formula
     const text = textOfCell(value);
-    if (FORMULA.test(text)) return stringify([[text]], format);
-    return needsQuotes.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
+    if (!FORMULA.test(text)) return write(text);
+    // csv-stringify would not escape the quote that it adds.
+    if (quote === "'") return write(`'${text}`);
+    return stringify([[text]], escape === quote ? format : { ...format, quoted: true });
   };
+}
+
+/** What cannot be held without quotes becomes a space. */
+function cellWriterWithoutQuotes(delimiter: string): (value: CellValue) => string {
+  const unfit = new RegExp(`(?:${anyOf(['\r', '\n', delimiter]).source})+`, 'g');
+  return (value) => {
+    if (typeof value === 'number') return String(value);
+    const text = textOfCell(value);
+    return (FORMULA.test(text) ? `'${text}` : text).replace(unfit, ' ');
+  };
+}
+
+function anyOf(characters: readonly string[]): RegExp {
+  return new RegExp(characters.map((one) => one.replace(/[$()*+.?[\\\]^{|}]/, '\\$&')).join('|'));
 }
 
 /** What a spreadsheet takes for the beginning of a formula. */
@@ -70,10 +94,4 @@ export function textOfCell(value: CellValue): string {
 
 function isScalar(value: unknown): boolean {
   return typeof value !== 'object' || value === null;
-}
-
-/** A row of CSV as it stands in the list, but for its line end. */
-export function withoutLineEnd(raw: string): string {
-  if (raw.endsWith('\r\n')) return raw.slice(0, -2);
-  return raw.endsWith('\n') || raw.endsWith('\r') ? raw.slice(0, -1) : raw;
 }

@@ -1,85 +1,114 @@
-import { CsvError, type InfoRecord, type Options, type Parser, parse } from 'csv-parse';
+import type { InfoRecord } from 'csv-parse';
 import { parse as parseSync } from 'csv-parse/sync';
 import { BrandfillError } from '../errors.ts';
 import { createCsvFiller, cutCells } from './csv-cells.ts';
-import { type CsvDialect, detectDialect } from './csv-dialect.ts';
-import { createCsvWriter, textOfCell } from './csv-writer.ts';
+import { type CsvDialect, describeDialect } from './csv-dialect.ts';
+import { describeFault, parserOptions } from './csv-parser.ts';
+import { isBlankLine, refuseLine, scanCsv } from './csv-scan.ts';
+import { cellWriterOf, createCsvWriter, textOfCell } from './csv-writer.ts';
 import { describeText } from './describe-text.ts';
+import { detectDialect } from './detect-dialect.ts';
 import { uniqueNames } from './names.ts';
-import type { RowColumn, RowFormat, ScannedRow } from './row-format.ts';
+import type { RowFormat } from './row-format.ts';
 import type { Source } from './source.ts';
 
-const DELIMITER_NAMES: Readonly<Record<string, string>> = {
-  ',': 'comma',
-  ';': 'semicolon',
-  '\t': 'tab',
-  '|': 'pipe',
-};
 const SAMPLE_ROWS = 200;
-/** A quote that is never closed would swallow the rest of the file; no real row is this long. */
-const MAX_RECORD_BYTES = 64 * 1024 * 1024;
+
+export interface OpenCsvOptions {
+  /** The delimiter that the file's name suggests. */
+  readonly delimiter?: string | undefined;
+  /** Whether the first line is a row; columns are then called by their place. @default false */
+  readonly noHeader?: boolean | undefined;
+  /** Whether outputs begin with a byte order mark in any case. @default false */
+  readonly excel?: boolean | undefined;
+}
 
 /**
  * Finds out how a CSV or TSV file is written and reads its header.
  *
  * @throws BrandfillError `UNREADABLE_INPUT` when there is no header or the beginning is broken.
  */
-export function openCsv(source: Source, preferredDelimiter?: string): RowFormat {
-  const dialect = detectDialect(source.sample.toString('utf8'), preferredDelimiter);
-  const { header, rows } = readSample(source, dialect);
-  const takenNames = new Set(header.cells);
+export function openCsv(source: Source, options: OpenCsvOptions = {}): RowFormat {
+  const { noHeader = false, excel = false } = options;
+  const text = source.sample.toString('utf8');
+  const [before = '', told] = SEP_LINE.exec(text) ?? [];
+  const dialect = detectDialect(text.slice(before.length), {
+    preferred: options.delimiter,
+    told,
+    isWhole: source.isWholeInSample,
+  });
+  const start = Buffer.byteLength(before);
+  const records = readSample(source, dialect, { start, noHeader });
+  const header = noHeader ? numberedHeader(records, dialect, start) : records[0];
+  if (!header) {
+    throw refuse(source, `it is empty; expected ${noHeader ? 'rows' : 'a header and rows'}`);
+  }
+  const { cells: columns, endBytes: headBytes } = header;
+  const takenNames = new Set(columns);
 
   return {
     kind: 'csv',
-    description: describeText(
-      dialect.delimiter === ','
-        ? 'CSV'
-        : `CSV, ${DELIMITER_NAMES[dialect.delimiter] ?? dialect.delimiter}-separated`,
-      source,
-    ),
-    columns: header.cells,
-    sampleRows: rows,
-    headBytes: header.endBytes,
+    description: describeText(describeDialect(dialect), source),
+    columns,
+    sampleRows: records.slice(noHeader ? 0 : 1).map(({ cells }) => cells),
+    headBytes,
     isTable: true,
     takenNames,
     scan: (input, domainColumn, others = []) =>
-      scan(input, { dialect, domainColumn, others, skipBytes: header.endBytes }),
+      scanCsv(input, {
+        dialect,
+        domainColumn,
+        others,
+        skipBytes: headBytes,
+        width: columns.length,
+      }),
     createWriter: (added, { maxFields }) =>
       createCsvWriter({
         dialect,
-        headerRaw: source.sample.toString('utf8', header.startBytes, header.endBytes),
-        headerFields: header.cells.length,
-        width: Math.max(header.cells.length, maxFields),
+        before,
+        headerRaw: header.raw ?? source.sample.toString('utf8', header.startBytes, headBytes),
+        headerFields: columns.length,
+        width: Math.max(columns.length, maxFields),
         added,
-        byteOrderMark: source.hasByteOrderMark,
+        byteOrderMark: excel || source.hasByteOrderMark,
       }),
     createFiller: (columns) => createCsvFiller(columns, dialect),
-    ownPart: (raw, { index }) => cutCells(raw, index, dialect.delimiter),
+    ownPart: (raw, { index }) => cutCells(raw, index, dialect),
     textOf: textOfCell,
     textsOf: (raw) => parseSync(raw, parserOptions(dialect))[0] ?? [],
-    toObject: (raw) => toObject(raw, dialect, header.cells),
+    toObject: createObjectReader(dialect, columns),
   };
 }
 
+/** Tells Excel the delimiter, in a line of its own. */
+const SEP_LINE = /^"?sep=(.)"?(?:\r\r\n|\r\n|\n|\r)/iu;
+
 interface CsvRecord {
-  readonly cells: string[];
+  readonly cells: readonly string[];
   readonly startBytes: number;
   readonly endBytes: number;
+  /** What is written for it, where it does not stand in the file. */
+  readonly raw?: string;
 }
 
+/** The first records of a file, blank lines left out. */
 function readSample(
   source: Source,
   dialect: CsvDialect,
-): { header: CsvRecord; rows: readonly (readonly string[])[] } {
+  { start, noHeader }: { readonly start: number; readonly noHeader: boolean },
+): readonly CsvRecord[] {
   const records: CsvRecord[] = [];
+  let endBytes = start;
   let error: unknown;
   try {
-    parseSync(source.sample, {
+    parseSync(source.sample.subarray(start), {
       ...parserOptions(dialect),
       to: SAMPLE_ROWS + 1,
       on_record: (cells: string[], { bytes }: InfoRecord) => {
-        const startBytes = records.at(-1)?.endBytes ?? 0;
-        records.push({ cells, startBytes, endBytes: bytes });
+        const record = { cells, startBytes: endBytes, endBytes: start + bytes };
+        endBytes = record.endBytes;
+        const isBlank = isBlankLine(cells, record.endBytes - record.startBytes, dialect);
+        if (!isBlank) records.push(record);
         return null;
       },
     });
@@ -87,138 +116,52 @@ function readSample(
     // The sample ends anywhere, within quotes too. What is really broken shows when all is read.
     error = caught;
   }
-  const [header, ...rows] = records.filter((record) => !isBlankLine(record));
-  if (!header) {
-    if (error && !source.isWholeInSample)
-      throw refuse(source, `its first row is longer than 256 KB`);
-    if (error) throw refuseRow(source, error, 0);
-    throw refuse(source, 'it is empty; expected a header and rows');
+  if (records.length > 0 || !error) return records;
+  if (source.isWholeInSample) {
+    const lines = source.sample.toString('utf8', 0, endBytes).split(/\r\n|\r|\n/).length;
+    throw refuseLine(source, lines, describeFault(error) ?? 'it is no CSV');
   }
-  return { header, rows: rows.map(({ cells }) => cells) };
+  throw refuse(
+    source,
+    `its first ${noHeader ? 'row' : 'line'} is longer than 256 KB; expected ${noHeader ? 'rows' : 'a header'}, and a quote closed where one is opened`,
+  );
 }
 
-/** A line end alone. A quoted empty cell (`""`) is a row of one empty cell, and longer. */
-function isBlankLine({ cells, startBytes, endBytes }: CsvRecord): boolean {
-  return cells.length === 1 && cells[0] === '' && endBytes - startBytes <= 2;
+/** The columns of a list that has no header are called by their place. */
+function numberedHeader(
+  records: readonly CsvRecord[],
+  dialect: CsvDialect,
+  endBytes: number,
+): CsvRecord | undefined {
+  if (records.length === 0) return undefined;
+  const width = Math.max(...records.map(({ cells }) => cells.length));
+  const cells = Array.from({ length: width }, (_, at) => `column_${at + 1}`);
+  const raw = cells.map(cellWriterOf(dialect)).join(dialect.delimiter) + dialect.lineEnd;
+  return { cells, raw, startBytes: endBytes, endBytes };
 }
 
-interface ScanOptions {
-  readonly dialect: CsvDialect;
-  readonly domainColumn: RowColumn;
-  readonly others: readonly RowColumn[];
-  readonly skipBytes: number;
-}
-
-async function* scan(
-  source: Source,
-  { dialect, domainColumn, others, skipBytes }: ScanOptions,
-): AsyncGenerator<readonly ScannedRow[]> {
-  let batch: ScannedRow[] = [];
-  let endBytes = skipBytes;
-  let lines = 0;
-  // The last two bytes read: `""` without a line end is a row, and as short as a line end.
-  let readBytes = 0;
-  let tail = '';
-  const endsInQuotes = (record: CsvRecord): boolean =>
-    tail === '""' && record.endBytes === readBytes;
-  const parser = parse({
-    ...parserOptions(dialect),
-    on_record: (cells: string[], info: InfoRecord) => {
-      lines = info.lines;
-      if (info.bytes <= skipBytes) return null;
-      const record = { cells, startBytes: endBytes, endBytes: info.bytes };
-      endBytes = info.bytes;
-      batch.push({
-        cell: cells[domainColumn.index] ?? '',
-        sizeBytes: record.endBytes - record.startBytes,
-        fields: isBlankLine(record) && !endsInQuotes(record) ? 0 : cells.length,
-        others: others.length > 0 ? others.map(({ index }) => cells[index] ?? '') : undefined,
-      });
-      return null; // nothing goes through the stream: one object at a time would halve the speed
-    },
-  });
-  parser.on('error', () => {}); // reported by the write that met it
-  parser.resume();
-  try {
-    for await (const chunk of source.read()) {
-      readBytes += chunk.length;
-      tail = (tail + chunk.toString('latin1', Math.max(0, chunk.length - 2))).slice(-2);
-      await write(parser, chunk);
-      if (batch.length > 0) yield batch;
-      batch = [];
-    }
-    await end(parser);
-    if (batch.length > 0) yield batch;
-  } catch (error) {
-    throw error instanceof CsvError ? refuseRow(source, error, lines) : error;
-  } finally {
-    parser.destroy();
-  }
-}
-
-function parserOptions({ delimiter, lineEnd }: CsvDialect): Options {
-  return {
-    delimiter,
-    record_delimiter: lineEnd === '\r' ? ['\r'] : ['\r\n', '\n'],
-    relax_column_count: true,
-    max_record_size: MAX_RECORD_BYTES,
-  };
-}
-
-function write(parser: Parser, chunk: Buffer): Promise<void> {
-  return new Promise((resolve, reject) => {
-    parser.write(chunk, (error) => (error ? reject(error) : resolve()));
-  });
-}
-
-function end(parser: Parser): Promise<void> {
-  return new Promise((resolve, reject) => {
-    parser.once('error', reject);
-    parser.end(resolve);
-  });
-}
-
-function toObject(
-  raw: string,
+function createObjectReader(
   dialect: CsvDialect,
   columns: readonly string[],
-): Record<string, unknown> {
-  const [cells = []] = parseSync(raw, parserOptions(dialect));
-  const names = uniqueNames([
-    ...columns,
-    ...cells.slice(columns.length).map((_, at) => `column_${columns.length + at + 1}`),
-  ]);
-  return Object.fromEntries(names.map((name, at) => [name, cells[at] ?? '']));
+): RowFormat['toObject'] {
+  const namesByCount = new Map<number, readonly string[]>();
+  const namesOf = (count: number): readonly string[] => {
+    const known = namesByCount.get(count);
+    if (known) return known;
+    const further = Math.max(0, count - columns.length);
+    const names = uniqueNames([
+      ...columns,
+      ...Array.from({ length: further }, (_, at) => `column_${columns.length + at + 1}`),
+    ]);
+    namesByCount.set(count, names);
+    return names;
+  };
+  return (raw) => {
+    const [cells = []] = parseSync(raw, parserOptions(dialect));
+    return Object.fromEntries(namesOf(cells.length).map((name, at) => [name, cells[at] ?? '']));
+  };
 }
 
 function refuse(source: Source, why: string): BrandfillError {
   return new BrandfillError('UNREADABLE_INPUT', `Cannot read ${source.name}: ${why}.`);
 }
-
-/** Says in our words what the parser met. `lines` is where the last good row ended. */
-function refuseRow(source: Source, error: unknown, lines: number): BrandfillError {
-  const code = error instanceof CsvError ? error.code : '';
-  const met = error instanceof CsvError ? error['lines'] : undefined;
-  const line = OPEN_QUOTE.has(code) || typeof met !== 'number' ? lines + 1 : met;
-  const why = FAULTS[code] ?? (error instanceof Error ? error.message : String(error));
-  return new BrandfillError(
-    'UNREADABLE_INPUT',
-    `Cannot read line ${line} of ${source.name}: ${why}.`,
-    {
-      cause: error,
-    },
-  );
-}
-
-/** Met at the end of the file, but at fault is the row that never ended. */
-const OPEN_QUOTE: ReadonlySet<string> = new Set(['CSV_QUOTE_NOT_CLOSED', 'CSV_MAX_RECORD_SIZE']);
-const NEVER_CLOSED =
-  'a quote is opened in this row and never closed; close it, or double it ("") if it is part of the text';
-const FAULTS: Readonly<Record<string, string>> = {
-  CSV_QUOTE_NOT_CLOSED: NEVER_CLOSED,
-  CSV_MAX_RECORD_SIZE: NEVER_CLOSED,
-  INVALID_OPENING_QUOTE:
-    'a quote stands in the middle of a cell; quote the whole cell and double the quote ("")',
-  CSV_INVALID_CLOSING_QUOTE:
-    'something follows a closing quote; double a quote ("") that is part of the text',
-};

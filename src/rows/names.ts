@@ -12,8 +12,16 @@ export function untakenName(name: string, isTaken: (name: string) => boolean): s
 /** Gives every name of a list its own, the first of equals keeps its own. */
 export function uniqueNames(names: readonly string[]): string[] {
   const taken = new Set<string>();
+  // Where thousands have one name, each would look for its suffix from the start.
+  const counts = new Map<string, number>();
   return names.map((name) => {
-    const free = untakenName(name, (candidate) => taken.has(candidate));
+    let free = name;
+    let count = counts.get(name) ?? 1;
+    while (taken.has(free)) {
+      count += 1;
+      free = `${name}_${count}`;
+    }
+    counts.set(name, count);
     taken.add(free);
     return free;
   });

@@ -8,16 +8,24 @@ import { openXlsx } from './xlsx/xlsx.ts';
 export interface OpenRowsOptions {
   /** What the names of our own columns begin with. */
   readonly prefix: string;
+  /** Whether the first line of CSV is a row. @default false */
+  readonly noHeader?: boolean | undefined;
+  /** Whether outputs are to be CSV that Excel opens right. @default false */
+  readonly excel?: boolean | undefined;
 }
 
 /**
  * Finds out the format of a list, by the name of its file and else by its first character, and
  * opens it.
  *
- * @throws BrandfillError `UNREADABLE_INPUT` when it is neither CSV nor JSONL nor a workbook.
+ * @throws BrandfillError `UNREADABLE_INPUT` when it is neither CSV nor JSONL nor a workbook,
+ * `INVALID_SETTING` when options are for CSV and it is none.
  */
-export function openRows(source: Source, { prefix }: OpenRowsOptions): RowFormat {
-  if (source.workbook) return openXlsx(source.workbook);
+export function openRows(source: Source, options: OpenRowsOptions): RowFormat {
+  if (source.workbook) {
+    if (options.noHeader) throw pointless('--no-header', source, 'a workbook');
+    return { ...openXlsx(source.workbook), marksText: options.excel };
+  }
   const extension = extensionOf(source.name);
   if (/^\s*\[/.test(source.sample.toString('utf8', 0, 1_024)) && !CSV_EXTENSIONS.has(extension)) {
     throw new BrandfillError(
@@ -25,11 +33,27 @@ export function openRows(source: Source, { prefix }: OpenRowsOptions): RowFormat
       `Cannot read ${source.name}: it is a JSON array; expected one JSON object per line (jq -c '.[]' makes it so).`,
     );
   }
-  if (JSONL_EXTENSIONS.has(extension)) return openJsonl(source, prefix);
+  if (JSONL_EXTENSIONS.has(extension)) return openObjects(source, options);
   if (!CSV_EXTENSIONS.has(extension) && startsWithBrace(source.sample)) {
-    return openJsonl(source, prefix);
+    return openObjects(source, options);
   }
-  return openCsv(source, TAB_EXTENSIONS.has(extension) ? '\t' : undefined);
+  return openCsv(source, {
+    ...options,
+    delimiter: TAB_EXTENSIONS.has(extension) ? '\t' : undefined,
+  });
+}
+
+function openObjects(source: Source, { prefix, noHeader, excel }: OpenRowsOptions): RowFormat {
+  if (noHeader) throw pointless('--no-header', source, 'JSONL');
+  if (excel) throw pointless('--excel', source, 'JSONL');
+  return openJsonl(source, prefix);
+}
+
+function pointless(option: string, { name }: Source, kind: string): BrandfillError {
+  return new BrandfillError(
+    'INVALID_SETTING',
+    `Cannot use ${option} for ${name}: it is for CSV, and this is ${kind}; leave it out.`,
+  );
 }
 
 /**

@@ -96,6 +96,8 @@ export interface RowFormat {
   ownPart(raw: string, before: RowColumn): string;
   /** The text that a value gets in an added column, before quoting; empty for none. */
   textOf(value: CellValue): string;
+  /** Whether CSV that is made of it begins with a byte order mark. @default false */
+  readonly marksText?: boolean | undefined;
   /** The text of a row's own cells, for writing it in another format; only of tables. */
   readonly textsOf?: ((raw: string) => readonly string[]) | undefined;
   /** What they hold, where that is more than text. */

@@ -1,3 +1,4 @@
+import { usualDialect } from './csv-dialect.ts';
 import { cellWriterOf } from './csv-writer.ts';
 import type { Extent, RowFormat, RowKind, RowWriter } from './row-format.ts';
 import { cellOfText } from './typed-text.ts';
@@ -27,7 +28,7 @@ export function createTextWriter(
   const { textsOf } = format;
   if (!textsOf) throw new TypeError(`rows of ${format.kind} are no table`);
   const width = widthOf(format, extent);
-  const toCell = cellWriterOf(delimiter);
+  const toCell = cellWriterOf(usualDialect(delimiter));
   /** The list's own cells are never changed, whatever they begin with. */
   const toOwnCell = (text: string): string =>
     /["\r\n]/.test(text) || text.includes(delimiter) ? `"${text.replaceAll('"', '""')}"` : text;
@@ -38,7 +39,7 @@ export function createTextWriter(
     return `${cells.length === 1 && cells[0] === '' ? '""' : cells.join(delimiter)}\n`;
   };
   return {
-    header: line(format.columns, added),
+    header: (format.marksText ? '\uFEFF' : '') + line(format.columns, added),
     row: (raw, _fields, values) => line(textsOf(raw), values),
   };
 }

@@ -56,6 +56,7 @@ export async function open(
   const { ours, earlier } = merging ?? { ours: undefined, earlier: undefined };
   const own = ours?.own ?? format;
   context.onEvent({ type: 'opened', input: source.name, format: format.description, column });
+  if (settings.noHeader) context.onEvent({ type: 'notice', message: describeNoHeader(format) });
   const choose = (name: string): RowColumn => chooseColumn(source, own, name);
   const rules = fills?.map(({ column, field }) => ({ column: choose(column), field })) ?? [];
   const fill = rules.length === 0 ? undefined : createFill(rules, format);
@@ -67,4 +68,8 @@ export async function open(
   const opened = { job, context, closer, spoolFolder, source, format, column, fill, notes };
   const readDomain = createDomainReader({ ...settings, column });
   return { ...opened, readDomain, ours, earlier, ...started };
+}
+
+function describeNoHeader({ columns }: RowFormat): string {
+  return `Its columns have no names: they are called column_1 to column_${columns.length}, and the outputs get a header that says so.`;
 }

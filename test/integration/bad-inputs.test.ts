@@ -38,15 +38,15 @@ describe('an input that cannot be used', () => {
       /line 3 of list\.csv.*never closed/,
     ],
     [
-      'a quote within a cell',
+      'a quote behind a space',
       'list.csv',
-      'domain,note\nacme.com,ok\nbolt.com,5" pipe\n',
+      'domain,note\nacme.com,ok\nbolt.com, "a, b"\n',
       /line 3 of list\.csv.*quote/,
     ],
     [
       'text behind a closing quote',
       'list.csv',
-      'domain,note\r\n"acme.com",ok\r\nbolt.com,"a"b\r\n',
+      'domain,note\r\n"acme.com",ok\r\nbolt.com,"a"b,c"\r\n',
       /line 3 of list\.csv.*quote/,
     ],
     [

@@ -3,10 +3,12 @@ import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { createCsvWriter } from '../../src/rows/csv-writer.ts';
 import type { RowWriter } from '../../src/rows/row-format.ts';
+import { dialectOf } from './sources.ts';
 
 function writer(delimiter = ',', lineEnd: '\n' | '\r\n' | '\r' = '\n'): RowWriter {
   return createCsvWriter({
-    dialect: { delimiter, lineEnd },
+    dialect: dialectOf({ delimiter, lineEnd }),
+    before: '',
     headerRaw: `a${delimiter}b${lineEnd}`,
     headerFields: 2,
     width: 3,
@@ -63,7 +65,8 @@ describe('createCsvWriter', () => {
 
   it('begins with the byte order mark that the input had', () => {
     const { header } = createCsvWriter({
-      dialect: { delimiter: ',', lineEnd: '\n' },
+      dialect: dialectOf(),
+      before: '',
       headerRaw: 'a',
       headerFields: 1,
       width: 1,

@@ -67,11 +67,65 @@ describe('openCsv', () => {
 
   it.each([
     ['a,b\n1,2\n3,"4\n5,6\n', /line 3 of list\.csv.*never closed/],
-    ['a,b\n"1\n",2\n3,4"4\n', /line 4 of list\.csv.*middle of a cell/],
-    ['a,b\n1,"2"3\n', /line 2 of list\.csv.*closing quote/],
+    ['a,b\n"1\n",2\n3,4,"5"x\n', /line 4 of list\.csv.*closing quote/],
+    ['a,b\r\n"1\r\n",2\r\n3,"4\r\n5,"6\r\n', /line 4 of list\.csv.*closing quote/],
+    ['a,b\n1,2, "3,4"\n', /line 2 of list\.csv.*middle of a cell, behind a space/],
+    [`a,b\n${'1,2\n'.repeat(600)}3,4\r5,6\n`, /line 602 of list\.csv.*carriage return/],
+    [`a\n${'1\n'.repeat(600)}3\r5\n`, /line 602 of list\.csv.*carriage return/],
   ])('names the line at fault in %j', async (text, expected) => {
+    for (const chunkBytes of [1, 7, 100]) {
+      const source = sourceOf(text, { chunkBytes });
+      await expect(scanAll(openCsv(source), source, 'a')).rejects.toThrow(expected);
+    }
+  });
+
+  it.each([
+    ['a,b\n5" pipe,x\n', '5" pipe'],
+    ['a,b\n"5"" pipe",x\n', '5" pipe'],
+    ['a,b\n"Acme" Inc,x\n', '"Acme" Inc'],
+    ['a,b\n "x",y\n', ' "x"'],
+    ['a,b\n1" 2" 3",y,z\n', '1" 2" 3"'],
+  ])('takes a quote for text where the cells are as expected: %j', async (text, cell) => {
     const source = sourceOf(text);
-    await expect(scanAll(openCsv(source), source, 'a')).rejects.toThrow(expected);
+    const rows = await scanAll(openCsv(source), source, 'a');
+    expect(rows.map((row) => row.cell)).toEqual([cell]);
+  });
+
+  it('refuses a row that would make all others very long', async () => {
+    for (const row of [`3${',4'.repeat(16_400)}`, ','.repeat(90_000)]) {
+      const source = sourceOf(`a,b\n1,2\n${row}`, { chunkBytes: 20_000 });
+      await expect(scanAll(openCsv(source), source, 'a')).rejects.toThrow(
+        /line 3 of list\.csv: it has more than 16,386 cells, and the header 2/,
+      );
+    }
+  });
+
+  it.each(['sep=;', '"sep=;"', 'SEP=;'])('obeys %s, and keeps it', async (sep) => {
+    const source = sourceOf(`${sep}\r\na,x;b\r\n1;2\r\n`);
+    const format = openCsv(source);
+    expect(format.columns).toEqual(['a,x', 'b']);
+    expect(await scanAll(format, source, 'b')).toMatchObject([{ cell: '2', sizeBytes: 5 }]);
+    expect(format.headBytes).toBe(sep.length + 9);
+    const { header } = format.createWriter(['c'], { maxFields: 2 });
+    expect(header).toBe(`${sep}\r\na,x;b;c\r\n`);
+  });
+
+  it('calls columns by their place where there is no header', async () => {
+    const source = sourceOf('1;a.com\r\n\r\n2;b.com;x\r\n');
+    const format = openCsv(source, { noHeader: true });
+    expect(format.columns).toEqual(['column_1', 'column_2', 'column_3']);
+    expect(format.sampleRows).toEqual([
+      ['1', 'a.com'],
+      ['2', 'b.com', 'x'],
+    ]);
+    expect(await scanAll(format, source, 'column_2')).toMatchObject([
+      { cell: 'a.com', fields: 2 },
+      { fields: 0 },
+      { cell: 'b.com', fields: 3 },
+    ]);
+    const { header } = format.createWriter(['x'], { maxFields: 3 });
+    expect(header).toBe('column_1;column_2;column_3;x\r\n');
+    expect(() => openCsv(sourceOf('\n'), { noHeader: true })).toThrow(/empty; expected rows/);
   });
 
   it('gives a row as an object in which no column hides another', () => {

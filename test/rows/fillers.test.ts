@@ -3,6 +3,7 @@ import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { createCsvFiller } from '../../src/rows/csv-cells.ts';
 import { createJsonlFiller } from '../../src/rows/jsonl-members.ts';
+import { dialectOf } from './sources.ts';
 
 const cell = fc.oneof(
   fc.constantFrom('', '', ' ', '\t ', 'x', '"', 'a"b', ',', ';', '\n', ' x '),
@@ -29,7 +30,7 @@ describe('createCsvFiller', () => {
       fc.property(row, ({ cells, delimiter, lineEnd, index, value }) => {
         const raws = cells.map((cell) => rawOf(cell, delimiter));
         const raw = raws.join(delimiter) + lineEnd;
-        const filler = createCsvFiller([{ index, name: 'c' }], { delimiter, lineEnd: '\n' });
+        const filler = createCsvFiller([{ index, name: 'c' }], dialectOf({ delimiter }));
         const filled = filler.fill(raw, cells.length, [value]);
         const isFilled =
           value !== undefined && value !== '' && (cells[index]?.[0] ?? '').trim() === '';
@@ -56,7 +57,7 @@ describe('createCsvFiller', () => {
       { index: 0, name: 'a' },
       { index: 1, name: 'b' },
     ];
-    const filler = createCsvFiller(columns, { delimiter: ';', lineEnd: '\n' });
+    const filler = createCsvFiller(columns, dialectOf({ delimiter: ';' }));
     expect(filler.fill(';x;"c;"\r\n', 3, ['E', 'A', 'B'])).toEqual({
       raw: 'A;x;"c;";;E\r\n',
       fields: 5,

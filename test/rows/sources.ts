@@ -1,3 +1,4 @@
+import type { CsvDialect } from '../../src/rows/csv-dialect.ts';
 import type { DomainColumn } from '../../src/rows/domain-column.ts';
 import type { RowFormat, ScannedRow } from '../../src/rows/row-format.ts';
 import type { Source } from '../../src/rows/source.ts';
@@ -45,4 +46,11 @@ export async function scanAll(
   };
   for await (const batch of format.scan(source, column)) rows.push(...batch);
   return rows;
+}
+
+/** The usual dialect of CSV, but for what is given. */
+export function dialectOf(given: Partial<CsvDialect> = {}): CsvDialect {
+  const { lineEnd = '\n' } = given;
+  const lineEnds: CsvDialect['lineEnds'] = lineEnd === '\r' ? ['\r\n', '\n', '\r'] : ['\r\n', '\n'];
+  return { delimiter: ',', quote: '"', escape: '"', lineEnd, lineEnds, ...given };
 }

@@ -1,5 +1,5 @@
 import type { Definitions } from '../setting-definition.ts';
-import { text } from '../setting-values.ts';
+import { flag, text } from '../setting-values.ts';
 
 /** Settings of the files of a run. */
 export interface FileSettings {
@@ -8,6 +8,7 @@ export interface FileSettings {
   readonly changes: string | undefined;
   readonly key: string | undefined;
   readonly merge: string | undefined;
+  readonly excel: boolean | undefined;
 }
 
 export const FILE_SETTINGS: Definitions<FileSettings> = {
@@ -40,5 +41,9 @@ export const FILE_SETTINGS: Definitions<FileSettings> = {
     description:
       'an earlier output: the input is its failures file, and what is found now gets in its places',
     parse: text,
+  },
+  excel: {
+    description: 'begin CSV outputs with a byte order mark, so that Excel reads them as UTF-8',
+    parse: flag,
   },
 };

@@ -10,6 +10,7 @@ export interface ListSettings {
   readonly registrable: boolean | undefined;
   readonly keepFreeMail: boolean | undefined;
   readonly encoding: Encoding | undefined;
+  readonly noHeader: boolean | undefined;
 }
 
 export const LIST_SETTINGS: Definitions<ListSettings> = {
@@ -22,7 +23,7 @@ export const LIST_SETTINGS: Definitions<ListSettings> = {
   domainColumn: {
     value: 'NAME',
     description:
-      'the column that holds the domain (default: guessed by name and content, and said)',
+      'the column that holds the domain, or its place in a CSV file, from 1 (default: guessed by name and content, and said)',
     parse: text,
   },
   registrable: {
@@ -39,5 +40,10 @@ export const LIST_SETTINGS: Definitions<ListSettings> = {
     description:
       'the encoding of the list, such as windows-1252 or utf-16 (default: found out, and said)',
     parse: (value) => parseEncoding(text(value)),
+  },
+  noHeader: {
+    description:
+      'the first line of a CSV file is a row; its columns are called column_1, column_2, …',
+    parse: flag,
   },
 };

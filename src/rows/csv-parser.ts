@@ -1,0 +1,79 @@
+import { CsvError, type InfoRecord, type Options, type Parser, parse } from 'csv-parse';
+import type { CsvDialect } from './csv-dialect.ts';
+
+/** A quote that is never closed would swallow the rest of the file; no real row is this long. */
+const MAX_RECORD_BYTES = 32 * 1024 * 1024;
+
+/** How csv-parse reads a dialect. Rows may be ragged, and quotes within a cell are text. */
+export function parserOptions({ delimiter, quote, escape, lineEnds }: CsvDialect): Options {
+  return {
+    delimiter,
+    quote: quote === '' ? null : quote,
+    escape: escape === '' ? null : escape,
+    record_delimiter: [...lineEnds],
+    relax_column_count: true,
+    relax_quotes: true,
+    max_record_size: MAX_RECORD_BYTES,
+  };
+}
+
+/** Reads CSV piece by piece. */
+export interface CsvReader {
+  /** Reads on; all records that end in these bytes are told before it resolves. */
+  write(bytes: Buffer): Promise<void>;
+  end(): Promise<void>;
+  /** How many cells were read of the record that has not ended yet. */
+  openCells(): number;
+  close(): void;
+}
+
+/**
+ * @param onRecord told of each record, its cells, where it ends in bytes, and how many line ends came
+ * before that; what it throws comes out of `write`
+ */
+export function createCsvReader(
+  dialect: CsvDialect,
+  onRecord: (cells: string[], endBytes: number, lines: number) => void,
+): CsvReader {
+  const parser = parse({
+    ...parserOptions(dialect),
+    on_record: (cells: string[], { bytes, lines }: InfoRecord) => {
+      onRecord(cells, bytes, lines);
+      return null; // nothing goes through the stream: one object at a time would halve the speed
+    },
+  });
+  parser.on('error', () => {}); // reported by the write that met it
+  parser.resume();
+  return {
+    write: (bytes) => write(parser, bytes),
+    end: () => end(parser),
+    openCells: () => (parser as ParserWithState).state.record.length,
+    close: () => parser.destroy(),
+  };
+}
+
+/** What csv-parse does not tell in its types: a record without end fills the memory. */
+type ParserWithState = Parser & { readonly state: { readonly record: readonly string[] } };
+
+function write(parser: Parser, chunk: Buffer): Promise<void> {
+  return new Promise((resolve, reject) => {
+    parser.write(chunk, (error) => (error ? reject(error) : resolve()));
+  });
+}
+
+function end(parser: Parser): Promise<void> {
+  return new Promise((resolve, reject) => {
+    parser.once('error', reject);
+    parser.end(resolve);
+  });
+}
+
+/** Says in our words what the parser met in a row. */
+export function describeFault(error: unknown): string | undefined {
+  if (!(error instanceof CsvError)) return undefined;
+  return UNCLOSED.has(error.code) ? NEVER_CLOSED : error.message;
+}
+
+const UNCLOSED: ReadonlySet<string> = new Set(['CSV_QUOTE_NOT_CLOSED', 'CSV_MAX_RECORD_SIZE']);
+const NEVER_CLOSED =
+  'a quote is opened in this row and never closed; close it, or double it ("") if it is part of the text';

@@ -1,0 +1,144 @@
+import type { CsvDialect, LineEnd } from './csv-dialect.ts';
+
+/** A way to read CSV. */
+export interface CsvGrammar extends Pick<CsvDialect, 'delimiter' | 'quote' | 'escape'> {
+  /** Whether a lone carriage return ends a line. */
+  readonly endsAtReturn: boolean;
+}
+
+/** What becomes of a sample that is read in one way. */
+export interface SampleShape {
+  readonly records: number;
+  /** How many delimiters the header has. */
+  readonly delimiters: number;
+  /** The share of records that have as many, 0 to 1. */
+  readonly agreement: number;
+  /** Cells that are quoted, and right. */
+  readonly quoted: number;
+  /** Quotes that are never closed, or closed within a cell. */
+  readonly faults: number;
+  /** The share of delimiters that a space follows, 0 to 1. */
+  readonly spacedShare: number;
+  /** What ends lines outside of quotes: first what ends the first line. */
+  readonly lineEnds: readonly LineEnd[];
+  /** Carriage returns outside of quotes that end no line. */
+  readonly loneReturns: number;
+}
+
+const MOST_RECORDS = 500;
+/** So many lines within quotes are a quote that is never closed. */
+const MOST_LINES_IN_QUOTES = 50;
+
+/** Reads a sample in one way, and tells how even its rows are. */
+export function readShape(
+  sample: string,
+  grammar: CsvGrammar,
+  { isWhole }: { readonly isWhole: boolean },
+): SampleShape {
+  const { delimiter, quote, escape } = grammar;
+  const counts: number[] = [];
+  const lineEnds = new Set<LineEnd>();
+  let quoted = 0;
+  let faults = 0;
+  let spaced = 0;
+  let delimiters = 0;
+  let loneReturns = 0;
+
+  let count = 0;
+  let isBlank = true;
+  let atStart = true;
+  let at = 0;
+  while (at < sample.length && counts.length < MOST_RECORDS) {
+    const character = sample[at] ?? '';
+    if (atStart && quote !== '' && character === quote) {
+      const end = endOfQuotes(sample, at, { quote, escape });
+      isBlank = false;
+      atStart = false;
+      if (end === -1) {
+        const lines = sample.slice(at).split('\n').length;
+        if (isWhole || lines > MOST_LINES_IN_QUOTES) faults += 1;
+        at = sample.length;
+        break;
+      }
+      if (isEndOfCell(sample, end, grammar)) quoted += 1;
+      else faults += 1;
+      at = end;
+      continue;
+    }
+    if (character === delimiter) {
+      count += 1;
+      delimiters += 1;
+      if (sample[at + 1] === ' ') spaced += 1;
+      atStart = true;
+      isBlank = false;
+      at += 1;
+      continue;
+    }
+    const lineEnd = lineEndAt(sample, at, grammar.endsAtReturn);
+    if (lineEnd === undefined) {
+      if (character === '\r') loneReturns += 1;
+      isBlank = false;
+      atStart = false;
+      at += 1;
+      continue;
+    }
+    lineEnds.add(lineEnd);
+    if (!isBlank) counts.push(count);
+    count = 0;
+    isBlank = true;
+    atStart = true;
+    at += lineEnd.length;
+  }
+  // A last line that the sample may cut short says little, unless it is the only one.
+  if (!isBlank && (counts.length === 0 || (isWhole && at >= sample.length))) counts.push(count);
+  const [header = 0] = counts;
+  return {
+    records: counts.length,
+    delimiters: header,
+    agreement: counts.length === 0 ? 0 : counts.filter((n) => n === header).length / counts.length,
+    quoted,
+    faults,
+    spacedShare: delimiters === 0 ? 0 : spaced / delimiters,
+    lineEnds: [...lineEnds],
+    loneReturns,
+  };
+}
+
+/**
+ * Where quotes that are opened at a place are closed: behind the closing quote; -1 for nowhere.
+ *
+ * @param start the place of the opening quote
+ */
+export function endOfQuotes(
+  text: string,
+  start: number,
+  { quote, escape }: Pick<CsvDialect, 'quote' | 'escape'>,
+): number {
+  for (let at = start + 1; ; at += 1) {
+    const end = text.indexOf(quote, at);
+    if (end === -1) return -1;
+    if (escape === quote) {
+      if (text[end + 1] !== quote) return end + 1;
+      at = end + 1;
+    } else {
+      const escaped = text.indexOf(escape, at);
+      if (escaped === -1 || escaped > end) return end + 1;
+      at = escaped + 1;
+    }
+  }
+}
+
+function isEndOfCell(text: string, at: number, { delimiter }: CsvGrammar): boolean {
+  const next = text[at];
+  return next === undefined || next === delimiter || next === '\n' || next === '\r';
+}
+
+/** What ends a line at a place; undefined when nothing does. */
+function lineEndAt(text: string, at: number, endsAtReturn: boolean): LineEnd | undefined {
+  const character = text[at];
+  if (character === '\n') return '\n';
+  if (character !== '\r') return undefined;
+  if (text[at + 1] === '\n') return '\r\n';
+  if (text[at + 1] === '\r' && text[at + 2] === '\n') return '\r\r\n';
+  return endsAtReturn ? '\r' : undefined;
+}

@@ -1,0 +1,138 @@
+import { describe, expect, it } from 'vitest';
+import { openScripted } from './support/api.ts';
+import { run } from './support/command.ts';
+import { enrichIn } from './support/enrich.ts';
+import { openFolder } from './support/folder.ts';
+import { expectRefusal } from './support/refusals.ts';
+import { rowsOf } from './support/tables.ts';
+
+const TEXT_OF_API = { name: `it's "A", B; C\\D` };
+
+describe('a CSV file', () => {
+  it.each([
+    [
+      'backslashes before quotes',
+      'domain,note\nacme.com,"say \\"hi\\", or"\nbolt.com,"\\""\n',
+      ['"it\'s \\"A\\", B; C\\\\D"', 'Bolt'],
+    ],
+    [
+      'single quotes',
+      "'domain';'note'\n'acme.com';'x; y'\n'bolt.com';'it''s'\n",
+      [`'it''s "A", B; C\\D'`, 'Bolt'],
+    ],
+    [
+      'no quotes at all',
+      'domain\tnote\nacme.com\t"Big\nbolt.com\tx "y"\nacme.com\t"x" y\n',
+      [`it's "A", B; C\\D`, 'Bolt', `it's "A", B; C\\D`],
+    ],
+    [
+      'decimal commas',
+      'domain;Umsatz\r\nacme.com;1.234,50\r\nbolt.com;"2,5"\r\n',
+      ['"it\'s ""A"", B; C\\D"', 'Bolt'],
+    ],
+    [
+      'sep=; in front',
+      'sep=;\r\ndomain;a,b\r\nacme.com;1,2\r\nbolt.com;x\r\n',
+      ['"it\'s ""A"", B; C\\D"', 'Bolt'],
+    ],
+    [
+      'mixed line ends',
+      'domain,n\nacme.com,1\r\nbolt.com,2\racme.com,3',
+      ['"it\'s ""A"", B; C\\D"', 'Bolt', '"it\'s ""A"", B; C\\D"'],
+    ],
+    [
+      'quotes within cells',
+      'domain,size\nacme.com,5" pipe\nbolt.com,"6"" pipe"\n',
+      ['"it\'s ""A"", B; C\\D"', 'Bolt'],
+    ],
+  ])('with %s keeps its rows, and gets cells like its own', async (_, text, names) => {
+    const folder = openFolder();
+    folder.write('list.csv', text);
+    const api = await openScripted({ 'acme.com': { body: TEXT_OF_API } });
+    await enrichIn(folder, { input: 'list.csv', baseUrl: api.url, fields: { name: 'name' } });
+    const delimiter = /domain'?(.)/.exec(text)?.[1] ?? ',';
+    let row = -1;
+    const expected = text.replace(/([^\r\n]+)(\r\n|\r|\n|$)/g, (_, own: string, end: string) => {
+      if (own.startsWith('sep')) return own + end;
+      row += 1;
+      const domain = /\w+\.com/.exec(own)?.[0] ?? '';
+      const added =
+        row === 0
+          ? ['brand_domain', 'brand_status', 'brand_name']
+          : [domain, 'found', names[row - 1] ?? ''];
+      return [own, ...added].join(delimiter) + (end || '\n');
+    });
+    expect(folder.read('list.enriched.csv')).toBe(expected);
+  });
+
+  it('without a header is read with --no-header, and its outputs get one', async () => {
+    const folder = openFolder();
+    folder.write('list.csv', '1;acme.com\r\n2;bolt.com;x\r\n');
+    const api = await openScripted({ 'bolt.com': { status: 404 } });
+    const args = ['enrich', 'list.csv', '--base-url', api.url];
+    expectRefusal(await run(args, { cwd: folder.path }), /no header.*or give --no-header/);
+    const ended = await run([...args, '--no-header'], { cwd: folder.path });
+    expect(ended.code).toBe(0);
+    expect(ended.stderr).toContain(
+      "domains are in column 'column_2' (guessed by content), such as 'acme.com'",
+    );
+    expect(ended.stderr).toContain('called column_1 to column_3, and the outputs get a header');
+    expect(folder.read('list.enriched.csv')).toBe(
+      'column_1;column_2;column_3;brand_domain;brand_status;brand_name\r\n' +
+        '1;acme.com;;acme.com;found;Acme\r\n2;bolt.com;x;bolt.com;not_found;\r\n',
+    );
+    expect(rowsOf(folder.read('list.failures.csv'), ';')).toMatchObject([
+      { column_1: '2', brand_row: '2', brand_reason: 'http_404' },
+    ]);
+  });
+
+  it('may have its column told by its place, unless one has that name', async () => {
+    const folder = openFolder();
+    const api = await openScripted({});
+    const domainsOf = async (text: string, domainColumn: string): Promise<unknown[]> => {
+      folder.write('list.csv', text);
+      await enrichIn(folder, { input: 'list.csv', baseUrl: api.url, domainColumn });
+      return rowsOf(folder.read('list.enriched.csv')).map((row) => row['brand_domain']);
+    };
+    expect(await domainsOf('a,b\nacme.com,bolt.com\n', '2')).toEqual(['bolt.com']);
+    expect(await domainsOf('2,b\nacme.com,bolt.com\n', '2')).toEqual(['acme.com']);
+    await expect(domainsOf('a,b\nacme.com,bolt.com\n', '3')).rejects.toThrow(
+      /'3'.*there are: a, b/,
+    );
+    await expect(domainsOf('a,b\nacme.com,bolt.com\n', '0')).rejects.toThrow(/'0'/);
+  });
+
+  it('comes back with a byte order mark for --excel', async () => {
+    const folder = openFolder();
+    folder.write('list.csv', 'domain;Größe\nacme.com;1\nn/a;2\n');
+    const api = await openScripted({});
+    const ended = await run(['enrich', 'list.csv', '--base-url', api.url, '--excel'], {
+      cwd: folder.path,
+    });
+    expect(ended.code).toBe(0);
+    expect(folder.read('list.enriched.csv')).toMatch(/^\uFEFFdomain;Größe;brand_domain;/);
+    expect(folder.read('list.failures.csv')).toMatch(/^\uFEFFdomain;Größe;brand_row;/);
+  });
+});
+
+describe('what is for CSV only', () => {
+  it.each(['--excel', '--no-header'])('is refused for JSONL: %s', async (flag) => {
+    const folder = openFolder();
+    folder.write('list.jsonl', '{"domain":"acme.com"}\n');
+    const args = ['enrich', 'list.jsonl', '--base-url', 'http://127.0.0.1:9', flag];
+    expectRefusal(
+      await run(args, { cwd: folder.path }),
+      new RegExp(`${flag} for list.jsonl.*JSONL`),
+    );
+  });
+
+  it('is refused along with --merge: --no-header', async () => {
+    const folder = openFolder();
+    folder.write('list.failures.csv', 'domain\nacme.com\n');
+    const args = ['enrich', 'list.failures.csv', '--merge', 'list.enriched.csv', '--no-header'];
+    expectRefusal(
+      await run([...args, '--base-url', 'http://127.0.0.1:9'], { cwd: folder.path }),
+      /--no-header along with --merge/,
+    );
+  });
+});
