@@ -15,13 +15,19 @@ export default defineConfig({
           testTimeout: 20_000, // the machine may be busy
           isolate: false, // the tests leave nothing behind, and a process for each costs more than they do
           include: ['test/**/*.test.ts'],
-          exclude: ['test/integration/**', 'test/chaos/**', 'test/docs/**', 'test/simulation/**'],
+          exclude: [
+            'test/integration/**',
+            'test/chaos/**',
+            'test/docs/**',
+            'test/simulation/**',
+            'test/browser/**',
+          ],
         },
       },
       {
         test: {
           name: 'integration',
-          include: ['test/{integration,chaos,docs,simulation}/**/*.test.ts'],
+          include: ['test/{integration,chaos,docs,simulation,browser}/**/*.test.ts'],
           globalSetup: 'test/support/redis-setup.ts',
           testTimeout: 60_000,
           hookTimeout: 60_000,

@@ -1,0 +1,142 @@
+import { readFile } from 'node:fs/promises';
+import { createRequire } from 'node:module';
+import { setTimeout as delay } from 'node:timers/promises';
+import type { AxeResults, RunOptions } from 'axe-core';
+import type { Browser, Page } from 'playwright-core';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { findChromium, launchChromium } from './support/chromium.ts';
+import { openDashboardStage, openPage } from './support/stage.ts';
+
+const chromium = findChromium();
+const HOSTILE = '<img src=x onerror="document.title=\'hacked\'">';
+const TOKEN = 'correct-horse-battery';
+
+/** A number of the page, by its name. */
+async function numberOf(page: Page, name: string): Promise<number> {
+  const pair = page.locator('dl > div', { has: page.locator('dt', { hasText: name }) });
+  return Number((await pair.locator('dd').first().textContent())?.replaceAll(',', ''));
+}
+
+async function until(isSo: () => boolean | Promise<boolean>): Promise<void> {
+  while (!(await isSo())) await delay(50);
+}
+
+async function findFaults(page: Page): Promise<readonly string[]> {
+  const source = createRequire(import.meta.url).resolve('axe-core/axe.min.js');
+  await page.evaluate(await readFile(source, 'utf8'));
+  const { violations } = await page.evaluate<AxeResults, RunOptions>(
+    (options) =>
+      (globalThis as unknown as { axe: { run(options: RunOptions): Promise<AxeResults> } }).axe.run(
+        options,
+      ),
+    { resultTypes: ['violations'] },
+  );
+  return violations
+    .filter(({ impact }) => impact === 'serious' || impact === 'critical')
+    .map(({ id, nodes }) => `${id}: ${nodes.map(({ html }) => html).join(', ')}`);
+}
+
+describe.skipIf(chromium === undefined)('the dashboard in a browser', () => {
+  let browser: Browser;
+
+  beforeAll(async () => {
+    browser = await launchChromium(chromium ?? '');
+  });
+
+  afterAll(async () => {
+    await browser?.close();
+  });
+
+  it('shows numbers that move, and its buttons pause, resume and stop the calls', async () => {
+    const { api, running, url } = await openDashboardStage();
+    const { page, hosts, complaints } = await openPage(browser);
+    await page.goto(url);
+    await page.getByRole('button', { name: 'Pause' }).waitFor();
+    const found = await numberOf(page, 'Found');
+    await until(async () => (await numberOf(page, 'Found')) > found + 20);
+    // By keyboard, as somebody without a mouse would.
+    await page.getByRole('button', { name: 'Pause' }).focus();
+    await page.keyboard.press('Enter');
+    await page.getByText('Paused: no new call starts', { exact: true }).waitFor();
+    await until(() => page.getByRole('button', { name: 'Resume' }).evaluate(isFocused));
+    await delay(300); // calls under way end
+    const { calls } = api.stats();
+    await delay(1_000);
+    expect(api.stats().calls).toBe(calls);
+    await page.keyboard.press('Enter');
+    await until(() => api.stats().calls > calls);
+    expect([...hosts]).toEqual(['127.0.0.1']);
+    expect(complaints).toEqual([]);
+    await page.getByRole('button', { name: 'Stop' }).click();
+    await page.getByRole('status').getByText('Ended').waitFor();
+    expect(await page.locator('.end').innerText()).toContain('3,000 rows in');
+    expect((await running.ended).code).toBe(130);
+  });
+
+  it('shows what is hostile as text', async () => {
+    const { url } = await openDashboardStage({
+      list: `${HOSTILE.replaceAll('/', '')}.csv`,
+      api: {
+        respond: (domain) =>
+          /[0-4]\./.test(domain)
+            ? { status: 422, body: { error: HOSTILE, message: HOSTILE } }
+            : { body: { name: HOSTILE } },
+      },
+    });
+    const { page, hosts } = await openPage(browser);
+    await page.goto(url);
+    await page.getByRole('cell', { name: HOSTILE, exact: true }).first().waitFor();
+    await page.getByRole('region', { name: 'Recent failures' }).waitFor();
+    await page.getByRole('heading', { name: HOSTILE }).waitFor();
+    expect(await page.locator('img').count()).toBe(0);
+    expect(await page.title()).toBe('Brandfill');
+    expect([...hosts]).toEqual(['127.0.0.1']);
+  });
+
+  it('lets nobody in with a wrong token, and who has it', async () => {
+    const { url } = await openDashboardStage({
+      flags: ['--listen', '0.0.0.0:0'],
+      env: { BRANDFILL_DASHBOARD_TOKEN: TOKEN },
+    });
+    const { page } = await openPage(browser);
+    await page.goto(url);
+    await page.getByLabel('Token').fill('a-wrong-token-of-good-length');
+    await page.getByRole('button', { name: 'Sign in' }).click();
+    await page.getByRole('alert').getByText('That is not the token.').waitFor();
+    expect(await page.content()).not.toContain('list.csv');
+    expect(await page.evaluate(() => fetch('/events').then(({ status }) => status))).toBe(401);
+    await page.getByLabel('Token').fill(TOKEN);
+    await page.keyboard.press('Enter');
+    await page.getByRole('heading', { name: 'list.csv' }).waitFor();
+    expect(await page.evaluate('document.cookie')).toBe('');
+  });
+
+  it.each([
+    ['on a large screen', { viewport: { width: 1_200, height: 900 } }],
+    ['on a phone, in the dark', { viewport: { width: 360, height: 740 }, colorScheme: 'dark' }],
+  ] as const)('can be used by all, %s', async (_, options) => {
+    const { url } = await openDashboardStage({ api: { errors: 0.1 }, flags: ['--retries', '0'] });
+    const { page } = await openPage(browser, { ...options, bypassCSP: true });
+    await page.goto(url);
+    await page.getByRole('region', { name: 'Recent failures' }).waitFor();
+    await page.getByRole('region', { name: 'Workers', exact: true }).waitFor();
+    await page.locator('canvas').waitFor();
+    expect(await findFaults(page)).toEqual([]);
+    const { scroll, client } = await page.evaluate(() => {
+      const { scrollWidth, clientWidth } = (
+        globalThis as unknown as { document: { documentElement: Widths } }
+      ).document.documentElement;
+      return { scroll: scrollWidth, client: clientWidth };
+    });
+    expect(scroll).toBeLessThanOrEqual(client);
+  });
+});
+
+interface Widths {
+  readonly scrollWidth: number;
+  readonly clientWidth: number;
+}
+
+function isFocused(element: { readonly ownerDocument: { readonly activeElement: unknown } }) {
+  return element.ownerDocument.activeElement === element;
+}

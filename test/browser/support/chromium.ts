@@ -1,0 +1,29 @@
+import { existsSync } from 'node:fs';
+import { delimiter, join } from 'node:path';
+import { type Browser, chromium } from 'playwright-core';
+
+const PROGRAMS = ['chromium', 'chromium-browser', 'google-chrome', 'chrome'];
+const ELSEWHERE = ['/Applications/Google Chrome.app/Contents/MacOS/Google Chrome'];
+
+const HELP = `The browser tests are left out: there is no Chromium on this machine. To get one:
+  Debian, Ubuntu   sudo apt-get update && sudo apt-get install -y --no-install-recommends chromium
+  macOS            brew install --cask chromium
+or name another in BRANDFILL_TEST_CHROMIUM.`;
+
+/** The path of a Chromium, if there is one; says how to get one where there is none. */
+export function findChromium(): string | undefined {
+  const given = process.env['BRANDFILL_TEST_CHROMIUM'];
+  const folders = (process.env['PATH'] ?? '').split(delimiter).filter(Boolean);
+  const inPath = folders.flatMap((folder) => PROGRAMS.map((name) => join(folder, name)));
+  const found = (given === undefined ? [...inPath, ...ELSEWHERE] : [given]).find((path) =>
+    existsSync(path),
+  );
+  if (found === undefined) console.log(HELP);
+  return found;
+}
+
+/** Starts it without a window. Root cannot have its sandbox. */
+export async function launchChromium(executablePath: string): Promise<Browser> {
+  const args = process.getuid?.() === 0 ? ['--no-sandbox'] : [];
+  return await chromium.launch({ executablePath, args });
+}
