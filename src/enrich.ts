@@ -59,6 +59,8 @@ export interface EnrichOptions {
   readonly noHeader?: boolean;
   /** Output columns as JMESPath into the answer, by name. @default the answer, flattened */
   readonly fields?: string | Readonly<Record<string, string>>;
+  /** Without `fields`: the most columns of the flattened answer; what is beyond is in one, `json`. @default 40 */
+  readonly maxColumns?: number;
   /** What goes into columns of the list's own where they are blank, as JMESPath, by column. */
   readonly fill?: readonly string[] | Readonly<Record<string, string>>;
   /** What the names of all added columns begin with. @default `brand_` */

@@ -7,6 +7,10 @@ export interface Field {
   readonly name: string;
   /** How the value is found: fields that have this in common find the same in the same answer. */
   readonly expression?: string;
+  /** Whether it is a piece of the flattened answer, rather than made by an expression. @default false */
+  readonly isFlat?: boolean;
+  /** The pieces in it, where it has several: each finds its value in that of the whole. */
+  readonly parts?: readonly Field[];
   /** Undefined where the answer has nothing for it. */
   valueOf(answer: JsonObject): unknown;
 }

@@ -2,7 +2,7 @@ import { isJsonObject, type JsonObject } from '../brand/answer.ts';
 import type { Shape } from '../store/shapes.ts';
 
 /** Deeper objects stay whole: nobody wants a column for each of their leaves. */
-const MAX_DEPTH = 8;
+export const MAX_DEPTH = 8;
 
 /**
  * The paths to all values of an answer, in its order. Lists are values; so are objects deeper than

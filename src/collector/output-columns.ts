@@ -1,4 +1,5 @@
 import { untakenName } from '../rows/names.ts';
+import { partOf } from './enriched-columns.ts';
 import type { Field } from './fields.ts';
 import type { JoinedRow } from './join.ts';
 
@@ -9,6 +10,10 @@ export interface OutputColumn {
   readonly expression?: string | undefined;
   /** Whether a row of which only this is another one is a row that changed. @default true */
   readonly isCompared?: boolean;
+  /** Whether it is a piece of the flattened answer. @default false */
+  readonly isFlat?: boolean | undefined;
+  /** The pieces in it, under the names that they would have as columns. */
+  readonly parts?: readonly OutputColumn[] | undefined;
   valueOf(row: JoinedRow): unknown;
 }
 
@@ -39,23 +44,30 @@ export function nameOutputColumns(options: OutputColumnsOptions): OutputColumns 
 
   function name(columns: readonly OutputColumn[]): readonly OutputColumn[] {
     const used = new Set<string>();
-    return columns.map((column) => {
+    const give = (column: OutputColumn): OutputColumn => {
       const wanted = prefix + column.name;
       const free = untakenName(wanted, (candidate) => taken.has(candidate) || used.has(candidate));
       used.add(free);
-      if (free !== wanted && taken.has(wanted)) renamed.set(wanted, free);
       return { ...column, name: free };
+    };
+    const named = columns.map(give);
+    for (const [at, column] of columns.entries()) {
+      const wanted = prefix + column.name;
+      const { name: free = '' } = named[at] ?? {};
+      if (free !== wanted && taken.has(wanted)) renamed.set(wanted, free);
+    }
+    // Behind all others: what is seen does not depend on what is not.
+    const withParts = ({ parts, ...column }: OutputColumn): OutputColumn => ({
+      ...column,
+      parts: parts?.map(give),
     });
+    return named.map(withParts);
   }
 
   const wanted: readonly OutputColumn[] = [
     DOMAIN,
     STATUS,
-    ...enriched.map((field, at) => ({
-      name: field.name,
-      expression: field.expression,
-      valueOf: (row: JoinedRow) => row.values[at],
-    })),
+    ...enriched.map((field, at) => columnOf(field, (row) => row.values[at])),
     ...further,
   ];
   const all = name(hasChanges ? [...wanted, ...CHANGE_COLUMNS] : wanted);
@@ -66,6 +78,13 @@ export function nameOutputColumns(options: OutputColumnsOptions): OutputColumns 
     changes: all.slice(wanted.length).map((column) => column.name),
     renamed: [...renamed].map(([from, to]) => ({ from, to })),
   };
+}
+
+function columnOf(field: Field, valueOf: OutputColumn['valueOf']): OutputColumn {
+  const { name, expression, isFlat, parts } = field;
+  const toColumn = (part: Field): OutputColumn =>
+    columnOf(part, (row) => partOf(part, valueOf(row)));
+  return { name, expression, isFlat, parts: parts?.map(toColumn), valueOf };
 }
 
 const DOMAIN: OutputColumn = { name: 'domain', expression: 'domain', valueOf: (row) => row.domain };

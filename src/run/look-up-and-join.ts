@@ -1,9 +1,11 @@
 import { createHash } from 'node:crypto';
 import { resolve } from 'node:path';
-import { enrichedColumnsOf, findShapes } from '../collector/enriched-columns.ts';
+import { countShapes, flatColumnsOf, MOST_PATHS } from '../collector/enriched-columns.ts';
 import type { Field } from '../collector/fields.ts';
+import { measureFilledShares } from '../collector/filled-share.ts';
 import { type JoinedRow, join } from '../collector/join.ts';
 import { nameOutputColumns, type OutputColumns } from '../collector/output-columns.ts';
+import { rankPaths } from '../collector/rank-paths.ts';
 import { BrandfillError } from '../errors.ts';
 import {
   createStatusCounts,
@@ -106,8 +108,21 @@ function runName({ job, store, source }: PlannedRun): string {
 
 /** A list of which nothing had to be looked up need not be gone through for its columns. */
 async function findEnrichedColumns(run: PlannedRun): Promise<readonly Field[]> {
-  const shapeIds = run.plan.lookups === 0 ? new Set(run.freshShapes.keys()) : await findShapes(run);
-  return enrichedColumnsOf(shapeIds, run.store);
+  const { job, store, sample, isUsable, earlier } = run;
+  const { maxColumns, prefix } = job.settings;
+  const uses = run.plan.lookups === 0 ? run.freshShapes : await countShapes(run);
+  const ranked = rankPaths(uses, {
+    findShape: (id) => store.findShape(id),
+    filledShareOf: measureFilledShares({
+      sample,
+      store,
+      isUsable: (outcome) => isUsable(outcome.domain, outcome),
+    }),
+    most: Math.max(MOST_PATHS, maxColumns),
+  });
+  // Of objects, the earlier output does not tell which columns it has.
+  const known = earlier?.added.slice(2).map((name) => name.slice(prefix.length));
+  return flatColumnsOf(ranked, { maxColumns, known });
 }
 
 /** Counts rows as they pass, and lets none get lost on the way. */

@@ -3,6 +3,9 @@ import { tmpdir } from 'node:os';
 import { join as joinPath } from 'node:path';
 import { nameApi } from '../api-name.ts';
 import { createCloser } from '../closer.ts';
+import { createDomainSample, type DomainSample } from '../collector/domain-sample.ts';
+import { countShape, type ShapeCounts } from '../collector/enriched-columns.ts';
+import type { ShapeUses } from '../collector/rank-paths.ts';
 import type { Job } from '../job/job.ts';
 import { costOf } from '../job/price.ts';
 import { assertColumnsThere } from '../producer/choose-column.ts';
@@ -21,18 +24,24 @@ export interface PlannedRun extends OpenedList {
   readonly store: OutcomeStore;
   readonly index: RowIndex;
   readonly plan: Plan & { readonly maxFields: number };
-  /** The shapes of the outcomes that were fresh when it was planned, in the order of the rows. */
-  readonly freshShapes: ReadonlyMap<number, number>;
+  /** The shapes of the outcomes that were fresh when it was planned. */
+  readonly freshShapes: ShapeUses;
+  /** Some of its domains. */
+  readonly sample: DomainSample;
   /** Whether an outcome counts in this run. */
   readonly isUsable: (domain: string, outcome: Dated) => boolean;
 }
+
+/** Answers that are looked into for the order of the columns: exact for a list of so many domains. */
+const MOST_SAMPLED = 1_000;
 
 /** Reads all rows once. */
 export async function plan(list: OpenedList, store: OutcomeStore): Promise<PlannedRun> {
   const { job, context, closer, source, format, column, readDomain, startedAtMs } = list;
   const isUsable = createFreshnessCheck(job.settings, startedAtMs);
   const index = closer.add(await createRowIndex(list.spoolFolder));
-  const freshShapes = new Map<number, number>();
+  const freshShapes: ShapeCounts = new Map();
+  const sample = createDomainSample(MOST_SAMPLED);
   let rows = 0;
   const planned = await makePlan({
     source,
@@ -41,9 +50,10 @@ export async function plan(list: OpenedList, store: OutcomeStore): Promise<Plann
     readDomain,
     isFresh: (domain) => {
       rows += 1;
+      sample.add(domain);
       const head = store.findHead(domain);
       if (!head || !isUsable(domain, head)) return false;
-      if (!freshShapes.has(head.shapeId)) freshShapes.set(head.shapeId, rows);
+      countShape(freshShapes, head.shapeId, rows);
       return true;
     },
     notes: list.notes,
@@ -53,7 +63,7 @@ export async function plan(list: OpenedList, store: OutcomeStore): Promise<Plann
   assertColumnsThere(source, format, list.notes?.columns ?? []);
   const made = { ...planned, ...planCalls(planned.lookups, job, store) };
   context.onEvent({ type: 'planned', plan: made });
-  return { ...list, store, index, plan: made, freshShapes, isUsable };
+  return { ...list, store, index, plan: made, freshShapes, sample, isUsable };
 }
 
 /** What the lookups of a list take and cost. */

@@ -21,6 +21,7 @@ describe('settings', () => {
       registrable: undefined,
       keepFreeMail: undefined,
       fields: undefined,
+      maxColumns: 40,
       prefix: 'brand_',
       logos: undefined,
       logoField: undefined,

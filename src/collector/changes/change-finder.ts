@@ -1,5 +1,11 @@
 import type { JoinedRow } from '../join.ts';
-import { AT, RECORD_HEAD_WORDS as HEAD, type Manifest, type ManifestColumn } from './manifest.ts';
+import {
+  AT,
+  areFlat,
+  RECORD_HEAD_WORDS as HEAD,
+  type Manifest,
+  type ManifestColumn,
+} from './manifest.ts';
 import type { ManifestWriter } from './manifest-writer.ts';
 import { createRecordTable } from './record-table.ts';
 import { hashOfValue, hashText } from './text-hash.ts';
@@ -13,6 +19,8 @@ export interface Change {
 
 /** A column whose values are compared. */
 export interface ComparedColumn extends ManifestColumn {
+  /** The column of the output that it is in. @default its name */
+  readonly label?: string;
   /** What the row has in it, as it is written; undefined to leave what was told. */
   textOf(row: JoinedRow): string | undefined;
   /** Whether it may differ although the outcome is the same, as the row's own cells play a part. */
@@ -73,6 +81,8 @@ export function createChangeFinder({ columns, before, after }: ChangeFinderOptio
   const isSameLayout =
     before?.columns.length === width &&
     oldPlaces.every((place, at) => place === at && isMadeAlike[at]);
+  // The same answer may then be spread over other columns, but there is nothing new in it.
+  const isFlatAgain = before !== undefined && areFlat(before.columns) && areFlat(columns);
   const id = new Uint32Array(2);
 
   /** @returns false for a row that nothing tells from others */
@@ -133,7 +143,7 @@ export function createChangeFinder({ columns, before, after }: ChangeFinderOptio
       return undefined;
     }
     const to = begin(lowOf(row.fetchedAtMs), highOf(row.fetchedAtMs));
-    const changed: string[] = [];
+    const changed = new Set<string>();
     for (let column = 0; column < width; column += 1) {
       const told = oldHash(from, column);
       const compared = columns[column];
@@ -144,9 +154,10 @@ export function createChangeFinder({ columns, before, after }: ChangeFinderOptio
         if (text !== undefined) hash = hashOfValue(text);
       }
       put(to, column, hash);
-      if (hash !== told) changed.push(layout[column]?.name ?? '');
+      const isNews = !isSame || !isFlatAgain || compared?.dependsOnRow === true;
+      if (hash !== told && isNews) changed.add(compared?.label ?? layout[column]?.name ?? '');
     }
-    return changed.length === 0 ? undefined : { kind: 'changed', columns: changed.join(';') };
+    return changed.size === 0 ? undefined : { kind: 'changed', columns: [...changed].join(';') };
   }
 
   return (row) => {

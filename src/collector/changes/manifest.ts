@@ -30,6 +30,18 @@ export interface ManifestColumn {
   readonly expression: string;
 }
 
+const FLAT = 'flat ';
+
+/** How a column of the flattened answer is made, apart from one that an expression makes. */
+export function flatExpression(expression = ''): string {
+  return FLAT + expression;
+}
+
+/** Whether columns are those of the flattened answer, however it was spread over them. */
+export function areFlat(columns: readonly ManifestColumn[]): boolean {
+  return columns.some(({ expression }) => expression.startsWith(FLAT));
+}
+
 /**
  * The manifest of an earlier run. It is read without waiting: nothing else goes on when rows are
  * written, and a promise for each of them would cost more than the reading.

@@ -1,11 +1,12 @@
 import type { Field, FillSetting } from '../../collector/fields.ts';
 import { createField, parseFields, parseFills } from '../../collector/fields.ts';
 import type { Definitions } from '../setting-definition.ts';
-import { isRecord, possiblyEmptyText, text } from '../setting-values.ts';
+import { integer, isRecord, possiblyEmptyText, text } from '../setting-values.ts';
 
 /** Settings of the columns that are added or filled. */
 export interface ColumnSettings {
   readonly fields: readonly Field[] | undefined;
+  readonly maxColumns: number;
   readonly fill: readonly FillSetting[] | undefined;
   readonly prefix: string;
 }
@@ -18,6 +19,13 @@ export const COLUMN_SETTINGS: Definitions<ColumnSettings> = {
       isRecord(value)
         ? Object.entries(value).map(([name, expression]) => createField(name, text(expression)))
         : parseFields(text(value)),
+  },
+  maxColumns: {
+    value: 'N',
+    default: '40',
+    description:
+      'without --fields: how many columns the flattened answer has at most; what is beyond is in one, json',
+    parse: integer(0, 1_000),
   },
   fill: {
     value: 'COLUMN=EXPR',

@@ -1,0 +1,40 @@
+import * as fc from 'fast-check';
+import type { JsonObject } from '../../src/brand/answer.ts';
+
+/** Names that somebody might give, and that are odd in JMESPath, in columns or in JavaScript. */
+export const oddName: fc.Arbitrary<string> = fc.oneof(
+  fc.constantFrom(
+    'a',
+    'b',
+    'a_b',
+    'let',
+    'in',
+    '',
+    '"',
+    "'",
+    '`',
+    'x.y',
+    'x-y',
+    '0',
+    'é',
+    ' ',
+    '\\',
+  ),
+  fc.constantFrom('\u001b[31m', '@', '*', '$', '[0]', 'constructor', '__proto__', '日本', '😀'),
+  fc.string({ unit: 'binary' }),
+);
+
+/** Answers whose names are odd and often the same. */
+export const oddAnswer: fc.Arbitrary<JsonObject> = fc
+  .letrec<{ value: unknown; object: JsonObject }>((tie) => ({
+    value: fc.oneof(
+      { depthSize: 'small' },
+      fc.constantFrom(1, 'x', '', null, true, [], ['a', 'b'], [{ c: 1 }]),
+      tie('object'),
+    ),
+    object: fc.array(fc.tuple(oddName, tie('value')), { maxLength: 5 }).map(
+      // As JSON has it: `__proto__` is a name like any other.
+      (entries) => Object.fromEntries(entries) as JsonObject,
+    ),
+  }))
+  .object.map((answer) => JSON.parse(JSON.stringify(answer)) as JsonObject);
