@@ -26,6 +26,12 @@ export class BrandfillError extends Error {
   }
 }
 
+/** Puts a full stop at the end of a sentence that may have lines below it, such as a place of a file. */
+export function endSentence(message: string): string {
+  const [sentence = '', ...below] = message.split('\n');
+  return [/[.?!]$/.test(sentence) ? sentence : `${sentence}.`, ...below].join('\n');
+}
+
 /** The `code` of a Node.js system error (`ENOENT`, `ENOSPC`, …), if `error` is one. */
 export function systemErrorCode(error: unknown): string | undefined {
   if (!(error instanceof Error) || !('code' in error)) return undefined;

@@ -1,6 +1,8 @@
-import { compile, type JSONValue, TreeInterpreter } from '@jmespath-community/jmespath';
 import type { JsonObject } from '../brand/answer.ts';
 import { BrandfillError } from '../errors.ts';
+import { shorten } from '../rows/names.ts';
+import { compileExpression, ExpressionError } from './expression.ts';
+import { pointAt } from './point-at.ts';
 
 /** One output column and how its value is found in an answer. */
 export interface Field {
@@ -80,25 +82,19 @@ export function parseFills(
   });
 }
 
-/** Makes a field from a JMESPath expression. */
+/**
+ * Makes a field from a JMESPath expression.
+ *
+ * @throws BrandfillError `INVALID_SETTING` that shows the place; its cause is an `ExpressionError`
+ */
 export function createField(name: string, expression: string): Field {
-  let compiled: ReturnType<typeof compile>;
-  try {
-    compiled = compile(expression);
-    checkFunctions(compiled);
-  } catch (error) {
-    throw new BrandfillError(
-      'INVALID_SETTING',
-      `the expression of '${name}' is no JMESPath: ${error instanceof Error ? error.message : String(error)} in '${expression}'`,
-      { cause: error },
-    );
-  }
+  const find = compileOrRefuse(name, expression);
   return {
     name,
     expression,
     valueOf: (answer) => {
       try {
-        return TreeInterpreter.search(compiled, answer as JSONValue) ?? undefined;
+        return find(answer) ?? undefined;
       } catch {
         // A function was given a type it does not take: this answer has nothing to offer here.
         return undefined;
@@ -107,24 +103,17 @@ export function createField(name: string, expression: string): Field {
   };
 }
 
-/**
- * Finds calls of functions that do not exist, or with a wrong number of arguments, before the first
- * answer is paid for. Each is tried with nulls: a complaint about types depends on the answer.
- */
-function checkFunctions(node: unknown): void {
-  if (typeof node !== 'object' || node === null) return;
-  if ('type' in node && node.type === 'Function' && 'children' in node) {
-    const children = Array.isArray(node.children) ? node.children : [];
-    const trial = { ...node, children: children.map(() => ({ type: 'Literal', value: null })) };
-    try {
-      TreeInterpreter.search(trial as unknown as ReturnType<typeof compile>, null);
-    } catch (error) {
-      if (error instanceof Error && /^(Unknown function|Invalid arity)/.test(error.message)) {
-        throw error;
-      }
-    }
+function compileOrRefuse(name: string, expression: string): ReturnType<typeof compileExpression> {
+  try {
+    return compileExpression(expression);
+  } catch (error) {
+    if (!(error instanceof ExpressionError)) throw error;
+    throw new BrandfillError(
+      'INVALID_SETTING',
+      `the expression of '${shorten(name)}' is no JMESPath: ${error.message}\n${pointAt(expression, error.at)}`,
+      { cause: error },
+    );
   }
-  Object.values(node).forEach(checkFunctions);
 }
 
 const OPENING = '([{';
@@ -133,26 +122,32 @@ const QUOTES = `'"\``;
 
 function splitOutside(spec: string): string[] {
   const parts: string[] = [];
-  let depth = 0;
+  /** Where the brackets were opened that are open. */
+  const opened: number[] = [];
   let quote = '';
+  let quotedAt = 0;
   let start = 0;
   for (let at = 0; at < spec.length; at += 1) {
     const character = spec.charAt(at);
     if (quote) {
       if (character === '\\') at += 1;
       else if (character === quote) quote = '';
-    } else if (QUOTES.includes(character)) quote = character;
-    else if (OPENING.includes(character)) depth += 1;
-    else if (CLOSING.includes(character)) depth -= 1;
-    else if (character === ',' && depth === 0) {
+    } else if (QUOTES.includes(character)) {
+      quote = character;
+      quotedAt = at;
+    } else if (OPENING.includes(character)) opened.push(at);
+    else if (CLOSING.includes(character)) opened.pop();
+    else if (character === ',' && opened.length === 0) {
       parts.push(spec.slice(start, at));
       start = at + 1;
     }
   }
-  if (quote !== '' || depth !== 0) {
+  const openAt = quote === '' ? opened.at(-1) : quotedAt;
+  if (openAt !== undefined) {
+    const what = quote === '' ? 'bracket' : 'quote';
     throw new BrandfillError(
       'INVALID_SETTING',
-      `a quote or bracket is never closed in '${spec.slice(start).trim()}'`,
+      `a ${what} is never closed\n${pointAt(spec, openAt)}`,
     );
   }
   return [...parts, spec.slice(start)];

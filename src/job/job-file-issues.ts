@@ -1,5 +1,5 @@
 import type { LineCounter } from 'yaml';
-import { BrandfillError } from '../errors.ts';
+import { BrandfillError, endSentence } from '../errors.ts';
 
 /** Notes what is wrong with a job file and where, to say all of it at once. */
 export interface JobFileIssues {
@@ -30,9 +30,14 @@ export function createIssues(file: string, lines: LineCounter): JobFileIssues {
       if (messages.length === 0) return undefined;
       const text =
         messages.length === 1
-          ? `Cannot use ${messages[0]}${/[.?!]$/.test(messages[0] ?? '') ? '' : '.'}`
-          : `Cannot use ${file}: ${messages.length} things are wrong.\n  ${messages.join('\n  ')}`;
+          ? endSentence(`Cannot use ${messages[0]}`)
+          : `Cannot use ${file}: ${messages.length} things are wrong.\n  ${indented(messages).join('\n  ')}`;
       return new BrandfillError('INVALID_SETTING', text);
     },
   };
+}
+
+/** Messages that stay apart when those of several lines are among them. */
+function indented(messages: readonly string[]): readonly string[] {
+  return messages.map((message) => message.replaceAll('\n', '\n  '));
 }

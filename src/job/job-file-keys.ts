@@ -13,6 +13,7 @@ import {
   resolve,
 } from './job-file-values.ts';
 import { ON_FINISH_KEYS, type OnFinish } from './on-finish-keys.ts';
+import { presetAt, presetPathOf } from './preset.ts';
 import { findCronProblem, findTimezoneProblem, type Schedule } from './schedule.ts';
 import type { SettingDefinition } from './setting-definition.ts';
 import { SETTINGS, type SettingKey } from './settings.ts';
@@ -138,7 +139,8 @@ function settingKey(definition: SettingDefinition<unknown>): JobFileKey<FileValu
   return {
     schema: schemaOfSetting(definition),
     read: (node, reading) => {
-      const value = readValue(node, reading);
+      const given = readValue(node, reading);
+      const value = definition.takesPreset === true ? presetBeside(given, node, reading) : given;
       if (value === undefined) return undefined;
       const problem = findProblem(definition, value);
       if (problem !== undefined) {
@@ -148,6 +150,18 @@ function settingKey(definition: SettingDefinition<unknown>): JobFileKey<FileValu
       return isPath && typeof value === 'string' ? readPath(value, node, reading) : value;
     },
   };
+}
+
+/** The path of a preset is meant from the folder of the job file, as all paths in it. */
+function presetBeside(
+  value: FileValue | undefined,
+  node: Node,
+  reading: JobFileReading,
+): FileValue | undefined {
+  const path = typeof value === 'string' ? presetPathOf(value) : undefined;
+  if (path === undefined) return value;
+  const beside = readPath(path, node, reading);
+  return beside === undefined ? undefined : presetAt(beside);
 }
 
 function schemaOfSetting(definition: SettingDefinition<unknown>): JobFileKey<unknown>['schema'] {

@@ -1,4 +1,4 @@
-import { BrandfillError } from '../errors.ts';
+import { BrandfillError, endSentence } from '../errors.ts';
 import type { Definitions, SettingDefinition } from './setting-definition.ts';
 
 /**
@@ -41,8 +41,12 @@ function parse(definition: SettingDefinition<unknown>, value: unknown, label: st
     return definition.parse(value);
   } catch (error) {
     if (!(error instanceof BrandfillError)) throw error;
-    throw new BrandfillError('INVALID_SETTING', `Cannot use ${label}: ${error.message}.`, {
-      cause: error,
-    });
+    throw new BrandfillError(
+      'INVALID_SETTING',
+      endSentence(`Cannot use ${label}: ${error.message}`),
+      {
+        cause: error,
+      },
+    );
   }
 }

@@ -13,6 +13,8 @@ export interface SettingDefinition<T> {
   readonly defaultInJobFile?: string;
   /** May be given more than once. */
   readonly isRepeatable?: boolean;
+  /** A text that begins with `@` names a file that holds the value. */
+  readonly takesPreset?: boolean;
   readonly description: string;
   /** @throws BrandfillError `INVALID_SETTING` that says what was expected */
   parse(value: unknown): T;

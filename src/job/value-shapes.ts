@@ -42,7 +42,15 @@ const SHAPES: ReadonlyMap<string, JsonSchema> = new Map<string, JsonSchema>([
     { type: 'string', pattern: String.raw`^(auto|\d+(\.\d+)?\s*/\s*[a-z]+)$` },
   ],
   ['NAME=VALUE', PAIRS],
-  ['NAME=EXPR,…', { anyOf: [PAIR, { type: 'object', additionalProperties: { type: 'string' } }] }],
+  [
+    'NAME=EXPR,… or @FILE',
+    {
+      anyOf: [
+        { type: 'string', pattern: '^@|=' },
+        { type: 'object', additionalProperties: { type: 'string' } },
+      ],
+    },
+  ],
 ]);
 
 /** What the value of a setting looks like in JSON and YAML. */

@@ -101,10 +101,13 @@ async function tryCommand(args: readonly string[]): Promise<number> {
   }
 }
 
-/** One sentence at the end, and at most a hint where help is. */
+/** One sentence at the end, with the place of an expression below it, and at most a hint where help is. */
 function expectSentence({ code, stderr }: Ended, expected: RegExp): void {
   expect(code).toBe(2);
-  const lines = stderr.split('\n').filter((line) => !/^$|--help shows|^\S+ is CSV;/.test(line));
+  const lines = stderr
+    .replace(/\n {2}.*\n {2} *\^\n/, '\n')
+    .split('\n')
+    .filter((line) => !/^$|--help shows|^\S+ is CSV;/.test(line));
   expect(lines).toEqual([expect.stringMatching(/^brandfill: /)]);
   expect(lines[0]).toMatch(expected);
 }

@@ -68,7 +68,6 @@ describe('a job file is refused, with line, column and what was meant:', () => {
     ['true for a text', 'out: true', "1:6: out: expected a text, received 'true'"],
     ['no value', 'out:\ninput: a', "1:1: 'out' has no value"],
     ['no value in a list', 'param: [a=b, ~]', '1:14: param: there is no value'],
-    ['a wrong expression', 'fields: { a: b..c }', "1:9: fields: the expression of 'a'"],
     [
       'an unset variable',
       'input: a\nout: x/${NOPE}.csv',
@@ -139,6 +138,16 @@ describe('a job file is refused, with line, column and what was meant:', () => {
     expect(message).toMatch(/^Cannot use jobs\/job\.yaml:\d+:\d+: /);
     expect(message).toContain(expected);
     expect(message.split('\n')).toHaveLength(1);
+  });
+
+  it('a wrong expression, with its place in it', () => {
+    expect(refusalOf('fields: { a: b..c }')).toBe(
+      [
+        "Cannot use jobs/job.yaml:1:9: fields: the expression of 'a' is no JMESPath: '.' is not expected here.",
+        '  b..c',
+        '    ^',
+      ].join('\n'),
+    );
   });
 
   it('all that is wrong at once, in the order of the file', () => {

@@ -1,5 +1,6 @@
 import type { Field, FillSetting } from '../../collector/fields.ts';
 import { createField, parseFields, parseFills } from '../../collector/fields.ts';
+import { presetPathOf, readPreset } from '../preset.ts';
 import type { Definitions } from '../setting-definition.ts';
 import { integer, isRecord, possiblyEmptyText, text } from '../setting-values.ts';
 
@@ -13,12 +14,17 @@ export interface ColumnSettings {
 
 export const COLUMN_SETTINGS: Definitions<ColumnSettings> = {
   fields: {
-    value: 'NAME=EXPR,…',
-    description: 'output columns as JMESPath into the answer (default: the answer, flattened)',
-    parse: (value) =>
-      isRecord(value)
-        ? Object.entries(value).map(([name, expression]) => createField(name, text(expression)))
-        : parseFields(text(value)),
+    value: 'NAME=EXPR,… or @FILE',
+    takesPreset: true,
+    description:
+      'output columns as JMESPath into the answer, or a file of them (default: the answer, flattened)',
+    parse: (value) => {
+      if (isRecord(value)) {
+        return Object.entries(value).map(([name, expr]) => createField(name, text(expr)));
+      }
+      const path = presetPathOf(text(value));
+      return path === undefined ? parseFields(text(value)) : readPreset(path);
+    },
   },
   maxColumns: {
     value: 'N',
