@@ -9,6 +9,7 @@ export { type LoadedJob, type LoadJobOptions, loadJob } from './load-job.ts';
 export type { StoreChoice } from './opened-store.ts';
 export type { Plan } from './producer/plan.ts';
 export type { ListInput } from './rows/list-input.ts';
+export type { Trial, TrialColumn } from './run/run-to-trial.ts';
 export { createRunControl, type RunControl } from './run-control.ts';
 export { type JobEnd, type RunJobOptions, runJob } from './run-job.ts';
 export type { SandboxOptions } from './sandbox/options.ts';
@@ -28,6 +29,7 @@ export {
   pruneStore,
   readStoreStats,
 } from './store-upkeep.ts';
+export { type TryOptions, tryDomain } from './try.ts';
 export type { RunEvent } from './watch/events.ts';
 export type { Summary } from './watch/summary.ts';
 export { type WorkerEnd, type WorkOptions, work } from './work.ts';

@@ -37,6 +37,8 @@ export interface LocalWorkerOptions
   readonly stopSwitch: StopSwitch;
   /** The pace that all workers with this credential share. @default one of its own */
   readonly sharedPace?: StoredState | undefined;
+  /** How many calls go ahead of all others. @default 5 */
+  readonly firstCalls?: number;
   /** What an earlier run knew of the pace. @default nothing */
   readonly startPace?: PaceState | undefined;
   /** What measures it. @default nothing */
@@ -78,6 +80,7 @@ export function openLocalWorker(
     sharedPace,
     startPace,
     measure,
+    firstCalls,
     ...options
   }: LocalWorkerOptions,
 ): LocalWorker {
@@ -136,7 +139,10 @@ export function openLocalWorker(
     outage,
     retryGate,
     maxWaitMs: maxWait,
-    preflight: createPreflight((seen) => stopSwitch.stop({ reason: 'misdirected', seen })),
+    preflight: createPreflight(
+      (seen) => stopSwitch.stop({ reason: 'misdirected', seen }),
+      firstCalls,
+    ),
     budget: shared ? joinBudgets(budget, shared) : budget,
     stopSwitch,
     counters,

@@ -9,6 +9,7 @@ import { addRunCommand } from './run.ts';
 import { addSandboxCommand } from './sandbox.ts';
 import { addScheduleCommand } from './schedule.ts';
 import { addStoreCommand } from './store.ts';
+import { addTryCommand } from './try.ts';
 import { addWorkerCommand } from './worker.ts';
 
 /** Builds the command line. Commands return or throw; ending the process is left to the caller. */
@@ -26,6 +27,7 @@ export function createProgram(context: CliContext): Command {
   addEnrichCommand(program, context);
   addRunCommand(program, context);
   addScheduleCommand(program, context);
+  addTryCommand(program, context);
   addWorkerCommand(program, context);
   addAddCommand(program, context);
   addCollectCommand(program, context);

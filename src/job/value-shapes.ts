@@ -43,7 +43,7 @@ const SHAPES: ReadonlyMap<string, JsonSchema> = new Map<string, JsonSchema>([
   ],
   ['NAME=VALUE', PAIRS],
   [
-    'NAME=EXPR,… or @FILE',
+    'NAME=EXPR,…',
     {
       anyOf: [
         { type: 'string', pattern: '^@|=' },

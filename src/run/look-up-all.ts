@@ -40,6 +40,8 @@ export interface LookUpAllOptions {
   readonly instruments?: RunInstruments | undefined;
   /** Steers it meanwhile. @default nobody does */
   readonly control?: RunControl | undefined;
+  /** Whether somebody tries a domain. @default false */
+  readonly isTrial?: boolean;
 }
 
 /** What the lookups of a run came to. */
@@ -59,7 +61,7 @@ const PROGRESS_MS = 250;
  * with a queue on Redis, for as many as there are. Returns when every outcome is on the disk.
  */
 export async function lookUpAll(options: LookUpAllOptions): Promise<LookupTotals> {
-  const { job, index, store, signal, onEvent, control } = options;
+  const { job, index, store, signal, onEvent, control, isTrial = false } = options;
   const { settings } = job;
   const startMs = performance.now();
   const outstanding = new Set<string>();
@@ -142,6 +144,7 @@ export async function lookUpAll(options: LookUpAllOptions): Promise<LookupTotals
       hasFailedBefore: (domain) => store.findHead(domain)?.status === 'failed',
       sharedPace: queue.sharedPace,
       startPace: memory?.start,
+      ...(isTrial ? { firstCalls: 1 } : {}),
       callLedger: queue.callLedger ?? openOwnLedger(options),
       measure: options.instruments?.worker,
       // Over a shared queue, only the lookups of this run are held up: see the queue.
@@ -177,7 +180,7 @@ export async function lookUpAll(options: LookUpAllOptions): Promise<LookupTotals
       await queue.close();
     }
     await saver?.save();
-    if (stopSwitch.stopped || !isComplete || passes.length > 1) {
+    if (!isTrial && (stopSwitch.stopped || !isComplete || passes.length > 1)) {
       await noteLeftOvers({ ...options, leftOvers: store.leftOvers });
     }
     await store.flush();

@@ -18,4 +18,11 @@ export interface RunContext {
   readonly instruments?: RunInstruments | undefined;
   /** Steers the run while it goes on. @default nobody does */
   readonly control?: RunControl | undefined;
+  /**
+   * Somebody tries a domain: the first call has to be answered as it should be, and what could not be
+   * asked is no business of the next run.
+   *
+   * @default false
+   */
+  readonly isTrial?: boolean;
 }

@@ -25,8 +25,14 @@ export interface Preflight {
 
 const CALLS = 5;
 
-/** @param onMisdirected told once, what all of the first calls came to */
-export function createPreflight(onMisdirected: (seen: Misdirection) => void): Preflight {
+/**
+ * @param onMisdirected told once, what all of the first calls came to
+ * @param calls how many go ahead
+ */
+export function createPreflight(
+  onMisdirected: (seen: Misdirection) => void,
+  calls: number = CALLS,
+): Preflight {
   let isGood: boolean | undefined;
   let underWay = 0;
   let seen: Misdirection | undefined;
@@ -56,7 +62,7 @@ export function createPreflight(onMisdirected: (seen: Misdirection) => void): Pr
     if (!sign || (seen && seen !== sign)) return settle(true);
     seen = sign;
     sightings += 1;
-    if (sightings < CALLS) return;
+    if (sightings < calls) return;
     onMisdirected(sign);
     settle(false);
   }
@@ -66,7 +72,7 @@ export function createPreflight(onMisdirected: (seen: Misdirection) => void): Pr
       return isGood === true;
     },
     pass: async (signal) => {
-      while (isGood === undefined && underWay + sightings >= CALLS) {
+      while (isGood === undefined && underWay + sightings >= calls) {
         signal.throwIfAborted();
         await new Promise<void>((wake, reject) => {
           const giveUp = (): void => reject(signal.reason as Error);

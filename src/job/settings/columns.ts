@@ -14,10 +14,10 @@ export interface ColumnSettings {
 
 export const COLUMN_SETTINGS: Definitions<ColumnSettings> = {
   fields: {
-    value: 'NAME=EXPR,… or @FILE',
+    value: 'NAME=EXPR,…',
     takesPreset: true,
     description:
-      'output columns as JMESPath into the answer, or a file of them (default: the answer, flattened)',
+      'output columns as JMESPath into the answer; @FILE takes them from a file (default: the answer, flattened)',
     parse: (value) => {
       if (isRecord(value)) {
         return Object.entries(value).map(([name, expr]) => createField(name, text(expr)));

@@ -1,0 +1,112 @@
+import { findJsonObject, type JsonObject } from '../brand/answer.ts';
+import { createCloser } from '../closer.ts';
+import type { JoinedRow, RowStatus } from '../collector/join.ts';
+import type { Job } from '../job/job.ts';
+import type { Stop } from '../worker/stop-switch.ts';
+import { lookUpAndJoin } from './look-up-and-join.ts';
+import { open } from './open-list-of-run.ts';
+import { openStoreOf, plan } from './plan-run.ts';
+import type { RunContext } from './run-context.ts';
+
+/** What one domain came to. */
+export interface Trial {
+  /** As it was looked up. */
+  readonly domain: string;
+  /** As a row would have it; `skipped` when it was not asked or the answer is not believed. */
+  readonly status: RowStatus;
+  /** Why it is not `found`. */
+  readonly reason: string;
+  readonly httpStatus: number | undefined;
+  /** When its outcome was fetched, as ISO 8601; undefined when there is none. */
+  readonly fetchedAt: string | undefined;
+  /** Whether the store had it, so that no call was made. */
+  readonly isFromStore: boolean;
+  /** HTTP requests made. */
+  readonly calls: number;
+  /** Those that were answered 429. */
+  readonly throttled: number;
+  /** How long it took, in milliseconds. */
+  readonly elapsedMs: number;
+  /** Why it was given up; undefined when it was not. */
+  readonly stopped: Stop | undefined;
+  readonly answer: JsonObject | undefined;
+  /** The columns that the answer makes; none unless it is `found`. */
+  readonly columns: readonly TrialColumn[];
+}
+
+/** A column that an answer makes. */
+export interface TrialColumn {
+  /** As it is called in an output. */
+  readonly name: string;
+  /** Its JMESPath; undefined for the column that has what no other column has. */
+  readonly expression: string | undefined;
+  readonly value: unknown;
+}
+
+/** The column of the list of one row; no answer has a name like this. */
+export const TRIAL_COLUMN = '(domain)';
+
+/**
+ * Looks one domain up, as a run of a list with this one row would. What an earlier run was told to
+ * wait is waited for no longer than `maxWait`.
+ */
+export async function runToTrial(domain: string, job: Job, outside: RunContext): Promise<Trial> {
+  const closer = createCloser();
+  const impatience = new AbortController();
+  let comeBackAtMs: number | undefined;
+  const context: RunContext = {
+    ...outside,
+    signal: AbortSignal.any([outside.signal, impatience.signal]),
+    onEvent: (event) => {
+      outside.onEvent(event);
+      if (event.type !== 'progress' || event.waitMs <= job.settings.maxWait) return;
+      comeBackAtMs ??= Date.now() + event.waitMs;
+      impatience.abort();
+    },
+  };
+  try {
+    const spoolFolder = job.settings.store;
+    const list = await open([{ [TRIAL_COLUMN]: domain }], job, { context, closer, spoolFolder });
+    const store = closer.add(openStoreOf(job));
+    const run = await plan(list, store);
+    const { rows, totals, columns } = await lookUpAndJoin(run);
+    let row: JoinedRow | undefined;
+    for await (const batch of rows) row = batch[0];
+    if (!row) throw new TypeError('a list of one row has a row');
+    const { status, reason, httpStatus, fetchedAtMs } = row;
+    const isFound = status === 'found';
+    return {
+      domain,
+      status,
+      reason,
+      httpStatus,
+      fetchedAt: fetchedAtMs === 0 ? undefined : new Date(fetchedAtMs).toISOString(),
+      isFromStore: run.plan.lookups === 0,
+      calls: totals.calls,
+      throttled: totals.throttled,
+      elapsedMs: totals.elapsedMs,
+      stopped:
+        comeBackAtMs === undefined || outside.signal.aborted
+          ? totals.stopped
+          : { reason: 'quota', comeBackAtMs },
+      answer: isFound ? findJsonObject(store.find(domain)?.json ?? '') : undefined,
+      columns: isFound ? columnsOf(row, columns.out.slice(BESIDE_ANSWER)) : [],
+    };
+  } finally {
+    await closer.close();
+  }
+}
+
+/** The first columns are domain and status. */
+const BESIDE_ANSWER = 2;
+
+function columnsOf(
+  row: JoinedRow,
+  columns: Awaited<ReturnType<typeof lookUpAndJoin>>['columns']['out'],
+): readonly TrialColumn[] {
+  return columns.map((column) => ({
+    name: column.name,
+    expression: column.expression,
+    value: column.valueOf(row),
+  }));
+}

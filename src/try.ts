@@ -1,0 +1,89 @@
+import { type EnrichOptions, libraryNaming } from './enrich.ts';
+import { BrandfillError } from './errors.ts';
+import { createJob } from './job/job.ts';
+import { type SharedTrySetting, TRY_SETTINGS, type TrySettings } from './job/try-settings.ts';
+import { checkOptions } from './known-options.ts';
+import { createDomainReader } from './rows/domain-reader.ts';
+import { shorten } from './rows/names.ts';
+import { runToTrial, TRIAL_COLUMN, type Trial } from './run/run-to-trial.ts';
+
+/** Which domain to look up, and how. Durations are texts such as `'30d'`, or milliseconds. */
+export interface TryOptions
+  extends Pick<
+    EnrichOptions,
+    SharedTrySetting | 'apiKey' | 'params' | 'headers' | 'signal' | 'onEvent'
+  > {
+  /** What a row's cell may hold: a domain, a URL, an e-mail address. */
+  readonly domain: string;
+}
+
+/**
+ * Looks one domain up and says what it came to, and which columns its answer makes. It is what a run of
+ * a list with this one row does: a fresh answer in the store is not paid for again, and what is fetched
+ * is kept there. As somebody is waiting, it tries again twice rather than five times, and waits ten
+ * seconds at most when the API asks for it. An answer that looks like that of a wrong address is not
+ * kept.
+ *
+ * @throws BrandfillError `INVALID_SETTING` when there is no domain in the text, and as `enrich`
+ *
+ * @example
+ * ```ts
+ * const { status, columns } = await tryDomain({ domain: 'example.com', baseUrl });
+ * for (const { name, expression, value } of columns) console.log(name, expression, value);
+ * ```
+ */
+export async function tryDomain(
+  options: TryOptions,
+  naming: (key: string) => string = libraryNaming,
+): Promise<Trial> {
+  const known = { definitions: TRY_SETTINGS, others: OTHERS };
+  checkOptions(options, { of: 'tryDomain', ...known, describe: naming });
+  const { domain: text, apiKey, params, headers, signal, onEvent, ...given } = options;
+  const domain = readDomain(text, given);
+  const job = createJob({
+    given: {
+      retries: TRY_SETTINGS.retries.default,
+      maxWait: TRY_SETTINGS.maxWait.default,
+      ...withoutUndefined(given),
+      param: params,
+      header: headers,
+      domainColumn: TRIAL_COLUMN,
+    },
+    apiKey,
+    // One call needs no queue.
+    env: { ...process.env, BRANDFILL_QUEUE: undefined },
+    describe: naming,
+  });
+  return await runToTrial(domain, job, {
+    signal: signal ?? new AbortController().signal,
+    onEvent: onEvent ?? (() => {}),
+    isTrial: true,
+  });
+}
+
+/** @throws BrandfillError `INVALID_SETTING` */
+function readDomain(
+  text: unknown,
+  { registrable, keepFreeMail }: Pick<TryOptions, 'registrable' | 'keepFreeMail'>,
+): string {
+  const read = createDomainReader({ column: { name: 'domain' }, registrable, keepFreeMail });
+  const found = read(typeof text === 'string' ? text : '');
+  if ('domain' in found) return found.domain;
+  throw new BrandfillError(
+    'INVALID_SETTING',
+    `Cannot look up '${shorten(String(text))}': there is no domain in it (${found.invalid}); expected one such as example.com.`,
+  );
+}
+
+const OTHERS: Readonly<Record<Exclude<keyof TryOptions, keyof TrySettings>, true>> = {
+  domain: true,
+  apiKey: true,
+  params: true,
+  headers: true,
+  signal: true,
+  onEvent: true,
+};
+
+function withoutUndefined(values: object): Readonly<Record<string, unknown>> {
+  return Object.fromEntries(Object.entries(values).filter(([, value]) => value !== undefined));
+}

@@ -1,0 +1,265 @@
+import { describe, expect, it } from 'vitest';
+import { exitCodeOf } from '../../src/exit-codes.ts';
+import { tryDomain } from '../../src/index.ts';
+import type { SandboxReply } from '../../src/sandbox/options.ts';
+import { describeEnd } from '../../src/watch/describe-trial.ts';
+import { createStatusCounts } from '../../src/watch/summary.ts';
+import { openApi, openScripted, openServer } from './support/api.ts';
+import { type Ended, run, start } from './support/command.ts';
+import { openFolder } from './support/folder.ts';
+import { rowsOf } from './support/tables.ts';
+
+const ANSWER = {
+  name: 'Acme',
+  at: { 'po-box': '=7', city: null },
+  tags: ['a', 'b'],
+  links: [{ u: 1 }],
+};
+
+interface Tried {
+  readonly calls: () => number;
+  try(...flags: readonly string[]): Promise<Ended>;
+  readonly folder: ReturnType<typeof openFolder>;
+  readonly url: string;
+}
+
+/** A folder in which `brandfill try` asks an API that says this of a.com. */
+async function openTrial(reply: SandboxReply | (() => SandboxReply)): Promise<Tried> {
+  const api = await openApi({
+    respond: () => (typeof reply === 'function' ? reply() : reply),
+  });
+  const folder = openFolder();
+  return {
+    folder,
+    url: api.url,
+    calls: () => api.stats().calls,
+    try: (...flags) => run(['try', ...flags, '--base-url', api.url], { cwd: folder.path }),
+  };
+}
+
+/** What was said, without what depends on the time it took. */
+function said({ stdout, stderr }: Ended): string {
+  return withoutTimes(stdout + stderr);
+}
+
+function withoutTimes(text: string): string {
+  return text
+    .replaceAll(/\d+(\.\d+)? (ms|s|min)\b/g, 'SOME TIME')
+    .replaceAll(/\d{4}-\d\d-\d\dT[\d:.]+Z/g, 'THEN');
+}
+
+describe('brandfill try', () => {
+  it('shows the answer, the columns that it makes, and the JMESPath of each', async () => {
+    const trial = await openTrial({ body: ANSWER });
+    const first = await trial.try('HTTPS://www.A.com/x');
+    expect(first).toMatchObject({ code: 0, stderr: '' });
+    expect(said(first)).toBe(
+      `'HTTPS://www.A.com/x' is looked up as a.com.
+a.com: found (200). 1 call, SOME TIME.
+
+${JSON.stringify(ANSWER, undefined, 2)}
+
+column           JMESPath     value
+brand_name       name         Acme
+brand_at_po-box  at."po-box"  =7
+brand_tags       tags         a; b
+brand_links      links        [{"u":1}]
+brand_at_city    at.city
+
+To keep these columns: the same command with --preset > brand.yaml, then --fields @brand.yaml.
+`,
+    );
+    const again = await trial.try('a.com', '--max-columns', '1');
+    expect(said(again)).toContain(
+      'a.com: found (200). From the store, fetched SOME TIME ago (THEN); no call was made. --refresh asks again.\n',
+    );
+    expect(again.stdout).toMatch(
+      /\nbrand_name {2}name {8}Acme\nbrand_json {2}\(all else\) {2}\{"at"/,
+    );
+    expect(trial.calls()).toBe(1);
+    await trial.try('a.com', '--refresh');
+    expect(trial.calls()).toBe(2);
+  });
+
+  it('keeps the answer for the run that follows, whose columns are those', async () => {
+    const { folder, ...trial } = await openTrial({ body: ANSWER });
+    const preset = await trial.try('a.com', '--preset', '--prefix', 'x_');
+    expect(preset.stdout).toMatch(
+      /^# Columns as a\.com had them on .*\nname: name\nat_po-box: at\."po-box"\n/,
+    );
+    expect(preset.stderr).toMatch(/^a\.com: found/);
+    folder.write('brand.yaml', preset.stdout);
+    folder.write('list.csv', 'domain\na.com\n');
+    const flags = ['--base-url', trial.url, '--fields', '@brand.yaml'];
+    await run(['enrich', 'list.csv', ...flags], { cwd: folder.path });
+    expect(trial.calls()).toBe(1);
+    expect(rowsOf(folder.read('list.enriched.csv'))).toMatchObject([
+      { brand_name: 'Acme', 'brand_at_po-box': "'=7", brand_tags: 'a; b' },
+    ]);
+    const chosen = await trial.try(
+      'a.com',
+      '--fields',
+      "first=tags[0],n=links[?u==`2`],j=join('+', tags)",
+    );
+    expect(chosen.stdout).toMatch(
+      /\ncolumn .*\nbrand_first {2}tags\[0\] .* a\nbrand_n {6}links\[\?u==`2`\]\nbrand_j {6}join\('\+', tags\) {2}a\+b\n$/,
+    );
+  });
+
+  it('gives it all as JSON, and to programs', async () => {
+    const trial = await openTrial({ body: ANSWER });
+    const { code, stdout, stderr } = await trial.try('a.com', '--json');
+    expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
+    const { answer, columns, ...rest } = JSON.parse(stdout) as Record<string, unknown>;
+    expect(answer).toEqual(ANSWER);
+    expect(columns).toContainEqual({
+      name: 'brand_at_po-box',
+      expression: 'at."po-box"',
+      value: '=7',
+    });
+    expect(rest).toMatchObject({ domain: 'a.com', status: 'found', calls: 1, isFromStore: false });
+    const store = trial.folder.at('.brandfill');
+    const options = { domain: 'a.com', baseUrl: trial.url, store };
+    expect(await tryDomain(options)).toMatchObject({
+      ...rest,
+      calls: 0,
+      isFromStore: true,
+      elapsedMs: expect.any(Number),
+    });
+    await expect(tryDomain({ ...options, maxColums: 3 } as never)).rejects.toThrow(
+      "tryDomain has no such option; did you mean 'maxColumns'?",
+    );
+    await expect(tryDomain({ ...options, domain: undefined as never })).rejects.toThrow(
+      "Cannot look up 'undefined': there is no domain in it (empty)",
+    );
+  });
+
+  it('shows nothing that controls a terminal', async () => {
+    const name = 'A\u001b]0;x\u0007\u009b31m\u202eB';
+    const trial = await openTrial({ body: { name, [`k\u009b`]: 1, multi: 'a\nb' } });
+    for (const flags of [[], ['--json'], ['--preset'], ['--refresh', '--max-columns', '0']]) {
+      const { code, stdout, stderr } = await trial.try('a.com', ...flags);
+      expect(code).toBe(0);
+      expect((stdout + stderr).replaceAll('\n', '')).not.toMatch(/[\p{Cc}\u202e]/u);
+    }
+    const { stdout } = await trial.try('a.com', '--json');
+    expect(JSON.parse(stdout)).toHaveProperty('answer.name', name);
+    expect((await trial.try('a.com')).stdout).toContain('\nbrand_multi    multi');
+  });
+
+  it('shows the beginning of a long answer', async () => {
+    const body = { text: 'x'.repeat(1_000), list: Array.from({ length: 100 }, (_, at) => at) };
+    const trial = await openTrial({ body });
+    const { stdout } = await trial.try('a.com');
+    expect(stdout).toContain('\n… 65 more lines; --json shows all\n\ncolumn ');
+    expect(Math.max(...stdout.split('\n').map((line) => line.length))).toBeLessThanOrEqual(160);
+  });
+});
+
+describe('brandfill try says in a sentence', () => {
+  it.each<[string, SandboxReply, number, string]>([
+    [
+      'not found',
+      { status: 404, body: {} },
+      0,
+      'a.com: not found: the API knows no such brand (404). 1 call',
+    ],
+    [
+      'rejected',
+      { status: 422, body: { error: 'no\u001b' } },
+      0,
+      'a.com: rejected: the API refused this domain (422): ',
+    ],
+    [
+      '401',
+      { status: 401 },
+      4,
+      'a.com: nothing learned. The API refused the credential (401): check --auth',
+    ],
+    ['403', { status: 403 }, 0, 'a.com: rejected: the API refused this domain (403): '],
+    ['402', { status: 402 }, 4, 'a.com: nothing learned. The quota of the API is used up.'],
+    [
+      '429 with a long wait',
+      { status: 429, headers: { 'Retry-After': '600' } },
+      4,
+      'The quota of the API is used up. No further call is made. It said to come back at THEN',
+    ],
+    [
+      'a page',
+      { body: '<html>', headers: { 'Content-Type': 'text/html' } },
+      4,
+      'a.com: nothing learned. The answer was 200 with something that is no JSON object',
+    ],
+    [
+      'a 404 page',
+      { status: 404, body: '<html>', headers: { 'Content-Type': 'text/html' } },
+      4,
+      'The answer was 404 with a page that is no JSON, as a wrong path gives: check --base-url. Nothing of it is kept.',
+    ],
+    ['500', { status: 500 }, 3, 'a.com: failed: http_500 (500). 1 call'],
+    [
+      'reset',
+      'reset',
+      3,
+      'a.com: failed: the connection was broken off before there was an answer. 1 call',
+    ],
+    ['timeout', 'hang', 3, 'a.com: failed: no answer came within --timeout. 1 call'],
+  ])('what came: %s', async (_, reply, code, sentence) => {
+    const api = await openApi({ respond: () => reply });
+    const store = openFolder().at('.brandfill');
+    const options = { domain: 'a.com', baseUrl: api.url, store, retries: 0, timeout: 200 };
+    const trial = await tryDomain(options);
+    const [line = ''] = describeEnd(trial, { text: 'a.com', nowMs: Date.now() });
+    expect(withoutTimes(line)).toContain(sentence);
+    expect(line).not.toMatch(/\p{Cc}/u);
+    expect(exitCodeOf({ ...trial, statuses: { ...createStatusCounts(), [trial.status]: 1 } })).toBe(
+      code,
+    );
+    expect([trial.columns, api.stats().calls]).toEqual([[], 1]);
+  });
+
+  it('that an earlier run was told to wait', async () => {
+    const trial = await openTrial({ status: 429, headers: { 'Retry-After': '600' } });
+    expect(await trial.try('a.com')).toMatchObject({ code: 4, stderr: '' });
+    const again = await trial.try('a.com', '--json');
+    expect(withoutTimes(again.stderr)).toBe(
+      'a.com: nothing learned. No call was made: the API has told an earlier run to wait until THEN.\n',
+    );
+    expect(again.code).toBe(4);
+    expect(JSON.parse(again.stdout)).toMatchObject({ status: 'skipped', calls: 0, columns: [] });
+    expect(trial.calls()).toBe(1);
+  });
+
+  it('that there is no domain, or no such option', async () => {
+    const trial = await openTrial({ body: {} });
+    expect(await trial.try('localhost')).toMatchObject({
+      code: 2,
+      stderr:
+        "brandfill: Cannot look up 'localhost': there is no domain in it (single_label); expected one such as example.com.\n",
+    });
+    expect((await trial.try('jo@gmail.com')).stderr).toContain(
+      "'jo@gmail.com': there is no domain in it (free_mail)",
+    );
+    const wrong = await trial.try('a.com', '--fields', 'a=b..c');
+    expect(wrong).toMatchObject({ code: 2, stdout: '' });
+    expect(wrong.stderr).toMatch(/'\.' is not expected here\.\n {2}b\.\.c\n {4}\^\n$/);
+    expect([trial.calls(), trial.folder.hasStore()]).toEqual([0, false]);
+  });
+
+  it('what it waits for, and ends at Ctrl-C', async () => {
+    const { url } = await openScripted({ 'a.com': { status: 429 } });
+    const folder = openFolder();
+    const trial = await start(['try', 'a.com', '--base-url', url], { cwd: folder.path });
+    await trial.shows('Note: The API answers 429 (slow down): waiting');
+    trial.process.kill('SIGINT');
+    expect(await trial.ended).toMatchObject({ code: 130 });
+  });
+
+  it('nothing of a queue that other runs use', async () => {
+    const { url } = await openServer();
+    const env = { BRANDFILL_QUEUE: 'redis://127.0.0.1:1', BRANDFILL_BASE_URL: url };
+    const folder = openFolder();
+    const ended = await run(['try', 'a.com'], { cwd: folder.path, env });
+    expect(ended).toMatchObject({ code: 0, stderr: '' });
+  });
+});
