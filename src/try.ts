@@ -6,6 +6,7 @@ import { checkOptions } from './known-options.ts';
 import { createDomainReader } from './rows/domain-reader.ts';
 import { shorten } from './rows/names.ts';
 import { runToTrial, TRIAL_COLUMN, type Trial } from './run/run-to-trial.ts';
+import { createRunId } from './run-id.ts';
 
 /** Which domain to look up, and how. Durations are texts such as `'30d'`, or milliseconds. */
 export interface TryOptions
@@ -57,6 +58,7 @@ export async function tryDomain(
   return await runToTrial(domain, job, {
     signal: signal ?? new AbortController().signal,
     onEvent: onEvent ?? (() => {}),
+    runId: createRunId(),
     isTrial: true,
   });
 }

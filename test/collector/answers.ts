@@ -2,7 +2,7 @@ import * as fc from 'fast-check';
 import type { JsonObject } from '../../src/brand/answer.ts';
 
 /** Names that somebody might give, and that are odd in JMESPath, in columns or in JavaScript. */
-export const oddName: fc.Arbitrary<string> = fc.oneof(
+const oddName: fc.Arbitrary<string> = fc.oneof(
   fc.constantFrom(
     'a',
     'b',
@@ -34,7 +34,7 @@ export const oddAnswer: fc.Arbitrary<JsonObject> = fc
     ),
     object: fc.array(fc.tuple(oddName, tie('value')), { maxLength: 5 }).map(
       // As JSON has it: `__proto__` is a name like any other.
-      (entries) => Object.fromEntries(entries) as JsonObject,
+      (entries) => Object.fromEntries(entries),
     ),
   }))
   .object.map((answer) => JSON.parse(JSON.stringify(answer)) as JsonObject);

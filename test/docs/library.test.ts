@@ -41,7 +41,7 @@ describe('docs/library.md', () => {
   });
 
   test('has an example for each way of use', () => {
-    expect(examples).toHaveLength(7);
+    expect(examples).toHaveLength(8);
   });
 
   test('has examples that compile', async () => {
@@ -59,8 +59,12 @@ describe('docs/library.md', () => {
     [3, /^\d+ calls to make\n(\d+ of \d+\n)*$/],
     [4, /^16\n$/],
     [5, /rows: 22/],
-    [6, /found: 1\d,[^]*\} 0\n$/],
-    [7, /^\d+ found, \d+ bytes\n[^]*domain: 'acme\.com',[^]*answer: \{/],
+    [
+      6,
+      /^found \{\n {2}name: 'Acme',[^]*\nbrand_name name Acme\n[^]*\nbrand_location_city location\.city /,
+    ],
+    [7, /found: 1\d,[^]*\} 0\n$/],
+    [8, /^\d+ found, \d+ bytes\n[^]*domain: 'acme\.com',[^]*answer: \{/],
   ])(
     'example %i runs and prints what it says',
     async (number, expected) => {
