@@ -2,12 +2,13 @@ import { expect } from 'vitest';
 import type { Ended } from './command.ts';
 import type { Folder } from './folder.ts';
 
-/** Exit 2, one sentence, no stack trace; what was understood of the input may stand before it. */
+/** Exit 2, one sentence, with the place of an expression below it, no stack trace; what was understood of the input may stand before it. */
 export function expectRefusal({ code, signal, stdout, stderr }: Ended, expected: RegExp): void {
   const lines = stderr
     // LMDB itself, in C, tells of a full disk too; nobody can keep it from that.
     .replaceAll(/Write error: .*?, size \d+\n?/g, '')
     .replaceAll(/^mdb_.*\n/gm, '')
+    .replace(/\n {2}.*\n {2} *\^\n/, '\n')
     .split('\n')
     .filter(
       (line) =>
