@@ -48,6 +48,8 @@ function tell(event: Exclude<RunEvent, { type: 'progress' }>, log: Log): void {
       return log.write(event.level ?? 'warn', event.message, { event: type });
     case 'stopping':
       return log.write('warn', describeStop(event.stop), fields);
+    case 'logos':
+      return log.write('debug', `${event.saved} of ${event.total} logos saved`, fields);
     case 'writing':
       return log.write('debug', `All lookups ended; ${event.rows} rows are written.`, fields);
   }
