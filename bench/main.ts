@@ -28,6 +28,7 @@ import {
   measureQueueRecovery,
 } from './measures/queue.ts';
 import { measureStart } from './measures/start.ts';
+import { measureWorkbook } from './measures/workbook.ts';
 
 const MEASURES: Readonly<Record<string, Measure>> = {
   lookups: measureLookups,
@@ -35,6 +36,7 @@ const MEASURES: Readonly<Record<string, Measure>> = {
   memory: measureMemory,
   fresh: measureFresh,
   night: measureNight,
+  workbook: measureWorkbook,
   start: measureStart,
   queue: measureQueueLookups,
   'queue-memory': measureQueueMemory,
