@@ -30,6 +30,7 @@ export interface WrittenFiles {
 export interface OpenOutputsOptions {
   /** Where sheets of a workbook are kept until it is complete. */
   readonly spoolFolder: string;
+  readonly onNotice: (message: string) => void;
 }
 
 export interface OutputLayout {
@@ -50,7 +51,7 @@ export interface OutputLayout {
  */
 export async function openOutputs(
   paths: LockedPaths,
-  { spoolFolder }: OpenOutputsOptions,
+  options: OpenOutputsOptions,
 ): Promise<Outputs> {
   const lock = await lockOutputs(paths);
   const opened: OpenOutput[] = [];
@@ -69,7 +70,7 @@ export async function openOutputs(
       path === '-'
         ? createOutputStream('standard output', process.stdout)
         : await openOutputFile(path);
-    const output = { file, table: createTableFile({ path, file, isWhole, spoolFolder }) };
+    const output = { file, table: createTableFile({ path, file, isWhole, ...options }) };
     opened.push(output);
     return output;
   };

@@ -35,6 +35,7 @@ export interface TableFileOptions {
   readonly isWhole: boolean;
   /** Where sheets are kept until the workbook is made of them. */
   readonly spoolFolder: string;
+  readonly onNotice: (message: string) => void;
 }
 
 /** Makes a file of tables of an open output, in the format that its name says. */
@@ -74,7 +75,8 @@ const READ_BYTES = 256 * 1024;
 /** Rows come one batch at a time, of some two hundred. */
 const WRITE_CHARACTERS = 256 * 1024;
 
-function createWorkbookFile({ file, isWhole, spoolFolder }: TableFileOptions): TableFile {
+function createWorkbookFile(options: TableFileOptions): TableFile {
+  const { path, file, isWhole, spoolFolder, onNotice } = options;
   const sheets: OpenSheet[] = [];
   const flushes: (() => Promise<void>)[] = [];
   let workbook: TableOptions['format']['workbook'];
@@ -115,6 +117,11 @@ function createWorkbookFile({ file, isWhole, spoolFolder }: TableFileOptions): T
           ? rewriteWorkbook(workbook, list, more)
           : writeNewWorkbook(contents, workbook);
       for await (const chunk of bytes) await file.write(chunk);
+      const cut = contents.reduce((sum, { layout }) => sum + layout.cutTexts, 0);
+      if (cut === 0) return;
+      onNotice(
+        `${cut} texts in ${path} were longer than the 32,767 characters that a cell holds: they end in '…' now.`,
+      );
     },
     close: async () => {
       for (const { rows } of sheets.splice(0)) await rows.close();

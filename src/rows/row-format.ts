@@ -102,6 +102,8 @@ export interface RowFormat {
   readonly textsOf?: ((raw: string) => readonly string[]) | undefined;
   /** What they hold, where that is more than text. */
   readonly cellsOf?: ((raw: string) => readonly SheetCell[]) | undefined;
+  /** What the user should know of the list, in sentences; mostly nothing. */
+  readonly notices?: readonly string[];
   /** The workbook that the list is in; undefined for all other formats. */
   readonly workbook?: Workbook | undefined;
   /** The row as an object, its columns in their order, for programs. */

@@ -36,8 +36,11 @@ export async function runToFiles(
     });
     const store = closer.add(openStoreOf(job));
     const manifest = await prepareManifestOf(list);
-    const { store: spoolFolder } = job.settings;
-    const outputs = closer.add(await openOutputs({ ...paths, manifest }, { spoolFolder }));
+    const writing = {
+      spoolFolder: job.settings.store,
+      onNotice: (message: string) => context.onEvent({ type: 'notice', message }),
+    };
+    const outputs = closer.add(await openOutputs({ ...paths, manifest }, writing));
     const run = await plan(list, store);
     refuseLongSheets(paths, format, run.plan.rows);
     const joined = await lookUpAndJoin(run, folderOf(paths.out));

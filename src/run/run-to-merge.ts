@@ -43,7 +43,7 @@ export async function runToMerge(
     const { signal } = context;
     const paths = await chooseMergePaths({ out, failures, merge, source, format });
     if (!ours || !opened) throw new TypeError('both files of a merge are there once it is open');
-    const outputs = closer.add(await openOutputs(paths, { spoolFolder }));
+    const outputs = closer.add(await openOutputs(paths, { spoolFolder, onNotice: () => {} }));
     const earlier = closer.add(
       await checkEarlierOutput({
         failures: { source, format },

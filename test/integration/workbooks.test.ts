@@ -138,6 +138,19 @@ describe('a workbook', () => {
     ]);
   });
 
+  it('whose formulas were never calculated is told of', async () => {
+    const folder = openFolder();
+    const rows = `${row(1, 'domain', 'n')}<row r="2"><c r="A2" t="str"><v>acme.com</v></c><c r="B2"><f>1+1</f><v/></c></row>`;
+    folder.write('list.xlsx', await workbookOf({ sheets: [{ name: 'S', rows }] }));
+    const ended = await run(
+      ['enrich', 'list.xlsx', '--base-url', 'http://127.0.0.1:9', '--dry-run'],
+      {
+        cwd: folder.path,
+      },
+    );
+    expect(ended.stderr).toContain('Note: 1 formula has no value yet, as if empty');
+  });
+
   it('has the same bytes when the same is written again', async () => {
     const folder = await openList();
     const { url } = await openScripted(ANSWERS);

@@ -14,8 +14,12 @@ export function unescapeCellText(text: string): string {
     : text;
 }
 
+/** Most texts need no care. */
+const SUSPECT = /[&<>"_]|[^\x20-\x7E\xA0-\uD7FF\uE000-\uFFFD]/;
+
 /** A text as it is written into a sheet. Half a character becomes U+FFFD. */
 export function escapeCellText(text: string): string {
+  if (!SUSPECT.test(text)) return text;
   const holdable = text
     .replaceAll(UNHOLDABLE, (found) => `_x${found.charCodeAt(0).toString(16).padStart(4, '0')}_`)
     .replaceAll(LONE_SURROGATE, '\uFFFD');

@@ -26,6 +26,8 @@ export interface Workbook {
   readonly columns: readonly string[];
   /** The first rows, as their cells are looked up. */
   readonly sampleRows: readonly (readonly string[])[];
+  /** How many formulas have no value, because no program has calculated them. */
+  readonly uncalculated: number;
 }
 
 export interface OpenWorkbookOptions extends SpoolOptions {
@@ -47,7 +49,7 @@ export async function openWorkbook(
   handle: FileHandle,
   options: OpenWorkbookOptions,
 ): Promise<{ readonly workbook: Workbook; readonly rows: FileHandle }> {
-  const { name, signal, spoolFolder } = options;
+  const { name, signal } = options;
   let strings = NO_STRINGS;
   try {
     const pack = await openPackage(handle, name);
@@ -56,7 +58,7 @@ export async function openWorkbook(
     const { stringsPath, stylesPath } = parts;
     const candidates = chooseSheets(parts, options);
     if (stringsPath !== undefined) {
-      strings = await readSharedStrings(pack.read(stringsPath), spoolFolder);
+      strings = await readSharedStrings(pack.read(stringsPath), options);
     }
     const styles =
       stylesPath === undefined
@@ -129,6 +131,7 @@ async function readList(
   const list = createListRows();
   const sampleRows: (readonly string[])[] = [];
   let text = '';
+  let uncalculated = 0;
 
   async function write(lines: readonly RowLine[], isLast: boolean): Promise<void> {
     for (const line of lines) {
@@ -146,6 +149,9 @@ async function readList(
     let step = await rows.next();
     for (; !step.done; step = await rows.next()) {
       signal.throwIfAborted();
+      for (const { cells } of step.value) {
+        uncalculated += cells.filter((cell) => cell.isUncalculated).length;
+      }
       await write(list.add(step.value), false);
     }
     await write(list.end(), true);
@@ -155,8 +161,8 @@ async function readList(
       return undefined;
     }
     const columns = place.headerCells.map((cell) => textOfSheetCell(cell).trim());
-    const workbook = { pack, parts, sheet, frame: step.value, place, columns, sampleRows };
-    return { workbook, rows: spool };
+    const read = { frame: step.value, place, columns, sampleRows, uncalculated };
+    return { workbook: { pack, parts, sheet, ...read }, rows: spool };
   } catch (error) {
     await spool.close();
     throw error;

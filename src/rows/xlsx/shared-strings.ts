@@ -1,6 +1,6 @@
 import { readSync } from 'node:fs';
 import type { FileHandle } from 'node:fs/promises';
-import { openSpool, writeAll } from '../spool.ts';
+import { openSpool, type SpoolOptions, writeAll } from '../spool.ts';
 import { unescapeCellText } from './cell-text.ts';
 import { createXmlReader, decodeXml } from './xml.ts';
 
@@ -11,8 +11,8 @@ export interface SharedStrings {
   close(): Promise<void>;
 }
 
-/** Real lists stay far below; texts beyond are kept on the disk. */
-const MOST_MEMORY_BYTES = 64_000_000;
+/** Real lists stay far below. */
+const MEMORY_BYTES = 64_000_000;
 const BLOCK_BYTES = 1_000_000;
 /** As many as a sheet of twenty columns has cells. */
 const MOST_TEXTS = 20_000_000;
@@ -20,18 +20,22 @@ const MOST_TEXTS = 20_000_000;
 /** No texts at all. */
 export const NO_STRINGS: SharedStrings = { find: () => undefined, close: async () => {} };
 
+export interface SharedStringsOptions extends SpoolOptions {
+  /** How much room they may take; texts beyond are kept on the disk. @default 64 MB */
+  readonly memoryBytes?: number;
+}
+
 /**
  * Reads all texts into few large blocks of bytes: a million texts as such would take several times
  * the room.
  *
  * @param part the part of the workbook that holds them
- * @param spoolFolder where those go that there is no room for
  */
 export async function readSharedStrings(
   part: AsyncIterable<Buffer>,
-  spoolFolder: string,
+  { spoolFolder, signal, memoryBytes = MEMORY_BYTES }: SharedStringsOptions,
 ): Promise<SharedStrings> {
-  const table = createTable(spoolFolder);
+  const table = createTable(spoolFolder, memoryBytes);
   try {
     let text = '';
     let depth = 0;
@@ -56,6 +60,7 @@ export async function readSharedStrings(
       },
     });
     for await (const chunk of decodeXml(part)) {
+      signal.throwIfAborted();
       reader.write(chunk);
       await table.append(found.splice(0));
     }
@@ -74,7 +79,7 @@ interface Table extends SharedStrings {
   seal(): Promise<void>;
 }
 
-function createTable(spoolFolder: string): Table {
+function createTable(spoolFolder: string, mostBytes: number): Table {
   /** Where each text ends; it begins where the one before ends. A package has less than 4 GiB. */
   let ends = new Uint32Array(1_024);
   let count = 0;
@@ -93,7 +98,7 @@ function createTable(spoolFolder: string): Table {
 
   async function flush(): Promise<void> {
     let rest: Buffer = Buffer.concat(pending);
-    if (memoryBytes < MOST_MEMORY_BYTES) {
+    if (memoryBytes < mostBytes) {
       while (rest.length >= BLOCK_BYTES) {
         keep(Buffer.from(rest.subarray(0, BLOCK_BYTES)));
         rest = rest.subarray(BLOCK_BYTES);

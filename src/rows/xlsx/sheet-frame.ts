@@ -168,6 +168,6 @@ function fitFilter(parts: readonly Part[], layout: SheetLayout, prefix: string):
 }
 
 /** `A1:F20`: the list with its header. */
-function rangeOf({ headerRow, lastRow, firstColumn, lastColumn }: SheetLayout): string {
+export function rangeOf({ headerRow, lastRow, firstColumn, lastColumn }: SheetLayout): string {
   return `${columnName(firstColumn)}${headerRow}:${columnName(lastColumn)}${lastRow}`;
 }

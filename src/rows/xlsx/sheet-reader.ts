@@ -20,6 +20,8 @@ export interface ReadCell {
   readonly cell: SheetCell;
   readonly style: number;
   readonly hasFormula: boolean;
+  /** A formula whose value nobody has calculated yet. */
+  readonly isUncalculated: boolean;
   /** The cell as it stands in the sheet, with its place. */
   readonly xml: string;
 }
@@ -147,7 +149,8 @@ function createReader({ strings, links, ...context }: SheetReaderOptions) {
     const text = type === 's' ? findShared(value) : unescapeCellText(value);
     const found = toSheetCell({ type, style, text, link }, context);
     const xml = cleanCell(textOf(open.start, end), open);
-    cells.push({ column, cell: found, style, hasFormula, xml });
+    const isUncalculated = hasFormula && found === null && type !== 'str';
+    cells.push({ column, cell: found, style, hasFormula, isUncalculated, xml });
     if (end - rowStart > MOST_OF_ROW) throw new Error(`row ${number} is too long`);
     cell = undefined;
   }

@@ -3,7 +3,7 @@ import { textOfCell } from '../csv-writer.ts';
 import type { CellValue, RowWriter } from '../row-format.ts';
 import type { SheetCell } from './cell.ts';
 import { textOfSheetCell } from './cell.ts';
-import { MOST_COLUMNS, MOST_ROWS } from './cell-ref.ts';
+import { MOST_CHARACTERS, MOST_COLUMNS, MOST_ROWS } from './cell-ref.ts';
 import { ownXml, textXml, valueXml } from './cell-xml.ts';
 import { nameOf, xmlUpTo } from './list-rows.ts';
 import type { Workbook } from './open-workbook.ts';
@@ -21,6 +21,10 @@ export interface SheetLayout {
   readonly lastRow: number;
   readonly firstColumn: number;
   readonly lastColumn: number;
+  /** Names of our columns, which are the last ones. */
+  readonly added: readonly string[];
+  /** Texts that were too long for a cell. */
+  readonly cutTexts: number;
   /** How wide columns should be, in characters; the others stay as they are. */
   readonly widths: ReadonlyMap<number, number>;
 }
@@ -66,7 +70,9 @@ export function createInPlaceWriter(
       return addTo(xml, number, values, 0) + after;
     },
     get layout() {
-      return { headerRow: header.number, lastRow, firstColumn, lastColumn, widths: widths.all };
+      const { all, cutTexts } = widths;
+      const columns = { firstColumn, lastColumn, added, widths: all, cutTexts };
+      return { headerRow: header.number, lastRow, ...columns };
     },
   };
 }
@@ -122,7 +128,9 @@ export function createNewSheetWriter(options: NewSheetOptions): SheetWriter {
       return rowXml(content);
     },
     get layout() {
-      return { headerRow: 1, lastRow: row, firstColumn: 0, lastColumn, widths: widths.all };
+      const { all, cutTexts } = widths;
+      const columns = { firstColumn: 0, lastColumn, added, widths: all, cutTexts };
+      return { headerRow: 1, lastRow: row, ...columns };
     },
   };
 }
@@ -130,14 +138,20 @@ export function createNewSheetWriter(options: NewSheetOptions): SheetWriter {
 interface Widths {
   add(column: number, text: string): void;
   readonly all: ReadonlyMap<number, number>;
+  readonly cutTexts: number;
 }
 
 /** As wide as the widest text in a column, within bounds. */
 function createWidths(): Widths {
   const all = new Map<number, number>();
+  let cutTexts = 0;
   return {
     all,
+    get cutTexts() {
+      return cutTexts;
+    },
     add: (column, text) => {
+      if (text.length > MOST_CHARACTERS) cutTexts += 1;
       const before = all.get(column) ?? NARROWEST;
       if (before === WIDEST || text.length + 2 <= before) {
         if (!all.has(column)) all.set(column, NARROWEST);

@@ -11,13 +11,15 @@ export interface NewSheet {
   readonly type: string;
 }
 
-export interface SheetAddition {
-  /** The new sheet goes right behind this one. */
+export interface WorkbookEdit {
+  /** The sheet of the list; a new one goes right behind it. */
   readonly sheet: SheetPart;
   readonly parts: WorkbookParts;
   readonly newSheet: NewSheet | undefined;
   /** A part that is left out. */
   readonly chain: string | undefined;
+  /** Where the list is now, `A1:F20`. */
+  readonly range: string;
 }
 
 const TYPES_PATH = '[Content_Types].xml';
@@ -28,9 +30,9 @@ const TYPES_PATH = '[Content_Types].xml';
  * @param texts those parts that say it, by their paths
  * @returns the same, changed
  */
-export function addSheet(
+export function editTexts(
   texts: ReadonlyMap<string, string>,
-  { sheet, parts, newSheet, chain }: SheetAddition,
+  { sheet, parts, newSheet, chain, range }: WorkbookEdit,
 ): ReadonlyMap<string, string> {
   const types = texts.get(TYPES_PATH) ?? '';
   const workbook = texts.get(parts.path) ?? '';
@@ -38,7 +40,7 @@ export function addSheet(
   const id = freeId(relations);
   return new Map([
     [TYPES_PATH, editTypes(types, newSheet, chain)],
-    [parts.path, newSheet ? editWorkbook(workbook, { sheet, newSheet, id }) : workbook],
+    [parts.path, editWorkbook(workbook, { sheet, newSheet, id, range })],
     [parts.relationsPath, editRelations(relations, { sheet, newSheet, id })],
   ]);
 }
@@ -109,29 +111,50 @@ function freeId(relations: string): string {
  */
 function editWorkbook(
   xml: string,
-  { sheet, newSheet, id }: WithId & { readonly newSheet: NewSheet },
+  { sheet, newSheet, id, range }: WithId & { readonly range: string },
 ): string {
   const elements = findElements(xml, 3);
   const sheets = elements.filter(({ path }) => path === 'workbook/sheets/sheet');
   const at = sheets.findIndex(({ attributes }) => relationId(attributes)[1] === sheet.relationId);
   const before = sheets[at];
   if (!before) throw new Error('a sheet is not in its workbook');
-  const [idName] = relationId(before.attributes);
-  const sheetId =
-    1 + Math.max(...sheets.map(({ attributes }) => Number(attributes['sheetId']) || 0));
-  const tab = `<${before.prefix}sheet name="${escapeXml(newSheet.name)}" sheetId="${sheetId}" ${idName}="${id}"/>`;
-  const counted = elements.flatMap((element) => {
-    const name = {
-      'workbook/definedNames/definedName': 'localSheetId',
-      'workbook/bookViews/workbookView': 'activeTab',
-    }[element.path];
-    const place = name === undefined ? undefined : element.attributes[name];
-    if (name === undefined || place === undefined || Number(place) <= at) return [];
-    const { start, tagEnd } = element;
-    const text = withAttribute(xml.slice(start, tagEnd), name, String(Number(place) + 1));
-    return [{ start, end: tagEnd, text }];
-  });
-  return editXml(xml, [...counted, { start: before.end, end: before.end, text: tab }]);
+  const edits: XmlEdit[] = [];
+  for (const element of elements) {
+    const { start, tagEnd, attributes } = element;
+    const name = COUNTED[element.path];
+    const place = name === undefined ? undefined : attributes[name];
+    if (name === undefined || place === undefined) continue;
+    if (newSheet && Number(place) > at) {
+      const text = withAttribute(xml.slice(start, tagEnd), name, String(Number(place) + 1));
+      edits.push({ start, end: tagEnd, text });
+    }
+    const isFilter = attributes['name'] === '_xlnm._FilterDatabase' && Number(place) === at;
+    if (isFilter && !element.isSelfClosing) edits.push(filterEdit(xml, element, range));
+  }
+  if (newSheet) {
+    const [idName] = relationId(before.attributes);
+    const ids = sheets.map(({ attributes }) => Number(attributes['sheetId']) || 0);
+    const text = `<${before.prefix}sheet name="${escapeXml(newSheet.name)}" sheetId="${Math.max(...ids) + 1}" ${idName}="${id}"/>`;
+    edits.push({ start: before.end, end: before.end, text });
+  }
+  return editXml(xml, edits);
+}
+
+/** What counts sheets by their places. */
+const COUNTED: Readonly<Record<string, string>> = {
+  'workbook/definedNames/definedName': 'localSheetId',
+  'workbook/bookViews/workbookView': 'activeTab',
+};
+
+/** A filter goes by this name too, which has to end where the filter ends. */
+function filterEdit(xml: string, { tagEnd, end }: XmlElement, range: string): XmlEdit {
+  const close = xml.lastIndexOf('<', end - 1);
+  const was = xml.slice(tagEnd, close);
+  const [, header, column, last] = /(\d+):([A-Z]+)(\d+)$/.exec(range) ?? [];
+  const text = was.replace(/(\$\d+):\$[A-Z]+\$\d+$/, (all, row: string) =>
+    row === `$${header}` ? `${row}:$${column}$${last}` : all,
+  );
+  return { start: tagEnd, end: close, text };
 }
 
 function relationId(attributes: Readonly<Record<string, string>>): readonly [string, string] {

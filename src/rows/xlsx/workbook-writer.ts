@@ -4,11 +4,12 @@ import { stylesXml } from './new-styles.ts';
 import type { Workbook } from './open-workbook.ts';
 import type { Package } from './package.ts';
 import { relationsPathOf } from './parts.ts';
-import { createFrame, fitFrame } from './sheet-frame.ts';
+import { createFrame, fitFrame, rangeOf } from './sheet-frame.ts';
 import type { SheetFrame } from './sheet-reader.ts';
 import type { SheetLayout } from './sheet-writer.ts';
-import { addSheet, type NewSheet } from './workbook-edit.ts';
-import { decodeWhole, escapeXml } from './xml.ts';
+import { extendTable } from './tables.ts';
+import { editTexts, type NewSheet } from './workbook-edit.ts';
+import { declareUtf8, decodeWhole, escapeXml } from './xml.ts';
 
 /** The rows of a sheet, written already. */
 export interface SheetContent {
@@ -49,22 +50,19 @@ export async function* rewriteWorkbook(
   const replaced = new Map<string, OutputPart['content']>([
     [sheet.path, () => sheetXml(fitFrame(frame, list.layout), list.read())],
   ]);
+  for (const [path, text] of await extendTable(workbook, list.layout)) replaced.set(path, text);
   const added: OutputPart[] = [];
   // The order in which formulas are calculated: programs find it out anew.
   const chain = pack.paths.find((path) => /(^|\/)calcChain\.xml$/.test(path));
-  if (more || chain !== undefined) {
-    const path = freePath(pack);
-    const isShown = false;
-    if (more) {
-      const newFrame = createFrame(more.layout, { namespace, isShown });
-      added.push({ path, content: () => sheetXml(newFrame, more.read()) });
-    }
-    const newSheet: NewSheet | undefined = more && { name: more.name, path, type: WORKSHEET_TYPE };
-    const texts = await readTexts(workbook);
-    for (const [path, text] of addSheet(texts, { sheet, parts, newSheet, chain })) {
-      replaced.set(path, text);
-    }
+  const path = freePath(pack);
+  if (more) {
+    const newFrame = createFrame(more.layout, { namespace, isShown: false });
+    added.push({ path, content: () => sheetXml(newFrame, more.read()) });
   }
+  const newSheet: NewSheet | undefined = more && { name: more.name, path, type: WORKSHEET_TYPE };
+  const range = rangeOf(list.layout);
+  const edit = { sheet, parts, newSheet, chain, range };
+  for (const [path, text] of editTexts(await readTexts(workbook), edit)) replaced.set(path, text);
   const kept = pack.paths.filter((path) => path !== chain);
   const all = kept.map((path): OutputPart => {
     return { path, content: replaced.get(path) ?? (() => pack.read(path)) };
@@ -143,14 +141,9 @@ async function* sheetXml(
   { head, tail, prefix }: SheetFrame,
   rows: AsyncIterable<Buffer>,
 ): AsyncGenerator<Buffer> {
-  yield Buffer.from(`${utf8(head)}<${prefix}sheetData>`);
+  yield Buffer.from(`${declareUtf8(head)}<${prefix}sheetData>`);
   yield* rows;
   yield Buffer.from(`</${prefix}sheetData>${tail}`);
-}
-
-/** What was UTF-16 is not any longer. */
-function utf8(head: string): string {
-  return head.replace(/^(<\?xml[^>]*encoding\s*=\s*["'])[^"']*/, '$1UTF-8');
 }
 
 function relationsXml(

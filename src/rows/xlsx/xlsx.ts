@@ -10,7 +10,7 @@ import { createInPlaceWriter } from './sheet-writer.ts';
 
 /** The format of the list in a workbook. Its rows are lines of the spool. */
 export function openXlsx(workbook: Workbook): RowFormat {
-  const { columns, place, sheet, sampleRows, frame } = workbook;
+  const { columns, place, sheet, sampleRows, frame, uncalculated } = workbook;
   /** Where rows are looked up, a cell counts as the address that it leads to. */
   let domainIndex = -1;
   const textsOf = (raw: string): readonly string[] =>
@@ -26,6 +26,7 @@ export function openXlsx(workbook: Workbook): RowFormat {
     isTable: true,
     takenNames: new Set(columns),
     workbook,
+    notices: uncalculated === 0 ? [] : [describeUncalculated(uncalculated)],
     scan: (source, domainColumn, others = []) => {
       domainIndex = domainColumn.index;
       return scan(source, { domainColumn, others, width: columns.length });
@@ -48,6 +49,11 @@ export function openXlsx(workbook: Workbook): RowFormat {
       );
     },
   };
+}
+
+function describeUncalculated(count: number): string {
+  const formulas = count === 1 ? '1 formula has' : `${count.toLocaleString('en-US')} formulas have`;
+  return `${formulas} no value yet, as if empty: open the workbook in a spreadsheet program and save it to have them calculated.`;
 }
 
 function valueOf(cell: SheetCell | undefined, isDomain: boolean): unknown {

@@ -82,9 +82,14 @@ function encodingOf(start: Buffer): string {
   return start[0] === 0xfe && start[1] === 0xff ? 'utf-16be' : 'utf-8';
 }
 
-/** The text of a part that was read whole. */
+/** The text of a part that was read whole, fit to be written again. */
 export function decodeWhole(bytes: Buffer): string {
-  return new TextDecoder(encodingOf(bytes), { fatal: true }).decode(bytes);
+  return declareUtf8(new TextDecoder(encodingOf(bytes), { fatal: true }).decode(bytes));
+}
+
+/** What was UTF-16 is not any longer when it is written. */
+export function declareUtf8(xml: string): string {
+  return xml.replace(/^(<\?xml[^>]*encoding\s*=\s*["'])[^"']*/, '$1UTF-8');
 }
 
 /** Reads a document that is there as a whole. */

@@ -26,6 +26,8 @@ export interface SheetSpec {
   readonly state?: 'hidden' | 'veryHidden';
   /** External hyperlinks, by their ids. */
   readonly links?: Readonly<Record<string, string>>;
+  /** A table on it, as `<table>`. */
+  readonly table?: string;
   /** The whole part instead. */
   readonly xml?: string;
 }
@@ -91,12 +93,16 @@ export function partsOf(spec: WorkbookSpec): Parts {
       ]),
     ),
     ...Object.fromEntries(
-      sheets.map(({ links = {} }, at) => {
+      sheets.map(({ links = {}, table }, at) => {
         const lines = Object.entries(links).map(([id, target]) =>
           rel(id, 'hyperlink', target, ' TargetMode="External"'),
         );
+        if (table) lines.push(rel('rIdTable', 'table', `../tables/table${at + 1}.xml`));
         return [`xl/worksheets/_rels/sheet${at + 1}.xml.rels`, rels(lines)];
       }),
+    ),
+    ...Object.fromEntries(
+      sheets.map(({ table = '' }, at) => [`xl/tables/table${at + 1}.xml`, table]),
     ),
     ...parts,
   };

@@ -1,0 +1,94 @@
+import { describe, expect, it } from 'vitest';
+import { createInPlaceWriter } from '../../../src/rows/xlsx/sheet-writer.ts';
+import { rewriteWorkbook } from '../../../src/rows/xlsx/workbook-writer.ts';
+import { open, readParts, row, type WorkbookSpec, workbookOf } from './workbooks.ts';
+
+const ROWS = row(1, 'domain', 'city') + row(2, 'acme.com', 'Oslo') + row(3, 'globex.com', 'Rome');
+const TABLE =
+  '<table xmlns="m" id="1" name="T" displayName="T" ref="A1:B3"><autoFilter ref="A1:B3"/><tableColumns count="2"><tableColumn id="1" name="domain"/><tableColumn id="4" name="city"/></tableColumns></table>';
+
+/** Adds a column `ours` to the list of a workbook. */
+async function rewrite(spec: WorkbookSpec, added = 'ours'): Promise<Record<string, string>> {
+  const { source, scanned } = await open(await workbookOf(spec));
+  const { workbook } = source;
+  if (!workbook) throw new Error('it was opened as a workbook');
+  const writer = createInPlaceWriter(workbook, { added: [added], width: workbook.columns.length });
+  let lines = '';
+  for await (const chunk of source.read()) lines += chunk.toString();
+  let at = 0;
+  const rows = scanned.map(({ sizeBytes, fields }, number) => {
+    at += sizeBytes;
+    return writer.row(lines.slice(at - sizeBytes, at), fields, [number]);
+  });
+  const read = async function* (): AsyncGenerator<Buffer> {
+    yield Buffer.from(writer.header + rows.join(''));
+  };
+  const chunks: Buffer[] = [];
+  const list = { name: workbook.sheet.name, layout: writer.layout, read };
+  for await (const chunk of rewriteWorkbook(workbook, list, undefined)) chunks.push(chunk);
+  return await readParts(Buffer.concat(chunks));
+}
+
+async function sheetOf(spec: WorkbookSpec['sheets'][number]): Promise<string> {
+  return (await rewrite({ sheets: [spec] }))['xl/worksheets/sheet1.xml'] ?? '';
+}
+
+describe('a table that the list is formatted as', () => {
+  it('is extended over our columns, so that sorting it keeps rows together', async () => {
+    const after = '<tableParts count="1"><tablePart r:id="rIdTable"/></tableParts>';
+    const parts = await rewrite({ sheets: [{ name: 'S', rows: ROWS, after, table: TABLE }] });
+    expect(parts['xl/tables/table1.xml']).toBe(
+      '<table xmlns="m" id="1" name="T" displayName="T" ref="A1:C3"><autoFilter ref="A1:C3"/><tableColumns count="3"><tableColumn id="1" name="domain"/><tableColumn id="4" name="city"/><tableColumn id="5" name="ours"/></tableColumns></table>',
+    );
+    expect(parts['xl/worksheets/sheet1.xml']).not.toContain('autoFilter');
+  });
+
+  it.each([
+    ['it is elsewhere', TABLE.replaceAll('A1:B3', 'A9:B12'), 'ours'],
+    ['it is narrower', TABLE.replaceAll('A1:B3', 'A1:A3'), 'ours'],
+    ['a query fills it', TABLE.replace(' id="1"', ' id="1" tableType="queryTable"'), 'ours'],
+    ['it has a column of nearly our name', TABLE, 'CITY'],
+  ])('stays as it is when %s', async (_, table, added) => {
+    const parts = await rewrite({ sheets: [{ name: 'S', rows: ROWS, table }] }, added);
+    expect(parts['xl/tables/table1.xml']).toBe(table);
+  });
+});
+
+describe('a sheet', () => {
+  it('keeps its own frozen panes', async () => {
+    const before =
+      '<sheetViews><sheetView workbookViewId="0"><pane xSplit="1" topLeftCell="B1" state="frozen"/></sheetView></sheetViews>';
+    expect(await sheetOf({ name: 'S', rows: ROWS, before })).toContain(before);
+  });
+
+  it('is frozen below its header, and keeps what else there is to its view', async () => {
+    const before =
+      '<sheetPr><tabColor rgb="FF0000"/></sheetPr><sheetViews><sheetView showGridLines="0" topLeftCell="A40" workbookViewId="0"><selection activeCell="B50"/></sheetView></sheetViews><sheetFormatPr defaultRowHeight="15"/>';
+    expect(await sheetOf({ name: 'S', rows: ROWS, before })).toContain(
+      '<sheetPr><tabColor rgb="FF0000"/></sheetPr><sheetViews><sheetView showGridLines="0" workbookViewId="0"><pane ySplit="1" topLeftCell="A2" activePane="bottomLeft" state="frozen"/><selection pane="bottomLeft" activeCell="A2" sqref="A2"/></sheetView></sheetViews><sheetFormatPr defaultRowHeight="15"/><cols>',
+    );
+  });
+
+  it('has its own filter, with what it filters by, over our columns too', async () => {
+    const filter = '<filterColumn colId="1"><filters><filter val="Oslo"/></filters></filterColumn>';
+    const after = `<sheetProtection sheet="1"/><autoFilter ref="A1:B3">${filter}</autoFilter><pageMargins left="1"/>`;
+    const behind =
+      '<definedNames><definedName name="_xlnm._FilterDatabase" localSheetId="0" hidden="1">S!$A$1:$B$3</definedName></definedNames>';
+    const parts = await rewrite({ sheets: [{ name: 'S', rows: ROWS, after }], behind });
+    expect(parts['xl/worksheets/sheet1.xml']).toContain(
+      `</sheetData><sheetProtection sheet="1"/><autoFilter ref="A1:C3">${filter}</autoFilter><pageMargins left="1"/></worksheet>`,
+    );
+    expect(parts['xl/workbook.xml']).toContain('hidden="1">S!$A$1:$C$3<');
+  });
+
+  it('keeps what its elements are called', async () => {
+    const cell = (ref: string, text: string): string =>
+      `<x:c r="${ref}" t="str"><x:v>${text}</x:v></x:c>`;
+    const xml = `<x:worksheet xmlns:x="m"><x:sheetData><x:row r="1">${cell('A1', 'domain')}</x:row><x:row r="2">${cell('A2', 'acme.com')}</x:row></x:sheetData></x:worksheet>`;
+    const sheet = await sheetOf({ name: 'S', rows: '', xml });
+    expect(sheet).toContain(
+      `${cell('A2', 'acme.com')}<x:c r="B2"><x:v>0</x:v></x:c></x:row></x:sheetData><x:autoFilter ref="A1:B2"/></x:worksheet>`,
+    );
+    expect(sheet).not.toMatch(/<(?!\/?x:|\?)/);
+  });
+});
