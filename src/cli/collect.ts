@@ -28,7 +28,7 @@ async function runCollect(
   context: CliContext,
 ): Promise<number> {
   const { logFlags, others: given } = splitLogFlags(typed);
-  const log = await openCommandLog(logFlags, { command: 'collect', context });
+  const log = await openCommandLog(logFlags, { fields: { command: 'collect' }, context });
   const { collect } = await import('../index.ts');
   const interrupt = onInterrupt(context.endAtOnce);
   const say = (message: string): void => log.write('info', message);

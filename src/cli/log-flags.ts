@@ -5,6 +5,7 @@ import {
   chooseFormat,
   LOG_LEVELS,
   type Log,
+  type LogFields,
   type LogFormat,
   type LogLevel,
   openLog,
@@ -54,7 +55,7 @@ export function noticesTo(log: Log): OnNotice {
 /** Opens the log of a command; what goes wrong is told there as well. */
 export async function openCommandLog(
   { logLevel, logFormat }: LogFlags,
-  { command, context }: { readonly command: string; readonly context: CliContext },
+  { fields, context }: { readonly fields: LogFields; readonly context: CliContext },
 ): Promise<Log> {
   const { stderr } = process;
   const log = await openLog({
@@ -62,7 +63,7 @@ export async function openCommandLog(
     level: logLevel,
     stream: stderr,
     redact: withoutSecrets,
-    fields: { command },
+    fields,
   });
   context.reportTo(log);
   return log;

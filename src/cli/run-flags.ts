@@ -118,10 +118,11 @@ async function openView(
   runId: string,
   context: CliContext,
 ): Promise<ConsoleView> {
-  const log = await openCommandLog(logFlags, { command: 'enrich', context });
+  const fields = { command: 'enrich', run: runId };
+  const log = await openCommandLog(logFlags, { fields, context });
   if (log.format === 'json') {
     const { createLogView } = await import('../watch/log-view.ts');
-    return createLogView(log.with({ run: runId }), progress);
+    return createLogView(log, progress);
   }
   const { createConsoleView } = await import('../watch/console-view.ts');
   const { quietView } = await import('../watch/quiet-view.ts');

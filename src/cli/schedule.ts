@@ -83,7 +83,7 @@ async function keepSchedules(
   logFlags: LogFlags,
   context: CliContext,
 ): Promise<number> {
-  const log = await openCommandLog(logFlags, { command: 'schedule', context });
+  const log = await openCommandLog(logFlags, { fields: { command: 'schedule' }, context });
   const { schedule } = await import('../index.ts');
   const interrupt = onInterrupt(context.endAtOnce);
   const { signal } = interrupt;

@@ -29,7 +29,7 @@ async function runWorker(
   context: CliContext,
 ): Promise<number> {
   const { logFlags, others: given } = splitLogFlags(typed);
-  const log = await openCommandLog(logFlags, { command: 'worker', context });
+  const log = await openCommandLog(logFlags, { fields: { command: 'worker' }, context });
   const { work } = await import('../index.ts');
   const interrupt = onInterrupt(context.endAtOnce);
   const say = (message: string): void => log.write('info', message);

@@ -2,14 +2,14 @@ import type { ConsoleView } from './console-view.ts';
 import { describeStop, describeSummary } from './describe.ts';
 import { describeInput, describePlan } from './describe-plan.ts';
 import type { Progress, RunEvent } from './events.ts';
-import type { Log } from './log.ts';
+import type { Log, LogFields } from './log.ts';
 import { createProgressView, type ProgressStyle } from './progress-view.ts';
 
 /** Tells of a run in a log, for programs: what happens in `event`, with its numbers. */
 export function createLogView(log: Log, progress: ProgressStyle | 'auto'): ConsoleView {
-  let latest: Progress | undefined;
+  let fields: LogFields = {};
   const write = (text: string): boolean => {
-    if (latest) log.write('info', text.trimEnd(), { event: 'progress', ...latest });
+    log.write('info', text.trimEnd(), fields);
     return true;
   };
   // A line every few seconds, whatever was wished for: nobody looks at a bar in a log.
@@ -18,9 +18,13 @@ export function createLogView(log: Log, progress: ProgressStyle | 'auto'): Conso
   return {
     show: (event) => {
       if (event.type === 'progress') {
-        const { type: _, ...numbers } = event;
-        latest = numbers;
+        fields = { event: 'progress', ...numbersOf(event) };
         return lines.show(event);
+      }
+      if (event.type === 'logos') {
+        if (fields['event'] === 'progress') lines.end();
+        fields = { event: 'logos', total: event.total };
+        return lines.showLogos(event);
       }
       lines.end();
       tell(event, log);
@@ -36,7 +40,14 @@ export function createLogView(log: Log, progress: ProgressStyle | 'auto'): Conso
   };
 }
 
-function tell(event: Exclude<RunEvent, { type: 'progress' }>, log: Log): void {
+/** What a line is long enough for. */
+function numbersOf(progress: Progress): LogFields {
+  const { lookups, done, outcomes, calls, retries, throttled, waitMs, pace, outage } = progress;
+  const elapsedMs = Math.round(progress.elapsedMs);
+  return { lookups, done, outcomes, calls, retries, throttled, elapsedMs, waitMs, pace, outage };
+}
+
+function tell(event: Exclude<RunEvent, { type: 'progress' | 'logos' }>, log: Log): void {
   const { type, ...facts } = event;
   const fields = { event: type, ...facts };
   switch (event.type) {
@@ -48,8 +59,6 @@ function tell(event: Exclude<RunEvent, { type: 'progress' }>, log: Log): void {
       return log.write(event.level ?? 'warn', event.message, { event: type });
     case 'stopping':
       return log.write('warn', describeStop(event.stop), fields);
-    case 'logos':
-      return log.write('debug', `${event.saved} of ${event.total} logos saved`, fields);
     case 'writing':
       return log.write('debug', `All lookups ended; ${event.rows} rows are written.`, fields);
   }

@@ -46,7 +46,10 @@ describe('the log of enrich', () => {
       env,
     });
     expect(code).toBe(2);
-    expect(linesOf(stderr)).toMatchObject([{ level: 'error', event: 'error', exitCode: 2 }]);
+    const id = expect.stringMatching(/^[0-9a-f]{12}$/) as string;
+    expect(linesOf(stderr)).toMatchObject([
+      { level: 'error', event: 'error', exitCode: 2, run: id },
+    ]);
   });
 
   it('tells no more than was asked for', async () => {

@@ -1,0 +1,222 @@
+import { readFile, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { describe, expect, it, test } from 'vitest';
+import { parse } from 'yaml';
+import { createInstrumentMaker, createMetrics } from '../../src/metrics/index.ts';
+import { parseExposition } from '../support/exposition.ts';
+
+const ROOT = join(import.meta.dirname, '../..');
+const PAGE = join(ROOT, 'docs/operations.md');
+
+interface KnownMetric {
+  readonly name: string;
+  readonly help: string;
+  readonly type: string;
+  readonly labelNames: readonly string[];
+}
+
+/** All metrics that any command has. */
+function allMetrics(): readonly KnownMetric[] {
+  const metrics = createMetrics({ command: 'worker', version: '0' });
+  const maker = createInstrumentMaker(metrics);
+  const run = maker.forRun({ name: 'x', store: '.' });
+  run.queues(async () => undefined);
+  const pace = { ratePerSecond: 1, limitIs: 'unknown', waitMs: 0, why: 'open' } as const;
+  const counters = { calls: 0, throttled: 0, retries: 0 };
+  run.worker({ concurrency: 1, counters, pace: () => pace, isOut: () => false });
+  const counts = { enriched: 0, failures: 0, repeated: 0 };
+  maker.forCollector({ counts, folder: '.' });
+  maker.forSchedules(async () => []);
+  return metrics.registry.getMetricsAsArray() as unknown as readonly KnownMetric[];
+}
+
+const ofPrometheus: KnownMetric = { name: 'up', help: '', type: 'gauge', labelNames: [] };
+/** Labels that Prometheus adds, and that of histograms. */
+const LABELS_OF_ALL = ['instance', 'job', 'le'];
+
+interface Dashboard {
+  readonly panels: readonly {
+    readonly id: number;
+    readonly title: string;
+    readonly targets?: readonly { readonly expr: string }[];
+  }[];
+}
+
+interface Rules {
+  readonly groups: readonly {
+    readonly rules: readonly { readonly alert: string; readonly expr: string }[];
+  }[];
+}
+
+async function readDashboard(): Promise<Dashboard> {
+  return JSON.parse(await readFile(join(ROOT, 'docs/grafana.json'), 'utf8')) as Dashboard;
+}
+
+async function readAlerts(): Promise<Rules['groups'][number]['rules']> {
+  const rules = parse(await readFile(join(ROOT, 'docs/alerts.yaml'), 'utf8')) as Rules;
+  return rules.groups.flatMap((group) => group.rules);
+}
+
+/** What an expression of PromQL names that there is not. */
+function findUnknown(expr: string, known: readonly KnownMetric[]): readonly string[] {
+  const metrics = new Map([...known, ofPrometheus].map((metric) => [metric.name, metric]));
+  const named = expr
+    .replaceAll(/"[^"]*"/g, '""')
+    .matchAll(/\b(up|(?:brandfill|nodejs|process)_\w+)(?:\{([^}]*)\})?/g);
+  const unknown: string[] = [];
+  const labels = new Set(LABELS_OF_ALL);
+  for (const [, name = '', matchers = ''] of named) {
+    const metric = metrics.get(name) ?? metrics.get(name.replace(/_(bucket|count|sum)$/, ''));
+    if (!metric) unknown.push(name);
+    for (const label of metric?.labelNames ?? []) labels.add(label);
+    for (const [, label = ''] of matchers.matchAll(/(\w+)\s*[=!]/g)) {
+      const isThere = metric?.labelNames.includes(label) || LABELS_OF_ALL.includes(label);
+      if (!isThere) unknown.push(`${name}{${label}}`);
+    }
+  }
+  for (const [, by = ''] of expr.matchAll(/\bby \(([^)]*)\)/g)) {
+    unknown.push(...by.split(/,\s*/).filter((label) => !labels.has(label)));
+  }
+  if (labels.size === LABELS_OF_ALL.length && !/\bup\b|nodejs_|process_|brandfill_/.test(expr)) {
+    unknown.push(`no metric in ${expr}`);
+  }
+  return unknown;
+}
+
+test('docs/operations.md lists every metric (UPDATE=1 writes them)', async () => {
+  const page = await readFile(PAGE, 'utf8');
+  const rows = allMetrics()
+    .filter(({ name }) => name.startsWith('brandfill_'))
+    .map(({ name, type, labelNames, help }) => {
+      const labels = labelNames.map((label) => `\`${label}\``).join(', ');
+      return `| \`${name}\` | ${type} |${labels === '' ? '' : ` ${labels}`} | ${help} |`;
+    });
+  const table = ['| metric | type | labels | |', '|---|---|---|---|', ...rows].join('\n');
+  const expected = page.replace(
+    /(<!-- metrics -->\n).*?(<!-- \/metrics -->)/s,
+    (_, start: string, end: string) => `${start}${table}\n${end}`,
+  );
+  if (process.env['UPDATE'] === '1') await writeFile(PAGE, expected);
+  else expect(page).toBe(expected);
+});
+
+test('an expression is searched for what is not there', () => {
+  const known = allMetrics();
+  expect(findUnknown('rate(brandfill_lookups_total{outcome="failed"}[5m])', known)).toEqual([]);
+  expect(findUnknown('rate(brandfill_lookup_total[5m])', known)).toEqual([
+    'brandfill_lookup_total',
+  ]);
+  expect(findUnknown('brandfill_lookups_total{status="2xx"}', known)).toEqual([
+    'brandfill_lookups_total{status}',
+  ]);
+  expect(findUnknown('sum by (queue) (brandfill_lookups_total)', known)).toEqual(['queue']);
+  expect(findUnknown('1', known)).toEqual(['no metric in 1']);
+});
+
+describe('docs/grafana.json', () => {
+  it('names only metrics and labels that there are', async () => {
+    const known = allMetrics();
+    const exprs = (await readDashboard()).panels.flatMap(({ targets = [] }) => targets);
+    expect(exprs.length).toBeGreaterThan(30);
+    expect(exprs.flatMap(({ expr }) => findUnknown(expr, known))).toEqual([]);
+  });
+
+  it('shows every metric that Brandfill has, but for what only tells of which version it is', async () => {
+    const text = await readFile(join(ROOT, 'docs/grafana.json'), 'utf8');
+    const unseen = allMetrics()
+      .map(({ name }) => name)
+      .filter((name) => name.startsWith('brandfill_') && !text.includes(name));
+    expect(unseen).toEqual([
+      'brandfill_run_start_time_seconds',
+      'brandfill_run_rows',
+      'brandfill_run_fresh_domains',
+      'brandfill_schedule_last_run_duration_seconds',
+      'brandfill_schedule_last_success_timestamp_seconds',
+      'brandfill_schedule_last_run_skips',
+    ]);
+  });
+
+  it('has panels with ids and titles of their own', async () => {
+    const { panels } = await readDashboard();
+    expect(new Set(panels.map(({ id }) => id)).size).toBe(panels.length);
+    expect(new Set(panels.map(({ title }) => title)).size).toBe(panels.length);
+  });
+});
+
+describe('docs/alerts.yaml', () => {
+  it('names only metrics and labels that there are', async () => {
+    const known = allMetrics();
+    const alerts = await readAlerts();
+    expect(alerts.length).toBeGreaterThan(10);
+    expect(alerts.flatMap(({ expr }) => findUnknown(expr, known))).toEqual([]);
+  });
+
+  it('has no alert without advice in docs/operations.md', async () => {
+    const page = await readFile(PAGE, 'utf8');
+    const named = page.matchAll(/`(Brandfill[A-Z]\w+)`/g);
+    const alerts = (await readAlerts()).map(({ alert }) => alert);
+    expect(new Set([...named].map(([, name]) => name))).toEqual(new Set(alerts));
+  });
+});
+
+describe('docker-compose.yml', () => {
+  interface Service {
+    readonly command?: readonly string[];
+    readonly profiles?: readonly string[];
+    readonly configs?: readonly { readonly source: string }[];
+    readonly volumes?: readonly string[];
+  }
+
+  async function readCompose() {
+    const text = await readFile(join(ROOT, 'docker-compose.yml'), 'utf8');
+    return parse(text, { merge: true }) as {
+      readonly services: Readonly<Record<string, Service>>;
+      readonly configs: Readonly<Record<string, { readonly content: string }>>;
+      readonly volumes: Readonly<Record<string, unknown>>;
+    };
+  }
+
+  it('starts Prometheus and Grafana with the profile metrics only, with files that there are', async () => {
+    const { services, configs, volumes } = await readCompose();
+    const ofProfile = Object.entries(services).filter(([, { profiles = [] }]) =>
+      profiles.includes('metrics'),
+    );
+    expect(ofProfile.map(([name]) => name)).toEqual(['prometheus', 'grafana']);
+    for (const [, service] of ofProfile) {
+      for (const { source } of service.configs ?? []) {
+        expect(parse(configs[source]?.content ?? '')).toBeTypeOf('object');
+      }
+      for (const volume of service.volumes ?? []) {
+        const [from = ''] = volume.split(':');
+        if (from.startsWith('./')) await readFile(join(ROOT, from));
+        else expect(Object.keys(volumes)).toContain(from);
+      }
+    }
+  });
+
+  it('has Prometheus look where workers and schedules listen', async () => {
+    const { services, configs } = await readCompose();
+    const config = parse(configs['prometheus']?.content ?? '') as {
+      readonly scrape_configs: readonly {
+        readonly job_name: string;
+        readonly dns_sd_configs: readonly {
+          readonly names: readonly string[];
+          readonly port: number;
+        }[];
+      }[];
+    };
+    const [scrape] = config.scrape_configs;
+    expect(scrape?.job_name).toBe('brandfill'); // the alerts name it
+    const [places] = scrape?.dns_sd_configs ?? [];
+    for (const name of places?.names ?? ['?']) {
+      const { command = [] } = services[name] ?? {};
+      expect(command[command.indexOf('--listen') + 1]).toBe(`0.0.0.0:${places?.port}`);
+    }
+  });
+});
+
+test('all metrics together can be read', async () => {
+  const metrics = createMetrics({ command: 'worker', version: '0' });
+  createInstrumentMaker(metrics).forSchedules(async () => []);
+  expect(parseExposition(await metrics.text()).size).toBeGreaterThan(20);
+});
