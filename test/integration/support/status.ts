@@ -18,7 +18,7 @@ export interface CommandStatus {
 
 /** Waits until a command says where it listens. */
 export async function statusOf(running: Running): Promise<CommandStatus> {
-  const shown = await running.shows(' for /metrics');
+  const shown = await running.shows('/livez and /readyz.');
   const [, url] = /Listening on (\S+) for/.exec(shown) ?? [];
   if (url === undefined) throw new Error(`No address: ${shown}`);
   const status: CommandStatus = {
