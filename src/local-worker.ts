@@ -29,7 +29,7 @@ export type CallSettings = Pick<
 
 /** What depends on what the worker works for. */
 export interface LocalWorkerOptions
-  extends Pick<WorkerOptions, 'holdsCallers' | 'hasFailedBefore'> {
+  extends Pick<WorkerOptions, 'holdsCallers' | 'hasFailedBefore' | 'onCall'> {
   /** @default no bound */
   readonly maxCalls?: number | undefined;
   /** Where calls are counted that all with this credential may make. @default no bound */

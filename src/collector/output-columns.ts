@@ -31,6 +31,8 @@ export interface OutputColumnsOptions {
 /** The columns that are added in each of the two files, and which of them had to be renamed. */
 export interface OutputColumns {
   readonly out: readonly OutputColumn[];
+  /** Those of `out` that have what was learned. */
+  readonly enriched: readonly OutputColumn[];
   readonly failures: readonly OutputColumn[];
   /** Names of what the changes file has besides the columns of `out`, if there is one. */
   readonly changes: readonly string[];
@@ -74,6 +76,7 @@ export function nameOutputColumns(options: OutputColumnsOptions): OutputColumns 
   const failures = name(FAILURE_COLUMNS);
   return {
     out: all.slice(0, wanted.length),
+    enriched: all.slice(wanted.length - enriched.length - further.length, wanted.length),
     failures,
     changes: all.slice(wanted.length).map((column) => column.name),
     renamed: [...renamed].map(([from, to]) => ({ from, to })),

@@ -60,6 +60,8 @@ export interface CallResult {
   readonly answer: Answer;
   /** For how long no call of anybody may start because of it, in milliseconds. */
   readonly closedMs: number;
+  /** From its start to the last byte of the answer, in milliseconds. */
+  readonly latencyMs: number;
 }
 
 /**
@@ -98,8 +100,10 @@ async function makeCall(
   context.counters.calls += 1;
   try {
     const answer = await client.call(path, stopSwitch.noCall);
-    context.onCallEnd?.(answer.httpStatus, clock.nowMs() - sentAtMs);
-    return { answer, closedMs: settle(answer, { context, reserved, sentAtMs, isEvidence }) };
+    const latencyMs = clock.nowMs() - sentAtMs;
+    context.onCallEnd?.(answer.httpStatus, latencyMs);
+    const closedMs = settle(answer, { context, reserved, sentAtMs, isEvidence });
+    return { answer, closedMs, latencyMs };
   } catch (error) {
     // Given up while under way: it may well be billed.
     reserved.spend();

@@ -16,9 +16,19 @@ export interface LookupContext extends CallContext {
   readonly maxWaitMs: number;
   /** Whether an earlier run gave the domain up. @default nothing is known of earlier runs */
   readonly hasFailedBefore?: (domain: string) => boolean;
+  /** Told of every call that was not given up. @default nobody keeps count */
+  readonly onCall?: ((call: AnsweredCall) => void) | undefined;
   /** Milliseconds since 1970. */
   now(): number;
   random(): number;
+}
+
+/** A call, and what came of it. */
+export interface AnsweredCall {
+  readonly domain: string;
+  readonly answer: Answer;
+  /** From its start to the last byte of the answer, in milliseconds. */
+  readonly latencyMs: number;
 }
 
 /** How one lookup ended; `not_asked` when the run stopped before there was an answer. */
@@ -75,7 +85,11 @@ export async function lookUp(
   /** A throttled call costs no attempt: it is made again when the way is open. */
   async function callUnthrottled(path: string): Promise<UnthrottledAnswer> {
     for (;;) {
-      const { answer, closedMs } = await callInTurn(path, context, { isEvidence, isWanted });
+      const { answer, closedMs, latencyMs } = await callInTurn(path, context, {
+        isEvidence,
+        isWanted,
+      });
+      context.onCall?.({ domain, answer, latencyMs });
       // While the API is out for all, a failure says nothing about this domain.
       if (answer.kind === 'try_again' && context.outage.isOut) continue;
       const isQuotaWait = answer.kind === 'quota_used_up' && answer.retryAfterMs !== undefined;

@@ -1,0 +1,82 @@
+import type { RowStatus } from '../collector/join.ts';
+
+/** What there is to know of a reason. */
+export interface AskedReason {
+  readonly status: RowStatus;
+  readonly reason: string;
+  readonly httpStatus: number | undefined;
+}
+
+/** What a reason means and what to do about it, in a sentence or two. */
+export function adviseOn({ status, reason, httpStatus }: AskedReason): string {
+  const own = Object.hasOwn(OF_REASON, reason) ? OF_REASON[reason] : undefined;
+  if (own !== undefined) return own;
+  if (status === 'skipped') return AGAIN;
+  if (status === 'failed') return adviseOnFailure(httpStatus);
+  return OF_STATUS[status];
+}
+
+function adviseOnFailure(httpStatus: number | undefined): string {
+  return httpStatus !== undefined && httpStatus >= 500
+    ? `The API had a fault of its own each time. ${RETRIED}`
+    : `No usable answer came. ${RETRIED}`;
+}
+
+const RETRIED = 'The next run tries again.';
+const AGAIN = 'Not asked, because the run stopped first. Run the same command again to go on.';
+
+const OF_STATUS: Readonly<Record<Exclude<RowStatus, 'failed' | 'skipped'>, string>> = {
+  found: '',
+  not_found: 'The API does not know these domains. They are asked again after --fresh-not-found.',
+  rejected:
+    'The API refused these domains, with these words. They are asked again after --fresh-rejected.',
+  invalid: 'There is no domain in the cell. Correct it in the list, or leave it.',
+};
+
+const OF_REASON: Readonly<Record<string, string>> = {
+  // Of cells.
+  empty: 'The cell is blank. Nothing was asked.',
+  ip_address: 'The cell holds an IP address, not a name. Put the domain of the company there.',
+  single_label:
+    'The cell holds a word without a dot, such as a company name. Put its domain there.',
+  public_suffix: "The cell holds a registry's own name, such as co.uk. Put the whole domain there.",
+  label_too_long: 'A part of the name is longer than a domain can have. Correct the cell.',
+  domain_too_long: 'The name is longer than a domain can be. Correct the cell.',
+  contains_space:
+    'The cell holds several words: a company name, or two domains. Put one domain there.',
+  unknown_tld: 'The name ends in what is no top-level domain on the Internet. Correct the cell.',
+  free_mail:
+    'The cell holds an address at a provider of free mail, which says nothing about a company. Put its domain there.',
+  malformed: 'The name has characters that no domain can have. Correct the cell.',
+  // Of calls.
+  timeout: `No answer came within --timeout. ${RETRIED} If there are many, give it longer or fewer calls at once (--concurrency).`,
+  connection_refused: `Nobody listened at the address of the API. ${RETRIED}`,
+  connection_reset: `The API closed the connection in the midst of the answer. ${RETRIED}`,
+  dns_failure: 'The name of the API was not known (DNS). Check --base-url and the network.',
+  tls_failure:
+    'The certificate of the API was not accepted. Check --base-url, the clock, and NODE_EXTRA_CA_CERTS.',
+  network_error: `The connection to the API broke. ${RETRIED}`,
+  invalid_response: `The API answered 200 with something that is no JSON object. ${RETRIED}`,
+  response_too_large:
+    'The answer was larger than 10 MiB and was not read. Ask the makers of the API.',
+  too_many_redirects: 'The API sent the call from place to place. Ask its makers.',
+  redirect_to_another_origin:
+    'The API sent the call to another server, which does not get the credential. Check --base-url.',
+  throttled: 'The API answered 429 for ten minutes on end. Give a lower --rate.',
+  // Of runs that stopped.
+  interrupted: AGAIN,
+  max_calls: 'Not asked: all calls of --max-calls were made. The next run asks these first.',
+  max_calls_per:
+    'Not asked: all calls of --max-calls-per were made. The next run asks these first, when there are calls again.',
+  max_failed:
+    'Not asked: too many lookups failed before. Look at the other reasons, then run the same command again.',
+  quota:
+    'Not asked: the quota of the API was used up. Run the same command again when there is more.',
+  unauthorized:
+    'Not asked: the API refused the credential. Check --auth and BRANDFILL_API_KEY, then run the same command again.',
+  forbidden:
+    'Not asked: the API answered 403 again and again. Check what the credential is allowed, then run the same command again.',
+  outage: 'Not asked: the API was out for too long. Run the same command again when it is back.',
+  misdirected: 'Not asked: the first calls went to a wrong address. Check --base-url.',
+  not_asked: AGAIN,
+};

@@ -1,0 +1,265 @@
+import { exitCodeOf, exitCodeOfError } from '../exit-codes.ts';
+import { costOf } from '../job/price.ts';
+import type { Settings } from '../job/settings.ts';
+import { createStatusCounts, type Summary } from '../watch/summary.ts';
+import { adviseOn } from './advice.ts';
+import type { Latencies } from './latencies.ts';
+import type { Recording } from './run-recorder.ts';
+import type { RunReport } from './run-report.ts';
+import { showSettings } from './shown-settings.ts';
+import { shortenTo } from './text.ts';
+import type { Span, Timeline } from './timeline.ts';
+import { judge } from './verdict.ts';
+
+/** A run that is over. */
+export interface ReportedRun {
+  readonly recording: Recording;
+  readonly settings: Settings;
+  /** What the run is called in logs. */
+  readonly runId: string;
+  /** How the list is called where nothing else says so. */
+  readonly input: string;
+  readonly startedAt: Date;
+  readonly finishedAt: Date;
+  /** Missing when there is an error. */
+  readonly summary?: Summary | undefined;
+  /** What went wrong after the first call. */
+  readonly error?: { readonly thrown: unknown; readonly message: string } | undefined;
+  /** The version of Brandfill. */
+  readonly version: string;
+  /** Takes the credential out of a text. */
+  readonly redact: (text: string) => string;
+}
+
+const TEXT_LENGTH = 500;
+const MOST_COLUMNS = 500;
+
+/** Puts together what a report tells. Its size is bounded, however long the run. */
+export function createRunReport(run: ReportedRun): RunReport {
+  const report: RunReport = {
+    version: 1,
+    brandfill: run.version,
+    ...describeRun(run),
+    ...describeCalls(run),
+    cost: describeCost(run),
+    ...describeRows(run),
+    files: describeFiles(run),
+    settings: [...showSettings(run.settings)],
+  };
+  return redactAll(report, run.redact);
+}
+
+function describeRun(run: ReportedRun): Pick<RunReport, 'run' | 'rows' | 'domains' | 'lookups'> {
+  const { recording, summary, error, startedAt, finishedAt } = run;
+  const { opened, plan, progress, notices } = recording;
+  const statuses = summary?.statuses ?? recording.rows?.statuses ?? createStatusCounts();
+  const total = summary?.rows ?? plan?.rows ?? 0;
+  const stopped = summary?.stopped;
+  const comeBackAtMs = stopped?.comeBackAtMs;
+  const message = error && shortenTo(error.message, TEXT_LENGTH);
+  return {
+    run: {
+      id: run.runId,
+      input: shortenTo(opened?.input ?? run.input, TEXT_LENGTH),
+      format: opened?.format ?? '',
+      domainColumn: opened ? shortenTo(opened.column.name, TEXT_LENGTH) : null,
+      startedAt: startedAt.toISOString(),
+      finishedAt: finishedAt.toISOString(),
+      elapsedMs: round(summary?.elapsedMs ?? finishedAt.getTime() - startedAt.getTime(), 1),
+      lookupMs: round(summary?.lookupMs ?? progress?.elapsedMs ?? 0, 1),
+      exitCode: summary ? exitCodeOf(summary) : exitCodeOfError(error?.thrown),
+      ...judge({ rows: total, statuses, stopped, error: message }),
+      stopReason: stopped?.reason ?? null,
+      comeBackAt: comeBackAtMs === undefined ? null : new Date(comeBackAtMs).toISOString(),
+      error: message ?? null,
+      notices: [...notices],
+    },
+    rows: {
+      total,
+      statuses: { ...statuses },
+      areWritten: summary?.out !== undefined,
+      ragged: plan?.raggedRows ?? 0,
+      blankLines: plan?.blankLines ?? 0,
+    },
+    domains: {
+      unique: summary?.uniqueDomains ?? plan?.uniqueDomains ?? 0,
+      fresh: summary?.freshDomains ?? plan?.freshDomains ?? 0,
+      due: plan?.lookups ?? 0,
+      lookedUp: summary?.lookups ?? progress?.done ?? 0,
+    },
+    lookups: { ...(progress?.outcomes ?? { found: 0, not_found: 0, rejected: 0, failed: 0 }) },
+  };
+}
+
+function describeCalls({
+  recording,
+  summary,
+}: ReportedRun): Pick<RunReport, 'calls' | 'latency' | 'timeline' | 'pace' | 'slowest'> {
+  const { progress, answers, latencies, slowest, timeline } = recording;
+  const { calls = 0, retries = 0, throttled = 0 } = summary ?? progress ?? {};
+  const seconds = (progress?.elapsedMs ?? 0) / 1_000;
+  const figures = latencies.describe();
+  const pace = summary?.pace;
+  return {
+    calls: {
+      total: calls,
+      retries,
+      throttled,
+      perSecond: round(summary?.callsPerSecond ?? (seconds > 0 ? calls / seconds : 0), 2),
+      measured: figures?.calls ?? 0,
+      answers: [...answers]
+        .sort(([, one], [, other]) => other - one)
+        .map(([answer, count]) => ({ answer, calls: count })),
+    },
+    latency: describeLatency(latencies),
+    timeline: describeTimeline(timeline),
+    pace: pace
+      ? {
+          limitIs: pace.limitIs,
+          limitPerSecond: roundOrNull(pace.limitPerSecond, 2),
+          mostAtOnce: pace.mostAtOnce ?? null,
+          throttledShare: round(pace.throttledShare, 6),
+          waitedMs: {
+            told: round(pace.waitedMs.told, 1),
+            backingOff: round(pace.waitedMs.backingOff, 1),
+            outage: round(pace.waitedMs.outage, 1),
+            retryBudget: round(pace.waitedMs.retryBudget, 1),
+          },
+        }
+      : null,
+    slowest: slowest.entries.map(({ domain, latencyMs, answer }) => ({
+      domain: shortenTo(domain, TEXT_LENGTH),
+      latencyMs: round(latencyMs, 1),
+      answer,
+    })),
+  };
+}
+
+function describeCost({ recording, summary, settings }: ReportedRun): RunReport['cost'] {
+  const { price } = settings;
+  if (price === undefined) return null;
+  const { calls = 0, throttled = 0 } = summary ?? recording.progress ?? {};
+  const paid = calls - throttled;
+  const planned = recording.plan?.cost ?? null;
+  return { perCall: price, calls: paid, total: costOf(paid, price), planned };
+}
+
+function describeLatency(latencies: Latencies): RunReport['latency'] {
+  const figures = latencies.describe();
+  if (!figures) return null;
+  const { meanMs, p50Ms, p90Ms, p95Ms, p99Ms, maxMs } = figures;
+  return {
+    meanMs: round(meanMs, 1),
+    p50Ms: round(p50Ms, 1),
+    p90Ms: round(p90Ms, 1),
+    p95Ms: round(p95Ms, 1),
+    p99Ms: round(p99Ms, 1),
+    maxMs: round(maxMs, 1),
+  };
+}
+
+function describeTimeline({ spanMs, spans, endMs }: Timeline): RunReport['timeline'] {
+  return {
+    spanMs,
+    spans: spans.map((span, at) => {
+      const atMs = at * spanMs;
+      return describeSpan(span, atMs, Math.max(1, Math.min(spanMs, endMs - atMs)));
+    }),
+  };
+}
+
+function describeSpan(
+  span: Span,
+  atMs: number,
+  lastsMs: number,
+): RunReport['timeline']['spans'][number] {
+  const perSecond = (amount: number): number => round((amount / lastsMs) * 1_000, 2);
+  const figures = span.latencies?.describe();
+  return {
+    atMs,
+    callsPerSecond: perSecond(span.calls),
+    lookupsPerSecond: perSecond(span.lookups),
+    throttledPerSecond: perSecond(span.throttled),
+    retriesPerSecond: perSecond(span.retries),
+    limitPerSecond: roundOrNull(span.limitPerSecond, 2),
+    p50Ms: roundOrNull(figures?.p50Ms, 1),
+    p95Ms: roundOrNull(figures?.p95Ms, 1),
+    p99Ms: roundOrNull(figures?.p99Ms, 1),
+    toldMs: round(span.toldMs, 0),
+    backingOffMs: round(span.backingOffMs, 0),
+    outageMs: round(span.outageMs, 0),
+  };
+}
+
+function describeRows({
+  recording: { rows },
+  summary,
+}: ReportedRun): Pick<
+  RunReport,
+  'reasons' | 'otherReasonRows' | 'columns' | 'filled' | 'mostRetried'
+> {
+  const { reasons, fills, mostRetried } = rows ?? {};
+  return {
+    reasons: (reasons?.reasons ?? []).map(({ status, reason, httpStatus, rows, examples }) => ({
+      status,
+      reason,
+      httpStatus: httpStatus ?? null,
+      rows,
+      advice: adviseOn({ status, reason, httpStatus }),
+      examples,
+    })),
+    otherReasonRows: reasons?.otherRows ?? 0,
+    columns: (fills?.columns ?? []).slice(0, MOST_COLUMNS).map((column) => ({
+      name: shortenTo(column.name, NAME_LENGTH),
+      rows: column.rows,
+    })),
+    filled: Object.entries(summary?.filled ?? {}).map(([name, cells]) => ({
+      name: shortenTo(name, NAME_LENGTH),
+      rows: cells,
+    })),
+    mostRetried: (mostRetried?.entries ?? []).map(
+      ({ domain, attempts, status, reason, number }) => ({
+        domain: shortenTo(domain, TEXT_LENGTH),
+        attempts,
+        status,
+        reason: shortenTo(reason, NAME_LENGTH),
+        row: number,
+      }),
+    ),
+  };
+}
+
+const NAME_LENGTH = 200;
+
+function describeFiles({ summary, settings }: ReportedRun): RunReport['files'] {
+  const { changes, logos } = summary ?? {};
+  return {
+    out: summary?.out ?? null,
+    failures: summary?.failures ?? null,
+    failuresSheet: summary?.failuresSheet ?? null,
+    changes: changes ? { file: changes.file, new: changes.new, changed: changes.changed } : null,
+    logos: logos
+      ? { folder: logos.folder, saved: logos.saved, kept: logos.kept, missing: logos.missing }
+      : null,
+    store: summary?.store.folder ?? settings.store,
+    storeBytes: summary?.store.sizeBytes ?? null,
+  };
+}
+
+/** The same value with the credential out of all texts in it. */
+function redactAll<T>(value: T, redact: (text: string) => string): T {
+  if (typeof value === 'string') return redact(value) as T;
+  if (Array.isArray(value)) return value.map((item: unknown) => redactAll(item, redact)) as T;
+  if (typeof value !== 'object' || value === null) return value;
+  return Object.fromEntries(
+    Object.entries(value).map(([name, member]) => [name, redactAll(member as unknown, redact)]),
+  ) as T;
+}
+
+function roundOrNull(value: number | undefined, digits: number): number | null {
+  return value === undefined ? null : round(value, digits);
+}
+
+function round(value: number, digits: number): number {
+  return Number(value.toFixed(digits));
+}

@@ -1,0 +1,174 @@
+import type { JoinedRow } from '../collector/join.ts';
+import type { OutputColumns } from '../collector/output-columns.ts';
+import type { RowColumn, RowFormat } from '../rows/row-format.ts';
+import type { Progress, RunEvent } from '../watch/events.ts';
+import { createStatusCounts, type StatusCounts } from '../watch/summary.ts';
+import type { AnsweredCall } from '../worker/lookup.ts';
+import { type ColumnFills, createColumnFills } from './column-fills.ts';
+import { createLatencies, type Latencies } from './latencies.ts';
+import { createReasonList, type ReasonList } from './reason-list.ts';
+import { shortenTo } from './text.ts';
+import { createTimeline, type Timeline } from './timeline.ts';
+import { createTopList, type TopList } from './top-list.ts';
+
+/** Collects what a report tells while the run goes on. What it holds is bounded, however long the run. */
+export interface RunRecorder {
+  readonly onEvent: (event: RunEvent) => void;
+  /** @param atMs when the answer came, in milliseconds since the lookups began */
+  answered(call: AnsweredCall, atMs: number): void;
+  /** To be called when the rows are about to be joined; what it gives takes them as they pass. */
+  beginRows(layout: RowLayout): (rows: readonly JoinedRow[]) => void;
+}
+
+/** What has to be known of rows. */
+export interface RowLayout {
+  readonly columns: Pick<OutputColumns, 'enriched'>;
+  readonly format: Pick<RowFormat, 'kind' | 'toObject' | 'textsOf'>;
+  /** The column that the domain is taken from. */
+  readonly column: Pick<RowColumn, 'name'>;
+  /** When the run started, in milliseconds since 1970: what is older was not asked in it. */
+  readonly startedAtMs: number;
+}
+
+/** What was collected. */
+export interface Recording {
+  readonly opened: Extract<RunEvent, { type: 'opened' }> | undefined;
+  readonly plan: Extract<RunEvent, { type: 'planned' }>['plan'] | undefined;
+  readonly progress: Progress | undefined;
+  readonly notices: readonly string[];
+  /** Whether it came as far as the first call, or did not need any. */
+  readonly hasBegun: boolean;
+  readonly timeline: Timeline;
+  readonly latencies: Latencies;
+  /** Calls by HTTP status, or by why there was none. */
+  readonly answers: ReadonlyMap<string, number>;
+  readonly slowest: TopList<SlowCall>;
+  readonly rows: RowRecording | undefined;
+}
+
+export interface RowRecording {
+  readonly statuses: Readonly<StatusCounts>;
+  readonly reasons: ReasonList;
+  readonly fills: ColumnFills;
+  readonly mostRetried: TopList<JoinedDomain>;
+}
+
+/** The slowest call for a domain. */
+export interface SlowCall {
+  readonly domain: string;
+  readonly latencyMs: number;
+  /** The HTTP status, or why there was none. */
+  readonly answer: string;
+}
+
+/** How the lookup of a domain ended. */
+export type JoinedDomain = Pick<
+  JoinedRow,
+  'domain' | 'status' | 'reason' | 'attempts' | 'number' | 'httpStatus'
+>;
+
+const TOP = 20;
+const MOST_NOTICES = 20;
+const MOST_ANSWERS = 100;
+const NOTICE_LENGTH = 500;
+
+export function createRunRecorder(): RunRecorder & { readonly recording: Recording } {
+  const recording: { -readonly [K in keyof Recording]: Recording[K] } & {
+    notices: string[];
+    answers: Map<string, number>;
+  } = {
+    opened: undefined,
+    plan: undefined,
+    progress: undefined,
+    notices: [],
+    hasBegun: false,
+    timeline: createTimeline(),
+    latencies: createLatencies(3),
+    answers: new Map(),
+    slowest: createTopList<SlowCall>(TOP, ({ latencyMs }) => latencyMs),
+    rows: undefined,
+  };
+  const { timeline, latencies, answers, slowest, notices } = recording;
+
+  function countAnswer(answer: string): void {
+    const count = answers.get(answer);
+    if (count !== undefined || answers.size < MOST_ANSWERS) answers.set(answer, (count ?? 0) + 1);
+  }
+
+  return {
+    recording,
+    onEvent: (event) => {
+      switch (event.type) {
+        case 'opened':
+          recording.opened = event;
+          break;
+        case 'planned':
+          recording.plan = event.plan;
+          break;
+        case 'notice':
+          if (notices.length < MOST_NOTICES) notices.push(shortenTo(event.message, NOTICE_LENGTH));
+          break;
+        case 'progress':
+          recording.progress = event;
+          recording.hasBegun ||= event.calls > 0 || event.done > 0;
+          timeline.progress(event);
+          break;
+        case 'writing':
+          recording.hasBegun = true;
+          break;
+        case 'logos':
+        case 'stopping':
+          break;
+      }
+    },
+    answered: ({ domain, answer, latencyMs }, atMs) => {
+      recording.hasBegun = true;
+      const { httpStatus } = answer;
+      const said =
+        httpStatus === undefined && 'reason' in answer ? answer.reason : String(httpStatus);
+      countAnswer(said);
+      latencies.add(latencyMs);
+      timeline.answered(atMs, latencyMs);
+      slowest.offer({ domain, latencyMs, answer: said });
+    },
+    beginRows: (layout) => {
+      const { rows, take } = createRowRecording(layout);
+      recording.rows = rows;
+      return take;
+    },
+  };
+}
+
+function createRowRecording({ columns, format, column, startedAtMs }: RowLayout): {
+  readonly rows: RowRecording;
+  readonly take: (rows: readonly JoinedRow[]) => void;
+} {
+  const statuses = createStatusCounts();
+  const reasons = createReasonList({
+    cellOf: ({ raw }) => {
+      const cell = format.toObject(raw)[column.name];
+      return typeof cell === 'string' ? cell : cell === undefined ? '' : JSON.stringify(cell);
+    },
+    // A row of a workbook is no text that anybody wrote.
+    textOf: ({ raw }) => (format.kind === 'xlsx' ? (format.textsOf?.(raw) ?? []).join(' | ') : raw),
+  });
+  const fills = createColumnFills(columns.enriched);
+  const mostRetried = createTopList<JoinedDomain>(TOP, ({ attempts }) => attempts - 1);
+  return {
+    rows: { statuses, reasons, fills, mostRetried },
+    take: (rows) => {
+      for (const row of rows) {
+        statuses[row.status] += 1;
+        if (row.status === 'found') fills.add(row);
+        else reasons.add(row);
+        if (row.attempts > 1 && row.fetchedAtMs >= startedAtMs) mostRetried.offer(summaryOf(row));
+      }
+    },
+  };
+}
+
+/** Without the row itself, which need not be kept. */
+function summaryOf(row: JoinedRow): JoinedDomain {
+  const { domain, status, reason, attempts, number, httpStatus } = row;
+  return { domain, status, reason, attempts, number, httpStatus };
+}

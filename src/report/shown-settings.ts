@@ -1,0 +1,102 @@
+import type { AuthScheme } from '../brand/credential.ts';
+import type { NameValue } from '../brand/endpoint.ts';
+import type { Field, FillSetting } from '../collector/fields.ts';
+import type { CallsPer } from '../guard/calendar-window.ts';
+import { formatDuration } from '../job/duration.ts';
+import { formatSize } from '../job/format-size.ts';
+import { formatPrice } from '../job/price.ts';
+import { flagOf } from '../job/read-settings.ts';
+import type { SettingDefinition } from '../job/setting-definition.ts';
+import { SETTINGS, type Settings } from '../job/settings.ts';
+import type { AllowedHost } from '../logos/allowed-hosts.ts';
+import type { Rate } from '../pace/rate.ts';
+import { formatRate } from '../watch/format-rate.ts';
+import { shortenTo } from './text.ts';
+
+/** A setting of a run, for people. */
+export interface ShownSetting {
+  /** As on the command line. */
+  readonly name: string;
+  readonly value: string;
+  readonly isDefault: boolean;
+}
+
+const VALUE_LENGTH = 500;
+
+/** What a run was told, without secrets: of parameters and headers only the names, of URLs no login. */
+export function showSettings(settings: Settings): readonly ShownSetting[] {
+  return Object.entries<SettingDefinition<unknown>>(SETTINGS).flatMap(([key, definition]) => {
+    const given: unknown = settings[key as keyof Settings];
+    if (given === undefined) return [];
+    const show = (value: unknown): string => showValue(key, value, definition);
+    const value = show(given);
+    const { default: standard } = definition;
+    const isDefault = standard !== undefined && show(definition.parse(standard)) === value;
+    return [{ name: flagOf(key), value: shortenTo(value, VALUE_LENGTH), isDefault }];
+  });
+}
+
+function showValue(key: string, value: unknown, definition: SettingDefinition<unknown>): string {
+  const special = Object.hasOwn(SPECIAL, key) ? SPECIAL[key] : undefined;
+  if (special) return special(value);
+  switch (definition.value) {
+    case undefined:
+      return value === true ? 'yes' : 'no';
+    case 'DURATION':
+      return value === 0 ? '0' : formatDuration(value as number);
+    case 'SIZE':
+      return formatSize(value as number);
+    case 'SHARE':
+      return `${(100 * (value as number)).toLocaleString('en-US')} %`;
+    case 'URL':
+      return withoutLogin(value as string);
+    case 'NAME=VALUE':
+      return `${(value as readonly NameValue[]).map(([name]) => name).join(', ')} (values not shown)`;
+    default:
+      return showPlain(value);
+  }
+}
+
+/** What is not known to be harmless is not shown. */
+function showPlain(value: unknown): string {
+  if (typeof value === 'number') return value.toLocaleString('en-US');
+  if (typeof value === 'string') return value;
+  const isList = Array.isArray(value) && value.every((item) => typeof item === 'string');
+  return isList ? value.join(', ') : 'given';
+}
+
+const SPECIAL: Readonly<Record<string, (value: unknown) => string>> = {
+  auth: (value) => {
+    const scheme = value as AuthScheme;
+    return 'name' in scheme ? `${scheme.kind}:${scheme.name}` : scheme.kind;
+  },
+  rate: (value) => {
+    if (value === 'auto') return value;
+    const { count, perMs } = value as Rate;
+    return formatRate((count / perMs) * 1_000);
+  },
+  maxCallsPer: (value) => {
+    const { count, unit } = value as CallsPer;
+    return `${count.toLocaleString('en-US')}/${unit}`;
+  },
+  price: (value) => formatPrice(value as number),
+  logoField: (value) => (value as Field).expression ?? '',
+  logoAllow: (value) =>
+    (value as readonly AllowedHost[])
+      .map(({ hostname, port }) => (port === undefined ? hostname : `${hostname}:${port}`))
+      .join(', '),
+  fields: (value) => showFields(value as readonly Field[]),
+  fill: (value) =>
+    (value as readonly FillSetting[])
+      .map(({ column, field }) => `${column}=${field.expression ?? ''}`)
+      .join(', '),
+};
+
+function showFields(fields: readonly Field[]): string {
+  return fields.map(({ name, expression = '' }) => `${name}=${expression}`).join(', ');
+}
+
+/** A password in it may hold anything, also what ends the login elsewhere. */
+function withoutLogin(url: string): string {
+  return url.replace(/^([a-z][a-z0-9+.-]*:\/\/).*@/is, '$1').replace(/[?#].*$/s, '');
+}

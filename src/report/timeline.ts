@@ -1,0 +1,148 @@
+import type { Progress } from '../watch/events.ts';
+import { createLatencies, type Latencies } from './latencies.ts';
+
+/** What happened when, in spans of equal width that get wider as the run gets longer. */
+export interface Timeline {
+  /** Takes what came since the last time for spread evenly over that time. */
+  progress(now: Progress): void;
+  /** @param atMs when the answer came, since the lookups began */
+  answered(atMs: number, latencyMs: number): void;
+  /** How wide each span is, in milliseconds. */
+  readonly spanMs: number;
+  readonly spans: readonly Span[];
+  /** The last moment that is known of, in milliseconds since the lookups began. */
+  readonly endMs: number;
+}
+
+/** One span of time. */
+export interface Span {
+  calls: number;
+  lookups: number;
+  throttled: number;
+  retries: number;
+  /** The limit as it was known at its end, in calls per second. */
+  limitPerSecond: number | undefined;
+  /** For how long no call could start, by why. */
+  toldMs: number;
+  backingOffMs: number;
+  outageMs: number;
+  /** Of the calls whose answers came in it; undefined for none. */
+  latencies: Latencies | undefined;
+}
+
+/** As many as can be told apart on a screen; half a minute fits without widening them. */
+const MOST_SPANS = 120;
+const FIRST_SPAN_MS = 250;
+
+export function createTimeline(): Timeline {
+  let spanMs = FIRST_SPAN_MS;
+  let spans: Span[] = [];
+  let endMs = 0;
+  let last = { calls: 0, done: 0, throttled: 0, retries: 0, elapsedMs: 0 };
+
+  /** The span that a moment is in; the end of one is the beginning of the next. */
+  function indexOf(atMs: number): number {
+    while (atMs >= spanMs * MOST_SPANS) widen();
+    return Math.floor(atMs / spanMs);
+  }
+
+  function widen(): void {
+    const halves = spans;
+    spans = [];
+    for (let at = 0; at < halves.length; at += 2) {
+      const [one, other] = [halves[at], halves[at + 1]];
+      if (one) spans.push(other ? join(one, other) : one);
+    }
+    spanMs *= 2;
+  }
+
+  function spanAt(index: number): Span {
+    while (spans.length <= index) spans.push(emptySpan());
+    return spans[index] as Span;
+  }
+
+  /** Calls `add` with each span between two moments, and which share of that time is in it. */
+  function spread(fromMs: number, toMs: number, add: (span: Span, share: number) => void): void {
+    const lastIndex = indexOf(toMs); // first: it may widen the spans
+    const lastedMs = toMs - fromMs;
+    for (let index = indexOf(fromMs); index <= lastIndex; index += 1) {
+      const begin = Math.max(fromMs, index * spanMs);
+      const end = Math.min(toMs, (index + 1) * spanMs);
+      const share = lastedMs > 0 ? (end - begin) / lastedMs : 1;
+      if (share > 0) add(spanAt(index), share);
+    }
+  }
+
+  return {
+    progress: (now) => {
+      const { elapsedMs, pace, outage } = now;
+      const since = {
+        calls: now.calls - last.calls,
+        done: Math.max(0, now.done - last.done), // less when failures are asked again
+        throttled: now.throttled - last.throttled,
+        retries: now.retries - last.retries,
+        elapsedMs: Math.max(0, elapsedMs - last.elapsedMs),
+      };
+      const { learnedLimitPerSecond, ratePerSecond, limitIs, why } = pace ?? {};
+      spread(Math.min(last.elapsedMs, elapsedMs), elapsedMs, (span, share) => {
+        span.calls += since.calls * share;
+        span.lookups += since.done * share;
+        span.throttled += since.throttled * share;
+        span.retries += since.retries * share;
+        span.limitPerSecond =
+          (limitIs === 'fixed' ? ratePerSecond : learnedLimitPerSecond) ?? span.limitPerSecond;
+        const lastedMs = since.elapsedMs * share;
+        if (outage !== undefined) span.outageMs += lastedMs;
+        else if (why === 'told_to_wait') span.toldMs += lastedMs;
+        else if (why === 'backing_off') span.backingOffMs += lastedMs;
+      });
+      const { calls, done, throttled, retries } = now;
+      last = { calls, done, throttled, retries, elapsedMs };
+      endMs = Math.max(endMs, elapsedMs);
+    },
+    answered: (atMs, latencyMs) => {
+      const span = spanAt(indexOf(atMs));
+      span.latencies ??= createLatencies(2);
+      span.latencies.add(latencyMs);
+      endMs = Math.max(endMs, atMs);
+    },
+    get spanMs() {
+      return spanMs;
+    },
+    get spans() {
+      return spans;
+    },
+    get endMs() {
+      return endMs;
+    },
+  };
+}
+
+function emptySpan(): Span {
+  return {
+    calls: 0,
+    lookups: 0,
+    throttled: 0,
+    retries: 0,
+    limitPerSecond: undefined,
+    toldMs: 0,
+    backingOffMs: 0,
+    outageMs: 0,
+    latencies: undefined,
+  };
+}
+
+function join(one: Span, other: Span): Span {
+  if (one.latencies && other.latencies) one.latencies.merge(other.latencies);
+  return {
+    calls: one.calls + other.calls,
+    lookups: one.lookups + other.lookups,
+    throttled: one.throttled + other.throttled,
+    retries: one.retries + other.retries,
+    limitPerSecond: other.limitPerSecond ?? one.limitPerSecond,
+    toldMs: one.toldMs + other.toldMs,
+    backingOffMs: one.backingOffMs + other.backingOffMs,
+    outageMs: one.outageMs + other.outageMs,
+    latencies: one.latencies ?? other.latencies,
+  };
+}

@@ -1,0 +1,75 @@
+import { describeStop } from '../watch/describe.ts';
+import type { StatusCounts } from '../watch/summary.ts';
+import type { Stop } from '../worker/stop-switch.ts';
+
+/** How a run ended, as far as it decides what is to be said of it. */
+export interface RunEnd {
+  readonly rows: number;
+  readonly statuses: Readonly<StatusCounts>;
+  readonly stopped: Stop | undefined;
+  /** What went wrong, for people; undefined when the rows were written. */
+  readonly error: string | undefined;
+}
+
+/** What to say first. */
+export interface Verdict {
+  readonly end: 'done' | 'some_failed' | 'stopped' | 'interrupted' | 'error';
+  /** How it went, in a sentence. */
+  readonly headline: string;
+  /** What to do about it; empty when there is nothing to do. */
+  readonly next: string;
+}
+
+/** Says in a sentence whether it worked, and what to do. */
+export function judge(run: RunEnd): Verdict {
+  const { stopped, error, statuses } = run;
+  if (error !== undefined) {
+    return {
+      end: 'error',
+      headline: 'It ended with an error before the rows were written.',
+      next: `${error} What was found is kept: run the same command again to go on.`,
+    };
+  }
+  if (stopped) return judgeStopped(run, stopped);
+  if (statuses.failed > 0) {
+    return {
+      end: 'some_failed',
+      headline: `Done: ${enriched(run)}, ${rows(statuses.failed)} failed.`,
+      next: 'Run the same command again: it tries those that failed, and asks nothing else that is fresh.',
+    };
+  }
+  return { end: 'done', headline: `Done: ${enriched(run)}.`, next: '' };
+}
+
+function judgeStopped(run: RunEnd, stopped: Stop): Verdict {
+  const { comeBackAtMs } = stopped;
+  const left = run.statuses.skipped;
+  const skipped = left === 0 ? '' : `; ${rows(left)} not asked`;
+  const when = comeBackAtMs === undefined ? '' : ` after ${new Date(comeBackAtMs).toISOString()}`;
+  const again = `What was found is kept: run the same command again${when} to go on.`;
+  if (stopped.reason === 'interrupted') {
+    return {
+      end: 'interrupted',
+      headline: `Interrupted: ${enriched(run)}${skipped}.`,
+      next: again,
+    };
+  }
+  const why = describeStop(stopped).replace(' No further call is made.', '');
+  return {
+    end: 'stopped',
+    headline: `Stopped early: ${enriched(run)}${skipped}.`,
+    next: `${why} ${again}`,
+  };
+}
+
+/** `all 22 rows enriched`, `15 of 22 rows enriched`. */
+function enriched({ rows: total, statuses }: RunEnd): string {
+  if (total === 0) return 'the list has no rows';
+  if (statuses.found === total)
+    return total === 1 ? 'the row was enriched' : `all ${rows(total)} enriched`;
+  return `${statuses.found.toLocaleString('en-US')} of ${rows(total)} enriched`;
+}
+
+function rows(count: number): string {
+  return `${count.toLocaleString('en-US')} ${count === 1 ? 'row' : 'rows'}`;
+}
