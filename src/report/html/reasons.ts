@@ -1,0 +1,66 @@
+import type { RunReport } from '../run-report.ts';
+import { type Html, html } from './html.ts';
+import { table } from './tables.ts';
+import { count, STATUSES, share } from './words.ts';
+
+type Reason = RunReport['reasons'][number];
+
+/** What went wrong, with examples and what to do. */
+export function reasonsSection({
+  reasons,
+  otherReasonRows,
+  rows,
+  files,
+  run,
+}: RunReport): Html | false {
+  if (reasons.length === 0) {
+    return (
+      rows.total > 0 &&
+      run.end !== 'error' &&
+      html`<section><h2>What went wrong</h2><p>Nothing: every row was enriched.</p></section>`
+    );
+  }
+  return html`<section><h2>What went wrong</h2>
+${bySeverity(reasons).map((reason, at) => drawReason(reason, { total: rows.total, isOpen: at < OPEN }))}
+${otherReasonRows > 0 && html`<p class="muted">${count(otherReasonRows, 'row')} more, for other reasons.</p>`}
+${files.failures !== null && html`<p class="muted">They are all in <code>${files.failures}</code>.</p>`}
+${files.failuresSheet !== null && html`<p class="muted">They are all in the sheet <code>${files.failuresSheet}</code>.</p>`}
+</section>`;
+}
+
+const OPEN = 6;
+
+/** What one can do something about comes before what one cannot. */
+function bySeverity(reasons: readonly Reason[]): readonly Reason[] {
+  const place = ({ status }: Reason): number => SEVERITY.indexOf(status);
+  return reasons.toSorted((one, other) => place(one) - place(other) || other.rows - one.rows);
+}
+
+const SEVERITY = ['failed', 'rejected', 'skipped', 'invalid', 'not_found'];
+
+function drawReason(
+  { status, reason, rows, advice, httpStatus, examples }: Reason,
+  { total, isOpen }: { readonly total: number; readonly isOpen: boolean },
+): Html {
+  const words = STATUSES[status].name;
+  const said = httpStatus !== null && !reason.endsWith(String(httpStatus));
+  return html`<article class="reason"><header><span class="badge ${status}">${words}</span><h3 class="code">${reason}${said && html` <span class="muted">(HTTP ${httpStatus})</span>`}</h3><span class="rows">${count(rows, 'row')} <span class="muted">${share(rows, total)}</span></span></header>
+<p>${advice}</p>
+<details${isOpen && html` open`}><summary>${examples.length === 1 ? 'The row' : examples.length === rows ? 'The rows' : `The first ${examples.length} rows`}</summary>
+${table(`Rows with ${reason}`, examples, [
+  { name: 'row', isNumber: true, cellOf: ({ row }) => row.toLocaleString('en-US') },
+  { name: 'cell', isCode: true, cellOf: ({ cell }) => (cell === '' ? '(blank)' : cell) },
+  ...(examples.some(({ domain }) => domain !== '')
+    ? [{ name: 'domain', isCode: true, cellOf: ({ domain }: Example) => domain }]
+    : []),
+  {
+    name: 'the row, as in the list',
+    isCode: true,
+    isMinor: true,
+    isWide: true,
+    cellOf: ({ text }) => text,
+  },
+])}</details></article>`;
+}
+
+type Example = Reason['examples'][number];

@@ -1,0 +1,69 @@
+import { formatSize } from '../../job/format-size.ts';
+import type { RunReport } from '../run-report.ts';
+import { type Html, html } from './html.ts';
+import { table } from './tables.ts';
+import { count, number } from './words.ts';
+
+/** What the run had to remark. */
+export function noticesSection({ run: { notices } }: RunReport): Html | false {
+  return (
+    notices.length > 0 &&
+    html`<section><h2>Remarks</h2>${notices.map((notice) => html`<p>${notice}</p>`)}</section>`
+  );
+}
+
+/** Where things are. */
+export function filesSection({ files, run }: RunReport): Html {
+  const { changes, logos, storeBytes } = files;
+  const rows: readonly (readonly [string, string])[] = [
+    ['list', `${run.input}${run.format === '' ? '' : ` (${run.format})`}`],
+    ...(run.domainColumn === null ? [] : ([['domains in column', run.domainColumn]] as const)),
+    ...(files.out === null ? [] : ([['rows', place(files.out)]] as const)),
+    ...(files.failures === null ? [] : ([['failures', place(files.failures)]] as const)),
+    ...(files.failuresSheet === null ? [] : ([['failures', sheetOf(files)]] as const)),
+    ...(changes === null
+      ? []
+      : ([
+          [
+            'changes',
+            `${changes.file} (${number(changes.new)} new, ${number(changes.changed)} changed)`,
+          ],
+        ] as const)),
+    ...(logos === null
+      ? []
+      : ([
+          [
+            'logos',
+            `${logos.folder} (${number(logos.saved)} saved, ${number(logos.kept)} kept, ${number(logos.missing)} missing)`,
+          ],
+        ] as const)),
+    ['store', `${files.store}${storeBytes === null ? '' : ` (${formatSize(storeBytes)})`}`],
+  ];
+  return html`<section><h2>Files</h2>${table('Files', rows, [
+    { name: 'what', isHead: true, cellOf: ([what]) => what },
+    { name: 'where', isCode: true, isWide: true, cellOf: ([, where]) => where },
+  ])}</section>`;
+}
+
+/** What the run was told. */
+export function settingsSection({ settings }: RunReport): Html {
+  const given = settings.filter(({ isDefault }) => !isDefault);
+  const defaults = settings.filter(({ isDefault }) => isDefault);
+  const tableOf = (some: typeof settings): Html =>
+    table('Settings', some, [
+      { name: 'setting', isHead: true, isCode: true, cellOf: ({ name }) => name },
+      { name: 'value', isCode: true, isWide: true, cellOf: ({ value }) => value },
+    ]);
+  return html`<section><h2>Settings</h2>
+${given.length > 0 && tableOf(given)}
+${defaults.length > 0 && html`<details><summary>${count(defaults.length, 'setting')} left at the default</summary>${tableOf(defaults)}</details>`}
+</section>`;
+}
+
+function sheetOf({ failuresSheet, out }: RunReport['files']): string {
+  return `sheet '${failuresSheet}' of ${out}`;
+}
+
+function place(path: string): string {
+  return path === '-' ? 'standard output' : path;
+}

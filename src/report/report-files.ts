@@ -1,0 +1,103 @@
+import { extname } from 'node:path';
+import { type OutputFile, openOutputFile } from '../collector/output-file.ts';
+import { lockOutput, type OutputLock } from '../collector/output-lock.ts';
+import { type OutputPaths, placeOf } from '../collector/output-paths.ts';
+import { BrandfillError } from '../errors.ts';
+import type { Source } from '../rows/source.ts';
+import { renderReport } from './html/page.ts';
+import type { RunReport } from './run-report.ts';
+
+/** The files of a report, each in the form that its name says. */
+export interface ReportFiles {
+  /** Writes all of them and puts them in their places. @throws BrandfillError `UNWRITABLE_OUTPUT` */
+  write(report: RunReport): Promise<void>;
+  /** Leaves all places as they were, unless all was written. */
+  close(): Promise<void>;
+}
+
+/** What a report must not take the place of. */
+export interface OtherFiles {
+  readonly outputs: OutputPaths;
+  /** Another file that is read. */
+  readonly merge?: string | undefined;
+  readonly source: Pick<Source, 'file' | 'name'>;
+}
+
+/**
+ * Opens the files of a report before any call is made, so that a folder that cannot be written costs
+ * nothing.
+ *
+ * @throws BrandfillError `INVALID_SETTING` when one is another file of the run, `OUTPUT_IN_USE`,
+ * `UNWRITABLE_OUTPUT`
+ */
+export async function openReportFiles(
+  paths: readonly string[],
+  others: OtherFiles | undefined,
+): Promise<ReportFiles> {
+  await refuseSamePlaces(paths, others);
+  const opened: { readonly path: string; readonly file: OutputFile }[] = [];
+  const locks: OutputLock[] = [];
+  const close = async (): Promise<void> => {
+    try {
+      for (const { file } of opened) await file.discard();
+    } finally {
+      for (const lock of locks) lock.release();
+    }
+  };
+  try {
+    for (const path of paths.toSorted()) {
+      locks.push(await lockOutput(path, { advice: 'choose another --report' }));
+    }
+    for (const path of paths) opened.push({ path, file: await openOutputFile(path) });
+  } catch (error) {
+    await close();
+    throw error;
+  }
+  return {
+    write: async (report) => {
+      for (const { path, file } of opened) {
+        await file.write(
+          isPage(path) ? renderReport(report) : `${JSON.stringify(report, null, 2)}\n`,
+        );
+        await file.finish();
+      }
+      for (const lock of locks) lock.assertOurs();
+      for (const { file } of opened) await file.commit();
+    },
+    close,
+  };
+}
+
+function isPage(path: string): boolean {
+  return extname(path).toLowerCase() !== '.json';
+}
+
+async function refuseSamePlaces(
+  paths: readonly string[],
+  others: OtherFiles | undefined,
+): Promise<void> {
+  const taken = new Map<string, string>();
+  const take = async (path: string | undefined, what: string): Promise<void> => {
+    if (path === undefined || path === '-') return;
+    taken.set(await placeOf(path), what);
+  };
+  if (others) {
+    const { outputs, merge, source } = others;
+    if (source.file) await take(source.name, 'the input');
+    await take(merge, 'the earlier output');
+    await take(outputs.out, 'where the rows go');
+    await take(outputs.failures, 'where the failures go');
+    await take(outputs.changes, 'where the changes go');
+  }
+  for (const path of paths) {
+    const place = await placeOf(path);
+    const what = taken.get(place);
+    if (what !== undefined) {
+      throw new BrandfillError(
+        'INVALID_SETTING',
+        `Cannot write the report to ${path}: it is ${what}; choose another --report.`,
+      );
+    }
+    taken.set(place, 'another report');
+  }
+}

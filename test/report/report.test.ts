@@ -1,0 +1,188 @@
+import { Ajv } from 'ajv';
+import { describe, expect, it } from 'vitest';
+import { renderReport } from '../../src/report/html/page.ts';
+import type { ReportedRun } from '../../src/report/report.ts';
+import { runReportSchema } from '../../src/report/report-schema.ts';
+import type { RunReport } from '../../src/report/run-report.ts';
+import { createStatusCounts } from '../../src/watch/summary.ts';
+import { reportJsonSchema } from './json-schema.ts';
+import {
+  columnAt,
+  planOf,
+  progressAt,
+  recordRun,
+  reportOf,
+  rowOf,
+  settingsOf,
+  summaryOf,
+} from './recordings.ts';
+
+const ajv = new Ajv({ allErrors: true, formats: { 'date-time': true } });
+const isValid = ajv.compile(reportJsonSchema());
+
+/** What both forms of the schema find wrong. */
+function faultsOf(report: RunReport): readonly unknown[] {
+  const read = JSON.parse(JSON.stringify(report)) as RunReport;
+  const found = runReportSchema.safeParse(read);
+  return [...(found.error?.issues ?? []), ...(isValid(read) ? [] : (isValid.errors ?? []))];
+}
+
+/** A run with something of everything. */
+function eventfulRun(): Partial<ReportedRun> {
+  const { recording, recorder, beginRows } = recordRun([columnAt(0, 'brand_name')]);
+  const column = { index: 1, name: 'Website', by: 'name', example: undefined } as const;
+  recorder.onEvent({ type: 'opened', input: 'list.csv', format: 'CSV', column });
+  const plan = { rows: 4, uniqueDomains: 3, invalidRows: 1, freshDomains: 1, lookups: 2 };
+  const odd = { raggedRows: 1, blankLines: 2, cost: 0.02 };
+  recorder.onEvent({ type: 'planned', plan: planOf({ ...plan, ...odd }) });
+  recorder.onEvent({ type: 'notice', message: 'Something is odd.' });
+  const pace = { ratePerSecond: 9, limitIs: 'learned', learnedLimitPerSecond: 10 } as const;
+  recorder.onEvent({
+    type: 'progress',
+    ...progressAt(400, { calls: 3, done: 2, pace: { ...pace, waitMs: 0, why: 'told_to_wait' } }),
+  });
+  const answer = { kind: 'found', httpStatus: 200, json: '{}', value: {} } as const;
+  recorder.answered({ domain: 'acme.com', answer, latencyMs: 12.34 }, 100);
+  recorder.onEvent({ type: 'writing', rows: 4 });
+  const rows = [
+    rowOf({ values: ['Acme'] }),
+    rowOf({ number: 2, domain: '', status: 'invalid', reason: 'empty', httpStatus: undefined }),
+    rowOf({ number: 3, domain: 'b.com', status: 'failed', reason: 'http_503', attempts: 6 }),
+    rowOf({ number: 4, domain: 'c.com', status: 'rejected', reason: 'Go away', httpStatus: 403 }),
+  ];
+  beginRows()(rows);
+  return {
+    recording,
+    settings: settingsOf({ auth: 'bearer', price: '0.01' }),
+    summary: summaryOf({
+      rows: 4,
+      statuses: { ...createStatusCounts(), found: 1, invalid: 1, failed: 1, rejected: 1 },
+      calls: 3,
+      throttled: 1,
+      cost: 0.02,
+      pace: {
+        limitIs: 'learned',
+        limitPerSecond: 10,
+        mostAtOnce: 4,
+        throttledShare: 1 / 3,
+        waitedMs: { told: 400, backingOff: 0, outage: 0, retryBudget: 0 },
+      },
+      filled: { Industry: 1 },
+      changes: { file: 'changes.csv', new: 1, changed: 0 },
+    }),
+  };
+}
+
+describe('the data of a report', () => {
+  it('is as its schema says, of a run with something of everything and of one with nothing', () => {
+    expect(faultsOf(reportOf(eventfulRun()))).toEqual([]);
+    expect(faultsOf(reportOf())).toEqual([]);
+    const error = { thrown: new Error('Disk'), message: 'The disk is full.' };
+    expect(faultsOf(reportOf({ ...eventfulRun(), summary: undefined, error }))).toEqual([]);
+    expect(faultsOf({ ...reportOf(), more: 1 } as RunReport)).not.toEqual([]);
+  });
+
+  it('says what the run did', () => {
+    expect(reportOf(eventfulRun())).toMatchObject({
+      version: 1,
+      brandfill: '1.2.3',
+      run: {
+        input: 'list.csv',
+        domainColumn: 'Website',
+        startedAt: '2026-11-21T02:30:00.000Z',
+        elapsedMs: 1_500,
+        end: 'some_failed',
+        exitCode: 3,
+        headline: 'Done: 1 of 4 rows enriched, 1 row failed.',
+        notices: ['Something is odd.'],
+      },
+      rows: { total: 4, statuses: { found: 1, failed: 1 }, areWritten: true, ragged: 1 },
+      domains: { due: 2 },
+      calls: { total: 3, measured: 1, answers: [{ answer: '200', calls: 1 }] },
+      latency: { p50Ms: 12.3, maxMs: 12.3 },
+      timeline: {
+        spanMs: 250,
+        spans: [{ callsPerSecond: 7.5, limitPerSecond: 10, toldMs: 250 }, {}],
+      },
+      pace: { limitIs: 'learned', mostAtOnce: 4 },
+      cost: { perCall: 0.01, calls: 2, total: 0.02, planned: 0.02 },
+      columns: [{ name: 'brand_name', rows: 1 }],
+      filled: [{ name: 'Industry', rows: 1 }],
+      slowest: [{ domain: 'acme.com', answer: '200' }],
+      mostRetried: [{ domain: 'b.com', attempts: 6, reason: 'http_503' }],
+      files: { out: 'list.enriched.csv', changes: { new: 1 } },
+    });
+  });
+
+  it('says of each reason what to do, and which rows have it', () => {
+    const { reasons } = reportOf(eventfulRun());
+    expect(reasons.map(({ status, reason }) => `${status}: ${reason}`)).toEqual([
+      'invalid: empty',
+      'failed: http_503',
+      'rejected: Go away',
+    ]);
+    for (const { advice, examples } of reasons) {
+      expect(advice).toMatch(/\.$/);
+      expect(examples).toHaveLength(1);
+    }
+  });
+
+  it('of an error has what was known by then', () => {
+    const { run, rows, domains } = reportOf({
+      ...eventfulRun(),
+      summary: undefined,
+      error: { thrown: new Error('x'), message: 'The disk is full.' },
+    });
+    expect(run).toMatchObject({ end: 'error', error: 'The disk is full.', exitCode: 1 });
+    expect(rows).toMatchObject({ total: 4, areWritten: false });
+    expect(domains).toMatchObject({ unique: 3, lookedUp: 2 });
+  });
+
+  it('has the credential nowhere, wherever it came from', () => {
+    const { recording, recorder, beginRows } = recordRun();
+    recorder.onEvent({ type: 'notice', message: 'The key is hush-1234.' });
+    beginRows()([rowOf({ status: 'rejected', reason: 'hush-1234', raw: 'hush-1234,hush-1234\n' })]);
+    const report = reportOf({ recording, redact: (text) => text.replaceAll('hush-1234', '***') });
+    expect(JSON.stringify(report)).not.toContain('hush');
+    expect(report.reasons[0]?.examples[0]).toMatchObject({ cell: '***', text: '***,***' });
+  });
+});
+
+describe('a report of a million rows', () => {
+  it('is below 2 MB, though each row is as long and as odd as can be', () => {
+    const columns = Array.from({ length: 700 }, (_, at) => columnAt(at, `${'é'.repeat(300)}${at}`));
+    const { recording, recorder, beginRows } = recordRun(columns);
+    const take = beginRows();
+    const million = 1_000_000;
+    const long = '"<&>\'é'.repeat(100);
+    const answer = { kind: 'rejected', httpStatus: 422, reason: 'no' } as const;
+    const batch = Array.from({ length: 10_000 }, (_, at) =>
+      rowOf({
+        number: million - at,
+        domain: `${'d'.repeat(60)}.${at}.${'x'.repeat(180)}.com`,
+        status: 'rejected',
+        reason: at > 1_000 ? 'timeout' : `${long} ${'q'.repeat(at % 700)}`,
+        raw: long,
+        attempts: at,
+      }),
+    );
+    for (let calls = 0; calls < million; calls += batch.length) {
+      for (const [at, { domain }] of batch.entries()) {
+        recorder.answered({ domain, answer, latencyMs: at * 6 }, (calls + at) * 20);
+      }
+      take(batch);
+      recorder.onEvent({ type: 'progress', ...progressAt((calls + batch.length) * 20, { calls }) });
+    }
+    const value = rowOf({ values: columns.map(() => 'x') });
+    take([value]);
+    const report = reportOf({ recording });
+    expect(faultsOf(report)).toEqual([]);
+    expect(report.columns).toHaveLength(500);
+    expect(report.reasons).toHaveLength(40);
+    expect(report.calls.measured).toBe(million);
+    const json = JSON.stringify(report, null, 2);
+    const page = renderReport(report);
+    expect(Buffer.byteLength(json)).toBeLessThan(2_000_000);
+    expect(Buffer.byteLength(page)).toBeLessThan(2_000_000);
+  });
+});
