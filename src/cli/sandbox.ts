@@ -22,6 +22,7 @@ interface SandboxFlags {
   readonly auth?: string;
   readonly key?: string;
   readonly quota?: number;
+  readonly logos?: boolean;
   readonly seed: number;
 }
 
@@ -62,6 +63,7 @@ export function addSandboxCommand(program: Command, context: CliContext): void {
     .option('--auth <SPEC>', 'ask for a credential: bearer, basic, header:NAME or query:NAME')
     .option('--key <TEXT>', 'the credential to ask for; it is a rehearsal, use no real one')
     .option('--quota <N>', 'calls until 402', integer)
+    .option('--logos', 'serve pictures too, and have answers point to them')
     .option('--seed <N>', 'decides answers and faults', integer, 1)
     .action(async (flags: SandboxFlags) => {
       await serve(flags, context);

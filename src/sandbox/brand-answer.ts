@@ -30,8 +30,16 @@ export interface BrandAnswer {
   tags: string[];
 }
 
-/** Create the answer for a domain. The same domain and hash give the same answer. */
-export function createBrandAnswer(domain: string, hash: number): BrandAnswer {
+/**
+ * Create the answer for a domain. The same domain and hash give the same answer.
+ *
+ * @param logoFolder beginning of the URLs of pictures
+ */
+export function createBrandAnswer(
+  domain: string,
+  hash: number,
+  logoFolder = 'https://cdn.example/logos',
+): BrandAnswer {
   let drawn = 0;
   const chance = (): number => {
     drawn += 1;
@@ -68,7 +76,7 @@ export function createBrandAnswer(domain: string, hash: number): BrandAnswer {
       ...(chance() < 0.75 && { linkedin: `https://linkedin.example/company/${slug}` }),
       ...(chance() < 0.3 && { github: `https://github.example/${slug}` }),
     },
-    logos: createLogos(domain, 1 + below(2)),
+    logos: createLogos(`${logoFolder}/${domain}`, 1 + below(2)),
     colors: Array.from(
       { length: 1 + below(4) },
       () => `#${below(0x1000000).toString(16).padStart(6, '0')}`,
@@ -84,9 +92,9 @@ function toName(slug: string): string {
 
 const themes = ['light', 'dark'] as const;
 
-function createLogos(domain: string, count: number): Logo[] {
+function createLogos(folder: string, count: number): Logo[] {
   return themes.slice(0, count).map((theme) => ({
-    url: `https://cdn.example/logos/${domain}/${theme}.png`,
+    url: `${folder}/${theme}.png`,
     width: 512,
     height: 128,
     theme,

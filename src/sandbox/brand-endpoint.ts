@@ -86,7 +86,8 @@ export class BrandEndpoint {
   #answer(call: Call, domain: string): void {
     const ordinal = this.#counter.admit(domain);
     const hash = hashText(domain, this.#options.seed ?? 1);
-    const reply = this.#replies(domain, hash, ordinal);
+    const { host } = call.request.headers;
+    const reply = this.#replies({ domain, hash, ordinal, host });
     const { status, broken } = judge(reply);
     if (!broken && (status === 200 || status === 404)) this.#counter.charge();
     const leave = () => {

@@ -70,6 +70,12 @@ export interface SandboxOptions {
    */
   seed?: number;
   /**
+   * Serve pictures at `/logos/…`, and have answers point to those. One in twenty is missing, and one in twenty is no
+   * picture that is fit to be saved.
+   * @default false: answers point to a host that is not there
+   */
+  logos?: boolean;
+  /**
    * Compress answers for clients that accept gzip.
    * @default false
    */

@@ -30,6 +30,7 @@ export const purposes = {
   faultKind: 4,
   notFound: 5,
   brand: 6,
+  logo: 7,
 } as const;
 
 /** Spread every input bit over all 32 output bits (murmur3's finisher). */

@@ -3,18 +3,30 @@ import { createFaults } from './faults.ts';
 import type { SandboxOptions, SandboxReply } from './options.ts';
 import { draw, purposes } from './random.ts';
 
-/** Says what a call is answered, from the domain, its hash and the ordinal of the call for it. */
-export type Replies = (domain: string, hash: number, ordinal: number) => SandboxReply;
+/** A call, as far as its answer depends on it. */
+export interface Asked {
+  domain: string;
+  /** Of the domain. */
+  hash: number;
+  /** The number of the call among those for its domain. */
+  ordinal: number;
+  /** Where the caller has reached the sandbox. */
+  host: string | undefined;
+}
+
+/** Says what a call is answered. */
+export type Replies = (asked: Asked) => SandboxReply;
 
 /** Create what decides the answers: the script first, then faults, then missing domains, then found ones. */
 export function createReplies(options: SandboxOptions): Replies {
-  const { respond, errors = 0, broken = 0, notFound = 0 } = options;
+  const { respond, errors = 0, broken = 0, notFound = 0, logos = false } = options;
   const faults = createFaults(errors, broken);
-  return (domain, hash, ordinal) => {
+  return ({ domain, hash, ordinal, host }) => {
     const special = respond?.(domain, ordinal) ?? faults?.(hash, ordinal);
     if (special !== undefined) return special;
     if (notFound > 0 && draw(hash, purposes.notFound) < notFound) return unknownDomain;
-    return { body: createBrandAnswer(domain, hash) };
+    const logoFolder = logos ? `http://${host}/logos` : undefined;
+    return { body: createBrandAnswer(domain, hash, logoFolder) };
   };
 }
 

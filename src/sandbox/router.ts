@@ -2,10 +2,15 @@ import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http
 import { pipeline, Readable } from 'node:stream';
 import type { BrandEndpoint } from './brand-endpoint.ts';
 import type { CallCounter } from './call-counter.ts';
+import type { LogoPages } from './logo-pages.ts';
 import { send, sendError } from './send.ts';
 
 /** Create what hands each request to its endpoint. The brand endpoint is looked for first: it is the busy one. */
-export function createRouter(endpoint: BrandEndpoint, counter: CallCounter): RequestListener {
+export function createRouter(
+  endpoint: BrandEndpoint,
+  counter: CallCounter,
+  logos?: LogoPages,
+): RequestListener {
   const pages: Record<string, Page> = {
     '/healthz': {
       method: 'GET',
@@ -31,11 +36,15 @@ export function createRouter(endpoint: BrandEndpoint, counter: CallCounter): Req
     method: 'GET',
     serve: (request, response, query) => endpoint.handle(request, response, query),
   };
+  const findLogo = (path: string): Page | undefined => {
+    const logo = logos?.(path);
+    return logo && { method: 'GET', serve: (request, response) => send(request, response, logo) };
+  };
   return (request, response) => {
     const target = request.url ?? '/';
     const mark = target.indexOf('?');
     const path = mark === -1 ? target : target.slice(0, mark);
-    const page = path.endsWith('/v1/brand') ? brand : pages[path];
+    const page = path.endsWith('/v1/brand') ? brand : (pages[path] ?? findLogo(path));
     if (page === undefined) {
       sendError(request, response, {
         status: 404,

@@ -4,6 +4,7 @@ import { CallCounter } from './call-counter.ts';
 import { checkOptions } from './check-options.ts';
 import type { DomainCalls } from './domain-counts.ts';
 import { formatHost, listen } from './listen.ts';
+import { createLogoPages } from './logo-pages.ts';
 import type { SandboxOptions } from './options.ts';
 import { createRouter } from './router.ts';
 import type { SandboxStats } from './stats.ts';
@@ -25,7 +26,7 @@ export interface Sandbox {
 
 /**
  * Start a stand-in for the brand API on this machine. It serves `GET <any prefix>/v1/brand?domain=…`,
- * `GET /stats`, `GET /stats/domains`, `POST /reset` and `GET /healthz`.
+ * `GET /stats`, `GET /stats/domains`, `POST /reset`, `GET /healthz` and, if told to, pictures at `GET /logos/…`.
  *
  * @throws SandboxError when an option is wrong or the port cannot be opened
  * @example
@@ -39,8 +40,9 @@ export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbo
   checkOptions(options);
   const counter = new CallCounter(options.countPerDomain ?? true);
   const endpoint = new BrandEndpoint(options, counter);
+  const logos = options.logos ? createLogoPages(options.seed ?? 1) : undefined;
   // A minute, so that a client which pauses between calls does not meet a connection that is just closing.
-  const server = createServer({ keepAliveTimeout: 60_000 }, createRouter(endpoint, counter));
+  const server = createServer({ keepAliveTimeout: 60_000 }, createRouter(endpoint, counter, logos));
   const host = options.host ?? '127.0.0.1';
   const port = await listen(server, host, options.port ?? 0);
   return {

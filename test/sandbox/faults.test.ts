@@ -10,7 +10,8 @@ const domains = createDomains(5000);
 function statusesOf(options: SandboxOptions, ordinal = 1): number[] {
   const replies = createReplies(options);
   return domains
-    .map((domain) => replies(domain, hashText(domain, options.seed ?? 1), ordinal))
+    .map((domain) => ({ domain, hash: hashText(domain, options.seed ?? 1), ordinal, host: '' }))
+    .map(replies)
     .map((reply) => (typeof reply === 'string' ? 0 : (reply.status ?? 200)));
 }
 
