@@ -38,13 +38,17 @@ export function decide({ url, note, isThere }: Known, circumstances: Circumstanc
   if (isThere && saved?.mark === markOf(url)) return 'keep';
   if (missing?.mark !== triedMarkOf(url, maxBytes)) return 'fetch';
   if (isOfThisRun) return 'leave';
-  if (isHostTrouble(missing.reason)) return 'fetch_again';
-  if (UNTRIED.has(missing.reason)) return 'fetch';
+  if (isHostTrouble(missing.reason) || SERVER_FAULT.test(missing.reason)) return 'fetch_again';
+  // A private address may have been allowed since.
+  if (UNTRIED.has(missing.reason) || missing.reason === 'private_address') return 'fetch';
   return startedAtMs - atMs < missingCountsMs ? 'leave' : 'fetch';
 }
 
-/** It was not asked for, or may have been allowed since. */
-const UNTRIED: ReadonlySet<string> = new Set(['not_asked', 'host_out', 'private_address']);
+/** It may be mended by tomorrow. */
+const SERVER_FAULT = /^http_(?:408|5\d\d)$/;
+
+/** Reasons why a picture was not asked for at all. */
+export const UNTRIED: ReadonlySet<string> = new Set(['not_asked', 'host_out']);
 
 /** Tells a URL from all others, and is short. */
 export function markOf(url: URL): string {

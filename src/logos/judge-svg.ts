@@ -60,20 +60,25 @@ function read(text: string, onSvg: () => void): void {
   });
   parser.on('comment', (comment) => {
     // In HTML such a comment is over at once, and the rest of it is part of the page.
-    if (/^-?>|--!>/.test(comment)) refuse('a comment that HTML reads in another way');
+    const isOver = /^-?>|--!>/.test(comment);
+    if (isOver || isLabel(open.at(-1))) refuse('a comment that HTML reads in another way');
   });
   parser.on('opentag', (tag) => {
     if (open.length === 0) {
       if (tag.uri !== SVG_NAMESPACE || tag.local !== 'svg') refuse('another root');
       onSvg();
     }
-    if (open.length >= MOST_DEPTH || isStyle(open.at(-1))) refuse('elements where none belong');
+    const isWithinText = isStyle(open.at(-1)) || isLabel(open.at(-1));
+    if (open.length >= MOST_DEPTH || isWithinText) refuse('elements where none belong');
     checkElement(tag);
     open.push(tag);
     css = '';
   });
   parser.on('text', readText);
-  parser.on('cdata', readText);
+  parser.on('cdata', (part) => {
+    if (isLabel(open.at(-1))) refuse('text that HTML reads in another way');
+    readText(part);
+  });
   parser.on('closetag', (tag) => {
     open.pop();
     if (isStyle(tag) && !isSafeCss(css)) refuse('CSS');
@@ -83,6 +88,11 @@ function read(text: string, onSvg: () => void): void {
 
 function isStyle(tag: SaxesTagNS | undefined): boolean {
   return tag?.local === 'style';
+}
+
+/** In HTML, what is in these is read as HTML again. */
+function isLabel(tag: SaxesTagNS | undefined): boolean {
+  return tag?.local === 'title' || tag?.local === 'desc';
 }
 
 function checkElement({ name, local, prefix, uri, attributes }: SaxesTagNS): void {

@@ -1,7 +1,7 @@
 import { findJsonObject, type JsonObject } from '../brand/answer.ts';
 import type { LogoNote, LogoNotes } from '../store/logo-notes.ts';
 import type { AllowedHost } from './allowed-hosts.ts';
-import { type Circumstances, decide, markOf, triedMarkOf } from './decide.ts';
+import { type Circumstances, decide, markOf, triedMarkOf, UNTRIED } from './decide.ts';
 import type { PictureFetcher } from './fetch-picture.ts';
 import { type HostTurns, NOT_ASKED } from './host-turns.ts';
 import { findLogoUrl } from './logo-url.ts';
@@ -91,6 +91,10 @@ export async function saveLogos(options: SaveLogosOptions): Promise<LogoCounts> 
       ? NOT_ASKED
       : await turns.take(url.host, () => fetcher.fetch(url, signal));
     if ('reason' in fetched) {
+      // What it came to when it was asked for says more, and keeps its place behind the others.
+      if (decision === 'fetch_again' && UNTRIED.has(fetched.reason)) {
+        return counts.miss(note?.missing?.reason ?? '');
+      }
       const mark = triedMarkOf(url, options.maxBytes);
       return await miss(domain, { reason: fetched.reason, mark }, isThere ? note : undefined);
     }

@@ -56,6 +56,7 @@ const NOTES: ReadonlySet<string> = new Set([
   'http://www.serif.com/',
   'http://svgjs.com/svgjs',
   'http://svgjs.dev/svgjs',
+  'http://www.openswatchbook.org/uri/2009/osb',
   'http://vectornator.io',
   'https://boxy-svg.com',
 ]);

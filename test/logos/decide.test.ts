@@ -40,7 +40,7 @@ describe('a logo', () => {
     expect(decideOn({ missing: missingFor('timeout') }, { refresh: true })).toBe('fetch');
   });
 
-  it.each(['http_404', 'http_500', 'not_a_picture', 'unsafe_svg', 'too_large'])(
+  it.each(['http_404', 'http_403', 'not_a_picture', 'unsafe_svg', 'too_large'])(
     'that could not be had (%s) is left alone for a while',
     (reason) => {
       const missing = missingFor(reason);
@@ -52,7 +52,7 @@ describe('a logo', () => {
     },
   );
 
-  it.each(['timeout', 'connection_refused', 'dns_failure', 'http_429', 'http_503'])(
+  it.each(['timeout', 'connection_refused', 'dns_failure', 'http_429', 'http_500', 'http_503'])(
     'that could not be had (%s) is tried last, and once in a run',
     (reason) => {
       expect(decideOn({ missing: missingFor(reason) })).toBe('fetch_again');

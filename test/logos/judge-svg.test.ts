@@ -34,6 +34,7 @@ describe('an SVG that only shows is safe:', () => {
       'under another prefix',
       '<s:svg xmlns:s="http://www.w3.org/2000/svg"><s:path d="M0 0"/></s:svg>',
     ],
+    ['with a title', svg('<title>A &lt; B</title><desc>About &#60;b></desc>')],
     ['with entities of XML', svg('<text>A &amp; B &#x263a;</text>')],
   ])('%s', (_, text) => {
     expect(judge(text)).toBe('safe');
@@ -59,6 +60,7 @@ describe('an SVG that may do more is not safe:', () => {
       '<h:script xmlns:h="http://www.w3.org/1999/xhtml">alert(1)</h:script>',
     ],
     ['a handler', '<g onclick="alert(1)"/>'],
+    ['a handler without a call', '<g onclick="location=name"/>'],
     ['a handler in capitals', '<g ONLOAD="alert(1)"/>'],
     ['foreignObject', '<foreignObject><p xmlns="http://www.w3.org/1999/xhtml"/></foreignObject>'],
     ['an iframe', '<iframe xmlns="http://www.w3.org/1999/xhtml" src="https://evil.example"/>'],
@@ -95,6 +97,10 @@ describe('an SVG that may do more is not safe:', () => {
     ['an instruction', '<?xml-stylesheet href="https://evil.example/a.css"?>'],
     ['an instruction for HTML', '<?xpacket ><img src=x onerror=alert(1)>?>'],
     ['a comment for HTML', '<!--><img src=x onerror=alert(1)>-->'],
+    ['elements in a title', '<title><style>a{}</style></title>'],
+    ['a comment in a title', '<title><!-- </title><img src=x onerror=alert(1)> --></title>'],
+    ['CDATA in a title', '<desc><![CDATA[<img src=x onerror=alert(1)>]]></desc>'],
+    ['HTML in CSS', '<style><![CDATA[</style><img src=x onerror=alert(1)>]]></style>'],
     ['a handler of XML events', '<ev:listener xmlns:ev="http://www.w3.org/2001/xml-events"/>'],
     ['MathML', '<math xmlns="http://www.w3.org/1998/Math/MathML" href="javascript:alert(1)"/>'],
     ['an unknown namespace', '<x:y xmlns:x="urn:x"/>'],

@@ -39,6 +39,20 @@ describe('createProgressView', () => {
     ]);
   });
 
+  it('shows logos behind the lookups', () => {
+    const { view, text } = viewOf('lines');
+    view.show({ ...PROGRESS, done: 1_000, calls: 1_000, elapsedMs: 4_000 });
+    for (let elapsedMs = 0; elapsedMs <= 6_000; elapsedMs += 500) {
+      view.showLogos({ total: 1_200, saved: elapsedMs / 10, kept: 8, missing: 2, elapsedMs });
+    }
+    view.end();
+    expect(text().split('\n').slice(0, -1)).toEqual([
+      '1,000/1,000 lookups, 250.0 calls/s',
+      '510/1,200 logos, 6.8 s left, 2 missing',
+      '610/1,200 logos, 5.8 s left, 2 missing',
+    ]);
+  });
+
   it('tells of failures and of waits', () => {
     const { view, text } = viewOf('lines');
     view.show({
