@@ -134,7 +134,7 @@ function editWorkbook(
   if (newSheet) {
     const [idName] = relationId(before.attributes);
     const ids = sheets.map(({ attributes }) => Number(attributes['sheetId']) || 0);
-    const text = `<${before.prefix}sheet name="${escapeXml(newSheet.name)}" sheetId="${Math.max(...ids) + 1}" ${idName}="${id}"/>`;
+    const text = `<${before.prefix}sheet${namespacesOf(before)} name="${escapeXml(newSheet.name)}" sheetId="${Math.max(...ids) + 1}" ${idName}="${id}"/>`;
     edits.push({ start: before.end, end: before.end, text });
   }
   return editXml(xml, edits);
@@ -155,6 +155,14 @@ function filterEdit(xml: string, { tagEnd, end }: XmlElement, range: string): Xm
     row === `$${header}` ? `${row}:$${column}$${last}` : all,
   );
   return { start: tagEnd, end: close, text };
+}
+
+/** Some programs declare a prefix where it is used, and not on the root. */
+function namespacesOf({ attributes }: XmlElement): string {
+  return Object.entries(attributes)
+    .filter(([name]) => name.startsWith('xmlns:'))
+    .map(([name, value]) => ` ${name}="${escapeXml(value)}"`)
+    .join('');
 }
 
 function relationId(attributes: Readonly<Record<string, string>>): readonly [string, string] {
