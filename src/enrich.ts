@@ -10,6 +10,7 @@ import { makeInSight, openRunStatus, type RunSurroundings } from './run/run-stat
 import { runToFiles } from './run/run-to-files.ts';
 import { runToMerge } from './run/run-to-merge.ts';
 import { runToRows } from './run/run-to-rows.ts';
+import { runWithReport } from './run/run-with-report.ts';
 import type { RunControl } from './run-control.ts';
 import { createRunId } from './run-id.ts';
 import type { RunEvent } from './watch/events.ts';
@@ -41,6 +42,8 @@ export interface EnrichOptions {
   readonly changesId?: string;
   /** An earlier output: the input is its failures file, and what is found now gets in its places. */
   readonly merge?: string;
+  /** Where reports of the run go, each a page (`.html`) or data (`.json`). */
+  readonly report?: string | readonly string[];
   /** With `changes`: the column that tells rows apart from run to run. @default their domains */
   readonly key?: string;
   /** Begin CSV outputs with a byte order mark, so that Excel reads them as UTF-8. @default false */
@@ -174,7 +177,9 @@ export async function enrich(
   const { token } = options;
   const sight = { ...around, token, describe: naming as (key: string) => string };
   const status = await openRunStatus(job, contextOf(options), sight);
-  return await makeInSight(status, (context) => run(options.input, job, context));
+  return await makeInSight(status, (context) =>
+    runWithReport(options.input, job, { run, context }),
+  );
 }
 
 /**
@@ -238,7 +243,7 @@ export const BESIDE_SETTINGS: Readonly<Record<Exclude<keyof EnrichOptions, Setti
 
 /** Options about files, for a run that writes none. */
 const FILES = {
-  keys: ['out', 'failures', 'changes', 'changesId', 'key', 'merge', 'excel'],
+  keys: ['out', 'failures', 'changes', 'changesId', 'key', 'merge', 'excel', 'report'],
   why: 'its rows go to the caller, not into files',
 } as const;
 

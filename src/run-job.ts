@@ -99,14 +99,16 @@ const RUN_OPTIONS: Readonly<Record<keyof RunJobOptions, true>> = {
 /** Folders of outputs that the file names, such as one for each day, are made. */
 async function makeFolders({ values }: JobFile): Promise<void> {
   for (const key of OUTPUTS) {
-    const path = (values as Readonly<Record<string, unknown>>)[key];
-    if (typeof path !== 'string' || path === '-') continue;
-    // What goes wrong is said when the output is opened.
-    await mkdir(dirname(path), { recursive: true }).catch(() => {});
+    const given = (values as Readonly<Record<string, unknown>>)[key];
+    for (const path of [given].flat()) {
+      if (typeof path !== 'string' || path === '-') continue;
+      // What goes wrong is said when the output is opened.
+      await mkdir(dirname(path), { recursive: true }).catch(() => {});
+    }
   }
 }
 
-const OUTPUTS = ['out', 'failures', 'changes'] as const;
+const OUTPUTS = ['out', 'failures', 'changes', 'report'] as const;
 
 async function tellOf(
   { values }: JobFile,

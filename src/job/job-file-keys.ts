@@ -147,7 +147,7 @@ function settingKey(definition: SettingDefinition<unknown>): JobFileKey<FileValu
         reading.issues.add(offsetOf(resolve(node, reading)), problem);
         return undefined;
       }
-      return isPath && typeof value === 'string' ? readPath(value, node, reading) : value;
+      return isPath ? readPaths(value, node, reading) : value;
     },
   };
 }
@@ -162,6 +162,14 @@ function presetBeside(
   if (path === undefined) return value;
   const beside = readPath(path, node, reading);
   return beside === undefined ? undefined : presetAt(beside);
+}
+
+/** One path, or several. */
+function readPaths(value: FileValue, node: Node, reading: JobFileReading): FileValue | undefined {
+  if (typeof value === 'string') return readPath(value, node, reading);
+  if (!Array.isArray(value)) return value;
+  const paths = value.map((path: FileValue) => readPaths(path, node, reading));
+  return paths.every((path) => path !== undefined) ? paths : undefined;
 }
 
 function schemaOfSetting(definition: SettingDefinition<unknown>): JobFileKey<unknown>['schema'] {

@@ -12,6 +12,15 @@ export function text(value: unknown): string {
   return value;
 }
 
+/** One path or several, each named as a page or as data. */
+export function reportPaths(value: unknown): readonly string[] {
+  return [value].flat().map((item: unknown) => {
+    const path = text(item);
+    if (/[^/\\]\.(html?|json)$/i.test(path)) return path;
+    throw expected('a file whose name ends in .html or .json', item);
+  });
+}
+
 export function possiblyEmptyText(value: unknown): string {
   if (typeof value !== 'string') throw expected('a text', value);
   return value;

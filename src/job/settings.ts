@@ -7,11 +7,13 @@ import { LIST_SETTINGS, type ListSettings } from './settings/list.ts';
 import { LISTEN_SETTINGS, type ListenSettings } from './settings/listen.ts';
 import { LOGO_SETTINGS, type LogoSettings } from './settings/logos.ts';
 import { QUEUE_SETTINGS, type QueueSettings } from './settings/queue.ts';
+import { REPORT_SETTINGS, type ReportSettings } from './settings/report.ts';
 import { type FreshnessSettings, STORE_SETTINGS } from './settings/store.ts';
 
 /** All settings of `enrich`, read and checked. Durations are in milliseconds. */
 export interface Settings
   extends FileSettings,
+    ReportSettings,
     ApiSettings,
     ListSettings,
     ColumnSettings,
@@ -27,6 +29,7 @@ export interface Settings
  */
 export const SETTINGS: Definitions<Settings> = {
   ...FILE_SETTINGS,
+  ...REPORT_SETTINGS,
   ...API_SETTINGS,
   ...LIST_SETTINGS,
   ...COLUMN_SETTINGS,

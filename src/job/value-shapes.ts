@@ -58,6 +58,9 @@ export function shapeOf(definition: SettingDefinition<unknown>): JsonSchema {
   const { value, isRepeatable = false } = definition;
   if (value === undefined) return { anyOf: [{ type: 'boolean' }, VARIABLE] };
   const known = SHAPES.get(value);
+  if (known === STRING && isRepeatable) {
+    return { anyOf: [STRING, { type: 'array', items: STRING }] };
+  }
   if (known) return known === PAIRS || known === STRING ? known : { anyOf: [known, VARIABLE] };
   if (value.includes('=')) return PAIRS;
   return isRepeatable ? { anyOf: [TEXT, { type: 'array', items: TEXT }] } : TEXT;

@@ -66,6 +66,7 @@ export function reportVariables(report: FinishReport): Readonly<Record<string, s
     OUT: report.out,
     FAILURES: report.failures,
     CHANGES: report.changes?.file,
+    REPORT: report.reports?.[0],
     ERROR: report.error,
   };
   return Object.fromEntries(
@@ -76,7 +77,7 @@ export function reportVariables(report: FinishReport): Readonly<Record<string, s
 }
 
 function withAbsolutePaths(summary: Summary): Summary {
-  const { out, failures, changes, logos, store } = summary;
+  const { out, failures, changes, logos, store, reports } = summary;
   return {
     ...summary,
     out: toAbsolute(out),
@@ -84,6 +85,7 @@ function withAbsolutePaths(summary: Summary): Summary {
     changes: changes && { ...changes, file: resolve(changes.file) },
     logos: logos && { ...logos, folder: resolve(logos.folder) },
     store: { ...store, folder: resolve(store.folder) },
+    ...(reports && { reports: reports.map((path) => resolve(path)) }),
   };
 }
 

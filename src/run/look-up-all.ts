@@ -9,6 +9,7 @@ import { callsIdOf } from '../pace-id.ts';
 import { linePasses, noteLeftOvers } from '../producer/left-overs.ts';
 import type { RowIndex } from '../producer/row-index.ts';
 import type { HandleChunk, Reply } from '../queue/lookup-queue.ts';
+import type { RunRecorder } from '../report/run-recorder.ts';
 import type { RunControl } from '../run-control.ts';
 import type { OutcomeStore } from '../store/store.ts';
 import type { Progress, RunEvent } from '../watch/events.ts';
@@ -16,6 +17,7 @@ import { createRecentOutcomes, type RecentOutcomes } from '../watch/recent-outco
 import { type PaceSummary, summarizePace } from '../watch/summary.ts';
 import { createWaitSamples } from '../watch/wait-samples.ts';
 import type { CallCounters } from '../worker/call.ts';
+import type { AnsweredCall } from '../worker/lookup.ts';
 import { createStopSwitch, type Stop } from '../worker/stop-switch.ts';
 import { openQueueOf } from './open-queue.ts';
 import { openPaceMemory, type PaceSaver, savePaceOften } from './pace-memory.ts';
@@ -42,6 +44,8 @@ export interface LookUpAllOptions {
   readonly control?: RunControl | undefined;
   /** Whether somebody tries a domain. @default false */
   readonly isTrial?: boolean;
+  /** Told of the calls that are made here, where a report is wanted. */
+  readonly report?: { readonly recorder: Pick<RunRecorder, 'answered'> } | undefined;
 }
 
 /** What the lookups of a run came to. */
@@ -141,6 +145,7 @@ export async function lookUpAll(options: LookUpAllOptions): Promise<LookupTotals
       stopSwitch,
       maxCalls: isShared ? undefined : settings.maxCalls,
       holdsCallers: isShared,
+      onCall: callRecorderOf(options, { outstanding, startMs }),
       hasFailedBefore: (domain) => store.findHead(domain)?.status === 'failed',
       sharedPace: queue.sharedPace,
       startPace: memory?.start,
@@ -204,6 +209,19 @@ export async function lookUpAll(options: LookUpAllOptions): Promise<LookupTotals
   const { elapsedMs, done } = progress();
   const stopped = stopSwitch.stopped ?? (isComplete ? undefined : { reason: 'max_calls' as const });
   return { ...counters(), lookups: done, elapsedMs, stopped, pace };
+}
+
+/** Leaves out what is looked up for others over a shared queue. */
+function callRecorderOf(
+  { report }: Pick<LookUpAllOptions, 'report'>,
+  { outstanding, startMs }: { readonly outstanding: Set<string>; readonly startMs: number },
+): ((call: AnsweredCall) => void) | undefined {
+  if (!report) return undefined;
+  return (call) => {
+    if (outstanding.has(call.domain)) {
+      report.recorder.answered(call, performance.now() - startMs);
+    }
+  };
 }
 
 /** Also for those who see no progress: an outage may be a wrong address. */

@@ -66,6 +66,7 @@ export async function lookUpAndJoin(run: PlannedRun, outFolder = '.'): Promise<J
     context.onEvent({ type: 'notice', message });
   }
   const statuses = createStatusCounts();
+  const record = context.report?.recorder.beginRows({ ...run, columns });
   const rows = join({
     source,
     headBytes: format.headBytes,
@@ -81,7 +82,7 @@ export async function lookUpAndJoin(run: PlannedRun, outFolder = '.'): Promise<J
     logos: savedLogos?.summary,
     columns,
     statuses,
-    rows: count(rows, statuses, run.plan.rows),
+    rows: count(rows, { statuses, record, expected: run.plan.rows }),
   };
 }
 
@@ -125,14 +126,21 @@ async function findEnrichedColumns(run: PlannedRun): Promise<readonly Field[]> {
   return flatColumnsOf(ranked, { maxColumns, known });
 }
 
+interface Counting {
+  readonly statuses: StatusCounts;
+  /** Takes down what the report tells of rows. */
+  readonly record: ((rows: readonly JoinedRow[]) => void) | undefined;
+  readonly expected: number;
+}
+
 /** Counts rows as they pass, and lets none get lost on the way. */
 async function* count(
   rows: AsyncIterable<readonly JoinedRow[]>,
-  statuses: StatusCounts,
-  expected: number,
+  { statuses, record, expected }: Counting,
 ): AsyncGenerator<readonly JoinedRow[]> {
   for await (const batch of rows) {
     for (const row of batch) statuses[row.status] += 1;
+    record?.(batch);
     yield batch;
   }
   const counted = sumOf(statuses);

@@ -1,5 +1,7 @@
 import type { RunInstruments } from '../metrics/instruments.ts';
 import type { Plan } from '../producer/plan.ts';
+import type { OtherFiles } from '../report/report-files.ts';
+import type { RunRecorder } from '../report/run-recorder.ts';
 import type { RunControl } from '../run-control.ts';
 import type { RunEvent } from '../watch/events.ts';
 
@@ -25,4 +27,17 @@ export interface RunContext {
    * @default false
    */
   readonly isTrial?: boolean;
+  /** What its report wants of it. @default no report */
+  readonly report?: RunReporting | undefined;
+}
+
+/** The report of a run that is going on. */
+export interface RunReporting {
+  readonly recorder: RunRecorder;
+  /**
+   * To be called as soon as it is known which files the run has.
+   *
+   * @throws BrandfillError `INVALID_SETTING`, `OUTPUT_IN_USE`, `UNWRITABLE_OUTPUT`
+   */
+  openFiles(others: OtherFiles): Promise<void>;
 }

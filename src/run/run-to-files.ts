@@ -34,6 +34,7 @@ export async function runToFiles(
       source,
       format,
     });
+    await context.report?.openFiles({ outputs: paths, source });
     const store = closer.add(openStoreOf(job));
     const manifest = await prepareManifestOf(list);
     const writing = {

@@ -43,6 +43,7 @@ export async function runToMerge(
     const { signal } = context;
     const paths = await chooseMergePaths({ out, failures, merge, source, format });
     if (!ours || !opened) throw new TypeError('both files of a merge are there once it is open');
+    await context.report?.openFiles({ outputs: paths, merge, source });
     const outputs = closer.add(await openOutputs(paths, { spoolFolder, onNotice: () => {} }));
     const earlier = closer.add(
       await checkEarlierOutput({

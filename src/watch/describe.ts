@@ -85,6 +85,7 @@ export function describeSummary(summary: Summary): readonly string[] {
     const { file, new: added, changed } = summary.changes;
     lines.push(`  changes   ${file} (${formatCount(added)} new, ${formatCount(changed)} changed)`);
   }
+  for (const report of summary.reports ?? []) lines.push(`  report    ${report}`);
   lines.push(`  store     ${summary.store.folder} (${formatSize(summary.store.sizeBytes)})`);
   if (summary.stopped) {
     const { comeBackAtMs } = summary.stopped;

@@ -49,6 +49,8 @@ export interface Summary {
   readonly logos: LogosSummary | undefined;
   /** Where the rows are that there is something to tell of, and how many; undefined without them. */
   readonly changes: ({ readonly file: string } & Readonly<ChangeCounts>) | undefined;
+  /** Where the reports of the run are; missing when none was wanted. */
+  readonly reports?: readonly string[];
 }
 
 /** Logos of the domains that were found, each domain once. */

@@ -1,0 +1,77 @@
+import { describeError } from '../exit-codes.ts';
+import type { Job } from '../job/job.ts';
+import { createRunReport, type ReportedRun } from '../report/report.ts';
+import { openReportFiles, type ReportFiles } from '../report/report-files.ts';
+import { createRunRecorder } from '../report/run-recorder.ts';
+import type { ListInput } from '../rows/list-input.ts';
+import { readVersion } from '../version.ts';
+import type { Summary } from '../watch/summary.ts';
+import type { RunContext } from './run-context.ts';
+
+export interface ReportableRun {
+  readonly run: (input: ListInput, job: Job, context: RunContext) => Promise<Summary>;
+  readonly context: RunContext;
+}
+
+/**
+ * Makes a run and, where one is wanted, its report, however it ended: a run that stops early has one,
+ * and so has one that fails after its first call. A run that never began has none.
+ */
+export async function runWithReport(
+  input: ListInput,
+  job: Job,
+  { run, context }: ReportableRun,
+): Promise<Summary> {
+  const { report: paths } = job.settings;
+  if (paths === undefined) return await run(input, job, context);
+  const startedAt = new Date();
+  const { recording, ...recorder } = createRunRecorder();
+  let files: ReportFiles | undefined;
+
+  async function write(end: Pick<ReportedRun, 'summary' | 'error'>): Promise<boolean> {
+    try {
+      const report = createRunReport({
+        recording,
+        runId: context.runId,
+        settings: job.settings,
+        input: typeof input === 'string' ? input : 'rows',
+        startedAt,
+        finishedAt: new Date(),
+        version: readVersion(),
+        redact: (text) => job.credential.redact(text),
+        ...end,
+      });
+      files ??= await openReportFiles(paths ?? [], undefined);
+      await files.write(report);
+      return true;
+    } catch (error) {
+      // The rows are in their places, or there is an error that counts more.
+      const message = `There is no report: ${describeError(error)}`;
+      context.onEvent({ type: 'notice', message });
+      return false;
+    }
+  }
+
+  try {
+    const summary = await run(input, job, {
+      ...context,
+      onEvent: (event) => {
+        recorder.onEvent(event);
+        context.onEvent(event);
+      },
+      report: {
+        recorder,
+        openFiles: async (others) => {
+          files = await openReportFiles(paths, others);
+        },
+      },
+    });
+    return (await write({ summary })) ? { ...summary, reports: paths } : summary;
+  } catch (error) {
+    if (recording.hasBegun)
+      await write({ error: { thrown: error, message: describeError(error) } });
+    throw error;
+  } finally {
+    await files?.close();
+  }
+}
