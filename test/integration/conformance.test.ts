@@ -1,0 +1,151 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { basename, dirname, join } from 'node:path';
+import { gunzipSync } from 'node:zlib';
+import { parse } from 'csv-parse/sync';
+import { describe, expect, it } from 'vitest';
+import { BrandfillError, enrich } from '../../src/index.ts';
+import { openApi } from './support/api.ts';
+import { openFolder } from './support/folder.ts';
+import { findMaterial } from './support/material.ts';
+import { rowsOf } from './support/tables.ts';
+
+const SPECTRUM = findMaterial('csv-spectrum');
+const EXAMPLES = findMaterial('csvkit-examples');
+const COMPANIES = findMaterial('fortune500');
+
+/** How a file is written, where it is not UTF-8 with commas: told by whoever looked at it. */
+interface Written {
+  readonly encoding?: string;
+  readonly delimiter?: string;
+  readonly record_delimiter?: string;
+  readonly relax_quotes?: boolean;
+}
+
+const WRITTEN: Readonly<Record<string, Written>> = {
+  'mac_newlines.csv': { record_delimiter: '\r' },
+  'dummy.tsv': { delimiter: '\t' },
+  'test_utf16_big.csv': { encoding: 'utf-16be' },
+  'test_utf16_little.csv': { encoding: 'utf-16le' },
+  'fortune500.csv': { encoding: 'utf-16le' },
+  'test_latin1.csv': { encoding: 'latin1' },
+  'location_coordinates.csv': { relax_quotes: true },
+};
+
+/** What cannot be enriched, and what is said about it. */
+const REFUSED: Readonly<Record<string, RegExp>> = {
+  'csvkit-examples/dummy.csv.bz2': /bzip2/,
+  'csvkit-examples/empty.csv': /empty; expected a header/,
+};
+
+/** All cells of a file, rows with nothing in them left out, as csv-parse reads it when it is told how. */
+function read(bytes: Buffer, { encoding = 'utf-8', ...options }: Written): string[][] {
+  const rows: string[][] = parse(new TextDecoder(encoding).decode(bytes), {
+    record_delimiter: ['\r\n', '\n'],
+    relax_column_count: true,
+    ...options,
+  });
+  return rows.filter((row) => row.length > 1 || row[0] !== '');
+}
+
+describe.skipIf(!SPECTRUM || !EXAMPLES || !COMPANIES)('files of other projects', () => {
+  const files = [SPECTRUM, EXAMPLES, COMPANIES].flatMap((folder) =>
+    folder === undefined
+      ? []
+      : readdirSync(folder, { recursive: true, encoding: 'utf8' })
+          .filter((name) => /\.(csv|tsv|gz|bz2)$/.test(name))
+          .map((name) => join(folder, name)),
+  );
+
+  it.each(files.map((path) => [basename(path), path]))(
+    '%s: written back, it means the same cell by cell',
+    async (name, path) => {
+      const folder = openFolder();
+      const bytes = readFileSync(path);
+      folder.write(name, bytes);
+      const api = await openApi();
+      const running = enrich({
+        input: folder.at(name),
+        baseUrl: api.url,
+        store: folder.at('store'),
+        out: folder.at('out.csv'),
+        domainColumn: '1',
+      });
+      const refused = REFUSED[join(basename(dirname(path)), name)];
+      if (refused) {
+        const error: unknown = await running.catch((error: unknown) => error);
+        expect(error).toBeInstanceOf(BrandfillError);
+        expect(String(error)).toMatch(refused);
+        expect(folder.names()).not.toContain('out.csv');
+        return;
+      }
+      const summary = await running;
+      const written = WRITTEN[name] ?? {};
+      const own = read(name.endsWith('.gz') ? gunzipSync(bytes) : bytes, written);
+      expect(own.length).toBeGreaterThan(0);
+      expect(summary.rows).toBe(own.length - 1);
+      const width = Math.max(...own.map((row) => row.length));
+      const out = read(readFileSync(folder.at('out.csv')), { ...written, encoding: 'utf-8' });
+      expect(out.map((row) => row.slice(0, width))).toEqual(
+        own.map((row) => row.concat(Array<string>(width - row.length).fill(''))),
+      );
+      expect(out[0]?.slice(width, width + 2)).toEqual(['brand_domain', 'brand_status']);
+    },
+  );
+});
+
+describe.skipIf(!SPECTRUM)('csv-spectrum', () => {
+  const names = SPECTRUM
+    ? readdirSync(join(SPECTRUM, 'csvs')).map((name) => basename(name, '.csv'))
+    : [];
+  /** The answer of the suite is that of another list. */
+  const WITHOUT_ANSWER = 'location_coordinates';
+
+  it.each(names.filter((name) => name !== WITHOUT_ANSWER))(
+    '%s: the output has the cells that the suite says',
+    async (name) => {
+      const folder = openFolder();
+      folder.write('list.csv', readFileSync(join(SPECTRUM ?? '', 'csvs', `${name}.csv`)));
+      const expected = JSON.parse(
+        readFileSync(join(SPECTRUM ?? '', 'json', `${name}.json`), 'utf8'),
+      ) as Record<string, string>[];
+      const api = await openApi();
+      const options = { input: folder.at('list.csv'), baseUrl: api.url, domainColumn: '1' };
+      await enrich({ ...options, store: folder.at('store') });
+      const columns = Object.keys(expected[0] ?? {});
+      const rows = rowsOf(folder.read('list.enriched.csv'));
+      expect(
+        rows.map((row) => Object.fromEntries(columns.map((name) => [name, row[name]]))),
+      ).toEqual(expected);
+    },
+  );
+});
+
+describe.skipIf(!EXAMPLES)('csvkit-examples', () => {
+  it('without a header: the first line is a row', async () => {
+    const folder = openFolder();
+    folder.write('list.csv', readFileSync(join(EXAMPLES ?? '', 'no_header_row.csv')));
+    const options = { input: folder.at('list.csv'), baseUrl: 'http://127.0.0.1:9' };
+    const { rows } = await enrich({
+      ...options,
+      store: folder.at('store'),
+      noHeader: true,
+      domainColumn: '2',
+    });
+    expect(rows).toBe(1);
+    expect(folder.read('list.enriched.csv')).toBe(
+      'column_1,column_2,column_3,brand_domain,brand_status\n1,2,3,,invalid\n',
+    );
+  });
+
+  it('with objects of different members are enriched as they are', async () => {
+    const folder = openFolder();
+    folder.write('list.json', readFileSync(join(EXAMPLES ?? '', 'testjson_multiline.json')));
+    const summary = await enrich({
+      input: folder.at('list.json'),
+      baseUrl: 'http://127.0.0.1:9',
+      store: folder.at('store'),
+      domainColumn: 'd',
+    });
+    expect(summary.statuses.invalid).toBe(summary.rows);
+  });
+});
