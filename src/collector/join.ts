@@ -51,6 +51,9 @@ export interface JoinOptions {
   readonly skipReason: string;
 }
 
+/** Rows may be of any length; so much of them is held at a time, or a single row. */
+const BATCH_BYTES = 1024 * 1024;
+
 /** Reads the input again, in its own order, and joins each row with its outcome. */
 export async function* join(options: JoinOptions): AsyncGenerator<readonly JoinedRow[]> {
   const { source, headBytes, index, store, enriched, fill, isUsable, skipReason } = options;
@@ -117,11 +120,17 @@ export async function* join(options: JoinOptions): AsyncGenerator<readonly Joine
   try {
     await cutter.take(headBytes);
     for await (const rows of index.read()) {
-      const joined: JoinedRow[] = [];
+      let joined: JoinedRow[] = [];
+      let sizeBytes = 0;
       for (const row of rows) {
         const taken = cutter.take(row.sizeBytes);
         const raw = typeof taken === 'string' ? taken : await taken;
         if (row.kind !== 'blank') joined.push(joinRow(row, raw));
+        sizeBytes += row.sizeBytes;
+        if (sizeBytes < BATCH_BYTES) continue;
+        yield joined;
+        joined = [];
+        sizeBytes = 0;
       }
       yield joined;
     }

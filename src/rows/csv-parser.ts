@@ -1,7 +1,7 @@
 import { CsvError, type InfoRecord, type Options, type Parser, parse } from 'csv-parse';
 import type { CsvDialect } from './csv-dialect.ts';
 
-/** A quote that is never closed would swallow the rest of the file; no real row is this long. */
+/** 32 MB: a quote that is never closed would swallow the rest of the file; no real row is this long. */
 const MAX_RECORD_BYTES = 32 * 1024 * 1024;
 
 /** How csv-parse reads a dialect. Rows may be ragged, and quotes within a cell are text. */
@@ -71,9 +71,12 @@ function end(parser: Parser): Promise<void> {
 /** Says in our words what the parser met in a row. */
 export function describeFault(error: unknown): string | undefined {
   if (!(error instanceof CsvError)) return undefined;
-  return UNCLOSED.has(error.code) ? NEVER_CLOSED : error.message;
+  return FAULTS[error.code] ?? error.message;
 }
 
-const UNCLOSED: ReadonlySet<string> = new Set(['CSV_QUOTE_NOT_CLOSED', 'CSV_MAX_RECORD_SIZE']);
-const NEVER_CLOSED =
-  'a quote is opened in this row and never closed; close it, or double it ("") if it is part of the text';
+const FAULTS: Readonly<Record<string, string>> = {
+  CSV_QUOTE_NOT_CLOSED:
+    'a quote is opened in this row and never closed; close it, or double it ("") if it is part of the text',
+  CSV_MAX_RECORD_SIZE:
+    'this row does not end within 32 MB; a quote that is opened in it is probably never closed',
+};

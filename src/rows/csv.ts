@@ -116,15 +116,24 @@ function readSample(
     // The sample ends anywhere, within quotes too. What is really broken shows when all is read.
     error = caught;
   }
-  if (records.length > 0 || !error) return records;
-  if (source.isWholeInSample) {
-    const lines = source.sample.toString('utf8', 0, endBytes).split(/\r\n|\r|\n/).length;
+  const { sample, isWholeInSample } = source;
+  // The sample may cut its last record short.
+  if (!isWholeInSample && endBytes === sample.length && !/[\r\n]/.test(lastOf(sample))) {
+    records.pop();
+  }
+  if (records.length > 0 || (!error && isWholeInSample)) return records;
+  if (isWholeInSample) {
+    const lines = sample.toString('utf8', 0, endBytes).split(/\r\n|\r|\n/).length;
     throw refuseLine(source, lines, describeFault(error) ?? 'it is no CSV');
   }
   throw refuse(
     source,
     `its first ${noHeader ? 'row' : 'line'} is longer than 256 KB; expected ${noHeader ? 'rows' : 'a header'}, and a quote closed where one is opened`,
   );
+}
+
+function lastOf(bytes: Buffer): string {
+  return bytes.toString('latin1', bytes.length - 1);
 }
 
 /** The columns of a list that has no header are called by their place. */

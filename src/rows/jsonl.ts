@@ -6,7 +6,7 @@ import type { Source } from './source.ts';
 
 const SAMPLE_ROWS = 200;
 /** No real row is this long; it bounds what one line may hold in memory. */
-const MAX_LINE_BYTES = 64 * 1024 * 1024;
+const MAX_LINE_BYTES = 32 * 1024 * 1024;
 const LINE_FEED = 0x0a;
 
 /**
@@ -127,7 +127,7 @@ async function* scan(
     }
     if (start < chunk.length) rest.push(chunk.subarray(start));
     restBytes += chunk.length - start;
-    if (restBytes > MAX_LINE_BYTES) throw refuseLine(source, line + 1, 'it is longer than 64 MB');
+    if (restBytes > MAX_LINE_BYTES) throw refuseLine(source, line + 1, 'it is longer than 32 MB');
     yield batch;
   }
   if (rest.length > 0) yield [scanLine(Buffer.concat(rest))];

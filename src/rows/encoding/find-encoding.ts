@@ -1,5 +1,6 @@
 import { isAscii } from 'node:buffer';
 import { BrandfillError } from '../../errors.ts';
+import { refuseControls } from './controls.ts';
 import { type Encoding, UTF_8, UTF_16, UTF_16_LE } from './encodings.ts';
 import type { Clue } from './guess-encoding.ts';
 import { findMark } from './marks.ts';
@@ -53,12 +54,16 @@ export async function findEncoding(options: FindEncodingOptions): Promise<FoundE
   if (mark) return { encoding: mark.encoding, markBytes: mark.sizeBytes, by: 'mark' };
   const wide = findUtf16(start);
   if (wide) return { encoding: wide, markBytes: 0, by: 'content' };
+  refuseControls(start, name, MOST_CONTROLS_IN_TEXT);
   const clue = await findClue(options);
   if (isBeginningOfUtf8(clue.bytes)) return { encoding: UTF_8, markBytes: 0, by: 'content' };
   const { guessEncoding } = await import('./guess-encoding.ts');
   const guess = await guessEncoding(clue, options);
   return { ...guess, markBytes: 0, by: 'content' };
 }
+
+/** Some programs write a NUL for nothing, but no list is full of them. */
+const MOST_CONTROLS_IN_TEXT = 0.3;
 
 /** A mark of UTF-16 tells its byte order only. */
 function isSameFamily(insisted: Encoding, marked: Encoding): boolean {

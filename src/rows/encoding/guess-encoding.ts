@@ -1,4 +1,5 @@
 import { BrandfillError } from '../../errors.ts';
+import { refuseControls } from './controls.ts';
 import { type Encoding, findEncodingByName } from './encodings.ts';
 import { guessLatin } from './guess-latin.ts';
 import { placeOfByte } from './place.ts';
@@ -24,6 +25,8 @@ interface GuessOptions {
   readonly read: () => AsyncIterable<Buffer>;
 }
 
+/** Pictures and programs are full of them. */
+const MOST_CONTROLS = 0.005;
 /** Where so many of such bytes have one beside them, a character may be two of them. */
 const PAIRED_SHARE = 0.5;
 /** Where so many have, the script is not Latin. */
@@ -40,7 +43,7 @@ export async function guessEncoding(
   { bytes: clue, offset }: Clue,
   { name, read }: GuessOptions,
 ): Promise<Guess> {
-  refuseBinary(clue, name);
+  refuseControls(clue, name, MOST_CONTROLS);
   const words = findWords(clue);
   const bytes = Buffer.concat(words.flatMap((word) => [word, NEW_LINE]));
   const density = densityOf(bytes);
@@ -61,18 +64,6 @@ export async function guessEncoding(
 const NEW_LINE = Buffer.from('\n');
 /** Bytes that Windows-1252 has no character for. */
 const UNDEFINED: ReadonlySet<number> = new Set([0x81, 0x8d, 0x8f, 0x90, 0x9d]);
-
-/** Text has no control characters but these: tab, line ends, page ends, and the end of a DOS file. */
-const TEXT_CONTROLS: ReadonlySet<number> = new Set([0x09, 0x0a, 0x0b, 0x0c, 0x0d, 0x1a]);
-
-function refuseBinary(bytes: Buffer, name: string): void {
-  const controls = bytes.filter((byte) => byte < 0x20 && !TEXT_CONTROLS.has(byte)).length;
-  if (controls * 200 <= bytes.length) return;
-  throw new BrandfillError(
-    'UNREADABLE_INPUT',
-    `Cannot read ${name}: it is no text; expected a list as CSV or JSONL.`,
-  );
-}
 
 /** Words with characters that are not plain ASCII: letters that stand together. */
 function findWords(clue: Buffer): readonly Buffer[] {

@@ -1,0 +1,152 @@
+import { closeSync, openSync, writeSync } from 'node:fs';
+import { gzipSync } from 'node:zlib';
+import { describe, expect, it } from 'vitest';
+import { createRandom } from '../support/random.ts';
+import { openScripted } from './support/api.ts';
+import { start } from './support/command.ts';
+import { type Folder, openFolder } from './support/folder.ts';
+import { watchOwnMemory } from './support/memory.ts';
+import { expectRefusal } from './support/refusals.ts';
+import { cellsOf } from './support/tables.ts';
+
+const MB = 1_024 * 1_024;
+/** What no list may make the command take. */
+const MOST_MEMORY_BYTES = 400 * MB;
+
+/** A piece of a file, and how often it stands there. */
+type Piece = string | Buffer | readonly [piece: string | Buffer, times: number];
+
+function write(path: string, pieces: readonly Piece[]): void {
+  const file = openSync(path, 'w');
+  for (const piece of pieces) {
+    const [bytes, times] = Array.isArray(piece) ? piece : [piece, 1];
+    for (let n = 0; n < times; n += 1) writeSync(file, Buffer.from(bytes));
+  }
+  closeSync(file);
+}
+
+/** Runs the real command over a file, and makes sure that it ends and stays small. */
+async function enrich(name: string, pieces: readonly Piece[]) {
+  const folder = openFolder();
+  write(folder.at(name), pieces);
+  const api = await openScripted({});
+  const args = ['enrich', name, '--base-url', api.url, '--progress', 'none'];
+  const running = await start(args, { cwd: folder.path });
+  running.process.stdin?.end();
+  const peakBytes = watchOwnMemory(running.process);
+  const ended = await running.ended;
+  expect(peakBytes()).toBeLessThan(MOST_MEMORY_BYTES);
+  return { folder, ended };
+}
+
+/** What the rows came to, by domain and status. */
+function statusesIn(folder: Folder): string[][] {
+  const [header = [], ...rows] = cellsOf(folder.read('list.enriched.csv'));
+  const at = header.indexOf('brand_domain');
+  return rows.map((row) => row.slice(at, at + 2));
+}
+
+const FOUND = (...names: readonly string[]): string[][] => names.map((name) => [name, 'found']);
+
+describe('a list that nobody should make', () => {
+  it.each<[string, readonly Piece[], string[][]]>([
+    [
+      'NUL bytes',
+      ['domain,n\na.com,\u0000x\u0000\n\u0000,"\u0000"\nb.com,2\n'],
+      [
+        ['a.com', 'found'],
+        ['', 'invalid'],
+        ['b.com', 'found'],
+      ],
+    ],
+    [
+      'a cell of 10 MB',
+      ['domain,n\na.com,"', ['"",\n'.repeat(MB / 4), 10], '"\nb.com,2\n'],
+      FOUND('a.com', 'b.com'),
+    ],
+    [
+      'many rows of 10 MB',
+      ['domain,n\n', [`a.com,${'é'.repeat(5 * MB)}\n`, 4]],
+      FOUND('a.com', 'a.com', 'a.com', 'a.com'),
+    ],
+    ['a domain of 10 MB', ['domain,n\n', 'a.'.repeat(5 * MB), ',1\n'], [['', 'invalid']]],
+    [
+      'a hundred thousand columns of one name',
+      ['domain', ',a'.repeat(100_000), '\n', [`a.com${',1'.repeat(100_000)}\n`, 5]],
+      FOUND('a.com', 'a.com', 'a.com', 'a.com', 'a.com'),
+    ],
+    [
+      'a hundred thousand blank lines',
+      ['domain\n', '\n'.repeat(100_000), 'a.com\n'],
+      FOUND('a.com'),
+    ],
+  ])('comes out right: %s', async (_, pieces, statuses) => {
+    const { folder, ended } = await enrich('list.csv', pieces);
+    expect(ended.code).toBe(0);
+    expect(statusesIn(folder)).toEqual(statuses);
+  });
+
+  it('comes out right: mixed line ends, each row with its own', async () => {
+    const { folder } = await enrich('list.csv', [
+      'domain,n\na.com,1\r\nb.com,2\rc.com,"3\r\n"\r\n',
+    ]);
+    const out = folder.read('list.enriched.csv').replaceAll(/,[a-c]\.com,found[^\r\n]*/g, '+');
+    expect(out.slice(out.indexOf('a.com'))).toBe('a.com,1+\r\nb.com,2+\rc.com,"3\r\n"+\r\n');
+  });
+
+  const random = createRandom(1);
+  const noise = Buffer.from(Array.from({ length: MB }, () => Math.floor(random() * 256)));
+  it.each<[string, string, readonly Piece[], RegExp]>([
+    ['a lone quote', 'list.csv', ['domain,n\na.com,"\nb.com,2\n'], /line 2 of .*never closed/],
+    [
+      'a quote that is opened in front of 100 MB',
+      'list.csv',
+      ['domain,n\na.com,1\nb.com,"', ['x,y\n'.repeat(MB / 4), 100]],
+      /line 3 of list\.csv.*does not end within 32 MB/,
+    ],
+    ['a line of 100 MB', 'list.csv', [['x'.repeat(MB), 100]], /first line is longer than 256 KB/],
+    [
+      'a million columns in a row',
+      'list.csv',
+      ['domain,n\na.com', [',1'.repeat(1_000), 1_000], '\nb.com,1\n'],
+      /line 2 of list\.csv: it has more than 16,386 cells, and the header 2/,
+    ],
+    [
+      'a million columns in the header',
+      'list.csv',
+      ['domain', [',column'.repeat(1_000), 1_000], '\na.com\n'],
+      /first line is longer than 256 KB/,
+    ],
+    ['nothing but delimiters', 'list.csv', [[',,,,\n'.repeat(1_000), 100]], /--domain-column/],
+    [
+      '100 MB of delimiters in a row',
+      'list.csv',
+      ['domain,n\n', [','.repeat(MB), 100]],
+      /line 2 of list\.csv: it has more than 16,386 cells/,
+    ],
+    ['nothing but a byte order mark', 'list.csv', ['\uFEFF'], /it is empty/],
+    ['noise', 'list.csv', [noise], /it is no text/],
+    ['zeros', 'list.csv', [Buffer.alloc(MB)], /it is no text/],
+    [
+      'much in little',
+      'list.csv.gz',
+      [gzipSync(Buffer.concat([Buffer.from('domain\n'), Buffer.alloc(100 * MB, 0x61)]))],
+      /line 2 of list\.csv\.gz.*does not end within 32 MB/,
+    ],
+    [
+      'an object of 100 MB',
+      'list.jsonl',
+      ['{"domain":"a.com"}\n{"x":"', ['x'.repeat(MB), 100], '"}\n'],
+      /line 2 of list\.jsonl: it is longer than 32 MB/,
+    ],
+    [
+      'an object a million levels deep',
+      'list.jsonl',
+      ['{"domain":"a.com"}\n{"x":', ['['.repeat(1_000), 1_000], '\n'],
+      /line 2 of list\.jsonl: it is no valid JSON/,
+    ],
+  ])('ends with 2 and one sentence: %s', async (_, name, pieces, expected) => {
+    const { ended } = await enrich(name, pieces);
+    expectRefusal(ended, expected);
+  });
+});
