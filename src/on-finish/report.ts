@@ -62,6 +62,7 @@ export function reportVariables(report: FinishReport): Readonly<Record<string, s
     INVALID: statuses?.invalid,
     SKIPPED: statuses?.skipped,
     CALLS: report.calls,
+    COST: report.cost,
     STOPPED: report.stopped?.reason,
     OUT: report.out,
     FAILURES: report.failures,

@@ -109,7 +109,9 @@ function describeTime(estimate: PlanEstimate | undefined): string {
   if (estimate === undefined) return 'not known before the limit of the API is';
   const { durationMs, limitPerSecond, limitIs } = estimate;
   const whose = limitIs === 'fixed' ? 'as told' : 'the limit that the last run met';
-  return `about ${formatDuration(durationMs)} at ${formatRate(limitPerSecond)}, ${whose}`;
+  const seconds = Math.round(durationMs / 1_000);
+  const time = seconds < 1 ? 'a second' : `about ${formatDuration(seconds * 1_000)}`;
+  return `${time} at ${formatRate(limitPerSecond)}, ${whose}`;
 }
 
 function describeCost({ cost = 0, price = 0 }: Plan): string {

@@ -71,6 +71,9 @@ describe('describePlan', () => {
     expect(say({ estimate: fixed, cost: undefined })).toBe(
       'Takes about 1 min 40 s at 10/s, as told',
     );
+    expect(say({ estimate: { ...fixed, durationMs: 20 }, cost: undefined })).toBe(
+      'Takes a second at 10/s, as told',
+    );
     expect(say({ calls: 0, lookups: 0, cost: 0 })).toBeUndefined();
   });
 
