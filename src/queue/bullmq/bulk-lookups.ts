@@ -1,15 +1,10 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { Queue } from 'bullmq';
 import { CONTRACT_VERSION, chunkId, type LookupsData } from './contract.ts';
-import {
-  BULK_PRIORITY,
-  CHUNK_OPTIONS,
-  LOOKUPS_JOB,
-  LOOKUPS_QUEUE,
-  QUEUE_OPTIONS,
-} from './names.ts';
+import { BULK_PRIORITY, CHUNK_OPTIONS, LOOKUPS_JOB, LOOKUPS_QUEUE } from './names.ts';
 import { createPatience } from './patience.ts';
 import type { RedisServer } from './redis.ts';
+import { queueOptions } from './traces.ts';
 
 export interface BulkLookupsOptions {
   readonly redis: RedisServer;
@@ -42,7 +37,7 @@ const FAREWELL_MS = 3_000;
 export function openBulkLookups(options: BulkLookupsOptions): BulkLookups {
   const { redis, ref, api, isInteractive, onNotice } = options;
   const { client } = redis;
-  const queue = new Queue(LOOKUPS_QUEUE, { connection: client, ...QUEUE_OPTIONS });
+  const queue = new Queue(LOOKUPS_QUEUE, { connection: client, ...queueOptions(client) });
   queue.on('error', () => {}); // told by what watches the connection
   const patience = createPatience(onNotice);
   const priority = isInteractive ? {} : { priority: BULK_PRIORITY };

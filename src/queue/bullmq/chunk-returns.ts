@@ -1,8 +1,9 @@
 import { Queue } from 'bullmq';
 import { chunkId, type LookupsData } from './contract.ts';
-import { CHUNK_OPTIONS, findRunId, LOOKUPS_JOB, LOOKUPS_QUEUE, QUEUE_OPTIONS } from './names.ts';
+import { CHUNK_OPTIONS, findRunId, LOOKUPS_JOB, LOOKUPS_QUEUE } from './names.ts';
 import type { RedisClient } from './redis.ts';
 import { replaceChunk } from './run-ledger.ts';
+import { queueOptions } from './traces.ts';
 
 /** Puts other chunks on the queue in the place of one that was taken. */
 export interface ChunkReturns {
@@ -20,7 +21,7 @@ export interface TakenChunk {
 }
 
 export function createChunkReturns(client: RedisClient): ChunkReturns {
-  const queue = new Queue(LOOKUPS_QUEUE, { connection: client, ...QUEUE_OPTIONS });
+  const queue = new Queue(LOOKUPS_QUEUE, { connection: client, ...queueOptions(client) });
   queue.on('error', () => {}); // told by what watches the connection
 
   /** Run first, queue second: a run that knows of a chunk nobody has adds it again. */

@@ -1,6 +1,7 @@
 import type { OnNotice } from '../../notice.ts';
 import { checkServer } from './check-server.ts';
 import { openRedis, type RedisServer } from './redis.ts';
+import { openTraces, traceClient } from './traces.ts';
 
 export interface QueueServerOptions {
   readonly url: string;
@@ -17,8 +18,18 @@ export interface QueueServerOptions {
  */
 export async function openQueueServer(options: QueueServerOptions): Promise<RedisServer> {
   const { url, acceptEviction, onNotice } = options;
-  return await openRedis(url, {
+  const redis = await openRedis(url, {
     check: (client) => checkServer({ client, acceptEviction, onWarning: onNotice }),
     onTrouble: onNotice,
   });
+  const traces = await openTraces(process.env, onNotice);
+  if (!traces) return redis;
+  traceClient(redis.client, traces.telemetry);
+  return {
+    ...redis,
+    close: async () => {
+      await traces.flush();
+      await redis.close();
+    },
+  };
 }

@@ -1,14 +1,9 @@
 import { Queue } from 'bullmq';
 import { CONTRACT_VERSION, type OutcomeData, type OutcomesData } from './contract.ts';
-import {
-  findRunId,
-  OUTCOMES_JOB,
-  OUTCOMES_OPTIONS,
-  OUTCOMES_QUEUE,
-  QUEUE_OPTIONS,
-} from './names.ts';
+import { findRunId, OUTCOMES_JOB, OUTCOMES_OPTIONS, OUTCOMES_QUEUE } from './names.ts';
 import type { RedisClient } from './redis.ts';
 import { isRunOpen } from './run-ledger.ts';
+import { queueOptions } from './traces.ts';
 
 /** What one chunk came to. */
 export interface ChunkOutcomes {
@@ -54,7 +49,7 @@ export function createOutcomeSender(client: RedisClient): OutcomeSender {
       queues.delete(oldest);
       void queue.close();
     }
-    const queue = new Queue(name, { connection: client, ...QUEUE_OPTIONS });
+    const queue = new Queue(name, { connection: client, ...queueOptions(client) });
     queue.on('error', () => {}); // told by what watches the connection
     queues.set(name, queue);
     return queue;

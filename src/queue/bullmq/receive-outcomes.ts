@@ -2,8 +2,9 @@ import { createHash } from 'node:crypto';
 import { type Job, UnrecoverableError, Worker } from 'bullmq';
 import { z } from 'zod';
 import type { OutcomesData } from './contract.ts';
-import { KEPT_FAILURES, OUTCOMES_QUEUE, QUEUE_OPTIONS } from './names.ts';
+import { KEPT_FAILURES, OUTCOMES_QUEUE } from './names.ts';
 import type { RedisServer } from './redis.ts';
+import { queueOptions } from './traces.ts';
 
 export interface ReceiveOutcomesOptions {
   readonly redis: RedisServer;
@@ -62,7 +63,7 @@ export function receiveOutcomes(options: ReceiveOutcomesOptions): OutcomeReceive
 
   const worker = new Worker<unknown>(OUTCOMES_QUEUE, receive, {
     connection: redis.connect(),
-    ...QUEUE_OPTIONS,
+    ...queueOptions(redis.client),
     concurrency: REPLIES_AT_ONCE,
     lockDuration: LOCK_MS,
     stalledInterval: LOCK_MS / 5,

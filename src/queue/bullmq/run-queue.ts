@@ -4,19 +4,13 @@ import { createChange } from '../change.ts';
 import type { Chunk, LookupQueue, Pausable, Reply } from '../lookup-queue.ts';
 import { CONTRACT_VERSION, chunkId, type LookupsData, type OutcomesData } from './contract.ts';
 import { holdBackWhilePaused } from './hold-back.ts';
-import {
-  BULK_PRIORITY,
-  CHUNK_OPTIONS,
-  LOOKUPS_JOB,
-  LOOKUPS_QUEUE,
-  QUEUE_OPTIONS,
-  runQueueName,
-} from './names.ts';
+import { BULK_PRIORITY, CHUNK_OPTIONS, LOOKUPS_JOB, LOOKUPS_QUEUE, runQueueName } from './names.ts';
 import { toOutcome } from './outcome-data.ts';
 import { readLog } from './outcome-log.ts';
 import { createPatience } from './patience.ts';
 import { claimRun } from './run-ledger.ts';
 import { type ChunkTaker, type TakeChunksOptions, takeChunks } from './take-chunks.ts';
+import { queueOptions } from './traces.ts';
 import { createWatchdog } from './watchdog.ts';
 
 export interface RunQueueOptions
@@ -68,8 +62,9 @@ export async function openRunQueue(options: RunQueueOptions): Promise<LookupQueu
   });
   const replyTo = runQueueName(ledger.runId);
   const connection = redis.client;
-  const lookups = new Queue(LOOKUPS_QUEUE, { connection, ...QUEUE_OPTIONS });
-  const replyQueue = new Queue<OutcomesData>(replyTo, { connection, ...QUEUE_OPTIONS });
+  const traced = queueOptions(connection);
+  const lookups = new Queue(LOOKUPS_QUEUE, { connection, ...traced });
+  const replyQueue = new Queue<OutcomesData>(replyTo, { connection, ...traced });
   for (const queue of [lookups, replyQueue]) queue.on('error', () => {}); // told by the connection
   const patience = createPatience(onNotice);
   const change = createChange();
@@ -109,7 +104,7 @@ export async function openRunQueue(options: RunQueueOptions): Promise<LookupQueu
 
   const replies = new Worker<OutcomesData>(replyTo, keep, {
     connection: redis.connect(),
-    ...QUEUE_OPTIONS,
+    ...traced,
     concurrency: REPLIES_AT_ONCE,
     maxStalledCount: Number.MAX_SAFE_INTEGER,
     removeOnComplete: { count: 0 },

@@ -1,6 +1,7 @@
 import { type JobsOptions, Queue } from 'bullmq';
-import { KEPT_FAILURES, PREFIX, QUEUE_OPTIONS } from './names.ts';
+import { KEPT_FAILURES, PREFIX } from './names.ts';
 import type { RedisClient } from './redis.ts';
+import { queueOptions } from './traces.ts';
 
 /** When a job is due, as it stands in Redis. */
 export interface KeptSchedule {
@@ -65,7 +66,10 @@ const RUN_OPTIONS: JobsOptions = { removeOnComplete: true, removeOnFail: true };
  * its process is gone.
  */
 export function openScheduleQueue(client: RedisClient, group: string): ScheduleQueue {
-  const queue = new Queue(scheduleQueueName(group), { connection: client, ...QUEUE_OPTIONS });
+  const queue = new Queue(scheduleQueueName(group), {
+    connection: client,
+    ...queueOptions(client),
+  });
   queue.on('error', () => {}); // told by what watches the connection
 
   return {

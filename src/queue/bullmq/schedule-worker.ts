@@ -1,9 +1,10 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { type Job, WaitingError, Worker } from 'bullmq';
 import { createChunkLocks } from './chunk-locks.ts';
-import { KEPT_FAILURES, QUEUE_OPTIONS } from './names.ts';
+import { KEPT_FAILURES } from './names.ts';
 import type { RedisServer } from './redis.ts';
 import { RUN_JOB, type RunRequest, scheduleQueueName } from './schedule-queue.ts';
+import { queueOptions } from './traces.ts';
 
 /** A run that this process has taken. */
 export interface TakenRun extends RunRequest {
@@ -54,7 +55,7 @@ export function takeRuns(options: TakeRunsOptions): RunTaker {
     },
     {
       connection: redis.connect(),
-      ...QUEUE_OPTIONS,
+      ...queueOptions(redis.client),
       autorun: false,
       concurrency: atOnce + SLOTS_FOR_TICKS,
       lockDuration: lockMs,

@@ -12,6 +12,7 @@ import { announceWorker } from './presence.ts';
 import { createQuarantine } from './quarantine.ts';
 import type { RedisServer } from './redis.ts';
 import { isChunkExpected } from './run-ledger.ts';
+import { startChunkSpan } from './traces.ts';
 
 export interface TakeChunksOptions
   extends Pick<ChunkTaskOptions, 'handle' | 'normalize' | 'api' | 'onNotice'> {
@@ -126,8 +127,15 @@ export function takeChunks(options: TakeChunksOptions): ChunkTaker {
 
   function start(job: Job, token: string): void {
     const lock = locks.hold(job.id ?? '', token);
+    const span = startChunkSpan(redis.client, job);
     const work = task({ job, token, lock })
-      .catch((error: unknown) => onNotice(`Chunk ${job.id}: ${String(error)}`))
+      .then(
+        () => span.end(),
+        (error: unknown) => {
+          span.end(error);
+          onNotice(`Chunk ${job.id}: ${String(error)}`);
+        },
+      )
       .finally(() => {
         lock.release();
         open.delete(work);

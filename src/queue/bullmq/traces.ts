@@ -1,0 +1,140 @@
+import { type Job, SpanKind, type Telemetry, type Tracer } from 'bullmq';
+import { systemErrorCode } from '../../errors.ts';
+import type { OnNotice } from '../../notice.ts';
+import { readVersion } from '../../version.ts';
+import { within } from '../../within.ts';
+import { QUEUE_OPTIONS } from './names.ts';
+import type { RedisClient } from './redis.ts';
+
+/** OpenTelemetry traces of a process. */
+export interface Traces {
+  readonly telemetry: Telemetry;
+  /** Sends what was not sent yet, if somebody takes it. */
+  flush(): Promise<void>;
+}
+
+/** What traces need beside Brandfill. It is not installed along, since it is larger than Brandfill. */
+const PACKAGES = [
+  'bullmq-otel',
+  '@opentelemetry/api',
+  '@opentelemetry/sdk-trace-node',
+  '@opentelemetry/resources',
+  '@opentelemetry/exporter-trace-otlp-proto',
+];
+const FLUSH_MS = 2_000;
+/** BullMQ's looks into an empty queue would be most of all spans. */
+const LOOKS = /^(getNextJob|startStalledCheckTimer|moveStalledJobsToWait)\b/;
+
+/** There is one for each process. */
+let opened: Promise<Traces | undefined> | undefined;
+const telemetries = new WeakMap<RedisClient, Telemetry>();
+
+/**
+ * Begins to trace when the environment says where traces go (`OTEL_EXPORTER_OTLP_ENDPOINT`, and all
+ * else that OpenTelemetry reads there). Nothing of it is loaded otherwise.
+ */
+export async function openTraces(
+  env: NodeJS.ProcessEnv,
+  onNotice: OnNotice,
+): Promise<Traces | undefined> {
+  const { OTEL_EXPORTER_OTLP_ENDPOINT: all, OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: own } = env;
+  if (!(all || own) || env['OTEL_SDK_DISABLED'] === 'true') return undefined;
+  opened ??= load(env).catch((error: unknown) => {
+    if (!/MODULE_NOT_FOUND/.test(systemErrorCode(error) ?? '')) throw error;
+    onNotice(
+      `OTEL_EXPORTER_OTLP_ENDPOINT is set, but nothing is traced: install what that needs with npm install ${PACKAGES.join(' ')}`,
+    );
+    return undefined;
+  });
+  return await opened;
+}
+
+async function load(env: NodeJS.ProcessEnv): Promise<Traces> {
+  const { BullMQOtel } = await import('bullmq-otel');
+  const { BatchSpanProcessor, NodeTracerProvider } = await import('@opentelemetry/sdk-trace-node');
+  const { detectResources, envDetector, resourceFromAttributes } = await import(
+    '@opentelemetry/resources'
+  );
+  const { OTLPTraceExporter } = await import('@opentelemetry/exporter-trace-otlp-proto');
+  const ours = resourceFromAttributes({
+    'service.name': env['OTEL_SERVICE_NAME'] || 'brandfill',
+    'service.version': readVersion(),
+  });
+  const provider = new NodeTracerProvider({
+    resource: ours.merge(detectResources({ detectors: [envDetector] })),
+    spanProcessors: [new BatchSpanProcessor(new OTLPTraceExporter())],
+  });
+  // Where a program has its own OpenTelemetry already, that stays, and gets our spans.
+  provider.register();
+  const { tracer, contextManager } = new BullMQOtel({
+    tracerName: 'brandfill',
+    version: readVersion(),
+  });
+  const telemetry: Telemetry = { tracer: withoutLooks(tracer), contextManager };
+  return {
+    telemetry,
+    flush: async () => {
+      await within(
+        FLUSH_MS,
+        provider.forceFlush().catch(() => {}), // nobody takes them
+      );
+    },
+  };
+}
+
+/** Has whatever is opened on a connection traced. */
+export function traceClient(client: RedisClient, telemetry: Telemetry): void {
+  telemetries.set(client, telemetry);
+}
+
+/** The options of all queues and of workers that BullMQ runs. */
+export function queueOptions(
+  client: RedisClient,
+): typeof QUEUE_OPTIONS & { readonly telemetry?: Telemetry } {
+  const telemetry = telemetries.get(client);
+  return telemetry ? { ...QUEUE_OPTIONS, telemetry } : QUEUE_OPTIONS;
+}
+
+/** The span of a chunk that a worker has taken: part of the trace of whoever put it on the queue. */
+export function startChunkSpan(
+  client: RedisClient,
+  { id, opts, data, queueName }: Pick<Job, 'id' | 'opts' | 'data' | 'queueName'>,
+): { readonly end: (error?: unknown) => void } {
+  const telemetry = telemetries.get(client);
+  if (!telemetry) return NO_SPAN;
+  const { tracer, contextManager } = telemetry;
+  const active = contextManager.active();
+  const metadata = opts.telemetry?.metadata;
+  const parent = metadata === undefined ? active : contextManager.fromMetadata(active, metadata);
+  const span = tracer.startSpan(`process ${queueName}`, { kind: SpanKind.CONSUMER }, parent);
+  const { domains } = (data ?? {}) as { readonly domains?: unknown };
+  span.setAttributes({
+    'bullmq.queue.name': queueName,
+    'bullmq.job.id': id ?? '',
+    'brandfill.lookups': Array.isArray(domains) ? domains.length : 0,
+  });
+  return {
+    end: (error) => {
+      if (error !== undefined) span.recordException(error as Error);
+      span.end();
+    },
+  };
+}
+
+const NO_SPAN = { end: () => {} };
+
+function withoutLooks(tracer: Tracer): Tracer {
+  return {
+    startSpan: (name, options, context) =>
+      LOOKS.test(name) ? SILENT_SPAN : tracer.startSpan(name, options, context),
+  };
+}
+
+const SILENT_SPAN: ReturnType<Tracer['startSpan']> = {
+  setSpanOnContext: (context: unknown) => context,
+  setAttribute: () => {},
+  setAttributes: () => {},
+  addEvent: () => {},
+  recordException: () => {},
+  end: () => {},
+};
