@@ -57,11 +57,14 @@ function describeOutcome({ status, reason, httpStatus }: Trial): string {
     case 'not_found':
       return `not found: the API knows no such brand${of}.`;
     case 'rejected':
-      return `rejected: the API refused this domain${of}: ${why}.`;
+      return `rejected: the API refused this domain${of}: ${why}.${httpStatus === 403 ? FORBIDDEN : ''}`;
     default:
       return `${status}: ${FAILURES[reason] ?? `${why}${of}`}.`;
   }
 }
+
+/** One alone does not tell what is refused. */
+const FORBIDDEN = ' If it refuses others too, check --auth and what the credential is allowed.';
 
 const FAILURES: Readonly<Record<string, string>> = {
   timeout: 'no answer came within --timeout',

@@ -176,7 +176,12 @@ describe('brandfill try says in a sentence', () => {
       4,
       'a.com: nothing learned. The API refused the credential (401): check --auth',
     ],
-    ['403', { status: 403 }, 0, 'a.com: rejected: the API refused this domain (403): '],
+    [
+      '403',
+      { status: 403, body: { error: 'no' } },
+      0,
+      `a.com: rejected: the API refused this domain (403): {"error":"no"}. If it refuses others too, check --auth and what the credential is allowed.`,
+    ],
     ['402', { status: 402 }, 4, 'a.com: nothing learned. The quota of the API is used up.'],
     [
       '429 with a long wait',
