@@ -1,6 +1,7 @@
 import { columnName, columnOfRef } from './cell-ref.ts';
 import type { Package } from './package.ts';
 import { readRelations } from './parts.ts';
+import { MOST_OF_FRAME } from './sheet-reader.ts';
 import { attributeOf, decodeXml, readXml } from './xml.ts';
 
 /** As many as a sheet may have; one link over many cells counts for each. */
@@ -26,7 +27,7 @@ export async function readLinks(pack: Package, path: string): Promise<ReadonlyMa
       open: (tag) => {
         const id = Object.entries(tag.attributes).find(([name]) => name.endsWith(':id'))?.[1];
         const target = id === undefined ? undefined : targets.get(id);
-        if (target === undefined) return;
+        if (target === undefined || links.size === MOST_LINKS) return;
         for (const place of placesOf(attributeOf(tag, 'ref') ?? '')) {
           if (links.size < MOST_LINKS) links.set(place, target);
         }
@@ -39,6 +40,7 @@ export async function readLinks(pack: Package, path: string): Promise<ReadonlyMa
 /** The hyperlinks of a sheet, without reading its cells. */
 async function* tagsBehindRows(pack: Package, path: string): AsyncGenerator<string> {
   let rest = '';
+  let behind = 0;
   let isBehind = false;
   for await (const chunk of decodeXml(pack.read(path))) {
     rest += chunk;
@@ -51,6 +53,8 @@ async function* tagsBehindRows(pack: Package, path: string): AsyncGenerator<stri
       isBehind = true;
       rest = rest.slice(end);
     }
+    behind += chunk.length;
+    if (behind > MOST_OF_FRAME) throw new Error('what is around its rows is too long');
     let last = 0;
     for (const found of rest.matchAll(HYPERLINK)) {
       yield found[0];

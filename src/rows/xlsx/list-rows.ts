@@ -25,8 +25,9 @@ export interface ListRows {
   readonly place: ListPlace | undefined;
 }
 
-/** So many rows with something in them are looked at to find the header. */
+/** So many rows with something in them are looked at to find the header, or fewer long ones. */
 const ROWS_AT_START = 60;
+const MOST_AT_START = 4_000_000;
 /** Empty rows are kept where they stand, up to so many characters in one place. */
 const MOST_OF_EMPTY = 4_000_000;
 
@@ -34,6 +35,7 @@ const MOST_OF_EMPTY = 4_000_000;
 export function createListRows(): ListRows {
   let start: SheetRow[] = [];
   let filledAtStart = 0;
+  let startLength = 0;
   let place: ListPlace | undefined;
   /** Waits for the empty rows behind it. */
   let last: Omit<RowLine, 'after'> | undefined;
@@ -90,7 +92,8 @@ export function createListRows(): ListRows {
         emptyLength += isFilled ? 0 : lengthOf(row);
         if (isFilled || emptyLength <= MOST_OF_EMPTY) start.push(row);
         filledAtStart += isFilled ? 1 : 0;
-        if (filledAtStart === ROWS_AT_START) findPlace(lines);
+        startLength += isFilled ? lengthOf(row) : 0;
+        if (filledAtStart === ROWS_AT_START || startLength > MOST_AT_START) findPlace(lines);
       }
       return lines;
     },

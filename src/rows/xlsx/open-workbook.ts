@@ -37,6 +37,8 @@ export interface OpenWorkbookOptions extends SpoolOptions {
 }
 
 const SAMPLE_ROWS = 200;
+const SAMPLE_CHARACTERS = 1_000_000;
+const MOST_LISTED = 30;
 const WRITE_CHARACTERS = 256 * 1024;
 
 /**
@@ -68,10 +70,11 @@ export async function openWorkbook(
       const read = await readList({ pack, parts, sheet }, { strings, styles, ...options });
       if (read) return read;
     }
-    const names = candidates.map((sheet) => `'${shorten(sheet.name)}'`).join(', ');
+    const [{ name: first } = { name: '' }, ...others] = candidates;
+    const what = others.length > 0 ? 'all of its sheets are' : `its sheet '${shorten(first)}' is`;
     throw new BrandfillError(
       'UNREADABLE_INPUT',
-      `Cannot read ${name}: its sheet ${names} is empty; expected a header and rows.`,
+      `Cannot read ${name}: ${what} empty; expected a header and rows.`,
     );
   } catch (error) {
     if (error instanceof BrandfillError || signal.aborted) throw error;
@@ -104,9 +107,10 @@ function chooseSheets(
     sheets.find((sheet) => sheet.name.trim().toLowerCase() === folded);
   if (found) return [found];
   const names = sheets.map((sheet) => `${shorten(sheet.name)}${sheet.isHidden ? ' (hidden)' : ''}`);
+  const more = names.length - MOST_LISTED;
   throw new BrandfillError(
     'INVALID_SETTING',
-    `Cannot find the sheet '${wanted}' in ${name}: there are: ${names.join(', ')}.`,
+    `Cannot find the sheet '${wanted}' in ${name}: there are: ${names.slice(0, MOST_LISTED).join(', ')}${more > 0 ? ` and ${more} more` : ''}.`,
   );
 }
 
@@ -131,11 +135,15 @@ async function readList(
   const list = createListRows();
   const sampleRows: (readonly string[])[] = [];
   let text = '';
+  let sampled = 0;
   let uncalculated = 0;
 
   async function write(lines: readonly RowLine[], isLast: boolean): Promise<void> {
     for (const line of lines) {
-      if (sampleRows.length < SAMPLE_ROWS) sampleRows.push(line.cells.map(addressOfSheetCell));
+      if (sampleRows.length < SAMPLE_ROWS && sampled < SAMPLE_CHARACTERS) {
+        sampleRows.push(line.cells.map(addressOfSheetCell));
+        sampled += line.xml.length;
+      }
       text += writeRowLine(line);
     }
     if (text.length < WRITE_CHARACTERS && !isLast) return;

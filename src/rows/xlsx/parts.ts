@@ -46,6 +46,7 @@ export async function readWorkbookParts(pack: Package): Promise<WorkbookParts> {
   const relations = await readRelations(pack, path);
   const pathOf = (wanted: string): string | undefined =>
     relations.find(({ kind, target }) => kind === wanted && pack.has(target))?.target;
+  const byId = new Map(relations.map((relation) => [relation.id, relation]));
   const sheets: SheetPart[] = [];
   const names: string[] = [];
   let is1904 = false;
@@ -56,7 +57,7 @@ export async function readWorkbookParts(pack: Package): Promise<WorkbookParts> {
       if (tag.local !== 'sheet') return;
       names.push(attributeOf(tag, 'name') ?? '');
       const id = relationIdOf(tag.attributes);
-      const relation = relations.find((relation) => relation.id === id);
+      const relation = id === undefined ? undefined : byId.get(id);
       if (relation?.kind !== 'worksheet') return; // a chart has no rows
       sheets.push({
         name: attributeOf(tag, 'name') ?? '',

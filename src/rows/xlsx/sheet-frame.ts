@@ -21,6 +21,7 @@ export function createFrame(
   const view = `<sheetView${shown} workbookViewId="0">${paneXml(layout.headerRow, '')}</sheetView>`;
   return {
     prefix: '',
+    rowsTag: '<sheetData>',
     head:
       `<?xml version="1.0" encoding="UTF-8" standalone="yes"?>\n<worksheet xmlns="${namespace}">` +
       `<sheetViews>${view}</sheetViews><sheetFormatPr defaultRowHeight="15"/>` +
@@ -42,7 +43,7 @@ export function fitFrame(frame: SheetFrame, layout: SheetLayout): SheetFrame {
   const head = cutParts(rootTag, `${frame.head.slice(rootEnd)}</${prefix}worksheet>`);
   const tail = cutParts(rootTag, frame.tail);
   return {
-    prefix,
+    ...frame,
     head: start + textOf(fitColumns(freeze(withoutSize(head), layout, prefix), layout, prefix)),
     tail: `${textOf(fitFilter(tail, layout, prefix))}</${prefix}worksheet>`,
   };

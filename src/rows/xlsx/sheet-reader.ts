@@ -30,6 +30,8 @@ export interface ReadCell {
 export interface SheetFrame {
   /** Up to the rows. */
   readonly head: string;
+  /** What the rows are in: an opening tag. */
+  readonly rowsTag: string;
   /** From behind the rows to the end. */
   readonly tail: string;
   /** What names of elements begin with; mostly nothing. */
@@ -43,8 +45,8 @@ export interface SheetReaderOptions extends CellContext {
 }
 
 /** Rows and frame are held as they are, so neither may grow without bound. In characters. */
-const MOST_OF_FRAME = 32_000_000;
-const MOST_OF_ROW = 32_000_000;
+export const MOST_OF_FRAME = 32_000_000;
+const MOST_OF_ROW = 4_000_000;
 
 /**
  * Reads the rows of a sheet.
@@ -84,6 +86,7 @@ function createReader({ strings, links, ...context }: SheetReaderOptions) {
   let pending = '';
   let from = 0;
   let head = '';
+  let rowsTag = '';
   let prefix = '';
   let tailStart = -1;
   let isInRows = false;
@@ -104,7 +107,9 @@ function createReader({ strings, links, ...context }: SheetReaderOptions) {
   const startOfTag = (end: number): number => from + pending.lastIndexOf('<', end - from - 1);
 
   function openRows(tag: XmlTag, end: number): void {
-    head = pending.slice(0, startOfTag(end) - from);
+    const start = startOfTag(end);
+    head = pending.slice(0, start - from);
+    rowsTag = textOf(start, end).replace(/\s*\/>$/, '>');
     prefix = tag.prefix;
     isInRows = true;
   }
@@ -219,7 +224,7 @@ function createReader({ strings, links, ...context }: SheetReaderOptions) {
     },
     frame: (): SheetFrame => {
       if (tailStart === -1) throw new Error('a sheet has no place for rows');
-      return { head, tail: pending.slice(tailStart - from), prefix };
+      return { head, rowsTag, tail: pending.slice(tailStart - from), prefix };
     },
   };
 }

@@ -138,10 +138,10 @@ async function readTexts({ pack, parts }: Workbook): Promise<ReadonlyMap<string,
 }
 
 async function* sheetXml(
-  { head, tail, prefix }: SheetFrame,
+  { head, rowsTag, tail, prefix }: SheetFrame,
   rows: AsyncIterable<Buffer>,
 ): AsyncGenerator<Buffer> {
-  yield Buffer.from(`${declareUtf8(head)}<${prefix}sheetData>`);
+  yield Buffer.from(`${declareUtf8(head)}${rowsTag}`);
   yield* rows;
   yield Buffer.from(`</${prefix}sheetData>${tail}`);
 }

@@ -24,8 +24,10 @@ export interface XmlReader {
   end(): void;
 }
 
-/** No cell, tag or comment is this long; it bounds what one may hold in memory. In characters. */
-const MOST_WITHOUT_TAG = 16_000_000;
+/** A cell holds 32,767 characters at most; this bounds what one may take in memory. In characters. */
+const MOST_WITHOUT_TAG = 1_000_000;
+/** Real ones come to a dozen. */
+const MOST_DEPTH = 256;
 
 /**
  * Makes a reader of XML that knows no entities but those of XML itself: a document that declares some
@@ -34,11 +36,14 @@ const MOST_WITHOUT_TAG = 16_000_000;
 export function createXmlReader(handlers: XmlHandlers): XmlReader {
   const parser = new SaxesParser({ xmlns: false, position: false });
   let lastTag = 0;
+  let depth = 0;
   parser.on('doctype', () => {
     throw new Error('it declares a document type, which no workbook does');
   });
   parser.on('opentag', (tag) => {
     lastTag = parser.position;
+    depth += 1;
+    if (depth > MOST_DEPTH) throw new Error(`its elements are nested ${MOST_DEPTH} deep and more`);
     handlers.open?.(toTag(tag), lastTag);
   });
   if (handlers.text) {
@@ -47,13 +52,14 @@ export function createXmlReader(handlers: XmlHandlers): XmlReader {
   }
   parser.on('closetag', ({ name }) => {
     lastTag = parser.position;
+    depth -= 1;
     handlers.close?.(name.slice(name.indexOf(':') + 1), lastTag);
   });
   return {
     write: (text) => {
       parser.write(text);
       if (parser.position - lastTag > MOST_WITHOUT_TAG) {
-        throw new Error(`a text is longer than ${MOST_WITHOUT_TAG / 1e6} million characters`);
+        throw new Error('a text is longer than a million characters');
       }
     },
     end: () => {

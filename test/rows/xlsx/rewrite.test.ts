@@ -84,11 +84,12 @@ describe('a sheet', () => {
   it('keeps what its elements are called', async () => {
     const cell = (ref: string, text: string): string =>
       `<x:c r="${ref}" t="str"><x:v>${text}</x:v></x:c>`;
-    const xml = `<x:worksheet xmlns:x="m"><x:sheetData><x:row r="1">${cell('A1', 'domain')}</x:row><x:row r="2">${cell('A2', 'acme.com')}</x:row></x:sheetData></x:worksheet>`;
+    const xml = `<x:worksheet xmlns:x="m"><x:sheetData xmlns:y="n"><x:row r="1">${cell('A1', 'domain')}</x:row><x:row r="2">${cell('A2', 'acme.com')}</x:row></x:sheetData></x:worksheet>`;
     const sheet = await sheetOf({ name: 'S', rows: '', xml });
     expect(sheet).toContain(
       `${cell('A2', 'acme.com')}<x:c r="B2"><x:v>0</x:v></x:c></x:row></x:sheetData><x:autoFilter ref="A1:B2"/></x:worksheet>`,
     );
+    expect(sheet).toContain('<x:sheetData xmlns:y="n"><x:row r="1">');
     expect(sheet).not.toMatch(/<(?!\/?x:|\?)/);
   });
 });
