@@ -21,6 +21,7 @@ function linesOf(text: string): readonly Line[] {
 }
 
 const JSON_FORMAT = ['--log-format', 'json'];
+const REPORTS = ['--report', 'run.html', '--report', 'run.json'];
 
 describe('the log of enrich', () => {
   it('is JSON where it is told so, and every line has the id that is in the summary', async () => {
@@ -84,6 +85,8 @@ describe('the credential', () => {
       JSON.stringify(KEY).slice(1, -1),
       JSON.stringify(JSON.stringify(KEY).slice(1, -1)).slice(1, -1),
       KEY.replaceAll('"', '""'),
+      KEY.replaceAll('"', '&quot;'),
+      KEY.replaceAll('"', '&#34;'),
       Buffer.from(KEY).toString('base64'),
       Buffer.from(`${KEY}:`).toString('base64'),
     ];
@@ -109,12 +112,13 @@ describe('the credential', () => {
     const args = ['enrich', 'list.csv', '--base-url', url, '--auth', auth, '--retries', '0'];
     const options = { cwd: folder.path, env: { BRANDFILL_API_KEY: KEY } };
     const { stdout, stderr } = await run(
-      [...args, '--json', '--changes', 'changes.csv', '--max-outage', '1ms', ...flags],
+      [...args, '--json', ...REPORTS, '--changes', 'changes.csv', '--max-outage', '1ms', ...flags],
       options,
     );
     expect(requests.length).toBeGreaterThan(5);
     expect(stdout).toContain('"runId"');
     const written = readAll(folder.path);
+    expect(folder.names()).toEqual(expect.arrayContaining(['run.html', 'run.json']));
     expect(written).toContain('[redacted]');
     expect(findForms(stdout + stderr + written)).toEqual([]);
   });

@@ -4,6 +4,7 @@ import { findRedisServer, useRedis } from '../support/redis.ts';
 import { openApi, openServer } from './support/api.ts';
 import { run, start } from './support/command.ts';
 import { openFolder } from './support/folder.ts';
+import { FAR, openSchedules, terminate } from './support/schedules.ts';
 import { statusOf } from './support/status.ts';
 import { domains, listOf } from './support/tables.ts';
 
@@ -179,5 +180,30 @@ describe.skipIf(!hasRedis)('over a queue', () => {
     expect(valueOf(metrics, 'brandfill_collect_free_bytes')).toBeGreaterThan(0);
     collector.process.kill('SIGTERM');
     expect((await collector.ended).code).toBe(0);
+  });
+
+  it('schedules tell how their runs went, which have no server of their own', async () => {
+    const schedules = await openSchedules();
+    const taken = await openServer();
+    const { port } = new URL(taken.url);
+    const file = schedules.job('nightly', { cron: FAR, domains: 3, more: [`listen: ${port}`] });
+    const keeper = await schedules.keep(file, '--listen', '0');
+    const status = await statusOf(keeper);
+    await schedules.run('--run', 'nightly');
+    const ofRun = { run: 'nightly' };
+    const metrics = await status.metricsWhen(
+      (now) =>
+        valueOf(now, 'brandfill_schedule_last_run_exit_code', ofRun) !== undefined &&
+        valueOf(now, 'brandfill_schedule_running', ofRun) === 0,
+    );
+    expect([...metrics.values()].flatMap(findFaults)).toEqual([]);
+    expect(valueOf(metrics, 'brandfill_schedule_last_run_exit_code', ofRun)).toBe(0);
+    expect(found(metrics)).toBe(3);
+    const next = valueOf(metrics, 'brandfill_schedule_next_run_timestamp_seconds', ofRun) ?? 0;
+    expect(next).toBeGreaterThan(Date.now() / 1_000);
+    const last = valueOf(metrics, 'brandfill_schedule_last_success_timestamp_seconds', ofRun) ?? 0;
+    expect(Math.abs(last - Date.now() / 1_000)).toBeLessThan(60);
+    expect((await status.ready()).status).toBe(200);
+    expect((await terminate(keeper)).code).toBe(0);
   });
 });
