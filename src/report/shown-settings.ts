@@ -10,6 +10,7 @@ import type { SettingDefinition } from '../job/setting-definition.ts';
 import { SETTINGS, type Settings } from '../job/settings.ts';
 import type { AllowedHost } from '../logos/allowed-hosts.ts';
 import type { Rate } from '../pace/rate.ts';
+import type { Encoding } from '../rows/encoding/encodings.ts';
 import { formatRate } from '../watch/format-rate.ts';
 import { shortenTo } from './text.ts';
 
@@ -70,6 +71,7 @@ const SPECIAL: Readonly<Record<string, (value: unknown) => string>> = {
     const scheme = value as AuthScheme;
     return 'name' in scheme ? `${scheme.kind}:${scheme.name}` : scheme.kind;
   },
+  encoding: (value) => (value as Encoding).label,
   rate: (value) => {
     if (value === 'auto') return value;
     const { count, perMs } = value as Rate;

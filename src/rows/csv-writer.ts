@@ -52,7 +52,7 @@ export function cellWriterOf(dialect: CsvDialect): (value: CellValue) => string 
   if (quote === '') return cellWriterWithoutQuotes(delimiter);
   const format = { delimiter, quote, escape, eof: false, escape_formulas: true } as const;
   const needsQuotes = anyOf([...new Set([quote, escape, '\r', '\n', delimiter])]);
-  const needsEscape = new RegExp(anyOf([...new Set([quote, escape])]), 'g');
+  const needsEscape = new RegExp(anyOf([...new Set([quote, escape])]).source, 'gu');
   const escaped = `${escape.replace('$', '$$')}$&`;
   const write = (text: string): string =>
     needsQuotes.test(text) ? quote + text.replace(needsEscape, escaped) + quote : text;
@@ -68,7 +68,7 @@ export function cellWriterOf(dialect: CsvDialect): (value: CellValue) => string 
 
 /** What cannot be held without quotes becomes a space. */
 function cellWriterWithoutQuotes(delimiter: string): (value: CellValue) => string {
-  const unfit = new RegExp(`(?:${anyOf(['\r', '\n', delimiter]).source})+`, 'g');
+  const unfit = new RegExp(`${anyOf(['\r', '\n', delimiter]).source}+`, 'gu');
   return (value) => {
     if (typeof value === 'number') return String(value);
     const text = textOfCell(value);
@@ -76,8 +76,10 @@ function cellWriterWithoutQuotes(delimiter: string): (value: CellValue) => strin
   };
 }
 
+/** @param characters each a single one */
 function anyOf(characters: readonly string[]): RegExp {
-  return new RegExp(characters.map((one) => one.replace(/[$()*+.?[\\\]^{|}]/, '\\$&')).join('|'));
+  const escaped = characters.map((one) => one.replace(/[\]\\^-]/, '\\$&'));
+  return new RegExp(`[${escaped.join('')}]`, 'u');
 }
 
 /** What a spreadsheet takes for the beginning of a formula. */

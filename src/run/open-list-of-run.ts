@@ -72,5 +72,6 @@ export async function open(
 }
 
 function describeNoHeader({ columns }: RowFormat): string {
-  return `Its columns have no names: they are called column_1 to column_${columns.length}, and the outputs get a header that says so.`;
+  const names = columns.length === 1 ? 'column_1' : `column_1 to column_${columns.length}`;
+  return `Without a header, columns are called by their place (${names}), and the outputs get a header that says so.`;
 }

@@ -40,6 +40,7 @@ describe('the settings of a report', () => {
         logoField: 'logos[0].url',
         logoAllow: ['media.example:8080', 'localhost'],
         registrable: true,
+        encoding: 'cp1252',
         report: ['a.html', 'b.json'],
       }),
     ).toMatchObject({
@@ -55,6 +56,7 @@ describe('the settings of a report', () => {
       '--logo-max-size': '1.0 MB',
       '--logo-allow': 'media.example:8080, localhost',
       '--registrable': 'yes',
+      '--encoding': 'Windows-1252',
       '--report': 'a.html, b.json',
     });
   });

@@ -110,6 +110,8 @@ function createRowMerger(
   };
 }
 
+/** Rows may be of any length; so much of them is held at a time, or a single row. */
+const BATCH_BYTES = 1024 * 1024;
 /** The place of an empty line, which is no row. */
 const NOWHERE = 0;
 
@@ -123,11 +125,17 @@ async function* rowsOf({
   try {
     await cutter.take(format.headBytes);
     for await (const entries of index.read()) {
-      const rows: (readonly [number, EarlierRow])[] = [];
+      let rows: (readonly [number, EarlierRow])[] = [];
+      let heldBytes = 0;
       for (const { kind, sizeBytes, fields } of entries) {
         const raw = await cutter.take(sizeBytes);
         if (kind !== 'blank') number += 1;
         rows.push([kind === 'blank' ? NOWHERE : number, { raw, fields }]);
+        heldBytes += sizeBytes;
+        if (heldBytes < BATCH_BYTES) continue;
+        yield rows;
+        rows = [];
+        heldBytes = 0;
       }
       yield rows;
     }
