@@ -36,6 +36,10 @@ describe('the help', () => {
     expect(helpOf('schedule')).toMatchSnapshot();
   });
 
+  it('of try', () => {
+    expect(helpOf('try')).toMatchSnapshot();
+  });
+
   it('of store', () => {
     expect(helpOf('store')).toMatchSnapshot();
   });
