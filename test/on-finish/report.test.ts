@@ -80,6 +80,8 @@ describe('the report of a run', () => {
       BRANDFILL_FAILURES: '/tmp/f.csv',
       BRANDFILL_CHANGES: resolve('out/c.csv'),
     });
+    const paid = reportVariables(createReport({ ...RUN, summary: { ...SUMMARY, cost: 0.06 } }));
+    expect(paid).toMatchObject({ BRANDFILL_COST: '0.06' });
     const failed = reportVariables(createReport({ ...RUN, exitCode: 2, error: 'no' }));
     expect(Object.keys(failed).sort()).toEqual([
       'BRANDFILL_ERROR',
