@@ -66,13 +66,33 @@ describe('openCsv', () => {
   });
 
   it.each([
-    ['a,b\n1,2\n3,"4\n5,6\n', /line 3 of list\.csv.*never closed/],
-    ['a,b\n"1\n",2\n3,4,"5"x\n', /line 4 of list\.csv.*closing quote/],
-    ['a,b\r\n"1\r\n",2\r\n3,"4\r\n5,"6\r\n', /line 4 of list\.csv.*closing quote/],
-    ['a,b\n1,2, "3,4"\n', /line 2 of list\.csv.*middle of a cell, behind a space/],
-    [`a,b\n${'1,2\n'.repeat(600)}3,4\r5,6\n`, /line 602 of list\.csv.*carriage return/],
-    [`a\n${'1\n'.repeat(600)}3\r5\n`, /line 602 of list\.csv.*carriage return/],
-  ])('names the line at fault in %j', async (text, expected) => {
+    ['a quote that is never closed', 'a,b\n1,2\n3,"4\n5,6\n', /line 3 of list\.csv.*never closed/],
+    [
+      'text behind a closing quote',
+      'a,b\n"1\n",2\n3,4,"5"x\n',
+      /line 4 of list\.csv.*closing quote/,
+    ],
+    [
+      'a quote that is closed some lines below, by chance',
+      'a,b\r\n"1\r\n",2\r\n3,"4\r\n5,"6\r\n',
+      /line 4 of list\.csv.*closing quote/,
+    ],
+    [
+      'a quote behind a space',
+      'a,b\n1,2, "3,4"\n',
+      /line 2 of list\.csv.*middle of a cell, behind a space/,
+    ],
+    [
+      'a carriage return far below',
+      `a,b\n${'1,2\n'.repeat(600)}3,4\r5,6\n`,
+      /line 602 of list\.csv.*carriage return/,
+    ],
+    [
+      'the same in a list of one column',
+      `a\n${'1\n'.repeat(600)}3\r5\n`,
+      /line 602 of list\.csv.*carriage return/,
+    ],
+  ])('names the line at fault: %s', async (_, text, expected) => {
     for (const chunkBytes of [1, 7, 100]) {
       const source = sourceOf(text, { chunkBytes });
       await expect(scanAll(openCsv(source), source, 'a')).rejects.toThrow(expected);
