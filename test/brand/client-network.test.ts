@@ -35,8 +35,8 @@ describe('a call that got no answer', () => {
     const { url } = await useSandbox({
       respond: (domain) => (domain === 'slow.com' ? 'hang' : undefined),
     });
-    const { ask } = useClient(url, { timeoutMs: 60 });
-    for (let round = 0; round < 3; round += 1) {
+    const { ask } = useClient(url, { timeoutMs: 500 });
+    for (let round = 0; round < 2; round += 1) {
       expect(await ask('slow.com')).toMatchObject(TIMEOUT);
       expect(await ask('acme.com')).toMatchObject({ kind: 'found' });
     }
@@ -44,9 +44,9 @@ describe('a call that got no answer', () => {
 
   it('has its whole time again after a pause longer than that', async () => {
     const { url } = await useSandbox();
-    const { ask } = useClient(url, { timeoutMs: 40, connections: 2 });
+    const { ask } = useClient(url, { timeoutMs: 500, connections: 2 });
     await Promise.all([ask('a.com'), ask('b.com')]);
-    await new Promise((resolve) => setTimeout(resolve, 90));
+    await new Promise((resolve) => setTimeout(resolve, 550));
     expect(await Promise.all([ask('a.com'), ask('b.com')])).toMatchObject([
       { kind: 'found' },
       { kind: 'found' },
@@ -139,5 +139,5 @@ async function expectEndOnTime(url: string): Promise<void> {
   expect(await ask()).toMatchObject(TIMEOUT);
   const tookMs = performance.now() - startMs;
   expect(tookMs).toBeGreaterThan(118);
-  expect(tookMs).toBeLessThan(500);
+  expect(tookMs).toBeLessThan(2_000);
 }
