@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { textOfSheetCell } from '../../../src/rows/xlsx/cell.ts';
 import { open, partsOf, RELATIONS, row, workbookOf, zipOf } from './workbooks.ts';
 
 const LIST = row(1, 'name', 'domain') + row(2, 'Acme', 'acme.com') + row(3, 'Globex', 'globex.com');
@@ -105,6 +106,13 @@ describe('cells of a workbook', () => {
     const bytes = await zipOf({ ...parts, 'xl/worksheets/sheet1.xml': utf16 });
     expect((await open(bytes)).rows).toHaveLength(2);
   });
+});
+
+it('a cell has the text that is shown, with all digits of a number', () => {
+  const cells = [1.5, true, 'a', null, ['number', '1234', 3, null, '01234'] as const];
+  expect(cells.map(textOfSheetCell)).toEqual(['1.5', 'true', 'a', '', '01234']);
+  expect(textOfSheetCell(['number', '4.3499999999999996', 0])).toBe('4.35');
+  expect(textOfSheetCell(['date', '2024-03-01', 1, null, '45352'])).toBe('2024-03-01');
 });
 
 describe('hyperlinks', () => {

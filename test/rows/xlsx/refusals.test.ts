@@ -78,6 +78,13 @@ describe('a damaged workbook', () => {
   });
 });
 
+it('a document type is refused, whether or not its entities are used', async () => {
+  const parts = partsOf({ sheets: SHEETS });
+  const sheet = `<!DOCTYPE w [<!ENTITY a "a">]>${String(parts['xl/worksheets/sheet1.xml'])}`;
+  const bytes = await zipOf({ ...parts, 'xl/worksheets/sheet1.xml': sheet });
+  expect(await refusalOf(bytes)).toMatch(/it declares a document type/);
+});
+
 describe('a ZIP bomb', () => {
   it('is refused by what it says of itself, before it is decompressed', async () => {
     const sheet = Buffer.alloc(64_000_000, ' ');
