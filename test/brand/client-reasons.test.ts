@@ -57,7 +57,7 @@ describe('the reason of a rejection', () => {
     const slow = await useScriptedServer(answer);
     const expected = { kind: 'rejected', httpStatus: 400, reason: 'no such dom' };
     expect(await useClient(broken.url).ask()).toEqual(expected);
-    expect(await useClient(slow.url, { timeoutMs: 60 }).ask()).toEqual(expected);
+    expect(await useClient(slow.url, { timeoutMs: 500 }).ask()).toEqual(expected);
   });
 
   it.each(['bearer', 'basic', 'header:x-key', 'query:key'])(
