@@ -1,6 +1,7 @@
 export { type AddOptions, type AddSummary, add } from './add.ts';
 export { type Collected, type CollectOptions, collect } from './collect.ts';
 export type { EnrichedRow } from './collector/row-object.ts';
+export { type DashboardOptions, dashboard } from './dashboard.ts';
 export { type EnrichOptions, enrich, enrichRows, plan } from './enrich.ts';
 export { BrandfillError, type BrandfillErrorCode } from './errors.ts';
 export type { OnFinish } from './job/on-finish-keys.ts';

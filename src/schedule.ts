@@ -113,6 +113,7 @@ export async function schedule(
       queue,
       results,
       instruments: status?.instruments,
+      url,
       takeRuns: bullmq.takeRuns,
       scheduled,
       keeper,

@@ -146,6 +146,7 @@ async function workOn(
       api: api.endpoint.id,
       concurrency,
       lockMs: lostAfter,
+      callsMade: () => counters.calls,
       onNotice,
     });
     onNotice(

@@ -4,6 +4,7 @@ import { readVersion } from '../version.ts';
 import { addAddCommand } from './add.ts';
 import { addCollectCommand } from './collect.ts';
 import type { CliContext } from './context.ts';
+import { addDashboardCommand } from './dashboard.ts';
 import { addEnrichCommand } from './enrich.ts';
 import { addRunCommand } from './run.ts';
 import { addSandboxCommand } from './sandbox.ts';
@@ -31,6 +32,7 @@ export function createProgram(context: CliContext): Command {
   addWorkerCommand(program, context);
   addAddCommand(program, context);
   addCollectCommand(program, context);
+  addDashboardCommand(program, context);
   addStoreCommand(program, context);
   addSandboxCommand(program, context);
   return program;

@@ -9,6 +9,7 @@ import type { ConsoleView } from '../watch/console-view.ts';
 import type { ProgressStyle } from '../watch/progress-view.ts';
 import { confirmOnTerminal, isOnTerminal } from './confirm.ts';
 import type { CliContext } from './context.ts';
+import { addTokenFlag } from './dashboard.ts';
 import { onInterrupt } from './interrupt.ts';
 import { addLogFlags, type LogFlags, openCommandLog, splitLogFlags } from './log-flags.ts';
 import { addSettings, toOptions } from './setting-options.ts';
@@ -24,11 +25,7 @@ export interface RunFlags {
 /** Gives a command all settings of a run, and the flags that only the command line has. */
 export function addRunFlags(command: Command): Command {
   addSettings(command, SETTINGS);
-  command
-    .option(
-      '--token <TOKEN>',
-      'with --listen: what the dashboard asks for; others on this machine can see it here, --token-file and BRANDFILL_DASHBOARD_TOKEN they cannot',
-    )
+  addTokenFlag(command)
     .option('--dry-run', 'read and count, show the plan, call nothing')
     .addOption(
       new Option('--progress <style>', 'how progress is shown, on standard error')

@@ -98,8 +98,8 @@ export interface WorkerState {
   readonly pid: number;
   /** Calls that it makes at most at the same time. */
   readonly concurrency: number;
-  /** HTTP requests made since it was started. */
-  readonly calls: number;
+  /** HTTP requests made since it was started; missing where it does not count them. */
+  readonly calls?: number | undefined;
   /** What it holds, by run or by who put it on the queue. */
   readonly holds: readonly WorkerLoad[];
 }

@@ -1,3 +1,4 @@
+import { toCleanJson } from '../secrets.ts';
 import type { Board, BoardSource } from './board.ts';
 import { findChange } from './board-change.ts';
 
@@ -60,7 +61,7 @@ export function createHub({ source, everyMs = EVERY_MS }: HubOptions): Hub {
     const now = await read();
     board = now;
     const change = before && findChange(before, now);
-    const data = change && JSON.stringify(change);
+    const data = change && toCleanJson(change);
     for (const viewer of viewers) {
       if (data !== undefined) tell(viewer, 'change', data);
       else if (Date.now() - viewer.quietSinceMs > ALIVE_MS) tell(viewer, 'alive', '');
@@ -95,7 +96,7 @@ export function createHub({ source, everyMs = EVERY_MS }: HubOptions): Hub {
       viewer.isSending = false;
       if (viewer.isBehind && board) {
         viewer.isBehind = false;
-        tell(viewer, 'board', JSON.stringify(board));
+        tell(viewer, 'board', toCleanJson(board));
       }
     }, viewer.leave);
   }
@@ -119,7 +120,7 @@ export function createHub({ source, everyMs = EVERY_MS }: HubOptions): Hub {
         };
         viewers.add(viewer);
         signal.addEventListener('abort', () => leave());
-        tell(viewer, 'board', JSON.stringify(board ?? EMPTY));
+        tell(viewer, 'board', toCleanJson(board ?? EMPTY));
         lookAgain();
       });
     },

@@ -4,6 +4,7 @@ import { createAccess } from './access.ts';
 import { readAssets } from './assets.ts';
 import type { BoardSource } from './board.ts';
 import { createHub } from './hub.ts';
+import type { QueuesPage } from './queues-page.ts';
 import { isLocalAddress } from './request-checks.ts';
 import { dashboardRoutes } from './routes.ts';
 
@@ -13,6 +14,8 @@ export interface OpenDashboardOptions {
   readonly token: string | undefined;
   /** The address that it is served on. */
   readonly host: string;
+  /** The page of all queues. @default there is none */
+  readonly queues?: QueuesPage | undefined;
 }
 
 /** A page that shows what goes on. */
@@ -23,13 +26,13 @@ export interface Dashboard extends Closable {
 
 /** Makes the page, to be served by somebody. Closing it tells all viewers the last state. */
 export async function openDashboard(options: OpenDashboardOptions): Promise<Dashboard> {
-  const { source, token, host } = options;
+  const { source, token, host, queues } = options;
   const hub = createHub({ source });
   const assets = await readAssets();
   const access = createAccess({ token });
   const isLocal = isLocalAddress(host);
   return {
-    routes: dashboardRoutes({ source, hub, access, isLocal, assets }),
+    routes: dashboardRoutes({ source, hub, access, isLocal, assets, queues }),
     close: () => hub.close(),
   };
 }

@@ -7,6 +7,7 @@ import type { Asset } from './assets.ts';
 import type { BoardSource, RunAction } from './board.ts';
 import type { Hub } from './hub.ts';
 import { loginPage } from './login-page.ts';
+import type { QueuesPage } from './queues-page.ts';
 import { isFromOurPage, namesThisMachine, type OriginHeaders } from './request-checks.ts';
 import { secureHeaders } from './secure-headers.ts';
 
@@ -17,6 +18,8 @@ export interface DashboardRoutesOptions {
   /** Whether only this machine can reach it: then its name must be one of this machine. */
   readonly isLocal: boolean;
   readonly assets: ReadonlyMap<string, Asset>;
+  /** The page of all queues, where there are some. */
+  readonly queues?: QueuesPage | undefined;
 }
 
 /** More would be a mistake, or an attack. */
@@ -27,7 +30,8 @@ const OPEN_ASSETS = new Set(['/style.css', '/icon.svg']);
 
 /** The page, its events, and what can be asked on it. */
 export function dashboardRoutes(options: DashboardRoutesOptions): Routes {
-  const { source, hub, access, isLocal, assets } = options;
+  const { source, hub, access, isLocal, assets, queues } = options;
+  const index = indexOf(assets, queues !== undefined);
 
   const checkHost: MiddlewareHandler = async (context, next) => {
     if (isLocal && !namesThisMachine(originOf(context))) {
@@ -56,7 +60,7 @@ export function dashboardRoutes(options: DashboardRoutesOptions): Routes {
     }
     app.get('/', ...open, (context) => {
       if (!access.isGranted(accessOf(context))) return context.html(loginPage(), 401);
-      return context.html(assets.get('/index.html')?.body ?? '');
+      return context.html(index);
     });
     app.get('/events', ...guarded, (context) => {
       if (hub.viewers >= MOST_VIEWERS) return context.text('Too many look already.\n', 503);
@@ -75,6 +79,10 @@ export function dashboardRoutes(options: DashboardRoutesOptions): Routes {
       context.header('set-cookie', cookieOf(context, access));
       return context.redirect('/', 303);
     });
+    if (queues) {
+      for (const path of ['/queues', '/queues/*']) app.use(path, ...guarded, queues.toLookAt);
+      app.route('/queues', queues.page);
+    }
     app.post('/runs/:id/:action', ...changing, async (context) => {
       const { id, action } = context.req.param();
       if (!isAction(action)) return context.text('There is no such button.\n', 404);
@@ -85,6 +93,12 @@ export function dashboardRoutes(options: DashboardRoutesOptions): Routes {
       return reply(context, await source.runNow(group, job));
     });
   };
+}
+
+/** The page, with a link to the queues where there are some. */
+function indexOf(assets: ReadonlyMap<string, Asset>, hasQueues: boolean): string {
+  const html = assets.get('/index.html')?.body ?? '';
+  return hasQueues ? html.replace('href="/queues" hidden', 'href="/queues"') : html;
 }
 
 const ACTIONS: Readonly<Record<RunAction, true>> = {

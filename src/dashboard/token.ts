@@ -1,6 +1,7 @@
 import { BrandfillError } from '../errors.ts';
 import { readSecret } from '../job/job.ts';
 import type { ListenAddress } from '../job/listen-address.ts';
+import { keepSecret } from '../secrets.ts';
 import { isLocalAddress } from './request-checks.ts';
 
 /** Where the token may come from. */
@@ -35,6 +36,7 @@ export function readToken(sources: TokenSources, listen: ListenAddress): string 
       `Cannot use the token of the dashboard: expected at least ${SHORTEST} letters, digits or signs, such as \`openssl rand -hex 16\` gives.`,
     );
   }
+  keepSecret(token);
   return token;
 }
 

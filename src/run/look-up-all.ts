@@ -29,6 +29,8 @@ export interface LookUpAllOptions {
   readonly job: Job;
   /** The same for the same list on the same store. */
   readonly name: string;
+  /** What the list is called, for people. */
+  readonly list: string;
   readonly index: RowIndex;
   readonly store: OutcomeStore;
   /** Lookups that are due, for the progress. */

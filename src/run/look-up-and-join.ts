@@ -40,6 +40,7 @@ export async function lookUpAndJoin(run: PlannedRun, outFolder = '.'): Promise<J
   const lookedUp = await lookUpAll({
     job,
     name: runName(run),
+    list: run.source.name,
     index,
     store,
     lookups: run.plan.lookups,

@@ -11,7 +11,7 @@ import type { LookUpAllOptions } from './look-up-all.ts';
 export interface OpenQueueOptions
   extends Pick<
     LookUpAllOptions,
-    'job' | 'name' | 'lookups' | 'onEvent' | 'instruments' | 'control'
+    'job' | 'name' | 'list' | 'lookups' | 'onEvent' | 'instruments' | 'control'
   > {
   readonly outstanding: Set<string>;
   readonly stopSwitch: StopSwitch;

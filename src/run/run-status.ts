@@ -5,6 +5,7 @@ import type { Job } from '../job/job.ts';
 import type { InstrumentMaker } from '../metrics/create-instruments.ts';
 import { openStatus } from '../status.ts';
 import type { Summary } from '../watch/summary.ts';
+import { openRunBoard } from './run-board.ts';
 import type { RunContext } from './run-context.ts';
 import { openRunPage } from './run-page.ts';
 
@@ -14,6 +15,8 @@ export interface RunSurroundings {
   readonly name?: string;
   /** Those of the process that it runs in: it then has no server of its own. */
   readonly instruments?: InstrumentMaker | undefined;
+  /** The Redis that it is shown in, for `brandfill dashboard`. @default that of its queue */
+  readonly board?: string | undefined;
 }
 
 /** A run in sight of whoever looks over HTTP. */
@@ -32,12 +35,27 @@ export interface RunStatusOptions extends RunSurroundings {
 }
 
 /**
- * Opens the HTTP server that a run is to have.
+ * Opens the HTTP server that a run is to have, and shows it in Redis where it has a queue.
  *
  * @throws BrandfillError `INVALID_SETTING` when the address cannot be had, or the dashboard would be
  * open to everybody
  */
 export async function openRunStatus(
+  job: Job,
+  context: RunContext,
+  options: RunStatusOptions,
+): Promise<RunStatus> {
+  const status = await openOwnStatus(job, context, options);
+  const board = await openRunBoard(options.board ?? job.settings.queue, status.context);
+  return {
+    context: board.context,
+    close: async (how) => {
+      await Promise.all([status.close(how), board.close(how)]);
+    },
+  };
+}
+
+async function openOwnStatus(
   job: Job,
   context: RunContext,
   { describe, token: given, name, instruments }: RunStatusOptions,

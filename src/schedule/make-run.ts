@@ -26,6 +26,8 @@ export interface MakeRunOptions {
   readonly onEnd: () => void;
   /** What measures it. @default nothing */
   readonly instruments?: InstrumentMaker | undefined;
+  /** The Redis that it is shown in. */
+  readonly board?: string | undefined;
 }
 
 /** With what the run is called in logs. */
@@ -87,6 +89,7 @@ async function tryToRun({
   signal,
   onEvent,
   instruments,
+  board,
   runId,
 }: NamedRun): Promise<{ readonly ended: Ended; readonly isInUse: boolean }> {
   try {
@@ -96,7 +99,7 @@ async function tryToRun({
       onEvent: (event: RunEvent) => onEvent(event, runId),
       onLoaded: refuseStandardInput,
     };
-    const end = await runJob(file, options, { instruments });
+    const end = await runJob(file, options, { instruments, board });
     return { ended: resultOf(end), isInUse: false };
   } catch (error) {
     const ended = { exitCode: exitCodeOfError(error), error: describeError(error) };

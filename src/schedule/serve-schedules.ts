@@ -26,6 +26,8 @@ export interface ServeSchedulesOptions {
   readonly onRunEnd?: (job: string) => void;
   /** What measures the runs. @default nothing */
   readonly instruments?: InstrumentMaker | undefined;
+  /** The address of the Redis, where runs are shown too. */
+  readonly url: string;
 }
 
 /** How often files are looked at. */
@@ -61,6 +63,7 @@ export async function serveSchedules(options: ServeSchedulesOptions): Promise<vo
         results,
         signal: runSignal,
         instruments: options.instruments,
+        board: options.url,
         onNotice,
         onEvent: (event, run) => options.onRunEvent?.(job, event, run),
         onEnd: () => options.onRunEnd?.(job),

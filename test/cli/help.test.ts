@@ -40,6 +40,10 @@ describe('the help', () => {
     expect(helpOf('try')).toMatchSnapshot();
   });
 
+  it('of dashboard', () => {
+    expect(helpOf('dashboard')).toMatchSnapshot();
+  });
+
   it('of store', () => {
     expect(helpOf('store')).toMatchSnapshot();
   });

@@ -1,10 +1,10 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { request } from 'undici';
 import { describe, expect, it } from 'vitest';
-import type { Board } from '../../src/dashboard/board.ts';
 import type { Sandbox } from '../../src/sandbox/server.ts';
 import { openApi } from './support/api.ts';
 import { type Running, run, start } from './support/command.ts';
+import { readBoard, statusOf } from './support/dashboards.ts';
 import { openFolder } from './support/folder.ts';
 import { domains, listOf } from './support/tables.ts';
 
@@ -33,23 +33,6 @@ function findUrl(stderr: string): string {
   const [, url] = /Listening on (\S+) for the dashboard/.exec(stderr) ?? [];
   if (url === undefined) throw new Error(`no address in ${stderr}`);
   return url;
-}
-
-async function readBoard(url: string, headers: Record<string, string> = {}): Promise<Board> {
-  const { body } = await request(`${url}/events`, { headers });
-  let text = '';
-  for await (const part of body) {
-    text += String(part);
-    const [, data] = /event: board\ndata: (.*)\n\n/.exec(text) ?? [];
-    if (data !== undefined) return JSON.parse(data) as Board;
-  }
-  throw new Error(`no board in ${text}`);
-}
-
-async function statusOf(url: string, options: Parameters<typeof request>[1] = {}): Promise<number> {
-  const { statusCode, body } = await request(url, options);
-  await body.dump();
-  return statusCode;
 }
 
 describe('enrich --listen', () => {

@@ -9,7 +9,7 @@ export function workersTable(workers) {
     `${host}, process ${pid}`,
     holds.length === 0 ? 'nothing' : make('ul', {}, ...holds.map(holdOf)),
     count(concurrency),
-    count(calls),
+    calls === undefined ? '–' : count(calls),
   ]);
   return table('Workers and what they hold', ['Worker', 'Holds', 'At once', 'Calls made'], rows);
 }

@@ -17,7 +17,7 @@ export const METRICS_LISTEN: SettingDefinition<ListenAddress | undefined> = {
 };
 
 /** Where the token of a dashboard is. */
-const TOKEN_FILE: SettingDefinition<string | undefined> = {
+export const TOKEN_FILE: SettingDefinition<string | undefined> = {
   value: 'FILE',
   description:
     'read the token that the dashboard asks for from a file (default: BRANDFILL_DASHBOARD_TOKEN, else none; where others can reach it, it needs one)',

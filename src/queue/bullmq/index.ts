@@ -1,10 +1,12 @@
+export { openAllQueues } from './all-queues.ts';
 export { openBulkLookups } from './bulk-lookups.ts';
 export { createSharedCallLedger } from './call-budget.ts';
 export { openQueueServer } from './open-queue-server.ts';
-export { countWorkers } from './presence.ts';
+export { countWorkers, readWorkers } from './presence.ts';
 export { createQueueReader } from './queue-depth.ts';
 export { receiveOutcomes } from './receive-outcomes.ts';
 export { findRedisTrouble } from './redis-trouble.ts';
+export { announceRun, askRun, readRuns } from './run-board.ts';
 export { openRunQueue } from './run-queue.ts';
 export {
   announceKeeper,

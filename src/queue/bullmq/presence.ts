@@ -1,8 +1,9 @@
-import { PREFIX } from './names.ts';
+import { ledgerKey, PREFIX } from './names.ts';
 import type { RedisClient } from './redis.ts';
+import { OPEN_FIELD } from './run-ledger.ts';
 
 const KEY = `${PREFIX}:workers`;
-const BEAT_MS = 5_000;
+const BEAT_MS = 2_000;
 /** Who has not been heard of for so long is taken for gone. */
 const ABSENT_MS = 15_000;
 
@@ -11,13 +12,46 @@ export interface Presence {
   close(): Promise<void>;
 }
 
-/** Announces a worker of this process under an id of its own. */
-export function announceWorker(client: RedisClient, id: string): Presence {
+/** What a worker says of itself. */
+export interface WorkerNotice {
+  readonly host: string;
+  readonly pid: number;
+  /** Calls that it makes at most at the same time. */
+  readonly concurrency: number;
+  /** HTTP requests made, where it counts them. */
+  readonly calls?: number | undefined;
+  readonly holds: readonly HeldChunks[];
+}
+
+/** Chunks of one owner that a worker has taken and not finished. */
+export interface HeldChunks {
+  /** The run that waits for them. */
+  readonly runId?: string | undefined;
+  /** The queue that gets their outcomes, where no run waits. */
+  readonly replyTo?: string | undefined;
+  readonly chunks: number;
+  readonly lookups: number;
+  /** Milliseconds since 1970. */
+  readonly sinceMs: number;
+}
+
+export interface AnnounceWorkerOptions {
+  /** Its own among all. */
+  readonly id: string;
+  readonly describe: () => WorkerNotice;
+}
+
+/** Announces a worker of this process. */
+export function announceWorker(
+  client: RedisClient,
+  { id, describe }: AnnounceWorkerOptions,
+): Presence {
   const beat = (): void => {
     client
       .multi()
       .zadd(KEY, Date.now(), id)
       .pexpire(KEY, ABSENT_MS)
+      .set(noticeKey(id), JSON.stringify(describe()), 'PX', ABSENT_MS)
       .exec()
       .catch(() => {}); // the next one will do
   };
@@ -26,7 +60,7 @@ export function announceWorker(client: RedisClient, id: string): Presence {
   return {
     close: async () => {
       clearInterval(timer);
-      await client.zrem(KEY, id);
+      await client.multi().zrem(KEY, id).del(noticeKey(id)).exec();
     },
   };
 }
@@ -34,4 +68,36 @@ export function announceWorker(client: RedisClient, id: string): Presence {
 /** How many workers are there, on all machines. */
 export async function countWorkers(client: RedisClient): Promise<number> {
   return await client.zcount(KEY, Date.now() - ABSENT_MS, '+inf');
+}
+
+/** What the workers on all machines say of themselves. */
+export interface FoundWorkers {
+  readonly workers: readonly FoundWorker[];
+  /** The lists of the runs that they hold chunks of, by the id of the run. */
+  readonly lists: ReadonlyMap<string, string>;
+}
+
+export interface FoundWorker extends WorkerNotice {
+  readonly id: string;
+}
+
+export async function readWorkers(client: RedisClient): Promise<FoundWorkers> {
+  const ids = await client.zrange(KEY, Date.now() - ABSENT_MS, '+inf', 'BYSCORE');
+  if (ids.length === 0) return { workers: [], lists: new Map() };
+  const notices = await client.mget(ids.map(noticeKey));
+  const lists = new Map<string, string>();
+  const workers = ids.flatMap((id, at) => {
+    const notice = notices[at];
+    return typeof notice === 'string' ? [{ ...(JSON.parse(notice) as WorkerNotice), id }] : [];
+  });
+  const runIds = new Set(workers.flatMap(({ holds }) => holds.flatMap(({ runId = [] }) => runId)));
+  for (const runId of runIds) {
+    const list = await client.hget(ledgerKey(runId), OPEN_FIELD);
+    if (list !== null) lists.set(runId, list);
+  }
+  return { workers, lists };
+}
+
+function noticeKey(id: string): string {
+  return `${PREFIX}:worker:${id}`;
 }

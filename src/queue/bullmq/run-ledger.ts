@@ -22,8 +22,8 @@ export interface RunLedger {
 
 const CLAIM_MS = 10_000;
 const BEAT_MS = 3_000;
-/** A field that every ledger has, so that it is there while no chunk is out. */
-const OPEN = 'open';
+/** A field that every ledger has, so that it is there while no chunk is out; it names the list. */
+export const OPEN_FIELD = 'open';
 
 /** Whether a run still waits for outcomes. */
 export async function isRunOpen(client: RedisClient, runId: string): Promise<boolean> {
@@ -54,6 +54,8 @@ export interface ClaimRunOptions {
   readonly client: RedisClient;
   /** The same for the same list on the same store. */
   readonly name: string;
+  /** What the list is called, for people. */
+  readonly list: string;
   /** Told when a run of that name is going on elsewhere, and this one keeps apart from it. */
   readonly onTaken: () => void;
 }
@@ -62,11 +64,14 @@ export interface ClaimRunOptions {
  * Claims a run by its name, so that it goes on with what an earlier one left that was killed. While
  * such a run is alive, the next one has a name of its own.
  */
-export async function claimRun({ client, name, onTaken }: ClaimRunOptions): Promise<RunLedger> {
+export async function claimRun(options: ClaimRunOptions): Promise<RunLedger> {
+  const { client, name, list, onTaken } = options;
   const owner = { host: hostname(), pid: process.pid, at: Date.now() };
   for (let place = 1; ; place += 1) {
     const runId = place === 1 ? name : `${name}-${place}`;
-    if (await claim(client, runId, JSON.stringify(owner))) return openLedger(client, runId, owner);
+    if (await claim(client, runId, JSON.stringify(owner))) {
+      return openLedger(client, runId, { owner, list });
+    }
     if (place === 1) onTaken();
   }
 }
@@ -99,14 +104,18 @@ function isDead(claim: string | null): boolean {
   return !isRunning(pid);
 }
 
-function openLedger(client: RedisClient, runId: string, owner: object): RunLedger {
+function openLedger(
+  client: RedisClient,
+  runId: string,
+  { owner, list }: { readonly owner: object; readonly list: string },
+): RunLedger {
   const key = ledgerKey(runId);
   // Also puts both back when Redis has lost everything.
   const beat = (): void => {
     client
       .multi()
       .set(claimKey(runId), JSON.stringify(owner), 'PX', CLAIM_MS)
-      .hset(key, OPEN, '1')
+      .hset(key, OPEN_FIELD, list)
       .exec()
       .catch(() => {}); // the next one will do
   };
@@ -115,7 +124,7 @@ function openLedger(client: RedisClient, runId: string, owner: object): RunLedge
   return {
     runId,
     read: async () => {
-      const { [OPEN]: _, ...chunks } = await client.hgetall(key);
+      const { [OPEN_FIELD]: _, ...chunks } = await client.hgetall(key);
       return new Map(
         Object.entries(chunks).map(([id, domains]) => [id, JSON.parse(domains) as string[]]),
       );

@@ -17,6 +17,8 @@ export interface RunQueueOptions
   extends Pick<TakeChunksOptions, 'redis' | 'api' | 'concurrency' | 'normalize' | 'lockMs'> {
   /** The same for the same list on the same store: a run that was killed is taken up by its name. */
   readonly name: string;
+  /** What the list is called, for people. @default its name is not known */
+  readonly list?: string;
   /** Receives the outcomes. */
   readonly collect: Reply;
   /** Domains on their way. The collector takes out what it keeps; what an earlier run gave out is put in. */
@@ -57,6 +59,7 @@ export async function openRunQueue(options: RunQueueOptions): Promise<LookupQueu
   const ledger = await claimRun({
     client: redis.client,
     name,
+    list: options.list ?? 'a list',
     onTaken: () =>
       onNotice('The same list is being enriched on this store already; this run keeps apart.'),
   });

@@ -1,9 +1,11 @@
 import { randomUUID } from 'node:crypto';
+import { hostname } from 'node:os';
 import { setTimeout as delay } from 'node:timers/promises';
 import { type Job, Worker } from 'bullmq';
 import { createChunkLocks } from './chunk-locks.ts';
 import { createChunkReturns } from './chunk-returns.ts';
 import { type ChunkTaskOptions, createChunkTask } from './chunk-task.ts';
+import { createHeldChunkSums } from './held-chunks.ts';
 import { findRunId, KEPT_FAILURES, LOOKUPS_QUEUE, QUEUE_OPTIONS } from './names.ts';
 import { createOutcomeLog, readLog } from './outcome-log.ts';
 import { createOutcomeSender } from './outcome-sender.ts';
@@ -21,6 +23,8 @@ export interface TakeChunksOptions
   readonly concurrency: number;
   /** How long a worker may be silent before its chunks are given to others. @default 15 s */
   readonly lockMs?: number;
+  /** HTTP requests made until now, for whoever looks. @default nobody counts them */
+  readonly callsMade?: () => number;
 }
 
 /** A worker on the queue of lookups. */
@@ -69,7 +73,17 @@ export function takeChunks(options: TakeChunksOptions): ChunkTaker {
   const locks = createChunkLocks({ worker, lockMs });
   const sender = createOutcomeSender(redis.client);
   const returns = createChunkReturns(redis.client);
-  const presence = announceWorker(redis.client, randomUUID());
+  const held = createHeldChunkSums();
+  const presence = announceWorker(redis.client, {
+    id: randomUUID(),
+    describe: () => ({
+      host: hostname(),
+      pid: process.pid,
+      concurrency,
+      calls: options.callsMade?.(),
+      holds: held.sums,
+    }),
+  });
   const quarantine = createQuarantine();
   const paused = watchPausedRuns(redis.client);
   const open = new Set<Promise<void>>();
@@ -128,6 +142,7 @@ export function takeChunks(options: TakeChunksOptions): ChunkTaker {
   function start(job: Job, token: string): void {
     const lock = locks.hold(job.id ?? '', token);
     const span = startChunkSpan(redis.client, job);
+    const finished = held.take(job.data);
     const work = task({ job, token, lock })
       .then(
         () => span.end(),
@@ -138,6 +153,7 @@ export function takeChunks(options: TakeChunksOptions): ChunkTaker {
       )
       .finally(() => {
         lock.release();
+        finished();
         open.delete(work);
         wake();
       });

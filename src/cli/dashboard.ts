@@ -1,0 +1,52 @@
+import type { Command } from 'commander';
+import { EXIT } from '../exit-codes.ts';
+import { DASHBOARD_SETTINGS } from '../job/dashboard-settings.ts';
+import { flagOf } from '../job/read-settings.ts';
+import type { CliContext } from './context.ts';
+import { onInterrupt } from './interrupt.ts';
+import { addLogFlags, noticesTo, openCommandLog, splitLogFlags } from './log-flags.ts';
+import { addSettings, toOptions } from './setting-options.ts';
+
+/** Adds `brandfill dashboard`. */
+export function addDashboardCommand(program: Command, context: CliContext): void {
+  const command = program
+    .command('dashboard')
+    .description('show the runs, workers and schedules of a queue on a page, until told to stop');
+  addSettings(command, DASHBOARD_SETTINGS);
+  addTokenFlag(command);
+  addLogFlags(command)
+    .addHelpText('after', `\nExit codes:\n${EXIT_CODE_HELP}`)
+    .action(async (given: Record<string, unknown>) => {
+      context.finish(await runDashboard(given, context));
+    });
+}
+
+/** Gives a command that has a dashboard the flag for its token. */
+export function addTokenFlag(command: Command): Command {
+  return command.option(
+    '--token <TOKEN>',
+    'what the dashboard asks for; others on this machine can see it here, --token-file and BRANDFILL_DASHBOARD_TOKEN they cannot',
+  );
+}
+
+async function runDashboard(
+  typed: Readonly<Record<string, unknown>>,
+  context: CliContext,
+): Promise<number> {
+  const { logFlags, others: given } = splitLogFlags(typed);
+  const log = await openCommandLog(logFlags, { fields: { command: 'dashboard' }, context });
+  const { dashboard } = await import('../index.ts');
+  const interrupt = onInterrupt(context.endAtOnce);
+  const { signal } = interrupt;
+  try {
+    const options = { ...toOptions(given), signal, onNotice: noticesTo(log) };
+    await dashboard(options, flagOf);
+    return EXIT.ok;
+  } finally {
+    interrupt.dispose();
+  }
+}
+
+const EXIT_CODE_HELP = `  0    told to stop
+  1    something unexpected
+  2    a wrong option, or a queue that cannot be used`;

@@ -1,0 +1,99 @@
+import { createCloser } from './closer.ts';
+import { libraryNaming } from './enrich.ts';
+import { BrandfillError } from './errors.ts';
+import { DASHBOARD_SETTINGS, type DashboardSettings } from './job/dashboard-settings.ts';
+import { readSettings } from './job/read-settings.ts';
+import { checkOptions } from './known-options.ts';
+import type { OnNotice } from './notice.ts';
+import { within } from './within.ts';
+
+/** What to show where. */
+export interface DashboardOptions {
+  /** The Redis whose runs, workers and schedules are shown; or `BRANDFILL_QUEUE`. */
+  readonly queue?: string;
+  /** Where the page is: a port, or `'HOST:PORT'`. @default 8080, for this machine alone */
+  readonly listen?: string | number;
+  /** What it asks for; needed where others can reach it. @default BRANDFILL_DASHBOARD_TOKEN */
+  readonly token?: string;
+  /** A file that holds the token and nothing else. */
+  readonly tokenFile?: string;
+  /** Uses a Redis that may throw lookups away when its memory is full. @default false */
+  readonly acceptEviction?: boolean;
+  /** Ends it. */
+  readonly signal?: AbortSignal;
+  /** Told what is worth a line in a log, first of all where the page is. */
+  readonly onNotice?: OnNotice;
+}
+
+/** Redis may be gone when it ends. */
+const FAREWELL_MS = 2_000;
+
+/**
+ * Shows all runs, workers and schedules of a queue on a page, until it is told to stop.
+ *
+ * @throws BrandfillError when an option or the queue cannot be used
+ *
+ * @example
+ * ```ts
+ * await dashboard({ queue: 'redis://localhost:6379/0', listen: 8080 });
+ * ```
+ */
+export async function dashboard(
+  options: DashboardOptions,
+  describe: (key: string) => string = libraryNaming,
+): Promise<void> {
+  const known = { definitions: DASHBOARD_SETTINGS, others: OTHERS, describe };
+  checkOptions(options, { of: 'dashboard', ...known });
+  const { token, signal = new AbortController().signal, onNotice = () => {}, ...given } = options;
+  const settings = readSettings(DASHBOARD_SETTINGS, { given, env: process.env, describe });
+  const { queue: url, listen, tokenFile, acceptEviction = false } = settings;
+  if (url === undefined) {
+    throw new BrandfillError(
+      'INVALID_SETTING',
+      `Cannot show a dashboard without a queue: give ${describe('queue')}, or set BRANDFILL_QUEUE; a run without a queue shows its own with enrich --listen.`,
+    );
+  }
+  // Loaded here, so that --help need not wait for it.
+  const { openAllQueues, openQueueServer } = await import('./queue/bullmq/index.ts');
+  const { openDashboard } = await import('./dashboard/index.ts');
+  const { showQueue } = await import('./dashboard/show-queue.ts');
+  const { readToken } = await import('./dashboard/token.ts');
+  const { createQueuesPage } = await import('./dashboard/queues-page.ts');
+  const { openListener } = await import('./http/listener.ts');
+  const sources = { token, tokenFile, env: process.env, describe };
+  const read = readToken(sources, listen);
+  const closer = createCloser();
+  try {
+    const redis = closer.add(await openQueueServer({ url, acceptEviction, onNotice }));
+    const all = openAllQueues(redis.client);
+    closer.add({ close: async () => void (await within(FAREWELL_MS, all.close())) });
+    const shown = closer.add(
+      await openDashboard({
+        source: showQueue({ redis }),
+        token: read,
+        host: listen.host,
+        queues: createQueuesPage({ findQueues: () => all.find() }),
+      }),
+    );
+    const listener = closer.add(
+      await openListener({ ...listen, label: describe('listen'), routes: [shown.routes] }),
+    );
+    onNotice(`The dashboard of Redis at ${redis.name} is on ${listener.url}.`, { level: 'info' });
+    await aborted(signal);
+  } finally {
+    await closer.close();
+  }
+}
+
+const OTHERS: Readonly<Record<Exclude<keyof DashboardOptions, keyof DashboardSettings>, true>> = {
+  token: true,
+  signal: true,
+  onNotice: true,
+};
+
+async function aborted(signal: AbortSignal): Promise<void> {
+  if (signal.aborted) return;
+  await new Promise<void>((resolve) => {
+    signal.addEventListener('abort', () => resolve());
+  });
+}

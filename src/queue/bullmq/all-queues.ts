@@ -1,0 +1,36 @@
+import { Queue } from 'bullmq';
+import { LOOKUPS_QUEUE, OUTCOMES_QUEUE, QUEUE_OPTIONS } from './names.ts';
+import type { RedisClient } from './redis.ts';
+import { findGroups } from './schedule-keepers.ts';
+import { scheduleQueueName } from './schedule-queue.ts';
+
+/** The queues that there are, for whoever looks. */
+export interface AllQueues {
+  /** Those of lookups, of outcomes and of each group of schedules. */
+  find(): Promise<readonly Queue[]>;
+  close(): Promise<void>;
+}
+
+/** Opens each queue once, and keeps it open. */
+export function openAllQueues(client: RedisClient): AllQueues {
+  const open = new Map<string, Queue>();
+
+  function openQueue(name: string): Queue {
+    const known = open.get(name);
+    if (known) return known;
+    const queue = new Queue(name, { connection: client, ...QUEUE_OPTIONS });
+    queue.on('error', () => {}); // told by what watches the connection
+    open.set(name, queue);
+    return queue;
+  }
+
+  return {
+    find: async () => {
+      const groups = await findGroups(client);
+      return [LOOKUPS_QUEUE, OUTCOMES_QUEUE, ...groups.map(scheduleQueueName)].map(openQueue);
+    },
+    close: async () => {
+      await Promise.all([...open.values()].map((queue) => queue.close()));
+    },
+  };
+}

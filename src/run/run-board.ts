@@ -1,0 +1,84 @@
+import { hostname } from 'node:os';
+import type { RunAction } from '../dashboard/board.ts';
+import type { RunEnd } from '../dashboard/run-recorder.ts';
+import type { announceRun } from '../queue/bullmq/run-board.ts';
+import { createRunControl } from '../run-control.ts';
+import { toCleanJson } from '../secrets.ts';
+import { within } from '../within.ts';
+import type { RunContext } from './run-context.ts';
+
+/** A run as `brandfill dashboard` sees it, in Redis. */
+export interface RunBoard {
+  /** What the run takes from outside; what it tells goes to Redis too. */
+  readonly context: RunContext;
+  close(how: RunEnd | undefined): Promise<void>;
+}
+
+/** A Redis that is gone must not hold up the end of a run. */
+const FAREWELL_MS = 2_000;
+
+/**
+ * Shows a run in Redis, and does what is asked of it there. A Redis that cannot be used is no reason
+ * not to run: if the run needs it, it says so itself.
+ *
+ * @param url undefined when there is no Redis to show it in
+ */
+export async function openRunBoard(
+  url: string | undefined,
+  context: RunContext,
+): Promise<RunBoard> {
+  if (url === undefined) return { context, close: async () => {} };
+  // Loaded here, so that whoever has no Redis need not wait for it.
+  const [{ announceRun, openQueueServer }, { createRunRecorder }, { applyAction }] =
+    await Promise.all([
+      import('../queue/bullmq/index.ts'),
+      import('../dashboard/run-recorder.ts'),
+      import('../dashboard/apply-action.ts'),
+    ]);
+  const { control = createRunControl(), onEvent, runId, signal } = context;
+  const about = { id: runId, host: hostname(), pid: process.pid, startedAtMs: Date.now() };
+  const recorder = createRunRecorder({ ...about, control });
+  const shown = await show(url, { openQueueServer, announceRun }, () => ({
+    id: runId,
+    describe: () => toCleanJson(recorder.read()),
+    onAsked: (action) => void applyAction(recorder.read(), control, action as RunAction),
+  }));
+  return {
+    context: {
+      ...context,
+      control,
+      signal: AbortSignal.any([signal, control.stopped]),
+      onEvent: (event) => {
+        recorder.show(event);
+        onEvent(event);
+      },
+    },
+    close: async (how) => {
+      if (how) recorder.end(how);
+      await shown?.close();
+    },
+  };
+}
+
+type Announcing = Pick<typeof import('../queue/bullmq/index.ts'), 'openQueueServer'> & {
+  readonly announceRun: typeof announceRun;
+};
+
+async function show(
+  url: string,
+  { openQueueServer, announceRun }: Announcing,
+  describe: () => Parameters<typeof announceRun>[1],
+): Promise<{ close(): Promise<void> } | undefined> {
+  try {
+    const redis = await openQueueServer({ url, acceptEviction: true, onNotice: () => {} });
+    const announced = announceRun(redis.client, describe());
+    return {
+      close: async () => {
+        await within(FAREWELL_MS, announced.close());
+        await redis.close();
+      },
+    };
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,127 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { request } from 'undici';
+import { describe, expect, it } from 'vitest';
+import type { LastRun, RunState } from '../../src/dashboard/board.ts';
+import type { Sandbox } from '../../src/sandbox/server.ts';
+import { type TestRedis, useRedis } from '../support/redis.ts';
+import { openApi } from './support/api.ts';
+import { type Running, run, start } from './support/command.ts';
+import { readBoard, statusOf } from './support/dashboards.ts';
+import { type Folder, openFolder } from './support/folder.ts';
+import { FAR, openSchedules } from './support/schedules.ts';
+import { domains, listOf } from './support/tables.ts';
+
+interface Stage {
+  readonly api: Sandbox;
+  readonly redis: TestRedis;
+  readonly folder: Folder;
+  readonly url: string;
+  readonly ask: (run: RunState, action: string) => Promise<number>;
+  readonly enrich: (...flags: readonly string[]) => Promise<Running>;
+}
+
+async function openStage(): Promise<Stage> {
+  const [api, redis, folder] = [await openApi({ latencyMs: 50 }), await useRedis(), openFolder()];
+  folder.write('list.csv', listOf(domains(1_000)));
+  const common = {
+    cwd: folder.path,
+    env: { BRANDFILL_BASE_URL: api.url, BRANDFILL_QUEUE: redis.url },
+  };
+  const url = await openDashboard(redis, folder);
+  return {
+    api,
+    redis,
+    folder,
+    url,
+    ask: ({ id }, action) =>
+      statusOf(`${url}/runs/${id}/${action}`, { method: 'POST', headers: { origin: url } }),
+    enrich: (...flags) => start(['enrich', 'list.csv', '--yes', ...flags], common),
+  };
+}
+
+async function openDashboard(redis: TestRedis, folder: Folder): Promise<string> {
+  const args = ['dashboard', '--queue', redis.url, '--listen', '0'];
+  const dashboard = await start(args, { cwd: folder.path });
+  const [, url] = / is on (http:\S+)\./.exec(await dashboard.shows(' is on http')) ?? [];
+  if (url === undefined) throw new Error('The dashboard did not say where it is.');
+  return url;
+}
+
+/** The run, as soon as it is as it should be. */
+async function runWhen(url: string, isSo: (run: RunState) => boolean): Promise<RunState> {
+  for (;;) {
+    const [state] = (await readBoard(url)).runs;
+    if (state && isSo(state)) return state;
+    await delay(100);
+  }
+}
+
+describe('dashboard --queue', () => {
+  it('shows runs and workers, and pauses, resumes and stops a run elsewhere', async () => {
+    const { api, url, ask, enrich } = await openStage();
+    const running = await enrich('--concurrency', '4', '--progress', 'none');
+    const state = await runWhen(url, ({ progress }) => (progress?.found ?? 0) > 20);
+    expect(state).toMatchObject({ list: 'list.csv', phase: 'looking_up' });
+    const { workers } = await readBoard(url);
+    expect(workers).toMatchObject([{ concurrency: 4, holds: [{ of: 'list.csv' }] }]);
+    expect(await ask(state, 'pause')).toBe(204);
+    await runWhen(url, ({ isPaused }) => isPaused);
+    await delay(1_000);
+    const { calls } = api.stats();
+    await delay(1_000);
+    expect(api.stats().calls).toBe(calls);
+    expect(await ask(state, 'pause')).toBe(409);
+    expect(await ask(state, 'resume')).toBe(204);
+    while (api.stats().calls === calls) await delay(10);
+    await runWhen(url, ({ isPaused }) => !isPaused);
+    expect(await ask(state, 'stop')).toBe(204);
+    expect((await running.ended).code).toBe(130);
+    const ended = await runWhen(url, ({ phase }) => phase === 'ended');
+    expect(ended.end?.join()).toContain('1,000 rows in');
+    expect(ended.actions).toEqual([]);
+  });
+
+  it('shows what runs by schedule, and asks for a run', async () => {
+    const schedules = await openSchedules();
+    await schedules.keep(schedules.job('nightly', { cron: FAR, domains: 5 }));
+    const url = await openDashboard(schedules.redis, schedules.folder);
+    const [job] = (await readBoard(url)).schedules;
+    expect(job).toMatchObject({ job: 'nightly', cron: FAR, isKept: true });
+    const runNow = `${url}/schedules/${job?.group}/nightly/run`;
+    expect(await statusOf(runNow, { method: 'POST' })).toBe(403);
+    expect(await statusOf(runNow, { method: 'POST', headers: { origin: url } })).toBe(204);
+    await schedules.results('nightly', 1);
+    const done = await runWhen(url, ({ phase }) => phase === 'ended');
+    expect(done.progress?.found).toBe(5);
+    let last: LastRun | undefined;
+    while (!last) last = (await readBoard(url)).schedules[0]?.last;
+    expect(last.text).toBe('exit code 0, 5 rows, 5 found, 0 failed');
+  });
+
+  it('has the queues to look at, and nothing in them can be changed', async () => {
+    const { url } = await openStage();
+    const { headers, body } = await request(`${url}/queues`);
+    const html = await body.text();
+    expect(html).toContain('Brandfill');
+    expect(html).not.toMatch(/(?:href|src)="https?:/);
+    expect(headers['content-security-policy']).toMatch(/^default-src 'none'; script-src 'self';/);
+    const [, script] = /src="(static\/js\/main[^"]+)"/.exec(html) ?? [];
+    expect(await statusOf(`${url}/queues/${script}`)).toBe(200);
+    const queues = await request(`${url}/queues/api/queues`);
+    const { queues: found } = (await queues.body.json()) as { queues: { name: string }[] };
+    expect(found.map(({ name }) => name)).toEqual(['lookups', 'outcomes']);
+    const change = { method: 'PUT', headers: { origin: url } } as const;
+    expect(await statusOf(`${url}/queues/api/queues/lookups/pause`, change)).toBe(405);
+  });
+
+  it('needs a queue, and a token where others can look', async () => {
+    const folder = openFolder();
+    const without = await run(['dashboard'], { cwd: folder.path });
+    expect(without.code).toBe(2);
+    expect(without.stderr).toMatch(/Cannot show a dashboard without a queue: give --queue/);
+    const open = ['dashboard', '--queue', 'redis://127.0.0.1:1', '--listen', '0.0.0.0:0'];
+    const refused = await run(open, { cwd: folder.path });
+    expect(refused.code).toBe(2);
+    expect(refused.stderr).toMatch(/Cannot show the dashboard on 0\.0\.0\.0/);
+  });
+});

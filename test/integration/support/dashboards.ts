@@ -1,0 +1,27 @@
+import { request } from 'undici';
+import type { Board } from '../../../src/dashboard/board.ts';
+
+/** What a dashboard shows now. */
+export async function readBoard(
+  url: string,
+  headers: Readonly<Record<string, string>> = {},
+): Promise<Board> {
+  const { body } = await request(`${url}/events`, { headers });
+  let text = '';
+  for await (const part of body) {
+    text += String(part);
+    const [, data] = /event: board\ndata: (.*)\n\n/.exec(text) ?? [];
+    if (data !== undefined) return JSON.parse(data) as Board;
+  }
+  throw new Error(`no board in ${text}`);
+}
+
+/** The status of an answer. */
+export async function statusOf(
+  url: string,
+  options: Parameters<typeof request>[1] = {},
+): Promise<number> {
+  const { statusCode, body } = await request(url, options);
+  await body.dump();
+  return statusCode;
+}
