@@ -79,7 +79,7 @@ describe('dashboard --queue', () => {
     const ended = await runWhen(url, ({ phase }) => phase === 'ended');
     expect(ended.end?.join()).toContain('1,000 rows in');
     expect(ended.actions).toEqual([]);
-  });
+  }, 120_000);
 
   it('shows what runs by schedule, and asks for a run', async () => {
     const schedules = await openSchedules();

@@ -38,6 +38,7 @@ export function announceRun(client: RedisClient, options: AnnounceRunOptions): R
       .multi()
       .zadd(BOARD, now, id)
       .zremrangebyrank(BOARD, 0, -1 - MOST_RUNS)
+      .pexpire(BOARD, KEPT_MS)
       .set(stateKey(id), describe(), 'PX', KEPT_MS)
       .exec();
   }

@@ -43,7 +43,7 @@ export const CONCURRENCY = 16;
 /** Short, so that a lost worker is soon noticed. */
 const LOST_AFTER = ['--lost-after', '2s'];
 const SHARED_KEYS =
-  /^\{brandfill\}:((lookups|outcomes):(meta|id|events|stalled-check|marker|pc)$|workers$|probe$|pace:)/;
+  /^\{brandfill\}:((lookups|outcomes):(meta|id|events|stalled-check|marker|pc)$|workers$|probe$|pace:|board(:|$))/;
 
 export async function openFleet(options: FleetOptions): Promise<Fleet> {
   const { random, rows = 1_200, redis: redisOptions, trouble = () => undefined } = options;
@@ -103,7 +103,10 @@ function withoutAttempts(failures: string): string {
   return failures.replaceAll(/,\d+$/gm, '');
 }
 
-/** Keys that are there for good, but for those that all runs share, such as the learned pace. */
+/**
+ * Keys that are there for good, but for those that all runs share, such as the learned pace, and for
+ * how runs ended, which the dashboard shows for a day.
+ */
 async function keysLeft(redis: TestRedis): Promise<readonly string[]> {
   const keys = (await redis.client.keys('*')).filter((key) => !SHARED_KEYS.test(key));
   const leftMs = await Promise.all(keys.map((key) => redis.client.pttl(key)));
