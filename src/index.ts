@@ -9,6 +9,7 @@ export type { Schedule } from './job/schedule.ts';
 export { type LoadedJob, type LoadJobOptions, loadJob } from './load-job.ts';
 export type { StoreChoice } from './opened-store.ts';
 export type { Plan } from './producer/plan.ts';
+export type { RunReport } from './report/run-report.ts';
 export type { ListInput } from './rows/list-input.ts';
 export type { Trial, TrialColumn } from './run/run-to-trial.ts';
 export { createRunControl, type RunControl } from './run-control.ts';

@@ -28,7 +28,7 @@ export function tiles({ rows, domains, calls, run, cost }: RunReport): Html {
     [number(domains.fresh), 'fresh, no call'],
     [number(calls.total), calls.total === 1 ? 'call' : 'calls'],
     ...(run.lookupMs > 0 && calls.total > 0
-      ? ([[number(calls.perSecond, 1), 'calls per second']] as const)
+      ? ([[number(calls.perSecond, 1), 'calls/s']] as const)
       : []),
     ...(cost === null ? [] : ([[formatPrice(cost.total), 'cost']] as const)),
   ];

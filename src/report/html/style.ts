@@ -23,6 +23,7 @@ h2 { font-size: 19px; margin-bottom: 12px; }
 h3 { font-size: 15px; }
 p { margin: 0; max-width: 72ch; }
 p + p { margin-top: 8px; }
+section > p.muted:last-child { margin-top: 14px; }
 code, .code { font: 0.92em/1.45 ui-monospace, SFMono-Regular, Menlo, Consolas, "Liberation Mono", monospace; overflow-wrap: anywhere; }
 .muted { color: var(--muted); }
 .eyebrow { color: var(--muted); font-size: 14px; margin-bottom: 10px; overflow-wrap: anywhere; }
@@ -30,12 +31,10 @@ section, .verdict { background: var(--card); border: 1px solid var(--line); bord
 .verdict { border-left: 6px solid var(--found); margin-top: 0; }
 .verdict.some_failed, .verdict.stopped, .verdict.interrupted { border-left-color: var(--warn); }
 .verdict.error { border-left-color: var(--bad); }
-.verdict .next { margin-top: 10px; font-size: 16px; }
-.verdict .facts { margin-top: 14px; color: var(--muted); font-size: 14px; }
-.facts span { white-space: nowrap; }
-.facts span + span::before { content: "·"; margin: 0 8px; }
-.tiles { display: grid; grid-template-columns: repeat(auto-fit, minmax(130px, 1fr)); gap: 1px; background: var(--line); border: 1px solid var(--line); border-radius: 10px; overflow: hidden; margin-top: 18px; }
-.tile { background: var(--card); padding: 14px 18px; }
+.verdict .next { max-width: none; margin-top: 10px; font-size: 16px; }
+.verdict .facts { display: flex; flex-wrap: wrap; gap: 0 22px; max-width: none; margin-top: 14px; color: var(--muted); font-size: 14px; }
+.tiles { display: flex; flex-wrap: wrap; gap: 1px; background: var(--line); border: 1px solid var(--line); border-radius: 10px; overflow: hidden; margin-top: 18px; }
+.tile { flex: 1 1 112px; background: var(--card); padding: 14px 16px; }
 .tile b { display: block; font-size: 24px; font-weight: 650; line-height: 1.2; font-variant-numeric: tabular-nums; letter-spacing: -0.01em; }
 .tile span { color: var(--muted); font-size: 13px; }
 .split { display: flex; height: 22px; border-radius: 6px; overflow: hidden; gap: 2px; margin-bottom: 14px; }
@@ -45,7 +44,7 @@ section, .verdict { background: var(--card); border: 1px solid var(--line); bord
 .is-failed { background: var(--failed); } .is-invalid { background: var(--invalid); } .is-skipped { background: var(--skipped); }
 .scroll { overflow-x: auto; }
 table { border-collapse: collapse; width: 100%; font-size: 14px; }
-th, td { text-align: left; padding: 6px 14px 6px 0; border-bottom: 1px solid var(--line); vertical-align: top; overflow-wrap: anywhere; unicode-bidi: isolate; }
+th, td { text-align: left; padding: 6px 14px 6px 0; border-bottom: 1px solid var(--line); vertical-align: baseline; overflow-wrap: anywhere; unicode-bidi: isolate; }
 th:last-child, td:last-child { padding-right: 0; }
 tr:last-child > td, tr:last-child > th { border-bottom: 0; }
 thead th, thead th.code { color: var(--muted); font: 500 13px/1.5 system-ui, sans-serif; border-bottom: 1px solid var(--line) !important; white-space: nowrap; }
@@ -103,6 +102,7 @@ footer { color: var(--muted); font-size: 13px; margin-top: 22px; }
   section, .verdict, .tiles { margin-top: 10px; } section, .verdict { padding: 12px 14px; }
   .verdict, .tiles, .chart, .reason, tr { break-inside: avoid; } h2, h3, thead { break-after: avoid; }
   table { font-size: 9pt; } .scroll, .chart { overflow: visible; } .chart svg { min-width: 0; }
+  .pair { grid-template-columns: 1fr 1fr; }
   details:not(.on-screen)::details-content { content-visibility: visible; display: block; height: auto; }
   details.on-screen { display: none; } details:not(.on-screen) > summary { color: var(--muted); list-style: none; }
   details > summary::-webkit-details-marker { display: none; }
