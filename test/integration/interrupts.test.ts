@@ -88,7 +88,9 @@ describe('Ctrl-C', () => {
     running.process.kill('SIGINT');
     const ended = await running.ended;
     expect(ended.code).toBe(130);
-    expect(ended.stderr).toMatch(/^brandfill: Ended before the first call; nothing was changed\.\n$/);
+    expect(ended.stderr).toMatch(
+      /^brandfill: Ended before the first call; nothing was changed\.\n$/,
+    );
     expect(folder.names()).toEqual([]);
   });
 
