@@ -70,7 +70,12 @@ async function show(
   describe: () => Parameters<typeof announceRun>[1],
 ): Promise<{ close(): Promise<void> } | undefined> {
   try {
-    const redis = await openQueueServer({ url, acceptEviction: true, onNotice: () => {} });
+    const redis = await openQueueServer({
+      url,
+      acceptEviction: true,
+      isTraced: false,
+      onNotice: () => {},
+    });
     const announced = announceRun(redis.client, describe());
     return {
       close: async () => {

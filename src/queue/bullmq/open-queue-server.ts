@@ -9,6 +9,8 @@ export interface QueueServerOptions {
   readonly acceptEviction: boolean;
   /** Told what is worth knowing, in sentences. */
   readonly onNotice: OnNotice;
+  /** Whether what is done over it is traced, where traces are wanted at all. @default true */
+  readonly isTraced?: boolean;
 }
 
 /**
@@ -17,12 +19,12 @@ export interface QueueServerOptions {
  * @throws BrandfillError `UNUSABLE_QUEUE`
  */
 export async function openQueueServer(options: QueueServerOptions): Promise<RedisServer> {
-  const { url, acceptEviction, onNotice } = options;
+  const { url, acceptEviction, onNotice, isTraced = true } = options;
   const redis = await openRedis(url, {
     check: (client) => checkServer({ client, acceptEviction, onWarning: onNotice }),
     onTrouble: onNotice,
   });
-  const traces = await openTraces(process.env, onNotice);
+  const traces = isTraced ? await openTraces(process.env, onNotice) : undefined;
   if (!traces) return redis;
   traceClient(redis.client, traces.telemetry);
   return {
