@@ -222,6 +222,9 @@ describe('--logos', () => {
     ];
     const running = await start(args, { cwd: folder.path, stdin: '' });
     await expect.poll(() => asked.length, { timeout: 20_000 }).toBeGreaterThanOrEqual(5);
+    await expect.poll(() => picturesIn(folder).length, { timeout: 20_000 }).toBe(3);
+    // Notes follow their files, and nobody can see them while the run goes on.
+    await new Promise((resolve) => setTimeout(resolve, 500));
     running.process.kill('SIGKILL');
     await running.ended;
     isSlow = false;
