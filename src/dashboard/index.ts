@@ -1,3 +1,3 @@
+export { createLiveRun } from './live-run.ts';
 export { openDashboard } from './open-dashboard.ts';
 export { showOwnRun } from './own-run.ts';
-export { createRunRecorder } from './run-recorder.ts';

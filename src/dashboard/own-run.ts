@@ -2,10 +2,10 @@ import { hostname } from 'node:os';
 import type { RunControl } from '../run-control.ts';
 import { applyAction } from './apply-action.ts';
 import type { Board, BoardSource, WorkerState } from './board.ts';
-import type { RunRecorder } from './run-recorder.ts';
+import type { LiveRun } from './live-run.ts';
 
 export interface OwnRunOptions {
-  readonly recorder: RunRecorder;
+  readonly recorder: LiveRun;
   readonly control: RunControl;
   /** Calls that it makes at most at the same time. */
   readonly concurrency: number;

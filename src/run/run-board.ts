@@ -1,6 +1,6 @@
 import { hostname } from 'node:os';
 import type { RunAction } from '../dashboard/board.ts';
-import type { RunEnd } from '../dashboard/run-recorder.ts';
+import type { RunEnd } from '../dashboard/live-run.ts';
 import type { announceRun } from '../queue/bullmq/run-board.ts';
 import { createRunControl } from '../run-control.ts';
 import { toCleanJson } from '../secrets.ts';
@@ -29,15 +29,14 @@ export async function openRunBoard(
 ): Promise<RunBoard> {
   if (url === undefined) return { context, close: async () => {} };
   // Loaded here, so that whoever has no Redis need not wait for it.
-  const [{ announceRun, openQueueServer }, { createRunRecorder }, { applyAction }] =
-    await Promise.all([
-      import('../queue/bullmq/index.ts'),
-      import('../dashboard/run-recorder.ts'),
-      import('../dashboard/apply-action.ts'),
-    ]);
+  const [{ announceRun, openQueueServer }, { createLiveRun }, { applyAction }] = await Promise.all([
+    import('../queue/bullmq/index.ts'),
+    import('../dashboard/live-run.ts'),
+    import('../dashboard/apply-action.ts'),
+  ]);
   const { control = createRunControl(), onEvent, runId, signal } = context;
   const about = { id: runId, host: hostname(), pid: process.pid, startedAtMs: Date.now() };
-  const recorder = createRunRecorder({ ...about, control });
+  const recorder = createLiveRun({ ...about, control });
   const shown = await show(url, { openQueueServer, announceRun }, () => ({
     id: runId,
     describe: () => toCleanJson(recorder.read()),

@@ -1,5 +1,5 @@
 import { hostname } from 'node:os';
-import type { RunEnd } from '../dashboard/run-recorder.ts';
+import type { RunEnd } from '../dashboard/live-run.ts';
 import type { Routes } from '../http/listener.ts';
 import type { Job } from '../job/job.ts';
 import { createRunControl } from '../run-control.ts';
@@ -27,9 +27,9 @@ export async function openRunPage(
   { host, token }: RunPageOptions,
 ): Promise<RunPage> {
   // Loaded here, so that whoever wants no page need not wait for it.
-  const { createRunRecorder, openDashboard, showOwnRun } = await import('../dashboard/index.ts');
+  const { createLiveRun, openDashboard, showOwnRun } = await import('../dashboard/index.ts');
   const { control = createRunControl(), onEvent } = context;
-  const recorder = createRunRecorder({
+  const recorder = createLiveRun({
     id: context.runId,
     host: hostname(),
     pid: process.pid,

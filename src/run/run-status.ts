@@ -1,4 +1,4 @@
-import type { RunEnd } from '../dashboard/run-recorder.ts';
+import type { RunEnd } from '../dashboard/live-run.ts';
 import { readToken } from '../dashboard/token.ts';
 import { describeError } from '../exit-codes.ts';
 import type { Job } from '../job/job.ts';

@@ -9,7 +9,7 @@ import type { RunAction, RunPhase, RunPlan, RunProgress, RunState } from './boar
 import { createRateHistory } from './rate-history.ts';
 
 /** Listens to a run and says how it stands. */
-export interface RunRecorder {
+export interface LiveRun {
   show(event: RunEvent): void;
   /** The run is over. */
   end(how: RunEnd): void;
@@ -20,14 +20,14 @@ export interface RunRecorder {
 /** How a run ended: with a summary, or with what kept it from having one. */
 export type RunEnd = { readonly summary: Summary } | { readonly error: string };
 
-export interface RunRecorderOptions extends Pick<RunState, 'id' | 'host' | 'pid' | 'startedAtMs'> {
+export interface LiveRunOptions extends Pick<RunState, 'id' | 'host' | 'pid' | 'startedAtMs'> {
   readonly control: RunControl;
   readonly now?: () => number;
 }
 
 const MOST_NOTICES = 5;
 
-export function createRunRecorder(options: RunRecorderOptions): RunRecorder {
+export function createLiveRun(options: LiveRunOptions): LiveRun {
   const { id, host, pid, startedAtMs, control, now = Date.now } = options;
   const history = createRateHistory();
   let phase: RunPhase = 'reading';

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { RunState } from '../../src/dashboard/board.ts';
-import { createRunRecorder, type RunRecorder } from '../../src/dashboard/run-recorder.ts';
+import { createLiveRun, type LiveRun } from '../../src/dashboard/live-run.ts';
 import { createRunControl, type RunControl } from '../../src/run-control.ts';
 import type { Progress, RunEvent } from '../../src/watch/events.ts';
 
@@ -24,11 +24,11 @@ function progress(changes: Partial<Progress> = {}): RunEvent {
 
 function record(...events: readonly RunEvent[]): {
   readonly control: RunControl;
-  readonly recorder: RunRecorder;
+  readonly recorder: LiveRun;
   readonly read: () => RunState;
 } {
   const control = createRunControl();
-  const recorder = createRunRecorder({ id: 'a', host: 'h', pid: 1, startedAtMs: 0, control });
+  const recorder = createLiveRun({ id: 'a', host: 'h', pid: 1, startedAtMs: 0, control });
   for (const event of events) recorder.show(event);
   return { control, recorder, read: recorder.read };
 }
