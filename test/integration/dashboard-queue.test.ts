@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { request } from 'undici';
 import { describe, expect, it } from 'vitest';
-import type { LastRun, RunState } from '../../src/dashboard/board.ts';
+import type { Board, LastRun, RunState } from '../../src/dashboard/board.ts';
 import type { Sandbox } from '../../src/sandbox/server.ts';
 import { type TestRedis, useRedis } from '../support/redis.ts';
 import { openApi } from './support/api.ts';
@@ -62,8 +62,11 @@ describe('dashboard --queue', () => {
     const running = await enrich('--concurrency', '4', '--progress', 'none');
     const state = await runWhen(url, ({ progress }) => (progress?.found ?? 0) > 20);
     expect(state).toMatchObject({ list: 'list.csv', phase: 'looking_up' });
-    const { workers } = await readBoard(url);
-    expect(workers).toMatchObject([{ concurrency: 4, holds: [{ of: 'list.csv' }] }]);
+    // A worker tells what it holds every now and then.
+    const workersThen = async (): Promise<Board['workers']> => (await readBoard(url)).workers;
+    await expect
+      .poll(workersThen, { timeout: 20_000 })
+      .toMatchObject([{ concurrency: 4, holds: [{ of: 'list.csv' }] }]);
     expect(await ask(state, 'pause')).toBe(204);
     await runWhen(url, ({ isPaused }) => isPaused);
     await delay(1_000);
