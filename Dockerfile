@@ -1,7 +1,7 @@
 # syntax=docker/dockerfile:1
 FROM node:20-bookworm-slim AS build
 WORKDIR /app
-COPY package.json package-lock.json tsconfig.json ./
+COPY package.json package-lock.json tsconfig.json rolldown.config.ts ./
 COPY src ./src
 # Any value: with what OpenTelemetry traces need (docs/operations.md).
 ARG TRACES=
@@ -31,5 +31,5 @@ USER node
 WORKDIR /data
 # The first one lets calls under way be finished. Give it 40 s: docker stop --time 40.
 STOPSIGNAL SIGTERM
-ENTRYPOINT ["tini", "--", "node", "/app/dist/cli/main.js"]
+ENTRYPOINT ["tini", "--", "node", "/app/dist/brandfill.js"]
 CMD ["--help"]

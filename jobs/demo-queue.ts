@@ -119,7 +119,7 @@ function enrich(redis: string): ChildProcess {
 /** Runs the command as a user would. */
 function brandfill(args: readonly string[]): ChildProcessByStdio<null, null, Readable> {
   return keep(
-    spawn(process.execPath, [join(project, 'dist/cli/main.js'), ...args], {
+    spawn(process.execPath, [join(project, 'dist/brandfill.js'), ...args], {
       stdio: ['ignore', 'ignore', 'pipe'],
       env: {
         ...process.env,

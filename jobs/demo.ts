@@ -52,7 +52,7 @@ try {
 /** Runs the command as a user would, its output going to this terminal. */
 async function brandfill(args: readonly string[]): Promise<number> {
   console.log(`$ brandfill ${args.slice(0, 2).join(' ')} --base-url ${sandbox.url} …\n`);
-  const child = spawn(process.execPath, [join(project, 'dist/cli/main.js'), ...args], {
+  const child = spawn(process.execPath, [join(project, 'dist/brandfill.js'), ...args], {
     cwd: project,
     stdio: 'inherit',
     env: { ...process.env, BRANDFILL_API_KEY: undefined, BRANDFILL_AUTH: undefined, NO_PROXY: '*' },

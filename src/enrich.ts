@@ -8,9 +8,7 @@ import { planOnly } from './run/plan-run.ts';
 import type { RunContext } from './run/run-context.ts';
 import { makeInSight, openRunStatus, type RunSurroundings } from './run/run-status.ts';
 import { runToFiles } from './run/run-to-files.ts';
-import { runToMerge } from './run/run-to-merge.ts';
 import { runToRows } from './run/run-to-rows.ts';
-import { runWithReport } from './run/run-with-report.ts';
 import type { RunControl } from './run-control.ts';
 import { createRunId } from './run-id.ts';
 import type { RunEvent } from './watch/events.ts';
@@ -173,13 +171,20 @@ export async function enrich(
   around: RunSurroundings = {},
 ): Promise<Summary> {
   const job = jobOf(options, { of: 'enrich', naming });
-  const run = job.settings.merge === undefined ? runToFiles : runToMerge;
+  const run = job.settings.merge === undefined ? runToFiles : await loadRunToMerge();
   const { token } = options;
   const sight = { ...around, token, describe: naming as (key: string) => string };
   const status = await openRunStatus(job, contextOf(options), sight);
-  return await makeInSight(status, (context) =>
-    runWithReport(options.input, job, { run, context }),
-  );
+  return await makeInSight(status, async (context) => {
+    if (job.settings.report === undefined) return await run(options.input, job, context);
+    const { runWithReport } = await import('./run/run-with-report.ts');
+    return await runWithReport(options.input, job, { run, context });
+  });
+}
+
+// What few runs need is loaded by those.
+async function loadRunToMerge(): Promise<typeof runToFiles> {
+  return (await import('./run/run-to-merge.ts')).runToMerge;
 }
 
 /**

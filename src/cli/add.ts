@@ -35,7 +35,7 @@ async function runAdd(
   given: Readonly<Record<string, unknown>>,
   { dryRun, json, context }: Required<AddFlags> & { readonly context: CliContext },
 ): Promise<number> {
-  const { add } = await import('../index.ts');
+  const { add } = await import('../add.ts');
   const interrupt = onInterrupt(context.endAtOnce);
   const say = (message: string): void => {
     process.stderr.write(`${message}\n`);

@@ -29,7 +29,7 @@ async function runCollect(
 ): Promise<number> {
   const { logFlags, others: given } = splitLogFlags(typed);
   const log = await openCommandLog(logFlags, { fields: { command: 'collect' }, context });
-  const { collect } = await import('../index.ts');
+  const { collect } = await import('../collect.ts');
   const interrupt = onInterrupt(context.endAtOnce);
   const say = (message: string): void => log.write('info', message);
   interrupt.signal.addEventListener('abort', () => {

@@ -35,7 +35,7 @@ async function runDashboard(
 ): Promise<number> {
   const { logFlags, others: given } = splitLogFlags(typed);
   const log = await openCommandLog(logFlags, { fields: { command: 'dashboard' }, context });
-  const { dashboard } = await import('../index.ts');
+  const { dashboard } = await import('../dashboard.ts');
   const interrupt = onInterrupt(context.endAtOnce);
   const { signal } = interrupt;
   try {

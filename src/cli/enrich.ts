@@ -23,7 +23,7 @@ async function enrichFile(
   const { flags, options } = splitRunFlags(typed);
   refuseRowsBesideJson({ ...options, input }, flags);
   // Loaded here, so that --help need not wait for it.
-  const { enrich, plan } = await import('../index.ts');
+  const { enrich, plan } = await import('../enrich.ts');
   const withInput: EnrichOptions = { ...options, input };
   return await watchRun(
     {

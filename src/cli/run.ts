@@ -21,7 +21,9 @@ async function runFile(
   context: CliContext,
 ): Promise<number> {
   const { flags, options: overrides } = splitRunFlags(typed);
-  const { loadJob, plan, runJob } = await import('../index.ts');
+  const { loadJob } = await import('../load-job.ts');
+  const { plan } = await import('../enrich.ts');
+  const { runJob } = await import('../run-job.ts');
   const loading = { overrides, naming: flagOf };
   return await watchRun(
     {

@@ -73,7 +73,7 @@ export function addSandboxCommand(program: Command, context: CliContext): void {
 
 async function serve(flags: SandboxFlags, context: CliContext): Promise<void> {
   const { latency: latencyMs, auth, key, ...others } = flags;
-  const { startSandbox } = await import('../index.ts');
+  const { startSandbox } = await import('../sandbox/server.ts');
   const interrupt = onInterrupt(context.endAtOnce);
   const sandbox = await startSandbox({
     ...others,

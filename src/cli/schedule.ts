@@ -63,7 +63,7 @@ async function runSchedule(
 }
 
 async function showSchedules(options: ListSchedulesOptions, asJson: boolean): Promise<number> {
-  const { listSchedules } = await import('../index.ts');
+  const { listSchedules } = await import('../scheduled.ts');
   const jobs = await listSchedules(options, flagOf);
   const text = asJson ? JSON.stringify(jobs) : describeSchedules(jobs).join('\n');
   process.stdout.write(`${text}\n`);
@@ -71,7 +71,7 @@ async function showSchedules(options: ListSchedulesOptions, asJson: boolean): Pr
 }
 
 async function runNow(job: string, options: ListSchedulesOptions): Promise<number> {
-  const { runScheduled } = await import('../index.ts');
+  const { runScheduled } = await import('../scheduled.ts');
   const isNew = await runScheduled(job, options, flagOf);
   const words = isNew ? 'is asked for' : 'is running or asked for already';
   process.stderr.write(`A run of ${job} ${words}.\n`);
@@ -84,7 +84,7 @@ async function keepSchedules(
   context: CliContext,
 ): Promise<number> {
   const log = await openCommandLog(logFlags, { fields: { command: 'schedule' }, context });
-  const { schedule } = await import('../index.ts');
+  const { schedule } = await import('../schedule.ts');
   const interrupt = onInterrupt(context.endAtOnce);
   const { signal } = interrupt;
   signal.addEventListener('abort', () => {

@@ -36,7 +36,7 @@ async function tryOne(
   { json = false, preset = false, ...given }: TryFlags & Record<string, unknown>,
   context: CliContext,
 ): Promise<number> {
-  const { tryDomain } = await import('../index.ts');
+  const { tryDomain } = await import('../try.ts');
   const interrupt = onInterrupt(context.endAtOnce);
   const say = (line: string): void => {
     process.stderr.write(`${line}\n`);

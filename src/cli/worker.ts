@@ -30,7 +30,7 @@ async function runWorker(
 ): Promise<number> {
   const { logFlags, others: given } = splitLogFlags(typed);
   const log = await openCommandLog(logFlags, { fields: { command: 'worker' }, context });
-  const { work } = await import('../index.ts');
+  const { work } = await import('../work.ts');
   const interrupt = onInterrupt(context.endAtOnce);
   const say = (message: string): void => log.write('info', message);
   interrupt.signal.addEventListener('abort', () => {

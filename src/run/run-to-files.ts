@@ -1,8 +1,4 @@
-import { resolve } from 'node:path';
 import { createCloser } from '../closer.ts';
-import { type Changes, openChanges, prepareManifest } from '../collector/changes/changes.ts';
-import { comparedColumnsOf } from '../collector/changes/compared-columns.ts';
-import type { OutputColumns } from '../collector/output-columns.ts';
 import { chooseOutputPaths, folderOf } from '../collector/output-paths.ts';
 import { openOutputs } from '../collector/outputs.ts';
 import { nameSheets, refuseLongSheets } from '../collector/sheet-names.ts';
@@ -10,7 +6,7 @@ import type { Job } from '../job/job.ts';
 import type { ListInput } from '../rows/list-input.ts';
 import type { Summary } from '../watch/summary.ts';
 import { type JoinedRun, lookUpAndJoin } from './look-up-and-join.ts';
-import { type OpenedList, open } from './open-list-of-run.ts';
+import { open } from './open-list-of-run.ts';
 import { openStoreOf, type PlannedRun, plan } from './plan-run.ts';
 import type { RunContext } from './run-context.ts';
 import { summarize } from './summarize-run.ts';
@@ -36,7 +32,9 @@ export async function runToFiles(
     });
     await context.report?.openFiles({ outputs: paths, source });
     const store = closer.add(openStoreOf(job));
-    const manifest = await prepareManifestOf(list);
+    // Few runs tell what changed: others need not load it.
+    const telling = changed === undefined ? undefined : await import('./changes-of-run.ts');
+    const manifest = await telling?.prepareManifestOf(list);
     const writing = {
       spoolFolder: job.settings.store,
       onNotice: (message: string) => context.onEvent({ type: 'notice', message }),
@@ -47,7 +45,8 @@ export async function runToFiles(
     const joined = await lookUpAndJoin(run, folderOf(paths.out));
     if (joined.totals.stopped?.reason === 'misdirected') return await leaveOutputs(run, joined);
     const { columns } = joined;
-    const changes = await openChangesOf(run, columns, manifest);
+    const changes =
+      manifest === undefined ? undefined : await telling?.openChangesOf(run, columns, manifest);
     const sheets = nameSheets(source.name, format);
     await outputs.write(joined.rows, { format, extent: run.plan, columns, changes, sheets });
     return summarize(run, joined, {
@@ -65,27 +64,4 @@ export async function runToFiles(
 async function leaveOutputs(run: PlannedRun, joined: JoinedRun): Promise<Summary> {
   for await (const _ of joined.rows); // counts them
   return summarize(run, joined, {});
-}
-
-async function prepareManifestOf({ job, context }: OpenedList): Promise<string | undefined> {
-  const { changes, store } = job.settings;
-  if (changes === undefined) return undefined;
-  return await prepareManifest({ folder: store, id: context.changesId ?? resolve(changes) });
-}
-
-async function openChangesOf(
-  { job, context, closer, format, fill }: PlannedRun,
-  columns: OutputColumns,
-  manifest: string | undefined,
-): Promise<Changes | undefined> {
-  const { fields } = job.settings;
-  if (manifest === undefined) return undefined;
-  return closer.add(
-    await openChanges({
-      manifest,
-      columns: [...comparedColumnsOf(columns.out, format), ...(fill?.compared ?? [])],
-      tellsLost: fields === undefined,
-      onNotice: (message) => context.onEvent({ type: 'notice', message }),
-    }),
-  );
 }

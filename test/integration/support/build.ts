@@ -1,14 +1,12 @@
 import { execFile } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { existsSync } from 'node:fs';
-import { copyFile, cp, mkdir, mkdtemp, readdir, readFile, rename, rm } from 'node:fs/promises';
+import { copyFile, mkdir, mkdtemp, readdir, readFile, rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 
 const PROJECT = fileURLToPath(new URL('../../..', import.meta.url));
-/** Files of the dashboard, which are served as they are. */
-const PAGE = 'src/dashboard/page';
 /** Beneath `node_modules`, so that the built command finds what it imports. */
 const BUILDS = join(PROJECT, 'node_modules', '.cache', 'brandfill-test');
 
@@ -27,21 +25,20 @@ let built: Promise<string> | undefined;
 async function findOrMakeBuild(): Promise<string> {
   const build = join(BUILDS, await hashOfSources());
   if (!existsSync(build)) await makeBuild(build);
-  return join(build, 'dist', 'cli', 'main.js');
+  return join(build, 'dist', 'brandfill.js');
 }
 
 async function makeBuild(build: string): Promise<void> {
   await mkdir(BUILDS, { recursive: true });
   const making = await mkdtemp(join(BUILDS, 'making-'));
-  const compiler = join(PROJECT, 'node_modules', '.bin', 'tsc');
+  const bundler = join(PROJECT, 'node_modules', '.bin', 'rolldown');
   try {
-    const args = ['-p', 'src', '--outDir', join(making, 'dist')];
-    await promisify(execFile)(compiler, args, { cwd: PROJECT });
+    const args = ['--config', '--dir', join(making, 'dist')];
+    await promisify(execFile)(bundler, args, { cwd: PROJECT });
   } catch (error) {
     await rm(making, { recursive: true });
     throw error;
   }
-  await cp(join(PROJECT, PAGE), join(making, 'dist', 'dashboard', 'page'), { recursive: true });
   await copyFile(join(PROJECT, 'package.json'), join(making, 'package.json'));
   // Another test file may have been faster; its build is as good.
   await rename(making, build).catch(() => rm(making, { recursive: true }));
