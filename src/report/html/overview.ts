@@ -32,10 +32,14 @@ export function tiles({ rows, domains, calls, run, cost }: RunReport): Html {
       : []),
     ...(cost === null ? [] : ([[formatPrice(cost.total), 'cost']] as const)),
   ];
-  return html`<div class="tiles">${all.map(
+  // Long figures need more room than all in one line would have.
+  const isLong = all.some(([value]) => value.length > ONE_LINE_LENGTH);
+  return html`<div class="tiles of-${all.length}${isLong && ' long'}">${all.map(
     ([value, label]) => html`<div class="tile"><b>${value}</b><span>${label}</span></div>`,
   )}</div>`;
 }
+
+const ONE_LINE_LENGTH = 7;
 
 /** Rows by how they ended. */
 export function rowsSection({ rows, run, domains, lookups }: RunReport): Html {

@@ -33,8 +33,9 @@ section, .verdict { background: var(--card); border: 1px solid var(--line); bord
 .verdict.error { border-left-color: var(--bad); }
 .verdict .next { max-width: none; margin-top: 10px; font-size: 16px; }
 .verdict .facts { display: flex; flex-wrap: wrap; gap: 0 22px; max-width: none; margin-top: 14px; color: var(--muted); font-size: 14px; }
-.tiles { display: flex; flex-wrap: wrap; gap: 1px; background: var(--line); border: 1px solid var(--line); border-radius: 10px; overflow: hidden; margin-top: 18px; }
-.tile { flex: 1 1 112px; background: var(--card); padding: 14px 16px; }
+.tiles { display: grid; grid-template-columns: repeat(12, 1fr); gap: 1px; background: var(--line); border: 1px solid var(--line); border-radius: 10px; overflow: hidden; margin-top: 18px; }
+.tile { grid-column: span 4; background: var(--card); padding: 14px 16px; overflow-wrap: anywhere; }
+:where(.of-5) .tile:where(:nth-child(n + 4)) { grid-column: span 6; } :where(.of-7) .tile:where(:nth-child(-n + 4)) { grid-column: span 3; }
 .tile b { display: block; font-size: 24px; font-weight: 650; line-height: 1.2; font-variant-numeric: tabular-nums; letter-spacing: -0.01em; }
 .tile span { color: var(--muted); font-size: 13px; }
 .split { display: flex; height: 22px; border-radius: 6px; overflow: hidden; gap: 2px; margin-bottom: 14px; }
@@ -50,7 +51,7 @@ tr:last-child > td, tr:last-child > th { border-bottom: 0; }
 thead th, thead th.code { color: var(--muted); font: 500 13px/1.5 system-ui, sans-serif; border-bottom: 1px solid var(--line) !important; white-space: nowrap; }
 tbody th { font-weight: 500; }
 .n { width: 1%; text-align: right; font-variant-numeric: tabular-nums; white-space: nowrap; }
-.wide { width: 45%; }
+.wide { width: 45%; } .reason td.code.wide { width: 40%; }
 td .meter { display: block; height: 9px; margin-top: 6px; border-radius: 3px; background: var(--soft); overflow: hidden; min-width: 60px; }
 td .meter i { display: block; height: 100%; background: var(--accent); }
 td .meter.quiet i { background: var(--not_found); }
@@ -91,9 +92,16 @@ details > :not(summary) { margin-top: 8px; }
 .pair { display: grid; grid-template-columns: repeat(auto-fit, minmax(330px, 1fr)); gap: 8px 40px; }
 .pair h3 { margin: 0 0 4px; }
 footer { color: var(--muted); font-size: 13px; margin-top: 22px; }
+@media (min-width: 820px) {
+  .tiles:not(.long) { grid: auto / auto-flow 1fr; } .tiles:not(.long) .tile { grid-column: auto; }
+}
+@media (max-width: 680px) {
+  .tiles { grid-template-columns: 1fr 1fr; } .tiles .tile { grid-column: auto; padding: 11px 14px; } .tiles .tile:last-child:nth-child(odd) { grid-column: 1 / -1; }
+}
+@media (min-width: 561px) { .reason td.code:not(.wide) { min-width: 24ch; } }
 @media (max-width: 560px) {
   main { padding: 16px 12px 32px; } section, .verdict { padding: 16px; } h1 { font-size: 22px; }
-  .pair { grid-template-columns: 1fr; } .tile { padding: 11px 14px; } .hide-small { display: none; }
+  .pair { grid-template-columns: 1fr; } .hide-small { display: none; }
 }
 @media print {
   @page { margin: 14mm; }
