@@ -1,10 +1,8 @@
-import { readFile } from 'node:fs/promises';
-import { createRequire } from 'node:module';
 import { setTimeout as delay } from 'node:timers/promises';
-import type { AxeResults, RunOptions } from 'axe-core';
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { findChromium, launchChromium } from './support/chromium.ts';
+import { findFaults, overflowOf } from './support/faults.ts';
 import { openDashboardStage, openPage } from './support/stage.ts';
 
 const chromium = findChromium();
@@ -19,21 +17,6 @@ async function numberOf(page: Page, name: string): Promise<number> {
 
 async function until(isSo: () => boolean | Promise<boolean>): Promise<void> {
   while (!(await isSo())) await delay(50);
-}
-
-async function findFaults(page: Page): Promise<readonly string[]> {
-  const source = createRequire(import.meta.url).resolve('axe-core/axe.min.js');
-  await page.evaluate(await readFile(source, 'utf8'));
-  const { violations } = await page.evaluate<AxeResults, RunOptions>(
-    (options) =>
-      (globalThis as unknown as { axe: { run(options: RunOptions): Promise<AxeResults> } }).axe.run(
-        options,
-      ),
-    { resultTypes: ['violations'] },
-  );
-  return violations
-    .filter(({ impact }) => impact === 'serious' || impact === 'critical')
-    .map(({ id, nodes }) => `${id}: ${nodes.map(({ html }) => html).join(', ')}`);
 }
 
 describe.skipIf(chromium === undefined)('the dashboard in a browser', () => {
@@ -122,20 +105,9 @@ describe.skipIf(chromium === undefined)('the dashboard in a browser', () => {
     await page.getByRole('region', { name: 'Workers', exact: true }).waitFor();
     await page.locator('canvas').waitFor();
     expect(await findFaults(page)).toEqual([]);
-    const { scroll, client } = await page.evaluate(() => {
-      const { scrollWidth, clientWidth } = (
-        globalThis as unknown as { document: { documentElement: Widths } }
-      ).document.documentElement;
-      return { scroll: scrollWidth, client: clientWidth };
-    });
-    expect(scroll).toBeLessThanOrEqual(client);
+    expect(await overflowOf(page)).toBe(0);
   });
 });
-
-interface Widths {
-  readonly scrollWidth: number;
-  readonly clientWidth: number;
-}
 
 function isFocused(element: { readonly ownerDocument: { readonly activeElement: unknown } }) {
   return element.ownerDocument.activeElement === element;
