@@ -101,6 +101,7 @@ const span = z.strictObject({
   toldMs: amount('How long no call could start because the API had named a time.'),
   backingOffMs: amount('The same because it had answered 429 and named none.'),
   outageMs: amount('The same because it was out.'),
+  pausedMs: amount('The same because somebody had paused the run; it counts as nothing else.'),
 });
 
 const timeline = z.strictObject({

@@ -188,6 +188,7 @@ function describeSpan(
     toldMs: round(span.toldMs, 0),
     backingOffMs: round(span.backingOffMs, 0),
     outageMs: round(span.outageMs, 0),
+    pausedMs: round(span.pausedMs, 0),
   };
 }
 

@@ -78,6 +78,7 @@ export interface ReportedSpan {
   readonly toldMs: number;
   readonly backingOffMs: number;
   readonly outageMs: number;
+  readonly pausedMs: number;
 }
 
 /** How fast calls could go. */

@@ -26,6 +26,8 @@ export interface Span {
   toldMs: number;
   backingOffMs: number;
   outageMs: number;
+  /** For how long somebody had paused the run; nothing else is to blame then. */
+  pausedMs: number;
   /** Of the calls whose answers came in it; undefined for none. */
   latencies: Latencies | undefined;
 }
@@ -75,7 +77,7 @@ export function createTimeline(): Timeline {
 
   return {
     progress: (now) => {
-      const { elapsedMs, pace, outage } = now;
+      const { elapsedMs, pace, outage, isPaused = false } = now;
       const since = {
         calls: now.calls - last.calls,
         done: Math.max(0, now.done - last.done), // less when failures are asked again
@@ -92,7 +94,8 @@ export function createTimeline(): Timeline {
         span.limitPerSecond =
           (limitIs === 'fixed' ? ratePerSecond : learnedLimitPerSecond) ?? span.limitPerSecond;
         const lastedMs = since.elapsedMs * share;
-        if (outage !== undefined) span.outageMs += lastedMs;
+        if (isPaused) span.pausedMs += lastedMs;
+        else if (outage !== undefined) span.outageMs += lastedMs;
         else if (why === 'told_to_wait') span.toldMs += lastedMs;
         else if (why === 'backing_off') span.backingOffMs += lastedMs;
       });
@@ -128,6 +131,7 @@ function emptySpan(): Span {
     toldMs: 0,
     backingOffMs: 0,
     outageMs: 0,
+    pausedMs: 0,
     latencies: undefined,
   };
 }
@@ -143,6 +147,7 @@ function join(one: Span, other: Span): Span {
     toldMs: one.toldMs + other.toldMs,
     backingOffMs: one.backingOffMs + other.backingOffMs,
     outageMs: one.outageMs + other.outageMs,
+    pausedMs: one.pausedMs + other.pausedMs,
     latencies: one.latencies ?? other.latencies,
   };
 }

@@ -88,6 +88,7 @@ export async function lookUpAll(options: LookUpAllOptions): Promise<LookupTotals
     waitMs: local?.turnstile.waitMs() ?? 0,
     pace: local?.turnstile.describe(),
     outage: local?.describeOutage(),
+    isPaused: control?.isPaused ?? false,
     underWay: outstanding.size,
     recentFailures: recent.failures,
     recentAnswers: recent.answers,

@@ -56,6 +56,8 @@ export interface Progress {
   readonly pace?: PaceDescription | undefined;
   /** What there is to say of an outage of the API, if there is one. */
   readonly outage?: string | undefined;
+  /** Whether somebody paused the run. @default false */
+  readonly isPaused?: boolean;
   /** Lookups that were given out and have no outcome yet. */
   readonly underWay?: number;
   /** The last lookups that failed or were rejected, the latest first. */

@@ -65,6 +65,16 @@ describe('a timeline', () => {
     expect(spans.map(({ outageMs }) => outageMs)).toEqual([0, 0, 0, 250]);
   });
 
+  it('knows for how long somebody had paused the run, and blames nothing else for that time', () => {
+    const timeline = createTimeline();
+    timeline.progress(progressAt(250));
+    timeline.progress(progressAt(625, { isPaused: true, outage: 'out' }));
+    timeline.progress(progressAt(750));
+    const { spans } = timeline;
+    expect(spans.map(({ pausedMs }) => pausedMs)).toEqual([0, 250, 125]);
+    expect(spans.map(({ outageMs }) => outageMs)).toEqual([0, 0, 0]);
+  });
+
   it('takes two looks at the same moment', () => {
     const timeline = createTimeline();
     timeline.progress(progressAt(100, { calls: 1 }));

@@ -13,7 +13,7 @@ type Span = Timeline['spans'][number];
 
 /** How fast calls went, against the limit. */
 export function speedSection(report: RunReport): Html | false {
-  const { calls, domains, run, timeline, pace } = report;
+  const { calls, domains, run, timeline } = report;
   if (calls.total === 0) {
     const why = domains.due === 0 ? ': the outcomes of all domains were fresh' : '';
     return (
@@ -22,7 +22,7 @@ export function speedSection(report: RunReport): Html | false {
   }
   return html`<section><h2>Speed</h2>
 ${timeline.spans.length > 0 && drawSpeed(report)}
-${table('Speed', factsOf({ calls, pace }), [
+${table('Speed', factsOf(report), [
   { name: 'what', isHead: true, cellOf: ([name]) => name },
   { name: 'how much', isWide: true, cellOf: ([, value]) => value },
 ])}
@@ -59,6 +59,7 @@ function drawSpeed({ timeline, calls, run, pace }: RunReport): Html {
 ${limits.some((limit) => limit !== null) && html`<li><i class="limit"></i>limit</li>`}
 ${throttled.some((rate) => rate > 0) && html`<li><i class="box throttled"></i>answered 429, per second</li>`}
 ${bands.some(({ kind }) => kind === 'told') && html`<li><i class="box told"></i>told to wait, or backing off</li>`}
+${bands.some(({ kind }) => kind === 'paused') && html`<li><i class="box paused"></i>paused by somebody</li>`}
 ${bands.some(({ kind }) => kind === 'outage') && html`<li><i class="box outage"></i>the API was out</li>`}</ul>
 ${chart}`;
 }
@@ -75,16 +76,26 @@ const SHORTEST_BAND = 0.2;
 /** Spans in which calls were held up, next to each other as one. A band is as long as the wait was. */
 function bandsOf(spans: readonly Span[], spanMs: number): readonly Band[] {
   const bands: { kind: string; fromMs: number; toMs: number }[] = [];
-  for (const { atMs, toldMs, backingOffMs, outageMs } of spans) {
-    const waitMs = toldMs + backingOffMs;
-    const heldMs = Math.max(outageMs, waitMs);
-    if (heldMs < SHORTEST_BAND * spanMs) continue;
-    const kind = outageMs >= waitMs ? 'outage' : 'told';
+  for (const span of spans) {
+    const { atMs } = span;
+    const { kind, ms } = longestWait(span);
+    if (ms < SHORTEST_BAND * spanMs) continue;
     const last = bands.at(-1);
     if (last?.kind === kind && last.toMs >= atMs - 0.01 * spanMs) last.toMs = atMs + spanMs;
     else bands.push({ kind, fromMs: atMs, toMs: atMs + spanMs });
   }
   return bands;
+}
+
+/** What held calls up for longest in a span. */
+function longestWait(span: Span): { readonly kind: string; readonly ms: number } {
+  const { toldMs, backingOffMs, outageMs, pausedMs } = span;
+  const waits = [
+    { kind: 'paused', ms: pausedMs },
+    { kind: 'outage', ms: outageMs },
+    { kind: 'told', ms: toldMs + backingOffMs },
+  ] as const;
+  return waits.reduce((one, other) => (other.ms > one.ms ? other : one));
 }
 
 function hintOf(span: Span): string {
@@ -93,6 +104,7 @@ function hintOf(span: Span): string {
     [span.toldMs, 'told to wait'],
     [span.backingOffMs, 'backing off'],
     [span.outageMs, 'the API was out'],
+    [span.pausedMs, 'paused for'],
   ] as const;
   return [
     `from ${atMs === 0 ? 'the start' : formatDuration(atMs)}`,
@@ -106,9 +118,12 @@ function hintOf(span: Span): string {
 function factsOf({
   calls,
   pace,
-}: Pick<RunReport, 'calls' | 'pace'>): readonly (readonly [string, string])[] {
+  timeline,
+}: Pick<RunReport, 'calls' | 'pace' | 'timeline'>): readonly (readonly [string, string])[] {
   const { told, backingOff, outage, retryBudget } = pace?.waitedMs ?? NO_WAITS;
+  const pausedMs = timeline.spans.reduce((sum, span) => sum + span.pausedMs, 0);
   const waits: readonly (readonly [string, number])[] = [
+    ['paused by somebody, which the average counts in', pausedMs],
     ['waited because the API had named a time', told],
     ['waited because it had answered 429 and named none', backingOff],
     ['waited for an outage', outage],

@@ -75,7 +75,7 @@ details > :not(summary) { margin-top: 8px; }
 .legend i { display: inline-block; width: 20px; height: 0; border-top: 3px solid var(--accent); margin-right: 7px; vertical-align: 4px; }
 .legend i.limit { border-top-style: dashed; border-top-color: var(--ink); border-top-width: 2px; }
 .legend i.box { height: 11px; border: 0; vertical-align: -1px; width: 14px; }
-.legend i.throttled { background: var(--bad); } .legend i.told { background: var(--warn); opacity: 0.35; } .legend i.outage { background: var(--bad); opacity: 0.3; }
+.legend i.throttled { background: var(--bad); } .legend i.told { background: var(--warn); opacity: 0.35; } .legend i.outage { background: var(--bad); opacity: 0.3; } .legend i.paused { background: var(--muted); opacity: 0.4; }
 .legend i.p95 { border-top-color: var(--p95); border-top-style: dashed; } .legend i.p99 { border-top-color: var(--p99); border-top-style: dotted; }
 .chart { overflow-x: auto; margin: 0 -4px 14px; padding: 0 4px; }
 .chart svg { display: block; width: 100%; min-width: 560px; height: auto; font: 12px system-ui, sans-serif; }
@@ -87,7 +87,7 @@ details > :not(summary) { margin-top: 8px; }
 .chart .bars.throttled { fill: var(--bad); }
 .chart .line.p50 { stroke: var(--p50); } .chart .line.p95 { stroke: var(--p95); stroke-dasharray: 6 3; } .chart .line.p99 { stroke: var(--p99); stroke-dasharray: 2 2.5; }
 .chart .dot { stroke-width: 5; stroke-linecap: round; } .chart .dot.p50 { stroke: var(--p50); } .chart .dot.p95 { stroke: var(--p95); } .chart .dot.p99 { stroke: var(--p99); }
-.chart .band { fill: var(--warn); opacity: 0.16; } .chart .band.outage { fill: var(--bad); opacity: 0.18; }
+.chart .band { fill: var(--warn); opacity: 0.16; } .chart .band.outage { fill: var(--bad); opacity: 0.18; } .chart .band.paused { fill: var(--muted); opacity: 0.22; }
 .chart .hint { fill: transparent; } .chart .hint:hover { fill: var(--muted); opacity: 0.16; }
 .pair { display: grid; grid-template-columns: repeat(auto-fit, minmax(330px, 1fr)); gap: 8px 40px; }
 .pair h3 { margin: 0 0 4px; }

@@ -127,6 +127,25 @@ describe('the page of a report', () => {
     expect(page).not.toContain('<svg');
   });
 
+  it('shades the time in which the run was paused, and says what that is', () => {
+    const shownOf = (isPaused: boolean): readonly (string | undefined)[] => {
+      const { recording, recorder } = recordRun();
+      for (const atMs of [250, 500, 750]) {
+        recorder.onEvent({ type: 'progress', ...progressAt(atMs, { calls: 3, isPaused }) });
+      }
+      const elements = elementsOf(
+        renderReport(reportOf({ recording, summary: summaryOf({ calls: 3 }) })),
+      );
+      return [
+        elements.find((rect) => attribute(rect, 'class') === 'band paused'),
+        elements.find((item) => item.tagName === 'li' && textOf(item) === 'paused by somebody'),
+        elements.find((cell) => textOf(cell) === 'paused by somebody, which the average counts in'),
+      ].map((found) => found?.tagName);
+    };
+    expect(shownOf(true)).toEqual(['rect', 'li', 'th']);
+    expect(shownOf(false)).toEqual([undefined, undefined, undefined]);
+  });
+
   it('holds no character that a page may not hold', () => {
     const page = renderReport(reportFullOf('a\u0000b\u0008c\u202ed'));
     for (const unwelcome of ['\u0000', '\u0008', '\u202e']) expect(page).not.toContain(unwelcome);
