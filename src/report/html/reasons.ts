@@ -20,11 +20,12 @@ export function reasonsSection({
       html`<section><h2>What went wrong</h2><p>Nothing: every row was enriched.</p></section>`
     );
   }
+  const { failuresSheet } = files;
+  const sheet = failuresSheet !== null && html`the sheet <code>${failuresSheet}</code> of `;
   return html`<section><h2>What went wrong</h2>
 ${bySeverity(reasons).map((reason, at) => drawReason(reason, { total: rows.total, isOpen: at < OPEN }))}
 ${otherReasonRows > 0 && html`<p class="muted">${count(otherReasonRows, 'row')} more, for other reasons.</p>`}
-${files.failures !== null && html`<p class="muted">They are all in <code>${files.failures}</code>.</p>`}
-${files.failuresSheet !== null && html`<p class="muted">They are all in the sheet <code>${files.failuresSheet}</code>.</p>`}
+${files.failures !== null && html`<p class="muted">They are all in ${sheet}<code>${files.failures}</code>.</p>`}
 </section>`;
 }
 

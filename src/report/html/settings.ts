@@ -19,8 +19,7 @@ export function filesSection({ files, run }: RunReport): Html {
     ['list', `${run.input}${run.format === '' ? '' : ` (${run.format})`}`],
     ...(run.domainColumn === null ? [] : ([['domains in column', run.domainColumn]] as const)),
     ...(files.out === null ? [] : ([['rows', place(files.out)]] as const)),
-    ...(files.failures === null ? [] : ([['failures', place(files.failures)]] as const)),
-    ...(files.failuresSheet === null ? [] : ([['failures', sheetOf(files)]] as const)),
+    ...(files.failures === null ? [] : ([['failures', placeOfFailures(files)]] as const)),
     ...(changes === null
       ? []
       : ([
@@ -60,8 +59,9 @@ ${defaults.length > 0 && html`<details><summary>${count(defaults.length, 'settin
 </section>`;
 }
 
-function sheetOf({ failuresSheet, out }: RunReport['files']): string {
-  return `sheet '${failuresSheet}' of ${out}`;
+function placeOfFailures({ failuresSheet, failures }: RunReport['files']): string {
+  const file = place(failures ?? '');
+  return failuresSheet === null ? file : `sheet '${failuresSheet}' of ${file}`;
 }
 
 function place(path: string): string {
