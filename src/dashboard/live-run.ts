@@ -57,7 +57,11 @@ export function createLiveRun(options: LiveRunOptions): LiveRun {
         break;
       case 'progress':
         progress = event;
-        history.add({ ...event, limitPerSecond: limitOf(event.pace) });
+        history.add({
+          ...event,
+          limitPerSecond: limitOf(event.pace),
+          comesInBursts: event.comesInBursts === true && event.isPaused !== true,
+        });
         break;
       case 'stopping':
         phase = 'stopping';

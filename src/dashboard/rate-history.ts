@@ -8,6 +8,8 @@ export interface RateSample {
   readonly calls: number;
   /** In calls per second, where one is known. */
   readonly limitPerSecond: number | undefined;
+  /** Whether calls are told by the chunk, and not as they are made. @default false */
+  readonly comesInBursts?: boolean;
 }
 
 /** Calls per second over the whole of a run, in a bounded number of points. */
@@ -20,8 +22,10 @@ export interface RateHistory {
 
 const MOST_POINTS = 300;
 const FIRST_INTERVAL_MS = 1_000;
-/** The rate of now is that of so many points, or since the start. */
+/** The rate of now is that of so long, or since the start. */
 const NOW_MS = 2_500;
+/** Of calls that are told by the chunk, which takes so long at most as a rule. */
+const BURST_MS = 10_000;
 
 /** When there are too many points, each two become one: a long run has coarse points, never more of them. */
 export function createRateHistory(mostPoints: number = MOST_POINTS): RateHistory {
@@ -43,11 +47,15 @@ export function createRateHistory(mostPoints: number = MOST_POINTS): RateHistory
 
   return {
     add: (sample) => {
+      const { comesInBursts = false } = sample;
+      const nowMs = comesInBursts ? BURST_MS : NOW_MS;
       recent.push(sample);
       recent = recent.filter(
-        ({ elapsedMs }, at) => sample.elapsedMs - elapsedMs <= NOW_MS || at === recent.length - 1,
+        ({ elapsedMs }, at) => sample.elapsedMs - elapsedMs <= nowMs || at === recent.length - 1,
       );
-      if (sample.elapsedMs - last.elapsedMs < intervalMs) return;
+      const sinceMs = sample.elapsedMs - last.elapsedMs;
+      const isHalfTold = comesInBursts && sample.calls === last.calls && sinceMs < BURST_MS / 2;
+      if (sinceMs < intervalMs || isHalfTold) return;
       const { limitPerSecond } = sample;
       const limit = limitPerSecond === undefined ? null : round(limitPerSecond);
       const point: RatePoint = [round(sample.elapsedMs / 1_000), rateOf(last, sample), limit];

@@ -35,6 +35,8 @@ export interface Span {
 /** As many as can be told apart on a screen; half a minute fits without widening them. */
 const MOST_SPANS = 120;
 const FIRST_SPAN_MS = 250;
+/** For so long a chunk may be looked up before something is told of it. */
+const BURST_MS = 5_000;
 
 export function createTimeline(): Timeline {
   let spanMs = FIRST_SPAN_MS;
@@ -75,9 +77,17 @@ export function createTimeline(): Timeline {
     }
   }
 
+  /** Whether more is going to be told of this time. */
+  function isHalfTold({ comesInBursts = false, isPaused = false, ...now }: Progress): boolean {
+    const isNothing = now.calls === last.calls && now.done === last.done;
+    return comesInBursts && isNothing && !isPaused && now.elapsedMs - last.elapsedMs < BURST_MS;
+  }
+
   return {
     progress: (now) => {
       const { elapsedMs, pace, outage, isPaused = false } = now;
+      endMs = Math.max(endMs, elapsedMs);
+      if (isHalfTold(now)) return;
       const since = {
         calls: now.calls - last.calls,
         done: Math.max(0, now.done - last.done), // less when failures are asked again
@@ -101,7 +111,6 @@ export function createTimeline(): Timeline {
       });
       const { calls, done, throttled, retries } = now;
       last = { calls, done, throttled, retries, elapsedMs };
-      endMs = Math.max(endMs, elapsedMs);
     },
     answered: (atMs, latencyMs) => {
       const span = spanAt(indexOf(atMs));

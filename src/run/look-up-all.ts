@@ -1,19 +1,19 @@
 import { createCollector } from '../collector/collect.ts';
 import type { CallLedger } from '../guard/call-ledger.ts';
-import { createFailedShare } from '../guard/failed-share.ts';
 import type { Job } from '../job/job.ts';
 import { type LocalWorker, openLocalWorker } from '../local-worker.ts';
 import type { RunInstruments } from '../metrics/instruments.ts';
 import { systemClock } from '../pace/clock.ts';
+import { type SharedPaceWatch, watchSharedPace } from '../pace/shared/watch.ts';
 import { callsIdOf } from '../pace-id.ts';
 import { linePasses, noteLeftOvers } from '../producer/left-overs.ts';
 import type { RowIndex } from '../producer/row-index.ts';
-import type { HandleChunk, Reply } from '../queue/lookup-queue.ts';
+import type { HandleChunk } from '../queue/lookup-queue.ts';
 import type { RunRecorder } from '../report/run-recorder.ts';
 import type { RunControl } from '../run-control.ts';
 import type { OutcomeStore } from '../store/store.ts';
 import type { Progress, RunEvent } from '../watch/events.ts';
-import { createRecentOutcomes, type RecentOutcomes } from '../watch/recent-outcomes.ts';
+import { createRecentOutcomes } from '../watch/recent-outcomes.ts';
 import { type PaceSummary, summarizePace } from '../watch/summary.ts';
 import { createWaitSamples } from '../watch/wait-samples.ts';
 import type { CallCounters } from '../worker/call.ts';
@@ -24,6 +24,7 @@ import { openPaceMemory, type PaceSaver, savePaceOften } from './pace-memory.ts'
 import { produceAll } from './produce-all.ts';
 import { createTally } from './tally.ts';
 import { tellOfControl } from './tell-of-control.ts';
+import { watchOutcomes } from './watch-outcomes.ts';
 
 export interface LookUpAllOptions {
   readonly job: Job;
@@ -77,6 +78,8 @@ export async function lookUpAll(options: LookUpAllOptions): Promise<LookupTotals
   const isShared = settings.queue !== undefined;
   const stopSwitch = createStopSwitch();
   let local: LocalWorker | undefined;
+  /** Where all calls are made by others. */
+  let elsewhere: SharedPaceWatch | undefined;
   let saver: PaceSaver | undefined;
   const counters = (): CallCounters => (isShared || !local ? tally.counters : local.counters);
   const progress = (): Progress => ({
@@ -85,10 +88,11 @@ export async function lookUpAll(options: LookUpAllOptions): Promise<LookupTotals
     outcomes: { ...tally.outcomes },
     ...counters(),
     elapsedMs: performance.now() - startMs,
-    waitMs: local?.turnstile.waitMs() ?? 0,
-    pace: local?.turnstile.describe(),
-    outage: local?.describeOutage(),
+    waitMs: (elsewhere ?? local?.turnstile)?.waitMs() ?? 0,
+    pace: (elsewhere ?? local?.turnstile)?.describe(),
+    outage: (elsewhere ?? local)?.describeOutage(),
     isPaused: control?.isPaused ?? false,
+    comesInBursts: isShared,
     underWay: outstanding.size,
     recentFailures: recent.failures,
     recentAnswers: recent.answers,
@@ -158,6 +162,10 @@ export async function lookUpAll(options: LookUpAllOptions): Promise<LookupTotals
       // Over a shared queue, only the lookups of this run are held up: see the queue.
       pause: isShared ? undefined : control,
     });
+    if (settings.workers === 0 && queue.sharedPace) {
+      const rate = settings.rate === 'auto' ? undefined : settings.rate;
+      elsewhere = watchSharedPace({ stored: queue.sharedPace, rate, clock: systemClock });
+    }
     const { counters: calls, snapshotPace, giveBackCalls } = local;
     saver = memory && savePaceOften(memory, () => (calls.calls > 0 ? snapshotPace() : undefined));
     const handle = handlerOf(local, isFresh);
@@ -205,6 +213,7 @@ export async function lookUpAll(options: LookUpAllOptions): Promise<LookupTotals
     clearInterval(ticker);
     endTelling();
     saver?.stop();
+    elsewhere?.close();
     clearTimeout(drain);
     signal.removeEventListener('abort', interrupt);
     await local?.close();
@@ -241,29 +250,6 @@ function tellOfOutage(
     ? `The API at ${job.endpoint.origin} is out${what}: calls wait until it is back, up to --max-outage. If it never answered, check --base-url.`
     : 'The API answers again.';
   onEvent({ type: 'notice', message, level: isOut ? 'warn' : 'info' });
-}
-
-/** Stops a run of which too much fails. What failed in the run before and does again is no news. */
-function watchOutcomes(
-  collect: Reply,
-  {
-    job,
-    store,
-    recent,
-  }: Pick<LookUpAllOptions, 'job' | 'store'> & { readonly recent: RecentOutcomes },
-  stop: () => void,
-): Reply {
-  const share = createFailedShare(job.settings.maxFailed);
-  return (outcomes) => {
-    for (const outcome of outcomes) {
-      recent.note(outcome);
-      const { domain, status } = outcome;
-      const isNews = status === 'failed' && store.findHead(domain)?.status !== 'failed';
-      // At once: until this outcome is stored, others would be asked.
-      if (share.add(isNews)) stop();
-    }
-    return collect(outcomes);
-  };
 }
 
 /** Where calls are counted that are bounded together with those of other runs on the same store. */

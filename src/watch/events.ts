@@ -58,6 +58,8 @@ export interface Progress {
   readonly outage?: string | undefined;
   /** Whether somebody paused the run. @default false */
   readonly isPaused?: boolean;
+  /** Whether calls are told by the chunk: that nothing came for a moment means nothing. @default false */
+  readonly comesInBursts?: boolean;
   /** Lookups that were given out and have no outcome yet. */
   readonly underWay?: number;
   /** The last lookups that failed or were rejected, the latest first. */

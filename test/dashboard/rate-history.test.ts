@@ -30,6 +30,21 @@ describe('a history of rates', () => {
     expect(new Set(history.points.map(([, rate]) => rate))).toEqual(new Set([10]));
   });
 
+  it('spreads calls that are told by the chunk over the time that it took', () => {
+    const history = createRateHistory();
+    const told = [0, 0, 0, 60, 60, 60, 120, 120, 120, 120, 120, 120, 120, 120];
+    for (const [at, calls] of told.entries()) {
+      const elapsedMs = (at + 1) * 1_000;
+      history.add({ elapsedMs, calls, limitPerSecond: undefined, comesInBursts: true });
+    }
+    expect(history.points).toEqual([
+      [4, 15, null],
+      [7, 20, null],
+      [12, 0, null], // that is no chunk any more
+    ]);
+    expect(history.nowPerSecond).toBe(6);
+  });
+
   it('says how fast it goes now: nothing, soon after calls have stopped', () => {
     const history = createRateHistory();
     for (let at = 1; at <= 20; at += 1) {

@@ -75,6 +75,18 @@ describe('a timeline', () => {
     expect(spans.map(({ outageMs }) => outageMs)).toEqual([0, 0, 0]);
   });
 
+  it('spreads what is told by the chunk over the time that it took', () => {
+    const timeline = createTimeline();
+    const comesInBursts = true;
+    for (const atMs of [250, 500, 750]) timeline.progress(progressAt(atMs, { comesInBursts }));
+    timeline.progress(progressAt(1_000, { calls: 40, done: 40, comesInBursts }));
+    timeline.progress(progressAt(1_250, { calls: 40, done: 40, comesInBursts, isPaused: true }));
+    const { spans, endMs } = timeline;
+    expect(endMs).toBe(1_250);
+    expect(spans.map(({ calls }) => calls)).toEqual([10, 10, 10, 10, 0]);
+    expect(spans.map(({ pausedMs }) => pausedMs)).toEqual([0, 0, 0, 0, 250]);
+  });
+
   it('takes two looks at the same moment', () => {
     const timeline = createTimeline();
     timeline.progress(progressAt(100, { calls: 1 }));

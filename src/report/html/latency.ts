@@ -7,9 +7,16 @@ import { meter, table } from './tables.ts';
 import { count, latency, number, share } from './words.ts';
 
 /** What calls came to. */
-export function answersSection({ calls }: RunReport): Html | false {
-  const { answers, measured } = calls;
-  if (answers.length === 0) return false;
+export function answersSection({ calls, pace, run }: RunReport): Html | false {
+  const { answers, measured, total } = calls;
+  if (answers.length === 0) {
+    return (
+      total > 0 &&
+      pace === null &&
+      run.end !== 'error' &&
+      html`<section><h2>Answers and latency</h2><p>Workers elsewhere made these calls. What each came to and how long it took is in <code>/metrics</code> of the workers (<code>brandfill worker --listen</code>).</p></section>`
+    );
+  }
   return html`<section><h2>Answers</h2>
 ${coverage(calls)}
 ${table('What calls came to', answers, [
