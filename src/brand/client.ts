@@ -1,10 +1,17 @@
-import { type Dispatcher, EnvHttpProxyAgent, errors, Pool } from 'undici';
+import { type Dispatcher, EnvHttpProxyAgent, Pool } from 'undici';
 import { BrandfillError } from '../errors.ts';
-import { type Answer, findJsonObject, meaningOf } from './answer.ts';
-import { ACCEPTED_ENCODINGS, ResponseTooLargeError, readBeginning, readBody } from './body.ts';
+import { type Answer, findJsonObject, meaningOf, type StatusMeaning } from './answer.ts';
 import type { Credential } from './credential.ts';
 import { createDeadlines } from './deadline.ts';
 import type { Endpoint, NameValue } from './endpoint.ts';
+import {
+  ACCEPTED_ENCODINGS,
+  type Exchanged,
+  exchange,
+  GivenUpError,
+  isPacked,
+  type ResponseHeaders,
+} from './exchange.ts';
 import { findLimits, type Limits } from './limit-headers/find-limits.ts';
 import type { LimitHints } from './limit-headers/limit-hints.ts';
 import { describeNetworkError } from './network-error.ts';
@@ -42,6 +49,10 @@ const TEN_MIB = 10 * 1024 * 1024;
 const REASON_LENGTH = 200;
 /** Enough of an error's body for its reason, however it is indented. */
 const ERROR_BODY_BYTES = 4_096;
+/** What is shorter is read to its end, so that its connection can be used again. */
+const DISCARDED_BYTES = 64 * 1024;
+/** Errors whose body is looked at. */
+const READ_KINDS: ReadonlySet<StatusMeaning> = new Set(['rejected', 'forbidden', 'not_found']);
 
 /** Opens a keep-alive pool to the endpoint, through the proxy that the environment names, if any. */
 export function createBrandClient(options: BrandClientOptions): BrandClient {
@@ -62,51 +73,49 @@ export function createBrandClient(options: BrandClientOptions): BrandClient {
     signal.throwIfAborted();
     const deadline = deadlines.start(signal);
     try {
-      const response = await dispatcher.request({
-        origin: endpoint.origin,
-        path,
-        method: 'GET',
-        headers,
-        signal: deadline.signal,
-      });
-      return await interpret(response, path);
+      const request = { origin: endpoint.origin, path, headers, mostBytes };
+      return interpret(await exchange(dispatcher, request, deadline), path);
     } catch (error) {
       signal.throwIfAborted();
-      const reason = deadline.signal.aborted ? 'timeout' : describeNetworkError(error);
+      const reason = error instanceof GivenUpError ? 'timeout' : describeNetworkError(error);
       return { kind: 'try_again', httpStatus: undefined, reason, retryAfterMs: undefined };
     } finally {
       deadline.clear();
     }
   }
 
-  async function interpret(response: Dispatcher.ResponseData, path: string): Promise<Answer> {
+  /** How much of a body is read: all of an answer, what says why of an error, and else what is short. */
+  function mostBytes(httpStatus: number, sent: ResponseHeaders): number {
+    const declaredBytes = Number(sent['content-length'] ?? Number.NaN);
+    const kind = meaningOf(httpStatus);
+    if (kind === 'found') return declaredBytes > maxBodyBytes && !isPacked(sent) ? 0 : maxBodyBytes;
+    if (declaredBytes <= DISCARDED_BYTES || !READ_KINDS.has(kind)) return DISCARDED_BYTES;
+    return ERROR_BODY_BYTES;
+  }
+
+  function interpret(response: Exchanged, path: string): Answer {
     const { date } = response.headers;
     const told = findLimits(response.headers, {
       date: typeof date === 'string' ? date : undefined,
       nowMs: now(),
     });
-    const answer = await interpretStatus(response, path, told);
+    const answer = interpretStatus(response, path, told);
     return told?.limits ? { ...answer, limits: told.limits } : answer;
   }
 
-  async function interpretStatus(
-    response: Dispatcher.ResponseData,
-    path: string,
-    told: Limits | undefined,
-  ): Promise<Answer> {
-    const httpStatus = response.statusCode;
+  function interpretStatus(response: Exchanged, path: string, told: Limits | undefined): Answer {
+    const { httpStatus, headers: sent } = response;
     const kind = meaningOf(httpStatus);
-    if (kind === 'found') return await interpretBody(response);
-    if (kind === 'rejected' || kind === 'forbidden') {
-      return { kind, httpStatus, reason: await reasonFrom(response) };
-    }
-    if (kind === 'not_found') {
-      return { kind, httpStatus, ...((await isPage(response)) ? { isPage: true } : {}) };
-    }
-    await discard(response);
     switch (kind) {
+      case 'found':
+        return interpretBody(response);
+      case 'rejected':
+      case 'forbidden':
+        return { kind, httpStatus, reason: reasonFrom(response) };
+      case 'not_found':
+        return { kind, httpStatus, ...(isPage(response) ? { isPage: true } : {}) };
       case 'redirect':
-        return interpretRedirect(httpStatus, response.headers['location'], path);
+        return interpretRedirect(httpStatus, sent['location'], path);
       case 'refused':
         return { kind, httpStatus, reason: `http_${httpStatus}` };
       case 'quota_used_up': {
@@ -127,19 +136,14 @@ export function createBrandClient(options: BrandClientOptions): BrandClient {
     }
   }
 
-  async function interpretBody(response: Dispatcher.ResponseData): Promise<Answer> {
-    const httpStatus = response.statusCode;
-    try {
-      const json = await readBody(response, maxBodyBytes);
-      const value = findJsonObject(json);
-      if (value) return { kind: 'found', httpStatus, json, value };
-    } catch (error) {
-      if (error instanceof ResponseTooLargeError) {
-        return { kind: 'refused', httpStatus, reason: 'response_too_large' };
-      }
-      if (error instanceof errors.RequestAbortedError || isAbort(error)) throw error;
-    }
-    return { kind: 'invalid_response', httpStatus, reason: 'invalid_response' };
+  function interpretBody({ httpStatus, bytes, isCut, bodyError }: Exchanged): Answer {
+    if (bodyError instanceof GivenUpError) throw bodyError;
+    if (isCut) return { kind: 'refused', httpStatus, reason: 'response_too_large' };
+    const json = withoutMark(bytes.toString('utf8'));
+    const value = bodyError ? undefined : findJsonObject(json);
+    return value
+      ? { kind: 'found', httpStatus, json, value }
+      : { kind: 'invalid_response', httpStatus, reason: 'invalid_response' };
   }
 
   function interpretRedirect(
@@ -158,10 +162,10 @@ export function createBrandClient(options: BrandClientOptions): BrandClient {
       : { kind: 'refused', httpStatus, reason: 'redirect_to_another_origin' };
   }
 
-  async function reasonFrom(response: Dispatcher.ResponseData): Promise<string> {
-    const body = await readBeginning(response, ERROR_BODY_BYTES);
+  function reasonFrom({ bytes, httpStatus }: Exchanged): string {
+    const body = bytes.toString('utf8', 0, ERROR_BODY_BYTES);
     const text = credential.redact(body).replaceAll(/\s+/g, ' ').trim();
-    return Array.from(text).slice(0, REASON_LENGTH).join('') || `http_${response.statusCode}`;
+    return Array.from(text).slice(0, REASON_LENGTH).join('') || `http_${httpStatus}`;
   }
 
   return { call, close: () => dispatcher.destroy() };
@@ -194,26 +198,15 @@ function createDispatcher({ endpoint, connections, timeoutMs }: BrandClientOptio
 }
 
 /** Whether an error's body is neither JSON nor empty. */
-async function isPage(response: Dispatcher.ResponseData): Promise<boolean> {
-  const { 'content-type': type, 'content-length': lengthBytes } = response.headers;
-  const isJson = String(type).includes('json');
-  const isLong = Number(lengthBytes) > ERROR_BODY_BYTES;
-  if (!isJson && !isLong) {
-    return /^\s*[^\s{[]/.test(await readBeginning(response, ERROR_BODY_BYTES));
-  }
-  await discard(response);
-  return !isJson;
+function isPage({ headers, bytes }: Exchanged): boolean {
+  const { 'content-type': type } = headers;
+  return (
+    !String(type).includes('json') &&
+    /^\s*[^\s{[]/.test(bytes.toString('utf8', 0, ERROR_BODY_BYTES))
+  );
 }
 
-/** Empties a body nobody reads, so that its connection can be used again. */
-async function discard(response: Dispatcher.ResponseData): Promise<void> {
-  try {
-    await response.body.dump({ limit: 64 * 1024 });
-  } catch {
-    // The status said all there is to know.
-  }
-}
-
-function isAbort(error: unknown): boolean {
-  return error instanceof Error && error.name === 'AbortError';
+/** Some servers begin texts with a byte order mark. */
+function withoutMark(text: string): string {
+  return text.startsWith('\uFEFF') ? text.slice(1) : text;
 }

@@ -1,8 +1,11 @@
-/** A signal that fires when time is up or when the caller gives up. */
+/** Bounds one call in time. Not to be used any more after `clear`. */
 export interface Deadline {
-  readonly signal: AbortSignal;
-  /** To be called when the work is done. The signal must not be used any more. */
-  clear(): void;
+  /** Whether time is up, or the caller has given up. */
+  readonly isOver: boolean;
+  /** Called once, when it is over. Whoever works under it says here how to stop that. */
+  onOver: (() => void) | undefined;
+  /** To be called when the work is done. */
+  readonly clear: () => void;
 }
 
 /** Bounds calls in time. */
@@ -12,8 +15,12 @@ export interface Deadlines {
 }
 
 interface Alarm {
-  readonly controller: AbortController;
+  isOver: boolean;
+  onOver: (() => void) | undefined;
+  /** All that end with the same parent. */
+  group: Set<Alarm>;
   readonly timer: NodeJS.Timeout;
+  readonly clear: () => void;
 }
 
 /**
@@ -24,48 +31,62 @@ interface Alarm {
  */
 export function createDeadlines(timeoutMs: number): Deadlines {
   const idle: Alarm[] = [];
-  const running = new Map<AbortSignal, Set<AbortController>>();
+  const running = new Map<AbortSignal, Set<Alarm>>();
 
-  function runningUnder(parent: AbortSignal): Set<AbortController> {
+  function groupUnder(parent: AbortSignal): Set<Alarm> {
     const known = running.get(parent);
     if (known) return known;
-    const controllers = new Set<AbortController>();
-    running.set(parent, controllers);
+    const group = new Set<Alarm>();
+    running.set(parent, group);
     parent.addEventListener('abort', () => {
       running.delete(parent);
-      for (const controller of controllers) controller.abort();
+      for (const alarm of group) ring(alarm);
     });
-    return controllers;
+    return group;
   }
 
-  function takeAlarm(): Alarm {
+  function ring(alarm: Alarm): void {
+    if (alarm.isOver) return;
+    alarm.isOver = true;
+    alarm.onOver?.();
+  }
+
+  function clear(alarm: Alarm): void {
+    alarm.group.delete(alarm);
+    alarm.onOver = undefined;
+    if (alarm.isOver) clearTimeout(alarm.timer);
+    else idle.push(alarm);
+  }
+
+  function takeAlarm(group: Set<Alarm>): Alarm {
     let alarm = idle.pop();
     // One that nobody needed for so long went off in the meantime.
-    while (alarm?.controller.signal.aborted) alarm = idle.pop();
-    if (alarm) {
-      alarm.timer.refresh();
-      return alarm;
-    }
-    const controller = new AbortController();
-    // Connections keep the process alive while a call is under way; an idle alarm must not.
-    return { controller, timer: setTimeout(() => controller.abort(), timeoutMs).unref() };
+    while (alarm?.isOver) alarm = idle.pop();
+    if (!alarm) return createAlarm(group);
+    alarm.timer.refresh();
+    alarm.group = group;
+    return alarm;
+  }
+
+  function createAlarm(group: Set<Alarm>): Alarm {
+    const alarm: Alarm = {
+      isOver: false,
+      onOver: undefined,
+      group,
+      // Connections keep the process alive while a call is under way; an idle alarm must not.
+      timer: setTimeout(() => ring(alarm), timeoutMs).unref(),
+      clear: () => clear(alarm),
+    };
+    return alarm;
   }
 
   return {
     start: (parent) => {
-      const alarm = takeAlarm();
-      const { controller, timer } = alarm;
-      const controllers = runningUnder(parent);
-      controllers.add(controller);
-      if (parent.aborted) controller.abort();
-      return {
-        signal: controller.signal,
-        clear: () => {
-          controllers.delete(controller);
-          if (controller.signal.aborted) clearTimeout(timer);
-          else idle.push(alarm);
-        },
-      };
+      const group = groupUnder(parent);
+      const alarm = takeAlarm(group);
+      group.add(alarm);
+      if (parent.aborted) ring(alarm);
+      return alarm;
     },
   };
 }

@@ -1,6 +1,12 @@
-import { Agent, type Dispatcher } from 'undici';
-import { ACCEPTED_ENCODINGS, ResponseTooLargeError, readBytes } from '../brand/body.ts';
-import { createDeadlines } from '../brand/deadline.ts';
+import { Agent } from 'undici';
+import { createDeadlines, type Deadline } from '../brand/deadline.ts';
+import {
+  ACCEPTED_ENCODINGS,
+  type Exchanged,
+  exchange,
+  isPacked,
+  type ResponseHeaders,
+} from '../brand/exchange.ts';
 import { describeNetworkError } from '../brand/network-error.ts';
 import { parseRetryAfter } from '../brand/retry-after.ts';
 import { systemErrorCode } from '../errors.ts';
@@ -68,21 +74,17 @@ export function createPictureFetcher(options: PictureFetcherOptions): PictureFet
     bodyTimeout: 0,
   });
 
-  async function follow(start: URL, signal: AbortSignal): Promise<Fetched> {
+  async function follow(start: URL, deadline: Deadline): Promise<Fetched> {
     let url = start;
     for (let redirects = 0; redirects <= MOST_REDIRECTS; redirects += 1) {
-      const response = await agent.request({
-        origin: url.origin,
-        path: url.pathname + url.search,
-        method: 'GET',
-        headers: HEADERS,
-        signal,
-      });
-      const { statusCode, headers } = response;
-      if (statusCode === 200) return toPicture(await readBytes(response, maxBytes));
-      await response.body.dump({ limit: DISCARDED_BYTES, signal });
-      const { location } = headers;
-      if (!REDIRECTS.has(statusCode) || typeof location !== 'string') return refusalOf(response);
+      const path = url.pathname + url.search;
+      const request = { origin: url.origin, path, headers: HEADERS, mostBytes };
+      const response = await exchange(agent, request, deadline);
+      if (response.httpStatus === 200) return read(response);
+      const { location } = response.headers;
+      if (!REDIRECTS.has(response.httpStatus) || typeof location !== 'string') {
+        return refusalOf(response);
+      }
       const next = checkLogoUrl(location, url, allowed);
       if ('reason' in next) return next;
       url = next.url;
@@ -90,13 +92,18 @@ export function createPictureFetcher(options: PictureFetcherOptions): PictureFet
     return { reason: 'too_many_redirects' };
   }
 
+  function mostBytes(httpStatus: number, headers: ResponseHeaders): number {
+    if (httpStatus !== 200) return DISCARDED_BYTES;
+    return Number(headers['content-length']) > maxBytes && !isPacked(headers) ? 0 : maxBytes;
+  }
+
   async function fetch(url: URL, parent: AbortSignal): Promise<Fetched> {
     const deadline = deadlines.start(parent);
     try {
-      return await orAbort(follow(url, deadline.signal), deadline.signal);
+      return await follow(url, deadline);
     } catch (error) {
       if (parent.aborted) return { reason: 'not_asked' };
-      return { reason: deadline.signal.aborted ? 'timeout' : describe(error) };
+      return { reason: deadline.isOver ? 'timeout' : describe(error) };
     } finally {
       deadline.clear();
     }
@@ -111,19 +118,11 @@ export function createPictureFetcher(options: PictureFetcherOptions): PictureFet
 
 const REDIRECTS: ReadonlySet<number> = new Set([301, 302, 303, 307, 308]);
 
-/** Waits until the signal fires at the latest: undici heeds it only once it is connected. */
-async function orAbort<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
-  let stop = (): void => {};
-  const aborted = new Promise<never>((_, reject) => {
-    stop = () => reject(new DOMException('The time is up.', 'AbortError'));
-  });
-  signal.addEventListener('abort', stop);
-  try {
-    if (signal.aborted) stop();
-    return await Promise.race([work, aborted]);
-  } finally {
-    signal.removeEventListener('abort', stop);
-  }
+/** @throws what broke the picture off */
+function read({ bytes, isCut, bodyError }: Exchanged): Fetched {
+  if (isCut) return { reason: 'too_large' };
+  if (bodyError) throw bodyError;
+  return toPicture(bytes);
 }
 
 /** What bytes are as a picture. */
@@ -152,15 +151,14 @@ async function readDataUrl(url: URL, maxBytes: number): Promise<Fetched> {
   }
 }
 
-function refusalOf({ statusCode, headers }: Dispatcher.ResponseData): NoPicture {
+function refusalOf({ httpStatus, headers }: Exchanged): NoPicture {
   const { 'retry-after': retryAfter, date } = headers;
   const time = { date: typeof date === 'string' ? date : undefined, nowMs: Date.now() };
-  return { reason: `http_${statusCode}`, retryAfterMs: parseRetryAfter(retryAfter, time) };
+  return { reason: `http_${httpStatus}`, retryAfterMs: parseRetryAfter(retryAfter, time) };
 }
 
 function describe(error: unknown): string {
   if (error instanceof PrivateAddressError) return 'private_address';
-  if (error instanceof ResponseTooLargeError) return 'too_large';
   const isBroken = /^(Z_|ERR_BROTLI|ERR__)/.test(systemErrorCode(error) ?? '');
   return isBroken ? 'not_a_picture' : describeNetworkError(error);
 }

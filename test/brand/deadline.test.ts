@@ -10,11 +10,11 @@ describe('a deadline', () => {
   });
 
   it('fires when time is up and not before', () => {
-    const { signal } = createDeadlines(1_000).start(new AbortController().signal);
+    const deadline = createDeadlines(1_000).start(new AbortController().signal);
     vi.advanceTimersByTime(999);
-    expect(signal.aborted).toBe(false);
+    expect(deadline.isOver).toBe(false);
     vi.advanceTimersByTime(1);
-    expect(signal.aborted).toBe(true);
+    expect(deadline.isOver).toBe(true);
   });
 
   it('fires with its parent, also when that fired before', () => {
@@ -23,8 +23,8 @@ describe('a deadline', () => {
     const [one, two] = [deadlines.start(parent.signal), deadlines.start(parent.signal)];
     const other = deadlines.start(new AbortController().signal);
     parent.abort();
-    expect([one, two, other].map(({ signal }) => signal.aborted)).toEqual([true, true, false]);
-    expect(deadlines.start(parent.signal).signal.aborted).toBe(true);
+    expect([one, two, other].map(({ isOver }) => isOver)).toEqual([true, true, false]);
+    expect(deadlines.start(parent.signal).isOver).toBe(true);
   });
 
   it('neither fires with time nor with the parent of an earlier one', () => {
@@ -32,12 +32,12 @@ describe('a deadline', () => {
     const earlier = new AbortController();
     deadlines.start(earlier.signal).clear();
     vi.advanceTimersByTime(600);
-    const { signal } = deadlines.start(new AbortController().signal);
+    const deadline = deadlines.start(new AbortController().signal);
     earlier.abort();
     vi.advanceTimersByTime(999);
-    expect(signal.aborted).toBe(false);
+    expect(deadline.isOver).toBe(false);
     vi.advanceTimersByTime(1);
-    expect(signal.aborted).toBe(true);
+    expect(deadline.isOver).toBe(true);
   });
 
   it('has its whole time after one that fired', () => {
@@ -47,7 +47,7 @@ describe('a deadline', () => {
     fired.clear();
     const next = deadlines.start(new AbortController().signal);
     vi.advanceTimersByTime(999);
-    expect([fired.signal.aborted, next.signal.aborted]).toEqual([true, false]);
+    expect([fired.isOver, next.isOver]).toEqual([true, false]);
   });
 
   it('has its whole time after a pause longer than that', () => {
@@ -57,14 +57,22 @@ describe('a deadline', () => {
     for (const deadline of before) deadline.clear();
     vi.advanceTimersByTime(5_000);
     const after = [deadlines.start(parent), deadlines.start(parent), deadlines.start(parent)];
-    expect(after.map(({ signal }) => signal.aborted)).toEqual([false, false, false]);
+    expect(after.map(({ isOver }) => isOver)).toEqual([false, false, false]);
   });
 
-  it('does not share its signal with another that is under way', () => {
+  it('tells whoever works under it, once, and nobody else', () => {
     const deadlines = createDeadlines(1_000);
-    const parent = new AbortController().signal;
-    const started = [1, 2, 3].map(() => deadlines.start(parent).signal);
-    expect(new Set(started).size).toBe(3);
+    const parent = new AbortController();
+    const told: string[] = [];
+    const ended = deadlines.start(parent.signal);
+    ended.onOver = () => told.push('ended');
+    ended.clear();
+    for (const name of ['one', 'two']) {
+      deadlines.start(parent.signal).onOver = () => told.push(name);
+    }
+    parent.abort();
+    vi.advanceTimersByTime(1_000);
+    expect(told).toEqual(['one', 'two']);
   });
 
   it('leaves no timer behind when it fired', () => {
