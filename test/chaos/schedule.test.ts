@@ -6,12 +6,12 @@ const LOST_AFTER = ['--lost-after', '1s'];
 
 describe('a scheduled run', () => {
   it('of a process that was frozen goes to another one, and the first gives it up', async () => {
-    const { job, keep, run, results, api, folder } = await openSchedules({
+    const { job, keep, ask, results, api, folder } = await openSchedules({
       api: { latencyMs: 100 },
     });
     const file = job('crm', SLOW);
     const first = await keep(...LOST_AFTER, file);
-    await run('--run', 'crm');
+    await ask('crm');
     await vi.waitUntil(() => api.stats().calls > 5, { timeout: 20_000 });
     const second = await keep(...LOST_AFTER, file);
     first.process.kill('SIGSTOP');
@@ -28,12 +28,12 @@ describe('a scheduled run', () => {
   });
 
   it('whose claim Redis forgot while it was away is made again', async () => {
-    const { job, keep, run, results, api, redis } = await openSchedules({
+    const { job, keep, ask, results, api, redis } = await openSchedules({
       api: { latencyMs: 100 },
       redis: { isPersistent: true },
     });
     const keeper = await keep(...LOST_AFTER, job('crm', SLOW));
-    await run('--run', 'crm');
+    await ask('crm');
     await vi.waitUntil(() => api.stats().calls > 5, { timeout: 20_000 });
     await redis.stop();
     await keeper.shows('crm: Interrupted');
@@ -48,11 +48,11 @@ describe('a scheduled run', () => {
   });
 
   it('is not begun a fourth time when three processes were lost in it', async () => {
-    const { job, keep, run, results, api } = await openSchedules({ api: { latencyMs: 20_000 } });
+    const { job, keep, ask, results, api } = await openSchedules({ api: { latencyMs: 20_000 } });
     const file = job('crm', SLOW);
     for (let losses = 0; losses < 3; losses += 1) {
       const keeper = await keep(...LOST_AFTER, file);
-      if (losses === 0) await run('--run', 'crm');
+      if (losses === 0) await ask('crm');
       await vi.waitUntil(() => api.stats().calls > losses, { timeout: 20_000 });
       keeper.process.kill('SIGKILL');
       await keeper.ended;

@@ -163,7 +163,7 @@ describe.skipIf(!hasRedis)('the log of', () => {
     const schedules = await openSchedules();
     const file = schedules.job('nightly', { cron: FAR, domains: 4 });
     const keeper = await schedules.keep(file, ...JSON_FORMAT);
-    await schedules.run('--run', 'nightly');
+    await schedules.ask('nightly');
     await schedules.results('nightly', 1);
     const { stderr } = await terminate(keeper);
     const ofRun = linesOf(stderr).filter(({ job }) => job === 'nightly');

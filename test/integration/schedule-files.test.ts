@@ -3,8 +3,8 @@ import { describe, expect, it } from 'vitest';
 import { FAR, openSchedules, type Schedules, terminate } from './support/schedules.ts';
 
 /** Has a job run, and gives how that ended. */
-async function runOnce({ run, results }: Schedules, job: string, count: number) {
-  await run('--run', job);
+async function runOnce({ ask, results }: Schedules, job: string, count: number) {
+  await ask(job);
   return (await results(job, count)).results[0];
 }
 

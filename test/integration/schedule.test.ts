@@ -71,12 +71,12 @@ describe('brandfill schedule', () => {
   });
 
   it('keeps what a run found that is interrupted, and makes it again at the next start', async () => {
-    const { job, keep, run, results, api, folder } = await openSchedules({
+    const { job, keep, ask, results, api, folder } = await openSchedules({
       api: { latencyMs: 100 },
     });
     const file = job('crm', { cron: FAR, domains: 40, more: ['concurrency: 1'] });
     const first = await keep(file);
-    await run('--run', 'crm');
+    await ask('crm');
     await vi.waitUntil(() => api.stats().calls > 5, { timeout: 10_000 });
     const { code, stderr } = await terminate(first);
     expect(code).toBe(0);
@@ -92,11 +92,11 @@ describe('brandfill schedule', () => {
   });
 
   it('makes a run again of which the process was killed', async () => {
-    const { job, keep, run, results, api } = await openSchedules({ api: { latencyMs: 100 } });
+    const { job, keep, ask, results, api } = await openSchedules({ api: { latencyMs: 100 } });
     const file = job('crm', { cron: FAR, domains: 40, more: ['concurrency: 1'] });
     const lost = ['--lost-after', '1s'];
     const first = await keep(...lost, file);
-    await run('--run', 'crm');
+    await ask('crm');
     await vi.waitUntil(() => api.stats().calls > 5, { timeout: 10_000 });
     first.process.kill('SIGKILL');
     await first.ended;
@@ -108,13 +108,13 @@ describe('brandfill schedule', () => {
   });
 
   it('gives the lookups of a run to workers elsewhere when its file names a queue', async () => {
-    const { job, keep, run, results, api, redis, folder } = await openSchedules();
+    const { job, keep, ask, results, api, redis, folder } = await openSchedules();
     const queue = ['--queue', redis.url];
     const worker = await start(['worker', ...queue, '--base-url', api.url], { cwd: folder.path });
     await worker.shows('Waiting for lookups');
     const more = [`queue: ${redis.url}`, 'workers: 0'];
     const keeper = await keep(job('crm', { cron: FAR, domains: 20, more }));
-    await run('--run', 'crm');
+    await ask('crm');
     expect((await results('crm', 1)).results).toMatchObject([
       { exitCode: 0, found: 20, calls: 20 },
     ]);
@@ -123,7 +123,7 @@ describe('brandfill schedule', () => {
   });
 
   it('has no run of what is standard input, and says so', async () => {
-    const { folder, keep, run, results } = await openSchedules();
+    const { folder, keep, run, results, list } = await openSchedules();
     const text = `input: '-'\nschedule:\n  cron: '${FAR}'\n`;
     const keeper = await keep(folder.write('jobs/pipe.yaml', text));
     await run('--run', 'pipe');
@@ -131,5 +131,8 @@ describe('brandfill schedule', () => {
       { exitCode: 2, error: expect.stringContaining('its list is standard input') },
     ]);
     await terminate(keeper);
+    // The other tests ask and look in their own process: a start of the command takes longer.
+    const listed = await run('--list', '--json');
+    expect(JSON.parse(listed.stdout)).toEqual(await list());
   });
 });

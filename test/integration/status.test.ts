@@ -189,7 +189,7 @@ describe.skipIf(!hasRedis)('over a queue', () => {
     const file = schedules.job('nightly', { cron: FAR, domains: 3, more: [`listen: ${port}`] });
     const keeper = await schedules.keep(file, '--listen', '0');
     const status = await statusOf(keeper);
-    await schedules.run('--run', 'nightly');
+    await schedules.ask('nightly');
     const ofRun = { run: 'nightly' };
     const metrics = await status.metricsWhen(
       (now) =>

@@ -3,6 +3,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { ScheduledJob } from '../../../src/index.ts';
 import type { SandboxOptions } from '../../../src/sandbox/options.ts';
 import type { Sandbox } from '../../../src/sandbox/server.ts';
+import { listSchedules, runScheduled } from '../../../src/scheduled.ts';
 import { type TestRedis, type TestRedisOptions, useRedis } from '../../support/redis.ts';
 import { openApi } from './api.ts';
 import { type Ended, type Running, run, start } from './command.ts';
@@ -19,7 +20,9 @@ export interface Schedules {
   keep(...args: readonly string[]): Promise<Running>;
   /** Runs `brandfill schedule` to its end. */
   run(...args: readonly string[]): Promise<Ended>;
-  /** What `--list --json` says. */
+  /** Asks for a run of a job now, as `--run` does, in this process. */
+  ask(job: string): Promise<void>;
+  /** What `--list --json` says, in this process: it is read often. */
   list(): Promise<readonly ScheduledJob[]>;
   /** Waits until a job has so many results. */
   results(job: string, count: number): Promise<ScheduledJob>;
@@ -67,10 +70,11 @@ export async function openSchedules(options: SchedulesOptions = {}): Promise<Sch
       return keeper;
     },
     run: (...args) => run(['schedule', ...queue, ...args], commandOptions),
-    list: async () => {
-      const { stdout } = await schedules.run('--list', '--json');
-      return JSON.parse(stdout) as readonly ScheduledJob[];
+    ask: async (name) => {
+      if (!(await runScheduled(name, { queue: redis.url })))
+        throw new Error(`${name} is asked for.`);
     },
+    list: () => listSchedules({ queue: redis.url }),
     results: async (job, count) => {
       const endsAtMs = Date.now() + 50_000; // before the folder is gone with the test
       while (Date.now() < endsAtMs) {
