@@ -28,7 +28,7 @@ export default defineConfig({
         test: {
           name: 'integration',
           include: ['test/{integration,chaos,docs,simulation,browser}/**/*.test.ts'],
-          globalSetup: 'test/support/redis-setup.ts',
+          globalSetup: ['test/support/redis-setup.ts', 'test/integration/support/build-setup.ts'],
           testTimeout: 60_000,
           hookTimeout: 60_000,
         },

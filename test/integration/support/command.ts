@@ -9,6 +9,8 @@ export interface CommandOptions {
   readonly env?: Readonly<Record<string, string>>;
   /** What comes in at standard input; nothing unless given. */
   readonly stdin?: string | Buffer;
+  /** The main file of another build. */
+  readonly main?: string;
 }
 
 /** How a command ended. */
@@ -29,7 +31,7 @@ export interface Running {
 
 /** Starts the real command as a process of its own. */
 export async function start(args: readonly string[], options: CommandOptions): Promise<Running> {
-  const main = await builtCommand();
+  const main = options.main ?? (await builtCommand());
   const child = spawn(process.execPath, [main, ...args], {
     cwd: options.cwd,
     env: { ...ENVIRONMENT, ...options.env },
