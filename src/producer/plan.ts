@@ -3,6 +3,7 @@ import type { DomainReader } from '../rows/domain-reader.ts';
 import type { RowColumn, RowFormat, ScannedRow } from '../rows/row-format.ts';
 import type { Source } from '../rows/source.ts';
 import { createDistinctCounter } from './distinct-counter.ts';
+import type { DomainRows } from './domain-rows.ts';
 import { createInvalidRows, type InvalidRow } from './invalid-row.ts';
 import type { IndexedRow, RowIndex } from './row-index.ts';
 
@@ -20,6 +21,8 @@ export interface PlannedRows {
   readonly invalidExamples: readonly InvalidRow[];
   /** Domains whose outcome the store has, and that need no call. */
   readonly freshDomains: number;
+  /** Rows that have one of those. */
+  readonly freshRows: number;
   /** Domains to be looked up. */
   readonly lookups: number;
   /** Rows with more or fewer cells than the header. */
@@ -59,6 +62,8 @@ export interface PlanOptions {
   readonly isFresh: (domain: string) => boolean;
   /** What else is to be known of rows when they are written. */
   readonly notes?: RowNotes | undefined;
+  /** Told of rows to look up whose domain an earlier row has. */
+  readonly domainRows?: Pick<DomainRows, 'again'>;
   /** Where each row is noted. */
   readonly index: RowIndex;
   /** Ends the reading early, with the signal's reason. */
@@ -76,12 +81,13 @@ const MOST_EXAMPLES = 3;
 
 /** Reads all rows once and finds out, without a call, what has to be done for each. */
 export async function makePlan(options: PlanOptions): Promise<PlannedRows & { maxFields: number }> {
-  const { source, format, column, readDomain, isFresh, notes, index, signal } = options;
+  const { source, format, column, readDomain, isFresh, notes, domainRows, index, signal } = options;
   const distinct = createDistinctCounter();
   const invalid = createInvalidRows(MOST_EXAMPLES);
   const headerFields = format.columns.length;
   let rows = 0;
   let freshDomains = 0;
+  let freshRows = 0;
   let raggedRows = 0;
   let blankLines = 0;
   let maxFields = 0;
@@ -103,7 +109,9 @@ export async function makePlan(options: PlanOptions): Promise<PlannedRows & { ma
     }
     const isNew = distinct.add(found.domain);
     const known = isFresh(found.domain);
+    if (known) freshRows += 1;
     if (isNew && known) freshDomains += 1;
+    if (!isNew && !known) domainRows?.again(found.domain);
     return { kind: known ? 'known' : 'due', sizeBytes, fields, text: found.domain, note };
   }
 
@@ -119,6 +127,7 @@ export async function makePlan(options: PlanOptions): Promise<PlannedRows & { ma
     invalidByReason: invalid.byReason,
     invalidExamples: invalid.examples,
     freshDomains,
+    freshRows,
     lookups: distinct.count - freshDomains,
     raggedRows,
     blankLines,

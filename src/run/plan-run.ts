@@ -9,6 +9,7 @@ import type { ShapeUses } from '../collector/rank-paths.ts';
 import type { Job } from '../job/job.ts';
 import { costOf } from '../job/price.ts';
 import { assertColumnsThere } from '../producer/choose-column.ts';
+import { createDomainRows, type DomainRows } from '../producer/domain-rows.ts';
 import { makePlan, type Plan, type PlannedRows } from '../producer/plan.ts';
 import { createRowIndex, type RowIndex } from '../producer/row-index.ts';
 import type { ListInput } from '../rows/list-input.ts';
@@ -24,6 +25,8 @@ export interface PlannedRun extends OpenedList {
   readonly store: OutcomeStore;
   readonly index: RowIndex;
   readonly plan: Plan & { readonly maxFields: number };
+  /** How many rows have each of the domains that are due. */
+  readonly domainRows: Pick<DomainRows, 'rowsOf'>;
   /** The shapes of the outcomes that were fresh when it was planned. */
   readonly freshShapes: ShapeUses;
   /** Some of its domains. */
@@ -42,6 +45,7 @@ export async function plan(list: OpenedList, store: OutcomeStore): Promise<Plann
   const index = closer.add(await createRowIndex(list.spoolFolder));
   const freshShapes: ShapeCounts = new Map();
   const sample = createDomainSample(MOST_SAMPLED);
+  const domainRows = createDomainRows();
   let rows = 0;
   const planned = await makePlan({
     source,
@@ -57,13 +61,14 @@ export async function plan(list: OpenedList, store: OutcomeStore): Promise<Plann
       return true;
     },
     notes: list.notes,
+    domainRows,
     index,
     signal: context.signal,
   });
   assertColumnsThere(source, format, list.notes?.columns ?? []);
   const made = { ...planned, ...planCalls(planned.lookups, job, store) };
   context.onEvent({ type: 'planned', plan: made });
-  return { ...list, store, index, plan: made, freshShapes, sample, isUsable };
+  return { ...list, store, index, plan: made, domainRows, freshShapes, sample, isUsable };
 }
 
 /** What the lookups of a list take and cost. */

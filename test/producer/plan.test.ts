@@ -10,6 +10,7 @@ async function plan(text: string, { known = [] as readonly string[], registrable
   const source = sourceOf(text);
   const format = openRows(source, { prefix: 'brand_' });
   const rows: IndexedRow[] = [];
+  const again: string[] = [];
   const column = chooseDomainColumn(source, format, 'domain');
   const made = await makePlan({
     source,
@@ -17,6 +18,7 @@ async function plan(text: string, { known = [] as readonly string[], registrable
     column,
     readDomain: createDomainReader({ column, registrable }),
     isFresh: (domain) => known.includes(domain),
+    domainRows: { again: (domain) => void again.push(domain) },
     index: {
       append: async (batch) => void rows.push(...batch),
       read: async function* () {},
@@ -24,24 +26,25 @@ async function plan(text: string, { known = [] as readonly string[], registrable
     },
     signal: new AbortController().signal,
   });
-  return { made, rows };
+  return { made, rows, again };
 }
 
 describe('makePlan', () => {
   it('counts rows, domains, what is fresh, what is invalid, and what is odd', async () => {
-    const { made, rows } = await plan(
-      'domain,n\nacme.com,1\nwww.ACME.com,2\nbolt.com\n\ncore.com,3,4\nn/a,5\n',
+    const { made, rows, again } = await plan(
+      'domain,n\nacme.com,1\nwww.ACME.com,2\nbolt.com\nbolt.com\n\ncore.com,3,4\nn/a,5\n',
       { known: ['bolt.com'] },
     );
     expect(made).toEqual({
-      rows: 5,
+      rows: 6,
       uniqueDomains: 3,
       invalidRows: 1,
       invalidByReason: { single_label: 1 },
-      invalidExamples: [{ row: 5, reason: 'single_label', cell: 'n/a' }],
+      invalidExamples: [{ row: 6, reason: 'single_label', cell: 'n/a' }],
       freshDomains: 1,
+      freshRows: 2,
       lookups: 2,
-      raggedRows: 2,
+      raggedRows: 3,
       blankLines: 1,
       maxFields: 3,
     });
@@ -49,10 +52,12 @@ describe('makePlan', () => {
       'due acme.com',
       'due acme.com',
       'known bolt.com',
+      'known bolt.com',
       'blank ',
       'due core.com',
       'invalid single_label',
     ]);
+    expect(again).toEqual(['acme.com']);
   });
 
   it('takes domains of one registrable part for one, if asked to', async () => {

@@ -100,6 +100,7 @@ export function planOf(plan: Partial<Plan> = {}): Plan {
     invalidByReason: {},
     invalidExamples: [],
     freshDomains: 0,
+    freshRows: 0,
     lookups: 0,
     raggedRows: 0,
     blankLines: 0,

@@ -14,6 +14,7 @@ const PLAN: Plan = {
   invalidByReason: {},
   invalidExamples: [],
   freshDomains: 0,
+  freshRows: 0,
   lookups: 1,
   raggedRows: 0,
   blankLines: 0,
