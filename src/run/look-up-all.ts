@@ -6,16 +6,16 @@ import type { RunInstruments } from '../metrics/instruments.ts';
 import { systemClock } from '../pace/clock.ts';
 import { type SharedPaceWatch, watchSharedPace } from '../pace/shared/watch.ts';
 import { callsIdOf } from '../pace-id.ts';
+import type { DomainRows } from '../producer/domain-rows.ts';
 import { linePasses, noteLeftOvers } from '../producer/left-overs.ts';
 import type { RowIndex } from '../producer/row-index.ts';
 import type { HandleChunk } from '../queue/lookup-queue.ts';
 import type { RunRecorder } from '../report/run-recorder.ts';
 import type { RunControl } from '../run-control.ts';
 import type { OutcomeStore } from '../store/store.ts';
-import type { Progress, RunEvent } from '../watch/events.ts';
+import type { RunEvent } from '../watch/events.ts';
 import { createRecentOutcomes } from '../watch/recent-outcomes.ts';
 import { type PaceSummary, summarizePace } from '../watch/summary.ts';
-import { createWaitSamples } from '../watch/wait-samples.ts';
 import type { CallCounters } from '../worker/call.ts';
 import type { AnsweredCall } from '../worker/lookup.ts';
 import { createStopSwitch, type Stop } from '../worker/stop-switch.ts';
@@ -24,6 +24,7 @@ import { openPaceMemory, type PaceSaver, savePaceOften } from './pace-memory.ts'
 import { produceAll } from './produce-all.ts';
 import { createTally } from './tally.ts';
 import { tellOfControl } from './tell-of-control.ts';
+import { type ProgressOptions, startTellingProgress } from './tell-progress.ts';
 import { watchOutcomes } from './watch-outcomes.ts';
 
 export interface LookUpAllOptions {
@@ -34,8 +35,9 @@ export interface LookUpAllOptions {
   readonly list: string;
   readonly index: RowIndex;
   readonly store: OutcomeStore;
-  /** Lookups that are due, for the progress. */
-  readonly lookups: number;
+  readonly plan: ProgressOptions['plan'];
+  /** How many rows have a domain. */
+  readonly domainRows: Pick<DomainRows, 'rowsOf'>;
   readonly startedAtMs: number;
   readonly isFresh: (domain: string) => boolean;
   /** Stops the run; calls under way get ten seconds. */
@@ -61,7 +63,6 @@ export interface LookupTotals extends CallCounters {
 }
 
 const DRAIN_MS = 10_000;
-const PROGRESS_MS = 250;
 
 /**
  * Makes all lookups that are due: producer, queue, worker and collector, wired for one process or,
@@ -70,9 +71,8 @@ const PROGRESS_MS = 250;
 export async function lookUpAll(options: LookUpAllOptions): Promise<LookupTotals> {
   const { job, index, store, signal, onEvent, control, isTrial = false } = options;
   const { settings } = job;
-  const startMs = performance.now();
   const outstanding = new Set<string>();
-  const tally = createTally();
+  const tally = createTally(options.domainRows.rowsOf);
   const recent = createRecentOutcomes();
   const isFresh = (domain: string): boolean => !tally.isAgain(domain) && options.isFresh(domain);
   const isShared = settings.queue !== undefined;
@@ -82,33 +82,19 @@ export async function lookUpAll(options: LookUpAllOptions): Promise<LookupTotals
   let elsewhere: SharedPaceWatch | undefined;
   let saver: PaceSaver | undefined;
   const counters = (): CallCounters => (isShared || !local ? tally.counters : local.counters);
-  const progress = (): Progress => ({
-    lookups: options.lookups,
-    done: tally.done,
-    outcomes: { ...tally.outcomes },
-    ...counters(),
-    elapsedMs: performance.now() - startMs,
-    waitMs: (elsewhere ?? local?.turnstile)?.waitMs() ?? 0,
-    pace: (elsewhere ?? local?.turnstile)?.describe(),
-    outage: (elsewhere ?? local)?.describeOutage(),
-    isPaused: control?.isPaused ?? false,
+  let isAlone = false;
+  const progress = startTellingProgress({
+    ...options,
+    tally,
+    recent,
+    outstanding,
+    counters,
+    local: () => local,
+    elsewhere: () => elsewhere,
+    isAlone: () => isAlone && outstanding.size > 0,
     comesInBursts: isShared,
-    underWay: outstanding.size,
-    recentFailures: recent.failures,
-    recentAnswers: recent.answers,
+    api: job.endpoint.origin,
   });
-
-  const samples = createWaitSamples();
-  let wasOut = false;
-  const showProgress = (): void => {
-    const now = progress();
-    const isOut = local?.isOut() ?? false;
-    samples.look({ ...now, isOut });
-    if (isOut !== wasOut) tellOfOutage(isOut, { options, trouble: local?.lastTrouble() });
-    wasOut = isOut;
-    onEvent({ type: 'progress', ...now });
-    recent.sample();
-  };
   let pace: PaceSummary | undefined;
 
   let drain: NodeJS.Timeout | undefined;
@@ -122,7 +108,6 @@ export async function lookUpAll(options: LookUpAllOptions): Promise<LookupTotals
   });
   signal.addEventListener('abort', interrupt);
   if (signal.aborted) interrupt();
-  const ticker = setInterval(showProgress, PROGRESS_MS);
   const endTelling = tellOfControl(control, onEvent);
 
   const passes = linePasses(store.leftOvers);
@@ -132,12 +117,18 @@ export async function lookUpAll(options: LookUpAllOptions): Promise<LookupTotals
       ...options,
       outstanding,
       stopSwitch,
+      onAlone: (isNowAlone) => {
+        isAlone = isNowAlone;
+      },
       collect: watchOutcomes(
         createCollector({
           store,
           outstanding,
           startedAtMs: options.startedAtMs,
-          onOutcome: tally.add,
+          onOutcome: (outcome) => {
+            isAlone = false;
+            tally.add(outcome);
+          },
         }),
         { ...options, recent },
         () => stopSwitch.stop({ reason: 'max_failed' }),
@@ -152,7 +143,7 @@ export async function lookUpAll(options: LookUpAllOptions): Promise<LookupTotals
       stopSwitch,
       maxCalls: isShared ? undefined : settings.maxCalls,
       holdsCallers: isShared,
-      onCall: callRecorderOf(options, { outstanding, startMs }),
+      onCall: callRecorderOf(options, { outstanding, elapsedMs: progress.elapsedMs }),
       hasFailedBefore: (domain) => store.findHead(domain)?.status === 'failed',
       sharedPace: queue.sharedPace,
       startPace: memory?.start,
@@ -200,17 +191,17 @@ export async function lookUpAll(options: LookUpAllOptions): Promise<LookupTotals
       await noteLeftOvers({ ...options, leftOvers: store.leftOvers });
     }
     await store.flush();
-    showProgress();
+    progress.tellEnd(stopSwitch.stopped !== undefined || !isComplete);
     if (local.counters.calls > 0) {
       // What other workers are told closes the way here as well, without a report here.
       const measuredMs = local.waitedMs();
       const waitedMs = isShared
-        ? { ...measuredMs, ...samples.waitedMs }
-        : { ...samples.waitedMs, ...measuredMs };
+        ? { ...measuredMs, ...progress.waitedMs }
+        : { ...progress.waitedMs, ...measuredMs };
       pace = summarizePace(local.turnstile.describe(), { ...counters(), waitedMs });
     }
   } finally {
-    clearInterval(ticker);
+    progress.end();
     endTelling();
     saver?.stop();
     elsewhere?.close();
@@ -218,38 +209,24 @@ export async function lookUpAll(options: LookUpAllOptions): Promise<LookupTotals
     signal.removeEventListener('abort', interrupt);
     await local?.close();
   }
-  const { elapsedMs, done } = progress();
   const stopped = stopSwitch.stopped ?? (isComplete ? undefined : { reason: 'max_calls' as const });
-  return { ...counters(), lookups: done, elapsedMs, stopped, pace };
+  return { ...counters(), lookups: tally.done, elapsedMs: progress.elapsedMs(), stopped, pace };
 }
 
 /** Leaves out what is looked up for others over a shared queue. */
 function callRecorderOf(
   { report }: Pick<LookUpAllOptions, 'report'>,
-  { outstanding, startMs }: { readonly outstanding: Set<string>; readonly startMs: number },
+  {
+    outstanding,
+    elapsedMs,
+  }: { readonly outstanding: ReadonlySet<string>; readonly elapsedMs: () => number },
 ): ((call: AnsweredCall) => void) | undefined {
   if (!report) return undefined;
   return (call) => {
     if (outstanding.has(call.domain)) {
-      report.recorder.answered(call, performance.now() - startMs);
+      report.recorder.answered(call, elapsedMs());
     }
   };
-}
-
-/** Also for those who see no progress: an outage may be a wrong address. */
-function tellOfOutage(
-  isOut: boolean,
-  {
-    options,
-    trouble,
-  }: { readonly options: LookUpAllOptions; readonly trouble: string | undefined },
-): void {
-  const { job, onEvent } = options;
-  const what = trouble === undefined ? '' : ` (${trouble})`;
-  const message = isOut
-    ? `The API at ${job.endpoint.origin} is out${what}: calls wait until it is back, up to --max-outage. If it never answered, check --base-url.`
-    : 'The API answers again.';
-  onEvent({ type: 'notice', message, level: isOut ? 'warn' : 'info' });
 }
 
 /** Where calls are counted that are bounded together with those of other runs on the same store. */

@@ -43,7 +43,8 @@ export async function lookUpAndJoin(run: PlannedRun, outFolder = '.'): Promise<J
     list: run.source.name,
     index,
     store,
-    lookups: run.plan.lookups,
+    plan: run.plan,
+    domainRows: run.domainRows,
     startedAtMs,
     isFresh: (domain) => {
       const head = store.findHead(domain);

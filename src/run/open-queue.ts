@@ -11,12 +11,14 @@ import type { LookUpAllOptions } from './look-up-all.ts';
 export interface OpenQueueOptions
   extends Pick<
     LookUpAllOptions,
-    'job' | 'name' | 'list' | 'lookups' | 'onEvent' | 'instruments' | 'control'
+    'job' | 'name' | 'list' | 'plan' | 'onEvent' | 'instruments' | 'control'
   > {
   readonly outstanding: Set<string>;
   readonly stopSwitch: StopSwitch;
   /** Receives the outcomes. */
   readonly collect: Reply;
+  /** Told whether there is a worker, as often as nothing moves. */
+  readonly onAlone?: (isAlone: boolean) => void;
 }
 
 /** A queue, and how it wants to be fed. */
@@ -53,7 +55,7 @@ async function openSharedQueue(url: string, options: OpenQueueOptions): Promise<
   // Loaded here, so that whoever has no Redis need not wait for it.
   const { openQueueServer, openRunQueue, countWorkers, createQueueReader, ...shared } =
     await import('../queue/bullmq/index.ts');
-  const { job, name, lookups, onEvent, stopSwitch, instruments } = options;
+  const { job, name, plan, onEvent, stopSwitch, instruments } = options;
   const paceId = paceIdOf(job);
   const { concurrency, chunk, window, workers, lostAfter, acceptEviction = false } = job.settings;
   const onNotice = (message: string): void => onEvent({ type: 'notice', message });
@@ -61,7 +63,7 @@ async function openSharedQueue(url: string, options: OpenQueueOptions): Promise<
   try {
     const redis = closer.add(await openQueueServer({ url, acceptEviction, onNotice }));
     const workersThere = (await countWorkers(redis.client)) + workers;
-    const fairShare = Math.ceil(lookups / (CHUNKS_PER_WORKER * Math.max(1, workersThere)));
+    const fairShare = Math.ceil(plan.lookups / (CHUNKS_PER_WORKER * Math.max(1, workersThere)));
     const chunkSize = Math.max(1, Math.min(chunk, fairShare));
     const slots = Math.ceil((2 * concurrency) / chunkSize);
     const endQueues = instruments?.queues(createQueueReader(redis));

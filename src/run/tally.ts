@@ -12,26 +12,29 @@ export interface Tally {
   /** Outcomes that are kept. */
   readonly done: number;
   readonly outcomes: Readonly<Record<OutcomeStatus, number>>;
+  /** Rows whose domains have those outcomes. */
+  readonly rows: Readonly<Record<OutcomeStatus, number>>;
   /** Calls as far as the outcomes tell of them, whoever made them. */
   readonly counters: Readonly<CallCounters>;
 }
 
-export function createTally(): Tally {
-  const outcomes: Record<OutcomeStatus, number> = {
-    found: 0,
-    not_found: 0,
-    rejected: 0,
-    failed: 0,
-  };
+/** @param rowsOf how many rows have a domain */
+export function createTally(rowsOf: (domain: string) => number): Tally {
+  const outcomes = { found: 0, not_found: 0, rejected: 0, failed: 0 };
+  const rows = { ...outcomes };
   const counters: CallCounters = { calls: 0, retries: 0, throttled: 0 };
   /** Only those on their way. */
   const again = new Set<string>();
   let done = 0;
   return {
     add: ({ domain, status, attempts, throttled = 0 }) => {
-      if (again.delete(domain)) outcomes.failed -= 1;
-      else done += 1;
+      const domainRows = rowsOf(domain);
+      if (again.delete(domain)) {
+        outcomes.failed -= 1;
+        rows.failed -= domainRows;
+      } else done += 1;
       outcomes[status] += 1;
+      rows[status] += domainRows;
       counters.calls += attempts + throttled;
       counters.retries += Math.max(0, attempts - 1);
       counters.throttled += throttled;
@@ -42,6 +45,7 @@ export function createTally(): Tally {
       return done;
     },
     outcomes,
+    rows,
     counters,
   };
 }

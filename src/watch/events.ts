@@ -38,6 +38,23 @@ export interface LogoProgress {
   readonly elapsedMs: number;
 }
 
+/** What has become of the rows of a list so far. The others wait for a lookup. */
+export interface RowProgress extends Readonly<Record<OutcomeStatus, number>> {
+  /** Rows of the list. */
+  readonly total: number;
+  readonly invalid: number;
+  /** Those that needed no lookup, because the store had a fresh outcome. */
+  readonly fresh: number;
+  /** Those that are not going to be looked up, since the run was stopped. */
+  readonly skipped: number;
+}
+
+/**
+ * What keeps calls from starting, beside what the pace says: there is `no_worker` on the queue, or the
+ * `retry_budget` is used up, which holds up retries only.
+ */
+export type HeldBy = 'no_worker' | 'retry_budget';
+
 /** How far the lookups are. */
 export interface Progress {
   /** Lookups to be made in this run. */
@@ -45,6 +62,8 @@ export interface Progress {
   /** Lookups that ended. */
   readonly done: number;
   readonly outcomes: Readonly<Record<OutcomeStatus, number>>;
+  /** The same by row. */
+  readonly rows?: RowProgress;
   readonly calls: number;
   readonly retries: number;
   readonly throttled: number;
@@ -58,6 +77,7 @@ export interface Progress {
   readonly outage?: string | undefined;
   /** Whether somebody paused the run. @default false */
   readonly isPaused?: boolean;
+  readonly heldBy?: HeldBy | undefined;
   /** Whether calls are told by the chunk: that nothing came for a moment means nothing. @default false */
   readonly comesInBursts?: boolean;
   /** Lookups that were given out and have no outcome yet. */

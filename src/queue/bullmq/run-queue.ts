@@ -32,6 +32,8 @@ export interface RunQueueOptions
   /** Says whether the run is paused. @default it never is */
   readonly control?: Pausable | undefined;
   readonly onNotice: (message: string) => void;
+  /** Told whether there is a worker, as often as nothing moves. */
+  readonly onAlone?: ((isAlone: boolean) => void) | undefined;
 }
 
 async function stopAfter(taker: ChunkTaker, end: Promise<void>): Promise<void> {
@@ -137,6 +139,7 @@ export async function openRunQueue(options: RunQueueOptions): Promise<LookupQueu
     },
     collectLogged,
     onNotice,
+    onAlone: options.onAlone,
     // What is held back is silent.
     progressAtMs: () => (holdBack?.isHolding ? Date.now() : progressAtMs),
   });

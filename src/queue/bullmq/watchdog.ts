@@ -17,6 +17,8 @@ export interface WatchdogOptions {
   /** Takes what workers have noted of a chunk. */
   readonly collectLogged: (chunk: string) => Promise<void>;
   readonly onNotice: (message: string) => void;
+  /** Told whether there is a worker, as often as nothing moves. */
+  readonly onAlone?: ((isAlone: boolean) => void) | undefined;
   /** When an outcome came last, in milliseconds since 1970. */
   readonly progressAtMs: () => number;
 }
@@ -38,7 +40,7 @@ const FIRST_LOOK_MS = 2_000;
  */
 export function createWatchdog(options: WatchdogOptions): Watchdog {
   const { client, lookups, ledger, outstanding, give, collect, collectLogged } = options;
-  const { onNotice, progressAtMs } = options;
+  const { onNotice, onAlone, progressAtMs } = options;
   let lookedAtMs = Date.now();
   let isLooking = false;
   let isAlone = false;
@@ -78,6 +80,7 @@ export function createWatchdog(options: WatchdogOptions): Watchdog {
       );
     }
     isAlone = isNowAlone;
+    onAlone?.(isAlone);
   }
 
   async function check(): Promise<void> {
