@@ -122,10 +122,12 @@ async function openView(
     return createLogView(log, progress);
   }
   const { createConsoleView } = await import('../watch/console-view.ts');
+  const { openProgressView } = await import('../watch/progress-view.ts');
   const { quietView } = await import('../watch/quiet-view.ts');
+  const { stderr } = process;
   const view = createConsoleView({
-    stream: process.stderr,
-    progress,
+    write: (line) => void stderr.write(`${line}\n`),
+    progress: await openProgressView(progress, stderr),
     isTerminal: isOnTerminal(),
     redact: withoutSecrets,
   });

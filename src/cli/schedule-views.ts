@@ -2,6 +2,7 @@ import type { ScheduleOptions } from '../index.ts';
 import { type ConsoleView, createConsoleView } from '../watch/console-view.ts';
 import type { Log } from '../watch/log.ts';
 import { createLogView } from '../watch/log-view.ts';
+import { createProgressLines } from '../watch/progress-lines.ts';
 import { quietView } from '../watch/quiet-view.ts';
 
 /** Tells in a log what runs tell: as text line by line, each after the name of its job. */
@@ -25,12 +26,10 @@ export function createRunViews(
 }
 
 function textView(job: string, log: Log): ConsoleView {
-  const write = (line: string): boolean => {
-    log.write('error', `${job}: ${line.trimEnd()}`); // what is below the level is left out below
-    return true;
+  const write = (line: string): void => {
+    log.write('error', `${job}: ${line}`); // what is below the level is left out below
   };
-  const stream = { write } as NodeJS.WriteStream;
-  const view = createConsoleView({ stream, progress: 'lines' });
+  const view = createConsoleView({ write, progress: createProgressLines(write) });
   const least = log.tells('info') ? 'info' : log.tells('warn') ? 'warn' : 'error';
   return quietView(view, least);
 }

@@ -1,7 +1,8 @@
+import { printable } from '../printable.ts';
 import { describeStop, describeSummary } from './describe.ts';
 import { describeInput, describePlan, inputBlock, planBlock } from './describe-plan.ts';
 import type { RunEvent } from './events.ts';
-import { chooseStyle, createProgressView, type ProgressStyle } from './progress-view.ts';
+import type { ProgressView } from './progress-view.ts';
 import type { Summary } from './summary.ts';
 
 /** Shows a run on the console: what was understood, the plan, progress, and how it ended. */
@@ -13,8 +14,9 @@ export interface ConsoleView {
 }
 
 export interface ConsoleViewOptions {
-  readonly stream: NodeJS.WriteStream;
-  readonly progress: ProgressStyle | 'auto';
+  /** Takes a line, without its end. */
+  readonly write: (line: string) => void;
+  readonly progress: ProgressView;
   /** Whether somebody sits there who is going to be asked: the plan then takes some room. @default false */
   readonly isTerminal?: boolean;
   /** Takes secrets out of a text. @default leaves it as it is */
@@ -22,15 +24,14 @@ export interface ConsoleViewOptions {
 }
 
 export function createConsoleView({
-  stream,
+  write,
   progress,
   isTerminal = false,
   redact = (text) => text,
 }: ConsoleViewOptions): ConsoleView {
-  const view = createProgressView(chooseStyle(progress, stream), stream);
   const say = (line: string): void => {
-    view.end();
-    stream.write(`${redact(line)}\n`);
+    progress.giveWay();
+    write(printable(redact(line)));
   };
   return {
     show: (event) => {
@@ -44,14 +45,17 @@ export function createConsoleView({
         case 'stopping':
           return say(describeStop(event.stop));
         case 'progress':
-          return view.show(event);
+          return progress.show(event);
         case 'logos':
-          return view.showLogos(event);
+          return progress.showLogos(event);
         case 'writing':
-          return view.end();
+          return progress.end();
       }
     },
-    finish: (summary) => describeSummary(summary).forEach(say),
-    end: () => view.end(),
+    finish: (summary) => {
+      progress.end();
+      describeSummary(summary).forEach(say);
+    },
+    end: () => progress.end(),
   };
 }

@@ -3,18 +3,17 @@ import { describeStop, describeSummary } from './describe.ts';
 import { describeInput, describePlan } from './describe-plan.ts';
 import type { Progress, RunEvent } from './events.ts';
 import type { Log, LogFields } from './log.ts';
-import { createProgressView, type ProgressStyle } from './progress-view.ts';
+import { createProgressLines } from './progress-lines.ts';
+import { NO_PROGRESS, type ProgressStyle } from './progress-view.ts';
 
 /** Tells of a run in a log, for programs: what happens in `event`, with its numbers. */
 export function createLogView(log: Log, progress: ProgressStyle | 'auto'): ConsoleView {
   let fields: LogFields = {};
-  const write = (text: string): boolean => {
-    log.write('info', text.trimEnd(), fields);
-    return true;
-  };
   // A line every few seconds, whatever was wished for: nobody looks at a bar in a log.
-  const style = progress === 'none' ? 'none' : 'lines';
-  const lines = createProgressView(style, { write } as NodeJS.WriteStream);
+  const lines =
+    progress === 'none'
+      ? NO_PROGRESS
+      : createProgressLines((line) => log.write('info', line, fields));
   return {
     show: (event) => {
       if (event.type === 'progress') {

@@ -1,141 +1,29 @@
-import { describe, expect, it } from 'vitest';
-import type { Progress } from '../../src/watch/events.ts';
-import { chooseStyle, createProgressView } from '../../src/watch/progress-view.ts';
+import { expect, it } from 'vitest';
+import { chooseStyle, openProgressView } from '../../src/watch/progress-view.ts';
+import { PROGRESS } from './progress.ts';
 
-const PROGRESS: Progress = {
-  lookups: 1_000,
-  done: 0,
-  outcomes: { found: 0, not_found: 0, rejected: 0, failed: 0 },
-  calls: 0,
-  retries: 0,
-  throttled: 0,
-  elapsedMs: 0,
-  waitMs: 0,
-};
+it.each([
+  ['auto', true, 'xterm-256color', 'bar'],
+  ['auto', true, undefined, 'bar'],
+  ['auto', true, 'dumb', 'lines'],
+  ['auto', false, 'xterm-256color', 'lines'],
+  ['bar', true, 'xterm', 'bar'],
+  ['bar', true, 'dumb', 'lines'],
+  ['bar', false, 'xterm', 'lines'],
+  ['lines', true, 'xterm', 'lines'],
+  ['none', true, 'xterm', 'none'],
+] as const)(
+  'wished for %s, on a terminal: %s, with TERM %s, it is %s',
+  (wish, isTTY, TERM, style) => {
+    expect(chooseStyle(wish, { isTTY, env: { TERM } })).toBe(style);
+  },
+);
 
-/** A view, and what it wrote. */
-function viewOf(style: 'bar' | 'lines' | 'none') {
+it('shows nothing where nothing is wished', async () => {
   const written: string[] = [];
-  const stream = {
-    isTTY: false,
-    write: (text: string) => written.push(text) > 0,
-    on: () => {},
-  } as unknown as NodeJS.WriteStream;
-  return { view: createProgressView(style, stream), text: () => written.join('') };
-}
-
-describe('createProgressView', () => {
-  it('in lines writes one every few seconds, and the last state at the end', () => {
-    const { view, text } = viewOf('lines');
-    for (let elapsedMs = 0; elapsedMs <= 12_000; elapsedMs += 250) {
-      view.show({ ...PROGRESS, elapsedMs, done: elapsedMs / 20, calls: elapsedMs / 20 });
-    }
-    view.end();
-    view.end();
-    expect(text().split('\n').slice(0, -1)).toEqual([
-      '250/1,000 lookups, 50.0 calls/s, 15 s left',
-      '500/1,000 lookups, 50.0 calls/s, 10 s left',
-      '600/1,000 lookups, 50.0 calls/s, 8 s left',
-    ]);
-  });
-
-  it('shows logos behind the lookups', () => {
-    const { view, text } = viewOf('lines');
-    view.show({ ...PROGRESS, done: 1_000, calls: 1_000, elapsedMs: 4_000 });
-    for (let elapsedMs = 0; elapsedMs <= 6_000; elapsedMs += 500) {
-      view.showLogos({ total: 1_200, saved: elapsedMs / 10, kept: 8, missing: 2, elapsedMs });
-    }
-    view.end();
-    expect(text().split('\n').slice(0, -1)).toEqual([
-      '1,000/1,000 lookups, 250.0 calls/s',
-      '510/1,200 logos, 6.8 s left, 2 missing',
-      '610/1,200 logos, 5.8 s left, 2 missing',
-    ]);
-  });
-
-  it('tells of failures and of waits', () => {
-    const { view, text } = viewOf('lines');
-    view.show({
-      ...PROGRESS,
-      outcomes: { ...PROGRESS.outcomes, failed: 3 },
-      waitMs: 30_000,
-      elapsedMs: 5_000,
-    });
-    expect(text()).toBe('0/1,000 lookups, 0.0 calls/s, 3 failed, told to wait 30 s\n');
-  });
-
-  it.each([
-    [
-      {
-        limitIs: 'learned',
-        ratePerSecond: 48,
-        learnedLimitPerSecond: 50,
-        waitMs: 0,
-        why: 'holding',
-      },
-      'limit about 50/s',
-    ],
-    [
-      {
-        limitIs: 'learned',
-        ratePerSecond: 51,
-        learnedLimitPerSecond: 50,
-        waitMs: 0,
-        why: 'probing',
-      },
-      'limit about 50/s, probing',
-    ],
-    [
-      {
-        limitIs: 'learned',
-        ratePerSecond: 9,
-        learnedLimitPerSecond: 0.1,
-        waitMs: 0,
-        why: 'backing_off',
-      },
-      'limit about 6/min, backing off',
-    ],
-    [
-      { limitIs: 'unknown', ratePerSecond: 90, concurrencyLimit: 10, waitMs: 0, why: 'open' },
-      'at most 10 at once',
-    ],
-  ] as const)('says of the pace %j', (pace, said) => {
-    const { view, text } = viewOf('lines');
-    view.show({ ...PROGRESS, pace, elapsedMs: 5_000 });
-    expect(text()).toBe(`0/1,000 lookups, 0.0 calls/s, ${said}\n`);
-  });
-
-  it('says when the next call of a slow fixed rate is due', () => {
-    const { view, text } = viewOf('lines');
-    const pace = { limitIs: 'fixed', ratePerSecond: 0.05, waitMs: 0, why: 'holding' } as const;
-    view.show({ ...PROGRESS, pace, waitMs: 17_000, elapsedMs: 5_000 });
-    expect(text()).toBe('0/1,000 lookups, 0.0 calls/s, next call in 17 s\n');
-  });
-
-  it('says of an outage what there is to say', () => {
-    const { view, text } = viewOf('lines');
-    view.show({ ...PROGRESS, outage: 'The API is out.', waitMs: 5_000, elapsedMs: 5_000 });
-    expect(text()).toBe('0/1,000 lookups, 0.0 calls/s, The API is out.\n');
-  });
-
-  it('says nothing where there is nothing to look up, or nothing is wished', () => {
-    for (const style of ['bar', 'lines'] as const) {
-      const { view, text } = viewOf(style);
-      view.show({ ...PROGRESS, lookups: 0 });
-      view.end();
-      expect(text()).toBe('');
-    }
-    const { view, text } = viewOf('none');
-    view.show({ ...PROGRESS, elapsedMs: 60_000 });
-    view.end();
-    expect(text()).toBe('');
-  });
-});
-
-describe('chooseStyle', () => {
-  it('takes a bar on a terminal and lines elsewhere, unless told', () => {
-    expect(chooseStyle('auto', { isTTY: true })).toBe('bar');
-    expect(chooseStyle('auto', {})).toBe('lines');
-    expect(chooseStyle('none', { isTTY: true })).toBe('none');
-  });
+  const stream = { isTTY: true, write: (text: string) => written.push(text) > 0 };
+  const view = await openProgressView('none', stream as unknown as NodeJS.WriteStream);
+  view.show({ ...PROGRESS, elapsedMs: 60_000 });
+  view.end();
+  expect(written).toEqual([]);
 });

@@ -1,16 +1,39 @@
-import { execFileSync, spawn } from 'node:child_process';
+import { execFile, execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { Readable } from 'node:stream';
+import { promisify, stripVTControlCharacters } from 'node:util';
+import headless from '@xterm/headless';
 import { onTestFinished } from 'vitest';
 import { builtCommand } from './build.ts';
 import { ENVIRONMENT } from './command.ts';
+
+const run = promisify(execFile);
 
 /** A command at a terminal of its own; what it shows and what is typed are one stream. */
 export interface Terminal {
   /** Resolves when a text was shown; rejects when the command ends without. */
   shows(text: string): Promise<void>;
   type(keys: string): void;
-  /** All that was shown, without what moves the cursor, and the exit code. */
-  readonly ended: Promise<{ readonly code: number | null; readonly shown: string }>;
+  /** Gives the window another size; the command is told. */
+  resize(columns: number): Promise<void>;
+  readonly ended: Promise<TerminalEnd>;
+}
+
+export interface TerminalEnd {
+  readonly code: number | null;
+  /** All that was shown, as it came. */
+  readonly raw: string;
+  /** The same without what moves the cursor. */
+  readonly shown: string;
+  /** What is then to be seen, line by line. */
+  readonly seen: readonly string[];
+}
+
+export interface TerminalOptions {
+  readonly cwd: string;
+  /** @default 80 */
+  readonly columns?: number;
+  readonly env?: NodeJS.ProcessEnv;
 }
 
 /**
@@ -29,39 +52,70 @@ export function canOpenTerminal(): boolean {
 /** Starts the real command at a terminal. */
 export async function openTerminal(
   args: readonly string[],
-  { cwd }: { readonly cwd: string },
+  { cwd, columns = 80, env = {} }: TerminalOptions,
 ): Promise<Terminal> {
   const words = [process.execPath, await builtCommand(), ...args];
-  const line = `exec ${words.map((word) => `'${word.replaceAll("'", "'\\''")}'`).join(' ')}`;
+  const command = words.map((word) => `'${word.replaceAll("'", "'\\''")}'`).join(' ');
+  const line = `stty cols ${columns} rows ${ROWS}; tty >&3; exec 3>&-; exec ${command}`;
   const child = spawn('script', ['-q', '-e', '-c', line, '/dev/null'], {
     cwd,
-    env: { ...ENVIRONMENT, SHELL: '/bin/sh', TERM: 'xterm' },
-    stdio: ['pipe', 'pipe', 'inherit'],
+    env: { ...ENVIRONMENT, SHELL: '/bin/sh', TERM: 'xterm', ...env },
+    stdio: ['pipe', 'pipe', 'inherit', 'pipe'],
   });
   onTestFinished(() => void child.kill('SIGKILL'));
-  let shown = '';
-  child.stdout.setEncoding('utf8').on('data', (text: string) => {
-    shown += text;
+  const [, output, , named] = child.stdio;
+  if (!output || !(named instanceof Readable)) throw new TypeError('these are pipes');
+  const device = once(named, 'data').then(([name]) => String(name).trim());
+  const parts: Part[] = [{ columns, text: '' }];
+  const raw = (): string => parts.map(({ text }) => text).join('');
+  output.setEncoding('utf8').on('data', (text: string) => {
+    const part = parts.at(-1);
+    if (part) part.text += text;
   });
   return {
     shows: (text) =>
       new Promise((resolve, reject) => {
         const look = (): void => {
-          if (shown.includes(text)) resolve();
+          if (raw().includes(text)) resolve();
         };
-        child.stdout.on('data', look);
-        child.once('close', () => reject(new Error(`'${text}' was not shown: ${shown}`)));
+        output.on('data', look);
+        child.once('close', () => reject(new Error(`'${text}' was not shown: ${raw()}`)));
         look();
       }),
-    type: (keys) => void child.stdin.write(keys),
-    ended: once(child, 'close').then(([code]) => ({
+    type: (keys) => void child.stdin?.write(keys),
+    resize: async (columns) => {
+      await run('stty', ['-F', await device, 'cols', String(columns)]);
+      parts.push({ columns, text: '' });
+    },
+    ended: once(child, 'close').then(async ([code]) => ({
       code: code as number | null,
-      shown: plainText(shown),
+      raw: raw(),
+      shown: plainText(raw()),
+      seen: await look(parts),
     })),
   };
 }
 
+const ROWS = 24;
+
+/** What was shown in a window of one size. */
+interface Part {
+  readonly columns: number;
+  text: string;
+}
+
+/** Shows it all to a terminal that understands it. */
+async function look(parts: readonly Part[]): Promise<readonly string[]> {
+  const terminal = new headless.Terminal({ rows: ROWS, allowProposedApi: true });
+  for (const { columns, text } of parts) {
+    terminal.resize(columns, ROWS);
+    await new Promise<void>((resolve) => terminal.write(text, resolve));
+  }
+  const { active } = terminal.buffer;
+  const lines = Array.from({ length: active.length }, (_, at) => active.getLine(at));
+  return lines.map((line) => line?.translateToString(true).trimEnd() ?? '');
+}
+
 function plainText(shown: string): string {
-  // oxlint-disable-next-line no-control-regex -- escape sequences begin with one
-  return shown.replaceAll(/\u001b(?:\[[\d;?]*[A-Za-z]|[78])/g, '').replaceAll('\r', '');
+  return stripVTControlCharacters(shown).replaceAll('\r', '');
 }

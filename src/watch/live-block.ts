@@ -1,0 +1,134 @@
+import { stripVTControlCharacters } from 'node:util';
+import {
+  cursorHide,
+  cursorLeft,
+  cursorShow,
+  cursorUp,
+  eraseDown,
+  synchronizedOutput,
+} from 'ansi-escapes';
+
+/** Lines at the bottom of a terminal that are drawn again and again in their place. */
+export interface LiveBlock {
+  /** Shows these lines from now on. */
+  draw(frame: Frame): void;
+  /** Leaves what was shown last; later output starts below. May be called twice, and drawn again after. */
+  readonly end: () => void;
+}
+
+/** Makes the lines; asked again when the window has another width. None may be longer than `columns`. */
+export type Frame = (columns: number) => readonly string[];
+
+/** What is used of a terminal. */
+export type Terminal = Pick<NodeJS.WriteStream, 'write' | 'on' | 'off' | 'columns' | 'rows'>;
+
+/** What is used of the process. */
+export type Signals = Pick<NodeJS.Process, 'on' | 'off' | 'kill' | 'pid'>;
+
+/** Of a terminal that does not say, such as one behind a serial line. */
+const USUAL = { columns: 80, rows: 24 };
+const CLEAR = `${cursorLeft}${eraseDown}`;
+/** A window that is dragged has a new size many times in a second. */
+const SETTLE_MS = 60;
+
+/**
+ * Draws a block, and leaves the cursor at its beginning. All that is below the cursor is ours, so that
+ * it can be taken away without knowing how many rows it has by now: a window that was made narrower
+ * may have wrapped it anew, or not. A cursor that waits at the end, as `log-update` has it, leaves
+ * lines behind then. The rows go out as one long line that the terminal wraps: xterm.js moves the
+ * cursor by the lines below it that it wraps anew, but leaves the line alone that has the cursor.
+ *
+ * What others write to the stream meanwhile comes above the block. It begins with an empty row, for
+ * what they write past the stream.
+ *
+ * @param signals what tells that the process ends, or is stopped with Ctrl-Z
+ */
+export function createLiveBlock(terminal: Terminal, signals: Signals = process): LiveBlock {
+  const { write } = terminal;
+  let frame: Frame | undefined;
+  /** Somebody has begun a line and not ended it. */
+  let isMidLine = false;
+  /** While the window changes its size. */
+  let settling: NodeJS.Timeout | undefined;
+
+  function put(text: string): boolean {
+    return write.call(terminal, text);
+  }
+
+  function linesFor(columns: number): readonly string[] {
+    return ['', ...(frame?.(columns) ?? [])].slice(
+      0,
+      Math.max(1, (terminal.rows || USUAL.rows) - 1),
+    );
+  }
+
+  function redraw(): void {
+    if (isMidLine || settling) return;
+    const columns = terminal.columns || USUAL.columns;
+    const rows = linesFor(columns);
+    const text = rows.map((row, at) => (at < rows.length - 1 ? padTo(columns, row) : row)).join('');
+    const back = rows.length > 1 ? cursorUp(rows.length - 1) : '';
+    put(synchronizedOutput(`${cursorHide}${CLEAR}${text}${cursorLeft}${back}`));
+  }
+
+  function redrawWhenSettled(): void {
+    clearTimeout(settling);
+    settling = setTimeout(() => {
+      settling = undefined;
+      redraw();
+    }, SETTLE_MS);
+  }
+
+  function writeAbove(...args: Parameters<Terminal['write']>): boolean {
+    if (!isMidLine) put(CLEAR);
+    const isTaken = write.apply(terminal, args);
+    const text = Buffer.from(args[0]);
+    if (text.length > 0) isMidLine = text.at(-1) !== 0x0a;
+    redraw();
+    return isTaken;
+  }
+
+  function begin(): void {
+    terminal.write = writeAbove as Terminal['write'];
+    terminal.on('resize', redrawWhenSettled);
+    signals.on('exit', end);
+    signals.on('uncaughtExceptionMonitor', end);
+    signals.on('SIGTSTP', suspend);
+  }
+
+  function end(): void {
+    if (!frame) return;
+    clearTimeout(settling);
+    settling = undefined;
+    terminal.write = write;
+    terminal.off('resize', redrawWhenSettled);
+    signals.off('exit', end);
+    signals.off('uncaughtExceptionMonitor', end);
+    signals.off('SIGTSTP', suspend);
+    const lines = linesFor(terminal.columns || USUAL.columns);
+    put(`${isMidLine ? '\n' : CLEAR}${lines.join('\n')}\n${cursorShow}`);
+    isMidLine = false;
+    frame = undefined;
+  }
+
+  /** Ctrl-Z. It is drawn anew below what the shell says meanwhile. */
+  function suspend(): void {
+    end();
+    signals.kill(signals.pid, 'SIGSTOP');
+  }
+
+  return {
+    draw: (next) => {
+      const isFirst = frame === undefined;
+      frame = next;
+      if (isFirst) begin();
+      redraw();
+    },
+    end,
+  };
+}
+
+function padTo(columns: number, text: string): string {
+  const { length } = stripVTControlCharacters(text);
+  return `${text}${' '.repeat(Math.max(0, columns - length))}`;
+}

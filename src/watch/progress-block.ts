@@ -1,0 +1,37 @@
+import { createLiveBlock, type Signals, type Terminal } from './live-block.ts';
+import { logosBlock } from './logos-block.ts';
+import { createLookupsBlock } from './lookups-block.ts';
+import { createPaint } from './paint.ts';
+import type { ProgressView } from './progress-view.ts';
+
+/** Shows progress in a block at the bottom of a terminal; that of the lookups stays above the logos. */
+export function createProgressBlock(
+  terminal: Terminal & { readonly hasColors?: () => boolean },
+  signals?: Signals,
+): ProgressView {
+  const block = createLiveBlock(terminal, signals);
+  const paint = createPaint(terminal);
+  const lookups = createLookupsBlock(paint);
+  let shown: 'lookups' | 'logos' | undefined;
+
+  function begin(of: typeof shown): void {
+    if (shown !== of) block.end();
+    shown = of;
+  }
+
+  return {
+    show: (progress) => {
+      if (progress.lookups === 0) return;
+      begin('lookups');
+      lookups.look(progress);
+      block.draw(lookups.lines);
+    },
+    showLogos: (progress) => {
+      if (progress.total === 0) return;
+      begin('logos');
+      block.draw((columns) => logosBlock(progress, paint, columns));
+    },
+    giveWay: () => {}, // what others write comes above
+    end: block.end,
+  };
+}

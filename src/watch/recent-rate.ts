@@ -1,0 +1,57 @@
+/** How fast a count goes up just now. */
+export interface RecentRate {
+  add(sample: RateSample): void;
+  /** Per second; 0 before there are two samples. */
+  readonly perSecond: number;
+}
+
+export interface RateSample {
+  /** Since any moment; never goes back. */
+  readonly atMs: number;
+  /** What has been counted until then. */
+  readonly count: number;
+}
+
+export interface RecentRateOptions {
+  /** How far it looks back. @default 5 s */
+  readonly windowMs?: number;
+  /** It looks back further, up to `longestMs`, where so many were not counted since. @default 10 */
+  readonly least?: number;
+  /** @default 60 s */
+  readonly longestMs?: number;
+}
+
+/**
+ * The rate over the last seconds. Where little happens, such as at six calls a minute, it looks back
+ * further: else it would jump between nothing and far too much.
+ */
+export function createRecentRate({
+  windowMs = 5_000,
+  least = 10,
+  longestMs = 60_000,
+}: RecentRateOptions = {}): RecentRate {
+  let samples: readonly RateSample[] = [];
+
+  /** The last sample that is far enough away in time, and in what was counted since. */
+  function findStart(newest: RateSample): RateSample | undefined {
+    return (
+      samples.findLast(
+        ({ atMs, count }) => newest.atMs - atMs >= windowMs && newest.count - count >= least,
+      ) ?? samples[0]
+    );
+  }
+
+  return {
+    add: (sample) => {
+      const isKept = ({ atMs }: RateSample): boolean =>
+        atMs < sample.atMs && sample.atMs - atMs <= longestMs;
+      samples = [...samples.filter(isKept), sample];
+    },
+    get perSecond() {
+      const newest = samples.at(-1);
+      const start = newest && findStart(newest);
+      if (!newest || !start || newest.atMs <= start.atMs) return 0;
+      return (Math.max(0, newest.count - start.count) / (newest.atMs - start.atMs)) * 1_000;
+    },
+  };
+}
