@@ -63,6 +63,11 @@ const OF_REASON: Readonly<Record<string, string>> = {
   redirect_to_another_origin:
     'The API sent the call to another server, which does not get the credential. Check --base-url.',
   throttled: 'The API answered 429 for ten minutes on end. Give a lower --rate.',
+  // Of workers on a queue.
+  worker_has_other_api:
+    'The worker that took these asks another API. Start workers with the same --base-url and --param as the run, then run the same command again.',
+  worker_lost:
+    'Every worker that took one of these was lost in the midst of it. Look at their logs; the next run tries again.',
   // Of runs that stopped.
   interrupted: AGAIN,
   max_calls: 'Not asked: all calls of --max-calls were made. The next run asks these first.',

@@ -80,6 +80,7 @@ ${
   run.end === 'error' &&
   html`<p>${number(domains.lookedUp)} of ${count(domains.due, 'lookup')} had ended by then: ${number(lookups.found)} found, ${number(lookups.not_found)} not found, ${number(lookups.rejected)} rejected, ${number(lookups.failed)} failed.</p>`
 }
+${rows.total === 0 && run.end !== 'error' && html`<p>The list has no rows.</p>`}
 ${odd.map((line) => line !== false && html`<p class="muted">${line}</p>`)}
 </section>`;
 }
@@ -98,7 +99,7 @@ export function columnsSection({ columns, filled, rows }: RunReport): Html | fal
   const first = columns.slice(0, SHOWN_COLUMNS);
   const rest = columns.slice(SHOWN_COLUMNS);
   return html`<section><h2>Columns</h2>
-${columns.length > 0 && html`<p class="muted">In how many of the ${count(found, 'enriched row')} each added column has a value.</p>${tableOf(first)}`}
+${columns.length > 0 && html`<p class="muted">${explainColumns(found)}</p>${tableOf(first)}`}
 ${rest.length > 0 && html`<details class="on-screen"><summary>${count(rest.length, 'more column')}</summary>${tableOf(rest)}</details>`}
 ${
   filled.length > 0 &&
@@ -108,6 +109,12 @@ ${
   ])}`
 }
 </section>`;
+}
+
+function explainColumns(found: number): string {
+  return found === 1
+    ? 'Whether each added column has a value in the enriched row.'
+    : `In how many of the ${count(found, 'enriched row')} each added column has a value.`;
 }
 
 const SHOWN_COLUMNS = 40;

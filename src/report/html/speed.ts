@@ -15,9 +15,11 @@ type Span = Timeline['spans'][number];
 export function speedSection(report: RunReport): Html | false {
   const { calls, domains, run, timeline } = report;
   if (calls.total === 0) {
-    const why = domains.due === 0 ? ': the outcomes of all domains were fresh' : '';
+    const why = domains.unique === 0 ? ': the list has no domains' : FRESH;
+    const because = domains.due === 0 ? why : '';
     return (
-      run.end !== 'error' && html`<section><h2>Speed</h2><p>No call was made${why}.</p></section>`
+      run.end !== 'error' &&
+      html`<section><h2>Speed</h2><p>No call was made${because}.</p></section>`
     );
   }
   return html`<section><h2>Speed</h2>
@@ -63,6 +65,8 @@ ${bands.some(({ kind }) => kind === 'paused') && html`<li><i class="box paused">
 ${bands.some(({ kind }) => kind === 'outage') && html`<li><i class="box outage"></i>the API was out</li>`}</ul>
 ${chart}`;
 }
+
+const FRESH = ': the outcomes of all domains were fresh';
 
 /** When the last span ends, which is mostly not over when the lookups are. */
 export function endOf({ spans, spanMs }: Timeline, lookupMs: number): number {

@@ -122,9 +122,12 @@ describe('the page of a report', () => {
   });
 
   it('of a run without a call says so, and has no chart', () => {
-    const page = renderReport(reportOf({ summary: summaryOf({ rows: 3 }) }));
+    const page = renderReport(reportOf({ summary: summaryOf({ rows: 3, uniqueDomains: 3 }) }));
     expect(page).toContain('No call was made: the outcomes of all domains were fresh.');
     expect(page).not.toContain('<svg');
+    const empty = renderReport(reportOf());
+    expect(empty).toContain('No call was made: the list has no domains.');
+    expect(empty).toContain('The list has no rows.');
   });
 
   it('shades the time in which the run was paused, and says what that is', () => {
