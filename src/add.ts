@@ -168,12 +168,19 @@ async function putOnQueue(
   { api, signal, onNotice }: AddContext,
 ): Promise<Pick<AddSummary, 'lookups' | 'alreadyWaiting'>> {
   const { queue, chunk, ref, interactive = false, acceptEviction = false } = settings;
-  const { openQueueServer, openBulkLookups } = await import('./queue/bullmq/index.ts');
+  const { areBackfillsPaused, openQueueServer, openBulkLookups } = await import(
+    './queue/bullmq/index.ts'
+  );
   const closer = createCloser();
   let lookups = 0;
   let alreadyWaiting = 0;
   try {
     const redis = closer.add(await openQueueServer({ url: queue, acceptEviction, onNotice }));
+    if (await areBackfillsPaused(redis.client)) {
+      onNotice(
+        'Lookups of no run are paused: these wait until somebody resumes them in the dashboard.',
+      );
+    }
     const bulk = closer.add(
       openBulkLookups({ redis, ref, api, isInteractive: interactive, onNotice }),
     );

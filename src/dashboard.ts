@@ -69,7 +69,7 @@ export async function dashboard(
     closer.add({ close: async () => void (await within(FAREWELL_MS, all.close())) });
     const shown = closer.add(
       await openDashboard({
-        source: showQueue({ redis }),
+        source: showQueue({ redis, lookups: all.lookups }),
         token: read,
         host: listen.host,
         queues: createQueuesPage({ findQueues: () => all.find() }),

@@ -8,6 +8,7 @@ import { scheduleQueueName } from './schedule-queue.ts';
 export interface AllQueues {
   /** Those of lookups, of outcomes and of each group of schedules. */
   find(): Promise<readonly Queue[]>;
+  readonly lookups: Queue;
   close(): Promise<void>;
 }
 
@@ -25,6 +26,7 @@ export function openAllQueues(client: RedisClient): AllQueues {
   }
 
   return {
+    lookups: openQueue(LOOKUPS_QUEUE),
     find: async () => {
       const groups = await findGroups(client);
       return [LOOKUPS_QUEUE, OUTCOMES_QUEUE, ...groups.map(scheduleQueueName)].map(openQueue);

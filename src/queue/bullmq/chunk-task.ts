@@ -1,5 +1,6 @@
 import { type Job, UnrecoverableError } from 'bullmq';
 import type { HandleChunk } from '../lookup-queue.ts';
+import { BACKFILLS } from './backfill-pause.ts';
 import type { ChunkLock } from './chunk-locks.ts';
 import type { ChunkReturns, TakenChunk } from './chunk-returns.ts';
 import { addresseeOf, type OutcomeData, parseLookups } from './contract.ts';
@@ -35,6 +36,8 @@ export interface ChunkTaskOptions {
   readonly isExpected: (chunk: TakenChunk) => Promise<boolean>;
   /** Runs that make no call for now; their chunks wait, and what is not begun goes back. */
   readonly paused: PausedRuns;
+  /** Has a chunk wait that belongs to no run, until those are resumed. */
+  readonly setAside: (taken: TakenJob) => Promise<void>;
   /** True when no further lookup may start. */
   readonly isStopping: () => boolean;
   /** Told how many lookups more (or, negative, fewer) are left to do. */
@@ -48,7 +51,7 @@ const MOST_LOST_WORKERS = 3;
 /**
  * The life of a chunk at a worker:
  *
- * 0. While its run is paused, it waits.
+ * 0. While its run is paused, it waits. If it belongs to none, and those are paused, it is set aside.
  * 1. It is refused when it breaks the contract or means another API, and dropped when nobody waits
  *    for it any more.
  * 2. What an earlier worker found out before it was lost is read from the log.
@@ -63,17 +66,19 @@ const MOST_LOST_WORKERS = 3;
  */
 export function createChunkTask(options: ChunkTaskOptions): ChunkTask {
   const { handle, normalize, api, log, readLog, sender, returns, quarantine, isExpected } = options;
-  const { paused, isStopping, onLeft, onNotice, now = Date.now } = options;
+  const { paused, setAside, isStopping, onLeft, onNotice, now = Date.now } = options;
 
   async function run(taken: TakenJob): Promise<void> {
     const runId = runOf(taken.job.data);
-    if (runId === undefined) return await work(taken, () => false);
-    await paused.watch(runId);
+    const owner = runId ?? BACKFILLS;
+    await paused.watch(owner);
     try {
-      await paused.waitFor(runId, () => isStopping() || !taken.lock.isOurs());
-      await work(taken, () => paused.has(runId));
+      // A run takes its chunks off the queue itself.
+      if (runId === undefined && paused.has(owner)) return await setAside(taken);
+      await paused.waitFor(owner, () => isStopping() || !taken.lock.isOurs());
+      await work(taken, () => paused.has(owner));
     } finally {
-      paused.letGo(runId);
+      paused.letGo(owner);
     }
   }
 

@@ -1,4 +1,10 @@
 export { openAllQueues } from './all-queues.ts';
+export {
+  areBackfillsPaused,
+  pauseBackfills,
+  readBacklog,
+  resumeBackfills,
+} from './backfill-pause.ts';
 export { openBulkLookups } from './bulk-lookups.ts';
 export { createSharedCallLedger } from './call-budget.ts';
 export { openQueueServer } from './open-queue-server.ts';

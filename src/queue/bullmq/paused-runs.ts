@@ -70,6 +70,7 @@ export function watchPausedRuns(client: RedisClient): PausedRuns {
   };
 }
 
-function pausedKey(runId: string): string {
+/** Where it is noted that a run is paused. */
+export function pausedKey(runId: string): string {
   return `${PREFIX}:paused:${runId}`;
 }

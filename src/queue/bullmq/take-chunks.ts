@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { hostname } from 'node:os';
 import { setTimeout as delay } from 'node:timers/promises';
 import { type Job, Worker } from 'bullmq';
+import { setAside } from './backfill-pause.ts';
 import { createChunkLocks } from './chunk-locks.ts';
 import { createChunkReturns } from './chunk-returns.ts';
 import { type ChunkTaskOptions, createChunkTask } from './chunk-task.ts';
@@ -44,6 +45,8 @@ const STALLED_CHECKS_PER_LOCK = 5;
 const WAIT_FOR_CHUNK_S = 1;
 const RETRY_MS = 1_000;
 const FETCH_MS = 100;
+/** That backfills are paused is told so often at most. */
+const TOLD_AGAIN_MS = 60 * 60_000;
 /** More open chunks than this only wait for slow answers. */
 const MOST_CHUNKS_PER_CALL = 10;
 
@@ -90,6 +93,7 @@ export function takeChunks(options: TakeChunksOptions): ChunkTaker {
   let left = 0;
   let isStopping = false;
   let wake = (): void => {};
+  let toldOfPauseAtMs = 0;
 
   const task = createChunkTask({
     ...options,
@@ -99,6 +103,10 @@ export function takeChunks(options: TakeChunksOptions): ChunkTaker {
     returns,
     quarantine,
     paused,
+    setAside: async ({ job, token }) => {
+      tellOfPause();
+      await setAside(redis.client, job, token);
+    },
     isExpected: async ({ id, data: { replyTo = '' } }) => {
       const runId = findRunId(replyTo);
       return runId === undefined || (await isChunkExpected(redis.client, runId, id));
@@ -109,6 +117,12 @@ export function takeChunks(options: TakeChunksOptions): ChunkTaker {
       wake();
     },
   });
+
+  function tellOfPause(): void {
+    const isKnown = Date.now() - toldOfPauseAtMs < TOLD_AGAIN_MS;
+    if (!isKnown) onNotice('Lookups of no run are paused, until somebody resumes them.');
+    if (!isKnown) toldOfPauseAtMs = Date.now();
+  }
 
   function isHungry(): boolean {
     const isIdle = left < 2 * concurrency && open.size < MOST_CHUNKS_PER_CALL * concurrency;
