@@ -7,7 +7,7 @@ export function applyAction(
   control: RunControl,
   action: RunAction,
 ): string | undefined {
-  if (!run.actions.includes(action))
+  if (!run.actions.includes(action) || run.phase === 'ended')
     return `This cannot be done now: the run is ${PHASES[run.phase]}.`;
   switch (action) {
     case 'pause':
@@ -29,6 +29,7 @@ export function applyAction(
 const PHASES: Readonly<Record<RunState['phase'], string>> = {
   reading: 'still reading its list',
   looking_up: 'as it was asked to be already, or has no failures',
+  saving_logos: 'saving logos',
   stopping: 'stopping',
   writing: 'writing its files',
   ended: 'over',

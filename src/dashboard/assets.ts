@@ -22,6 +22,7 @@ const OWN = [
   'style.css',
   'icon.svg',
   'main.js',
+  'backfills.js',
   'chart.js',
   'dom.js',
   'format.js',

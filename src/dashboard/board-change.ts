@@ -7,6 +7,7 @@ export interface BoardChange {
   readonly gone?: readonly string[];
   readonly workers?: Board['workers'];
   readonly schedules?: Board['schedules'];
+  readonly backlog?: Board['backlog'];
   /** Null when there is none any more. */
   readonly trouble?: string | null;
 }
@@ -35,6 +36,7 @@ export function findChange(before: Board, after: Board): BoardChange | undefined
     ...(gone.length > 0 && { gone }),
     ...(isOther(before.workers, after.workers) && { workers: after.workers }),
     ...(isOther(before.schedules, after.schedules) && { schedules: after.schedules }),
+    ...(isOther(before.backlog, after.backlog) && { backlog: after.backlog }),
     ...(before.trouble !== after.trouble && { trouble: after.trouble ?? null }),
   };
   return Object.keys(change).length > 0 ? change : undefined;

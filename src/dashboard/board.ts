@@ -3,12 +3,24 @@ export interface Board {
   readonly runs: readonly RunState[];
   readonly workers: readonly WorkerState[];
   readonly schedules: readonly ScheduleState[];
+  /** What waits on the queue, where there is one. */
+  readonly backlog?: BacklogState | undefined;
   /** What keeps it from being up to date; a sentence. */
   readonly trouble?: string | undefined;
 }
 
-/** Where a run is: it reads the list, makes lookups, was told to stop, writes its files, or is over. */
-export type RunPhase = 'reading' | 'looking_up' | 'stopping' | 'writing' | 'ended' | 'lost';
+/**
+ * Where a run is: it reads the list, makes lookups, saves logos, was told to stop, writes its files, is
+ * over, or its process is gone.
+ */
+export type RunPhase =
+  | 'reading'
+  | 'looking_up'
+  | 'saving_logos'
+  | 'stopping'
+  | 'writing'
+  | 'ended'
+  | 'lost';
 
 /** What can be asked of a run. */
 export type RunAction = 'pause' | 'resume' | 'stop' | 'retry';
@@ -30,6 +42,8 @@ export interface RunState {
   readonly endedAtMs?: number | undefined;
   readonly plan?: RunPlan | undefined;
   readonly progress?: RunProgress | undefined;
+  /** Once logos are being saved. */
+  readonly logos?: RunLogos | undefined;
   /** The latest first. */
   readonly failures: readonly FailureLine[];
   /** Some of the last answers, the latest first. */
@@ -38,7 +52,31 @@ export interface RunState {
   readonly notices: readonly string[];
   /** How it ended; lines for people. */
   readonly end?: readonly string[] | undefined;
+  /** Where it is over. */
+  readonly ending?: RunEnding | undefined;
+  /** What to do about what failed, where it is over or gone; a sentence. */
+  readonly next?: string | undefined;
+  /** The schedule that made it, if one did. */
+  readonly schedule?: ScheduleName | undefined;
   readonly history: readonly RatePoint[];
+}
+
+/** How a run ended, in a word. */
+export type RunEnding = 'done' | 'some_failed' | 'stopped' | 'error';
+
+/** A scheduled job among all. */
+export interface ScheduleName {
+  readonly group: string;
+  readonly job: string;
+}
+
+/** How far logos are, by domain. */
+export interface RunLogos {
+  readonly total: number;
+  readonly saved: number;
+  /** Those that were there. */
+  readonly kept: number;
+  readonly missing: number;
 }
 
 export interface RunPlan {
@@ -90,6 +128,16 @@ export interface AnswerLine {
 
 /** Seconds since the start, calls per second, and the limit in calls per second where one is known. */
 export type RatePoint = readonly [number, number, number | null];
+
+/** Chunks of lookups that no worker has taken. */
+export interface BacklogState {
+  /** Those of runs, and those that belong to none: backfills. */
+  readonly waiting: number;
+  /** Those of backfills that wait until they are resumed. */
+  readonly aside: number;
+  /** Whether backfills are paused. */
+  readonly isPaused: boolean;
+}
 
 /** A process that makes lookups. */
 export interface WorkerState {
@@ -144,4 +192,6 @@ export interface BoardSource {
   ask(run: string, action: RunAction): Promise<string | undefined>;
   /** Asks for a run of a scheduled job now; likewise. */
   runNow(group: string, job: string): Promise<string | undefined>;
+  /** Pauses or resumes all lookups that belong to no run; likewise. */
+  steerBackfills(action: 'pause' | 'resume'): Promise<string | undefined>;
 }

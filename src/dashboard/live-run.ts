@@ -3,9 +3,18 @@ import type { PaceDescription } from '../pace/pacer.ts';
 import type { RunControl } from '../run-control.ts';
 import { describeStop, describeSummary } from '../watch/describe.ts';
 import type { Progress, RunEvent } from '../watch/events.ts';
+import { countOf } from '../watch/format-count.ts';
 import type { Summary } from '../watch/summary.ts';
 import { describeAnswer } from './answer-line.ts';
-import type { RunAction, RunPhase, RunPlan, RunProgress, RunState } from './board.ts';
+import type {
+  RunAction,
+  RunEnding,
+  RunLogos,
+  RunPhase,
+  RunPlan,
+  RunProgress,
+  RunState,
+} from './board.ts';
 import { createRateHistory } from './rate-history.ts';
 
 /** Listens to a run and says how it stands. */
@@ -20,7 +29,8 @@ export interface LiveRun {
 /** How a run ended: with a summary, or with what kept it from having one. */
 export type RunEnd = { readonly summary: Summary } | { readonly error: string };
 
-export interface LiveRunOptions extends Pick<RunState, 'id' | 'host' | 'pid' | 'startedAtMs'> {
+export interface LiveRunOptions
+  extends Pick<RunState, 'id' | 'host' | 'pid' | 'startedAtMs' | 'schedule'> {
   readonly control: RunControl;
   readonly now?: () => number;
 }
@@ -28,14 +38,15 @@ export interface LiveRunOptions extends Pick<RunState, 'id' | 'host' | 'pid' | '
 const MOST_NOTICES = 5;
 
 export function createLiveRun(options: LiveRunOptions): LiveRun {
-  const { id, host, pid, startedAtMs, control, now = Date.now } = options;
+  const { id, host, pid, startedAtMs, schedule, control, now = Date.now } = options;
   const history = createRateHistory();
   let phase: RunPhase = 'reading';
   let list = 'a list';
   let plan: RunPlan | undefined;
   let progress: Progress | undefined;
+  let logos: RunLogos | undefined;
   let notices: readonly string[] = [];
-  let ended: Pick<RunState, 'end' | 'endedAtMs'> = {};
+  let ended: Pick<RunState, 'end' | 'endedAtMs' | 'ending' | 'next'> = {};
 
   function notice(message: string): void {
     notices = [message, ...notices].slice(0, MOST_NOTICES);
@@ -63,6 +74,12 @@ export function createLiveRun(options: LiveRunOptions): LiveRun {
           comesInBursts: event.comesInBursts === true && event.isPaused !== true,
         });
         break;
+      case 'logos': {
+        const { total, saved, kept, missing } = event;
+        logos = { total, saved, kept, missing };
+        phase = control.stopped.aborted ? 'stopping' : 'saving_logos';
+        break;
+      }
       case 'stopping':
         phase = 'stopping';
         notice(describeStop(event.stop));
@@ -79,8 +96,13 @@ export function createLiveRun(options: LiveRunOptions): LiveRun {
     show,
     end: (how) => {
       phase = 'ended';
-      const end = 'error' in how ? [how.error] : describeSummary(how.summary);
-      ended = { end, endedAtMs: now() };
+      const endedAtMs = now();
+      if ('error' in how) ended = { end: [how.error], ending: 'error', endedAtMs };
+      else {
+        const { summary } = how;
+        const next = adviseOn(summary, schedule !== undefined);
+        ended = { end: describeSummary(summary), ending: endingOf(summary), next, endedAtMs };
+      }
     },
     read: () => {
       const { failures, answers } = describeRecent(progress);
@@ -92,10 +114,18 @@ export function createLiveRun(options: LiveRunOptions): LiveRun {
         pid,
         startedAtMs,
         phase,
-        isPaused: isPaused && phase === 'looking_up',
+        isPaused: isPaused && (phase === 'looking_up' || phase === 'saving_logos'),
         isRetryWanted: isRetryWanted && phase === 'looking_up',
-        actions: actionsOf({ phase, isPaused, isRetryWanted, failed: progress?.outcomes.failed }),
+        actions: actionsOf({
+          phase,
+          isPaused,
+          isRetryWanted,
+          failed: progress?.outcomes.failed,
+          canRunAgain: schedule !== undefined && ended.next !== undefined,
+        }),
         plan,
+        logos,
+        schedule,
         progress: progress && toRunProgress(progress, history.nowPerSecond, isPaused),
         failures,
         answers,
@@ -112,14 +142,33 @@ interface Steered {
   readonly isPaused: boolean;
   readonly isRetryWanted: boolean;
   readonly failed: number | undefined;
+  /** Whether somebody is there who would run the same again. */
+  readonly canRunAgain: boolean;
 }
 
-function actionsOf({ phase, isPaused, isRetryWanted, failed = 0 }: Steered): readonly RunAction[] {
+function actionsOf(run: Steered): readonly RunAction[] {
+  const { phase, isPaused, isRetryWanted, failed = 0, canRunAgain } = run;
   if (phase === 'reading') return ['stop'];
-  if (phase !== 'looking_up') return [];
+  if (phase === 'ended') return canRunAgain ? ['retry'] : [];
+  if (phase !== 'looking_up' && phase !== 'saving_logos') return [];
   const actions: RunAction[] = [isPaused ? 'resume' : 'pause', 'stop'];
-  if (failed > 0 && !isRetryWanted) actions.push('retry');
+  if (phase === 'looking_up' && failed > 0 && !isRetryWanted) actions.push('retry');
   return actions;
+}
+
+function endingOf({ statuses, stopped }: Summary): RunEnding {
+  if (stopped !== undefined) return 'stopped';
+  return statuses.failed > 0 ? 'some_failed' : 'done';
+}
+
+/** Only its process has the list: nobody else can look up what failed and write the rows anew. */
+function adviseOn({ statuses, stopped }: Summary, isScheduled: boolean): string | undefined {
+  const { failed } = statuses;
+  if (failed === 0 || stopped !== undefined) return undefined;
+  const rows = `${countOf(failed, 'row')} failed.`;
+  return isScheduled
+    ? `${rows} Retry failures runs the job again: it asks about those, and about nothing else that is fresh.`
+    : `${rows} To retry them, run the same command again: it asks about those, and about nothing else that is fresh.`;
 }
 
 function toRunProgress(progress: Progress, ratePerSecond: number, isPaused: boolean): RunProgress {
@@ -154,8 +203,16 @@ function limitOf(pace: PaceDescription | undefined): number | undefined {
   return pace?.learnedLimitPerSecond;
 }
 
+/** For so long nothing need have come when all is well. */
+const SILENT_MS = 5_000;
+
 /** Why calls wait, if they do. */
-function waitOf({ outage, pace, waitMs }: Progress): string | undefined {
+function waitOf({ outage, pace, waitMs, ...progress }: Progress): string | undefined {
+  const { comesInBursts, isPaused, calls, underWay = 0, elapsedMs } = progress;
+  if (isPaused === true) return undefined;
+  if (comesInBursts === true && calls === 0 && underWay > 0 && elapsedMs > SILENT_MS) {
+    return 'Waits for a worker: what was put on the queue before goes first, or no worker is there.';
+  }
   if (outage !== undefined) return outage;
   if (pace?.why === 'backing_off') return 'The API says 429 and names no time: backing off.';
   if (pace?.why === 'told_to_wait' && waitMs >= 1_000) {

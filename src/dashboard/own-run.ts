@@ -34,5 +34,6 @@ export function showOwnRun({ recorder, control, concurrency }: OwnRunOptions): B
       return applyAction(run, control, action);
     },
     runNow: async () => 'No schedules are kept here.',
+    steerBackfills: async () => 'There is no queue here.',
   };
 }

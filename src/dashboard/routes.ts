@@ -12,7 +12,7 @@ import { isFromOurPage, namesThisMachine, type OriginHeaders } from './request-c
 import { secureHeaders } from './secure-headers.ts';
 
 export interface DashboardRoutesOptions {
-  readonly source: Pick<BoardSource, 'ask' | 'runNow'>;
+  readonly source: Pick<BoardSource, 'ask' | 'runNow' | 'steerBackfills'>;
   readonly hub: Hub;
   readonly access: Access;
   /** Whether only this machine can reach it: then its name must be one of this machine. */
@@ -87,6 +87,13 @@ export function dashboardRoutes(options: DashboardRoutesOptions): Routes {
       const { id, action } = context.req.param();
       if (!isAction(action)) return context.text('There is no such button.\n', 404);
       return reply(context, await source.ask(id, action));
+    });
+    app.post('/backfills/:action', ...changing, async (context) => {
+      const { action } = context.req.param();
+      if (action !== 'pause' && action !== 'resume') {
+        return context.text('There is no such button.\n', 404);
+      }
+      return reply(context, await source.steerBackfills(action));
     });
     app.post('/schedules/:group/:job/run', ...changing, async (context) => {
       const { group, job } = context.req.param();

@@ -1,20 +1,26 @@
+import type { Queue } from 'bullmq';
 import {
   askRun,
   findGroups,
   findKeepers,
   openScheduleQueue,
   openScheduleResults,
+  pauseBackfills,
+  readBacklog,
   readRuns,
   readWorkers,
+  resumeBackfills,
 } from '../queue/bullmq/index.ts';
 import type { FoundWorker } from '../queue/bullmq/presence.ts';
 import type { RedisServer } from '../queue/bullmq/redis.ts';
 import type { AnnouncedRun } from '../queue/bullmq/run-board.ts';
 import { listGroup, type ScheduledJob } from '../schedule/list-schedules.ts';
-import type { BoardSource, RunState, ScheduleState, WorkerState } from './board.ts';
+import type { BoardSource, RunState, ScheduleName, ScheduleState, WorkerState } from './board.ts';
 
 export interface ShowQueueOptions {
   readonly redis: RedisServer;
+  /** That of the lookups. */
+  readonly lookups: Queue;
   readonly now?: () => number;
 }
 
@@ -23,8 +29,10 @@ const LOST_MS = 15_000;
 /** Schedules change seldom, and cost more to read. */
 const SCHEDULES_EVERY_MS = 3_000;
 
+const LOST = 'What was found is kept: run the same command again to go on.';
+
 /** What all runs, workers and schedules on a Redis tell of themselves. */
-export function showQueue({ redis, now = Date.now }: ShowQueueOptions): BoardSource {
+export function showQueue({ redis, lookups, now = Date.now }: ShowQueueOptions): BoardSource {
   const { client } = redis;
   let schedules: readonly ScheduleState[] = [];
   let schedulesAtMs = Number.NEGATIVE_INFINITY;
@@ -48,14 +56,29 @@ export function showQueue({ redis, now = Date.now }: ShowQueueOptions): BoardSou
     const state = known?.json === json ? known.state : (JSON.parse(json) as RunState);
     states.set(id, { json, state });
     const isLost = state.phase !== 'ended' && silentMs > LOST_MS;
-    return isLost ? { ...state, phase: 'lost', actions: [], isPaused: false } : state;
+    if (!isLost) return state;
+    // A schedule has it started again by itself.
+    const next = state.schedule ? undefined : LOST;
+    return { ...state, phase: 'lost', actions: [], isPaused: false, next };
   }
 
   async function readStates(): Promise<readonly RunState[]> {
-    const runs = (await readRuns(client)).map(stateOf);
+    const runs = withdrawOldRetries((await readRuns(client)).map(stateOf));
     const there = new Set(runs.map(({ id }) => id));
     for (const id of states.keys()) if (!there.has(id)) states.delete(id);
     return runs;
+  }
+
+  async function runNow({ group, job }: ScheduleName): Promise<string | undefined> {
+    const queue = openScheduleQueue(client, group);
+    try {
+      if (!(await queue.read()).has(job)) return `${job} is not scheduled any more.`;
+      const isNew = await queue.ask({ job, why: 'asked', dueAtMs: now() });
+      schedulesAtMs = Number.NEGATIVE_INFINITY;
+      return isNew ? undefined : `${job} is running or asked for already.`;
+    } finally {
+      await queue.close();
+    }
   }
 
   return {
@@ -64,28 +87,43 @@ export function showQueue({ redis, now = Date.now }: ShowQueueOptions): BoardSou
         schedules = await readSchedules();
         schedulesAtMs = now();
       }
-      const [runs, { workers, lists }] = await Promise.all([readStates(), readWorkers(client)]);
-      return { runs, workers: workers.map((worker) => toWorkerState(worker, lists)), schedules };
+      const [runs, { workers, lists }, backlog] = await Promise.all([
+        readStates(),
+        readWorkers(client),
+        readBacklog(client, lookups),
+      ]);
+      const workerStates = workers.map((worker) => toWorkerState(worker, lists));
+      return { runs, workers: workerStates, schedules, backlog };
     },
     ask: async (id, action) => {
       const run = (await readStates()).find((each) => each.id === id);
       if (!run) return 'There is no such run any more.';
       if (!run.actions.includes(action)) return 'This cannot be done now.';
+      if (run.phase === 'ended') return run.schedule && (await runNow(run.schedule));
       await askRun(client, id, action);
       return undefined;
     },
-    runNow: async (group, job) => {
-      const queue = openScheduleQueue(client, group);
-      try {
-        if (!(await queue.read()).has(job)) return `${job} is not scheduled any more.`;
-        const isNew = await queue.ask({ job, why: 'asked', dueAtMs: now() });
-        schedulesAtMs = Number.NEGATIVE_INFINITY;
-        return isNew ? undefined : `${job} is running or asked for already.`;
-      } finally {
-        await queue.close();
-      }
+    runNow: (group, job) => runNow({ group, job }),
+    steerBackfills: async (action) => {
+      await (action === 'pause' ? pauseBackfills(client) : resumeBackfills(client));
+      return undefined;
     },
   };
+}
+
+/** What a scheduled run left over is a matter of the last one alone. */
+function withdrawOldRetries(runs: readonly RunState[]): readonly RunState[] {
+  return runs.map((run) => {
+    const { schedule, phase, startedAtMs } = run;
+    if (!schedule || phase !== 'ended' || run.actions.length === 0) return run;
+    const isOld = runs.some(
+      (other) =>
+        other.startedAtMs > startedAtMs &&
+        other.schedule?.job === schedule.job &&
+        other.schedule.group === schedule.group,
+    );
+    return isOld ? { ...run, actions: [], next: undefined } : run;
+  });
 }
 
 function toWorkerState(
@@ -96,7 +134,10 @@ function toWorkerState(
     ...worker,
     holds: holds.map(({ runId, replyTo = '', ...load }) => ({
       ...load,
-      of: runId === undefined ? `the queue ${replyTo}` : (lists.get(runId) ?? `run ${runId}`),
+      of:
+        runId === undefined
+          ? `backfills (for the queue '${replyTo}')`
+          : (lists.get(runId) ?? `run ${runId}`),
     })),
   };
 }

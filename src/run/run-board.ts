@@ -1,5 +1,5 @@
 import { hostname } from 'node:os';
-import type { RunAction } from '../dashboard/board.ts';
+import type { RunAction, ScheduleName } from '../dashboard/board.ts';
 import type { RunEnd } from '../dashboard/live-run.ts';
 import type { announceRun } from '../queue/bullmq/run-board.ts';
 import { createRunControl } from '../run-control.ts';
@@ -22,10 +22,12 @@ const FAREWELL_MS = 2_000;
  * not to run: if the run needs it, it says so itself.
  *
  * @param url undefined when there is no Redis to show it in
+ * @param schedule the one that makes it, if one does
  */
 export async function openRunBoard(
   url: string | undefined,
   context: RunContext,
+  schedule?: ScheduleName,
 ): Promise<RunBoard> {
   if (url === undefined) return { context, close: async () => {} };
   // Loaded here, so that whoever has no Redis need not wait for it.
@@ -36,7 +38,7 @@ export async function openRunBoard(
   ]);
   const { control = createRunControl(), onEvent, runId, signal } = context;
   const about = { id: runId, host: hostname(), pid: process.pid, startedAtMs: Date.now() };
-  const recorder = createLiveRun({ ...about, control });
+  const recorder = createLiveRun({ ...about, control, schedule });
   const shown = await show(url, { openQueueServer, announceRun }, () => ({
     id: runId,
     describe: () => toCleanJson(recorder.read()),

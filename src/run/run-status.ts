@@ -1,3 +1,4 @@
+import type { ScheduleName } from '../dashboard/board.ts';
 import type { RunEnd } from '../dashboard/live-run.ts';
 import { readToken } from '../dashboard/token.ts';
 import { describeError } from '../exit-codes.ts';
@@ -17,6 +18,8 @@ export interface RunSurroundings {
   readonly instruments?: InstrumentMaker | undefined;
   /** The Redis that it is shown in, for `brandfill dashboard`. @default that of its queue */
   readonly board?: string | undefined;
+  /** The schedule that makes it, if one does. */
+  readonly schedule?: ScheduleName | undefined;
 }
 
 /** A run in sight of whoever looks over HTTP. */
@@ -46,7 +49,8 @@ export async function openRunStatus(
   options: RunStatusOptions,
 ): Promise<RunStatus> {
   const status = await openOwnStatus(job, context, options);
-  const board = await openRunBoard(options.board ?? job.settings.queue, status.context);
+  const url = options.board ?? job.settings.queue;
+  const board = await openRunBoard(url, status.context, options.schedule);
   return {
     context: board.context,
     close: async (how) => {

@@ -28,6 +28,8 @@ export interface MakeRunOptions {
   readonly instruments?: InstrumentMaker | undefined;
   /** The Redis that it is shown in. */
   readonly board?: string | undefined;
+  /** The group of schedules that the job is in. */
+  readonly group: string;
 }
 
 /** With what the run is called in logs. */
@@ -76,7 +78,7 @@ async function run({ job, losses, isAgain }: TakenRun, options: NamedRun): Promi
   }
   const waits = isAgain ? [...OUTPUT_WAITS_MS] : [];
   for (;;) {
-    const { ended, isInUse } = await tryToRun(options);
+    const { ended, isInUse } = await tryToRun({ ...options, job });
     const waitMs = waits.shift();
     if (!isInUse || waitMs === undefined || options.signal.aborted) return ended;
     options.onNotice(`${job}: waits, since the output is still another run's.`);
@@ -85,13 +87,18 @@ async function run({ job, losses, isAgain }: TakenRun, options: NamedRun): Promi
 }
 
 async function tryToRun({
+  job,
+  group,
   file,
   signal,
   onEvent,
   instruments,
   board,
   runId,
-}: NamedRun): Promise<{ readonly ended: Ended; readonly isInUse: boolean }> {
+}: NamedRun & { readonly job: string }): Promise<{
+  readonly ended: Ended;
+  readonly isInUse: boolean;
+}> {
   try {
     const options = {
       signal,
@@ -99,7 +106,7 @@ async function tryToRun({
       onEvent: (event: RunEvent) => onEvent(event, runId),
       onLoaded: refuseStandardInput,
     };
-    const end = await runJob(file, options, { instruments, board });
+    const end = await runJob(file, options, { instruments, board, schedule: { group, job } });
     return { ended: resultOf(end), isInUse: false };
   } catch (error) {
     const ended = { exitCode: exitCodeOfError(error), error: describeError(error) };

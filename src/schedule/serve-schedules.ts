@@ -64,6 +64,7 @@ export async function serveSchedules(options: ServeSchedulesOptions): Promise<vo
         signal: runSignal,
         instruments: options.instruments,
         board: options.url,
+        group: options.group,
         onNotice,
         onEvent: (event, run) => options.onRunEvent?.(job, event, run),
         onEnd: () => options.onRunEnd?.(job),

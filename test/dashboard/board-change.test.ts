@@ -40,6 +40,13 @@ describe('findChange', () => {
     });
   });
 
+  it('tells when backfills are paused', () => {
+    const before = board({ backlog: { waiting: 4, aside: 0, isPaused: false } });
+    const backlog = { waiting: 0, aside: 4, isPaused: true };
+    expect(findChange(before, board({ backlog }))).toEqual({ backlog });
+    expect(findChange(before, structuredClone(before))).toBeUndefined();
+  });
+
   it('says that there is trouble, and that it is over', () => {
     expect(findChange(board(), board({ trouble: 'no Redis' }))).toEqual({ trouble: 'no Redis' });
     expect(findChange(board({ trouble: 'no Redis' }), board())).toEqual({ trouble: null });

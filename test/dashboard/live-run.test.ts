@@ -3,7 +3,10 @@ import type { RunState } from '../../src/dashboard/board.ts';
 import { createLiveRun, type LiveRun } from '../../src/dashboard/live-run.ts';
 import { createRunControl, type RunControl } from '../../src/run-control.ts';
 import type { Progress, RunEvent } from '../../src/watch/events.ts';
+import { createStatusCounts } from '../../src/watch/summary.ts';
+import { summaryOf } from '../report/recordings.ts';
 
+const ABOUT = { id: 'a', host: 'h', pid: 1, startedAtMs: 0 };
 const plan = { rows: 12, uniqueDomains: 10, invalidRows: 1, freshDomains: 0, lookups: 10 };
 const planned = { type: 'planned', plan } as unknown as RunEvent;
 
@@ -28,7 +31,7 @@ function record(...events: readonly RunEvent[]): {
   readonly read: () => RunState;
 } {
   const control = createRunControl();
-  const recorder = createLiveRun({ id: 'a', host: 'h', pid: 1, startedAtMs: 0, control });
+  const recorder = createLiveRun({ ...ABOUT, control });
   for (const event of events) recorder.show(event);
   return { control, recorder, read: recorder.read };
 }
@@ -67,11 +70,45 @@ describe('a run', () => {
     expect(state.notices[0]).toContain('quota');
   });
 
+  it('shows how far logos are, and can be paused and stopped meanwhile', () => {
+    const counts = { total: 9, saved: 4, kept: 1, missing: 2 };
+    const logos = { type: 'logos', ...counts, elapsedMs: 5 } as const;
+    const { control, read } = record(planned, progress(), logos);
+    const now = { phase: 'saving_logos', logos: counts, actions: ['pause', 'stop'] };
+    expect(read()).toMatchObject(now);
+    control.pause();
+    expect(read()).toMatchObject({ isPaused: true, actions: ['resume', 'stop'] });
+  });
+
+  it('says why nothing comes from workers that are busy with other things', () => {
+    const waiting = { calls: 0, done: 0, underWay: 50, comesInBursts: true };
+    const soon = record(planned, progress({ ...waiting, elapsedMs: 1_000 })).read();
+    expect(soon.progress?.waits).toBeUndefined();
+    const late = record(planned, progress({ ...waiting, elapsedMs: 9_000 })).read();
+    expect(late.progress?.waits).toMatch(/^Waits for a worker: /);
+  });
+
+  it('says what to do about failures when it is over, which only a schedule can do from here', () => {
+    const summary = summaryOf({ rows: 3, statuses: { ...createStatusCounts(), failed: 2 } });
+    const { recorder, read } = record(planned, progress());
+    recorder.end({ summary });
+    expect(read()).toMatchObject({ phase: 'ended', ending: 'some_failed', actions: [] });
+    expect(read().next).toMatch(/^2 rows failed\. To retry them, run the same command again: /);
+    const schedule = { group: 'crm', job: 'nightly' };
+    const made = createLiveRun({ ...ABOUT, control: createRunControl(), schedule });
+    made.end({ summary });
+    expect(made.read()).toMatchObject({ schedule, actions: ['retry'] });
+    const good = createLiveRun({ ...ABOUT, control: createRunControl(), schedule });
+    good.end({ summary: summaryOf({ rows: 3 }) });
+    expect(good.read()).toMatchObject({ ending: 'done', actions: [], next: undefined });
+  });
+
   it('tells why it ended without a summary', () => {
     const { recorder, read } = record(planned);
     recorder.end({ error: 'Cannot write out.csv: the disk is full.' });
     expect(read()).toMatchObject({
       phase: 'ended',
+      ending: 'error',
       end: ['Cannot write out.csv: the disk is full.'],
     });
   });

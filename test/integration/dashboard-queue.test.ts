@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { request } from 'undici';
 import { describe, expect, it } from 'vitest';
-import type { Board, LastRun, RunState } from '../../src/dashboard/board.ts';
+import type { BacklogState, Board, LastRun, RunState } from '../../src/dashboard/board.ts';
 import type { Sandbox } from '../../src/sandbox/server.ts';
 import { type TestRedis, useRedis } from '../support/redis.ts';
 import { openApi } from './support/api.ts';
@@ -47,11 +47,20 @@ async function openDashboard(redis: TestRedis, folder: Folder): Promise<string> 
   return url;
 }
 
-/** The run, as soon as it is as it should be. */
+/** A run, as soon as one is as it should be. */
 async function runWhen(url: string, isSo: (run: RunState) => boolean): Promise<RunState> {
   for (;;) {
-    const [state] = (await readBoard(url)).runs;
-    if (state && isSo(state)) return state;
+    const state = (await readBoard(url)).runs.find(isSo);
+    if (state) return state;
+    await delay(100);
+  }
+}
+
+/** Waits until what is on the queue is as it should be. */
+async function backlogWhen(url: string, isSo: (backlog: BacklogState) => boolean): Promise<void> {
+  for (;;) {
+    const { backlog } = await readBoard(url);
+    if (backlog && isSo(backlog)) return;
     await delay(100);
   }
 }
@@ -82,6 +91,64 @@ describe('dashboard --queue', () => {
     const ended = await runWhen(url, ({ phase }) => phase === 'ended');
     expect(ended.end?.join()).toContain('1,000 rows in');
     expect(ended.actions).toEqual([]);
+  }, 120_000);
+
+  it('pauses what belongs to no run, while runs go on, and resumes it without a call made twice', async () => {
+    const { api, url, redis, folder } = await openStage();
+    const env = { BRANDFILL_BASE_URL: api.url, BRANDFILL_QUEUE: redis.url };
+    const options = { cwd: folder.path, env };
+    folder.write('backlog.csv', listOf(domains(300).map((domain) => `b-${domain}`)));
+    folder.write('short.csv', listOf(domains(20)));
+    await run(['add', 'backlog.csv', '--chunk', '20'], options);
+    await start(['worker', '--concurrency', '4'], options);
+    while (api.stats().calls < 10) await delay(10);
+    const steer = (action: string): Promise<number> =>
+      statusOf(`${url}/backfills/${action}`, { method: 'POST', headers: { origin: url } });
+    expect(await statusOf(`${url}/backfills/pause`, { method: 'POST' })).toBe(403);
+    expect(await steer('explode')).toBe(404);
+    expect(await steer('pause')).toBe(204);
+    await backlogWhen(
+      url,
+      ({ isPaused, waiting, aside }) => isPaused && waiting === 0 && aside > 9,
+    );
+    await delay(500); // calls under way end
+    const { calls } = api.stats();
+    await delay(1_000);
+    expect(api.stats().calls).toBe(calls);
+    const more = await run(['add', 'backlog.csv', '--ref', 'again'], options);
+    expect(more.stderr).toContain('Lookups of no run are paused');
+    const short = ['enrich', 'short.csv', '--workers', '0', '--yes', '--progress', 'none'];
+    expect((await run(short, options)).code).toBe(0);
+    expect(api.stats().calls).toBe(calls + 20);
+    expect(await steer('resume')).toBe(204);
+    while (api.stats().calls < 2 * 300 + 20) await delay(20);
+    await backlogWhen(url, ({ isPaused, waiting, aside }) => !isPaused && waiting + aside === 0);
+    expect(api.stats().calls).toBe(2 * 300 + 20);
+  }, 120_000);
+
+  it('offers to retry the failures of a scheduled run that is over, and of the last one only', async () => {
+    const schedules = await openSchedules({
+      api: { respond: () => (isDown ? { status: 500 } : { body: { name: 'x' } }) },
+    });
+    let isDown = true;
+    const more = ['retries: 0', "maxFailed: '100%'"];
+    await schedules.keep(schedules.job('nightly', { cron: FAR, domains: 3, more }));
+    const url = await openDashboard(schedules.redis, schedules.folder);
+    const ask = (path: string): Promise<number> =>
+      statusOf(url + path, { method: 'POST', headers: { origin: url } });
+    const [job] = (await readBoard(url)).schedules;
+    await ask(`/schedules/${job?.group}/nightly/run`);
+    const failed = await runWhen(url, ({ phase }) => phase === 'ended');
+    expect(failed).toMatchObject({
+      actions: ['retry'],
+      next: expect.stringMatching(/^3 rows failed/),
+    });
+    isDown = false;
+    while ((await ask(`/runs/${failed.id}/retry`)) === 409) await delay(100); // it is just being noted
+    const again = await runWhen(url, ({ id, phase }) => id !== failed.id && phase === 'ended');
+    expect(again).toMatchObject({ ending: 'done', progress: { found: 3, failed: 0 } });
+    await runWhen(url, ({ id, actions }) => id === failed.id && actions.length === 0);
+    expect(await ask(`/runs/${failed.id}/retry`)).toBe(409);
   }, 120_000);
 
   it('shows what runs by schedule, and asks for a run', async () => {

@@ -13,6 +13,9 @@ import uPlot from './uplot.js';
  */
 
 const HEIGHT = 160;
+/** Seconds between two lines: whole ones, and round ones. */
+const TIME_STEPS = [1, 2, 5, 10, 15, 30].flatMap((step) => [step, step * 60, step * 3_600]);
+TIME_STEPS.sort((one, other) => one - other);
 
 /** @returns {RateChart} */
 export function createRateChart() {
@@ -45,8 +48,8 @@ export function createRateChart() {
       const [, calls, limit] = points.at(-1) ?? [];
       element.hidden = calls === undefined;
       if (calls === undefined) return;
-      const known = typeof limit === 'number' ? `limit ${rate(limit)}` : 'no limit known';
-      show(words, `Calls per second over time: ${rate(calls)} at the end, ${known}.`);
+      const known = typeof limit === 'number' ? `limit ${rate(limit)} (dashed)` : 'no limit known';
+      show(words, `Calls per second over time, and the limit: ${rate(calls)} lately, ${known}.`);
     },
   };
 }
@@ -58,7 +61,8 @@ export function createRateChart() {
 function optionsOf(width) {
   const style = getComputedStyle(document.documentElement);
   const color = (/** @type {string} */ name) => style.getPropertyValue(name).trim();
-  const axis = { stroke: color('--quiet'), grid: { stroke: color('--line') } };
+  const line = { stroke: color('--line'), width: 1 };
+  const axis = { stroke: color('--quiet'), grid: line, ticks: line };
   return {
     width,
     height: HEIGHT,
@@ -66,13 +70,25 @@ function optionsOf(width) {
     cursor: { show: false },
     scales: { x: { time: false }, y: { range: (_, __, most) => [0, Math.max(1, most * 1.1)] } },
     axes: [
-      { ...axis, values: (_, seconds) => seconds.map(clock) },
-      { ...axis, size: 48 },
+      { ...axis, incrs: TIME_STEPS, values: (_, seconds) => seconds.map(clock) },
+      { ...axis, size: 48, space: 28 },
     ],
     series: [
       {},
-      { label: 'calls per second', stroke: color('--accent'), width: 2, fill: color('--tint') },
-      { label: 'limit', stroke: color('--limit'), width: 2, dash: [6, 4] },
+      {
+        label: 'calls per second',
+        stroke: color('--accent'),
+        width: 2,
+        fill: color('--tint'),
+        points: { show: false },
+      },
+      {
+        label: 'limit',
+        stroke: color('--limit'),
+        width: 2,
+        dash: [6, 4],
+        points: { show: false },
+      },
     ],
   };
 }

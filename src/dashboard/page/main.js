@@ -1,3 +1,4 @@
+import { createBackfills } from './backfills.js';
 import { byId, show } from './dom.js';
 import { createRunCard } from './run-card.js';
 import { schedulesTable, workersTable } from './tables.js';
@@ -8,6 +9,9 @@ import { schedulesTable, workersTable } from './tables.js';
 
 /** @type {Map<string, { card: RunCard, run: RunState }>} */
 const runs = new Map();
+
+const backfills = createBackfills((action) => void post(['backfills', action]));
+byId('backfills').append(backfills.element);
 
 /** @param {Board} board */
 function showBoard(board) {
@@ -58,8 +62,8 @@ function removeRun(id) {
   runs.delete(id);
 }
 
-/** @param {Pick<BoardChange, 'workers' | 'schedules' | 'trouble'>} change */
-function showRest({ workers, schedules, trouble }) {
+/** @param {Pick<BoardChange, 'workers' | 'schedules' | 'backlog' | 'trouble'>} change */
+function showRest({ workers, schedules, backlog, trouble }) {
   byId('no-runs').hidden = runs.size > 0;
   if (workers) {
     byId('workers').replaceChildren(workersTable(workers));
@@ -70,6 +74,10 @@ function showRest({ workers, schedules, trouble }) {
       schedulesTable(schedules, (group, job) => void post(['schedules', group, job, 'run'])),
     );
     byId('schedules-section').hidden = schedules.length === 0;
+  }
+  if (backlog) {
+    backfills.show(backlog);
+    byId('backfills-section').hidden = false;
   }
   if (trouble !== undefined) {
     show(byId('trouble'), trouble ?? '');

@@ -25,10 +25,19 @@ const BUTTONS = [
 const PHASES = {
   reading: 'Reading the list',
   looking_up: 'Looking up',
+  saving_logos: 'Saving logos',
   stopping: 'Stopping',
   writing: 'Writing the files',
   ended: 'Ended',
   lost: 'Lost: its process is gone',
+};
+
+/** @type {Readonly<Record<NonNullable<RunState['ending']>, string>>} */
+const ENDINGS = {
+  done: 'Ended: done',
+  some_failed: 'Ended: some rows failed',
+  stopped: 'Ended: stopped early',
+  error: 'Ended with an error',
 };
 
 /**
@@ -41,7 +50,9 @@ export function createRunCard(id, ask) {
   const phase = make('p', { class: 'phase', role: 'status' });
   const bar = make('progress', { max: '1', value: '0', 'aria-labelledby': `run-${id}` });
   const where = make('p', { class: 'numbers' });
+  const about = make('p', { class: 'about' });
   const waits = make('p', { class: 'trouble' });
+  const next = make('p', { class: 'next' });
   const numbers = make('dl');
   const chart = createRateChart();
   const buttons = new Map(
@@ -55,33 +66,48 @@ export function createRunCard(id, ask) {
   const answers = make('div');
   const notices = make('ul', { class: 'notices', 'aria-label': 'Notices' });
   const end = make('ul', { class: 'end', 'aria-label': 'How it ended' });
-  const element = make(
-    'article',
-    { 'aria-labelledby': `run-${id}` },
-    make('div', { class: 'head' }, title, phase),
-    bar,
-    where,
-    waits,
-    make('div', { class: 'buttons' }, ...buttons.values()),
-    end,
+  const bottom = make('div', { class: 'buttons' }, ...buttons.values());
+  const details = make(
+    'details',
+    {},
+    make('summary', {}, 'Figures, speed, failures'),
     numbers,
     chart.element,
     failures,
     answers,
     notices,
   );
+  const element = make(
+    'article',
+    { 'aria-labelledby': `run-${id}` },
+    make('div', { class: 'head' }, title, phase),
+    about,
+    bar,
+    where,
+    waits,
+    end,
+    next,
+    bottom,
+    details,
+  );
 
   return {
     element,
     show: (run, before) => {
+      // What is over is folded; what somebody looks at stays open when it ends.
+      if (!before) details.open = run.phase !== 'ended' && run.phase !== 'lost';
       show(title, run.list);
+      show(about, aboutOf(run));
       show(phase, phaseOf(run));
-      element.dataset['phase'] = run.isPaused ? 'paused' : run.phase;
+      element.dataset['phase'] = run.isPaused ? 'paused' : (run.ending ?? run.phase);
       showProgress(run, { bar, where });
       show(waits, run.progress?.waits ?? '');
       waits.hidden = run.progress?.waits === undefined || run.phase === 'ended';
+      show(next, run.next ?? '');
+      next.hidden = run.next === undefined;
       showNumbers(run, numbers);
       showButtons(run, buttons);
+      bottom.hidden = run.actions.length === 0;
       if (run.history !== before?.history) chart.show(run.history);
       if (run.failures !== before?.failures) failures.replaceChildren(...failuresOf(run));
       if (run.answers !== before?.answers) answers.replaceChildren(...answersOf(run));
@@ -97,25 +123,40 @@ function phaseOf(run) {
   if (run.phase === 'looking_up' && run.isRetryWanted) {
     return `${PHASES.looking_up}; what failed is asked once more at the end`;
   }
-  return PHASES[run.phase];
+  return run.ending ? ENDINGS[run.ending] : PHASES[run.phase];
+}
+
+/** @param {RunState} run */
+function aboutOf({ host, pid, schedule, startedAtMs, endedAtMs }) {
+  const by = schedule ? `schedule ${schedule.job}, ` : '';
+  const until = endedAtMs === undefined ? '' : `, ended ${time(endedAtMs)}`;
+  return `${by}started ${time(startedAtMs)}${until}, on ${host}, process ${pid}`;
 }
 
 /**
  * @param {RunState} run
  * @param {{ bar: HTMLProgressElement, where: HTMLElement }} elements
  */
-function showProgress({ progress, plan, phase }, { bar, where }) {
+function showProgress({ progress, plan, phase, logos }, { bar, where }) {
   const all = progress?.lookups ?? 0;
   const done = progress?.done ?? 0;
+  const logosDone = logos ? logos.saved + logos.kept + logos.missing : 0;
+  const [part, whole] = phase === 'saving_logos' && logos ? [logosDone, logos.total] : [done, all];
   if (phase === 'reading') bar.removeAttribute('value');
-  else bar.value = all === 0 ? 1 : done / all;
+  else bar.value = whole === 0 ? 1 : part / whole;
   const rows = plan ? `${counted(plan.rows, 'row')}, ${count(plan.freshDomains)} fresh. ` : '';
   const left = progress?.leftMs !== undefined && done < all && phase === 'looking_up';
   const parts = progress
     ? [`${percent(done, all)}: ${count(done)} of ${counted(all, 'lookup')}`]
     : [];
   if (left) parts.push(`about ${duration(progress.leftMs ?? 0)} left`);
+  if (logos) parts.push(`${count(logosDone)} of ${counted(logos.total, 'logo')}`);
   show(where, rows + parts.join(', '));
+}
+
+/** @param {RunState} run */
+function makesCalls({ phase }) {
+  return phase === 'looking_up' || phase === 'stopping';
 }
 
 /**
@@ -123,13 +164,13 @@ function showProgress({ progress, plan, phase }, { bar, where }) {
  * @param {HTMLDListElement} list
  */
 function showNumbers(run, list) {
-  const { progress } = run;
+  const { progress, logos } = run;
   if (!progress) return;
   const { limitPerSecond } = progress;
   const limit = limitPerSecond === undefined ? 'not known' : rate(limitPerSecond);
-  /** @type {readonly [string, string][]} */
+  /** @type {readonly (readonly [string, string])[]} */
   const pairs = [
-    ['Calls per second', run.phase === 'ended' ? '–' : rate(progress.ratePerSecond)],
+    ['Calls per second', makesCalls(run) ? rate(progress.ratePerSecond) : '–'],
     ['Limit', limit],
     ['Found', count(progress.found)],
     ['Not found', count(progress.notFound)],
@@ -140,14 +181,28 @@ function showNumbers(run, list) {
     ['Answered 429', count(progress.throttled)],
     ['Under way', count(progress.underWay)],
     ['Time', duration(progress.elapsedMs)],
+    ...(logos ? logoNumbers(logos) : []),
   ];
-  if (list.childElementCount === 0) {
+  if (list.childElementCount !== pairs.length) {
+    list.replaceChildren();
     for (const [name] of pairs) list.append(make('div', {}, make('dt', {}, name), make('dd')));
   }
   for (const [at, [, value]] of pairs.entries()) {
     const cell = list.children[at]?.lastElementChild;
     if (cell) show(cell, value);
   }
+}
+
+/**
+ * @param {NonNullable<RunState['logos']>} logos
+ * @returns {readonly (readonly [string, string])[]}
+ */
+function logoNumbers({ saved, kept, missing }) {
+  return [
+    ['Logos saved', count(saved)],
+    ['Logos kept', count(kept)],
+    ['Logos missing', count(missing)],
+  ];
 }
 
 /**
