@@ -13,7 +13,7 @@ export interface ProduceAllOptions extends ProduceOptions {
   readonly startedAtMs: number;
 }
 
-const LOOK_MS = 100;
+const LOOK_MS = 10;
 
 /**
  * Gives out the domains that are due, and, as often as somebody wants it while the last of them are
