@@ -1,4 +1,5 @@
 import { mkdirSync, readdirSync } from 'node:fs';
+import { setTimeout as delay } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
 import { createEndpoint } from '../../src/brand/endpoint.ts';
 import type { Sandbox } from '../../src/sandbox/server.ts';
@@ -126,8 +127,20 @@ describe('kill -9 at any moment', () => {
   });
 });
 
-/** What a run gives that nobody disturbs. */
-async function undisturbed(): Promise<{ readonly out: string; readonly failures: string }> {
+interface Files {
+  readonly out: string;
+  readonly failures: string;
+}
+
+let files: Promise<Files> | undefined;
+
+/** What a run gives that nobody disturbs, made once. */
+function undisturbed(): Promise<Files> {
+  files ??= runUndisturbed();
+  return files;
+}
+
+async function runUndisturbed(): Promise<Files> {
   const folder = openFolder();
   folder.write('list.csv', LIST);
   const api = await openApi({ respond });
@@ -151,7 +164,7 @@ async function killAt(running: Running, api: Sandbox, callsBefore: number): Prom
   const reached = async (): Promise<boolean> => {
     while (api.stats().calls < callsBefore + calls) {
       if (running.process.exitCode !== null) return false;
-      await new Promise((resolve) => setImmediate(resolve));
+      await delay(1);
     }
     return true;
   };

@@ -11,8 +11,7 @@ const SLOW = { latencyMs: { fromMs: 20, toMs: 300 } };
 describe('kill -9', () => {
   it('of workers, again and again, costs no more than the calls they had under way', async () => {
     const fleet = await openFleet({ random, rows: 3_000, api: SLOW });
-    const workers: Running[] = [];
-    for (let count = 0; count < 3; count += 1) workers.push(await fleet.worker());
+    const workers = await fleet.workers(3);
     const run = await fleet.enrich('--workers', '0');
     let kills = 0;
     let isOver = false;

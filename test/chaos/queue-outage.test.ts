@@ -10,10 +10,10 @@ const LONG = 120_000;
 
 describe('Redis', () => {
   it('with AOF, restarted in order: nothing is lost', { timeout: LONG }, async () => {
-    const fleet = await openFleet({ random, rows: 3_000, redis: { isPersistent: true } });
+    const fleet = await openFleet({ random, rows: 1_500, redis: { isPersistent: true } });
     await fleet.worker();
     const run = await fleet.enrich('--workers', '0');
-    await fleet.calls(500);
+    await fleet.calls(300);
     await fleet.redis.stop();
     await delay(1_000);
     await fleet.redis.start();
@@ -22,10 +22,10 @@ describe('Redis', () => {
   });
 
   it('with AOF, killed: nothing is lost', { timeout: LONG }, async () => {
-    const fleet = await openFleet({ random, rows: 3_000, redis: { isPersistent: true } });
+    const fleet = await openFleet({ random, rows: 1_500, redis: { isPersistent: true } });
     await fleet.worker();
     const run = await fleet.enrich('--workers', '0');
-    await fleet.calls(500);
+    await fleet.calls(300);
     await fleet.redis.kill();
     await fleet.redis.start();
     await fleet.expectWhole(await run.ended);
@@ -46,10 +46,10 @@ describe('Redis', () => {
   });
 
   it('gone for 40 s: work goes on within seconds of its return', { timeout: LONG }, async () => {
-    const fleet = await openFleet({ random, rows: 3_000, redis: { isPersistent: true } });
+    const fleet = await openFleet({ random, rows: 1_500, redis: { isPersistent: true } });
     const worker = await fleet.worker();
     const run = await fleet.enrich('--workers', '0');
-    await fleet.calls(500);
+    await fleet.calls(300);
     await fleet.redis.stop();
     await delay(40_000);
     const { calls } = fleet.api.stats();
@@ -65,12 +65,12 @@ describe('Redis', () => {
   });
 
   it('out of reach, while bytes are swallowed: nothing is lost', { timeout: LONG }, async () => {
-    const fleet = await openFleet({ random, rows: 3_000 });
+    const fleet = await openFleet({ random, rows: 1_500 });
     const proxy = await openSwallowingProxy(fleet.redis.port);
     fleet.queueUrl = `redis://127.0.0.1:${proxy.port}/0`;
     await fleet.worker();
     const run = await fleet.enrich('--workers', '0');
-    await fleet.calls(500);
+    await fleet.calls(300);
     proxy.isSwallowing = true;
     await delay(5_000);
     proxy.isSwallowing = false;
@@ -78,7 +78,7 @@ describe('Redis', () => {
   });
 
   it('out of memory: the run slows down and loses nothing', { timeout: LONG }, async () => {
-    const fleet = await openFleet({ random, rows: 3_000 });
+    const fleet = await openFleet({ random, rows: 1_500 });
     await fleet.worker();
     const run = await fleet.enrich('--workers', '0', '--window', '1000', '--chunk', '5');
     await fleet.calls(300);
@@ -91,10 +91,10 @@ describe('Redis', () => {
 
 describe('a worker that is frozen past its lock', () => {
   it('and thawed: one outcome for each domain', { timeout: LONG }, async () => {
-    const fleet = await openFleet({ random, rows: 3_000 });
+    const fleet = await openFleet({ random, rows: 1_500 });
     const frozen = await fleet.worker();
     const run = await fleet.enrich('--workers', '0');
-    await fleet.calls(400);
+    await fleet.calls(300);
     frozen.process.kill('SIGSTOP');
     await fleet.worker();
     await delay(6_000);

@@ -16,7 +16,7 @@ async function openPaced(
   const arrivalsMs: number[] = [];
   const fleet = await openFleet({
     random,
-    rows: 2_000,
+    rows: 1_300,
     redis: { isOwn: true },
     api: LIMITED,
     trouble: () => {
@@ -24,7 +24,7 @@ async function openPaced(
       return undefined;
     },
   });
-  for (let count = 0; count < workers; count += 1) await fleet.worker();
+  await fleet.workers(workers);
   return { fleet, arrivalsMs };
 }
 

@@ -1,6 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
-import type { Running } from '../integration/support/command.ts';
 import { seededRandom } from '../support/random.ts';
 import { openFleet } from './support/fleet.ts';
 
@@ -13,7 +12,7 @@ describe('SIGTERM of workers under load', () => {
       rows: 6_000,
       api: { latencyMs: { fromMs: 20, toMs: 300 } },
     });
-    const workers: Running[] = [await fleet.worker(), await fleet.worker(), await fleet.worker()];
+    const workers = await fleet.workers(3);
     const run = await fleet.enrich('--workers', '0');
     let isOver = false;
     const over = run.ended.finally(() => {
@@ -46,8 +45,7 @@ describe('SIGTERM of workers under load', () => {
     worker.process.kill('SIGTERM');
     expect((await worker.ended).code).toBe(0);
     expect(performance.now() - startMs).toBeLessThan(2_500);
-    await fleet.worker();
-    await fleet.worker();
+    await fleet.workers(2);
     await fleet.expectWhole(await run.ended);
   });
 
@@ -66,7 +64,7 @@ describe('SIGTERM of workers under load', () => {
 
 describe('Ctrl-C of a run', () => {
   it('takes back what nobody has begun, and goes on with the same command', async () => {
-    const fleet = await openFleet({ random, rows: 3_000 });
+    const fleet = await openFleet({ random, rows: 1_500 });
     await fleet.worker();
     const run = await fleet.enrich('--workers', '0');
     await fleet.calls(300);
@@ -76,7 +74,7 @@ describe('Ctrl-C of a run', () => {
     const { calls } = fleet.api.stats();
     await delay(1_000);
     expect(fleet.api.stats().calls).toBe(calls);
-    expect(calls).toBeLessThan(2_400);
+    expect(calls).toBeLessThan(1_200);
     const again = await fleet.enrich('--workers', '0');
     await fleet.expectWhole(await again.ended);
     expect(fleet.excessCalls()).toBe(0);

@@ -53,8 +53,13 @@ describe('one queue for many', () => {
   });
 
   it('a list of 100,000 rows through four workers', { timeout: 240_000 }, async () => {
-    const fleet = await openFleet({ random, rows: 100_000, api: { latencyMs: 2 } });
-    for (let count = 0; count < 4; count += 1) await fleet.worker();
+    const fleet = await openFleet({
+      random,
+      rows: 100_000,
+      domains: 25_000,
+      api: { latencyMs: 2 },
+    });
+    await fleet.workers(4);
     const enriching = await fleet.enrich('--workers', '0');
     await fleet.expectWhole(await enriching.ended);
     expect(fleet.excessCalls()).toBe(0);

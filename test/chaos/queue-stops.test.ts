@@ -25,16 +25,13 @@ interface Troubled {
 }
 
 /** Four workers and a run that waits, in the middle of a list. */
-async function openTroubled(
-  flags: readonly string[] = [],
-  { callsBefore = 500 } = {},
-): Promise<Troubled> {
+async function openTroubled(...flags: readonly string[]): Promise<Troubled> {
   let trouble: SandboxReply | undefined;
   let left = 0;
   let met = 0;
   const fleet = await openFleet({
     random,
-    rows: 3_000,
+    rows: 1_500,
     trouble: () => {
       if (!trouble || left === 0) return undefined;
       left -= 1;
@@ -42,10 +39,9 @@ async function openTroubled(
       return trouble;
     },
   });
-  const workers: Running[] = [];
-  for (let count = 0; count < WORKERS; count += 1) workers.push(await fleet.worker(...flags));
+  const workers = await fleet.workers(WORKERS, ...flags);
   const run = await fleet.enrich('--workers', '0');
-  await fleet.calls(callsBefore);
+  await fleet.calls(300);
   return {
     fleet,
     workers,
@@ -75,7 +71,7 @@ describe('an outage of the API', () => {
       timeout: LONG,
     },
     async (_, reply) => {
-      const { fleet, workers, run, begin, end, met } = await openTroubled([]);
+      const { fleet, workers, run, begin, end, met } = await openTroubled();
       begin(reply);
       await Promise.all(workers.map((worker) => worker.shows('The API has been out')));
       const noticed = met();
@@ -95,7 +91,7 @@ describe('an outage of the API', () => {
   it('longer than --max-outage ends the workers with 4; new ones go on', {
     timeout: LONG,
   }, async () => {
-    const troubled = await openTroubled(['--max-outage', '8s']);
+    const troubled = await openTroubled('--max-outage', '8s');
     const { fleet, workers, run, begin, end, met } = troubled;
     begin({ status: 503 });
     for (const { code, stderr } of await allEnded(workers)) {
@@ -105,7 +101,7 @@ describe('an outage of the API', () => {
     await run.shows('No worker is there');
     const before = met();
     end();
-    for (let count = 0; count < WORKERS; count += 1) await fleet.worker('--max-outage', '8s');
+    await fleet.workers(WORKERS, '--max-outage', '8s');
     await fleet.expectWhole(await run.ended, { hadFailures: true });
     console.log(`queue-stops.test.ts: ${before} calls in an outage that was too long`);
     expect(before).toBeLessThan(4 * IN_FLIGHT);

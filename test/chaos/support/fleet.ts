@@ -3,10 +3,11 @@ import { expect, onTestFinished } from 'vitest';
 import type { SandboxOptions, SandboxReply } from '../../../src/sandbox/options.ts';
 import type { Sandbox } from '../../../src/sandbox/server.ts';
 import { openApi } from '../../integration/support/api.ts';
-import { type Ended, type Running, run, start } from '../../integration/support/command.ts';
+import { type Ended, type Running, start } from '../../integration/support/command.ts';
 import { type Folder, openFolder } from '../../integration/support/folder.ts';
 import type { SeededRandom } from '../../support/random.ts';
 import { startRedis, type TestRedis, type TestRedisOptions } from '../../support/redis.ts';
+import { makeList, respond } from './chaos-list.ts';
 
 /** An API, a Redis and a list, with as many workers as a test wants. All end with the test. */
 export interface Fleet {
@@ -17,6 +18,8 @@ export interface Fleet {
   queueUrl: string;
   /** Starts `brandfill worker`; resolves when it waits for lookups. */
   worker(...flags: readonly string[]): Promise<Running>;
+  /** Starts so many of them at the same time. */
+  workers(count: number, ...flags: readonly string[]): Promise<Running[]>;
   /** Starts `brandfill enrich` on the list, over the queue. */
   enrich(...flags: readonly string[]): Promise<Running>;
   /** Waits until so many calls were made. */
@@ -32,7 +35,10 @@ export interface Fleet {
 
 export interface FleetOptions {
   readonly random: SeededRandom;
+  /** @default 1200 */
   readonly rows?: number;
+  /** How many domains they have. @default 0.8 of the rows */
+  readonly domains?: number;
   readonly redis?: TestRedisOptions;
   readonly api?: SandboxOptions;
   /** What the API does with each call instead of answering it, while it is in trouble. */
@@ -47,17 +53,17 @@ const SHARED_KEYS =
 
 export async function openFleet(options: FleetOptions): Promise<Fleet> {
   const { random, rows = 1_200, redis: redisOptions, trouble = () => undefined } = options;
+  const { domains = Math.floor(0.8 * rows) } = options;
   const redis = await startRedis(redisOptions);
   onTestFinished(() => redis.close());
   const folder = openFolder();
-  const list = listOf(rows, random);
+  const list = makeList(rows, domains, random);
   folder.write('list.csv', list.text);
   const api = await openApi({
     latencyMs: { fromMs: 5, toMs: 60 },
     respond: (domain) => trouble() ?? respond(domain),
     ...options.api,
   });
-  const expected = await undisturbed(list.text);
 
   const fleet: Fleet = {
     api,
@@ -72,6 +78,8 @@ export async function openFleet(options: FleetOptions): Promise<Fleet> {
       await worker.shows('Waiting for lookups');
       return worker;
     },
+    workers: (count, ...flags) =>
+      Promise.all(Array.from({ length: count }, () => fleet.worker(...flags))),
     enrich: (...flags) =>
       start(['enrich', 'list.csv', '--progress', 'none', ...LOST_AFTER, ...flags], {
         cwd: folder.path,
@@ -84,8 +92,8 @@ export async function openFleet(options: FleetOptions): Promise<Fleet> {
       const comparable = hadFailures ? withoutAttempts : (csv: string): string => csv;
       expect(ended.stderr).not.toContain('unexpected');
       expect(ended.code, ended.stderr).toBe(0);
-      expect(folder.read('list.enriched.csv')).toBe(expected.out);
-      expect(comparable(folder.read('list.failures.csv'))).toBe(comparable(expected.failures));
+      expect(folder.read('list.enriched.csv')).toBe(list.expected.out);
+      expect(comparable(folder.read('list.failures.csv'))).toBe(comparable(list.expected.failures));
       expect(await keysLeft(redis)).toEqual([]);
     },
     excessCalls: () =>
@@ -117,35 +125,4 @@ async function keysLeft(redis: TestRedis): Promise<readonly string[]> {
 export async function kill({ process, ended }: Running): Promise<void> {
   process.kill('SIGKILL');
   await ended;
-}
-
-/** Each domain once, some again, some rows without one. */
-function listOf(
-  rows: number,
-  random: SeededRandom,
-): { readonly text: string; readonly domains: readonly string[] } {
-  const domains = Array.from({ length: Math.floor(rows * 0.8) }, (_, at) => `company-${at}.com`);
-  const lines = Array.from({ length: rows }, (_, at) => {
-    if (at % 50 === 49) return `${at},"row ${at}, ""quoted""",n/a`;
-    return `${at},row ${at},${domains[at] ?? random.pick(domains)}`;
-  });
-  return { text: `id,note,domain\n${lines.join('\n')}\n`, domains };
-}
-
-/** The same answer for a domain at each call, whatever happened before. */
-function respond(domain: string): { status?: number; body?: unknown } {
-  const number = Number(/\d+/.exec(domain)?.[0]);
-  if (number % 11 === 3) return { status: 404 };
-  if (number % 17 === 5) return { status: 400, body: `No ${domain}` };
-  return { body: { name: `Company ${number}`, size: number, text: '=1+1' } };
-}
-
-/** What a run in one process gives. */
-async function undisturbed(list: string): Promise<{ out: string; failures: string }> {
-  const folder = openFolder();
-  folder.write('list.csv', list);
-  const api = await openApi({ respond });
-  const args = ['enrich', 'list.csv', '--base-url', api.url, '--progress', 'none'];
-  expect((await run(args, { cwd: folder.path })).code).toBe(0);
-  return { out: folder.read('list.enriched.csv'), failures: folder.read('list.failures.csv') };
 }
