@@ -1,3 +1,4 @@
+import { setTimeout as delay } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
 import type { CallsPer } from '../../src/guard/calendar-window.ts';
 import { createSharedCallLedger } from '../../src/queue/bullmq/call-budget.ts';
@@ -126,7 +127,7 @@ describe('--max-calls-per', () => {
       '4',
     ]);
     const killed = await start([...args, '--progress', 'lines'], { cwd: folder.path });
-    while (api.stats().calls < 20) await new Promise(setImmediate);
+    while (api.stats().calls < 20) await delay(2);
     killed.process.kill('SIGKILL');
     await killed.ended;
     await run(args, { cwd: folder.path });

@@ -8,15 +8,15 @@ export interface Enriched {
   readonly failures: string;
 }
 
-/** Enriches a list of a folder in this process, with the store in the same folder. */
+/** Enriches a list of a folder in this process, with the store in the same folder, `.brandfill` unless given. */
 export async function enrichIn(
   folder: Folder,
-  options: Omit<EnrichOptions, 'input' | 'store'> & { readonly input: string },
+  options: Omit<EnrichOptions, 'input'> & { readonly input: string },
 ): Promise<Enriched> {
   const summary = await enrich({
     ...options,
     input: folder.at(options.input),
-    store: folder.at('.brandfill'),
+    store: folder.at(options.store ?? '.brandfill'),
     ...(options.out === undefined ? {} : { out: folder.at(options.out) }),
     ...(options.failures === undefined ? {} : { failures: folder.at(options.failures) }),
   });
