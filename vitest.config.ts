@@ -1,9 +1,11 @@
 import { defineConfig } from 'vitest/config';
+import { LongestFirst } from './test/support/longest-first.ts';
 
 export default defineConfig({
   test: {
     // Most of the time tests wait for processes of their own.
     maxWorkers: 4,
+    sequence: { sequencer: LongestFirst }, // and the unit tests, which share processes, in a row
     // CI counts passed and failed tests from the report.
     reporters: process.env['CI']
       ? ['default', ['json', { outputFile: 'coverage/report.json' }]]
@@ -29,8 +31,8 @@ export default defineConfig({
           name: 'integration',
           include: ['test/{integration,chaos,docs,simulation,browser}/**/*.test.ts'],
           globalSetup: ['test/support/redis-setup.ts', 'test/integration/support/build-setup.ts'],
-          testTimeout: 60_000,
-          hookTimeout: 60_000,
+          testTimeout: 120_000, // processes take their time to start on a busy machine
+          hookTimeout: 120_000,
         },
       },
     ],

@@ -5,11 +5,9 @@ import { CONCURRENCY, openFleet } from './support/fleet.ts';
 import { openSwallowingProxy } from './support/swallowing-proxy.ts';
 
 const random = seededRandom('queue-outage.test.ts');
-/** Most of it is waiting. */
-const LONG = 120_000;
 
 describe('Redis', () => {
-  it('with AOF, restarted in order: nothing is lost', { timeout: LONG }, async () => {
+  it('with AOF, restarted in order: nothing is lost', async () => {
     const fleet = await openFleet({ random, rows: 1_500, redis: { isPersistent: true } });
     await fleet.worker();
     const run = await fleet.enrich('--workers', '0');
@@ -21,7 +19,7 @@ describe('Redis', () => {
     expect(fleet.excessCalls()).toBeLessThanOrEqual(CONCURRENCY);
   });
 
-  it('with AOF, killed: nothing is lost', { timeout: LONG }, async () => {
+  it('with AOF, killed: nothing is lost', async () => {
     const fleet = await openFleet({ random, rows: 1_500, redis: { isPersistent: true } });
     await fleet.worker();
     const run = await fleet.enrich('--workers', '0');
@@ -31,9 +29,7 @@ describe('Redis', () => {
     await fleet.expectWhole(await run.ended);
   });
 
-  it('without persistence, restarted: what is gone is found out and given out again', {
-    timeout: LONG,
-  }, async () => {
+  it('without persistence, restarted: what is gone is found out and given out again', async () => {
     const fleet = await openFleet({ random, rows: 1_200 });
     await fleet.worker();
     const run = await fleet.enrich('--workers', '0');
@@ -45,7 +41,7 @@ describe('Redis', () => {
     expect(ended.stderr).toContain('are gone from Redis and are put there again');
   });
 
-  it('gone for 40 s: work goes on within seconds of its return', { timeout: LONG }, async () => {
+  it('gone for 40 s: work goes on within seconds of its return', async () => {
     const fleet = await openFleet({ random, rows: 1_500, redis: { isPersistent: true } });
     const worker = await fleet.worker();
     const run = await fleet.enrich('--workers', '0');
@@ -64,7 +60,7 @@ describe('Redis', () => {
     expect((await worker.ended).stderr).toContain('answers again');
   });
 
-  it('out of reach, while bytes are swallowed: nothing is lost', { timeout: LONG }, async () => {
+  it('out of reach, while bytes are swallowed: nothing is lost', async () => {
     const fleet = await openFleet({ random, rows: 1_500 });
     const proxy = await openSwallowingProxy(fleet.redis.port);
     fleet.queueUrl = `redis://127.0.0.1:${proxy.port}/0`;
@@ -77,7 +73,7 @@ describe('Redis', () => {
     await fleet.expectWhole(await run.ended);
   });
 
-  it('out of memory: the run slows down and loses nothing', { timeout: LONG }, async () => {
+  it('out of memory: the run slows down and loses nothing', async () => {
     const fleet = await openFleet({ random, rows: 1_500 });
     await fleet.worker();
     const run = await fleet.enrich('--workers', '0', '--window', '1000', '--chunk', '5');
@@ -90,7 +86,7 @@ describe('Redis', () => {
 });
 
 describe('a worker that is frozen past its lock', () => {
-  it('and thawed: one outcome for each domain', { timeout: LONG }, async () => {
+  it('and thawed: one outcome for each domain', async () => {
     const fleet = await openFleet({ random, rows: 1_500 });
     const frozen = await fleet.worker();
     const run = await fleet.enrich('--workers', '0');

@@ -4,8 +4,6 @@ import { seededRandom } from '../support/random.ts';
 import { CONCURRENCY, type Fleet, openFleet } from './support/fleet.ts';
 
 const random = seededRandom('queue-paced.test.ts');
-/** Most of it is waiting. */
-const LONG = 120_000;
 const PER_SECOND = 100;
 const LIMITED = { limit: { count: PER_SECOND, perMs: 1_000 }, limitHeaders: 'none' } as const;
 
@@ -29,9 +27,7 @@ async function openPaced(
 }
 
 describe('workers that share a pace', () => {
-  it('make no call while Redis is silent, and go on when it answers', {
-    timeout: LONG,
-  }, async () => {
+  it('make no call while Redis is silent, and go on when it answers', async () => {
     const { fleet, arrivalsMs } = await openPaced(2);
     const run = await fleet.enrich('--workers', '0');
     await fleet.calls(300);
@@ -54,7 +50,7 @@ describe('workers that share a pace', () => {
     expect(fleet.excessCalls()).toBeLessThanOrEqual(2 * CONCURRENCY + throttled);
   });
 
-  it('ask Redis at most twelve times a second each', { timeout: LONG }, async () => {
+  it('ask Redis at most twelve times a second each', async () => {
     const workers = 4;
     const { fleet } = await openPaced(workers);
     const run = await fleet.enrich('--workers', '0');

@@ -10,9 +10,7 @@ import { kill, openFleet } from './support/fleet.ts';
 const random = seededRandom('queue-shared.test.ts');
 
 describe('one queue for many', () => {
-  it('two runs and a backfill at once: outcomes go where they belong, though workers are killed', {
-    timeout: 120_000,
-  }, async () => {
+  it('two runs and a backfill at once: outcomes go where they belong, though workers are killed', async () => {
     const fleet = await openFleet({ random, rows: 2_000 });
     const { folder, api } = fleet;
     const env = { BRANDFILL_BASE_URL: api.url, BRANDFILL_QUEUE: fleet.queueUrl };

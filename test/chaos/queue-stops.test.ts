@@ -6,8 +6,6 @@ import { seededRandom } from '../support/random.ts';
 import { CONCURRENCY, type Fleet, openFleet } from './support/fleet.ts';
 
 const random = seededRandom('queue-stops.test.ts');
-/** Most of it is waiting. */
-const LONG = 120_000;
 const WORKERS = 4;
 const IN_FLIGHT = WORKERS * CONCURRENCY;
 const TWENTY_MINUTES = { status: 429, headers: { 'Retry-After': '1200' } };
@@ -65,32 +63,24 @@ describe('an outage of the API', () => {
   it.each([
     ['503', { status: 503 }],
     ['closed connections', 'reset'],
-  ] as const)(
-    'with %s stops all workers but for one probe, and costs no row',
-    {
-      timeout: LONG,
-    },
-    async (_, reply) => {
-      const { fleet, workers, run, begin, end, met } = await openTroubled();
-      begin(reply);
-      await Promise.all(workers.map((worker) => worker.shows('The API has been out')));
-      const noticed = met();
-      while (met() === noticed) await delay(5);
-      await delay(1_000);
-      const probes = met() - noticed;
-      end();
-      await fleet.expectWhole(await run.ended, { hadFailures: true });
-      console.log(
-        `queue-stops.test.ts: ${noticed} calls until all workers knew of the outage, ${probes} until its end`,
-      );
-      expect(probes).toBe(1);
-      expect(noticed).toBeLessThan(4 * IN_FLIGHT);
-    },
-  );
+  ] as const)('with %s stops all workers but for one probe, and costs no row', async (_, reply) => {
+    const { fleet, workers, run, begin, end, met } = await openTroubled();
+    begin(reply);
+    await Promise.all(workers.map((worker) => worker.shows('The API has been out')));
+    const noticed = met();
+    while (met() === noticed) await delay(5);
+    await delay(1_000);
+    const probes = met() - noticed;
+    end();
+    await fleet.expectWhole(await run.ended, { hadFailures: true });
+    console.log(
+      `queue-stops.test.ts: ${noticed} calls until all workers knew of the outage, ${probes} until its end`,
+    );
+    expect(probes).toBe(1);
+    expect(noticed).toBeLessThan(4 * IN_FLIGHT);
+  });
 
-  it('longer than --max-outage ends the workers with 4; new ones go on', {
-    timeout: LONG,
-  }, async () => {
+  it('longer than --max-outage ends the workers with 4; new ones go on', async () => {
     const troubled = await openTroubled('--max-outage', '8s');
     const { fleet, workers, run, begin, end, met } = troubled;
     begin({ status: 503 });
@@ -107,9 +97,7 @@ describe('an outage of the API', () => {
     expect(before).toBeLessThan(4 * IN_FLIGHT);
   });
 
-  it('longer than --max-outage ends a run that works itself with 4; the same command goes on', {
-    timeout: LONG,
-  }, async () => {
+  it('longer than --max-outage ends a run that works itself with 4; the same command goes on', async () => {
     let isOut = false;
     const fleet = await openFleet({
       random,
@@ -135,9 +123,6 @@ describe('an API that refuses all workers', () => {
     [402, 'The quota of the API is used up.'],
   ])(
     'with %i ends them with 4; the run says that none is there, and goes on with new ones',
-    {
-      timeout: LONG,
-    },
     async (status, sentence) => {
       const { fleet, workers, run, begin, end, met } = await openTroubled();
       begin({ status });
@@ -155,9 +140,7 @@ describe('an API that refuses all workers', () => {
     },
   );
 
-  it('with a wait longer than --max-wait ends those it is told with 4; others wait', {
-    timeout: LONG,
-  }, async () => {
+  it('with a wait longer than --max-wait ends those it is told with 4; others wait', async () => {
     const { workers, begin, met } = await openTroubled();
     begin(TWENTY_MINUTES);
     const stopped = await stoppedOrWaiting(workers);
@@ -172,7 +155,7 @@ describe('an API that refuses all workers', () => {
     expect(met()).toBeLessThanOrEqual(IN_FLIGHT);
   });
 
-  it('with a long wait, told to one of them, is called by none', { timeout: LONG }, async () => {
+  it('with a long wait, told to one of them, is called by none', async () => {
     const { fleet, workers, begin, met } = await openTroubled();
     const callsBefore = fleet.api.stats().calls;
     begin(TWENTY_MINUTES, 1);

@@ -12,7 +12,7 @@ describe('a scheduled run', () => {
     const file = job('crm', SLOW);
     const first = await keep(...LOST_AFTER, file);
     await ask('crm');
-    await vi.waitUntil(() => api.stats().calls > 5, { timeout: 20_000 });
+    await vi.waitUntil(() => api.stats().calls > 5, { timeout: 60_000 });
     const second = await keep(...LOST_AFTER, file);
     first.process.kill('SIGSTOP');
     await second.shows('crm: starts again; a process was lost in the midst of it.');
@@ -34,7 +34,7 @@ describe('a scheduled run', () => {
     });
     const keeper = await keep(...LOST_AFTER, job('crm', SLOW));
     await ask('crm');
-    await vi.waitUntil(() => api.stats().calls > 5, { timeout: 20_000 });
+    await vi.waitUntil(() => api.stats().calls > 5, { timeout: 60_000 });
     await redis.stop();
     await keeper.shows('crm: Interrupted');
     await redis.start();
@@ -53,7 +53,7 @@ describe('a scheduled run', () => {
     for (let losses = 0; losses < 3; losses += 1) {
       const keeper = await keep(...LOST_AFTER, file);
       if (losses === 0) await ask('crm');
-      await vi.waitUntil(() => api.stats().calls > losses, { timeout: 20_000 });
+      await vi.waitUntil(() => api.stats().calls > losses, { timeout: 60_000 });
       keeper.process.kill('SIGKILL');
       await keeper.ended;
     }

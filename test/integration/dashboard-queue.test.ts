@@ -74,7 +74,7 @@ describe('dashboard --queue', () => {
     // A worker tells what it holds every now and then.
     const workersThen = async (): Promise<Board['workers']> => (await readBoard(url)).workers;
     await expect
-      .poll(workersThen, { timeout: 20_000 })
+      .poll(workersThen, { timeout: 60_000 })
       .toMatchObject([{ concurrency: 4, holds: [{ of: 'list.csv' }] }]);
     expect(await ask(state, 'pause')).toBe(204);
     await runWhen(url, ({ isPaused }) => isPaused);

@@ -105,7 +105,7 @@ describe('Ctrl-C', () => {
       { cwd: folder.path },
     );
     await expect
-      .poll(() => api.stats().calls, { interval: 10, timeout: 10_000 })
+      .poll(() => api.stats().calls, { interval: 10, timeout: 60_000 })
       .toBeGreaterThan(0);
     running.process.kill('SIGINT');
     expect((await running.ended).code).toBe(130);

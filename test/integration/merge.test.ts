@@ -232,7 +232,7 @@ describe('any merge', () => {
       ),
       { numRuns: 40 },
     );
-  }, 60_000);
+  });
 });
 
 describe('a merge is refused before any call, and changes nothing,', () => {

@@ -13,7 +13,7 @@ describe('two runs on one output', () => {
     folder.write('other.csv', 'domain\nexample.org\n');
     const options = { cwd: folder.path, env: { BRANDFILL_BASE_URL: api.url } };
     const first = await start(['enrich', 'list.csv', '--out', 'out.csv'], options);
-    await vi.waitUntil(() => held.length > 0, { timeout: 20_000 });
+    await vi.waitUntil(() => held.length > 0, { timeout: 60_000 });
     const second = await run(['enrich', 'other.csv', '--out', 'out.csv'], options);
     expect(second.code).toBe(2);
     expect(second.stderr).toMatch(

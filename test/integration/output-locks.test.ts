@@ -35,7 +35,7 @@ async function openPair(): Promise<Pair> {
     requests: api.requests,
     hold: async (...args) => {
       const running = await start(args, { ...options, stdin: LIST });
-      await vi.waitUntil(() => held.length > 0, { timeout: 20_000 });
+      await vi.waitUntil(() => held.length > 0, { timeout: 60_000 });
       return running;
     },
     run: (...args) => run(args, { ...options, stdin: LIST }),

@@ -61,7 +61,7 @@ describe('where a queue may be', () => {
   test('in a cluster', async () => {
     const nodes = await useCluster();
     await expectSameBytes(`redis-cluster://127.0.0.1:1,${nodes.map(hostOf).join(',')}`);
-  }, 60_000);
+  });
 
   test('in what is no cluster, or in a node of one', async () => {
     const redis = await redisWith();

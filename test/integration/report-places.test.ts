@@ -48,7 +48,7 @@ describe('--report', () => {
     expect(seen).toBeGreaterThan(0.8 * calls);
     expect(spans.at(-1)?.limitPerSecond).toBe(100);
     expect(folder.read('run.html')).toContain('Workers elsewhere made these calls');
-  }, 60_000);
+  });
 
   it('of a run with --merge tells of the rows that were looked up again, and where they went', async () => {
     const folder = openList('name,domain\nAcme,acme.com\nBolt,bolt.com\nCo,co.com\nNone,n/a\n');

@@ -37,7 +37,7 @@ describe('brandfill schedule', () => {
     const { job, keep, results, list, api } = await openSchedules({ api: { latencyMs: 2_500 } });
     const file = job('slow', { cron: EVERY_SECOND, more: ['refresh: true'] });
     const keepers = [await keep(file), await keep(file)];
-    await vi.waitUntil(() => api.stats().calls > 0, { timeout: 10_000 });
+    await vi.waitUntil(() => api.stats().calls > 0, { timeout: 60_000 });
     expect((await list())[0]).toMatchObject({ runningSince: expect.any(String), isKept: true });
     const { results: ended } = await results('slow', 3);
     const ends = await Promise.all(keepers.map(terminate));
@@ -54,9 +54,13 @@ describe('brandfill schedule', () => {
 
   it('runs a job once that was due while nobody was there, however often', async () => {
     const { job, keep, results, list, api } = await openSchedules();
-    const cron = await cronForSeconds(6_000, 4);
+    const startMs = Date.now();
+    await terminate(await keep(job('night', { cron: FAR })));
+    // Three times as long as it takes here, so that nobody is there any more when it is due.
+    const untilDueMs = 1_000 + 3 * (Date.now() - startMs);
+    const cron = await cronForSeconds(untilDueMs, 4);
     const file = job('night', { cron, more: ['refresh: true'] });
-    const dueMs = Date.now() + 10_500;
+    const dueMs = Date.now() + untilDueMs + 4_500;
     await terminate(await keep(file));
     expect((await list())[0]).toMatchObject({ cron, isKept: false, results: [] });
     await delay(Math.max(0, dueMs - Date.now()));
@@ -77,7 +81,7 @@ describe('brandfill schedule', () => {
     const file = job('crm', { cron: FAR, domains: 40, more: ['concurrency: 1'] });
     const first = await keep(file);
     await ask('crm');
-    await vi.waitUntil(() => api.stats().calls > 5, { timeout: 10_000 });
+    await vi.waitUntil(() => api.stats().calls > 5, { timeout: 60_000 });
     const { code, stderr } = await terminate(first);
     expect(code).toBe(0);
     expect(stderr).toMatch(/crm: ended with exit code 130 .+; stopped early \(interrupted\)\./);
@@ -97,7 +101,7 @@ describe('brandfill schedule', () => {
     const lost = ['--lost-after', '1s'];
     const first = await keep(...lost, file);
     await ask('crm');
-    await vi.waitUntil(() => api.stats().calls > 5, { timeout: 10_000 });
+    await vi.waitUntil(() => api.stats().calls > 5, { timeout: 60_000 });
     first.process.kill('SIGKILL');
     await first.ended;
     const second = await keep(...lost, file);

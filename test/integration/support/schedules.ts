@@ -76,7 +76,7 @@ export async function openSchedules(options: SchedulesOptions = {}): Promise<Sch
     },
     list: () => listSchedules({ queue: redis.url }),
     results: async (job, count) => {
-      const endsAtMs = Date.now() + 50_000; // before the folder is gone with the test
+      const endsAtMs = Date.now() + 100_000; // before the folder is gone with the test
       while (Date.now() < endsAtMs) {
         const found = (await schedules.list()).find((listed) => listed.job === job);
         if (found && found.results.length >= count) return found;
