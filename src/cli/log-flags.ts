@@ -6,7 +6,6 @@ import {
   LOG_LEVELS,
   type Log,
   type LogFields,
-  type LogFormat,
   type LogLevel,
   openLog,
 } from '../watch/log.ts';
@@ -15,7 +14,7 @@ import type { CliContext } from './context.ts';
 /** How a command tells what it does. */
 export interface LogFlags {
   readonly logLevel: LogLevel;
-  readonly logFormat: LogFormat | 'auto';
+  readonly logFormat: 'auto' | 'text' | 'json';
 }
 
 /** Gives a command the flags of its log. */
@@ -30,7 +29,7 @@ export function addLogFlags(command: Command): Command {
     .addOption(
       new Option(
         '--log-format <format>',
-        'text for people, or json, an object on each line; auto is text, but json where NODE_ENV is production and nobody sits at a terminal',
+        'text, lines for people, or json, an object on each line; auto is text, for a run without times and its id, but json where NODE_ENV is production and nobody sits at a terminal',
       )
         .choices(['auto', 'text', 'json'])
         .default('auto')

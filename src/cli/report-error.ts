@@ -11,8 +11,10 @@ export function reportError(error: unknown, log?: Log): number {
     ? describeError(error)
     : 'Something unexpected happened, please report it.';
   const stack = isExpected ? undefined : stackOf(error);
-  if (log?.format === 'json') {
+  if (log && log.format !== 'shown') {
     log.write('error', message, { event: 'error', exitCode: code, ...(stack && { stack }) });
+    if (log.format === 'text')
+      for (const line of stack?.split('\n') ?? []) log.write('error', line);
   } else {
     const lines = [`brandfill: ${message}`, ...(stack === undefined ? [] : [stack])];
     process.stderr.write(`${withoutSecrets(lines.join('\n'))}\n`);

@@ -109,7 +109,7 @@ export async function watchRun(
   }
 }
 
-/** As text it is what people see; as JSON each line carries the id of the run. */
+/** Shows a run to whoever started it; in a log each line carries the id of the run. */
 async function openView(
   { progress, logFlags }: RunFlags,
   runId: string,
@@ -117,7 +117,7 @@ async function openView(
 ): Promise<ConsoleView> {
   const fields = { command: 'enrich', run: runId };
   const log = await openCommandLog(logFlags, { fields, context });
-  if (log.format === 'json') {
+  if (log.format !== 'shown') {
     const { createLogView } = await import('../watch/log-view.ts');
     return createLogView(log, progress);
   }
@@ -129,6 +129,7 @@ async function openView(
     write: (line) => void stderr.write(`${line}\n`),
     progress: await openProgressView(progress, stderr),
     isTerminal: isOnTerminal(),
+    runId,
     redact: withoutSecrets,
   });
   return quietView(view, logFlags.logLevel);

@@ -12,7 +12,9 @@ export function createRunViews(
   const views = new Map<string, ConsoleView>();
   const open = (job: string, run: string): ConsoleView => {
     const view =
-      log.format === 'json' ? createLogView(log.with({ job, run }), 'auto') : textView(job, log);
+      log.format === 'json'
+        ? createLogView(log.with({ job, run }), 'auto')
+        : textView(job, log.with({ run }));
     views.set(job, view);
     return view;
   };

@@ -19,6 +19,8 @@ export interface ConsoleViewOptions {
   readonly progress: ProgressView;
   /** Whether somebody sits there who is going to be asked: the plan then takes some room. @default false */
   readonly isTerminal?: boolean;
+  /** What the run is called in logs, for the plan on a terminal. @default it is not told */
+  readonly runId?: string;
   /** Takes secrets out of a text. @default leaves it as it is */
   readonly redact?: (text: string) => string;
 }
@@ -27,6 +29,7 @@ export function createConsoleView({
   write,
   progress,
   isTerminal = false,
+  runId,
   redact = (text) => text,
 }: ConsoleViewOptions): ConsoleView {
   const say = (line: string): void => {
@@ -39,7 +42,9 @@ export function createConsoleView({
         case 'opened':
           return (isTerminal ? inputBlock(event) : [describeInput(event)]).forEach(say);
         case 'planned':
-          return (isTerminal ? planBlock : describePlan)(event.plan).forEach(say);
+          return (isTerminal ? planBlock(event.plan, runId) : describePlan(event.plan)).forEach(
+            say,
+          );
         case 'notice':
           return say(`Note: ${event.message}`);
         case 'stopping':

@@ -41,8 +41,12 @@ export function inputBlock(event: Opened): readonly string[] {
   ];
 }
 
-/** What is going to be done, likewise. */
-export function planBlock(plan: Plan): readonly string[] {
+/**
+ * What is going to be done, likewise.
+ *
+ * @param runId what the run is called in logs; missing where it has none
+ */
+export function planBlock(plan: Plan, runId?: string): readonly string[] {
   const { rows, uniqueDomains, freshDomains, invalidRows, invalidExamples, estimate } = plan;
   const fresh = freshDomains > 0 ? `, ${formatCount(freshDomains)} of them fresh in the store` : '';
   const more = invalidRows > invalidExamples.length ? ', such as' : '';
@@ -54,6 +58,7 @@ export function planBlock(plan: Plan): readonly string[] {
     entry('calls', `${formatCount(plan.calls)} to make${describeUnmade(plan)}`),
     ...(plan.calls === 0 ? [] : [entry('time', describeTime(estimate))]),
     ...(plan.cost === undefined ? [] : [entry('cost', describeCost(plan))]),
+    ...(runId === undefined ? [] : [entry('run', runId)]),
   ];
 }
 

@@ -41,9 +41,11 @@ export function createLogView(log: Log, progress: ProgressStyle | 'auto'): Conso
 
 /** What a line is long enough for. */
 function numbersOf(progress: Progress): LogFields {
-  const { lookups, done, outcomes, calls, retries, throttled, waitMs, pace, outage } = progress;
+  const { lookups, done, outcomes, rows, calls, retries, throttled, waitMs } = progress;
+  const { pace, outage, isPaused, heldBy } = progress;
   const elapsedMs = Math.round(progress.elapsedMs);
-  return { lookups, done, outcomes, calls, retries, throttled, elapsedMs, waitMs, pace, outage };
+  const counts = { lookups, done, outcomes, rows, calls, retries, throttled, elapsedMs };
+  return { ...counts, waitMs, pace, outage, isPaused, heldBy };
 }
 
 function tell(event: Exclude<RunEvent, { type: 'progress' | 'logos' }>, log: Log): void {

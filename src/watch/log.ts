@@ -1,10 +1,15 @@
+import { printable } from '../printable.ts';
+
 /** The least that is told, from all to hardly anything. */
 export const LOG_LEVELS = ['debug', 'info', 'warn', 'error'] as const;
 
 export type LogLevel = (typeof LOG_LEVELS)[number];
 
-/** `text` is for people, `json` for whatever gathers logs: an object on each line. */
-export type LogFormat = 'text' | 'json';
+/**
+ * `text` is lines for people, `json` for whatever gathers logs: an object on each line. `shown` is
+ * `text` where nobody asked for a log: a run is then shown to whoever started it, without times and ids.
+ */
+export type LogFormat = 'shown' | 'text' | 'json';
 
 /** What a program may want to know of a line, by name. Texts are told without secrets. */
 export type LogFields = Readonly<Record<string, unknown>>;
@@ -26,35 +31,40 @@ export interface LogOptions {
   readonly stream: Pick<NodeJS.WritableStream, 'write'>;
   /** Takes secrets out of a text. */
   readonly redact: (text: string) => string;
-  /** On each line of JSON. @default none */
+  /** On each line of JSON; of text it is the id of the run that is there. @default none */
   readonly fields?: LogFields;
 }
 
-/** Opens the log of a process. A line of text has the time and the message, one of JSON all else too. */
+/**
+ * Opens the log of a process. A line of text has the time, the id of the run if it is about one, and
+ * the message; one of JSON has all else too.
+ */
 export async function openLog(options: LogOptions): Promise<Log> {
   return options.format === 'json' ? await openJsonLog(options) : createTextLog(options);
 }
 
 /** What fits where it goes, and what it is for. */
 export function chooseFormat(
-  wish: LogFormat | 'auto',
+  wish: 'auto' | 'text' | 'json',
   { isTTY = false, env }: { readonly isTTY?: boolean; readonly env: NodeJS.ProcessEnv },
 ): LogFormat {
   if (wish !== 'auto') return wish;
-  return !isTTY && env['NODE_ENV'] === 'production' ? 'json' : 'text';
+  return !isTTY && env['NODE_ENV'] === 'production' ? 'json' : 'shown';
 }
 
-function createTextLog({ level, stream, redact }: LogOptions): Log {
-  const log: Log = {
-    format: 'text',
+function createTextLog(options: LogOptions): Log {
+  const { format, level, stream, redact, fields = {} } = options;
+  return {
+    format,
     tells: (of) => isAtLeast(of, level),
-    write: (of, message) => {
+    write: (of, message, more = {}) => {
       if (!isAtLeast(of, level)) return;
-      stream.write(`${new Date().toISOString()} ${redact(message)}\n`);
+      const { run } = { ...fields, ...more };
+      const start = [new Date().toISOString(), ...(typeof run === 'string' ? [run] : [])];
+      stream.write(`${start.join(' ')} ${printable(redact(message))}\n`);
     },
-    with: () => log,
+    with: (more) => createTextLog({ ...options, fields: { ...fields, ...more } }),
   };
-  return log;
 }
 
 async function openJsonLog({ level, stream, redact, fields = {} }: LogOptions): Promise<Log> {

@@ -24,7 +24,7 @@ const CLI_ONLY = [
   '| `--progress STYLE` | | `auto` | `bar`, `lines` or `none`, on standard error; `auto` is a bar on a terminal and lines elsewhere |',
   '| `--json` | | | put the summary (or the plan) on standard output, as JSON |',
   '| `--log-level LEVEL` | `BRANDFILL_LOG_LEVEL` | `info` | the least that is told, on standard error: `debug`, `info`, `warn` or `error` |',
-  '| `--log-format FORMAT` | `BRANDFILL_LOG_FORMAT` | `auto` | `text` for people, or `json`, an object on each line; `auto` is text, but JSON where `NODE_ENV` is production and nobody sits at a terminal |',
+  '| `--log-format FORMAT` | `BRANDFILL_LOG_FORMAT` | `auto` | `text`, lines for people, or `json`, an object on each line; `auto` is text, for a run without times and its id, but JSON where `NODE_ENV` is production and nobody sits at a terminal |',
 ];
 
 function optionTable(): string {

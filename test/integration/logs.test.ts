@@ -39,6 +39,22 @@ describe('the log of enrich', () => {
     expect(lines[3]).toMatchObject({ summary: { runId, rows: 20 } });
   });
 
+  it('is text where it is told so, and every line has the time and the id', async () => {
+    const api = await openApi({ notFound: 0.5, seed: 3 });
+    const folder = openFolder();
+    folder.write('list.csv', listOf(domains(20)));
+    const args = ['enrich', 'list.csv', '--base-url', api.url, '--log-format', 'text'];
+    const ended = await run([...args, '--json'], { cwd: folder.path });
+    const { runId } = summaryOf(ended);
+    const lines = ended.stderr.trimEnd().split('\n');
+    expect(lines).toHaveLength(4);
+    const start = new RegExp(String.raw`^\d{4}-\d\d-\d\dT[\d:.]+Z ${runId} \S`);
+    expect(lines.filter((line) => !start.test(line))).toEqual([]);
+    const failed = await run(['enrich', 'no.csv', ...args.slice(2)], { cwd: folder.path });
+    expect(failed.code).toBe(2);
+    expect(failed.stderr).toMatch(/^\S+Z [0-9a-f]{12} Cannot .*\n$/);
+  });
+
   it('is JSON in production where nobody sits at a terminal', async () => {
     const folder = openFolder();
     const env = { NODE_ENV: 'production' };

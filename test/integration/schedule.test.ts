@@ -25,9 +25,13 @@ describe('brandfill schedule', () => {
     await results('shop', 2);
     const { code, stdout, stderr } = await terminate(keeper);
     expect({ code, stdout }).toEqual({ code: 0, stdout: '' });
-    expect(stderr).toMatch(/^\S+ crm: starts; it was due at \S+\.000Z\.$/m);
-    expect(stderr).toMatch(/^\S+ crm: Plan: 1 row, 1 unique domain, 0 invalid, 0 fresh/m);
-    expect(stderr).toMatch(/^\S+ crm: ended with exit code 0 after .+: 1 rows, 1 found,/m);
+    expect(stderr).toMatch(/^\S+ [0-9a-f]{12} crm: starts; it was due at \S+\.000Z\.$/m);
+    expect(stderr).toMatch(
+      /^\S+ [0-9a-f]{12} crm: Plan: 1 row, 1 unique domain, 0 invalid, 0 fresh/m,
+    );
+    expect(stderr).toMatch(
+      /^\S+ [0-9a-f]{12} crm: ended with exit code 0 after .+: 1 rows, 1 found,/m,
+    );
     expect(stderr).toContain("sheet.yaml has no 'schedule' and is left out.");
     expect(rowsOf(folder.read('crm.enriched.csv'))).toHaveLength(1);
     expect(folder.names()).not.toContain('sheet.enriched.csv');

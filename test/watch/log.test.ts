@@ -39,10 +39,22 @@ it.each(['json', 'text'] as const)('tells what is at its level or above, as %s',
   expect([log.tells('info'), log.tells('warn')]).toEqual([false, true]);
 });
 
-it('has the time and the message in a line of text', async () => {
+it('has the time and the message in a line of text, and the id of the run it is about', async () => {
   const { log, lines } = await open({ format: 'text', fields: { command: 'worker' } });
   log.write('info', 'Waiting.', { calls: 3 });
-  expect(lines[0]).toMatch(/^\d{4}-\d\d-\d\dT[\d:.]+Z Waiting\.\n$/);
+  log.write('info', 'Begins.', { run: 'a1' });
+  log.with({ run: 'b2' }).write('info', 'Ends.');
+  const time = String.raw`\d{4}-\d\d-\d\dT[\d:.]+Z`;
+  const texts = ['Waiting\\.', 'a1 Begins\\.', 'b2 Ends\\.'];
+  expect(lines.join('')).toMatch(
+    new RegExp(`^${texts.map((text) => `${time} ${text}\n`).join('')}$`),
+  );
+});
+
+it('has each message on a line of its own, fit for a terminal', async () => {
+  const { log, lines } = await open({ format: 'text' });
+  log.write('info', 'Two\nlines \u001b[2J');
+  expect(lines.join('')).toMatch(/Z Two\\u000alines \\u001b\[2J\n$/);
 });
 
 it.each(['json', 'text'] as const)('tells no secret, as %s', async (format) => {
@@ -61,8 +73,8 @@ it('stays readable when the secret is a word of its own', async () => {
 it('is JSON in production, but not at a terminal, unless one says so', () => {
   const production = { NODE_ENV: 'production' };
   expect(chooseFormat('auto', { env: production })).toBe('json');
-  expect(chooseFormat('auto', { env: production, isTTY: true })).toBe('text');
-  expect(chooseFormat('auto', { env: {} })).toBe('text');
+  expect(chooseFormat('auto', { env: production, isTTY: true })).toBe('shown');
+  expect(chooseFormat('auto', { env: {} })).toBe('shown');
   expect(chooseFormat('text', { env: production })).toBe('text');
   expect(chooseFormat('json', { env: {}, isTTY: true })).toBe('json');
 });
