@@ -30,10 +30,14 @@ export function createLogView(log: Log, progress: ProgressStyle | 'auto'): Conso
     },
     finish: (summary) => {
       const [first = '', ...others] = describeSummary(summary);
-      log.write('info', [first, ...others.map((line) => line.trim())].join('; '), {
-        event: 'finished',
-        summary,
-      });
+      log.write(
+        'info',
+        [first, ...others.map((line) => line.trim().replaceAll(/ {2,}/g, ' '))].join('; '),
+        {
+          event: 'finished',
+          summary,
+        },
+      );
     },
     end: () => lines.end(),
   };

@@ -1,4 +1,3 @@
-import type { PaceDescription } from '../pace/pacer.ts';
 import { describeWait } from './describe-wait.ts';
 import type { Progress, RowProgress } from './events.ts';
 import { fitLine, type LinePart, type PartColor } from './fit-line.ts';
@@ -49,7 +48,7 @@ export function createLookupsBlock(paint: Paint): LookupsBlock {
         line(countParts(latest)),
         line([
           nowPart((latest.comesInBursts ? rateOfChunks : rate).perSecond),
-          ...paceParts(latest.pace),
+          ...paceParts(latest),
           ...(latest.done < latest.lookups ? leftParts(timeLeft.leftMs) : []),
         ]),
         ...(wait ? [line([{ forms: wait, rank: 0, color: 'yellow' }])] : []),
@@ -102,8 +101,9 @@ function nowPart(perSecond: number): LinePart {
 }
 
 /** The limit that calls are held to, and what else there is to say of the pace. */
-function paceParts(pace: PaceDescription | undefined): readonly LinePart[] {
+function paceParts({ pace, done, lookups }: Progress): readonly LinePart[] {
   if (!pace) return [];
+  const isOver = done >= lookups;
   const { limitIs, ratePerSecond, learnedLimitPerSecond: learned, concurrencyLimit, why } = pace;
   const parts: LinePart[] = [];
   if (limitIs === 'fixed') {
@@ -112,12 +112,12 @@ function paceParts(pace: PaceDescription | undefined): readonly LinePart[] {
   } else if (learned !== undefined) {
     const rate = formatRate(learned);
     parts.push({ forms: [`limit about ${rate}`, `limit ${rate}`], rank: 2 });
-  } else if (why === 'starting') {
+  } else if (why === 'starting' && !isOver) {
     parts.push({ forms: ['finding the limit'], rank: 1 });
   }
   if (concurrencyLimit !== undefined) {
     parts.push({ forms: [`at most ${concurrencyLimit} at once`], rank: 1 });
   }
-  if (why === 'probing') parts.push({ forms: ['probing'], rank: 0 });
+  if (why === 'probing' && !isOver) parts.push({ forms: ['probing'], rank: 0 });
   return parts;
 }

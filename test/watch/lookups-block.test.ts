@@ -122,7 +122,9 @@ describe('the block of the lookups', () => {
   it('leaves the time out when nobody knows it, or when nothing is left', () => {
     expect(createLookupsBlock(PLAIN).lines(80)).toEqual([]);
     expect(linesOf({ ...MIDDLE, isPaused: true }, 80)[2]).not.toContain('left');
-    expect(linesOf({ ...MIDDLE, done: MIDDLE.lookups }, 80)[2]).not.toContain('left');
+    const pace = { ...MIDDLE.pace, why: 'probing' } as Progress['pace'];
+    const over = { ...MIDDLE, pace, done: MIDDLE.lookups };
+    expect(linesOf(over, 80)[2]).toBe('48 calls/s, limit about 50/s');
   });
 
   it('is full when each row has come to something, and not before', () => {
