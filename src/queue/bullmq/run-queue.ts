@@ -73,6 +73,8 @@ export async function openRunQueue(options: RunQueueOptions): Promise<LookupQueu
   for (const queue of [lookups, replyQueue]) queue.on('error', () => {}); // told by the connection
   const patience = createPatience(onNotice);
   const change = createChange();
+  /** Domains of a chunk that waits for room in the window. */
+  const held = new Set<string>();
   let hasEnded = false;
   let working: Promise<void> | undefined;
   let failure: { readonly error: unknown } | undefined;
@@ -132,6 +134,7 @@ export async function openRunQueue(options: RunQueueOptions): Promise<LookupQueu
     lookups,
     ledger,
     outstanding,
+    held,
     give,
     collect: async (outcomes) => {
       await collect(outcomes);
@@ -191,13 +194,15 @@ export async function openRunQueue(options: RunQueueOptions): Promise<LookupQueu
 
   return {
     add: async (chunk: Chunk) => {
+      for (const domain of chunk.domains) held.add(domain);
       await until(
         () =>
           (outstanding.size - chunk.domains.length < window && !control?.isPaused) ||
           signal.aborted,
       );
-      if (!signal.aborted) return await give(chunk.domains);
-      for (const domain of chunk.domains) outstanding.delete(domain);
+      if (signal.aborted) for (const domain of chunk.domains) outstanding.delete(domain);
+      else await give(chunk.domains);
+      for (const domain of chunk.domains) held.delete(domain);
     },
     end: () => {
       hasEnded = true;

@@ -11,6 +11,8 @@ export interface WatchdogOptions {
   readonly ledger: RunLedger;
   /** Domains that no outcome came for yet. */
   readonly outstanding: ReadonlySet<string>;
+  /** Those of them that still wait for room in the window: they were never in Redis. */
+  readonly held: ReadonlySet<string>;
   /** Puts domains on the queue. */
   readonly give: (domains: readonly string[]) => Promise<void>;
   readonly collect: Reply;
@@ -39,14 +41,14 @@ const FIRST_LOOK_MS = 2_000;
  * Lookups whose chunk is gone are put on the queue again; those whose job has failed end as failed.
  */
 export function createWatchdog(options: WatchdogOptions): Watchdog {
-  const { client, lookups, ledger, outstanding, give, collect, collectLogged } = options;
+  const { client, lookups, ledger, outstanding, held, give, collect, collectLogged } = options;
   const { onNotice, onAlone, progressAtMs } = options;
   let lookedAtMs = Date.now();
   let isLooking = false;
   let isAlone = false;
 
   async function look(): Promise<void> {
-    const carried = new Set<string>();
+    const carried = new Set(held);
     const gone: string[] = [];
     for (const [id, domains] of await ledger.read()) {
       const job = await lookups.getJob(id);

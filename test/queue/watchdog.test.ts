@@ -1,0 +1,65 @@
+import type { Queue } from 'bullmq';
+import { afterEach, beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest';
+import type { RedisClient } from '../../src/queue/bullmq/redis.ts';
+import type { RunLedger } from '../../src/queue/bullmq/run-ledger.ts';
+import { createWatchdog } from '../../src/queue/bullmq/watchdog.ts';
+
+/** A watchdog over a Redis that has these chunks left of those in the ledger. */
+function watch(options: {
+  readonly ledger: Readonly<Record<string, readonly string[]>>;
+  readonly left: readonly string[];
+  readonly outstanding: readonly string[];
+  readonly held?: readonly string[];
+}) {
+  const given: (readonly string[])[] = [];
+  const notices: string[] = [];
+  const watchdog = createWatchdog({
+    client: {} as RedisClient,
+    lookups: {
+      getJob: async (id: string) =>
+        options.left.includes(id) ? { isFailed: async () => false } : undefined,
+    } as unknown as Queue,
+    ledger: {
+      read: async () => new Map(Object.entries(options.ledger)),
+      strike: async () => {},
+    } as unknown as RunLedger,
+    outstanding: new Set(options.outstanding),
+    held: new Set(options.held),
+    give: async (domains) => void given.push(domains),
+    collect: async () => {},
+    collectLogged: async () => {},
+    onNotice: (message) => notices.push(message),
+    progressAtMs: () => 0,
+  });
+  onTestFinished(() => watchdog.close());
+  return { given, notices };
+}
+
+describe('when nothing moves for half a minute', () => {
+  beforeEach(() => void vi.useFakeTimers());
+  afterEach(() => void vi.useRealTimers());
+
+  it('lookups whose chunk is gone are given out again', async () => {
+    const { given, notices } = watch({
+      ledger: { one: ['a.com', 'b.com'], two: ['c.com'] },
+      left: ['two'],
+      outstanding: ['a.com', 'b.com', 'c.com'],
+    });
+    await vi.advanceTimersByTimeAsync(29_000);
+    expect(given).toEqual([]);
+    await vi.advanceTimersByTimeAsync(3_000);
+    expect(given).toEqual([['a.com', 'b.com']]);
+    expect(notices).toEqual(['2 lookups are gone from Redis and are put there again.']);
+  });
+
+  it('those that still wait for room in the window are no loss', async () => {
+    const { given, notices } = watch({
+      ledger: { one: ['a.com'] },
+      left: ['one'],
+      outstanding: ['a.com', 'b.com', 'c.com'],
+      held: ['b.com', 'c.com'],
+    });
+    await vi.advanceTimersByTimeAsync(65_000);
+    expect({ given, notices }).toEqual({ given: [], notices: [] });
+  });
+});
