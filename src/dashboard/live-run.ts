@@ -1,7 +1,7 @@
-import { formatDuration } from '../job/duration.ts';
 import type { PaceDescription } from '../pace/pacer.ts';
 import type { RunControl } from '../run-control.ts';
 import { describeStop, describeSummary } from '../watch/describe.ts';
+import { describeWait } from '../watch/describe-wait.ts';
 import type { Progress, RunEvent } from '../watch/events.ts';
 import { countOf } from '../watch/format-count.ts';
 import type { Summary } from '../watch/summary.ts';
@@ -206,19 +206,16 @@ function limitOf(pace: PaceDescription | undefined): number | undefined {
 /** For so long nothing need have come when all is well. */
 const SILENT_MS = 5_000;
 
-/** Why calls wait, if they do. */
-function waitOf({ outage, pace, waitMs, ...progress }: Progress): string | undefined {
+/** Why calls wait, if they do; that it is paused is said elsewhere. */
+function waitOf(progress: Progress): string | undefined {
   const { comesInBursts, isPaused, calls, underWay = 0, elapsedMs } = progress;
-  if (isPaused === true) return undefined;
-  if (comesInBursts === true && calls === 0 && underWay > 0 && elapsedMs > SILENT_MS) {
-    return 'Waits for a worker: what was put on the queue before goes first, or no worker is there.';
-  }
-  if (outage !== undefined) return outage;
-  if (pace?.why === 'backing_off') return 'The API says 429 and names no time: backing off.';
-  if (pace?.why === 'told_to_wait' && waitMs >= 1_000) {
-    return `The API says to wait; calls go on in ${formatDuration(waitMs)}.`;
-  }
-  return undefined;
+  if (isPaused) return undefined;
+  const [words] = describeWait(progress) ?? [];
+  if (words !== undefined) return words;
+  const isBehindOthers = comesInBursts && calls === 0 && underWay > 0 && elapsedMs > SILENT_MS;
+  return isBehindOthers
+    ? 'Waits for its turn: workers take what was put on the queue before'
+    : undefined;
 }
 
 function describeRecent(progress: Progress | undefined): Pick<RunState, 'failures' | 'answers'> {

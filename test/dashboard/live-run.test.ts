@@ -85,7 +85,11 @@ describe('a run', () => {
     const soon = record(planned, progress({ ...waiting, elapsedMs: 1_000 })).read();
     expect(soon.progress?.waits).toBeUndefined();
     const late = record(planned, progress({ ...waiting, elapsedMs: 9_000 })).read();
-    expect(late.progress?.waits).toMatch(/^Waits for a worker: /);
+    expect(late.progress?.waits).toMatch(/^Waits for its turn: /);
+    const alone = record(planned, progress({ ...waiting, heldBy: 'no_worker' })).read();
+    expect(alone.progress?.waits).toBe('No worker is there to make the lookups');
+    const paused = record(planned, progress({ ...waiting, isPaused: true, outage: 'out' })).read();
+    expect(paused.progress?.waits).toBeUndefined();
   });
 
   it('says what to do about failures when it is over, which only a schedule can do from here', () => {
