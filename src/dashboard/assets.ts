@@ -27,6 +27,7 @@ const OWN = [
   'dom.js',
   'format.js',
   'run-card.js',
+  'tables.css',
   'tables.js',
 ];
 
