@@ -1,5 +1,6 @@
 import { once } from 'node:events';
 import type { Server } from 'node:http';
+import { setTimeout as delay } from 'node:timers/promises';
 import { createAdaptorServer } from '@hono/node-server';
 import { Hono } from 'hono';
 import { BrandfillError, describeSystemError, systemErrorCode } from '../errors.ts';
@@ -9,7 +10,7 @@ import type { ListenAddress } from '../job/listen-address.ts';
 export interface Listener {
   /** Where it is reached, such as `http://127.0.0.1:8080`; with the port that was found for 0. */
   readonly url: string;
-  /** Ends it at once, open connections included. */
+  /** Ends it. Answers that are on their way get a moment to arrive; then open connections are cut. */
   close(): Promise<void>;
 }
 
@@ -25,6 +26,11 @@ export interface ListenerOptions extends ListenAddress {
 
 /** Nobody who only reads keeps a connection for longer without asking. */
 const KEEP_ALIVE_MS = 65_000;
+
+/** So long may the last of an answer take. */
+const FAREWELL_MS = 500;
+/** How often is looked which connections have nothing more to say. */
+const LOOK_MS = 20;
 
 /**
  * Starts an HTTP server.
@@ -45,8 +51,13 @@ export async function openListener(options: ListenerOptions): Promise<Listener> 
   return {
     url: `http://${formatHost(host)}:${found}`,
     close: async () => {
-      const closed = once(server, 'close');
+      const closed = once(server, 'close').then(() => true);
       server.close();
+      const until = Date.now() + FAREWELL_MS;
+      while (Date.now() < until) {
+        server.closeIdleConnections();
+        if (await Promise.race([closed, delay(LOOK_MS)])) return;
+      }
       server.closeAllConnections();
       await closed;
     },

@@ -42,6 +42,25 @@ it('closes while answers are under way', async () => {
   await expect(answer).rejects.toThrow();
 });
 
+it('sends what was said last before it closes', async () => {
+  let end = (): void => {};
+  const stream = new ReadableStream({
+    start: (controller) => {
+      controller.enqueue(new TextEncoder().encode('first, '));
+      end = () => {
+        controller.enqueue(new TextEncoder().encode('last'));
+        controller.close();
+      };
+    },
+  });
+  const routes: Routes[] = [(app) => app.get('/a', () => new Response(stream))];
+  const listener = await openListener({ host: '127.0.0.1', port: 0, routes });
+  const answer = await fetch(`${listener.url}/a`);
+  end();
+  await listener.close();
+  expect(await answer.text()).toBe('first, last');
+});
+
 it('leaves Request and Response of the process as they are', async () => {
   const before = [globalThis.Request, globalThis.Response];
   await open();
