@@ -1,11 +1,6 @@
 /**
- * Measures Brandfill against its goals: `npm run bench`, or `npm run bench -- lookups start` for
- * some measures only.
- *
- * `--full` measures memory at 2,000,000 rows and a night at 1,000,000, which takes minutes. `--clone DIR` measures the built
- * command of another clone, to compare two versions.
- *
- * Goals that are not met do not make it fail; only what cannot be measured does.
+ * Measures Brandfill against its goals. Goals that are not met do not make it fail; only what cannot be
+ * measured does.
  */
 import { rmSync } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
@@ -46,17 +41,43 @@ const MEASURES: Readonly<Record<string, Measure>> = {
   'queue-recovery': measureQueueRecovery,
 };
 
-const { values, positionals } = parseArgs({
-  allowPositionals: true,
-  options: { full: { type: 'boolean', default: false }, clone: { type: 'string' } },
-});
-const names = positionals.length > 0 ? positionals : Object.keys(MEASURES);
-const unknown = names.filter((name) => !Object.hasOwn(MEASURES, name));
-if (unknown.length > 0) {
-  throw new Error(
-    `Cannot measure ${unknown.join(', ')}: there are ${Object.keys(MEASURES).join(', ')}`,
-  );
+const USAGE = `Usage: npm run bench -- [MEASURE…] [--full] [--clone DIR]
+
+Measures all, or those that are named: ${Object.keys(MEASURES).join(', ')}.
+
+  --full       memory at 2,000,000 rows and a night at 1,000,000, which takes minutes
+  --clone DIR  the built command of another clone, to compare two versions
+  --help       this text`;
+
+function readArguments(): ReturnType<typeof parse> {
+  try {
+    const read = parse();
+    const unknown = read.positionals.filter((name) => !Object.hasOwn(MEASURES, name));
+    if (unknown.length > 0) throw new Error(`There is no measure called ${unknown.join(', ')}.`);
+    return read;
+  } catch (error) {
+    console.error(`${error instanceof Error ? error.message : String(error)}\n\n${USAGE}`);
+    process.exit(2);
+  }
 }
+
+function parse() {
+  return parseArgs({
+    allowPositionals: true,
+    options: {
+      full: { type: 'boolean', default: false },
+      clone: { type: 'string' },
+      help: { type: 'boolean', default: false },
+    },
+  });
+}
+
+const { values, positionals } = readArguments();
+if (values.help) {
+  console.log(USAGE);
+  process.exit(0);
+}
+const names = positionals.length > 0 ? positionals : Object.keys(MEASURES);
 
 const program = await findProgram(values.clone);
 const folder = await mkdtemp(join(tmpdir(), 'brandfill-bench-'));
