@@ -4,6 +4,7 @@ import { createEndpoint, type Endpoint } from '../brand/endpoint.ts';
 import { BrandfillError, describeSystemError } from '../errors.ts';
 import { keepSecret } from '../secrets.ts';
 import { readSettings } from './read-settings.ts';
+import { refuseCombinations } from './refuse-combinations.ts';
 import { SETTINGS, type SettingKey, type Settings } from './settings.ts';
 
 /** What to do: everything a run needs to know, checked. */
@@ -32,60 +33,7 @@ export interface JobOptions {
  */
 export function createJob({ given, apiKey, env, describe }: JobOptions): Job {
   const settings = readSettings(SETTINGS, { given, env, describe });
-  if (settings.failures === '-') {
-    throw new BrandfillError(
-      'INVALID_SETTING',
-      `Cannot write failures to standard output: give ${describe('failures')} a file.`,
-    );
-  }
-  if (settings.changes === '-') {
-    throw new BrandfillError(
-      'INVALID_SETTING',
-      `Cannot write changes to standard output: give ${describe('changes')} a file.`,
-    );
-  }
-  if (settings.merge !== undefined && settings.changes !== undefined) {
-    throw new BrandfillError(
-      'INVALID_SETTING',
-      `Cannot use ${describe('changes')} along with ${describe('merge')}: the next run of the list tells of what was merged.`,
-    );
-  }
-  if (settings.merge !== undefined && settings.noHeader) {
-    throw new BrandfillError(
-      'INVALID_SETTING',
-      `Cannot use ${describe('noHeader')} along with ${describe('merge')}: a failures file has a header; leave it out.`,
-    );
-  }
-  if (settings.key !== undefined && settings.changes === undefined) {
-    throw new BrandfillError(
-      'INVALID_SETTING',
-      `Cannot use ${describe('key')} without a changes file: give ${describe('changes')} too.`,
-    );
-  }
-  if ((settings.logos === undefined) !== (settings.logoField === undefined)) {
-    throw new BrandfillError(
-      'INVALID_SETTING',
-      `Cannot use ${describe(settings.logos === undefined ? 'logoField' : 'logos')} alone: ${describe('logos')} is the folder for logos, ${describe('logoField')} says where an answer has the URL of one; give both.`,
-    );
-  }
-  if (settings.workers === 0 && settings.queue === undefined) {
-    throw new BrandfillError(
-      'INVALID_SETTING',
-      `Cannot leave all lookups to other workers without a queue: give ${describe('queue')}, or set BRANDFILL_QUEUE.`,
-    );
-  }
-  if (settings.workers === 0 && settings.maxCallsPer !== undefined) {
-    throw new BrandfillError(
-      'INVALID_SETTING',
-      `Cannot hold ${describe('maxCallsPer')} where no calls are made: give it to the workers (brandfill worker --max-calls-per), or leave out ${describe('workers')} 0.`,
-    );
-  }
-  if (settings.refresh && settings.onlyMissing) {
-    throw new BrandfillError(
-      'INVALID_SETTING',
-      `Cannot use ${describe('refresh')} along with ${describe('onlyMissing')}: the one asks about every domain again, the other leaves alone what was found; choose one.`,
-    );
-  }
+  refuseCombinations(settings, { given, describe });
   return { settings, ...createApi({ settings, apiKey, env, describe }) };
 }
 

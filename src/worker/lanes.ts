@@ -45,13 +45,21 @@ export function createLanes(count: number): Lanes {
           left -= 1;
           if (left === 0) resolve();
         };
+        const finish = async (settled: Promise<void>): Promise<void> => {
+          try {
+            await settled;
+            done();
+          } catch (error) {
+            reject(error);
+          }
+        };
         const workOn = async (item: (typeof items)[number]): Promise<void> => {
           try {
             const settled = settle(await work(item), item);
-            if (settled) settled.then(done, reject);
+            if (settled) void finish(settled);
             else done();
           } catch (error) {
-            reject(error as Error);
+            reject(error);
           }
         };
         if (items.length > 0) {

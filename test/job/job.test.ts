@@ -55,6 +55,13 @@ describe('a job', () => {
     expect(create({ refresh: true, onlyMissing: false }).settings.refresh).toBe(true);
   });
 
+  it('bounds the columns of the flattened answer only', () => {
+    expect(() => create({ fields: 'name=name', maxColumns: '5' })).toThrow(
+      'Cannot use --max-columns along with --fields: it is for the flattened answer, and --fields says what the columns are; leave one out.',
+    );
+    expect(create({ maxColumns: '5' }).settings.maxColumns).toBe(5);
+  });
+
   it('has no standard output for failures', () => {
     expect(() => create({ failures: '-' })).toThrow(
       'Cannot write failures to standard output: give --failures a file.',
