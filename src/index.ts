@@ -32,6 +32,6 @@ export {
   readStoreStats,
 } from './store-upkeep.ts';
 export { type TryOptions, tryDomain } from './try.ts';
-export type { RunEvent } from './watch/events.ts';
+export type { RunEvent, WorkProgress } from './watch/events.ts';
 export type { Summary } from './watch/summary.ts';
 export { type WorkerEnd, type WorkOptions, work } from './work.ts';

@@ -15,7 +15,9 @@ import type { OnNotice } from './notice.ts';
 import { callsIdOf, paceIdOf } from './pace-id.ts';
 import { normalizeDomain } from './rows/domain.ts';
 import { openStatus } from './status.ts';
+import type { WorkProgress } from './watch/events.ts';
 import { within } from './within.ts';
+import { startTellingWork } from './work-progress.ts';
 import { createStopSwitch, type Stop } from './worker/stop-switch.ts';
 
 /** Which lookups to make and how. Durations are texts such as `'30s'`, or milliseconds. */
@@ -27,6 +29,8 @@ export interface WorkOptions
   readonly signal?: AbortSignal;
   /** Told what is worth a line in a log. */
   readonly onNotice?: OnNotice;
+  /** Told a few times a second how it goes. */
+  readonly onProgress?: (progress: WorkProgress) => void;
 }
 
 /** Why a worker stopped. */
@@ -55,7 +59,7 @@ export async function work(
   describe: (key: string) => string = libraryNaming,
 ): Promise<WorkerEnd> {
   checkOptions(options, { of: 'work', definitions: WORKER_SETTINGS, others: OTHERS, describe });
-  const { apiKey, params, headers, signal, onNotice = () => {}, ...given } = options;
+  const { apiKey, params, headers, signal, onNotice = () => {}, onProgress, ...given } = options;
   const sources = { given: { ...given, param: params, header: headers }, env: process.env };
   const settings = readSettings(WORKER_SETTINGS, { ...sources, describe });
   const { queue } = settings;
@@ -71,6 +75,7 @@ export async function work(
     {
       api,
       onNotice,
+      onProgress,
       signal: signal ?? new AbortController().signal,
       label: describe('listen'),
     },
@@ -83,19 +88,21 @@ const OTHERS: Readonly<Record<Exclude<keyof WorkOptions, keyof WorkerSettings>, 
   headers: true,
   signal: true,
   onNotice: true,
+  onProgress: true,
 };
 
 interface WorkContext {
   readonly api: Api;
   readonly signal: AbortSignal;
   readonly onNotice: OnNotice;
+  readonly onProgress: WorkOptions['onProgress'];
   /** How the setting of the server is called in messages. */
   readonly label: string;
 }
 
 async function workOn(
   settings: WorkerSettings & { readonly queue: string },
-  { api, signal, onNotice, label }: WorkContext,
+  { api, signal, onNotice, onProgress, label }: WorkContext,
 ): Promise<WorkerEnd> {
   const { queue, acceptEviction = false, concurrency, drain, lostAfter, maxCallsPer } = settings;
   for (const notice of api.notices) onNotice(notice);
@@ -139,9 +146,11 @@ async function workOn(
     signal.addEventListener('abort', interrupt);
     if (signal.aborted) interrupt();
 
+    const teller = onProgress && closer.add(startTellingWork(local, onProgress));
     const taker = takeChunks({
       redis,
-      handle: (chunk, reply, isWanted) => worker.handle(chunk, reply, isWanted),
+      handle: (chunk, reply, isWanted) =>
+        worker.handle(chunk, teller?.count(reply) ?? reply, isWanted),
       normalize: normalizeDomain,
       api: api.endpoint.id,
       concurrency,

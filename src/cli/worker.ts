@@ -3,6 +3,9 @@ import { EXIT } from '../exit-codes.ts';
 import { flagOf } from '../job/read-settings.ts';
 import { WORKER_SETTINGS } from '../job/worker-settings.ts';
 import { describeStop } from '../watch/describe.ts';
+import type { Log } from '../watch/log.ts';
+import { chooseStyle } from '../watch/progress-view.ts';
+import type { WorkerBlock } from '../watch/worker-block.ts';
 import type { WorkOptions } from '../work.ts';
 import type { CliContext } from './context.ts';
 import { onInterrupt } from './interrupt.ts';
@@ -37,16 +40,33 @@ async function runWorker(
     say('Stopping: no further call is made, calls under way are finished. Once more ends at once.');
   });
   const { signal } = interrupt;
-  const options = { ...toOptions(given), signal, onNotice: noticesTo(log) } as WorkOptions;
+  const block = await openBlock(log);
+  const options: WorkOptions = {
+    ...toOptions(given),
+    signal,
+    onNotice: noticesTo(log),
+    ...(block && { onProgress: block.show }),
+  };
   try {
     const { stopped, calls } = await work(options, flagOf);
+    block?.end();
     const isAsked = stopped.reason === 'interrupted';
     if (!isAsked) log.write('error', describeStop(stopped), { reason: stopped.reason });
     say(`Stopped after ${calls} calls; what was not done is back on the queue.`);
     return isAsked ? EXIT.ok : EXIT.stopped;
   } finally {
+    block?.end();
     interrupt.dispose();
   }
+}
+
+/** Shows how it goes where somebody may look: at a terminal, unless a log is asked for or less is to be told. */
+async function openBlock(log: Log): Promise<WorkerBlock | undefined> {
+  const { stderr } = process;
+  const style = chooseStyle('auto', { isTTY: stderr.isTTY, env: process.env });
+  if (style !== 'bar' || log.format !== 'shown' || !log.tells('info')) return undefined;
+  const { createWorkerBlock } = await import('../watch/worker-block.ts');
+  return createWorkerBlock(stderr);
 }
 
 const EXIT_CODE_HELP = `  0    told to stop

@@ -1,5 +1,5 @@
 import { formatDuration } from '../job/duration.ts';
-import type { HeldBy, Progress } from './events.ts';
+import type { HeldBy, Progress, WorkProgress } from './events.ts';
 
 /** Why no call starts, in words: the longest first, for where there is room. */
 export type WaitWords = readonly [string, ...string[]];
@@ -8,7 +8,9 @@ export type WaitWords = readonly [string, ...string[]];
 const WORTH_TELLING_MS = 1_000;
 
 /** Says what keeps calls from starting; undefined where nothing does. */
-export function describeWait(progress: Progress): WaitWords | undefined {
+export function describeWait(
+  progress: WorkProgress & Pick<Progress, 'isPaused' | 'heldBy'>,
+): WaitWords | undefined {
   const { isPaused, heldBy, outage, pace, waitMs } = progress;
   if (isPaused) return PAUSED;
   if (heldBy === 'no_worker') return HELD[heldBy];

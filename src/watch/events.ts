@@ -87,3 +87,9 @@ export interface Progress {
   /** Some of the last answers, the latest first. */
   readonly recentAnswers?: readonly RecentAnswer[];
 }
+
+/** How it goes with a worker, which works for whoever comes and so knows of no end. */
+export type WorkProgress = Pick<
+  Progress,
+  'outcomes' | 'calls' | 'retries' | 'throttled' | 'elapsedMs' | 'waitMs' | 'pace' | 'outage'
+>;

@@ -1,9 +1,9 @@
+import { countParts } from './count-parts.ts';
 import { describeWait } from './describe-wait.ts';
-import type { Progress, RowProgress } from './events.ts';
-import { fitLine, type LinePart, type PartColor } from './fit-line.ts';
-import { formatCount, formatShortCount } from './format-count.ts';
-import { formatRate } from './format-rate.ts';
+import type { Progress } from './events.ts';
+import { fitLine, type LinePart } from './fit-line.ts';
 import { leftParts } from './left-parts.ts';
+import { nowPart, paceParts } from './pace-parts.ts';
 import type { Paint } from './paint.ts';
 import { barLine } from './progress-bar.ts';
 import { createRecentRate } from './recent-rate.ts';
@@ -43,13 +43,14 @@ export function createLookupsBlock(paint: Paint): LookupsBlock {
       const line = (parts: readonly LinePart[]): string =>
         paint(fitLine(parts, { columns, separatorLength: SEPARATOR.length }), SEPARATOR);
       const wait = describeWait(latest);
+      const isOver = latest.done >= latest.lookups;
       return [
         barLine(howFar(latest), columns),
-        line(countParts(latest)),
+        line(countParts(latest.rows ?? latest.outcomes)),
         line([
           nowPart((latest.comesInBursts ? rateOfChunks : rate).perSecond),
-          ...paceParts(latest),
-          ...(latest.done < latest.lookups ? leftParts(timeLeft.leftMs) : []),
+          ...paceParts(latest.pace, { isOver }),
+          ...(isOver ? [] : leftParts(timeLeft.leftMs)),
         ]),
         ...(wait ? [line([{ forms: wait, rank: 0, color: 'yellow' }])] : []),
       ];
@@ -62,62 +63,4 @@ function howFar({ rows, done, lookups }: Progress): Parameters<typeof barLine>[0
   const { total, skipped: _, ...counts } = rows;
   const ended = Object.values(counts).reduce((sum, count) => sum + count, 0);
   return { done: ended, total, unit: 'rows' };
-}
-
-type Countable = Exclude<keyof RowProgress, 'total'>;
-
-/** In the order in which they are shown. */
-const COUNTS: readonly (readonly [of: Countable, rank: number, color?: PartColor])[] = [
-  ['found', 7, 'green'],
-  ['not_found', 5],
-  ['rejected', 4],
-  ['failed', 6, 'red'],
-  ['invalid', 2],
-  ['fresh', 1],
-  ['skipped', 3],
-];
-
-/** What there is none of is left out, but for what was found. */
-function countParts({ rows, outcomes }: Progress): readonly LinePart[] {
-  const counts: Readonly<Partial<Record<Countable, number>>> = rows ?? outcomes;
-  return COUNTS.flatMap(([of, rank, color]) => {
-    const count = counts[of] ?? 0;
-    if (count === 0 && of !== 'found') return [];
-    const what = of.replace('_', ' ');
-    return [
-      {
-        forms: [`${formatCount(count)} ${what}`, `${formatShortCount(count)} ${what}`],
-        rank,
-        color,
-      },
-    ];
-  });
-}
-
-/** `48 calls/s`, `6 calls/min`. */
-function nowPart(perSecond: number): LinePart {
-  const rate = perSecond > 0 ? formatRate(perSecond) : '0/s';
-  return { forms: [rate.replace('/', ' calls/'), rate], rank: 3 };
-}
-
-/** The limit that calls are held to, and what else there is to say of the pace. */
-function paceParts({ pace, done, lookups }: Progress): readonly LinePart[] {
-  if (!pace) return [];
-  const isOver = done >= lookups;
-  const { limitIs, ratePerSecond, learnedLimitPerSecond: learned, concurrencyLimit, why } = pace;
-  const parts: LinePart[] = [];
-  if (limitIs === 'fixed') {
-    const rate = formatRate(ratePerSecond);
-    parts.push({ forms: [`held to ${rate}`, `of ${rate}`], rank: 2 });
-  } else if (learned !== undefined) {
-    const rate = formatRate(learned);
-    parts.push({ forms: [`limit about ${rate}`, `limit ${rate}`], rank: 2 });
-  } else if (why === 'starting' && !isOver) {
-    parts.push({ forms: ['finding the limit'], rank: 1 });
-  }
-  if (concurrencyLimit !== undefined) {
-    parts.push({ forms: [`at most ${concurrencyLimit} at once`], rank: 1 });
-  }
-  if (why === 'probing' && !isOver) parts.push({ forms: ['probing'], rank: 0 });
-  return parts;
 }

@@ -21,6 +21,9 @@ export interface RecentRateOptions {
   readonly longestMs?: number;
 }
 
+/** A silence that is longer than so many of the usual ones is no pause between two counts. */
+const USUAL_SILENCES = 3;
+
 /**
  * The rate over the last seconds. Where little happens, such as at six calls a minute, it looks back
  * further: else it would jump between nothing and far too much.
@@ -41,6 +44,13 @@ export function createRecentRate({
     );
   }
 
+  function hasStopped({ start, newest }: Record<'start' | 'newest', RateSample>): boolean {
+    const last = samples.find(({ count }) => count >= newest.count) ?? newest;
+    const silenceMs = newest.atMs - last.atMs;
+    const usualMs = (last.atMs - start.atMs) / (newest.count - start.count);
+    return silenceMs > windowMs && silenceMs > USUAL_SILENCES * usualMs;
+  }
+
   return {
     add: (sample) => {
       const isKept = ({ atMs }: RateSample): boolean =>
@@ -51,7 +61,9 @@ export function createRecentRate({
       const newest = samples.at(-1);
       const start = newest && findStart(newest);
       if (!newest || !start || newest.atMs <= start.atMs) return 0;
-      return (Math.max(0, newest.count - start.count) / (newest.atMs - start.atMs)) * 1_000;
+      const counted = newest.count - start.count;
+      if (counted <= 0 || hasStopped({ start, newest })) return 0;
+      return (counted / (newest.atMs - start.atMs)) * 1_000;
     },
   };
 }

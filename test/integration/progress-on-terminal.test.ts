@@ -1,5 +1,7 @@
 import { describe, expect, it } from 'vitest';
+import { findRedisServer, useRedis } from '../support/redis.ts';
 import { openApi } from './support/api.ts';
+import { run } from './support/command.ts';
 import { openFolder } from './support/folder.ts';
 import { domains, listOf } from './support/tables.ts';
 import {
@@ -30,7 +32,33 @@ async function enrichAt(
 const find = ({ seen }: TerminalEnd, start: string): number =>
   seen.findLastIndex((line) => line.startsWith(start));
 
-describe.skipIf(!canOpenTerminal())('the progress on a terminal', () => {
+const isThere = canOpenTerminal();
+
+describe.skipIf(!isThere || !findRedisServer())('the progress of a worker on a terminal', () => {
+  it('stays below its log, and when it is told to stop', async () => {
+    const redis = await useRedis();
+    const api = await openApi();
+    const folder = openFolder();
+    folder.write('list.csv', listOf(domains(20)));
+    const shared = ['--base-url', api.url, '--queue', redis.url];
+    const worker = await openTerminal(['worker', ...shared], { cwd: folder.path });
+    const given = ['enrich', 'list.csv', ...shared, '--workers', '0', '--progress', 'none'];
+    expect((await run(given, { cwd: folder.path })).code).toBe(0);
+    await worker.shows('20 found');
+    worker.type('\u0003');
+    const ended = await worker.ended;
+    expect(ended.code).toBe(0);
+    const block = find(ended, '20 found');
+    expect(ended.seen[block + 1]).toMatch(/^[\d.]+ calls\//);
+    const above = ended.seen.slice(0, block).join('\n');
+    expect(above).toContain('Waiting for lookups');
+    expect(above).toContain('Stopping: no further call is made');
+    expect(ended.seen.slice(block).join('\n')).toContain('Stopped after 20 calls');
+    expect(ended.raw.lastIndexOf(SHOW_CURSOR)).toBeGreaterThan(ended.raw.lastIndexOf(HIDE_CURSOR));
+  });
+});
+
+describe.skipIf(!isThere)('the progress on a terminal', () => {
   it('is drawn in its place, fits the window that has become narrow, and stays in the end', async () => {
     const terminal = await enrichAt({});
     await terminal.shows(' of 63 rows');

@@ -24,6 +24,19 @@ it('looks back further where little happens', () => {
   expect(count(0)).toBe(0);
 });
 
+it('is nothing soon after it has stopped', () => {
+  const rate = createRecentRate();
+  const seen: number[] = [];
+  for (let atMs = 0; atMs <= 40_000; atMs += 250) {
+    rate.add({ atMs, count: Math.min(atMs, 20_000) / 20 });
+    seen.push(rate.perSecond);
+  }
+  expect(seen[4 * 20]).toBeCloseTo(50);
+  expect(seen[4 * 23]).toBeGreaterThan(10);
+  expect(seen[4 * 26]).toBe(0);
+  expect(seen.at(-1)).toBe(0);
+});
+
 it('is nothing before there is something to compare', () => {
   const rate = createRecentRate();
   expect(rate.perSecond).toBe(0);
