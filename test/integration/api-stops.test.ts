@@ -1,7 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { openApi } from './support/api.ts';
-import { run, summaryOf } from './support/command.ts';
+import { summaryOf } from './support/command.ts';
 import { openFolder } from './support/folder.ts';
+import { runHere } from './support/program.ts';
 import { column, domains, listOf, rowsOf } from './support/tables.ts';
 
 const MANY = domains(300);
@@ -12,7 +13,7 @@ describe('a run that the API stops', () => {
     folder.write('list.csv', listOf(MANY));
     const api = await openApi({ auth: { scheme: 'bearer', key: 'good' }, latencyMs: 5 });
     const enrich = (key: string) =>
-      run(
+      runHere(
         ['enrich', 'list.csv', '--base-url', api.url, '--auth', 'bearer', '--json'].concat([
           '--concurrency',
           '4',
@@ -46,7 +47,7 @@ describe('a run that the API stops', () => {
         return answered <= 100 ? { body: {} } : { status: 401 };
       },
     });
-    const ended = await run(
+    const ended = await runHere(
       ['enrich', 'list.csv', '--base-url', api.url, '--json', '--concurrency', '4'],
       { cwd: folder.path },
     );
@@ -60,7 +61,7 @@ describe('a run that the API stops', () => {
     folder.write('list.csv', listOf(MANY));
     const api = await openApi({ quota: 70 });
     const args = ['enrich', 'list.csv', '--base-url', api.url, '--json', '--concurrency', '4'];
-    const first = await run(args, { cwd: folder.path });
+    const first = await runHere(args, { cwd: folder.path });
     expect(first.code).toBe(4);
     expect(first.stderr).toMatch(/quota/i);
     expect(summaryOf(first)).toMatchObject({
@@ -69,7 +70,7 @@ describe('a run that the API stops', () => {
     });
     expect(api.stats().calls).toBeLessThanOrEqual(74);
     api.reset(); // another day
-    const second = await run(args, { cwd: folder.path });
+    const second = await runHere(args, { cwd: folder.path });
     expect(summaryOf(second).statuses).toMatchObject({ found: 140, skipped: 160 });
     expect(api.stats().domains.repeated).toBe(0);
   });
@@ -84,7 +85,7 @@ describe('a run that the API stops', () => {
         isAllowed ? { body: {} } : { status: 403, body: { error: 'your plan does not allow it' } },
     });
     const args = ['enrich', 'list.csv', '--base-url', api.url, '--json', '--concurrency', '4'];
-    const refused = await run(args, { cwd: folder.path });
+    const refused = await runHere(args, { cwd: folder.path });
     expect(refused.code).toBe(4);
     expect(refused.stderr).toContain('403');
     expect(summaryOf(refused)).toMatchObject({
@@ -93,7 +94,7 @@ describe('a run that the API stops', () => {
     });
     expect(api.stats().calls).toBeLessThanOrEqual(5 + 4);
     isAllowed = true;
-    expect(summaryOf(await run(args, { cwd: folder.path })).statuses.found).toBe(300);
+    expect(summaryOf(await runHere(args, { cwd: folder.path })).statuses.found).toBe(300);
   });
 
   it('not at 403 with successes between them: those rows are rejected', async () => {
@@ -105,7 +106,7 @@ describe('a run that the API stops', () => {
           ? { status: 403, body: { error: 'not in your plan' } }
           : { body: {} },
     });
-    const ended = await run(
+    const ended = await runHere(
       ['enrich', 'list.csv', '--base-url', api.url, '--json', '--concurrency', '1'],
       { cwd: folder.path },
     );

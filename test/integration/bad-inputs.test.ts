@@ -6,6 +6,7 @@ import { afterAll, describe, it } from 'vitest';
 import { startSandbox } from '../../src/sandbox/server.ts';
 import { run } from './support/command.ts';
 import { openFolder } from './support/folder.ts';
+import { runHere } from './support/program.ts';
 import { expectRefusal, expectUntouched } from './support/refusals.ts';
 import { domains, listOf } from './support/tables.ts';
 
@@ -110,7 +111,8 @@ describe('an input that cannot be used', () => {
     folder.write(name, content);
     folder.write('out.csv', 'earlier');
     const out = name.includes('jsonl') ? [] : ['--out', 'out.csv'];
-    const ended = await run(['enrich', name, '--base-url', api.url, ...out], { cwd: folder.path });
+    const args = ['enrich', name, '--base-url', api.url, ...out];
+    const ended = await runHere(args, { cwd: folder.path });
     expectRefusal(ended, expected);
     expectUntouched(folder, [name, 'out.csv']);
   });

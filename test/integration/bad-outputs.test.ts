@@ -6,6 +6,7 @@ import { startSandbox } from '../../src/sandbox/server.ts';
 import { builtCommand } from './support/build.ts';
 import { type Ended, run } from './support/command.ts';
 import { type Folder, openFolder } from './support/folder.ts';
+import { runHere } from './support/program.ts';
 import { expectRefusal, expectUntouched } from './support/refusals.ts';
 import { openSmallDisk } from './support/small-disk.ts';
 import { domains, listOf } from './support/tables.ts';
@@ -28,7 +29,7 @@ describe('an output that cannot be used', () => {
     symlinkSync('list.csv', folder.at('symbolic.csv'));
     linkSync(folder.at('list.csv'), folder.at('hard.csv'));
     for (const flag of ['--out', '--failures']) {
-      const ended = await run(['enrich', 'list.csv', '--base-url', api.url, flag, out], {
+      const ended = await runHere(['enrich', 'list.csv', '--base-url', api.url, flag, out], {
         cwd: folder.path,
       });
       expectRefusal(ended, /it is the input itself/);
@@ -49,7 +50,7 @@ describe('an output that cannot be used', () => {
     folder.write('list.csv', LIST);
     symlinkSync('list.enriched.csv', folder.at('link.csv'));
     folder.write('list.enriched.csv', 'earlier');
-    const ended = await run(
+    const ended = await runHere(
       ['enrich', 'list.csv', '--base-url', api.url, '--failures', 'link.csv'],
       {
         cwd: folder.path,
@@ -64,7 +65,7 @@ describe('an output that cannot be used', () => {
     folder.write('list.csv', LIST);
     mkdirSync(folder.at('folder.csv'));
     const enrich = (...flags: readonly string[]) =>
-      run(['enrich', 'list.csv', '--base-url', api.url, ...flags], { cwd: folder.path });
+      runHere(['enrich', 'list.csv', '--base-url', api.url, ...flags], { cwd: folder.path });
     const calls = api.stats().calls;
     expectRefusal(await enrich('--out', 'none/out.csv'), /none\/out\.csv.*no such/);
     expectRefusal(await enrich('--failures', 'none/f.csv'), /none\/f\.csv.*no such/);

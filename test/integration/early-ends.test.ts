@@ -1,8 +1,9 @@
 import { describe, expect, it } from 'vitest';
 import { enrich } from '../../src/index.ts';
 import { openApi, openServer } from './support/api.ts';
-import { run, summaryOf } from './support/command.ts';
+import { summaryOf } from './support/command.ts';
 import { openFolder } from './support/folder.ts';
+import { runHere } from './support/program.ts';
 import { domains, listOf } from './support/tables.ts';
 
 const PAGE = '<!doctype html><title>Welcome</title>';
@@ -24,7 +25,7 @@ describe('a base URL that is wrong', () => {
     const wrong = await openServer((_request, response) => {
       response.writeHead(status, { 'content-type': type }).end(PAGE);
     });
-    const ended = await run(['enrich', 'list.csv', '--base-url', wrong.url, '--json'], {
+    const ended = await runHere(['enrich', 'list.csv', '--base-url', wrong.url, '--json'], {
       cwd: folder.path,
     });
     expect(ended.code).toBe(4);
@@ -36,7 +37,7 @@ describe('a base URL that is wrong', () => {
       stopped: { reason: 'misdirected' },
     });
     const { url } = await openApi();
-    const mended = await run(['enrich', 'list.csv', '--base-url', url, '--json'], {
+    const mended = await runHere(['enrich', 'list.csv', '--base-url', url, '--json'], {
       cwd: folder.path,
     });
     expect(summaryOf(mended).statuses.found).toBe(300);
@@ -44,7 +45,7 @@ describe('a base URL that is wrong', () => {
 
   it('whose name nobody knows costs five calls', async () => {
     const folder = openList(50);
-    const ended = await run(
+    const ended = await runHere(
       ['enrich', 'list.csv', '--base-url', 'http://no-such-host.invalid', '--json'],
       { cwd: folder.path },
     );
@@ -56,7 +57,7 @@ describe('a base URL that is wrong', () => {
   it('is not suspected because of brands that are not known', async () => {
     const folder = openList(50);
     const { url } = await openApi({ notFound: 1 });
-    const ended = await run(['enrich', 'list.csv', '--base-url', url, '--json'], {
+    const ended = await runHere(['enrich', 'list.csv', '--base-url', url, '--json'], {
       cwd: folder.path,
     });
     expect(ended.code).toBe(0);
@@ -69,7 +70,7 @@ describe('an API that is out from the beginning', () => {
     const folder = openList(30);
     const url = 'http://127.0.0.1:9';
     const flags = ['--progress', 'none', '--max-outage', '1s', '--json'];
-    const ended = await run(['enrich', 'list.csv', '--base-url', url, ...flags], {
+    const ended = await runHere(['enrich', 'list.csv', '--base-url', url, ...flags], {
       cwd: folder.path,
     });
     expect(ended.code).toBe(4);
@@ -90,15 +91,15 @@ describe('--max-failed', () => {
       respond: (domain) => (/[0-3]\.com$/.test(domain) ? CUT : undefined),
     });
     const args = ['enrich', 'list.csv', '--base-url', url, ...flags];
-    const ended = await run(args, { cwd: folder.path });
+    const ended = await runHere(args, { cwd: folder.path });
     expect(ended.code).toBe(4);
     expect(ended.stderr).toContain('--max-failed');
     const { statuses, stopped } = summaryOf(ended);
     expect(stopped).toEqual({ reason: 'max_failed' });
     expect(statuses.failed + statuses.found).toBeLessThan(300);
-    const again = await run([...args, '--max-failed', '100%'], { cwd: folder.path });
+    const again = await runHere([...args, '--max-failed', '100%'], { cwd: folder.path });
     expect(again.code).toBe(3);
-    const third = await run(args, { cwd: folder.path });
+    const third = await runHere(args, { cwd: folder.path });
     expect(third.code).toBe(3);
   });
 
@@ -106,13 +107,13 @@ describe('--max-failed', () => {
     const folder = openList(300);
     const { url } = await openApi(tooMany);
     const args = ['enrich', 'list.csv', '--base-url', url, ...flags, '--max-failed', '25%'];
-    expect((await run(args, { cwd: folder.path })).code).toBe(3);
+    expect((await runHere(args, { cwd: folder.path })).code).toBe(3);
   });
 
   it.each(['20', '-1%', '101%', 'many'])('cannot be %s', async (share) => {
     const folder = openList(1);
     const args = ['enrich', 'list.csv', '--base-url', 'http://127.0.0.1:1', '--max-failed', share];
-    const ended = await run(args, { cwd: folder.path });
+    const ended = await runHere(args, { cwd: folder.path });
     expect(ended.code).toBe(2);
     expect(ended.stderr).toContain('a share from 0% to 100%');
   });

@@ -1,14 +1,17 @@
 import { describe, expect, it } from 'vitest';
 import { openApi, openScripted, openServer } from './support/api.ts';
-import { run, summaryOf } from './support/command.ts';
+import { summaryOf } from './support/command.ts';
 import { openList } from './support/lists.ts';
+import { runHere } from './support/program.ts';
 import { column, domains, listOf, rowsOf } from './support/tables.ts';
 
 describe('a flag of enrich', () => {
   it('--base-url keeps its path, and each call asks for one domain', async () => {
     const folder = openList();
     const server = await openServer();
-    await run(['enrich', 'list.csv', '--base-url', `${server.url}/api/eu/`], { cwd: folder.path });
+    await runHere(['enrich', 'list.csv', '--base-url', `${server.url}/api/eu/`], {
+      cwd: folder.path,
+    });
     expect(server.requests.map(({ url }) => url ?? '').sort()).toEqual([
       '/api/eu/v1/brand?domain=acme.com',
       '/api/eu/v1/brand?domain=bolt.com',
@@ -23,7 +26,7 @@ describe('a flag of enrich', () => {
   ])('--auth %s sends the credential in its place', async (auth, name, value) => {
     const folder = openList();
     const server = await openServer();
-    const ended = await run(['enrich', 'list.csv', '--base-url', server.url, '--auth', auth], {
+    const ended = await runHere(['enrich', 'list.csv', '--base-url', server.url, '--auth', auth], {
       cwd: folder.path,
       env: { BRANDFILL_API_KEY: 'k3y' },
     });
@@ -38,7 +41,7 @@ describe('a flag of enrich', () => {
     const folder = openList();
     folder.write('key.txt', 's3cret value\n');
     const server = await openServer();
-    await run(
+    await runHere(
       ['enrich', 'list.csv', '--base-url', server.url, '--auth', 'query:key'].concat([
         '--api-key-file',
         'key.txt',
@@ -51,7 +54,7 @@ describe('a flag of enrich', () => {
   it('--param and --header go with every call, as often as given', async () => {
     const folder = openList();
     const server = await openServer();
-    await run(
+    await runHere(
       ['enrich', 'list.csv', '--base-url', server.url]
         .concat(['--param', 'lang=de', '--param', 'q=a=b&c'])
         .concat(['--header', 'X-Team=crm', '--header', 'X-Run=1=2']),
@@ -67,7 +70,7 @@ describe('a flag of enrich', () => {
   it('--concurrency bounds the calls in flight', async () => {
     const folder = openList(listOf(domains(40)));
     const api = await openApi({ latencyMs: 20 });
-    await run(['enrich', 'list.csv', '--base-url', api.url, '--concurrency', '3'], {
+    await runHere(['enrich', 'list.csv', '--base-url', api.url, '--concurrency', '3'], {
       cwd: folder.path,
     });
     expect(api.stats().concurrency.highest).toBe(3);
@@ -83,7 +86,7 @@ describe('a flag of enrich', () => {
         return { body: {} };
       },
     });
-    await run(['enrich', 'list.csv', '--base-url', api.url, '--rate', '10/s'], {
+    await runHere(['enrich', 'list.csv', '--base-url', api.url, '--rate', '10/s'], {
       cwd: folder.path,
     });
     expect(arrivals).toHaveLength(12);
@@ -95,8 +98,8 @@ describe('a flag of enrich', () => {
     const folder = openList('domain\nacme.com\n');
     const api = await openScripted({ 'acme.com': { status: 500 } });
     const args = ['enrich', 'list.csv', '--base-url', api.url, '--json', '--retries'];
-    expect(summaryOf(await run([...args, '0'], { cwd: folder.path })).calls).toBe(1);
-    expect(summaryOf(await run([...args, '2'], { cwd: folder.path }))).toMatchObject({
+    expect(summaryOf(await runHere([...args, '0'], { cwd: folder.path })).calls).toBe(1);
+    expect(summaryOf(await runHere([...args, '2'], { cwd: folder.path }))).toMatchObject({
       calls: 3,
       retries: 2,
     });
@@ -105,7 +108,7 @@ describe('a flag of enrich', () => {
   it('--timeout ends a call that gets no answer', async () => {
     const folder = openList('domain\nacme.com\n');
     const api = await openScripted({ 'acme.com': 'hang' });
-    const ended = await run(
+    const ended = await runHere(
       ['enrich', 'list.csv', '--base-url', api.url, '--timeout', '150ms', '--retries', '0'],
       { cwd: folder.path },
     );
@@ -117,7 +120,7 @@ describe('a flag of enrich', () => {
     const folder = openList(listOf(domains(30)));
     const api = await openScripted({});
     const args = ['enrich', 'list.csv', '--base-url', api.url, '--json', '--max-calls', '12'];
-    const first = await run(args, { cwd: folder.path });
+    const first = await runHere(args, { cwd: folder.path });
     expect(first.code).toBe(4);
     expect(summaryOf(first)).toMatchObject({
       calls: 12,
@@ -127,8 +130,8 @@ describe('a flag of enrich', () => {
     expect(column(rowsOf(folder.read('list.failures.csv')), 'brand_reason')).toEqual(
       Array.from({ length: 18 }, () => 'max_calls'),
     );
-    expect(summaryOf(await run(args, { cwd: folder.path })).statuses.found).toBe(24);
-    const last = await run(args, { cwd: folder.path });
+    expect(summaryOf(await runHere(args, { cwd: folder.path })).statuses.found).toBe(24);
+    const last = await runHere(args, { cwd: folder.path });
     expect(last.code).toBe(0);
     expect(summaryOf(last)).toMatchObject({ calls: 6, statuses: { found: 30, skipped: 0 } });
     expect(api.stats().domains).toMatchObject({ distinct: 30, mostCalls: 1 });
@@ -137,7 +140,7 @@ describe('a flag of enrich', () => {
   it('--max-calls of exactly as many as are needed ends with 0', async () => {
     const folder = openList(listOf(domains(5)));
     const api = await openScripted({});
-    const ended = await run(['enrich', 'list.csv', '--base-url', api.url, '--max-calls', '5'], {
+    const ended = await runHere(['enrich', 'list.csv', '--base-url', api.url, '--max-calls', '5'], {
       cwd: folder.path,
     });
     expect(ended.code).toBe(0);

@@ -2,13 +2,14 @@ import { describe, expect, it } from 'vitest';
 import { openScripted } from './support/api.ts';
 import { run, summaryOf } from './support/command.ts';
 import { openList } from './support/lists.ts';
+import { runHere } from './support/program.ts';
 import { column, rowsOf } from './support/tables.ts';
 
 describe('a flag of enrich', () => {
   it('--out and --failures name the two files', async () => {
     const folder = openList();
     const api = await openScripted({ 'bolt.com': { status: 404 } });
-    const ended = await run(
+    const ended = await runHere(
       ['enrich', 'list.csv', '--base-url', api.url, '--out', 'o.csv', '--failures', 'f.csv'],
       { cwd: folder.path },
     );
@@ -34,16 +35,21 @@ describe('a flag of enrich', () => {
   it('--domain-column overrules the guess', async () => {
     const folder = openList('domain,Partner Site\nacme.com,bolt.com\n');
     const api = await openScripted({});
-    await run(['enrich', 'list.csv', '--base-url', api.url, '--domain-column', 'partner site'], {
-      cwd: folder.path,
-    });
+    await runHere(
+      ['enrich', 'list.csv', '--base-url', api.url, '--domain-column', 'partner site'],
+      {
+        cwd: folder.path,
+      },
+    );
     expect(column(rowsOf(folder.read('list.enriched.csv')), 'brand_domain')).toEqual(['bolt.com']);
   });
 
   it('without --domain-column it is guessed, and said', async () => {
     const folder = openList('name,Company Domain Name\nAcme,acme.com\n');
     const api = await openScripted({});
-    const ended = await run(['enrich', 'list.csv', '--base-url', api.url], { cwd: folder.path });
+    const ended = await runHere(['enrich', 'list.csv', '--base-url', api.url], {
+      cwd: folder.path,
+    });
     expect(ended.stderr).toContain("domains are in column 'Company Domain Name' (guessed by name)");
     expect(api.callsOf('acme.com').calls).toBe(1);
   });
@@ -51,7 +57,7 @@ describe('a flag of enrich', () => {
   it('--registrable reduces a domain to its registrable part', async () => {
     const folder = openList('domain\nshop.acme.co.uk\nwww.acme.co.uk\n');
     const api = await openScripted({});
-    const ended = await run(
+    const ended = await runHere(
       ['enrich', 'list.csv', '--base-url', api.url, '--registrable', '--json'],
       {
         cwd: folder.path,
@@ -80,7 +86,7 @@ describe('a flag of enrich', () => {
       'nothing=missing',
       'two=length(tags)',
     ].join(',');
-    await run(['enrich', 'list.csv', '--base-url', api.url, '--fields', fields], {
+    await runHere(['enrich', 'list.csv', '--base-url', api.url, '--fields', fields], {
       cwd: folder.path,
     });
     expect(rowsOf(folder.read('list.enriched.csv'))).toEqual([

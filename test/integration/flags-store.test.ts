@@ -3,6 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { openScripted } from './support/api.ts';
 import { run, summaryOf } from './support/command.ts';
 import { LIST, openList } from './support/lists.ts';
+import { runHere } from './support/program.ts';
 import { column, rowsOf } from './support/tables.ts';
 
 describe('a flag of enrich', () => {
@@ -11,7 +12,7 @@ describe('a flag of enrich', () => {
     const api = await openScripted({ 'bolt.com': { status: 404 } });
     const calls = async (...flags: readonly string[]): Promise<number> => {
       const args = ['enrich', 'list.csv', '--base-url', api.url, '--json', ...flags];
-      return summaryOf(await run(args, { cwd: folder.path })).calls;
+      return summaryOf(await runHere(args, { cwd: folder.path })).calls;
     };
     expect(await calls()).toBe(2);
     expect(await calls()).toBe(0);
@@ -27,7 +28,7 @@ describe('a flag of enrich', () => {
     const api = await openScripted({ 'bolt.com': { status: 422 } });
     const calls = async (...flags: readonly string[]): Promise<number> => {
       const args = ['enrich', 'list.csv', '--base-url', api.url, '--json', ...flags];
-      return summaryOf(await run(args, { cwd: folder.path })).calls;
+      return summaryOf(await runHere(args, { cwd: folder.path })).calls;
     };
     expect(await calls()).toBe(2);
     expect(await calls('--fresh-not-found', '0')).toBe(0);
@@ -38,11 +39,11 @@ describe('a flag of enrich', () => {
     const folder = openList('domain\nacme.com\nbolt.com\nacme.com\nwww.bolt.com\n');
     const api = await openScripted({ 'bolt.com': { status: 404 } });
     const args = ['enrich', 'list.csv', '--base-url', api.url, '--json'];
-    await run(args, { cwd: folder.path });
-    const again = summaryOf(await run([...args, '--refresh'], { cwd: folder.path }));
+    await runHere(args, { cwd: folder.path });
+    const again = summaryOf(await runHere([...args, '--refresh'], { cwd: folder.path }));
     expect(again).toMatchObject({ calls: 2, freshDomains: 0 });
     expect(api.callsOf('acme.com').calls).toBe(2);
-    expect(summaryOf(await run(args, { cwd: folder.path })).calls).toBe(0);
+    expect(summaryOf(await runHere(args, { cwd: folder.path })).calls).toBe(0);
   });
 
   it('--only-missing asks about what was never found, and keeps what was, however old', async () => {
@@ -54,7 +55,7 @@ describe('a flag of enrich', () => {
     };
     const api = await openScripted(script);
     const enrich = (...flags: readonly string[]) =>
-      run(['enrich', 'list.csv', '--base-url', api.url, '--json', '--retries', '0', ...flags], {
+      runHere(['enrich', 'list.csv', '--base-url', api.url, '--json', '--retries', '0', ...flags], {
         cwd: folder.path,
       });
     await enrich();
@@ -84,16 +85,16 @@ describe('a flag of enrich', () => {
     const folder = openList();
     const api = await openScripted({});
     const args = ['enrich', 'list.csv', '--base-url', api.url, '--json', '--store', 'deep/kept'];
-    await run(args, { cwd: folder.path });
+    await runHere(args, { cwd: folder.path });
     expect(existsSync(folder.at('deep/kept/data.mdb'))).toBe(true);
     expect(existsSync(folder.at('.brandfill'))).toBe(false);
-    expect(summaryOf(await run(args, { cwd: folder.path })).freshDomains).toBe(2);
+    expect(summaryOf(await runHere(args, { cwd: folder.path })).freshDomains).toBe(2);
   });
 
   it('--dry-run shows the plan, calls nothing and leaves nothing', async () => {
     const folder = openList('name,domain\nA,acme.com\nB,acme.com\nC,bolt.com\nD,n/a\n');
     const api = await openScripted({});
-    const ended = await run(['enrich', 'list.csv', '--base-url', api.url, '--dry-run'], {
+    const ended = await runHere(['enrich', 'list.csv', '--base-url', api.url, '--dry-run'], {
       cwd: folder.path,
     });
     expect(ended).toMatchObject({ code: 0, stdout: '' });
@@ -109,8 +110,8 @@ describe('a flag of enrich', () => {
     const folder = openList();
     const api = await openScripted({});
     const args = ['enrich', 'list.csv', '--base-url', api.url];
-    await run([...args, '--max-calls', '1'], { cwd: folder.path });
-    const ended = await run([...args, '--dry-run', '--json'], { cwd: folder.path });
+    await runHere([...args, '--max-calls', '1'], { cwd: folder.path });
+    const ended = await runHere([...args, '--dry-run', '--json'], { cwd: folder.path });
     expect(JSON.parse(ended.stdout)).toMatchObject({
       rows: 2,
       uniqueDomains: 2,

@@ -1,8 +1,9 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import { openApi } from './support/api.ts';
-import { run, summaryOf } from './support/command.ts';
+import { type Ended, summaryOf } from './support/command.ts';
 import { type Folder, openFolder } from './support/folder.ts';
+import { runHere } from './support/program.ts';
 import { expectRefusal } from './support/refusals.ts';
 
 const SAMPLE = readFileSync(new URL('../../samples/crm-accounts.csv', import.meta.url), 'utf8');
@@ -11,7 +12,7 @@ const MERGE = ['a.failures.csv', '--merge', 'a.enriched.csv'];
 interface Night {
   readonly folder: Folder;
   readonly api: Awaited<ReturnType<typeof openApi>>;
-  enrich(...args: string[]): ReturnType<typeof run>;
+  enrich(...args: string[]): Promise<Ended>;
   correct(): void;
 }
 
@@ -22,7 +23,7 @@ async function openNight(list = SAMPLE, ...flags: string[]): Promise<Night> {
   const api = await openApi({ respond: () => ({ body: { name: 'N' } }) });
   const fixed = ['--fields', 'name=name', '--base-url', api.url, '--json'];
   const enrich: Night['enrich'] = (...args) =>
-    run(['enrich', ...args, ...fixed], { cwd: folder.path });
+    runHere(['enrich', ...args, ...fixed], { cwd: folder.path });
   expect(await enrich('a.csv', ...flags)).toMatchObject({ code: 0 });
   const correct = (): void => {
     const failures = folder.read('a.failures.csv');

@@ -5,6 +5,7 @@ import { openScripted, openServer } from './support/api.ts';
 import { type Ended, run, summaryOf } from './support/command.ts';
 import { type Folder, openFolder } from './support/folder.ts';
 import { LIST } from './support/lists.ts';
+import { runHere } from './support/program.ts';
 import { expectUsageError } from './support/usage-error.ts';
 
 /** A folder with `list.csv`, and `jobs/job.yaml` that says this. */
@@ -16,13 +17,17 @@ function openJob(text: string): Folder {
   return folder;
 }
 
-function runJob(
+type RunJob = (
   folder: Folder,
-  flags: readonly string[] = [],
-  env: Readonly<Record<string, string>> = {},
-): Promise<Ended> {
-  return run(['run', 'jobs/job.yaml', ...flags], { cwd: folder.path, env });
-}
+  flags?: readonly string[],
+  env?: Readonly<Record<string, string>>,
+) => Promise<Ended>;
+
+const runJob: RunJob = (folder, flags = [], env = {}) =>
+  runHere(['run', 'jobs/job.yaml', ...flags], { cwd: folder.path, env });
+
+const runInOwnProcess: RunJob = (folder, flags = [], env = {}) =>
+  run(['run', 'jobs/job.yaml', ...flags], { cwd: folder.path, env });
 
 describe('brandfill run', () => {
   it('does what enrich does with the same settings', async () => {
@@ -34,7 +39,7 @@ describe('brandfill run', () => {
       failures: ../run/failures.csv
       fields: { name: name }
     `);
-    const ran = await runJob(folder, ['--json']);
+    const ran = await runInOwnProcess(folder, ['--json']);
     const flags = ['--out', 'out.csv', '--failures', 'failures.csv', '--fields', 'name=name'];
     const args = ['enrich', 'list.csv', '--base-url', api.url, ...flags, '--json'];
     const enriched = await run(args, { cwd: folder.path });
@@ -130,12 +135,13 @@ describe('brandfill run', () => {
   it('says that there is no such file, or that it is a list', async () => {
     const folder = openJob('');
     const cwd = folder.path;
-    expectUsageError(await run(['run', 'no.yaml'], { cwd }), /no\.yaml: there is no such file/);
-    expectUsageError(await run(['run', 'list.csv'], { cwd }), /brandfill enrich/);
+    expectUsageError(await runHere(['run', 'no.yaml'], { cwd }), /no\.yaml: there is no such file/);
+    expectUsageError(await runHere(['run', 'list.csv'], { cwd }), /brandfill enrich/);
   });
 });
 
 describe('the credential of a job', () => {
+  // Each in a process that was never given it.
   const SECRET = 's3cret-k3y';
 
   it.each([
@@ -150,7 +156,7 @@ describe('the credential of a job', () => {
     const folder = openJob(`input: ../list.csv\nauth: bearer\nbaseUrl: ${server.url}\n${line}`);
     folder.write('jobs/key.txt', 'from-file\n');
     const env = { CRM_KEY: SECRET, BRANDFILL_API_KEY: 'standard' };
-    const ended = await runJob(folder, flags, env);
+    const ended = await runInOwnProcess(folder, flags, env);
     expect(ended.code).toBe(0);
     expect(server.requests[0]?.headers.authorization).toBe(expected);
     expect(ended.stdout + ended.stderr).not.toContain(SECRET);
@@ -164,7 +170,7 @@ describe('the credential of a job', () => {
     ['apiKey: s3cret-k3y', /job\.yaml:1:1: a credential does not belong/],
   ])('is refused and not repeated: %j', async (text, expected) => {
     const folder = openJob(`${text}\ninput: ../list.csv\nbaseUrl: http://127.0.0.1:9`);
-    const ended = await runJob(folder, [], { CRM_KEY: SECRET });
+    const ended = await runInOwnProcess(folder, [], { CRM_KEY: SECRET });
     expectUsageError(ended, expected);
     expect(ended.stderr).not.toMatch(/s3cret.k3y/);
   });
@@ -173,7 +179,7 @@ describe('the credential of a job', () => {
 it('a folder for each day is made', async () => {
   const api = await openScripted({});
   const folder = openJob(`input: ../list.csv\nbaseUrl: ${api.url}\nout: out/{date}/list.csv`);
-  const ended = await runJob(folder, ['--json'], { TZ: 'UTC' });
+  const ended = await runInOwnProcess(folder, ['--json'], { TZ: 'UTC' });
   const { out } = summaryOf(ended);
   expect(out).toMatch(/^jobs\/out\/\d{4}-\d\d-\d\d\/list\.csv$/);
   expect(existsSync(join(folder.path, out ?? ''))).toBe(true);

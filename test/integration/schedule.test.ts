@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { describe, expect, it, vi } from 'vitest';
-import { start } from './support/command.ts';
+import { run, start } from './support/command.ts';
 import { cronForSeconds, FAR, openSchedules, terminate } from './support/schedules.ts';
 import { rowsOf } from './support/tables.ts';
 
@@ -131,16 +131,18 @@ describe('brandfill schedule', () => {
   });
 
   it('has no run of what is standard input, and says so', async () => {
-    const { folder, keep, run, results, list } = await openSchedules();
+    const { folder, keep, results, list, redis } = await openSchedules();
+    const schedule = (...args: readonly string[]) =>
+      run(['schedule', '--queue', redis.url, ...args], { cwd: folder.path });
     const text = `input: '-'\nschedule:\n  cron: '${FAR}'\n`;
     const keeper = await keep(folder.write('jobs/pipe.yaml', text));
-    await run('--run', 'pipe');
+    await schedule('--run', 'pipe');
     expect((await results('pipe', 1)).results).toMatchObject([
       { exitCode: 2, error: expect.stringContaining('its list is standard input') },
     ]);
     await terminate(keeper);
     // The other tests ask and look in their own process: a start of the command takes longer.
-    const listed = await run('--list', '--json');
+    const listed = await schedule('--list', '--json');
     expect(JSON.parse(listed.stdout)).toEqual(await list());
   });
 });

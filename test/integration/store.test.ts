@@ -8,11 +8,12 @@ import { type Ended, run, start, summaryOf } from './support/command.ts';
 import { enrichIn } from './support/enrich.ts';
 import { type Folder, openFolder } from './support/folder.ts';
 import { openList } from './support/lists.ts';
+import { runHere } from './support/program.ts';
 import { domains, listOf } from './support/tables.ts';
 
-/** Runs `brandfill store …` in a folder. */
+/** Runs `brandfill store …` in a folder, in this process. */
 function inStore(folder: Folder, ...args: readonly string[]): Promise<Ended> {
-  return run(['store', ...args], { cwd: folder.path });
+  return runHere(['store', ...args], { cwd: folder.path });
 }
 
 const linesOf = (text: string): Record<string, unknown>[] =>
@@ -203,12 +204,12 @@ describe('brandfill store', () => {
     const running = await start(args, { cwd: folder.path });
     while (api.stats().calls < 40) await delay(2);
     folder.write('in.jsonl', '');
-    const during = await Promise.all([
-      inStore(folder, 'stats', '--json'),
-      inStore(folder, 'export'),
-      inStore(folder, 'prune', '--older-than', '1d'),
-      inStore(folder, 'import', 'in.jsonl'),
-    ]);
+    const actions = [['stats', '--json'], ['export'], ['prune', '--older-than', '1d']];
+    const during = await Promise.all(
+      [...actions, ['import', 'in.jsonl']].map((args) =>
+        run(['store', ...args], { cwd: folder.path }),
+      ),
+    );
     expect(during.map(({ code }) => code)).toEqual([0, 0, 0, 0]);
     expect(linesOf(during[1]?.stdout ?? '').length).toBeGreaterThan(0);
     const ended = await running.ended;

@@ -7,6 +7,7 @@ import { createStatusCounts } from '../../src/watch/summary.ts';
 import { openApi, openScripted, openServer } from './support/api.ts';
 import { type Ended, run, start } from './support/command.ts';
 import { openFolder } from './support/folder.ts';
+import { runHere } from './support/program.ts';
 import { rowsOf } from './support/tables.ts';
 
 const ANSWER = {
@@ -33,7 +34,7 @@ async function openTrial(reply: SandboxReply | (() => SandboxReply)): Promise<Tr
     folder,
     url: api.url,
     calls: () => api.stats().calls,
-    try: (...flags) => run(['try', ...flags, '--base-url', api.url], { cwd: folder.path }),
+    try: (...flags) => runHere(['try', ...flags, '--base-url', api.url], { cwd: folder.path }),
   };
 }
 

@@ -6,8 +6,9 @@ import type { Sandbox } from '../../../src/sandbox/server.ts';
 import { listSchedules, runScheduled } from '../../../src/scheduled.ts';
 import { type TestRedis, type TestRedisOptions, useRedis } from '../../support/redis.ts';
 import { openApi } from './api.ts';
-import { type Ended, type Running, run, start } from './command.ts';
+import { type Ended, type Running, start } from './command.ts';
 import { type Folder, openFolder } from './folder.ts';
+import { runHere } from './program.ts';
 
 /** A folder with job files, a Redis that keeps their schedules, and an API. All end with the test. */
 export interface Schedules {
@@ -18,7 +19,7 @@ export interface Schedules {
   job(name: string, lines: JobLines): string;
   /** Starts `brandfill schedule`; resolves when it keeps the schedules. */
   keep(...args: readonly string[]): Promise<Running>;
-  /** Runs `brandfill schedule` to its end. */
+  /** Runs `brandfill schedule` to its end, in this process. */
   run(...args: readonly string[]): Promise<Ended>;
   /** Asks for a run of a job now, as `--run` does, in this process. */
   ask(job: string): Promise<void>;
@@ -69,7 +70,7 @@ export async function openSchedules(options: SchedulesOptions = {}): Promise<Sch
       await keeper.shows('Keeping the schedules');
       return keeper;
     },
-    run: (...args) => run(['schedule', ...queue, ...args], commandOptions),
+    run: (...args) => runHere(['schedule', ...queue, ...args], commandOptions),
     ask: async (name) => {
       if (!(await runScheduled(name, { queue: redis.url })))
         throw new Error(`${name} is asked for.`);
