@@ -57,6 +57,7 @@ export async function dashboard(
   const { openAllQueues, openQueueServer } = await import('./queue/bullmq/index.ts');
   const { openDashboard } = await import('./dashboard/index.ts');
   const { showQueue } = await import('./dashboard/show-queue.ts');
+  const { withPatience } = await import('./dashboard/patient-source.ts');
   const { readToken } = await import('./dashboard/token.ts');
   const { createQueuesPage } = await import('./dashboard/queues-page.ts');
   const { openListener } = await import('./http/listener.ts');
@@ -69,7 +70,7 @@ export async function dashboard(
     closer.add({ close: async () => void (await within(FAREWELL_MS, all.close())) });
     const shown = closer.add(
       await openDashboard({
-        source: showQueue({ redis, lookups: all.lookups }),
+        source: withPatience(showQueue({ redis, lookups: all.lookups }), redis),
         token: read,
         host: listen.host,
         queues: createQueuesPage({ findQueues: () => all.find() }),

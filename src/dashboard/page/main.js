@@ -85,6 +85,11 @@ function showRest({ workers, schedules, backlog, trouble }) {
   }
 }
 
+/** How long it is shown why something could not be done. */
+const REFUSAL_MS = 15_000;
+/** @type {ReturnType<typeof setTimeout> | undefined} */
+let hiding;
+
 /**
  * Asks for something. What comes of it is seen in what the server tells.
  *
@@ -106,6 +111,10 @@ async function post(path) {
   function tell(text) {
     message.hidden = false;
     show(message, text.trim());
+    clearTimeout(hiding);
+    hiding = setTimeout(() => {
+      message.hidden = true;
+    }, REFUSAL_MS);
   }
 }
 

@@ -1,0 +1,45 @@
+import { inTime } from '../pace/shared/in-time.ts';
+import type { Board, BoardSource } from './board.ts';
+
+export interface PatientSourceOptions {
+  /** What the Redis is called. */
+  readonly name: string;
+  /** How long a reading may take. @default 3000 ms */
+  readonly readMs?: number;
+  /** How long what is asked may take. @default 5000 ms */
+  readonly askMs?: number;
+}
+
+/**
+ * Says so when Redis does not answer: its client waits for a connection for as long as it takes, and
+ * whoever looks would take what was true a while ago for what is true now.
+ */
+export function withPatience(source: BoardSource, options: PatientSourceOptions): BoardSource {
+  const { name, readMs = 3_000, askMs = 5_000 } = options;
+  let reading: Promise<Board> | undefined;
+
+  async function ask(asking: Promise<string | undefined>): Promise<string | undefined> {
+    return await inTime(askMs, asking).catch(
+      () => `Redis at ${name} does not answer. What was asked may still be done when it does.`,
+    );
+  }
+
+  return {
+    read: async () => {
+      // One at a time: those that wait for a connection would pile up.
+      reading ??= source.read().finally(() => {
+        reading = undefined;
+      });
+      try {
+        return await inTime(readMs, reading);
+      } catch {
+        throw new Error(
+          `Redis at ${name} does not answer: what is shown here is as it was before.`,
+        );
+      }
+    },
+    ask: (run, action) => ask(source.ask(run, action)),
+    runNow: (group, job) => ask(source.runNow(group, job)),
+    steerBackfills: (action) => ask(source.steerBackfills(action)),
+  };
+}

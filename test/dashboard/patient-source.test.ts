@@ -1,0 +1,52 @@
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import type { BoardSource } from '../../src/dashboard/board.ts';
+import { withPatience } from '../../src/dashboard/patient-source.ts';
+import { createGate } from '../support/gate.ts';
+import { board } from './boards.ts';
+
+beforeEach(() => void vi.useFakeTimers());
+afterEach(() => void vi.useRealTimers());
+
+/** A source that answers nothing until it is let. */
+function openSource() {
+  const gate = createGate();
+  const read = vi.fn(async () => {
+    await gate.opened;
+    return board();
+  });
+  const steerBackfills = async (): Promise<undefined> => {
+    await gate.opened;
+    return undefined;
+  };
+  const source: BoardSource = {
+    read,
+    steerBackfills,
+    ask: async () => 'no such run',
+    runNow: async () => undefined,
+  };
+  return { gate, read, source: withPatience(source, { name: 'here:1' }) };
+}
+
+describe('a source with patience', () => {
+  it('says that Redis does not answer, and asks for nothing more until it has', async () => {
+    const { source, read, gate } = openSource();
+    for (let times = 0; times < 2; times += 1) {
+      const reading = expect(source.read()).rejects.toThrow('Redis at here:1 does not answer: ');
+      await vi.advanceTimersByTimeAsync(3_000);
+      await reading;
+    }
+    expect(read).toHaveBeenCalledOnce();
+    gate.open();
+    await vi.advanceTimersByTimeAsync(0);
+    expect(await source.read()).toEqual(board());
+  });
+
+  it('refuses what could not be asked, and passes on what was said', async () => {
+    const { source } = openSource();
+    const asking = source.steerBackfills('pause');
+    await vi.advanceTimersByTimeAsync(5_000);
+    expect(await asking).toMatch(/^Redis at here:1 does not answer\. What was asked may still/);
+    expect(await source.ask('a', 'pause')).toBe('no such run');
+    expect(await source.runNow('a', 'b')).toBeUndefined();
+  });
+});
