@@ -7,6 +7,7 @@ import { openApi, openScripted } from './support/api.ts';
 import { run, start, summaryOf } from './support/command.ts';
 import { openFolder } from './support/folder.ts';
 import { openList } from './support/lists.ts';
+import { runHere } from './support/program.ts';
 import { column, domains, listOf, rowsOf } from './support/tables.ts';
 
 /** A month, so that no test runs past the end of a window, but once in a month. */
@@ -19,7 +20,7 @@ describe('--max-calls-per', () => {
     const api = await openScripted({});
     const args = ['enrich', 'list.csv', '--base-url', api.url, '--json'];
     const limited = [...args, '--max-calls-per', '12/month'];
-    const first = await run(limited, { cwd: folder.path });
+    const first = await runHere(limited, { cwd: folder.path });
     expect(first.code).toBe(4);
     expect(first.stderr).toMatch(
       /All calls of --max-calls-per are made.*The next may be made from \d{4}-\d{2}-01T00:00:00.000Z on\./,
@@ -32,14 +33,14 @@ describe('--max-calls-per', () => {
     expect(column(rowsOf(folder.read('list.failures.csv')), 'brand_reason')).toContain(
       'max_calls_per',
     );
-    const second = summaryOf(await run(limited, { cwd: folder.path }));
+    const second = summaryOf(await runHere(limited, { cwd: folder.path }));
     expect(second).toMatchObject({ calls: 0, statuses: { found: 12, skipped: 18 } });
-    const other = await run([...limited, '--auth', 'bearer', '--max-calls', '5'], {
+    const other = await runHere([...limited, '--auth', 'bearer', '--max-calls', '5'], {
       cwd: folder.path,
       env: { BRANDFILL_API_KEY: 'another' },
     });
     expect(summaryOf(other)).toMatchObject({ calls: 5, stopped: { reason: 'max_calls' } });
-    const more = await run([...args, '--max-calls-per', '40/month'], { cwd: folder.path });
+    const more = await runHere([...args, '--max-calls-per', '40/month'], { cwd: folder.path });
     expect(more.code).toBe(0);
     expect(summaryOf(more)).toMatchObject({ calls: 13, statuses: { found: 30, skipped: 0 } });
     expect(api.stats().domains).toMatchObject({ distinct: 30, mostCalls: 1 });
@@ -59,7 +60,7 @@ describe('--max-calls-per', () => {
         return { body: {} };
       },
     });
-    const ended = await run(
+    const ended = await runHere(
       ['enrich', 'list.csv', '--base-url', api.url, '--json', '--max-calls-per', '4/month'],
       { cwd: folder.path },
     );
@@ -103,7 +104,7 @@ describe('--max-calls-per', () => {
       folder.write('list.csv', listOf(list));
       const args = ['enrich', 'list.csv', '--base-url', api.url, '--json', '--fresh', '0'];
       const before = new Map(list.map((domain) => [domain, api.callsOf(domain).calls]));
-      await run([...args, ...flags], { cwd: folder.path });
+      await runHere([...args, ...flags], { cwd: folder.path });
       return list.filter((domain) => api.callsOf(domain).calls > (before.get(domain) ?? 0));
     };
     expect(await night(names, '--max-calls-per', '4/month')).toEqual(names.slice(0, 4));
@@ -143,7 +144,7 @@ describe('--max-calls-per', () => {
   ])('of %s is refused', async (value, expected) => {
     const folder = openList();
     const args = ['enrich', 'list.csv', '--base-url', 'http://127.0.0.1:9'];
-    const ended = await run([...args, '--max-calls-per', value], { cwd: folder.path });
+    const ended = await runHere([...args, '--max-calls-per', value], { cwd: folder.path });
     expect(ended).toMatchObject({ code: 2, stdout: '' });
     expect(ended.stderr).toContain(expected);
   });
@@ -151,7 +152,7 @@ describe('--max-calls-per', () => {
   it('is refused where no calls are made', async () => {
     const folder = openList();
     const args = ['enrich', 'list.csv', '--base-url', 'http://127.0.0.1:9', '--workers', '0'];
-    const ended = await run(
+    const ended = await runHere(
       [...args, '--queue', 'redis://127.0.0.1:9', '--max-calls-per', '5/day'],
       { cwd: folder.path },
     );

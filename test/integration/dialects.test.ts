@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { openScripted } from './support/api.ts';
-import { run } from './support/command.ts';
 import { enrichIn } from './support/enrich.ts';
 import { openFolder } from './support/folder.ts';
+import { runHere } from './support/program.ts';
 import { expectRefusal } from './support/refusals.ts';
 import { rowsOf } from './support/tables.ts';
 
@@ -70,8 +70,8 @@ describe('a CSV file', () => {
     folder.write('list.csv', '1;acme.com\r\n2;bolt.com;x\r\n');
     const api = await openScripted({ 'bolt.com': { status: 404 } });
     const args = ['enrich', 'list.csv', '--base-url', api.url];
-    expectRefusal(await run(args, { cwd: folder.path }), /no header.*or give --no-header/);
-    const ended = await run([...args, '--no-header'], { cwd: folder.path });
+    expectRefusal(await runHere(args, { cwd: folder.path }), /no header.*or give --no-header/);
+    const ended = await runHere([...args, '--no-header'], { cwd: folder.path });
     expect(ended.code).toBe(0);
     expect(ended.stderr).toContain(
       "domains are in column 'column_2' (guessed by content), such as 'acme.com'",
@@ -108,7 +108,7 @@ describe('a CSV file', () => {
     const folder = openFolder();
     folder.write('list.csv', 'domain;Größe\nacme.com;1\nn/a;2\n');
     const api = await openScripted({});
-    const ended = await run(['enrich', 'list.csv', '--base-url', api.url, '--excel'], {
+    const ended = await runHere(['enrich', 'list.csv', '--base-url', api.url, '--excel'], {
       cwd: folder.path,
     });
     expect(ended.code).toBe(0);
@@ -123,7 +123,7 @@ describe('what is for CSV only', () => {
     folder.write('list.jsonl', '{"domain":"acme.com"}\n');
     const args = ['enrich', 'list.jsonl', '--base-url', 'http://127.0.0.1:9', flag];
     expectRefusal(
-      await run(args, { cwd: folder.path }),
+      await runHere(args, { cwd: folder.path }),
       new RegExp(`${flag} for list.jsonl.*JSONL`),
     );
   });
@@ -133,7 +133,7 @@ describe('what is for CSV only', () => {
     folder.write('list.failures.csv', 'domain\nacme.com\n');
     const args = ['enrich', 'list.failures.csv', '--merge', 'list.enriched.csv', '--no-header'];
     expectRefusal(
-      await run([...args, '--base-url', 'http://127.0.0.1:9'], { cwd: folder.path }),
+      await runHere([...args, '--base-url', 'http://127.0.0.1:9'], { cwd: folder.path }),
       /--no-header along with --merge/,
     );
   });

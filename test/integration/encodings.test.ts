@@ -5,6 +5,7 @@ import { openScripted } from './support/api.ts';
 import { run } from './support/command.ts';
 import { enrichIn } from './support/enrich.ts';
 import { openFolder } from './support/folder.ts';
+import { runHere } from './support/program.ts';
 import { expectRefusal } from './support/refusals.ts';
 import { objectsOf } from './support/tables.ts';
 
@@ -24,7 +25,9 @@ describe('a list in another encoding', () => {
     const folder = openFolder();
     folder.write('list.csv', encode(list, encoding, { addBOM: false }));
     const api = await openScripted({});
-    const ended = await run(['enrich', 'list.csv', '--base-url', api.url], { cwd: folder.path });
+    const ended = await runHere(['enrich', 'list.csv', '--base-url', api.url], {
+      cwd: folder.path,
+    });
     expect(ended.stderr).toContain(`list.csv is CSV, semicolon-separated, ${said}; domains are in`);
     expect(ended.code).toBe(0);
     expect(folder.read('list.enriched.csv')).toBe(mark + ENRICHED);
@@ -64,7 +67,7 @@ describe('a list in another encoding', () => {
     folder.write('list.csv', encode('domain,name\nacme.com,Łódź\n', 'iso-8859-2'));
     const api = await openScripted({});
     const args = ['enrich', 'list.csv', '--base-url', api.url, '--encoding'];
-    const ended = await run([...args, 'ISO8859-2'], { cwd: folder.path });
+    const ended = await runHere([...args, 'ISO8859-2'], { cwd: folder.path });
     expect(ended.stderr).toContain('list.csv is CSV, ISO-8859-2; domains');
     expect(folder.read('list.enriched.csv')).toContain('acme.com,Łódź,acme.com,found,Acme\n');
   });
@@ -73,7 +76,7 @@ describe('a list in another encoding', () => {
     const folder = openFolder();
     folder.write('list.csv', encode('domain,name\nacme.com,Größe\n', 'latin1'));
     const args = ['enrich', 'list.csv', '--base-url', 'http://127.0.0.1:9', '--encoding'];
-    const enrich = (name: string) => run([...args, name], { cwd: folder.path });
+    const enrich = (name: string) => runHere([...args, name], { cwd: folder.path });
     expectRefusal(await enrich('utf-8'), /line 2 of list\.csv: its character 12 \(byte 0xF6\)/);
     expectRefusal(await enrich('windows-1522'), /--encoding.*did you mean windows-1252\?/);
     expectRefusal(await enrich('klingon'), /--encoding.*'klingon'; such as utf-8/);

@@ -3,6 +3,7 @@ import { describe, expect, it, vi } from 'vitest';
 import { openServer } from './support/api.ts';
 import { type Ended, type Running, run, start } from './support/command.ts';
 import { type Folder, openFolder } from './support/folder.ts';
+import { runHere } from './support/program.ts';
 
 const LIST = 'domain\nacme.com\n';
 
@@ -38,7 +39,9 @@ async function openPair(): Promise<Pair> {
       await vi.waitUntil(() => held.length > 0, { timeout: 60_000 });
       return running;
     },
-    run: (...args) => run(args, { ...options, stdin: LIST }),
+    // Only standard input takes a process of its own.
+    run: (...args) =>
+      args.includes('-') ? run(args, { ...options, stdin: LIST }) : runHere(args, options),
     answer: () => {
       answers = true;
       for (const response of held.splice(0)) response.end(body);

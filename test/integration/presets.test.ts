@@ -1,8 +1,8 @@
 import { mkdirSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import { openScripted } from './support/api.ts';
-import { run } from './support/command.ts';
 import { openFolder } from './support/folder.ts';
+import { runHere } from './support/program.ts';
 import { rowsOf } from './support/tables.ts';
 
 const PRESET = 'Name: name\nPost code: at."zip-code"\n';
@@ -16,7 +16,7 @@ describe('--fields @FILE', () => {
     folder.write('list.csv', 'domain\na.com\n');
     folder.write('brand.yaml', PRESET);
     const flags = ['--base-url', url, '--fields', '@brand.yaml'];
-    expect(await run(['enrich', 'list.csv', ...flags], { cwd: folder.path })).toMatchObject({
+    expect(await runHere(['enrich', 'list.csv', ...flags], { cwd: folder.path })).toMatchObject({
       code: 0,
     });
     expect(rowsOf(folder.read('list.enriched.csv'))).toEqual([
@@ -31,11 +31,11 @@ describe('--fields @FILE', () => {
     folder.write('jobs/list.csv', 'domain\na.com\n');
     folder.write('jobs/brand.yaml', PRESET);
     folder.write('jobs/night.yaml', `input: list.csv\nbaseUrl: ${url}\nfields: '@brand.yaml'\n`);
-    const ended = await run(['run', 'jobs/night.yaml'], { cwd: folder.path });
+    const ended = await runHere(['run', 'jobs/night.yaml'], { cwd: folder.path });
     expect(ended).toMatchObject({ code: 0 });
     expect(rowsOf(folder.read('jobs/list.enriched.csv'))).toMatchObject([ROW]);
     folder.write('jobs/brand.yaml', 'n: name\nc: at..city\n');
-    const { code, stderr } = await run(['run', 'jobs/night.yaml'], { cwd: folder.path });
+    const { code, stderr } = await runHere(['run', 'jobs/night.yaml'], { cwd: folder.path });
     expect({ code, stderr }).toEqual({
       code: 2,
       stderr: [
@@ -53,7 +53,7 @@ describe('--fields @FILE', () => {
     folder.write('list.csv', 'domain\na.com\n');
     folder.write('brand.yaml', 'n: name\nc: "at..city"\n');
     const flags = ['--base-url', api.url, '--fields', '@brand.yaml'];
-    const { code, stderr } = await run(['enrich', 'list.csv', ...flags], { cwd: folder.path });
+    const { code, stderr } = await runHere(['enrich', 'list.csv', ...flags], { cwd: folder.path });
     expect({ code, stderr }).toEqual({
       code: 2,
       stderr: [
@@ -70,7 +70,7 @@ describe('--fields @FILE', () => {
     const folder = openFolder();
     folder.write('list.csv', 'domain\na.com\n');
     const flags = ['--base-url', 'http://127.0.0.1:1', '--fields', '@no.yaml'];
-    const { code, stderr } = await run(['enrich', 'list.csv', ...flags], { cwd: folder.path });
+    const { code, stderr } = await runHere(['enrich', 'list.csv', ...flags], { cwd: folder.path });
     expect({ code, stderr }).toEqual({
       code: 2,
       stderr:

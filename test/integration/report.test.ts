@@ -10,6 +10,7 @@ import { openApi, openScripted } from './support/api.ts';
 import { run, start, summaryOf } from './support/command.ts';
 import { type Folder, openFolder } from './support/folder.ts';
 import { openList } from './support/lists.ts';
+import { runHere } from './support/program.ts';
 import { domains, listOf } from './support/tables.ts';
 
 const BOTH = ['--report', 'run.html', '--report', 'run.json'];
@@ -82,8 +83,8 @@ describe('--report', () => {
     const folder = openList();
     const api = await openScripted({});
     const args = ['enrich', 'list.csv', '--base-url', api.url, ...BOTH];
-    await run(args, { cwd: folder.path });
-    await run(args, { cwd: folder.path });
+    await runHere(args, { cwd: folder.path });
+    await runHere(args, { cwd: folder.path });
     expect(reportIn(folder)).toMatchObject({
       domains: { fresh: 2, lookedUp: 0 },
       calls: { total: 0, measured: 0 },
@@ -103,7 +104,7 @@ describe('--report', () => {
         return { body: { name: 'x' } };
       },
     });
-    await run(['enrich', 'list.csv', '--base-url', api.url, ...BOTH], { cwd: folder.path });
+    await runHere(['enrich', 'list.csv', '--base-url', api.url, ...BOTH], { cwd: folder.path });
     const { mostRetried, calls: made } = reportIn(folder);
     expect(mostRetried).toEqual([
       { domain: 'acme.com', attempts: 3, status: 'found', reason: '', row: 1 },
@@ -143,7 +144,7 @@ describe('--report', () => {
     const folder = openList();
     const api = await openApi({ respond: () => ({ status: 401 }) });
     const args = ['enrich', 'list.csv', '--base-url', api.url, ...BOTH];
-    expect((await run(args, { cwd: folder.path })).code).toBe(4);
+    expect((await runHere(args, { cwd: folder.path })).code).toBe(4);
     expect(reportIn(folder).run).toMatchObject({ end: 'stopped', stopReason: 'unauthorized' });
     expect(folder.read('run.html')).toContain('check --auth and BRANDFILL_API_KEY');
   });
@@ -157,7 +158,7 @@ describe('--report', () => {
       },
     });
     const args = ['enrich', 'list.csv', '--base-url', api.url, ...BOTH];
-    const { code, stderr } = await run(args, { cwd: folder.path });
+    const { code, stderr } = await runHere(args, { cwd: folder.path });
     expect(code).toBe(2);
     const { run: ended, rows, lookups } = reportIn(folder);
     expect(ended).toMatchObject({ end: 'error', exitCode: 2 });
@@ -172,9 +173,9 @@ describe('--report', () => {
     folder.write('run.html', 'yesterday');
     const api = await openScripted({});
     const args = ['enrich', 'list.csv', '--base-url', api.url, ...BOTH];
-    expect((await run(args, { cwd: folder.path })).code).toBe(2);
+    expect((await runHere(args, { cwd: folder.path })).code).toBe(2);
     const dry = ['enrich', openList().at('list.csv'), '--base-url', api.url, '--dry-run', ...BOTH];
-    expect((await run(dry, { cwd: folder.path })).code).toBe(0);
+    expect((await runHere(dry, { cwd: folder.path })).code).toBe(0);
     expect(folder.read('run.html')).toBe('yesterday');
     expect(folder.names()).toEqual(['list.csv', 'run.html']);
   });
@@ -213,7 +214,7 @@ describe('--report', () => {
       'job.yaml',
       `input: list.csv\nbaseUrl: ${api.url}\nreport:\n  - reports/{date}/run.html\n  - reports/run.json\n`,
     );
-    expect((await run(['run', 'job.yaml'], { cwd: folder.path })).code).toBe(0);
+    expect((await runHere(['run', 'job.yaml'], { cwd: folder.path })).code).toBe(0);
     const days = readdirSync(folder.at('reports')).sort();
     expect(days).toEqual([expect.stringMatching(/^\d{4}-\d\d-\d\d$/), 'run.json']);
     expect(readdirSync(folder.at(`reports/${days[0]}`))).toEqual(['run.html']);

@@ -1,8 +1,8 @@
 import { expect } from 'vitest';
 import { type TestRedis, useRedis } from '../../support/redis.ts';
 import { openApi } from './api.ts';
-import { type Ended, run } from './command.ts';
-import { type Folder, openFolder } from './folder.ts';
+import { run } from './command.ts';
+import { openFolder } from './folder.ts';
 import { runHere } from './program.ts';
 import { domains, listOf } from './tables.ts';
 
@@ -70,23 +70,19 @@ export async function expectSameBytes(
   const folder = openFolder();
   folder.write('list.csv', listOf(domains(120)));
   const { url } = await openApi({ notFound: 0.2 });
-  const alone = await enrich(folder, { name: 'alone', flags: ['--base-url', url], env });
-  const flags = ['--base-url', url, '--queue', queue];
-  const shared = await enrich(folder, { name: 'shared', flags, env });
+  const args = (name: string): string[] =>
+    ['enrich', 'list.csv', '--base-url', url, '--store', name].concat([
+      '--out',
+      `${name}.csv`,
+      '--failures',
+      `${name}.failures.csv`,
+    ]);
+  const options = { cwd: folder.path, env };
+  const alone = await runHere(args('alone'), options);
+  const shared = await run([...args('shared'), '--queue', queue], options);
   expect(alone.code).toBe(0);
   expect(shared.stderr).not.toContain('hunter2');
   expect(shared, shared.stderr).toMatchObject({ code: 0, stdout: '' });
   expect(folder.read('shared.csv')).toBe(folder.read('alone.csv'));
   expect(folder.read('shared.failures.csv')).toBe(folder.read('alone.failures.csv'));
-}
-
-interface EnrichRun {
-  readonly name: string;
-  readonly flags: readonly string[];
-  readonly env: Readonly<Record<string, string>>;
-}
-
-async function enrich(folder: Folder, { name, flags, env }: EnrichRun): Promise<Ended> {
-  const files = ['--out', `${name}.csv`, '--failures', `${name}.failures.csv`, '--store', name];
-  return await run(['enrich', 'list.csv', ...files, ...flags], { cwd: folder.path, env });
 }
