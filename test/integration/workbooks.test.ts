@@ -1,13 +1,12 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import { enrichRows } from '../../src/index.ts';
-import { open, partsOf, readParts, row, workbookOf, zipOf } from '../rows/xlsx/workbooks.ts';
+import { open, partsOf, readParts, row, workbookOf } from '../rows/xlsx/workbooks.ts';
 import { openScripted } from './support/api.ts';
 import { run, summaryOf } from './support/command.ts';
 import { enrichIn } from './support/enrich.ts';
 import { type Folder, openFolder } from './support/folder.ts';
 import { findMaterial } from './support/material.ts';
-import { expectRefusal, expectUntouched } from './support/refusals.ts';
 import { cellsOf } from './support/tables.ts';
 
 const ANSWERS = {
@@ -272,39 +271,6 @@ describe('a workbook', () => {
       brand_employees: 12,
       brand_big: false,
     });
-  });
-});
-
-describe('refuses, before any call,', () => {
-  const API = ['--base-url', 'http://127.0.0.1:9'];
-
-  it.each<[string, string[], RegExp]>([
-    ['a sheet that is not there', ['--sheet', 'Acounts'], /there are: Accounts, Notes\./],
-    ['to write an old workbook', ['--out', 'o.xls'], /written as XLSX/],
-    ['to promise macros', ['--out', 'o.xlsm'], /a name that ends in \.xlsx/],
-    ['to compress a workbook again', ['--out', 'o.xlsx.gz'], /compressed already/],
-    ['to merge it', ['--merge', 'list.xlsx'], /expected the failures file|it is a workbook/],
-  ])('%s', async (_, flags, expected) => {
-    const folder = await openList();
-    expectRefusal(
-      await run(['enrich', 'list.xlsx', ...API, ...flags], { cwd: folder.path }),
-      expected,
-    );
-    expectUntouched(folder, ['list.xlsx']);
-  });
-
-  it('a ZIP bomb', async () => {
-    const folder = openFolder();
-    const bomb = Buffer.alloc(64_000_000, ' ');
-    folder.write('list.xlsx', await zipOf({ ...partsOf(SPEC), 'xl/worksheets/sheet1.xml': bomb }));
-    expectRefusal(await run(['enrich', 'list.xlsx', ...API], { cwd: folder.path }), /ZIP bomb/);
-  });
-
-  it('a sheet for a list that has none', async () => {
-    const folder = openFolder();
-    folder.write('list.csv', 'domain\nacme.com\n');
-    const ended = await run(['enrich', 'list.csv', '--sheet', 'A', ...API], { cwd: folder.path });
-    expectRefusal(ended, /Cannot find the sheet 'A' in list\.csv: it is no workbook/);
   });
 });
 

@@ -1,0 +1,48 @@
+import { describe, it } from 'vitest';
+import { partsOf, row, workbookOf, zipOf } from '../rows/xlsx/workbooks.ts';
+import { openFolder } from './support/folder.ts';
+import { runHere } from './support/program.ts';
+import { expectRefusal, expectUntouched } from './support/refusals.ts';
+
+const SPEC = {
+  sheets: [
+    { name: 'Accounts', rows: row(1, 'Website') + row(2, 'acme.com') },
+    { name: 'Notes', rows: row(1, 'do not lose this') },
+  ],
+};
+
+describe('a workbook is refused before any call:', () => {
+  const API = ['--base-url', 'http://127.0.0.1:9'];
+
+  it.each<[string, string[], RegExp]>([
+    ['a sheet that is not there', ['--sheet', 'Acounts'], /there are: Accounts, Notes\./],
+    ['to write an old workbook', ['--out', 'o.xls'], /written as XLSX/],
+    ['to promise macros', ['--out', 'o.xlsm'], /a name that ends in \.xlsx/],
+    ['to compress a workbook again', ['--out', 'o.xlsx.gz'], /compressed already/],
+    ['to merge it', ['--merge', 'list.xlsx'], /expected the failures file|it is a workbook/],
+  ])('%s', async (_, flags, expected) => {
+    const folder = openFolder();
+    folder.write('list.xlsx', await workbookOf(SPEC));
+    expectRefusal(
+      await runHere(['enrich', 'list.xlsx', ...API, ...flags], { cwd: folder.path }),
+      expected,
+    );
+    expectUntouched(folder, ['list.xlsx']);
+  });
+
+  it('a ZIP bomb', async () => {
+    const folder = openFolder();
+    const bomb = Buffer.alloc(64_000_000, ' ');
+    folder.write('list.xlsx', await zipOf({ ...partsOf(SPEC), 'xl/worksheets/sheet1.xml': bomb }));
+    expectRefusal(await runHere(['enrich', 'list.xlsx', ...API], { cwd: folder.path }), /ZIP bomb/);
+  });
+
+  it('a sheet for a list that has none', async () => {
+    const folder = openFolder();
+    folder.write('list.csv', 'domain\nacme.com\n');
+    const ended = await runHere(['enrich', 'list.csv', '--sheet', 'A', ...API], {
+      cwd: folder.path,
+    });
+    expectRefusal(ended, /Cannot find the sheet 'A' in list\.csv: it is no workbook/);
+  });
+});
