@@ -28,7 +28,7 @@ function holdOf({ of, chunks, lookups, sinceMs }) {
 export function schedulesTable(schedules, runNow) {
   const rows = schedules.map((schedule) => {
     const { group, job, cron, timezone, nextAt, last } = schedule;
-    const button = make('button', { type: 'button', 'aria-label': `Run ${job} now` }, 'Run now');
+    const button = make('button', { type: 'button', 'aria-label': `Run now: ${job}` }, 'Run now');
     button.addEventListener('click', () => runNow(group, job));
     button.disabled = schedule.runningSince !== undefined || schedule.isWaiting;
     const { runningSince } = schedule;

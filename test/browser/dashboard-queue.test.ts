@@ -1,0 +1,51 @@
+import type { Browser } from 'playwright-core';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { run, start } from '../integration/support/command.ts';
+import { FAR, openSchedules } from '../integration/support/schedules.ts';
+import { domains, listOf } from '../integration/support/tables.ts';
+import { findChromium, launchChromium } from './support/chromium.ts';
+import { findFaults, overflowOf } from './support/faults.ts';
+import { openPage } from './support/stage.ts';
+
+const chromium = findChromium();
+
+describe.skipIf(chromium === undefined)('the dashboard of a queue in a browser', () => {
+  let browser: Browser;
+
+  beforeAll(async () => {
+    browser = await launchChromium(chromium ?? '');
+  });
+
+  afterAll(async () => {
+    await browser?.close();
+  });
+
+  it('pauses backfills, shows schedules and what is over, and can be used by all', async () => {
+    const { redis, folder, keep, job, api } = await openSchedules();
+    const options = { cwd: folder.path, env: { BRANDFILL_BASE_URL: api.url } };
+    await keep(job('nightly', { cron: FAR }));
+    folder.write('backlog.csv', listOf(domains(120)));
+    await run(['add', 'backlog.csv', '--queue', redis.url], options);
+    const dashboard = await start(['dashboard', '--queue', redis.url, '--listen', '0'], options);
+    const [, url = ''] = / is on (http:\S+)\./.exec(await dashboard.shows(' is on http')) ?? [];
+    const { page, hosts, complaints } = await openPage(browser, {
+      viewport: { width: 360, height: 740 },
+      bypassCSP: true,
+    });
+    await page.goto(url);
+    await page.getByText('3 chunks of runs and backfills wait for a worker.').waitFor();
+    await page.getByRole('button', { name: 'Pause backfills' }).focus();
+    await page.keyboard.press('Enter');
+    await page.getByText('Paused: no call is made for backfills').waitFor();
+    await page.getByRole('button', { name: 'Resume backfills' }).waitFor();
+    await page.getByRole('button', { name: 'Run now: nightly' }).click();
+    await page.getByRole('status').getByText('Ended: done').waitFor();
+    for (const colorScheme of ['light', 'dark'] as const) {
+      await page.emulateMedia({ colorScheme });
+      expect(await findFaults(page), colorScheme).toEqual([]);
+    }
+    expect(await overflowOf(page)).toBe(0);
+    expect([...hosts]).toEqual(['127.0.0.1']);
+    expect(complaints).toEqual([]);
+  });
+});
