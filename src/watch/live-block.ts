@@ -1,10 +1,12 @@
 import { stripVTControlCharacters } from 'node:util';
 import {
+  cursorForward,
   cursorHide,
   cursorLeft,
   cursorShow,
   cursorUp,
   eraseDown,
+  eraseEndLine,
   synchronizedOutput,
 } from 'ansi-escapes';
 
@@ -23,27 +25,32 @@ export type Frame = (columns: number) => readonly string[];
 export type Terminal = Pick<NodeJS.WriteStream, 'write' | 'on' | 'off' | 'columns' | 'rows'>;
 
 /** What is used of the process. */
-export type Signals = Pick<NodeJS.Process, 'on' | 'off' | 'kill' | 'pid'>;
+export type Host = Pick<NodeJS.Process, 'on' | 'off' | 'kill' | 'pid' | 'env'>;
 
 /** Of a terminal that does not say, such as one behind a serial line. */
 const USUAL = { columns: 80, rows: 24 };
-const CLEAR = `${cursorLeft}${eraseDown}`;
 /** A window that is dragged has a new size many times in a second. */
 const SETTLE_MS = 60;
+/** In two parts: what is erased at once at the very beginning of the screen, tmux keeps in its history. */
+const CLEAR = `${cursorLeft}${eraseEndLine}${cursorForward()}${eraseDown}${cursorLeft}`;
+const CUT_OFF = '\u001b[?7l';
+const WRAP = '\u001b[?7h';
 
 /**
  * Draws a block, and leaves the cursor at its beginning. All that is below the cursor is ours, so that
  * it can be taken away without knowing how many rows it has by now: a window that was made narrower
  * may have wrapped it anew, or not. A cursor that waits at the end, as `log-update` has it, leaves
  * lines behind then. The rows go out as one long line that the terminal wraps: xterm.js moves the
- * cursor by the lines below it that it wraps anew, but leaves the line alone that has the cursor.
+ * cursor by the lines below it that it wraps anew, but leaves the line alone that has the cursor. Only
+ * tmux gets a line for each row, and cuts it off: it has its new size before it tells of it, and what
+ * is drawn for the old one meanwhile has to take as many rows.
  *
  * What others write to the stream meanwhile comes above the block. It begins with an empty row, for
  * what they write past the stream.
  *
- * @param signals what tells that the process ends, or is stopped with Ctrl-Z
+ * @param host what tells that the process ends, or is stopped with Ctrl-Z
  */
-export function createLiveBlock(terminal: Terminal, signals: Signals = process): LiveBlock {
+export function createLiveBlock(terminal: Terminal, host: Host = process): LiveBlock {
   const { write } = terminal;
   let frame: Frame | undefined;
   /** Somebody has begun a line and not ended it. */
@@ -56,17 +63,17 @@ export function createLiveBlock(terminal: Terminal, signals: Signals = process):
   }
 
   function linesFor(columns: number): readonly string[] {
-    return ['', ...(frame?.(columns) ?? [])].slice(
-      0,
-      Math.max(1, (terminal.rows || USUAL.rows) - 1),
-    );
+    const lines = ['', ...(frame?.(columns) ?? [])];
+    return lines.slice(0, Math.max(1, (terminal.rows || USUAL.rows) - 1));
   }
 
   function redraw(): void {
     if (isMidLine || settling) return;
     const columns = terminal.columns || USUAL.columns;
     const rows = linesFor(columns);
-    const text = rows.map((row, at) => (at < rows.length - 1 ? padTo(columns, row) : row)).join('');
+    const text = isTmux(host.env)
+      ? `${CUT_OFF}${rows.join('\n')}${WRAP}`
+      : asOneLine(rows, columns);
     const back = rows.length > 1 ? cursorUp(rows.length - 1) : '';
     put(synchronizedOutput(`${cursorHide}${CLEAR}${text}${cursorLeft}${back}`));
   }
@@ -91,9 +98,9 @@ export function createLiveBlock(terminal: Terminal, signals: Signals = process):
   function begin(): void {
     terminal.write = writeAbove as Terminal['write'];
     terminal.on('resize', redrawWhenSettled);
-    signals.on('exit', end);
-    signals.on('uncaughtExceptionMonitor', end);
-    signals.on('SIGTSTP', suspend);
+    host.on('exit', end);
+    host.on('uncaughtExceptionMonitor', end);
+    host.on('SIGTSTP', suspend);
   }
 
   function end(): void {
@@ -102,9 +109,9 @@ export function createLiveBlock(terminal: Terminal, signals: Signals = process):
     settling = undefined;
     terminal.write = write;
     terminal.off('resize', redrawWhenSettled);
-    signals.off('exit', end);
-    signals.off('uncaughtExceptionMonitor', end);
-    signals.off('SIGTSTP', suspend);
+    host.off('exit', end);
+    host.off('uncaughtExceptionMonitor', end);
+    host.off('SIGTSTP', suspend);
     const lines = linesFor(terminal.columns || USUAL.columns);
     put(`${isMidLine ? '\n' : CLEAR}${lines.join('\n')}\n${cursorShow}`);
     isMidLine = false;
@@ -114,7 +121,7 @@ export function createLiveBlock(terminal: Terminal, signals: Signals = process):
   /** Ctrl-Z. It is drawn anew below what the shell says meanwhile. */
   function suspend(): void {
     end();
-    signals.kill(signals.pid, 'SIGSTOP');
+    host.kill(host.pid, 'SIGSTOP');
   }
 
   return {
@@ -126,6 +133,15 @@ export function createLiveBlock(terminal: Terminal, signals: Signals = process):
     },
     end,
   };
+}
+
+/** `screen` does as tmux does. */
+function isTmux({ TERM = '', TMUX }: NodeJS.ProcessEnv): boolean {
+  return TMUX !== undefined || /^(tmux|screen)/.test(TERM);
+}
+
+function asOneLine(rows: readonly string[], columns: number): string {
+  return rows.map((row, at) => (at < rows.length - 1 ? padTo(columns, row) : row)).join('');
 }
 
 function padTo(columns: number, text: string): string {

@@ -1,4 +1,4 @@
-import { createLiveBlock, type Signals, type Terminal } from './live-block.ts';
+import { createLiveBlock, type Host, type Terminal } from './live-block.ts';
 import { logosBlock } from './logos-block.ts';
 import { createLookupsBlock } from './lookups-block.ts';
 import { createPaint } from './paint.ts';
@@ -7,9 +7,9 @@ import type { ProgressView } from './progress-view.ts';
 /** Shows progress in a block at the bottom of a terminal; that of the lookups stays above the logos. */
 export function createProgressBlock(
   terminal: Terminal & { readonly hasColors?: () => boolean },
-  signals?: Signals,
+  host?: Host,
 ): ProgressView {
-  const block = createLiveBlock(terminal, signals);
+  const block = createLiveBlock(terminal, host);
   const paint = createPaint(terminal);
   const lookups = createLookupsBlock(paint);
   let shown: 'lookups' | 'logos' | undefined;

@@ -2,7 +2,7 @@ import { countParts } from './count-parts.ts';
 import { describeWait } from './describe-wait.ts';
 import type { WorkProgress } from './events.ts';
 import { fitLine, type LinePart } from './fit-line.ts';
-import { createLiveBlock, type Signals, type Terminal } from './live-block.ts';
+import { createLiveBlock, type Host, type Terminal } from './live-block.ts';
 import { nowPart, paceParts } from './pace-parts.ts';
 import { createPaint } from './paint.ts';
 import { createRecentRate } from './recent-rate.ts';
@@ -19,9 +19,9 @@ const SEPARATOR = ', ';
 /** A line of what its lookups came to, one of how fast it goes, and, where calls wait, one of why. */
 export function createWorkerBlock(
   terminal: Terminal & { readonly hasColors?: () => boolean },
-  signals?: Signals,
+  host?: Host,
 ): WorkerBlock {
-  const block = createLiveBlock(terminal, signals);
+  const block = createLiveBlock(terminal, host);
   const paint = createPaint(terminal);
   const rate = createRecentRate();
   return {

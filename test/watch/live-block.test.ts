@@ -15,7 +15,7 @@ const SHOW = '\u001b[?25h';
 
 function openBlock(options?: ScreenOptions) {
   const screen = openScreen(options);
-  return { ...screen, block: createLiveBlock(screen.terminal, screen.signals) };
+  return { ...screen, block: createLiveBlock(screen.terminal, screen.host) };
 }
 
 describe('createLiveBlock', () => {
@@ -74,6 +74,17 @@ describe('createLiveBlock', () => {
       }
     });
 
+    it('leaves nothing behind when so low a window has room for its beginning only', async () => {
+      const { block, terminal, resize, lines } = openBlock({ wrapsAnew });
+      const notes = Array.from({ length: 40 }, (_, at) => `note ${at}`);
+      for (const note of notes) terminal.write(`${note}\n`);
+      block.draw(wide('1'));
+      await resize({ rows: 2 });
+      await resize({ rows: 12 });
+      terminal.write('more\n');
+      expect(await lines()).toEqual([...notes, 'more', ...seenAt('1', 80)]);
+    });
+
     it('leaves nothing behind when the window is lower or higher', async () => {
       const { block, resize, lines } = openBlock({ wrapsAnew });
       block.draw(wide('1'));
@@ -83,6 +94,22 @@ describe('createLiveBlock', () => {
       expect(await lines()).toEqual(seenAt('1', 80));
     });
   });
+
+  it.each([30, 79, 120])(
+    'may be drawn in tmux before it tells of its new width: %i',
+    async (columns) => {
+      const env = { TERM: 'tmux-256color' };
+      const { block, terminal, resize, lines } = openBlock({ env, wrapsAnew: false, rows: 8 });
+      const notes = Array.from({ length: 10 }, (_, at) => `note ${at}`);
+      for (const note of notes) terminal.write(`${note}\n`);
+      block.draw(wide('1'));
+      await resize({ columns }, () => block.draw(wide('2')));
+      expect(await lines()).toEqual([...notes, ...seenAt('2', columns)]);
+      block.end();
+      terminal.write(`${'x'.repeat(columns)}y\n`); // is wrapped again
+      expect((await lines()).at(-1)).toBe('y');
+    },
+  );
 
   it('draws nothing while the window changes its size', async () => {
     const { block, terminal, take } = openBlock();
@@ -123,21 +150,21 @@ describe('createLiveBlock', () => {
   });
 
   it.each(['exit', 'uncaughtExceptionMonitor'])('ends at %s', (event) => {
-    const { block, signals, take } = openBlock();
+    const { block, host, take } = openBlock();
     block.draw(wide('1'));
-    signals.emit(event);
+    host.emit(event);
     expect(take().endsWith(SHOW)).toBe(true);
   });
 
   it('makes way for the shell at Ctrl-Z, and is drawn below it when it goes on', async () => {
-    const { block, signals, show, lines } = openBlock();
+    const { block, host, show, lines } = openBlock();
     let stopped = '';
-    signals.kill = (_, signal) => {
+    host.kill = (_, signal) => {
       stopped = String(signal);
       return true;
     };
     block.draw(wide('1'));
-    signals.emit('SIGTSTP');
+    host.emit('SIGTSTP');
     expect(stopped).toBe('SIGSTOP');
     show('[1]+  Stopped\n$ fg\n');
     block.draw(wide('2'));
@@ -150,11 +177,11 @@ describe('createLiveBlock', () => {
   });
 
   it('leaves the stream and the process as they were', () => {
-    const { block, terminal, signals } = openBlock();
+    const { block, terminal, host } = openBlock();
     const { write } = terminal;
     block.draw(wide('1'));
     block.end();
     expect(terminal.write).toBe(write);
-    expect([...terminal.eventNames(), ...signals.eventNames()]).toEqual([]);
+    expect([...terminal.eventNames(), ...host.eventNames()]).toEqual([]);
   });
 });

@@ -1,18 +1,25 @@
 import { EventEmitter } from 'node:events';
 import headless from '@xterm/headless';
 import { vi } from 'vitest';
-import type { Signals, Terminal } from '../../src/watch/live-block.ts';
+import type { Host, Terminal } from '../../src/watch/live-block.ts';
 
 /** A terminal that looks at what it is sent as xterm.js does, and a process around it. */
 export interface Screen {
   readonly terminal: Terminal & EventEmitter & { readonly hasColors: () => boolean };
-  readonly signals: Signals & EventEmitter;
+  readonly host: Host & EventEmitter;
   /** What was sent since it was asked last. */
   take(): string;
   /** Shows something that did not come through the stream, such as what is typed. */
   show(text: string): void;
-  /** The window gets another size, and the process is told. */
-  resize(size: { readonly columns?: number; readonly rows?: number }): Promise<void>;
+  /**
+   * The window gets another size, and the process is told.
+   *
+   * @param meanwhile done when it has that size and nobody knows. @default nothing
+   */
+  resize(
+    size: { readonly columns?: number; readonly rows?: number },
+    meanwhile?: () => void,
+  ): Promise<void>;
   /** All there is, with what has left the screen at its top, without empty lines at the end. */
   lines(): Promise<readonly string[]>;
 }
@@ -23,6 +30,7 @@ export interface ScreenOptions {
   /** Whether lines are wrapped anew in a narrower window; xterm and others cut them off. @default true */
   readonly wrapsAnew?: boolean;
   readonly hasColors?: boolean;
+  readonly env?: NodeJS.ProcessEnv;
 }
 
 export function openScreen({
@@ -30,6 +38,7 @@ export function openScreen({
   rows = 24,
   wrapsAnew = true,
   hasColors = false,
+  env = {},
 }: ScreenOptions = {}): Screen {
   const screen = new headless.Terminal({
     cols: columns,
@@ -61,7 +70,7 @@ export function openScreen({
 
   return {
     terminal: terminal as unknown as Screen['terminal'],
-    signals: Object.assign(new EventEmitter(), { pid: 0, kill: () => true }) as unknown as Signals &
+    host: Object.assign(new EventEmitter(), { pid: 0, kill: () => true, env }) as unknown as Host &
       EventEmitter,
     take: () => {
       const text = sent;
@@ -71,10 +80,13 @@ export function openScreen({
     show: (text) => {
       unseen += text;
     },
-    resize: async (size) => {
+    resize: async (size, meanwhile = () => {}) => {
       await see();
-      Object.assign(terminal, size);
-      screen.resize(terminal.columns, terminal.rows);
+      const now = { columns: terminal.columns, rows: terminal.rows, ...size };
+      screen.resize(now.columns, now.rows);
+      meanwhile();
+      await see();
+      Object.assign(terminal, now);
       vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
       terminal.emit('resize');
       vi.runAllTimers();

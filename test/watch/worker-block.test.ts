@@ -6,8 +6,8 @@ import { openScreen } from './screen.ts';
 const OUTCOMES = { found: 900, not_found: 90, rejected: 0, failed: 10 };
 
 it('shows what lookups came to, how fast it goes, and why calls wait', async () => {
-  const { terminal, signals, lines, resize, take } = openScreen({ columns: 60, hasColors: true });
-  const block = createWorkerBlock(terminal, signals);
+  const { terminal, host, lines, resize, take } = openScreen({ columns: 60, hasColors: true });
+  const block = createWorkerBlock(terminal, host);
   const pace = { limitIs: 'fixed', ratePerSecond: 50, waitMs: 0, why: 'holding' } as const;
   block.show({ ...PROGRESS, pace });
   expect(await lines()).toEqual(['', '0 found', '0 calls/s, held to 50/s']);
