@@ -1,7 +1,9 @@
 import { BaseSequencer, type TestSpecification } from 'vitest/node';
 
 /** Whose tests take long, mostly waiting, those first: else one file runs on when all others are done. */
-const ORDER = ['chaos', 'simulation', 'browser', 'integration', 'docs'];
+const ORDER = ['chaos/', 'simulation/', 'integration/pace', 'integration/schedule']
+  .concat(['integration/queue', 'integration/call-budget', 'integration/hostile'])
+  .concat(['browser/', 'integration/', 'docs/']);
 
 /** Starts the longest test files first, also where vitest does not know yet how long they take. */
 export class LongestFirst extends BaseSequencer {
@@ -12,6 +14,6 @@ export class LongestFirst extends BaseSequencer {
 }
 
 function placeOf({ moduleId }: TestSpecification): number {
-  const place = ORDER.findIndex((folder) => moduleId.includes(`/test/${folder}/`));
+  const place = ORDER.findIndex((start) => moduleId.includes(`/test/${start}`));
   return place === -1 ? ORDER.length : place;
 }
