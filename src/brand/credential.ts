@@ -87,11 +87,14 @@ function base64(text: string): string {
   return Buffer.from(text).toString('base64');
 }
 
+/** A part of a secret that is shorter stands in many words: `key:x` is how some APIs want a key. */
+const SHORTEST_PART = 4;
+
 /** Knows a secret in every form in which a server may give it back, the longest first. */
 export function createRedactor(secret: string | undefined): (text: string) => string {
   if (!secret) return (text) => text;
   const [user = '', password = ''] = basicPair(secret).split(/:(.*)/s);
-  const plain = [secret, password === '' ? user : password];
+  const plain = [secret, password.length < SHORTEST_PART ? user : password];
   const forms = plain.flatMap((form) => [
     form,
     encodeURIComponent(form),

@@ -131,9 +131,19 @@ describe('redact', () => {
     },
   );
 
+  it.each(['sk_live:x', 'sk_live:'])(
+    'takes what stands before a colon for the secret when next to nothing follows: %s',
+    (secret) => {
+      const { redact } = createCredential({ kind: 'basic' }, secret);
+      expect(redact(`max, no key sk_live, no ${secret}`)).toBe(
+        'max, no key [redacted], no [redacted]',
+      );
+    },
+  );
+
   it('does not search its own marks', () => {
-    const { redact } = createCredential({ kind: 'basic' }, 'alice:d');
-    expect(redact('alice:d and d')).toBe('[redacted] an[redacted] [redacted]');
+    const { redact } = createCredential({ kind: 'basic' }, 'alice:dact');
+    expect(redact('alice:dact and dact')).toBe('[redacted] and [redacted]');
   });
 
   it('leaves everything else as it is', () => {
