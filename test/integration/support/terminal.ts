@@ -49,6 +49,9 @@ export function canOpenTerminal(): boolean {
   }
 }
 
+/** What else says whether there is colour stays with whoever runs the tests. */
+const UNDECIDED = { NO_COLOR: undefined, FORCE_COLOR: undefined, CI: undefined } as const;
+
 /** Starts the real command at a terminal. */
 export async function openTerminal(
   args: readonly string[],
@@ -59,7 +62,7 @@ export async function openTerminal(
   const line = `stty cols ${columns} rows ${ROWS}; tty >&3; exec 3>&-; exec ${command}`;
   const child = spawn('script', ['-q', '-e', '-c', line, '/dev/null'], {
     cwd,
-    env: { ...ENVIRONMENT, SHELL: '/bin/sh', TERM: 'xterm', ...env },
+    env: { ...ENVIRONMENT, ...UNDECIDED, SHELL: '/bin/sh', TERM: 'xterm', ...env },
     stdio: ['pipe', 'pipe', 'inherit', 'pipe'],
   });
   onTestFinished(() => void child.kill('SIGKILL'));
