@@ -1,6 +1,10 @@
 import { existsSync } from 'node:fs';
-import { readdir, stat } from 'node:fs/promises';
+import { readdir, readFile, stat } from 'node:fs/promises';
 import { join } from 'node:path';
+
+interface Manifest {
+  readonly bin: { readonly brandfill: string };
+}
 
 const ROOT = join(import.meta.dirname, '..', '..');
 
@@ -12,7 +16,8 @@ const ROOT = join(import.meta.dirname, '..', '..');
  * @throws Error when it was not built, or not since its sources changed
  */
 export async function findProgram(folder = ROOT): Promise<string> {
-  const program = join(folder, 'dist', 'cli', 'main.js');
+  const manifest = JSON.parse(await readFile(join(folder, 'package.json'), 'utf8')) as Manifest;
+  const program = join(folder, manifest.bin.brandfill);
   const hint = `run npm run build in ${folder} first`;
   if (!existsSync(program)) throw new Error(`Cannot measure: there is no ${program}; ${hint}`);
   const built = await stat(program);
