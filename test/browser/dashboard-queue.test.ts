@@ -1,24 +1,15 @@
-import type { Browser } from 'playwright-core';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { run, start } from '../integration/support/command.ts';
 import { FAR, openSchedules } from '../integration/support/schedules.ts';
 import { domains, listOf } from '../integration/support/tables.ts';
-import { findChromium, launchChromium } from './support/chromium.ts';
+import { findChromium, useChromium } from './support/chromium.ts';
 import { findFaults, overflowOf } from './support/faults.ts';
 import { openPage } from './support/stage.ts';
 
 const chromium = findChromium();
 
 describe.skipIf(chromium === undefined)('the dashboard of a queue in a browser', () => {
-  let browser: Browser;
-
-  beforeAll(async () => {
-    browser = await launchChromium(chromium ?? '');
-  });
-
-  afterAll(async () => {
-    await browser?.close();
-  });
+  const browser = useChromium(chromium);
 
   it('pauses backfills, shows schedules and what is over, and can be used by all', async () => {
     const { redis, folder, keep, job, api } = await openSchedules();
@@ -28,7 +19,7 @@ describe.skipIf(chromium === undefined)('the dashboard of a queue in a browser',
     await run(['add', 'backlog.csv', '--queue', redis.url], options);
     const dashboard = await start(['dashboard', '--queue', redis.url, '--listen', '0'], options);
     const [, url = ''] = / is on (http:\S+)\./.exec(await dashboard.shows(' is on http')) ?? [];
-    const { page, hosts, complaints } = await openPage(browser, {
+    const { page, hosts, complaints } = await openPage(browser(), {
       viewport: { width: 360, height: 740 },
       bypassCSP: true,
     });

@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import type { Browser, Page } from 'playwright-core';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { findChromium, launchChromium } from './support/chromium.ts';
+import type { Page } from 'playwright-core';
+import { describe, expect, it } from 'vitest';
+import { findChromium, useChromium } from './support/chromium.ts';
 import { findFaults, overflowOf } from './support/faults.ts';
 import { openDashboardStage, openPage } from './support/stage.ts';
 
@@ -20,19 +20,11 @@ async function until(isSo: () => boolean | Promise<boolean>): Promise<void> {
 }
 
 describe.skipIf(chromium === undefined)('the dashboard in a browser', () => {
-  let browser: Browser;
-
-  beforeAll(async () => {
-    browser = await launchChromium(chromium ?? '');
-  });
-
-  afterAll(async () => {
-    await browser?.close();
-  });
+  const browser = useChromium(chromium);
 
   it('shows numbers that move, and its buttons pause, resume and stop the calls', async () => {
     const { api, running, url } = await openDashboardStage();
-    const { page, hosts, complaints } = await openPage(browser);
+    const { page, hosts, complaints } = await openPage(browser());
     await page.goto(url);
     await page.getByRole('button', { name: 'Pause' }).waitFor();
     const found = await numberOf(page, 'Found');
@@ -66,7 +58,7 @@ describe.skipIf(chromium === undefined)('the dashboard in a browser', () => {
             : { body: { name: HOSTILE } },
       },
     });
-    const { page, hosts } = await openPage(browser);
+    const { page, hosts } = await openPage(browser());
     await page.goto(url);
     await page.getByRole('cell', { name: HOSTILE, exact: true }).first().waitFor();
     await page.getByRole('region', { name: 'Recent failures' }).waitFor();
@@ -81,7 +73,7 @@ describe.skipIf(chromium === undefined)('the dashboard in a browser', () => {
       flags: ['--listen', '0.0.0.0:0'],
       env: { BRANDFILL_DASHBOARD_TOKEN: TOKEN },
     });
-    const { page } = await openPage(browser);
+    const { page } = await openPage(browser());
     await page.goto(url);
     await page.getByLabel('Token').fill('a-wrong-token-of-good-length');
     await page.getByRole('button', { name: 'Sign in' }).click();
@@ -99,7 +91,7 @@ describe.skipIf(chromium === undefined)('the dashboard in a browser', () => {
     ['on a phone, in the dark', { viewport: { width: 360, height: 740 }, colorScheme: 'dark' }],
   ] as const)('can be used by all, %s', async (_, options) => {
     const { url } = await openDashboardStage({ api: { errors: 0.1 }, flags: ['--retries', '0'] });
-    const { page } = await openPage(browser, { ...options, bypassCSP: true });
+    const { page } = await openPage(browser(), { ...options, bypassCSP: true });
     await page.goto(url);
     await page.getByRole('region', { name: 'Recent failures' }).waitFor();
     await page.getByRole('region', { name: 'Workers', exact: true }).waitFor();

@@ -1,11 +1,10 @@
 import { pathToFileURL } from 'node:url';
-import type { Browser } from 'playwright-core';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { openApi } from '../integration/support/api.ts';
 import { run } from '../integration/support/command.ts';
 import { openFolder } from '../integration/support/folder.ts';
 import { domains, listOf } from '../integration/support/tables.ts';
-import { findChromium, launchChromium } from './support/chromium.ts';
+import { findChromium, useChromium } from './support/chromium.ts';
 import { findFaults, overflowOf } from './support/faults.ts';
 import { openPage } from './support/stage.ts';
 
@@ -30,19 +29,11 @@ async function makeReport(): Promise<string> {
 }
 
 describe.skipIf(chromium === undefined)('a report in a browser', () => {
-  let browser: Browser;
-
-  beforeAll(async () => {
-    browser = await launchChromium(chromium ?? '');
-  });
-
-  afterAll(async () => {
-    await browser?.close();
-  });
+  const browser = useChromium(chromium);
 
   it('can be used by all, by day, by night and on a phone, and asks for nothing', async () => {
     const url = await makeReport();
-    const { page, hosts, complaints } = await openPage(browser, { bypassCSP: true });
+    const { page, hosts, complaints } = await openPage(browser(), { bypassCSP: true });
     await page.goto(url);
     for (const colorScheme of ['light', 'dark'] as const) {
       await page.emulateMedia({ colorScheme });
@@ -58,7 +49,7 @@ describe.skipIf(chromium === undefined)('a report in a browser', () => {
   });
 
   it('leaves no gap beside its figures and fits, however wide the window', async () => {
-    const { page } = await openPage(browser);
+    const { page } = await openPage(browser());
     await page.goto(await makeReport());
     expect(await page.locator('.tile').count()).toBe(7);
     for (const width of [320, 390, 600, 768, 1_024, 1_600]) {

@@ -1,6 +1,7 @@
 import { existsSync } from 'node:fs';
 import { delimiter, join } from 'node:path';
 import { type Browser, chromium } from 'playwright-core';
+import { afterAll, beforeAll } from 'vitest';
 
 const PROGRAMS = ['chromium', 'chromium-browser', 'google-chrome', 'chrome'];
 const ELSEWHERE = ['/Applications/Google Chrome.app/Contents/MacOS/Google Chrome'];
@@ -22,8 +23,18 @@ export function findChromium(): string | undefined {
   return found;
 }
 
-/** Starts it without a window. Root cannot have its sandbox. */
-export async function launchChromium(executablePath: string): Promise<Browser> {
-  const args = process.getuid?.() === 0 ? ['--no-sandbox'] : [];
-  return await chromium.launch({ executablePath, args });
+/** Starts it without a window for the tests of a block. Root cannot have its sandbox. */
+export function useChromium(executablePath: string | undefined): () => Browser {
+  let browser: Browser | undefined;
+  beforeAll(async () => {
+    const args = process.getuid?.() === 0 ? ['--no-sandbox'] : [];
+    browser = await chromium.launch({ executablePath: executablePath ?? '', args });
+  });
+  afterAll(async () => {
+    await browser?.close();
+  });
+  return () => {
+    if (!browser) throw new TypeError('there is a browser only while tests run');
+    return browser;
+  };
 }
