@@ -5,34 +5,41 @@ import type { OutputColumns } from '../collector/output-columns.ts';
 import type { OpenedList } from './open-list-of-run.ts';
 import type { PlannedRun } from './plan-run.ts';
 
-/**
- * Names the file that keeps what was told of the rows of a run; undefined for a run that tells no changes.
- *
- * @throws BrandfillError `UNWRITABLE_OUTPUT`
- */
-export async function prepareManifestOf({ job, context }: OpenedList): Promise<string | undefined> {
-  const { changes, store } = job.settings;
-  if (changes === undefined) return undefined;
-  return await prepareManifest({ folder: store, id: context.changesId ?? resolve(changes) });
+/** How a run tells what changed since the last one. */
+export interface ChangesOfRun {
+  /** The file that keeps what was told. */
+  readonly manifest: string;
+  /**
+   * Opens what was told by the last run, to be compared with the columns of this one.
+   *
+   * @throws BrandfillError `UNWRITABLE_OUTPUT`
+   */
+  open(run: PlannedRun, columns: OutputColumns): Promise<Changes>;
 }
 
 /**
- * Opens what was told by the last run, to be compared with the columns of this one.
+ * Makes the folder of the file that keeps what was told, so that a run can lock it.
  *
+ * @param path where changes are written
  * @throws BrandfillError `UNWRITABLE_OUTPUT`
  */
-export async function openChangesOf(
-  { job, context, closer, format, fill }: PlannedRun,
-  columns: OutputColumns,
-  manifest: string,
-): Promise<Changes> {
-  const { fields } = job.settings;
-  return closer.add(
-    await openChanges({
-      manifest,
-      columns: [...comparedColumnsOf(columns.out, format), ...(fill?.compared ?? [])],
-      tellsLost: fields === undefined,
-      onNotice: (message) => context.onEvent({ type: 'notice', message }),
-    }),
-  );
+export async function prepareChanges(
+  { job, context }: OpenedList,
+  path: string,
+): Promise<ChangesOfRun> {
+  const { store, fields } = job.settings;
+  const id = context.changesId ?? resolve(path);
+  const manifest = await prepareManifest({ folder: store, id });
+  return {
+    manifest,
+    open: async ({ closer, format, fill }, columns) =>
+      closer.add(
+        await openChanges({
+          manifest,
+          columns: [...comparedColumnsOf(columns.out, format), ...(fill?.compared ?? [])],
+          tellsLost: fields === undefined,
+          onNotice: (message) => context.onEvent({ type: 'notice', message }),
+        }),
+      ),
+  };
 }

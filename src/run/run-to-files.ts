@@ -33,20 +33,21 @@ export async function runToFiles(
     await context.report?.openFiles({ outputs: paths, source });
     const store = closer.add(openStoreOf(job));
     // Few runs tell what changed: others need not load it.
-    const telling = changed === undefined ? undefined : await import('./changes-of-run.ts');
-    const manifest = await telling?.prepareManifestOf(list);
+    const told =
+      changed === undefined
+        ? undefined
+        : await (await import('./changes-of-run.ts')).prepareChanges(list, changed);
     const writing = {
       spoolFolder: job.settings.store,
       onNotice: (message: string) => context.onEvent({ type: 'notice', message }),
     };
-    const outputs = closer.add(await openOutputs({ ...paths, manifest }, writing));
+    const outputs = closer.add(await openOutputs({ ...paths, manifest: told?.manifest }, writing));
     const run = await plan(list, store);
     refuseLongSheets(paths, format, run.plan.rows);
     const joined = await lookUpAndJoin(run, folderOf(paths.out));
     if (joined.totals.stopped?.reason === 'misdirected') return await leaveOutputs(run, joined);
     const { columns } = joined;
-    const changes =
-      manifest === undefined ? undefined : await telling?.openChangesOf(run, columns, manifest);
+    const changes = await told?.open(run, columns);
     const sheets = nameSheets(source.name, format);
     await outputs.write(joined.rows, { format, extent: run.plan, columns, changes, sheets });
     return summarize(run, joined, {
