@@ -1,7 +1,7 @@
+import pLimit from 'p-limit';
 import type { Outcome } from '../brand/outcome.ts';
 import type { Chunk, Reply } from '../queue/lookup-queue.ts';
 import { createCredentialDoubt } from './credential-doubt.ts';
-import { createLanes } from './lanes.ts';
 import { type LookupContext, type LookupResult, lookUp } from './lookup.ts';
 
 /** Turns chunks into outcomes. */
@@ -33,38 +33,31 @@ export function createWorker({
   ...context
 }: WorkerOptions): Worker {
   const { stopSwitch, preflight } = context;
-  const lanes = createLanes(concurrency);
-  /** Lookups that were given to a lane or wait for one. */
+  const limit = pLimit(concurrency);
   let underWay = 0;
   const doubt = createCredentialDoubt(() => stopSwitch.stop({ reason: 'forbidden' }));
 
-  async function ask(domain: string, reply: Reply, isWanted: IsWanted): Promise<Asked> {
-    // Those who share a queue may want a chunk back at any time, so they are asked before each call.
-    const isStillWanted = holdsCallers ? (): boolean => isWanted(domain) : undefined;
-    const result = isWanted(domain) ? await lookUp(domain, context, isStillWanted) : NOT_ASKED;
-    const isReplied = result.kind === 'outcome' && preflight.isOpen;
-    const replied = isReplied ? reply([result.outcome]) : undefined;
-    if (holdsCallers) await replied;
-    return { result, replied };
-  }
-
-  function settle({ result, replied }: Asked, reply: Reply): Promise<void> | undefined {
+  async function handleDomain(domain: string, reply: Reply, isWanted: IsWanted): Promise<void> {
+    underWay += 1;
+    let replied: Promise<void> | undefined;
+    const result = await limit(async () => {
+      // Those who share a queue may want a chunk back at any time, so they are asked before each call.
+      const isStillWanted = holdsCallers ? (): boolean => isWanted(domain) : undefined;
+      const result = isWanted(domain) ? await lookUp(domain, context, isStillWanted) : NOT_ASKED;
+      if (result.kind === 'outcome' && preflight.isOpen) replied = reply([result.outcome]);
+      if (holdsCallers) await replied;
+      return result;
+    });
     underWay -= 1;
     const isBelieved = result.kind === 'not_asked' ? undefined : believe(result);
     if (underWay === 0) {
       doubt.idle();
       preflight.idle();
     }
-    if (result.kind === 'not_asked' || replied) return replied;
-    return replyIfBelieved(result.outcome, isBelieved, reply);
-  }
-
-  async function replyIfBelieved(
-    outcome: Outcome,
-    isBelieved: Promise<boolean> | undefined,
-    reply: Reply,
-  ): Promise<void> {
-    if (await isBelieved) await reply([outcome]);
+    if (result.kind !== 'not_asked' && !replied && (await isBelieved)) {
+      replied = reply([result.outcome]);
+    }
+    return replied;
   }
 
   /** Whether an outcome is about its domain, which may only show with those of others. */
@@ -76,12 +69,7 @@ export function createWorker({
 
   return {
     handle: async (chunk, reply, isWanted = () => true) => {
-      underWay += chunk.domains.length;
-      await lanes.each(
-        chunk.domains,
-        (domain) => ask(domain, reply, isWanted),
-        (asked) => settle(asked, reply),
-      );
+      await Promise.all(chunk.domains.map((domain) => handleDomain(domain, reply, isWanted)));
     },
   };
 }
@@ -89,12 +77,6 @@ export function createWorker({
 type IsWanted = (domain: string) => boolean;
 
 const NOT_ASKED: LookupResult = { kind: 'not_asked' };
-
-interface Asked {
-  readonly result: LookupResult;
-  /** Undefined while it is open whether the outcome is about its domain. */
-  readonly replied: Promise<void> | undefined;
-}
 
 type AskedResult = Exclude<LookupResult, { readonly kind: 'not_asked' }>;
 
