@@ -44,9 +44,8 @@ export class GivenUpError extends Error {
 }
 
 /**
- * Makes one GET request and reads the body as far as it is wanted. At thousands of calls per second a
- * stream, a signal and its listeners for each of them cost as much as all the rest, so the body is taken
- * from undici as it comes, without them.
+ * Makes one GET request and reads the body as far as it is wanted: the body is taken from undici as it
+ * comes, without a stream, a signal and its listeners for each call.
  *
  * @throws GivenUpError when the deadline is over before there is a response
  * @throws whatever kept the response from coming; a body that breaks off, or takes too long, is no error
@@ -66,12 +65,12 @@ export function exchange(
 
 /** Whether a body is packed in a way that is undone here. */
 export function isPacked(headers: ResponseHeaders): boolean {
-  return createUnpacker.has(encodingOf(headers));
+  return UNPACKERS.has(encodingOf(headers));
 }
 
 type Unpacker = Gunzip | BrotliDecompress | Inflate;
 
-const createUnpacker: ReadonlyMap<string, () => Unpacker> = new Map<string, () => Unpacker>([
+const UNPACKERS: ReadonlyMap<string, () => Unpacker> = new Map<string, () => Unpacker>([
   ['gzip', createGunzip],
   ['x-gzip', createGunzip],
   ['br', createBrotliDecompress],
@@ -127,7 +126,7 @@ class ResponseReader implements Dispatcher.DispatchHandler {
     this.#httpStatus = httpStatus;
     this.#headers = headers;
     this.#most = this.#mostBytes(httpStatus, headers);
-    const unpacker = createUnpacker.get(encodingOf(headers))?.();
+    const unpacker = UNPACKERS.get(encodingOf(headers))?.();
     if (!unpacker) return;
     this.#unpacker = unpacker;
     unpacker.on('data', (bytes: Buffer) => this.#keep(bytes));
