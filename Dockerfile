@@ -1,16 +1,15 @@
-# syntax=docker/dockerfile:1
 FROM node:20-bookworm-slim AS build
 WORKDIR /app
 COPY package.json package-lock.json tsconfig.json rolldown.config.ts ./
 COPY src ./src
-# Any value: with what OpenTelemetry traces need (docs/operations.md).
+# Any value: with what OpenTelemetry traces need (docs/operations.md), in the versions of package.json.
 ARG TRACES=
 # Addons for another C library, types and source maps are of no use in the image.
 RUN npm ci \
-  && npm prune --omit=dev \
-  && if [ -n "$TRACES" ]; then npm install --no-save --omit=dev --ignore-scripts \
-    bullmq-otel@2 @opentelemetry/api@1 @opentelemetry/sdk-trace-node@2 @opentelemetry/resources@2 \
+  && if [ -n "$TRACES" ]; then npm install --save-prod --ignore-scripts bullmq-otel@2.0.1 \
+    @opentelemetry/api@1.9.1 @opentelemetry/sdk-trace-node@2.12.0 @opentelemetry/resources@2.12.0 \
     @opentelemetry/exporter-trace-otlp-proto@0.223.1; fi \
+  && npm prune --omit=dev \
   && find node_modules \( -name '*.musl.node' -o -name '*.map' -o -name '*.d.ts' \) -delete
 
 # Node.js without npm, yarn and headers: some 25 MB less than node:20-bookworm-slim. Not Alpine: this

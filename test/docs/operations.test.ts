@@ -215,6 +215,18 @@ describe('docker-compose.yml', () => {
   });
 });
 
+test('an image with traces has what they need in the versions that are tested', async () => {
+  const image = await readFile(join(ROOT, 'Dockerfile'), 'utf8');
+  const { devDependencies } = JSON.parse(await readFile(join(ROOT, 'package.json'), 'utf8')) as {
+    readonly devDependencies: Readonly<Record<string, string>>;
+  };
+  const needed = Object.entries(devDependencies).filter(([name]) =>
+    /^(@opentelemetry\/|bullmq-otel)/.test(name),
+  );
+  const installed = image.match(/(@opentelemetry\/[\w-]+|bullmq-otel)@[\d.]+/g) ?? [];
+  expect(new Set(installed)).toEqual(new Set(needed.map((each) => each.join('@'))));
+});
+
 test('all metrics together can be read', async () => {
   const metrics = createMetrics({ command: 'worker', version: '0' });
   createInstrumentMaker(metrics).forSchedules(async () => []);

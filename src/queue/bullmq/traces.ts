@@ -15,11 +15,11 @@ export interface Traces {
 
 /** What traces need beside Brandfill. It is not installed along, since it is larger than Brandfill. */
 const PACKAGES = [
-  'bullmq-otel',
-  '@opentelemetry/api',
-  '@opentelemetry/sdk-trace-node',
-  '@opentelemetry/resources',
-  '@opentelemetry/exporter-trace-otlp-proto',
+  'bullmq-otel@2',
+  '@opentelemetry/api@1.9', // the others do not take a later one
+  '@opentelemetry/sdk-trace-node@2',
+  '@opentelemetry/resources@2',
+  '@opentelemetry/exporter-trace-otlp-proto@0.223',
 ];
 const FLUSH_MS = 2_000;
 /** BullMQ's looks into an empty queue would be most of all spans. */
