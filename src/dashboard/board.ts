@@ -1,3 +1,5 @@
+import type { HoldUp } from '../watch/hold-up.ts';
+
 /** All that the page shows. It travels as JSON. */
 export interface Board {
   readonly runs: readonly RunState[];
@@ -126,8 +128,16 @@ export interface AnswerLine {
   readonly text: string;
 }
 
-/** Seconds since the start, calls per second, and the limit in calls per second where one is known. */
-export type RatePoint = readonly [number, number, number | null];
+/**
+ * The end of a span of time, in seconds since the start; calls per second in it; the limit in calls per
+ * second where one is known; and what held calls up for long, if anything did.
+ */
+export type RatePoint = readonly [
+  seconds: number,
+  calls: number,
+  limit: number | null,
+  heldBy?: HoldUp,
+];
 
 /** Chunks of lookups that no worker has taken. */
 export interface BacklogState {

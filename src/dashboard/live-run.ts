@@ -4,6 +4,7 @@ import { describeStop, describeSummary } from '../watch/describe.ts';
 import { describeWait } from '../watch/describe-wait.ts';
 import type { Progress, RunEvent } from '../watch/events.ts';
 import { countOf } from '../watch/format-count.ts';
+import { findHoldUp } from '../watch/hold-up.ts';
 import type { Summary } from '../watch/summary.ts';
 import { describeAnswer } from './answer-line.ts';
 import type {
@@ -72,6 +73,7 @@ export function createLiveRun(options: LiveRunOptions): LiveRun {
           ...event,
           limitPerSecond: limitOf(event.pace),
           comesInBursts: event.comesInBursts === true && event.isPaused !== true,
+          heldBy: findHoldUp(event),
         });
         break;
       case 'logos': {

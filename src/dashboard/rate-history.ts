@@ -1,3 +1,4 @@
+import { findLongestHoldUp, type HoldUp } from '../watch/hold-up.ts';
 import type { RatePoint } from './board.ts';
 
 /** What is measured now. */
@@ -10,6 +11,8 @@ export interface RateSample {
   readonly limitPerSecond: number | undefined;
   /** Whether calls are told by the chunk, and not as they are made. @default false */
   readonly comesInBursts?: boolean;
+  /** What holds calls up now, and did since the sample before. */
+  readonly heldBy?: HoldUp | undefined;
 }
 
 /** Calls per second over the whole of a run, in a bounded number of points. */
@@ -27,40 +30,59 @@ const NOW_MS = 2_500;
 /** Of calls that are told by the chunk, which takes so long at most as a rule. */
 const BURST_MS = 10_000;
 
+/** What happened since the span before. */
+interface Span {
+  readonly endMs: number;
+  readonly calls: number;
+  readonly limit: number | null;
+  readonly heldMs: Record<HoldUp, number>;
+  readonly lastedMs: number;
+}
+
 /** When there are too many points, each two become one: a long run has coarse points, never more of them. */
 export function createRateHistory(mostPoints: number = MOST_POINTS): RateHistory {
+  let spans: readonly Span[] = [];
   let points: readonly RatePoint[] = [];
   let intervalMs = FIRST_INTERVAL_MS;
   let last: RateSample = { elapsedMs: 0, calls: 0, limitPerSecond: undefined };
   let recent: RateSample[] = [last];
+  let heldMs = createHeldMs();
 
   function thin(): void {
     intervalMs *= 2;
-    const pairs: RatePoint[] = [];
-    for (let at = 0; at + 1 < points.length; at += 2) {
-      const [, first = 0] = points[at] ?? [];
-      const [seconds = 0, second = 0, limit = null] = points[at + 1] ?? [];
-      pairs.push([seconds, round((first + second) / 2), limit]);
+    const pairs: Span[] = [];
+    for (let at = 0; at < spans.length; at += 2) {
+      const [one, other] = [spans[at], spans[at + 1]];
+      if (one) pairs.push(other ? join(one, other) : one);
     }
-    points = pairs;
+    spans = pairs;
+    points = spans.map(toPoint);
   }
 
   return {
     add: (sample) => {
-      const { comesInBursts = false } = sample;
+      const { comesInBursts = false, elapsedMs, calls, limitPerSecond, heldBy } = sample;
       const nowMs = comesInBursts ? BURST_MS : NOW_MS;
+      const before = recent.at(-1) ?? last;
+      if (heldBy) heldMs[heldBy] += Math.max(0, elapsedMs - before.elapsedMs);
       recent.push(sample);
       recent = recent.filter(
-        ({ elapsedMs }, at) => sample.elapsedMs - elapsedMs <= nowMs || at === recent.length - 1,
+        (one, at) => elapsedMs - one.elapsedMs <= nowMs || at === recent.length - 1,
       );
-      const sinceMs = sample.elapsedMs - last.elapsedMs;
-      const isHalfTold = comesInBursts && sample.calls === last.calls && sinceMs < BURST_MS / 2;
-      if (sinceMs < intervalMs || isHalfTold) return;
-      const { limitPerSecond } = sample;
-      const limit = limitPerSecond === undefined ? null : round(limitPerSecond);
-      const point: RatePoint = [round(sample.elapsedMs / 1_000), rateOf(last, sample), limit];
-      points = [...points, point];
+      const lastedMs = elapsedMs - last.elapsedMs;
+      const isHalfTold = comesInBursts && calls === last.calls && lastedMs < BURST_MS / 2;
+      if (lastedMs < intervalMs || isHalfTold) return;
+      const span: Span = {
+        endMs: elapsedMs,
+        calls: Math.max(0, calls - last.calls),
+        limit: limitPerSecond === undefined ? null : round(limitPerSecond),
+        heldMs,
+        lastedMs,
+      };
+      spans = [...spans, span];
+      points = [...points, toPoint(span)];
       last = sample;
+      heldMs = createHeldMs();
       if (points.length > mostPoints) thin();
     },
     get points() {
@@ -69,14 +91,35 @@ export function createRateHistory(mostPoints: number = MOST_POINTS): RateHistory
     get nowPerSecond() {
       const [first] = recent;
       const newest = recent.at(-1);
-      return first && newest ? rateOf(first, newest) : 0;
+      if (!first || !newest) return 0;
+      return rateOf(newest.calls - first.calls, newest.elapsedMs - first.elapsedMs);
     },
   };
 }
 
-function rateOf(from: RateSample, to: RateSample): number {
-  const seconds = (to.elapsedMs - from.elapsedMs) / 1_000;
-  return seconds > 0 ? round(Math.max(0, to.calls - from.calls) / seconds) : 0;
+function createHeldMs(): Record<HoldUp, number> {
+  return { paused: 0, outage: 0, told: 0 };
+}
+
+function join(one: Span, other: Span): Span {
+  const { endMs, limit } = other;
+  const heldMs = {
+    paused: one.heldMs.paused + other.heldMs.paused,
+    outage: one.heldMs.outage + other.heldMs.outage,
+    told: one.heldMs.told + other.heldMs.told,
+  };
+  const lastedMs = one.lastedMs + other.lastedMs;
+  return { endMs, limit, heldMs, lastedMs, calls: one.calls + other.calls };
+}
+
+function toPoint({ endMs, calls, limit, heldMs, lastedMs }: Span): RatePoint {
+  const point = [round(endMs / 1_000), rateOf(calls, lastedMs), limit] as const;
+  const heldBy = findLongestHoldUp(heldMs, lastedMs);
+  return heldBy ? [...point, heldBy] : point;
+}
+
+function rateOf(calls: number, ms: number): number {
+  return ms > 0 ? round(Math.max(0, calls) / (ms / 1_000)) : 0;
 }
 
 function round(value: number): number {

@@ -1,4 +1,5 @@
 import type { Progress } from '../watch/events.ts';
+import { findHoldUp } from '../watch/hold-up.ts';
 import { createLatencies, type Latencies } from './latencies.ts';
 
 /** What happened when, in spans of equal width that get wider as the run gets longer. */
@@ -85,7 +86,7 @@ export function createTimeline(): Timeline {
 
   return {
     progress: (now) => {
-      const { elapsedMs, pace, outage, isPaused = false } = now;
+      const { elapsedMs, pace } = now;
       endMs = Math.max(endMs, elapsedMs);
       if (isHalfTold(now)) return;
       const since = {
@@ -96,6 +97,7 @@ export function createTimeline(): Timeline {
         elapsedMs: Math.max(0, elapsedMs - last.elapsedMs),
       };
       const { learnedLimitPerSecond, ratePerSecond, limitIs, why } = pace ?? {};
+      const holdUp = findHoldUp(now);
       spread(Math.min(last.elapsedMs, elapsedMs), elapsedMs, (span, share) => {
         span.calls += since.calls * share;
         span.lookups += since.done * share;
@@ -104,10 +106,10 @@ export function createTimeline(): Timeline {
         span.limitPerSecond =
           (limitIs === 'fixed' ? ratePerSecond : learnedLimitPerSecond) ?? span.limitPerSecond;
         const lastedMs = since.elapsedMs * share;
-        if (isPaused) span.pausedMs += lastedMs;
-        else if (outage !== undefined) span.outageMs += lastedMs;
-        else if (why === 'told_to_wait') span.toldMs += lastedMs;
-        else if (why === 'backing_off') span.backingOffMs += lastedMs;
+        if (holdUp === 'paused') span.pausedMs += lastedMs;
+        else if (holdUp === 'outage') span.outageMs += lastedMs;
+        else if (holdUp === 'told' && why === 'backing_off') span.backingOffMs += lastedMs;
+        else if (holdUp === 'told') span.toldMs += lastedMs;
       });
       const { calls, done, throttled, retries } = now;
       last = { calls, done, throttled, retries, elapsedMs };

@@ -15,6 +15,38 @@ async function numberOf(page: Page, name: string): Promise<number> {
   return Number((await pair.locator('dd').first().textContent())?.replaceAll(',', ''));
 }
 
+/** How many pixels of the chart are a pause and nothing else: that colour is see-through, and a grey. */
+async function shadedPixels(page: Page): Promise<number> {
+  return await page.locator('canvas').evaluate((chart: Canvas) => {
+    // A copy, since a canvas that is read again and again gets slow, and says so.
+    const copy = chart.cloneNode();
+    const context = copy.getContext('2d', { willReadFrequently: true });
+    context.drawImage(chart, 0, 0);
+    const { data } = context.getImageData(0, 0, chart.width, chart.height);
+    let count = 0;
+    for (let at = 0; at < data.length; at += 4) {
+      const [red = 0, green = 0, blue = 0, alpha = 0] = data.subarray(at, at + 4);
+      const isGrey = Math.max(red, green, blue) - Math.min(red, green, blue) < 40;
+      if (isGrey && alpha > 0.2 * 255 && alpha < 0.24 * 255) count += 1;
+    }
+    return count;
+  });
+}
+
+/** What is used of one in the browser. */
+interface Canvas {
+  readonly width: number;
+  readonly height: number;
+  cloneNode(): Canvas;
+  getContext(
+    kind: '2d',
+    options: { readonly willReadFrequently: boolean },
+  ): {
+    drawImage(from: Canvas, x: number, y: number): void;
+    getImageData(...box: readonly number[]): { readonly data: Uint8ClampedArray };
+  };
+}
+
 async function until(isSo: () => boolean | Promise<boolean>): Promise<void> {
   while (!(await isSo())) await delay(50);
 }
@@ -29,6 +61,7 @@ describe.skipIf(chromium === undefined)('the dashboard in a browser', () => {
     await page.getByRole('button', { name: 'Pause' }).waitFor();
     const found = await numberOf(page, 'Found');
     await until(async () => (await numberOf(page, 'Found')) > found + 20);
+    expect(await shadedPixels(page)).toBeLessThan(100); // edges of letters may look like that
     // By keyboard, as somebody without a mouse would.
     await page.getByRole('button', { name: 'Pause' }).focus();
     await page.keyboard.press('Enter');
@@ -38,6 +71,8 @@ describe.skipIf(chromium === undefined)('the dashboard in a browser', () => {
     const { calls } = api.stats();
     await delay(1_000);
     expect(api.stats().calls).toBe(calls);
+    await page.getByText('paused by somebody', { exact: true }).waitFor();
+    await until(async () => (await shadedPixels(page)) > 1_000);
     await page.keyboard.press('Enter');
     await until(() => api.stats().calls > calls);
     expect([...hosts]).toEqual(['127.0.0.1']);

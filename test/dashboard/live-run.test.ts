@@ -63,6 +63,20 @@ describe('a run', () => {
     expect(read().progress).toMatchObject({ done: 5, lookups: 10, failed: 1, leftMs: 5_000 });
   });
 
+  it('marks in its history when it was paused', () => {
+    const { read } = record(
+      planned,
+      progress({ elapsedMs: 1_000 }),
+      progress({ elapsedMs: 2_000, isPaused: true }),
+      progress({ elapsedMs: 3_000 }),
+    );
+    expect(read().history).toEqual([
+      [1, 6, null],
+      [2, 0, null, 'paused'],
+      [3, 0, null],
+    ]);
+  });
+
   it('has nothing to press once it stops', () => {
     const stopping = { type: 'stopping', stop: { reason: 'quota' } } as const;
     const state = record(planned, progress(), stopping).read();

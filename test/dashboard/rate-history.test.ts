@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { createRateHistory } from '../../src/dashboard/rate-history.ts';
+import { createRateHistory, type RateSample } from '../../src/dashboard/rate-history.ts';
 
 describe('a history of rates', () => {
   it('has a point a second, with calls per second and the limit', () => {
@@ -55,5 +55,18 @@ describe('a history of rates', () => {
       history.add({ elapsedMs: at * 250, calls: 100, limitPerSecond: undefined });
     }
     expect(history.nowPerSecond).toBe(0);
+  });
+
+  it('tells what held calls up for a fifth of a span or more, and for longest', () => {
+    const history = createRateHistory(4);
+    const held = [undefined, 'paused', 'paused', undefined, 'outage', 'told', 'told', undefined];
+    for (const [at, heldBy] of held.entries()) {
+      const elapsedMs = (at + 1) * 500;
+      history.add({ elapsedMs, calls: 0, limitPerSecond: undefined, heldBy } as RateSample);
+    }
+    const shown = (): readonly unknown[] => history.points.map((point) => point[3]);
+    expect(shown()).toEqual(['paused', 'paused', 'outage', 'told']);
+    history.add({ elapsedMs: 5_000, calls: 0, limitPerSecond: undefined });
+    expect(shown()).toEqual(['paused', 'told', undefined]); // two of them are one now
   });
 });

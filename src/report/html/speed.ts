@@ -1,5 +1,6 @@
 import { formatDuration } from '../../job/duration.ts';
 import { formatRate } from '../../watch/format-rate.ts';
+import { findLongestHoldUp } from '../../watch/hold-up.ts';
 import type { RunReport } from '../run-report.ts';
 import { type Band, drawChart } from './chart.ts';
 import { figuresTable } from './figures.ts';
@@ -74,32 +75,19 @@ export function endOf({ spans, spanMs }: Timeline, lookupMs: number): number {
   return Math.max(begin + 1, Math.min(begin + spanMs, lookupMs));
 }
 
-/** Waits too short to be seen at this width are left out. */
-const SHORTEST_BAND = 0.2;
-
 /** Spans in which calls were held up, next to each other as one. A band is as long as the wait was. */
 function bandsOf(spans: readonly Span[], spanMs: number): readonly Band[] {
   const bands: { kind: string; fromMs: number; toMs: number }[] = [];
   for (const span of spans) {
-    const { atMs } = span;
-    const { kind, ms } = longestWait(span);
-    if (ms < SHORTEST_BAND * spanMs) continue;
+    const { atMs, toldMs, backingOffMs, outageMs, pausedMs } = span;
+    const held = { paused: pausedMs, outage: outageMs, told: toldMs + backingOffMs };
+    const kind = findLongestHoldUp(held, spanMs);
+    if (kind === undefined) continue;
     const last = bands.at(-1);
     if (last?.kind === kind && last.toMs >= atMs - 0.01 * spanMs) last.toMs = atMs + spanMs;
     else bands.push({ kind, fromMs: atMs, toMs: atMs + spanMs });
   }
   return bands;
-}
-
-/** What held calls up for longest in a span. */
-function longestWait(span: Span): { readonly kind: string; readonly ms: number } {
-  const { toldMs, backingOffMs, outageMs, pausedMs } = span;
-  const waits = [
-    { kind: 'paused', ms: pausedMs },
-    { kind: 'outage', ms: outageMs },
-    { kind: 'told', ms: toldMs + backingOffMs },
-  ] as const;
-  return waits.reduce((one, other) => (other.ms > one.ms ? other : one));
 }
 
 function hintOf(span: Span): string {
