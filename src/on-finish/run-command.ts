@@ -35,7 +35,7 @@ export async function runCommand(
     cwd,
     env,
     shell: typeof command === 'string',
-    stdio: ['pipe', process.stderr, process.stderr],
+    stdio: ['pipe', 2, 2], // by number: in a worker thread, process.stderr is no file
     detached: HAS_GROUPS, // a group of its own, to be ended as one
     windowsHide: true,
   });
