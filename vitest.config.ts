@@ -15,7 +15,9 @@ export default defineConfig({
         test: {
           name: 'unit',
           testTimeout: 20_000, // the machine may be busy
-          isolate: false, // the tests leave nothing behind, and a process for each costs more than they do
+          // The tests leave nothing behind, and a process for each costs more than they do.
+          pool: 'threads',
+          isolate: false,
           include: ['test/**/*.test.ts'],
           exclude: [
             'test/integration/**',
