@@ -1,5 +1,6 @@
 import * as fc from 'fast-check';
 import type { JsonObject } from '../../src/brand/answer.ts';
+import { anyCharacter } from '../support/any-character.ts';
 
 /** Names that somebody might give, and that are odd in JMESPath, in columns or in JavaScript. */
 const oddName: fc.Arbitrary<string> = fc.oneof(
@@ -21,7 +22,7 @@ const oddName: fc.Arbitrary<string> = fc.oneof(
     '\\',
   ),
   fc.constantFrom('\u001b[31m', '@', '*', '$', '[0]', 'constructor', '__proto__', '日本', '😀'),
-  fc.string({ unit: 'binary' }),
+  fc.string({ unit: anyCharacter }),
 );
 
 /** Answers whose names are odd and often the same. */

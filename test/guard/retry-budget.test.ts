@@ -55,14 +55,16 @@ describe('the budget of retries', () => {
 
   it('holds nobody back who retries a tenth of 15,000 calls a second, in bursts', () => {
     const budget = createRetryBudget();
+    let held = 0;
     for (let nowMs = 0; nowMs < 20_000; nowMs += 1) {
       for (let call = 0; call < 15; call += 1) onCall(budget, nowMs);
       if (nowMs % 1_000 !== 999) continue;
       for (let retry = 0; retry < 1_500; retry += 1) {
-        expect(mayRetry(budget, nowMs).atMs).toBe(nowMs);
+        if (mayRetry(budget, nowMs).atMs !== nowMs) held += 1;
         onRetry(budget, nowMs);
       }
     }
+    expect(held).toBe(0);
   });
 
   it('forgets what a busy hour saved up', () => {

@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { normalizeDomain } from '../../src/rows/domain.ts';
+import { anyCharacter } from '../support/any-character.ts';
 
 const HOST_NAME =
   /^(?=.{4,253}$)(?:[a-z0-9_](?:[a-z0-9_-]{0,61}[a-z0-9_])?\.)+[a-z](?:[a-z0-9-]{0,61}[a-z0-9])$/;
@@ -55,12 +56,25 @@ const pieces = fc.constantFrom(
   '\ufdfa',
 );
 const assembled = fc.array(pieces, { maxLength: 12 }).map((parts) => parts.join(''));
+/** As `fc.webUrl`, which lists all characters of Unicode first. */
+const urls = fc
+  .tuple(
+    fc.constantFrom('http://', 'https://'),
+    fc.domain(),
+    fc.array(
+      fc.oneof(
+        fc.constantFrom(...'/', ...'aZ09-._~', ...":@!$&'()*+,;="),
+        anyCharacter.map(encodeURIComponent),
+      ),
+    ),
+  )
+  .map(([scheme, host, path]) => `${scheme}${host}/${path.join('')}`);
 const cells = fc.oneof(
   { weight: 4, arbitrary: assembled },
-  fc.string({ unit: 'binary' }),
+  fc.string({ unit: anyCharacter }),
   fc.string({ unit: 'grapheme' }).map((text) => `${text}.com`),
   fc.array(fc.integer({ min: 0, max: 0xffff })).map((units) => String.fromCharCode(...units)),
-  fc.webUrl(),
+  urls,
   fc.emailAddress(),
   fc.domain(),
 );
@@ -77,8 +91,9 @@ describe('normalizeDomain, for any text', () => {
     fc.assert(
       fc.property(cells, options, (cell, how) => {
         const result = normalizeDomain(cell, how);
-        if ('domain' in result) expect(result.domain).toMatch(HOST_NAME);
-        else expect(result.invalid).toMatch(/^[a-z_]+$/);
+        return 'domain' in result
+          ? HOST_NAME.test(result.domain)
+          : /^[a-z_]+$/.test(result.invalid);
       }),
       runs,
     );

@@ -2,6 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { FieldValue } from '../../../src/brand/limit-headers/field.ts';
 import { findLimits } from '../../../src/brand/limit-headers/find-limits.ts';
+import { anyCharacter } from '../../support/any-character.ts';
 
 const TIME = { nowMs: Date.parse('2026-11-20T20:00:00Z'), date: undefined };
 const NAMES = [
@@ -19,6 +20,7 @@ const NAMES = [
   'x-rate-limit-reset-requests',
 ];
 const KIB_64 = 64 * 1024;
+const NOTICEABLE_MS = 20;
 
 /** The numbers of a value, however deep. */
 function numbersIn(value: unknown): readonly number[] {
@@ -38,21 +40,22 @@ function everywhere(value: FieldValue): Record<string, FieldValue> {
   return Object.fromEntries(NAMES.map((name) => [name, value]));
 }
 
-/** The best of some tries, because the machine may be busy. */
+/** The best of some tries, because the machine may be busy; the first that is good enough. */
 function timeOf(headers: Readonly<Record<string, FieldValue>>): number {
-  const times = Array.from({ length: 20 }, () => {
+  let bestMs = Number.POSITIVE_INFINITY;
+  for (let tries = 0; tries < 20 && bestMs >= NOTICEABLE_MS; tries += 1) {
     const startMs = performance.now();
     findLimits(headers, TIME);
-    return performance.now() - startMs;
-  });
-  return Math.min(...times);
+    bestMs = Math.min(bestMs, performance.now() - startMs);
+  }
+  return bestMs;
 }
 
 describe('headers of a server that means harm', () => {
   it('never yield what is negative, endless or no number, and never throw', () => {
     const values = fc.oneof(
       fc.string(),
-      fc.string({ unit: 'binary' }),
+      fc.string({ unit: anyCharacter }),
       fc.stringMatching(/^[\d.,;="a-z -]{0,40}$/),
       fc.stringMatching(/^"p";(q|r|t|w)=-?\d{1,15}(;(q|r|t|w)=-?\d{1,14}(\.\d)?){0,3}$/),
       fc.constantFrom('NaN', 'Infinity', '-1', '1e400', '9'.repeat(500), '0', '-0', '0.0'),
@@ -79,14 +82,14 @@ describe('headers of a server that means harm', () => {
   ])('take no noticeable time: %s', (_, value) => {
     const headers = everywhere(value);
     expectSane(headers);
-    expect(timeOf(headers)).toBeLessThan(20);
+    expect(timeOf(headers)).toBeLessThan(NOTICEABLE_MS);
   });
 
   it('take no noticeable time: thousands of names', () => {
     const headers: Record<string, string> = {};
     for (let n = 0; n < 5_000; n += 1) headers[`x-ratelimit-reset-${n}`] = '5';
     expectSane(headers);
-    expect(timeOf(headers)).toBeLessThan(20);
+    expect(timeOf(headers)).toBeLessThan(NOTICEABLE_MS);
   });
 
   it('are still understood where they begin', () => {

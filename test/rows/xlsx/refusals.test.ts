@@ -87,7 +87,7 @@ it('a document type is refused, whether or not its entities are used', async () 
 
 describe('a ZIP bomb', () => {
   it('is refused by what it says of itself, before it is decompressed', async () => {
-    const sheet = Buffer.alloc(64_000_000, ' ');
+    const sheet = Buffer.alloc(33_000_000, ' ');
     const bytes = await zipOf({
       ...partsOf({ sheets: SHEETS }),
       'xl/worksheets/sheet1.xml': sheet,
@@ -97,7 +97,7 @@ describe('a ZIP bomb', () => {
   });
 
   it('is found out when it lies about its size', async () => {
-    const size = 64_000_000;
+    const size = 2_000_000;
     const parts = partsOf({ sheets: SHEETS });
     const bytes = await zipOf({ ...parts, 'xl/worksheets/sheet1.xml': Buffer.alloc(size, ' ') });
     const told = Buffer.alloc(4);
