@@ -39,8 +39,8 @@ export async function runCommand(
     detached: HAS_GROUPS, // a group of its own, to be ended as one
     windowsHide: true,
   });
-  child.stdin.on('error', () => {}); // it need not read
-  child.stdin.end(stdin);
+  child.stdin?.on('error', () => {}); // it need not read
+  child.stdin?.end(stdin);
   const kill = (signal: NodeJS.Signals): void => {
     try {
       if (HAS_GROUPS && child.pid !== undefined) process.kill(-child.pid, signal);
