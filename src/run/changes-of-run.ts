@@ -1,7 +1,8 @@
-import { resolve } from 'node:path';
+import { join, resolve } from 'node:path';
 import { type Changes, openChanges, prepareManifest } from '../collector/changes/changes.ts';
 import { comparedColumnsOf } from '../collector/changes/compared-columns.ts';
 import type { OutputColumns } from '../collector/output-columns.ts';
+import { leaveNoEmptyFolders } from './no-empty-folders.ts';
 import type { OpenedList } from './open-list-of-run.ts';
 import type { PlannedRun } from './plan-run.ts';
 
@@ -24,12 +25,14 @@ export interface ChangesOfRun {
  * @throws BrandfillError `UNWRITABLE_OUTPUT`
  */
 export async function prepareChanges(
-  { job, context }: OpenedList,
+  { job, context, closer }: OpenedList,
   path: string,
 ): Promise<ChangesOfRun> {
   const { store, fields } = job.settings;
   const id = context.changesId ?? resolve(path);
-  const manifest = await prepareManifest({ folder: store, id });
+  const folder = join(store, 'changes');
+  closer.add(leaveNoEmptyFolders(folder));
+  const manifest = await prepareManifest({ folder, id });
   return {
     manifest,
     open: async ({ closer, format, fill }, columns) =>

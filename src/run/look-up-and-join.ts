@@ -15,7 +15,7 @@ import {
 } from '../watch/summary.ts';
 import { openLogosOf } from './logos-of-run.ts';
 import { type LookupTotals, lookUpAll } from './look-up-all.ts';
-import type { PlannedRun } from './plan-run.ts';
+import { makeStore, type PlannedRun } from './plan-run.ts';
 
 /** Rows on their way out, once all lookups are done. */
 export interface JoinedRun {
@@ -33,10 +33,11 @@ export interface JoinedRun {
  *
  * @param outFolder where the rows will be, for paths that are relative to them
  */
-export async function lookUpAndJoin(run: PlannedRun, outFolder = '.'): Promise<JoinedRun> {
+export async function lookUpAndJoin(planned: PlannedRun, outFolder = '.'): Promise<JoinedRun> {
+  await confirmCalls(planned);
+  const run = makeStore(planned);
   const { job, context, source, format, store, index, isUsable, startedAtMs } = run;
   const logos = await openLogosOf(run, outFolder);
-  await confirmCalls(run);
   const lookedUp = await lookUpAll({
     job,
     name: runName(run),

@@ -12,6 +12,7 @@ import { type ListInput, openList } from '../rows/list-input.ts';
 import { openRows } from '../rows/open-rows.ts';
 import type { RowColumn, RowFormat } from '../rows/row-format.ts';
 import type { Source } from '../rows/source.ts';
+import { leaveNoEmptyFolders } from './no-empty-folders.ts';
 import type { RunContext } from './run-context.ts';
 import { understandList } from './understand-list.ts';
 
@@ -46,6 +47,7 @@ export async function open(
   for (const message of job.notices) context.onEvent({ type: 'notice', message });
   const { settings } = job;
   const { encoding, sheet } = settings;
+  closer.add(leaveNoEmptyFolders(settings.store));
   const opening = { spoolFolder, signal: context.signal, encoding, sheet };
   const source = closer.add(await openList(input, opening));
   const format = openRows(source, settings);

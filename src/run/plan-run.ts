@@ -86,13 +86,30 @@ export async function planOnly(input: ListInput, job: Job, context: RunContext):
   const closer = createCloser();
   try {
     const list = await open(input, job, { context, closer, spoolFolder: tmpdir() });
-    const { store: folder } = job.settings;
-    const hasStore = existsSync(joinPath(folder, 'data.mdb'));
-    const store = hasStore ? openStoreOf(job) : createEmptyStore();
+    const store = hasStore(job) ? openStoreOf(job) : createEmptyStore();
     return (await plan(list, closer.add(store))).plan;
   } finally {
     await closer.close();
   }
+}
+
+/**
+ * Opens the store for the plan of a run. Where there is none yet and somebody is asked before the first
+ * call, an empty one stands in for it: see `makeStore`.
+ */
+export function openStoreToPlan(job: Job, { confirm }: RunContext): OutcomeStore {
+  const mayBeDeclined = confirm !== undefined && !job.settings.yes;
+  return mayBeDeclined && !hasStore(job) ? createEmptyStore() : openStoreOf(job);
+}
+
+/** Makes the store of a run that will go on, if it has none yet. */
+export function makeStore(run: PlannedRun): PlannedRun {
+  if (run.store.id !== '') return run;
+  return { ...run, store: run.closer.add(openStoreOf(run.job)) };
+}
+
+function hasStore({ settings }: Job): boolean {
+  return existsSync(joinPath(settings.store, 'data.mdb'));
 }
 
 export function openStoreOf({ settings, endpoint }: Job): OutcomeStore {

@@ -7,7 +7,7 @@ import type { ListInput } from '../rows/list-input.ts';
 import type { Summary } from '../watch/summary.ts';
 import { type JoinedRun, lookUpAndJoin } from './look-up-and-join.ts';
 import { open } from './open-list-of-run.ts';
-import { openStoreOf, type PlannedRun, plan } from './plan-run.ts';
+import { openStoreToPlan, type PlannedRun, plan } from './plan-run.ts';
 import type { RunContext } from './run-context.ts';
 import { summarize } from './summarize-run.ts';
 
@@ -31,7 +31,7 @@ export async function runToFiles(
       format,
     });
     await context.report?.openFiles({ outputs: paths, source });
-    const store = closer.add(openStoreOf(job));
+    const store = closer.add(openStoreToPlan(job, context));
     // Few runs tell what changed: others need not load it.
     const told =
       changed === undefined

@@ -11,7 +11,7 @@ import { sizeOnDisk } from '../store/size.ts';
 import { createStatusCounts, type Summary } from '../watch/summary.ts';
 import { lookUpAndJoin } from './look-up-and-join.ts';
 import { open } from './open-list-of-run.ts';
-import { openStoreOf, plan } from './plan-run.ts';
+import { openStoreToPlan, plan } from './plan-run.ts';
 import type { RunContext } from './run-context.ts';
 import { summarize } from './summarize-run.ts';
 
@@ -56,7 +56,7 @@ export async function runToMerge(
         signal,
       }),
     );
-    const run = await plan(list, closer.add(openStoreOf(job)));
+    const run = await plan(list, closer.add(openStoreToPlan(job, context)));
     const joined = await lookUpAndJoin(run, folderOf(paths.out));
     await outputs.writeBy(async (files) => {
       await mergeRows({

@@ -5,7 +5,7 @@ import type { ListInput } from '../rows/list-input.ts';
 import type { Summary } from '../watch/summary.ts';
 import { lookUpAndJoin } from './look-up-and-join.ts';
 import { open } from './open-list-of-run.ts';
-import { openStoreOf, plan } from './plan-run.ts';
+import { openStoreToPlan, plan } from './plan-run.ts';
 import type { RunContext } from './run-context.ts';
 import { summarize } from './summarize-run.ts';
 
@@ -18,7 +18,7 @@ export async function* runToRows(
   const closer = createCloser();
   try {
     const list = await open(input, job, { context, closer, spoolFolder: job.settings.store });
-    const run = await plan(list, closer.add(openStoreOf(job)));
+    const run = await plan(list, closer.add(openStoreToPlan(job, context)));
     const joined = await lookUpAndJoin(run);
     for await (const rows of joined.rows) {
       for (const row of rows) yield toEnrichedRow(row, list.format, joined.columns);

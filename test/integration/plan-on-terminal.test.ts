@@ -72,6 +72,7 @@ describe.skipIf(!canOpenTerminal())('on a terminal', () => {
     expect(code).toBe(130);
     expect(terminal.calls()).toBe(0);
     expect(folder.names()).toEqual(['list.csv', 'list.enriched.csv']);
+    expect(folder.hasStore()).toBe(false);
     expect(folder.read('list.enriched.csv')).toBe('earlier');
   });
 

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { mkdir } from 'node:fs/promises';
-import { dirname, join } from 'node:path';
+import { join } from 'node:path';
 import { BrandfillError, describeSystemError } from '../../errors.ts';
 import type { JoinedRow } from '../join.ts';
 import { type Change, type ComparedColumn, createChangeFinder, layoutOf } from './change-finder.ts';
@@ -74,7 +74,7 @@ export async function openChanges(options: ChangesOptions): Promise<Changes> {
 }
 
 export interface PrepareManifestOptions {
-  /** The store's folder, which also keeps what was told. */
+  /** Where what was told is kept. */
   readonly folder: string;
   /** The same from night to night. */
   readonly id: string;
@@ -87,8 +87,8 @@ export interface PrepareManifestOptions {
  */
 export async function prepareManifest({ folder, id }: PrepareManifestOptions): Promise<string> {
   const name = createHash('sha256').update(id).digest('hex').slice(0, 24);
-  const path = join(folder, 'changes', `${name}.manifest`);
-  await makeFolder(dirname(path));
+  const path = join(folder, `${name}.manifest`);
+  await makeFolder(folder);
   return path;
 }
 
