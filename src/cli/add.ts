@@ -58,8 +58,8 @@ function describe(summary: AddSummary, isDryRun: boolean): readonly string[] {
   const unshown = invalidRows - firstInvalid.length;
   const lines = [
     ...firstInvalid.map(
-      ({ row, reason, cell }) =>
-        `Row ${number(row)} has no domain (${reason})${cell === '' ? '' : `: '${cell}'`}`,
+      ({ row, sheetRow, reason, cell }) =>
+        `${sheetRow === undefined ? `Row ${number(row)}` : `Sheet row ${sheetRow}`} has no domain (${reason})${cell === '' ? '' : `: '${cell}'`}`,
     ),
     unshown > 0 && `${number(unshown)} more without a domain`,
     `${count(rows, 'row')}: ${count(uniqueDomains, 'domain')}, ${number(duplicateRows)} repeated, ${number(invalidRows)} invalid`,

@@ -3,7 +3,7 @@ import type { DomainReader } from '../rows/domain-reader.ts';
 import type { RowFormat } from '../rows/row-format.ts';
 import type { Source } from '../rows/source.ts';
 import type { DistinctDomains } from './distinct-domains.ts';
-import { createInvalidRows, type InvalidRow } from './invalid-row.ts';
+import { createInvalidRows, type InvalidRow, placeOf } from './invalid-row.ts';
 
 /** What a list has to look up. */
 export interface ListedDomains {
@@ -42,12 +42,12 @@ export async function listDomains(options: ListDomainsOptions): Promise<ListedDo
   for await (const batch of format.scan(source, column)) {
     signal.throwIfAborted();
     const found: string[] = [];
-    for (const { cell, fields } of batch) {
-      if (fields === 0) continue; // a blank line is no row
+    for (const row of batch) {
+      if (row.fields === 0) continue; // a blank line is no row
       rows += 1;
-      const normalized = readDomain(cell);
+      const normalized = readDomain(row.cell);
       if ('domain' in normalized) found.push(normalized.domain);
-      else invalid.add(rows, normalized.invalid, cell);
+      else invalid.add({ ...placeOf(row, rows), reason: normalized.invalid, cell: row.cell });
     }
     await domains.add(found);
   }

@@ -1,9 +1,12 @@
 import { shorten } from '../rows/names.ts';
+import type { ScannedRow } from '../rows/row-format.ts';
 
 /** A row without a domain. */
 export interface InvalidRow {
   /** Its place among the rows, from 1; the header does not count. */
   readonly row: number;
+  /** Of a workbook, its row in the sheet, as spreadsheet programs count. */
+  readonly sheetRow?: number;
   /** Why there is none, such as `empty` or `public_suffix`. */
   readonly reason: string;
   /** The cell, cut to what fits into a message. */
@@ -12,7 +15,7 @@ export interface InvalidRow {
 
 /** Rows without a domain: how many, why, and a few to be shown. */
 export interface InvalidRows {
-  add(row: number, reason: string, cell: string): void;
+  add(row: InvalidRow): void;
   readonly count: number;
   readonly byReason: Readonly<Record<string, number>>;
   /** One for each reason as far as they go, else the first ones; in the order of the rows. */
@@ -26,12 +29,13 @@ export function createInvalidRows(most: number): InvalidRows {
   const first: InvalidRow[] = [];
   let count = 0;
   return {
-    add: (row, reason, cell) => {
+    add: (row) => {
+      const { reason, cell } = row;
       count += 1;
       const ofReason = (byReason[reason] ?? 0) + 1;
       byReason[reason] = ofReason;
       if (ofReason > 1 && count > most) return;
-      const invalid = { row, reason, cell: shorten(cell.trim()) };
+      const invalid = { ...row, cell: shorten(cell.trim()) };
       if (ofReason === 1) firstOfReason.push(invalid);
       if (count <= most) first.push(invalid);
     },
@@ -44,4 +48,12 @@ export function createInvalidRows(most: number): InvalidRows {
       return shown.sort((one, other) => one.row - other.row);
     },
   };
+}
+
+/** @param row its place among the rows */
+export function placeOf(
+  { sheetRow }: ScannedRow,
+  row: number,
+): Pick<InvalidRow, 'row' | 'sheetRow'> {
+  return sheetRow === undefined ? { row } : { row, sheetRow };
 }

@@ -4,7 +4,7 @@ import type { RowColumn, RowFormat, ScannedRow } from '../rows/row-format.ts';
 import type { Source } from '../rows/source.ts';
 import { createDistinctCounter } from './distinct-counter.ts';
 import type { DomainRows } from './domain-rows.ts';
-import { createInvalidRows, type InvalidRow } from './invalid-row.ts';
+import { createInvalidRows, type InvalidRow, placeOf } from './invalid-row.ts';
 import type { IndexedRow, RowIndex } from './row-index.ts';
 
 /** What a list has to look up. */
@@ -104,7 +104,7 @@ export async function makePlan(options: PlanOptions): Promise<PlannedRows & { ma
     const note = notes?.noteOf(row.others ?? []);
     const found = readDomain(row.cell);
     if ('invalid' in found) {
-      invalid.add(rows, found.invalid, row.cell);
+      invalid.add({ ...placeOf(row, rows), reason: found.invalid, cell: row.cell });
       return { kind: 'invalid', sizeBytes, fields, text: found.invalid, note };
     }
     const isNew = distinct.add(found.domain);

@@ -13,6 +13,8 @@ export interface ScannedRow {
   readonly fields: number;
   /** Text of the other columns that were asked for, in their order; empty where it has none. */
   readonly others?: readonly string[] | undefined;
+  /** Of a workbook, which row of its sheet it is, from 1. */
+  readonly sheetRow?: number;
 }
 
 /** A column of a list: its place in a table, its name in objects. */

@@ -87,9 +87,10 @@ function describeUnmade({ calls, lookups }: Plan): string {
   return calls < lookups ? ` of the ${formatCount(lookups)} due` : '';
 }
 
-/** `7 (empty)`, `8 'http://localhost' (single_label)`. */
-function inLine({ row, reason, cell }: InvalidRow): string {
-  return `row ${formatCount(row)} ${cell === '' ? '' : `'${cell}' `}(${reason})`;
+/** `row 7 (empty)`, `sheet row 8 'http://localhost' (single_label)`. */
+function inLine({ row, sheetRow, reason, cell }: InvalidRow): string {
+  const place = sheetRow === undefined ? `row ${formatCount(row)}` : `sheet row ${sheetRow}`;
+  return `${place} ${cell === '' ? '' : `'${cell}' `}(${reason})`;
 }
 
 /** `6 rows: 3 single_label, 2 empty, 1 free_mail`, the most frequent first. */

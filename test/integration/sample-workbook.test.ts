@@ -23,6 +23,8 @@ it('the sample workbook, of a program that declares prefixes where it uses them,
   const { url } = await openApi();
   const ended = await run(['enrich', 'crm-export.xlsx', '--base-url', url], { cwd: folder.path });
   expect(ended, ended.stderr).toMatchObject({ code: 0 });
+  // Three rows of title stand above the header.
+  expect(ended.stderr).toContain('Invalid, for example: sheet row 11 (empty); sheet row 12 ');
   const parts = await readParts(readFileSync(folder.at('crm-export.enriched.xlsx')));
   expect(Object.keys(parts)).toContain('xl/workbook.xml');
   for (const [path, xml] of Object.entries(parts)) assertWellFormed(xml, path);

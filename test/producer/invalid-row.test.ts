@@ -3,7 +3,7 @@ import { createInvalidRows } from '../../src/producer/invalid-row.ts';
 
 function gather(reasons: readonly string[], most = 3) {
   const invalid = createInvalidRows(most);
-  reasons.forEach((reason, at) => invalid.add(at + 1, reason, `cell ${at + 1}`));
+  reasons.forEach((reason, at) => invalid.add({ row: at + 1, reason, cell: `cell ${at + 1}` }));
   return {
     count: invalid.count,
     byReason: invalid.byReason,
@@ -33,7 +33,8 @@ describe('rows without a domain', () => {
 
   it('are shown with what fits into a line of their cell', () => {
     const invalid = createInvalidRows(3);
-    invalid.add(1, 'contains_space', `  Acme\n\u001b[31m ${'x'.repeat(100)}`);
+    const cell = `  Acme\n\u001b[31m ${'x'.repeat(100)}`;
+    invalid.add({ row: 1, reason: 'contains_space', cell });
     const [example] = invalid.examples;
     expect(example?.cell).toHaveLength(61);
     expect(example?.cell).not.toMatch(/\p{Cc}/u);

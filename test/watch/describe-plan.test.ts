@@ -54,6 +54,13 @@ describe('describePlan', () => {
     ]);
   });
 
+  it('names rows of a workbook as spreadsheet programs count them', () => {
+    const invalidExamples = [{ row: 1_197, sheetRow: 1_201, reason: 'empty', cell: '' }];
+    expect(describePlan({ ...PLAN, ...INVALID, invalidExamples })[1]).toBe(
+      'Invalid, for example: sheet row 1201 (empty)',
+    );
+  });
+
   it('has examples of rows without a domain in one line', () => {
     expect(describePlan({ ...PLAN, ...INVALID })[1]).toBe(
       "Invalid, for example: row 3 (empty); row 4 'jo@gmail.com' (free_mail); row 1,200 '10.0.0.1' (ip_address)",

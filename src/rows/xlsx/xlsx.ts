@@ -73,8 +73,10 @@ async function* scan(
   { domainColumn, others, width }: ScanOptions,
 ): AsyncGenerator<readonly ScannedRow[]> {
   const scanLine = (line: Buffer): ScannedRow => {
-    const cells = JSON.parse(line.toString('utf8', 0, line.indexOf(CUT_BYTE))) as SheetCell[];
+    const cut = line.indexOf(CUT_BYTE);
+    const cells = JSON.parse(line.toString('utf8', 0, cut)) as SheetCell[];
     return {
+      sheetRow: Number(line.toString('latin1', cut + 1, line.indexOf(CUT_BYTE, cut + 1))),
       cell: addressOfSheetCell(cells[domainColumn.index]),
       sizeBytes: line.length,
       fields: Math.max(width, cells.length),
