@@ -57,7 +57,7 @@ export async function withOpenedStore<T extends StoreSettings, R>(
       `Cannot open the store ${folder}: there is none; name its folder with ${naming('store')}.`,
     );
   }
-  const tables = openTables(folder);
+  const tables = await openTables(folder);
   let hasFailed = false;
   try {
     return await work({ tables, settings, endpointId });
@@ -67,7 +67,7 @@ export async function withOpenedStore<T extends StoreSettings, R>(
     throw writeError(folder, error);
   } finally {
     // After a commit that failed, lmdb waits for ever for those behind it.
-    if (!hasFailed) await tables.root.close();
+    if (!hasFailed) await tables.close();
   }
 }
 

@@ -63,7 +63,7 @@ export async function importStore(
   const task = { options, definitions: IMPORT_SETTINGS, naming, mayMake: true };
   const lines = await checkFirstLines(await openLines(input), input);
   return await withOpenedStore(task, async ({ tables, settings, endpointId }) => {
-    if (endpointId !== undefined) noteApiName(tables.meta, endpointId, nameApi(settings));
+    if (endpointId !== undefined) await noteApiName(tables, endpointId, nameApi(settings));
     const shapeOf = createShapeFinder();
     const firstRefused: RefusedLine[] = [];
     let batch: IncomingOutcome[] = [];

@@ -35,7 +35,7 @@ export interface JoinedRun {
  */
 export async function lookUpAndJoin(planned: PlannedRun, outFolder = '.'): Promise<JoinedRun> {
   await confirmCalls(planned);
-  const run = makeStore(planned);
+  const run = await makeStore(planned);
   const { job, context, source, format, store, index, isUsable, startedAtMs } = run;
   const logos = await openLogosOf(run, outFolder);
   const lookedUp = await lookUpAll({

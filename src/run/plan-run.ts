@@ -86,7 +86,7 @@ export async function planOnly(input: ListInput, job: Job, context: RunContext):
   const closer = createCloser();
   try {
     const list = await open(input, job, { context, closer, spoolFolder: tmpdir() });
-    const store = hasStore(job) ? openStoreOf(job) : createEmptyStore();
+    const store = hasStore(job) ? await openStoreOf(job) : createEmptyStore();
     return (await plan(list, closer.add(store))).plan;
   } finally {
     await closer.close();
@@ -97,22 +97,25 @@ export async function planOnly(input: ListInput, job: Job, context: RunContext):
  * Opens the store for the plan of a run. Where there is none yet and somebody is asked before the first
  * call, an empty one stands in for it: see `makeStore`.
  */
-export function openStoreToPlan(job: Job, { confirm }: RunContext): OutcomeStore {
+export async function openStoreToPlan(job: Job, { confirm }: RunContext): Promise<OutcomeStore> {
   const mayBeDeclined = confirm !== undefined && !job.settings.yes;
-  return mayBeDeclined && !hasStore(job) ? createEmptyStore() : openStoreOf(job);
+  return mayBeDeclined && !hasStore(job) ? createEmptyStore() : await openStoreOf(job);
 }
 
 /** Makes the store of a run that will go on, if it has none yet. */
-export function makeStore(run: PlannedRun): PlannedRun {
+export async function makeStore(run: PlannedRun): Promise<PlannedRun> {
   if (run.store.id !== '') return run;
-  return { ...run, store: run.closer.add(openStoreOf(run.job)) };
+  return { ...run, store: run.closer.add(await openStoreOf(run.job)) };
 }
 
 function hasStore({ settings }: Job): boolean {
   return existsSync(joinPath(settings.store, 'data.mdb'));
 }
 
-export function openStoreOf({ settings, endpoint }: Job): OutcomeStore {
+export async function openStoreOf({ settings, endpoint }: Job): Promise<OutcomeStore> {
   const apiName = nameApi(settings);
-  return openStore(settings.store, endpoint.id, { keepsFound: settings.onlyMissing, apiName });
+  return await openStore(settings.store, endpoint.id, {
+    keepsFound: settings.onlyMissing,
+    apiName,
+  });
 }

@@ -31,7 +31,7 @@ export async function runToFiles(
       format,
     });
     await context.report?.openFiles({ outputs: paths, source });
-    const store = closer.add(openStoreToPlan(job, context));
+    const store = closer.add(await openStoreToPlan(job, context));
     // Few runs tell what changed: others need not load it.
     const told =
       changed === undefined

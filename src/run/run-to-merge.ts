@@ -56,7 +56,7 @@ export async function runToMerge(
         signal,
       }),
     );
-    const run = await plan(list, closer.add(openStoreToPlan(job, context)));
+    const run = await plan(list, closer.add(await openStoreToPlan(job, context)));
     const joined = await lookUpAndJoin(run, folderOf(paths.out));
     await outputs.writeBy(async (files) => {
       await mergeRows({

@@ -18,7 +18,7 @@ export async function* runToRows(
   const closer = createCloser();
   try {
     const list = await open(input, job, { context, closer, spoolFolder: job.settings.store });
-    const run = await plan(list, closer.add(openStoreToPlan(job, context)));
+    const run = await plan(list, closer.add(await openStoreToPlan(job, context)));
     const joined = await lookUpAndJoin(run);
     for await (const rows of joined.rows) {
       for (const row of rows) yield toEnrichedRow(row, list.format, joined.columns);

@@ -67,7 +67,7 @@ export async function runToTrial(domain: string, job: Job, outside: RunContext):
   try {
     const spoolFolder = job.settings.store;
     const list = await open([{ [TRIAL_COLUMN]: domain }], job, { context, closer, spoolFolder });
-    const store = closer.add(openStoreOf(job));
+    const store = closer.add(await openStoreOf(job));
     const run = await plan(list, store);
     const { rows, totals, columns } = await lookUpAndJoin(run);
     let row: JoinedRow | undefined;

@@ -8,8 +8,8 @@ export interface CallLedgerOptions {
   /** Tells one credential at one API from all others, without giving it away. */
   readonly id: string;
   readonly limit: CallsPer;
-  /** Waits for a write and says what went wrong with it. */
-  readonly write: <T>(written: Promise<T>) => Promise<T>;
+  /** Makes a change and says what went wrong with it. */
+  readonly write: <T>(commit: () => Promise<T>) => Promise<T>;
   /** Milliseconds since 1970. */
   readonly now: () => number;
 }
@@ -22,7 +22,7 @@ export function createCallLedger(options: CallLedgerOptions): CallLedger {
 
   return {
     take: async () =>
-      await write(
+      await write(() =>
         table.transaction(() => {
           const nowMs = now();
           const window = windowAt(limit.unit, nowMs);
@@ -33,7 +33,7 @@ export function createCallLedger(options: CallLedgerOptions): CallLedger {
         }),
       ),
     giveBack: async (calls, window) =>
-      await write(
+      await write(() =>
         table.transaction(() => {
           const taken = takenIn(table.get(key), window.id);
           if (taken >= calls) table.putSync(key, { window: window.id, taken: taken - calls });

@@ -21,8 +21,8 @@ export interface LeftOversOptions {
   readonly table: Database<number, string>;
   readonly endpointId: string;
   readonly findHead: (domain: string) => OutcomeHead | undefined;
-  /** Waits for a write and says what went wrong with it. */
-  readonly write: (written: Promise<unknown>) => Promise<unknown>;
+  /** Makes a change and says what went wrong with it. */
+  readonly write: (commit: () => Promise<unknown>) => Promise<unknown>;
 }
 
 /** Keeps the domains that are left over for one endpoint. */
@@ -47,11 +47,11 @@ export function createLeftOvers(options: LeftOversOptions): LeftOvers {
     sinceOf,
     add: async (domains, sinceMs) => {
       const fresh = domains.filter((domain) => sinceOf(domain) === undefined);
-      await write(Promise.all(fresh.map((domain) => table.put(key(domain), sinceMs))));
+      await write(() => Promise.all(fresh.map((domain) => table.put(key(domain), sinceMs))));
     },
     remove: async (domains) => {
       const known = domains.filter((domain) => table.doesExist(key(domain)));
-      await write(Promise.all(known.map((domain) => table.remove(key(domain)))));
+      await write(() => Promise.all(known.map((domain) => table.remove(key(domain)))));
     },
   };
 }

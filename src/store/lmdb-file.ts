@@ -11,6 +11,7 @@ import {
 import { join } from 'node:path';
 import { type Database, open, type RootDatabase } from 'lmdb';
 import { BrandfillError, describeSystemError } from '../errors.ts';
+import { createStoreLock, type StoreLock } from './store-lock.ts';
 
 /** Of the way in which a store is written. New tables need no new one: older Brandfills leave them alone. */
 export const STORE_VERSION = 1;
@@ -22,28 +23,36 @@ export interface LmdbFile {
   readonly meta: Database<unknown, string>;
   /** Tells this store from every other one, wherever its folder is moved to. */
   readonly id: string;
+  /** Whatever changes the environment is done while this is held, from its first call to the commit. */
+  readonly lock: StoreLock;
+  close(): Promise<void>;
 }
 
 /**
  * Opens the LMDB environment in a folder and makes sure that it is ours.
  *
+ * @param openTables opens the tables, which makes those that are not there yet
  * @throws BrandfillError `UNUSABLE_STORE` when the folder cannot be used or holds another version.
  */
-export function openLmdb(folder: string): LmdbFile {
+export async function openLmdb<T = unknown>(
+  folder: string,
+  openTables: (file: LmdbFile) => T,
+): Promise<LmdbFile & T> {
   try {
     mkdirSync(folder, { recursive: true });
-    refuseDamaged(join(folder, 'data.mdb'));
-    if (isFull(folder)) throw new Error('the disk is full');
-    const root = open({ path: folder, noSubdir: false, maxDbs: 16 });
-    // Looked for first: whoever makes a store writes the version before the tables.
-    const tables = [...root.getKeys()].filter((name) => name !== 'meta');
-    root.resetReadTxn();
-    const meta = root.openDB<unknown, string>('meta', { encoding: 'json' });
-    const version = meta.get('version');
-    if (version === undefined && tables.length > 0) throw new OtherVersionError(NO_VERSION);
-    if (version === undefined) meta.putSync('version', STORE_VERSION);
-    else if (version !== STORE_VERSION) throw new OtherVersionError(refusalOf(version));
-    return { root, meta, id: meta.transactionSync(() => idOf(meta)) };
+    const lock = createStoreLock(folder);
+    return await lock.hold(async () => {
+      refuseDamaged(join(folder, 'data.mdb'));
+      if (isFull(folder)) throw new Error('the disk is full');
+      const root = open({ path: folder, noSubdir: false, maxDbs: 16 });
+      try {
+        const file = toFile(root, lock);
+        return { ...file, ...openTables(file) };
+      } catch (error) {
+        await root.close();
+        throw error;
+      }
+    });
   } catch (error) {
     const why =
       error instanceof OtherVersionError
@@ -53,6 +62,20 @@ export function openLmdb(folder: string): LmdbFile {
       cause: error,
     });
   }
+}
+
+/** @throws OtherVersionError when it is not a store of ours */
+function toFile(root: RootDatabase, lock: StoreLock): LmdbFile {
+  // Looked for first: whoever makes a store writes the version before the tables.
+  const tables = [...root.getKeys()].filter((name) => name !== 'meta');
+  root.resetReadTxn();
+  const meta = root.openDB<unknown, string>('meta', { encoding: 'json' });
+  const version = meta.get('version');
+  if (version === undefined && tables.length > 0) throw new OtherVersionError(NO_VERSION);
+  if (version === undefined) meta.putSync('version', STORE_VERSION);
+  else if (version !== STORE_VERSION) throw new OtherVersionError(refusalOf(version));
+  const id = meta.transactionSync(() => idOf(meta));
+  return { root, meta, id, lock, close: async () => await lock.hold(() => root.close()) };
 }
 
 /** The id that this file was given when it was made. */

@@ -37,8 +37,8 @@ export interface LogoNotesOptions {
   /** By endpoint and domain. */
   readonly table: Database<unknown, string>;
   readonly endpointId: string;
-  /** Waits for a write and says what went wrong with it. */
-  readonly write: (written: Promise<unknown>) => Promise<unknown>;
+  /** Makes a change and says what went wrong with it. */
+  readonly write: (commit: () => Promise<unknown>) => Promise<unknown>;
 }
 
 export function createLogoNotes({ table, endpointId, write }: LogoNotesOptions): LogoNotes {
@@ -46,7 +46,7 @@ export function createLogoNotes({ table, endpointId, write }: LogoNotesOptions):
   return {
     find: (domain) => findLogoNote(table, key(domain)),
     put: async (domain, note) => {
-      await write(table.put(key(domain), note));
+      await write(() => table.put(key(domain), note));
     },
   };
 }

@@ -21,48 +21,38 @@ export interface Pruned {
   readonly logos: number;
 }
 
+type IsOld = (key: string) => boolean;
+
 /** Removes what is older from a store, also while runs use it: what they renew meanwhile stays. */
 export async function pruneTables(tables: StoreTables, options: PruneOptions): Promise<Pruned> {
-  const { answers, failures, leftOver, logos } = tables;
+  const { lock, answers, failures, leftOver, logos } = tables;
   const { beforeMs } = options;
   const isOldIn =
-    (table: Database<Buffer, string>) =>
-    (key: string): boolean =>
+    (table: Database<Buffer, string>): IsOld =>
+    (key) =>
       (timeIn(table, key) ?? beforeMs) < beforeMs;
-  return {
-    answers: await pruneTable(answers, isOldIn(answers), options),
-    failures: await pruneTable(failures, isOldIn(failures), options),
-    leftOver: await pruneTable(
-      leftOver,
-      (key) => (leftOver.get(key) ?? beforeMs) < beforeMs,
-      options,
-    ),
-    logos: await pruneTable(
-      logos,
-      (key) => !answers.doesExist(key) || isOldIn(answers)(key),
-      options,
-    ),
-  };
-}
-
-async function pruneTable<T>(
-  table: Database<T, string>,
-  isOld: (key: string) => boolean,
-  { endpointId, dryRun }: PruneOptions,
-): Promise<number> {
-  let count = 0;
-  for (const batch of readTable(table, endpointId)) {
-    const keys = batch.map(({ key }) => key).filter(isOld);
-    if (dryRun) count += keys.length;
-    else if (keys.length > 0) count += await removeOld(table, keys, isOld);
+  async function prune<T>(table: Database<T, string>, isOld: IsOld): Promise<number> {
+    let count = 0;
+    for (const batch of readTable(table, options.endpointId)) {
+      const keys = batch.map(({ key }) => key).filter(isOld);
+      if (options.dryRun) count += keys.length;
+      else if (keys.length > 0) count += await lock.hold(() => removeOld(table, keys, isOld));
+    }
+    return count;
   }
-  return count;
+
+  return {
+    answers: await prune(answers, isOldIn(answers)),
+    failures: await prune(failures, isOldIn(failures)),
+    leftOver: await prune(leftOver, (key) => (leftOver.get(key) ?? beforeMs) < beforeMs),
+    logos: await prune(logos, (key) => !answers.doesExist(key) || isOldIn(answers)(key)),
+  };
 }
 
 async function removeOld<T>(
   table: Database<T, string>,
   keys: readonly string[],
-  isOld: (key: string) => boolean,
+  isOld: IsOld,
 ): Promise<number> {
   return await table.transaction(() => {
     const old = keys.filter(isOld);

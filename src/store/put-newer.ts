@@ -18,7 +18,7 @@ export interface IncomingOutcome {
  * @returns how many were put
  */
 export async function putNewer(
-  { root, answers, failures, shapes }: StoreTables,
+  { root, lock, answers, failures, shapes }: StoreTables,
   incoming: readonly IncomingOutcome[],
 ): Promise<number> {
   // Before the transaction, as a shape is never to be there later than what names it.
@@ -27,7 +27,7 @@ export async function putNewer(
     outcome,
     value: encodeOutcome(outcome, shape.length > 0 ? shapes.idOf(shape) : 0),
   }));
-  return await root.transaction(() => {
+  const put = (): number => {
     let count = 0;
     for (const { key, outcome, value } of encoded) {
       const table = outcome.status === 'failed' ? failures : answers;
@@ -38,5 +38,6 @@ export async function putNewer(
       count += 1;
     }
     return count;
-  });
+  };
+  return await lock.hold(() => root.transaction(put));
 }

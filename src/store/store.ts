@@ -61,17 +61,18 @@ export interface StoreOptions {
  * @param endpointId keeps the answers of different APIs apart
  * @throws BrandfillError `UNUSABLE_STORE` when the folder cannot be used or holds another version.
  */
-export function openStore(
+export async function openStore(
   folder: string,
   endpointId: string,
   { keepsFound = false, apiName }: StoreOptions = {},
-): OutcomeStore {
-  const { root, meta, id, answers, failures, leftOver, logos, shapes } = openTables(folder);
-  if (apiName !== undefined) noteApiName(meta, endpointId, apiName);
+): Promise<OutcomeStore> {
+  const tables = await openTables(folder);
+  const { root, lock, meta, answers, failures, leftOver, logos, shapes } = tables;
+  if (apiName !== undefined) await noteApiName(tables, endpointId, apiName);
   const key = (domain: string): string => `${endpointId}:${domain}`;
   const batches = createCommitBatches<EncodedOutcome>(async (batch) => {
     // Put in one turn of the event loop, they are one transaction and one answer from lmdb.
-    await write(Promise.all(batch.map(({ table, at, value }) => table.put(at, value))));
+    await write(() => Promise.all(batch.map(({ table, at, value }) => table.put(at, value))));
   }, COMMIT_DELAY_MS);
   // Most stores hold no failure at all; then each row is spared half of its look-ups.
   let hasFailures = failures.getKeysCount({ limit: 1 }) > 0;
@@ -79,13 +80,17 @@ export function openStore(
   const needsFailure = (answer: OutcomeHead | Outcome | undefined): boolean =>
     hasFailures && !(keepsFound && answer?.status === 'found');
 
-  async function write<T>(written: Promise<T>): Promise<T> {
+  async function told<T>(work: () => Promise<T>): Promise<T> {
     try {
-      return await written;
+      return await work();
     } catch (error) {
       hasWriteFailed = true;
       throw writeError(folder, error);
     }
+  }
+
+  async function write<T>(commit: () => Promise<T>): Promise<T> {
+    return await told(() => lock.hold(commit));
   }
 
   const findHead = (domain: string): OutcomeHead | undefined => {
@@ -94,7 +99,7 @@ export function openStore(
   };
 
   return {
-    id,
+    id: tables.id,
     findHead,
     find: (domain) => {
       const answer = outcome(answers, key(domain), domain);
@@ -110,7 +115,7 @@ export function openStore(
     findShape: (id) => shapes.find(id),
     findPace: (id) => findSavedPace(meta, id),
     savePace: async (id, pace) => {
-      await write(meta.put(paceKey(id), pace));
+      await write(() => meta.put(paceKey(id), pace));
     },
     leftOvers: createLeftOvers({
       table: leftOver,
@@ -121,7 +126,7 @@ export function openStore(
     logos: createLogoNotes({ table: logos, endpointId, write }),
     openCallLedger: (id, limit) =>
       createCallLedger({
-        table: root.openDB('calls', { encoding: 'json' }),
+        table: tables.calls,
         id,
         limit,
         write,
@@ -129,12 +134,12 @@ export function openStore(
       }),
     flush: async () => {
       await batches.settle();
-      await write(root.committed);
-      await write(root.flushed);
+      await told(async () => await root.committed);
+      await told(async () => await root.flushed);
     },
     close: async () => {
       // After a commit that failed, lmdb waits for ever for those behind it.
-      if (!hasWriteFailed) await root.close();
+      if (!hasWriteFailed) await tables.close();
     },
   };
 }

@@ -2,6 +2,7 @@ import type { Database, RootDatabase } from 'lmdb';
 import { BrandfillError, describeSystemError } from '../errors.ts';
 import { isFull, type LmdbFile, openLmdb } from './lmdb-file.ts';
 import { createShapeRegistry, type ShapeRegistry, type ShapeTable } from './shapes.ts';
+import type { StoreLock } from './store-lock.ts';
 
 /** What lies in a store, for all APIs. Keys are those of {@link keyOf}. */
 export interface StoreTables extends LmdbFile {
@@ -14,6 +15,8 @@ export interface StoreTables extends LmdbFile {
   /** What is known of logos. */
   readonly logos: Database<unknown, string>;
   readonly shapes: ShapeRegistry;
+  /** Calls that were taken from a budget, by credential and unit. */
+  readonly calls: Database<unknown, string>;
 }
 
 /**
@@ -21,17 +24,15 @@ export interface StoreTables extends LmdbFile {
  *
  * @throws BrandfillError `UNUSABLE_STORE`
  */
-export function openTables(folder: string): StoreTables {
-  const file = openLmdb(folder);
-  const { root } = file;
-  return {
-    ...file,
+export async function openTables(folder: string): Promise<StoreTables> {
+  return await openLmdb(folder, ({ root, lock }) => ({
     answers: root.openDB('answers', { encoding: 'binary' }),
     failures: root.openDB('failures', { encoding: 'binary' }),
     leftOver: root.openDB('left-over', { encoding: 'json' }),
     logos: root.openDB('logos', { encoding: 'json' }),
-    shapes: createShapeRegistry(shapeTable(root)),
-  };
+    calls: root.openDB('calls', { encoding: 'json' }),
+    shapes: createShapeRegistry(shapeTable(root, lock)),
+  }));
 }
 
 /** The key of a domain's outcome. */
@@ -47,9 +48,13 @@ export function keysOf(endpointId: string | undefined): { start?: string; end?: 
 const API_NAME = 'api:';
 
 /** Notes what an API is called, for whoever looks after the store. */
-export function noteApiName(meta: LmdbFile['meta'], endpointId: string, name: string): void {
+export async function noteApiName(
+  { meta, lock }: LmdbFile,
+  endpointId: string,
+  name: string,
+): Promise<void> {
   const key = API_NAME + endpointId;
-  if (meta.get(key) !== name) meta.putSync(key, name);
+  if (meta.get(key) !== name) await lock.hold(() => meta.put(key, name));
 }
 
 /** What an API is called; undefined when no run has told. */
@@ -58,14 +63,14 @@ export function findApiName(meta: LmdbFile['meta'], endpointId: string): string 
   return typeof name === 'string' ? name : undefined;
 }
 
-function shapeTable(root: RootDatabase): ShapeTable {
+function shapeTable(root: RootDatabase, lock: StoreLock): ShapeTable {
   const table = root.openDB<string, number>('shapes', { encoding: 'string' });
   return {
     get: (id) => table.get(id),
     put: (id, json) => {
       // Committed in order: no outcome is ever there before its shape. If the commit fails, so does
       // that of the outcome, and there it is reported.
-      table.put(id, json).catch(() => {});
+      lock.hold(() => table.put(id, json)).catch(() => {});
     },
   };
 }

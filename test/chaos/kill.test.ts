@@ -43,7 +43,7 @@ describe('kill -9 at any moment', () => {
 
     let killed = 0;
     for (let kill = 0; kill < KILLS; kill += 1) {
-      const before = callsOfStored(folder, api);
+      const before = await callsOfStored(folder, api);
       const callsBefore = api.stats().calls;
       const running = await start(args, { cwd: folder.path });
       await killAt(running, api, callsBefore);
@@ -53,7 +53,7 @@ describe('kill -9 at any moment', () => {
     }
     expect(killed).toBe(KILLS);
 
-    const before = callsOfStored(folder, api);
+    const before = await callsOfStored(folder, api);
     const ended = await run(args, { cwd: folder.path });
     expect(ended.code).toBe(3); // some answers are 500
     for (const [domain, calls] of before) expect(api.callsOf(domain).calls).toBe(calls);
@@ -174,13 +174,13 @@ async function killAt(running: Running, api: Sandbox, callsBefore: number): Prom
 }
 
 /** Calls of each domain whose outcome the store has; failed ones are left out, they are asked again. */
-function callsOfStored(folder: Folder, api: Sandbox): ReadonlyMap<string, number> {
+async function callsOfStored(folder: Folder, api: Sandbox): Promise<ReadonlyMap<string, number>> {
   if (!folder.hasStore()) return new Map();
-  const store = openStore(folder.at('.brandfill'), createEndpoint({ baseUrl: api.url }).id);
+  const store = await openStore(folder.at('.brandfill'), createEndpoint({ baseUrl: api.url }).id);
   const stored = DOMAINS.filter((domain) => {
     const head = store.findHead(domain);
     return head !== undefined && head.status !== 'failed';
   });
-  void store.close();
+  await store.close();
   return new Map(stored.map((domain) => [domain, api.callsOf(domain).calls]));
 }

@@ -16,7 +16,7 @@ async function useNights(fetch: (path: string) => Fetched): Promise<{
     signal?: AbortSignal,
   ) => Promise<LogoCounts & { readonly asked: readonly string[] }>;
 }> {
-  const store = openStore(useTempFolder(), 'endpoint');
+  const store = await openStore(useTempFolder(), 'endpoint');
   onTestFinished(() => store.close());
   const folder = await openPictureFolder(useTempFolder());
   let nowMs = 1_000;

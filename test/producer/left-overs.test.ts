@@ -76,7 +76,7 @@ function createMemoryStore(): Kept {
     getRange: () => [...since].map(([key, value]) => ({ key, value })),
   } as unknown as Database<number, string>;
   const findHead = (domain: string): OutcomeHead | undefined => heads.get(domain);
-  const write = async (written: Promise<unknown>): Promise<unknown> => await written;
+  const write = async (commit: () => Promise<unknown>): Promise<unknown> => await commit();
   return {
     findHead,
     put: async ({ domain, status, fetchedAtMs }) => {
@@ -88,7 +88,7 @@ function createMemoryStore(): Kept {
 
 async function withStore(use: (store: OutcomeStore) => Promise<void>): Promise<void> {
   const folder = mkdtempSync(join(tmpdir(), 'brandfill-test-'));
-  const store = openStore(folder, 'endpoint');
+  const store = await openStore(folder, 'endpoint');
   try {
     await use(store);
   } finally {
@@ -139,7 +139,7 @@ describe('what a run did not come to', () => {
       expect(linePasses(store.leftOvers)).toHaveLength(2);
     });
     const folder = mkdtempSync(join(tmpdir(), 'brandfill-test-'));
-    const [one, two] = [openStore(folder, 'one'), openStore(folder, 'two')];
+    const [one, two] = [await openStore(folder, 'one'), await openStore(folder, 'two')];
     await one.leftOvers.add(['a'], 100);
     expect([two.leftOvers.times(), two.leftOvers.sinceOf('a')]).toEqual([[], undefined]);
     await Promise.all([one.close(), two.close()]);

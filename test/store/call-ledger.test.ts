@@ -1,5 +1,3 @@
-import { type ChildProcess, fork } from 'node:child_process';
-import { once } from 'node:events';
 import { expect, it, onTestFinished } from 'vitest';
 import type { CallsPer } from '../../src/guard/calendar-window.ts';
 import { type OutcomeStore, openStore } from '../../src/store/store.ts';
@@ -8,8 +6,8 @@ import { useTempFolder } from '../support/temp-folder.ts';
 const LIMIT: CallsPer = { count: 1_000, unit: 'month' };
 const never = new AbortController().signal;
 
-function useStore(folder: string): OutcomeStore {
-  const store = openStore(folder, 'endpoint');
+async function useStore(folder: string): Promise<OutcomeStore> {
+  const store = await openStore(folder, 'endpoint');
   onTestFinished(() => store.close());
   return store;
 }
@@ -26,13 +24,13 @@ async function takeAll(store: OutcomeStore, id: string, limit = LIMIT): Promise<
 
 it('calls are counted in the store, for each credential by itself, over runs', async () => {
   const folder = useTempFolder();
-  const first = openStore(folder, 'endpoint');
+  const first = await openStore(folder, 'endpoint');
   const { calls, window, nowMs } = await first.openCallLedger('one', LIMIT).take(never);
   expect(calls).toBe(20);
   expect(window.endsAtMs).toBeGreaterThan(nowMs);
   await first.openCallLedger('one', LIMIT).giveBack(5, window);
   await first.close();
-  const second = useStore(folder);
+  const second = await useStore(folder);
   expect(await takeAll(second, 'one')).toBe(985);
   expect(await takeAll(second, 'two')).toBe(1_000);
   expect(await takeAll(second, 'one', { count: 1_100, unit: 'month' })).toBe(100);
@@ -40,24 +38,9 @@ it('calls are counted in the store, for each credential by itself, over runs', a
 });
 
 it('calls of a window that is over are not given back to the next', async () => {
-  const store = useStore(useTempFolder());
+  const store = await useStore(useTempFolder());
   const ledger = store.openCallLedger('one', LIMIT);
   const { window } = await ledger.take(never);
   await ledger.giveBack(5, { ...window, id: '1999-12' });
   expect(await takeAll(store, 'one')).toBe(980);
-});
-
-it('processes that take calls at the same time never take more than there are', async () => {
-  const folder = useTempFolder();
-  const script = new URL('./take-calls.ts', import.meta.url);
-  const children = Array.from({ length: 4 }, (): ChildProcess => {
-    const args = [folder, JSON.stringify(LIMIT), '20'];
-    const child = fork(script, args, { execArgv: ['--import', 'tsx'] });
-    onTestFinished(() => void child.kill('SIGKILL'));
-    return child;
-  });
-  const said = await Promise.all(children.map((child) => once(child, 'message')));
-  const taken = said.map(([calls]) => Number(calls));
-  // Eighty blocks were asked for, and there are fifty: no process can have had them all.
-  expect(taken.reduce((sum, calls) => sum + calls, 0)).toBe(1_000);
 });

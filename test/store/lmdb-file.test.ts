@@ -7,16 +7,18 @@ import { openStore } from '../../src/store/store.ts';
 import { useTempFolder } from '../support/temp-folder.ts';
 import { outcomeOf } from './outcomes.ts';
 
+const NO_TABLES = (): object => ({});
+
 describe('a store', () => {
   it.each(['my.store', '.brandfill', 'acme.com', 'with space', 'größe'])(
     'may lie in a folder called %s',
     async (name) => {
       const folder = join(useTempFolder(), name);
-      const { root } = openLmdb(folder);
+      const { root } = await openLmdb(folder, NO_TABLES);
       await root.put('key', 'value');
       await root.close();
       expect(readdirSync(folder).sort()).toEqual(['data.mdb', 'lock.mdb']);
-      const { root: again } = openLmdb(folder);
+      const { root: again } = await openLmdb(folder, NO_TABLES);
       expect(again.get('key')).toBe('value');
       await again.close();
     },
@@ -25,7 +27,7 @@ describe('a store', () => {
   it('begins anew in an empty file, as another process may just have made it', async () => {
     const folder = useTempFolder();
     writeFileSync(join(folder, 'data.mdb'), '');
-    const { root } = openLmdb(folder);
+    const { root } = await openLmdb(folder, NO_TABLES);
     await root.put('key', 'value');
     expect(root.get('key')).toBe('value');
     await root.close();
@@ -33,37 +35,39 @@ describe('a store', () => {
 });
 
 describe('a folder that cannot be a store', () => {
-  it('is refused when it is a file', () => {
+  it('is refused when it is a file', async () => {
     const file = join(useTempFolder(), 'list.csv');
     writeFileSync(file, 'domain\n');
-    expect(() => openLmdb(file)).toThrow(
+    await expect(openLmdb(file, NO_TABLES)).rejects.toThrow(
       expect.objectContaining({
         code: 'UNUSABLE_STORE',
         message: `Cannot open the store ${file}: there is a file of that name; choose another folder with --store.`,
       }),
     );
-    expect(() => openLmdb(join(file, 'store'))).toThrow(
+    await expect(openLmdb(join(file, 'store'), NO_TABLES)).rejects.toThrow(
       'a part of the path is not a folder; choose another folder with --store',
     );
     expect(readFileSync(file, 'utf8')).toBe('domain\n');
   });
 
-  it('is refused when it cannot be written to', ({ skip }) => {
+  it('is refused when it cannot be written to', async ({ skip }) => {
     if (process.getuid?.() === 0) skip('root may write anywhere');
-    expect(() => openLmdb('/brandfill-store')).toThrow(
+    await expect(openLmdb('/brandfill-store', NO_TABLES)).rejects.toThrow(
       'Cannot open the store /brandfill-store: permission denied',
     );
   });
 
-  it('is refused when it cannot be made', () => {
-    expect(() => openLmdb(join(useTempFolder(), 'x'.repeat(300)))).toThrow('the name is too long');
+  it('is refused when it cannot be made', async () => {
+    await expect(openLmdb(join(useTempFolder(), 'x'.repeat(300)), NO_TABLES)).rejects.toThrow(
+      'the name is too long',
+    );
   });
 
-  it('is refused when its file is something else, and left as it is', () => {
+  it('is refused when its file is something else, and left as it is', async () => {
     const folder = useTempFolder();
     const bytes = Buffer.alloc(100_000, 'no database ');
     writeFileSync(join(folder, 'data.mdb'), bytes);
-    expect(() => openLmdb(folder)).toThrow(
+    await expect(openLmdb(folder, NO_TABLES)).rejects.toThrow(
       expect.objectContaining({
         code: 'UNUSABLE_STORE',
         message: `Cannot open the store ${folder}: its file data.mdb is damaged or was not written by Brandfill; choose another folder with --store.`,
@@ -72,10 +76,10 @@ describe('a folder that cannot be a store', () => {
     expect(readFileSync(join(folder, 'data.mdb')).equals(bytes)).toBe(true);
   });
 
-  it.each([1, 24, 27])('is refused when its file is cut after %i bytes', (sizeBytes) => {
+  it.each([1, 24, 27])('is refused when its file is cut after %i bytes', async (sizeBytes) => {
     const folder = useTempFolder();
     writeFileSync(join(folder, 'data.mdb'), Buffer.alloc(sizeBytes));
-    expect(() => openLmdb(folder)).toThrow('its file data.mdb is damaged');
+    await expect(openLmdb(folder, NO_TABLES)).rejects.toThrow('its file data.mdb is damaged');
   });
 
   it.each([
@@ -93,16 +97,16 @@ describe('a folder that cannot be a store', () => {
     ],
   ])('is refused when version %j made it, and left as it is', async (version, why) => {
     const folder = useTempFolder();
-    const store = openStore(folder, 'endpoint');
+    const store = await openStore(folder, 'endpoint');
     await store.put(outcomeOf('acme.com'), [['name']]);
     await store.close();
     await setVersion(folder, version);
     const before = readFileSync(join(folder, 'data.mdb'));
     const refusal = { code: 'UNUSABLE_STORE', message: `Cannot open the store ${folder}: ${why}.` };
-    expect(() => openStore(folder, 'endpoint')).toThrow(expect.objectContaining(refusal));
+    await expect(openStore(folder, 'endpoint')).rejects.toThrow(expect.objectContaining(refusal));
     expect(readFileSync(join(folder, 'data.mdb')).equals(before)).toBe(true);
     await setVersion(folder, 1);
-    const again = openStore(folder, 'endpoint');
+    const again = await openStore(folder, 'endpoint');
     expect(again.find('acme.com')).toEqual(outcomeOf('acme.com'));
     await again.close();
   });
@@ -112,7 +116,7 @@ describe('a folder that cannot be a store', () => {
     const root = open({ path: folder, noSubdir: false, maxDbs: 8 });
     await root.openDB<string, string>('theirs', { encoding: 'string' }).put('key', 'value');
     await root.close();
-    expect(() => openLmdb(folder)).toThrow(
+    await expect(openLmdb(folder, NO_TABLES)).rejects.toThrow(
       `Cannot open the store ${folder}: its file data.mdb was written by something else than Brandfill; choose another folder with --store.`,
     );
     const again = open({ path: folder, noSubdir: false, maxDbs: 8 });

@@ -7,13 +7,13 @@ const SAVED = { file: 'a.com.png', sizeBytes: 70, mark: 'x' };
 
 it('notes of logos are kept by API and domain, for every process on the store', async () => {
   const folder = useTempFolder();
-  const one = openStore(folder, 'one');
-  const other = openStore(folder, 'other');
+  const one = await openStore(folder, 'one');
+  const other = await openStore(folder, 'other');
   expect(one.logos.find('a.com')).toBeUndefined();
   await one.logos.put('a.com', { saved: SAVED, atMs: 1 });
   await other.logos.put('a.com', { missing: { reason: 'http_404', mark: 'y:1' }, atMs: 2 });
   await Promise.all([one.close(), other.close()]);
-  const again = openStore(folder, 'one');
+  const again = await openStore(folder, 'one');
   onTestFinished(() => again.close());
   expect(again.logos.find('a.com')).toEqual({ saved: SAVED, missing: undefined, atMs: 1 });
   expect(again.logos.find('b.com')).toBeUndefined();
@@ -21,7 +21,7 @@ it('notes of logos are kept by API and domain, for every process on the store', 
 
 it('nonsense counts as no note', async () => {
   const folder = useTempFolder();
-  const { root, logos } = openTables(folder);
+  const { root, logos } = await openTables(folder);
   await logos.put('one:text.com', 'x');
   await logos.put('one:null.com', null);
   await logos.put('one:undated.com', { saved: SAVED });
@@ -29,7 +29,7 @@ it('nonsense counts as no note', async () => {
   const binary = root.openDB<Buffer, string>('logos', { encoding: 'binary' });
   await binary.put('one:broken.com', Buffer.from('{"atMs"'));
   await root.close();
-  const store = openStore(folder, 'one');
+  const store = await openStore(folder, 'one');
   onTestFinished(() => store.close());
   for (const domain of ['text.com', 'null.com', 'undated.com', 'broken.com']) {
     expect(store.logos.find(domain), domain).toBeUndefined();

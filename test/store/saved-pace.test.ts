@@ -11,22 +11,22 @@ const SAVED = {
   learnedAtMs: 1_700_000_000_000,
 };
 
-function useStore(folder: string, endpointId = 'endpoint'): OutcomeStore {
-  const store = openStore(folder, endpointId);
+async function useStore(folder: string, endpointId = 'endpoint'): Promise<OutcomeStore> {
+  const store = await openStore(folder, endpointId);
   onTestFinished(() => store.close());
   return store;
 }
 
 it('a pace is there again after the store was closed, under its own id only', async () => {
   const folder = useTempFolder();
-  const first = openStore(folder, 'endpoint');
+  const first = await openStore(folder, 'endpoint');
   expect(first.findPace('id')).toBeUndefined();
   await first.savePace('id', { ...SAVED, state: 'earlier' });
   await first.savePace('id', SAVED);
   await first.flush();
   const storeId = first.id;
   await first.close();
-  const second = useStore(folder);
+  const second = await useStore(folder);
   expect(second.findPace('id')).toEqual(SAVED);
   expect(second.findPace('other')).toBeUndefined();
   expect(second.id).toBe(storeId);
@@ -34,22 +34,22 @@ it('a pace is there again after the store was closed, under its own id only', as
 
 it('a pace that is saved and not waited for is there when the store is closed', async () => {
   const folder = useTempFolder();
-  const first = openStore(folder, 'endpoint');
+  const first = await openStore(folder, 'endpoint');
   void first.savePace('id', SAVED);
   await first.close();
-  expect(useStore(folder).findPace('id')).toEqual(SAVED);
+  expect((await useStore(folder)).findPace('id')).toEqual(SAVED);
 });
 
 it('of two that have the store open, the one who writes last wins', async () => {
   const folder = useTempFolder();
-  const [one, two] = [useStore(folder), useStore(folder)];
+  const [one, two] = [await useStore(folder), await useStore(folder)];
   await one.savePace('id', { ...SAVED, savedAtMs: 1 });
   await two.savePace('id', { ...SAVED, savedAtMs: 2 });
   expect(one.findPace('id')?.savedAtMs).toBe(2);
 });
 
 it('a pace is no outcome, and harms none', async () => {
-  const store = useStore(useTempFolder());
+  const store = await useStore(useTempFolder());
   await Promise.all([store.savePace('acme.com', SAVED), store.put(outcomeOf('acme.com'), [])]);
   expect(store.find('acme.com')).toEqual(outcomeOf('acme.com'));
 });
@@ -62,7 +62,7 @@ it('nonsense in its place is as good as nothing', async () => {
   for (const [at, bytes] of nonsense.entries()) await meta.put(`pace:${at}`, Buffer.from(bytes));
   await meta.put('pace:bytes', Buffer.from([0xff, 0xfe, 0x00, 0x80]));
   await root.close();
-  const store = useStore(folder);
+  const store = await useStore(folder);
   for (const at of nonsense.keys()) expect(store.findPace(String(at))).toBeUndefined();
   expect(store.findPace('bytes')).toBeUndefined();
 });

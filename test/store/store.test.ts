@@ -9,15 +9,15 @@ import { useTempFolder } from '../support/temp-folder.ts';
 import { outcomeOf } from './outcomes.ts';
 
 /** Opens a store that is closed when the test ends. */
-function useStore(folder: string, endpointId = 'endpoint'): OutcomeStore {
-  const store = openStore(folder, endpointId);
+async function useStore(folder: string, endpointId = 'endpoint'): Promise<OutcomeStore> {
+  const store = await openStore(folder, endpointId);
   onTestFinished(() => store.close());
   return store;
 }
 
 describe('the store', () => {
-  it('knows nothing at first', () => {
-    const store = useStore(useTempFolder());
+  it('knows nothing at first', async () => {
+    const store = await useStore(useTempFolder());
     expect(store.find('acme.com')).toBeUndefined();
     expect(store.findHead('acme.com')).toBeUndefined();
     expect(store.findShape(1)).toBeUndefined();
@@ -46,24 +46,24 @@ describe('the store', () => {
         });
       }
     };
-    const first = openStore(folder, 'endpoint');
+    const first = await openStore(folder, 'endpoint');
     await Promise.all(outcomes.map((outcome) => first.put(outcome, [])));
     check(first);
     await first.flush();
     await first.close();
-    check(useStore(folder));
+    check(await useStore(folder));
   });
 
   it('keeps the shape of an answer', async () => {
     const folder = useTempFolder();
     const shape = [['name'], ['links', 'home page'], ['a.b']];
-    const first = openStore(folder, 'endpoint');
+    const first = await openStore(folder, 'endpoint');
     await first.put(outcomeOf('acme.com'), shape);
     await first.put(outcomeOf('bare.com'), []);
     const id = first.findHead('acme.com')?.shapeId ?? 0;
     expect(first.findShape(id)).toEqual(shape);
     await first.close();
-    const second = useStore(folder);
+    const second = await useStore(folder);
     expect(second.findHead('bare.com')?.shapeId).toBe(0);
     expect(second.findHead('acme.com')?.shapeId).toBe(id);
     expect(second.findShape(id)).toEqual(shape);
@@ -71,7 +71,7 @@ describe('the store', () => {
 
   it('never lets a failure replace an answer', async () => {
     const folder = useTempFolder();
-    const store = openStore(folder, 'endpoint');
+    const store = await openStore(folder, 'endpoint');
     const answer = outcomeOf('acme.com', { fetchedAtMs: 1_000 });
     const failure = outcomeOf('acme.com', { status: 'failed', fetchedAtMs: 2_000, json: '' });
     await store.put(answer, []);
@@ -82,11 +82,11 @@ describe('the store', () => {
     expect(store.find('acme.com')).toEqual(again);
     expect(store.findHead('acme.com')).toMatchObject({ status: 'found', fetchedAtMs: 3_000 });
     await store.close();
-    expect(useStore(folder).find('acme.com')).toEqual(again);
+    expect((await useStore(folder)).find('acme.com')).toEqual(again);
   });
 
   it('tells the newer of answer and failure, in whatever order they were put', async () => {
-    const store = useStore(useTempFolder());
+    const store = await useStore(useTempFolder());
     const failure = outcomeOf('acme.com', { status: 'failed', fetchedAtMs: 1_000, json: '' });
     const answer = outcomeOf('acme.com', { fetchedAtMs: 2_000 });
     await store.put(answer, []);
@@ -100,11 +100,11 @@ describe('the store', () => {
   it('keeps what was found as the latest outcome where it is told to, and nothing else', async () => {
     const folder = useTempFolder();
     const failed = { status: 'failed', fetchedAtMs: 2_000, json: '' } as const;
-    const writer = useStore(folder);
+    const writer = await useStore(folder);
     await writer.put(outcomeOf('found.com'), []);
     await writer.put(outcomeOf('none.com', { status: 'not_found', json: '' }), []);
     for (const domain of ['found.com', 'none.com']) await writer.put(outcomeOf(domain, failed), []);
-    const store = openStore(folder, 'endpoint', { keepsFound: true });
+    const store = await openStore(folder, 'endpoint', { keepsFound: true });
     onTestFinished(() => store.close());
     expect(store.find('found.com')).toEqual(outcomeOf('found.com'));
     expect(store.findHead('found.com')?.status).toBe('found');
@@ -113,14 +113,14 @@ describe('the store', () => {
   });
 
   it('does not mind being told the same twice', async () => {
-    const store = useStore(useTempFolder());
+    const store = await useStore(useTempFolder());
     await Promise.all([store.put(outcomeOf('acme.com'), []), store.put(outcomeOf('acme.com'), [])]);
     expect(store.find('acme.com')).toEqual(outcomeOf('acme.com'));
   });
 
   it('keeps the answers of different APIs apart', async () => {
     const folder = useTempFolder();
-    const [one, two] = [useStore(folder, 'one'), useStore(folder, 'two')];
+    const [one, two] = [await useStore(folder, 'one'), await useStore(folder, 'two')];
     await one.put(outcomeOf('acme.com', { json: '{"from":1}' }), []);
     expect(two.find('acme.com')).toBeUndefined();
     await two.put(outcomeOf('acme.com', { json: '{"from":2}' }), []);
@@ -131,7 +131,7 @@ describe('the store', () => {
   });
 
   it('takes the longest domain there is', async () => {
-    const store = useStore(useTempFolder());
+    const store = await useStore(useTempFolder());
     const label = 'a'.repeat(63);
     const domain = [label, label, label, 'b'.repeat(57), 'com'].join('.');
     expect(domain.length).toBe(253);
@@ -140,7 +140,7 @@ describe('the store', () => {
   });
 
   it('commits many outcomes together', async () => {
-    const store = useStore(useTempFolder());
+    const store = await useStore(useTempFolder());
     const startMs = performance.now();
     const domains = Array.from({ length: 2_000 }, (_, index) => `d${index}.com`);
     await Promise.all(domains.map((domain) => store.put(outcomeOf(domain), [['name']])));
@@ -150,12 +150,12 @@ describe('the store', () => {
 
   it('has no outcome where the bytes are none', async () => {
     const folder = useTempFolder();
-    await openStore(folder, 'endpoint').close();
+    await (await openStore(folder, 'endpoint')).close();
     const root = open({ path: folder, noSubdir: false, maxDbs: 8 });
     const answers = root.openDB<Buffer, string>('answers', { encoding: 'binary' });
     await answers.put('endpoint:acme.com', Buffer.from('nonsense'));
     await root.close();
-    expect(useStore(folder).find('acme.com')).toBeUndefined();
+    expect((await useStore(folder)).find('acme.com')).toBeUndefined();
   });
 });
 
@@ -171,7 +171,7 @@ describe('two processes on one store', () => {
 
   it('both keep what they put, and see what the other put; a killed one loses nothing', async () => {
     const folder = useTempFolder();
-    const store = useStore(folder);
+    const store = await useStore(folder);
     const other = start(folder, 'other', 500);
     const own = Promise.all(
       Array.from({ length: 500 }, (_, index) => store.put(outcomeOf(`own${index}.com`), [['own']])),

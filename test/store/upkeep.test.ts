@@ -25,9 +25,9 @@ const LOGO = { file: 'a.png', sizeBytes: 70, mark: 'a' };
 /** A store with the outcomes of two APIs. */
 async function open(): Promise<Opened> {
   const folder = useTempFolder();
-  const one = openStore(folder, 'one', { apiName: 'https://one.example' });
-  const two = openStore(folder, 'two');
-  const tables = openTables(folder);
+  const one = await openStore(folder, 'one', { apiName: 'https://one.example' });
+  const two = await openStore(folder, 'two');
+  const tables = await openTables(folder);
   onTestFinished(async () => {
     await Promise.all([one.close(), two.close(), tables.root.close()]);
   });
@@ -206,7 +206,7 @@ describe('outcomes from elsewhere', () => {
 
 /** The outcome that is there now; a store that is open looks no more than once in a turn. */
 async function look(folder: string, domain: string): Promise<Outcome | undefined> {
-  const store = openStore(folder, 'one');
+  const store = await openStore(folder, 'one');
   const outcome = store.find(domain);
   await store.close();
   return outcome;

@@ -197,7 +197,7 @@ export async function openBackfillWriter(options: BackfillWriterOptions): Promis
           if (!isOurs()) return onLost();
           if (isDoubtful) await recover();
           await parts.makeWay({ enriched: 0, failures: 0 });
-          journal.prune(now());
+          await journal.prune(now());
         } catch (error) {
           isDoubtful = true;
           tell(error);

@@ -1,17 +1,20 @@
 import { statSync, utimesSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import type { RootDatabase } from 'lmdb';
+import type { Database } from 'lmdb';
 import { BEAT_MS, describeSelf, isAlive, type Owner, SILENCE_MS } from '../../owner.ts';
+import type { LmdbFile } from '../../store/lmdb-file.ts';
 
 /** The claim of this process on a folder. */
 export interface FolderLock {
   /** Whether nobody else has taken the folder, such as while this process was frozen. */
   isOurs(): boolean;
-  release(): void;
+  release(): Promise<void>;
 }
 
 export interface LockFolderOptions {
-  readonly root: RootDatabase;
+  readonly file: LmdbFile;
+  /** Who has it. */
+  readonly owners: Database<Owner, string>;
   /** Where the owner's signs of life go. */
   readonly folder: string;
   /** An owner that cannot be looked at from here counts as gone when it gave no sign for so long. @default 10 s */
@@ -26,15 +29,17 @@ export interface LockFolderOptions {
  * another machine is waited for, since it gives a sign of life every two seconds.
  */
 export async function lockFolder(options: LockFolderOptions): Promise<FolderLock | Owner> {
-  const { root, folder, silenceMs = SILENCE_MS, self = describeSelf() } = options;
-  const table = root.openDB<Owner, string>('owner', { encoding: 'json' });
+  const { file, owners: table, folder } = options;
+  const { silenceMs = SILENCE_MS, self = describeSelf() } = options;
+  const commit = async <T>(change: () => T): Promise<T> =>
+    await file.lock.hold(async () => file.root.transactionSync(change));
   const beatFile = join(folder, 'beat');
   const signs = { lastBeat: () => lastBeat(beatFile), silenceMs };
 
   for (;;) {
     const owner = table.get(KEY);
     if (owner && (await isAlive(owner, self, signs))) return owner;
-    const isTaken = root.transactionSync(() => {
+    const isTaken = await commit(() => {
       // Another one may have been faster.
       if (table.get(KEY)?.token !== owner?.token) return false;
       table.putSync(KEY, self);
@@ -48,9 +53,9 @@ export async function lockFolder(options: LockFolderOptions): Promise<FolderLock
   const isOurs = (): boolean => table.get(KEY)?.token === self.token;
   return {
     isOurs,
-    release: () => {
+    release: async () => {
       clearInterval(timer);
-      root.transactionSync(() => {
+      await commit(() => {
         if (isOurs()) table.removeSync(KEY);
       });
     },

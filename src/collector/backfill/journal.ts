@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
-import type { RootDatabase } from 'lmdb';
+import type { Database, RootDatabase } from 'lmdb';
+import type { LmdbFile } from '../../store/lmdb-file.ts';
 import type { PartKind, PartState } from './rotation.ts';
 
 /** What counts: how much of which file, and which replies are in it. */
@@ -12,9 +13,9 @@ export interface Journal {
    *
    * @throws when the folder has another owner by now; nothing is noted then
    */
-  commit(written: Written): void;
+  commit(written: Written): Promise<void>;
   /** Forgets replies of more than a day ago, some at a time. */
-  prune(nowMs: number): void;
+  prune(nowMs: number): Promise<void>;
 }
 
 export interface Written {
@@ -29,13 +30,27 @@ const REMEMBERED_HOURS = 24;
 const PRUNED_AT_ONCE = 5_000;
 const LONGEST_KEY = 200;
 
-/**
- * @param root the LMDB environment
- * @param checkOwner throws when this process may not write any more; asked within the transaction
- */
-export function createJournal(root: RootDatabase, checkOwner: () => void): Journal {
-  const parts = root.openDB<PartState, PartKind>('parts', { encoding: 'json' });
-  const replies = root.openDB<1, [hour: number, id: string]>('replies', { encoding: 'json' });
+/** The tables of a journal. */
+export interface JournalTables {
+  readonly parts: Database<PartState, PartKind>;
+  readonly replies: Database<1, [hour: number, id: string]>;
+}
+
+/** Opens the tables, which makes those that are not there yet. */
+export function openJournalTables(root: RootDatabase): JournalTables {
+  return {
+    parts: root.openDB('parts', { encoding: 'json' }),
+    replies: root.openDB('replies', { encoding: 'json' }),
+  };
+}
+
+/** @param checkOwner throws when this process may not write any more; asked within the transaction */
+export function createJournal(
+  { root, lock, parts, replies }: Pick<LmdbFile, 'root' | 'lock'> & JournalTables,
+  checkOwner: () => void,
+): Journal {
+  const commit = async (change: () => void): Promise<void> =>
+    await lock.hold(async () => root.transactionSync(change));
 
   return {
     findPart: (kind) => parts.get(kind),
@@ -48,8 +63,8 @@ export function createJournal(root: RootDatabase, checkOwner: () => void): Journ
       }
       return false;
     },
-    commit: ({ parts: changed, ids, nowMs }) => {
-      root.transactionSync(() => {
+    commit: async ({ parts: changed, ids, nowMs }) => {
+      await commit(() => {
         checkOwner();
         for (const [kind, state] of Object.entries(changed)) {
           parts.putSync(kind as PartKind, state);
@@ -57,11 +72,11 @@ export function createJournal(root: RootDatabase, checkOwner: () => void): Journ
         for (const id of ids) replies.putSync([hourNumber(nowMs), keyOf(id)], 1);
       });
     },
-    prune: (nowMs) => {
+    prune: async (nowMs) => {
       const end: [number, string] = [hourNumber(nowMs) - REMEMBERED_HOURS, ''];
       const old = [...replies.getKeys({ end, limit: PRUNED_AT_ONCE })];
       if (old.length === 0) return;
-      root.transactionSync(() => {
+      await commit(() => {
         for (const key of old) replies.removeSync(key);
       });
     },

@@ -1,11 +1,11 @@
 import { accessSync, constants, mkdirSync } from 'node:fs';
 import { join } from 'node:path';
-import type { RootDatabase } from 'lmdb';
+import type { Database } from 'lmdb';
 import { BrandfillError, describeSystemError } from '../../errors.ts';
-import { describeOwner } from '../../owner.ts';
-import { openLmdb } from '../../store/lmdb-file.ts';
+import { describeOwner, type Owner } from '../../owner.ts';
+import { type LmdbFile, openLmdb } from '../../store/lmdb-file.ts';
 import { type FolderLock, lockFolder } from './folder-lock.ts';
-import { createJournal, type Journal } from './journal.ts';
+import { createJournal, type Journal, type JournalTables, openJournalTables } from './journal.ts';
 
 /** A folder for the files of a backfill, which this process has for itself. */
 export interface BackfillFolder {
@@ -27,22 +27,22 @@ const JOURNAL = '.collect';
  */
 export async function openBackfillFolder(path: string, flag: string): Promise<BackfillFolder> {
   const journalFolder = join(path, JOURNAL);
-  const root = openRoot(path, flag);
+  const file = await openFile(path, flag);
   let lock: Awaited<ReturnType<typeof lockFolder>>;
   try {
-    lock = await lockFolder({ root, folder: journalFolder });
+    lock = await lockFolder({ file, owners: file.owners, folder: journalFolder });
   } catch (error) {
-    await root.close();
+    await file.close();
     throw unwritable(path, describeSystemError(error), { flag, cause: error });
   }
   if (!('isOurs' in lock)) {
-    await root.close();
+    await file.close();
     throw unwritable(path, `another collector writes to it (${describeOwner(lock)})`, {
       flag,
     });
   }
   const ours: FolderLock = lock;
-  const journal = createJournal(root, () => {
+  const journal = createJournal(file, () => {
     if (!ours.isOurs()) throw new Error('another collector has taken the folder');
   });
   return {
@@ -51,20 +51,27 @@ export async function openBackfillFolder(path: string, flag: string): Promise<Ba
     isOurs: () => ours.isOurs(),
     close: async () => {
       try {
-        ours.release();
+        await ours.release();
       } catch {
         // A full disk; the next one sees that this process is gone.
       }
-      await root.close();
+      await file.close();
     },
   };
 }
 
-function openRoot(path: string, flag: string): RootDatabase {
+interface CollectorFile extends LmdbFile, JournalTables {
+  readonly owners: Database<Owner, string>;
+}
+
+async function openFile(path: string, flag: string): Promise<CollectorFile> {
   try {
     mkdirSync(path, { recursive: true });
     accessSync(path, constants.W_OK | constants.X_OK);
-    return openLmdb(join(path, JOURNAL)).root;
+    return await openLmdb(join(path, JOURNAL), ({ root }) => ({
+      ...openJournalTables(root),
+      owners: root.openDB('owner', { encoding: 'json' }),
+    }));
   } catch (error) {
     const cause = error instanceof BrandfillError ? error.cause : error;
     throw unwritable(path, describeSystemError(cause), { flag, cause });

@@ -45,14 +45,17 @@ export function createPartSet(options: PartSetOptions): PartSet {
   const { folder, journal, maxFileBytes, onNotice, now } = options;
   const parts: Partial<Record<PartKind, PartFile>> = {};
 
-  function note(changed: Partial<Record<PartKind, PartState>>, ids: readonly string[] = []): void {
-    journal.commit({ parts: changed, ids, nowMs: now() });
+  async function note(
+    changed: Partial<Record<PartKind, PartState>>,
+    ids: readonly string[] = [],
+  ): Promise<void> {
+    await journal.commit({ parts: changed, ids, nowMs: now() });
   }
 
   /** A file is in the journal before it has a line: others are not ours to cut. */
   async function begin(kind: PartKind): Promise<PartFile> {
     const state = await findFree(folder, kind, nextFile(journal.findPart(kind), now()));
-    note({ [kind]: state });
+    await note({ [kind]: state });
     const part = await createPart(folder, kind, state);
     parts[kind] = part;
     return part;
@@ -64,7 +67,7 @@ export function createPartSet(options: PartSetOptions): PartSet {
     const { state } = part;
     const path = await part.finish();
     delete parts[kind];
-    note({ [kind]: { ...state, isOpen: false } });
+    await note({ [kind]: { ...state, isOpen: false } });
     if (path !== undefined) onNotice(`Finished ${path}: ${state.lines} lines.`);
   }
 
@@ -74,7 +77,7 @@ export function createPartSet(options: PartSetOptions): PartSet {
     const state = journal.findPart(kind);
     if (!state?.isOpen) return;
     const part = await reopenPart(folder, kind, state);
-    if (!part) return note({ [kind]: { ...state, isOpen: false } });
+    if (!part) return await note({ [kind]: { ...state, isOpen: false } });
     parts[kind] = part;
     if (part.state.bytes === state.bytes) return;
     const path = `${join(folder, fileName(kind, state))}.part`;
@@ -102,7 +105,7 @@ export function createPartSet(options: PartSetOptions): PartSet {
         const bytes = state.bytes + text[kind].length;
         changed[kind] = { ...state, bytes, lines: state.lines + lines[kind] };
       }
-      note(changed, ids);
+      await note(changed, ids);
       for (const kind of PART_KINDS) {
         const state = changed[kind];
         if (state) parts[kind]?.advance(state);

@@ -9,8 +9,13 @@ import {
   type BackfillWriterOptions,
   openBackfillWriter,
 } from '../../../src/collector/backfill/backfill-writer.ts';
-import { createJournal, type Journal } from '../../../src/collector/backfill/journal.ts';
+import {
+  createJournal,
+  type Journal,
+  openJournalTables,
+} from '../../../src/collector/backfill/journal.ts';
 import type { OutcomeLines } from '../../../src/collector/backfill/outcome-lines.ts';
+import type { StoreLock } from '../../../src/store/store-lock.ts';
 
 const START_MS = Date.UTC(2026, 10, 21, 8, 10);
 
@@ -18,7 +23,7 @@ describe('the writer of a backfill', () => {
   it('writes each line once, whatever comes in between', async () => {
     await fc.assert(
       fc.asyncProperty(fc.array(STEP, { maxLength: 25 }), async (steps) => {
-        const bench = openBench();
+        const bench = await openBench();
         const open = new Set<string>();
         let writer = await bench.open();
         let number = 0;
@@ -74,7 +79,7 @@ describe('the writer of a backfill', () => {
   }, 60_000);
 
   it('begins a new file with the hour and with its number after a stop', async () => {
-    const bench = openBench();
+    const bench = await openBench();
     for (const id of ['o-a', 'o-b']) {
       const writer = await bench.open();
       await writer.keep(id, linesOf(id));
@@ -95,7 +100,7 @@ describe('the writer of a backfill', () => {
   });
 
   it('says once why it cannot write, and goes on by itself', async () => {
-    const bench = openBench();
+    const bench = await openBench();
     const writer = await bench.open();
     bench.failCommits(4, 'before');
     expect(await writer.keep('o-a', linesOf('o-a'))).toBe(true);
@@ -110,7 +115,7 @@ describe('the writer of a backfill', () => {
   });
 
   it('writes nothing more when another one has taken the folder', async () => {
-    const bench = openBench();
+    const bench = await openBench();
     let isLost = false;
     const writer = await bench.open({ isOurs: () => false, onLost: () => (isLost = true) });
     await expect(writer.keep('o-a', linesOf('o-a'))).rejects.toThrow('another collector');
@@ -179,11 +184,12 @@ interface Bench {
   close(): Promise<void>;
 }
 
-function openBench(): Bench {
+async function openBench(): Promise<Bench> {
   const folder = mkdtempSync(join(tmpdir(), 'brandfill-test-'));
   // Nothing here is about a power failure, and each commit would wait for the disk.
   const root = openLmdb({ path: join(folder, '.collect'), noSubdir: false, noSync: true });
-  const real = createJournal(root, () => {});
+  const lock: StoreLock = { hold: async (work) => await work() };
+  const real = createJournal({ root, lock, ...openJournalTables(root) }, () => {});
   const notices: string[] = [];
   let nowMs = START_MS;
   let failing = 0;
@@ -191,10 +197,10 @@ function openBench(): Bench {
   let isOurs = true;
   const journal: Journal = {
     ...real,
-    commit: (written) => {
+    commit: async (written) => {
       failing -= 1;
-      if (failing < 0) return real.commit(written);
-      if (moment === 'after') real.commit(written);
+      if (failing < 0) return await real.commit(written);
+      if (moment === 'after') await real.commit(written);
       throw Object.assign(new Error(), { code: 'ENOSPC' });
     },
   };

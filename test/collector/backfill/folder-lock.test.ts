@@ -2,26 +2,30 @@ import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { type LockFolderOptions, lockFolder } from '../../../src/collector/backfill/folder-lock.ts';
-import { describeSelf } from '../../../src/owner.ts';
+import { describeSelf, type Owner } from '../../../src/owner.ts';
 import { openLmdb } from '../../../src/store/lmdb-file.ts';
 import { useTempFolder } from '../../support/temp-folder.ts';
 
-function useLock(): Pick<LockFolderOptions, 'root' | 'folder' | 'silenceMs'> {
+async function useLock(): Promise<
+  Pick<LockFolderOptions, 'file' | 'owners' | 'folder' | 'silenceMs'>
+> {
   const folder = join(useTempFolder(), '.collect');
   mkdirSync(folder);
-  const { root } = openLmdb(folder);
-  onTestFinished(() => root.close());
-  return { root, folder, silenceMs: 100 };
+  const file = await openLmdb(folder, ({ root }) => ({
+    owners: root.openDB<Owner, string>('owner', { encoding: 'json' }),
+  }));
+  onTestFinished(() => file.close());
+  return { file, owners: file.owners, folder, silenceMs: 100 };
 }
 
 describe('the lock of a folder', () => {
   it('names its owner to others, and is free when released', async () => {
-    const options = useLock();
+    const options = await useLock();
     const lock = await lockFolder(options);
     if (!('isOurs' in lock)) throw new Error('It was free.');
     expect(lock.isOurs()).toBe(true);
     expect(await lockFolder(options)).toMatchObject({ pid: process.pid });
-    lock.release();
+    await lock.release();
     expect(await lockFolder(options)).toHaveProperty('isOurs');
   });
 
@@ -30,14 +34,14 @@ describe('the lock of a folder', () => {
     ['whose number is that of a later process', { startedAt: '1' }],
     ['in another container, which gives no sign of life', { place: 'elsewhere', pid: 1 }],
   ])('is taken from an owner %s', async (_, more) => {
-    const options = useLock();
+    const options = await useLock();
     await lockFolder({ ...options, self: { ...describeSelf(), ...more, token: 'other' } });
     // Its signs of life are those of this process; they come every two seconds.
     expect(await lockFolder(options)).toHaveProperty('isOurs');
   });
 
   it('is left to an owner in another container that gives signs of life', async () => {
-    const options = { ...useLock(), silenceMs: 5_000 };
+    const options = { ...(await useLock()), silenceMs: 5_000 };
     await lockFolder({ ...options, self: { ...describeSelf(), place: 'elsewhere' } });
     expect(await lockFolder(options)).toMatchObject({ place: 'elsewhere' });
   });
