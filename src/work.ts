@@ -15,6 +15,7 @@ import type { OnNotice } from './notice.ts';
 import { callsIdOf, paceIdOf } from './pace-id.ts';
 import { normalizeDomain } from './rows/domain.ts';
 import { openStatus } from './status.ts';
+import { describeStop } from './watch/describe.ts';
 import type { WorkProgress } from './watch/events.ts';
 import { within } from './within.ts';
 import { startTellingWork } from './work-progress.ts';
@@ -42,6 +43,7 @@ export interface WorkerEnd {
 
 /** Redis may be gone when a worker is told to stop; what it holds is then found in the log by others. */
 const FAREWELL_MS = 10_000;
+const LAST_WORDS_MS = 1_000;
 
 /**
  * Takes chunks from a queue on Redis, for any number of runs and backfills, until it is told to stop
@@ -113,6 +115,8 @@ async function workOn(
     createSharedCallLedger,
     findRedisTrouble,
     createQueueReader,
+    dropLastWords,
+    leaveLastWords,
   } = await import('./queue/bullmq/index.ts');
   const closer = createCloser();
   try {
@@ -162,8 +166,15 @@ async function workOn(
       `Waiting for lookups on Redis at ${redis.name}; this worker asks the API '${api.endpoint.id}'.`,
       { level: 'info' },
     );
+    dropLastWords(redis.client, api.endpoint.id).catch(() => {}); // it is said with its time
     status?.health.started();
     await Promise.race([stopped, taker.ended]);
+    if (stopSwitch.stopped && stopSwitch.stopped.reason !== 'interrupted') {
+      // Before it is seen that it is gone. Where Redis does not answer, nobody reads them either.
+      const words = { why: describeStop(stopSwitch.stopped), atMs: Date.now() };
+      const left = leaveLastWords(redis.client, api.endpoint.id, words);
+      await within(LAST_WORDS_MS, left).catch(() => {});
+    }
     const drainTimer = setTimeout(() => stopSwitch.giveUp({ reason: 'interrupted' }), drain);
     const isStopped = await within(drain + FAREWELL_MS, taker.stop());
     clearTimeout(drainTimer);

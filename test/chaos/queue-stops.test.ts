@@ -131,7 +131,8 @@ describe('an API that refuses all workers', () => {
         expect(stderr).toContain(sentence);
         expect(stderr).toContain('what was not done is back on the queue');
       }
-      await run.shows('No worker is there');
+      const shown = await run.shows('No worker is there');
+      expect(shown).toContain(`: ${sentence}`);
       console.log(`queue-stops.test.ts: ${met()} calls answered ${status}`);
       expect(met()).toBeLessThanOrEqual(IN_FLIGHT);
       end();

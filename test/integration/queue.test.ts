@@ -88,6 +88,27 @@ describe('enrich --queue', () => {
     expect((await running.ended).code).toBe(0);
   });
 
+  it('says why the last worker stopped by itself, until another one has come', async () => {
+    let status = 401;
+    const stage = await openStage(20, {
+      respond: () => (status === 200 ? { body: { name: 'A' } } : { status }),
+    });
+    const worker = await stage.worker();
+    const refused = await stage.enrich('--workers', '0');
+    expect((await worker.ended).code).toBe(4);
+    expect(await refused.shows('No worker is there')).toMatch(
+      /No worker is there.+ One stopped by itself at 20\S+Z: The API refused the credential \(401\)/,
+    );
+    status = 200;
+    const other = await stage.worker();
+    expect((await refused.ended).code).toBe(0);
+    await stop(other);
+    const alone = await stage.enrich('--workers', '0', '--refresh');
+    expect(await alone.shows('No worker is there')).not.toContain('stopped by itself');
+    await stage.worker();
+    expect((await alone.ended).code).toBe(0);
+  });
+
   it('gives out no more lookups than --max-calls, and the rest with the next run', async () => {
     const stage = await openStage(50);
     const first = await (await stage.enrich('--max-calls', '20')).ended;

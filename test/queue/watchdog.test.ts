@@ -15,6 +15,7 @@ function watch(options: {
   const notices: string[] = [];
   const watchdog = createWatchdog({
     client: {} as RedisClient,
+    api: 'http://127.0.0.1:1',
     lookups: {
       getJob: async (id: string) =>
         options.left.includes(id) ? { isFailed: async () => false } : undefined,

@@ -7,6 +7,7 @@ export {
 } from './backfill-pause.ts';
 export { openBulkLookups } from './bulk-lookups.ts';
 export { createSharedCallLedger } from './call-budget.ts';
+export { dropLastWords, leaveLastWords } from './last-words.ts';
 export { openQueueServer } from './open-queue-server.ts';
 export { countWorkers, readWorkers } from './presence.ts';
 export { createQueueReader } from './queue-depth.ts';

@@ -131,6 +131,7 @@ export async function openRunQueue(options: RunQueueOptions): Promise<LookupQueu
 
   const watchdog = createWatchdog({
     client: redis.client,
+    api: options.api,
     lookups,
     ledger,
     outstanding,

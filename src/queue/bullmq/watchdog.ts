@@ -1,5 +1,6 @@
 import type { Queue } from 'bullmq';
 import type { Reply } from '../lookup-queue.ts';
+import { findLastWords } from './last-words.ts';
 import { toOutcome, withoutCall } from './outcome-data.ts';
 import { countWorkers } from './presence.ts';
 import type { RedisClient } from './redis.ts';
@@ -7,6 +8,8 @@ import type { RunLedger } from './run-ledger.ts';
 
 export interface WatchdogOptions {
   readonly client: RedisClient;
+  /** The API that the lookups are for. */
+  readonly api: string;
   readonly lookups: Queue;
   readonly ledger: RunLedger;
   /** Domains that no outcome came for yet. */
@@ -41,7 +44,7 @@ const FIRST_LOOK_MS = 2_000;
  * Lookups whose chunk is gone are put on the queue again; those whose job has failed end as failed.
  */
 export function createWatchdog(options: WatchdogOptions): Watchdog {
-  const { client, lookups, ledger, outstanding, held, give, collect, collectLogged } = options;
+  const { client, api, lookups, ledger, outstanding, held, give, collect, collectLogged } = options;
   const { onNotice, onAlone, progressAtMs } = options;
   let lookedAtMs = Date.now();
   let isLooking = false;
@@ -77,8 +80,10 @@ export function createWatchdog(options: WatchdogOptions): Watchdog {
   async function tellWhenAlone(): Promise<void> {
     const isNowAlone = (await countWorkers(client)) === 0;
     if (isNowAlone && !isAlone) {
+      const last = await findLastWords(client, api);
+      const when = last && new Date(last.atMs).toISOString();
       onNotice(
-        'No worker is there to make the lookups: start one with brandfill worker --queue … --base-url …',
+        `No worker is there to make the lookups: start one with brandfill worker --queue … --base-url …${last ? `. One stopped by itself at ${when}: ${last.why}` : ''}`,
       );
     }
     isAlone = isNowAlone;
