@@ -6,7 +6,7 @@ import { SETTINGS } from '../job/settings.ts';
 import { createRunId } from '../run-id.ts';
 import { toCleanJson, withoutSecrets } from '../secrets.ts';
 import type { ConsoleView } from '../watch/console-view.ts';
-import type { ProgressStyle } from '../watch/progress-view.ts';
+import type { ProgressStyle } from '../watch/open-progress-view.ts';
 import { confirmOnTerminal, isOnTerminal } from './confirm.ts';
 import type { CliContext } from './context.ts';
 import { addTokenFlag } from './dashboard.ts';
@@ -122,7 +122,7 @@ async function openView(
     return createLogView(log, progress);
   }
   const { createConsoleView } = await import('../watch/console-view.ts');
-  const { openProgressView } = await import('../watch/progress-view.ts');
+  const { openProgressView } = await import('../watch/open-progress-view.ts');
   const { quietView } = await import('../watch/quiet-view.ts');
   const { stderr } = process;
   const view = createConsoleView({

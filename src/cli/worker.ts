@@ -4,7 +4,7 @@ import { flagOf } from '../job/read-settings.ts';
 import { WORKER_SETTINGS } from '../job/worker-settings.ts';
 import { describeStop } from '../watch/describe.ts';
 import type { Log } from '../watch/log.ts';
-import { chooseStyle } from '../watch/progress-view.ts';
+import { chooseStyle } from '../watch/open-progress-view.ts';
 import type { WorkerBlock } from '../watch/worker-block.ts';
 import type { WorkOptions } from '../work.ts';
 import type { CliContext } from './context.ts';

@@ -117,6 +117,7 @@ export function createRunRecorder(): RunRecorder & { readonly recording: Recordi
           recording.hasBegun = true;
           break;
         case 'logos':
+        case 'rows':
         case 'stopping':
           break;
       }

@@ -16,6 +16,8 @@ import {
 import { openLogosOf } from './logos-of-run.ts';
 import { type LookupTotals, lookUpAll } from './look-up-all.ts';
 import { makeStore, type PlannedRun } from './plan-run.ts';
+import type { RunContext } from './run-context.ts';
+import { createRowTeller } from './tell-rows.ts';
 
 /** Rows on their way out, once all lookups are done. */
 export interface JoinedRun {
@@ -85,7 +87,7 @@ export async function lookUpAndJoin(planned: PlannedRun, outFolder = '.'): Promi
     logos: savedLogos?.summary,
     columns,
     statuses,
-    rows: count(rows, { statuses, record, expected: run.plan.rows }),
+    rows: count(rows, { statuses, record, expected: run.plan.rows, onEvent: context.onEvent }),
   };
 }
 
@@ -134,18 +136,22 @@ interface Counting {
   /** Takes down what the report tells of rows. */
   readonly record: ((rows: readonly JoinedRow[]) => void) | undefined;
   readonly expected: number;
+  readonly onEvent: RunContext['onEvent'];
 }
 
 /** Counts rows as they pass, and lets none get lost on the way. */
 async function* count(
   rows: AsyncIterable<readonly JoinedRow[]>,
-  { statuses, record, expected }: Counting,
+  { statuses, record, expected, onEvent }: Counting,
 ): AsyncGenerator<readonly JoinedRow[]> {
+  const teller = createRowTeller({ total: expected, onEvent });
   for await (const batch of rows) {
     for (const row of batch) statuses[row.status] += 1;
     record?.(batch);
     yield batch;
+    teller.add(batch.length);
   }
+  teller.end();
   const counted = sumOf(statuses);
   if (counted !== expected) {
     throw new BrandfillError(

@@ -53,6 +53,8 @@ export function createConsoleView({
           return progress.show(event);
         case 'logos':
           return progress.showLogos(event);
+        case 'rows':
+          return progress.showRows(event);
         case 'writing':
           return progress.end();
       }

@@ -25,7 +25,9 @@ export type RunEvent =
   /** Logos are being fetched; comes a few times a second. */
   | ({ readonly type: 'logos' } & LogoProgress)
   /** All lookups ended; the rows are joined and written. */
-  | { readonly type: 'writing'; readonly rows: number };
+  | { readonly type: 'writing'; readonly rows: number }
+  /** Rows were written; comes a few times a second where that takes longer than one. */
+  | ({ readonly type: 'rows' } & WriteProgress);
 
 /** How far the logos are, by domain. */
 export interface LogoProgress {
@@ -34,6 +36,14 @@ export interface LogoProgress {
   readonly saved: number;
   readonly kept: number;
   readonly missing: number;
+  /** Since the first one. */
+  readonly elapsedMs: number;
+}
+
+/** How far the writing of the rows is. */
+export interface WriteProgress {
+  readonly written: number;
+  readonly total: number;
   /** Since the first one. */
   readonly elapsedMs: number;
 }

@@ -3,8 +3,9 @@ import { describeStop, describeSummary } from './describe.ts';
 import { describeInput, describePlan } from './describe-plan.ts';
 import type { Progress, RunEvent } from './events.ts';
 import type { Log, LogFields } from './log.ts';
+import type { ProgressStyle } from './open-progress-view.ts';
 import { createProgressLines } from './progress-lines.ts';
-import { NO_PROGRESS, type ProgressStyle } from './progress-view.ts';
+import { NO_PROGRESS } from './progress-view.ts';
 
 /** Tells of a run in a log, for programs: what happens in `event`, with its numbers. */
 export function createLogView(log: Log, progress: ProgressStyle | 'auto'): ConsoleView {
@@ -25,10 +26,15 @@ export function createLogView(log: Log, progress: ProgressStyle | 'auto'): Conso
         fields = { event: 'logos', total: event.total };
         return lines.showLogos(event);
       }
+      if (event.type === 'rows') {
+        fields = { event: 'rows', written: event.written, total: event.total };
+        return lines.showRows(event);
+      }
       lines.end();
       tell(event, log);
     },
     finish: (summary) => {
+      lines.end();
       const [first = '', ...others] = describeSummary(summary);
       log.write(
         'info',
@@ -52,7 +58,7 @@ function numbersOf(progress: Progress): LogFields {
   return { ...counts, waitMs, pace, outage, isPaused, heldBy };
 }
 
-function tell(event: Exclude<RunEvent, { type: 'progress' | 'logos' }>, log: Log): void {
+function tell(event: Exclude<RunEvent, { type: 'progress' | 'logos' | 'rows' }>, log: Log): void {
   const { type, ...facts } = event;
   const fields = { event: type, ...facts };
   switch (event.type) {

@@ -2,6 +2,7 @@ import { createLiveBlock, type Host, type Terminal } from './live-block.ts';
 import { logosBlock } from './logos-block.ts';
 import { createLookupsBlock } from './lookups-block.ts';
 import { createPaint } from './paint.ts';
+import { barLine } from './progress-bar.ts';
 import type { ProgressView } from './progress-view.ts';
 
 /** Shows progress in a block at the bottom of a terminal; that of the lookups stays above the logos. */
@@ -12,7 +13,7 @@ export function createProgressBlock(
   const block = createLiveBlock(terminal, host);
   const paint = createPaint(terminal);
   const lookups = createLookupsBlock(paint);
-  let shown: 'lookups' | 'logos' | undefined;
+  let shown: 'lookups' | 'logos' | 'rows' | undefined;
 
   function begin(of: typeof shown): void {
     if (shown !== of) block.end();
@@ -30,6 +31,10 @@ export function createProgressBlock(
       if (progress.total === 0) return;
       begin('logos');
       block.draw((columns) => logosBlock(progress, paint, columns));
+    },
+    showRows: ({ written, total }) => {
+      begin('rows');
+      block.draw((columns) => [barLine({ done: written, total, unit: 'rows written' }, columns)]);
     },
     giveWay: () => {}, // what others write comes above
     end: block.end,

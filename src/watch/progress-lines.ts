@@ -1,6 +1,6 @@
 import { formatDuration } from '../job/duration.ts';
 import type { PaceDescription } from '../pace/pacer.ts';
-import type { LogoProgress, Progress } from './events.ts';
+import type { LogoProgress, Progress, WriteProgress } from './events.ts';
 import { formatCount } from './format-count.ts';
 import { formatRate } from './format-rate.ts';
 import { leftMsOf } from './logos-block.ts';
@@ -10,7 +10,7 @@ const LINE_EVERY_MS = 5_000;
 
 /** One part of a run, as it stood last. */
 interface Step {
-  readonly of: 'lookups' | 'logos';
+  readonly of: 'lookups' | 'logos' | 'rows';
   readonly elapsedMs: number;
   readonly text: () => string;
 }
@@ -47,9 +47,18 @@ export function createProgressLines(write: (line: string) => void): ProgressView
       const { total, elapsedMs } = progress;
       if (total > 0) show({ of: 'logos', elapsedMs, text: () => describeLogos(progress) });
     },
+    showRows: (progress) => {
+      show({ of: 'rows', elapsedMs: progress.elapsedMs, text: () => describeRows(progress) });
+    },
     giveWay: end,
     end,
   };
+}
+
+/** `430,000/1,000,000 rows written, 43%`. */
+function describeRows({ written, total }: WriteProgress): string {
+  const share = total > 0 ? Math.floor((written / total) * 100) : 100;
+  return `${formatCount(written)}/${formatCount(total)} rows written, ${share}%`;
 }
 
 /** `880/1,200 logos, 40 s left; 12 missing`. */

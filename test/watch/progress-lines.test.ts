@@ -38,6 +38,20 @@ describe('createProgressLines', () => {
     ]);
   });
 
+  it('shows the rows that are written in the end', () => {
+    const { view, written } = open();
+    view.show({ ...PROGRESS, done: 1_000, calls: 1_000, elapsedMs: 4_000 });
+    for (let elapsedMs = 1_000; elapsedMs <= 7_000; elapsedMs += 500) {
+      view.showRows({ written: elapsedMs * 86, total: 1_000_000, elapsedMs });
+    }
+    view.end();
+    expect(written).toEqual([
+      '1,000/1,000 lookups, 250.0 calls/s',
+      '430,000/1,000,000 rows written, 43%',
+      '602,000/1,000,000 rows written, 60%',
+    ]);
+  });
+
   it('tells of failures and of waits', () => {
     const { view, written } = open();
     view.show({

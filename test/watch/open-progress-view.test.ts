@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { chooseStyle, openProgressView } from '../../src/watch/progress-view.ts';
+import { chooseStyle, openProgressView } from '../../src/watch/open-progress-view.ts';
 import { PROGRESS } from './progress.ts';
 
 it.each([

@@ -1,0 +1,31 @@
+import { expect, it } from 'vitest';
+import { createRowTeller } from '../../src/run/tell-rows.ts';
+import type { RunEvent } from '../../src/watch/events.ts';
+
+/** Writes batches of ten rows, each of which takes so long; returns what was told. */
+function write(batches: number, batchMs: number): readonly RunEvent[] {
+  const told: RunEvent[] = [];
+  let nowMs = 500;
+  const total = batches * 10;
+  const teller = createRowTeller({ total, onEvent: (event) => told.push(event), now: () => nowMs });
+  for (let batch = 0; batch < batches; batch += 1) {
+    nowMs += batchMs;
+    teller.add(10);
+  }
+  teller.end();
+  return told;
+}
+
+it('rows that are written in a moment are not told of', () => {
+  expect(write(9, 100)).toEqual([]);
+});
+
+it('rows that take longer are told of four times a second, and all of them in the end', () => {
+  expect(write(19, 100)).toEqual([
+    { type: 'rows', written: 100, total: 190, elapsedMs: 1_000 },
+    { type: 'rows', written: 130, total: 190, elapsedMs: 1_300 },
+    { type: 'rows', written: 160, total: 190, elapsedMs: 1_600 },
+    { type: 'rows', written: 190, total: 190, elapsedMs: 1_900 },
+    { type: 'rows', written: 190, total: 190, elapsedMs: 1_900 },
+  ]);
+});
