@@ -3,11 +3,12 @@ import { readdirSync, readlinkSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { expect, it } from 'vitest';
-import { createStoreLock, type StoreLockOptions } from '../../src/store/store-lock.ts';
+import type { LockLinkOptions } from '../../src/store/lock-link.ts';
+import { createStoreLock } from '../../src/store/store-lock.ts';
 import { useTempFolder } from '../support/temp-folder.ts';
 
 const FILE = 'store.lock';
-const soon = { silenceMs: 50, patienceMs: 50 } satisfies StoreLockOptions;
+const soon = { silenceMs: 50, patienceMs: 50 } satisfies LockLinkOptions;
 
 /** What the lock says of this process: its number, its start, its place, and which hold it is. */
 async function ownMark(): Promise<[pid: string, startedAt: string, place: string, hold: string]> {

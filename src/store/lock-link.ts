@@ -1,0 +1,156 @@
+import { createHash } from 'node:crypto';
+import {
+  readFileSync,
+  readlinkSync,
+  renameSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
+import { setTimeout as delay } from 'node:timers/promises';
+import { systemErrorCode } from '../errors.ts';
+import { describeSelf, isHere, type Owner, SILENCE_MS } from '../owner.ts';
+
+/**
+ * A lock for moments that processes on one file system share: a symbolic link that names who has it
+ * and leads nowhere. It is whole from its first moment, and one call to make.
+ */
+export interface LockLink {
+  /**
+   * Waits until nobody else has it. What a killed process left is taken over: on the same machine its
+   * number and start are looked up; one in another container or on another machine counts as gone when
+   * it holds on for long.
+   *
+   * @returns what to release it with
+   * @throws Error when a process that is there holds on for too long
+   */
+  acquire(): Promise<string>;
+  release(mark: string): void;
+}
+
+export interface LockLinkOptions {
+  /** This process. */
+  readonly self?: Owner;
+  /** A holder that cannot be looked at from here counts as gone when it held on for so long. @default 10 s */
+  readonly silenceMs?: number;
+  /** How long to wait for a holder that is there. @default a minute */
+  readonly patienceMs?: number;
+}
+
+/** The longest that is waited between two tries; a commit takes a few milliseconds. */
+const RETRY_MS = 4;
+/** Whether a holder is still there is looked up so often: that costs more than a try. */
+const LOOK_MS = 20;
+const PATIENCE_MS = 60_000;
+
+/** @param path where the link is made, in a folder that is there */
+export function createLockLink(
+  path: string,
+  { self = describeSelf(), silenceMs = SILENCE_MS, patienceMs = PATIENCE_MS }: LockLinkOptions = {},
+): LockLink {
+  const owner = { ...self, place: shorten(self.place) };
+
+  return {
+    acquire: async () => {
+      const mark = nextMark(owner);
+      const startedMs = performance.now();
+      let holder = { mark: '', sinceMs: startedMs, lookedMs: startedMs };
+      while (!tryToTake(path, mark)) {
+        const held = readMark(path);
+        if (held === undefined) continue; // it was released just now
+        const nowMs = performance.now();
+        if (held !== holder.mark) holder = { mark: held, sinceMs: nowMs, lookedMs: nowMs };
+        if (nowMs - holder.lookedMs > LOOK_MS) {
+          holder.lookedMs = nowMs;
+          if (isGone(held, owner, nowMs - holder.sinceMs > silenceMs)) {
+            removeStale(path, held);
+            continue;
+          }
+        }
+        if (nowMs - startedMs > patienceMs) throw stillHeld(path, held);
+        await delay(Math.random() * RETRY_MS);
+      }
+      return mark;
+    },
+    release: (mark) => {
+      if (readMark(path) === mark) rmSync(path, { force: true });
+    },
+  };
+}
+
+let holds = 0;
+
+/** Says who holds the lock, in so few bytes that the link needs no block of the disk. */
+function nextMark({ pid, startedAt, place }: Owner): string {
+  holds += 1;
+  return [pid, startedAt, place, holds.toString(36)].join('.');
+}
+
+function shorten(place: string): string {
+  return createHash('sha256').update(place).digest('base64url').slice(0, 12);
+}
+
+/** Whether who held the lock is no more, as far as can be told from here. */
+function isGone(mark: string, self: Owner, isSilent: boolean): boolean {
+  const [pid = '', startedAt = '', place = '', token = ''] = mark.split('.');
+  return !(isHere({ pid: Number(pid), startedAt, place, token }, self) ?? !isSilent);
+}
+
+function stillHeld(path: string, mark: string): Error {
+  const [pid = ''] = mark.split('.');
+  return new Error(
+    `process ${pid} keeps it locked with ${path}; let that go on, or end it, and run this again`,
+  );
+}
+
+function tryToTake(path: string, mark: string): boolean {
+  try {
+    symlinkSync(mark, path);
+    return true;
+  } catch (error) {
+    const code = systemErrorCode(error);
+    if (code === 'EEXIST') return false;
+    if (code !== 'EPERM' && code !== 'ENOTSUP') throw error;
+    return tryToWrite(path, mark);
+  }
+}
+
+/** Not everybody may make links on Windows, and not every file system has them. */
+function tryToWrite(path: string, mark: string): boolean {
+  try {
+    writeFileSync(path, mark, { flag: 'wx' });
+    return true;
+  } catch (error) {
+    if (systemErrorCode(error) === 'EEXIST') return false;
+    throw error;
+  }
+}
+
+function readMark(path: string): string | undefined {
+  try {
+    return readlinkSync(path);
+  } catch (error) {
+    if (systemErrorCode(error) === 'ENOENT') return undefined;
+  }
+  try {
+    return readFileSync(path, 'utf8');
+  } catch {
+    return undefined;
+  }
+}
+
+/** Takes the lock from a holder that is gone, unless another process has done so before. */
+function removeStale(path: string, mark: string): void {
+  if (readMark(path) !== mark) return;
+  const aside = `${path}.${process.pid}`;
+  try {
+    renameSync(path, aside);
+  } catch (error) {
+    if (systemErrorCode(error) === 'ENOENT') return;
+    throw error;
+  }
+  const taken = readMark(aside);
+  // It may be that of a process which was faster: that one gets it back.
+  if (taken !== undefined && taken !== mark) tryToTake(path, taken);
+  rmSync(aside, { force: true });
+}
