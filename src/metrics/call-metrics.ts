@@ -1,9 +1,10 @@
-import { Counter, Gauge, Histogram } from 'prom-client';
+import { Counter, Gauge } from 'prom-client';
 import type { OutcomeStatus } from '../brand/outcome.ts';
 import type { CallCounters } from '../worker/call.ts';
 import type { WorkerProbe, WorkerSight } from './instruments.ts';
 import type { Metrics } from './metrics.ts';
 import { createPaceMetrics } from './pace-metrics.ts';
+import { PlainHistogram } from './plain-histogram.ts';
 
 /** Measures the calls of a worker, of the run of that name if it is one's. */
 export type MeasureWorker = (sight: WorkerSight, run: string | undefined) => WorkerProbe;
@@ -13,8 +14,7 @@ const STATUS_CLASSES = ['none', '1xx', '2xx', '3xx', '4xx', '5xx'] as const;
 const DURATION_BUCKETS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60];
 
 /**
- * Metrics of calls and lookups. Each call adds to plain numbers and to one histogram without labels;
- * all else is read off when somebody asks.
+ * Metrics of calls and lookups. Each call adds to plain numbers; all else is read off when somebody asks.
  */
 export function createCallMetrics(metrics: Metrics): MeasureWorker {
   const registers = [metrics.registry];
@@ -30,7 +30,7 @@ export function createCallMetrics(metrics: Metrics): MeasureWorker {
     labelNames: ['status'],
     registers,
   });
-  const duration = new Histogram({
+  const duration = new PlainHistogram({
     name: 'brandfill_call_duration_seconds',
     help: 'How long calls took, from their start to the last byte of the answer.',
     buckets: DURATION_BUCKETS,
@@ -101,7 +101,7 @@ export function createCallMetrics(metrics: Metrics): MeasureWorker {
         ended += 1;
         const index = httpStatus === undefined ? 0 : Math.floor(httpStatus / 100);
         byClass[index] = (byClass[index] ?? 0) + 1;
-        duration.observe(latencyMs / 1_000);
+        duration.add(latencyMs / 1_000);
       },
       onOutcome: (status) => {
         outcomes[status] += 1;
