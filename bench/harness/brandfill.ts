@@ -2,6 +2,7 @@ import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Summary } from '../../src/watch/summary.ts';
 import { type Child, runNode } from './child.ts';
+import { CPU_RECORDER, cpuFile } from './cpu-time.ts';
 
 /** One run of the command. */
 export interface EnrichRun {
@@ -25,6 +26,8 @@ export interface EnrichOptions {
   /** More flags. */
   readonly flags?: readonly string[];
   readonly onStart?: (child: Child) => void;
+  /** A file for notes of its CPU time. @default none are taken */
+  readonly cpuNotes?: string;
 }
 
 /**
@@ -42,15 +45,18 @@ export async function enrich(options: EnrichOptions): Promise<EnrichRun> {
     keepStore = false,
     flags = [],
     onStart,
+    cpuNotes,
   } = options;
   const store = join(folder, 'store');
   if (!keepStore) await rm(store, { recursive: true, force: true });
-  const args = [program, 'enrich', input, '--base-url', url, '--store', store];
+  const args = [...(cpuNotes === undefined ? [] : CPU_RECORDER), program, 'enrich', input];
+  args.push('--base-url', url, '--store', store);
   args.push('--out', join(folder, 'out.csv'), '--failures', join(folder, 'failures.csv'));
   if (concurrency !== undefined) args.push('--concurrency', String(concurrency));
   const { stdout, elapsedMs } = await runNode(
     [...args, ...flags, '--json', '--progress', 'none'],
     onStart,
+    cpuNotes === undefined ? {} : cpuFile(cpuNotes),
   );
   const summary = JSON.parse(stdout) as Summary;
   if (summary.statuses.found !== summary.rows) {

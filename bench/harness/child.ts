@@ -17,9 +17,16 @@ export interface Finished {
 
 const RUNNING = new Set<Child>();
 
-/** Starts Node.js with arguments; whatever still runs when this process ends is ended with it. */
-export function startNode(args: readonly string[]): Child {
-  const child = spawn(process.execPath, args, { stdio: ['ignore', 'pipe', 'pipe'] });
+/**
+ * Starts Node.js with arguments; whatever still runs when this process ends is ended with it.
+ *
+ * @param env variables beside those of this process
+ */
+export function startNode(args: readonly string[], env: NodeJS.ProcessEnv = {}): Child {
+  const child = spawn(process.execPath, args, {
+    stdio: ['ignore', 'pipe', 'pipe'],
+    env: { ...process.env, ...env },
+  });
   RUNNING.add(child);
   child.once('exit', () => RUNNING.delete(child));
   return child;
@@ -34,14 +41,16 @@ export function endChildren(): void {
  * Runs Node.js with arguments until it ends.
  *
  * @param onStart is given its process, to be watched
+ * @param env variables beside those of this process
  * @throws Error with what it said on standard error, when its exit code is not 0
  */
 export async function runNode(
   args: readonly string[],
   onStart: (child: Child) => void = () => {},
+  env: NodeJS.ProcessEnv = {},
 ): Promise<Finished> {
   const startMs = performance.now();
-  const child = startNode(args);
+  const child = startNode(args, env);
   onStart(child);
   const [stdout, stderr, [exitCode]] = await Promise.all([
     text(child.stdout),

@@ -1,6 +1,7 @@
 import { once } from 'node:events';
 import { createInterface } from 'node:readline';
 import type { SandboxOptions } from '../../src/sandbox/options.ts';
+import type { SandboxStats } from '../../src/sandbox/stats.ts';
 import { programArgs, startNode } from './child.ts';
 
 /** An API in a process of its own. */
@@ -8,6 +9,8 @@ export interface Server {
   readonly url: string;
   /** How many calls it has seen. */
   calls(): Promise<number>;
+  /** When the first and the last call came, in milliseconds since 1970. */
+  busy(): Promise<{ readonly fromMs: number; readonly toMs: number }>;
   close(): Promise<void>;
 }
 
@@ -24,11 +27,14 @@ export async function startServer(options: ServerOptions = {}): Promise<Server> 
   const firstLine = once(createInterface({ input: child.stdout }), 'line') as Promise<[string]>;
   const ready = await Promise.race([firstLine, ended.then(() => undefined)]);
   if (!ready) throw new Error('Cannot measure: the server ended before it was ready');
+  const stats = async (): Promise<SandboxStats> =>
+    (await (await fetch(`${ready[0]}/stats`)).json()) as SandboxStats;
   return {
     url: ready[0],
-    calls: async () => {
-      const response = await fetch(`${ready[0]}/stats`);
-      return ((await response.json()) as { calls: number }).calls;
+    calls: async () => (await stats()).calls,
+    busy: async () => {
+      const { firstCallAt, lastCallAt } = await stats();
+      return { fromMs: Date.parse(firstCallAt ?? ''), toMs: Date.parse(lastCallAt ?? '') };
     },
     close: async () => {
       child.kill();
