@@ -1,7 +1,7 @@
 import { untakenName } from '../rows/names.ts';
 import { partOf } from './enriched-columns.ts';
 import type { Field } from './fields.ts';
-import type { JoinedRow } from './join.ts';
+import type { JoinedRow } from './joined-row.ts';
 
 /** A column of ours in an output file. */
 export interface OutputColumn {

@@ -1,6 +1,6 @@
 import type { Extent, RowFormat } from '../rows/row-format.ts';
 import type { Changes } from './changes/changes.ts';
-import type { JoinedRow } from './join.ts';
+import type { JoinedRow } from './joined-row.ts';
 import type { OutputColumn, OutputColumns } from './output-columns.ts';
 import { createOutputStream, type OutputFile, openOutputFile } from './output-file.ts';
 import type { OutputLock } from './output-lock.ts';

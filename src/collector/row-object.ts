@@ -1,5 +1,5 @@
 import type { RowFormat } from '../rows/row-format.ts';
-import type { JoinedRow } from './join.ts';
+import type { JoinedRow } from './joined-row.ts';
 import type { OutputColumns } from './output-columns.ts';
 
 /**

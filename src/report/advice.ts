@@ -1,4 +1,4 @@
-import type { RowStatus } from '../collector/join.ts';
+import type { RowStatus } from '../collector/joined-row.ts';
 
 /** What there is to know of a reason. */
 export interface AskedReason {

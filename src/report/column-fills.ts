@@ -1,4 +1,4 @@
-import type { JoinedRow } from '../collector/join.ts';
+import type { JoinedRow } from '../collector/joined-row.ts';
 import type { OutputColumn } from '../collector/output-columns.ts';
 
 /** In how many rows each added column has a value. */

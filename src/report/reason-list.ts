@@ -1,4 +1,4 @@
-import type { JoinedRow, RowStatus } from '../collector/join.ts';
+import type { JoinedRow, RowStatus } from '../collector/joined-row.ts';
 import { shortenTo } from './text.ts';
 
 /** Why rows were not enriched, each reason once, with a few rows that have it. */

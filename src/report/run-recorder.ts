@@ -1,4 +1,4 @@
-import type { JoinedRow } from '../collector/join.ts';
+import type { JoinedRow } from '../collector/joined-row.ts';
 import type { OutputColumns } from '../collector/output-columns.ts';
 import type { RowColumn, RowFormat } from '../rows/row-format.ts';
 import type { Progress, RunEvent } from '../watch/events.ts';

@@ -1,57 +1,24 @@
 import { createCollector } from '../collector/collect.ts';
 import type { CallLedger } from '../guard/call-ledger.ts';
-import type { Job } from '../job/job.ts';
 import { type LocalWorker, openLocalWorker } from '../local-worker.ts';
-import type { RunInstruments } from '../metrics/instruments.ts';
 import { systemClock } from '../pace/clock.ts';
 import { type SharedPaceWatch, watchSharedPace } from '../pace/shared/watch.ts';
 import { callsIdOf } from '../pace-id.ts';
-import type { DomainRows } from '../producer/domain-rows.ts';
 import { linePasses, noteLeftOvers } from '../producer/left-overs.ts';
-import type { RowIndex } from '../producer/row-index.ts';
 import type { HandleChunk } from '../queue/lookup-queue.ts';
-import type { RunRecorder } from '../report/run-recorder.ts';
-import type { RunControl } from '../run-control.ts';
-import type { OutcomeStore } from '../store/store.ts';
-import type { RunEvent } from '../watch/events.ts';
 import { createRecentOutcomes } from '../watch/recent-outcomes.ts';
 import { type PaceSummary, summarizePace } from '../watch/summary.ts';
 import type { CallCounters } from '../worker/call.ts';
 import type { AnsweredCall } from '../worker/lookup.ts';
 import { createStopSwitch, type Stop } from '../worker/stop-switch.ts';
+import type { LookUpAllOptions } from './look-up-options.ts';
 import { openQueueOf } from './open-queue.ts';
 import { openPaceMemory, type PaceSaver, savePaceOften } from './pace-memory.ts';
 import { produceAll } from './produce-all.ts';
 import { createTally } from './tally.ts';
 import { tellOfControl } from './tell-of-control.ts';
-import { type ProgressOptions, startTellingProgress } from './tell-progress.ts';
+import { startTellingProgress } from './tell-progress.ts';
 import { watchOutcomes } from './watch-outcomes.ts';
-
-export interface LookUpAllOptions {
-  readonly job: Job;
-  /** The same for the same list on the same store. */
-  readonly name: string;
-  /** What the list is called, for people. */
-  readonly list: string;
-  readonly index: RowIndex;
-  readonly store: OutcomeStore;
-  readonly plan: ProgressOptions['plan'];
-  /** How many rows have a domain. */
-  readonly domainRows: Pick<DomainRows, 'rowsOf'>;
-  readonly startedAtMs: number;
-  readonly isFresh: (domain: string) => boolean;
-  /** Stops the run; calls under way get ten seconds. */
-  readonly signal: AbortSignal;
-  readonly onEvent: (event: RunEvent) => void;
-  /** What measures it. @default nothing */
-  readonly instruments?: RunInstruments | undefined;
-  /** Steers it meanwhile. @default nobody does */
-  readonly control?: RunControl | undefined;
-  /** Whether somebody tries a domain. @default false */
-  readonly isTrial?: boolean;
-  /** Told of the calls that are made here, where a report is wanted. */
-  readonly report?: { readonly recorder: Pick<RunRecorder, 'answered'> } | undefined;
-}
 
 /** What the lookups of a run came to. */
 export interface LookupTotals extends CallCounters {

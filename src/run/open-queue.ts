@@ -6,7 +6,7 @@ import { createInProcessQueue } from '../queue/in-process.ts';
 import type { LookupQueue, Reply } from '../queue/lookup-queue.ts';
 import { normalizeDomain } from '../rows/domain.ts';
 import type { StopSwitch } from '../worker/stop-switch.ts';
-import type { LookUpAllOptions } from './look-up-all.ts';
+import type { LookUpAllOptions } from './look-up-options.ts';
 
 export interface OpenQueueOptions
   extends Pick<

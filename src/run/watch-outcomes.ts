@@ -1,7 +1,7 @@
 import { createFailedShare } from '../guard/failed-share.ts';
 import type { Reply } from '../queue/lookup-queue.ts';
 import type { RecentOutcomes } from '../watch/recent-outcomes.ts';
-import type { LookUpAllOptions } from './look-up-all.ts';
+import type { LookUpAllOptions } from './look-up-options.ts';
 
 /** Stops a run of which too much fails. What failed in the run before and does again is no news. */
 export function watchOutcomes(

@@ -1,5 +1,5 @@
 import type { ChangeCounts } from '../collector/changes/changes.ts';
-import type { RowStatus } from '../collector/join.ts';
+import type { RowStatus } from '../collector/joined-row.ts';
 import type { PaceDescription } from '../pace/pacer.ts';
 import type { Stop } from '../worker/stop-switch.ts';
 

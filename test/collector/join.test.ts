@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { Outcome } from '../../src/brand/outcome.ts';
-import { type JoinedRow, join } from '../../src/collector/join.ts';
+import { join } from '../../src/collector/join.ts';
+import type { JoinedRow } from '../../src/collector/joined-row.ts';
 import type { IndexedRow } from '../../src/producer/row-index.ts';
 import { createEmptyStore } from '../../src/store/store.ts';
 import { sourceOf } from '../rows/sources.ts';

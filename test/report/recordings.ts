@@ -1,4 +1,4 @@
-import type { JoinedRow } from '../../src/collector/join.ts';
+import type { JoinedRow } from '../../src/collector/joined-row.ts';
 import type { OutputColumn } from '../../src/collector/output-columns.ts';
 import { createJob } from '../../src/job/job.ts';
 import type { Plan } from '../../src/producer/plan.ts';

@@ -1,4 +1,4 @@
-import type { JoinedRow } from '../join.ts';
+import type { JoinedRow } from '../joined-row.ts';
 import {
   AT,
   areFlat,

@@ -1,6 +1,6 @@
 import type { RowColumn, RowFormat, RowWriter } from '../../rows/row-format.ts';
 import { createCutter } from '../cutter.ts';
-import type { JoinedRow } from '../join.ts';
+import type { JoinedRow } from '../joined-row.ts';
 import type { OutputColumn, OutputColumns } from '../output-columns.ts';
 import type { OutputFile } from '../output-file.ts';
 import type { EarlierOutput } from './earlier-output.ts';

@@ -1,0 +1,29 @@
+import type { OutcomeStatus } from '../brand/outcome.ts';
+
+/** How a row ended. */
+export type RowStatus = OutcomeStatus | 'invalid' | 'skipped';
+
+/** A row of the input with what was learned about it. */
+export interface JoinedRow {
+  /** The row as it stands in the input, but for blank cells that were filled. */
+  readonly raw: string;
+  /** How many cells it has. */
+  readonly fields: number;
+  /** Its place among the rows, from 1; the header does not count. */
+  readonly number: number;
+  /** Empty for an `invalid` row. */
+  readonly domain: string;
+  readonly status: RowStatus;
+  /** Why it is not `found`. */
+  readonly reason: string;
+  readonly httpStatus: number | undefined;
+  readonly attempts: number;
+  /** When its outcome was fetched, in milliseconds since 1970; 0 for none. */
+  readonly fetchedAtMs: number;
+  /** What tells it from other rows from night to night; empty where only its domain does. */
+  readonly key: string;
+  /** Values of the enriched columns; all undefined unless it is `found`. */
+  readonly values: readonly unknown[];
+  /** What was filled into its own blank cells, if anything was. */
+  readonly fills: readonly unknown[] | undefined;
+}
