@@ -26,6 +26,7 @@ export interface AddOptions
     | 'keepFreeMail'
     | 'encoding'
     | 'noHeader'
+    | 'skipLines'
     | 'params'
     | 'acceptEviction'
   > {
@@ -121,14 +122,14 @@ async function addList(
   settings: AddSettings,
   context: AddContext,
 ): Promise<AddSummary> {
-  const { sheet, domainColumn, encoding, noHeader, queue } = settings;
+  const { sheet, domainColumn, encoding, noHeader, skipLines, queue } = settings;
   const { api, signal, onNotice } = context;
   const closer = createCloser();
   try {
     const source = closer.add(
       await openList(input, { spoolFolder: tmpdir(), signal, encoding, sheet }),
     );
-    const format = openRows(source, { prefix: PREFIX_OF_NO_COLUMN, noHeader });
+    const format = openRows(source, { prefix: PREFIX_OF_NO_COLUMN, noHeader, skipLines });
     const column = chooseDomainColumn(source, format, domainColumn);
     const opened = { input: source.name, format: format.description, column } as const;
     onNotice(describeInput({ type: 'opened', ...opened }));

@@ -58,6 +58,8 @@ export interface EnrichOptions {
   readonly encoding?: string;
   /** The first line of a CSV file is a row; its columns are called `column_1`, … @default false */
   readonly noHeader?: boolean;
+  /** How many lines of a CSV file stand above its header and are left out. @default 0 */
+  readonly skipLines?: number;
   /** Output columns as JMESPath into the answer, by name. @default the answer, flattened */
   readonly fields?: string | Readonly<Record<string, string>>;
   /** Without `fields`: the most columns of the flattened answer; what is beyond is in one, `json`. @default 40 */

@@ -13,6 +13,7 @@ export interface AddSettings
     | 'keepFreeMail'
     | 'encoding'
     | 'noHeader'
+    | 'skipLines'
     | 'chunk'
     | 'baseUrl'
     | 'param'
@@ -30,6 +31,7 @@ const {
   keepFreeMail,
   encoding,
   noHeader,
+  skipLines,
   chunk,
   baseUrl,
   param,
@@ -48,6 +50,7 @@ export const ADD_SETTINGS: Definitions<AddSettings> = {
   keepFreeMail,
   encoding,
   noHeader,
+  skipLines,
   chunk: { ...chunk, description: 'how many lookups travel together' },
   ref: {
     value: 'TEXT',

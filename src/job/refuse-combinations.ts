@@ -34,6 +34,11 @@ const COMBINATIONS: readonly Combination[] = [
       `Cannot use ${of('noHeader')} along with ${of('merge')}: a failures file has a header; leave it out.`,
   },
   {
+    isGiven: ({ merge, skipLines = 0 }) => merge !== undefined && skipLines > 0,
+    refusal: (of) =>
+      `Cannot use ${of('skipLines')} along with ${of('merge')}: a failures file begins with its header; leave it out.`,
+  },
+  {
     isGiven: ({ key, changes }) => key !== undefined && changes === undefined,
     refusal: (of) => `Cannot use ${of('key')} without a changes file: give ${of('changes')} too.`,
   },

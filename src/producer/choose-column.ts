@@ -40,8 +40,15 @@ export function chooseDomainColumn(
   if (named !== undefined) throw noSuchColumn(source, format, named);
   throw new BrandfillError(
     'INVALID_SETTING',
-    `Cannot tell which column of ${source.name} holds the domain: name it with --domain-column; there are: ${list(columns)}.`,
+    `Cannot tell which column of ${source.name} holds the domain: name it with --domain-column; there are: ${list(columns)}${describeTitle(format)}.`,
   );
+}
+
+/** Titles above a header are taken for it. */
+function describeTitle({ lineOfHeader: line }: RowFormat): string {
+  return line === undefined
+    ? ''
+    : `; if the header is in line ${line}, give --skip-lines ${line - 1}`;
 }
 
 /** The column at a place of a table, from 1. */
@@ -105,10 +112,10 @@ export function assertColumnsThere(
   if (missing) throw noSuchColumn(source, format, missing.name);
 }
 
-function noSuchColumn(source: Source, { columns }: RowFormat, name: string): BrandfillError {
+function noSuchColumn(source: Source, format: RowFormat, name: string): BrandfillError {
   return new BrandfillError(
     'INVALID_SETTING',
-    `Cannot find the column '${name}' in ${source.name}: there are: ${list(columns)}.`,
+    `Cannot find the column '${name}' in ${source.name}: there are: ${list(format.columns)}${describeTitle(format)}.`,
   );
 }
 

@@ -10,6 +10,8 @@ export interface CsvScanOptions {
   readonly dialect: CsvDialect;
   readonly domainColumn: RowColumn;
   readonly others: readonly RowColumn[];
+  /** How many of them are lines above the list, which are not CSV. */
+  readonly titleBytes: number;
   /** How many bytes stand before the first row. */
   readonly skipBytes: number;
   /** How many cells a row should have. */
@@ -26,13 +28,13 @@ const MOST_FURTHER_CELLS = 16_384;
  */
 export async function* scanCsv(
   source: Source,
-  { dialect, domainColumn, others, skipBytes, width }: CsvScanOptions,
+  { dialect, domainColumn, others, titleBytes, skipBytes, width }: CsvScanOptions,
 ): AsyncGenerator<readonly ScannedRow[]> {
   const { quote } = dialect;
   let batch: ScannedRow[] = [];
   let endBytes = skipBytes;
   let endLines = 0;
-  const seen = createRecent();
+  const seen = createRecent(titleBytes);
 
   function mayBeOdd(cell: string): boolean {
     return (quote !== '' && cell.includes(quote)) || cell.includes('\r');
@@ -69,9 +71,11 @@ export async function* scanCsv(
     return quote === '' || seen.textOf(endBytes, endBytes + sizeBytes) !== quote + quote;
   }
 
-  const reader = createCsvReader(dialect, onRecord);
+  const reader = createCsvReader(dialect, (cells, end, lines) =>
+    onRecord(cells, titleBytes + end, lines),
+  );
   try {
-    for await (const chunk of source.read()) {
+    for await (const chunk of behind(titleBytes, source.read())) {
       seen.add(chunk);
       await reader.write(chunk);
       if (reader.openCells() > width + MOST_FURTHER_CELLS) throw new RowFault(tooManyCells(width));
@@ -87,6 +91,15 @@ export async function* scanCsv(
     throw refuseLine(source, (await placeOfByte(source.read(), endBytes)).line, why);
   } finally {
     reader.close();
+  }
+}
+
+/** What stands behind so many bytes. */
+async function* behind(bytes: number, chunks: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
+  let left = bytes;
+  for await (const chunk of chunks) {
+    if (left < chunk.length) yield left === 0 ? chunk : chunk.subarray(left);
+    left = Math.max(0, left - chunk.length);
   }
 }
 
@@ -153,9 +166,10 @@ interface Recent {
   forget(before: number): void;
 }
 
-function createRecent(): Recent {
+/** @param start where in the file the reading begins */
+function createRecent(start: number): Recent {
   let chunks: { readonly start: number; readonly bytes: Buffer }[] = [];
-  let end = 0;
+  let end = start;
   return {
     add: (bytes) => {
       chunks.push({ start: end, bytes });

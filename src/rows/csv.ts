@@ -7,10 +7,11 @@ import { describeFault, parserOptions } from './csv-parser.ts';
 import { isBlankLine, refuseLine, scanCsv } from './csv-scan.ts';
 import { cellWriterOf, createCsvWriter, textOfCell } from './csv-writer.ts';
 import { describeText } from './describe-text.ts';
-import { detectDialect } from './detect-dialect.ts';
+import { DELIMITERS, detectDialect } from './detect-dialect.ts';
 import { uniqueNames } from './names.ts';
 import type { RowFormat } from './row-format.ts';
 import type { Source } from './source.ts';
+import { findHeaderBelowTitle, firstLines } from './title-lines.ts';
 
 const SAMPLE_ROWS = 200;
 
@@ -19,6 +20,8 @@ export interface OpenCsvOptions {
   readonly delimiter?: string | undefined;
   /** Whether the first line is a row; columns are then called by their place. @default false */
   readonly noHeader?: boolean | undefined;
+  /** How many lines stand above the list. @default 0 */
+  readonly skipLines?: number | undefined;
   /** Whether outputs begin with a byte order mark in any case. @default false */
   readonly excel?: boolean | undefined;
 }
@@ -29,15 +32,19 @@ export interface OpenCsvOptions {
  * @throws BrandfillError `UNREADABLE_INPUT` when there is no header or the beginning is broken.
  */
 export function openCsv(source: Source, options: OpenCsvOptions = {}): RowFormat {
-  const { noHeader = false, excel = false } = options;
-  const text = source.sample.toString('utf8');
+  const { noHeader = false, excel = false, skipLines = 0 } = options;
+  const whole = source.sample.toString('utf8');
+  const title = firstLines(whole, skipLines);
+  if (title === undefined) throw refuseTitle(source, skipLines);
+  const titleBytes = Buffer.byteLength(title);
+  const text = whole.slice(title.length);
   const [before = '', told] = SEP_LINE.exec(text) ?? [];
   const dialect = detectDialect(text.slice(before.length), {
     preferred: options.delimiter,
     told,
     isWhole: source.isWholeInSample,
   });
-  const start = Buffer.byteLength(before);
+  const start = titleBytes + Buffer.byteLength(before);
   const records = readSample(source, dialect, { start, noHeader });
   const header = noHeader ? numberedHeader(records, dialect, start) : records[0];
   if (!header) {
@@ -45,6 +52,7 @@ export function openCsv(source: Source, options: OpenCsvOptions = {}): RowFormat
   }
   const { cells: columns, endBytes: headBytes } = header;
   const takenNames = new Set(columns);
+  const lineOfHeader = noHeader ? undefined : findLineOfHeader(records, { source, dialect, start });
 
   return {
     kind: 'csv',
@@ -54,11 +62,14 @@ export function openCsv(source: Source, options: OpenCsvOptions = {}): RowFormat
     headBytes,
     isTable: true,
     takenNames,
+    lineOfHeader,
+    notices: lineOfHeader === undefined ? [] : [describeTitle(lineOfHeader)],
     scan: (input, domainColumn, others = []) =>
       scanCsv(input, {
         dialect,
         domainColumn,
         others,
+        titleBytes,
         skipBytes: headBytes,
         width: columns.length,
       }),
@@ -91,12 +102,42 @@ interface CsvRecord {
   readonly raw?: string;
 }
 
+interface SampleOptions {
+  readonly source: Source;
+  readonly dialect: CsvDialect;
+  /** Where the list begins, in bytes. */
+  readonly start: number;
+}
+
 /** The first records of a file, blank lines left out. */
 function readSample(
   source: Source,
   dialect: CsvDialect,
   { start, noHeader }: { readonly start: number; readonly noHeader: boolean },
 ): readonly CsvRecord[] {
+  const { records, endBytes, error } = readRecords({ source, dialect, start });
+  const { sample, isWholeInSample } = source;
+  // The sample may cut its last record short.
+  if (!isWholeInSample && endBytes === sample.length && !/[\r\n]/.test(lastOf(sample))) {
+    records.pop();
+  }
+  if (records.length > 0 || (!error && isWholeInSample)) return records;
+  if (isWholeInSample) {
+    const lines = sample.toString('utf8', 0, endBytes).split(/\r\n|\r|\n/).length;
+    throw refuseLine(source, lines, describeFault(error) ?? 'it is no CSV');
+  }
+  throw refuse(
+    source,
+    `its first ${noHeader ? 'row' : 'line'} is longer than 256 KB; expected ${noHeader ? 'rows' : 'a header'}, and a quote closed where one is opened`,
+  );
+}
+
+/** The records of the sample, up to where it cannot be read. */
+function readRecords({ source, dialect, start }: SampleOptions): {
+  readonly records: CsvRecord[];
+  readonly endBytes: number;
+  readonly error: unknown;
+} {
   const records: CsvRecord[] = [];
   let endBytes = start;
   let error: unknown;
@@ -116,20 +157,7 @@ function readSample(
     // The sample ends anywhere, within quotes too. What is really broken shows when all is read.
     error = caught;
   }
-  const { sample, isWholeInSample } = source;
-  // The sample may cut its last record short.
-  if (!isWholeInSample && endBytes === sample.length && !/[\r\n]/.test(lastOf(sample))) {
-    records.pop();
-  }
-  if (records.length > 0 || (!error && isWholeInSample)) return records;
-  if (isWholeInSample) {
-    const lines = sample.toString('utf8', 0, endBytes).split(/\r\n|\r|\n/).length;
-    throw refuseLine(source, lines, describeFault(error) ?? 'it is no CSV');
-  }
-  throw refuse(
-    source,
-    `its first ${noHeader ? 'row' : 'line'} is longer than 256 KB; expected ${noHeader ? 'rows' : 'a header'}, and a quote closed where one is opened`,
-  );
+  return { records, endBytes, error };
 }
 
 function lastOf(bytes: Buffer): string {
@@ -169,6 +197,41 @@ function createObjectReader(
     const [cells = []] = parseSync(raw, parserOptions(dialect));
     return Object.fromEntries(namesOf(cells.length).map((name, at) => [name, cells[at] ?? '']));
   };
+}
+
+/** The line that the header is in, if it seems to be below the first one. */
+function findLineOfHeader(
+  records: readonly CsvRecord[],
+  { source, dialect, start }: SampleOptions,
+): number | undefined {
+  // A title of one cell does not tell what the cells of the list are separated by.
+  const isSingle = records[0]?.cells.length === 1;
+  const others = isSingle ? DELIMITERS.filter((one) => one !== dialect.delimiter) : [];
+  const readWith = (delimiter: string): readonly CsvRecord[] =>
+    readRecords({ source, dialect: { ...dialect, delimiter }, start }).records;
+  for (const read of [() => records, ...others.map((one) => () => readWith(one))]) {
+    const found = read();
+    const header = found[findHeaderBelowTitle(found) ?? -1];
+    if (header) return linesIn(source.sample.toString('utf8', 0, header.startBytes));
+  }
+  return undefined;
+}
+
+function linesIn(text: string): number {
+  return text.split(/\r\r\n|\r\n|\r|\n/).length;
+}
+
+function describeTitle(line: number): string {
+  return `The first line has far fewer cells than those below it: if the header is in line ${line}, give --skip-lines ${line - 1}.`;
+}
+
+function refuseTitle(source: Source, skipLines: number): BrandfillError {
+  const lines = `${skipLines} ${skipLines === 1 ? 'line' : 'lines'}`;
+  const why = source.isWholeInSample ? 'it has no more' : 'they are longer than 256 KB';
+  return new BrandfillError(
+    'INVALID_SETTING',
+    `Cannot skip ${lines} of ${source.name}: ${why}; give --skip-lines the number of lines above the header.`,
+  );
 }
 
 function refuse(source: Source, why: string): BrandfillError {

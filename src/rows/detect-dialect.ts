@@ -20,7 +20,8 @@ const STYLES: readonly Style[] = [
   { quote: "'", escape: '\\' },
   { quote: '', escape: '' },
 ];
-const DELIMITERS: readonly string[] = [',', ';', '\t', '|'];
+/** What usually separates cells. */
+export const DELIMITERS: readonly string[] = [',', ';', '\t', '|'];
 /** They stand in texts so often that every record has to agree on them. */
 const RARE_DELIMITERS: readonly string[] = [':', '^'];
 const SAMPLE_CHARACTERS = 128 * 1024;

@@ -10,6 +10,8 @@ export interface OpenRowsOptions {
   readonly prefix: string;
   /** Whether the first line of CSV is a row. @default false */
   readonly noHeader?: boolean | undefined;
+  /** How many lines stand above the list, in CSV. @default 0 */
+  readonly skipLines?: number | undefined;
   /** Whether outputs are to be CSV that Excel opens right. @default false */
   readonly excel?: boolean | undefined;
 }
@@ -24,6 +26,13 @@ export interface OpenRowsOptions {
 export function openRows(source: Source, options: OpenRowsOptions): RowFormat {
   if (source.workbook) {
     if (options.noHeader) throw pointless('--no-header', source, 'a workbook');
+    if (options.skipLines) {
+      throw pointless(
+        '--skip-lines',
+        source,
+        'a workbook, of which titles are left out by themselves',
+      );
+    }
     return { ...openXlsx(source.workbook), marksText: options.excel };
   }
   const extension = extensionOf(source.name);
@@ -43,8 +52,12 @@ export function openRows(source: Source, options: OpenRowsOptions): RowFormat {
   });
 }
 
-function openObjects(source: Source, { prefix, noHeader, excel }: OpenRowsOptions): RowFormat {
+function openObjects(
+  source: Source,
+  { prefix, noHeader, skipLines, excel }: OpenRowsOptions,
+): RowFormat {
   if (noHeader) throw pointless('--no-header', source, 'JSONL');
+  if (skipLines) throw pointless('--skip-lines', source, 'JSONL');
   if (excel) throw pointless('--excel', source, 'JSONL');
   return openJsonl(source, prefix);
 }

@@ -104,6 +104,8 @@ export interface RowFormat {
   readonly textsOf?: ((raw: string) => readonly string[]) | undefined;
   /** What they hold, where that is more than text. */
   readonly cellsOf?: ((raw: string) => readonly SheetCell[]) | undefined;
+  /** The line that the header is in, from 1, if that seems to be below the one that was taken for it. */
+  readonly lineOfHeader?: number | undefined;
   /** What the user should know of the list, in sentences; mostly nothing. */
   readonly notices?: readonly string[];
   /** The workbook that the list is in; undefined for all other formats. */

@@ -88,6 +88,28 @@ describe('a CSV file', () => {
     ]);
   });
 
+  it('below lines of a title is read with --skip-lines, and its outputs have no title', async () => {
+    const folder = openFolder();
+    const title = 'Accounts "report\r\n\r\n';
+    folder.write('list.csv', `${title}Name;Web\r\nAcme;acme.com\r\n\r\nBolt;n/a\r\n`);
+    const api = await openScripted({});
+    const args = ['enrich', 'list.csv', '--base-url', api.url];
+    expectRefusal(
+      await runHere(args, { cwd: folder.path }),
+      /there are: Accounts "report; if the header is in line 3, give --skip-lines 2\./,
+    );
+    const ended = await runHere([...args, '--skip-lines', '2'], { cwd: folder.path });
+    expect(ended.code, ended.stderr).toBe(0);
+    expect(folder.read('list.enriched.csv')).toBe(
+      'Name;Web;brand_domain;brand_status;brand_name\r\n' +
+        'Acme;acme.com;acme.com;found;Acme\r\nBolt;n/a;;invalid;\r\n',
+    );
+    expectRefusal(
+      await runHere([...args, '--skip-lines', '7'], { cwd: folder.path }),
+      /Cannot skip 7 lines of list\.csv: it has no more/,
+    );
+  });
+
   it('may have its column told by its place, unless one has that name', async () => {
     const folder = openFolder();
     const api = await openScripted({});
@@ -118,23 +140,26 @@ describe('a CSV file', () => {
 });
 
 describe('what is for CSV only', () => {
-  it.each(['--excel', '--no-header'])('is refused for JSONL: %s', async (flag) => {
-    const folder = openFolder();
-    folder.write('list.jsonl', '{"domain":"acme.com"}\n');
-    const args = ['enrich', 'list.jsonl', '--base-url', 'http://127.0.0.1:9', flag];
-    expectRefusal(
-      await runHere(args, { cwd: folder.path }),
-      new RegExp(`${flag} for list.jsonl.*JSONL`),
-    );
-  });
+  it.each(['--excel', '--no-header', '--skip-lines=1'])(
+    'is refused for JSONL: %s',
+    async (flag) => {
+      const folder = openFolder();
+      folder.write('list.jsonl', '{"domain":"acme.com"}\n');
+      const args = ['enrich', 'list.jsonl', '--base-url', 'http://127.0.0.1:9', flag];
+      expectRefusal(
+        await runHere(args, { cwd: folder.path }),
+        new RegExp(`${flag.replace(/=.*/, '')} for list.jsonl.*JSONL`),
+      );
+    },
+  );
 
-  it('is refused along with --merge: --no-header', async () => {
+  it.each(['--no-header', '--skip-lines=1'])('is refused along with --merge: %s', async (flag) => {
     const folder = openFolder();
     folder.write('list.failures.csv', 'domain\nacme.com\n');
-    const args = ['enrich', 'list.failures.csv', '--merge', 'list.enriched.csv', '--no-header'];
+    const args = ['enrich', 'list.failures.csv', '--merge', 'list.enriched.csv', flag];
     expectRefusal(
       await runHere([...args, '--base-url', 'http://127.0.0.1:9'], { cwd: folder.path }),
-      /--no-header along with --merge/,
+      /--(no-header|skip-lines) along with --merge/,
     );
   });
 });

@@ -49,7 +49,7 @@ export async function openEarlierOutput(
 ): Promise<OpenEarlierOutput> {
   const source = await openList(path, { spoolFolder, signal });
   try {
-    const format = openRows(source, { ...settings, noHeader: false });
+    const format = openRows(source, { ...settings, noHeader: false, skipLines: 0 });
     const found = findAdded(failures, columns, { source, format });
     const own = ownColumnsOf(format, columns);
     return { source, format, ...found, own, close: () => source.close() };

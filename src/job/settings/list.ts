@@ -1,7 +1,7 @@
 import type { Encoding } from '../../rows/encoding/encodings.ts';
 import { parseEncoding } from '../encoding.ts';
 import type { Definitions } from '../setting-definition.ts';
-import { flag, text } from '../setting-values.ts';
+import { flag, integer, text } from '../setting-values.ts';
 
 /** Settings of how a list is read. */
 export interface ListSettings {
@@ -11,6 +11,7 @@ export interface ListSettings {
   readonly keepFreeMail: boolean | undefined;
   readonly encoding: Encoding | undefined;
   readonly noHeader: boolean | undefined;
+  readonly skipLines: number | undefined;
 }
 
 export const LIST_SETTINGS: Definitions<ListSettings> = {
@@ -45,5 +46,10 @@ export const LIST_SETTINGS: Definitions<ListSettings> = {
     description:
       'the first line of a CSV file is a row; its columns are called column_1, column_2, …',
     parse: flag,
+  },
+  skipLines: {
+    value: 'N',
+    description: 'leave out the first N lines of a CSV file, which stand above its header',
+    parse: integer(0, 1_000),
   },
 };

@@ -1,0 +1,27 @@
+import { findHeaderRow } from './xlsx/header-row.ts';
+
+/** The first lines of a text, line ends included; undefined when there are fewer. */
+export function firstLines(text: string, count: number): string | undefined {
+  let end = 0;
+  const lineEnds = text.matchAll(/\r\r\n|\r\n|\n|\r/g);
+  for (let line = 0; line < count; line += 1) {
+    const next = lineEnds.next();
+    if (next.done) return undefined;
+    end = next.value.index + next.value[0].length;
+  }
+  return text.slice(0, end);
+}
+
+/**
+ * Which of the first records is the header, if lines of a title seem to stand above it, as in reports:
+ * these have far fewer cells than the list below.
+ */
+export function findHeaderBelowTitle(
+  records: readonly { readonly cells: readonly string[] }[],
+): number | undefined {
+  const at = findHeaderRow(records.map(({ cells }) => cells));
+  const [title = 0, header = 0] = [records[0], records[at]].map(
+    (record) => record?.cells.filter((cell) => cell.trim() !== '').length,
+  );
+  return at > 0 && header >= Math.max(2, 2 * title) ? at : undefined;
+}
