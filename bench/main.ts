@@ -79,7 +79,10 @@ if (values.help) {
 }
 const names = positionals.length > 0 ? positionals : Object.keys(MEASURES);
 
-const program = await findProgram(values.clone);
+const program = await findProgram(values.clone).catch((error: unknown) => {
+  console.error(error instanceof Error ? error.message : String(error));
+  process.exit(2);
+});
 const folder = await mkdtemp(join(tmpdir(), 'brandfill-bench-'));
 const findings: Finding[] = [];
 console.log(`Node.js ${process.version}, ${cpus().length} cores, load ${loadavg()[0]?.toFixed(1)}`);

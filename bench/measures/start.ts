@@ -17,10 +17,14 @@ const ROWS = 100;
 const LANES = 32;
 const LATENCY_MS = 80;
 
-/** How long one waits for the help, and for a short list more than for its calls alone. */
+/**
+ * How long one waits for the help, and for a short list more than for its calls alone: when the rate is
+ * known, and when it has to be found out first.
+ */
 export const measureStart: Measure = async (context) => [
   await measureHelp(context),
-  await measureShortList(context),
+  await measureShortList(context, 'a rate that is known', ['--rate', '1000/s']),
+  await measureShortList(context, 'a rate to find out', []),
 ];
 
 async function measureHelp({ program, say }: BenchContext): Promise<Finding> {
@@ -37,21 +41,25 @@ async function measureHelp({ program, say }: BenchContext): Promise<Finding> {
   };
 }
 
-async function measureShortList({ program, folder, say }: BenchContext): Promise<Finding> {
+async function measureShortList(
+  { program, folder, say }: BenchContext,
+  rate: string,
+  flags: readonly string[],
+): Promise<Finding> {
   const input = join(folder, 'short.csv');
   await writeList(input, ROWS);
   const server = await startServer({ latencyMs: LATENCY_MS });
   const { url } = server;
   const rounds = await inRounds(LIST_ROUNDS, async () => {
     const bareMs = await timeProgram('bare-loop.ts', [url, String(ROWS), String(LANES)]);
-    const { elapsedMs: oursMs } = await enrich({ program, url, input, folder });
-    say(`${ROWS} rows ${seconds(oursMs)}, calls alone ${seconds(bareMs)}`);
+    const { elapsedMs: oursMs } = await enrich({ program, url, input, folder, flags });
+    say(`${ROWS} rows, ${rate}: ${seconds(oursMs)}, calls alone ${seconds(bareMs)}`);
     return { bareMs, oursMs };
   });
   await server.close();
   const moreMs = medianOf(rounds, ({ oursMs, bareMs }) => oursMs - bareMs);
   return {
-    what: `${ROWS} rows at ${LATENCY_MS} ms, beyond the calls`,
+    what: `${ROWS} rows at ${LATENCY_MS} ms, ${rate}, beyond the calls`,
     ours: seconds(medianOf(rounds, ({ oursMs }) => oursMs)),
     baseline: seconds(medianOf(rounds, ({ bareMs }) => bareMs)),
     figure: `+${seconds(moreMs)}`,
