@@ -9,7 +9,7 @@ import { PlainHistogram } from './plain-histogram.ts';
 /** Measures the calls of a worker, of the run of that name if it is one's. */
 export type MeasureWorker = (sight: WorkerSight, run: string | undefined) => WorkerProbe;
 
-const STATUS_CLASSES = ['none', '1xx', '2xx', '3xx', '4xx', '5xx'] as const;
+const STATUS_CLASSES = ['none', '2xx', '3xx', '4xx', '5xx'] as const;
 /** From a cache nearby to the longest that a call may take, in seconds. */
 const DURATION_BUCKETS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60];
 
@@ -99,7 +99,7 @@ export function createCallMetrics(metrics: Metrics): MeasureWorker {
     return {
       onCallEnd: (httpStatus, latencyMs) => {
         ended += 1;
-        const index = httpStatus === undefined ? 0 : Math.floor(httpStatus / 100);
+        const index = httpStatus === undefined ? 0 : Math.floor(httpStatus / 100) - 1;
         byClass[index] = (byClass[index] ?? 0) + 1;
         duration.add(latencyMs / 1_000);
       },

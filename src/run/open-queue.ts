@@ -46,7 +46,8 @@ export async function openQueueOf(options: OpenQueueOptions): Promise<OpenedQueu
   // A chunk may wait long for its last domain. As many chunks as callers: none is ever idle.
   const window = job.settings.concurrency + 1;
   const queue = createInProcessQueue({ collect, window });
-  const most = window * CHUNK_SIZE_HERE;
+  // As many chunks wait as are worked on, and one is being made.
+  const most = (2 * window + 1) * CHUNK_SIZE_HERE;
   options.instruments?.window({ outstanding: () => outstanding.size, most });
   return { queue, chunkSize: CHUNK_SIZE_HERE, close: () => queue.close() };
 }
