@@ -205,6 +205,10 @@ function limitOf(pace: PaceDescription | undefined): number | undefined {
   return pace?.learnedLimitPerSecond;
 }
 
+/** Whether a worker has begun, and only waits long for its answers, is not known to the run. */
+const NOTHING_TOLD =
+  'No chunk of it is done yet: its calls are slow, or workers take what was put on the queue before';
+
 /** For so long nothing need have come when all is well. */
 const SILENT_MS = 5_000;
 
@@ -214,10 +218,8 @@ function waitOf(progress: Progress): string | undefined {
   if (isPaused) return undefined;
   const [words] = describeWait(progress) ?? [];
   if (words !== undefined) return words;
-  const isBehindOthers = comesInBursts && calls === 0 && underWay > 0 && elapsedMs > SILENT_MS;
-  return isBehindOthers
-    ? 'Waits for its turn: workers take what was put on the queue before'
-    : undefined;
+  const isSilent = comesInBursts && calls === 0 && underWay > 0 && elapsedMs > SILENT_MS;
+  return isSilent ? NOTHING_TOLD : undefined;
 }
 
 function describeRecent(progress: Progress | undefined): Pick<RunState, 'failures' | 'answers'> {

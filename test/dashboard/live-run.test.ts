@@ -99,7 +99,7 @@ describe('a run', () => {
     const soon = record(planned, progress({ ...waiting, elapsedMs: 1_000 })).read();
     expect(soon.progress?.waits).toBeUndefined();
     const late = record(planned, progress({ ...waiting, elapsedMs: 9_000 })).read();
-    expect(late.progress?.waits).toMatch(/^Waits for its turn: /);
+    expect(late.progress?.waits).toMatch(/^No chunk of it is done yet: /);
     const alone = record(planned, progress({ ...waiting, heldBy: 'no_worker' })).read();
     expect(alone.progress?.waits).toBe('No worker is there to make the lookups');
     const paused = record(planned, progress({ ...waiting, isPaused: true, outage: 'out' })).read();
