@@ -1,3 +1,4 @@
+import type { NoticeFacts, OnNotice } from '../notice.ts';
 import type { KeptSchedule, ScheduleQueue } from '../queue/bullmq/schedule-queue.ts';
 import type { ReadSchedule } from './read-schedule.ts';
 import { isSame, reconcile } from './reconcile.ts';
@@ -7,7 +8,7 @@ export interface KeepSchedulesOptions {
   readonly wanted: WantedSchedules;
   readonly queue: Pick<ScheduleQueue, 'read' | 'keep' | 'forget' | 'ask'>;
   /** Told what is worth a line in a log. */
-  readonly onNotice: (message: string) => void;
+  readonly onNotice: OnNotice;
   readonly nowMs?: () => number;
 }
 
@@ -28,15 +29,22 @@ export function keepSchedules(options: KeepSchedulesOptions): ScheduleKeeper {
   const { queue, onNotice, nowMs = Date.now } = options;
   const wanted = new Map(options.wanted);
 
-  async function keep(job: string, schedule: KeptSchedule, words: string): Promise<void> {
+  /** Somebody may have to look at what was lost; that files were taken up is as it should be. */
+  async function keep(
+    job: string,
+    schedule: KeptSchedule,
+    { words, level = 'info' }: { readonly words: string; readonly level?: NoticeFacts['level'] },
+  ): Promise<void> {
     await queue.keep(job, schedule);
-    onNotice(`${job}: ${words} '${schedule.cron}' (${schedule.timezone}).`);
+    onNotice(`${job}: ${words} '${schedule.cron}' (${schedule.timezone}).`, { level, job });
   }
 
   async function forget(job: string): Promise<void> {
     wanted.delete(job);
     await queue.forget(job);
-    onNotice(`${job}: its schedule is no longer in the files, and was removed from Redis.`);
+    onNotice(`${job}: its schedule is no longer in the files, and was removed from Redis.`, {
+      job,
+    });
   }
 
   return {
@@ -47,7 +55,7 @@ export function keepSchedules(options: KeepSchedulesOptions): ScheduleKeeper {
         ...change.map((job) => [job, 'is now scheduled for'] as const),
       ]) {
         const schedule = wanted.get(job);
-        if (schedule) await keep(job, schedule, words);
+        if (schedule) await keep(job, schedule, { words });
       }
       for (const [job, dueAtMs] of missed) await queue.ask({ job, dueAtMs, why: 'missed' });
       for (const job of remove) await forget(job);
@@ -59,7 +67,7 @@ export function keepSchedules(options: KeepSchedulesOptions): ScheduleKeeper {
         const before = wanted.get(job);
         wanted.set(job, found.schedule);
         if (before && isSame(before, found.schedule)) continue;
-        await keep(job, found.schedule, 'is now scheduled for');
+        await keep(job, found.schedule, { words: 'is now scheduled for' });
       }
     },
     mend: async () => {
@@ -68,7 +76,8 @@ export function keepSchedules(options: KeepSchedulesOptions): ScheduleKeeper {
         const nextAtMs = kept.get(job)?.nextAtMs;
         const isThere = nextAtMs !== undefined && nextAtMs > nowMs() - LOST_TICK_MS;
         if (!schedule || isThere) continue;
-        await keep(job, schedule, 'was lost from Redis; it is again scheduled for');
+        const words = 'was lost from Redis; it is again scheduled for';
+        await keep(job, schedule, { words, level: 'warn' });
         if (nextAtMs !== undefined) await queue.ask({ job, dueAtMs: nextAtMs, why: 'missed' });
       }
     },

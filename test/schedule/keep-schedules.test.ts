@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import type { OnNotice } from '../../src/notice.ts';
 import type { DueSchedule, RunRequest } from '../../src/queue/bullmq/schedule-queue.ts';
 import { keepSchedules } from '../../src/schedule/keep-schedules.ts';
 
@@ -23,9 +24,9 @@ function openQueue(kept: Readonly<Record<string, DueSchedule>> = {}) {
   };
 }
 
-function keeperOf(queue: ReturnType<typeof openQueue>) {
+function keeperOf(queue: ReturnType<typeof openQueue>, onNotice: OnNotice = () => {}) {
   const wanted = new Map([['crm', NIGHTLY]]);
-  return keepSchedules({ wanted, queue, onNotice: () => {}, nowMs: () => NOW });
+  return keepSchedules({ wanted, queue, onNotice, nowMs: () => NOW });
 }
 
 describe('keepSchedules', () => {
@@ -45,6 +46,17 @@ describe('keepSchedules', () => {
     await keeper.mend();
     expect([...queue.schedules.keys()]).toEqual(['crm']);
     expect(queue.asked).toEqual([]);
+  });
+
+  it('warns of what was lost, and not of what is new', async () => {
+    const queue = openQueue();
+    const told: (string | undefined)[] = [];
+    const keeper = keeperOf(queue, (_, facts) => told.push(facts?.level));
+    await keeper.start();
+    expect(told).toEqual(['info']);
+    queue.schedules.clear();
+    await keeper.mend();
+    expect(told).toEqual(['info', 'warn']);
   });
 
   it('asks for a run whose time has come without anybody being told', async () => {
