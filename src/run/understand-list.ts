@@ -49,11 +49,12 @@ export async function understandList(list: ListToUnderstand): Promise<Understood
 
 async function understandMerge(list: ListToUnderstand, merge: string): Promise<UnderstoodList> {
   const { source, format, settings, closer, spoolFolder, signal } = list;
+  if (source.workbook) refuseWorkbook(source.name);
   const ours = readFailureColumns({ name: source.name, format }, settings.prefix);
   const failures = { source, format };
   const options = { failures, columns: ours, settings, spoolFolder, signal };
   const earlier = closer.add(await openEarlierOutput(merge, options));
-  for (const { workbook, name } of [source, earlier.source]) if (workbook) refuseWorkbook(name);
+  if (earlier.source.workbook) refuseWorkbook(earlier.source.name);
   const isNamed = settings.domainColumn !== undefined && ours.own.sampleRows.length > 0;
   const column = isNamed
     ? chooseDomainColumn(source, ours.own, settings.domainColumn)

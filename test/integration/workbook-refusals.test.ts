@@ -19,7 +19,9 @@ describe('a workbook is refused before any call:', () => {
     ['to write an old workbook', ['--out', 'o.xls'], /written as XLSX/],
     ['to promise macros', ['--out', 'o.xlsm'], /a name that ends in \.xlsx/],
     ['to compress a workbook again', ['--out', 'o.xlsx.gz'], /compressed already/],
-    ['to merge it', ['--merge', 'list.xlsx'], /expected the failures file|it is a workbook/],
+    ['to merge it', ['--merge', 'list.xlsx'], /it is a workbook; enrich the whole list again/],
+    ['to take it without a header', ['--no-header'], /it is for CSV, and this is a workbook/],
+    ['to skip lines of it', ['--skip-lines', '2'], /titles are left out by themselves/],
   ])('%s', async (_, flags, expected) => {
     const folder = openFolder();
     folder.write('list.xlsx', await workbookOf(SPEC));
