@@ -64,6 +64,10 @@ function firstTwoSeconds(arrivalsMs: readonly number[]): number {
   return arrivalsMs.filter((atMs) => atMs < fromMs + 2_000).length;
 }
 
+interface SavedPace {
+  readonly value: { readonly state: { readonly estimate: { readonly limitPerMs: number } } };
+}
+
 /** What the store has of the pace, whatever it is kept under. */
 async function savedPaces(folder: Folder): Promise<readonly unknown[]> {
   const root = open({ path: folder.at('.brandfill'), noSubdir: false, maxDbs: 8, readOnly: true });
@@ -75,10 +79,20 @@ async function savedPaces(folder: Folder): Promise<readonly unknown[]> {
 
 describe('a limit that was found', () => {
   it('is where the next run starts, which finds it again with fewer 429s', async () => {
-    const { api, arrivalsMs, enrich } = await watch(LIMIT);
+    const { api, arrivalsMs, folder, enrich } = await watch(LIMIT);
     const first = await enrich('first', 600);
     expect(first.code, first.stderr).toBe(0);
     const cold = { calls: arrivalsMs.length, throttled: api.stats().throttled };
+    // However busy the machine: what the next run begins with is what this one has saved.
+    const [saved] = (await savedPaces(folder)) as readonly SavedPace[];
+    const planned = await enrich('second', 300, '--dry-run', '--json');
+    expect(saved?.value.state.estimate.limitPerMs).toBeGreaterThan(0);
+    expect(JSON.parse(planned.stdout)).toMatchObject({
+      estimate: {
+        limitIs: 'learned',
+        limitPerSecond: (saved?.value.state.estimate.limitPerMs ?? 0) * 1_000,
+      },
+    });
     const second = await enrich('second', 300);
     expect(second.code, second.stderr).toBe(0);
     const warm = {
