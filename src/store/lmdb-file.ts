@@ -46,8 +46,11 @@ export async function openLmdb<T = unknown>(
       if (isFull(folder)) throw new Error('the disk is full');
       const root = open({ path: folder, noSubdir: false, maxDbs: 16 });
       try {
-        const file = toFile(root, lock);
-        return { ...file, ...openTables(file) };
+        // All tables of a new store are made in one transaction: each one costs an fsync.
+        return root.transactionSync(() => {
+          const file = toFile(root, lock);
+          return { ...file, ...openTables(file) };
+        });
       } catch (error) {
         await root.close();
         throw error;
@@ -66,7 +69,7 @@ export async function openLmdb<T = unknown>(
 
 /** @throws OtherVersionError when it is not a store of ours */
 function toFile(root: RootDatabase, lock: StoreLock): LmdbFile {
-  // Looked for first: whoever makes a store writes the version before the tables.
+  // A store of ours has had its version for as long as its tables.
   const tables = [...root.getKeys()].filter((name) => name !== 'meta');
   root.resetReadTxn();
   const meta = root.openDB<unknown, string>('meta', { encoding: 'json' });
@@ -74,8 +77,13 @@ function toFile(root: RootDatabase, lock: StoreLock): LmdbFile {
   if (version === undefined && tables.length > 0) throw new OtherVersionError(NO_VERSION);
   if (version === undefined) meta.putSync('version', STORE_VERSION);
   else if (version !== STORE_VERSION) throw new OtherVersionError(refusalOf(version));
-  const id = meta.transactionSync(() => idOf(meta));
-  return { root, meta, id, lock, close: async () => await lock.hold(() => root.close()) };
+  return {
+    root,
+    meta,
+    id: idOf(meta),
+    lock,
+    close: async () => await lock.hold(() => root.close()),
+  };
 }
 
 /** The id that this file was given when it was made. */
