@@ -1,11 +1,8 @@
-import { Ajv } from 'ajv';
 import { describe, expect, it } from 'vitest';
-import { renderReport } from '../../src/report/html/page.ts';
 import type { ReportedRun } from '../../src/report/report.ts';
-import { runReportSchema } from '../../src/report/report-schema.ts';
 import type { RunReport } from '../../src/report/run-report.ts';
 import { createStatusCounts } from '../../src/watch/summary.ts';
-import { reportJsonSchema } from './json-schema.ts';
+import { faultsOf } from './faults.ts';
 import {
   columnAt,
   planOf,
@@ -16,16 +13,6 @@ import {
   settingsOf,
   summaryOf,
 } from './recordings.ts';
-
-const ajv = new Ajv({ allErrors: true, formats: { 'date-time': true } });
-const isValid = ajv.compile(reportJsonSchema());
-
-/** What both forms of the schema find wrong. */
-function faultsOf(report: RunReport): readonly unknown[] {
-  const read = JSON.parse(JSON.stringify(report)) as RunReport;
-  const found = runReportSchema.safeParse(read);
-  return [...(found.error?.issues ?? []), ...(isValid(read) ? [] : (isValid.errors ?? []))];
-}
 
 /** A run with something of everything. */
 function eventfulRun(): Partial<ReportedRun> {
@@ -145,44 +132,5 @@ describe('the data of a report', () => {
     const report = reportOf({ recording, redact: (text) => text.replaceAll('hush-1234', '***') });
     expect(JSON.stringify(report)).not.toContain('hush');
     expect(report.reasons[0]?.examples[0]).toMatchObject({ cell: '***', text: '***,***' });
-  });
-});
-
-describe('a report of a million rows', () => {
-  it('is below 2 MB, though each row is as long and as odd as can be', () => {
-    const columns = Array.from({ length: 700 }, (_, at) => columnAt(at, `${'é'.repeat(300)}${at}`));
-    const { recording, recorder, beginRows } = recordRun(columns);
-    const take = beginRows();
-    const million = 1_000_000;
-    const long = '"<&>\'é'.repeat(100);
-    const answer = { kind: 'rejected', httpStatus: 422, reason: 'no' } as const;
-    const batch = Array.from({ length: 10_000 }, (_, at) =>
-      rowOf({
-        number: million - at,
-        domain: `${'d'.repeat(60)}.${at}.${'x'.repeat(180)}.com`,
-        status: 'rejected',
-        reason: at > 1_000 ? 'timeout' : `${long} ${'q'.repeat(at % 700)}`,
-        raw: long,
-        attempts: at,
-      }),
-    );
-    for (let calls = 0; calls < million; calls += batch.length) {
-      for (const [at, { domain }] of batch.entries()) {
-        recorder.answered({ domain, answer, latencyMs: at * 6 }, (calls + at) * 20);
-      }
-      take(batch);
-      recorder.onEvent({ type: 'progress', ...progressAt((calls + batch.length) * 20, { calls }) });
-    }
-    const value = rowOf({ values: columns.map(() => 'x') });
-    take([value]);
-    const report = reportOf({ recording });
-    expect(faultsOf(report)).toEqual([]);
-    expect(report.columns).toHaveLength(500);
-    expect(report.reasons).toHaveLength(40);
-    expect(report.calls.measured).toBe(million);
-    const json = JSON.stringify(report, null, 2);
-    const page = renderReport(report);
-    expect(Buffer.byteLength(json)).toBeLessThan(2_000_000);
-    expect(Buffer.byteLength(page)).toBeLessThan(2_000_000);
   });
 });
