@@ -1,5 +1,5 @@
+import { createRequire } from 'node:module';
 import { parse } from 'tldts';
-import { toASCII } from 'tr46';
 import { findHost, type InvalidDomain, type InvalidReason, invalidDomain } from './find-host.ts';
 
 export type { InvalidDomain, InvalidReason };
@@ -57,10 +57,18 @@ export function normalizeDomain(text: string, options?: NormalizeOptions): Norma
 function toAsciiHost(host: string): string | undefined {
   if (PLAIN_HOST.test(host) && !ACE_LABEL.test(host)) return host.toLowerCase();
   try {
-    return toASCII(host, IDNA) ?? undefined;
+    return idna().toASCII(host, IDNA) ?? undefined;
   } catch {
     return undefined; // a lone surrogate, or Punycode that overflows
   }
+}
+
+let loaded: typeof import('tr46') | undefined;
+
+/** Loaded for the first name that is not plain: its tables take longer than a short list. */
+function idna(): typeof import('tr46') {
+  loaded ??= createRequire(import.meta.url)('tr46') as typeof import('tr46');
+  return loaded;
 }
 
 function looksDotless(host: string): boolean {

@@ -1,4 +1,4 @@
-import { escapeXml } from './xml.ts';
+import { escapeXml } from './escape-xml.ts';
 
 // How texts are written in cells: what XML cannot hold stands there as _xHHHH_, and so does the
 // underscore of a text that only looks like that.

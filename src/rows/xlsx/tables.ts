@@ -1,8 +1,9 @@
 import { columnName } from './cell-ref.ts';
+import { escapeXml } from './escape-xml.ts';
 import type { Workbook } from './open-workbook.ts';
 import { readRelations } from './parts.ts';
 import type { SheetLayout } from './sheet-writer.ts';
-import { decodeWhole, escapeXml } from './xml.ts';
+import { decodeWhole } from './xml.ts';
 import { editXml, findElements, withAttribute, type XmlEdit } from './xml-edit.ts';
 
 const MOST_CHARACTERS = 255;

@@ -1,5 +1,5 @@
+import { escapeXml } from './escape-xml.ts';
 import type { SheetPart, WorkbookParts } from './parts.ts';
-import { escapeXml } from './xml.ts';
 import { editXml, findElements, withAttribute, type XmlEdit, type XmlElement } from './xml-edit.ts';
 
 /** A sheet that a workbook is to have besides its own. */

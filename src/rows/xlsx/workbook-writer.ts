@@ -1,5 +1,6 @@
 import { Readable } from 'node:stream';
 import { ZipFile } from 'yazl';
+import { escapeXml } from './escape-xml.ts';
 import { stylesXml } from './new-styles.ts';
 import type { Workbook } from './open-workbook.ts';
 import type { Package } from './package.ts';
@@ -9,7 +10,7 @@ import type { SheetFrame } from './sheet-reader.ts';
 import type { SheetLayout } from './sheet-writer.ts';
 import { extendTable } from './tables.ts';
 import { editTexts, type NewSheet } from './workbook-edit.ts';
-import { declareUtf8, decodeWhole, escapeXml } from './xml.ts';
+import { declareUtf8, decodeWhole } from './xml.ts';
 
 /** The rows of a sheet, written already. */
 export interface SheetContent {
