@@ -74,7 +74,7 @@ describe('the writer of a backfill', () => {
         expect(bench.names().filter((name) => name.endsWith('.part'))).toEqual([]);
         await bench.close();
       }),
-      { numRuns: 60 },
+      { numRuns: 40 },
     );
   }, 60_000);
 
