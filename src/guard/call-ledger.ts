@@ -12,6 +12,8 @@ export interface CallLedger {
    * @param signal ends the wait for a ledger that cannot be reached
    */
   take(signal: AbortSignal): Promise<TakenCalls>;
+  /** How many are taken in the present window, by all. */
+  read(): Promise<CountedCalls>;
   /** Gives calls back that were not made. Does nothing once their window is over. */
   giveBack(calls: number, window: CalendarWindow): Promise<void>;
 }
@@ -22,6 +24,12 @@ export interface TakenCalls {
   readonly window: CalendarWindow;
   /** The time by the ledger's clock, in milliseconds since 1970. */
   readonly nowMs: number;
+}
+
+/** What was taken in a window. */
+export interface CountedCalls {
+  readonly taken: number;
+  readonly window: CalendarWindow;
 }
 
 const MOST_PER_BLOCK = 50;

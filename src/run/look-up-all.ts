@@ -7,10 +7,11 @@ import { callsIdOf } from '../pace-id.ts';
 import { linePasses, noteLeftOvers } from '../producer/left-overs.ts';
 import type { HandleChunk } from '../queue/lookup-queue.ts';
 import { createRecentOutcomes } from '../watch/recent-outcomes.ts';
-import { type PaceSummary, summarizePace } from '../watch/summary.ts';
+import { type CallsPerSummary, type PaceSummary, summarizePace } from '../watch/summary.ts';
 import type { CallCounters } from '../worker/call.ts';
 import type { AnsweredCall } from '../worker/lookup.ts';
 import { createStopSwitch, type Stop } from '../worker/stop-switch.ts';
+import { countCalls } from './count-calls.ts';
 import type { LookUpAllOptions } from './look-up-options.ts';
 import { openQueueOf } from './open-queue.ts';
 import { openPaceMemory, type PaceSaver, savePaceOften } from './pace-memory.ts';
@@ -27,6 +28,8 @@ export interface LookupTotals extends CallCounters {
   readonly stopped: Stop | undefined;
   /** Undefined when this process made no call. */
   readonly pace: PaceSummary | undefined;
+  /** Undefined without a bound. */
+  readonly callsPer: CallsPerSummary | undefined;
 }
 
 const DRAIN_MS = 10_000;
@@ -63,6 +66,7 @@ export async function lookUpAll(options: LookUpAllOptions): Promise<LookupTotals
     api: job.endpoint.origin,
   });
   let pace: PaceSummary | undefined;
+  let callsPer: CallsPerSummary | undefined;
 
   let drain: NodeJS.Timeout | undefined;
   const interrupt = (): void => {
@@ -105,6 +109,7 @@ export async function lookUpAll(options: LookUpAllOptions): Promise<LookupTotals
     const memory = isShared
       ? undefined
       : openPaceMemory({ job, store, clock: systemClock, now: Date.now });
+    const callLedger = queue.callLedger ?? openOwnLedger(options);
     // Over a shared queue it also works for others, who are no business of this run's budget.
     local = openLocalWorker(settings, job, {
       stopSwitch,
@@ -115,7 +120,7 @@ export async function lookUpAll(options: LookUpAllOptions): Promise<LookupTotals
       sharedPace: queue.sharedPace,
       startPace: memory?.start,
       ...(isTrial ? { firstCalls: 1 } : {}),
-      callLedger: queue.callLedger ?? openOwnLedger(options),
+      callLedger,
       measure: options.instruments?.worker,
       // Over a shared queue, only the lookups of this run are held up: see the queue.
       pause: isShared ? undefined : control,
@@ -151,6 +156,7 @@ export async function lookUpAll(options: LookUpAllOptions): Promise<LookupTotals
       await Promise.race(saver ? [looking, saver.failed] : [looking]);
     } finally {
       await giveBackCalls();
+      callsPer = await countCalls(callLedger, settings.maxCallsPer);
       await queue.close();
     }
     await saver?.save();
@@ -177,7 +183,14 @@ export async function lookUpAll(options: LookUpAllOptions): Promise<LookupTotals
     await local?.close();
   }
   const stopped = stopSwitch.stopped ?? (isComplete ? undefined : { reason: 'max_calls' as const });
-  return { ...counters(), lookups: tally.done, elapsedMs: progress.elapsedMs(), stopped, pace };
+  return {
+    ...counters(),
+    lookups: tally.done,
+    elapsedMs: progress.elapsedMs(),
+    stopped,
+    pace,
+    callsPer,
+  };
 }
 
 /** Leaves out what is looked up for others over a shared queue. */

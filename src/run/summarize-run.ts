@@ -14,7 +14,16 @@ export function summarize(
   { out, failures, failuresSheet, changes }: Written,
 ): Summary {
   const { plan: made, startedMs } = run;
-  const { lookups, calls, retries, throttled, elapsedMs: lookupMs, stopped, pace } = joined.totals;
+  const {
+    lookups,
+    calls,
+    retries,
+    throttled,
+    elapsedMs: lookupMs,
+    stopped,
+    pace,
+    callsPer,
+  } = joined.totals;
   const { price } = run.job.settings;
   return {
     runId: run.context.runId,
@@ -31,6 +40,7 @@ export function summarize(
     lookupMs,
     callsPerSecond: calls === 0 ? 0 : calls / (lookupMs / 1_000),
     pace,
+    callsPer,
     store: { folder: run.job.settings.store, sizeBytes: sizeOnDisk(run.job.settings.store) },
     stopped,
     out,

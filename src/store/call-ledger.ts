@@ -32,6 +32,10 @@ export function createCallLedger(options: CallLedgerOptions): CallLedger {
           return { calls, window, nowMs };
         }),
       ),
+    read: async () => {
+      const window = windowAt(limit.unit, now());
+      return { taken: takenIn(table.get(key), window.id), window };
+    },
     giveBack: async (calls, window) =>
       await write(() =>
         table.transaction(() => {

@@ -5,7 +5,13 @@ import { shorten } from '../rows/names.ts';
 import type { Stop } from '../worker/stop-switch.ts';
 import { countOf, formatCount } from './format-count.ts';
 import { formatRate } from './format-rate.ts';
-import type { LogosSummary, PaceSummary, Summary, WaitsSummary } from './summary.ts';
+import type {
+  CallsPerSummary,
+  LogosSummary,
+  PaceSummary,
+  Summary,
+  WaitsSummary,
+} from './summary.ts';
 
 /** Says why a run stops before all is asked, and what to do. */
 export function describeStop({ reason, comeBackAtMs, seen, trouble }: Stop): string {
@@ -67,6 +73,7 @@ export function describeSummary(summary: Summary): readonly string[] {
       (summary.cost === undefined ? '' : `; cost ${formatPrice(summary.cost)}`),
   ];
   if (summary.pace) lines.push(describePace(summary.pace));
+  if (summary.callsPer) lines.push(describeCallsPer(summary.callsPer));
   if (summary.out !== undefined)
     lines.push(`  rows      ${summary.out === '-' ? 'standard output' : summary.out}`);
   if (summary.failures !== undefined) {
@@ -95,6 +102,12 @@ export function describeSummary(summary: Summary): readonly string[] {
     );
   }
   return lines;
+}
+
+/** `Calls: 640 of 1,000/day used, 360 left until 2026-11-22T00:00:00.000Z`. */
+function describeCallsPer({ count, unit, used, left, endsAtMs }: CallsPerSummary): string {
+  const until = new Date(endsAtMs).toISOString();
+  return `Calls: ${formatCount(used)} of ${formatCount(count)}/${unit} used, ${formatCount(left)} left until ${until}`;
 }
 
 /** `pictures (31 saved, 2 kept, 3 missing: 2 http_404, 1 timeout)`. */

@@ -1,5 +1,6 @@
 import type { ChangeCounts } from '../collector/changes/changes.ts';
 import type { RowStatus } from '../collector/joined-row.ts';
+import type { CallsPer } from '../guard/calendar-window.ts';
 import type { PaceDescription } from '../pace/pacer.ts';
 import type { Stop } from '../worker/stop-switch.ts';
 
@@ -33,6 +34,8 @@ export interface Summary {
   readonly callsPerSecond: number;
   /** How fast calls could go, and what kept them waiting; undefined when this process made none. */
   readonly pace: PaceSummary | undefined;
+  /** What is left of `maxCallsPer`, by all runs with this credential; missing without it. */
+  readonly callsPer?: CallsPerSummary | undefined;
   /** Where answers are kept, and how much room all of them take on the disk, in bytes. */
   readonly store: { readonly folder: string; readonly sizeBytes: number };
   /** Why the run stopped before all was asked; undefined when it did not. */
@@ -51,6 +54,15 @@ export interface Summary {
   readonly changes: ({ readonly file: string } & Readonly<ChangeCounts>) | undefined;
   /** Where the reports of the run are; missing when none was wanted. */
   readonly reports?: readonly string[];
+}
+
+/** Calls that all runs with one credential may make together, and how many they have made. */
+export interface CallsPerSummary extends CallsPer {
+  /** In this window, those included that others have taken and not made yet. */
+  readonly used: number;
+  readonly left: number;
+  /** When the next window begins, in milliseconds since 1970. */
+  readonly endsAtMs: number;
 }
 
 /** Logos of the domains that were found, each domain once. */

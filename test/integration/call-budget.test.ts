@@ -29,6 +29,7 @@ describe('--max-calls-per', () => {
       calls: 12,
       statuses: { found: 12, skipped: 18 },
       stopped: { reason: 'max_calls_per' },
+      callsPer: { count: 12, unit: 'month', used: 12, left: 0 },
     });
     expect(column(rowsOf(folder.read('list.failures.csv')), 'brand_reason')).toContain(
       'max_calls_per',
@@ -39,7 +40,11 @@ describe('--max-calls-per', () => {
       cwd: folder.path,
       env: { BRANDFILL_API_KEY: 'another' },
     });
-    expect(summaryOf(other)).toMatchObject({ calls: 5, stopped: { reason: 'max_calls' } });
+    expect(summaryOf(other)).toMatchObject({
+      calls: 5,
+      stopped: { reason: 'max_calls' },
+      callsPer: { used: 5, left: 7, endsAtMs: expect.any(Number) },
+    });
     const more = await runHere([...args, '--max-calls-per', '40/month'], { cwd: folder.path });
     expect(more.code).toBe(0);
     expect(summaryOf(more)).toMatchObject({ calls: 13, statuses: { found: 30, skipped: 0 } });

@@ -52,6 +52,14 @@ describe('describeSummary', () => {
     ]);
   });
 
+  it('says what is left of the calls that all runs may make', () => {
+    const endsAtMs = Date.UTC(2026, 10, 22);
+    const callsPer = { count: 1_000, unit: 'day', used: 640, left: 360, endsAtMs } as const;
+    expect(describeSummary({ ...SUMMARY, callsPer })[2]).toBe(
+      'Calls: 640 of 1,000/day used, 360 left until 2026-11-22T00:00:00.000Z',
+    );
+  });
+
   it('says how to go on where the run was stopped', () => {
     const lines = describeSummary({ ...SUMMARY, out: '-', stopped: { reason: 'quota' } });
     expect(lines).toContain('  rows      standard output');

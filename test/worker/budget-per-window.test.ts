@@ -119,7 +119,8 @@ describe('a budget that runs share', () => {
 
   it('sends home who waits for a ledger that does not answer, when the run stops', async () => {
     const stop = new AbortController();
-    const ledger = { take: () => new Promise<never>(() => {}), giveBack: async () => {} };
+    const { ledger: real } = createTestLedger({ count: 1, unit: 'day' });
+    const ledger = { ...real, take: () => new Promise<never>(() => {}) };
     const waiting = createSharedBudget({ ledger, now: () => 0 }).reserve(stop.signal);
     stop.abort(new Error('stopped'));
     await expect(waiting).rejects.toThrow('stopped');

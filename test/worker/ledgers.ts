@@ -22,6 +22,10 @@ export function createTestLedger(limit: CallsPer, now: () => number = () => 0): 
         taken.set(window.id, before + calls);
         return { calls, window, nowMs };
       },
+      read: async () => {
+        const window = windowAt(limit.unit, now());
+        return { taken: taken.get(window.id) ?? 0, window };
+      },
       giveBack: async (calls, { id }) => {
         taken.set(id, (taken.get(id) ?? 0) - calls);
       },

@@ -39,9 +39,13 @@ export function createSharedCallLedger(
   const blockSize = blockSizeOf(limit);
   const keyOf = (windowId: string): string => `${PREFIX}:calls:${id}:${limit.unit}:${windowId}`;
 
-  async function take(): Promise<TakenCalls> {
+  async function readClock(): Promise<number> {
     const [seconds = 0, microseconds = 0] = await client.time();
-    const nowMs = seconds * 1_000 + Math.floor(microseconds / 1_000);
+    return seconds * 1_000 + Math.floor(microseconds / 1_000);
+  }
+
+  async function take(): Promise<TakenCalls> {
+    const nowMs = await readClock();
     const window = windowAt(limit.unit, nowMs);
     const keptMs = window.endsAtMs - nowMs + KEPT_MS;
     const args = [limit.count, blockSize, keptMs] as const;
@@ -59,6 +63,10 @@ export function createSharedCallLedger(
           await delay(RETRY_MS, undefined, { signal });
         }
       }
+    },
+    read: async () => {
+      const window = windowAt(limit.unit, await readClock());
+      return { taken: Number((await client.get(keyOf(window.id))) ?? 0), window };
     },
     giveBack: async (calls, window) => {
       await client.eval(GIVE_BACK, 1, keyOf(window.id), calls);
