@@ -11,7 +11,7 @@ import { DELIMITERS, detectDialect } from './detect-dialect.ts';
 import { uniqueNames } from './names.ts';
 import type { RowFormat } from './row-format.ts';
 import type { Source } from './source.ts';
-import { findHeaderBelowTitle, firstLines } from './title-lines.ts';
+import { findHeaderBelowTitle, firstLines, linesIn } from './title-lines.ts';
 
 const SAMPLE_ROWS = 200;
 
@@ -215,10 +215,6 @@ function findLineOfHeader(
     if (header) return linesIn(source.sample.toString('utf8', 0, header.startBytes));
   }
   return undefined;
-}
-
-function linesIn(text: string): number {
-  return text.split(/\r\r\n|\r\n|\r|\n/).length;
 }
 
 function describeTitle(line: number): string {

@@ -1,9 +1,16 @@
 import { findHeaderRow } from './xlsx/header-row.ts';
 
+const LINE_END = /\r\r\n|\r\n|\n|\r/g;
+
+/** In which line a text ends, from 1. */
+export function linesIn(text: string): number {
+  return text.split(LINE_END).length;
+}
+
 /** The first lines of a text, line ends included; undefined when there are fewer. */
 export function firstLines(text: string, count: number): string | undefined {
   let end = 0;
-  const lineEnds = text.matchAll(/\r\r\n|\r\n|\n|\r/g);
+  const lineEnds = text.matchAll(LINE_END);
   for (let line = 0; line < count; line += 1) {
     const next = lineEnds.next();
     if (next.done) return undefined;
