@@ -25,6 +25,8 @@ export interface LmdbFile {
   readonly id: string;
   /** Whatever changes the environment is done while this is held, from its first call to the commit. */
   readonly lock: StoreLock;
+  /** Makes a change in one transaction, while the lock is held; it is on the disk afterwards. */
+  commit<T>(change: () => T): Promise<T>;
   close(): Promise<void>;
 }
 
@@ -82,6 +84,7 @@ function toFile(root: RootDatabase, lock: StoreLock): LmdbFile {
     meta,
     id: idOf(meta),
     lock,
+    commit: async (change) => await lock.hold(async () => root.transactionSync(change)),
     close: async () => await lock.hold(() => root.close()),
   };
 }

@@ -11,8 +11,7 @@ export interface FolderLock {
   release(): Promise<void>;
 }
 
-export interface LockFolderOptions {
-  readonly file: LmdbFile;
+export interface LockFolderOptions extends Pick<LmdbFile, 'commit'> {
   /** Who has it. */
   readonly owners: Database<Owner, string>;
   /** Where the owner's signs of life go. */
@@ -29,20 +28,17 @@ export interface LockFolderOptions {
  * another machine is waited for, since it gives a sign of life every two seconds.
  */
 export async function lockFolder(options: LockFolderOptions): Promise<FolderLock | Owner> {
-  const { file, owners: table, folder } = options;
-  const { silenceMs = SILENCE_MS, self = describeSelf() } = options;
-  const commit = async <T>(change: () => T): Promise<T> =>
-    await file.lock.hold(async () => file.root.transactionSync(change));
+  const { commit, owners, folder, silenceMs = SILENCE_MS, self = describeSelf() } = options;
   const beatFile = join(folder, 'beat');
   const signs = { lastBeat: () => lastBeat(beatFile), silenceMs };
 
   for (;;) {
-    const owner = table.get(KEY);
+    const owner = owners.get(KEY);
     if (owner && (await isAlive(owner, self, signs))) return owner;
     const isTaken = await commit(() => {
       // Another one may have been faster.
-      if (table.get(KEY)?.token !== owner?.token) return false;
-      table.putSync(KEY, self);
+      if (owners.get(KEY)?.token !== owner?.token) return false;
+      owners.putSync(KEY, self);
       return true;
     });
     if (isTaken) break;
@@ -50,13 +46,13 @@ export async function lockFolder(options: LockFolderOptions): Promise<FolderLock
   writeFileSync(beatFile, '');
   const timer = setInterval(() => beat(beatFile), BEAT_MS);
   timer.unref();
-  const isOurs = (): boolean => table.get(KEY)?.token === self.token;
+  const isOurs = (): boolean => owners.get(KEY)?.token === self.token;
   return {
     isOurs,
     release: async () => {
       clearInterval(timer);
       await commit(() => {
-        if (isOurs()) table.removeSync(KEY);
+        if (isOurs()) owners.removeSync(KEY);
       });
     },
   };

@@ -46,12 +46,9 @@ export function openJournalTables(root: RootDatabase): JournalTables {
 
 /** @param checkOwner throws when this process may not write any more; asked within the transaction */
 export function createJournal(
-  { root, lock, parts, replies }: Pick<LmdbFile, 'root' | 'lock'> & JournalTables,
+  { commit, parts, replies }: Pick<LmdbFile, 'commit'> & JournalTables,
   checkOwner: () => void,
 ): Journal {
-  const commit = async (change: () => void): Promise<void> =>
-    await lock.hold(async () => root.transactionSync(change));
-
   return {
     findPart: (kind) => parts.get(kind),
     has: (id, nowMs) => {

@@ -30,7 +30,7 @@ export async function openBackfillFolder(path: string, flag: string): Promise<Ba
   const file = await openFile(path, flag);
   let lock: Awaited<ReturnType<typeof lockFolder>>;
   try {
-    lock = await lockFolder({ file, owners: file.owners, folder: journalFolder });
+    lock = await lockFolder({ ...file, folder: journalFolder });
   } catch (error) {
     await file.close();
     throw unwritable(path, describeSystemError(error), { flag, cause: error });

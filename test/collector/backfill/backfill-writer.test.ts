@@ -15,7 +15,6 @@ import {
   openJournalTables,
 } from '../../../src/collector/backfill/journal.ts';
 import type { OutcomeLines } from '../../../src/collector/backfill/outcome-lines.ts';
-import type { StoreLock } from '../../../src/store/store-lock.ts';
 
 const START_MS = Date.UTC(2026, 10, 21, 8, 10);
 
@@ -188,8 +187,8 @@ async function openBench(): Promise<Bench> {
   const folder = mkdtempSync(join(tmpdir(), 'brandfill-test-'));
   // Nothing here is about a power failure, and each commit would wait for the disk.
   const root = openLmdb({ path: join(folder, '.collect'), noSubdir: false, noSync: true });
-  const lock: StoreLock = { hold: async (work) => await work() };
-  const real = createJournal({ root, lock, ...openJournalTables(root) }, () => {});
+  const commit = async <T>(change: () => T): Promise<T> => root.transactionSync(change);
+  const real = createJournal({ commit, ...openJournalTables(root) }, () => {});
   const notices: string[] = [];
   let nowMs = START_MS;
   let failing = 0;

@@ -7,7 +7,7 @@ import { openLmdb } from '../../../src/store/lmdb-file.ts';
 import { useTempFolder } from '../../support/temp-folder.ts';
 
 async function useLock(): Promise<
-  Pick<LockFolderOptions, 'file' | 'owners' | 'folder' | 'silenceMs'>
+  Pick<LockFolderOptions, 'commit' | 'owners' | 'folder' | 'silenceMs'>
 > {
   const folder = join(useTempFolder(), '.collect');
   mkdirSync(folder);
@@ -15,7 +15,7 @@ async function useLock(): Promise<
     owners: root.openDB<Owner, string>('owner', { encoding: 'json' }),
   }));
   onTestFinished(() => file.close());
-  return { file, owners: file.owners, folder, silenceMs: 100 };
+  return { ...file, folder, silenceMs: 100 };
 }
 
 describe('the lock of a folder', () => {
