@@ -1,7 +1,7 @@
 import { open } from 'node:fs/promises';
 import { nameApi } from './api-name.ts';
-import { findJsonObject } from './brand/answer.ts';
-import { createShapeFinder } from './collector/flatten.ts';
+import { findJsonObject } from './brand/json-object.ts';
+import { createShapeFinder } from './brand/shape.ts';
 import { libraryNaming } from './enrich.ts';
 import { BrandfillError, describeSystemError } from './errors.ts';
 import { IMPORT_SETTINGS } from './job/store-settings.ts';

@@ -1,6 +1,6 @@
 import { type Dispatcher, EnvHttpProxyAgent, Pool } from 'undici';
 import { BrandfillError } from '../errors.ts';
-import { type Answer, findJsonObject, meaningOf, type StatusMeaning } from './answer.ts';
+import { type Answer, meaningOf, type StatusMeaning } from './answer.ts';
 import type { Credential } from './credential.ts';
 import { createDeadlines } from './deadline.ts';
 import type { Endpoint, NameValue } from './endpoint.ts';
@@ -12,9 +12,11 @@ import {
   isPacked,
   type ResponseHeaders,
 } from './exchange.ts';
+import { findJsonObject } from './json-object.ts';
 import { findLimits, type Limits } from './limit-headers/find-limits.ts';
 import type { LimitHints } from './limit-headers/limit-hints.ts';
 import { describeNetworkError } from './network-error.ts';
+import { createShapeFinder } from './shape.ts';
 
 /** Makes calls to the brand API. It neither retries nor paces. */
 export interface BrandClient {
@@ -59,6 +61,7 @@ export function createBrandClient(options: BrandClientOptions): BrandClient {
   const { endpoint, credential, timeoutMs, maxBodyBytes = TEN_MIB, now = Date.now } = options;
   const dispatcher = createDispatcher(options);
   const deadlines = createDeadlines(timeoutMs);
+  const shapeOf = createShapeFinder();
   const headers: Record<string, string> = {
     accept: 'application/json',
     'accept-encoding': ACCEPTED_ENCODINGS,
@@ -142,7 +145,7 @@ export function createBrandClient(options: BrandClientOptions): BrandClient {
     const json = withoutMark(bytes.toString('utf8'));
     const value = bodyError ? undefined : findJsonObject(json);
     return value
-      ? { kind: 'found', httpStatus, json, value }
+      ? { kind: 'found', httpStatus, json, shape: shapeOf(value) }
       : { kind: 'invalid_response', httpStatus, reason: 'invalid_response' };
   }
 

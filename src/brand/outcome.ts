@@ -1,4 +1,4 @@
-import type { JsonObject } from './answer.ts';
+import type { Shape } from './shape.ts';
 
 /** How a lookup ended. */
 export type OutcomeStatus = 'found' | 'not_found' | 'rejected' | 'failed';
@@ -19,6 +19,6 @@ export interface Outcome {
   readonly fetchedAtMs: number;
   /** The answer as it came, for `found`; empty otherwise. */
   readonly json: string;
-  /** The same, parsed, where that was done anyway. Neither stored nor sent. */
-  readonly value?: JsonObject | undefined;
+  /** Which columns the answer has, where that is known. Not sent. */
+  readonly shape?: Shape | undefined;
 }

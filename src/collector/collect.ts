@@ -1,8 +1,9 @@
-import { findJsonObject } from '../brand/answer.ts';
+import { findJsonObject } from '../brand/json-object.ts';
 import type { Outcome } from '../brand/outcome.ts';
+import type { Shape } from '../brand/shape.ts';
+import { createShapeFinder } from '../brand/shape.ts';
 import type { Reply } from '../queue/lookup-queue.ts';
 import type { OutcomeStore } from '../store/store.ts';
-import { createShapeFinder } from './flatten.ts';
 
 export interface CollectorOptions {
   readonly store: OutcomeStore;
@@ -22,14 +23,19 @@ export function createCollector(options: CollectorOptions): Reply {
   const { store, outstanding, startedAtMs, onOutcome } = options;
   const shapeOf = createShapeFinder();
 
+  /** Of an outcome that comes from another process. */
+  function findShape(json: string): Shape {
+    const answer = findJsonObject(json);
+    return answer ? shapeOf(answer) : NO_SHAPE;
+  }
+
   // Outcomes are not held while they are written: hundreds wait at any time, and what survives a few
   // milliseconds is costly to clear away. So nothing that knows an outcome awaits.
   function keep(outcome: Outcome): Promise<void> {
-    const answer = outcome.value ?? findJsonObject(outcome.json);
     // A clock that was set back must not make what this run fetched look older than the run.
     const dated =
       outcome.fetchedAtMs < startedAtMs ? { ...outcome, fetchedAtMs: startedAtMs } : outcome;
-    const written = store.put(dated, answer ? shapeOf(answer) : []);
+    const written = store.put(dated, outcome.shape ?? findShape(outcome.json));
     const { domain, status, attempts, throttled = 0 } = outcome;
     return settle(written, { domain, status, attempts, throttled });
   }
@@ -42,6 +48,8 @@ export function createCollector(options: CollectorOptions): Reply {
 
   return (outcomes) => allOf(outcomes.map(keep));
 }
+
+const NO_SHAPE: Shape = [];
 
 async function allOf(kept: readonly Promise<void>[]): Promise<void> {
   await Promise.all(kept);

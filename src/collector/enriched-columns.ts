@@ -1,8 +1,8 @@
-import { isJsonObject } from '../brand/answer.ts';
+import { isJsonObject } from '../brand/json-object.ts';
+import type { Shape } from '../brand/shape.ts';
 import type { RowIndex } from '../producer/row-index.ts';
 import { uniqueNames } from '../rows/names.ts';
 import type { OutcomeHead } from '../store/outcome-codec.ts';
-import type { Shape } from '../store/shapes.ts';
 import type { OutcomeStore } from '../store/store.ts';
 import type { Field } from './fields.ts';
 import { valueAt } from './flatten.ts';

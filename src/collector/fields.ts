@@ -1,4 +1,4 @@
-import type { JsonObject } from '../brand/answer.ts';
+import type { JsonObject } from '../brand/json-object.ts';
 import { BrandfillError } from '../errors.ts';
 import { shorten } from '../rows/names.ts';
 import { compileExpression, ExpressionError } from './expression.ts';

@@ -1,4 +1,4 @@
-import type { JsonObject } from '../brand/answer.ts';
+import type { JsonObject } from '../brand/json-object.ts';
 import type { CellValue, RowColumn, RowFormat } from '../rows/row-format.ts';
 import type { ComparedColumn } from './changes/change-finder.ts';
 import type { Field } from './fields.ts';

@@ -1,8 +1,9 @@
-import { findJsonObject } from '../brand/answer.ts';
+import { findJsonObject } from '../brand/json-object.ts';
 import type { Outcome } from '../brand/outcome.ts';
+import { shapeOf } from '../brand/shape.ts';
 import type { OutcomeStore } from '../store/store.ts';
 import type { DomainSample } from './domain-sample.ts';
-import { shapeOf, valueAt } from './flatten.ts';
+import { valueAt } from './flatten.ts';
 
 export interface FilledShareOptions {
   readonly sample: DomainSample;

@@ -1,4 +1,4 @@
-import { findJsonObject } from '../brand/answer.ts';
+import { findJsonObject } from '../brand/json-object.ts';
 import type { Outcome } from '../brand/outcome.ts';
 import type { IndexedRow, RowIndex } from '../producer/row-index.ts';
 import type { Source } from '../rows/source.ts';

@@ -1,4 +1,4 @@
-import type { Shape } from '../store/shapes.ts';
+import type { Shape } from '../brand/shape.ts';
 import { createColumnList } from './flatten.ts';
 
 /** How often a shape is met in a list. */

@@ -1,6 +1,6 @@
-import { isJsonObject, type JsonObject } from '../brand/answer.ts';
-import type { Shape } from '../store/shapes.ts';
-import { MAX_DEPTH } from './flatten.ts';
+import { isJsonObject, type JsonObject } from '../brand/json-object.ts';
+import type { Shape } from '../brand/shape.ts';
+import { MAX_DEPTH } from '../brand/shape.ts';
 
 /** What is shown of an answer at one place, and below it. */
 interface Place {

@@ -1,4 +1,4 @@
-import { findJsonObject, type JsonObject } from '../brand/answer.ts';
+import { findJsonObject, type JsonObject } from '../brand/json-object.ts';
 
 const LONGEST = 120;
 

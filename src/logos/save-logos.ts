@@ -1,4 +1,4 @@
-import { findJsonObject, type JsonObject } from '../brand/answer.ts';
+import { findJsonObject, type JsonObject } from '../brand/json-object.ts';
 import type { LogoNote, LogoNotes } from '../store/logo-notes.ts';
 import type { AllowedHost } from './allowed-hosts.ts';
 import { type Circumstances, decide, markOf, triedMarkOf, UNTRIED } from './decide.ts';

@@ -1,4 +1,4 @@
-import { findJsonObject, type JsonObject } from '../brand/answer.ts';
+import { findJsonObject, type JsonObject } from '../brand/json-object.ts';
 import { createCloser } from '../closer.ts';
 import type { JoinedRow, RowStatus } from '../collector/joined-row.ts';
 import type { Job } from '../job/job.ts';

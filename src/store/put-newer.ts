@@ -1,7 +1,7 @@
 import type { Outcome } from '../brand/outcome.ts';
+import type { Shape } from '../brand/shape.ts';
 import { timeIn } from './entries.ts';
 import { encodeOutcome } from './outcome-codec.ts';
-import type { Shape } from './shapes.ts';
 import { keyOf, type StoreTables } from './tables.ts';
 
 /** An outcome that comes from elsewhere. */

@@ -1,10 +1,5 @@
 import { createHash } from 'node:crypto';
-
-/**
- * The columns that one answer has, in its order. Each is the path to a value; names with dots or
- * spaces stay unambiguous because a path is a list.
- */
-export type Shape = readonly (readonly string[])[];
+import type { Shape } from '../brand/shape.ts';
 
 /** Where shapes are kept: under a number, as JSON. */
 export interface ShapeTable {

@@ -1,5 +1,6 @@
 import type { Database } from 'lmdb';
 import type { Outcome } from '../brand/outcome.ts';
+import type { Shape } from '../brand/shape.ts';
 import type { CallsPer } from '../guard/calendar-window.ts';
 import type { CallLedger } from '../guard/call-ledger.ts';
 import { createCallLedger } from './call-ledger.ts';
@@ -8,7 +9,6 @@ import { createLeftOvers, type LeftOvers, NO_LEFT_OVERS } from './left-overs.ts'
 import { createLogoNotes, type LogoNotes, NO_LOGO_NOTES } from './logo-notes.ts';
 import { decodeHead, decodeOutcome, encodeOutcome, type OutcomeHead } from './outcome-codec.ts';
 import { findSavedPace, paceKey, type SavedPace } from './saved-pace.ts';
-import type { Shape } from './shapes.ts';
 import { noteApiName, openTables, writeError } from './tables.ts';
 
 /**

@@ -163,7 +163,7 @@ export async function lookUp(
       ...(throttled > 0 ? { throttled } : {}),
       fetchedAtMs: context.now(),
       json: answer.kind === 'found' ? answer.json : '',
-      value: answer.kind === 'found' ? answer.value : undefined,
+      shape: answer.kind === 'found' ? answer.shape : undefined,
     };
     return { kind: answer.kind === 'forbidden' ? 'forbidden' : 'outcome', outcome };
   }

@@ -1,4 +1,6 @@
 import { describe, expect, it } from 'vitest';
+import type { JsonObject } from '../../src/brand/json-object.ts';
+import { shapeOf } from '../../src/brand/shape.ts';
 import { useScriptedServer, useTcpServer } from '../support/servers.ts';
 import { useClient } from './support/clients.ts';
 import { sandboxThatSays } from './support/sandbox-that-says.ts';
@@ -20,7 +22,7 @@ describe('a found answer', () => {
       kind: 'found',
       httpStatus: 200,
       json,
-      value: JSON.parse(json) as unknown,
+      shape: shapeOf(JSON.parse(json) as JsonObject),
     });
   });
 
@@ -29,7 +31,7 @@ describe('a found answer', () => {
     const { url } = await sandboxThatSays({ body: json });
     expect(await useClient(url).ask()).toMatchObject({
       json,
-      value: { id: '12345678901234567890' },
+      shape: [['id']],
     });
   });
 

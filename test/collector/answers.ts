@@ -1,5 +1,5 @@
 import * as fc from 'fast-check';
-import type { JsonObject } from '../../src/brand/answer.ts';
+import type { JsonObject } from '../../src/brand/json-object.ts';
 import { anyCharacter } from '../support/any-character.ts';
 
 /** Names that somebody might give, and that are odd in JMESPath, in columns or in JavaScript. */

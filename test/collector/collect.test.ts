@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { Outcome } from '../../src/brand/outcome.ts';
+import type { Shape } from '../../src/brand/shape.ts';
 import { createCollector } from '../../src/collector/collect.ts';
-import type { Shape } from '../../src/store/shapes.ts';
 import { createEmptyStore } from '../../src/store/store.ts';
 
 const OUTCOME: Outcome = {

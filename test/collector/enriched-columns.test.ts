@@ -1,7 +1,7 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { shapeOf } from '../../src/brand/shape.ts';
 import { flatColumnsOf, partOf } from '../../src/collector/enriched-columns.ts';
-import { shapeOf } from '../../src/collector/flatten.ts';
 import { oddAnswer } from './answers.ts';
 
 const ANSWER = { name: 'Acme', at: { city: 'Oslo', zip: null }, tags: ['a'] };

@@ -1,7 +1,8 @@
 import { search } from '@jmespath-community/jmespath';
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { shapeOf, valueAt } from '../../src/collector/flatten.ts';
+import { shapeOf } from '../../src/brand/shape.ts';
+import { valueAt } from '../../src/collector/flatten.ts';
 import { expressionOf } from '../../src/collector/path-expression.ts';
 import { oddAnswer } from './answers.ts';
 

@@ -1,7 +1,7 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import type { Shape } from '../../src/brand/shape.ts';
 import { rankPaths, type ShapeUse } from '../../src/collector/rank-paths.ts';
-import type { Shape } from '../../src/store/shapes.ts';
 
 /** Ranks the names of shapes, each of which so many rows have; they come in this order. */
 function rank(

@@ -1,6 +1,7 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { shapeOf, valueAt } from '../../src/collector/flatten.ts';
+import { shapeOf } from '../../src/brand/shape.ts';
+import { valueAt } from '../../src/collector/flatten.ts';
 import { createRest } from '../../src/collector/rest-of-answer.ts';
 import { oddAnswer } from './answers.ts';
 

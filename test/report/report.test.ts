@@ -28,7 +28,7 @@ function eventfulRun(): Partial<ReportedRun> {
     type: 'progress',
     ...progressAt(400, { calls: 3, done: 2, pace: { ...pace, waitMs: 0, why: 'told_to_wait' } }),
   });
-  const answer = { kind: 'found', httpStatus: 200, json: '{}', value: {} } as const;
+  const answer = { kind: 'found', httpStatus: 200, json: '{}', shape: [] } as const;
   recorder.answered({ domain: 'acme.com', answer, latencyMs: 12.34 }, 100);
   recorder.onEvent({ type: 'writing', rows: 4 });
   const rows = [

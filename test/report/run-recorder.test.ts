@@ -34,7 +34,7 @@ describe('a recorder', () => {
 
   it('knows the slowest call of each domain, and what calls came to', () => {
     const { recording, recorder } = recordRun();
-    const found = { kind: 'found', httpStatus: 200, json: '{}', value: {} } as const;
+    const found = { kind: 'found', httpStatus: 200, json: '{}', shape: [] } as const;
     const timeout = { kind: 'try_again', httpStatus: undefined, reason: 'timeout' } as const;
     recorder.answered({ domain: 'a.com', answer: found, latencyMs: 20 }, 100);
     recorder.answered(

@@ -36,8 +36,8 @@ describe('an encoded outcome', () => {
     expect(decodeOutcome('a.com', encodeOutcome(outcome, 1))).toEqual(outcome);
   });
 
-  it('does not keep the parsed answer', () => {
-    const encoded = encodeOutcome(outcomeOf('a.com', { value: { name: 'Acme' } }), 1);
+  it('does not keep the columns, only their number', () => {
+    const encoded = encodeOutcome(outcomeOf('a.com', { shape: [['name']] }), 1);
     expect(decodeOutcome('a.com', encoded)).toEqual(outcomeOf('a.com'));
   });
 

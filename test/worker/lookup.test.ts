@@ -15,7 +15,7 @@ import {
 
 describe('a lookup that is answered', () => {
   it.each<[string, Answer, object]>([
-    ['found', found, { status: 'found', httpStatus: 200, json: '{"a":1}', value: { a: 1 } }],
+    ['found', found, { status: 'found', httpStatus: 200, json: '{"a":1}', shape: [['a']] }],
     ['not found', notFound, { status: 'not_found', httpStatus: 404, reason: 'http_404' }],
     ['rejected', rejected, { status: 'rejected', httpStatus: 422, reason: 'no domain' }],
     [

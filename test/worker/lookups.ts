@@ -73,7 +73,7 @@ export function createTestContext(script: Script, options: TestContextOptions = 
   };
 }
 
-export const found: Answer = { kind: 'found', httpStatus: 200, json: '{"a":1}', value: { a: 1 } };
+export const found: Answer = { kind: 'found', httpStatus: 200, json: '{"a":1}', shape: [['a']] };
 export const notFound: Answer = { kind: 'not_found', httpStatus: 404 };
 export const forbidden: Answer = { kind: 'forbidden', httpStatus: 403, reason: 'not for you' };
 export const rejected: Answer = { kind: 'rejected', httpStatus: 422, reason: 'no domain' };

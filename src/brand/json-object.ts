@@ -1,0 +1,44 @@
+/** A JSON object, as `JSON.parse` gives it. */
+export type JsonObject = { readonly [name: string]: unknown };
+
+/**
+ * Parses a body that has to be a JSON object; undefined when it is not one. Numbers that JavaScript
+ * cannot hold, such as 64-bit identifiers, come as texts with all their digits.
+ */
+export function findJsonObject(body: string): JsonObject | undefined {
+  try {
+    const value: unknown = JSON.parse(body);
+    if (!isJsonObject(value)) return undefined;
+    return LONG_NUMBER.test(body) ? withLongNumbers(body, value) : value;
+  } catch {
+    return undefined;
+  }
+}
+
+/** Sixteen digits or an exponent: the number may not survive. */
+const LONG_NUMBER = /\d[\d.]{15}|\d[eE][+-]?\d+\s*(?:[,\]}]|$)/;
+const STRING_OR_NUMBER = /"[^"\\]*(?:\\.[^"\\]*)*"|-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?/g;
+
+/** Only for what is JSON: looking for the end of a text that has none takes quadratic time. */
+function withLongNumbers(body: string, value: JsonObject): JsonObject {
+  try {
+    return JSON.parse(quoteLongNumbers(body)) as JsonObject;
+  } catch {
+    return value; // a text too long for a pattern
+  }
+}
+
+function quoteLongNumbers(body: string): string {
+  return body.replaceAll(STRING_OR_NUMBER, (token) => {
+    if (token.startsWith('"') || !LONG_NUMBER.test(token)) return token;
+    const number = Number(token);
+    const isExact =
+      String(number) === token || (Number.isSafeInteger(number) && !token.includes('.'));
+    return isExact ? token : `"${token}"`;
+  });
+}
+
+/** Whether a value is an object in the sense of JSON: no array, not null. */
+export function isJsonObject(value: unknown): value is JsonObject {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}

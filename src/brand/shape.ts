@@ -1,0 +1,86 @@
+import { isJsonObject, type JsonObject } from './json-object.ts';
+
+/**
+ * The columns that one answer has, in its order. Each is the path to a value; names with dots or
+ * spaces stay unambiguous because a path is a list.
+ */
+export type Shape = readonly (readonly string[])[];
+
+/** Deeper objects stay whole: nobody wants a column for each of their leaves. */
+export const MAX_DEPTH = 8;
+
+/**
+ * The paths to all values of an answer, in its order. Lists are values; so are objects deeper than
+ * eight levels.
+ */
+export function shapeOf(answer: JsonObject): Shape {
+  const paths: (readonly string[])[] = [];
+  visit(answer, [], paths);
+  return paths;
+}
+
+function visit(object: JsonObject, path: readonly string[], paths: (readonly string[])[]): void {
+  for (const name of Object.keys(object)) {
+    const here = [...path, name];
+    const value = object[name];
+    if (isJsonObject(value) && here.length < MAX_DEPTH) visit(value, here, paths);
+    else paths.push(here);
+  }
+}
+
+/** One step on the way through the names of answers; where a way ends, there is the shape. */
+interface Step {
+  readonly values: Map<string, Step>;
+  readonly objects: Map<string, Step>;
+  outOfObject?: Step;
+  shape?: Shape;
+}
+
+/** Answers of one API take few ways; past this many steps the memory of them starts anew. */
+const MOST_STEPS = 20_000;
+
+/**
+ * Makes a `shapeOf` that gives all answers with the same columns the same object. It goes along the
+ * names of an answer instead of writing them down, which costs a third, and whoever keeps something
+ * by shape need not look into it.
+ */
+export function createShapeFinder(): (answer: JsonObject) => Shape {
+  let steps = 0;
+  let start = createStep();
+
+  function createStep(): Step {
+    steps += 1;
+    return { values: new Map(), objects: new Map() };
+  }
+
+  function next(ways: Map<string, Step>, name: string): Step {
+    const known = ways.get(name);
+    if (known) return known;
+    const step = createStep();
+    ways.set(name, step);
+    return step;
+  }
+
+  function follow(object: JsonObject, from: Step, depth: number): Step {
+    let step = from;
+    for (const name of Object.keys(object)) {
+      const value = object[name];
+      if (isJsonObject(value) && depth < MAX_DEPTH) {
+        step = follow(value, next(step.objects, name), depth + 1);
+        step.outOfObject ??= createStep();
+        step = step.outOfObject;
+      } else step = next(step.values, name);
+    }
+    return step;
+  }
+
+  return (answer) => {
+    if (steps > MOST_STEPS) {
+      steps = 0;
+      start = createStep();
+    }
+    const end = follow(answer, start, 1);
+    end.shape ??= shapeOf(answer);
+    return end.shape;
+  };
+}

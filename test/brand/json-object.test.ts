@@ -1,0 +1,109 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { findJsonObject, isJsonObject } from '../../src/brand/json-object.ts';
+
+describe('findJsonObject', () => {
+  it.each([
+    ['{}', {}],
+    [' \n{"a":[1,{"b":null}]}\t', { a: [1, { b: null }] }],
+    ['{"a":1,"a":2}', { a: 2 }],
+  ])('reads %j', (body, value) => {
+    expect(findJsonObject(body)).toEqual(value);
+  });
+
+  it('takes a field called __proto__ for a field', () => {
+    const value = findJsonObject('{"__proto__":{"isAdmin":true}}');
+    expect(Object.keys(value ?? {})).toEqual(['__proto__']);
+    expect(value?.['isAdmin']).toBeUndefined();
+  });
+
+  it.each([
+    '',
+    ' ',
+    '{',
+    '{"a":1',
+    '{"a":1}}',
+    "{'a':1}",
+    '[]',
+    '[{}]',
+    'null',
+    'true',
+    '1',
+    '"a"',
+    '<html>',
+  ])('has nothing for %j', (body) => {
+    expect(findJsonObject(body)).toBeUndefined();
+  });
+});
+
+describe('a number in an answer', () => {
+  it.each([
+    ['12345678901234567890', '12345678901234567890'],
+    ['-12345678901234567890', '-12345678901234567890'],
+    ['9007199254740993', '9007199254740993'],
+    ['0.1234567890123456789', '0.1234567890123456789'],
+    ['1e400', '1e400'],
+  ])('that JavaScript cannot hold, such as %s, is a text', (written, value) => {
+    const nested = findJsonObject(`{"a":${written},"b":[{"c":${written}}]}`);
+    expect(nested).toEqual({ a: value, b: [{ c: value }] });
+  });
+
+  it.each(['9007199254740991', '-9007199254740991', '0.30000000000000004', '1e3', '1E+3', '1.5'])(
+    'that JavaScript can hold, such as %s, is one',
+    (written) => {
+      expect(findJsonObject(`{"a":${written},"long":12345678901234567890}`)).toMatchObject({
+        a: Number(written),
+      });
+    },
+  );
+
+  it('is left alone within a text or a name', () => {
+    const value = { '12345678901234567890': 'id "12345678901234567890\\" 1e400', b: '\\' };
+    expect(findJsonObject(JSON.stringify(value))).toEqual(value);
+  });
+
+  it('changes nothing else about any answer', () => {
+    const long = { id: 'x' };
+    fc.assert(
+      fc.property(fc.dictionary(fc.string(), fc.jsonValue()), (value) => {
+        const plain = JSON.stringify({ value, ...long });
+        const withLong = plain.replace(/"x"\}$/, '12345678901234567890}');
+        expect(findJsonObject(withLong)).toEqual({
+          ...(JSON.parse(plain) as object),
+          id: '12345678901234567890',
+        });
+      }),
+    );
+  });
+
+  it.each([
+    '{12345678901234567890:1}',
+    '{"a":01234567890123456789}',
+    '{"a":12345678901234567890"}',
+    '{"a":12345678901234567.}',
+  ])('does not make JSON of what is none: %s', (body) => {
+    expect(findJsonObject(body)).toBeUndefined();
+  });
+
+  it('takes no time to look for in an answer that is cut within a text', () => {
+    const startMs = performance.now();
+    const html = '<a href=\\"/x\\">'.repeat(6_000);
+    expect(findJsonObject(`{"id":12345678901234567890,"html":"${html}`)).toBeUndefined();
+    expect(performance.now() - startMs).toBeLessThan(1_000);
+  });
+
+  it.each(['x', String.raw`\n`])(
+    'does not keep an answer with a text of megabytes from being read',
+    (letter) => {
+      const text = letter.repeat(10_000_000 / letter.length);
+      expect(findJsonObject(`{"text":"${text}","n":1e3}`)).toMatchObject({ n: 1_000 });
+    },
+  );
+});
+
+describe('isJsonObject', () => {
+  it('knows objects from lists, null and plain values', () => {
+    expect([{}, { a: 1 }].every(isJsonObject)).toBe(true);
+    expect([[], null, undefined, 'a', 1, true].some(isJsonObject)).toBe(false);
+  });
+});
