@@ -29,6 +29,8 @@ export function createCollector(options: CollectorOptions): Reply {
     return answer ? shapeOf(answer) : NO_SHAPE;
   }
 
+  let batch: Batch | undefined;
+
   // Outcomes are not held while they are written: hundreds wait at any time, and what survives a few
   // milliseconds is costly to clear away. So nothing that knows an outcome awaits.
   function keep(outcome: Outcome): Promise<void> {
@@ -36,17 +38,36 @@ export function createCollector(options: CollectorOptions): Reply {
     const dated =
       outcome.fetchedAtMs < startedAtMs ? { ...outcome, fetchedAtMs: startedAtMs } : outcome;
     const written = store.put(dated, outcome.shape ?? findShape(outcome.json));
+    if (batch?.written !== written) batch = openBatch(written);
     const { domain, status, attempts, throttled = 0 } = outcome;
-    return settle(written, { domain, status, attempts, throttled });
+    batch.kept.push({ domain, status, attempts, throttled });
+    return batch.told;
   }
 
-  async function settle(written: Promise<void>, kept: KeptOutcome): Promise<void> {
+  function openBatch(written: Promise<void>): Batch {
+    const kept: KeptOutcome[] = [];
+    return { written, kept, told: tell(written, kept) };
+  }
+
+  async function tell(written: Promise<void>, kept: readonly KeptOutcome[]): Promise<void> {
     await written;
-    // Outcomes may come more than once.
-    if (outstanding.delete(kept.domain)) onOutcome(kept);
+    for (const each of kept) {
+      // Outcomes may come more than once.
+      if (outstanding.delete(each.domain)) onOutcome(each);
+    }
   }
 
-  return (outcomes) => allOf(outcomes.map(keep));
+  return (outcomes) => {
+    const [only] = outcomes;
+    return only && outcomes.length === 1 ? keep(only) : allOf(outcomes.map(keep));
+  };
+}
+
+/** Outcomes that are written together, and told of together: a promise for each would cost more. */
+interface Batch {
+  readonly written: Promise<void>;
+  readonly told: Promise<void>;
+  readonly kept: KeptOutcome[];
 }
 
 const NO_SHAPE: Shape = [];

@@ -19,8 +19,9 @@ export function createCallsInFlight(): CallsInFlight {
     },
     end: (sentAtMs) => {
       // It is sent right after it was let through.
-      const index = calls.findLastIndex(({ startMs }) => startMs <= sentAtMs);
-      const [call] = calls.splice(Math.max(0, index), 1);
+      let at = calls.length - 1;
+      while (at > 0 && (calls[at]?.startMs ?? 0) > sentAtMs) at -= 1;
+      const [call] = calls.splice(Math.max(0, at), 1);
       return call?.inFlight ?? 1;
     },
     count: (nowMs) => {

@@ -21,6 +21,8 @@ export interface Turnstile {
    * @throws the signal's reason when it fires first
    */
   enter(signal: AbortSignal): Promise<void>;
+  /** Enters if that needs no waiting. Says whether it did. */
+  tryEnter(): boolean;
   /** Reports what came of a call; returns for how many milliseconds nobody gets through. */
   report(outcome: CallReport): number;
   /** How long nobody will get through, in milliseconds; 0 when the way is open. */
@@ -65,8 +67,7 @@ export function createTurnstile(options: TurnstileOptions): OwnTurnstile {
 
   async function enter(signal: AbortSignal): Promise<void> {
     signal.throwIfAborted();
-    // Checked and booked in one turn of the event loop: no two callers take the same slot.
-    if (inLine === 0 && tryEnter() === true) return;
+    if (tryEnter()) return;
     inLine += 1;
     const before = lastInLine;
     const turn = waitForTurn(before, signal);
@@ -78,17 +79,25 @@ export function createTurnstile(options: TurnstileOptions): OwnTurnstile {
     }
   }
 
+  /** Nobody overtakes those in line. */
+  function tryEnter(): boolean {
+    return inLine === 0 && tryStart() === true;
+  }
+
   async function waitForTurn(before: Promise<void>, signal: AbortSignal): Promise<void> {
     await before;
     signal.throwIfAborted();
-    for (let next = tryEnter(); next !== true; next = tryEnter()) {
+    for (let next = tryStart(); next !== true; next = tryStart()) {
       // The gate may have moved while asleep, so the question is asked again.
       await sleepUntil(next, signal);
     }
   }
 
-  /** True, or when to ask again. */
-  function tryEnter(): true | number | 'wait_for_answer' {
+  /**
+   * True, or when to ask again. Checked and booked in one turn of the event loop: no two callers take
+   * the same slot.
+   */
+  function tryStart(): true | number | 'wait_for_answer' {
     const nowMs = clock.nowMs();
     const next = nextStart(state, { nowMs, inFlight: inFlight.count(nowMs) });
     if (next === 'wait_for_answer') return next;
@@ -145,6 +154,7 @@ export function createTurnstile(options: TurnstileOptions): OwnTurnstile {
 
   return {
     enter,
+    tryEnter,
     report: reportCall,
     waitMs: () => describePace(state, clock.nowMs()).waitMs,
     describe: () => describePace(state, clock.nowMs()),

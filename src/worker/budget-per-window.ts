@@ -75,12 +75,21 @@ export function createSharedBudget({ ledger, now }: SharedBudgetOptions): Shared
     await ledger.giveBack(left, window);
   }
 
+  const currentShare = (): Share | undefined => (share && !isOver(share) ? share : undefined);
+
+  function tryReserve(): Reservation | undefined {
+    const current = currentShare();
+    return current && current.left > 0 ? reserveIn(current) : undefined;
+  }
+
   return {
+    tryReserve,
     reserve: async (signal) => {
       for (;;) {
         signal.throwIfAborted();
-        const current = share && !isOver(share) ? share : undefined;
-        if (current && current.left > 0) return reserveIn(current);
+        const reserved = tryReserve();
+        if (reserved) return reserved;
+        const current = currentShare();
         if (!current?.isDry) {
           taking ??= take(signal).finally(() => {
             taking = undefined;

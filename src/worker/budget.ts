@@ -9,6 +9,8 @@ export interface Budget {
    * @returns why the run has to stop, when the budget is used up
    */
   reserve(signal: AbortSignal): Promise<Reservation | Stop>;
+  /** Reserves one call if that can be done at once. */
+  tryReserve(): Reservation | undefined;
 }
 
 /** One call that may be made. Ends with `spend` or `giveBack`. */
@@ -28,9 +30,17 @@ export function isUsedUp(reserved: Reservation | Stop): reserved is Stop {
 
 const UNBOUNDED: Reservation = { isGood: () => true, spend: () => {}, giveBack: () => {} };
 
+const UNBOUNDED_BUDGET: Budget = {
+  reserve: async () => UNBOUNDED,
+  tryReserve: () => UNBOUNDED,
+};
+
 /** @param maxCalls undefined for no bound */
 export function createBudget(maxCalls: number | undefined): Budget {
-  if (maxCalls === undefined) return { reserve: async () => UNBOUNDED };
+  return maxCalls === undefined ? UNBOUNDED_BUDGET : createBoundedBudget(maxCalls);
+}
+
+function createBoundedBudget(maxCalls: number): Budget {
   let spent = 0;
   let reserved = 0;
   let waiting: (() => void)[] = [];
@@ -51,15 +61,22 @@ export function createBudget(maxCalls: number | undefined): Budget {
     giveBack: settle,
   };
 
+  function tryReserve(): Reservation | undefined {
+    if (spent + reserved >= maxCalls) return undefined;
+    reserved += 1;
+    return reservation;
+  }
+
   return {
+    tryReserve,
     reserve: async (signal) => {
-      while (spent + reserved >= maxCalls) {
+      for (;;) {
+        const mine = tryReserve();
+        if (mine) return mine;
         signal.throwIfAborted();
         if (spent >= maxCalls) return { reason: 'max_calls' };
         await new Promise<void>((resolve) => waiting.push(resolve));
       }
-      reserved += 1;
-      return reservation;
     },
   };
 }
@@ -79,6 +96,13 @@ export function joinBudgets(first: Budget, second: Budget): Budget {
       } finally {
         if (!isReserved) one.giveBack();
       }
+    },
+    tryReserve: () => {
+      const one = first.tryReserve();
+      const other = one && second.tryReserve();
+      if (one && other) return both(one, other);
+      one?.giveBack();
+      return undefined;
     },
   };
 }

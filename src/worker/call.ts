@@ -44,8 +44,8 @@ export interface PauseGate {
 
 /** What is to be known of a lookup to make a call for it. */
 export interface CallQuestions {
-  /** Whether a failure would speak against the API rather than against the domain. */
-  readonly isEvidence: () => boolean;
+  /** Whether a failure would speak against the API rather than against the domain. Asked once for each. */
+  isEvidence(): boolean;
   /** Asked when it is the call's turn, which may take long: false spares it. @default always true */
   readonly isWanted?: (() => boolean) | undefined;
 }
@@ -71,13 +71,22 @@ export interface CallResult {
  * @throws NotAskedError when the budget is used up, or the call is no longer wanted
  * @throws the stop switch's reasons when the run stops first
  */
-export async function callInTurn(
+export function callInTurn(
+  path: string,
+  context: CallContext,
+  questions: CallQuestions,
+): Promise<CallResult> {
+  return context.preflight.isOpen
+    ? makeCall(path, context, questions)
+    : makeFirstCall(path, context, questions);
+}
+
+async function makeFirstCall(
   path: string,
   context: CallContext,
   questions: CallQuestions,
 ): Promise<CallResult> {
   const { preflight, stopSwitch } = context;
-  if (preflight.isOpen) return await makeCall(path, context, questions);
   await preflight.pass(stopSwitch.noNewCall);
   let answer: Answer | undefined;
   try {
@@ -92,18 +101,22 @@ export async function callInTurn(
 async function makeCall(
   path: string,
   context: CallContext,
-  { isEvidence, isWanted }: CallQuestions,
+  questions: CallQuestions,
 ): Promise<CallResult> {
-  const { client, stopSwitch, clock } = context;
-  const reserved = await reserveTurn(context, isWanted);
+  const { client, counters, stopSwitch, clock } = context;
+  const reserved =
+    tryReserveTurn(context, questions) ?? (await reserveTurn(context, questions.isWanted));
   const sentAtMs = clock.nowMs();
-  context.counters.calls += 1;
+  counters.calls += 1;
   try {
     const answer = await client.call(path, stopSwitch.noCall);
     const latencyMs = clock.nowMs() - sentAtMs;
     context.onCallEnd?.(answer.httpStatus, latencyMs);
-    const closedMs = settle(answer, { context, reserved, sentAtMs, isEvidence });
-    return { answer, closedMs, latencyMs };
+    if (answer.kind === 'throttled') {
+      counters.throttled += 1;
+      reserved.giveBack();
+    } else reserved.spend();
+    return { answer, closedMs: tellOf(answer, { context, sentAtMs, questions }), latencyMs };
   } catch (error) {
     // Given up while under way: it may well be billed.
     reserved.spend();
@@ -111,6 +124,23 @@ async function makeCall(
     abandon(context, sentAtMs);
     throw error;
   }
+}
+
+/** What `reserveTurn` does, where nothing has to be waited for: most calls are spared what waiting costs. */
+function tryReserveTurn(
+  { budget, clock, outage, pause, stopSwitch, turnstile }: CallContext,
+  { isWanted }: CallQuestions,
+): Reservation | undefined {
+  if (pause?.isPaused || stopSwitch.stopped || outage.isOut || isWanted?.() === false) {
+    return undefined;
+  }
+  const reserved = budget.tryReserve();
+  if (reserved && turnstile.tryEnter()) {
+    if (outage.tryPass()) return reserved;
+    turnstile.report({ kind: 'abandoned', sentAtMs: clock.nowMs() });
+  }
+  reserved?.giveBack();
+  return undefined;
 }
 
 /** Waits until a call may be made that the budget has room for at that moment. */
@@ -158,26 +188,20 @@ async function waitForTurn(
 
 interface EndedCall {
   readonly context: CallContext;
-  readonly reserved: Reservation;
   readonly sentAtMs: number;
-  readonly isEvidence: () => boolean;
+  readonly questions: CallQuestions;
 }
 
-function settle(answer: Answer, { context, reserved, ...call }: EndedCall): number {
-  const { turnstile, outage, counters } = context;
-  const { sentAtMs, isEvidence } = call;
+/** Tells all who go by answers. Returns for how many milliseconds no call may start. */
+function tellOf(answer: Answer, { context, sentAtMs, questions }: EndedCall): number {
+  const { turnstile, outage } = context;
   const isFailure = isOutage(answer);
   if (isFailure && 'reason' in answer) context.onTrouble?.(answer.reason);
-  outage.ended({ isFailure, sentAtMs, isEvidence });
+  outage.ended({ isFailure, sentAtMs, isEvidence: () => questions.isEvidence() });
   const kind = paceKindOf(answer);
-  if (answer.kind === 'throttled') {
-    counters.throttled += 1;
-    reserved.giveBack();
-  } else reserved.spend();
-  const { limits } = answer;
   const retryAfterMs =
     kind === 'throttled' && 'retryAfterMs' in answer ? answer.retryAfterMs : undefined;
-  return turnstile.report({ kind, sentAtMs, retryAfterMs, limits });
+  return turnstile.report({ kind, sentAtMs, retryAfterMs, limits: answer.limits });
 }
 
 /** What an answer says about the pace. */

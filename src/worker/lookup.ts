@@ -3,7 +3,7 @@ import type { Answer } from '../brand/answer.ts';
 import type { Endpoint } from '../brand/endpoint.ts';
 import type { Outcome } from '../brand/outcome.ts';
 import { backoffMs } from './backoff.ts';
-import { type CallContext, callInTurn, NotAskedError } from './call.ts';
+import { type CallContext, type CallQuestions, callInTurn, NotAskedError } from './call.ts';
 import type { RetryGate } from './retry-gate.ts';
 
 /** What lookups share. */
@@ -48,28 +48,40 @@ const MAX_THROTTLED_MS = 10 * 60_000;
  *
  * @param isWanted asked before each call: false spares it, and there is no outcome. @default always true
  */
-export async function lookUp(
+export function lookUp(
   domain: string,
   context: LookupContext,
   isWanted?: () => boolean,
 ): Promise<LookupResult> {
-  const { stopSwitch, clock, counters, maxWaitMs } = context;
-  context.retryGate.counted();
-  let attempts = 0;
-  let throttled = 0;
-  let throttledMs = 0;
-  let invalidAnswers = 0;
-  let failures = 0;
+  return new Lookup(domain, context, isWanted).run();
+}
 
-  async function attempt(): Promise<FinalAnswer | UnusableAnswer> {
-    let path = context.endpoint.path(domain);
-    for (let redirects = 0; ; redirects += 1) {
-      const answer = await callUnthrottled(path);
-      if (answer.kind !== 'redirect') return answer;
-      if (redirects === MAX_REDIRECTS) {
-        return { kind: 'refused', httpStatus: answer.httpStatus, reason: 'too_many_redirects' };
-      }
-      path = answer.path;
+/** One lookup under way. An object rather than closures, because a lookup that is made once costs less. */
+class Lookup implements CallQuestions {
+  readonly isWanted: (() => boolean) | undefined;
+  readonly #domain: string;
+  readonly #context: LookupContext;
+  #attempts = 0;
+  #throttled = 0;
+  #throttledMs = 0;
+  #invalidAnswers = 0;
+  #failures = 0;
+
+  constructor(domain: string, context: LookupContext, isWanted: (() => boolean) | undefined) {
+    this.#domain = domain;
+    this.#context = context;
+    this.isWanted = isWanted;
+  }
+
+  async run(): Promise<LookupResult> {
+    this.#context.retryGate.counted();
+    try {
+      const answer = await this.#attempt();
+      return this.#conclude(isFinal(answer) ? answer : await this.#tryAgain(answer));
+    } catch (error) {
+      if (error instanceof UnusableError) return this.#conclude(error.answer);
+      if (error instanceof NotAskedError || this.#context.stopSwitch.stopped) return NOT_ASKED;
+      throw error;
     }
   }
 
@@ -77,111 +89,123 @@ export async function lookUp(
    * A domain on which the API always fails would look like an outage, above all at the end of a run,
    * when no others are left, or in the next one, which asks for nothing else.
    */
-  function isEvidence(): boolean {
-    failures += 1;
-    return failures <= MOST_EVIDENCE && context.hasFailedBefore?.(domain) !== true;
+  isEvidence(): boolean {
+    this.#failures += 1;
+    const { hasFailedBefore } = this.#context;
+    return this.#failures <= MOST_EVIDENCE && hasFailedBefore?.(this.#domain) !== true;
   }
 
-  /** A throttled call costs no attempt: it is made again when the way is open. */
-  async function callUnthrottled(path: string): Promise<UnthrottledAnswer> {
+  /** Calls until there is an answer about the domain, following redirects and waiting out throttles. */
+  async #attempt(): Promise<FinalAnswer | UnusableAnswer> {
+    const context = this.#context;
+    let path = context.endpoint.path(this.#domain);
+    let redirects = 0;
     for (;;) {
-      const { answer, closedMs, latencyMs } = await callInTurn(path, context, {
-        isEvidence,
-        isWanted,
-      });
-      context.onCall?.({ domain, answer, latencyMs });
+      const { answer, closedMs, latencyMs } = await callInTurn(path, context, this);
+      context.onCall?.({ domain: this.#domain, answer, latencyMs });
       // While the API is out for all, a failure says nothing about this domain.
       if (answer.kind === 'try_again' && context.outage.isOut) continue;
-      const isQuotaWait = answer.kind === 'quota_used_up' && answer.retryAfterMs !== undefined;
-      if (answer.kind !== 'throttled' && !isQuotaWait) {
-        attempts += 1;
-        return answer;
+      if (isThrottle(answer)) {
+        if (!this.#isWorthWaiting(answer, closedMs)) {
+          return { kind: 'refused', httpStatus: answer.httpStatus, reason: 'throttled' };
+        }
+        continue;
       }
-      const { retryAfterMs } = answer;
-      if (retryAfterMs !== undefined && retryAfterMs > maxWaitMs) {
-        stopSwitch.stop({ reason: 'quota', comeBackAtMs: context.now() + retryAfterMs });
-        throw new NotAskedError();
+      this.#attempts += 1;
+      if (answer.kind !== 'redirect') return answer;
+      if (redirects === MAX_REDIRECTS) {
+        return { kind: 'refused', httpStatus: answer.httpStatus, reason: 'too_many_redirects' };
       }
-      throttled += 1;
-      const waitMs = Math.max(retryAfterMs ?? 0, closedMs);
-      // A longer wait is one for a quota, which concerns no lookup in particular.
-      if (waitMs <= MAX_THROTTLED_MS) throttledMs += waitMs;
-      if (throttledMs > MAX_THROTTLED_MS) {
-        return { kind: 'refused', httpStatus: answer.httpStatus, reason: 'throttled' };
-      }
+      redirects += 1;
+      path = answer.path;
     }
   }
 
+  /** A throttled call costs no attempt: it is made again when the way is open, but not for ever. */
+  #isWorthWaiting({ retryAfterMs }: ThrottleAnswer, closedMs: number): boolean {
+    const { maxWaitMs, stopSwitch } = this.#context;
+    if (retryAfterMs !== undefined && retryAfterMs > maxWaitMs) {
+      stopSwitch.stop({ reason: 'quota', comeBackAtMs: this.#context.now() + retryAfterMs });
+      throw new NotAskedError();
+    }
+    this.#throttled += 1;
+    const waitMs = Math.max(retryAfterMs ?? 0, closedMs);
+    // A longer wait is one for a quota, which concerns no lookup in particular.
+    if (waitMs <= MAX_THROTTLED_MS) this.#throttledMs += waitMs;
+    return this.#throttledMs <= MAX_THROTTLED_MS;
+  }
+
   /** Makes further attempts. Most lookups end with the first and are spared what this costs. */
-  async function tryAgain(first: UnusableAnswer): Promise<FinalAnswer> {
+  async #tryAgain(first: UnusableAnswer): Promise<FinalAnswer> {
     let failed: UnusableAnswer | undefined = first;
     return await pRetry(
       async () => {
-        const answer = failed ?? (await attempt());
+        const answer = failed ?? (await this.#attempt());
         failed = undefined;
         if (!isFinal(answer)) throw new UnusableError(answer);
         return answer;
       },
       {
-        retries: context.retries,
+        retries: this.#context.retries,
         minTimeout: 0, // the wait is in shouldRetry, with full jitter and the server's wish
-        shouldRetry: ({ error, retriesConsumed }) => waitToRetry(error, retriesConsumed),
+        shouldRetry: ({ error, retriesConsumed }) => this.#waitToRetry(error, retriesConsumed),
       },
     );
   }
 
   /** Waits before the next try, or says that there is none. */
-  async function waitToRetry(error: Error, retriesMade: number): Promise<boolean> {
+  async #waitToRetry(error: Error, retriesMade: number): Promise<boolean> {
     if (!(error instanceof UnusableError)) return false;
     const { answer } = error;
     if (answer.kind === 'invalid_response') {
-      invalidAnswers += 1;
-      if (invalidAnswers > MAX_INVALID_RETRIES) return false;
+      this.#invalidAnswers += 1;
+      if (this.#invalidAnswers > MAX_INVALID_RETRIES) return false;
     }
+    const { clock, counters, retryGate, stopSwitch } = this.#context;
     const retryAfterMs = answer.kind === 'try_again' ? answer.retryAfterMs : undefined;
-    const delayMs = backoffMs({ retriesMade, retryAfterMs, random: context.random() });
+    const delayMs = backoffMs({ retriesMade, retryAfterMs, random: this.#context.random() });
     if (delayMs > MAX_THROTTLED_MS) return false;
     await clock.sleep(delayMs, stopSwitch.noNewCall);
-    await context.retryGate.pass(stopSwitch.noNewCall);
+    await retryGate.pass(stopSwitch.noNewCall);
     counters.retries += 1;
     return true;
   }
 
-  function conclude(answer: FinalAnswer | UnusableAnswer): LookupResult {
+  #conclude(answer: FinalAnswer | UnusableAnswer): LookupResult {
+    const { stopSwitch } = this.#context;
     const status = STATUS_OF[answer.kind];
     if (!status) {
       stopSwitch.stop({ reason: answer.kind === 'unauthorized' ? 'unauthorized' : 'quota' });
-      return { kind: 'not_asked' };
+      return NOT_ASKED;
     }
+    const isFound = answer.kind === 'found';
     const outcome: Outcome = {
-      domain,
+      domain: this.#domain,
       status,
-      reason:
-        'reason' in answer ? answer.reason : status === 'found' ? '' : `http_${answer.httpStatus}`,
+      reason: 'reason' in answer ? answer.reason : isFound ? '' : `http_${answer.httpStatus}`,
       httpStatus: answer.httpStatus,
-      attempts,
-      ...(throttled > 0 ? { throttled } : {}),
-      fetchedAtMs: context.now(),
-      json: answer.kind === 'found' ? answer.json : '',
-      shape: answer.kind === 'found' ? answer.shape : undefined,
+      attempts: this.#attempts,
+      throttled: this.#throttled,
+      fetchedAtMs: this.#context.now(),
+      json: isFound ? answer.json : '',
+      shape: isFound ? answer.shape : undefined,
     };
     return { kind: answer.kind === 'forbidden' ? 'forbidden' : 'outcome', outcome };
   }
-
-  try {
-    const answer = await attempt();
-    return conclude(isFinal(answer) ? answer : await tryAgain(answer));
-  } catch (error) {
-    if (error instanceof UnusableError) return conclude(error.answer);
-    if (error instanceof NotAskedError || stopSwitch.stopped) return { kind: 'not_asked' };
-    throw error;
-  }
 }
 
-type UnthrottledAnswer = Exclude<Answer, { kind: 'throttled' }>;
+const NOT_ASKED: LookupResult = { kind: 'not_asked' };
+
+/** Says to wait; what is used up for good says not for how long. */
+type ThrottleAnswer = Extract<Answer, { kind: 'throttled' | 'quota_used_up' }>;
 /** No good, but another one may be. */
 type UnusableAnswer = Extract<Answer, { kind: 'try_again' | 'invalid_response' }>;
-type FinalAnswer = Exclude<UnthrottledAnswer, { kind: 'redirect' } | UnusableAnswer>;
+type FinalAnswer = Exclude<Answer, { kind: 'throttled' | 'redirect' } | UnusableAnswer>;
+
+function isThrottle(answer: Answer): answer is ThrottleAnswer {
+  if (answer.kind === 'quota_used_up') return answer.retryAfterMs !== undefined;
+  return answer.kind === 'throttled';
+}
 
 function isFinal(answer: FinalAnswer | UnusableAnswer): answer is FinalAnswer {
   return answer.kind !== 'try_again' && answer.kind !== 'invalid_response';

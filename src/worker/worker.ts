@@ -40,16 +40,12 @@ export function createWorker({
   async function handleDomain(domain: string, reply: Reply, isWanted: IsWanted): Promise<void> {
     underWay += 1;
     let replied: Promise<void> | undefined;
-    const result = await limit(async () => {
-      // Those who share a queue may want a chunk back at any time, so they are asked before each call.
-      const isStillWanted = holdsCallers ? (): boolean => isWanted(domain) : undefined;
-      const result = isWanted(domain) ? await lookUp(domain, context, isStillWanted) : NOT_ASKED;
-      if (result.kind === 'outcome' && preflight.isOpen) replied = reply([result.outcome]);
-      if (holdsCallers) await replied;
-      return result;
+    const result = await limit(() => {
+      if (!isWanted(domain)) return NOT_ASKED;
+      return holdsCallers ? lookUpAndHold() : lookUp(domain, context);
     });
     underWay -= 1;
-    const isBelieved = result.kind === 'not_asked' ? undefined : believe(result);
+    const isBelieved = result.kind !== 'not_asked' && believe(result);
     if (underWay === 0) {
       doubt.idle();
       preflight.idle();
@@ -58,13 +54,21 @@ export function createWorker({
       replied = reply([result.outcome]);
     }
     return replied;
+
+    async function lookUpAndHold(): Promise<LookupResult> {
+      // Those who share a queue may want a chunk back at any time, so they are asked before each call.
+      const result = await lookUp(domain, context, () => isWanted(domain));
+      if (result.kind === 'outcome' && preflight.isOpen) replied = reply([result.outcome]);
+      await replied;
+      return result;
+    }
   }
 
   /** Whether an outcome is about its domain, which may only show with those of others. */
-  async function believe({ kind, outcome }: AskedResult): Promise<boolean> {
-    if (kind === 'forbidden') return await doubt.forbidden();
+  function believe({ kind, outcome }: AskedResult): boolean | Promise<boolean> {
+    if (kind === 'forbidden') return doubt.forbidden();
     if (CREDENTIAL_WORKS.has(outcome.status)) doubt.success();
-    return await preflight.verdict();
+    return preflight.isOpen || preflight.verdict();
   }
 
   return {

@@ -10,6 +10,7 @@ function createStaleBudget(stale: number): { readonly budget: Budget; readonly l
   return {
     log,
     budget: {
+      tryReserve: () => undefined,
       reserve: async () => {
         reserved += 1;
         const number = reserved;

@@ -27,7 +27,7 @@ describe('a lookup that is answered', () => {
     const context = createTestContext(() => answer);
     expect(await lookUp('acme.com', context)).toEqual({
       kind: 'outcome',
-      outcome: outcomeOf('acme.com', expected),
+      outcome: outcomeOf('acme.com', { throttled: 0, ...expected }),
     });
     expect(context.called).toEqual(['/v1/brand?domain=acme.com']);
     expect(context.counters).toEqual({ calls: 1, throttled: 0, retries: 0 });
@@ -45,6 +45,7 @@ describe('a lookup that is answered', () => {
         status: 'rejected',
         httpStatus: 403,
         reason: 'not for you',
+        throttled: 0,
       }),
     });
   });

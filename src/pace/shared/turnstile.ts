@@ -103,6 +103,11 @@ export function createSharedTurnstile(options: SharedTurnstileOptions): SharedTu
   /** The one call that finds out whether the API is back is never too late: nobody else makes it. */
   const holdsProbe = (): boolean => known.outage.phase === 'probing' && starts.nextMs !== undefined;
 
+  /** Nobody overtakes those who wait. */
+  function tryEnter(): boolean {
+    return waiting.length === 0 && take();
+  }
+
   function dropLate(): void {
     if (!holdsProbe()) starts.dropLate(sharedNowMs());
   }
@@ -223,9 +228,10 @@ export function createSharedTurnstile(options: SharedTurnstileOptions): SharedTu
   const isAway = (): boolean => known.outage.phase !== 'closed';
 
   return {
+    tryEnter,
     enter: async (signal) => {
       signal.throwIfAborted();
-      if (waiting.length === 0 && take()) return;
+      if (tryEnter()) return;
       await new Promise<void>((resolve, reject) => {
         const giveUp = (): void => {
           waiting.splice(waiting.indexOf(wake), 1);
