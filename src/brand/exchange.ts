@@ -86,8 +86,8 @@ const NO_HEADERS: ResponseHeaders = {};
 /** Takes one response from undici. */
 class ResponseReader implements Dispatcher.DispatchHandler {
   readonly #mostBytes: ExchangeRequest['mostBytes'];
-  readonly #resolve: (exchanged: Exchanged) => void;
-  readonly #reject: (error: Error) => void;
+  #resolve: (exchanged: Exchanged) => void;
+  #reject: (error: Error) => void;
   #controller: Dispatcher.DispatchController | undefined;
   #httpStatus = 0;
   #headers = NO_HEADERS;
@@ -166,6 +166,7 @@ class ResponseReader implements Dispatcher.DispatchHandler {
     if (isCut || bodyError) this.#drop();
     const [httpStatus, headers] = [this.#httpStatus, this.#headers];
     this.#resolve({ httpStatus, headers, bytes, isCut, bodyError });
+    this.#letGo();
   }
 
   /** What came so far is still worth having. */
@@ -175,6 +176,16 @@ class ResponseReader implements Dispatcher.DispatchHandler {
     this.#isSettled = true;
     this.#drop();
     this.#reject(error);
+    this.#letGo();
+  }
+
+  /** This object is reachable for many more calls; what it held would survive as long. */
+  #letGo(): void {
+    this.#controller = undefined;
+    this.#headers = NO_HEADERS;
+    this.#chunks.length = 0;
+    this.#resolve = ignore;
+    this.#reject = ignore;
   }
 
   /** Lets the connection go, and all that is still to come. */
@@ -185,3 +196,5 @@ class ResponseReader implements Dispatcher.DispatchHandler {
 }
 
 const NOTHING = Buffer.alloc(0);
+
+function ignore(): void {}

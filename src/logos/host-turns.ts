@@ -1,4 +1,4 @@
-import pLimit, { type LimitFunction } from 'p-limit';
+import fastq from 'fastq';
 import type { Fetched, NoPicture } from './fetch-picture.ts';
 
 /** Lets few pictures be fetched at a time, fewer from one host, and leaves hosts alone that are out. */
@@ -21,7 +21,7 @@ export interface HostTurnsOptions {
 }
 
 interface Host {
-  readonly limit: LimitFunction;
+  readonly turns: Turns;
   /** Pictures that are fetched from it, or wait for that. */
   waiting: number;
   /** How often in a row it gave no answer, or none that it stands by. */
@@ -43,7 +43,7 @@ const HOST_OUT: NoPicture = { reason: 'host_out' };
 
 export function createHostTurns(options: HostTurnsOptions): HostTurns {
   const { concurrency, perHost, signal, now, sleep } = options;
-  const all = pLimit(concurrency);
+  const all = createTurns(concurrency);
   const hosts = new Map<string, Host>();
 
   async function fetchInTurn(host: Host, fetch: () => Promise<Fetched>): Promise<Fetched> {
@@ -51,7 +51,7 @@ export function createHostTurns(options: HostTurnsOptions): HostTurns {
       for (let waitMs = restOf(host); waitMs > 0 && !signal.aborted; waitMs = restOf(host)) {
         await sleep(waitMs);
       }
-      const fetched = await all(async () => {
+      const fetched = await all.push(async () => {
         if (signal.aborted) return NOT_ASKED;
         if (host.isOut) return HOST_OUT;
         const fetched = await fetch();
@@ -84,7 +84,7 @@ export function createHostTurns(options: HostTurnsOptions): HostTurns {
       if (host.isOut) return HOST_OUT;
       host.waiting += 1;
       try {
-        return await host.limit(() => fetchInTurn(host, fetch));
+        return await host.turns.push(() => fetchInTurn(host, fetch));
       } finally {
         host.waiting -= 1;
         // There may be as many hosts as domains: those nobody waits for are forgotten.
@@ -94,8 +94,14 @@ export function createHostTurns(options: HostTurnsOptions): HostTurns {
   };
 }
 
+type Turns = fastq.queueAsPromised<() => Promise<Fetched>, Fetched>;
+
+function createTurns(concurrency: number): Turns {
+  return fastq.promise(async (fetch) => await fetch(), concurrency);
+}
+
 function createHost(perHost: number): Host {
-  return { limit: pLimit(perHost), waiting: 0, troubles: 0, restUntilMs: 0, isOut: false };
+  return { turns: createTurns(perHost), waiting: 0, troubles: 0, restUntilMs: 0, isOut: false };
 }
 
 /** Whether a reason tells of the host rather than of the picture. */

@@ -1,4 +1,4 @@
-import pLimit from 'p-limit';
+import fastq from 'fastq';
 import type { Outcome } from '../brand/outcome.ts';
 import type { Chunk, Reply } from '../queue/lookup-queue.ts';
 import { createCredentialDoubt } from './credential-doubt.ts';
@@ -33,35 +33,38 @@ export function createWorker({
   ...context
 }: WorkerOptions): Worker {
   const { stopSwitch, preflight } = context;
-  const limit = pLimit(concurrency);
+  // Its queue keeps nothing of what has had its turn: a list whose nodes stay linked costs a third more
+  // garbage collection.
+  const turns = fastq.promise(takeTurn, concurrency);
   let underWay = 0;
   const doubt = createCredentialDoubt(() => stopSwitch.stop({ reason: 'forbidden' }));
 
   async function handleDomain(domain: string, reply: Reply, isWanted: IsWanted): Promise<void> {
     underWay += 1;
-    let replied: Promise<void> | undefined;
-    const result = await limit(() => {
-      if (!isWanted(domain)) return NOT_ASKED;
-      return holdsCallers ? lookUpAndHold() : lookUp(domain, context);
-    });
+    const turn: Turn = { domain, reply, isWanted, replied: undefined };
+    const result = await turns.push(turn);
     underWay -= 1;
     const isBelieved = result.kind !== 'not_asked' && believe(result);
     if (underWay === 0) {
       doubt.idle();
       preflight.idle();
     }
-    if (result.kind !== 'not_asked' && !replied && (await isBelieved)) {
-      replied = reply([result.outcome]);
-    }
-    return replied;
+    if (turn.replied) return await turn.replied;
+    if (result.kind !== 'not_asked' && (await isBelieved)) await reply([result.outcome]);
+  }
 
-    async function lookUpAndHold(): Promise<LookupResult> {
-      // Those who share a queue may want a chunk back at any time, so they are asked before each call.
-      const result = await lookUp(domain, context, () => isWanted(domain));
-      if (result.kind === 'outcome' && preflight.isOpen) replied = reply([result.outcome]);
-      await replied;
-      return result;
-    }
+  function takeTurn(turn: Turn): Promise<LookupResult> {
+    if (!turn.isWanted(turn.domain)) return Promise.resolve(NOT_ASKED);
+    return holdsCallers ? lookUpAndHold(turn) : lookUp(turn.domain, context);
+  }
+
+  async function lookUpAndHold(turn: Turn): Promise<LookupResult> {
+    const { domain, reply, isWanted } = turn;
+    // Those who share a queue may want a chunk back at any time, so they are asked before each call.
+    const result = await lookUp(domain, context, () => isWanted(domain));
+    if (result.kind === 'outcome' && preflight.isOpen) turn.replied = reply([result.outcome]);
+    await turn.replied;
+    return result;
   }
 
   /** Whether an outcome is about its domain, which may only show with those of others. */
@@ -79,6 +82,15 @@ export function createWorker({
 }
 
 type IsWanted = (domain: string) => boolean;
+
+/** A domain that waits for a caller. */
+interface Turn {
+  readonly domain: string;
+  readonly reply: Reply;
+  readonly isWanted: IsWanted;
+  /** Set where the caller was held until the outcome was kept. */
+  replied: Promise<void> | undefined;
+}
 
 const NOT_ASKED: LookupResult = { kind: 'not_asked' };
 
