@@ -52,14 +52,14 @@ export class GivenUpError extends Error {
  */
 export function exchange(
   dispatcher: Dispatcher,
-  { mostBytes, ...request }: ExchangeRequest,
+  { origin, path, headers, mostBytes }: ExchangeRequest,
   deadline: Deadline,
 ): Promise<Exchanged> {
   return new Promise((resolve, reject) => {
     const reader = new ResponseReader(mostBytes, resolve, reject);
     deadline.onOver = () => reader.giveUp();
     if (deadline.isOver) reader.giveUp();
-    else dispatcher.dispatch({ ...request, method: 'GET' }, reader);
+    else dispatcher.dispatch({ origin, path, headers, method: 'GET' }, reader);
   });
 }
 
