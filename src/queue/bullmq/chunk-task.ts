@@ -101,7 +101,7 @@ export function createChunkTask(options: ChunkTaskOptions): ChunkTask {
     const makeLookups = async (): Promise<void> => {
       const isWanted = (): boolean => !isStopping() && taken.lock.isOurs() && !isPaused();
       await lookUp(id, { left, known, lock: taken.lock, isWanted });
-      await settle(chunk, taken, known);
+      await settle(chunk, taken, { left, known });
     };
     const { stalledCounter: lostWorkers } = job;
     const record = { domains: left.size, isSuspect: data.suspect === true, lostWorkers };
@@ -168,12 +168,12 @@ export function createChunkTask(options: ChunkTaskOptions): ChunkTask {
   async function settle(
     chunk: TakenChunk,
     taken: TakenJob,
-    known: Map<string, OutcomeData>,
+    { left, known }: ChunkWork,
   ): Promise<void> {
     const outcomes = [...known.values()];
     if (taken.lock.isOurs()) {
-      const left = unknownOf(chunk.data.domains, known);
-      if (left.size > 0) await returns.giveBack(chunk, [...left.values()]);
+      const notAsked = [...left].filter(([domain]) => !known.has(domain)).map(([, text]) => text);
+      if (notAsked.length > 0) await returns.giveBack(chunk, notAsked);
       return await finish(chunk, taken, outcomes);
     }
     onNotice(`Chunk ${chunk.id} was left to others: this worker was cut off for too long.`);

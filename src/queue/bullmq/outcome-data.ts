@@ -31,6 +31,15 @@ export function withoutCall(
 
 /** The outcome that a run keeps. What has no domain cannot come from a run, which looked before. */
 export function toOutcome(data: OutcomeData): Outcome {
-  const { given: _, status, httpStatus, ...rest } = data;
-  return { ...rest, status: status === 'invalid' ? 'failed' : status, httpStatus };
+  const { domain, status, reason, httpStatus, attempts, throttled = 0, fetchedAtMs, json } = data;
+  return {
+    domain,
+    status: status === 'invalid' ? 'failed' : status,
+    reason,
+    httpStatus,
+    attempts,
+    throttled,
+    fetchedAtMs,
+    json,
+  };
 }

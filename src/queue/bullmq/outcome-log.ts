@@ -63,22 +63,25 @@ export function createOutcomeLog(client: RedisClient): OutcomeLog {
 
   /** Returns what Redis refused. */
   async function write(batch: ReadonlyMap<string, string[]>): Promise<Map<string, string[]>> {
-    const pipeline = client.pipeline();
-    for (const [key, entries] of batch) pipeline.rpush(key, ...entries);
-    try {
-      const results = (await pipeline.exec()) ?? [];
-      const refused = new Map([...batch].filter((_, at) => results[at]?.[0] !== null));
-      for (const key of batch.keys()) await begin(key);
-      return refused;
-    } catch {
-      return new Map(batch);
-    }
+    const refused = new Map<string, string[]>();
+    // No pipeline: making one costs more than several commands, as it learns all scripts of BullMQ.
+    const writes = [...batch].map(async ([key, entries]) => {
+      try {
+        await append(key, entries);
+      } catch {
+        refused.set(key, entries);
+      }
+    });
+    await Promise.all(writes);
+    return refused;
   }
 
-  async function begin(key: string): Promise<void> {
-    if (begun.has(key)) return;
+  async function append(key: string, entries: readonly string[]): Promise<void> {
+    const appended = client.rpush(key, ...entries);
+    if (begun.has(key)) return void (await appended);
+    const dated = client.pexpire(key, KEPT_MS);
+    await Promise.all([appended, dated]);
     begun.add(key);
-    await client.pexpire(key, KEPT_MS);
   }
 
   return {
