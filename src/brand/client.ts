@@ -1,6 +1,5 @@
-import { type Dispatcher, EnvHttpProxyAgent, Pool } from 'undici';
-import { BrandfillError } from '../errors.ts';
 import { type Answer, meaningOf, type StatusMeaning } from './answer.ts';
+import { openConnections } from './connections.ts';
 import type { Credential } from './credential.ts';
 import { createDeadlines } from './deadline.ts';
 import type { Endpoint, NameValue } from './endpoint.ts';
@@ -58,8 +57,9 @@ const READ_KINDS: ReadonlySet<StatusMeaning> = new Set(['rejected', 'forbidden',
 
 /** Opens a keep-alive pool to the endpoint, through the proxy that the environment names, if any. */
 export function createBrandClient(options: BrandClientOptions): BrandClient {
-  const { endpoint, credential, timeoutMs, maxBodyBytes = TEN_MIB, now = Date.now } = options;
-  const dispatcher = createDispatcher(options);
+  const { endpoint, credential, connections, timeoutMs } = options;
+  const { maxBodyBytes = TEN_MIB, now = Date.now } = options;
+  const dispatcher = openConnections({ origin: endpoint.origin, connections, timeoutMs });
   const deadlines = createDeadlines(timeoutMs);
   const shapeOf = createShapeFinder();
   const headers: Record<string, string> = {
@@ -177,27 +177,6 @@ export function createBrandClient(options: BrandClientOptions): BrandClient {
 /** A limit with calls left is not the one that was hit, so its reset says nothing. */
 function waitForReset(limits: LimitHints | undefined): number | undefined {
   return limits?.remaining ? undefined : limits?.resetMs;
-}
-
-function createDispatcher({ endpoint, connections, timeoutMs }: BrandClientOptions): Dispatcher {
-  const options = {
-    connections,
-    connect: { timeout: timeoutMs },
-    // The deadline of each call is exact; undici's own timeouts fire up to a second late.
-    headersTimeout: 0,
-    bodyTimeout: 0,
-  };
-  const proxies = ['http_proxy', 'HTTP_PROXY', 'https_proxy', 'HTTPS_PROXY'];
-  if (!proxies.some((name) => process.env[name])) return new Pool(endpoint.origin, options);
-  try {
-    return new EnvHttpProxyAgent(options);
-  } catch (error) {
-    throw new BrandfillError(
-      'INVALID_SETTING',
-      'Cannot use the proxy that HTTP_PROXY or HTTPS_PROXY names: expected a URL such as http://proxy.example:3128.',
-      { cause: error },
-    );
-  }
 }
 
 /** Whether an error's body is neither JSON nor empty. */

@@ -1,4 +1,5 @@
-import { type Node, parseTree } from 'jsonc-parser';
+import { createRequire } from 'node:module';
+import type { Node } from 'jsonc-parser';
 import type { CellValue, FilledRow, RowColumn, RowFiller } from './row-format.ts';
 
 /** Gives objects members that they lack, or that are null or empty. The rest stays as it is. */
@@ -28,9 +29,17 @@ function fillOne(raw: string, name: string, value: CellValue): string | undefine
   return raw.slice(0, offset) + JSON.stringify(value) + raw.slice(offset + length);
 }
 
+let parser: typeof import('jsonc-parser') | undefined;
+
+function membersOf(raw: string): readonly Node[] {
+  // Loaded here, because most lists are no JSONL, or are not filled in place.
+  parser ??= createRequire(import.meta.url)('jsonc-parser') as typeof import('jsonc-parser');
+  return parser.parseTree(raw)?.children ?? [];
+}
+
 /** The value of a member and where it stands: of several with one name the last counts. */
 function findMember(raw: string, name: string): { node: Node; value: unknown } | undefined {
-  const members = parseTree(raw)?.children ?? [];
+  const members = membersOf(raw);
   const node = members.findLast(({ children }) => children?.[0]?.value === name)?.children?.[1];
   if (!node) return undefined;
   return { node, value: node.type === 'string' || node.type === 'null' ? node.value : node };
@@ -38,7 +47,7 @@ function findMember(raw: string, name: string): { node: Node; value: unknown } |
 
 /** An object with the members before one only. */
 export function cutMembers(raw: string, name: string): string {
-  const members = parseTree(raw)?.children ?? [];
+  const members = membersOf(raw);
   const member = members.findLast(({ children }) => children?.[0]?.value === name);
   if (!member) return raw;
   const head = raw.slice(0, member.offset).trimEnd();
