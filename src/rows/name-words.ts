@@ -3,19 +3,26 @@
  * and numbers. `camelCase` and `snake_case` are cut, and so are scripts: `会社URL` is two words.
  */
 export function wordsOfName(name: string): readonly string[] {
+  // Nearly all words that names are compared with, and there are a thousand of them.
+  if (/^[a-z]+(?: [a-z]+)*$/.test(name)) return wordsIn(name);
   const spaced = name
     .normalize('NFKC')
     .replace(/(\p{Ll})(\p{Lu})/gu, '$1 $2')
     .replace(/(\p{Lu})(\p{Lu}\p{Ll}{2})/gu, '$1 $2')
     .replace(ARABIC_ARTICLE, '');
-  return withoutDiacritics(spaced)
-    .replace(/[^\p{L}\p{M}\p{N}]+/gu, ' ')
-    .replace(UNSPACED, ' $& ')
+  return wordsIn(
+    withoutDiacritics(spaced)
+      .replace(/[^\p{L}\p{M}\p{N}]+/gu, ' ')
+      .replace(UNSPACED, ' $& ')
+      .replace(/(\p{L})\p{N}+/gu, '$1'),
+  ).filter((word) => word !== '' && !/^\p{N}+$/u.test(word));
+}
+
+function wordsIn(text: string): readonly string[] {
+  return text
     .replace(/(?<=^| )e (?=(?:mail|post|mejl))/g, 'e')
     .replace(/(?<=^| )opt (?:in|out)(?= |$)/g, 'opt')
-    .replace(/(\p{L})\p{N}+/gu, '$1')
-    .split(' ')
-    .filter((word) => word !== '' && !/^\p{N}+$/u.test(word));
+    .split(' ');
 }
 
 /** Whether a word is of a script that puts no spaces between words. */

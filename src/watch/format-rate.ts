@@ -1,3 +1,5 @@
+import { formatCount } from './format-count.ts';
+
 const UNITS: readonly (readonly [perSecond: number, name: string])[] = [
   [1, 's'],
   [60, 'min'],
@@ -9,5 +11,5 @@ export function formatRate(perSecond: number): string {
   const [seconds, name] = UNITS.find(([seconds]) => perSecond * seconds >= 0.9995) ?? [86_400, 'd'];
   const count = perSecond * seconds;
   const digits = count < 10 ? 1 : 0;
-  return `${count.toLocaleString('en-US', { maximumFractionDigits: digits })}/${name}`;
+  return `${formatCount(Number(count.toFixed(digits)))}/${name}`;
 }
