@@ -106,13 +106,19 @@ interface Sink {
   abandon(): Promise<void>;
 }
 
+/** Writes while the next rows are made; what goes wrong shows with those. */
 function writeInto(handle: FileHandle): Sink {
+  let writing: Promise<void> = Promise.resolve();
   return {
     write: async (content) => {
-      await handle.writeFile(content); // appends: a handle writes where it stands
+      await writing;
+      writing = handle.writeFile(content); // appends: a handle writes where it stands
+      writing.catch(() => {}); // seen by the next write, or at the end
     },
-    end: async () => {},
-    abandon: async () => {},
+    end: () => writing,
+    abandon: async () => {
+      await writing.catch(() => {});
+    },
   };
 }
 
