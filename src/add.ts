@@ -1,12 +1,12 @@
 import { tmpdir } from 'node:os';
 import { basename } from 'node:path';
 import { createEndpoint } from './brand/endpoint.ts';
-import { createCloser } from './closer.ts';
+import { createCloser } from './common/closer.ts';
+import { BrandfillError, describeSystemError } from './common/errors.ts';
 import { type EnrichOptions, libraryNaming } from './enrich.ts';
-import { BrandfillError, describeSystemError } from './errors.ts';
 import { ADD_SETTINGS, type AddSettings } from './job/add-settings.ts';
+import { checkInput, checkOptions } from './job/known-options.ts';
 import { readSettings } from './job/read-settings.ts';
-import { checkInput, checkOptions } from './known-options.ts';
 import { cutIntoLists, type ListedDomains, listDomains } from './producer/add-list.ts';
 import { chooseDomainColumn } from './producer/choose-column.ts';
 import { createDistinctDomains, type DistinctDomains } from './producer/distinct-domains.ts';

@@ -1,7 +1,7 @@
-import type { Closable } from './closer.ts';
+import type { Closable } from './common/closer.ts';
+import type { OnNotice } from './common/notice.ts';
 import { formatDuration } from './job/duration.ts';
 import type { LocalWorker } from './local-worker.ts';
-import type { OnNotice } from './notice.ts';
 import type { StopSwitch } from './worker/stop-switch.ts';
 
 export interface ApiWatchOptions {

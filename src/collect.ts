@@ -1,15 +1,15 @@
-import { createCloser } from './closer.ts';
 import { openBackfillWriter } from './collector/backfill/backfill-writer.ts';
 import { openBackfillFolder } from './collector/backfill/open-folder.ts';
 import { toLines } from './collector/backfill/outcome-lines.ts';
+import { createCloser } from './common/closer.ts';
+import { BrandfillError } from './common/errors.ts';
+import type { OnNotice } from './common/notice.ts';
+import { within } from './common/within.ts';
 import { libraryNaming } from './enrich.ts';
-import { BrandfillError } from './errors.ts';
 import { COLLECT_SETTINGS, type CollectSettings } from './job/collect-settings.ts';
+import { checkOptions } from './job/known-options.ts';
 import { readSettings } from './job/read-settings.ts';
-import { checkOptions } from './known-options.ts';
-import type { OnNotice } from './notice.ts';
 import { openStatus } from './status.ts';
-import { within } from './within.ts';
 
 /** Which outcomes to write where. */
 export interface CollectOptions {

@@ -1,11 +1,11 @@
-import { createCloser } from './closer.ts';
+import { createCloser } from './common/closer.ts';
+import { BrandfillError } from './common/errors.ts';
+import type { OnNotice } from './common/notice.ts';
+import { within } from './common/within.ts';
 import { libraryNaming } from './enrich.ts';
-import { BrandfillError } from './errors.ts';
 import { DASHBOARD_SETTINGS, type DashboardSettings } from './job/dashboard-settings.ts';
+import { checkOptions } from './job/known-options.ts';
 import { readSettings } from './job/read-settings.ts';
-import { checkOptions } from './known-options.ts';
-import type { OnNotice } from './notice.ts';
-import { within } from './within.ts';
 
 /** What to show where. */
 export interface DashboardOptions {

@@ -1,7 +1,9 @@
 import type { EnrichedRow } from './collector/row-object.ts';
+import type { RunControl } from './common/run-control.ts';
+import { createRunId } from './common/run-id.ts';
 import { createJob, type Job } from './job/job.ts';
+import { checkInput, checkOptions } from './job/known-options.ts';
 import { SETTINGS, type SettingKey } from './job/settings.ts';
-import { checkInput, checkOptions } from './known-options.ts';
 import type { Plan } from './producer/plan.ts';
 import type { ListInput } from './rows/list-input.ts';
 import { planOnly } from './run/plan-run.ts';
@@ -9,8 +11,6 @@ import type { RunContext } from './run/run-context.ts';
 import { makeInSight, openRunStatus, type RunSurroundings } from './run/run-status.ts';
 import { runToFiles } from './run/run-to-files.ts';
 import { runToRows } from './run/run-to-rows.ts';
-import type { RunControl } from './run-control.ts';
-import { createRunId } from './run-id.ts';
 import type { RunEvent } from './watch/events.ts';
 import type { Summary } from './watch/summary.ts';
 

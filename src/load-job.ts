@@ -1,15 +1,15 @@
 import { existsSync } from 'node:fs';
 import { basename, extname, resolve } from 'node:path';
+import { BrandfillError } from './common/errors.ts';
 import { BESIDE_SETTINGS, type EnrichOptions, libraryNaming } from './enrich.ts';
-import { BrandfillError } from './errors.ts';
 import { type JobFile, readJobFile } from './job/job-file.ts';
 import { besideFile } from './job/job-file-values.ts';
+import { checkOptions } from './job/known-options.ts';
 import type { OnFinish } from './job/on-finish-keys.ts';
 import type { Schedule } from './job/schedule.ts';
 import type { SettingDefinition } from './job/setting-definition.ts';
 import { SETTINGS } from './job/settings.ts';
 import type { Environment } from './job/variables.ts';
-import { checkOptions } from './known-options.ts';
 
 export interface LoadJobOptions {
   /** What counts more than the file. Paths in it are from the current folder. */

@@ -1,8 +1,8 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { createEndpoint } from './brand/endpoint.ts';
+import { BrandfillError } from './common/errors.ts';
 import { libraryNaming } from './enrich.ts';
-import { BrandfillError } from './errors.ts';
 import { readSettings } from './job/read-settings.ts';
 import type { Definitions } from './job/setting-definition.ts';
 import type { StoreSettings } from './job/store-settings.ts';

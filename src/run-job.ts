@@ -5,7 +5,7 @@ import { type EnrichOptions, enrich, libraryNaming } from './enrich.ts';
 import { describeError, exitCodeOf, exitCodeOfError } from './exit-codes.ts';
 import { readSecret } from './job/job.ts';
 import type { JobFile } from './job/job-file.ts';
-import { checkOptions } from './known-options.ts';
+import { checkOptions } from './job/known-options.ts';
 import {
   jobNameOf,
   LOAD_OPTIONS,

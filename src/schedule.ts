@@ -1,10 +1,11 @@
-import { createCloser } from './closer.ts';
+import { createCloser } from './common/closer.ts';
+import { BrandfillError } from './common/errors.ts';
+import type { OnNotice } from './common/notice.ts';
+import { describeOwner, describeSelf, isHere } from './common/owner.ts';
+import { within } from './common/within.ts';
 import { libraryNaming } from './enrich.ts';
-import { BrandfillError } from './errors.ts';
+import { checkOptions } from './job/known-options.ts';
 import { SCHEDULE_SETTINGS, type ScheduleSettings } from './job/schedule-settings.ts';
-import { checkOptions } from './known-options.ts';
-import type { OnNotice } from './notice.ts';
-import { describeOwner, describeSelf, isHere } from './owner.ts';
 import type { Keeper } from './queue/bullmq/schedule-keepers.ts';
 import { groupOf } from './schedule/group.ts';
 import { keepSchedules } from './schedule/keep-schedules.ts';
@@ -14,7 +15,6 @@ import { openScheduledFiles } from './schedule/scheduled-files.ts';
 import { serveSchedules } from './schedule/serve-schedules.ts';
 import { openStatus } from './status.ts';
 import type { RunEvent } from './watch/events.ts';
-import { within } from './within.ts';
 
 /** Which job files to run when they say. */
 export interface ScheduleOptions extends SchedulePlace {

@@ -1,11 +1,11 @@
 import { open } from 'node:fs/promises';
-import { nameApi } from './api-name.ts';
 import { findJsonObject } from './brand/json-object.ts';
 import { createShapeFinder } from './brand/shape.ts';
+import { BrandfillError, describeSystemError } from './common/errors.ts';
 import { libraryNaming } from './enrich.ts';
-import { BrandfillError, describeSystemError } from './errors.ts';
+import { nameApi } from './job/api-name.ts';
+import { checkOptions } from './job/known-options.ts';
 import { IMPORT_SETTINGS } from './job/store-settings.ts';
-import { checkOptions } from './known-options.ts';
 import { type StoreChoice, type StoreOptionNaming, withOpenedStore } from './opened-store.ts';
 import { normalizeDomain } from './rows/domain.ts';
 import { parseOutcomeLine } from './store/outcome-line.ts';

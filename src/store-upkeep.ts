@@ -1,6 +1,7 @@
 import type { Outcome, OutcomeStatus } from './brand/outcome.ts';
+import { BrandfillError } from './common/errors.ts';
 import { libraryNaming } from './enrich.ts';
-import { BrandfillError } from './errors.ts';
+import { checkOptions } from './job/known-options.ts';
 import type { Definitions } from './job/setting-definition.ts';
 import {
   EXPORT_SETTINGS,
@@ -8,7 +9,6 @@ import {
   PRUNE_SETTINGS,
   STORE_SETTINGS,
 } from './job/store-settings.ts';
-import { checkOptions } from './known-options.ts';
 import { type StoreChoice, type StoreOptionNaming, withOpenedStore } from './opened-store.ts';
 import { normalizeDomain } from './rows/domain.ts';
 import { readEntries, splitKey } from './store/entries.ts';

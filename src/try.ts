@@ -1,12 +1,12 @@
+import { BrandfillError } from './common/errors.ts';
+import { createRunId } from './common/run-id.ts';
 import { type EnrichOptions, libraryNaming } from './enrich.ts';
-import { BrandfillError } from './errors.ts';
 import { createJob } from './job/job.ts';
+import { checkOptions } from './job/known-options.ts';
 import { type SharedTrySetting, TRY_SETTINGS, type TrySettings } from './job/try-settings.ts';
-import { checkOptions } from './known-options.ts';
 import { createDomainReader } from './rows/domain-reader.ts';
 import { shorten } from './rows/names.ts';
 import { runToTrial, TRIAL_COLUMN, type Trial } from './run/run-to-trial.ts';
-import { createRunId } from './run-id.ts';
 
 /** Which domain to look up, and how. Durations are texts such as `'30d'`, or milliseconds. */
 export interface TryOptions

@@ -1,5 +1,5 @@
 import type { OutcomeStatus } from './brand/outcome.ts';
-import type { Closable } from './closer.ts';
+import type { Closable } from './common/closer.ts';
 import type { LocalWorker } from './local-worker.ts';
 import type { Reply } from './queue/lookup-queue.ts';
 import type { WorkProgress } from './watch/events.ts';

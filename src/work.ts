@@ -1,23 +1,23 @@
 import { watchApi } from './api-watch.ts';
-import { createCloser } from './closer.ts';
+import { createCloser } from './common/closer.ts';
+import { BrandfillError } from './common/errors.ts';
+import type { OnNotice } from './common/notice.ts';
+import { within } from './common/within.ts';
 import { type EnrichOptions, libraryNaming } from './enrich.ts';
-import { BrandfillError } from './errors.ts';
 import { type Api, createApi } from './job/job.ts';
+import { checkOptions } from './job/known-options.ts';
+import { callsIdOf, paceIdOf } from './job/pace-id.ts';
 import { readSettings } from './job/read-settings.ts';
 import {
   type SharedWorkerSetting,
   WORKER_SETTINGS,
   type WorkerSettings,
 } from './job/worker-settings.ts';
-import { checkOptions } from './known-options.ts';
 import { openLocalWorker } from './local-worker.ts';
-import type { OnNotice } from './notice.ts';
-import { callsIdOf, paceIdOf } from './pace-id.ts';
 import { normalizeDomain } from './rows/domain.ts';
 import { openStatus } from './status.ts';
 import { describeStop } from './watch/describe.ts';
 import type { WorkProgress } from './watch/events.ts';
-import { within } from './within.ts';
 import { startTellingWork } from './work-progress.ts';
 import { createStopSwitch, type Stop } from './worker/stop-switch.ts';
 

@@ -1,6 +1,6 @@
 import { createRequire } from 'node:module';
 import type { Dispatcher, Pool } from 'undici';
-import { BrandfillError } from '../errors.ts';
+import { BrandfillError } from '../common/errors.ts';
 
 export interface ConnectionsOptions {
   /** Scheme, host and port. */

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { BrandfillError } from '../errors.ts';
+import { BrandfillError } from '../common/errors.ts';
 
 /** One extra query parameter or header, in the order given. */
 export type NameValue = readonly [name: string, value: string];

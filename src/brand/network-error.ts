@@ -1,4 +1,4 @@
-import { systemErrorCode } from '../errors.ts';
+import { systemErrorCode } from '../common/errors.ts';
 
 /**
  * Names why a call got no answer, in a word that goes into the failures file: `timeout`,

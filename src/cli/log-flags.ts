@@ -1,6 +1,6 @@
 import { type Command, Option } from 'commander';
-import type { OnNotice } from '../notice.ts';
-import { withoutSecrets } from '../secrets.ts';
+import type { OnNotice } from '../common/notice.ts';
+import { withoutSecrets } from '../common/secrets.ts';
 import {
   chooseFormat,
   LOG_LEVELS,

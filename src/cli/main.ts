@@ -1,7 +1,7 @@
 #!/usr/bin/env node
 import { CommanderError } from 'commander';
+import { keepSecret } from '../common/secrets.ts';
 import { EXIT } from '../exit-codes.ts';
-import { keepSecret } from '../secrets.ts';
 import type { Log } from '../watch/log.ts';
 import { createProgram } from './program.ts';
 import { reportError } from './report-error.ts';

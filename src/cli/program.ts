@@ -1,5 +1,5 @@
 import { Command } from 'commander';
-import { withoutSecrets } from '../secrets.ts';
+import { withoutSecrets } from '../common/secrets.ts';
 import { readVersion } from '../version.ts';
 import { addAddCommand } from './add.ts';
 import { addCollectCommand } from './collect.ts';

@@ -1,6 +1,6 @@
-import { BrandfillError } from '../errors.ts';
+import { BrandfillError } from '../common/errors.ts';
+import { withoutSecrets } from '../common/secrets.ts';
 import { describeError, EXIT, exitCodeOfError } from '../exit-codes.ts';
-import { withoutSecrets } from '../secrets.ts';
 import type { Log } from '../watch/log.ts';
 
 /** Says on standard error what went wrong, and with which exit code to end. */

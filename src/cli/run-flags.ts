@@ -1,10 +1,10 @@
 import { type Command, Option } from 'commander';
-import { BrandfillError } from '../errors.ts';
+import { BrandfillError } from '../common/errors.ts';
+import { createRunId } from '../common/run-id.ts';
+import { toCleanJson, withoutSecrets } from '../common/secrets.ts';
 import { EXIT, exitCodeOf } from '../exit-codes.ts';
 import type { EnrichOptions, Plan, Summary } from '../index.ts';
 import { SETTINGS } from '../job/settings.ts';
-import { createRunId } from '../run-id.ts';
-import { toCleanJson, withoutSecrets } from '../secrets.ts';
 import type { ConsoleView } from '../watch/console-view.ts';
 import type { ProgressStyle } from '../watch/open-progress-view.ts';
 import { confirmOnTerminal, isOnTerminal } from './confirm.ts';

@@ -1,6 +1,6 @@
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import { parseAuth } from '../brand/credential.ts';
-import { BrandfillError } from '../errors.ts';
+import { BrandfillError } from '../common/errors.ts';
 import { EXIT } from '../exit-codes.ts';
 import { parseDuration } from '../job/duration.ts';
 import { parseRate } from '../job/rate.ts';

@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import { BrandfillError } from '../errors.ts';
+import { BrandfillError } from '../common/errors.ts';
 import { EXIT } from '../exit-codes.ts';
 import type { ListSchedulesOptions, ScheduleOptions } from '../index.ts';
 import { flagOf } from '../job/read-settings.ts';

@@ -1,6 +1,6 @@
 import { once } from 'node:events';
 import { type FileHandle, open, rename, rm } from 'node:fs/promises';
-import { BrandfillError, describeSystemError } from '../errors.ts';
+import { BrandfillError, describeSystemError } from '../common/errors.ts';
 
 /** Where lines go: standard output, or a file that appears under its name when it is complete. */
 export interface TextOutput {

@@ -64,7 +64,7 @@ interface ShowOptions extends Required<TryFlags> {
 async function show(trial: Trial, options: ShowOptions): Promise<void> {
   const { json, preset, say, ...rest } = options;
   const { describeEnd, describeTrial } = await import('../watch/describe-trial.ts');
-  const { printableJson } = await import('../printable.ts');
+  const { printableJson } = await import('../common/printable.ts');
   const described = { ...rest, nowMs: Date.now() };
   const print = (lines: readonly string[]): void => {
     process.stdout.write(`${lines.join('\n')}\n`);

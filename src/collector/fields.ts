@@ -1,5 +1,5 @@
 import type { JsonObject } from '../brand/json-object.ts';
-import { BrandfillError } from '../errors.ts';
+import { BrandfillError } from '../common/errors.ts';
 import { shorten } from '../rows/names.ts';
 import { compileExpression, ExpressionError } from './expression.ts';
 import { pointAt } from './point-at.ts';

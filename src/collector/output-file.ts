@@ -5,8 +5,8 @@ import { hostname } from 'node:os';
 import { basename, dirname, join } from 'node:path';
 import type { Writable } from 'node:stream';
 import { createGzip } from 'node:zlib';
-import { BrandfillError, describeSystemError } from '../errors.ts';
-import { isRunning } from '../is-running.ts';
+import { BrandfillError, describeSystemError } from '../common/errors.ts';
+import { isRunning } from '../common/is-running.ts';
 
 /** Where rows are written to. Nothing is seen at its place before `commit`. */
 export interface OutputFile {

@@ -1,4 +1,4 @@
-import { BrandfillError } from '../errors.ts';
+import { BrandfillError } from '../common/errors.ts';
 import { splitExtension } from '../rows/open-rows.ts';
 import type { RowFormat, RowKind } from '../rows/row-format.ts';
 

@@ -1,7 +1,14 @@
 import { closeSync, fstatSync, openSync, readFileSync, unlinkSync, utimesSync } from 'node:fs';
 import { link, realpath, rename, rm, stat, writeFile } from 'node:fs/promises';
-import { BrandfillError, systemErrorCode } from '../errors.ts';
-import { BEAT_MS, describeOwner, describeSelf, isAlive, type Owner, SILENCE_MS } from '../owner.ts';
+import { BrandfillError, systemErrorCode } from '../common/errors.ts';
+import {
+  BEAT_MS,
+  describeOwner,
+  describeSelf,
+  isAlive,
+  type Owner,
+  SILENCE_MS,
+} from '../common/owner.ts';
 import { refused, temporaryBeside } from './output-file.ts';
 
 /** The claim of a run on a place that it writes to, or on all of them. */

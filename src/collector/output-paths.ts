@@ -1,6 +1,6 @@
 import { realpath, stat } from 'node:fs/promises';
 import { basename, dirname, join, resolve } from 'node:path';
-import { BrandfillError } from '../errors.ts';
+import { BrandfillError } from '../common/errors.ts';
 import type { ListInput } from '../rows/list-input.ts';
 import { splitExtension } from '../rows/open-rows.ts';
 import type { RowFormat } from '../rows/row-format.ts';

@@ -1,5 +1,5 @@
 import { basename } from 'node:path';
-import { BrandfillError } from '../errors.ts';
+import { BrandfillError } from '../common/errors.ts';
 import { untakenName } from '../rows/names.ts';
 import { splitExtension } from '../rows/open-rows.ts';
 import type { RowFormat } from '../rows/row-format.ts';

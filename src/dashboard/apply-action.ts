@@ -1,4 +1,4 @@
-import type { RunControl } from '../run-control.ts';
+import type { RunControl } from '../common/run-control.ts';
 import type { RunAction, RunState } from './board.ts';
 
 /** Does what was asked of a run; returns why it cannot be done. */

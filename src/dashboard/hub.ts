@@ -1,4 +1,4 @@
-import { toCleanJson } from '../secrets.ts';
+import { toCleanJson } from '../common/secrets.ts';
 import type { Board, BoardSource } from './board.ts';
 import { findChange } from './board-change.ts';
 

@@ -1,5 +1,5 @@
+import type { RunControl } from '../common/run-control.ts';
 import type { PaceDescription } from '../pace/pacer.ts';
-import type { RunControl } from '../run-control.ts';
 import { describeStop, describeSummary } from '../watch/describe.ts';
 import { describeWait } from '../watch/describe-wait.ts';
 import type { Progress, RunEvent } from '../watch/events.ts';

@@ -1,4 +1,4 @@
-import type { Closable } from '../closer.ts';
+import type { Closable } from '../common/closer.ts';
 import type { Routes } from '../http/listener.ts';
 import { createAccess } from './access.ts';
 import { readAssets } from './assets.ts';

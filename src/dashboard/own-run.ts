@@ -1,5 +1,5 @@
 import { hostname } from 'node:os';
-import type { RunControl } from '../run-control.ts';
+import type { RunControl } from '../common/run-control.ts';
 import { applyAction } from './apply-action.ts';
 import type { Board, BoardSource, WorkerState } from './board.ts';
 import type { LiveRun } from './live-run.ts';

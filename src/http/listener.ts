@@ -3,7 +3,7 @@ import type { Server } from 'node:http';
 import { setTimeout as delay } from 'node:timers/promises';
 import { createAdaptorServer } from '@hono/node-server';
 import { Hono } from 'hono';
-import { BrandfillError, describeSystemError, systemErrorCode } from '../errors.ts';
+import { BrandfillError, describeSystemError, systemErrorCode } from '../common/errors.ts';
 import type { ListenAddress } from '../job/listen-address.ts';
 
 /** An HTTP server that is up. */

@@ -1,4 +1,4 @@
-import { BrandfillError } from '../errors.ts';
+import { BrandfillError } from '../common/errors.ts';
 import type { CalendarUnit, CallsPer } from '../guard/calendar-window.ts';
 
 const UNITS: ReadonlyMap<string, CalendarUnit> = new Map([

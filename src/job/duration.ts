@@ -1,4 +1,4 @@
-import { BrandfillError } from '../errors.ts';
+import { BrandfillError } from '../common/errors.ts';
 
 const UNIT_MS: ReadonlyMap<string, number> = new Map(
   Object.entries({

@@ -1,4 +1,4 @@
-import { BrandfillError } from '../errors.ts';
+import { BrandfillError } from '../common/errors.ts';
 import { COMMON_ENCODINGS, type Encoding, findEncodingByName } from '../rows/encoding/encodings.ts';
 import { findNearest } from './nearest.ts';
 

@@ -1,5 +1,5 @@
 import { Scalar, stringify } from 'yaml';
-import { isPrintable, printableJson } from '../printable.ts';
+import { isPrintable, printableJson } from '../common/printable.ts';
 import { SETTINGS } from './settings.ts';
 
 /** What a domain came to when somebody tried it. */

@@ -1,5 +1,5 @@
 import type { LineCounter } from 'yaml';
-import { BrandfillError, endSentence } from '../errors.ts';
+import { BrandfillError, endSentence } from '../common/errors.ts';
 
 /** Notes what is wrong with a job file and where, to say all of it at once. */
 export interface JobFileIssues {

@@ -1,6 +1,6 @@
 import type { Node } from 'yaml';
 import type { NameValue } from '../brand/endpoint.ts';
-import { BrandfillError } from '../errors.ts';
+import { BrandfillError } from '../common/errors.ts';
 import { type JobFileKey, type JobFileKeys, readMap, schemaOfMap } from './job-file-map.ts';
 import {
   describeKind,

@@ -8,7 +8,7 @@ import {
   parseDocument,
   type YAMLError,
 } from 'yaml';
-import { BrandfillError, describeSystemError } from '../errors.ts';
+import { BrandfillError, describeSystemError } from '../common/errors.ts';
 import { createIssues } from './job-file-issues.ts';
 import { explainKey, JOB_FILE_KEYS, type JobFileValues } from './job-file-keys.ts';
 import { readMap } from './job-file-map.ts';

@@ -1,8 +1,8 @@
 import { readFileSync } from 'node:fs';
 import { type Credential, createCredential } from '../brand/credential.ts';
 import { createEndpoint, type Endpoint } from '../brand/endpoint.ts';
-import { BrandfillError, describeSystemError } from '../errors.ts';
-import { keepSecret } from '../secrets.ts';
+import { BrandfillError, describeSystemError } from '../common/errors.ts';
+import { keepSecret } from '../common/secrets.ts';
 import { readSettings } from './read-settings.ts';
 import { refuseCombinations } from './refuse-combinations.ts';
 import { SETTINGS, type SettingKey, type Settings } from './settings.ts';

@@ -1,4 +1,4 @@
-import { BrandfillError } from '../errors.ts';
+import { BrandfillError } from '../common/errors.ts';
 
 /** Where an HTTP server listens. */
 export interface ListenAddress {

@@ -1,5 +1,5 @@
 import { isScalar, type Node } from 'yaml';
-import { BrandfillError } from '../errors.ts';
+import { BrandfillError } from '../common/errors.ts';
 import type { JobFileKeys } from './job-file-map.ts';
 import { type JobFileReading, offsetOf, readText, readValue, resolve } from './job-file-values.ts';
 import { duration } from './setting-values.ts';

@@ -3,7 +3,7 @@ import { createRequire } from 'node:module';
 import type { Document, LineCounter, Node, Pair, Scalar } from 'yaml';
 import { ExpressionError } from '../collector/expression.ts';
 import { createField, type Field } from '../collector/fields.ts';
-import { BrandfillError, describeSystemError } from '../errors.ts';
+import { BrandfillError, describeSystemError } from '../common/errors.ts';
 import { shorten } from '../rows/names.ts';
 import { createIssues, type JobFileIssues } from './job-file-issues.ts';
 

@@ -1,4 +1,4 @@
-import { BrandfillError } from '../errors.ts';
+import { BrandfillError } from '../common/errors.ts';
 
 const MICROS = 1_000_000;
 const MOST = 1_000_000;

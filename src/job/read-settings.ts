@@ -1,4 +1,4 @@
-import { BrandfillError, endSentence } from '../errors.ts';
+import { BrandfillError, endSentence } from '../common/errors.ts';
 import type { Definitions, SettingDefinition } from './setting-definition.ts';
 
 /**

@@ -1,4 +1,4 @@
-import { BrandfillError } from '../errors.ts';
+import { BrandfillError } from '../common/errors.ts';
 import type { Definitions } from './setting-definition.ts';
 import { text } from './setting-values.ts';
 import { METRICS_LISTEN } from './settings/listen.ts';

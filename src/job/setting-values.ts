@@ -1,6 +1,6 @@
 import { isReservedHeader } from '../brand/credential.ts';
 import type { NameValue } from '../brand/endpoint.ts';
-import { BrandfillError } from '../errors.ts';
+import { BrandfillError } from '../common/errors.ts';
 import { parseDuration } from './duration.ts';
 import { parseSize } from './size.ts';
 

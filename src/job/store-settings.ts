@@ -1,5 +1,5 @@
 import type { OutcomeStatus } from '../brand/outcome.ts';
-import { BrandfillError } from '../errors.ts';
+import { BrandfillError } from '../common/errors.ts';
 import type { Definitions } from './setting-definition.ts';
 import { duration, flag, text } from './setting-values.ts';
 import { SETTINGS, type Settings } from './settings.ts';

@@ -9,7 +9,7 @@ import {
 } from '../brand/exchange.ts';
 import { describeNetworkError } from '../brand/network-error.ts';
 import { parseRetryAfter } from '../brand/retry-after.ts';
-import { systemErrorCode } from '../errors.ts';
+import { systemErrorCode } from '../common/errors.ts';
 import {
   createGuardedConnector,
   type GuardOptions,

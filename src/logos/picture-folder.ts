@@ -2,8 +2,8 @@ import { createHash } from 'node:crypto';
 import { mkdir, readdir, rename, rm, stat, writeFile } from 'node:fs/promises';
 import { hostname } from 'node:os';
 import { join } from 'node:path';
-import { BrandfillError, describeSystemError } from '../errors.ts';
-import { isRunning } from '../is-running.ts';
+import { BrandfillError, describeSystemError } from '../common/errors.ts';
+import { isRunning } from '../common/is-running.ts';
 import type { Picture } from './fetch-picture.ts';
 import { PICTURE_KINDS, type PictureKind } from './picture-kind.ts';
 

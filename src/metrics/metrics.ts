@@ -1,5 +1,5 @@
 import { collectDefaultMetrics, Gauge, Registry } from 'prom-client';
-import { within } from '../within.ts';
+import { within } from '../common/within.ts';
 
 /** The metrics of a process. They are looked at when somebody asks, and cost next to nothing until then. */
 export interface Metrics {

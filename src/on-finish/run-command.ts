@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { describeSystemError } from '../errors.ts';
+import { describeSystemError } from '../common/errors.ts';
 import { formatDuration } from '../job/duration.ts';
 import type { Environment } from '../job/variables.ts';
 

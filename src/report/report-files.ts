@@ -2,7 +2,7 @@ import { extname } from 'node:path';
 import { type OutputFile, openOutputFile } from '../collector/output-file.ts';
 import { lockOutput, type OutputLock } from '../collector/output-lock.ts';
 import { type OutputPaths, placeOf } from '../collector/output-paths.ts';
-import { BrandfillError } from '../errors.ts';
+import { BrandfillError } from '../common/errors.ts';
 import type { Source } from '../rows/source.ts';
 import { renderReport } from './html/page.ts';
 import type { RunReport } from './run-report.ts';

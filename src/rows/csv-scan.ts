@@ -1,4 +1,4 @@
-import { BrandfillError } from '../errors.ts';
+import { BrandfillError } from '../common/errors.ts';
 import { findOddSpot, type OddSpot } from './csv-cells.ts';
 import type { CsvDialect } from './csv-dialect.ts';
 import { createCsvReader, describeFault } from './csv-parser.ts';

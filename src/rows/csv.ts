@@ -1,6 +1,6 @@
 import type { InfoRecord } from 'csv-parse';
 import { parse as parseSync } from 'csv-parse/sync';
-import { BrandfillError } from '../errors.ts';
+import { BrandfillError } from '../common/errors.ts';
 import { createCsvFiller, cutCells } from './csv-cells.ts';
 import { type CsvDialect, describeDialect } from './csv-dialect.ts';
 import { describeFault, parserOptions } from './csv-parser.ts';

@@ -1,4 +1,4 @@
-import { BrandfillError } from '../errors.ts';
+import { BrandfillError } from '../common/errors.ts';
 import { describeText } from './describe-text.ts';
 import { createJsonlFiller, cutMembers } from './jsonl-members.ts';
 import type { CellValue, RowColumn, RowFormat, RowWriter, ScannedRow } from './row-format.ts';

@@ -1,4 +1,4 @@
-import { BrandfillError } from '../errors.ts';
+import { BrandfillError } from '../common/errors.ts';
 import { openSource, type Source, type SourceOptions, spoolSource } from './source.ts';
 
 /** A list: the path of a file, `-` for standard input, or rows as objects. */

@@ -1,4 +1,4 @@
-import { BrandfillError } from '../errors.ts';
+import { BrandfillError } from '../common/errors.ts';
 import { openCsv } from './csv.ts';
 import { openJsonl } from './jsonl.ts';
 import type { RowFormat } from './row-format.ts';

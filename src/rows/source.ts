@@ -2,7 +2,7 @@ import { fstatSync, type Stats } from 'node:fs';
 import { type FileHandle, open } from 'node:fs/promises';
 import { Readable } from 'node:stream';
 import { createGunzip } from 'node:zlib';
-import { BrandfillError, describeSystemError } from '../errors.ts';
+import { BrandfillError, describeSystemError } from '../common/errors.ts';
 import { type Encoding, UTF_8 } from './encoding/encodings.ts';
 import { findEncoding } from './encoding/find-encoding.ts';
 import { transcode } from './encoding/transcode.ts';

@@ -1,7 +1,7 @@
+import { within } from '../common/within.ts';
 import type { CallsPer } from '../guard/calendar-window.ts';
 import type { CallLedger } from '../guard/call-ledger.ts';
 import type { CallsPerSummary } from '../watch/summary.ts';
-import { within } from '../within.ts';
 
 const LONGEST_MS = 2_000;
 

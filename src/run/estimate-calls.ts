@@ -1,7 +1,7 @@
 import type { Job } from '../job/job.ts';
+import { paceIdOf } from '../job/pace-id.ts';
 import { describePace, warmState } from '../pace/pacer.ts';
 import { resumeFixedRate } from '../pace/resume-fixed-rate.ts';
-import { paceIdOf } from '../pace-id.ts';
 import type { PlanEstimate } from '../producer/plan.ts';
 import type { OutcomeStore } from '../store/store.ts';
 

@@ -1,11 +1,11 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Field } from '../collector/fields.ts';
+import type { RunControl } from '../common/run-control.ts';
 import { createPictureFetcher, type PictureFetcher } from '../logos/fetch-picture.ts';
 import { createHostTurns } from '../logos/host-turns.ts';
 import type { PictureFolder } from '../logos/picture-folder.ts';
 import { type LogoCounts, saveLogos } from '../logos/save-logos.ts';
 import { createDistinctDomains, type DistinctDomains } from '../producer/distinct-domains.ts';
-import type { RunControl } from '../run-control.ts';
 import type { RunEvent } from '../watch/events.ts';
 import type { PlannedRun } from './plan-run.ts';
 

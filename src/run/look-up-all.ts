@@ -1,9 +1,9 @@
 import { createCollector } from '../collector/collect.ts';
 import type { CallLedger } from '../guard/call-ledger.ts';
+import { callsIdOf } from '../job/pace-id.ts';
 import { type LocalWorker, openLocalWorker } from '../local-worker.ts';
 import { systemClock } from '../pace/clock.ts';
 import { type SharedPaceWatch, watchSharedPace } from '../pace/shared/watch.ts';
-import { callsIdOf } from '../pace-id.ts';
 import { linePasses, noteLeftOvers } from '../producer/left-overs.ts';
 import type { HandleChunk } from '../queue/lookup-queue.ts';
 import { createRecentOutcomes } from '../watch/recent-outcomes.ts';

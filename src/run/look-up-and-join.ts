@@ -7,7 +7,7 @@ import { join } from '../collector/join.ts';
 import type { JoinedRow } from '../collector/joined-row.ts';
 import { nameOutputColumns, type OutputColumns } from '../collector/output-columns.ts';
 import { rankPaths } from '../collector/rank-paths.ts';
-import { BrandfillError } from '../errors.ts';
+import { BrandfillError } from '../common/errors.ts';
 import {
   createStatusCounts,
   type LogosSummary,

@@ -1,9 +1,9 @@
+import type { RunControl } from '../common/run-control.ts';
 import type { Job } from '../job/job.ts';
 import type { RunInstruments } from '../metrics/instruments.ts';
 import type { DomainRows } from '../producer/domain-rows.ts';
 import type { RowIndex } from '../producer/row-index.ts';
 import type { RunRecorder } from '../report/run-recorder.ts';
-import type { RunControl } from '../run-control.ts';
 import type { OutcomeStore } from '../store/store.ts';
 import type { RunEvent } from '../watch/events.ts';
 import type { ProgressOptions } from './tell-progress.ts';

@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
 import { rmdir } from 'node:fs/promises';
 import { dirname, resolve } from 'node:path';
-import type { Closable } from '../closer.ts';
+import type { Closable } from '../common/closer.ts';
 
 /**
  * Takes a folder, and those above it, away again in the end, if they were not there before and nothing

@@ -1,8 +1,8 @@
-import type { Closer } from '../closer.ts';
 import { createFill, type Fill } from '../collector/fill.ts';
 import type { OpenEarlierOutput } from '../collector/merge/earlier-output.ts';
 import type { FailureColumns } from '../collector/merge/failure-columns.ts';
 import { createRowNotes } from '../collector/row-notes.ts';
+import type { Closer } from '../common/closer.ts';
 import type { Job } from '../job/job.ts';
 import { chooseColumn } from '../producer/choose-column.ts';
 import type { RowNotes } from '../producer/plan.ts';

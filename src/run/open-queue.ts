@@ -1,7 +1,7 @@
-import { type Closer, createCloser } from '../closer.ts';
+import { type Closer, createCloser } from '../common/closer.ts';
 import type { CallLedger } from '../guard/call-ledger.ts';
+import { callsIdOf, paceIdOf } from '../job/pace-id.ts';
 import type { StoredState } from '../pace/shared/stored-state.ts';
-import { callsIdOf, paceIdOf } from '../pace-id.ts';
 import { createInProcessQueue } from '../queue/in-process.ts';
 import type { LookupQueue, Reply } from '../queue/lookup-queue.ts';
 import { normalizeDomain } from '../rows/domain.ts';

@@ -1,8 +1,8 @@
 import type { Job } from '../job/job.ts';
+import { paceIdOf } from '../job/pace-id.ts';
 import type { Clock } from '../pace/clock.ts';
 import { type PaceState, warmState } from '../pace/pacer.ts';
 import { resumeFixedRate } from '../pace/resume-fixed-rate.ts';
-import { paceIdOf } from '../pace-id.ts';
 import type { OutcomeStore } from '../store/store.ts';
 
 /** What one run leaves to the next about the pace, in the store. */

@@ -1,11 +1,11 @@
 import { existsSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join as joinPath } from 'node:path';
-import { nameApi } from '../api-name.ts';
-import { createCloser } from '../closer.ts';
 import { createDomainSample, type DomainSample } from '../collector/domain-sample.ts';
 import { countShape, type ShapeCounts } from '../collector/enriched-columns.ts';
 import type { ShapeUses } from '../collector/rank-paths.ts';
+import { createCloser } from '../common/closer.ts';
+import { nameApi } from '../job/api-name.ts';
 import type { Job } from '../job/job.ts';
 import { costOf } from '../job/price.ts';
 import { assertColumnsThere } from '../producer/choose-column.ts';

@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
+import type { RunControl } from '../common/run-control.ts';
 import { type ProduceOptions, produce } from '../producer/produce.ts';
-import type { RunControl } from '../run-control.ts';
 import type { OutcomeStore } from '../store/store.ts';
 import type { Tally } from './tally.ts';
 

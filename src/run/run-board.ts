@@ -1,10 +1,10 @@
 import { hostname } from 'node:os';
+import { createRunControl } from '../common/run-control.ts';
+import { toCleanJson } from '../common/secrets.ts';
+import { within } from '../common/within.ts';
 import type { RunAction, ScheduleName } from '../dashboard/board.ts';
 import type { RunEnd } from '../dashboard/live-run.ts';
 import type { announceRun } from '../queue/bullmq/run-board.ts';
-import { createRunControl } from '../run-control.ts';
-import { toCleanJson } from '../secrets.ts';
-import { within } from '../within.ts';
 import type { RunContext } from './run-context.ts';
 
 /** A run as `brandfill dashboard` sees it, in Redis. */

@@ -1,8 +1,8 @@
+import type { RunControl } from '../common/run-control.ts';
 import type { RunInstruments } from '../metrics/instruments.ts';
 import type { Plan } from '../producer/plan.ts';
 import type { OtherFiles } from '../report/report-files.ts';
 import type { RunRecorder } from '../report/run-recorder.ts';
-import type { RunControl } from '../run-control.ts';
 import type { RunEvent } from '../watch/events.ts';
 
 /** What a run takes from outside. */

@@ -1,8 +1,8 @@
 import { hostname } from 'node:os';
+import { createRunControl } from '../common/run-control.ts';
 import type { RunEnd } from '../dashboard/live-run.ts';
 import type { Routes } from '../http/listener.ts';
 import type { Job } from '../job/job.ts';
-import { createRunControl } from '../run-control.ts';
 import type { RunContext } from './run-context.ts';
 
 /** The dashboard of one run, served by its own process. */

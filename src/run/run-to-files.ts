@@ -1,7 +1,7 @@
-import { createCloser } from '../closer.ts';
 import { chooseOutputPaths, folderOf } from '../collector/output-paths.ts';
 import { openOutputs } from '../collector/outputs.ts';
 import { nameSheets, refuseLongSheets } from '../collector/sheet-names.ts';
+import { createCloser } from '../common/closer.ts';
 import type { Job } from '../job/job.ts';
 import type { ListInput } from '../rows/list-input.ts';
 import type { Summary } from '../watch/summary.ts';

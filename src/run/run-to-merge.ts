@@ -1,10 +1,10 @@
 import { stat } from 'node:fs/promises';
-import { createCloser } from '../closer.ts';
 import { checkEarlierOutput } from '../collector/merge/earlier-output.ts';
 import { mergeRows } from '../collector/merge/merge-rows.ts';
 import { chooseMergePaths, folderOf } from '../collector/output-paths.ts';
 import { openOutputs } from '../collector/outputs.ts';
-import { BrandfillError } from '../errors.ts';
+import { createCloser } from '../common/closer.ts';
+import { BrandfillError } from '../common/errors.ts';
 import type { Job } from '../job/job.ts';
 import type { ListInput } from '../rows/list-input.ts';
 import { sizeOnDisk } from '../store/size.ts';

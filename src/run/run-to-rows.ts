@@ -1,5 +1,5 @@
-import { createCloser } from '../closer.ts';
 import { type EnrichedRow, toEnrichedRow } from '../collector/row-object.ts';
+import { createCloser } from '../common/closer.ts';
 import type { Job } from '../job/job.ts';
 import type { ListInput } from '../rows/list-input.ts';
 import type { Summary } from '../watch/summary.ts';

@@ -1,6 +1,6 @@
 import { findJsonObject, type JsonObject } from '../brand/json-object.ts';
-import { createCloser } from '../closer.ts';
 import type { JoinedRow, RowStatus } from '../collector/joined-row.ts';
+import { createCloser } from '../common/closer.ts';
 import type { Job } from '../job/job.ts';
 import type { Stop } from '../worker/stop-switch.ts';
 import { lookUpAndJoin } from './look-up-and-join.ts';

@@ -1,4 +1,4 @@
-import type { RunControl } from '../run-control.ts';
+import type { RunControl } from '../common/run-control.ts';
 import type { RunEvent } from '../watch/events.ts';
 
 /** Says what somebody asked of a run, to those who see it elsewhere; returns what ends that. */

@@ -1,11 +1,11 @@
-import type { Closer } from '../closer.ts';
 import { type OpenEarlierOutput, openEarlierOutput } from '../collector/merge/earlier-output.ts';
 import {
   type FailureColumns,
   findFailureColumns,
   readFailureColumns,
 } from '../collector/merge/failure-columns.ts';
-import { BrandfillError } from '../errors.ts';
+import type { Closer } from '../common/closer.ts';
+import { BrandfillError } from '../common/errors.ts';
 import type { Settings } from '../job/settings.ts';
 import { chooseDomainColumn, chooseDomainColumnOfFailures } from '../producer/choose-column.ts';
 import type { DomainColumn } from '../rows/domain-column.ts';

@@ -1,4 +1,4 @@
-import type { NoticeFacts, OnNotice } from '../notice.ts';
+import type { NoticeFacts, OnNotice } from '../common/notice.ts';
 import type { KeptSchedule, ScheduleQueue } from '../queue/bullmq/schedule-queue.ts';
 import type { ReadSchedule } from './read-schedule.ts';
 import { isSame, reconcile } from './reconcile.ts';

@@ -1,17 +1,17 @@
 import { hostname } from 'node:os';
 import { setTimeout as delay } from 'node:timers/promises';
-import { BrandfillError } from '../errors.ts';
+import { BrandfillError } from '../common/errors.ts';
+import type { OnNotice } from '../common/notice.ts';
+import { createRunId } from '../common/run-id.ts';
+import { within } from '../common/within.ts';
 import { describeError, EXIT, exitCodeOfError } from '../exit-codes.ts';
 import { formatDuration } from '../job/duration.ts';
 import type { LoadedJob } from '../load-job.ts';
 import type { InstrumentMaker } from '../metrics/create-instruments.ts';
-import type { OnNotice } from '../notice.ts';
 import type { ScheduledResult, ScheduleResults } from '../queue/bullmq/schedule-results.ts';
 import type { TakenRun } from '../queue/bullmq/schedule-worker.ts';
-import { createRunId } from '../run-id.ts';
 import { type JobEnd, runJob } from '../run-job.ts';
 import type { RunEvent } from '../watch/events.ts';
-import { within } from '../within.ts';
 
 export interface MakeRunOptions {
   readonly file: string;

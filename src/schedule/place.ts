@@ -1,6 +1,6 @@
 import { realpath } from 'node:fs/promises';
 import { dirname } from 'node:path';
-import { BrandfillError, describeSystemError } from '../errors.ts';
+import { BrandfillError, describeSystemError } from '../common/errors.ts';
 import { readSettings } from '../job/read-settings.ts';
 import { SCHEDULE_SETTINGS, type ScheduleSettings } from '../job/schedule-settings.ts';
 

@@ -1,4 +1,4 @@
-import type { BrandfillError } from '../errors.ts';
+import type { BrandfillError } from '../common/errors.ts';
 import type { JobFile } from '../job/job-file.ts';
 import type { Environment } from '../job/variables.ts';
 import { openJobFile } from '../load-job.ts';

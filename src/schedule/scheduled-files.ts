@@ -1,5 +1,5 @@
 import { stat } from 'node:fs/promises';
-import { BrandfillError } from '../errors.ts';
+import { BrandfillError } from '../common/errors.ts';
 import type { Environment } from '../job/variables.ts';
 import { jobNameOf } from '../load-job.ts';
 import type { KeptSchedule } from '../queue/bullmq/schedule-queue.ts';

@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
+import type { OnNotice } from '../common/notice.ts';
 import type { InstrumentMaker } from '../metrics/create-instruments.ts';
-import type { OnNotice } from '../notice.ts';
 import type { RedisServer } from '../queue/bullmq/redis.ts';
 import type { ScheduleQueue } from '../queue/bullmq/schedule-queue.ts';
 import type { ScheduleResults } from '../queue/bullmq/schedule-results.ts';

@@ -10,7 +10,7 @@ import {
 } from 'node:fs';
 import { join } from 'node:path';
 import { type Database, open, type RootDatabase } from 'lmdb';
-import { BrandfillError, describeSystemError } from '../errors.ts';
+import { BrandfillError, describeSystemError } from '../common/errors.ts';
 import { createStoreLock, type StoreLock } from './store-lock.ts';
 
 /** Of the way in which a store is written. New tables need no new one: older Brandfills leave them alone. */

@@ -8,8 +8,8 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { setTimeout as delay } from 'node:timers/promises';
-import { systemErrorCode } from '../errors.ts';
-import { describeSelf, isHere, type Owner, SILENCE_MS } from '../owner.ts';
+import { systemErrorCode } from '../common/errors.ts';
+import { describeSelf, isHere, type Owner, SILENCE_MS } from '../common/owner.ts';
 
 /**
  * A lock for moments that processes on one file system share: a symbolic link that names who has it

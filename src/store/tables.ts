@@ -1,5 +1,5 @@
 import type { Database, RootDatabase } from 'lmdb';
-import { BrandfillError, describeSystemError } from '../errors.ts';
+import { BrandfillError, describeSystemError } from '../common/errors.ts';
 import { isFull, type LmdbFile, openLmdb } from './lmdb-file.ts';
 import { createShapeRegistry, type ShapeRegistry, type ShapeTable } from './shapes.ts';
 import type { StoreLock } from './store-lock.ts';

@@ -1,4 +1,4 @@
-import { printable } from '../printable.ts';
+import { printable } from '../common/printable.ts';
 import { describeStop, describeSummary } from './describe.ts';
 import { describeInput, describePlan, inputBlock, planBlock } from './describe-plan.ts';
 import type { RunEvent } from './events.ts';

@@ -1,5 +1,5 @@
+import { printable, printableJson } from '../common/printable.ts';
 import { formatDuration } from '../job/duration.ts';
-import { printable, printableJson } from '../printable.ts';
 import { textOfCell } from '../rows/csv-writer.ts';
 import type { Trial, TrialColumn } from '../run/run-to-trial.ts';
 import type { Stop } from '../worker/stop-switch.ts';

@@ -1,4 +1,4 @@
-import { printable } from '../printable.ts';
+import { printable } from '../common/printable.ts';
 
 /** The least that is told, from all to hardly anything. */
 export const LOG_LEVELS = ['debug', 'info', 'warn', 'error'] as const;

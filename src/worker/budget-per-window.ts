@@ -1,7 +1,7 @@
+import { within } from '../common/within.ts';
 import type { CalendarWindow } from '../guard/calendar-window.ts';
 import type { CallLedger } from '../guard/call-ledger.ts';
 import { createChange } from '../queue/change.ts';
-import { within } from '../within.ts';
 import type { Budget, Reservation } from './budget.ts';
 
 /** A budget that others share. */

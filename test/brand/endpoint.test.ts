@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { createEndpoint, type NameValue } from '../../src/brand/endpoint.ts';
-import { BrandfillError } from '../../src/errors.ts';
+import { BrandfillError } from '../../src/common/errors.ts';
 
 describe('the address of a lookup', () => {
   it.each([

@@ -6,7 +6,7 @@ import {
   lockOutput,
   type OutputLock,
 } from '../../src/collector/output-lock.ts';
-import { describeSelf } from '../../src/owner.ts';
+import { describeSelf } from '../../src/common/owner.ts';
 import { useTempFolder } from '../support/temp-folder.ts';
 
 async function lock(path: string, options?: LockOutputOptions): Promise<OutputLock> {

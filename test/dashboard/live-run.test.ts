@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
+import { createRunControl, type RunControl } from '../../src/common/run-control.ts';
 import type { RunState } from '../../src/dashboard/board.ts';
 import { createLiveRun, type LiveRun } from '../../src/dashboard/live-run.ts';
-import { createRunControl, type RunControl } from '../../src/run-control.ts';
 import type { Progress, RunEvent } from '../../src/watch/events.ts';
 import { createStatusCounts } from '../../src/watch/summary.ts';
 import { summaryOf } from '../report/recordings.ts';

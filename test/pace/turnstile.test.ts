@@ -47,6 +47,14 @@ describe('a turnstile', () => {
     expect(clock.nowMs()).toBeLessThan(1_350);
   });
 
+  it('lets one in at once, or not at all', async () => {
+    const clock = createFakeClock();
+    const turnstile = createTurnstile({ clock, rate: { count: 1, perMs: 1_000 } });
+    expect([turnstile.tryEnter(), turnstile.tryEnter()]).toEqual([true, false]);
+    await clock.advance(2_000);
+    expect([turnstile.tryEnter(), turnstile.tryEnter()]).toEqual([true, false]);
+  });
+
   it('waits for an answer while calls in flight are capped', async () => {
     const clock = createFakeClock();
     const turnstile = createTurnstile({ clock });

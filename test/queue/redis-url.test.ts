@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { BrandfillError } from '../../src/errors.ts';
+import { BrandfillError } from '../../src/common/errors.ts';
 import { parseRedisUrl } from '../../src/queue/bullmq/redis-url.ts';
 
 describe('parseRedisUrl', () => {

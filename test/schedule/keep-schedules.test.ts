@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { OnNotice } from '../../src/notice.ts';
+import type { OnNotice } from '../../src/common/notice.ts';
 import type { DueSchedule, RunRequest } from '../../src/queue/bullmq/schedule-queue.ts';
 import { keepSchedules } from '../../src/schedule/keep-schedules.ts';
 

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { createRedactor } from '../../src/brand/credential.ts';
+import { createRedactor } from '../../src/common/redactor.ts';
 import { chooseFormat, type LogOptions, openLog } from '../../src/watch/log.ts';
 
 async function open(options: Partial<LogOptions>) {

@@ -49,6 +49,24 @@ describe('a budget', () => {
     }
   });
 
+  it('gives at once what it has, and nothing else', () => {
+    const budget = createBudget(2);
+    const first = budget.tryReserve();
+    budget.tryReserve()?.spend();
+    expect(budget.tryReserve()).toBeUndefined();
+    first?.giveBack();
+    expect(budget.tryReserve()).toBeDefined();
+  });
+
+  it('of two budgets, takes nothing from one when the other has nothing at once', () => {
+    const [rich, poor] = [createBudget(1), createBudget(0)];
+    expect(joinBudgets(rich, poor).tryReserve()).toBeUndefined();
+    expect(joinBudgets(poor, rich).tryReserve()).toBeUndefined();
+    const both = joinBudgets(rich, createBudget(1));
+    both.tryReserve()?.spend();
+    expect([both.tryReserve(), rich.tryReserve()]).toEqual([undefined, undefined]);
+  });
+
   it('lets others wait while calls under way may still be given back', async () => {
     const budget = createBudget(1);
     const first = await reserve(budget);

@@ -1,5 +1,5 @@
 import { statfsSync } from 'node:fs';
-import { describeSystemError } from '../../errors.ts';
+import { describeSystemError } from '../../common/errors.ts';
 import type { OutcomeLines } from './outcome-lines.ts';
 import { createPartSet, type PartSetOptions } from './part-set.ts';
 import { PART_KINDS, type PartKind } from './rotation.ts';

@@ -1,7 +1,7 @@
 import { statSync, utimesSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Database } from 'lmdb';
-import { BEAT_MS, describeSelf, isAlive, type Owner, SILENCE_MS } from '../../owner.ts';
+import { BEAT_MS, describeSelf, isAlive, type Owner, SILENCE_MS } from '../../common/owner.ts';
 import type { LmdbFile } from '../../store/lmdb-file.ts';
 
 /** The claim of this process on a folder. */

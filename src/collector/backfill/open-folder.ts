@@ -1,8 +1,8 @@
 import { accessSync, constants, mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Database } from 'lmdb';
-import { BrandfillError, describeSystemError } from '../../errors.ts';
-import { describeOwner, type Owner } from '../../owner.ts';
+import { BrandfillError, describeSystemError } from '../../common/errors.ts';
+import { describeOwner, type Owner } from '../../common/owner.ts';
 import { type LmdbFile, openLmdb } from '../../store/lmdb-file.ts';
 import { type FolderLock, lockFolder } from './folder-lock.ts';
 import { createJournal, type Journal, type JournalTables, openJournalTables } from './journal.ts';

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
-import { BrandfillError, describeSystemError } from '../../errors.ts';
+import { BrandfillError, describeSystemError } from '../../common/errors.ts';
 import type { JoinedRow } from '../joined-row.ts';
 import { type Change, type ComparedColumn, createChangeFinder, layoutOf } from './change-finder.ts';
 import { openManifest } from './manifest.ts';

@@ -1,6 +1,6 @@
 import { closeSync, fstatSync, openSync, readSync } from 'node:fs';
 import { z } from 'zod';
-import { systemErrorCode } from '../../errors.ts';
+import { systemErrorCode } from '../../common/errors.ts';
 
 /**
  * What was last told of each row, in a file. All words are 32 bits, little-endian:

@@ -1,4 +1,4 @@
-import { BrandfillError } from '../../errors.ts';
+import { BrandfillError } from '../../common/errors.ts';
 import { createRowIndex, type RowIndex } from '../../producer/row-index.ts';
 import type { DomainReader } from '../../rows/domain-reader.ts';
 import { openList } from '../../rows/list-input.ts';

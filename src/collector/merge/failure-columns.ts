@@ -1,4 +1,4 @@
-import { BrandfillError } from '../../errors.ts';
+import { BrandfillError } from '../../common/errors.ts';
 import type { RowColumn, RowFormat } from '../../rows/row-format.ts';
 
 /** The columns of ours that a failures file ends in, and the list's own before them. */

@@ -1,6 +1,6 @@
 import type { Field } from '../../collector/fields.ts';
 import { createField } from '../../collector/fields.ts';
-import { BrandfillError } from '../../errors.ts';
+import { BrandfillError } from '../../common/errors.ts';
 import { type AllowedHost, parseAllowedHost } from '../../logos/allowed-hosts.ts';
 import type { Definitions } from '../setting-definition.ts';
 import { integer, size, text } from '../setting-values.ts';

@@ -1,5 +1,5 @@
+import { within } from '../../common/within.ts';
 import { describeOutage, type OutageState, outageMs } from '../../guard/outage.ts';
-import { within } from '../../within.ts';
 import { createCallsInFlight } from '../calls-in-flight.ts';
 import type { Clock } from '../clock.ts';
 import { describePace } from '../pacer.ts';

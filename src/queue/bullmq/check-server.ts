@@ -1,5 +1,5 @@
 import { Cluster } from 'ioredis';
-import { BrandfillError } from '../../errors.ts';
+import { BrandfillError } from '../../common/errors.ts';
 import { PREFIX } from './names.ts';
 import type { RedisClient } from './redis.ts';
 

@@ -1,4 +1,4 @@
-import type { OnNotice } from '../../notice.ts';
+import type { OnNotice } from '../../common/notice.ts';
 import { checkServer } from './check-server.ts';
 import { openRedis, type RedisServer } from './redis.ts';
 import { openTraces, traceClient } from './traces.ts';

@@ -1,4 +1,4 @@
-import { within } from '../../within.ts';
+import { within } from '../../common/within.ts';
 import type { RedisServer } from './redis.ts';
 
 /** Redis answers in a millisecond; whoever asks wants to know soon. */

@@ -1,5 +1,5 @@
 import { isIP, isIPv6 } from 'node:net';
-import { BrandfillError } from '../../errors.ts';
+import { BrandfillError } from '../../common/errors.ts';
 
 /** How a server is logged in to. */
 interface Access {

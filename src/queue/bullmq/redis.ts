@@ -1,7 +1,7 @@
 import { Cluster, Redis, type RedisOptions } from 'ioredis';
-import { BrandfillError } from '../../errors.ts';
-import type { OnNotice } from '../../notice.ts';
-import { keepSecret } from '../../secrets.ts';
+import { BrandfillError } from '../../common/errors.ts';
+import type { OnNotice } from '../../common/notice.ts';
+import { keepSecret } from '../../common/secrets.ts';
 import { parseRedisUrl, type RedisAddress } from './redis-url.ts';
 
 /** A connection to Redis, whatever lies behind it. */

@@ -1,6 +1,6 @@
 import { hostname } from 'node:os';
 import { setTimeout as delay } from 'node:timers/promises';
-import { isRunning } from '../../is-running.ts';
+import { isRunning } from '../../common/is-running.ts';
 import { ledgerKey, logKey, PREFIX } from './names.ts';
 import type { RedisClient } from './redis.ts';
 

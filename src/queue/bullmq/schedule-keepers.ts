@@ -1,4 +1,4 @@
-import type { Owner } from '../../owner.ts';
+import type { Owner } from '../../common/owner.ts';
 import { PREFIX } from './names.ts';
 import type { RedisClient } from './redis.ts';
 

@@ -1,8 +1,8 @@
 import { type Job, SpanKind, type Telemetry, type Tracer } from 'bullmq';
-import { systemErrorCode } from '../../errors.ts';
-import type { OnNotice } from '../../notice.ts';
+import { systemErrorCode } from '../../common/errors.ts';
+import type { OnNotice } from '../../common/notice.ts';
+import { within } from '../../common/within.ts';
 import { readVersion } from '../../version.ts';
-import { within } from '../../within.ts';
 import { QUEUE_OPTIONS } from './names.ts';
 import type { RedisClient } from './redis.ts';
 

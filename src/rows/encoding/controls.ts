@@ -1,4 +1,4 @@
-import { BrandfillError } from '../../errors.ts';
+import { BrandfillError } from '../../common/errors.ts';
 
 /** Text has no control characters but these: tab, line ends, page ends, and the end of a DOS file. */
 const TEXT_CONTROLS: ReadonlySet<number> = new Set([0x09, 0x0a, 0x0b, 0x0c, 0x0d, 0x1a]);

@@ -1,5 +1,5 @@
 import { isAscii } from 'node:buffer';
-import { BrandfillError } from '../../errors.ts';
+import { BrandfillError } from '../../common/errors.ts';
 import { refuseControls } from './controls.ts';
 import { type Encoding, UTF_8, UTF_16, UTF_16_LE } from './encodings.ts';
 import type { Clue } from './guess-encoding.ts';

@@ -1,4 +1,4 @@
-import { BrandfillError } from '../../errors.ts';
+import { BrandfillError } from '../../common/errors.ts';
 import { refuseControls } from './controls.ts';
 import { type Encoding, findEncodingByName } from './encodings.ts';
 import { guessLatin } from './guess-latin.ts';

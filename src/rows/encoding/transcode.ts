@@ -1,4 +1,4 @@
-import { BrandfillError } from '../../errors.ts';
+import { BrandfillError } from '../../common/errors.ts';
 import { type Encoding, iconv, UTF_16_BE, UTF_16_LE } from './encodings.ts';
 import { placeAfter } from './place.ts';
 

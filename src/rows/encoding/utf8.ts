@@ -1,5 +1,5 @@
 import { isUtf8 } from 'node:buffer';
-import { BrandfillError } from '../../errors.ts';
+import { BrandfillError } from '../../common/errors.ts';
 import { placeOfByte } from './place.ts';
 
 export interface Utf8Options {

@@ -1,5 +1,5 @@
 import type { FileHandle } from 'node:fs/promises';
-import { BrandfillError } from '../../errors.ts';
+import { BrandfillError } from '../../common/errors.ts';
 import { shorten } from '../names.ts';
 import { findOtherArchive } from '../other-formats.ts';
 import { openSpool, type SpoolOptions, writeAll } from '../spool.ts';

@@ -1,7 +1,7 @@
 import type { FileHandle } from 'node:fs/promises';
 import type { Readable } from 'node:stream';
 import yauzl, { type Entry } from 'yauzl';
-import { BrandfillError } from '../../errors.ts';
+import { BrandfillError } from '../../common/errors.ts';
 
 /** The parts of a workbook: the files in its ZIP archive. */
 export interface Package {

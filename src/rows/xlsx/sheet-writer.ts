@@ -1,4 +1,4 @@
-import { BrandfillError } from '../../errors.ts';
+import { BrandfillError } from '../../common/errors.ts';
 import { textOfCell } from '../csv-writer.ts';
 import type { CellValue, RowWriter } from '../row-format.ts';
 import type { SheetCell } from './cell.ts';

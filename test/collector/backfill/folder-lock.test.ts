@@ -2,7 +2,7 @@ import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { type LockFolderOptions, lockFolder } from '../../../src/collector/backfill/folder-lock.ts';
-import { describeSelf, type Owner } from '../../../src/owner.ts';
+import { describeSelf, type Owner } from '../../../src/common/owner.ts';
 import { openLmdb } from '../../../src/store/lmdb-file.ts';
 import { useTempFolder } from '../../support/temp-folder.ts';
 

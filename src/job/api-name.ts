@@ -1,4 +1,4 @@
-import type { Settings } from './job/settings.ts';
+import type { Settings } from './settings.ts';
 
 /**
  * What an API is called for people: its base URL and the names of the parameters that go with every

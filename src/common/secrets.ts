@@ -1,4 +1,4 @@
-import { createRedactor } from './brand/credential.ts';
+import { createRedactor } from './redactor.ts';
 
 /** By the secret, so that each is searched for once. */
 const REDACTORS = new Map<string, (text: string) => string>();

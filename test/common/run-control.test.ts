@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { createRunControl } from '../src/run-control.ts';
+import { createRunControl } from '../../src/common/run-control.ts';
 
 const never = new AbortController().signal;
 

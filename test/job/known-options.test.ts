@@ -1,9 +1,9 @@
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import * as library from '../src/index.ts';
-import { useSandbox } from './support/sandbox.ts';
-import { useTempFolder } from './support/temp-folder.ts';
+import * as library from '../../src/index.ts';
+import { useSandbox } from '../support/sandbox.ts';
+import { useTempFolder } from '../support/temp-folder.ts';
 
 const QUEUE = 'redis://127.0.0.1:1';
 const input = [{ domain: 'example.com' }];

@@ -1,7 +1,7 @@
-import { BrandfillError } from './errors.ts';
-import { findNearest } from './job/nearest.ts';
-import type { Definitions } from './job/setting-definition.ts';
-import { shorten } from './rows/names.ts';
+import { BrandfillError } from '../common/errors.ts';
+import { shorten } from '../rows/names.ts';
+import { findNearest } from './nearest.ts';
+import type { Definitions } from './setting-definition.ts';
 
 /** Which options a function of the library takes. */
 export interface KnownOptions {

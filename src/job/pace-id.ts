@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
-import type { Api } from './job/job.ts';
-import type { Settings } from './job/settings.ts';
+import type { Api } from './job.ts';
+import type { Settings } from './settings.ts';
 
 /**
  * Tells one credential at one API from all others, for those who share its pace: a hash, from which
