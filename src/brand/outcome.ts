@@ -14,7 +14,7 @@ export interface Outcome {
   /** Calls made for it, those answered 429 not counted. */
   readonly attempts: number;
   /** Calls that were answered 429 on the way. Not stored. @default 0 */
-  readonly throttled?: number;
+  readonly throttled?: number | undefined;
   /** When it ended, in milliseconds since 1970. */
   readonly fetchedAtMs: number;
   /** The answer as it came, for `found`; empty otherwise. */

@@ -31,7 +31,7 @@ export function withoutCall(
 
 /** The outcome that a run keeps. What has no domain cannot come from a run, which looked before. */
 export function toOutcome(data: OutcomeData): Outcome {
-  const { domain, status, reason, httpStatus, attempts, throttled = 0, fetchedAtMs, json } = data;
+  const { domain, status, reason, httpStatus, attempts, throttled, fetchedAtMs, json } = data;
   return {
     domain,
     status: status === 'invalid' ? 'failed' : status,
