@@ -53,9 +53,10 @@ export function createWorker({
     if (result.kind !== 'not_asked' && (await isBelieved)) await reply([result.outcome]);
   }
 
-  function takeTurn(turn: Turn): Promise<LookupResult> {
-    if (!turn.isWanted(turn.domain)) return Promise.resolve(NOT_ASKED);
-    return holdsCallers ? lookUpAndHold(turn) : lookUp(turn.domain, context);
+  // Async, for what it throws at once would keep its caller for ever.
+  async function takeTurn(turn: Turn): Promise<LookupResult> {
+    if (!turn.isWanted(turn.domain)) return NOT_ASKED;
+    return await (holdsCallers ? lookUpAndHold(turn) : lookUp(turn.domain, context));
   }
 
   async function lookUpAndHold(turn: Turn): Promise<LookupResult> {

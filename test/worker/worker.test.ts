@@ -129,6 +129,25 @@ describe('a worker', () => {
     expect(context.counters.calls).toBe(3);
   });
 
+  it('goes on with other chunks when it cannot be told what is wanted', async () => {
+    const context = createTestContext(() => found);
+    const worker = createWorker({ ...context, concurrency: 1 });
+    const broken = new Error('the store cannot be read');
+    const failing = worker.handle(
+      { domains: domains(3) },
+      async () => {},
+      () => {
+        throw broken;
+      },
+    );
+    await expect(failing).rejects.toBe(broken);
+    const replied: string[] = [];
+    await worker.handle({ domains: domains(1) }, async (outcomes) => {
+      replied.push(...outcomes.map(({ domain }) => domain));
+    });
+    expect(replied).toEqual(['d0.com']);
+  });
+
   it('has nothing to do with an empty chunk', async () => {
     expect((await handle(() => found, [[]])).outcomes).toEqual([]);
   });
