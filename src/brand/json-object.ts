@@ -9,14 +9,20 @@ export function findJsonObject(body: string): JsonObject | undefined {
   try {
     const value: unknown = JSON.parse(body);
     if (!isJsonObject(value)) return undefined;
-    return LONG_NUMBER.test(body) ? withLongNumbers(body, value) : value;
+    return mayHoldLongNumber(body) ? withLongNumbers(body, value) : value;
   } catch {
     return undefined;
   }
 }
 
 /** Sixteen digits or an exponent: the number may not survive. */
-const LONG_NUMBER = /\d[\d.]{15}|\d[eE][+-]?\d+\s*(?:[,\]}]|$)/;
+function mayHoldLongNumber(text: string): boolean {
+  return LONG_DIGITS.test(text) || EXPONENT.test(text);
+}
+
+// Two patterns, and the first one written out, take a fifth of the time of one: every answer is searched.
+const LONG_DIGITS = /\d[\d.][\d.][\d.][\d.]{12}/;
+const EXPONENT = /\d[eE][+-]?\d+\s*(?:[,\]}]|$)/;
 const STRING_OR_NUMBER = /"[^"\\]*(?:\\.[^"\\]*)*"|-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?/g;
 
 /** Only for what is JSON: looking for the end of a text that has none takes quadratic time. */
@@ -30,7 +36,7 @@ function withLongNumbers(body: string, value: JsonObject): JsonObject {
 
 function quoteLongNumbers(body: string): string {
   return body.replaceAll(STRING_OR_NUMBER, (token) => {
-    if (token.startsWith('"') || !LONG_NUMBER.test(token)) return token;
+    if (token.startsWith('"') || !mayHoldLongNumber(token)) return token;
     const number = Number(token);
     const isExact =
       String(number) === token || (Number.isSafeInteger(number) && !token.includes('.'));

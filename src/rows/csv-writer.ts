@@ -54,8 +54,12 @@ export function cellWriterOf(dialect: CsvDialect): (value: CellValue) => string 
   const needsQuotes = anyOf([...new Set([quote, escape, '\r', '\n', delimiter])]);
   const needsEscape = new RegExp(anyOf([...new Set([quote, escape])]).source, 'gu');
   const escaped = `${escape.replace('$', '$$')}$&`;
-  const write = (text: string): string =>
-    needsQuotes.test(text) ? quote + text.replace(needsEscape, escaped) + quote : text;
+  const write = (text: string): string => {
+    if (!needsQuotes.test(text)) return text;
+    // Most have but a comma.
+    const isPlain = !text.includes(quote) && !text.includes(escape);
+    return quote + (isPlain ? text : text.replace(needsEscape, escaped)) + quote;
+  };
   return (value) => {
     if (typeof value === 'number') return String(value); // -5 is no formula
     const text = textOfCell(value);
