@@ -1,6 +1,5 @@
 import { open } from 'node:fs/promises';
-import { findJsonObject } from './brand/json-object.ts';
-import { createShapeFinder } from './brand/shape.ts';
+import { createShapeReader } from './brand/shape.ts';
 import { BrandfillError, describeSystemError } from './common/errors.ts';
 import { libraryNaming } from './enrich.ts';
 import { nameApi } from './job/api-name.ts';
@@ -64,7 +63,7 @@ export async function importStore(
   const lines = await checkFirstLines(await openLines(input), input);
   return await withOpenedStore(task, async ({ tables, settings, endpointId }) => {
     if (endpointId !== undefined) await noteApiName(tables, endpointId, nameApi(settings));
-    const shapeOf = createShapeFinder();
+    const readShape = createShapeReader();
     const firstRefused: RefusedLine[] = [];
     let batch: IncomingOutcome[] = [];
     let line = 0;
@@ -80,8 +79,7 @@ export async function importStore(
       const found = normalizeDomain(parsed.outcome.domain, { registrable: false });
       if ('invalid' in found) return `'domain' is none (${found.invalid})`;
       const outcome = { ...parsed.outcome, domain: found.domain };
-      const answer = findJsonObject(outcome.json);
-      return { endpointId: id, outcome, shape: answer ? shapeOf(answer) : [] };
+      return { endpointId: id, outcome, shape: readShape(outcome.json) };
     }
 
     async function write(): Promise<void> {

@@ -1,4 +1,4 @@
-import { isJsonObject, type JsonObject } from './json-object.ts';
+import { findJsonObject, isJsonObject, type JsonObject } from './json-object.ts';
 
 /**
  * The columns that one answer has, in its order. Each is the path to a value; names with dots or
@@ -82,5 +82,14 @@ export function createShapeFinder(): (answer: JsonObject) => Shape {
     const end = follow(answer, start, 1);
     end.shape ??= shapeOf(answer);
     return end.shape;
+  };
+}
+
+/** Makes a `shapeOf` for the text of an answer; what is no JSON object has no columns. */
+export function createShapeReader(): (json: string) => Shape {
+  const shapeOf = createShapeFinder();
+  return (json) => {
+    const answer = findJsonObject(json);
+    return answer ? shapeOf(answer) : [];
   };
 }

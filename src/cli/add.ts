@@ -3,6 +3,7 @@ import type { AddOptions, AddSummary } from '../add.ts';
 import { EXIT } from '../exit-codes.ts';
 import { ADD_SETTINGS } from '../job/add-settings.ts';
 import { flagOf } from '../job/read-settings.ts';
+import { countOf, formatCount } from '../watch/format-count.ts';
 import type { CliContext } from './context.ts';
 import { onInterrupt } from './interrupt.ts';
 import { addSettings, toOptions } from './setting-options.ts';
@@ -59,28 +60,19 @@ function describe(summary: AddSummary, isDryRun: boolean): readonly string[] {
   const lines = [
     ...firstInvalid.map(
       ({ row, sheetRow, reason, cell }) =>
-        `${sheetRow === undefined ? `Row ${number(row)}` : `Sheet row ${sheetRow}`} has no domain (${reason})${cell === '' ? '' : `: '${cell}'`}`,
+        `${sheetRow === undefined ? `Row ${formatCount(row)}` : `Sheet row ${sheetRow}`} has no domain (${reason})${cell === '' ? '' : `: '${cell}'`}`,
     ),
-    unshown > 0 && `${number(unshown)} more without a domain`,
-    `${count(rows, 'row')}: ${count(uniqueDomains, 'domain')}, ${number(duplicateRows)} repeated, ${number(invalidRows)} invalid`,
+    unshown > 0 && `${formatCount(unshown)} more without a domain`,
+    `${countOf(rows, 'row')}: ${countOf(uniqueDomains, 'domain')}, ${formatCount(duplicateRows)} repeated, ${formatCount(invalidRows)} invalid`,
     isDryRun
-      ? `${count(lookups, 'lookup')} would be put on the queue.`
-      : `${count(lookups, 'lookup')} put on the queue, with the reference '${ref}'.`,
+      ? `${countOf(lookups, 'lookup')} would be put on the queue.`
+      : `${countOf(lookups, 'lookup')} put on the queue, with the reference '${ref}'.`,
     alreadyWaiting > 0 &&
-      `${number(alreadyWaiting)} waited there already and were not added twice.`,
+      `${formatCount(alreadyWaiting)} waited there already and were not added twice.`,
     notAdded > 0 &&
-      `Interrupted: ${number(notAdded)} were not added; run the same command again to add them.`,
+      `Interrupted: ${formatCount(notAdded)} were not added; run the same command again to add them.`,
   ];
   return lines.filter((line) => line !== false);
-}
-
-/** `1,204 rows`, `1 row`. */
-function count(amount: number, noun: string): string {
-  return `${number(amount)} ${noun}${amount === 1 ? '' : 's'}`;
-}
-
-function number(amount: number): string {
-  return amount.toLocaleString('en-US');
 }
 
 const EXIT_CODE_HELP = `  0    done

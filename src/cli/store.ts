@@ -9,6 +9,7 @@ import {
   PRUNE_SETTINGS,
   STORE_SETTINGS,
 } from '../job/store-settings.ts';
+import { countOf, formatCount } from '../watch/format-count.ts';
 import type { CliContext } from './context.ts';
 import { addSettings, toOptions } from './setting-options.ts';
 import { openTextOutput } from './text-output.ts';
@@ -82,7 +83,7 @@ async function exportOutcomes({ out, ...typed }: Typed): Promise<number> {
     const write = (lines: readonly string[]) => output.write(`${lines.join('\n')}\n`);
     const outcomes = await exportStore(options, write, flagOf);
     await output.finish();
-    say(`${count(outcomes, 'outcome')} exported.`);
+    say(`${countOf(outcomes, 'outcome')} exported.`);
     return EXIT.ok;
   } finally {
     await output.close();
@@ -95,8 +96,10 @@ async function importOutcomes(input: string, typed: Typed): Promise<number> {
   const { imported, kept, refused, firstRefused } = summary;
   for (const { line, reason } of firstRefused) say(`Line ${line} was left out: ${reason}.`);
   const unshown = refused - firstRefused.length;
-  if (unshown > 0) say(`${count(unshown, 'more line')} left out.`);
-  say(`${count(imported, 'outcome')} imported, ${number(kept)} were there already and as new.`);
+  if (unshown > 0) say(`${countOf(unshown, 'more line')} left out.`);
+  say(
+    `${countOf(imported, 'outcome')} imported, ${formatCount(kept)} were there already and as new.`,
+  );
   return refused > 0 ? EXIT.someFailed : EXIT.ok;
 }
 
@@ -104,8 +107,8 @@ async function pruneOutcomes(typed: Typed): Promise<number> {
   const { pruneStore } = await import('../store-upkeep.ts');
   const options = toOptions(typed) as { olderThan: string; dryRun?: boolean };
   const { answers, failures, leftOver } = await pruneStore(options, flagOf);
-  const notes = leftOver > 0 ? `, ${count(leftOver, 'note')} of domains left over` : '';
-  const what = `${count(answers, 'answer')}, ${count(failures, 'failure')}${notes}`;
+  const notes = leftOver > 0 ? `, ${countOf(leftOver, 'note')} of domains left over` : '';
+  const what = `${countOf(answers, 'answer')}, ${countOf(failures, 'failure')}${notes}`;
   say(
     options.dryRun
       ? `To be removed: ${what}.`
@@ -116,13 +119,4 @@ async function pruneOutcomes(typed: Typed): Promise<number> {
 
 function say(message: string): void {
   process.stderr.write(`${message}\n`);
-}
-
-/** `1,204 outcomes`, `1 outcome`. */
-function count(amount: number, noun: string): string {
-  return `${number(amount)} ${noun}${amount === 1 ? '' : 's'}`;
-}
-
-function number(amount: number): string {
-  return amount.toLocaleString('en-US');
 }

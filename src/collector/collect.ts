@@ -1,7 +1,5 @@
-import { findJsonObject } from '../brand/json-object.ts';
 import type { Outcome } from '../brand/outcome.ts';
-import type { Shape } from '../brand/shape.ts';
-import { createShapeFinder } from '../brand/shape.ts';
+import { createShapeReader } from '../brand/shape.ts';
 import type { Reply } from '../queue/lookup-queue.ts';
 import type { OutcomeStore } from '../store/store.ts';
 
@@ -21,14 +19,7 @@ export type KeptOutcome = Pick<Outcome, 'domain' | 'status' | 'attempts' | 'thro
 /** Writes outcomes to the store and says when they are there for good. */
 export function createCollector(options: CollectorOptions): Reply {
   const { store, outstanding, startedAtMs, onOutcome } = options;
-  const shapeOf = createShapeFinder();
-
-  /** Of an outcome that comes from another process. */
-  function findShape(json: string): Shape {
-    const answer = findJsonObject(json);
-    return answer ? shapeOf(answer) : NO_SHAPE;
-  }
-
+  const readShape = createShapeReader();
   let batch: Batch | undefined;
 
   // Outcomes are not held while they are written: hundreds wait at any time, and what survives a few
@@ -37,7 +28,7 @@ export function createCollector(options: CollectorOptions): Reply {
     // A clock that was set back must not make what this run fetched look older than the run.
     const dated =
       outcome.fetchedAtMs < startedAtMs ? { ...outcome, fetchedAtMs: startedAtMs } : outcome;
-    const written = store.put(dated, outcome.shape ?? findShape(outcome.json));
+    const written = store.put(dated, outcome.shape ?? readShape(outcome.json));
     if (batch?.written !== written) batch = openBatch(written);
     const { domain, status, attempts, throttled = 0 } = outcome;
     batch.kept.push({ domain, status, attempts, throttled });
@@ -69,8 +60,6 @@ interface Batch {
   readonly told: Promise<void>;
   readonly kept: KeptOutcome[];
 }
-
-const NO_SHAPE: Shape = [];
 
 async function allOf(kept: readonly Promise<void>[]): Promise<void> {
   await Promise.all(kept);

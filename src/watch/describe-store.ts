@@ -1,5 +1,6 @@
 import { formatSize } from '../job/format-size.ts';
 import type { StoreStats } from '../store/stats.ts';
+import { countOf, formatCount } from './format-count.ts';
 
 /** What is in a store, for people, in lines. */
 export function describeStore(stats: StoreStats): readonly string[] {
@@ -8,11 +9,11 @@ export function describeStore(stats: StoreStats): readonly string[] {
   const total = sumOf(statuses);
   const lines = [
     `Store ${folder}, version ${version}: ${formatSize(sizeBytes)} on the disk`,
-    `${count(total, 'domain')}${describeStatuses(statuses)}`,
+    `${countOf(total, 'domain')}${describeStatuses(statuses)}`,
   ];
   for (const { api, name, statuses: ofApi } of apis) {
     lines.push(
-      `  ${name ?? 'API'} (${api})  ${count(sumOf(ofApi), 'domain')}${describeStatuses(ofApi)}`,
+      `  ${name ?? 'API'} (${api})  ${countOf(sumOf(ofApi), 'domain')}${describeStatuses(ofApi)}`,
     );
   }
   if (total > 0) lines.push('Asked about');
@@ -24,21 +25,21 @@ export function describeStore(stats: StoreStats): readonly string[] {
         : fromDays === 0
           ? 'less than a day ago'
           : `${fromDays} to ${underDays} days ago`;
-    if (outcomes > 0) lines.push(`  ${when.padEnd(24)}${number(outcomes)}`);
+    if (outcomes > 0) lines.push(`  ${when.padEnd(24)}${formatCount(outcomes)}`);
     fromDays = underDays ?? fromDays;
   }
   if (oldestAtMs !== undefined && newestAtMs !== undefined) {
     lines.push(`  the oldest at ${time(oldestAtMs)}, the newest at ${time(newestAtMs)}`);
   }
-  if (leftOver > 0) lines.push(`${count(leftOver, 'domain')} left over, first in line next time`);
-  if (logos > 0) lines.push(`${count(logos, 'logo')} saved`);
+  if (leftOver > 0) lines.push(`${countOf(leftOver, 'domain')} left over, first in line next time`);
+  if (logos > 0) lines.push(`${countOf(logos, 'logo')} saved`);
   return lines;
 }
 
 function describeStatuses(statuses: StoreStats['statuses']): string {
   const parts = Object.entries(statuses)
     .filter(([, outcomes]) => outcomes > 0)
-    .map(([status, outcomes]) => `${number(outcomes)} ${status.replace('_', ' ')}`);
+    .map(([status, outcomes]) => `${formatCount(outcomes)} ${status.replace('_', ' ')}`);
   return parts.length > 0 ? `: ${parts.join(', ')}` : '';
 }
 
@@ -48,12 +49,4 @@ function sumOf(statuses: StoreStats['statuses']): number {
 
 function time(ms: number): string {
   return new Date(ms).toISOString();
-}
-
-function count(amount: number, noun: string): string {
-  return `${number(amount)} ${noun}${amount === 1 ? '' : 's'}`;
-}
-
-function number(amount: number): string {
-  return amount.toLocaleString('en-US');
 }

@@ -194,7 +194,7 @@ class Lookup implements CallQuestions {
   }
 }
 
-const NOT_ASKED: LookupResult = { kind: 'not_asked' };
+export const NOT_ASKED: LookupResult = { kind: 'not_asked' };
 
 /** Says to wait; what is used up for good says not for how long. */
 type ThrottleAnswer = Extract<Answer, { kind: 'throttled' | 'quota_used_up' }>;

@@ -2,7 +2,7 @@ import fastq from 'fastq';
 import type { Outcome } from '../brand/outcome.ts';
 import type { Chunk, Reply } from '../queue/lookup-queue.ts';
 import { createCredentialDoubt } from './credential-doubt.ts';
-import { type LookupContext, type LookupResult, lookUp } from './lookup.ts';
+import { type LookupContext, type LookupResult, lookUp, NOT_ASKED } from './lookup.ts';
 
 /** Turns chunks into outcomes. */
 export interface Worker {
@@ -33,8 +33,7 @@ export function createWorker({
   ...context
 }: WorkerOptions): Worker {
   const { stopSwitch, preflight } = context;
-  // Its queue keeps nothing of what has had its turn: a list whose nodes stay linked costs a third more
-  // garbage collection.
+  // Its queue keeps nothing of what has had its turn (docs/architecture.md).
   const turns = fastq.promise(takeTurn, concurrency);
   let underWay = 0;
   const doubt = createCredentialDoubt(() => stopSwitch.stop({ reason: 'forbidden' }));
@@ -92,8 +91,6 @@ interface Turn {
   /** Set where the caller was held until the outcome was kept. */
   replied: Promise<void> | undefined;
 }
-
-const NOT_ASKED: LookupResult = { kind: 'not_asked' };
 
 type AskedResult = Exclude<LookupResult, { readonly kind: 'not_asked' }>;
 
