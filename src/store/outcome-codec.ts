@@ -64,7 +64,12 @@ export function decodeHead(value: Buffer): OutcomeHead | undefined {
   };
 }
 
-/** Reads an encoded outcome; undefined when the value is not one. */
+/**
+ * Reads an encoded outcome; undefined when the value is not one.
+ *
+ * @param value may be a part of a larger buffer that has but its `length` set, as `getBinaryFast` of lmdb
+ * gives it: since version 24, Node reads such a one beyond that, unless it is told the end
+ */
 export function decodeOutcome(domain: string, value: Buffer): Outcome | undefined {
   const head = decodeHead(value);
   if (!head) return undefined;
@@ -76,6 +81,6 @@ export function decodeOutcome(domain: string, value: Buffer): Outcome | undefine
     httpStatus: value.readUInt16LE(AT.httpStatus) || undefined,
     attempts: value.readUInt16LE(AT.attempts),
     reason: value.toString('utf8', HEAD_BYTES, jsonStart),
-    json: value.toString('utf8', jsonStart),
+    json: value.toString('utf8', jsonStart, value.length),
   };
 }
