@@ -149,7 +149,7 @@ describe('a changes file', () => {
       ['01', 2],
       ['02', 0],
     ] as const) {
-      const now = (): Date => new Date(`2026-11-${day}T12:00:00Z`);
+      const now = (): Date => new Date(`2026-11-${day}T12:00:00`);
       const { options } = await loadJob(file, { now });
       await enrich(options);
       expect(rowsOf(folder.read(`changes-2026-11-${day}.csv`))).toHaveLength(rows);

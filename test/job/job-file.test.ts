@@ -71,9 +71,8 @@ describe('a job file', () => {
   });
 
   it('keeps braces and variables apart', () => {
-    expect(valuesOf('out: $${date}-{date}.csv')).toEqual({
-      out: 'jobs/$2026-11-21-2026-11-21.csv',
-    });
+    const text = 'out: $${date}-{date}.csv\nschedule: { cron: "@daily", timezone: UTC }';
+    expect(valuesOf(text)).toMatchObject({ out: 'jobs/$2026-11-21-2026-11-21.csv' });
     expect(valuesOf('prefix: $${x}')).toEqual({ prefix: '${x}' });
   });
 
