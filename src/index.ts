@@ -8,7 +8,6 @@ export { type EnrichOptions, enrich, enrichRows, plan } from './enrich.ts';
 export type { OnFinish } from './job/on-finish-keys.ts';
 export type { Schedule } from './job/schedule.ts';
 export { type LoadedJob, type LoadJobOptions, loadJob } from './load-job.ts';
-export type { StoreChoice } from './opened-store.ts';
 export type { Plan } from './producer/plan.ts';
 export type { RunReport } from './report/run-report.ts';
 export type { ListInput } from './rows/list-input.ts';
@@ -19,8 +18,8 @@ export { type Sandbox, startSandbox } from './sandbox/server.ts';
 export type { ScheduledJob } from './schedule/list-schedules.ts';
 export { type ScheduleOptions, schedule } from './schedule.ts';
 export { type ListSchedulesOptions, listSchedules, runScheduled } from './scheduled.ts';
-export type { Pruned } from './store/prune.ts';
-export type { StoreStats } from './store/stats.ts';
+export type { Pruned, StoreStats } from './store/stats.ts';
+export type { StoreChoice } from './store-choice.ts';
 export { type Imported, type ImportOptions, importStore } from './store-import.ts';
 export {
   type ExportOptions,

@@ -7,19 +7,7 @@ import { readSettings } from './job/read-settings.ts';
 import type { Definitions } from './job/setting-definition.ts';
 import type { StoreSettings } from './job/store-settings.ts';
 import { openTables, type StoreTables, writeError } from './store/tables.ts';
-
-/** Which store is meant, and which of the APIs in it. */
-export interface StoreChoice {
-  /** The folder of the store. @default BRANDFILL_STORE, else `.brandfill` */
-  readonly store?: string;
-  /** Only what is from this API. @default all in the store */
-  readonly baseUrl?: string;
-  /** With `baseUrl`: query parameters that go with every call. */
-  readonly params?: Readonly<Record<string, string>>;
-}
-
-/** How an option is called in messages; the command line says `--base-url`. */
-export type StoreOptionNaming = (key: string) => string;
+import type { StoreChoice, StoreOptionNaming } from './store-choice.ts';
 
 /** A store that is open, and what is to be done with it. */
 export interface OpenedStore<T> {

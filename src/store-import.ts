@@ -5,11 +5,12 @@ import { libraryNaming } from './enrich.ts';
 import { nameApi } from './job/api-name.ts';
 import { checkOptions } from './job/known-options.ts';
 import { IMPORT_SETTINGS } from './job/store-settings.ts';
-import { type StoreChoice, type StoreOptionNaming, withOpenedStore } from './opened-store.ts';
+import { withOpenedStore } from './opened-store.ts';
 import { normalizeDomain } from './rows/domain.ts';
 import { parseOutcomeLine } from './store/outcome-line.ts';
 import { type IncomingOutcome, putNewer } from './store/put-newer.ts';
 import { noteApiName } from './store/tables.ts';
+import type { StoreChoice, StoreOptionNaming } from './store-choice.ts';
 
 /** What to import. With `baseUrl`, all outcomes are put in for that API, whichever they name. */
 export interface ImportOptions extends StoreChoice {

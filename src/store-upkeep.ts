@@ -9,14 +9,16 @@ import {
   PRUNE_SETTINGS,
   STORE_SETTINGS,
 } from './job/store-settings.ts';
-import { type StoreChoice, type StoreOptionNaming, withOpenedStore } from './opened-store.ts';
+import { withOpenedStore } from './opened-store.ts';
 import { normalizeDomain } from './rows/domain.ts';
+import { countStore } from './store/count-store.ts';
 import { readEntries, splitKey } from './store/entries.ts';
 import { decodeOutcome } from './store/outcome-codec.ts';
 import { formatOutcomeLine } from './store/outcome-line.ts';
-import { type Pruned, pruneTables } from './store/prune.ts';
-import { countStore, type StoreStats } from './store/stats.ts';
+import { pruneTables } from './store/prune.ts';
+import type { Pruned, StoreStats } from './store/stats.ts';
 import { keyOf, type StoreTables } from './store/tables.ts';
+import type { StoreChoice, StoreOptionNaming } from './store-choice.ts';
 
 /**
  * Counts what is in a store, also while runs use it.

@@ -1,5 +1,6 @@
 import type { Database } from 'lmdb';
 import { readTable, timeIn } from './entries.ts';
+import type { Pruned } from './stats.ts';
 import type { StoreTables } from './tables.ts';
 
 export interface PruneOptions {
@@ -9,16 +10,6 @@ export interface PruneOptions {
   readonly endpointId: string | undefined;
   /** Only counts. */
   readonly dryRun: boolean;
-}
-
-/** What was removed, or would be. */
-export interface Pruned {
-  readonly answers: number;
-  readonly failures: number;
-  /** Notes of domains that no run has come to since. */
-  readonly leftOver: number;
-  /** Notes of logos of domains that have no answer any more. Their files stay. */
-  readonly logos: number;
 }
 
 type IsOld = (key: string) => boolean;

@@ -1,9 +1,9 @@
 import { describe, expect, it, onTestFinished } from 'vitest';
 import type { Outcome } from '../../src/brand/outcome.ts';
+import { countStore } from '../../src/store/count-store.ts';
 import { readEntries } from '../../src/store/entries.ts';
 import { pruneTables } from '../../src/store/prune.ts';
 import { putNewer } from '../../src/store/put-newer.ts';
-import { countStore } from '../../src/store/stats.ts';
 import { type OutcomeStore, openStore } from '../../src/store/store.ts';
 import { openTables, type StoreTables } from '../../src/store/tables.ts';
 import { useTempFolder } from '../support/temp-folder.ts';
