@@ -50,6 +50,8 @@ const REPLIES_AT_ONCE = 16;
 const WITHDRAW_MS = 500;
 /** A Redis that is gone must not hold up the end of a run. */
 const CLOSE_MS = 5_000;
+/** Nor a connection that has lost what went over it, which only shows after half a minute. */
+const LAST_REPLY_MS = 1_500;
 
 /**
  * The queue of one run over Redis. It may be killed at any point: the next run of the same name finds
@@ -240,8 +242,12 @@ export async function openRunQueue(options: RunQueueOptions): Promise<LookupQueu
 
   async function closeAll(isOver: boolean): Promise<void> {
     await holdBack?.close();
-    await replies.close();
-    if (isOver) await replyQueue.obliterate({ force: true });
+    const stopped = replies.close();
+    if (isOver) {
+      // What its last replies were is kept: only their acknowledgement may still be under way.
+      await Promise.race([stopped, delay(LAST_REPLY_MS, undefined, { ref: false })]);
+      await replyQueue.obliterate({ force: true });
+    } else await stopped;
     await ledger.close(isOver);
     await Promise.all([replyQueue.close(), lookups.close()]);
   }
