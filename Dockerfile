@@ -16,8 +16,8 @@ RUN npm ci \
     -regex '.*(\.musl\.node|\.abi[0-9]+\.[^/]*node|\.map|\.[cm]?ts|\.tsbuildinfo|\.[ch]|\.cpp)' -delete \
   && rm -rf node_modules/bintrees/test node_modules/typescript node_modules/@typescript
 
-# Node.js without npm, yarn and headers: some 25 MB less than node:24-bookworm-slim. Not Alpine: this
-# is the C library that the addon of the store is tested with.
+# Node.js without npm, yarn and headers. Not Alpine: this is the C library that the addon of the store
+# is tested with.
 FROM debian:bookworm-slim
 RUN apt-get update \
   && apt-get install -y --no-install-recommends libstdc++6 tini=0.19.* \
