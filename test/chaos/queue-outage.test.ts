@@ -1,8 +1,8 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
 import { seededRandom } from '../support/random.ts';
+import { openSwallowingProxy } from '../support/swallowing-proxy.ts';
 import { CONCURRENCY, openFleet } from './support/fleet.ts';
-import { openSwallowingProxy } from './support/swallowing-proxy.ts';
 
 const random = seededRandom('queue-outage.test.ts');
 

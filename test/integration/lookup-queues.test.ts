@@ -1,8 +1,9 @@
 import { randomUUID } from 'node:crypto';
-import { afterAll, beforeAll, expect } from 'vitest';
-import { openQueueServer, openRunQueue } from '../../src/queue/bullmq/index.ts';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { openQueueServer, openRunQueue, takeChunks } from '../../src/queue/bullmq/index.ts';
 import { createInProcessQueue } from '../../src/queue/in-process.ts';
 import { startRedis, type TestRedis } from '../support/redis.ts';
+import { openSwallowingProxy } from '../support/swallowing-proxy.ts';
 import { describeLookupQueue } from './support/lookup-queue-contract.ts';
 
 let redis: TestRedis;
@@ -46,4 +47,47 @@ describeLookupQueue('the queue over Redis', async ({ collect, window, outstandin
       if (outstanding.size === 0) expect(await redis.client.keys(`*${name}*`)).toEqual([]);
     },
   };
+});
+
+it('a run leaves nothing in Redis when the last thing it said was lost on the way', async () => {
+  const proxy = await openSwallowingProxy(redis.port);
+  const common = { acceptEviction: false, onNotice: (): void => {} };
+  const server = await openQueueServer({ ...common, url: redis.url });
+  const lossy = await openQueueServer({ ...common, url: `redis://127.0.0.1:${proxy.port}` });
+  const outstanding = new Set(['a.com']);
+  const shared = {
+    concurrency: 1,
+    api: 'an-api',
+    normalize: (domain: string) => ({ domain }),
+    onNotice: (): void => {},
+  };
+  const taker = takeChunks({
+    ...shared,
+    redis: server,
+    handle: async ({ domains }, reply) => {
+      const asked = { reason: 'http_404', httpStatus: 404, attempts: 1, fetchedAtMs: 1, json: '' };
+      await reply(domains.map((domain) => ({ domain, status: 'not_found' as const, ...asked })));
+    },
+  });
+  const name = randomUUID();
+  const queue = await openRunQueue({
+    ...shared,
+    redis: { ...server, connect: lossy.connect }, // replies are taken, and acknowledged, over it
+    name,
+    outstanding,
+    collect: async (outcomes) => {
+      proxy.isSwallowing = true;
+      for (const { domain } of outcomes) outstanding.delete(domain);
+    },
+    window: 10,
+    signal: new AbortController().signal,
+    giveUp: new AbortController().signal,
+  });
+  await queue.add({ domains: ['a.com'] });
+  queue.end();
+  await queue.settled();
+  await queue.close();
+  expect(await redis.client.keys(`*${name}*`)).toEqual([]);
+  await taker.stop();
+  await Promise.all([server.close(), lossy.close()]);
 });
