@@ -81,7 +81,7 @@ const PROBE_LOST_MS = 90_000;
 /** The steps back to speed, as shares of the callers. */
 export const STEPS: readonly number[] = [0.1, 0.25, 0.5, 1];
 /** Events of several machines come a little out of order; more than this, a clock was set back. */
-const CLOCK_TOLERANCE_MS = 1_000;
+export const CLOCK_TOLERANCE_MS: number = 1_000;
 
 /** The share of the callers that may be at work on the way back to speed. */
 export function shareOf(state: OutageState): number {

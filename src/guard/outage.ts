@@ -1,5 +1,6 @@
 import { addCall, totalOf } from './call-counts.ts';
 import {
+  CLOCK_TOLERANCE_MS,
   createOutageState,
   isProbeLost,
   isToCome,
@@ -61,6 +62,15 @@ export function mayStart(
 /** Nobody waits for the next probe any more: whoever comes next may make it at once. */
 export function makeProbeDue(state: OutageState): void {
   if (state.phase === 'open' || state.phase === 'probing') state.phaseSinceMs = 0;
+}
+
+/**
+ * A call that was let through was not made after all, or was given up. If it was the probe, nobody would
+ * report its end: whoever comes next makes another one.
+ */
+export function onCallAbandoned(state: OutageState, sentAtMs: number): void {
+  const isProbe = sentAtMs >= (state.phaseSinceMs ?? 0) - CLOCK_TOLERANCE_MS;
+  if (state.phase === 'probing' && isProbe) makeProbeDue(state);
 }
 
 /** How many of the callers may be at work, but for a probe. */

@@ -2,6 +2,7 @@ import {
   createOutageState,
   describeOutage,
   mayStart,
+  onCallAbandoned,
   onCallEnd,
   onProbeStart,
   outageMs,
@@ -87,6 +88,7 @@ export function createOutageGate(options: OutageGateOptions): OutageGate {
     ended: (verdict) => {
       inFlight -= 1;
       if (verdict) judge(verdict);
+      else onCallAbandoned(state, clock.nowMs());
       const woken = wakeAll;
       wakeAll = [];
       for (const wake of woken) wake();

@@ -29,6 +29,18 @@ describe('an outage of the API', () => {
     expect(context.clock.nowMs()).toBeLessThan(outMs + 5 * MINUTE_MS + MINUTE_MS);
   });
 
+  it('is probed by another lookup when the one that was to do it is no longer wanted', async () => {
+    const outMs = 20_000;
+    const isOut = (): boolean => context.clock.nowMs() < outMs;
+    const context = createTestContext(() => (isOut() ? tryAgain('http_503') : found));
+    const worker = createWorker({ ...context, concurrency: 32, holdsCallers: true });
+    // Most chunks are taken back while the API is out: their lookups still wait for their turn.
+    const isWanted = (domain: string): boolean => !context.outage.isOut || /9\.com$/.test(domain);
+    await worker.handle({ domains: domains(200) }, async () => {}, isWanted);
+    // Each probe that is waited for in vain would take a minute and a half.
+    expect(context.clock.nowMs()).toBeLessThan(3 * MINUTE_MS);
+  });
+
   it('that lasts too long stops the run', async () => {
     const context = createTestContext(() => tryAgain('http_503'));
     const worker = createWorker({ ...context, concurrency: 32 });

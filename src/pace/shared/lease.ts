@@ -1,4 +1,11 @@
-import { makeProbeDue, mayStart, mostAtWork, onCallEnd, onProbeStart } from '../../guard/outage.ts';
+import {
+  makeProbeDue,
+  mayStart,
+  mostAtWork,
+  onCallAbandoned,
+  onCallEnd,
+  onProbeStart,
+} from '../../guard/outage.ts';
 import type { PaceEvent } from '../pace-event.ts';
 import { book, mostInFlight, nextTurn, report } from '../pacer.ts';
 import { permitsFor } from './permits.ts';
@@ -118,7 +125,10 @@ export function takeLease(shared: SharedPace, news: WorkerNews, nowMs: number): 
 
 function learn({ pace, outage }: SharedPace, news: WorkerNews, nowMs: number): void {
   if (news.events.length > 0) pace.slots.areAllTaken = news.hasUsedAll;
-  for (const event of news.events) report(pace, event, Math.min(nowMs, event.endedAtMs));
+  for (const event of news.events) {
+    report(pace, event, Math.min(nowMs, event.endedAtMs));
+    if (event.kind === 'abandoned') onCallAbandoned(outage, event.sentAtMs);
+  }
   for (const { isFailure, sentAtMs, endedAtMs } of news.verdicts) {
     onCallEnd(outage, { isFailure, sentAtMs, nowMs: Math.min(nowMs, endedAtMs) });
   }

@@ -176,6 +176,22 @@ describe('an outage that workers see together', () => {
     expect(come(shared, nowMs + 5_030, { worker: 'b' }).startsMs).toHaveLength(1);
   });
 
+  it('is probed by another one when the call was not made that was to find out', () => {
+    const shared = fresh();
+    const nowMs = START.nowMs + 2_000;
+    come(shared, nowMs, { verdicts: calls(24, nowMs, true) });
+    const dueMs = nowMs + 5_000;
+    expect(come(shared, dueMs).startsMs).toHaveLength(1);
+    const abandoned = { kind: 'abandoned', random: 0.5, inFlight: 0, latencyMs: 0 } as const;
+    // An old one that is given up is none.
+    const old = { ...abandoned, sentAtMs: nowMs - 100, endedAtMs: dueMs + 5 };
+    come(shared, dueMs + 5, { worker: 'b', events: [old] });
+    expect(come(shared, dueMs + 10, { worker: 'b' }).startsMs).toEqual([]);
+    const probe = { ...abandoned, sentAtMs: dueMs + 15, endedAtMs: dueMs + 15 };
+    come(shared, dueMs + 20, { waiting: 0, events: [probe] });
+    expect(come(shared, dueMs + 30, { worker: 'b' }).startsMs).toHaveLength(1);
+  });
+
   it('is over in steps', () => {
     const shared = fresh();
     const nowMs = START.nowMs + 2_000;
