@@ -35,7 +35,7 @@ describe('an outage of the API', () => {
     const context = createTestContext(() => (isOut() ? tryAgain('http_503') : found));
     const worker = createWorker({ ...context, concurrency: 32, holdsCallers: true });
     // Most chunks are taken back while the API is out: their lookups still wait for their turn.
-    const isWanted = (domain: string): boolean => !context.outage.isOut || /9\.com$/.test(domain);
+    const isWanted = (domain: string): boolean => !context.outage.isOut || domain.endsWith('9.com');
     await worker.handle({ domains: domains(200) }, async () => {}, isWanted);
     // Each probe that is waited for in vain would take a minute and a half.
     expect(context.clock.nowMs()).toBeLessThan(3 * MINUTE_MS);
