@@ -8,6 +8,7 @@ import type { CallCounts } from './call-counts.ts';
  * | `closed` | `open` | half of at least 20 calls within 30 s failed |
  * | `open` | `probing` | the wait is over: one call, the probe, is made |
  * | `probing` | `open` | the probe failed, or nobody reported its end; the next wait is twice as long |
+ * | `probing` | `probing` | the probe was not made after all: another call is |
  * | `probing` | `recovering` | the probe went well |
  * | `recovering` | `open` | a call failed |
  * | `recovering` | `closed` | the last step went well |

@@ -1,5 +1,5 @@
-import { setTimeout as delay } from 'node:timers/promises';
 import { type Job, Queue, Worker } from 'bullmq';
+import { within } from '../../common/within.ts';
 import { createChange } from '../change.ts';
 import type { Chunk, LookupQueue, Pausable, Reply } from '../lookup-queue.ts';
 import { CONTRACT_VERSION, chunkId, type LookupsData, type OutcomesData } from './contract.ts';
@@ -236,7 +236,7 @@ export async function openRunQueue(options: RunQueueOptions): Promise<LookupQueu
       watchdog.close();
       stopListening?.();
       const isOver = outstanding.size === 0 && !failure;
-      await Promise.race([closeAll(isOver), delay(CLOSE_MS, undefined, { ref: false })]);
+      await within(CLOSE_MS, closeAll(isOver));
     },
   };
 
@@ -245,7 +245,7 @@ export async function openRunQueue(options: RunQueueOptions): Promise<LookupQueu
     const stopped = replies.close();
     if (isOver) {
       // What its last replies were is kept: only their acknowledgement may still be under way.
-      await Promise.race([stopped, delay(LAST_REPLY_MS, undefined, { ref: false })]);
+      await within(LAST_REPLY_MS, stopped);
       await replyQueue.obliterate({ force: true });
     } else await stopped;
     await ledger.close(isOver);
