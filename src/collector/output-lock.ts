@@ -1,5 +1,5 @@
 import { closeSync, fstatSync, openSync, readFileSync, unlinkSync, utimesSync } from 'node:fs';
-import { link, realpath, rename, rm, stat, writeFile } from 'node:fs/promises';
+import { link, rename, rm, stat, writeFile } from 'node:fs/promises';
 import { BrandfillError, systemErrorCode } from '../common/errors.ts';
 import {
   BEAT_MS,
@@ -10,6 +10,7 @@ import {
   SILENCE_MS,
 } from '../common/owner.ts';
 import { refused, temporaryBeside } from './output-file.ts';
+import { placeOf } from './output-paths.ts';
 
 /** The claim of a run on a place that it writes to, or on all of them. */
 export interface OutputLock {
@@ -55,7 +56,7 @@ export async function lockOutput(
   }: LockOutputOptions = {},
 ): Promise<OutputLock> {
   if (path === '-') return NO_LOCK;
-  const target = await realpath(path).catch(() => path);
+  const target = await placeOf(path);
   const before = await stat(target).catch(() => undefined);
   if (before && !before.isFile()) return NO_LOCK;
   const file = `${target}.lock`;

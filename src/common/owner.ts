@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { readFileSync, readlinkSync } from 'node:fs';
 import { hostname } from 'node:os';
 import { setTimeout as delay } from 'node:timers/promises';
-import { isRunning } from './is-running.ts';
+import { isRunning, statOf } from './is-running.ts';
 
 /** A process that has something for itself, so that another one under its number is not taken for it. */
 export interface Owner {
@@ -80,11 +80,5 @@ function namespaceOf(): string {
 }
 
 function startOf(pid: number): string {
-  try {
-    const stat = readFileSync(`/proc/${pid}/stat`, 'utf8');
-    // The name of the program stands in parentheses and may hold anything.
-    return stat.slice(stat.lastIndexOf(')') + 2).split(' ')[19] ?? '';
-  } catch {
-    return '';
-  }
+  return statOf(pid)[19] ?? '';
 }

@@ -32,9 +32,9 @@ describe('the lock of an output', () => {
     await lock(path);
   });
 
-  it('is one for a file and for a link to it', async () => {
+  it.each([true, false])('is one for a file and for a link to it (there: %s)', async (isThere) => {
     const folder = useTempFolder();
-    writeFileSync(join(folder, 'out.csv'), 'before');
+    if (isThere) writeFileSync(join(folder, 'out.csv'), 'before');
     symlinkSync(join(folder, 'out.csv'), join(folder, 'link.csv'));
     await lock(join(folder, 'link.csv'));
     await expect(lockOutput(join(folder, 'out.csv'))).rejects.toThrow(/another run/);
