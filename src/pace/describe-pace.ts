@@ -1,5 +1,5 @@
 import { nextFixedStartMs } from './fixed-rate.ts';
-import { LONGEST_WAIT_MS } from './gate.ts';
+import { LONGEST_TOLD_MS } from './gate.ts';
 import type { PaceState } from './pace-state.ts';
 
 /** How fast it goes and why, for people. */
@@ -46,7 +46,7 @@ function limitSourceOf({ fixed, published, estimate }: PaceState): PaceDescripti
 }
 
 function waitMsOf({ fixed, gateUntilMs }: PaceState, nowMs: number): number {
-  const gateMs = Math.min(Math.max(0, gateUntilMs - nowMs), LONGEST_WAIT_MS);
+  const gateMs = Math.min(Math.max(0, gateUntilMs - nowMs), LONGEST_TOLD_MS);
   return fixed ? Math.max(gateMs, nextFixedStartMs(fixed) - nowMs) : gateMs;
 }
 

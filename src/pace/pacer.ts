@@ -1,7 +1,7 @@
 import { noteAcceptedInTrial } from './cap-trial.ts';
 import { noteAcceptedInFlight } from './concurrency-limit.ts';
 import { bookFixed, nextBackoffMs, nextFixedStartMs } from './fixed-rate.ts';
-import { closeGate, LONGEST_WAIT_MS, toldWaitMs } from './gate.ts';
+import { closeGate, closeUntilReset, LONGEST_WAIT_MS, toldWaitMs } from './gate.ts';
 import { countAccepted } from './measured-rate.ts';
 import { moveInTime } from './move-in-time.ts';
 import type { PaceEvent } from './pace-event.ts';
@@ -14,6 +14,7 @@ import { isTestOut, onAcceptedAgain, onFailed, onThrottled } from './throttle.ts
 
 export { createPaceState } from './create-pace-state.ts';
 export { describePace, type PaceDescription } from './describe-pace.ts';
+export { openIfTooLong } from './gate.ts';
 export type { PaceEvent } from './pace-event.ts';
 export type { PaceState } from './pace-state.ts';
 export { warmState } from './warm-start.ts';
@@ -113,7 +114,7 @@ function reportAtFixedRate(state: PaceState, event: PaceEvent, nowMs: number): v
   if (!fixed) return;
   const { limits } = event;
   if (limits?.remaining !== undefined && limits.remaining <= 0) {
-    closeGate(state, nowMs, nowMs + (toldWaitMs(limits.resetMs) ?? 0), true);
+    closeUntilReset(state, nowMs, toldWaitMs(limits.resetMs) ?? 0);
   }
   if (event.kind === 'accepted') fixed.throttlesInARow = 0;
   if (event.kind !== 'throttled') return;

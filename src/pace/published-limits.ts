@@ -1,5 +1,5 @@
 import { giveTrialUp } from './cap-trial.ts';
-import { closeGate, LONGEST_WAIT_MS } from './gate.ts';
+import { closeUntilReset, LONGEST_WAIT_MS } from './gate.ts';
 import type { LimitHints } from './limit-hints.ts';
 import type { PaceState } from './pace-state.ts';
 
@@ -24,7 +24,7 @@ export function obeyHints(state: PaceState, hints: LimitHints, nowMs: number): v
   obeyConcurrent(state, hints.concurrent);
   const { remaining, resetMs } = hints;
   if (remaining === undefined || resetMs === undefined) return;
-  if (remaining <= 0 && resetMs > 0) closeGate(state, nowMs, nowMs + resetMs, true);
+  if (remaining <= 0 && resetMs > 0) closeUntilReset(state, nowMs, resetMs);
 }
 
 function obeyQuota(state: PaceState, quota: LimitHints['quota']): void {

@@ -1,4 +1,4 @@
-import { LONGEST_WAIT_MS } from './gate.ts';
+import { LONGEST_TOLD_MS } from './gate.ts';
 import type { PaceState } from './pace-state.ts';
 
 /** Goes on with a wait that the API told before a state was kept: it meant the time, not the process. */
@@ -11,7 +11,7 @@ export function keepToldWait(
   if (gateIsTold !== true || !isNumber(gateUntilMs) || !isNumber(latestMs)) return;
   const leftMs = gateUntilMs - latestMs - savedAgeMs;
   if (leftMs <= 0) return;
-  state.gateUntilMs = nowMs + Math.min(leftMs, LONGEST_WAIT_MS);
+  state.gateUntilMs = nowMs + Math.min(leftMs, LONGEST_TOLD_MS);
   state.gateIsTold = true;
 }
 

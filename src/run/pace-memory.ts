@@ -1,7 +1,7 @@
 import type { Job } from '../job/job.ts';
 import { paceIdOf } from '../job/pace-id.ts';
 import type { Clock } from '../pace/clock.ts';
-import { type PaceState, warmState } from '../pace/pacer.ts';
+import { openIfTooLong, type PaceState, warmState } from '../pace/pacer.ts';
 import { resumeFixedRate } from '../pace/resume-fixed-rate.ts';
 import type { OutcomeStore } from '../store/store.ts';
 
@@ -18,14 +18,22 @@ export interface PaceMemoryOptions {
   readonly store: Pick<OutcomeStore, 'findPace' | 'savePace'>;
   /** The clock of the states. */
   readonly clock: Clock;
+  /** Whether somebody tries a domain, who rather hears of a wait that was told before. @default false */
+  readonly isTrial?: boolean;
   /** Milliseconds since 1970: the clock of a state begins anew with each process. */
   readonly now: () => number;
 }
 
 /** Reads what was saved for the API, credential and rate of a job. Never fails for what it finds. */
-export function openPaceMemory({ job, store, clock, now }: PaceMemoryOptions): PaceMemory {
+export function openPaceMemory({
+  job,
+  store,
+  clock,
+  isTrial = false,
+  now,
+}: PaceMemoryOptions): PaceMemory {
   const id = paceIdOf(job);
-  const { rate } = job.settings;
+  const { rate, maxWait } = job.settings;
   const nowMs = clock.nowMs();
   const wallMs = now();
   const saved = store.findPace(id);
@@ -34,6 +42,7 @@ export function openPaceMemory({ job, store, clock, now }: PaceMemoryOptions): P
     rate === 'auto'
       ? warmState(saved?.state, nowMs, savedAgeMs, wallMs - (saved?.learnedAtMs ?? wallMs))
       : resumeFixedRate(saved?.state, { rate, nowMs, savedAgeMs });
+  if (!isTrial) openIfTooLong(start, nowMs, maxWait);
   const startLimitPerMs = start.estimate.limitPerMs;
 
   /** A run of a few calls never met the limit: what it was given does not become younger by it. */

@@ -13,10 +13,15 @@ function createWorld() {
   const world = {
     paces,
     nowMs: 1.8e12,
-    open: ({ apiKey = 'key', rate = 'auto' } = {}): PaceMemory =>
+    open: ({
+      apiKey = 'key',
+      rate = 'auto',
+      maxWait = '15min',
+      isTrial = false,
+    } = {}): PaceMemory =>
       openPaceMemory({
         job: createJob({
-          given: { baseUrl: 'https://api.test', auth: 'bearer', rate },
+          given: { baseUrl: 'https://api.test', auth: 'bearer', rate, maxWait },
           apiKey,
           env: {},
           describe: String,
@@ -26,6 +31,7 @@ function createWorld() {
           savePace: async (id, pace) => void paces.set(id, structuredClone(pace)),
         },
         clock: createFakeClock(),
+        isTrial,
         now: () => world.nowMs,
       }),
   };
@@ -95,6 +101,22 @@ describe('the memory of the pace', () => {
     await first.save(state);
     world.nowMs += 60_000;
     expect(describePace(world.open({ rate: '10/h' }).start, 0).waitMs).toBe(5 * 60_000);
+  });
+
+  it('keeps a wait that was told, but none that is longer than a run may wait', async () => {
+    const world = createWorld();
+    const state = learned(0.05);
+    state.gateUntilMs = state.latestMs + 14 * 60_000;
+    state.gateIsTold = true;
+    await world.open().save(state);
+    expect(describePace(world.open().start, 0)).toMatchObject({
+      why: 'told_to_wait',
+      waitMs: 14 * 60_000,
+    });
+    const tooLong = world.open({ maxWait: '13min' });
+    expect(describePace(tooLong.start, 0)).toMatchObject({ waitMs: 0, learnedLimitPerSecond: 50 });
+    const trial = world.open({ maxWait: '10s', isTrial: true });
+    expect(describePace(trial.start, 0).waitMs).toBe(14 * 60_000);
   });
 });
 
