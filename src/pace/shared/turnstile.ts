@@ -57,6 +57,8 @@ const HELD_UP_SHARE = 0.1;
 /** Others may be faster, again and again; the next exchange comes soon enough. */
 const MOST_TRIES = 5;
 const CLOSE_MS = 1_000;
+/** A longer wait is a matter of who is told it: the others ask again some time, and so does who comes later. */
+const LONGEST_SHARED_MS = 15 * 60_000;
 /** Without an answer for so long, whoever keeps the state is asked anew: nobody may wait for ever. */
 const ANSWER_MS = 5_000;
 
@@ -119,8 +121,9 @@ export function createSharedTurnstile(options: SharedTurnstileOptions): SharedTu
     const { nextMs } = starts;
     if (nextMs === undefined) return comeSoon();
     const waitMs = nextMs - sharedNowMs();
-    // One that is due waits for a permit, which the end of a call brings.
-    if (waitMs > 0) nextStartTimer = setTimeout(letHeldUpThrough, waitMs);
+    // One that is due waits for a permit, which the end of a call brings; or it has just become due.
+    const isFree = inFlight.count(clock.nowMs()) < lease.permits;
+    if (waitMs > 0 || isFree) nextStartTimer = setTimeout(letHeldUpThrough, Math.max(0, waitMs));
   }
 
   function letHeldUpThrough(): void {
@@ -246,8 +249,9 @@ export function createSharedTurnstile(options: SharedTurnstileOptions): SharedTu
         letThrough();
       });
     },
-    report: ({ kind, sentAtMs, retryAfterMs, limits }: CallReport) => {
+    report: ({ kind, sentAtMs, limits, ...told }: CallReport) => {
       const endedAtMs = clock.nowMs();
+      const retryAfterMs = told.retryAfterMs && Math.min(told.retryAfterMs, LONGEST_SHARED_MS);
       const here = inFlight.end(sentAtMs);
       const flying = here + lease.elsewhere;
       news.addEvent({

@@ -1,5 +1,6 @@
 import { setMaxListeners } from 'node:events';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import type { Clock } from '../../../src/pace/clock.ts';
 import type { Reading, StoredState } from '../../../src/pace/shared/stored-state.ts';
 import { createSharedTurnstile, type SharedTurnstile } from '../../../src/pace/shared/turnstile.ts';
 
@@ -9,15 +10,17 @@ afterEach(() => void vi.useRealTimers());
 const MINUTE_MS = 60_000;
 const CLOCK = { nowMs: () => Date.now(), sleep: async () => {} };
 
-interface Network {
+interface Surroundings {
   /** How long a write is on its way there. */
   readonly writeMs?: number;
   /** How long what was read is on its way back: so much the clock of the state seems to be behind. */
   readonly readMs?: () => number;
+  /** How far the clock goes on from one look at it to the next, in milliseconds. */
+  readonly lookMs?: number;
 }
 
 /** A state in the memory of this process, at the end of a network. */
-function openState({ writeMs = 1, readMs = () => 1 }: Network = {}): StoredState {
+function openState({ writeMs = 1, readMs = () => 1 }: Surroundings = {}): StoredState {
   let kept: Omit<Reading, 'nowMs'> = { version: 0, state: undefined };
   const read = async (): Promise<Reading> => {
     const reading = { ...kept, nowMs: Date.now() };
@@ -52,7 +55,11 @@ interface Workplace {
 /** A worker with callers that never rest; its calls take 20 ms. */
 function startWorker(
   stored: StoredState,
-  { isDown, maxOutageMs = 60 * MINUTE_MS }: { isDown: () => boolean; maxOutageMs?: number },
+  {
+    isDown,
+    maxOutageMs = 60 * MINUTE_MS,
+    clock = CLOCK,
+  }: { isDown: () => boolean; maxOutageMs?: number; clock?: Clock },
 ): Workplace {
   const callers = 16;
   const tooLong = { count: 0 };
@@ -68,12 +75,12 @@ function startWorker(
       tooLong.count += 1;
       stop.abort();
     },
-    clock: CLOCK,
+    clock,
   });
   const work = async (): Promise<void> => {
     for (;;) {
       await turnstile.enter(stop.signal);
-      const sentAtMs = CLOCK.nowMs();
+      const sentAtMs = clock.nowMs();
       sentMs.push(sentAtMs);
       await passed(20);
       const isFailure = isDown();
@@ -104,6 +111,10 @@ describe('an outage that workers share', () => {
     for (let writeMs = 1; writeMs < 200; writeMs += 9) await expectRecovery({ writeMs });
   });
 
+  it('is over with the first good probe, though it may be due between two looks at the clock', async () => {
+    for (let lookMs = 0.01; lookMs < 1; lookMs += 0.03) await expectRecovery({ lookMs });
+  });
+
   it('is waited for by a worker that comes late as long as by others', async () => {
     const stored = openState();
     const downFromMs = Date.now() + 1_000;
@@ -122,9 +133,39 @@ describe('an outage that workers share', () => {
   });
 });
 
-async function expectRecovery(network: Network): Promise<void> {
+it('a wait that a worker is told keeps the others for a quarter of an hour at most', async () => {
+  const stored = openState();
+  const [told, other] = [0, 1].map(() => startWorker(stored, { isDown: () => false }));
+  await vi.advanceTimersByTimeAsync(1_000);
+  told?.turnstile.report({
+    kind: 'throttled',
+    sentAtMs: CLOCK.nowMs(),
+    retryAfterMs: 60 * MINUTE_MS,
+  });
+  await vi.advanceTimersByTimeAsync(MINUTE_MS);
+  expect(other?.turnstile.describe().why).toBe('told_to_wait');
+  const sent = other?.sentMs.length;
+  await vi.advanceTimersByTimeAsync(13 * MINUTE_MS);
+  expect(other?.sentMs).toHaveLength(sent ?? 0);
+  await vi.advanceTimersByTimeAsync(2 * MINUTE_MS);
+  expect(other?.sentMs.length).toBeGreaterThan(sent ?? 0);
+});
+
+async function expectRecovery(around: Surroundings): Promise<void> {
   let isDown = false;
-  const { turnstile, sentMs, stop } = startWorker(openState(network), { isDown: () => isDown });
+  const { lookMs = 0 } = around;
+  let latestMs = 0;
+  const clock: Clock = {
+    ...CLOCK,
+    nowMs: () => {
+      latestMs = Math.max(Date.now(), latestMs + lookMs);
+      return latestMs;
+    },
+  };
+  const { turnstile, sentMs, stop } = startWorker(openState(around), {
+    isDown: () => isDown,
+    clock,
+  });
   await vi.advanceTimersByTimeAsync(1_000);
   isDown = true;
   await vi.advanceTimersByTimeAsync(3_000);
@@ -132,7 +173,7 @@ async function expectRecovery(network: Network): Promise<void> {
   isDown = false;
   const before = sentMs.length;
   await vi.advanceTimersByTimeAsync(4_000);
-  const context = JSON.stringify(network);
+  const context = JSON.stringify(around);
   expect(sentMs.length, context).toBeGreaterThan(before);
   expect(['recovering', 'closed'], context).toContain(turnstile.outagePhase);
   await stop();
