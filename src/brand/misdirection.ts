@@ -1,12 +1,21 @@
 import type { Answer } from './answer.ts';
 
+/** Why calls get nowhere, where that does not pass by itself: the address, or the proxy, is wrong. */
+const DEAD_ENDS = [
+  'dns_failure',
+  'tls_failure',
+  'proxy_403',
+  'proxy_407',
+  'proxy_dns_failure',
+  'proxy_tls_failure',
+] as const;
+
 /** What an answer looks like that another server, or another path, gives. */
 export type Misdirection =
   | 'not_found_page'
   | 'no_json'
   | 'redirect_to_another_origin'
-  | 'dns_failure'
-  | 'tls_failure';
+  | (typeof DEAD_ENDS)[number];
 
 /**
  * What speaks against the address, if anything does. An honest 404 is JSON, or has no body at all;
@@ -19,9 +28,7 @@ export function misdirectionOf(answer: Answer): Misdirection | undefined {
     case 'invalid_response':
       return 'no_json';
     case 'try_again':
-      return answer.reason === 'dns_failure' || answer.reason === 'tls_failure'
-        ? answer.reason
-        : undefined;
+      return DEAD_ENDS.find((reason) => reason === answer.reason);
     case 'refused':
       return answer.reason === 'redirect_to_another_origin' ? answer.reason : undefined;
     default:

@@ -46,6 +46,8 @@ export interface PauseGate {
 export interface CallQuestions {
   /** Whether a failure would speak against the API rather than against the domain. Asked once for each. */
   isEvidence(): boolean;
+  /** Whether an answer that a wrong address gives would count as one. Asked once for each. */
+  isSign(): boolean;
   /** Asked when it is the call's turn, which may take long: false spares it. @default always true */
   readonly isWanted?: (() => boolean) | undefined;
 }
@@ -94,7 +96,7 @@ async function makeFirstCall(
     answer = result.answer;
     return result;
   } finally {
-    preflight.ended(answer);
+    preflight.ended(answer, questions.isSign());
   }
 }
 

@@ -66,6 +66,7 @@ class Lookup implements CallQuestions {
   #throttledMs = 0;
   #invalidAnswers = 0;
   #failures = 0;
+  #signs = 0;
 
   constructor(domain: string, context: LookupContext, isWanted: (() => boolean) | undefined) {
     this.#domain = domain;
@@ -93,6 +94,12 @@ class Lookup implements CallQuestions {
     this.#failures += 1;
     const { hasFailedBefore } = this.#context;
     return this.#failures <= MOST_EVIDENCE && hasFailedBefore?.(this.#domain) !== true;
+  }
+
+  /** A domain that is odd is odd each time, also in the next run, which may ask for nothing else. */
+  isSign(): boolean {
+    this.#signs += 1;
+    return this.#signs === 1 && this.#context.hasFailedBefore?.(this.#domain) !== true;
   }
 
   /** Calls until there is an answer about the domain, following redirects and waiting out throttles. */

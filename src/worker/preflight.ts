@@ -15,8 +15,13 @@ export interface Preflight {
    * @throws the signal's reason when it fires first
    */
   pass(signal: AbortSignal): Promise<void>;
-  /** The call that passed has ended; without an answer when it was given up. */
-  ended(answer: Answer | undefined): void;
+  /**
+   * The call that passed has ended.
+   *
+   * @param answer undefined when it was given up
+   * @param isSign false when what speaks against the address speaks as much against the domain
+   */
+  ended(answer: Answer | undefined, isSign: boolean): void;
   /** Resolves with whether what came so far can be believed. */
   verdict(): Promise<boolean>;
   /** No lookup is left that could tell more: then what came is believed. */
@@ -24,6 +29,8 @@ export interface Preflight {
 }
 
 const CALLS = 5;
+/** Of an API that has answered before: where only few domains are new, all of them may be odd. */
+export const CALLS_WHERE_ANSWERED = 20;
 
 /**
  * @param onMisdirected told once, what all of the first calls came to
@@ -56,9 +63,9 @@ export function createPreflight(
     for (const wake of woken) wake();
   }
 
-  function judge(answer: Answer): void {
+  function judge(answer: Answer, isSign: boolean): void {
     const sign = misdirectionOf(answer);
-    if (!sign && NEUTRAL.has(answer.kind)) return;
+    if (sign ? !isSign : NEUTRAL.has(answer.kind)) return;
     if (!sign || (seen && seen !== sign)) return settle(true);
     seen = sign;
     sightings += 1;
@@ -85,10 +92,10 @@ export function createPreflight(
       }
       underWay += 1;
     },
-    ended: (answer) => {
+    ended: (answer, isSign) => {
       underWay -= 1;
       if (isGood !== undefined) return;
-      if (answer) judge(answer);
+      if (answer) judge(answer, isSign);
       wakeAll();
     },
     verdict: () => verdict,

@@ -7,12 +7,20 @@ import { createTestContext, found, invalid, notFound, type Script, tryAgain } fr
 const page: Answer = { kind: 'not_found', httpStatus: 404, isPage: true };
 const DOMAINS = Array.from({ length: 100 }, (_, at) => `d${at}.com`);
 
-async function lookUpAll(script: Script, { concurrency = 8, domains = DOMAINS } = {}) {
-  const context = createTestContext(script, { retries: 2 });
+interface Trial {
+  readonly concurrency?: number;
+  readonly domains?: readonly string[];
+  readonly hasFailedBefore?: (domain: string) => boolean;
+}
+
+async function lookUpAll(script: Script, options: Trial = {}) {
+  const { concurrency = 8, domains = DOMAINS, ...rest } = options;
+  const context = { ...createTestContext(script, { retries: 2 }), ...rest };
   const outcomes: Outcome[] = [];
   const worker = createWorker({ ...context, concurrency });
   await worker.handle({ domains }, async (some) => void outcomes.push(...some));
-  return { calls: context.called.length, outcomes, stopped: context.stopSwitch.stopped };
+  const asked = new Set(context.called).size;
+  return { asked, outcomes, stopped: context.stopSwitch.stopped };
 }
 
 describe.each([1, 8])('the first calls, with %i callers', (concurrency) => {
@@ -21,21 +29,22 @@ describe.each([1, 8])('the first calls, with %i callers', (concurrency) => {
     ['200 without JSON', invalid, 'no_json'],
     ['a name that is not known', tryAgain('dns_failure'), 'dns_failure'],
     ['a certificate that is not accepted', tryAgain('tls_failure'), 'tls_failure'],
+    ['a proxy that wants a password', tryAgain('proxy_407'), 'proxy_407'],
     [
       'a redirect elsewhere',
       { kind: 'refused', httpStatus: 301, reason: 'redirect_to_another_origin' },
       'redirect_to_another_origin',
     ],
   ])('stop the run at %s, and nothing of it is kept', async (_, answer, seen) => {
-    const { calls, outcomes, stopped } = await lookUpAll(() => answer, { concurrency });
-    expect(calls).toBe(5);
+    const { asked, outcomes, stopped } = await lookUpAll(() => answer, { concurrency });
+    expect(asked).toBe(5);
     expect(outcomes).toEqual([]);
     expect(stopped).toEqual({ reason: 'misdirected', seen });
   });
 
   it('let all others pass when they are honest 404s', async () => {
-    const { calls, outcomes, stopped } = await lookUpAll(() => notFound, { concurrency });
-    expect(calls).toBe(100);
+    const { asked, outcomes, stopped } = await lookUpAll(() => notFound, { concurrency });
+    expect(asked).toBe(100);
     expect(outcomes).toHaveLength(100);
     expect(stopped).toBeUndefined();
   });
@@ -47,10 +56,20 @@ describe.each([1, 8])('the first calls, with %i callers', (concurrency) => {
     expect(outcomes.filter(({ status }) => status === 'not_found')).toHaveLength(99);
   });
 
-  it('are believed when there are no more to tell', async () => {
-    const domains = DOMAINS.slice(0, 3);
-    const { outcomes, stopped } = await lookUpAll(() => page, { concurrency, domains });
-    expect(outcomes).toHaveLength(3);
+  it.each([
+    ['a page', page],
+    ['no JSON, each time it is tried', invalid],
+  ])('are believed when there are no more to tell: %s', async (_, answer) => {
+    const domains = DOMAINS.slice(0, 4);
+    const { outcomes, stopped } = await lookUpAll(() => answer, { concurrency, domains });
+    expect(outcomes).toHaveLength(4);
+    expect(stopped).toBeUndefined();
+  });
+
+  it('say nothing about domains that failed before', async () => {
+    const options = { concurrency, hasFailedBefore: () => true };
+    const { outcomes, stopped } = await lookUpAll(() => invalid, options);
+    expect(outcomes.every(({ status }) => status === 'failed')).toBe(true);
     expect(stopped).toBeUndefined();
   });
 
