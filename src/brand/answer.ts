@@ -76,8 +76,14 @@ type AnswerKind =
       readonly retryAfterMs?: number | undefined;
     }
   | {
-      readonly kind: 'rejected' | 'forbidden' | 'refused';
+      readonly kind: 'rejected' | 'forbidden';
       readonly httpStatus: number;
+      readonly reason: string;
+    }
+  | {
+      readonly kind: 'refused';
+      /** Undefined when its headers were too long to be read. */
+      readonly httpStatus: number | undefined;
       readonly reason: string;
     }
   | { readonly kind: 'invalid_response'; readonly httpStatus: number; readonly reason: string }

@@ -1,4 +1,5 @@
 import { type Answer, meaningOf, type StatusMeaning } from './answer.ts';
+import { textAsDeclared, textOf } from './body-text.ts';
 import { openConnections } from './connections.ts';
 import type { Credential } from './credential.ts';
 import { createDeadlines } from './deadline.ts';
@@ -14,7 +15,7 @@ import {
 import { findJsonObject } from './json-object.ts';
 import { findLimits, type Limits } from './limit-headers/find-limits.ts';
 import type { LimitHints } from './limit-headers/limit-hints.ts';
-import { describeNetworkError } from './network-error.ts';
+import { describeNetworkError, isHeadersTooLarge } from './network-error.ts';
 import { createShapeFinder } from './shape.ts';
 
 /** Makes calls to the brand API. It neither retries nor paces. */
@@ -80,6 +81,9 @@ export function createBrandClient(options: BrandClientOptions): BrandClient {
       return interpret(await exchange(dispatcher, request, deadline), path);
     } catch (error) {
       signal.throwIfAborted();
+      if (isHeadersTooLarge(error)) {
+        return { kind: 'refused', httpStatus: undefined, reason: 'response_too_large' };
+      }
       const reason = error instanceof GivenUpError ? 'timeout' : describeNetworkError(error);
       return { kind: 'try_again', httpStatus: undefined, reason, retryAfterMs: undefined };
     } finally {
@@ -139,14 +143,27 @@ export function createBrandClient(options: BrandClientOptions): BrandClient {
     }
   }
 
-  function interpretBody({ httpStatus, bytes, isCut, bodyError }: Exchanged): Answer {
+  function interpretBody({
+    httpStatus,
+    headers: sent,
+    bytes,
+    isCut,
+    bodyError,
+  }: Exchanged): Answer {
     if (bodyError instanceof GivenUpError) throw bodyError;
     if (isCut) return { kind: 'refused', httpStatus, reason: 'response_too_large' };
-    const json = withoutMark(bytes.toString('utf8'));
-    const value = bodyError ? undefined : findJsonObject(json);
-    return value
+    const answer = bodyError
+      ? undefined
+      : (findAnswer(httpStatus, textOf(bytes)) ??
+        findAnswer(httpStatus, textAsDeclared(bytes, sent['content-type'])));
+    return answer ?? { kind: 'invalid_response', httpStatus, reason: 'invalid_response' };
+  }
+
+  function findAnswer(httpStatus: number, json: string | undefined): Answer | undefined {
+    const value = json === undefined ? undefined : findJsonObject(json);
+    return json !== undefined && value
       ? { kind: 'found', httpStatus, json, shape: shapeOf(value) }
-      : { kind: 'invalid_response', httpStatus, reason: 'invalid_response' };
+      : undefined;
   }
 
   function interpretRedirect(
@@ -186,9 +203,4 @@ function isPage({ headers, bytes }: Exchanged): boolean {
     !String(type).includes('json') &&
     /^\s*[^\s{[]/.test(bytes.toString('utf8', 0, ERROR_BODY_BYTES))
   );
-}
-
-/** Some servers begin texts with a byte order mark. */
-function withoutMark(text: string): string {
-  return text.startsWith('\uFEFF') ? text.slice(1) : text;
 }

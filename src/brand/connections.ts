@@ -1,6 +1,6 @@
 import { createRequire } from 'node:module';
 import type { Dispatcher, Pool } from 'undici';
-import { BrandfillError } from '../common/errors.ts';
+import { findProxy, ProxyError } from './proxy.ts';
 
 export interface ConnectionsOptions {
   /** Scheme, host and port. */
@@ -10,8 +10,6 @@ export interface ConnectionsOptions {
   /** The longest that connecting may take. */
   readonly timeoutMs: number;
 }
-
-const PROXIES = ['http_proxy', 'HTTP_PROXY', 'https_proxy', 'HTTPS_PROXY'];
 
 /**
  * Keeps connections to an API, through the proxy that the environment names, if any.
@@ -30,17 +28,30 @@ export function openConnections({
     headersTimeout: 0,
     bodyTimeout: 0,
   };
-  if (!PROXIES.some((name) => process.env[name])) return new (poolOfUndici())(origin, options);
-  const { EnvHttpProxyAgent } = load('undici') as typeof import('undici');
-  try {
-    return new EnvHttpProxyAgent(options);
-  } catch (error) {
-    throw new BrandfillError(
-      'INVALID_SETTING',
-      'Cannot use the proxy that HTTP_PROXY or HTTPS_PROXY names: expected a URL such as http://proxy.example:3128.',
-      { cause: error },
-    );
+  const proxy = findProxy(origin);
+  if (!proxy) return new (poolOfUndici())(origin, options);
+  const { Pool, ProxyAgent } = load('undici') as typeof import('undici');
+
+  /** Asks the proxy for tunnels. */
+  class Tunnels extends Pool {
+    override async connect(request: Dispatcher.ConnectOptions): Promise<Dispatcher.ConnectData> {
+      // Undici asks without end for one that is closed without a word (UND_ERR_SOCKET).
+      const tunnel = await super.connect(request).catch((cause: unknown) => {
+        throw new ProxyError(undefined, { cause });
+      });
+      if (tunnel.statusCode === 200) return tunnel;
+      tunnel.socket.on('error', () => {}).destroy();
+      throw new ProxyError(tunnel.statusCode);
+    }
   }
+
+  return new ProxyAgent({
+    ...options,
+    uri: proxy.url.href,
+    // A call is given up on time, but not the tunnel that was asked for: it would take up a connection for minutes.
+    proxyTls: { timeout: timeoutMs },
+    clientFactory: (url, ofClient) => new Tunnels(url, { ...ofClient, headersTimeout: timeoutMs }),
+  });
 }
 
 const load = createRequire(import.meta.url);

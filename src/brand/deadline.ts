@@ -16,6 +16,8 @@ export interface Deadlines {
 
 interface Alarm {
   isOver: boolean;
+  /** Its time is up. */
+  isDue: boolean;
   onOver: (() => void) | undefined;
   /** All that end with the same parent. */
   group: Set<Alarm>;
@@ -45,6 +47,18 @@ export function createDeadlines(timeoutMs: number): Deadlines {
     return group;
   }
 
+  /**
+   * A process that was frozen for longer than a call may take (a laptop that slept, a container that was
+   * paused) finds its timers due before it has looked at its connections, where the answers lie. So these
+   * are read first.
+   */
+  function ringAfterReading(alarm: Alarm): void {
+    alarm.isDue = true;
+    setImmediate(() => {
+      if (alarm.isDue) ring(alarm);
+    });
+  }
+
   function ring(alarm: Alarm): void {
     if (alarm.isOver) return;
     alarm.isOver = true;
@@ -64,6 +78,7 @@ export function createDeadlines(timeoutMs: number): Deadlines {
     while (alarm?.isOver) alarm = idle.pop();
     if (!alarm) return createAlarm(group);
     alarm.timer.refresh();
+    alarm.isDue = false;
     alarm.group = group;
     return alarm;
   }
@@ -71,10 +86,11 @@ export function createDeadlines(timeoutMs: number): Deadlines {
   function createAlarm(group: Set<Alarm>): Alarm {
     const alarm: Alarm = {
       isOver: false,
+      isDue: false,
       onOver: undefined,
       group,
       // Connections keep the process alive while a call is under way; an idle alarm must not.
-      timer: setTimeout(() => ring(alarm), timeoutMs).unref(),
+      timer: setTimeout(() => ringAfterReading(alarm), timeoutMs).unref(),
       clear: () => clear(alarm),
     };
     return alarm;

@@ -35,8 +35,11 @@ export interface ExchangeRequest {
   readonly mostBytes: (httpStatus: number, headers: ResponseHeaders) => number;
 }
 
-/** What can be unpacked. */
-export const ACCEPTED_ENCODINGS = 'gzip, br, deflate';
+/**
+ * What servers are asked to pack bodies with. Not with `deflate`, though it is unpacked: many send it raw,
+ * without the header that it is to have (RFC 9110, 8.4.1.2).
+ */
+export const ACCEPTED_ENCODINGS = 'gzip, br';
 
 /** The time of a call was up, or its caller gave up. */
 export class GivenUpError extends Error {

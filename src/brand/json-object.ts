@@ -2,17 +2,41 @@
 export type JsonObject = { readonly [name: string]: unknown };
 
 /**
- * Parses a body that has to be a JSON object; undefined when it is not one. Numbers that JavaScript
+ * Parses a body that has to be a JSON object; undefined when it is not one, or is nested more than
+ * 1,000 levels deep, which nobody could write out again. Numbers that JavaScript
  * cannot hold, such as 64-bit identifiers, come as texts with all their digits.
  */
 export function findJsonObject(body: string): JsonObject | undefined {
   try {
     const value: unknown = JSON.parse(body);
-    if (!isJsonObject(value)) return undefined;
+    if (!isJsonObject(value) || isTooDeep(body, value)) return undefined;
     return mayHoldLongNumber(body) ? withLongNumbers(body, value) : value;
   } catch {
     return undefined;
   }
+}
+
+const MOST_LEVELS = 1_000;
+
+function isTooDeep(body: string, value: JsonObject): boolean {
+  // Each level opens and closes: most bodies are too short for so many.
+  return body.length > 2 * MOST_LEVELS && mayBeDeep(body) && isDeeperThan(value, MOST_LEVELS);
+}
+
+/** Counts brackets, also those within texts. */
+function mayBeDeep(body: string): boolean {
+  let level = 0;
+  for (let at = 0; at < body.length && level <= MOST_LEVELS; at += 1) {
+    const character = body[at];
+    if (character === '{' || character === '[') level += 1;
+    else if (character === '}' || character === ']') level -= 1;
+  }
+  return level > MOST_LEVELS;
+}
+
+function isDeeperThan(value: unknown, levels: number): boolean {
+  if (typeof value !== 'object' || value === null) return false;
+  return levels === 0 || Object.values(value).some((inner) => isDeeperThan(inner, levels - 1));
 }
 
 /** Sixteen digits or an exponent: the number may not survive. */

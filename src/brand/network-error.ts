@@ -1,16 +1,36 @@
 import { systemErrorCode } from '../common/errors.ts';
+import { ProxyError } from './proxy.ts';
 
 /**
  * Names why a call got no answer, in a word that goes into the failures file: `timeout`,
- * `connection_refused`, `connection_reset`, `dns_failure`, `tls_failure` or `network_error`.
+ * `connection_refused`, `connection_reset`, `dns_failure`, `tls_failure` or `network_error`; or, when it
+ * was never sent for want of room on this machine, `too_many_open_files` or `no_local_port`. Where it got
+ * no further than a proxy, that is said of the proxy: `proxy_407`, as it answered, `proxy_dns_failure` and so on.
  */
 export function describeNetworkError(error: unknown): string {
-  const code = systemErrorCode(error) ?? systemErrorCode(causeOf(error)) ?? '';
+  if (error instanceof ProxyError) {
+    const reason = error.httpStatus ?? describeNetworkError(error.cause);
+    return isOfThisMachine(reason) ? reason : `proxy_${reason}`;
+  }
+  const code = codeOf(error);
   const known = REASONS[code];
   if (known) return known;
   return /^(CERT_|ERR_TLS_|ERR_SSL_|DEPTH_ZERO|SELF_SIGNED|UNABLE_TO_)/.test(code)
     ? 'tls_failure'
     : 'network_error';
+}
+
+function isOfThisMachine(reason: string | number): reason is string {
+  return reason === 'too_many_open_files' || reason === 'no_local_port';
+}
+
+/** Whether the headers of an answer are longer than Node.js reads (`--max-http-header-size`). */
+export function isHeadersTooLarge(error: unknown): boolean {
+  return /^(HPE|UND_ERR)_HEADERS?_OVERFLOW$/.test(codeOf(error));
+}
+
+function codeOf(error: unknown): string {
+  return systemErrorCode(error) ?? systemErrorCode(causeOf(error)) ?? '';
 }
 
 function causeOf(error: unknown): unknown {
@@ -24,6 +44,10 @@ const REASONS: Readonly<Record<string, string>> = {
   EPIPE: 'connection_reset',
   UND_ERR_SOCKET: 'connection_reset',
   HPE_INVALID_CONSTANT: 'network_error',
+  EMFILE: 'too_many_open_files',
+  ENFILE: 'too_many_open_files',
+  EADDRNOTAVAIL: 'no_local_port',
+  ENOBUFS: 'no_local_port',
   ENOTFOUND: 'dns_failure',
   EAI_AGAIN: 'dns_failure',
   ETIMEDOUT: 'timeout',

@@ -1,5 +1,6 @@
 import pRetry from 'p-retry';
-import { EnvHttpProxyAgent, request } from 'undici';
+import { request } from 'undici';
+import { openConnections } from '../brand/connections.ts';
 import { describeNetworkError } from '../brand/network-error.ts';
 
 export interface PostOptions {
@@ -23,7 +24,7 @@ export async function postReport(
   json: string,
   { backoffMs = 1_000, timeoutMs = 10_000 }: PostOptions = {},
 ): Promise<void> {
-  const dispatcher = new EnvHttpProxyAgent();
+  const dispatcher = openConnections({ origin: new URL(url).origin, connections: 1, timeoutMs });
   const attempt = async (): Promise<void> => {
     const signal = AbortSignal.timeout(timeoutMs);
     const headers = { 'content-type': 'application/json' };

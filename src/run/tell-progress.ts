@@ -1,7 +1,9 @@
+import { findProxy } from '../brand/proxy.ts';
 import type { RunControl } from '../common/run-control.ts';
 import type { LocalWorker } from '../local-worker.ts';
 import type { SharedPaceWatch } from '../pace/shared/watch.ts';
 import type { Plan } from '../producer/plan.ts';
+import { describeOut } from '../watch/describe-out.ts';
 import type { HeldBy, Progress, RowProgress, RunEvent } from '../watch/events.ts';
 import type { RecentOutcomes } from '../watch/recent-outcomes.ts';
 import { createWaitSamples, type WaitSamples } from '../watch/wait-samples.ts';
@@ -24,7 +26,7 @@ export interface ProgressOptions {
   /** Whether calls are told by the chunk. */
   readonly comesInBursts: boolean;
   readonly control?: RunControl | undefined;
-  /** What the API is called in messages. */
+  /** Scheme, host and port of the API. */
   readonly api: string;
   readonly onEvent: (event: RunEvent) => void;
 }
@@ -117,10 +119,8 @@ function leftOf({ total, ...counts }: RowProgress): number {
 
 /** Also for those who see no progress: an outage may be a wrong address. */
 function tellOfOutage(isOut: boolean, { local, api, onEvent }: ProgressOptions): void {
-  const trouble = local()?.lastTrouble();
-  const what = trouble === undefined ? '' : ` (${trouble})`;
   const message = isOut
-    ? `The API at ${api} is out${what}: calls wait until it is back, up to --max-outage. If it never answered, check --base-url.`
+    ? describeOut({ api, proxy: findProxy(api), trouble: local()?.lastTrouble() })
     : 'The API answers again.';
   onEvent({ type: 'notice', message, level: isOut ? 'warn' : 'info' });
 }

@@ -39,6 +39,20 @@ describe('an answer that is not found', () => {
     });
   });
 
+  it.each([
+    ['one that is long', `x-a: ${'a'.repeat(20_000)}\r\n`],
+    ['many of them', 'x-a: b\r\n'.repeat(6_000)],
+  ])('whose headers are too long is not asked for again: %s', async (_, headers) => {
+    const { url } = await useScriptedServer(
+      `HTTP/1.1 200 OK\r\n${headers}content-length: 2\r\n\r\n{}`,
+    );
+    expect(await useClient(url).ask()).toEqual({
+      kind: 'refused',
+      httpStatus: undefined,
+      reason: 'response_too_large',
+    });
+  });
+
   it.each([404, 429, 503])('%i counts even if its body never ends', async (status) => {
     const { url } = await useScriptedServer(`HTTP/1.1 ${status} X\r\ncontent-length: 9\r\n\r\nx`);
     expect(await useClient(url, { timeoutMs: 500 }).ask()).toMatchObject({ httpStatus: status });

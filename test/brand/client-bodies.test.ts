@@ -1,3 +1,4 @@
+import iconv from 'iconv-lite';
 import { describe, expect, it } from 'vitest';
 import type { JsonObject } from '../../src/brand/json-object.ts';
 import { shapeOf } from '../../src/brand/shape.ts';
@@ -6,6 +7,11 @@ import { useClient } from './support/clients.ts';
 import { sandboxThatSays } from './support/sandbox-that-says.ts';
 
 const INVALID = { kind: 'invalid_response', httpStatus: 200, reason: 'invalid_response' };
+
+function respond(charset: string, body: Buffer): readonly (string | Buffer)[] {
+  const type = `content-type: application/json${charset}\r\n`;
+  return [`HTTP/1.1 200 OK\r\n${type}content-length: ${body.length}\r\n\r\n`, body];
+}
 
 describe('a found answer', () => {
   it.each([
@@ -42,6 +48,36 @@ describe('a found answer', () => {
     const { url } = await useScriptedServer(`HTTP/1.1 200 OK\r\n${rest}`);
     expect(await useClient(url).ask()).toMatchObject({ kind: 'found', json: '{"a":1}' });
   });
+
+  it.each([
+    ['iso-8859-1', '; charset=ISO-8859-1', 'latin1', 'Zoë'],
+    ['windows-1252', '; version=1; charset="windows-1252"', 'windows-1252', 'Zoë €'],
+    ['utf-16, little end first', ';charset=utf-16le', 'utf-16le', 'Zoë €'],
+    ['utf-16 with its mark', '; charset=utf-16', 'utf-16', 'Zoë €'],
+    ['shift_jis', '; charset=Shift_JIS', 'shift_jis', '食'],
+  ])('is read in the charset of its content type: %s', async (_, charset, encoding, name) => {
+    const json = JSON.stringify({ name });
+    const { url } = await useScriptedServer(...respond(charset, iconv.encode(json, encoding)));
+    expect(await useClient(url).ask()).toMatchObject({ kind: 'found', json });
+  });
+
+  it.each(['', '; charset=iso-8859-1', '; charset=none'])(
+    'is UTF-8 where it may be, whatever is said of it (%s)',
+    async (charset) => {
+      const json = '{"name":"Zoë \uFFFD"}';
+      const { url } = await useScriptedServer(...respond(charset, Buffer.from(json)));
+      expect(await useClient(url).ask()).toMatchObject({ kind: 'found', json });
+    },
+  );
+
+  it.each(['', '; charset=utf-8', '; charset=none', '; charset=utf-16le', '; charset=euc-jp'])(
+    'is none when its bytes are no text in UTF-8, nor in what it says (%s)',
+    async (charset) => {
+      const bytes = Buffer.from('{"name":"Zo\u00EB"}', 'latin1');
+      const { url } = await useScriptedServer(...respond(charset, bytes));
+      expect(await useClient(url).ask()).toEqual(INVALID);
+    },
+  );
 
   it('needs no content type, and none keeps it from being read', async () => {
     const bare = await useScriptedServer('HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\n{}');

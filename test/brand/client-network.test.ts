@@ -1,4 +1,6 @@
-import { describe, expect, it } from 'vitest';
+import { once } from 'node:events';
+import { Worker } from 'node:worker_threads';
+import { describe, expect, it, onTestFinished } from 'vitest';
 import { createGate } from '../support/gate.ts';
 import { useSandbox } from '../support/sandbox.ts';
 import { useHttpServer, useScriptedServer, useTcpServer } from '../support/servers.ts';
@@ -6,6 +8,15 @@ import { useClient } from './support/clients.ts';
 import { sandboxThatSays } from './support/sandbox-that-says.ts';
 
 const TIMEOUT = { kind: 'try_again', httpStatus: undefined, reason: 'timeout' };
+
+const ANSWER_AFTER_A_WHILE = `
+  const { parentPort } = require('node:worker_threads');
+  const server = require('node:http').createServer((request, response) => {
+    parentPort.postMessage('called');
+    setTimeout(() => response.end('{"name":"Acme"}'), 50);
+  });
+  server.listen(0, '127.0.0.1', () => parentPort.postMessage(server.address().port));
+`;
 
 describe('a call that got no answer', () => {
   it('that takes too long before the headers ends on time', async () => {
@@ -40,6 +51,18 @@ describe('a call that got no answer', () => {
       expect(await ask('slow.com')).toMatchObject(TIMEOUT);
       expect(await ask('acme.com')).toMatchObject({ kind: 'found' });
     }
+  });
+
+  it('is answered after all when the process was frozen meanwhile', async () => {
+    // In a thread, which answers while this one stands still.
+    const server = new Worker(ANSWER_AFTER_A_WHILE, { eval: true });
+    onTestFinished(() => void server.terminate());
+    const [port] = (await once(server, 'message')) as [number];
+    const { ask } = useClient(`http://127.0.0.1:${port}`, { timeoutMs: 300 });
+    const answer = ask();
+    await once(server, 'message'); // it has the call
+    Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 600);
+    expect(await answer).toMatchObject({ kind: 'found' });
   });
 
   it('has its whole time again after a pause longer than that', async () => {

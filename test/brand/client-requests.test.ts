@@ -30,7 +30,7 @@ describe('what is sent', () => {
           host: new URL(url).host,
           connection: 'keep-alive',
           accept: 'application/json',
-          'accept-encoding': 'gzip, br, deflate',
+          'accept-encoding': 'gzip, br',
           'user-agent': 'brandfill',
         },
       },

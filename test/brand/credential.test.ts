@@ -108,6 +108,7 @@ describe('redact', () => {
     const forms = [
       secret,
       encodeURIComponent(secret),
+      encodeURIComponent(encodeURIComponent(secret)),
       encodeURIComponent(secret).replaceAll(/%../g, (hex) => hex.toLowerCase()),
       JSON.stringify(secret).slice(1, -1),
       btoa(secret),

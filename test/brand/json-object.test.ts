@@ -36,6 +36,20 @@ describe('findJsonObject', () => {
   });
 });
 
+describe('an answer that is nested', () => {
+  const nest = (open: string, close: string, levels: number): string =>
+    `{"deep":${open.repeat(levels)}1${close.repeat(levels)},"wide":"${'{'.repeat(3_000)}"}`;
+
+  it.each([
+    ['[', ']'],
+    ['{"a":', '}'],
+  ])('%s is read up to a thousand levels', (open, close) => {
+    expect(findJsonObject(nest(open, close, 999))).toBeDefined();
+    expect(findJsonObject(nest(open, close, 1_001))).toBeUndefined();
+    expect(findJsonObject(nest(open, close, 100_000))).toBeUndefined();
+  });
+});
+
 describe('a number in an answer', () => {
   it.each([
     ['12345678901234567890', '12345678901234567890'],

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { describeNetworkError } from '../../src/brand/network-error.ts';
+import { ProxyError } from '../../src/brand/proxy.ts';
 
 function errorOf(code: string): Error {
   return Object.assign(new Error('failed'), { code });
@@ -17,6 +18,10 @@ describe('describeNetworkError', () => {
     ['UND_ERR_CONNECT_TIMEOUT', 'timeout'],
     ['UND_ERR_HEADERS_TIMEOUT', 'timeout'],
     ['UND_ERR_BODY_TIMEOUT', 'timeout'],
+    ['EMFILE', 'too_many_open_files'],
+    ['ENFILE', 'too_many_open_files'],
+    ['EADDRNOTAVAIL', 'no_local_port'],
+    ['ENOBUFS', 'no_local_port'],
     ['CERT_HAS_EXPIRED', 'tls_failure'],
     ['DEPTH_ZERO_SELF_SIGNED_CERT', 'tls_failure'],
     ['SELF_SIGNED_CERT_IN_CHAIN', 'tls_failure'],
@@ -33,6 +38,13 @@ describe('describeNetworkError', () => {
     const cause = errorOf('ENOTFOUND');
     expect(describeNetworkError(new Error('failed', { cause }))).toBe('dns_failure');
     expect(describeNetworkError(new AggregateError([cause, errorOf('EPIPE')]))).toBe('dns_failure');
+  });
+
+  it('blames a proxy for what went wrong there, but not for want of room here', () => {
+    const describe = (cause: Error) => describeNetworkError(new ProxyError(undefined, { cause }));
+    expect(describeNetworkError(new ProxyError(407))).toBe('proxy_407');
+    expect(describe(errorOf('ECONNREFUSED'))).toBe('proxy_connection_refused');
+    expect(describe(errorOf('EMFILE'))).toBe('too_many_open_files');
   });
 
   it.each([undefined, null, 'ECONNREFUSED', new Error('failed'), { code: 'ECONNREFUSED' }])(

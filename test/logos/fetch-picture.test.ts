@@ -92,7 +92,7 @@ describe('a picture is fetched', () => {
         host: `free.example:${port}`,
         connection: 'keep-alive',
         accept: expect.stringContaining('image/'),
-        'accept-encoding': 'gzip, br, deflate',
+        'accept-encoding': 'gzip, br',
         'user-agent': 'brandfill',
       });
     }

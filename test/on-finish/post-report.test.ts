@@ -1,7 +1,8 @@
 import { once } from 'node:events';
 import { text } from 'node:stream/consumers';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { postReport } from '../../src/on-finish/post-report.ts';
+import { useConnectProxy } from '../support/connect-proxy.ts';
 import { type TestServer, useHttpServer, useTcpServer } from '../support/servers.ts';
 
 const QUICK = { backoffMs: 1 };
@@ -16,6 +17,14 @@ async function answering(
     calls += 1;
   });
   return { ...server, calls: () => calls };
+}
+
+function useProxy(url: string): void {
+  vi.stubEnv('http_proxy', url);
+  vi.stubEnv('no_proxy', '');
+  onTestFinished(() => {
+    vi.unstubAllEnvs();
+  });
 }
 
 describe('postReport', () => {
@@ -52,6 +61,24 @@ describe('postReport', () => {
     const server = await answering(status);
     await expect(postReport(server.url, '{}', QUICK)).rejects.toThrow(message);
     expect(server.calls()).toBe(1);
+  });
+
+  it('goes through the proxy that the environment names', async () => {
+    const server = await answering(200);
+    const proxy = await useConnectProxy();
+    useProxy(proxy.url);
+    await postReport(server.url, '{}', QUICK);
+    expect(server.calls()).toBe(1);
+    expect(proxy.asked).toEqual([`127.0.0.1:${server.port}`]);
+  });
+
+  it('asks a proxy that says nothing once for each try, and tells of it', async () => {
+    const proxy = await useTcpServer((socket) => socket.end());
+    useProxy(proxy.url);
+    await expect(
+      postReport('http://hooks.invalid', '{}', { ...QUICK, timeoutMs: 1_000 }),
+    ).rejects.toThrow('proxy connection reset (tried 4 times)');
+    expect(proxy.connections()).toBe(4);
   });
 
   it('gives up a server that never answers', async () => {

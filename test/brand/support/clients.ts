@@ -23,7 +23,14 @@ export interface TestClient {
   ask(domain?: string, signal?: AbortSignal): Promise<Answer>;
 }
 
-const PROXY_NAMES = ['http_proxy', 'HTTP_PROXY', 'https_proxy', 'HTTPS_PROXY'];
+const PROXY_NAMES = [
+  'http_proxy',
+  'HTTP_PROXY',
+  'https_proxy',
+  'HTTPS_PROXY',
+  'no_proxy',
+  'NO_PROXY',
+];
 
 /** Opens a client that is closed when the test ends. */
 export function useClient(baseUrl: string, options: ClientOptions = {}): TestClient {

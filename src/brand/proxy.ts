@@ -1,0 +1,78 @@
+import { BrandfillError } from '../common/errors.ts';
+
+/** A proxy that the environment names. */
+export interface Proxy {
+  /** The variable that names it, such as `HTTPS_PROXY`. */
+  readonly variable: string;
+  /** With user and password, if it has them. */
+  readonly url: URL;
+}
+
+type Environment = Readonly<Record<string, string | undefined>>;
+
+const SCHEMES: ReadonlySet<string> = new Set(['http:', 'https:', 'socks:', 'socks5:']);
+
+/**
+ * Finds the proxy through which calls to an origin go: `HTTPS_PROXY` for https, else `HTTP_PROXY`, unless
+ * `NO_PROXY` names the host. Those in lower case come first, as for undici's `EnvHttpProxyAgent`.
+ *
+ * @throws BrandfillError `INVALID_SETTING` when the proxy cannot be one
+ */
+export function findProxy(origin: string, env: Environment = process.env): Proxy | undefined {
+  const target = new URL(origin);
+  const names = target.protocol === 'https:' ? ['HTTPS_PROXY', 'HTTP_PROXY'] : ['HTTP_PROXY'];
+  const variable = names.map((name) => nameIn(env, name)).find((name) => env[name]);
+  if (variable === undefined || isExempt(target, env)) return undefined;
+  const url = parse(env[variable] ?? '');
+  if (!url) {
+    throw new BrandfillError(
+      'INVALID_SETTING',
+      `Cannot use the proxy that ${variable} names: expected a URL such as http://proxy.example:3128.`,
+    );
+  }
+  return { variable, url };
+}
+
+/** Says in a sentence that calls go through a proxy, and who wants that; nothing of user and password. */
+export function describeProxy({ variable, url }: Proxy): string {
+  return `Calls go through the proxy at ${url.host}, which ${variable} names.`;
+}
+
+function parse(given: string): URL | undefined {
+  try {
+    const url = new URL(given);
+    decodeURIComponent(url.username + url.password); // as undici will
+    return SCHEMES.has(url.protocol) ? url : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+function nameIn(env: Environment, name: string): string {
+  const inLowerCase = name.toLowerCase();
+  return env[inLowerCase] === undefined ? name : inLowerCase;
+}
+
+/** Whether `NO_PROXY` is `*`, or has the host, a domain that the host is in, or either with its port. */
+function isExempt({ hostname, port, protocol }: URL, env: Environment): boolean {
+  const list = env[nameIn(env, 'NO_PROXY')] ?? '';
+  if (list === '*') return true;
+  const itsPort = port === '' ? { 'http:': '80', 'https:': '443' }[protocol] : port;
+  return list.split(/[,\s]+/).some((entry) => {
+    const [, before = entry, onlyPort = itsPort] = /^(.+):(\d+)$/.exec(entry) ?? [];
+    const name = before.replace(/^\*?\./, '').toLowerCase();
+    return name !== '' && onlyPort === itsPort && `.${hostname}`.endsWith(`.${name}`);
+  });
+}
+
+/** A proxy refused to make a tunnel, or could not be asked for one. */
+export class ProxyError extends Error {
+  override readonly name = 'ProxyError';
+  /** What it answered, if it did. */
+  readonly httpStatus: number | undefined;
+
+  constructor(httpStatus: number | undefined, options?: ErrorOptions) {
+    super('the proxy made no tunnel', options);
+    this.httpStatus = httpStatus;
+  }
+}

@@ -1,0 +1,33 @@
+import { connect, type Socket } from 'node:net';
+import { useTcpServer } from './servers.ts';
+
+/** A proxy that makes tunnels (CONNECT), and what a test may want it to do instead. */
+export interface ConnectProxy {
+  readonly url: string;
+  /** Hosts and ports to which tunnels were asked for. */
+  readonly asked: readonly string[];
+  /** What is said to whoever asks for a tunnel; while it is empty, nothing is. @default there is a tunnel */
+  reply: string;
+}
+
+const TUNNEL = 'HTTP/1.1 200 Connection established\r\n\r\n';
+
+/** Starts a proxy that is closed when the test ends. */
+export async function useConnectProxy(): Promise<ConnectProxy> {
+  const tunnels = new WeakMap<Socket, Socket>();
+  const asked: string[] = [];
+  const server = await useTcpServer((socket, request) => {
+    const open = tunnels.get(socket);
+    if (open) return void open.write(request, 'latin1');
+    const [, host = '', port] = /^CONNECT (\S+):(\d+) /.exec(request) ?? [];
+    asked.push(`${host}:${port}`);
+    if (proxy.reply !== TUNNEL) return void socket.write(proxy.reply);
+    const target = connect(Number(port), host, () => socket.write(proxy.reply));
+    tunnels.set(socket, target);
+    target.pipe(socket);
+    target.on('error', () => socket.destroy());
+    socket.on('close', () => target.destroy());
+  });
+  const proxy: ConnectProxy = { url: server.url, asked, reply: TUNNEL };
+  return proxy;
+}
