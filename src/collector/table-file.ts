@@ -109,6 +109,7 @@ function createWorkbookFile(options: TableFileOptions): TableFile {
     },
     finish: async () => {
       const { rewriteWorkbook, writeNewWorkbook } = await import('../rows/xlsx/workbook-writer.ts');
+      const { findLeftBehind } = await import('../rows/xlsx/left-behind.ts');
       for (const flush of flushes) await flush();
       const contents = sheets.map(toContent);
       const [list, more] = contents;
@@ -118,10 +119,17 @@ function createWorkbookFile(options: TableFileOptions): TableFile {
           : writeNewWorkbook(contents, workbook);
       for await (const chunk of bytes) await file.write(chunk);
       const cut = contents.reduce((sum, { layout }) => sum + layout.cutTexts, 0);
-      if (cut === 0) return;
-      onNotice(
-        `${cut} texts in ${path} were longer than the 32,767 characters that a cell holds: they end in '…' now.`,
-      );
+      if (cut > 0) {
+        onNotice(
+          `${cut} texts in ${path} were longer than the 32,767 characters that a cell holds: they end in '…' now.`,
+        );
+      }
+      const left = isWhole && workbook && list && findLeftBehind(workbook, list.layout);
+      if (left) {
+        onNotice(
+          `The ${left} in ${path} could not be extended over our columns: sorting with it moves its own cells and leaves ours where they are.`,
+        );
+      }
     },
     close: async () => {
       for (const { rows } of sheets.splice(0)) await rows.close();

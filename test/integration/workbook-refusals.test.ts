@@ -32,6 +32,14 @@ describe('a workbook is refused before any call:', () => {
     expectUntouched(folder, ['list.xlsx']);
   });
 
+  it('a list without a header, which no flag mends', async () => {
+    const folder = openFolder();
+    const rows = row(1, 'Acme', 'acme.com') + row(2, 'Globex', 'globex.com');
+    folder.write('list.xlsx', await workbookOf({ sheets: [{ name: 'S', rows }] }));
+    const ended = await runHere(['enrich', 'list.xlsx', ...API], { cwd: folder.path });
+    expectRefusal(ended, /put a line with column names on top, such as: domain\.$/);
+  });
+
   it('a ZIP bomb', async () => {
     const folder = openFolder();
     const bomb = Buffer.alloc(64_000_000, ' ');

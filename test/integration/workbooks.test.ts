@@ -199,6 +199,9 @@ describe('a workbook', () => {
       column: 'domain',
     });
     expect(format.description).toBe("XLSX, sheet 'small', header in row 1");
+    const parts = await readParts(readFileSync(folder.at('small.xlsx')));
+    const widths = parts['xl/worksheets/sheet1.xml']?.matchAll(/<col min="(\d)"/g) ?? [];
+    expect([...widths].map(([, place]) => place).join('')).toBe('1234567');
     expect(rows).toEqual([
       {
         id: '007',

@@ -94,7 +94,14 @@ export function textOfSheetCell(cell: SheetCell | undefined): string {
   if (typeof cell === 'string') return cell;
   if (typeof cell !== 'object') return String(cell);
   const [kind, value, , , more] = cell;
-  return kind === 'number' ? (more ?? String(Number(value))) : value;
+  return kind === 'number' ? (more ?? String(toNumber(value))) : value;
+}
+
+/** A number; the digits of one that would lose some, such as a long number of a customer. */
+function toNumber(digits: string): number | string {
+  const number = Number(digits);
+  const isExact = !Number.isInteger(number) || Number.isSafeInteger(number);
+  return isExact || !/^-?\d+$/.test(digits) ? number : digits;
 }
 
 /** A cell as it is looked up: where it leads, else its text. */
@@ -105,12 +112,13 @@ export function addressOfSheetCell(cell: SheetCell | undefined): string {
 
 /**
  * A cell as programs want it: numbers and booleans as such, dates as ISO 8601 without time zone,
- * errors such as `#N/A` and numbers that are shown with leading zeros as text.
+ * errors such as `#N/A` and numbers that are shown with leading zeros, or are too long for a number
+ * of JavaScript, as text.
  */
 export function valueOfSheetCell(cell: SheetCell | undefined): string | number | boolean | null {
   if (cell === undefined) return null;
   if (cell === null || typeof cell !== 'object') return cell;
   const [kind, value, , , more] = cell;
   if (kind === 'boolean') return value === 'true';
-  return kind === 'number' ? (more ?? Number(value)) : value;
+  return kind === 'number' ? (more ?? toNumber(value)) : value;
 }

@@ -1,6 +1,7 @@
+import { meaningOfName } from '../column-name.ts';
 import { looksLikeHeader } from '../domain-column.ts';
 import type { SheetCell } from './cell.ts';
-import { textOfSheetCell } from './cell.ts';
+import { addressOfSheetCell, textOfSheetCell } from './cell.ts';
 
 /** The cells of a row, from the first column of the sheet. */
 export type CellsOfRow = readonly SheetCell[];
@@ -23,11 +24,34 @@ export function findHeaderRow(rows: readonly CellsOfRow[]): number {
     const usual = median(below);
     if (usual <= 1) continue;
     const isWide = (filled[at] ?? 0) >= Math.max(2, usual / 2);
-    if (isWide && isOfTexts(cells) && looksLikeHeader(textsOf(cells))) return at;
+    if (isWide && isOfTexts(cells) && looksLikeHeader(textsOf(cells))) return namedBelow(rows, at);
   }
   if (Math.max(0, ...filled) > 1) return 0;
   const firstDomain = rows.findIndex((cells) => !looksLikeHeader(textsOf(cells)));
   return Math.max(0, firstDomain - 1);
+}
+
+/**
+ * In a narrow list a line above the header, such as `Filter: | Region = DACH`, is wide enough. A row
+ * below it that names a column of domains is the header rather.
+ */
+function namedBelow(rows: readonly CellsOfRow[], at: number): number {
+  for (let row = at; row < rows.length; row += 1) {
+    const cells = rows[row] ?? [];
+    if (!looksLikeHeader(textsOf(cells))) break;
+    if (isOfTexts(cells) && namesDomains(rows, row)) return row;
+  }
+  return at;
+}
+
+/** Whether a row names a column of domains, and the rows below it have some there. */
+export function namesDomains(rows: readonly CellsOfRow[], at: number): boolean {
+  const below = rows.slice(at + 1, at + 1 + ROWS_COMPARED);
+  return (rows[at] ?? []).some((cell, column) => {
+    const { kind, fit } = meaningOfName(textOfSheetCell(cell));
+    if (kind === undefined || kind === 'email' || fit !== 'plain') return false;
+    return below.some((cells) => !looksLikeHeader([addressOfSheetCell(cells[column])]));
+  });
 }
 
 /** Years and numbers of weeks are names of columns too, but not of most of them. */

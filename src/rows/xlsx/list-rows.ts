@@ -3,6 +3,7 @@ import { textOfSheetCell } from './cell.ts';
 import { findHeaderRow } from './header-row.ts';
 import type { RowLine } from './row-line.ts';
 import type { ReadCell, SheetRow } from './sheet-reader.ts';
+import { isTotalsRow, type SheetTable } from './tables.ts';
 
 /** Where the list is in a sheet. */
 export interface ListPlace {
@@ -31,12 +32,18 @@ const MOST_AT_START = 4_000_000;
 /** Empty rows are kept where they stand, up to so many characters in one place. */
 const MOST_OF_EMPTY = 4_000_000;
 
-/** Makes a finder of rows. Rows without any text are none of the list, and stay where they are. */
-export function createListRows(): ListRows {
+/**
+ * Makes a finder of rows. Rows without any text are none of the list, and neither are those with the
+ * totals of a table; they stay where they are.
+ *
+ * @param tables those on the sheet
+ */
+export function createListRows(tables: readonly SheetTable[]): ListRows {
   let start: SheetRow[] = [];
   let filledAtStart = 0;
   let startLength = 0;
   let place: ListPlace | undefined;
+  const isOfList = (row: SheetRow): boolean => hasText(row) && !isTotals(row, tables);
   /** Waits for the empty rows behind it. */
   let last: Omit<RowLine, 'after'> | undefined;
   let empty: SheetRow[] = [];
@@ -44,9 +51,9 @@ export function createListRows(): ListRows {
 
   function addRow(row: SheetRow, lines: RowLine[]): void {
     if (!place) return;
-    if (!hasText(row)) {
+    if (!isOfList(row)) {
       emptyLength += lengthOf(row);
-      if (emptyLength <= MOST_OF_EMPTY) empty.push(row);
+      if (emptyLength <= MOST_OF_EMPTY || hasText(row)) empty.push(row);
       return;
     }
     takeLast(lines, empty);
@@ -63,7 +70,7 @@ export function createListRows(): ListRows {
   }
 
   function findPlace(lines: RowLine[]): void {
-    const filled = start.filter(hasText);
+    const filled = start.filter(isOfList);
     const at = findHeaderRow(filled.map((row) => cellsFrom(row, 0)));
     const header = filled[at];
     if (!header) return;
@@ -88,9 +95,9 @@ export function createListRows(): ListRows {
           addRow(row, lines);
           continue;
         }
-        const isFilled = hasText(row);
+        const isFilled = isOfList(row);
         emptyLength += isFilled ? 0 : lengthOf(row);
-        if (isFilled || emptyLength <= MOST_OF_EMPTY) start.push(row);
+        if (hasText(row) || emptyLength <= MOST_OF_EMPTY) start.push(row);
         filledAtStart += isFilled ? 1 : 0;
         startLength += isFilled ? lengthOf(row) : 0;
         if (filledAtStart === ROWS_AT_START || startLength > MOST_AT_START) findPlace(lines);
@@ -103,7 +110,7 @@ export function createListRows(): ListRows {
       // Formulas were drawn down further than the list is long; formats are no loss.
       takeLast(
         lines,
-        empty.filter((row) => row.cells.some(({ hasFormula }) => hasFormula)),
+        empty.filter((row) => hasText(row) || row.cells.some(({ hasFormula }) => hasFormula)),
       );
       return lines;
     },
@@ -115,6 +122,16 @@ export function createListRows(): ListRows {
 
 function hasText({ cells }: SheetRow): boolean {
   return cells.some(({ cell }) => cell !== null && textOfSheetCell(cell).trim() !== '');
+}
+
+/** Whether all that a row says are the totals of a table. */
+function isTotals({ number, cells }: SheetRow, tables: readonly SheetTable[]): boolean {
+  const ofRow = tables.find((table) => isTotalsRow(table, number));
+  if (!ofRow) return false;
+  const { firstColumn, lastColumn } = ofRow;
+  return cells.every((cell) => {
+    return !isOccupied(cell) || (cell.column >= firstColumn && cell.column <= lastColumn);
+  });
 }
 
 function isOccupied({ cell, hasFormula }: ReadCell): boolean {

@@ -12,6 +12,7 @@ import { type RowLine, writeRowLine } from './row-line.ts';
 import { NO_STRINGS, readSharedStrings, type SharedStrings } from './shared-strings.ts';
 import { readSheet, type SheetFrame } from './sheet-reader.ts';
 import { type NumberStyle, readNumberStyles } from './styles.ts';
+import { readTables, type SheetTable } from './tables.ts';
 import { decodeWhole, decodeXml } from './xml.ts';
 
 /** A workbook whose list was found and read. */
@@ -22,6 +23,8 @@ export interface Workbook {
   readonly sheet: SheetPart;
   readonly frame: SheetFrame;
   readonly place: ListPlace;
+  /** Those on the sheet of the list. */
+  readonly tables: readonly SheetTable[];
   /** Names of the columns. */
   readonly columns: readonly string[];
   /** The first rows, as their cells are looked up. */
@@ -131,8 +134,9 @@ async function readList(
   { strings, styles, signal, spoolFolder }: ReadOptions,
 ): Promise<{ readonly workbook: Workbook; readonly rows: FileHandle } | undefined> {
   const links = await readLinks(pack, sheet.path);
+  const tables = await readTables(pack, sheet.path);
   const spool = await openSpool(spoolFolder);
-  const list = createListRows();
+  const list = createListRows(tables);
   const sampleRows: (readonly string[])[] = [];
   let text = '';
   let sampled = 0;
@@ -169,7 +173,7 @@ async function readList(
       return undefined;
     }
     const columns = place.headerCells.map((cell) => textOfSheetCell(cell).trim());
-    const read = { frame: step.value, place, columns, sampleRows, uncalculated };
+    const read = { frame: step.value, place, tables, columns, sampleRows, uncalculated };
     return { workbook: { pack, parts, sheet, ...read }, rows: spool };
   } catch (error) {
     await spool.close();

@@ -1,4 +1,4 @@
-import { columnName, MOST_COLUMNS } from './cell-ref.ts';
+import { columnName, columnOfRef, MOST_COLUMNS } from './cell-ref.ts';
 import type { SheetFrame } from './sheet-reader.ts';
 import type { SheetLayout } from './sheet-writer.ts';
 import { findElements, withAttribute } from './xml-edit.ts';
@@ -25,7 +25,9 @@ export function createFrame(
     head:
       `<?xml version="1.0" encoding="UTF-8" standalone="yes"?>\n<worksheet xmlns="${namespace}">` +
       `<sheetViews>${view}</sheetViews><sheetFormatPr defaultRowHeight="15"/>` +
-      `<cols>${[...layout.widths].map(([column, width]) => columnXml(column, width, '')).join('')}</cols>`,
+      `<cols>${inOrder(layout.widths)
+        .map(([column, width]) => columnXml(column, width, ''))
+        .join('')}</cols>`,
     tail: `<autoFilter ref="${rangeOf(layout)}"/></worksheet>`,
   };
 }
@@ -36,16 +38,38 @@ export function createFrame(
  */
 export function fitFrame(frame: SheetFrame, layout: SheetLayout): SheetFrame {
   const { prefix } = frame;
-  const root = findElements(`${frame.head}</${prefix}worksheet>`, 1)[0];
-  const rootEnd = root?.tagEnd ?? 0;
-  const start = frame.head.slice(0, rootEnd);
-  const rootTag = frame.head.slice(root?.start ?? 0, rootEnd);
-  const head = cutParts(rootTag, `${frame.head.slice(rootEnd)}</${prefix}worksheet>`);
-  const tail = cutParts(rootTag, frame.tail);
+  const { start, head, tail } = cutFrame(frame);
   return {
     ...frame,
     head: start + textOf(fitColumns(freeze(withoutSize(head), layout, prefix), layout, prefix)),
     tail: `${textOf(fitFilter(tail, layout, prefix))}</${prefix}worksheet>`,
+  };
+}
+
+/**
+ * Finds the filter of a sheet, if it is in the header of the list and yet stays as it is.
+ *
+ * @returns where it begins, from 0
+ */
+export function findUnfitFilter(
+  frame: SheetFrame,
+  { headerRow }: SheetLayout,
+): { readonly firstColumn: number } | undefined {
+  const { tail } = cutFrame(frame);
+  const filter = tail.find(({ name }) => name === 'autoFilter');
+  const [, column = '', row] = filter ? (startOfFilter(filter) ?? []) : [];
+  const isUnfit = hasTables(tail) && Number(row) === headerRow;
+  return isUnfit ? { firstColumn: columnOfRef(column) } : undefined;
+}
+
+function cutFrame({ head, tail, prefix }: SheetFrame) {
+  const root = findElements(`${head}</${prefix}worksheet>`, 1)[0];
+  const rootEnd = root?.tagEnd ?? 0;
+  const rootTag = head.slice(root?.start ?? 0, rootEnd);
+  return {
+    start: head.slice(0, rootEnd),
+    head: cutParts(rootTag, `${head.slice(rootEnd)}</${prefix}worksheet>`),
+    tail: cutParts(rootTag, tail),
   };
 }
 
@@ -99,6 +123,11 @@ function paneXml(headerRow: number, prefix: string): string {
   );
 }
 
+/** By their places, as programs want them. */
+function inOrder(widths: SheetLayout['widths']): readonly (readonly [number, number])[] {
+  return [...widths].sort(([one], [other]) => one - other);
+}
+
 function columnXml(column: number, width: number, prefix: string): string {
   const place = column + 1;
   return `<${prefix}col min="${place}" max="${place}" width="${width}" customWidth="1"/>`;
@@ -150,7 +179,7 @@ const BEFORE_FILTER: ReadonlySet<string> = new Set([
 
 /** A sheet has one filter; a table on it has its own, which must not overlap. */
 function fitFilter(parts: readonly Part[], layout: SheetLayout, prefix: string): readonly Part[] {
-  if (parts.some(({ name }) => name === 'tableParts')) return parts;
+  if (hasTables(parts)) return parts;
   const at = parts.findIndex(({ name }) => name === 'autoFilter');
   if (at === -1) {
     const before = parts.filter(({ name }) => BEFORE_FILTER.has(name)).length;
@@ -159,13 +188,22 @@ function fitFilter(parts: readonly Part[], layout: SheetLayout, prefix: string):
   }
   const { xml = '' } = parts[at] ?? {};
   const tag = /^<[^>]*>/.exec(xml)?.[0] ?? '';
-  const start = /\sref\s*=\s*["']\$?([A-Z]+)\$?(\d+)/.exec(tag);
+  const start = startOfFilter({ xml: tag });
   if (!start || Number(start[2]) !== layout.headerRow) return parts; // filters something else
   const range = `${start[1]}${start[2]}:${columnName(layout.lastColumn)}${layout.lastRow}`;
   return parts.with(at, {
     name: 'autoFilter',
     xml: withAttribute(tag, 'ref', range) + xml.slice(tag.length),
   });
+}
+
+function hasTables(parts: readonly Part[]): boolean {
+  return parts.some(({ name }) => name === 'tableParts');
+}
+
+/** The column and the row of its first cell. */
+function startOfFilter({ xml }: Pick<Part, 'xml'>): RegExpExecArray | null {
+  return /^<[^>]*\sref\s*=\s*["']\$?([A-Z]+)\$?(\d+)/.exec(xml);
 }
 
 /** `A1:F20`: the list with its header. */

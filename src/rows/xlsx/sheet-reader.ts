@@ -44,6 +44,8 @@ export interface SheetReaderOptions extends CellContext {
   readonly links: ReadonlyMap<string, string>;
 }
 
+const HYPERLINK = /^\s*HYPERLINK\(\s*"((?:[^"]|"")+)"\s*(?:\)|[,;]\s*(?:"((?:[^"]|"")+)"\s*\))?)/i;
+
 /** Rows and frame are held as they are, so neither may grow without bound. In characters. */
 export const MOST_OF_FRAME = 32_000_000;
 const MOST_OF_ROW = 4_000_000;
@@ -150,9 +152,11 @@ function createReader({ strings, links, ...context }: SheetReaderOptions) {
 
   function closeCell(open: OpenCell, end: number): void {
     const { column, type, style, ref } = open;
-    const link = links.get(ref) ?? (hasFormula ? linkOfFormula(formula) : undefined);
+    const told = hasFormula ? readHyperlink(formula) : undefined;
+    const link = links.get(ref) ?? told?.target;
     const text = type === 's' ? findShared(value) : unescapeCellText(value);
-    const found = toSheetCell({ type, style, text, link }, context);
+    const raw = text === '' && told ? { type: 'str', text: told.text } : { type, text };
+    const found = toSheetCell({ ...raw, style, link }, context);
     const xml = cleanCell(textOf(open.start, end), open);
     const isUncalculated = hasFormula && found === null && type !== 'str';
     cells.push({ column, cell: found, style, hasFormula, isUncalculated, xml });
@@ -253,8 +257,11 @@ function withoutComments(xml: string): string {
     );
 }
 
-/** Where a formula such as `HYPERLINK("https://acme.com","Acme")` leads. */
-function linkOfFormula(formula: string): string | undefined {
-  const found = /^\s*HYPERLINK\(\s*"((?:[^"]|"")+)"\s*[,;)]/i.exec(formula)?.[1];
-  return found?.replaceAll('""', '"');
+/** Where a formula such as `HYPERLINK("https://acme.com","Acme")` leads, and what it shows. */
+function readHyperlink(formula: string): { target: string; text: string } | undefined {
+  const found = HYPERLINK.exec(formula);
+  const [target, text = target] = [found?.[1], found?.[2]].map((part) =>
+    part?.replaceAll('""', '"'),
+  );
+  return target === undefined || text === undefined ? undefined : { target, text };
 }

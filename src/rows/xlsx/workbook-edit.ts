@@ -18,8 +18,8 @@ export interface WorkbookEdit {
   readonly newSheet: NewSheet | undefined;
   /** A part that is left out. */
   readonly chain: string | undefined;
-  /** Where the list is now, `A1:F20`. */
-  readonly range: string;
+  /** Where the filter of the list is now, `A1:F20`; undefined when it stays as it is. */
+  readonly range: string | undefined;
 }
 
 const TYPES_PATH = '[Content_Types].xml';
@@ -111,7 +111,7 @@ function freeId(relations: string): string {
  */
 function editWorkbook(
   xml: string,
-  { sheet, newSheet, id, range }: WithId & { readonly range: string },
+  { sheet, newSheet, id, range }: WithId & { readonly range: string | undefined },
 ): string {
   const elements = findElements(xml, 3);
   const sheets = elements.filter(({ path }) => path === 'workbook/sheets/sheet');
@@ -129,7 +129,8 @@ function editWorkbook(
       edits.push({ start, end: tagEnd, text });
     }
     const isFilter = attributes['name'] === '_xlnm._FilterDatabase' && Number(place) === at;
-    if (isFilter && !element.isSelfClosing) edits.push(filterEdit(xml, element, range));
+    if (isFilter && range !== undefined && !element.isSelfClosing)
+      edits.push(filterEdit(xml, element, range));
   }
   if (newSheet) {
     const [idName] = relationId(before.attributes);

@@ -1,14 +1,14 @@
 import { Readable } from 'node:stream';
 import { ZipFile } from 'yazl';
 import { escapeXml } from './escape-xml.ts';
+import { extendTable } from './extend-table.ts';
 import { stylesXml } from './new-styles.ts';
 import type { Workbook } from './open-workbook.ts';
 import type { Package } from './package.ts';
 import { relationsPathOf } from './parts.ts';
-import { createFrame, fitFrame, rangeOf } from './sheet-frame.ts';
+import { createFrame, findUnfitFilter, fitFrame, rangeOf } from './sheet-frame.ts';
 import type { SheetFrame } from './sheet-reader.ts';
 import type { SheetLayout } from './sheet-writer.ts';
-import { extendTable } from './tables.ts';
 import { editTexts, type NewSheet } from './workbook-edit.ts';
 import { declareUtf8, decodeWhole } from './xml.ts';
 
@@ -51,7 +51,7 @@ export async function* rewriteWorkbook(
   const replaced = new Map<string, OutputPart['content']>([
     [sheet.path, () => sheetXml(fitFrame(frame, list.layout), list.read())],
   ]);
-  for (const [path, text] of await extendTable(workbook, list.layout)) replaced.set(path, text);
+  for (const [path, text] of extendTable(workbook, list.layout)) replaced.set(path, text);
   const added: OutputPart[] = [];
   // The order in which formulas are calculated: programs find it out anew.
   const chain = pack.paths.find((path) => /(^|\/)calcChain\.xml$/.test(path));
@@ -61,7 +61,7 @@ export async function* rewriteWorkbook(
     added.push({ path, content: () => sheetXml(newFrame, more.read()) });
   }
   const newSheet: NewSheet | undefined = more && { name: more.name, path, type: WORKSHEET_TYPE };
-  const range = rangeOf(list.layout);
+  const range = findUnfitFilter(frame, list.layout) ? undefined : rangeOf(list.layout);
   const edit = { sheet, parts, newSheet, chain, range };
   for (const [path, text] of editTexts(await readTexts(workbook), edit)) replaced.set(path, text);
   const kept = pack.paths.filter((path) => path !== chain);

@@ -53,6 +53,19 @@ describe('cells of a workbook', () => {
     ]);
   });
 
+  it('have all digits of a whole number, which JavaScript may not hold', async () => {
+    const numbers = ['9007199254740993', '-12345678901234567', '9007199254740992', '1.5E+300'];
+    const cells = numbers.map((text, at) => `<c r="${'ABCD'[at]}2"><v>${text}</v></c>`).join('');
+    const rows = `${row(1, 'a', 'b', 'c', 'd')}<row r="2">${cells}</row>`;
+    const opened = await open(await workbookOf({ sheets: [{ name: 'S', rows }] }));
+    expect(opened.rows).toEqual([
+      { a: '9007199254740993', b: '-12345678901234567', c: 9007199254740992, d: 1.5e300 },
+    ]);
+    let line = '';
+    for await (const chunk of opened.source.read()) line += chunk.toString();
+    expect(opened.format.textsOf?.(line)).toEqual([...numbers.slice(0, 3), '1.5e+300']);
+  });
+
   it('have their texts in the table of texts, in runs, without how they are pronounced', async () => {
     const strings =
       '<si><t>domain</t></si><si><r><t>ac</t></r><r><rPr><b/></rPr><t>me.com</t></r><rPh sb="0" eb="1"><t>AC</t></rPh></si><si><t xml:space="preserve"> a_x0009_b_x005F_x0009_ </t></si>';
@@ -137,6 +150,27 @@ describe('hyperlinks', () => {
     expect(format.sampleRows[1]).toEqual(['https://crm.example/3', 'https://acme.com/a?b=1&c']);
     expect(objects[1]).toEqual({ company: 'Globex', website: 'https://acme.com/a?b=1&c' });
   });
+
+  it('of formulas are read before anybody has calculated them', async () => {
+    const formulas = [
+      'HYPERLINK("https://acme.com/","Say ""Acme""")',
+      'HYPERLINK("https://globex.com/")',
+      'HYPERLINK("https://initech.com/",B1&amp;B2)',
+    ];
+    const cells = formulas.map((formula, at) => {
+      const number = at + 2;
+      return `<row r="${number}"><c r="A${number}"><v>${number}</v></c><c r="B${number}"><f>${formula}</f><v/></c></row>`;
+    });
+    const rows = row(1, 'n', 'website') + cells.join('');
+    const bytes = await workbookOf({ sheets: [{ name: 'S', rows }] });
+    const looked = await open(bytes, { column: 'website' });
+    const targets = ['https://acme.com/', 'https://globex.com/', 'https://initech.com/'];
+    expect(looked.scanned.map(({ cell }) => cell)).toEqual(targets);
+    expect(looked.format.notices).toEqual([]);
+    const shown = await open(bytes, { column: 'n' });
+    expect(shown.rows[0]).toEqual({ n: 2, website: 'Say "Acme"' });
+    expect(shown.rows[1]).toEqual({ n: 3, website: 'https://globex.com/' });
+  });
 });
 
 describe('the list in a workbook', () => {
@@ -151,6 +185,24 @@ describe('the list in a workbook', () => {
         row(6, 'Globex', 'globex.com', null),
       4,
       2,
+    ],
+    [
+      'below a line of a filter, which is as wide as the list',
+      row(1, 'Filter:', 'Region = DACH') +
+        row(2, 'name', 'website') +
+        row(3, 'Acme', 'acme.com') +
+        row(4, 'Globex', 'globex.com'),
+      2,
+      2,
+    ],
+    [
+      'above a row that holds a word for websites',
+      row(1, 'account', 'source') +
+        row(2, 'Acme', 'web') +
+        row(3, 'Globex', 'phone') +
+        row(4, 'initech.com', 'web'),
+      1,
+      3,
     ],
     [
       'below groups of columns',
