@@ -8,7 +8,7 @@ import { ADD_SETTINGS, type AddSettings } from './job/add-settings.ts';
 import { checkInput, checkOptions } from './job/known-options.ts';
 import { readSettings } from './job/read-settings.ts';
 import { cutIntoLists, type ListedDomains, listDomains } from './producer/add-list.ts';
-import { chooseDomainColumn } from './producer/choose-column.ts';
+import { assertColumnsThere, chooseDomainColumn } from './producer/choose-column.ts';
 import { createDistinctDomains, type DistinctDomains } from './producer/distinct-domains.ts';
 import { createDomainReader } from './rows/domain-reader.ts';
 import { type ListInput, openList } from './rows/list-input.ts';
@@ -38,7 +38,7 @@ export interface AddOptions
   readonly ref?: string;
   /** Somebody waits for the outcomes: go before all lists that were added without it. @default false */
   readonly interactive?: boolean;
-  /** The API that is meant: a worker of another one refuses. @default BRANDFILL_BASE_URL, else any */
+  /** The API that is meant: workers of another one leave the lookups alone. @default BRANDFILL_BASE_URL, else any */
   readonly baseUrl?: string;
   /** Only read and count. @default false */
   readonly dryRun?: boolean;
@@ -136,6 +136,7 @@ async function addList(
     const domains = closer.add(await createDistinctDomains(tmpdir()));
     const readDomain = createDomainReader({ ...settings, column });
     const listed = await listDomains({ source, format, column, readDomain, domains, signal });
+    if (!source.isOfObjects) assertColumnsThere(source, format, [column]);
     const ref = settings.ref ?? basename(source.name);
     const totals =
       queue === undefined

@@ -118,20 +118,21 @@ async function checkFirstLines(
 ): Promise<AsyncIterable<string>> {
   const first: string[] = [];
   const reasons: string[] = [];
-  while (reasons.length < FIRST_LINES) {
+  let hasOutcome = false;
+  while (!hasOutcome && reasons.length < FIRST_LINES) {
     const { done, value } = await lines.next();
     if (done) break;
     first.push(value);
     if (value.trim() === '') continue;
     const parsed = parseOutcomeLine(value);
-    if (typeof parsed !== 'string') break;
-    reasons.push(parsed);
+    hasOutcome = typeof parsed !== 'string';
+    if (typeof parsed === 'string') reasons.push(parsed);
   }
-  if (reasons.length === FIRST_LINES) {
+  if (!hasOutcome && reasons.length > 0) {
     await lines.return(undefined);
     throw new BrandfillError(
       'UNREADABLE_INPUT',
-      `Cannot import ${input === '-' ? 'standard input' : input}: none of its first ${FIRST_LINES} lines is an outcome (the first: ${reasons[0]}); give a file that brandfill store export has written.`,
+      `Cannot import ${input === '-' ? 'standard input' : input}: none of its ${reasons.length === FIRST_LINES ? `first ${FIRST_LINES} ` : ''}lines is an outcome (the first: ${reasons[0]}); give a file that brandfill store export has written.`,
     );
   }
   return (async function* () {

@@ -1,12 +1,13 @@
 import { once } from 'node:events';
 import { createWriteStream, rmSync } from 'node:fs';
-import { type FileHandle, open, readdir, realpath, rename, rm, stat } from 'node:fs/promises';
+import { type FileHandle, open, readdir, rename, rm, stat } from 'node:fs/promises';
 import { hostname } from 'node:os';
 import { basename, dirname, join } from 'node:path';
 import type { Writable } from 'node:stream';
 import { createGzip } from 'node:zlib';
 import { BrandfillError, describeSystemError } from '../common/errors.ts';
 import { isRunning } from '../common/is-running.ts';
+import { placeOf } from './output-paths.ts';
 
 /** Where rows are written to. Nothing is seen at its place before `commit`. */
 export interface OutputFile {
@@ -27,7 +28,7 @@ export interface OutputFile {
  */
 export async function openOutputFile(path: string): Promise<OutputFile> {
   return await refused(path, async () => {
-    const target = await realpath(path).catch(() => path); // a link stays a link
+    const target = await placeOf(path); // a link stays a link, also one to no file yet
     const before = await stat(target).catch(() => undefined);
     if (before?.isDirectory()) throw Object.assign(new Error(), { code: 'EISDIR' });
     if (before && !before.isFile()) return openDevice(path, target);

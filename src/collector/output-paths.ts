@@ -1,6 +1,7 @@
-import { realpath, stat } from 'node:fs/promises';
+import { readlink, realpath, stat } from 'node:fs/promises';
 import { basename, dirname, join, resolve } from 'node:path';
 import { BrandfillError } from '../common/errors.ts';
+import { isPiped } from '../common/is-piped.ts';
 import type { ListInput } from '../rows/list-input.ts';
 import { splitExtension } from '../rows/open-rows.ts';
 import type { RowFormat } from '../rows/row-format.ts';
@@ -35,10 +36,10 @@ export interface OutputPathsOptions {
  */
 export async function chooseOutputPaths(options: OutputPathsOptions): Promise<OutputPaths> {
   const { input, source, format } = options;
-  const name = typeof input !== 'string' ? 'rows' : input === '-' ? 'stdin' : input;
+  const name = typeof input !== 'string' ? 'rows' : isPiped(input) ? 'stdin' : input;
   const { stem, extension } = splitExtension(name);
   const ending = extension === '' ? `.${format.kind}` : extension;
-  const out = options.out ?? (input === '-' ? '-' : `${stem}.enriched${ending}`);
+  const out = options.out ?? (isPiped(input) ? '-' : `${stem}.enriched${ending}`);
   const outKind = kindOfPath(out) ?? format.kind;
   // Failures of a workbook that becomes a text are a text too.
   const ofText = outKind === format.kind ? ending : splitExtension(out).extension;
@@ -128,8 +129,12 @@ async function isSamePlace(one: string, other: string): Promise<boolean> {
   return places[0] === places[1] && !isDevice;
 }
 
-/** Where a path leads to, whether or not there is a file. */
+/** Where a path leads to, through links too, whether or not there is a file. */
 export async function placeOf(path: string): Promise<string> {
   const folder = await realpath(dirname(path)).catch(() => resolve(dirname(path)));
-  return await realpath(path).catch(() => join(folder, basename(path)));
+  const place = join(folder, basename(path));
+  return await realpath(path).catch(async ({ code }: NodeJS.ErrnoException) => {
+    const target = code === 'ENOENT' ? await readlink(place).catch(() => undefined) : undefined;
+    return target === undefined ? place : await placeOf(resolve(folder, target));
+  });
 }

@@ -10,6 +10,9 @@ import { shorten } from '../rows/names.ts';
 import type { RowColumn, RowFormat } from '../rows/row-format.ts';
 import type { Source } from '../rows/source.ts';
 
+/** The place of a member that none of the first objects has. */
+const NOT_SEEN_YET = -1;
+
 /**
  * The column that a row's domain is taken from: the one named, else the best guess.
  *
@@ -25,7 +28,7 @@ export function chooseDomainColumn(
   if (format.isTable && !looksLikeHeader(columns)) {
     throw new BrandfillError(
       'UNREADABLE_INPUT',
-      `Cannot read ${source.name}: its first line is no header but a row ('${shorten(columns.join(','))}'); put a line with column names on top, such as: domain; or give --no-header`,
+      `Cannot read ${source.name}: its first line is no header but a row ('${shorten(columns.join(','))}'); put a line with column names on top, such as: domain${format.kind === 'csv' ? '; or give --no-header' : ''}.`,
     );
   }
   const column =
@@ -33,11 +36,14 @@ export function chooseDomainColumn(
       ? guessDomainColumn(columns, sampleRows)
       : (findColumn(columns, named) ?? findColumnByPlace(format, named));
   if (column) return column;
-  // Objects need not all have the same members: this one may come after the first rows.
+  // It may come after the first rows: see `assertColumnsThere`.
   if (named !== undefined && !format.isTable) {
-    return { index: -1, name: named, by: 'option', example: undefined };
+    return { index: NOT_SEEN_YET, name: named, by: 'option', example: undefined };
   }
   if (named !== undefined) throw noSuchColumn(source, format, named);
+  if (source.isOfObjects && columns.length === 0) {
+    return { index: NOT_SEEN_YET, name: 'domain', by: 'option', example: undefined };
+  }
   throw new BrandfillError(
     'INVALID_SETTING',
     `Cannot tell which column of ${source.name} holds the domain: name it with --domain-column; there are: ${list(columns)}${describeTitle(format)}.`,
@@ -95,7 +101,7 @@ export function chooseColumn(source: Source, format: RowFormat, name: string): R
   const found = findColumn(format.columns, name);
   if (found) return found;
   if (format.isTable) throw noSuchColumn(source, format, name);
-  return { index: -1, name };
+  return { index: NOT_SEEN_YET, name };
 }
 
 /**
@@ -108,7 +114,9 @@ export function assertColumnsThere(
   format: RowFormat,
   columns: readonly RowColumn[],
 ): void {
-  const missing = columns.find(({ name }) => !format.takenNames.has(name));
+  const missing = columns.find(
+    ({ index, name }) => index === NOT_SEEN_YET && !format.takenNames.has(name),
+  );
   if (missing) throw noSuchColumn(source, format, missing.name);
 }
 

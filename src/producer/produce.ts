@@ -51,8 +51,11 @@ export async function produce(options: ProduceOptions): Promise<boolean> {
       if (signal.aborted) return true;
     }
     if (domains.length > 0) await queue.add({ domains });
+    domains = [];
     return isComplete;
   } finally {
+    // What was gathered when it was told to stop is not on its way.
+    for (const domain of domains) outstanding.delete(domain);
     queue.end();
   }
 }

@@ -218,7 +218,7 @@ function findLineOfHeader(
 }
 
 function describeTitle(line: number): string {
-  return `The first line has far fewer cells than those below it: if the header is in line ${line}, give --skip-lines ${line - 1}.`;
+  return `The header seems to be in line ${line}, below a title: if it is, give --skip-lines ${line - 1}.`;
 }
 
 function refuseTitle(source: Source, skipLines: number): BrandfillError {

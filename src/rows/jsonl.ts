@@ -31,6 +31,7 @@ export function openJsonl(source: Source, prefix: string): RowFormat {
     scan: (input, domainColumn, others = []) =>
       scan(input, { domainColumn: domainColumn.name, others }, (row) => {
         for (const name in row) if (name.startsWith(prefix)) takenNames.add(name);
+        if (Object.hasOwn(row, domainColumn.name)) takenNames.add(domainColumn.name);
         for (const { name } of others) if (Object.hasOwn(row, name)) takenNames.add(name);
       }),
     createWriter: (added) => createJsonlWriter(added),
@@ -56,7 +57,8 @@ function createJsonlWriter(names: readonly string[]): RowWriter {
         .filter((text) => text !== undefined)
         .join(',');
       const head = own.slice(0, -1).trimEnd();
-      return `${head}${head.endsWith('{') || members === '' ? '' : ','}${members}}\n`;
+      const lineEnd = raw.endsWith('\r\n') ? '\r\n' : '\n';
+      return `${head}${head.endsWith('{') || members === '' ? '' : ','}${members}}${lineEnd}`;
     },
   };
 }
@@ -82,7 +84,7 @@ function readSample(source: Source): JsonRow[] {
     if (row) rows.push(row);
     start = end + 1;
   }
-  if (rows.length === 0) {
+  if (rows.length === 0 && !source.isOfObjects) {
     throw new BrandfillError(
       'UNREADABLE_INPUT',
       source.isWholeInSample

@@ -1,5 +1,5 @@
 import { BrandfillError } from '../common/errors.ts';
-import { openSource, type Source, type SourceOptions, spoolSource } from './source.ts';
+import { openSource, type Source, type SourceOptions, spoolObjects } from './source.ts';
 
 /** A list: the path of a file, `-` for standard input, or rows as objects. */
 export type ListInput = string | AsyncIterable<object> | Iterable<object>;
@@ -13,7 +13,7 @@ export type ListInput = string | AsyncIterable<object> | Iterable<object>;
 export async function openList(input: ListInput, options: SourceOptions): Promise<Source> {
   return typeof input === 'string'
     ? await openSource(input, options)
-    : await spoolSource('rows', toLines(input), options);
+    : await spoolObjects('rows', toLines(input), options);
 }
 
 async function* toLines(rows: AsyncIterable<object> | Iterable<object>): AsyncGenerator<string> {

@@ -35,6 +35,7 @@ export function openRows(source: Source, options: OpenRowsOptions): RowFormat {
     }
     return { ...openXlsx(source.workbook), marksText: options.excel };
   }
+  if (source.isOfObjects) return openObjects(source, options);
   const extension = extensionOf(source.name);
   if (/^\s*\[/.test(source.sample.toString('utf8', 0, 1_024)) && !CSV_EXTENSIONS.has(extension)) {
     throw new BrandfillError(

@@ -86,8 +86,8 @@ export interface RowFormat {
     others?: readonly RowColumn[],
   ): AsyncIterable<readonly ScannedRow[]>;
   /**
-   * Names that columns of ours must not take, and those of `others`, as far as there are such
-   * columns; complete once all rows are scanned.
+   * Names that columns of ours must not take, and those of the columns that were scanned, as far as
+   * there are such columns; complete once all rows are scanned.
    */
   readonly takenNames: ReadonlySet<string>;
   /** @param added names of the added columns */

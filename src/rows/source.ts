@@ -30,6 +30,8 @@ export interface Source {
   readonly file: { readonly dev: number; readonly ino: number } | undefined;
   /** What a workbook is besides its rows, whose lines these bytes are then; undefined for a text. */
   readonly workbook?: Workbook | undefined;
+  /** Whether rows came as objects: none need have any member, nor need there be any row. @default false */
+  readonly isOfObjects?: boolean | undefined;
   /** Reads all, decompressed, in UTF-8 and without byte order mark, checked to be text. */
   read(): AsyncIterable<Buffer>;
   /**
@@ -83,13 +85,15 @@ export async function openSource(path: string, options: SourceOptions): Promise<
   }
 }
 
-/** Gives rows that are made in this process the form of a file, on the disk. */
-export async function spoolSource(
+/** Gives rows that came as objects the form of a file, on the disk. */
+export async function spoolObjects(
   name: string,
-  chunks: AsyncIterable<Buffer | string>,
+  lines: AsyncIterable<string>,
   options: SourceOptions,
 ): Promise<Source> {
-  return await createSource(name, await spool(chunks, options), { ...options, encoding: UTF_8 });
+  const spooled = await spool(lines, options);
+  const source = await createSource(name, spooled, { ...options, encoding: UTF_8 });
+  return { ...source, isOfObjects: true };
 }
 
 interface CreateOptions extends SourceOptions {

@@ -3,6 +3,7 @@ import { type FileHandle, mkdir, open, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { addAbortSignal, Readable } from 'node:stream';
 import { BrandfillError, describeSystemError } from '../common/errors.ts';
+import { unlessAborted } from '../common/unless-aborted.ts';
 
 /**
  * Opens a file without a name: it goes away with its handle, however the process ends. Where the
@@ -36,16 +37,37 @@ export async function spool(
 ): Promise<FileHandle> {
   const handle = await openSpool(spoolFolder);
   try {
-    signal.throwIfAborted();
-    if (chunks instanceof Readable) addAbortSignal(signal, chunks);
-    for await (const chunk of chunks) {
-      signal.throwIfAborted();
+    for await (const chunk of untilAborted(chunks, signal)) {
       await writeAll(handle, typeof chunk === 'string' ? Buffer.from(chunk) : chunk, spoolFolder);
     }
     return handle;
   } catch (error) {
     await handle.close();
     throw error;
+  }
+}
+
+/**
+ * Gives on what comes, also when the wait for it is long.
+ *
+ * @throws the signal's reason when it fires
+ */
+async function* untilAborted<T>(chunks: AsyncIterable<T>, signal: AbortSignal): AsyncGenerator<T> {
+  signal.throwIfAborted();
+  if (chunks instanceof Readable) addAbortSignal(signal, chunks);
+  const iterator = chunks[Symbol.asyncIterator]();
+  let isDone = false;
+  try {
+    for (;;) {
+      const next = await unlessAborted(iterator.next(), signal);
+      isDone = next.done === true;
+      if (next.done === true) return;
+      yield next.value;
+      signal.throwIfAborted();
+    }
+  } finally {
+    // Not awaited: a generator that waits ends only when what it waits for has come.
+    if (!isDone) iterator.return?.().catch(() => {});
   }
 }
 

@@ -1,4 +1,4 @@
-import { findHeaderRow } from './xlsx/header-row.ts';
+import { findHeaderRow, namesDomains } from './xlsx/header-row.ts';
 
 const LINE_END = /\r\r\n|\r\n|\n|\r/g;
 
@@ -21,14 +21,16 @@ export function firstLines(text: string, count: number): string | undefined {
 
 /**
  * Which of the first records is the header, if lines of a title seem to stand above it, as in reports:
- * these have far fewer cells than the list below.
+ * these have far fewer cells than the list below, or that names a column of domains and they do not.
  */
 export function findHeaderBelowTitle(
   records: readonly { readonly cells: readonly string[] }[],
 ): number | undefined {
-  const at = findHeaderRow(records.map(({ cells }) => cells));
+  const rows = records.map(({ cells }) => cells);
+  const at = findHeaderRow(rows);
   const [title = 0, header = 0] = [records[0], records[at]].map(
     (record) => record?.cells.filter((cell) => cell.trim() !== '').length,
   );
-  return at > 0 && header >= Math.max(2, 2 * title) ? at : undefined;
+  const isHeader = header >= 2 && (header >= 2 * title || namesDomains(rows, at));
+  return at > 0 && isHeader ? at : undefined;
 }

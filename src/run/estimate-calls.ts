@@ -1,6 +1,6 @@
 import type { Job } from '../job/job.ts';
 import { paceIdOf } from '../job/pace-id.ts';
-import { describePace, warmState } from '../pace/pacer.ts';
+import { describePace, openIfTooLong, warmState } from '../pace/pacer.ts';
 import { resumeFixedRate } from '../pace/resume-fixed-rate.ts';
 import type { PlanEstimate } from '../producer/plan.ts';
 import type { OutcomeStore } from '../store/store.ts';
@@ -20,7 +20,7 @@ export interface EstimateOptions {
  */
 export function estimateCalls(options: EstimateOptions): PlanEstimate | undefined {
   const { job, store, calls, nowMs } = options;
-  const { rate, queue, workers } = job.settings;
+  const { rate, queue, workers, maxWait } = job.settings;
   const isShared = queue !== undefined;
   if (workers === 0 || (isShared && rate === 'auto')) return undefined;
   const saved = isShared ? undefined : store.findPace(paceIdOf(job));
@@ -29,6 +29,7 @@ export function estimateCalls(options: EstimateOptions): PlanEstimate | undefine
     rate === 'auto'
       ? warmState(saved?.state, 0, savedAgeMs, 0)
       : resumeFixedRate(saved?.state, { rate, nowMs: 0, savedAgeMs });
+  openIfTooLong(state, 0, maxWait);
   const { limitIs, learnedLimitPerSecond, ratePerSecond, waitMs } = describePace(state, 0);
   const limitPerSecond = limitIs === 'fixed' ? ratePerSecond : learnedLimitPerSecond;
   if (limitPerSecond === undefined) return undefined;

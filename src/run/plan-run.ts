@@ -7,12 +7,14 @@ import type { ShapeUses } from '../collector/rank-paths.ts';
 import { createCloser } from '../common/closer.ts';
 import { nameApi } from '../job/api-name.ts';
 import type { Job } from '../job/job.ts';
+import { callsIdOf } from '../job/pace-id.ts';
 import { costOf } from '../job/price.ts';
 import { assertColumnsThere } from '../producer/choose-column.ts';
 import { createDomainRows, type DomainRows } from '../producer/domain-rows.ts';
 import { makePlan, type Plan, type PlannedRows } from '../producer/plan.ts';
 import { createRowIndex, type RowIndex } from '../producer/row-index.ts';
 import type { ListInput } from '../rows/list-input.ts';
+import type { RowColumn } from '../rows/row-format.ts';
 import type { Dated } from '../store/freshness.ts';
 import { createEmptyStore, type OutcomeStore, openStore } from '../store/store.ts';
 import { estimateCalls } from './estimate-calls.ts';
@@ -65,20 +67,38 @@ export async function plan(list: OpenedList, store: OutcomeStore): Promise<Plann
     index,
     signal: context.signal,
   });
-  assertColumnsThere(source, format, list.notes?.columns ?? []);
-  const made = { ...planned, ...planCalls(planned.lookups, job, store) };
+  if (planned.rows > 0) assertColumnsThere(source, format, columnsToFind(list));
+  const made = { ...planned, ...(await planCalls(planned.lookups, job, store)) };
   context.onEvent({ type: 'planned', plan: made });
   return { ...list, store, index, plan: made, domainRows, freshShapes, sample, isUsable };
 }
 
+/** What a program leaves out of all of a few objects may be in those of its next call. */
+function columnsToFind({ source, column, notes }: OpenedList): readonly RowColumn[] {
+  const others = notes?.columns ?? [];
+  return source.isOfObjects ? others : [column, ...others];
+}
+
 /** What the lookups of a list take and cost. */
-function planCalls(lookups: number, job: Job, store: OutcomeStore): Omit<Plan, keyof PlannedRows> {
-  const { price, maxCalls = lookups, maxCallsPer } = job.settings;
-  // Runs seldom go on for days; shorter windows begin anew while they do.
-  const isLong = maxCallsPer?.unit === 'day' || maxCallsPer?.unit === 'month';
-  const calls = Math.min(lookups, maxCalls, isLong ? maxCallsPer.count : lookups);
+async function planCalls(
+  lookups: number,
+  job: Job,
+  store: OutcomeStore,
+): Promise<Omit<Plan, keyof PlannedRows>> {
+  const { price, maxCalls = lookups } = job.settings;
+  const calls = Math.min(lookups, maxCalls, await callsLeftPer(job, store));
   const estimate = estimateCalls({ job, store, calls, nowMs: Date.now() });
   return { calls, estimate, price, cost: price === undefined ? undefined : costOf(calls, price) };
+}
+
+/** What `maxCallsPer` leaves for a run; what others have made on a queue is not known yet. */
+async function callsLeftPer(job: Job, store: OutcomeStore): Promise<number> {
+  const { maxCallsPer: limit, queue } = job.settings;
+  // Runs seldom go on for days; shorter windows begin anew while they do.
+  if (limit?.unit !== 'day' && limit?.unit !== 'month') return Number.POSITIVE_INFINITY;
+  if (queue !== undefined || store.id === '') return limit.count;
+  const { taken } = await store.openCallLedger(callsIdOf(job), limit).read();
+  return Math.max(0, limit.count - taken);
 }
 
 /** Reads and counts. Calls nothing, and leaves no file behind. */

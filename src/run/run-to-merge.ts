@@ -5,6 +5,7 @@ import { chooseMergePaths, folderOf } from '../collector/output-paths.ts';
 import { openOutputs } from '../collector/outputs.ts';
 import { createCloser } from '../common/closer.ts';
 import { BrandfillError } from '../common/errors.ts';
+import { isPiped } from '../common/is-piped.ts';
 import type { Job } from '../job/job.ts';
 import type { ListInput } from '../rows/list-input.ts';
 import { sizeOnDisk } from '../store/size.ts';
@@ -27,7 +28,7 @@ export async function runToMerge(
   context: RunContext,
 ): Promise<Summary> {
   const { store: spoolFolder, merge, out, failures = input } = job.settings;
-  if (merge === undefined || typeof failures !== 'string' || failures === '-') {
+  if (merge === undefined || typeof failures !== 'string' || isPiped(failures)) {
     throw new BrandfillError(
       'INVALID_SETTING',
       'Cannot merge rows that are in no file: name a file for those that fail again (failures).',

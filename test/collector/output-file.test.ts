@@ -1,5 +1,7 @@
 import {
   chmodSync,
+  lstatSync,
+  mkdirSync,
   readdirSync,
   readFileSync,
   statSync,
@@ -64,6 +66,23 @@ describe('openOutputFile', () => {
     expect(readFileSync(join(folder, 'real.csv'), 'utf8')).toBe('x');
     expect(statSync(join(folder, 'real.csv')).mode & 0o777).toBe(0o660);
     expect(readdirSync(folder)).toEqual(['link.csv', 'real.csv']);
+  });
+
+  it('makes the file that links lead to, where there is none yet', async () => {
+    const folder = useTempFolder();
+    mkdirSync(join(folder, 'real'));
+    symlinkSync('real', join(folder, 'folder'));
+    symlinkSync('folder/second.csv', join(folder, 'first.csv'));
+    symlinkSync('out.csv', join(folder, 'real', 'second.csv'));
+    const file = await openOutputFile(join(folder, 'first.csv'));
+    await file.write('x');
+    await file.finish();
+    await file.commit();
+    expect(readFileSync(join(folder, 'real', 'out.csv'), 'utf8')).toBe('x');
+    expect(lstatSync(join(folder, 'first.csv')).isSymbolicLink()).toBe(true);
+    expect(readdirSync(join(folder, 'real'))).toEqual(['out.csv', 'second.csv']);
+    symlinkSync('none/out.csv', join(folder, 'lost.csv'));
+    await expect(openOutputFile(join(folder, 'lost.csv'))).rejects.toThrow(/no such file/);
   });
 
   it('keeps two outputs to one place apart', async () => {

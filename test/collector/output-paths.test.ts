@@ -14,7 +14,9 @@ async function choose(
     content = 'domain\n',
   }: { out?: string; failures?: string; content?: string } = {},
 ) {
-  const stats = input === '-' ? undefined : statSync(input, { throwIfNoEntry: false });
+  const stats = /^-$|^.(dev|proc)./.test(input)
+    ? undefined
+    : statSync(input, { throwIfNoEntry: false });
   const source = {
     ...sourceOf(content, { name: input }),
     file: stats && { dev: stats.dev, ino: stats.ino },
@@ -29,6 +31,10 @@ describe('chooseOutputPaths', () => {
     ['/x/list.tsv.gz', '/x/list.enriched.tsv.gz', '/x/list.failures.tsv.gz'],
     ['/x/list', '/x/list.enriched.csv', '/x/list.failures.csv'],
     ['-', '-', 'stdin.failures.csv'],
+    ['/dev/stdin', '-', 'stdin.failures.csv'],
+    ['/dev/fd/63', '-', 'stdin.failures.csv'],
+    ['/proc/self/fd/0', '-', 'stdin.failures.csv'],
+    ['/dev/fd/list.csv', '/dev/fd/list.enriched.csv', '/dev/fd/list.failures.csv'],
   ])('names them beside %s', async (input, out, failures) => {
     expect(await choose(input)).toEqual({ out, failures });
   });
@@ -60,6 +66,7 @@ describe('chooseOutputPaths', () => {
     for (const [out, failures] of [
       [at('real', 'o.csv'), at('link', 'o.csv')],
       [at('o.csv'), `${folder}/real/../o.csv`],
+      [at('dangling.csv'), at('real', 'o.csv')],
     ] as const) {
       await expect(choose('/x/list.csv', { out, failures })).rejects.toThrow(/both outputs/);
     }

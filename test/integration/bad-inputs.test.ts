@@ -2,7 +2,7 @@ import { execFileSync } from 'node:child_process';
 import { mkdirSync } from 'node:fs';
 import { userInfo } from 'node:os';
 import { gzipSync } from 'node:zlib';
-import { afterAll, describe, it } from 'vitest';
+import { afterAll, describe, expect, it } from 'vitest';
 import { startSandbox } from '../../src/sandbox/server.ts';
 import { run } from './support/command.ts';
 import { openFolder } from './support/folder.ts';
@@ -135,6 +135,19 @@ describe('an input that cannot be used', () => {
         cwd: folder.path,
       });
     expectRefusal(await enrich('website'), /'website'.*list\.csv.*name, domain/);
+  });
+
+  it('is one of objects none of which has the member that was named', async () => {
+    const folder = openFolder();
+    folder.write('list.jsonl', '{"name":"A","domain":"acme.com"}\n{"name":"B"}\n');
+    folder.write('out.jsonl', 'earlier');
+    const flags = ['list.jsonl', '--domain-column', 'website'];
+    const missing = /Cannot find the column 'website' in list\.jsonl.*name, domain/;
+    const enrich = ['enrich', ...flags, '--base-url', api.url, '--out', 'out.jsonl'];
+    expectRefusal(await runHere(enrich, { cwd: folder.path }), missing);
+    expectRefusal(await runHere(['add', ...flags, '--dry-run'], { cwd: folder.path }), missing);
+    expectUntouched(folder, ['list.jsonl', 'out.jsonl']);
+    expect(folder.read('out.jsonl')).toBe('earlier');
   });
 
   it('is one that may not be read', async (test) => {

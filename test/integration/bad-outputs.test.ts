@@ -105,6 +105,13 @@ describe('an output that cannot be used', () => {
     expectUntouched(folder, ['list.csv', 'list.enriched.csv', 'list.failures.csv']);
   });
 
+  it('is a summary that goes to a full device', async () => {
+    const folder = openFolder();
+    folder.write('list.csv', listOf(domains(3)));
+    const ended = await runShell(folder, '"$@" enrich list.csv --dry-run --json > /dev/full');
+    expectRefusal(ended, /Cannot write to standard output: the disk is full/);
+  });
+
   it.each(['csv', 'csv.gz'])('is on a full disk (%s)', async (extension) => {
     const disk = openSmallDisk(64 * 1024);
     if (!disk) return console.log('Left out: a full disk, because no small disk can be mounted.');

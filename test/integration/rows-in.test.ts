@@ -1,11 +1,13 @@
-import { spawn } from 'node:child_process';
+import { execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { createReadStream, createWriteStream } from 'node:fs';
 import { pipeline } from 'node:stream/promises';
+import { promisify } from 'node:util';
 import { gunzipSync, gzipSync } from 'node:zlib';
 import { describe, expect, it } from 'vitest';
 import { openScripted } from './support/api.ts';
-import { run, start } from './support/command.ts';
+import { builtCommand } from './support/build.ts';
+import { ENVIRONMENT, run, start } from './support/command.ts';
 import { enrichIn } from './support/enrich.ts';
 import { openFolder } from './support/folder.ts';
 import { cellsOf, column, domains, listOf, objectsOf, rowsOf } from './support/tables.ts';
@@ -118,11 +120,12 @@ describe('a list', () => {
       '{"domain":null,"x":true}',
       '{}',
     ];
-    folder.write('list.jsonl', `${lines.join('\r\n')}\n\n`);
+    folder.write('list.jsonl', `\uFEFF${lines.join('\r\n')}\n\n`);
     const api = await openScripted({});
     await enrichIn(folder, { input: 'list.jsonl', baseUrl: api.url });
     const out = folder.read('list.enriched.jsonl').trimEnd().split('\n');
-    expect(out).toHaveLength(4);
+    expect(out.map((line) => line.at(-1))).toEqual(['\r', '\r', '\r', '}']);
+    expect(out[0]?.startsWith('{')).toBe(true);
     for (const [at, line] of lines.entries()) {
       expect(out[at]).toContain(line.trimEnd().slice(0, -1).trimEnd());
     }
@@ -207,6 +210,26 @@ describe('a list', () => {
       stdin: gzipSync('{"site":"https://acme.com"}\n'),
     });
     expect(objectsOf(ended.stdout)).toMatchObject([{ brand_domain: 'acme.com' }]);
+  });
+
+  it('may come from what a shell calls its standard input, or another command', async () => {
+    const folder = openFolder();
+    folder.write('list.csv', 'domain\nacme.com\n');
+    const { url } = await openScripted({});
+    const main = await builtCommand();
+    for (const line of [
+      'cat list.csv | "$0" "$1" enrich /dev/stdin --base-url "$2"',
+      '"$0" "$1" enrich <(cat list.csv) --base-url "$2"',
+    ]) {
+      const args = ['-c', line, process.execPath, main, url];
+      const options = { cwd: folder.path, env: ENVIRONMENT };
+      const { stdout } = await promisify(execFile)('bash', args, options);
+      expect(column(rowsOf(stdout), 'brand_name')).toEqual(['Acme']);
+    }
+    expect(folder.names()).toEqual(['list.csv', 'stdin.failures.csv']);
+    const both = ['enrich', '/dev/stdin', '--json', '--base-url', url];
+    const refused = await run(both, { cwd: folder.path, stdin: 'domain\n' });
+    expect(refused.stderr).toMatch(/Cannot put both the rows and --json on standard output/);
   });
 
   it('may come from a named pipe', async () => {

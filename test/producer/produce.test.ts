@@ -15,11 +15,17 @@ function indexOf(rows: readonly (readonly [IndexedKind, string])[]): RowIndex {
 
 async function producing(
   rows: readonly (readonly [IndexedKind, string])[],
-  { fresh = [] as readonly string[], abortAt = Number.POSITIVE_INFINITY } = {},
+  {
+    fresh = [] as readonly string[],
+    abortAt = Number.POSITIVE_INFINITY,
+    abortAtRow = Number.POSITIVE_INFINITY,
+  } = {},
 ) {
   const chunks: Chunk[] = [];
+  const outstanding = new Set<string>();
   const aborter = new AbortController();
   let hasEnded = false;
+  let asked = 0;
   await produce({
     index: indexOf(rows),
     queue: {
@@ -34,12 +40,16 @@ async function producing(
       settled: async () => {},
       close: async () => {},
     },
-    outstanding: new Set(),
-    isFresh: (domain) => fresh.includes(domain),
+    outstanding,
+    isFresh: (domain) => {
+      asked += 1;
+      if (asked === abortAtRow) aborter.abort();
+      return fresh.includes(domain);
+    },
     chunkSize: 2,
     signal: aborter.signal,
   });
-  return { chunks: chunks.map(({ domains }) => domains), hasEnded };
+  return { chunks: chunks.map(({ domains }) => domains), hasEnded, outstanding: [...outstanding] };
 }
 
 describe('produce', () => {
@@ -66,5 +76,11 @@ describe('produce', () => {
     const { chunks, hasEnded } = await producing(rows, { abortAt: 2 });
     expect(chunks).toHaveLength(2);
     expect(hasEnded).toBe(true);
+  });
+
+  it('stopped while it gathers a chunk, leaves nothing on its way that it has not given out', async () => {
+    const rows = Array.from({ length: 20 }, (_, at) => ['due', `c${at}.com`] as const);
+    const { chunks, outstanding } = await producing(rows, { abortAtRow: 5 });
+    expect(outstanding).toEqual(chunks.flat());
   });
 });

@@ -31,7 +31,7 @@ describe('openJsonl', () => {
     const { row } = openJsonl(sourceOf('{}', LIST), 'b_').createWriter(['b_x', 'b_y'], {
       maxFields: 1,
     });
-    expect(row('{"n":1.0}\r\n', 1, ['t', null])).toBe('{"n":1.0,"b_x":"t","b_y":null}\n');
+    expect(row('{"n":1.0}\r\n', 1, ['t', null])).toBe('{"n":1.0,"b_x":"t","b_y":null}\r\n');
     expect(row(' { } \n', 1, [undefined, [1]])).toBe(' {"b_y":[1]}\n');
     expect(row('{"n":12345678901234567890 }', 1, [undefined, undefined])).toBe(
       '{"n":12345678901234567890}\n',

@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import { gzipSync } from 'node:zlib';
 import { describe, expect, it, onTestFinished } from 'vitest';
+import { openList } from '../../src/rows/list-input.ts';
 import { openSource, type Source } from '../../src/rows/source.ts';
 import { useTempFolder } from '../support/temp-folder.ts';
 
@@ -55,6 +56,17 @@ describe('openSource', () => {
     expect(source.name).toBe('standard input');
     expect([await textOf(source), await textOf(source)]).toEqual(['a\nb\n', 'a\nb\n']);
     expect(readdirSync(folder)).toEqual([]);
+  });
+
+  it('waits no longer for rows when it is aborted', async () => {
+    const stop = new AbortController();
+    async function* rows(): AsyncGenerator<object> {
+      yield { domain: 'acme.com' };
+      setImmediate(() => stop.abort(new Error('enough')));
+      await new Promise(() => {}); // of a server that no longer answers
+    }
+    const opening = openList(rows(), { spoolFolder: useTempFolder(), signal: stop.signal });
+    await expect(opening).rejects.toThrow('enough');
   });
 
   it('notices that the file was changed meanwhile', async () => {

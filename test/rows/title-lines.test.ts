@@ -29,6 +29,8 @@ describe('lines above a list', () => {
     ['Accounts report\n\nName,Web\nAcme,acme.com\nBolt,bolt.com\n', 3],
     ['Accounts report;;\nOf today;;\nName;Web;City\nAcme;acme.com;Ulm\nB;b.com;Bonn\n', 3],
     ['Accounts report\nName;Web\nAcme;acme.com\nBolt;bolt.com\n', 2],
+    ['Filter:;Region = DACH\nName;Web\nAcme;acme.com\nBolt;bolt.com\n', 2],
+    ['Account;Source\nAcme;Web\nBolt;Phone\ncore.com;Web\n', undefined],
     [LIST, undefined],
     ['domain\nn/a\nacme.com\nbolt.com\n', undefined],
   ])('are noticed: %j', (text, line) => {

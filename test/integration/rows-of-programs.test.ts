@@ -1,0 +1,100 @@
+import { describe, expect, it } from 'vitest';
+import { add, type EnrichOptions, enrich, enrichRows, plan } from '../../src/index.ts';
+import type { RunEvent } from '../../src/watch/events.ts';
+import { openApi } from './support/api.ts';
+import { type Folder, openFolder } from './support/folder.ts';
+import { domains } from './support/tables.ts';
+
+/** Options for a run that leaves everything in one folder. */
+function optionsIn(folder: Folder, url = 'http://127.0.0.1:9'): Omit<EnrichOptions, 'input'> {
+  const [out, failures] = [folder.at('out.jsonl'), folder.at('failures.jsonl')];
+  return { baseUrl: url, store: folder.at('.brandfill'), out, failures };
+}
+
+function withoutFiles(options: Omit<EnrichOptions, 'input'>): Omit<EnrichOptions, 'input'> {
+  const { out: _, failures: __, ...others } = options;
+  return others;
+}
+
+/** Takes all rows, and the summary. */
+async function takeAll(rows: ReturnType<typeof enrichRows>) {
+  const taken: object[] = [];
+  for (;;) {
+    const next = await rows.next();
+    if (next.done) return { rows: taken, summary: next.value };
+    taken.push(next.value);
+  }
+}
+
+describe('rows of a program', () => {
+  it('may be none', async () => {
+    const folder = openFolder();
+    const options = optionsIn(folder);
+    const nothing = { rows: 0, uniqueDomains: 0, lookups: 0 };
+    const { rows, summary } = await takeAll(enrichRows({ ...withoutFiles(options), input: [] }));
+    expect(rows).toEqual([]);
+    expect(summary).toMatchObject({ ...nothing, calls: 0, stopped: undefined });
+    expect(await enrich({ ...options, input: [] })).toMatchObject({ ...nothing, calls: 0 });
+    expect([folder.read('out.jsonl'), folder.read('failures.jsonl')]).toEqual(['', '']);
+    expect(await plan({ ...withoutFiles(options), input: [] })).toMatchObject(nothing);
+    expect(await add({ input: [], dryRun: true })).toMatchObject(nothing);
+  });
+
+  it('need none of them have the member that is named: the next ones may', async () => {
+    const options = withoutFiles(optionsIn(openFolder()));
+    const input = [{ name: 'Acme' }, {}];
+    const named = { ...options, input, domainColumn: 'site' };
+    const { rows, summary } = await takeAll(enrichRows(named));
+    expect(rows).toMatchObject([
+      { name: 'Acme', brand_status: 'invalid' },
+      { brand_status: 'invalid' },
+    ]);
+    expect(summary).toMatchObject({ rows: 2, calls: 0 });
+    const added = await add({ input, domainColumn: 'site', dryRun: true });
+    expect(added).toMatchObject({ rows: 2, invalidRows: 2 });
+  });
+});
+
+/** Throws at the first event of a kind, as a program with a defect does. */
+function throwAt(type: RunEvent['type'], error: unknown): (event: RunEvent) => void {
+  return (event) => {
+    if (event.type === type) throw error;
+  };
+}
+
+describe('an onEvent that throws', () => {
+  const defect = new Error('a defect of the program');
+
+  it('stops the run in order, which then rejects with what it threw', async () => {
+    const folder = openFolder();
+    const api = await openApi({ latencyMs: 100 });
+    const rows = domains(200).map((domain) => ({ domain }));
+    const options = { ...optionsIn(folder, api.url), input: rows, concurrency: 2 };
+    const onEvent = throwAt('progress', defect);
+    await expect(enrich({ ...options, onEvent })).rejects.toBe(defect);
+    expect(api.stats().calls).toBeLessThan(200);
+    expect(folder.read('out.jsonl').trimEnd().split('\n')).toHaveLength(200);
+  });
+
+  it('may do so in a promise, and over rows', async () => {
+    const api = await openApi({ latencyMs: 100 });
+    const options = withoutFiles(optionsIn(openFolder(), api.url));
+    const input = domains(200).map((domain) => ({ domain }));
+    const onEvent = ({ type }: RunEvent): unknown =>
+      type === 'progress' ? Promise.reject(defect) : undefined;
+    const rows = enrichRows({ ...options, input, concurrency: 2, onEvent });
+    await expect(takeAll(rows)).rejects.toBe(defect);
+    expect(api.stats().calls).toBeLessThan(200);
+  });
+
+  it('ends a run before its first call, and a plan', async () => {
+    const api = await openApi();
+    const options = { ...optionsIn(openFolder(), api.url), input: [{ domain: 'acme.com' }] };
+    const onEvent = throwAt('planned', defect);
+    await expect(enrich({ ...options, onEvent })).rejects.toBe(defect);
+    await expect(plan({ ...withoutFiles(options), input: options.input, onEvent })).rejects.toBe(
+      defect,
+    );
+    expect(api.stats().calls).toBe(0);
+  });
+});
