@@ -38,7 +38,7 @@ export interface LocalWorkerOptions
   /** The pace that all workers with this credential share. @default one of its own */
   readonly sharedPace?: StoredState | undefined;
   /** How many calls go ahead of all others. @default 5 */
-  readonly firstCalls?: number;
+  readonly firstCalls?: number | undefined;
   /** What an earlier run knew of the pace. @default nothing */
   readonly startPace?: PaceState | undefined;
   /** What measures it. @default nothing */

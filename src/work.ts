@@ -1,4 +1,5 @@
 import { watchApi } from './api-watch.ts';
+import { describeProxy, findProxy } from './brand/proxy.ts';
 import { createCloser } from './common/closer.ts';
 import { BrandfillError } from './common/errors.ts';
 import type { OnNotice } from './common/notice.ts';
@@ -39,6 +40,8 @@ export interface WorkerEnd {
   readonly stopped: Stop;
   /** HTTP requests made. */
   readonly calls: number;
+  /** Whether what was not done is back on the queue. Else other workers find out that this one is gone. */
+  readonly isHandedBack: boolean;
 }
 
 /** Redis may be gone when a worker is told to stop; what it holds is then found in the log by others. */
@@ -142,6 +145,8 @@ async function workOn(
     const workerOptions = { stopSwitch, holdsCallers: true, sharedPace, callLedger, measure };
     const local = closer.add(openLocalWorker(settings, api, workerOptions));
     const { worker, counters } = local;
+    const proxy = findProxy(api.endpoint.origin);
+    if (proxy) onNotice(describeProxy(proxy), { level: 'info' });
     closer.add(watchApi({ worker: local, stopSwitch, maxWaitMs: settings.maxWait, onNotice }));
     const stopped = new Promise<void>((resolve) => {
       stopSwitch.noNewCall.addEventListener('abort', () => resolve());
@@ -179,7 +184,11 @@ async function workOn(
     const isStopped = await within(drain + FAREWELL_MS, taker.stop());
     clearTimeout(drainTimer);
     if (!isStopped) onNotice('Redis does not answer: other workers take up what this one had.');
-    return { stopped: stopSwitch.stopped ?? { reason: 'interrupted' }, calls: counters.calls };
+    return {
+      stopped: stopSwitch.stopped ?? { reason: 'interrupted' },
+      calls: counters.calls,
+      isHandedBack: isStopped,
+    };
   } finally {
     await closer.close();
   }

@@ -48,11 +48,12 @@ async function runWorker(
     ...(block && { onProgress: block.show }),
   };
   try {
-    const { stopped, calls } = await work(options, flagOf);
+    const { stopped, calls, isHandedBack } = await work(options, flagOf);
     block?.end();
     const isAsked = stopped.reason === 'interrupted';
     if (!isAsked) log.write('error', describeStop(stopped), { reason: stopped.reason });
-    say(`Stopped after ${calls} calls; what was not done is back on the queue.`);
+    const rest = isHandedBack ? '; what was not done is back on the queue' : '';
+    say(`Stopped after ${calls} calls${rest}.`);
     return isAsked ? EXIT.ok : EXIT.stopped;
   } finally {
     block?.end();

@@ -1,3 +1,4 @@
+import { describeProxy, findProxy } from '../brand/proxy.ts';
 import { createCollector } from '../collector/collect.ts';
 import type { CallLedger } from '../guard/call-ledger.ts';
 import { callsIdOf } from '../job/pace-id.ts';
@@ -10,6 +11,7 @@ import { createRecentOutcomes } from '../watch/recent-outcomes.ts';
 import { type CallsPerSummary, type PaceSummary, summarizePace } from '../watch/summary.ts';
 import type { CallCounters } from '../worker/call.ts';
 import type { AnsweredCall } from '../worker/lookup.ts';
+import { CALLS_WHERE_ANSWERED } from '../worker/preflight.ts';
 import { createStopSwitch, type Stop } from '../worker/stop-switch.ts';
 import { countCalls } from './count-calls.ts';
 import type { LookUpAllOptions } from './look-up-options.ts';
@@ -108,7 +110,7 @@ export async function lookUpAll(options: LookUpAllOptions): Promise<LookupTotals
     // Over a shared queue, those who share it keep the pace.
     const memory = isShared
       ? undefined
-      : openPaceMemory({ job, store, clock: systemClock, now: Date.now });
+      : openPaceMemory({ job, store, clock: systemClock, isTrial, now: Date.now });
     const callLedger = queue.callLedger ?? openOwnLedger(options);
     // Over a shared queue it also works for others, who are no business of this run's budget.
     local = openLocalWorker(settings, job, {
@@ -119,12 +121,13 @@ export async function lookUpAll(options: LookUpAllOptions): Promise<LookupTotals
       hasFailedBefore: (domain) => store.findHead(domain)?.status === 'failed',
       sharedPace: queue.sharedPace,
       startPace: memory?.start,
-      ...(isTrial ? { firstCalls: 1 } : {}),
+      firstCalls: isTrial ? 1 : store.hasAnswers() ? CALLS_WHERE_ANSWERED : undefined,
       callLedger,
       measure: options.instruments?.worker,
       // Over a shared queue, only the lookups of this run are held up: see the queue.
       pause: isShared ? undefined : control,
     });
+    if (settings.workers !== 0) tellOfProxy(options);
     if (settings.workers === 0 && queue.sharedPace) {
       const rate = settings.rate === 'auto' ? undefined : settings.rate;
       elsewhere = watchSharedPace({ stored: queue.sharedPace, rate, clock: systemClock });
@@ -207,6 +210,13 @@ function callRecorderOf(
       report.recorder.answered(call, elapsedMs());
     }
   };
+}
+
+/** Who does not know of it looks for its troubles in the API. */
+function tellOfProxy({ job, plan, onEvent }: LookUpAllOptions): void {
+  const proxy = findProxy(job.endpoint.origin);
+  if (!proxy || plan.lookups === 0) return;
+  onEvent({ type: 'notice', message: describeProxy(proxy), level: 'info' });
 }
 
 /** Where calls are counted that are bounded together with those of other runs on the same store. */

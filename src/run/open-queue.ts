@@ -33,8 +33,11 @@ export interface OpenedQueue {
   close(): Promise<void>;
 }
 
-/** Small, because chunks need not travel here, and few domains are then under way at once. */
-const CHUNK_SIZE_HERE = 5;
+/**
+ * Small, because chunks need not travel here, and few domains are then under way at once; but an outcome
+ * counts as such until it is committed, and callers of a fast API must not run out of domains by then.
+ */
+const CHUNK_SIZE_HERE = 10;
 /** So many chunks for each worker, at least, that none is long without one. */
 const CHUNKS_PER_WORKER = 4;
 const SMALLEST_WINDOW = 64;

@@ -73,8 +73,14 @@ const FAILURES: Readonly<Record<string, string>> = {
   dns_failure: "the API's name is not known (DNS); check --base-url",
   tls_failure: "the API's certificate was not accepted (TLS)",
   network_error: 'there was no connection to the API',
-  invalid_response: 'the answer was no JSON object; check --base-url',
-  response_too_large: 'the answer was longer than 10 MiB',
+  proxy_connection_refused:
+    'the proxy refused the connection; check HTTP_PROXY or HTTPS_PROXY, and whether the proxy is up',
+  too_many_open_files:
+    'too many files are open here; lower --concurrency, or raise the limit (ulimit -n)',
+  no_local_port:
+    'no port of this machine was left for the connection; lower --concurrency, or check --base-url',
+  invalid_response: 'the answer was no JSON object in UTF-8; check --base-url',
+  response_too_large: 'the answer was longer than 10 MiB, or its headers than 16 KiB',
   redirect_to_another_origin: 'the API redirects to another origin; check --base-url',
   too_many_redirects: 'the API redirects again and again',
   throttled: 'the API answered 429 for ten minutes',
@@ -108,6 +114,13 @@ const MISDIRECTIONS: Readonly<Record<NonNullable<Stop['seen']>, string>> = {
   dns_failure: "The API's name is not known (DNS): check --base-url and the network.",
   tls_failure:
     "The API's certificate was not accepted (TLS): check --base-url, the clock, and NODE_EXTRA_CA_CERTS for a certificate authority of your own.",
+  proxy_403:
+    'The proxy refused the call (403): ask for the API to be let through, or name it in NO_PROXY.',
+  proxy_407:
+    'The proxy refused the call (407): check the user and the password in HTTP_PROXY or HTTPS_PROXY.',
+  proxy_dns_failure: "The proxy's name is not known (DNS): check HTTP_PROXY or HTTPS_PROXY.",
+  proxy_tls_failure:
+    'The call failed because of the TLS of the proxy: check the scheme in HTTP_PROXY or HTTPS_PROXY, and NODE_EXTRA_CA_CERTS.',
 };
 
 function describeAnswer(answer: object): readonly string[] {

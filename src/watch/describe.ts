@@ -46,15 +46,23 @@ const STOPS: Readonly<Record<Stop['reason'], string>> = {
 /** What the first calls came to, and what to check. */
 const MISDIRECTIONS: Readonly<Record<NonNullable<Stop['seen']>, string>> = {
   not_found_page:
-    'The first 5 calls were all answered 404 with a page that is no JSON: the path is wrong, check --base-url.',
+    'The first calls were all answered 404 with a page that is no JSON: the path is wrong, check --base-url.',
   no_json:
-    'The first 5 calls were all answered 200 with something that is no JSON object, such as a page for people: check --base-url, and whether a proxy or a login stands between.',
+    'The first calls were all answered 200 with something that is no JSON object, such as a page for people: check --base-url, and whether a proxy or a login stands between.',
   redirect_to_another_origin:
-    'The first 5 calls were all redirected to another origin: check --base-url, for one its https:// and its host.',
+    'The first calls were all redirected to another origin: check --base-url, for one its https:// and its host.',
   dns_failure:
-    "The first 5 calls failed because the API's name is not known (DNS): check --base-url and the network.",
+    "The first calls failed because the API's name is not known (DNS): check --base-url and the network.",
   tls_failure:
-    "The first 5 calls failed because the API's certificate was not accepted (TLS): check --base-url, the clock, and NODE_EXTRA_CA_CERTS for a certificate authority of your own.",
+    "The first calls failed because the API's certificate was not accepted (TLS): check --base-url, the clock, and NODE_EXTRA_CA_CERTS for a certificate authority of your own.",
+  proxy_403:
+    'The first calls were refused by the proxy (403): ask for the API to be let through, or name it in NO_PROXY.',
+  proxy_407:
+    'The first calls were refused by the proxy (407): check the user and the password in HTTP_PROXY or HTTPS_PROXY.',
+  proxy_dns_failure:
+    "The first calls failed because the proxy's name is not known (DNS): check HTTP_PROXY or HTTPS_PROXY.",
+  proxy_tls_failure:
+    'The first calls failed because of the TLS of the proxy: check the scheme in HTTP_PROXY or HTTPS_PROXY, and NODE_EXTRA_CA_CERTS.',
 };
 
 /** The summary for people, in lines. */
@@ -95,13 +103,16 @@ export function describeSummary(summary: Summary): readonly string[] {
   for (const report of summary.reports ?? []) lines.push(`  report    ${report}`);
   lines.push(`  store     ${summary.store.folder} (${formatSize(summary.store.sizeBytes)})`);
   if (summary.stopped) {
-    const { comeBackAtMs } = summary.stopped;
-    const when = comeBackAtMs === undefined ? '' : ` after ${new Date(comeBackAtMs).toISOString()}`;
-    lines.push(
-      `Stopped early. What was found is kept: run the same command again${when} to go on.`,
-    );
+    lines.push(`Stopped early. ${describeGoingOn(summary.stopped)}`);
   }
   return lines;
+}
+
+/** How to go on with a run that was stopped. */
+export function describeGoingOn({ reason, comeBackAtMs }: Stop): string {
+  if (reason === 'misdirected') return 'Once that is mended, run the same command again.';
+  const when = comeBackAtMs === undefined ? '' : ` after ${new Date(comeBackAtMs).toISOString()}`;
+  return `What was found is kept: run the same command again${when} to go on.`;
 }
 
 /** `Calls: 640 of 1,000/day used, 360 left until 2026-11-22T00:00:00.000Z`. */

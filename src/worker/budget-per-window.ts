@@ -1,3 +1,4 @@
+import { unlessAborted } from '../common/unless-aborted.ts';
 import { within } from '../common/within.ts';
 import type { CalendarWindow } from '../guard/calendar-window.ts';
 import type { CallLedger } from '../guard/call-ledger.ts';
@@ -106,18 +107,4 @@ export function createSharedBudget({ ledger, now }: SharedBudgetOptions): Shared
       );
     },
   };
-}
-
-/** @throws the signal's reason when it fires first */
-async function unlessAborted(work: Promise<void>, signal: AbortSignal): Promise<void> {
-  let abort = (): void => {};
-  const aborted = new Promise<never>((_, reject) => {
-    abort = () => reject(signal.reason as Error);
-    signal.addEventListener('abort', abort);
-  });
-  try {
-    await Promise.race([work, aborted]);
-  } finally {
-    signal.removeEventListener('abort', abort);
-  }
 }

@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
 import { seededRandom } from '../support/random.ts';
-import { openFleet } from './support/fleet.ts';
+import { type Fleet, openFleet } from './support/fleet.ts';
 
 const random = seededRandom('queue-restart.test.ts');
 
@@ -58,6 +58,7 @@ describe('SIGTERM of workers under load', () => {
     worker.process.kill('SIGTERM');
     const ended = await Promise.race([worker.ended, delay(20_000)]);
     expect(ended?.code).toBe(0);
+    expect(ended?.stderr).toMatch(/Redis does not answer: other workers take up .*\n.* calls\.\n$/);
     run.process.kill('SIGKILL');
   });
 });
@@ -79,4 +80,46 @@ describe('Ctrl-C of a run', () => {
     await fleet.expectWhole(await again.ended);
     expect(fleet.excessCalls()).toBe(0);
   });
+
+  it.each<[string, Trouble]>([
+    [
+      'is gone',
+      { begin: async ({ redis }) => redis.kill(), end: async ({ redis }) => redis.start() },
+    ],
+    [
+      'takes nothing more',
+      {
+        begin: async ({ redis }) => void (await redis.client.config(...FEWEST_REPLICAS, 1)),
+        end: async ({ redis }) => void (await redis.client.config(...FEWEST_REPLICAS, 0)),
+      },
+    ],
+  ])('ends it, and the same command goes on, when Redis %s', async (_, { begin, end }) => {
+    const fleet = await openFleet({
+      random,
+      rows: 600,
+      redis: { isOwn: true },
+      api: { latencyMs: 200 },
+    });
+    const flags = ['--max-calls-per', '100000/month'];
+    const run = await fleet.enrich(...flags);
+    await fleet.calls(40);
+    await begin(fleet);
+    run.process.kill('SIGINT');
+    const ended = await Promise.race([run.ended, delay(LONGEST_END_MS)]);
+    expect(ended?.code, ended?.stderr).toBe(130);
+    expect(fleet.folder.names()).toContain('list.enriched.csv');
+    await end(fleet);
+    const again = await fleet.enrich(...flags);
+    await fleet.expectWhole(await again.ended);
+  });
 });
+
+/** What befalls the Redis of a run. */
+interface Trouble {
+  begin(fleet: Fleet): Promise<void>;
+  end(fleet: Fleet): Promise<void>;
+}
+
+const FEWEST_REPLICAS = ['SET', 'min-replicas-to-write'] as const;
+/** Calls under way get ten seconds, and what waits for Redis some more. */
+const LONGEST_END_MS = 35_000;

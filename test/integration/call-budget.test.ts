@@ -36,6 +36,8 @@ describe('--max-calls-per', () => {
     );
     const second = summaryOf(await runHere(limited, { cwd: folder.path }));
     expect(second).toMatchObject({ calls: 0, statuses: { found: 12, skipped: 18 } });
+    const plan = await runHere([...limited, '--dry-run'], { cwd: folder.path });
+    expect(JSON.parse(plan.stdout)).toMatchObject({ lookups: 18, calls: 0 });
     const other = await runHere([...limited, '--auth', 'bearer', '--max-calls', '5'], {
       cwd: folder.path,
       env: { BRANDFILL_API_KEY: 'another' },

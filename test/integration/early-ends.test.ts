@@ -1,7 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { enrich } from '../../src/index.ts';
+import { useConnectProxy } from '../support/connect-proxy.ts';
 import { openApi, openServer } from './support/api.ts';
-import { summaryOf } from './support/command.ts';
+import { run, summaryOf } from './support/command.ts';
 import { openFolder } from './support/folder.ts';
 import { runHere } from './support/program.ts';
 import { domains, listOf } from './support/tables.ts';
@@ -43,6 +44,32 @@ describe('a base URL that is wrong', () => {
     expect(summaryOf(mended).statuses.found).toBe(300);
   });
 
+  it.each([
+    ['are answered with no JSON, in every run', 200, ''],
+    ['are not known, and that is a text', 404, 'No such brand'],
+  ])('is not suspected because of the few domains of a night that %s', async (_, status, body) => {
+    const folder = openList(12);
+    const odd = new Set(domains(19).slice(10));
+    const api = await openServer(({ url = '' }, response) => {
+      const domain = new URL(url, 'http://api').searchParams.get('domain') ?? '';
+      const isOdd = odd.has(domain);
+      response.writeHead(isOdd ? status : 200, { 'content-type': 'text/plain' });
+      response.end(isOdd ? body : '{"name":"A"}');
+    });
+    const night = async (): Promise<readonly [number | null, number]> => {
+      const flags = ['--retries', '0', '--json'];
+      const ended = await runHere(['enrich', 'list.csv', '--base-url', api.url, ...flags], {
+        cwd: folder.path,
+      });
+      return [ended.code, summaryOf(ended).statuses.skipped];
+    };
+    const code = status === 404 ? 0 : 3;
+    expect(await night()).toEqual([code, 0]);
+    folder.write('list.csv', listOf(domains(19)));
+    expect(await night()).toEqual([code, 0]);
+    expect(await night()).toEqual([code, 0]);
+  });
+
   it('whose name nobody knows costs five calls', async () => {
     const folder = openList(50);
     const ended = await runHere(
@@ -62,6 +89,39 @@ describe('a base URL that is wrong', () => {
     });
     expect(ended.code).toBe(0);
     expect(summaryOf(ended).statuses.not_found).toBe(50);
+  });
+});
+
+describe('a proxy', () => {
+  it('that lets nobody through costs five calls, and is told of without its password', async () => {
+    const folder = openList(50);
+    const proxy = await useConnectProxy();
+    proxy.reply = 'HTTP/1.1 407 Proxy Authentication Required\r\ncontent-length: 0\r\n\r\n';
+    const ended = await run(['enrich', 'list.csv', '--base-url', 'http://api.example', '--json'], {
+      cwd: folder.path,
+      env: { HTTP_PROXY: proxy.url.replace('//', '//me:s3cret@') },
+    });
+    expect(ended.code).toBe(4);
+    const { host } = new URL(proxy.url);
+    expect(ended.stderr).toContain(
+      `Note: Calls go through the proxy at ${host}, which HTTP_PROXY names.`,
+    );
+    expect(ended.stderr).toMatch(/refused by the proxy \(407\).*HTTP_PROXY/);
+    expect(ended.stderr).not.toContain('s3cret');
+    expect(summaryOf(ended)).toMatchObject({ calls: 5, stopped: { seen: 'proxy_407' } });
+  });
+
+  it('that is down from the beginning is not taken for the API', async () => {
+    const folder = openList(30);
+    const flags = ['--progress', 'none', '--max-outage', '1s', '--json'];
+    const ended = await run(['enrich', 'list.csv', '--base-url', 'http://api.example', ...flags], {
+      cwd: folder.path,
+      env: { http_proxy: 'http://127.0.0.1:9' },
+    });
+    expect(ended.stderr).toMatch(
+      /proxy at 127\.0\.0\.1:9 \(proxy_connection_refused\).*check http_proxy/,
+    );
+    expect(ended.stderr).not.toContain('--base-url');
   });
 });
 

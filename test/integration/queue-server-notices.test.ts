@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { type TestRedisOptions, useRedis } from '../support/redis.ts';
+import { type TestRedis, type TestRedisOptions, useRedis } from '../support/redis.ts';
 import { start } from './support/command.ts';
 import { openFolder } from './support/folder.ts';
 import { COMMANDS, ENCODED, hostOf, redisWith } from './support/queue-servers.ts';
@@ -33,6 +33,43 @@ describe('what is no obstacle', () => {
     const notices = await noticesOfWorker(`redis://:${ENCODED}@${hostOf(redis)}`);
     expect(notices).toContain(`Waiting for lookups on Redis at ${hostOf(redis)};`);
     expect(notices).not.toContain('hunter2');
+  });
+});
+
+describe('what Redis refuses a worker that waits', () => {
+  test.each<[string, (redis: TestRedis) => Promise<unknown>, string]>([
+    [
+      'a Redis that is out of memory',
+      ({ client }) => client.config('SET', 'maxmemory', '1'),
+      'Redis refuses what a worker needs: it is out of memory; raise maxmemory. Trying again.',
+    ],
+    [
+      'a Redis that has too few replicas',
+      ({ client }) => client.config('SET', 'min-replicas-to-write', '1'),
+      'Redis refuses what a worker needs: too few replicas follow it for it to be written to',
+    ],
+    [
+      'a Redis whose user lost a right',
+      ({ client }) => client.call('ACL', 'SETUSER', 'default', '-bzpopmin'),
+      'Redis refuses what a worker needs: its user may not do what a queue needs',
+    ],
+    [
+      'a Redis that became a replica',
+      ({ client }) => client.replicaof('127.0.0.1', 9),
+      'it is a read-only replica; give the address of its master. Trying again until it is none.',
+    ],
+  ])('%s is told of once; stopped, it ends with 0', async (_, trouble, notice) => {
+    const redis = await redisWith();
+    const worker = await start([...COMMANDS.worker(redis.url), '--drain', '1s'], {
+      cwd: openFolder().path,
+    });
+    await worker.shows('Waiting for lookups');
+    await trouble(redis);
+    await worker.shows(notice);
+    worker.process.kill('SIGTERM');
+    const { code, stderr } = await worker.ended;
+    expect(code, stderr).toBe(0);
+    expect(stderr.split(notice)).toHaveLength(2);
   });
 });
 

@@ -10,8 +10,10 @@ function watch(options: {
   readonly left: readonly string[];
   readonly outstanding: readonly string[];
   readonly held?: readonly string[];
+  readonly signal?: AbortSignal;
 }) {
   const given: (readonly string[])[] = [];
+  const dropped: (readonly string[])[] = [];
   const notices: string[] = [];
   const watchdog = createWatchdog({
     client: {} as RedisClient,
@@ -27,13 +29,15 @@ function watch(options: {
     outstanding: new Set(options.outstanding),
     held: new Set(options.held),
     give: async (domains) => void given.push(domains),
+    drop: (domains) => void dropped.push(domains),
+    signal: options.signal ?? new AbortController().signal,
     collect: async () => {},
     collectLogged: async () => {},
     onNotice: (message) => notices.push(message),
     progressAtMs: () => 0,
   });
   onTestFinished(() => watchdog.close());
-  return { given, notices };
+  return { given, dropped, notices };
 }
 
 describe('when nothing moves for half a minute', () => {
@@ -62,5 +66,20 @@ describe('when nothing moves for half a minute', () => {
     });
     await vi.advanceTimersByTimeAsync(65_000);
     expect({ given, notices }).toEqual({ given: [], notices: [] });
+  });
+
+  it('nothing is given out by a run that is stopped: what is lost is waited for no longer', async () => {
+    const { given, dropped, notices } = watch({
+      ledger: { one: ['a.com', 'b.com'] },
+      left: [],
+      outstanding: ['a.com', 'b.com', 'c.com'],
+      signal: AbortSignal.abort(),
+    });
+    await vi.advanceTimersByTimeAsync(32_000);
+    expect({ given, dropped, notices }).toEqual({
+      given: [],
+      dropped: [['a.com', 'b.com', 'c.com']],
+      notices: [],
+    });
   });
 });

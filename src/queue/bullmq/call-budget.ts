@@ -3,6 +3,7 @@ import { type CallsPer, windowAt } from '../../guard/calendar-window.ts';
 import { blockSizeOf, type CallLedger, type TakenCalls } from '../../guard/call-ledger.ts';
 import { PREFIX } from './names.ts';
 import type { RedisClient } from './redis.ts';
+import { timeOf } from './server-time.ts';
 
 /** KEYS: calls taken. ARGV: the limit, how many are wanted, how long to keep it in milliseconds. */
 const TAKE = `
@@ -39,13 +40,8 @@ export function createSharedCallLedger(
   const blockSize = blockSizeOf(limit);
   const keyOf = (windowId: string): string => `${PREFIX}:calls:${id}:${limit.unit}:${windowId}`;
 
-  async function readClock(): Promise<number> {
-    const [seconds = 0, microseconds = 0] = await client.time();
-    return seconds * 1_000 + Math.floor(microseconds / 1_000);
-  }
-
   async function take(): Promise<TakenCalls> {
-    const nowMs = await readClock();
+    const nowMs = await timeOf(client);
     const window = windowAt(limit.unit, nowMs);
     const keptMs = window.endsAtMs - nowMs + KEPT_MS;
     const args = [limit.count, blockSize, keptMs] as const;
@@ -65,7 +61,7 @@ export function createSharedCallLedger(
       }
     },
     read: async () => {
-      const window = windowAt(limit.unit, await readClock());
+      const window = windowAt(limit.unit, await timeOf(client));
       return { taken: Number((await client.get(keyOf(window.id))) ?? 0), window };
     },
     giveBack: async (calls, window) => {

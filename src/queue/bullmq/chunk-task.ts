@@ -25,8 +25,12 @@ export interface ChunkTaskOptions {
   readonly handle: HandleChunk;
   /** Makes the key of a lookup from what a chunk has, or says why there is none. */
   readonly normalize: (text: string) => { readonly domain: string } | { readonly invalid: string };
-  /** The API that this worker asks; chunks that mean another are refused. */
+  /** The API that this worker asks. */
   readonly api: string;
+  /** Whether a chunk that means another one is refused. Else it is left to others. */
+  readonly mayRefuse: (api: string) => Promise<boolean>;
+  /** Puts a chunk back on the queue as it is, for others. */
+  readonly leave: (taken: TakenJob) => Promise<void>;
   readonly log: OutcomeLog;
   readonly readLog: (chunk: string) => Promise<LoggedChunk>;
   readonly sender: OutcomeSender;
@@ -52,8 +56,8 @@ const MOST_LOST_WORKERS = 3;
  * The life of a chunk at a worker:
  *
  * 0. While its run is paused, it waits. If it belongs to none, and those are paused, it is set aside.
- * 1. It is refused when it breaks the contract or means another API, and dropped when nobody waits
- *    for it any more.
+ * 1. It is refused when it breaks the contract, and dropped when nobody waits for it any more. If it
+ *    means another API it is left to the workers that ask that one, and refused when there are none.
  * 2. What an earlier worker found out before it was lost is read from the log.
  * 3. If it has lost three workers, it goes back in halves. Each of them is looked up alone: if its
  *    worker is lost again it is cut further, down to the domain that is given up after three times.
@@ -66,7 +70,16 @@ const MOST_LOST_WORKERS = 3;
  */
 export function createChunkTask(options: ChunkTaskOptions): ChunkTask {
   const { handle, normalize, api, log, readLog, sender, returns, quarantine, isExpected } = options;
-  const { paused, setAside, isStopping, onLeft, onNotice, now = Date.now } = options;
+  const {
+    mayRefuse,
+    leave,
+    paused,
+    setAside,
+    isStopping,
+    onLeft,
+    onNotice,
+    now = Date.now,
+  } = options;
 
   async function run(taken: TakenJob): Promise<void> {
     const runId = runOf(taken.job.data);
@@ -94,6 +107,7 @@ export function createChunkTask(options: ChunkTaskOptions): ChunkTask {
     const known = new Map(logged.outcomes.map((outcome) => [outcome.domain, outcome]));
     const left = unknownOf(data.domains, known);
     if (data.api !== undefined && data.api !== api) {
+      if (!(await mayRefuse(data.api))) return await leave(taken);
       onNotice(`Chunk ${id} is meant for another API and was refused; see --base-url and --param.`);
       await fail(id, { left, known }, 'worker_has_other_api');
       return await finish(chunk, taken, [...known.values()]);

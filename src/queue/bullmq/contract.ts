@@ -14,7 +14,8 @@ export interface LookupsData {
   readonly suspect?: boolean | undefined;
 }
 
-const queueName = z.string().regex(/^[\w.-]{1,200}$/);
+/** Not that of the lookups themselves, nor those of schedules. */
+const queueName = z.string().regex(/^(?!lookups$|schedule-)[\w.-]{1,200}$/);
 
 const lookups = z.looseObject({
   v: z.literal(CONTRACT_VERSION).describe('Version of the contract.'),
@@ -31,7 +32,9 @@ const lookups = z.looseObject({
     .string()
     .max(64)
     .optional()
-    .describe('The API that is meant, as a worker names it at its start; others refuse.'),
+    .describe(
+      'The API that is meant, as a worker names it at its start; others do not look it up.',
+    ),
   suspect: z
     .boolean()
     .optional()

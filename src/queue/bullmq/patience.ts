@@ -1,10 +1,11 @@
 import { setTimeout as delay } from 'node:timers/promises';
+import { unlessAborted } from '../../common/unless-aborted.ts';
 import { reasonOf } from './redis.ts';
 
 /** Does what Redis refuses for now again, for as long as it takes. */
 export interface Patience {
   /**
-   * @throws the signal's reason when it fires first
+   * @throws the signal's reason when it fires first; what was under way may still be done
    */
   insist(work: () => Promise<void>, signal: AbortSignal): Promise<void>;
 }
@@ -20,10 +21,12 @@ export function createPatience(onNotice: (message: string) => void): Patience {
       for (let waitMs = FIRST_MS; ; waitMs = Math.min(waitMs * 2, LONGEST_MS)) {
         signal.throwIfAborted();
         try {
-          await work();
+          // A Redis that is away answers nothing at all.
+          await unlessAborted(work(), signal);
           told = '';
           return;
         } catch (error) {
+          signal.throwIfAborted();
           const reason = reasonOf(error);
           if (reason !== told) onNotice(`Redis refuses to take lookups: ${reason}. Trying again.`);
           told = reason;

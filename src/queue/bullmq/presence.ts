@@ -1,6 +1,7 @@
 import { ledgerKey, PREFIX } from './names.ts';
 import type { RedisClient } from './redis.ts';
 import { OPEN_FIELD } from './run-ledger.ts';
+import { timeOf } from './server-time.ts';
 
 const KEY = `${PREFIX}:workers`;
 const BEAT_MS = 2_000;
@@ -16,6 +17,8 @@ export interface Presence {
 export interface WorkerNotice {
   readonly host: string;
   readonly pid: number;
+  /** The API that it asks. */
+  readonly api: string;
   /** Calls that it makes at most at the same time. */
   readonly concurrency: number;
   /** HTTP requests made, where it counts them. */
@@ -39,35 +42,49 @@ export interface AnnounceWorkerOptions {
   /** Its own among all. */
   readonly id: string;
   readonly describe: () => WorkerNotice;
+  /** Told why it cannot be announced, each time. */
+  readonly onRefused?: (error: unknown) => void;
 }
 
 /** Announces a worker of this process. */
 export function announceWorker(
   client: RedisClient,
-  { id, describe }: AnnounceWorkerOptions,
+  { id, describe, onRefused = () => {} }: AnnounceWorkerOptions,
 ): Presence {
-  const beat = (): void => {
-    client
+  let isClosed = false;
+  async function beat(): Promise<void> {
+    const now = await timeOf(client);
+    if (isClosed) return;
+    await client
       .multi()
-      .zadd(KEY, Date.now(), id)
+      .zadd(KEY, now, id)
+      .zremrangebyscore(KEY, '-inf', now - ABSENT_MS)
       .pexpire(KEY, ABSENT_MS)
       .set(noticeKey(id), JSON.stringify(describe()), 'PX', ABSENT_MS)
-      .exec()
-      .catch(() => {}); // the next one will do
-  };
-  beat();
-  const timer = setInterval(beat, BEAT_MS);
+      .exec();
+  }
+  const tryBeat = (): void => void beat().catch(onRefused); // the next one will do
+  tryBeat();
+  const timer = setInterval(tryBeat, BEAT_MS);
   return {
     close: async () => {
+      isClosed = true;
       clearInterval(timer);
-      await client.multi().zrem(KEY, id).del(noticeKey(id)).exec();
+      const leaving = client.multi().zrem(KEY, id).del(noticeKey(id)).exec();
+      await leaving.catch(() => {}); // then it runs out
     },
   };
 }
 
 /** How many workers are there, on all machines. */
 export async function countWorkers(client: RedisClient): Promise<number> {
-  return await client.zcount(KEY, Date.now() - ABSENT_MS, '+inf');
+  return await client.zcount(KEY, (await timeOf(client)) - ABSENT_MS, '+inf');
+}
+
+/** Whether there is a worker that asks an API. */
+export async function isServed(client: RedisClient, api: string): Promise<boolean> {
+  const { workers } = await readWorkers(client);
+  return workers.some((worker) => worker.api === api);
 }
 
 /** What the workers on all machines say of themselves. */
@@ -82,7 +99,8 @@ export interface FoundWorker extends WorkerNotice {
 }
 
 export async function readWorkers(client: RedisClient): Promise<FoundWorkers> {
-  const ids = await client.zrange(KEY, Date.now() - ABSENT_MS, '+inf', 'BYSCORE');
+  const since = (await timeOf(client)) - ABSENT_MS;
+  const ids = await client.zrange(KEY, since, '+inf', 'BYSCORE');
   if (ids.length === 0) return { workers: [], lists: new Map() };
   const notices = await client.mget(ids.map(noticeKey));
   const lists = new Map<string, string>();

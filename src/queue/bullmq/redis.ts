@@ -29,9 +29,9 @@ const PATIENT = {
   socketTimeout: SILENCE_MS,
   sentinelCommandTimeout: 5_000,
   keepAlive: 10_000,
-  // After a failover the name may still lead to the old master: another connection finds the new one.
-  reconnectOnError: (error: Error) => (error.message.startsWith('READONLY') ? 2 : false),
 } satisfies RedisOptions;
+
+type Patient = typeof PATIENT & Pick<RedisOptions, 'reconnectOnError'>;
 
 /** Fails at the first obstacle, so that a wrong address is told at once. */
 const IMPATIENT = {
@@ -43,6 +43,9 @@ const IMPATIENT = {
   sentinelCommandTimeout: 5_000,
   lazyConnect: true,
 } satisfies RedisOptions;
+
+/** A read-only replica is asked again many times in that time. */
+const READ_ONLY_OVER_MS = 30_000;
 
 /** However many hosts an address has, and however many names have to be resolved. */
 const CHECK_MS = 8_000;
@@ -66,8 +69,9 @@ export async function openRedis(url: string, options: OpenRedisOptions): Promise
   await tryOut(address, options.check);
   const open = new Set<RedisClient>();
   const watch = createTroubleWatch(name, options.onTrouble);
+  const reconnectOnError = createReadOnlyWatch(name, options.onTrouble);
   const connect = (): RedisClient => {
-    const client = createClient(address, PATIENT);
+    const client = createClient(address, { ...PATIENT, reconnectOnError });
     open.add(client);
     client.once('end', () => open.delete(client));
     watch(client);
@@ -128,10 +132,23 @@ function createTroubleWatch(name: string, onTrouble: OnNotice): (client: RedisCl
   };
 }
 
-function createClient(
-  address: RedisAddress,
-  options: typeof PATIENT | typeof IMPATIENT,
-): RedisClient {
+/**
+ * After a failover the name may still lead to the old master: another connection finds the new one, and
+ * the command is sent over it. Says once what is waited for, until that is over for a while.
+ */
+function createReadOnlyWatch(name: string, onTrouble: OnNotice): (error: Error) => 2 | false {
+  let lastAtMs = Number.NEGATIVE_INFINITY;
+  return (error) => {
+    if (!error.message.startsWith('READONLY')) return false;
+    const nowMs = performance.now();
+    const isNews = nowMs - lastAtMs > READ_ONLY_OVER_MS;
+    if (isNews) onTrouble(`Redis at ${name}: ${reasonOf(error)}. Trying again until it is none.`);
+    lastAtMs = nowMs;
+    return 2;
+  };
+}
+
+function createClient(address: RedisAddress, options: Patient | typeof IMPATIENT): RedisClient {
   const isProbe = 'lazyConnect' in options;
   if (address.kind === 'single') return new Redis({ ...address.options, ...options });
   const { retryStrategy, ...redisOptions } = options;
@@ -213,6 +230,7 @@ const REASONS: readonly (readonly [sign: RegExp, reason: string])[] = [
   [/READONLY/, 'it is a read-only replica; give the address of its master'],
   [/LOADING/, 'it is still loading its data; try again in a moment'],
   [/OOM/, 'it is out of memory; raise maxmemory'],
+  [/NOREPLICAS/, 'too few replicas follow it for it to be written to; see min-replicas-to-write'],
   [/MISCONF/, 'it cannot write its data to the disk and therefore refuses to work'],
   [/CLUSTERDOWN/, 'its cluster is not complete: some slots are served by no node'],
   [/MOVED|CROSSSLOT/, 'it is a node of a cluster; give redis-cluster:// instead of redis://'],
@@ -234,6 +252,11 @@ export function reasonOf(error: unknown): string {
 function errorText(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
   if ('lastNodeError' in error && error.lastNodeError) return errorText(error.lastNodeError);
+  // Of a transaction it is only said that it was discarded.
+  if ('previousErrors' in error && Array.isArray(error.previousErrors)) {
+    const [first] = error.previousErrors as readonly unknown[];
+    if (first !== undefined) return errorText(first);
+  }
   const code = 'code' in error && typeof error.code === 'string' ? `${error.code} ` : '';
   return `${code}${error.message}`;
 }

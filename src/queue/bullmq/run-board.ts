@@ -1,5 +1,6 @@
 import { PREFIX } from './names.ts';
 import type { RedisClient } from './redis.ts';
+import { timeOf } from './server-time.ts';
 
 /** All runs that are shown, by when they were heard of last. */
 const BOARD = `${PREFIX}:board`;
@@ -101,10 +102,4 @@ function stateKey(id: string): string {
 
 function askedKey(id: string): string {
   return `${PREFIX}:board-asked:${id}`;
-}
-
-/** The clock of Redis: those of the machines may differ. */
-async function timeOf(client: RedisClient): Promise<number> {
-  const [seconds = 0, microseconds = 0] = await client.time();
-  return seconds * 1_000 + Math.floor(microseconds / 1_000);
 }

@@ -1,4 +1,6 @@
+import { once } from 'node:events';
 import { type Job, Queue, Worker } from 'bullmq';
+import { unlessAborted } from '../../common/unless-aborted.ts';
 import { within } from '../../common/within.ts';
 import { createChange } from '../change.ts';
 import type { Chunk, LookupQueue, Pausable, Reply } from '../lookup-queue.ts';
@@ -27,7 +29,7 @@ export interface RunQueueOptions
   readonly window: number;
   /** Fires when the run is stopped: what nobody has begun is taken back. */
   readonly signal: AbortSignal;
-  /** Ends the wait for workers that have begun, after a stop. */
+  /** Ends the wait for workers that have begun, and for a Redis that is away, after a stop. */
   readonly giveUp: AbortSignal;
   /** Says whether the run is paused. @default it never is */
   readonly control?: Pausable | undefined;
@@ -36,20 +38,13 @@ export interface RunQueueOptions
   readonly onAlone?: ((isAlone: boolean) => void) | undefined;
 }
 
-async function stopAfter(taker: ChunkTaker, end: Promise<void>): Promise<void> {
-  try {
-    await end;
-  } finally {
-    await taker.stop();
-  }
-}
-
 /** Outcomes that are written to the store at the same time. */
 const REPLIES_AT_ONCE = 16;
 /** How often, after a stop, what workers gave back is taken back from the queue. */
 const WITHDRAW_MS = 500;
 /** A Redis that is gone must not hold up the end of a run. */
 const CLOSE_MS = 5_000;
+const FAREWELL_MS = 3_000;
 /** Nor a connection that has lost what went over it, which only shows after half a minute. */
 const LAST_REPLY_MS = 1_500;
 
@@ -90,20 +85,20 @@ export async function openRunQueue(options: RunQueueOptions): Promise<LookupQueu
   /** Takes what workers have noted of a chunk. */
   async function collectLogged(chunk: string): Promise<void> {
     const { outcomes } = await readLog(redis.client, chunk);
-    await collect(outcomes.map(toOutcome));
+    try {
+      await collect(outcomes.map(toOutcome));
+    } catch (error) {
+      failure ??= { error };
+      change.tell();
+      throw error; // not acknowledged: the next run gets them
+    }
   }
 
   async function keep(job: Job<OutcomesData>): Promise<void> {
     progressAtMs = Date.now();
     const { chunk } = job.data;
-    try {
-      await collectLogged(chunk);
-    } catch (error) {
-      failure ??= { error };
-      throw error; // not acknowledged: the next run gets them
-    } finally {
-      change.tell();
-    }
+    await collectLogged(chunk);
+    change.tell();
     await ledger.strike([chunk]);
   }
 
@@ -139,6 +134,8 @@ export async function openRunQueue(options: RunQueueOptions): Promise<LookupQueu
     outstanding,
     held,
     give,
+    drop,
+    signal,
     collect: async (outcomes) => {
       await collect(outcomes);
       change.tell();
@@ -182,6 +179,20 @@ export async function openRunQueue(options: RunQueueOptions): Promise<LookupQueu
     change.tell();
   }
 
+  async function dropUnbegun(): Promise<void> {
+    for (const domains of await withdraw()) drop(domains);
+  }
+
+  async function stopAfter(taker: ChunkTaker, end: Promise<void>): Promise<void> {
+    try {
+      await end;
+    } finally {
+      const stopped = taker.stop();
+      if (!giveUp.aborted) await Promise.race([stopped, once(giveUp, 'abort')]);
+      await within(FAREWELL_MS, stopped);
+    }
+  }
+
   const holdBack =
     control &&
     holdBackWhilePaused({
@@ -204,7 +215,8 @@ export async function openRunQueue(options: RunQueueOptions): Promise<LookupQueu
           signal.aborted,
       );
       if (signal.aborted) for (const domain of chunk.domains) outstanding.delete(domain);
-      else await give(chunk.domains);
+      // Given up, it may be out: the next run looks for it.
+      else await give(chunk.domains).catch(() => {});
       for (const domain of chunk.domains) held.delete(domain);
     },
     end: () => {
@@ -224,19 +236,23 @@ export async function openRunQueue(options: RunQueueOptions): Promise<LookupQueu
       const ticker = setInterval(change.tell, WITHDRAW_MS);
       try {
         while (!isDone()) {
-          for (const domains of await withdraw()) drop(domains);
+          // What Redis refuses now it may take the next time.
+          await unlessAborted(dropUnbegun(), giveUp).catch(() => {});
           if (outstanding.size > 0) await change.next();
           hasEnded = true;
         }
       } finally {
         clearInterval(ticker);
       }
+      if (failure) throw failure.error;
     },
     close: async () => {
       watchdog.close();
       stopListening?.();
       const isOver = outstanding.size === 0 && !failure;
-      await within(CLOSE_MS, closeAll(isOver));
+      const isClosed = await within(CLOSE_MS, closeAll(isOver)).catch(() => false);
+      // What a Redis that is away or refuses to write keeps, the next run of the name finds.
+      if (!isClosed) void ledger.close(false).catch(() => {});
     },
   };
 

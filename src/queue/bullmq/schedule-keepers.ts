@@ -1,6 +1,7 @@
 import type { Owner } from '../../common/owner.ts';
 import { PREFIX } from './names.ts';
 import type { RedisClient } from './redis.ts';
+import { timeOf } from './server-time.ts';
 
 /** A process that keeps schedules and makes their runs. */
 export interface Keeper {
@@ -66,10 +67,4 @@ export async function dropGroup(client: RedisClient, group: string): Promise<voi
 
 function keepersKey(group: string): string {
   return `${PREFIX}:schedule-keepers:${group}`;
-}
-
-/** The clock of Redis: those of the machines may differ. */
-async function timeOf(client: RedisClient): Promise<number> {
-  const [seconds = 0, microseconds = 0] = await client.time();
-  return seconds * 1_000 + Math.floor(microseconds / 1_000);
 }

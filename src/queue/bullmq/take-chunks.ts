@@ -8,12 +8,14 @@ import { createChunkReturns } from './chunk-returns.ts';
 import { type ChunkTaskOptions, createChunkTask } from './chunk-task.ts';
 import { createHeldChunkSums } from './held-chunks.ts';
 import { findRunId, KEPT_FAILURES, LOOKUPS_QUEUE, QUEUE_OPTIONS } from './names.ts';
+import { createOtherApis } from './other-apis.ts';
 import { createOutcomeLog, readLog } from './outcome-log.ts';
 import { createOutcomeSender } from './outcome-sender.ts';
 import { watchPausedRuns } from './paused-runs.ts';
-import { announceWorker } from './presence.ts';
+import { announceWorker, isServed } from './presence.ts';
 import { createQuarantine } from './quarantine.ts';
 import type { RedisServer } from './redis.ts';
+import { createRefusals } from './refusals.ts';
 import { isChunkExpected } from './run-ledger.ts';
 import { startChunkSpan } from './traces.ts';
 
@@ -45,6 +47,8 @@ const STALLED_CHECKS_PER_LOCK = 5;
 const WAIT_FOR_CHUNK_S = 1;
 const RETRY_MS = 1_000;
 const FETCH_MS = 100;
+/** Who has taken what is not for him leaves the next to others. */
+const REST_MS = 1_000;
 /** That backfills are paused is told so often at most. */
 const TOLD_AGAIN_MS = 60 * 60_000;
 /** More open chunks than this only wait for slow answers. */
@@ -72,26 +76,37 @@ export function takeChunks(options: TakeChunksOptions): ChunkTaker {
     removeOnComplete: { count: 0 },
     removeOnFail: KEPT_FAILURES,
   });
-  worker.on('error', () => {}); // told by what watches the connections
+  const refusals = createRefusals(onNotice);
+  worker.on('error', refusals.tell);
   const locks = createChunkLocks({ worker, lockMs });
   const sender = createOutcomeSender(redis.client);
   const returns = createChunkReturns(redis.client);
   const held = createHeldChunkSums();
   const presence = announceWorker(redis.client, {
     id: randomUUID(),
+    onRefused: refusals.tell,
     describe: () => ({
       host: hostname(),
       pid: process.pid,
+      api: options.api,
       concurrency,
       calls: options.callsMade?.(),
       holds: held.sums,
     }),
   });
   const quarantine = createQuarantine();
+  const otherApis = createOtherApis({
+    isServed: (api) => isServed(redis.client, api),
+    onLeft: (api) =>
+      onNotice(
+        `There are lookups for another API, '${api}'. They are left to other workers; see --base-url and --param.`,
+      ),
+  });
   const paused = watchPausedRuns(redis.client);
   const open = new Set<Promise<void>>();
   let left = 0;
   let isStopping = false;
+  let isResting = false;
   let wake = (): void => {};
   let toldOfPauseAtMs = 0;
 
@@ -103,6 +118,11 @@ export function takeChunks(options: TakeChunksOptions): ChunkTaker {
     returns,
     quarantine,
     paused,
+    mayRefuse: (api) => otherApis.mayRefuse(api),
+    leave: async ({ job, token }) => {
+      rest();
+      await job.moveToWait(token);
+    },
     setAside: async ({ job, token }) => {
       tellOfPause();
       await setAside(redis.client, job, token);
@@ -124,9 +144,17 @@ export function takeChunks(options: TakeChunksOptions): ChunkTaker {
     if (!isKnown) toldOfPauseAtMs = Date.now();
   }
 
+  function rest(): void {
+    isResting = true;
+    setTimeout(() => {
+      isResting = false;
+      wake();
+    }, REST_MS).unref();
+  }
+
   function isHungry(): boolean {
     const isIdle = left < 2 * concurrency && open.size < MOST_CHUNKS_PER_CALL * concurrency;
-    return isIdle && quarantine.isFree;
+    return isIdle && quarantine.isFree && !isResting;
   }
 
   async function fetch(): Promise<void> {
@@ -148,12 +176,14 @@ export function takeChunks(options: TakeChunksOptions): ChunkTaker {
     try {
       return await worker.getNextJob(token);
     } catch {
+      // The worker has told why.
       if (!isStopping) await delay(RETRY_MS);
       return undefined;
     }
   }
 
   function start(job: Job, token: string): void {
+    refusals.over();
     const lock = locks.hold(job.id ?? '', token);
     const span = startChunkSpan(redis.client, job);
     const finished = held.take(job.data);

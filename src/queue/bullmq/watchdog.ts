@@ -18,6 +18,10 @@ export interface WatchdogOptions {
   readonly held: ReadonlySet<string>;
   /** Puts domains on the queue. */
   readonly give: (domains: readonly string[]) => Promise<void>;
+  /** Fires when the run is stopped: nothing is given out any more. */
+  readonly signal: AbortSignal;
+  /** Told of domains that will not be asked any more, because the run was stopped meanwhile. */
+  readonly drop: (domains: readonly string[]) => void;
   readonly collect: Reply;
   /** Takes what workers have noted of a chunk. */
   readonly collectLogged: (chunk: string) => Promise<void>;
@@ -41,11 +45,12 @@ const FIRST_LOOK_MS = 2_000;
 /**
  * Nobody tells a run that a chunk is gone: a Redis that kept nothing, or a job that somebody removed,
  * makes no sound. So when no outcome came for half a minute, every chunk that is out is looked up.
- * Lookups whose chunk is gone are put on the queue again; those whose job has failed end as failed.
+ * Lookups whose chunk is gone are put on the queue again, unless the run is stopped; those whose job has
+ * failed end as failed.
  */
 export function createWatchdog(options: WatchdogOptions): Watchdog {
-  const { client, api, lookups, ledger, outstanding, held, give, collect, collectLogged } = options;
-  const { onNotice, onAlone, progressAtMs } = options;
+  const { client, api, lookups, ledger, outstanding, held, give, drop, signal } = options;
+  const { collect, collectLogged, onNotice, onAlone, progressAtMs } = options;
   let lookedAtMs = Date.now();
   let isLooking = false;
   let isAlone = false;
@@ -63,8 +68,9 @@ export function createWatchdog(options: WatchdogOptions): Watchdog {
     await ledger.strike(gone);
     const lost = [...outstanding].filter((domain) => !carried.has(domain));
     if (lost.length === 0) return;
+    if (signal.aborted) return drop(lost);
     onNotice(`${lost.length} lookups are gone from Redis and are put there again.`);
-    for (let at = 0; at < lost.length; at += CHUNK_SIZE) {
+    for (let at = 0; at < lost.length && !signal.aborted; at += CHUNK_SIZE) {
       await give(lost.slice(at, at + CHUNK_SIZE));
     }
   }

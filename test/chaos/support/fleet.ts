@@ -49,7 +49,7 @@ export const CONCURRENCY = 16;
 /** Short, so that a lost worker is soon noticed. */
 const LOST_AFTER = ['--lost-after', '2s'];
 const SHARED_KEYS =
-  /^\{brandfill\}:((lookups|outcomes):(meta|id|events|stalled-check|marker|pc)$|workers$|probe$|pace:|board(:|$))/;
+  /^\{brandfill\}:((lookups|outcomes):(meta|id|events|stalled-check|marker|pc)$|workers$|probe$|pace:|calls:|board(:|$))/;
 
 export async function openFleet(options: FleetOptions): Promise<Fleet> {
   const { random, rows = 1_200, redis: redisOptions, trouble = () => undefined } = options;

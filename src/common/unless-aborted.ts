@@ -1,0 +1,18 @@
+/**
+ * Waits for some work, but not beyond an abort; the work itself goes on.
+ *
+ * @throws the signal's reason when it fires first
+ */
+export async function unlessAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
+  let abort = (): void => {};
+  const aborted = new Promise<never>((_, reject) => {
+    abort = () => reject(signal.reason as Error);
+    signal.addEventListener('abort', abort);
+  });
+  if (signal.aborted) abort();
+  try {
+    return await Promise.race([aborted, work]);
+  } finally {
+    signal.removeEventListener('abort', abort);
+  }
+}

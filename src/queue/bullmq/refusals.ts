@@ -1,0 +1,25 @@
+import { ReplyError } from 'ioredis';
+import { reasonOf } from './redis.ts';
+
+/** Says why Redis refuses what it is asked for in the background, where nobody waits for it. */
+export interface Refusals {
+  /** Says so, unless the last one had the same reason. What is wrong with a connection is told elsewhere. */
+  readonly tell: (error: unknown) => void;
+  /** It works again: the same reason would be news. */
+  readonly over: () => void;
+}
+
+export function createRefusals(onNotice: (message: string) => void): Refusals {
+  let told = '';
+  return {
+    tell: (error) => {
+      if (!(error instanceof ReplyError)) return;
+      const reason = reasonOf(error);
+      if (reason !== told) onNotice(`Redis refuses what a worker needs: ${reason}. Trying again.`);
+      told = reason;
+    },
+    over: () => {
+      told = '';
+    },
+  };
+}

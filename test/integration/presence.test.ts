@@ -1,0 +1,53 @@
+import { describe, expect, it, onTestFinished, vi } from 'vitest';
+import { openQueueServer } from '../../src/queue/bullmq/index.ts';
+import { announceWorker, countWorkers, type Presence } from '../../src/queue/bullmq/presence.ts';
+import type { RedisServer } from '../../src/queue/bullmq/redis.ts';
+import { type TestRedis, useRedis } from '../support/redis.ts';
+
+const WORKERS = '{brandfill}:workers';
+const HOUR_MS = 60 * 60_000;
+
+async function openServer({ url }: TestRedis): Promise<RedisServer> {
+  const server = await openQueueServer({ url, acceptEviction: false, onNotice: () => {} });
+  onTestFinished(() => server.close());
+  return server;
+}
+
+/** A worker that is there, or was an hour ago. */
+async function announce(redis: TestRedis, { client }: RedisServer, id: string): Promise<Presence> {
+  const describe = () => ({ host: 'here', pid: 1, api: 'an-api', concurrency: 1, holds: [] });
+  const presence = announceWorker(client, { id, describe });
+  while ((await redis.client.zscore(WORKERS, id)) === null) await client.ping();
+  return presence;
+}
+
+/** Sets the clock of this process, but not that of Redis. */
+function shiftClock(byMs: number): void {
+  vi.useFakeTimers({ toFake: ['Date'], now: Date.now() + byMs });
+  onTestFinished(() => void vi.useRealTimers());
+}
+
+describe('the workers that are there', () => {
+  it.each([HOUR_MS, -HOUR_MS])(
+    'are told by the clock of Redis, with their own %i ms off',
+    async (offMs) => {
+      const redis = await useRedis();
+      const server = await openServer(redis);
+      shiftClock(offMs);
+      const presence = await announce(redis, server, 'off');
+      vi.useRealTimers();
+      expect(await countWorkers(server.client)).toBe(1);
+      await presence.close();
+      expect(await countWorkers(server.client)).toBe(0);
+    },
+  );
+
+  it('are counted without those that were lost, which are forgotten', async () => {
+    const redis = await useRedis();
+    const server = await openServer(redis);
+    await redis.client.zadd(WORKERS, Date.now() - HOUR_MS, 'lost');
+    const presence = await announce(redis, server, 'there');
+    expect(await redis.client.zrange(WORKERS, '0', '-1')).toEqual(['there']);
+    await presence.close();
+  });
+});

@@ -1,0 +1,20 @@
+import { describe, expect, it } from 'vitest';
+import { addresseeOf, parseLookups } from '../../src/queue/bullmq/contract.ts';
+
+function chunkFor(replyTo: string): object {
+  return { v: 1, domains: ['acme.com'], replyTo };
+}
+
+describe('the queue that gets the outcomes', () => {
+  it.each(['crm.outcomes', 'outcomes', 'run-4711', 'lookups-crm', 'schedule'])(
+    'may be %s',
+    (replyTo) => {
+      expect(parseLookups(chunkFor(replyTo))).toEqual(chunkFor(replyTo));
+    },
+  );
+
+  it.each(['lookups', 'schedule-nightly', 'a:b', ''])('may not be %j', (replyTo) => {
+    expect(parseLookups(chunkFor(replyTo))).toContain("breaks the contract: 'replyTo': ");
+    expect(addresseeOf(chunkFor(replyTo)).replyTo).toBeUndefined();
+  });
+});
