@@ -1,13 +1,12 @@
 import type { EnrichedRow } from './collector/row-object.ts';
 import type { RunControl } from './common/run-control.ts';
-import { createRunId } from './common/run-id.ts';
 import { createJob, type Job } from './job/job.ts';
 import { checkInput, checkOptions } from './job/known-options.ts';
 import { SETTINGS, type SettingKey } from './job/settings.ts';
 import type { Plan } from './producer/plan.ts';
 import type { ListInput } from './rows/list-input.ts';
+import { createContext } from './run/create-context.ts';
 import { planOnly } from './run/plan-run.ts';
-import type { RunContext } from './run/run-context.ts';
 import { makeInSight, openRunStatus, type RunSurroundings } from './run/run-status.ts';
 import { runToFiles } from './run/run-to-files.ts';
 import { runToRows } from './run/run-to-rows.ts';
@@ -147,7 +146,7 @@ export interface EnrichOptions {
   readonly signal?: AbortSignal;
   /** What the run is called in logs and in its summary. @default made by chance */
   readonly runId?: string;
-  /** Called as the run goes on. */
+  /** Called as the run goes on. What it throws stops the run, which then rejects with it. */
   readonly onEvent?: (event: RunEvent) => void;
   /** Pauses, resumes and stops the run, made by `createRunControl`. @default nobody does */
   readonly control?: RunControl;
@@ -176,12 +175,15 @@ export async function enrich(
   const run = job.settings.merge === undefined ? runToFiles : await loadRunToMerge();
   const { token } = options;
   const sight = { ...around, token, describe: naming as (key: string) => string };
-  const status = await openRunStatus(job, contextOf(options), sight);
-  return await makeInSight(status, async (context) => {
+  const { context: ofCaller, assertHeard } = createContext(options);
+  const status = await openRunStatus(job, ofCaller, sight);
+  const summary = await makeInSight(status, async (context) => {
     if (job.settings.report === undefined) return await run(options.input, job, context);
     const { runWithReport } = await import('./run/run-with-report.ts');
     return await runWithReport(options.input, job, { run, context });
   });
+  assertHeard();
+  return summary;
 }
 
 // What few runs need is loaded by those.
@@ -205,10 +207,12 @@ async function loadRunToMerge(): Promise<typeof runToFiles> {
 export async function* enrichRows(options: EnrichOptions): AsyncGenerator<EnrichedRow, Summary> {
   const job = jobOf(options, { of: 'enrichRows', naming: libraryNaming, pointless: FILES });
   const { token } = options;
-  const status = await openRunStatus(job, contextOf(options), { token, describe: libraryNaming });
+  const { context, assertHeard } = createContext(options);
+  const status = await openRunStatus(job, context, { token, describe: libraryNaming });
   let summary: Summary | undefined;
   try {
     summary = yield* runToRows(options.input, job, status.context);
+    assertHeard();
     return summary;
   } finally {
     await status.close(summary && { summary });
@@ -225,7 +229,10 @@ export async function plan(
   naming: OptionNaming = libraryNaming,
 ): Promise<Plan> {
   const job = jobOf(options, { of: 'plan', naming });
-  return await planOnly(options.input, job, contextOf(options));
+  const { context, assertHeard } = createContext(options);
+  const planned = await planOnly(options.input, job, context);
+  assertHeard();
+  return planned;
 }
 
 /** How an option is called in error messages; the command line says `--base-url`. */
@@ -279,21 +286,3 @@ const LIBRARY_NAMES: Readonly<Record<string, string>> = {
   param: 'params',
   header: 'headers',
 };
-
-function contextOf({
-  signal = new AbortController().signal,
-  runId = createRunId(),
-  onEvent,
-  confirm,
-  control,
-  changesId,
-}: EnrichOptions): RunContext {
-  return {
-    runId,
-    signal: control ? AbortSignal.any([signal, control.stopped]) : signal,
-    onEvent: onEvent ?? (() => {}),
-    confirm,
-    control,
-    changesId,
-  };
-}

@@ -63,7 +63,8 @@ export const ADD_SETTINGS: Definitions<AddSettings> = {
   },
   baseUrl: {
     ...baseUrl,
-    description: 'the API that is meant: a worker of another one refuses (default: any)',
+    description:
+      'the API that is meant: workers of another one leave the lookups alone (default: any)',
   },
   param: {
     ...param,

@@ -115,6 +115,9 @@ export const JOB_FILE_KEYS: JobFileKeys<JobFileValues> = {
 
 /** What is special about some keys that job files do not have. */
 export function explainKey(key: string): string | undefined {
+  if (key === 'token') {
+    return `a token does not belong in a job file; put it into the environment variable BRANDFILL_DASHBOARD_TOKEN, or name the file that holds it in 'tokenFile'`;
+  }
   if (isCredentialName(key)) {
     return `a credential does not belong in a job file; name the environment variable that holds it in 'apiKeyEnv', or the file in 'apiKeyFile'`;
   }
@@ -122,6 +125,8 @@ export function explainKey(key: string): string | undefined {
     dryRun: '--dry-run',
     progress: '--progress',
     json: '--json',
+    logLevel: '--log-level',
+    logFormat: '--log-format',
   };
   const flag = Object.hasOwn(flags, key) ? flags[key] : undefined;
   return flag && `'${key}' is no key of a job file; give ${flag} on the command line`;

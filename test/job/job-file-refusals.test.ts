@@ -21,6 +21,16 @@ describe('a job file is refused, with line, column and what was meant:', () => {
       'dryRun: true',
       "1:1: 'dryRun' is no key of a job file; give --dry-run",
     ],
+    [
+      'how much is logged',
+      'logLevel: debug',
+      "1:1: 'logLevel' is no key of a job file; give --log-level",
+    ],
+    [
+      'how it is logged',
+      'logFormat: json',
+      "1:1: 'logFormat' is no key of a job file; give --log-format",
+    ],
     ['no unit', 'timeout: 60', '1:10: timeout: expected a duration such as 500ms, 60s'],
     [
       'a wrong unit',
@@ -175,7 +185,7 @@ describe('a credential in a job file is refused and not repeated:', () => {
   it.each([
     ['apiKey: s3cret', /1:1: a credential does not belong in a job file.*apiKeyEnv.*apiKeyFile/],
     ['api_key: ${CRM_KEY}', /1:1: a credential does not belong/],
-    ['token: s3cret', /1:1: a credential does not belong/],
+    ['token: s3cret', /1:1: a token does not belong.*BRANDFILL_DASHBOARD_TOKEN.*'tokenFile'/],
     ['password: s3cret', /1:1: a credential does not belong/],
     ['apiKeyEnv: ${CRM_KEY}', /1:12: apiKeyEnv: expected the bare name/],
     ['apiKeyEnv: sk-s3cret', /1:12: apiKeyEnv: expected the bare name/],
