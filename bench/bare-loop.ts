@@ -11,7 +11,7 @@ const pool = new Pool(baseUrl, { connections: Number(lanes) });
 // The headers that Brandfill sends, for they are part of the call.
 const headers = {
   accept: 'application/json',
-  'accept-encoding': 'gzip, br, deflate',
+  'accept-encoding': 'gzip, br',
   'user-agent': 'bare-loop',
 };
 let started = 0;

@@ -1,5 +1,7 @@
 #!/usr/bin/env node
+import { setImmediate as immediate } from 'node:timers/promises';
 import { CommanderError } from 'commander';
+import { BrandfillError, describeSystemError, systemErrorCode } from '../common/errors.ts';
 import { keepSecret } from '../common/secrets.ts';
 import { EXIT } from '../exit-codes.ts';
 import type { Log } from '../watch/log.ts';
@@ -33,6 +35,14 @@ async function main(): Promise<number> {
   }
 }
 
+function unwritableOutput(error: Error): BrandfillError {
+  return new BrandfillError(
+    'UNWRITABLE_OUTPUT',
+    `Cannot write to standard output: ${describeSystemError(error)}.`,
+    { cause: error },
+  );
+}
+
 /** lmdb marks its errors with LMDB's own numbers, or names the one behind them. */
 function isLmdbError(error: unknown): boolean {
   if (!(error instanceof Error)) return false;
@@ -46,7 +56,14 @@ process.on('unhandledRejection', (error) => {
   if (!isLmdbError(error)) process.exit(reportError(error, log));
 });
 
-// Nobody listening to what we say is no reason to stop working.
-for (const stream of [process.stdout, process.stderr]) stream.on('error', () => {});
+// Nobody listening to what we say is no reason to stop working, but it is to be told when a file of it
+// is not complete.
+let unwritable: Error | undefined;
+process.stderr.on('error', () => {});
+process.stdout.on('error', (error) => {
+  if (systemErrorCode(error) !== 'EPIPE') unwritable ??= error;
+});
 
-process.exit(await main());
+const exitCode = await main();
+await immediate(); // errors of streams come a little later
+process.exit(unwritable ? exitCode || reportError(unwritableOutput(unwritable), log) : exitCode);

@@ -1,5 +1,6 @@
 import { type Command, Option } from 'commander';
 import { BrandfillError } from '../common/errors.ts';
+import { isPiped } from '../common/is-piped.ts';
 import { createRunId } from '../common/run-id.ts';
 import { toCleanJson, withoutSecrets } from '../common/secrets.ts';
 import { EXIT, exitCodeOf } from '../exit-codes.ts';
@@ -52,7 +53,7 @@ export function refuseRowsBesideJson(
   { input, out }: Partial<Pick<EnrichOptions, 'input' | 'out'>>,
   { json, dryRun }: RunFlags,
 ): void {
-  if (!json || dryRun || !(out === '-' || (input === '-' && out === undefined))) return;
+  if (!json || dryRun || !(out === '-' || (out === undefined && isPiped(input)))) return;
   throw new BrandfillError(
     'INVALID_SETTING',
     'Cannot put both the rows and --json on standard output: give --out a file.',

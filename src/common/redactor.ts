@@ -9,6 +9,7 @@ export function createRedactor(secret: string | undefined): (text: string) => st
   const forms = plain.flatMap((form) => [
     form,
     encodeURIComponent(form),
+    encodeURIComponent(encodeURIComponent(form)), // in a link that was made of a link
     encodeURIComponent(form).replaceAll(/%../g, (hex) => hex.toLowerCase()),
     JSON.stringify(form).slice(1, -1),
     base64(form),

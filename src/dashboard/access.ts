@@ -4,17 +4,22 @@ import { createHash, createHmac, randomBytes, timingSafeEqual } from 'node:crypt
 export interface Access {
   /** Whether a token is wanted at all. */
   readonly isOpen: boolean;
-  /** Whether a request comes from somebody who has shown the token. */
-  isGranted(request: AccessHeaders): boolean;
+  /**
+   * Whether a request comes from somebody who has shown the token, or has it in a header. Wrong ones
+   * there count as those that are typed in.
+   */
+  isGranted(request: AccessRequest): boolean;
   /** Checks a token that was typed in. */
   tryToken(token: string, from: string): Verdict;
   /** What a browser keeps instead of the token; good for as long as this process lives. */
   readonly cookie: { readonly name: string; readonly value: string };
 }
 
-export interface AccessHeaders {
+export interface AccessRequest {
   readonly cookie?: string | undefined;
   readonly authorization?: string | undefined;
+  /** The address that it comes from. */
+  readonly from?: string | undefined;
 }
 
 export type Verdict = 'granted' | 'wrong' | 'too_often';
@@ -54,25 +59,27 @@ export function createAccess({ token, now = Date.now }: AccessOptions): Access {
     if (wrong.size > MOST_ADDRESSES && oldest !== undefined) wrong.delete(oldest);
   }
 
+  function tryToken(given: string, from: string): Verdict {
+    if (token === undefined) return 'granted';
+    if (recentlyWrong(from).length >= MOST_WRONG) return 'too_often';
+    if (isSame(given, token)) {
+      wrong.delete(from);
+      return 'granted';
+    }
+    noteWrong(from);
+    return 'wrong';
+  }
+
   return {
     isOpen: token === undefined,
-    isGranted: ({ cookie: cookies, authorization }) => {
+    isGranted: ({ cookie: cookies, authorization, from = '' }) => {
       if (token === undefined) return true;
-      const [, bearer] = /^Bearer +(\S+)$/i.exec(authorization ?? '') ?? [];
-      if (bearer !== undefined && isSame(bearer, token)) return true;
       const shown = findCookie(cookies, COOKIE);
-      return shown !== undefined && isSame(shown, cookie);
+      if (shown !== undefined && isSame(shown, cookie)) return true;
+      const [, bearer] = /^Bearer +(\S+)$/i.exec(authorization ?? '') ?? [];
+      return bearer !== undefined && tryToken(bearer, from) === 'granted';
     },
-    tryToken: (typed, from) => {
-      if (token === undefined) return 'granted';
-      if (recentlyWrong(from).length >= MOST_WRONG) return 'too_often';
-      if (isSame(typed, token)) {
-        wrong.delete(from);
-        return 'granted';
-      }
-      noteWrong(from);
-      return 'wrong';
-    },
+    tryToken,
     cookie: { name: COOKIE, value: cookie },
   };
 }

@@ -2,7 +2,7 @@ import { getConnInfo } from '@hono/node-server/conninfo';
 import type { Context, MiddlewareHandler } from 'hono';
 import { streamSSE } from 'hono/streaming';
 import type { Routes } from '../http/listener.ts';
-import type { Access, AccessHeaders } from './access.ts';
+import type { Access, AccessRequest } from './access.ts';
 import type { Asset } from './assets.ts';
 import type { BoardSource, RunAction } from './board.ts';
 import type { Hub } from './hub.ts';
@@ -72,7 +72,7 @@ export function dashboardRoutes(options: DashboardRoutesOptions): Routes {
     });
     app.post('/login', ...open, checkOrigin, async (context) => {
       const token = await readToken(context);
-      const verdict = access.tryToken(token, getConnInfo(context).remote.address ?? '');
+      const verdict = access.tryToken(token, addressOf(context));
       if (verdict !== 'granted') {
         return context.html(loginPage(verdict), verdict === 'wrong' ? 401 : 429);
       }
@@ -128,8 +128,14 @@ function originOf({ req }: Context): OriginHeaders {
   return { host, origin, fetchSite: req.header('sec-fetch-site') };
 }
 
-function accessOf({ req }: Context): AccessHeaders {
-  return { cookie: req.header('cookie'), authorization: req.header('authorization') };
+function accessOf(context: Context): AccessRequest {
+  const { req } = context;
+  const from = addressOf(context);
+  return { cookie: req.header('cookie'), authorization: req.header('authorization'), from };
+}
+
+function addressOf(context: Context): string {
+  return getConnInfo(context).remote.address ?? '';
 }
 
 async function readToken({ req }: Context): Promise<string> {

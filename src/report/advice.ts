@@ -12,11 +12,13 @@ export function adviseOn({ status, reason, httpStatus }: AskedReason): string {
   const own = Object.hasOwn(OF_REASON, reason) ? OF_REASON[reason] : undefined;
   if (own !== undefined) return own;
   if (status === 'skipped') return AGAIN;
-  if (status === 'failed') return adviseOnFailure(httpStatus);
+  if (status === 'failed') return adviseOnFailure(reason, httpStatus);
   return OF_STATUS[status];
 }
 
-function adviseOnFailure(httpStatus: number | undefined): string {
+function adviseOnFailure(reason: string, httpStatus: number | undefined): string {
+  if (reason.startsWith('proxy_'))
+    return `No call got through the proxy. Check it, and HTTP_PROXY or HTTPS_PROXY. ${RETRIED}`;
   return httpStatus !== undefined && httpStatus >= 500
     ? `The API had a fault of its own each time. ${RETRIED}`
     : `No usable answer came. ${RETRIED}`;
@@ -56,9 +58,11 @@ const OF_REASON: Readonly<Record<string, string>> = {
   tls_failure:
     'The certificate of the API was not accepted. Check --base-url, the clock, and NODE_EXTRA_CA_CERTS.',
   network_error: `The connection to the API broke. ${RETRIED}`,
-  invalid_response: `The API answered 200 with something that is no JSON object. ${RETRIED}`,
+  too_many_open_files: `Too many files were open on the machine that asked. Lower --concurrency, or raise the limit (ulimit -n). ${RETRIED}`,
+  no_local_port: `No port of the machine that asked was left for a connection. Lower --concurrency. ${RETRIED}`,
+  invalid_response: `The API answered 200 with something that is no JSON object in UTF-8. ${RETRIED}`,
   response_too_large:
-    'The answer was larger than 10 MiB and was not read. Ask the makers of the API.',
+    'The answer was larger than 10 MiB, or its headers than 16 KiB, and was not read. Ask the makers of the API.',
   too_many_redirects: 'The API sent the call from place to place. Ask its makers.',
   redirect_to_another_origin:
     'The API sent the call to another server, which does not get the credential. Check --base-url.',

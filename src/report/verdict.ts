@@ -1,4 +1,4 @@
-import { describeStop } from '../watch/describe.ts';
+import { describeGoingOn, describeStop } from '../watch/describe.ts';
 import type { StatusCounts } from '../watch/summary.ts';
 import type { Stop } from '../worker/stop-switch.ts';
 
@@ -42,11 +42,9 @@ export function judge(run: RunEnd): Verdict {
 }
 
 function judgeStopped(run: RunEnd, stopped: Stop): Verdict {
-  const { comeBackAtMs } = stopped;
   const left = run.statuses.skipped;
   const skipped = left === 0 ? '' : `; ${rows(left)} not asked`;
-  const when = comeBackAtMs === undefined ? '' : ` after ${new Date(comeBackAtMs).toISOString()}`;
-  const again = `What was found is kept: run the same command again${when} to go on.`;
+  const again = describeGoingOn(stopped);
   if (stopped.reason === 'interrupted') {
     return {
       end: 'interrupted',

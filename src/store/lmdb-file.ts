@@ -103,8 +103,12 @@ const LEAST_FREE_BYTES = 4 * 1024 * 1024;
 
 /** Whether the disk that a folder is on has no room left. */
 export function isFull(folder: string): boolean {
-  const { bavail, bsize } = statfsSync(folder);
-  return bavail * bsize < LEAST_FREE_BYTES;
+  try {
+    const { bavail, bsize } = statfsSync(folder);
+    return bavail * bsize < LEAST_FREE_BYTES;
+  } catch {
+    return false; // somebody has removed it, which is another trouble
+  }
 }
 
 class OtherVersionError extends Error {}

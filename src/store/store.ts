@@ -9,7 +9,7 @@ import { createLeftOvers, type LeftOvers, NO_LEFT_OVERS } from './left-overs.ts'
 import { createLogoNotes, type LogoNotes, NO_LOGO_NOTES } from './logo-notes.ts';
 import { decodeHead, decodeOutcome, encodeOutcome, type OutcomeHead } from './outcome-codec.ts';
 import { findSavedPace, paceKey, type SavedPace } from './saved-pace.ts';
-import { noteApiName, openTables, writeError } from './tables.ts';
+import { keysOf, noteApiName, openTables, writeError } from './tables.ts';
 
 /**
  * Outcomes by domain, for one endpoint. Writes are committed in batches; several processes may use
@@ -21,6 +21,8 @@ import { noteApiName, openTables, writeError } from './tables.ts';
 export interface OutcomeStore {
   /** Tells this store from every other one. */
   readonly id: string;
+  /** Whether the endpoint has ever answered about a domain. */
+  hasAnswers(): boolean;
   /** The head of the latest outcome: the answer, or the failure if that is newer. */
   findHead(domain: string): OutcomeHead | undefined;
   /** The latest outcome: the answer, or the failure if that is newer. */
@@ -100,6 +102,7 @@ export async function openStore(
 
   return {
     id: tables.id,
+    hasAnswers: () => answers.getKeysCount({ ...keysOf(endpointId), limit: 1 }) > 0,
     findHead,
     find: (domain) => {
       const answer = outcome(answers, key(domain), domain);
@@ -158,6 +161,7 @@ const COMMIT_DELAY_MS = 10;
 export function createEmptyStore(): OutcomeStore {
   return {
     id: '',
+    hasAnswers: () => false,
     findHead: () => undefined,
     find: () => undefined,
     put: async () => {},

@@ -34,4 +34,15 @@ describe('access', () => {
     nowMs = 60_001;
     expect(access.tryToken(TOKEN, 'a')).toBe('granted');
   });
+
+  it('counts those in headers too, and lets in who has the cookie', () => {
+    const access = createAccess({ token: TOKEN, now: () => 0 });
+    const ask = (token: string): boolean =>
+      access.isGranted({ authorization: `Bearer ${token}`, from: 'a' });
+    for (let at = 0; at < 10; at += 1) expect(ask(`guess-${at}`)).toBe(false);
+    expect(ask(TOKEN)).toBe(false);
+    expect(access.tryToken(TOKEN, 'a')).toBe('too_often');
+    const { name, value } = access.cookie;
+    expect(access.isGranted({ cookie: `${name}=${value}`, from: 'a' })).toBe(true);
+  });
 });

@@ -1,9 +1,9 @@
 import { execFileSync } from 'node:child_process';
-import { truncateSync } from 'node:fs';
-import { afterAll, describe, expect, it } from 'vitest';
+import { rmSync, truncateSync } from 'node:fs';
+import { afterAll, describe, expect, it, vi } from 'vitest';
 import { startSandbox } from '../../src/sandbox/server.ts';
 import { openApi } from './support/api.ts';
-import { run } from './support/command.ts';
+import { run, start } from './support/command.ts';
 import { type Folder, openFolder } from './support/folder.ts';
 import { expectRefusal, expectUntouched } from './support/refusals.ts';
 import { openSmallDisk } from './support/small-disk.ts';
@@ -46,6 +46,21 @@ describe('a store that cannot be used', () => {
     const ended = await enrich(folder);
     expectRefusal(ended, /store kept.*--store/);
     expect(folder.read('list.enriched.csv')).toBe('earlier');
+  });
+
+  it('is removed in the middle of a run', async () => {
+    const folder = openFolder();
+    folder.write('list.csv', listOf(domains(300)));
+    const slow = await openApi({ latencyMs: 30 });
+    const running = await start(
+      ['enrich', 'list.csv', '--base-url', slow.url, '--store', 'kept', '--concurrency', '4'],
+      { cwd: folder.path },
+    );
+    await vi.waitFor(() => expect(slow.stats().calls).toBeGreaterThan(20), { timeout: 10_000 });
+    rmSync(folder.at('kept'), { recursive: true });
+    const ended = await running.ended;
+    expectRefusal(ended, /Cannot write to the store kept: /);
+    expectUntouched(folder, ['list.csv']);
   });
 
   it('is on a full disk', async () => {

@@ -148,7 +148,7 @@ describe('brandfill store', () => {
     ]);
   });
 
-  it('import ends at once where none of the first hundred lines is an outcome', async () => {
+  it('import ends at once where none of the first hundred lines is an outcome, or of fewer', async () => {
     const { folder } = await openEnriched();
     const outcomes = (await exported(folder)).join('\n');
     folder.write('list.csv', `domain\n\n${'acme.com\n'.repeat(99)}${outcomes}`);
@@ -157,6 +157,10 @@ describe('brandfill store', () => {
     expect(ended.stderr).toBe(
       'brandfill: Cannot import list.csv: none of its first 100 lines is an outcome (the first: it is no JSON object); give a file that brandfill store export has written.\n',
     );
+    folder.write('short.csv', 'domain\nacme.com\n');
+    const short = await inStore(folder, 'import', 'short.csv', '--store', 'nowhere');
+    expect(short).toMatchObject({ code: 2, stdout: '' });
+    expect(short.stderr).toMatch(/^brandfill: Cannot import short\.csv: none of its lines is an/);
     expect(existsSync(folder.at('nowhere'))).toBe(false);
   });
 
