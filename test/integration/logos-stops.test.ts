@@ -75,9 +75,10 @@ describe('fetching logos', () => {
       logos: folder.at('pictures'),
       logoAllow: [pictures.host],
       control,
-      onEvent: ({ type }) => {
-        if (type === 'progress') control.pause();
-        if (type !== 'logos') return;
+      onEvent: (event) => {
+        // Not sooner: paused lookups would never come to the logos.
+        if (event.type === 'progress' && event.done === 3) control.pause();
+        if (event.type !== 'logos') return;
         looks += 1;
         if (looks === 2) control.stop();
       },
