@@ -15,6 +15,8 @@ export interface SettingDefinition<T> {
   readonly isRepeatable?: boolean;
   /** A text that begins with `@` names a file that holds the value. */
   readonly takesPreset?: boolean;
+  /** Of a whole number: the least and the most that it may be. */
+  readonly range?: { readonly from: number; readonly to?: number };
   readonly description: string;
   /** @throws BrandfillError `INVALID_SETTING` that says what was expected */
   parse(value: unknown): T;

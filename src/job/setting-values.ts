@@ -2,6 +2,7 @@ import { isReservedHeader } from '../brand/credential.ts';
 import type { NameValue } from '../brand/endpoint.ts';
 import { BrandfillError } from '../common/errors.ts';
 import { parseDuration } from './duration.ts';
+import type { SettingDefinition } from './setting-definition.ts';
 import { parseSize } from './size.ts';
 
 // Readers of values, from the command line (texts) and from programs alike. Each throws an error
@@ -34,14 +35,23 @@ export function flag(value: unknown): boolean {
   return value;
 }
 
-export function integer(from: number, to: number): (value: unknown) => number {
-  return (value) => {
-    const number = typeof value === 'string' && /^\d+$/.test(value.trim()) ? Number(value) : value;
-    if (typeof number === 'number' && Number.isInteger(number) && number >= from && number <= to) {
-      return number;
-    }
-    const bounds = to === Number.MAX_SAFE_INTEGER ? `${from} or more` : `from ${from} to ${to}`;
-    throw expected(`a whole number, ${bounds}`, value);
+/** How a whole number is read that has these bounds, both included. */
+export function integer(
+  from: number,
+  to: number,
+): Required<Pick<SettingDefinition<number>, 'range' | 'parse'>> {
+  const isOpen = to === Number.MAX_SAFE_INTEGER;
+  const bounds = isOpen ? `${from} or more` : `from ${from} to ${to}`;
+  return {
+    range: isOpen ? { from } : { from, to },
+    parse: (value) => {
+      const number =
+        typeof value === 'string' && /^\d+$/.test(value.trim()) ? Number(value) : value;
+      if (Number.isInteger(number) && Number(number) >= from && Number(number) <= to) {
+        return Number(number);
+      }
+      throw expected(`a whole number, ${bounds}`, value);
+    },
   };
 }
 

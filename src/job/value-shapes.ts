@@ -25,9 +25,7 @@ const SHAPES: ReadonlyMap<string, JsonSchema> = new Map<string, JsonSchema>([
   ['DIR', STRING],
   ['URL', STRING],
   ['SPEC', STRING],
-  ['N', { type: 'integer', minimum: 0 }],
   ['NUMBER', { type: 'number', minimum: 0 }],
-  ['0 or 1', { type: 'integer', enum: [0, 1] }],
   [
     'DURATION',
     {
@@ -55,15 +53,19 @@ const SHAPES: ReadonlyMap<string, JsonSchema> = new Map<string, JsonSchema>([
 
 /** What the value of a setting looks like in JSON and YAML. */
 export function shapeOf(definition: SettingDefinition<unknown>): JsonSchema {
-  const { value, isRepeatable = false } = definition;
+  const { value, range, isRepeatable = false } = definition;
   if (value === undefined) return { anyOf: [{ type: 'boolean' }, VARIABLE] };
-  const known = SHAPES.get(value);
+  const known = range ? integerShape(range) : SHAPES.get(value);
   if (known === STRING && isRepeatable) {
     return { anyOf: [STRING, { type: 'array', items: STRING }] };
   }
   if (known) return known === PAIRS || known === STRING ? known : { anyOf: [known, VARIABLE] };
   if (value.includes('=')) return PAIRS;
   return isRepeatable ? { anyOf: [TEXT, { type: 'array', items: TEXT }] } : TEXT;
+}
+
+function integerShape({ from, to }: NonNullable<SettingDefinition<unknown>['range']>): JsonSchema {
+  return { type: 'integer', minimum: from, ...(to === undefined ? {} : { maximum: to }) };
 }
 
 /** Whether the value of a setting may be a list, and whether it may be a map. */

@@ -34,6 +34,7 @@ test.each(jobs)('the schema takes jobs/%s, which names it', async (name) => {
 describe('the schema agrees with what is read:', () => {
   test.each([
     'maxCalls: 500',
+    'maxColumns: 1000',
     'maxCalls: ${MAX:-500}',
     'fresh: 30d',
     'fresh: 0',
@@ -63,6 +64,9 @@ describe('the schema agrees with what is read:', () => {
   test.each([
     'maxCalls: many',
     'maxCalls: 1.5',
+    'maxCalls: 0',
+    'maxColumns: 1001',
+    'concurrency: 10001',
     'price: 0,01',
     'price: cheap',
     'fresh: 30',

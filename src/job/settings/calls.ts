@@ -27,7 +27,7 @@ export const CALL_SETTINGS: Definitions<CallSettings> = {
     value: 'N',
     default: '32',
     description: 'calls in flight at the same time',
-    parse: integer(1, 10_000),
+    ...integer(1, 10_000),
   },
   rate: {
     value: 'N/s, N/min or auto',
@@ -40,7 +40,7 @@ export const CALL_SETTINGS: Definitions<CallSettings> = {
     value: 'N',
     default: '5',
     description: 'how often a lookup is tried again after a server error or a broken connection',
-    parse: integer(0, 100),
+    ...integer(0, 100),
   },
   timeout: {
     value: 'DURATION',
@@ -64,7 +64,7 @@ export const CALL_SETTINGS: Definitions<CallSettings> = {
     value: 'N',
     description:
       'stop after N calls (429s do not count); rows left over are skipped, the next run takes them up',
-    parse: integer(1, Number.MAX_SAFE_INTEGER),
+    ...integer(1, Number.MAX_SAFE_INTEGER),
   },
   maxCallsPer: {
     value: 'N/UNIT',
@@ -90,7 +90,7 @@ export const CALL_SETTINGS: Definitions<CallSettings> = {
     defaultInJobFile: '10000',
     description:
       'on a terminal, ask before a run that makes more calls than this; in a job file the default is 10000',
-    parse: integer(0, Number.MAX_SAFE_INTEGER),
+    ...integer(0, Number.MAX_SAFE_INTEGER),
   },
   yes: {
     description: 'do not ask',

@@ -31,7 +31,7 @@ export const COLUMN_SETTINGS: Definitions<ColumnSettings> = {
     default: '40',
     description:
       'without --fields: how many columns the flattened answer has at most; what is beyond is in one, json',
-    parse: integer(0, 1_000),
+    ...integer(0, 1_000),
   },
   fill: {
     value: 'COLUMN=EXPR',

@@ -50,6 +50,6 @@ export const LIST_SETTINGS: Definitions<ListSettings> = {
   skipLines: {
     value: 'N',
     description: 'leave out the first N lines of a CSV file, which stand above its header',
-    parse: integer(0, 1_000),
+    ...integer(0, 1_000),
   },
 };

@@ -44,7 +44,7 @@ export const LOGO_SETTINGS: Definitions<LogoSettings> = {
     default: '4',
     description:
       'with --logos: pictures that are fetched at the same time, half of them from one host',
-    parse: integer(1, 256),
+    ...integer(1, 256),
   },
   logoAllow: {
     value: 'HOST',

@@ -23,19 +23,19 @@ export const QUEUE_SETTINGS: Definitions<QueueSettings> = {
     value: '0 or 1',
     default: '1',
     description: 'with --queue: whether lookups are made here too, or only by other workers',
-    parse: integer(0, 1),
+    ...integer(0, 1),
   },
   chunk: {
     value: 'N',
     default: '50',
     description: 'with --queue: how many lookups travel together, fewer for a short list',
-    parse: integer(1, 1_000),
+    ...integer(1, 1_000),
   },
   window: {
     value: 'N',
     description:
       'with --queue: how many chunks may be on their way (default: enough for this --concurrency, at least 64)',
-    parse: integer(1, 1_000_000),
+    ...integer(1, 1_000_000),
   },
   lostAfter: {
     value: 'DURATION',
