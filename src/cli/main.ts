@@ -3,6 +3,7 @@ import { setImmediate as immediate } from 'node:timers/promises';
 import { CommanderError } from 'commander';
 import { BrandfillError, describeSystemError, systemErrorCode } from '../common/errors.ts';
 import { keepSecret } from '../common/secrets.ts';
+import { suspendWhenFree } from '../common/suspension.ts';
 import { EXIT } from '../exit-codes.ts';
 import type { Log } from '../watch/log.ts';
 import { createProgram } from './program.ts';
@@ -54,6 +55,11 @@ function isLmdbError(error: unknown): boolean {
 console.error = () => {}; // oxlint-disable-line no-console -- nobody else uses it
 process.on('unhandledRejection', (error) => {
   if (!isLmdbError(error)) process.exit(reportError(error, log));
+});
+
+// Ctrl-Z in the midst of a commit would keep the store from other runs.
+process.on('SIGTSTP', () => {
+  setImmediate(suspendWhenFree, () => process.kill(process.pid, 'SIGSTOP')); // others listen to it, too
 });
 
 // Nobody listening to what we say is no reason to stop working, but it is to be told when a file of it

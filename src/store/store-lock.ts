@@ -1,4 +1,5 @@
 import { join } from 'node:path';
+import { holdSuspension } from '../common/suspension.ts';
 import { createLockLink, type LockLinkOptions } from './lock-link.ts';
 
 /**
@@ -27,9 +28,15 @@ interface Hold {
   users: number;
   /** After that, other work waits for the next hold. */
   sharedUntilMs: number;
-  readonly acquired: Promise<string>;
+  readonly acquired: Promise<Acquired>;
   readonly ended: Promise<void>;
   end(): void;
+}
+
+/** The lock, and Ctrl-Z waits. */
+interface Acquired {
+  readonly mark: string;
+  letSuspend(): void;
 }
 
 /** The lock of the store in a folder, which is there. */
@@ -37,9 +44,10 @@ export function createStoreLock(folder: string, options: LockLinkOptions = {}): 
   const link = createLockLink(join(folder, FILE), options);
   let current: Hold | undefined;
 
-  async function acquireAfter(earlier: Hold | undefined): Promise<string> {
+  async function acquireAfter(earlier: Hold | undefined): Promise<Acquired> {
     await earlier?.ended;
-    return await link.acquire();
+    const mark = await link.acquire();
+    return { mark, letSuspend: holdSuspension() };
   }
 
   function begin(): Hold {
@@ -55,10 +63,13 @@ export function createStoreLock(folder: string, options: LockLinkOptions = {}): 
     return users > 0 && performance.now() <= sharedUntilMs;
   }
 
-  function leave(hold: Hold, mark: string | undefined): void {
+  function leave(hold: Hold, acquired: Acquired | undefined): void {
     hold.users -= 1;
     if (hold.users > 0) return;
-    if (mark !== undefined) link.release(mark);
+    if (acquired) {
+      link.release(acquired.mark);
+      acquired.letSuspend();
+    }
     hold.end();
   }
 
@@ -67,13 +78,13 @@ export function createStoreLock(folder: string, options: LockLinkOptions = {}): 
       const hold = current && isShared(current) ? current : begin();
       current = hold;
       hold.users += 1;
-      let mark: string | undefined;
+      let acquired: Acquired | undefined;
       try {
-        mark = await hold.acquired;
+        acquired = await hold.acquired;
         hold.sharedUntilMs = Math.min(hold.sharedUntilMs, performance.now() + SHARED_MS);
         return await work();
       } finally {
-        leave(hold, mark);
+        leave(hold, acquired);
       }
     },
   };

@@ -81,10 +81,12 @@ export function writeError(folder: string, error: unknown): BrandfillError {
   if (error instanceof Error && 'commitError' in error) {
     Promise.resolve(error.commitError).catch(() => {});
   }
-  const why = isFull(folder) ? 'the disk is full' : describeSystemError(error);
+  const isWithoutRoom = isFull(folder);
+  const why = isWithoutRoom ? 'the disk is full' : describeSystemError(error);
+  const first = isWithoutRoom ? 'make room and ' : '';
   return new BrandfillError(
     'UNUSABLE_STORE',
-    `Cannot write to the store ${folder}: ${why}. What was stored is kept; make room and run the same command again.`,
+    `Cannot write to the store ${folder}: ${why}. What was stored is kept; ${first}run the same command again.`,
     { cause: error },
   );
 }

@@ -25,7 +25,7 @@ export type Frame = (columns: number) => readonly string[];
 export type Terminal = Pick<NodeJS.WriteStream, 'write' | 'on' | 'off' | 'columns' | 'rows'>;
 
 /** What is used of the process. */
-export type Host = Pick<NodeJS.Process, 'on' | 'off' | 'kill' | 'pid' | 'env'>;
+export type Host = Pick<NodeJS.Process, 'on' | 'off' | 'env'>;
 
 /** Of a terminal that does not say, such as one behind a serial line. */
 const USUAL = { columns: 80, rows: 24 };
@@ -48,7 +48,8 @@ const WRAP = '\u001b[?7h';
  * What others write to the stream meanwhile comes above the block. It begins with an empty row, for
  * what they write past the stream.
  *
- * @param host what tells that the process ends, or is stopped with Ctrl-Z
+ * @param host what tells that the process ends, or is about to be stopped with Ctrl-Z: the block is then
+ *   drawn anew below what the shell says meanwhile
  */
 export function createLiveBlock(terminal: Terminal, host: Host = process): LiveBlock {
   const { write } = terminal;
@@ -100,7 +101,7 @@ export function createLiveBlock(terminal: Terminal, host: Host = process): LiveB
     terminal.on('resize', redrawWhenSettled);
     host.on('exit', end);
     host.on('uncaughtExceptionMonitor', end);
-    host.on('SIGTSTP', suspend);
+    host.on('SIGTSTP', end);
   }
 
   function end(): void {
@@ -111,17 +112,11 @@ export function createLiveBlock(terminal: Terminal, host: Host = process): LiveB
     terminal.off('resize', redrawWhenSettled);
     host.off('exit', end);
     host.off('uncaughtExceptionMonitor', end);
-    host.off('SIGTSTP', suspend);
+    host.off('SIGTSTP', end);
     const lines = linesFor(terminal.columns || USUAL.columns);
     put(`${isMidLine ? '\n' : CLEAR}${lines.join('\n')}\n${cursorShow}`);
     isMidLine = false;
     frame = undefined;
-  }
-
-  /** Ctrl-Z. It is drawn anew below what the shell says meanwhile. */
-  function suspend(): void {
-    end();
-    host.kill(host.pid, 'SIGSTOP');
   }
 
   return {

@@ -70,8 +70,7 @@ export function openScreen({
 
   return {
     terminal: terminal as unknown as Screen['terminal'],
-    host: Object.assign(new EventEmitter(), { pid: 0, kill: () => true, env }) as unknown as Host &
-      EventEmitter,
+    host: Object.assign(new EventEmitter(), { env }) as unknown as Host & EventEmitter,
     take: () => {
       const text = sent;
       sent = '';
