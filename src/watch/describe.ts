@@ -75,7 +75,7 @@ export function describeSummary(summary: Summary): readonly string[] {
   const lines = [
     `${countOf(rows, 'row')} in ${formatDuration(elapsedMs)}${parts.length > 0 ? `: ${parts.join(', ')}` : ''}`,
     `${countOf(summary.calls, 'call')} for ${countOf(summary.lookups, 'domain')}, ` +
-      `${formatCount(summary.freshDomains)} fresh; ${formatCount(summary.retries)} retries, ` +
+      `${formatCount(summary.freshDomains)} fresh; ${countOf(summary.retries, 'retry', 'retries')}, ` +
       `${formatCount(summary.throttled)} throttled` +
       (summary.calls > 0 ? `, ${summary.callsPerSecond.toFixed(1)} calls/s` : '') +
       (summary.cost === undefined ? '' : `; cost ${formatPrice(summary.cost)}`),

@@ -4,8 +4,8 @@ export function formatCount(amount: number): string {
 }
 
 /** `1,204 rows`, `1 row`. */
-export function countOf(amount: number, noun: string): string {
-  return `${formatCount(amount)} ${noun}${amount === 1 ? '' : 's'}`;
+export function countOf(amount: number, noun: string, nouns: string = `${noun}s`): string {
+  return `${formatCount(amount)} ${amount === 1 ? noun : nouns}`;
 }
 
 let short: Intl.NumberFormat | undefined;
