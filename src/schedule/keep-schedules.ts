@@ -16,7 +16,10 @@ export interface KeepSchedulesOptions {
 export interface ScheduleKeeper {
   /** Brings Redis to what the files say. What stays as it is, is left alone. */
   start(): Promise<void>;
-  /** Takes up what was edited. A file that cannot be read keeps the schedule that it had. */
+  /**
+   * Takes up what was edited. A file that cannot be read keeps the schedule that it had. What Redis
+   * refuses is taken up the next time.
+   */
   takeUp(edited: ReadonlyMap<string, ReadSchedule>): Promise<void>;
   /** Puts back what Redis has lost. */
   mend(): Promise<void>;
@@ -28,6 +31,8 @@ const LOST_TICK_MS = 60_000;
 export function keepSchedules(options: KeepSchedulesOptions): ScheduleKeeper {
   const { queue, onNotice, nowMs = Date.now } = options;
   const wanted = new Map(options.wanted);
+  /** What was edited and is not in Redis yet: it may have refused it. */
+  const edits = new Map<string, ReadSchedule>();
 
   /** Somebody may have to look at what was lost; that files were taken up is as it should be. */
   async function keep(
@@ -40,11 +45,21 @@ export function keepSchedules(options: KeepSchedulesOptions): ScheduleKeeper {
   }
 
   async function forget(job: string): Promise<void> {
-    wanted.delete(job);
     await queue.forget(job);
+    wanted.delete(job);
     onNotice(`${job}: its schedule is no longer in the files, and was removed from Redis.`, {
       job,
     });
+  }
+
+  async function apply(job: string, found: ReadSchedule): Promise<void> {
+    if (found.kind === 'unscheduled' && wanted.has(job)) await forget(job);
+    if (found.kind !== 'scheduled') return;
+    const before = wanted.get(job);
+    if (!before || !isSame(before, found.schedule)) {
+      await keep(job, found.schedule, { words: 'is now scheduled for' });
+    }
+    wanted.set(job, found.schedule);
   }
 
   return {
@@ -61,13 +76,10 @@ export function keepSchedules(options: KeepSchedulesOptions): ScheduleKeeper {
       for (const job of remove) await forget(job);
     },
     takeUp: async (edited) => {
-      for (const [job, found] of edited) {
-        if (found.kind === 'unscheduled' && wanted.has(job)) await forget(job);
-        if (found.kind !== 'scheduled') continue;
-        const before = wanted.get(job);
-        wanted.set(job, found.schedule);
-        if (before && isSame(before, found.schedule)) continue;
-        await keep(job, found.schedule, { words: 'is now scheduled for' });
+      for (const [job, found] of edited) edits.set(job, found);
+      for (const [job, found] of edits) {
+        await apply(job, found);
+        edits.delete(job);
       }
     },
     mend: async () => {

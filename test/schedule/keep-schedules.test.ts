@@ -2,8 +2,10 @@ import { describe, expect, it } from 'vitest';
 import type { OnNotice } from '../../src/common/notice.ts';
 import type { DueSchedule, RunRequest } from '../../src/queue/bullmq/schedule-queue.ts';
 import { keepSchedules } from '../../src/schedule/keep-schedules.ts';
+import type { ReadSchedule } from '../../src/schedule/read-schedule.ts';
 
 const NIGHTLY = { cron: '30 2 * * *', timezone: 'UTC' };
+const EARLY = { cron: '0 1 * * *', timezone: 'UTC' };
 const NOW = Date.UTC(2026, 10, 21, 12);
 
 /** Redis, as far as schedules are concerned. */
@@ -68,6 +70,23 @@ describe('keepSchedules', () => {
     expect(queue.asked).toHaveLength(1);
     await keeper.mend();
     expect(queue.asked).toHaveLength(1);
+  });
+
+  it.each<[string, ReadSchedule, string | undefined]>([
+    ['another time', { kind: 'scheduled', schedule: EARLY }, EARLY.cron],
+    ['no time at all', { kind: 'unscheduled' }, undefined],
+  ])('takes up %s also when Redis refused it at first', async (_, edit, cron) => {
+    const queue = openQueue({ crm: { ...NIGHTLY, nextAtMs: NOW + 1 } });
+    const { keep, forget } = queue;
+    const keeper = keeperOf(queue);
+    queue.keep = queue.forget = async () => {
+      throw new Error('NOREPLICAS');
+    };
+    await expect(keeper.takeUp(new Map([['crm', edit]]))).rejects.toThrow('NOREPLICAS');
+    Object.assign(queue, { keep, forget });
+    await keeper.takeUp(new Map());
+    await keeper.mend();
+    expect(queue.schedules.get('crm')?.cron).toBe(cron);
   });
 
   it('leaves the schedules of others to them', async () => {
