@@ -44,8 +44,13 @@ const OUTPUT_WAITS_MS = [5_000, 10_000, 20_000, 40_000];
 /** Redis may be gone when a run is to end. */
 const FAREWELL_MS = 5_000;
 
-/** Runs a job file, and notes how it went. It never throws. */
-export async function makeRun(taken: TakenRun, options: MakeRunOptions): Promise<void> {
+/**
+ * Runs a job file, and notes how it went. It never throws.
+ *
+ * @returns whether the run came to its end: then nothing is left to be made again, even when the
+ * signal fired while `onFinish` was told
+ */
+export async function makeRun(taken: TakenRun, options: MakeRunOptions): Promise<boolean> {
   const { results, signal, onEnd } = options;
   const { job, why } = taken;
   const runId = createRunId();
@@ -69,6 +74,7 @@ export async function makeRun(taken: TakenRun, options: MakeRunOptions): Promise
   const noting = results.add(job, result).catch(() => {});
   if (signal.aborted) await within(FAREWELL_MS, noting);
   else await noting;
+  return ended.error === undefined && ended.stopped !== 'interrupted';
 }
 
 async function run({ job, losses, isAgain }: TakenRun, options: NamedRun): Promise<Ended> {

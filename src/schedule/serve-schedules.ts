@@ -57,8 +57,8 @@ export async function serveSchedules(options: ServeSchedulesOptions): Promise<vo
     run: async (taken, runSignal) => {
       const { job } = taken;
       const file = files.get(job);
-      if (file === undefined) return;
-      await makeRun(taken, {
+      if (file === undefined) return true;
+      return await makeRun(taken, {
         file,
         results,
         signal: runSignal,

@@ -99,6 +99,24 @@ describe('brandfill schedule', () => {
     expect(api.stats().calls).toBe(40);
   });
 
+  it('does not make a run again that was done when it was told to stop', async () => {
+    const { job, keep, ask, results, list, api, folder } = await openSchedules();
+    const told =
+      'onFinish: { command: "echo told >> ../told.txt; until test -e ../over; do sleep 0.1; done" }';
+    const file = job('crm', { cron: FAR, more: ['refresh: true', told] });
+    const first = await keep(file);
+    await ask('crm');
+    await vi.waitUntil(() => folder.names().includes('told.txt'), { timeout: 60_000 });
+    first.process.kill('SIGTERM');
+    await first.shows('Stopping:');
+    folder.write('over', '');
+    expect((await first.ended).code).toBe(0);
+    expect((await results('crm', 1)).results).toMatchObject([{ exitCode: 0 }]);
+    expect((await list())[0]).toMatchObject({ isWaiting: false });
+    expect(folder.read('told.txt')).toBe('told\n');
+    expect(api.stats().calls).toBe(1);
+  });
+
   it('makes a run again of which the process was killed', async () => {
     const { job, keep, ask, results, api } = await openSchedules({ api: { latencyMs: 100 } });
     const file = job('crm', { cron: FAR, domains: 40, more: ['concurrency: 1'] });

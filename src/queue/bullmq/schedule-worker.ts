@@ -24,10 +24,10 @@ export interface TakeRunsOptions {
   /** Called when a job is due, with the time that it was due at in milliseconds since 1970. */
   readonly onTick: (job: string, dueAtMs: number) => Promise<void>;
   /**
-   * Makes a run. When the signal fires it ends early, and the run is made again: at the next start, or
-   * by another process.
+   * Makes a run, and returns whether it came to its end. When the signal fires it ends early, and the
+   * run is made again: at the next start, or by another process.
    */
-  readonly run: (taken: TakenRun, signal: AbortSignal) => Promise<void>;
+  readonly run: (taken: TakenRun, signal: AbortSignal) => Promise<boolean>;
 }
 
 /** Takes ticks and runs off the queue of a group. */
@@ -46,7 +46,7 @@ const SLOTS_FOR_TICKS = 4;
 export function takeRuns(options: TakeRunsOptions): RunTaker {
   const { redis, group, atOnce, lockMs, onTick, run } = options;
   const stopping = new AbortController();
-  const going = new Map<string, Promise<void>>();
+  const going = new Map<string, Promise<boolean>>();
   const worker = new Worker<unknown>(
     scheduleQueueName(group),
     async (job, token = '') => {
@@ -79,8 +79,8 @@ export function takeRuns(options: TakeRunsOptions): RunTaker {
     const signal = AbortSignal.any([stopping.signal, lost.signal]);
     const taken = { ...job.data, losses: job.stalledCounter, isAgain: job.attemptsStarted > 1 };
     try {
-      await oneByOne(taken.job, () => run(taken, signal));
-      if (!signal.aborted) return;
+      const isDone = await oneByOne(taken.job, () => run(taken, signal));
+      if (!signal.aborted || (isDone && lock.isOurs())) return;
       if (lock.isOurs()) await job.moveToWait(token);
       throw new WaitingError();
     } finally {
@@ -90,12 +90,12 @@ export function takeRuns(options: TakeRunsOptions): RunTaker {
   }
 
   /** The claim may have been lost while Redis was away, and the run be given to this very process. */
-  async function oneByOne(job: string, work: () => Promise<void>): Promise<void> {
-    const before = going.get(job)?.catch(() => {}) ?? Promise.resolve();
+  async function oneByOne(job: string, work: () => Promise<boolean>): Promise<boolean> {
+    const before = going.get(job)?.catch(() => false) ?? Promise.resolve(false);
     const made = before.then(work);
     going.set(job, made);
     try {
-      await made;
+      return await made;
     } finally {
       if (going.get(job) === made) going.delete(job);
     }
