@@ -1,5 +1,6 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { setTimeout as delay } from 'node:timers/promises';
 import { describeSystemError } from '../common/errors.ts';
 import { formatDuration } from '../job/duration.ts';
 import type { Environment } from '../job/variables.ts';
@@ -16,6 +17,8 @@ export interface CommandOptions {
 
 /** How long a command may take to end when it is told to. */
 const FAREWELL_MS = 5_000;
+/** How often is looked whether all that it started has ended. */
+const LOOK_MS = 50;
 
 const HAS_GROUPS = process.platform !== 'win32';
 
@@ -41,26 +44,33 @@ export async function runCommand(
   });
   child.stdin?.on('error', () => {}); // it need not read
   child.stdin?.end(stdin);
-  const kill = (signal: NodeJS.Signals): void => {
+  /** Returns whether anybody is left. */
+  const kill = (signal: NodeJS.Signals | 0): boolean => {
     try {
-      if (HAS_GROUPS && child.pid !== undefined) process.kill(-child.pid, signal);
-      else child.kill(signal);
+      if (!HAS_GROUPS || child.pid === undefined) return child.kill(signal);
+      return process.kill(-child.pid, signal);
     } catch {
-      // it is gone
+      return false; // it is gone
     }
   };
   let isLate = false;
+  let isKilled = false;
   const timers = [
     setTimeout(() => {
       isLate = true;
       kill('SIGTERM');
     }, timeoutMs),
-    setTimeout(() => kill('SIGKILL'), timeoutMs + FAREWELL_MS),
+    setTimeout(() => {
+      isKilled = true;
+      kill('SIGKILL');
+    }, timeoutMs + FAREWELL_MS),
   ];
-  const killAtExit = (): void => kill('SIGTERM');
+  const killAtExit = (): void => void kill('SIGTERM');
   process.once('exit', killAtExit);
   try {
     const [code, signal] = (await once(child, 'exit')) as [number | null, string | null];
+    // The shell may be gone before what it started, which is waited for, and killed, as it would be.
+    while (isLate && !isKilled && kill(0)) await delay(LOOK_MS);
     if (isLate) throw new Error(`it took longer than ${formatDuration(timeoutMs)} and was ended`);
     if (code !== 0) throw new Error(`it ended with ${signal ?? `exit code ${code}`}`);
   } catch (error) {

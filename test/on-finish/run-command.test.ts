@@ -1,5 +1,6 @@
-import { existsSync, readFileSync, realpathSync } from 'node:fs';
+import { existsSync, readFileSync, realpathSync, statSync } from 'node:fs';
 import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
 import { runCommand } from '../../src/on-finish/run-command.ts';
 import { useTempFolder } from '../support/temp-folder.ts';
@@ -55,5 +56,17 @@ describe('runCommand', () => {
     );
     if (!existsSync(join(cwd, 'ready'))) return console.log('The machine was too busy to tell.');
     await expect.poll(() => existsSync(join(cwd, 'out.txt'))).toBe(true);
+  });
+
+  it('kills what goes on when the shell has ended', async () => {
+    const cwd = useTempFolder();
+    const child = 'trap "" TERM; while sleep 0.02; do echo >> out.txt; done';
+    const late = start(`sh -c '${child}' & wait`, { cwd, timeoutMs: 1_000 });
+    await expect(late).rejects.toThrow(/^it took longer than 1 s and was ended$/);
+    const size = (): number => statSync(join(cwd, 'out.txt')).size;
+    await delay(100); // what is killed may be writing
+    const before = size();
+    await delay(500);
+    expect(size()).toBe(before);
   });
 });
