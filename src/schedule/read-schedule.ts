@@ -1,5 +1,6 @@
-import type { BrandfillError } from '../common/errors.ts';
+import { BrandfillError } from '../common/errors.ts';
 import type { JobFile } from '../job/job-file.ts';
+import { isTimezone } from '../job/schedule.ts';
 import type { Environment } from '../job/variables.ts';
 import { openJobFile } from '../load-job.ts';
 import type { KeptSchedule } from '../queue/bullmq/schedule-queue.ts';
@@ -25,7 +26,8 @@ export async function readSchedule(file: string, env: Environment): Promise<Read
   const { values, error } = jobFile;
   const { schedule } = values;
   if (schedule) {
-    const timezone = schedule.timezone ?? Intl.DateTimeFormat().resolvedOptions().timeZone;
+    const timezone = schedule.timezone ?? findTimezone();
+    if (timezone === undefined) return { kind: 'invalid', error: namelessTimezone(file, env) };
     const kept = { cron: schedule.cron.trim(), timezone };
     return { kind: 'scheduled', schedule: kept, ...(error && { error }) };
   }
@@ -37,4 +39,19 @@ export async function readSchedule(file: string, env: Environment): Promise<Read
 /** Of a text that is no YAML not a single key is known. */
 function isNothingKnown(values: JobFile['values']): boolean {
   return Object.keys(values).length === 0;
+}
+
+/** That of this machine; undefined when nobody elsewhere knows it by its name, or it has none. */
+function findTimezone(): string | undefined {
+  // Said to be a text always, it is undefined where TZ names no zone.
+  const name: string | undefined = Intl.DateTimeFormat().resolvedOptions().timeZone;
+  return name !== undefined && isTimezone(name) ? name : undefined;
+}
+
+function namelessTimezone(file: string, { TZ }: Environment): BrandfillError {
+  const why = TZ === undefined ? '' : ` (TZ is '${TZ}')`;
+  return new BrandfillError(
+    'INVALID_SETTING',
+    `Cannot use ${file}: schedule: the time zone of this machine has no name${why}; give 'timezone', such as Europe/Berlin or UTC.`,
+  );
 }

@@ -1,5 +1,6 @@
 import { rmSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
+import { run } from './support/command.ts';
 import { FAR, openSchedules, type Schedules, terminate } from './support/schedules.ts';
 
 /** Has a job run, and gives how that ended. */
@@ -93,6 +94,21 @@ describe('the files of brandfill schedule', () => {
       const { code, stderr } = await run(good, bad);
       expect(code).toBe(2);
       expect(stderr).toMatch(message);
+      expect(await list()).toEqual([]);
+    },
+  );
+
+  it.each(['', 'GMT+5', 'UTC0'])(
+    'without a time zone, where TZ is %j and names none, end it at the start with 2',
+    async (TZ) => {
+      const { folder, redis, list } = await openSchedules();
+      folder.write('jobs/a.yaml', `input: ../a.csv\nschedule:\n  cron: '${FAR}'\n`);
+      const command = ['schedule', '--queue', redis.url, 'jobs/a.yaml'];
+      const { code, stderr } = await run(command, { cwd: folder.path, env: { TZ } });
+      expect(stderr).toContain(
+        `Cannot use jobs/a.yaml: schedule: the time zone of this machine has no name (TZ is '${TZ}');`,
+      );
+      expect(code).toBe(2);
       expect(await list()).toEqual([]);
     },
   );
