@@ -123,6 +123,27 @@ describe('a run over a queue', () => {
     expect(column(rowsOf(folder.read('out.csv')), 'brand_status')).toHaveLength(300);
   });
 
+  it('that is stopped has no worker start a call, and takes all back', async () => {
+    const [api, redis, folder] = [await openApi({ latencyMs: 20 }), await useRedis(), openFolder()];
+    folder.write('list.csv', listOf(domains(300)));
+    const worker = await start(['worker', '--concurrency', '4', '--rate', '20/s'], {
+      cwd: folder.path,
+      env: { BRANDFILL_BASE_URL: api.url, BRANDFILL_QUEUE: redis.url },
+    });
+    await worker.shows('Waiting for lookups');
+    const run = startRun(folder, api, { queue: redis.url, workers: 0 });
+    await until(() => api.stats().calls > 5);
+    run.control.stop();
+    const callsAtStop = api.stats().calls;
+    const { stopped, statuses, calls } = await run.ended;
+    expect(stopped?.reason).toBe('interrupted');
+    expect(statuses.found + statuses.skipped).toBe(300);
+    expect(await untilSilent(api, QUIET_MS)).toBe(calls);
+    expect(calls - callsAtStop).toBeLessThan(40); // within a second, and some more on a slow machine
+    expect(await redis.client.keys('*:run:*')).toEqual([]);
+    expect(await redis.client.keys('*:paused:*')).toEqual([]);
+  });
+
   it('that is stopped while it is paused takes all back', async () => {
     const [api, redis, folder] = [await openApi({ latencyMs: 20 }), await useRedis(), openFolder()];
     folder.write('list.csv', listOf(domains(300)));

@@ -40,8 +40,8 @@ export interface ChunkTaskOptions {
   readonly isExpected: (chunk: TakenChunk) => Promise<boolean>;
   /** Runs that make no call for now; their chunks wait, and what is not begun goes back. */
   readonly paused: PausedRuns;
-  /** Has a chunk wait that belongs to no run, until those are resumed. */
-  readonly setAside: (taken: TakenJob) => Promise<void>;
+  /** Has a chunk wait whose run is paused or stopping, or that belongs to none while those are paused. */
+  readonly setAside: (taken: TakenJob, runId: string | undefined) => Promise<void>;
   /** True when no further lookup may start. */
   readonly isStopping: () => boolean;
   /** Told how many lookups more (or, negative, fewer) are left to do. */
@@ -55,7 +55,7 @@ const MOST_LOST_WORKERS = 3;
 /**
  * The life of a chunk at a worker:
  *
- * 0. While its run is paused, it waits. If it belongs to none, and those are paused, it is set aside.
+ * 0. While its run is paused or stopping, or those are paused that belong to none, it is set aside.
  * 1. It is refused when it breaks the contract, and dropped when nobody waits for it any more. If it
  *    means another API it is left to the workers that ask that one, and refused when there are none.
  * 2. What an earlier worker found out before it was lost is read from the log.
@@ -86,9 +86,7 @@ export function createChunkTask(options: ChunkTaskOptions): ChunkTask {
     const owner = runId ?? BACKFILLS;
     await paused.watch(owner);
     try {
-      // A run takes its chunks off the queue itself.
-      if (runId === undefined && paused.has(owner)) return await setAside(taken);
-      await paused.waitFor(owner, () => isStopping() || !taken.lock.isOurs());
+      if (paused.has(owner)) return await setAside(taken, runId);
       await work(taken, () => paused.has(owner));
     } finally {
       paused.letGo(owner);

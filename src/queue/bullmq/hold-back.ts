@@ -47,7 +47,8 @@ export function holdBackWhilePaused(options: HoldBackOptions): HoldBack {
       }
       await Promise.race([delay(LOOK_MS), control.changed()]);
     }
-    await unmarkPaused(client, runId).catch(() => {}); // it runs out by itself
+    // Workers start no call for a run that is stopping either.
+    if (!signal.aborted) await unmarkPaused(client, runId).catch(() => {}); // it runs out by itself
     while (held.length > 0 && !signal.aborted && !control.isPaused) {
       const [first = [], ...rest] = held;
       await give(first).catch(() => {}); // only when all is given up

@@ -1,4 +1,3 @@
-import { setTimeout as delay } from 'node:timers/promises';
 import { PREFIX } from './names.ts';
 import type { RedisClient } from './redis.ts';
 
@@ -9,8 +8,6 @@ export interface PausedRuns {
   letGo(runId: string): void;
   /** As of a moment ago; of a run that is watched. */
   has(runId: string): boolean;
-  /** Waits while a run that is watched is paused, and until somebody else has a reason to go on. */
-  waitFor(runId: string, isOver: () => boolean): Promise<void>;
   close(): void;
 }
 
@@ -63,9 +60,6 @@ export function watchPausedRuns(client: RedisClient): PausedRuns {
       if (run) run.watchers -= 1;
     },
     has,
-    waitFor: async (runId, isOver) => {
-      while (has(runId) && !isOver()) await delay(LOOK_MS);
-    },
     close: () => clearInterval(timer),
   };
 }

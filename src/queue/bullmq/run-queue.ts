@@ -10,6 +10,7 @@ import { BULK_PRIORITY, CHUNK_OPTIONS, LOOKUPS_JOB, LOOKUPS_QUEUE, runQueueName 
 import { toOutcome } from './outcome-data.ts';
 import { readLog } from './outcome-log.ts';
 import { createPatience } from './patience.ts';
+import { markPaused, unmarkPaused } from './paused-runs.ts';
 import { claimRun } from './run-ledger.ts';
 import { type ChunkTaker, type TakeChunksOptions, takeChunks } from './take-chunks.ts';
 import { queueOptions } from './traces.ts';
@@ -179,7 +180,9 @@ export async function openRunQueue(options: RunQueueOptions): Promise<LookupQueu
     change.tell();
   }
 
+  /** Has workers start no further call, and give back what they have not begun. */
   async function dropUnbegun(): Promise<void> {
+    await markPaused(redis.client, ledger.runId);
     for (const domains of await withdraw()) drop(domains);
   }
 
@@ -258,6 +261,7 @@ export async function openRunQueue(options: RunQueueOptions): Promise<LookupQueu
 
   async function closeAll(isOver: boolean): Promise<void> {
     await holdBack?.close();
+    if (signal.aborted) await unmarkPaused(redis.client, ledger.runId);
     const stopped = replies.close();
     if (isOver) {
       // What its last replies were is kept: only their acknowledgement may still be under way.

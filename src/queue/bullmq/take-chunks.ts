@@ -49,6 +49,8 @@ const RETRY_MS = 1_000;
 const FETCH_MS = 100;
 /** Who has taken what is not for him leaves the next to others. */
 const REST_MS = 1_000;
+/** Meanwhile a run that is paused or stopping takes its chunk off the queue; one that is lost does not. */
+const OFF_FOR_MS = 1_000;
 /** That backfills are paused is told so often at most. */
 const TOLD_AGAIN_MS = 60 * 60_000;
 /** More open chunks than this only wait for slow answers. */
@@ -123,7 +125,8 @@ export function takeChunks(options: TakeChunksOptions): ChunkTaker {
       rest();
       await job.moveToWait(token);
     },
-    setAside: async ({ job, token }) => {
+    setAside: async ({ job, token }, runId) => {
+      if (runId !== undefined) return await job.moveToDelayed(Date.now() + OFF_FOR_MS, token);
       tellOfPause();
       await setAside(redis.client, job, token);
     },
