@@ -121,9 +121,11 @@ export function createSharedTurnstile(options: SharedTurnstileOptions): SharedTu
     const { nextMs } = starts;
     if (nextMs === undefined) return comeSoon();
     const waitMs = nextMs - sharedNowMs();
-    // One that is due waits for a permit, which the end of a call brings; or it has just become due.
-    const isFree = inFlight.count(clock.nowMs()) < lease.permits;
-    if (waitMs > 0 || isFree) nextStartTimer = setTimeout(letHeldUpThrough, Math.max(0, waitMs));
+    // One that is due waits for a permit, or it has just become due.
+    const flying = inFlight.count(clock.nowMs());
+    if (waitMs > 0 || flying < lease.permits) {
+      nextStartTimer = setTimeout(letHeldUpThrough, Math.max(0, waitMs));
+    } else if (flying === 0) comeSoon(); // else the end of a call brings a permit
   }
 
   function letHeldUpThrough(): void {
