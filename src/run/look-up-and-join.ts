@@ -8,6 +8,7 @@ import type { JoinedRow } from '../collector/joined-row.ts';
 import { nameOutputColumns, type OutputColumns } from '../collector/output-columns.ts';
 import { rankPaths } from '../collector/rank-paths.ts';
 import { BrandfillError } from '../common/errors.ts';
+import { unlessAborted } from '../common/unless-aborted.ts';
 import {
   createStatusCounts,
   type LogosSummary,
@@ -98,13 +99,16 @@ function takenNames({ format, ours }: PlannedRun): ReadonlySet<string> {
   return new Set([...format.takenNames].filter((name) => !ours.names.includes(name)));
 }
 
-/** @throws an `AbortError` when whoever is asked says no */
+/** @throws an `AbortError` when whoever is asked says no; the signal's reason when it fires until then */
 async function confirmCalls({ job, context, plan }: PlannedRun): Promise<void> {
   const { yes = false, confirmAbove } = job.settings;
-  if (yes || !context.confirm || plan.calls <= confirmAbove) return;
-  if (!(await context.confirm(plan))) {
-    throw new DOMException('Whoever was asked said no.', 'AbortError');
+  const { confirm, signal } = context;
+  if (!yes && confirm && plan.calls > confirmAbove) {
+    if (!(await unlessAborted(confirm(plan), signal))) {
+      throw new DOMException('Whoever was asked said no.', 'AbortError');
+    }
   }
+  signal.throwIfAborted();
 }
 
 /** The same for the same list on the same store, so that a run that was killed is taken up. */

@@ -1,6 +1,6 @@
 import { existsSync, readdirSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
-import type { EnrichOptions, Plan } from '../../src/index.ts';
+import type { EnrichOptions, Plan, RunEvent } from '../../src/index.ts';
 import { openApi } from './support/api.ts';
 import { enrichIn } from './support/enrich.ts';
 import { type Folder, openFolder } from './support/folder.ts';
@@ -72,4 +72,37 @@ it('a run that is agreed to makes its store and keeps what it learns', async () 
   const list = await openList();
   expect(await enrichAsked(list, true)).toMatchObject({ calls: 2, error: undefined });
   expect(await enrichAsked(list, true)).toMatchObject({ asked: [], calls: 0, error: undefined });
+});
+
+describe('a run that is aborted before its first call', () => {
+  const tooMany = new Error('too many calls');
+
+  it('rejects with the reason of the signal, and leaves outputs and store as they were', async () => {
+    const list = await openList();
+    const { folder } = list;
+    folder.write('list.enriched.csv', 'of the night before');
+    const stop = new AbortController();
+    const onEvent = ({ type }: RunEvent): void => {
+      if (type === 'planned') stop.abort(tooMany);
+    };
+    const { calls, error } = await enrichAsked(list, true, { onEvent, signal: stop.signal });
+    expect(error).toBe(tooMany);
+    expect(calls).toBe(0);
+    expect(folder.read('list.enriched.csv')).toBe('of the night before');
+    expect(readdirSync(folder.path).sort()).toEqual(['list.csv', 'list.enriched.csv']);
+  });
+
+  it('does not wait for whoever is asked', async () => {
+    const list = await openList();
+    const stop = new AbortController();
+    const { error } = await enrichAsked(list, true, {
+      signal: stop.signal,
+      confirm: async () => {
+        stop.abort(tooMany);
+        return await new Promise<never>(() => {});
+      },
+    });
+    expect(error).toBe(tooMany);
+    expect(readdirSync(list.folder.path)).toEqual(['list.csv']);
+  });
 });

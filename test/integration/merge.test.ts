@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { createRunControl } from '../../src/common/run-control.ts';
 import type { SandboxReply } from '../../src/sandbox/options.ts';
 import { openApi, openScripted } from './support/api.ts';
 import { run, summaryOf } from './support/command.ts';
@@ -145,11 +146,12 @@ describe('--merge', () => {
     const files = () => [folder.read('list.enriched.csv'), folder.read('list.failures.csv')];
     const before = files();
     delete says['b.com'];
-    const stop = new AbortController();
+    const control = createRunControl();
+    control.pause();
     const onEvent = ({ type }: { type: string }): void => {
-      if (type === 'planned') stop.abort();
+      if (type === 'progress') control.stop();
     };
-    await merge({ signal: stop.signal, onEvent });
+    await merge({ control, onEvent });
     expect(files()).toEqual(before);
   });
 });
