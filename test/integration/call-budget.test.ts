@@ -10,6 +10,37 @@ import { openList } from './support/lists.ts';
 import { runHere } from './support/program.ts';
 import { column, domains, listOf, rowsOf } from './support/tables.ts';
 
+describe('--max-calls', () => {
+  it('over a queue ends the run when retries have used them up, before all is asked', async () => {
+    const redis = await useRedis();
+    const folder = openList(listOf(domains(60)));
+    // What would look like an outage were it no answer at all.
+    const isOdd = (domain: string): boolean => /[13579]\./.test(domain);
+    const api = await openApi({
+      respond: (domain, call) => (isOdd(domain) && call < 4 ? { body: 'x' } : undefined),
+    });
+    const args = ['enrich', 'list.csv', '--queue', redis.url, '--base-url', api.url];
+    const bounds = [
+      '--max-calls',
+      '60',
+      '--concurrency',
+      '4',
+      '--chunk',
+      '5',
+      '--max-failed',
+      '100%',
+    ];
+    const ended = await run([...args, ...bounds, '--json'], { cwd: folder.path });
+    expect(ended.code, ended.stderr).toBe(4);
+    const { stopped, statuses } = summaryOf(ended);
+    expect(stopped).toEqual({ reason: 'max_calls' });
+    expect(statuses.skipped).toBeGreaterThan(0);
+    expect(api.stats().calls).toBeLessThan(120); // of 150: those under way when the 60th is known
+    const again = await run([...args, '--json'], { cwd: folder.path });
+    expect(summaryOf(again)).toMatchObject({ statuses: { found: 60, skipped: 0 } });
+  });
+});
+
 /** A month, so that no test runs past the end of a window, but once in a month. */
 const LIMIT: CallsPer = { count: 100, unit: 'month' };
 const never = new AbortController().signal;
