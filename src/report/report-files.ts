@@ -9,9 +9,15 @@ import type { RunReport } from './run-report.ts';
 
 /** The files of a report, each in the form that its name says. */
 export interface ReportFiles {
-  /** Writes all of them and puts them in their places. @throws BrandfillError `UNWRITABLE_OUTPUT` */
-  write(report: RunReport): Promise<void>;
-  /** Leaves all places as they were, unless all was written. */
+  /**
+   * Writes each of them and puts it in its place; one that cannot be written is no reason to do without
+   * the others.
+   *
+   * @param onFailed told why there is one less
+   * @returns those that are in their places
+   */
+  write(report: RunReport, onFailed: (error: unknown) => void): Promise<readonly string[]>;
+  /** Leaves all places as they were, unless they were written. */
   close(): Promise<void>;
 }
 
@@ -36,17 +42,17 @@ export async function openReportFiles(
 ): Promise<ReportFiles> {
   await refuseSamePlaces(paths, others);
   const opened: { readonly path: string; readonly file: OutputFile }[] = [];
-  const locks: OutputLock[] = [];
+  const locks = new Map<string, OutputLock>();
   const close = async (): Promise<void> => {
     try {
       for (const { file } of opened) await file.discard();
     } finally {
-      for (const lock of locks) lock.release();
+      for (const lock of locks.values()) lock.release();
     }
   };
   try {
     for (const path of paths.toSorted()) {
-      locks.push(await lockOutput(path, { advice: 'choose another --report' }));
+      locks.set(path, await lockOutput(path, { advice: 'choose another --report' }));
     }
     for (const path of paths) opened.push({ path, file: await openOutputFile(path) });
   } catch (error) {
@@ -54,22 +60,28 @@ export async function openReportFiles(
     throw error;
   }
   return {
-    write: async (report) => {
+    write: async (report, onFailed) => {
+      const written: string[] = [];
       for (const { path, file } of opened) {
-        await file.write(
-          isPage(path) ? renderReport(report) : `${JSON.stringify(report, null, 2)}\n`,
-        );
-        await file.finish();
+        try {
+          await file.write(textOf(report, path));
+          await file.finish();
+          locks.get(path)?.assertOurs();
+          await file.commit();
+          written.push(path);
+        } catch (error) {
+          onFailed(error);
+        }
       }
-      for (const lock of locks) lock.assertOurs();
-      for (const { file } of opened) await file.commit();
+      return written;
     },
     close,
   };
 }
 
-function isPage(path: string): boolean {
-  return extname(path).toLowerCase() !== '.json';
+function textOf(report: RunReport, path: string): string {
+  const isData = extname(path).toLowerCase() === '.json';
+  return isData ? `${JSON.stringify(report, null, 2)}\n` : renderReport(report);
 }
 
 async function refuseSamePlaces(

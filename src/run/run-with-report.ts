@@ -28,7 +28,7 @@ export async function runWithReport(
   const { recording, ...recorder } = createRunRecorder();
   let files: ReportFiles | undefined;
 
-  async function write(end: Pick<ReportedRun, 'summary' | 'error'>): Promise<boolean> {
+  async function write(end: Pick<ReportedRun, 'summary' | 'error'>): Promise<readonly string[]> {
     try {
       const report = createRunReport({
         recording,
@@ -42,14 +42,17 @@ export async function runWithReport(
         ...end,
       });
       files ??= await openReportFiles(paths ?? [], undefined);
-      await files.write(report);
-      return true;
+      return await files.write(report, tellOfFailure);
     } catch (error) {
-      // The rows are in their places, or there is an error that counts more.
-      const message = `There is no report: ${describeError(error)}`;
-      context.onEvent({ type: 'notice', message });
-      return false;
+      tellOfFailure(error);
+      return [];
     }
+  }
+
+  /** The rows are in their places, or there is an error that counts more. */
+  function tellOfFailure(error: unknown): void {
+    const message = `There is no report: ${describeError(error)}`;
+    context.onEvent({ type: 'notice', message });
   }
 
   try {
@@ -66,7 +69,8 @@ export async function runWithReport(
         },
       },
     });
-    return (await write({ summary })) ? { ...summary, reports: paths } : summary;
+    const reports = await write({ summary });
+    return reports.length > 0 ? { ...summary, reports } : summary;
   } catch (error) {
     if (recording.hasBegun)
       await write({ error: { thrown: error, message: describeError(error) } });
