@@ -10,7 +10,7 @@ import { readSettings } from './job/read-settings.ts';
 import { cutIntoLists, type ListedDomains, listDomains } from './producer/add-list.ts';
 import { assertColumnsThere, chooseDomainColumn } from './producer/choose-column.ts';
 import { createDistinctDomains, type DistinctDomains } from './producer/distinct-domains.ts';
-import { createDomainReader } from './rows/domain-reader.ts';
+import { createDomainReader } from './rows/domain/domain-reader.ts';
 import { type ListInput, openList } from './rows/list-input.ts';
 import { openRows } from './rows/open-rows.ts';
 import { describeInput } from './watch/describe-plan.ts';

@@ -6,7 +6,7 @@ import { within } from './common/within.ts';
 import { libraryNaming } from './enrich.ts';
 import { checkOptions } from './job/known-options.ts';
 import { SCHEDULE_SETTINGS, type ScheduleSettings } from './job/schedule-settings.ts';
-import type { Keeper } from './queue/bullmq/schedule-keepers.ts';
+import type { Keeper } from './queue/bullmq/schedules/schedule-keepers.ts';
 import { groupOf } from './schedule/group.ts';
 import { keepSchedules } from './schedule/keep-schedules.ts';
 import { listGroup } from './schedule/list-schedules.ts';

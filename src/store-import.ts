@@ -6,7 +6,7 @@ import { nameApi } from './job/api-name.ts';
 import { checkOptions } from './job/known-options.ts';
 import { IMPORT_SETTINGS } from './job/store-settings.ts';
 import { withOpenedStore } from './opened-store.ts';
-import { normalizeDomain } from './rows/domain.ts';
+import { normalizeDomain } from './rows/domain/domain.ts';
 import { parseOutcomeLine } from './store/outcome-line.ts';
 import { type IncomingOutcome, putNewer } from './store/put-newer.ts';
 import { noteApiName } from './store/tables.ts';

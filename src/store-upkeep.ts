@@ -10,7 +10,7 @@ import {
   STORE_SETTINGS,
 } from './job/store-settings.ts';
 import { withOpenedStore } from './opened-store.ts';
-import { normalizeDomain } from './rows/domain.ts';
+import { normalizeDomain } from './rows/domain/domain.ts';
 import { countStore } from './store/count-store.ts';
 import { readEntries, splitKey } from './store/entries.ts';
 import { decodeOutcome } from './store/outcome-codec.ts';

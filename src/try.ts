@@ -4,8 +4,8 @@ import { type EnrichOptions, libraryNaming } from './enrich.ts';
 import { createJob } from './job/job.ts';
 import { checkOptions } from './job/known-options.ts';
 import { type SharedTrySetting, TRY_SETTINGS, type TrySettings } from './job/try-settings.ts';
-import { createDomainReader } from './rows/domain-reader.ts';
-import { shorten } from './rows/names.ts';
+import { shorten } from './rows/columns/names.ts';
+import { createDomainReader } from './rows/domain/domain-reader.ts';
 import { runToTrial, TRIAL_COLUMN, type Trial } from './run/run-to-trial.ts';
 
 /** Which domain to look up, and how. Durations are texts such as `'30d'`, or milliseconds. */

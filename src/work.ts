@@ -15,7 +15,7 @@ import {
   type WorkerSettings,
 } from './job/worker-settings.ts';
 import { openLocalWorker } from './local-worker.ts';
-import { normalizeDomain } from './rows/domain.ts';
+import { normalizeDomain } from './rows/domain/domain.ts';
 import { openStatus } from './status.ts';
 import { describeStop } from './watch/describe.ts';
 import type { WorkProgress } from './watch/events.ts';

@@ -1,7 +1,7 @@
 import { isJsonObject } from '../brand/json-object.ts';
 import type { Shape } from '../brand/shape.ts';
 import type { RowIndex } from '../producer/row-index.ts';
-import { uniqueNames } from '../rows/names.ts';
+import { uniqueNames } from '../rows/columns/names.ts';
 import type { OutcomeHead } from '../store/outcome-codec.ts';
 import type { OutcomeStore } from '../store/store.ts';
 import type { Field } from './fields.ts';

@@ -1,5 +1,5 @@
 import { compile, type JSONValue, TreeInterpreter, tokenize } from '@jmespath-community/jmespath';
-import { shorten } from '../rows/names.ts';
+import { shorten } from '../rows/columns/names.ts';
 
 type Compiled = ReturnType<typeof compile>;
 

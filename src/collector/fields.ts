@@ -1,6 +1,6 @@
 import type { JsonObject } from '../brand/json-object.ts';
 import { BrandfillError } from '../common/errors.ts';
-import { shorten } from '../rows/names.ts';
+import { shorten } from '../rows/columns/names.ts';
 import { compileExpression, ExpressionError } from './expression.ts';
 import { pointAt } from './point-at.ts';
 

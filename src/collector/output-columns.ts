@@ -1,4 +1,4 @@
-import { untakenName } from '../rows/names.ts';
+import { untakenName } from '../rows/columns/names.ts';
 import { partOf } from './enriched-columns.ts';
 import type { Field } from './fields.ts';
 import type { JoinedRow } from './joined-row.ts';

@@ -1,6 +1,6 @@
 import { basename } from 'node:path';
 import { BrandfillError } from '../common/errors.ts';
-import { untakenName } from '../rows/names.ts';
+import { untakenName } from '../rows/columns/names.ts';
 import { splitExtension } from '../rows/open-rows.ts';
 import type { RowFormat } from '../rows/row-format.ts';
 import { MOST_ROWS } from '../rows/xlsx/cell-ref.ts';

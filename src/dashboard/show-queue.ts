@@ -1,4 +1,5 @@
 import type { Queue } from 'bullmq';
+import type { FoundWorker } from '../queue/bullmq/chunks/presence.ts';
 import {
   askRun,
   findGroups,
@@ -11,9 +12,8 @@ import {
   readWorkers,
   resumeBackfills,
 } from '../queue/bullmq/index.ts';
-import type { FoundWorker } from '../queue/bullmq/presence.ts';
-import type { RedisServer } from '../queue/bullmq/redis.ts';
-import type { AnnouncedRun } from '../queue/bullmq/run-board.ts';
+import type { AnnouncedRun } from '../queue/bullmq/runs/run-board.ts';
+import type { RedisServer } from '../queue/bullmq/server/redis.ts';
 import { listGroup, type ScheduledJob } from '../schedule/list-schedules.ts';
 import type { BoardSource, RunState, ScheduleName, ScheduleState, WorkerState } from './board.ts';
 

@@ -1,5 +1,5 @@
 import { isMap, isScalar, type Node } from 'yaml';
-import { shorten } from '../rows/names.ts';
+import { shorten } from '../rows/columns/names.ts';
 import {
   describeKind,
   type JobFileReading,

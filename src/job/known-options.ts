@@ -1,5 +1,5 @@
 import { BrandfillError } from '../common/errors.ts';
-import { shorten } from '../rows/names.ts';
+import { shorten } from '../rows/columns/names.ts';
 import { findNearest } from './nearest.ts';
 import type { Definitions } from './setting-definition.ts';
 

@@ -4,7 +4,7 @@ import type { Document, LineCounter, Node, Pair, Scalar } from 'yaml';
 import { ExpressionError } from '../collector/expression.ts';
 import { createField, type Field } from '../collector/fields.ts';
 import { BrandfillError, describeSystemError } from '../common/errors.ts';
-import { shorten } from '../rows/names.ts';
+import { shorten } from '../rows/columns/names.ts';
 import { createIssues, type JobFileIssues } from './job-file-issues.ts';
 
 /** What a text begins with that is the path of a preset rather than the columns themselves. */

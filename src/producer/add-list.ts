@@ -1,5 +1,5 @@
-import type { DomainColumn } from '../rows/domain-column.ts';
-import type { DomainReader } from '../rows/domain-reader.ts';
+import type { DomainColumn } from '../rows/columns/domain-column.ts';
+import type { DomainReader } from '../rows/domain/domain-reader.ts';
 import type { RowFormat } from '../rows/row-format.ts';
 import type { Source } from '../rows/source.ts';
 import type { DistinctDomains } from './distinct-domains.ts';

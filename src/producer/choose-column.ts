@@ -5,8 +5,8 @@ import {
   guessDomainColumn,
   guessDomainColumnByName,
   looksLikeHeader,
-} from '../rows/domain-column.ts';
-import { shorten } from '../rows/names.ts';
+} from '../rows/columns/domain-column.ts';
+import { shorten } from '../rows/columns/names.ts';
 import type { RowColumn, RowFormat } from '../rows/row-format.ts';
 import type { Source } from '../rows/source.ts';
 

@@ -1,4 +1,4 @@
-import { shorten } from '../rows/names.ts';
+import { shorten } from '../rows/columns/names.ts';
 import type { ScannedRow } from '../rows/row-format.ts';
 
 /** A row without a domain. */

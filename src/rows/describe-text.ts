@@ -1,4 +1,4 @@
-import { shorten } from './names.ts';
+import { shorten } from './columns/names.ts';
 import type { Source } from './source.ts';
 
 /** Says what a list of text is: `CSV, Windows-1252 (such as 'Müller')`. UTF-8 goes without saying. */

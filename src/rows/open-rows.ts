@@ -1,5 +1,5 @@
 import { BrandfillError } from '../common/errors.ts';
-import { openCsv } from './csv.ts';
+import { openCsv } from './csv/csv.ts';
 import { openJsonl } from './jsonl.ts';
 import type { RowFormat } from './row-format.ts';
 import type { Source } from './source.ts';

@@ -1,4 +1,4 @@
-import type { DomainColumn } from './domain-column.ts';
+import type { DomainColumn } from './columns/domain-column.ts';
 import type { Source } from './source.ts';
 import type { SheetCell } from './xlsx/cell.ts';
 import type { Workbook } from './xlsx/open-workbook.ts';

@@ -1,5 +1,5 @@
-import { usualDialect } from './csv-dialect.ts';
-import { cellWriterOf } from './csv-writer.ts';
+import { usualDialect } from './csv/csv-dialect.ts';
+import { cellWriterOf } from './csv/csv-writer.ts';
 import type { Extent, RowFormat, RowKind, RowWriter } from './row-format.ts';
 import { cellOfText } from './typed-text.ts';
 import { HEADER_STYLE } from './xlsx/new-styles.ts';

@@ -16,7 +16,7 @@ import {
   sumOf,
 } from '../watch/summary.ts';
 import { openLogosOf } from './logos-of-run.ts';
-import { type LookupTotals, lookUpAll } from './look-up-all.ts';
+import { type LookupTotals, lookUpAll } from './lookups/look-up-all.ts';
 import { makeStore, type PlannedRun } from './plan-run.ts';
 import type { RunContext } from './run-context.ts';
 import { createRowTeller } from './tell-rows.ts';

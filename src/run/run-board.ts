@@ -4,7 +4,7 @@ import { toCleanJson } from '../common/secrets.ts';
 import { within } from '../common/within.ts';
 import type { RunAction, ScheduleName } from '../dashboard/board.ts';
 import type { RunEnd } from '../dashboard/live-run.ts';
-import type { announceRun } from '../queue/bullmq/run-board.ts';
+import type { announceRun } from '../queue/bullmq/runs/run-board.ts';
 import type { RunContext } from './run-context.ts';
 
 /** A run as `brandfill dashboard` sees it, in Redis. */

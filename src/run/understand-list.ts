@@ -8,7 +8,7 @@ import type { Closer } from '../common/closer.ts';
 import { BrandfillError } from '../common/errors.ts';
 import type { Settings } from '../job/settings.ts';
 import { chooseDomainColumn, chooseDomainColumnOfFailures } from '../producer/choose-column.ts';
-import type { DomainColumn } from '../rows/domain-column.ts';
+import type { DomainColumn } from '../rows/columns/domain-column.ts';
 import type { RowFormat } from '../rows/row-format.ts';
 import type { Source } from '../rows/source.ts';
 

@@ -1,5 +1,5 @@
 import type { NoticeFacts, OnNotice } from '../common/notice.ts';
-import type { KeptSchedule, ScheduleQueue } from '../queue/bullmq/schedule-queue.ts';
+import type { KeptSchedule, ScheduleQueue } from '../queue/bullmq/schedules/schedule-queue.ts';
 import type { ReadSchedule } from './read-schedule.ts';
 import { isSame, reconcile } from './reconcile.ts';
 import type { WantedSchedules } from './scheduled-files.ts';

@@ -1,5 +1,8 @@
-import type { DueSchedule, ScheduleQueue } from '../queue/bullmq/schedule-queue.ts';
-import type { ScheduledResult, ScheduleResults } from '../queue/bullmq/schedule-results.ts';
+import type { DueSchedule, ScheduleQueue } from '../queue/bullmq/schedules/schedule-queue.ts';
+import type {
+  ScheduledResult,
+  ScheduleResults,
+} from '../queue/bullmq/schedules/schedule-results.ts';
 
 /** What is known of a scheduled job. */
 export interface ScheduledJob {

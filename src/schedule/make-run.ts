@@ -8,8 +8,11 @@ import { describeError, EXIT, exitCodeOfError } from '../exit-codes.ts';
 import { formatDuration } from '../job/duration.ts';
 import type { LoadedJob } from '../load-job.ts';
 import type { InstrumentMaker } from '../metrics/create-instruments.ts';
-import type { ScheduledResult, ScheduleResults } from '../queue/bullmq/schedule-results.ts';
-import type { TakenRun } from '../queue/bullmq/schedule-worker.ts';
+import type {
+  ScheduledResult,
+  ScheduleResults,
+} from '../queue/bullmq/schedules/schedule-results.ts';
+import type { TakenRun } from '../queue/bullmq/schedules/schedule-worker.ts';
 import { type JobEnd, runJob } from '../run-job.ts';
 import type { RunEvent } from '../watch/events.ts';
 

@@ -3,7 +3,7 @@ import type { JobFile } from '../job/job-file.ts';
 import { isTimezone } from '../job/schedule.ts';
 import type { Environment } from '../job/variables.ts';
 import { openJobFile } from '../load-job.ts';
-import type { KeptSchedule } from '../queue/bullmq/schedule-queue.ts';
+import type { KeptSchedule } from '../queue/bullmq/schedules/schedule-queue.ts';
 
 /** What a job file says of when it is run. */
 export type ReadSchedule =

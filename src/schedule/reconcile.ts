@@ -1,4 +1,4 @@
-import type { DueSchedule, KeptSchedule } from '../queue/bullmq/schedule-queue.ts';
+import type { DueSchedule, KeptSchedule } from '../queue/bullmq/schedules/schedule-queue.ts';
 
 /** What has to be done so that Redis has what the files say. */
 export interface Reconciliation {

@@ -2,7 +2,7 @@ import { stat } from 'node:fs/promises';
 import { BrandfillError } from '../common/errors.ts';
 import type { Environment } from '../job/variables.ts';
 import { jobNameOf } from '../load-job.ts';
-import type { KeptSchedule } from '../queue/bullmq/schedule-queue.ts';
+import type { KeptSchedule } from '../queue/bullmq/schedules/schedule-queue.ts';
 import { type ReadSchedule, readSchedule } from './read-schedule.ts';
 
 /** What the files want, by the name of the job. Undefined for a file that cannot be read: it keeps what it has. */

@@ -1,10 +1,10 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { OnNotice } from '../common/notice.ts';
 import type { InstrumentMaker } from '../metrics/create-instruments.ts';
-import type { RedisServer } from '../queue/bullmq/redis.ts';
-import type { ScheduleQueue } from '../queue/bullmq/schedule-queue.ts';
-import type { ScheduleResults } from '../queue/bullmq/schedule-results.ts';
-import type { takeRuns } from '../queue/bullmq/schedule-worker.ts';
+import type { ScheduleQueue } from '../queue/bullmq/schedules/schedule-queue.ts';
+import type { ScheduleResults } from '../queue/bullmq/schedules/schedule-results.ts';
+import type { takeRuns } from '../queue/bullmq/schedules/schedule-worker.ts';
+import type { RedisServer } from '../queue/bullmq/server/redis.ts';
 import type { RunEvent } from '../watch/events.ts';
 import type { ScheduleKeeper } from './keep-schedules.ts';
 import { makeRun } from './make-run.ts';

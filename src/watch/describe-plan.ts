@@ -2,7 +2,7 @@ import { formatDuration } from '../job/duration.ts';
 import { formatPrice } from '../job/price.ts';
 import type { InvalidRow } from '../producer/invalid-row.ts';
 import type { Plan, PlanEstimate } from '../producer/plan.ts';
-import { shorten } from '../rows/names.ts';
+import { shorten } from '../rows/columns/names.ts';
 import type { RunEvent } from './events.ts';
 import { countOf, formatCount } from './format-count.ts';
 import { formatRate } from './format-rate.ts';

@@ -1,6 +1,6 @@
 import { printable, printableJson } from '../common/printable.ts';
 import { formatDuration } from '../job/duration.ts';
-import { textOfCell } from '../rows/csv-writer.ts';
+import { textOfCell } from '../rows/csv/csv-writer.ts';
 import type { Trial, TrialColumn } from '../run/run-to-trial.ts';
 import type { Stop } from '../worker/stop-switch.ts';
 import { describeStop } from './describe.ts';

@@ -1,7 +1,7 @@
 import { formatDuration } from '../job/duration.ts';
 import { formatSize } from '../job/format-size.ts';
 import { formatPrice } from '../job/price.ts';
-import { shorten } from '../rows/names.ts';
+import { shorten } from '../rows/columns/names.ts';
 import type { Stop } from '../worker/stop-switch.ts';
 import { countOf, formatCount } from './format-count.ts';
 import { formatRate } from './format-rate.ts';

@@ -1,7 +1,7 @@
 import type { OutcomeStatus } from '../brand/outcome.ts';
 import type { PaceDescription } from '../pace/pacer.ts';
 import type { Plan } from '../producer/plan.ts';
-import type { DomainColumn } from '../rows/domain-column.ts';
+import type { DomainColumn } from '../rows/columns/domain-column.ts';
 import type { Stop } from '../worker/stop-switch.ts';
 import type { RecentAnswer, RecentFailure } from './recent-outcomes.ts';
 

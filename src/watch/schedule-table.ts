@@ -1,5 +1,5 @@
 import { formatDuration } from '../job/duration.ts';
-import type { ScheduledResult } from '../queue/bullmq/schedule-results.ts';
+import type { ScheduledResult } from '../queue/bullmq/schedules/schedule-results.ts';
 import type { ScheduledJob } from '../schedule/list-schedules.ts';
 
 /** Shows schedules as a table in lines, and what there is to say beside it. */

@@ -1,7 +1,11 @@
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
+import {
+  announceWorker,
+  countWorkers,
+  type Presence,
+} from '../../src/queue/bullmq/chunks/presence.ts';
 import { openQueueServer } from '../../src/queue/bullmq/index.ts';
-import { announceWorker, countWorkers, type Presence } from '../../src/queue/bullmq/presence.ts';
-import type { RedisServer } from '../../src/queue/bullmq/redis.ts';
+import type { RedisServer } from '../../src/queue/bullmq/server/redis.ts';
 import { type TestRedis, useRedis } from '../support/redis.ts';
 
 const WORKERS = '{brandfill}:workers';

@@ -2,7 +2,7 @@ import { describe, expect, it, onTestFinished } from 'vitest';
 import { cutIntoLists, listDomains } from '../../src/producer/add-list.ts';
 import { chooseDomainColumn } from '../../src/producer/choose-column.ts';
 import { createDistinctDomains } from '../../src/producer/distinct-domains.ts';
-import { createDomainReader } from '../../src/rows/domain-reader.ts';
+import { createDomainReader } from '../../src/rows/domain/domain-reader.ts';
 import { openRows } from '../../src/rows/open-rows.ts';
 import { sourceOf } from '../rows/sources.ts';
 import { useTempFolder } from '../support/temp-folder.ts';

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { chooseDomainColumn } from '../../src/producer/choose-column.ts';
 import { makePlan } from '../../src/producer/plan.ts';
 import type { IndexedRow } from '../../src/producer/row-index.ts';
-import { createDomainReader } from '../../src/rows/domain-reader.ts';
+import { createDomainReader } from '../../src/rows/domain/domain-reader.ts';
 import { openRows } from '../../src/rows/open-rows.ts';
 import { sourceOf } from '../rows/sources.ts';
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { createOtherApis } from '../../src/queue/bullmq/other-apis.ts';
+import { createOtherApis } from '../../src/queue/bullmq/chunks/other-apis.ts';
 
 const API = 'http://127.0.0.1:1';
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { createPatience } from '../../src/queue/bullmq/patience.ts';
+import { createPatience } from '../../src/queue/bullmq/server/patience.ts';
 
 describe('patience with Redis', () => {
   it('ends with the signal also while Redis answers nothing at all', async () => {

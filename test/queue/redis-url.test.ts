@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { BrandfillError } from '../../src/common/errors.ts';
-import { parseRedisUrl } from '../../src/queue/bullmq/redis-url.ts';
+import { parseRedisUrl } from '../../src/queue/bullmq/server/redis-url.ts';
 
 describe('parseRedisUrl', () => {
   test.each([

@@ -1,6 +1,6 @@
 import { ReplyError } from 'ioredis';
 import { describe, expect, it } from 'vitest';
-import { createRefusals } from '../../src/queue/bullmq/refusals.ts';
+import { createRefusals } from '../../src/queue/bullmq/server/refusals.ts';
 
 const OUT_OF_MEMORY = new ReplyError('OOM command not allowed when used memory > maxmemory.');
 

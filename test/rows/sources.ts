@@ -1,5 +1,5 @@
-import type { CsvDialect } from '../../src/rows/csv-dialect.ts';
-import type { DomainColumn } from '../../src/rows/domain-column.ts';
+import type { DomainColumn } from '../../src/rows/columns/domain-column.ts';
+import type { CsvDialect } from '../../src/rows/csv/csv-dialect.ts';
 import type { RowFormat, ScannedRow } from '../../src/rows/row-format.ts';
 import type { Source } from '../../src/rows/source.ts';
 

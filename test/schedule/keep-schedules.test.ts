@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { OnNotice } from '../../src/common/notice.ts';
-import type { DueSchedule, RunRequest } from '../../src/queue/bullmq/schedule-queue.ts';
+import type { DueSchedule, RunRequest } from '../../src/queue/bullmq/schedules/schedule-queue.ts';
 import { keepSchedules } from '../../src/schedule/keep-schedules.ts';
 import type { ReadSchedule } from '../../src/schedule/read-schedule.ts';
 

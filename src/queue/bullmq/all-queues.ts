@@ -1,8 +1,8 @@
 import { Queue } from 'bullmq';
 import { LOOKUPS_QUEUE, OUTCOMES_QUEUE, QUEUE_OPTIONS } from './names.ts';
-import type { RedisClient } from './redis.ts';
-import { findGroups } from './schedule-keepers.ts';
-import { scheduleQueueName } from './schedule-queue.ts';
+import { findGroups } from './schedules/schedule-keepers.ts';
+import { scheduleQueueName } from './schedules/schedule-queue.ts';
+import type { RedisClient } from './server/redis.ts';
 
 /** The queues that there are, for whoever looks. */
 export interface AllQueues {

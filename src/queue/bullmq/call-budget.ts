@@ -2,8 +2,8 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { type CallsPer, windowAt } from '../../guard/calendar-window.ts';
 import { blockSizeOf, type CallLedger, type TakenCalls } from '../../guard/call-ledger.ts';
 import { PREFIX } from './names.ts';
-import type { RedisClient } from './redis.ts';
-import { timeOf } from './server-time.ts';
+import type { RedisClient } from './server/redis.ts';
+import { timeOf } from './server/server-time.ts';
 
 /** KEYS: calls taken. ARGV: the limit, how many are wanted, how long to keep it in milliseconds. */
 const TAKE = `

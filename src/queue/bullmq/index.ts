@@ -4,25 +4,25 @@ export {
   pauseBackfills,
   readBacklog,
   resumeBackfills,
-} from './backfill-pause.ts';
-export { openBulkLookups } from './bulk-lookups.ts';
+} from './backfills/backfill-pause.ts';
+export { openBulkLookups } from './backfills/bulk-lookups.ts';
+export { receiveOutcomes } from './backfills/receive-outcomes.ts';
 export { createSharedCallLedger } from './call-budget.ts';
-export { dropLastWords, leaveLastWords } from './last-words.ts';
-export { openQueueServer } from './open-queue-server.ts';
-export { countWorkers, readWorkers } from './presence.ts';
+export { dropLastWords, leaveLastWords } from './chunks/last-words.ts';
+export { countWorkers, readWorkers } from './chunks/presence.ts';
+export { takeChunks } from './chunks/take-chunks.ts';
 export { createQueueReader } from './queue-depth.ts';
-export { receiveOutcomes } from './receive-outcomes.ts';
-export { findRedisTrouble } from './redis-trouble.ts';
-export { announceRun, askRun, readRuns } from './run-board.ts';
-export { openRunQueue } from './run-queue.ts';
+export { announceRun, askRun, readRuns } from './runs/run-board.ts';
+export { openRunQueue } from './runs/run-queue.ts';
 export {
   announceKeeper,
   dropGroup,
   findGroups,
   findKeepers,
-} from './schedule-keepers.ts';
-export { openScheduleQueue } from './schedule-queue.ts';
-export { openScheduleResults } from './schedule-results.ts';
-export { takeRuns } from './schedule-worker.ts';
+} from './schedules/schedule-keepers.ts';
+export { openScheduleQueue } from './schedules/schedule-queue.ts';
+export { openScheduleResults } from './schedules/schedule-results.ts';
+export { takeRuns } from './schedules/schedule-worker.ts';
+export { openQueueServer } from './server/open-queue-server.ts';
+export { findRedisTrouble } from './server/redis-trouble.ts';
 export { createStoredPace } from './stored-pace.ts';
-export { takeChunks } from './take-chunks.ts';

@@ -1,7 +1,7 @@
 import { Queue } from 'bullmq';
+import { countWorkers } from './chunks/presence.ts';
 import { LOOKUPS_QUEUE, OUTCOMES_QUEUE, QUEUE_OPTIONS } from './names.ts';
-import { countWorkers } from './presence.ts';
-import type { RedisServer } from './redis.ts';
+import type { RedisServer } from './server/redis.ts';
 
 /** States that a job on a queue may be in. */
 export const JOB_STATES = ['wait', 'prioritized', 'active', 'delayed', 'failed'] as const;

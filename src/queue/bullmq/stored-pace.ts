@@ -1,6 +1,6 @@
 import type { Reading, StoredState } from '../../pace/shared/stored-state.ts';
 import { PREFIX } from './names.ts';
-import type { RedisClient } from './redis.ts';
+import type { RedisClient } from './server/redis.ts';
 
 const READING = `
 local function reading()

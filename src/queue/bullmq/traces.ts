@@ -4,7 +4,7 @@ import type { OnNotice } from '../../common/notice.ts';
 import { within } from '../../common/within.ts';
 import { readVersion } from '../../version.ts';
 import { QUEUE_OPTIONS } from './names.ts';
-import type { RedisClient } from './redis.ts';
+import type { RedisClient } from './server/redis.ts';
 
 /** OpenTelemetry traces of a process. */
 export interface Traces {

@@ -1,4 +1,4 @@
-import { textOfCell } from '../csv-writer.ts';
+import { textOfCell } from '../csv/csv-writer.ts';
 import type { CellValue } from '../row-format.ts';
 import type { SheetCell } from './cell.ts';
 import { columnName, MOST_CHARACTERS } from './cell-ref.ts';

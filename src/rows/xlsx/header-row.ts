@@ -1,5 +1,5 @@
-import { meaningOfName } from '../column-name.ts';
-import { looksLikeHeader } from '../domain-column.ts';
+import { meaningOfName } from '../columns/column-name.ts';
+import { looksLikeHeader } from '../columns/domain-column.ts';
 import type { SheetCell } from './cell.ts';
 import { addressOfSheetCell, textOfSheetCell } from './cell.ts';
 

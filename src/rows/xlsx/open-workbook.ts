@@ -1,6 +1,6 @@
 import type { FileHandle } from 'node:fs/promises';
 import { BrandfillError } from '../../common/errors.ts';
-import { shorten } from '../names.ts';
+import { shorten } from '../columns/names.ts';
 import { findOtherArchive } from '../other-formats.ts';
 import { openSpool, type SpoolOptions, writeAll } from '../spool.ts';
 import { addressOfSheetCell, textOfSheetCell } from './cell.ts';

@@ -1,4 +1,4 @@
-import { textOfCell } from '../csv-writer.ts';
+import { textOfCell } from '../csv/csv-writer.ts';
 import type { CellValue, FilledRow, RowColumn, RowFiller } from '../row-format.ts';
 import type { SheetCell } from './cell.ts';
 import { textOfSheetCell } from './cell.ts';

@@ -1,5 +1,5 @@
 import { BrandfillError } from '../../common/errors.ts';
-import { textOfCell } from '../csv-writer.ts';
+import { textOfCell } from '../csv/csv-writer.ts';
 import type { CellValue, RowWriter } from '../row-format.ts';
 import type { SheetCell } from './cell.ts';
 import { textOfSheetCell } from './cell.ts';

@@ -1,5 +1,5 @@
-import { textOfCell } from '../csv-writer.ts';
-import { uniqueNames } from '../names.ts';
+import { uniqueNames } from '../columns/names.ts';
+import { textOfCell } from '../csv/csv-writer.ts';
 import type { RowColumn, RowFormat, ScannedRow } from '../row-format.ts';
 import type { Source } from '../source.ts';
 import { addressOfSheetCell, type SheetCell, textOfSheetCell, valueOfSheetCell } from './cell.ts';

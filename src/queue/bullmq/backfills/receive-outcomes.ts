@@ -1,0 +1,91 @@
+import { createHash } from 'node:crypto';
+import { type Job, UnrecoverableError, Worker } from 'bullmq';
+import { z } from 'zod';
+import type { OutcomesData } from '../contract.ts';
+import { KEPT_FAILURES, OUTCOMES_QUEUE } from '../names.ts';
+import type { RedisServer } from '../server/redis.ts';
+import { queueOptions } from '../traces.ts';
+
+export interface ReceiveOutcomesOptions {
+  readonly redis: RedisServer;
+  /**
+   * Keeps a reply for good; only then it is acknowledged. What it rejects comes again. A reply that
+   * is delivered twice has the same id.
+   */
+  readonly keep: (id: string, reply: OutcomesData) => Promise<void>;
+  readonly onNotice: (message: string) => void;
+}
+
+/** Takes replies from the queue of outcomes. */
+export interface OutcomeReceiver {
+  /** Takes no more; resolves when those taken are kept or refused. */
+  stop(): Promise<void>;
+}
+
+/** Replies that are kept at the same time; they share what it costs to bring them to the disk. */
+const REPLIES_AT_ONCE = 64;
+/** What a receiver had that was lost comes again after this time. */
+const LOCK_MS = 15_000;
+
+const outcome = z.looseObject({
+  domain: z.string(),
+  given: z.string().optional(),
+  status: z.enum(['found', 'not_found', 'rejected', 'failed', 'invalid']),
+  reason: z.string(),
+  httpStatus: z.number().optional(),
+  attempts: z.number(),
+  fetchedAtMs: z.number().min(-8.64e15).max(8.64e15),
+  json: z.string(),
+});
+
+const outcomes = z.looseObject({
+  v: z.literal(1),
+  chunk: z.string(),
+  outcomes: z.array(outcome),
+  error: z.string().optional(),
+});
+
+/** Receives the outcomes of chunks that name no queue of their own. */
+export function receiveOutcomes(options: ReceiveOutcomesOptions): OutcomeReceiver {
+  const { redis, keep, onNotice } = options;
+
+  async function receive(job: Job<unknown>): Promise<void> {
+    const read = outcomes.safeParse(job.data);
+    if (!read.success) {
+      onNotice(
+        `Job ${job.id} on the queue ${OUTCOMES_QUEUE} holds no outcomes and was left there as failed.`,
+      );
+      throw new UnrecoverableError('no outcomes');
+    }
+    const reply = read.data as OutcomesData;
+    await keep(idOf(job, reply), reply);
+  }
+
+  const worker = new Worker<unknown>(OUTCOMES_QUEUE, receive, {
+    connection: redis.connect(),
+    ...queueOptions(redis.client),
+    concurrency: REPLIES_AT_ONCE,
+    lockDuration: LOCK_MS,
+    stalledInterval: LOCK_MS / 5,
+    maxStalledCount: Number.MAX_SAFE_INTEGER,
+    drainDelay: 1,
+    removeOnComplete: { count: 0 },
+    removeOnFail: KEPT_FAILURES,
+  });
+  worker.on('error', () => {}); // told by what watches the connections
+  return { stop: () => worker.close() };
+}
+
+/**
+ * Chunks whose producer chose no id are numbered, and a Redis that has lost everything begins again
+ * with 1: the number alone does not tell a reply from an earlier one. What is sent again by another
+ * worker, in whatever order, has the same lookups in it, made at the same times.
+ */
+function idOf({ id = '' }: Job<unknown>, reply: OutcomesData): string {
+  if (!/^(o-)?\d+(-\d+)?$/.test(id)) return id;
+  const lookups = reply.outcomes.map(({ domain, attempts, fetchedAtMs }) =>
+    attempts > 0 ? `${domain} ${fetchedAtMs}` : domain,
+  );
+  const content = [reply.error ?? '', ...lookups.sort()].join('\n');
+  return `${id}@${createHash('sha256').update(content).digest('base64url').slice(0, 22)}`;
+}

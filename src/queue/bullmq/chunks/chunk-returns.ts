@@ -1,0 +1,58 @@
+import { Queue } from 'bullmq';
+import { chunkId, type LookupsData } from '../contract.ts';
+import { CHUNK_OPTIONS, findRunId, LOOKUPS_JOB, LOOKUPS_QUEUE } from '../names.ts';
+import { replaceChunk } from '../runs/run-ledger.ts';
+import type { RedisClient } from '../server/redis.ts';
+import { queueOptions } from '../traces.ts';
+
+/** Puts other chunks on the queue in the place of one that was taken. */
+export interface ChunkReturns {
+  /** What is left of it goes back as a chunk of its own, before all that wait. */
+  giveBack(chunk: TakenChunk, domains: readonly string[]): Promise<void>;
+  /** Two halves of that go back, to find out which one is to blame. */
+  cutInHalves(chunk: TakenChunk, domains: readonly string[]): Promise<void>;
+  close(): Promise<void>;
+}
+
+export interface TakenChunk {
+  readonly id: string;
+  readonly data: LookupsData;
+  readonly priority: number;
+}
+
+export function createChunkReturns(client: RedisClient): ChunkReturns {
+  const queue = new Queue(LOOKUPS_QUEUE, { connection: client, ...queueOptions(client) });
+  queue.on('error', () => {}); // told by what watches the connection
+
+  /** Run first, queue second: a run that knows of a chunk nobody has adds it again. */
+  async function replace(chunk: TakenChunk, by: readonly LookupsData[]): Promise<void> {
+    const runId = chunk.data.replyTo === undefined ? undefined : findRunId(chunk.data.replyTo);
+    // Not by content alone: others may have given out the same domains for other reasons.
+    const chunks = new Map(by.map((data) => [chunkId('part', [chunk.id, ...data.domains]), data]));
+    if (runId !== undefined) {
+      const domains = new Map([...chunks].map(([id, data]) => [id, data.domains]));
+      await replaceChunk(client, runId, { chunk: chunk.id, by: domains });
+    }
+    for (const [jobId, data] of chunks) {
+      const { priority } = chunk;
+      await queue.add(LOOKUPS_JOB, data, {
+        ...CHUNK_OPTIONS,
+        jobId,
+        ...(priority > 0 ? { priority } : { lifo: true }),
+      });
+    }
+  }
+
+  return {
+    giveBack: (chunk, domains) => replace(chunk, [{ ...chunk.data, domains: [...domains] }]),
+    cutInHalves: (chunk, domains) => {
+      const middle = Math.ceil(domains.length / 2);
+      const half = { ...chunk.data, suspect: true };
+      return replace(chunk, [
+        { ...half, domains: domains.slice(0, middle) },
+        { ...half, domains: domains.slice(middle) },
+      ]);
+    },
+    close: () => queue.close(),
+  };
+}

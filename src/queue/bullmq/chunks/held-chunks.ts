@@ -1,0 +1,44 @@
+import { addresseeOf } from '../contract.ts';
+import { findRunId, OUTCOMES_QUEUE } from '../names.ts';
+import type { HeldChunks } from './presence.ts';
+
+/** Adds up what a worker has taken, by who waits for it. */
+export interface HeldChunkSums {
+  /** Notes a chunk; returns what notes that it is finished. */
+  take(data: unknown): () => void;
+  readonly sums: readonly HeldChunks[];
+}
+
+interface Held {
+  readonly replyTo: string;
+  readonly lookups: number;
+  readonly sinceMs: number;
+}
+
+export function createHeldChunkSums(now: () => number = Date.now): HeldChunkSums {
+  const held = new Set<Held>();
+  return {
+    take: (data) => {
+      const { replyTo = OUTCOMES_QUEUE } = addresseeOf(data);
+      const { domains } = (data ?? {}) as { readonly domains?: unknown };
+      const lookups = Array.isArray(domains) ? domains.length : 0;
+      const chunk = { replyTo, lookups, sinceMs: now() };
+      held.add(chunk);
+      return () => void held.delete(chunk);
+    },
+    get sums() {
+      const sums = new Map<string, HeldChunks>();
+      for (const { replyTo, lookups, sinceMs } of held) {
+        const sum = sums.get(replyTo);
+        const runId = findRunId(replyTo);
+        sums.set(replyTo, {
+          ...(runId === undefined ? { replyTo } : { runId }),
+          chunks: (sum?.chunks ?? 0) + 1,
+          lookups: (sum?.lookups ?? 0) + lookups,
+          sinceMs: Math.min(sum?.sinceMs ?? sinceMs, sinceMs),
+        });
+      }
+      return [...sums.values()];
+    },
+  };
+}

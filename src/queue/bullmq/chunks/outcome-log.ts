@@ -1,0 +1,118 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import type { OutcomeData } from '../contract.ts';
+import { logKey } from '../names.ts';
+import type { RedisClient } from '../server/redis.ts';
+
+/**
+ * Outcomes in Redis, by chunk, written as they come. Whoever takes a chunk over from a worker that
+ * was killed reads there what was asked already; and a run reads there what a chunk came to, so that
+ * each answer is sent only once.
+ */
+export interface OutcomeLog {
+  /**
+   * Notes an outcome, as soon as what came before it is noted. Resolves when Redis has it, however
+   * long Redis refuses it.
+   */
+  add(chunk: string, outcome: OutcomeData): Promise<void>;
+  /** Notes that a chunk is now looked up with no other at its side. */
+  addLonely(chunk: string): Promise<void>;
+  /** Lets the log of a chunk that is about to be finished go by itself, should nobody remove it. */
+  expireSoon(chunk: string): Promise<void>;
+  /** Forgets a chunk that is finished. */
+  remove(chunk: string): Promise<void>;
+}
+
+/** What workers have noted of a chunk. */
+export interface LoggedChunk {
+  readonly outcomes: readonly OutcomeData[];
+  /** How many workers began it with no other chunk at its side. */
+  readonly lonelyAttempts: number;
+}
+
+const LONELY = 'alone';
+/** Nobody comes back for a chunk after so long. */
+const KEPT_MS = 7 * 24 * 60 * 60_000;
+/** Long enough for another worker to take the chunk over, should this one be killed now. */
+const SOON_MS = 60_000;
+const RETRY_MS = 500;
+
+/** What is in the log of a chunk. */
+export async function readLog(client: RedisClient, chunk: string): Promise<LoggedChunk> {
+  const entries = await client.lrange(logKey(chunk), 0, -1);
+  const outcomes = entries.filter((entry) => entry !== LONELY).map(decode);
+  return { outcomes, lonelyAttempts: entries.length - outcomes.length };
+}
+
+export function createOutcomeLog(client: RedisClient): OutcomeLog {
+  /** Logs that this process has written to, whose time is set. */
+  const begun = new Set<string>();
+  let gathered = new Map<string, string[]>();
+  let writing: Promise<void> = Promise.resolve();
+
+  /** Writes what has gathered while the last write was on its way: few round trips, little delay. */
+  async function writeNext(before: Promise<void>): Promise<void> {
+    await before;
+    let batch = gathered;
+    gathered = new Map();
+    for (;;) {
+      batch = await write(batch);
+      if (batch.size === 0) return;
+      await delay(RETRY_MS);
+    }
+  }
+
+  /** Returns what Redis refused. */
+  async function write(batch: ReadonlyMap<string, string[]>): Promise<Map<string, string[]>> {
+    const refused = new Map<string, string[]>();
+    // No pipeline: making one costs more than several commands, as it learns all scripts of BullMQ.
+    const writes = [...batch].map(async ([key, entries]) => {
+      try {
+        await append(key, entries);
+      } catch {
+        refused.set(key, entries);
+      }
+    });
+    await Promise.all(writes);
+    return refused;
+  }
+
+  async function append(key: string, entries: readonly string[]): Promise<void> {
+    const appended = client.rpush(key, ...entries);
+    if (begun.has(key)) return void (await appended);
+    const dated = client.pexpire(key, KEPT_MS);
+    await Promise.all([appended, dated]);
+    begun.add(key);
+  }
+
+  return {
+    add: (chunk, outcome) => {
+      const key = logKey(chunk);
+      if (gathered.size === 0) writing = writeNext(writing);
+      const entries = gathered.get(key);
+      if (entries) entries.push(encode(outcome));
+      else gathered.set(key, [encode(outcome)]);
+      return writing;
+    },
+    addLonely: async (chunk) => {
+      await client.multi().rpush(logKey(chunk), LONELY).pexpire(logKey(chunk), KEPT_MS).exec();
+    },
+    expireSoon: async (chunk) => {
+      await client.pexpire(logKey(chunk), SOON_MS);
+    },
+    remove: async (chunk) => {
+      begun.delete(logKey(chunk));
+      await client.del(logKey(chunk));
+    },
+  };
+}
+
+/** A line with all but the answer, then the answer as it came: JSON within JSON is slow both ways. */
+function encode({ json, ...head }: OutcomeData): string {
+  return `${JSON.stringify(head)}\n${json}`;
+}
+
+function decode(entry: string): OutcomeData {
+  const end = entry.indexOf('\n');
+  const head = JSON.parse(entry.slice(0, end)) as OutcomeData;
+  return Object.assign(head, { json: entry.slice(end + 1) });
+}

@@ -1,0 +1,112 @@
+import { Queue } from 'bullmq';
+import { CONTRACT_VERSION, type OutcomeData, type OutcomesData } from '../contract.ts';
+import { findRunId, OUTCOMES_JOB, OUTCOMES_OPTIONS, OUTCOMES_QUEUE } from '../names.ts';
+import { isRunOpen } from '../runs/run-ledger.ts';
+import type { RedisClient } from '../server/redis.ts';
+import { queueOptions } from '../traces.ts';
+
+/** What one chunk came to. */
+export interface ChunkOutcomes {
+  readonly chunk: string;
+  readonly replyTo: string | undefined;
+  readonly ref: unknown;
+  readonly outcomes: readonly OutcomeData[];
+  readonly error?: string;
+}
+
+/** Puts outcomes on the queue that their chunk names. */
+export interface OutcomeSender {
+  /**
+   * Resolves when Redis has them. A run is only told that they are in the log. Outcomes for a run
+   * that is over are dropped: it has had them from another worker.
+   *
+   * @returns whether there was something to send, and somebody to send it to
+   */
+  send(outcomes: ChunkOutcomes): Promise<boolean>;
+  /**
+   * Whether somebody still waits on a queue: a run may be over. One whose Redis has just lost
+   * everything is given the time to come forward.
+   */
+  isWaitedFor(replyTo: string | undefined): Promise<boolean>;
+  close(): Promise<void>;
+}
+
+/** Long answers are sent in parts of about this size. */
+const PART_BYTES = 4 * 1024 * 1024;
+/** A run whose Redis lost everything says within this time that it is still there. */
+const RUN_CHECKS = 12;
+const RUN_CHECK_MS = 500;
+const MOST_QUEUES = 200;
+
+export function createOutcomeSender(client: RedisClient): OutcomeSender {
+  const queues = new Map<string, Queue>();
+
+  function queueOf(name: string): Queue {
+    const known = queues.get(name);
+    if (known) return known;
+    for (const [oldest, queue] of queues) {
+      if (queues.size < MOST_QUEUES) break;
+      queues.delete(oldest);
+      void queue.close();
+    }
+    const queue = new Queue(name, { connection: client, ...queueOptions(client) });
+    queue.on('error', () => {}); // told by what watches the connection
+    queues.set(name, queue);
+    return queue;
+  }
+
+  async function isWaitedFor(replyTo = OUTCOMES_QUEUE): Promise<boolean> {
+    const runId = findRunId(replyTo);
+    if (runId === undefined) return true;
+    for (let check = 0; check < RUN_CHECKS; check += 1) {
+      if (await isRunOpen(client, runId)) return true;
+      await new Promise((resolve) => setTimeout(resolve, RUN_CHECK_MS));
+    }
+    return false;
+  }
+
+  return {
+    isWaitedFor,
+    send: async ({ chunk, replyTo = OUTCOMES_QUEUE, ref, outcomes, error }) => {
+      if (outcomes.length === 0 && error === undefined) return false;
+      if (!(await isWaitedFor(replyTo))) return false;
+      const queue = queueOf(replyTo);
+      if (findRunId(replyTo) !== undefined) {
+        const data: OutcomesData = { v: CONTRACT_VERSION, chunk, outcomes: [], isLogged: true };
+        await queue.add(OUTCOMES_JOB, data, { ...OUTCOMES_OPTIONS, jobId: `o-${chunk}` });
+        return true;
+      }
+      for (const [number, part] of cut(outcomes).entries()) {
+        const data: OutcomesData = {
+          v: CONTRACT_VERSION,
+          chunk,
+          ...(ref === undefined ? {} : { ref }),
+          outcomes: part,
+          ...(error === undefined ? {} : { error }),
+        };
+        const jobId = number === 0 ? `o-${chunk}` : `o-${chunk}-${number}`;
+        await queue.add(OUTCOMES_JOB, data, { ...OUTCOMES_OPTIONS, jobId });
+      }
+      return true;
+    },
+    close: async () => {
+      await Promise.all([...queues.values()].map((queue) => queue.close()));
+    },
+  };
+}
+
+/** In one order, whoever sends them: a part that comes again has to be the same. */
+function cut(outcomes: readonly OutcomeData[]): readonly (readonly OutcomeData[])[] {
+  const parts: OutcomeData[][] = [[]];
+  const sorted = [...outcomes].sort((a, b) => (a.domain < b.domain ? -1 : 1));
+  let sizeBytes = 0;
+  for (const outcome of sorted) {
+    if (sizeBytes > PART_BYTES) {
+      parts.push([]);
+      sizeBytes = 0;
+    }
+    parts.at(-1)?.push(outcome);
+    sizeBytes += outcome.json.length;
+  }
+  return parts;
+}

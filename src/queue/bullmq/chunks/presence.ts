@@ -1,0 +1,121 @@
+import { ledgerKey, PREFIX } from '../names.ts';
+import { OPEN_FIELD } from '../runs/run-ledger.ts';
+import type { RedisClient } from '../server/redis.ts';
+import { timeOf } from '../server/server-time.ts';
+
+const KEY = `${PREFIX}:workers`;
+const BEAT_MS = 2_000;
+/** Who has not been heard of for so long is taken for gone. */
+const ABSENT_MS = 15_000;
+
+/** Says that a worker is there, until it is closed. */
+export interface Presence {
+  close(): Promise<void>;
+}
+
+/** What a worker says of itself. */
+export interface WorkerNotice {
+  readonly host: string;
+  readonly pid: number;
+  /** The API that it asks. */
+  readonly api: string;
+  /** Calls that it makes at most at the same time. */
+  readonly concurrency: number;
+  /** HTTP requests made, where it counts them. */
+  readonly calls?: number | undefined;
+  readonly holds: readonly HeldChunks[];
+}
+
+/** Chunks of one owner that a worker has taken and not finished. */
+export interface HeldChunks {
+  /** The run that waits for them. */
+  readonly runId?: string | undefined;
+  /** The queue that gets their outcomes, where no run waits. */
+  readonly replyTo?: string | undefined;
+  readonly chunks: number;
+  readonly lookups: number;
+  /** Milliseconds since 1970. */
+  readonly sinceMs: number;
+}
+
+export interface AnnounceWorkerOptions {
+  /** Its own among all. */
+  readonly id: string;
+  readonly describe: () => WorkerNotice;
+  /** Told why it cannot be announced, each time. */
+  readonly onRefused?: (error: unknown) => void;
+}
+
+/** Announces a worker of this process. */
+export function announceWorker(
+  client: RedisClient,
+  { id, describe, onRefused = () => {} }: AnnounceWorkerOptions,
+): Presence {
+  let isClosed = false;
+  async function beat(): Promise<void> {
+    const now = await timeOf(client);
+    if (isClosed) return;
+    await client
+      .multi()
+      .zadd(KEY, now, id)
+      .zremrangebyscore(KEY, '-inf', now - ABSENT_MS)
+      .pexpire(KEY, ABSENT_MS)
+      .set(noticeKey(id), JSON.stringify(describe()), 'PX', ABSENT_MS)
+      .exec();
+  }
+  const tryBeat = (): void => void beat().catch(onRefused); // the next one will do
+  tryBeat();
+  const timer = setInterval(tryBeat, BEAT_MS);
+  return {
+    close: async () => {
+      isClosed = true;
+      clearInterval(timer);
+      const leaving = client.multi().zrem(KEY, id).del(noticeKey(id)).exec();
+      await leaving.catch(() => {}); // then it runs out
+    },
+  };
+}
+
+/** How many workers are there, on all machines. */
+export async function countWorkers(client: RedisClient): Promise<number> {
+  return await client.zcount(KEY, (await timeOf(client)) - ABSENT_MS, '+inf');
+}
+
+/** Whether there is a worker that asks an API. */
+export async function isServed(client: RedisClient, api: string): Promise<boolean> {
+  const { workers } = await readWorkers(client);
+  return workers.some((worker) => worker.api === api);
+}
+
+/** What the workers on all machines say of themselves. */
+export interface FoundWorkers {
+  readonly workers: readonly FoundWorker[];
+  /** The lists of the runs that they hold chunks of, by the id of the run. */
+  readonly lists: ReadonlyMap<string, string>;
+}
+
+export interface FoundWorker extends WorkerNotice {
+  readonly id: string;
+}
+
+export async function readWorkers(client: RedisClient): Promise<FoundWorkers> {
+  const since = (await timeOf(client)) - ABSENT_MS;
+  const ids = await client.zrange(KEY, since, '+inf', 'BYSCORE');
+  if (ids.length === 0) return { workers: [], lists: new Map() };
+  const notices = await client.mget(ids.map(noticeKey));
+  const lists = new Map<string, string>();
+  const workers = ids.flatMap((id, at) => {
+    const notice = notices[at];
+    return typeof notice === 'string' ? [{ ...(JSON.parse(notice) as WorkerNotice), id }] : [];
+  });
+  const runIds = new Set(workers.flatMap(({ holds }) => holds.flatMap(({ runId = [] }) => runId)));
+  for (const runId of runIds) {
+    const list = await client.hget(ledgerKey(runId), OPEN_FIELD);
+    if (list !== null) lists.set(runId, list);
+  }
+  return { workers, lists };
+}
+
+function noticeKey(id: string): string {
+  return `${PREFIX}:worker:${id}`;
+}

@@ -1,0 +1,225 @@
+import { randomUUID } from 'node:crypto';
+import { hostname } from 'node:os';
+import { setTimeout as delay } from 'node:timers/promises';
+import { type Job, Worker } from 'bullmq';
+import { setAside } from '../backfills/backfill-pause.ts';
+import { findRunId, KEPT_FAILURES, LOOKUPS_QUEUE, QUEUE_OPTIONS } from '../names.ts';
+import { watchPausedRuns } from '../runs/paused-runs.ts';
+import { isChunkExpected } from '../runs/run-ledger.ts';
+import type { RedisServer } from '../server/redis.ts';
+import { createRefusals } from '../server/refusals.ts';
+import { startChunkSpan } from '../traces.ts';
+import { createChunkLocks } from './chunk-locks.ts';
+import { createChunkReturns } from './chunk-returns.ts';
+import { type ChunkTaskOptions, createChunkTask } from './chunk-task.ts';
+import { createHeldChunkSums } from './held-chunks.ts';
+import { createOtherApis } from './other-apis.ts';
+import { createOutcomeLog, readLog } from './outcome-log.ts';
+import { createOutcomeSender } from './outcome-sender.ts';
+import { announceWorker, isServed } from './presence.ts';
+import { createQuarantine } from './quarantine.ts';
+
+export interface TakeChunksOptions
+  extends Pick<ChunkTaskOptions, 'handle' | 'normalize' | 'api' | 'onNotice'> {
+  readonly redis: RedisServer;
+  /** Calls in flight at once. Another chunk is taken when fewer than twice as many lookups are left. */
+  readonly concurrency: number;
+  /** How long a worker may be silent before its chunks are given to others. @default 15 s */
+  readonly lockMs?: number;
+  /** HTTP requests made until now, for whoever looks. @default nobody counts them */
+  readonly callsMade?: () => number;
+}
+
+/** A worker on the queue of lookups. */
+export interface ChunkTaker {
+  /** Rejects when something goes wrong that no chunk is to blame for. */
+  readonly ended: Promise<void>;
+  /**
+   * Takes no more chunks and starts no more lookups; resolves when all that was found out is sent
+   * and the rest is back on the queue.
+   */
+  stop(): Promise<void>;
+}
+
+const LOCK_MS = 15_000;
+/** A lock that was not renewed is noticed at the second check after it ran out. */
+const STALLED_CHECKS_PER_LOCK = 5;
+const WAIT_FOR_CHUNK_S = 1;
+const RETRY_MS = 1_000;
+const FETCH_MS = 100;
+/** Who has taken what is not for him leaves the next to others. */
+const REST_MS = 1_000;
+/** Meanwhile a run that is paused or stopping takes its chunk off the queue; one that is lost does not. */
+const OFF_FOR_MS = 1_000;
+/** That backfills are paused is told so often at most. */
+const TOLD_AGAIN_MS = 60 * 60_000;
+/** More open chunks than this only wait for slow answers. */
+const MOST_CHUNKS_PER_CALL = 10;
+
+/**
+ * Takes chunks from the queue for as long as it is not stopped. They are fetched one by one, when the
+ * lookups that are left do not keep all callers busy: with a fixed number of chunks, callers idle
+ * while each chunk waits for its slowest lookup.
+ *
+ * @see {@link https://docs.bullmq.io/patterns/manually-fetching-jobs}
+ */
+export function takeChunks(options: TakeChunksOptions): ChunkTaker {
+  const { redis, concurrency, lockMs = LOCK_MS, onNotice } = options;
+  const worker = new Worker(LOOKUPS_QUEUE, null, {
+    connection: redis.connect(),
+    ...QUEUE_OPTIONS,
+    autorun: false,
+    lockDuration: lockMs,
+    stalledInterval: Math.ceil(lockMs / STALLED_CHECKS_PER_LOCK), // Redis takes whole numbers only
+    // Chunks that stall again and again are cut in halves, which is done when they are taken.
+    maxStalledCount: Number.MAX_SAFE_INTEGER,
+    drainDelay: WAIT_FOR_CHUNK_S,
+    // For jobs of other services, which need not know of it.
+    removeOnComplete: { count: 0 },
+    removeOnFail: KEPT_FAILURES,
+  });
+  const refusals = createRefusals(onNotice);
+  worker.on('error', refusals.tell);
+  const locks = createChunkLocks({ worker, lockMs });
+  const sender = createOutcomeSender(redis.client);
+  const returns = createChunkReturns(redis.client);
+  const held = createHeldChunkSums();
+  const presence = announceWorker(redis.client, {
+    id: randomUUID(),
+    onRefused: refusals.tell,
+    describe: () => ({
+      host: hostname(),
+      pid: process.pid,
+      api: options.api,
+      concurrency,
+      calls: options.callsMade?.(),
+      holds: held.sums,
+    }),
+  });
+  const quarantine = createQuarantine();
+  const otherApis = createOtherApis({
+    isServed: (api) => isServed(redis.client, api),
+    onLeft: (api) =>
+      onNotice(
+        `There are lookups for another API, '${api}'. They are left to other workers; see --base-url and --param.`,
+      ),
+  });
+  const paused = watchPausedRuns(redis.client);
+  const open = new Set<Promise<void>>();
+  let left = 0;
+  let isStopping = false;
+  let isResting = false;
+  let wake = (): void => {};
+  let toldOfPauseAtMs = 0;
+
+  const task = createChunkTask({
+    ...options,
+    log: createOutcomeLog(redis.client),
+    readLog: (chunk) => readLog(redis.client, chunk),
+    sender,
+    returns,
+    quarantine,
+    paused,
+    mayRefuse: (api) => otherApis.mayRefuse(api),
+    leave: async ({ job, token }) => {
+      rest();
+      await job.moveToWait(token);
+    },
+    setAside: async ({ job, token }, runId) => {
+      if (runId !== undefined) return await job.moveToDelayed(Date.now() + OFF_FOR_MS, token);
+      tellOfPause();
+      await setAside(redis.client, job, token);
+    },
+    isExpected: async ({ id, data: { replyTo = '' } }) => {
+      const runId = findRunId(replyTo);
+      return runId === undefined || (await isChunkExpected(redis.client, runId, id));
+    },
+    isStopping: () => isStopping,
+    onLeft: (change) => {
+      left += change;
+      wake();
+    },
+  });
+
+  function tellOfPause(): void {
+    const isKnown = Date.now() - toldOfPauseAtMs < TOLD_AGAIN_MS;
+    if (!isKnown) onNotice('Lookups of no run are paused, until somebody resumes them.');
+    if (!isKnown) toldOfPauseAtMs = Date.now();
+  }
+
+  function rest(): void {
+    isResting = true;
+    setTimeout(() => {
+      isResting = false;
+      wake();
+    }, REST_MS).unref();
+  }
+
+  function isHungry(): boolean {
+    const isIdle = left < 2 * concurrency && open.size < MOST_CHUNKS_PER_CALL * concurrency;
+    return isIdle && quarantine.isFree && !isResting;
+  }
+
+  async function fetch(): Promise<void> {
+    await worker.startStalledCheckTimer();
+    while (!isStopping) {
+      if (!isHungry()) {
+        await new Promise<void>((resolve) => {
+          wake = resolve;
+        });
+        continue;
+      }
+      const token = randomUUID();
+      const job = await next(token);
+      if (job) start(job, token);
+    }
+  }
+
+  async function next(token: string): Promise<Job | undefined> {
+    try {
+      return await worker.getNextJob(token);
+    } catch {
+      // The worker has told why.
+      if (!isStopping) await delay(RETRY_MS);
+      return undefined;
+    }
+  }
+
+  function start(job: Job, token: string): void {
+    refusals.over();
+    const lock = locks.hold(job.id ?? '', token);
+    const span = startChunkSpan(redis.client, job);
+    const finished = held.take(job.data);
+    const work = task({ job, token, lock })
+      .then(
+        () => span.end(),
+        (error: unknown) => {
+          span.end(error);
+          onNotice(`Chunk ${job.id}: ${String(error)}`);
+        },
+      )
+      .finally(() => {
+        lock.release();
+        finished();
+        open.delete(work);
+        wake();
+      });
+    open.add(work);
+  }
+
+  const ended = fetch();
+  return {
+    ended,
+    stop: async () => {
+      isStopping = true;
+      wake();
+      // A fetch that takes longer waits for a chunk that may never come, and is cut off below.
+      await Promise.race([ended, delay(FETCH_MS, undefined, { ref: false })]);
+      while (open.size > 0) await Promise.all(open);
+      locks.close();
+      paused.close();
+      await Promise.all([worker.close(true), sender.close(), returns.close(), presence.close()]);
+      await ended;
+    },
+  };
+}

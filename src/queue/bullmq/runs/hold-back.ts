@@ -1,0 +1,83 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import type { Pausable } from '../../lookup-queue.ts';
+import type { RedisClient } from '../server/redis.ts';
+import { markPaused, unmarkPaused } from './paused-runs.ts';
+
+export interface HoldBackOptions {
+  readonly client: RedisClient;
+  readonly runId: string;
+  readonly control: Pausable;
+  /** Takes all chunks of the run off the queue that nobody has begun; gives what is left of them. */
+  readonly withdraw: () => Promise<readonly (readonly string[])[]>;
+  /** Puts domains on the queue. */
+  readonly give: (domains: readonly string[]) => Promise<void>;
+  /** Told of domains that will not be asked any more, because the run was stopped meanwhile. */
+  readonly drop: (domains: readonly string[]) => void;
+  /** Fires when the run is stopped. */
+  readonly signal: AbortSignal;
+}
+
+/** Keeps the lookups of a run from workers while it is paused. */
+export interface HoldBack {
+  /** Whether the run is paused, or what was held back is not on the queue again yet. */
+  readonly isHolding: boolean;
+  close(): Promise<void>;
+}
+
+/** How often is looked what workers have given back. */
+const LOOK_MS = 500;
+
+/**
+ * While a run is paused, workers are told so, and start no call for it; what they have not begun they
+ * give back. All that is on the queue is taken off it, so that workers have room for other runs.
+ */
+export function holdBackWhilePaused(options: HoldBackOptions): HoldBack {
+  const { client, runId, control, withdraw, give, drop, signal } = options;
+  let holding: Promise<void> | undefined;
+  let held: (readonly string[])[] = [];
+  let isClosed = false;
+
+  async function hold(): Promise<void> {
+    while (control.isPaused && !signal.aborted && !isClosed) {
+      try {
+        await markPaused(client, runId);
+        held.push(...(await withdraw()));
+      } catch {
+        // Redis is away, and workers make no call either; the next time will do.
+      }
+      await Promise.race([delay(LOOK_MS), control.changed()]);
+    }
+    // Workers start no call for a run that is stopping either.
+    if (!signal.aborted) await unmarkPaused(client, runId).catch(() => {}); // it runs out by itself
+    while (held.length > 0 && !signal.aborted && !control.isPaused) {
+      const [first = [], ...rest] = held;
+      await give(first).catch(() => {}); // only when all is given up
+      held = rest;
+    }
+    if (signal.aborted) {
+      for (const domains of held) drop(domains);
+      held = [];
+    }
+  }
+
+  function start(): void {
+    if (holding || !control.isPaused || signal.aborted) return;
+    holding = hold().finally(() => {
+      holding = undefined;
+      start();
+    });
+  }
+
+  const stopListening = control.onChange(start);
+  start();
+  return {
+    get isHolding() {
+      return holding !== undefined;
+    },
+    close: async () => {
+      isClosed = true;
+      stopListening();
+      await holding;
+    },
+  };
+}

@@ -1,0 +1,70 @@
+import { PREFIX } from '../names.ts';
+import type { RedisClient } from '../server/redis.ts';
+
+/** Which runs make no call for now, as workers see it. */
+export interface PausedRuns {
+  /** Looks whether a run is paused, and keeps an eye on it until it is let go. */
+  watch(runId: string): Promise<void>;
+  letGo(runId: string): void;
+  /** As of a moment ago; of a run that is watched. */
+  has(runId: string): boolean;
+  close(): void;
+}
+
+const LOOK_MS = 300;
+/** Who has paused a run and is lost does not hold it up for longer. */
+const KEPT_MS = 5_000;
+
+/** Says that a run is paused, for a few seconds. */
+export async function markPaused(client: RedisClient, runId: string): Promise<void> {
+  await client.set(pausedKey(runId), '1', 'PX', KEPT_MS);
+}
+
+/** Says that it is no longer paused. */
+export async function unmarkPaused(client: RedisClient, runId: string): Promise<void> {
+  await client.del(pausedKey(runId));
+}
+
+export function watchPausedRuns(client: RedisClient): PausedRuns {
+  const runs = new Map<string, { isPaused: boolean; watchers: number }>();
+
+  async function look(runIds: readonly string[]): Promise<void> {
+    const pipeline = client.pipeline();
+    for (const runId of runIds) pipeline.exists(pausedKey(runId));
+    const found = (await pipeline.exec()) ?? [];
+    for (const [at, runId] of runIds.entries()) {
+      const run = runs.get(runId);
+      const [error, isThere] = found[at] ?? [];
+      if (run && !error) run.isPaused = isThere === 1;
+    }
+  }
+
+  const timer = setInterval(() => {
+    for (const [runId, { watchers }] of runs) if (watchers === 0) runs.delete(runId);
+    if (runs.size > 0) look([...runs.keys()]).catch(() => {}); // the next one will do
+  }, LOOK_MS);
+
+  const has = (runId: string): boolean => runs.get(runId)?.isPaused ?? false;
+  return {
+    watch: async (runId) => {
+      const run = runs.get(runId);
+      if (run) {
+        run.watchers += 1;
+        return;
+      }
+      runs.set(runId, { isPaused: false, watchers: 1 });
+      await look([runId]).catch(() => {});
+    },
+    letGo: (runId) => {
+      const run = runs.get(runId);
+      if (run) run.watchers -= 1;
+    },
+    has,
+    close: () => clearInterval(timer),
+  };
+}
+
+/** Where it is noted that a run is paused. */
+export function pausedKey(runId: string): string {
+  return `${PREFIX}:paused:${runId}`;
+}

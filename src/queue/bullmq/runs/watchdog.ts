@@ -1,0 +1,118 @@
+import type { Queue } from 'bullmq';
+import type { Reply } from '../../lookup-queue.ts';
+import { findLastWords } from '../chunks/last-words.ts';
+import { countWorkers } from '../chunks/presence.ts';
+import { toOutcome, withoutCall } from '../outcome-data.ts';
+import type { RedisClient } from '../server/redis.ts';
+import type { RunLedger } from './run-ledger.ts';
+
+export interface WatchdogOptions {
+  readonly client: RedisClient;
+  /** The API that the lookups are for. */
+  readonly api: string;
+  readonly lookups: Queue;
+  readonly ledger: RunLedger;
+  /** Domains that no outcome came for yet. */
+  readonly outstanding: ReadonlySet<string>;
+  /** Those of them that still wait for room in the window: they were never in Redis. */
+  readonly held: ReadonlySet<string>;
+  /** Puts domains on the queue. */
+  readonly give: (domains: readonly string[]) => Promise<void>;
+  /** Fires when the run is stopped: nothing is given out any more. */
+  readonly signal: AbortSignal;
+  /** Told of domains that will not be asked any more, because the run was stopped meanwhile. */
+  readonly drop: (domains: readonly string[]) => void;
+  readonly collect: Reply;
+  /** Takes what workers have noted of a chunk. */
+  readonly collectLogged: (chunk: string) => Promise<void>;
+  readonly onNotice: (message: string) => void;
+  /** Told whether there is a worker, as often as nothing moves. */
+  readonly onAlone?: ((isAlone: boolean) => void) | undefined;
+  /** When an outcome came last, in milliseconds since 1970. */
+  readonly progressAtMs: () => number;
+}
+
+/** Looks after the lookups of a run when nothing moves. */
+export interface Watchdog {
+  close(): void;
+}
+
+const LOOK_MS = 1_000;
+const SILENCE_MS = 30_000;
+const CHUNK_SIZE = 50;
+const FIRST_LOOK_MS = 2_000;
+
+/**
+ * Nobody tells a run that a chunk is gone: a Redis that kept nothing, or a job that somebody removed,
+ * makes no sound. So when no outcome came for half a minute, every chunk that is out is looked up.
+ * Lookups whose chunk is gone are put on the queue again, unless the run is stopped; those whose job has
+ * failed end as failed.
+ */
+export function createWatchdog(options: WatchdogOptions): Watchdog {
+  const { client, api, lookups, ledger, outstanding, held, give, drop, signal } = options;
+  const { collect, collectLogged, onNotice, onAlone, progressAtMs } = options;
+  let lookedAtMs = Date.now();
+  let isLooking = false;
+  let isAlone = false;
+
+  async function look(): Promise<void> {
+    const carried = new Set(held);
+    const gone: string[] = [];
+    for (const [id, domains] of await ledger.read()) {
+      const job = await lookups.getJob(id);
+      if (job && (await job.isFailed())) await end(id, domains, job.failedReason);
+      else if (job) for (const domain of domains) carried.add(domain);
+      else gone.push(id);
+    }
+    await Promise.all(gone.map(collectLogged));
+    await ledger.strike(gone);
+    const lost = [...outstanding].filter((domain) => !carried.has(domain));
+    if (lost.length === 0) return;
+    if (signal.aborted) return drop(lost);
+    onNotice(`${lost.length} lookups are gone from Redis and are put there again.`);
+    for (let at = 0; at < lost.length && !signal.aborted; at += CHUNK_SIZE) {
+      await give(lost.slice(at, at + CHUNK_SIZE));
+    }
+  }
+
+  async function end(id: string, domains: readonly string[], reason: string): Promise<void> {
+    const why = { status: 'failed', reason, nowMs: Date.now() } as const;
+    const left = domains.filter((domain) => outstanding.has(domain));
+    await collect(left.map((domain) => toOutcome(withoutCall(domain, why))));
+    await ledger.strike([id]);
+    await (await lookups.getJob(id))?.remove();
+  }
+
+  async function tellWhenAlone(): Promise<void> {
+    const isNowAlone = (await countWorkers(client)) === 0;
+    if (isNowAlone && !isAlone) {
+      const last = await findLastWords(client, api);
+      const when = last && new Date(last.atMs).toISOString();
+      onNotice(
+        `No worker is there to make the lookups: start one with brandfill worker --queue … --base-url …${last ? `. One stopped by itself at ${when}: ${last.why}` : ''}`,
+      );
+    }
+    isAlone = isNowAlone;
+    onAlone?.(isAlone);
+  }
+
+  async function check(): Promise<void> {
+    if (isLooking || outstanding.size === 0) return;
+    isLooking = true;
+    try {
+      const now = Date.now();
+      if (now - Math.max(lookedAtMs, progressAtMs()) > SILENCE_MS) {
+        lookedAtMs = now;
+        await look();
+      }
+      if (now - progressAtMs() > FIRST_LOOK_MS) await tellWhenAlone();
+    } catch {
+      // Redis is away; the next look will do.
+    } finally {
+      isLooking = false;
+    }
+  }
+
+  const timer = setInterval(() => void check(), LOOK_MS);
+  return { close: () => clearInterval(timer) };
+}

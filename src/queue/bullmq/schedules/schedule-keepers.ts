@@ -1,0 +1,70 @@
+import type { Owner } from '../../../common/owner.ts';
+import { PREFIX } from '../names.ts';
+import type { RedisClient } from '../server/redis.ts';
+import { timeOf } from '../server/server-time.ts';
+
+/** A process that keeps schedules and makes their runs. */
+export interface Keeper {
+  readonly owner: Owner;
+  /** The names of its jobs, sorted. */
+  readonly jobs: readonly string[];
+}
+
+/** Says that a keeper is there, until it is closed. */
+export interface KeeperPresence {
+  close(): Promise<void>;
+}
+
+const BEAT_MS = 5_000;
+/** Who has not been heard of for so long is taken for gone. */
+const ABSENT_MS = 15_000;
+
+/** Where all groups are named, with the folder of their files. */
+const GROUPS = `${PREFIX}:schedules`;
+
+/**
+ * Announces a keeper, and its group with the folder of the files; resolves when both can be seen. Both
+ * are said again and again, so that a Redis that has lost everything learns of them.
+ */
+export async function announceKeeper(
+  client: RedisClient,
+  { name: group, folder }: { readonly name: string; readonly folder: string },
+  keeper: Keeper,
+): Promise<KeeperPresence> {
+  const member = JSON.stringify(keeper);
+  const beat = async (): Promise<void> => {
+    const now = await timeOf(client);
+    const key = keepersKey(group);
+    const saying = client.multi().zadd(key, now, member).pexpire(key, ABSENT_MS);
+    await saying.hset(GROUPS, group, folder).exec();
+  };
+  await beat();
+  const timer = setInterval(() => void beat().catch(() => {}), BEAT_MS); // the next one will do
+  return {
+    close: async () => {
+      clearInterval(timer);
+      await client.zrem(keepersKey(group), member);
+    },
+  };
+}
+
+/** Who keeps the schedules of a group, as far as is known. */
+export async function findKeepers(client: RedisClient, group: string): Promise<readonly Keeper[]> {
+  const since = (await timeOf(client)) - ABSENT_MS;
+  const members = await client.zrangebyscore(keepersKey(group), since, '+inf');
+  return members.map((member) => JSON.parse(member) as Keeper);
+}
+
+/** All groups that there ever were, sorted, unless they were dropped. */
+export async function findGroups(client: RedisClient): Promise<readonly string[]> {
+  return (await client.hkeys(GROUPS)).sort();
+}
+
+/** Of a group without schedules nothing is left. */
+export async function dropGroup(client: RedisClient, group: string): Promise<void> {
+  await client.hdel(GROUPS, group);
+}
+
+function keepersKey(group: string): string {
+  return `${PREFIX}:schedule-keepers:${group}`;
+}

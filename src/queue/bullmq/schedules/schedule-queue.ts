@@ -1,0 +1,138 @@
+import { type JobsOptions, Queue } from 'bullmq';
+import { KEPT_FAILURES, PREFIX } from '../names.ts';
+import type { RedisClient } from '../server/redis.ts';
+import { queueOptions } from '../traces.ts';
+
+/** When a job is due, as it stands in Redis. */
+export interface KeptSchedule {
+  readonly cron: string;
+  /** Never left to the machine: others may stand elsewhere. */
+  readonly timezone: string;
+}
+
+/** A schedule with the next time that it is due. */
+export interface DueSchedule extends KeptSchedule {
+  /** In milliseconds since 1970. In the past when nobody was there to run it. */
+  readonly nextAtMs: number;
+}
+
+/** Why a job is run: at its time, late because nobody was there, or because somebody wants it now. */
+export type RunReason = 'due' | 'missed' | 'asked';
+
+/** A run that somebody has to make. */
+export interface RunRequest {
+  readonly job: string;
+  readonly why: RunReason;
+  /** When it was due, in milliseconds since 1970. */
+  readonly dueAtMs: number;
+}
+
+/** The schedules of one group of job files, in Redis. */
+export interface ScheduleQueue {
+  /** All schedules, by the name of the job. */
+  read(): Promise<ReadonlyMap<string, DueSchedule>>;
+  /** Adds a schedule, or changes it. Its next time is then counted from now. */
+  keep(job: string, schedule: KeptSchedule): Promise<void>;
+  /** Removes a schedule, with a run that has not begun and all results. */
+  forget(job: string): Promise<void>;
+  /** Asks for a run, unless one is asked for already or going: then it says so. */
+  ask(request: RunRequest): Promise<boolean>;
+  /** Runs that are asked for, and since when those go that have begun, in milliseconds since 1970. */
+  findRuns(jobs: readonly string[]): Promise<ReadonlyMap<string, number | 'waiting'>>;
+  close(): Promise<void>;
+}
+
+/** The name of a group's queue. */
+export function scheduleQueueName(group: string): string {
+  return `schedule-${group}`;
+}
+
+const TICK_JOB = 'tick';
+export const RUN_JOB = 'run';
+
+/** A tick that Redis refuses for now is not lost. */
+const TICK_OPTIONS: JobsOptions = {
+  removeOnComplete: true,
+  removeOnFail: KEPT_FAILURES,
+  attempts: 1_000_000,
+  backoff: { type: 'fixed', delay: 2_000 },
+};
+const RUN_OPTIONS: JobsOptions = { removeOnComplete: true, removeOnFail: true };
+
+/**
+ * Opens the schedules of a group. BullMQ makes a *tick* when a job is due; a tick asks for a *run*, a
+ * job under an id of its own. An id is there once, whatever state it is in: that a run is going or owed
+ * is all that keeps another one from being asked for, on all machines, and it goes to somebody else when
+ * its process is gone.
+ */
+export function openScheduleQueue(client: RedisClient, group: string): ScheduleQueue {
+  const queue = new Queue(scheduleQueueName(group), {
+    connection: client,
+    ...queueOptions(client),
+  });
+  queue.on('error', () => {}); // told by what watches the connection
+
+  return {
+    read: async () => {
+      const schedulers = await queue.getJobSchedulers();
+      return new Map(
+        schedulers.flatMap(({ pattern, tz, next, template }) => {
+          const { job } = (template?.data ?? {}) as { readonly job?: string };
+          if (job === undefined || pattern === undefined) return [];
+          return [[job, { cron: pattern, timezone: tz ?? 'UTC', nextAtMs: next ?? 0 }] as const];
+        }),
+      );
+    },
+    keep: async (job, { cron, timezone }) => {
+      await queue.upsertJobScheduler(
+        idOf(job),
+        { pattern: cron, tz: timezone },
+        { name: TICK_JOB, data: { job }, opts: TICK_OPTIONS },
+      );
+    },
+    forget: async (job) => {
+      await queue.removeJobScheduler(idOf(job));
+      const run = await queue.getJob(runId(job));
+      await run?.remove().catch(() => {}); // it is going; then it ends by itself
+      await client.del(resultsKey(group, job));
+      await client.hdel(skipsKey(group), job);
+    },
+    ask: async (request) => {
+      const id = runId(request.job);
+      if ((await client.exists(queue.toKey(id))) === 1) return false;
+      await queue.add(RUN_JOB, request, { ...RUN_OPTIONS, jobId: id });
+      return true;
+    },
+    findRuns: async (jobs) => {
+      const runs = await Promise.all(jobs.map((job) => queue.getJob(runId(job))));
+      const found = new Map<string, number | 'waiting'>();
+      for (const [at, run] of runs.entries()) {
+        const job = jobs[at];
+        if (run === undefined || job === undefined) continue;
+        const isGoing = (await run.isActive()) && run.processedOn !== undefined;
+        found.set(job, isGoing ? (run.processedOn ?? 'waiting') : 'waiting');
+      }
+      return found;
+    },
+    close: () => queue.close(),
+  };
+}
+
+/** Where the results of a job are, the latest first. */
+export function resultsKey(group: string, job: string): string {
+  return `${PREFIX}:schedule-results:${group}:${idOf(job)}`;
+}
+
+/** Where is counted how often a job was due while it was running. */
+export function skipsKey(group: string): string {
+  return `${PREFIX}:schedule-skips:${group}`;
+}
+
+/** BullMQ takes no colon in an id. */
+function idOf(job: string): string {
+  return encodeURIComponent(job);
+}
+
+function runId(job: string): string {
+  return `run-${idOf(job)}`;
+}

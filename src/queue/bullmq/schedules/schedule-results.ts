@@ -1,0 +1,62 @@
+import type { RedisClient } from '../server/redis.ts';
+import type { RunReason } from './schedule-queue.ts';
+import { resultsKey, skipsKey } from './schedule-queue.ts';
+
+/** How a scheduled run ended. */
+export interface ScheduledResult {
+  readonly why: RunReason;
+  /** In ISO 8601, UTC. */
+  readonly startedAt: string;
+  readonly finishedAt: string;
+  /** As that of `brandfill run`. */
+  readonly exitCode: number;
+  /** How often the job was due again while it ran, which was left out. */
+  readonly skipped: number;
+  /** Missing when there is an error. */
+  readonly rows?: number;
+  readonly found?: number;
+  readonly failed?: number;
+  /** HTTP requests made. */
+  readonly calls?: number;
+  /** Why it stopped before all was asked. */
+  readonly stopped?: string;
+  /** Why it could not be run. */
+  readonly error?: string;
+  /** The machine that it ran on. */
+  readonly host: string;
+}
+
+/** The results of the last runs of each job. */
+export interface ScheduleResults {
+  /** Notes that a job was due while it was running. */
+  skip(job: string): Promise<void>;
+  /** Notes how a run ended, with how often it was left out meanwhile. */
+  add(job: string, result: Omit<ScheduledResult, 'skipped'>): Promise<void>;
+  /** The latest first. */
+  read(job: string): Promise<readonly ScheduledResult[]>;
+}
+
+/** So many results of each job are kept. */
+const KEPT = 30;
+
+export function openScheduleResults(client: RedisClient, group: string): ScheduleResults {
+  return {
+    skip: async (job) => {
+      await client.hincrby(skipsKey(group), job, 1);
+    },
+    add: async (job, result) => {
+      const key = resultsKey(group, job);
+      const skipped = Number(await client.hget(skipsKey(group), job)) || 0;
+      await client
+        .multi()
+        .hdel(skipsKey(group), job)
+        .lpush(key, JSON.stringify({ ...result, skipped } satisfies ScheduledResult))
+        .ltrim(key, 0, KEPT - 1)
+        .exec();
+    },
+    read: async (job) => {
+      const texts = await client.lrange(resultsKey(group, job), 0, -1);
+      return texts.map((text) => JSON.parse(text) as ScheduledResult);
+    },
+  };
+}

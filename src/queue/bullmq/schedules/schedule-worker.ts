@@ -1,0 +1,119 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { type Job, WaitingError, Worker } from 'bullmq';
+import { createChunkLocks } from '../chunks/chunk-locks.ts';
+import { KEPT_FAILURES } from '../names.ts';
+import type { RedisServer } from '../server/redis.ts';
+import { queueOptions } from '../traces.ts';
+import { RUN_JOB, type RunRequest, scheduleQueueName } from './schedule-queue.ts';
+
+/** A run that this process has taken. */
+export interface TakenRun extends RunRequest {
+  /** How many processes were lost in the midst of it. */
+  readonly losses: number;
+  /** Whether it was begun before, here or elsewhere. */
+  readonly isAgain: boolean;
+}
+
+export interface TakeRunsOptions {
+  readonly redis: RedisServer;
+  readonly group: string;
+  /** How many runs may go at the same time. */
+  readonly atOnce: number;
+  /** How long a process may be silent before its runs are given to others. */
+  readonly lockMs: number;
+  /** Called when a job is due, with the time that it was due at in milliseconds since 1970. */
+  readonly onTick: (job: string, dueAtMs: number) => Promise<void>;
+  /**
+   * Makes a run, and returns whether it came to its end. When the signal fires it ends early, and the
+   * run is made again: at the next start, or by another process.
+   */
+  readonly run: (taken: TakenRun, signal: AbortSignal) => Promise<boolean>;
+}
+
+/** Takes ticks and runs off the queue of a group. */
+export interface RunTaker {
+  /** Takes no more and ends those that go; resolves when all have ended. */
+  stop(): Promise<void>;
+}
+
+/** A Redis that is gone must not hold up whoever wants to stop: what it was not told is noticed later. */
+const FAREWELL_MS = 5_000;
+const LOOKS_PER_LOCK = 6;
+const STALLED_CHECKS_PER_LOCK = 3;
+/** Ticks are served while all runs go. */
+const SLOTS_FOR_TICKS = 4;
+
+export function takeRuns(options: TakeRunsOptions): RunTaker {
+  const { redis, group, atOnce, lockMs, onTick, run } = options;
+  const stopping = new AbortController();
+  const going = new Map<string, Promise<boolean>>();
+  const worker = new Worker<unknown>(
+    scheduleQueueName(group),
+    async (job, token = '') => {
+      if (job.name === RUN_JOB) await take(job as Job<RunRequest>, token);
+      else await onTick((job.data as { readonly job: string }).job, dueTimeOf(job));
+    },
+    {
+      connection: redis.connect(),
+      ...queueOptions(redis.client),
+      autorun: false,
+      concurrency: atOnce + SLOTS_FOR_TICKS,
+      lockDuration: lockMs,
+      stalledInterval: Math.ceil(lockMs / STALLED_CHECKS_PER_LOCK), // Redis takes whole numbers only
+      skipLockRenewal: true, // done below, where it is noticed when it fails
+      maxStalledCount: Number.MAX_SAFE_INTEGER,
+      drainDelay: 1,
+      removeOnComplete: { count: 0 },
+      removeOnFail: KEPT_FAILURES,
+    },
+  );
+  worker.on('error', () => {}); // told by what watches the connections
+  const locks = createChunkLocks({ worker, lockMs });
+
+  async function take(job: Job<RunRequest>, token: string): Promise<void> {
+    const lock = locks.hold(job.id ?? '', token);
+    const lost = new AbortController();
+    const timer = setInterval(() => {
+      if (!lock.isOurs()) lost.abort();
+    }, lockMs / LOOKS_PER_LOCK);
+    const signal = AbortSignal.any([stopping.signal, lost.signal]);
+    const taken = { ...job.data, losses: job.stalledCounter, isAgain: job.attemptsStarted > 1 };
+    try {
+      const isDone = await oneByOne(taken.job, () => run(taken, signal));
+      if (!signal.aborted || (isDone && lock.isOurs())) return;
+      if (lock.isOurs()) await job.moveToWait(token);
+      throw new WaitingError();
+    } finally {
+      clearInterval(timer);
+      lock.release();
+    }
+  }
+
+  /** The claim may have been lost while Redis was away, and the run be given to this very process. */
+  async function oneByOne(job: string, work: () => Promise<boolean>): Promise<boolean> {
+    const before = going.get(job)?.catch(() => false) ?? Promise.resolve(false);
+    const made = before.then(work);
+    going.set(job, made);
+    try {
+      return await made;
+    } finally {
+      if (going.get(job) === made) going.delete(job);
+    }
+  }
+
+  worker.run().catch(() => {}); // ends when it is closed
+  return {
+    stop: async () => {
+      const closed = worker.close();
+      stopping.abort();
+      await Promise.allSettled(going.values());
+      await Promise.race([closed, delay(FAREWELL_MS, undefined, { ref: false })]);
+      locks.close();
+    },
+  };
+}
+
+/** When a tick was due. */
+function dueTimeOf({ opts, timestamp }: Job<unknown>): number {
+  return opts.prevMillis ?? timestamp;
+}

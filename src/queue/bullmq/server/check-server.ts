@@ -1,0 +1,87 @@
+import { Cluster } from 'ioredis';
+import { BrandfillError } from '../../../common/errors.ts';
+import { PREFIX } from '../names.ts';
+import type { RedisClient } from './redis.ts';
+
+export interface CheckServerOptions {
+  readonly client: RedisClient;
+  /** Goes on although the server may throw keys away. */
+  readonly acceptEviction: boolean;
+  /** Told what is worth knowing but no obstacle. */
+  readonly onWarning: (message: string) => void;
+}
+
+const OLDEST = [6, 2] as const;
+
+/** Writes, and does so from a script, as BullMQ does all it does. */
+const PROBE = "return redis.call('set', KEYS[1], '1', 'px', 1000)";
+
+/**
+ * Makes sure that a Redis can carry a queue: old enough to know all commands, writable, and set to
+ * refuse writes rather than to throw keys away when its memory is full.
+ *
+ * @throws BrandfillError `UNUSABLE_QUEUE`
+ */
+export async function checkServer(options: CheckServerOptions): Promise<void> {
+  const { client, acceptEviction, onWarning } = options;
+  const nodes = client instanceof Cluster ? client.nodes('master') : [client];
+  const infos = await Promise.all(nodes.map(async (node) => parseInfo(await node.info())));
+  for (const info of infos) refuseOld(info);
+  const eviction = infos
+    .map((info) => info.get('maxmemory_policy'))
+    .find((policy) => policy !== undefined && policy !== 'noeviction');
+  if (eviction !== undefined) {
+    const harm = `its maxmemory-policy is ${eviction}: when its memory is full it throws lookups away`;
+    const cure = `set it with: redis-cli config set maxmemory-policy noeviction`;
+    if (!acceptEviction) {
+      throw new BrandfillError(
+        'UNUSABLE_QUEUE',
+        `Cannot use this Redis for the queue: ${harm}; ${cure}, or go on with --accept-eviction.`,
+      );
+    }
+    onWarning(`This Redis may lose lookups: ${harm}; ${cure}.`);
+  }
+  await client.eval(PROBE, 1, `${PREFIX}:probe`);
+  const arePersistent = await Promise.all(
+    infos.map(async (info, at) => await isPersistent(nodes[at] ?? client, info)),
+  );
+  if (arePersistent.includes(false)) {
+    onWarning(
+      'This Redis keeps nothing on disk: what waits in the queue is gone when it restarts. For a backlog that must survive, set it with: redis-cli config set appendonly yes',
+    );
+  }
+}
+
+function refuseOld(info: ReadonlyMap<string, string>): void {
+  if (info.has('valkey_version')) return;
+  const version = info.get('redis_version') ?? '';
+  const [major = 0, minor = 0] = version.split('.').map(Number);
+  if (major > OLDEST[0] || (major === OLDEST[0] && minor >= OLDEST[1])) return;
+  throw new BrandfillError(
+    'UNUSABLE_QUEUE',
+    `Cannot use this Redis for the queue: it is of version ${version || 'unknown'}, needed is 6.2 or later, or Valkey.`,
+  );
+}
+
+/** Taken for granted where the server does not tell. */
+async function isPersistent(
+  client: RedisClient,
+  info: ReadonlyMap<string, string>,
+): Promise<boolean> {
+  if (info.get('aof_enabled') !== '0') return true;
+  try {
+    const [, save] = (await client.config('GET', 'save')) as [string?, string?];
+    return save !== '';
+  } catch {
+    return true;
+  }
+}
+
+function parseInfo(text: string): ReadonlyMap<string, string> {
+  return new Map(
+    text
+      .split(/\r?\n/)
+      .filter((line) => line.includes(':'))
+      .map((line) => [line.slice(0, line.indexOf(':')), line.slice(line.indexOf(':') + 1)]),
+  );
+}

@@ -1,0 +1,38 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { unlessAborted } from '../../../common/unless-aborted.ts';
+import { reasonOf } from './redis.ts';
+
+/** Does what Redis refuses for now again, for as long as it takes. */
+export interface Patience {
+  /**
+   * @throws the signal's reason when it fires first; what was under way may still be done
+   */
+  insist(work: () => Promise<void>, signal: AbortSignal): Promise<void>;
+}
+
+const FIRST_MS = 200;
+const LONGEST_MS = 5_000;
+
+/** @param onNotice told why there is a wait, once per reason in a row */
+export function createPatience(onNotice: (message: string) => void): Patience {
+  let told = '';
+  return {
+    insist: async (work, signal) => {
+      for (let waitMs = FIRST_MS; ; waitMs = Math.min(waitMs * 2, LONGEST_MS)) {
+        signal.throwIfAborted();
+        try {
+          // A Redis that is away answers nothing at all.
+          await unlessAborted(work(), signal);
+          told = '';
+          return;
+        } catch (error) {
+          signal.throwIfAborted();
+          const reason = reasonOf(error);
+          if (reason !== told) onNotice(`Redis refuses to take lookups: ${reason}. Trying again.`);
+          told = reason;
+          await delay(waitMs, undefined, { signal });
+        }
+      }
+    },
+  };
+}

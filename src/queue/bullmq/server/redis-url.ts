@@ -1,0 +1,125 @@
+import { isIP, isIPv6 } from 'node:net';
+import { BrandfillError } from '../../../common/errors.ts';
+
+/** How a server is logged in to. */
+interface Access {
+  readonly username?: string;
+  readonly password?: string;
+  readonly tls?: { readonly servername?: string };
+}
+
+interface Node {
+  readonly host: string;
+  readonly port: number;
+}
+
+interface Sentinels {
+  readonly sentinels: Node[];
+  readonly name: string;
+  readonly db: number;
+  readonly sentinelTLS?: object;
+  /** Else the connection to Redis itself would be plain, whatever `tls` says. */
+  readonly enableTLSForSentinelMode?: boolean;
+}
+
+/** One Redis, or one that Sentinels know. */
+type SingleOptions = Access &
+  ((Node & { readonly db: number }) | { readonly path: string; readonly db: number } | Sentinels);
+
+/** Where a queue is. */
+export type RedisAddress =
+  | { readonly kind: 'single'; readonly options: SingleOptions }
+  | { readonly kind: 'cluster'; readonly nodes: readonly Node[]; readonly access: Access };
+
+// An '@' or '/' in a password must be percent-encoded: taken for a part of a host it would be shown.
+const FORM =
+  /^(?:(rediss?)(-sentinel|-cluster)?:\/\/(?:([^@/?#]*)@)?([^/?#@]+)|redis\+unix:\/\/(?:([^@/?#]*)@)?)(\/[^?#@]*)?$/i;
+
+/**
+ * Reads the URL of a queue. Besides `redis://` and `rediss://` (TLS), with user, password and number
+ * of the database, there are
+ *
+ * - `redis-sentinel://host:26379,host:26379/NAME/0`, NAME being the master that Sentinels watch;
+ * - `redis-cluster://host:6379,host:6379`;
+ * - `redis+unix:///path/to/socket`.
+ *
+ * What has a meaning in URLs must be percent-encoded in a password.
+ *
+ * @throws BrandfillError `INVALID_SETTING`, which does not repeat the URL: it may hold a password
+ */
+export function parseRedisUrl(url: string): RedisAddress {
+  const form = FORM.exec(url.trim());
+  if (!form) throw wrongUrl();
+  const [, scheme, kind, login, hosts, socketLogin, path = ''] = form;
+  if (hosts === undefined) return socketAddress(path, credentials(socketLogin));
+  const nodes = hosts.split(',').map((host) => parseHost(host, kind));
+  const [first, ...others] = nodes;
+  if (!first) throw wrongUrl();
+  const isTls = scheme?.toLowerCase() === 'rediss';
+  const access = credentials(login);
+  const [part, nextPart, ...rest] = path.split('/').slice(1);
+  if (rest.length > 0) throw wrongUrl();
+  switch (kind?.toLowerCase()) {
+    case '-sentinel': {
+      const tls = isTls ? { tls: {}, sentinelTLS: {}, enableTLSForSentinelMode: true } : {};
+      const name = decode(part ?? '');
+      if (name === '') throw wrongUrl();
+      const options = { ...access, ...tls, sentinels: nodes, name, db: parseDb(nextPart) };
+      return { kind: 'single', options };
+    }
+    case '-cluster':
+      // A cluster has but one database.
+      if (parseDb(part) !== 0 || nextPart) throw wrongUrl();
+      return { kind: 'cluster', nodes, access: isTls ? { ...access, tls: {} } : access };
+    default: {
+      if (others.length > 0 || nextPart) throw wrongUrl();
+      const tls = isTls ? { tls: isIP(first.host) ? {} : { servername: first.host } } : {};
+      return { kind: 'single', options: { ...access, ...tls, ...first, db: parseDb(part) } };
+    }
+  }
+}
+
+function wrongUrl(): BrandfillError {
+  return new BrandfillError(
+    'INVALID_SETTING',
+    'Cannot read the URL of the queue: expected one such as redis://localhost:6379/0, rediss://user:password@host:6380, redis-sentinel://a:26379,b:26379/mymaster or redis-cluster://a:6379,b:6379, with % codes for special characters in a password.',
+  );
+}
+
+function socketAddress(path: string, access: Access): RedisAddress {
+  const decoded = decode(path);
+  if (decoded.length < 2) throw wrongUrl();
+  return { kind: 'single', options: { ...access, path: decoded, db: 0 } };
+}
+
+function credentials(login: string | undefined): Access {
+  if (!login) return {};
+  const [username = '', ...password] = login.split(':').map(decode);
+  return {
+    ...(username === '' ? {} : { username }),
+    ...(password.length === 0 ? {} : { password: password.join(':') }),
+  };
+}
+
+function decode(text: string): string {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    throw wrongUrl();
+  }
+}
+
+function parseHost(text: string, kind: string | undefined): Node {
+  const [, ipv6, name, port] = /^(?:\[([^\]]+)\]|([\w.-]+))(?::(\d{1,5}))?$/.exec(text) ?? [];
+  const host = ipv6 ?? name;
+  const portNumber = Number(port ?? (kind?.toLowerCase() === '-sentinel' ? 26_379 : 6_379));
+  if (host === undefined || portNumber < 1 || portNumber > 65_535) throw wrongUrl();
+  if (ipv6 !== undefined && !isIPv6(ipv6)) throw wrongUrl();
+  return { host, port: portNumber };
+}
+
+function parseDb(text: string | undefined): number {
+  if (!text) return 0;
+  if (!/^\d{1,4}$/.test(text)) throw wrongUrl();
+  return Number(text);
+}

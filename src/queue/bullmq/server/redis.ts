@@ -1,0 +1,262 @@
+import { Cluster, Redis, type RedisOptions } from 'ioredis';
+import { BrandfillError } from '../../../common/errors.ts';
+import type { OnNotice } from '../../../common/notice.ts';
+import { keepSecret } from '../../../common/secrets.ts';
+import { parseRedisUrl, type RedisAddress } from './redis-url.ts';
+
+/** A connection to Redis, whatever lies behind it. */
+export type RedisClient = Redis | Cluster;
+
+/** A Redis that can be reached and used. */
+export interface RedisServer {
+  /** One connection for all commands that do not wait. It reconnects by itself, for as long as it takes. */
+  readonly client: RedisClient;
+  /** Opens another connection, such as BullMQ wants for each worker. */
+  connect(): RedisClient;
+  /** Host and port, or what else tells one server from another. No credentials. */
+  readonly name: string;
+  /** Closes all connections, without waiting for a server that does not answer. */
+  close(): Promise<void>;
+}
+
+/** A server that swallows what is sent to it is taken for dead after this time. */
+const SILENCE_MS = 15_000;
+
+const PATIENT = {
+  maxRetriesPerRequest: null,
+  retryStrategy: (times: number) => Math.min(times * 100, 2_000),
+  connectTimeout: 10_000,
+  socketTimeout: SILENCE_MS,
+  sentinelCommandTimeout: 5_000,
+  keepAlive: 10_000,
+} satisfies RedisOptions;
+
+type Patient = typeof PATIENT & Pick<RedisOptions, 'reconnectOnError'>;
+
+/** Fails at the first obstacle, so that a wrong address is told at once. */
+const IMPATIENT = {
+  maxRetriesPerRequest: 0,
+  retryStrategy: () => null,
+  sentinelRetryStrategy: () => null,
+  connectTimeout: 5_000,
+  commandTimeout: 5_000,
+  sentinelCommandTimeout: 5_000,
+  lazyConnect: true,
+} satisfies RedisOptions;
+
+/** A read-only replica is asked again many times in that time. */
+const READ_ONLY_OVER_MS = 30_000;
+
+/** However many hosts an address has, and however many names have to be resolved. */
+const CHECK_MS = 8_000;
+
+export interface OpenRedisOptions {
+  /** Looks at the server before it is used. @throws BrandfillError when it will not do */
+  readonly check: (probe: RedisClient) => Promise<void>;
+  /** Told when a connection is lost or a server refuses to work, and when it is well again. */
+  readonly onTrouble: OnNotice;
+}
+
+/**
+ * Connects to Redis.
+ *
+ * @throws BrandfillError `UNUSABLE_QUEUE` that says in one sentence why it cannot be used
+ */
+export async function openRedis(url: string, options: OpenRedisOptions): Promise<RedisServer> {
+  const address = parseRedisUrl(url);
+  keepSecret(passwordOf(address));
+  const name = nameOf(address);
+  await tryOut(address, options.check);
+  const open = new Set<RedisClient>();
+  const watch = createTroubleWatch(name, options.onTrouble);
+  const reconnectOnError = createReadOnlyWatch(name, options.onTrouble);
+  const connect = (): RedisClient => {
+    const client = createClient(address, { ...PATIENT, reconnectOnError });
+    open.add(client);
+    client.once('end', () => open.delete(client));
+    watch(client);
+    return client;
+  };
+  return {
+    client: connect(),
+    connect,
+    name,
+    close: async () => {
+      for (const client of open) client.disconnect();
+    },
+  };
+}
+
+async function tryOut(address: RedisAddress, check: OpenRedisOptions['check']): Promise<void> {
+  const probe = createClient(address, IMPATIENT);
+  // What is thrown is often only that the connection is closed; why, is told in events.
+  const told: unknown[] = [];
+  const toldByOthers: unknown[] = [];
+  probe.on('error', (error: unknown) => told.push(error));
+  for (const event of ['node error', 'sentinelError']) {
+    probe.on(event, (error: unknown) => toldByOthers.push(error));
+  }
+  let deadline: NodeJS.Timeout | undefined;
+  const over = new Promise<never>((_, reject) => {
+    deadline = setTimeout(() => reject(new Error('timed out')), CHECK_MS);
+    probe.once('end', () => reject(new Error('Connection is closed.')));
+  });
+  try {
+    await Promise.race([over, probe.connect()]);
+    // Of a database that is not there is told, and then another is used.
+    if (told.length > 0) throw told[0];
+    await Promise.race([over, check(probe)]);
+  } catch (error) {
+    throw error instanceof BrandfillError
+      ? error
+      : unusable(address, [error, ...told, ...toldByOthers]);
+  } finally {
+    clearTimeout(deadline);
+    probe.disconnect();
+  }
+}
+
+/** Says once that the server is gone, however many connections notice, and once that it is back. */
+function createTroubleWatch(name: string, onTrouble: OnNotice): (client: RedisClient) => void {
+  let isGone = false;
+  return (client) => {
+    client.on('error', (error: unknown) => {
+      if (isGone) return;
+      isGone = true;
+      onTrouble(`Redis at ${name}: ${reasonOf(error)}. Trying again until it answers.`);
+    });
+    client.on('ready', () => {
+      if (isGone) onTrouble(`Redis at ${name} answers again.`, { level: 'info' });
+      isGone = false;
+    });
+  };
+}
+
+/**
+ * After a failover the name may still lead to the old master: another connection finds the new one, and
+ * the command is sent over it. Says once what is waited for, until that is over for a while.
+ */
+function createReadOnlyWatch(name: string, onTrouble: OnNotice): (error: Error) => 2 | false {
+  let lastAtMs = Number.NEGATIVE_INFINITY;
+  return (error) => {
+    if (!error.message.startsWith('READONLY')) return false;
+    const nowMs = performance.now();
+    const isNews = nowMs - lastAtMs > READ_ONLY_OVER_MS;
+    if (isNews) onTrouble(`Redis at ${name}: ${reasonOf(error)}. Trying again until it is none.`);
+    lastAtMs = nowMs;
+    return 2;
+  };
+}
+
+function createClient(address: RedisAddress, options: Patient | typeof IMPATIENT): RedisClient {
+  const isProbe = 'lazyConnect' in options;
+  if (address.kind === 'single') return new Redis({ ...address.options, ...options });
+  const { retryStrategy, ...redisOptions } = options;
+  return new Cluster([...address.nodes], {
+    lazyConnect: isProbe,
+    // Without it, the first command tells what is wrong with the cluster.
+    enableReadyCheck: !isProbe,
+    clusterRetryStrategy: retryStrategy,
+    redisOptions: { ...address.access, ...redisOptions },
+  });
+}
+
+function passwordOf(address: RedisAddress): string | undefined {
+  return address.kind === 'cluster' ? address.access.password : address.options.password;
+}
+
+function nameOf(address: RedisAddress): string {
+  if (address.kind === 'cluster') return hostsOf(address.nodes);
+  const { options } = address;
+  if ('path' in options) return options.path;
+  return 'name' in options
+    ? `${options.name} (sentinels ${hostsOf(options.sentinels)})`
+    : hostsOf([options]);
+}
+
+function hostsOf(nodes: readonly { readonly host: string; readonly port: number }[]): string {
+  return nodes
+    .map(({ host, port }) => `${host.includes(':') ? `[${host}]` : host}:${port}`)
+    .join(',');
+}
+
+function unusable(address: RedisAddress, errors: readonly unknown[]): BrandfillError {
+  const cause = errors.find((error) => !VAGUE.test(errorText(error))) ?? errors[0];
+  const text = errorText(cause);
+  const isClosed = address.kind === 'cluster' && VAGUE.test(text);
+  const reason = isClosed ? 'none of its nodes answers for the cluster' : reasonOf(cause);
+  const hint = TLS_MISMATCH.test(text) && !text.includes('sentinel') ? hintAtTls(address) : '';
+  return new BrandfillError(
+    'UNUSABLE_QUEUE',
+    `Cannot use the queue on Redis at ${nameOf(address)}: ${reason}${hint}.`,
+    { cause },
+  );
+}
+
+/** Either side takes the other's first bytes for nonsense, or waits for more of them. */
+const TLS_MISMATCH = /closed|ECONNRESET|EPIPE|ETIMEDOUT|timed out|EPROTO|wrong version/i;
+
+function hintAtTls(address: RedisAddress): string {
+  const { tls } = address.kind === 'cluster' ? address.access : address.options;
+  return tls
+    ? '; if it does not speak TLS, give redis:// instead of rediss://'
+    : '; if it speaks TLS, give rediss:// instead of redis://';
+}
+
+/** These say that there is a reason, but not which. */
+const VAGUE =
+  /Connection is closed|None of startup nodes|Failed to refresh slots|All sentinels are unreachable|timed out/;
+
+const REASONS: readonly (readonly [sign: RegExp, reason: string])[] = [
+  [/sentinel.*(NOAUTH|WRONGPASS)/, 'its sentinels want a password, and must not'],
+  [/No such master|sentinel.*invalid reply/, 'its sentinels know no master of that name'],
+  [/sentinel.*unknown command/, 'what answers there is no sentinel'],
+  [/connect to sentinel|All sentinels/, 'none of its sentinels can be reached'],
+  [/ECONNREFUSED/, 'nobody listens there; start Redis, or give another --queue'],
+  [/ENOTFOUND|EAI_AGAIN/, 'there is no host of that name; give another --queue'],
+  [/ENOENT/, 'there is no such socket; start Redis, or give another --queue'],
+  [
+    /certificate|self.signed/i,
+    'its certificate is not trusted; name its CA in NODE_EXTRA_CA_CERTS',
+  ],
+  [/SSL|TLS|EPROTO/i, 'TLS could not be agreed on'],
+  [/ETIMEDOUT|EHOSTUNREACH|ENETUNREACH|timed out/i, 'it cannot be reached, or does not answer'],
+  [/NOAUTH/, 'it wants a password; give redis://:PASSWORD@host or redis://USER:PASSWORD@host'],
+  [/WRONGPASS|invalid password|invalid username/i, 'it refuses the user or the password'],
+  [
+    /NOPERM/,
+    'its user may not do what a queue needs; allow it ~{brandfill}* &* +@all -@admin -@dangerous +info',
+  ],
+  [/READONLY/, 'it is a read-only replica; give the address of its master'],
+  [/LOADING/, 'it is still loading its data; try again in a moment'],
+  [/OOM/, 'it is out of memory; raise maxmemory'],
+  [/NOREPLICAS/, 'too few replicas follow it for it to be written to; see min-replicas-to-write'],
+  [/MISCONF/, 'it cannot write its data to the disk and therefore refuses to work'],
+  [/CLUSTERDOWN/, 'its cluster is not complete: some slots are served by no node'],
+  [/MOVED|CROSSSLOT/, 'it is a node of a cluster; give redis-cluster:// instead of redis://'],
+  [/cluster support disabled/, 'it is not in a cluster; give redis:// instead of redis-cluster://'],
+  [/DB index is out of range/, 'it has no database of that number'],
+  [/Protocol error|RESP type|unknown command/i, 'what answers there is no Redis for a queue'],
+  [/max number of clients/i, 'it has no room for another client; raise maxclients'],
+  [/Connection is closed|ECONNRESET|EPIPE|socket/i, 'the connection broke off'],
+  [/Failed to refresh slots|startup nodes/i, 'none of the nodes of the cluster can be reached'],
+];
+
+/** What an error of Redis or of its connection means. */
+export function reasonOf(error: unknown): string {
+  const text = errorText(error);
+  const known = REASONS.find(([sign]) => sign.test(text));
+  return known ? known[1] : text.replaceAll(/\s+/g, ' ').slice(0, 200);
+}
+
+function errorText(error: unknown): string {
+  if (!(error instanceof Error)) return String(error);
+  if ('lastNodeError' in error && error.lastNodeError) return errorText(error.lastNodeError);
+  // Of a transaction it is only said that it was discarded.
+  if ('previousErrors' in error && Array.isArray(error.previousErrors)) {
+    const [first] = error.previousErrors as readonly unknown[];
+    if (first !== undefined) return errorText(first);
+  }
+  const code = 'code' in error && typeof error.code === 'string' ? `${error.code} ` : '';
+  return `${code}${error.message}`;
+}

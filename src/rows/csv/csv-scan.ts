@@ -1,0 +1,188 @@
+import { BrandfillError } from '../../common/errors.ts';
+import { placeOfByte } from '../encoding/place.ts';
+import type { RowColumn, ScannedRow } from '../row-format.ts';
+import type { Source } from '../source.ts';
+import { findOddSpot, type OddSpot } from './csv-cells.ts';
+import type { CsvDialect } from './csv-dialect.ts';
+import { createCsvReader, describeFault } from './csv-parser.ts';
+
+export interface CsvScanOptions {
+  readonly dialect: CsvDialect;
+  readonly domainColumn: RowColumn;
+  readonly others: readonly RowColumn[];
+  /** How many of them are lines above the list, which are not CSV. */
+  readonly titleBytes: number;
+  /** How many bytes stand before the first row. */
+  readonly skipBytes: number;
+  /** How many cells a row should have. */
+  readonly width: number;
+}
+
+/** Rows are filled up to the longest, so one of a million cells would make a million of each. */
+const MOST_FURTHER_CELLS = 16_384;
+
+/**
+ * Reads all rows of a CSV file once.
+ *
+ * @throws BrandfillError `UNREADABLE_INPUT` that names the line of the first bad row
+ */
+export async function* scanCsv(
+  source: Source,
+  { dialect, domainColumn, others, titleBytes, skipBytes, width }: CsvScanOptions,
+): AsyncGenerator<readonly ScannedRow[]> {
+  const { quote } = dialect;
+  let batch: ScannedRow[] = [];
+  let endBytes = skipBytes;
+  let endLines = 0;
+  const seen = createRecent(titleBytes);
+
+  function mayBeOdd(cell: string): boolean {
+    return (quote !== '' && cell.includes(quote)) || cell.includes('\r');
+  }
+
+  function onRecord(cells: string[], recordEnd: number, lines: number): void {
+    const spansLines = lines > endLines + 1;
+    endLines = lines;
+    if (recordEnd <= skipBytes) return;
+    const sizeBytes = recordEnd - endBytes;
+    if (spansLines || cells.length !== width) {
+      if (cells.length > width + MOST_FURTHER_CELLS) throw new RowFault(tooManyCells(width));
+      if (cells.some(mayBeOdd)) {
+        const odd = findOddSpot(seen.textOf(endBytes, recordEnd), dialect);
+        const isRagged = cells.length !== width;
+        if (odd && isFault(odd, { spansLines, isRagged, isOnlyCell: width === 1 })) {
+          throw new RowFault(describeOdd(odd, dialect));
+        }
+      }
+    }
+    batch.push({
+      cell: cells[domainColumn.index] ?? '',
+      sizeBytes,
+      fields: isBlank(cells, sizeBytes) ? 0 : cells.length,
+      others: others.length > 0 ? others.map(({ index }) => cells[index] ?? '') : undefined,
+    });
+    endBytes = recordEnd;
+  }
+
+  /** A line end alone. A quoted empty cell (`""`) is a row of one empty cell, and longer. */
+  function isBlank(cells: readonly string[], sizeBytes: number): boolean {
+    if (!isBlankLine(cells, sizeBytes, dialect)) return false;
+    // At the very end of the file it is as short.
+    return quote === '' || seen.textOf(endBytes, endBytes + sizeBytes) !== quote + quote;
+  }
+
+  const reader = createCsvReader(dialect, (cells, end, lines) =>
+    onRecord(cells, titleBytes + end, lines),
+  );
+  try {
+    for await (const chunk of behind(titleBytes, source.read())) {
+      seen.add(chunk);
+      await reader.write(chunk);
+      if (reader.openCells() > width + MOST_FURTHER_CELLS) throw new RowFault(tooManyCells(width));
+      seen.forget(endBytes);
+      if (batch.length > 0) yield batch;
+      batch = [];
+    }
+    await reader.end();
+    if (batch.length > 0) yield batch;
+  } catch (error) {
+    const why = error instanceof RowFault ? error.message : describeFault(error);
+    if (why === undefined) throw error;
+    throw refuseLine(source, (await placeOfByte(source.read(), endBytes)).line, why);
+  } finally {
+    reader.close();
+  }
+}
+
+/** What stands behind so many bytes. */
+async function* behind(bytes: number, chunks: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
+  let left = bytes;
+  for await (const chunk of chunks) {
+    if (left < chunk.length) yield left === 0 ? chunk : chunk.subarray(left);
+    left = Math.max(0, left - chunk.length);
+  }
+}
+
+/** A line end alone, as far as its length tells. */
+export function isBlankLine(
+  cells: readonly string[],
+  sizeBytes: number,
+  { lineEnds }: CsvDialect,
+): boolean {
+  return cells.length === 1 && cells[0] === '' && sizeBytes <= (lineEnds[0]?.length ?? 2);
+}
+
+/** @param line where the row begins that cannot be read */
+export function refuseLine(source: Source, line: number, why: string): BrandfillError {
+  return new BrandfillError(
+    'UNREADABLE_INPUT',
+    `Cannot read line ${line} of ${source.name}: ${why}.`,
+  );
+}
+
+/** What is wrong with a row. */
+class RowFault extends Error {}
+
+interface RowLook {
+  readonly spansLines: boolean;
+  readonly isRagged: boolean;
+  readonly isOnlyCell: boolean;
+}
+
+/** Where cells are as expected, a quote within one is text; it is what most tools read. */
+function isFault(odd: OddSpot, { spansLines, isRagged, isOnlyCell }: RowLook): boolean {
+  switch (odd) {
+    case 'behind_closing':
+      return spansLines || isRagged;
+    case 'behind_space':
+      return isRagged && !spansLines;
+    case 'lone_return':
+      return isRagged || isOnlyCell;
+  }
+}
+
+function describeOdd(odd: OddSpot, { quote, escape }: CsvDialect): string {
+  const doubled = `(${escape}${quote})`;
+  switch (odd) {
+    case 'behind_closing':
+      return `something follows a closing quote; double a quote ${doubled} that is part of the text`;
+    case 'behind_space':
+      return `a quote stands in the middle of a cell, behind a space; take the space away, or quote the whole cell and double the quote ${doubled}`;
+    case 'lone_return':
+      return 'a carriage return stands in it, although other line ends were used so far; save the file with one kind of line ends';
+  }
+}
+
+function tooManyCells(width: number): string {
+  return `it has more than ${(width + MOST_FURTHER_CELLS).toLocaleString('en-US')} cells, and the header ${width.toLocaleString('en-US')}; a line end is probably missing`;
+}
+
+/** The bytes of the rows that were read last. */
+interface Recent {
+  add(chunk: Buffer): void;
+  /** What was read, from a place in the file to another. */
+  textOf(from: number, to: number): string;
+  /** Drops what stands before a place. */
+  forget(before: number): void;
+}
+
+/** @param start where in the file the reading begins */
+function createRecent(start: number): Recent {
+  let chunks: { readonly start: number; readonly bytes: Buffer }[] = [];
+  let end = start;
+  return {
+    add: (bytes) => {
+      chunks.push({ start: end, bytes });
+      end += bytes.length;
+    },
+    textOf: (from, to) => {
+      const parts = chunks.map(({ start, bytes }) =>
+        bytes.subarray(Math.max(0, from - start), Math.max(0, to - start)),
+      );
+      return Buffer.concat(parts).toString('utf8');
+    },
+    forget: (before) => {
+      chunks = chunks.filter(({ start, bytes }) => start + bytes.length > before);
+    },
+  };
+}

@@ -1,0 +1,103 @@
+import { stringify } from 'csv-stringify/sync';
+import type { CellValue, RowWriter } from '../row-format.ts';
+import { type CsvDialect, withoutLineEnd } from './csv-dialect.ts';
+
+export interface CsvWriterOptions {
+  readonly dialect: CsvDialect;
+  /** What stands before the header in the input, such as `sep=;`. */
+  readonly before: string;
+  /** The header as it stands in the input, line end included. */
+  readonly headerRaw: string;
+  readonly headerFields: number;
+  /** How many cells of its own every row gets, so that the added ones line up. */
+  readonly width: number;
+  /** Names of the added columns. */
+  readonly added: readonly string[];
+  readonly byteOrderMark: boolean;
+}
+
+/**
+ * Appends cells to rows of CSV without touching what stands there: quoting, spaces and line ends of
+ * the input stay to the byte. Rows with too few cells are filled up.
+ *
+ * Added text that a spreadsheet would take for a formula is made harmless with a leading `'`. The
+ * user's own cells are left as they are.
+ *
+ * @see {@link https://owasp.org/www-community/attacks/CSV_Injection CSV injection}
+ */
+export function createCsvWriter(options: CsvWriterOptions): RowWriter {
+  const { dialect, before, headerRaw, headerFields, width, added, byteOrderMark } = options;
+  const toCell = cellWriterOf(dialect);
+
+  function row(raw: string, fields: number, cells: readonly CellValue[]): string {
+    if (added.length === 0) return raw;
+    const own = withoutLineEnd(raw, dialect);
+    const lineEnd = raw.slice(own.length) || dialect.lineEnd;
+    const padding = dialect.delimiter.repeat(Math.max(0, width - fields) + 1);
+    return own + padding + cells.map(toCell).join(dialect.delimiter) + lineEnd;
+  }
+
+  return {
+    header: (byteOrderMark ? '\uFEFF' : '') + before + row(headerRaw, headerFields, added),
+    row,
+  };
+}
+
+/**
+ * Writes single cells. Most hold nothing that needs care, and many no more than a comma: those are
+ * quoted here, because csv-stringify, which looks after formulas, costs ten times that for one cell.
+ */
+export function cellWriterOf(dialect: CsvDialect): (value: CellValue) => string {
+  const { delimiter, quote, escape } = dialect;
+  if (quote === '') return cellWriterWithoutQuotes(delimiter);
+  const format = { delimiter, quote, escape, eof: false, escape_formulas: true } as const;
+  const needsQuotes = anyOf([...new Set([quote, escape, '\r', '\n', delimiter])]);
+  const needsEscape = new RegExp(anyOf([...new Set([quote, escape])]).source, 'gu');
+  const escaped = `${escape.replace('$', '$$')}$&`;
+  const write = (text: string): string => {
+    if (!needsQuotes.test(text)) return text;
+    // Most have but a comma.
+    const isPlain = !text.includes(quote) && !text.includes(escape);
+    return quote + (isPlain ? text : text.replace(needsEscape, escaped)) + quote;
+  };
+  return (value) => {
+    if (typeof value === 'number') return String(value); // -5 is no formula
+    const text = textOfCell(value);
+    if (!FORMULA.test(text)) return write(text);
+    // csv-stringify would not escape the quote that it adds.
+    if (quote === "'") return write(`'${text}`);
+    return stringify([[text]], escape === quote ? format : { ...format, quoted: true });
+  };
+}
+
+/** What cannot be held without quotes becomes a space. */
+function cellWriterWithoutQuotes(delimiter: string): (value: CellValue) => string {
+  const unfit = new RegExp(`${anyOf(['\r', '\n', delimiter]).source}+`, 'gu');
+  return (value) => {
+    if (typeof value === 'number') return String(value);
+    const text = textOfCell(value);
+    return (FORMULA.test(text) ? `'${text}` : text).replace(unfit, ' ');
+  };
+}
+
+/** @param characters each a single one */
+function anyOf(characters: readonly string[]): RegExp {
+  const escaped = characters.map((one) => one.replace(/[\]\\^-]/, '\\$&'));
+  return new RegExp(`[${escaped.join('')}]`, 'u');
+}
+
+/** What a spreadsheet takes for the beginning of a formula. */
+const FORMULA = /^[=+\-@\t\r\uFF1D\uFF0B\uFF0D\uFF20]/;
+
+/** What a value looks like in a cell, before quoting. */
+export function textOfCell(value: CellValue): string {
+  if (typeof value === 'string') return value;
+  if (value === null || value === undefined) return '';
+  // Booleans too: csv-stringify would write true as 1.
+  if (Array.isArray(value) && value.every(isScalar)) return value.map(textOfCell).join('; ');
+  return JSON.stringify(value);
+}
+
+function isScalar(value: unknown): boolean {
+  return typeof value !== 'object' || value === null;
+}

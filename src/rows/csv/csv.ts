@@ -1,0 +1,235 @@
+import type { InfoRecord } from 'csv-parse';
+import { parse as parseSync } from 'csv-parse/sync';
+import { BrandfillError } from '../../common/errors.ts';
+import { uniqueNames } from '../columns/names.ts';
+import { describeText } from '../describe-text.ts';
+import type { RowFormat } from '../row-format.ts';
+import type { Source } from '../source.ts';
+import { createCsvFiller, cutCells } from './csv-cells.ts';
+import { type CsvDialect, describeDialect } from './csv-dialect.ts';
+import { describeFault, parserOptions } from './csv-parser.ts';
+import { isBlankLine, refuseLine, scanCsv } from './csv-scan.ts';
+import { cellWriterOf, createCsvWriter, textOfCell } from './csv-writer.ts';
+import { DELIMITERS, detectDialect } from './detect-dialect.ts';
+import { findHeaderBelowTitle, firstLines, linesIn } from './title-lines.ts';
+
+const SAMPLE_ROWS = 200;
+
+export interface OpenCsvOptions {
+  /** The delimiter that the file's name suggests. */
+  readonly delimiter?: string | undefined;
+  /** Whether the first line is a row; columns are then called by their place. @default false */
+  readonly noHeader?: boolean | undefined;
+  /** How many lines stand above the list. @default 0 */
+  readonly skipLines?: number | undefined;
+  /** Whether outputs begin with a byte order mark in any case. @default false */
+  readonly excel?: boolean | undefined;
+}
+
+/**
+ * Finds out how a CSV or TSV file is written and reads its header.
+ *
+ * @throws BrandfillError `UNREADABLE_INPUT` when there is no header or the beginning is broken.
+ */
+export function openCsv(source: Source, options: OpenCsvOptions = {}): RowFormat {
+  const { noHeader = false, excel = false, skipLines = 0 } = options;
+  const whole = source.sample.toString('utf8');
+  const title = firstLines(whole, skipLines);
+  if (title === undefined) throw refuseTitle(source, skipLines);
+  const titleBytes = Buffer.byteLength(title);
+  const text = whole.slice(title.length);
+  const [before = '', told] = SEP_LINE.exec(text) ?? [];
+  const dialect = detectDialect(text.slice(before.length), {
+    preferred: options.delimiter,
+    told,
+    isWhole: source.isWholeInSample,
+  });
+  const start = titleBytes + Buffer.byteLength(before);
+  const records = readSample(source, dialect, { start, noHeader });
+  const header = noHeader ? numberedHeader(records, dialect, start) : records[0];
+  if (!header) {
+    throw refuse(source, `it is empty; expected ${noHeader ? 'rows' : 'a header and rows'}`);
+  }
+  const { cells: columns, endBytes: headBytes } = header;
+  const takenNames = new Set(columns);
+  const lineOfHeader = noHeader ? undefined : findLineOfHeader(records, { source, dialect, start });
+
+  return {
+    kind: 'csv',
+    description: describeText(describeDialect(dialect), source),
+    columns,
+    sampleRows: records.slice(noHeader ? 0 : 1).map(({ cells }) => cells),
+    headBytes,
+    isTable: true,
+    takenNames,
+    lineOfHeader,
+    notices: lineOfHeader === undefined ? [] : [describeTitle(lineOfHeader)],
+    scan: (input, domainColumn, others = []) =>
+      scanCsv(input, {
+        dialect,
+        domainColumn,
+        others,
+        titleBytes,
+        skipBytes: headBytes,
+        width: columns.length,
+      }),
+    createWriter: (added, { maxFields }) =>
+      createCsvWriter({
+        dialect,
+        before,
+        headerRaw: header.raw ?? source.sample.toString('utf8', header.startBytes, headBytes),
+        headerFields: columns.length,
+        width: Math.max(columns.length, maxFields),
+        added,
+        byteOrderMark: excel || source.hasByteOrderMark,
+      }),
+    createFiller: (columns) => createCsvFiller(columns, dialect),
+    ownPart: (raw, { index }) => cutCells(raw, index, dialect),
+    textOf: textOfCell,
+    textsOf: (raw) => parseSync(raw, parserOptions(dialect))[0] ?? [],
+    toObject: createObjectReader(dialect, columns),
+  };
+}
+
+/** Tells Excel the delimiter, in a line of its own. */
+const SEP_LINE = /^"?sep=(.)"?(?:\r\r\n|\r\n|\n|\r)/iu;
+
+interface CsvRecord {
+  readonly cells: readonly string[];
+  readonly startBytes: number;
+  readonly endBytes: number;
+  /** What is written for it, where it does not stand in the file. */
+  readonly raw?: string;
+}
+
+interface SampleOptions {
+  readonly source: Source;
+  readonly dialect: CsvDialect;
+  /** Where the list begins, in bytes. */
+  readonly start: number;
+}
+
+/** The first records of a file, blank lines left out. */
+function readSample(
+  source: Source,
+  dialect: CsvDialect,
+  { start, noHeader }: { readonly start: number; readonly noHeader: boolean },
+): readonly CsvRecord[] {
+  const { records, endBytes, error } = readRecords({ source, dialect, start });
+  const { sample, isWholeInSample } = source;
+  // The sample may cut its last record short.
+  if (!isWholeInSample && endBytes === sample.length && !/[\r\n]/.test(lastOf(sample))) {
+    records.pop();
+  }
+  if (records.length > 0 || (!error && isWholeInSample)) return records;
+  if (isWholeInSample) {
+    const lines = sample.toString('utf8', 0, endBytes).split(/\r\n|\r|\n/).length;
+    throw refuseLine(source, lines, describeFault(error) ?? 'it is no CSV');
+  }
+  throw refuse(
+    source,
+    `its first ${noHeader ? 'row' : 'line'} is longer than 256 KB; expected ${noHeader ? 'rows' : 'a header'}, and a quote closed where one is opened`,
+  );
+}
+
+/** The records of the sample, up to where it cannot be read. */
+function readRecords({ source, dialect, start }: SampleOptions): {
+  readonly records: CsvRecord[];
+  readonly endBytes: number;
+  readonly error: unknown;
+} {
+  const records: CsvRecord[] = [];
+  let endBytes = start;
+  let error: unknown;
+  try {
+    parseSync(source.sample.subarray(start), {
+      ...parserOptions(dialect),
+      to: SAMPLE_ROWS + 1,
+      on_record: (cells: string[], { bytes }: InfoRecord) => {
+        const record = { cells, startBytes: endBytes, endBytes: start + bytes };
+        endBytes = record.endBytes;
+        const isBlank = isBlankLine(cells, record.endBytes - record.startBytes, dialect);
+        if (!isBlank) records.push(record);
+        return null;
+      },
+    });
+  } catch (caught) {
+    // The sample ends anywhere, within quotes too. What is really broken shows when all is read.
+    error = caught;
+  }
+  return { records, endBytes, error };
+}
+
+function lastOf(bytes: Buffer): string {
+  return bytes.toString('latin1', bytes.length - 1);
+}
+
+/** The columns of a list that has no header are called by their place. */
+function numberedHeader(
+  records: readonly CsvRecord[],
+  dialect: CsvDialect,
+  endBytes: number,
+): CsvRecord | undefined {
+  if (records.length === 0) return undefined;
+  const width = Math.max(...records.map(({ cells }) => cells.length));
+  const cells = Array.from({ length: width }, (_, at) => `column_${at + 1}`);
+  const raw = cells.map(cellWriterOf(dialect)).join(dialect.delimiter) + dialect.lineEnd;
+  return { cells, raw, startBytes: endBytes, endBytes };
+}
+
+function createObjectReader(
+  dialect: CsvDialect,
+  columns: readonly string[],
+): RowFormat['toObject'] {
+  const namesByCount = new Map<number, readonly string[]>();
+  const namesOf = (count: number): readonly string[] => {
+    const known = namesByCount.get(count);
+    if (known) return known;
+    const further = Math.max(0, count - columns.length);
+    const names = uniqueNames([
+      ...columns,
+      ...Array.from({ length: further }, (_, at) => `column_${columns.length + at + 1}`),
+    ]);
+    namesByCount.set(count, names);
+    return names;
+  };
+  return (raw) => {
+    const [cells = []] = parseSync(raw, parserOptions(dialect));
+    return Object.fromEntries(namesOf(cells.length).map((name, at) => [name, cells[at] ?? '']));
+  };
+}
+
+/** The line that the header is in, if it seems to be below the first one. */
+function findLineOfHeader(
+  records: readonly CsvRecord[],
+  { source, dialect, start }: SampleOptions,
+): number | undefined {
+  // A title of one cell does not tell what the cells of the list are separated by.
+  const isSingle = records[0]?.cells.length === 1;
+  const others = isSingle ? DELIMITERS.filter((one) => one !== dialect.delimiter) : [];
+  const readWith = (delimiter: string): readonly CsvRecord[] =>
+    readRecords({ source, dialect: { ...dialect, delimiter }, start }).records;
+  for (const read of [() => records, ...others.map((one) => () => readWith(one))]) {
+    const found = read();
+    const header = found[findHeaderBelowTitle(found) ?? -1];
+    if (header) return linesIn(source.sample.toString('utf8', 0, header.startBytes));
+  }
+  return undefined;
+}
+
+function describeTitle(line: number): string {
+  return `The header seems to be in line ${line}, below a title: if it is, give --skip-lines ${line - 1}.`;
+}
+
+function refuseTitle(source: Source, skipLines: number): BrandfillError {
+  const lines = `${skipLines} ${skipLines === 1 ? 'line' : 'lines'}`;
+  const why = source.isWholeInSample ? 'it has no more' : 'they are longer than 256 KB';
+  return new BrandfillError(
+    'INVALID_SETTING',
+    `Cannot skip ${lines} of ${source.name}: ${why}; give --skip-lines the number of lines above the header.`,
+  );
+}
+
+function refuse(source: Source, why: string): BrandfillError {
+  return new BrandfillError('UNREADABLE_INPUT', `Cannot read ${source.name}: ${why}.`);
+}

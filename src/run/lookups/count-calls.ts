@@ -1,0 +1,25 @@
+import { within } from '../../common/within.ts';
+import type { CallsPer } from '../../guard/calendar-window.ts';
+import type { CallLedger } from '../../guard/call-ledger.ts';
+import type { CallsPerSummary } from '../../watch/summary.ts';
+
+const LONGEST_MS = 2_000;
+
+/**
+ * Says how many calls all runs with one credential have made, and how many are left; undefined without
+ * a limit. A ledger that cannot be reached does not hold up the end of a run.
+ */
+export async function countCalls(
+  ledger: CallLedger | undefined,
+  limit: CallsPer | undefined,
+): Promise<CallsPerSummary | undefined> {
+  if (!ledger || !limit) return undefined;
+  let summary: CallsPerSummary | undefined;
+  const read = async (): Promise<void> => {
+    const { taken: used, window } = await ledger.read();
+    const left = Math.max(0, limit.count - used);
+    summary = { ...limit, used, left, endsAtMs: window.endsAtMs };
+  };
+  await within(LONGEST_MS, read()).catch(() => {});
+  return summary;
+}

@@ -1,0 +1,155 @@
+import { linePasses, noteLeftOvers } from '../../producer/left-overs.ts';
+import type { HandleChunk } from '../../queue/lookup-queue.ts';
+import { type CallsPerSummary, type PaceSummary, summarizePace } from '../../watch/summary.ts';
+import type { CallCounters } from '../../worker/call.ts';
+import type { Stop } from '../../worker/stop-switch.ts';
+import { countCalls } from './count-calls.ts';
+import type { LookUpAllOptions } from './look-up-options.ts';
+import { createLookUpState, type LookUpState } from './look-up-state.ts';
+import { type Lookups, openLookups } from './open-lookups.ts';
+import { type ProduceAllOptions, produceAll } from './produce-all.ts';
+import { stopOnSignal } from './stop-on-signal.ts';
+import { tellOfControl } from './tell-of-control.ts';
+import { type ProgressTeller, startTellingProgress } from './tell-progress.ts';
+
+/** What the lookups of a run came to. */
+export interface LookupTotals extends CallCounters {
+  readonly lookups: number;
+  readonly elapsedMs: number;
+  readonly stopped: Stop | undefined;
+  /** Undefined when this process made no call. */
+  readonly pace: PaceSummary | undefined;
+  /** Undefined without a bound. */
+  readonly callsPer: CallsPerSummary | undefined;
+}
+
+/**
+ * Makes all lookups that are due: producer, queue, worker and collector, wired for one process or,
+ * with a queue on Redis, for as many as there are. Returns when every outcome is on the disk.
+ */
+export async function lookUpAll(options: LookUpAllOptions): Promise<LookupTotals> {
+  const { job, store, control, onEvent, isTrial = false } = options;
+  const { settings } = job;
+  const isShared = settings.queue !== undefined;
+  const state = createLookUpState(options);
+  const { outstanding, stopSwitch, tally } = state;
+  let lookups: Lookups | undefined;
+  const counters = (): CallCounters =>
+    isShared || !lookups ? tally.counters : lookups.local.counters;
+  const progress = startTellingProgress({
+    ...options,
+    ...state,
+    counters,
+    local: () => lookups?.local,
+    elsewhere: () => lookups?.elsewhere,
+    isAlone: () => state.isAlone && outstanding.size > 0,
+    comesInBursts: isShared,
+    api: job.endpoint.origin,
+  });
+  const endListening = stopOnSignal(stopSwitch, options);
+  const endTelling = tellOfControl(control, onEvent);
+  const passes = linePasses(store.leftOvers);
+  let callsPer: CallsPerSummary | undefined;
+  try {
+    lookups = await openLookups(options, state, progress.elapsedMs);
+    const { callLedger, local, queue, saver } = lookups;
+    let isComplete: boolean;
+    try {
+      isComplete = await workThrough(lookups, state, { ...options, passes });
+    } finally {
+      await local.giveBackCalls();
+      callsPer = await countCalls(callLedger, settings.maxCallsPer);
+      await queue.close();
+    }
+    await saver?.save();
+    const isStopped = stopSwitch.stopped !== undefined || !isComplete;
+    if (!isTrial && (isStopped || passes.length > 1)) {
+      await noteLeftOvers({ ...options, leftOvers: store.leftOvers });
+    }
+    await store.flush();
+    progress.tellEnd(isStopped);
+    return {
+      ...counters(),
+      lookups: tally.done,
+      elapsedMs: progress.elapsedMs(),
+      stopped: stopSwitch.stopped ?? (isComplete ? undefined : { reason: 'max_calls' }),
+      pace: summarizeOwnPace(lookups, { counters: counters(), progress, isShared }),
+      callsPer,
+    };
+  } finally {
+    progress.end();
+    endTelling();
+    endListening();
+    lookups?.saver?.stop();
+    lookups?.elsewhere?.close();
+    await lookups?.local.close();
+  }
+}
+
+/** Gives the lookups out, makes them and waits for their outcomes; returns false when `maxCalls` left some. */
+async function workThrough(
+  { queue, local, saver }: Lookups,
+  { outstanding, stopSwitch, tally }: LookUpState,
+  options: LookUpAllOptions & Pick<ProduceAllOptions, 'passes'>,
+): Promise<boolean> {
+  const { settings } = options.job;
+  const isFresh = (domain: string): boolean => !tally.isAgain(domain) && options.isFresh(domain);
+  // Another run on the same store may have asked since this one planned.
+  const handle: HandleChunk = (chunk, reply, isWanted = (domain) => !isFresh(domain)) =>
+    local.worker.handle(chunk, reply, isWanted);
+  let isComplete = true;
+  const producing = async (): Promise<void> => {
+    isComplete = await produceAll({
+      ...options,
+      tally,
+      control: options.control,
+      queue: queue.queue,
+      outstanding,
+      isFresh,
+      chunkSize: queue.chunkSize,
+      maxLookups: settings.queue === undefined ? undefined : settings.maxCalls,
+      signal: stopSwitch.noNewCall,
+    });
+  };
+  const work = settings.workers > 0 ? [queue.queue.work(handle)] : [];
+  const giveUp = (): void => stopSwitch.giveUp({ reason: 'error' });
+  saver?.failed.catch(giveUp);
+  const looking = allOrNothing([...work, producing(), queue.queue.settled()], giveUp);
+  // After a commit that failed, those behind it may never end.
+  await Promise.race(saver ? [looking, saver.failed] : [looking]);
+  return isComplete;
+}
+
+interface OwnPaceOptions {
+  readonly counters: CallCounters;
+  readonly progress: ProgressTeller;
+  readonly isShared: boolean;
+}
+
+/** Undefined when this process made no call. */
+function summarizeOwnPace(
+  { local }: Lookups,
+  { counters, progress, isShared }: OwnPaceOptions,
+): PaceSummary | undefined {
+  if (local.counters.calls === 0) return undefined;
+  // What other workers are told closes the way here as well, without a report here.
+  const measuredMs = local.waitedMs();
+  const waitedMs = isShared
+    ? { ...measuredMs, ...progress.waitedMs }
+    : { ...progress.waitedMs, ...measuredMs };
+  return summarizePace(local.turnstile.describe(), { ...counters, waitedMs });
+}
+
+/** Waits for all; when one fails, makes the others end and throws what went wrong first. */
+async function allOrNothing(work: readonly Promise<void>[], cancel: () => void): Promise<void> {
+  let failure: { readonly error: unknown } | undefined;
+  await Promise.all(
+    work.map((part) =>
+      part.catch((error: unknown) => {
+        failure ??= { error };
+        cancel();
+      }),
+    ),
+  );
+  if (failure) throw failure.error;
+}

@@ -1,0 +1,137 @@
+import { describeProxy, findProxy } from '../../brand/proxy.ts';
+import { createCollector } from '../../collector/collect.ts';
+import type { CallLedger } from '../../guard/call-ledger.ts';
+import { callsIdOf } from '../../job/pace-id.ts';
+import { type LocalWorker, openLocalWorker } from '../../local-worker.ts';
+import { systemClock } from '../../pace/clock.ts';
+import type { StoredState } from '../../pace/shared/stored-state.ts';
+import { type SharedPaceWatch, watchSharedPace } from '../../pace/shared/watch.ts';
+import type { Reply } from '../../queue/lookup-queue.ts';
+import type { AnsweredCall } from '../../worker/lookup.ts';
+import { CALLS_WHERE_ANSWERED } from '../../worker/preflight.ts';
+import type { LookUpAllOptions } from './look-up-options.ts';
+import type { LookUpState } from './look-up-state.ts';
+import { type OpenedQueue, openQueueOf } from './open-queue.ts';
+import { openPaceMemory, type PaceSaver, savePaceOften } from './pace-memory.ts';
+import { watchOutcomes } from './watch-outcomes.ts';
+
+/** What makes the lookups of a run. */
+export interface Lookups {
+  readonly queue: OpenedQueue;
+  /** The worker of this process, also where it has nothing to do. */
+  readonly local: LocalWorker;
+  /** Where all calls are made by others. */
+  readonly elsewhere: SharedPaceWatch | undefined;
+  /** Where calls are counted, if those of several runs are bounded together. */
+  readonly callLedger: CallLedger | undefined;
+  /** Undefined over a shared queue, where those who share it keep the pace. */
+  readonly saver: PaceSaver | undefined;
+}
+
+/** @param elapsedMs since the first lookup */
+export async function openLookups(
+  options: LookUpAllOptions,
+  state: LookUpState,
+  elapsedMs: () => number,
+): Promise<Lookups> {
+  const { job, store, isTrial = false } = options;
+  const { settings } = job;
+  const isShared = settings.queue !== undefined;
+  const queue = await openQueueOf({
+    ...options,
+    ...state,
+    onAlone: (isAlone) => {
+      state.isAlone = isAlone;
+    },
+    collect: collectorOf(options, state),
+  });
+  const memory = isShared
+    ? undefined
+    : openPaceMemory({ job, store, clock: systemClock, isTrial, now: Date.now });
+  const callLedger = queue.callLedger ?? openOwnLedger(options);
+  const local = openLocalWorker(settings, job, {
+    stopSwitch: state.stopSwitch,
+    // Over a shared queue it also works for others, who are no business of this run's budget.
+    maxCalls: isShared ? undefined : settings.maxCalls,
+    holdsCallers: isShared,
+    onCall: callRecorderOf(options, state, elapsedMs),
+    hasFailedBefore: (domain) => store.findHead(domain)?.status === 'failed',
+    sharedPace: queue.sharedPace,
+    startPace: memory?.start,
+    firstCalls: isTrial ? 1 : store.hasAnswers() ? CALLS_WHERE_ANSWERED : undefined,
+    callLedger,
+    measure: options.instruments?.worker,
+    // Over a shared queue, only the lookups of this run are held up: see the queue.
+    pause: isShared ? undefined : options.control,
+  });
+  if (settings.workers !== 0) tellOfProxy(options);
+  const snapshot = () => (local.counters.calls > 0 ? local.snapshotPace() : undefined);
+  return {
+    queue,
+    local,
+    elsewhere: settings.workers === 0 ? watchElsewhere(queue.sharedPace, options) : undefined,
+    callLedger,
+    saver: memory && savePaceOften(memory, snapshot),
+  };
+}
+
+function collectorOf(options: LookUpAllOptions, state: LookUpState): Reply {
+  const { outstanding, recent, stopSwitch, tally } = state;
+  const { store, startedAtMs } = options;
+  const collect = createCollector({
+    store,
+    outstanding,
+    startedAtMs,
+    onOutcome: (outcome) => {
+      state.isAlone = false;
+      tally.add(outcome);
+    },
+  });
+  const reply = watchOutcomes(collect, { ...options, recent }, () =>
+    stopSwitch.stop({ reason: 'max_failed' }),
+  );
+  const { maxCalls, queue } = options.job.settings;
+  if (maxCalls === undefined || queue === undefined) return reply;
+  // What workers try again is known when their lookups have ended.
+  return async (outcomes) => {
+    await reply(outcomes);
+    const { calls, throttled } = tally.counters;
+    if (calls - throttled >= maxCalls && outstanding.size > 0) {
+      stopSwitch.stop({ reason: 'max_calls' });
+    }
+  };
+}
+
+function watchElsewhere(
+  stored: StoredState | undefined,
+  { job }: LookUpAllOptions,
+): SharedPaceWatch | undefined {
+  const { rate } = job.settings;
+  const fixed = rate === 'auto' ? undefined : rate;
+  return stored && watchSharedPace({ stored, rate: fixed, clock: systemClock });
+}
+
+/** Leaves out what is looked up for others over a shared queue. */
+function callRecorderOf(
+  { report }: LookUpAllOptions,
+  { outstanding }: LookUpState,
+  elapsedMs: () => number,
+): ((call: AnsweredCall) => void) | undefined {
+  if (!report) return undefined;
+  return (call) => {
+    if (outstanding.has(call.domain)) report.recorder.answered(call, elapsedMs());
+  };
+}
+
+/** Who does not know of it looks for its troubles in the API. */
+function tellOfProxy({ job, plan, onEvent }: LookUpAllOptions): void {
+  const proxy = findProxy(job.endpoint.origin);
+  if (!proxy || plan.lookups === 0) return;
+  onEvent({ type: 'notice', message: describeProxy(proxy), level: 'info' });
+}
+
+/** Where calls are counted that are bounded together with those of other runs on the same store. */
+function openOwnLedger({ job, store }: LookUpAllOptions): CallLedger | undefined {
+  const limit = job.settings.maxCallsPer;
+  return limit && store.openCallLedger(callsIdOf(job), limit);
+}

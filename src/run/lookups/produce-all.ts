@@ -1,0 +1,65 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import type { RunControl } from '../../common/run-control.ts';
+import { type ProduceOptions, produce } from '../../producer/produce.ts';
+import type { OutcomeStore } from '../../store/store.ts';
+import type { Tally } from './tally.ts';
+
+export interface ProduceAllOptions extends ProduceOptions {
+  /** Says whether what failed is to be asked once more. @default it is not */
+  readonly control: RunControl | undefined;
+  readonly store: Pick<OutcomeStore, 'findHead'>;
+  readonly tally: Pick<Tally, 'again'>;
+  /** When the run started, in milliseconds since 1970. */
+  readonly startedAtMs: number;
+}
+
+const LOOK_MS = 10;
+
+/**
+ * Gives out the domains that are due, and, as often as somebody wants it while the last of them are
+ * under way, those again that have failed in this run.
+ *
+ * @returns false when there were more than `maxLookups`
+ */
+export async function produceAll(options: ProduceAllOptions): Promise<boolean> {
+  const { control, queue, signal } = options;
+  if (!control) return await produce(options);
+  const open = { ...queue, end: () => {} };
+  try {
+    const isComplete = await produce({ ...options, queue: open });
+    while (isComplete && (await isQuiet(options)) && control.takeRetry() && !signal.aborted) {
+      await produceFailed({ ...options, queue: open });
+    }
+    return isComplete;
+  } finally {
+    queue.end();
+  }
+}
+
+/** Waits until nothing is under way any more. What another run has stored meanwhile has no outcome here. */
+async function isQuiet({ outstanding, isFresh, signal }: ProduceAllOptions): Promise<boolean> {
+  while (!signal.aborted && ![...outstanding].every(isFresh)) await delay(LOOK_MS);
+  return true;
+}
+
+async function produceFailed(options: ProduceAllOptions): Promise<void> {
+  const { queue, store, tally, startedAtMs } = options;
+  const beforeMs = Date.now();
+  const hasFailed = (domain: string): boolean => {
+    const head = store.findHead(domain);
+    const atMs = head?.status === 'failed' ? head.fetchedAtMs : 0;
+    return atMs >= startedAtMs && atMs < beforeMs;
+  };
+  await produce({
+    ...options,
+    passes: [() => true],
+    isFresh: (domain) => !hasFailed(domain),
+    queue: {
+      ...queue,
+      add: async (chunk) => {
+        for (const domain of chunk.domains) tally.again(domain);
+        await queue.add(chunk);
+      },
+    },
+  });
+}

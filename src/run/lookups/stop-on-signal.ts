@@ -1,0 +1,29 @@
+import type { StopSwitch } from '../../worker/stop-switch.ts';
+import type { LookUpAllOptions } from './look-up-options.ts';
+
+const DRAIN_MS = 10_000;
+
+/**
+ * Stops the lookups of a run when its signal fires: calls under way get ten seconds. Whatever stops
+ * them is told, but for errors, which are reported by themselves. Returns what ends that.
+ */
+export function stopOnSignal(
+  stopSwitch: StopSwitch,
+  { signal, onEvent }: Pick<LookUpAllOptions, 'signal' | 'onEvent'>,
+): () => void {
+  let drain: NodeJS.Timeout | undefined;
+  const interrupt = (): void => {
+    stopSwitch.stop({ reason: 'interrupted' });
+    drain = setTimeout(() => stopSwitch.giveUp({ reason: 'interrupted' }), DRAIN_MS);
+  };
+  stopSwitch.noNewCall.addEventListener('abort', () => {
+    const { stopped } = stopSwitch;
+    if (stopped && stopped.reason !== 'error') onEvent({ type: 'stopping', stop: stopped });
+  });
+  signal.addEventListener('abort', interrupt);
+  if (signal.aborted) interrupt();
+  return () => {
+    clearTimeout(drain);
+    signal.removeEventListener('abort', interrupt);
+  };
+}

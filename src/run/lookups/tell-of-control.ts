@@ -1,0 +1,21 @@
+import type { RunControl } from '../../common/run-control.ts';
+import type { RunEvent } from '../../watch/events.ts';
+
+/** Says what somebody asked of a run, to those who see it elsewhere; returns what ends that. */
+export function tellOfControl(
+  control: RunControl | undefined,
+  onEvent: (event: RunEvent) => void,
+): () => void {
+  if (!control) return () => {};
+  let { isPaused, isRetryWanted } = control;
+  const tell = (message: string): void => onEvent({ type: 'notice', message });
+  return control.onChange(() => {
+    if (control.isPaused !== isPaused && !control.stopped.aborted) {
+      tell(control.isPaused ? 'Paused: no new call starts until it is resumed.' : 'Resumed.');
+    }
+    if (control.isRetryWanted && !isRetryWanted) {
+      tell('What has failed is asked once more when all others have been asked.');
+    }
+    ({ isPaused, isRetryWanted } = control);
+  });
+}

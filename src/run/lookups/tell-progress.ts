@@ -1,0 +1,126 @@
+import { findProxy } from '../../brand/proxy.ts';
+import type { RunControl } from '../../common/run-control.ts';
+import type { LocalWorker } from '../../local-worker.ts';
+import type { SharedPaceWatch } from '../../pace/shared/watch.ts';
+import type { Plan } from '../../producer/plan.ts';
+import { describeOut } from '../../watch/describe-out.ts';
+import type { HeldBy, Progress, RowProgress, RunEvent } from '../../watch/events.ts';
+import type { RecentOutcomes } from '../../watch/recent-outcomes.ts';
+import { createWaitSamples, type WaitSamples } from '../../watch/wait-samples.ts';
+import type { CallCounters } from '../../worker/call.ts';
+import type { Tally } from './tally.ts';
+
+export interface ProgressOptions {
+  readonly plan: Pick<Plan, 'rows' | 'invalidRows' | 'freshRows' | 'lookups'>;
+  readonly tally: Tally;
+  readonly recent: RecentOutcomes;
+  readonly outstanding: ReadonlySet<string>;
+  /** Calls so far, whoever made them. */
+  readonly counters: () => CallCounters;
+  /** The worker of this process, once it is there. */
+  readonly local: () => LocalWorker | undefined;
+  /** What keeps the pace where all calls are made by others. */
+  readonly elsewhere: () => SharedPaceWatch | undefined;
+  /** Whether lookups wait on a queue that has no worker. */
+  readonly isAlone: () => boolean;
+  /** Whether calls are told by the chunk. */
+  readonly comesInBursts: boolean;
+  readonly control?: RunControl | undefined;
+  /** Scheme, host and port of the API. */
+  readonly api: string;
+  readonly onEvent: (event: RunEvent) => void;
+}
+
+/** Tells how far the lookups of a run are. */
+export interface ProgressTeller {
+  /**
+   * Tells how it stands in the end.
+   *
+   * @param isStopped whether what is left is not looked up; else another run has done that
+   */
+  tellEnd(isStopped: boolean): void;
+  /** Since the first lookup, in milliseconds. */
+  readonly elapsedMs: () => number;
+  /** What looking at it again and again has shown of waits. */
+  readonly waitedMs: WaitSamples['waitedMs'];
+  /** No longer tells by itself. */
+  end(): void;
+}
+
+const PROGRESS_MS = 250;
+
+/** Tells how it stands a few times a second, from now on until it is ended. */
+export function startTellingProgress(options: ProgressOptions): ProgressTeller {
+  const { plan, tally, recent, outstanding, counters, local, elsewhere, onEvent } = options;
+  const startMs = performance.now();
+  const samples = createWaitSamples();
+  let wasOut = false;
+  let retriesWaitedMs = 0;
+
+  function read(): Progress {
+    const pace = elsewhere() ?? local()?.turnstile;
+    return {
+      lookups: plan.lookups,
+      done: tally.done,
+      outcomes: { ...tally.outcomes },
+      rows: rowsOf(options),
+      ...counters(),
+      elapsedMs: performance.now() - startMs,
+      waitMs: pace?.waitMs() ?? 0,
+      pace: pace?.describe(),
+      outage: (elsewhere() ?? local())?.describeOutage(),
+      isPaused: options.control?.isPaused ?? false,
+      heldBy: findHolder(),
+      comesInBursts: options.comesInBursts,
+      underWay: outstanding.size,
+      recentFailures: recent.failures,
+      recentAnswers: recent.answers,
+    };
+  }
+
+  function findHolder(): HeldBy | undefined {
+    const beforeMs = retriesWaitedMs;
+    retriesWaitedMs = local()?.waitedMs().retryBudget ?? 0;
+    if (options.isAlone()) return 'no_worker';
+    return retriesWaitedMs > beforeMs ? 'retry_budget' : undefined;
+  }
+
+  function tell(progress: Progress = read()): void {
+    const isOut = local()?.isOut() ?? false;
+    samples.look({ ...progress, isOut });
+    if (isOut !== wasOut) tellOfOutage(isOut, options);
+    wasOut = isOut;
+    onEvent({ type: 'progress', ...progress });
+    recent.sample();
+  }
+
+  const ticker = setInterval(tell, PROGRESS_MS);
+  return {
+    tellEnd: (isStopped) => {
+      const rows = rowsOf(options);
+      const left = leftOf(rows);
+      const ended = isStopped ? { skipped: left } : { fresh: rows.fresh + left };
+      tell({ ...read(), rows: { ...rows, ...ended } });
+    },
+    elapsedMs: () => performance.now() - startMs,
+    waitedMs: samples.waitedMs,
+    end: () => clearInterval(ticker),
+  };
+}
+
+function rowsOf({ plan, tally }: ProgressOptions): RowProgress {
+  const { rows: total, invalidRows: invalid, freshRows: fresh } = plan;
+  return { total, invalid, fresh, skipped: 0, ...tally.rows };
+}
+
+function leftOf({ total, ...counts }: RowProgress): number {
+  return Object.values(counts).reduce((left, count) => left - count, total);
+}
+
+/** Also for those who see no progress: an outage may be a wrong address. */
+function tellOfOutage(isOut: boolean, { local, api, onEvent }: ProgressOptions): void {
+  const message = isOut
+    ? describeOut({ api, proxy: findProxy(api), trouble: local()?.lastTrouble() })
+    : 'The API answers again.';
+  onEvent({ type: 'notice', message, level: isOut ? 'warn' : 'info' });
+}

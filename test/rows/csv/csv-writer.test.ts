@@ -1,0 +1,78 @@
+import { stringify } from 'csv-stringify/sync';
+import * as fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { createCsvWriter } from '../../../src/rows/csv/csv-writer.ts';
+import type { RowWriter } from '../../../src/rows/row-format.ts';
+import { dialectOf } from '../sources.ts';
+
+function writer(delimiter = ',', lineEnd: '\n' | '\r\n' | '\r' = '\n'): RowWriter {
+  return createCsvWriter({
+    dialect: dialectOf({ delimiter, lineEnd }),
+    before: '',
+    headerRaw: `a${delimiter}b${lineEnd}`,
+    headerFields: 2,
+    width: 3,
+    added: ['x', 'y'],
+    byteOrderMark: false,
+  });
+}
+
+describe('createCsvWriter', () => {
+  it('fills header and short rows up, so that the added cells line up', () => {
+    const { header, row } = writer();
+    expect(header).toBe('a,b,,x,y\n');
+    expect(row('1\n', 1, ['p', 'q'])).toBe('1,,,p,q\n');
+    expect(row('1,2,3\n', 3, ['p', 'q'])).toBe('1,2,3,p,q\n');
+  });
+
+  it('leaves the own part to the byte, its line end included', () => {
+    const { row } = writer();
+    expect(row(' "1" ,=x\r\n', 2, ['p', 'q'])).toBe(' "1" ,=x,,p,q\r\n');
+    expect(row('"a\n",2', 2, ['p', 'q'])).toBe('"a\n",2,,p,q\n');
+  });
+
+  it('quotes added text that holds the delimiter, a quote or a line end', () => {
+    expect(writer(';').row('1;2;3\n', 3, ['a;b', 'c,d'])).toBe('1;2;3;"a;b";c,d\n');
+    expect(writer().row('1,2,3\n', 3, ['"', 'a\nb'])).toBe('1,2,3,"""","a\nb"\n');
+    expect(writer().row('1,2,3\n', 3, ['a\rb', 'a\r\nb'])).toBe('1,2,3,"a\rb","a\r\nb"\n');
+  });
+
+  it('writes texts as csv-stringify would', () => {
+    const text = fc.string({
+      unit: fc.constantFrom('a', ' ', ',', ';', '"', '\n', '\r', '=', '\t'),
+    });
+    fc.assert(
+      fc.property(text, fc.constantFrom(',', ';', '\t', '|'), (cell, delimiter) => {
+        const format = { delimiter, escape_formulas: true, quoted_match: /\r/ };
+        const written = writer(delimiter).row('\n', 3, [cell]).slice(1);
+        // A row of one empty cell has no other way to say so.
+        expect(written).toBe(cell === '' ? '\n' : stringify([[cell]], format));
+      }),
+    );
+  });
+
+  it.each(['=1', '+1', '-1', '@a', '\ta', '\ra'])('makes the text %j harmless', (text) => {
+    expect(writer('|').row('1|2|3\n', 3, [text, ''])).toContain(`'${text}`);
+  });
+
+  it('writes numbers, booleans, nothing, lists and structures', () => {
+    const cells = (...values: unknown[]): string => writer().row('1,2,3\n', 3, values).slice(6, -1);
+    expect(cells(-1.5, true)).toBe('-1.5,true');
+    expect(cells(null, undefined)).toBe(',');
+    expect(cells(['a', 1, null], [])).toBe('a; 1; ,');
+    expect(cells({ a: 1 }, [{ a: 1 }])).toBe('"{""a"":1}","[{""a"":1}]"');
+  });
+
+  it('begins with the byte order mark that the input had', () => {
+    const { header } = createCsvWriter({
+      dialect: dialectOf(),
+      before: '',
+      headerRaw: 'a',
+      headerFields: 1,
+      width: 1,
+      added: ['x'],
+      byteOrderMark: true,
+    });
+    expect(header).toBe('\uFEFFa,x\n');
+  });
+});

@@ -1,0 +1,156 @@
+import * as fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { openCsv } from '../../../src/rows/csv/csv.ts';
+import { scanAll, sourceOf } from '../sources.ts';
+
+describe('openCsv', () => {
+  it('reads the header and the first rows', () => {
+    const format = openCsv(sourceOf('\n"a ""1""",b,b\n1,"2\n3",4\n\n5\n'));
+    expect(format.columns).toEqual(['a "1"', 'b', 'b']);
+    expect(format.sampleRows).toEqual([['1', '2\n3', '4'], ['5']]);
+    expect(format.description).toBe('CSV');
+    expect(openCsv(sourceOf('a;b\n')).description).toBe('CSV, semicolon-separated');
+  });
+
+  it('says how long each row is, in bytes, and how many cells it has', async () => {
+    const source = sourceOf('domain,ö\r\nä.com,1\r\n"b\r\n.com"\r\n\r\nc.com,1,2');
+    const rows = await scanAll(openCsv(source), source, 'domain');
+    expect(rows).toEqual([
+      { cell: 'ä.com', sizeBytes: 10, fields: 2 },
+      { cell: 'b\r\n.com', sizeBytes: 11, fields: 1 },
+      { cell: '', sizeBytes: 2, fields: 0 },
+      { cell: 'c.com', sizeBytes: 9, fields: 3 },
+    ]);
+  });
+
+  it('takes a quoted empty cell for a row, also at the very end', async () => {
+    const source = sourceOf('domain\n""\n\n""');
+    const rows = await scanAll(openCsv(source), source, 'domain');
+    expect(rows.map(({ fields }) => fields)).toEqual([1, 0, 1]);
+  });
+
+  it.each(['\n', '\n\n', '\r\n\r\n\r\n'])(
+    'takes empty lines for no rows, also at the end of the file: %j',
+    async (end) => {
+      for (const chunkBytes of [1, 5, 1_000]) {
+        const source = sourceOf(`domain,n\na.com,1${end}`, { chunkBytes });
+        const rows = await scanAll(openCsv(source), source, 'domain');
+        expect(rows.filter(({ fields }) => fields > 0)).toHaveLength(1);
+      }
+    },
+  );
+
+  it('cuts the same wherever the pieces end, and loses no byte', async () => {
+    const cell = fc.oneof(
+      fc.string({ unit: 'grapheme', maxLength: 4 }),
+      fc.constantFrom('\n', '\r\n', '"', ',', '\u0000', '🏷️'),
+    );
+    const quoted = (text: string): string => `"${text.replaceAll('"', '""')}"`;
+    await fc.assert(
+      fc.asyncProperty(
+        fc.array(fc.array(cell, { minLength: 2, maxLength: 4 }), { minLength: 1, maxLength: 8 }),
+        fc.integer({ min: 1, max: 9 }),
+        fc.constantFrom('\n', '\r\n'),
+        async (table, chunkBytes, lineEnd) => {
+          const text = ['d,n', ...table.map((row) => row.map(quoted).join(','))].join(lineEnd);
+          const source = sourceOf(text, { chunkBytes });
+          const format = openCsv(source);
+          const rows = await scanAll(format, source, 'd');
+          expect(rows.map((row) => row.cell)).toEqual(table.map(([first]) => first));
+          const bytes = rows.reduce((sum, row) => sum + row.sizeBytes, format.headBytes);
+          expect(bytes).toBe(Buffer.byteLength(text));
+        },
+      ),
+      { numRuns: 60 },
+    );
+  });
+
+  it.each([
+    ['a quote that is never closed', 'a,b\n1,2\n3,"4\n5,6\n', /line 3 of list\.csv.*never closed/],
+    [
+      'text behind a closing quote',
+      'a,b\n"1\n",2\n3,4,"5"x\n',
+      /line 4 of list\.csv.*closing quote/,
+    ],
+    [
+      'a quote that is closed some lines below, by chance',
+      'a,b\r\n"1\r\n",2\r\n3,"4\r\n5,"6\r\n',
+      /line 4 of list\.csv.*closing quote/,
+    ],
+    [
+      'a quote behind a space',
+      'a,b\n1,2, "3,4"\n',
+      /line 2 of list\.csv.*middle of a cell, behind a space/,
+    ],
+    [
+      'a carriage return far below',
+      `a,b\n${'1,2\n'.repeat(600)}3,4\r5,6\n`,
+      /line 602 of list\.csv.*carriage return/,
+    ],
+    [
+      'the same in a list of one column',
+      `a\n${'1\n'.repeat(600)}3\r5\n`,
+      /line 602 of list\.csv.*carriage return/,
+    ],
+  ])('names the line at fault: %s', async (_, text, expected) => {
+    for (const chunkBytes of [1, 7, 100]) {
+      const source = sourceOf(text, { chunkBytes });
+      await expect(scanAll(openCsv(source), source, 'a')).rejects.toThrow(expected);
+    }
+  });
+
+  it.each([
+    ['a,b\n5" pipe,x\n', '5" pipe'],
+    ['a,b\n"5"" pipe",x\n', '5" pipe'],
+    ['a,b\n"Acme" Inc,x\n', '"Acme" Inc'],
+    ['a,b\n "x",y\n', ' "x"'],
+    ['a,b\n1" 2" 3",y,z\n', '1" 2" 3"'],
+  ])('takes a quote for text where the cells are as expected: %j', async (text, cell) => {
+    const source = sourceOf(text);
+    const rows = await scanAll(openCsv(source), source, 'a');
+    expect(rows.map((row) => row.cell)).toEqual([cell]);
+  });
+
+  it('refuses a row that would make all others very long', async () => {
+    for (const row of [`3${',4'.repeat(16_400)}`, ','.repeat(90_000)]) {
+      const source = sourceOf(`a,b\n1,2\n${row}`, { chunkBytes: 20_000 });
+      await expect(scanAll(openCsv(source), source, 'a')).rejects.toThrow(
+        /line 3 of list\.csv: it has more than 16,386 cells, and the header 2/,
+      );
+    }
+  });
+
+  it.each(['sep=;', '"sep=;"', 'SEP=;'])('obeys %s, and keeps it', async (sep) => {
+    const source = sourceOf(`${sep}\r\na,x;b\r\n1;2\r\n`);
+    const format = openCsv(source);
+    expect(format.columns).toEqual(['a,x', 'b']);
+    expect(await scanAll(format, source, 'b')).toMatchObject([{ cell: '2', sizeBytes: 5 }]);
+    expect(format.headBytes).toBe(sep.length + 9);
+    const { header } = format.createWriter(['c'], { maxFields: 2 });
+    expect(header).toBe(`${sep}\r\na,x;b;c\r\n`);
+  });
+
+  it('calls columns by their place where there is no header', async () => {
+    const source = sourceOf('1;a.com\r\n\r\n2;b.com;x\r\n');
+    const format = openCsv(source, { noHeader: true });
+    expect(format.columns).toEqual(['column_1', 'column_2', 'column_3']);
+    expect(format.sampleRows).toEqual([
+      ['1', 'a.com'],
+      ['2', 'b.com', 'x'],
+    ]);
+    expect(await scanAll(format, source, 'column_2')).toMatchObject([
+      { cell: 'a.com', fields: 2 },
+      { fields: 0 },
+      { cell: 'b.com', fields: 3 },
+    ]);
+    const { header } = format.createWriter(['x'], { maxFields: 3 });
+    expect(header).toBe('column_1;column_2;column_3;x\r\n');
+    expect(() => openCsv(sourceOf('\n'), { noHeader: true })).toThrow(/empty; expected rows/);
+  });
+
+  it('gives a row as an object in which no column hides another', () => {
+    const format = openCsv(sourceOf('a,b,a\n'));
+    expect(format.toObject('1,2,3,4\n')).toEqual({ a: '1', b: '2', a_2: '3', column_4: '4' });
+    expect(format.toObject('1\n')).toEqual({ a: '1', b: '', a_2: '' });
+  });
+});

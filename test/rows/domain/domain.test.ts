@@ -1,0 +1,297 @@
+import { describe, expect, it } from 'vitest';
+import { type InvalidReason, normalizeDomain } from '../../../src/rows/domain/domain.ts';
+
+const NBSP = '\u00a0';
+const ZERO_WIDTH_SPACE = '\u200b';
+const BOM = '\ufeff';
+const LEFT_TO_RIGHT = '\u202a';
+
+function gives(domain: string, cells: readonly string[]): void {
+  for (const cell of cells) {
+    expect(normalizeDomain(cell), JSON.stringify(cell)).toEqual({ domain });
+  }
+}
+
+function refuses(reason: InvalidReason, cells: readonly string[]): void {
+  for (const cell of cells) {
+    expect(normalizeDomain(cell), JSON.stringify(cell)).toEqual({ invalid: reason });
+  }
+}
+
+describe('a domain is found', () => {
+  it('bare, in any case, with or without a trailing dot', () => {
+    gives('example.com', ['example.com', 'Example.COM', 'example.com.']);
+    gives('shop.example.co.uk', ['shop.example.co.uk', 'SHOP.EXAMPLE.CO.UK.']);
+  });
+
+  it('in a URL of any scheme, however its slashes are written', () => {
+    gives('example.com', [
+      'https://example.com',
+      'HTTPS:\\\\example.com',
+      'http:/example.com',
+      'http:example.com',
+      'https:///example.com',
+      'ftp://example.com/file.txt',
+      'git+ssh://git@example.com/x',
+      '//example.com/path',
+      '\\\\example.com\\share',
+      '://example.com',
+      'http://https://example.com',
+    ]);
+  });
+
+  it('before a path, query or fragment, with or without a scheme', () => {
+    gives('example.com', [
+      'example.com/',
+      'example.com/a/b.html?x=1#y',
+      'example.com?ref=a@b.org',
+      'example.com#top',
+      'https://example.com/some path with spaces',
+      'https://example.com/a:b@c',
+    ]);
+  });
+
+  it('before a port and behind credentials', () => {
+    gives('example.com', [
+      'example.com:8080',
+      'https://example.com:443/x',
+      'https://example.com:/x',
+      'https://user:password@example.com:8443/',
+      'https://user:p@ss@example.com/',
+    ]);
+  });
+
+  it('where a browser would go when a back slash stands before an @', () => {
+    gives('example.com', ['https://example.com\\@example.org']);
+  });
+
+  it('in an e-mail address, alone, named or as mailto', () => {
+    gives('example.com', [
+      'jane@example.com',
+      'Jane.Doe+tag@EXAMPLE.com',
+      'Jane Doe <jane@example.com>',
+      '"Doe, Jane" <jane@example.com>',
+      'mailto:jane@example.com?subject=hello',
+      '<https://example.com/>',
+    ]);
+  });
+
+  it('inside white space, invisible characters and quotes of many kinds', () => {
+    gives('example.com', [
+      '  example.com\t\r\n',
+      `${NBSP}example.com${NBSP}`,
+      `${ZERO_WIDTH_SPACE}example.com${ZERO_WIDTH_SPACE}`,
+      `${BOM}example.com`,
+      `${LEFT_TO_RIGHT}example.com\u202c`,
+      'example.com\0\0',
+      '"example.com"',
+      "'example.com'",
+      '`example.com`',
+      '“example.com”',
+      '„example.com“',
+      '‘example.com’',
+      '«example.com»',
+      '「example.com」',
+      '＂example.com＂',
+      `" ${NBSP}'https://example.com/' "`,
+    ]);
+  });
+
+  it('with invisible characters in the middle of it', () => {
+    gives('example.com', [`exam${ZERO_WIDTH_SPACE}ple.com`, 'exam\u00adple.com']);
+  });
+
+  it('percent-encoded', () => {
+    gives('example.com', ['https://ex%61mple%2Ecom/', 'example%2ecom']);
+    gives('xn--mller-kva.de', ['https://m%C3%BCller.de/']);
+  });
+
+  it('in other scripts, as the ASCII name that DNS knows', () => {
+    gives('xn--mller-kva.de', ['"HTTPS://www.Müller.de/impressum"', 'MÜLLER.DE']);
+    gives('xn--strae-oqa.de', ['straße.de']);
+    gives('xn--85x722f.xn--55qx5d.cn', ['食狮.公司.cn', '食狮。公司。cn', '食狮．公司｡cn。']);
+    gives('example.com', ['ｅｘａｍｐｌｅ．ｃｏｍ', 'example。com']);
+    gives('xn--mller-kva.de', ['xn--mller-kva.de', 'XN--MLLER-KVA.de']);
+  });
+
+  it('with hyphens in third and fourth position, which are in use', () => {
+    gives('r3---sn-abc.googlevideo.com', ['r3---sn-abc.googlevideo.com']);
+  });
+
+  it('with underscores in a subdomain', () => {
+    gives('my_shop.example.com', ['my_shop.example.com']);
+    gives('_dmarc.example.com', ['_dmarc.example.com']);
+  });
+
+  it('under a suffix that a company lends out, and as that suffix', () => {
+    gives('github.io', ['github.io']);
+    gives('foo.github.io', ['https://foo.github.io/']);
+  });
+
+  it('up to 63 characters a label and 253 in all', () => {
+    const label = 'a'.repeat(63);
+    gives(`${label}.com`, [`${label}.com`]);
+    const longest = `${`${label}.`.repeat(3)}${'b'.repeat(57)}.com`;
+    expect(longest).toHaveLength(253);
+    gives(longest, [longest, `${longest}.`]);
+  });
+});
+
+describe('www.', () => {
+  it('is taken off, as often as it stands there', () => {
+    gives('example.com', ['www.example.com', 'WWW.example.com', 'www.www.example.com']);
+    gives('shop.example.com', ['www.shop.example.com']);
+  });
+
+  it('stays where nothing registrable would remain', () => {
+    gives('www.com', ['www.com', 'https://www.com/', 'www.www.com']);
+    gives('www.co.uk', ['www.co.uk', 'www.www.co.uk']);
+    gives('www.ck', ['www.ck']);
+  });
+
+  it('is that label only: www2. stays', () => {
+    gives('www2.example.com', ['www2.example.com']);
+  });
+});
+
+describe('a cell is refused', () => {
+  it('as empty when nothing is left in it', () => {
+    refuses('empty', ['', '   ', NBSP, BOM, '""', '“ ”', '\0', 'http://', 'https://', '<>', '//']);
+  });
+
+  it('as an IP address, of either version, in any dress', () => {
+    refuses('ip_address', [
+      '192.0.2.1',
+      '192.0.2.1.',
+      'http://192.0.2.1:8080/x',
+      'root@192.0.2.1',
+      '0x7f.0.0.1',
+      '１９２.0.2.1',
+      '2001:db8::1',
+      '::1',
+      '::ffff:192.0.2.1',
+      'fe80::1%eth0',
+      '[fe80::1%25eth0]',
+      '[2001:db8::1]',
+      'https://[2001:db8::1]:443/x',
+      'https://user@[::1]/',
+      '10.0.0.0/8',
+    ]);
+  });
+
+  it('as no domain when it is a number that some read as an address', () => {
+    refuses('single_label', ['3232235521', '0x7f000001', '2026']);
+    refuses('unknown_tld', ['127.1', '3.14', '1.2.3', '1.2.3.4.5']);
+  });
+
+  it('as a single label', () => {
+    refuses('single_label', [
+      'localhost',
+      'http://localhost:3000/',
+      'n/a',
+      '-',
+      'Acme',
+      'com',
+      '株式会社',
+    ]);
+    refuses('single_label', ['Acme&Co', 'jane@localhost', 'localhost.', 'example…com']);
+  });
+
+  it('as a bare public suffix', () => {
+    refuses('public_suffix', ['co.uk', 'CO.UK.', 'https://co.uk/', 'c.kobe.jp']);
+    refuses('public_suffix', ['公司.cn']);
+  });
+
+  it('as too long', () => {
+    const label = 'a'.repeat(63);
+    refuses('label_too_long', [`${'a'.repeat(64)}.com`, `${'ü'.repeat(63)}.com`]);
+    refuses('domain_too_long', [`${`${label}.`.repeat(3)}${'b'.repeat(58)}.com`]);
+    refuses('domain_too_long', ['a'.repeat(1_000_000), `${'ü.'.repeat(1_000_000)}com`]);
+  });
+
+  it('as containing spaces when it is a name or holds two addresses', () => {
+    refuses('contains_space', [
+      'Acme Corporation',
+      'St. John',
+      'a.com b.com',
+      'a.com\nb.com',
+      `a.com${NBSP}b.com`,
+      'a.com, b.com',
+      'a.com / b.com',
+      'https://a.com/ https://b.com/',
+      'a.com/x www.b.com',
+      'Acme https://acme.com',
+      'exam%20ple.com',
+      'A <a@a.com>, B <b@b.com>',
+    ]);
+  });
+
+  it('as of an unknown top-level domain', () => {
+    refuses('unknown_tld', ['shop.local', 'example.example', 'a.test', 'www.notatld', 'x.onion']);
+  });
+
+  it('as malformed otherwise', () => {
+    refuses('malformed', [
+      'a..b.com',
+      '.com',
+      '.example.com',
+      'example.com..',
+      '-a.com',
+      'a-.com',
+      'a.-b.com',
+      'foo_bar.com',
+      '_.com',
+      'a.com,b.com',
+      'a@a.com;b@b.com',
+      'a!b.com',
+      '*.example.com',
+      'example.com:http',
+      'example.com:80:80',
+      '[::1',
+      '[example.com]',
+      'a%ZZ.com',
+      'a%2Fb.com',
+      '\ud800.com',
+      'a\0b.com',
+      '?x',
+      '#REF!',
+    ]);
+  });
+
+  it('as malformed when its Punycode is no name that could have been encoded', () => {
+    refuses('malformed', [
+      'xn--a.com',
+      'xn--.com',
+      'xn--abc-.com',
+      'www.XN--ABC-.com',
+      'xn--99999999.com',
+    ]);
+    refuses('malformed', ['\u05d0a.com', 'a\u200db.com', '\u0301a.com']);
+  });
+});
+
+describe('registrable', () => {
+  const reduced = (cell: string): unknown => normalizeDomain(cell, { registrable: true });
+
+  it('leaves one label below the public suffix', () => {
+    expect(reduced('a.b.example.co.uk')).toEqual({ domain: 'example.co.uk' });
+    expect(reduced('https://mail.google.com/x')).toEqual({ domain: 'google.com' });
+    expect(reduced('r_d.example.com')).toEqual({ domain: 'example.com' });
+    expect(reduced('www.co.uk')).toEqual({ domain: 'www.co.uk' });
+  });
+
+  it("keeps the tenant's name under a suffix that a company lends out", () => {
+    expect(reduced('a.foo.github.io')).toEqual({ domain: 'foo.github.io' });
+    expect(reduced('foo.github.io')).toEqual({ domain: 'foo.github.io' });
+  });
+
+  it('reduces such a suffix itself to the company behind it', () => {
+    expect(reduced('github.io')).toEqual({ domain: 'github.io' });
+    expect(reduced('s3.amazonaws.com')).toEqual({ domain: 'amazonaws.com' });
+  });
+
+  it('refuses what is refused without it', () => {
+    expect(reduced('co.uk')).toEqual({ invalid: 'public_suffix' });
+    expect(reduced('shop.local')).toEqual({ invalid: 'unknown_tld' });
+  });
+});
