@@ -3,6 +3,16 @@ import type { Outcome } from '../brand/outcome.ts';
 /** Domains that travel together. */
 export interface Chunk {
   readonly domains: readonly string[];
+  /** What bounds their calls beside the worker's own budget. @default nothing */
+  readonly allowance?: CallAllowance | undefined;
+}
+
+/** Calls that may be made for all chunks of a run together, whoever makes them. */
+export interface CallAllowance {
+  /** Takes one; false when there is none left. Never rejects. */
+  take(): Promise<boolean>;
+  /** One that was taken was not needed, or was answered 429. */
+  giveBack(): void;
 }
 
 /** Hands outcomes back. Resolves when they are kept for good. */

@@ -2,6 +2,7 @@ import type { Answer } from '../brand/answer.ts';
 import type { BrandClient } from '../brand/client.ts';
 import type { Clock } from '../pace/clock.ts';
 import type { Turnstile } from '../pace/turnstile.ts';
+import type { CallAllowance } from '../queue/lookup-queue.ts';
 import { type Budget, isUsedUp, type Reservation } from './budget.ts';
 import type { OutageGate } from './outage-gate.ts';
 import type { Preflight } from './preflight.ts';
@@ -50,6 +51,8 @@ export interface CallQuestions {
   isSign(): boolean;
   /** Asked when it is the call's turn, which may take long: false spares it. @default always true */
   readonly isWanted?: (() => boolean) | undefined;
+  /** Where each call is taken from. @default there is no such bound */
+  readonly allowance?: CallAllowance | undefined;
 }
 
 /** The run stopped before there was an answer. */
@@ -70,7 +73,7 @@ export interface CallResult {
  * Makes one call when the budget has one left, the API is not out and the pacer says so, and tells
  * all three what came of it.
  *
- * @throws NotAskedError when the budget is used up, or the call is no longer wanted
+ * @throws NotAskedError when the budget or the allowance is used up, or the call is no longer wanted
  * @throws the stop switch's reasons when the run stops first
  */
 export function callInTurn(
@@ -106,8 +109,7 @@ async function makeCall(
   questions: CallQuestions,
 ): Promise<CallResult> {
   const { client, counters, stopSwitch, clock } = context;
-  const reserved =
-    tryReserveTurn(context, questions) ?? (await reserveTurn(context, questions.isWanted));
+  const reserved = tryReserveTurn(context, questions) ?? (await reserveTurn(context, questions));
   const sentAtMs = clock.nowMs();
   counters.calls += 1;
   try {
@@ -117,6 +119,7 @@ async function makeCall(
     if (answer.kind === 'throttled') {
       counters.throttled += 1;
       reserved.giveBack();
+      questions.allowance?.giveBack();
     } else reserved.spend();
     return { answer, closedMs: tellOf(answer, { context, sentAtMs, questions }), latencyMs };
   } catch (error) {
@@ -131,11 +134,12 @@ async function makeCall(
 /** What `reserveTurn` does, where nothing has to be waited for: most calls are spared what waiting costs. */
 function tryReserveTurn(
   { budget, clock, outage, pause, stopSwitch, turnstile }: CallContext,
-  { isWanted }: CallQuestions,
+  { isWanted, allowance }: CallQuestions,
 ): Reservation | undefined {
   if (pause?.isPaused || stopSwitch.stopped || outage.isOut || isWanted?.() === false) {
     return undefined;
   }
+  if (allowance) return undefined;
   const reserved = budget.tryReserve();
   if (reserved && turnstile.tryEnter()) {
     if (outage.tryPass()) return reserved;
@@ -148,7 +152,7 @@ function tryReserveTurn(
 /** Waits until a call may be made that the budget has room for at that moment. */
 async function reserveTurn(
   context: CallContext,
-  isWanted: () => boolean = () => true,
+  { isWanted = () => true, allowance }: CallQuestions,
 ): Promise<Reservation> {
   const { budget, pause, stopSwitch, clock } = context;
   for (;;) {
@@ -159,11 +163,14 @@ async function reserveTurn(
       throw new NotAskedError();
     }
     await waitForTurn(context, reserved);
-    const isStillWanted = isWanted();
-    if (isStillWanted && reserved.isGood() && !pause?.isPaused) return reserved;
+    let mayAsk = isWanted();
+    if (mayAsk && reserved.isGood() && !pause?.isPaused) {
+      mayAsk = !allowance || (await allowance.take());
+      if (mayAsk) return reserved;
+    }
     reserved.giveBack();
     abandon(context, clock.nowMs());
-    if (!isStillWanted) throw new NotAskedError();
+    if (!mayAsk) throw new NotAskedError();
   }
 }
 

@@ -46,19 +46,22 @@ const MAX_THROTTLED_MS = 10 * 60_000;
  * Asks about one domain until there is an outcome, trying again what is worth it. Never throws for what
  * an API can do.
  *
- * @param isWanted asked before each call: false spares it, and there is no outcome. @default always true
+ * @param bounds what keeps calls from being made: then there is no outcome. @default nothing
  */
 export function lookUp(
   domain: string,
   context: LookupContext,
-  isWanted?: () => boolean,
+  bounds: LookupBounds = {},
 ): Promise<LookupResult> {
-  return new Lookup(domain, context, isWanted).run();
+  return new Lookup(domain, context, bounds).run();
 }
+
+export type LookupBounds = Pick<CallQuestions, 'isWanted' | 'allowance'>;
 
 /** One lookup under way. An object rather than closures, because a lookup that is made once costs less. */
 class Lookup implements CallQuestions {
-  readonly isWanted: (() => boolean) | undefined;
+  readonly isWanted: CallQuestions['isWanted'];
+  readonly allowance: CallQuestions['allowance'];
   readonly #domain: string;
   readonly #context: LookupContext;
   #attempts = 0;
@@ -68,10 +71,11 @@ class Lookup implements CallQuestions {
   #failures = 0;
   #signs = 0;
 
-  constructor(domain: string, context: LookupContext, isWanted: (() => boolean) | undefined) {
+  constructor(domain: string, context: LookupContext, { isWanted, allowance }: LookupBounds) {
     this.#domain = domain;
     this.#context = context;
     this.isWanted = isWanted;
+    this.allowance = allowance;
   }
 
   async run(): Promise<LookupResult> {

@@ -38,9 +38,13 @@ export function createWorker({
   let underWay = 0;
   const doubt = createCredentialDoubt(() => stopSwitch.stop({ reason: 'forbidden' }));
 
-  async function handleDomain(domain: string, reply: Reply, isWanted: IsWanted): Promise<void> {
+  async function handleDomain(
+    domain: string,
+    reply: Reply,
+    { allowance, isWanted }: Pick<Turn, 'allowance' | 'isWanted'>,
+  ): Promise<void> {
     underWay += 1;
-    const turn: Turn = { domain, reply, isWanted, replied: undefined };
+    const turn: Turn = { domain, reply, allowance, isWanted, replied: undefined };
     const result = await turns.push(turn);
     underWay -= 1;
     const isBelieved = result.kind !== 'not_asked' && believe(result);
@@ -55,13 +59,17 @@ export function createWorker({
   // Async, for what it throws at once would keep its caller for ever.
   async function takeTurn(turn: Turn): Promise<LookupResult> {
     if (!turn.isWanted(turn.domain)) return NOT_ASKED;
-    return await (holdsCallers ? lookUpAndHold(turn) : lookUp(turn.domain, context));
+    const { allowance } = turn;
+    return await (holdsCallers ? lookUpAndHold(turn) : lookUp(turn.domain, context, { allowance }));
   }
 
   async function lookUpAndHold(turn: Turn): Promise<LookupResult> {
-    const { domain, reply, isWanted } = turn;
+    const { domain, reply, allowance, isWanted } = turn;
     // Those who share a queue may want a chunk back at any time, so they are asked before each call.
-    const result = await lookUp(domain, context, () => isWanted(domain));
+    const result = await lookUp(domain, context, {
+      allowance,
+      isWanted: () => isWanted(domain),
+    });
     if (result.kind === 'outcome' && preflight.isOpen) turn.replied = reply([result.outcome]);
     await turn.replied;
     return result;
@@ -75,8 +83,9 @@ export function createWorker({
   }
 
   return {
-    handle: async (chunk, reply, isWanted = () => true) => {
-      await Promise.all(chunk.domains.map((domain) => handleDomain(domain, reply, isWanted)));
+    handle: async ({ domains, allowance }, reply, isWanted = () => true) => {
+      const bounds = { allowance, isWanted };
+      await Promise.all(domains.map((domain) => handleDomain(domain, reply, bounds)));
     },
   };
 }
@@ -87,6 +96,7 @@ type IsWanted = (domain: string) => boolean;
 interface Turn {
   readonly domain: string;
   readonly reply: Reply;
+  readonly allowance: Chunk['allowance'];
   readonly isWanted: IsWanted;
   /** Set where the caller was held until the outcome was kept. */
   replied: Promise<void> | undefined;

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import type { Budget } from '../../src/worker/budget.ts';
 import { lookUp } from '../../src/worker/lookup.ts';
-import { createTestContext, found, tryAgain } from './lookups.ts';
+import { createTestContext, found, throttled, tryAgain } from './lookups.ts';
 
 /** A budget of which the first reservations are no longer good when their turn comes. */
 function createStaleBudget(stale: number): { readonly budget: Budget; readonly log: string[] } {
@@ -41,4 +41,21 @@ it('each try of a lookup is a call of the budget', async () => {
   };
   await lookUp('acme.com', context);
   expect(log).toEqual(['spend 1', 'spend 2']);
+});
+
+it('each call is taken from the allowance of its chunk, and what was answered 429 is given back', async () => {
+  const log: string[] = [];
+  const allowance = {
+    take: async () => {
+      log.push('take');
+      return log.filter((entry) => entry === 'take').length <= 3;
+    },
+    giveBack: () => void log.push('give back'),
+  };
+  const answers = [throttled(10), tryAgain(), tryAgain()];
+  const context = createTestContext((_, call) => answers[call - 1] ?? found);
+  expect(await lookUp('acme.com', context, { allowance })).toEqual({ kind: 'not_asked' });
+  expect(context.called).toHaveLength(3);
+  expect(log).toEqual(['take', 'give back', 'take', 'take', 'take']);
+  expect(context.stopSwitch.stopped).toBeUndefined();
 });

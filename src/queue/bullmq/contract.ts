@@ -12,6 +12,7 @@ export interface LookupsData {
   readonly ref?: unknown;
   readonly api?: string | undefined;
   readonly suspect?: boolean | undefined;
+  readonly maxCalls?: number | undefined;
 }
 
 /** Not that of the lookups themselves, nor those of schedules. */
@@ -39,6 +40,11 @@ const lookups = z.looseObject({
     .boolean()
     .optional()
     .describe('Set by workers: cut from a chunk whose workers were lost again and again.'),
+  maxCalls: z
+    .int()
+    .min(1)
+    .optional()
+    .describe('Set by runs: how many calls may be made for all chunks of the run together.'),
 });
 
 /** One lookup as it travels back. */

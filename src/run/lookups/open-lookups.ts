@@ -87,19 +87,9 @@ function collectorOf(options: LookUpAllOptions, state: LookUpState): Reply {
       tally.add(outcome);
     },
   });
-  const reply = watchOutcomes(collect, { ...options, recent }, () =>
+  return watchOutcomes(collect, { ...options, recent }, () =>
     stopSwitch.stop({ reason: 'max_failed' }),
   );
-  const { maxCalls, queue } = options.job.settings;
-  if (maxCalls === undefined || queue === undefined) return reply;
-  // What workers try again is known when their lookups have ended.
-  return async (outcomes) => {
-    await reply(outcomes);
-    const { calls, throttled } = tally.counters;
-    if (calls - throttled >= maxCalls && outstanding.size > 0) {
-      stopSwitch.stop({ reason: 'max_calls' });
-    }
-  };
 }
 
 function watchElsewhere(

@@ -83,6 +83,8 @@ async function openSharedQueue(url: string, options: OpenQueueOptions): Promise<
         normalize: normalizeDomain,
         lockMs: lostAfter,
         window: chunks * chunkSize,
+        maxCalls: job.settings.maxCalls,
+        onCallsUsedUp: () => stopSwitch.stop({ reason: 'max_calls' }),
         signal: stopSwitch.noNewCall,
         giveUp: stopSwitch.noCall,
         onNotice,

@@ -1,10 +1,11 @@
 import { type Job, UnrecoverableError } from 'bullmq';
 import type { HandleChunk } from '../../lookup-queue.ts';
 import { BACKFILLS } from '../backfills/backfill-pause.ts';
-import { addresseeOf, type OutcomeData, parseLookups } from '../contract.ts';
+import { addresseeOf, type LookupsData, type OutcomeData, parseLookups } from '../contract.ts';
 import { findRunId } from '../names.ts';
 import { toData, withoutCall } from '../outcome-data.ts';
 import type { PausedRuns } from '../runs/paused-runs.ts';
+import type { RunCalls } from '../runs/run-calls.ts';
 import type { ChunkLock } from './chunk-locks.ts';
 import type { ChunkReturns, TakenChunk } from './chunk-returns.ts';
 import type { LoggedChunk, OutcomeLog } from './outcome-log.ts';
@@ -27,6 +28,8 @@ export interface ChunkTaskOptions {
   readonly normalize: (text: string) => { readonly domain: string } | { readonly invalid: string };
   /** The API that this worker asks. */
   readonly api: string;
+  /** What bounds the calls of a chunk's run, if something does. */
+  readonly allow: (data: LookupsData) => RunCalls | undefined;
   /** Whether a chunk that means another one is refused. Else it is left to others. */
   readonly mayRefuse: (api: string) => Promise<boolean>;
   /** Puts a chunk back on the queue as it is, for others. */
@@ -71,6 +74,7 @@ const MOST_LOST_WORKERS = 3;
 export function createChunkTask(options: ChunkTaskOptions): ChunkTask {
   const { handle, normalize, api, log, readLog, sender, returns, quarantine, isExpected } = options;
   const {
+    allow,
     mayRefuse,
     leave,
     paused,
@@ -112,7 +116,9 @@ export function createChunkTask(options: ChunkTaskOptions): ChunkTask {
     }
     const makeLookups = async (): Promise<void> => {
       const isWanted = (): boolean => !isStopping() && taken.lock.isOurs() && !isPaused();
-      await lookUp(id, { left, known, lock: taken.lock, isWanted });
+      const allowance = allow(data);
+      await lookUp(id, { left, known, lock: taken.lock, isWanted, allowance });
+      if (allowance?.isUsedUp) await allowance.holdBack();
       await settle(chunk, taken, { left, known });
     };
     const { stalledCounter: lostWorkers } = job;
@@ -155,13 +161,13 @@ export function createChunkTask(options: ChunkTaskOptions): ChunkTask {
   /** Finds out what is left, and adds it to what is known. */
   async function lookUp(
     id: string,
-    { left, known, lock, isWanted }: ChunkWork & LookUpOptions,
+    { left, known, lock, isWanted, allowance }: ChunkWork & LookUpOptions,
   ): Promise<void> {
     let open = left.size;
     onLeft(open);
     try {
       await handle(
-        { domains: [...left.keys()] },
+        { domains: [...left.keys()], allowance },
         async (outcomes) => {
           open -= outcomes.length;
           onLeft(-outcomes.length);
@@ -239,6 +245,7 @@ interface LookUpOptions {
   readonly lock: ChunkLock;
   /** Whether lookups may still start. */
   readonly isWanted: () => boolean;
+  readonly allowance: RunCalls | undefined;
 }
 
 /** What speaks against a chunk. */

@@ -5,6 +5,7 @@ import { type Job, Worker } from 'bullmq';
 import { setAside } from '../backfills/backfill-pause.ts';
 import { findRunId, KEPT_FAILURES, LOOKUPS_QUEUE, QUEUE_OPTIONS } from '../names.ts';
 import { watchPausedRuns } from '../runs/paused-runs.ts';
+import { allowCalls } from '../runs/run-calls.ts';
 import { isChunkExpected } from '../runs/run-ledger.ts';
 import type { RedisServer } from '../server/redis.ts';
 import { createRefusals } from '../server/refusals.ts';
@@ -120,6 +121,12 @@ export function takeChunks(options: TakeChunksOptions): ChunkTaker {
     returns,
     quarantine,
     paused,
+    allow: ({ replyTo = '', maxCalls }) => {
+      const runId = findRunId(replyTo);
+      return runId === undefined || maxCalls === undefined
+        ? undefined
+        : allowCalls(redis.client, runId, maxCalls);
+    },
     mayRefuse: (api) => otherApis.mayRefuse(api),
     leave: async ({ job, token }) => {
       rest();

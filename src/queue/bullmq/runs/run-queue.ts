@@ -19,6 +19,7 @@ import { createPatience } from '../server/patience.ts';
 import { queueOptions } from '../traces.ts';
 import { holdBackWhilePaused } from './hold-back.ts';
 import { markPaused, unmarkPaused } from './paused-runs.ts';
+import { watchCalls } from './run-calls.ts';
 import { claimRun } from './run-ledger.ts';
 import { createWatchdog } from './watchdog.ts';
 
@@ -34,6 +35,10 @@ export interface RunQueueOptions
   readonly outstanding: Set<string>;
   /** How many lookups may be on their way. */
   readonly window: number;
+  /** How many calls may be made for it, by all workers together. @default as many as it takes */
+  readonly maxCalls?: number | undefined;
+  /** Told when more were wanted. */
+  readonly onCallsUsedUp?: () => void;
   /** Fires when the run is stopped: what nobody has begun is taken back. */
   readonly signal: AbortSignal;
   /** Ends the wait for workers that have begun, and for a Redis that is away, after a stop. */
@@ -61,7 +66,7 @@ const LAST_REPLY_MS = 1_500;
  */
 export async function openRunQueue(options: RunQueueOptions): Promise<LookupQueue> {
   const { redis, name, collect, outstanding, window, signal, giveUp, api, onNotice } = options;
-  const { control } = options;
+  const { control, maxCalls } = options;
   const ledger = await claimRun({
     client: redis.client,
     name,
@@ -69,6 +74,10 @@ export async function openRunQueue(options: RunQueueOptions): Promise<LookupQueu
     onTaken: () =>
       onNotice('The same list is being enriched on this store already; this run keeps apart.'),
   });
+  const calls =
+    maxCalls === undefined
+      ? undefined
+      : await watchCalls(redis.client, ledger.runId, { ...options, maxCalls });
   const replyTo = runQueueName(ledger.runId);
   const connection = redis.client;
   const traced = queueOptions(connection);
@@ -125,7 +134,13 @@ export async function openRunQueue(options: RunQueueOptions): Promise<LookupQueu
 
   async function give(domains: readonly string[]): Promise<void> {
     const id = chunkId(ledger.runId, domains);
-    const data: LookupsData = { v: CONTRACT_VERSION, domains: [...domains], replyTo, api };
+    const data: LookupsData = {
+      v: CONTRACT_VERSION,
+      domains: [...domains],
+      replyTo,
+      api,
+      ...(maxCalls === undefined ? {} : { maxCalls }),
+    };
     const jobOptions = { ...CHUNK_OPTIONS, jobId: id, priority: BULK_PRIORITY };
     await patience.insist(async () => {
       await ledger.note(new Map([[id, domains]]));
@@ -275,6 +290,7 @@ export async function openRunQueue(options: RunQueueOptions): Promise<LookupQueu
       await replyQueue.obliterate({ force: true });
     } else await stopped;
     await ledger.close(isOver);
+    await calls?.close();
     await Promise.all([replyQueue.close(), lookups.close()]);
   }
 }
