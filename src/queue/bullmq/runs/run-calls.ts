@@ -27,7 +27,7 @@ export function allowCalls(client: RedisClient, runId: string, maxCalls: number)
       try {
         const [[, count] = []] =
           (await client.multi().incr(key).pexpire(key, KEPT_MS).exec()) ?? [];
-        isUsedUp = Number(count) > maxCalls;
+        isUsedUp ||= Number(count) > maxCalls;
         return Number(count) <= maxCalls;
       } catch {
         return false; // a call that cannot be counted is not made
