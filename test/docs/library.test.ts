@@ -29,7 +29,7 @@ describe('docs/library.md', () => {
       JSON.stringify({
         extends: join(project, 'tsconfig.json'),
         compilerOptions,
-        include: ['*.ts', join(project, 'src/rows/*.d.ts')],
+        include: ['*.ts', join(project, 'src/rows/**/*.d.ts')],
       }),
     );
     await mkdir(join(folder, 'node_modules'));
