@@ -138,7 +138,8 @@ export const measureQueueFleet: Measure = async (context) => {
 export const measureQueueRecovery: Measure = async (context) => {
   const { program, folder, say } = context;
   const input = join(folder, 'recovery.csv');
-  await writeList(input, 40);
+  // So few that the first worker has them all: another chunk than one of its own would not wait.
+  await writeList(input, 20);
   const server = await startServer({ latencyMs: 2_000 });
   const redis = await startRedis();
   const { url } = server;
@@ -178,8 +179,10 @@ interface FleetRun {
   readonly concurrency: number;
 }
 
-/** How long the lookups of a list take with so many workers, in milliseconds. */
-/** Two runs of the same list, none with a store: the second one knows the pace of the first. */
+/**
+ * How long the lookups of a list take with so many workers, in milliseconds. Two runs of the same list,
+ * none with a store: the second one knows the pace of the first.
+ */
 async function timeFleet(
   { program, folder }: BenchContext,
   { redis, url, input, workers, concurrency }: FleetRun,
