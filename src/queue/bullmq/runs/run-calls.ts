@@ -40,12 +40,20 @@ export function allowCalls(client: RedisClient, runId: string, maxCalls: number)
   };
 }
 
+/** What a run knows of its calls. */
+export interface CallsWatch {
+  /** Looks no more. */
+  stop(): void;
+  /** Forgets how many there were, once no worker makes any for it. */
+  forget(): Promise<void>;
+}
+
 /** Counts the calls of a run anew, and tells when more were wanted than may be made. */
 export async function watchCalls(
   client: RedisClient,
   runId: string,
   { maxCalls, onCallsUsedUp = () => {} }: { maxCalls: number; onCallsUsedUp?: () => void },
-): Promise<{ close(): Promise<void> }> {
+): Promise<CallsWatch> {
   const key = callsKey(runId);
   await client.del(key);
   const look = async (): Promise<void> => {
@@ -53,8 +61,8 @@ export async function watchCalls(
   };
   const timer = setInterval(() => void look().catch(() => {}), LOOK_MS); // the next one will do
   return {
-    close: async () => {
-      clearInterval(timer);
+    stop: () => clearInterval(timer),
+    forget: async () => {
       await client.del(key);
     },
   };

@@ -272,6 +272,7 @@ export async function openRunQueue(options: RunQueueOptions): Promise<LookupQueu
     },
     close: async () => {
       watchdog.close();
+      calls?.stop(); // at once: a Redis that is away holds up what follows
       stopListening?.();
       const isOver = outstanding.size === 0 && !failure;
       const isClosed = await within(CLOSE_MS, closeAll(isOver)).catch(() => false);
@@ -290,7 +291,7 @@ export async function openRunQueue(options: RunQueueOptions): Promise<LookupQueu
       await replyQueue.obliterate({ force: true });
     } else await stopped;
     await ledger.close(isOver);
-    await calls?.close();
+    await calls?.forget();
     await Promise.all([replyQueue.close(), lookups.close()]);
   }
 }
