@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { createBrandClient } from './brand/client.ts';
+import { type CallCounters, createCallCounters } from './common/call-counters.ts';
 import type { CallLedger } from './guard/call-ledger.ts';
 import type { Api } from './job/job.ts';
 import type { Settings } from './job/settings.ts';
@@ -13,7 +14,7 @@ import { createWaitMeter, type GateWaits } from './pace/wait-meter.ts';
 import type { Reply } from './queue/lookup-queue.ts';
 import { createBudget, joinBudgets } from './worker/budget.ts';
 import { createSharedBudget } from './worker/budget-per-window.ts';
-import type { CallCounters, PauseGate } from './worker/call.ts';
+import type { PauseGate } from './worker/call.ts';
 import { createOutageGate } from './worker/outage-gate.ts';
 import { createPreflight } from './worker/preflight.ts';
 import { createRetryGate } from './worker/retry-gate.ts';
@@ -85,7 +86,7 @@ export function openLocalWorker(
   }: LocalWorkerOptions,
 ): LocalWorker {
   const { concurrency, rate, retries, timeout, maxWait, maxOutage, header = [] } = settings;
-  const counters: CallCounters = { calls: 0, throttled: 0, retries: 0 };
+  const counters = createCallCounters();
   const pace = { rate: rate === 'auto' ? undefined : rate, clock: systemClock };
   let trouble: string | undefined;
   const onOutageTooLong = (): void =>

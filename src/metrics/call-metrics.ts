@@ -1,6 +1,6 @@
 import { Counter, Gauge } from 'prom-client';
 import type { OutcomeStatus } from '../brand/outcome.ts';
-import type { CallCounters } from '../worker/call.ts';
+import { type CallCounters, createCallCounters } from '../common/call-counters.ts';
 import type { WorkerProbe, WorkerSight } from './instruments.ts';
 import type { Metrics } from './metrics.ts';
 import { createPaceMetrics } from './pace-metrics.ts';
@@ -69,7 +69,7 @@ export function createCallMetrics(metrics: Metrics): MeasureWorker {
     failed: 0,
   };
   const byClass = STATUS_CLASSES.map(() => 0);
-  const before: CallCounters = { calls: 0, throttled: 0, retries: 0 };
+  const before = createCallCounters();
   const workers = new Set<WorkerSight>();
   let ended = 0;
 

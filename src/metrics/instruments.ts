@@ -1,8 +1,8 @@
 import type { OutcomeStatus } from '../brand/outcome.ts';
+import type { CallCounters } from '../common/call-counters.ts';
 import type { PaceDescription } from '../pace/pacer.ts';
 import type { ReadQueues } from '../queue/bullmq/queue-depth.ts';
 import type { RunEvent } from '../watch/events.ts';
-import type { CallCounters } from '../worker/call.ts';
 
 /** What can be seen of a worker of this process. */
 export interface WorkerSight {

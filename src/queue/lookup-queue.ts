@@ -1,10 +1,13 @@
 import type { Outcome } from '../brand/outcome.ts';
+import type { CallCounters } from '../common/call-counters.ts';
 
 /** Domains that travel together. */
 export interface Chunk {
   readonly domains: readonly string[];
   /** What bounds their calls beside the worker's own budget. @default nothing */
   readonly allowance?: CallAllowance | undefined;
+  /** Where its calls are counted, as they are made. @default nowhere */
+  readonly counters?: CallCounters | undefined;
 }
 
 /** Calls that may be made for all chunks of a run together, whoever makes them. */

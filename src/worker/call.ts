@@ -1,5 +1,6 @@
 import type { Answer } from '../brand/answer.ts';
 import type { BrandClient } from '../brand/client.ts';
+import type { CallCounters } from '../common/call-counters.ts';
 import type { Clock } from '../pace/clock.ts';
 import type { Turnstile } from '../pace/turnstile.ts';
 import type { CallAllowance } from '../queue/lookup-queue.ts';
@@ -7,16 +8,6 @@ import { type Budget, isUsedUp, type Reservation } from './budget.ts';
 import type { OutageGate } from './outage-gate.ts';
 import type { Preflight } from './preflight.ts';
 import type { StopSwitch } from './stop-switch.ts';
-
-/** What has been done so far. */
-export interface CallCounters {
-  /** HTTP requests made, those answered 429 included. */
-  calls: number;
-  /** Calls that were answered 429. */
-  throttled: number;
-  /** Times a lookup was tried again after a failure. */
-  retries: number;
-}
 
 /** What every call needs. */
 export interface CallContext {
@@ -53,6 +44,8 @@ export interface CallQuestions {
   readonly isWanted?: (() => boolean) | undefined;
   /** Where each call is taken from. @default there is no such bound */
   readonly allowance?: CallAllowance | undefined;
+  /** Where its calls are counted beside those of all lookups. @default nowhere */
+  readonly counters?: CallCounters | undefined;
 }
 
 /** The run stopped before there was an answer. */
@@ -112,12 +105,14 @@ async function makeCall(
   const reserved = tryReserveTurn(context, questions) ?? (await reserveTurn(context, questions));
   const sentAtMs = clock.nowMs();
   counters.calls += 1;
+  if (questions.counters) questions.counters.calls += 1;
   try {
     const answer = await client.call(path, stopSwitch.noCall);
     const latencyMs = clock.nowMs() - sentAtMs;
     context.onCallEnd?.(answer.httpStatus, latencyMs);
     if (answer.kind === 'throttled') {
       counters.throttled += 1;
+      if (questions.counters) questions.counters.throttled += 1;
       reserved.giveBack();
       questions.allowance?.giveBack();
     } else reserved.spend();

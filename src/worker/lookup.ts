@@ -46,7 +46,8 @@ const MAX_THROTTLED_MS = 10 * 60_000;
  * Asks about one domain until there is an outcome, trying again what is worth it. Never throws for what
  * an API can do.
  *
- * @param bounds what keeps calls from being made: then there is no outcome. @default nothing
+ * @param bounds what keeps calls from being made: then there is no outcome; and what counts them.
+ * @default nothing
  */
 export function lookUp(
   domain: string,
@@ -56,12 +57,13 @@ export function lookUp(
   return new Lookup(domain, context, bounds).run();
 }
 
-export type LookupBounds = Pick<CallQuestions, 'isWanted' | 'allowance'>;
+export type LookupBounds = Pick<CallQuestions, 'isWanted' | 'allowance' | 'counters'>;
 
 /** One lookup under way. An object rather than closures, because a lookup that is made once costs less. */
 class Lookup implements CallQuestions {
   readonly isWanted: CallQuestions['isWanted'];
   readonly allowance: CallQuestions['allowance'];
+  readonly counters: CallQuestions['counters'];
   readonly #domain: string;
   readonly #context: LookupContext;
   #attempts = 0;
@@ -71,11 +73,12 @@ class Lookup implements CallQuestions {
   #failures = 0;
   #signs = 0;
 
-  constructor(domain: string, context: LookupContext, { isWanted, allowance }: LookupBounds) {
+  constructor(domain: string, context: LookupContext, bounds: LookupBounds) {
     this.#domain = domain;
     this.#context = context;
-    this.isWanted = isWanted;
-    this.allowance = allowance;
+    this.isWanted = bounds.isWanted;
+    this.allowance = bounds.allowance;
+    this.counters = bounds.counters;
   }
 
   async run(): Promise<LookupResult> {
@@ -179,6 +182,7 @@ class Lookup implements CallQuestions {
     await clock.sleep(delayMs, stopSwitch.noNewCall);
     await retryGate.pass(stopSwitch.noNewCall);
     counters.retries += 1;
+    if (this.counters) this.counters.retries += 1;
     return true;
   }
 

@@ -38,13 +38,9 @@ export function createWorker({
   let underWay = 0;
   const doubt = createCredentialDoubt(() => stopSwitch.stop({ reason: 'forbidden' }));
 
-  async function handleDomain(
-    domain: string,
-    reply: Reply,
-    { allowance, isWanted }: Pick<Turn, 'allowance' | 'isWanted'>,
-  ): Promise<void> {
+  async function handleDomain(domain: string, reply: Reply, bounds: Bounds): Promise<void> {
     underWay += 1;
-    const turn: Turn = { domain, reply, allowance, isWanted, replied: undefined };
+    const turn: Turn = { ...bounds, domain, reply, replied: undefined };
     const result = await turns.push(turn);
     underWay -= 1;
     const isBelieved = result.kind !== 'not_asked' && believe(result);
@@ -59,15 +55,17 @@ export function createWorker({
   // Async, for what it throws at once would keep its caller for ever.
   async function takeTurn(turn: Turn): Promise<LookupResult> {
     if (!turn.isWanted(turn.domain)) return NOT_ASKED;
-    const { allowance } = turn;
-    return await (holdsCallers ? lookUpAndHold(turn) : lookUp(turn.domain, context, { allowance }));
+    const { domain, allowance, counters } = turn;
+    if (holdsCallers) return await lookUpAndHold(turn);
+    return await lookUp(domain, context, { allowance, counters });
   }
 
   async function lookUpAndHold(turn: Turn): Promise<LookupResult> {
-    const { domain, reply, allowance, isWanted } = turn;
+    const { domain, reply, allowance, counters, isWanted } = turn;
     // Those who share a queue may want a chunk back at any time, so they are asked before each call.
     const result = await lookUp(domain, context, {
       allowance,
+      counters,
       isWanted: () => isWanted(domain),
     });
     if (result.kind === 'outcome' && preflight.isOpen) turn.replied = reply([result.outcome]);
@@ -83,8 +81,8 @@ export function createWorker({
   }
 
   return {
-    handle: async ({ domains, allowance }, reply, isWanted = () => true) => {
-      const bounds = { allowance, isWanted };
+    handle: async ({ domains, allowance, counters }, reply, isWanted = () => true) => {
+      const bounds = { allowance, counters, isWanted };
       await Promise.all(domains.map((domain) => handleDomain(domain, reply, bounds)));
     },
   };
@@ -92,12 +90,15 @@ export function createWorker({
 
 type IsWanted = (domain: string) => boolean;
 
+/** What goes for all domains of a chunk. */
+interface Bounds extends Pick<Chunk, 'allowance' | 'counters'> {
+  readonly isWanted: IsWanted;
+}
+
 /** A domain that waits for a caller. */
-interface Turn {
+interface Turn extends Bounds {
   readonly domain: string;
   readonly reply: Reply;
-  readonly allowance: Chunk['allowance'];
-  readonly isWanted: IsWanted;
   /** Set where the caller was held until the outcome was kept. */
   replied: Promise<void> | undefined;
 }

@@ -1,7 +1,7 @@
+import type { CallCounters } from '../../common/call-counters.ts';
 import { linePasses, noteLeftOvers } from '../../producer/left-overs.ts';
 import type { HandleChunk } from '../../queue/lookup-queue.ts';
 import { type CallsPerSummary, type PaceSummary, summarizePace } from '../../watch/summary.ts';
-import type { CallCounters } from '../../worker/call.ts';
 import type { Stop } from '../../worker/stop-switch.ts';
 import { countCalls } from './count-calls.ts';
 import type { LookUpAllOptions } from './look-up-options.ts';

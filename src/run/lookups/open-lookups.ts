@@ -43,6 +43,7 @@ export async function openLookups(
     onAlone: (isAlone) => {
       state.isAlone = isAlone;
     },
+    onUntoldCalls: state.tally.addUntold,
     collect: collectorOf(options, state),
   });
   const memory = isShared

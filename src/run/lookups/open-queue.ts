@@ -1,3 +1,4 @@
+import type { CallCounters } from '../../common/call-counters.ts';
 import { type Closer, createCloser } from '../../common/closer.ts';
 import type { CallLedger } from '../../guard/call-ledger.ts';
 import { callsIdOf, paceIdOf } from '../../job/pace-id.ts';
@@ -17,6 +18,8 @@ export interface OpenQueueOptions
   readonly stopSwitch: StopSwitch;
   /** Receives the outcomes. */
   readonly collect: Reply;
+  /** Told at the end of calls that no outcome tells of. @default nobody counts them */
+  readonly onUntoldCalls?: (calls: Readonly<CallCounters>) => void;
   /** Told whether there is a worker, as often as nothing moves. */
   readonly onAlone?: (isAlone: boolean) => void;
 }

@@ -1,10 +1,12 @@
 import type { OutcomeStatus } from '../../brand/outcome.ts';
 import type { KeptOutcome } from '../../collector/collect.ts';
-import type { CallCounters } from '../../worker/call.ts';
+import { addCallsOf, type CallCounters, createCallCounters } from '../../common/call-counters.ts';
 
 /** What the outcomes of a run add up to so far. */
 export interface Tally {
   readonly add: (kept: KeptOutcome) => void;
+  /** Counts calls that no outcome tells of. */
+  readonly addUntold: (calls: Readonly<CallCounters>) => void;
   /** A domain that has failed is asked once more: what comes of it counts instead. */
   readonly again: (domain: string) => void;
   /** Whether a domain is on its way once more. */
@@ -14,7 +16,7 @@ export interface Tally {
   readonly outcomes: Readonly<Record<OutcomeStatus, number>>;
   /** Rows whose domains have those outcomes. */
   readonly rows: Readonly<Record<OutcomeStatus, number>>;
-  /** Calls as far as the outcomes tell of them, whoever made them. */
+  /** Calls that were told of, whoever made them. */
   readonly counters: Readonly<CallCounters>;
 }
 
@@ -22,12 +24,13 @@ export interface Tally {
 export function createTally(rowsOf: (domain: string) => number): Tally {
   const outcomes = { found: 0, not_found: 0, rejected: 0, failed: 0 };
   const rows = { ...outcomes };
-  const counters: CallCounters = { calls: 0, retries: 0, throttled: 0 };
+  const counters = createCallCounters();
   /** Only those on their way. */
   const again = new Set<string>();
   let done = 0;
   return {
-    add: ({ domain, status, attempts, throttled = 0 }) => {
+    add: (kept) => {
+      const { domain, status } = kept;
       const domainRows = rowsOf(domain);
       if (again.delete(domain)) {
         outcomes.failed -= 1;
@@ -35,8 +38,11 @@ export function createTally(rowsOf: (domain: string) => number): Tally {
       } else done += 1;
       outcomes[status] += 1;
       rows[status] += domainRows;
-      counters.calls += attempts + throttled;
-      counters.retries += Math.max(0, attempts - 1);
+      addCallsOf(kept, counters);
+    },
+    addUntold: ({ calls, retries, throttled }) => {
+      counters.calls += calls;
+      counters.retries += retries;
       counters.throttled += throttled;
     },
     again: (domain) => void again.add(domain),

@@ -1,4 +1,5 @@
 import { findProxy } from '../../brand/proxy.ts';
+import type { CallCounters } from '../../common/call-counters.ts';
 import type { RunControl } from '../../common/run-control.ts';
 import type { LocalWorker } from '../../local-worker.ts';
 import type { SharedPaceWatch } from '../../pace/shared/watch.ts';
@@ -7,7 +8,6 @@ import { describeOut } from '../../watch/describe-out.ts';
 import type { HeldBy, Progress, RowProgress, RunEvent } from '../../watch/events.ts';
 import type { RecentOutcomes } from '../../watch/recent-outcomes.ts';
 import { createWaitSamples, type WaitSamples } from '../../watch/wait-samples.ts';
-import type { CallCounters } from '../../worker/call.ts';
 import type { Tally } from './tally.ts';
 
 export interface ProgressOptions {

@@ -28,8 +28,8 @@ export interface ChunkTaskOptions {
   readonly normalize: (text: string) => { readonly domain: string } | { readonly invalid: string };
   /** The API that this worker asks. */
   readonly api: string;
-  /** What bounds the calls of a chunk's run, if something does. */
-  readonly allow: (data: LookupsData) => RunCalls | undefined;
+  /** Counts the calls that are made for a chunk of a run, and bounds them. */
+  readonly countCalls: (data: LookupsData) => RunCalls | undefined;
   /** Whether a chunk that means another one is refused. Else it is left to others. */
   readonly mayRefuse: (api: string) => Promise<boolean>;
   /** Puts a chunk back on the queue as it is, for others. */
@@ -74,7 +74,7 @@ const MOST_LOST_WORKERS = 3;
 export function createChunkTask(options: ChunkTaskOptions): ChunkTask {
   const { handle, normalize, api, log, readLog, sender, returns, quarantine, isExpected } = options;
   const {
-    allow,
+    countCalls,
     mayRefuse,
     leave,
     paused,
@@ -116,9 +116,9 @@ export function createChunkTask(options: ChunkTaskOptions): ChunkTask {
     }
     const makeLookups = async (): Promise<void> => {
       const isWanted = (): boolean => !isStopping() && taken.lock.isOurs() && !isPaused();
-      const allowance = allow(data);
-      await lookUp(id, { left, known, lock: taken.lock, isWanted, allowance });
-      if (allowance?.isUsedUp) await allowance.holdBack();
+      const calls = countCalls(data);
+      await lookUp(id, { left, known, lock: taken.lock, isWanted, calls });
+      await calls?.settle();
       await settle(chunk, taken, { left, known });
     };
     const { stalledCounter: lostWorkers } = job;
@@ -161,14 +161,15 @@ export function createChunkTask(options: ChunkTaskOptions): ChunkTask {
   /** Finds out what is left, and adds it to what is known. */
   async function lookUp(
     id: string,
-    { left, known, lock, isWanted, allowance }: ChunkWork & LookUpOptions,
+    { left, known, lock, isWanted, calls }: ChunkWork & LookUpOptions,
   ): Promise<void> {
     let open = left.size;
     onLeft(open);
     try {
       await handle(
-        { domains: [...left.keys()], allowance },
+        { domains: [...left.keys()], allowance: calls?.allowance, counters: calls?.counters },
         async (outcomes) => {
+          calls?.told(outcomes);
           open -= outcomes.length;
           onLeft(-outcomes.length);
           const travelling = outcomes.map((each) => toData(each, left.get(each.domain)));
@@ -245,7 +246,7 @@ interface LookUpOptions {
   readonly lock: ChunkLock;
   /** Whether lookups may still start. */
   readonly isWanted: () => boolean;
-  readonly allowance: RunCalls | undefined;
+  readonly calls: RunCalls | undefined;
 }
 
 /** What speaks against a chunk. */

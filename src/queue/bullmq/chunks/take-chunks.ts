@@ -5,7 +5,7 @@ import { type Job, Worker } from 'bullmq';
 import { setAside } from '../backfills/backfill-pause.ts';
 import { findRunId, KEPT_FAILURES, LOOKUPS_QUEUE, QUEUE_OPTIONS } from '../names.ts';
 import { watchPausedRuns } from '../runs/paused-runs.ts';
-import { allowCalls } from '../runs/run-calls.ts';
+import { countCallsOfRun } from '../runs/run-calls.ts';
 import { isChunkExpected } from '../runs/run-ledger.ts';
 import type { RedisServer } from '../server/redis.ts';
 import { createRefusals } from '../server/refusals.ts';
@@ -121,11 +121,9 @@ export function takeChunks(options: TakeChunksOptions): ChunkTaker {
     returns,
     quarantine,
     paused,
-    allow: ({ replyTo = '', maxCalls }) => {
+    countCalls: ({ replyTo = '', maxCalls }) => {
       const runId = findRunId(replyTo);
-      return runId === undefined || maxCalls === undefined
-        ? undefined
-        : allowCalls(redis.client, runId, maxCalls);
+      return runId === undefined ? undefined : countCallsOfRun(redis.client, runId, maxCalls);
     },
     mayRefuse: (api) => otherApis.mayRefuse(api),
     leave: async ({ job, token }) => {

@@ -1,73 +1,99 @@
-import type { CallAllowance } from '../../lookup-queue.ts';
+import type { Outcome } from '../../../brand/outcome.ts';
+import {
+  addCallsOf,
+  type CallCounters,
+  createCallCounters,
+} from '../../../common/call-counters.ts';
+import type { CallAllowance, Chunk } from '../../lookup-queue.ts';
 import { PREFIX } from '../names.ts';
 import type { RedisClient } from '../server/redis.ts';
 import { markPaused } from './paused-runs.ts';
 
-/** Calls that all workers may make for one run. What was refused is counted too: it says that they are used up. */
-export interface RunCalls extends CallAllowance {
-  /** Whether a call was refused. */
-  readonly isUsedUp: boolean;
-  /** Has workers leave the run's chunks alone until it has seen that. */
-  holdBack(): Promise<void>;
+/** Calls that one worker makes for one chunk of a run. */
+export interface RunCalls extends Required<Pick<Chunk, 'allowance' | 'counters'>> {
+  /** Takes note of outcomes, which tell of the calls that they took. */
+  told(outcomes: readonly Outcome[]): void;
+  /**
+   * Notes for the run the calls that no outcome tells of: those of a lookup that was given up, and those
+   * that found the API out. If calls were refused, workers leave the run alone until it has seen that.
+   */
+  settle(): Promise<void>;
 }
 
-/** For as long a count is kept that nobody removes. */
+/** For as long counts are kept that nobody removes. */
 const KEPT_MS = 24 * 60 * 60_000;
-/** How often is looked whether workers were refused a call. */
-const LOOK_MS = 250;
 
-export function allowCalls(client: RedisClient, runId: string, maxCalls: number): RunCalls {
-  const key = callsKey(runId);
+/** @param maxCalls how many all workers may make for the run together. @default as many as it takes */
+export function countCallsOfRun(
+  client: RedisClient,
+  runId: string,
+  maxCalls: number | undefined,
+): RunCalls {
+  const made = createCallCounters();
+  const told = createCallCounters();
+  const bound = maxCalls === undefined ? undefined : allowCalls(client, runId, maxCalls);
+
+  async function noteUntold(): Promise<void> {
+    const key = untoldKey(runId);
+    const notes = client.multi();
+    let isAny = false;
+    for (const [name, count] of Object.entries(made)) {
+      const untold = count - told[name as keyof CallCounters];
+      if (untold !== 0) notes.hincrby(key, name, untold);
+      isAny ||= untold !== 0;
+    }
+    if (isAny) await notes.pexpire(key, KEPT_MS).exec();
+  }
+
+  return {
+    allowance: bound?.allowance,
+    counters: made,
+    told: (outcomes) => {
+      for (const outcome of outcomes) addCallsOf(outcome, told);
+    },
+    settle: async () => {
+      await noteUntold().catch(() => {}); // the run tells of fewer calls, and goes on
+      if (bound?.isUsedUp) await markPaused(client, runId);
+    },
+  };
+}
+
+/** Calls that all workers may make for one run. What was refused is counted too: it says that they are used up. */
+function allowCalls(
+  client: RedisClient,
+  runId: string,
+  maxCalls: number,
+): { readonly allowance: CallAllowance; readonly isUsedUp: boolean } {
+  const key = takenKey(runId);
   let isUsedUp = false;
   return {
     get isUsedUp() {
       return isUsedUp;
     },
-    take: async () => {
-      try {
-        const [[, count] = []] =
-          (await client.multi().incr(key).pexpire(key, KEPT_MS).exec()) ?? [];
-        isUsedUp ||= Number(count) > maxCalls;
-        return Number(count) <= maxCalls;
-      } catch {
-        return false; // a call that cannot be counted is not made
-      }
-    },
-    giveBack: () => {
-      client.decr(key).catch(() => {}); // one call less than might be made
-    },
-    holdBack: () => markPaused(client, runId),
-  };
-}
-
-/** What a run knows of its calls. */
-export interface CallsWatch {
-  /** Looks no more. */
-  stop(): void;
-  /** Forgets how many there were, once no worker makes any for it. */
-  forget(): Promise<void>;
-}
-
-/** Counts the calls of a run anew, and tells when more were wanted than may be made. */
-export async function watchCalls(
-  client: RedisClient,
-  runId: string,
-  { maxCalls, onCallsUsedUp = () => {} }: { maxCalls: number; onCallsUsedUp?: () => void },
-): Promise<CallsWatch> {
-  const key = callsKey(runId);
-  await client.del(key);
-  const look = async (): Promise<void> => {
-    if (Number(await client.get(key)) > maxCalls) onCallsUsedUp();
-  };
-  const timer = setInterval(() => void look().catch(() => {}), LOOK_MS); // the next one will do
-  return {
-    stop: () => clearInterval(timer),
-    forget: async () => {
-      await client.del(key);
+    allowance: {
+      take: async () => {
+        try {
+          const [[, count] = []] =
+            (await client.multi().incr(key).pexpire(key, KEPT_MS).exec()) ?? [];
+          isUsedUp ||= Number(count) > maxCalls;
+          return Number(count) <= maxCalls;
+        } catch {
+          return false; // a call that cannot be counted is not made
+        }
+      },
+      giveBack: () => {
+        client.decr(key).catch(() => {}); // one call less than might be made
+      },
     },
   };
 }
 
-function callsKey(runId: string): string {
+/** Where calls are counted that were taken from those that a run may make. */
+export function takenKey(runId: string): string {
   return `${PREFIX}:run-calls:${runId}`;
+}
+
+/** Where calls of a run are counted that no outcome tells of, by what they were. */
+export function untoldKey(runId: string): string {
+  return `${PREFIX}:run-untold-calls:${runId}`;
 }

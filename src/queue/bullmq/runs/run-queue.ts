@@ -1,5 +1,6 @@
 import { once } from 'node:events';
 import { type Job, Queue, Worker } from 'bullmq';
+import type { CallCounters } from '../../../common/call-counters.ts';
 import { unlessAborted } from '../../../common/unless-aborted.ts';
 import { within } from '../../../common/within.ts';
 import { createChange } from '../../change.ts';
@@ -17,14 +18,15 @@ import {
 import { toOutcome } from '../outcome-data.ts';
 import { createPatience } from '../server/patience.ts';
 import { queueOptions } from '../traces.ts';
+import { type CallsWatchOptions, watchCalls } from './calls-watch.ts';
 import { holdBackWhilePaused } from './hold-back.ts';
 import { markPaused, unmarkPaused } from './paused-runs.ts';
-import { watchCalls } from './run-calls.ts';
 import { claimRun } from './run-ledger.ts';
 import { createWatchdog } from './watchdog.ts';
 
 export interface RunQueueOptions
-  extends Pick<TakeChunksOptions, 'redis' | 'api' | 'concurrency' | 'normalize' | 'lockMs'> {
+  extends Pick<TakeChunksOptions, 'redis' | 'api' | 'concurrency' | 'normalize' | 'lockMs'>,
+    CallsWatchOptions {
   /** The same for the same list on the same store: a run that was killed is taken up by its name. */
   readonly name: string;
   /** What the list is called, for people. @default its name is not known */
@@ -35,10 +37,8 @@ export interface RunQueueOptions
   readonly outstanding: Set<string>;
   /** How many lookups may be on their way. */
   readonly window: number;
-  /** How many calls may be made for it, by all workers together. @default as many as it takes */
-  readonly maxCalls?: number | undefined;
-  /** Told when more were wanted. */
-  readonly onCallsUsedUp?: () => void;
+  /** Told at the end of calls that no outcome tells of. */
+  readonly onUntoldCalls?: (calls: Readonly<CallCounters>) => void;
   /** Fires when the run is stopped: what nobody has begun is taken back. */
   readonly signal: AbortSignal;
   /** Ends the wait for workers that have begun, and for a Redis that is away, after a stop. */
@@ -74,10 +74,7 @@ export async function openRunQueue(options: RunQueueOptions): Promise<LookupQueu
     onTaken: () =>
       onNotice('The same list is being enriched on this store already; this run keeps apart.'),
   });
-  const calls =
-    maxCalls === undefined
-      ? undefined
-      : await watchCalls(redis.client, ledger.runId, { ...options, maxCalls });
+  const calls = await watchCalls(redis.client, ledger.runId, options);
   const replyTo = runQueueName(ledger.runId);
   const connection = redis.client;
   const traced = queueOptions(connection);
@@ -272,7 +269,7 @@ export async function openRunQueue(options: RunQueueOptions): Promise<LookupQueu
     },
     close: async () => {
       watchdog.close();
-      calls?.stop(); // at once: a Redis that is away holds up what follows
+      calls.stop(); // at once: a Redis that is away holds up what follows
       stopListening?.();
       const isOver = outstanding.size === 0 && !failure;
       const isClosed = await within(CLOSE_MS, closeAll(isOver)).catch(() => false);
@@ -291,7 +288,7 @@ export async function openRunQueue(options: RunQueueOptions): Promise<LookupQueu
       await replyQueue.obliterate({ force: true });
     } else await stopped;
     await ledger.close(isOver);
-    await calls?.forget();
+    options.onUntoldCalls?.(await calls.takeUntold());
     await Promise.all([replyQueue.close(), lookups.close()]);
   }
 }
