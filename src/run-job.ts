@@ -113,7 +113,7 @@ const OUTPUTS = ['out', 'failures', 'changes', 'report'] as const;
 async function tellOf(
   { values }: JobFile,
   run: FinishedRun,
-  { env = process.env, overrides, onEvent }: RunJobOptions,
+  { env = process.env, overrides, onEvent, signal }: RunJobOptions,
 ): Promise<void> {
   const { onFinish, apiKeyEnv = 'BRANDFILL_API_KEY', apiKeyFile } = values;
   if (onFinish === undefined) return;
@@ -122,6 +122,7 @@ async function tellOf(
   const secret = overrides?.apiKey ?? findSecret(keyFile, env[apiKeyEnv]);
   await tell(onFinish, run, {
     env,
+    signal,
     credentialNames: new Set(['BRANDFILL_API_KEY', apiKeyEnv]),
     redact: (text) => createCredential({ kind: 'none' }, secret).redact(text),
     onNotice: (message) => onEvent?.({ type: 'notice', message } satisfies RunEvent),

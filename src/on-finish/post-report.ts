@@ -8,6 +8,8 @@ export interface PostOptions {
   readonly backoffMs?: number;
   /** The longest that one try may take. @default 10000 */
   readonly timeoutMs?: number;
+  /** Ends all tries when it fires. @default nothing does */
+  readonly hurry?: AbortSignal | undefined;
 }
 
 const RETRIES = 3;
@@ -22,11 +24,14 @@ const RETRIES = 3;
 export async function postReport(
   url: string,
   json: string,
-  { backoffMs = 1_000, timeoutMs = 10_000 }: PostOptions = {},
+  { backoffMs = 1_000, timeoutMs = 10_000, hurry }: PostOptions = {},
 ): Promise<void> {
   const dispatcher = openConnections({ origin: new URL(url).origin, connections: 1, timeoutMs });
+  let tried = 0;
   const attempt = async (): Promise<void> => {
-    const signal = AbortSignal.timeout(timeoutMs);
+    tried += 1;
+    const ends = [AbortSignal.timeout(timeoutMs), ...(hurry ? [hurry] : [])];
+    const signal = AbortSignal.any(ends);
     const headers = { 'content-type': 'application/json' };
     const answer = await request(url, { method: 'POST', headers, body: json, signal, dispatcher });
     await answer.body.dump();
@@ -36,11 +41,12 @@ export async function postReport(
     await pRetry(attempt, {
       retries: RETRIES,
       minTimeout: backoffMs,
+      signal: hurry,
       shouldRetry: ({ error }) => !(error instanceof RefusedError) || error.mayPass,
     });
   } catch (error) {
-    const tried = error instanceof RefusedError && !error.mayPass ? 1 : RETRIES + 1;
-    throw new Error(`${describe(error)} (tried ${tried === 1 ? 'once' : `${tried} times`})`, {
+    const why = hurry?.aborted ? 'no answer in time after an interruption' : describe(error);
+    throw new Error(`${why} (tried ${tried === 1 ? 'once' : `${tried} times`})`, {
       cause: error,
     });
   } finally {

@@ -13,6 +13,8 @@ export interface CommandOptions {
   readonly stdin: string;
   /** The longest that it may take; then it is ended, with all that it started. */
   readonly timeoutMs: number;
+  /** Ends it earlier when it fires. */
+  readonly hurry?: AbortSignal | undefined;
 }
 
 /** How long a command may take to end when it is told to. */
@@ -31,7 +33,7 @@ const HAS_GROUPS = process.platform !== 'win32';
  */
 export async function runCommand(
   command: string | readonly string[],
-  { cwd, env, stdin, timeoutMs }: CommandOptions,
+  { cwd, env, stdin, timeoutMs, hurry }: CommandOptions,
 ): Promise<void> {
   const [file = '', ...args] = typeof command === 'string' ? [command] : command;
   const child = spawn(file, args, {
@@ -53,31 +55,40 @@ export async function runCommand(
       return false; // it is gone
     }
   };
-  let isLate = false;
+  let whyEnded: string | undefined;
   let isKilled = false;
-  const timers = [
-    setTimeout(() => {
-      isLate = true;
-      kill('SIGTERM');
-    }, timeoutMs),
-    setTimeout(() => {
+  let killing: NodeJS.Timeout | undefined;
+  const end = (why: string): void => {
+    if (whyEnded !== undefined) return;
+    whyEnded = why;
+    kill('SIGTERM');
+    killing = setTimeout(() => {
       isKilled = true;
       kill('SIGKILL');
-    }, timeoutMs + FAREWELL_MS),
-  ];
+    }, FAREWELL_MS);
+  };
+  const timeout = setTimeout(
+    () => end(`it took longer than ${formatDuration(timeoutMs)} and was ended`),
+    timeoutMs,
+  );
+  const endInHurry = (): void => end('it had not ended in time after an interruption');
+  if (hurry?.aborted) endInHurry();
+  else hurry?.addEventListener('abort', endInHurry);
   const killAtExit = (): void => void kill('SIGTERM');
   process.once('exit', killAtExit);
   try {
     const [code, signal] = (await once(child, 'exit')) as [number | null, string | null];
     // The shell may be gone before what it started, which is waited for, and killed, as it would be.
-    while (isLate && !isKilled && kill(0)) await delay(LOOK_MS);
-    if (isLate) throw new Error(`it took longer than ${formatDuration(timeoutMs)} and was ended`);
+    while (whyEnded !== undefined && !isKilled && kill(0)) await delay(LOOK_MS);
+    if (whyEnded !== undefined) throw new Error(whyEnded);
     if (code !== 0) throw new Error(`it ended with ${signal ?? `exit code ${code}`}`);
   } catch (error) {
     const isSystem = error instanceof Error && 'syscall' in error;
     throw isSystem ? new Error(describeSystemError(error), { cause: error }) : error;
   } finally {
-    for (const timer of timers) clearTimeout(timer);
+    clearTimeout(timeout);
+    clearTimeout(killing);
+    hurry?.removeEventListener('abort', endInHurry);
     process.off('exit', killAtExit);
   }
 }

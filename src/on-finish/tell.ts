@@ -1,6 +1,8 @@
 import { dirname } from 'node:path';
+import { formatDuration } from '../job/duration.ts';
 import type { OnFinish } from '../job/on-finish-keys.ts';
 import type { Environment } from '../job/variables.ts';
+import { openGrace } from './grace.ts';
 import { type PostOptions, postReport } from './post-report.ts';
 import { createReport, type FinishedRun, type FinishReport, reportVariables } from './report.ts';
 import { runCommand } from './run-command.ts';
@@ -13,11 +15,18 @@ export interface TellContext {
   readonly redact: (text: string) => string;
   /** Told, in a sentence, when somebody could not be told. */
   readonly onNotice: (message: string) => void;
-  readonly post?: PostOptions;
+  readonly post?: Omit<PostOptions, 'hurry'>;
+  /** Fires when the run, or this, is interrupted. @default never */
+  readonly signal?: AbortSignal | undefined;
+  /** How long what is under way may then take, in milliseconds. @default 30000 */
+  readonly graceMs?: number;
 }
 
 /** A command may well send a file somewhere. */
 const COMMAND_TIMEOUT_MS = 10 * 60_000;
+/** Together with the end of the run, less than the minute that who sends signals is told to give. */
+const GRACE_MS = 30_000;
+const NEVER = new AbortController().signal;
 
 /**
  * Tells of a run that is over: runs the command and posts to the URL, at the same time. Nothing that
@@ -26,7 +35,7 @@ const COMMAND_TIMEOUT_MS = 10 * 60_000;
 export async function tell(
   { command, url, timeout = COMMAND_TIMEOUT_MS }: OnFinish,
   run: FinishedRun,
-  { env, credentialNames, redact, onNotice, post }: TellContext,
+  { env, credentialNames, redact, onNotice, post, signal = NEVER, graceMs = GRACE_MS }: TellContext,
 ): Promise<void> {
   const json = JSON.stringify(createReport(run), (_, value: unknown) =>
     typeof value === 'string' ? redact(value) : value,
@@ -37,17 +46,24 @@ export async function tell(
     onNotice(`${what}: ${why}. The run itself is not affected.`);
   };
   const variables = Object.entries({ ...env, ...reportVariables(report) });
+  const grace = openGrace(signal, graceMs, () =>
+    onNotice(
+      `Interrupted: what onFinish does may take ${formatDuration(graceMs)} more. Interrupt again to end at once.`,
+    ),
+  );
   await Promise.all([
     command !== undefined &&
       runCommand(command, {
+        hurry: grace.over,
         cwd: dirname(run.file),
         env: Object.fromEntries(variables.filter(([name]) => !credentialNames.has(name))),
         stdin: `${json}\n`,
         timeoutMs: timeout,
       }).catch(warn('The command of onFinish failed')),
     url !== undefined &&
-      postReport(url, json, post).catch(
+      postReport(url, json, { ...post, hurry: grace.over }).catch(
         warn(`Cannot tell ${new URL(url).origin} that the run is over`),
       ),
   ]);
+  grace.close();
 }

@@ -1,10 +1,70 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
-import { expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
+import type { FinishedRun } from '../../src/on-finish/report.ts';
 import { tell } from '../../src/on-finish/tell.ts';
 import { useHttpServer } from '../support/servers.ts';
 import { useTempFolder } from '../support/temp-folder.ts';
+
+/** A run that is over, whose job file is in a folder. */
+function finishedIn(folder: string): FinishedRun {
+  const at = new Date(0);
+  const file = join(folder, 'nightly.yaml');
+  return { job: 'nightly', file, exitCode: 1, startedAt: at, finishedAt: at, error: 'No list' };
+}
+
+/** Nobody reads; what is told goes through as it is. */
+const PLAIN = {
+  env: { PATH: process.env['PATH'] },
+  credentialNames: new Set<string>(),
+  redact: (text: string) => text,
+};
+
+describe('an interruption', () => {
+  const HANGING = 'while :; do sleep 0.02; done';
+
+  it('gives what is under way some time, says so, and ends it then', async () => {
+    const folder = useTempFolder();
+    const interrupt = new AbortController();
+    const server = await useHttpServer(() => interrupt.abort());
+    const notices: string[] = [];
+    await tell({ command: HANGING, url: server.url }, finishedIn(folder), {
+      ...PLAIN,
+      signal: interrupt.signal,
+      graceMs: 50,
+      onNotice: (message) => notices.push(message),
+    });
+    expect(notices.toSorted()).toEqual([
+      `Cannot tell ${server.url} that the run is over: no answer in time after an interruption (tried once). The run itself is not affected.`,
+      'Interrupted: what onFinish does may take 50 ms more. Interrupt again to end at once.',
+      'The command of onFinish failed: it had not ended in time after an interruption. The run itself is not affected.',
+    ]);
+  });
+
+  it('of the run leaves time to tell of it', async () => {
+    const folder = useTempFolder();
+    const notices: string[] = [];
+    await tell({ command: 'sleep 0.2; cat > told.json' }, finishedIn(folder), {
+      ...PLAIN,
+      signal: AbortSignal.abort(),
+      onNotice: (message) => notices.push(message),
+    });
+    expect(notices).toEqual([]);
+    expect(readFileSync(join(folder, 'told.json'), 'utf8')).toContain('No list');
+  });
+
+  it('of the run does not wait for what hangs', async () => {
+    const notices: string[] = [];
+    await tell({ command: HANGING }, finishedIn(useTempFolder()), {
+      ...PLAIN,
+      signal: AbortSignal.abort(),
+      graceMs: 50,
+      onNotice: (message) => notices.push(message),
+    });
+    expect(notices.join()).toContain('it had not ended in time after an interruption');
+  });
+});
 
 it('takes the credential out of what is told, wherever it may be in it', async () => {
   const folder = useTempFolder();
