@@ -8,7 +8,7 @@ const EVERY_SECOND = '* * * * * *';
 
 describe('brandfill schedule', () => {
   it('runs jobs when they are due, and ends with 0 when it is told to', async () => {
-    const { job, keep, results, folder } = await openSchedules();
+    const { job, keep, results, folder, redis } = await openSchedules();
     const files = [
       job('crm', { cron: EVERY_SECOND }),
       job('shop', { cron: EVERY_SECOND, more: ['refresh: true'] }),
@@ -35,6 +35,12 @@ describe('brandfill schedule', () => {
     expect(stderr).toContain("sheet.yaml has no 'schedule' and is left out.");
     expect(rowsOf(folder.read('crm.enriched.csv'))).toHaveLength(1);
     expect(folder.names()).not.toContain('sheet.enriched.csv');
+    const kept = await redis.client.keys('*:schedule-results:*');
+    const seconds = await Promise.all(kept.map((key) => redis.client.ttl(key)));
+    expect(seconds, 'they do not stay for ever').toEqual([
+      expect.closeTo(34_560_000, -3),
+      expect.closeTo(34_560_000, -3),
+    ]);
   });
 
   it('starts no run while one of the same job goes, here or in another process', async () => {

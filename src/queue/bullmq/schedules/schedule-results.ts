@@ -38,6 +38,8 @@ export interface ScheduleResults {
 
 /** So many results of each job are kept. */
 const KEPT = 30;
+/** Nobody removes those of a run that goes on while its schedule is removed. Longer than a year, which crons may be. */
+const KEPT_S = 400 * 24 * 60 * 60;
 
 export function openScheduleResults(client: RedisClient, group: string): ScheduleResults {
   return {
@@ -52,6 +54,7 @@ export function openScheduleResults(client: RedisClient, group: string): Schedul
         .hdel(skipsKey(group), job)
         .lpush(key, JSON.stringify({ ...result, skipped } satisfies ScheduledResult))
         .ltrim(key, 0, KEPT - 1)
+        .expire(key, KEPT_S)
         .exec();
     },
     read: async (job) => {
