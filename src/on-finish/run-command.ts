@@ -13,12 +13,12 @@ export interface CommandOptions {
   readonly stdin: string;
   /** The longest that it may take; then it is ended, with all that it started. */
   readonly timeoutMs: number;
+  /** How long it may take to end when it is told to, in milliseconds. @default 5000 */
+  readonly farewellMs?: number;
   /** Ends it earlier when it fires. */
   readonly hurry?: AbortSignal | undefined;
 }
 
-/** How long a command may take to end when it is told to. */
-const FAREWELL_MS = 5_000;
 /** How often is looked whether all that it started has ended. */
 const LOOK_MS = 50;
 
@@ -33,7 +33,7 @@ const HAS_GROUPS = process.platform !== 'win32';
  */
 export async function runCommand(
   command: string | readonly string[],
-  { cwd, env, stdin, timeoutMs, hurry }: CommandOptions,
+  { cwd, env, stdin, timeoutMs, farewellMs = 5_000, hurry }: CommandOptions,
 ): Promise<void> {
   const [file = '', ...args] = typeof command === 'string' ? [command] : command;
   const child = spawn(file, args, {
@@ -65,7 +65,7 @@ export async function runCommand(
     killing = setTimeout(() => {
       isKilled = true;
       kill('SIGKILL');
-    }, FAREWELL_MS);
+    }, farewellMs);
   };
   const timeout = setTimeout(
     () => end(`it took longer than ${formatDuration(timeoutMs)} and was ended`),

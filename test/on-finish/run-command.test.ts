@@ -2,14 +2,14 @@ import { existsSync, readFileSync, realpathSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
-import { runCommand } from '../../src/on-finish/run-command.ts';
+import { type CommandOptions, runCommand } from '../../src/on-finish/run-command.ts';
 import { useTempFolder } from '../support/temp-folder.ts';
 
 const { PATH } = process.env;
 
 function start(
   command: string | readonly string[],
-  options: { readonly cwd?: string; readonly stdin?: string; readonly timeoutMs?: number } = {},
+  options: Partial<CommandOptions> = {},
 ): Promise<void> {
   const defaults = { cwd: '.', stdin: '', timeoutMs: 60_000 };
   return runCommand(command, { ...defaults, env: { PATH, GREETING: 'hello' }, ...options });
@@ -61,7 +61,7 @@ describe('runCommand', () => {
   it('kills what goes on when the shell has ended', async () => {
     const cwd = useTempFolder();
     const child = 'trap "" TERM; while sleep 0.02; do echo >> out.txt; done';
-    const late = start(`sh -c '${child}' & wait`, { cwd, timeoutMs: 1_000 });
+    const late = start(`sh -c '${child}' & wait`, { cwd, timeoutMs: 1_000, farewellMs: 500 });
     await expect(late).rejects.toThrow(/^it took longer than 1 s and was ended$/);
     const size = (): number => statSync(join(cwd, 'out.txt')).size;
     await delay(100); // what is killed may be writing
