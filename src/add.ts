@@ -4,7 +4,7 @@ import { createEndpoint } from './brand/endpoint.ts';
 import { createCloser } from './common/closer.ts';
 import { BrandfillError, describeSystemError } from './common/errors.ts';
 import { type EnrichOptions, libraryNaming } from './enrich.ts';
-import { ADD_SETTINGS, type AddSettings } from './job/add-settings.ts';
+import { ADD_SETTINGS, type AddSettings } from './job/commands/add-settings.ts';
 import { checkInput, checkOptions } from './job/known-options.ts';
 import { readSettings } from './job/read-settings.ts';
 import { cutIntoLists, type ListedDomains, listDomains } from './producer/add-list.ts';
@@ -13,7 +13,7 @@ import { createDistinctDomains, type DistinctDomains } from './producer/distinct
 import { createDomainReader } from './rows/domain/domain-reader.ts';
 import { type ListInput, openList } from './rows/list-input.ts';
 import { openRows } from './rows/open-rows.ts';
-import { describeInput } from './watch/describe-plan.ts';
+import { describeInput } from './watch/describe/describe-plan.ts';
 
 /** What to put on a queue, and how. */
 export interface AddOptions

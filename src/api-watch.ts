@@ -1,6 +1,6 @@
 import type { Closable } from './common/closer.ts';
 import type { OnNotice } from './common/notice.ts';
-import { formatDuration } from './job/duration.ts';
+import { formatDuration } from './job/values/duration.ts';
 import type { LocalWorker } from './local-worker.ts';
 import type { StopSwitch } from './worker/stop-switch.ts';
 

@@ -6,7 +6,7 @@ import { BrandfillError } from './common/errors.ts';
 import type { OnNotice } from './common/notice.ts';
 import { within } from './common/within.ts';
 import { libraryNaming } from './enrich.ts';
-import { COLLECT_SETTINGS, type CollectSettings } from './job/collect-settings.ts';
+import { COLLECT_SETTINGS, type CollectSettings } from './job/commands/collect-settings.ts';
 import { checkOptions } from './job/known-options.ts';
 import { readSettings } from './job/read-settings.ts';
 import { openStatus } from './status.ts';

@@ -3,7 +3,7 @@ import { BrandfillError } from './common/errors.ts';
 import type { OnNotice } from './common/notice.ts';
 import { within } from './common/within.ts';
 import { libraryNaming } from './enrich.ts';
-import { DASHBOARD_SETTINGS, type DashboardSettings } from './job/dashboard-settings.ts';
+import { DASHBOARD_SETTINGS, type DashboardSettings } from './job/commands/dashboard-settings.ts';
 import { checkOptions } from './job/known-options.ts';
 import { readSettings } from './job/read-settings.ts';
 

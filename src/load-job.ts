@@ -2,14 +2,14 @@ import { existsSync } from 'node:fs';
 import { basename, extname, resolve } from 'node:path';
 import { BrandfillError } from './common/errors.ts';
 import { BESIDE_SETTINGS, type EnrichOptions, libraryNaming } from './enrich.ts';
-import { type JobFile, readJobFile } from './job/job-file.ts';
-import { besideFile } from './job/job-file-values.ts';
+import { type JobFile, readJobFile } from './job/job-file/job-file.ts';
+import { besideFile } from './job/job-file/job-file-values.ts';
+import type { OnFinish } from './job/job-file/on-finish-keys.ts';
+import type { Schedule } from './job/job-file/schedule.ts';
+import type { Environment } from './job/job-file/variables.ts';
 import { checkOptions } from './job/known-options.ts';
-import type { OnFinish } from './job/on-finish-keys.ts';
-import type { Schedule } from './job/schedule.ts';
 import type { SettingDefinition } from './job/setting-definition.ts';
 import { SETTINGS } from './job/settings.ts';
-import type { Environment } from './job/variables.ts';
 
 export interface LoadJobOptions {
   /** What counts more than the file. Paths in it are from the current folder. */

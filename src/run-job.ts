@@ -4,7 +4,7 @@ import { createCredential } from './brand/credential.ts';
 import { type EnrichOptions, enrich, libraryNaming } from './enrich.ts';
 import { describeError, exitCodeOf, exitCodeOfError } from './exit-codes.ts';
 import { readSecret } from './job/job.ts';
-import type { JobFile } from './job/job-file.ts';
+import type { JobFile } from './job/job-file/job-file.ts';
 import { checkOptions } from './job/known-options.ts';
 import {
   jobNameOf,

@@ -1,7 +1,7 @@
 import { BrandfillError } from './common/errors.ts';
 import { libraryNaming } from './enrich.ts';
+import { SCHEDULE_SETTINGS } from './job/commands/schedule-settings.ts';
 import { checkOptions } from './job/known-options.ts';
-import { SCHEDULE_SETTINGS } from './job/schedule-settings.ts';
 import type { RedisServer } from './queue/bullmq/server/redis.ts';
 import { groupOf } from './schedule/group.ts';
 import { listGroup, type ScheduledJob } from './schedule/list-schedules.ts';

@@ -2,7 +2,7 @@ import type { Closable } from './common/closer.ts';
 import type { OnNotice } from './common/notice.ts';
 import { createHealth, type Health } from './http/health.ts';
 import type { Routes } from './http/listener.ts';
-import type { ListenAddress } from './job/listen-address.ts';
+import type { ListenAddress } from './job/values/listen-address.ts';
 import type { InstrumentMaker } from './metrics/create-instruments.ts';
 import { readVersion } from './version.ts';
 

@@ -1,14 +1,14 @@
 import type { Outcome, OutcomeStatus } from './brand/outcome.ts';
 import { BrandfillError } from './common/errors.ts';
 import { libraryNaming } from './enrich.ts';
-import { checkOptions } from './job/known-options.ts';
-import type { Definitions } from './job/setting-definition.ts';
 import {
   EXPORT_SETTINGS,
   GET_SETTINGS,
   PRUNE_SETTINGS,
   STORE_SETTINGS,
-} from './job/store-settings.ts';
+} from './job/commands/store-settings.ts';
+import { checkOptions } from './job/known-options.ts';
+import type { Definitions } from './job/setting-definition.ts';
 import { withOpenedStore } from './opened-store.ts';
 import { normalizeDomain } from './rows/domain/domain.ts';
 import { countStore } from './store/count-store.ts';

@@ -1,9 +1,13 @@
 import { BrandfillError } from './common/errors.ts';
 import { createRunId } from './common/run-id.ts';
 import { type EnrichOptions, libraryNaming } from './enrich.ts';
+import {
+  type SharedTrySetting,
+  TRY_SETTINGS,
+  type TrySettings,
+} from './job/commands/try-settings.ts';
 import { createJob } from './job/job.ts';
 import { checkOptions } from './job/known-options.ts';
-import { type SharedTrySetting, TRY_SETTINGS, type TrySettings } from './job/try-settings.ts';
 import { shorten } from './rows/columns/names.ts';
 import { createDomainReader } from './rows/domain/domain-reader.ts';
 import { runToTrial, TRIAL_COLUMN, type Trial } from './run/run-to-trial.ts';

@@ -5,19 +5,19 @@ import { BrandfillError } from './common/errors.ts';
 import type { OnNotice } from './common/notice.ts';
 import { within } from './common/within.ts';
 import { type EnrichOptions, libraryNaming } from './enrich.ts';
-import { type Api, createApi } from './job/job.ts';
-import { checkOptions } from './job/known-options.ts';
-import { callsIdOf, paceIdOf } from './job/pace-id.ts';
-import { readSettings } from './job/read-settings.ts';
 import {
   type SharedWorkerSetting,
   WORKER_SETTINGS,
   type WorkerSettings,
-} from './job/worker-settings.ts';
+} from './job/commands/worker-settings.ts';
+import { type Api, createApi } from './job/job.ts';
+import { checkOptions } from './job/known-options.ts';
+import { callsIdOf, paceIdOf } from './job/pace-id.ts';
+import { readSettings } from './job/read-settings.ts';
 import { openLocalWorker } from './local-worker.ts';
 import { normalizeDomain } from './rows/domain/domain.ts';
 import { openStatus } from './status.ts';
-import { describeStop } from './watch/describe.ts';
+import { describeStop } from './watch/describe/describe.ts';
 import type { WorkProgress } from './watch/events.ts';
 import { startTellingWork } from './work-progress.ts';
 import { createStopSwitch, type Stop } from './worker/stop-switch.ts';

@@ -1,9 +1,9 @@
 import type { Command } from 'commander';
 import type { AddOptions, AddSummary } from '../add.ts';
 import { EXIT } from '../exit-codes.ts';
-import { ADD_SETTINGS } from '../job/add-settings.ts';
+import { ADD_SETTINGS } from '../job/commands/add-settings.ts';
 import { flagOf } from '../job/read-settings.ts';
-import { countOf, formatCount } from '../watch/format-count.ts';
+import { countOf, formatCount } from '../watch/describe/format-count.ts';
 import type { CliContext } from './context.ts';
 import { onInterrupt } from './interrupt.ts';
 import { addSettings, toOptions } from './setting-options.ts';

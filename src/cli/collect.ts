@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
 import type { CollectOptions } from '../collect.ts';
 import { EXIT } from '../exit-codes.ts';
-import { COLLECT_SETTINGS } from '../job/collect-settings.ts';
+import { COLLECT_SETTINGS } from '../job/commands/collect-settings.ts';
 import { flagOf } from '../job/read-settings.ts';
 import type { CliContext } from './context.ts';
 import { onInterrupt } from './interrupt.ts';

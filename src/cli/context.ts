@@ -1,4 +1,4 @@
-import type { Log } from '../watch/log.ts';
+import type { Log } from '../watch/views/log.ts';
 
 /** What commands need of the process that runs them. */
 export interface CliContext {

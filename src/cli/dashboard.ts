@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
 import { EXIT } from '../exit-codes.ts';
-import { DASHBOARD_SETTINGS } from '../job/dashboard-settings.ts';
+import { DASHBOARD_SETTINGS } from '../job/commands/dashboard-settings.ts';
 import { flagOf } from '../job/read-settings.ts';
 import type { CliContext } from './context.ts';
 import { onInterrupt } from './interrupt.ts';

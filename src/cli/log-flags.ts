@@ -8,7 +8,7 @@ import {
   type LogFields,
   type LogLevel,
   openLog,
-} from '../watch/log.ts';
+} from '../watch/views/log.ts';
 import type { CliContext } from './context.ts';
 
 /** How a command tells what it does. */

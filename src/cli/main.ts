@@ -5,7 +5,7 @@ import { BrandfillError, describeSystemError, systemErrorCode } from '../common/
 import { keepSecret } from '../common/secrets.ts';
 import { suspendWhenFree } from '../common/suspension.ts';
 import { EXIT } from '../exit-codes.ts';
-import type { Log } from '../watch/log.ts';
+import type { Log } from '../watch/views/log.ts';
 import { createProgram } from './program.ts';
 import { reportError } from './report-error.ts';
 

@@ -1,7 +1,7 @@
 import { BrandfillError } from '../common/errors.ts';
 import { withoutSecrets } from '../common/secrets.ts';
 import { describeError, EXIT, exitCodeOfError } from '../exit-codes.ts';
-import type { Log } from '../watch/log.ts';
+import type { Log } from '../watch/views/log.ts';
 
 /** Says on standard error what went wrong, and with which exit code to end. */
 export function reportError(error: unknown, log?: Log): number {

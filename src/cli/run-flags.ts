@@ -6,8 +6,8 @@ import { toCleanJson, withoutSecrets } from '../common/secrets.ts';
 import { EXIT, exitCodeOf } from '../exit-codes.ts';
 import type { EnrichOptions, Plan, Summary } from '../index.ts';
 import { SETTINGS } from '../job/settings.ts';
-import type { ConsoleView } from '../watch/console-view.ts';
-import type { ProgressStyle } from '../watch/open-progress-view.ts';
+import type { ConsoleView } from '../watch/views/console-view.ts';
+import type { ProgressStyle } from '../watch/views/open-progress-view.ts';
 import { confirmOnTerminal, isOnTerminal } from './confirm.ts';
 import type { CliContext } from './context.ts';
 import { addTokenFlag } from './dashboard.ts';
@@ -119,12 +119,12 @@ async function openView(
   const fields = { command: 'enrich', run: runId };
   const log = await openCommandLog(logFlags, { fields, context });
   if (log.format !== 'shown') {
-    const { createLogView } = await import('../watch/log-view.ts');
+    const { createLogView } = await import('../watch/views/log-view.ts');
     return createLogView(log, progress);
   }
-  const { createConsoleView } = await import('../watch/console-view.ts');
-  const { openProgressView } = await import('../watch/open-progress-view.ts');
-  const { quietView } = await import('../watch/quiet-view.ts');
+  const { createConsoleView } = await import('../watch/views/console-view.ts');
+  const { openProgressView } = await import('../watch/views/open-progress-view.ts');
+  const { quietView } = await import('../watch/views/quiet-view.ts');
   const { stderr } = process;
   const view = createConsoleView({
     write: (line) => void stderr.write(`${line}\n`),

@@ -1,9 +1,9 @@
 import type { ScheduleOptions } from '../index.ts';
-import { type ConsoleView, createConsoleView } from '../watch/console-view.ts';
-import type { Log } from '../watch/log.ts';
-import { createLogView } from '../watch/log-view.ts';
-import { createProgressLines } from '../watch/progress-lines.ts';
-import { quietView } from '../watch/quiet-view.ts';
+import { type ConsoleView, createConsoleView } from '../watch/views/console-view.ts';
+import type { Log } from '../watch/views/log.ts';
+import { createLogView } from '../watch/views/log-view.ts';
+import { createProgressLines } from '../watch/views/progress-lines.ts';
+import { quietView } from '../watch/views/quiet-view.ts';
 
 /** Tells in a log what runs tell: as text line by line, each after the name of its job. */
 export function createRunViews(

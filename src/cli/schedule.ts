@@ -2,9 +2,9 @@ import type { Command } from 'commander';
 import { BrandfillError } from '../common/errors.ts';
 import { EXIT } from '../exit-codes.ts';
 import type { ListSchedulesOptions, ScheduleOptions } from '../index.ts';
+import { SCHEDULE_SETTINGS } from '../job/commands/schedule-settings.ts';
 import { flagOf } from '../job/read-settings.ts';
-import { SCHEDULE_SETTINGS } from '../job/schedule-settings.ts';
-import { describeSchedules } from '../watch/schedule-table.ts';
+import { describeSchedules } from '../watch/describe/schedule-table.ts';
 import type { CliContext } from './context.ts';
 import { onInterrupt } from './interrupt.ts';
 import {

@@ -1,15 +1,15 @@
 import type { Command } from 'commander';
 import { EXIT } from '../exit-codes.ts';
 import type { ExportOptions } from '../index.ts';
-import { flagOf } from '../job/read-settings.ts';
 import {
   EXPORT_SETTINGS,
   GET_SETTINGS,
   IMPORT_SETTINGS,
   PRUNE_SETTINGS,
   STORE_SETTINGS,
-} from '../job/store-settings.ts';
-import { countOf, formatCount } from '../watch/format-count.ts';
+} from '../job/commands/store-settings.ts';
+import { flagOf } from '../job/read-settings.ts';
+import { countOf, formatCount } from '../watch/describe/format-count.ts';
 import type { CliContext } from './context.ts';
 import { addSettings, toOptions } from './setting-options.ts';
 import { openTextOutput } from './text-output.ts';
@@ -58,7 +58,7 @@ type Typed = Readonly<Record<string, unknown>>;
 async function showStats({ json = false, ...typed }: Typed): Promise<number> {
   const [{ readStoreStats }, { describeStore }] = await Promise.all([
     import('../store-upkeep.ts'),
-    import('../watch/describe-store.ts'),
+    import('../watch/describe/describe-store.ts'),
   ]);
   const stats = await readStoreStats(toOptions(typed), flagOf);
   const text = json ? JSON.stringify(stats) : describeStore(stats).join('\n');

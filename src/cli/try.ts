@@ -1,8 +1,8 @@
 import type { Command } from 'commander';
 import { exitCodeOf } from '../exit-codes.ts';
 import type { Trial, TryOptions } from '../index.ts';
+import { TRY_SETTINGS } from '../job/commands/try-settings.ts';
 import { flagOf } from '../job/read-settings.ts';
-import { TRY_SETTINGS } from '../job/try-settings.ts';
 import type { RunEvent } from '../watch/events.ts';
 import { createStatusCounts } from '../watch/summary.ts';
 import type { CliContext } from './context.ts';
@@ -63,7 +63,7 @@ interface ShowOptions extends Required<TryFlags> {
 
 async function show(trial: Trial, options: ShowOptions): Promise<void> {
   const { json, preset, say, ...rest } = options;
-  const { describeEnd, describeTrial } = await import('../watch/describe-trial.ts');
+  const { describeEnd, describeTrial } = await import('../watch/describe/describe-trial.ts');
   const { printableJson } = await import('../common/printable.ts');
   const described = { ...rest, nowMs: Date.now() };
   const print = (lines: readonly string[]): void => {
@@ -71,7 +71,7 @@ async function show(trial: Trial, options: ShowOptions): Promise<void> {
   };
   if (preset || (json && !trial.answer)) describeEnd(trial, described).forEach(say);
   if (preset && trial.answer) {
-    const { formatPreset } = await import('../job/format-preset.ts');
+    const { formatPreset } = await import('../job/job-file/format-preset.ts');
     process.stdout.write(formatPreset(trial, rest.prefix));
   } else if (json) print([printableJson(JSON.stringify(trial))]);
   else if (!preset) print(describeTrial(trial, described));

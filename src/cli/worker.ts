@@ -1,11 +1,11 @@
 import type { Command } from 'commander';
 import { EXIT } from '../exit-codes.ts';
+import { WORKER_SETTINGS } from '../job/commands/worker-settings.ts';
 import { flagOf } from '../job/read-settings.ts';
-import { WORKER_SETTINGS } from '../job/worker-settings.ts';
-import { describeStop } from '../watch/describe.ts';
-import type { Log } from '../watch/log.ts';
-import { chooseStyle } from '../watch/open-progress-view.ts';
-import type { WorkerBlock } from '../watch/worker-block.ts';
+import { describeStop } from '../watch/describe/describe.ts';
+import type { WorkerBlock } from '../watch/terminal/worker-block.ts';
+import type { Log } from '../watch/views/log.ts';
+import { chooseStyle } from '../watch/views/open-progress-view.ts';
 import type { WorkOptions } from '../work.ts';
 import type { CliContext } from './context.ts';
 import { onInterrupt } from './interrupt.ts';
@@ -66,7 +66,7 @@ async function openBlock(log: Log): Promise<WorkerBlock | undefined> {
   const { stderr } = process;
   const style = chooseStyle('auto', { isTTY: stderr.isTTY, env: process.env });
   if (style !== 'bar' || log.format !== 'shown' || !log.tells('info')) return undefined;
-  const { createWorkerBlock } = await import('../watch/worker-block.ts');
+  const { createWorkerBlock } = await import('../watch/terminal/worker-block.ts');
   return createWorkerBlock(stderr);
 }
 

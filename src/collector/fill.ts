@@ -1,7 +1,7 @@
 import type { JsonObject } from '../brand/json-object.ts';
 import type { CellValue, RowColumn, RowFormat } from '../rows/row-format.ts';
 import type { ComparedColumn } from './changes/change-finder.ts';
-import type { Field } from './fields.ts';
+import type { Field } from './fields/fields.ts';
 
 /** A column of the list, and what goes where it is blank. */
 export interface FillRule {

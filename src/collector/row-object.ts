@@ -1,6 +1,6 @@
 import type { RowFormat } from '../rows/row-format.ts';
 import type { JoinedRow } from './joined-row.ts';
-import type { OutputColumns } from './output-columns.ts';
+import type { OutputColumns } from './output/output-columns.ts';
 
 /**
  * A row of the list with the added columns, under the names that they have in files. A row that was

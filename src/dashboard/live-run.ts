@@ -1,9 +1,9 @@
 import type { RunControl } from '../common/run-control.ts';
 import type { PaceDescription } from '../pace/pacer.ts';
-import { describeStop, describeSummary } from '../watch/describe.ts';
-import { describeWait } from '../watch/describe-wait.ts';
+import { describeStop, describeSummary } from '../watch/describe/describe.ts';
+import { describeWait } from '../watch/describe/describe-wait.ts';
+import { countOf } from '../watch/describe/format-count.ts';
 import type { Progress, RunEvent } from '../watch/events.ts';
-import { countOf } from '../watch/format-count.ts';
 import { findHoldUp } from '../watch/hold-up.ts';
 import type { Summary } from '../watch/summary.ts';
 import { describeAnswer } from './answer-line.ts';

@@ -1,7 +1,7 @@
 import { BrandfillError } from '../common/errors.ts';
 import { keepSecret } from '../common/secrets.ts';
 import { readSecret } from '../job/job.ts';
-import type { ListenAddress } from '../job/listen-address.ts';
+import type { ListenAddress } from '../job/values/listen-address.ts';
 import { isLocalAddress } from './request-checks.ts';
 
 /** Where the token may come from. */

@@ -4,7 +4,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { createAdaptorServer } from '@hono/node-server';
 import { Hono } from 'hono';
 import { BrandfillError, describeSystemError, systemErrorCode } from '../common/errors.ts';
-import type { ListenAddress } from '../job/listen-address.ts';
+import type { ListenAddress } from '../job/values/listen-address.ts';
 
 /** An HTTP server that is up. */
 export interface Listener {

@@ -1,5 +1,5 @@
 import { resolve } from 'node:path';
-import { describeSummary } from '../watch/describe.ts';
+import { describeSummary } from '../watch/describe/describe.ts';
 import type { Summary } from '../watch/summary.ts';
 
 /** How a run of a job ended. */

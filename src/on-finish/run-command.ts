@@ -2,8 +2,8 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { setTimeout as delay } from 'node:timers/promises';
 import { describeSystemError } from '../common/errors.ts';
-import { formatDuration } from '../job/duration.ts';
-import type { Environment } from '../job/variables.ts';
+import type { Environment } from '../job/job-file/variables.ts';
+import { formatDuration } from '../job/values/duration.ts';
 
 export interface CommandOptions {
   /** The folder that it runs in. */

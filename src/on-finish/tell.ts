@@ -1,7 +1,7 @@
 import { dirname } from 'node:path';
-import { formatDuration } from '../job/duration.ts';
-import type { OnFinish } from '../job/on-finish-keys.ts';
-import type { Environment } from '../job/variables.ts';
+import type { OnFinish } from '../job/job-file/on-finish-keys.ts';
+import type { Environment } from '../job/job-file/variables.ts';
+import { formatDuration } from '../job/values/duration.ts';
 import { openGrace } from './grace.ts';
 import { type PostOptions, postReport } from './post-report.ts';
 import { createReport, type FinishedRun, type FinishReport, reportVariables } from './report.ts';

@@ -1,5 +1,5 @@
 import type { JoinedRow } from '../collector/joined-row.ts';
-import type { OutputColumn } from '../collector/output-columns.ts';
+import type { OutputColumn } from '../collector/output/output-columns.ts';
 
 /** In how many rows each added column has a value. */
 export interface ColumnFills {

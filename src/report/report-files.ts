@@ -1,7 +1,7 @@
 import { extname } from 'node:path';
-import { type OutputFile, openOutputFile } from '../collector/output-file.ts';
-import { lockOutput, type OutputLock } from '../collector/output-lock.ts';
-import { type OutputPaths, placeOf } from '../collector/output-paths.ts';
+import { type OutputFile, openOutputFile } from '../collector/output/output-file.ts';
+import { lockOutput, type OutputLock } from '../collector/output/output-lock.ts';
+import { type OutputPaths, placeOf } from '../collector/output/output-paths.ts';
 import { BrandfillError } from '../common/errors.ts';
 import type { Source } from '../rows/source.ts';
 import { renderReport } from './html/page.ts';

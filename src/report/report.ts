@@ -1,6 +1,6 @@
 import { exitCodeOf, exitCodeOfError } from '../exit-codes.ts';
-import { costOf } from '../job/price.ts';
 import type { Settings } from '../job/settings.ts';
+import { costOf } from '../job/values/price.ts';
 import { createStatusCounts, type Summary } from '../watch/summary.ts';
 import { adviseOn } from './advice.ts';
 import type { Latencies } from './latencies.ts';

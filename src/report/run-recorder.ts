@@ -1,5 +1,5 @@
 import type { JoinedRow } from '../collector/joined-row.ts';
-import type { OutputColumns } from '../collector/output-columns.ts';
+import type { OutputColumns } from '../collector/output/output-columns.ts';
 import type { RowColumn, RowFormat } from '../rows/row-format.ts';
 import type { Progress, RunEvent } from '../watch/events.ts';
 import { createStatusCounts, type StatusCounts } from '../watch/summary.ts';

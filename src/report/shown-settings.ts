@@ -1,17 +1,17 @@
 import type { AuthScheme } from '../brand/credential.ts';
 import type { NameValue } from '../brand/endpoint.ts';
-import type { Field, FillSetting } from '../collector/fields.ts';
+import type { Field, FillSetting } from '../collector/fields/fields.ts';
 import type { CallsPer } from '../guard/calendar-window.ts';
-import { formatDuration } from '../job/duration.ts';
-import { formatSize } from '../job/format-size.ts';
-import { formatPrice } from '../job/price.ts';
 import { flagOf } from '../job/read-settings.ts';
 import type { SettingDefinition } from '../job/setting-definition.ts';
 import { SETTINGS, type Settings } from '../job/settings.ts';
+import { formatDuration } from '../job/values/duration.ts';
+import { formatSize } from '../job/values/format-size.ts';
+import { formatPrice } from '../job/values/price.ts';
 import type { AllowedHost } from '../logos/allowed-hosts.ts';
 import type { Rate } from '../pace/rate.ts';
 import type { Encoding } from '../rows/encoding/encodings.ts';
-import { formatRate } from '../watch/format-rate.ts';
+import { formatRate } from '../watch/describe/format-rate.ts';
 import { shortenTo } from './text.ts';
 
 /** A setting of a run, for people. */

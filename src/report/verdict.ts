@@ -1,4 +1,4 @@
-import { describeGoingOn, describeStop } from '../watch/describe.ts';
+import { describeGoingOn, describeStop } from '../watch/describe/describe.ts';
 import type { StatusCounts } from '../watch/summary.ts';
 import type { Stop } from '../worker/stop-switch.ts';
 

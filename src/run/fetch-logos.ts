@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import type { Field } from '../collector/fields.ts';
+import type { Field } from '../collector/fields/fields.ts';
 import type { RunControl } from '../common/run-control.ts';
 import { createPictureFetcher, type PictureFetcher } from '../logos/fetch-picture.ts';
 import { createHostTurns } from '../logos/host-turns.ts';

@@ -1,5 +1,5 @@
 import { relative, resolve, sep } from 'node:path';
-import type { OutputColumn } from '../collector/output-columns.ts';
+import type { OutputColumn } from '../collector/output/output-columns.ts';
 import type { LogosSummary } from '../watch/summary.ts';
 import type { Stop } from '../worker/stop-switch.ts';
 import type { PlannedRun } from './plan-run.ts';

@@ -1,12 +1,12 @@
 import { createHash } from 'node:crypto';
 import { resolve } from 'node:path';
-import { countShapes, flatColumnsOf, MOST_PATHS } from '../collector/enriched-columns.ts';
-import type { Field } from '../collector/fields.ts';
-import { measureFilledShares } from '../collector/filled-share.ts';
+import { countShapes, flatColumnsOf, MOST_PATHS } from '../collector/fields/enriched-columns.ts';
+import type { Field } from '../collector/fields/fields.ts';
+import { measureFilledShares } from '../collector/fields/filled-share.ts';
+import { rankPaths } from '../collector/fields/rank-paths.ts';
 import { join } from '../collector/join.ts';
 import type { JoinedRow } from '../collector/joined-row.ts';
-import { nameOutputColumns, type OutputColumns } from '../collector/output-columns.ts';
-import { rankPaths } from '../collector/rank-paths.ts';
+import { nameOutputColumns, type OutputColumns } from '../collector/output/output-columns.ts';
 import { BrandfillError } from '../common/errors.ts';
 import { unlessAborted } from '../common/unless-aborted.ts';
 import {

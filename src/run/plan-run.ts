@@ -1,14 +1,14 @@
 import { existsSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join as joinPath } from 'node:path';
-import { createDomainSample, type DomainSample } from '../collector/domain-sample.ts';
-import { countShape, type ShapeCounts } from '../collector/enriched-columns.ts';
-import type { ShapeUses } from '../collector/rank-paths.ts';
+import { createDomainSample, type DomainSample } from '../collector/fields/domain-sample.ts';
+import { countShape, type ShapeCounts } from '../collector/fields/enriched-columns.ts';
+import type { ShapeUses } from '../collector/fields/rank-paths.ts';
 import { createCloser } from '../common/closer.ts';
 import { nameApi } from '../job/api-name.ts';
 import type { Job } from '../job/job.ts';
 import { callsIdOf } from '../job/pace-id.ts';
-import { costOf } from '../job/price.ts';
+import { costOf } from '../job/values/price.ts';
 import { assertColumnsThere } from '../producer/choose-column.ts';
 import { createDomainRows, type DomainRows } from '../producer/domain-rows.ts';
 import { makePlan, type Plan, type PlannedRows } from '../producer/plan.ts';

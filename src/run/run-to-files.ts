@@ -1,6 +1,6 @@
-import { chooseOutputPaths, folderOf } from '../collector/output-paths.ts';
-import { openOutputs } from '../collector/outputs.ts';
-import { nameSheets, refuseLongSheets } from '../collector/sheet-names.ts';
+import { chooseOutputPaths, folderOf } from '../collector/output/output-paths.ts';
+import { openOutputs } from '../collector/output/outputs.ts';
+import { nameSheets, refuseLongSheets } from '../collector/output/sheet-names.ts';
 import { createCloser } from '../common/closer.ts';
 import type { Job } from '../job/job.ts';
 import type { ListInput } from '../rows/list-input.ts';

@@ -1,8 +1,8 @@
 import { stat } from 'node:fs/promises';
 import { checkEarlierOutput } from '../collector/merge/earlier-output.ts';
 import { mergeRows } from '../collector/merge/merge-rows.ts';
-import { chooseMergePaths, folderOf } from '../collector/output-paths.ts';
-import { openOutputs } from '../collector/outputs.ts';
+import { chooseMergePaths, folderOf } from '../collector/output/output-paths.ts';
+import { openOutputs } from '../collector/output/outputs.ts';
 import { createCloser } from '../common/closer.ts';
 import { BrandfillError } from '../common/errors.ts';
 import { isPiped } from '../common/is-piped.ts';

@@ -1,4 +1,4 @@
-import { costOf } from '../job/price.ts';
+import { costOf } from '../job/values/price.ts';
 import { sizeOnDisk } from '../store/size.ts';
 import type { Summary } from '../watch/summary.ts';
 import type { JoinedRun } from './look-up-and-join.ts';

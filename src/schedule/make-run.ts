@@ -5,7 +5,7 @@ import type { OnNotice } from '../common/notice.ts';
 import { createRunId } from '../common/run-id.ts';
 import { within } from '../common/within.ts';
 import { describeError, EXIT, exitCodeOfError } from '../exit-codes.ts';
-import { formatDuration } from '../job/duration.ts';
+import { formatDuration } from '../job/values/duration.ts';
 import type { LoadedJob } from '../load-job.ts';
 import type { InstrumentMaker } from '../metrics/create-instruments.ts';
 import type {

@@ -1,8 +1,8 @@
 import { realpath } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { BrandfillError, describeSystemError } from '../common/errors.ts';
+import { SCHEDULE_SETTINGS, type ScheduleSettings } from '../job/commands/schedule-settings.ts';
 import { readSettings } from '../job/read-settings.ts';
-import { SCHEDULE_SETTINGS, type ScheduleSettings } from '../job/schedule-settings.ts';
 
 /** Where schedules are. */
 export interface SchedulePlace {

@@ -1,7 +1,7 @@
 import { BrandfillError } from '../common/errors.ts';
-import type { JobFile } from '../job/job-file.ts';
-import { isTimezone } from '../job/schedule.ts';
-import type { Environment } from '../job/variables.ts';
+import type { JobFile } from '../job/job-file/job-file.ts';
+import { isTimezone } from '../job/job-file/schedule.ts';
+import type { Environment } from '../job/job-file/variables.ts';
 import { openJobFile } from '../load-job.ts';
 import type { KeptSchedule } from '../queue/bullmq/schedules/schedule-queue.ts';
 

@@ -1,7 +1,7 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { createShapeFinder, shapeOf } from '../../src/brand/shape.ts';
-import { valueAt } from '../../src/collector/flatten.ts';
+import { valueAt } from '../../src/collector/fields/flatten.ts';
 
 const NESTED = { a: 1, b: { c: [1, { d: 2 }], e: { f: null } }, 'x.y': { ' ': '' }, g: {} };
 

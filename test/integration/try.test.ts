@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { exitCodeOf } from '../../src/exit-codes.ts';
 import { tryDomain } from '../../src/index.ts';
 import type { SandboxReply } from '../../src/sandbox/options.ts';
-import { describeEnd } from '../../src/watch/describe-trial.ts';
+import { describeEnd } from '../../src/watch/describe/describe-trial.ts';
 import { createStatusCounts } from '../../src/watch/summary.ts';
 import { openApi, openScripted, openServer } from './support/api.ts';
 import { type Ended, run, start } from './support/command.ts';

@@ -1,5 +1,5 @@
 import type { JoinedRow } from '../../src/collector/joined-row.ts';
-import type { OutputColumn } from '../../src/collector/output-columns.ts';
+import type { OutputColumn } from '../../src/collector/output/output-columns.ts';
 import { createJob } from '../../src/job/job.ts';
 import type { Plan } from '../../src/producer/plan.ts';
 import { createRunReport, type ReportedRun } from '../../src/report/report.ts';

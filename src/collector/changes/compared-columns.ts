@@ -1,5 +1,5 @@
 import type { RowFormat } from '../../rows/row-format.ts';
-import type { OutputColumn } from '../output-columns.ts';
+import type { OutputColumn } from '../output/output-columns.ts';
 import type { ComparedColumn } from './change-finder.ts';
 import { flatExpression } from './manifest.ts';
 

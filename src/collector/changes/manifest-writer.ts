@@ -1,4 +1,4 @@
-import { type OutputFile, openOutputFile } from '../output-file.ts';
+import { type OutputFile, openOutputFile } from '../output/output-file.ts';
 import {
   encodeTail,
   HEAD_BYTES,

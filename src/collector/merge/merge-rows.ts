@@ -1,8 +1,8 @@
 import type { RowColumn, RowFormat, RowWriter } from '../../rows/row-format.ts';
-import { createCutter } from '../cutter.ts';
+import { createCutter } from '../fields/cutter.ts';
 import type { JoinedRow } from '../joined-row.ts';
-import type { OutputColumn, OutputColumns } from '../output-columns.ts';
-import type { OutputFile } from '../output-file.ts';
+import type { OutputColumn, OutputColumns } from '../output/output-columns.ts';
+import type { OutputFile } from '../output/output-file.ts';
 import type { EarlierOutput } from './earlier-output.ts';
 import type { FailureColumns } from './failure-columns.ts';
 

@@ -3,7 +3,7 @@ import { parseAuth } from '../../brand/credential.ts';
 import type { NameValue } from '../../brand/endpoint.ts';
 import { parseBaseUrl } from '../../brand/endpoint.ts';
 import type { Definitions } from '../setting-definition.ts';
-import { headers, nameValues, text } from '../setting-values.ts';
+import { headers, nameValues, text } from '../values/setting-values.ts';
 
 /** Settings of the API and how it is called. */
 export interface ApiSettings {

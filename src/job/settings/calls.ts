@@ -1,10 +1,10 @@
 import type { CallsPer } from '../../guard/calendar-window.ts';
 import type { Rate } from '../../pace/rate.ts';
-import { parseCallsPer } from '../calls-per.ts';
-import { parsePrice } from '../price.ts';
-import { parseRate } from '../rate.ts';
 import type { Definitions } from '../setting-definition.ts';
-import { duration, flag, integer, share, text } from '../setting-values.ts';
+import { parseCallsPer } from '../values/calls-per.ts';
+import { parsePrice } from '../values/price.ts';
+import { parseRate } from '../values/rate.ts';
+import { duration, flag, integer, share, text } from '../values/setting-values.ts';
 
 /** Settings of how many calls are made, how fast, and when they stop. Durations are in milliseconds. */
 export interface CallSettings {

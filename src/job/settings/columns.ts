@@ -1,8 +1,8 @@
-import type { Field, FillSetting } from '../../collector/fields.ts';
-import { createField, parseFields, parseFills } from '../../collector/fields.ts';
-import { presetPathOf, readPreset } from '../preset.ts';
+import type { Field, FillSetting } from '../../collector/fields/fields.ts';
+import { createField, parseFields, parseFills } from '../../collector/fields/fields.ts';
+import { presetPathOf, readPreset } from '../job-file/preset.ts';
 import type { Definitions } from '../setting-definition.ts';
-import { integer, isRecord, possiblyEmptyText, text } from '../setting-values.ts';
+import { integer, isRecord, possiblyEmptyText, text } from '../values/setting-values.ts';
 
 /** Settings of the columns that are added or filled. */
 export interface ColumnSettings {

@@ -1,5 +1,5 @@
 import type { Definitions } from '../setting-definition.ts';
-import { flag, text } from '../setting-values.ts';
+import { flag, text } from '../values/setting-values.ts';
 
 /** Settings of the files of a run. */
 export interface FileSettings {

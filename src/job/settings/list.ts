@@ -1,7 +1,7 @@
 import type { Encoding } from '../../rows/encoding/encodings.ts';
-import { parseEncoding } from '../encoding.ts';
 import type { Definitions } from '../setting-definition.ts';
-import { flag, integer, text } from '../setting-values.ts';
+import { parseEncoding } from '../values/encoding.ts';
+import { flag, integer, text } from '../values/setting-values.ts';
 
 /** Settings of how a list is read. */
 export interface ListSettings {

@@ -1,6 +1,6 @@
-import { type ListenAddress, parseListenAddress } from '../listen-address.ts';
 import type { Definitions, SettingDefinition } from '../setting-definition.ts';
-import { text } from '../setting-values.ts';
+import { type ListenAddress, parseListenAddress } from '../values/listen-address.ts';
+import { text } from '../values/setting-values.ts';
 
 /** Settings of the HTTP server of a process. */
 export interface ListenSettings {

@@ -1,9 +1,9 @@
-import type { Field } from '../../collector/fields.ts';
-import { createField } from '../../collector/fields.ts';
+import type { Field } from '../../collector/fields/fields.ts';
+import { createField } from '../../collector/fields/fields.ts';
 import { BrandfillError } from '../../common/errors.ts';
 import { type AllowedHost, parseAllowedHost } from '../../logos/allowed-hosts.ts';
 import type { Definitions } from '../setting-definition.ts';
-import { integer, size, text } from '../setting-values.ts';
+import { integer, size, text } from '../values/setting-values.ts';
 
 /** Settings of the pictures that answers point to. */
 export interface LogoSettings {

@@ -1,5 +1,5 @@
 import type { Definitions } from '../setting-definition.ts';
-import { duration, flag, integer, text } from '../setting-values.ts';
+import { duration, flag, integer, text } from '../values/setting-values.ts';
 
 /** Settings of a run over Redis. Durations are in milliseconds. */
 export interface QueueSettings {

@@ -1,5 +1,5 @@
 import type { Definitions } from '../setting-definition.ts';
-import { reportPaths } from '../setting-values.ts';
+import { reportPaths } from '../values/setting-values.ts';
 
 /** Settings of the report of a run. */
 export interface ReportSettings {

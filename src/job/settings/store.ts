@@ -1,5 +1,5 @@
 import type { Definitions } from '../setting-definition.ts';
-import { duration, flag, share, text } from '../setting-values.ts';
+import { duration, flag, share, text } from '../values/setting-values.ts';
 
 /** Settings of what is kept between runs, and how long it counts. Durations are in milliseconds. */
 export interface FreshnessSettings {

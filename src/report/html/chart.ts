@@ -1,4 +1,4 @@
-import { formatDuration } from '../../job/duration.ts';
+import { formatDuration } from '../../job/values/duration.ts';
 import { type Html, html } from './html.ts';
 import { type Scale, timeScale } from './scales.ts';
 

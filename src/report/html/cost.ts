@@ -1,4 +1,4 @@
-import { formatPrice } from '../../job/price.ts';
+import { formatPrice } from '../../job/values/price.ts';
 import type { RunReport } from '../run-report.ts';
 import { type Html, html } from './html.ts';
 import { table } from './tables.ts';

@@ -1,4 +1,4 @@
-import { formatDuration } from '../../job/duration.ts';
+import { formatDuration } from '../../job/values/duration.ts';
 import type { RunReport } from '../run-report.ts';
 import { type Html, html } from './html.ts';
 import { table } from './tables.ts';

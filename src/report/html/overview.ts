@@ -1,5 +1,5 @@
-import { formatDuration } from '../../job/duration.ts';
-import { formatPrice } from '../../job/price.ts';
+import { formatDuration } from '../../job/values/duration.ts';
+import { formatPrice } from '../../job/values/price.ts';
 import type { RunReport } from '../run-report.ts';
 import { type Html, html } from './html.ts';
 import { meter, table } from './tables.ts';

@@ -1,4 +1,4 @@
-import { formatSize } from '../../job/format-size.ts';
+import { formatSize } from '../../job/values/format-size.ts';
 import type { RunReport } from '../run-report.ts';
 import { type Html, html } from './html.ts';
 import { table } from './tables.ts';

@@ -1,5 +1,5 @@
-import { formatDuration } from '../../job/duration.ts';
-import { formatRate } from '../../watch/format-rate.ts';
+import { formatDuration } from '../../job/values/duration.ts';
+import { formatRate } from '../../watch/describe/format-rate.ts';
 import { findLongestHoldUp } from '../../watch/hold-up.ts';
 import type { RunReport } from '../run-report.ts';
 import { type Band, drawChart } from './chart.ts';

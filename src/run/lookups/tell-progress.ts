@@ -4,7 +4,7 @@ import type { RunControl } from '../../common/run-control.ts';
 import type { LocalWorker } from '../../local-worker.ts';
 import type { SharedPaceWatch } from '../../pace/shared/watch.ts';
 import type { Plan } from '../../producer/plan.ts';
-import { describeOut } from '../../watch/describe-out.ts';
+import { describeOut } from '../../watch/describe/describe-out.ts';
 import type { HeldBy, Progress, RowProgress, RunEvent } from '../../watch/events.ts';
 import type { RecentOutcomes } from '../../watch/recent-outcomes.ts';
 import { createWaitSamples, type WaitSamples } from '../../watch/wait-samples.ts';

@@ -1,0 +1,117 @@
+import { isJsonObject } from '../../brand/json-object.ts';
+import type { Shape } from '../../brand/shape.ts';
+import type { RowIndex } from '../../producer/row-index.ts';
+import { uniqueNames } from '../../rows/columns/names.ts';
+import type { OutcomeHead } from '../../store/outcome-codec.ts';
+import type { OutcomeStore } from '../../store/store.ts';
+import type { Field } from './fields.ts';
+import { valueAt } from './flatten.ts';
+import { expressionOf } from './path-expression.ts';
+import type { RankedPaths, ShapeUse, ShapeUses } from './rank-paths.ts';
+import { createRest } from './rest-of-answer.ts';
+
+export interface CountShapesOptions {
+  readonly index: RowIndex;
+  readonly store: OutcomeStore;
+  readonly isUsable: (domain: string, outcome: OutcomeHead) => boolean;
+  /** The shapes that the plan has met. */
+  readonly freshShapes: ShapeUses;
+}
+
+/**
+ * Counts the shapes that the answers of this list's rows have, without reading the answers: the head
+ * of each outcome names its shape.
+ */
+export async function countShapes(options: CountShapesOptions): Promise<ShapeUses> {
+  const { index, store, isUsable, freshShapes } = options;
+  const uses = new Map([...freshShapes].map(([id, use]) => [id, { ...use }]));
+  let row = 0;
+  for await (const rows of index.read()) {
+    for (const { kind, text } of rows) {
+      if (kind === 'due' || kind === 'known') row += 1;
+      if (kind !== 'due') continue; // what was known then is known still, and counted
+      const head = store.findHead(text);
+      if (head && isUsable(text, head)) countShape(uses, head.shapeId, row);
+    }
+  }
+  return uses;
+}
+
+/** Counts a row that has a shape. */
+export function countShape(uses: ShapeCounts, shapeId: number, row: number): void {
+  const known = uses.get(shapeId);
+  if (!known) uses.set(shapeId, { firstRow: row, rows: 1 });
+  else {
+    known.rows += 1;
+    if (row < known.firstRow) known.firstRow = row;
+  }
+}
+
+/** Uses that are being counted. */
+export type ShapeCounts = Map<number, { -readonly [K in keyof ShapeUse]: ShapeUse[K] }>;
+
+/** Paths that are told apart when values are compared; those beyond it are compared together. */
+export const MOST_PATHS = 500;
+
+export interface FlatColumnsOptions {
+  /** The most columns, that of the rest not counted. */
+  readonly maxColumns: number;
+  /** Names of the columns that an earlier output has, which come first, however many they are. */
+  readonly known?: readonly string[] | undefined;
+}
+
+/** The name of the column that has what no other column has. */
+const REST = 'json';
+
+/**
+ * The columns of the flattened answer, of which the first paths get one each. What is in none of them
+ * is in one more, `json`, with its nesting.
+ */
+export function flatColumnsOf(
+  { paths, isCut }: RankedPaths,
+  { maxColumns, known = [] }: FlatColumnsOptions,
+): readonly Field[] {
+  const names = nameFlatPaths(paths);
+  const isKnown = (path: readonly string[]): boolean => known.includes(names.get(path) ?? '');
+  const first = paths.filter(isKnown);
+  const others = paths.filter((path) => !isKnown(path));
+  // Where there is a column for the rest already, everything that has none of its own goes there.
+  const room = known.includes(REST) ? 0 : Math.max(0, maxColumns - first.length);
+  const shown = [...first, ...others.slice(0, room)];
+  const hidden = others.slice(room);
+  const toField = (path: readonly string[]): Field => ({
+    name: names.get(path) ?? '',
+    expression: expressionOf(path),
+    isFlat: true,
+    valueOf: (answer) => valueAt(answer, path),
+  });
+  const fields = shown.map(toField);
+  if (hidden.length === 0 && !isCut) return fields;
+  const parts = hidden.map(toField);
+  const beyond: Field = { name: REST, isFlat: true, valueOf: createRest(paths) };
+  const rest: Field = {
+    name: REST,
+    isFlat: true,
+    valueOf: createRest(shown),
+    parts: isCut ? [...parts, beyond] : parts,
+  };
+  return [...fields, rest];
+}
+
+/**
+ * Names paths by joining their names with `_`. Of two that come to the same, the shorter one keeps it,
+ * so that names do not depend on the order of the columns, which may change from night to night.
+ */
+function nameFlatPaths(paths: Shape): ReadonlyMap<readonly string[], string> {
+  const inOrder = paths
+    .map((path) => ({ path, key: JSON.stringify(path) }))
+    .sort((one, other) => one.path.length - other.path.length || (one.key < other.key ? -1 : 1))
+    .map(({ path }) => path);
+  const names = uniqueNames(inOrder.map((path) => path.join('_')));
+  return new Map(inOrder.map((path, at) => [path, names[at] ?? '']));
+}
+
+/** The value of a part in a row that has the value of the whole. */
+export function partOf(part: Field, whole: unknown): unknown {
+  return isJsonObject(whole) ? part.valueOf(whole) : undefined;
+}

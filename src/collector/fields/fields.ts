@@ -1,0 +1,154 @@
+import type { JsonObject } from '../../brand/json-object.ts';
+import { BrandfillError } from '../../common/errors.ts';
+import { shorten } from '../../rows/columns/names.ts';
+import { compileExpression, ExpressionError } from './expression.ts';
+import { pointAt } from './point-at.ts';
+
+/** One output column and how its value is found in an answer. */
+export interface Field {
+  readonly name: string;
+  /** How the value is found: fields that have this in common find the same in the same answer. */
+  readonly expression?: string;
+  /** Whether it is a piece of the flattened answer, rather than made by an expression. @default false */
+  readonly isFlat?: boolean;
+  /** The pieces in it, where it has several: each finds its value in that of the whole. */
+  readonly parts?: readonly Field[];
+  /** Undefined where the answer has nothing for it. */
+  valueOf(answer: JsonObject): unknown;
+}
+
+/**
+ * Reads `NAME=EXPR,NAME=EXPR,…`, each EXPR in JMESPath. A comma within brackets, braces, parentheses
+ * or quotes belongs to its expression.
+ *
+ * @throws BrandfillError `INVALID_SETTING` for an empty name, a missing or a wrong expression.
+ * @see {@link https://jmespath.site JMESPath}
+ */
+export function parseFields(spec: string): readonly Field[] {
+  return splitOutside(spec).map((part) => {
+    const equals = part.indexOf('=');
+    const name = part.slice(0, equals).trim();
+    const expression = part.slice(equals + 1).trim();
+    if (equals < 1 || name === '' || expression === '') {
+      throw new BrandfillError(
+        'INVALID_SETTING',
+        `expected NAME=EXPR,NAME=EXPR such as name=name,city=location.city, received '${part.trim()}'`,
+      );
+    }
+    return createField(name, expression);
+  });
+}
+
+/** A column of the list by its name, and what goes where it is blank. */
+export interface FillSetting {
+  readonly column: string;
+  readonly field: Field;
+}
+
+const MOST_FILLS = 30;
+
+/**
+ * Reads `COLUMN=EXPR`, each EXPR in JMESPath.
+ *
+ * @param specs texts, or expressions by column
+ * @throws BrandfillError `INVALID_SETTING`
+ */
+export function parseFills(
+  specs: readonly string[] | Readonly<Record<string, string>>,
+): readonly FillSetting[] {
+  const pairs = Array.isArray(specs)
+    ? specs.map((spec: string) => {
+        const equals = spec.indexOf('=');
+        const column = spec.slice(0, Math.max(0, equals)).trim();
+        return [column, spec.slice(equals + 1).trim(), spec] as const;
+      })
+    : Object.entries(specs).map(
+        ([column, expression]) => [column, expression, `${column}: ${expression}`] as const,
+      );
+  if (pairs.length > MOST_FILLS) {
+    throw new BrandfillError('INVALID_SETTING', `expected at most ${MOST_FILLS} columns`);
+  }
+  return pairs.map(([column, expression, given], at) => {
+    if (column === '' || expression === '' || expression === '*') {
+      throw new BrandfillError(
+        'INVALID_SETTING',
+        `expected COLUMN=EXPR such as Industry=industry, received '${given}'`,
+      );
+    }
+    if (pairs.findIndex(([other]) => other === column) !== at) {
+      throw new BrandfillError('INVALID_SETTING', `the column '${column}' is given twice`);
+    }
+    return { column, field: createField(column, expression) };
+  });
+}
+
+/**
+ * Makes a field from a JMESPath expression.
+ *
+ * @throws BrandfillError `INVALID_SETTING` that shows the place; its cause is an `ExpressionError`
+ */
+export function createField(name: string, expression: string): Field {
+  const find = compileOrRefuse(name, expression);
+  return {
+    name,
+    expression,
+    valueOf: (answer) => {
+      try {
+        return find(answer) ?? undefined;
+      } catch {
+        // A function was given a type it does not take: this answer has nothing to offer here.
+        return undefined;
+      }
+    },
+  };
+}
+
+function compileOrRefuse(name: string, expression: string): ReturnType<typeof compileExpression> {
+  try {
+    return compileExpression(expression);
+  } catch (error) {
+    if (!(error instanceof ExpressionError)) throw error;
+    throw new BrandfillError(
+      'INVALID_SETTING',
+      `the expression of '${shorten(name)}' is no JMESPath: ${error.message}\n${pointAt(expression, error.at)}`,
+      { cause: error },
+    );
+  }
+}
+
+const OPENING = '([{';
+const CLOSING = ')]}';
+const QUOTES = `'"\``;
+
+function splitOutside(spec: string): string[] {
+  const parts: string[] = [];
+  /** Where the brackets were opened that are open. */
+  const opened: number[] = [];
+  let quote = '';
+  let quotedAt = 0;
+  let start = 0;
+  for (let at = 0; at < spec.length; at += 1) {
+    const character = spec.charAt(at);
+    if (quote) {
+      if (character === '\\') at += 1;
+      else if (character === quote) quote = '';
+    } else if (QUOTES.includes(character)) {
+      quote = character;
+      quotedAt = at;
+    } else if (OPENING.includes(character)) opened.push(at);
+    else if (CLOSING.includes(character)) opened.pop();
+    else if (character === ',' && opened.length === 0) {
+      parts.push(spec.slice(start, at));
+      start = at + 1;
+    }
+  }
+  const openAt = quote === '' ? opened.at(-1) : quotedAt;
+  if (openAt !== undefined) {
+    const what = quote === '' ? 'bracket' : 'quote';
+    throw new BrandfillError(
+      'INVALID_SETTING',
+      `a ${what} is never closed\n${pointAt(spec, openAt)}`,
+    );
+  }
+  return [...parts, spec.slice(start)];
+}

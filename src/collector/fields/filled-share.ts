@@ -1,0 +1,53 @@
+import { findJsonObject } from '../../brand/json-object.ts';
+import type { Outcome } from '../../brand/outcome.ts';
+import { shapeOf } from '../../brand/shape.ts';
+import type { OutcomeStore } from '../../store/store.ts';
+import type { DomainSample } from './domain-sample.ts';
+import { valueAt } from './flatten.ts';
+
+export interface FilledShareOptions {
+  readonly sample: DomainSample;
+  readonly store: OutcomeStore;
+  /** Whether an outcome counts in this run. */
+  readonly isUsable: (outcome: Outcome) => boolean;
+}
+
+/** Answers may be long; so much of them tells enough. */
+const MOST_CHARACTERS = 16 * 1024 * 1024;
+
+/**
+ * Finds out from a sample of the answers how many of the rows that have a path have a value there: an
+ * API may send `null` for what it does not know, and shapes do not tell.
+ *
+ * @returns the share of a path, from 0 to 1; 1 for one that is not in the sample
+ */
+export function measureFilledShares(
+  options: FilledShareOptions,
+): (path: readonly string[]) => number {
+  const { sample, store, isUsable } = options;
+  const paths = new Map<string, { rows: number; filled: number }>();
+  let left = MOST_CHARACTERS;
+  for (const [domain, rows] of sample.rowsByDomain) {
+    const outcome = store.find(domain);
+    if (outcome?.status !== 'found' || !isUsable(outcome)) continue;
+    left -= outcome.json.length;
+    const answer = findJsonObject(outcome.json) ?? {};
+    for (const path of shapeOf(answer)) {
+      const key = JSON.stringify(path);
+      const seen = paths.get(key) ?? { rows: 0, filled: 0 };
+      seen.rows += rows;
+      if (isValue(valueAt(answer, path))) seen.filled += rows;
+      paths.set(key, seen);
+    }
+    if (left < 0) break;
+  }
+  return (path) => {
+    const seen = paths.get(JSON.stringify(path));
+    return seen === undefined ? 1 : seen.filled / seen.rows;
+  };
+}
+
+function isValue(value: unknown): boolean {
+  if (value === null || value === undefined || value === '') return false;
+  return !Array.isArray(value) || value.length > 0;
+}

@@ -1,0 +1,107 @@
+import { untakenName } from '../../rows/columns/names.ts';
+import { partOf } from '../fields/enriched-columns.ts';
+import type { Field } from '../fields/fields.ts';
+import type { JoinedRow } from '../joined-row.ts';
+
+/** A column of ours in an output file. */
+export interface OutputColumn {
+  readonly name: string;
+  /** How its value is found; the same where it is found in the same way. */
+  readonly expression?: string | undefined;
+  /** Whether a row of which only this is another one is a row that changed. @default true */
+  readonly isCompared?: boolean;
+  /** Whether it is a piece of the flattened answer. @default false */
+  readonly isFlat?: boolean | undefined;
+  /** The pieces in it, under the names that they would have as columns. */
+  readonly parts?: readonly OutputColumn[] | undefined;
+  valueOf(row: JoinedRow): unknown;
+}
+
+export interface OutputColumnsOptions {
+  readonly prefix: string;
+  readonly enriched: readonly Field[];
+  /** What stands behind those. @default nothing */
+  readonly further?: readonly OutputColumn[] | undefined;
+  /** Names of the input's own columns. */
+  readonly taken: ReadonlySet<string>;
+  /** Whether there is a changes file. @default false */
+  readonly hasChanges?: boolean;
+}
+
+/** The columns that are added in each of the two files, and which of them had to be renamed. */
+export interface OutputColumns {
+  readonly out: readonly OutputColumn[];
+  /** Those of `out` that have what was learned. */
+  readonly enriched: readonly OutputColumn[];
+  readonly failures: readonly OutputColumn[];
+  /** Names of what the changes file has besides the columns of `out`, if there is one. */
+  readonly changes: readonly string[];
+  readonly renamed: readonly { readonly from: string; readonly to: string }[];
+}
+
+/** Names all columns of ours. One whose name the input has gets a suffix. */
+export function nameOutputColumns(options: OutputColumnsOptions): OutputColumns {
+  const { prefix, enriched, further = [], taken, hasChanges = false } = options;
+  const renamed = new Map<string, string>();
+
+  function name(columns: readonly OutputColumn[]): readonly OutputColumn[] {
+    const used = new Set<string>();
+    const give = (column: OutputColumn): OutputColumn => {
+      const wanted = prefix + column.name;
+      const free = untakenName(wanted, (candidate) => taken.has(candidate) || used.has(candidate));
+      used.add(free);
+      return { ...column, name: free };
+    };
+    const named = columns.map(give);
+    for (const [at, column] of columns.entries()) {
+      const wanted = prefix + column.name;
+      const { name: free = '' } = named[at] ?? {};
+      if (free !== wanted && taken.has(wanted)) renamed.set(wanted, free);
+    }
+    // Behind all others: what is seen does not depend on what is not.
+    const withParts = ({ parts, ...column }: OutputColumn): OutputColumn => ({
+      ...column,
+      parts: parts?.map(give),
+    });
+    return named.map(withParts);
+  }
+
+  const wanted: readonly OutputColumn[] = [
+    DOMAIN,
+    STATUS,
+    ...enriched.map((field, at) => columnOf(field, (row) => row.values[at])),
+    ...further,
+  ];
+  const all = name(hasChanges ? [...wanted, ...CHANGE_COLUMNS] : wanted);
+  const failures = name(FAILURE_COLUMNS);
+  return {
+    out: all.slice(0, wanted.length),
+    enriched: all.slice(wanted.length - enriched.length - further.length, wanted.length),
+    failures,
+    changes: all.slice(wanted.length).map((column) => column.name),
+    renamed: [...renamed].map(([from, to]) => ({ from, to })),
+  };
+}
+
+function columnOf(field: Field, valueOf: OutputColumn['valueOf']): OutputColumn {
+  const { name, expression, isFlat, parts } = field;
+  const toColumn = (part: Field): OutputColumn =>
+    columnOf(part, (row) => partOf(part, valueOf(row)));
+  return { name, expression, isFlat, parts: parts?.map(toColumn), valueOf };
+}
+
+const DOMAIN: OutputColumn = { name: 'domain', expression: 'domain', valueOf: (row) => row.domain };
+const STATUS: OutputColumn = { name: 'status', expression: 'status', valueOf: (row) => row.status };
+/** What these say of a row is found when it is written. */
+const CHANGE_COLUMNS: readonly OutputColumn[] = [
+  { name: 'change', valueOf: () => undefined },
+  { name: 'changed', valueOf: () => undefined },
+];
+const FAILURE_COLUMNS: readonly OutputColumn[] = [
+  { name: 'row', valueOf: (row) => row.number },
+  DOMAIN,
+  STATUS,
+  { name: 'reason', valueOf: (row) => row.reason },
+  { name: 'http_status', valueOf: (row) => row.httpStatus ?? null },
+  { name: 'attempts', valueOf: (row) => row.attempts },
+];

@@ -1,0 +1,202 @@
+import { once } from 'node:events';
+import { createWriteStream, rmSync } from 'node:fs';
+import { type FileHandle, open, readdir, rename, rm, stat } from 'node:fs/promises';
+import { hostname } from 'node:os';
+import { basename, dirname, join } from 'node:path';
+import type { Writable } from 'node:stream';
+import { createGzip } from 'node:zlib';
+import { BrandfillError, describeSystemError } from '../../common/errors.ts';
+import { isRunning } from '../../common/is-running.ts';
+import { placeOf } from './output-paths.ts';
+
+/** Where rows are written to. Nothing is seen at its place before `commit`. */
+export interface OutputFile {
+  write(content: string | Uint8Array): Promise<void>;
+  /** Brings everything to the disk; all that can fail has failed by then. */
+  finish(): Promise<void>;
+  /** Puts the finished file in its place; a reader sees the old one or the new one, never a part. */
+  commit(): Promise<void>;
+  /** Leaves the place as it was. To be called in any case; does nothing after `commit`. */
+  discard(): Promise<void>;
+}
+
+/**
+ * Opens an output: a temporary file beside its place, or what is there if that is a device or a
+ * pipe. A name that ends in `.gz` is compressed.
+ *
+ * @throws BrandfillError `UNWRITABLE_OUTPUT` when that cannot be written.
+ */
+export async function openOutputFile(path: string): Promise<OutputFile> {
+  return await refused(path, async () => {
+    const target = await placeOf(path); // a link stays a link, also one to no file yet
+    const before = await stat(target).catch(() => undefined);
+    if (before?.isDirectory()) throw Object.assign(new Error(), { code: 'EISDIR' });
+    if (before && !before.isFile()) return openDevice(path, target);
+    await removeLeftovers(target);
+    const temporary = temporaryBeside(target);
+    const handle = await open(temporary, 'w');
+    if (before) await handle.chmod(before.mode & 0o777);
+    return createOutputFile(path, { target, temporary, handle });
+  });
+}
+
+/** Writes to a stream that is there already, such as standard output. */
+export function createOutputStream(path: string, stream: Writable): OutputFile {
+  let failure: Error | undefined;
+  stream.on('error', (error) => {
+    failure ??= error;
+  });
+  return {
+    write: (content) =>
+      refused(path, async () => {
+        if (failure) throw failure;
+        if (!stream.write(content)) await once(stream, 'drain');
+      }),
+    finish: () =>
+      refused(path, async () => {
+        await new Promise<void>((resolve) => stream.write('', () => resolve()));
+        if (failure) throw failure;
+      }),
+    commit: async () => {},
+    discard: async () => {},
+  };
+}
+
+interface Place {
+  readonly target: string;
+  readonly temporary: string;
+  readonly handle: FileHandle;
+}
+
+function createOutputFile(path: string, { target, temporary, handle }: Place): OutputFile {
+  const sink = target.endsWith('.gz') ? compressInto(handle) : writeInto(handle);
+  const removeTemporary = (): void => rmSync(temporary, { force: true });
+  process.once('exit', removeTemporary); // a second Ctrl-C ends the process here and now
+  let isDone = false;
+  return {
+    write: (content) => refused(path, () => sink.write(content)),
+    finish: () =>
+      refused(path, async () => {
+        await sink.end();
+        await handle.sync();
+        await handle.close();
+      }),
+    commit: () =>
+      refused(path, async () => {
+        await rename(temporary, target);
+        isDone = true;
+        process.off('exit', removeTemporary);
+        await syncFolder(dirname(target));
+      }),
+    discard: async () => {
+      if (isDone) return;
+      isDone = true;
+      await sink.abandon();
+      await handle.close().catch(() => {});
+      removeTemporary();
+      process.off('exit', removeTemporary);
+    },
+  };
+}
+
+/** Takes text and brings it to a file. */
+interface Sink {
+  write(content: string | Uint8Array): Promise<void>;
+  /** Waits until everything is written. */
+  end(): Promise<void>;
+  abandon(): Promise<void>;
+}
+
+/** Writes while the next rows are made; what goes wrong shows with those. */
+function writeInto(handle: FileHandle): Sink {
+  let writing: Promise<void> = Promise.resolve();
+  return {
+    write: async (content) => {
+      await writing;
+      writing = handle.writeFile(content); // appends: a handle writes where it stands
+      writing.catch(() => {}); // seen by the next write, or at the end
+    },
+    end: () => writing,
+    abandon: async () => {
+      await writing.catch(() => {});
+    },
+  };
+}
+
+function compressInto(handle: FileHandle): Sink {
+  const gzip = createGzip();
+  const written = (async () => {
+    for await (const chunk of gzip) await handle.writeFile(chunk as Buffer);
+  })();
+  written.catch((error: unknown) => gzip.destroy(error as Error)); // seen by the next write
+  return {
+    write: async (content) => {
+      if (!gzip.write(content)) await Promise.race([once(gzip, 'drain'), written]);
+    },
+    end: async () => {
+      gzip.end();
+      await written;
+    },
+    abandon: async () => {
+      gzip.destroy();
+      await written.catch(() => {});
+    },
+  };
+}
+
+function openDevice(path: string, target: string): OutputFile {
+  const stream = createWriteStream(target);
+  const output = createOutputStream(path, stream);
+  return {
+    ...output,
+    finish: async () => {
+      await output.finish();
+      stream.end();
+    },
+    discard: async () => {
+      stream.destroy();
+    },
+  };
+}
+
+/** Temporary files carry host, process and this number, so that no two writers share one. */
+let opened = 0;
+
+/** A name beside a place that no other writer has. When its process is gone, the next one removes it. */
+export function temporaryBeside(target: string): string {
+  opened += 1;
+  return `${target}.${hostname()}-${process.pid}-${opened}.part`;
+}
+
+/** Removes what killed runs on this machine left beside the same place. */
+async function removeLeftovers(target: string): Promise<void> {
+  const prefix = `${basename(target)}.${hostname()}-`;
+  for (const name of await readdir(dirname(target))) {
+    const pid = name.startsWith(prefix) && /^(\d+)-\d+\.part$/.exec(name.slice(prefix.length))?.[1];
+    if (pid && !isRunning(Number(pid))) await rm(join(dirname(target), name), { force: true });
+  }
+}
+
+/** Makes the rename itself durable; not every system allows it. */
+async function syncFolder(folder: string): Promise<void> {
+  const handle = await open(folder, 'r').catch(() => undefined);
+  await handle?.sync().catch(() => {});
+  await handle?.close();
+}
+
+/**
+ * Does what writes to a path.
+ *
+ * @throws BrandfillError `UNWRITABLE_OUTPUT` that says why it cannot be written
+ */
+export async function refused<T>(path: string, work: () => Promise<T>): Promise<T> {
+  try {
+    return await work();
+  } catch (error) {
+    throw new BrandfillError(
+      'UNWRITABLE_OUTPUT',
+      `Cannot write ${path}: ${describeSystemError(error)}.`,
+      { cause: error },
+    );
+  }
+}

@@ -1,0 +1,60 @@
+import { BrandfillError } from '../../common/errors.ts';
+import { splitExtension } from '../../rows/open-rows.ts';
+import type { RowFormat, RowKind } from '../../rows/row-format.ts';
+
+const KINDS: Readonly<Record<string, RowKind>> = {
+  '.jsonl': 'jsonl',
+  '.ndjson': 'jsonl',
+  '.csv': 'csv',
+  '.tsv': 'csv',
+  '.xlsx': 'xlsx',
+  '.xlsm': 'xlsx',
+  '.xltx': 'xlsx',
+  '.xltm': 'xlsx',
+};
+const OLD_OR_OTHER: ReadonlySet<string> = new Set(['.xls', '.xlsb', '.ods', '.numbers']);
+
+/** The format that the name of an output says; undefined when it says none. */
+export function kindOfPath(path: string): RowKind | undefined {
+  return path === '-' ? undefined : KINDS[extensionOf(path)];
+}
+
+/**
+ * Makes sure that an output can be written in the format that its name says.
+ *
+ * @param isWhole whether all rows come into it: then a workbook is written as it was read
+ * @throws BrandfillError `INVALID_SETTING`
+ */
+export function refuseOtherFormat(
+  path: string,
+  format: RowFormat,
+  { input, isWhole }: { readonly input: string; readonly isWhole: boolean },
+): void {
+  const { kind, isTable } = format;
+  const extension = extensionOf(path);
+  const wanted = kindOfPath(path) ?? kind;
+  const fail = (why: string): never => {
+    throw new BrandfillError('INVALID_SETTING', `Cannot write ${path}: ${why}.`);
+  };
+  if (OLD_OR_OTHER.has(extension)) {
+    fail('workbooks are written as XLSX; give the output a name that ends in .xlsx');
+  }
+  // Into workbooks and out of them goes what is a table; other rows stay what they are.
+  const isConverted = wanted !== kind;
+  if (isConverted && (!isTable || (wanted !== 'xlsx' && kind !== 'xlsx'))) {
+    fail(
+      `the rows are ${kind.toUpperCase()} like the input; give the output a name that ends in .${kind}`,
+    );
+  }
+  if (wanted !== 'xlsx') return;
+  if (/\.gz$/i.test(path)) fail('a workbook is compressed already; leave .gz off its name');
+  // Programs refuse a workbook whose name promises macros that are not there, or hides some.
+  const needed = kind === 'xlsx' && isWhole ? extensionOf(input) : '.xlsx';
+  if (needed !== extension && KINDS[needed] === 'xlsx' && KINDS[extension] === 'xlsx') {
+    fail(`give the output a name that ends in ${needed}`);
+  }
+}
+
+function extensionOf(path: string): string {
+  return splitExtension(path).extension.toLowerCase().replace(/\.gz$/, '');
+}

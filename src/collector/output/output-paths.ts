@@ -1,0 +1,140 @@
+import { readlink, realpath, stat } from 'node:fs/promises';
+import { basename, dirname, join, resolve } from 'node:path';
+import { BrandfillError } from '../../common/errors.ts';
+import { isPiped } from '../../common/is-piped.ts';
+import type { ListInput } from '../../rows/list-input.ts';
+import { splitExtension } from '../../rows/open-rows.ts';
+import type { RowFormat } from '../../rows/row-format.ts';
+import type { Source } from '../../rows/source.ts';
+import { kindOfPath, refuseOtherFormat } from './output-kind.ts';
+
+/** Where a run writes; `out` may be `-` for standard output. */
+export interface OutputPaths {
+  readonly out: string;
+  /** Undefined when they go into a sheet of the workbook that `out` is. */
+  readonly failures: string | undefined;
+  /** Undefined when no changes file is wanted. */
+  readonly changes: string | undefined;
+}
+
+export interface OutputPathsOptions {
+  readonly input: ListInput;
+  readonly out: string | undefined;
+  readonly failures: string | undefined;
+  readonly changes?: string | undefined;
+  readonly source: Source;
+  readonly format: RowFormat;
+}
+
+/**
+ * Names the outputs, beside the input unless told otherwise. Rows of standard input go to standard
+ * output, their failures to `stdin.failures.<ext>` in the current folder. Of a workbook the failures
+ * are a sheet.
+ *
+ * @throws BrandfillError `INVALID_SETTING` when an output is the input, or is named as a format that
+ * the rows cannot be written in.
+ */
+export async function chooseOutputPaths(options: OutputPathsOptions): Promise<OutputPaths> {
+  const { input, source, format } = options;
+  const name = typeof input !== 'string' ? 'rows' : isPiped(input) ? 'stdin' : input;
+  const { stem, extension } = splitExtension(name);
+  const ending = extension === '' ? `.${format.kind}` : extension;
+  const out = options.out ?? (isPiped(input) ? '-' : `${stem}.enriched${ending}`);
+  const outKind = kindOfPath(out) ?? format.kind;
+  // Failures of a workbook that becomes a text are a text too.
+  const ofText = outKind === format.kind ? ending : splitExtension(out).extension;
+  const paths = {
+    out,
+    failures: options.failures ?? (outKind === 'xlsx' ? undefined : `${stem}.failures${ofText}`),
+    changes: options.changes,
+  };
+  const { failures, changes } = paths;
+  if (failures !== undefined) {
+    await refuseSamePlace(out, failures, 'choose another --out or --failures');
+  }
+  if (changes !== undefined) {
+    await refuseSamePlace(out, changes, 'choose another --out or --changes');
+    if (failures !== undefined) {
+      await refuseSamePlace(failures, changes, 'choose another --failures or --changes');
+    }
+  }
+  for (const path of Object.values(paths)) {
+    if (path === '-' || path === undefined) continue;
+    if (await isSameFile(path, source)) {
+      throw new BrandfillError(
+        'INVALID_SETTING',
+        `Cannot write ${path}: it is the input itself; choose another output.`,
+      );
+    }
+    refuseOtherFormat(path, format, { input: name, isWhole: path === out });
+  }
+  return paths;
+}
+
+export interface MergePathsOptions extends Pick<OutputPathsOptions, 'out' | 'source' | 'format'> {
+  /** The failures file that is looked up again. */
+  readonly failures: string;
+  /** The earlier output. */
+  readonly merge: string;
+}
+
+/**
+ * Names the outputs of a merge: unless told otherwise both files replace what they were made of.
+ *
+ * @throws BrandfillError `INVALID_SETTING` when one would replace the other
+ */
+export async function chooseMergePaths(
+  options: MergePathsOptions,
+): Promise<OutputPaths & { readonly failures: string }> {
+  const { out = options.merge, failures, source, format } = options;
+  await refuseSamePlace(out, failures, 'choose another --out or --failures');
+  await refuseSamePlace(options.merge, failures, 'choose another --merge or --failures');
+  if (out !== '-' && (await isSameFile(out, source))) {
+    throw new BrandfillError(
+      'INVALID_SETTING',
+      `Cannot write ${out}: it is the input itself; choose another output.`,
+    );
+  }
+  for (const path of [out, failures]) {
+    const kind = kindOfPath(path) ?? format.kind;
+    if (kind === format.kind) continue;
+    throw new BrandfillError(
+      'INVALID_SETTING',
+      `Cannot write ${path}: the rows are ${format.kind.toUpperCase()} like the input; give the output a name that ends in .${format.kind}.`,
+    );
+  }
+  return { out, failures, changes: undefined };
+}
+
+/** The folder that an output is in; of standard output, the current one. */
+export function folderOf(path: string): string {
+  return path === '-' ? '.' : dirname(path);
+}
+
+async function isSameFile(path: string, { file }: Source): Promise<boolean> {
+  const found = await stat(path).catch(() => undefined);
+  return found !== undefined && found.dev === file?.dev && found.ino === file.ino;
+}
+
+async function refuseSamePlace(one: string, other: string, advice: string): Promise<void> {
+  if (one === '-' || !(await isSamePlace(one, other))) return;
+  throw new BrandfillError('INVALID_SETTING', `Cannot write both outputs to ${one}: ${advice}.`);
+}
+
+/** Whether two paths lead to one file, through links of the folder or of the file itself. */
+async function isSamePlace(one: string, other: string): Promise<boolean> {
+  const places = await Promise.all([one, other].map(placeOf));
+  const found = await stat(one).catch(() => undefined);
+  const isDevice = found !== undefined && !found.isFile(); // both may go to /dev/null
+  return places[0] === places[1] && !isDevice;
+}
+
+/** Where a path leads to, through links too, whether or not there is a file. */
+export async function placeOf(path: string): Promise<string> {
+  const folder = await realpath(dirname(path)).catch(() => resolve(dirname(path)));
+  const place = join(folder, basename(path));
+  return await realpath(path).catch(async ({ code }: NodeJS.ErrnoException) => {
+    const target = code === 'ENOENT' ? await readlink(place).catch(() => undefined) : undefined;
+    return target === undefined ? place : await placeOf(resolve(folder, target));
+  });
+}

@@ -1,0 +1,197 @@
+import type { Extent, RowFormat } from '../../rows/row-format.ts';
+import type { Changes } from '../changes/changes.ts';
+import type { JoinedRow } from '../joined-row.ts';
+import type { OutputColumn, OutputColumns } from './output-columns.ts';
+import { createOutputStream, type OutputFile, openOutputFile } from './output-file.ts';
+import type { OutputLock } from './output-lock.ts';
+import { type LockedPaths, lockOutputs } from './output-locks.ts';
+import type { SheetNames } from './sheet-names.ts';
+import { createTableFile, type TableFile } from './table-file.ts';
+
+/** The files of a run. */
+export interface Outputs {
+  /** Writes all rows and puts all files in their places. */
+  write(rows: AsyncIterable<readonly JoinedRow[]>, layout: OutputLayout): Promise<void>;
+  /**
+   * Puts them in their places when somebody else has written them. A crash in between leaves failures
+   * that the output has already, never the other way round.
+   */
+  writeBy(work: (files: WrittenFiles) => Promise<void>): Promise<void>;
+  /** Leaves all places as they were, unless all was written. */
+  close(): Promise<void>;
+}
+
+/** The two files that every merge has. */
+export interface WrittenFiles {
+  readonly out: OutputFile;
+  readonly failures: OutputFile;
+}
+
+export interface OpenOutputsOptions {
+  /** Where sheets of a workbook are kept until it is complete. */
+  readonly spoolFolder: string;
+  readonly onNotice: (message: string) => void;
+}
+
+export interface OutputLayout {
+  readonly format: RowFormat;
+  readonly extent: Extent;
+  readonly columns: OutputColumns;
+  /** Finds what goes into the changes file, where there is one. */
+  readonly changes?: Changes | undefined;
+  /** What the sheets of the list and of its failures are called in a workbook. */
+  readonly sheets: SheetNames;
+}
+
+/**
+ * Opens all files before any call is made, so that a folder that cannot be written costs nothing, and
+ * neither does one that another run is writing: all of them are this run's until it is closed.
+ *
+ * @throws BrandfillError `OUTPUT_IN_USE`, `UNWRITABLE_OUTPUT`
+ */
+export async function openOutputs(
+  paths: LockedPaths,
+  options: OpenOutputsOptions,
+): Promise<Outputs> {
+  const lock = await lockOutputs(paths);
+  const opened: OpenOutput[] = [];
+  const close = async (): Promise<void> => {
+    try {
+      for (const { file, table } of opened) {
+        await table.close();
+        await file.discard();
+      }
+    } finally {
+      lock.release();
+    }
+  };
+  const open = async (path: string, isWhole = false): Promise<OpenOutput> => {
+    const file =
+      path === '-'
+        ? createOutputStream('standard output', process.stdout)
+        : await openOutputFile(path);
+    const output = { file, table: createTableFile({ path, file, isWhole, ...options }) };
+    opened.push(output);
+    return output;
+  };
+  try {
+    const out = await open(paths.out, true);
+    const failures = paths.failures === undefined ? undefined : await open(paths.failures);
+    const changed = paths.changes === undefined ? undefined : await open(paths.changes);
+    return {
+      write: (rows, layout) => write(rows, layout, { out, failures, changed, lock }),
+      writeBy: async (work) => {
+        if (!failures) throw new TypeError('a merge has a failures file');
+        await work({ out: out.file, failures: failures.file });
+        await Promise.all([failures.file.finish(), out.file.finish()]);
+        lock.assertOurs();
+        await out.file.commit();
+        await failures.file.commit();
+      },
+      close,
+    };
+  } catch (error) {
+    await close();
+    throw error;
+  }
+}
+
+interface OpenOutput {
+  readonly file: OutputFile;
+  readonly table: TableFile;
+}
+
+interface OpenOutputs {
+  readonly out: OpenOutput;
+  /** Undefined when they are a sheet of `out`. */
+  readonly failures: OpenOutput | undefined;
+  readonly changed: OpenOutput | undefined;
+  readonly lock: OutputLock;
+}
+
+async function write(
+  rows: AsyncIterable<readonly JoinedRow[]>,
+  { format, extent, columns, changes, sheets }: OutputLayout,
+  { out, failures, changed, lock }: OpenOutputs,
+): Promise<void> {
+  const list = { format, extent };
+  const outTable = await beginTable(out, columns.out, { ...list, sheet: sheets.list });
+  const ofFailures = { ...list, sheet: sheets.failures };
+  const failuresTable = await beginTable(failures ?? out, columns.failures, ofFailures);
+  const ofChanges = { ...list, sheet: sheets.changes };
+  const changesTable =
+    changed && (await beginTable(changed, columns.out, ofChanges, columns.changes));
+  for await (const batch of rows) {
+    await outTable.append(batch);
+    await failuresTable.append(batch.filter((row) => row.status !== 'found'));
+    if (changes && changesTable) {
+      await appendChanges(changesTable, batch, changes);
+      await changes.flush();
+    }
+  }
+  await Promise.all([
+    failures?.table.finish(),
+    out.table.finish(),
+    changed?.table.finish(),
+    changes?.finish(),
+  ]);
+  lock.assertOurs();
+  await failures?.file.commit();
+  await changed?.file.commit();
+  await out.file.commit();
+  // Last, so that changes which nobody got to see are told again.
+  await changes?.commit();
+}
+
+async function appendChanges(
+  writer: TableAppender,
+  rows: readonly JoinedRow[],
+  changes: Changes,
+): Promise<void> {
+  const told: JoinedRow[] = [];
+  const more: string[][] = [];
+  for (const row of rows) {
+    const change = changes.find(row);
+    if (!change) continue;
+    told.push(row);
+    more.push([change.kind, change.columns]);
+  }
+  await writer.append(told, more);
+}
+
+interface TableAppender {
+  /** @param more what goes into the further columns, for each row */
+  append(rows: readonly JoinedRow[], more?: readonly (readonly string[])[]): Promise<void>;
+}
+
+interface TableToBegin {
+  readonly format: RowFormat;
+  readonly extent: Extent;
+  readonly sheet: string;
+}
+
+/** Writes the header. */
+async function beginTable(
+  { table: file }: OpenOutput,
+  columns: readonly OutputColumn[],
+  { format, extent, sheet }: TableToBegin,
+  further: readonly string[] = [],
+): Promise<TableAppender> {
+  const added = [...columns.map(({ name }) => name), ...further];
+  const table = await file.begin({ format, extent, added }, sheet);
+  const valuesOf = (row: JoinedRow): unknown[] => columns.map((column) => column.valueOf(row));
+  return {
+    append: async (rows, more) => {
+      if (rows.length === 0) return;
+      const texts = rows.map((row, at) => {
+        const values = valuesOf(row);
+        return table.writer.row(
+          row.raw,
+          row.fields,
+          more ? [...values, ...(more[at] ?? [])] : values,
+        );
+      });
+      await table.write(texts.join(''));
+    },
+  };
+}

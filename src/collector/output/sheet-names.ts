@@ -1,0 +1,61 @@
+import { basename } from 'node:path';
+import { BrandfillError } from '../../common/errors.ts';
+import { untakenName } from '../../rows/columns/names.ts';
+import { splitExtension } from '../../rows/open-rows.ts';
+import type { RowFormat } from '../../rows/row-format.ts';
+import { MOST_ROWS } from '../../rows/xlsx/cell-ref.ts';
+import { kindOfPath } from './output-kind.ts';
+import type { OutputPaths } from './output-paths.ts';
+
+/** What sheets of ours are called. */
+export interface SheetNames {
+  readonly list: string;
+  readonly failures: string;
+  readonly changes: string;
+}
+
+const MOST_CHARACTERS = 31;
+
+/**
+ * Names the sheets that tables get in a workbook: the list's own sheet keeps its name, and others get
+ * one that is free there.
+ *
+ * @param input how the list is called
+ */
+export function nameSheets(input: string, { workbook }: RowFormat): SheetNames {
+  const list = workbook?.sheet.name ?? sheetNameOf(input);
+  const taken = new Set((workbook?.parts.names ?? [list]).map((name) => name.toLowerCase()));
+  const failures = untakenName('failures', (name) => taken.has(name.toLowerCase()));
+  return { list, failures, changes: 'changes' };
+}
+
+/** The name of a file, as far as a sheet may be called so. */
+function sheetNameOf(input: string): string {
+  const { stem } = splitExtension(basename(input));
+  const name = stem
+    .replaceAll(/[[\]:*?/\\\p{Cc}]/gu, ' ')
+    .slice(0, MOST_CHARACTERS)
+    .replaceAll(/^[\s']+|[\s']+$/g, '');
+  // One sheet of this name is reserved.
+  return name === '' || name.toLowerCase() === 'history' ? 'list' : name;
+}
+
+/**
+ * Makes sure that the rows of a list fit into the workbooks that are made of them.
+ *
+ * @throws BrandfillError `INVALID_SETTING`
+ */
+export function refuseLongSheets(
+  { out, failures }: OutputPaths,
+  { kind }: RowFormat,
+  rows: number,
+): void {
+  if (rows < MOST_ROWS || kind === 'xlsx') return;
+  const path = [out, failures].find((path) => path !== undefined && kindOfPath(path) === 'xlsx');
+  if (path === undefined) return;
+  const most = (MOST_ROWS - 1).toLocaleString('en-US');
+  throw new BrandfillError(
+    'INVALID_SETTING',
+    `Cannot write ${path}: a sheet holds ${most} rows below its header, and the list has ${rows.toLocaleString('en-US')}; write CSV, or cut the list.`,
+  );
+}

@@ -1,0 +1,144 @@
+import type { FileHandle } from 'node:fs/promises';
+import { splitExtension } from '../../rows/open-rows.ts';
+import type { RowWriter } from '../../rows/row-format.ts';
+import { openSpool, readFromStart, writeAll } from '../../rows/spool.ts';
+import { createSheetOfList, createTextWriter, type TableOptions } from '../../rows/table-writer.ts';
+import { createInPlaceWriter, type SheetWriter } from '../../rows/xlsx/sheet-writer.ts';
+import type { SheetContent } from '../../rows/xlsx/workbook-writer.ts';
+import type { OutputFile } from './output-file.ts';
+import { kindOfPath } from './output-kind.ts';
+
+/** A table that is being written. */
+export interface Table {
+  readonly writer: RowWriter;
+  write(text: string): Promise<void>;
+}
+
+/** A file of one table or, as a workbook, of more. */
+export interface TableFile {
+  /**
+   * Begins a table, with its header.
+   *
+   * @param sheet what it is called in a workbook
+   */
+  begin(options: TableOptions, sheet: string): Promise<Table>;
+  /** Brings everything to the disk; all that can fail has failed by then. */
+  finish(): Promise<void>;
+  /** Lets go what is kept in between. The file itself belongs to the caller. */
+  close(): Promise<void>;
+}
+
+export interface TableFileOptions {
+  readonly path: string;
+  readonly file: OutputFile;
+  /** Whether all rows of the list come into it. */
+  readonly isWhole: boolean;
+  /** Where sheets are kept until the workbook is made of them. */
+  readonly spoolFolder: string;
+  readonly onNotice: (message: string) => void;
+}
+
+/** Makes a file of tables of an open output, in the format that its name says. */
+export function createTableFile(options: TableFileOptions): TableFile {
+  const { path, file } = options;
+  let workbook: TableFile | undefined;
+  return {
+    begin: async (table, sheet) => {
+      const kind = kindOfPath(path) ?? table.format.kind;
+      if (kind === 'xlsx') {
+        workbook ??= createWorkbookFile(options);
+        return await workbook.begin(table, sheet);
+      }
+      const { extension } = splitExtension(path);
+      const writer = createTextWriter(kind, table, /^\.tsv/i.test(extension) ? '\t' : ',');
+      await file.write(writer.header);
+      return { writer, write: (text) => file.write(text) };
+    },
+    finish: async () => {
+      await workbook?.finish();
+      await file.finish();
+    },
+    close: async () => {
+      await workbook?.close();
+    },
+  };
+}
+
+/** A sheet whose rows are kept on the disk until all are there. */
+interface OpenSheet {
+  readonly name: string;
+  readonly writer: SheetWriter;
+  readonly rows: FileHandle;
+}
+
+const READ_BYTES = 256 * 1024;
+/** Rows come one batch at a time, of some two hundred. */
+const WRITE_CHARACTERS = 256 * 1024;
+
+function createWorkbookFile(options: TableFileOptions): TableFile {
+  const { path, file, isWhole, spoolFolder, onNotice } = options;
+  const sheets: OpenSheet[] = [];
+  const flushes: (() => Promise<void>)[] = [];
+  let workbook: TableOptions['format']['workbook'];
+  return {
+    begin: async (table, name) => {
+      const isList = sheets.length === 0 && isWhole;
+      workbook = table.format.workbook;
+      const writer =
+        isList && workbook
+          ? createInPlaceWriter(workbook, {
+              added: table.added,
+              width: Math.max(table.format.columns.length, table.extent.maxFields),
+            })
+          : createSheetOfList(table);
+      const rows = await openSpool(spoolFolder);
+      sheets.push({ name, writer, rows });
+      let text = writer.header;
+      const flush = async (): Promise<void> => {
+        await writeAll(rows, Buffer.from(text), spoolFolder);
+        text = '';
+      };
+      flushes.push(flush);
+      return {
+        writer,
+        write: async (more) => {
+          text += more;
+          if (text.length > WRITE_CHARACTERS) await flush();
+        },
+      };
+    },
+    finish: async () => {
+      const { rewriteWorkbook, writeNewWorkbook } = await import(
+        '../../rows/xlsx/workbook-writer.ts'
+      );
+      const { findLeftBehind } = await import('../../rows/xlsx/left-behind.ts');
+      for (const flush of flushes) await flush();
+      const contents = sheets.map(toContent);
+      const [list, more] = contents;
+      const bytes =
+        isWhole && workbook && list
+          ? rewriteWorkbook(workbook, list, more)
+          : writeNewWorkbook(contents, workbook);
+      for await (const chunk of bytes) await file.write(chunk);
+      const cut = contents.reduce((sum, { layout }) => sum + layout.cutTexts, 0);
+      if (cut > 0) {
+        onNotice(
+          `${cut} texts in ${path} were longer than the 32,767 characters that a cell holds: they end in '…' now.`,
+        );
+      }
+      const left = isWhole && workbook && list && findLeftBehind(workbook, list.layout);
+      if (left) {
+        onNotice(
+          `The ${left} in ${path} could not be extended over our columns: sorting with it moves its own cells and leaves ours where they are.`,
+        );
+      }
+    },
+    close: async () => {
+      for (const { rows } of sheets.splice(0)) await rows.close();
+    },
+  };
+}
+
+function toContent({ name, writer, rows }: OpenSheet): SheetContent {
+  return { name, layout: writer.layout, read: () => readFromStart(rows, READ_BYTES) };
+}

@@ -1,0 +1,30 @@
+import type { Definitions } from '../setting-definition.ts';
+import { METRICS_LISTEN } from '../settings/listen.ts';
+import { SETTINGS, type Settings } from '../settings.ts';
+import { size, text } from '../values/setting-values.ts';
+
+/** All settings of `collect`, read and checked. */
+export interface CollectSettings extends Pick<Settings, 'queue' | 'acceptEviction' | 'listen'> {
+  readonly outDir: string;
+  /** In bytes. */
+  readonly maxFileSize: number;
+}
+
+/** Defines all settings of `collect`; those that `enrich` has too are the same. */
+export const COLLECT_SETTINGS: Definitions<CollectSettings> = {
+  queue: { ...SETTINGS.queue, description: 'the Redis that outcomes come from' },
+  outDir: {
+    value: 'DIR',
+    default: 'out',
+    description: 'where the files go; one collector at a time',
+    parse: text,
+  },
+  maxFileSize: {
+    value: 'SIZE',
+    default: '1GB',
+    description: 'how long a file may be before the next one is begun',
+    parse: size,
+  },
+  acceptEviction: SETTINGS.acceptEviction,
+  listen: METRICS_LISTEN,
+};

@@ -1,0 +1,26 @@
+import type { Definitions } from '../setting-definition.ts';
+import { TOKEN_FILE } from '../settings/listen.ts';
+import { SETTINGS, type Settings } from '../settings.ts';
+import { type ListenAddress, parseListenAddress } from '../values/listen-address.ts';
+
+/** All settings of `dashboard`, read and checked. */
+export interface DashboardSettings
+  extends Pick<Settings, 'queue' | 'acceptEviction' | 'tokenFile'> {
+  readonly listen: ListenAddress;
+}
+
+/** Defines all settings of `dashboard`; those that `enrich` has too are the same. */
+export const DASHBOARD_SETTINGS: Definitions<DashboardSettings> = {
+  queue: {
+    ...SETTINGS.queue,
+    description: 'the Redis whose runs, workers and schedules are shown',
+  },
+  listen: {
+    value: '[HOST:]PORT',
+    default: '8080',
+    description: 'where the page is; for this machine alone unless a HOST is given',
+    parse: parseListenAddress,
+  },
+  tokenFile: TOKEN_FILE,
+  acceptEviction: SETTINGS.acceptEviction,
+};

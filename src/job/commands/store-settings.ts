@@ -1,0 +1,78 @@
+import type { OutcomeStatus } from '../../brand/outcome.ts';
+import { BrandfillError } from '../../common/errors.ts';
+import type { Definitions } from '../setting-definition.ts';
+import { SETTINGS, type Settings } from '../settings.ts';
+import { duration, flag, text } from '../values/setting-values.ts';
+
+/** Which store is meant, and which of the APIs in it. */
+export type StoreSettings = Pick<Settings, 'store' | 'baseUrl' | 'param'>;
+
+const { store, param, registrable } = SETTINGS;
+
+/** Settings of all that looks after a store. The base URL of the environment is no choice among APIs. */
+export const STORE_SETTINGS: Definitions<StoreSettings> = {
+  store: { ...store, description: 'the folder of the store' },
+  baseUrl: {
+    value: 'URL',
+    description: 'only what is from this API (default: all in the store)',
+    parse: (value) => SETTINGS.baseUrl.parse(value),
+  },
+  param: { ...param, description: 'with --base-url: a query parameter that goes with every call' },
+};
+
+export interface GetSettings extends StoreSettings, Pick<Settings, 'registrable'> {}
+
+export const GET_SETTINGS: Definitions<GetSettings> = { ...STORE_SETTINGS, registrable };
+
+export interface ExportSettings extends StoreSettings {
+  readonly out: string | undefined;
+  readonly status: OutcomeStatus | undefined;
+}
+
+export const EXPORT_SETTINGS: Definitions<ExportSettings> = {
+  ...STORE_SETTINGS,
+  out: {
+    value: 'FILE',
+    description: 'where the outcomes go (default: standard output)',
+    parse: text,
+  },
+  status: {
+    value: 'STATUS',
+    description: 'only outcomes that are found, not_found, rejected or failed',
+    parse: parseStatus,
+  },
+};
+
+export interface PruneSettings extends StoreSettings {
+  readonly olderThan: number | undefined;
+  readonly dryRun: boolean | undefined;
+}
+
+export const PRUNE_SETTINGS: Definitions<PruneSettings> = {
+  ...STORE_SETTINGS,
+  olderThan: {
+    value: 'DURATION',
+    description: 'how old an outcome must be to go, such as 180d',
+    parse: duration(0, Number.MAX_SAFE_INTEGER),
+  },
+  dryRun: { description: 'count, remove nothing', parse: flag },
+};
+
+export const IMPORT_SETTINGS: Definitions<StoreSettings> = {
+  ...STORE_SETTINGS,
+  baseUrl: {
+    ...STORE_SETTINGS.baseUrl,
+    description: 'put all outcomes in for this API (default: the one that each line names)',
+  },
+};
+
+const STATUSES: readonly OutcomeStatus[] = ['found', 'not_found', 'rejected', 'failed'];
+
+function parseStatus(value: unknown): OutcomeStatus {
+  const status = STATUSES.find((known) => known === value);
+  if (status !== undefined) return status;
+  throw new BrandfillError(
+    'INVALID_SETTING',
+    `expected found, not_found, rejected or failed, received '${String(value)}'`,
+  );
+}

@@ -1,0 +1,56 @@
+import type { Definitions } from '../setting-definition.ts';
+import { SETTINGS, type Settings } from '../settings.ts';
+
+/** Settings that `try` and `enrich` share, and the library calls by the same name. */
+export type SharedTrySetting =
+  | 'baseUrl'
+  | 'auth'
+  | 'apiKeyFile'
+  | 'registrable'
+  | 'keepFreeMail'
+  | 'fields'
+  | 'maxColumns'
+  | 'prefix'
+  | 'rate'
+  | 'retries'
+  | 'timeout'
+  | 'maxWait'
+  | 'maxCallsPer'
+  | 'fresh'
+  | 'freshNotFound'
+  | 'freshRejected'
+  | 'freshJitter'
+  | 'refresh'
+  | 'store';
+
+/** All settings of `try`, read and checked. */
+export type TrySettings = Pick<Settings, SharedTrySetting | 'param' | 'header'>;
+
+const { baseUrl, auth, apiKeyFile, param, header, registrable, keepFreeMail } = SETTINGS;
+const { fields, maxColumns, prefix, rate, retries, timeout, maxWait, maxCallsPer } = SETTINGS;
+const { fresh, freshNotFound, freshRejected, freshJitter, refresh, store } = SETTINGS;
+
+/** Defines all settings of `try`. They are those of `enrich`, but somebody is waiting. */
+export const TRY_SETTINGS: Definitions<TrySettings> = {
+  baseUrl,
+  auth,
+  apiKeyFile,
+  param,
+  header,
+  registrable,
+  keepFreeMail,
+  fields,
+  maxColumns,
+  prefix,
+  rate,
+  retries: { ...retries, default: '2' },
+  timeout,
+  maxWait: { ...maxWait, default: '10s' },
+  maxCallsPer,
+  fresh,
+  freshNotFound,
+  freshRejected,
+  freshJitter,
+  refresh: { ...refresh, description: 'ask again, however fresh the answer in the store is' },
+  store,
+};

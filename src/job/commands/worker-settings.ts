@@ -1,0 +1,56 @@
+import type { Definitions } from '../setting-definition.ts';
+import { METRICS_LISTEN } from '../settings/listen.ts';
+import { SETTINGS, type Settings } from '../settings.ts';
+import { duration } from '../values/setting-values.ts';
+
+/** Settings that `worker` and `enrich` share, and the library calls by the same name. */
+export type SharedWorkerSetting =
+  | 'queue'
+  | 'baseUrl'
+  | 'auth'
+  | 'apiKeyFile'
+  | 'concurrency'
+  | 'rate'
+  | 'retries'
+  | 'timeout'
+  | 'maxWait'
+  | 'maxOutage'
+  | 'maxCallsPer'
+  | 'lostAfter'
+  | 'acceptEviction'
+  | 'listen';
+
+/** All settings of `worker`, read and checked. Durations are in milliseconds. */
+export interface WorkerSettings extends Pick<Settings, SharedWorkerSetting | 'param' | 'header'> {
+  readonly drain: number;
+}
+
+const { queue, baseUrl, auth, apiKeyFile, param, header } = SETTINGS;
+const { concurrency, rate, retries, timeout, maxWait, maxOutage, maxCallsPer } = SETTINGS;
+const { lostAfter, acceptEviction } = SETTINGS;
+
+/** Defines all settings of `worker`; those that `enrich` has too are the same. */
+export const WORKER_SETTINGS: Definitions<WorkerSettings> = {
+  queue: { ...queue, description: 'the Redis that lookups come from' },
+  baseUrl,
+  auth,
+  apiKeyFile,
+  param,
+  header,
+  concurrency,
+  rate,
+  retries,
+  timeout,
+  maxWait,
+  maxOutage,
+  maxCallsPer,
+  drain: {
+    value: 'DURATION',
+    default: '25s',
+    description: 'how long calls under way may take when the worker is told to stop',
+    parse: duration(0, 2 ** 31 - 1),
+  },
+  lostAfter,
+  acceptEviction,
+  listen: METRICS_LISTEN,
+};

@@ -1,0 +1,130 @@
+import { readFile, stat } from 'node:fs/promises';
+import {
+  isMap,
+  isScalar,
+  isSeq,
+  LineCounter,
+  type Node,
+  parseDocument,
+  type YAMLError,
+} from 'yaml';
+import { BrandfillError, describeSystemError } from '../../common/errors.ts';
+import { createIssues } from './job-file-issues.ts';
+import { explainKey, JOB_FILE_KEYS, type JobFileValues } from './job-file-keys.ts';
+import { readMap } from './job-file-map.ts';
+import { placeholdersAt } from './path-placeholders.ts';
+import { isTimezone } from './schedule.ts';
+import type { Environment } from './variables.ts';
+
+/** A job file, as far as it could be read. */
+export interface JobFile {
+  readonly file: string;
+  readonly values: Partial<JobFileValues>;
+  /** Where a key's value stands: `jobs/nightly.yaml:3:8`. */
+  placeOf(key: string): string | undefined;
+  /** All that is wrong with it. What could be read, such as whom to tell, counts nevertheless. */
+  readonly error: BrandfillError | undefined;
+}
+
+export interface JobFileContext {
+  /** Where variables come from. */
+  readonly env: Environment;
+  /** The moment that `{date}` and `{time}` stand for. */
+  readonly now: Date;
+}
+
+/** Longer than any job file; it is a list that was given in its place. */
+const MOST_BYTES = 1_000_000;
+
+/**
+ * Reads a job file. Paths in it come out relative to the current folder.
+ *
+ * @throws BrandfillError `INVALID_SETTING` when there is no such file
+ */
+export async function readJobFile(file: string, context: JobFileContext): Promise<JobFile> {
+  return parseJobFile(file, await readText(file), context);
+}
+
+/** Reads the text of a job file. */
+export function parseJobFile(file: string, text: string, context: JobFileContext): JobFile {
+  const lines = new LineCounter();
+  const doc = parseDocument(text, { lineCounter: lines, prettyErrors: false });
+  const issues = createIssues(file, lines);
+  const broken = [...doc.errors, ...doc.warnings].filter(({ code }) => code !== 'DUPLICATE_KEY');
+  // What follows the first errors is mostly owed to them.
+  for (const error of broken.slice(0, 3)) issues.add(error.pos[0], describe(error, text));
+  const twice = doc.errors.filter(({ code }) => code === 'DUPLICATE_KEY');
+  for (const { pos } of twice) issues.add(pos[0], 'this key stands there twice; leave one out');
+  if (broken.length > 0) {
+    return { file, values: {}, placeOf: () => undefined, error: issues.toError() };
+  }
+  if (!isMap(doc.contents)) {
+    issues.add(doc.contents?.range?.[0] ?? 0, describeNoMap(doc.contents));
+    return { file, values: {}, placeOf: () => undefined, error: issues.toError() };
+  }
+  const timezone: unknown = doc.getIn(['schedule', 'timezone']);
+  const credential: unknown = doc.get('apiKeyEnv');
+  const reading = {
+    file,
+    text,
+    doc,
+    env: context.env,
+    credentialNames: new Set(['BRANDFILL_API_KEY', String(credential)]),
+    placeholders: placeholdersAt(
+      context.now,
+      typeof timezone === 'string' && isTimezone(timezone) ? timezone : undefined,
+    ),
+    issues,
+  };
+  const { values, offsets } = readMap(doc.contents, reading, {
+    keys: JOB_FILE_KEYS,
+    explain: explainKey,
+  });
+  return {
+    file,
+    values,
+    placeOf: (key) => {
+      const offset = offsets.get(key);
+      return offset === undefined ? undefined : issues.placeOf(offset);
+    },
+    error: issues.toError(),
+  };
+}
+
+/** A text is not repeated: a credential may have been put where a job file goes. */
+function describeNoMap(contents: Node | null): string {
+  const isEmpty = contents === null || (isScalar(contents) && contents.value === null);
+  const found = isEmpty
+    ? 'this one is empty'
+    : `this one is ${isSeq(contents) ? 'a list' : 'a text'}`;
+  return `a job file is made of keys with values, such as 'input: accounts.csv'; ${found}`;
+}
+
+function describe({ code, message, pos }: YAMLError, text: string): string {
+  if (code === 'MULTIPLE_DOCS') return 'a job file is one document; leave out what begins with ---';
+  const begin = text.charAt(pos[0]);
+  const hint = /[-@`*&!%|>]/.test(begin) ? `; what begins with ${begin} goes in quotes` : '';
+  // Without the piece of the file that some messages end in: it may be a credential.
+  return message.replace(/(: ".*|\n.*)$/s, '') + hint;
+}
+
+async function readText(file: string): Promise<string> {
+  if (/\.(csv|tsv|jsonl|ndjson|gz)$/i.test(file)) throw noJobFile(file, 'it is named like a list');
+  try {
+    const { size } = await stat(file);
+    if (size > MOST_BYTES) throw noJobFile(file, 'it is longer than a megabyte');
+    return await readFile(file, 'utf8');
+  } catch (error) {
+    if (error instanceof BrandfillError) throw error;
+    throw new BrandfillError(
+      'INVALID_SETTING',
+      `Cannot read the job file ${file}: ${describeSystemError(error)}.`,
+      { cause: error },
+    );
+  }
+}
+
+function noJobFile(file: string, why: string): BrandfillError {
+  const message = `Cannot use ${file} as a job file: ${why}; for a list there is brandfill enrich.`;
+  return new BrandfillError('INVALID_SETTING', message);
+}

@@ -1,0 +1,83 @@
+import { isScalar, type Node } from 'yaml';
+import { BrandfillError } from '../../common/errors.ts';
+import { SETTINGS } from '../settings.ts';
+import { duration } from '../values/setting-values.ts';
+import type { JobFileKeys } from './job-file-map.ts';
+import { type JobFileReading, offsetOf, readText, readValue, resolve } from './job-file-values.ts';
+import { shapeOf } from './value-shapes.ts';
+
+/** Whom to tell when a run is over. */
+export interface OnFinish {
+  /** A line for the shell, or a program with its arguments. Gets the report on standard input. */
+  readonly command?: string | readonly string[];
+  /** Gets the report by POST, as JSON. */
+  readonly url?: string;
+  /** How long the command may take, in milliseconds. @default 10 minutes */
+  readonly timeout?: number;
+}
+
+/** How each key of `onFinish` is read. */
+export const ON_FINISH_KEYS: JobFileKeys<OnFinish> = {
+  command: {
+    schema: {
+      anyOf: [{ type: 'string' }, { type: 'array', items: { type: 'string' }, minItems: 1 }],
+      description:
+        'a line for the shell, or a list of a program and its arguments; runs in the folder of the job file, with the report as JSON on its standard input',
+    },
+    read: readCommand,
+  },
+  url: {
+    schema: { type: 'string', description: 'gets the report by POST, as JSON' },
+    read: readUrl,
+  },
+  timeout: {
+    schema: {
+      ...shapeOf(SETTINGS.timeout),
+      default: '10min',
+      description: 'how long the command may take',
+    },
+    read: (node, reading) => {
+      const text = readText(node, reading);
+      if (text === undefined) return undefined;
+      try {
+        return duration(1, 24 * 86_400_000)(text);
+      } catch (error) {
+        if (!(error instanceof BrandfillError)) throw error;
+        reading.issues.add(offsetOf(node), error.message);
+        return undefined;
+      }
+    },
+  },
+};
+
+/** A line for the shell is taken as it stands: the shell knows the same variables, and quotes them. */
+function readCommand(node: Node, reading: JobFileReading): OnFinish['command'] {
+  const target = resolve(node, reading);
+  if (isScalar(target) && typeof target.value === 'string' && target.value.trim() !== '') {
+    return target.value;
+  }
+  const value = readValue(node, reading);
+  if (Array.isArray(value) && value.length > 0 && value.every((part) => typeof part === 'string')) {
+    return value;
+  }
+  if (value !== undefined) {
+    const expected = 'expected a line for the shell, or a list of a program and its arguments';
+    reading.issues.add(offsetOf(node), expected);
+  }
+  return undefined;
+}
+
+/** What came is not repeated: addresses of web hooks are secrets. */
+function readUrl(node: Node, reading: JobFileReading): string | undefined {
+  const text = readText(node, reading);
+  if (text === undefined) return undefined;
+  const url = URL.canParse(text) ? new URL(text) : undefined;
+  if (url && /^https?:$/.test(url.protocol) && url.username === '' && url.password === '') {
+    return text;
+  }
+  reading.issues.add(
+    offsetOf(node),
+    'expected a URL that begins with https:// or http://, without user name or password',
+  );
+  return undefined;
+}

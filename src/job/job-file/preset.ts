@@ -1,0 +1,123 @@
+import { readFileSync, statSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import type { Document, LineCounter, Node, Pair, Scalar } from 'yaml';
+import { ExpressionError } from '../../collector/fields/expression.ts';
+import { createField, type Field } from '../../collector/fields/fields.ts';
+import { BrandfillError, describeSystemError } from '../../common/errors.ts';
+import { shorten } from '../../rows/columns/names.ts';
+import { createIssues, type JobFileIssues } from './job-file-issues.ts';
+
+/** What a text begins with that is the path of a preset rather than the columns themselves. */
+const MARK = '@';
+/** Longer than any set of columns; it is a list that was given in its place. */
+const MOST_BYTES = 1_000_000;
+
+/** The path of a preset, if a text names one: `@brand.yaml`. */
+export function presetPathOf(text: string): string | undefined {
+  return text.startsWith(MARK) ? text.slice(MARK.length).trim() : undefined;
+}
+
+/** How a setting names a preset. */
+export function presetAt(path: string): string {
+  return MARK + path;
+}
+
+/**
+ * Reads a set of columns that is kept in a file: YAML or JSON, names with their JMESPath.
+ *
+ * @throws BrandfillError `INVALID_SETTING` that says where in the file it is wrong
+ */
+export function readPreset(path: string): readonly Field[] {
+  const text = readText(path);
+  const { isMap, isScalar, LineCounter, parseDocument } = loadYaml();
+  const lines: LineCounter = new LineCounter();
+  const doc: Document = parseDocument(text, { lineCounter: lines, prettyErrors: false });
+  const issues = createIssues(path, lines);
+  for (const { message, pos } of [...doc.errors, ...doc.warnings].slice(0, 3)) {
+    issues.add(pos[0], describeYaml(message, text.charAt(pos[0])));
+  }
+  if (doc.errors.length + doc.warnings.length > 0) throw refusal(issues);
+  if (!isMap(doc.contents) || doc.contents.items.length === 0) {
+    issues.add(0, "expected names with expressions, such as 'city: location.city'");
+    throw refusal(issues);
+  }
+  const fields = doc.contents.items.map(({ key, value }: Pair) => {
+    const name = isScalar(key) ? sourceOf(key).trim() : '';
+    if (name === '') issues.add(offsetOf(key), 'expected the name of a column');
+    else if (isScalar(value) && sourceOf(value).trim() !== '' && value.value !== null) {
+      return readField(name, value, { text, issues });
+    } else {
+      const what = `expected the expression of '${shorten(name)}', such as 'location.city'`;
+      issues.add(offsetOf(value ?? key), what);
+    }
+    return undefined;
+  });
+  if (issues.count() > 0) throw refusal(issues);
+  return fields.filter((field) => field !== undefined);
+}
+
+/** Reads one column; notes what is wrong with it. */
+function readField(
+  name: string,
+  node: Scalar,
+  { text, issues }: { readonly text: string; readonly issues: JobFileIssues },
+): Field | undefined {
+  const expression = sourceOf(node);
+  try {
+    return createField(name, expression);
+  } catch (error) {
+    if (!(error instanceof BrandfillError)) throw error;
+    const at = error.cause instanceof ExpressionError ? error.cause.at : 0;
+    issues.add(placeIn(node, expression, text) + at, error.message);
+    return undefined;
+  }
+}
+
+/** Where an expression begins in the file; where it is written in another way there, so its value. */
+function placeIn(node: Scalar, expression: string, text: string): number {
+  const from = offsetOf(node);
+  const written = text.slice(from, (node.range?.[1] ?? from) + 1);
+  return from + Math.max(0, written.indexOf(expression));
+}
+
+/** What a scalar says, as it was written: `no` is a name, not false. */
+function sourceOf(node: Scalar): string {
+  return typeof node.value === 'string' ? node.value : (node.source ?? String(node.value));
+}
+
+function isNode(node: unknown): node is Node {
+  return typeof node === 'object' && node !== null;
+}
+
+function offsetOf(node: unknown): number {
+  return (isNode(node) ? node.range?.[0] : undefined) ?? 0;
+}
+
+function describeYaml(message: string, begin: string): string {
+  const hint = /[-@`*&!%|>]/.test(begin) ? `; what begins with ${begin} goes in quotes` : '';
+  return message.replace(/(: ".*|\n.*)$/s, '') + hint;
+}
+
+/** What was noted, as it goes behind the name of the setting. */
+function refusal(issues: JobFileIssues): BrandfillError {
+  const message = issues.toError()?.message ?? '';
+  return new BrandfillError('INVALID_SETTING', message.replace(/^Cannot use /, ''));
+}
+
+function readText(path: string): string {
+  try {
+    if (statSync(path).size > MOST_BYTES) throw new Error('it is longer than a megabyte');
+    return readFileSync(path, 'utf8').replace(/^\uFEFF/, '');
+  } catch (error) {
+    throw new BrandfillError(
+      'INVALID_SETTING',
+      `cannot read the preset ${path === '' ? 'without a name' : path}: ${describeSystemError(error)}`,
+      { cause: error },
+    );
+  }
+}
+
+/** Only when it is needed: settings are read at once, and the help should not wait for it. */
+function loadYaml(): typeof import('yaml') {
+  return createRequire(import.meta.url)('yaml') as typeof import('yaml');
+}

@@ -1,0 +1,35 @@
+import { BrandfillError } from '../../common/errors.ts';
+
+/** Where an HTTP server listens. */
+export interface ListenAddress {
+  readonly host: string;
+  /** 0 for any port that is free. */
+  readonly port: number;
+}
+
+/** Reached from this machine only. */
+const HERE = '127.0.0.1';
+
+/**
+ * Reads `8080`, `0.0.0.0:8080` or `[::]:8080`. Without a host it is this machine alone.
+ *
+ * @throws BrandfillError `INVALID_SETTING` for anything else. `:8080` is refused: to some programs it
+ * means all interfaces, to others this machine.
+ */
+export function parseListenAddress(value: unknown): ListenAddress {
+  const text = typeof value === 'number' ? String(value) : value;
+  const match = typeof text === 'string' ? ADDRESS.exec(text.trim()) : null;
+  const port = Number(match?.groups?.['port']);
+  if (!match || port > 65_535) throw refusal(value);
+  const { v6, name } = match.groups ?? {};
+  return { host: v6 ?? name ?? HERE, port };
+}
+
+const ADDRESS = /^(?:(?:\[(?<v6>[0-9a-f:.]+)\]|(?<name>[\w.-]+)):)?(?<port>\d{1,5})$/i;
+
+function refusal(value: unknown): BrandfillError {
+  return new BrandfillError(
+    'INVALID_SETTING',
+    `expected a port such as 8080, 0 for any that is free, or an address such as 0.0.0.0:8080 or [::]:8080, received '${String(value)}'`,
+  );
+}

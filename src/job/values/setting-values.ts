@@ -1,0 +1,135 @@
+import { isReservedHeader } from '../../brand/credential.ts';
+import type { NameValue } from '../../brand/endpoint.ts';
+import { BrandfillError } from '../../common/errors.ts';
+import type { SettingDefinition } from '../setting-definition.ts';
+import { parseDuration } from './duration.ts';
+import { parseSize } from './size.ts';
+
+// Readers of values, from the command line (texts) and from programs alike. Each throws an error
+// that says what was expected; which setting it was is added by the caller.
+
+export function text(value: unknown): string {
+  if (typeof value !== 'string' || value === '') throw expected('a text', value);
+  return value;
+}
+
+/** One path or several, each named as a page or as data. */
+export function reportPaths(value: unknown): readonly string[] {
+  return [value].flat().map((item: unknown) => {
+    const path = text(item);
+    if (/[^/\\]\.(html?|json)$/i.test(path)) return path;
+    throw expected('a file whose name ends in .html or .json', item);
+  });
+}
+
+export function possiblyEmptyText(value: unknown): string {
+  if (typeof value !== 'string') throw expected('a text', value);
+  return value;
+}
+
+export function flag(value: unknown): boolean {
+  if (value === 'true' || value === 'false') {
+    throw expected('true or false without quotes', value);
+  }
+  if (typeof value !== 'boolean') throw expected('true or false', value);
+  return value;
+}
+
+/** How a whole number is read that has these bounds, both included. */
+export function integer(
+  from: number,
+  to: number,
+): Required<Pick<SettingDefinition<number>, 'range' | 'parse'>> {
+  const isOpen = to === Number.MAX_SAFE_INTEGER;
+  const bounds = isOpen ? `${from} or more` : `from ${from} to ${to}`;
+  return {
+    range: isOpen ? { from } : { from, to },
+    parse: (value) => {
+      const number =
+        typeof value === 'string' && /^\d+$/.test(value.trim()) ? Number(value) : value;
+      if (Number.isInteger(number) && Number(number) >= from && Number(number) <= to) {
+        return Number(number);
+      }
+      throw expected(`a whole number, ${bounds}`, value);
+    },
+  };
+}
+
+export function duration(fromMs: number, toMs: number): (value: unknown) => number {
+  return (value) => {
+    const ms = typeof value === 'number' ? value : parseDuration(text(value));
+    if (ms >= fromMs && ms <= toMs) return ms;
+    throw expected(
+      fromMs > 0 ? 'a duration from 1ms to 24d such as 60s' : 'a duration such as 30d',
+      value,
+    );
+  };
+}
+
+/** `1MB`, or a number of bytes. */
+export function size(value: unknown): number {
+  if (typeof value === 'string' || typeof value === 'number') return parseSize(String(value));
+  throw expected('a size such as 64MB', value);
+}
+
+/** `20%` or `0.2`, as a number from 0 to 1. */
+export function share(value: unknown): number {
+  const [, digits, sign] = /^(\d+(?:\.\d+)?)\s*(%?)$/.exec(String(value).trim()) ?? [];
+  const number = sign === '%' ? Number(digits) / 100 : Number(digits);
+  if (number >= 0 && number <= 1) return number;
+  throw expected('a share from 0% to 100%, such as 20%', value);
+}
+
+export function nameValues(value: unknown): readonly NameValue[] {
+  if (isRecord(value)) return Object.entries(value).map(([name, text]) => [name, String(text)]);
+  const pairs = typeof value === 'string' ? [value] : value;
+  if (!Array.isArray(pairs)) throw expected('NAME=VALUE', value);
+  return pairs.map((pair: unknown) => {
+    const [, name, rest] = /^([^=]+)=(.*)$/s.exec(typeof pair === 'string' ? pair : '') ?? [];
+    if (name === undefined || rest === undefined) {
+      // What came may be a credential in the wrong place: it is not repeated.
+      throw new BrandfillError('INVALID_SETTING', 'expected NAME=VALUE');
+    }
+    return [name.trim(), rest];
+  });
+}
+
+export function headers(value: unknown): readonly NameValue[] {
+  const pairs = nameValues(value);
+  for (const [name, content] of pairs) {
+    if (/^(proxy-)?authorization$|^cookie$/i.test(name)) {
+      throw new BrandfillError(
+        'INVALID_SETTING',
+        `'${name}' is a credential; choose --auth and put it into BRANDFILL_API_KEY or --api-key-file`,
+      );
+    }
+    if (!/^[\w!#$%&'*+.^`|~-]+$/.test(name)) {
+      // Not repeated either: `Authorization: …` may have been meant.
+      throw new BrandfillError(
+        'INVALID_SETTING',
+        'expected NAME=VALUE, NAME being the name of an HTTP header',
+      );
+    }
+    if (!/^[\t\x20-\x7e\x80-\xff]*$/.test(content)) {
+      throw new BrandfillError(
+        'INVALID_SETTING',
+        `the value of '${name}' has characters that no header can carry`,
+      );
+    }
+    if (isReservedHeader(name)) {
+      throw new BrandfillError(
+        'INVALID_SETTING',
+        `'${name}' is set by Brandfill itself; leave it out`,
+      );
+    }
+  }
+  return pairs;
+}
+
+export function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+function expected(what: string, received: unknown): BrandfillError {
+  return new BrandfillError('INVALID_SETTING', `expected ${what}, received '${String(received)}'`);
+}

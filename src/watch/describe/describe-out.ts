@@ -1,0 +1,31 @@
+import type { Proxy } from '../../brand/proxy.ts';
+
+export interface OutOptions {
+  /** What the API is called. */
+  readonly api: string;
+  /** The proxy on the way there, if there is one. */
+  readonly proxy: Proxy | undefined;
+  /** Why the last call failed that did. */
+  readonly trouble: string | undefined;
+}
+
+/** Says that calls wait because they get no answer, and what to check: it may not be the API's fault. */
+export function describeOut({ api, proxy, trouble }: OutOptions): string {
+  const why = trouble === undefined ? '' : ` (${trouble})`;
+  if (proxy && trouble?.startsWith('proxy_')) {
+    return `No call gets through the proxy at ${proxy.url.host}${why}: calls wait until one does, up to --max-outage. If none ever did, check ${proxy.variable}.`;
+  }
+  const want = trouble === undefined ? undefined : WANTS[trouble];
+  if (want !== undefined) {
+    return `No call to the API at ${api} can be made from here${why}: calls wait until one can, up to --max-outage. ${want}`;
+  }
+  return `The API at ${api} is out${why}: calls wait until it is back, up to --max-outage. If it never answered, check --base-url.`;
+}
+
+/** What this machine has not enough of. */
+const WANTS: Readonly<Record<string, string>> = {
+  too_many_open_files:
+    'Too many files are open here: lower --concurrency, or raise the limit (ulimit -n).',
+  no_local_port:
+    'No port of this machine is left for a connection: lower --concurrency. If none was ever made, check --base-url.',
+};

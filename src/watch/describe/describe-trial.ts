@@ -1,0 +1,154 @@
+import { printable, printableJson } from '../../common/printable.ts';
+import { formatDuration } from '../../job/values/duration.ts';
+import { textOfCell } from '../../rows/csv/csv-writer.ts';
+import type { Trial, TrialColumn } from '../../run/run-to-trial.ts';
+import type { Stop } from '../../worker/stop-switch.ts';
+import { describeStop } from './describe.ts';
+
+export interface DescribeTrialOptions {
+  /** What was typed. */
+  readonly text: string;
+  /** Milliseconds since 1970. */
+  readonly nowMs: number;
+  /** Whether the columns are those of `--fields`. */
+  readonly hasFields: boolean;
+  readonly timeoutMs?: number;
+}
+
+const MOST_LINES = 40;
+const MOST_LINE_LENGTH = 160;
+
+/** Says in lines what a domain came to: how it ended, the answer, the columns that it makes. */
+export function describeTrial(trial: Trial, options: DescribeTrialOptions): readonly string[] {
+  const { answer, columns } = trial;
+  const lines = [...describeEnd(trial, options)];
+  if (!answer) return lines;
+  return [
+    ...lines,
+    '',
+    ...describeAnswer(answer),
+    '',
+    ...describeColumns(columns),
+    ...(options.hasFields ? [] : ['', HINT]),
+  ];
+}
+
+const HINT =
+  'To keep these columns: the same command with --preset > brand.yaml, then --fields @brand.yaml.';
+
+/** Says in lines how it ended, in words. */
+export function describeEnd(
+  trial: Trial,
+  { text, nowMs }: Pick<DescribeTrialOptions, 'text' | 'nowMs'>,
+): readonly string[] {
+  const { domain } = trial;
+  const read = text === domain ? [] : [`'${printable(text)}' is looked up as ${domain}.`];
+  if (trial.stopped)
+    return [...read, `${domain}: nothing learned. ${describeWhy(trial.stopped, trial)}`];
+  return [...read, `${domain}: ${describeOutcome(trial)} ${describeCost(trial, nowMs)}`];
+}
+
+function describeOutcome({ status, reason, httpStatus }: Trial): string {
+  const of = httpStatus === undefined ? '' : ` (${httpStatus})`;
+  const why = printable(reason);
+  switch (status) {
+    case 'found':
+      return `found${of}.`;
+    case 'not_found':
+      return `not found: the API knows no such brand${of}.`;
+    case 'rejected':
+      return `rejected: the API refused this domain${of}: ${why}.${httpStatus === 403 ? FORBIDDEN : ''}`;
+    default:
+      return `${status}: ${FAILURES[reason] ?? `${why}${of}`}.`;
+  }
+}
+
+/** One alone does not tell what is refused. */
+const FORBIDDEN = ' If it refuses others too, check --auth and what the credential is allowed.';
+
+const FAILURES: Readonly<Record<string, string>> = {
+  timeout: 'no answer came within --timeout',
+  connection_refused: 'the connection was refused; check --base-url, and whether the API is up',
+  connection_reset: 'the connection was broken off before there was an answer',
+  dns_failure: "the API's name is not known (DNS); check --base-url",
+  tls_failure: "the API's certificate was not accepted (TLS)",
+  network_error: 'there was no connection to the API',
+  proxy_connection_refused:
+    'the proxy refused the connection; check HTTP_PROXY or HTTPS_PROXY, and whether the proxy is up',
+  too_many_open_files:
+    'too many files are open here; lower --concurrency, or raise the limit (ulimit -n)',
+  no_local_port:
+    'no port of this machine was left for the connection; lower --concurrency, or check --base-url',
+  invalid_response: 'the answer was no JSON object in UTF-8; check --base-url',
+  response_too_large: 'the answer was longer than 10 MiB, or its headers than 16 KiB',
+  redirect_to_another_origin: 'the API redirects to another origin; check --base-url',
+  too_many_redirects: 'the API redirects again and again',
+  throttled: 'the API answered 429 for ten minutes',
+};
+
+function describeCost({ isFromStore, fetchedAt, calls, elapsedMs }: Trial, nowMs: number): string {
+  if (!isFromStore) {
+    return `${calls} call${calls === 1 ? '' : 's'}, ${formatDuration(elapsedMs)}.`;
+  }
+  const ageMs = nowMs - Date.parse(fetchedAt ?? '');
+  return `From the store, fetched ${formatDuration(Math.max(0, ageMs))} ago (${fetchedAt}); no call was made. --refresh asks again.`;
+}
+
+/** Of a run it is said of the first five calls. */
+function describeWhy(stop: Stop, { calls }: Trial): string {
+  const { seen, reason, comeBackAtMs } = stop;
+  if (seen) return `${MISDIRECTIONS[seen]} Nothing of it is kept.`;
+  if (reason === 'quota' && calls === 0 && comeBackAtMs !== undefined) {
+    return `No call was made: the API has told an earlier run to wait until ${new Date(comeBackAtMs).toISOString()}.`;
+  }
+  return describeStop(stop);
+}
+
+const MISDIRECTIONS: Readonly<Record<NonNullable<Stop['seen']>, string>> = {
+  not_found_page:
+    'The answer was 404 with a page that is no JSON, as a wrong path gives: check --base-url.',
+  no_json:
+    'The answer was 200 with something that is no JSON object, such as a page for people: check --base-url, and whether a proxy or a login stands between.',
+  redirect_to_another_origin:
+    'The API redirects to another origin: check --base-url, for one its https:// and its host.',
+  dns_failure: "The API's name is not known (DNS): check --base-url and the network.",
+  tls_failure:
+    "The API's certificate was not accepted (TLS): check --base-url, the clock, and NODE_EXTRA_CA_CERTS for a certificate authority of your own.",
+  proxy_403:
+    'The proxy refused the call (403): ask for the API to be let through, or name it in NO_PROXY.',
+  proxy_407:
+    'The proxy refused the call (407): check the user and the password in HTTP_PROXY or HTTPS_PROXY.',
+  proxy_dns_failure: "The proxy's name is not known (DNS): check HTTP_PROXY or HTTPS_PROXY.",
+  proxy_tls_failure:
+    'The call failed because of the TLS of the proxy: check the scheme in HTTP_PROXY or HTTPS_PROXY, and NODE_EXTRA_CA_CERTS.',
+};
+
+function describeAnswer(answer: object): readonly string[] {
+  const lines = printableJson(JSON.stringify(answer, undefined, 2)).split('\n');
+  const shown = lines.slice(0, MOST_LINES).map((line) => cut(line, MOST_LINE_LENGTH));
+  const left = lines.length - shown.length;
+  return left === 0 ? shown : [...shown, `… ${left} more lines; --json shows all`];
+}
+
+const HEADER = ['column', 'JMESPath', 'value'] as const;
+const MOST_OF_NAME = 40;
+const MOST_OF_VALUE = 60;
+
+/** A table: the name of each column, its JMESPath, and what it has. */
+function describeColumns(columns: readonly TrialColumn[]): readonly string[] {
+  const rows = columns.map(({ name, expression, value }) => [
+    printable(name),
+    expression === undefined ? '(all else)' : printable(expression),
+    cut(printable(textOfCell(value)), MOST_OF_VALUE),
+  ]);
+  const [names = 0, expressions = 0] = [0, 1].map((at) =>
+    Math.min(MOST_OF_NAME, Math.max(...[HEADER, ...rows].map((row) => (row[at] ?? '').length))),
+  );
+  return [HEADER, ...rows].map(([name = '', expression = '', value = '']) =>
+    `${name.padEnd(names)}  ${expression.padEnd(expressions)}  ${value}`.trimEnd(),
+  );
+}
+
+function cut(text: string, most: number): string {
+  return text.length > most ? `${text.slice(0, most - 1)}…` : text;
+}

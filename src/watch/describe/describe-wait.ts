@@ -1,0 +1,36 @@
+import { formatDuration } from '../../job/values/duration.ts';
+import type { HeldBy, Progress, WorkProgress } from '../events.ts';
+
+/** Why no call starts, in words: the longest first, for where there is room. */
+export type WaitWords = readonly [string, ...string[]];
+
+/** A wait that is shorter is part of the work. */
+const WORTH_TELLING_MS = 1_000;
+
+/** Says what keeps calls from starting; undefined where nothing does. */
+export function describeWait(
+  progress: WorkProgress & Pick<Progress, 'isPaused' | 'heldBy'>,
+): WaitWords | undefined {
+  const { isPaused, heldBy, outage, pace, waitMs } = progress;
+  if (isPaused) return PAUSED;
+  if (heldBy === 'no_worker') return HELD[heldBy];
+  if (outage !== undefined) return [outage, 'The API is out', 'API out'];
+  const time = formatDuration(waitMs);
+  if (pace?.why === 'backing_off') {
+    return ['The API answers 429 (slow down): backing off', '429: backing off'];
+  }
+  if (waitMs >= WORTH_TELLING_MS && pace?.why === 'told_to_wait') {
+    return [`The API says to wait: calls go on in ${time}`, `told to wait ${time}`, `wait ${time}`];
+  }
+  if (waitMs >= WORTH_TELLING_MS) {
+    return [`Held to the rate: next call in ${time}`, `next call in ${time}`, `next in ${time}`];
+  }
+  return heldBy && HELD[heldBy];
+}
+
+const PAUSED: WaitWords = ['Paused: no new call starts until it is resumed', 'paused'];
+
+const HELD: Readonly<Record<HeldBy, WaitWords>> = {
+  no_worker: ['No worker is there to make the lookups', 'no worker'],
+  retry_budget: ['Too many calls fail: retries wait for their turn', 'retries wait'],
+};

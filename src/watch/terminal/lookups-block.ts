@@ -1,0 +1,66 @@
+import { describeWait } from '../describe/describe-wait.ts';
+import type { Progress } from '../events.ts';
+import { countParts } from './count-parts.ts';
+import { fitLine, type LinePart } from './fit-line.ts';
+import { leftParts } from './left-parts.ts';
+import { nowPart, paceParts } from './pace-parts.ts';
+import type { Paint } from './paint.ts';
+import { barLine } from './progress-bar.ts';
+import { createRecentRate } from './recent-rate.ts';
+import { createTimeLeft } from './time-left.ts';
+
+/** The lookups of a run as a block of lines. */
+export interface LookupsBlock {
+  look(progress: Progress): void;
+  /** As it was looked at last, in so many columns at most. */
+  readonly lines: (columns: number) => readonly string[];
+}
+
+const SEPARATOR = ', ';
+/** Calls of others are told by the chunk, and a chunk takes a while. */
+const CHUNKS_MS = 15_000;
+
+/**
+ * A line of how far it is by row, one of what has become of the rows, one of how fast it goes, and,
+ * where calls wait, one of why.
+ */
+export function createLookupsBlock(paint: Paint): LookupsBlock {
+  const rate = createRecentRate();
+  const rateOfChunks = createRecentRate({ windowMs: CHUNKS_MS });
+  const timeLeft = createTimeLeft();
+  let latest: Progress | undefined;
+
+  return {
+    look: (progress) => {
+      latest = progress;
+      const sample = { atMs: progress.elapsedMs, count: progress.calls };
+      rate.add(sample);
+      rateOfChunks.add(sample);
+      timeLeft.look(progress);
+    },
+    lines: (columns) => {
+      if (!latest) return [];
+      const line = (parts: readonly LinePart[]): string =>
+        paint(fitLine(parts, { columns, separatorLength: SEPARATOR.length }), SEPARATOR);
+      const wait = describeWait(latest);
+      const isOver = latest.done >= latest.lookups;
+      return [
+        barLine(howFar(latest), columns),
+        line(countParts(latest.rows ?? latest.outcomes)),
+        line([
+          nowPart((latest.comesInBursts ? rateOfChunks : rate).perSecond),
+          ...paceParts(latest.pace, { isOver }),
+          ...(isOver ? [] : leftParts(timeLeft.leftMs)),
+        ]),
+        ...(wait ? [line([{ forms: wait, rank: 0, color: 'yellow' }])] : []),
+      ];
+    },
+  };
+}
+
+function howFar({ rows, done, lookups }: Progress): Parameters<typeof barLine>[0] {
+  if (!rows) return { done, total: lookups, unit: 'lookups' };
+  const { total, skipped: _, ...counts } = rows;
+  const ended = Object.values(counts).reduce((sum, count) => sum + count, 0);
+  return { done: ended, total, unit: 'rows' };
+}

@@ -1,0 +1,103 @@
+import { formatDuration } from '../../job/values/duration.ts';
+import type { PaceDescription } from '../../pace/pacer.ts';
+import { formatCount } from '../describe/format-count.ts';
+import { formatRate } from '../describe/format-rate.ts';
+import type { LogoProgress, Progress, WriteProgress } from '../events.ts';
+import { leftMsOf } from '../terminal/logos-block.ts';
+import type { ProgressView } from './progress-view.ts';
+
+const LINE_EVERY_MS = 5_000;
+
+/** One part of a run, as it stood last. */
+interface Step {
+  readonly of: 'lookups' | 'logos' | 'rows';
+  readonly elapsedMs: number;
+  readonly text: () => string;
+}
+
+/**
+ * Shows progress in a line every few seconds, and the last state at the end: for pipes, files and logs.
+ *
+ * @param write takes a line, without its end
+ */
+export function createProgressLines(write: (line: string) => void): ProgressView {
+  let nextAtMs = LINE_EVERY_MS;
+  let latest: Step | undefined;
+
+  function end(): void {
+    if (latest) write(latest.text());
+    latest = undefined;
+    nextAtMs = LINE_EVERY_MS;
+  }
+
+  function show(step: Step): void {
+    if (latest && latest.of !== step.of) end();
+    latest = step;
+    if (step.elapsedMs < nextAtMs) return;
+    nextAtMs = step.elapsedMs + LINE_EVERY_MS;
+    write(step.text());
+  }
+
+  return {
+    show: (progress) => {
+      const { lookups, elapsedMs } = progress;
+      if (lookups > 0) show({ of: 'lookups', elapsedMs, text: () => describeProgress(progress) });
+    },
+    showLogos: (progress) => {
+      const { total, elapsedMs } = progress;
+      if (total > 0) show({ of: 'logos', elapsedMs, text: () => describeLogos(progress) });
+    },
+    showRows: (progress) => {
+      show({ of: 'rows', elapsedMs: progress.elapsedMs, text: () => describeRows(progress) });
+    },
+    giveWay: end,
+    end,
+  };
+}
+
+/** `430,000/1,000,000 rows written, 43%`. */
+function describeRows({ written, total }: WriteProgress): string {
+  const share = total > 0 ? Math.floor((written / total) * 100) : 100;
+  return `${formatCount(written)}/${formatCount(total)} rows written, ${share}%`;
+}
+
+/** `880/1,200 logos, 40 s left; 12 missing`. */
+function describeLogos(progress: LogoProgress): string {
+  const { total, saved, kept, missing } = progress;
+  const done = saved + kept + missing;
+  const leftMs = leftMsOf(progress) ?? 0;
+  const parts = [`${formatCount(done)}/${formatCount(total)} logos`];
+  if (done < total && leftMs >= 1_000) parts.push(`${formatDuration(leftMs)} left`);
+  if (missing > 0) parts.push(`${formatCount(missing)} missing`);
+  return parts.join(', ');
+}
+
+/** `880/1,200 lookups, 71 calls/s, 12 s left; 3 failed; told to wait 4 s`. */
+function describeProgress(progress: Progress): string {
+  const { done, lookups, outcomes, calls, elapsedMs, waitMs, pace, outage } = progress;
+  const seconds = elapsedMs / 1_000;
+  const leftMs = done > 0 ? ((lookups - done) / done) * elapsedMs : Number.NaN;
+  const parts = [
+    `${formatCount(done)}/${formatCount(lookups)} lookups`,
+    `${(seconds > 0 ? calls / seconds : 0).toFixed(1)} calls/s`,
+  ];
+  if (done < lookups && leftMs >= 1_000) parts.push(`${formatDuration(leftMs)} left`);
+  if (outcomes.failed > 0) parts.push(`${outcomes.failed} failed`);
+  if (outage !== undefined) parts.push(outage);
+  else parts.push(...describePace(pace, waitMs));
+  return parts.join(', ');
+}
+
+/** `limit about 50/s, probing`, or `told to wait 12 s`. */
+function describePace(pace: PaceDescription | undefined, waitMs: number): readonly string[] {
+  const parts: string[] = [];
+  const { learnedLimitPerSecond: limit, concurrencyLimit, why } = pace ?? {};
+  if (limit !== undefined) parts.push(`limit about ${formatRate(limit)}`);
+  if (concurrencyLimit !== undefined) parts.push(`at most ${concurrencyLimit} at once`);
+  if (why === 'backing_off') parts.push('backing off');
+  else if (waitMs >= 1_000 && why === 'holding') {
+    parts.push(`next call in ${formatDuration(waitMs)}`);
+  } else if (waitMs >= 1_000) parts.push(`told to wait ${formatDuration(waitMs)}`);
+  else if (why === 'probing') parts.push('probing');
+  return parts;
+}

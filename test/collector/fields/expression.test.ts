@@ -1,0 +1,102 @@
+import * as fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { compileExpression, ExpressionError } from '../../../src/collector/fields/expression.ts';
+import { pointAt } from '../../../src/collector/fields/point-at.ts';
+
+/** What is wrong with an expression, with its place. */
+function faultOf(expression: string): string {
+  try {
+    compileExpression(expression);
+  } catch (error) {
+    if (!(error instanceof ExpressionError)) throw error;
+    return `${error.message}\n${pointAt(expression, error.at)}`;
+  }
+  return 'nothing';
+}
+
+describe('a wrong expression', () => {
+  it.each([
+    ['location..city', '         ^', "'.' is not expected here"],
+    ['a b', '  ^', "'b' is not expected here"],
+    ['a.b]', '   ^', "']' is not expected here"],
+    ['tags[?x == `1`', '              ^', 'it ends where more is expected'],
+    ['location.', '         ^', 'it ends where more is expected'],
+    ['', '^', 'it ends where more is expected'],
+    [
+      'a.größe',
+      '    ^',
+      "'ö' is not expected here; a name with such a character goes in double quotes",
+    ],
+    ["join(', ', tags) || 'none", '                    ^', 'this quote is never closed'],
+    ['{a: "b', '    ^', 'this quote is never closed'],
+    ['x == `nope`', '     ^', 'what is between these backticks is not written as in JSON'],
+    ['"a\\q"', '^', 'what is between these double quotes is not written as in JSON'],
+    ['length(name) + uper(name)', '               ^', 'there is no function uper()'],
+    ['length(a) || length(a, b)', '             ^', 'length() takes 1 argument but received 2'],
+    ['sort_by(a)', '^', 'sort_by() takes at least 2 arguments but received 1'],
+    ['a[0', '   ^', 'it ends where more is expected'],
+    ['{a b}', '   ^', "'b' is not expected here"],
+  ])('%s: is shown where', (expression, caret, message) => {
+    expect(faultOf(expression)).toBe(`${message}\n  ${expression}\n  ${caret}`);
+  });
+
+  it('is never more than an ExpressionError, and its place is in it', () => {
+    const piece = fc.constantFrom(
+      'a',
+      '.',
+      '[',
+      ']',
+      '[?',
+      '*',
+      '(',
+      ')',
+      "'",
+      '"',
+      '`',
+      '{',
+      ':',
+      '1',
+    );
+    const more = fc.constantFrom(
+      ',',
+      '&',
+      '|',
+      '||',
+      '@',
+      '$',
+      ' ',
+      'ö',
+      '\\',
+      '-',
+      'length(',
+      '\u001b',
+    );
+    fc.assert(
+      fc.property(fc.array(fc.oneof(piece, more)), (pieces) => {
+        const expression = pieces.join('');
+        try {
+          compileExpression(expression);
+        } catch (error) {
+          if (!(error instanceof ExpressionError)) throw error;
+          expect(error.at).toBeGreaterThanOrEqual(0);
+          expect(error.at).toBeLessThanOrEqual(expression.length);
+          expect(error.message).not.toMatch(/\p{Cc}/u);
+        }
+      }),
+      { numRuns: 2_000 },
+    );
+  });
+});
+
+describe('pointAt', () => {
+  it('shows what is around the place of a long text', () => {
+    const text = `${'a'.repeat(100)}!${'b'.repeat(100)}`;
+    const [line = '', caret = ''] = pointAt(text, 100).split('\n');
+    expect(line).toBe(`  …${'a'.repeat(50)}!${'b'.repeat(19)}…`);
+    expect(line.charAt(caret.indexOf('^'))).toBe('!');
+  });
+
+  it('shows nothing that controls a terminal', () => {
+    expect(pointAt('a\u001b[31m\n!', 7)).toBe('  a [31m !\n         ^');
+  });
+});

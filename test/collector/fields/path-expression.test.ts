@@ -1,0 +1,31 @@
+import { search } from '@jmespath-community/jmespath';
+import * as fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { shapeOf } from '../../../src/brand/shape.ts';
+import { valueAt } from '../../../src/collector/fields/flatten.ts';
+import { expressionOf } from '../../../src/collector/fields/path-expression.ts';
+import { oddAnswer } from '../answers.ts';
+
+describe('expressionOf', () => {
+  it.each([
+    [['name'], 'name'],
+    [['location', 'city'], 'location.city'],
+    [['legal-name'], '"legal-name"'],
+    [['x.y', 'let'], '"x.y"."let"'],
+    [['say "hi"\n'], String.raw`"say \"hi\"\n"`],
+    [['_a1', '1a'], '_a1."1a"'],
+  ])('writes %j as %s', (path, expression) => {
+    expect(expressionOf(path)).toBe(expression);
+  });
+
+  it('finds in any answer what is at the path', () => {
+    fc.assert(
+      fc.property(oddAnswer, (answer) => {
+        for (const path of shapeOf(answer)) {
+          expect(search(answer as never, expressionOf(path))).toEqual(valueAt(answer, path));
+        }
+      }),
+      { numRuns: 500 },
+    );
+  });
+});

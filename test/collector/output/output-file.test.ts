@@ -1,0 +1,133 @@
+import {
+  chmodSync,
+  lstatSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
+import { hostname } from 'node:os';
+import { join } from 'node:path';
+import { Writable } from 'node:stream';
+import { gunzipSync } from 'node:zlib';
+import { describe, expect, it } from 'vitest';
+import { createOutputStream, openOutputFile } from '../../../src/collector/output/output-file.ts';
+import { useTempFolder } from '../../support/temp-folder.ts';
+
+describe('openOutputFile', () => {
+  it('shows nothing at its place before it is whole', async () => {
+    const folder = useTempFolder();
+    const path = join(folder, 'out.csv');
+    writeFileSync(path, 'before');
+    const file = await openOutputFile(path);
+    await file.write('a\n');
+    await file.write('b\n');
+    await file.finish();
+    expect(readFileSync(path, 'utf8')).toBe('before');
+    await file.commit();
+    await file.discard();
+    expect(readFileSync(path, 'utf8')).toBe('a\nb\n');
+    expect(readdirSync(folder)).toEqual(['out.csv']);
+  });
+
+  it('leaves nothing behind when it is discarded, at any stage', async () => {
+    const folder = useTempFolder();
+    for (const name of ['out.csv', 'out.csv.gz']) {
+      const file = await openOutputFile(join(folder, name));
+      await file.write('a\n');
+      if (name.endsWith('.gz')) await file.finish();
+      await file.discard();
+      await file.discard();
+    }
+    expect(readdirSync(folder)).toEqual([]);
+  });
+
+  it('compresses where its name says so', async () => {
+    const path = join(useTempFolder(), 'out.csv.gz');
+    const file = await openOutputFile(path);
+    const text = 'a row\n'.repeat(100_000);
+    for (let at = 0; at < 10; at += 1) await file.write(text);
+    await file.finish();
+    await file.commit();
+    expect(gunzipSync(readFileSync(path)).toString()).toBe(text.repeat(10));
+  });
+
+  it('keeps links and permissions', async () => {
+    const folder = useTempFolder();
+    writeFileSync(join(folder, 'real.csv'), '');
+    chmodSync(join(folder, 'real.csv'), 0o660);
+    symlinkSync('real.csv', join(folder, 'link.csv'));
+    const file = await openOutputFile(join(folder, 'link.csv'));
+    await file.write('x');
+    await file.finish();
+    await file.commit();
+    expect(readFileSync(join(folder, 'real.csv'), 'utf8')).toBe('x');
+    expect(statSync(join(folder, 'real.csv')).mode & 0o777).toBe(0o660);
+    expect(readdirSync(folder)).toEqual(['link.csv', 'real.csv']);
+  });
+
+  it('makes the file that links lead to, where there is none yet', async () => {
+    const folder = useTempFolder();
+    mkdirSync(join(folder, 'real'));
+    symlinkSync('real', join(folder, 'folder'));
+    symlinkSync('folder/second.csv', join(folder, 'first.csv'));
+    symlinkSync('out.csv', join(folder, 'real', 'second.csv'));
+    const file = await openOutputFile(join(folder, 'first.csv'));
+    await file.write('x');
+    await file.finish();
+    await file.commit();
+    expect(readFileSync(join(folder, 'real', 'out.csv'), 'utf8')).toBe('x');
+    expect(lstatSync(join(folder, 'first.csv')).isSymbolicLink()).toBe(true);
+    expect(readdirSync(join(folder, 'real'))).toEqual(['out.csv', 'second.csv']);
+    symlinkSync('none/out.csv', join(folder, 'lost.csv'));
+    await expect(openOutputFile(join(folder, 'lost.csv'))).rejects.toThrow(/no such file/);
+  });
+
+  it('keeps two outputs to one place apart', async () => {
+    const path = join(useTempFolder(), 'out.csv');
+    const [a, b] = [await openOutputFile(path), await openOutputFile(path)];
+    await a.write('a'.repeat(10));
+    await b.write('b'.repeat(20));
+    for (const file of [b, a]) {
+      await file.finish();
+      await file.commit();
+    }
+    expect(readFileSync(path, 'utf8')).toBe('a'.repeat(10));
+  });
+
+  it('removes what a killed run left beside its place, and nothing of others', async () => {
+    const folder = useTempFolder();
+    const names = [
+      `out.csv.${hostname()}-99999999-1.part`,
+      `out.csv.${hostname()}-${process.ppid}-1.part`,
+      `out.csv.elsewhere-99999999-1.part`,
+      `other.csv.${hostname()}-99999999-1.part`,
+    ];
+    for (const name of names) writeFileSync(join(folder, name), '');
+    const file = await openOutputFile(join(folder, 'out.csv'));
+    await file.discard();
+    expect(readdirSync(folder)).toEqual(names.slice(1).sort());
+  });
+
+  it('says why it cannot be opened', async () => {
+    const folder = useTempFolder();
+    await expect(openOutputFile(folder)).rejects.toThrow(/it is a folder/);
+    await expect(openOutputFile(join(folder, 'none', 'o.csv'))).rejects.toThrow(/no such file/);
+  });
+});
+
+describe('createOutputStream', () => {
+  it('reports what the stream refused, at the latest when it is finished', async () => {
+    const stream = new Writable({
+      write: (_, __, done) => done(Object.assign(new Error('closed'), { code: 'EPIPE' })),
+    });
+    const output = createOutputStream('standard output', stream);
+    const writing = async (): Promise<void> => {
+      await output.write('a\n');
+      await output.finish();
+    };
+    await expect(writing()).rejects.toThrow(/standard output: whoever read it has closed it/);
+  });
+});

@@ -1,0 +1,35 @@
+import { describe, expect, it } from 'vitest';
+import { describeOut } from '../../../src/watch/describe/describe-out.ts';
+
+const api = 'https://api.example';
+const proxy = { variable: 'https_proxy', url: new URL('http://me:s3cret@proxy.example:3128') };
+
+describe('what is said when calls wait', () => {
+  it('names the API and its address, where that may be wrong', () => {
+    for (const way of [undefined, proxy]) {
+      const said = describeOut({ api, proxy: way, trouble: 'connection_refused' });
+      expect(said).toMatch(/^The API at https:\/\/api\.example is out \(connection_refused\): /);
+      expect(said).toMatch(/check --base-url\.$/);
+    }
+  });
+
+  it('names the proxy, and nothing secret, where that is at fault', () => {
+    expect(describeOut({ api, proxy, trouble: 'proxy_502' })).toBe(
+      'No call gets through the proxy at proxy.example:3128 (proxy_502): calls wait until one does, up to --max-outage. If none ever did, check https_proxy.',
+    );
+  });
+
+  it.each([
+    ['too_many_open_files', /ulimit -n/],
+    ['no_local_port', /lower --concurrency/],
+  ])('does not blame the API for %s', (trouble, advice) => {
+    const said = describeOut({ api, proxy: undefined, trouble });
+    expect(said).toMatch(/^No call to the API at https:\/\/api\.example can be made from here/);
+    expect(said).toMatch(advice);
+    expect(said).not.toContain('is out');
+  });
+
+  it('does without a reason', () => {
+    expect(describeOut({ api, proxy: undefined, trouble: undefined })).toContain('is out: calls');
+  });
+});
