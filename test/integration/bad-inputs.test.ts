@@ -104,6 +104,18 @@ describe('an input that cannot be used', () => {
     ],
     ['a gzip cut short', 'list.csv.gz', GZIP.subarray(0, GZIP.length - 9), /list\.csv\.gz.*gzip/],
     ['a gzip with a wrong byte', 'list.csv.gz', flipped(GZIP), /list\.csv\.gz/],
+    [
+      'a workbook in gzip',
+      'list.xlsx.gz',
+      gzipSync('PK\u0003\u0004rest'),
+      /list\.xlsx\.gz: behind gzip it is a workbook or another ZIP archive; unpack it/,
+    ],
+    [
+      'a gzip in a gzip',
+      'list.csv.gz',
+      gzipSync(GZIP),
+      /behind gzip it is compressed with gzip once more; unpack it/,
+    ],
     ['a broken workbook', 'list.xlsx', 'PK\u0003\u0004rest', /list\.xlsx.*damaged, or no workbook/],
     ['bzip2', 'list.csv.bz2', 'BZh91AY', /list\.csv\.bz2.*bzip2/],
   ])('ends with 2 and one sentence: %s', async (_, name, content, expected) => {

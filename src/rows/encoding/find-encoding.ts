@@ -39,6 +39,7 @@ export interface FindEncodingOptions {
  */
 export async function findEncoding(options: FindEncodingOptions): Promise<FoundEncoding> {
   const { name, start, insisted } = options;
+  refusePacked(start, name);
   const mark = findMark(start);
   if (insisted) {
     if (mark && !isSameFamily(insisted, mark.encoding)) {
@@ -61,6 +62,21 @@ export async function findEncoding(options: FindEncodingOptions): Promise<FoundE
   const guess = await guessEncoding(clue, options);
   return { ...guess, markBytes: 0, by: 'content' };
 }
+
+/** What is left when gzip is undone may be compressed again. */
+function refusePacked(start: Buffer, name: string): void {
+  const packed = PACKED.find(([magic]) => start.toString('latin1', 0, magic.length) === magic);
+  if (!packed) return;
+  throw new BrandfillError(
+    'UNREADABLE_INPUT',
+    `Cannot read ${name}: behind gzip it is ${packed[1]}; unpack it with gunzip and give what comes out.`,
+  );
+}
+
+const PACKED: readonly (readonly [magic: string, what: string])[] = [
+  ['PK\x03\x04', 'a workbook or another ZIP archive'],
+  ['\x1f\x8b', 'compressed with gzip once more'],
+];
 
 /** Some programs write a NUL for nothing, but no list is full of them. */
 const MOST_CONTROLS_IN_TEXT = 0.3;
