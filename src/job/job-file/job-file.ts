@@ -1,3 +1,4 @@
+import { isUtf8 } from 'node:buffer';
 import { readFile, stat } from 'node:fs/promises';
 import {
   isMap,
@@ -113,7 +114,7 @@ async function readText(file: string): Promise<string> {
   try {
     const { size } = await stat(file);
     if (size > MOST_BYTES) throw noJobFile(file, 'it is longer than a megabyte');
-    return await readFile(file, 'utf8');
+    return decode(await readFile(file), file);
   } catch (error) {
     if (error instanceof BrandfillError) throw error;
     throw new BrandfillError(
@@ -121,6 +122,26 @@ async function readText(file: string): Promise<string> {
       `Cannot read the job file ${file}: ${describeSystemError(error)}.`,
       { cause: error },
     );
+  }
+}
+
+function decode(bytes: Buffer, file: string): string {
+  try {
+    return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes);
+  } catch {
+    throw new BrandfillError(
+      'INVALID_SETTING',
+      `Cannot use ${file}:${lineThatIsNotUtf8(bytes)}: it is not in UTF-8; save the file as UTF-8.`,
+    );
+  }
+}
+
+function lineThatIsNotUtf8(bytes: Buffer): number {
+  let line = 1;
+  for (let from = 0; ; line += 1) {
+    const end = bytes.indexOf('\n', from);
+    if (end === -1 || !isUtf8(bytes.subarray(from, end))) return line;
+    from = end + 1;
   }
 }
 

@@ -1,4 +1,8 @@
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
+import { readJobFile } from '../../../src/job/job-file/job-file.ts';
+import { useTempFolder } from '../../support/temp-folder.ts';
 import { readJob, refusalOf } from './read-job-file.ts';
 
 const SHAPE = "a job file is made of keys with values, such as 'input: accounts.csv'";
@@ -177,6 +181,17 @@ describe('a job file is refused, with line, column and what was meant:', () => {
     expect(error).toBeDefined();
     expect(values.onFinish).toEqual({ command: 'tell' });
   });
+});
+
+it.each([
+  ['Latin-1', Buffer.from('input: a.csv\nprefix: gr\xfc\xdfe_\n', 'latin1'), 2],
+  ['UTF-16', Buffer.from('\uFEFFinput: a.csv\n', 'utf16le'), 1],
+])('a job file in %s is refused, with the line', async (_, bytes, line) => {
+  const file = join(useTempFolder(), 'job.yaml');
+  writeFileSync(file, bytes);
+  await expect(readJobFile(file, { env: {}, now: new Date(0) })).rejects.toThrow(
+    `Cannot use ${file}:${line}: it is not in UTF-8; save the file as UTF-8.`,
+  );
 });
 
 describe('a credential in a job file is refused and not repeated:', () => {
