@@ -18,7 +18,7 @@ function watch(options: {
   const watchdog = createWatchdog({
     client: {} as RedisClient,
     api: 'http://127.0.0.1:1',
-    lookups: {
+    queue: {
       getJob: async (id: string) =>
         options.left.includes(id) ? { isFailed: async () => false } : undefined,
     } as unknown as Queue,
@@ -32,7 +32,7 @@ function watch(options: {
     drop: (domains) => void dropped.push(domains),
     signal: options.signal ?? new AbortController().signal,
     collect: async () => {},
-    collectLogged: async () => {},
+    takeLogged: async () => {},
     onNotice: (message) => notices.push(message),
     progressAtMs: () => 0,
   });

@@ -2,10 +2,11 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { Pausable } from '../../lookup-queue.ts';
 import type { RedisClient } from '../server/redis.ts';
 import { markPaused, unmarkPaused } from './paused-runs.ts';
+import type { RunLedger } from './run-ledger.ts';
 
 export interface HoldBackOptions {
   readonly client: RedisClient;
-  readonly runId: string;
+  readonly ledger: Pick<RunLedger, 'runId'>;
   readonly control: Pausable;
   /** Takes all chunks of the run off the queue that nobody has begun; gives what is left of them. */
   readonly withdraw: () => Promise<readonly (readonly string[])[]>;
@@ -32,7 +33,8 @@ const LOOK_MS = 500;
  * give back. All that is on the queue is taken off it, so that workers have room for other runs.
  */
 export function holdBackWhilePaused(options: HoldBackOptions): HoldBack {
-  const { client, runId, control, withdraw, give, drop, signal } = options;
+  const { client, ledger, control, withdraw, give, drop, signal } = options;
+  const { runId } = ledger;
   let holding: Promise<void> | undefined;
   let held: (readonly string[])[] = [];
   let isClosed = false;

@@ -10,7 +10,8 @@ export interface WatchdogOptions {
   readonly client: RedisClient;
   /** The API that the lookups are for. */
   readonly api: string;
-  readonly lookups: Queue;
+  /** Where chunks wait. */
+  readonly queue: Queue;
   readonly ledger: RunLedger;
   /** Domains that no outcome came for yet. */
   readonly outstanding: ReadonlySet<string>;
@@ -24,7 +25,7 @@ export interface WatchdogOptions {
   readonly drop: (domains: readonly string[]) => void;
   readonly collect: Reply;
   /** Takes what workers have noted of a chunk. */
-  readonly collectLogged: (chunk: string) => Promise<void>;
+  readonly takeLogged: (chunk: string) => Promise<void>;
   readonly onNotice: (message: string) => void;
   /** Told whether there is a worker, as often as nothing moves. */
   readonly onAlone?: ((isAlone: boolean) => void) | undefined;
@@ -49,8 +50,8 @@ const FIRST_LOOK_MS = 2_000;
  * failed end as failed.
  */
 export function createWatchdog(options: WatchdogOptions): Watchdog {
-  const { client, api, lookups, ledger, outstanding, held, give, drop, signal } = options;
-  const { collect, collectLogged, onNotice, onAlone, progressAtMs } = options;
+  const { client, api, queue, ledger, outstanding, held, give, drop, signal } = options;
+  const { collect, takeLogged, onNotice, onAlone, progressAtMs } = options;
   let lookedAtMs = Date.now();
   let isLooking = false;
   let isAlone = false;
@@ -59,12 +60,12 @@ export function createWatchdog(options: WatchdogOptions): Watchdog {
     const carried = new Set(held);
     const gone: string[] = [];
     for (const [id, domains] of await ledger.read()) {
-      const job = await lookups.getJob(id);
+      const job = await queue.getJob(id);
       if (job && (await job.isFailed())) await end(id, domains, job.failedReason);
       else if (job) for (const domain of domains) carried.add(domain);
       else gone.push(id);
     }
-    await Promise.all(gone.map(collectLogged));
+    await Promise.all(gone.map(takeLogged));
     await ledger.strike(gone);
     const lost = [...outstanding].filter((domain) => !carried.has(domain));
     if (lost.length === 0) return;
@@ -80,7 +81,7 @@ export function createWatchdog(options: WatchdogOptions): Watchdog {
     const left = domains.filter((domain) => outstanding.has(domain));
     await collect(left.map((domain) => toOutcome(withoutCall(domain, why))));
     await ledger.strike([id]);
-    await (await lookups.getJob(id))?.remove();
+    await (await queue.getJob(id))?.remove();
   }
 
   async function tellWhenAlone(): Promise<void> {

@@ -1,0 +1,89 @@
+import { Queue } from 'bullmq';
+import { CONTRACT_VERSION, chunkId, type LookupsData } from '../contract.ts';
+import {
+  BULK_PRIORITY,
+  CHUNK_OPTIONS,
+  LOOKUPS_JOB,
+  LOOKUPS_QUEUE,
+  runQueueName,
+} from '../names.ts';
+import { createPatience } from '../server/patience.ts';
+import type { RedisClient } from '../server/redis.ts';
+import { queueOptions } from '../traces.ts';
+import type { RunLedger } from './run-ledger.ts';
+
+/** The chunks that a run gives to workers. */
+export interface GivenChunks {
+  /** Where they wait. */
+  readonly queue: Queue;
+  /**
+   * Puts domains on the queue as a chunk, however long Redis refuses it.
+   *
+   * @throws the reason of `giveUp` when that fires first
+   */
+  readonly give: (domains: readonly string[]) => Promise<void>;
+  /** Takes chunks back that nobody has begun; gives the domains that are left of them. */
+  readonly withdraw: () => Promise<readonly (readonly string[])[]>;
+  close(): Promise<void>;
+}
+
+export interface GivenChunksOptions {
+  readonly client: RedisClient;
+  readonly ledger: RunLedger;
+  /** The API that is meant. */
+  readonly api: string;
+  /** How many calls may be made for the run. @default as many as it takes */
+  readonly maxCalls?: number | undefined;
+  /** Domains that no outcome came for yet. */
+  readonly outstanding: ReadonlySet<string>;
+  /** Takes what workers have noted of a chunk. */
+  readonly takeLogged: (chunk: string) => Promise<void>;
+  readonly giveUp: AbortSignal;
+  readonly onNotice: (message: string) => void;
+}
+
+export function openGivenChunks(options: GivenChunksOptions): GivenChunks {
+  const { client, ledger, api, maxCalls, outstanding, takeLogged, giveUp, onNotice } = options;
+  const queue = new Queue(LOOKUPS_QUEUE, { connection: client, ...queueOptions(client) });
+  queue.on('error', () => {}); // told by what watches the connections
+  const patience = createPatience(onNotice);
+  const terms: Omit<LookupsData, 'domains'> = {
+    v: CONTRACT_VERSION,
+    replyTo: runQueueName(ledger.runId),
+    api,
+    ...(maxCalls === undefined ? {} : { maxCalls }),
+  };
+
+  async function takeBack(id: string, domains: readonly string[]): Promise<readonly string[]> {
+    const job = await queue.getJob(id);
+    const isWithdrawn = await job?.remove().then(
+      () => true,
+      () => false, // a worker has it
+    );
+    if (!isWithdrawn && job) return [];
+    // Its worker may have finished it just now, or an earlier one was lost amid it: striking it
+    // takes its log away.
+    await takeLogged(id);
+    await ledger.strike([id]);
+    return domains.filter((domain) => outstanding.has(domain));
+  }
+
+  return {
+    queue,
+    give: async (domains) => {
+      const id = chunkId(ledger.runId, domains);
+      const data: LookupsData = { ...terms, domains: [...domains] };
+      const jobOptions = { ...CHUNK_OPTIONS, jobId: id, priority: BULK_PRIORITY };
+      await patience.insist(async () => {
+        await ledger.note(new Map([[id, domains]]));
+        await queue.add(LOOKUPS_JOB, data, jobOptions);
+      }, giveUp);
+    },
+    withdraw: async () => {
+      const chunks = [...(await ledger.read())];
+      const left = await Promise.all(chunks.map(([id, domains]) => takeBack(id, domains)));
+      return left.filter((domains) => domains.length > 0);
+    },
+    close: () => queue.close(),
+  };
+}
