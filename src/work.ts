@@ -1,3 +1,4 @@
+import { once } from 'node:events';
 import { watchApi } from './api-watch.ts';
 import { describeProxy, findProxy } from './brand/proxy.ts';
 import { createCloser } from './common/closer.ts';
@@ -15,12 +16,13 @@ import { checkOptions } from './job/known-options.ts';
 import { callsIdOf, paceIdOf } from './job/pace-id.ts';
 import { readSettings } from './job/read-settings.ts';
 import { openLocalWorker } from './local-worker.ts';
+import type { ChunkTaker } from './queue/bullmq/chunks/take-chunks.ts';
 import { normalizeDomain } from './rows/domain/domain.ts';
 import { openStatus } from './status.ts';
 import { describeStop } from './watch/describe/describe.ts';
 import type { WorkProgress } from './watch/events.ts';
 import { startTellingWork } from './work-progress.ts';
-import { createStopSwitch, type Stop } from './worker/stop-switch.ts';
+import { createStopSwitch, type Stop, type StopSwitch } from './worker/stop-switch.ts';
 
 /** Which lookups to make and how. Durations are texts such as `'30s'`, or milliseconds. */
 export interface WorkOptions
@@ -111,16 +113,7 @@ async function workOn(
 ): Promise<WorkerEnd> {
   const { queue, acceptEviction = false, concurrency, drain, lostAfter, maxCallsPer } = settings;
   for (const notice of api.notices) onNotice(notice);
-  const {
-    openQueueServer,
-    takeChunks,
-    createStoredPace,
-    createSharedCallLedger,
-    findRedisTrouble,
-    createQueueReader,
-    dropLastWords,
-    leaveLastWords,
-  } = await import('./queue/bullmq/index.ts');
+  const bullmq = await import('./queue/bullmq/index.ts');
   const closer = createCloser();
   try {
     const status = await openStatus({
@@ -130,17 +123,19 @@ async function workOn(
       onNotice,
     });
     if (status) closer.add(status);
-    const redis = closer.add(await openQueueServer({ url: queue, acceptEviction, onNotice }));
-    const stopSwitch = createStopSwitch();
-    status?.health.check(() => findRedisTrouble(redis));
+    const redis = closer.add(
+      await bullmq.openQueueServer({ url: queue, acceptEviction, onNotice }),
+    );
+    const stopSwitch = stopSwitchOf(signal);
+    status?.health.check(() => bullmq.findRedisTrouble(redis));
     status?.health.check(() => (stopSwitch.stopped ? 'it was told to stop' : undefined));
     const id = paceIdOf({ ...api, settings });
-    const sharedPace = createStoredPace(redis.client, id);
+    const sharedPace = bullmq.createStoredPace(redis.client, id);
     const callLedger =
       maxCallsPer &&
-      createSharedCallLedger(redis.client, { id: callsIdOf(api), limit: maxCallsPer });
+      bullmq.createSharedCallLedger(redis.client, { id: callsIdOf(api), limit: maxCallsPer });
     const instruments = status?.instruments.forWorker();
-    instruments?.queues(createQueueReader(redis));
+    instruments?.queues(bullmq.createQueueReader(redis));
     const measure = instruments?.worker;
     const workerOptions = { stopSwitch, holdsCallers: true, sharedPace, callLedger, measure };
     const local = closer.add(openLocalWorker(settings, api, workerOptions));
@@ -148,15 +143,8 @@ async function workOn(
     const proxy = findProxy(api.endpoint.origin);
     if (proxy) onNotice(describeProxy(proxy), { level: 'info' });
     closer.add(watchApi({ worker: local, stopSwitch, maxWaitMs: settings.maxWait, onNotice }));
-    const stopped = new Promise<void>((resolve) => {
-      stopSwitch.noNewCall.addEventListener('abort', () => resolve());
-    });
-    const interrupt = (): void => stopSwitch.stop({ reason: 'interrupted' });
-    signal.addEventListener('abort', interrupt);
-    if (signal.aborted) interrupt();
-
     const teller = onProgress && closer.add(startTellingWork(local, onProgress));
-    const taker = takeChunks({
+    const taker = bullmq.takeChunks({
       redis,
       handle: (chunk, reply, isWanted) =>
         worker.handle(chunk, teller?.count(reply) ?? reply, isWanted),
@@ -171,25 +159,47 @@ async function workOn(
       `Waiting for lookups on Redis at ${redis.name}; this worker asks the API '${api.endpoint.id}'.`,
       { level: 'info' },
     );
-    dropLastWords(redis.client, api.endpoint.id).catch(() => {}); // it is said with its time
+    bullmq.dropLastWords(redis.client, api.endpoint.id).catch(() => {}); // it is said with its time
     status?.health.started();
-    await Promise.race([stopped, taker.ended]);
-    if (stopSwitch.stopped && stopSwitch.stopped.reason !== 'interrupted') {
+    const { noNewCall } = stopSwitch;
+    if (!noNewCall.aborted) await Promise.race([once(noNewCall, 'abort'), taker.ended]);
+    const stopped = stopSwitch.stopped ?? { reason: 'interrupted' };
+    if (stopped.reason !== 'interrupted') {
       // Before it is seen that it is gone. Where Redis does not answer, nobody reads them either.
-      const words = { why: describeStop(stopSwitch.stopped), atMs: Date.now() };
-      const left = leaveLastWords(redis.client, api.endpoint.id, words);
+      const words = { why: describeStop(stopped), atMs: Date.now() };
+      const left = bullmq.leaveLastWords(redis.client, api.endpoint.id, words);
       await within(LAST_WORDS_MS, left).catch(() => {});
     }
-    const drainTimer = setTimeout(() => stopSwitch.giveUp({ reason: 'interrupted' }), drain);
-    const isStopped = await within(drain + FAREWELL_MS, taker.stop());
-    clearTimeout(drainTimer);
-    if (!isStopped) onNotice('Redis does not answer: other workers take up what this one had.');
-    return {
-      stopped: stopSwitch.stopped ?? { reason: 'interrupted' },
-      calls: counters.calls,
-      isHandedBack: isStopped,
-    };
+    const isHandedBack = await handBack(taker, { drain, stopSwitch, onNotice });
+    return { stopped, calls: counters.calls, isHandedBack };
   } finally {
     await closer.close();
   }
+}
+
+function stopSwitchOf(signal: AbortSignal): StopSwitch {
+  const stopSwitch = createStopSwitch();
+  const interrupt = (): void => stopSwitch.stop({ reason: 'interrupted' });
+  signal.addEventListener('abort', interrupt);
+  if (signal.aborted) interrupt();
+  return stopSwitch;
+}
+
+interface HandBackOptions {
+  /** For how long calls under way may go on, in milliseconds. */
+  readonly drain: number;
+  readonly stopSwitch: StopSwitch;
+  readonly onNotice: OnNotice;
+}
+
+/** Stops taking chunks, and puts back what is not done; returns whether that is on the queue. */
+async function handBack(
+  taker: ChunkTaker,
+  { drain, stopSwitch, onNotice }: HandBackOptions,
+): Promise<boolean> {
+  const drainTimer = setTimeout(() => stopSwitch.giveUp({ reason: 'interrupted' }), drain);
+  const isHandedBack = await within(drain + FAREWELL_MS, taker.stop());
+  clearTimeout(drainTimer);
+  if (!isHandedBack) onNotice('Redis does not answer: other workers take up what this one had.');
+  return isHandedBack;
 }
