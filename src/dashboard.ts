@@ -72,7 +72,6 @@ export async function dashboard(
       await openDashboard({
         source: withPatience(showQueue({ redis, lookups: all.lookups }), redis),
         token: read,
-        host: listen.host,
         queues: createQueuesPage({ findQueues: () => all.find() }),
       }),
     );

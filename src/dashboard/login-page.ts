@@ -14,14 +14,14 @@ export function loginPage(verdict?: Exclude<Verdict, 'granted'>): string {
     <meta charset="utf-8" />
     <meta name="viewport" content="width=device-width, initial-scale=1" />
     <title>Brandfill: sign in</title>
-    <link rel="icon" href="/icon.svg" />
-    <link rel="stylesheet" href="/style.css" />
+    <link rel="icon" href="icon.svg" />
+    <link rel="stylesheet" href="style.css" />
   </head>
   <body>
     <main class="login">
       <h1>Brandfill</h1>
       ${alert}
-      <form method="post" action="/login">
+      <form method="post" action="login">
         <label for="token">Token</label>
         <input id="token" name="token" type="password" required autocomplete="current-password" />
         <button>Sign in</button>

@@ -5,15 +5,12 @@ import { readAssets } from './assets.ts';
 import type { BoardSource } from './board.ts';
 import { createHub } from './hub.ts';
 import type { QueuesPage } from './queues-page.ts';
-import { isLocalAddress } from './request-checks.ts';
 import { dashboardRoutes } from './routes.ts';
 
 export interface OpenDashboardOptions {
   readonly source: BoardSource;
-  /** Undefined lets everybody in who reaches it. */
+  /** Undefined lets everybody in who asks for this machine. */
   readonly token: string | undefined;
-  /** The address that it is served on. */
-  readonly host: string;
   /** The page of all queues. @default there is none */
   readonly queues?: QueuesPage | undefined;
 }
@@ -26,13 +23,12 @@ export interface Dashboard extends Closable {
 
 /** Makes the page, to be served by somebody. Closing it tells all viewers the last state. */
 export async function openDashboard(options: OpenDashboardOptions): Promise<Dashboard> {
-  const { source, token, host, queues } = options;
+  const { source, token, queues } = options;
   const hub = createHub({ source });
   const assets = await readAssets();
   const access = createAccess({ token });
-  const isLocal = isLocalAddress(host);
   return {
-    routes: dashboardRoutes({ source, hub, access, isLocal, assets, queues }),
+    routes: dashboardRoutes({ source, hub, access, assets, queues }),
     close: () => hub.close(),
   };
 }

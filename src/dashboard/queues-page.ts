@@ -65,7 +65,10 @@ export function createQueuesPage({ findQueues }: QueuesPageOptions): QueuesPage 
     await next();
     const { res } = context;
     if (res.headers.get('content-type')?.startsWith('text/html') === true) {
-      const html = (await res.text()).replaceAll(/<link href="https?:[^>]*>/g, '');
+      const base = `${prefixOf(context.req.header('x-forwarded-prefix'))}${QUEUES_PATH}/`;
+      const html = (await res.text())
+        .replaceAll(/<link href="https?:[^>]*>/g, '')
+        .replace(`<base href="${QUEUES_PATH}/" />`, `<base href="${base}" />`);
       context.res = new Response(html, res);
     }
     context.res.headers.set('content-security-policy', POLICY);
@@ -73,4 +76,9 @@ export function createQueuesPage({ findQueues }: QueuesPageOptions): QueuesPage 
   };
 
   return { toLookAt, page: server.registerPlugin() };
+}
+
+/** The path below which a proxy has us, as it says; none if it says nothing of the kind. */
+function prefixOf(header = ''): string {
+  return /^(?:\/[\w.~-]+)+$/.test(header) ? header : '';
 }

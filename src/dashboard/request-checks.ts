@@ -23,12 +23,12 @@ export function namesThisMachine({ host = '' }: OriginHeaders): boolean {
 }
 
 /**
- * Whether a request that changes something comes from our own page. Browsers say so in both headers;
- * who says nothing is refused.
+ * Whether a request that changes something comes from our own page. Browsers say so by themselves where
+ * the page has TLS or is on their machine; elsewhere the page's address has to be the one that is asked,
+ * so a proxy has to pass the name on. Who says nothing is refused.
  */
 export function isFromOurPage({ host, origin, fetchSite }: OriginHeaders): boolean {
-  if (fetchSite !== undefined && fetchSite !== 'same-origin') return false;
+  if (fetchSite !== undefined) return fetchSite === 'same-origin';
   if (origin === undefined || host === undefined) return false;
-  // The scheme may differ: a proxy in front of us may speak TLS.
   return URL.canParse(origin) && new URL(origin).host === host.toLowerCase();
 }

@@ -15,8 +15,6 @@ export interface DashboardRoutesOptions {
   readonly source: Pick<BoardSource, 'ask' | 'runNow' | 'steerBackfills'>;
   readonly hub: Hub;
   readonly access: Access;
-  /** Whether only this machine can reach it: then its name must be one of this machine. */
-  readonly isLocal: boolean;
   readonly assets: ReadonlyMap<string, Asset>;
   /** The page of all queues, where there are some. */
   readonly queues?: QueuesPage | undefined;
@@ -25,17 +23,21 @@ export interface DashboardRoutesOptions {
 /** More would be a mistake, or an attack. */
 const MOST_VIEWERS = 100;
 const MOST_BODY_BYTES = 4_096;
+const NOT_THIS_MACHINE =
+  'Ask for this page as http://localhost, or have it ask for a token: see BRANDFILL_DASHBOARD_TOKEN.\n';
+const NOT_OUR_PAGE =
+  'This can only be asked on our own page. A proxy in front of it has to pass the Host header on.\n';
 /** What the page of a stranger may have: how it looks. */
 const OPEN_ASSETS = new Set(['/style.css', '/icon.svg']);
 
 /** The page, its events, and what can be asked on it. */
 export function dashboardRoutes(options: DashboardRoutesOptions): Routes {
-  const { source, hub, access, isLocal, assets, queues } = options;
+  const { source, hub, access, assets, queues } = options;
   const index = indexOf(assets, queues !== undefined);
 
   const checkHost: MiddlewareHandler = async (context, next) => {
-    if (isLocal && !namesThisMachine(originOf(context))) {
-      return context.text('Ask for this page as http://localhost.\n', 421);
+    if (access.isOpen && !namesThisMachine(originOf(context))) {
+      return context.text(NOT_THIS_MACHINE, 421);
     }
     return await next();
   };
@@ -45,7 +47,7 @@ export function dashboardRoutes(options: DashboardRoutesOptions): Routes {
   };
   const checkOrigin: MiddlewareHandler = async (context, next) => {
     if (isFromOurPage(originOf(context))) return await next();
-    return context.text('This can only be asked on our own page.\n', 403);
+    return context.text(NOT_OUR_PAGE, 403);
   };
   const open = [secureHeaders, checkHost] as const;
   const guarded = [...open, checkAccess] as const;
@@ -64,6 +66,7 @@ export function dashboardRoutes(options: DashboardRoutesOptions): Routes {
     });
     app.get('/events', ...guarded, (context) => {
       if (hub.viewers >= MOST_VIEWERS) return context.text('Too many look already.\n', 503);
+      context.header('x-accel-buffering', 'no'); // nginx would keep events until there are many
       return streamSSE(context, async (stream) => {
         const left = new AbortController();
         stream.onAbort(() => left.abort());
@@ -77,7 +80,7 @@ export function dashboardRoutes(options: DashboardRoutesOptions): Routes {
         return context.html(loginPage(verdict), verdict === 'wrong' ? 401 : 429);
       }
       context.header('set-cookie', cookieOf(context, access));
-      return context.redirect('/', 303);
+      return context.redirect('./', 303);
     });
     if (queues) {
       for (const path of ['/queues', '/queues/*']) app.use(path, ...guarded, queues.toLookAt);
@@ -105,7 +108,7 @@ export function dashboardRoutes(options: DashboardRoutesOptions): Routes {
 /** The page, with a link to the queues where there are some. */
 function indexOf(assets: ReadonlyMap<string, Asset>, hasQueues: boolean): string {
   const html = assets.get('/index.html')?.body ?? '';
-  return hasQueues ? html.replace('href="/queues" hidden', 'href="/queues"') : html;
+  return hasQueues ? html.replace('href="queues" hidden', 'href="queues"') : html;
 }
 
 const ACTIONS: Readonly<Record<RunAction, true>> = {

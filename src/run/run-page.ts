@@ -14,17 +14,15 @@ export interface RunPage {
   end(how: RunEnd | undefined): Promise<void>;
 }
 
-export interface RunPageOptions {
-  readonly host: string;
-  /** Undefined lets everybody in who reaches it. */
-  readonly token: string | undefined;
-}
-
-/** Makes the page of a run. */
+/**
+ * Makes the page of a run.
+ *
+ * @param token undefined lets everybody in who asks for this machine
+ */
 export async function openRunPage(
   { settings }: Job,
   context: RunContext,
-  { host, token }: RunPageOptions,
+  token: string | undefined,
 ): Promise<RunPage> {
   // Loaded here, so that whoever wants no page need not wait for it.
   const { createLiveRun, openDashboard, showOwnRun } = await import('../dashboard/index.ts');
@@ -37,7 +35,7 @@ export async function openRunPage(
     control,
   });
   const source = showOwnRun({ recorder, control, concurrency: settings.concurrency });
-  const dashboard = await openDashboard({ source, token, host });
+  const dashboard = await openDashboard({ source, token });
   return {
     routes: dashboard.routes,
     context: {

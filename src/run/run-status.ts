@@ -68,7 +68,7 @@ async function openOwnStatus(
   const { listen, tokenFile } = job.settings;
   if (!listen) return { context, close: async () => {} };
   const token = readToken({ token: given, tokenFile, env: process.env, describe }, listen);
-  const page = await openRunPage(job, context, { host: listen.host, token });
+  const page = await openRunPage(job, context, token);
   const status = await openStatus({
     listen,
     label: describe('listen'),

@@ -1,6 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Page } from 'playwright-core';
 import { describe, expect, it } from 'vitest';
+import { useReverseProxy } from '../support/reverse-proxy.ts';
 import { findChromium, useChromium } from './support/chromium.ts';
 import { findFaults, overflowOf } from './support/faults.ts';
 import { openDashboardStage, openPage } from './support/stage.ts';
@@ -119,6 +120,23 @@ describe.skipIf(chromium === undefined)('the dashboard in a browser', () => {
     await page.keyboard.press('Enter');
     await page.getByRole('heading', { name: 'list.csv' }).waitFor();
     expect(await page.evaluate('document.cookie')).toBe('');
+  });
+
+  it('works below a path of a proxy that does not pass its name on', async () => {
+    const { url } = await openDashboardStage({
+      flags: ['--listen', '0.0.0.0:0'],
+      env: { BRANDFILL_DASHBOARD_TOKEN: TOKEN },
+    });
+    const proxy = await useReverseProxy(url, '/tools/brandfill');
+    const { page, complaints } = await openPage(browser());
+    await page.goto(`${proxy.url}/tools/brandfill/`);
+    await page.getByLabel('Token').fill(TOKEN);
+    await page.keyboard.press('Enter');
+    await page.getByRole('heading', { name: 'list.csv' }).waitFor();
+    await page.getByRole('button', { name: 'Pause' }).click();
+    await page.getByText('Paused: no new call starts', { exact: true }).waitFor();
+    expect(page.url()).toBe(`${proxy.url}/tools/brandfill/`);
+    expect(complaints.filter((text) => !text.includes('401'))).toEqual([]); // before signing in
   });
 
   it.each([

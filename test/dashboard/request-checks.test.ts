@@ -42,7 +42,14 @@ describe('isFromOurPage', () => {
     [{ host, origin: 'http://dash.example.com' }, false],
     [{ host, origin: 'http://evil.example.com', fetchSite: 'cross-site' }, false],
     [{ host, origin: 'http://dash.example.com:8080', fetchSite: 'same-site' }, false],
+    [
+      { host: 'localhost:8080', origin: 'https://dash.example.com', fetchSite: 'same-origin' },
+      true,
+    ],
+    [{ host: 'localhost:8080', origin: 'https://dash.example.com' }, false],
+    [{ host, origin: 'http://dash.example.com:8080', fetchSite: 'none' }, false],
     [{ host, origin: 'null' }, false],
+    [{ host, fetchSite: 'same-origin' }, true],
     [{ host }, false],
     [{ origin: 'http://dash.example.com:8080' }, false],
   ])('of %j is %j', (headers, expected) => {

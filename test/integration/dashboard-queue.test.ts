@@ -182,6 +182,12 @@ describe('dashboard --queue', () => {
     expect(found.map(({ name }) => name)).toEqual(['lookups', 'outcomes']);
     const change = { method: 'PUT', headers: { origin: url } } as const;
     expect(await statusOf(`${url}/queues/api/queues/lookups/pause`, change)).toBe(405);
+    const baseBelow = async (prefix: string): Promise<string | undefined> => {
+      const page = await request(`${url}/queues`, { headers: { 'x-forwarded-prefix': prefix } });
+      return /<base href="(.*?)" \/>/.exec(await page.body.text())?.[1];
+    };
+    expect(await baseBelow('/tools/brandfill')).toBe('/tools/brandfill/queues/');
+    expect(await baseBelow('//evil.example.com')).toBe('/queues/');
   });
 
   it('needs a queue, and a token where others can look', async () => {

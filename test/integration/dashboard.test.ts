@@ -79,6 +79,14 @@ describe('enrich --listen', () => {
     expect(await statusOf(`${url}/livez`)).toBe(200);
   });
 
+  it('answers to other names too where it asks for a token, as behind a proxy', async () => {
+    const { url } = await openStage([], { BRANDFILL_DASHBOARD_TOKEN: TOKEN });
+    const headers = { host: 'dash.example.com' };
+    expect(await statusOf(url, { headers })).toBe(401);
+    const authorization = `Bearer ${TOKEN}`;
+    expect(await statusOf(url, { headers: { ...headers, authorization } })).toBe(200);
+  });
+
   it('lets only those in who have the token', async () => {
     const { url } = await openStage(['--listen', '0.0.0.0:0'], {
       BRANDFILL_DASHBOARD_TOKEN: TOKEN,
@@ -118,6 +126,8 @@ describe('enrich --listen', () => {
       );
       expect(headers['x-content-type-options'], path).toBe('nosniff');
       expect(headers['cache-control'], path).toContain('no-');
+      const isHeldUp = headers['x-accel-buffering'] !== 'no';
+      expect(isHeldUp, `${path} by nginx`).toBe(path !== '/events');
     }
   });
 

@@ -96,7 +96,7 @@ let hiding;
  * @param {readonly string[]} path
  */
 async function post(path) {
-  const url = `/${path.map(encodeURIComponent).join('/')}`;
+  const url = path.map(encodeURIComponent).join('/');
   const message = byId('message');
   message.hidden = true;
   try {
@@ -119,7 +119,7 @@ async function post(path) {
 }
 
 function connect() {
-  const events = new EventSource('/events');
+  const events = new EventSource('events');
   const connection = byId('connection');
   events.addEventListener('open', () => {
     show(connection, 'Live');
