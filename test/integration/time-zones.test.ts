@@ -1,5 +1,7 @@
 import { expect, it, onTestFinished, vi } from 'vitest';
 import { parseRetryAfter } from '../../src/brand/retry-after.ts';
+import { openScheduleQueue } from '../../src/queue/bullmq/index.ts';
+import { useRedis } from '../support/redis.ts';
 
 // The quick tests share a process, whose time zone cannot be another for one of them.
 it.each(['America/New_York', 'Asia/Tokyo'])('every date is taken for GMT, also in %s', (zone) => {
@@ -12,4 +14,15 @@ it.each(['America/New_York', 'Asia/Tokyo'])('every date is taken for GMT, also i
   const parse = (value: string): unknown => parseRetryAfter(value, { date: undefined, nowMs });
   expect(parse('Fri Nov 20 20:01:00 2026')).toBe(61_000);
   expect(parse('Friday, 20-Nov-26 20:01:00 GMT')).toBe(61_000);
+});
+
+it('a schedule at midnight leaves no night out on which clocks jump then', async () => {
+  const redis = await useRedis();
+  vi.useFakeTimers({ now: new Date('2026-04-23T12:00:00Z'), toFake: ['Date'] });
+  onTestFinished(() => void vi.useRealTimers());
+  const queue = openScheduleQueue(redis.client, 'jobs');
+  await queue.keep('crm', { cron: '0 0 * * *', timezone: 'Africa/Cairo' });
+  const nextAtMs = (await queue.read()).get('crm')?.nextAtMs;
+  await queue.close();
+  expect(nextAtMs).toBe(Date.parse('2026-04-23T22:00:00Z')); // one o'clock there, on the 24th
 });

@@ -2,6 +2,7 @@ import { type JobsOptions, Queue } from 'bullmq';
 import { KEPT_FAILURES, PREFIX } from '../names.ts';
 import type { RedisClient } from '../server/redis.ts';
 import { queueOptions } from '../traces.ts';
+import { nextDue } from './next-due.ts';
 
 /** When a job is due, as it stands in Redis. */
 export interface KeptSchedule {
@@ -69,6 +70,7 @@ export function openScheduleQueue(client: RedisClient, group: string): ScheduleQ
   const queue = new Queue(scheduleQueueName(group), {
     connection: client,
     ...queueOptions(client),
+    settings: { repeatStrategy: nextDue },
   });
   queue.on('error', () => {}); // told by what watches the connection
 

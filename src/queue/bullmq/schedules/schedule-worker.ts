@@ -4,6 +4,7 @@ import { createChunkLocks } from '../chunks/chunk-locks.ts';
 import { KEPT_FAILURES } from '../names.ts';
 import type { RedisServer } from '../server/redis.ts';
 import { queueOptions } from '../traces.ts';
+import { nextDue } from './next-due.ts';
 import { RUN_JOB, type RunRequest, scheduleQueueName } from './schedule-queue.ts';
 
 /** A run that this process has taken. */
@@ -56,6 +57,7 @@ export function takeRuns(options: TakeRunsOptions): RunTaker {
     {
       connection: redis.connect(),
       ...queueOptions(redis.client),
+      settings: { repeatStrategy: nextDue },
       autorun: false,
       concurrency: atOnce + SLOTS_FOR_TICKS,
       lockDuration: lockMs,

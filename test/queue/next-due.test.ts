@@ -1,0 +1,53 @@
+import { describe, expect, it } from 'vitest';
+import { nextDue } from '../../src/queue/bullmq/schedules/next-due.ts';
+
+/** When a job is due next after a moment, so many times in a row, as clocks of its zone show it. */
+function shownAfter(from: string, pattern: string, tz: string, times = 2): readonly string[] {
+  const format = { timeZone: tz, dateStyle: 'short', timeStyle: 'short' } as const;
+  const clock = new Intl.DateTimeFormat('sv', format);
+  let dueMs = Date.parse(from);
+  return Array.from({ length: times }, () => {
+    dueMs = nextDue(dueMs, { pattern, tz });
+    return clock.format(dueMs);
+  });
+}
+
+describe('nextDue', () => {
+  it('goes by the clocks of the zone', () => {
+    expect(shownAfter('2026-01-10T12:00:00Z', '30 2 * * *', 'Asia/Tokyo')).toEqual([
+      '2026-01-11 02:30',
+      '2026-01-12 02:30',
+    ]);
+    expect(shownAfter('2026-01-10T12:00:00Z', '0 0,12 * * *', 'UTC')).toEqual([
+      '2026-01-11 00:00',
+      '2026-01-11 12:00',
+    ]);
+  });
+
+  it.each([
+    ['Europe/Berlin', '30 2 * * *', '2026-03-28T12:00:00Z', ['03-29 03:30', '03-30 02:30']],
+    ['Africa/Cairo', '0 0 * * *', '2026-04-23T12:00:00Z', ['04-24 01:00', '04-25 00:00']],
+    ['Asia/Beirut', '15 0 * * *', '2026-03-28T12:00:00Z', ['03-29 01:15', '03-30 00:15']],
+    ['America/Santiago', '@daily', '2026-09-05T12:00:00Z', ['09-06 01:00', '09-07 00:00']],
+    ['America/Havana', '0 30 0 * * *', '2026-03-07T12:00:00Z', ['03-08 01:30', '03-09 00:30']],
+  ])('has a time that clocks leave out come later: %s, %s', (tz, cron, from, expected) => {
+    expect(shownAfter(from, cron, tz)).toEqual(expected.map((at) => `2026-${at}`));
+  });
+
+  it.each([
+    ['Europe/Berlin', '30 2 * * *', '2026-10-24T12:00:00Z', ['10-25 02:30', '10-26 02:30']],
+    ['America/Havana', '0 0 * * *', '2026-10-31T12:00:00Z', ['11-01 00:00', '11-02 00:00']],
+    ['America/Santiago', '30 23 * * *', '2026-04-04T12:00:00Z', ['04-04 23:30', '04-05 23:30']],
+  ])('counts a time once that is there twice: %s, %s', (tz, cron, from, expected) => {
+    expect(shownAfter(from, cron, tz)).toEqual(expected.map((at) => `2026-${at}`));
+  });
+
+  it('goes on where clocks go back by half an hour', () => {
+    expect(shownAfter('2026-04-04T12:30:00Z', '0 * * * *', 'Australia/Lord_Howe', 4)).toEqual([
+      '2026-04-05 00:00',
+      '2026-04-05 01:00',
+      '2026-04-05 02:00',
+      '2026-04-05 03:00',
+    ]);
+  });
+});
