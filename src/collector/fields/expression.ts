@@ -1,5 +1,6 @@
 import { compile, type JSONValue, TreeInterpreter, tokenize } from '@jmespath-community/jmespath';
 import { shorten } from '../../rows/columns/names.ts';
+import { isInherited, withoutInherited } from './own-members.ts';
 
 type Compiled = ReturnType<typeof compile>;
 
@@ -34,7 +35,17 @@ export function compileExpression(expression: string): (answer: unknown) => unkn
     throw toExpressionError(expression, quotes, error);
   }
   checkFunctions(compiled, expression);
-  return (answer) => TreeInterpreter.search(compiled, answer as JSONValue);
+  const find = (answer: unknown): unknown => TreeInterpreter.search(compiled, answer as JSONValue);
+  // The library looks members up as JavaScript does, and finds what all objects inherit.
+  return namesInherited(compiled) ? (answer) => find(withoutInherited(answer)) : find;
+}
+
+function namesInherited(node: unknown): boolean {
+  if (typeof node !== 'object' || node === null) return false;
+  if ('type' in node && node.type === 'Field' && 'name' in node && isInherited(String(node.name))) {
+    return true;
+  }
+  return Object.values(node).some(namesInherited);
 }
 
 /** Longer expressions are not searched for the place: that takes quadratic time. */

@@ -88,6 +88,24 @@ describe('a wrong expression', () => {
   });
 });
 
+describe('a member that JavaScript has in every object', () => {
+  const answer: unknown = JSON.parse(
+    '{"name":"Acme","team":{"constructor":"Ferrari"},"all":[{"__proto__":1}]}',
+  );
+
+  it.each([
+    ['constructor', null],
+    ['__proto__', null],
+    ['toString || name', 'Acme'],
+    ['team.valueOf', null],
+    ['all[].constructor', []],
+    ['team.constructor', 'Ferrari'],
+    ['all[].__proto__', [1]],
+  ])('%s: is found where it stands in the answer', (expression, found) => {
+    expect(compileExpression(expression)(answer)).toStrictEqual(found);
+  });
+});
+
 describe('pointAt', () => {
   it('shows what is around the place of a long text', () => {
     const text = `${'a'.repeat(100)}!${'b'.repeat(100)}`;

@@ -1,0 +1,12 @@
+/** Whether JavaScript finds a member of this name in every object, such as `constructor`. */
+export function isInherited(name: string): boolean {
+  return name in Object.prototype;
+}
+
+/** A copy of a JSON value whose objects have the members that stand in the JSON, and no others. */
+export function withoutInherited(value: unknown): unknown {
+  if (typeof value !== 'object' || value === null) return value;
+  if (Array.isArray(value)) return value.map(withoutInherited);
+  const own = Object.entries(value).map(([name, inner]) => [name, withoutInherited(inner)]);
+  return Object.setPrototypeOf(Object.fromEntries(own), null);
+}
