@@ -12,7 +12,7 @@ export interface LookupContext extends CallContext {
   /** How often a lookup is tried again. */
   readonly retries: number;
   readonly retryGate: RetryGate;
-  /** The longest wait that the API may ask for. Told to wait longer, the run stops. */
+  /** The longest wait that the API may ask for. Told to wait longer for all, the run stops. */
   readonly maxWaitMs: number;
   /** Whether an earlier run gave the domain up. @default nothing is known of earlier runs */
   readonly hasFailedBefore?: (domain: string) => boolean;
@@ -175,10 +175,10 @@ class Lookup implements CallQuestions {
       this.#invalidAnswers += 1;
       if (this.#invalidAnswers > MAX_INVALID_RETRIES) return false;
     }
-    const { clock, counters, retryGate, stopSwitch } = this.#context;
+    const { clock, counters, maxWaitMs, retryGate, stopSwitch } = this.#context;
     const retryAfterMs = answer.kind === 'try_again' ? answer.retryAfterMs : undefined;
+    if ((retryAfterMs ?? 0) > Math.min(maxWaitMs, MAX_THROTTLED_MS)) return false;
     const delayMs = backoffMs({ retriesMade, retryAfterMs, random: this.#context.random() });
-    if (delayMs > MAX_THROTTLED_MS) return false;
     await clock.sleep(delayMs, stopSwitch.noNewCall);
     await retryGate.pass(stopSwitch.noNewCall);
     counters.retries += 1;

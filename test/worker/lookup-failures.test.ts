@@ -57,6 +57,18 @@ describe('a lookup that fails', () => {
     expect(context.stopSwitch.stopped).toBeUndefined();
   });
 
+  it('does not wait longer than --max-wait because one answer says so', async () => {
+    const answers = [tryAgain('http_503', 10_000), tryAgain('http_503', 10_001)];
+    const context = createTestContext((_, call) => answers[call - 1] ?? found, {
+      maxWaitMs: 10_000,
+    });
+    expect(await lookUp('acme.com', context)).toMatchObject({
+      outcome: { status: 'failed', reason: 'http_503', attempts: 2 },
+    });
+    expect(context.clock.sleepsMs).toEqual([10_000]);
+    expect(context.stopSwitch.stopped).toBeUndefined();
+  });
+
   it('is dated when it ended', async () => {
     const context = createTestContext((_, call) => (call < 3 ? tryAgain() : found));
     expect(await lookUp('acme.com', context)).toMatchObject({

@@ -28,11 +28,12 @@ export interface TestContext extends LookupContext {
 export interface TestContextOptions {
   readonly retries?: number;
   readonly maxCalls?: number;
+  readonly maxWaitMs?: number;
   readonly random?: () => number;
 }
 
 export function createTestContext(script: Script, options: TestContextOptions = {}): TestContext {
-  const { retries = 5, maxCalls, random = () => 1 } = options;
+  const { retries = 5, maxCalls, maxWaitMs = 15 * 60_000, random = () => 1 } = options;
   const clock = createFakeClock({ isImpatient: true });
   const called: string[] = [];
   const stopSwitch = createStopSwitch();
@@ -64,7 +65,7 @@ export function createTestContext(script: Script, options: TestContextOptions = 
       onTooLong: () => stopSwitch.stop({ reason: 'outage' }),
     }),
     retryGate: createRetryGate(clock),
-    maxWaitMs: 15 * 60_000,
+    maxWaitMs,
     preflight: createPreflight((seen) => stopSwitch.stop({ reason: 'misdirected', seen })),
     budget: createBudget(maxCalls),
     stopSwitch,
