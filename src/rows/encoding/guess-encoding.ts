@@ -1,9 +1,10 @@
 import { BrandfillError } from '../../common/errors.ts';
 import { refuseControls } from './controls.ts';
 import { type Encoding, findEncodingByName } from './encodings.ts';
-import { guessLatin } from './guess-latin.ts';
+import { guessLatin, isPlainlyWestern } from './guess-latin.ts';
 import { placeOfByte } from './place.ts';
 import { decodeStart } from './transcode.ts';
+import { faultOfUtf8 } from './utf8.ts';
 
 /** An encoding, and some words that show whether the guess is right. */
 export interface Guess {
@@ -46,7 +47,8 @@ export async function guessEncoding(
   refuseControls(clue, name, MOST_CONTROLS);
   const words = findWords(clue);
   const bytes = Buffer.concat(words.flatMap((word) => [word, NEW_LINE]));
-  const density = densityOf(bytes);
+  // Two such letters that stand together, as in 'Größe', may be one of another script.
+  const density = isPlainlyWestern(words) ? 0 : densityOf(bytes);
   const encoding =
     (density > PAIRED_SHARE ? await guessPairs(clue.subarray(0, LOOKED_AT_BYTES)) : undefined) ??
     (density > DENSE_SHARE ? await guessScript(bytes) : await guessLatin(bytes));
@@ -54,7 +56,8 @@ export async function guessEncoding(
     return { encoding, example: decodeStart(findExample(clue, words), encoding).trim() };
   }
   const at = clue.findIndex((byte) => UNDEFINED.has(byte));
-  const { line, character } = await placeOfByte(read(), offset + Math.max(0, at));
+  if (at < 0) throw await faultOfUtf8(read, { name, bytes: clue, offset });
+  const { line, character } = await placeOfByte(read(), offset + at);
   throw new BrandfillError(
     'UNREADABLE_INPUT',
     `Cannot read line ${line} of ${name}: its character ${character} is neither UTF-8 nor Windows-1252; name the encoding with --encoding, or save the file as 'CSV UTF-8'.`,

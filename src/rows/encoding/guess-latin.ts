@@ -50,6 +50,14 @@ export async function guessLatin(words: Buffer): Promise<Encoding | undefined> {
   return words.some((byte) => byte >= 0x80 && byte < 0xa0) ? WINDOWS_1252 : LATIN_1;
 }
 
+/** Whether all words are as they are in Western languages: plain letters, and usual ones among them. */
+export function isPlainlyWestern(words: readonly Buffer[]): boolean {
+  return words.every((word) => {
+    const text = decodeStart(word, WINDOWS_1252);
+    return /[a-z]/i.test(text) && senseOf(text, WEST) === 1;
+  });
+}
+
 const IMPOSSIBLE = -1;
 
 /** How much sense words make, from 0 to 1; -1 when there are bytes that stand for nothing. */

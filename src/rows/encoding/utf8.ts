@@ -35,6 +35,23 @@ export async function* checkUtf8(
   if (rest.length > 0) throw await notUtf8(read, { ...options, offset, byte: rest[0] });
 }
 
+interface FaultyBytes {
+  /** How the list is called in messages. */
+  readonly name: string;
+  readonly bytes: Buffer;
+  /** Where they begin in the list. */
+  readonly offset: number;
+}
+
+/** What to say of bytes that are UTF-8 up to some place, and no other encoding either. */
+export async function faultOfUtf8(
+  read: () => AsyncIterable<Buffer>,
+  { name, bytes, offset }: FaultyBytes,
+): Promise<BrandfillError> {
+  const at = validBytes(bytes);
+  return await notUtf8(read, { name, isInsisted: false, offset: offset + at, byte: bytes[at] });
+}
+
 /** Whether bytes are UTF-8, but for a last character that they may cut off. */
 export function isBeginningOfUtf8(bytes: Buffer): boolean {
   return isUtf8(bytes.subarray(0, bytes.length - unfinishedBytes(bytes)));

@@ -44,6 +44,9 @@ describe('findEncoding', () => {
     ['windows1252', 'Latin-1', GERMAN],
     ['windows1252', 'Latin-1', 'nombre,ciudad\nEspaña S.A.,Málaga\nPeñarol,Coruña\n'],
     ['windows1252', 'Latin-1', 'a,b,c\n4,5,©'],
+    ['windows1252', 'Latin-1', 'domain;Größe\nacme.de;5\n'],
+    ['windows1252', 'Latin-1', 'domain;Firma\nacme.de;Füße & Süß\n'],
+    ['windows1252', 'Latin-1', 'domaine,secteur\nacme.fr,créée\n'],
     ['windows1250', 'Windows-1250', 'firma\nŁódź Spółka Akcyjna\nŻabka\nGdańsk\n'],
     ['windows1250', 'Windows-1250', 'firma\nPlzeňský Prazdroj\nDvořák\nŠkoda\nŽďár\n'],
     ['macintosh', 'Mac Roman', GERMAN],
@@ -109,6 +112,16 @@ describe('findEncoding', () => {
       Buffer.from([0x81]),
     ]);
     await expect(find(bytes)).rejects.toThrow(/line 3 of list\.csv: its character 7 is neither/);
+  });
+
+  it('names the place where UTF-8 ends in something else', async () => {
+    const bytes = Buffer.concat([
+      Buffer.from('domain,name\na.de,äöü\nb.de,x'),
+      Buffer.from([0xe4, 0x0a]),
+    ]);
+    await expect(find(bytes)).rejects.toThrow(
+      /line 3 of list\.csv: its character 7 \(byte 0xE4\) is not UTF-8, although all before it is/,
+    );
   });
 });
 
