@@ -174,12 +174,16 @@ function freePath(pack: Package): string {
 async function* zip(parts: readonly OutputPart[]): AsyncGenerator<Buffer> {
   const file = new ZipFile();
   const output = file.outputStream as Readable;
-  file.on('error', (error: Error) => output.destroy(error));
+  const fail = (error: Error): void => void output.destroy(error);
+  file.on('error', fail);
+  let source: Readable | undefined;
   const options = { mtime: MTIME, forceDosTimestamp: true, compressionLevel: COMPRESSION_LEVEL };
   for (const { path, content } of parts) {
     if (typeof content === 'function') {
       file.addReadStreamLazy(path, options, (give) => {
-        give(undefined, Readable.from(content(), { objectMode: false }));
+        // The library does not listen for what goes wrong with what it is given.
+        source = Readable.from(content(), { objectMode: false }).on('error', fail);
+        give(undefined, source);
       });
     } else file.addBuffer(Buffer.from(content), path, options);
   }
@@ -188,5 +192,12 @@ async function* zip(parts: readonly OutputPart[]): AsyncGenerator<Buffer> {
     for await (const chunk of output) yield chunk as Buffer;
   } finally {
     output.destroy();
+    await end(source);
   }
+}
+
+/** What it reads from may be closed then. */
+async function end(source: Readable | undefined): Promise<void> {
+  if (!source || source.closed) return;
+  await new Promise((resolve) => source.once('close', resolve).destroy());
 }
