@@ -139,10 +139,9 @@ function holdLock(
     assertOurs: () => {
       const holder = readHolder(file);
       if (holder?.token === token) return;
-      const who = holder ? describeOwner(holder) : 'somebody';
       throw new BrandfillError(
         'OUTPUT_IN_USE',
-        `Cannot write ${path}: ${who} has taken its lock ${file} while this run gave no sign of life; what was found is kept, run it again.`,
+        `Cannot write ${path}: ${describeLoss(file, holder)}; what was found is kept, run it again.`,
       );
     },
     release: () => {
@@ -151,6 +150,12 @@ function holdLock(
       removeOwn();
     },
   };
+}
+
+function describeLoss(file: string, holder: Holder | undefined): string {
+  return holder
+    ? `${describeOwner(holder)} has taken its lock ${file} while this run gave no sign of life`
+    : `its lock ${file} is gone, as when its folder was removed, or when another run had it while this one gave no sign of life`;
 }
 
 /** What is still held when a second Ctrl-C ends the process here and now. One listener for all. */

@@ -1,4 +1,4 @@
-import { existsSync, readdirSync, symlinkSync, writeFileSync } from 'node:fs';
+import { existsSync, readdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import {
@@ -60,6 +60,13 @@ describe('the lock of an output', () => {
     expect(() => lost.assertOurs()).toThrow(/process \d+ on .+ has taken its lock/);
     lost.release();
     expect(readdirSync(folder)).toEqual(['out.csv.lock']);
+  });
+
+  it('blames nobody when it went with its folder', async () => {
+    const folder = useTempFolder();
+    const lost = await lock(join(folder, 'out.csv'));
+    rmSync(folder, { recursive: true });
+    expect(() => lost.assertOurs()).toThrow(/its lock .+ is gone, as when its folder was removed/);
   });
 
   it('is left to a run in another container that gives signs of life', async () => {
