@@ -16,7 +16,7 @@ export interface VariableProblem {
 }
 
 const PARTS =
-  /\$\$\{|\$\{(?<name>[A-Za-z_]\w*)(?::-(?<fallback>[^}]*))?\}|(?<broken>\$\{[^}]*\}?)/g;
+  /\$\$\{|\$\{(?<name>[A-Za-z_]\w*)(?::-(?<fallback>(?:(?!\$\{)[^}])*))?\}|(?<broken>\$\{[^}]*\}?)/g;
 
 /**
  * Puts variables in: `${NAME}`, and `${NAME:-default}` where NAME is not set or empty. `$${` is a
@@ -28,7 +28,8 @@ export function expandVariables(text: string, env: Environment): Expanded {
   const expanded = text.replaceAll(PARTS, (part, ...rest: readonly unknown[]) => {
     const { name, fallback, broken } = rest.at(-1) as Partial<Record<string, string>>;
     if (broken !== undefined) {
-      const message = 'expected ${NAME} or ${NAME:-default}; write $${ where a plain ${ is meant';
+      const message =
+        'expected ${NAME} or ${NAME:-default}, whose default is plain text; write $${ where a plain ${ is meant';
       problems.push({ part, message });
     }
     if (name === undefined) return '${';

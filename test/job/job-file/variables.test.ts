@@ -23,6 +23,8 @@ describe('a variable', () => {
     ['a ${NONE} b', '${NONE}', /no variable NONE; set it, or give a default: \$\{NONE:-…\}/],
     ['${a-b}', '${a-b}', /expected \$\{NAME\}/],
     ['${}', '${}', /expected \$\{NAME\}/],
+    ['${NONE:-${HOST}}', '${NONE:-${HOST}', /whose default is plain text/],
+    ['${HOST:-${NONE:-x}}', '${HOST:-${NONE:-x}', /whose default is plain text/],
     ['x ${HOST', '${HOST', /write \$\$\{/],
   ])('in %j is refused', (text, part, message) => {
     expect(expandVariables(text, env).problems).toEqual([
