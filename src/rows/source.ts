@@ -1,8 +1,8 @@
 import { fstatSync, type Stats } from 'node:fs';
 import { type FileHandle, open } from 'node:fs/promises';
-import { Readable } from 'node:stream';
+import { pipeline } from 'node:stream';
 import { createGunzip } from 'node:zlib';
-import { BrandfillError, describeSystemError } from '../common/errors.ts';
+import { BrandfillError, describeSystemError, systemErrorCode } from '../common/errors.ts';
 import { type Encoding, UTF_8 } from './encoding/encodings.ts';
 import { findEncoding } from './encoding/find-encoding.ts';
 import { transcode } from './encoding/transcode.ts';
@@ -65,7 +65,7 @@ export interface SourceOptions extends SpoolOptions {
 export async function openSource(path: string, options: SourceOptions): Promise<Source> {
   if (path === '-') {
     const spooled = await spool(options.stdin ?? process.stdin, options);
-    return await createSource('standard input', spooled, { ...options, file: identityOfStdin() });
+    return await createOrClose('standard input', spooled, { ...options, file: identityOfStdin() });
   }
   const handle = await openForReading(path);
   try {
@@ -78,7 +78,7 @@ export async function openSource(path: string, options: SourceOptions): Promise<
       return await createSource(path, handle, { ...options, file: stat });
     }
     const spooled = await spool(handle.createReadStream(), options);
-    return await createSource(path, spooled, options);
+    return await createOrClose(path, spooled, options);
   } catch (error) {
     await handle.close().catch(() => {});
     throw error;
@@ -92,12 +92,26 @@ export async function spoolObjects(
   options: SourceOptions,
 ): Promise<Source> {
   const spooled = await spool(lines, options);
-  const source = await createSource(name, spooled, { ...options, encoding: UTF_8 });
+  const source = await createOrClose(name, spooled, { ...options, encoding: UTF_8 });
   return { ...source, isOfObjects: true };
 }
 
 interface CreateOptions extends SourceOptions {
   readonly file?: Source['file'];
+}
+
+/** Closes what was spooled when it is no list after all. */
+async function createOrClose(
+  name: string,
+  spooled: FileHandle,
+  options: CreateOptions,
+): Promise<Source> {
+  try {
+    return await createSource(name, spooled, options);
+  } catch (error) {
+    await spooled.close().catch(() => {});
+    throw error;
+  }
 }
 
 async function createSource(
@@ -222,10 +236,12 @@ async function openForReading(path: string): Promise<FileHandle> {
 async function* readAll(handle: FileHandle, isGzip: boolean, name: string): AsyncGenerator<Buffer> {
   const file = readFromStart(handle, READ_BYTES);
   try {
-    if (isGzip) yield* Readable.from(file).pipe(createGunzip({ chunkSize: READ_BYTES }));
+    // What goes wrong in a pipeline comes out of it.
+    if (isGzip) yield* pipeline(file, createGunzip({ chunkSize: READ_BYTES }), () => {});
     else yield* file;
   } catch (error) {
-    const why = isGzip ? 'the gzip data is corrupt or cut short' : describeSystemError(error);
+    const isCorrupt = systemErrorCode(error)?.startsWith('Z_') === true;
+    const why = isCorrupt ? 'the gzip data is corrupt or cut short' : describeSystemError(error);
     throw unreadable(name, why, error);
   }
 }

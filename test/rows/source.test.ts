@@ -1,8 +1,9 @@
 import { appendFileSync, readdirSync, writeFileSync } from 'node:fs';
+import { open as openFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import { gzipSync } from 'node:zlib';
-import { describe, expect, it, onTestFinished } from 'vitest';
+import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { openList } from '../../src/rows/list-input.ts';
 import { openSource, type Source } from '../../src/rows/source.ts';
 import { useTempFolder } from '../support/temp-folder.ts';
@@ -67,6 +68,27 @@ describe('openSource', () => {
     }
     const opening = openList(rows(), { spoolFolder: useTempFolder(), signal: stop.signal });
     await expect(opening).rejects.toThrow('enough');
+  });
+
+  it('closes what it has kept of standard input when that is no list', async () => {
+    const folder = useTempFolder();
+    const handle = await openFile(join(folder, 'any'), 'w');
+    const stat = vi.spyOn(Object.getPrototypeOf(handle) as typeof handle, 'stat');
+    onTestFinished(() => stat.mockRestore());
+    await handle.close();
+    const stdin = Readable.from([Buffer.from('domain\nacme.com\n')]);
+    const opening = openSource('-', { spoolFolder: folder, signal, stdin, sheet: 'Leads' });
+    await expect(opening).rejects.toThrow(/find the sheet 'Leads' in standard input/);
+    expect(stat.mock.contexts).toMatchObject([{ fd: -1 }]);
+  });
+
+  it.each([
+    ['gzipped', gzipSync('domain\nacme.com\n')],
+    ['as it is', 'domain\nacme.com\n'],
+  ])('says why a list can no longer be read, %s', async (_, content) => {
+    const source = await open(content);
+    await source.close();
+    await expect(textOf(source)).rejects.toThrow(/Cannot read .*list\.csv: .*closed/);
   });
 
   it('notices that the file was changed meanwhile', async () => {
