@@ -124,6 +124,23 @@ describe('add', () => {
     expect(api.stats().domains.repeated).toBe(0);
   });
 
+  it('has outcomes of a list that is added again when it is done, also while the first ones wait', async () => {
+    const redis = await openRedis();
+    const api = await openApi();
+    const lookups = queueOn(redis);
+    for (const asked of [10, 20]) {
+      await addTo(redis, domains(10));
+      const stop = new AbortController();
+      const working = work({ queue: redis.url, baseUrl: api.url, signal: stop.signal });
+      while (Object.values(await lookups.getJobCounts()).some((jobs) => jobs > 0)) await delay(20);
+      stop.abort();
+      await working;
+      expect(api.stats().calls).toBe(asked);
+    }
+    const replies = await queueOn(redis, OUTCOMES_QUEUE).getWaiting();
+    expect(replies.map(({ data }) => data.outcomes.length)).toEqual([10, 10]);
+  });
+
   it('counts without a queue in a dry run', async () => {
     const input = openFolder().write('list.csv', listOf(['a.com', 'a.com', 'b.com']));
     expect(await add({ input, dryRun: true })).toMatchObject({ rows: 3, lookups: 2 });

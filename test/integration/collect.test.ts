@@ -83,23 +83,20 @@ describe.skipIf(!hasRedis)('brandfill collect', () => {
     expect(names.flatMap((name) => objectsOf(folder.read(`out/${name}`)))).toHaveLength(40);
   });
 
-  it('tells chunks apart that a Redis which lost everything has numbered alike', async () => {
+  it('tells chunks of the same id apart that were put on the queue at different times', async () => {
     const { folder, url, add, drained } = await openOutcomesQueue();
     const collector = await start(['collect', '--queue', url], { cwd: folder.path });
-    const first = reply('1', [outcome(1), outcome(2)]);
-    const sentAgain = reply('1', [outcome(2), outcome(1)]);
-    for (const each of [first, sentAgain, reply('1', [outcome(3)])]) {
-      await add([each]);
+    const chunks = ['1', 'crm'];
+    const answered = chunks.map((chunk) => reply(chunk, [outcome(1)]));
+    for (const addedAtMs of [1, 1, 2]) {
+      await add(answered, addedAtMs);
       await drained();
     }
     const { stderr } = await stop(collector);
-    expect(stderr).toContain('3 found, 0 others; 1 replies came again and were there already.');
+    expect(stderr).toContain('4 found, 0 others; 2 replies came again and were there already.');
     const [enriched = ''] = namesIn(folder);
-    expect(objectsOf(folder.read(`out/${enriched}`)).map(({ domain }) => domain)).toEqual([
-      'company-1.com',
-      'company-2.com',
-      'company-3.com',
-    ]);
+    const lines = objectsOf(folder.read(`out/${enriched}`));
+    expect(lines.map(({ chunk }) => String(chunk)).toSorted()).toEqual(['1', '1', 'crm', 'crm']);
   });
 
   it.each([

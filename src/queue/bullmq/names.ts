@@ -23,6 +23,19 @@ export function findRunId(queueName: string): string | undefined {
   return /^run-(.+)$/.exec(queueName)?.[1];
 }
 
+/**
+ * The id of a reply: the same one when another worker sends it again, and a new one when a chunk of
+ * the same id is put on the queue anew, which may be while the reply to the earlier one still waits.
+ *
+ * @param number of the part, from 0
+ */
+export function replyId(
+  chunk: string,
+  { addedAtMs, number }: { readonly addedAtMs: number; readonly number: number },
+): string {
+  return `o-${addedAtMs}-${number}-${chunk}`;
+}
+
 /** Where the outcomes of a chunk are noted until it is finished. */
 export function logKey(chunk: string): string {
   return `${PREFIX}:log:${chunk}`;

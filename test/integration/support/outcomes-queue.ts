@@ -8,6 +8,7 @@ import {
   OUTCOMES_OPTIONS,
   OUTCOMES_QUEUE,
   QUEUE_OPTIONS,
+  replyId,
 } from '../../../src/queue/bullmq/names.ts';
 import { startRedis } from '../../support/redis.ts';
 import type { Running } from './command.ts';
@@ -17,7 +18,8 @@ import { type Folder, openFolder } from './folder.ts';
 export interface OutcomesQueue {
   readonly folder: Folder;
   readonly url: string;
-  add(replies: readonly OutcomesData[]): Promise<void>;
+  /** @param addedAtMs when their chunks were put on the queue of lookups */
+  add(replies: readonly OutcomesData[], addedAtMs?: number): Promise<void>;
   /** Waits until every reply is acknowledged. */
   drained(): Promise<void>;
   isEmpty(): Promise<boolean>;
@@ -37,12 +39,12 @@ export async function openOutcomesQueue(): Promise<OutcomesQueue> {
   return {
     folder: openFolder(),
     url: redis.url,
-    add: async (replies) => {
+    add: async (replies, addedAtMs = FETCHED_AT_MS) => {
       await queue.addBulk(
         replies.map((data) => ({
           name: OUTCOMES_JOB,
           data,
-          opts: { ...OUTCOMES_OPTIONS, jobId: `o-${data.chunk}` },
+          opts: { ...OUTCOMES_OPTIONS, jobId: replyId(data.chunk, { addedAtMs, number: 0 }) },
         })),
       );
     },

@@ -1,4 +1,3 @@
-import { createHash } from 'node:crypto';
 import { type Job, UnrecoverableError, Worker } from 'bullmq';
 import { z } from 'zod';
 import type { OutcomesData } from '../contract.ts';
@@ -58,7 +57,7 @@ export function receiveOutcomes(options: ReceiveOutcomesOptions): OutcomeReceive
       throw new UnrecoverableError('no outcomes');
     }
     const reply = read.data as OutcomesData;
-    await keep(idOf(job, reply), reply);
+    await keep(idOf(job), reply);
   }
 
   const worker = new Worker<unknown>(OUTCOMES_QUEUE, receive, {
@@ -77,15 +76,9 @@ export function receiveOutcomes(options: ReceiveOutcomesOptions): OutcomeReceive
 }
 
 /**
- * Chunks whose producer chose no id are numbered, and a Redis that has lost everything begins again
- * with 1: the number alone does not tell a reply from an earlier one. What is sent again by another
- * worker, in whatever order, has the same lookups in it, made at the same times.
+ * That of a worker's reply is its own. Jobs of others may be numbered, and a Redis that has lost
+ * everything begins again with 1: the number alone does not tell one from an earlier one.
  */
-function idOf({ id = '' }: Job<unknown>, reply: OutcomesData): string {
-  if (!/^(o-)?\d+(-\d+)?$/.test(id)) return id;
-  const lookups = reply.outcomes.map(({ domain, attempts, fetchedAtMs }) =>
-    attempts > 0 ? `${domain} ${fetchedAtMs}` : domain,
-  );
-  const content = [reply.error ?? '', ...lookups.sort()].join('\n');
-  return `${id}@${createHash('sha256').update(content).digest('base64url').slice(0, 22)}`;
+function idOf({ id = '', timestamp }: Job<unknown>): string {
+  return /^\d+$/.test(id) ? `${id}@${timestamp}` : id;
 }

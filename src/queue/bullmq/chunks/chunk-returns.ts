@@ -17,6 +17,8 @@ export interface ChunkReturns {
 export interface TakenChunk {
   readonly id: string;
   readonly data: LookupsData;
+  /** In milliseconds since 1970. */
+  readonly addedAtMs: number;
   readonly priority: number;
 }
 
@@ -34,10 +36,12 @@ export function createChunkReturns(client: RedisClient): ChunkReturns {
       await replaceChunk(client, runId, { chunk: chunk.id, by: domains });
     }
     for (const [jobId, data] of chunks) {
-      const { priority } = chunk;
+      const { priority, addedAtMs } = chunk;
       await queue.add(LOOKUPS_JOB, data, {
         ...CHUNK_OPTIONS,
         jobId,
+        // Returned by another worker too, because this one was lost, it gets the same reply.
+        timestamp: addedAtMs,
         ...(priority > 0 ? { priority } : { lifo: true }),
       });
     }

@@ -9,7 +9,7 @@ import type { RunCalls } from '../runs/run-calls.ts';
 import type { ChunkLock } from './chunk-locks.ts';
 import type { ChunkReturns, TakenChunk } from './chunk-returns.ts';
 import type { LoggedChunk, OutcomeLog } from './outcome-log.ts';
-import type { OutcomeSender } from './outcome-sender.ts';
+import type { ChunkOutcomes, OutcomeSender } from './outcome-sender.ts';
 import type { Quarantine } from './quarantine.ts';
 
 /** Does what a chunk wants, from its job to its outcomes. */
@@ -102,7 +102,7 @@ export function createChunkTask(options: ChunkTaskOptions): ChunkTask {
     const id = job.id ?? '';
     const data = parseLookups(job.data);
     if (typeof data === 'string') return await refuse(taken, data);
-    const chunk: TakenChunk = { id, data, priority: job.priority };
+    const chunk: TakenChunk = { id, data, addedAtMs: job.timestamp, priority: job.priority };
     // It was answered, but its worker was killed before it could say so; or its run is over.
     if (!(await isExpected(chunk))) return await finish(chunk, taken, []);
     const logged = await readLog(id);
@@ -222,7 +222,8 @@ export function createChunkTask(options: ChunkTaskOptions): ChunkTask {
   async function refuse({ job, token }: TakenJob, error: string): Promise<void> {
     const id = job.id ?? '';
     onNotice(`Job ${id} was refused: ${error}.`);
-    await sender.send({ chunk: id, ...addresseeOf(job.data), outcomes: [], error });
+    const to = { chunk: id, addedAtMs: job.timestamp, ...addresseeOf(job.data) };
+    await sender.send({ ...to, outcomes: [], error });
     await job.moveToFailed(new UnrecoverableError(error), token, false);
   }
 
@@ -278,10 +279,6 @@ function isOfRun({ data }: TakenChunk): boolean {
   return data.replyTo !== undefined && findRunId(data.replyTo) !== undefined;
 }
 
-function addressOf({ id, data }: TakenChunk): {
-  chunk: string;
-  replyTo: string | undefined;
-  ref: unknown;
-} {
-  return { chunk: id, replyTo: data.replyTo, ref: data.ref };
+function addressOf({ id, data, addedAtMs }: TakenChunk): Omit<ChunkOutcomes, 'outcomes'> {
+  return { chunk: id, addedAtMs, replyTo: data.replyTo, ref: data.ref };
 }

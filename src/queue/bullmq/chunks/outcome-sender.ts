@@ -1,6 +1,6 @@
 import { Queue } from 'bullmq';
 import { CONTRACT_VERSION, type OutcomeData, type OutcomesData } from '../contract.ts';
-import { findRunId, OUTCOMES_JOB, OUTCOMES_OPTIONS, OUTCOMES_QUEUE } from '../names.ts';
+import { findRunId, OUTCOMES_JOB, OUTCOMES_OPTIONS, OUTCOMES_QUEUE, replyId } from '../names.ts';
 import { isRunOpen } from '../runs/run-ledger.ts';
 import type { RedisClient } from '../server/redis.ts';
 import { queueOptions } from '../traces.ts';
@@ -8,6 +8,8 @@ import { queueOptions } from '../traces.ts';
 /** What one chunk came to. */
 export interface ChunkOutcomes {
   readonly chunk: string;
+  /** When the chunk was put on the queue, in milliseconds since 1970. */
+  readonly addedAtMs: number;
   readonly replyTo: string | undefined;
   readonly ref: unknown;
   readonly outcomes: readonly OutcomeData[];
@@ -67,7 +69,7 @@ export function createOutcomeSender(client: RedisClient): OutcomeSender {
 
   return {
     isWaitedFor,
-    send: async ({ chunk, replyTo = OUTCOMES_QUEUE, ref, outcomes, error }) => {
+    send: async ({ chunk, addedAtMs, replyTo = OUTCOMES_QUEUE, ref, outcomes, error }) => {
       if (outcomes.length === 0 && error === undefined) return false;
       if (!(await isWaitedFor(replyTo))) return false;
       const queue = queueOf(replyTo);
@@ -84,7 +86,7 @@ export function createOutcomeSender(client: RedisClient): OutcomeSender {
           outcomes: part,
           ...(error === undefined ? {} : { error }),
         };
-        const jobId = number === 0 ? `o-${chunk}` : `o-${chunk}-${number}`;
+        const jobId = replyId(chunk, { addedAtMs, number });
         await queue.add(OUTCOMES_JOB, data, { ...OUTCOMES_OPTIONS, jobId });
       }
       return true;
