@@ -9,6 +9,9 @@ import type { OutageGate } from './outage-gate.ts';
 import type { Preflight } from './preflight.ts';
 import type { StopSwitch } from './stop-switch.ts';
 
+/** Who is kept waiting for longer, when it is his turn, waits for another one. */
+const TURN_MS = 2_000;
+
 /** What every call needs. */
 export interface CallContext {
   readonly client: BrandClient;
@@ -158,10 +161,16 @@ async function reserveTurn(
       throw new NotAskedError();
     }
     await waitForTurn(context, reserved);
+    const turnAtMs = clock.nowMs();
+    const isTurn = (): boolean =>
+      reserved.isGood() && !pause?.isPaused && clock.nowMs() - turnAtMs < TURN_MS;
     let mayAsk = isWanted();
-    if (mayAsk && reserved.isGood() && !pause?.isPaused) {
-      mayAsk = !allowance || (await allowance.take());
-      if (mayAsk) return reserved;
+    if (mayAsk && isTurn()) {
+      if (!allowance) return reserved;
+      mayAsk = await allowance.take();
+      if (mayAsk && !stopSwitch.stopped && isWanted() && isTurn()) return reserved;
+      // Whoever counts the calls was away: meanwhile the run may have stopped, or others may ask.
+      if (mayAsk) allowance.giveBack();
     }
     reserved.giveBack();
     abandon(context, clock.nowMs());

@@ -43,6 +43,44 @@ it('each try of a lookup is a call of the budget', async () => {
   expect(log).toEqual(['spend 1', 'spend 2']);
 });
 
+it('a call that was allowed only when its turn had passed waits for another turn', async () => {
+  const log: string[] = [];
+  const context = createTestContext(() => found);
+  const allowance = {
+    take: async () => {
+      log.push('take');
+      if (log.length === 1) await context.clock.sleep(20_000, context.stopSwitch.noCall);
+      return true;
+    },
+    giveBack: () => void log.push('give back'),
+  };
+  expect((await lookUp('acme.com', context, { allowance })).kind).toBe('outcome');
+  expect(context.called).toHaveLength(1);
+  expect(log).toEqual(['take', 'give back', 'take']);
+});
+
+it.each(['the run was stopped', 'others ask'])(
+  'a call that was allowed when %s is not made',
+  async (why) => {
+    const context = createTestContext(() => found);
+    let isWanted = true;
+    let left = 1;
+    const allowance = {
+      take: async () => {
+        left -= 1;
+        if (why === 'others ask') isWanted = false;
+        else context.stopSwitch.stop({ reason: 'interrupted' });
+        return true;
+      },
+      giveBack: () => void (left += 1),
+    };
+    const bounds = { allowance, isWanted: () => isWanted };
+    expect(await lookUp('acme.com', context, bounds)).toEqual({ kind: 'not_asked' });
+    expect(context.called).toEqual([]);
+    expect(left).toBe(1);
+  },
+);
+
 it('each call is taken from the allowance of its chunk, and what was answered 429 is given back', async () => {
   const log: string[] = [];
   const allowance = {
