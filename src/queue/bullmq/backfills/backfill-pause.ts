@@ -48,10 +48,13 @@ async function putBack(queue: Queue, id: string): Promise<void> {
 /** Takes a chunk out of the way of others while backfills are paused; it is on the queue all the while. */
 export async function setAside(client: RedisClient, job: Job, token: string): Promise<void> {
   // Noted first: what is noted and not there is harmless, what is there and not noted would wait.
-  await client.sadd(ASIDE, job.id ?? '');
+  const id = job.id ?? '';
+  await client.sadd(ASIDE, id);
   await job.moveToDelayed(Date.now() + ASIDE_FOR_MS, token);
   // Whoever resumed a moment ago may have looked before.
-  if (!(await areBackfillsPaused(client))) await job.promote().catch(() => {});
+  if (await areBackfillsPaused(client)) return;
+  await job.promote().catch(() => {});
+  await client.srem(ASIDE, id);
 }
 
 /** How much of the lookups waits, in chunks. */
