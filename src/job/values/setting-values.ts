@@ -59,11 +59,19 @@ export function duration(fromMs: number, toMs: number): (value: unknown) => numb
   return (value) => {
     const ms = typeof value === 'number' ? value : parseDuration(text(value));
     if (ms >= fromMs && ms <= toMs) return ms;
-    throw expected(
-      fromMs > 0 ? 'a duration from 1ms to 24d such as 60s' : 'a duration such as 30d',
-      value,
-    );
+    const isOpen = toMs === Number.MAX_SAFE_INTEGER;
+    const bounds = `${fromMs > 0 ? `from ${asTyped(fromMs)} to` : 'up to'} ${asTyped(toMs)}`;
+    throw expected(isOpen ? 'a duration such as 30d' : `a duration ${bounds} such as 60s`, value);
   };
+}
+
+/** A duration as it is given, in its largest unit and without what is left over: `1s`, `24d`. */
+function asTyped(ms: number): string {
+  const [unit = 'ms', unitMs = 1] =
+    Object.entries({ d: 86_400_000, h: 3_600_000, min: 60_000, s: 1_000 }).find(
+      ([, length]) => ms >= length,
+    ) ?? [];
+  return `${Math.floor(ms / unitMs)}${unit}`;
 }
 
 /** `1MB`, or a number of bytes. */

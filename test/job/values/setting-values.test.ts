@@ -119,6 +119,12 @@ const REFUSED: readonly Refused[] = [
     ['0', '25d', Number.NaN],
     'Cannot use --timeout: expected a duration from 1ms to 24d such as 60s',
   ],
+  ['maxWait', ['30d', -1], 'Cannot use --max-wait: expected a duration up to 24d such as 60s'],
+  [
+    'lostAfter',
+    ['100ms', '2h'],
+    'Cannot use --lost-after: expected a duration from 1s to 1h such as 60s',
+  ],
   ['fresh', ['long'], `Cannot use --fresh: ${A_DURATION}`],
   ['fresh', [-1], 'Cannot use --fresh: expected a duration such as 30d'],
   ['freshNotFound', ['1y'], `Cannot use --fresh-not-found: ${A_DURATION}`],
