@@ -61,6 +61,16 @@ describe('SIGTERM of workers under load', () => {
     expect(ended?.stderr).toMatch(/Redis does not answer: other workers take up .*\n.* calls\.\n$/);
     run.process.kill('SIGKILL');
   });
+
+  it('ends a worker that holds nothing without waiting for a Redis that is gone', async () => {
+    const fleet = await openFleet({ random, rows: 1 });
+    const worker = await fleet.worker('--drain', '1h');
+    await fleet.redis.kill();
+    worker.process.kill('SIGTERM');
+    const ended = await worker.ended;
+    expect(ended.code).toBe(0);
+    expect(ended.stderr).toContain('Stopped after 0 calls');
+  });
 });
 
 describe('Ctrl-C of a run', () => {

@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { hostname } from 'node:os';
 import { setTimeout as delay } from 'node:timers/promises';
 import { type Job, Worker } from 'bullmq';
+import { within } from '../../../common/within.ts';
 import { setAside } from '../backfills/backfill-pause.ts';
 import { findRunId, KEPT_FAILURES, LOOKUPS_QUEUE, QUEUE_OPTIONS } from '../names.ts';
 import { watchPausedRuns } from '../runs/paused-runs.ts';
@@ -48,6 +49,7 @@ const STALLED_CHECKS_PER_LOCK = 5;
 const WAIT_FOR_CHUNK_S = 1;
 const RETRY_MS = 1_000;
 const FETCH_MS = 100;
+const FAREWELL_MS = 3_000;
 /** Who has taken what is not for him leaves the next to others. */
 const REST_MS = 1_000;
 /** Meanwhile a run that is paused or stopping takes its chunk off the queue; one that is lost does not. */
@@ -212,6 +214,11 @@ export function takeChunks(options: TakeChunksOptions): ChunkTaker {
     open.add(work);
   }
 
+  async function leave(): Promise<void> {
+    await Promise.all([worker.close(true), sender.close(), returns.close(), presence.close()]);
+    await ended;
+  }
+
   const ended = fetch();
   return {
     ended,
@@ -223,8 +230,8 @@ export function takeChunks(options: TakeChunksOptions): ChunkTaker {
       while (open.size > 0) await Promise.all(open);
       locks.close();
       paused.close();
-      await Promise.all([worker.close(true), sender.close(), returns.close(), presence.close()]);
-      await ended;
+      // Nothing is held any more that a Redis which is away would have to be waited for.
+      await within(FAREWELL_MS, leave());
     },
   };
 }
