@@ -1,4 +1,5 @@
-import type { Worker } from 'bullmq';
+import { ErrorCode, type Worker } from 'bullmq';
+import { reasonOf } from '../server/redis.ts';
 
 /** The claim of this process on a chunk it took. */
 export interface ChunkLock {
@@ -68,4 +69,25 @@ export function createChunkLocks(options: ChunkLocksOptions): ChunkLocks {
     },
     close: () => clearInterval(timer),
   };
+}
+
+/** What Redis answers about a job that this process has no claim on any more. */
+const NOT_OURS: ReadonlySet<unknown> = new Set([
+  ErrorCode.JobNotExist,
+  ErrorCode.JobLockNotExist,
+  ErrorCode.JobNotInState,
+  ErrorCode.JobLockMismatch,
+]);
+
+/** Says that others may have a chunk by now. */
+export function describeCutOff(chunk: string): string {
+  return `Chunk ${chunk} was left to others: this worker was cut off for too long.`;
+}
+
+/** Says why a chunk that was taken could not be finished here. */
+export function describeLoss(chunk: string, error: unknown): string {
+  const isNotOurs = error instanceof Error && 'code' in error && NOT_OURS.has(error.code);
+  return isNotOurs
+    ? describeCutOff(chunk)
+    : `Chunk ${chunk} was left to others: ${reasonOf(error)}.`;
 }

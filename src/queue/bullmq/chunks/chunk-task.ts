@@ -6,7 +6,7 @@ import { findRunId } from '../names.ts';
 import { toData, withoutCall } from '../outcome-data.ts';
 import type { PausedRuns } from '../runs/paused-runs.ts';
 import type { RunCalls } from '../runs/run-calls.ts';
-import type { ChunkLock } from './chunk-locks.ts';
+import { type ChunkLock, describeCutOff } from './chunk-locks.ts';
 import type { ChunkReturns, TakenChunk } from './chunk-returns.ts';
 import type { LoggedChunk, OutcomeLog } from './outcome-log.ts';
 import type { ChunkOutcomes, OutcomeSender } from './outcome-sender.ts';
@@ -195,7 +195,7 @@ export function createChunkTask(options: ChunkTaskOptions): ChunkTask {
       if (notAsked.length > 0) await returns.giveBack(chunk, notAsked);
       return await finish(chunk, taken, outcomes);
     }
-    onNotice(`Chunk ${chunk.id} was left to others: this worker was cut off for too long.`);
+    onNotice(describeCutOff(chunk.id));
     // Others read from the log what was found out. Only if the chunk is gone, with all that a Redis
     // without persistence had, or because somebody has finished it, must it be sent from here.
     if ((await taken.job.getState()) !== 'unknown') return;

@@ -11,7 +11,7 @@ import { isChunkExpected } from '../runs/run-ledger.ts';
 import type { RedisServer } from '../server/redis.ts';
 import { createRefusals } from '../server/refusals.ts';
 import { startChunkSpan } from '../traces.ts';
-import { createChunkLocks } from './chunk-locks.ts';
+import { createChunkLocks, describeLoss } from './chunk-locks.ts';
 import { createChunkReturns } from './chunk-returns.ts';
 import { type ChunkTaskOptions, createChunkTask } from './chunk-task.ts';
 import { createHeldChunkSums } from './held-chunks.ts';
@@ -202,7 +202,7 @@ export function takeChunks(options: TakeChunksOptions): ChunkTaker {
         () => span.end(),
         (error: unknown) => {
           span.end(error);
-          onNotice(`Chunk ${job.id}: ${String(error)}`);
+          onNotice(describeLoss(job.id ?? '', error));
         },
       )
       .finally(() => {
