@@ -35,7 +35,7 @@ describe('kill -9', () => {
   });
 
   it('of the run, then the same command again: no call is made twice', async () => {
-    const fleet = await openFleet({ random });
+    const fleet = await openFleet({ random, lostAfter: '15s' });
     await fleet.worker();
     for (let kills = 0; kills < 5; kills += 1) {
       const run = await fleet.enrich('--workers', '0');

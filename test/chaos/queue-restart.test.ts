@@ -11,6 +11,7 @@ describe('SIGTERM of workers under load', () => {
       random,
       rows: 6_000,
       api: { latencyMs: { fromMs: 20, toMs: 300 } },
+      lostAfter: '15s',
     });
     const workers = await fleet.workers(3);
     const run = await fleet.enrich('--workers', '0');
@@ -75,7 +76,7 @@ describe('SIGTERM of workers under load', () => {
 
 describe('Ctrl-C of a run', () => {
   it('takes back what nobody has begun, and goes on with the same command', async () => {
-    const fleet = await openFleet({ random, rows: 1_500 });
+    const fleet = await openFleet({ random, rows: 1_500, lostAfter: '15s' });
     await fleet.worker();
     const run = await fleet.enrich('--workers', '0');
     await fleet.calls(300);

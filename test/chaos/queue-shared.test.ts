@@ -56,6 +56,7 @@ describe('one queue for many', () => {
       rows: 100_000,
       domains: 25_000,
       api: { latencyMs: 2 },
+      lostAfter: '15s',
     });
     await fleet.workers(4);
     const enriching = await fleet.enrich('--workers', '0');

@@ -41,19 +41,24 @@ export interface FleetOptions {
   readonly domains?: number;
   readonly redis?: TestRedisOptions;
   readonly api?: SandboxOptions;
+  /**
+   * How long a worker may be silent. Short, so that a lost one is soon noticed; where none is lost, so long
+   * that a busy machine makes none look so.
+   *
+   * @default 2s
+   */
+  readonly lostAfter?: string;
   /** What the API does with each call instead of answering it, while it is in trouble. */
   readonly trouble?: () => SandboxReply | undefined;
 }
 
 export const CONCURRENCY = 16;
-/** Short, so that a lost worker is soon noticed. */
-const LOST_AFTER = ['--lost-after', '2s'];
 const SHARED_KEYS =
   /^\{brandfill\}:((lookups|outcomes):(meta|id|events|stalled-check|marker|pc)$|workers$|probe$|pace:|calls:|board(:|$))/;
 
 export async function openFleet(options: FleetOptions): Promise<Fleet> {
   const { random, rows = 1_200, redis: redisOptions, trouble = () => undefined } = options;
-  const { domains = Math.floor(0.8 * rows) } = options;
+  const { domains = Math.floor(0.8 * rows), lostAfter = '2s' } = options;
   const redis = await startRedis(redisOptions);
   onTestFinished(() => redis.close());
   const folder = openFolder();
@@ -72,7 +77,7 @@ export async function openFleet(options: FleetOptions): Promise<Fleet> {
     queueUrl: redis.url,
     worker: async (...flags) => {
       const worker = await start(
-        ['worker', ...LOST_AFTER, '--concurrency', String(CONCURRENCY), ...flags],
+        ['worker', '--lost-after', lostAfter, '--concurrency', String(CONCURRENCY), ...flags],
         { cwd: folder.path, env: environment() },
       );
       await worker.shows('Waiting for lookups');
@@ -81,7 +86,7 @@ export async function openFleet(options: FleetOptions): Promise<Fleet> {
     workers: (count, ...flags) =>
       Promise.all(Array.from({ length: count }, () => fleet.worker(...flags))),
     enrich: (...flags) =>
-      start(['enrich', 'list.csv', '--progress', 'none', ...LOST_AFTER, ...flags], {
+      start(['enrich', 'list.csv', '--progress', 'none', '--lost-after', lostAfter, ...flags], {
         cwd: folder.path,
         env: environment(),
       }),
