@@ -97,7 +97,8 @@ function asBroken(name: string, error: unknown): BrandfillError {
   return brokenWorkbook(name, why.replace(/\.$/, ''), error);
 }
 
-async function brokenUnless<T>(name: string, work: () => Promise<T>): Promise<T> {
+/** What goes wrong with the parts of a workbook is said of the workbook. */
+export async function brokenUnless<T>(name: string, work: () => Promise<T>): Promise<T> {
   try {
     return await work();
   } catch (error) {

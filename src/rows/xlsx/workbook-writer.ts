@@ -4,7 +4,7 @@ import { escapeXml } from './escape-xml.ts';
 import { extendTable } from './extend-table.ts';
 import { stylesXml } from './new-styles.ts';
 import type { Workbook } from './open-workbook.ts';
-import type { Package } from './package.ts';
+import { brokenUnless, type Package } from './package.ts';
 import { relationsPathOf } from './parts.ts';
 import { createFrame, findUnfitFilter, fitFrame, rangeOf } from './sheet-frame.ts';
 import type { SheetFrame } from './sheet-reader.ts';
@@ -63,7 +63,10 @@ export async function* rewriteWorkbook(
   const newSheet: NewSheet | undefined = more && { name: more.name, path, type: WORKSHEET_TYPE };
   const range = findUnfitFilter(frame, list.layout) ? undefined : rangeOf(list.layout);
   const edit = { sheet, parts, newSheet, chain, range };
-  for (const [path, text] of editTexts(await readTexts(workbook), edit)) replaced.set(path, text);
+  const edited = await brokenUnless(pack.name, async () => {
+    return editTexts(await readTexts(workbook), edit);
+  });
+  for (const [path, text] of edited) replaced.set(path, text);
   const kept = pack.paths.filter((path) => path !== chain);
   const all = kept.map((path): OutputPart => {
     return { path, content: replaced.get(path) ?? (() => pack.read(path)) };
