@@ -3,6 +3,7 @@ import type { CollectOptions } from '../collect.ts';
 import { EXIT } from '../exit-codes.ts';
 import { COLLECT_SETTINGS } from '../job/commands/collect-settings.ts';
 import { flagOf } from '../job/read-settings.ts';
+import { countOf, formatCount } from '../watch/describe/format-count.ts';
 import type { CliContext } from './context.ts';
 import { onInterrupt } from './interrupt.ts';
 import { addLogFlags, noticesTo, openCommandLog, splitLogFlags } from './log-flags.ts';
@@ -42,9 +43,11 @@ async function runCollect(
   } as CollectOptions;
   try {
     const { enriched, failures, repeated } = await collect(options, flagOf);
-    const again = repeated > 0 ? `; ${repeated} replies came again and were there already` : '';
+    const lines = countOf(enriched + failures, 'line');
+    const replies = countOf(repeated, 'reply', 'replies');
+    const again = repeated > 0 ? `; ${replies} came again, already written` : '';
     say(
-      `Stopped after ${enriched + failures} lines: ${enriched} found, ${failures} others${again}.`,
+      `Stopped after ${lines}: ${formatCount(enriched)} found, ${formatCount(failures)} others${again}.`,
     );
     return EXIT.ok;
   } finally {

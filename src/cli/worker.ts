@@ -3,6 +3,7 @@ import { EXIT } from '../exit-codes.ts';
 import { WORKER_SETTINGS } from '../job/commands/worker-settings.ts';
 import { flagOf } from '../job/read-settings.ts';
 import { describeStop } from '../watch/describe/describe.ts';
+import { countOf } from '../watch/describe/format-count.ts';
 import type { WorkerBlock } from '../watch/terminal/worker-block.ts';
 import type { Log } from '../watch/views/log.ts';
 import { chooseStyle } from '../watch/views/open-progress-view.ts';
@@ -53,7 +54,7 @@ async function runWorker(
     const isAsked = stopped.reason === 'interrupted';
     if (!isAsked) log.write('error', describeStop(stopped), { reason: stopped.reason });
     const rest = isHandedBack ? '; what was not done is back on the queue' : '';
-    say(`Stopped after ${calls} calls${rest}.`);
+    say(`Stopped after ${countOf(calls, 'call')}${rest}.`);
     return isAsked ? EXIT.ok : EXIT.stopped;
   } finally {
     block?.end();

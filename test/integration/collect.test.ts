@@ -33,7 +33,7 @@ describe.skipIf(!hasRedis)('brandfill collect', () => {
     collector.process.kill('SIGTERM');
     const { code, stderr } = await collector.ended;
     expect(code).toBe(0);
-    expect(stderr).toMatch(/Finished out\/enriched-[\dT-]+\.jsonl: 1 lines\./);
+    expect(stderr).toMatch(/Finished out\/enriched-[\dT-]+\.jsonl: 1 line\./);
     expect(stderr).toContain('Stopped after 5 lines: 1 found, 4 others.');
 
     const [enriched = '', failures = ''] = namesIn(folder);
@@ -93,7 +93,7 @@ describe.skipIf(!hasRedis)('brandfill collect', () => {
       await drained();
     }
     const { stderr } = await stop(collector);
-    expect(stderr).toContain('4 found, 0 others; 2 replies came again and were there already.');
+    expect(stderr).toContain('4 found, 0 others; 2 replies came again, already written.');
     const [enriched = ''] = namesIn(folder);
     const lines = objectsOf(folder.read(`out/${enriched}`));
     expect(lines.map(({ chunk }) => String(chunk)).toSorted()).toEqual(['1', '1', 'crm', 'crm']);

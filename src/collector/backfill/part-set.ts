@@ -68,7 +68,8 @@ export function createPartSet(options: PartSetOptions): PartSet {
     const path = await part.finish();
     delete parts[kind];
     await note({ [kind]: { ...state, isOpen: false } });
-    if (path !== undefined) onNotice(`Finished ${path}: ${state.lines} lines.`);
+    if (path === undefined) return;
+    onNotice(`Finished ${path}: ${state.lines} ${state.lines === 1 ? 'line' : 'lines'}.`);
   }
 
   async function reopen(kind: PartKind): Promise<void> {

@@ -93,7 +93,7 @@ describe('the writer of a backfill', () => {
       'enriched-2026-11-21T08-3.jsonl',
       'enriched-2026-11-21T08.jsonl',
     ]);
-    expect(bench.notices.at(-1)).toMatch(/^Finished .+failures-2026-11-21T08-3\.jsonl: 1 lines\.$/);
+    expect(bench.notices.at(-1)).toMatch(/^Finished .+failures-2026-11-21T08-3\.jsonl: 1 line\.$/);
     await writer.close();
     await bench.close();
   });
