@@ -100,6 +100,7 @@ export function toLoadedJob(jobFile: JobFile, options: LoadJobOptions): LoadedJo
       `Cannot run ${file}: it names no list; give 'input' in it, or ${naming('input')}.`,
     );
   }
+  refuseItself(file, given);
   return {
     file,
     name: jobNameOf(file),
@@ -156,4 +157,18 @@ function refuse(place: string | undefined, what: string): BrandfillError {
 function withoutUndefined<T extends object>(values: T): Partial<T> {
   const given = Object.entries(values).filter(([, value]) => value !== undefined);
   return Object.fromEntries(given) as Partial<T>;
+}
+
+/** Options that name what a run writes. */
+export const OUTPUT_OPTIONS = ['out', 'failures', 'changes', 'report'] as const;
+
+/** @throws BrandfillError `INVALID_SETTING` when an output would take the place of the job file */
+function refuseItself(file: string, given: Readonly<Record<string, unknown>>): void {
+  for (const path of OUTPUT_OPTIONS.flatMap((key) => given[key])) {
+    if (typeof path !== 'string' || resolve(path) !== resolve(file)) continue;
+    throw new BrandfillError(
+      'INVALID_SETTING',
+      `Cannot write ${path}: it is the job file itself; choose another output.`,
+    );
+  }
 }

@@ -11,6 +11,7 @@ import {
   LOAD_OPTIONS,
   type LoadedJob,
   type LoadJobOptions,
+  OUTPUT_OPTIONS,
   openJobFile,
   toLoadedJob,
 } from './load-job.ts';
@@ -98,7 +99,7 @@ const RUN_OPTIONS: Readonly<Record<keyof RunJobOptions, true>> = {
 
 /** Folders of outputs that the file names, such as one for each day, are made. */
 async function makeFolders({ values }: JobFile): Promise<void> {
-  for (const key of OUTPUTS) {
+  for (const key of OUTPUT_OPTIONS) {
     const given = (values as Readonly<Record<string, unknown>>)[key];
     for (const path of [given].flat()) {
       if (typeof path !== 'string' || path === '-') continue;
@@ -107,8 +108,6 @@ async function makeFolders({ values }: JobFile): Promise<void> {
     }
   }
 }
-
-const OUTPUTS = ['out', 'failures', 'changes', 'report'] as const;
 
 async function tellOf(
   { values }: JobFile,

@@ -4,6 +4,7 @@ import { describe, expect, it } from 'vitest';
 import { openApi } from './support/api.ts';
 import { run, summaryOf } from './support/command.ts';
 import { openFolder } from './support/folder.ts';
+import { runHere } from './support/program.ts';
 
 const PROJECT = join(import.meta.dirname, '../..');
 const JOBS = readdirSync(join(PROJECT, 'jobs')).filter((name) => name.endsWith('.yaml'));
@@ -34,4 +35,18 @@ describe('the job files of the project', () => {
       expect(summaryOf(second)).toMatchObject({ rows: summaryOf(first).rows, calls: 0 });
     },
   );
+});
+
+it.each([
+  ['its failures', 'failures: ./job.yaml'],
+  ['its rows', 'out: sub/../job.yaml'],
+])('a job file whose place %s would take is refused', async (_, line) => {
+  const folder = openFolder();
+  folder.write('list.csv', 'domain\nacme.com\n');
+  const text = `input: list.csv\nbaseUrl: http://127.0.0.1:9\n${line}\n`;
+  folder.write('job.yaml', text);
+  const { code, stderr } = await runHere(['run', 'job.yaml'], { cwd: folder.path });
+  expect(code).toBe(2);
+  expect(stderr).toMatch(/Cannot write .*job\.yaml: it is the job file itself/);
+  expect(folder.read('job.yaml')).toBe(text);
 });
