@@ -41,8 +41,8 @@ export interface Collected {
 
 /** How often is looked whether the hour of a file is over. */
 const TIDY_MS = 10_000;
-/** Redis may be gone when a collector is told to stop; what is not acknowledged comes again. */
-const FAREWELL_MS = 10_000;
+/** Redis may be gone when a collector is told to stop; what is not acknowledged comes again. Docker kills after ten seconds. */
+const FAREWELL_MS = 5_000;
 
 /**
  * Writes the outcomes of backfills, of which the chunks name no queue of their own, to files by the

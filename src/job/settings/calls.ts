@@ -33,7 +33,7 @@ export const CALL_SETTINGS: Definitions<CallSettings> = {
     value: 'N/s, N/min or auto',
     default: 'auto',
     description:
-      'a rate that is never exceeded, by all workers on a queue together; auto: finds the fastest one that the API allows',
+      'a rate to keep to, by all workers on a queue together; auto: finds the fastest one that the API allows',
     parse: (value) => parseRate(text(value)),
   },
   retries: {
