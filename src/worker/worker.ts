@@ -38,9 +38,13 @@ export function createWorker({
   let underWay = 0;
   const doubt = createCredentialDoubt(() => stopSwitch.stop({ reason: 'forbidden' }));
 
-  async function handleDomain(domain: string, reply: Reply, bounds: Bounds): Promise<void> {
+  async function handleDomain(
+    domain: string,
+    reply: Reply,
+    { allowance, counters, isWanted }: Bounds,
+  ): Promise<void> {
     underWay += 1;
-    const turn: Turn = { ...bounds, domain, reply, replied: undefined };
+    const turn: Turn = { domain, reply, allowance, counters, isWanted, replied: undefined };
     const result = await turns.push(turn);
     underWay -= 1;
     const isBelieved = result.kind !== 'not_asked' && believe(result);
