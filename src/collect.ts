@@ -41,7 +41,10 @@ export interface Collected {
 
 /** How often is looked whether the hour of a file is over. */
 const TIDY_MS = 10_000;
-/** Redis may be gone when a collector is told to stop; what is not acknowledged comes again. Docker kills after ten seconds. */
+/**
+ * Redis may be gone when a collector is told to stop; what is not acknowledged comes again. Docker kills
+ * after ten seconds.
+ */
 const FAREWELL_MS = 5_000;
 
 /**

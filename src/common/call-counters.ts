@@ -13,11 +13,7 @@ export function createCallCounters(): CallCounters {
   return { calls: 0, throttled: 0, retries: 0 };
 }
 
-/**
- * Adds the calls that an outcome tells of.
- *
- * @param outcome calls answered 429, and all others
- */
+/** Adds the calls that an outcome tells of: those answered 429 (`throttled`), and all others (`attempts`). */
 export function addCallsOf(
   {
     attempts,

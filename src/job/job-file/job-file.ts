@@ -126,14 +126,11 @@ async function readText(file: string): Promise<string> {
 }
 
 function decode(bytes: Buffer, file: string): string {
-  try {
-    return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes);
-  } catch {
-    throw new BrandfillError(
-      'INVALID_SETTING',
-      `Cannot use ${file}:${lineThatIsNotUtf8(bytes)}: it is not in UTF-8; save the file as UTF-8.`,
-    );
-  }
+  if (isUtf8(bytes)) return bytes.toString('utf8');
+  throw new BrandfillError(
+    'INVALID_SETTING',
+    `Cannot use ${file}:${lineThatIsNotUtf8(bytes)}: it is not in UTF-8; save the file as UTF-8.`,
+  );
 }
 
 function lineThatIsNotUtf8(bytes: Buffer): number {

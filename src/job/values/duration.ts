@@ -31,6 +31,15 @@ export function parseDuration(text: string): number {
   return Number(match[1]) * unitMs;
 }
 
+/** Writes milliseconds as somebody types them, in whole days, hours … but no weeks: `1s`, `24d`. */
+export function typedDuration(ms: number): string {
+  for (const unit of ['d', 'h', 'min', 's']) {
+    const unitMs = UNIT_MS.get(unit) ?? 1;
+    if (ms >= unitMs) return `${Math.floor(ms / unitMs)}${unit}`;
+  }
+  return `${ms}ms`;
+}
+
 /** Writes milliseconds for people: `850 ms`, `12 s`, `4 min 10 s`, `3 h 5 min`, `30 d`. */
 export function formatDuration(ms: number): string {
   if (ms < 999.5) return `${Math.round(ms)} ms`;

@@ -2,7 +2,7 @@ import { isReservedHeader } from '../../brand/credential.ts';
 import type { NameValue } from '../../brand/endpoint.ts';
 import { BrandfillError } from '../../common/errors.ts';
 import type { SettingDefinition } from '../setting-definition.ts';
-import { parseDuration } from './duration.ts';
+import { parseDuration, typedDuration } from './duration.ts';
 import { parseSize } from './size.ts';
 
 // Readers of values, from the command line (texts) and from programs alike. Each throws an error
@@ -60,18 +60,9 @@ export function duration(fromMs: number, toMs: number): (value: unknown) => numb
     const ms = typeof value === 'number' ? value : parseDuration(text(value));
     if (ms >= fromMs && ms <= toMs) return ms;
     const isOpen = toMs === Number.MAX_SAFE_INTEGER;
-    const bounds = `${fromMs > 0 ? `from ${asTyped(fromMs)} to` : 'up to'} ${asTyped(toMs)}`;
+    const bounds = `${fromMs > 0 ? `from ${typedDuration(fromMs)} to` : 'up to'} ${typedDuration(toMs)}`;
     throw expected(isOpen ? 'a duration such as 30d' : `a duration ${bounds} such as 60s`, value);
   };
-}
-
-/** A duration as it is given, in its largest unit and without what is left over: `1s`, `24d`. */
-function asTyped(ms: number): string {
-  const [unit = 'ms', unitMs = 1] =
-    Object.entries({ d: 86_400_000, h: 3_600_000, min: 60_000, s: 1_000 }).find(
-      ([, length]) => ms >= length,
-    ) ?? [];
-  return `${Math.floor(ms / unitMs)}${unit}`;
 }
 
 /** `1MB`, or a number of bytes. */

@@ -34,15 +34,13 @@ export function countCallsOfRun(
   const bound = maxCalls === undefined ? undefined : allowCalls(client, runId, maxCalls);
 
   async function noteUntold(): Promise<void> {
-    const key = untoldKey(runId);
+    const untold = Object.entries(made)
+      .map(([name, count]) => [name, count - told[name as keyof CallCounters]] as const)
+      .filter(([, count]) => count !== 0);
+    if (untold.length === 0) return;
     const notes = client.multi();
-    let isAny = false;
-    for (const [name, count] of Object.entries(made)) {
-      const untold = count - told[name as keyof CallCounters];
-      if (untold !== 0) notes.hincrby(key, name, untold);
-      isAny ||= untold !== 0;
-    }
-    if (isAny) await notes.pexpire(key, KEPT_MS).exec();
+    for (const [name, count] of untold) notes.hincrby(untoldKey(runId), name, count);
+    await notes.pexpire(untoldKey(runId), KEPT_MS).exec();
   }
 
   return {
