@@ -17,7 +17,7 @@ export function findCronProblem(cron: string): string | undefined {
     return `expected five fields (minute, hour, day, month, weekday) such as '30 2 * * *', received '${cron}'`;
   }
   try {
-    CronExpressionParser.parse(cron.trim());
+    CronExpressionParser.parse(cron.trim(), { tz: 'UTC' }).next(); // it may name days that never come
     return undefined;
   } catch (error) {
     const reason = error instanceof Error ? error.message : String(error);
