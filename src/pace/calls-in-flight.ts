@@ -4,6 +4,8 @@ export interface CallsInFlight {
   /** Ends the call that was sent then; returns how many were in flight when it was, itself included. */
   end(sentAtMs: number): number;
   count(nowMs: number): number;
+  /** When they were let through, ascending. */
+  sentAtMs(nowMs: number): number[];
 }
 
 /** Nobody waits longer for a report: it was lost. */
@@ -12,6 +14,10 @@ const LOST_AFTER_MS = 5 * 60_000;
 export function createCallsInFlight(): CallsInFlight {
   /** Oldest first. */
   const calls: { readonly startMs: number; readonly inFlight: number }[] = [];
+
+  function forgetLost(nowMs: number): void {
+    while (calls[0] && nowMs - calls[0].startMs > LOST_AFTER_MS) calls.shift();
+  }
 
   return {
     start: (startMs) => {
@@ -25,8 +31,12 @@ export function createCallsInFlight(): CallsInFlight {
       return call?.inFlight ?? 1;
     },
     count: (nowMs) => {
-      while (calls[0] && nowMs - calls[0].startMs > LOST_AFTER_MS) calls.shift();
+      forgetLost(nowMs);
       return calls.length;
+    },
+    sentAtMs: (nowMs) => {
+      forgetLost(nowMs);
+      return calls.map(({ startMs }) => startMs);
     },
   };
 }

@@ -87,14 +87,8 @@ export function report(state: PaceState, told: PaceEvent, toldAtMs: number): voi
 }
 
 function onAccepted(state: PaceState, event: PaceEvent, nowMs: number): void {
-  const { latency, throttle } = state;
-  const isFirst = latency.shortestMs === 0;
-  // What counts is when it is known, and workers that share a state tell a little later.
-  const knownAfterMs = Math.min(LONGEST_WAIT_MS, Math.max(event.latencyMs, nowMs - event.sentAtMs));
-  const weight = isFirst ? 1 : LATENCY_WEIGHT;
-  latency.averageMs += (knownAfterMs - latency.averageMs) * weight;
-  latency.callMs += (event.latencyMs - latency.callMs) * weight;
-  latency.shortestMs = isFirst ? event.latencyMs : Math.min(latency.shortestMs, event.latencyMs);
+  const { throttle } = state;
+  noteLatency(state, event, nowMs);
   // Calls that were sent before the limit was hit are no proof of the rate since.
   const isNews = event.sentAtMs > throttle.cutMs;
   if (isNews && (state.phase === 'told' || state.phase === 'testing'))
@@ -109,6 +103,16 @@ function onAccepted(state: PaceState, event: PaceEvent, nowMs: number): void {
   else climb(state, event);
 }
 
+function noteLatency({ latency }: PaceState, event: PaceEvent, nowMs: number): void {
+  const isFirst = latency.shortestMs === 0;
+  // What counts is when it is known, and workers that share a state tell a little later.
+  const knownAfterMs = Math.min(LONGEST_WAIT_MS, Math.max(event.latencyMs, nowMs - event.sentAtMs));
+  const weight = isFirst ? 1 : LATENCY_WEIGHT;
+  latency.averageMs += (knownAfterMs - latency.averageMs) * weight;
+  latency.callMs += (event.latencyMs - latency.callMs) * weight;
+  latency.shortestMs = isFirst ? event.latencyMs : Math.min(latency.shortestMs, event.latencyMs);
+}
+
 function reportAtFixedRate(state: PaceState, event: PaceEvent, nowMs: number): void {
   const { fixed, throttle } = state;
   if (!fixed) return;
@@ -116,7 +120,10 @@ function reportAtFixedRate(state: PaceState, event: PaceEvent, nowMs: number): v
   if (limits?.remaining !== undefined && limits.remaining <= 0) {
     closeUntilReset(state, nowMs, toldWaitMs(limits.resetMs) ?? 0);
   }
-  if (event.kind === 'accepted') fixed.throttlesInARow = 0;
+  if (event.kind === 'accepted') {
+    fixed.throttlesInARow = 0;
+    noteLatency(state, event, nowMs);
+  }
   if (event.kind !== 'throttled') return;
   const waitMs = toldWaitMs(event.retryAfterMs);
   // Calls that were under way when the gate closed say the same thing again.

@@ -1,11 +1,6 @@
-import {
-  type EndedCall,
-  LEASE_MS,
-  type Lease,
-  NO_LEASE,
-  takeLease,
-} from '../../src/pace/shared/lease.ts';
+import { LEASE_MS, type Lease, NO_LEASE, takeLease } from '../../src/pace/shared/lease.ts';
 import { readSharedPace, type SharedPace } from '../../src/pace/shared/state.ts';
+import type { EndedCall } from '../../src/pace/shared/worker-news.ts';
 import type { World } from './simulate.ts';
 
 /** A worker comes for more this often: a little earlier than it has to. */
@@ -66,7 +61,8 @@ function startWorker(world: World, { shared, callers, name }: Setting): void {
       {
         worker: name,
         callers,
-        inFlight,
+        // When they were sent only counts at a fixed rate.
+        sentAtMs: Array.from({ length: inFlight }, () => nowMs),
         waiting: world.isDone() ? 0 : callers - inFlight,
         isBusy: used > 0,
         startsMs,

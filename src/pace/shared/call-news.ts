@@ -1,4 +1,4 @@
-import type { EndedCall, Verdict } from './lease.ts';
+import type { EndedCall, Verdict } from './worker-news.ts';
 
 /** What a worker has to tell of its calls at the next exchange, in the time of this process. */
 export interface CallNews {

@@ -35,7 +35,7 @@ export interface HeldStarts {
 
 /**
  * A start time that nobody used is lost after this time: used later, calls would come closer than the
- * rate allows. Where callers are slower than the rate, all of the lease is theirs.
+ * rate allows. Where the rate is to be found and callers are slower, all of the lease is theirs.
  */
 const LATE_MS = 50;
 

@@ -6,46 +6,17 @@ import {
   onCallEnd,
   onProbeStart,
 } from '../../guard/outage.ts';
-import type { PaceEvent } from '../pace-event.ts';
 import { book, mostInFlight, nextTurn, report } from '../pacer.ts';
+import { type Booking, MOST_STARTS, type PermittedBooking } from './booking.ts';
+import { bookFixedStarts } from './fixed-starts.ts';
 import { permitsFor } from './permits.ts';
 import type { SharedPace, WorkerShare } from './state.ts';
+import type { WorkerNews } from './worker-news.ts';
 
 /** Start times are taken so far ahead. When the state is out of reach, calls stop after this time. */
 export const LEASE_MS: number = 200;
-const MOST_STARTS = 4_000;
 /** More workers than this come less often, each for a longer lease, or they would get in each other's way. */
 const WORKERS_AT_FULL_PACE = 32;
-
-/** What a worker tells when it comes for start times. All times are those of the shared clock. */
-export interface WorkerNews {
-  readonly worker: string;
-  readonly callers: number;
-  /** Calls in flight. */
-  readonly inFlight: number;
-  /** Callers that wait for a start. */
-  readonly waiting: number;
-  /** Whether calls were made since it came last: then all its callers will want to make some. */
-  readonly isBusy: boolean;
-  /** Start times of before that it still holds, ascending. */
-  readonly startsMs: readonly number[];
-  /** Whether its callers used all start times that the rate allowed. */
-  readonly hasUsedAll: boolean;
-  /** What came of its calls since it came last. */
-  readonly events: readonly EndedCall[];
-  readonly verdicts: readonly Verdict[];
-  /** True when it will not come again. */
-  readonly isLeaving: boolean;
-}
-
-export type EndedCall = PaceEvent & { readonly endedAtMs: number };
-
-/** What a call said of the health of the API. */
-export interface Verdict {
-  readonly sentAtMs: number;
-  readonly endedAtMs: number;
-  readonly isFailure: boolean;
-}
 
 /** What a worker may do until it comes again. */
 export interface Lease {
@@ -80,7 +51,8 @@ export const NO_LEASE: Lease = {
 export function takeLease(shared: SharedPace, news: WorkerNews, nowMs: number): Lease {
   const { pace, outage, workers } = shared;
   learn(shared, news, nowMs);
-  const { worker, callers, inFlight, waiting } = news;
+  const { worker, callers, waiting } = news;
+  const inFlight = news.sentAtMs.length;
   if (news.isLeaving) {
     delete workers[worker];
     // It may have been the one that was to find out whether the API is back.
@@ -107,16 +79,17 @@ export function takeLease(shared: SharedPace, news: WorkerNews, nowMs: number): 
   const startsMs = isVoid ? [] : [...news.startsMs];
   const kept = startsMs.length;
   const untilMs = nowMs + LEASE_MS * Math.max(1, all.length / WORKERS_AT_FULL_PACE);
-  const isProbe = outage.phase !== 'closed' && tryProbe(shared, { news, startsMs, nowMs, untilMs });
+  const booking = { news, startsMs, nowMs, untilMs };
+  const isProbe = outage.phase !== 'closed' && tryProbe(shared, booking);
   share.permits = isProbe ? inFlight + 1 : permitsFor(worker, workers, { most, nowMs });
-  const isRateBound =
-    isProbe || most === 0 || bookStarts(shared, { news, startsMs, nowMs, untilMs });
+  const permits = share.permits ?? Number.POSITIVE_INFINITY;
+  const isRateBound = isProbe || most === 0 || bookStarts(shared, { ...booking, permits });
   share.starts = startsMs.length;
   return {
     startsMs,
     kept,
     untilMs,
-    permits: share.permits ?? Number.POSITIVE_INFINITY,
+    permits,
     mostInFlight: most,
     elsewhere: sum(all, 'inFlight') - inFlight,
     isRateBound,
@@ -132,14 +105,6 @@ function learn({ pace, outage }: SharedPace, news: WorkerNews, nowMs: number): v
   for (const { isFailure, sentAtMs, endedAtMs } of news.verdicts) {
     onCallEnd(outage, { isFailure, sentAtMs, nowMs: Math.min(nowMs, endedAtMs) });
   }
-}
-
-interface Booking {
-  readonly news: WorkerNews;
-  /** Grows by what is booked. */
-  readonly startsMs: number[];
-  readonly nowMs: number;
-  readonly untilMs: number;
 }
 
 /** Gives the one call that finds out whether the API is back to whoever comes first when it is due. */
@@ -160,17 +125,16 @@ function tryProbe(
 }
 
 /** Books as many starts as the worker can use; false when the rate would allow more. */
-function bookStarts(
-  { pace, workers }: SharedPace,
-  { news, startsMs, nowMs, untilMs }: Booking,
-): boolean {
-  const { waiting, inFlight } = news;
-  const { wanted: active = 0, permits = 0 } = workers[news.worker] ?? {};
-  const most = permits ?? Number.POSITIVE_INFINITY;
+function bookStarts({ pace, workers }: SharedPace, booking: PermittedBooking): boolean {
+  if (pace.fixed) return bookFixedStarts(pace, booking);
+  const { news, startsMs, nowMs, untilMs, permits } = booking;
+  const { waiting } = news;
+  const inFlight = news.sentAtMs.length;
+  const { wanted: active = 0 } = workers[news.worker] ?? {};
   // Each caller that waits and may go, and all of them again for each answer that comes meanwhile.
-  const now = Math.min(waiting, Math.max(0, most - inFlight));
+  const now = Math.min(waiting, Math.max(0, permits - inFlight));
   const rounds = (untilMs - nowMs) / Math.max(1, pace.latency.callMs);
-  const wanted = Math.min(MOST_STARTS, Math.ceil(now + Math.min(active, most) * rounds));
+  const wanted = Math.min(MOST_STARTS, Math.ceil(now + Math.min(active, permits) * rounds));
   const others = Object.entries(workers).filter(([name]) => name !== news.worker);
   const isAnyElsewhere = others.some(([, { inFlight, starts }]) => inFlight + starts > 0);
   while (startsMs.length < wanted) {

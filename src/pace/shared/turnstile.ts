@@ -8,9 +8,10 @@ import type { CallReport, Turnstile } from '../turnstile.ts';
 import { type CallNews, createCallNewsBox } from './call-news.ts';
 import { createHeldStarts } from './held-starts.ts';
 import { inTime } from './in-time.ts';
-import { LEASE_MS, type Lease, NO_LEASE, takeLease, type WorkerNews } from './lease.ts';
+import { LEASE_MS, type Lease, NO_LEASE, takeLease } from './lease.ts';
 import { readSharedPace, type SharedPace } from './state.ts';
 import type { Reading, StoredState } from './stored-state.ts';
+import type { WorkerNews } from './worker-news.ts';
 
 /** A turnstile whose state all workers with the same credential share, also what they know of an outage. */
 export interface SharedTurnstile extends Turnstile {
@@ -93,7 +94,7 @@ export function createSharedTurnstile(options: SharedTurnstileOptions): SharedTu
 
   function take(): boolean {
     const nowMs = clock.nowMs();
-    if (lease.isRateBound || sharedNowMs() > lease.untilMs) dropLate();
+    if (rate || lease.isRateBound || sharedNowMs() > lease.untilMs) dropLate();
     if (inFlight.count(nowMs) >= lease.permits) return false;
     const startMs = starts.take(sharedNowMs());
     if (startMs === undefined) return false;
@@ -132,10 +133,10 @@ export function createSharedTurnstile(options: SharedTurnstileOptions): SharedTu
     starts.countHeldUp(letThrough);
   }
 
-  /** Nobody can start, and the next exchange may be far. */
+  /** Nobody can start, and the next exchange may be far. At a fixed rate, a start may have been left over. */
   function comeSoon(): void {
     const isIdle = nextExchange === undefined;
-    if (!isIdle && (lease.isRateBound || extra < 1)) return;
+    if (!isIdle && (lease.isRateBound || (!rate && extra < 1))) return;
     if (!isIdle) extra -= 1;
     comeAt(Math.max(clock.nowMs(), lastExchangeMs + LEAST_EXCHANGE_MS));
   }
@@ -220,7 +221,7 @@ export function createSharedTurnstile(options: SharedTurnstileOptions): SharedTu
     return {
       worker,
       callers,
-      inFlight: inFlight.count(nowMs),
+      sentAtMs: inFlight.sentAtMs(nowMs).map((sentMs) => sentMs + aheadMs),
       waiting: waiting.length,
       isBusy: used > 0,
       isLeaving: isClosed,

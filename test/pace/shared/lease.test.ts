@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import { type Lease, takeLease, type WorkerNews } from '../../../src/pace/shared/lease.ts';
+import { type Lease, takeLease } from '../../../src/pace/shared/lease.ts';
 import { readSharedPace, type SharedPace } from '../../../src/pace/shared/state.ts';
+import type { WorkerNews } from '../../../src/pace/shared/worker-news.ts';
 
 const START = { nowMs: 1_000_000, rate: undefined };
 
@@ -14,7 +15,7 @@ function come(shared: SharedPace, nowMs: number, news: Partial<WorkerNews> = {})
     {
       worker: 'a',
       callers: 32,
-      inFlight: 0,
+      sentAtMs: [],
       waiting: 32,
       isBusy: true,
       startsMs: [],

@@ -1,0 +1,85 @@
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import type { Rate } from '../../../src/pace/rate.ts';
+import { createSharedTurnstile, type SharedTurnstile } from '../../../src/pace/shared/turnstile.ts';
+import { createRandom } from '../../support/random.ts';
+import { openState, passed } from './states.ts';
+
+beforeEach(() => void vi.useFakeTimers());
+afterEach(() => void vi.useRealTimers());
+
+const RUN_MS = 60_000;
+const TEN_A_SECOND: Rate = { count: 10, perMs: 1_000 };
+const TWENTY_A_SECOND: Rate = { count: 20, perMs: 1_000 };
+const FIFTY_A_SECOND: Rate = { count: 50, perMs: 1_000 };
+const THREE_HUNDRED_A_MINUTE: Rate = { count: 300, perMs: 60_000 };
+
+describe('a fixed rate that workers share', () => {
+  it.each([
+    { rate: TEN_A_SECOND, workers: 3, callers: 4, callMs: 1_000 },
+    { rate: FIFTY_A_SECOND, workers: 4, callers: 8, callMs: 600 },
+    { rate: TWENTY_A_SECOND, workers: 8, callers: 1, callMs: 350 },
+    { rate: THREE_HUNDRED_A_MINUTE, workers: 3, callers: 8, callMs: 4_000 },
+    { rate: FIFTY_A_SECOND, workers: 2, callers: 32, callMs: 100 },
+  ])(
+    'is held and kept to where $workers times $callers callers are enough for it',
+    async ({ rate, ...fleet }) => {
+      const startsMs = await callAll(rate, fleet);
+      const expected = (RUN_MS / rate.perMs) * rate.count;
+      expect(startsMs.length).toBeGreaterThan(0.93 * expected);
+      expect(mostWithin(startsMs, rate.perMs)).toBeLessThanOrEqual(1.1 * rate.count);
+    },
+  );
+});
+
+interface Fleet {
+  readonly workers: number;
+  readonly callers: number;
+  readonly callMs: number;
+}
+
+/** When calls were made by callers that do nothing else for a minute. */
+async function callAll(rate: Rate, { workers, callers, callMs }: Fleet): Promise<number[]> {
+  const random = createRandom(7);
+  const stored = openState();
+  const startsMs: number[] = [];
+  const endMs = Date.now() + RUN_MS;
+  const keepCalling = async (turnstile: SharedTurnstile): Promise<void> => {
+    const { signal } = new AbortController();
+    while (Date.now() < endMs) {
+      await turnstile.enter(signal);
+      const sentAtMs = Date.now();
+      if (sentAtMs < endMs) startsMs.push(sentAtMs);
+      await passed(callMs * (0.7 + 0.6 * random()));
+      turnstile.report({ kind: 'accepted', sentAtMs });
+    }
+  };
+  const fleet = Array.from({ length: workers }, (_, index) =>
+    createSharedTurnstile({
+      stored,
+      worker: `worker ${index}`,
+      callers,
+      rate,
+      maxOutageMs: 3_600_000,
+      onOutageTooLong: () => {},
+      clock: { nowMs: () => Date.now(), sleep: async () => {} },
+      random,
+    }),
+  );
+  for (const turnstile of fleet) {
+    for (let caller = 0; caller < callers; caller += 1) void keepCalling(turnstile);
+  }
+  await vi.advanceTimersByTimeAsync(RUN_MS);
+  const closed = Promise.all(fleet.map((turnstile) => turnstile.close()));
+  await vi.advanceTimersByTimeAsync(2_000);
+  await closed;
+  return startsMs;
+}
+
+/** The most of them in any window that is so long. */
+function mostWithin(startsMs: readonly number[], windowMs: number): number {
+  let from = 0;
+  return startsMs.reduce((most, startMs, index) => {
+    while (startMs - (startsMs[from] ?? 0) >= windowMs) from += 1;
+    return Math.max(most, index - from + 1);
+  }, 0);
+}
