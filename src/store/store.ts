@@ -5,6 +5,7 @@ import type { CallsPer } from '../guard/calendar-window.ts';
 import type { CallLedger } from '../guard/call-ledger.ts';
 import { createCallLedger } from './call-ledger.ts';
 import { createCommitBatches } from './commit-batches.ts';
+import { timeIn } from './entries.ts';
 import { createLeftOvers, type LeftOvers, NO_LEFT_OVERS } from './left-overs.ts';
 import { createLogoNotes, type LogoNotes, NO_LOGO_NOTES } from './logo-notes.ts';
 import { decodeHead, decodeOutcome, encodeOutcome, type OutcomeHead } from './outcome-codec.ts';
@@ -74,7 +75,7 @@ export async function openStore(
   const key = (domain: string): string => `${endpointId}:${domain}`;
   const batches = createCommitBatches<EncodedOutcome>(async (batch) => {
     // Put in one turn of the event loop, they are one transaction and one answer from lmdb.
-    await write(() => Promise.all(batch.map(({ table, at, value }) => table.put(at, value))));
+    await write(() => Promise.all(batch.flatMap(commit)));
   }, COMMIT_DELAY_MS);
   // Most stores hold no failure at all; then each row is spared half of its look-ups.
   let hasFailures = failures.getKeysCount({ limit: 1 }) > 0;
@@ -95,6 +96,13 @@ export async function openStore(
     return await told(() => lock.hold(commit));
   }
 
+  function commit({ table, at, value, fetchedAtMs }: EncodedOutcome): readonly Promise<boolean>[] {
+    const put = table.put(at, value);
+    if (table === failures || !hasFailures) return [put];
+    // A failure that a clock dated in the future would be taken for the latest outcome for ever.
+    return (timeIn(failures, at) ?? 0) > fetchedAtMs ? [put, failures.remove(at)] : [put];
+  }
+
   const findHead = (domain: string): OutcomeHead | undefined => {
     const answer = head(answers, key(domain));
     return needsFailure(answer) ? newer(answer, head(failures, key(domain))) : answer;
@@ -113,7 +121,8 @@ export async function openStore(
       const table = found.status === 'failed' ? failures : answers;
       const shapeId = shape.length > 0 ? shapes.idOf(shape) : 0;
       const value = encodeOutcome(found, shapeId);
-      return batches.add({ table, at: key(found.domain), value });
+      const { domain, fetchedAtMs } = found;
+      return batches.add({ table, at: key(domain), value, fetchedAtMs });
     },
     findShape: (id) => shapes.find(id),
     findPace: (id) => findSavedPace(meta, id),
@@ -152,6 +161,7 @@ interface EncodedOutcome {
   readonly table: Database<Buffer, string>;
   readonly at: string;
   readonly value: Buffer;
+  readonly fetchedAtMs: number;
 }
 
 /** Outcomes that arrive within this time share a commit; each commit costs an fsync. */

@@ -97,6 +97,16 @@ describe('the store', () => {
     expect(store.find('acme.com')).toEqual(answer);
   });
 
+  it('forgets a failure that a wrong clock dated later than the answer that came after it', async () => {
+    const store = await useStore(useTempFolder());
+    const failure = outcomeOf('acme.com', { status: 'failed', fetchedAtMs: 9_000, json: '' });
+    const answer = outcomeOf('acme.com', { fetchedAtMs: 2_000 });
+    await store.put(failure, []);
+    await store.put(answer, []);
+    expect(store.find('acme.com')).toEqual(answer);
+    expect(store.findHead('acme.com')?.status).toBe('found');
+  });
+
   it('keeps what was found as the latest outcome where it is told to, and nothing else', async () => {
     const folder = useTempFolder();
     const failed = { status: 'failed', fetchedAtMs: 2_000, json: '' } as const;
