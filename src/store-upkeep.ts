@@ -138,7 +138,8 @@ export async function pruneStore(
         `Cannot prune without an age: give ${naming('olderThan')}, such as 180d.`,
       );
     }
-    return await pruneTables(tables, { beforeMs: Date.now() - olderThan, endpointId, dryRun });
+    const age = { olderThanMs: olderThan, nowMs: Date.now() };
+    return await pruneTables(tables, { ...age, endpointId, dryRun });
   });
 }
 

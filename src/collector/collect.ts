@@ -9,6 +9,8 @@ export interface CollectorOptions {
   readonly outstanding: Set<string>;
   /** When this run started, in milliseconds since 1970. */
   readonly startedAtMs: number;
+  /** The time of this run, in milliseconds since 1970. */
+  readonly now: () => number;
   /** Called for every outcome that is kept, once per domain. */
   readonly onOutcome: (kept: KeptOutcome) => void;
 }
@@ -18,16 +20,17 @@ export type KeptOutcome = Pick<Outcome, 'domain' | 'status' | 'attempts' | 'thro
 
 /** Writes outcomes to the store and says when they are there for good. */
 export function createCollector(options: CollectorOptions): Reply {
-  const { store, outstanding, startedAtMs, onOutcome } = options;
+  const { store, outstanding, startedAtMs, now, onOutcome } = options;
   const readShape = createShapeReader();
   let batch: Batch | undefined;
 
   // Outcomes are not held while they are written: hundreds wait at any time, and what survives a few
   // milliseconds is costly to clear away. So nothing that knows an outcome awaits.
   function keep(outcome: Outcome): Promise<void> {
-    // A clock that was set back must not make what this run fetched look older than the run.
-    const dated =
-      outcome.fetchedAtMs < startedAtMs ? { ...outcome, fetchedAtMs: startedAtMs } : outcome;
+    // A clock that was set back, or is another machine's, must not make what this run fetched look
+    // older than the run, nor as if it came from the future.
+    const fetchedAtMs = Math.max(startedAtMs, Math.min(outcome.fetchedAtMs, now()));
+    const dated = fetchedAtMs === outcome.fetchedAtMs ? outcome : { ...outcome, fetchedAtMs };
     const written = store.put(dated, outcome.shape ?? readShape(outcome.json));
     if (batch?.written !== written) batch = openBatch(written);
     const { domain, status, attempts, throttled = 0 } = outcome;

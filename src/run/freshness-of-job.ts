@@ -7,13 +7,18 @@ export type FreshnessSettings = Pick<
   'fresh' | 'freshNotFound' | 'freshRejected' | 'freshJitter' | 'refresh' | 'onlyMissing'
 >;
 
-/** Whether the outcome of a domain counts in the run that started at `startedAtMs`. */
+/**
+ * Whether the outcome of a domain counts in the run that started at `startedAtMs`.
+ *
+ * @param now the time of the run
+ */
 export function createFreshnessCheck(
   settings: FreshnessSettings,
   startedAtMs: number,
+  now: () => number,
 ): (domain: string, outcome: Dated) => boolean {
-  const context = { freshness: freshnessOf(settings), startedAtMs };
-  return (domain, outcome) => isFresh(domain, outcome, context);
+  const freshness = freshnessOf(settings);
+  return (domain, outcome) => isFresh(domain, outcome, { freshness, startedAtMs, nowMs: now() });
 }
 
 function freshnessOf(settings: FreshnessSettings): Freshness {

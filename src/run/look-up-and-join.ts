@@ -40,7 +40,7 @@ export interface JoinedRun {
 export async function lookUpAndJoin(planned: PlannedRun, outFolder = '.'): Promise<JoinedRun> {
   await confirmCalls(planned);
   const run = await makeStore(planned);
-  const { job, context, source, format, store, index, isUsable, startedAtMs } = run;
+  const { job, context, source, format, store, index, isUsable, startedAtMs, now } = run;
   const logos = await openLogosOf(run, outFolder);
   const lookedUp = await lookUpAll({
     job,
@@ -51,6 +51,7 @@ export async function lookUpAndJoin(planned: PlannedRun, outFolder = '.'): Promi
     plan: run.plan,
     domainRows: run.domainRows,
     startedAtMs,
+    now,
     isFresh: (domain) => {
       const head = store.findHead(domain);
       return head !== undefined && isUsable(domain, head);

@@ -14,6 +14,7 @@ import type { RowColumn, RowFormat } from '../rows/row-format.ts';
 import type { Source } from '../rows/source.ts';
 import { leaveNoEmptyFolders } from './no-empty-folders.ts';
 import type { RunContext } from './run-context.ts';
+import { createRunTime } from './run-time.ts';
 import { understandList } from './understand-list.ts';
 
 /** A list that is open and understood. */
@@ -35,6 +36,8 @@ export interface OpenedList {
   readonly notes: RowNotes | undefined;
   readonly startedMs: number;
   readonly startedAtMs: number;
+  /** The time of the run, in milliseconds since 1970: never goes back. */
+  readonly now: () => number;
 }
 
 /** Opens a list and understands it. */
@@ -43,7 +46,8 @@ export async function open(
   job: Job,
   { context, closer, spoolFolder }: Pick<OpenedList, 'context' | 'closer' | 'spoolFolder'>,
 ): Promise<OpenedList> {
-  const started = { startedMs: performance.now(), startedAtMs: Date.now() };
+  const now = createRunTime();
+  const started = { startedMs: performance.now(), startedAtMs: now(), now };
   for (const message of job.notices) context.onEvent({ type: 'notice', message });
   const { settings } = job;
   const { encoding, sheet } = settings;

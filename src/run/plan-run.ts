@@ -42,8 +42,8 @@ const MOST_SAMPLED = 1_000;
 
 /** Reads all rows once. */
 export async function plan(list: OpenedList, store: OutcomeStore): Promise<PlannedRun> {
-  const { job, context, closer, source, format, column, readDomain, startedAtMs } = list;
-  const isUsable = createFreshnessCheck(job.settings, startedAtMs);
+  const { job, context, closer, source, format, column, readDomain, startedAtMs, now } = list;
+  const isUsable = createFreshnessCheck(job.settings, startedAtMs, now);
   const index = closer.add(await createRowIndex(list.spoolFolder));
   const freshShapes: ShapeCounts = new Map();
   const sample = createDomainSample(MOST_SAMPLED);

@@ -13,10 +13,22 @@ export interface Freshness {
 /** What tells whether an outcome is fresh. */
 export type Dated = Pick<OutcomeHead, 'status' | 'fetchedAtMs'>;
 
+/** The run that wants to know. */
+export interface FreshnessContext {
+  readonly freshness: Freshness;
+  /** When it started, in milliseconds since 1970. */
+  readonly startedAtMs: number;
+  /** The time of the run, which nothing that it fetched is dated after. */
+  readonly nowMs: number;
+}
+
 /**
  * Whether the outcome of a domain need not be asked again by a run that started at `startedAtMs`.
- * What this run fetched itself is always fresh. The time of asking plays no part: a long run sees no
- * outcome expire under its hands.
+ * What this run fetched itself is always fresh. The time of asking plays no part otherwise: a long run
+ * sees no outcome expire under its hands.
+ *
+ * What is dated in the future was fetched by a clock that was wrong by at least as much, so it counts
+ * as that old: an hour ahead it is fresh, years ahead it is not.
  *
  * What was fetched in one night would fall due in one night. So each outcome falls due at a moment of
  * its own between `1 - jitter` of its duration and the whole of it, never later. The moment is a hash
@@ -27,13 +39,13 @@ export type Dated = Pick<OutcomeHead, 'status' | 'fetchedAtMs'>;
 export function isFresh(
   domain: string,
   { status, fetchedAtMs }: Dated,
-  { freshness, startedAtMs }: { readonly freshness: Freshness; readonly startedAtMs: number },
+  { freshness, startedAtMs, nowMs }: FreshnessContext,
 ): boolean {
-  if (fetchedAtMs >= startedAtMs) return true;
+  if (fetchedAtMs >= startedAtMs && fetchedAtMs <= nowMs) return true;
   if (status === 'failed') return false;
   const { jitter } = freshness;
   const countsMs = durationOf(status, freshness);
-  const ageMs = startedAtMs - fetchedAtMs;
+  const ageMs = Math.abs(startedAtMs - fetchedAtMs);
   if (ageMs >= countsMs) return false;
   // Most are spared the hash.
   if (ageMs < countsMs * (1 - jitter)) return true;

@@ -4,8 +4,10 @@ import type { Pruned } from './stats.ts';
 import type { StoreTables } from './tables.ts';
 
 export interface PruneOptions {
-  /** What was fetched before this time goes, in milliseconds since 1970. */
-  readonly beforeMs: number;
+  /** What was fetched longer ago goes, in milliseconds. What is dated further in the future as well. */
+  readonly olderThanMs: number;
+  /** Milliseconds since 1970. */
+  readonly nowMs: number;
   /** @default all APIs */
   readonly endpointId: string | undefined;
   /** Only counts. */
@@ -17,11 +19,12 @@ type IsOld = (key: string) => boolean;
 /** Removes what is older from a store, also while runs use it: what they renew meanwhile stays. */
 export async function pruneTables(tables: StoreTables, options: PruneOptions): Promise<Pruned> {
   const { lock, answers, failures, leftOver, logos } = tables;
-  const { beforeMs } = options;
+  const isOldAt = (atMs: number | undefined): boolean =>
+    atMs !== undefined && Math.abs(options.nowMs - atMs) > options.olderThanMs;
   const isOldIn =
     (table: Database<Buffer, string>): IsOld =>
     (key) =>
-      (timeIn(table, key) ?? beforeMs) < beforeMs;
+      isOldAt(timeIn(table, key));
   async function prune<T>(table: Database<T, string>, isOld: IsOld): Promise<number> {
     let count = 0;
     for (const batch of readTable(table, options.endpointId)) {
@@ -35,7 +38,7 @@ export async function pruneTables(tables: StoreTables, options: PruneOptions): P
   return {
     answers: await prune(answers, isOldIn(answers)),
     failures: await prune(failures, isOldIn(failures)),
-    leftOver: await prune(leftOver, (key) => (leftOver.get(key) ?? beforeMs) < beforeMs),
+    leftOver: await prune(leftOver, (key) => isOldAt(leftOver.get(key))),
     logos: await prune(logos, (key) => !answers.doesExist(key) || isOldIn(answers)(key)),
   };
 }

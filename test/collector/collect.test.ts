@@ -33,6 +33,7 @@ describe('createCollector', () => {
       },
       outstanding,
       startedAtMs: 500,
+      now: () => 9_000,
       onOutcome: ({ status }) => counted.push(status),
     });
     let isAcknowledged = false;
@@ -51,7 +52,7 @@ describe('createCollector', () => {
     expect(puts).toEqual([[OUTCOME, [['at', 'city'], ['name']]]]);
   });
 
-  it('never dates an outcome before the run, whatever the clock did', async () => {
+  it('never dates an outcome before the run or after now, whatever the clock did', async () => {
     const dates: number[] = [];
     const collect = createCollector({
       store: {
@@ -60,10 +61,12 @@ describe('createCollector', () => {
       },
       outstanding: new Set(),
       startedAtMs: 5_000,
+      now: () => 9_000,
       onOutcome: () => {},
     });
-    await collect([OUTCOME, { ...OUTCOME, fetchedAtMs: 6_000 }]);
-    expect(dates).toEqual([5_000, 6_000]);
+    const dated = (fetchedAtMs: number): Outcome => ({ ...OUTCOME, fetchedAtMs });
+    await collect([dated(1_000), dated(6_000), dated(99_000)]);
+    expect(dates).toEqual([5_000, 6_000, 9_000]);
   });
 
   it('reports what the store refused', async () => {
@@ -71,6 +74,7 @@ describe('createCollector', () => {
       store: { ...createEmptyStore(), put: () => Promise.reject(new Error('full')) },
       outstanding: new Set(),
       startedAtMs: 0,
+      now: () => 9_000,
       onOutcome: () => {},
     });
     await expect(collect([OUTCOME])).rejects.toThrow('full');

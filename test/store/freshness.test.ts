@@ -6,6 +6,8 @@ import { createRandom } from '../support/random.ts';
 
 const DAY_MS = 86_400_000;
 const STARTED_AT_MS = Date.UTC(2026, 10, 20);
+/** The run has been going on for two days. */
+const NOW_MS = STARTED_AT_MS + 2 * DAY_MS;
 const EXACT: Freshness = {
   foundMs: 30 * DAY_MS,
   notFoundMs: 7 * DAY_MS,
@@ -16,7 +18,7 @@ const NONE: Freshness = { foundMs: 0, notFoundMs: 0, rejectedMs: 0, jitter: 0.2 
 
 function isFreshAfter(status: OutcomeStatus, ageMs: number, freshness = EXACT): boolean {
   const outcome = { status, fetchedAtMs: STARTED_AT_MS - ageMs };
-  return isFresh('acme.com', outcome, { freshness, startedAtMs: STARTED_AT_MS });
+  return isFresh('acme.com', outcome, { freshness, startedAtMs: STARTED_AT_MS, nowMs: NOW_MS });
 }
 
 describe('an outcome', () => {
@@ -43,6 +45,25 @@ describe('an outcome', () => {
   it('of an earlier run is never fresh when none shall be', () => {
     expect(isFreshAfter('found', 1, NONE)).toBe(false);
   });
+
+  it.each<[OutcomeStatus, number]>([
+    ['found', 30 * DAY_MS],
+    ['not_found', 7 * DAY_MS],
+    ['rejected', 5 * DAY_MS],
+  ])('that is %s and dated in the future counts as old as it is ahead', (status, aheadMs) => {
+    expect(isFreshAfter(status, 1 - aheadMs)).toBe(true);
+    expect(isFreshAfter(status, -aheadMs)).toBe(false);
+    expect(isFreshAfter(status, -3 * DAY_MS, NONE)).toBe(false);
+  });
+
+  it('that failed in the future is not of this run', () => {
+    expect(isFreshAfter('failed', -3 * DAY_MS)).toBe(false);
+  });
+
+  it('that was found is fresh for ever when that is wanted, also from the future', () => {
+    const onlyMissing = { ...NONE, foundMs: Number.POSITIVE_INFINITY };
+    expect(isFreshAfter('found', -2_000 * DAY_MS, onlyMissing)).toBe(true);
+  });
 });
 
 describe('with jitter an outcome', () => {
@@ -59,7 +80,7 @@ describe('with jitter an outcome', () => {
             isFresh(
               domain,
               { status: 'found', fetchedAtMs },
-              { freshness, startedAtMs: fetchedAtMs + ageMs },
+              { freshness, startedAtMs: fetchedAtMs + ageMs, nowMs: fetchedAtMs + ageMs },
             );
           expect(isFreshAtAge(foundMs)).toBe(false);
           expect(isFreshAtAge(Math.ceil(foundMs * (1 - jitter)) - 1)).toBe(true);
@@ -103,11 +124,12 @@ function dueNights(
   const random = createRandom(1);
   const name = (): string => Math.floor(random() * 1e9).toString(36);
   const fetched = new Map(Array.from({ length: LIST }, () => [`${name()}.com`, STARTED_AT_MS]));
-  return Array.from({ length: nights }, (_, night) => {
-    const startedAtMs = STARTED_AT_MS + (night + 1) * DAY_MS;
+  return Array.from({ length: nights }, (_, at) => {
+    const startedAtMs = STARTED_AT_MS + (at + 1) * DAY_MS;
     let due = 0;
     for (const [domain, fetchedAtMs] of fetched) {
-      if (isFresh(domain, { status, fetchedAtMs }, { freshness, startedAtMs })) continue;
+      const night = { freshness, startedAtMs, nowMs: startedAtMs };
+      if (isFresh(domain, { status, fetchedAtMs }, night)) continue;
       due += 1;
       fetched.set(domain, startedAtMs);
     }

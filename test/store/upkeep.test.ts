@@ -118,11 +118,11 @@ describe('the outcomes of a store', () => {
 });
 
 describe('pruning', () => {
-  const beforeMs = NOW_MS - 180 * DAY_MS;
+  const age = { olderThanMs: 180 * DAY_MS, nowMs: NOW_MS };
 
   it('removes what is older, of one API or of all, and nothing else', async () => {
     const { one, two, tables } = await open();
-    const all = { beforeMs, endpointId: undefined, dryRun: false };
+    const all = { ...age, endpointId: undefined, dryRun: false };
     const expected = { answers: 1, failures: 1, leftOver: 1, logos: 1 };
     expect(await pruneTables(tables, { ...all, dryRun: true })).toEqual(expected);
     expect(namesIn(tables)).toHaveLength(6);
@@ -149,6 +149,24 @@ describe('pruning', () => {
     ]);
   });
 
+  it('removes what is dated further in the future', async () => {
+    const { one, tables } = await open();
+    const ahead = (days: number): number => NOW_MS + days * DAY_MS;
+    await Promise.all([
+      one.put(outcomeOf('soon.com', { fetchedAtMs: ahead(1) }), []),
+      one.put(outcomeOf('far.com', { fetchedAtMs: ahead(2_000) }), []),
+      one.put(outcomeOf('off.com', { ...failed, fetchedAtMs: ahead(2_000) }), []),
+      one.leftOvers.add(['later-still.com'], ahead(2_000)),
+    ]);
+    const all = { ...age, endpointId: undefined, dryRun: false };
+    expect(await pruneTables(tables, all)).toMatchObject({ answers: 2, failures: 2, leftOver: 2 });
+    expect([one.find('soon.com')?.status, one.find('far.com'), one.find('off.com')]).toEqual([
+      'found',
+      undefined,
+      undefined,
+    ]);
+  });
+
   it('lets its room be used again', async () => {
     const { folder, one, tables } = await open();
     const size = (): number =>
@@ -162,7 +180,7 @@ describe('pruning', () => {
     await fill(0);
     const once = size();
     for (let round = 1; round < 6; round += 1) {
-      await pruneTables(tables, { beforeMs, endpointId: 'one', dryRun: false });
+      await pruneTables(tables, { ...age, endpointId: 'one', dryRun: false });
       await fill(round);
     }
     expect(size()).toBeLessThan(3 * once);

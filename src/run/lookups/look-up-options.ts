@@ -21,6 +21,8 @@ export interface LookUpAllOptions {
   /** How many rows have a domain. */
   readonly domainRows: Pick<DomainRows, 'rowsOf'>;
   readonly startedAtMs: number;
+  /** The time of the run, in milliseconds since 1970: never goes back. */
+  readonly now: () => number;
   readonly isFresh: (domain: string) => boolean;
   /** Stops the run; calls under way get ten seconds. */
   readonly signal: AbortSignal;

@@ -78,11 +78,12 @@ export async function openLookups(
 
 function collectorOf(options: LookUpAllOptions, state: LookUpState): Reply {
   const { outstanding, recent, stopSwitch, tally } = state;
-  const { store, startedAtMs } = options;
+  const { store, startedAtMs, now } = options;
   const collect = createCollector({
     store,
     outstanding,
     startedAtMs,
+    now,
     onOutcome: (outcome) => {
       state.isAlone = false;
       tally.add(outcome);

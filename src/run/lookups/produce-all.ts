@@ -11,6 +11,8 @@ export interface ProduceAllOptions extends ProduceOptions {
   readonly tally: Pick<Tally, 'again'>;
   /** When the run started, in milliseconds since 1970. */
   readonly startedAtMs: number;
+  /** The time of the run, in milliseconds since 1970: never goes back. */
+  readonly now: () => number;
 }
 
 const LOOK_MS = 10;
@@ -43,8 +45,8 @@ async function isQuiet({ outstanding, isFresh, signal }: ProduceAllOptions): Pro
 }
 
 async function produceFailed(options: ProduceAllOptions): Promise<void> {
-  const { queue, store, tally, startedAtMs } = options;
-  const beforeMs = Date.now();
+  const { queue, store, tally, startedAtMs, now } = options;
+  const beforeMs = now();
   const hasFailed = (domain: string): boolean => {
     const head = store.findHead(domain);
     const atMs = head?.status === 'failed' ? head.fetchedAtMs : 0;
