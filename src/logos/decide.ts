@@ -22,6 +22,8 @@ export interface Known {
 export interface Circumstances {
   /** When this run began to look after logos, in milliseconds since 1970. */
   readonly startedAtMs: number;
+  /** The time of this run, in milliseconds since 1970. */
+  now(): number;
   /** Whether all are to be fetched again. */
   readonly refresh: boolean;
   /** How long it counts that a picture could not be had, in milliseconds. */
@@ -33,7 +35,7 @@ export interface Circumstances {
 export function decide({ url, note, isThere }: Known, circumstances: Circumstances): Decision {
   const { startedAtMs, refresh, missingCountsMs, maxBytes } = circumstances;
   const { saved, missing, atMs = 0 } = note ?? {};
-  const isOfThisRun = atMs >= startedAtMs;
+  const isOfThisRun = atMs >= startedAtMs && atMs <= circumstances.now();
   if (refresh && !isOfThisRun) return 'fetch';
   if (isThere && saved?.mark === markOf(url)) return 'keep';
   if (missing?.mark !== triedMarkOf(url, maxBytes)) return 'fetch';
@@ -41,7 +43,8 @@ export function decide({ url, note, isThere }: Known, circumstances: Circumstanc
   if (isHostTrouble(missing.reason) || SERVER_FAULT.test(missing.reason)) return 'fetch_again';
   // A private address may have been allowed since.
   if (UNTRIED.has(missing.reason) || missing.reason === 'private_address') return 'fetch';
-  return startedAtMs - atMs < missingCountsMs ? 'leave' : 'fetch';
+  // Dated in the future, its clock was wrong by as much.
+  return Math.abs(startedAtMs - atMs) < missingCountsMs ? 'leave' : 'fetch';
 }
 
 /** It may be mended by tomorrow. */

@@ -8,6 +8,7 @@ const URL_NOW = new URL('https://cdn.example/a.png');
 const OTHER_URL = new URL('https://cdn.example/b.png');
 const NIGHT: Circumstances = {
   startedAtMs: NOW_MS,
+  now: () => NOW_MS + 10,
   refresh: false,
   missingCountsMs: 7 * DAY_MS,
   maxBytes: 1_000,
@@ -38,6 +39,14 @@ describe('a logo', () => {
     expect(decideOn(note, { refresh: true })).toBe('fetch');
     expect(decideOn({ ...note, atMs: NOW_MS + 1 }, { refresh: true })).toBe('keep');
     expect(decideOn({ missing: missingFor('timeout') }, { refresh: true })).toBe('fetch');
+  });
+
+  it('that was noted in the future is not of this run, and its note as old as it is ahead', () => {
+    const missing = missingFor('http_404');
+    const note = { saved: savedOf(URL_NOW), atMs: NOW_MS + DAY_MS };
+    expect(decideOn(note, { refresh: true })).toBe('fetch');
+    expect(decideOn({ missing, atMs: NOW_MS + DAY_MS })).toBe('leave');
+    expect(decideOn({ missing, atMs: NOW_MS + 8 * DAY_MS })).toBe('fetch');
   });
 
   it.each(['http_404', 'http_403', 'not_a_picture', 'unsafe_svg', 'too_large'])(
