@@ -9,7 +9,7 @@ function create(servedApis: ReadonlySet<string>) {
   const otherApis = createOtherApis({
     isServed: async (api) => servedApis.has(api),
     onLeft: (api) => left.push(api),
-    now: () => time.ms,
+    nowMs: () => time.ms,
   });
   return { otherApis, time, left };
 }

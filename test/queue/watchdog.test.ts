@@ -57,6 +57,14 @@ describe('when nothing moves for half a minute', () => {
     expect(notices).toEqual(['2 lookups are gone from Redis and are put there again.']);
   });
 
+  it('lookups are given out again also where the clock was set back meanwhile', async () => {
+    const { given } = watch({ ledger: { one: ['a.com'] }, left: [], outstanding: ['a.com'] });
+    await vi.advanceTimersByTimeAsync(10_000);
+    vi.setSystemTime(Date.now() - 60 * 60_000);
+    await vi.advanceTimersByTimeAsync(22_000);
+    expect(given).toEqual([['a.com']]);
+  });
+
   it('those that still wait for room in the window are no loss', async () => {
     const { given, notices } = watch({
       ledger: { one: ['a.com'] },

@@ -12,21 +12,26 @@ export interface OtherApisOptions {
   readonly isServed: (api: string) => Promise<boolean>;
   /** Told once of each API that chunks are left to others for. */
   readonly onLeft: (api: string) => void;
-  readonly now?: () => number;
+  /** Milliseconds by a clock that nobody sets. @default performance.now */
+  readonly nowMs?: () => number;
 }
 
 const PATIENCE_MS = 5_000;
 
-export function createOtherApis({ isServed, onLeft, now = Date.now }: OtherApisOptions): OtherApis {
+export function createOtherApis({
+  isServed,
+  onLeft,
+  nowMs = () => performance.now(),
+}: OtherApisOptions): OtherApis {
   const told = new Set<string>();
   /** Since when nobody was seen who asks an API. */
   const unservedSinceMs = new Map<string, number>();
   return {
     mayRefuse: async (api) => {
       if (await isServed(api)) unservedSinceMs.delete(api);
-      else if (!unservedSinceMs.has(api)) unservedSinceMs.set(api, now());
+      else if (!unservedSinceMs.has(api)) unservedSinceMs.set(api, nowMs());
       const sinceMs = unservedSinceMs.get(api);
-      if (sinceMs !== undefined && now() - sinceMs >= PATIENCE_MS) return true;
+      if (sinceMs !== undefined && nowMs() - sinceMs >= PATIENCE_MS) return true;
       if (!told.has(api)) onLeft(api);
       told.add(api);
       return false;

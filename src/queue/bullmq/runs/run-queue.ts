@@ -82,7 +82,7 @@ export async function openRunQueue(options: RunQueueOptions): Promise<LookupQueu
       change.tell();
     },
     // What is held back is silent.
-    progressAtMs: () => (holdBack?.isHolding ? Date.now() : replies.lastAtMs),
+    progressAtMs: () => (holdBack?.isHolding ? performance.now() : replies.lastAtMs),
   });
   let hasEnded = false;
   let working: Promise<void> | undefined;

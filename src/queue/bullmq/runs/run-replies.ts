@@ -19,7 +19,7 @@ export interface RunReplies {
   readonly takeLogged: (chunk: string) => Promise<void>;
   /** Why outcomes could not be kept, once that was so. They are not acknowledged: the next run gets them. */
   readonly failure: { readonly error: unknown } | undefined;
-  /** When the last one came, in milliseconds since 1970; at first, when this was opened. */
+  /** When the last one came, by `performance.now()`; at first, when this was opened. */
   readonly lastAtMs: number;
   /** @param isOver whether no more will come: then nothing of them stays in Redis */
   close(isOver: boolean): Promise<void>;
@@ -53,7 +53,7 @@ export async function openRunReplies({
   const queue = new Queue<OutcomesData>(name, { connection: redis.client, ...traced });
   queue.on('error', () => {}); // told by what watches the connections
   let failure: RunReplies['failure'];
-  let lastAtMs = Date.now();
+  let lastAtMs = performance.now();
 
   async function takeLogged(chunk: string): Promise<void> {
     const { outcomes } = await readLog(redis.client, chunk);
@@ -67,7 +67,7 @@ export async function openRunReplies({
   }
 
   async function take(job: Job<OutcomesData>): Promise<void> {
-    lastAtMs = Date.now();
+    lastAtMs = performance.now();
     const { chunk } = job.data;
     await takeLogged(chunk);
     onChange();

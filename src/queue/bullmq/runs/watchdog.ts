@@ -29,7 +29,7 @@ export interface WatchdogOptions {
   readonly onNotice: (message: string) => void;
   /** Told whether there is a worker, as often as nothing moves. */
   readonly onAlone?: ((isAlone: boolean) => void) | undefined;
-  /** When an outcome came last, in milliseconds since 1970. */
+  /** When an outcome came last, by a clock that nobody sets: `performance.now()`. */
   readonly progressAtMs: () => number;
 }
 
@@ -52,7 +52,7 @@ const FIRST_LOOK_MS = 2_000;
 export function createWatchdog(options: WatchdogOptions): Watchdog {
   const { client, api, queue, ledger, outstanding, held, give, drop, signal } = options;
   const { collect, takeLogged, onNotice, onAlone, progressAtMs } = options;
-  let lookedAtMs = Date.now();
+  let lookedAtMs = performance.now();
   let isLooking = false;
   let isAlone = false;
 
@@ -101,7 +101,7 @@ export function createWatchdog(options: WatchdogOptions): Watchdog {
     if (isLooking || outstanding.size === 0) return;
     isLooking = true;
     try {
-      const now = Date.now();
+      const now = performance.now();
       if (now - Math.max(lookedAtMs, progressAtMs()) > SILENCE_MS) {
         lookedAtMs = now;
         await look();
