@@ -10,11 +10,12 @@ import type { CallCounts } from './call-counts.ts';
  * | `probing` | `open` | the probe failed, or nobody reported its end; the next wait is twice as long |
  * | `probing` | `probing` | the probe was not made after all: another call is |
  * | `probing` | `recovering` | the probe went well |
- * | `recovering` | `open` | a call failed |
+ * | `recovering` | `open` | half of at least three calls failed, or twenty in a row |
  * | `recovering` | `closed` | the last step went well |
  *
- * While `open` and `probing` no other call starts. The waits are 5, 10, 20, … 300 s, and go on from
- * where they were when it opens again. While `recovering`, 10 %, 25 %, 50 % and 100 % of the callers
+ * While `open` and `probing` no other call starts. The waits are 5, 10, 20, … 300 s while probes fail. When
+ * it opens again that was `recovering`, they go on from where they were, but not beyond 20 s: it has just
+ * answered. While `recovering`, 10 %, 25 %, 50 % and 100 % of the callers
  * may be at work, each for a second and ten good calls, or for five seconds.
  *
  * Plain data, changed by the functions here and nobody else; no clock is read. Instants are those of
@@ -32,13 +33,11 @@ export interface OutageState {
   outageSinceMs: number | null;
   /** Calls that ended while `closed` or `recovering`. */
   readonly counts: CallCounts;
-  /** Calls that failed one after the other while `closed`, and when the last of them ended. */
+  /** Calls that failed one after the other while `closed` or `recovering`, and when the last of them ended. */
   failedInRow: number;
   failedAtMs: number;
   /** How often the wait before a probe was doubled. */
   doublings: number;
-  /** Times in a row that it opened again while `recovering`. */
-  relapses: number;
   /** Which of the steps back to speed. `recovering` only. */
   step: number;
   /** When the step began. */
@@ -68,7 +67,6 @@ export function createOutageState(): OutageState {
     failedInRow: 0,
     failedAtMs: 0,
     doublings: 0,
-    relapses: 0,
     step: 0,
     stepSinceMs: 0,
     stepSuccesses: 0,

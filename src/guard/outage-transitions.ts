@@ -5,6 +5,8 @@ const STEP_CALLS = 10;
 const SHORTEST_STEP_MS = 1_000;
 /** …or after so much time, for calls may be few. */
 const LONGEST_STEP_MS = 5_000;
+/** With one more, the wait after a relapse is 20 s. */
+const MOST_DOUBLINGS_BEFORE_RELAPSE = 1;
 
 /** closed → open */
 export function open(state: OutageState, nowMs: number): void {
@@ -31,9 +33,9 @@ export function startRecovery(state: OutageState, nowMs: number): void {
   startStep(state, 0, nowMs);
 }
 
-/** recovering → open */
+/** recovering → open, to wait twice as long, but not for long: it has just answered */
 export function relapse(state: OutageState, nowMs: number): void {
-  state.relapses += 1;
+  state.doublings = Math.min(state.doublings, MOST_DOUBLINGS_BEFORE_RELAPSE);
   reopen(state, 'relapsed', nowMs);
 }
 
@@ -53,7 +55,6 @@ export function advance(state: OutageState, nowMs: number): void {
 /** recovering → closed */
 function close(state: OutageState, nowMs: number): void {
   state.doublings = 0;
-  state.relapses = 0;
   enter(state, 'closed', 'recovered', nowMs);
 }
 

@@ -24,15 +24,15 @@ export type StartAdvice =
   | 'wait';
 
 const MIN_CALLS = 20;
+const MANY_IN_ROW = 20;
 const FAILED_SHARE = 0.5;
 /** Failures that are further apart are not in a row. */
 const ROW_MS = 30_000;
 /**
- * One failure is a relapse, but only so often. An API on which a fifth of the calls always fails
- * would never get through the steps, so from then on half of a few calls have to fail.
+ * One failure is no relapse: an API on which a few calls always fail would never get through the steps,
+ * and stand still for most of the time.
  */
-const STRICT_RELAPSES = 3;
-const MIN_RELAPSE_CALLS = 5;
+const MIN_RELAPSE_CALLS = 3;
 
 /**
  * Says when a call may start. Changes nothing.
@@ -105,20 +105,17 @@ export function onCallEnd(
   if (isOldNews(state, call)) return;
   switch (state.phase) {
     case 'closed':
-      addCall(state.counts, call);
-      countInRow(state, call);
-      if (isFailure && (state.failedInRow >= MIN_CALLS || mostCallsFail(state, MIN_CALLS))) {
-        open(state, nowMs);
-      }
+      count(state, call);
+      if (isFailure && areTooMany(state, MIN_CALLS)) open(state, nowMs);
       break;
     case 'probing':
       if (isFailure) reopen(state, 'probe_failed', nowMs);
       else startRecovery(state, nowMs);
       break;
     case 'recovering':
-      addCall(state.counts, call);
+      count(state, call);
       if (!isFailure) advance(state, nowMs);
-      else if (isRelapse(state)) relapse(state, nowMs);
+      else if (areTooMany(state, MIN_RELAPSE_CALLS)) relapse(state, nowMs);
       break;
   }
 }
@@ -154,11 +151,18 @@ function isOldNews(
   return sentAtMs < (state.phaseSinceMs ?? sentAtMs);
 }
 
+interface CountedCall {
+  readonly isFailure: boolean;
+  readonly nowMs: number;
+}
+
+function count(state: OutageState, call: CountedCall): void {
+  addCall(state.counts, call);
+  countInRow(state, call);
+}
+
 /** Workers report in batches: a success that ended before the last failure interrupts nothing. */
-function countInRow(
-  state: OutageState,
-  { isFailure, nowMs }: { readonly isFailure: boolean; readonly nowMs: number },
-): void {
+function countInRow(state: OutageState, { isFailure, nowMs }: CountedCall): void {
   if (isFailure) {
     if (nowMs - state.failedAtMs >= ROW_MS) state.failedInRow = 0;
     state.failedInRow += 1;
@@ -166,11 +170,8 @@ function countInRow(
   } else if (nowMs >= state.failedAtMs) state.failedInRow = 0;
 }
 
-function isRelapse(state: OutageState): boolean {
-  return state.relapses < STRICT_RELAPSES || mostCallsFail(state, MIN_RELAPSE_CALLS);
-}
-
-function mostCallsFail(state: OutageState, minCalls: number): boolean {
-  const { calls, failures } = totalOf(state.counts);
-  return calls >= minCalls && failures >= calls * FAILED_SHARE;
+/** Half of some calls, or many in a row, however many went well before. */
+function areTooMany({ counts, failedInRow }: OutageState, minCalls: number): boolean {
+  const { calls, failures } = totalOf(counts);
+  return failedInRow >= MANY_IN_ROW || (calls >= minCalls && failures >= calls * FAILED_SHARE);
 }

@@ -1,5 +1,12 @@
 import { describe, expect, it } from 'vitest';
-import { mayStart, type OutageState, onProbeStart } from '../../src/guard/outage.ts';
+import {
+  createOutageState,
+  mayStart,
+  type OutageState,
+  onCallEnd,
+  onProbeStart,
+} from '../../src/guard/outage.ts';
+import { createRandom } from '../support/random.ts';
 import { CALLERS, end, openAt, probe } from './outages.ts';
 
 /** How many calls may be under way at once. */
@@ -49,15 +56,39 @@ describe('the way back to speed', () => {
     expect(mayStart(state, { nowMs, inFlight: 1, callers: 3 })).toBe('wait');
   });
 
-  it('ends with a failure, and the wait goes on from where it was', () => {
+  it.each([
+    [0, 10_000],
+    [1, 20_000],
+    [2, 20_000],
+    [9, 20_000],
+  ])(
+    'ends when calls fail; after %i failed probes the next one is made after %i ms',
+    (failed, ms) => {
+      const state = openAt(0);
+      let nowMs = 0;
+      for (let probes = 0; probes < failed; probes += 1) nowMs = probe(state, nowMs, true);
+      nowMs = probe(state, nowMs, false) + 500;
+      end(state, nowMs, true, 2);
+      expect(state.phase).toBe('recovering');
+      end(state, nowMs, true);
+      expect(state).toMatchObject({ phase: 'open', reason: 'relapsed' });
+      expect(mayStart(state, { nowMs, ...CALLERS })).toMatchObject({ atMs: nowMs + ms });
+    },
+  );
+
+  it('ends when twenty calls fail in a row, however many went well before', () => {
     const state = openAt(0);
-    const failedAtMs = probe(state, 0, true);
-    const backAtMs = probe(state, failedAtMs, false);
-    end(state, backAtMs + 500, true);
-    expect(state).toMatchObject({ phase: 'open', reason: 'relapsed' });
-    expect(mayStart(state, { nowMs: backAtMs + 500, ...CALLERS })).toMatchObject({
-      atMs: backAtMs + 20_500,
-    });
+    const nowMs = probe(state, 0, false);
+    end(state, nowMs + 500, false, 1_000);
+    end(state, nowMs + 600, true, 19);
+    expect(state.phase).toBe('recovering');
+    end(state, nowMs + 600, true);
+    expect(state.phase).toBe('open');
+  });
+
+  it('is no matter of minutes where a few calls always fail, and all of them now and then', () => {
+    const shares = Array.from({ length: 20 }, (_, seed) => shareOfCallsMade(createRandom(seed)));
+    expect(sumOf(shares) / shares.length).toBeGreaterThan(0.25);
   });
 
   it('is not barred for ever to an API of which a fifth of the calls always fails', () => {
@@ -73,7 +104,7 @@ describe('the way back to speed', () => {
     expect(nowMs).toBeLessThan(180_000);
   });
 
-  it('is barred to an API of which half of the calls fail, after three relapses too', () => {
+  it('is barred to an API of which half of the calls fail', () => {
     const state = openAt(0);
     let nowMs = 0;
     for (let round = 0; round < 4; round += 1) {
@@ -108,3 +139,33 @@ describe('after an outage', () => {
     expect(mayStart(state, { nowMs, ...CALLERS })).toEqual({ atMs: nowMs + 5_000, isProbe: true });
   });
 });
+
+const CALL_MS = 100;
+
+/**
+ * Makes calls for an hour, by one caller, to an API that fails for 5 to 30 s, is well for 10 to 40 s, and
+ * then still fails every twentieth call. Returns how many of those calls were made that could have been
+ * while it was well.
+ */
+function shareOfCallsMade(random: () => number): number {
+  const state = createOutageState();
+  let [nowMs, changesAtMs, isWell, made, possible] = [0, 0, false, 0, 0];
+  for (; nowMs < 3_600_000; nowMs += CALL_MS) {
+    if (nowMs >= changesAtMs) {
+      isWell = !isWell;
+      changesAtMs = nowMs + (isWell ? 10_000 + 30_000 * random() : 5_000 + 25_000 * random());
+    }
+    if (isWell) possible += 1;
+    const advice = mayStart(state, { nowMs, inFlight: 0, callers: 1 });
+    if (advice === 'wait' || advice.atMs > nowMs) continue;
+    if (advice.isProbe) onProbeStart(state, nowMs);
+    const isFailure = !isWell || random() < 0.05;
+    onCallEnd(state, { isFailure, sentAtMs: nowMs, nowMs: nowMs + CALL_MS });
+    if (isWell) made += 1;
+  }
+  return made / possible;
+}
+
+function sumOf(numbers: readonly number[]): number {
+  return numbers.reduce((sum, number) => sum + number, 0);
+}

@@ -131,7 +131,7 @@ describe('an outage', () => {
   it('is one outage when the first step back fails', () => {
     const state = openAt(0);
     const backAtMs = probe(state, 0, false);
-    end(state, backAtMs + 10, true);
+    end(state, backAtMs + 10, true, 3);
     expect(outageMs(state, backAtMs + 10)).toBe(backAtMs + 10);
   });
 
@@ -139,7 +139,7 @@ describe('an outage', () => {
     const state = openAt(0);
     const backAtMs = probe(state, 0, false);
     end(state, backAtMs + 1_000, false, 10);
-    end(state, backAtMs + 1_500, true);
+    end(state, backAtMs + 1_500, true, 10);
     expect(outageMs(state, backAtMs + 2_500)).toBe(1_000);
   });
 });
