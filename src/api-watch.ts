@@ -15,21 +15,37 @@ export interface ApiWatchOptions {
 const LOOK_MS = 1_000;
 /** Shorter waits are part of the work. */
 const WORTH_TELLING_MS = 5_000;
+/** After how long an outage is told of again: each time twice as long. */
+const FIRST_TOLD_AGAIN_MS = 15_000;
+const LONGEST_TOLD_AGAIN_MS = 600_000;
 
 /**
  * Says when calls stop because of the API, and when they go on. What keeps them may have been told to
  * another worker: also a wait that is longer than this one may wait.
  */
 export function watchApi({ worker, stopSwitch, maxWaitMs, onNotice }: ApiWatchOptions): Closable {
-  let isOut = false;
   let isTold = false;
+  let tellAgainMs = FIRST_TOLD_AGAIN_MS;
+  let tellAtMs: number | undefined;
+
+  /** An outage is told of again and again, but ever more seldom: what it said first is soon out of date. */
+  function lookForOutage(): void {
+    const outage = worker.describeOutage();
+    const nowMs = performance.now();
+    if (outage === undefined) {
+      if (tellAtMs !== undefined) onNotice('The API answers again.', { level: 'info' });
+      tellAtMs = undefined;
+      tellAgainMs = FIRST_TOLD_AGAIN_MS;
+    } else if (tellAtMs === undefined || nowMs >= tellAtMs) {
+      onNotice(outage);
+      tellAtMs = nowMs + tellAgainMs;
+      tellAgainMs = Math.min(2 * tellAgainMs, LONGEST_TOLD_AGAIN_MS);
+    }
+  }
 
   function look(): void {
     if (stopSwitch.stopped) return;
-    const outage = worker.describeOutage();
-    if (outage !== undefined && !isOut) onNotice(outage);
-    if (outage === undefined && isOut) onNotice('The API answers again.', { level: 'info' });
-    isOut = outage !== undefined;
+    lookForOutage();
     const { why, waitMs } = worker.turnstile.describe();
     const toldMs = why === 'told_to_wait' ? waitMs : 0;
     if (toldMs > maxWaitMs) {

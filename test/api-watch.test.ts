@@ -1,0 +1,42 @@
+import { afterEach, beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest';
+import { watchApi } from '../src/api-watch.ts';
+import type { Turnstile } from '../src/pace/turnstile.ts';
+import { createStopSwitch } from '../src/worker/stop-switch.ts';
+
+/** Watches an API; `state.outage` says what is going on. */
+function watch() {
+  const state: { outage: string | undefined } = { outage: undefined };
+  const notices: string[] = [];
+  const turnstile = { describe: () => ({ why: 'open', waitMs: 0 }) } as unknown as Turnstile;
+  const watching = watchApi({
+    worker: { turnstile, describeOutage: () => state.outage },
+    stopSwitch: createStopSwitch(),
+    maxWaitMs: 900_000,
+    onNotice: (message) => notices.push(message),
+  });
+  onTestFinished(() => watching.close());
+  return { state, notices };
+}
+
+describe('a worker tells of an outage', () => {
+  beforeEach(() => void vi.useFakeTimers());
+  afterEach(() => void vi.useRealTimers());
+
+  it('again and again, ever more seldom, and of its end', async () => {
+    const { state, notices } = watch();
+    const toldAtS: number[] = [];
+    for (let second = 1; second <= 240; second += 1) {
+      state.outage = `out for ${second} s`;
+      await vi.advanceTimersByTimeAsync(1_000);
+      if (notices.length > toldAtS.length) toldAtS.push(second);
+    }
+    expect(toldAtS).toEqual([1, 16, 46, 106, 226]);
+    expect(notices.at(-1)).toBe('out for 226 s');
+    state.outage = undefined;
+    await vi.advanceTimersByTimeAsync(60_000);
+    expect(notices.slice(5)).toEqual(['The API answers again.']);
+    state.outage = 'out anew';
+    await vi.advanceTimersByTimeAsync(20_000);
+    expect(notices.slice(6)).toEqual(['out anew', 'out anew']);
+  });
+});
