@@ -48,6 +48,22 @@ describe('kill -9', () => {
     expect(fleet.excessCalls()).toBe(0);
   });
 
+  it('of the run for good: what is left of it in Redis goes by itself', async () => {
+    const fleet = await openFleet({ random });
+    const worker = await fleet.worker();
+    const run = await fleet.enrich('--workers', '0');
+    await fleet.calls(200);
+    await kill(run);
+    await delay(1_000);
+    worker.process.kill('SIGTERM');
+    await worker.ended;
+    const { client } = fleet.redis;
+    const left = (await client.keys('*')).filter((key) => /:(?:run|log)\b/.test(key));
+    const leftMs = await Promise.all(left.map((key) => client.pttl(key)));
+    expect(left.length).toBeGreaterThan(3);
+    expect(left.filter((_, at) => leftMs[at] === -1)).toEqual([]);
+  });
+
   it('of a run that works too, then the same command again', async () => {
     const fleet = await openFleet({ random });
     const flags = ['--concurrency', String(CONCURRENCY)];

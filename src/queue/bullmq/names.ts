@@ -46,6 +46,15 @@ export function ledgerKey(runId: string): string {
   return `${PREFIX}:run:${runId}`;
 }
 
+/** Nobody comes back for a run that was killed, or for a chunk, after so long. */
+export const KEPT_MS: number = 7 * 24 * 60 * 60_000;
+
+/** The keys of the queue on which a run waits, but for those of its jobs. */
+export function runQueueKeys(runId: string): readonly string[] {
+  const parts = ['meta', 'id', 'events', 'marker', 'wait', 'active'];
+  return parts.map((part) => `${PREFIX}:${runQueueName(runId)}:${part}`);
+}
+
 /**
  * A completed job is put into the stream of events with all that it returned, and kept there: every
  * queue has to say that it wants none of that.

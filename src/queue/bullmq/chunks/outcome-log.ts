@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { OutcomeData } from '../contract.ts';
-import { logKey } from '../names.ts';
+import { KEPT_MS, logKey } from '../names.ts';
 import type { RedisClient } from '../server/redis.ts';
 
 /**
@@ -30,8 +30,6 @@ export interface LoggedChunk {
 }
 
 const LONELY = 'alone';
-/** Nobody comes back for a chunk after so long. */
-const KEPT_MS = 7 * 24 * 60 * 60_000;
 /** Long enough for another worker to take the chunk over, should this one be killed now. */
 const SOON_MS = 60_000;
 const RETRY_MS = 500;

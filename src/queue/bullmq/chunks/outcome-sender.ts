@@ -1,6 +1,14 @@
 import { Queue } from 'bullmq';
 import { CONTRACT_VERSION, type OutcomeData, type OutcomesData } from '../contract.ts';
-import { findRunId, OUTCOMES_JOB, OUTCOMES_OPTIONS, OUTCOMES_QUEUE, replyId } from '../names.ts';
+import {
+  findRunId,
+  KEPT_MS,
+  OUTCOMES_JOB,
+  OUTCOMES_OPTIONS,
+  OUTCOMES_QUEUE,
+  replyId,
+  runQueueKeys,
+} from '../names.ts';
 import { isRunOpen } from '../runs/run-ledger.ts';
 import type { RedisClient } from '../server/redis.ts';
 import { queueOptions } from '../traces.ts';
@@ -67,15 +75,25 @@ export function createOutcomeSender(client: RedisClient): OutcomeSender {
     return false;
   }
 
+  /** Lets what a run does not fetch any more go by itself: it may have been killed for good. */
+  async function letGo(keys: readonly string[]): Promise<void> {
+    const dating = client.multi();
+    for (const key of keys) dating.pexpire(key, KEPT_MS);
+    await dating.exec().catch(() => {}); // it was sent
+  }
+
   return {
     isWaitedFor,
     send: async ({ chunk, addedAtMs, replyTo = OUTCOMES_QUEUE, ref, outcomes, error }) => {
       if (outcomes.length === 0 && error === undefined) return false;
       if (!(await isWaitedFor(replyTo))) return false;
       const queue = queueOf(replyTo);
-      if (findRunId(replyTo) !== undefined) {
+      const runId = findRunId(replyTo);
+      if (runId !== undefined) {
         const data: OutcomesData = { v: CONTRACT_VERSION, chunk, outcomes: [], isLogged: true };
-        await queue.add(OUTCOMES_JOB, data, { ...OUTCOMES_OPTIONS, jobId: `o-${chunk}` });
+        const jobId = `o-${chunk}`;
+        await queue.add(OUTCOMES_JOB, data, { ...OUTCOMES_OPTIONS, jobId });
+        await letGo([...runQueueKeys(runId), queue.toKey(jobId)]);
         return true;
       }
       for (const [number, part] of cut(outcomes).entries()) {

@@ -1,7 +1,7 @@
 import { hostname } from 'node:os';
 import { setTimeout as delay } from 'node:timers/promises';
 import { isRunning } from '../../../common/is-running.ts';
-import { ledgerKey, logKey, PREFIX } from '../names.ts';
+import { KEPT_MS, ledgerKey, logKey, PREFIX, runQueueKeys } from '../names.ts';
 import type { RedisClient } from '../server/redis.ts';
 
 /**
@@ -110,14 +110,14 @@ function openLedger(
   { owner, list }: { readonly owner: object; readonly list: string },
 ): RunLedger {
   const key = ledgerKey(runId);
-  // Also puts both back when Redis has lost everything.
+  // Also puts both back when Redis has lost everything. What a run that is killed leaves goes by itself.
   const beat = (): void => {
-    client
+    const saying = client
       .multi()
       .set(claimKey(runId), JSON.stringify(owner), 'PX', CLAIM_MS)
-      .hset(key, OPEN_FIELD, list)
-      .exec()
-      .catch(() => {}); // the next one will do
+      .hset(key, OPEN_FIELD, list);
+    for (const left of [key, ...runQueueKeys(runId)]) saying.pexpire(left, KEPT_MS);
+    saying.exec().catch(() => {}); // the next one will do
   };
   beat();
   const timer = setInterval(beat, BEAT_MS);
