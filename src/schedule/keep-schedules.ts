@@ -1,5 +1,10 @@
 import type { NoticeFacts, OnNotice } from '../common/notice.ts';
-import type { KeptSchedule, ScheduleQueue } from '../queue/bullmq/schedules/schedule-queue.ts';
+import { nextDue } from '../queue/bullmq/schedules/next-due.ts';
+import type {
+  DueSchedule,
+  KeptSchedule,
+  ScheduleQueue,
+} from '../queue/bullmq/schedules/schedule-queue.ts';
 import type { ReadSchedule } from './read-schedule.ts';
 import { isSame, reconcile } from './reconcile.ts';
 import type { WantedSchedules } from './scheduled-files.ts';
@@ -21,12 +26,14 @@ export interface ScheduleKeeper {
    * refuses is taken up the next time.
    */
   takeUp(edited: ReadonlyMap<string, ReadSchedule>): Promise<void>;
-  /** Puts back what Redis has lost. */
+  /** Puts back what Redis has lost, or what a clock that was ahead has put off. */
   mend(): Promise<void>;
 }
 
 /** A tick that is so late will not come any more. */
 const LOST_TICK_MS = 60_000;
+/** Clocks of several machines are less than that apart, or one of them is wrong. */
+const FARTHEST_AHEAD_MS = 24 * 60 * 60_000;
 
 export function keepSchedules(options: KeepSchedulesOptions): ScheduleKeeper {
   const { queue, onNotice, nowMs = Date.now } = options;
@@ -52,6 +59,19 @@ export function keepSchedules(options: KeepSchedulesOptions): ScheduleKeeper {
     });
   }
 
+  /** What was kept while a clock was years ahead would not be due for years. */
+  async function bringBack(kept: ReadonlyMap<string, DueSchedule>): Promise<void> {
+    for (const [job, schedule] of wanted) {
+      const nextAtMs = kept.get(job)?.nextAtMs;
+      if (!schedule || nextAtMs === undefined) continue;
+      const { cron: pattern, timezone: tz } = schedule;
+      if (nextAtMs <= nextDue(nowMs() + FARTHEST_AHEAD_MS, { pattern, tz })) continue;
+      const until = new Date(nextAtMs).toISOString();
+      const words = `was put off until ${until} by a clock that was ahead; it is again scheduled for`;
+      await keep(job, schedule, { words, level: 'warn' });
+    }
+  }
+
   async function apply(job: string, found: ReadSchedule): Promise<void> {
     if (found.kind === 'unscheduled' && wanted.has(job)) await forget(job);
     if (found.kind !== 'scheduled') return;
@@ -74,6 +94,7 @@ export function keepSchedules(options: KeepSchedulesOptions): ScheduleKeeper {
       }
       for (const [job, dueAtMs] of missed) await queue.ask({ job, dueAtMs, why: 'missed' });
       for (const job of remove) await forget(job);
+      await bringBack(await queue.read());
     },
     takeUp: async (edited) => {
       for (const [job, found] of edited) edits.set(job, found);
@@ -92,6 +113,7 @@ export function keepSchedules(options: KeepSchedulesOptions): ScheduleKeeper {
         await keep(job, schedule, { words, level: 'warn' });
         if (nextAtMs !== undefined) await queue.ask({ job, dueAtMs: nextAtMs, why: 'missed' });
       }
+      await bringBack(kept);
     },
   };
 }

@@ -50,6 +50,27 @@ describe('keepSchedules', () => {
     expect(queue.asked).toEqual([]);
   });
 
+  it.each(['start', 'mend'] as const)(
+    'brings back what a clock that was years ahead has put off (%s)',
+    async (when) => {
+      const told: string[] = [];
+      const queue = openQueue({ crm: { ...NIGHTLY, nextAtMs: Date.UTC(2031, 10, 22, 2, 30) } });
+      await keeperOf(queue, (message) => told.push(message))[when]();
+      expect(queue.schedules.get('crm')?.nextAtMs).toBe(NOW + 1);
+      expect(told).toEqual([
+        "crm: was put off until 2031-11-22T02:30:00.000Z by a clock that was ahead; it is again scheduled for '30 2 * * *' (UTC).",
+      ]);
+      expect(queue.asked).toEqual([]);
+    },
+  );
+
+  it('leaves alone what another machine, whose clock is hours ahead, has run already', async () => {
+    const nextAtMs = Date.UTC(2026, 10, 23, 2, 30);
+    const queue = openQueue({ crm: { ...NIGHTLY, nextAtMs } });
+    await keeperOf(queue).mend();
+    expect(queue.schedules.get('crm')?.nextAtMs).toBe(nextAtMs);
+  });
+
   it('warns of what was lost, and not of what is new', async () => {
     const queue = openQueue();
     const told: (string | undefined)[] = [];
