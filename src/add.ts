@@ -6,6 +6,7 @@ import { BrandfillError, describeSystemError } from './common/errors.ts';
 import { type EnrichOptions, libraryNaming } from './enrich.ts';
 import { ADD_SETTINGS, type AddSettings } from './job/commands/add-settings.ts';
 import { checkInput, checkOptions } from './job/known-options.ts';
+import type { OptionKind } from './job/option-kinds.ts';
 import { readSettings } from './job/read-settings.ts';
 import { cutIntoLists, type ListedDomains, listDomains } from './producer/add-list.ts';
 import { assertColumnsThere, chooseDomainColumn } from './producer/choose-column.ts';
@@ -103,12 +104,12 @@ export async function add(
   return await addList(input, { ...settings, queue: dryRun ? undefined : queue }, context);
 }
 
-const OTHERS: Readonly<Record<Exclude<keyof AddOptions, keyof AddSettings>, true>> = {
-  input: true,
-  params: true,
-  dryRun: true,
-  signal: true,
-  onNotice: true,
+const OTHERS: Readonly<Record<Exclude<keyof AddOptions, keyof AddSettings>, OptionKind>> = {
+  input: 'checkedElsewhere',
+  params: 'checkedElsewhere',
+  dryRun: 'flag',
+  signal: 'signal',
+  onNotice: 'function',
 };
 
 interface AddContext {

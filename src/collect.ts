@@ -8,6 +8,7 @@ import { within } from './common/within.ts';
 import { libraryNaming } from './enrich.ts';
 import { COLLECT_SETTINGS, type CollectSettings } from './job/commands/collect-settings.ts';
 import { checkOptions } from './job/known-options.ts';
+import type { OptionKind } from './job/option-kinds.ts';
 import { readSettings } from './job/read-settings.ts';
 import { openStatus } from './status.ts';
 
@@ -76,9 +77,9 @@ export async function collect(
   return await collectFrom({ ...settings, queue }, { signal, onNotice, describe });
 }
 
-const OTHERS: Readonly<Record<Exclude<keyof CollectOptions, keyof CollectSettings>, true>> = {
-  signal: true,
-  onNotice: true,
+const OTHERS: Readonly<Record<Exclude<keyof CollectOptions, keyof CollectSettings>, OptionKind>> = {
+  signal: 'signal',
+  onNotice: 'function',
 };
 
 interface CollectContext {

@@ -5,6 +5,7 @@ import { within } from './common/within.ts';
 import { libraryNaming } from './enrich.ts';
 import { DASHBOARD_SETTINGS, type DashboardSettings } from './job/commands/dashboard-settings.ts';
 import { checkOptions } from './job/known-options.ts';
+import type { OptionKind } from './job/option-kinds.ts';
 import { readSettings } from './job/read-settings.ts';
 
 /** What to show where. */
@@ -85,10 +86,12 @@ export async function dashboard(
   }
 }
 
-const OTHERS: Readonly<Record<Exclude<keyof DashboardOptions, keyof DashboardSettings>, true>> = {
-  token: true,
-  signal: true,
-  onNotice: true,
+const OTHERS: Readonly<
+  Record<Exclude<keyof DashboardOptions, keyof DashboardSettings>, OptionKind>
+> = {
+  token: 'text',
+  signal: 'signal',
+  onNotice: 'function',
 };
 
 async function aborted(signal: AbortSignal): Promise<void> {

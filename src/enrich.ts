@@ -2,6 +2,7 @@ import type { EnrichedRow } from './collector/row-object.ts';
 import type { RunControl } from './common/run-control.ts';
 import { createJob, type Job } from './job/job.ts';
 import { checkInput, checkOptions } from './job/known-options.ts';
+import type { OptionKind } from './job/option-kinds.ts';
 import { SETTINGS, type SettingKey } from './job/settings.ts';
 import type { Plan } from './producer/plan.ts';
 import type { ListInput } from './rows/list-input.ts';
@@ -241,18 +242,20 @@ export type OptionNaming = (key: SettingKey) => string;
 export const libraryNaming = (key: string): string => `'${LIBRARY_NAMES[key] ?? key}'`;
 
 /** Options of `enrich` that are no settings of a job. */
-export const BESIDE_SETTINGS: Readonly<Record<Exclude<keyof EnrichOptions, SettingKey>, true>> = {
-  input: true,
-  apiKey: true,
-  params: true,
-  headers: true,
-  changesId: true,
-  confirm: true,
-  signal: true,
-  runId: true,
-  onEvent: true,
-  control: true,
-  token: true,
+export const BESIDE_SETTINGS: Readonly<
+  Record<Exclude<keyof EnrichOptions, SettingKey>, OptionKind>
+> = {
+  input: 'checkedElsewhere',
+  apiKey: 'text',
+  params: 'checkedElsewhere',
+  headers: 'checkedElsewhere',
+  changesId: 'text',
+  confirm: 'function',
+  signal: 'signal',
+  runId: 'text',
+  onEvent: 'function',
+  control: 'control',
+  token: 'text',
 };
 
 /** Options about files, for a run that writes none. */

@@ -8,6 +8,7 @@ import type { OnFinish } from './job/job-file/on-finish-keys.ts';
 import type { Schedule } from './job/job-file/schedule.ts';
 import type { Environment } from './job/job-file/variables.ts';
 import { checkOptions } from './job/known-options.ts';
+import type { OptionKind } from './job/option-kinds.ts';
 import type { SettingDefinition } from './job/setting-definition.ts';
 import { SETTINGS } from './job/settings.ts';
 
@@ -53,11 +54,11 @@ export async function loadJob(file: string, options: LoadJobOptions = {}): Promi
   return toLoadedJob(await openJobFile(file, options), options);
 }
 
-export const LOAD_OPTIONS: Readonly<Record<keyof LoadJobOptions, true>> = {
-  overrides: true,
-  env: true,
-  now: true,
-  naming: true,
+export const LOAD_OPTIONS: Readonly<Record<keyof LoadJobOptions, OptionKind>> = {
+  overrides: 'object',
+  env: 'object',
+  now: 'function',
+  naming: 'function',
 };
 
 /** Reads a job file as far as it can be; its error is in it. */

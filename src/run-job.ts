@@ -6,6 +6,7 @@ import { describeError, exitCodeOf, exitCodeOfError } from './exit-codes.ts';
 import { readSecret } from './job/job.ts';
 import type { JobFile } from './job/job-file/job-file.ts';
 import { checkOptions } from './job/known-options.ts';
+import type { OptionKind } from './job/option-kinds.ts';
 import {
   jobNameOf,
   LOAD_OPTIONS,
@@ -87,14 +88,14 @@ export async function runJob(
   }
 }
 
-const RUN_OPTIONS: Readonly<Record<keyof RunJobOptions, true>> = {
+const RUN_OPTIONS: Readonly<Record<keyof RunJobOptions, OptionKind>> = {
   ...LOAD_OPTIONS,
-  signal: true,
-  runId: true,
-  onEvent: true,
-  confirm: true,
-  onLoaded: true,
-  onSummary: true,
+  signal: 'signal',
+  runId: 'text',
+  onEvent: 'function',
+  confirm: 'function',
+  onLoaded: 'function',
+  onSummary: 'function',
 };
 
 /** Folders of outputs that the file names, such as one for each day, are made. */

@@ -6,6 +6,7 @@ import { within } from './common/within.ts';
 import { libraryNaming } from './enrich.ts';
 import { SCHEDULE_SETTINGS, type ScheduleSettings } from './job/commands/schedule-settings.ts';
 import { checkOptions } from './job/known-options.ts';
+import { checkKind, type OptionKind } from './job/option-kinds.ts';
 import type { Keeper } from './queue/bullmq/schedules/schedule-keepers.ts';
 import { groupOf } from './schedule/group.ts';
 import { keepSchedules } from './schedule/keep-schedules.ts';
@@ -59,6 +60,7 @@ export async function schedule(
     others: OTHERS,
     describe,
   });
+  checkKind(options.files, 'texts', describe('files'));
   const { onNotice = () => {} } = options;
   const { url, settings } = readPlace(options, describe);
   const scheduled = openScheduledFiles(options.files, { env: process.env, onNotice });
@@ -125,13 +127,14 @@ export async function schedule(
   }
 }
 
-const OTHERS: Readonly<Record<Exclude<keyof ScheduleOptions, keyof ScheduleSettings>, true>> = {
-  files: true,
-  signal: true,
-  onNotice: true,
-  onRunEvent: true,
-  onRunEnd: true,
-};
+const OTHERS: Readonly<Record<Exclude<keyof ScheduleOptions, keyof ScheduleSettings>, OptionKind>> =
+  {
+    files: 'texts',
+    signal: 'signal',
+    onNotice: 'function',
+    onRunEvent: 'function',
+    onRunEnd: 'function',
+  };
 
 /** Others may keep the same schedules, but of the same files: else each would remove those of the other. */
 function refuseOtherFiles(me: Keeper, keepers: readonly Keeper[], group: string): void {

@@ -67,7 +67,7 @@ export async function runScheduled(
   });
 }
 
-const KNOWN = { definitions: SCHEDULE_SETTINGS, others: { files: true } } as const;
+const KNOWN = { definitions: SCHEDULE_SETTINGS, others: { files: 'texts' } } as const;
 
 function noSuchJob(
   job: string,

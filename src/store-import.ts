@@ -5,6 +5,7 @@ import { libraryNaming } from './enrich.ts';
 import { nameApi } from './job/api-name.ts';
 import { IMPORT_SETTINGS } from './job/commands/store-settings.ts';
 import { checkOptions } from './job/known-options.ts';
+import { checkKind } from './job/option-kinds.ts';
 import { withOpenedStore } from './opened-store.ts';
 import { normalizeDomain } from './rows/domain/domain.ts';
 import { parseOutcomeLine } from './store/outcome-line.ts';
@@ -56,10 +57,11 @@ export async function importStore(
   checkOptions(given, {
     of: 'importStore',
     definitions: IMPORT_SETTINGS,
-    others: { params: true, input: true },
+    others: { params: 'checkedElsewhere', input: 'checkedElsewhere' },
     describe: naming,
   });
   const { input, ...options } = given;
+  checkKind(input, 'text', naming('input'));
   const task = { options, definitions: IMPORT_SETTINGS, naming, mayMake: true };
   const lines = await checkFirstLines(await openLines(input), input);
   return await withOpenedStore(task, async ({ tables, settings, endpointId }) => {

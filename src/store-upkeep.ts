@@ -8,6 +8,7 @@ import {
   STORE_SETTINGS,
 } from './job/commands/store-settings.ts';
 import { checkOptions } from './job/known-options.ts';
+import type { OptionKind } from './job/option-kinds.ts';
 import type { Definitions } from './job/setting-definition.ts';
 import { withOpenedStore } from './opened-store.ts';
 import { normalizeDomain } from './rows/domain/domain.ts';
@@ -52,7 +53,12 @@ export async function findStored(
   given: GetStoredOptions,
   naming?: StoreOptionNaming,
 ): Promise<readonly string[]> {
-  check(given, { of: 'findStored', definitions: GET_SETTINGS, others: { domain: true }, naming });
+  check(given, {
+    of: 'findStored',
+    definitions: GET_SETTINGS,
+    others: { domain: 'checkedElsewhere' },
+    naming,
+  });
   const { domain: text, ...options } = given;
   if (typeof text !== 'string') {
     throw new BrandfillError(
@@ -146,7 +152,7 @@ export async function pruneStore(
 interface Known {
   readonly of: string;
   readonly definitions: Definitions<object>;
-  readonly others?: Readonly<Record<string, true>>;
+  readonly others?: Readonly<Record<string, OptionKind>>;
   readonly naming: StoreOptionNaming | undefined;
 }
 
@@ -154,7 +160,7 @@ function check(options: object, { of, definitions, others, naming = libraryNamin
   checkOptions(options, {
     of,
     definitions,
-    others: { params: true, ...others },
+    others: { params: 'checkedElsewhere', ...others },
     describe: naming,
   });
 }

@@ -8,6 +8,7 @@ import {
 } from './job/commands/try-settings.ts';
 import { createJob } from './job/job.ts';
 import { checkOptions } from './job/known-options.ts';
+import type { OptionKind } from './job/option-kinds.ts';
 import { shorten } from './rows/columns/names.ts';
 import { createDomainReader } from './rows/domain/domain-reader.ts';
 import { runToTrial, TRIAL_COLUMN, type Trial } from './run/run-to-trial.ts';
@@ -81,13 +82,13 @@ function readDomain(
   );
 }
 
-const OTHERS: Readonly<Record<Exclude<keyof TryOptions, keyof TrySettings>, true>> = {
-  domain: true,
-  apiKey: true,
-  params: true,
-  headers: true,
-  signal: true,
-  onEvent: true,
+const OTHERS: Readonly<Record<Exclude<keyof TryOptions, keyof TrySettings>, OptionKind>> = {
+  domain: 'checkedElsewhere',
+  apiKey: 'text',
+  params: 'checkedElsewhere',
+  headers: 'checkedElsewhere',
+  signal: 'signal',
+  onEvent: 'function',
 };
 
 function withoutUndefined(values: object): Readonly<Record<string, unknown>> {

@@ -13,6 +13,7 @@ import {
 } from './job/commands/worker-settings.ts';
 import { type Api, createApi } from './job/job.ts';
 import { checkOptions } from './job/known-options.ts';
+import type { OptionKind } from './job/option-kinds.ts';
 import { callsIdOf, paceIdOf } from './job/pace-id.ts';
 import { readSettings } from './job/read-settings.ts';
 import { openLocalWorker } from './local-worker.ts';
@@ -89,13 +90,13 @@ export async function work(
   );
 }
 
-const OTHERS: Readonly<Record<Exclude<keyof WorkOptions, keyof WorkerSettings>, true>> = {
-  apiKey: true,
-  params: true,
-  headers: true,
-  signal: true,
-  onNotice: true,
-  onProgress: true,
+const OTHERS: Readonly<Record<Exclude<keyof WorkOptions, keyof WorkerSettings>, OptionKind>> = {
+  apiKey: 'text',
+  params: 'checkedElsewhere',
+  headers: 'checkedElsewhere',
+  signal: 'signal',
+  onNotice: 'function',
+  onProgress: 'function',
 };
 
 interface WorkContext {

@@ -1,7 +1,9 @@
 import { BrandfillError } from '../common/errors.ts';
 import { shorten } from '../rows/columns/names.ts';
 import { findNearest } from './nearest.ts';
+import { checkKind, type OptionKind } from './option-kinds.ts';
 import type { Definitions } from './setting-definition.ts';
+import { describeKind } from './values/describe-kind.ts';
 
 /** Which options a function of the library takes. */
 export interface KnownOptions {
@@ -9,8 +11,8 @@ export interface KnownOptions {
   readonly of: string;
   /** Settings that are options by the same name, but for `params` and `headers`. */
   readonly definitions?: Definitions<object>;
-  /** Options that are no settings. */
-  readonly others: Readonly<Record<string, true>>;
+  /** Options that are no settings, and what each may be. */
+  readonly others: Readonly<Record<string, OptionKind>>;
   /** Settings that make no sense for this function, and why. */
   readonly pointless?: { readonly keys: readonly string[]; readonly why: string };
   /** How an option is called in messages. */
@@ -22,15 +24,17 @@ const MOST_LISTED = 25;
 
 /**
  * Refuses options that a function does not have: one that is mistyped would be left out of account,
- * and a bound that does not hold costs money. Options that are undefined count as not given.
+ * and a bound that does not hold costs money. Options that are undefined count as not given. What is
+ * no setting is refused as well when it is of the wrong type; settings are when they are read.
  *
  * @throws BrandfillError `INVALID_SETTING` that names the option and the one that was probably meant
  */
 export function checkOptions(options: unknown, known: KnownOptions): void {
-  const { of, pointless, describe } = known;
+  const { of, others, pointless, describe } = known;
   if (typeof options !== 'object' || options === null || Array.isArray(options)) {
-    const received = options === undefined ? 'nothing' : kindOf(options);
-    throw refusal(`Cannot run ${of}: expected its options as an object, received ${received}.`);
+    throw refusal(
+      `Cannot run ${of}: expected its options as an object, received ${describeKind(options)}.`,
+    );
   }
   const names = namesOf(known);
   for (const [key, value] of Object.entries(options)) {
@@ -39,6 +43,7 @@ export function checkOptions(options: unknown, known: KnownOptions): void {
       throw refusal(`Cannot use ${describe(key)} with ${of}: ${pointless.why}; leave it out.`);
     }
     if (!names.includes(key)) throw refusal(describeUnknown(key, names, known));
+    checkKind(value, others[key] ?? 'checkedElsewhere', describe(key));
   }
 }
 
@@ -71,12 +76,6 @@ function describeUnknown(
       : `there are: ${names.join(', ')}.`;
   const hint = meant === undefined ? all : `did you mean ${describe(meant)}?`;
   return `Cannot use ${describe(shorten(key))}: ${of} has no such option; ${hint}`;
-}
-
-function kindOf(value: unknown): string {
-  if (value === null) return 'null';
-  if (Array.isArray(value)) return 'a list';
-  return typeof value === 'string' ? 'a text' : `a ${typeof value}`;
 }
 
 function refusal(message: string): BrandfillError {

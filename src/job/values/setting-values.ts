@@ -2,6 +2,7 @@ import { isReservedHeader } from '../../brand/credential.ts';
 import type { NameValue } from '../../brand/endpoint.ts';
 import { BrandfillError } from '../../common/errors.ts';
 import type { SettingDefinition } from '../setting-definition.ts';
+import { describeKind } from './describe-kind.ts';
 import { parseDuration, typedDuration } from './duration.ts';
 import { parseSize } from './size.ts';
 
@@ -80,9 +81,14 @@ export function share(value: unknown): number {
 }
 
 export function nameValues(value: unknown): readonly NameValue[] {
-  if (isRecord(value)) return Object.entries(value).map(([name, text]) => [name, String(text)]);
+  if (isRecord(value)) return Object.entries(value).map(toNameValue);
   const pairs = typeof value === 'string' ? [value] : value;
-  if (!Array.isArray(pairs)) throw expected('NAME=VALUE', value);
+  if (!Array.isArray(pairs)) {
+    throw new BrandfillError(
+      'INVALID_SETTING',
+      `expected NAME=VALUE, or an object of texts by name, received ${describeKind(value)}`,
+    );
+  }
   return pairs.map((pair: unknown) => {
     const [, name, rest] = /^([^=]+)=(.*)$/s.exec(typeof pair === 'string' ? pair : '') ?? [];
     if (name === undefined || rest === undefined) {
@@ -91,6 +97,16 @@ export function nameValues(value: unknown): readonly NameValue[] {
     }
     return [name.trim(), rest];
   });
+}
+
+/** A value that is not there, or is one of many, would be sent as `undefined` or `[object Object]`. */
+function toNameValue([name, value]: [string, unknown]): NameValue {
+  if (typeof value === 'string') return [name, value];
+  if (typeof value === 'number' || typeof value === 'boolean') return [name, String(value)];
+  throw new BrandfillError(
+    'INVALID_SETTING',
+    `expected a text as the value of '${name}', received ${describeKind(value)}`,
+  );
 }
 
 export function headers(value: unknown): readonly NameValue[] {
@@ -125,8 +141,9 @@ export function headers(value: unknown): readonly NameValue[] {
   return pairs;
 }
 
+/** Whether a value has its parts by name. Those of a list, a Map, Headers or URLSearchParams are not seen so. */
 export function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
+  return typeof value === 'object' && value !== null && !(Symbol.iterator in value);
 }
 
 function expected(what: string, received: unknown): BrandfillError {

@@ -139,12 +139,16 @@ const REFUSED: readonly Refused[] = [
     ['name'],
     'Cannot use --fields: expected NAME=EXPR,NAME=EXPR such as name=name,city=location.city',
   ],
-  ['param', [5], 'Cannot use --param: expected NAME=VALUE'],
 ];
 
 /** Values and their whole refusal, which does not repeat what may be a credential. */
 const REFUSED_UNREPEATED: readonly Refused[] = [
   ['param', [['a'], ['=b'], [5]], 'Cannot use --param: expected NAME=VALUE.'],
+  [
+    'param',
+    [5],
+    'Cannot use --param: expected NAME=VALUE, or an object of texts by name, received a number.',
+  ],
   ['header', [['x-a: 1']], 'Cannot use --header: expected NAME=VALUE.'],
   [
     'header',
