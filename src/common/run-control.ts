@@ -8,7 +8,10 @@ export interface RunControl {
   pause(): void;
   /** Lets calls start again. */
   resume(): void;
-  /** Stops the run in order, as Ctrl-C does: all rows come out, those not asked as `skipped`. */
+  /**
+   * Stops the run in order, as Ctrl-C does: all rows come out, those not asked as `skipped`. Before the
+   * first call it ends the run with an `AbortError`.
+   */
   stop(): void;
   /** Has the domains that failed in this run asked once more, when all others have been asked. */
   retryFailures(): void;

@@ -36,6 +36,7 @@ export interface JoinedRun {
  * Makes the lookups that are due, fetches logos, and joins each row with its outcome.
  *
  * @param outFolder where the rows will be, for paths that are relative to them
+ * @throws the signal's reason when it fires before the first call
  */
 export async function lookUpAndJoin(planned: PlannedRun, outFolder = '.'): Promise<JoinedRun> {
   await confirmCalls(planned);
@@ -58,6 +59,7 @@ export async function lookUpAndJoin(planned: PlannedRun, outFolder = '.'): Promi
     },
     ...context,
   });
+  throwIfNothingAsked(lookedUp, run);
   const savedLogos = await logos?.save(lookedUp.stopped);
   const totals = { ...lookedUp, stopped: lookedUp.stopped ?? savedLogos?.stopped };
   context.onEvent({ type: 'writing', rows: run.plan.rows });
@@ -110,6 +112,18 @@ async function confirmCalls({ job, context, plan }: PlannedRun): Promise<void> {
     }
   }
   signal.throwIfAborted();
+}
+
+/**
+ * Whoever ends a run that was paused, or made to wait, before its first call keeps the outputs of the last
+ * one. A trial says for itself why there is no answer, and over a queue others may have made calls that
+ * they could not tell of.
+ *
+ * @throws the signal's reason
+ */
+function throwIfNothingAsked({ stopped, calls }: LookupTotals, { job, context }: PlannedRun): void {
+  if (context.isTrial || job.settings.queue !== undefined) return;
+  if (stopped?.reason === 'interrupted' && calls === 0) context.signal.throwIfAborted();
 }
 
 /** The same for the same list on the same store, so that a run that was killed is taken up. */

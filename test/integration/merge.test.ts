@@ -1,5 +1,4 @@
 import { describe, expect, it } from 'vitest';
-import { createRunControl } from '../../src/common/run-control.ts';
 import type { SandboxReply } from '../../src/sandbox/options.ts';
 import { openApi, openScripted } from './support/api.ts';
 import { run, summaryOf } from './support/command.ts';
@@ -142,16 +141,11 @@ describe('--merge', () => {
   });
 
   it('leaves a row as it was that is not asked this time', async () => {
-    const { folder, says, merge } = await openMerging();
+    const { folder, merge } = await openMerging();
     const files = () => [folder.read('list.enriched.csv'), folder.read('list.failures.csv')];
     const before = files();
-    delete says['b.com'];
-    const control = createRunControl();
-    control.pause();
-    const onEvent = ({ type }: { type: string }): void => {
-      if (type === 'progress') control.stop();
-    };
-    await merge({ control, onEvent });
+    const { summary } = await merge({ maxCalls: 1 });
+    expect(summary).toMatchObject({ calls: 1, stopped: { reason: 'max_calls' } });
     expect(files()).toEqual(before);
   });
 });

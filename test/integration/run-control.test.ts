@@ -77,6 +77,29 @@ describe('a run', () => {
     expect(statuses.found + statuses.skipped).toBe(rows);
   });
 
+  it.each([
+    ['by its control', undefined],
+    ['by its signal', new Error('enough')],
+  ])(
+    'that is stopped %s while it waits for its first call leaves the outputs',
+    async (_, reason) => {
+      const [api, folder] = [await openApi(), openFolder()];
+      folder.write('list.csv', listOf(domains(20)));
+      folder.write('out.csv', 'as it was');
+      const stop = new AbortController();
+      const run = startRun(folder, api, { signal: stop.signal });
+      run.control.pause();
+      await until(() => run.events.some(({ type }) => type === 'progress'));
+      if (reason) stop.abort(reason);
+      else run.control.stop();
+      const expected: unknown = reason ?? expect.objectContaining({ name: 'AbortError' });
+      await expect(run.ended).rejects.toEqual(expected);
+      expect(api.stats().calls).toBe(0);
+      expect(folder.read('out.csv')).toBe('as it was');
+      expect(folder.names()).not.toContain('failures.csv');
+    },
+  );
+
   it('asks what failed once more, when somebody wants that', async () => {
     let isBroken = true;
     const api = await openApi({
