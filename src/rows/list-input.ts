@@ -25,15 +25,23 @@ async function* toLines(rows: AsyncIterable<object> | Iterable<object>): AsyncGe
 }
 
 function toLine(row: unknown, number: number): string {
-  if (typeof row !== 'object' || row === null || Array.isArray(row)) {
-    throw new BrandfillError('UNREADABLE_INPUT', `Cannot read row ${number}: expected an object.`);
+  if (typeof row === 'string' || ArrayBuffer.isView(row)) {
+    throw unreadable(number, 'expected an object, received text or bytes; give a file by its path');
   }
+  const line = typeof row === 'object' ? toJson(row, number) : undefined;
+  if (line?.startsWith('{')) return line;
+  throw unreadable(number, 'expected an object');
+}
+
+/** What has a `toJSON` of its own, such as a date, may come to anything. */
+function toJson(row: object | null, number: number): string | undefined {
   try {
     return JSON.stringify(row);
   } catch (error) {
-    const why = error instanceof Error ? error.message : String(error);
-    throw new BrandfillError('UNREADABLE_INPUT', `Cannot read row ${number}: ${why}.`, {
-      cause: error,
-    });
+    throw unreadable(number, error instanceof Error ? error.message : String(error), error);
   }
+}
+
+function unreadable(number: number, why: string, cause?: unknown): BrandfillError {
+  return new BrandfillError('UNREADABLE_INPUT', `Cannot read row ${number}: ${why}.`, { cause });
 }

@@ -55,6 +55,29 @@ describe('rows of a program', () => {
   });
 });
 
+describe('what is no row of a program', () => {
+  it.each<[string, unknown, string]>([
+    ['a text', 'acme.com', 'expected an object, received text or bytes; give a file by its path.'],
+    [
+      'a chunk of a file',
+      Buffer.from('domain\nacme.com\n'),
+      'expected an object, received text or bytes; give a file by its path.',
+    ],
+    ['a list', ['acme.com'], 'expected an object.'],
+    ['null', null, 'expected an object.'],
+    ['a date', new Date(0), 'expected an object.'],
+    ['an object that is nothing as JSON', { toJSON: () => undefined }, 'expected an object.'],
+    ['an object with a BigInt', { id: 7n }, 'Do not know how to serialize a BigInt.'],
+  ])('is refused by its number: %s', async (_, row, why) => {
+    const options = withoutFiles(optionsIn(openFolder()));
+    const input = [{ domain: 'acme.com' }, row as object];
+    await expect(plan({ ...options, input })).rejects.toMatchObject({
+      code: 'UNREADABLE_INPUT',
+      message: `Cannot read row 2: ${why}`,
+    });
+  });
+});
+
 /** Throws at the first event of a kind, as a program with a defect does. */
 function throwAt(type: RunEvent['type'], error: unknown): (event: RunEvent) => void {
   return (event) => {
