@@ -30,16 +30,30 @@ export interface SpoolOptions {
   readonly signal: AbortSignal;
 }
 
+/** What is written at a time: rows of a program come one by one, and each write takes a while. */
+const WRITE_BYTES = 64 * 1024;
+
 /** Writes all chunks into a file without a name and gives it back, ready to be read. */
 export async function spool(
   chunks: AsyncIterable<Buffer | string>,
   { spoolFolder, signal }: SpoolOptions,
 ): Promise<FileHandle> {
   const handle = await openSpool(spoolFolder);
+  let gathered: Buffer[] = [];
+  let sizeBytes = 0;
+  const flush = async (): Promise<void> => {
+    await writeAll(handle, Buffer.concat(gathered), spoolFolder);
+    gathered = [];
+    sizeBytes = 0;
+  };
   try {
     for await (const chunk of untilAborted(chunks, signal)) {
-      await writeAll(handle, typeof chunk === 'string' ? Buffer.from(chunk) : chunk, spoolFolder);
+      const bytes = typeof chunk === 'string' ? Buffer.from(chunk) : chunk;
+      gathered.push(bytes);
+      sizeBytes += bytes.length;
+      if (sizeBytes >= WRITE_BYTES) await flush();
     }
+    await flush();
     return handle;
   } catch (error) {
     await handle.close();

@@ -1,3 +1,4 @@
+import { createHook } from 'node:async_hooks';
 import { appendFileSync, readdirSync, writeFileSync } from 'node:fs';
 import { open as openFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -68,6 +69,22 @@ describe('openSource', () => {
     }
     const opening = openList(rows(), { spoolFolder: useTempFolder(), signal: stop.signal });
     await expect(opening).rejects.toThrow('enough');
+  });
+
+  it('writes the rows of a program many at a time', async () => {
+    let calls = 0;
+    const hook = createHook({
+      init: (_, type) => {
+        if (type === 'FSREQPROMISE') calls += 1;
+      },
+    }).enable();
+    onTestFinished(() => void hook.disable());
+    const rows = Array.from({ length: 10_000 }, (_, id) => ({ id, note: 'ü'.repeat(id % 50) }));
+    const source = await openList(rows, { spoolFolder: useTempFolder(), signal });
+    onTestFinished(() => source.close());
+    expect(calls).toBeLessThan(100);
+    const lines = (await textOf(source)).trimEnd().split('\n');
+    expect(lines.map((line) => JSON.parse(line) as unknown)).toEqual(rows);
   });
 
   it('closes what it has kept of standard input when that is no list', async () => {
