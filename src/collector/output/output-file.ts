@@ -8,6 +8,7 @@ import { createGzip } from 'node:zlib';
 import { BrandfillError, describeSystemError } from '../../common/errors.ts';
 import { isRunning } from '../../common/is-running.ts';
 import { placeOf } from './output-paths.ts';
+import { keepAtExit, removeAtExit } from './remove-at-exit.ts';
 
 /** Where rows are written to. Nothing is seen at its place before `commit`. */
 export interface OutputFile {
@@ -71,7 +72,7 @@ interface Place {
 function createOutputFile(path: string, { target, temporary, handle }: Place): OutputFile {
   const sink = target.endsWith('.gz') ? compressInto(handle) : writeInto(handle);
   const removeTemporary = (): void => rmSync(temporary, { force: true });
-  process.once('exit', removeTemporary); // a second Ctrl-C ends the process here and now
+  removeAtExit(removeTemporary);
   let isDone = false;
   return {
     write: (content) => refused(path, () => sink.write(content)),
@@ -85,7 +86,7 @@ function createOutputFile(path: string, { target, temporary, handle }: Place): O
       refused(path, async () => {
         await rename(temporary, target);
         isDone = true;
-        process.off('exit', removeTemporary);
+        keepAtExit(removeTemporary);
         await syncFolder(dirname(target));
       }),
     discard: async () => {
@@ -94,7 +95,7 @@ function createOutputFile(path: string, { target, temporary, handle }: Place): O
       await sink.abandon();
       await handle.close().catch(() => {});
       removeTemporary();
-      process.off('exit', removeTemporary);
+      keepAtExit(removeTemporary);
     },
   };
 }

@@ -11,6 +11,7 @@ import {
 } from '../../common/owner.ts';
 import { refused, temporaryBeside } from './output-file.ts';
 import { placeOf } from './output-paths.ts';
+import { keepAtExit, removeAtExit } from './remove-at-exit.ts';
 
 /** The claim of a run on a place that it writes to, or on all of them. */
 export interface OutputLock {
@@ -156,23 +157,6 @@ function describeLoss(file: string, holder: Holder | undefined): string {
   return holder
     ? `${describeOwner(holder)} has taken its lock ${file} while this run gave no sign of life`
     : `its lock ${file} is gone, as when its folder was removed, or when another run had it while this one gave no sign of life`;
-}
-
-/** What is still held when a second Ctrl-C ends the process here and now. One listener for all. */
-const held = new Set<() => void>();
-
-function removeAtExit(remove: () => void): void {
-  if (held.size === 0) process.on('exit', removeHeld);
-  held.add(remove);
-}
-
-function keepAtExit(remove: () => void): void {
-  held.delete(remove);
-  if (held.size === 0) process.off('exit', removeHeld);
-}
-
-function removeHeld(): void {
-  for (const remove of held) remove();
 }
 
 function inUse(

@@ -44,6 +44,16 @@ describe('openOutputFile', () => {
     expect(readdirSync(folder)).toEqual([]);
   });
 
+  it('has one listener wait for the end of the process, however many there are', async () => {
+    const folder = useTempFolder();
+    const before = process.listenerCount('exit');
+    const names = Array.from({ length: 12 }, (_, index) => `${index}.csv`);
+    const files = await Promise.all(names.map((name) => openOutputFile(join(folder, name))));
+    expect(process.listenerCount('exit') - before).toBe(1);
+    for (const file of files) await file.discard();
+    expect(process.listenerCount('exit')).toBe(before);
+  });
+
   it('compresses where its name says so', async () => {
     const path = join(useTempFolder(), 'out.csv.gz');
     const file = await openOutputFile(path);
