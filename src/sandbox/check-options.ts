@@ -1,3 +1,5 @@
+import type { LimitHeaders } from './limits/limit-headers.ts';
+import type { LimitKind } from './limits/limiter.ts';
 import type { SandboxOptions } from './options.ts';
 import { SandboxError } from './sandbox-error.ts';
 
@@ -7,6 +9,25 @@ import { SandboxError } from './sandbox-error.ts';
  * @throws SandboxError that names the option, what it must be, and what it is
  */
 export function checkOptions(options: SandboxOptions): void {
+  for (const name of Object.keys(options)) {
+    if (!Object.hasOwn(NAMES, name)) throw unknownOption(name);
+  }
+  const { auth, limitKind = 'token-bucket', limitHeaders = 'none', respond } = options;
+  const isAuth = auth === undefined || (typeof auth === 'object' && typeof auth.key === 'string');
+  check(isAuth, 'auth', "an object such as { scheme: 'bearer', key: 'secret' }", auth);
+  check(
+    LIMIT_KINDS.includes(limitKind),
+    'limitKind',
+    `one of ${LIMIT_KINDS.join(', ')}`,
+    limitKind,
+  );
+  check(
+    LIMIT_HEADERS.includes(limitHeaders),
+    'limitHeaders',
+    `one of ${LIMIT_HEADERS.join(', ')}`,
+    limitHeaders,
+  );
+  check(respond === undefined || typeof respond === 'function', 'respond', 'a function', respond);
   const { errors = 0, broken = 0, notFound = 0 } = options;
   for (const [name, share] of Object.entries({ errors, broken, notFound })) {
     check(share >= 0 && share <= 1, name, 'a share from 0 to 1', share);
@@ -40,6 +61,40 @@ export function checkOptions(options: SandboxOptions): void {
     );
   }
   checkLatency(options.latencyMs);
+}
+
+const NAMES: Readonly<Record<keyof SandboxOptions, true>> = {
+  host: true,
+  port: true,
+  latencyMs: true,
+  limit: true,
+  limitKind: true,
+  burst: true,
+  limitHeaders: true,
+  errors: true,
+  notFound: true,
+  broken: true,
+  auth: true,
+  quota: true,
+  seed: true,
+  logos: true,
+  gzip: true,
+  countPerDomain: true,
+  respond: true,
+};
+const LIMIT_KINDS: readonly LimitKind[] = [
+  'token-bucket',
+  'fixed-window',
+  'sliding-window',
+  'concurrent',
+];
+const LIMIT_HEADERS: readonly LimitHeaders[] = ['none', 'retry-after', 'ratelimit', 'x-ratelimit'];
+
+/** A rehearsal without the latency or faults that were meant would show nothing. */
+function unknownOption(name: string): SandboxError {
+  const all = Object.keys(NAMES).join(', ');
+  const message = `Cannot start the sandbox: it has no option '${name}'; there are: ${all}`;
+  return new SandboxError('sandbox_invalid_option', message);
 }
 
 /** What a timer can wait, about 24 days. */

@@ -65,6 +65,17 @@ describe('sandbox', () => {
     );
   });
 
+  it.each<[object, string]>([
+    [{ latency: 80 }, "it has no option 'latency'; there are: host, port, latencyMs, limit"],
+    [{ toString: 1 }, "it has no option 'toString'"],
+    [{ limitKind: 'bucket' }, "'limitKind' must be one of token-bucket, fixed-window"],
+    [{ limitHeaders: 'all' }, "'limitHeaders' must be one of none, retry-after"],
+    [{ auth: 'bearer' }, "'auth' must be an object such as { scheme: 'bearer', key: 'secret' }"],
+    [{ respond: {} }, "'respond' must be a function: current value is [object Object]"],
+  ])('refuses what a program without types may give: %j', async (options, expected) => {
+    await expect(startSandbox(options)).rejects.toThrow(expected);
+  });
+
   it('closes at once, even with calls open', async () => {
     const sandbox = await startSandbox({
       latencyMs: 60_000,
