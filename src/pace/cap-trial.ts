@@ -66,11 +66,17 @@ export function noteAcceptedInTrial(state: PaceState, nowMs: number): void {
   const { trial } = concurrency;
   if (trial.accepted === 0) trial.sinceMs = nowMs;
   trial.accepted += 1;
-  if (trial.accepted < PROOF_CALLS + PROOF_ROUNDS * concurrency.cap) return;
+  if (trial.accepted < PROOF_CALLS + PROOF_ROUNDS * concurrency.cap + callsFromWait(state)) return;
   const perMs = trial.accepted / Math.max(1, nowMs - trial.sinceMs);
   if (perMs < Math.max(estimate.limitPerMs, trial.hitPerMs)) return tryOneMore(state, nowMs);
   trial.isOn = false;
   trustCap(state);
+}
+
+/** What a limit on the rate may have saved up while calls waited as told lasts for so many calls of a trial. */
+function callsFromWait({ estimate, throttle, gateIsTold }: PaceState): number {
+  const savedUp = gateIsTold ? estimate.limitPerMs * throttle.pauseMs : 0;
+  return savedUp * (RATE_FACTOR / (RATE_FACTOR - 1));
 }
 
 /** Nothing was refused, and no faster than the estimate: neither limit was put to the test. */

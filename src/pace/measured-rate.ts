@@ -39,6 +39,12 @@ export function startEpoch({ measured }: PaceState, atMs: number): void {
   measured.marks = [[atMs, 0]];
 }
 
+/** The epoch that has just begun does so only then. */
+export function startEpochLater({ measured }: PaceState, atMs: number): void {
+  measured.epoch.sinceMs = atMs;
+  measured.marks = [[atMs, measured.epoch.accepted]];
+}
+
 /** Ends the block at the end of a long pause. */
 export function startBlock({ measured }: PaceState, atMs: number): void {
   measured.lastBlock = measured.block;

@@ -6,7 +6,7 @@ import type { FixedRate } from './fixed-rate.ts';
  * ```text
  * starting ──429──▶ testing ──accepted──▶ cruising ──429──▶ cruising, a little slower
  *     │                ▲                    │    │
- *     │                └──429 again at once─┘    └─429, wait told─▶ told ──accepted──▶ cruising
+ *     │                └──429 again at once─┘    └─429, long wait told─▶ told ──accepted──▶ cruising
  *     └──the API publishes a quota──▶ published ──429s despite it──▶ cruising, never above it
  * ```
  */
@@ -15,9 +15,9 @@ export type Phase =
   | 'starting'
   /** Around the estimated limit: back to it quickly, past it ever more slowly. */
   | 'cruising'
-  /** Told to wait. The first call that is accepted afterwards says how long the limit was closed. */
+  /** Told to wait for seconds. The first call that is accepted afterwards says how long the limit was closed. */
   | 'told'
-  /** Throttled without a word how long: one call at a time, until one is accepted. */
+  /** Throttled, and told to wait for a second at most: one call at a time, until one is accepted. */
   | 'testing'
   /** The API says its limit itself. Nothing is tried out. */
   | 'published';

@@ -47,14 +47,24 @@ export function jumpToPlateau(state: PaceState): void {
   state.plateau.accepted = callsToLimit(state);
 }
 
-/** More calls when answers take long, when a test costs many 429s or a long pause, or for a long window. */
-function callsToLimit({ estimate, throttle, ratePerMs, latency }: PaceState): number {
-  const isSure = estimate.confidence > 0 && estimate.margin < UNSURE_MARGIN;
-  const roundTrips = (isSure ? 10 : 3) * ratePerMs * latency.averageMs;
-  const price =
-    estimate.confidence > 1
-      ? Math.max(200 * throttle.calls, 100 * ratePerMs * Math.min(throttle.pauseMs, 1_000))
-      : (isSure ? 100 : 40) * Math.min(3, throttle.calls);
+/** More calls when answers take long, when a test costs much, or for a long window. */
+function callsToLimit(state: PaceState): number {
+  const { estimate, ratePerMs, latency } = state;
+  const roundTrips = (isSure(state) ? 10 : 3) * ratePerMs * latency.averageMs;
   const least = CALLS_TO_LIMIT[estimate.confidence] ?? CALLS_TO_LIMIT[0];
-  return Math.max(least, estimate.windowCalls, roundTrips, price);
+  return Math.max(least, estimate.windowCalls, roundTrips, priceOfTest(state));
+}
+
+/** A test costs calls that are throttled, and those that could have been made in the pause after it. */
+function priceOfTest(state: PaceState): number {
+  const { estimate, throttle, ratePerMs, gateIsTold } = state;
+  const pauseCalls = ratePerMs * Math.min(throttle.pauseMs, 1_000);
+  if (estimate.confidence > 1) return Math.max(200 * throttle.calls, 100 * pauseCalls);
+  const throttledCalls = (isSure(state) ? 100 : 40) * Math.min(3, throttle.calls);
+  if (!gateIsTold) return throttledCalls;
+  return Math.max(throttledCalls, (estimate.confidence === 1 ? 15 : 2) * pauseCalls);
+}
+
+function isSure({ estimate }: PaceState): boolean {
+  return estimate.confidence > 0 && estimate.margin < UNSURE_MARGIN;
 }

@@ -6,9 +6,10 @@ import {
   noteHitRate,
 } from './cap-trial.ts';
 import { blameConcurrency, clearSuspicion, noteSuspect } from './concurrency-limit.ts';
+import { FIRST_MARGIN } from './create-pace-state.ts';
 import { estimateLimit, returnToEstimate } from './estimate.ts';
 import { closeGate, toldWaitMs } from './gate.ts';
-import { joinWithLast } from './measured-rate.ts';
+import { joinWithLast, startEpochLater } from './measured-rate.ts';
 import type { PaceEvent } from './pace-event.ts';
 import type { PaceState } from './pace-state.ts';
 import { blamePublished } from './published-limits.ts';
@@ -50,28 +51,72 @@ export function onThrottled(state: PaceState, event: PaceEvent, nowMs: number): 
     (state.phase === 'cruising' && throttle.accepted < SAME_EVENT_CALLS);
   noteThrottle(state, nowMs, goesOn);
   const isForgiven = state.phase === 'published' && blamePublished(state);
-  if (waitMs !== undefined || goesOn) giveTrialUp(state);
-  if (waitMs !== undefined) return waitAsTold(state, nowMs, waitMs);
+  if (waitMs !== undefined && waitMs > LONG_WAIT_MS && !goesOn) {
+    giveTrialUp(state);
+    return waitAsTold(state, nowMs, waitMs);
+  }
   throttle.pauseMs = 0;
-  if (isForgiven) return testAgain(state, event, nowMs);
-  if (goesOn) {
-    clearSuspicion(state);
-    if (state.phase === 'cruising') joinWithLast(state, 'epoch');
-    return testAgain(state, event, nowMs);
-  }
-  if (state.phase === 'starting' || state.phase === 'published') {
+  const told = { nowMs, waitMs };
+  if (isForgiven) testAgain(state, event, told);
+  else if (goesOn) testWhileClosed(state, event, told);
+  else if (state.phase === 'cruising') goOnBelow(state, event, told);
+  else {
     throttle.failedTests = 0;
-    return testAgain(state, event, nowMs);
+    testAgain(state, event, told);
   }
+  if (waitMs !== undefined) waitAlso(state, nowMs, waitMs);
+}
+
+interface Told {
+  readonly nowMs: number;
+  /** Undefined when it was not told how long to wait. */
+  readonly waitMs: number | undefined;
+}
+
+/** It was closed already, and still is. */
+function testWhileClosed(state: PaceState, event: PaceEvent, told: Told): void {
+  giveTrialUp(state);
+  clearSuspicion(state);
+  if (state.phase === 'cruising') joinWithLast(state, 'epoch');
+  testAgain(state, event, told);
+}
+
+/** Goes on just below what the limit seems to be, whatever it is on. */
+function goOnBelow(state: PaceState, event: PaceEvent, { nowMs, waitMs }: Told): void {
   const verdict = judgeCapTrial(state);
   if (verdict === 'cap') return cut(state, nowMs);
   if (verdict === 'rate') return slowDown(state, nowMs, () => returnToEstimate(state));
-  if (blameConcurrency(state, event)) return cut(state, nowMs);
+  // While calls wait a bucket fills: how many are in flight says less then than a trial does.
+  const mayBlame = waitMs === undefined || state.concurrency.cap > 0;
+  if (mayBlame && blameConcurrency(state, event)) return cut(state, nowMs);
   noteHitRate(state);
   slowDown(state, nowMs, () => {
     estimateLimit(state, { endMs: nowMs, closedMs: 0, uncertainMs: 0 });
+    if (waitMs !== undefined) allowForWait(state, nowMs, waitMs);
   });
   considerCapTrial(state);
+}
+
+/** What a limit saved up during a wait flatters the estimate, the more so the sooner the next one comes. */
+function allowForWait(state: PaceState, nowMs: number, waitMs: number): void {
+  const { estimate, measured } = state;
+  const spanMs = Math.max(1, nowMs - measured.lastEpoch.sinceMs);
+  estimate.margin = Math.max(estimate.margin, Math.min(FIRST_MARGIN, waitMs / (4 * spanMs)));
+  returnToEstimate(state);
+}
+
+/**
+ * A short wait is waited for, and says no more of the limit than a backoff does: servers tell whole
+ * seconds, whatever is left of them, and some always the same.
+ */
+function waitAlso(state: PaceState, nowMs: number, waitMs: number): void {
+  const { throttle, measured } = state;
+  closeGateAsTold(state, nowMs, waitMs);
+  throttle.pauseMs = waitMs;
+  if (state.phase !== 'cruising') return;
+  throttle.cutMs = Math.max(throttle.cutMs, state.gateUntilMs - 1e-3);
+  // The epoch that begins now does so after the wait.
+  if (measured.epoch.sinceMs === nowMs) startEpochLater(state, state.gateUntilMs);
 }
 
 /** The first call that was accepted since the limit closed: now it is known for how long it did. */
@@ -84,7 +129,9 @@ export function onAcceptedAgain(state: PaceState, event: PaceEvent): void {
       ? Math.min(1_000, throttle.pauseMs) // servers tell whole seconds
       : Math.max(0, endMs - throttle.cutMs); // since the test before
   if (state.phase === 'testing') throttle.closedMs = closedMs;
-  noteClosed(state, closedMs);
+  // Of a wait that was told, it is only known that the limit was closed when it was asked.
+  const isTold = state.phase === 'testing' && throttle.pauseMs > 0;
+  noteClosed(state, isTold ? Math.max(0, throttle.cutMs - throttle.hitAtMs) : closedMs);
   throttle.failedTests = 0;
   if (state.published.isTrusted) {
     state.phase = 'published';
@@ -139,8 +186,8 @@ export function isTestOut({ slots, throttle }: PaceState, nowMs: number): boolea
   return slots.lastMs > throttle.cutMs && nowMs - slots.lastMs < LOST_TEST_MS;
 }
 
-/** One call at a time, each time after twice the wait, until one is accepted. */
-function testAgain(state: PaceState, event: PaceEvent, nowMs: number): void {
+/** One call at a time, each after the wait that was told, else after twice the last one, until one is accepted. */
+function testAgain(state: PaceState, event: PaceEvent, { nowMs, waitMs: toldMs }: Told): void {
   const { throttle, latency, ratePerMs } = state;
   cut(state, nowMs);
   const firstMs =
@@ -155,8 +202,8 @@ function testAgain(state: PaceState, event: PaceEvent, nowMs: number): void {
   const waitMs = Math.min(LONGEST_TEST_MS, firstMs * 2 ** Math.min(throttle.failedTests, 30));
   throttle.failedTests += 1;
   // No earlier than any call that was booked before, or it would not be known which one is the test.
-  const testAtMs = Math.max(throttle.cutMs + 1, nowMs + waitMs * (1 + event.random / 10));
-  closeGate(state, nowMs, testAtMs, false);
+  const testAtMs = nowMs + (toldMs ?? waitMs * (1 + event.random / 10));
+  closeGate(state, nowMs, Math.max(throttle.cutMs + 1, testAtMs), toldMs !== undefined);
   restartSlots(state, state.gateUntilMs);
   state.phase = 'testing';
 }

@@ -21,6 +21,13 @@ describe('a limit on calls at the same time', () => {
     expect(result.warmEfficiency).toBeGreaterThan(0.75);
   });
 
+  it('is found, and kept to, where each throttle tells to wait', () => {
+    const { state, result } = play(concurrentCalls(10, { says: 'retry_after' }));
+    expect(state.concurrency.cap).toBeGreaterThanOrEqual(9);
+    expect(state.concurrency.cap).toBeLessThanOrEqual(12);
+    expect(result.warmEfficiency).toBeGreaterThan(0.7);
+  });
+
   it('is found by workers that know of one another only late', () => {
     const clients = leasedWorkers({ workers: 4, callers: 64 });
     const result = simulate({ ...SCENARIO, limit: concurrentCalls(10) }, clients);
@@ -33,6 +40,8 @@ describe('a limit on the rate', () => {
     ['that lets few calls be saved up', tokenBucket(0.05, 5)],
     ['that lets many be', tokenBucket(0.05, 50)],
     ['over a window', slidingWindow(100, 10_000)],
+    ['that tells to wait', tokenBucket(0.05, 5, { says: 'retry_after' })],
+    ['that tells to wait when many were saved up', tokenBucket(0.05, 50, { says: 'retry_after' })],
   ])('%s is not taken for one on calls at the same time', (_, limit) => {
     const { state } = play(limit);
     expect(state.concurrency.cap).toBe(0);

@@ -36,6 +36,11 @@ export const SERVERS: readonly Server[] = [
   { name: 'token bucket 50/s, burst 5', kind: 'rate', limit: () => tokenBucket(50 * PER_MS, 5) },
   { name: 'token bucket 50/s, burst 50', kind: 'rate', limit: () => tokenBucket(50 * PER_MS, 50) },
   {
+    name: 'token bucket 50/s, burst 5, Retry-After',
+    kind: 'rate',
+    limit: () => tokenBucket(50 * PER_MS, 5, { says: 'retry_after' }),
+  },
+  {
     name: 'fixed window 100 per 10 s, Retry-After',
     kind: 'rate',
     limit: () => fixedWindow(100, 10_000, { says: 'retry_after' }),
@@ -52,6 +57,11 @@ export const SERVERS: readonly Server[] = [
   },
   { name: 'sliding window 100 per 10 s', kind: 'rate', limit: () => slidingWindow(100, 10_000) },
   { name: 'at most 10 concurrent', kind: 'concurrency', limit: () => concurrentCalls(10) },
+  {
+    name: 'at most 10 concurrent, Retry-After',
+    kind: 'concurrency',
+    limit: () => concurrentCalls(10, { says: 'retry_after' }),
+  },
   {
     name: '10/s and 300/min, Retry-After',
     limit: () =>

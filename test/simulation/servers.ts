@@ -21,8 +21,17 @@ export interface Limit {
 /** Calls per ms at a time; limits change. */
 export type RateOverTime = (nowMs: number) => number;
 
+export interface SayOptions {
+  /** Whether a 429 says how long to wait, in whole seconds. @default 'nothing' */
+  readonly says?: 'nothing' | 'retry_after';
+}
+
 /** A bucket with `burst` tokens that fills at a rate. */
-export function tokenBucket(rate: RateOverTime | number, burst: number, isTold = false): Limit {
+export function tokenBucket(
+  rate: RateOverTime | number,
+  burst: number,
+  { says = 'nothing' }: SayOptions = {},
+): Limit {
   const rateAt = typeof rate === 'number' ? () => rate : rate;
   let tokens = burst;
   let lastMs = 0;
@@ -32,7 +41,7 @@ export function tokenBucket(rate: RateOverTime | number, burst: number, isTold =
       lastMs = nowMs;
       if (tokens < 1) {
         const waitMs = Math.ceil((1 - tokens) / rateAt(nowMs) / 1_000) * 1_000;
-        return { isAccepted: false, ...(isTold ? { retryAfterMs: waitMs } : {}) };
+        return { isAccepted: false, ...(says === 'nothing' ? {} : { retryAfterMs: waitMs }) };
       }
       tokens -= 1;
       return { isAccepted: true };
@@ -96,11 +105,12 @@ export function slidingWindow(count: number, perMs: number): Limit {
 }
 
 /** At most `count` calls at the same time. */
-export function concurrentCalls(count: number): Limit {
+export function concurrentCalls(count: number, { says = 'nothing' }: SayOptions = {}): Limit {
   let calls = 0;
+  const refusal = { isAccepted: false, ...(says === 'nothing' ? {} : { retryAfterMs: 1_000 }) };
   return {
     arrive() {
-      if (calls >= count) return { isAccepted: false };
+      if (calls >= count) return refusal;
       calls += 1;
       return { isAccepted: true };
     },

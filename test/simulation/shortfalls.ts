@@ -14,11 +14,23 @@ export const SHORTFALLS: Readonly<Record<string, Readonly<Record<number, Partial
   },
   // A pause after each throttle is as long as the lease that was given out before it.
   'token bucket 50/s, burst 5': { 4: { efficiency: 0.945 }, 16: { efficiency: 0.935 } },
+  // Each test of the limit costs the second that is told, 50 calls, so it is tested seldom.
+  'token bucket 50/s, burst 5, Retry-After': {
+    1: { efficiency: 0.91 },
+    4: { efficiency: 0.9 },
+    16: { efficiency: 0.895 },
+  },
   // Until the window's length is known, tests while it is closed end too late.
   'fixed window 100 per 10 s, no header': { 16: { efficiency: 0.96 } },
   // One call in flight for ten of the workers, and six that wait for their turn: what a worker gives
   // back, the next one has only when it comes again. And it takes longer to find.
   'at most 10 concurrent': { 16: { efficiency: 0.89 } },
+  // A second is told also where the next call would have been let through at once: 100 calls.
+  'at most 10 concurrent, Retry-After': {
+    1: { efficiency: 0.81 },
+    4: { efficiency: 0.81 },
+    16: { efficiency: 0.8 },
+  },
   // A limit is tested ever more seldom: that one has grown is slow to be seen.
   'grows: 50/s, then 200/s': {
     1: { efficiency: 0.7 },
