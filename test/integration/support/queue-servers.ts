@@ -6,6 +6,14 @@ import { openFolder } from './folder.ts';
 import { runHere } from './program.ts';
 import { domains, listOf } from './tables.ts';
 
+// Commands load these when they run. Compiled before, that takes none of the time in which they are to answer.
+await Promise.all([
+  import('../../../src/enrich.ts'),
+  import('../../../src/run/run-with-report.ts'),
+  import('../../../src/queue/bullmq/index.ts'),
+  import('../../../src/work.ts'),
+]);
+
 /** A password that no message may show. */
 export const PASSWORD = 'hunter2/@:x';
 /** The same, as it stands in a URL. */
