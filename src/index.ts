@@ -19,8 +19,8 @@ export type { ScheduledJob } from './schedule/list-schedules.ts';
 export { type ScheduleOptions, schedule } from './schedule.ts';
 export { type ListSchedulesOptions, listSchedules, runScheduled } from './scheduled.ts';
 export type { Pruned, StoreStats } from './store/stats.ts';
-export type { StoreChoice } from './store-choice.ts';
-export { type Imported, type ImportOptions, importStore } from './store-import.ts';
+export type { StoreChoice } from './store-upkeep/store-choice.ts';
+export { type Imported, type ImportOptions, importStore } from './store-upkeep/store-import.ts';
 export {
   type ExportOptions,
   exportStore,
@@ -29,7 +29,7 @@ export {
   type PruneStoreOptions,
   pruneStore,
   readStoreStats,
-} from './store-upkeep.ts';
+} from './store-upkeep/store-upkeep.ts';
 export { type TryOptions, tryDomain } from './try.ts';
 export type { RunEvent, WorkProgress } from './watch/events.ts';
 export type { Summary } from './watch/summary.ts';

@@ -1,5 +1,4 @@
 import { once } from 'node:events';
-import { watchApi } from './api-watch.ts';
 import { describeProxy, findProxy } from './brand/proxy.ts';
 import { createCloser } from './common/closer.ts';
 import { BrandfillError } from './common/errors.ts';
@@ -16,13 +15,14 @@ import { checkOptions } from './job/known-options.ts';
 import type { OptionKind } from './job/option-kinds.ts';
 import { callsIdOf, paceIdOf } from './job/pace-id.ts';
 import { readSettings } from './job/read-settings.ts';
-import { openLocalWorker } from './local-worker.ts';
+import { watchApi } from './local-worker/api-watch.ts';
+import { openLocalWorker } from './local-worker/local-worker.ts';
+import { startTellingWork } from './local-worker/work-progress.ts';
 import type { ChunkTaker } from './queue/bullmq/chunks/take-chunks.ts';
 import { normalizeDomain } from './rows/domain/domain.ts';
 import { openStatus } from './status.ts';
 import { describeStop } from './watch/describe/describe.ts';
 import type { WorkProgress } from './watch/events.ts';
-import { startTellingWork } from './work-progress.ts';
 import { createStopSwitch, type Stop, type StopSwitch } from './worker/stop-switch.ts';
 
 /** Which lookups to make and how. Durations are texts such as `'30s'`, or milliseconds. */

@@ -57,7 +57,7 @@ type Typed = Readonly<Record<string, unknown>>;
 
 async function showStats({ json = false, ...typed }: Typed): Promise<number> {
   const [{ readStoreStats }, { describeStore }] = await Promise.all([
-    import('../store-upkeep.ts'),
+    import('../store-upkeep/store-upkeep.ts'),
     import('../watch/describe/describe-store.ts'),
   ]);
   const stats = await readStoreStats(toOptions(typed), flagOf);
@@ -67,7 +67,7 @@ async function showStats({ json = false, ...typed }: Typed): Promise<number> {
 }
 
 async function getOutcome(domain: string, typed: Typed): Promise<number> {
-  const { findStored } = await import('../store-upkeep.ts');
+  const { findStored } = await import('../store-upkeep/store-upkeep.ts');
   const lines = await findStored({ ...toOptions(typed), domain }, flagOf);
   for (const line of lines) process.stdout.write(`${line}\n`);
   if (lines.length > 0) return EXIT.ok;
@@ -76,7 +76,7 @@ async function getOutcome(domain: string, typed: Typed): Promise<number> {
 }
 
 async function exportOutcomes({ out, ...typed }: Typed): Promise<number> {
-  const { exportStore } = await import('../store-upkeep.ts');
+  const { exportStore } = await import('../store-upkeep/store-upkeep.ts');
   const output = await openTextOutput(out as string | undefined);
   try {
     const options = toOptions(typed) as ExportOptions;
@@ -91,7 +91,7 @@ async function exportOutcomes({ out, ...typed }: Typed): Promise<number> {
 }
 
 async function importOutcomes(input: string, typed: Typed): Promise<number> {
-  const { importStore } = await import('../store-import.ts');
+  const { importStore } = await import('../store-upkeep/store-import.ts');
   const summary = await importStore({ ...toOptions(typed), input }, flagOf);
   const { imported, kept, refused, firstRefused } = summary;
   for (const { line, reason } of firstRefused) say(`Line ${line} was left out: ${reason}.`);
@@ -104,7 +104,7 @@ async function importOutcomes(input: string, typed: Typed): Promise<number> {
 }
 
 async function pruneOutcomes(typed: Typed): Promise<number> {
-  const { pruneStore } = await import('../store-upkeep.ts');
+  const { pruneStore } = await import('../store-upkeep/store-upkeep.ts');
   const options = toOptions(typed) as { olderThan: string; dryRun?: boolean };
   const { answers, failures, leftOver } = await pruneStore(options, flagOf);
   const notes = leftOver > 0 ? `, ${countOf(leftOver, 'note')} of domains left over` : '';

@@ -1,16 +1,16 @@
-import { noteAcceptedInTrial } from './cap-trial.ts';
-import { noteAcceptedInFlight } from './concurrency-limit.ts';
 import { bookFixed, nextBackoffMs, nextFixedStartMs } from './fixed-rate.ts';
 import { closeGate, closeUntilReset, LONGEST_WAIT_MS, toldWaitMs } from './gate.ts';
-import { countAccepted } from './measured-rate.ts';
+import { noteAcceptedInTrial } from './limit/cap-trial.ts';
+import { noteAcceptedInFlight } from './limit/concurrency-limit.ts';
+import { countAccepted } from './limit/measured-rate.ts';
+import { climb } from './limit/plateau.ts';
+import { noteAcceptedAtPublished, obeyHints } from './limit/published-limits.ts';
+import { speedUp } from './limit/slow-start.ts';
+import { isTestOut, onAcceptedAgain, onFailed, onThrottled } from './limit/throttle.ts';
 import { moveInTime } from './move-in-time.ts';
 import type { PaceEvent } from './pace-event.ts';
 import type { PaceState } from './pace-state.ts';
-import { climb } from './plateau.ts';
-import { noteAcceptedAtPublished, obeyHints } from './published-limits.ts';
-import { speedUp } from './slow-start.ts';
 import { nextSlotMs, takeSlot } from './start-slots.ts';
-import { isTestOut, onAcceptedAgain, onFailed, onThrottled } from './throttle.ts';
 
 export { createPaceState } from './create-pace-state.ts';
 export { describePace, type PaceDescription } from './describe-pace.ts';

@@ -1,5 +1,5 @@
 import { createPaceState } from './create-pace-state.ts';
-import { SLOWEST_PER_MS } from './estimate.ts';
+import { SLOWEST_PER_MS } from './limit/estimate.ts';
 import type { PaceState } from './pace-state.ts';
 import { isNumber, isRecord, keepToldWait } from './saved-state.ts';
 

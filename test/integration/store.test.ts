@@ -1,8 +1,8 @@
 import { existsSync, readFileSync, statSync } from 'node:fs';
 import { setTimeout as delay } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
-import { importStore } from '../../src/store-import.ts';
-import { exportStore, findStored } from '../../src/store-upkeep.ts';
+import { importStore } from '../../src/store-upkeep/store-import.ts';
+import { exportStore, findStored } from '../../src/store-upkeep/store-upkeep.ts';
 import { openApi, openScripted } from './support/api.ts';
 import { type Ended, run, start, summaryOf } from './support/command.ts';
 import { enrichIn } from './support/enrich.ts';

@@ -2,7 +2,7 @@ import { describeProxy, findProxy } from '../../brand/proxy.ts';
 import { createCollector } from '../../collector/collect.ts';
 import type { CallLedger } from '../../guard/call-ledger.ts';
 import { callsIdOf } from '../../job/pace-id.ts';
-import { type LocalWorker, openLocalWorker } from '../../local-worker.ts';
+import { type LocalWorker, openLocalWorker } from '../../local-worker/local-worker.ts';
 import { systemClock } from '../../pace/clock.ts';
 import type { StoredState } from '../../pace/shared/stored-state.ts';
 import { type SharedPaceWatch, watchSharedPace } from '../../pace/shared/watch.ts';

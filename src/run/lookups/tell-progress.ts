@@ -1,7 +1,7 @@
 import { findProxy } from '../../brand/proxy.ts';
 import type { CallCounters } from '../../common/call-counters.ts';
 import type { RunControl } from '../../common/run-control.ts';
-import type { LocalWorker } from '../../local-worker.ts';
+import type { LocalWorker } from '../../local-worker/local-worker.ts';
 import type { SharedPaceWatch } from '../../pace/shared/watch.ts';
 import type { Plan } from '../../producer/plan.ts';
 import { describeOut } from '../../watch/describe/describe-out.ts';

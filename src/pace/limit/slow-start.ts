@@ -1,5 +1,5 @@
-import type { PaceEvent } from './pace-event.ts';
-import type { PaceState } from './pace-state.ts';
+import type { PaceEvent } from '../pace-event.ts';
+import type { PaceState } from '../pace-state.ts';
 
 /** Growth per round trip. More overshoots a limit further, less keeps a fast API waiting. */
 const GROWTH_PER_ROUND_TRIP = 0.4;

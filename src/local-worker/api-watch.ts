@@ -1,8 +1,8 @@
-import type { Closable } from './common/closer.ts';
-import type { OnNotice } from './common/notice.ts';
-import { formatDuration } from './job/values/duration.ts';
+import type { Closable } from '../common/closer.ts';
+import type { OnNotice } from '../common/notice.ts';
+import { formatDuration } from '../job/values/duration.ts';
+import type { StopSwitch } from '../worker/stop-switch.ts';
 import type { LocalWorker } from './local-worker.ts';
-import type { StopSwitch } from './worker/stop-switch.ts';
 
 export interface ApiWatchOptions {
   readonly worker: Pick<LocalWorker, 'turnstile' | 'describeOutage'>;

@@ -1,12 +1,12 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
-import { createEndpoint } from './brand/endpoint.ts';
-import { BrandfillError } from './common/errors.ts';
-import { libraryNaming } from './enrich.ts';
-import type { StoreSettings } from './job/commands/store-settings.ts';
-import { readSettings } from './job/read-settings.ts';
-import type { Definitions } from './job/setting-definition.ts';
-import { openTables, type StoreTables, writeError } from './store/tables.ts';
+import { createEndpoint } from '../brand/endpoint.ts';
+import { BrandfillError } from '../common/errors.ts';
+import { libraryNaming } from '../enrich.ts';
+import type { StoreSettings } from '../job/commands/store-settings.ts';
+import { readSettings } from '../job/read-settings.ts';
+import type { Definitions } from '../job/setting-definition.ts';
+import { openTables, type StoreTables, writeError } from '../store/tables.ts';
 import type { StoreChoice, StoreOptionNaming } from './store-choice.ts';
 
 /** A store that is open, and what is to be done with it. */

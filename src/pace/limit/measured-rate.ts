@@ -1,4 +1,4 @@
-import type { PaceState } from './pace-state.ts';
+import type { PaceState } from '../pace-state.ts';
 
 const MARK_EVERY_MS = 250;
 const MARK_EVERY_CALLS = 10;

@@ -1,9 +1,14 @@
 import { describe, expect, it } from 'vitest';
-import { createPaceState } from '../../src/pace/pacer.ts';
-import { oneProcess } from '../simulation/clients.ts';
-import { leasedWorkers } from '../simulation/leased-workers.ts';
-import { concurrentCalls, type Limit, slidingWindow, tokenBucket } from '../simulation/servers.ts';
-import { type Result, simulate } from '../simulation/simulate.ts';
+import { createPaceState } from '../../../src/pace/pacer.ts';
+import { oneProcess } from '../../simulation/clients.ts';
+import { leasedWorkers } from '../../simulation/leased-workers.ts';
+import {
+  concurrentCalls,
+  type Limit,
+  slidingWindow,
+  tokenBucket,
+} from '../../simulation/servers.ts';
+import { type Result, simulate } from '../../simulation/simulate.ts';
 
 const SCENARIO = { calls: 3_000, seed: 7, serviceMs: 100 };
 

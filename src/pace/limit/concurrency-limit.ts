@@ -1,7 +1,7 @@
-import { FIRST_MARGIN } from './create-pace-state.ts';
+import { FIRST_MARGIN } from '../create-pace-state.ts';
+import type { PaceEvent } from '../pace-event.ts';
+import type { PaceState } from '../pace-state.ts';
 import { returnToEstimate } from './estimate.ts';
-import type { PaceEvent } from './pace-event.ts';
-import type { PaceState } from './pace-state.ts';
 import { CAP_SLACK, jumpToPlateau } from './plateau.ts';
 
 /** A throttle with more in flight than this share of all accepted calls had is suspicious… */

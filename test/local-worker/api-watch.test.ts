@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest';
-import { watchApi } from '../src/api-watch.ts';
-import type { Turnstile } from '../src/pace/turnstile.ts';
-import { createStopSwitch } from '../src/worker/stop-switch.ts';
+import { watchApi } from '../../src/local-worker/api-watch.ts';
+import type { Turnstile } from '../../src/pace/turnstile.ts';
+import { createStopSwitch } from '../../src/worker/stop-switch.ts';
 
 /** Watches an API; `state.outage` says what is going on. */
 function watch() {

@@ -1,16 +1,16 @@
 import { open } from 'node:fs/promises';
-import { createShapeReader } from './brand/shape.ts';
-import { BrandfillError, describeSystemError } from './common/errors.ts';
-import { libraryNaming } from './enrich.ts';
-import { nameApi } from './job/api-name.ts';
-import { IMPORT_SETTINGS } from './job/commands/store-settings.ts';
-import { checkOptions } from './job/known-options.ts';
-import { checkKind } from './job/option-kinds.ts';
+import { createShapeReader } from '../brand/shape.ts';
+import { BrandfillError, describeSystemError } from '../common/errors.ts';
+import { libraryNaming } from '../enrich.ts';
+import { nameApi } from '../job/api-name.ts';
+import { IMPORT_SETTINGS } from '../job/commands/store-settings.ts';
+import { checkOptions } from '../job/known-options.ts';
+import { checkKind } from '../job/option-kinds.ts';
+import { normalizeDomain } from '../rows/domain/domain.ts';
+import { parseOutcomeLine } from '../store/outcome-line.ts';
+import { type IncomingOutcome, putNewer } from '../store/put-newer.ts';
+import { noteApiName } from '../store/tables.ts';
 import { withOpenedStore } from './opened-store.ts';
-import { normalizeDomain } from './rows/domain/domain.ts';
-import { parseOutcomeLine } from './store/outcome-line.ts';
-import { type IncomingOutcome, putNewer } from './store/put-newer.ts';
-import { noteApiName } from './store/tables.ts';
 import type { StoreChoice, StoreOptionNaming } from './store-choice.ts';
 
 /** What to import. With `baseUrl`, all outcomes are put in for that API, whichever they name. */

@@ -1,6 +1,6 @@
+import type { PaceState } from '../pace-state.ts';
 import { trustCap } from './concurrency-limit.ts';
 import { recentRatePerMs } from './measured-rate.ts';
-import type { PaceState } from './pace-state.ts';
 
 /** Above the rate that was hit: less tells the limits apart late, more costs more 429s when it is the rate. */
 const RATE_FACTOR = 1.25;

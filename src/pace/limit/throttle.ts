@@ -1,3 +1,8 @@
+import { FIRST_MARGIN } from '../create-pace-state.ts';
+import { closeGate, toldWaitMs } from '../gate.ts';
+import type { PaceEvent } from '../pace-event.ts';
+import type { PaceState } from '../pace-state.ts';
+import { restartSlots } from '../start-slots.ts';
 import {
   considerCapTrial,
   giveTrialUp,
@@ -6,14 +11,9 @@ import {
   noteHitRate,
 } from './cap-trial.ts';
 import { blameConcurrency, clearSuspicion, noteSuspect } from './concurrency-limit.ts';
-import { FIRST_MARGIN } from './create-pace-state.ts';
 import { estimateLimit, returnToEstimate } from './estimate.ts';
-import { closeGate, toldWaitMs } from './gate.ts';
 import { joinWithLast, startEpochLater } from './measured-rate.ts';
-import type { PaceEvent } from './pace-event.ts';
-import type { PaceState } from './pace-state.ts';
 import { blamePublished } from './published-limits.ts';
-import { restartSlots } from './start-slots.ts';
 
 /** Throttled before so many calls were accepted, it is the same event that goes on. */
 const SAME_EVENT_CALLS = 3;

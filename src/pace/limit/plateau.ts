@@ -1,5 +1,5 @@
-import type { PaceEvent } from './pace-event.ts';
-import type { PaceState } from './pace-state.ts';
+import type { PaceEvent } from '../pace-event.ts';
+import type { PaceState } from '../pace-state.ts';
 
 /**
  * Calls until the rate is back at the estimated limit, by confidence. As many again until it is

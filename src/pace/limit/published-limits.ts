@@ -1,7 +1,7 @@
+import { closeUntilReset, LONGEST_WAIT_MS } from '../gate.ts';
+import type { LimitHints } from '../limit-hints.ts';
+import type { PaceState } from '../pace-state.ts';
 import { giveTrialUp } from './cap-trial.ts';
-import { closeUntilReset, LONGEST_WAIT_MS } from './gate.ts';
-import type { LimitHints } from './limit-hints.ts';
-import type { PaceState } from './pace-state.ts';
 
 /** This many calls of each window are left, because calls do not arrive as evenly as they start… */
 const CALLS_LEFT = 1.3;

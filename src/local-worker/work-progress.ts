@@ -1,8 +1,8 @@
-import type { OutcomeStatus } from './brand/outcome.ts';
-import type { Closable } from './common/closer.ts';
+import type { OutcomeStatus } from '../brand/outcome.ts';
+import type { Closable } from '../common/closer.ts';
+import type { Reply } from '../queue/lookup-queue.ts';
+import type { WorkProgress } from '../watch/events.ts';
 import type { LocalWorker } from './local-worker.ts';
-import type { Reply } from './queue/lookup-queue.ts';
-import type { WorkProgress } from './watch/events.ts';
 
 /** Tells how it goes with a worker. */
 export interface WorkTeller extends Closable {

@@ -1,26 +1,26 @@
 import { randomUUID } from 'node:crypto';
-import { createBrandClient } from './brand/client.ts';
-import { type CallCounters, createCallCounters } from './common/call-counters.ts';
-import type { CallLedger } from './guard/call-ledger.ts';
-import type { Api } from './job/job.ts';
-import type { Settings } from './job/settings.ts';
-import type { Instruments, WorkerProbe } from './metrics/instruments.ts';
-import { systemClock } from './pace/clock.ts';
-import type { PaceState } from './pace/pacer.ts';
-import type { StoredState } from './pace/shared/stored-state.ts';
-import { createSharedTurnstile } from './pace/shared/turnstile.ts';
-import { createTurnstile, type Turnstile } from './pace/turnstile.ts';
-import { createWaitMeter, type GateWaits } from './pace/wait-meter.ts';
-import type { Reply } from './queue/lookup-queue.ts';
-import { createBudget, joinBudgets } from './worker/budget.ts';
-import { createSharedBudget } from './worker/budget-per-window.ts';
-import type { PauseGate } from './worker/call.ts';
-import { createOutageGate } from './worker/outage-gate.ts';
-import { createPreflight } from './worker/preflight.ts';
-import { createRetryGate } from './worker/retry-gate.ts';
-import { createSharedOutageGate } from './worker/shared-outage-gate.ts';
-import type { StopSwitch } from './worker/stop-switch.ts';
-import { createWorker, type Worker, type WorkerOptions } from './worker/worker.ts';
+import { createBrandClient } from '../brand/client.ts';
+import { type CallCounters, createCallCounters } from '../common/call-counters.ts';
+import type { CallLedger } from '../guard/call-ledger.ts';
+import type { Api } from '../job/job.ts';
+import type { Settings } from '../job/settings.ts';
+import type { Instruments, WorkerProbe } from '../metrics/instruments.ts';
+import { systemClock } from '../pace/clock.ts';
+import type { PaceState } from '../pace/pacer.ts';
+import type { StoredState } from '../pace/shared/stored-state.ts';
+import { createSharedTurnstile } from '../pace/shared/turnstile.ts';
+import { createTurnstile, type Turnstile } from '../pace/turnstile.ts';
+import { createWaitMeter, type GateWaits } from '../pace/wait-meter.ts';
+import type { Reply } from '../queue/lookup-queue.ts';
+import { createBudget, joinBudgets } from '../worker/budget.ts';
+import { createSharedBudget } from '../worker/budget-per-window.ts';
+import type { PauseGate } from '../worker/call.ts';
+import { createOutageGate } from '../worker/outage-gate.ts';
+import { createPreflight } from '../worker/preflight.ts';
+import { createRetryGate } from '../worker/retry-gate.ts';
+import { createSharedOutageGate } from '../worker/shared-outage-gate.ts';
+import type { StopSwitch } from '../worker/stop-switch.ts';
+import { createWorker, type Worker, type WorkerOptions } from '../worker/worker.ts';
 
 /** The settings that say how calls are made. */
 export type CallSettings = Pick<

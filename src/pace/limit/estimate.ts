@@ -1,6 +1,6 @@
-import { FIRST_MARGIN } from './create-pace-state.ts';
+import { FIRST_MARGIN } from '../create-pace-state.ts';
+import type { PaceState } from '../pace-state.ts';
 import { joinWithLast, recentRatePerMs, startBlock, startEpoch } from './measured-rate.ts';
-import type { PaceState } from './pace-state.ts';
 
 /** The closest to its limit that a rate begins again: less wins no calls, more wastes the limit. */
 const LEAST_MARGIN = 0.008;

@@ -1,24 +1,24 @@
-import type { Outcome, OutcomeStatus } from './brand/outcome.ts';
-import { BrandfillError } from './common/errors.ts';
-import { libraryNaming } from './enrich.ts';
+import type { Outcome, OutcomeStatus } from '../brand/outcome.ts';
+import { BrandfillError } from '../common/errors.ts';
+import { libraryNaming } from '../enrich.ts';
 import {
   EXPORT_SETTINGS,
   GET_SETTINGS,
   PRUNE_SETTINGS,
   STORE_SETTINGS,
-} from './job/commands/store-settings.ts';
-import { checkOptions } from './job/known-options.ts';
-import type { OptionKind } from './job/option-kinds.ts';
-import type { Definitions } from './job/setting-definition.ts';
+} from '../job/commands/store-settings.ts';
+import { checkOptions } from '../job/known-options.ts';
+import type { OptionKind } from '../job/option-kinds.ts';
+import type { Definitions } from '../job/setting-definition.ts';
+import { normalizeDomain } from '../rows/domain/domain.ts';
+import { countStore } from '../store/count-store.ts';
+import { readEntries, splitKey } from '../store/entries.ts';
+import { decodeOutcome } from '../store/outcome-codec.ts';
+import { formatOutcomeLine } from '../store/outcome-line.ts';
+import { pruneTables } from '../store/prune.ts';
+import type { Pruned, StoreStats } from '../store/stats.ts';
+import { keyOf, type StoreTables } from '../store/tables.ts';
 import { withOpenedStore } from './opened-store.ts';
-import { normalizeDomain } from './rows/domain/domain.ts';
-import { countStore } from './store/count-store.ts';
-import { readEntries, splitKey } from './store/entries.ts';
-import { decodeOutcome } from './store/outcome-codec.ts';
-import { formatOutcomeLine } from './store/outcome-line.ts';
-import { pruneTables } from './store/prune.ts';
-import type { Pruned, StoreStats } from './store/stats.ts';
-import { keyOf, type StoreTables } from './store/tables.ts';
 import type { StoreChoice, StoreOptionNaming } from './store-choice.ts';
 
 /**
