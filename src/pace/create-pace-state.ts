@@ -78,6 +78,15 @@ export function createPaceState(
         hitPerMs: 0,
       },
     },
-    published: { ratePerMs: 0, isTrusted: false, strikes: 0, acceptedSinceStrike: 0 },
+    published: {
+      quotaPerMs: 0,
+      ratePerMs: 0,
+      callsLeft: 0,
+      leastLeft: 0,
+      acceptedInRow: 0,
+      isTrusted: false,
+      strikes: 0,
+      acceptedSinceStrike: 0,
+    },
   };
 }

@@ -95,8 +95,13 @@ export interface PaceState {
   };
   concurrency: ConcurrencyState;
   published: {
-    /** The published rate, less a hair; 0 when none is published. */
+    /** The published rate, and less a hair; 0 when none is published. */
+    quotaPerMs: number;
     ratePerMs: number;
+    /** Calls of each window that are left, the least that seem enough, and calls accepted since the last change. */
+    callsLeft: number;
+    leastLeft: number;
+    acceptedInRow: number;
     /** Whether it has kept throttles away. */
     isTrusted: boolean;
     /** Throttles despite it. */

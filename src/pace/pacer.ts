@@ -6,7 +6,7 @@ import { countAccepted } from './limit/measured-rate.ts';
 import { climb } from './limit/plateau.ts';
 import { noteAcceptedAtPublished, obeyHints } from './limit/published-limits.ts';
 import { speedUp } from './limit/slow-start.ts';
-import { isTestOut, onAcceptedAgain, onFailed, onThrottled } from './limit/throttle.ts';
+import { isTestOut, onAcceptedAgain, onFailed, onThrottled, onUsedUp } from './limit/throttle.ts';
 import { moveInTime } from './move-in-time.ts';
 import type { PaceEvent } from './pace-event.ts';
 import type { PaceState } from './pace-state.ts';
@@ -81,8 +81,11 @@ export function report(state: PaceState, told: PaceEvent, toldAtMs: number): voi
   const event = sane(told, nowMs);
   if (state.fixed) return reportAtFixedRate(state, event, nowMs);
   if (event.limits) obeyHints(state, event.limits, nowMs);
-  if (event.kind === 'accepted') onAccepted(state, event, nowMs);
-  else if (event.kind === 'throttled') onThrottled(state, event, nowMs);
+  if (event.kind === 'accepted') {
+    onAccepted(state, event, nowMs);
+    const { remaining = 1, resetMs = 0 } = event.limits ?? {};
+    if (remaining <= 0 && resetMs > 0) onUsedUp(state, event, nowMs, resetMs);
+  } else if (event.kind === 'throttled') onThrottled(state, event, nowMs);
   else onFailed(state, event);
 }
 

@@ -48,7 +48,7 @@ export const SERVERS: readonly Server[] = [
   {
     name: 'fixed window 100 per 10 s, all headers',
     kind: 'rate',
-    limit: () => fixedWindow(100, 10_000, { says: 'everything' }),
+    limit: () => fixedWindow(100, 10_000, { says: 'ratelimit' }),
   },
   {
     name: 'fixed window 100 per 10 s, no header',
@@ -56,6 +56,26 @@ export const SERVERS: readonly Server[] = [
     limit: () => fixedWindow(100, 10_000),
   },
   { name: 'sliding window 100 per 10 s', kind: 'rate', limit: () => slidingWindow(100, 10_000) },
+  {
+    name: 'sliding window 50 per 1 s, all headers',
+    limit: () => slidingWindow(50, 1_000, { says: 'ratelimit' }),
+    calls: 2_500,
+  },
+  {
+    name: 'sliding window 50 per 1 s, X-RateLimit',
+    limit: () => slidingWindow(50, 1_000, { says: 'x_ratelimit' }),
+    calls: 2_500,
+  },
+  {
+    name: 'fixed window 10 per 1 s, X-RateLimit',
+    limit: () => fixedWindow(10, 1_000, { says: 'x_ratelimit' }),
+    calls: 2_500,
+  },
+  {
+    name: 'token bucket 50/s, burst 50, X-RateLimit',
+    limit: () => tokenBucket(50 * PER_MS, 50, { says: 'x_ratelimit' }),
+    calls: 2_500,
+  },
   { name: 'at most 10 concurrent', kind: 'concurrency', limit: () => concurrentCalls(10) },
   {
     name: 'at most 10 concurrent, Retry-After',
@@ -82,7 +102,7 @@ export const SERVERS: readonly Server[] = [
   },
   {
     name: 'headers claim four times as much',
-    limit: () => fixedWindow(100, 10_000, { says: 'everything', claims: 4 }),
+    limit: () => fixedWindow(100, 10_000, { says: 'ratelimit', claims: 4 }),
   },
 ];
 

@@ -22,8 +22,56 @@ export interface Limit {
 export type RateOverTime = (nowMs: number) => number;
 
 export interface SayOptions {
-  /** Whether a 429 says how long to wait, in whole seconds. @default 'nothing' */
-  readonly says?: 'nothing' | 'retry_after';
+  /**
+   * What the server says of itself: `retry_after` with a 429, in whole seconds; `x_ratelimit` with every
+   * answer, and when there are calls again, in whole seconds since 1970; `ratelimit` also the quota.
+   * @default 'nothing'
+   */
+  readonly says?: Says;
+}
+
+type Says = 'nothing' | 'retry_after' | 'x_ratelimit' | 'ratelimit';
+
+/** What is said with a verdict, as the client hands it on. */
+function said(
+  says: Says,
+  nowMs: number,
+  {
+    isAccepted,
+    remaining,
+    leftMs,
+    quota,
+  }: {
+    readonly isAccepted: boolean;
+    readonly remaining: number;
+    /** Until there are calls again. */
+    readonly leftMs: number;
+    readonly quota: { readonly count: number; readonly perMs: number };
+  },
+): Verdict {
+  const seconds = Math.ceil(leftMs / 1_000) * 1_000;
+  switch (says) {
+    case 'nothing':
+      return { isAccepted };
+    case 'retry_after':
+      return { isAccepted, ...(isAccepted ? {} : { retryAfterMs: seconds }) };
+    case 'x_ratelimit': {
+      // Both times are in whole seconds, and a second is added for that.
+      const untilMs = Math.ceil((nowMs + leftMs) / 1_000) * 1_000;
+      const resetMs = untilMs - Math.floor(nowMs / 1_000) * 1_000 + 1_000;
+      return {
+        isAccepted,
+        limits: { remaining, resetMs },
+        ...(isAccepted ? {} : { retryAfterMs: resetMs }),
+      };
+    }
+    case 'ratelimit':
+      return {
+        isAccepted,
+        limits: { quota, remaining, resetMs: seconds },
+        ...(isAccepted ? {} : { retryAfterMs: seconds }),
+      };
+  }
 }
 
 /** A bucket with `burst` tokens that fills at a rate. */
@@ -39,20 +87,20 @@ export function tokenBucket(
     arrive(nowMs) {
       tokens = Math.min(burst, tokens + (nowMs - lastMs) * rateAt(nowMs));
       lastMs = nowMs;
-      if (tokens < 1) {
-        const waitMs = Math.ceil((1 - tokens) / rateAt(nowMs) / 1_000) * 1_000;
-        return { isAccepted: false, ...(says === 'nothing' ? {} : { retryAfterMs: waitMs }) };
-      }
-      tokens -= 1;
-      return { isAccepted: true };
+      const isAccepted = tokens >= 1;
+      if (isAccepted) tokens -= 1;
+      return said(says, nowMs, {
+        isAccepted,
+        remaining: Math.floor(tokens),
+        leftMs: Math.max(0, 1 - tokens) / rateAt(nowMs),
+        quota: { count: rateAt(nowMs) * 1_000, perMs: 1_000 },
+      });
     },
     allowed: (fromMs, toMs) => integrate(rateAt, fromMs, toMs),
   };
 }
 
-export interface WindowOptions {
-  /** What the server says of itself. @default 'nothing' */
-  readonly says?: 'nothing' | 'retry_after' | 'everything';
+export interface WindowOptions extends SayOptions {
   /** How much more it claims to allow than it does. @default 1 */
   readonly claims?: number;
 }
@@ -72,17 +120,12 @@ export function fixedWindow(
       window = current;
       const isAccepted = calls < count;
       if (isAccepted) calls += 1;
-      const leftMs = Math.ceil(((current + 1) * perMs - nowMs) / 1_000) * 1_000;
-      const limits: LimitHints = {
-        quota: { count: count * claims, perMs },
-        remaining: Math.max(0, Math.floor(count * claims) - calls),
-        resetMs: leftMs,
-      };
-      return {
+      return said(says, nowMs, {
         isAccepted,
-        ...(says === 'everything' ? { limits } : {}),
-        ...(says === 'nothing' || isAccepted ? {} : { retryAfterMs: leftMs }),
-      };
+        remaining: Math.max(0, Math.floor(count * claims) - calls),
+        leftMs: (current + 1) * perMs - nowMs,
+        quota: { count: count * claims, perMs },
+      });
     },
     allowed: (fromMs, toMs) => ((toMs - fromMs) * count) / perMs,
     windowMs: perMs,
@@ -90,15 +133,26 @@ export function fixedWindow(
 }
 
 /** At most `count` calls in any `perMs`. */
-export function slidingWindow(count: number, perMs: number): Limit {
+export function slidingWindow(
+  count: number,
+  perMs: number,
+  { says = 'nothing' }: SayOptions = {},
+): Limit {
   const startsMs: number[] = [];
   let oldest = 0;
   return {
     arrive(nowMs) {
       while ((startsMs[oldest] ?? Number.POSITIVE_INFINITY) <= nowMs - perMs) oldest += 1;
-      if (startsMs.length - oldest >= count) return { isAccepted: false };
-      startsMs.push(nowMs);
-      return { isAccepted: true };
+      const isAccepted = startsMs.length - oldest < count;
+      if (isAccepted) startsMs.push(nowMs);
+      const remaining = count - (startsMs.length - oldest);
+      const nextMs = (startsMs[remaining > 0 ? startsMs.length - 1 : oldest] ?? nowMs) + perMs;
+      return said(says, nowMs, {
+        isAccepted,
+        remaining,
+        leftMs: nextMs - nowMs,
+        quota: { count, perMs },
+      });
     },
     allowed: (fromMs, toMs) => ((toMs - fromMs) * count) / perMs,
   };

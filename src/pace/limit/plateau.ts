@@ -58,7 +58,7 @@ function callsToLimit(state: PaceState): number {
 /** A test costs calls that are throttled, and those that could have been made in the pause after it. */
 function priceOfTest(state: PaceState): number {
   const { estimate, throttle, ratePerMs, gateIsTold } = state;
-  const pauseCalls = ratePerMs * Math.min(throttle.pauseMs, 1_000);
+  const pauseCalls = ratePerMs * Math.min(throttle.pauseMs, 3_000);
   if (estimate.confidence > 1) return Math.max(200 * throttle.calls, 100 * pauseCalls);
   const throttledCalls = (isSure(state) ? 100 : 40) * Math.min(3, throttle.calls);
   if (!gateIsTold) return throttledCalls;

@@ -3,8 +3,15 @@ import type { LimitHints } from '../limit-hints.ts';
 import type { PaceState } from '../pace-state.ts';
 import { giveTrialUp } from './cap-trial.ts';
 
-/** This many calls of each window are left, because calls do not arrive as evenly as they start… */
+/** This many calls of each window are left at first, because calls do not arrive as evenly as they start… */
 const CALLS_LEFT = 1.3;
+/** …and more when the last one was taken all the same, fewer when it was not for so many calls, but… */
+const MORE_LEFT = 0.5;
+const FEWER_LEFT = 0.1;
+const LEAST_CALLS_LEFT = 0.3;
+const CALLS_TO_LEAVE_FEWER = 200;
+/** …so much more than were too few once… */
+const ENOUGH_LEFT = 0.2;
 /** …but no more than this share, and no less than that, because clocks differ too. */
 const LEAST_USED = 0.85;
 const MOST_USED = 0.995;
@@ -31,20 +38,31 @@ function obeyQuota(state: PaceState, quota: LimitHints['quota']): void {
   if (!quota) return;
   const { count, perMs } = quota;
   if (!(count > 0 && Number.isFinite(count) && perMs > 0 && perMs <= LONGEST_WINDOW_MS)) return;
-  const ratePerMs = Math.min(
-    FASTEST_PER_MS,
-    Math.max(SLOWEST_PER_MS, (usedShare(count) * count) / perMs),
-  );
   const { published } = state;
-  if (published.ratePerMs === ratePerMs) return;
+  const quotaPerMs = Math.min(FASTEST_PER_MS, count / perMs);
+  const isNew = published.quotaPerMs !== quotaPerMs;
+  if (isNew) {
+    published.callsLeft = CALLS_LEFT;
+    published.leastLeft = LEAST_CALLS_LEFT;
+  }
+  const used = usedShare(count, published.callsLeft) * quotaPerMs;
+  const ratePerMs = Math.max(SLOWEST_PER_MS, used);
+  if (!isNew && published.ratePerMs === ratePerMs) return;
   published.ratePerMs = ratePerMs;
+  if (isNew) trust(state, quotaPerMs);
+  if (!published.isTrusted) return;
+  state.estimate.limitPerMs = ratePerMs;
+  state.ratePerMs = ratePerMs;
+  if (state.phase === 'starting' || state.phase === 'cruising') state.phase = 'published';
+}
+
+function trust(state: PaceState, quotaPerMs: number): void {
+  const { published } = state;
+  published.quotaPerMs = quotaPerMs;
   published.isTrusted = true;
   published.strikes = 0;
   published.acceptedSinceStrike = 0;
   giveTrialUp(state);
-  state.estimate.limitPerMs = ratePerMs;
-  state.ratePerMs = ratePerMs;
-  if (state.phase === 'starting' || state.phase === 'cruising') state.phase = 'published';
 }
 
 function obeyConcurrent(state: PaceState, concurrent: number | undefined): void {
@@ -69,12 +87,24 @@ export function blamePublished({ published, estimate }: PaceState): boolean {
 
 /** A call was accepted at the published rate. */
 export function noteAcceptedAtPublished({ published }: PaceState): void {
+  published.acceptedInRow += 1;
+  if (published.acceptedInRow >= CALLS_TO_LEAVE_FEWER) {
+    published.acceptedInRow = 0;
+    published.callsLeft = Math.max(published.leastLeft, published.callsLeft - FEWER_LEFT);
+  }
   published.acceptedSinceStrike += 1;
   if (published.acceptedSinceStrike < CALLS_TO_FORGET) return;
   published.acceptedSinceStrike = 0;
   published.strikes = Math.max(0, published.strikes - 1);
 }
 
-function usedShare(count: number): number {
-  return Math.min(MOST_USED, Math.max(LEAST_USED, 1 - CALLS_LEFT / count));
+/** The last call of a window was taken: waiting for the next one costs more than calls that are left. */
+export function leaveMore({ published }: PaceState): void {
+  published.acceptedInRow = 0;
+  published.leastLeft = published.callsLeft + ENOUGH_LEFT;
+  published.callsLeft += MORE_LEFT;
+}
+
+function usedShare(count: number, callsLeft: number): number {
+  return Math.min(MOST_USED, Math.max(LEAST_USED, 1 - callsLeft / count));
 }

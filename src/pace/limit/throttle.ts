@@ -1,5 +1,5 @@
 import { FIRST_MARGIN } from '../create-pace-state.ts';
-import { closeGate, toldWaitMs } from '../gate.ts';
+import { closeGate, LONGEST_WAIT_MS, toldWaitMs } from '../gate.ts';
 import type { PaceEvent } from '../pace-event.ts';
 import type { PaceState } from '../pace-state.ts';
 import { restartSlots } from '../start-slots.ts';
@@ -13,7 +13,7 @@ import {
 import { blameConcurrency, clearSuspicion, noteSuspect } from './concurrency-limit.ts';
 import { estimateLimit, returnToEstimate } from './estimate.ts';
 import { joinWithLast, startEpochLater } from './measured-rate.ts';
-import { blamePublished } from './published-limits.ts';
+import { blamePublished, leaveMore } from './published-limits.ts';
 
 /** Throttled before so many calls were accepted, it is the same event that goes on. */
 const SAME_EVENT_CALLS = 3;
@@ -24,6 +24,8 @@ const FEWEST_TO_ESTIMATE = 5;
 /** After a few calls and a long wait, the estimate would be next to nothing, and hard to leave. */
 const FEWEST_BEFORE_LONG_WAIT = 20;
 const LONG_WAIT_MS = 1_500;
+/** The same for the time of a reset: two times in whole seconds tell it, and the second of a window may come to that. */
+const LONG_RESET_MS = 3_000;
 /** One call in ten seconds; slow start leaves it as soon as calls are accepted. */
 const SLOWEST_START_PER_MS = 1 / 10_000;
 const SHORTEST_TEST_MS = 50;
@@ -51,7 +53,8 @@ export function onThrottled(state: PaceState, event: PaceEvent, nowMs: number): 
     (state.phase === 'cruising' && throttle.accepted < SAME_EVENT_CALLS);
   noteThrottle(state, nowMs, goesOn);
   const isForgiven = state.phase === 'published' && blamePublished(state);
-  if (waitMs !== undefined && waitMs > LONG_WAIT_MS && !goesOn) {
+  const longMs = event.limits?.resetMs === undefined ? LONG_WAIT_MS : LONG_RESET_MS;
+  if (waitMs !== undefined && waitMs > longMs && !goesOn) {
     giveTrialUp(state);
     return waitAsTold(state, nowMs, waitMs);
   }
@@ -73,6 +76,12 @@ interface Told {
   readonly waitMs: number | undefined;
 }
 
+/** A call was accepted and said that it was the last one for a while: the limit is hit, without a 429. */
+export function onUsedUp(state: PaceState, event: PaceEvent, nowMs: number, waitMs: number): void {
+  if (state.phase === 'published') return leaveMore(state);
+  onThrottled(state, { ...event, retryAfterMs: Math.min(waitMs, LONGEST_WAIT_MS) }, nowMs);
+}
+
 /** It was closed already, and still is. */
 function testWhileClosed(state: PaceState, event: PaceEvent, told: Told): void {
   giveTrialUp(state);
@@ -86,15 +95,17 @@ function goOnBelow(state: PaceState, event: PaceEvent, { nowMs, waitMs }: Told):
   const verdict = judgeCapTrial(state);
   if (verdict === 'cap') return cut(state, nowMs);
   if (verdict === 'rate') return slowDown(state, nowMs, () => returnToEstimate(state));
+  // A counter that is used up tells which limit it was.
+  const isCounted = event.limits?.remaining === 0;
   // While calls wait a bucket fills: how many are in flight says less then than a trial does.
-  const mayBlame = waitMs === undefined || state.concurrency.cap > 0;
+  const mayBlame = !isCounted && (waitMs === undefined || state.concurrency.cap > 0);
   if (mayBlame && blameConcurrency(state, event)) return cut(state, nowMs);
   noteHitRate(state);
   slowDown(state, nowMs, () => {
     estimateLimit(state, { endMs: nowMs, closedMs: 0, uncertainMs: 0 });
     if (waitMs !== undefined) allowForWait(state, nowMs, waitMs);
   });
-  considerCapTrial(state);
+  if (!isCounted) considerCapTrial(state);
 }
 
 /** What a limit saved up during a wait flatters the estimate, the more so the sooner the next one comes. */
@@ -123,15 +134,15 @@ function waitAlso(state: PaceState, nowMs: number, waitMs: number): void {
 export function onAcceptedAgain(state: PaceState, event: PaceEvent): void {
   const { throttle, estimate, measured } = state;
   const endMs = state.phase === 'told' ? state.gateUntilMs : event.sentAtMs;
-  const closedMs = Math.max(0, endMs - throttle.hitAtMs);
+  // Of a short wait that was told, it is only known that the limit was closed when it was asked.
+  const isShortWait = state.phase === 'testing' && throttle.pauseMs > 0;
+  const closedMs = Math.max(0, (isShortWait ? throttle.cutMs : endMs) - throttle.hitAtMs);
   const uncertainMs =
     state.phase === 'told'
       ? Math.min(1_000, throttle.pauseMs) // servers tell whole seconds
       : Math.max(0, endMs - throttle.cutMs); // since the test before
   if (state.phase === 'testing') throttle.closedMs = closedMs;
-  // Of a wait that was told, it is only known that the limit was closed when it was asked.
-  const isTold = state.phase === 'testing' && throttle.pauseMs > 0;
-  noteClosed(state, isTold ? Math.max(0, throttle.cutMs - throttle.hitAtMs) : closedMs);
+  noteClosed(state, closedMs);
   throttle.failedTests = 0;
   if (state.published.isTrusted) {
     state.phase = 'published';

@@ -29,7 +29,7 @@ export interface WorkerShare {
   cutMs: number;
 }
 
-const VERSION = 1;
+const VERSION = 2;
 /** A worker that was not heard of for so long is gone, with its permits. */
 const GONE_AFTER_MS = 3_000;
 /** After a pause as long as this, others may have used the limit, and slots of before mean nothing. */

@@ -1,0 +1,68 @@
+import { describe, expect, it } from 'vitest';
+import { createPaceState, describePace, type PaceState, report } from '../../../src/pace/pacer.ts';
+import { oneProcess } from '../../simulation/clients.ts';
+import { fixedWindow, type Limit, slidingWindow, tokenBucket } from '../../simulation/servers.ts';
+import { type Result, simulate } from '../../simulation/simulate.ts';
+
+const QUOTA = { count: 50, perMs: 1_000 };
+
+function play(limit: Limit): Result {
+  const scenario = { calls: 3_000, seed: 7, serviceMs: 80, limit };
+  return simulate(scenario, oneProcess(32, createPaceState({}, 0)));
+}
+
+/** Answers to calls that were accepted, one each 20 ms, that say how many are left. */
+function accept(state: PaceState, calls: number, remaining: number): void {
+  for (let call = 0; call < calls; call += 1) {
+    const nowMs = state.latestMs + 20;
+    const limits = { quota: QUOTA, remaining, resetMs: 1_000 };
+    const event = { sentAtMs: nowMs - 10, latencyMs: 10, inFlight: 1, random: 0.5, limits };
+    report(state, { kind: 'accepted', ...event }, nowMs);
+  }
+}
+
+function ratePerSecond(state: PaceState): number {
+  return describePace(state, state.latestMs).ratePerSecond;
+}
+
+describe('a quota that is published', () => {
+  it('is used up to a call or so', () => {
+    const state = createPaceState({}, 0);
+    accept(state, 1, 20);
+    expect(ratePerSecond(state)).toBeCloseTo(48.7);
+  });
+
+  it('is kept to with more calls left once the last one was taken, and then not with as few again', () => {
+    const state = createPaceState({}, 0);
+    accept(state, 1, 0);
+    accept(state, 1, 20);
+    expect(ratePerSecond(state)).toBeCloseTo(48.2);
+    accept(state, 10_000, 20);
+    expect(ratePerSecond(state)).toBeCloseTo(48.5);
+  });
+
+  it('is used more closely the longer calls were left each time', () => {
+    const state = createPaceState({}, 0);
+    accept(state, 1_001, 3);
+    expect(ratePerSecond(state)).toBeCloseTo(49.2);
+    accept(state, 20_000, 3);
+    expect(ratePerSecond(state)).toBeCloseTo(49.7);
+  });
+
+  it('of a window that slides is used well', () => {
+    const { warmEfficiency, throttled } = play(slidingWindow(50, 1_000, { says: 'ratelimit' }));
+    expect(warmEfficiency).toBeGreaterThan(0.9);
+    expect(throttled).toBeLessThan(0.005);
+  });
+});
+
+describe('an API that tells how many calls are left, and of no window', () => {
+  it.each([
+    ['a window', fixedWindow(10, 1_000, { says: 'x_ratelimit' })],
+    ['a bucket', tokenBucket(0.05, 50, { says: 'x_ratelimit' })],
+  ])('is seen to be at its limit when none is left: %s', (_, limit) => {
+    const { warmEfficiency, throttled } = play(limit);
+    expect(warmEfficiency).toBeGreaterThan(0.75);
+    expect(throttled).toBeLessThan(0.006);
+  });
+});
