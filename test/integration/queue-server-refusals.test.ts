@@ -30,7 +30,7 @@ describe.each<CommandName>(['worker', 'enrich'])('%s', (command) => {
 
   test('says that it takes a URL, and does not repeat what it got', async () => {
     expect(await refusal(command, `:${PASSWORD}@localhost:6379`)).toContain(
-      'Cannot read the URL of the queue: expected one such as redis://localhost:6379/0',
+      'Cannot use --queue: expected a URL such as redis://localhost:6379/0',
     );
   });
 

@@ -31,6 +31,11 @@ describe('a usage error', () => {
     ['a duration without unit', [...api, '--timeout', '60'], /--timeout.*60s/],
     ['no time for a call', [...api, '--timeout', '0'], /--timeout/],
     ['an odd duration', [...api, '--fresh', 'soon'], /--fresh.*soon/],
+    [
+      'a queue that is no URL',
+      [...api, '--queue', 'localhost', '--dry-run'],
+      /--queue.*redis:\/\//,
+    ],
     ['no calls in all', [...api, '--max-calls', '0'], /--max-calls/],
     ['an odd style of progress', [...api, '--progress', 'loud'], /--progress/],
     ['fields without a name', [...api, '--fields', '=name'], /--fields.*NAME=EXPR/],

@@ -13,9 +13,9 @@ describe('the settings of a report', () => {
       auth: 'header:X-Key',
       param: ['token=hush', 'lang=de'],
       header: { 'X-Signature': 'hush' },
-      queue: 'redis://user:hu@/sh@redis.example.com:6379/0',
+      queue: 'redis://user:hu%40%2Fsh@redis.example.com:6379/0',
     });
-    expect(JSON.stringify(settings)).not.toMatch(/hush|hu@|sh@|the-key/);
+    expect(JSON.stringify(settings)).not.toMatch(/hush|hu%40|sh@|the-key/);
     expect(settings).toMatchObject({
       '--auth': 'header:X-Key',
       '--param': 'token, lang (values not shown)',

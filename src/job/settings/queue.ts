@@ -1,3 +1,4 @@
+import { parseRedisUrl } from '../../common/redis-url.ts';
 import type { Definitions } from '../setting-definition.ts';
 import { duration, flag, integer, text } from '../values/setting-values.ts';
 
@@ -17,7 +18,7 @@ export const QUEUE_SETTINGS: Definitions<QueueSettings> = {
     env: 'BRANDFILL_QUEUE',
     description:
       'the Redis that carries lookups to workers, such as redis://localhost:6379/0 (default: none, all in this process)',
-    parse: text,
+    parse: queueUrl,
   },
   workers: {
     value: '0 or 1',
@@ -49,3 +50,10 @@ export const QUEUE_SETTINGS: Definitions<QueueSettings> = {
     parse: flag,
   },
 };
+
+/** Checked before anything is read or asked, and given back as it came. */
+function queueUrl(value: unknown): string {
+  const url = text(value);
+  parseRedisUrl(url);
+  return url;
+}

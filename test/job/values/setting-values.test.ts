@@ -125,6 +125,7 @@ const REFUSED: readonly Refused[] = [
     ['100ms', '2h'],
     'Cannot use --lost-after: expected a duration from 1s to 1h such as 60s',
   ],
+  ['queue', [''], 'Cannot use --queue: expected a text'],
   ['fresh', ['long'], `Cannot use --fresh: ${A_DURATION}`],
   ['fresh', [-1], 'Cannot use --fresh: expected a duration such as 30d'],
   ['freshNotFound', ['1y'], `Cannot use --fresh-not-found: ${A_DURATION}`],

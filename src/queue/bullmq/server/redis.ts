@@ -1,8 +1,8 @@
 import { Cluster, Redis, type RedisOptions } from 'ioredis';
 import { BrandfillError } from '../../../common/errors.ts';
 import type { OnNotice } from '../../../common/notice.ts';
+import { parseRedisUrl, type RedisAddress } from '../../../common/redis-url.ts';
 import { keepSecret } from '../../../common/secrets.ts';
-import { parseRedisUrl, type RedisAddress } from './redis-url.ts';
 
 /** A connection to Redis, whatever lies behind it. */
 export type RedisClient = Redis | Cluster;

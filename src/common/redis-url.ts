@@ -1,5 +1,5 @@
 import { isIP, isIPv6 } from 'node:net';
-import { BrandfillError } from '../../../common/errors.ts';
+import { BrandfillError } from './errors.ts';
 
 /** How a server is logged in to. */
 interface Access {
@@ -82,7 +82,7 @@ export function parseRedisUrl(url: string): RedisAddress {
 function wrongUrl(): BrandfillError {
   return new BrandfillError(
     'INVALID_SETTING',
-    'Cannot read the URL of the queue: expected one such as redis://localhost:6379/0, rediss://user:password@host:6380, redis-sentinel://a:26379,b:26379/mymaster or redis-cluster://a:6379,b:6379, with % codes for special characters in a password.',
+    'expected a URL such as redis://localhost:6379/0, rediss://user:password@host:6380, redis-sentinel://a:26379,b:26379/mymaster or redis-cluster://a:6379,b:6379, with % codes for special characters in a password',
   );
 }
 
