@@ -20,7 +20,6 @@ export function createProgram(context: CliContext): Command {
       'Enriches a list of company domains: every row in, one lookup per domain, every row out.',
     )
     .version(readVersion(), '-V, --version')
-    .showHelpAfterError('(brandfill --help shows what there is)')
     .exitOverride()
     .configureOutput({
       outputError: (text, write) => write(withoutSecrets(text.replace(/^error: /, 'brandfill: '))),
@@ -35,5 +34,12 @@ export function createProgram(context: CliContext): Command {
   addDashboardCommand(program, context);
   addStoreCommand(program, context);
   addSandboxCommand(program, context);
+  addHelpHints(program, program.name());
   return program;
+}
+
+/** After a mistake, each command points to its own help: that of the program has no options. */
+function addHelpHints(command: Command, called: string): void {
+  command.showHelpAfterError(`(${called} --help shows what there is)`);
+  for (const child of command.commands) addHelpHints(child, `${called} ${child.name()}`);
 }

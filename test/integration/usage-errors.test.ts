@@ -15,6 +15,17 @@ describe('a usage error', () => {
     expect(folder.names()).toEqual(['list.csv']);
   });
 
+  it.each<[readonly string[], string]>([
+    [['enrich'], 'brandfill enrich --help'],
+    [['enrich', 'list.csv', '--speed', '9'], 'brandfill enrich --help'],
+    [['store', 'get'], 'brandfill store get --help'],
+    [['store', 'list'], 'brandfill store --help'],
+    [['enrch'], 'brandfill --help'],
+  ])('points to the help that has what is missing: %j', async (args, help) => {
+    const { stderr } = await run(args, { cwd: openFolder().path });
+    expect(stderr.trimEnd().split('\n').at(-1)).toBe(`(${help} shows what there is)`);
+  });
+
   it('is no command at all, and shows the help', async () => {
     const ended = await run([], { cwd: openFolder().path });
     expect(ended.code).toBe(2);
