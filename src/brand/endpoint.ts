@@ -60,14 +60,14 @@ export function parseBaseUrl(text: string): string {
   const refuse = (expected: string): never => {
     throw new BrandfillError('INVALID_SETTING', expected);
   };
-  if (!URL.canParse(text)) {
-    return refuse(
-      `expected a URL such as https://api.example.com, received '${withoutSecrets(text)}'`,
-    );
-  }
+  const noUrl = `expected a URL such as https://api.example.com, received '${withoutSecrets(text)}'`;
+  if (!URL.canParse(text)) return refuse(noUrl);
   const url = new URL(text);
   if (url.protocol !== 'http:' && url.protocol !== 'https:') {
-    return refuse(`expected http or https, received '${url.protocol}//'`);
+    // `localhost:8080` is a URL, too, of a scheme `localhost`.
+    return refuse(
+      text.includes('://') ? `expected http or https, received '${url.protocol}//'` : noUrl,
+    );
   }
   if (url.username || url.password) {
     return refuse(

@@ -41,6 +41,10 @@ describe('a base URL that cannot be one', () => {
       'api.example.com',
       "expected a URL such as https://api.example.com, received 'api.example.com'",
     ],
+    [
+      'localhost:8080/api',
+      "expected a URL such as https://api.example.com, received 'localhost:8080/api'",
+    ],
     ['https://', "expected a URL such as https://api.example.com, received 'https://'"],
     ['ftp://h.example', "expected http or https, received 'ftp://'"],
     ['file:///etc', "expected http or https, received 'file://'"],
@@ -71,6 +75,7 @@ describe('a base URL that cannot be one', () => {
     'https://user:s3cret@host:99999',
     'user:s3cret@h.example/path',
     'h.example/v1?key=s3cret',
+    'h.example:443/v1?key=s3cret',
     'https://h example/?key=s3cret',
     '//user:s3cret@h.example',
     'https://user:s3cret@h.example/v1/brand?key=s3cret',
