@@ -1,6 +1,7 @@
 import { once } from 'node:events';
 import { type FileHandle, open, rename, rm } from 'node:fs/promises';
-import { BrandfillError, describeSystemError } from '../common/errors.ts';
+import { BrandfillError } from '../common/errors.ts';
+import { describeUnwritable } from '../common/unwritable.ts';
 
 /** Where lines go: standard output, or a file that appears under its name when it is complete. */
 export interface TextOutput {
@@ -59,7 +60,7 @@ async function orRefuse<T>(path: string, work: Promise<T> | undefined): Promise<
   } catch (error) {
     throw new BrandfillError(
       'UNWRITABLE_OUTPUT',
-      `Cannot write to ${path}: ${describeSystemError(error)}.`,
+      `Cannot write to ${path}: ${describeUnwritable(path, error)}.`,
       { cause: error },
     );
   }

@@ -67,8 +67,14 @@ describe('an output that cannot be used', () => {
     const enrich = (...flags: readonly string[]) =>
       runHere(['enrich', 'list.csv', '--base-url', api.url, ...flags], { cwd: folder.path });
     const calls = api.stats().calls;
-    expectRefusal(await enrich('--out', 'none/out.csv'), /none\/out\.csv.*no such/);
-    expectRefusal(await enrich('--failures', 'none/f.csv'), /none\/f\.csv.*no such/);
+    expectRefusal(
+      await enrich('--out', 'none/out.csv'),
+      /none\/out\.csv.*no folder none; make it first/,
+    );
+    expectRefusal(
+      await enrich('--failures', 'none/f.csv'),
+      /none\/f\.csv.*no folder none; make it first/,
+    );
     expectRefusal(await enrich('--out', 'folder.csv'), /folder\.csv.*folder/);
     expectRefusal(await enrich('--out', '/proc/out.csv'), /\/proc\/out\.csv/);
     expect(folder.names()).toEqual(['folder.csv', 'list.csv']);

@@ -184,7 +184,7 @@ describe('--report', () => {
     [{ report: '-' }, "expected a file whose name ends in .html or .json, received '-'"],
     [{ report: ['run.html', 'run.pdf'] }, /received '.*run.pdf'/],
     [{ report: '.json' }, /received '.*\/.json'/],
-    [{ report: 'no/run.html' }, 'there is no such file or folder'],
+    [{ report: 'no/run.html' }, /there is no folder .*\/no; make it first\.$/],
     [{ report: ['a.html', './a.html'] }, 'it is another report'],
     [{ out: 'a.json', report: 'a.json' }, 'it is where the rows go'],
     [{ failures: 'a.json', report: 'link.json' }, 'it is where the failures go'],

@@ -248,7 +248,7 @@ describe('brandfill store', () => {
     const ended = await inStore(folder, 'export', '--out', 'no/such/folder.jsonl');
     expect(ended).toMatchObject({ code: 2, stdout: '' });
     expect(ended.stderr).toMatch(
-      /Cannot write to no\/such\/folder.jsonl: there is no such file or folder/,
+      /Cannot write to no\/such\/folder.jsonl: there is no folder no\/such; make it first\./,
     );
     folder.write('mine.jsonl', 'mine');
     const refused = await inStore(folder, 'export', '--out', 'mine.jsonl', '--store', 'nowhere');

@@ -5,8 +5,9 @@ import { hostname } from 'node:os';
 import { basename, dirname, join } from 'node:path';
 import type { Writable } from 'node:stream';
 import { createGzip } from 'node:zlib';
-import { BrandfillError, describeSystemError } from '../../common/errors.ts';
+import { BrandfillError } from '../../common/errors.ts';
 import { isRunning } from '../../common/is-running.ts';
+import { describeUnwritable } from '../../common/unwritable.ts';
 import { placeOf } from './output-paths.ts';
 import { keepAtExit, removeAtExit } from './remove-at-exit.ts';
 
@@ -196,7 +197,7 @@ export async function refused<T>(path: string, work: () => Promise<T>): Promise<
   } catch (error) {
     throw new BrandfillError(
       'UNWRITABLE_OUTPUT',
-      `Cannot write ${path}: ${describeSystemError(error)}.`,
+      `Cannot write ${path}: ${describeUnwritable(path, error)}.`,
       { cause: error },
     );
   }

@@ -124,7 +124,9 @@ describe('openOutputFile', () => {
   it('says why it cannot be opened', async () => {
     const folder = useTempFolder();
     await expect(openOutputFile(folder)).rejects.toThrow(/it is a folder/);
-    await expect(openOutputFile(join(folder, 'none', 'o.csv'))).rejects.toThrow(/no such file/);
+    await expect(openOutputFile(join(folder, 'none', 'o.csv'))).rejects.toThrow(
+      /there is no folder .*none; make it first/,
+    );
   });
 });
 

@@ -93,7 +93,7 @@ describe('the lock of an output', () => {
     const folder = join(useTempFolder(), 'none');
     await expect(lockOutput(join(folder, 'out.csv'))).rejects.toMatchObject({
       code: 'UNWRITABLE_OUTPUT',
-      message: `Cannot write ${folder}/out.csv: there is no such file or folder.`,
+      message: `Cannot write ${folder}/out.csv: there is no folder ${folder}; make it first.`,
     });
   });
 });
