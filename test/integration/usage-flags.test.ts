@@ -36,6 +36,11 @@ describe('a usage error', () => {
       [...api, '--queue', 'localhost', '--dry-run'],
       /--queue.*redis:\/\//,
     ],
+    [
+      'several workers in a run',
+      [...api, '--workers', '4'],
+      /: brandfill worker\), received '4'\.$/,
+    ],
     ['no calls in all', [...api, '--max-calls', '0'], /--max-calls/],
     ['an odd style of progress', [...api, '--progress', 'loud'], /--progress/],
     ['fields without a name', [...api, '--fields', '=name'], /--fields.*NAME=EXPR/],

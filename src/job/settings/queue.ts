@@ -1,3 +1,4 @@
+import { BrandfillError } from '../../common/errors.ts';
 import { parseRedisUrl } from '../../common/redis-url.ts';
 import type { Definitions } from '../setting-definition.ts';
 import { duration, flag, integer, text } from '../values/setting-values.ts';
@@ -12,6 +13,8 @@ export interface QueueSettings {
   readonly acceptEviction: boolean | undefined;
 }
 
+const ZERO_OR_ONE = integer(0, 1);
+
 export const QUEUE_SETTINGS: Definitions<QueueSettings> = {
   queue: {
     value: 'URL',
@@ -24,7 +27,8 @@ export const QUEUE_SETTINGS: Definitions<QueueSettings> = {
     value: '0 or 1',
     default: '1',
     description: 'with --queue: whether lookups are made here too, or only by other workers',
-    ...integer(0, 1),
+    range: ZERO_OR_ONE.range,
+    parse: workersHere,
   },
   chunk: {
     value: 'N',
@@ -50,6 +54,19 @@ export const QUEUE_SETTINGS: Definitions<QueueSettings> = {
     parse: flag,
   },
 };
+
+/** A run is one worker or none, whatever the number that somebody hopes for. */
+function workersHere(value: unknown): number {
+  try {
+    return ZERO_OR_ONE.parse(value);
+  } catch (error) {
+    throw new BrandfillError(
+      'INVALID_SETTING',
+      `expected 0 or 1 (more workers are processes of their own: brandfill worker), received '${String(value)}'`,
+      { cause: error },
+    );
+  }
+}
 
 /** Checked before anything is read or asked, and given back as it came. */
 function queueUrl(value: unknown): string {

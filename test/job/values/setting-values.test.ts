@@ -125,6 +125,11 @@ const REFUSED: readonly Refused[] = [
     ['100ms', '2h'],
     'Cannot use --lost-after: expected a duration from 1s to 1h such as 60s',
   ],
+  [
+    'workers',
+    ['4', 2],
+    'Cannot use --workers: expected 0 or 1 (more workers are processes of their own: brandfill worker)',
+  ],
   ['queue', [''], 'Cannot use --queue: expected a text'],
   ['fresh', ['long'], `Cannot use --fresh: ${A_DURATION}`],
   ['fresh', [-1], 'Cannot use --fresh: expected a duration such as 30d'],
