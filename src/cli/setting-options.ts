@@ -1,4 +1,5 @@
 import { type Command, Option } from 'commander';
+import { BrandfillError } from '../common/errors.ts';
 import { flagOf } from '../job/read-settings.ts';
 import { type Definitions, type SettingDefinition } from '../job/setting-definition.ts';
 
@@ -7,6 +8,18 @@ export function addSettings<T extends object>(command: Command, definitions: Def
   for (const [key, definition] of Object.entries<SettingDefinition<unknown>>(definitions)) {
     command.addOption(optionOf(key, definition));
   }
+  if ('apiKeyFile' in definitions) command.addOption(credentialOption());
+}
+
+/** What many other tools have, and what somebody may try: not shown, and refused with what there is. */
+function credentialOption(): Option {
+  const refuse = (): never => {
+    throw new BrandfillError(
+      'INVALID_SETTING',
+      'Cannot take a credential on the command line, where others on this machine can see it: set BRANDFILL_API_KEY, or give --api-key-file FILE.',
+    );
+  };
+  return new Option('--api-key [KEY]').hideHelp().preset('').argParser(refuse);
 }
 
 /** The library's options for what was typed. Values stay texts; the library reads and checks them. */

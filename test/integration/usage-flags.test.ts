@@ -17,6 +17,7 @@ describe('a usage error', () => {
     ['a query in the base URL', ['--base-url', 'http://x.com/?a=1'], /--param/],
     ['an unknown scheme of auth', [...api, '--auth', 'oauth'], /--auth.*bearer/],
     ['auth without a credential', [...api, '--auth', 'bearer'], /BRANDFILL_API_KEY/],
+    ['a credential', [...api, '--api-key', 's3cret'], /BRANDFILL_API_KEY.*--api-key-file/],
     ['no such key file', [...api, '--api-key-file', 'no.txt'], /no\.txt.*no such file/],
     ['a parameter without =', [...api, '--param', 'lang'], /--param.*NAME=VALUE/],
     ['the parameter domain', [...api, '--param', 'domain=x.com'], /domain/],
@@ -66,6 +67,7 @@ describe('a usage error', () => {
     ['in an auth', ['--auth', 'sk-s3cret', ...api]],
     ['in a parameter', ['--param', 's3cret', ...api]],
     ['in a header', ['--header', 's3cret', ...api]],
+    ['in an option that there is not', ['--api-key', 's3cret']],
     ['in a base URL', ['--base-url', 'http://user:s3cret@example.com']],
     ['in a base URL that is none', ['--base-url', 'http://user:s3cret@example.com:99999']],
   ])('does not repeat a credential that is in the wrong place: %s', async (_, flags) => {
