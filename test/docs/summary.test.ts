@@ -1,0 +1,55 @@
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { type EnrichOptions, enrich, plan } from '../../src/index.ts';
+import { openFolder } from '../integration/support/folder.ts';
+import { useSandbox } from '../support/sandbox.ts';
+
+const ROOT = join(import.meta.dirname, '../..');
+
+const page = await readFile(join(ROOT, 'docs/operations.md'), 'utf8');
+const section = /^## The summary\n(.*?)^## /ms.exec(page)?.[1] ?? '';
+
+function namesIn(text: string): readonly string[] {
+  return [...text.matchAll(/`(\w+)`/g)].map(([, name = '']) => name);
+}
+
+/** The members of an object and of those in it, but for what is called as the list or the API says. */
+function membersOf(value: object): readonly string[] {
+  return Object.entries(value).flatMap(([name, member]: [string, unknown]) => {
+    if (member === undefined) return [];
+    const isNamedByUs = !['filled', 'reasons', 'invalidByReason', 'invalidExamples'].includes(name);
+    const isObject = typeof member === 'object' && member !== null && !Array.isArray(member);
+    return isObject && isNamedByUs ? [name].concat(membersOf(member)) : [name];
+  });
+}
+
+test('docs/operations.md names all members of the summary and of the plan, and no others', async () => {
+  const sandbox = await useSandbox({ logos: true });
+  const folder = openFolder();
+  const options: EnrichOptions = {
+    input: join(ROOT, 'samples/crm-export.xlsx'),
+    baseUrl: sandbox.url,
+    out: folder.at('out.xlsx'),
+    changes: folder.at('changes.csv'),
+    report: [folder.at('run.json')],
+    fields: { name: 'name' },
+    fill: { Town: 'location.city' },
+    logos: folder.at('logos'),
+    logoField: 'logos[0].url',
+    logoAllow: [new URL(sandbox.url).host],
+    price: 0.01,
+    maxCallsPer: '3/month',
+    store: folder.at('store'),
+  };
+  const planned = await plan({ ...options, rate: '20/s' });
+  const summary = await enrich(options);
+  const known = new Set([...namesIn(section), 'maxFields']); // that one is for our own writers
+  const unknown = [...membersOf(planned), ...membersOf(summary)].filter((name) => !known.has(name));
+  expect(unknown).toEqual([]);
+
+  const [, table = ''] = /^\|---\|---\|\n((?:\|.*\n)+)/m.exec(section) ?? [];
+  const named = table.split('\n').flatMap((line) => namesIn(line.split('|')[1] ?? ''));
+  const there = Object.entries(summary).filter(([, value]) => value !== undefined);
+  expect(new Set(named)).toEqual(new Set(there.map(([name]) => name)));
+});
