@@ -15,6 +15,7 @@ import {
   type StatusCounts,
   sumOf,
 } from '../watch/summary.ts';
+import { type BlankColumns, createBlankColumns } from './blank-columns.ts';
 import { openLogosOf } from './logos-of-run.ts';
 import { type LookupTotals, lookUpAll } from './lookups/look-up-all.ts';
 import { makeStore, type PlannedRun } from './plan-run.ts';
@@ -76,6 +77,7 @@ export async function lookUpAndJoin(planned: PlannedRun, outFolder = '.'): Promi
     context.onEvent({ type: 'notice', message });
   }
   const statuses = createStatusCounts();
+  const asked = columns.enriched.slice(0, job.settings.fields?.length ?? 0);
   const record = context.report?.recorder.beginRows({ ...run, columns });
   const rows = join({
     source,
@@ -92,7 +94,13 @@ export async function lookUpAndJoin(planned: PlannedRun, outFolder = '.'): Promi
     logos: savedLogos?.summary,
     columns,
     statuses,
-    rows: count(rows, { statuses, record, expected: run.plan.rows, onEvent: context.onEvent }),
+    rows: count(rows, {
+      statuses,
+      blank: createBlankColumns(asked),
+      record,
+      expected: run.plan.rows,
+      onEvent: context.onEvent,
+    }),
   };
 }
 
@@ -153,6 +161,7 @@ async function findEnrichedColumns(run: PlannedRun): Promise<readonly Field[]> {
 
 interface Counting {
   readonly statuses: StatusCounts;
+  readonly blank: BlankColumns;
   /** Takes down what the report tells of rows. */
   readonly record: ((rows: readonly JoinedRow[]) => void) | undefined;
   readonly expected: number;
@@ -162,16 +171,19 @@ interface Counting {
 /** Counts rows as they pass, and lets none get lost on the way. */
 async function* count(
   rows: AsyncIterable<readonly JoinedRow[]>,
-  { statuses, record, expected, onEvent }: Counting,
+  { statuses, blank, record, expected, onEvent }: Counting,
 ): AsyncGenerator<readonly JoinedRow[]> {
   const teller = createRowTeller({ total: expected, onEvent });
   for await (const batch of rows) {
     for (const row of batch) statuses[row.status] += 1;
+    blank.add(batch);
     record?.(batch);
     yield batch;
     teller.add(batch.length);
   }
   teller.end();
+  const message = blank.describe();
+  if (message !== undefined) onEvent({ type: 'notice', message });
   const counted = sumOf(statuses);
   if (counted !== expected) {
     throw new BrandfillError(
