@@ -5,6 +5,7 @@ import type { RowFormat, RowKind } from '../../rows/row-format.ts';
 const KINDS: Readonly<Record<string, RowKind>> = {
   '.jsonl': 'jsonl',
   '.ndjson': 'jsonl',
+  '.json': 'jsonl',
   '.csv': 'csv',
   '.tsv': 'csv',
   '.xlsx': 'xlsx',

@@ -73,9 +73,11 @@ describe('chooseOutputPaths', () => {
   });
 
   it('refuses the name of another format', async () => {
-    await expect(choose('/x/list.csv', { out: '/x/o.jsonl' })).rejects.toThrow(
-      /CSV like the input/,
-    );
+    for (const out of ['/x/o.jsonl', '/x/o.json']) {
+      await expect(choose('/x/list.csv', { out })).rejects.toThrow(/CSV like the input/);
+    }
+    const out = '/x/o.json';
+    expect(await choose('/x/l.json', { out, content: '{}' })).toMatchObject({ out });
     await expect(choose('/x/list.csv', { out: '/x/o.xls' })).rejects.toThrow(/written as XLSX/);
     await expect(choose('/x/l.jsonl', { out: '/x/o.csv.gz', content: '{}' })).rejects.toThrow(
       /JSONL/,
