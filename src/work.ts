@@ -141,9 +141,11 @@ async function workOn(
     const workerOptions = { stopSwitch, holdsCallers: true, sharedPace, callLedger, measure };
     const local = closer.add(openLocalWorker(settings, api, workerOptions));
     const { worker, counters } = local;
-    const proxy = findProxy(api.endpoint.origin);
+    const { origin } = api.endpoint;
+    const proxy = findProxy(origin);
     if (proxy) onNotice(describeProxy(proxy), { level: 'info' });
-    closer.add(watchApi({ worker: local, stopSwitch, maxWaitMs: settings.maxWait, onNotice }));
+    const maxWaitMs = settings.maxWait;
+    closer.add(watchApi({ worker: local, origin, stopSwitch, maxWaitMs, onNotice }));
     const teller = onProgress && closer.add(startTellingWork(local, onProgress));
     const taker = bullmq.takeChunks({
       redis,

@@ -1,11 +1,15 @@
+import { findProxy } from '../brand/proxy.ts';
 import type { Closable } from '../common/closer.ts';
 import type { OnNotice } from '../common/notice.ts';
 import { formatDuration } from '../job/values/duration.ts';
+import { describeOut } from '../watch/describe/describe-out.ts';
 import type { StopSwitch } from '../worker/stop-switch.ts';
 import type { LocalWorker } from './local-worker.ts';
 
 export interface ApiWatchOptions {
-  readonly worker: Pick<LocalWorker, 'turnstile' | 'describeOutage'>;
+  readonly worker: Pick<LocalWorker, 'turnstile' | 'describeOutage' | 'lastTrouble'>;
+  /** Scheme, host and port of the API. */
+  readonly origin: string;
   readonly stopSwitch: StopSwitch;
   /** The longest wait that the API may ask for. Told to wait longer, the worker stops. */
   readonly maxWaitMs: number;
@@ -23,7 +27,8 @@ const LONGEST_TOLD_AGAIN_MS = 600_000;
  * Says when calls stop because of the API, and when they go on. What keeps them may have been told to
  * another worker: also a wait that is longer than this one may wait.
  */
-export function watchApi({ worker, stopSwitch, maxWaitMs, onNotice }: ApiWatchOptions): Closable {
+export function watchApi(options: ApiWatchOptions): Closable {
+  const { worker, origin, stopSwitch, maxWaitMs, onNotice } = options;
   let isTold = false;
   let tellAgainMs = FIRST_TOLD_AGAIN_MS;
   let tellAtMs: number | undefined;
@@ -37,10 +42,15 @@ export function watchApi({ worker, stopSwitch, maxWaitMs, onNotice }: ApiWatchOp
       tellAtMs = undefined;
       tellAgainMs = FIRST_TOLD_AGAIN_MS;
     } else if (tellAtMs === undefined || nowMs >= tellAtMs) {
-      onNotice(outage);
+      onNotice(tellAtMs === undefined ? describeBeginning() : outage);
       tellAtMs = nowMs + tellAgainMs;
       tellAgainMs = Math.min(2 * tellAgainMs, LONGEST_TOLD_AGAIN_MS);
     }
+  }
+
+  /** With the address: where no call was ever answered, it is the first thing to check. */
+  function describeBeginning(): string {
+    return describeOut({ api: origin, proxy: findProxy(origin), trouble: worker.lastTrouble() });
   }
 
   function look(): void {

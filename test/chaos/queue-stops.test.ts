@@ -69,7 +69,7 @@ describe('an outage of the API', () => {
   ] as const)('with %s stops all workers but for one probe, and costs no row', async (_, reply) => {
     const { fleet, workers, run, begin, end, met } = await openTroubled();
     begin(reply);
-    await Promise.all(workers.map((worker) => worker.shows('The API has been out')));
+    await Promise.all(workers.map((worker) => worker.shows(' is out')));
     const noticed = met();
     while (met() === noticed) await delay(5);
     await delay(1_000);

@@ -9,7 +9,12 @@ function watch() {
   const notices: string[] = [];
   const turnstile = { describe: () => ({ why: 'open', waitMs: 0 }) } as unknown as Turnstile;
   const watching = watchApi({
-    worker: { turnstile, describeOutage: () => state.outage },
+    worker: {
+      turnstile,
+      describeOutage: () => state.outage,
+      lastTrouble: () => 'connection_refused',
+    },
+    origin: 'http://127.0.0.1:9',
     stopSwitch: createStopSwitch(),
     maxWaitMs: 900_000,
     onNotice: (message) => notices.push(message),
@@ -31,12 +36,15 @@ describe('a worker tells of an outage', () => {
       if (notices.length > toldAtS.length) toldAtS.push(second);
     }
     expect(toldAtS).toEqual([1, 16, 46, 106, 226]);
+    expect(notices[0]).toBe(
+      'The API at http://127.0.0.1:9 is out (connection_refused): calls wait until it is back, up to --max-outage. If it never answered, check --base-url.',
+    );
     expect(notices.at(-1)).toBe('out for 226 s');
     state.outage = undefined;
     await vi.advanceTimersByTimeAsync(60_000);
     expect(notices.slice(5)).toEqual(['The API answers again.']);
     state.outage = 'out anew';
     await vi.advanceTimersByTimeAsync(20_000);
-    expect(notices.slice(6)).toEqual(['out anew', 'out anew']);
+    expect(notices.slice(6)).toEqual([notices[0], 'out anew']);
   });
 });
