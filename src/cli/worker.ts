@@ -74,4 +74,4 @@ async function openBlock(log: Log): Promise<WorkerBlock | undefined> {
 const EXIT_CODE_HELP = `  0    told to stop
   1    something unexpected
   2    a wrong option, or a queue that cannot be used
-  4    the API refuses the credential, or its quota or --max-calls-per is used up`;
+  4    the API refuses the credential, is out for longer than --max-outage, or its quota or --max-calls-per is used up`;
