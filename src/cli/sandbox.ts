@@ -73,6 +73,12 @@ export function addSandboxCommand(program: Command, context: CliContext): void {
 
 async function serve(flags: SandboxFlags, context: CliContext): Promise<void> {
   const { latency: latencyMs, auth, key, ...others } = flags;
+  if (key !== undefined && auth === undefined) {
+    throw new BrandfillError(
+      'INVALID_SETTING',
+      'Cannot ask for a --key without knowing where it is sent: give --auth too, such as --auth bearer.',
+    );
+  }
   const { startSandbox } = await import('../sandbox/server.ts');
   const interrupt = onInterrupt(context.endAtOnce);
   const sandbox = await startSandbox({

@@ -8,6 +8,7 @@ describe('a usage error', () => {
   it.each<[string, readonly string[], RegExp]>([
     ['no base URL', ['enrich', 'list.csv'], /base URL.*--base-url.*BRANDFILL_BASE_URL/],
     ['an unknown flag', ['enrich', 'list.csv', '--speed', '9'], /--speed/],
+    ['a key that nobody would ask for', ['sandbox', '--key', 'x'], /--key.*--auth bearer/],
     ['an unknown command', ['enrch', 'list.csv'], /enrch/],
   ])('ends with 2 and one sentence: %s', async (_, args, expected) => {
     const folder = openList();
