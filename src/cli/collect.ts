@@ -46,9 +46,8 @@ async function runCollect(
     const lines = countOf(enriched + failures, 'line');
     const replies = countOf(repeated, 'reply', 'replies');
     const again = repeated > 0 ? `; ${replies} came again, already written` : '';
-    say(
-      `Stopped after ${lines}: ${formatCount(enriched)} found, ${formatCount(failures)} others${again}.`,
-    );
+    const others = countOf(failures, 'other');
+    say(`Stopped after ${lines}: ${formatCount(enriched)} found, ${others}${again}.`);
     return EXIT.ok;
   } finally {
     interrupt.dispose();

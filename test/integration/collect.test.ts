@@ -92,8 +92,10 @@ describe.skipIf(!hasRedis)('brandfill collect', () => {
       await add(answered, addedAtMs);
       await drained();
     }
+    await add([reply('lost', [outcome(2, { status: 'failed', reason: 'timeout', json: '' })])]);
+    await drained();
     const { stderr } = await stop(collector);
-    expect(stderr).toContain('4 found, 0 others; 2 replies came again, already written.');
+    expect(stderr).toContain('4 found, 1 other; 2 replies came again, already written.');
     const [enriched = ''] = namesIn(folder);
     const lines = objectsOf(folder.read(`out/${enriched}`));
     expect(lines.map(({ chunk }) => String(chunk)).toSorted()).toEqual(['1', '1', 'crm', 'crm']);
