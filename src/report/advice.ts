@@ -56,7 +56,7 @@ const OF_REASON: Readonly<Record<string, string>> = {
   connection_reset: `The API closed the connection in the midst of the answer. ${RETRIED}`,
   dns_failure: 'The name of the API was not known (DNS). Check --base-url and the network.',
   tls_failure:
-    'The certificate of the API was not accepted. Check --base-url, the clock, and NODE_EXTRA_CA_CERTS.',
+    'The certificate of the API was not accepted, or there is no TLS (then it is http://). Check --base-url, the clock, and NODE_EXTRA_CA_CERTS.',
   network_error: `The connection to the API broke. ${RETRIED}`,
   too_many_open_files: `Too many files were open on the machine that asked. Lower --concurrency, or raise the limit (ulimit -n). ${RETRIED}`,
   no_local_port: `No port of the machine that asked was left for a connection. Lower --concurrency. ${RETRIED}`,

@@ -125,5 +125,5 @@ const MEANINGS: Readonly<Record<string, string>> = {
   connection_refused: 'nobody listened',
   connection_reset: 'the connection was closed',
   dns_failure: 'the name is not known',
-  tls_failure: 'the certificate was not accepted',
+  tls_failure: 'the certificate was not accepted, or there is no TLS',
 };

@@ -71,7 +71,7 @@ const FAILURES: Readonly<Record<string, string>> = {
   connection_refused: 'the connection was refused; check --base-url, and whether the API is up',
   connection_reset: 'the connection was broken off before there was an answer',
   dns_failure: "the API's name is not known (DNS); check --base-url",
-  tls_failure: "the API's certificate was not accepted (TLS)",
+  tls_failure: "the API's certificate was not accepted, or there is no TLS (then it is http://)",
   network_error: 'there was no connection to the API',
   proxy_connection_refused:
     'the proxy refused the connection; check HTTP_PROXY or HTTPS_PROXY, and whether the proxy is up',
@@ -113,7 +113,7 @@ const MISDIRECTIONS: Readonly<Record<NonNullable<Stop['seen']>, string>> = {
     'The API redirects to another origin: check --base-url, for one its https:// and its host.',
   dns_failure: "The API's name is not known (DNS): check --base-url and the network.",
   tls_failure:
-    "The API's certificate was not accepted (TLS): check --base-url, the clock, and NODE_EXTRA_CA_CERTS for a certificate authority of your own.",
+    "The API's certificate was not accepted, or there is no TLS (then it is http://): check --base-url, the clock, and NODE_EXTRA_CA_CERTS for a certificate authority of your own.",
   proxy_403:
     'The proxy refused the call (403): ask for the API to be let through, or name it in NO_PROXY.',
   proxy_407:

@@ -54,7 +54,7 @@ const MISDIRECTIONS: Readonly<Record<NonNullable<Stop['seen']>, string>> = {
   dns_failure:
     "The first calls failed because the API's name is not known (DNS): check --base-url and the network.",
   tls_failure:
-    "The first calls failed because the API's certificate was not accepted (TLS): check --base-url, the clock, and NODE_EXTRA_CA_CERTS for a certificate authority of your own.",
+    "The first calls failed because the API's certificate was not accepted, or there is no TLS (then it is http://): check --base-url, the clock, and NODE_EXTRA_CA_CERTS for a certificate authority of your own.",
   proxy_403:
     'The first calls were refused by the proxy (403): ask for the API to be let through, or name it in NO_PROXY.',
   proxy_407:
