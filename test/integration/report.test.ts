@@ -186,12 +186,15 @@ describe('--report', () => {
     [{ report: '.json' }, /received '.*\/.json'/],
     [{ report: 'no/run.html' }, /there is no folder .*\/no; make it first\.$/],
     [{ report: ['a.html', './a.html'] }, 'it is another report'],
-    [{ out: 'a.json', report: 'a.json' }, 'it is where the rows go'],
-    [{ failures: 'a.json', report: 'link.json' }, 'it is where the failures go'],
+    [{ input: 'list.jsonl', out: 'a.json', report: 'a.json' }, 'it is where the rows go'],
+    [
+      { input: 'list.jsonl', failures: 'a.json', report: 'link.json' },
+      'it is where the failures go',
+    ],
     [{ input: 'a.json', report: 'link.json' }, 'it is the input'],
   ])('%j is refused before any call', async (options, message) => {
     const folder = openList();
-    folder.write('a.json', '{"domain":"acme.com"}\n');
+    for (const name of ['a.json', 'list.jsonl']) folder.write(name, '{"domain":"acme.com"}\n');
     symlinkSync('a.json', folder.at('link.json'));
     const api = await openScripted({});
     const at = (path: string): string => (path === '-' ? path : folder.at(path));
@@ -204,7 +207,7 @@ describe('--report', () => {
     } as EnrichOptions);
     await expect(refusal).rejects.toThrow(message);
     expect(api.stats().calls).toBe(0);
-    expect(folder.names()).toEqual(['a.json', 'link.json', 'list.csv']);
+    expect(folder.names()).toEqual(['a.json', 'link.json', 'list.csv', 'list.jsonl']);
   });
 
   it('of a job file may have the date in its path, and its folder is made', async () => {
