@@ -7,13 +7,15 @@ export interface RecordTable {
   take(low: number, high: number): number;
 }
 
-/** Neither: this record is the last of its identity, and was it given out already. */
+/** Instead of a next record: this one is the last of its identity, the only one, or given out already. */
 const LAST = -1;
-const GONE = -2;
+const ONLY = -2;
+const GONE = -3;
 
 /**
  * Makes the table. The order of a list is nearly the same from night to night, so the record behind
- * the one before is tried first; only when that is another one, the table is asked.
+ * the one before is tried first; only when that is another one, or not the only one of its identity, the
+ * table is asked.
  *
  * @param ids two words for each record: its identity
  */
@@ -23,7 +25,7 @@ export function createRecordTable(ids: Uint32Array): RecordTable {
   /** Number of the first record that is left of an identity, plus 1; 0 for an empty slot. */
   const slots = new Uint32Array(mask + 1);
   /** For each record, the next one of its identity. */
-  const next = new Int32Array(count).fill(LAST);
+  const next = new Int32Array(count).fill(ONLY);
   let expected = 0;
 
   const isAt = (record: number, low: number, high: number): boolean =>
@@ -42,8 +44,11 @@ export function createRecordTable(ids: Uint32Array): RecordTable {
   // From the last to the first, so that the first one is at the head.
   for (let record = count - 1; record >= 0; record -= 1) {
     const slot = findSlot(ids[2 * record] ?? 0, ids[2 * record + 1] ?? 0);
-    next[record] = (slots[slot] ?? 0) - 1;
+    const following = (slots[slot] ?? 0) - 1;
     slots[slot] = record + 1;
+    if (following === -1) continue;
+    next[record] = following;
+    if (next[following] === ONLY) next[following] = LAST;
   }
 
   function takeFromTable(low: number, high: number): number {
@@ -51,7 +56,7 @@ export function createRecordTable(ids: Uint32Array): RecordTable {
     const record = (slots[slot] ?? 0) - 1;
     if (record === -1 || next[record] === GONE) return -1;
     const following = next[record] ?? LAST;
-    if (following === LAST) next[record] = GONE;
+    if (following < 0) next[record] = GONE;
     else slots[slot] = following + 1;
     return record;
   }
@@ -59,7 +64,7 @@ export function createRecordTable(ids: Uint32Array): RecordTable {
   return {
     take: (low, high) => {
       let record = expected;
-      if (record < count && next[record] === LAST && isAt(record, low, high)) next[record] = GONE;
+      if (record < count && next[record] === ONLY && isAt(record, low, high)) next[record] = GONE;
       else record = takeFromTable(low, high);
       if (record !== -1) expected = record + 1;
       return record;
