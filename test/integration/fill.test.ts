@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { enrichRows } from '../../src/index.ts';
+import { row, workbookOf } from '../rows/xlsx/workbooks.ts';
 import { openApi, openScripted } from './support/api.ts';
 import { run } from './support/command.ts';
 import { enrichIn } from './support/enrich.ts';
@@ -57,6 +58,22 @@ describe('--fill', () => {
     for await (const row of enrichRows({ input, ...options, store: folder.at('other') }))
       rows.push(row);
     expect(rows).toMatchObject([{ city: 'Oslo; N' }]);
+  });
+
+  it('writes no formula of an answer into CSV that is made of a workbook', async () => {
+    const folder = openFolder();
+    const rows = row(1, 'domain', 'own', 'phone', 'motto') + row(2, 'a.com', '=1+1');
+    folder.write('list.xlsx', await workbookOf({ sheets: [{ name: 'List', rows }] }));
+    const { url } = await openScripted({ 'a.com': { body: { phone: -47, motto: '=A1, "b"' } } });
+    const fill = { phone: 'phone', motto: 'motto' };
+    const options = { baseUrl: url, fields: 'motto=motto', fill, input: 'list.xlsx' };
+    await enrichIn(folder, { ...options, out: 'list.csv' });
+    expect(folder.read('list.csv')).toBe(
+      'domain,own,phone,motto,brand_domain,brand_status,brand_motto\n' +
+        `a.com,=1+1,-47,"'=A1, ""b""",a.com,found,"'=A1, ""b"""\n`,
+    );
+    await enrichIn(folder, { ...options, out: 'list.jsonl' });
+    expect(JSON.parse(folder.read('list.jsonl'))).toMatchObject({ phone: -47, motto: '=A1, "b"' });
   });
 
   it('tells of what it fills, until the list has it', async () => {

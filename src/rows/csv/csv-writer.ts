@@ -76,7 +76,7 @@ function cellWriterWithoutQuotes(delimiter: string): (value: CellValue) => strin
   return (value) => {
     if (typeof value === 'number') return String(value);
     const text = textOfCell(value);
-    return (FORMULA.test(text) ? `'${text}` : text).replace(unfit, ' ');
+    return withoutFormula(text).replace(unfit, ' ');
   };
 }
 
@@ -84,6 +84,11 @@ function cellWriterWithoutQuotes(delimiter: string): (value: CellValue) => strin
 function anyOf(characters: readonly string[]): RegExp {
   const escaped = characters.map((one) => one.replace(/[\]\\^-]/, '\\$&'));
   return new RegExp(`[${escaped.join('')}]`, 'u');
+}
+
+/** A text that a spreadsheet would take for a formula gets a leading `'`. */
+export function withoutFormula(text: string): string {
+  return FORMULA.test(text) ? `'${text}` : text;
 }
 
 /** What a spreadsheet takes for the beginning of a formula. */

@@ -45,6 +45,7 @@ export function ownXml(cell: SheetCell, place: CellPlace): string {
   const styled = { ...place, style };
   switch (kind) {
     case 'text':
+    case 'filled':
       return textXml(value, styled);
     case 'error':
       return plainXml(escapeCellText(value), styled, ' t="e"');

@@ -12,9 +12,10 @@ export type SheetCell = null | string | number | boolean | MarkedCell;
  *
  * `value` is the text of a text, an error or a date (ISO 8601), and the digits of a number as they
  * stand in the sheet, which may be more than its `shown` text has. `serial` is the number of a date.
+ * What is `filled` is a text of ours, where the list had none.
  */
 export type MarkedCell = readonly [
-  kind: 'text' | 'number' | 'boolean' | 'error' | 'date',
+  kind: 'text' | 'number' | 'boolean' | 'error' | 'date' | 'filled',
   value: string,
   style: number,
   link?: string | null,

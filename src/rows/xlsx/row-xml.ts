@@ -72,7 +72,8 @@ function fillCell(
 }
 
 function cellOf(value: CellValue): SheetCell {
-  return typeof value === 'number' || typeof value === 'boolean' ? value : textOfCell(value);
+  if (typeof value === 'number' || typeof value === 'boolean') return value;
+  return ['filled', textOfCell(value), 0];
 }
 
 function isNothing(value: CellValue): boolean {

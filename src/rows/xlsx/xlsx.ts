@@ -1,5 +1,5 @@
 import { uniqueNames } from '../columns/names.ts';
-import { textOfCell } from '../csv/csv-writer.ts';
+import { textOfCell, withoutFormula } from '../csv/csv-writer.ts';
 import type { RowColumn, RowFormat, ScannedRow } from '../row-format.ts';
 import type { Source } from '../source.ts';
 import { addressOfSheetCell, type SheetCell, textOfSheetCell, valueOfSheetCell } from './cell.ts';
@@ -15,7 +15,7 @@ export function openXlsx(workbook: Workbook): RowFormat {
   let domainIndex = -1;
   const textsOf = (raw: string): readonly string[] =>
     readCells(raw).map((cell, at) =>
-      at === domainIndex ? addressOfSheetCell(cell) : textOfSheetCell(cell),
+      at === domainIndex ? addressOfSheetCell(cell) : textInCsv(cell),
     );
   return {
     kind: 'xlsx',
@@ -54,6 +54,12 @@ export function openXlsx(workbook: Workbook): RowFormat {
 function describeUncalculated(count: number): string {
   const formulas = count === 1 ? '1 formula has' : `${count.toLocaleString('en-US')} formulas have`;
   return `${formulas} no value yet, as if empty: open the workbook in a spreadsheet program and save it to have them calculated.`;
+}
+
+/** The list's own cells are never changed; a text that was filled in came from the API. */
+function textInCsv(cell: SheetCell): string {
+  const isFilled = Array.isArray(cell) && cell[0] === 'filled';
+  return isFilled ? withoutFormula(cell[1]) : textOfSheetCell(cell);
 }
 
 function valueOf(cell: SheetCell | undefined, isDomain: boolean): unknown {
