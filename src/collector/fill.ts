@@ -52,10 +52,9 @@ export function createFill(rules: readonly FillRule[], format: RowFormat): Fill 
     compared: rules.map(({ column, field }, at) => ({
       name: column.name,
       expression: `fill: ${field.expression ?? ''}`,
-      textOf: ({ fills }) => {
-        const value = fills?.[at];
-        return value === undefined ? undefined : format.textOf(value);
-      },
+      // What the list has itself is no value of ours; what we told before stays.
+      textOf: ({ blanks, fills }) =>
+        (blanks & (1 << at)) === 0 ? undefined : format.textOf(fills?.[at]),
       dependsOnRow: true,
     })),
   };

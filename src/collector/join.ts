@@ -40,7 +40,7 @@ export async function* join(options: JoinOptions): AsyncGenerator<readonly Joine
     { domain, status, reason }: Pick<JoinedRow, 'domain' | 'status' | 'reason'>,
   ): JoinedRow {
     const httpStatus = undefined;
-    const { key } = readNote(note);
+    const { key, blanks } = readNote(note);
     return {
       raw,
       fields,
@@ -53,6 +53,7 @@ export async function* join(options: JoinOptions): AsyncGenerator<readonly Joine
       fetchedAtMs: 0,
       key,
       values: nothing,
+      blanks,
       fills: undefined,
     };
   }
@@ -85,6 +86,7 @@ export async function* join(options: JoinOptions): AsyncGenerator<readonly Joine
       fetchedAtMs,
       key,
       values,
+      blanks,
       fills: own?.fills,
     };
   }

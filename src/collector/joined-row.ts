@@ -24,6 +24,8 @@ export interface JoinedRow {
   readonly key: string;
   /** Values of the enriched columns; all undefined unless it is `found`. */
   readonly values: readonly unknown[];
+  /** Which of the columns to be filled are blank in the list, one bit each. */
+  readonly blanks: number;
   /** What was filled into its own blank cells, if anything was. */
   readonly fills: readonly unknown[] | undefined;
 }

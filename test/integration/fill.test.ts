@@ -96,6 +96,10 @@ describe('--fill', () => {
     script['a.com'] = { body: { name: 'A', at: { city: 'Bergen' } } };
     script['b.com'] = { body: { name: 'B', at: { city: 'Milan' } } };
     expect(await night('a.com,\nb.com,Rome\n')).toEqual([['Bergen', 'city']]);
+    script['a.com'] = { body: { name: 'A' } };
+    script['b.com'] = { body: { name: 'B' } };
+    expect(await night('a.com,\nb.com,Rome\n')).toEqual([['', 'city']]);
+    expect(await night('a.com,\nb.com,Rome\n')).toEqual([]);
   });
 
   it.each([

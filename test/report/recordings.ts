@@ -22,6 +22,7 @@ export function rowOf(row: Partial<JoinedRow> = {}): JoinedRow {
     fetchedAtMs: 10,
     key: '',
     values: [],
+    blanks: 0,
     fills: undefined,
     ...row,
   };
