@@ -137,6 +137,17 @@ describe('an output that cannot be used', () => {
     ]);
   });
 
+  it('leaves nothing on a disk that is full before the run has begun', async () => {
+    const disk = openSmallDisk(64 * 1024);
+    if (!disk) return console.log('Left out: a full disk, because no small disk can be mounted.');
+    const folder = openFolder();
+    folder.write('list.csv', LIST);
+    disk.write('filling', Buffer.alloc(64 * 1024));
+    const args = ['enrich', 'list.csv', '--base-url', api.url, '--out', disk.at('o.csv')];
+    expectRefusal(await run(args, { cwd: folder.path }), /Cannot write .*: the disk is full/);
+    expect(disk.names()).toEqual(['filling']);
+  });
+
   it('is found on a full disk when the last bytes are written, with both files still as they were', async () => {
     const disk = openSmallDisk(64 * 1024);
     if (!disk) return console.log('Left out: a full disk, because no small disk can be mounted.');

@@ -82,16 +82,22 @@ interface Place {
 async function tryToTake(file: string, { target, mine }: Place): Promise<boolean> {
   const temporary = temporaryBeside(target);
   const text = `${JSON.stringify(mine)}\n`;
-  await writeFile(temporary, text);
+  try {
+    await writeFile(temporary, text);
+    return await tryToLink(temporary, file).catch(() => tryToWrite(file, text));
+  } finally {
+    await rm(temporary, { force: true });
+  }
+}
+
+/** @throws Error where the file system has no hard links */
+async function tryToLink(temporary: string, file: string): Promise<boolean> {
   try {
     await link(temporary, file);
     return true;
   } catch (error) {
     if (systemErrorCode(error) === 'EEXIST') return false;
-    // Not every file system has hard links.
-    return await tryToWrite(file, text);
-  } finally {
-    await rm(temporary, { force: true });
+    throw error;
   }
 }
 
