@@ -80,11 +80,11 @@ describe('--fill', () => {
     const folder = openFolder();
     const script: Record<string, object> = { ...ANSWERS };
     const { url } = await openScripted(script);
-    const night = async (list: string): Promise<unknown[]> => {
+    const night = async (list: string, refresh = true): Promise<unknown[]> => {
       folder.write('list.csv', `domain,city\n${list}`);
       const changes = folder.at('c.csv');
       const options = { baseUrl: url, fields: 'name=name', fill: ['city=at.city'], changes };
-      await enrichIn(folder, { input: 'list.csv', ...options, refresh: true });
+      await enrichIn(folder, { input: 'list.csv', ...options, refresh });
       return rowsOf(folder.read('c.csv')).map((row) => [row['city'], row['brand_changed']]);
     };
     expect(await night('a.com,x\nb.com,\n')).toEqual([
@@ -100,6 +100,8 @@ describe('--fill', () => {
     script['b.com'] = { body: { name: 'B' } };
     expect(await night('a.com,\nb.com,Rome\n')).toEqual([['', 'city']]);
     expect(await night('a.com,\nb.com,Rome\n')).toEqual([]);
+    // Nothing was asked anew; the cell of its own is empty again.
+    expect(await night('a.com,\nb.com,\n', false)).toEqual([['', 'city']]);
   });
 
   it.each([

@@ -138,7 +138,7 @@ export function createChangeFinder({ columns, before, after }: ChangeFinderOptio
 
   function compare(row: JoinedRow, from: number): Change | undefined {
     const isSame = isSameOutcome(row, from);
-    if (isSame && isSameLayout && row.fills === undefined) {
+    if (isSame && isSameLayout && row.blanks === 0) {
       keep(from);
       return undefined;
     }
