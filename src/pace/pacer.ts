@@ -24,6 +24,8 @@ const LATENCY_WEIGHT = 0.1;
 /** A clock that goes back by more was set anew, and all times are moved with it. */
 const CLOCK_JITTER_MS = 1_000;
 const MOST_IN_FLIGHT = 100_000;
+/** The second of a window comes to this, where two times in whole seconds tell its reset. */
+const SHORT_RESET_MS = 3_000;
 
 /**
  * When the next call may start: now or later, or only after an answer, because no more calls may be
@@ -119,9 +121,11 @@ function noteLatency({ latency }: PaceState, event: PaceEvent, nowMs: number): v
 function reportAtFixedRate(state: PaceState, event: PaceEvent, nowMs: number): void {
   const { fixed, throttle } = state;
   if (!fixed) return;
-  const { limits } = event;
-  if (limits?.remaining !== undefined && limits.remaining <= 0) {
-    closeUntilReset(state, nowMs, toldWaitMs(limits.resetMs) ?? 0);
+  const { remaining = 1, resetMs } = event.limits ?? {};
+  const closedForMs = remaining <= 0 ? (toldWaitMs(resetMs) ?? 0) : 0;
+  // A rate that somebody gave may well be the limit itself: the last call of a short window is no reason to wait.
+  if (event.kind === 'throttled' || closedForMs > SHORT_RESET_MS) {
+    closeUntilReset(state, nowMs, closedForMs);
   }
   if (event.kind === 'accepted') {
     fixed.throttlesInARow = 0;

@@ -1,6 +1,13 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { book, createPaceState, nextStart, type PaceState, report } from '../../src/pace/pacer.ts';
+import {
+  book,
+  createPaceState,
+  nextStart,
+  type PaceEvent,
+  type PaceState,
+  report,
+} from '../../src/pace/pacer.ts';
 import type { Rate } from '../../src/pace/rate.ts';
 import { useSeededRandom } from '../support/seeded-random.ts';
 
@@ -147,5 +154,25 @@ describe('throttles at a fixed rate', () => {
     const state = createPaceState({ rate: FAST }, 0);
     for (let call = 0; call < 30; call += 1) throttle(state, { nowMs: 100 + call, sentAtMs: call });
     expect(nextStartMs(state, 130)).toBe(600);
+  });
+});
+
+describe('a counter that is used up at a fixed rate', () => {
+  const lastOf = (state: PaceState, kind: PaceEvent['kind'], resetMs: number): number => {
+    const call = { sentAtMs: 0, latencyMs: 10, inFlight: 1, random: 0.5 };
+    report(state, { kind, ...call, limits: { remaining: 0, resetMs } }, 10);
+    return nextStartMs(state, 10);
+  };
+
+  it('is waited for, where it is long until the reset', () => {
+    expect(lastOf(createPaceState({ rate: FAST }, 0), 'accepted', 60_000)).toBe(60_010);
+  });
+
+  it('is not, where the rate that was given may be that of a short window', () => {
+    expect(lastOf(createPaceState({ rate: FAST }, 0), 'accepted', 2_000)).toBe(10);
+  });
+
+  it('is, once a call was throttled', () => {
+    expect(lastOf(createPaceState({ rate: FAST }, 0), 'throttled', 2_000)).toBe(2_010);
   });
 });
