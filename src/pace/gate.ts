@@ -4,6 +4,8 @@ import type { PaceState } from './pace-state.ts';
 export const LONGEST_WAIT_MS: number = 10 * 60_000;
 /** The same for a wait that was told with a 429. Should it be nonsense, it is over some day. */
 export const LONGEST_TOLD_MS: number = 60 * 60_000;
+/** What is told as no longer than this may be the second of a window: two times in whole seconds tell its reset. */
+export const SHORT_RESET_MS = 3_000;
 
 /** Lets no call start before `untilMs`. A gate that is closed for longer stays so. */
 export function closeGate(state: PaceState, nowMs: number, untilMs: number, isTold: boolean): void {

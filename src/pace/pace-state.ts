@@ -95,12 +95,15 @@ export interface PaceState {
   };
   concurrency: ConcurrencyState;
   published: {
-    /** The published rate, and less a hair; 0 when none is published. */
+    /** The rate as it is published; 0 when none is. */
     quotaPerMs: number;
+    /** The same, less the calls that are left. */
     ratePerMs: number;
-    /** Calls of each window that are left, the least that seem enough, and calls accepted since the last change. */
+    /** Calls of each window that are left. */
     callsLeft: number;
+    /** The fewest of those that seem enough. */
     leastLeft: number;
+    /** Calls accepted since `callsLeft` was changed. */
     acceptedInRow: number;
     /** Whether it has kept throttles away. */
     isTrusted: boolean;

@@ -1,5 +1,5 @@
 import { bookFixed, nextBackoffMs, nextFixedStartMs } from './fixed-rate.ts';
-import { closeGate, closeUntilReset, LONGEST_WAIT_MS, toldWaitMs } from './gate.ts';
+import { closeGate, closeUntilReset, LONGEST_WAIT_MS, SHORT_RESET_MS, toldWaitMs } from './gate.ts';
 import { noteAcceptedInTrial } from './limit/cap-trial.ts';
 import { noteAcceptedInFlight } from './limit/concurrency-limit.ts';
 import { countAccepted } from './limit/measured-rate.ts';
@@ -24,8 +24,6 @@ const LATENCY_WEIGHT = 0.1;
 /** A clock that goes back by more was set anew, and all times are moved with it. */
 const CLOCK_JITTER_MS = 1_000;
 const MOST_IN_FLIGHT = 100_000;
-/** The second of a window comes to this, where two times in whole seconds tell its reset. */
-const SHORT_RESET_MS = 3_000;
 
 /**
  * When the next call may start: now or later, or only after an answer, because no more calls may be

@@ -9,6 +9,9 @@ const CALLS_TO_LIMIT = [60, 150, 300, 500, 700] as const;
 /** The fastest growth, per round trip: answers tell of a rate only one round trip later. */
 const MOST_GROWTH_PER_ROUND_TRIP = 0.05;
 
+/** A pause counts as no longer when the price of a test is weighed. */
+const MOST_PAUSE_MS = 3_000;
+
 /** A rate above what the cap on calls in flight allows by more than this is not what holds calls back. */
 export const CAP_SLACK = 1.2;
 
@@ -58,7 +61,7 @@ function callsToLimit(state: PaceState): number {
 /** A test costs calls that are throttled, and those that could have been made in the pause after it. */
 function priceOfTest(state: PaceState): number {
   const { estimate, throttle, ratePerMs, gateIsTold } = state;
-  const pauseCalls = ratePerMs * Math.min(throttle.pauseMs, 3_000);
+  const pauseCalls = ratePerMs * Math.min(throttle.pauseMs, MOST_PAUSE_MS);
   if (estimate.confidence > 1) return Math.max(200 * throttle.calls, 100 * pauseCalls);
   const throttledCalls = (isSure(state) ? 100 : 40) * Math.min(3, throttle.calls);
   if (!gateIsTold) return throttledCalls;

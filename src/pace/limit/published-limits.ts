@@ -40,25 +40,23 @@ function obeyQuota(state: PaceState, quota: LimitHints['quota']): void {
   if (!(count > 0 && Number.isFinite(count) && perMs > 0 && perMs <= LONGEST_WINDOW_MS)) return;
   const { published } = state;
   const quotaPerMs = Math.min(FASTEST_PER_MS, count / perMs);
-  const isNew = published.quotaPerMs !== quotaPerMs;
-  if (isNew) {
-    published.callsLeft = CALLS_LEFT;
-    published.leastLeft = LEAST_CALLS_LEFT;
-  }
+  if (published.quotaPerMs !== quotaPerMs) trust(state, quotaPerMs);
   const used = usedShare(count, published.callsLeft) * quotaPerMs;
   const ratePerMs = Math.max(SLOWEST_PER_MS, used);
-  if (!isNew && published.ratePerMs === ratePerMs) return;
+  if (published.ratePerMs === ratePerMs) return;
   published.ratePerMs = ratePerMs;
-  if (isNew) trust(state, quotaPerMs);
   if (!published.isTrusted) return;
   state.estimate.limitPerMs = ratePerMs;
   state.ratePerMs = ratePerMs;
   if (state.phase === 'starting' || state.phase === 'cruising') state.phase = 'published';
 }
 
+/** Takes over a quota that was not told before. */
 function trust(state: PaceState, quotaPerMs: number): void {
   const { published } = state;
   published.quotaPerMs = quotaPerMs;
+  published.callsLeft = CALLS_LEFT;
+  published.leastLeft = LEAST_CALLS_LEFT;
   published.isTrusted = true;
   published.strikes = 0;
   published.acceptedSinceStrike = 0;

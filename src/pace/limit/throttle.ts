@@ -1,5 +1,5 @@
 import { FIRST_MARGIN } from '../create-pace-state.ts';
-import { closeGate, LONGEST_WAIT_MS, toldWaitMs } from '../gate.ts';
+import { closeGate, LONGEST_WAIT_MS, SHORT_RESET_MS, toldWaitMs } from '../gate.ts';
 import type { PaceEvent } from '../pace-event.ts';
 import type { PaceState } from '../pace-state.ts';
 import { restartSlots } from '../start-slots.ts';
@@ -24,8 +24,6 @@ const FEWEST_TO_ESTIMATE = 5;
 /** After a few calls and a long wait, the estimate would be next to nothing, and hard to leave. */
 const FEWEST_BEFORE_LONG_WAIT = 20;
 const LONG_WAIT_MS = 1_500;
-/** The same for the time of a reset: two times in whole seconds tell it, and the second of a window may come to that. */
-const LONG_RESET_MS = 3_000;
 /** One call in ten seconds; slow start leaves it as soon as calls are accepted. */
 const SLOWEST_START_PER_MS = 1 / 10_000;
 const SHORTEST_TEST_MS = 50;
@@ -53,8 +51,8 @@ export function onThrottled(state: PaceState, event: PaceEvent, nowMs: number): 
     (state.phase === 'cruising' && throttle.accepted < SAME_EVENT_CALLS);
   noteThrottle(state, nowMs, goesOn);
   const isForgiven = state.phase === 'published' && blamePublished(state);
-  const longMs = event.limits?.resetMs === undefined ? LONG_WAIT_MS : LONG_RESET_MS;
-  if (waitMs !== undefined && waitMs > longMs && !goesOn) {
+  const shortMs = event.limits?.resetMs === undefined ? LONG_WAIT_MS : SHORT_RESET_MS;
+  if (waitMs !== undefined && waitMs > shortMs && !goesOn) {
     giveTrialUp(state);
     return waitAsTold(state, nowMs, waitMs);
   }
