@@ -12,8 +12,11 @@ const LEAST_CALLS_LEFT = 0.3;
 const CALLS_TO_LEAVE_FEWER = 200;
 /** …so much more than were too few once… */
 const ENOUGH_LEFT = 0.2;
-/** …but no more than this share, and no less than that, because clocks differ too. */
-const LEAST_USED = 0.85;
+/** …but at first no more of them than this share, and so for good where a whole call is much of the window… */
+const MOST_LEFT_AT_FIRST = 0.15;
+const FEW_CALLS = 4;
+/** …and never fewer used than this share, nor more than that, because clocks differ too. */
+const LEAST_USED = 0.6;
 const MOST_USED = 0.995;
 /** Longer windows, as of a day, are quotas and no pace: whoever spreads those holds short runs up. */
 const LONGEST_WINDOW_MS = 3_600_000;
@@ -40,7 +43,7 @@ function obeyQuota(state: PaceState, quota: LimitHints['quota']): void {
   if (!(count > 0 && Number.isFinite(count) && perMs > 0 && perMs <= LONGEST_WINDOW_MS)) return;
   const { published } = state;
   const quotaPerMs = Math.min(FASTEST_PER_MS, count / perMs);
-  if (published.quotaPerMs !== quotaPerMs) trust(state, quotaPerMs);
+  if (published.quotaPerMs !== quotaPerMs) trust(state, quotaPerMs, count);
   const used = usedShare(count, published.callsLeft) * quotaPerMs;
   const ratePerMs = Math.max(SLOWEST_PER_MS, used);
   if (published.ratePerMs === ratePerMs) return;
@@ -52,10 +55,10 @@ function obeyQuota(state: PaceState, quota: LimitHints['quota']): void {
 }
 
 /** Takes over a quota that was not told before. */
-function trust(state: PaceState, quotaPerMs: number): void {
+function trust(state: PaceState, quotaPerMs: number, count: number): void {
   const { published } = state;
   published.quotaPerMs = quotaPerMs;
-  published.callsLeft = CALLS_LEFT;
+  published.callsLeft = Math.min(CALLS_LEFT, MOST_LEFT_AT_FIRST * count);
   published.leastLeft = LEAST_CALLS_LEFT;
   published.isTrusted = true;
   published.strikes = 0;
@@ -97,12 +100,14 @@ export function noteAcceptedAtPublished({ published }: PaceState): void {
 }
 
 /** The last call of a window was taken: waiting for the next one costs more than calls that are left. */
-export function leaveMore({ published }: PaceState): void {
+export function leaveMore({ published, ratePerMs }: PaceState, waitMs: number): void {
+  if (waitMs * ratePerMs < 1) return; // the next one would have waited for as long
   published.acceptedInRow = 0;
   published.leastLeft = published.callsLeft + ENOUGH_LEFT;
   published.callsLeft += MORE_LEFT;
 }
 
 function usedShare(count: number, callsLeft: number): number {
-  return Math.min(MOST_USED, Math.max(LEAST_USED, 1 - callsLeft / count));
+  const least = count < FEW_CALLS ? 1 - MOST_LEFT_AT_FIRST : LEAST_USED;
+  return Math.min(MOST_USED, Math.max(least, 1 - callsLeft / count));
 }
