@@ -10,8 +10,9 @@ const MORE_LEFT = 0.5;
 const FEWER_LEFT = 0.1;
 const LEAST_CALLS_LEFT = 0.3;
 const CALLS_TO_LEAVE_FEWER = 200;
-/** …so much more than were too few once… */
+/** …so much more than were too few once, which is forgotten slowly, since others may have taken them… */
 const ENOUGH_LEFT = 0.2;
+const REMEMBERED = 0.995;
 /** …but at first no more of them than this share, and so for good where a whole call is much of the window… */
 const MOST_LEFT_AT_FIRST = 0.15;
 const FEW_CALLS = 4;
@@ -91,6 +92,7 @@ export function noteAcceptedAtPublished({ published }: PaceState): void {
   published.acceptedInRow += 1;
   if (published.acceptedInRow >= CALLS_TO_LEAVE_FEWER) {
     published.acceptedInRow = 0;
+    published.leastLeft = Math.max(LEAST_CALLS_LEFT, REMEMBERED * published.leastLeft);
     published.callsLeft = Math.max(published.leastLeft, published.callsLeft - FEWER_LEFT);
   }
   published.acceptedSinceStrike += 1;
