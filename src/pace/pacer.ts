@@ -80,11 +80,10 @@ export function report(state: PaceState, told: PaceEvent, toldAtMs: number): voi
   state.latestMs = Math.max(state.latestMs, nowMs);
   const event = sane(told, nowMs);
   if (state.fixed) return reportAtFixedRate(state, event, nowMs);
-  if (event.limits) obeyHints(state, event.limits, nowMs);
+  const untilResetMs = event.limits ? obeyHints(state, event.limits, nowMs) : 0;
   if (event.kind === 'accepted') {
     onAccepted(state, event, nowMs);
-    const { remaining = 1, resetMs = 0 } = event.limits ?? {};
-    if (remaining <= 0 && resetMs > 0) onUsedUp(state, event, nowMs, resetMs);
+    if (untilResetMs > 0) onUsedUp(state, event, nowMs, untilResetMs);
   } else if (event.kind === 'throttled') onThrottled(state, event, nowMs);
   else onFailed(state, event);
 }

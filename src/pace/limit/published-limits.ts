@@ -29,13 +29,18 @@ const STRIKES_FORGIVEN = 2;
 const CALLS_TO_FORGET = 1_000;
 const MOST_CONCURRENT = 100_000;
 
-/** Takes over what the API says about its limits. Numbers that make no sense are passed over. */
-export function obeyHints(state: PaceState, hints: LimitHints, nowMs: number): void {
+/**
+ * Takes over what the API says about its limits. Numbers that make no sense are passed over.
+ *
+ * @returns how long it is until a reset, when nothing is left before; else 0
+ */
+export function obeyHints(state: PaceState, hints: LimitHints, nowMs: number): number {
   obeyQuota(state, hints.quota);
   obeyConcurrent(state, hints.concurrent);
-  const { remaining, resetMs } = hints;
-  if (remaining === undefined || resetMs === undefined) return;
-  if (remaining <= 0 && resetMs > 0) closeUntilReset(state, nowMs, resetMs);
+  const { remaining = 1, resetMs = 0 } = hints;
+  if (!(remaining <= 0 && resetMs > 0)) return 0;
+  closeUntilReset(state, nowMs, resetMs);
+  return resetMs;
 }
 
 function obeyQuota(state: PaceState, quota: LimitHints['quota']): void {
