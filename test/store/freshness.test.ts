@@ -83,7 +83,7 @@ describe('with jitter an outcome', () => {
               { freshness, startedAtMs: fetchedAtMs + ageMs, nowMs: fetchedAtMs + ageMs },
             );
           expect(isFreshAtAge(foundMs)).toBe(false);
-          expect(isFreshAtAge(Math.ceil(foundMs * (1 - jitter)) - 1)).toBe(true);
+          expect(isFreshAtAge(Math.max(0, Math.ceil(foundMs * (1 - jitter)) - 1))).toBe(true);
           const ages = Array.from({ length: 50 }, (_, step) => (foundMs * step) / 49);
           const answers = ages.map(isFreshAtAge);
           expect(answers.toSorted((a, b) => Number(b) - Number(a))).toEqual(answers);
