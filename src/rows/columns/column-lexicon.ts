@@ -45,7 +45,7 @@ function createLexicon(): Lexicon {
   let mostLetters = 1;
   for (const sense of ORDER) {
     for (const language of Object.values(COLUMN_WORDS)) {
-      for (const phrase of language[sense].split(',')) {
+      for (const phrase of language[sense].split(', ')) {
         const words = wordsOfName(phrase);
         const text = words.join(' ');
         if (text === '' || phrases.has(text)) continue;

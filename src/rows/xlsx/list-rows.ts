@@ -3,7 +3,7 @@ import { textOfSheetCell } from './cell.ts';
 import { findHeaderRow } from './header-row.ts';
 import type { RowLine } from './row-line.ts';
 import type { ReadCell, SheetRow } from './sheet-reader.ts';
-import { isTotalsRow, type SheetTable } from './tables.ts';
+import type { SheetTable } from './tables.ts';
 
 /** Where the list is in a sheet. */
 export interface ListPlace {
@@ -126,7 +126,7 @@ function hasText({ cells }: SheetRow): boolean {
 
 /** Whether all that a row says are the totals of a table. */
 function isTotals({ number, cells }: SheetRow, tables: readonly SheetTable[]): boolean {
-  const ofRow = tables.find((table) => isTotalsRow(table, number));
+  const ofRow = tables.find(({ totalsRow }) => totalsRow === number);
   if (!ofRow) return false;
   const { firstColumn, lastColumn } = ofRow;
   return cells.every((cell) => {

@@ -16,6 +16,8 @@ export interface SheetTable {
   readonly lastRow: number;
   readonly firstColumn: number;
   readonly lastColumn: number;
+  /** The row in which it has its totals, if it has any. */
+  readonly totalsRow: number | undefined;
 }
 
 /** @throws Error when one of them is damaged */
@@ -31,12 +33,9 @@ export async function readTables(pack: Package, path: string): Promise<readonly 
     if (!element || from === undefined || to === undefined) continue;
     const rows = { firstRow: Number(firstRow), lastRow: Number(lastRow) };
     const columns = { firstColumn: columnOfRef(from), lastColumn: columnOfRef(to) };
-    tables.push({ path: target, xml, elements, element, ...rows, ...columns });
+    const totalsRow =
+      Number(element.attributes['totalsRowCount'] ?? 0) > 0 ? rows.lastRow : undefined;
+    tables.push({ path: target, xml, elements, element, ...rows, ...columns, totalsRow });
   }
   return tables;
-}
-
-/** Whether a row of its sheet is the one in which a table has its totals. */
-export function isTotalsRow({ element, lastRow }: SheetTable, row: number): boolean {
-  return row === lastRow && Number(element.attributes['totalsRowCount'] ?? 0) > 0;
 }
