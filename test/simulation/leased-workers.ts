@@ -62,7 +62,7 @@ function startWorker(world: World, { shared, callers, name }: Setting): void {
         worker: name,
         callers,
         // When they were sent only counts at a fixed rate.
-        sentAtMs: Array.from({ length: inFlight }, () => nowMs),
+        sentAtMs: Array<number>(inFlight).fill(nowMs),
         waiting: world.isDone() ? 0 : callers - inFlight,
         isBusy: used > 0,
         startsMs,
@@ -87,6 +87,7 @@ function startWorker(world: World, { shared, callers, name }: Setting): void {
   function dropLate(): void {
     const nowMs = time.nowMs();
     if (!lease.isRateBound && nowMs <= lease.untilMs) return;
+    if ((startsMs[0] ?? nowMs) >= nowMs - LATE_MS) return;
     const inTime = startsMs.filter((atMs) => atMs >= nowMs - LATE_MS);
     unused += startsMs.length - inTime.length;
     startsMs = inTime;
@@ -122,8 +123,19 @@ function startWorker(world: World, { shared, callers, name }: Setting): void {
       const flying = here + elsewhere;
       const inFlightThen = here >= permits ? Math.max(flying, mostInFlight) : flying;
       const endedAtMs = time.nowMs();
-      events.push({ ...event, inFlight: inFlightThen, random: world.random(), endedAtMs });
-      if (event.kind !== 'throttled') return letThrough();
+      const { kind, sentAtMs, latencyMs, retryAfterMs, limits } = event;
+      const random = world.random();
+      events.push({
+        kind,
+        sentAtMs,
+        latencyMs,
+        inFlight: inFlightThen,
+        retryAfterMs,
+        limits,
+        random,
+        endedAtMs,
+      });
+      if (kind !== 'throttled') return letThrough();
       // It is told at once, and start times of before are no good any more.
       startsMs = [];
       comeAt(endedAtMs + ROUND_TRIP_MS);

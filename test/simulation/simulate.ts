@@ -82,7 +82,8 @@ export function simulate(scenario: Scenario, clients: (world: World) => void): R
             latencies += latencyMs;
           } else left += 1;
           if (event.kind === 'throttled') throttledAtMs.push(time.nowMs());
-          onAnswer({ ...event, sentAtMs, latencyMs });
+          const { kind, retryAfterMs, limits } = event;
+          onAnswer({ kind, retryAfterMs, limits, sentAtMs, latencyMs }); // a spread takes ten times as long
         });
       time.at(sentAtMs + oneWayMs(), () => {
         if (random() < errors) return answer(ERROR_MS, { kind: 'failed' });

@@ -79,11 +79,11 @@ export function takeLease(shared: SharedPace, news: WorkerNews, nowMs: number): 
   const startsMs = isVoid ? [] : [...news.startsMs];
   const kept = startsMs.length;
   const untilMs = nowMs + LEASE_MS * Math.max(1, all.length / WORKERS_AT_FULL_PACE);
-  const booking = { news, startsMs, nowMs, untilMs };
-  const isProbe = outage.phase !== 'closed' && tryProbe(shared, booking);
+  const isProbe = outage.phase !== 'closed' && tryProbe(shared, { news, startsMs, nowMs, untilMs });
   share.permits = isProbe ? inFlight + 1 : permitsFor(worker, workers, { most, nowMs });
   const permits = share.permits ?? Number.POSITIVE_INFINITY;
-  const isRateBound = isProbe || most === 0 || bookStarts(shared, { ...booking, permits });
+  const isRateBound =
+    isProbe || most === 0 || bookStarts(shared, { news, startsMs, nowMs, untilMs, permits });
   share.starts = startsMs.length;
   return {
     startsMs,
@@ -130,13 +130,15 @@ function bookStarts({ pace, workers }: SharedPace, booking: PermittedBooking): b
   const { news, startsMs, nowMs, untilMs, permits } = booking;
   const { waiting } = news;
   const inFlight = news.sentAtMs.length;
-  const { wanted: active = 0 } = workers[news.worker] ?? {};
+  const mine = workers[news.worker];
+  const active = mine?.wanted ?? 0;
   // Each caller that waits and may go, and all of them again for each answer that comes meanwhile.
   const now = Math.min(waiting, Math.max(0, permits - inFlight));
   const rounds = (untilMs - nowMs) / Math.max(1, pace.latency.callMs);
   const wanted = Math.min(MOST_STARTS, Math.ceil(now + Math.min(active, permits) * rounds));
-  const others = Object.entries(workers).filter(([name]) => name !== news.worker);
-  const isAnyElsewhere = others.some(([, { inFlight, starts }]) => inFlight + starts > 0);
+  const isAnyElsewhere = Object.values(workers).some(
+    (each) => each !== mine && each.inFlight + each.starts > 0,
+  );
   while (startsMs.length < wanted) {
     // A test that nobody waits for would not be made.
     if (pace.phase === 'testing' && startsMs.length >= waiting) return true;

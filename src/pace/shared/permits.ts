@@ -21,19 +21,26 @@ export function permitsFor(
   const others = Object.entries(workers).filter(([other]) => other !== name);
   const free = Math.max(0, most - others.reduce((sum, [, other]) => sum + heldBy(other), 0));
   const wishes = Math.min(free, mine.wanted);
+  const wishing = Object.keys(workers).filter((each) => (workers[each]?.wanted ?? 0) > 0);
+  const shareOf = shares(wishing.sort(), { most, nowMs });
   const isAnyShort = others.some(
     ([other, share]) => heldBy(share) < Math.min(share.wanted, shareOf(other)),
   );
   return isAnyShort ? Math.min(wishes, shareOf(name)) : wishes;
+}
 
-  function shareOf(worker: string): number {
-    const names = Object.keys(workers)
-      .filter((each) => (workers[each]?.wanted ?? 0) > 0)
-      .sort();
-    if (names.length <= most) return Math.floor(most / Math.max(1, names.length));
-    const turn = (names.indexOf(worker) + Math.floor(nowMs / TURN_MS)) % names.length;
-    return turn < most ? 1 : 0;
+/** What each of the workers that want permits has a right to: the same, or one in turn. */
+function shares(
+  names: readonly string[],
+  { most, nowMs }: { readonly most: number; readonly nowMs: number },
+): (worker: string) => number {
+  if (names.length <= most) {
+    const each = Math.floor(most / Math.max(1, names.length));
+    return () => each;
   }
+  const turns = Math.floor(nowMs / TURN_MS);
+  const places = new Map(names.map((name, at) => [name, at]));
+  return (worker) => (((places.get(worker) ?? -1) + turns) % names.length < most ? 1 : 0);
 }
 
 function heldBy({ permits, inFlight, starts }: WorkerShare): number {
