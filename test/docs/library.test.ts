@@ -33,7 +33,7 @@ describe('docs/library.md', () => {
       }),
     );
     await mkdir(join(folder, 'node_modules'));
-    await symlink(dirname(await shippedFolder()), join(folder, 'node_modules/brandfill'));
+    await symlink(dirname(shippedFolder()), join(folder, 'node_modules/brandfill'));
     const files = examples.map((_, at) => join(folder, `example-${at + 1}.ts`));
     for (const [at, file] of files.entries()) {
       await writeFile(file, examples[at]?.replaceAll('https://api.example.com', sandbox.url) ?? '');

@@ -168,7 +168,7 @@ describe('an output that cannot be used', () => {
 
 /** Runs a line of shell in which `"$@"` is the command, for what only a shell sets up. */
 async function runShell(folder: Folder, line: string): Promise<Ended> {
-  const shell = spawnSync('sh', ['-c', line, 'sh', process.execPath, await builtCommand()], {
+  const shell = spawnSync('sh', ['-c', line, 'sh', process.execPath, builtCommand()], {
     cwd: folder.path,
     env: { ...process.env, BRANDFILL_BASE_URL: 'http://127.0.0.1:9' },
     encoding: 'utf8',

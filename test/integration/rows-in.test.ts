@@ -216,7 +216,7 @@ describe('a list', () => {
     const folder = openFolder();
     folder.write('list.csv', 'domain\nacme.com\n');
     const { url } = await openScripted({});
-    const main = await builtCommand();
+    const main = builtCommand();
     for (const line of [
       'cat list.csv | "$0" "$1" enrich /dev/stdin --base-url "$2"',
       '"$0" "$1" enrich <(cat list.csv) --base-url "$2"',

@@ -13,7 +13,7 @@ import { openList } from './support/lists.ts';
 // The other tests start the same code packed together with the packages that it depends on.
 
 it('each file of the package finds what it imports', async () => {
-  const folder = await shippedFolder();
+  const folder = shippedFolder();
   const modules = readdirSync(folder)
     .filter((name) => name.endsWith('.js') && name !== 'brandfill.js')
     .map((name) => pathToFileURL(join(folder, name)).href);
@@ -25,7 +25,7 @@ it('each file of the package finds what it imports', async () => {
 });
 
 it('the command of the package enriches a list by itself, and over a queue', async () => {
-  const main = join(await shippedFolder(), 'brandfill.js');
+  const main = join(shippedFolder(), 'brandfill.js');
   const { url } = await useRedis();
   const folder = openList();
   const api = await openApi();

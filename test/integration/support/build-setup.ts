@@ -1,6 +1,11 @@
-import { builtCommand } from './build.ts';
+import type { TestProject } from 'vitest/node';
+import { findOrMakeBuild } from './make-build.ts';
 
-/** Builds the command before the first test, so that test files that start together do not do it twice. */
-export async function setup(): Promise<void> {
-  await builtCommand();
+/** Builds the command before the first test, and before each run of them when files are watched. */
+export async function setup(project: TestProject): Promise<void> {
+  const provideBuild = async (): Promise<void> => {
+    project.provide('build', await findOrMakeBuild());
+  };
+  await provideBuild();
+  project.onTestsRerun(provideBuild);
 }

@@ -1,64 +1,19 @@
-import { createHash } from 'node:crypto';
-import { existsSync } from 'node:fs';
-import { copyFile, mkdir, mkdtemp, readdir, readFile, rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
+import { inject } from 'vitest';
 
-const PROJECT = fileURLToPath(new URL('../../..', import.meta.url));
-/** Beneath `node_modules`, so that the built command finds what it imports. */
-const BUILDS = join(PROJECT, 'node_modules', '.cache', 'brandfill-test');
+declare module 'vitest' {
+  interface ProvidedContext {
+    /** The folder that `findOrMakeBuild` gives. */
+    readonly build: string;
+  }
+}
 
-/** Another version of a package, and another way to build, make another build. */
-const OTHERS = ['package-lock.json', 'rolldown.config.ts', 'test/integration/support/bundle.ts'];
-
-/**
- * The path of the command's main file, of a build of the sources as they are, which is packed so that
- * it starts quickly: tests do that nearly a thousand times. Through `tsx` each start would take five times as long.
- */
-export async function builtCommand(): Promise<string> {
-  return join(await findBuild(), 'packed', 'brandfill.js');
+/** The path of the command's main file, in a build that starts quickly. */
+export function builtCommand(): string {
+  return join(inject('build'), 'packed', 'brandfill.js');
 }
 
 /** The folder of the same build as the package has it: what `npm run build` makes. */
-export async function shippedFolder(): Promise<string> {
-  return join(await findBuild(), 'dist');
-}
-
-let build: Promise<string> | undefined;
-
-function findBuild(): Promise<string> {
-  build ??= findOrMakeBuild();
-  return build;
-}
-
-/** A build is kept under a hash of what it is made of: an old one is never used. */
-async function findOrMakeBuild(): Promise<string> {
-  const folder = join(BUILDS, await hashOfSources());
-  if (!existsSync(folder)) await makeBuild(folder);
-  return folder;
-}
-
-async function makeBuild(folder: string): Promise<void> {
-  await mkdir(BUILDS, { recursive: true });
-  const making = await mkdtemp(join(BUILDS, 'making-'));
-  try {
-    const { bundleInto } = await import('./bundle.ts'); // most test files find a build
-    await bundleInto(making);
-  } catch (error) {
-    await rm(making, { recursive: true });
-    throw error;
-  }
-  await copyFile(join(PROJECT, 'package.json'), join(making, 'package.json'));
-  // Another run of the tests may have been faster; its build is as good.
-  await rename(making, folder).catch(() => rm(making, { recursive: true }));
-}
-
-async function hashOfSources(): Promise<string> {
-  const hash = createHash('sha256');
-  const names = await readdir(join(PROJECT, 'src'), { recursive: true });
-  const sources = names.filter((name) => /\.(ts|json|js|html|css|svg)$/.test(name)).sort();
-  for (const path of [...sources.map((name) => join('src', name)), ...OTHERS]) {
-    hash.update(path).update(await readFile(join(PROJECT, path)));
-  }
-  return hash.digest('hex').slice(0, 16);
+export function shippedFolder(): string {
+  return join(inject('build'), 'dist');
 }

@@ -31,7 +31,7 @@ export interface Running {
 
 /** Starts the real command as a process of its own. */
 export async function start(args: readonly string[], options: CommandOptions): Promise<Running> {
-  const main = options.main ?? (await builtCommand());
+  const main = options.main ?? builtCommand();
   const child = spawn(process.execPath, [main, ...args], {
     cwd: options.cwd,
     env: { ...ENVIRONMENT, ...options.env },

@@ -57,7 +57,7 @@ export async function openTerminal(
   args: readonly string[],
   { cwd, columns = 80, env = {} }: TerminalOptions,
 ): Promise<Terminal> {
-  const words = [process.execPath, await builtCommand(), ...args];
+  const words = [process.execPath, builtCommand(), ...args];
   const command = words.map((word) => `'${word.replaceAll("'", "'\\''")}'`).join(' ');
   const line = `stty cols ${columns} rows ${ROWS}; tty >&3; exec 3>&-; exec ${command}`;
   const child = spawn('script', ['-q', '-e', '-c', line, '/dev/null'], {
