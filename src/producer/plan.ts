@@ -1,6 +1,6 @@
 import type { DomainColumn } from '../rows/columns/domain-column.ts';
 import type { DomainReader } from '../rows/domain/domain-reader.ts';
-import type { RowColumn, RowFormat, ScannedRow } from '../rows/row-format.ts';
+import type { Extent, RowColumn, RowFormat, ScannedRow } from '../rows/row-format.ts';
 import type { Source } from '../rows/source.ts';
 import { createDistinctCounter } from './distinct-counter.ts';
 import type { DomainRows } from './domain-rows.ts';
@@ -80,7 +80,9 @@ export interface RowNotes {
 const MOST_EXAMPLES = 3;
 
 /** Reads all rows once and finds out, without a call, what has to be done for each. */
-export async function makePlan(options: PlanOptions): Promise<PlannedRows & { maxFields: number }> {
+export async function makePlan(
+  options: PlanOptions,
+): Promise<{ readonly planned: PlannedRows; readonly extent: Extent }> {
   const { source, format, column, readDomain, isFresh, notes, domainRows, index, signal } = options;
   const distinct = createDistinctCounter();
   const invalid = createInvalidRows(MOST_EXAMPLES);
@@ -120,7 +122,7 @@ export async function makePlan(options: PlanOptions): Promise<PlannedRows & { ma
     await index.append(batch.map(indexRow));
   }
   await source.assertUnchanged();
-  return {
+  const planned: PlannedRows = {
     rows,
     uniqueDomains: distinct.count,
     invalidRows: invalid.count,
@@ -131,6 +133,6 @@ export async function makePlan(options: PlanOptions): Promise<PlannedRows & { ma
     lookups: distinct.count - freshDomains,
     raggedRows,
     blankLines,
-    maxFields,
   };
+  return { planned, extent: { maxFields } };
 }

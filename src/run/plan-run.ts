@@ -14,7 +14,7 @@ import { createDomainRows, type DomainRows } from '../producer/domain-rows.ts';
 import { makePlan, type Plan, type PlannedRows } from '../producer/plan.ts';
 import { createRowIndex, type RowIndex } from '../producer/row-index.ts';
 import type { ListInput } from '../rows/list-input.ts';
-import type { RowColumn } from '../rows/row-format.ts';
+import type { Extent, RowColumn } from '../rows/row-format.ts';
 import type { Dated } from '../store/freshness.ts';
 import { createEmptyStore, type OutcomeStore, openStore } from '../store/store.ts';
 import { estimateCalls } from './estimate-calls.ts';
@@ -26,7 +26,8 @@ import type { RunContext } from './run-context.ts';
 export interface PlannedRun extends OpenedList {
   readonly store: OutcomeStore;
   readonly index: RowIndex;
-  readonly plan: Plan & { readonly maxFields: number };
+  readonly plan: Plan;
+  readonly extent: Extent;
   /** How many rows have each of the domains that are due. */
   readonly domainRows: Pick<DomainRows, 'rowsOf'>;
   /** The shapes of the outcomes that were fresh when it was planned. */
@@ -49,7 +50,7 @@ export async function plan(list: OpenedList, store: OutcomeStore): Promise<Plann
   const sample = createDomainSample(MOST_SAMPLED);
   const domainRows = createDomainRows();
   let rows = 0;
-  const planned = await makePlan({
+  const { planned, extent } = await makePlan({
     source,
     format,
     column,
@@ -70,7 +71,7 @@ export async function plan(list: OpenedList, store: OutcomeStore): Promise<Plann
   if (planned.rows > 0) assertColumnsThere(source, format, columnsToFind(list));
   const made = { ...planned, ...(await planCalls(planned.lookups, job, store)) };
   context.onEvent({ type: 'planned', plan: made });
-  return { ...list, store, index, plan: made, domainRows, freshShapes, sample, isUsable };
+  return { ...list, store, index, plan: made, extent, domainRows, freshShapes, sample, isUsable };
 }
 
 /** What a program leaves out of all of a few objects may be in those of its next call. */

@@ -49,7 +49,7 @@ export async function runToFiles(
     const { columns } = joined;
     const changes = await told?.open(run, columns);
     const sheets = nameSheets(source.name, format);
-    await outputs.write(joined.rows, { format, extent: run.plan, columns, changes, sheets });
+    await outputs.write(joined.rows, { format, extent: run.extent, columns, changes, sheets });
     return summarize(run, joined, {
       out: paths.out,
       failures: paths.failures ?? paths.out,
