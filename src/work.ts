@@ -5,6 +5,7 @@ import { BrandfillError } from './common/errors.ts';
 import type { OnNotice } from './common/notice.ts';
 import { within } from './common/within.ts';
 import { type EnrichOptions, libraryNaming } from './enrich.ts';
+import { nameApi } from './job/api-name.ts';
 import {
   type SharedWorkerSetting,
   WORKER_SETTINGS,
@@ -159,7 +160,7 @@ async function workOn(
       onNotice,
     });
     onNotice(
-      `Waiting for lookups on Redis at ${redis.name}; this worker asks the API '${api.endpoint.id}'.`,
+      `Waiting for lookups on Redis at ${redis.name}; this worker asks ${nameApi(settings)}, API '${api.endpoint.id}' on the queue.`,
       { level: 'info' },
     );
     bullmq.dropLastWords(redis.client, api.endpoint.id).catch(() => {}); // it is said with its time

@@ -28,6 +28,14 @@ describe('what is no obstacle', () => {
     expect(await noticesOfWorker(redis.url)).not.toContain('keeps nothing on disk');
   });
 
+  test('the API is told by its address, and what it is called on the queue', async () => {
+    const { url } = await redisWith();
+    const flags = ['--param', 'client_id=topsecret'];
+    const notices = await noticesOfWorker(url, flags);
+    expect(notices).toMatch(/; this worker asks http:\S+\?client_id=…, API '\w+' on the queue\./);
+    expect(notices).not.toContain('topsecret');
+  });
+
   test('a password where none is needed is not shown', async () => {
     const redis = await redisWith();
     const notices = await noticesOfWorker(`redis://:${ENCODED}@${hostOf(redis)}`);
