@@ -3,7 +3,7 @@ import type { PaceState } from './pace-state.ts';
 import type { Rate } from './rate.ts';
 
 /** Slow start begins with this, in calls per ms: more would hit small limits before anything is known. */
-const FIRST_RATE_PER_MS = 5 / 1_000;
+const FIRST_RATE_PER_MS = 10 / 1_000;
 /** Calls in flight at first. Each may be answered 429 when slow start finds the limit. */
 const FIRST_MAY_FLY = 16;
 /** Assumed before the first answer. */

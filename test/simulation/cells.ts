@@ -2,6 +2,7 @@ import { oneProcess } from './clients.ts';
 import { leasedWorkers } from './leased-workers.ts';
 import {
   allOf,
+  begunBefore,
   concurrentCalls,
   fixedWindow,
   type Limit,
@@ -108,11 +109,20 @@ export const SERVERS: readonly Server[] = [
 
 export const WORKERS = [1, 4, 16] as const;
 
+/** Spreads the seeds evenly over a window. */
+const GOLDEN_RATIO = (Math.sqrt(5) - 1) / 2;
+
+function limitOf(server: Server, seed: number): Limit {
+  const limit = server.limit();
+  const { windowMs = 0 } = limit;
+  return windowMs === 0 ? limit : begunBefore(limit, ((seed * GOLDEN_RATIO) % 1) * windowMs);
+}
+
 /** One run of one cell. */
 export function runCell(server: Server, workers: number, seed: number): Result {
-  const { limit, serviceMs = 100, errors = 0, calls = CALLS } = server;
+  const { serviceMs = 100, errors = 0, calls = CALLS } = server;
   return simulate(
-    { limit: limit(), calls, seed, serviceMs, errors },
+    { limit: limitOf(server, seed), calls, seed, serviceMs, errors },
     workers === 1 ? oneProcess(CALLERS) : leasedWorkers({ workers, callers: CALLERS / workers }),
   );
 }

@@ -15,6 +15,8 @@ export interface Limit {
   allowed?(fromMs: number, toMs: number): number;
   /** Windows begin at multiples of this: what is allowed is only known for whole ones. */
   readonly windowMs?: number;
+  /** How long before the time 0 those are counted from. @default 0 */
+  readonly begunMs?: number;
   readonly concurrent?: number;
 }
 
@@ -189,6 +191,11 @@ export function allOf(limits: readonly Limit[]): Limit {
       Math.min(...limits.map((limit) => limit.allowed?.(fromMs, toMs) ?? Number.POSITIVE_INFINITY)),
     windowMs: Math.max(...limits.map(({ windowMs = 0 }) => windowMs)),
   };
+}
+
+/** The same with windows that began so long ago: a run starts in the midst of one. */
+export function begunBefore(limit: Limit, begunMs: number): Limit {
+  return { ...limit, begunMs, arrive: (nowMs) => limit.arrive(nowMs + begunMs) };
 }
 
 function integrate(rateAt: RateOverTime, fromMs: number, toMs: number): number {

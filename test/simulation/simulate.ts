@@ -120,12 +120,12 @@ function efficiency(limit: Limit, acceptedAtMs: readonly number[], latencyMs: nu
   if (limit.concurrent !== undefined) {
     return (((acceptedAtMs.length - 1) / (lastMs - firstMs)) * latencyMs) / limit.concurrent;
   }
-  const windowMs = limit.windowMs ?? 0;
+  const { windowMs = 0, begunMs = 0 } = limit;
   if (windowMs === 0) {
     return (acceptedAtMs.length - 1) / (limit.allowed?.(firstMs, lastMs) ?? 0);
   }
-  const fromMs = Math.ceil(firstMs / windowMs) * windowMs;
-  const toMs = Math.floor(lastMs / windowMs) * windowMs;
+  const fromMs = Math.ceil((firstMs + begunMs) / windowMs) * windowMs - begunMs;
+  const toMs = Math.floor((lastMs + begunMs) / windowMs) * windowMs - begunMs;
   const whole = acceptedAtMs.filter((atMs) => atMs >= fromMs && atMs < toMs).length;
   return whole / (limit.allowed?.(fromMs, toMs) ?? 0);
 }

@@ -3,6 +3,8 @@ import type { PaceState } from '../pace-state.ts';
 
 /** Growth per round trip. More overshoots a limit further, less keeps a fast API waiting. */
 const GROWTH_PER_ROUND_TRIP = 0.4;
+/** Below so many calls a round trip the rate doubles with each: it cannot overshoot by more than these. */
+const FEW_CALLS = 4;
 /** Calls at the cap, in caps, before twice as many may fly. */
 const ROUNDS_AT_CAP = 2;
 const MOST_MAY_FLY = 512;
@@ -24,7 +26,8 @@ export function speedUp(state: PaceState, event: PaceEvent): void {
   const onePerRoundTrip = 1 / Math.max(latency.shortestMs, 1 / FASTEST_PER_MS);
   // Below one call a round trip, an answer tells of one call and not of a round trip.
   const share = Math.min(onePerRoundTrip, state.ratePerMs);
-  const faster = state.ratePerMs + GROWTH_PER_ROUND_TRIP * share;
+  const areFew = state.ratePerMs < FEW_CALLS * onePerRoundTrip;
+  const faster = state.ratePerMs + (areFew ? 1 : GROWTH_PER_ROUND_TRIP) * share;
   // One call at a time is always within reach, unless that was throttled already.
   const least = state.throttle.calls === 0 ? onePerRoundTrip : 0;
   state.ratePerMs = Math.min(FASTEST_PER_MS, Math.max(faster, least));
