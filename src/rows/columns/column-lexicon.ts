@@ -45,8 +45,8 @@ function createLexicon(): Lexicon {
   let mostLetters = 1;
   for (const sense of ORDER) {
     for (const language of Object.values(COLUMN_WORDS)) {
-      for (const phrase of language[sense].split(', ')) {
-        const words = wordsOfName(phrase);
+      for (const phrase of language[sense].split(',')) {
+        const words = wordsOfName(phrase.trim());
         const text = words.join(' ');
         if (text === '' || phrases.has(text)) continue;
         phrases.set(text, sense);
