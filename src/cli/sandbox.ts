@@ -9,11 +9,14 @@ import type { SandboxOptions } from '../sandbox/options.ts';
 import type { CliContext } from './context.ts';
 import { onInterrupt } from './interrupt.ts';
 
+type Limit = NonNullable<SandboxOptions['limit']>;
+
 interface SandboxFlags {
   readonly host: string;
   readonly port: number;
   readonly latency?: NonNullable<SandboxOptions['latencyMs']>;
-  readonly limit?: NonNullable<SandboxOptions['limit']>;
+  /** A number without a unit is one of open calls. */
+  readonly limit?: Limit | number;
   readonly limitKind: NonNullable<SandboxOptions['limitKind']>;
   readonly limitHeaders: NonNullable<SandboxOptions['limitHeaders']>;
   readonly errors?: number;
@@ -72,7 +75,7 @@ export function addSandboxCommand(program: Command, context: CliContext): void {
 }
 
 async function serve(flags: SandboxFlags, context: CliContext): Promise<void> {
-  const { latency: latencyMs, auth, key, ...others } = flags;
+  const { latency: latencyMs, limit, auth, key, ...others } = flags;
   if (key !== undefined && auth === undefined) {
     throw new BrandfillError(
       'INVALID_SETTING',
@@ -84,6 +87,7 @@ async function serve(flags: SandboxFlags, context: CliContext): Promise<void> {
   const sandbox = await startSandbox({
     ...others,
     ...(latencyMs === undefined ? {} : { latencyMs }),
+    ...(limit === undefined ? {} : { limit: sandboxLimit(limit, flags.limitKind) }),
     ...(auth === undefined ? {} : { auth: sandboxAuth(auth, key) }),
   });
   process.stdout.write(
@@ -97,6 +101,17 @@ async function serve(flags: SandboxFlags, context: CliContext): Promise<void> {
   );
   await sandbox.close();
   interrupt.dispose();
+}
+
+function sandboxLimit(limit: Limit | number, kind: SandboxFlags['limitKind']): Limit {
+  const isRate = typeof limit !== 'number';
+  if (isRate === (kind !== 'concurrent')) return isRate ? limit : { count: limit, perMs: 1_000 };
+  throw new BrandfillError(
+    'INVALID_SETTING',
+    isRate
+      ? 'Cannot use a rate for --limit-kind concurrent: give the number of calls that may be open, such as --limit 10.'
+      : `Cannot use --limit ${limit}: give a rate such as ${limit}/s, or --limit-kind concurrent for so many open calls.`,
+  );
 }
 
 function sandboxAuth(spec: string, key: string | undefined): SandboxAuth {
@@ -139,8 +154,8 @@ function latency(text: string): NonNullable<SandboxOptions['latencyMs']> {
   });
 }
 
-function limit(text: string): NonNullable<SandboxOptions['limit']> {
-  if (/^\d+$/.test(text)) return { count: Number(text), perMs: 1_000 };
+function limit(text: string): Limit | number {
+  if (/^[1-9]\d*$/.test(text)) return Number(text);
   return readable(() => {
     const rate = parseRate(text);
     if (rate === 'auto')

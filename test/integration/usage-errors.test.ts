@@ -9,6 +9,16 @@ describe('a usage error', () => {
     ['no base URL', ['enrich', 'list.csv'], /base URL.*--base-url.*BRANDFILL_BASE_URL/],
     ['an unknown flag', ['enrich', 'list.csv', '--speed', '9'], /--speed/],
     ['a key that nobody would ask for', ['sandbox', '--key', 'x'], /--key.*--auth bearer/],
+    [
+      'a limit without a unit',
+      ['sandbox', '--limit', '20'],
+      /--limit 20: give a rate such as 20\/s/,
+    ],
+    [
+      'a rate of open calls',
+      ['sandbox', '--limit', '20/s', '--limit-kind', 'concurrent'],
+      /the number of calls that may be open/,
+    ],
     ['an unknown command', ['enrch', 'list.csv'], /enrch/],
   ])('ends with 2 and one sentence: %s', async (_, args, expected) => {
     const folder = openList();
