@@ -104,13 +104,17 @@ async function serve(flags: SandboxFlags, context: CliContext): Promise<void> {
 }
 
 function sandboxLimit(limit: Limit | number, kind: SandboxFlags['limitKind']): Limit {
-  const isRate = typeof limit !== 'number';
-  if (isRate === (kind !== 'concurrent')) return isRate ? limit : { count: limit, perMs: 1_000 };
+  if (typeof limit === 'number') {
+    if (kind === 'concurrent') return { count: limit, perMs: 1_000 };
+    throw new BrandfillError(
+      'INVALID_SETTING',
+      `Cannot use --limit ${limit}: give a rate such as ${limit}/s, or --limit-kind concurrent for so many open calls.`,
+    );
+  }
+  if (kind !== 'concurrent') return limit;
   throw new BrandfillError(
     'INVALID_SETTING',
-    isRate
-      ? 'Cannot use a rate for --limit-kind concurrent: give the number of calls that may be open, such as --limit 10.'
-      : `Cannot use --limit ${limit}: give a rate such as ${limit}/s, or --limit-kind concurrent for so many open calls.`,
+    'Cannot use a rate for --limit-kind concurrent: give the number of calls that may be open, such as --limit 10.',
   );
 }
 
