@@ -15,6 +15,7 @@ import {
 import { findJsonObject } from './json-object.ts';
 import { findLimits, type Limits } from './limit-headers/find-limits.ts';
 import type { LimitHints } from './limit-headers/limit-hints.ts';
+import { createServerClock } from './limit-headers/server-clock.ts';
 import { describeNetworkError, isHeadersTooLarge } from './network-error.ts';
 import { createShapeFinder } from './shape.ts';
 
@@ -63,6 +64,7 @@ export function createBrandClient(options: BrandClientOptions): BrandClient {
   const dispatcher = openConnections({ origin: endpoint.origin, connections, timeoutMs });
   const deadlines = createDeadlines(timeoutMs);
   const shapeOf = createShapeFinder();
+  const clock = createServerClock();
   const headers: Record<string, string> = {
     accept: 'application/json',
     'accept-encoding': ACCEPTED_ENCODINGS,
@@ -78,7 +80,8 @@ export function createBrandClient(options: BrandClientOptions): BrandClient {
     const deadline = deadlines.start(signal);
     try {
       const request = { origin: endpoint.origin, path, headers, mostBytes };
-      return interpret(await exchange(dispatcher, request, deadline), path);
+      const sentMs = now();
+      return interpret(await exchange(dispatcher, request, deadline), path, sentMs);
     } catch (error) {
       signal.throwIfAborted();
       if (isHeadersTooLarge(error)) {
@@ -100,11 +103,13 @@ export function createBrandClient(options: BrandClientOptions): BrandClient {
     return ERROR_BODY_BYTES;
   }
 
-  function interpret(response: Exchanged, path: string): Answer {
+  function interpret(response: Exchanged, path: string, sentMs: number): Answer {
     const { date } = response.headers;
     const told = findLimits(response.headers, {
       date: typeof date === 'string' ? date : undefined,
+      sentMs,
       nowMs: now(),
+      clock,
     });
     const answer = interpretStatus(response, path, told);
     return told?.limits ? { ...answer, limits: told.limits } : answer;

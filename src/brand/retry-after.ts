@@ -1,5 +1,6 @@
 import { type AnswerTime, type FieldValue, fieldText, membersOf } from './limit-headers/field.ts';
-import { findHttpDateWaitMs, findNumber, isHttpDate, YEAR_MS } from './limit-headers/time.ts';
+import { isHttpDate } from './limit-headers/http-date.ts';
+import { findHttpDateWaitMs, findNumber, YEAR_MS } from './limit-headers/time.ts';
 
 /**
  * Reads `Retry-After`: seconds or an HTTP date, as milliseconds from now. Digits are tried first,

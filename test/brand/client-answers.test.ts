@@ -68,7 +68,7 @@ describe('an answer that is not found', () => {
     const { url } = await useSandbox({
       respond: (domain) => ({ status: domain === 'busy.com' ? 503 : 429, headers }),
     });
-    const { ask } = useClient(url);
+    const { ask } = useClient(url, { now: () => 0 });
     expect(await ask('acme.com')).toMatchObject({ kind: 'throttled', retryAfterMs });
     expect(await ask('busy.com')).toMatchObject({ kind: 'try_again', retryAfterMs });
   });

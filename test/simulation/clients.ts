@@ -1,3 +1,4 @@
+import { createServerClock } from '../../src/brand/limit-headers/server-clock.ts';
 import { book, createPaceState, nextStart, type PaceState, report } from '../../src/pace/pacer.ts';
 import type { World } from './simulate.ts';
 
@@ -7,6 +8,7 @@ export function oneProcess(callers: number, state: PaceState = createPaceState({
     const { time } = world;
     let inFlight = 0;
     let wakesAtMs = -1;
+    const clock = createServerClock();
 
     function pump(): void {
       while (inFlight < callers && !world.isDone()) {
@@ -23,7 +25,7 @@ export function oneProcess(callers: number, state: PaceState = createPaceState({
     function start(): void {
       inFlight += 1;
       const inFlightThen = inFlight;
-      world.send((event) => {
+      world.send(clock, (event) => {
         inFlight -= 1;
         report(state, { ...event, inFlight: inFlightThen, random: world.random() }, time.nowMs());
         pump();

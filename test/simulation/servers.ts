@@ -1,10 +1,13 @@
 import type { LimitHints } from '../../src/pace/limit-hints.ts';
+import { OUR_EPOCH_MS } from './read-headers.ts';
 
 /** What a server says to a call. */
 export interface Verdict {
   readonly isAccepted: boolean;
   readonly retryAfterMs?: number;
   readonly limits?: LimitHints;
+  /** Headers that are still to be read: what they say depends on when they come. */
+  readonly headers?: Readonly<Record<string, string>>;
 }
 
 /** A server's limit: it decides when a call arrives, and may count until the call is done. */
@@ -32,6 +35,9 @@ export interface SayOptions {
   readonly says?: Says;
 }
 
+/** What the server's clock shows at the time 0: it is ahead of ours. */
+const SERVER_EPOCH_MS = OUR_EPOCH_MS + 37_213;
+
 type Says = 'nothing' | 'retry_after' | 'x_ratelimit' | 'ratelimit';
 
 /** What is said with a verdict, as the client hands it on. */
@@ -58,13 +64,14 @@ function said(
     case 'retry_after':
       return { isAccepted, ...(isAccepted ? {} : { retryAfterMs: seconds }) };
     case 'x_ratelimit': {
-      // Both times are in whole seconds, and a second is added for that.
-      const untilMs = Math.ceil((nowMs + leftMs) / 1_000) * 1_000;
-      const resetMs = untilMs - Math.floor(nowMs / 1_000) * 1_000 + 1_000;
+      const clockMs = SERVER_EPOCH_MS + nowMs;
       return {
         isAccepted,
-        limits: { remaining, resetMs },
-        ...(isAccepted ? {} : { retryAfterMs: resetMs }),
+        headers: {
+          date: new Date(clockMs).toUTCString(),
+          'x-ratelimit-remaining': String(remaining),
+          'x-ratelimit-reset': String(Math.ceil((clockMs + leftMs) / 1_000)),
+        },
       };
     }
     case 'ratelimit':

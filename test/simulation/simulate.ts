@@ -1,6 +1,8 @@
+import type { ServerClock } from '../../src/brand/limit-headers/server-clock.ts';
 import type { PaceEvent } from '../../src/pace/pace-event.ts';
 import { createRandom } from '../support/random.ts';
-import type { Limit } from './servers.ts';
+import { readHeaders } from './read-headers.ts';
+import type { Limit, Verdict } from './servers.ts';
 import { createVirtualTime, normal, type VirtualTime } from './virtual-time.ts';
 
 export interface Scenario {
@@ -22,8 +24,12 @@ export interface World {
   take(): boolean;
   /** Gives back calls that were taken and not sent. */
   giveBack(calls: number): void;
-  /** Sends a call that was taken; one that was not accepted is to be made again. */
-  send(onAnswer: (event: Omit<PaceEvent, 'inFlight' | 'random'>) => void): void;
+  /**
+   * Sends a call that was taken; one that was not accepted is to be made again.
+   *
+   * @param clock what the sender knows of the server's
+   */
+  send(clock: ServerClock, onAnswer: (event: Omit<PaceEvent, 'inFlight' | 'random'>) => void): void;
   isDone(): boolean;
 }
 
@@ -38,6 +44,8 @@ export interface Result {
   readonly throttled: number;
   readonly elapsedMs: number;
 }
+
+type Said = Pick<Verdict, 'headers'>;
 
 /** One way over the network, on average. */
 const ONE_WAY_MS = 10;
@@ -69,11 +77,11 @@ export function simulate(scenario: Scenario, clients: (world: World) => void): R
     giveBack: (calls) => {
       left += calls;
     },
-    send: (onAnswer) => {
+    send: (clock, onAnswer) => {
       const sentAtMs = time.nowMs();
       const answer = (
         afterMs: number,
-        event: Omit<PaceEvent, 'inFlight' | 'random' | 'sentAtMs' | 'latencyMs'>,
+        event: Omit<PaceEvent, 'inFlight' | 'random' | 'sentAtMs' | 'latencyMs'> & Said,
       ): void =>
         time.at(time.nowMs() + afterMs + oneWayMs(), () => {
           const latencyMs = time.nowMs() - sentAtMs;
@@ -82,7 +90,10 @@ export function simulate(scenario: Scenario, clients: (world: World) => void): R
             latencies += latencyMs;
           } else left += 1;
           if (event.kind === 'throttled') throttledAtMs.push(time.nowMs());
-          const { kind, retryAfterMs, limits } = event;
+          const { kind, headers } = event;
+          const { retryAfterMs, limits } = headers
+            ? readHeaders(headers, { sentAtMs, nowMs: time.nowMs(), clock })
+            : event;
           onAnswer({ kind, retryAfterMs, limits, sentAtMs, latencyMs }); // a spread takes ten times as long
         });
       time.at(sentAtMs + oneWayMs(), () => {

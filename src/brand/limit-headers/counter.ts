@@ -37,16 +37,30 @@ export function policiesOf(name: string, counter: Counter, time: AnswerTime): re
   const { limit = '', remaining = '', reset = '' } = counter;
   const perMs = WINDOW_MS.get(name.slice(name.lastIndexOf('-') + 1));
   const count = perMs === undefined ? undefined : findFewest(limit);
+  const left = findFewest(remaining);
   const own: Policy = {
     name,
     unit: 'requests',
     quota: count && perMs ? { count, perMs } : undefined,
     concurrent: undefined,
-    remaining: findFewest(remaining),
-    resetMs: findResetMs(reset, time),
+    remaining: left,
+    resetMs: findReset(reset, left, time),
   };
   // A limit without its window is no rate.
   return limit.includes(';') ? [...parsePolicies(limit), own] : [own];
+}
+
+/** A reset is taken at its word, until one proves to have been rounded down. */
+function findReset(text: string, left: number | undefined, time: AnswerTime): number | undefined {
+  const { clock } = time;
+  const isKnown = clock?.earliestMs(time.nowMs) !== undefined && !clock.roundsDown;
+  // Only beside how many are left can a reset be proved wrong.
+  if (!isKnown || left === undefined) return findResetMs(text, time);
+  const resetMs = findResetMs(text, time, 0);
+  if (left > 0 || text === '' || resetMs !== undefined) return resetMs;
+  // None is left, though the time at which there should be some is over.
+  clock.roundsDown = true;
+  return findResetMs(text, time);
 }
 
 /** A whole number of calls; of several the smallest. Objects of JSON were seen here, and are none. */

@@ -1,3 +1,5 @@
+import type { ServerClock } from './server-clock.ts';
+
 /** A header as an HTTP client gives it: several lines of one name come as a list. */
 export type FieldValue = string | readonly string[] | undefined;
 
@@ -6,6 +8,10 @@ export interface AnswerTime {
   readonly nowMs: number;
   /** The answer's `Date`. */
   readonly date: string | undefined;
+  /** When the call was sent, by our clock. @default `nowMs` */
+  readonly sentMs?: number;
+  /** What is known of the server's clock. @default no more than this answer's `Date` */
+  readonly clock?: ServerClock;
 }
 
 /** A server may send whatever it likes; nobody reads more of it than this. */

@@ -48,6 +48,7 @@ function limitsIn(
   headers: Readonly<Record<string, FieldValue>>,
   time: AnswerTime,
 ): Limits | undefined {
+  noteTime(headers, time);
   let retryAfterMs: number | undefined;
   let exactRetryAfterMs: number | undefined;
   const policies: Policy[] = [];
@@ -68,4 +69,9 @@ function limitsIn(
     ...(waitMs === undefined ? {} : { retryAfterMs: waitMs }),
     ...(limits === undefined ? {} : { limits }),
   };
+}
+
+function noteTime(headers: Readonly<Record<string, FieldValue>>, time: AnswerTime): void {
+  // A cache tells when it first had the answer.
+  if (headers['age'] === undefined) time.clock?.note(time);
 }

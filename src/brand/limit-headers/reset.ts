@@ -1,17 +1,23 @@
 import { type AnswerTime, membersOf } from './field.ts';
-import { findDateWaitMs, findNumber, waitUntilMs, YEAR_MS } from './time.ts';
+import { findDateWaitMs, findNumber, ROUNDED_MS, waitUntilMs, YEAR_MS } from './time.ts';
 
 /**
  * Reads when a limit is lifted, as milliseconds from now. APIs write seconds from now, seconds,
  * milliseconds or microseconds since 1970, durations such as `6m0s`, and dates. Of several values
  * the latest counts, and none for more than a year.
+ *
+ * @param roundedMs by how much seconds since 1970 may have been rounded down
  */
-export function findResetMs(text: string, time: AnswerTime): number | undefined {
-  const whole = resetMs(text.trim(), time);
+export function findResetMs(
+  text: string,
+  time: AnswerTime,
+  roundedMs: number = ROUNDED_MS,
+): number | undefined {
+  const whole = resetMs(text.trim(), time, roundedMs);
   // Only now, because a date has a comma.
   if (whole !== undefined || !text.includes(',')) return whole;
   const resets = membersOf(text)
-    .map((member) => resetMs(member, time))
+    .map((member) => resetMs(member, time, roundedMs))
     .filter((reset) => reset !== undefined);
   return resets.length > 0 ? Math.max(...resets) : undefined;
 }
@@ -21,13 +27,13 @@ const EPOCH_SECONDS_FROM = 1e9;
 const EPOCH_MILLISECONDS_FROM = 1e11;
 const EPOCH_MICROSECONDS_FROM = 1e14;
 
-function resetMs(text: string, time: AnswerTime): number | undefined {
+function resetMs(text: string, time: AnswerTime, roundedMs: number): number | undefined {
   // Digits first, because a date parser takes `5` for a date.
   const number = findNumber(text);
   if (number === undefined) return findDurationMs(text) ?? findDateWaitMs(text, time);
   if (number >= EPOCH_MICROSECONDS_FROM) return waitUntilMs(number / 1_000, time, 0);
   if (number >= EPOCH_MILLISECONDS_FROM) return waitUntilMs(number, time, 0);
-  if (number >= EPOCH_SECONDS_FROM) return waitUntilMs(number * 1_000, time);
+  if (number >= EPOCH_SECONDS_FROM) return waitUntilMs(number * 1_000, time, roundedMs);
   return Math.min(number * 1_000, YEAR_MS);
 }
 

@@ -1,13 +1,13 @@
 import type { AnswerTime } from './field.ts';
+import { findHttpDateMs, LONGEST_TIME } from './http-date.ts';
 
 /** Nothing that a server says counts for longer. */
 export const YEAR_MS = 31_536_000_000;
 /** Both a date and the `Date` it is compared with are rounded down to whole seconds. */
-const ROUNDED_MS = 1_000;
+export const ROUNDED_MS = 1_000;
+/** Of a wait that is longer than this, what is not known of a clock is a small share. */
+const SHORT_WAIT_MS = 3_000;
 
-/** The three forms of RFC 9110, 5.6.7. `Date.parse` takes far more, `retry 3600` for one. */
-const HTTP_DATE = /^[A-Za-z]{3,9}, \d{2}[ -][A-Za-z]{3}[ -]\d{2,4} \d{2}:\d{2}:\d{2} GMT$/;
-const ASCTIME = /^[A-Za-z]{3} [A-Za-z]{3} [ \d]\d \d{2}:\d{2}:\d{2} \d{4}$/;
 /** ISO 8601 and its relatives: a blank for the `T`, any fraction, a zone or none. */
 const ISO_DATE = /^(\d{4}-\d\d-\d\d)[T ](\d\d:\d\d(?::\d\d(?:\.\d{1,9})?)?) ?(?:Z|UTC|GMT)?$/i;
 const ISO_WITH_OFFSET =
@@ -16,13 +16,6 @@ const ISO_WITH_OFFSET =
 const SCRIPT_DATE =
   /^[A-Za-z]{3} [A-Za-z]{3} \d\d \d{4} \d\d:\d\d:\d\d GMT[+-]\d{4}(?: \([\w ]+\))?$/;
 const NUMBER = /^\d+(?:\.\d+)?$/;
-/** No text that means a time is longer. */
-const LONGEST_TIME = 64;
-
-/** Whether a text is a date in one of the forms of HTTP. */
-export function isHttpDate(text: string): boolean {
-  return text.length <= LONGEST_TIME && (HTTP_DATE.test(text) || ASCTIME.test(text));
-}
 
 /** Reads digits, with a fraction or without; no sign, no exponent. May be endless. */
 export function findNumber(text: string): number | undefined {
@@ -34,8 +27,8 @@ export function findNumber(text: string): number | undefined {
  * time. A date in the past counts as absent.
  */
 export function findHttpDateWaitMs(text: string, time: AnswerTime): number | undefined {
-  if (!isHttpDate(text)) return undefined;
-  return waitUntilMs(Date.parse(ASCTIME.test(text) ? `${text} GMT` : text), time);
+  const untilMs = findHttpDateMs(text);
+  return untilMs === undefined ? undefined : waitUntilMs(untilMs, time);
 }
 
 /** The same for the other ways in which dates are written. Without a zone, GMT is meant. */
@@ -54,10 +47,13 @@ export function findDateWaitMs(text: string, time: AnswerTime): number | undefin
 /** How long it is until a time in milliseconds since 1970; undefined when it is past or no time. */
 export function waitUntilMs(
   untilMs: number,
-  { date, nowMs }: AnswerTime,
+  { date, nowMs, clock }: AnswerTime,
   roundedMs: number = ROUNDED_MS,
 ): number | undefined {
-  const serverNowMs = date === undefined || !isHttpDate(date) ? Number.NaN : Date.parse(date);
-  const waitMs = untilMs - (Number.isNaN(serverNowMs) ? nowMs : serverNowMs);
-  return waitMs > 0 ? Math.min(waitMs + roundedMs, YEAR_MS) : undefined;
+  const dateMs = date === undefined ? undefined : findHttpDateMs(date);
+  const waitMs = untilMs - (clock?.earliestMs(nowMs) ?? dateMs ?? nowMs);
+  if (!(waitMs > (clock?.roundsDown ? -roundedMs : 0))) return undefined;
+  const isShort = roundedMs === 0 && waitMs < SHORT_WAIT_MS;
+  const shorterMs = isShort ? Math.min(clock?.soonerMs() ?? 0, waitMs - 1) : 0;
+  return Math.min(waitMs - shorterMs + roundedMs, YEAR_MS);
 }

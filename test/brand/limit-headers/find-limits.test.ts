@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { FieldValue } from '../../../src/brand/limit-headers/field.ts';
 import { findLimits, type Limits } from '../../../src/brand/limit-headers/find-limits.ts';
+import { createServerClock } from '../../../src/brand/limit-headers/server-clock.ts';
 
 const DATE = 'Fri, 20 Nov 2026 20:00:00 GMT';
 const NOW_MS = Date.parse(DATE);
@@ -210,5 +211,71 @@ describe('X-RateLimit', () => {
     const headers = { 'x-ratelimit-reset': reset };
     expect(find(headers, 'Fri, 20 Nov 2020 20:00:00 GMT')).toEqual({ limits: { resetMs: 6_000 } });
     expect(find(headers)).toBeUndefined();
+  });
+});
+
+describe('a reset in seconds since 1970, once the clock of the server is known', () => {
+  const OFFSET_MS = 4_321;
+
+  /** A client that has had answers at all parts of a second. */
+  function client() {
+    const clock = createServerClock();
+    function hear(atMs: number, headers: Record<string, string>) {
+      const date = new Date(NOW_MS + atMs + OFFSET_MS).toUTCString();
+      const nowMs = NOW_MS + atMs;
+      return findLimits({ ...headers, date }, { nowMs, date, clock })?.limits;
+    }
+    for (let atMs = -2_000; atMs < 0; atMs += 7) hear(atMs, { 'x-ratelimit-remaining': '9' });
+    return { hear, clock };
+  }
+
+  /** Seconds of the server at a time of ours, rounded as it does. */
+  const seconds = (atMs: number, round: (seconds: number) => number): string =>
+    String(round((NOW_MS + atMs + OFFSET_MS) / 1_000));
+
+  it('is waited for to the moment', () => {
+    const { hear } = client();
+    const reset = seconds(700, Math.ceil);
+    const untilMs = Number(reset) * 1_000 - OFFSET_MS - NOW_MS;
+    for (const atMs of [10, 300, 600]) {
+      const told = hear(atMs, { 'x-ratelimit-remaining': '0', 'x-ratelimit-reset': reset });
+      expect(told?.resetMs).toBeGreaterThan(untilMs - atMs - 10);
+      expect(told?.resetMs).toBeLessThan(untilMs - atMs + 20);
+    }
+  });
+
+  it('is a second later for good, after one that was over when none was left', () => {
+    const { hear } = client();
+    const reset = seconds(0, Math.floor);
+    const told = hear(0, { 'x-ratelimit-remaining': '0', 'x-ratelimit-reset': reset });
+    expect(told?.resetMs).toBeGreaterThan(0);
+    expect(told?.resetMs).toBeLessThan(1_000);
+    const later = hear(5, {
+      'x-ratelimit-remaining': '0',
+      'x-ratelimit-reset': seconds(2_000, Math.floor),
+    });
+    expect(later?.resetMs).toBeGreaterThan(1_995);
+  });
+
+  it('is a second later when nothing beside it would prove it wrong', () => {
+    const told = client().hear(0, { 'x-ratelimit-reset': seconds(5_000, Math.floor) });
+    const untilMs = Number(seconds(5_000, Math.floor)) * 1_000 - OFFSET_MS - NOW_MS;
+    expect(told?.resetMs).toBeGreaterThanOrEqual(untilMs + 1_000);
+  });
+
+  it('is a second later when no answer said what time it is', () => {
+    const headers = {
+      'x-ratelimit-remaining': '0',
+      'x-ratelimit-reset': String(NOW_MS / 1_000 + 5),
+    };
+    const time = { nowMs: NOW_MS, date: undefined, clock: createServerClock() };
+    expect(findLimits(headers, time)?.limits?.resetMs).toBe(6_000);
+  });
+
+  it('is not learned from answers that a cache has kept', () => {
+    const { hear, clock } = client();
+    const beforeMs = clock.earliestMs(NOW_MS) ?? 0;
+    hear(30_000, { age: '30', 'x-ratelimit-remaining': '5' });
+    expect(clock.earliestMs(NOW_MS)).toBeCloseTo(beforeMs, 3);
   });
 });
