@@ -80,7 +80,9 @@ export function report(state: PaceState, told: PaceEvent, toldAtMs: number): voi
   state.latestMs = Math.max(state.latestMs, nowMs);
   const event = sane(told, nowMs);
   if (state.fixed) return reportAtFixedRate(state, event, nowMs);
-  const untilResetMs = event.limits ? obeyHints(state, event.limits, nowMs) : 0;
+  const untilResetMs = event.limits
+    ? obeyHints(state, event.limits, { sentAtMs: event.sentAtMs, nowMs })
+    : 0;
   if (event.kind === 'accepted') {
     onAccepted(state, event, nowMs);
     if (untilResetMs > 0) onUsedUp(state, event, nowMs, untilResetMs);

@@ -63,6 +63,11 @@ export const SERVERS: readonly Server[] = [
     calls: 2_500,
   },
   {
+    name: 'sliding window 5 per 1 s, all headers',
+    limit: () => slidingWindow(5, 1_000, { says: 'ratelimit' }),
+    calls: 2_500,
+  },
+  {
     name: 'sliding window 50 per 1 s, X-RateLimit',
     limit: () => slidingWindow(50, 1_000, { says: 'x_ratelimit' }),
   },

@@ -3,21 +3,27 @@ import type { LimitHints } from '../limit-hints.ts';
 import type { PaceState } from '../pace-state.ts';
 import { giveTrialUp } from './cap-trial.ts';
 
-/** This many calls of each window are left at first, because calls do not arrive as evenly as they start… */
+type Published = PaceState['published'];
+
+/** Calls do not arrive as evenly as they start: those of so many ms of each window are left at first… */
+const JITTER_MS = 60;
+/** …no more than this, because what is left of many calls evens out… */
 const CALLS_LEFT = 1.3;
-/** …and more when the last one was taken all the same, fewer when it was not for so many calls, but… */
+/** …and more when the last one was taken all the same, fewer when it was not for so many calls… */
 const MORE_LEFT = 0.5;
 const FEWER_LEFT = 0.1;
 const LEAST_CALLS_LEFT = 0.3;
 const CALLS_TO_LEAVE_FEWER = 200;
+/** …unless there were fewer since, or fewer windows: most of those were sent when fewer were left, but… */
+const CALLS_TO_LEAVE_MORE = { calls: 20, windows: 2 };
 /** …so much more than were too few once, which is forgotten slowly, since others may have taken them… */
 const ENOUGH_LEFT = 0.2;
 const REMEMBERED = 0.995;
-/** …but at first no more of them than this share, and so for good where a whole call is much of the window… */
-const MOST_LEFT_AT_FIRST = 0.15;
-const FEW_CALLS = 4;
-/** …and never fewer used than this share, nor more than that, because clocks differ too. */
+/** …and never fewer used than this share, or than that where a whole call is much of the window… */
 const LEAST_USED = 0.6;
+const FEW_CALLS = 4;
+const LEAST_USED_OF_FEW = 0.85;
+/** …nor more than this, because clocks differ too. */
 const MOST_USED = 0.995;
 /** Longer windows, as of a day, are quotas and no pace: whoever spreads those holds short runs up. */
 const LONGEST_WINDOW_MS = 3_600_000;
@@ -29,16 +35,24 @@ const STRIKES_FORGIVEN = 2;
 const CALLS_TO_FORGET = 1_000;
 const MOST_CONCURRENT = 100_000;
 
+type Quota = NonNullable<LimitHints['quota']>;
+
 /**
  * Takes over what the API says about its limits. Numbers that make no sense are passed over.
  *
+ * @param at when the call was sent that it said it to, and when it is heard of
  * @returns how long it is until a reset, when nothing is left before; else 0
  */
-export function obeyHints(state: PaceState, hints: LimitHints, nowMs: number): number {
+export function obeyHints(
+  state: PaceState,
+  hints: LimitHints,
+  { sentAtMs, nowMs }: { readonly sentAtMs: number; readonly nowMs: number },
+): number {
   obeyQuota(state, hints.quota);
   obeyConcurrent(state, hints.concurrent);
-  const { remaining = 1, resetMs = 0 } = hints;
+  const { quota, remaining = 1, resetMs = 0 } = hints;
   if (!(remaining <= 0 && resetMs > 0)) return 0;
+  if (quota && isOwnDoing(state, { quota, resetMs, sentAtMs })) return 0;
   closeUntilReset(state, nowMs, resetMs);
   return resetMs;
 }
@@ -49,7 +63,7 @@ function obeyQuota(state: PaceState, quota: LimitHints['quota']): void {
   if (!(count > 0 && Number.isFinite(count) && perMs > 0 && perMs <= LONGEST_WINDOW_MS)) return;
   const { published } = state;
   const quotaPerMs = Math.min(FASTEST_PER_MS, count / perMs);
-  if (published.quotaPerMs !== quotaPerMs) trust(state, quotaPerMs, count);
+  if (published.quotaPerMs !== quotaPerMs) trust(state, quotaPerMs);
   const used = usedShare(count, published.callsLeft) * quotaPerMs;
   const ratePerMs = Math.max(SLOWEST_PER_MS, used);
   if (published.ratePerMs === ratePerMs) return;
@@ -61,11 +75,11 @@ function obeyQuota(state: PaceState, quota: LimitHints['quota']): void {
 }
 
 /** Takes over a quota that was not told before. */
-function trust(state: PaceState, quotaPerMs: number, count: number): void {
+function trust(state: PaceState, quotaPerMs: number): void {
   const { published } = state;
   published.quotaPerMs = quotaPerMs;
-  published.callsLeft = Math.min(CALLS_LEFT, MOST_LEFT_AT_FIRST * count);
-  published.leastLeft = LEAST_CALLS_LEFT;
+  published.callsLeft = Math.min(CALLS_LEFT, JITTER_MS * quotaPerMs);
+  published.leastLeft = leastCallsLeft(published);
   published.isTrusted = true;
   published.strikes = 0;
   published.acceptedSinceStrike = 0;
@@ -85,6 +99,7 @@ function obeyConcurrent(state: PaceState, concurrent: number | undefined): void 
 export function blamePublished({ published, estimate }: PaceState): boolean {
   published.strikes += 1;
   published.acceptedSinceStrike = 0;
+  leave(published, ENOUGH_LEFT);
   if (published.strikes <= STRIKES_FORGIVEN) return true;
   // The headers lie: what they say stays the most that is tried, and the limit is looked for below.
   published.isTrusted = false;
@@ -97,7 +112,7 @@ export function noteAcceptedAtPublished({ published }: PaceState): void {
   published.acceptedInRow += 1;
   if (published.acceptedInRow >= CALLS_TO_LEAVE_FEWER) {
     published.acceptedInRow = 0;
-    published.leastLeft = Math.max(LEAST_CALLS_LEFT, REMEMBERED * published.leastLeft);
+    published.leastLeft = Math.max(leastCallsLeft(published), REMEMBERED * published.leastLeft);
     published.callsLeft = Math.max(published.leastLeft, published.callsLeft - FEWER_LEFT);
   }
   published.acceptedSinceStrike += 1;
@@ -107,14 +122,45 @@ export function noteAcceptedAtPublished({ published }: PaceState): void {
 }
 
 /** The last call of a window was taken: waiting for the next one costs more than calls that are left. */
-export function leaveMore({ published, ratePerMs }: PaceState, waitMs: number): void {
+export function leaveMore(
+  { published, ratePerMs }: PaceState,
+  { quota }: LimitHints,
+  waitMs: number,
+): void {
   if (waitMs * ratePerMs < 1) return; // the next one would have waited for as long
+  const { calls, windows } = CALLS_TO_LEAVE_MORE;
+  if (published.acceptedInRow < Math.min(calls, windows * (quota?.count ?? 0))) return;
+  leave(published, MORE_LEFT);
+}
+
+function leave(published: Published, more: number): void {
+  const scale = leastCallsLeft(published) / LEAST_CALLS_LEFT;
   published.acceptedInRow = 0;
-  published.leastLeft = published.callsLeft + ENOUGH_LEFT;
-  published.callsLeft += MORE_LEFT;
+  published.leastLeft = published.callsLeft + ENOUGH_LEFT * scale;
+  published.callsLeft += more * scale;
+}
+
+/** Fewer of a slow quota: there, the jitter of calls is a small part of one. */
+function leastCallsLeft({ quotaPerMs }: Published): number {
+  return Math.min(LEAST_CALLS_LEFT, JITTER_MS * quotaPerMs);
+}
+
+/**
+ * Whether none is left because of our own calls. As even as they are, they use some windows to the last
+ * one, and the next one is let in when it is due: until then whole seconds are told, whatever is left of them.
+ */
+function isOwnDoing(
+  { phase, slots, gateUntilMs, ratePerMs }: PaceState,
+  told: { readonly quota: Quota; readonly resetMs: number; readonly sentAtMs: number },
+): boolean {
+  const { count, perMs } = told.quota;
+  if (phase !== 'published' || !slots.areAllTaken) return false;
+  const sinceOpen = (told.sentAtMs - gateUntilMs) * ratePerMs + 1;
+  const fillsWindow = ratePerMs * perMs > count - 1 && sinceOpen > count - 0.5;
+  return fillsWindow && told.resetMs <= Math.ceil(perMs / 1_000) * 1_000;
 }
 
 function usedShare(count: number, callsLeft: number): number {
-  const least = count < FEW_CALLS ? 1 - MOST_LEFT_AT_FIRST : LEAST_USED;
+  const least = count < FEW_CALLS ? LEAST_USED_OF_FEW : LEAST_USED;
   return Math.min(MOST_USED, Math.max(least, 1 - callsLeft / count));
 }

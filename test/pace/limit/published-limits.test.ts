@@ -1,5 +1,12 @@
 import { describe, expect, it } from 'vitest';
-import { createPaceState, describePace, type PaceState, report } from '../../../src/pace/pacer.ts';
+import {
+  book,
+  createPaceState,
+  describePace,
+  nextStart,
+  type PaceState,
+  report,
+} from '../../../src/pace/pacer.ts';
 import { oneProcess } from '../../simulation/clients.ts';
 import { fixedWindow, type Limit, slidingWindow, tokenBucket } from '../../simulation/servers.ts';
 import { type Result, simulate } from '../../simulation/simulate.ts';
@@ -35,6 +42,9 @@ describe('a quota that is published', () => {
   it('is kept to with more calls left once the last one was taken, and not with as few again for long', () => {
     const state = createPaceState({}, 0);
     accept(state, 1, 0);
+    accept(state, 20, 20);
+    expect(ratePerSecond(state)).toBeCloseTo(48.7);
+    accept(state, 1, 0);
     accept(state, 1, 20);
     expect(ratePerSecond(state)).toBeCloseTo(48.2);
     accept(state, 1_000, 20);
@@ -53,11 +63,33 @@ describe('a quota that is published', () => {
 
   it.each([
     [50, 0.9],
-    [5, 0.7],
-  ])('of a window of %i calls that slides is used well', (count, least) => {
-    const { warmEfficiency, throttled } = play(slidingWindow(count, 1_000, { says: 'ratelimit' }));
-    expect(warmEfficiency).toBeGreaterThan(least);
-    expect(throttled).toBeLessThan(0.005);
+    [10, 0.92],
+    [5, 0.9],
+    [2, 0.9],
+    [1, 0.84],
+  ])('of a window of %i calls is used well, whether it slides or not', (count, least) => {
+    for (const window of [slidingWindow, fixedWindow]) {
+      const { warmEfficiency, throttled } = play(window(count, 1_000, { says: 'ratelimit' }));
+      expect(warmEfficiency).toBeGreaterThan(least);
+      expect(throttled).toBeLessThan(0.005);
+    }
+  });
+
+  it('is waited for when none is left, if it was not we who took all', () => {
+    const state = createPaceState({}, 0);
+    const tell = (nowMs: number, remaining: number): void => {
+      const limits = { quota: { count: 5, perMs: 1_000 }, remaining, resetMs: 1_000 };
+      const event = { sentAtMs: nowMs - 10, latencyMs: 10, inFlight: 1, random: 0.5, limits };
+      book(state, nowMs - 10);
+      report(state, { kind: 'accepted', ...event }, nowMs);
+    };
+    tell(10, 4);
+    tell(225, 0);
+    expect(nextStart(state, { nowMs: 225, inFlight: 0 })).toEqual({ atMs: 1_225 });
+    // Five calls at 4.7/s, by whoever they were made, are enough to explain that there is none.
+    for (const [at, remaining] of [4, 3, 2, 1, 0].entries()) tell(1_240 + at * 213, remaining);
+    const next = nextStart(state, { nowMs: 2_092, inFlight: 0 });
+    expect(next === 'wait_for_answer' ? Number.NaN : next.atMs).toBeLessThan(2_330);
   });
 });
 
