@@ -69,6 +69,7 @@ export function addSandboxCommand(program: Command, context: CliContext): void {
     .option('--logos', 'serve pictures too, and have answers point to them')
     .option('--seed <N>', 'decides answers and faults', integer, 1)
     .action(async (flags: SandboxFlags) => {
+      refuseUnlimited(flags);
       await serve(flags, context);
       context.finish(EXIT.ok);
     });
@@ -101,6 +102,17 @@ async function serve(flags: SandboxFlags, context: CliContext): Promise<void> {
   );
   await sandbox.close();
   interrupt.dispose();
+}
+
+/** A rehearsal that is meant to have a limit would show nothing. */
+function refuseUnlimited({ limit, limitKind, limitHeaders }: SandboxFlags): void {
+  if (limit !== undefined) return;
+  const isMeant = limitKind !== 'token-bucket' || !['none', 'retry-after'].includes(limitHeaders);
+  if (!isMeant) return;
+  throw new BrandfillError(
+    'INVALID_SETTING',
+    'Cannot use --limit-kind or --limit-headers without a limit: give --limit too, such as --limit 50/s.',
+  );
 }
 
 function sandboxLimit(limit: Limit | number, kind: SandboxFlags['limitKind']): Limit {

@@ -10,6 +10,16 @@ describe('a usage error', () => {
     ['an unknown flag', ['enrich', 'list.csv', '--speed', '9'], /--speed/],
     ['a key that nobody would ask for', ['sandbox', '--key', 'x'], /--key.*--auth bearer/],
     [
+      'a kind of limit without a limit',
+      ['sandbox', '--limit-kind', 'fixed-window'],
+      /without a limit: give --limit too/,
+    ],
+    [
+      'headers of a limit without a limit',
+      ['sandbox', '--limit-headers', 'x-ratelimit'],
+      /without a limit: give --limit too/,
+    ],
+    [
       'a limit without a unit',
       ['sandbox', '--limit', '20'],
       /--limit 20: give a rate such as 20\/s/,
