@@ -6,8 +6,10 @@ const DATE_MS = 1_000;
 const STALE_MS = 20;
 /** How much two clocks drift apart, at most: 100 ms in a quarter of an hour. */
 const DRIFT = 1e-4;
-/** More finds out sooner, and is refused more often. */
-const EARLIER_SHARE = 0.25;
+/** Answers that come at all parts of a second tell enough; after so many it shows whether they do. */
+const ANSWERS_BEFORE_SOONER = 10;
+/** Of what is not known. More finds out sooner, and is refused more often. */
+const SOONER_SHARE = 0.25;
 /** Answers that contradict one another so often come from servers whose clocks differ. */
 const MOST_CONTRADICTIONS = 3;
 
@@ -32,8 +34,8 @@ export interface ServerClock {
   /** What the server's clock shows at least; undefined before the first `Date`. */
   earliestMs(nowMs: number): number | undefined;
   /**
-   * By how much sooner to come than that says: calls that wait for the server's clock all come at the same
-   * part of its seconds, and would never learn more.
+   * By how much sooner to come than that says, after some answers: calls that wait for the server's clock all
+   * come at the same part of its seconds, and would never learn more.
    */
   soonerMs(): number;
   /** Whether this server rounds down the times it tells: then it may refuse calls for a second longer. */
@@ -50,6 +52,7 @@ interface Lead {
 /** Creates a clock that knows nothing yet. */
 export function createServerClock(): ServerClock {
   let lead: Lead | undefined;
+  let answers = 0;
   let contradictions = 0;
 
   return {
@@ -63,6 +66,7 @@ export function createServerClock(): ServerClock {
         mostMs: dateMs + DATE_MS + STALE_MS - sentMs,
         notedMs: nowMs,
       };
+      answers += 1;
       const common = lead && intersect(lead, told);
       if (lead && !common) contradictions += 1;
       lead = common ?? told;
@@ -70,10 +74,10 @@ export function createServerClock(): ServerClock {
 
     earliestMs: (nowMs) => lead && nowMs + lead.leastMs - driftMs(lead, nowMs),
 
-    soonerMs: () =>
-      lead && contradictions < MOST_CONTRADICTIONS
-        ? EARLIER_SHARE * (lead.mostMs - lead.leastMs)
-        : 0,
+    soonerMs: () => {
+      const mayCome = answers >= ANSWERS_BEFORE_SOONER && contradictions < MOST_CONTRADICTIONS;
+      return lead && mayCome ? SOONER_SHARE * (lead.mostMs - lead.leastMs) : 0;
+    },
   };
 }
 
