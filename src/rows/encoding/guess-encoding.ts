@@ -4,7 +4,7 @@ import { type Encoding, findEncodingByName } from './encodings.ts';
 import { guessLatin, isPlainlyWestern } from './guess-latin.ts';
 import { placeOfByte } from './place.ts';
 import { decodeStart } from './transcode.ts';
-import { faultOfUtf8 } from './utf8.ts';
+import { faultOfUtf8, isMostlyUtf8 } from './utf8.ts';
 
 /** An encoding, and some words that show whether the guess is right. */
 export interface Guess {
@@ -38,13 +38,15 @@ const LOOKED_AT_BYTES = 64 * 1024;
  * Guesses the encoding of text that is not UTF-8. Windows-1252, and Latin-1 in it, is what Western
  * spreadsheets save; other encodings need evidence.
  *
- * @throws BrandfillError `UNREADABLE_INPUT` when it is no text, or in no encoding that can be told
+ * @throws BrandfillError `UNREADABLE_INPUT` when it is no text, in no encoding that can be told, or
+ * UTF-8 in most of it
  */
 export async function guessEncoding(
   { bytes: clue, offset }: Clue,
   { name, read }: GuessOptions,
 ): Promise<Guess> {
   refuseControls(clue, name, MOST_CONTROLS);
+  if (isMostlyUtf8(clue)) throw await faultOfUtf8(read, { name, bytes: clue, offset });
   const words = findWords(clue);
   const bytes = Buffer.concat(words.flatMap((word) => [word, NEW_LINE]));
   // Two such letters that stand together, as in 'Größe', may be one of another script.

@@ -43,13 +43,27 @@ interface FaultyBytes {
   readonly offset: number;
 }
 
-/** What to say of bytes that are UTF-8 up to some place, and no other encoding either. */
+/** What to say of bytes that are UTF-8 up to some place, and hardly another encoding. */
 export async function faultOfUtf8(
   read: () => AsyncIterable<Buffer>,
   { name, bytes, offset }: FaultyBytes,
 ): Promise<BrandfillError> {
   const at = validBytes(bytes);
   return await notUtf8(read, { name, isInsisted: false, offset: offset + at, byte: bytes[at] });
+}
+
+/** So many characters of UTF-8 to each fault are no chance: Japanese in EUC-JP comes to three or four. */
+const CHARACTERS_PER_FAULT = 5;
+
+/** Whether bytes are UTF-8 but for few of them, such as rows that were put behind it from elsewhere. */
+export function isMostlyUtf8(bytes: Buffer): boolean {
+  let characters = 0;
+  let faults = 0;
+  for (const character of bytes.toString('utf8')) {
+    if (character === '\ufffd') faults += 1;
+    else if (character > '\x7f') characters += 1;
+  }
+  return characters > 0 && characters >= CHARACTERS_PER_FAULT * faults;
 }
 
 /** Whether bytes are UTF-8, but for a last character that they may cut off. */

@@ -123,6 +123,24 @@ describe('findEncoding', () => {
       /line 3 of list\.csv: its character 7 \(byte 0xE4\) is not UTF-8, although all before it is/,
     );
   });
+
+  it('does not take a list in UTF-8 for another encoding because of one row', async () => {
+    const rows = 'a.ch,Zürich Größe\n'.repeat(50);
+    const bytes = Buffer.concat([
+      Buffer.from(`domain,city\n${rows}`),
+      encode('b.de,Köln', 'latin1'),
+    ]);
+    await expect(find(bytes)).rejects.toThrow(
+      /line 52 of list\.csv: its character 7 \(byte 0xF6\) is not UTF-8/,
+    );
+  });
+
+  it('tells Japanese that looks like UTF-8 in part', async () => {
+    const found = await find(
+      encode('社名,注\nトヨタ,のとになはどのとに\nニトリ,にはとの\n', 'eucjp'),
+    );
+    expect(found).toMatchObject({ encoding: { label: 'EUC-JP' } });
+  });
 });
 
 describe('findEncodingByName', () => {
