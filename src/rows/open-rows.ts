@@ -1,6 +1,7 @@
 import { BrandfillError } from '../common/errors.ts';
 import { openCsv } from './csv/csv.ts';
 import { openJsonl } from './jsonl.ts';
+import { findOtherText } from './other-formats.ts';
 import type { RowFormat } from './row-format.ts';
 import type { Source } from './source.ts';
 import { openXlsx } from './xlsx/xlsx.ts';
@@ -36,6 +37,10 @@ export function openRows(source: Source, options: OpenRowsOptions): RowFormat {
     return { ...openXlsx(source.workbook), marksText: options.excel };
   }
   if (source.isOfObjects) return openObjects(source, options);
+  const other = findOtherText(source.sample);
+  if (other !== undefined) {
+    throw new BrandfillError('UNREADABLE_INPUT', `Cannot read ${source.name}: it is ${other}.`);
+  }
   const extension = extensionOf(source.name);
   if (/^\s*\[/.test(source.sample.toString('utf8', 0, 1_024)) && !CSV_EXTENSIONS.has(extension)) {
     throw new BrandfillError(

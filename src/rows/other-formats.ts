@@ -43,6 +43,21 @@ export async function findOtherFormat(
   return buffer.subarray(0, bytesRead).includes(locked) ? LOCKED_WORKBOOK : OLD_WORKBOOK;
 }
 
+/** What old exports call .xls, and what a login page leaves that was saved as a list. */
+const OTHER_TEXTS: readonly (readonly [beginning: RegExp, what: string])[] = [
+  [
+    /^\s*<(!doctype html|html|head|body|meta|style|table|div)\b/i,
+    'a web page (HTML); if the list is on it, open it in a spreadsheet program and save it as XLSX or CSV, else download the list again',
+  ],
+  [/^\s*<\?xml\b/i, 'XML; open it in a spreadsheet program and save it as XLSX or CSV'],
+];
+
+/** What a text is instead of a list, likewise. */
+export function findOtherText(sample: Buffer): string | undefined {
+  const start = sample.toString('utf8', 0, 1_024);
+  return OTHER_TEXTS.find(([beginning]) => beginning.test(start))?.[1];
+}
+
 /**
  * What an archive is instead of a workbook, likewise.
  *

@@ -102,6 +102,12 @@ describe('an input that cannot be used', () => {
       Buffer.from('89504e470d0a1a0a0000000d4948445200000010ff', 'hex'),
       /list\.csv: it is no text/,
     ],
+    [
+      'a web page, as a login leaves it',
+      'list.csv',
+      '<!DOCTYPE html>\n<html><head><title>Sign in</title></head></html>\n',
+      /Cannot read list\.csv: it is a web page \(HTML\)/,
+    ],
     ['a gzip cut short', 'list.csv.gz', GZIP.subarray(0, GZIP.length - 9), /list\.csv\.gz.*gzip/],
     ['a gzip with a wrong byte', 'list.csv.gz', flipped(GZIP), /list\.csv\.gz/],
     [

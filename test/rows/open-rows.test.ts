@@ -24,6 +24,19 @@ describe('openRows', () => {
   it('refuses a JSON array, and says how to make lines of it', () => {
     expect(() => kindOf('list.json', '[{"a":1}]')).toThrow(/JSON array.*jq/);
   });
+
+  it.each([
+    ['list.xls', '<html xmlns:x="urn:schemas-microsoft-com:office:excel">\n', /a web page.*XLSX/],
+    ['list.csv', '\n<!DOCTYPE html>\n<title>Sign in</title>', /a web page.*download/],
+    ['list.xls', '<table border=1><tr><td>domain', /a web page/],
+    ['list.xls', '<?xml version="1.0"?>\n<?mso-application progid="Excel.Sheet"?>', /XML; open it/],
+  ])('refuses %s that is %j', (name, content, expected) => {
+    expect(() => kindOf(name, content)).toThrow(expected);
+  });
+
+  it('takes a name in angle brackets for a name', () => {
+    expect(kindOf('list.csv', '<domain>,<city>\nacme.com,Ulm\n')).toBe('CSV');
+  });
 });
 
 describe('splitExtension', () => {
