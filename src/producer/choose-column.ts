@@ -46,15 +46,20 @@ export function chooseDomainColumn(
   }
   throw new BrandfillError(
     'INVALID_SETTING',
-    `Cannot tell which column of ${source.name} holds the domain: name it with --domain-column; there are: ${list(columns)}${describeTitle(format)}.`,
+    `Cannot tell which column of ${source.name} holds the domain: name it with --domain-column; there are: ${list(columns)}${describeElsewhere(format)}.`,
   );
 }
 
-/** Titles above a header are taken for it. */
-function describeTitle({ lineOfHeader: line }: RowFormat): string {
-  return line === undefined
+/** Titles above a header are taken for it, and a sheet of explanations for the list. */
+function describeElsewhere({ lineOfHeader: line, workbook }: RowFormat): string {
+  if (line !== undefined)
+    return `; if the header is in line ${line}, give --skip-lines ${line - 1}`;
+  if (workbook === undefined) return '';
+  const { sheet, parts } = workbook;
+  const others = parts.sheets.filter((other) => other !== sheet).map(({ name }) => name);
+  return others.length === 0
     ? ''
-    : `; if the header is in line ${line}, give --skip-lines ${line - 1}`;
+    : `; these are of the sheet '${shorten(sheet.name)}', --sheet takes another: ${list(others)}`;
 }
 
 /** The column at a place of a table, from 1. */
@@ -123,14 +128,14 @@ export function assertColumnsThere(
 function noSuchColumn(source: Source, format: RowFormat, name: string): BrandfillError {
   return new BrandfillError(
     'INVALID_SETTING',
-    `Cannot find the column '${name}' in ${source.name}: there are: ${list(format.columns)}${describeTitle(format)}.`,
+    `Cannot find the column '${name}' in ${source.name}: there are: ${list(format.columns)}${describeElsewhere(format)}.`,
   );
 }
 
 const MOST_LISTED = 30;
 
-function list(columns: readonly string[]): string {
-  const shown = columns.slice(0, MOST_LISTED).map(shorten).join(', ');
-  const more = columns.length - MOST_LISTED;
+function list(names: readonly string[]): string {
+  const shown = names.slice(0, MOST_LISTED).map(shorten).join(', ');
+  const more = names.length - MOST_LISTED;
   return more > 0 ? `${shown} and ${more} more` : shown;
 }

@@ -40,6 +40,21 @@ describe('a workbook is refused before any call:', () => {
     expectRefusal(ended, /put a line with column names on top, such as: domain\.$/);
   });
 
+  it.each<[string, string[], RegExp]>([
+    ['cannot be told', [], /Cannot tell which column of list\.xlsx/],
+    ['was named', ['--domain-column', 'Website'], /Cannot find the column 'Website'/],
+  ])('a sheet without the column that %s, with the names of others', async (_, flags, expected) => {
+    const folder = openFolder();
+    const sheets = [{ name: 'Read me', rows: row(1, 'How to') + row(2, 'read') }, ...SPEC.sheets];
+    folder.write('list.xlsx', await workbookOf({ sheets }));
+    const ended = await runHere(['enrich', 'list.xlsx', ...flags, ...API], { cwd: folder.path });
+    expectRefusal(ended, expected);
+    expectRefusal(
+      ended,
+      /there are: How to; these are of the sheet 'Read me', --sheet takes another: Accounts, Notes\.$/,
+    );
+  });
+
   it('a ZIP bomb', async () => {
     const folder = openFolder();
     const bomb = Buffer.alloc(64_000_000, ' ');
