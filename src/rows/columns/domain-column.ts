@@ -12,8 +12,8 @@ export interface DomainColumn {
   readonly by: 'name' | 'content' | 'option';
   /** the first sample cell that holds a domain, as it stands in the file */
   readonly example: string | undefined;
-  /** names of other columns that may be meant, the likelier first; missing where there are none */
-  readonly others?: readonly string[];
+  /** other columns that may be meant, the likelier first; missing where there are none */
+  readonly others?: readonly Pick<DomainColumn, 'index' | 'name'>[];
 }
 
 const MAX_SAMPLE_ROWS = 200;
@@ -73,7 +73,9 @@ export function guessDomainColumn(
   const [best, ...others] = candidates.sort((one, other) => other.worth - one.worth);
   if (best === undefined) return undefined;
   const { index, name, by, example } = best;
-  const named = others.filter(({ isPlausible }) => isPlausible).map(({ name }) => name);
+  const named = others
+    .filter(({ isPlausible }) => isPlausible)
+    .map(({ index, name }) => ({ index, name }));
   return { index, name, by, example, ...(named.length > 0 && { others: named }) };
 }
 

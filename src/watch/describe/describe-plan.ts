@@ -74,9 +74,16 @@ function describeColumn({ name, by, example }: Opened['column']): string {
 
 const MOST_OTHERS = 3;
 
-function describeOthers({ column: { others = [] } }: Opened): string {
+function describeOthers({ column }: Opened): string {
+  const { others = [] } = column;
   if (others.length === 0) return '';
-  const named = others.slice(0, MOST_OTHERS).map((name) => `'${shorten(name)}'`);
+  const isShared = (name: string): boolean =>
+    [column, ...others].filter((each) => each.name === name).length > 1;
+  const named = others
+    .slice(0, MOST_OTHERS)
+    .map(
+      ({ index, name }) => `'${shorten(name)}'${isShared(name) ? ` (column ${index + 1})` : ''}`,
+    );
   const more = others.length - named.length;
   const all = more > 0 ? `${named.join(', ')} and ${more} more` : named.join(', ');
   return `also possible: ${all}; --domain-column takes another`;

@@ -220,7 +220,7 @@ describe('e-mail addresses', () => {
 describe('other columns that may be meant', () => {
   const others = (table: Table): readonly string[] | undefined => {
     const sample = domains.map((_, row) => Object.values(table).map((cells) => cells[row] ?? ''));
-    return guessDomainColumn(Object.keys(table), sample)?.others;
+    return guessDomainColumn(Object.keys(table), sample)?.others?.map(({ name }) => name);
   };
 
   it('are named, the likelier first', () => {

@@ -133,27 +133,39 @@ describe('what was understood', () => {
   });
 
   it('is a block of lines for somebody who is asked', () => {
-    expect(inputBlock({ ...event, column: { ...column, others: ['Homepage', 'E-Mail'] } })).toEqual(
-      [
-        'list.csv',
-        '  format   CSV',
-        "  domains  in column 'site' (guessed by name), such as 'acme.com'",
-        "           also possible: 'Homepage', 'E-Mail'; --domain-column takes another",
-      ],
-    );
+    const others = ['Homepage', 'E-Mail'].map((name, at) => ({ index: at + 1, name }));
+    expect(inputBlock({ ...event, column: { ...column, others } })).toEqual([
+      'list.csv',
+      '  format   CSV',
+      "  domains  in column 'site' (guessed by name), such as 'acme.com'",
+      "           also possible: 'Homepage', 'E-Mail'; --domain-column takes another",
+    ]);
     expect(inputBlock(event)).toHaveLength(3);
   });
 
   it('names the other columns that may be meant, three at most', () => {
-    const others = ['a', 'b', 'c', 'd', 'e'];
+    const others = ['a', 'b', 'c', 'd', 'e'].map((name, at) => ({ index: at + 1, name }));
     expect(describeInput({ ...event, column: { ...column, others } })).toMatch(
       /such as 'acme\.com'; also possible: 'a', 'b', 'c' and 2 more; --domain-column takes another$/,
     );
   });
 
+  it('tells columns of one name by their places, which --domain-column takes, too', () => {
+    const others = [
+      { index: 3, name: 'site' },
+      { index: 4, name: 'E-Mail' },
+    ];
+    expect(describeInput({ ...event, column: { ...column, others } })).toMatch(
+      /also possible: 'site' \(column 4\), 'E-Mail'; --domain-column takes another$/,
+    );
+  });
+
   it('stays on its lines, whatever the file holds', () => {
     const name = `a\nb\u001b[31m${'x'.repeat(99)}`;
-    const odd = { ...event, column: { ...column, name, example: 'acme.com\r\n', others: [name] } };
+    const odd = {
+      ...event,
+      column: { ...column, name, example: 'acme.com\r\n', others: [{ index: 1, name }] },
+    };
     expect(describeInput(odd)).not.toMatch(/\p{Cc}/u);
     expect(describeInput(odd).length).toBeLessThan(300);
     expect(inputBlock(odd).join('')).not.toMatch(/\p{Cc}/u);
