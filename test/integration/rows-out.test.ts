@@ -1,7 +1,10 @@
+import { execFile } from 'node:child_process';
 import { existsSync, lstatSync, symlinkSync } from 'node:fs';
+import { promisify } from 'node:util';
 import { describe, expect, it } from 'vitest';
 import { openApi, openScripted } from './support/api.ts';
-import { run, start } from './support/command.ts';
+import { builtCommand } from './support/build.ts';
+import { ENVIRONMENT, run, start } from './support/command.ts';
 import { enrichIn } from './support/enrich.ts';
 import { openFolder } from './support/folder.ts';
 import { cellsOf, column, domains, listOf, objectsOf, rowsOf } from './support/tables.ts';
@@ -167,6 +170,22 @@ describe('the output', () => {
       else expect(text).toContain('\n03,"company-3.com",');
     },
   );
+
+  it('may go to what a shell calls its standard output, or another command', async () => {
+    const folder = openFolder();
+    folder.write('list.csv', 'domain\nacme.com\n');
+    const { url } = await openScripted({});
+    for (const line of [
+      '"$0" "$1" enrich list.csv --base-url "$2" --out /dev/stdout | cat',
+      '"$0" "$1" enrich list.csv --base-url "$2" --out >(cat)',
+    ]) {
+      const args = ['-c', line, process.execPath, builtCommand(), url];
+      const options = { cwd: folder.path, env: ENVIRONMENT };
+      const { stdout } = await promisify(execFile)('bash', args, options);
+      expect(column(rowsOf(stdout), 'brand_name')).toEqual(['Acme']);
+    }
+    expect(folder.names()).toEqual(['list.csv', 'list.failures.csv']);
+  });
 
   it('replaces an earlier one only when it is whole, and a link stays a link', async () => {
     const folder = openFolder();

@@ -135,6 +135,15 @@ export async function placeOf(path: string): Promise<string> {
   const place = join(folder, basename(path));
   return await realpath(path).catch(async ({ code }: NodeJS.ErrnoException) => {
     const target = code === 'ENOENT' ? await readlink(place).catch(() => undefined) : undefined;
-    return target === undefined ? place : await placeOf(resolve(folder, target));
+    // `/dev/stdout` and `>(…)` are links to `pipe:[17]`, a path of nothing, and can be opened even so.
+    if (target === undefined || (await isThere(place))) return place;
+    return await placeOf(resolve(folder, target));
   });
+}
+
+async function isThere(path: string): Promise<boolean> {
+  return await stat(path).then(
+    () => true,
+    () => false,
+  );
 }
