@@ -79,6 +79,8 @@ type AnswerKind =
       readonly kind: 'rejected' | 'forbidden';
       readonly httpStatus: number;
       readonly reason: string;
+      /** Whether the body is HTML, as a server has it that was not asked for what it serves. */
+      readonly isPage?: boolean;
     }
   | {
       readonly kind: 'refused';

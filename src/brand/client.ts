@@ -123,9 +123,9 @@ export function createBrandClient(options: BrandClientOptions): BrandClient {
         return interpretBody(response);
       case 'rejected':
       case 'forbidden':
-        return { kind, httpStatus, reason: reasonFrom(response) };
+        return { kind, httpStatus, reason: reasonFrom(response), ...pageIf(isHtml(response)) };
       case 'not_found':
-        return { kind, httpStatus, ...(isPage(response) ? { isPage: true } : {}) };
+        return { kind, httpStatus, ...pageIf(isPage(response)) };
       case 'redirect':
         return interpretRedirect(httpStatus, sent['location'], path);
       case 'refused':
@@ -199,6 +199,15 @@ export function createBrandClient(options: BrandClientOptions): BrandClient {
 /** A limit with calls left is not the one that was hit, so its reset says nothing. */
 function waitForReset(limits: LimitHints | undefined): number | undefined {
   return limits?.remaining ? undefined : limits?.resetMs;
+}
+
+function pageIf(isOne: boolean): { readonly isPage?: boolean } {
+  return isOne ? { isPage: true } : {};
+}
+
+/** Whether an error's body is for browsers. */
+function isHtml({ bytes }: Exchanged): boolean {
+  return /^\s*<(!doctype html|html)\b/i.test(bytes.toString('utf8', 0, ERROR_BODY_BYTES));
 }
 
 /** Whether an error's body is neither JSON nor empty. */

@@ -13,18 +13,21 @@ const DEAD_ENDS = [
 /** What an answer looks like that another server, or another path, gives. */
 export type Misdirection =
   | 'not_found_page'
+  | 'bad_request_page'
   | 'no_json'
   | 'redirect_to_another_origin'
   | (typeof DEAD_ENDS)[number];
 
 /**
  * What speaks against the address, if anything does. An honest 404 is JSON, or has no body at all;
- * a page made for people comes from a wrong path.
+ * a page made for people comes from a wrong path, or with 400 from a port that wants TLS.
  */
 export function misdirectionOf(answer: Answer): Misdirection | undefined {
   switch (answer.kind) {
     case 'not_found':
       return answer.isPage ? 'not_found_page' : undefined;
+    case 'rejected':
+      return answer.isPage && answer.httpStatus === 400 ? 'bad_request_page' : undefined;
     case 'invalid_response':
       return 'no_json';
     case 'try_again':

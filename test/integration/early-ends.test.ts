@@ -19,6 +19,7 @@ describe('a base URL that is wrong', () => {
   it.each([
     ['404 with a page', 404, 'text/html', /404 with a page.*--base-url/],
     ['404 with a text', 404, 'text/plain', /404 with a page.*--base-url/],
+    ['400 with a page', 400, 'text/html', /400 with a page.*--base-url.*https/],
     ['200 with a page', 200, 'text/html', /no JSON object.*--base-url/],
   ])('that answers %s costs five calls and keeps nothing', async (_, status, type, said) => {
     const folder = openList(300);

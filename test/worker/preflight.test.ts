@@ -27,6 +27,11 @@ describe.each([1, 8])('the first calls, with %i callers', (concurrency) => {
   it.each<[name: string, answer: Answer, seen: string]>([
     ['404 with a page', page, 'not_found_page'],
     ['200 without JSON', invalid, 'no_json'],
+    [
+      '400 with a page, as to plain HTTP where TLS is spoken',
+      { kind: 'rejected', httpStatus: 400, reason: '<html>', isPage: true },
+      'bad_request_page',
+    ],
     ['a name that is not known', tryAgain('dns_failure'), 'dns_failure'],
     ['a certificate that is not accepted', tryAgain('tls_failure'), 'tls_failure'],
     ['a proxy that wants a password', tryAgain('proxy_407'), 'proxy_407'],

@@ -107,6 +107,8 @@ function describeWhy(stop: Stop, { calls }: Trial): string {
 const MISDIRECTIONS: Readonly<Record<NonNullable<Stop['seen']>, string>> = {
   not_found_page:
     'The answer was 404 with a page that is no JSON, as a wrong path gives: check --base-url.',
+  bad_request_page:
+    'The answer was 400 with a page that is no JSON: check --base-url, for one its https:// and its port.',
   no_json:
     'The answer was 200 with something that is no JSON object, such as a page for people: check --base-url, and whether a proxy or a login stands between.',
   redirect_to_another_origin:

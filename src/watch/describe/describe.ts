@@ -47,6 +47,8 @@ const STOPS: Readonly<Record<Stop['reason'], string>> = {
 const MISDIRECTIONS: Readonly<Record<NonNullable<Stop['seen']>, string>> = {
   not_found_page:
     'The first calls were all answered 404 with a page that is no JSON: the path is wrong, check --base-url.',
+  bad_request_page:
+    'The first calls were all answered 400 with a page that is no JSON: check --base-url, for one its https:// and its port.',
   no_json:
     'The first calls were all answered 200 with something that is no JSON object, such as a page for people: check --base-url, and whether a proxy or a login stands between.',
   redirect_to_another_origin:
