@@ -70,9 +70,18 @@ interface Place {
   readonly handle: FileHandle;
 }
 
+/** What this process could not remove when it was discarded; its next run tries again. */
+const abandoned = new Set<string>();
+
 function createOutputFile(path: string, { target, temporary, handle }: Place): OutputFile {
   const sink = target.endsWith('.gz') ? compressInto(handle) : writeInto(handle);
-  const removeTemporary = (): void => rmSync(temporary, { force: true });
+  const removeTemporary = (): void => {
+    try {
+      rmSync(temporary, { force: true });
+    } catch {
+      abandoned.add(temporary); // its folder has become read-only
+    }
+  };
   removeAtExit(removeTemporary);
   let isDone = false;
   return {
@@ -170,12 +179,14 @@ export function temporaryBeside(target: string): string {
   return `${target}.${hostname()}-${process.pid}-${opened}.part`;
 }
 
-/** Removes what killed runs on this machine left beside the same place. */
+/** Removes what killed runs on this machine, and those of this process, left beside the same place. */
 async function removeLeftovers(target: string): Promise<void> {
   const prefix = `${basename(target)}.${hostname()}-`;
   for (const name of await readdir(dirname(target))) {
+    const path = join(dirname(target), name);
     const pid = name.startsWith(prefix) && /^(\d+)-\d+\.part$/.exec(name.slice(prefix.length))?.[1];
-    if (pid && !isRunning(Number(pid))) await rm(join(dirname(target), name), { force: true });
+    const isLeft = abandoned.has(path) || (pid && !isRunning(Number(pid)));
+    if (isLeft) await rm(path, { force: true });
   }
 }
 

@@ -67,11 +67,18 @@ export async function lockOutput(
     const holder = readHolder(file);
     if (holder === undefined) continue; // it was released just now
     const signs = { lastBeat: () => lastBeat(file), silenceMs };
-    if (await isAlive(holder, self, signs)) throw inUse(path, { holder, advice });
+    const isHeld = !releasedTokens.has(holder.token) && (await isAlive(holder, self, signs));
+    if (isHeld) throw inUse(path, { holder, advice });
     await refused(path, () => removeStale(file, { target, holder }));
   }
   return holdLock(path, { file, token: mine.token });
 }
+
+/**
+ * Locks that this process released while their folder was read-only: their files are still there and name a
+ * process that lives, as that of the schedules does, but nobody has them.
+ */
+const releasedTokens = new Set<string>();
 
 interface Place {
   readonly target: string;
@@ -138,7 +145,7 @@ function holdLock(
     try {
       if (readHolder(file)?.token === token) unlinkSync(file);
     } catch {
-      // Whoever comes next sees that this process is gone.
+      releasedTokens.add(token); // other processes see it when this one is gone
     }
   };
   removeAtExit(removeOwn);

@@ -14,6 +14,7 @@ import { Writable } from 'node:stream';
 import { gunzipSync } from 'node:zlib';
 import { describe, expect, it } from 'vitest';
 import { createOutputStream, openOutputFile } from '../../../src/collector/output/output-file.ts';
+import { makeReadOnly } from '../../support/read-only.ts';
 import { useTempFolder } from '../../support/temp-folder.ts';
 
 describe('openOutputFile', () => {
@@ -41,6 +42,23 @@ describe('openOutputFile', () => {
       await file.discard();
       await file.discard();
     }
+    expect(readdirSync(folder)).toEqual([]);
+  });
+
+  it('discarded while its folder is read-only, it leaves that to the next run of the process', async ({
+    skip,
+  }) => {
+    const folder = useTempFolder();
+    const path = join(folder, 'out.csv');
+    const lost = await openOutputFile(path);
+    const [left = ''] = readdirSync(folder);
+    const makeWritable = makeReadOnly(folder) ?? skip('this process may not make it read-only');
+    await lost.discard();
+    expect(readdirSync(folder)).toEqual([left]);
+    makeWritable();
+    const next = await openOutputFile(path);
+    expect(readdirSync(folder)).not.toContain(left);
+    await next.discard();
     expect(readdirSync(folder)).toEqual([]);
   });
 

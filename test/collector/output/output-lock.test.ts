@@ -7,6 +7,7 @@ import {
   type OutputLock,
 } from '../../../src/collector/output/output-lock.ts';
 import { describeSelf } from '../../../src/common/owner.ts';
+import { makeReadOnly } from '../../support/read-only.ts';
 import { useTempFolder } from '../../support/temp-folder.ts';
 
 async function lock(path: string, options?: LockOutputOptions): Promise<OutputLock> {
@@ -59,6 +60,20 @@ describe('the lock of an output', () => {
     taken.assertOurs();
     expect(() => lost.assertOurs()).toThrow(/process \d+ on .+ has taken its lock/);
     lost.release();
+    expect(readdirSync(folder)).toEqual(['out.csv.lock']);
+  });
+
+  it('released while its folder is read-only, it keeps a later run of the process out no longer than that', async ({
+    skip,
+  }) => {
+    const folder = useTempFolder();
+    const path = join(folder, 'out.csv');
+    const first = await lock(path);
+    const makeWritable = makeReadOnly(folder) ?? skip('this process may not make it read-only');
+    first.release();
+    await expect(lockOutput(path)).rejects.toMatchObject({ code: 'UNWRITABLE_OUTPUT' });
+    makeWritable();
+    (await lock(path)).assertOurs();
     expect(readdirSync(folder)).toEqual(['out.csv.lock']);
   });
 
