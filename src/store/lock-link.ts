@@ -73,10 +73,21 @@ export function createLockLink(
       return mark;
     },
     release: (mark) => {
-      if (readMark(path) === mark) rmSync(path, { force: true });
+      try {
+        if (readMark(path) === mark) rmSync(path, { force: true });
+      } catch (error) {
+        releasedMarks.add(mark);
+        throw error;
+      }
     },
   };
 }
+
+/**
+ * What this process released while the folder was read-only: it is still there and names a process that
+ * lives, but nobody holds it.
+ */
+const releasedMarks = new Set<string>();
 
 let holds = 0;
 
@@ -92,6 +103,7 @@ function shorten(place: string): string {
 
 /** Whether who held the lock is no more, as far as can be told from here. */
 function isGone(mark: string, self: Owner, isSilent: boolean): boolean {
+  if (releasedMarks.has(mark)) return true;
   const [pid = '', startedAt = '', place = '', token = ''] = mark.split('.');
   return !(isHere({ pid: Number(pid), startedAt, place, token }, self) ?? !isSilent);
 }

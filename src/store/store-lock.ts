@@ -66,11 +66,12 @@ export function createStoreLock(folder: string, options: LockLinkOptions = {}): 
   function leave(hold: Hold, acquired: Acquired | undefined): void {
     hold.users -= 1;
     if (hold.users > 0) return;
-    if (acquired) {
-      link.release(acquired.mark);
-      acquired.letSuspend();
+    try {
+      if (acquired) link.release(acquired.mark);
+    } finally {
+      acquired?.letSuspend();
+      hold.end();
     }
-    hold.end();
   }
 
   return {

@@ -5,6 +5,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { expect, it } from 'vitest';
 import type { LockLinkOptions } from '../../src/store/lock-link.ts';
 import { createStoreLock } from '../../src/store/store-lock.ts';
+import { makeReadOnly } from '../support/read-only.ts';
 import { useTempFolder } from '../support/temp-folder.ts';
 
 const FILE = 'store.lock';
@@ -63,6 +64,21 @@ it('is let go when the work fails', async () => {
   await expect(lock.hold(() => Promise.reject(new Error('no')))).rejects.toThrow('no');
   expect(readdirSync(folder)).toEqual([]);
   expect(await lock.hold(async () => 'again')).toBe('again');
+});
+
+it("is nobody's when it was let go while its folder was read-only", async ({ skip }) => {
+  const folder = useTempFolder();
+  const lock = createStoreLock(folder, soon);
+  let makeWritable: (() => void) | undefined;
+  const work = async (): Promise<void> => {
+    makeWritable = makeReadOnly(folder) ?? skip('this process may not make it read-only');
+  };
+  await expect(lock.hold(work)).rejects.toThrow();
+  expect(readdirSync(folder)).toEqual([FILE]);
+  makeWritable?.();
+  expect(await lock.hold(async () => 'again')).toBe('again');
+  expect(await createStoreLock(folder, soon).hold(async () => 'another')).toBe('another');
+  expect(readdirSync(folder)).toEqual([]);
 });
 
 it.each([
