@@ -56,20 +56,20 @@ export async function runJob(
   around: RunSurroundings = {},
 ): Promise<JobEnd> {
   checkOptions(options, { of: 'runJob', others: RUN_OPTIONS, describe: libraryNaming });
-  const { now = () => new Date(), onEvent, onLoaded, onSummary } = options;
+  const { now = () => new Date(), runId, onEvent, onLoaded, onSummary } = options;
   const startedAt = now();
   const jobFile = await openJobFile(file, { ...options, now: () => startedAt });
   const finish = async (
     end: Pick<FinishedRun, 'exitCode' | 'summary' | 'error'>,
   ): Promise<void> => {
-    const run = { job: jobNameOf(file), file, startedAt, finishedAt: now(), ...end };
+    const run = { job: jobNameOf(file), file, runId, startedAt, finishedAt: now(), ...end };
     await tellOf(jobFile, run, options);
   };
   try {
     const job = toLoadedJob(jobFile, options);
     onLoaded?.(job);
     await makeFolders(jobFile);
-    const { signal, runId, confirm } = options;
+    const { signal, confirm } = options;
     const context = {
       ...(signal && { signal }),
       ...(runId && { runId }),

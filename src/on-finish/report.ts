@@ -8,6 +8,8 @@ export interface FinishedRun {
   readonly job: string;
   /** The job file itself. */
   readonly file: string;
+  /** What it is called in logs, where somebody has said so. */
+  readonly runId?: string | undefined;
   readonly exitCode: number;
   readonly startedAt: Date;
   readonly finishedAt: Date;
@@ -32,7 +34,7 @@ export type FinishReport = Partial<Summary> & {
 
 /** Tells of a run. Paths are absolute: who reads them may be in another folder. */
 export function createReport(run: FinishedRun): FinishReport {
-  const { job, exitCode, error } = run;
+  const { job, runId, exitCode, error } = run;
   const summary = run.summary && withAbsolutePaths(run.summary);
   const lines = summary ? describeSummary(summary) : [error ?? 'It failed.'];
   return {
@@ -42,6 +44,7 @@ export function createReport(run: FinishedRun): FinishReport {
     startedAt: run.startedAt.toISOString(),
     finishedAt: run.finishedAt.toISOString(),
     text: [`brandfill ${job}: ${describeExit(exitCode)}`, ...lines].join('\n'),
+    ...(runId === undefined ? {} : { runId }),
     ...summary,
     ...(error === undefined ? {} : { error }),
   };

@@ -112,6 +112,7 @@ describe('onFinish', () => {
     expectUsageError(await run(['run', 'job.yaml'], { cwd: folder.path }), expected);
     expect(told(folder)).toMatchObject({
       job: 'job',
+      runId: expect.stringMatching(/^[0-9a-f]{12}$/),
       exitCode: 2,
       error: expect.stringMatching(expected),
     });
