@@ -6,6 +6,12 @@ export interface NoticeFacts {
   readonly run?: string;
   /** The scheduled job that it is about. */
   readonly job?: string;
+  /** How a run ended that was made by schedule. */
+  readonly event?: 'finished' | 'error';
+  /** What the run ended with. */
+  readonly exitCode?: number;
+  /** What it did, of one that finished. */
+  readonly summary?: object;
 }
 
 /** Told what is worth a line in a log, in a sentence. */

@@ -15,6 +15,7 @@ import type {
 import type { TakenRun } from '../queue/bullmq/schedules/schedule-worker.ts';
 import { type JobEnd, runJob } from '../run-job.ts';
 import type { RunEvent } from '../watch/events.ts';
+import type { Summary } from '../watch/summary.ts';
 
 export interface MakeRunOptions {
   readonly file: string;
@@ -40,6 +41,12 @@ type NamedRun = MakeRunOptions & { readonly runId: string };
 
 type Ended = Omit<ScheduledResult, 'why' | 'startedAt' | 'finishedAt' | 'skipped' | 'host'>;
 
+interface EndedRun {
+  readonly ended: Ended;
+  /** Of one that came to its end. */
+  readonly summary?: Summary;
+}
+
 /** A run in which so many processes were lost would be the end of the next one too. */
 const MOST_LOSSES = 3;
 /** Who had a run before may still be ending it, and have its output, when another takes it over. */
@@ -61,11 +68,14 @@ export async function makeRun(taken: TakenRun, options: MakeRunOptions): Promise
     options.onNotice(message, { ...facts, job, run: runId });
   const startedAt = new Date();
   onNotice(`${job}: ${describeStart(taken)}`, { level: taken.losses > 0 ? 'warn' : 'info' });
-  const ended = await run(taken, { ...options, onNotice, runId });
+  const { ended, summary } = await run(taken, { ...options, onNotice, runId });
   const finishedAt = new Date();
   onEnd();
   onNotice(`${job}: ${describeEnd(ended, finishedAt.getTime() - startedAt.getTime())}`, {
     level: ended.exitCode === EXIT.ok ? 'info' : 'warn',
+    event: ended.error === undefined ? 'finished' : 'error',
+    exitCode: ended.exitCode,
+    ...(summary && { summary }),
   });
   const result = {
     why,
@@ -80,16 +90,16 @@ export async function makeRun(taken: TakenRun, options: MakeRunOptions): Promise
   return ended.error === undefined && ended.stopped !== 'interrupted';
 }
 
-async function run({ job, losses, isAgain }: TakenRun, options: NamedRun): Promise<Ended> {
+async function run({ job, losses, isAgain }: TakenRun, options: NamedRun): Promise<EndedRun> {
   if (losses >= MOST_LOSSES) {
     const error = `${losses} processes were lost in the midst of it; it is not tried again before it is due.`;
-    return { exitCode: EXIT.unexpected, error };
+    return { ended: { exitCode: EXIT.unexpected, error } };
   }
   const waits = isAgain ? [...OUTPUT_WAITS_MS] : [];
   for (;;) {
-    const { ended, isInUse } = await tryToRun({ ...options, job });
+    const { isInUse, ...end } = await tryToRun({ ...options, job });
     const waitMs = waits.shift();
-    if (!isInUse || waitMs === undefined || options.signal.aborted) return ended;
+    if (!isInUse || waitMs === undefined || options.signal.aborted) return end;
     options.onNotice(`${job}: waits, since the output is still another run's.`);
     await delay(waitMs, undefined, { signal: options.signal }).catch(() => {});
   }
@@ -104,10 +114,7 @@ async function tryToRun({
   instruments,
   board,
   runId,
-}: NamedRun & { readonly job: string }): Promise<{
-  readonly ended: Ended;
-  readonly isInUse: boolean;
-}> {
+}: NamedRun & { readonly job: string }): Promise<EndedRun & { readonly isInUse: boolean }> {
   try {
     const options = {
       signal,
@@ -116,7 +123,7 @@ async function tryToRun({
       onLoaded: refuseStandardInput,
     };
     const end = await runJob(file, options, { instruments, board, schedule: { group, job } });
-    return { ended: resultOf(end), isInUse: false };
+    return { ended: resultOf(end), summary: end.summary, isInUse: false };
   } catch (error) {
     const ended = { exitCode: exitCodeOfError(error), error: describeError(error) };
     return { ended, isInUse: error instanceof BrandfillError && error.code === 'OUTPUT_IN_USE' };
