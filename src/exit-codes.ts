@@ -17,6 +17,11 @@ export const EXIT = {
   interrupted: 130,
 } as const;
 
+/** Whether a run came to all rows, be it that some failed. */
+export function isDone(exitCode: number): boolean {
+  return exitCode === EXIT.ok || exitCode === EXIT.someFailed;
+}
+
 /** The exit code of a run. */
 export function exitCodeOf({ stopped, statuses }: Pick<Summary, 'stopped' | 'statuses'>): number {
   if (stopped?.reason === 'interrupted') return EXIT.interrupted;

@@ -1,4 +1,5 @@
 import { Gauge } from 'prom-client';
+import { isDone } from '../exit-codes.ts';
 import type { ScheduledJob } from '../schedule/list-schedules.ts';
 import type { Metrics } from './metrics.ts';
 
@@ -57,7 +58,7 @@ export function measureSchedules(metrics: Metrics, read: ReadSchedules): void {
     next.set(labels, secondsOf(nextAt));
     running.set(labels, runningSince === undefined ? 0 : 1);
     const [last] = results;
-    const good = results.find((result) => result.exitCode === 0 || result.exitCode === 3);
+    const good = results.find((result) => isDone(result.exitCode));
     if (good) success.set(labels, secondsOf(good.finishedAt));
     if (!last) return;
     ended.set(labels, secondsOf(last.finishedAt));

@@ -1,3 +1,4 @@
+import { isDone } from '../../../exit-codes.ts';
 import type { RedisClient } from '../server/redis.ts';
 import type { RunReason } from './schedule-queue.ts';
 import { resultsKey, skipsKey } from './schedule-queue.ts';
@@ -36,12 +37,15 @@ export interface ScheduleResults {
   read(job: string): Promise<readonly ScheduledResult[]>;
 }
 
-/** So many results of each job are kept. */
+/** So many results of each job are kept, and the last that was done, however many failed after it. */
 const KEPT = 30;
 /** Nobody removes those of a run that goes on while its schedule is removed. Longer than a year, which crons may be. */
 const KEPT_S = 400 * 24 * 60 * 60;
 
 export function openScheduleResults(client: RedisClient, group: string): ScheduleResults {
+  const readTexts = (job: string): Promise<string[]> =>
+    client.lrange(resultsKey(group, job), 0, -1);
+
   return {
     skip: async (job) => {
       await client.hincrby(skipsKey(group), job, 1);
@@ -49,17 +53,26 @@ export function openScheduleResults(client: RedisClient, group: string): Schedul
     add: async (job, result) => {
       const key = resultsKey(group, job);
       const skipped = Number(await client.hget(skipsKey(group), job)) || 0;
+      const added = JSON.stringify({ ...result, skipped } satisfies ScheduledResult);
+      const kept = keptOf([added, ...(await readTexts(job))]);
       await client
         .multi()
         .hdel(skipsKey(group), job)
-        .lpush(key, JSON.stringify({ ...result, skipped } satisfies ScheduledResult))
-        .ltrim(key, 0, KEPT - 1)
+        .del(key)
+        .rpush(key, ...kept)
         .expire(key, KEPT_S)
         .exec();
     },
-    read: async (job) => {
-      const texts = await client.lrange(resultsKey(group, job), 0, -1);
-      return texts.map((text) => JSON.parse(text) as ScheduledResult);
-    },
+    read: async (job) => (await readTexts(job)).map(parse),
   };
+}
+
+/** @param texts the latest first */
+function keptOf(texts: readonly string[]): readonly string[] {
+  const lastDone = texts.findIndex((text) => isDone(parse(text).exitCode));
+  return texts.filter((_, at) => at < KEPT || at === lastDone);
+}
+
+function parse(text: string): ScheduledResult {
+  return JSON.parse(text) as ScheduledResult;
 }
