@@ -31,6 +31,12 @@ export interface RunJobOptions
   readonly onSummary?: (summary: Summary) => void;
 }
 
+/** What is around a run of a job. */
+export interface JobSurroundings extends RunSurroundings {
+  /** Whether the run is tried again after an error, of which nobody is told then. @default never */
+  readonly isTriedAgain?: (error: unknown) => boolean;
+}
+
 /** How a job ended. */
 export interface JobEnd {
   readonly summary: Summary;
@@ -53,7 +59,7 @@ export interface JobEnd {
 export async function runJob(
   file: string,
   options: RunJobOptions = {},
-  around: RunSurroundings = {},
+  { isTriedAgain = () => false, ...around }: JobSurroundings = {},
 ): Promise<JobEnd> {
   checkOptions(options, { of: 'runJob', others: RUN_OPTIONS, describe: libraryNaming });
   const { now = () => new Date(), runId, onEvent, onLoaded, onSummary } = options;
@@ -83,7 +89,9 @@ export async function runJob(
     await finish({ exitCode, summary });
     return { summary, exitCode };
   } catch (error) {
-    await finish({ exitCode: exitCodeOfError(error), error: describeError(error) });
+    if (!isTriedAgain(error)) {
+      await finish({ exitCode: exitCodeOfError(error), error: describeError(error) });
+    }
     throw error;
   }
 }

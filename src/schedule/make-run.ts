@@ -91,18 +91,23 @@ export async function makeRun(taken: TakenRun, options: MakeRunOptions): Promise
 }
 
 async function run({ job, losses, isAgain }: TakenRun, options: NamedRun): Promise<EndedRun> {
-  if (losses >= MOST_LOSSES) {
-    const error = `${losses} processes were lost in the midst of it; it is not tried again before it is due.`;
-    return { ended: { exitCode: EXIT.unexpected, error } };
+  const { signal, onNotice } = options;
+  if (losses >= MOST_LOSSES) return await tryToRun({ ...options, job, onLoaded: giveUp(losses) });
+  const waits = isAgain ? OUTPUT_WAITS_MS : [];
+  for (const waitMs of waits) {
+    const isTriedAgain = (error: unknown): boolean => isInUse(error) && !signal.aborted;
+    const end = await tryToRun({ ...options, job, isTriedAgain });
+    if (!end.isTriedAgain) return end;
+    onNotice(`${job}: waits, since the output is still another run's.`);
+    await delay(waitMs, undefined, { signal }).catch(() => {});
   }
-  const waits = isAgain ? [...OUTPUT_WAITS_MS] : [];
-  for (;;) {
-    const { isInUse, ...end } = await tryToRun({ ...options, job });
-    const waitMs = waits.shift();
-    if (!isInUse || waitMs === undefined || options.signal.aborted) return end;
-    options.onNotice(`${job}: waits, since the output is still another run's.`);
-    await delay(waitMs, undefined, { signal: options.signal }).catch(() => {});
-  }
+  return await tryToRun({ ...options, job });
+}
+
+interface TryOptions extends NamedRun {
+  readonly job: string;
+  readonly isTriedAgain?: (error: unknown) => boolean;
+  readonly onLoaded?: (job: LoadedJob) => void;
 }
 
 async function tryToRun({
@@ -114,20 +119,36 @@ async function tryToRun({
   instruments,
   board,
   runId,
-}: NamedRun & { readonly job: string }): Promise<EndedRun & { readonly isInUse: boolean }> {
+  isTriedAgain = () => false,
+  onLoaded = refuseStandardInput,
+}: TryOptions): Promise<EndedRun & { readonly isTriedAgain: boolean }> {
   try {
     const options = {
       signal,
       runId,
       onEvent: (event: RunEvent) => onEvent(event, runId),
-      onLoaded: refuseStandardInput,
+      onLoaded,
     };
-    const end = await runJob(file, options, { instruments, board, schedule: { group, job } });
-    return { ended: resultOf(end), summary: end.summary, isInUse: false };
+    const around = { instruments, board, schedule: { group, job }, isTriedAgain };
+    const end = await runJob(file, options, around);
+    return { ended: resultOf(end), summary: end.summary, isTriedAgain: false };
   } catch (error) {
     const ended = { exitCode: exitCodeOfError(error), error: describeError(error) };
-    return { ended, isInUse: error instanceof BrandfillError && error.code === 'OUTPUT_IN_USE' };
+    return { ended, isTriedAgain: isTriedAgain(error) };
   }
+}
+
+function isInUse(error: unknown): boolean {
+  return error instanceof BrandfillError && error.code === 'OUTPUT_IN_USE';
+}
+
+/** Whom `onFinish` names is told of that as of any error. */
+function giveUp(losses: number): () => never {
+  return () => {
+    throw new Error(
+      `${losses} processes were lost in the midst of it; it is not tried again before it is due.`,
+    );
+  };
 }
 
 function refuseStandardInput({ file, options }: LoadedJob): void {

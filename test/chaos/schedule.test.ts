@@ -1,7 +1,9 @@
 import { describe, expect, it, vi } from 'vitest';
 import { FAR, openSchedules, terminate } from '../integration/support/schedules.ts';
 
-const SLOW = { cron: FAR, domains: 40, more: ['concurrency: 1'] };
+/** A command notes in `told.txt` how each run ended. */
+const TELL = `onFinish: { command: 'echo "$BRANDFILL_EXIT_CODE" >> ../told.txt' }`;
+const SLOW = { cron: FAR, domains: 40, more: ['concurrency: 1', TELL] };
 const LOST_AFTER = ['--lost-after', '1s'];
 
 describe('a scheduled run', () => {
@@ -31,6 +33,7 @@ describe('a scheduled run', () => {
     expect(ended.map(({ exitCode }) => exitCode)).toEqual([0, 130]);
     expect(folder.read('crm.enriched.csv')).not.toContain('skipped');
     expect(api.stats().calls).toBeLessThan(45);
+    expect(folder.read('told.txt'), 'nobody is told of the waiting').toBe('130\n0\n');
   });
 
   it('whose claim Redis forgot while it was away is made again', async () => {
@@ -54,7 +57,9 @@ describe('a scheduled run', () => {
   });
 
   it('is not begun a fourth time when three processes were lost in it', async () => {
-    const { job, keep, ask, results, api } = await openSchedules({ api: { latencyMs: 20_000 } });
+    const { job, keep, ask, results, api, folder } = await openSchedules({
+      api: { latencyMs: 20_000 },
+    });
     const file = job('crm', SLOW);
     for (let losses = 0; losses < 3; losses += 1) {
       const keeper = await keep(...LOST_AFTER, file);
@@ -69,5 +74,6 @@ describe('a scheduled run', () => {
     ]);
     await terminate(last);
     expect(api.stats().calls).toBe(3);
+    expect(folder.read('told.txt')).toBe('1\n');
   });
 });
