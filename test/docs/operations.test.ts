@@ -151,6 +151,13 @@ describe('docs/alerts.yaml', () => {
     expect(alerts.flatMap(({ expr }) => findUnknown(expr, known))).toEqual([]);
   });
 
+  it('takes no slow --rate for an API that says to wait', async () => {
+    const closed = (await readAlerts()).find(({ alert }) => alert === 'BrandfillGateClosed');
+    expect(closed?.expr).toContain(
+      'and on (instance, run) brandfill_pace_state{state="told_to_wait"}',
+    );
+  });
+
   it('has no alert without advice in docs/operations.md', async () => {
     const page = await readFile(PAGE, 'utf8');
     const named = page.matchAll(/`(Brandfill[A-Z]\w+)`/g);
