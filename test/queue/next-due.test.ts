@@ -35,6 +35,19 @@ describe('nextDue', () => {
   });
 
   it.each([
+    ['America/New_York', '30 2 * * *', '2026-03-08T07:10:00Z', ['03-08 03:30', '03-09 02:30']],
+    ['America/New_York', '30 2 * * *', '2026-03-08T07:30:00Z', ['03-09 02:30', '03-10 02:30']],
+    ['America/New_York', '0 3 * * *', '2026-03-08T07:00:00Z', ['03-09 03:00', '03-10 03:00']],
+    ['America/New_York', '*/20 * * * *', '2026-03-08T07:00:00Z', ['03-08 03:20', '03-08 03:40']],
+    ['Australia/Lord_Howe', '15 2 * * *', '2026-10-03T15:40:00Z', ['10-04 02:45', '10-05 02:15']],
+  ])(
+    'is asked for after clocks have jumped, and before what they left out has come: %s, %s',
+    (tz, cron, from, expected) => {
+      expect(shownAfter(from, cron, tz)).toEqual(expected.map((at) => `2026-${at}`));
+    },
+  );
+
+  it.each([
     ['Europe/Berlin', '30 2 * * *', '2026-10-24T12:00:00Z', ['10-25 02:30', '10-26 02:30']],
     ['America/Havana', '0 0 * * *', '2026-10-31T12:00:00Z', ['11-01 00:00', '11-02 00:00']],
     ['America/Santiago', '30 23 * * *', '2026-04-04T12:00:00Z', ['04-04 23:30', '04-05 23:30']],
@@ -46,6 +59,11 @@ describe('nextDue', () => {
     expect(shownAfter('2026-04-04T12:30:00Z', '0 * * * *', 'Australia/Lord_Howe', 4)).toEqual([
       '2026-04-05 00:00',
       '2026-04-05 01:00',
+      '2026-04-05 02:00',
+      '2026-04-05 03:00',
+    ]);
+    const inTheHalfHour = '2026-04-04T14:04:00Z';
+    expect(shownAfter(inTheHalfHour, '0 * * * *', 'Australia/Lord_Howe')).toEqual([
       '2026-04-05 02:00',
       '2026-04-05 03:00',
     ]);

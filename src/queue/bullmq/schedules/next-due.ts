@@ -11,7 +11,7 @@ import { CronExpressionParser } from 'cron-parser';
  */
 export function nextDue(afterMs: number, { pattern = '', tz = 'UTC' }: RepeatOptions): number {
   const dueMs = tryNext(pattern, tz, afterMs);
-  let shownMs = shownAt(afterMs, tz);
+  let shownMs = shownBefore(afterMs, tz);
   for (;;) {
     shownMs = nextOf(pattern, 'UTC', shownMs);
     const onClockMs = instantOf(shownMs, tz);
@@ -23,7 +23,8 @@ export function nextDue(afterMs: number, { pattern = '', tz = 'UTC' }: RepeatOpt
 
 function tryNext(cron: string, tz: string, afterMs: number): number {
   try {
-    return nextOf(cron, tz, afterMs);
+    const dueMs = nextOf(cron, tz, afterMs);
+    return dueMs > afterMs ? dueMs : Number.POSITIVE_INFINITY; // also where it says what has been
   } catch {
     return Number.POSITIVE_INFINITY;
   }
@@ -43,6 +44,14 @@ function instantOf(shownMs: number, tz: string): number {
   const laterMs = shownMs - offsetAt(shownMs + DAY_MS, tz);
   const found = [earlierMs, laterMs].filter((ms) => shownAt(ms, tz) === shownMs);
   return found.length > 0 ? Math.min(...found) : earlierMs;
+}
+
+/** What clocks show, or would show, had they not jumped just now: what they left out is still to come. */
+function shownBefore(ms: number, tz: string): number {
+  const shownMs = shownAt(ms, tz);
+  const jumpMs = offsetAt(ms, tz) - offsetAt(ms - DAY_MS, tz);
+  const isJustOver = jumpMs > 0 && shownAt(ms - jumpMs, tz) < shownMs - jumpMs;
+  return isJustOver ? shownMs - jumpMs : shownMs;
 }
 
 function offsetAt(ms: number, tz: string): number {
