@@ -76,7 +76,11 @@ export function createOutcomeLog(client: RedisClient): OutcomeLog {
 
   async function append(key: string, entries: readonly string[]): Promise<void> {
     const appended = client.rpush(key, ...entries);
-    if (begun.has(key)) return void (await appended);
+    if (begun.has(key)) {
+      const isAnew = (await appended) === entries.length; // its run, or Redis, has lost it meanwhile
+      if (isAnew) await client.pexpire(key, KEPT_MS);
+      return;
+    }
     const dated = client.pexpire(key, KEPT_MS);
     await Promise.all([appended, dated]);
     begun.add(key);
