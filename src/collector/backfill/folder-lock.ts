@@ -18,6 +18,8 @@ export interface LockFolderOptions extends Pick<LmdbFile, 'commit'> {
   readonly folder: string;
   /** An owner that cannot be looked at from here counts as gone when it gave no sign for so long. @default 10 s */
   readonly silenceMs?: number;
+  /** How often this one gives a sign of life. @default 2 s */
+  readonly beatMs?: number;
   /** This process. */
   readonly self?: Owner;
 }
@@ -28,7 +30,8 @@ export interface LockFolderOptions extends Pick<LmdbFile, 'commit'> {
  * another machine is waited for, since it gives a sign of life every two seconds.
  */
 export async function lockFolder(options: LockFolderOptions): Promise<FolderLock | Owner> {
-  const { commit, owners, folder, silenceMs = SILENCE_MS, self = describeSelf() } = options;
+  const { commit, owners, folder, self = describeSelf() } = options;
+  const { silenceMs = SILENCE_MS, beatMs = BEAT_MS } = options;
   const beatFile = join(folder, 'beat');
   const signs = { lastBeat: () => lastBeat(beatFile), silenceMs };
 
@@ -44,7 +47,7 @@ export async function lockFolder(options: LockFolderOptions): Promise<FolderLock
     if (isTaken) break;
   }
   writeFileSync(beatFile, '');
-  const timer = setInterval(() => beat(beatFile), BEAT_MS);
+  const timer = setInterval(() => beat(beatFile), beatMs);
   timer.unref();
   const isOurs = (): boolean => owners.get(KEY)?.token === self.token;
   return {

@@ -28,6 +28,8 @@ export interface OutputLock {
 export interface LockOutputOptions {
   /** A holder that cannot be looked at from here counts as gone when it gave no sign for so long. @default 10 s */
   readonly silenceMs?: number;
+  /** How often this one gives a sign of life. @default 2 s */
+  readonly beatMs?: number;
   /** This process. */
   readonly self?: Owner;
   /** What to do other than wait for the holder. @default 'choose another output' */
@@ -52,6 +54,7 @@ export async function lockOutput(
   path: string,
   {
     silenceMs = SILENCE_MS,
+    beatMs = BEAT_MS,
     self = describeSelf(),
     advice = 'choose another output',
   }: LockOutputOptions = {},
@@ -71,7 +74,7 @@ export async function lockOutput(
     if (isHeld) throw inUse(path, { holder, advice });
     await refused(path, () => removeStale(file, { target, holder }));
   }
-  return holdLock(path, { file, token: mine.token });
+  return holdLock(path, { file, token: mine.token, beatMs });
 }
 
 /**
@@ -135,11 +138,14 @@ async function removeStale(
   await rm(aside, { force: true });
 }
 
-function holdLock(
-  path: string,
-  { file, token }: { readonly file: string; readonly token: string },
-): OutputLock {
-  const timer = setInterval(() => beat(file), BEAT_MS);
+interface Hold {
+  readonly file: string;
+  readonly token: string;
+  readonly beatMs: number;
+}
+
+function holdLock(path: string, { file, token, beatMs }: Hold): OutputLock {
+  const timer = setInterval(() => beat(file), beatMs);
   timer.unref();
   const removeOwn = (): void => {
     try {

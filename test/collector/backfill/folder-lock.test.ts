@@ -41,7 +41,7 @@ describe('the lock of a folder', () => {
   });
 
   it('is left to an owner in another container that gives signs of life', async () => {
-    const options = { ...(await useLock()), silenceMs: 5_000 };
+    const options = { ...(await useLock()), silenceMs: 2_000, beatMs: 50 };
     await lockFolder({ ...options, self: { ...describeSelf(), place: 'elsewhere' } });
     expect(await lockFolder(options)).toMatchObject({ place: 'elsewhere' });
   });

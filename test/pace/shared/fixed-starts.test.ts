@@ -7,7 +7,7 @@ import { openState, passed } from './states.ts';
 beforeEach(() => void vi.useFakeTimers());
 afterEach(() => void vi.useRealTimers());
 
-const RUN_MS = 60_000;
+const RUN_MS = 30_000;
 const TEN_A_SECOND: Rate = { count: 10, perMs: 1_000 };
 const TWENTY_A_SECOND: Rate = { count: 20, perMs: 1_000 };
 const FIFTY_A_SECOND: Rate = { count: 50, perMs: 1_000 };
@@ -37,7 +37,7 @@ interface Fleet {
   readonly callMs: number;
 }
 
-/** When calls were made by callers that do nothing else for a minute. */
+/** When calls were made by callers that do nothing else for half a minute. */
 async function callAll(rate: Rate, { workers, callers, callMs }: Fleet): Promise<number[]> {
   const random = createRandom(7);
   const stored = openState();

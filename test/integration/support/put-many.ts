@@ -1,5 +1,5 @@
-import { openStore } from '../../src/store/store.ts';
-import { outcomeOf } from './outcomes.ts';
+import { openStore } from '../../../src/store/store.ts';
+import { outcomeOf } from '../../store/outcomes.ts';
 
 // A process of its own that writes outcomes: folder, name, how many. It says so when they are kept.
 const [folder = '', name = '', count = '0'] = process.argv.slice(2);
