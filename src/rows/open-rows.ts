@@ -42,16 +42,21 @@ export function openRows(source: Source, options: OpenRowsOptions): RowFormat {
     throw new BrandfillError('UNREADABLE_INPUT', `Cannot read ${source.name}: it is ${other}.`);
   }
   const extension = extensionOf(source.name);
-  if (/^\s*\[/.test(source.sample.toString('utf8', 0, 1_024)) && !CSV_EXTENSIONS.has(extension)) {
+  const isCsvByName = CSV_EXTENSIONS.has(extension);
+  if (isArray(source.sample, isCsvByName)) {
     throw new BrandfillError(
       'UNREADABLE_INPUT',
       `Cannot read ${source.name}: it is a JSON array; expected one JSON object per line (jq -c '.[]' makes it so).`,
     );
   }
   if (JSONL_EXTENSIONS.has(extension)) return openObjects(source, options);
-  if (!CSV_EXTENSIONS.has(extension) && startsWithBrace(source.sample)) {
-    return openObjects(source, options);
+  if (isCsvByName && startsWithObject(source.sample)) {
+    throw new BrandfillError(
+      'UNREADABLE_INPUT',
+      `Cannot read ${source.name}: its lines are JSON objects; give it a name that ends in .jsonl, not in .${extension}.`,
+    );
   }
+  if (!isCsvByName && startsWithBrace(source.sample)) return openObjects(source, options);
   return openCsv(source, {
     ...options,
     delimiter: TAB_EXTENSIONS.has(extension) ? '\t' : undefined,
@@ -96,5 +101,26 @@ function extensionOf(name: string): string {
 }
 
 function startsWithBrace(sample: Buffer): boolean {
-  return /^\s*\{/.test(sample.toString('utf8', 0, 1_024));
+  return /^\s*\{/.test(startOf(sample));
+}
+
+/** The first column of CSV may well be called `[id]`. */
+function isArray(sample: Buffer, isCsvByName: boolean): boolean {
+  return (isCsvByName ? /^\s*\[\s*\{/ : /^\s*\[/).test(startOf(sample));
+}
+
+function startOf(sample: Buffer): string {
+  return sample.toString('utf8', 0, 1_024);
+}
+
+/** Whether the first line is an object, whole: the first column of CSV may be called `{id}`. */
+function startsWithObject(sample: Buffer): boolean {
+  if (!startsWithBrace(sample)) return false;
+  const [line = ''] = sample.toString('utf8').trimStart().split('\n', 1);
+  try {
+    JSON.parse(line);
+    return true;
+  } catch {
+    return false;
+  }
 }

@@ -23,6 +23,14 @@ describe('openRows', () => {
 
   it('refuses a JSON array, and says how to make lines of it', () => {
     expect(() => kindOf('list.json', '[{"a":1}]')).toThrow(/JSON array.*jq/);
+    expect(() => kindOf('list.csv', '[\n  {"a":1}\n]')).toThrow(/JSON array.*jq/);
+    expect(kindOf('list.csv', '[id],[domain]\n1,acme.com\n')).toBe('CSV');
+  });
+
+  it.each(['list.csv', 'list.tsv.gz'])('refuses %s that is JSONL by the wrong name', (name) => {
+    expect(() => kindOf(name, '\n{"domain":"acme.com"}\r\n{"domain":"b.com"}\n')).toThrow(
+      /its lines are JSON objects; give it a name that ends in \.jsonl, not in \.[ct]sv\.$/,
+    );
   });
 
   it.each([
