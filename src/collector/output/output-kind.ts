@@ -13,7 +13,11 @@ const KINDS: Readonly<Record<string, RowKind>> = {
   '.xltx': 'xlsx',
   '.xltm': 'xlsx',
 };
-const OLD_OR_OTHER: ReadonlySet<string> = new Set(['.xls', '.xlsb', '.ods', '.numbers']);
+const OTHER_WORKBOOKS: ReadonlySet<string> = new Set(['.xls', '.xlsb', '.ods', '.numbers']);
+const OTHER_TABLES: ReadonlySet<string> = new Set(
+  '.parquet .avro .arrow .feather .orc .sqlite .db .html .xml .yaml .pdf'.split(' '),
+);
+const OTHER_PACKING: ReadonlySet<string> = new Set(['.zip', '.bz2', '.xz', '.zst', '.7z', '.tgz']);
 
 /** The format that the name of an output says; undefined when it says none. */
 export function kindOfPath(path: string): RowKind | undefined {
@@ -37,12 +41,16 @@ export function refuseOtherFormat(
   const fail = (why: string): never => {
     throw new BrandfillError('INVALID_SETTING', `Cannot write ${path}: ${why}.`);
   };
-  if (OLD_OR_OTHER.has(extension)) {
+  if (OTHER_WORKBOOKS.has(extension)) {
     fail('workbooks are written as XLSX; give the output a name that ends in .xlsx');
+  }
+  if (OTHER_PACKING.has(extension)) {
+    fail('outputs are packed with gzip only; give the output a name that ends in .gz');
   }
   // Into workbooks and out of them goes what is a table; other rows stay what they are.
   const isConverted = wanted !== kind;
-  if (isConverted && (!isTable || (wanted !== 'xlsx' && kind !== 'xlsx'))) {
+  const isImpossible = isConverted && (!isTable || (wanted !== 'xlsx' && kind !== 'xlsx'));
+  if (isImpossible || OTHER_TABLES.has(extension)) {
     fail(
       `the rows are ${kind.toUpperCase()} like the input; give the output a name that ends in .${kind}`,
     );

@@ -73,12 +73,13 @@ describe('chooseOutputPaths', () => {
   });
 
   it('refuses the name of another format', async () => {
-    for (const out of ['/x/o.jsonl', '/x/o.json']) {
+    for (const out of ['/x/o.jsonl', '/x/o.json', '/x/o.parquet', '/x/o.sqlite']) {
       await expect(choose('/x/list.csv', { out })).rejects.toThrow(/CSV like the input/);
     }
     const out = '/x/o.json';
     expect(await choose('/x/l.json', { out, content: '{}' })).toMatchObject({ out });
     await expect(choose('/x/list.csv', { out: '/x/o.xls' })).rejects.toThrow(/written as XLSX/);
+    await expect(choose('/x/list.csv', { out: '/x/o.csv.zip' })).rejects.toThrow(/gzip only/);
     await expect(choose('/x/l.jsonl', { out: '/x/o.csv.gz', content: '{}' })).rejects.toThrow(
       /JSONL/,
     );
