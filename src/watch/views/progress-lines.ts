@@ -74,14 +74,17 @@ function describeLogos(progress: LogoProgress): string {
 
 /** `880/1,200 lookups, 71 calls/s, 12 s left; 3 failed; told to wait 4 s`. */
 function describeProgress(progress: Progress): string {
-  const { done, lookups, outcomes, calls, elapsedMs, waitMs, pace, outage } = progress;
+  const { done, lookups, rows, outcomes, calls, elapsedMs, waitMs, pace, outage } = progress;
   const seconds = elapsedMs / 1_000;
+  const isStopped = (rows?.skipped ?? 0) > 0; // known when all is over
   const leftMs = done > 0 ? ((lookups - done) / done) * elapsedMs : Number.NaN;
   const parts = [
     `${formatCount(done)}/${formatCount(lookups)} lookups`,
     `${(seconds > 0 ? calls / seconds : 0).toFixed(1)} calls/s`,
   ];
-  if (done < lookups && leftMs >= 1_000) parts.push(`${formatDuration(leftMs)} left`);
+  if (done < lookups && !isStopped && leftMs >= 1_000) {
+    parts.push(`${formatDuration(leftMs)} left`);
+  }
   if (outcomes.failed > 0) parts.push(`${outcomes.failed} failed`);
   if (outage !== undefined) parts.push(outage);
   else parts.push(...describePace(pace, waitMs));

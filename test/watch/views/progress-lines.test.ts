@@ -24,6 +24,14 @@ describe('createProgressLines', () => {
     ]);
   });
 
+  it('leaves the time out when what is left is skipped', () => {
+    const { view, written } = open();
+    const rows = { ...PROGRESS.outcomes, total: 1_000, invalid: 0, fresh: 0, skipped: 400 };
+    view.show({ ...PROGRESS, rows, elapsedMs: 4_000, done: 600, calls: 600 });
+    view.end();
+    expect(written).toEqual(['600/1,000 lookups, 150.0 calls/s']);
+  });
+
   it('shows logos behind the lookups', () => {
     const { view, written } = open();
     view.show({ ...PROGRESS, done: 1_000, calls: 1_000, elapsedMs: 4_000 });
