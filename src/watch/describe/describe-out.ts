@@ -19,7 +19,12 @@ export function describeOut({ api, proxy, trouble }: OutOptions): string {
   if (want !== undefined) {
     return `No call to the API at ${api} can be made from here${why}: calls wait until one can, up to --max-outage. ${want}`;
   }
-  return `The API at ${api} is out${why}: calls wait until it is back, up to --max-outage. If it never answered, check --base-url.`;
+  return `The API at ${api} is out${why}: calls wait until it is back, up to --max-outage. If it never answered, check --base-url${mayWantTls(api, trouble) ? ', which may have to begin with https://' : ''}.`;
+}
+
+/** A server that speaks TLS breaks off what does not. */
+function mayWantTls(api: string, trouble: string | undefined): boolean {
+  return trouble === 'connection_reset' && api.startsWith('http://');
 }
 
 /** What this machine has not enough of. */

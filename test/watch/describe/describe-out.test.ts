@@ -13,6 +13,13 @@ describe('what is said when calls wait', () => {
     }
   });
 
+  it('thinks of TLS where an address without it is broken off', () => {
+    const said = (api: string): string =>
+      describeOut({ api, proxy: undefined, trouble: 'connection_reset' });
+    expect(said('http://api.example')).toMatch(/check --base-url, .+ begin with https:\/\/\.$/);
+    expect(said('https://api.example')).toMatch(/check --base-url\.$/);
+  });
+
   it('names the proxy, and nothing secret, where that is at fault', () => {
     expect(describeOut({ api, proxy, trouble: 'proxy_502' })).toBe(
       'No call gets through the proxy at proxy.example:3128 (proxy_502): calls wait until one does, up to --max-outage. If none ever did, check https_proxy.',
