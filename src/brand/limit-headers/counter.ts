@@ -58,6 +58,9 @@ function findReset(text: string, left: number | undefined, time: AnswerTime): nu
   if (!isKnown || left === undefined) return findResetMs(text, time);
   const resetMs = findResetMs(text, time, 0);
   if (left > 0 || text === '' || resetMs !== undefined) return resetMs;
+  // It came while the answer was on its way.
+  const wasAhead = findResetMs(text, { ...time, nowMs: time.sentMs ?? time.nowMs }, 0);
+  if (wasAhead !== undefined) return undefined;
   // None is left, though the time at which there should be some is over.
   clock.roundsDown = true;
   return findResetMs(text, time);

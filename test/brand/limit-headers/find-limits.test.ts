@@ -220,10 +220,11 @@ describe('a reset in seconds since 1970, once the clock of the server is known',
   /** A client that has had answers at all parts of a second. */
   function client() {
     const clock = createServerClock();
-    function hear(atMs: number, headers: Record<string, string>) {
+    function hear(atMs: number, headers: Record<string, string>, tookMs = 0) {
       const date = new Date(NOW_MS + atMs + OFFSET_MS).toUTCString();
       const nowMs = NOW_MS + atMs;
-      return findLimits({ ...headers, date }, { nowMs, date, clock })?.limits;
+      return findLimits({ ...headers, date }, { nowMs, sentMs: nowMs - tookMs, date, clock })
+        ?.limits;
     }
     for (let atMs = -2_000; atMs < 0; atMs += 7) hear(atMs, { 'x-ratelimit-remaining': '9' });
     return { hear, clock };
@@ -255,6 +256,15 @@ describe('a reset in seconds since 1970, once the clock of the server is known',
       'x-ratelimit-reset': seconds(2_000, Math.floor),
     });
     expect(later?.resetMs).toBeGreaterThan(1_995);
+  });
+
+  it('may be over when the answer comes that none was left before', () => {
+    const { hear, clock } = client();
+    const reset = seconds(-100, Math.ceil);
+    const overMs = Number(reset) * 1_000 - OFFSET_MS - NOW_MS + 50;
+    const headers = { 'x-ratelimit-remaining': '0', 'x-ratelimit-reset': reset };
+    expect(hear(overMs, headers, 100)).toEqual({ remaining: 0 });
+    expect(clock.roundsDown).toBe(false);
   });
 
   it('is a second later when nothing beside it would prove it wrong', () => {
