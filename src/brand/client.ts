@@ -16,6 +16,7 @@ import { findJsonObject } from './json-object.ts';
 import { findLimits, type Limits } from './limit-headers/find-limits.ts';
 import type { LimitHints } from './limit-headers/limit-hints.ts';
 import { createServerClock } from './limit-headers/server-clock.ts';
+import { createWindowFinder } from './limit-headers/window-finder.ts';
 import { describeNetworkError, isHeadersTooLarge } from './network-error.ts';
 import { createShapeFinder } from './shape.ts';
 
@@ -65,6 +66,7 @@ export function createBrandClient(options: BrandClientOptions): BrandClient {
   const deadlines = createDeadlines(timeoutMs);
   const shapeOf = createShapeFinder();
   const clock = createServerClock();
+  const windows = createWindowFinder();
   const headers: Record<string, string> = {
     accept: 'application/json',
     'accept-encoding': ACCEPTED_ENCODINGS,
@@ -110,6 +112,7 @@ export function createBrandClient(options: BrandClientOptions): BrandClient {
       sentMs,
       nowMs: now(),
       clock,
+      windows,
     });
     const answer = interpretStatus(response, path, told);
     return told?.limits ? { ...answer, limits: told.limits } : answer;

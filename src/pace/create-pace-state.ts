@@ -80,6 +80,7 @@ export function createPaceState(
     },
     published: {
       quotaPerMs: 0,
+      windowMs: 0,
       ratePerMs: 0,
       callsLeft: 0,
       leastLeft: 0,

@@ -97,6 +97,8 @@ export interface PaceState {
   published: {
     /** The rate as it is published; 0 when none is. */
     quotaPerMs: number;
+    /** The window that it is for, which answers need not all tell. */
+    windowMs: number;
     /** The same, less the calls that are left. */
     ratePerMs: number;
     /** Calls of each window that are left. */

@@ -72,6 +72,11 @@ export const SERVERS: readonly Server[] = [
     limit: () => slidingWindow(50, 1_000, { says: 'x_ratelimit' }),
   },
   {
+    name: 'fixed window 5 per 1 s, X-RateLimit',
+    limit: () => fixedWindow(5, 1_000, { says: 'x_ratelimit' }),
+    calls: 2_500,
+  },
+  {
     name: 'fixed window 10 per 1 s, X-RateLimit',
     limit: () => fixedWindow(10, 1_000, { says: 'x_ratelimit' }),
   },

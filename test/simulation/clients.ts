@@ -1,5 +1,5 @@
-import { createServerClock } from '../../src/brand/limit-headers/server-clock.ts';
 import { book, createPaceState, nextStart, type PaceState, report } from '../../src/pace/pacer.ts';
+import { createFindings } from './read-headers.ts';
 import type { World } from './simulate.ts';
 
 /** One process that keeps the state to itself, with so many callers. */
@@ -8,7 +8,7 @@ export function oneProcess(callers: number, state: PaceState = createPaceState({
     const { time } = world;
     let inFlight = 0;
     let wakesAtMs = -1;
-    const clock = createServerClock();
+    const findings = createFindings();
 
     function pump(): void {
       while (inFlight < callers && !world.isDone()) {
@@ -25,7 +25,7 @@ export function oneProcess(callers: number, state: PaceState = createPaceState({
     function start(): void {
       inFlight += 1;
       const inFlightThen = inFlight;
-      world.send(clock, (event) => {
+      world.send(findings, (event) => {
         inFlight -= 1;
         report(state, { ...event, inFlight: inFlightThen, random: world.random() }, time.nowMs());
         pump();

@@ -1,7 +1,7 @@
-import { createServerClock } from '../../src/brand/limit-headers/server-clock.ts';
 import { LEASE_MS, type Lease, NO_LEASE, takeLease } from '../../src/pace/shared/lease.ts';
 import { readSharedPace, type SharedPace } from '../../src/pace/shared/state.ts';
 import type { EndedCall } from '../../src/pace/shared/worker-news.ts';
+import { createFindings } from './read-headers.ts';
 import type { World } from './simulate.ts';
 
 /** A worker comes for more this often: a little earlier than it has to. */
@@ -39,7 +39,7 @@ interface Setting {
 
 function startWorker(world: World, { shared, callers, name }: Setting): void {
   const { time } = world;
-  const clock = createServerClock();
+  const findings = createFindings();
   let inFlight = 0;
   let lease: Lease = NO_LEASE;
   /** Ascending. */
@@ -119,7 +119,7 @@ function startWorker(world: World, { shared, callers, name }: Setting): void {
     used += 1;
     inFlight += 1;
     const here = inFlight;
-    world.send(clock, (event) => {
+    world.send(findings, (event) => {
       inFlight -= 1;
       const { elsewhere, permits, mostInFlight } = lease;
       const flying = here + elsewhere;

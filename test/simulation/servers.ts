@@ -49,12 +49,15 @@ function said(
     remaining,
     leftMs,
     quota,
+    limit = quota.count,
   }: {
     readonly isAccepted: boolean;
     readonly remaining: number;
     /** Until there are calls again. */
     readonly leftMs: number;
     readonly quota: { readonly count: number; readonly perMs: number };
+    /** Most calls that can be left. @default those of the quota */
+    readonly limit?: number;
   },
 ): Verdict {
   const seconds = Math.ceil(leftMs / 1_000) * 1_000;
@@ -69,6 +72,7 @@ function said(
         isAccepted,
         headers: {
           date: new Date(clockMs).toUTCString(),
+          'x-ratelimit-limit': String(limit),
           'x-ratelimit-remaining': String(remaining),
           'x-ratelimit-reset': String(Math.ceil((clockMs + leftMs) / 1_000)),
         },
@@ -103,6 +107,7 @@ export function tokenBucket(
         remaining: Math.floor(tokens),
         leftMs: Math.max(0, 1 - tokens) / rateAt(nowMs),
         quota: { count: rateAt(nowMs) * 1_000, perMs: 1_000 },
+        limit: burst,
       });
     },
     allowed: (fromMs, toMs) => integrate(rateAt, fromMs, toMs),

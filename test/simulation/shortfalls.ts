@@ -31,8 +31,6 @@ export const SHORTFALLS: Readonly<Record<string, Readonly<Record<number, Partial
     4: { efficiency: 0.81 },
     16: { efficiency: 0.8 },
   },
-  // Each time that none is left, calls wait for the whole second in which the next one is let in.
-  'sliding window 50 per 1 s, X-RateLimit': { 4: { efficiency: 0.83 }, 16: { efficiency: 0.83 } },
   // A limit is tested ever more seldom: that one has grown is slow to be seen.
   'grows: 50/s, then 200/s': {
     1: { efficiency: 0.7 },

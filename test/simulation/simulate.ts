@@ -1,7 +1,6 @@
-import type { ServerClock } from '../../src/brand/limit-headers/server-clock.ts';
 import type { PaceEvent } from '../../src/pace/pace-event.ts';
 import { createRandom } from '../support/random.ts';
-import { readHeaders } from './read-headers.ts';
+import { type Findings, readHeaders } from './read-headers.ts';
 import type { Limit, Verdict } from './servers.ts';
 import { createVirtualTime, normal, type VirtualTime } from './virtual-time.ts';
 
@@ -27,9 +26,9 @@ export interface World {
   /**
    * Sends a call that was taken; one that was not accepted is to be made again.
    *
-   * @param clock what the sender knows of the server's
+   * @param findings what the sender knows of the server
    */
-  send(clock: ServerClock, onAnswer: (event: Omit<PaceEvent, 'inFlight' | 'random'>) => void): void;
+  send(findings: Findings, onAnswer: (event: Omit<PaceEvent, 'inFlight' | 'random'>) => void): void;
   isDone(): boolean;
 }
 
@@ -77,7 +76,7 @@ export function simulate(scenario: Scenario, clients: (world: World) => void): R
     giveBack: (calls) => {
       left += calls;
     },
-    send: (clock, onAnswer) => {
+    send: (findings, onAnswer) => {
       const sentAtMs = time.nowMs();
       const answer = (
         afterMs: number,
@@ -92,7 +91,7 @@ export function simulate(scenario: Scenario, clients: (world: World) => void): R
           if (event.kind === 'throttled') throttledAtMs.push(time.nowMs());
           const { kind, headers } = event;
           const { retryAfterMs, limits } = headers
-            ? readHeaders(headers, { sentAtMs, nowMs: time.nowMs(), clock })
+            ? readHeaders(headers, { sentAtMs, nowMs: time.nowMs(), findings })
             : event;
           onAnswer({ kind, retryAfterMs, limits, sentAtMs, latencyMs }); // a spread takes ten times as long
         });

@@ -35,7 +35,8 @@ export function noteCounter(counters: Map<string, Counter>, name: string, text: 
 /** What the headers of one counter say. */
 export function policiesOf(name: string, counter: Counter, time: AnswerTime): readonly Policy[] {
   const { limit = '', remaining = '', reset = '' } = counter;
-  const perMs = WINDOW_MS.get(name.slice(name.lastIndexOf('-') + 1));
+  const perMs =
+    WINDOW_MS.get(name.slice(name.lastIndexOf('-') + 1)) ?? findWindowMs(name, counter, time);
   const count = perMs === undefined ? undefined : findFewest(limit);
   const left = findFewest(remaining);
   const own: Policy = {
@@ -48,6 +49,19 @@ export function policiesOf(name: string, counter: Counter, time: AnswerTime): re
   };
   // A limit without its window is no rate.
   return limit.includes(';') ? [...parsePolicies(limit), own] : [own];
+}
+
+/** The window, where that was found out: only numbers that stand alone tell of the same limit. */
+function findWindowMs(
+  name: string,
+  counter: Counter,
+  { windows, date }: AnswerTime,
+): number | undefined {
+  const limit = findNumber(counter.limit ?? '');
+  const remaining = findNumber(counter.remaining ?? '');
+  const reset = findNumber(counter.reset ?? '');
+  if (limit === undefined || remaining === undefined || reset === undefined) return undefined;
+  return windows?.note(name, { limit, remaining, reset, date });
 }
 
 /** A reset is taken at its word, until one proves to have been rounded down. */

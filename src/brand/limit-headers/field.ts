@@ -1,4 +1,5 @@
 import type { ServerClock } from './server-clock.ts';
+import type { WindowFinder } from './window-finder.ts';
 
 /** A header as an HTTP client gives it: several lines of one name come as a list. */
 export type FieldValue = string | readonly string[] | undefined;
@@ -12,6 +13,8 @@ export interface AnswerTime {
   readonly sentMs?: number;
   /** What is known of the server's clock. @default no more than this answer's `Date` */
   readonly clock?: ServerClock;
+  /** What was found out of the windows of its limits. @default nothing */
+  readonly windows?: WindowFinder;
 }
 
 /** A server may send whatever it likes; nobody reads more of it than this. */

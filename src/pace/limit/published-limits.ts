@@ -34,8 +34,8 @@ const STRIKES_FORGIVEN = 2;
 /** Calls accepted in a row that make up for a strike. */
 const CALLS_TO_FORGET = 1_000;
 const MOST_CONCURRENT = 100_000;
-
-type Quota = NonNullable<LimitHints['quota']>;
+/** Resets are told in whole seconds, rounded up. */
+const ROUNDED_MS = 1_000;
 
 /**
  * Takes over what the API says about its limits. Numbers that make no sense are passed over.
@@ -50,9 +50,9 @@ export function obeyHints(
 ): number {
   obeyQuota(state, hints.quota);
   obeyConcurrent(state, hints.concurrent);
-  const { quota, remaining = 1, resetMs = 0 } = hints;
+  const { remaining = 1, resetMs = 0 } = hints;
   if (!(remaining <= 0 && resetMs > 0)) return 0;
-  if (quota && isOwnDoing(state, { quota, resetMs, sentAtMs })) return 0;
+  if (isOwnDoing(state, { resetMs, sentAtMs })) return 0;
   closeUntilReset(state, nowMs, resetMs);
   return resetMs;
 }
@@ -64,6 +64,7 @@ function obeyQuota(state: PaceState, quota: LimitHints['quota']): void {
   const { published } = state;
   const quotaPerMs = Math.min(FASTEST_PER_MS, count / perMs);
   if (published.quotaPerMs !== quotaPerMs) trust(state, quotaPerMs);
+  published.windowMs = perMs;
   const used = usedShare(count, published.callsLeft) * quotaPerMs;
   const ratePerMs = Math.max(SLOWEST_PER_MS, used);
   if (published.ratePerMs === ratePerMs) return;
@@ -122,14 +123,10 @@ export function noteAcceptedAtPublished({ published }: PaceState): void {
 }
 
 /** The last call of a window was taken: waiting for the next one costs more than calls that are left. */
-export function leaveMore(
-  { published, ratePerMs }: PaceState,
-  { quota }: LimitHints,
-  waitMs: number,
-): void {
+export function leaveMore({ published, ratePerMs }: PaceState, waitMs: number): void {
   if (waitMs * ratePerMs < 1) return; // the next one would have waited for as long
   const { calls, windows } = CALLS_TO_LEAVE_MORE;
-  if (published.acceptedInRow < Math.min(calls, windows * (quota?.count ?? 0))) return;
+  if (published.acceptedInRow < Math.min(calls, windows * callsOfWindow(published))) return;
   leave(published, MORE_LEFT);
 }
 
@@ -150,14 +147,19 @@ function leastCallsLeft({ quotaPerMs }: Published): number {
  * one, and the next one is let in when it is due: until then whole seconds are told, whatever is left of them.
  */
 function isOwnDoing(
-  { phase, slots, gateUntilMs, ratePerMs }: PaceState,
-  told: { readonly quota: Quota; readonly resetMs: number; readonly sentAtMs: number },
+  { phase, slots, gateUntilMs, ratePerMs, published }: PaceState,
+  told: { readonly resetMs: number; readonly sentAtMs: number },
 ): boolean {
-  const { count, perMs } = told.quota;
+  const { windowMs } = published;
+  const count = callsOfWindow(published);
   if (phase !== 'published' || !slots.areAllTaken) return false;
   const sinceOpen = (told.sentAtMs - gateUntilMs) * ratePerMs + 1;
-  const fillsWindow = ratePerMs * perMs > count - 1 && sinceOpen > count - 0.5;
-  return fillsWindow && told.resetMs <= Math.ceil(perMs / 1_000) * 1_000;
+  const fillsWindow = ratePerMs * windowMs > count - 1 && sinceOpen > count - 0.5;
+  return fillsWindow && told.resetMs < windowMs + ROUNDED_MS;
+}
+
+function callsOfWindow({ quotaPerMs, windowMs }: Published): number {
+  return quotaPerMs * windowMs;
 }
 
 function usedShare(count: number, callsLeft: number): number {

@@ -76,7 +76,7 @@ interface Told {
 
 /** A call was accepted and said that it was the last one for a while: the limit is hit, without a 429. */
 export function onUsedUp(state: PaceState, event: PaceEvent, nowMs: number, waitMs: number): void {
-  if (state.phase === 'published') return leaveMore(state, event.limits ?? {}, waitMs);
+  if (state.phase === 'published') return leaveMore(state, waitMs);
   onThrottled(state, { ...event, retryAfterMs: Math.min(waitMs, LONGEST_WAIT_MS) }, nowMs);
 }
 

@@ -78,22 +78,29 @@ describe('a quota that is published', () => {
     }
   });
 
-  it('is waited for when none is left, if it was not we who took all', () => {
-    const state = createPaceState({}, 0);
-    const tell = (nowMs: number, remaining: number): void => {
-      const limits = { quota: { count: 5, perMs: 1_000 }, remaining, resetMs: 1_000 };
-      const event = { sentAtMs: nowMs - 10, latencyMs: 10, inFlight: 1, random: 0.5, limits };
-      book(state, nowMs - 10);
-      report(state, { kind: 'accepted', ...event }, nowMs);
-    };
-    tell(10, 4);
-    tell(225, 0);
-    expect(nextStart(state, { nowMs: 225, inFlight: 0 })).toEqual({ atMs: 1_225 });
-    // Five calls at 4.7/s, by whoever they were made, are enough to explain that there is none.
-    for (const [at, remaining] of [4, 3, 2, 1, 0].entries()) tell(1_240 + at * 213, remaining);
-    const next = nextStart(state, { nowMs: 2_092, inFlight: 0 });
-    expect(next === 'wait_for_answer' ? Number.NaN : next.atMs).toBeLessThan(2_330);
-  });
+  it.each([
+    ['every answer', Number.POSITIVE_INFINITY],
+    ['the first answer alone', 10],
+  ])(
+    'is waited for when none is left, if it was not we who took all: told by %s',
+    (_, toldUntilMs) => {
+      const state = createPaceState({}, 0);
+      const tell = (nowMs: number, remaining: number): void => {
+        const quota = nowMs <= toldUntilMs ? { quota: { count: 5, perMs: 1_000 } } : {};
+        const limits = { ...quota, remaining, resetMs: 1_000 };
+        const event = { sentAtMs: nowMs - 10, latencyMs: 10, inFlight: 1, random: 0.5, limits };
+        book(state, nowMs - 10);
+        report(state, { kind: 'accepted', ...event }, nowMs);
+      };
+      tell(10, 4);
+      tell(225, 0);
+      expect(nextStart(state, { nowMs: 225, inFlight: 0 })).toEqual({ atMs: 1_225 });
+      // Five calls at 4.7/s, by whoever they were made, are enough to explain that there is none.
+      for (const [at, remaining] of [4, 3, 2, 1, 0].entries()) tell(1_240 + at * 213, remaining);
+      const next = nextStart(state, { nowMs: 2_092, inFlight: 0 });
+      expect(next === 'wait_for_answer' ? Number.NaN : next.atMs).toBeLessThan(2_330);
+    },
+  );
 });
 
 describe('an API that tells how many calls are left, and of no window', () => {
@@ -104,5 +111,16 @@ describe('an API that tells how many calls are left, and of no window', () => {
     const { warmEfficiency, throttled } = play(limit, 3_000);
     expect(warmEfficiency).toBeGreaterThan(0.75);
     expect(throttled).toBeLessThan(0.006);
+  });
+
+  it.each([2, 5, 10])('is used well once its window of %i calls is found out', (count) => {
+    for (const window of [slidingWindow, fixedWindow]) {
+      const { warmEfficiency, throttled } = play(
+        window(count, 1_000, { says: 'x_ratelimit' }),
+        1_500,
+      );
+      expect(warmEfficiency).toBeGreaterThan(0.92);
+      expect(throttled).toBeLessThan(0.005);
+    }
   });
 });
