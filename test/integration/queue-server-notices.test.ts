@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest';
+import { LOOKUPS_QUEUE, PREFIX } from '../../src/queue/bullmq/names.ts';
 import { type TestRedis, type TestRedisOptions, useRedis } from '../support/redis.ts';
 import { start } from './support/command.ts';
 import { openFolder } from './support/folder.ts';
@@ -65,6 +66,11 @@ describe('what Redis refuses a worker that waits', () => {
       'a Redis that became a replica',
       ({ client }) => client.replicaof('127.0.0.1', 9),
       'it is a read-only replica; give the address of its master. Trying again until it is none.',
+    ],
+    [
+      'a queue that a job with the id "delayed" has broken',
+      ({ client }) => client.hset(`${PREFIX}:${LOOKUPS_QUEUE}:delayed`, 'name', 'lookups'),
+      'Redis refuses what a worker needs: a key of the queue is of another kind: a job was added',
     ],
   ])('%s is told of once; stopped, it ends with 0', async (_, trouble, notice) => {
     const redis = await redisWith();

@@ -185,8 +185,8 @@ export function takeChunks(options: TakeChunksOptions): ChunkTaker {
   async function next(token: string): Promise<Job | undefined> {
     try {
       return await worker.getNextJob(token);
-    } catch {
-      // The worker has told why.
+    } catch (error) {
+      refusals.tell(error);
       if (!isStopping) await delay(RETRY_MS);
       return undefined;
     }

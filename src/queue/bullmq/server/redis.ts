@@ -233,6 +233,10 @@ const REASONS: readonly (readonly [sign: RegExp, reason: string])[] = [
   [/NOREPLICAS/, 'too few replicas follow it for it to be written to; see min-replicas-to-write'],
   [/MISCONF/, 'it cannot write its data to the disk and therefore refuses to work'],
   [/CLUSTERDOWN/, 'its cluster is not complete: some slots are served by no node'],
+  [
+    /WRONGTYPE/,
+    "a key of the queue is of another kind: a job was added with one of BullMQ's own names for its id, such as wait or delayed, or another program writes there",
+  ],
   [/MOVED|CROSSSLOT/, 'it is a node of a cluster; give redis-cluster:// instead of redis://'],
   [/cluster support disabled/, 'it is not in a cluster; give redis:// instead of redis-cluster://'],
   [/DB index is out of range/, 'it has no database of that number'],
