@@ -26,6 +26,7 @@ export function findRunId(queueName: string): string | undefined {
 /**
  * The id of a reply: the same one when another worker sends it again, and a new one when a chunk of
  * the same id is put on the queue anew, which may be while the reply to the earlier one still waits.
+ * BullMQ takes no `:` in an id here, but does in that of a chunk from Python.
  *
  * @param number of the part, from 0
  */
@@ -33,7 +34,7 @@ export function replyId(
   chunk: string,
   { addedAtMs, number }: { readonly addedAtMs: number; readonly number: number },
 ): string {
-  return `o-${addedAtMs}-${number}-${chunk}`;
+  return `o-${addedAtMs}-${number}-${chunk.replaceAll(':', '%3A')}`;
 }
 
 /** Where the outcomes of a chunk are noted until it is finished. */

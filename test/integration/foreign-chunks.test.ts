@@ -1,0 +1,52 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { Queue } from 'bullmq';
+import { expect, it, onTestFinished } from 'vitest';
+import { startSandbox, work } from '../../src/index.ts';
+import {
+  LOOKUPS_JOB,
+  LOOKUPS_QUEUE,
+  OUTCOMES_QUEUE,
+  QUEUE_OPTIONS,
+} from '../../src/queue/bullmq/names.ts';
+import { useRedis } from '../support/redis.ts';
+
+it('a chunk whose id has colons, as the Python client takes it, is answered once', async () => {
+  const { put, replies, queueOf } = await openQueue();
+  await put('crm:4711', JSON.stringify({ v: 1, domains: ['acme.com'] }));
+  const [answered] = await replies(1);
+  expect(answered).toMatchObject({ chunk: 'crm:4711', outcomes: [{ domain: 'acme.com' }] });
+  while ((await queueOf(LOOKUPS_QUEUE).getJobCountByTypes()) > 0) await delay(20);
+});
+
+/** A Redis with a worker on it, and a client that heeds no rule of BullMQ for Node.js. */
+async function openQueue() {
+  const redis = await useRedis();
+  const sandbox = await startSandbox();
+  onTestFinished(() => sandbox.close());
+  const stop = new AbortController();
+  const working = work({ queue: redis.url, baseUrl: sandbox.url, signal: stop.signal });
+  onTestFinished(async () => {
+    stop.abort();
+    await working;
+  });
+  const queueOf = (name: string): Queue => {
+    const queue = new Queue(name, { connection: { port: redis.port }, ...QUEUE_OPTIONS });
+    onTestFinished(() => queue.close());
+    return queue;
+  };
+  const lookups = queueOf(LOOKUPS_QUEUE);
+  const outcomes = queueOf(OUTCOMES_QUEUE);
+  return {
+    queueOf,
+    put: async (id: string, data: string): Promise<void> => {
+      const job = { name: LOOKUPS_JOB, data, opts: '{}', timestamp: Date.now() };
+      await redis.client.hset(lookups.toKey(id), job);
+      await redis.client.lpush(lookups.toKey('wait'), id);
+      await redis.client.zadd(lookups.toKey('marker'), 0, '0');
+    },
+    replies: async (count: number): Promise<readonly object[]> => {
+      while ((await outcomes.getWaitingCount()) < count) await delay(20);
+      return (await outcomes.getWaiting()).map(({ data }) => data as object);
+    },
+  };
+}
