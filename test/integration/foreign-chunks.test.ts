@@ -18,6 +18,18 @@ it('a chunk whose id has colons, as the Python client takes it, is answered once
   while ((await queueOf(LOOKUPS_QUEUE).getJobCountByTypes()) > 0) await delay(20);
 });
 
+it('a chunk that is no JSON is refused, not taken again and again', async () => {
+  const { put, replies, queueOf } = await openQueue();
+  await put('odd', '{"v":1,');
+  const [refused] = await replies(1);
+  expect(refused).toMatchObject({
+    chunk: 'odd',
+    outcomes: [],
+    error: expect.stringContaining('breaks the contract'),
+  });
+  while ((await queueOf(LOOKUPS_QUEUE).getFailedCount()) < 1) await delay(20);
+});
+
 /** A Redis with a worker on it, and a client that heeds no rule of BullMQ for Node.js. */
 async function openQueue() {
   const redis = await useRedis();

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { hostname } from 'node:os';
 import { setTimeout as delay } from 'node:timers/promises';
-import { type Job, Worker } from 'bullmq';
+import type { Job } from 'bullmq';
 import { within } from '../../../common/within.ts';
 import { setAside } from '../backfills/backfill-pause.ts';
 import { findRunId, KEPT_FAILURES, LOOKUPS_QUEUE, QUEUE_OPTIONS } from '../names.ts';
@@ -14,6 +14,7 @@ import { startChunkSpan } from '../traces.ts';
 import { createChunkLocks, describeLoss } from './chunk-locks.ts';
 import { createChunkReturns } from './chunk-returns.ts';
 import { type ChunkTaskOptions, createChunkTask } from './chunk-task.ts';
+import { ChunkWorker } from './chunk-worker.ts';
 import { createHeldChunkSums } from './held-chunks.ts';
 import { createOtherApis } from './other-apis.ts';
 import { createOutcomeLog, readLog } from './outcome-log.ts';
@@ -68,7 +69,7 @@ const MOST_CHUNKS_PER_CALL = 10;
  */
 export function takeChunks(options: TakeChunksOptions): ChunkTaker {
   const { redis, concurrency, lockMs = LOCK_MS, onNotice } = options;
-  const worker = new Worker(LOOKUPS_QUEUE, null, {
+  const worker = new ChunkWorker(LOOKUPS_QUEUE, null, {
     connection: redis.connect(),
     ...QUEUE_OPTIONS,
     autorun: false,
