@@ -51,6 +51,9 @@ const WAIT_FOR_CHUNK_S = 1;
 const RETRY_MS = 1_000;
 const FETCH_MS = 100;
 const FAREWELL_MS = 3_000;
+/** A wait for a job that was shorter was none: under a rate limit of the queue, BullMQ says so at once. */
+const AT_ONCE_MS = 10;
+const PAUSE_MS = 50;
 /** Who has taken what is not for him leaves the next to others. */
 const REST_MS = 1_000;
 /** Meanwhile a run that is paused or stopping takes its chunk off the queue; one that is lost does not. */
@@ -178,8 +181,10 @@ export function takeChunks(options: TakeChunksOptions): ChunkTaker {
         continue;
       }
       const token = randomUUID();
+      const askedAtMs = performance.now();
       const job = await next(token);
       if (job) start(job, token);
+      else if (performance.now() - askedAtMs < AT_ONCE_MS) await delay(PAUSE_MS);
     }
   }
 

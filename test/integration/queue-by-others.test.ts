@@ -1,0 +1,42 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { Queue } from 'bullmq';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { LOOKUPS_QUEUE, QUEUE_OPTIONS } from '../../src/queue/bullmq/names.ts';
+import { useRedis } from '../support/redis.ts';
+import { openApi } from './support/api.ts';
+import { start } from './support/command.ts';
+import { openFolder } from './support/folder.ts';
+import { domains, listOf } from './support/tables.ts';
+
+describe('what others do to the queue with BullMQ', () => {
+  it('a rate limit leaves a worker able to end', async () => {
+    const { queue, enrich, worker } = await openStage();
+    await queue.setGlobalRateLimit(1, 3_600_000);
+    const working = await worker();
+    await working.shows('Waiting for lookups');
+    const running = await enrich('--chunk', '1');
+    while ((await queue.getRateLimitTtl(1)) < 1) await delay(20);
+    await delay(500); // in which it asks for the next chunk
+    working.process.kill('SIGTERM');
+    expect((await working.ended).code).toBe(0);
+    running.process.kill('SIGTERM');
+    expect((await running.ended).code).toBe(130);
+  });
+});
+
+async function openStage() {
+  const [api, redis, folder] = [await openApi(), await useRedis(), openFolder()];
+  folder.write('list.csv', listOf(domains(5)));
+  const queue = new Queue(LOOKUPS_QUEUE, { connection: { port: redis.port }, ...QUEUE_OPTIONS });
+  onTestFinished(() => queue.close());
+  const env = { BRANDFILL_BASE_URL: api.url, BRANDFILL_QUEUE: redis.url };
+  return {
+    queue,
+    enrich: (...flags: readonly string[]) =>
+      start(['enrich', 'list.csv', '--progress', 'none', '--workers', '0', ...flags], {
+        cwd: folder.path,
+        env,
+      }),
+    worker: () => start(['worker'], { cwd: folder.path, env }),
+  };
+}
