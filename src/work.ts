@@ -163,6 +163,7 @@ async function workOn(
       `Waiting for lookups on Redis at ${redis.name}; this worker asks ${nameApi(settings)}, API '${api.endpoint.id}' on the queue.`,
       { level: 'info' },
     );
+    closer.add(bullmq.watchQueuePause(redis.client, onNotice));
     bullmq.dropLastWords(redis.client, api.endpoint.id).catch(() => {}); // it is said with its time
     status?.health.started();
     const { noNewCall } = stopSwitch;

@@ -9,6 +9,19 @@ import { openFolder } from './support/folder.ts';
 import { domains, listOf } from './support/tables.ts';
 
 describe('what others do to the queue with BullMQ', () => {
+  it('a pause is told by worker and run, and so is its end', async () => {
+    const { queue, enrich, worker } = await openStage();
+    await queue.pause();
+    const working = await worker();
+    const running = await enrich();
+    for (const each of [working, running]) await each.shows('is paused by means of BullMQ');
+    await queue.resume();
+    const { code, stderr } = await running.ended;
+    expect(code, stderr).toBe(0);
+    await working.shows('The queue of lookups is not paused any more.');
+    expect(stderr.split('is paused by means of BullMQ')).toHaveLength(2);
+  });
+
   it('a rate limit leaves a worker able to end', async () => {
     const { queue, enrich, worker } = await openStage();
     await queue.setGlobalRateLimit(1, 3_600_000);

@@ -12,6 +12,7 @@ export { dropLastWords, leaveLastWords } from './chunks/last-words.ts';
 export { countWorkers, readWorkers } from './chunks/presence.ts';
 export { takeChunks } from './chunks/take-chunks.ts';
 export { createQueueReader } from './queue-depth.ts';
+export { watchQueuePause } from './queue-pause.ts';
 export { announceRun, askRun, readRuns } from './runs/run-board.ts';
 export { openRunQueue } from './runs/run-queue.ts';
 export {

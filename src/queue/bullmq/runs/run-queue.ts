@@ -5,6 +5,7 @@ import { within } from '../../../common/within.ts';
 import { createChange } from '../../change.ts';
 import type { LookupQueue, Pausable, Reply } from '../../lookup-queue.ts';
 import { type ChunkTaker, type TakeChunksOptions, takeChunks } from '../chunks/take-chunks.ts';
+import { watchQueuePause } from '../queue-pause.ts';
 import { type CallsWatchOptions, watchCalls } from './calls-watch.ts';
 import { openGivenChunks } from './given-chunks.ts';
 import { holdBackWhilePaused } from './hold-back.ts';
@@ -84,6 +85,7 @@ export async function openRunQueue(options: RunQueueOptions): Promise<LookupQueu
     // What is held back is silent.
     progressAtMs: () => (holdBack?.isHolding ? performance.now() : replies.lastAtMs),
   });
+  const pauseWatch = watchQueuePause(client, onNotice);
   let hasEnded = false;
   let working: Promise<void> | undefined;
 
@@ -168,6 +170,7 @@ export async function openRunQueue(options: RunQueueOptions): Promise<LookupQueu
     },
     close: async () => {
       watchdog.close();
+      await pauseWatch.close();
       calls.stop(); // at once: a Redis that is away holds up what follows
       stopListening?.();
       const isOver = outstanding.size === 0 && !replies.failure;
