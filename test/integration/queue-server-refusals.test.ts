@@ -55,6 +55,9 @@ describe('what answers and will not do', () => {
     ['other keys', [...EVERYTHING, 'resetkeys', '~other:*']],
     ['hardly a command', [...EVERYTHING, '-@all', '+ping', '+info']],
     ['no scripts', [...EVERYTHING, '-@scripting']],
+    ['no clock', [...EVERYTHING, '-time']],
+    ['no transactions', [...EVERYTHING, '-@transaction']],
+    ['nothing that waits', [...EVERYTHING, '-@blocking']],
     ['no command at all', [...EVERYTHING, '-@all']],
   ])('a user who may use %s', async (_, rights) => {
     const redis = await redisWith();

@@ -16,6 +16,8 @@ const OLDEST = [6, 2] as const;
 /** Writes, and does so from a script, as BullMQ does all it does. */
 const PROBE = "return redis.call('set', KEYS[1], '1', 'px', 1000)";
 
+const PROBE_KEY = `${PREFIX}:probe`;
+
 /**
  * Makes sure that a Redis can carry a queue: old enough to know all commands, writable, and set to
  * refuse writes rather than to throw keys away when its memory is full.
@@ -41,7 +43,8 @@ export async function checkServer(options: CheckServerOptions): Promise<void> {
     }
     onWarning(`This Redis may lose lookups: ${harm}; ${cure}.`);
   }
-  await client.eval(PROBE, 1, `${PREFIX}:probe`);
+  await client.eval(PROBE, 1, PROBE_KEY);
+  await tryRights(client);
   const arePersistent = await Promise.all(
     infos.map(async (info, at) => await isPersistent(nodes[at] ?? client, info)),
   );
@@ -50,6 +53,13 @@ export async function checkServer(options: CheckServerOptions): Promise<void> {
       'This Redis keeps nothing on disk: what waits in the queue is gone when it restarts. For a backlog that must survive, set it with: redis-cli config set appendonly yes',
     );
   }
+}
+
+/** What else a user may lack: rights that are given to read, to write and to run scripts do without. */
+async function tryRights(client: RedisClient): Promise<void> {
+  await client.time();
+  await client.multi().pexpire(PROBE_KEY, 1_000).exec();
+  await client.bzpopmin(`${PROBE_KEY}:empty`, 0.01);
 }
 
 function refuseOld(info: ReadonlyMap<string, string>): void {
