@@ -211,6 +211,8 @@ const REASONS: readonly (readonly [sign: RegExp, reason: string])[] = [
   [/sentinel.*(NOAUTH|WRONGPASS)/, 'its sentinels want a password, and must not'],
   [/No such master|sentinel.*invalid reply/, 'its sentinels know no master of that name'],
   [/sentinel.*unknown command/, 'what answers there is no sentinel'],
+  // Had one been out of reach, its error would stand behind this.
+  [/All sentinels.*after \d+ms\.$/, 'its sentinels name no master that answers'],
   [/connect to sentinel|All sentinels/, 'none of its sentinels can be reached'],
   [/ECONNREFUSED/, 'nobody listens there; start Redis, or give another --queue'],
   [/ENOTFOUND|EAI_AGAIN/, 'there is no host of that name; give another --queue'],
