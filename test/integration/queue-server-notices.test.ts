@@ -87,6 +87,27 @@ describe('what Redis refuses a worker that waits', () => {
   });
 });
 
+describe('what Redis refuses who else waits', () => {
+  test.each([
+    ['the collector', ['collect']],
+    ['the schedule', ['schedule', 'nightly.yaml']],
+    ['a run', ['enrich', 'list.csv', '--workers', '0', '--base-url', 'http://127.0.0.1:9']],
+  ])('is told once by %s', async (who, args) => {
+    const redis = await redisWith();
+    const folder = openFolder();
+    folder.write('list.csv', 'domain\nacme.com\n');
+    folder.write('nightly.yaml', 'input: list.csv\nschedule: { cron: "0 3 * * *" }\n');
+    const waiting = await start([...args, '--queue', redis.url], { cwd: folder.path });
+    await waiting.shows(args[0] === 'enrich' ? 'No worker is there' : 'Redis at');
+    await redis.client.call('ACL', 'SETUSER', 'default', '-bzpopmin');
+    const notice = `Redis refuses what ${who} needs: its user may not do what a queue needs`;
+    await waiting.shows(notice);
+    waiting.process.kill('SIGTERM');
+    const { stderr } = await waiting.ended;
+    expect(stderr.split(notice)).toHaveLength(2);
+  });
+});
+
 /** Starts a worker, ends it when it waits for lookups, and returns all that it said. */
 async function noticesOfWorker(url: string, flags: readonly string[] = []): Promise<string> {
   const folder = openFolder();

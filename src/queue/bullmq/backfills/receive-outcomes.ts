@@ -3,6 +3,7 @@ import { z } from 'zod';
 import type { OutcomesData } from '../contract.ts';
 import { KEPT_FAILURES, OUTCOMES_QUEUE } from '../names.ts';
 import type { RedisServer } from '../server/redis.ts';
+import { createRefusals } from '../server/refusals.ts';
 import { queueOptions } from '../traces.ts';
 
 export interface ReceiveOutcomesOptions {
@@ -71,7 +72,9 @@ export function receiveOutcomes(options: ReceiveOutcomesOptions): OutcomeReceive
     removeOnComplete: { count: 0 },
     removeOnFail: KEPT_FAILURES,
   });
-  worker.on('error', () => {}); // told by what watches the connections
+  const refusals = createRefusals(onNotice, 'the collector');
+  worker.on('error', refusals.tell);
+  worker.on('active', refusals.over);
   return { stop: () => worker.close() };
 }
 

@@ -66,7 +66,13 @@ export async function openRunQueue(options: RunQueueOptions): Promise<LookupQueu
   for (const domains of (await ledger.read()).values()) {
     for (const domain of domains) outstanding.add(domain);
   }
-  const replies = await openRunReplies({ redis, ledger, collect, onChange: change.tell });
+  const replies = await openRunReplies({
+    redis,
+    ledger,
+    collect,
+    onChange: change.tell,
+    onNotice,
+  });
   const { takeLogged } = replies;
   const given = openGivenChunks({ ...options, client, ledger, takeLogged });
   const { queue, give, withdraw } = given;

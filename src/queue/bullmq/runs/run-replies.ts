@@ -6,6 +6,7 @@ import type { OutcomesData } from '../contract.ts';
 import { runQueueName } from '../names.ts';
 import { toOutcome } from '../outcome-data.ts';
 import type { RedisServer } from '../server/redis.ts';
+import { createRefusals } from '../server/refusals.ts';
 import { queueOptions } from '../traces.ts';
 import type { RunLedger } from './run-ledger.ts';
 
@@ -32,6 +33,8 @@ export interface RunRepliesOptions {
   readonly collect: Reply;
   /** Told when outcomes are kept, or cannot be. */
   readonly onChange: () => void;
+  /** Told why Redis refuses to hand them over. */
+  readonly onNotice: (message: string) => void;
 }
 
 /** Outcomes that are written to the store at the same time. */
@@ -47,6 +50,7 @@ export async function openRunReplies({
   ledger,
   collect,
   onChange,
+  onNotice,
 }: RunRepliesOptions): Promise<RunReplies> {
   const name = runQueueName(ledger.runId);
   const traced = queueOptions(redis.client);
@@ -86,7 +90,9 @@ export async function openRunReplies({
     removeOnComplete: { count: 0 },
     drainDelay: 1,
   });
-  worker.on('error', () => {});
+  const refusals = createRefusals(onNotice, 'a run');
+  worker.on('error', refusals.tell);
+  worker.on('active', refusals.over);
 
   return {
     takeLogged,

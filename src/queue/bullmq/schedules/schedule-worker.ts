@@ -3,6 +3,7 @@ import { type Job, WaitingError, Worker } from 'bullmq';
 import { createChunkLocks } from '../chunks/chunk-locks.ts';
 import { KEPT_FAILURES } from '../names.ts';
 import type { RedisServer } from '../server/redis.ts';
+import { createRefusals } from '../server/refusals.ts';
 import { queueOptions } from '../traces.ts';
 import { nextDue } from './next-due.ts';
 import { RUN_JOB, type RunRequest, scheduleQueueName } from './schedule-queue.ts';
@@ -22,6 +23,8 @@ export interface TakeRunsOptions {
   readonly atOnce: number;
   /** How long a process may be silent before its runs are given to others. */
   readonly lockMs: number;
+  /** Told why Redis refuses to hand them over. */
+  readonly onNotice: (message: string) => void;
   /** Called when a job is due, with the time that it was due at in milliseconds since 1970. */
   readonly onTick: (job: string, dueAtMs: number) => Promise<void>;
   /**
@@ -45,7 +48,7 @@ const STALLED_CHECKS_PER_LOCK = 3;
 const SLOTS_FOR_TICKS = 4;
 
 export function takeRuns(options: TakeRunsOptions): RunTaker {
-  const { redis, group, atOnce, lockMs, onTick, run } = options;
+  const { redis, group, atOnce, lockMs, onNotice, onTick, run } = options;
   const stopping = new AbortController();
   const going = new Map<string, Promise<boolean>>();
   const worker = new Worker<unknown>(
@@ -69,7 +72,9 @@ export function takeRuns(options: TakeRunsOptions): RunTaker {
       removeOnFail: KEPT_FAILURES,
     },
   );
-  worker.on('error', () => {}); // told by what watches the connections
+  const refusals = createRefusals(onNotice, 'the schedule');
+  worker.on('error', refusals.tell);
+  worker.on('active', refusals.over);
   const locks = createChunkLocks({ worker, lockMs });
 
   async function take(job: Job<RunRequest>, token: string): Promise<void> {

@@ -9,13 +9,14 @@ export interface Refusals {
   readonly over: () => void;
 }
 
-export function createRefusals(onNotice: (message: string) => void): Refusals {
+/** @param who needs what is refused, for the sentence */
+export function createRefusals(onNotice: (message: string) => void, who = 'a worker'): Refusals {
   let told = '';
   return {
     tell: (error) => {
       if (!(error instanceof ReplyError)) return;
       const reason = reasonOf(error);
-      if (reason !== told) onNotice(`Redis refuses what a worker needs: ${reason}. Trying again.`);
+      if (reason !== told) onNotice(`Redis refuses what ${who} needs: ${reason}. Trying again.`);
       told = reason;
     },
     over: () => {
