@@ -94,9 +94,8 @@ async function collectFrom(
   { signal, onNotice, describe }: CollectContext,
 ): Promise<Collected> {
   const { queue, outDir, maxFileSize, acceptEviction = false } = settings;
-  const { openQueueServer, receiveOutcomes, findRedisTrouble, createQueueReader } = await import(
-    './queue/bullmq/index.ts'
-  );
+  const bullmq = await import('./queue/bullmq/index.ts');
+  const { findRedisTrouble, createQueueReader } = bullmq;
   const counts = { enriched: 0, failures: 0, repeated: 0 };
   const closer = createCloser();
   const lost = new AbortController();
@@ -109,7 +108,9 @@ async function collectFrom(
       onNotice,
     });
     if (status) closer.add(status);
-    const redis = closer.add(await openQueueServer({ url: queue, acceptEviction, onNotice }));
+    const redis = closer.add(
+      await bullmq.openQueueServer({ url: queue, acceptEviction, onNotice }),
+    );
     const folder = closer.add(await openBackfillFolder(outDir, describe('outDir')));
     const writer = await openBackfillWriter({
       folder: outDir,
@@ -120,7 +121,7 @@ async function collectFrom(
       onLost: () => lost.abort(),
     });
     await writer.tidy();
-    const receiver = receiveOutcomes({
+    const receiver = bullmq.receiveOutcomes({
       redis,
       keep: async (id, reply) => {
         const lines = toLines(reply);
@@ -134,6 +135,8 @@ async function collectFrom(
     onNotice(`Waiting for outcomes on Redis at ${redis.name}; they go to ${outDir}.`, {
       level: 'info',
     });
+    const { client } = redis;
+    closer.add(bullmq.watchQueuePause({ client, queue: bullmq.OUTCOMES_QUEUE, onNotice }));
     status?.health.check(() => findRedisTrouble(redis));
     status?.health.check(() => (signal.aborted ? 'it was told to stop' : undefined));
     status?.instruments.forCollector({ counts, folder: outDir });

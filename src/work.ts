@@ -163,7 +163,8 @@ async function workOn(
       `Waiting for lookups on Redis at ${redis.name}; this worker asks ${nameApi(settings)}, API '${api.endpoint.id}' on the queue.`,
       { level: 'info' },
     );
-    closer.add(bullmq.watchQueuePause(redis.client, onNotice));
+    const { client } = redis;
+    closer.add(bullmq.watchQueuePause({ client, queue: bullmq.LOOKUPS_QUEUE, onNotice }));
     bullmq.dropLastWords(redis.client, api.endpoint.id).catch(() => {}); // it is said with its time
     status?.health.started();
     const { noNewCall } = stopSwitch;

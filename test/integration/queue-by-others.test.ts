@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { Queue } from 'bullmq';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { LOOKUPS_QUEUE, QUEUE_OPTIONS } from '../../src/queue/bullmq/names.ts';
+import { LOOKUPS_QUEUE, OUTCOMES_QUEUE, QUEUE_OPTIONS } from '../../src/queue/bullmq/names.ts';
 import { useRedis } from '../support/redis.ts';
 import { openApi } from './support/api.ts';
 import { start } from './support/command.ts';
@@ -22,6 +22,16 @@ describe('what others do to the queue with BullMQ', () => {
     expect(stderr.split('is paused by means of BullMQ')).toHaveLength(2);
   });
 
+  it('a pause of the outcomes is told by the collector, and so is its end', async () => {
+    const { queueOf, collect } = await openStage();
+    const outcomes = queueOf(OUTCOMES_QUEUE);
+    await outcomes.pause();
+    const collecting = await collect();
+    await collecting.shows('The queue of outcomes is paused by means of BullMQ');
+    await outcomes.resume();
+    await collecting.shows('The queue of outcomes is not paused any more.');
+  });
+
   it('a rate limit leaves a worker able to end', async () => {
     const { queue, enrich, worker } = await openStage();
     await queue.setGlobalRateLimit(1, 3_600_000);
@@ -40,16 +50,21 @@ describe('what others do to the queue with BullMQ', () => {
 async function openStage() {
   const [api, redis, folder] = [await openApi(), await useRedis(), openFolder()];
   folder.write('list.csv', listOf(domains(5)));
-  const queue = new Queue(LOOKUPS_QUEUE, { connection: { port: redis.port }, ...QUEUE_OPTIONS });
-  onTestFinished(() => queue.close());
+  const queueOf = (name: string): Queue => {
+    const queue = new Queue(name, { connection: { port: redis.port }, ...QUEUE_OPTIONS });
+    onTestFinished(() => queue.close());
+    return queue;
+  };
   const env = { BRANDFILL_BASE_URL: api.url, BRANDFILL_QUEUE: redis.url };
   return {
-    queue,
+    queue: queueOf(LOOKUPS_QUEUE),
+    queueOf,
     enrich: (...flags: readonly string[]) =>
       start(['enrich', 'list.csv', '--progress', 'none', '--workers', '0', ...flags], {
         cwd: folder.path,
         env,
       }),
+    collect: () => start(['collect'], { cwd: folder.path, env }),
     worker: () => start(['worker'], { cwd: folder.path, env }),
   };
 }

@@ -11,6 +11,7 @@ export { createSharedCallLedger } from './call-budget.ts';
 export { dropLastWords, leaveLastWords } from './chunks/last-words.ts';
 export { countWorkers, readWorkers } from './chunks/presence.ts';
 export { takeChunks } from './chunks/take-chunks.ts';
+export { LOOKUPS_QUEUE, OUTCOMES_QUEUE } from './names.ts';
 export { createQueueReader } from './queue-depth.ts';
 export { watchQueuePause } from './queue-pause.ts';
 export { announceRun, askRun, readRuns } from './runs/run-board.ts';

@@ -1,29 +1,35 @@
 import type { Closable } from '../../common/closer.ts';
 import type { OnNotice } from '../../common/notice.ts';
-import { LOOKUPS_QUEUE, PREFIX } from './names.ts';
+import { type LOOKUPS_QUEUE, type OUTCOMES_QUEUE, PREFIX } from './names.ts';
 import type { RedisClient } from './server/redis.ts';
 
-/** Where `pause()` of BullMQ notes it; `obliterate()` does so too, and leaves it when it is refused. */
-const META = `${PREFIX}:${LOOKUPS_QUEUE}:meta`;
 const LOOK_MS = 5_000;
 
+export interface QueuePauseWatchOptions {
+  readonly client: RedisClient;
+  readonly queue: typeof LOOKUPS_QUEUE | typeof OUTCOMES_QUEUE;
+  readonly onNotice: OnNotice;
+}
+
 /**
- * Says when others have paused the queue of lookups as a whole, until it is closed: nobody takes anything
- * from it, and it looks to workers as if it were empty.
+ * Says when others have paused a queue as a whole, until it is closed: nobody takes anything from it, and
+ * it looks as if it were empty.
  */
-export function watchQueuePause(client: RedisClient, onNotice: OnNotice): Closable {
+export function watchQueuePause({ client, queue, onNotice }: QueuePauseWatchOptions): Closable {
+  // Where `pause()` of BullMQ notes it; `obliterate()` does so too, and leaves it when it is refused.
+  const meta = `${PREFIX}:${queue}:meta`;
   let wasPaused = false;
   let isClosed = false;
 
   async function look(): Promise<void> {
-    const isPaused = (await client.hexists(META, 'paused')) === 1;
+    const isPaused = (await client.hexists(meta, 'paused')) === 1;
     if (isClosed || isPaused === wasPaused) return;
     wasPaused = isPaused;
     if (isPaused) {
       onNotice(
-        'The queue of lookups is paused by means of BullMQ: no worker takes anything from it until it is resumed, by Queue.resume().',
+        `The queue of ${queue} is paused by means of BullMQ: nobody takes anything from it until it is resumed, by Queue.resume().`,
       );
-    } else onNotice('The queue of lookups is not paused any more.', { level: 'info' });
+    } else onNotice(`The queue of ${queue} is not paused any more.`, { level: 'info' });
   }
 
   const tryLook = (): void => void look().catch(() => {}); // the next one will do

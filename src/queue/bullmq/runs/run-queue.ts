@@ -5,6 +5,7 @@ import { within } from '../../../common/within.ts';
 import { createChange } from '../../change.ts';
 import type { LookupQueue, Pausable, Reply } from '../../lookup-queue.ts';
 import { type ChunkTaker, type TakeChunksOptions, takeChunks } from '../chunks/take-chunks.ts';
+import { LOOKUPS_QUEUE } from '../names.ts';
 import { watchQueuePause } from '../queue-pause.ts';
 import { type CallsWatchOptions, watchCalls } from './calls-watch.ts';
 import { openGivenChunks } from './given-chunks.ts';
@@ -91,7 +92,7 @@ export async function openRunQueue(options: RunQueueOptions): Promise<LookupQueu
     // What is held back is silent.
     progressAtMs: () => (holdBack?.isHolding ? performance.now() : replies.lastAtMs),
   });
-  const pauseWatch = watchQueuePause(client, onNotice);
+  const pauseWatch = watchQueuePause({ client, queue: LOOKUPS_QUEUE, onNotice });
   let hasEnded = false;
   let working: Promise<void> | undefined;
 
