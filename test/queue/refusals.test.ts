@@ -26,9 +26,13 @@ describe('what Redis refuses a worker', () => {
     ]);
   });
 
-  it('is no matter of the connection, which is watched elsewhere', () => {
+  it.each([
+    new Error('Connection is closed.'),
+    new ReplyError('WRONGPASS invalid username-password pair or user is disabled.'),
+    new ReplyError('NOAUTH Authentication required.'),
+  ])('is no matter of the connection, which is watched elsewhere: %s', (error) => {
     const notices: string[] = [];
-    createRefusals((message) => notices.push(message)).tell(new Error('Connection is closed.'));
+    createRefusals((message) => notices.push(message)).tell(error);
     expect(notices).toEqual([]);
   });
 });

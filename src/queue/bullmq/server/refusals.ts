@@ -9,12 +9,15 @@ export interface Refusals {
   readonly over: () => void;
 }
 
+/** A login that is refused is told with the connection that it is for. */
+const LOGIN = /^ReplyError: (WRONGPASS|NOAUTH)/;
+
 /** @param who needs what is refused, for the sentence */
 export function createRefusals(onNotice: (message: string) => void, who = 'a worker'): Refusals {
   let told = '';
   return {
     tell: (error) => {
-      if (!(error instanceof ReplyError)) return;
+      if (!(error instanceof ReplyError) || LOGIN.test(String(error))) return;
       const reason = reasonOf(error);
       if (reason !== told) onNotice(`Redis refuses what ${who} needs: ${reason}. Trying again.`);
       told = reason;
