@@ -44,17 +44,11 @@ function unwritableOutput(error: Error): BrandfillError {
   );
 }
 
-/** lmdb marks its errors with LMDB's own numbers, or names the one behind them. */
-function isLmdbError(error: unknown): boolean {
-  if (!(error instanceof Error)) return false;
-  return 'commitError' in error || ('code' in error && typeof error.code === 'number');
-}
-
-// When the disk is full, lmdb rejects promises that nobody holds and prints errors, each with a stack.
-// The write that failed is reported by whoever waits for it.
+// When the disk is full, lmdb prints errors, each with a stack. The write that failed is reported by
+// whoever waits for it.
 console.error = () => {}; // oxlint-disable-line no-console -- nobody else uses it
 process.on('unhandledRejection', (error) => {
-  if (!isLmdbError(error)) process.exit(reportError(error, log));
+  process.exit(reportError(error, log));
 });
 
 // Ctrl-Z in the midst of a commit would keep the store from other runs.

@@ -47,6 +47,7 @@ export async function openLmdb<T = unknown>(
       refuseDamaged(join(folder, 'data.mdb'));
       if (isFull(folder)) throw new Error('the disk is full');
       const root = open({ path: folder, noSubdir: false, maxDbs: 16 });
+      catchUnseen(root);
       try {
         // All tables of a new store are made in one transaction: each one costs an fsync.
         return root.transactionSync(() => {
@@ -66,6 +67,29 @@ export async function openLmdb<T = unknown>(
     throw new BrandfillError('UNUSABLE_STORE', `Cannot open the store ${folder}: ${why}.`, {
       cause: error,
     });
+  }
+}
+
+/**
+ * Of commits that fail lmdb rejects promises of its own, too, which would end the process that uses the
+ * library. What a caller has written is told by the promise of that write.
+ */
+function catchUnseen(root: RootDatabase): void {
+  root.on('beforecommit', () => {
+    // The promise of the commit is made as soon as this is done.
+    queueMicrotask(() => {
+      void seeCommit(root);
+    });
+  });
+}
+
+/** Never rejects. The error of a commit that failed names another promise, which has the reason. */
+async function seeCommit(root: RootDatabase): Promise<void> {
+  try {
+    await root.committed;
+  } catch (error) {
+    if (!(error instanceof Error) || !('commitError' in error)) return;
+    await Promise.resolve(error.commitError).catch(() => {});
   }
 }
 

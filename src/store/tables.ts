@@ -77,10 +77,6 @@ function shapeTable(root: RootDatabase, lock: StoreLock): ShapeTable {
 
 /** Says why nothing could be written to the store in a folder. */
 export function writeError(folder: string, error: unknown): BrandfillError {
-  // lmdb rejects a second promise, which nobody else can know of.
-  if (error instanceof Error && 'commitError' in error) {
-    Promise.resolve(error.commitError).catch(() => {});
-  }
   const isWithoutRoom = isFull(folder);
   const why = isWithoutRoom ? 'the disk is full' : describeSystemError(error);
   const first = isWithoutRoom ? 'make room and ' : '';
