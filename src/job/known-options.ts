@@ -1,9 +1,9 @@
+import { describeKind } from '../common/describe-kind.ts';
 import { BrandfillError } from '../common/errors.ts';
 import { shorten } from '../rows/columns/names.ts';
 import { findNearest } from './nearest.ts';
 import { checkKind, type OptionKind } from './option-kinds.ts';
 import type { Definitions } from './setting-definition.ts';
-import { describeKind } from './values/describe-kind.ts';
 
 /** Which options a function of the library takes. */
 export interface KnownOptions {

@@ -1,5 +1,5 @@
+import { describeKind } from '../common/describe-kind.ts';
 import { BrandfillError } from '../common/errors.ts';
-import { describeKind } from './values/describe-kind.ts';
 
 /** What an option may be that is no setting. */
 export type OptionKind =

@@ -1,3 +1,4 @@
+import { describeKind } from '../common/describe-kind.ts';
 import { BrandfillError } from '../common/errors.ts';
 import { openSource, type Source, type SourceOptions, spoolObjects } from './source.ts';
 
@@ -29,8 +30,16 @@ function toLine(row: unknown, number: number): string {
     throw unreadable(number, 'expected an object, received text or bytes; give a file by its path');
   }
   const line = typeof row === 'object' ? toJson(row, number) : undefined;
-  if (line?.startsWith('{')) return line;
-  throw unreadable(number, 'expected an object');
+  if (line?.startsWith('{') && !isLost(row, line)) return line;
+  const kind = describeKind(row);
+  throw unreadable(number, `expected an object with members that JSON can hold, received ${kind}`);
+}
+
+/** JSON has nothing of a Map, nor of an instance that shows what it has by getters of its class. */
+function isLost(row: unknown, line: string): boolean {
+  if (line !== '{}' || Object.keys(row as object).length > 0) return false;
+  const prototype: unknown = Object.getPrototypeOf(row);
+  return prototype !== null && Object.getPrototypeOf(prototype) !== null;
 }
 
 /** What has a `toJSON` of its own, such as a date, may come to anything. */
@@ -38,7 +47,8 @@ function toJson(row: object | null, number: number): string | undefined {
   try {
     return JSON.stringify(row);
   } catch (error) {
-    throw unreadable(number, error instanceof Error ? error.message : String(error), error);
+    const why = error instanceof Error ? error.message : String(error);
+    throw unreadable(number, why.split('\n', 1).join(), error); // of a circle, it goes on with a drawing
   }
 }
 

@@ -55,6 +55,24 @@ describe('rows of a program', () => {
   });
 });
 
+const circle: { self?: object } = {};
+circle.self = circle;
+
+const EXPECTED = 'expected an object with members that JSON can hold';
+
+/** As many programs have their rows. */
+class Account {
+  readonly #site: string;
+
+  constructor(site: string) {
+    this.#site = site;
+  }
+
+  get domain(): string {
+    return this.#site;
+  }
+}
+
 describe('what is no row of a program', () => {
   it.each<[string, unknown, string]>([
     ['a text', 'acme.com', 'expected an object, received text or bytes; give a file by its path.'],
@@ -63,11 +81,26 @@ describe('what is no row of a program', () => {
       Buffer.from('domain\nacme.com\n'),
       'expected an object, received text or bytes; give a file by its path.',
     ],
-    ['a list', ['acme.com'], 'expected an object.'],
-    ['null', null, 'expected an object.'],
-    ['a date', new Date(0), 'expected an object.'],
-    ['an object that is nothing as JSON', { toJSON: () => undefined }, 'expected an object.'],
+    ['a list', ['acme.com'], `${EXPECTED}, received a list.`],
+    ['null', null, `${EXPECTED}, received null.`],
+    ['a date', new Date(0), `${EXPECTED}, received an object (Date).`],
+    [
+      'an object that is nothing as JSON',
+      { toJSON: () => undefined },
+      `${EXPECTED}, received an object.`,
+    ],
+    [
+      'a Map, of which JSON has nothing',
+      new Map([['domain', 'acme.com']]),
+      `${EXPECTED}, received an object (Map).`,
+    ],
+    [
+      'an instance that has getters alone',
+      new Account('acme.com'),
+      `${EXPECTED}, received an object (Account).`,
+    ],
     ['an object with a BigInt', { id: 7n }, 'Do not know how to serialize a BigInt.'],
+    ['an object with itself in it', circle, 'Converting circular structure to JSON.'],
   ])('is refused by its number: %s', async (_, row, why) => {
     const options = withoutFiles(optionsIn(openFolder()));
     const input = [{ domain: 'acme.com' }, row as object];

@@ -1,8 +1,8 @@
 import { isReservedHeader } from '../../brand/credential.ts';
 import type { NameValue } from '../../brand/endpoint.ts';
+import { describeKind } from '../../common/describe-kind.ts';
 import { BrandfillError } from '../../common/errors.ts';
 import type { SettingDefinition } from '../setting-definition.ts';
-import { describeKind } from './describe-kind.ts';
 import { parseDuration, typedDuration } from './duration.ts';
 import { parseSize } from './size.ts';
 
