@@ -6,5 +6,5 @@ export function describeKind(value: unknown): string {
   if (typeof value === 'string') return 'a text';
   if (typeof value !== 'object') return `a ${typeof value}`;
   const { name } = value.constructor ?? Object; // made without a prototype, it has none
-  return name === 'Object' ? 'an object' : `an object (${name})`;
+  return name === 'Object' || name === '' ? 'an object' : `an object (${name})`;
 }

@@ -9,8 +9,10 @@ import { parseSize } from './size.ts';
 // Readers of values, from the command line (texts) and from programs alike. Each throws an error
 // that says what was expected; which setting it was is added by the caller.
 
+const A_TEXT = 'a text';
+
 export function text(value: unknown): string {
-  if (typeof value !== 'string' || value === '') throw expected('a text', value);
+  if (typeof value !== 'string' || value === '') throw expected(A_TEXT, value);
   return value;
 }
 
@@ -24,7 +26,7 @@ export function reportPaths(value: unknown): readonly string[] {
 }
 
 export function possiblyEmptyText(value: unknown): string {
-  if (typeof value !== 'string') throw expected('a text', value);
+  if (typeof value !== 'string') throw expected(A_TEXT, value);
   return value;
 }
 
@@ -147,5 +149,15 @@ export function isRecord(value: unknown): value is Readonly<Record<string, unkno
 }
 
 function expected(what: string, received: unknown): BrandfillError {
-  return new BrandfillError('INVALID_SETTING', `expected ${what}, received '${String(received)}'`);
+  return new BrandfillError(
+    'INVALID_SETTING',
+    `expected ${what}, received ${shown(received, what)}`,
+  );
+}
+
+/** A number where a text was expected, or a list or URL anywhere, would look like that as a text. */
+function shown(received: unknown, what: string): string {
+  const isShown = typeof received === 'number' || typeof received === 'boolean';
+  if (typeof received === 'string' || (isShown && what !== A_TEXT)) return `'${received}'`;
+  return describeKind(received);
 }

@@ -79,7 +79,7 @@ describe('a job file is refused, with line, column and what was meant:', () => {
     ],
     ['a list', 'out: [a, b]', '1:6: out: expected FILE, received a list'],
     ['a map', 'store: { a: b }', '1:8: store: expected DIR, received a map'],
-    ['true for a text', 'out: true', "1:6: out: expected a text, received 'true'"],
+    ['true for a text', 'out: true', '1:6: out: expected a text, received a boolean'],
     ['no value', 'out:\ninput: a', "1:1: 'out' has no value"],
     ['no value in a list', 'param: [a=b, ~]', '1:14: param: there is no value'],
     [

@@ -85,7 +85,7 @@ const A_DURATION = 'expected a duration such as 500ms, 60s, 10min, 12h or 30d';
 
 /** Values and how their refusal begins; each is repeated at its end. */
 const REFUSED: readonly Refused[] = [
-  ['out', ['', 5], 'Cannot use --out: expected a text'],
+  ['out', [''], 'Cannot use --out: expected a text'],
   ['failures', [''], 'Cannot use --failures: expected a text'],
   ['baseUrl', [''], 'Cannot use --base-url: expected a text'],
   ['baseUrl', ['nope'], 'Cannot use --base-url: expected a URL such as https://api.example.com'],
@@ -95,7 +95,6 @@ const REFUSED: readonly Refused[] = [
   ['domainColumn', [''], 'Cannot use --domain-column: expected a text'],
   ['store', [''], 'Cannot use --store: expected a text'],
   ['registrable', ['yes'], 'Cannot use --registrable: expected true or false'],
-  ['prefix', [5], 'Cannot use --prefix: expected a text'],
   [
     'concurrency',
     ['0', '10001', '1.5', '-3', '1e2', '', Number.NaN, true],
@@ -112,7 +111,6 @@ const REFUSED: readonly Refused[] = [
     ['0/s'],
     'Cannot use --rate: expected a rate such as 20/s, 300/min or 5000/day, or auto',
   ],
-  ['rate', [20], 'Cannot use --rate: expected a text'],
   ['timeout', ['60'], `Cannot use --timeout: ${A_DURATION}`],
   [
     'timeout',
@@ -147,8 +145,22 @@ const REFUSED: readonly Refused[] = [
   ],
 ];
 
-/** Values and their whole refusal, which does not repeat what may be a credential. */
+/** Values and their whole refusal, which does not repeat what may be a credential, or is no text. */
 const REFUSED_UNREPEATED: readonly Refused[] = [
+  ['out', [5], 'Cannot use --out: expected a text, received a number.'],
+  ['prefix', [5], 'Cannot use --prefix: expected a text, received a number.'],
+  ['rate', [20], 'Cannot use --rate: expected a text, received a number.'],
+  ['fields', [['name']], 'Cannot use --fields: expected a text, received a list.'],
+  [
+    'baseUrl',
+    [new URL('https://h.example')],
+    'Cannot use --base-url: expected a text, received an object (URL).',
+  ],
+  [
+    'concurrency',
+    [['8']],
+    'Cannot use --concurrency: expected a whole number, from 1 to 10000, received a list.',
+  ],
   ['param', [['a'], ['=b'], [5]], 'Cannot use --param: expected NAME=VALUE.'],
   [
     'param',
