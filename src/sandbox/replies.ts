@@ -19,15 +19,28 @@ export type Replies = (asked: Asked) => SandboxReply;
 
 /** Create what decides the answers: the script first, then faults, then missing domains, then found ones. */
 export function createReplies(options: SandboxOptions): Replies {
-  const { respond, errors = 0, broken = 0, notFound = 0, logos = false } = options;
+  const { errors = 0, broken = 0, notFound = 0, logos = false } = options;
   const faults = createFaults(errors, broken);
   return ({ domain, hash, ordinal, host }) => {
-    const special = respond?.(domain, ordinal) ?? faults?.(hash, ordinal);
+    const special = readScript(options, domain, ordinal) ?? faults?.(hash, ordinal);
     if (special !== undefined) return special;
     if (notFound > 0 && draw(hash, purposes.notFound) < notFound) return unknownDomain;
     const logoFolder = logos ? `http://${host}/logos` : undefined;
     return { body: createBrandAnswer(domain, hash, logoFolder) };
   };
+}
+
+/** A script that throws would end the process, and leave the call open. */
+function readScript(
+  { respond }: SandboxOptions,
+  domain: string,
+  ordinal: number,
+): SandboxReply | undefined {
+  try {
+    return respond?.(domain, ordinal);
+  } catch (error) {
+    return { status: 500, body: { error: { code: 'respond_threw', message: String(error) } } };
+  }
 }
 
 const unknownDomain: SandboxReply = {

@@ -108,6 +108,16 @@ describe('respond', () => {
     await ask(sandbox, 'a.com');
     expect(performance.now() - start).toBeGreaterThan(55);
   });
+
+  it('that throws answers 500 with what it threw', async () => {
+    const defect = new TypeError("Cannot read properties of undefined (reading 'name')");
+    const respond = (): never => {
+      throw defect;
+    };
+    const { status, text } = await ask(await openSandbox({ respond }), 'a.com');
+    const error = { code: 'respond_threw', message: String(defect) };
+    expect([status, JSON.parse(text)]).toEqual([500, { error }]);
+  });
 });
 
 function isJson(text: string): boolean {
