@@ -1,3 +1,5 @@
+import { isNativeError } from 'node:util/types';
+
 /**
  * What went wrong, for programs: `INVALID_SETTING` (an option is impossible or missing),
  * `UNREADABLE_INPUT`, `UNWRITABLE_OUTPUT`, `OUTPUT_IN_USE` (by another run), `UNUSABLE_STORE`,
@@ -32,16 +34,23 @@ export function endSentence(message: string): string {
   return [/[.?!]$/.test(sentence) ? sentence : `${sentence}.`, ...below].join('\n');
 }
 
-/** The `code` of a Node.js system error (`ENOENT`, `ENOSPC`, …), if `error` is one. */
+/**
+ * The `code` of a Node.js system error (`ENOENT`, `ENOSPC`, …), if `error` is one. Where tests run in a
+ * context of their own, as with Jest, it is no `Error` of theirs.
+ */
 export function systemErrorCode(error: unknown): string | undefined {
-  if (!(error instanceof Error) || !('code' in error)) return undefined;
+  if (!isError(error) || !('code' in error)) return undefined;
   return typeof error.code === 'string' ? error.code : undefined;
 }
 
 /** Says in words why the file system refused, for the messages of readers and writers. */
 export function describeSystemError(error: unknown): string {
   const code = systemErrorCode(error);
-  return (code && REFUSALS[code]) ?? (error instanceof Error ? error.message : String(error));
+  return (code && REFUSALS[code]) ?? (isError(error) ? error.message : String(error));
+}
+
+function isError(error: unknown): error is Error {
+  return error instanceof Error || isNativeError(error);
 }
 
 const REFUSALS: Readonly<Record<string, string>> = {

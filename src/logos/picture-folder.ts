@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { mkdir, readdir, rename, rm, stat, writeFile } from 'node:fs/promises';
 import { hostname } from 'node:os';
 import { join } from 'node:path';
-import { BrandfillError, describeSystemError } from '../common/errors.ts';
+import { BrandfillError, describeSystemError, systemErrorCode } from '../common/errors.ts';
 import { isRunning } from '../common/is-running.ts';
 import type { Picture } from './fetch-picture.ts';
 import { PICTURE_KINDS, type PictureKind } from './picture-kind.ts';
@@ -103,5 +103,5 @@ async function removeLeftovers(path: string, prefix: string): Promise<void> {
 }
 
 function isFileThere(error: unknown): boolean {
-  return error instanceof Error && 'code' in error && error.code === 'EEXIST';
+  return systemErrorCode(error) === 'EEXIST';
 }
