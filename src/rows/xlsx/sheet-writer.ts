@@ -6,6 +6,7 @@ import { textOfSheetCell } from './cell.ts';
 import { MOST_CHARACTERS, MOST_COLUMNS, MOST_ROWS } from './cell-ref.ts';
 import { ownXml, textXml, valueXml } from './cell-xml.ts';
 import { nameOf, xmlUpTo } from './list-rows.ts';
+import { widthWithMerged } from './merged-cells.ts';
 import type { Workbook } from './open-workbook.ts';
 import { readRowXml } from './row-line.ts';
 
@@ -39,11 +40,12 @@ const WIDEST = 60;
  * @param width how many columns the list has
  */
 export function createInPlaceWriter(
-  { place, frame: { prefix } }: Workbook,
+  workbook: Workbook,
   { added, width }: { readonly added: readonly string[]; readonly width: number },
 ): SheetWriter {
-  const { header, firstColumn, above } = place;
-  const ours = firstColumn + width;
+  const { prefix } = workbook.frame;
+  const { header, firstColumn, above } = workbook.place;
+  const ours = firstColumn + widthWithMerged(workbook, width);
   const lastColumn = ours + added.length - 1;
   refuseWide(lastColumn + 1);
   const headerStyle = header.cells.findLast(({ cell }) => cell !== null)?.style ?? 0;

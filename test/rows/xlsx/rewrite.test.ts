@@ -157,6 +157,24 @@ describe('a sheet', () => {
     expect(left).toBe(expected);
   });
 
+  it.each([
+    ['the header', 'B1:D1', 'E'],
+    ['a row', 'B3:D3', 'E'],
+    ['a whole row, which is a note', 'A3:E3', 'C'],
+    ['cells above the list', 'A1:F1', 'C', 1],
+    ['cells beside the list', 'D2:E2', 'C'],
+  ])('has our column behind what is merged with %s', async (_, ref, column, above = 0) => {
+    const after = `<mergeCells count="2"><mergeCell ref="A2:A3"/><mergeCell ref="${ref}"/></mergeCells>`;
+    const title = above === 0 ? '' : row(1, 'Accounts');
+    const rows = [['domain', 'city'], ['acme.com', 'Oslo'], ['globex.com']]
+      .map((cells, at) => row(at + 1 + above, ...cells))
+      .join('');
+    const sheet = await sheetOf({ name: 'S', rows: title + rows, after });
+    expect(sheet).toContain(`<c r="${column}${1 + above}"`);
+    expect(sheet).toContain(`<c r="${column}${3 + above}"`);
+    expect(sheet).toContain(after);
+  });
+
   it('keeps what its elements are called', async () => {
     const cell = (ref: string, text: string): string =>
       `<x:c r="${ref}" t="str"><x:v>${text}</x:v></x:c>`;
