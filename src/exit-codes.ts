@@ -9,7 +9,7 @@ export const EXIT = {
   unexpected: 1,
   /** A wrong option, or an input or output that cannot be used. No output was changed. */
   usage: 2,
-  /** Done, but some rows failed. */
+  /** Done, but some rows failed, or lost their outcomes on the way. */
   someFailed: 3,
   /** Stopped early; the same command goes on. */
   stopped: 4,
@@ -26,7 +26,8 @@ export function isDone(exitCode: number): boolean {
 export function exitCodeOf({ stopped, statuses }: Pick<Summary, 'stopped' | 'statuses'>): number {
   if (stopped?.reason === 'interrupted') return EXIT.interrupted;
   if (stopped) return EXIT.stopped;
-  return statuses.failed > 0 ? EXIT.someFailed : EXIT.ok;
+  // Skipped, though it did not stop: outcomes were removed from the store meanwhile.
+  return statuses.failed > 0 || statuses.skipped > 0 ? EXIT.someFailed : EXIT.ok;
 }
 
 /** The exit code of something that ended in an error. */

@@ -160,7 +160,7 @@ function actionsOf(run: Steered): readonly RunAction[] {
 
 function endingOf({ statuses, stopped }: Summary): RunEnding {
   if (stopped !== undefined) return 'stopped';
-  return statuses.failed > 0 ? 'some_failed' : 'done';
+  return statuses.failed + statuses.skipped > 0 ? 'some_failed' : 'done';
 }
 
 /** Only its process has the list: nobody else can look up what failed and write the rows anew. */

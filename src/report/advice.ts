@@ -87,5 +87,6 @@ const OF_REASON: Readonly<Record<string, string>> = {
     'Not asked: the API answered 403 again and again. Check what the credential is allowed, then run the same command again.',
   outage: 'Not asked: the API was out for too long. Run the same command again when it is back.',
   misdirected: 'Not asked: the first calls went to a wrong address. Check --base-url.',
-  not_asked: AGAIN,
+  pruned:
+    'Their outcomes were removed from the store while the run went on. Run the same command again, and prune only what is too old for runs: older than --fresh and --fresh-not-found.',
 };

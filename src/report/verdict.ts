@@ -1,4 +1,4 @@
-import { describeGoingOn, describeStop } from '../watch/describe/describe.ts';
+import { describeGoingOn, describePruned, describeStop } from '../watch/describe/describe.ts';
 import type { StatusCounts } from '../watch/summary.ts';
 import type { Stop } from '../worker/stop-switch.ts';
 
@@ -36,6 +36,13 @@ export function judge(run: RunEnd): Verdict {
       end: 'some_failed',
       headline: `Done: ${enriched(run)}, ${rows(statuses.failed)} failed.`,
       next: 'Run the same command again: it tries those that failed, and asks nothing else that is fresh.',
+    };
+  }
+  if (statuses.skipped > 0) {
+    return {
+      end: 'some_failed',
+      headline: `Done: ${enriched(run)}, ${rows(statuses.skipped)} skipped.`,
+      next: `${describePruned(statuses.skipped)} Run the same command again.`,
     };
   }
   return { end: 'done', headline: `Done: ${enriched(run)}.`, next: '' };

@@ -87,7 +87,7 @@ export async function lookUpAndJoin(planned: PlannedRun, outFolder = '.'): Promi
     enriched,
     fill: run.fill,
     isUsable: (outcome) => isUsable(outcome.domain, outcome),
-    skipReason: totals.stopped?.reason ?? 'not_asked',
+    skipReason: totals.stopped?.reason ?? 'pruned',
   });
   return {
     totals,

@@ -2,7 +2,7 @@ import { existsSync, readFileSync, statSync } from 'node:fs';
 import { setTimeout as delay } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
 import { importStore } from '../../src/store-upkeep/store-import.ts';
-import { exportStore, findStored } from '../../src/store-upkeep/store-upkeep.ts';
+import { exportStore, findStored, pruneStore } from '../../src/store-upkeep/store-upkeep.ts';
 import { openApi, openScripted } from './support/api.ts';
 import { type Ended, run, start, summaryOf } from './support/command.ts';
 import { enrichIn } from './support/enrich.ts';
@@ -222,6 +222,29 @@ describe('brandfill store', () => {
     expect(api.stats().domains.repeated).toBe(0);
     const all = await inStore(folder, 'export', '--out', 'all.jsonl');
     expect(all.stderr).toBe('400 outcomes exported.\n');
+  });
+
+  it('prune of what a run counts on is told by that run, which does not end as if nothing were', async () => {
+    const folder = openList(listOf(domains(40)));
+    const api = await openApi({ latencyMs: 100 });
+    const args = ['enrich', 'list.csv', '--base-url', api.url, '--concurrency', '1'];
+    const running = await start([...args, '--report', 'run.json'], { cwd: folder.path });
+    while (api.stats().calls < 10) await delay(2);
+    const pruned = await pruneStore({ store: folder.at('.brandfill'), olderThan: '1ms' });
+    expect(pruned.answers).toBeGreaterThan(0);
+    const { code, stderr } = await running.ended;
+    expect(code).toBe(3);
+    expect(stderr).toMatch(
+      /^\d+ rows were skipped: their outcomes were removed from the store while the run went on\. Run the same command again\.$/m,
+    );
+    expect(folder.read('list.failures.csv')).toMatch(/,skipped,pruned,,0\n/);
+    const report = JSON.parse(folder.read('run.json')) as object;
+    expect(report).toMatchObject({
+      run: { end: 'some_failed', headline: expect.stringMatching(/, \d+ rows skipped\.$/) },
+      reasons: [
+        { reason: 'pruned', advice: expect.stringContaining('were removed from the store') },
+      ],
+    });
   });
 
   it.each([

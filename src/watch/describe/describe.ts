@@ -106,8 +106,17 @@ export function describeSummary(summary: Summary): readonly string[] {
   lines.push(`  store     ${summary.store.folder} (${formatSize(summary.store.sizeBytes)})`);
   if (summary.stopped) {
     lines.push(`Stopped early. ${describeGoingOn(summary.stopped)}`);
+  } else if (statuses.skipped > 0) {
+    lines.push(`${describePruned(statuses.skipped)} Run the same command again.`);
   }
   return lines;
+}
+
+/** `3 rows were skipped: …`, for a run that came to its end. */
+export function describePruned(rows: number): string {
+  const were =
+    rows === 1 ? 'row was skipped: its outcome was' : 'rows were skipped: their outcomes were';
+  return `${formatCount(rows)} ${were} removed from the store while the run went on.`;
 }
 
 /** How to go on with a run that was stopped. */
