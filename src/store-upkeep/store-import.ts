@@ -156,16 +156,22 @@ async function openLines(input: string): Promise<AsyncGenerator<string>> {
     input === '-' ? process.stdin : (await open(input).catch(refuse)).createReadStream();
   stream.setEncoding('utf8');
   return (async function* () {
-    let rest = '';
+    let rest: string | undefined;
     try {
       for await (const text of stream) {
-        const lines = (rest + String(text)).split('\n');
+        const whole = rest === undefined ? withoutMark(String(text)) : rest + String(text);
+        const lines = whole.split('\n');
         rest = lines.pop() ?? '';
         yield* lines;
       }
     } catch (error) {
       refuse(error);
     }
-    yield rest;
+    yield rest ?? '';
   })();
+}
+
+/** An editor, or a shell that writes what a command prints, may have put a byte order mark in front. */
+function withoutMark(text: string): string {
+  return text.startsWith('\uFEFF') ? text.slice(1) : text;
 }

@@ -134,6 +134,13 @@ describe('brandfill store', () => {
     expect(existsSync(folder.at('nowhere'))).toBe(false);
   });
 
+  it('import takes a file that begins with a byte order mark', async () => {
+    const { folder } = await openEnriched();
+    folder.write('in.jsonl', `\uFEFF${(await exported(folder)).join('\r\n')}`);
+    const ended = await inStore(folder, 'import', 'in.jsonl', '--store', 'second');
+    expect(ended.stderr).toBe('3 outcomes imported, 0 were there already and as new.\n');
+  });
+
   it('import tells of twenty lines that hold no outcome, and counts the others', async () => {
     const { folder } = await openEnriched();
     const [acme = ''] = await exported(folder);
