@@ -3,6 +3,7 @@ import { openBackfillFolder } from './collector/backfill/open-folder.ts';
 import { toLines } from './collector/backfill/outcome-lines.ts';
 import { createCloser } from './common/closer.ts';
 import { BrandfillError } from './common/errors.ts';
+import { createHearing } from './common/hearing.ts';
 import type { OnNotice } from './common/notice.ts';
 import { within } from './common/within.ts';
 import { libraryNaming } from './enrich.ts';
@@ -53,7 +54,7 @@ const FAREWELL_MS = 5_000;
  * hour: `enriched-2026-11-21T08.jsonl` and `failures-2026-11-21T08.jsonl`. A file that is still
  * written to ends in `.part`. Each reply is in the files exactly once, even if this is killed.
  *
- * @throws BrandfillError when an option, the queue or the folder cannot be used
+ * @throws BrandfillError when an option, the queue or the folder cannot be used; what `onNotice` threw
  *
  * @example
  * ```ts
@@ -65,7 +66,7 @@ export async function collect(
   describe: (key: string) => string = libraryNaming,
 ): Promise<Collected> {
   checkOptions(options, { of: 'collect', definitions: COLLECT_SETTINGS, others: OTHERS, describe });
-  const { signal = new AbortController().signal, onNotice = () => {}, ...given } = options;
+  const { signal, onNotice = () => {}, ...given } = options;
   const settings = readSettings(COLLECT_SETTINGS, { given, env: process.env, describe });
   const { queue } = settings;
   if (queue === undefined) {
@@ -74,7 +75,11 @@ export async function collect(
       `Cannot collect without a queue: give ${describe('queue')}, or set BRANDFILL_QUEUE.`,
     );
   }
-  return await collectFrom({ ...settings, queue }, { signal, onNotice, describe });
+  const hearing = createHearing([signal]);
+  const context = { signal: hearing.signal, onNotice: hearing.guard(onNotice), describe };
+  const collected = await collectFrom({ ...settings, queue }, context);
+  hearing.assertHeard();
+  return collected;
 }
 
 const OTHERS: Readonly<Record<Exclude<keyof CollectOptions, keyof CollectSettings>, OptionKind>> = {

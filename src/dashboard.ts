@@ -1,5 +1,6 @@
 import { createCloser } from './common/closer.ts';
 import { BrandfillError } from './common/errors.ts';
+import { createHearing } from './common/hearing.ts';
 import type { OnNotice } from './common/notice.ts';
 import { within } from './common/within.ts';
 import { libraryNaming } from './enrich.ts';
@@ -45,7 +46,7 @@ export async function dashboard(
 ): Promise<void> {
   const known = { definitions: DASHBOARD_SETTINGS, others: OTHERS, describe };
   checkOptions(options, { of: 'dashboard', ...known });
-  const { token, signal = new AbortController().signal, onNotice = () => {}, ...given } = options;
+  const { token, signal, onNotice: tell = () => {}, ...given } = options;
   const settings = readSettings(DASHBOARD_SETTINGS, { given, env: process.env, describe });
   const { queue: url, listen, tokenFile, acceptEviction = false } = settings;
   if (url === undefined) {
@@ -64,6 +65,8 @@ export async function dashboard(
   const { openListener } = await import('./http/listener.ts');
   const sources = { token, tokenFile, env: process.env, describe };
   const read = readToken(sources, listen);
+  const hearing = createHearing([signal]);
+  const onNotice = hearing.guard(tell);
   const closer = createCloser();
   try {
     const redis = closer.add(await openQueueServer({ url, acceptEviction, onNotice }));
@@ -80,10 +83,11 @@ export async function dashboard(
       await openListener({ ...listen, label: describe('listen'), routes: [shown.routes] }),
     );
     onNotice(`The dashboard of Redis at ${redis.name} is on ${listener.url}.`, { level: 'info' });
-    await aborted(signal);
+    await aborted(hearing.signal);
   } finally {
     await closer.close();
   }
+  hearing.assertHeard();
 }
 
 const OTHERS: Readonly<

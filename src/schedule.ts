@@ -1,5 +1,6 @@
 import { createCloser } from './common/closer.ts';
 import { BrandfillError } from './common/errors.ts';
+import { createHearing } from './common/hearing.ts';
 import type { OnNotice } from './common/notice.ts';
 import { describeOwner, describeSelf, isHere } from './common/owner.ts';
 import { within } from './common/within.ts';
@@ -61,7 +62,8 @@ export async function schedule(
     describe,
   });
   checkKind(options.files, 'texts', describe('files'));
-  const { onNotice = () => {} } = options;
+  const hearing = createHearing([options.signal]);
+  const onNotice = hearing.guard(options.onNotice ?? (() => {}));
   const { url, settings } = readPlace(options, describe);
   const scheduled = openScheduledFiles(options.files, { env: process.env, onNotice });
   const wanted = await scheduled.readAll();
@@ -110,6 +112,7 @@ export async function schedule(
     status?.health.started();
     await serveSchedules({
       ...options,
+      signal: hearing.signal,
       redis,
       group: group.name,
       queue,
@@ -125,6 +128,7 @@ export async function schedule(
   } finally {
     await closer.close();
   }
+  hearing.assertHeard();
 }
 
 const OTHERS: Readonly<Record<Exclude<keyof ScheduleOptions, keyof ScheduleSettings>, OptionKind>> =

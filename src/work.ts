@@ -2,6 +2,7 @@ import { once } from 'node:events';
 import { describeProxy, findProxy } from './brand/proxy.ts';
 import { createCloser } from './common/closer.ts';
 import { BrandfillError } from './common/errors.ts';
+import { createHearing } from './common/hearing.ts';
 import type { OnNotice } from './common/notice.ts';
 import { within } from './common/within.ts';
 import { type EnrichOptions, libraryNaming } from './enrich.ts';
@@ -56,7 +57,8 @@ const LAST_WORDS_MS = 1_000;
  * Takes chunks from a queue on Redis, for any number of runs and backfills, until it is told to stop
  * or the API refuses the credential or has no quota left.
  *
- * @throws BrandfillError when an option or the queue cannot be used
+ * @throws BrandfillError when an option or the queue cannot be used; what a callback threw, once all is
+ * handed back
  *
  * @example
  * ```ts
@@ -79,16 +81,19 @@ export async function work(
     );
   }
   const api = createApi({ settings, apiKey, env: process.env, describe });
-  return await workOn(
+  const hearing = createHearing([signal]);
+  const end = await workOn(
     { ...settings, queue },
     {
       api,
-      onNotice,
-      onProgress,
-      signal: signal ?? new AbortController().signal,
+      onNotice: hearing.guard(onNotice),
+      onProgress: onProgress && hearing.guard(onProgress),
+      signal: hearing.signal,
       label: describe('listen'),
     },
   );
+  hearing.assertHeard();
+  return end;
 }
 
 const OTHERS: Readonly<Record<Exclude<keyof WorkOptions, keyof WorkerSettings>, OptionKind>> = {

@@ -1,3 +1,4 @@
+import { createHearing } from '../common/hearing.ts';
 import type { RunControl } from '../common/run-control.ts';
 import { createRunId } from '../common/run-id.ts';
 import type { RunEvent } from '../watch/events.ts';
@@ -21,10 +22,7 @@ export interface CallersContext {
   readonly assertHeard: () => void;
 }
 
-/**
- * Makes the context of a run for a caller. An `onEvent` that throws stops the run in order: much is
- * told by timers, where an error of its own would end the whole process.
- */
+/** Makes the context of a run for a caller. An `onEvent` that throws stops the run in order. */
 export function createContext({
   signal,
   runId = createRunId(),
@@ -33,25 +31,14 @@ export function createContext({
   control,
   changesId,
 }: CallerOptions): CallersContext {
-  const deaf = new AbortController();
-  const fail = (error: unknown): void => deaf.abort(error);
-  const tell = (event: RunEvent): void => {
-    if (deaf.signal.aborted) return;
-    try {
-      const told: unknown = onEvent(event);
-      if (told instanceof Promise) told.catch(fail);
-    } catch (error) {
-      fail(error);
-    }
-  };
-  const stops = [signal, control?.stopped, deaf.signal].filter((stop) => stop !== undefined);
+  const hearing = createHearing([signal, control?.stopped]);
   const context = {
     runId,
-    signal: AbortSignal.any(stops),
-    onEvent: tell,
+    signal: hearing.signal,
+    onEvent: hearing.guard(onEvent),
     confirm,
     control,
     changesId,
   };
-  return { context, assertHeard: () => deaf.signal.throwIfAborted() };
+  return { context, assertHeard: () => hearing.assertHeard() };
 }

@@ -1,0 +1,43 @@
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { add, collect, dashboard, work } from '../../src/index.ts';
+import { startRedis } from '../support/redis.ts';
+import { openApi } from './support/api.ts';
+import { openFolder } from './support/folder.ts';
+
+const defect = new Error('a defect of the program');
+const fail = (): never => {
+  throw defect;
+};
+
+async function openRedis() {
+  const redis = await startRedis();
+  onTestFinished(() => redis.close());
+  return redis;
+}
+
+describe('a callback that throws', () => {
+  it('ends a worker in order, also where a timer calls it: others do what it had', async () => {
+    const { url: queue } = await openRedis();
+    const api = await openApi({ latencyMs: 1_000 });
+    await add({ queue, input: [{ domain: 'acme.com' }] });
+    const options = { queue, baseUrl: api.url };
+    await expect(work({ ...options, drain: 0, onProgress: fail })).rejects.toBe(defect);
+    const rejects = (): unknown => Promise.reject(defect);
+    await expect(work({ ...options, drain: 0, onProgress: rejects })).rejects.toBe(defect);
+    const stop = new AbortController();
+    const onProgress = ({ calls }: { calls: number }): void => {
+      if (calls > 0) stop.abort();
+    };
+    const { isHandedBack } = await work({ ...options, signal: stop.signal, onProgress });
+    expect(isHandedBack).toBe(true);
+    expect(api.callsOf('acme.com').answered).toBe(1);
+  });
+
+  it('ends a collector and a dashboard', async () => {
+    const { url: queue } = await openRedis();
+    const outDir = openFolder().at('out');
+    await expect(collect({ queue, outDir, onNotice: fail })).rejects.toBe(defect);
+    const token = 'a-token-of-the-dashboard';
+    await expect(dashboard({ queue, listen: 0, token, onNotice: fail })).rejects.toBe(defect);
+  });
+});
