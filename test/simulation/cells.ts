@@ -36,6 +36,7 @@ export const SERVERS: readonly Server[] = [
   { name: 'token bucket 50/s, burst 1', limit: () => tokenBucket(50 * PER_MS, 1) },
   { name: 'token bucket 50/s, burst 5', kind: 'rate', limit: () => tokenBucket(50 * PER_MS, 5) },
   { name: 'token bucket 50/s, burst 50', kind: 'rate', limit: () => tokenBucket(50 * PER_MS, 50) },
+  { name: 'token bucket 200/s, burst 10', limit: () => tokenBucket(200 * PER_MS, 10) },
   {
     name: 'token bucket 50/s, burst 5, Retry-After',
     kind: 'rate',

@@ -14,6 +14,8 @@ export const SHORTFALLS: Readonly<Record<string, Readonly<Record<number, Partial
   },
   // A pause after each throttle is as long as the lease that was given out before it.
   'token bucket 50/s, burst 5': { 4: { efficiency: 0.945 }, 16: { efficiency: 0.935 } },
+  // 20 calls were given out already when it is throttled, for 100 ms: more than a bucket of 10 lets through.
+  'token bucket 200/s, burst 10': { 16: { efficiency: 0.855 } },
   // Each test of the limit costs the second that is told, 50 calls, so it is tested seldom.
   'token bucket 50/s, burst 5, Retry-After': {
     1: { efficiency: 0.91 },
@@ -39,8 +41,8 @@ export const SHORTFALLS: Readonly<Record<string, Readonly<Record<number, Partial
   },
   // What is learned is learned in round trips, and 5,000 calls at 20/s are 36 of those.
   'token bucket, 7 s': {
-    1: { efficiency: 0.68 },
-    4: { efficiency: 0.75 },
-    16: { efficiency: 0.73 },
+    1: { efficiency: 0.72 },
+    4: { efficiency: 0.79 },
+    16: { efficiency: 0.78 },
   },
 };

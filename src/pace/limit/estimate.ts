@@ -134,9 +134,14 @@ function refineEstimate(state: PaceState, closed: ClosedLimit, isWindow: boolean
 
   const change = Math.abs(limit - estimate.limitPerMs) / estimate.limitPerMs;
   const spread = Math.abs(latest - callsPerMs) / limit / 2;
+  // A rate that was raised until the throttle is above the mean: that contradicts no confirmed estimate.
+  const mostSpread = estimate.confidence > 0 && !isWindow ? CONFIRMS_WITHIN : 1;
   estimate.limitPerMs = limit;
   estimate.measuredPerMs = callsPerMs;
-  estimate.confidence = nextConfidence(estimate.confidence, Math.max(change, spread));
+  estimate.confidence = nextConfidence(
+    estimate.confidence,
+    Math.max(change, Math.min(spread, mostSpread)),
+  );
   const doubt = Math.max(
     Math.min(spread, estimate.confidence > 0 ? MOST_CONFIRMED_MARGIN : 1),
     change / 4,

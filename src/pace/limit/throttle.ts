@@ -33,6 +33,11 @@ const LONGEST_LATENCY_SHARE_MS = 500;
 const LOST_TEST_MS = 60_000;
 /** A server that throttles for long is asked this often. */
 const LONGEST_TEST_MS = 60_000;
+/**
+ * Just over the limit, calls pause for a round trip, but for no more than this: it makes up for those under
+ * way that are too many, and at a fast API a round trip would be a tenth of the calls between two throttles.
+ */
+const MOST_PAUSE_CALLS = 5;
 
 /** A call was answered 429. */
 export function onThrottled(state: PaceState, event: PaceEvent, nowMs: number): void {
@@ -217,12 +222,14 @@ function testAgain(state: PaceState, event: PaceEvent, { nowMs, waitMs: toldMs }
   state.phase = 'testing';
 }
 
-/** The rate was just over the limit: a round trip's pause, and on, just under it. */
+/** The rate was just over the limit: a short pause, and on, just under it. */
 function slowDown(state: PaceState, nowMs: number, setRate: () => void): void {
   const { throttle, latency } = state;
   cut(state, nowMs);
   setRate();
-  const pauseMs = Math.min(LONGEST_TEST_MS, Math.max(latency.averageMs, 1 / state.ratePerMs));
+  const roundTripCalls = state.ratePerMs * latency.averageMs;
+  const pauseCalls = Math.max(1, Math.min(MOST_PAUSE_CALLS, roundTripCalls));
+  const pauseMs = Math.min(LONGEST_TEST_MS, pauseCalls / state.ratePerMs);
   closeGate(state, nowMs, Math.max(throttle.cutMs, nowMs + pauseMs), false);
   restartSlots(state, state.gateUntilMs);
   throttle.cutMs = Math.max(throttle.cutMs, state.gateUntilMs - 1e-3);
