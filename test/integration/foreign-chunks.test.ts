@@ -30,6 +30,20 @@ it('a chunk that is no JSON is refused, not taken again and again', async () => 
   while ((await queueOf(LOOKUPS_QUEUE).getFailedCount()) < 1) await delay(20);
 });
 
+it.each([3_000, 20_000])('a chunk with a ref nested %i deep is refused', async (depth) => {
+  const { put, replies, queueOf } = await openQueue();
+  const ref = `${'['.repeat(depth)}${']'.repeat(depth)}`;
+  await put('deep', `{"v":1,"domains":["acme.com"],"replyTo":"crm","ref":${ref}}`);
+  const [refused] = await replies(1, 'crm');
+  expect(refused).toEqual({
+    v: 1,
+    chunk: 'deep',
+    outcomes: [],
+    error: "the job breaks the contract: 'ref': nested too deep",
+  });
+  while ((await queueOf(LOOKUPS_QUEUE).getFailedCount()) < 1) await delay(20);
+});
+
 /** A Redis with a worker on it, and a client that heeds no rule of BullMQ for Node.js. */
 async function openQueue() {
   const redis = await useRedis();
@@ -47,7 +61,6 @@ async function openQueue() {
     return queue;
   };
   const lookups = queueOf(LOOKUPS_QUEUE);
-  const outcomes = queueOf(OUTCOMES_QUEUE);
   return {
     queueOf,
     put: async (id: string, data: string): Promise<void> => {
@@ -56,7 +69,8 @@ async function openQueue() {
       await redis.client.lpush(lookups.toKey('wait'), id);
       await redis.client.zadd(lookups.toKey('marker'), 0, '0');
     },
-    replies: async (count: number): Promise<readonly object[]> => {
+    replies: async (count: number, replyTo = OUTCOMES_QUEUE): Promise<readonly object[]> => {
+      const outcomes = queueOf(replyTo);
       while ((await outcomes.getWaitingCount()) < count) await delay(20);
       return (await outcomes.getWaiting()).map(({ data }) => data as object);
     },

@@ -18,6 +18,8 @@ export interface LookupsData {
 /** Not that of the lookups themselves, nor those of schedules. */
 const queueName = z.string().regex(/^(?!lookups$|schedule-)[\w.-]{1,200}$/);
 
+const ref = z.json();
+
 const lookups = z.looseObject({
   v: z.literal(CONTRACT_VERSION).describe('Version of the contract.'),
   domains: z
@@ -28,7 +30,7 @@ const lookups = z.looseObject({
   replyTo: queueName
     .optional()
     .describe('The queue that gets the outcomes; without it, the queue "outcomes".'),
-  ref: z.json().optional().describe('Comes back with the outcomes, as it is.'),
+  ref: ref.optional().describe('Comes back with the outcomes, as it is.'),
   api: z
     .string()
     .max(64)
@@ -91,7 +93,8 @@ export function lookupsSchema(): object {
 
 /** Reads the data of a job; a text says what is wrong with it. */
 export function parseLookups(data: unknown): LookupsData | string {
-  const read = lookups.safeParse(data);
+  const read = unlessTooDeep(() => lookups.safeParse(data));
+  if (read === undefined) return "the job breaks the contract: 'ref': nested too deep";
   if (read.success) return read.data;
   const [issue] = read.error.issues;
   const at = issue?.path.join('.') ?? '';
@@ -104,16 +107,34 @@ export function parseLookups(data: unknown): LookupsData | string {
 
 /** Where to complain about a job that breaks the contract, as far as it says. */
 export function addresseeOf(data: unknown): { replyTo: string | undefined; ref: unknown } {
-  const { replyTo, ref } = (typeof data === 'object' && data !== null ? data : {}) as {
-    replyTo?: unknown;
-    ref?: unknown;
-  };
-  return { replyTo: queueName.safeParse(replyTo).data, ref };
+  const given = isObject(data) && 'ref' in data ? data.ref : undefined;
+  return { replyTo: replyToOf(data), ref: unlessTooDeep(() => ref.safeParse(given).data) };
+}
+
+/** The queue that a job names for its outcomes, whatever else is wrong with it. */
+export function replyToOf(data: unknown): string | undefined {
+  return isObject(data) && 'replyTo' in data ? queueName.safeParse(data.replyTo).data : undefined;
+}
+
+/**
+ * Undefined where data are nested deeper than the stack is high. What can be read can be sent back, too:
+ * writing JSON takes less of the stack.
+ */
+function unlessTooDeep<T>(read: () => T): T | undefined {
+  try {
+    return read();
+  } catch (error) {
+    if (error instanceof RangeError) return undefined;
+    throw error;
+  }
+}
+
+function isObject(data: unknown): data is object {
+  return typeof data === 'object' && data !== null;
 }
 
 function findVersion(data: unknown): number | undefined {
-  const isVersioned = typeof data === 'object' && data !== null && 'v' in data;
-  return isVersioned && typeof data.v === 'number' ? data.v : undefined;
+  return isObject(data) && 'v' in data && typeof data.v === 'number' ? data.v : undefined;
 }
 
 /** The id of a chunk: the same lookups for the same owner have the same one. */

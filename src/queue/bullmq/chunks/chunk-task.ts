@@ -1,7 +1,13 @@
 import { type Job, UnrecoverableError } from 'bullmq';
 import type { HandleChunk } from '../../lookup-queue.ts';
 import { BACKFILLS } from '../backfills/backfill-pause.ts';
-import { addresseeOf, type LookupsData, type OutcomeData, parseLookups } from '../contract.ts';
+import {
+  addresseeOf,
+  type LookupsData,
+  type OutcomeData,
+  parseLookups,
+  replyToOf,
+} from '../contract.ts';
 import { findRunId } from '../names.ts';
 import { toData, withoutCall } from '../outcome-data.ts';
 import type { PausedRuns } from '../runs/paused-runs.ts';
@@ -271,7 +277,7 @@ function judge(record: ChunkRecord): 'look_up' | 'look_up_alone' | 'cut' | 'give
 
 /** The run that waits for a chunk, if one does. */
 function runOf(data: unknown): string | undefined {
-  const { replyTo } = addresseeOf(data);
+  const replyTo = replyToOf(data);
   return replyTo === undefined ? undefined : findRunId(replyTo);
 }
 

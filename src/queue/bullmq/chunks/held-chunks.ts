@@ -1,4 +1,4 @@
-import { addresseeOf } from '../contract.ts';
+import { replyToOf } from '../contract.ts';
 import { findRunId, OUTCOMES_QUEUE } from '../names.ts';
 import type { HeldChunks } from './presence.ts';
 
@@ -19,7 +19,7 @@ export function createHeldChunkSums(now: () => number = Date.now): HeldChunkSums
   const held = new Set<Held>();
   return {
     take: (data) => {
-      const { replyTo = OUTCOMES_QUEUE } = addresseeOf(data);
+      const replyTo = replyToOf(data) ?? OUTCOMES_QUEUE;
       const { domains } = (data ?? {}) as { readonly domains?: unknown };
       const lookups = Array.isArray(domains) ? domains.length : 0;
       const chunk = { replyTo, lookups, sinceMs: now() };
