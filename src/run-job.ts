@@ -1,6 +1,6 @@
-import { mkdir } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { createCredential } from './brand/credential.ts';
+import { makeFolder } from './common/make-folder.ts';
 import { type EnrichOptions, enrich, libraryNaming } from './enrich.ts';
 import { describeError, exitCodeOf, exitCodeOfError } from './exit-codes.ts';
 import { readSecret } from './job/job.ts';
@@ -74,7 +74,7 @@ export async function runJob(
   try {
     const job = toLoadedJob(jobFile, options);
     onLoaded?.(job);
-    await makeFolders(jobFile);
+    makeFolders(jobFile);
     const { signal, confirm } = options;
     const context = {
       ...(signal && { signal }),
@@ -107,13 +107,16 @@ const RUN_OPTIONS: Readonly<Record<keyof RunJobOptions, OptionKind>> = {
 };
 
 /** Folders of outputs that the file names, such as one for each day, are made. */
-async function makeFolders({ values }: JobFile): Promise<void> {
+function makeFolders({ values }: JobFile): void {
   for (const key of OUTPUT_OPTIONS) {
     const given = (values as Readonly<Record<string, unknown>>)[key];
     for (const path of [given].flat()) {
       if (typeof path !== 'string' || path === '-') continue;
-      // What goes wrong is said when the output is opened.
-      await mkdir(dirname(path), { recursive: true }).catch(() => {});
+      try {
+        makeFolder(dirname(path));
+      } catch {
+        // What goes wrong is said when the output is opened.
+      }
     }
   }
 }

@@ -1,9 +1,10 @@
 import { createHash } from 'node:crypto';
-import { mkdir, readdir, rename, rm, stat, writeFile } from 'node:fs/promises';
+import { readdir, rename, rm, stat, writeFile } from 'node:fs/promises';
 import { hostname } from 'node:os';
 import { join } from 'node:path';
 import { BrandfillError, describeSystemError, systemErrorCode } from '../common/errors.ts';
 import { isRunning } from '../common/is-running.ts';
+import { makeFolder } from '../common/make-folder.ts';
 import type { Picture } from './fetch-picture.ts';
 import { PICTURE_KINDS, type PictureKind } from './picture-kind.ts';
 
@@ -54,7 +55,7 @@ export async function openPictureFolder(path: string): Promise<PictureFolder> {
   }
 
   await refused(async () => {
-    await mkdir(path, { recursive: true });
+    makeFolder(path);
     await removeLeftovers(path, prefix);
     const trial = temporaryPath();
     await writeFile(trial, '');

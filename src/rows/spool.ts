@@ -1,8 +1,9 @@
 import { randomUUID } from 'node:crypto';
-import { type FileHandle, mkdir, open, rm } from 'node:fs/promises';
+import { type FileHandle, open, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { addAbortSignal, Readable } from 'node:stream';
 import { BrandfillError, describeSystemError } from '../common/errors.ts';
+import { makeFolder } from '../common/make-folder.ts';
 import { unlessAborted } from '../common/unless-aborted.ts';
 
 /**
@@ -13,7 +14,7 @@ import { unlessAborted } from '../common/unless-aborted.ts';
  */
 export async function openSpool(folder: string): Promise<FileHandle> {
   try {
-    await mkdir(folder, { recursive: true });
+    makeFolder(folder);
     const path = join(folder, `spool-${randomUUID()}`);
     const handle = await open(path, 'wx+');
     await rm(path).catch(() => {});

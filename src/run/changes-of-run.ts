@@ -32,7 +32,7 @@ export async function prepareChanges(
   const id = context.changesId ?? resolve(path);
   const folder = join(store, 'changes');
   closer.add(leaveNoEmptyFolders(folder));
-  const manifest = await prepareManifest({ folder, id });
+  const manifest = prepareManifest({ folder, id });
   return {
     manifest,
     open: async ({ closer, format, fill }, columns) =>

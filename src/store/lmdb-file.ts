@@ -1,16 +1,9 @@
 import { randomUUID } from 'node:crypto';
-import {
-  closeSync,
-  existsSync,
-  fstatSync,
-  mkdirSync,
-  openSync,
-  readSync,
-  statfsSync,
-} from 'node:fs';
+import { closeSync, existsSync, fstatSync, openSync, readSync, statfsSync } from 'node:fs';
 import { join } from 'node:path';
 import { type Database, open, type RootDatabase } from 'lmdb';
 import { BrandfillError, describeSystemError } from '../common/errors.ts';
+import { makeFolder } from '../common/make-folder.ts';
 import { createStoreLock, type StoreLock } from './store-lock.ts';
 
 /** Of the way in which a store is written. New tables need no new one: older Brandfills leave them alone. */
@@ -41,7 +34,7 @@ export async function openLmdb<T = unknown>(
   openTables: (file: LmdbFile) => T,
 ): Promise<LmdbFile & T> {
   try {
-    mkdirSync(folder, { recursive: true });
+    makeFolder(folder);
     const lock = createStoreLock(folder);
     return await lock.hold(async () => {
       refuseDamaged(join(folder, 'data.mdb'));

@@ -1,7 +1,8 @@
-import { accessSync, constants, mkdirSync } from 'node:fs';
+import { accessSync, constants } from 'node:fs';
 import { join } from 'node:path';
 import type { Database } from 'lmdb';
 import { BrandfillError, describeSystemError } from '../../common/errors.ts';
+import { makeFolder } from '../../common/make-folder.ts';
 import { describeOwner, type Owner } from '../../common/owner.ts';
 import { type LmdbFile, openLmdb } from '../../store/lmdb-file.ts';
 import { type FolderLock, lockFolder } from './folder-lock.ts';
@@ -66,7 +67,7 @@ interface CollectorFile extends LmdbFile, JournalTables {
 
 async function openFile(path: string, flag: string): Promise<CollectorFile> {
   try {
-    mkdirSync(path, { recursive: true });
+    makeFolder(path);
     accessSync(path, constants.W_OK | constants.X_OK);
     return await openLmdb(join(path, JOURNAL), ({ root }) => ({
       ...openJournalTables(root),

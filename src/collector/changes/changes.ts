@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
-import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { BrandfillError, describeSystemError } from '../../common/errors.ts';
+import { makeFolder } from '../../common/make-folder.ts';
 import type { JoinedRow } from '../joined-row.ts';
 import { type Change, type ComparedColumn, createChangeFinder, layoutOf } from './change-finder.ts';
 import { openManifest } from './manifest.ts';
@@ -85,16 +85,11 @@ export interface PrepareManifestOptions {
  *
  * @throws BrandfillError `UNWRITABLE_OUTPUT`
  */
-export async function prepareManifest({ folder, id }: PrepareManifestOptions): Promise<string> {
+export function prepareManifest({ folder, id }: PrepareManifestOptions): string {
   const name = createHash('sha256').update(id).digest('hex').slice(0, 24);
   const path = join(folder, `${name}.manifest`);
-  await makeFolder(folder);
-  return path;
-}
-
-async function makeFolder(folder: string): Promise<void> {
   try {
-    await mkdir(folder, { recursive: true });
+    makeFolder(folder);
   } catch (error) {
     throw new BrandfillError(
       'UNWRITABLE_OUTPUT',
@@ -102,4 +97,5 @@ async function makeFolder(folder: string): Promise<void> {
       { cause: error },
     );
   }
+  return path;
 }
