@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { Queue } from 'bullmq';
 import { expect, it, onTestFinished } from 'vitest';
-import { startSandbox, work } from '../../src/index.ts';
+import { collect, startSandbox, work } from '../../src/index.ts';
 import {
   LOOKUPS_JOB,
   LOOKUPS_QUEUE,
@@ -9,6 +9,7 @@ import {
   QUEUE_OPTIONS,
 } from '../../src/queue/bullmq/names.ts';
 import { useRedis } from '../support/redis.ts';
+import { useTempFolder } from '../support/temp-folder.ts';
 
 it('a chunk whose id has colons, as the Python client takes it, is answered once', async () => {
   const { put, replies, queueOf } = await openQueue();
@@ -44,6 +45,26 @@ it.each([3_000, 20_000])('a chunk with a ref nested %i deep is refused', async (
   while ((await queueOf(LOOKUPS_QUEUE).getFailedCount()) < 1) await delay(20);
 });
 
+it('a reply that is no JSON is left as failed by the collector, which tells of it', async () => {
+  const { put, queueOf, url } = await openQueue();
+  await put('odd', '{"v":1,', OUTCOMES_QUEUE);
+  const stop = new AbortController();
+  const notices: string[] = [];
+  await collect({
+    queue: url,
+    outDir: useTempFolder(),
+    signal: stop.signal,
+    onNotice: (message) => {
+      notices.push(message);
+      if (message.startsWith('Job ')) stop.abort();
+    },
+  });
+  expect(notices).toContain(
+    'Job odd on the queue outcomes holds no outcomes and was left there as failed.',
+  );
+  expect(await queueOf(OUTCOMES_QUEUE).getFailedCount()).toBe(1);
+});
+
 /** A Redis with a worker on it, and a client that heeds no rule of BullMQ for Node.js. */
 async function openQueue() {
   const redis = await useRedis();
@@ -60,14 +81,15 @@ async function openQueue() {
     onTestFinished(() => queue.close());
     return queue;
   };
-  const lookups = queueOf(LOOKUPS_QUEUE);
   return {
+    url: redis.url,
     queueOf,
-    put: async (id: string, data: string): Promise<void> => {
+    put: async (id: string, data: string, name = LOOKUPS_QUEUE): Promise<void> => {
+      const queue = queueOf(name);
       const job = { name: LOOKUPS_JOB, data, opts: '{}', timestamp: Date.now() };
-      await redis.client.hset(lookups.toKey(id), job);
-      await redis.client.lpush(lookups.toKey('wait'), id);
-      await redis.client.zadd(lookups.toKey('marker'), 0, '0');
+      await redis.client.hset(queue.toKey(id), job);
+      await redis.client.lpush(queue.toKey('wait'), id);
+      await redis.client.zadd(queue.toKey('marker'), 0, '0');
     },
     replies: async (count: number, replyTo = OUTCOMES_QUEUE): Promise<readonly object[]> => {
       const outcomes = queueOf(replyTo);

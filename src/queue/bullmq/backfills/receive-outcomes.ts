@@ -1,5 +1,6 @@
-import { type Job, UnrecoverableError, Worker } from 'bullmq';
+import { type Job, UnrecoverableError } from 'bullmq';
 import { z } from 'zod';
+import { AnyDataWorker } from '../any-data-worker.ts';
 import type { OutcomesData } from '../contract.ts';
 import { KEPT_FAILURES, OUTCOMES_QUEUE } from '../names.ts';
 import type { RedisServer } from '../server/redis.ts';
@@ -61,7 +62,7 @@ export function receiveOutcomes(options: ReceiveOutcomesOptions): OutcomeReceive
     await keep(idOf(job), reply);
   }
 
-  const worker = new Worker<unknown>(OUTCOMES_QUEUE, receive, {
+  const worker = new AnyDataWorker(OUTCOMES_QUEUE, receive, {
     connection: redis.connect(),
     ...queueOptions(redis.client),
     concurrency: REPLIES_AT_ONCE,

@@ -3,6 +3,7 @@ import { hostname } from 'node:os';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Job } from 'bullmq';
 import { within } from '../../../common/within.ts';
+import { AnyDataWorker } from '../any-data-worker.ts';
 import { setAside } from '../backfills/backfill-pause.ts';
 import { findRunId, KEPT_FAILURES, LOOKUPS_QUEUE, QUEUE_OPTIONS } from '../names.ts';
 import { watchPausedRuns } from '../runs/paused-runs.ts';
@@ -14,7 +15,6 @@ import { startChunkSpan } from '../traces.ts';
 import { createChunkLocks, describeLoss } from './chunk-locks.ts';
 import { createChunkReturns } from './chunk-returns.ts';
 import { type ChunkTaskOptions, createChunkTask } from './chunk-task.ts';
-import { ChunkWorker } from './chunk-worker.ts';
 import { createHeldChunkSums } from './held-chunks.ts';
 import { createOtherApis } from './other-apis.ts';
 import { createOutcomeLog, readLog } from './outcome-log.ts';
@@ -72,7 +72,7 @@ const MOST_CHUNKS_PER_CALL = 10;
  */
 export function takeChunks(options: TakeChunksOptions): ChunkTaker {
   const { redis, concurrency, lockMs = LOCK_MS, onNotice } = options;
-  const worker = new ChunkWorker(LOOKUPS_QUEUE, null, {
+  const worker = new AnyDataWorker(LOOKUPS_QUEUE, null, {
     connection: redis.connect(),
     ...QUEUE_OPTIONS,
     autorun: false,
