@@ -1,5 +1,8 @@
 import { readFileSync } from 'node:fs';
-import { describe, expect, it } from 'vitest';
+import { setTimeout as delay } from 'node:timers/promises';
+import { Queue } from 'bullmq';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { LOOKUPS_JOB, LOOKUPS_QUEUE, QUEUE_OPTIONS } from '../../src/queue/bullmq/names.ts';
 import { findRedisServer, useRedis } from '../support/redis.ts';
 import { openApi, openServer } from './support/api.ts';
 import { run, start } from './support/command.ts';
@@ -110,6 +113,21 @@ describe.skipIf(!hasRedis)('traces', () => {
     const shared = [...traceIdsIn(collector.bodiesOf('worker'))].filter((id) => runs.has(id));
     expect(shared.length).toBeGreaterThan(0);
     expect(folder.read('loaded.txt')).toContain('opentelemetry');
+  });
+
+  it('cannot be joined by a chunk whose trace is no JSON, which is looked up all the same', async () => {
+    const [api, redis, folder] = [await openApi(), await useRedis(), openFolder()];
+    const worker = await start(['worker', '--queue', redis.url, '--base-url', api.url], {
+      cwd: folder.path,
+      env: { OTEL_EXPORTER_OTLP_ENDPOINT: 'http://127.0.0.1:9' },
+    });
+    const connection = { port: redis.port };
+    const lookups = new Queue(LOOKUPS_QUEUE, { connection, ...QUEUE_OPTIONS });
+    onTestFinished(() => lookups.close());
+    const data = { v: 1, domains: ['acme.com'] };
+    await lookups.add(LOOKUPS_JOB, data, { telemetry: { metadata: 'x' } });
+    while ((await lookups.getJobCountByTypes()) > 0) await delay(20);
+    await terminate(worker);
   });
 
   it('are left out, with a sentence, where what they need is not installed', async () => {

@@ -103,9 +103,7 @@ export function startChunkSpan(
   const telemetry = telemetries.get(client);
   if (!telemetry) return NO_SPAN;
   const { tracer, contextManager } = telemetry;
-  const active = contextManager.active();
-  const metadata = opts.telemetry?.metadata;
-  const parent = metadata === undefined ? active : contextManager.fromMetadata(active, metadata);
+  const parent = parentOf(contextManager, opts.telemetry?.metadata);
   const span = tracer.startSpan(`process ${queueName}`, { kind: SpanKind.CONSUMER }, parent);
   const { domains } = (data ?? {}) as { readonly domains?: unknown };
   span.setAttributes({
@@ -119,6 +117,17 @@ export function startChunkSpan(
       span.end();
     },
   };
+}
+
+/** What a producer gave may be anything: of a trace that cannot be read, the span is no part. */
+function parentOf(contextManager: Telemetry['contextManager'], metadata?: string): unknown {
+  const active = contextManager.active();
+  if (metadata === undefined) return active;
+  try {
+    return contextManager.fromMetadata(active, metadata);
+  } catch {
+    return active;
+  }
 }
 
 const NO_SPAN = { end: () => {} };
