@@ -19,8 +19,11 @@ export function describeOut({ api, proxy, trouble }: OutOptions): string {
   if (want !== undefined) {
     return `No call to the API at ${api} can be made from here${why}: calls wait until one can, up to --max-outage. ${want}`;
   }
-  return `The API at ${api} is out${why}: calls wait until it is back, up to --max-outage. If it never answered, check --base-url${mayWantTls(api, trouble) ? ', which may have to begin with https://' : ''}.`;
+  return `The API at ${api} is out${why}: calls wait until it is back, up to --max-outage. If it never answered, check --base-url${mayWantTls(api, trouble) ? ', which may have to begin with https://' : ''}.${trouble === 'http_503' ? LIMIT_BY_503 : ''}`;
 }
+
+/** A gateway may refuse with 503 what comes too fast, and others go on being answered. */
+const LIMIT_BY_503 = ' If it limits calls with 503, as nginx does, give --rate.';
 
 /** A server that speaks TLS breaks off what does not. */
 function mayWantTls(api: string, trouble: string | undefined): boolean {

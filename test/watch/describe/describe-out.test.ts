@@ -20,6 +20,12 @@ describe('what is said when calls wait', () => {
     expect(said('https://api.example')).toMatch(/check --base-url\.$/);
   });
 
+  it('thinks of a limit where a gateway may tell it with 503', () => {
+    const said = (trouble: string): string => describeOut({ api, proxy: undefined, trouble });
+    expect(said('http_503')).toMatch(/, as nginx does, give --rate\.$/);
+    expect(said('http_500')).not.toContain('--rate');
+  });
+
   it('names the proxy, and nothing secret, where that is at fault', () => {
     expect(describeOut({ api, proxy, trouble: 'proxy_502' })).toBe(
       'No call gets through the proxy at proxy.example:3128 (proxy_502): calls wait until one does, up to --max-outage. If none ever did, check https_proxy.',
