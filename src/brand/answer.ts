@@ -67,6 +67,8 @@ type AnswerKind =
       readonly httpStatus: number;
       /** Whether the body is a page for people, as a wrong path has it. */
       readonly isPage?: boolean;
+      /** Whether the path that was asked has `/v1` twice. */
+      readonly isDoubled?: boolean;
     }
   | { readonly kind: 'unauthorized'; readonly httpStatus: number }
   | {

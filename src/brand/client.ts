@@ -128,7 +128,12 @@ export function createBrandClient(options: BrandClientOptions): BrandClient {
       case 'forbidden':
         return { kind, httpStatus, reason: reasonFrom(response), ...pageIf(isHtml(response)) };
       case 'not_found':
-        return { kind, httpStatus, ...pageIf(isPage(response)) };
+        return {
+          kind,
+          httpStatus,
+          ...pageIf(isPage(response)),
+          ...(endpoint.isDoubled ? { isDoubled: true } : {}),
+        };
       case 'redirect':
         return interpretRedirect(httpStatus, sent['location'], path);
       case 'refused':

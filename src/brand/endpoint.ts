@@ -10,6 +10,8 @@ export interface Endpoint {
   readonly origin: string;
   /** The path and query that ask about one domain. */
   path(domain: string): string;
+  /** Whether the base URL ends in `/v1` already: mostly by mistake, though a gateway may have it so. */
+  readonly isDoubled: boolean;
   /**
    * Tells one API's answers from another's in the store: a short hash of base URL and parameters.
    * No credential goes into it.
@@ -25,7 +27,8 @@ export interface EndpointOptions {
   readonly secretParam?: NameValue | undefined;
 }
 
-const PATH = '/v1/brand';
+const VERSION = '/v1';
+const PATH = `${VERSION}/brand`;
 
 /**
  * Builds the endpoint for a base URL; a path in it is kept.
@@ -47,6 +50,7 @@ export function createEndpoint(options: EndpointOptions): Endpoint {
   return {
     origin: url.origin,
     path: (domain) => `${basePath}${PATH}?domain=${encode(domain)}${suffix}`,
+    isDoubled: basePath.endsWith(VERSION),
     id: identify(url.origin + basePath, params),
   };
 }

@@ -13,6 +13,7 @@ const DEAD_ENDS = [
 /** What an answer looks like that another server, or another path, gives. */
 export type Misdirection =
   | 'not_found_page'
+  | 'not_found_doubled'
   | 'bad_request_page'
   | 'no_json'
   | 'redirect_to_another_origin'
@@ -20,11 +21,13 @@ export type Misdirection =
 
 /**
  * What speaks against the address, if anything does. An honest 404 is JSON, or has no body at all;
- * a page made for people comes from a wrong path, or with 400 from a port that wants TLS.
+ * a page made for people comes from a wrong path, or with 400 from a port that wants TLS. Where the
+ * path has `/v1` twice, any 404 speaks against it.
  */
 export function misdirectionOf(answer: Answer): Misdirection | undefined {
   switch (answer.kind) {
     case 'not_found':
+      if (answer.isDoubled) return 'not_found_doubled';
       return answer.isPage ? 'not_found_page' : undefined;
     case 'rejected':
       return answer.isPage && answer.httpStatus === 400 ? 'bad_request_page' : undefined;

@@ -21,6 +21,13 @@ describe('an answer that is not found', () => {
     expect(await useClient(url).ask()).toEqual(answer);
   });
 
+  it('404 is doubtful where the base URL ends in what each call adds', async () => {
+    const { url } = await sandboxThatSays({ status: 404, body: { error: 'x' } });
+    const doubled = { kind: 'not_found', httpStatus: 404, isDoubled: true };
+    expect(await useClient(`${url}/v1/`).ask()).toEqual(doubled);
+    expect(await useClient(`${url}/v10`).ask()).not.toHaveProperty('isDoubled');
+  });
+
   it('204 has no body and no answer', async () => {
     const { url } = await useScriptedServer('HTTP/1.1 204 No Content\r\n\r\n');
     expect(await useClient(url).ask()).toEqual({

@@ -26,6 +26,11 @@ async function lookUpAll(script: Script, options: Trial = {}) {
 describe.each([1, 8])('the first calls, with %i callers', (concurrency) => {
   it.each<[name: string, answer: Answer, seen: string]>([
     ['404 with a page', page, 'not_found_page'],
+    [
+      '404 in JSON, where the path has /v1 twice',
+      { kind: 'not_found', httpStatus: 404, isDoubled: true },
+      'not_found_doubled',
+    ],
     ['200 without JSON', invalid, 'no_json'],
     [
       '400 with a page, as to plain HTTP where TLS is spoken',

@@ -107,6 +107,8 @@ function describeWhy(stop: Stop, { calls }: Trial): string {
 const MISDIRECTIONS: Readonly<Record<NonNullable<Stop['seen']>, string>> = {
   not_found_page:
     'The answer was 404 with a page that is no JSON, as a wrong path gives: check --base-url.',
+  not_found_doubled:
+    'The answer was 404, and --base-url ends in /v1, which each call adds by itself: leave it off, or try a domain that is known.',
   bad_request_page:
     'The answer was 400 with a page that is no JSON: check --base-url, for one its https:// and its port.',
   no_json:

@@ -47,6 +47,8 @@ const STOPS: Readonly<Record<Stop['reason'], string>> = {
 const MISDIRECTIONS: Readonly<Record<NonNullable<Stop['seen']>, string>> = {
   not_found_page:
     'The first calls were all answered 404 with a page that is no JSON: the path is wrong, check --base-url.',
+  not_found_doubled:
+    'The first calls were all answered 404, and --base-url ends in /v1, which each call adds by itself: leave it off.',
   bad_request_page:
     'The first calls were all answered 400 with a page that is no JSON: check --base-url, for one its https:// and its port.',
   no_json:
