@@ -71,12 +71,12 @@ describe.each(DIALECTS)('a list with %s', (_, dialect, lineEnd) => {
     [delimiter, quote, '\n', '\r', ...(escape === '\\' ? ['\\'] : [])].some((one) =>
       text.includes(one),
     );
-  // What shows the dialect: quoted cells, an escaped quote, and even rows.
+  // What shows the dialect: quoted cells, an escaped quote, and even rows, more of them than of those below
+  // that are ragged and full of line ends and delimiters.
+  const shown = [`say ${quote}hi${quote}${delimiter} or`, `x${delimiter}y`, `${quote}${delimiter}`];
   const first = [
     ['id', 'domain', 'note'],
-    ['1', 'a.com', `say ${quote}hi${quote}${delimiter} or`],
-    ['2', 'b.com', `x${delimiter}y`],
-    ['3', 'c.com', `${quote}${delimiter}`],
+    ...[...shown, ...shown, ...shown].map((note, at) => [String(at), `d${at}.com`, note]),
   ];
   const options = {
     delimiter,
