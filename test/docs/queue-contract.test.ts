@@ -3,9 +3,7 @@ import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { promisify } from 'node:util';
-import { Queue } from 'bullmq';
-import { describe, expect, onTestFinished, test } from 'vitest';
-import { startSandbox, work } from '../../src/index.ts';
+import { describe, expect, test } from 'vitest';
 import { lookupsSchema, parseLookups } from '../../src/queue/bullmq/contract.ts';
 import {
   BULK_PRIORITY,
@@ -15,7 +13,7 @@ import {
   OUTCOMES_QUEUE,
   PREFIX,
 } from '../../src/queue/bullmq/names.ts';
-import { startRedis } from '../support/redis.ts';
+import { useWorkedQueue } from '../support/worked-queue.ts';
 
 const run = promisify(execFile);
 const project = join(import.meta.dirname, '../..');
@@ -60,7 +58,7 @@ describe('docs/queue-contract.md', () => {
   });
 
   test('has replies as workers send them, and a producer that runs', async () => {
-    const { redis, queueOf } = await openQueue();
+    const { redis, queueOf } = await useWorkedQueue();
     const data = chunks.find(({ replyTo }) => replyTo !== undefined);
     await queueOf(LOOKUPS_QUEUE).add(LOOKUPS_JOB, data, { jobId: 'crm-4711' });
     const broken = { v: 2, domains: ['acme.com'], replyTo: data?.['replyTo'] };
@@ -107,25 +105,4 @@ interface Reply {
 
 function brandOf(json: string | undefined): object {
   return JSON.parse(json || '{}') as object;
-}
-
-/** A Redis with a worker on it, until the test ends. */
-async function openQueue() {
-  const redis = await startRedis();
-  onTestFinished(() => redis.close());
-  const sandbox = await startSandbox();
-  onTestFinished(() => sandbox.close());
-  const stop = new AbortController();
-  const working = work({ queue: redis.url, baseUrl: sandbox.url, signal: stop.signal });
-  onTestFinished(async () => {
-    stop.abort();
-    await working;
-  });
-  const queueOf = (name: string): Queue => {
-    const streams = { events: { maxLen: 0 } };
-    const queue = new Queue(name, { connection: { port: redis.port }, prefix: PREFIX, streams });
-    onTestFinished(() => queue.close());
-    return queue;
-  };
-  return { redis, queueOf };
 }

@@ -1,15 +1,9 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { Queue } from 'bullmq';
-import { expect, it, onTestFinished } from 'vitest';
-import { collect, startSandbox, work } from '../../src/index.ts';
-import {
-  LOOKUPS_JOB,
-  LOOKUPS_QUEUE,
-  OUTCOMES_QUEUE,
-  QUEUE_OPTIONS,
-} from '../../src/queue/bullmq/names.ts';
-import { useRedis } from '../support/redis.ts';
+import { expect, it } from 'vitest';
+import { collect } from '../../src/index.ts';
+import { LOOKUPS_JOB, LOOKUPS_QUEUE, OUTCOMES_QUEUE } from '../../src/queue/bullmq/names.ts';
 import { useTempFolder } from '../support/temp-folder.ts';
+import { useWorkedQueue } from '../support/worked-queue.ts';
 
 it('a chunk whose id has colons, as the Python client takes it, is answered once', async () => {
   const { put, replies, queueOf } = await openQueue();
@@ -67,20 +61,7 @@ it('a reply that is no JSON is left as failed by the collector, which tells of i
 
 /** A Redis with a worker on it, and a client that heeds no rule of BullMQ for Node.js. */
 async function openQueue() {
-  const redis = await useRedis();
-  const sandbox = await startSandbox();
-  onTestFinished(() => sandbox.close());
-  const stop = new AbortController();
-  const working = work({ queue: redis.url, baseUrl: sandbox.url, signal: stop.signal });
-  onTestFinished(async () => {
-    stop.abort();
-    await working;
-  });
-  const queueOf = (name: string): Queue => {
-    const queue = new Queue(name, { connection: { port: redis.port }, ...QUEUE_OPTIONS });
-    onTestFinished(() => queue.close());
-    return queue;
-  };
+  const { redis, queueOf } = await useWorkedQueue();
   return {
     url: redis.url,
     queueOf,

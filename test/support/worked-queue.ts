@@ -1,0 +1,30 @@
+import { Queue } from 'bullmq';
+import { onTestFinished } from 'vitest';
+import { startSandbox, work } from '../../src/index.ts';
+import { QUEUE_OPTIONS } from '../../src/queue/bullmq/names.ts';
+import { type TestRedis, useRedis } from './redis.ts';
+
+/** A Redis with a worker on it, and its queues by name, as any service opens them. */
+export interface WorkedQueue {
+  readonly redis: TestRedis;
+  readonly queueOf: (name: string) => Queue;
+}
+
+/** Starts all of it, until the test ends. */
+export async function useWorkedQueue(): Promise<WorkedQueue> {
+  const redis = await useRedis();
+  const sandbox = await startSandbox();
+  onTestFinished(() => sandbox.close());
+  const stop = new AbortController();
+  const working = work({ queue: redis.url, baseUrl: sandbox.url, signal: stop.signal });
+  onTestFinished(async () => {
+    stop.abort();
+    await working;
+  });
+  const queueOf = (name: string): Queue => {
+    const queue = new Queue(name, { connection: { port: redis.port }, ...QUEUE_OPTIONS });
+    onTestFinished(() => queue.close());
+    return queue;
+  };
+  return { redis, queueOf };
+}
