@@ -43,8 +43,10 @@ export function createSharedBudget({ ledger, now }: SharedBudgetOptions): Shared
   const change = createChange();
   let share: Share | undefined;
   let taking: Promise<void> | undefined;
+  let givingBack: Promise<void> = Promise.resolve();
 
   async function take(signal: AbortSignal): Promise<void> {
+    await givingBack;
     const askedAtMs = now();
     const { calls, window, nowMs } = await ledger.take(signal);
     if (share?.window.id !== window.id) {
@@ -60,20 +62,40 @@ export function createSharedBudget({ ledger, now }: SharedBudgetOptions): Shared
   function reserveIn(of: Share): Reservation {
     of.left -= 1;
     of.reserved += 1;
-    const settle = (givenBack: number): void => {
+    const settle = (): void => {
       of.reserved -= 1;
-      of.left += givenBack;
       change.tell();
     };
-    return { isGood: () => !isOver(of), spend: () => settle(0), giveBack: () => settle(1) };
+    return {
+      isGood: () => !isOver(of),
+      spend: settle,
+      giveBack: () => {
+        of.left += 1;
+        settle();
+        if (of.reserved === 0) setImmediate(giveBackIdle, of);
+      },
+    };
   }
 
-  async function giveBack(): Promise<void> {
-    await taking;
-    if (!share || share.left === 0 || isOver(share)) return;
-    const { left, window } = share;
-    share.left = 0;
-    await ledger.giveBack(left, window);
+  /** Who has nothing under way has no use for its calls; others may have. */
+  function giveBackIdle(of: Share): void {
+    if (of.reserved === 0) giveBack(of);
+  }
+
+  /** Should it fail, they stay counted. */
+  function giveBack(of: Share): void {
+    if (of.left === 0 || isOver(of)) return;
+    const { left, window } = of;
+    of.left = 0;
+    of.isDry = false;
+    const before = givingBack;
+    givingBack = before.then(() => ledger.giveBack(left, window)).catch(() => {});
+  }
+
+  async function giveBackAll(): Promise<void> {
+    await taking?.catch(() => {});
+    if (share) giveBack(share);
+    await givingBack;
   }
 
   const currentShare = (): Share | undefined => (share && !isOver(share) ? share : undefined);
@@ -101,10 +123,7 @@ export function createSharedBudget({ ledger, now }: SharedBudgetOptions): Shared
       }
     },
     close: async () => {
-      await within(
-        GIVE_BACK_MS,
-        giveBack().catch(() => {}),
-      );
+      await within(GIVE_BACK_MS, giveBackAll());
     },
   };
 }

@@ -250,15 +250,13 @@ describe('over a queue', () => {
     expect(ended.code).toBe(4);
     expect(summaryOf(ended)).toMatchObject({ stopped: { reason: 'max_calls_per' } });
     expect(api.stats().calls).toBeLessThanOrEqual(50);
-    expect(api.stats().calls).toBeGreaterThanOrEqual(49);
-    const again = summaryOf(
-      await run(['enrich', 'list.csv', ...shared, '--json'], { cwd: folder.path }),
-    );
-    expect(again.statuses.found).toBeGreaterThanOrEqual(49);
-    expect(api.stats().calls).toBeLessThanOrEqual(50);
     worker.process.kill('SIGTERM');
     const { code } = await worker.ended;
     expect([0, 4]).toContain(code);
+    // What the worker held when the run stopped is there for the next run.
+    const again = await run(['enrich', 'list.csv', ...shared, '--json'], { cwd: folder.path });
+    expect(summaryOf(again).statuses.found).toBe(50);
+    expect(api.stats()).toMatchObject({ calls: 50, domains: { repeated: 0 } });
   });
 
   it('a worker that has used them up says when there will be more, and ends with 4', async () => {

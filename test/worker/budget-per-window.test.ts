@@ -1,6 +1,7 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import type { CallLedger } from '../../src/guard/call-ledger.ts';
 import { type Budget, isUsedUp, type Reservation } from '../../src/worker/budget.ts';
 import { createSharedBudget } from '../../src/worker/budget-per-window.ts';
 import { createTestLedger } from './ledgers.ts';
@@ -98,6 +99,46 @@ describe('a budget that runs share', () => {
     await one.close();
     expect([...taken.values()]).toEqual([3]);
     expect(await spend(createSharedBudget({ ledger, now: () => 0 }))).toBe(497);
+  });
+
+  it('gives back at once what was reserved for calls that are not made, though it goes on', async () => {
+    const { ledger, taken } = createTestLedger({ count: 40, unit: 'day' });
+    const budget = createSharedBudget({ ledger, now: () => 0 });
+    const all: Reservation[] = [];
+    for (let i = 0; i < 40; i += 1) all.push(await reserve(budget));
+    const [made, ...notMade] = all;
+    for (const one of notMade) one.giveBack();
+    expect([...taken.values()]).toEqual([40]);
+    made?.spend();
+    (await reserve(budget)).giveBack();
+    await nextTurn();
+    expect([...taken.values()]).toEqual([1]);
+    expect(await spend(createSharedBudget({ ledger, now: () => 0 }))).toBe(39);
+    expect(await budget.reserve(never)).toMatchObject({ reason: 'max_calls_per' });
+  });
+
+  it('does not go to the ledger for a call that is reserved anew at once', async () => {
+    const { ledger: real } = createTestLedger({ count: 500, unit: 'day' });
+    const trips: string[] = [];
+    const ledger: CallLedger = {
+      ...real,
+      take: (signal) => {
+        trips.push('take');
+        return real.take(signal);
+      },
+      giveBack: (calls, window) => {
+        trips.push(`give back ${calls}`);
+        return real.giveBack(calls, window);
+      },
+    };
+    const budget = createSharedBudget({ ledger, now: () => 0 });
+    for (let call = 0; call < 10; call += 1) {
+      budget.tryReserve()?.giveBack(); // it is not its turn
+      const reserved = await reserve(budget);
+      await nextTurn();
+      reserved.spend();
+    }
+    expect(trips).toEqual(['take']);
   });
 
   it('gives nothing back to a window that is over', async () => {
