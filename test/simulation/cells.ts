@@ -105,6 +105,18 @@ export const SERVERS: readonly Server[] = [
   { name: 'token bucket, 1 s', limit: () => tokenBucket(50 * PER_MS, 50), serviceMs: 1_000 },
   { name: 'token bucket, 7 s', limit: () => tokenBucket(20 * PER_MS, 20), serviceMs: 7_000 },
   {
+    name: 'token bucket 5/s, burst 5, 1 s',
+    limit: () => tokenBucket(5 * PER_MS, 5),
+    serviceMs: 1_000,
+    calls: 2_500,
+  },
+  {
+    name: 'token bucket 2/s, burst 6, 1 s',
+    limit: () => tokenBucket(2 * PER_MS, 6),
+    serviceMs: 1_000,
+    calls: 2_500,
+  },
+  {
     name: 'token bucket, 2 % errors',
     limit: () => tokenBucket(50 * PER_MS, 50),
     errors: 0.02,

@@ -13,14 +13,14 @@ export const SHORTFALLS: Readonly<Record<string, Readonly<Record<number, Partial
     16: { efficiency: 0.56 },
   },
   // A pause after each throttle is as long as the lease that was given out before it.
-  'token bucket 50/s, burst 5': { 4: { efficiency: 0.945 }, 16: { efficiency: 0.935 } },
+  'token bucket 50/s, burst 5': { 16: { efficiency: 0.945 } },
   // 20 calls were given out already when it is throttled, for 100 ms: more than a bucket of 10 lets through.
   'token bucket 200/s, burst 10': { 16: { efficiency: 0.855 } },
   // Each test of the limit costs the second that is told, 50 calls, so it is tested seldom.
   'token bucket 50/s, burst 5, Retry-After': {
-    1: { efficiency: 0.91 },
-    4: { efficiency: 0.9 },
-    16: { efficiency: 0.895 },
+    1: { efficiency: 0.93 },
+    4: { efficiency: 0.915 },
+    16: { efficiency: 0.9 },
   },
   // Until the window's length is known, tests while it is closed end too late.
   'fixed window 100 per 10 s, no header': { 16: { efficiency: 0.96 } },
@@ -35,8 +35,8 @@ export const SHORTFALLS: Readonly<Record<string, Readonly<Record<number, Partial
   },
   // A limit is tested ever more seldom: that one has grown is slow to be seen.
   'grows: 50/s, then 200/s': {
-    1: { efficiency: 0.7 },
-    4: { efficiency: 0.68 },
+    1: { efficiency: 0.6 },
+    4: { efficiency: 0.64 },
     16: { efficiency: 0.67 },
   },
   // What is learned is learned in round trips, and 5,000 calls at 20/s are 36 of those.

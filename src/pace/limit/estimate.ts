@@ -97,7 +97,8 @@ function makeFirstEstimate(state: PaceState, closed: ClosedLimit, isWindow: bool
   } else {
     const { epoch } = measured;
     const recent = recentRatePerMs(state, { calls: 15, ms: 1_000 });
-    const sinceStart = throttle.acceptedInEpoch / Math.max(200, throttle.hitAtMs - epoch.sinceMs);
+    // Also those that were under way when it was hit: they had been let in.
+    const sinceStart = epoch.accepted / Math.max(200, throttle.hitAtMs - epoch.sinceMs);
     estimate.limitPerMs = FIRST_ESTIMATE * (recent || sinceStart);
     estimate.margin = FIRST_MARGIN;
     estimate.confidence = 0;

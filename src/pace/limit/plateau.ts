@@ -6,6 +6,9 @@ import type { PaceState } from '../pace-state.ts';
  * noticeably past it: each time that costs a 429, so a limit that is known well is tested seldom.
  */
 const CALLS_TO_LIMIT = [60, 150, 300, 500, 700] as const;
+/** An estimate of fewer calls than this may be several times too low: it is left soon. */
+const FEW_CALLS = 30;
+const CALLS_TO_ROUGH_LIMIT = 20;
 /** The fastest growth, per round trip: answers tell of a rate only one round trip later. */
 const MOST_GROWTH_PER_ROUND_TRIP = 0.05;
 
@@ -53,7 +56,9 @@ export function jumpToPlateau(state: PaceState): void {
 /** More calls when answers take long, when a test costs much, or for a long window. */
 function callsToLimit(state: PaceState): number {
   const { estimate, ratePerMs, latency } = state;
-  const roundTrips = (isSure(state) ? 10 : 3) * ratePerMs * latency.averageMs;
+  const callsPerRoundTrip = ratePerMs * latency.averageMs;
+  if (isRough(state)) return Math.max(CALLS_TO_ROUGH_LIMIT, 3 * callsPerRoundTrip);
+  const roundTrips = (isSure(state) ? 10 : 3) * callsPerRoundTrip;
   const least = CALLS_TO_LIMIT[estimate.confidence] ?? CALLS_TO_LIMIT[0];
   return Math.max(least, estimate.windowCalls, roundTrips, priceOfTest(state));
 }
@@ -66,6 +71,12 @@ function priceOfTest(state: PaceState): number {
   const throttledCalls = (isSure(state) ? 100 : 40) * Math.min(3, throttle.calls);
   if (!gateIsTold) return throttledCalls;
   return Math.max(throttledCalls, (estimate.confidence === 1 ? 15 : 2) * pauseCalls);
+}
+
+/** A first estimate, of a few calls. */
+function isRough({ estimate, throttle }: PaceState): boolean {
+  const isFirst = estimate.confidence === 0 && estimate.measuredPerMs === 0;
+  return isFirst && throttle.acceptedInEpoch < FEW_CALLS;
 }
 
 function isSure({ estimate }: PaceState): boolean {
