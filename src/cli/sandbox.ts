@@ -19,6 +19,7 @@ interface SandboxFlags {
   readonly limit?: Limit | number;
   readonly limitKind: NonNullable<SandboxOptions['limitKind']>;
   readonly limitHeaders: NonNullable<SandboxOptions['limitHeaders']>;
+  readonly limitStatus: '429' | '503';
   readonly errors?: number;
   readonly notFound?: number;
   readonly broken?: number;
@@ -56,6 +57,11 @@ export function addSandboxCommand(program: Command, context: CliContext): void {
         .choices(['none', 'retry-after', 'ratelimit', 'x-ratelimit'])
         .default('retry-after'),
     )
+    .addOption(
+      new Option('--limit-status <STATUS>', 'what a call beyond the limit is answered')
+        .choices(['429', '503'])
+        .default('429'),
+    )
     .option('--errors <SHARE>', 'share of the calls answered 5xx, such as 2%', share)
     .option('--not-found <SHARE>', 'share of the domains answered 404', share)
     .option(
@@ -76,7 +82,7 @@ export function addSandboxCommand(program: Command, context: CliContext): void {
 }
 
 async function serve(flags: SandboxFlags, context: CliContext): Promise<void> {
-  const { latency: latencyMs, limit, auth, key, ...others } = flags;
+  const { latency: latencyMs, limit, limitStatus, auth, key, ...others } = flags;
   if (key !== undefined && auth === undefined) {
     throw new BrandfillError(
       'INVALID_SETTING',
@@ -87,6 +93,7 @@ async function serve(flags: SandboxFlags, context: CliContext): Promise<void> {
   const interrupt = onInterrupt(context.endAtOnce);
   const sandbox = await startSandbox({
     ...others,
+    limitStatus: limitStatus === '503' ? 503 : 429,
     ...(latencyMs === undefined ? {} : { latencyMs }),
     ...(limit === undefined ? {} : { limit: sandboxLimit(limit, flags.limitKind) }),
     ...(auth === undefined ? {} : { auth: sandboxAuth(auth, key) }),
@@ -105,13 +112,14 @@ async function serve(flags: SandboxFlags, context: CliContext): Promise<void> {
 }
 
 /** A rehearsal that is meant to have a limit would show nothing. */
-function refuseUnlimited({ limit, limitKind, limitHeaders }: SandboxFlags): void {
+function refuseUnlimited(flags: SandboxFlags): void {
+  const { limit, limitKind, limitHeaders, limitStatus } = flags;
   if (limit !== undefined) return;
-  const isMeant = limitKind !== 'token-bucket' || !['none', 'retry-after'].includes(limitHeaders);
-  if (!isMeant) return;
+  const areHeadersMeant = !['none', 'retry-after'].includes(limitHeaders);
+  if (limitKind === 'token-bucket' && !areHeadersMeant && limitStatus === '429') return;
   throw new BrandfillError(
     'INVALID_SETTING',
-    'Cannot use --limit-kind or --limit-headers without a limit: give --limit too, such as --limit 50/s.',
+    'Cannot use --limit-kind, --limit-headers or --limit-status without a limit: give --limit too, such as --limit 50/s.',
   );
 }
 

@@ -1,4 +1,5 @@
 import type { CallCounts } from './call-counts.ts';
+import { createLimitBy503, type LimitBy503 } from './limit-by-503.ts';
 
 /**
  * Notices that the API is out, stops all calls, and finds out when it is back: a circuit breaker.
@@ -11,7 +12,7 @@ import type { CallCounts } from './call-counts.ts';
  * | `probing` | `probing` | the probe was not made after all: another call is |
  * | `probing` | `recovering` | the probe went well |
  * | `recovering` | `open` | half of at least three calls failed, or twenty in a row |
- * | `recovering` | `closed` | the last step went well |
+ * | `recovering` | `closed` | the last step went well, or 503 turned out to be a limit |
  *
  * While `open` and `probing` no other call starts. The waits are 5, 10, 20, … 300 s while probes fail. When
  * it opens again that was `recovering`, they go on from where they were, but not beyond 20 s: it has just
@@ -44,6 +45,7 @@ export interface OutageState {
   stepSinceMs: number;
   /** Calls of the step that went well. */
   stepSuccesses: number;
+  readonly limitBy503: LimitBy503;
 }
 
 /** What made the last change. */
@@ -54,6 +56,7 @@ export type OutageReason =
   | 'probe_failed'
   | 'probe_succeeded'
   | 'relapsed'
+  | 'limited'
   | 'recovered';
 
 /** An API of which nothing bad is known. */
@@ -70,6 +73,7 @@ export function createOutageState(): OutageState {
     step: 0,
     stepSinceMs: 0,
     stepSuccesses: 0,
+    limitBy503: createLimitBy503(),
   };
 }
 

@@ -1,3 +1,4 @@
+import { onRecovered, onRecovery } from './limit-by-503.ts';
 import { type OutageReason, type OutageState, STEPS } from './outage-state.ts';
 
 /** A step is done after so many good calls, but not before… */
@@ -30,6 +31,7 @@ export function reopen(state: OutageState, reason: OutageReason, nowMs: number):
 /** probing → recovering */
 export function startRecovery(state: OutageState, nowMs: number): void {
   enter(state, 'recovering', 'probe_succeeded', nowMs);
+  onRecovery(state.limitBy503);
   startStep(state, 0, nowMs);
 }
 
@@ -55,7 +57,15 @@ export function advance(state: OutageState, nowMs: number): void {
 /** recovering → closed */
 function close(state: OutageState, nowMs: number): void {
   state.doublings = 0;
+  onRecovered(state.limitBy503);
   enter(state, 'closed', 'recovered', nowMs);
+}
+
+/** recovering → closed, because calls are only limited */
+export function endAsLimit(state: OutageState, nowMs: number): void {
+  state.doublings = 0;
+  enter(state, 'closed', 'limited', nowMs);
+  state.outageSinceMs = null;
 }
 
 function enter(

@@ -1,4 +1,5 @@
 import { addCall, totalOf } from './call-counts.ts';
+import { onAnswered, onOtherFailure, onRefused, onRelapse } from './limit-by-503.ts';
 import {
   CLOCK_TOLERANCE_MS,
   createOutageState,
@@ -8,7 +9,15 @@ import {
   type OutageState,
   shareOf,
 } from './outage-state.ts';
-import { advance, open, relapse, reopen, startProbe, startRecovery } from './outage-transitions.ts';
+import {
+  advance,
+  endAsLimit,
+  open,
+  relapse,
+  reopen,
+  startProbe,
+  startRecovery,
+} from './outage-transitions.ts';
 
 export { createOutageState, type OutageState };
 
@@ -96,14 +105,40 @@ export function onProbeStart(state: OutageState, nowMs: number): void {
  * A call has ended. 5xx, timeouts and broken connections are failures; any other answer, be it 404
  * or 429, shows that the API is there. Calls that were sent before the present phase are no news.
  */
-export function onCallEnd(
-  state: OutageState,
-  call: { readonly isFailure: boolean; readonly sentAtMs: number; readonly nowMs: number },
-): void {
-  const { isFailure, nowMs } = call;
-  if (state.phase === 'open') return;
-  if (isOldNews(state, call)) return;
+export function onCallEnd(state: OutageState, ended: EndedCall): void {
+  if (isOldNews(state, ended)) return;
+  const call = state.limitBy503.isLimit ? judgeLimited(state, ended) : ended;
+  if (call) judge(state, call);
+}
+
+export interface EndedCall {
+  readonly isFailure: boolean;
+  /** Whether it was answered 503. @default false */
+  readonly isRefused?: boolean | undefined;
+  readonly sentAtMs: number;
+  readonly nowMs: number;
+}
+
+/** Where 503 is taken for a limit, it shows that the API is there. Returns what is left to be judged. */
+function judgeLimited(state: OutageState, call: EndedCall): EndedCall | undefined {
+  const { limitBy503, counts, phase } = state;
+  const { isFailure, isRefused, nowMs } = call;
+  if (!isRefused) {
+    if (!isFailure) onAnswered(limitBy503, nowMs);
+    return call;
+  }
+  const verdict = onRefused(limitBy503, call, counts);
+  if (verdict === 'no_limit') return call;
+  if (phase !== 'closed') return { ...call, isFailure: verdict === 'out' };
+  if (verdict === 'out') open(state, nowMs);
+  return undefined;
+}
+
+function judge(state: OutageState, call: EndedCall): void {
+  const { isFailure, isRefused, nowMs } = call;
   switch (state.phase) {
+    case 'open':
+      return;
     case 'closed':
       count(state, call);
       if (isFailure && areTooMany(state, MIN_CALLS)) open(state, nowMs);
@@ -114,8 +149,11 @@ export function onCallEnd(
       break;
     case 'recovering':
       count(state, call);
-      if (!isFailure) advance(state, nowMs);
-      else if (areTooMany(state, MIN_RELAPSE_CALLS)) relapse(state, nowMs);
+      if (!isFailure) return advance(state, nowMs);
+      if (!isRefused) onOtherFailure(state.limitBy503);
+      if (!areTooMany(state, MIN_RELAPSE_CALLS)) return;
+      if (onRelapse(state.limitBy503, nowMs)) endAsLimit(state, nowMs);
+      else relapse(state, nowMs);
       break;
   }
 }

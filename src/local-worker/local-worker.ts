@@ -104,13 +104,16 @@ export function openLocalWorker(
   }
 
   function openOwn() {
+    const own = createTurnstile({ ...pace, state: startPace });
     return {
-      turnstile: createTurnstile({ ...pace, state: startPace }),
+      turnstile: own,
       outage: createOutageGate({
         clock: systemClock,
         callers: concurrency,
         maxOutageMs: maxOutage,
         onTooLong: onOutageTooLong,
+        wasLimitedBy503: startPace?.isBy503,
+        onLimitBy503: own.startAnew,
       }),
       leave: async () => {},
     };
@@ -161,7 +164,10 @@ export function openLocalWorker(
   return {
     worker: probe ? countOutcomes(worker, probe) : worker,
     turnstile,
-    snapshotPace: () => ('snapshot' in turnstile ? turnstile.snapshot() : undefined),
+    snapshotPace: () =>
+      'snapshot' in turnstile
+        ? { ...turnstile.snapshot(), isBy503: outage.isLimitedBy503 }
+        : undefined,
     counters,
     describeOutage: outage.describe,
     lastTrouble: () => trouble,

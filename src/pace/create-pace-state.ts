@@ -19,6 +19,7 @@ export function createPaceState(
   return {
     fixed: rate ? createFixedRate(rate) : null,
     phase: 'starting',
+    isBy503: false,
     latestMs: nowMs,
     ratePerMs: FIRST_RATE_PER_MS,
     gateUntilMs: nowMs,

@@ -36,6 +36,8 @@ export interface PaceState {
   /** Set for a rate that the user gave; then nothing is learned. */
   readonly fixed: FixedRate | null;
   phase: Phase;
+  /** Whether what was learned goes for an API that limits calls with 503 rather than 429. */
+  isBy503: boolean;
   /** The latest time seen. */
   latestMs: number;
   /** How fast calls may start now. */

@@ -33,6 +33,8 @@ export interface Turnstile {
 
 /** A turnstile whose state can be kept for another run. */
 export interface OwnTurnstile extends Turnstile {
+  /** Forgets what it learned: answers mean something else from now on. A fixed rate stays. */
+  startAnew(): void;
   /** A copy of all it knows, as of now: plain data that survives JSON. */
   snapshot(): PaceState;
 }
@@ -59,7 +61,7 @@ const TIMER_MS = 1;
 /** Keeps the pacer's state in this process. */
 export function createTurnstile(options: TurnstileOptions): OwnTurnstile {
   const { rate, clock, random = Math.random } = options;
-  const state = options.state ?? createPaceState({ rate }, clock.nowMs());
+  let state = options.state ?? createPaceState({ rate }, clock.nowMs());
   const inFlight = createCallsInFlight();
   let lastInLine: Promise<void> = Promise.resolve();
   let inLine = 0;
@@ -158,6 +160,9 @@ export function createTurnstile(options: TurnstileOptions): OwnTurnstile {
     report: reportCall,
     waitMs: () => describePace(state, clock.nowMs()).waitMs,
     describe: () => describePace(state, clock.nowMs()),
+    startAnew: () => {
+      if (!state.fixed) state = createPaceState({}, clock.nowMs());
+    },
     snapshot: () => ({
       ...structuredClone(state),
       latestMs: Math.max(state.latestMs, clock.nowMs()),

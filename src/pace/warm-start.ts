@@ -34,6 +34,7 @@ export function warmState(
     state.ratePerMs = (limitPerMs || ratePerMs) * OLD_SHARE;
     return state;
   }
+  state.isBy503 = kept.saved['isBy503'] === true;
   state.concurrency.cap = cap;
   state.concurrency.nextTrialAfter = cap > 0 ? FIRST_TRIAL_AFTER : 0;
   if (limitPerMs === 0) {

@@ -22,7 +22,7 @@ interface Call {
 }
 
 /**
- * Answers `GET …/v1/brand?domain=…`. A call passes, in this order: the credential (401), the limit (429), the
+ * Answers `GET …/v1/brand?domain=…`. A call passes, in this order: the credential (401), the limit (429 or 503), the
  * check of the domain (400, 422), the quota (402). What it is answered is decided there and then; only the sending
  * waits for the latency.
  */
@@ -65,7 +65,8 @@ export class BrandEndpoint {
     const pass = this.#gate?.enter(nowMs);
     call.headers = pass?.headers;
     if (pass?.allowed === false) {
-      return this.#refuse(call, 429, 'rate_limited', 'Too many requests, slow down.');
+      const { limitStatus = 429 } = this.#options;
+      return this.#refuse(call, limitStatus, 'rate_limited', 'Too many requests, slow down.');
     }
     call.gate = this.#gate;
     if (problem !== undefined) {

@@ -27,6 +27,8 @@ export function checkOptions(options: SandboxOptions): void {
     `one of ${LIMIT_HEADERS.join(', ')}`,
     limitHeaders,
   );
+  const { limitStatus = 429 } = options;
+  check([429, 503].includes(limitStatus), 'limitStatus', '429 or 503', limitStatus);
   check(respond === undefined || typeof respond === 'function', 'respond', 'a function', respond);
   const { errors = 0, broken = 0, notFound = 0 } = options;
   for (const [name, share] of Object.entries({ errors, broken, notFound })) {
@@ -71,6 +73,7 @@ const NAMES: Readonly<Record<keyof SandboxOptions, true>> = {
   limitKind: true,
   burst: true,
   limitHeaders: true,
+  limitStatus: true,
   errors: true,
   notFound: true,
   broken: true,

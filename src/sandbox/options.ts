@@ -17,7 +17,7 @@ export interface SandboxOptions {
   /**
    * How long a call takes, in milliseconds. A number is the same for every call. A range is log-normal:
    * `fromMs` is the 1st and `toMs` the 99th percentile, and nothing falls outside of them, so the median
-   * is their geometric mean (20 ms to 7 s has a median of 374 ms). Refusals (400, 401, 402, 422, 429)
+   * is their geometric mean (20 ms to 7 s has a median of 374 ms). Refusals (400, 401, 402, 422, and those of the limit)
    * always come at once.
    * @default 0
    */
@@ -37,6 +37,11 @@ export interface SandboxOptions {
   burst?: number;
   /** @default 'retry-after' */
   limitHeaders?: LimitHeaders;
+  /**
+   * What a call beyond the limit is answered. Gateways may use 503, as nginx does unless told otherwise.
+   * @default 429
+   */
+  limitStatus?: 429 | 503;
   /**
    * Share of the calls, 0 to 1, that are answered 500, 502 or 503. Decided by seed, domain and the ordinal of
    * the call for that domain, so a second try can succeed.

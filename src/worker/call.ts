@@ -110,7 +110,7 @@ async function makeCall(
   counters.calls += 1;
   if (questions.counters) questions.counters.calls += 1;
   try {
-    const answer = await client.call(path, stopSwitch.noCall);
+    const answer = takeFor429(await client.call(path, stopSwitch.noCall), context);
     const latencyMs = clock.nowMs() - sentAtMs;
     context.onCallEnd?.(answer.httpStatus, latencyMs);
     if (answer.kind === 'throttled') {
@@ -199,6 +199,15 @@ async function waitForTurn(
   }
 }
 
+/** Where 503 is how the API limits calls, it means what 429 does. */
+function takeFor429(answer: Answer, { outage }: CallContext): Answer {
+  if (answer.kind !== 'try_again' || answer.httpStatus !== 503 || !outage.isLimitedBy503) {
+    return answer;
+  }
+  const { reason: _, ...others } = answer;
+  return { ...others, kind: 'throttled', httpStatus: 503 };
+}
+
 interface EndedCall {
   readonly context: CallContext;
   readonly sentAtMs: number;
@@ -209,8 +218,9 @@ interface EndedCall {
 function tellOf(answer: Answer, { context, sentAtMs, questions }: EndedCall): number {
   const { turnstile, outage } = context;
   const isFailure = isOutage(answer);
+  const isRefused = answer.httpStatus === 503;
   if (isFailure && 'reason' in answer) context.onTrouble?.(answer.reason);
-  outage.ended({ isFailure, sentAtMs, isEvidence: () => questions.isEvidence() });
+  outage.ended({ isFailure, isRefused, sentAtMs, isEvidence: () => questions.isEvidence() });
   const kind = paceKindOf(answer);
   const retryAfterMs =
     kind === 'throttled' && 'retryAfterMs' in answer ? answer.retryAfterMs : undefined;

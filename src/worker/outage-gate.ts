@@ -23,6 +23,8 @@ export interface OutageGate {
   ended(verdict: CallVerdict | undefined): void;
   /** True while failures say more about the API than about a domain. */
   readonly isOut: boolean;
+  /** True while 503 is taken for the API's way to limit calls. */
+  readonly isLimitedBy503: boolean;
   /** What is going on, in a sentence; undefined when all is well. */
   readonly describe: () => string | undefined;
 }
@@ -30,6 +32,8 @@ export interface OutageGate {
 export interface CallVerdict {
   readonly sentAtMs: number;
   readonly isFailure: boolean;
+  /** Whether it was answered 503. */
+  readonly isRefused: boolean;
   /** Asked of a failure: false when the domain is as likely to blame as the API. */
   readonly isEvidence: () => boolean;
 }
@@ -42,6 +46,10 @@ export interface OutageGateOptions {
   readonly maxOutageMs: number;
   /** Told when it has lasted longer. */
   readonly onTooLong: () => void;
+  /** Whether 503 was how the API limited calls when it was asked last. @default false */
+  readonly wasLimitedBy503?: boolean | undefined;
+  /** Told when 503 turned out to be how the API limits calls. @default nobody wants to know */
+  readonly onLimitBy503?: () => void;
 }
 
 /** While it waits for others, it looks again after this time, should one of them never come back. */
@@ -49,8 +57,9 @@ const LOOK_AGAIN_MS = 1_000;
 
 /** Keeps the state of the circuit breaker in this process. */
 export function createOutageGate(options: OutageGateOptions): OutageGate {
-  const { clock, callers, maxOutageMs, onTooLong } = options;
+  const { clock, callers, maxOutageMs, onTooLong, onLimitBy503 } = options;
   const state = createOutageState();
+  state.limitBy503.isLimit = options.wasLimitedBy503 ?? false;
   let inFlight = 0;
   let wakeAll: (() => void)[] = [];
 
@@ -76,10 +85,13 @@ export function createOutageGate(options: OutageGateOptions): OutageGate {
     }
   }
 
-  function judge({ sentAtMs, isFailure, isEvidence }: CallVerdict): void {
+  function judge({ isEvidence, ...call }: CallVerdict): void {
+    const isLimit = call.isRefused && state.limitBy503.isLimit;
     // Once it is out, what a probe meets counts, whatever the domain.
-    if (isFailure && state.phase === 'closed' && !isEvidence()) return;
-    onCallEnd(state, { sentAtMs, isFailure, nowMs: clock.nowMs() });
+    if (call.isFailure && !isLimit && state.phase === 'closed' && !isEvidence()) return;
+    const { isLimit: wasLimit } = state.limitBy503;
+    onCallEnd(state, { ...call, nowMs: clock.nowMs() });
+    if (!wasLimit && state.limitBy503.isLimit) onLimitBy503?.();
   }
 
   return {
@@ -95,6 +107,9 @@ export function createOutageGate(options: OutageGateOptions): OutageGate {
     },
     get isOut() {
       return state.phase === 'open' || state.phase === 'probing';
+    },
+    get isLimitedBy503() {
+      return state.limitBy503.isLimit;
     },
     describe: () => describeOutage(state, clock.nowMs()),
   };

@@ -9,13 +9,17 @@ export function createSharedOutageGate(turnstile: SharedTurnstile): OutageGate {
     pass: async () => {},
     ended: (verdict) => {
       if (!verdict) return;
-      const { sentAtMs, isFailure, isEvidence } = verdict;
+      const { sentAtMs, isFailure, isRefused, isEvidence } = verdict;
       // Once it is out, what a probe meets counts, whatever the domain.
-      if (isFailure && turnstile.outagePhase === 'closed' && !isEvidence()) return;
-      turnstile.reportHealth({ sentAtMs, isFailure });
+      const isLimit = isRefused && turnstile.isLimitedBy503;
+      if (isFailure && !isLimit && turnstile.outagePhase === 'closed' && !isEvidence()) return;
+      turnstile.reportHealth({ sentAtMs, isFailure, isRefused });
     },
     get isOut() {
       return isOut();
+    },
+    get isLimitedBy503() {
+      return turnstile.isLimitedBy503;
     },
     describe: turnstile.describeOutage,
   };

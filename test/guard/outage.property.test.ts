@@ -16,6 +16,7 @@ type Event =
   | {
       readonly kind: 'end';
       readonly isFailure: boolean;
+      readonly isRefused: boolean;
       readonly tookMs: number;
       readonly count: number;
     }
@@ -29,6 +30,7 @@ const events = fc.array(
     fc.record({
       kind: fc.constant('end' as const),
       isFailure: fc.boolean(),
+      isRefused: fc.boolean(),
       tookMs: fc.integer({ min: -5_000, max: 60_000 }),
       count: fc.integer({ min: 1, max: 30 }),
     }),
@@ -52,7 +54,13 @@ function play(all: readonly Event[]): { state: OutageState; nowMs: number } {
     switch (event.kind) {
       case 'end':
         for (let call = 0; call < event.count; call += 1) {
-          onCallEnd(state, { isFailure: event.isFailure, sentAtMs: nowMs - event.tookMs, nowMs });
+          const { isFailure, isRefused, tookMs } = event;
+          onCallEnd(state, {
+            isFailure,
+            isRefused: isFailure && isRefused,
+            sentAtMs: nowMs - tookMs,
+            nowMs,
+          });
         }
         break;
       case 'probe':

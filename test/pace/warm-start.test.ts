@@ -33,6 +33,12 @@ it('begins at half of an older limit, and climbs', () => {
   expect(state.phase).toBe('starting');
 });
 
+it('remembers how long it goes for an API that limits calls with 503', () => {
+  expect(warmState(learned({ isBy503: true }), 1_000, 20 * HOUR_MS).isBy503).toBe(true);
+  expect(warmState(learned(), 1_000, 20 * HOUR_MS).isBy503).toBe(false);
+  expect(warmState(learned({ isBy503: true }), 1_000, 25 * HOUR_MS).isBy503).toBe(false);
+});
+
 it('takes a limit for old that was kept lately but was not seen since', () => {
   const state = warmState(learned(), 1_000, 60_000, 25 * HOUR_MS);
   expect(describePace(state, 1_000).ratePerSecond).toBeCloseTo(25);

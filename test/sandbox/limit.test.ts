@@ -16,6 +16,14 @@ describe('sandbox limit', () => {
     expect(sandbox.stats()).toMatchObject({ throttled: 1, charged: 1 });
   });
 
+  it('may be answered 503, as some gateways do', async () => {
+    const limit = { count: 1, perMs: 60_000 };
+    const sandbox = await openSandbox({ limit, limitStatus: 503 });
+    await ask(sandbox, 'a.com');
+    expect((await ask(sandbox, 'b.com')).status).toBe(503);
+    expect(sandbox.stats()).toMatchObject({ byStatus: { 200: 1, 503: 1 }, charged: 1 });
+  });
+
   it('speaks of the limit on every answer in the styles that do', async () => {
     const sandbox = await openSandbox({
       limit: { count: 5, perMs: 60_000 },

@@ -50,6 +50,7 @@ export function createTestContext(script: Script, options: TestContextOptions = 
     },
     close: async () => {},
   };
+  const turnstile = createTurnstile({ clock, random: () => 1 });
   return {
     client,
     clock,
@@ -57,12 +58,13 @@ export function createTestContext(script: Script, options: TestContextOptions = 
     random,
     retries,
     endpoint: createEndpoint({ baseUrl: 'http://api.example' }),
-    turnstile: createTurnstile({ clock, random: () => 1 }),
+    turnstile,
     outage: createOutageGate({
       clock,
       callers: 32,
       maxOutageMs: 60 * 60_000,
       onTooLong: () => stopSwitch.stop({ reason: 'outage' }),
+      onLimitBy503: turnstile.startAnew,
     }),
     retryGate: createRetryGate(clock),
     maxWaitMs,

@@ -6,7 +6,7 @@ import {
   onCallEnd,
   onProbeStart,
 } from '../../guard/outage.ts';
-import { book, mostInFlight, nextTurn, report } from '../pacer.ts';
+import { book, createPaceState, mostInFlight, nextTurn, report } from '../pacer.ts';
 import { type Booking, MOST_STARTS, type PermittedBooking } from './booking.ts';
 import { bookFixedStarts } from './fixed-starts.ts';
 import { permitsFor } from './permits.ts';
@@ -49,8 +49,8 @@ export const NO_LEASE: Lease = {
 
 /** Takes what a worker tells into the shared state, and gives it what it may do. */
 export function takeLease(shared: SharedPace, news: WorkerNews, nowMs: number): Lease {
-  const { pace, outage, workers } = shared;
   learn(shared, news, nowMs);
+  const { pace, outage, workers } = shared;
   const { worker, callers, waiting } = news;
   const inFlight = news.sentAtMs.length;
   if (news.isLeaving) {
@@ -96,14 +96,20 @@ export function takeLease(shared: SharedPace, news: WorkerNews, nowMs: number): 
   };
 }
 
-function learn({ pace, outage }: SharedPace, news: WorkerNews, nowMs: number): void {
+function learn(shared: SharedPace, news: WorkerNews, nowMs: number): void {
+  const { pace, outage } = shared;
+  const { isLimit: wasLimit } = outage.limitBy503;
   if (news.events.length > 0) pace.slots.areAllTaken = news.hasUsedAll;
   for (const event of news.events) {
     report(pace, event, Math.min(nowMs, event.endedAtMs));
     if (event.kind === 'abandoned') onCallAbandoned(outage, event.sentAtMs);
   }
-  for (const { isFailure, sentAtMs, endedAtMs } of news.verdicts) {
-    onCallEnd(outage, { isFailure, sentAtMs, nowMs: Math.min(nowMs, endedAtMs) });
+  for (const { endedAtMs, ...verdict } of news.verdicts) {
+    onCallEnd(outage, { ...verdict, nowMs: Math.min(nowMs, endedAtMs) });
+  }
+  // Until now 503 was no throttle: what was learned of the rate was wrong.
+  if (!wasLimit && outage.limitBy503.isLimit && !pace.fixed) {
+    shared.pace = createPaceState({}, nowMs);
   }
 }
 

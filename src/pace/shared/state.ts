@@ -66,7 +66,9 @@ function parse(json: string): SharedPace | undefined {
   try {
     const value = JSON.parse(json) as Partial<SharedPace>;
     const isWhole = value.v === VERSION && value.pace && value.outage && value.workers;
-    return isWhole ? (value as SharedPace) : undefined;
+    if (!isWhole) return undefined;
+    // An older version knew less of outages.
+    return { ...(value as SharedPace), outage: { ...createOutageState(), ...value.outage } };
   } catch {
     return undefined;
   }

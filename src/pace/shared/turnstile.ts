@@ -11,13 +11,15 @@ import { inTime } from './in-time.ts';
 import { LEASE_MS, type Lease, NO_LEASE, takeLease } from './lease.ts';
 import { readSharedPace, type SharedPace } from './state.ts';
 import type { Reading, StoredState } from './stored-state.ts';
-import type { WorkerNews } from './worker-news.ts';
+import type { Verdict, WorkerNews } from './worker-news.ts';
 
 /** A turnstile whose state all workers with the same credential share, also what they know of an outage. */
 export interface SharedTurnstile extends Turnstile {
   /** Reports what a call said of the health of the API. */
-  reportHealth(call: { readonly sentAtMs: number; readonly isFailure: boolean }): void;
+  reportHealth(call: Omit<Verdict, 'endedAtMs'>): void;
   readonly outagePhase: OutageState['phase'];
+  /** Whether 503 is how the API limits calls. */
+  readonly isLimitedBy503: boolean;
   /** What is going on, in a sentence; undefined when all is well. */
   readonly describeOutage: () => string | undefined;
   /** Tells what is left to tell and gives back what it holds, if the state is within reach. */
@@ -278,11 +280,12 @@ export function createSharedTurnstile(options: SharedTurnstileOptions): SharedTu
       letThrough();
       return 0;
     },
-    reportHealth: ({ sentAtMs, isFailure }) => {
-      news.addVerdict({ sentAtMs, endedAtMs: clock.nowMs(), isFailure });
-    },
+    reportHealth: (verdict) => news.addVerdict({ ...verdict, endedAtMs: clock.nowMs() }),
     get outagePhase() {
       return known.outage.phase;
+    },
+    get isLimitedBy503() {
+      return known.outage.limitBy503.isLimit;
     },
     describeOutage: () => describeOutage(known.outage, sharedNowMs()),
     waitMs: () => describePace(known.pace, sharedNowMs()).waitMs,

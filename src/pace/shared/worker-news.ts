@@ -28,4 +28,6 @@ export interface Verdict {
   readonly sentAtMs: number;
   readonly endedAtMs: number;
   readonly isFailure: boolean;
+  /** Whether it was answered 503. */
+  readonly isRefused?: boolean | undefined;
 }

@@ -23,7 +23,8 @@ export function describeOut({ api, proxy, trouble }: OutOptions): string {
 }
 
 /** A gateway may refuse with 503 what comes too fast, and others go on being answered. */
-const LIMIT_BY_503 = ' If it limits calls with 503, as nginx does, give --rate.';
+const LIMIT_BY_503 =
+  ' If it limits calls with 503, as nginx does, that shows when it happens again; --rate spares the wait.';
 
 /** A server that speaks TLS breaks off what does not. */
 function mayWantTls(api: string, trouble: string | undefined): boolean {

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { createPaceState } from '../../../src/pace/pacer.ts';
 import { type Lease, takeLease } from '../../../src/pace/shared/lease.ts';
 import { readSharedPace, type SharedPace } from '../../../src/pace/shared/state.ts';
 import type { WorkerNews } from '../../../src/pace/shared/worker-news.ts';
@@ -191,6 +192,33 @@ describe('an outage that workers see together', () => {
     const probe = { ...abandoned, sentAtMs: dueMs + 15, endedAtMs: dueMs + 15 };
     come(shared, dueMs + 20, { waiting: 0, events: [probe] });
     expect(come(shared, dueMs + 30, { worker: 'b' }).startsMs).toHaveLength(1);
+  });
+
+  it('is none where 503 turns out to be a limit: the pace begins anew for all', () => {
+    const shared = fresh();
+    shared.pace.ratePerMs = 0.5;
+    let nowMs = START.nowMs + 2_000;
+    come(shared, nowMs, { verdicts: calls(24, nowMs, true) });
+    for (const waitMs of [5_000, 10_000]) {
+      nowMs += waitMs;
+      come(shared, nowMs);
+      const probe = { sentAtMs: nowMs + 10, endedAtMs: nowMs + 100, isFailure: false };
+      come(shared, nowMs + 100, { verdicts: [probe] });
+      nowMs += 200;
+      const refused = { sentAtMs: nowMs - 50, endedAtMs: nowMs, isFailure: true, isRefused: true };
+      come(shared, nowMs, { verdicts: [refused, refused, refused] });
+    }
+    expect(shared.outage).toMatchObject({ phase: 'closed', limitBy503: { isLimit: true } });
+    const { phase, ratePerMs } = createPaceState({}, nowMs);
+    expect(shared.pace).toMatchObject({ phase, ratePerMs });
+  });
+
+  it('goes on where an older version kept less of it', () => {
+    const shared = fresh();
+    const { limitBy503: _, ...older } = shared.outage;
+    const json = JSON.stringify({ ...shared, outage: { ...older, failedInRow: 3 } });
+    const { outage } = readSharedPace(json, START);
+    expect(outage).toMatchObject({ failedInRow: 3, limitBy503: { isLimit: false } });
   });
 
   it('is over in steps', () => {

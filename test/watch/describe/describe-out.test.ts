@@ -22,7 +22,9 @@ describe('what is said when calls wait', () => {
 
   it('thinks of a limit where a gateway may tell it with 503', () => {
     const said = (trouble: string): string => describeOut({ api, proxy: undefined, trouble });
-    expect(said('http_503')).toMatch(/, as nginx does, give --rate\.$/);
+    expect(said('http_503')).toMatch(
+      /, as nginx does, that shows when .*; --rate spares the wait\.$/,
+    );
     expect(said('http_500')).not.toContain('--rate');
   });
 
