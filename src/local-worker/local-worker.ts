@@ -113,7 +113,7 @@ export function openLocalWorker(
         maxOutageMs: maxOutage,
         onTooLong: onOutageTooLong,
         wasLimitedBy503: startPace?.isBy503,
-        onLimitBy503: own.startAnew,
+        onLimitBy503: () => own.startAnew(),
       }),
       leave: async () => {},
     };
