@@ -13,6 +13,8 @@ const PROMPT_CALLS = 15;
 const PROMPT_ROUNDS = 2;
 /** …and is lowered, so many times: each time costs a 429. */
 const MOST_STEPS_DOWN = 2;
+/** Fewer than this share of those that were in flight when the limit was hit cannot be all that it allows. */
+const LEAST_CAP_SHARE = 0.8;
 /** Accepted without a throttle, these calls and so many for each in flight are more than any rate had saved up. */
 const PROOF_CALLS = 60;
 const PROOF_ROUNDS = 10;
@@ -88,11 +90,12 @@ function tryOneMore({ concurrency }: PaceState, nowMs: number): void {
 
 /** Throttled during a trial: at once, the cap is one too high; later, the limit is on the rate. */
 export function judgeCapTrial(state: PaceState): 'no_trial' | 'cap' | 'rate' {
-  const { concurrency, throttle } = state;
+  const { concurrency, throttle, latency } = state;
   const { trial } = concurrency;
   if (!trial.isOn) return 'no_trial';
+  const leastCap = LEAST_CAP_SHARE * trial.hitPerMs * latency.callMs;
   const isPrompt = trial.accepted <= Math.max(PROMPT_CALLS, PROMPT_ROUNDS * concurrency.cap);
-  if (isPrompt && trial.stepsDown < MOST_STEPS_DOWN && concurrency.cap > 1) {
+  if (isPrompt && trial.stepsDown < MOST_STEPS_DOWN && concurrency.cap - 1 >= leastCap) {
     trial.stepsDown += 1;
     trial.accepted = 0;
     trial.sinceMs = state.latestMs;
