@@ -151,7 +151,7 @@ export interface ConcurrencyState {
   suspicion: number;
   /** The smallest number of calls in flight at which one of those came; 0 for none. */
   suspectedAt: number;
-  /** How many calls were accepted at each number of calls in flight, in this epoch. */
+  /** How many calls were accepted at each number of calls in flight; those before the last throttles count for less. */
   acceptedAt: Record<string, number>;
   acceptedInAll: number;
   /** Calls accepted at the cap. */

@@ -18,6 +18,8 @@ export interface Server {
   limit(): Limit;
   /** @default 100 */
   readonly serviceMs?: number;
+  /** How much that varies. @default little */
+  readonly spread?: number;
   readonly errors?: number;
   readonly calls?: number;
 }
@@ -92,6 +94,20 @@ export const SERVERS: readonly Server[] = [
     limit: () => concurrentCalls(10, { says: 'retry_after' }),
   },
   {
+    name: 'at most 4 at once, 20 ms-7 s',
+    kind: 'concurrency',
+    limit: () => concurrentCalls(4),
+    serviceMs: 830,
+    spread: 1.25,
+  },
+  {
+    name: 'at most 4 at once, 20 ms-7 s, Retry-After',
+    kind: 'concurrency',
+    limit: () => concurrentCalls(4, { says: 'retry_after' }),
+    serviceMs: 830,
+    spread: 1.25,
+  },
+  {
     name: '10/s and 300/min, Retry-After',
     limit: () =>
       allOf([
@@ -140,9 +156,9 @@ function limitOf(server: Server, seed: number): Limit {
 
 /** One run of one cell. */
 export function runCell(server: Server, workers: number, seed: number): Result {
-  const { serviceMs = 100, errors = 0, calls = CALLS } = server;
+  const { serviceMs = 100, spread, errors = 0, calls = CALLS } = server;
   return simulate(
-    { limit: limitOf(server, seed), calls, seed, serviceMs, errors },
+    { limit: limitOf(server, seed), calls, seed, serviceMs, spread, errors },
     workers === 1 ? oneProcess(CALLERS) : leasedWorkers({ workers, callers: CALLERS / workers }),
   );
 }

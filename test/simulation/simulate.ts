@@ -11,6 +11,8 @@ export interface Scenario {
   readonly seed: number;
   /** How long the server works on a call, on average. */
   readonly serviceMs: number;
+  /** How much that varies: the standard deviation of its logarithm. @default 0.4 */
+  readonly spread?: number | undefined;
   /** Share of calls answered with a server error. */
   readonly errors?: number;
 }
@@ -48,7 +50,7 @@ type Said = Pick<Verdict, 'headers'>;
 
 /** One way over the network, on average. */
 const ONE_WAY_MS = 10;
-const SERVICE_SPREAD = 0.4;
+const USUAL_SPREAD = 0.4;
 const REFUSAL_MS = 3;
 const ERROR_MS = 20;
 /** A run that takes longer has starved. */
@@ -56,7 +58,7 @@ const LONGEST_MS = 100_000_000;
 
 /** Lets clients make their calls at a server in virtual time. */
 export function simulate(scenario: Scenario, clients: (world: World) => void): Result {
-  const { limit, calls, seed, serviceMs, errors = 0 } = scenario;
+  const { limit, calls, seed, serviceMs, spread = USUAL_SPREAD, errors = 0 } = scenario;
   const random = createRandom(seed);
   const time = createVirtualTime();
   const acceptedAtMs: number[] = [];
@@ -99,8 +101,8 @@ export function simulate(scenario: Scenario, clients: (world: World) => void): R
         if (random() < errors) return answer(ERROR_MS, { kind: 'failed' });
         const { isAccepted, ...said } = limit.arrive(time.nowMs());
         if (!isAccepted) return answer(REFUSAL_MS, { kind: 'throttled', ...said });
-        const spread = SERVICE_SPREAD * normal(random) - SERVICE_SPREAD ** 2 / 2;
-        time.at(time.nowMs() + serviceMs * Math.exp(spread), () => {
+        const factor = Math.exp(spread * normal(random) - spread ** 2 / 2);
+        time.at(time.nowMs() + serviceMs * factor, () => {
           limit.done?.();
           answer(0, { kind: 'accepted', ...said });
         });

@@ -1,13 +1,14 @@
 import { FIRST_MARGIN } from '../create-pace-state.ts';
 import type { PaceEvent } from '../pace-event.ts';
 import type { PaceState } from '../pace-state.ts';
+import { countAcceptedAt, shareBelow } from './accepted-in-flight.ts';
 import { returnToEstimate } from './estimate.ts';
 import { CAP_SLACK, jumpToPlateau } from './plateau.ts';
 
 /** A throttle with more in flight than this share of all accepted calls had is suspicious… */
 const SUSPICIOUS_RANK = 0.975;
 /** …if so many were accepted that the share means something. */
-const LEAST_ACCEPTED = 40;
+const LEAST_ACCEPTED = 10;
 /** One suspicious throttle may be chance. */
 const SUSPICIONS_NEEDED = 2;
 /** Calls at the cap before one more in flight is tried: doubled after each trial that failed. */
@@ -27,9 +28,7 @@ const SUSPICION_AFTER_MISTAKE = -2;
 /** Notes how many calls were in flight when one was accepted, and now and then tries one more than the cap. */
 export function noteAcceptedInFlight(state: PaceState, event: PaceEvent): void {
   const { concurrency } = state;
-  const { acceptedAt } = concurrency;
-  acceptedAt[event.inFlight] = (acceptedAt[event.inFlight] ?? 0) + 1;
-  concurrency.acceptedInAll += 1;
+  countAcceptedAt(state, event.inFlight);
   if (concurrency.cap === 0 || concurrency.isPublished || event.inFlight < concurrency.cap) return;
   concurrency.callsAtCap += 1;
   if (concurrency.callsAtCap > 200) concurrency.strikes = 0;
@@ -90,7 +89,8 @@ function lowerCap({ concurrency, throttle }: PaceState): boolean {
 function suspect(state: PaceState, event: PaceEvent): boolean {
   const { concurrency, throttle } = state;
   const isSuspicious =
-    concurrency.acceptedInAll >= LEAST_ACCEPTED && rankOf(state, event) >= SUSPICIOUS_RANK;
+    concurrency.acceptedInAll >= LEAST_ACCEPTED &&
+    shareBelow(state, event.inFlight) >= SUSPICIOUS_RANK;
   if (!isSuspicious) {
     concurrency.suspicion = Math.min(concurrency.suspicion, 0);
     concurrency.suspectedAt = 0;
@@ -136,15 +136,6 @@ export function noteSuspect({ concurrency }: PaceState, event: PaceEvent): void 
   if (concurrency.suspectedAt === 0 || event.inFlight < concurrency.suspectedAt) {
     concurrency.suspectedAt = event.inFlight;
   }
-}
-
-/** The share of accepted calls that were sent with fewer in flight. */
-function rankOf({ concurrency }: PaceState, event: PaceEvent): number {
-  let fewer = 0;
-  for (const [inFlight, calls] of Object.entries(concurrency.acceptedAt)) {
-    if (Number(inFlight) < event.inFlight) fewer += calls;
-  }
-  return fewer / concurrency.acceptedInAll;
 }
 
 /** Forgets what a throttle seemed to say about calls in flight. */

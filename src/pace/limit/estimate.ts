@@ -1,5 +1,6 @@
 import { FIRST_MARGIN } from '../create-pace-state.ts';
 import type { PaceState } from '../pace-state.ts';
+import { fadeAccepted } from './accepted-in-flight.ts';
 import { joinWithLast, recentRatePerMs, startBlock, startEpoch } from './measured-rate.ts';
 
 /** The closest to its limit that a rate begins again: less wins no calls, more wastes the limit. */
@@ -79,12 +80,11 @@ function hasGrown({ estimate, throttle, concurrency }: PaceState): boolean {
 
 /** Begins again below the estimated limit. */
 export function returnToEstimate(state: PaceState): void {
-  const { estimate, plateau, concurrency } = state;
+  const { estimate, plateau } = state;
   estimate.limitPerMs = Math.max(SLOWEST_PER_MS, estimate.limitPerMs);
   state.ratePerMs = Math.max(SLOWEST_PER_MS, estimate.limitPerMs * (1 - estimate.margin));
   plateau.accepted = 0;
-  concurrency.acceptedAt = {};
-  concurrency.acceptedInAll = 0;
+  fadeAccepted(state);
 }
 
 function makeFirstEstimate(state: PaceState, closed: ClosedLimit, isWindow: boolean): void {

@@ -100,9 +100,7 @@ function goOnBelow(state: PaceState, event: PaceEvent, { nowMs, waitMs }: Told):
   if (verdict === 'rate') return slowDown(state, nowMs, () => returnToEstimate(state));
   // A counter that is used up tells which limit it was.
   const isCounted = event.limits?.remaining === 0;
-  // While calls wait a bucket fills: how many are in flight says less then than a trial does.
-  const mayBlame = !isCounted && (waitMs === undefined || state.concurrency.cap > 0);
-  if (mayBlame && blameConcurrency(state, event)) return cut(state, nowMs);
+  if (!isCounted && blameConcurrency(state, event)) return cut(state, nowMs);
   noteHitRate(state);
   slowDown(state, nowMs, () => {
     estimateLimit(state, { endMs: nowMs, closedMs: 0, uncertainMs: 0 });
