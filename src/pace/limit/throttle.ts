@@ -88,7 +88,8 @@ export function onUsedUp(state: PaceState, event: PaceEvent, nowMs: number, wait
 /** It was closed already, and still is. */
 function testWhileClosed(state: PaceState, event: PaceEvent, told: Told): void {
   giveTrialUp(state);
-  clearSuspicion(state);
+  // Calls that take long hold their places, and with as many in flight the test is refused again.
+  if (event.inFlight < state.concurrency.suspectedAt) clearSuspicion(state);
   if (state.phase === 'cruising') joinWithLast(state, 'epoch');
   testAgain(state, event, told);
 }
