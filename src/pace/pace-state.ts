@@ -130,6 +130,10 @@ export interface ThrottleState {
   acceptedInEpoch: number;
   /** Calls accepted since the cut. */
   accepted: number;
+  /** When the latest call was sent that was accepted. Absent in what an older version kept. */
+  acceptedSentMs?: number;
+  /** How long it took from that one to the first that was accepted after a throttle; absent before that. */
+  gapMs?: number | undefined;
   /** Throttled calls of this one event. */
   calls: number;
   /** Throttles in a row that came after only a few calls. */

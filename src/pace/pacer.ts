@@ -98,6 +98,7 @@ function onAccepted(state: PaceState, event: PaceEvent, nowMs: number): void {
   if (isNews && (state.phase === 'told' || state.phase === 'testing'))
     onAcceptedAgain(state, event);
   countAccepted(state, nowMs);
+  throttle.acceptedSentMs = Math.max(throttle.acceptedSentMs ?? 0, event.sentAtMs);
   if (!isNews) return;
   throttle.accepted += 1;
   if (state.concurrency.trial.isOn) return noteAcceptedInTrial(state, nowMs);

@@ -12,6 +12,12 @@ export const SHORTFALLS: Readonly<Record<string, Readonly<Record<number, Partial
     4: { efficiency: 0.57 },
     16: { efficiency: 0.56 },
   },
+  // The same, and the first throttles are many among so few calls.
+  'token bucket 5/s, burst 1, 300 calls': {
+    1: { efficiency: 0.68, throttled: 0.026 },
+    4: { efficiency: 0.66, throttled: 0.026 },
+    16: { efficiency: 0.68, throttled: 0.026 },
+  },
   // A pause after each throttle is as long as the lease that was given out before it.
   'token bucket 50/s, burst 5': { 16: { efficiency: 0.945 } },
   // 20 calls were given out already when it is throttled, for 100 ms: more than a bucket of 10 lets through.
@@ -38,7 +44,7 @@ export const SHORTFALLS: Readonly<Record<string, Readonly<Record<number, Partial
   },
   // A limit is tested ever more seldom: that one has grown is slow to be seen.
   'grows: 50/s, then 200/s': {
-    1: { efficiency: 0.59 },
+    1: { efficiency: 0.575 },
     4: { efficiency: 0.64 },
     16: { efficiency: 0.67 },
   },

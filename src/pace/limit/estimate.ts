@@ -99,11 +99,20 @@ function makeFirstEstimate(state: PaceState, closed: ClosedLimit, isWindow: bool
     const recent = recentRatePerMs(state, { calls: 15, ms: 1_000 });
     // Also those that were under way when it was hit: they had been let in.
     const sinceStart = epoch.accepted / Math.max(200, throttle.hitAtMs - epoch.sinceMs);
-    estimate.limitPerMs = FIRST_ESTIMATE * (recent || sinceStart);
+    estimate.limitPerMs =
+      recent > 0
+        ? FIRST_ESTIMATE * recent
+        : Math.max(FIRST_ESTIMATE * sinceStart, rateOfGap(state));
     estimate.margin = FIRST_MARGIN;
     estimate.confidence = 0;
   }
   estimate.measuredPerMs = 0;
+}
+
+/** The limit let one call through in that time, and none before its end: 0 while that is unknown. */
+function rateOfGap({ throttle }: PaceState): number {
+  const { gapMs, ratePerMs } = throttle;
+  return gapMs === undefined ? 0 : Math.min(ratePerMs, 1 / gapMs);
 }
 
 /** Throttled soon after the last time: that estimate was too high, and nothing new was measured. */

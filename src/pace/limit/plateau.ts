@@ -9,6 +9,10 @@ const CALLS_TO_LIMIT = [60, 150, 300, 500, 700] as const;
 /** An estimate of fewer calls than this may be several times too low: it is left soon. */
 const FEW_CALLS = 30;
 const CALLS_TO_ROUGH_LIMIT = 20;
+/** Where calls are few, that is to take no longer than this… */
+const TIME_TO_ROUGH_LIMIT_MS = 10_000;
+/** …with so many calls at least. */
+const LEAST_TO_ROUGH_LIMIT = 8;
 /** The fastest growth, per round trip: answers tell of a rate only one round trip later. */
 const MOST_GROWTH_PER_ROUND_TRIP = 0.05;
 
@@ -57,7 +61,7 @@ export function jumpToPlateau(state: PaceState): void {
 function callsToLimit(state: PaceState): number {
   const { estimate, ratePerMs, latency } = state;
   const callsPerRoundTrip = ratePerMs * latency.averageMs;
-  if (isRough(state)) return Math.max(CALLS_TO_ROUGH_LIMIT, 3 * callsPerRoundTrip);
+  if (isRough(state)) return Math.max(callsToRoughLimit(state), 3 * callsPerRoundTrip);
   const roundTrips = (isSure(state) ? 10 : 3) * callsPerRoundTrip;
   const least = CALLS_TO_LIMIT[estimate.confidence] ?? CALLS_TO_LIMIT[0];
   return Math.max(least, estimate.windowCalls, roundTrips, priceOfTest(state));
@@ -71,6 +75,11 @@ function priceOfTest(state: PaceState): number {
   const throttledCalls = (isSure(state) ? 100 : 40) * Math.min(3, throttle.calls);
   if (!gateIsTold) return throttledCalls;
   return Math.max(throttledCalls, (estimate.confidence === 1 ? 15 : 2) * pauseCalls);
+}
+
+function callsToRoughLimit({ ratePerMs }: PaceState): number {
+  const inTime = Math.max(LEAST_TO_ROUGH_LIMIT, TIME_TO_ROUGH_LIMIT_MS * ratePerMs);
+  return Math.min(CALLS_TO_ROUGH_LIMIT, inTime);
 }
 
 /** A first estimate, of a few calls. */

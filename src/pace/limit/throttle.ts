@@ -29,6 +29,8 @@ const SLOWEST_START_PER_MS = 1 / 10_000;
 const SHORTEST_TEST_MS = 50;
 /** Slow answers are no reason to test late: being refused is quick. */
 const LONGEST_LATENCY_SHARE_MS = 500;
+/** The second test comes twice as late, when the next call would be due at the rate that was throttled. */
+const ONE_CALL_LATER = 0.5;
 /** A test that is not answered for so long is made again. */
 const LOST_TEST_MS = 60_000;
 /** A server that throttles for long is asked this often. */
@@ -145,6 +147,7 @@ export function onAcceptedAgain(state: PaceState, event: PaceEvent): void {
       : Math.max(0, endMs - throttle.cutMs); // since the test before
   if (state.phase === 'testing') throttle.closedMs = closedMs;
   noteClosed(state, closedMs);
+  throttle.gapMs = gapBefore(state, event.sentAtMs - uncertainMs / 2);
   throttle.failedTests = 0;
   if (state.published.isTrusted) {
     state.phase = 'published';
@@ -159,7 +162,14 @@ export function onAcceptedAgain(state: PaceState, event: PaceEvent): void {
 /** Throttled before there was anything to estimate from: others may have used the limit up. */
 function startMoreSlowly(state: PaceState): void {
   state.phase = 'starting';
-  state.ratePerMs = Math.max(SLOWEST_START_PER_MS, state.throttle.ratePerMs / 2);
+  const { ratePerMs, gapMs = 0 } = state.throttle;
+  state.ratePerMs = Math.max(SLOWEST_START_PER_MS, Math.min(ratePerMs / 2, 1 / gapMs));
+}
+
+/** How long before that the latest call was sent that had been accepted. */
+function gapBefore({ throttle }: PaceState, atMs: number): number | undefined {
+  const gapMs = atMs - (throttle.acceptedSentMs ?? Number.POSITIVE_INFINITY);
+  return gapMs > 0 ? gapMs : undefined;
 }
 
 /** A test that came to nothing is made again. */
@@ -209,7 +219,7 @@ function testAgain(state: PaceState, event: PaceEvent, { nowMs, waitMs: toldMs }
       : Math.max(
           SHORTEST_TEST_MS,
           Math.min(latency.averageMs / 2, LONGEST_LATENCY_SHARE_MS),
-          2 / ratePerMs,
+          ONE_CALL_LATER / ratePerMs,
           throttle.closedMs / 4,
         );
   const waitMs = Math.min(LONGEST_TEST_MS, firstMs * 2 ** Math.min(throttle.failedTests, 30));
