@@ -94,6 +94,8 @@ export function onRefused(
   const isNews = sentAtMs >= state.refusedAtMs || state.refusedAtMs > nowMs;
   if (!isNews) return 'limit';
   state.refusedAtMs = nowMs;
+  // A clock that was set back must not make the API seem there.
+  state.answeredAtMs = Math.min(state.answeredAtMs, nowMs);
   state.refusedInRow += 1;
   state.refusedSlow = isSlow(state, counts) ? state.refusedSlow + 1 : 0;
   const isOut = state.refusedInRow >= MOST_IN_ROW && nowMs - state.answeredAtMs >= LONGEST_ROW_MS;

@@ -13,6 +13,7 @@ export function moveInTime(state: PaceState, byMs: number): void {
   slots.lastMs += byMs;
   throttle.cutMs += byMs;
   throttle.hitAtMs += byMs;
+  if (throttle.acceptedSentMs !== undefined) throttle.acceptedSentMs += byMs;
   for (const span of ['epoch', 'lastEpoch', 'block', 'lastBlock'] as const) {
     measured[span].sinceMs += byMs;
   }

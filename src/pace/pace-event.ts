@@ -3,8 +3,8 @@ import type { LimitHints } from './limit-hints.ts';
 /** What came of one call. */
 export interface PaceEvent {
   /**
-   * `accepted`: any answer but 429; `throttled`: 429; `failed`: no answer, or one that says nothing
-   * about the pace; `abandoned`: given up before there was an answer.
+   * `accepted`: any other answer; `throttled`: 429, or 503 where that is how the API limits calls; `failed`: no
+   * answer, or one that says nothing about the pace; `abandoned`: given up before there was an answer.
    */
   readonly kind: 'accepted' | 'throttled' | 'failed' | 'abandoned';
   readonly sentAtMs: number;

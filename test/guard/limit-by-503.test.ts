@@ -103,6 +103,13 @@ describe('503', () => {
     expect(state).toMatchObject({ phase: 'open', limitBy503: { isLimit: false, signs: 0 } });
   });
 
+  it('is an outage after all also when the clock was set back', () => {
+    const { state, nowMs } = limited();
+    end(state, nowMs + 3_600_000, false, 10);
+    for (let call = 0; call < 5; call += 1) refuse(state, nowMs + call * 2_000);
+    expect(state.phase).toBe('open');
+  });
+
   it('counts once for calls that were under way together', () => {
     const { state, nowMs } = limited();
     const sentAtMs = nowMs + 10_000;

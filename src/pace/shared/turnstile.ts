@@ -17,9 +17,8 @@ import type { Verdict, WorkerNews } from './worker-news.ts';
 export interface SharedTurnstile extends Turnstile {
   /** Reports what a call said of the health of the API. */
   reportHealth(call: Omit<Verdict, 'endedAtMs'>): void;
-  readonly outagePhase: OutageState['phase'];
-  /** Whether 503 is how the API limits calls. */
-  readonly isLimitedBy503: boolean;
+  /** What all know of the health of the API. */
+  readonly outage: Readonly<OutageState>;
   /** What is going on, in a sentence; undefined when all is well. */
   readonly describeOutage: () => string | undefined;
   /** Tells what is left to tell and gives back what it holds, if the state is within reach. */
@@ -281,11 +280,8 @@ export function createSharedTurnstile(options: SharedTurnstileOptions): SharedTu
       return 0;
     },
     reportHealth: (verdict) => news.addVerdict({ ...verdict, endedAtMs: clock.nowMs() }),
-    get outagePhase() {
-      return known.outage.phase;
-    },
-    get isLimitedBy503() {
-      return known.outage.limitBy503.isLimit;
+    get outage() {
+      return known.outage;
     },
     describeOutage: () => describeOutage(known.outage, sharedNowMs()),
     waitMs: () => describePace(known.pace, sharedNowMs()).waitMs,

@@ -137,13 +137,13 @@ async function expectRecovery(around: Surroundings): Promise<void> {
   isDown = true;
   const context = JSON.stringify(around);
   // Where the state takes long to be written, calls are few, and twenty tell of an outage.
-  const openInMs = await waitUntil(() => turnstile.outagePhase === 'open');
+  const openInMs = await waitUntil(() => turnstile.outage.phase === 'open');
   expect(openInMs, context).toBeLessThan(10_000);
   isDown = false;
   const before = sentMs.length;
   await vi.advanceTimersByTimeAsync(6_500); // the first probe comes after 5 s
   expect(sentMs.length, context).toBeGreaterThan(before);
-  expect(['recovering', 'closed'], context).toContain(turnstile.outagePhase);
+  expect(['recovering', 'closed'], context).toContain(turnstile.outage.phase);
   await stop();
 }
 
