@@ -36,6 +36,7 @@ export function oneProcess(callers: number, state: PaceState = createPaceState({
       if (wakesAtMs > time.nowMs() && wakesAtMs <= atMs) return;
       wakesAtMs = atMs;
       time.at(atMs, () => {
+        if (wakesAtMs !== atMs) return;
         wakesAtMs = -1;
         pump();
       });

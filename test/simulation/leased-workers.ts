@@ -52,6 +52,7 @@ function startWorker(world: World, { shared, callers, name }: Setting): void {
   let extra = MOST_EXTRA;
   let lastExchangeMs = 0;
   let nextExchangeMs = Number.POSITIVE_INFINITY;
+  let wakesAtMs = -1;
 
   function exchange(): void {
     const nowMs = time.nowMs();
@@ -106,13 +107,19 @@ function startWorker(world: World, { shared, callers, name }: Setting): void {
     }
     const [nextMs] = startsMs;
     if (nextMs === undefined) comeSoon();
-    else if (nextMs > nowMs) time.at(nextMs, letHeldUpThrough);
+    else if (nextMs > nowMs) wakeAt(nextMs);
   }
 
-  function letHeldUpThrough(): void {
-    const before = used;
-    letThrough();
-    heldUp += used - before;
+  function wakeAt(atMs: number): void {
+    if (wakesAtMs > time.nowMs() && wakesAtMs <= atMs) return;
+    wakesAtMs = atMs;
+    time.at(atMs, () => {
+      if (wakesAtMs !== atMs) return;
+      wakesAtMs = -1;
+      const before = used;
+      letThrough();
+      heldUp += used - before;
+    });
   }
 
   function start(): void {
