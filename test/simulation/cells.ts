@@ -133,6 +133,12 @@ export const SERVERS: readonly Server[] = [
     calls: 2_500,
   },
   {
+    name: 'token bucket 1/s, burst 1, 300 calls',
+    limit: () => tokenBucket(PER_MS, 1),
+    serviceMs: 300,
+    calls: 300,
+  },
+  {
     name: 'token bucket 5/s, burst 1, 300 calls',
     limit: () => tokenBucket(5 * PER_MS, 1),
     serviceMs: 300,

@@ -13,6 +13,8 @@ const CALLS_TO_ROUGH_LIMIT = 20;
 const TIME_TO_ROUGH_LIMIT_MS = 10_000;
 /** …with so many calls at least. */
 const LEAST_TO_ROUGH_LIMIT = 8;
+/** Slower than this, the usual calls to an estimated limit take more than 20 s. */
+export const SLOW_PER_MS: number = 0.003;
 /** The fastest growth, per round trip: answers tell of a rate only one round trip later. */
 const MOST_GROWTH_PER_ROUND_TRIP = 0.05;
 
@@ -82,10 +84,11 @@ function callsToRoughLimit({ ratePerMs }: PaceState): number {
   return Math.min(CALLS_TO_ROUGH_LIMIT, inTime);
 }
 
-/** A first estimate, of a few calls. */
-function isRough({ estimate, throttle }: PaceState): boolean {
-  const isFirst = estimate.confidence === 0 && estimate.measuredPerMs === 0;
-  return isFirst && throttle.acceptedInEpoch < FEW_CALLS;
+/** An unconfirmed estimate that is the first one, of a few calls, or that would be left only after a long time. */
+function isRough({ estimate, throttle, ratePerMs }: PaceState): boolean {
+  if (estimate.confidence > 0) return false;
+  if (ratePerMs < SLOW_PER_MS) return true;
+  return estimate.measuredPerMs === 0 && throttle.acceptedInEpoch < FEW_CALLS;
 }
 
 function isSure({ estimate }: PaceState): boolean {
