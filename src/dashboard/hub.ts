@@ -103,8 +103,9 @@ export function createHub({ source, everyMs = EVERY_MS }: HubOptions): Hub {
 
   return {
     serve: async (send, signal) => {
-      if (isClosed || signal.aborted) return;
-      while (!board) await lookOnce();
+      const isOver = (): boolean => isClosed || signal.aborted;
+      while (!board && !isOver()) await lookOnce();
+      if (isOver()) return; // also while the first board was read, which may take seconds
       await new Promise<void>((resolve, reject) => {
         const leave = (error?: Error): void => {
           viewers.delete(viewer);

@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
 import type { Board } from '../../src/dashboard/board.ts';
-import { createHub, type SendEvent } from '../../src/dashboard/hub.ts';
+import { createHub, type Hub, type SendEvent } from '../../src/dashboard/hub.ts';
 import { createGate } from '../support/gate.ts';
 import { board, runState } from './boards.ts';
 
@@ -109,6 +109,28 @@ describe('a hub', () => {
     ]);
     leave();
   });
+
+  it.each([
+    ['leaves', async (_, { leave }) => leave()],
+    ['is sent away by the end of the hub', async (hub) => await hub.close()],
+  ] satisfies [string, (hub: Hub, viewer: Viewer) => Promise<void>][])(
+    'keeps no viewer that %s before the first board is read',
+    async (_, end) => {
+      const slow = createGate();
+      const read = async (): Promise<Board> => {
+        await slow.opened;
+        return board();
+      };
+      const hub = createHub({ source: { read }, everyMs: 1 });
+      const viewer = createViewer();
+      const served = hub.serve(viewer.send, viewer.signal);
+      await end(hub, viewer);
+      slow.open();
+      await served;
+      expect(hub.viewers).toBe(0);
+      expect(viewer.events).toEqual([]);
+    },
+  );
 
   it('tells the last state when it is closed', async () => {
     let now = board();
