@@ -2,6 +2,7 @@ import { BrandfillError } from './common/errors.ts';
 import { libraryNaming } from './enrich.ts';
 import { SCHEDULE_SETTINGS } from './job/commands/schedule-settings.ts';
 import { checkOptions } from './job/known-options.ts';
+import type { ScheduleQueue } from './queue/bullmq/schedules/schedule-queue.ts';
 import type { RedisServer } from './queue/bullmq/server/redis.ts';
 import { groupOf } from './schedule/group.ts';
 import { listGroup, type ScheduledJob } from './schedule/list-schedules.ts';
@@ -25,11 +26,10 @@ export async function listSchedules(
   return await withGroups(options, describe, async ({ groups, bullmq, redis }) => {
     const listed: ScheduledJob[] = [];
     for (const group of groups) {
-      const queue = bullmq.openScheduleQueue(redis.client, group);
       const results = bullmq.openScheduleResults(redis.client, group);
       const isKept = (await bullmq.findKeepers(redis.client, group)).length > 0;
-      listed.push(...(await listGroup({ group, queue, results, isKept })));
-      await queue.close();
+      const list = (queue: ScheduleQueue) => listGroup({ group, queue, results, isKept });
+      listed.push(...(await bullmq.withScheduleQueue(redis.client, group, list)));
     }
     return listed;
   });
@@ -51,19 +51,18 @@ export async function runScheduled(
     const found: string[] = [];
     const known: string[] = [];
     for (const group of groups) {
-      const queue = bullmq.openScheduleQueue(redis.client, group);
-      const jobs = [...(await queue.read()).keys()];
-      known.push(...jobs);
-      if (jobs.includes(job)) found.push(group);
-      await queue.close();
+      const schedules = await bullmq.withScheduleQueue(redis.client, group, (queue) =>
+        queue.read(),
+      );
+      known.push(...schedules.keys());
+      if (schedules.has(job)) found.push(group);
     }
     const [group, other] = found;
     if (group === undefined || other !== undefined)
       throw noSuchJob(job, { found, known }, describe);
-    const queue = bullmq.openScheduleQueue(redis.client, group);
-    const isNew = await queue.ask({ job, why: 'asked', dueAtMs: Date.now() });
-    await queue.close();
-    return isNew;
+    return await bullmq.withScheduleQueue(redis.client, group, (queue) =>
+      queue.ask({ job, why: 'asked', dueAtMs: Date.now() }),
+    );
   });
 }
 

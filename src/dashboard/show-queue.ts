@@ -4,15 +4,16 @@ import {
   askRun,
   findGroups,
   findKeepers,
-  openScheduleQueue,
   openScheduleResults,
   pauseBackfills,
   readBacklog,
   readRuns,
   readWorkers,
   resumeBackfills,
+  withScheduleQueue,
 } from '../queue/bullmq/index.ts';
 import type { AnnouncedRun } from '../queue/bullmq/runs/run-board.ts';
+import type { ScheduleQueue } from '../queue/bullmq/schedules/schedule-queue.ts';
 import type { RedisServer } from '../queue/bullmq/server/redis.ts';
 import { listGroup, type ScheduledJob } from '../schedule/list-schedules.ts';
 import type { BoardSource, RunState, ScheduleName, ScheduleState, WorkerState } from './board.ts';
@@ -41,11 +42,10 @@ export function showQueue({ redis, lookups, now = Date.now }: ShowQueueOptions):
   async function readSchedules(): Promise<readonly ScheduleState[]> {
     const listed: ScheduledJob[] = [];
     for (const group of await findGroups(client)) {
-      const queue = openScheduleQueue(client, group);
       const results = openScheduleResults(client, group);
       const isKept = (await findKeepers(client, group)).length > 0;
-      listed.push(...(await listGroup({ group, queue, results, isKept })));
-      await queue.close();
+      const list = (queue: ScheduleQueue) => listGroup({ group, queue, results, isKept });
+      listed.push(...(await withScheduleQueue(client, group, list)));
     }
     return listed.map(toScheduleState);
   }
@@ -70,15 +70,12 @@ export function showQueue({ redis, lookups, now = Date.now }: ShowQueueOptions):
   }
 
   async function runNow({ group, job }: ScheduleName): Promise<string | undefined> {
-    const queue = openScheduleQueue(client, group);
-    try {
+    return await withScheduleQueue(client, group, async (queue) => {
       if (!(await queue.read()).has(job)) return `${job} is not scheduled any more.`;
       const isNew = await queue.ask({ job, why: 'asked', dueAtMs: now() });
       schedulesAtMs = Number.NEGATIVE_INFINITY;
       return isNew ? undefined : `${job} is running or asked for already.`;
-    } finally {
-      await queue.close();
-    }
+    });
   }
 
   return {

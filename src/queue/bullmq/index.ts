@@ -22,7 +22,7 @@ export {
   findGroups,
   findKeepers,
 } from './schedules/schedule-keepers.ts';
-export { openScheduleQueue } from './schedules/schedule-queue.ts';
+export { openScheduleQueue, withScheduleQueue } from './schedules/schedule-queue.ts';
 export { openScheduleResults } from './schedules/schedule-results.ts';
 export { takeRuns } from './schedules/schedule-worker.ts';
 export { openQueueServer } from './server/open-queue-server.ts';

@@ -120,6 +120,20 @@ export function openScheduleQueue(client: RedisClient, group: string): ScheduleQ
   };
 }
 
+/** Opens the schedules of a group for some work, and closes them however that ends. */
+export async function withScheduleQueue<T>(
+  client: RedisClient,
+  group: string,
+  work: (queue: ScheduleQueue) => Promise<T>,
+): Promise<T> {
+  const queue = openScheduleQueue(client, group);
+  try {
+    return await work(queue);
+  } finally {
+    await queue.close();
+  }
+}
+
 /** Where the results of a job are, the latest first. */
 export function resultsKey(group: string, job: string): string {
   return `${PREFIX}:schedule-results:${group}:${idOf(job)}`;
