@@ -1,5 +1,6 @@
 import { dirname } from 'node:path';
 import { createCredential } from './brand/credential.ts';
+import { createHearing } from './common/hearing.ts';
 import { makeFolder } from './common/make-folder.ts';
 import { type EnrichOptions, enrich, libraryNaming } from './enrich.ts';
 import { describeError, exitCodeOf, exitCodeOfError } from './exit-codes.ts';
@@ -19,7 +20,6 @@ import {
 import type { FinishedRun } from './on-finish/report.ts';
 import { tell } from './on-finish/tell.ts';
 import type { RunSurroundings } from './run/run-status.ts';
-import type { RunEvent } from './watch/events.ts';
 import type { Summary } from './watch/summary.ts';
 
 export interface RunJobOptions
@@ -48,8 +48,8 @@ export interface JobEnd {
  * Runs a job file as `brandfill run` does, and tells whom its `onFinish` names, whether it went well
  * or not. Telling never throws; when it fails, that is a notice among the events.
  *
- * @throws BrandfillError when the file, an option, the input or an output cannot be used; whom
- * `onFinish` names was told before
+ * @throws BrandfillError when the file, an option, the input or an output cannot be used; what a callback
+ * threw. Whom `onFinish` names was told before
  *
  * @example
  * ```ts
@@ -64,13 +64,16 @@ export async function runJob(
   checkOptions(options, { of: 'runJob', others: RUN_OPTIONS, describe: libraryNaming });
   const { now = () => new Date(), runId, onEvent, onLoaded, onSummary } = options;
   const startedAt = now();
+  const hearing = createHearing([]);
+  const onNotice = hearing.guard((message: string) => onEvent?.({ type: 'notice', message }));
   const jobFile = await openJobFile(file, { ...options, now: () => startedAt });
   const finish = async (
     end: Pick<FinishedRun, 'exitCode' | 'summary' | 'error'>,
   ): Promise<void> => {
     const run = { job: jobNameOf(file), file, runId, startedAt, finishedAt: now(), ...end };
-    await tellOf(jobFile, run, options);
+    await tellOf(jobFile, run, { ...options, onNotice });
   };
+  let jobEnd: JobEnd;
   try {
     const job = toLoadedJob(jobFile, options);
     onLoaded?.(job);
@@ -85,15 +88,16 @@ export async function runJob(
     const surroundings = { name: job.name, ...around };
     const summary = await enrich({ ...job.options, ...context }, job.naming, surroundings);
     onSummary?.(summary);
-    const exitCode = exitCodeOf(summary);
-    await finish({ exitCode, summary });
-    return { summary, exitCode };
+    jobEnd = { summary, exitCode: exitCodeOf(summary) };
   } catch (error) {
     if (!isTriedAgain(error)) {
       await finish({ exitCode: exitCodeOfError(error), error: describeError(error) });
     }
     throw error;
   }
+  await finish(jobEnd);
+  hearing.assertHeard();
+  return jobEnd;
 }
 
 const RUN_OPTIONS: Readonly<Record<keyof RunJobOptions, OptionKind>> = {
@@ -124,7 +128,12 @@ function makeFolders({ values }: JobFile): void {
 async function tellOf(
   { values }: JobFile,
   run: FinishedRun,
-  { env = process.env, overrides, onEvent, signal }: RunJobOptions,
+  {
+    env = process.env,
+    overrides,
+    onNotice,
+    signal,
+  }: RunJobOptions & { readonly onNotice: (message: string) => void },
 ): Promise<void> {
   const { onFinish, apiKeyEnv = 'BRANDFILL_API_KEY', apiKeyFile } = values;
   if (onFinish === undefined) return;
@@ -136,7 +145,7 @@ async function tellOf(
     signal,
     credentialNames: new Set(['BRANDFILL_API_KEY', apiKeyEnv]),
     redact: (text) => createCredential({ kind: 'none' }, secret).redact(text),
-    onNotice: (message) => onEvent?.({ type: 'notice', message } satisfies RunEvent),
+    onNotice,
   });
 }
 

@@ -83,6 +83,21 @@ describe('onFinish', () => {
     expect(JSON.parse((await bodies[1]) ?? '')).toEqual(told(folder));
   });
 
+  it('tells once, also where onEvent throws as it hears that somebody could not be told', async () => {
+    const api = await openScripted({});
+    const hook = await openHook(400);
+    const folder = openJob(
+      `input: list.csv\nbaseUrl: ${api.url}\nonFinish: { url: "${hook.url}" }`,
+    );
+    const defect = new Error('a defect of the program');
+    const onEvent = (event: RunEvent): void => {
+      if (event.type === 'notice' && event.message.startsWith('Cannot tell')) throw defect;
+    };
+    await expect(runJob(folder.at('job.yaml'), { onEvent })).rejects.toBe(defect);
+    expect(hook.bodies).toHaveLength(1);
+    expect(JSON.parse((await hook.bodies[0]) ?? '')).toMatchObject({ exitCode: 0, rows: 2 });
+  });
+
   it('is done when some rows failed, and when the run stopped early', async () => {
     const failing = { 'acme.com': { status: 500 }, 'bolt.com': { status: 500 } };
     const failed = await openScripted(failing);
