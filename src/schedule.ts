@@ -44,7 +44,8 @@ const FAREWELL_MS = 2_000;
  * is due while it still runs is left out; one that was due while nobody was there is run once when
  * somebody is back. Several processes may do this with the same files: each run is made by one of them.
  *
- * @throws BrandfillError when an option, a file or the queue cannot be used
+ * @throws BrandfillError when an option, a file or the queue cannot be used; what a callback threw, once
+ * runs that went are given back
  *
  * @example
  * ```ts
@@ -63,7 +64,8 @@ export async function schedule(
   });
   checkKind(options.files, 'texts', describe('files'));
   const hearing = createHearing([options.signal]);
-  const onNotice = hearing.guard(options.onNotice ?? (() => {}));
+  const { onNotice: tell = () => {}, onRunEvent = () => {}, onRunEnd = () => {} } = options;
+  const onNotice = hearing.guard(tell);
   const { url, settings } = readPlace(options, describe);
   const scheduled = openScheduledFiles(options.files, { env: process.env, onNotice });
   const wanted = await scheduled.readAll();
@@ -101,7 +103,7 @@ export async function schedule(
       { level: 'info' },
     );
     status?.health.check(() => bullmq.findRedisTrouble(redis));
-    status?.health.check(() => (options.signal?.aborted ? 'it was told to stop' : undefined));
+    status?.health.check(() => (hearing.signal.aborted ? 'it was told to stop' : undefined));
     const results = bullmq.openScheduleResults(redis.client, group.name);
     status?.instruments.forSchedules(async () => {
       if (redis.client.status !== 'ready') return []; // a command would wait
@@ -124,6 +126,8 @@ export async function schedule(
       keeper,
       lockMs: settings.lostAfter,
       onNotice,
+      onRunEvent: hearing.guard(onRunEvent),
+      onRunEnd: hearing.guard(onRunEnd),
     });
   } finally {
     await closer.close();

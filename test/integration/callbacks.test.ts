@@ -1,8 +1,17 @@
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { add, collect, dashboard, work } from '../../src/index.ts';
+import {
+  add,
+  collect,
+  dashboard,
+  listSchedules,
+  runScheduled,
+  schedule,
+  work,
+} from '../../src/index.ts';
 import { startRedis } from '../support/redis.ts';
 import { openApi } from './support/api.ts';
 import { openFolder } from './support/folder.ts';
+import { FAR } from './support/schedules.ts';
 
 const defect = new Error('a defect of the program');
 const fail = (): never => {
@@ -32,6 +41,32 @@ describe('a callback that throws', () => {
     expect(isHandedBack).toBe(true);
     expect(api.callsOf('acme.com').answered).toBe(1);
   });
+
+  it.each(['onRunEvent', 'onRunEnd'] as const)(
+    'ends a schedule whose %s it is: the run is noted, or made again by whoever comes next',
+    async (callback) => {
+      const { url: queue } = await openRedis();
+      const api = await openApi();
+      const folder = openFolder();
+      folder.write('list.csv', 'domain\nacme.com\n');
+      const lines = ['input: list.csv', `baseUrl: ${api.url}`, `schedule: { cron: '${FAR}' }`];
+      const options = { queue, files: [folder.write('nightly.yaml', `${lines.join('\n')}\n`)] };
+      const onNotice = (message: string): void => {
+        if (message.startsWith('Keeping')) void runScheduled('nightly', { queue });
+      };
+      const ended = schedule({ ...options, onNotice, [callback]: fail });
+      await expect(ended).rejects.toBe(defect);
+      const stop = new AbortController();
+      const again = schedule({ ...options, signal: stop.signal });
+      await expect
+        .poll(async () => (await listSchedules({ queue }))[0]?.results[0]?.rows, {
+          timeout: 60_000,
+        })
+        .toBe(1);
+      stop.abort();
+      await again;
+    },
+  );
 
   it('ends a collector and a dashboard', async () => {
     const { url: queue } = await openRedis();
