@@ -12,7 +12,6 @@ import { flagOf } from '../job/read-settings.ts';
 import { countOf, formatCount } from '../watch/describe/format-count.ts';
 import type { CliContext } from './context.ts';
 import { addSettings, toOptions } from './setting-options.ts';
-import { openTextOutput } from './text-output.ts';
 
 /** Adds `brandfill store` and what it can do. */
 export function addStoreCommand(program: Command, { finish }: CliContext): void {
@@ -76,17 +75,21 @@ async function getOutcome(domain: string, typed: Typed): Promise<number> {
 }
 
 async function exportOutcomes({ out, ...typed }: Typed): Promise<number> {
-  const { exportStore } = await import('../store-upkeep/store-upkeep.ts');
-  const output = await openTextOutput(out as string | undefined);
+  const [{ exportStore }, { openExportOutput }] = await Promise.all([
+    import('../store-upkeep/store-upkeep.ts'),
+    import('../store-upkeep/export-output.ts'),
+  ]);
+  const output = await openExportOutput(out as string | undefined);
   try {
     const options = toOptions(typed) as ExportOptions;
     const write = (lines: readonly string[]) => output.write(`${lines.join('\n')}\n`);
     const outcomes = await exportStore(options, write, flagOf);
     await output.finish();
+    await output.commit();
     say(`${countOf(outcomes, 'outcome')} exported.`);
     return EXIT.ok;
   } finally {
-    await output.close();
+    await output.discard();
   }
 }
 

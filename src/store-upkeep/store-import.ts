@@ -1,4 +1,6 @@
 import { open } from 'node:fs/promises';
+import { pipeline } from 'node:stream';
+import { createGunzip } from 'node:zlib';
 import { createShapeReader } from '../brand/shape.ts';
 import { BrandfillError, describeSystemError } from '../common/errors.ts';
 import { libraryNaming } from '../enrich.ts';
@@ -15,7 +17,7 @@ import type { StoreChoice, StoreOptionNaming } from './store-choice.ts';
 
 /** What to import. With `baseUrl`, all outcomes are put in for that API, whichever they name. */
 export interface ImportOptions extends StoreChoice {
-  /** The file of outcomes; `-` is standard input. */
+  /** The file of outcomes, compressed where its name ends in `.gz`; `-` is standard input. */
   readonly input: string;
 }
 
@@ -152,8 +154,10 @@ async function openLines(input: string): Promise<AsyncGenerator<string>> {
       { cause: error },
     );
   };
-  const stream =
-    input === '-' ? process.stdin : (await open(input).catch(refuse)).createReadStream();
+  const file = input === '-' ? undefined : (await open(input).catch(refuse)).createReadStream();
+  // What goes wrong in a pipeline comes out of it.
+  const unpacked = file && /\.gz$/i.test(input) && pipeline(file, createGunzip(), () => {});
+  const stream = unpacked || file || process.stdin;
   stream.setEncoding('utf8');
   return (async function* () {
     let rest: string | undefined;

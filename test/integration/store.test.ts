@@ -1,5 +1,6 @@
-import { existsSync, readFileSync, statSync } from 'node:fs';
+import { existsSync, lstatSync, mkdirSync, readFileSync, statSync, symlinkSync } from 'node:fs';
 import { setTimeout as delay } from 'node:timers/promises';
+import { gunzipSync } from 'node:zlib';
 import { describe, expect, it } from 'vitest';
 import { importStore } from '../../src/store-upkeep/store-import.ts';
 import { exportStore, findStored, pruneStore } from '../../src/store-upkeep/store-upkeep.ts';
@@ -109,6 +110,35 @@ describe('brandfill store', () => {
     expect(folder.read('list.enriched.csv')).toBe(enriched);
     const again = await inStore(folder, 'export', '--store', 'second', '--status', 'found');
     expect(again.stdout).toBe(found.stdout);
+  });
+
+  it('export writes as a run does: through a link, compressed by name, and leaves nothing half done', async () => {
+    const { folder } = await openEnriched();
+    mkdirSync(folder.at('real'));
+    folder.write('real/old.jsonl', '');
+    symlinkSync(folder.at('real/old.jsonl'), folder.at('link.jsonl'));
+    expect(await inStore(folder, 'export', '--out', 'link.jsonl')).toMatchObject({ code: 0 });
+    expect(folder.read('real/old.jsonl').trimEnd().split('\n')).toHaveLength(3);
+    expect(lstatSync(folder.at('link.jsonl')).isSymbolicLink()).toBe(true);
+
+    await inStore(folder, 'export', '--out', 'all.jsonl.gz');
+    const unpacked = gunzipSync(readFileSync(folder.at('all.jsonl.gz'))).toString();
+    expect(unpacked).toBe(folder.read('real/old.jsonl'));
+    const imported = await inStore(folder, 'import', 'all.jsonl.gz', '--store', 'second');
+    expect(imported.stderr).toMatch(/^3 outcomes imported/);
+    folder.write('torn.jsonl.gz', readFileSync(folder.at('all.jsonl.gz')).subarray(0, 40));
+    const torn = await inStore(folder, 'import', 'torn.jsonl.gz', '--store', 'third');
+    expect(torn).toMatchObject({
+      code: 2,
+      stderr: expect.stringMatching(/^brandfill: Cannot read/),
+    });
+
+    const refused = await inStore(folder, 'export', '--out', 'real');
+    expect(refused).toMatchObject({
+      code: 2,
+      stderr: expect.stringMatching(/real: it is a folder/),
+    });
+    expect(folder.names().filter((name) => name.endsWith('.part'))).toEqual([]);
   });
 
   it('import never replaces what is newer, and says which lines hold no outcome', async () => {
@@ -278,7 +308,7 @@ describe('brandfill store', () => {
     const ended = await inStore(folder, 'export', '--out', 'no/such/folder.jsonl');
     expect(ended).toMatchObject({ code: 2, stdout: '' });
     expect(ended.stderr).toMatch(
-      /Cannot write to no\/such\/folder.jsonl: there is no folder no\/such; make it first\./,
+      /Cannot write no\/such\/folder.jsonl: there is no folder no\/such; make it first\./,
     );
     folder.write('mine.jsonl', 'mine');
     const refused = await inStore(folder, 'export', '--out', 'mine.jsonl', '--store', 'nowhere');

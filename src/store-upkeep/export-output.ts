@@ -1,0 +1,24 @@
+import { once } from 'node:events';
+import { type OutputFile, openOutputFile } from '../collector/output/output-file.ts';
+
+/**
+ * Opens where outcomes are exported to: standard output, or a file as the rows of a run have one.
+ *
+ * @param path undefined or `-` for standard output
+ * @throws BrandfillError `UNWRITABLE_OUTPUT`, as all functions of it
+ */
+export async function openExportOutput(path: string | undefined): Promise<OutputFile> {
+  return path === undefined || path === '-' ? STANDARD_OUTPUT : await openOutputFile(path);
+}
+
+const STANDARD_OUTPUT: OutputFile = {
+  write: async (text) => {
+    const { stdout } = process;
+    // Whoever has read enough closes it, and then there is nothing to wait for.
+    if (stdout.destroyed || stdout.write(text)) return;
+    await Promise.race([once(stdout, 'drain'), once(stdout, 'close')]).catch(() => {});
+  },
+  finish: async () => {},
+  commit: async () => {},
+  discard: async () => {},
+};
