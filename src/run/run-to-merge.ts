@@ -7,11 +7,11 @@ import { createCloser } from '../common/closer.ts';
 import { BrandfillError } from '../common/errors.ts';
 import { isPiped } from '../common/is-piped.ts';
 import type { Job } from '../job/job.ts';
-import type { ListInput } from '../rows/list-input.ts';
+import { type ListInput, openList } from '../rows/list-input.ts';
 import { sizeOnDisk } from '../store/size.ts';
 import { createStatusCounts, type Summary } from '../watch/summary.ts';
 import { lookUpAndJoin } from './look-up-and-join.ts';
-import { open } from './open-list-of-run.ts';
+import { type OpenedList, open } from './open-list-of-run.ts';
 import { openStoreToPlan, plan } from './plan-run.ts';
 import type { RunContext } from './run-context.ts';
 import { summarize } from './summarize-run.ts';
@@ -34,11 +34,13 @@ export async function runToMerge(
       'Cannot merge rows that are in no file: name a file for those that fail again (failures).',
     );
   }
-  if (await isEmpty(input)) {
-    return nothingToDo({ out: out ?? merge, failures, folder: spoolFolder, runId: context.runId });
-  }
   const closer = createCloser();
   try {
+    if (await isEmpty(input)) {
+      const places = { merge, out: out ?? merge, input, failures };
+      await copyElsewhere(places, { context, closer, spoolFolder });
+      return nothingToDo({ ...places, folder: spoolFolder, runId: context.runId });
+    }
     const list = await open(input, job, { context, closer, spoolFolder });
     const { source, format, column, ours, earlier: opened, fill } = list;
     const { signal } = context;
@@ -81,6 +83,30 @@ async function isEmpty(input: ListInput): Promise<boolean> {
   if (typeof input !== 'string' || input === '-') return false;
   const found = await stat(input).catch(() => undefined);
   return found?.isFile() === true && found.size === 0;
+}
+
+interface MergePlaces extends Readonly<Record<'merge' | 'out' | 'failures', string>> {
+  readonly input: ListInput;
+}
+
+/**
+ * What has nothing to be merged into it goes as it is where the output is wanted, if that is elsewhere, and
+ * an empty failures file likewise.
+ *
+ * @throws BrandfillError `UNREADABLE_INPUT` when there is no earlier output
+ */
+async function copyElsewhere(
+  { merge, out, input, failures }: MergePlaces,
+  { context, closer, spoolFolder }: Pick<OpenedList, 'context' | 'closer' | 'spoolFolder'>,
+): Promise<void> {
+  const earlier = closer.add(await openList(merge, { spoolFolder, signal: context.signal }));
+  if (out === merge && failures === input) return;
+  const options = { spoolFolder, onNotice: () => {} };
+  const outputs = closer.add(await openOutputs({ out, failures, changes: undefined }, options));
+  await outputs.writeBy(async (files) => {
+    if (earlier.hasByteOrderMark) await files.out.write('\uFEFF');
+    for await (const bytes of earlier.read()) await files.out.write(bytes);
+  });
 }
 
 type NothingToDo = Readonly<Record<'out' | 'failures' | 'folder' | 'runId', string>>;

@@ -85,6 +85,21 @@ describe('--merge', () => {
     }
   });
 
+  it('writes what is wanted elsewhere also when nothing is left to be merged', async () => {
+    const { folder, says, merge } = await openMerging('{"domain":"b.com"}\n', 'jsonl');
+    delete says['b.com'];
+    await merge();
+    expect(folder.read('list.failures.jsonl')).toBe('');
+    const before = folder.read('list.enriched.jsonl');
+    const { summary } = await merge({ out: 'all.jsonl', failures: 'left.jsonl' });
+    expect(summary).toMatchObject({ out: folder.at('all.jsonl'), rows: 0 });
+    expect([folder.read('all.jsonl'), folder.read('left.jsonl')]).toEqual([before, '']);
+    expect(folder.read('list.enriched.jsonl')).toBe(before);
+    await expect(merge({ merge: folder.at('none.jsonl') })).rejects.toThrow(
+      /none\.jsonl: there is no/,
+    );
+  });
+
   it('adds columns that are new at the end, empty for the other rows', async () => {
     const { folder, says, merge } = await openMerging();
     says['b.com'] = { body: { city: '=Oslo', name: 'Bolt' } };
