@@ -80,7 +80,7 @@ export function besideFile(file: string, path: string): string {
 }
 
 /** What an alias stands for, or the node itself. */
-export function resolve(node: Node, { doc }: JobFileReading): Node | undefined {
+export function resolve(node: Node, { doc }: Pick<JobFileReading, 'doc'>): Node | undefined {
   return isAlias(node) ? node.resolve(doc) : node;
 }
 

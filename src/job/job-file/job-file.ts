@@ -1,7 +1,9 @@
 import { isUtf8 } from 'node:buffer';
 import { readFile, stat } from 'node:fs/promises';
 import {
+  type Document,
   isMap,
+  isNode,
   isScalar,
   isSeq,
   LineCounter,
@@ -13,9 +15,10 @@ import { BrandfillError, describeSystemError } from '../../common/errors.ts';
 import { createIssues } from './job-file-issues.ts';
 import { explainKey, JOB_FILE_KEYS, type JobFileValues } from './job-file-keys.ts';
 import { readMap } from './job-file-map.ts';
+import { resolve } from './job-file-values.ts';
 import { placeholdersAt } from './path-placeholders.ts';
 import { isTimezone } from './schedule.ts';
-import type { Environment } from './variables.ts';
+import { type Environment, expandVariables } from './variables.ts';
 
 /** A job file, as far as it could be read. */
 export interface JobFile {
@@ -63,7 +66,6 @@ export function parseJobFile(file: string, text: string, context: JobFileContext
     issues.add(doc.contents?.range?.[0] ?? 0, describeNoMap(doc.contents));
     return { file, values: {}, placeOf: () => undefined, error: issues.toError() };
   }
-  const timezone: unknown = doc.getIn(['schedule', 'timezone']);
   const credential: unknown = doc.get('apiKeyEnv');
   const reading = {
     file,
@@ -71,10 +73,7 @@ export function parseJobFile(file: string, text: string, context: JobFileContext
     doc,
     env: context.env,
     credentialNames: new Set(['BRANDFILL_API_KEY', String(credential)]),
-    placeholders: placeholdersAt(
-      context.now,
-      typeof timezone === 'string' && isTimezone(timezone) ? timezone : undefined,
-    ),
+    placeholders: placeholdersAt(context.now, findTimezone(doc, context.env)),
     issues,
   };
   const { values, offsets } = readMap(doc.contents, reading, {
@@ -90,6 +89,18 @@ export function parseJobFile(file: string, text: string, context: JobFileContext
     },
     error: issues.toError(),
   };
+}
+
+/** The time zone of the schedule, needed before keys are read; what is wrong with it is noted by then. */
+function findTimezone(doc: Document.Parsed, env: Environment): string | undefined {
+  const memberOf = (map: unknown, key: string): Node | undefined => {
+    const member = isMap(map) ? map.get(key, true) : undefined;
+    return isNode(member) ? resolve(member, { doc }) : undefined;
+  };
+  const found = memberOf(memberOf(doc.contents, 'schedule'), 'timezone');
+  if (!isScalar(found) || typeof found.value !== 'string') return undefined;
+  const { text } = expandVariables(found.value, env);
+  return isTimezone(text) ? text : undefined;
 }
 
 /** A text is not repeated: a credential may have been put where a job file goes. */

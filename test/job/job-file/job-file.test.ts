@@ -65,9 +65,16 @@ describe('a job file', () => {
     });
   });
 
-  it('has the date in its paths, in the time zone of its schedule', () => {
-    const text = 'out: out/{date}-{time}.csv\nschedule: { cron: "@daily", timezone: Asia/Tokyo }';
-    expect(valuesOf(text)).toMatchObject({ out: 'jobs/out/2026-11-21-210000.csv' });
+  it.each([
+    ['stands there', 'schedule: { cron: "@daily", timezone: Asia/Tokyo }'],
+    ['is a variable', 'schedule: { cron: "@daily", timezone: "${ZONE}" }'],
+    ['has a default', 'schedule: { cron: "@daily", timezone: "${NONE:-Asia/Tokyo}" }'],
+    ['stands elsewhere', 'prefix: &zone Asia/Tokyo\nschedule: { cron: "@daily", timezone: *zone }'],
+  ])('has the date in its paths, in the time zone of its schedule, which %s', (_, lines) => {
+    expect(valuesOf(`out: out/{date}-{time}.csv\n${lines}`, { ZONE: 'Asia/Tokyo' })).toMatchObject({
+      out: 'jobs/out/2026-11-21-210000.csv',
+      schedule: { timezone: 'Asia/Tokyo' },
+    });
   });
 
   it('keeps braces and variables apart', () => {
