@@ -101,7 +101,7 @@ export interface RunProgress {
   readonly throttled: number;
   /** Since the first lookup. */
   readonly elapsedMs: number;
-  /** How long it will take at the pace of the last minute; missing where nobody knows. */
+  /** How long it will take at the pace of the last half minute; missing where nobody knows. */
   readonly leftMs?: number | undefined;
   /** Calls per second now. */
   readonly ratePerSecond: number;

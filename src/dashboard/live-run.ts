@@ -6,6 +6,7 @@ import { countOf } from '../watch/describe/format-count.ts';
 import type { Progress, RunEvent } from '../watch/events.ts';
 import { findHoldUp } from '../watch/hold-up.ts';
 import type { Summary } from '../watch/summary.ts';
+import { createTimeLeft } from '../watch/time-left.ts';
 import { describeAnswer } from './answer-line.ts';
 import type {
   RunAction,
@@ -41,6 +42,7 @@ const MOST_NOTICES = 5;
 export function createLiveRun(options: LiveRunOptions): LiveRun {
   const { id, host, pid, startedAtMs, schedule, control, now = Date.now } = options;
   const history = createRateHistory();
+  const timeLeft = createTimeLeft();
   let phase: RunPhase = 'reading';
   let list = 'a list';
   let plan: RunPlan | undefined;
@@ -69,6 +71,7 @@ export function createLiveRun(options: LiveRunOptions): LiveRun {
         break;
       case 'progress':
         progress = event;
+        timeLeft.look(event);
         history.add({
           ...event,
           limitPerSecond: limitOf(event.pace),
@@ -128,7 +131,12 @@ export function createLiveRun(options: LiveRunOptions): LiveRun {
         plan,
         logos,
         schedule,
-        progress: progress && toRunProgress(progress, history.nowPerSecond, isPaused),
+        progress: progress && {
+          ...toRunProgress(progress),
+          leftMs:
+            isPaused || timeLeft.leftMs === undefined ? undefined : Math.round(timeLeft.leftMs),
+          ratePerSecond: history.nowPerSecond,
+        },
         failures,
         answers,
         notices,
@@ -173,9 +181,8 @@ function adviseOn({ statuses, stopped }: Summary, isScheduled: boolean): string 
     : `${rows} To retry them, run the same command again: it asks about those, and about nothing else that is fresh.`;
 }
 
-function toRunProgress(progress: Progress, ratePerSecond: number, isPaused: boolean): RunProgress {
+function toRunProgress(progress: Progress): Omit<RunProgress, 'leftMs' | 'ratePerSecond'> {
   const { lookups, done, outcomes, calls, retries, throttled, elapsedMs, underWay = 0 } = progress;
-  const leftMs = leftMsOf(progress);
   return {
     lookups,
     done,
@@ -187,17 +194,10 @@ function toRunProgress(progress: Progress, ratePerSecond: number, isPaused: bool
     retries,
     throttled,
     elapsedMs: Math.round(elapsedMs),
-    leftMs: isPaused ? undefined : leftMs,
-    ratePerSecond,
     limitPerSecond: limitOf(progress.pace),
     underWay,
     waits: waitOf(progress),
   };
-}
-
-/** At the pace of the run so far. */
-function leftMsOf({ lookups, done, elapsedMs }: Progress): number | undefined {
-  return done > 0 ? Math.round(((lookups - done) / done) * elapsedMs) : undefined;
 }
 
 function limitOf(pace: PaceDescription | undefined): number | undefined {

@@ -58,9 +58,21 @@ describe('a run', () => {
   });
 
   it('tells how far it is, and how long it will take', () => {
-    const { read } = record(planned, progress({ elapsedMs: 1_000 }), progress());
+    const { read } = record(planned, progress({ elapsedMs: 0, done: 0 }), progress());
     expect(read().plan).toEqual({ rows: 12, uniqueDomains: 10, invalidRows: 1, freshDomains: 0 });
     expect(read().progress).toMatchObject({ done: 5, lookups: 10, failed: 1, leftMs: 5_000 });
+  });
+
+  it('goes by the pace of the last half minute: an hour in which the API was out is over', () => {
+    const outage = 'The API is out.';
+    const { read } = record(
+      planned,
+      progress({ elapsedMs: 0, done: 0 }),
+      progress(),
+      progress({ elapsedMs: 3_605_000, outage }),
+      progress({ elapsedMs: 3_606_000, done: 6 }),
+    );
+    expect(read().progress).toMatchObject({ done: 6, lookups: 10, leftMs: 4_000 });
   });
 
   it('marks in its history when it was paused', () => {

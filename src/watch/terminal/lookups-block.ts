@@ -1,13 +1,13 @@
 import { describeWait } from '../describe/describe-wait.ts';
 import type { Progress } from '../events.ts';
+import { createRecentRate } from '../recent-rate.ts';
+import { createTimeLeft } from '../time-left.ts';
 import { countParts } from './count-parts.ts';
 import { fitLine, type LinePart } from './fit-line.ts';
 import { leftParts } from './left-parts.ts';
 import { nowPart, paceParts } from './pace-parts.ts';
 import type { Paint } from './paint.ts';
 import { barLine } from './progress-bar.ts';
-import { createRecentRate } from './recent-rate.ts';
-import { createTimeLeft } from './time-left.ts';
 
 /** The lookups of a run as a block of lines. */
 export interface LookupsBlock {

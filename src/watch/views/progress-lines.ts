@@ -4,6 +4,7 @@ import { formatCount } from '../describe/format-count.ts';
 import { formatRate } from '../describe/format-rate.ts';
 import type { LogoProgress, Progress, WriteProgress } from '../events.ts';
 import { leftMsOf } from '../terminal/logos-block.ts';
+import { createTimeLeft } from '../time-left.ts';
 import type { ProgressView } from './progress-view.ts';
 
 const LINE_EVERY_MS = 5_000;
@@ -23,6 +24,7 @@ interface Step {
 export function createProgressLines(write: (line: string) => void): ProgressView {
   let nextAtMs = LINE_EVERY_MS;
   let latest: Step | undefined;
+  const timeLeft = createTimeLeft();
 
   function end(): void {
     if (latest) write(latest.text());
@@ -41,7 +43,10 @@ export function createProgressLines(write: (line: string) => void): ProgressView
   return {
     show: (progress) => {
       const { lookups, elapsedMs } = progress;
-      if (lookups > 0) show({ of: 'lookups', elapsedMs, text: () => describeProgress(progress) });
+      timeLeft.look(progress);
+      const { leftMs } = timeLeft;
+      const text = (): string => describeProgress(progress, leftMs);
+      if (lookups > 0) show({ of: 'lookups', elapsedMs, text });
     },
     showLogos: (progress) => {
       const { total, elapsedMs } = progress;
@@ -73,11 +78,10 @@ function describeLogos(progress: LogoProgress): string {
 }
 
 /** `880/1,200 lookups, 71 calls/s, 12 s left; 3 failed; told to wait 4 s`. */
-function describeProgress(progress: Progress): string {
+function describeProgress(progress: Progress, leftMs = 0): string {
   const { done, lookups, rows, outcomes, calls, elapsedMs, waitMs, pace, outage } = progress;
   const seconds = elapsedMs / 1_000;
   const isStopped = (rows?.skipped ?? 0) > 0; // known when all is over
-  const leftMs = done > 0 ? ((lookups - done) / done) * elapsedMs : Number.NaN;
   const parts = [
     `${formatCount(done)}/${formatCount(lookups)} lookups`,
     `${(seconds > 0 ? calls / seconds : 0).toFixed(1)} calls/s`,

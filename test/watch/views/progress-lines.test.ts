@@ -24,6 +24,15 @@ describe('createProgressLines', () => {
     ]);
   });
 
+  it('tells what is left by the pace of late, not by that of an outage', () => {
+    const { view, written } = open();
+    view.show(PROGRESS);
+    view.show({ ...PROGRESS, elapsedMs: 4_000, done: 400 });
+    view.show({ ...PROGRESS, elapsedMs: 3_604_000, done: 400, outage: 'The API is out' });
+    view.show({ ...PROGRESS, elapsedMs: 3_609_000, done: 900 });
+    expect(written.at(-1)).toMatch(/^900\/1,000 lookups, .*, 1 s left$/);
+  });
+
   it('leaves the time out when what is left is skipped', () => {
     const { view, written } = open();
     const rows = { ...PROGRESS.outcomes, total: 1_000, invalid: 0, fresh: 0, skipped: 400 };

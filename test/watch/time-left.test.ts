@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
-import type { Progress } from '../../../src/watch/events.ts';
-import { createTimeLeft } from '../../../src/watch/terminal/time-left.ts';
-import { PROGRESS } from '../progress.ts';
+import type { Progress } from '../../src/watch/events.ts';
+import { createTimeLeft } from '../../src/watch/time-left.ts';
+import { PROGRESS } from './progress.ts';
 
 const WAITING = { limitIs: 'learned', ratePerSecond: 10, why: 'told_to_wait' } as const;
 

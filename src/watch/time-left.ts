@@ -1,4 +1,4 @@
-import type { Progress } from '../events.ts';
+import type { Progress } from './events.ts';
 import { createRecentRate } from './recent-rate.ts';
 
 /** Says how long the lookups of a run still take. */
