@@ -1,6 +1,7 @@
 import { openBackfillWriter } from './collector/backfill/backfill-writer.ts';
 import { openBackfillFolder } from './collector/backfill/open-folder.ts';
 import { toLines } from './collector/backfill/outcome-lines.ts';
+import { aborted } from './common/aborted.ts';
 import { createCloser } from './common/closer.ts';
 import { BrandfillError } from './common/errors.ts';
 import { createHearing } from './common/hearing.ts';
@@ -162,11 +163,4 @@ async function collectFrom(
     'UNWRITABLE_OUTPUT',
     `Cannot write to the folder ${outDir} any more: another collector took it while this one gave no sign of life; let one of them run.`,
   );
-}
-
-async function aborted(signal: AbortSignal): Promise<void> {
-  if (signal.aborted) return;
-  await new Promise<void>((resolve) => {
-    signal.addEventListener('abort', () => resolve());
-  });
 }

@@ -1,3 +1,4 @@
+import { aborted } from './common/aborted.ts';
 import { createCloser } from './common/closer.ts';
 import { BrandfillError } from './common/errors.ts';
 import { createHearing } from './common/hearing.ts';
@@ -97,10 +98,3 @@ const OTHERS: Readonly<
   signal: 'signal',
   onNotice: 'function',
 };
-
-async function aborted(signal: AbortSignal): Promise<void> {
-  if (signal.aborted) return;
-  await new Promise<void>((resolve) => {
-    signal.addEventListener('abort', () => resolve());
-  });
-}

@@ -1,5 +1,6 @@
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import { parseAuth } from '../brand/credential.ts';
+import { aborted } from '../common/aborted.ts';
 import { BrandfillError } from '../common/errors.ts';
 import { EXIT } from '../exit-codes.ts';
 import { parseDuration } from '../job/values/duration.ts';
@@ -104,9 +105,7 @@ async function serve(flags: SandboxFlags, context: CliContext): Promise<void> {
       `  GET  ${sandbox.url}/stats   what it has seen\n` +
       `Ctrl-C stops it.\n`,
   );
-  await new Promise((resolve) =>
-    interrupt.signal.addEventListener('abort', resolve, { once: true }),
-  );
+  await aborted(interrupt.signal);
   await sandbox.close();
   interrupt.dispose();
 }

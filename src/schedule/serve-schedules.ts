@@ -1,4 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
+import { aborted } from '../common/aborted.ts';
 import type { OnNotice } from '../common/notice.ts';
 import type { InstrumentMaker } from '../metrics/create-instruments.ts';
 import type { ScheduleQueue } from '../queue/bullmq/schedules/schedule-queue.ts';
@@ -94,11 +95,4 @@ async function keepLooking(
       onNotice(error instanceof Error ? error.message : String(error));
     }
   }
-}
-
-async function aborted(signal: AbortSignal): Promise<void> {
-  if (signal.aborted) return;
-  await new Promise<void>((resolve) => {
-    signal.addEventListener('abort', () => resolve());
-  });
 }
