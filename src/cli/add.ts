@@ -1,5 +1,7 @@
 import type { Command } from 'commander';
 import type { AddOptions, AddSummary } from '../add.ts';
+import { printable } from '../common/printable.ts';
+import { withoutSecrets } from '../common/secrets.ts';
 import { EXIT } from '../exit-codes.ts';
 import { ADD_SETTINGS } from '../job/commands/add-settings.ts';
 import { flagOf } from '../job/read-settings.ts';
@@ -39,7 +41,7 @@ async function runAdd(
   const { add } = await import('../add.ts');
   const interrupt = onInterrupt(context.endAtOnce);
   const say = (message: string): void => {
-    process.stderr.write(`${message}\n`);
+    process.stderr.write(`${printable(withoutSecrets(message))}\n`);
   };
   const { signal } = interrupt;
   const options = { ...toOptions(given), input, dryRun, signal, onNotice: say } as AddOptions;

@@ -1,4 +1,5 @@
 import { BrandfillError } from '../common/errors.ts';
+import { printableLines } from '../common/printable.ts';
 import { withoutSecrets } from '../common/secrets.ts';
 import { describeError, EXIT, exitCodeOfError } from '../exit-codes.ts';
 import type { Log } from '../watch/views/log.ts';
@@ -17,7 +18,7 @@ export function reportError(error: unknown, log?: Log): number {
       for (const line of stack?.split('\n') ?? []) log.write('error', line);
   } else {
     const lines = [`brandfill: ${message}`, ...(stack === undefined ? [] : [stack])];
-    process.stderr.write(`${withoutSecrets(lines.join('\n'))}\n`);
+    process.stderr.write(`${printableLines(withoutSecrets(lines.join('\n')))}\n`);
   }
   return code;
 }

@@ -1,5 +1,6 @@
 import type { Command } from 'commander';
 import { BrandfillError } from '../common/errors.ts';
+import { printable } from '../common/printable.ts';
 import { EXIT } from '../exit-codes.ts';
 import type { ListSchedulesOptions, ScheduleOptions } from '../index.ts';
 import { SCHEDULE_SETTINGS } from '../job/commands/schedule-settings.ts';
@@ -65,7 +66,7 @@ async function runSchedule(
 async function showSchedules(options: ListSchedulesOptions, asJson: boolean): Promise<number> {
   const { listSchedules } = await import('../scheduled.ts');
   const jobs = await listSchedules(options, flagOf);
-  const text = asJson ? JSON.stringify(jobs) : describeSchedules(jobs).join('\n');
+  const text = asJson ? JSON.stringify(jobs) : describeSchedules(jobs).map(printable).join('\n');
   process.stdout.write(`${text}\n`);
   return EXIT.ok;
 }

@@ -1,4 +1,5 @@
 import type { Command } from 'commander';
+import { printable } from '../common/printable.ts';
 import { EXIT } from '../exit-codes.ts';
 import type { ExportOptions } from '../index.ts';
 import {
@@ -68,7 +69,7 @@ async function showStats({ json = false, ...typed }: Typed): Promise<number> {
 async function getOutcome(domain: string, typed: Typed): Promise<number> {
   const { findStored } = await import('../store-upkeep/store-upkeep.ts');
   const lines = await findStored({ ...toOptions(typed), domain }, flagOf);
-  for (const line of lines) process.stdout.write(`${line}\n`);
+  for (const line of lines) process.stdout.write(`${printable(line)}\n`);
   if (lines.length > 0) return EXIT.ok;
   say(`There is no outcome of ${domain} in the store.`);
   return EXIT.someFailed;

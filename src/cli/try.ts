@@ -1,4 +1,6 @@
 import type { Command } from 'commander';
+import { printable } from '../common/printable.ts';
+import { withoutSecrets } from '../common/secrets.ts';
 import { exitCodeOf } from '../exit-codes.ts';
 import type { Trial, TryOptions } from '../index.ts';
 import { TRY_SETTINGS } from '../job/commands/try-settings.ts';
@@ -39,7 +41,7 @@ async function tryOne(
   const { tryDomain } = await import('../try.ts');
   const interrupt = onInterrupt(context.endAtOnce);
   const say = (line: string): void => {
-    process.stderr.write(`${line}\n`);
+    process.stderr.write(`${printable(withoutSecrets(line))}\n`);
   };
   const options: TryOptions = { ...toOptions(given), domain };
   const { signal } = interrupt;
@@ -64,7 +66,7 @@ interface ShowOptions extends Required<TryFlags> {
 async function show(trial: Trial, options: ShowOptions): Promise<void> {
   const { json, preset, say, ...rest } = options;
   const { describeEnd, describeTrial } = await import('../watch/describe/describe-trial.ts');
-  const { printableJson } = await import('../common/printable.ts');
+  const { printableLines } = await import('../common/printable.ts');
   const described = { ...rest, nowMs: Date.now() };
   const print = (lines: readonly string[]): void => {
     process.stdout.write(`${lines.join('\n')}\n`);
@@ -73,7 +75,7 @@ async function show(trial: Trial, options: ShowOptions): Promise<void> {
   if (preset && trial.answer) {
     const { formatPreset } = await import('../job/job-file/format-preset.ts');
     process.stdout.write(formatPreset(trial, rest.prefix));
-  } else if (json) print([printableJson(JSON.stringify(trial))]);
+  } else if (json) print([printableLines(JSON.stringify(trial))]);
   else if (!preset) print(describeTrial(trial, described));
 }
 

@@ -14,7 +14,7 @@ export function isPrintable(text: string): boolean {
   return printable(text) === text;
 }
 
-/** JSON that is fit for a terminal, and means the same; its line ends stay. */
-export function printableJson(json: string): string {
-  return json.split('\n').map(printable).join('\n');
+/** The same of several lines, whose ends stay. JSON means the same afterwards. */
+export function printableLines(text: string): string {
+  return text.split('\n').map(printable).join('\n');
 }

@@ -6,6 +6,7 @@ import { openScripted } from './support/api.ts';
 import { start } from './support/command.ts';
 import { type Folder, openFolder } from './support/folder.ts';
 import { watchOwnMemory } from './support/memory.ts';
+import { runHere } from './support/program.ts';
 import { expectRefusal } from './support/refusals.ts';
 import { cellsOf } from './support/tables.ts';
 
@@ -47,6 +48,30 @@ function statusesIn(folder: Folder): string[][] {
 }
 
 const FOUND = (...names: readonly string[]): string[][] => names.map((name) => [name, 'found']);
+
+describe('what turns the direction of a terminal', () => {
+  /** Shown, it hides what comes behind it, or what a name ends in. */
+  const TURN = '\u202e';
+
+  it.each([
+    ['a cell', ['add', 'list.csv', '--dry-run'], 'Row 1 has no domain (single_label)'],
+    ['the name of a column', ['enrich', 'list.csv', '--domain-column', 'site'], 'Cannot find'],
+    ['the name of a column, to a log', ['run', 'job.yaml', '--log-format', 'text'], 'Cannot find'],
+    ['an answer', ['store', 'get', 'acme.com'], '"name":"A\\u202eB"'],
+  ])('is written out where it stands in %s', async (_, args, words) => {
+    const folder = openFolder();
+    folder.write('acme.csv', 'domain\nacme.com\n');
+    folder.write('list.csv', `domain,a${TURN}b\nx${TURN}y,1\nacme.com,2\n`);
+    folder.write('job.yaml', 'input: list.csv\ndomainColumn: site\n');
+    const api = await openScripted({ 'acme.com': { body: { name: `A${TURN}B` } } });
+    const options = { cwd: folder.path, env: { BRANDFILL_BASE_URL: api.url } };
+    await runHere(['enrich', 'acme.csv'], options);
+    const { stdout, stderr } = await runHere(args, options);
+    expect(stdout + stderr).toContain(words);
+    expect(stdout + stderr).toContain('\\u202e');
+    expect(stdout + stderr).not.toContain(TURN);
+  });
+});
 
 describe('a list that nobody should make', () => {
   it.each<[string, readonly Piece[], string[][]]>([

@@ -1,5 +1,5 @@
 import { Scalar, stringify } from 'yaml';
-import { isPrintable, printableJson } from '../../common/printable.ts';
+import { isPrintable, printableLines } from '../../common/printable.ts';
 import { SETTINGS } from '../settings.ts';
 
 /** What a domain came to when somebody tried it. */
@@ -27,7 +27,7 @@ export function formatPreset(
   const comment = `# Columns as ${domain} had them on ${day}, for --fields @FILE. NAME: JMESPath\n`;
   const more =
     kept.length < columns.length ? '# There is more in the answer: see --max-columns.\n' : '';
-  return comment + more + printableJson(stringify(new Map(fields), { lineWidth: 0 }));
+  return comment + more + printableLines(stringify(new Map(fields), { lineWidth: 0 }));
 }
 
 /** Between double quotes YAML knows the same escapes as JSON. */

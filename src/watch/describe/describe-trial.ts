@@ -1,4 +1,4 @@
-import { printable, printableJson } from '../../common/printable.ts';
+import { printable, printableLines } from '../../common/printable.ts';
 import { formatDuration } from '../../job/values/duration.ts';
 import { textOfCell } from '../../rows/csv/csv-writer.ts';
 import type { Trial, TrialColumn } from '../../run/run-to-trial.ts';
@@ -128,7 +128,7 @@ const MISDIRECTIONS: Readonly<Record<NonNullable<Stop['seen']>, string>> = {
 };
 
 function describeAnswer(answer: object): readonly string[] {
-  const lines = printableJson(JSON.stringify(answer, undefined, 2)).split('\n');
+  const lines = printableLines(JSON.stringify(answer, undefined, 2)).split('\n');
   const shown = lines.slice(0, MOST_LINES).map((line) => cut(line, MOST_LINE_LENGTH));
   const left = lines.length - shown.length;
   return left === 0 ? shown : [...shown, `… ${left} more lines; --json shows all`];
