@@ -1,5 +1,7 @@
 import type { EnrichedRow } from './collector/row-object.ts';
 import type { RunControl } from './common/run-control.ts';
+import type { RunEnd } from './dashboard/live-run.ts';
+import { describeError } from './exit-codes.ts';
 import { createJob, type Job } from './job/job.ts';
 import { checkInput, checkOptions } from './job/known-options.ts';
 import type { OptionKind } from './job/option-kinds.ts';
@@ -210,13 +212,17 @@ export async function* enrichRows(options: EnrichOptions): AsyncGenerator<Enrich
   const { token } = options;
   const { context, assertHeard } = createContext(options);
   const status = await openRunStatus(job, context, { token, describe: libraryNaming });
-  let summary: Summary | undefined;
+  let how: RunEnd | undefined; // of whoever takes no more rows, nobody knows
   try {
-    summary = yield* runToRows(options.input, job, status.context);
+    const summary = yield* runToRows(options.input, job, status.context);
+    how = { summary };
     assertHeard();
     return summary;
+  } catch (error) {
+    how ??= { error: describeError(error) };
+    throw error;
   } finally {
-    await status.close(summary && { summary });
+    await status.close(how);
   }
 }
 

@@ -1,15 +1,41 @@
 import { expect, it } from 'vitest';
 import { describeSelf } from '../../src/common/owner.ts';
 import { showQueue } from '../../src/dashboard/show-queue.ts';
+import { enrichRows } from '../../src/index.ts';
 import {
   announceKeeper,
   openAllQueues,
   openQueueServer,
+  readRuns,
   withScheduleQueue,
 } from '../../src/queue/bullmq/index.ts';
 import { resultsKey } from '../../src/queue/bullmq/schedules/schedule-queue.ts';
 import { useRedis } from '../support/redis.ts';
+import { openFolder } from './support/folder.ts';
 import { FAR } from './support/schedules.ts';
+
+it('shows why a run over rows ended, and not that its process is gone', async () => {
+  const { url } = await useRedis();
+  const broken = (): never => {
+    throw new Error('the database is gone');
+  };
+  const input = { [Symbol.iterator]: broken };
+  const rows = enrichRows({
+    input,
+    queue: url,
+    baseUrl: 'http://127.0.0.1:1',
+    store: openFolder().at('s'),
+  });
+  await expect(rows.next()).rejects.toThrow('the database is gone');
+  const redis = await openQueueServer({ url, acceptEviction: false, onNotice: () => {} });
+  const [run] = await readRuns(redis.client);
+  expect(JSON.parse(run?.state ?? '')).toMatchObject({
+    phase: 'ended',
+    ending: 'error',
+    end: ['the database is gone'],
+  });
+  await redis.close();
+});
 
 it('shows a queue for days: of readings that fail, nothing is left open', async () => {
   const { url } = await useRedis();
