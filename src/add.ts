@@ -3,6 +3,7 @@ import { basename } from 'node:path';
 import { createEndpoint } from './brand/endpoint.ts';
 import { createCloser } from './common/closer.ts';
 import { BrandfillError, describeSystemError } from './common/errors.ts';
+import { createHearing } from './common/hearing.ts';
 import { type EnrichOptions, libraryNaming } from './enrich.ts';
 import { ADD_SETTINGS, type AddSettings } from './job/commands/add-settings.ts';
 import { checkInput, checkOptions } from './job/known-options.ts';
@@ -73,7 +74,7 @@ const PREFIX_OF_NO_COLUMN = 'brand_';
  * to whoever collects them. Nothing is put there before the whole list was read. Adding the same list
  * again while it waits adds nothing.
  *
- * @throws BrandfillError when an option, the list or the queue cannot be used
+ * @throws BrandfillError when an option, the list or the queue cannot be used; what `onNotice` threw
  *
  * @example
  * ```ts
@@ -100,8 +101,11 @@ export async function add(
       `Cannot add lookups without a queue: give ${describe('queue')}, or set BRANDFILL_QUEUE.`,
     );
   }
-  const context = { api, onNotice, signal: signal ?? new AbortController().signal };
-  return await addList(input, { ...settings, queue: dryRun ? undefined : queue }, context);
+  const hearing = createHearing([signal]);
+  const context = { api, onNotice: hearing.guard(onNotice), signal: hearing.signal };
+  const summary = await addList(input, { ...settings, queue: dryRun ? undefined : queue }, context);
+  hearing.assertHeard();
+  return summary;
 }
 
 const OTHERS: Readonly<Record<Exclude<keyof AddOptions, keyof AddSettings>, OptionKind>> = {

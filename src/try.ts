@@ -1,5 +1,4 @@
 import { BrandfillError } from './common/errors.ts';
-import { createRunId } from './common/run-id.ts';
 import { type EnrichOptions, libraryNaming } from './enrich.ts';
 import {
   type SharedTrySetting,
@@ -11,6 +10,7 @@ import { checkOptions } from './job/known-options.ts';
 import type { OptionKind } from './job/option-kinds.ts';
 import { shorten } from './rows/columns/names.ts';
 import { createDomainReader } from './rows/domain/domain-reader.ts';
+import { createContext } from './run/create-context.ts';
 import { runToTrial, TRIAL_COLUMN, type Trial } from './run/run-to-trial.ts';
 
 /** Which domain to look up, and how. Durations are texts such as `'30d'`, or milliseconds. */
@@ -30,7 +30,8 @@ export interface TryOptions
  * seconds at most when the API asks for it. An answer that looks like that of a wrong address is not
  * kept.
  *
- * @throws BrandfillError `INVALID_SETTING` when there is no domain in the text, and as `enrich`
+ * @throws BrandfillError `INVALID_SETTING` when there is no domain in the text, and as `enrich`; what
+ * `onEvent` threw
  *
  * @example
  * ```ts
@@ -60,12 +61,10 @@ export async function tryDomain(
     env: { ...process.env, BRANDFILL_QUEUE: undefined },
     describe: naming,
   });
-  return await runToTrial(domain, job, {
-    signal: signal ?? new AbortController().signal,
-    onEvent: onEvent ?? (() => {}),
-    runId: createRunId(),
-    isTrial: true,
-  });
+  const { context, assertHeard } = createContext({ signal, onEvent });
+  const trial = await runToTrial(domain, job, { ...context, isTrial: true });
+  assertHeard();
+  return trial;
 }
 
 /** @throws BrandfillError `INVALID_SETTING` */

@@ -4,8 +4,10 @@ import {
   collect,
   dashboard,
   listSchedules,
+  type RunEvent,
   runScheduled,
   schedule,
+  tryDomain,
   work,
 } from '../../src/index.ts';
 import { startRedis } from '../support/redis.ts';
@@ -67,6 +69,23 @@ describe('a callback that throws', () => {
       await again;
     },
   );
+
+  it('ends a trial, also where a timer calls it', async () => {
+    const { url: baseUrl } = await openApi({ latencyMs: 1_000 });
+    const onEvent = ({ type }: RunEvent): void => {
+      if (type === 'progress') throw defect;
+    };
+    const store = openFolder().at('store');
+    const trial = tryDomain({ domain: 'acme.com', baseUrl, store, onEvent });
+    await expect(trial).rejects.toBe(defect);
+  });
+
+  it('ends an adding, also where its promise is rejected', async () => {
+    const { url: queue } = await openRedis();
+    const onNotice = (): unknown => Promise.reject(defect);
+    const options = { queue, input: [{ domain: 'acme.com' }], onNotice };
+    await expect(add(options)).rejects.toBe(defect);
+  });
 
   it('ends a collector and a dashboard', async () => {
     const { url: queue } = await openRedis();
