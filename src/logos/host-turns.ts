@@ -21,7 +21,8 @@ export interface HostTurnsOptions {
 }
 
 interface Host {
-  readonly turns: Turns;
+  /** While somebody waits for it. */
+  turns: Turns | undefined;
   /** Pictures that are fetched from it, or wait for that. */
   waiting: number;
   /** How often in a row it gave no answer, or none that it stands by. */
@@ -33,6 +34,8 @@ interface Host {
 /** So many troubles in a row, and a host is out for the rest of the run. */
 const MOST_TROUBLES = 5;
 const MOST_TRIES = 3;
+/** Beyond so many hosts, those in trouble that nobody waits for are forgotten, the oldest first. */
+const MOST_REMEMBERED = 10_000;
 /** How long a host is left alone that answers 429 and does not say for how long. */
 const REST_MS = 2_000;
 /** A host that wants to be left alone for longer is left to the next run. */
@@ -77,18 +80,33 @@ export function createHostTurns(options: HostTurnsOptions): HostTurns {
     host.isOut ||= host.troubles >= MOST_TROUBLES || restMs > LONGEST_REST_MS;
   }
 
+  /** There may be as many hosts as domains: of those nobody waits for only the troubles are kept. */
+  function letGo(name: string, host: Host): void {
+    host.turns = undefined;
+    if (host.troubles === 0) hosts.delete(name);
+    if (hosts.size > MOST_REMEMBERED) forgetOldest();
+  }
+
+  function forgetOldest(): void {
+    for (const [name, { waiting, isOut }] of hosts) {
+      if (waiting > 0 || isOut) continue;
+      hosts.delete(name);
+      return;
+    }
+  }
+
   return {
     take: async (name, fetch) => {
-      const host = hosts.get(name) ?? createHost(perHost);
+      const host = hosts.get(name) ?? createHost();
       hosts.set(name, host);
       if (host.isOut) return HOST_OUT;
       host.waiting += 1;
+      host.turns ??= createTurns(perHost);
       try {
         return await host.turns.push(() => fetchInTurn(host, fetch));
       } finally {
         host.waiting -= 1;
-        // There may be as many hosts as domains: those nobody waits for are forgotten.
-        if (host.waiting === 0 && !host.isOut) hosts.delete(name);
+        if (host.waiting === 0) letGo(name, host);
       }
     },
   };
@@ -100,8 +118,8 @@ function createTurns(concurrency: number): Turns {
   return fastq.promise(async (fetch) => await fetch(), concurrency);
 }
 
-function createHost(perHost: number): Host {
-  return { turns: createTurns(perHost), waiting: 0, troubles: 0, restUntilMs: 0, isOut: false };
+function createHost(): Host {
+  return { turns: undefined, waiting: 0, troubles: 0, restUntilMs: 0, isOut: false };
 }
 
 /** Whether a reason tells of the host rather than of the picture. */

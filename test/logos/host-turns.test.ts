@@ -78,9 +78,6 @@ describe('turns', () => {
       { reason: 'dns_failure' },
       { reason: 'http_503' },
     ];
-    // Somebody waits for the host all the time, as in a list where it has all pictures.
-    let end = (_: Fetched): void => {};
-    const waiting = turns.take('a', () => new Promise<Fetched>((resolve) => (end = resolve)));
     const first = await takeAll(turns, 'a', [
       ...troubles,
       PICTURE,
@@ -95,8 +92,6 @@ describe('turns', () => {
     ]);
     expect({ last: reasons.slice(-2), asked }).toEqual({ last: ['timeout', 'host_out'], asked: 5 });
     expect(await takeAll(turns, 'b', [PICTURE])).toEqual({ reasons: ['png'], asked: 1 });
-    end(PICTURE);
-    await waiting;
     expect(await takeAll(turns, 'a', [PICTURE])).toEqual({ reasons: ['host_out'], asked: 0 });
   });
 
@@ -115,6 +110,15 @@ describe('turns', () => {
     expect(await takeAll(turns, 'c', [{ reason: 'http_404', retryAfterMs: 5 }])).toMatchObject({
       asked: 1,
     });
+  });
+
+  it('keep to the rest that a host asks for also where nobody waited for it meanwhile', async () => {
+    const { turns, slept } = useTurns();
+    const busy = { reason: 'http_503', retryAfterMs: 9_000 };
+    expect(await takeAll(turns, 'a', [busy])).toMatchObject({ asked: 3 });
+    expect(slept).toEqual([9_000, 9_000]);
+    expect(await takeAll(turns, 'a', [PICTURE])).toMatchObject({ reasons: ['png'] });
+    expect(slept).toEqual([9_000, 9_000, 9_000]);
   });
 
   it('leave a host to the next run that wants half a minute or more', async () => {
