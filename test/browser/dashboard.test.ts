@@ -122,6 +122,32 @@ describe.skipIf(chromium === undefined)('the dashboard in a browser', () => {
     expect(await page.evaluate('document.cookie')).toBe('');
   });
 
+  it('connects again behind a proxy that said for a while that nobody is there', async () => {
+    const { url } = await openDashboardStage();
+    const { page } = await openPage(browser());
+    let isAway = true;
+    await page.route('**/events', (route) =>
+      isAway ? route.fulfill({ status: 502 }) : route.continue(),
+    );
+    await page.goto(url);
+    await page.getByText('Not connected; trying again').waitFor();
+    isAway = false;
+    await page.getByText('Live', { exact: true }).waitFor();
+    await page.getByRole('heading', { name: 'list.csv' }).waitFor();
+  });
+
+  it('says so where the cookie is no longer good, as after a restart', async () => {
+    const { url } = await openDashboardStage({ env: { BRANDFILL_DASHBOARD_TOKEN: TOKEN } });
+    const { page } = await openPage(browser());
+    await page.goto(url);
+    await page.getByLabel('Token').fill(TOKEN);
+    await page.route('**/events', (route) => route.fulfill({ status: 401 }));
+    await page.keyboard.press('Enter');
+    await page.getByText('Not connected; trying again').waitFor();
+    await page.context().clearCookies();
+    await page.getByText('Signed out: load this page anew').waitFor();
+  });
+
   it('works below a path of a proxy that does not pass its name on', async () => {
     const { url } = await openDashboardStage({
       flags: ['--listen', '0.0.0.0:0'],

@@ -129,9 +129,24 @@ function connect() {
     const hasEnded = runs.size > 0 && [...runs.values()].every(({ run }) => run.phase === 'ended');
     show(connection, hasEnded ? 'Not connected: the run is over' : 'Not connected; trying again');
     connection.dataset['state'] = 'lost';
+    if (events.readyState === EventSource.CLOSED) void connectAgain();
   });
   events.addEventListener('board', ({ data }) => showBoard(JSON.parse(data)));
   events.addEventListener('change', ({ data }) => showChange(JSON.parse(data)));
+}
+
+/** How long it takes until it is tried again where the browser does not do so by itself. */
+const AGAIN_MS = 3_000;
+
+/** A browser gives up where it is answered something else, as by a proxy while the dashboard is away. */
+async function connectAgain() {
+  await new Promise((resolve) => setTimeout(resolve, AGAIN_MS));
+  const status = await fetch('./', { method: 'HEAD' }).then(
+    (answer) => answer.status,
+    () => 0,
+  );
+  if (status === 401) show(byId('connection'), 'Signed out: load this page anew');
+  else connect();
 }
 
 connect();
