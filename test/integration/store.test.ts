@@ -1,41 +1,21 @@
-import { existsSync, lstatSync, mkdirSync, readFileSync, statSync, symlinkSync } from 'node:fs';
+import { existsSync, statSync } from 'node:fs';
 import { setTimeout as delay } from 'node:timers/promises';
-import { gunzipSync } from 'node:zlib';
 import { describe, expect, it } from 'vitest';
 import { importStore } from '../../src/store-upkeep/store-import.ts';
 import { exportStore, findStored, pruneStore } from '../../src/store-upkeep/store-upkeep.ts';
-import { openApi, openScripted } from './support/api.ts';
-import { type Ended, run, start, summaryOf } from './support/command.ts';
+import { openApi } from './support/api.ts';
+import { run, start, summaryOf } from './support/command.ts';
 import { enrichIn } from './support/enrich.ts';
 import { type Folder, openFolder } from './support/folder.ts';
 import { openList } from './support/lists.ts';
-import { runHere } from './support/program.ts';
+import { inStore, openEnriched } from './support/stores.ts';
 import { domains, listOf } from './support/tables.ts';
-
-/** Runs `brandfill store …` in a folder, in this process. */
-function inStore(folder: Folder, ...args: readonly string[]): Promise<Ended> {
-  return runHere(['store', ...args], { cwd: folder.path });
-}
 
 const linesOf = (text: string): Record<string, unknown>[] =>
   text
     .split('\n')
     .filter((line) => line !== '')
     .map((line) => JSON.parse(line) as Record<string, unknown>);
-
-/** A folder whose store has outcomes of three kinds, from one API. */
-async function openEnriched() {
-  const folder = openList('domain\nacme.com\nbolt.com\ncrow.com\n');
-  const script = {
-    'acme.com': { body: '{"id": 12345678901234567890,\n "name": "Acme"}' },
-    'bolt.com': { status: 404 },
-    'crow.com': { status: 500 },
-  };
-  const api = await openScripted(script);
-  const settings = { input: 'list.csv', baseUrl: api.url, retries: 0 };
-  await enrichIn(folder, settings);
-  return { folder, api, settings };
-}
 
 /** The lines that an export would have; made in this process, for tests of something else. */
 async function exported(folder: Folder, status?: 'found'): Promise<string[]> {
@@ -110,35 +90,6 @@ describe('brandfill store', () => {
     expect(folder.read('list.enriched.csv')).toBe(enriched);
     const again = await inStore(folder, 'export', '--store', 'second', '--status', 'found');
     expect(again.stdout).toBe(found.stdout);
-  });
-
-  it('export writes as a run does: through a link, compressed by name, and leaves nothing half done', async () => {
-    const { folder } = await openEnriched();
-    mkdirSync(folder.at('real'));
-    folder.write('real/old.jsonl', '');
-    symlinkSync(folder.at('real/old.jsonl'), folder.at('link.jsonl'));
-    expect(await inStore(folder, 'export', '--out', 'link.jsonl')).toMatchObject({ code: 0 });
-    expect(folder.read('real/old.jsonl').trimEnd().split('\n')).toHaveLength(3);
-    expect(lstatSync(folder.at('link.jsonl')).isSymbolicLink()).toBe(true);
-
-    await inStore(folder, 'export', '--out', 'all.jsonl.gz');
-    const unpacked = gunzipSync(readFileSync(folder.at('all.jsonl.gz'))).toString();
-    expect(unpacked).toBe(folder.read('real/old.jsonl'));
-    const imported = await inStore(folder, 'import', 'all.jsonl.gz', '--store', 'second');
-    expect(imported.stderr).toMatch(/^3 outcomes imported/);
-    folder.write('torn.jsonl.gz', readFileSync(folder.at('all.jsonl.gz')).subarray(0, 40));
-    const torn = await inStore(folder, 'import', 'torn.jsonl.gz', '--store', 'third');
-    expect(torn).toMatchObject({
-      code: 2,
-      stderr: expect.stringMatching(/^brandfill: Cannot read/),
-    });
-
-    const refused = await inStore(folder, 'export', '--out', 'real');
-    expect(refused).toMatchObject({
-      code: 2,
-      stderr: expect.stringMatching(/real: it is a folder/),
-    });
-    expect(folder.names().filter((name) => name.endsWith('.part'))).toEqual([]);
   });
 
   it('import never replaces what is newer, and says which lines hold no outcome', async () => {
@@ -301,19 +252,5 @@ describe('brandfill store', () => {
     expect(ended.stderr).toMatch(why);
     expect(ended.stderr.split('\n')).toHaveLength(2);
     expect(folder.hasStore()).toBe(false);
-  });
-
-  it('export refuses a file that cannot be written, and leaves none that is not complete', async () => {
-    const { folder } = await openEnriched();
-    const ended = await inStore(folder, 'export', '--out', 'no/such/folder.jsonl');
-    expect(ended).toMatchObject({ code: 2, stdout: '' });
-    expect(ended.stderr).toMatch(
-      /Cannot write no\/such\/folder.jsonl: there is no folder no\/such; make it first\./,
-    );
-    folder.write('mine.jsonl', 'mine');
-    const refused = await inStore(folder, 'export', '--out', 'mine.jsonl', '--store', 'nowhere');
-    expect(refused.code).toBe(2);
-    expect(readFileSync(folder.at('mine.jsonl'), 'utf8')).toBe('mine');
-    expect(folder.names().some((name) => name.endsWith('.part'))).toBe(false);
   });
 });

@@ -1,0 +1,49 @@
+import { lstatSync, mkdirSync, readFileSync, symlinkSync } from 'node:fs';
+import { gunzipSync } from 'node:zlib';
+import { describe, expect, it } from 'vitest';
+import { inStore, openEnriched } from './support/stores.ts';
+
+describe('the file of an export', () => {
+  it('is written as those of a run: through a link, compressed by name, and leaves nothing half done', async () => {
+    const { folder } = await openEnriched();
+    mkdirSync(folder.at('real'));
+    folder.write('real/old.jsonl', '');
+    symlinkSync(folder.at('real/old.jsonl'), folder.at('link.jsonl'));
+    expect(await inStore(folder, 'export', '--out', 'link.jsonl')).toMatchObject({ code: 0 });
+    expect(folder.read('real/old.jsonl').trimEnd().split('\n')).toHaveLength(3);
+    expect(lstatSync(folder.at('link.jsonl')).isSymbolicLink()).toBe(true);
+
+    await inStore(folder, 'export', '--out', 'all.jsonl.gz');
+    const unpacked = gunzipSync(readFileSync(folder.at('all.jsonl.gz'))).toString();
+    expect(unpacked).toBe(folder.read('real/old.jsonl'));
+    const imported = await inStore(folder, 'import', 'all.jsonl.gz', '--store', 'second');
+    expect(imported.stderr).toMatch(/^3 outcomes imported/);
+    folder.write('torn.jsonl.gz', readFileSync(folder.at('all.jsonl.gz')).subarray(0, 40));
+    const torn = await inStore(folder, 'import', 'torn.jsonl.gz', '--store', 'third');
+    expect(torn).toMatchObject({
+      code: 2,
+      stderr: expect.stringMatching(/^brandfill: Cannot read/),
+    });
+
+    const refused = await inStore(folder, 'export', '--out', 'real');
+    expect(refused).toMatchObject({
+      code: 2,
+      stderr: expect.stringMatching(/real: it is a folder/),
+    });
+    expect(folder.names().filter((name) => name.endsWith('.part'))).toEqual([]);
+  });
+
+  it('is refused where it cannot be written, and is complete where it is there', async () => {
+    const { folder } = await openEnriched();
+    const ended = await inStore(folder, 'export', '--out', 'no/such/folder.jsonl');
+    expect(ended).toMatchObject({ code: 2, stdout: '' });
+    expect(ended.stderr).toMatch(
+      /Cannot write no\/such\/folder.jsonl: there is no folder no\/such; make it first\./,
+    );
+    folder.write('mine.jsonl', 'mine');
+    const refused = await inStore(folder, 'export', '--out', 'mine.jsonl', '--store', 'nowhere');
+    expect(refused.code).toBe(2);
+    expect(readFileSync(folder.at('mine.jsonl'), 'utf8')).toBe('mine');
+    expect(folder.names().some((name) => name.endsWith('.part'))).toBe(false);
+  });
+});

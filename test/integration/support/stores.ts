@@ -1,0 +1,25 @@
+import { openScripted } from './api.ts';
+import type { Ended } from './command.ts';
+import { enrichIn } from './enrich.ts';
+import type { Folder } from './folder.ts';
+import { openList } from './lists.ts';
+import { runHere } from './program.ts';
+
+/** Runs `brandfill store …` in a folder, in this process. */
+export function inStore(folder: Folder, ...args: readonly string[]): Promise<Ended> {
+  return runHere(['store', ...args], { cwd: folder.path });
+}
+
+/** A folder whose store has outcomes of three kinds, from one API. */
+export async function openEnriched() {
+  const folder = openList('domain\nacme.com\nbolt.com\ncrow.com\n');
+  const script = {
+    'acme.com': { body: '{"id": 12345678901234567890,\n "name": "Acme"}' },
+    'bolt.com': { status: 404 },
+    'crow.com': { status: 500 },
+  };
+  const api = await openScripted(script);
+  const settings = { input: 'list.csv', baseUrl: api.url, retries: 0 };
+  await enrichIn(folder, settings);
+  return { folder, api, settings };
+}
