@@ -66,7 +66,7 @@ function describeRows({ written, total }: WriteProgress): string {
   return `${formatCount(written)}/${formatCount(total)} rows written, ${share}%`;
 }
 
-/** `880/1,200 logos, 40 s left; 12 missing`. */
+/** `880/1,200 logos, 40 s left, 12 missing`. */
 function describeLogos(progress: LogoProgress): string {
   const { total, saved, kept, missing } = progress;
   const done = saved + kept + missing;
@@ -77,7 +77,7 @@ function describeLogos(progress: LogoProgress): string {
   return parts.join(', ');
 }
 
-/** `880/1,200 lookups, 71 calls/s, 12 s left; 3 failed; told to wait 4 s`. */
+/** `880/1,200 lookups, 71.0 calls/s, 12 s left, 3 failed, told to wait 4 s`. */
 function describeProgress(progress: Progress, leftMs = 0): string {
   const { done, lookups, rows, outcomes, calls, elapsedMs, waitMs, pace, outage } = progress;
   const seconds = elapsedMs / 1_000;
