@@ -1,6 +1,7 @@
 import { existsSync } from 'node:fs';
 import { basename, extname, resolve } from 'node:path';
 import { BrandfillError } from './common/errors.ts';
+import { withoutUndefined } from './common/without-undefined.ts';
 import { BESIDE_SETTINGS, type EnrichOptions, libraryNaming } from './enrich.ts';
 import { type JobFile, readJobFile } from './job/job-file/job-file.ts';
 import { besideFile } from './job/job-file/job-file-values.ts';
@@ -153,11 +154,6 @@ function jobFileDefaults(): Readonly<Record<string, string>> {
 
 function refuse(place: string | undefined, what: string): BrandfillError {
   return new BrandfillError('INVALID_SETTING', `Cannot use the credential of ${place}: ${what}.`);
-}
-
-function withoutUndefined<T extends object>(values: T): Partial<T> {
-  const given = Object.entries(values).filter(([, value]) => value !== undefined);
-  return Object.fromEntries(given) as Partial<T>;
 }
 
 /** Options that name what a run writes. */

@@ -1,4 +1,5 @@
 import { BrandfillError } from './common/errors.ts';
+import { withoutUndefined } from './common/without-undefined.ts';
 import { type EnrichOptions, libraryNaming } from './enrich.ts';
 import {
   type SharedTrySetting,
@@ -89,7 +90,3 @@ const OTHERS: Readonly<Record<Exclude<keyof TryOptions, keyof TrySettings>, Opti
   signal: 'signal',
   onEvent: 'function',
 };
-
-function withoutUndefined(values: object): Readonly<Record<string, unknown>> {
-  return Object.fromEntries(Object.entries(values).filter(([, value]) => value !== undefined));
-}
