@@ -84,7 +84,12 @@ export async function makeRun(taken: TakenRun, options: MakeRunOptions): Promise
     host: hostname(),
     ...ended,
   };
-  const noting = results.add(job, result).catch(() => {});
+  const noting = results.add(job, result).catch((error: unknown) => {
+    if (signal.aborted) return; // Redis may be gone as well
+    onNotice(
+      `${job}: how it ended could not be noted (${describeError(error)}): schedule --list does not know of it.`,
+    );
+  });
   if (signal.aborted) await within(FAREWELL_MS, noting);
   else await noting;
   return ended.error === undefined && ended.stopped !== 'interrupted';
