@@ -73,16 +73,15 @@ export async function dashboard(
     const redis = closer.add(await openQueueServer({ url, acceptEviction, onNotice }));
     const all = openAllQueues(redis.client);
     closer.add({ close: async () => void (await within(FAREWELL_MS, all.close())) });
-    const shown = closer.add(
-      await openDashboard({
-        source: withPatience(showQueue({ redis, lookups: all.lookups }), redis),
-        token: read,
-        queues: createQueuesPage({ findQueues: () => all.find() }),
-      }),
-    );
+    const shown = await openDashboard({
+      source: withPatience(showQueue({ redis, lookups: all.lookups }), redis),
+      token: read,
+      queues: createQueuesPage({ findQueues: () => all.find() }),
+    });
     const listener = closer.add(
       await openListener({ ...listen, label: describe('listen'), routes: [shown.routes] }),
     );
+    closer.add(shown); // first: the server waits for those who look
     onNotice(`The dashboard of Redis at ${redis.name} is on ${listener.url}.`, { level: 'info' });
     await aborted(hearing.signal);
   } finally {

@@ -1,7 +1,8 @@
+import { request } from 'undici';
 import { expect, it } from 'vitest';
 import { describeSelf } from '../../src/common/owner.ts';
 import { showQueue } from '../../src/dashboard/show-queue.ts';
-import { enrichRows } from '../../src/index.ts';
+import { dashboard, enrichRows } from '../../src/index.ts';
 import {
   announceKeeper,
   openAllQueues,
@@ -10,9 +11,31 @@ import {
   withScheduleQueue,
 } from '../../src/queue/bullmq/index.ts';
 import { resultsKey } from '../../src/queue/bullmq/schedules/schedule-queue.ts';
+import { createGate } from '../support/gate.ts';
 import { useRedis } from '../support/redis.ts';
 import { openFolder } from './support/folder.ts';
 import { FAR } from './support/schedules.ts';
+
+it('lets those go in order who look when it ends', async () => {
+  const { url: queue } = await useRedis();
+  const stop = new AbortController();
+  const gate = createGate();
+  let url = '';
+  const onNotice = (message: string): void => {
+    [, url = ''] = / is on (\S+)\.$/.exec(message) ?? [];
+    if (url !== '') gate.open();
+  };
+  const ended = dashboard({ queue, listen: 0, signal: stop.signal, onNotice });
+  await gate.opened;
+  const { body } = await request(`${url}/events`);
+  let events = '';
+  for await (const text of body.setEncoding('utf8')) {
+    events += text;
+    stop.abort();
+  }
+  expect(events).toContain('event: board');
+  await ended;
+});
 
 it('shows why a run over rows ended, and not that its process is gone', async () => {
   const { url } = await useRedis();
