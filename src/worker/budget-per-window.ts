@@ -21,8 +21,11 @@ export interface SharedBudgetOptions {
 /** What this process has taken of one window. */
 interface Share {
   readonly window: CalendarWindow;
-  /** When the window is over, by this process's clock; rather too early than too late. */
-  readonly overAtMs: number;
+  /**
+   * When the window is over, by this process's clock; rather too early than too late. Told anew by each
+   * answer of the ledger: the one before may have been long on its way, or the clock was set since.
+   */
+  overAtMs: number;
   /** Calls that were taken and are not reserved. */
   left: number;
   /** Calls that are reserved and may come back. */
@@ -49,10 +52,11 @@ export function createSharedBudget({ ledger, now }: SharedBudgetOptions): Shared
     await givingBack;
     const askedAtMs = now();
     const { calls, window, nowMs } = await ledger.take(signal);
+    const overAtMs = askedAtMs + window.endsAtMs - nowMs;
     if (share?.window.id !== window.id) {
-      const overAtMs = askedAtMs + window.endsAtMs - nowMs;
       share = { window, overAtMs, left: 0, reserved: 0, isDry: false };
     }
+    share.overAtMs = overAtMs;
     share.left += calls;
     share.isDry = calls === 0;
   }

@@ -75,6 +75,43 @@ describe('a budget that runs share', () => {
     expect(waited.isGood()).toBe(false);
   });
 
+  it('takes one block more, not all, after a ledger that was long in answering', async () => {
+    let nowMs = NIGHT;
+    const { ledger: real, taken } = createTestLedger({ count: 500, unit: 'day' }, () => nowMs);
+    let trips = 0;
+    const ledger: CallLedger = {
+      ...real,
+      take: async (signal) => {
+        trips += 1;
+        if (trips > 5) throw new Error('asked again and again');
+        if (trips === 1) nowMs += 800; // of the last second
+        return await real.take(signal);
+      },
+    };
+    const budget = createSharedBudget({ ledger, now: () => nowMs });
+    expect(await spend(budget, 3)).toBe(3);
+    expect([...taken.values()]).toEqual([20]);
+  });
+
+  it('goes on with its window when its clock is set forward', async () => {
+    let aheadMs = 0;
+    const { ledger: real, taken } = createTestLedger({ count: 500, unit: 'day' }, () => NIGHT);
+    let trips = 0;
+    const ledger: CallLedger = {
+      ...real,
+      take: async (signal) => {
+        trips += 1;
+        if (trips > 5) throw new Error('asked again and again');
+        return await real.take(signal);
+      },
+    };
+    const budget = createSharedBudget({ ledger, now: () => NIGHT + aheadMs });
+    expect(await spend(budget, 3)).toBe(3);
+    aheadMs = DAY_MS;
+    expect(await spend(budget, 17)).toBe(17);
+    expect([...taken.values()]).toEqual([20]);
+  });
+
   it('waits for calls under way that may come back before it says no', async () => {
     const { ledger } = createTestLedger({ count: 1, unit: 'day' });
     const budget = createSharedBudget({ ledger, now: () => 0 });
