@@ -52,7 +52,7 @@ export interface OutageGateOptions {
   readonly onLimitBy503?: () => void;
 }
 
-/** While it waits for others, it looks again after this time, should one of them never come back. */
+/** While callers wait, it looks again after this time, should one that passed never come back. */
 const LOOK_AGAIN_MS = 1_000;
 
 /** Keeps the state of the circuit breaker in this process. */
@@ -61,7 +61,10 @@ export function createOutageGate(options: OutageGateOptions): OutageGate {
   const state = createOutageState();
   state.limitBy503.isLimit = options.wasLimitedBy503 ?? false;
   let inFlight = 0;
-  let wakeAll: (() => void)[] = [];
+  /** Callers that wait, in the order in which they came. */
+  const waiting: (() => void)[] = [];
+  /** Ends the sleep until it looks again; undefined while nobody waits. */
+  let looking: AbortController | undefined;
 
   /** Asked and booked in one turn of the event loop: no two callers make the same probe. */
   function tryPass(): boolean {
@@ -76,13 +79,53 @@ export function createOutageGate(options: OutageGateOptions): OutageGate {
   }
 
   async function pass(signal: AbortSignal): Promise<void> {
-    while (!tryPass()) {
-      const nowMs = clock.nowMs();
-      if (outageMs(state, nowMs) > maxOutageMs) onTooLong();
-      signal.throwIfAborted();
-      const change = new Promise<void>((resolve) => wakeAll.push(resolve));
-      await Promise.race([change, clock.sleep(LOOK_AGAIN_MS, signal)]);
+    if (tryPass()) return;
+    stopIfTooLong();
+    signal.throwIfAborted();
+    await new Promise<void>((resolve, reject) => {
+      const giveUp = (): void => {
+        waiting.splice(waiting.indexOf(wake), 1);
+        restIfAlone();
+        reject(signal.reason as Error);
+      };
+      const wake = (): void => {
+        signal.removeEventListener('abort', giveUp);
+        resolve();
+      };
+      signal.addEventListener('abort', giveUp, { once: true });
+      waiting.push(wake);
+      if (!looking) void lookAgain();
+    });
+  }
+
+  function letThrough(): void {
+    while (waiting.length > 0 && tryPass()) waiting.shift()?.();
+    restIfAlone();
+  }
+
+  function restIfAlone(): void {
+    if (waiting.length > 0) return;
+    looking?.abort();
+    looking = undefined;
+  }
+
+  /** One timer for all: calls may end thousands of times a second while many wait. */
+  async function lookAgain(): Promise<void> {
+    const mine = new AbortController();
+    looking = mine;
+    try {
+      while (waiting.length > 0) {
+        await clock.sleep(LOOK_AGAIN_MS, mine.signal);
+        letThrough();
+        if (waiting.length > 0) stopIfTooLong();
+      }
+    } catch {
+      // Nobody waits any more.
     }
+  }
+
+  function stopIfTooLong(): void {
+    if (outageMs(state, clock.nowMs()) > maxOutageMs) onTooLong();
   }
 
   function judge({ isEvidence, ...call }: CallVerdict): void {
@@ -101,9 +144,7 @@ export function createOutageGate(options: OutageGateOptions): OutageGate {
       inFlight -= 1;
       if (verdict) judge(verdict);
       else onCallAbandoned(state, clock.nowMs());
-      const woken = wakeAll;
-      wakeAll = [];
-      for (const wake of woken) wake();
+      letThrough();
     },
     get isOut() {
       return state.phase === 'open' || state.phase === 'probing';

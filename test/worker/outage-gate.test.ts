@@ -1,5 +1,7 @@
 import { describe, expect, it } from 'vitest';
+import { createOutageGate } from '../../src/worker/outage-gate.ts';
 import { createWorker } from '../../src/worker/worker.ts';
+import { createFakeClock } from '../support/fake-clock.ts';
 import { createTestContext, found, tryAgain } from './lookups.ts';
 
 const MINUTE_MS = 60_000;
@@ -75,5 +77,32 @@ describe('an outage of the API', () => {
     });
     expect(statuses.filter((status) => status === 'found')).toHaveLength(18);
     expect(context.stopSwitch.stopped).toBeUndefined();
+  });
+
+  it('sets no timer for each call that ends while others wait for their way back', async () => {
+    const clock = createFakeClock();
+    const { signal } = new AbortController();
+    const onTooLong = (): void => {};
+    const gate = createOutageGate({ clock, callers: 100, maxOutageMs: 60 * MINUTE_MS, onTooLong });
+    const call = { isRefused: false, isEvidence: (): boolean => true };
+    for (let failed = 0; failed < 20; failed += 1) {
+      gate.tryPass();
+      gate.ended({ ...call, isFailure: true, sentAtMs: clock.nowMs() });
+    }
+    let passed = 0;
+    for (let caller = 0; caller < 100; caller += 1) {
+      void gate.pass(signal).then(() => {
+        passed += 1;
+      });
+    }
+    await clock.advance(5_000); // the probe
+    expect(passed).toBe(1);
+    for (let ended = 0; ended < 50; ended += 1) {
+      gate.ended({ ...call, isFailure: false, sentAtMs: clock.nowMs() });
+      await Promise.resolve();
+    }
+    await clock.advance(0);
+    expect(passed).toBe(60); // those that ended, and a tenth of the callers
+    expect(clock.sleepsMs.length).toBeLessThan(10);
   });
 });
