@@ -1,9 +1,11 @@
+import { createChange } from '../../change.ts';
+
 /**
  * Keeps chunks that may be to blame for lost workers apart from all others: what is lost along with
  * them would look as guilty as they are.
  */
 export interface Quarantine {
-  /** Works on a chunk along with others. */
+  /** Works on a chunk along with others; waits while one is alone that was taken at the same time. */
   together<T>(work: () => Promise<T>): Promise<T>;
   /** Works on a chunk when no other is under way. */
   alone<T>(work: () => Promise<T>): Promise<T>;
@@ -15,11 +17,13 @@ export function createQuarantine(): Quarantine {
   let underWay = 0;
   let waiting: (() => void)[] = [];
   let isClosed = false;
+  const change = createChange();
 
   function next(): void {
     const first = underWay === 0 ? waiting.shift() : undefined;
     isClosed = first !== undefined;
     first?.();
+    if (!isClosed) change.tell();
   }
 
   async function run<T>(work: () => Promise<T>): Promise<T> {
@@ -33,7 +37,10 @@ export function createQuarantine(): Quarantine {
   }
 
   return {
-    together: run,
+    together: async (work) => {
+      while (isClosed) await change.next();
+      return await run(work);
+    },
     alone: async (work) => {
       await new Promise<void>((resolve) => {
         waiting.push(resolve);
