@@ -50,7 +50,8 @@ export function readSharedPace(
     };
   }
   for (const [name, { seenMs }] of Object.entries(shared.workers)) {
-    if (nowMs - seenMs > GONE_AFTER_MS) delete shared.workers[name];
+    // Seen in a time that is still to come: the clock was set back, and who is alive comes again at once.
+    if (Math.abs(nowMs - seenMs) > GONE_AFTER_MS) delete shared.workers[name];
   }
   const pausedMs = nowMs - shared.pace.latestMs;
   const isFirst = Object.keys(shared.workers).length === 0;

@@ -135,6 +135,16 @@ describe('a lease', () => {
       expect(readSharedPace(json, START)).toEqual(fresh());
     },
   );
+
+  it('of a worker that was killed is void, though the clock was set back since', () => {
+    const shared = fresh();
+    come(shared, START.nowMs, { worker: 'killed' });
+    const json = JSON.stringify(shared);
+    const before = readSharedPace(json, { ...START, nowMs: START.nowMs - 1_000 });
+    expect(Object.keys(before.workers)).toEqual(['killed']);
+    const later = readSharedPace(json, { ...START, nowMs: START.nowMs - 3_600_000 });
+    expect(later.workers).toEqual({});
+  });
 });
 
 describe('an outage that workers see together', () => {
