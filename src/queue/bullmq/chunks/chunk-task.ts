@@ -100,6 +100,7 @@ export function createChunkTask(options: ChunkTaskOptions): ChunkTask {
       await work(taken, () => paused.has(owner));
     } finally {
       paused.letGo(owner);
+      log.letGo(taken.job.id ?? '');
     }
   }
 

@@ -18,6 +18,8 @@ export interface OutcomeLog {
   addLonely(chunk: string): Promise<void>;
   /** Lets the log of a chunk that is about to be finished go by itself, should nobody remove it. */
   expireSoon(chunk: string): Promise<void>;
+  /** Keeps nothing of a chunk in the memory of this process; what is in Redis stays. */
+  letGo(chunk: string): void;
   /** Forgets a chunk that is finished. */
   remove(chunk: string): Promise<void>;
 }
@@ -100,6 +102,9 @@ export function createOutcomeLog(client: RedisClient): OutcomeLog {
     },
     expireSoon: async (chunk) => {
       await client.pexpire(logKey(chunk), SOON_MS);
+    },
+    letGo: (chunk) => {
+      begun.delete(logKey(chunk));
     },
     remove: async (chunk) => {
       begun.delete(logKey(chunk));
