@@ -1,7 +1,13 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { expect, it } from 'vitest';
+import { FlowProducer } from 'bullmq';
+import { expect, it, onTestFinished } from 'vitest';
 import { collect } from '../../src/index.ts';
-import { LOOKUPS_JOB, LOOKUPS_QUEUE, OUTCOMES_QUEUE } from '../../src/queue/bullmq/names.ts';
+import {
+  LOOKUPS_JOB,
+  LOOKUPS_QUEUE,
+  OUTCOMES_QUEUE,
+  QUEUE_OPTIONS,
+} from '../../src/queue/bullmq/names.ts';
 import { useTempFolder } from '../support/temp-folder.ts';
 import { useWorkedQueue } from '../support/worked-queue.ts';
 
@@ -39,6 +45,25 @@ it.each([3_000, 20_000])('a chunk with a ref nested %i deep is refused', async (
   while ((await queueOf(LOOKUPS_QUEUE).getFailedCount()) < 1) await delay(20);
 });
 
+it('a chunk whose child in a flow has failed is refused once, without a call', async () => {
+  const { flow, replies, queueOf } = await openQueue();
+  const child = {
+    queueName: LOOKUPS_QUEUE,
+    name: LOOKUPS_JOB,
+    opts: { failParentOnFailure: true },
+  };
+  await flow.add({
+    queueName: LOOKUPS_QUEUE,
+    name: LOOKUPS_JOB,
+    data: { v: 1, domains: ['acme.com'], replyTo: 'crm', ref: 'parent' },
+    children: [{ ...child, data: { v: 1, domains: [] } }],
+  });
+  const [refused] = await replies(1, 'crm');
+  const error = expect.stringContaining('failed');
+  expect(refused).toMatchObject({ ref: 'parent', outcomes: [], error });
+  while ((await queueOf(LOOKUPS_QUEUE).getFailedCount()) < 2) await delay(20);
+});
+
 it('a reply that is no JSON is left as failed by the collector, which tells of it', async () => {
   const { put, queueOf, url } = await openQueue();
   await put('odd', '{"v":1,', OUTCOMES_QUEUE);
@@ -62,7 +87,10 @@ it('a reply that is no JSON is left as failed by the collector, which tells of i
 /** A Redis with a worker on it, and a client that heeds no rule of BullMQ for Node.js. */
 async function openQueue() {
   const { redis, queueOf } = await useWorkedQueue();
+  const flow = new FlowProducer({ connection: { port: redis.port }, ...QUEUE_OPTIONS });
+  onTestFinished(() => flow.close());
   return {
+    flow,
     url: redis.url,
     queueOf,
     put: async (id: string, data: string, name = LOOKUPS_QUEUE): Promise<void> => {

@@ -107,7 +107,8 @@ export function createChunkTask(options: ChunkTaskOptions): ChunkTask {
   async function work(taken: TakenJob, isPaused: () => boolean): Promise<void> {
     const { job } = taken;
     const id = job.id ?? '';
-    const data = parseLookups(job.data);
+    // A chunk whose children in a flow have failed can only fail.
+    const data = job.deferredFailure || parseLookups(job.data);
     if (typeof data === 'string') return await refuse(taken, data);
     const chunk: TakenChunk = { id, data, addedAtMs: job.timestamp, priority: job.priority };
     // It was answered, but its worker was killed before it could say so; or its run is over.
