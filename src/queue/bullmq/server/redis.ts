@@ -226,7 +226,7 @@ const REASONS: readonly (readonly [sign: RegExp, reason: string])[] = [
   [/NOAUTH/, 'it wants a password; give redis://:PASSWORD@host or redis://USER:PASSWORD@host'],
   [/WRONGPASS|invalid password|invalid username/i, 'it refuses the user or the password'],
   [
-    /NOPERM/,
+    /NOPERM|user executing the script/, // of what a script may not do, Redis 7 says so without a code
     'its user may not do what a queue needs; allow it ~{brandfill}* &* +@all -@admin -@dangerous +info',
   ],
   [/READONLY/, 'it is a read-only replica; give the address of its master'],
