@@ -44,7 +44,7 @@ export async function openLmdb<T = unknown>(
       try {
         // All tables of a new store are made in one transaction: each one costs an fsync.
         return root.transactionSync(() => {
-          const file = toFile(root, lock);
+          const file = toFile(root, { folder, lock });
           return { ...file, ...openTables(file) };
         });
       } catch (error) {
@@ -87,7 +87,10 @@ async function seeCommit(root: RootDatabase): Promise<void> {
 }
 
 /** @throws OtherVersionError when it is not a store of ours */
-function toFile(root: RootDatabase, lock: StoreLock): LmdbFile {
+function toFile(
+  root: RootDatabase,
+  { folder, lock }: { readonly folder: string; readonly lock: StoreLock },
+): LmdbFile {
   // A store of ours has had its version for as long as its tables.
   const tables = [...root.getKeys()].filter((name) => name !== 'meta');
   root.resetReadTxn();
@@ -102,7 +105,11 @@ function toFile(root: RootDatabase, lock: StoreLock): LmdbFile {
     id: idOf(meta),
     lock,
     commit: async (change) => await lock.hold(async () => root.transactionSync(change)),
-    close: async () => await lock.hold(() => root.close()),
+    close: async () => {
+      // A folder that somebody has removed has no place for a lock, and nobody else uses it.
+      if (existsSync(folder)) await lock.hold(() => root.close());
+      else await root.close();
+    },
   };
 }
 

@@ -87,6 +87,23 @@ describe.skipIf(!hasRedis)('brandfill collect', () => {
     const lines = namesIn(folder).flatMap((name) => objectsOf(folder.read(`out/${name}`)));
     expect(lines).toHaveLength(31);
   });
+
+  it('whose folder is removed says so, and ends with 2; outcomes stay on the queue', async () => {
+    const { folder, url, add, drained, isEmpty } = await openOutcomesQueue();
+    const collector = await start(['collect', '--queue', url], { cwd: folder.path });
+    await add([reply('before', [outcome(1)])]);
+    await drained();
+    rmSync(folder.at('out'), { recursive: true });
+    await add([reply('after', [outcome(2)])]);
+    await collector.shows('Cannot write to out: there is no such file or folder.');
+    collector.process.kill('SIGTERM');
+    const { code, stderr } = await collector.ended;
+    expect(stderr.trimEnd().split('\n').at(-1)).toBe(
+      'brandfill: Cannot finish the files in out: there is no such file or folder. What is not in them is still on the queue: put that right, and collect again.',
+    );
+    expect(code).toBe(2);
+    expect(await isEmpty()).toBe(false);
+  });
 });
 
 /** Puts a part of a line behind what was written, as a kill in the middle of a write does. */

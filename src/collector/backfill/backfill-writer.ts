@@ -1,5 +1,5 @@
 import { statfsSync } from 'node:fs';
-import { describeSystemError } from '../../common/errors.ts';
+import { BrandfillError, describeSystemError } from '../../common/errors.ts';
 import type { OutcomeLines } from './outcome-lines.ts';
 import { createPartSet, type PartSetOptions } from './part-set.ts';
 import { PART_KINDS, type PartKind } from './rotation.ts';
@@ -207,11 +207,24 @@ export async function openBackfillWriter(options: BackfillWriterOptions): Promis
       stop.abort();
       await inTurn(async () => {
         if (!isOurs()) return await parts.leave();
-        if (isDoubtful) await recover();
-        await parts.finish();
+        try {
+          if (isDoubtful) await recover();
+          await parts.finish();
+        } catch (error) {
+          await parts.leave();
+          throw unfinished(folder, error);
+        }
       });
     },
   };
+}
+
+function unfinished(folder: string, error: unknown): BrandfillError {
+  return new BrandfillError(
+    'UNWRITABLE_OUTPUT',
+    `Cannot finish the files in ${folder}: ${describeSystemError(error)}. What is not in them is still on the queue: put that right, and collect again.`,
+    { cause: error },
+  );
 }
 
 function sizesOf(replies: readonly Reply[]): Record<PartKind, number> {
