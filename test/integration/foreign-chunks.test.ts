@@ -31,6 +31,18 @@ it('a chunk that is no JSON is refused, not taken again and again', async () => 
   while ((await queueOf(LOOKUPS_QUEUE).getFailedCount()) < 1) await delay(20);
 });
 
+it.each([
+  { opts: '{nope' },
+  { opts: 'null' },
+  { opts: '{}', parent: '{nope', progress: '{nope', stacktrace: '{nope' },
+])('a chunk written by hand with what is no JSON beside its data is answered: %o', async (odd) => {
+  const { put, replies, queueOf } = await openQueue();
+  await put('odd', JSON.stringify({ v: 1, domains: ['acme.com'] }), LOOKUPS_QUEUE, odd);
+  const [answered] = await replies(1);
+  expect(answered).toMatchObject({ chunk: 'odd', outcomes: [{ domain: 'acme.com' }] });
+  while ((await queueOf(LOOKUPS_QUEUE).getJobCountByTypes()) > 0) await delay(20);
+});
+
 it.each([3_000, 20_000])('a chunk with a ref nested %i deep is refused', async (depth) => {
   const { put, replies, queueOf } = await openQueue();
   const ref = `${'['.repeat(depth)}${']'.repeat(depth)}`;
@@ -93,9 +105,14 @@ async function openQueue() {
     flow,
     url: redis.url,
     queueOf,
-    put: async (id: string, data: string, name = LOOKUPS_QUEUE): Promise<void> => {
+    put: async (
+      id: string,
+      data: string,
+      name = LOOKUPS_QUEUE,
+      more: object = {},
+    ): Promise<void> => {
       const queue = queueOf(name);
-      const job = { name: LOOKUPS_JOB, data, opts: '{}', timestamp: Date.now() };
+      const job = { name: LOOKUPS_JOB, data, opts: '{}', timestamp: Date.now(), ...more };
       await redis.client.hset(queue.toKey(id), job);
       await redis.client.lpush(queue.toKey('wait'), id);
       await redis.client.zadd(queue.toKey('marker'), 0, '0');

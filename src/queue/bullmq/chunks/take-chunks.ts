@@ -21,6 +21,7 @@ import { createOutcomeLog, readLog } from './outcome-log.ts';
 import { createOutcomeSender } from './outcome-sender.ts';
 import { announceWorker, isServed } from './presence.ts';
 import { createQuarantine } from './quarantine.ts';
+import { isUnreadable, mendUnreadable } from './unreadable-job.ts';
 
 export interface TakeChunksOptions
   extends Pick<ChunkTaskOptions, 'handle' | 'normalize' | 'api' | 'onNotice'> {
@@ -193,8 +194,16 @@ export function takeChunks(options: TakeChunksOptions): ChunkTaker {
       return await worker.getNextJob(token);
     } catch (error) {
       refusals.tell(error);
+      if (isUnreadable(error)) await mend(token).catch(refusals.tell);
       if (!isStopping) await delay(RETRY_MS);
       return undefined;
+    }
+  }
+
+  async function mend(token: string): Promise<void> {
+    const id = await mendUnreadable(redis.client, token);
+    if (id !== undefined) {
+      onNotice(`Job ${id} has options that cannot be read; it is looked up without them.`);
     }
   }
 
