@@ -2,7 +2,6 @@ import { FIRST_MARGIN } from '../create-pace-state.ts';
 import type { PaceState } from '../pace-state.ts';
 import { fadeAccepted } from './accepted-in-flight.ts';
 import { joinWithLast, recentRatePerMs, startBlock, startEpoch } from './measured-rate.ts';
-import { SLOW_PER_MS } from './plateau.ts';
 
 /** The closest to its limit that a rate begins again: less wins no calls, more wastes the limit. */
 const LEAST_MARGIN = 0.008;
@@ -135,7 +134,7 @@ function refineEstimate(state: PaceState, closed: ClosedLimit, isWindow: boolean
   let latest = throttle.ratePerMs;
   if (closed.closedMs > 0.2 * spanMs) latest = callsPerMs;
   else if (estimate.confidence === 0) {
-    latest = recentRatePerMs(state, { calls: recentCalls(state), ms: 1_500 }) || callsPerMs;
+    latest = recentRatePerMs(state, { calls: 20, ms: 1_500 }) || callsPerMs;
   }
   latest = Math.min(latest, Math.max(throttle.ratePerMs, callsPerMs));
   let limit = callsPerMs + LATEST_WEIGHT * (latest - callsPerMs);
@@ -159,11 +158,6 @@ function refineEstimate(state: PaceState, closed: ClosedLimit, isWindow: boolean
     closed.uncertainMs / 2 / spanMs,
   );
   estimate.margin = clamp(doubt, LEAST_MARGIN, FIRST_MARGIN);
-}
-
-/** Of slow calls fewer: 60 of them are a time in which their rate has grown by half. */
-function recentCalls({ throttle }: PaceState): number {
-  return throttle.ratePerMs < SLOW_PER_MS ? 15 : 60;
 }
 
 function nextConfidence(confidence: number, difference: number): number {

@@ -14,7 +14,7 @@ const TIME_TO_ROUGH_LIMIT_MS = 10_000;
 /** …with so many calls at least. */
 const LEAST_TO_ROUGH_LIMIT = 8;
 /** Slower than this, the usual calls to an estimated limit take more than 20 s. */
-export const SLOW_PER_MS: number = 0.003;
+const SLOW_PER_MS = 0.003;
 /** The fastest growth, per round trip: answers tell of a rate only one round trip later. */
 const MOST_GROWTH_PER_ROUND_TRIP = 0.05;
 
