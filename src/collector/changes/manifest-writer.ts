@@ -47,9 +47,8 @@ export async function openManifestWriter(
   let records = 0;
 
   async function write(): Promise<void> {
-    await file.write(
-      Buffer.from(words.buffer, 0, gathered * recordWords * words.BYTES_PER_ELEMENT),
-    );
+    // A copy: it is still being written when the next records are gathered.
+    await file.write(new Uint8Array(words.slice(0, gathered * recordWords).buffer));
     records += gathered;
     gathered = 0;
   }

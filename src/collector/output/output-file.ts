@@ -13,6 +13,7 @@ import { keepAtExit, removeAtExit } from './remove-at-exit.ts';
 
 /** Where rows are written to. Nothing is seen at its place before `commit`. */
 export interface OutputFile {
+  /** @param content is not to be changed any more: it may still be on its way when this resolves */
   write(content: string | Uint8Array): Promise<void>;
   /** Brings everything to the disk; all that can fail has failed by then. */
   finish(): Promise<void>;
