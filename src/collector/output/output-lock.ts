@@ -69,6 +69,7 @@ export async function lockOutput(
     if (await refused(path, () => tryToTake(file, { target, mine }))) break;
     const holder = readHolder(file);
     if (holder === undefined) continue; // it was released just now
+    if (holder === UNREADABLE) throw inUse(path, { holder, advice });
     const signs = { lastBeat: () => lastBeat(file), silenceMs };
     const isHeld = !releasedTokens.has(holder.token) && (await isAlive(holder, self, signs));
     if (isHeld) throw inUse(path, { holder, advice });
@@ -190,13 +191,17 @@ function inUse(
   );
 }
 
+/** Whose lock may not be read, as that of another user: nobody can say whether it is stale. */
+const UNREADABLE: Holder = { pid: 0, startedAt: '', place: '', token: '', since: '' };
+
 /** Who has it; without a name while that is still being written. */
 function readHolder(file: string): Holder | undefined {
   let text: string;
   try {
     text = readFileSync(file, 'utf8');
-  } catch {
-    return undefined;
+  } catch (error) {
+    const code = systemErrorCode(error);
+    return code === 'EACCES' || code === 'EISDIR' ? UNREADABLE : undefined;
   }
   try {
     return JSON.parse(text) as Holder;

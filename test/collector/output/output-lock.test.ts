@@ -1,4 +1,4 @@
-import { existsSync, readdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import {
@@ -102,6 +102,15 @@ describe('the lock of an output', () => {
     const path = join(useTempFolder(), 'out.csv');
     writeFileSync(`${path}.lock`, '{"pid"');
     await lock(path, { silenceMs: 100 });
+  });
+
+  it('that cannot be read, as that of another user, keeps others out at once', async () => {
+    const path = join(useTempFolder(), 'out.csv');
+    mkdirSync(`${path}.lock`); // whoever tests may read every file
+    await expect(lockOutput(path)).rejects.toThrow(
+      `Cannot write ${path}: another run has it (see ${path}.lock); wait until that ends, or choose another output.`,
+    );
+    expect(existsSync(`${path}.lock`)).toBe(true);
   });
 
   it('says why it cannot be made', async () => {
