@@ -8,7 +8,7 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { setTimeout as delay } from 'node:timers/promises';
-import { systemErrorCode } from '../common/errors.ts';
+import { describeSystemError, systemErrorCode } from '../common/errors.ts';
 import { describeSelf, isHere, type Owner, SILENCE_MS } from '../common/owner.ts';
 
 /**
@@ -22,7 +22,7 @@ export interface LockLink {
    * it holds on for long.
    *
    * @returns what to release it with
-   * @throws Error when a process that is there holds on for too long
+   * @throws Error when a process that is there holds on for too long, or it cannot be read who has it
    */
   acquire(): Promise<string>;
   release(mark: string): void;
@@ -146,8 +146,13 @@ function readMark(path: string): string | undefined {
   }
   try {
     return readFileSync(path, 'utf8');
-  } catch {
-    return undefined;
+  } catch (error) {
+    const code = systemErrorCode(error);
+    if (code !== 'EACCES' && code !== 'EISDIR') return undefined;
+    // It stays so, however often it is looked at.
+    throw new Error(`its lock ${path} cannot be read: ${describeSystemError(error)}`, {
+      cause: error,
+    });
   }
 }
 

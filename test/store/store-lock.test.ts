@@ -1,5 +1,5 @@
 import { spawnSync } from 'node:child_process';
-import { readdirSync, readlinkSync, symlinkSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readdirSync, readlinkSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { expect, it } from 'vitest';
@@ -110,4 +110,12 @@ it('says who keeps it for too long, and leaves it to that process', async () => 
     `process ${process.pid} keeps it locked with ${join(folder, FILE)}; let that go on, or end it, and run this again`,
   );
   expect(readlinkSync(join(folder, FILE))).toBe(mark);
+});
+
+it('says so where it cannot be read who has it, instead of looking without end', async () => {
+  const folder = useTempFolder();
+  mkdirSync(join(folder, FILE)); // whoever tests may read every file
+  await expect(createStoreLock(folder, soon).hold(async () => {})).rejects.toThrow(
+    `its lock ${join(folder, FILE)} cannot be read: it is a folder, not a file`,
+  );
 });
