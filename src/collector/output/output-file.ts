@@ -45,24 +45,39 @@ export async function openOutputFile(path: string): Promise<OutputFile> {
 
 /** Writes to a stream that is there already, such as standard output. */
 export function createOutputStream(path: string, stream: Writable): OutputFile {
-  let failure: Error | undefined;
-  stream.on('error', (error) => {
-    failure ??= error;
-  });
+  const trouble = troubleOf(stream);
   return {
     write: (content) =>
       refused(path, async () => {
-        if (failure) throw failure;
+        if (trouble.first) throw trouble.first;
         if (!stream.write(content)) await once(stream, 'drain');
       }),
     finish: () =>
       refused(path, async () => {
         await new Promise<void>((resolve) => stream.write('', () => resolve()));
-        if (failure) throw failure;
+        if (trouble.first) throw trouble.first;
       }),
     commit: async () => {},
     discard: async () => {},
   };
+}
+
+interface Trouble {
+  first?: Error;
+}
+
+/** Standard output is that of many runs, where a schedule has them: it is listened to once. */
+const troubles = new WeakMap<Writable, Trouble>();
+
+function troubleOf(stream: Writable): Trouble {
+  const known = troubles.get(stream);
+  if (known) return known;
+  const trouble: Trouble = {};
+  troubles.set(stream, trouble);
+  stream.on('error', (error) => {
+    trouble.first ??= error;
+  });
+  return trouble;
 }
 
 interface Place {

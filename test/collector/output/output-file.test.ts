@@ -160,4 +160,16 @@ describe('createOutputStream', () => {
     };
     await expect(writing()).rejects.toThrow(/standard output: whoever read it has closed it/);
   });
+
+  it('leaves no listener behind for each run that writes to the same stream', async () => {
+    const stream = new Writable({ write: (_, __, done) => done() });
+    for (let run = 0; run < 3; run += 1) {
+      const output = createOutputStream('standard output', stream);
+      await output.write('a\n');
+      await output.finish();
+      await output.commit();
+      await output.discard();
+    }
+    expect(stream.listenerCount('error')).toBe(1);
+  });
 });
