@@ -16,7 +16,10 @@ const STANDARD_OUTPUT: OutputFile = {
     const { stdout } = process;
     // Whoever has read enough closes it, and then there is nothing to wait for.
     if (stdout.destroyed || stdout.write(text)) return;
-    await Promise.race([once(stdout, 'drain'), once(stdout, 'close')]).catch(() => {});
+    const over = new AbortController();
+    const ways = ['drain', 'close'].map((event) => once(stdout, event, { signal: over.signal }));
+    await Promise.race(ways).catch(() => {});
+    over.abort(); // the other one would be listened for until the end
   },
   finish: async () => {},
   commit: async () => {},
