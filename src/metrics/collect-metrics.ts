@@ -38,7 +38,18 @@ export function measureCollector(metrics: Metrics, { counts, folder }: CollectSi
     lines.inc({ file: 'failures' }, counts.failures);
     repeated.reset();
     repeated.inc(counts.repeated);
-    const { bavail, bsize } = statfsSync(folder);
-    free.set(bavail * bsize);
+    const bytes = freeBytes(folder);
+    if (bytes === undefined) free.remove();
+    else free.set(bytes);
   });
+}
+
+/** Undefined where the disk does not say, as one that is gone: the other metrics tell all the same. */
+function freeBytes(folder: string): number | undefined {
+  try {
+    const { bavail, bsize } = statfsSync(folder);
+    return bavail * bsize;
+  } catch {
+    return undefined;
+  }
 }
