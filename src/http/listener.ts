@@ -53,8 +53,8 @@ export async function openListener(options: ListenerOptions): Promise<Listener> 
     close: async () => {
       const closed = once(server, 'close').then(() => true);
       server.close();
-      const until = Date.now() + FAREWELL_MS;
-      while (Date.now() < until) {
+      const until = performance.now() + FAREWELL_MS;
+      while (performance.now() < until) {
         server.closeIdleConnections();
         if (await Promise.race([closed, delay(LOOK_MS)])) return;
       }

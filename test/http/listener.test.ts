@@ -1,5 +1,5 @@
 import { createServer } from 'node:net';
-import { expect, it, onTestFinished } from 'vitest';
+import { expect, it, onTestFinished, vi } from 'vitest';
 import { openListener, type Routes } from '../../src/http/listener.ts';
 
 async function open(...routes: readonly Routes[]): Promise<string> {
@@ -38,6 +38,23 @@ it('closes while answers are under way', async () => {
   const answer = fetch(`${listener.url}/a`);
   answer.catch(() => {});
   await fetch(`${listener.url}/b`);
+  await listener.close();
+  await expect(answer).rejects.toThrow();
+});
+
+it('does not wait for answers any longer when the clock is set back', async () => {
+  const listener = await openListener({
+    host: '127.0.0.1',
+    port: 0,
+    routes: [(app) => app.get('/a', () => new Promise<Response>(() => {}))],
+  });
+  const answer = fetch(`${listener.url}/a`);
+  answer.catch(() => {});
+  await fetch(`${listener.url}/b`);
+  const atMs = Date.now();
+  const clock = vi.spyOn(Date, 'now').mockImplementation(() => atMs - 3_600_000);
+  clock.mockImplementationOnce(() => atMs);
+  onTestFinished(() => clock.mockRestore());
   await listener.close();
   await expect(answer).rejects.toThrow();
 });
