@@ -5,14 +5,14 @@ import { createShapeReader } from '../brand/shape.ts';
 import { BrandfillError, describeSystemError } from '../common/errors.ts';
 import { libraryNaming } from '../enrich.ts';
 import { nameApi } from '../job/api-name.ts';
-import { IMPORT_SETTINGS } from '../job/commands/store-settings.ts';
+import { IMPORT_SETTINGS, type StoreSettings } from '../job/commands/store-settings.ts';
 import { checkOptions } from '../job/known-options.ts';
 import { checkKind } from '../job/option-kinds.ts';
 import { normalizeDomain } from '../rows/domain/domain.ts';
 import { parseOutcomeLine } from '../store/outcome-line.ts';
 import { type IncomingOutcome, putNewer } from '../store/put-newer.ts';
 import { noteApiName } from '../store/tables.ts';
-import { withOpenedStore } from './opened-store.ts';
+import { type OpenStoreTask, withOpenedStore } from './opened-store.ts';
 import type { StoreChoice, StoreOptionNaming } from './store-choice.ts';
 
 /** What to import. With `baseUrl`, all outcomes are put in for that API, whichever they name. */
@@ -65,7 +65,18 @@ export async function importStore(
   const { input, ...options } = given;
   checkKind(input, 'text', naming('input'));
   const task = { options, definitions: IMPORT_SETTINGS, naming, mayMake: true };
-  const lines = await checkFirstLines(await openLines(input), input);
+  const lines = await openLines(input);
+  try {
+    return await importLines(await checkFirstLines(lines, input), task);
+  } finally {
+    await lines.return(undefined); // not all of them may have been wanted
+  }
+}
+
+async function importLines(
+  lines: AsyncIterable<string>,
+  task: OpenStoreTask<StoreSettings>,
+): Promise<Imported> {
   return await withOpenedStore(task, async ({ tables, settings, endpointId }) => {
     if (endpointId !== undefined) await noteApiName(tables, endpointId, nameApi(settings));
     const readShape = createShapeReader();
@@ -133,7 +144,6 @@ async function checkFirstLines(
     if (typeof parsed === 'string') reasons.push(parsed);
   }
   if (!hasOutcome && reasons.length > 0) {
-    await lines.return(undefined);
     throw new BrandfillError(
       'UNREADABLE_INPUT',
       `Cannot import ${input === '-' ? 'standard input' : input}: none of its ${reasons.length === FIRST_LINES ? `first ${FIRST_LINES} ` : ''}lines is an outcome (the first: ${reasons[0]}); give a file that brandfill store export has written.`,
@@ -154,7 +164,8 @@ async function openLines(input: string): Promise<AsyncGenerator<string>> {
       { cause: error },
     );
   };
-  const file = input === '-' ? undefined : (await open(input).catch(refuse)).createReadStream();
+  const handle = input === '-' ? undefined : await open(input).catch(refuse);
+  const file = handle?.createReadStream();
   // What goes wrong in a pipeline comes out of it.
   const unpacked = file && /\.gz$/i.test(input) && pipeline(file, createGunzip(), () => {});
   const stream = unpacked || file || process.stdin;
@@ -170,6 +181,8 @@ async function openLines(input: string): Promise<AsyncGenerator<string>> {
       }
     } catch (error) {
       refuse(error);
+    } finally {
+      await handle?.close();
     }
     yield rest ?? '';
   })();
