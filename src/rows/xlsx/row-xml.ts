@@ -18,10 +18,12 @@ interface CellXml {
 function cutRow(xml: string, prefix: string): { tag: string; cells: CellXml[] } {
   const tagEnd = xml.indexOf('>') + 1;
   const cells: CellXml[] = [];
-  const close = `</${prefix}c>`;
+  const close = new RegExp(`</${prefix}c\\s*>|$`, 'g');
   for (let at = tagEnd; at < xml.length; ) {
     const end = xml.indexOf('>', at) + 1;
-    const cellEnd = xml[end - 2] === '/' ? end : xml.indexOf(close, end) + close.length;
+    close.lastIndex = end;
+    close.test(xml);
+    const cellEnd = xml[end - 2] === '/' ? end : close.lastIndex;
     const cell = xml.slice(at, cellEnd);
     cells.push({ column: columnOfRef(/\sr\s*=\s*["']([A-Z]+)/.exec(cell)?.[1] ?? ''), xml: cell });
     at = cellEnd;

@@ -1,0 +1,18 @@
+import { expect, it } from 'vitest';
+import type { ListPlace } from '../../../src/rows/xlsx/list-rows.ts';
+import { readRowLine, writeRowLine } from '../../../src/rows/xlsx/row-line.ts';
+import { createSheetFiller } from '../../../src/rows/xlsx/row-xml.ts';
+
+const place = { firstColumn: 0 } as ListPlace;
+
+it('fills a row whose cells end in tags with spaces in them, which XML allows', () => {
+  const filler = createSheetFiller([{ index: 1, name: 'city' }], place, '');
+  const own = '<c r="A2"><v>1</v></c ><c r="C2"><v>3</v></c\n>';
+  const raw = writeRowLine({ cells: [1, null, 3], number: 2, xml: `<row r="2">${own}`, after: '' });
+  const { raw: filled } = filler.fill(raw, 3, ['Oslo']);
+  expect(readRowLine(filled).xml).toBe(
+    '<row r="2"><c r="A2"><v>1</v></c >' +
+      '<c r="B2" t="inlineStr"><is><t xml:space="preserve">Oslo</t></is></c>' +
+      '<c r="C2"><v>3</v></c\n>',
+  );
+});
