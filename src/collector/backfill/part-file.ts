@@ -1,5 +1,6 @@
 import { type FileHandle, lstat, open, rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
+import { syncFolder } from '../../common/sync-folder.ts';
 import { fileName, type PartKind, type PartState } from './rotation.ts';
 
 /** A file that is being written: `<name>.part`. */
@@ -121,11 +122,4 @@ async function isThere(path: string): Promise<boolean> {
     () => true,
     () => false,
   );
-}
-
-/** Makes new names durable; not every system allows it. */
-async function syncFolder(folder: string): Promise<void> {
-  const handle = await open(folder, 'r').catch(() => undefined);
-  await handle?.sync().catch(() => {});
-  await handle?.close();
 }

@@ -7,6 +7,7 @@ import type { Writable } from 'node:stream';
 import { createGzip } from 'node:zlib';
 import { BrandfillError } from '../../common/errors.ts';
 import { isRunning } from '../../common/is-running.ts';
+import { syncFolder } from '../../common/sync-folder.ts';
 import { describeUnwritable } from '../../common/unwritable.ts';
 import { placeOf } from './output-paths.ts';
 import { keepAtExit, removeAtExit } from './remove-at-exit.ts';
@@ -204,13 +205,6 @@ async function removeLeftovers(target: string): Promise<void> {
     const isLeft = abandoned.has(path) || (pid && !isRunning(Number(pid)));
     if (isLeft) await rm(path, { force: true });
   }
-}
-
-/** Makes the rename itself durable; not every system allows it. */
-async function syncFolder(folder: string): Promise<void> {
-  const handle = await open(folder, 'r').catch(() => undefined);
-  await handle?.sync().catch(() => {});
-  await handle?.close();
 }
 
 /**
