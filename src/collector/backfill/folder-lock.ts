@@ -1,6 +1,7 @@
-import { statSync, utimesSync, writeFileSync } from 'node:fs';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Database } from 'lmdb';
+import { beat, lastBeat } from '../../common/beat.ts';
 import { BEAT_MS, describeSelf, isAlive, type Owner, SILENCE_MS } from '../../common/owner.ts';
 import type { LmdbFile } from '../../store/lmdb-file.ts';
 
@@ -62,16 +63,3 @@ export async function lockFolder(options: LockFolderOptions): Promise<FolderLock
 }
 
 const KEY = 'owner';
-
-function beat(path: string): void {
-  try {
-    const now = new Date();
-    utimesSync(path, now, now);
-  } catch {
-    // The next one will do.
-  }
-}
-
-function lastBeat(path: string): number {
-  return statSync(path, { throwIfNoEntry: false })?.mtimeMs ?? 0;
-}

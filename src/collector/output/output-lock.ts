@@ -1,5 +1,6 @@
-import { closeSync, fstatSync, openSync, readFileSync, unlinkSync, utimesSync } from 'node:fs';
+import { readFileSync, unlinkSync } from 'node:fs';
 import { link, rename, rm, stat, writeFile } from 'node:fs/promises';
+import { beat, lastBeat } from '../../common/beat.ts';
 import { BrandfillError, systemErrorCode } from '../../common/errors.ts';
 import {
   BEAT_MS,
@@ -207,29 +208,6 @@ function readHolder(file: string): Holder | undefined {
     return JSON.parse(text) as Holder;
   } catch {
     return { pid: 0, startedAt: '', place: '', token: '', since: '' };
-  }
-}
-
-function beat(file: string): void {
-  try {
-    const now = new Date();
-    utimesSync(file, now, now);
-  } catch {
-    // The next one will do.
-  }
-}
-
-/** Opened, since network file systems tell of what they remember to who only asks for the time. */
-function lastBeat(file: string): number {
-  try {
-    const handle = openSync(file, 'r');
-    try {
-      return fstatSync(handle).mtimeMs;
-    } finally {
-      closeSync(handle);
-    }
-  } catch {
-    return 0;
   }
 }
 
