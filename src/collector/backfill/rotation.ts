@@ -40,11 +40,15 @@ export function isDue(
   return state.bytes > 0 && moreBytes > 0 && state.bytes + moreBytes > maxBytes;
 }
 
-/** The first file after another one. Numbers are not used again, even if files were taken away. */
+/**
+ * The first file after another one. Numbers are not used again, even if files were taken away; but that of a
+ * file without a line, which may not even have been made.
+ */
 export function nextFile(
   last: PartState | undefined,
   nowMs: number,
 ): Pick<PartState, 'hour' | 'number'> {
   const hour = hourOf(nowMs);
-  return { hour, number: last?.hour === hour ? last.number + 1 : 1 };
+  if (last?.hour !== hour) return { hour, number: 1 };
+  return { hour, number: last.bytes === 0 ? last.number : last.number + 1 };
 }
