@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { findJsonObject } from '../brand/json-object.ts';
 import type { Outcome } from '../brand/outcome.ts';
 
 /** An outcome on its way from one store to another. */
@@ -70,7 +71,10 @@ function describe({ issues }: z.ZodError): string {
   return name === '' ? 'it is no JSON object' : `'${name}' is missing or not as expected`;
 }
 
-/** The answer as it stands in the line, where it is the last of its members; else written anew. */
+/**
+ * The answer as it stands in the line, where it is the last of its members and written as it was exported;
+ * else written anew, with numbers that JavaScript cannot hold as texts, as which they are read anyway.
+ */
 function rawAnswer(text: string, answer: unknown): string {
   const at = text.indexOf(ANSWER);
   const raw = text.slice(at + ANSWER.length, text.lastIndexOf('}')).trim();
@@ -79,5 +83,5 @@ function rawAnswer(text: string, answer: unknown): string {
     // Within a text or a deeper object, what stands before would be no object once it is closed.
     parseJson(`${text.slice(0, at)}}`) !== undefined &&
     parseJson(raw) !== undefined;
-  return isLast ? raw : JSON.stringify(answer);
+  return isLast ? raw : JSON.stringify(findJsonObject(text)?.['answer'] ?? answer);
 }

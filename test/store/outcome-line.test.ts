@@ -56,6 +56,16 @@ describe('an outcome on a line', () => {
   });
 
   it.each([
+    '"answer":{"id":12345678901234567890},"domain":"acme.com"',
+    '"domain": "acme.com", "answer": {"id": 12345678901234567890}',
+  ])('written by another program, it keeps all digits of a number: {%s}', (members) => {
+    const line = `{"status":"found","fetched_at":"2026-11-21T00:00:00Z",${members}}`;
+    expect(parseOutcomeLine(line)).toMatchObject({
+      outcome: { json: '{"id":"12345678901234567890"}' },
+    });
+  });
+
+  it.each([
     ['', 'it is no JSON object'],
     ['{"domain":', 'it is no JSON object'],
     ['[]', 'it is no JSON object'],
