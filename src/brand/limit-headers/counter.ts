@@ -1,6 +1,6 @@
 import { type AnswerTime, membersOf } from './field.ts';
 import { type Policy, parsePolicies } from './policy.ts';
-import { findResetMs } from './reset.ts';
+import { EPOCH_MILLISECONDS_FROM, findResetMs } from './reset.ts';
 import { findNumber } from './time.ts';
 
 /** Headers of one counter: `X-RateLimit-Limit-Requests`, `…-Remaining-Requests`, `…-Reset-Requests`. */
@@ -26,10 +26,32 @@ export function noteCounter(counters: Map<string, Counter>, name: string, text: 
   );
   const kind = parts[role] as keyof Counter | undefined;
   if (!kind) return;
-  const key = parts.toSpliced(role, 1).join('-');
+  const counted = parts.toSpliced(role, 1);
+  if (kind !== 'reset') {
+    counterOf(counters, counted)[kind] = text;
+    return;
+  }
+  const counter = counterOf(
+    counters,
+    counted.filter((part) => part !== 'after' && part !== 'ms'),
+  );
+  const reset = counted.includes('ms') ? inMilliseconds(text) : text;
+  // What counts from now needs no clock: it goes before a time.
+  if (counted.includes('after')) counter.reset = reset;
+  else counter.reset ??= reset;
+}
+
+function counterOf(counters: Map<string, Counter>, counted: readonly string[]): Counter {
+  const key = counted.join('-');
   const counter = counters.get(key) ?? {};
-  counter[kind] = text;
   counters.set(key, counter);
+  return counter;
+}
+
+/** `…-Reset-Ms: 1500` is no 1,500 seconds; a time in milliseconds is told from that by its size. */
+function inMilliseconds(text: string): string {
+  const number = findNumber(text.trim());
+  return number === undefined || number >= EPOCH_MILLISECONDS_FROM ? text : `${number}ms`;
 }
 
 /** What the headers of one counter say. */

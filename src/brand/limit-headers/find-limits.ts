@@ -16,7 +16,8 @@ export interface Limits {
  * Reads every known dialect of rate limit headers: `Retry-After` and `retry-after-ms`, the fields
  * `RateLimit` and `RateLimit-Policy` of the IETF draft, `RateLimit-Limit`, `-Remaining` and `-Reset`
  * of its older versions, and `X-RateLimit-…` with or without the second dash and with whatever is
- * counted in its name (`-Reset-Requests`, `-Limit-Minute`). What makes no sense is ignored.
+ * counted in its name (`-Reset-Requests`, `-Limit-Minute`), also `-Reset-After` and `-Reset-Ms`. What
+ * makes no sense is ignored.
  *
  * @param headers with names in lower case
  */

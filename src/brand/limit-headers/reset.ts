@@ -24,7 +24,7 @@ export function findResetMs(
 
 /** Numbers this large cannot be meant as the next smaller unit: it would be tens of years. */
 const EPOCH_SECONDS_FROM = 1e9;
-const EPOCH_MILLISECONDS_FROM = 1e11;
+export const EPOCH_MILLISECONDS_FROM = 1e11;
 const EPOCH_MICROSECONDS_FROM = 1e14;
 
 function resetMs(text: string, time: AnswerTime, roundedMs: number): number | undefined {
