@@ -37,7 +37,7 @@ export interface ChunkTaskOptions {
   /** Counts the calls that are made for a chunk of a run, and bounds them. */
   readonly countCalls: (data: LookupsData) => RunCalls | undefined;
   /** Whether a chunk that means another one is refused. Else it is left to others. */
-  readonly mayRefuse: (api: string) => Promise<boolean>;
+  readonly mayRefuse: (chunk: string, api: string) => Promise<boolean>;
   /** Puts a chunk back on the queue as it is, for others. */
   readonly leave: (taken: TakenJob) => Promise<void>;
   readonly log: OutcomeLog;
@@ -117,7 +117,7 @@ export function createChunkTask(options: ChunkTaskOptions): ChunkTask {
     const known = new Map(logged.outcomes.map((outcome) => [outcome.domain, outcome]));
     const left = unknownOf(data.domains, known);
     if (data.api !== undefined && data.api !== api) {
-      if (!(await mayRefuse(data.api))) return await leave(taken);
+      if (!(await mayRefuse(id, data.api))) return await leave(taken);
       onNotice(`Chunk ${id} is meant for another API and was refused; see --base-url and --param.`);
       await fail(id, { left, known }, 'worker_has_other_api');
       return await finish(chunk, taken, [...known.values()]);

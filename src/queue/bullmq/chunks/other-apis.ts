@@ -4,7 +4,7 @@ export interface OtherApis {
    * Whether such a chunk is refused. While a worker is there that asks this API, and for some seconds
    * after, in which one may be restarted, it is left to others.
    */
-  mayRefuse(api: string): Promise<boolean>;
+  mayRefuse(chunk: string, api: string): Promise<boolean>;
 }
 
 export interface OtherApisOptions {
@@ -24,17 +24,38 @@ export function createOtherApis({
   nowMs = () => performance.now(),
 }: OtherApisOptions): OtherApis {
   const told = new Set<string>();
-  /** Since when nobody was seen who asks an API. */
-  const unservedSinceMs = new Map<string, number>();
+  const absences = new Map<string, Absence>();
+
+  /** What was seen long ago says nothing of now, but for a chunk that was left already and is back. */
+  function absenceOf(chunk: string, api: string): Absence {
+    const atMs = nowMs();
+    const known = absences.get(api) ?? { sinceMs: atMs, seenAtMs: atMs, left: new Set() };
+    const isStale = atMs - known.seenAtMs > PATIENCE_MS && !known.left.has(chunk);
+    const absence = { ...known, sinceMs: isStale ? atMs : known.sinceMs, seenAtMs: atMs };
+    absences.set(api, absence);
+    return absence;
+  }
+
   return {
-    mayRefuse: async (api) => {
-      if (await isServed(api)) unservedSinceMs.delete(api);
-      else if (!unservedSinceMs.has(api)) unservedSinceMs.set(api, nowMs());
-      const sinceMs = unservedSinceMs.get(api);
-      if (sinceMs !== undefined && nowMs() - sinceMs >= PATIENCE_MS) return true;
+    mayRefuse: async (chunk, api) => {
+      if (await isServed(api)) absences.delete(api);
+      else {
+        const { sinceMs, seenAtMs, left } = absenceOf(chunk, api);
+        if (seenAtMs - sinceMs >= PATIENCE_MS) return true;
+        left.add(chunk);
+      }
       if (!told.has(api)) onLeft(api);
       told.add(api);
       return false;
     },
   };
+}
+
+/** Nobody was seen who asks an API. */
+interface Absence {
+  readonly sinceMs: number;
+  /** When that was seen last. */
+  readonly seenAtMs: number;
+  /** Chunks that were left to whoever might come. */
+  readonly left: Set<string>;
 }

@@ -132,7 +132,7 @@ export function takeChunks(options: TakeChunksOptions): ChunkTaker {
       const runId = findRunId(replyTo);
       return runId === undefined ? undefined : countCallsOfRun(redis.client, runId, maxCalls);
     },
-    mayRefuse: (api) => otherApis.mayRefuse(api),
+    mayRefuse: (chunk, api) => otherApis.mayRefuse(chunk, api),
     leave: async ({ job, token }) => {
       rest();
       await job.moveToWait(token);
