@@ -92,6 +92,7 @@ export function createTurnstile(options: TurnstileOptions): OwnTurnstile {
     for (let next = tryStart(); next !== true; next = tryStart()) {
       // The gate may have moved while asleep, so the question is asked again.
       await sleepUntil(next, signal);
+      signal.throwIfAborted(); // a report may have woken it just before
     }
   }
 

@@ -68,6 +68,22 @@ describe('a turnstile', () => {
     expect(entered).toHaveLength(2);
   });
 
+  it('lets nobody in whose signal fires right after a report has woken him', async () => {
+    const clock = createFakeClock();
+    const turnstile = createTurnstile({ clock });
+    await turnstile.enter(never);
+    turnstile.report({ kind: 'accepted', sentAtMs: 0, limits: { concurrent: 1 } });
+    const stop = new AbortController();
+    const { entered, gaveUp } = enterAll(turnstile, clock, [never, stop.signal, never]);
+    await clock.advance(30_500);
+    turnstile.report({ kind: 'accepted', sentAtMs: clock.nowMs() });
+    const reason = new Error('stopped');
+    stop.abort(reason);
+    await clock.advance(1);
+    expect(entered.map(([caller]) => caller)).toEqual([0, 2]);
+    expect(gaveUp).toEqual([reason]);
+  });
+
   it('does not wait for ever for a report that was lost', async () => {
     const clock = createFakeClock();
     const turnstile = createTurnstile({ clock });
