@@ -164,7 +164,8 @@ async function reserveTurn(
     const turnAtMs = clock.nowMs();
     const isTurn = (): boolean =>
       reserved.isGood() && !pause?.isPaused && clock.nowMs() - turnAtMs < TURN_MS;
-    let mayAsk = isWanted();
+    // Whoever is let through goes on a moment later: the run may have stopped by then.
+    let mayAsk = !stopSwitch.stopped && isWanted();
     if (mayAsk && isTurn()) {
       if (!allowance) return reserved;
       mayAsk = await allowance.take();

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { Answer } from '../../src/brand/answer.ts';
+import type { Turnstile } from '../../src/pace/turnstile.ts';
 import { lookUp } from '../../src/worker/lookup.ts';
 import { createTestContext, found, throttled, tryAgain } from './lookups.ts';
 
@@ -9,6 +10,26 @@ describe('a lookup in a run that stops', () => {
     context.stopSwitch.stop({ reason: 'interrupted' });
     expect(await lookUp('acme.com', context)).toEqual({ kind: 'not_asked' });
     expect(context.counters.calls).toBe(0);
+  });
+
+  it('makes no call when the run stops in the moment in which it is let through', async () => {
+    const context = createTestContext(() => found, { maxCalls: 1 });
+    const reported: string[] = [];
+    const turnstile: Turnstile = {
+      ...context.turnstile,
+      tryEnter: () => false,
+      enter: async (signal) => {
+        await context.turnstile.enter(signal);
+        context.stopSwitch.stop({ reason: 'interrupted' });
+      },
+      report: (outcome) => {
+        reported.push(outcome.kind);
+        return context.turnstile.report(outcome);
+      },
+    };
+    expect(await lookUp('acme.com', { ...context, turnstile })).toEqual({ kind: 'not_asked' });
+    expect([context.counters.calls, reported]).toEqual([0, ['abandoned']]);
+    expect(context.budget.tryReserve()).toBeDefined();
   });
 
   it('ends with its answer when that comes in time', async () => {
