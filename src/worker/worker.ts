@@ -45,12 +45,17 @@ export function createWorker({
   ): Promise<void> {
     underWay += 1;
     const turn: Turn = { domain, reply, allowance, counters, isWanted, replied: undefined };
-    const result = await turns.push(turn);
-    underWay -= 1;
-    const isBelieved = result.kind !== 'not_asked' && believe(result);
-    if (underWay === 0) {
-      doubt.idle();
-      preflight.idle();
+    let result: LookupResult = NOT_ASKED;
+    let isBelieved: boolean | Promise<boolean> = false;
+    try {
+      result = await turns.push(turn);
+      isBelieved = result.kind !== 'not_asked' && believe(result);
+    } finally {
+      underWay -= 1;
+      if (underWay === 0) {
+        doubt.idle();
+        preflight.idle();
+      }
     }
     if (turn.replied) return await turn.replied;
     if (result.kind !== 'not_asked' && (await isBelieved)) await reply([result.outcome]);

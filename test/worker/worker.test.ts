@@ -112,6 +112,20 @@ describe('a worker', () => {
     ).rejects.toBe(full);
   });
 
+  it('believes what waits for others also after a lookup that failed with an error', async () => {
+    const broken = new Error('broken');
+    const context = createTestContext((domain) => {
+      if (domain === 'broken.com') throw broken;
+      return forbidden;
+    });
+    const worker = createWorker({ ...context, concurrency: 1 });
+    const outcomes: Outcome[] = [];
+    const reply: Reply = async (some) => void outcomes.push(...some);
+    await expect(worker.handle({ domains: ['broken.com'] }, reply)).rejects.toBe(broken);
+    await worker.handle({ domains: ['acme.com'] }, reply);
+    expect(outcomes).toMatchObject([{ domain: 'acme.com', status: 'rejected' }]);
+  });
+
   it('does not ask about a domain that is not wanted any more when its turn comes', async () => {
     const known = new Set(['d1.com']);
     const context = createTestContext((domain) => {
