@@ -1,7 +1,10 @@
 /** The calls that were let through and not reported yet. */
 export interface CallsInFlight {
   start(atMs: number): void;
-  /** Ends the call that was sent then; returns how many were in flight when it was, itself included. */
+  /**
+   * Ends the call that was sent then; returns how many were in flight when it was, itself included. One
+   * that was taken for lost ends none.
+   */
   end(sentAtMs: number): number;
   count(nowMs: number): number;
   /** When they were let through, ascending. */
@@ -26,8 +29,9 @@ export function createCallsInFlight(): CallsInFlight {
     end: (sentAtMs) => {
       // It is sent right after it was let through.
       let at = calls.length - 1;
-      while (at > 0 && (calls[at]?.startMs ?? 0) > sentAtMs) at -= 1;
-      const [call] = calls.splice(Math.max(0, at), 1);
+      while (at >= 0 && (calls[at]?.startMs ?? 0) > sentAtMs) at -= 1;
+      if (at < 0) return 1;
+      const [call] = calls.splice(at, 1);
       return call?.inFlight ?? 1;
     },
     count: (nowMs) => {

@@ -23,6 +23,8 @@ export interface Turnstile {
   enter(signal: AbortSignal): Promise<void>;
   /** Enters if that needs no waiting. Says whether it did. */
   tryEnter(): boolean;
+  /** Whoever got through then was kept waiting by something else, and makes his call only now. */
+  startLate(enteredAtMs: number): void;
   /** Reports what came of a call; returns for how many milliseconds nobody gets through. */
   report(outcome: CallReport): number;
   /** How long nobody will get through, in milliseconds; 0 when the way is open. */
@@ -158,6 +160,10 @@ export function createTurnstile(options: TurnstileOptions): OwnTurnstile {
   return {
     enter,
     tryEnter,
+    startLate: (enteredAtMs) => {
+      inFlight.end(enteredAtMs);
+      inFlight.start(clock.nowMs());
+    },
     report: reportCall,
     waitMs: () => describePace(state, clock.nowMs()).waitMs,
     describe: () => describePace(state, clock.nowMs()),

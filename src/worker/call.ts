@@ -188,13 +188,15 @@ async function waitForTurn(
   { turnstile, outage, stopSwitch, clock }: CallContext,
   reserved: Reservation,
 ): Promise<void> {
-  let isIn = false;
+  let enteredAtMs: number | undefined;
   try {
     await turnstile.enter(stopSwitch.noNewCall);
-    isIn = true;
-    if (!outage.tryPass()) await outage.pass(stopSwitch.noNewCall);
+    enteredAtMs = clock.nowMs();
+    if (outage.tryPass()) return;
+    await outage.pass(stopSwitch.noNewCall);
+    turnstile.startLate(enteredAtMs);
   } catch (error) {
-    if (isIn) turnstile.report({ kind: 'abandoned', sentAtMs: clock.nowMs() });
+    if (enteredAtMs !== undefined) turnstile.report({ kind: 'abandoned', sentAtMs: enteredAtMs });
     reserved.giveBack();
     throw error;
   }

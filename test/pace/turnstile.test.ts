@@ -68,6 +68,19 @@ describe('a turnstile', () => {
     expect(entered).toHaveLength(2);
   });
 
+  it('counts a call that is made late from then on', async () => {
+    const clock = createFakeClock();
+    const turnstile = createTurnstile({ clock });
+    await turnstile.enter(never);
+    turnstile.report({ kind: 'accepted', sentAtMs: 0, limits: { concurrent: 1 } });
+    const { entered } = enterAll(turnstile, clock, callers(2));
+    await clock.advance(6 * 60_000);
+    const [[, enteredAtMs] = [0, 0]] = entered;
+    turnstile.startLate(enteredAtMs);
+    turnstile.report({ kind: 'abandoned', sentAtMs: clock.nowMs() });
+    expect([entered.length, turnstile.tryEnter()]).toEqual([2, false]);
+  });
+
   it('lets nobody in whose signal fires right after a report has woken him', async () => {
     const clock = createFakeClock();
     const turnstile = createTurnstile({ clock });

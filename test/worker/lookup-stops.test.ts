@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest';
 import type { Answer } from '../../src/brand/answer.ts';
 import type { Turnstile } from '../../src/pace/turnstile.ts';
 import { lookUp } from '../../src/worker/lookup.ts';
+import type { OutageGate } from '../../src/worker/outage-gate.ts';
 import { createTestContext, found, throttled, tryAgain } from './lookups.ts';
 
 describe('a lookup in a run that stops', () => {
@@ -30,6 +31,35 @@ describe('a lookup in a run that stops', () => {
     expect(await lookUp('acme.com', { ...context, turnstile })).toEqual({ kind: 'not_asked' });
     expect([context.counters.calls, reported]).toEqual([0, ['abandoned']]);
     expect(context.budget.tryReserve()).toBeDefined();
+  });
+
+  it.each([
+    ['made late', false, ['late at 0', 'accepted at 360000']],
+    ['given up', true, ['abandoned at 0']],
+  ])('has its call %s after a long outage', async (_, isStopped, told) => {
+    const context = createTestContext(() => found);
+    const { clock, stopSwitch } = context;
+    const seen: string[] = [];
+    const turnstile: Turnstile = {
+      ...context.turnstile,
+      startLate: (enteredAtMs) => seen.push(`late at ${enteredAtMs}`),
+      report: ({ kind, sentAtMs }) => {
+        seen.push(`${kind} at ${sentAtMs}`);
+        return 0;
+      },
+    };
+    const outage: OutageGate = {
+      ...context.outage,
+      isOut: true,
+      tryPass: () => false,
+      pass: async (signal) => {
+        await clock.sleep(360_000, signal);
+        if (isStopped) stopSwitch.stop({ reason: 'outage' });
+        signal.throwIfAborted();
+      },
+    };
+    await lookUp('acme.com', { ...context, turnstile, outage });
+    expect(seen).toEqual(told);
   });
 
   it('ends with its answer when that comes in time', async () => {

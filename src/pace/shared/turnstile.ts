@@ -253,6 +253,10 @@ export function createSharedTurnstile(options: SharedTurnstileOptions): SharedTu
         letThrough();
       });
     },
+    startLate: (enteredAtMs) => {
+      inFlight.end(enteredAtMs);
+      inFlight.start(clock.nowMs());
+    },
     report: ({ kind, sentAtMs, limits, ...told }: CallReport) => {
       const endedAtMs = clock.nowMs();
       const retryAfterMs = told.retryAfterMs && Math.min(told.retryAfterMs, LONGEST_SHARED_MS);
