@@ -21,4 +21,22 @@ describe('the claims on chunks', () => {
     expect(new Set(renewed)).toEqual(new Set(['second']));
     again.release();
   });
+
+  it.each([
+    ['a clock was set back', [30_000, -3_600_000], false],
+    ['the machine slept', [1, 30_000], false],
+    ['neither was so', [29_999, 29_999], true],
+  ])('count for as long as they last also where %s', (_, [passedMs = 0, onWallMs = 0], isOurs) => {
+    const time = { ms: 0, onWallMs: Date.UTC(2026, 10, 20) };
+    const locks = createChunkLocks({
+      worker: {} as Worker,
+      lockMs: 30_000,
+      clocks: [() => time.ms, () => time.onWallMs],
+    });
+    onTestFinished(() => locks.close());
+    const lock = locks.hold('a', 'first');
+    time.ms += passedMs;
+    time.onWallMs += onWallMs;
+    expect(lock.isOurs()).toBe(isOurs);
+  });
 });

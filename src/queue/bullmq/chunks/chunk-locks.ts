@@ -18,13 +18,19 @@ export interface ChunkLocksOptions {
   readonly worker: Worker;
   /** How long a claim counts that is not renewed. */
   readonly lockMs: number;
-  /** Monotonic, in milliseconds. It has to stand still while the process does, or go on; both are noticed. */
-  readonly nowMs?: () => number;
+  /**
+   * In milliseconds; the one counts by which more time has passed. @default one that nobody sets, and one
+   * that goes on while the machine sleeps
+   */
+  readonly clocks?: readonly (() => number)[];
 }
+
+const CLOCKS = [() => performance.now(), Date.now];
 
 interface Held {
   readonly token: string;
-  renewedAtMs: number;
+  /** By each clock. */
+  renewedAtMs: readonly number[];
   isLost: boolean;
 }
 
@@ -33,13 +39,15 @@ interface Held {
  * than that may no longer own its chunks: they count as lost until a renewal says otherwise.
  */
 export function createChunkLocks(options: ChunkLocksOptions): ChunkLocks {
-  const { worker, lockMs, nowMs = Date.now } = options;
+  const { worker, lockMs, clocks = CLOCKS } = options;
   const held = new Map<string, Held>();
+
+  const readClocks = (): number[] => clocks.map((nowMs) => nowMs());
 
   async function renew(): Promise<void> {
     const chunks = [...held];
     if (chunks.length === 0) return;
-    const askedAtMs = nowMs();
+    const askedAtMs = readClocks();
     const lost = await worker.extendJobLocks(
       chunks.map(([id]) => id),
       chunks.map(([, { token }]) => token),
@@ -57,10 +65,14 @@ export function createChunkLocks(options: ChunkLocksOptions): ChunkLocks {
 
   return {
     hold: (chunk, token) => {
-      const lock: Held = { token, renewedAtMs: nowMs(), isLost: false };
+      const lock: Held = { token, renewedAtMs: readClocks(), isLost: false };
       held.set(chunk, lock);
       return {
-        isOurs: () => !lock.isLost && nowMs() - lock.renewedAtMs < lockMs,
+        isOurs: () => {
+          const isOver = (nowMs: number, at: number): boolean =>
+            nowMs - (lock.renewedAtMs[at] ?? 0) >= lockMs;
+          return !lock.isLost && !readClocks().some(isOver);
+        },
         release: () => {
           // It may have been given to this very process again, which holds it under another token.
           if (held.get(chunk) === lock) held.delete(chunk);
