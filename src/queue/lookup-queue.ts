@@ -37,8 +37,6 @@ export interface Pausable {
   readonly isPaused: boolean;
   /** Tells of each change; returns what ends that. */
   onChange(listener: () => void): () => void;
-  /** Resolves at the next change. */
-  changed(): Promise<void>;
 }
 
 /**

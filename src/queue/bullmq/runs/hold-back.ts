@@ -16,6 +16,8 @@ export interface HoldBackOptions {
   readonly drop: (domains: readonly string[]) => void;
   /** Fires when the run is stopped. */
   readonly signal: AbortSignal;
+  /** How often is looked what workers have given back, in milliseconds. @default 500 */
+  readonly lookMs?: number;
 }
 
 /** Keeps the lookups of a run from workers while it is paused. */
@@ -25,7 +27,6 @@ export interface HoldBack {
   close(): Promise<void>;
 }
 
-/** How often is looked what workers have given back. */
 const LOOK_MS = 500;
 
 /**
@@ -33,7 +34,7 @@ const LOOK_MS = 500;
  * give back. All that is on the queue is taken off it, so that workers have room for other runs.
  */
 export function holdBackWhilePaused(options: HoldBackOptions): HoldBack {
-  const { client, ledger, control, withdraw, give, drop, signal } = options;
+  const { client, ledger, control, withdraw, give, drop, signal, lookMs = LOOK_MS } = options;
   const { runId } = ledger;
   let holding: Promise<void> | undefined;
   let held: (readonly string[])[] = [];
@@ -47,7 +48,7 @@ export function holdBackWhilePaused(options: HoldBackOptions): HoldBack {
       } catch {
         // Redis is away, and workers make no call either; the next time will do.
       }
-      await Promise.race([delay(LOOK_MS), control.changed()]);
+      await waitForLook();
     }
     // Workers start no call for a run that is stopping either.
     if (!signal.aborted) await unmarkPaused(client, runId).catch(() => {}); // it runs out by itself
@@ -60,6 +61,14 @@ export function holdBackWhilePaused(options: HoldBackOptions): HoldBack {
       for (const domains of held) drop(domains);
       held = [];
     }
+  }
+
+  /** Leaves nobody behind who waits for a change: a pause may last for days. */
+  async function waitForLook(): Promise<void> {
+    const over = new AbortController();
+    const stopListening = control.onChange(() => over.abort());
+    await delay(lookMs, undefined, { signal: over.signal }).catch(() => {});
+    stopListening();
   }
 
   function start(): void {
