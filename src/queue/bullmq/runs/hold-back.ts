@@ -72,7 +72,7 @@ export function holdBackWhilePaused(options: HoldBackOptions): HoldBack {
   }
 
   function start(): void {
-    if (holding || !control.isPaused || signal.aborted) return;
+    if (holding || isClosed || !control.isPaused || signal.aborted) return;
     holding = hold().finally(() => {
       holding = undefined;
       start();
