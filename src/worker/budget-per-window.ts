@@ -16,6 +16,8 @@ export interface SharedBudgetOptions {
   readonly ledger: CallLedger;
   /** Milliseconds since 1970. */
   readonly now: () => number;
+  /** Does some work after so many milliseconds; keeps no process alive. @default setTimeout */
+  readonly later?: (work: () => void, ms: number) => void;
 }
 
 /** What this process has taken of one window. */
@@ -36,17 +38,27 @@ interface Share {
 
 /** A ledger that is gone must not hold up the end of a run. What it holds stays counted. */
 const GIVE_BACK_MS = 2_000;
+/** Who has reserved none for so long has nothing to do; between two calls less passes. */
+const IDLE_MS = 5_000;
+
+function laterUnlessOver(work: () => void, ms: number): void {
+  setTimeout(work, ms).unref();
+}
 
 /**
  * Bounds the calls of all runs with one credential in a minute, hour, day or month. Takes calls from
  * the ledger in blocks; a reserved call that has waited beyond the end of its window is no longer
  * good, because nobody has counted it in the next one.
  */
-export function createSharedBudget({ ledger, now }: SharedBudgetOptions): SharedBudget {
+export function createSharedBudget(options: SharedBudgetOptions): SharedBudget {
+  const { ledger, now, later = laterUnlessOver } = options;
   const change = createChange();
   let share: Share | undefined;
   let taking: Promise<void> | undefined;
   let givingBack: Promise<void> = Promise.resolve();
+  /** How often a call was reserved. */
+  let reservations = 0;
+  let isWatching = false;
 
   async function take(signal: AbortSignal): Promise<void> {
     await givingBack;
@@ -66,13 +78,17 @@ export function createSharedBudget({ ledger, now }: SharedBudgetOptions): Shared
   function reserveIn(of: Share): Reservation {
     of.left -= 1;
     of.reserved += 1;
+    reservations += 1;
     const settle = (): void => {
       of.reserved -= 1;
       change.tell();
     };
     return {
       isGood: () => !isOver(of),
-      spend: settle,
+      spend: () => {
+        settle();
+        watchIdle();
+      },
       giveBack: () => {
         of.left += 1;
         settle();
@@ -84,6 +100,18 @@ export function createSharedBudget({ ledger, now }: SharedBudgetOptions): Shared
   /** Who has nothing under way has no use for its calls; others may have. */
   function giveBackIdle(of: Share): void {
     if (of.reserved === 0) giveBack(of);
+  }
+
+  /** One timer, whatever happens meanwhile: calls may end thousands of times a second. */
+  function watchIdle(): void {
+    if (isWatching || !share || share.reserved > 0 || share.left === 0) return;
+    isWatching = true;
+    const before = reservations;
+    later(() => {
+      isWatching = false;
+      if (share && reservations === before) giveBack(share);
+      else watchIdle();
+    }, IDLE_MS);
   }
 
   /** Should it fail, they stay counted. */

@@ -178,6 +178,26 @@ describe('a budget that runs share', () => {
     expect(trips).toEqual(['take']);
   });
 
+  it('gives back what is left once no call was reserved for some seconds', async () => {
+    const { ledger, taken } = createTestLedger({ count: 500, unit: 'day' });
+    const timers: (() => void)[] = [];
+    const later = (work: () => void, ms: number): void => {
+      expect(ms).toBe(5_000);
+      timers.push(work);
+    };
+    const budget = createSharedBudget({ ledger, now: () => 0, later });
+    expect(await spend(budget, 3)).toBe(3);
+    expect(timers).toHaveLength(1);
+    timers.shift()?.(); // calls were made since it was set
+    await nextTurn();
+    expect([...taken.values()]).toEqual([10]);
+    timers.shift()?.();
+    await nextTurn();
+    expect([[...taken.values()], timers]).toEqual([[3], []]);
+    expect(await spend(budget, 12)).toBe(12);
+    expect([...taken.values()]).toEqual([23]);
+  });
+
   it('gives nothing back to a window that is over', async () => {
     let nowMs = NIGHT;
     const now = (): number => nowMs;
