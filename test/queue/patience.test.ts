@@ -8,4 +8,14 @@ describe('patience with Redis', () => {
     giveUp.abort(new Error('given up'));
     await expect(insisting).rejects.toThrow('given up');
   });
+
+  it('ends with the reason of the signal also while it waits to try again', async () => {
+    const giveUp = new AbortController();
+    const reason = new Error('given up');
+    const patience = createPatience(() => giveUp.abort(reason));
+    const refused = async (): Promise<never> => {
+      throw new Error('OOM');
+    };
+    await expect(patience.insist(refused, giveUp.signal)).rejects.toBe(reason);
+  });
 });

@@ -30,7 +30,7 @@ export function createPatience(onNotice: (message: string) => void): Patience {
           const reason = reasonOf(error);
           if (reason !== told) onNotice(`Redis refuses to take lookups: ${reason}. Trying again.`);
           told = reason;
-          await delay(waitMs, undefined, { signal });
+          await delay(waitMs, undefined, { signal }).catch(() => {}); // the signal's reason comes next
         }
       }
     },
