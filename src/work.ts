@@ -140,7 +140,11 @@ async function workOn(
     const sharedPace = bullmq.createStoredPace(redis.client, id);
     const callLedger =
       maxCallsPer &&
-      bullmq.createSharedCallLedger(redis.client, { id: callsIdOf(api), limit: maxCallsPer });
+      bullmq.createSharedCallLedger(redis.client, {
+        id: callsIdOf(api),
+        limit: maxCallsPer,
+        onNotice,
+      });
     const instruments = status?.instruments.forWorker();
     instruments?.queues(bullmq.createQueueReader(redis));
     const measure = instruments?.worker;

@@ -203,7 +203,7 @@ describe('--max-calls-per', () => {
 describe('over a queue', () => {
   it('calls are counted in Redis, for each credential by itself', async () => {
     const { client } = await useRedis();
-    const ledger = createSharedCallLedger(client, { id: 'one', limit: LIMIT });
+    const ledger = createSharedCallLedger(client, { id: 'one', limit: LIMIT, onNotice: () => {} });
     const taken: number[] = [];
     await Promise.all(
       Array.from({ length: 80 }, async () => {
@@ -219,7 +219,7 @@ describe('over a queue', () => {
     expect((await ledger.take(never)).calls).toBe(1);
     await ledger.giveBack(3, { ...window, id: '1999-12' });
     expect((await ledger.take(never)).calls).toBe(0);
-    const other = createSharedCallLedger(client, { id: 'two', limit: LIMIT });
+    const other = createSharedCallLedger(client, { id: 'two', limit: LIMIT, onNotice: () => {} });
     expect((await other.take(never)).calls).toBe(2);
     const [key = ''] = await client.keys('*calls:one*');
     expect(await client.pttl(key)).toBeGreaterThan(window.endsAtMs - nowMs);
@@ -227,7 +227,11 @@ describe('over a queue', () => {
 
   it('a Redis that is gone is waited for until the run stops', async () => {
     const redis = await useRedis();
-    const ledger = createSharedCallLedger(redis.client, { id: 'one', limit: LIMIT });
+    const ledger = createSharedCallLedger(redis.client, {
+      id: 'one',
+      limit: LIMIT,
+      onNotice: () => {},
+    });
     await redis.client.config('SET', 'maxmemory', '1');
     const stop = new AbortController();
     const taking = ledger.take(stop.signal);

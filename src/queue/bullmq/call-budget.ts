@@ -3,6 +3,7 @@ import { type CallsPer, windowAt } from '../../guard/calendar-window.ts';
 import { blockSizeOf, type CallLedger, type TakenCalls } from '../../guard/call-ledger.ts';
 import { PREFIX } from './names.ts';
 import type { RedisClient } from './server/redis.ts';
+import { createRefusals } from './server/refusals.ts';
 import { timeOf } from './server/server-time.ts';
 
 /** KEYS: calls taken. ARGV: the limit, how many are wanted, how long to keep it in milliseconds. */
@@ -27,16 +28,23 @@ end
 const KEPT_MS = 24 * 60 * 60_000;
 const RETRY_MS = 1_000;
 
+export interface SharedCallLedgerOptions {
+  /** Tells one credential at one API from all others, without giving it away. */
+  readonly id: string;
+  readonly limit: CallsPer;
+  /** Told why Redis refuses to count calls. */
+  readonly onNotice: (message: string) => void;
+}
+
 /**
  * Counts calls in Redis, for all workers of all runs. The clock is that of Redis, so that all agree
  * when a window is over. Is Redis away, then no call is made.
- *
- * @param id tells one credential at one API from all others, without giving it away
  */
 export function createSharedCallLedger(
   client: RedisClient,
-  { id, limit }: { readonly id: string; readonly limit: CallsPer },
+  { id, limit, onNotice }: SharedCallLedgerOptions,
 ): CallLedger {
+  const refusals = createRefusals(onNotice, 'the count of calls');
   const blockSize = blockSizeOf(limit);
   const keyOf = (windowId: string): string => `${PREFIX}:calls:${id}:${limit.unit}:${windowId}`;
 
@@ -53,9 +61,11 @@ export function createSharedCallLedger(
     take: async (signal) => {
       for (;;) {
         try {
-          return await take();
-        } catch {
-          // What watches the connection tells of it.
+          const taken = await take();
+          refusals.over();
+          return taken;
+        } catch (error) {
+          refusals.tell(error); // of the connection tells what watches it
           await delay(RETRY_MS, undefined, { signal });
         }
       }

@@ -98,7 +98,7 @@ async function openSharedQueue(url: string, options: OpenQueueOptions): Promise<
     const sharedPace = shared.createStoredPace(redis.client, paceId);
     const limit = job.settings.maxCallsPer;
     const callLedger =
-      limit && shared.createSharedCallLedger(redis.client, { id: callsIdOf(job), limit });
+      limit && shared.createSharedCallLedger(redis.client, { id: callsIdOf(job), limit, onNotice });
     return { queue, chunkSize, sharedPace, callLedger, close: () => closer.close() };
   } catch (error) {
     await closer.close();
