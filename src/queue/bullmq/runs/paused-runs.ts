@@ -26,7 +26,7 @@ export async function unmarkPaused(client: RedisClient, runId: string): Promise<
 }
 
 export function watchPausedRuns(client: RedisClient): PausedRuns {
-  const runs = new Map<string, { isPaused: boolean; watchers: number }>();
+  const runs = new Map<string, WatchedRun>();
 
   async function look(runIds: readonly string[]): Promise<void> {
     const pipeline = client.pipeline();
@@ -39,6 +39,10 @@ export function watchPausedRuns(client: RedisClient): PausedRuns {
     }
   }
 
+  async function lookFirst(runId: string): Promise<void> {
+    await look([runId]).catch(() => {}); // the next one will do
+  }
+
   const timer = setInterval(() => {
     for (const [runId, { watchers }] of runs) if (watchers === 0) runs.delete(runId);
     if (runs.size > 0) look([...runs.keys()]).catch(() => {}); // the next one will do
@@ -48,12 +52,9 @@ export function watchPausedRuns(client: RedisClient): PausedRuns {
   return {
     watch: async (runId) => {
       const run = runs.get(runId);
-      if (run) {
-        run.watchers += 1;
-        return;
-      }
-      runs.set(runId, { isPaused: false, watchers: 1 });
-      await look([runId]).catch(() => {});
+      if (run) run.watchers += 1;
+      else runs.set(runId, { isPaused: false, watchers: 1, firstLook: lookFirst(runId) });
+      await runs.get(runId)?.firstLook;
     },
     letGo: (runId) => {
       const run = runs.get(runId);
@@ -62,6 +63,13 @@ export function watchPausedRuns(client: RedisClient): PausedRuns {
     has,
     close: () => clearInterval(timer),
   };
+}
+
+interface WatchedRun {
+  isPaused: boolean;
+  watchers: number;
+  /** Until then, nothing is known of it. */
+  readonly firstLook: Promise<void>;
 }
 
 /** Where it is noted that a run is paused. */
