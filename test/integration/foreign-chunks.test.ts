@@ -96,6 +96,28 @@ it('a reply that is no JSON is left as failed by the collector, which tells of i
   expect(await queueOf(OUTCOMES_QUEUE).getFailedCount()).toBe(1);
 });
 
+it.each([{ opts: '{nope' }, { opts: 'null' }, { opts: '{}', progress: '{nope' }])(
+  'a reply written by hand with what is no JSON beside its data is kept by the collector: %o',
+  async (odd) => {
+    const { put, url, queueOf } = await openQueue();
+    const outcome = { domain: 'acme.com', status: 'not_found', reason: '', attempts: 1 };
+    const outcomes = [{ ...outcome, fetchedAtMs: Date.now(), json: '' }];
+    await put('odd', JSON.stringify({ v: 1, chunk: 'a', outcomes }), OUTCOMES_QUEUE, odd);
+    const stop = new AbortController();
+    const notices: string[] = [];
+    const collected = collect({
+      queue: url,
+      outDir: useTempFolder(),
+      signal: stop.signal,
+      onNotice: (message) => notices.push(message),
+    });
+    while ((await queueOf(OUTCOMES_QUEUE).getJobCountByTypes()) > 0) await delay(20);
+    stop.abort();
+    expect(await collected).toMatchObject({ failures: 1 });
+    expect(notices).toContain('Job odd has options that cannot be read; it is taken without them.');
+  },
+);
+
 /** A Redis with a worker on it, and a client that heeds no rule of BullMQ for Node.js. */
 async function openQueue() {
   const { redis, queueOf } = await useWorkedQueue();

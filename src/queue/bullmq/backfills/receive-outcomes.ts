@@ -6,6 +6,7 @@ import { KEPT_FAILURES, OUTCOMES_QUEUE } from '../names.ts';
 import type { RedisServer } from '../server/redis.ts';
 import { createRefusals } from '../server/refusals.ts';
 import { queueOptions } from '../traces.ts';
+import { isUnreadable, mendUnreadable } from '../unreadable-job.ts';
 
 export interface ReceiveOutcomesOptions {
   readonly redis: RedisServer;
@@ -74,8 +75,20 @@ export function receiveOutcomes(options: ReceiveOutcomesOptions): OutcomeReceive
     removeOnFail: KEPT_FAILURES,
   });
   const refusals = createRefusals(onNotice, 'the collector');
-  worker.on('error', refusals.tell);
+  worker.on('error', (thrown) => {
+    refusals.tell(thrown);
+    if (isUnreadable(thrown)) mend().catch(refusals.tell);
+  });
   worker.on('active', refusals.over);
+
+  async function mend(): Promise<void> {
+    const isOurs = (token: string): boolean => token.startsWith(`${worker.id}:`);
+    const { client } = redis;
+    for (const id of await mendUnreadable({ client, queue: OUTCOMES_QUEUE, isOurs })) {
+      onNotice(`Job ${id} has options that cannot be read; it is taken without them.`);
+    }
+  }
+
   return { stop: () => worker.close() };
 }
 

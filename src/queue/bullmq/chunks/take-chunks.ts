@@ -12,6 +12,7 @@ import { isChunkExpected } from '../runs/run-ledger.ts';
 import type { RedisServer } from '../server/redis.ts';
 import { createRefusals } from '../server/refusals.ts';
 import { startChunkSpan } from '../traces.ts';
+import { isUnreadable, mendUnreadable } from '../unreadable-job.ts';
 import { createChunkLocks, describeLoss } from './chunk-locks.ts';
 import { createChunkReturns } from './chunk-returns.ts';
 import { type ChunkTaskOptions, createChunkTask } from './chunk-task.ts';
@@ -21,7 +22,6 @@ import { createOutcomeLog, readLog } from './outcome-log.ts';
 import { createOutcomeSender } from './outcome-sender.ts';
 import { announceWorker, isServed } from './presence.ts';
 import { createQuarantine } from './quarantine.ts';
-import { isUnreadable, mendUnreadable } from './unreadable-job.ts';
 
 export interface TakeChunksOptions
   extends Pick<ChunkTaskOptions, 'handle' | 'normalize' | 'api' | 'onNotice'> {
@@ -201,8 +201,9 @@ export function takeChunks(options: TakeChunksOptions): ChunkTaker {
   }
 
   async function mend(token: string): Promise<void> {
-    const id = await mendUnreadable(redis.client, token);
-    if (id !== undefined) {
+    const { client } = redis;
+    const isOurs = (other: string): boolean => other === token;
+    for (const id of await mendUnreadable({ client, queue: LOOKUPS_QUEUE, isOurs })) {
       onNotice(`Job ${id} has options that cannot be read; it is looked up without them.`);
     }
   }

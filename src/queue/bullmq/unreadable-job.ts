@@ -1,0 +1,57 @@
+import { PREFIX } from './names.ts';
+import type { RedisClient } from './server/redis.ts';
+
+/** Members of a job beside its data that BullMQ reads as JSON; it throws what it cannot read. */
+const READ = ['opts', 'progress', 'parent'] as const;
+/** Those that a chunk or a reply does without. */
+const EXTRAS = ['progress', 'parent', 'stacktrace', 'returnvalue'];
+
+/** Whether a job that was taken could not be read; Redis and its connection fail in other ways. */
+export function isUnreadable(error: unknown): boolean {
+  return error instanceof SyntaxError || error instanceof TypeError;
+}
+
+export interface MendUnreadableOptions {
+  readonly client: RedisClient;
+  readonly queue: string;
+  /** Whether it is this worker that has taken a job, by the token with which it was taken. */
+  readonly isOurs: (token: string) => boolean;
+}
+
+/**
+ * Takes from jobs that were taken here what is no JSON, and lets them go. They were written by hand: nobody
+ * could take them, and they would come again and again, whenever their lock has run out.
+ *
+ * @returns their ids
+ */
+export async function mendUnreadable(options: MendUnreadableOptions): Promise<readonly string[]> {
+  const { client, queue, isOurs } = options;
+  const prefix = `${PREFIX}:${queue}:`;
+  const active = await client.lrange(`${prefix}active`, 0, -1);
+  if (active.length === 0) return [];
+  const tokens = await client.mget(active.map((id) => `${prefix}${id}:lock`));
+  const mended: string[] = [];
+  for (const [at, id] of active.entries()) {
+    const key = prefix + id;
+    const token = tokens[at];
+    if (typeof token !== 'string' || !isOurs(token)) continue;
+    if (canRead(await client.hmget(key, ...READ))) continue;
+    await client
+      .multi()
+      .hset(key, 'opts', '{}')
+      .hdel(key, ...EXTRAS)
+      .del(`${key}:lock`)
+      .exec();
+    mended.push(id);
+  }
+  return mended;
+}
+
+function canRead([opts, ...others]: readonly (string | null)[]): boolean {
+  try {
+    for (const text of others) JSON.parse(text || '0');
+    return JSON.parse(opts || '{}') !== null;
+  } catch {
+    return false;
+  }
+}
