@@ -39,7 +39,8 @@ export async function openRunBoard(
   const { control = createRunControl(), onEvent, runId, signal } = context;
   const about = { id: runId, host: hostname(), pid: process.pid, startedAtMs: Date.now() };
   const recorder = createLiveRun({ ...about, control, schedule });
-  const shown = await show(url, { openQueueServer, announceRun }, () => ({
+  // Not waited for: a Redis that does not answer is told of by a run that needs it.
+  const showing = show(url, { openQueueServer, announceRun }, () => ({
     id: runId,
     describe: () => toCleanJson(recorder.read()),
     onAsked: (action) => void applyAction(recorder.read(), control, action as RunAction),
@@ -56,6 +57,7 @@ export async function openRunBoard(
     },
     close: async (how) => {
       if (how) recorder.end(how);
+      const shown = await showing;
       await shown?.close();
     },
   };
