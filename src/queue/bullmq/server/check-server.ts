@@ -1,6 +1,7 @@
 import { Cluster } from 'ioredis';
 import { BrandfillError } from '../../../common/errors.ts';
 import { PREFIX } from '../names.ts';
+import { describeEviction, evictionWarning, NO_EVICTION } from './eviction.ts';
 import type { RedisClient } from './redis.ts';
 
 export interface CheckServerOptions {
@@ -31,17 +32,16 @@ export async function checkServer(options: CheckServerOptions): Promise<void> {
   for (const info of infos) refuseOld(info);
   const eviction = infos
     .map((info) => info.get('maxmemory_policy'))
-    .find((policy) => policy !== undefined && policy !== 'noeviction');
+    .find((policy) => policy !== undefined && policy !== NO_EVICTION);
   if (eviction !== undefined) {
-    const harm = `its maxmemory-policy is ${eviction}: when its memory is full it throws lookups away`;
-    const cure = `set it with: redis-cli config set maxmemory-policy noeviction`;
     if (!acceptEviction) {
+      const { harm, cure } = describeEviction(eviction);
       throw new BrandfillError(
         'UNUSABLE_QUEUE',
         `Cannot use this Redis for the queue: ${harm}; ${cure}, or go on with --accept-eviction.`,
       );
     }
-    onWarning(`This Redis may lose lookups: ${harm}; ${cure}.`);
+    onWarning(evictionWarning(eviction));
   }
   await client.eval(PROBE, 1, PROBE_KEY);
   await tryRights(client);

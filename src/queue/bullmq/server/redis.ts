@@ -3,6 +3,7 @@ import { BrandfillError } from '../../../common/errors.ts';
 import type { OnNotice } from '../../../common/notice.ts';
 import { parseRedisUrl, type RedisAddress } from '../../../common/redis-url.ts';
 import { keepSecret } from '../../../common/secrets.ts';
+import { createEvictionWatch } from './eviction.ts';
 
 /** A connection to Redis, whatever lies behind it. */
 export type RedisClient = Redis | Cluster;
@@ -70,8 +71,10 @@ export async function openRedis(url: string, options: OpenRedisOptions): Promise
   const open = new Set<RedisClient>();
   const watch = createTroubleWatch(name, options.onTrouble);
   const reconnectOnError = createReadOnlyWatch(name, options.onTrouble);
+  const watchEviction = createEvictionWatch(options.onTrouble);
   const connect = (): RedisClient => {
     const client = createClient(address, { ...PATIENT, reconnectOnError });
+    watchEviction(client);
     open.add(client);
     client.once('end', () => open.delete(client));
     watch(client);
