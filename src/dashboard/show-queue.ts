@@ -16,7 +16,15 @@ import type { AnnouncedRun } from '../queue/bullmq/runs/run-board.ts';
 import type { ScheduleQueue } from '../queue/bullmq/schedules/schedule-queue.ts';
 import type { RedisServer } from '../queue/bullmq/server/redis.ts';
 import { listGroup, type ScheduledJob } from '../schedule/list-schedules.ts';
-import type { BoardSource, RunState, ScheduleName, ScheduleState, WorkerState } from './board.ts';
+import type {
+  Board,
+  BoardSource,
+  RunState,
+  ScheduleName,
+  ScheduleState,
+  WorkerState,
+} from './board.ts';
+import { readRunState } from './read-run-state.ts';
 
 export interface ShowQueueOptions {
   readonly redis: RedisServer;
@@ -37,7 +45,7 @@ export function showQueue({ redis, lookups, now = Date.now }: ShowQueueOptions):
   const { client } = redis;
   let schedules: readonly ScheduleState[] = [];
   let schedulesAtMs = Number.NEGATIVE_INFINITY;
-  const states = new Map<string, { readonly json: string; readonly state: RunState }>();
+  const states = new Map<string, { readonly json: string; readonly state: RunState | undefined }>();
 
   async function readSchedules(): Promise<readonly ScheduleState[]> {
     const listed: ScheduledJob[] = [];
@@ -51,10 +59,11 @@ export function showQueue({ redis, lookups, now = Date.now }: ShowQueueOptions):
   }
 
   /** Parsed once for each change: most runs are over and stay as they are. */
-  function stateOf({ id, state: json, silentMs }: AnnouncedRun): RunState {
+  function stateOf({ id, state: json, silentMs }: AnnouncedRun): RunState | undefined {
     const known = states.get(id);
-    const state = known?.json === json ? known.state : (JSON.parse(json) as RunState);
+    const state = known?.json === json ? known.state : readRunState(id, json);
     states.set(id, { json, state });
+    if (!state) return undefined;
     const isLost = state.phase !== 'ended' && silentMs > LOST_MS;
     if (!isLost) return state;
     // A schedule has it started again by itself.
@@ -62,11 +71,16 @@ export function showQueue({ redis, lookups, now = Date.now }: ShowQueueOptions):
     return { ...state, phase: 'lost', actions: [], isPaused: false, next };
   }
 
-  async function readStates(): Promise<readonly RunState[]> {
-    const runs = withdrawOldRetries((await readRuns(client)).map(stateOf));
-    const there = new Set(runs.map(({ id }) => id));
+  async function readStates(): Promise<Pick<Board, 'runs' | 'trouble'>> {
+    const announced = await readRuns(client);
+    const runs = announced.map(stateOf).filter((run) => run !== undefined);
+    const there = new Set(announced.map(({ id }) => id));
     for (const id of states.keys()) if (!there.has(id)) states.delete(id);
-    return runs;
+    const unreadable = announced.length - runs.length;
+    return {
+      runs: withdrawOldRetries(runs),
+      trouble: unreadable === 0 ? undefined : describeUnreadable(unreadable),
+    };
   }
 
   async function runNow({ group, job }: ScheduleName): Promise<string | undefined> {
@@ -84,16 +98,16 @@ export function showQueue({ redis, lookups, now = Date.now }: ShowQueueOptions):
         schedules = await readSchedules();
         schedulesAtMs = now();
       }
-      const [runs, { workers, lists }, backlog] = await Promise.all([
+      const [{ runs, trouble }, { workers, lists }, backlog] = await Promise.all([
         readStates(),
         readWorkers(client),
         readBacklog(client, lookups),
       ]);
       const workerStates = workers.map((worker) => toWorkerState(worker, lists));
-      return { runs, workers: workerStates, schedules, backlog };
+      return { runs, workers: workerStates, schedules, backlog, trouble };
     },
     ask: async (id, action) => {
-      const run = (await readStates()).find((each) => each.id === id);
+      const run = (await readStates()).runs.find((each) => each.id === id);
       if (!run) return 'There is no such run any more.';
       if (!run.actions.includes(action)) return 'This cannot be done now.';
       if (run.phase === 'ended') return run.schedule && (await runNow(run.schedule));
@@ -106,6 +120,12 @@ export function showQueue({ redis, lookups, now = Date.now }: ShowQueueOptions):
       return undefined;
     },
   };
+}
+
+function describeUnreadable(runs: number): string {
+  const [which, whose] =
+    runs === 1 ? ['1 run is', 'its state'] : [`${runs} runs are`, 'their state'];
+  return `${which} not shown: ${whose} cannot be read, perhaps because another version of Brandfill told it.`;
 }
 
 /** What a scheduled run left over is a matter of the last one alone. */

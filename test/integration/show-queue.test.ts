@@ -5,12 +5,14 @@ import { showQueue } from '../../src/dashboard/show-queue.ts';
 import { dashboard, enrichRows } from '../../src/index.ts';
 import {
   announceKeeper,
+  announceRun,
   openAllQueues,
   openQueueServer,
   readRuns,
   withScheduleQueue,
 } from '../../src/queue/bullmq/index.ts';
 import { resultsKey } from '../../src/queue/bullmq/schedules/schedule-queue.ts';
+import { runState } from '../dashboard/boards.ts';
 import { createGate } from '../support/gate.ts';
 import { useRedis } from '../support/redis.ts';
 import { openFolder } from './support/folder.ts';
@@ -57,6 +59,27 @@ it('shows why a run over rows ended, and not that its process is gone', async ()
     ending: 'error',
     end: ['the database is gone'],
   });
+  await redis.close();
+});
+
+it('shows all runs but those whose state it cannot read, and says that there are some', async () => {
+  const { url } = await useRedis();
+  const redis = await openQueueServer({ url, acceptEviction: false, onNotice: () => {} });
+  const { client } = redis;
+  const { lookups, close } = openAllQueues(client);
+  const shown = showQueue({ redis, lookups });
+  const told = [
+    announceRun(client, { id: 'a', describe: () => JSON.stringify(runState()), onAsked: () => {} }),
+    announceRun(client, { id: 'torn', describe: () => '{"list": "li', onAsked: () => {} }),
+    announceRun(client, { id: 'later', describe: () => '{"v": 2}', onAsked: () => {} }),
+  ];
+  for (const run of told) await run.close();
+  const { runs, trouble } = await shown.read();
+  expect(runs).toMatchObject([{ id: 'a', list: 'list.csv' }]);
+  expect(trouble).toMatch(/^2 runs are not shown: their state cannot be read, perhaps/);
+  expect(await shown.ask('later', 'stop')).toBe('There is no such run any more.');
+  expect(await shown.ask('a', 'stop')).toBeUndefined();
+  await close();
   await redis.close();
 });
 

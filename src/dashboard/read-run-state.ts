@@ -1,0 +1,41 @@
+import { z } from 'zod';
+import type { RunState } from './board.ts';
+
+/** What the page cannot do without. A later version may tell more. */
+const RUN_STATE = z.looseObject({
+  list: z.string(),
+  phase: z.enum(['reading', 'looking_up', 'saving_logos', 'stopping', 'writing', 'ended', 'lost']),
+  isPaused: z.boolean(),
+  isRetryWanted: z.boolean(),
+  actions: z.array(z.enum(['pause', 'resume', 'stop', 'retry'])),
+  host: z.string(),
+  pid: z.number(),
+  startedAtMs: z.number(),
+  endedAtMs: z.number().optional(),
+  plan: z.looseObject({ rows: z.number(), freshDomains: z.number() }).optional(),
+  progress: z.looseObject({ lookups: z.number(), done: z.number() }).optional(),
+  logos: z.looseObject({ saved: z.number(), kept: z.number(), missing: z.number() }).optional(),
+  failures: z.array(z.looseObject({ domain: z.string(), reason: z.string() })),
+  answers: z.array(z.looseObject({ domain: z.string(), text: z.string() })),
+  notices: z.array(z.string()),
+  end: z.array(z.string()).optional(),
+  ending: z.enum(['done', 'some_failed', 'stopped', 'error']).optional(),
+  next: z.string().optional(),
+  schedule: z.looseObject({ group: z.string(), job: z.string() }).optional(),
+  history: z.array(z.array(z.unknown())),
+});
+
+/**
+ * How a run told that it stands, under the id that it is known by.
+ *
+ * @param json from a process that may be of another version
+ * @returns nothing where it cannot be read
+ */
+export function readRunState(id: string, json: string): RunState | undefined {
+  try {
+    const state = JSON.parse(json) as RunState;
+    return RUN_STATE.safeParse(state).success ? { ...state, id } : undefined;
+  } catch {
+    return undefined;
+  }
+}
