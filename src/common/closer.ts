@@ -22,7 +22,11 @@ export function createCloser(): Closer {
     close: async () => {
       const errors: unknown[] = [];
       for (let last = open.pop(); last; last = open.pop()) {
-        await last.close().catch((error: unknown) => errors.push(error));
+        try {
+          await last.close();
+        } catch (error) {
+          errors.push(error);
+        }
       }
       if (errors.length > 0) throw errors[0];
     },

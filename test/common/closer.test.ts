@@ -19,3 +19,16 @@ it('closes all, last first, also when some cannot be closed, and throws the firs
   expect(closed).toEqual(['queue', 'output', 'store']);
   await expect(closer.close()).resolves.toBeUndefined();
 });
+
+it('closes all also when one throws before it gives a promise', async () => {
+  const closer = createCloser();
+  const closed: string[] = [];
+  closer.add({ close: async () => void closed.push('store') });
+  closer.add({
+    close: () => {
+      throw new Error('gone');
+    },
+  });
+  await expect(closer.close()).rejects.toThrow('gone');
+  expect(closed).toEqual(['store']);
+});
