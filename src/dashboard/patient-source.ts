@@ -1,4 +1,5 @@
-import { inTime } from '../pace/shared/in-time.ts';
+import { inTime, NoAnswerError } from '../pace/shared/in-time.ts';
+import { reasonOf } from '../queue/bullmq/server/redis.ts';
 import type { Board, BoardSource } from './board.ts';
 
 export interface PatientSourceOptions {
@@ -19,9 +20,13 @@ export function withPatience(source: BoardSource, options: PatientSourceOptions)
   let reading: Promise<Board> | undefined;
 
   async function ask(asking: Promise<string | undefined>): Promise<string | undefined> {
-    return await inTime(askMs, asking).catch(
-      () => `Redis at ${name} does not answer. What was asked may still be done when it does.`,
-    );
+    try {
+      return await inTime(askMs, asking);
+    } catch (error) {
+      return error instanceof NoAnswerError
+        ? `Redis at ${name} does not answer. What was asked may still be done when it does.`
+        : `Redis at ${name}: ${reasonOf(error)}.`;
+    }
   }
 
   return {
@@ -32,10 +37,12 @@ export function withPatience(source: BoardSource, options: PatientSourceOptions)
       });
       try {
         return await inTime(readMs, reading);
-      } catch {
-        throw new Error(
-          `Redis at ${name} does not answer: what is shown here is as it was before.`,
-        );
+      } catch (error) {
+        const what =
+          error instanceof NoAnswerError ? ' does not answer: ' : `: ${reasonOf(error)}; `;
+        throw new Error(`Redis at ${name}${what}what is shown here is as it was before.`, {
+          cause: error,
+        });
       }
     },
     ask: (run, action) => ask(source.ask(run, action)),

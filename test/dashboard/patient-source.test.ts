@@ -49,4 +49,15 @@ describe('a source with patience', () => {
     expect(await source.ask('a', 'pause')).toBe('no such run');
     expect(await source.runNow('a', 'b')).toBeUndefined();
   });
+
+  it('passes on what Redis refuses', async () => {
+    const refused = async (): Promise<never> => {
+      throw new Error("OOM command not allowed when used memory > 'maxmemory'.");
+    };
+    const broken = { read: refused, ask: refused, runNow: refused, steerBackfills: refused };
+    const source = withPatience(broken, { name: 'here:1' });
+    const why = 'Redis at here:1: it is out of memory; raise maxmemory';
+    expect(await source.ask('a', 'pause')).toBe(`${why}.`);
+    await expect(source.read()).rejects.toThrow(`${why}; what is shown here is as it was before.`);
+  });
 });

@@ -1,8 +1,13 @@
-/** @throws when there is no answer in time; one that comes later is passed over */
+/** There was no answer in time. */
+export class NoAnswerError extends Error {
+  override readonly name = 'NoAnswerError';
+}
+
+/** @throws NoAnswerError when there is no answer in time; one that comes later is passed over */
 export async function inTime<T>(ms: number, answer: Promise<T>): Promise<T> {
   let timer: NodeJS.Timeout | undefined;
   const late = new Promise<never>((_, reject) => {
-    timer = setTimeout(() => reject(new Error('no answer')), ms);
+    timer = setTimeout(() => reject(new NoAnswerError('no answer')), ms);
   });
   try {
     return await Promise.race([answer, late]);
