@@ -1,3 +1,4 @@
+import { isTimezone } from '../../job/job-file/schedule.ts';
 import { formatDuration } from '../../job/values/duration.ts';
 import type { ScheduledResult } from '../../queue/bullmq/schedules/schedule-results.ts';
 import type { ScheduledJob } from '../../schedule/list-schedules.ts';
@@ -69,8 +70,9 @@ function describeResult(result: ScheduledResult, timezone: string): readonly str
   ];
 }
 
-/** `2026-11-21 02:30:00`, on the clocks of a time zone. */
+/** `2026-11-21 02:30:00`, on the clocks of a time zone; of one that only other machines know, in UTC. */
 function inZone(time: string, timeZone: string): string {
+  if (!isTimezone(timeZone)) return `${inZone(time, 'UTC')} UTC`;
   const options = { timeZone, dateStyle: 'short', timeStyle: 'medium' } as const;
   return new Intl.DateTimeFormat('sv-SE', options).format(new Date(time));
 }

@@ -48,6 +48,11 @@ describe('describeSchedules', () => {
     expect(describeSchedules([{ ...JOB, ...more }]).join('\n')).toContain(words);
   });
 
+  it('shows the times in UTC where this machine does not know the time zone', () => {
+    const [, line] = describeSchedules([{ ...JOB, timezone: 'Mars/Olympus' }]);
+    expect(line).toContain('30 2 * * * (Mars/Olympus)  2026-11-22 01:30:00 UTC  2026-11-21 01');
+  });
+
   it('says why the last run could not be made', () => {
     const [last] = JOB.results;
     if (!last) throw new Error('There is one.');
