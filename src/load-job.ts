@@ -1,4 +1,4 @@
-import { existsSync } from 'node:fs';
+import { existsSync, type Stats, statSync } from 'node:fs';
 import { basename, extname, resolve } from 'node:path';
 import { BrandfillError } from './common/errors.ts';
 import { withoutUndefined } from './common/without-undefined.ts';
@@ -162,10 +162,26 @@ export const OUTPUT_OPTIONS = ['out', 'failures', 'changes', 'report'] as const;
 /** @throws BrandfillError `INVALID_SETTING` when an output would take the place of the job file */
 function refuseItself(file: string, given: Readonly<Record<string, unknown>>): void {
   for (const path of OUTPUT_OPTIONS.flatMap((key) => given[key])) {
-    if (typeof path !== 'string' || resolve(path) !== resolve(file)) continue;
+    if (typeof path !== 'string' || !isSameFile(path, file)) continue;
     throw new BrandfillError(
       'INVALID_SETTING',
       `Cannot write ${path}: it is the job file itself; choose another output.`,
     );
+  }
+}
+
+/** Whether two paths lead to one file, through links too. */
+function isSameFile(one: string, other: string): boolean {
+  const [found, otherFound] = [one, other].map(findFile);
+  const isOne = found?.ino === otherFound?.ino && found?.dev === otherFound?.dev;
+  return resolve(one) === resolve(other) || (found !== undefined && isOne);
+}
+
+function findFile(path: string): Stats | undefined {
+  try {
+    const found = statSync(path);
+    return found.isFile() ? found : undefined; // a terminal is what is read and written at once
+  } catch {
+    return undefined;
   }
 }

@@ -1,4 +1,4 @@
-import { cpSync, readdirSync } from 'node:fs';
+import { cpSync, readdirSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { openApi } from './support/api.ts';
@@ -40,13 +40,15 @@ describe('the job files of the project', () => {
 it.each([
   ['its failures', 'failures: ./job.yaml'],
   ['its rows', 'out: sub/../job.yaml'],
+  ['its rows, through a link,', 'out: link.yaml'],
 ])('a job file whose place %s would take is refused', async (_, line) => {
   const folder = openFolder();
   folder.write('list.csv', 'domain\nacme.com\n');
   const text = `input: list.csv\nbaseUrl: http://127.0.0.1:9\n${line}\n`;
   folder.write('job.yaml', text);
+  symlinkSync('job.yaml', folder.at('link.yaml'));
   const { code, stderr } = await runHere(['run', 'job.yaml'], { cwd: folder.path });
   expect(code).toBe(2);
-  expect(stderr).toMatch(/Cannot write .*job\.yaml: it is the job file itself/);
+  expect(stderr).toMatch(/Cannot write .*\.yaml: it is the job file itself/);
   expect(folder.read('job.yaml')).toBe(text);
 });
