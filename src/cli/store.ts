@@ -12,10 +12,11 @@ import {
 import { flagOf } from '../job/read-settings.ts';
 import { countOf, formatCount } from '../watch/describe/format-count.ts';
 import type { CliContext } from './context.ts';
+import { onInterrupt } from './interrupt.ts';
 import { addSettings, toOptions } from './setting-options.ts';
 
 /** Adds `brandfill store` and what it can do. */
-export function addStoreCommand(program: Command, { finish }: CliContext): void {
+export function addStoreCommand(program: Command, { finish, endAtOnce }: CliContext): void {
   const store = program
     .command('store')
     .description('look after the answers that are kept, also while runs use them');
@@ -35,7 +36,16 @@ export function addStoreCommand(program: Command, { finish }: CliContext): void 
 
   const exporting = store.command('export').description('all outcomes, one a line, as JSON');
   addSettings(exporting, EXPORT_SETTINGS);
-  exporting.action(async (typed: Typed) => finish(await exportOutcomes(typed)));
+  exporting.action(async (typed: Typed) => {
+    const interrupt = onInterrupt(endAtOnce);
+    // Nothing is lost with it. What was written goes when the process ends, which no signal sees to.
+    interrupt.signal.addEventListener('abort', () => endAtOnce(EXIT.interrupted));
+    try {
+      finish(await exportOutcomes(typed));
+    } finally {
+      interrupt.dispose();
+    }
+  });
 
   const importing = store
     .command('import')

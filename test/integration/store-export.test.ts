@@ -1,6 +1,8 @@
 import { lstatSync, mkdirSync, readFileSync, symlinkSync } from 'node:fs';
 import { gunzipSync } from 'node:zlib';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
+import { createStoreLock } from '../../src/store/store-lock.ts';
+import { start } from './support/command.ts';
 import { inStore, openEnriched } from './support/stores.ts';
 
 describe('the file of an export', () => {
@@ -45,5 +47,22 @@ describe('the file of an export', () => {
     expect(refused.code).toBe(2);
     expect(readFileSync(folder.at('mine.jsonl'), 'utf8')).toBe('mine');
     expect(folder.names().some((name) => name.endsWith('.part'))).toBe(false);
+  });
+
+  it('is left as it was by a Ctrl-C, and nothing stays beside it', async () => {
+    const { folder } = await openEnriched();
+    folder.write('all.jsonl', 'mine');
+    const isPart = (name: string): boolean => name.endsWith('.part');
+    const code = await createStoreLock(folder.at('.brandfill')).hold(async () => {
+      // It has its file, and waits for the store.
+      const args = ['store', 'export', '--out', 'all.jsonl'];
+      const exporting = await start(args, { cwd: folder.path });
+      await vi.waitUntil(() => folder.names().some(isPart), { timeout: 60_000 });
+      exporting.process.kill('SIGINT');
+      return (await exporting.ended).code;
+    });
+    expect(code).toBe(130);
+    expect(folder.read('all.jsonl')).toBe('mine');
+    expect(folder.names().filter(isPart)).toEqual([]);
   });
 });
