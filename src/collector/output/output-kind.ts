@@ -15,13 +15,35 @@ const KINDS: Readonly<Record<string, RowKind>> = {
 };
 const OTHER_WORKBOOKS: ReadonlySet<string> = new Set(['.xls', '.xlsb', '.ods', '.numbers']);
 const OTHER_TABLES: ReadonlySet<string> = new Set(
-  '.parquet .avro .arrow .feather .orc .sqlite .db .html .xml .yaml .pdf'.split(' '),
+  '.parquet .avro .arrow .feather .orc .sqlite .db .duckdb .html .htm .xml .yaml .yml .pdf .docx'.split(
+    ' ',
+  ),
 );
 const OTHER_PACKING: ReadonlySet<string> = new Set(['.zip', '.bz2', '.xz', '.zst', '.7z', '.tgz']);
 
 /** The format that the name of an output says; undefined when it says none. */
 export function kindOfPath(path: string): RowKind | undefined {
   return path === '-' ? undefined : KINDS[extensionOf(path)];
+}
+
+/**
+ * Makes sure that the name of an output says no format, and no packing, that nothing is written in.
+ *
+ * @param kind of the rows
+ * @throws BrandfillError `INVALID_SETTING`
+ */
+export function refuseUnknownFormat(path: string, kind: RowKind): void {
+  const extension = extensionOf(path);
+  if (OTHER_WORKBOOKS.has(extension)) {
+    throw refusal(path, 'workbooks are written as XLSX; give the output a name that ends in .xlsx');
+  }
+  if (OTHER_PACKING.has(extension)) {
+    throw refusal(
+      path,
+      'outputs are packed with gzip only; give the output a name that ends in .gz',
+    );
+  }
+  if (OTHER_TABLES.has(extension)) throw refusal(path, likeInput(kind));
 }
 
 /**
@@ -36,32 +58,30 @@ export function refuseOtherFormat(
   { input, isWhole }: { readonly input: string; readonly isWhole: boolean },
 ): void {
   const { kind, isTable } = format;
+  refuseUnknownFormat(path, kind);
   const extension = extensionOf(path);
   const wanted = kindOfPath(path) ?? kind;
-  const fail = (why: string): never => {
-    throw new BrandfillError('INVALID_SETTING', `Cannot write ${path}: ${why}.`);
-  };
-  if (OTHER_WORKBOOKS.has(extension)) {
-    fail('workbooks are written as XLSX; give the output a name that ends in .xlsx');
-  }
-  if (OTHER_PACKING.has(extension)) {
-    fail('outputs are packed with gzip only; give the output a name that ends in .gz');
-  }
   // Into workbooks and out of them goes what is a table; other rows stay what they are.
   const isConverted = wanted !== kind;
   const isImpossible = isConverted && (!isTable || (wanted !== 'xlsx' && kind !== 'xlsx'));
-  if (isImpossible || OTHER_TABLES.has(extension)) {
-    fail(
-      `the rows are ${kind.toUpperCase()} like the input; give the output a name that ends in .${kind}`,
-    );
-  }
+  if (isImpossible) throw refusal(path, likeInput(kind));
   if (wanted !== 'xlsx') return;
-  if (/\.gz$/i.test(path)) fail('a workbook is compressed already; leave .gz off its name');
+  if (/\.gz$/i.test(path)) {
+    throw refusal(path, 'a workbook is compressed already; leave .gz off its name');
+  }
   // Programs refuse a workbook whose name promises macros that are not there, or hides some.
   const needed = kind === 'xlsx' && isWhole ? extensionOf(input) : '.xlsx';
   if (needed !== extension && KINDS[needed] === 'xlsx' && KINDS[extension] === 'xlsx') {
-    fail(`give the output a name that ends in ${needed}`);
+    throw refusal(path, `give the output a name that ends in ${needed}`);
   }
+}
+
+function likeInput(kind: RowKind): string {
+  return `the rows are ${kind.toUpperCase()} like the input; give the output a name that ends in .${kind}`;
+}
+
+function refusal(path: string, why: string): BrandfillError {
+  return new BrandfillError('INVALID_SETTING', `Cannot write ${path}: ${why}.`);
 }
 
 function extensionOf(path: string): string {

@@ -6,7 +6,7 @@ import type { ListInput } from '../../rows/list-input.ts';
 import { splitExtension } from '../../rows/open-rows.ts';
 import type { RowFormat } from '../../rows/row-format.ts';
 import type { Source } from '../../rows/source.ts';
-import { kindOfPath, refuseOtherFormat } from './output-kind.ts';
+import { kindOfPath, refuseOtherFormat, refuseUnknownFormat } from './output-kind.ts';
 
 /** Where a run writes; `out` may be `-` for standard output. */
 export interface OutputPaths {
@@ -96,6 +96,7 @@ export async function chooseMergePaths(
     );
   }
   for (const path of [out, failures]) {
+    refuseUnknownFormat(path, format.kind);
     const kind = kindOfPath(path) ?? format.kind;
     if (kind === format.kind) continue;
     throw new BrandfillError(

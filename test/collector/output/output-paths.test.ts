@@ -1,7 +1,7 @@
 import { linkSync, mkdirSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { chooseOutputPaths } from '../../../src/collector/output/output-paths.ts';
+import { chooseMergePaths, chooseOutputPaths } from '../../../src/collector/output/output-paths.ts';
 import { openRows } from '../../../src/rows/open-rows.ts';
 import { sourceOf } from '../../rows/sources.ts';
 import { useTempFolder } from '../../support/temp-folder.ts';
@@ -92,5 +92,19 @@ describe('chooseOutputPaths', () => {
     const failures = '/x/f.csv';
     expect(await choose('/x/list.csv', { out, failures })).toEqual({ out, failures });
     await expect(choose('/x/l.jsonl', { out, content: '{}' })).rejects.toThrow(/JSONL/);
+  });
+});
+
+describe('chooseMergePaths', () => {
+  it('refuses the name of a format that nothing is written in', async () => {
+    const source = sourceOf('domain\n', { name: '/x/f.csv' });
+    const format = openRows(source, { prefix: 'brand_' });
+    const choose = (out?: string) =>
+      chooseMergePaths({ merge: '/x/o.csv', failures: '/x/f.csv', out, source, format });
+    await expect(choose('/x/o.parquet')).rejects.toThrow(/CSV like the input/);
+    await expect(choose('/x/o.csv.zip')).rejects.toThrow(/gzip only/);
+    await expect(choose('/x/o.xlsx')).rejects.toThrow(/CSV like the input/);
+    expect(await choose()).toMatchObject({ out: '/x/o.csv' });
+    expect(await choose('/x/o.txt')).toMatchObject({ out: '/x/o.txt' });
   });
 });
