@@ -10,7 +10,8 @@ export interface Proxy {
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
-const SCHEMES: ReadonlySet<string> = new Set(['http:', 'https:', 'socks:', 'socks5:']);
+/** Undici has SOCKS too, as an experiment that warns of itself and speaks TLS to the proxy, as none does. */
+const SCHEMES: ReadonlySet<string> = new Set(['http:', 'https:']);
 
 /**
  * Finds the proxy through which calls to an origin go: `HTTPS_PROXY` for https, else `HTTP_PROXY`, unless
@@ -23,11 +24,15 @@ export function findProxy(origin: string, env: Environment = process.env): Proxy
   const names = target.protocol === 'https:' ? ['HTTPS_PROXY', 'HTTP_PROXY'] : ['HTTP_PROXY'];
   const variable = names.map((name) => nameIn(env, name)).find((name) => env[name]);
   if (variable === undefined || isExempt(target, env)) return undefined;
-  const url = parse(env[variable] ?? '');
+  const named = env[variable] ?? '';
+  const url = parse(named);
   if (!url) {
+    const why = /^\s*socks/i.test(named)
+      ? 'it is for SOCKS, and calls go through HTTP proxies only; '
+      : '';
     throw new BrandfillError(
       'INVALID_SETTING',
-      `Cannot use the proxy that ${variable} names: expected a URL such as http://proxy.example:3128.`,
+      `Cannot use the proxy that ${variable} names: ${why}expected a URL such as http://proxy.example:3128.`,
     );
   }
   return { variable, url };

@@ -68,6 +68,15 @@ describe('the proxy on the way to an API', () => {
     );
   });
 
+  it.each(['socks5://one.example:1080', 'socks://a:b@one.example', 'SOCKS5H://one.example'])(
+    'cannot be %s, for SOCKS',
+    (given) => {
+      expect(() => findProxy('http://a.example', { http_proxy: given })).toThrow(
+        'Cannot use the proxy that http_proxy names: it is for SOCKS, and calls go through HTTP proxies only; expected a URL such as http://proxy.example:3128.',
+      );
+    },
+  );
+
   it('is told of without its user and password', () => {
     const proxy = findProxy('http://a.example', {
       http_proxy: 'http://me:s3cret@one.example:3128',
