@@ -26,6 +26,7 @@ const OWN = [
   'chart.js',
   'dom.js',
   'format.js',
+  'run-card.css',
   'run-card.js',
   'tables.css',
   'tables.js',
