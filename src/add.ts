@@ -33,21 +33,21 @@ export interface AddOptions
     | 'acceptEviction'
   > {
   /** The Redis that lookups are put on. @default BRANDFILL_QUEUE */
-  readonly queue?: string;
+  readonly queue?: string | undefined;
   /** How many lookups travel together. @default 50 */
-  readonly chunk?: number;
+  readonly chunk?: number | undefined;
   /** Comes back with each outcome. @default the name of the file */
-  readonly ref?: string;
+  readonly ref?: string | undefined;
   /** Somebody waits for the outcomes: go before all lists that were added without it. @default false */
-  readonly interactive?: boolean;
+  readonly interactive?: boolean | undefined;
   /** The API that is meant: workers of another one leave the lookups alone. @default BRANDFILL_BASE_URL, else any */
-  readonly baseUrl?: string;
+  readonly baseUrl?: string | undefined;
   /** Only read and count. @default false */
-  readonly dryRun?: boolean;
+  readonly dryRun?: boolean | undefined;
   /** Stops between two batches; what was put on the queue stays there. */
-  readonly signal?: AbortSignal;
+  readonly signal?: AbortSignal | undefined;
   /** Told what is worth a line. */
-  readonly onNotice?: (message: string) => void;
+  readonly onNotice?: ((message: string) => void) | undefined;
 }
 
 /** What a list came to. */

@@ -17,19 +17,19 @@ import { openStatus } from './status.ts';
 /** Which outcomes to write where. */
 export interface CollectOptions {
   /** The Redis that outcomes come from; or `BRANDFILL_QUEUE`. */
-  readonly queue?: string;
+  readonly queue?: string | undefined;
   /** Where the files go. @default 'out' */
-  readonly outDir?: string;
+  readonly outDir?: string | undefined;
   /** How long a file may be before the next one is begun: a text such as `'64MB'`, or bytes. @default 1GB */
-  readonly maxFileSize?: string | number;
+  readonly maxFileSize?: string | number | undefined;
   /** Uses a Redis that may throw outcomes away when its memory is full. @default false */
-  readonly acceptEviction?: boolean;
+  readonly acceptEviction?: boolean | undefined;
   /** Serves `/metrics`, `/livez` and `/readyz`: a port, or `'HOST:PORT'`. @default no server */
-  readonly listen?: string | number;
+  readonly listen?: string | number | undefined;
   /** Stops the collector in order: what has arrived is written, files are finished. */
-  readonly signal?: AbortSignal;
+  readonly signal?: AbortSignal | undefined;
   /** Told what is worth a line in a log. */
-  readonly onNotice?: OnNotice;
+  readonly onNotice?: OnNotice | undefined;
 }
 
 /** What a collector did. */

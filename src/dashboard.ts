@@ -13,19 +13,19 @@ import { readSettings } from './job/read-settings.ts';
 /** What to show where. */
 export interface DashboardOptions {
   /** The Redis whose runs, workers and schedules are shown; or `BRANDFILL_QUEUE`. */
-  readonly queue?: string;
+  readonly queue?: string | undefined;
   /** Where the page is: a port, or `'HOST:PORT'`. @default 8080, for this machine alone */
-  readonly listen?: string | number;
+  readonly listen?: string | number | undefined;
   /** What it asks for; needed where others can reach it. @default BRANDFILL_DASHBOARD_TOKEN */
-  readonly token?: string;
+  readonly token?: string | undefined;
   /** A file that holds the token and nothing else. */
-  readonly tokenFile?: string;
+  readonly tokenFile?: string | undefined;
   /** Uses a Redis that may throw lookups away when its memory is full. @default false */
-  readonly acceptEviction?: boolean;
+  readonly acceptEviction?: boolean | undefined;
   /** Ends it. */
-  readonly signal?: AbortSignal;
+  readonly signal?: AbortSignal | undefined;
   /** Told what is worth a line in a log, first of all where the page is. */
-  readonly onNotice?: OnNotice;
+  readonly onNotice?: OnNotice | undefined;
 }
 
 /** Redis may be gone when it ends. */

@@ -15,13 +15,13 @@ import { SETTINGS } from './job/settings.ts';
 
 export interface LoadJobOptions {
   /** What counts more than the file. Paths in it are from the current folder. */
-  readonly overrides?: Partial<EnrichOptions>;
+  readonly overrides?: Partial<EnrichOptions> | undefined;
   /** Where variables and `apiKeyEnv` come from. @default process.env */
-  readonly env?: Environment;
+  readonly env?: Environment | undefined;
   /** The clock behind `{date}` and `{time}`. */
-  readonly now?: () => Date;
+  readonly now?: (() => Date) | undefined;
   /** How an override is called in messages; the command line says `--base-url`. */
-  readonly naming?: (key: string) => string;
+  readonly naming?: ((key: string) => string) | undefined;
 }
 
 /** A job file with all that a run needs to know. */

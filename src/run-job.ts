@@ -26,9 +26,9 @@ export interface RunJobOptions
   extends LoadJobOptions,
     Pick<EnrichOptions, 'signal' | 'runId' | 'onEvent' | 'confirm'> {
   /** Called when the file is read, before anything is done; may throw to refuse it. */
-  readonly onLoaded?: (job: LoadedJob) => void;
+  readonly onLoaded?: ((job: LoadedJob) => void) | undefined;
   /** Called when the files are written, before anybody is told. */
-  readonly onSummary?: (summary: Summary) => void;
+  readonly onSummary?: ((summary: Summary) => void) | undefined;
 }
 
 /** What is around a run of a job. */

@@ -23,17 +23,17 @@ export interface ScheduleOptions extends SchedulePlace {
   /** Paths of job files. Those without `schedule` are left out. */
   readonly files: readonly string[];
   /** How long a process may be silent before its runs are given to another. @default 1min */
-  readonly lostAfter?: string | number;
+  readonly lostAfter?: string | number | undefined;
   /** Serves `/metrics`, `/livez` and `/readyz`: a port, or `'HOST:PORT'`. @default no server */
-  readonly listen?: string | number;
+  readonly listen?: string | number | undefined;
   /** Stops in order: runs that go end early and keep what they found, and are made again later. */
-  readonly signal?: AbortSignal;
+  readonly signal?: AbortSignal | undefined;
   /** Told what is worth a line in a log. */
-  readonly onNotice?: OnNotice;
+  readonly onNotice?: OnNotice | undefined;
   /** Told what a run tells, and what the run is called in logs. */
-  readonly onRunEvent?: (job: string, event: RunEvent, run: string) => void;
+  readonly onRunEvent?: ((job: string, event: RunEvent, run: string) => void) | undefined;
   /** Called when a run is over. */
-  readonly onRunEnd?: (job: string) => void;
+  readonly onRunEnd?: ((job: string) => void) | undefined;
 }
 
 /** Redis may be gone when a process stops. */

@@ -10,7 +10,7 @@ import { foldersOf, readPlace, type SchedulePlace } from './schedule/place.ts';
 
 export interface ListSchedulesOptions extends SchedulePlace {
   /** Lists those of the group that these files make. @default all */
-  readonly files?: readonly string[];
+  readonly files?: readonly string[] | undefined;
 }
 
 /**

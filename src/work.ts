@@ -31,13 +31,13 @@ import { createStopSwitch, type Stop, type StopSwitch } from './worker/stop-swit
 export interface WorkOptions
   extends Pick<EnrichOptions, SharedWorkerSetting | 'apiKey' | 'params' | 'headers'> {
   /** How long calls under way may take when the worker is told to stop. @default 25s */
-  readonly drain?: string | number;
+  readonly drain?: string | number | undefined;
   /** Stops the worker in order: what is under way is finished, the rest goes back to the queue. */
-  readonly signal?: AbortSignal;
+  readonly signal?: AbortSignal | undefined;
   /** Told what is worth a line in a log. */
-  readonly onNotice?: OnNotice;
+  readonly onNotice?: OnNotice | undefined;
   /** Told a few times a second how it goes. */
-  readonly onProgress?: (progress: WorkProgress) => void;
+  readonly onProgress?: ((progress: WorkProgress) => void) | undefined;
 }
 
 /** Why a worker stopped. */

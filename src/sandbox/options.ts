@@ -8,12 +8,12 @@ export interface SandboxOptions {
    * Address to listen on.
    * @default '127.0.0.1'
    */
-  host?: string;
+  host?: string | undefined;
   /**
    * Port to listen on; 0 takes any free one.
    * @default 0
    */
-  port?: number;
+  port?: number | undefined;
   /**
    * How long a call takes, in milliseconds. A number is the same for every call. A range is log-normal:
    * `fromMs` is the 1st and `toMs` the 99th percentile, and nothing falls outside of them, so the median
@@ -21,82 +21,82 @@ export interface SandboxOptions {
    * always come at once.
    * @default 0
    */
-  latencyMs?: number | { fromMs: number; toMs: number };
+  latencyMs?: number | { fromMs: number; toMs: number } | undefined;
   /**
    * The rate limit: `count` calls per `perMs` milliseconds. For the kind `concurrent`, `count` is the number
    * of calls that may be open at once and `perMs` is not used.
    * @default no limit
    */
-  limit?: LimitRate;
+  limit?: LimitRate | undefined;
   /** @default 'token-bucket' */
-  limitKind?: LimitKind;
+  limitKind?: LimitKind | undefined;
   /**
    * Calls that a full token bucket lets through at once.
    * @default what one second refills, at least 1
    */
-  burst?: number;
+  burst?: number | undefined;
   /** @default 'retry-after' */
-  limitHeaders?: LimitHeaders;
+  limitHeaders?: LimitHeaders | undefined;
   /**
    * What a call beyond the limit is answered. Gateways may use 503, as nginx does unless told otherwise.
    * @default 429
    */
-  limitStatus?: 429 | 503;
+  limitStatus?: 429 | 503 | undefined;
   /**
    * Share of the calls, 0 to 1, that are answered 500, 502 or 503. Decided by seed, domain and the ordinal of
    * the call for that domain, so a second try can succeed.
    * @default 0
    */
-  errors?: number;
+  errors?: number | undefined;
   /**
    * Share of the domains, 0 to 1, that the sandbox has never heard of (404).
    * @default 0
    */
-  notFound?: number;
+  notFound?: number | undefined;
   /**
    * Share of the calls, 0 to 1, whose answer is unusable: cut JSON, a web page, an empty body, a connection
    * that breaks off within the body or is reset before it. Decided as `errors` are.
    * @default 0
    */
-  broken?: number;
+  broken?: number | undefined;
   /**
    * The credential that a call must bring; otherwise 401.
    * @default none
    */
-  auth?: SandboxAuth;
+  auth?: SandboxAuth | undefined;
   /**
    * Calls that may be charged (answered 200 or 404); later ones are answered 402.
    * @default no quota
    */
-  quota?: number;
+  quota?: number | undefined;
   /**
    * Decides which domains are missing, what their answers hold, and which calls fail.
    * @default 1
    */
-  seed?: number;
+  seed?: number | undefined;
   /**
    * Serve pictures at `/logos/…`, and have answers point to those. One in twenty is missing, and one in twenty is no
    * picture that is fit to be saved.
    * @default false: answers point to a host that is not there
    */
-  logos?: boolean;
+  logos?: boolean | undefined;
   /**
    * Compress answers for clients that accept gzip.
    * @default false
    */
-  gzip?: boolean;
+  gzip?: boolean | undefined;
   /**
    * Keep counts per domain (about 140 bytes each). Without them there are no duplicates in the stats, and
    * the ordinal of a call is its number among all calls.
    * @default true
    */
-  countPerDomain?: boolean;
+  countPerDomain?: boolean | undefined;
   /**
    * Scripts the answer to a call that passed the credential, the limit, the checks and the quota; `undefined`
    * leaves it to the other options. `call` counts from 1 for each domain, without calls refused before. Where it
    * throws, the call is answered 500 with what it threw.
    */
-  respond?: (domain: string, call: number) => SandboxReply | undefined;
+  respond?: ((domain: string, call: number) => SandboxReply | undefined) | undefined;
 }
 
 /**

@@ -7,22 +7,21 @@ import { readSettings } from '../job/read-settings.ts';
 /** Where schedules are. */
 export interface SchedulePlace {
   /** The Redis that keeps the schedules; or `BRANDFILL_QUEUE`. */
-  readonly queue?: string;
+  readonly queue?: string | undefined;
   /** What these schedules are called there. @default made from the folder of the files */
-  readonly name?: string;
+  readonly name?: string | undefined;
   /** Uses a Redis that may throw schedules away when its memory is full. @default false */
-  readonly acceptEviction?: boolean;
+  readonly acceptEviction?: boolean | undefined;
+}
+
+interface PlaceOptions extends SchedulePlace {
+  readonly lostAfter?: string | number | undefined;
+  readonly listen?: string | number | undefined;
 }
 
 /** Reads what says where schedules are. */
 export function readPlace(
-  {
-    queue,
-    name,
-    lostAfter,
-    acceptEviction,
-    listen,
-  }: SchedulePlace & { readonly lostAfter?: string | number; readonly listen?: string | number },
+  { queue, name, lostAfter, acceptEviction, listen }: PlaceOptions,
   describe: (key: string) => string,
 ): { readonly url: string; readonly settings: ScheduleSettings } {
   const given = { queue, name, lostAfter, acceptEviction, listen };

@@ -42,7 +42,7 @@ export interface GetStoredOptions extends StoreChoice {
   /** What a row's cell may hold: a domain, a URL, an e-mail address. */
   readonly domain: string;
   /** Reduce it to its registrable part. @default false */
-  readonly registrable?: boolean;
+  readonly registrable?: boolean | undefined;
 }
 
 /**
@@ -86,7 +86,7 @@ export async function findStored(
 /** Which outcomes to export. */
 export interface ExportOptions extends StoreChoice {
   /** @default all */
-  readonly status?: OutcomeStatus;
+  readonly status?: OutcomeStatus | undefined;
 }
 
 /**
@@ -123,7 +123,7 @@ export interface PruneStoreOptions extends StoreChoice {
   /** How old an outcome must be to go: a text such as `'180d'`, or milliseconds. */
   readonly olderThan: string | number;
   /** Only count. @default false */
-  readonly dryRun?: boolean;
+  readonly dryRun?: boolean | undefined;
 }
 
 /**
