@@ -24,6 +24,13 @@ it('each file of the package finds what it imports', async () => {
   expect(stderr).toBe('');
 });
 
+it('CommonJS gets the library by require', async () => {
+  const script = `console.log(typeof require(${JSON.stringify(join(shippedFolder(), 'index.js'))}).enrich)`;
+  const args = ['--input-type=commonjs', '--eval', script];
+  const { stdout } = await promisify(execFile)(process.execPath, args); // none of it may await at its top
+  expect(stdout).toBe('function\n');
+});
+
 it('the command of the package enriches a list by itself, and over a queue', async () => {
   const main = join(shippedFolder(), 'brandfill.js');
   const { url } = await useRedis();
