@@ -1,3 +1,4 @@
+import { createWaitingRow } from '../common/waiting-row.ts';
 import {
   createOutageState,
   describeOutage,
@@ -61,8 +62,7 @@ export function createOutageGate(options: OutageGateOptions): OutageGate {
   const state = createOutageState();
   state.limitBy503.isLimit = options.wasLimitedBy503 ?? false;
   let inFlight = 0;
-  /** Callers that wait, in the order in which they came. */
-  const waiting: (() => void)[] = [];
+  const waiting = createWaitingRow();
   /** Ends the sleep until it looks again; undefined while nobody waits. */
   let looking: AbortController | undefined;
 
@@ -82,24 +82,17 @@ export function createOutageGate(options: OutageGateOptions): OutageGate {
     if (tryPass()) return;
     stopIfTooLong();
     signal.throwIfAborted();
-    await new Promise<void>((resolve, reject) => {
-      const giveUp = (): void => {
-        waiting.splice(waiting.indexOf(wake), 1);
-        restIfAlone();
-        reject(signal.reason as Error);
-      };
-      const wake = (): void => {
-        signal.removeEventListener('abort', giveUp);
-        resolve();
-      };
-      signal.addEventListener('abort', giveUp, { once: true });
-      waiting.push(wake);
-      if (!looking) void lookAgain();
-    });
+    const turn = waiting.join(signal);
+    if (!looking) void lookAgain();
+    try {
+      await turn;
+    } finally {
+      restIfAlone();
+    }
   }
 
   function letThrough(): void {
-    while (waiting.length > 0 && tryPass()) waiting.shift()?.();
+    while (waiting.length > 0 && tryPass()) waiting.callNext();
     restIfAlone();
   }
 

@@ -1,3 +1,4 @@
+import { createWaitingRow } from '../../common/waiting-row.ts';
 import { within } from '../../common/within.ts';
 import { describeOutage, type OutageState, outageMs } from '../../guard/outage.ts';
 import { createCallsInFlight } from '../calls-in-flight.ts';
@@ -73,7 +74,7 @@ export function createSharedTurnstile(options: SharedTurnstileOptions): SharedTu
   const { stored, worker, rate, callers, maxOutageMs, onOutageTooLong, clock } = options;
   const { random = Math.random } = options;
   const inFlight = createCallsInFlight();
-  const waiting: (() => void)[] = [];
+  const waiting = createWaitingRow();
   const starts = createHeldStarts();
   const news = createCallNewsBox();
   let known: SharedPace = readSharedPace(undefined, { nowMs: 0, rate });
@@ -117,7 +118,7 @@ export function createSharedTurnstile(options: SharedTurnstileOptions): SharedTu
   }
 
   function letThrough(): void {
-    while (waiting.length > 0 && take()) waiting.shift()?.();
+    while (waiting.length > 0 && take()) waiting.callNext();
     clearTimeout(nextStartTimer);
     if (waiting.length === 0) return;
     const { nextMs } = starts;
@@ -239,19 +240,9 @@ export function createSharedTurnstile(options: SharedTurnstileOptions): SharedTu
     enter: async (signal) => {
       signal.throwIfAborted();
       if (tryEnter()) return;
-      await new Promise<void>((resolve, reject) => {
-        const giveUp = (): void => {
-          waiting.splice(waiting.indexOf(wake), 1);
-          reject(signal.reason as Error);
-        };
-        const wake = (): void => {
-          signal.removeEventListener('abort', giveUp);
-          resolve();
-        };
-        signal.addEventListener('abort', giveUp, { once: true });
-        waiting.push(wake);
-        letThrough();
-      });
+      const turn = waiting.join(signal);
+      letThrough();
+      await turn;
     },
     startLate: (enteredAtMs) => {
       inFlight.end(enteredAtMs);

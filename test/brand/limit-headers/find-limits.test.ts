@@ -47,37 +47,6 @@ describe('the wait that is told', () => {
   });
 });
 
-describe('a reset in another unit', () => {
-  it.each<[Record<string, FieldValue>, Limits['limits']]>([
-    [
-      { 'x-ratelimit-remaining': '0', 'x-ratelimit-reset-after': '0.4' },
-      { remaining: 0, resetMs: 400 },
-    ],
-    [
-      { 'x-ratelimit-remaining': '0', 'x-ratelimit-reset-ms': '1500' },
-      { remaining: 0, resetMs: 1_500 },
-    ],
-    [
-      { 'x-ratelimit-remaining': '0', 'x-ratelimit-reset-ms': String(NOW_MS + 2_000) },
-      { remaining: 0, resetMs: 2_000 },
-    ],
-    [
-      {
-        'x-ratelimit-remaining': '0',
-        'x-ratelimit-reset-after': '0.4',
-        'x-ratelimit-reset': String(NOW_MS / 1_000 + 9),
-      },
-      { remaining: 0, resetMs: 400 },
-    ],
-    [
-      { 'x-ratelimit-reset-ms-requests': '250', 'x-ratelimit-remaining-requests': '0' },
-      { remaining: 0, resetMs: 250 },
-    ],
-  ])('is read from %j', (headers, limits) => {
-    expect(find(headers, DATE)).toEqual({ limits });
-  });
-});
-
 describe('the fields of the IETF draft', () => {
   it.each<[Record<string, FieldValue>, Limits['limits']]>([
     [{ ratelimit: '"p";r=0;t=30' }, { remaining: 0, resetMs: 30_000 }],

@@ -1,0 +1,36 @@
+/** Callers that wait, in the order in which they came. */
+export interface WaitingRow {
+  /** How many wait. */
+  readonly length: number;
+  /**
+   * Waits until it is this caller's turn.
+   *
+   * @throws the reason of the signal, when it is aborted before that
+   */
+  join(signal: AbortSignal): Promise<void>;
+  /** It is the turn of whoever has waited longest. */
+  callNext(): void;
+}
+
+export function createWaitingRow(): WaitingRow {
+  const waiting: (() => void)[] = [];
+  return {
+    get length() {
+      return waiting.length;
+    },
+    join: (signal) =>
+      new Promise<void>((resolve, reject) => {
+        const giveUp = (): void => {
+          waiting.splice(waiting.indexOf(wake), 1);
+          reject(signal.reason as Error);
+        };
+        const wake = (): void => {
+          signal.removeEventListener('abort', giveUp);
+          resolve();
+        };
+        signal.addEventListener('abort', giveUp, { once: true });
+        waiting.push(wake);
+      }),
+    callNext: () => waiting.shift()?.(),
+  };
+}
