@@ -1,4 +1,4 @@
-import { inTime, NoAnswerError } from '../pace/shared/in-time.ts';
+import { inTime, NoAnswerError } from '../common/in-time.ts';
 import { reasonOf } from '../queue/bullmq/server/redis.ts';
 import type { Board, BoardSource } from './board.ts';
 

@@ -1,5 +1,5 @@
-import { statfsSync } from 'node:fs';
 import { Counter, Gauge } from 'prom-client';
+import { freeBytes } from '../common/free-bytes.ts';
 import type { Metrics } from './metrics.ts';
 
 /** What can be seen of a collector. */
@@ -38,18 +38,10 @@ export function measureCollector(metrics: Metrics, { counts, folder }: CollectSi
     lines.inc({ file: 'failures' }, counts.failures);
     repeated.reset();
     repeated.inc(counts.repeated);
-    const bytes = freeBytes(folder);
-    if (bytes === undefined) free.remove();
-    else free.set(bytes);
+    try {
+      free.set(freeBytes(folder));
+    } catch {
+      free.remove(); // its disk may be gone: the other metrics tell all the same
+    }
   });
-}
-
-/** Undefined where the disk does not say, as one that is gone: the other metrics tell all the same. */
-function freeBytes(folder: string): number | undefined {
-  try {
-    const { bavail, bsize } = statfsSync(folder);
-    return bavail * bsize;
-  } catch {
-    return undefined;
-  }
 }

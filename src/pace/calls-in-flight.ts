@@ -6,6 +6,8 @@ export interface CallsInFlight {
    * that was taken for lost ends none.
    */
   end(sentAtMs: number): number;
+  /** The call that was let through then is made only now. */
+  startLate(enteredAtMs: number, atMs: number): void;
   count(nowMs: number): number;
   /** When they were let through, ascending. */
   sentAtMs(nowMs: number): number[];
@@ -22,17 +24,25 @@ export function createCallsInFlight(): CallsInFlight {
     while (calls[0] && nowMs - calls[0].startMs > LOST_AFTER_MS) calls.shift();
   }
 
+  function start(startMs: number): void {
+    calls.push({ startMs, inFlight: calls.length + 1 });
+  }
+
+  function end(sentAtMs: number): number {
+    // It is sent right after it was let through.
+    let at = calls.length - 1;
+    while (at >= 0 && (calls[at]?.startMs ?? 0) > sentAtMs) at -= 1;
+    if (at < 0) return 1;
+    const [call] = calls.splice(at, 1);
+    return call?.inFlight ?? 1;
+  }
+
   return {
-    start: (startMs) => {
-      calls.push({ startMs, inFlight: calls.length + 1 });
-    },
-    end: (sentAtMs) => {
-      // It is sent right after it was let through.
-      let at = calls.length - 1;
-      while (at >= 0 && (calls[at]?.startMs ?? 0) > sentAtMs) at -= 1;
-      if (at < 0) return 1;
-      const [call] = calls.splice(at, 1);
-      return call?.inFlight ?? 1;
+    start,
+    end,
+    startLate: (enteredAtMs, atMs) => {
+      end(enteredAtMs);
+      start(atMs);
     },
     count: (nowMs) => {
       forgetLost(nowMs);

@@ -160,10 +160,7 @@ export function createTurnstile(options: TurnstileOptions): OwnTurnstile {
   return {
     enter,
     tryEnter,
-    startLate: (enteredAtMs) => {
-      inFlight.end(enteredAtMs);
-      inFlight.start(clock.nowMs());
-    },
+    startLate: (enteredAtMs) => inFlight.startLate(enteredAtMs, clock.nowMs()),
     report: reportCall,
     waitMs: () => describePace(state, clock.nowMs()).waitMs,
     describe: () => describePace(state, clock.nowMs()),

@@ -1,8 +1,9 @@
 import { randomUUID } from 'node:crypto';
-import { closeSync, existsSync, fstatSync, openSync, readSync, statfsSync } from 'node:fs';
+import { closeSync, existsSync, fstatSync, openSync, readSync } from 'node:fs';
 import { join } from 'node:path';
 import { type Database, open, type RootDatabase } from 'lmdb';
 import { BrandfillError, describeSystemError } from '../common/errors.ts';
+import { freeBytes } from '../common/free-bytes.ts';
 import { makeFolder } from '../common/make-folder.ts';
 import { createStoreLock, type StoreLock } from './store-lock.ts';
 
@@ -128,8 +129,7 @@ const LEAST_FREE_BYTES = 4 * 1024 * 1024;
 /** Whether the disk that a folder is on has no room left. */
 export function isFull(folder: string): boolean {
   try {
-    const { bavail, bsize } = statfsSync(folder);
-    return bavail * bsize < LEAST_FREE_BYTES;
+    return freeBytes(folder) < LEAST_FREE_BYTES;
   } catch {
     return false; // somebody has removed it, which is another trouble
   }

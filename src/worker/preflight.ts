@@ -1,5 +1,6 @@
 import type { Answer } from '../brand/answer.ts';
 import { type Misdirection, misdirectionOf } from '../brand/misdirection.ts';
+import { createWaitingRow } from '../common/waiting-row.ts';
 
 /**
  * Lets a few calls go ahead of all others. When all of them come to the same, and it speaks against
@@ -44,7 +45,7 @@ export function createPreflight(
   let underWay = 0;
   let seen: Misdirection | undefined;
   let sightings = 0;
-  let waiting: (() => void)[] = [];
+  const waiting = createWaitingRow();
   let resolve: (isGood: boolean) => void = () => {};
   const verdict = new Promise<boolean>((settled) => {
     resolve = settled;
@@ -58,9 +59,7 @@ export function createPreflight(
   }
 
   function wakeAll(): void {
-    const woken = waiting;
-    waiting = [];
-    for (const wake of woken) wake();
+    while (waiting.length > 0) waiting.callNext();
   }
 
   function judge(answer: Answer, isSign: boolean): void {
@@ -81,14 +80,7 @@ export function createPreflight(
     pass: async (signal) => {
       while (isGood === undefined && underWay + sightings >= calls) {
         signal.throwIfAborted();
-        await new Promise<void>((wake, reject) => {
-          const giveUp = (): void => reject(signal.reason as Error);
-          signal.addEventListener('abort', giveUp, { once: true });
-          waiting.push(() => {
-            signal.removeEventListener('abort', giveUp);
-            wake();
-          });
-        });
+        await waiting.join(signal);
       }
       underWay += 1;
     },

@@ -1,5 +1,5 @@
-import { statfsSync } from 'node:fs';
 import { BrandfillError, describeSystemError } from '../../common/errors.ts';
+import { freeBytes } from '../../common/free-bytes.ts';
 import type { OutcomeLines } from './outcome-lines.ts';
 import { createPartSet, type PartSetOptions } from './part-set.ts';
 import { PART_KINDS, type PartKind } from './rotation.ts';
@@ -122,9 +122,8 @@ export async function openBackfillWriter(options: BackfillWriterOptions): Promis
 
   async function write(group: readonly Reply[]): Promise<void> {
     if (!isOurs()) throw new Error('another collector has taken the folder');
-    const { bavail, bsize } = statfsSync(folder);
     const { enriched, failures } = sizesOf(group);
-    if (bavail * bsize < RESERVED_BYTES + enriched + failures) {
+    if (freeBytes(folder) < RESERVED_BYTES + enriched + failures) {
       throw Object.assign(new Error(), { code: 'ENOSPC' });
     }
     await parts.append({

@@ -1,3 +1,4 @@
+import { inTime } from '../../common/in-time.ts';
 import { createWaitingRow } from '../../common/waiting-row.ts';
 import { within } from '../../common/within.ts';
 import { describeOutage, type OutageState, outageMs } from '../../guard/outage.ts';
@@ -8,7 +9,6 @@ import type { Rate } from '../rate.ts';
 import type { CallReport, Turnstile } from '../turnstile.ts';
 import { type CallNews, createCallNewsBox } from './call-news.ts';
 import { createHeldStarts } from './held-starts.ts';
-import { inTime } from './in-time.ts';
 import { LEASE_MS, type Lease, NO_LEASE, takeLease } from './lease.ts';
 import { readSharedPace, type SharedPace } from './state.ts';
 import type { Reading, StoredState } from './stored-state.ts';
@@ -244,10 +244,7 @@ export function createSharedTurnstile(options: SharedTurnstileOptions): SharedTu
       letThrough();
       await turn;
     },
-    startLate: (enteredAtMs) => {
-      inFlight.end(enteredAtMs);
-      inFlight.start(clock.nowMs());
-    },
+    startLate: (enteredAtMs) => inFlight.startLate(enteredAtMs, clock.nowMs()),
     report: ({ kind, sentAtMs, limits, ...told }: CallReport) => {
       const endedAtMs = clock.nowMs();
       const retryAfterMs = told.retryAfterMs && Math.min(told.retryAfterMs, LONGEST_SHARED_MS);
