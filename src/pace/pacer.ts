@@ -87,7 +87,7 @@ export function report(state: PaceState, told: PaceEvent, toldAtMs: number): voi
     onAccepted(state, event, nowMs);
     if (untilResetMs > 0) onUsedUp(state, event, nowMs, untilResetMs);
   } else if (event.kind === 'throttled') onThrottled(state, event, nowMs);
-  else onFailed(state, event);
+  else onFailed(state, event, nowMs);
 }
 
 function onAccepted(state: PaceState, event: PaceEvent, nowMs: number): void {

@@ -117,6 +117,15 @@ describe('whatever happens', () => {
     );
   });
 
+  it('a test that fails in the moment it was sent does not hide the answer of the next one', () => {
+    const state = createPaceState({}, 0);
+    call(state, { calls: 2, fromMs: 0 });
+    report(state, event('throttled', { sentAtMs: 5_000 }), 5_000);
+    report(state, event('failed', { sentAtMs: 6_000 }), 6_000);
+    call(state, { calls: 1, fromMs: 6_000 });
+    expect(state.phase).not.toBe('testing');
+  });
+
   it('the state is plain data, and does the same after a journey as JSON', () => {
     fc.assert(
       fc.property(rates, happenings, happenings, (rate, before, after) => {

@@ -172,9 +172,12 @@ function gapBefore({ throttle }: PaceState, atMs: number): number | undefined {
   return gapMs > 0 ? gapMs : undefined;
 }
 
-/** A test that came to nothing is made again. */
-export function onFailed({ phase, throttle }: PaceState, event: PaceEvent): void {
-  if (phase === 'testing') throttle.cutMs = Math.max(throttle.cutMs, event.sentAtMs);
+/** A test that came to nothing is made again, at a time of its own: by that it is told from the one before. */
+export function onFailed(state: PaceState, event: PaceEvent, nowMs: number): void {
+  const { phase, throttle } = state;
+  if (phase !== 'testing') return;
+  throttle.cutMs = Math.max(throttle.cutMs, event.sentAtMs);
+  closeGate(state, nowMs, throttle.cutMs + 1, false);
 }
 
 function noteThrottle(state: PaceState, nowMs: number, goesOn: boolean): void {
