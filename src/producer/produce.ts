@@ -1,4 +1,6 @@
+import { setTimeout as delay } from 'node:timers/promises';
 import type { LookupQueue } from '../queue/lookup-queue.ts';
+import type { Claims } from '../store/claims/claims.ts';
 import type { Pass } from './left-overs.ts';
 import type { RowIndex } from './row-index.ts';
 
@@ -9,6 +11,10 @@ export interface ProduceOptions {
   readonly outstanding: Set<string>;
   /** Whether the store has an outcome by now, from this run or from another one on the same store. */
   readonly isFresh: (domain: string) => boolean;
+  /** What this run and others on the same store have under way. */
+  readonly claims: Pick<Claims, 'take'>;
+  /** Told, as often as it is looked, how many domains wait for an outcome of another run. */
+  readonly onWait?: (count: number) => void;
   /** Which domains go out first. @default all in one pass */
   readonly passes?: readonly Pass[];
   /** How many domains make a chunk. */
@@ -19,43 +25,90 @@ export interface ProduceOptions {
   readonly signal: AbortSignal;
 }
 
+/** What others have under way is looked for so often, on average: two that want the same must not meet again. */
+const LOOK_MS = 200;
+/** So many that others had are kept in mind before those are left out that have their outcomes by now. */
+const MOST_REFUSED = 10_000;
+
 /**
  * Puts the domains that are due on the queue, pass by pass in the order of their rows, each once.
  * What keeps a domain from going out twice is not a list of all domains, which would grow with the
- * input, but those on their way and the store.
+ * input, but those on their way and the store. Those that another run has under way come last.
  *
  * @returns false when there were more than `maxLookups`
  */
 export async function produce(options: ProduceOptions): Promise<boolean> {
-  const { index, queue, outstanding, isFresh, chunkSize, signal, maxLookups } = options;
-  const { passes = [() => true] } = options;
-  let left = maxLookups ?? Number.POSITIVE_INFINITY;
-  let domains: string[] = [];
-  let isComplete = true;
-  try {
-    rows: for await (const due of dueIn(index, passes)) {
-      for (const domain of due) {
-        if (outstanding.has(domain) || isFresh(domain)) continue;
-        if (left === 0) {
-          isComplete = false;
-          break rows;
-        }
-        left -= 1;
-        outstanding.add(domain);
-        domains.push(domain);
-        if (domains.length < chunkSize) continue;
-        if (signal.aborted) return true;
-        await queue.add({ domains });
-        domains = [];
-      }
-      if (signal.aborted) return true;
+  const { index, queue, outstanding, isFresh, claims, chunkSize, signal } = options;
+  const { passes = [() => true], maxLookups = Number.POSITIVE_INFINITY, onWait } = options;
+  const refused = new Set<string>();
+  let mostRefused = MOST_REFUSED;
+  let left = maxLookups;
+  let isTooMany = false;
+  let gathered: string[] = [];
+
+  function gather(domain: string): void {
+    if (outstanding.has(domain) || isFresh(domain)) return;
+    if (left === 0) {
+      isTooMany = true;
+      return;
     }
-    if (domains.length > 0) await queue.add({ domains });
-    domains = [];
-    return isComplete;
+    left -= 1;
+    outstanding.add(domain);
+    gathered.push(domain);
+  }
+
+  /** Puts what was gathered on the queue. */
+  async function give(): Promise<void> {
+    const taken = claims.take(gathered, isFresh);
+    if (taken.granted.length < gathered.length) leaveOut(taken.refused, new Set(taken.granted));
+    gathered = [];
+    if (taken.granted.length > 0) await queue.add({ domains: taken.granted });
+  }
+
+  function leaveOut(wanted: readonly string[], granted: ReadonlySet<string>): void {
+    for (const domain of gathered) if (!granted.has(domain)) outstanding.delete(domain);
+    left += gathered.length - granted.size;
+    for (const domain of wanted) refused.add(domain);
+    if (refused.size <= mostRefused) return;
+    for (const domain of refused) if (isFresh(domain)) refused.delete(domain);
+    mostRefused = Math.max(MOST_REFUSED, 2 * refused.size);
+  }
+
+  const isOver = (): boolean => isTooMany || signal.aborted;
+
+  async function giveAll(domains: Iterable<string>): Promise<void> {
+    for (const domain of domains) {
+      gather(domain);
+      if (isTooMany) return;
+      if (gathered.length < chunkSize) continue;
+      if (signal.aborted) return;
+      await give();
+    }
+  }
+
+  async function giveRest(): Promise<void> {
+    if (gathered.length > 0 && !signal.aborted) await give();
+  }
+
+  try {
+    for await (const due of dueIn(index, passes)) {
+      await giveAll(due);
+      if (isOver()) break;
+    }
+    await giveRest();
+    while (refused.size > 0 && !isOver()) {
+      const again = [...refused];
+      refused.clear();
+      await giveAll(again);
+      await giveRest();
+      onWait?.(refused.size);
+      if (refused.size === 0) break;
+      await delay(LOOK_MS * (0.5 + Math.random()));
+    }
+    return !isTooMany;
   } finally {
     // What was gathered when it was told to stop is not on its way.
-    for (const domain of domains) outstanding.delete(domain);
+    for (const domain of gathered) outstanding.delete(domain);
     queue.end();
   }
 }

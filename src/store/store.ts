@@ -1,9 +1,11 @@
+import { join } from 'node:path';
 import type { Database } from 'lmdb';
 import type { Outcome } from '../brand/outcome.ts';
 import type { Shape } from '../brand/shape.ts';
 import type { CallsPer } from '../guard/calendar-window.ts';
 import type { CallLedger } from '../guard/call-ledger.ts';
 import { createCallLedger } from './call-ledger.ts';
+import { type Claims, createClaims, NO_CLAIMS } from './claims/claims.ts';
 import { createCommitBatches } from './commit-batches.ts';
 import { timeIn } from './entries.ts';
 import { createLeftOvers, type LeftOvers, NO_LEFT_OVERS } from './left-overs.ts';
@@ -46,6 +48,8 @@ export interface OutcomeStore {
   readonly logos: LogoNotes;
   /** Where calls are counted that all runs on this store may make with one credential, told by its id. */
   openCallLedger(id: string, limit: CallsPer): CallLedger;
+  /** What runs at the same endpoint have under way; this one has what is in a set. */
+  openClaims(underWay: ReadonlySet<string>): Claims;
   /** Waits until all that was committed is on the disk: a power failure no longer loses it. */
   flush(): Promise<void>;
   close(): Promise<void>;
@@ -144,6 +148,13 @@ export async function openStore(
         write,
         now: Date.now,
       }),
+    openClaims: (underWay) =>
+      createClaims(join(folder, 'under-way'), {
+        endpointId,
+        underWay,
+        // What they have stored just now is not in a snapshot that was taken before.
+        onOthers: () => root.resetReadTxn(),
+      }),
     flush: async () => {
       await batches.settle();
       await told(async () => await root.committed);
@@ -183,6 +194,7 @@ export function createEmptyStore(): OutcomeStore {
     openCallLedger: () => {
       throw new Error('Cannot count calls in a store that keeps nothing.');
     },
+    openClaims: () => NO_CLAIMS,
     flush: async () => {},
     close: async () => {},
   };

@@ -60,16 +60,17 @@ export interface RowProgress extends Readonly<Record<OutcomeStatus, number>> {
 }
 
 /**
- * What keeps calls from starting, beside what the pace says: there is `no_worker` on the queue, or the
- * `retry_budget` is used up, which holds up retries only.
+ * What keeps calls from starting, beside what the pace says: there is `no_worker` on the queue, the
+ * `retry_budget` is used up, which holds up retries only, or `another_run` on the same store asks about all
+ * that is left.
  */
-export type HeldBy = 'no_worker' | 'retry_budget';
+export type HeldBy = 'no_worker' | 'retry_budget' | 'another_run';
 
 /** How far the lookups are. */
 export interface Progress {
   /** Lookups to be made in this run. */
   readonly lookups: number;
-  /** Lookups that ended. */
+  /** Lookups that ended; at last also those that another run has made meanwhile. */
   readonly done: number;
   readonly outcomes: Readonly<Record<OutcomeStatus, number>>;
   /** The same by row. */

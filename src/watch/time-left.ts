@@ -40,5 +40,5 @@ export function createTimeLeft(): TimeLeft {
 
 /** Nobody knows for how long. */
 function isHeld({ isPaused, heldBy }: Progress): boolean {
-  return isPaused === true || heldBy === 'no_worker';
+  return isPaused === true || heldBy === 'no_worker' || heldBy === 'another_run';
 }

@@ -63,20 +63,15 @@ export function createWorker({
 
   // Async, for what it throws at once would keep its caller for ever.
   async function takeTurn(turn: Turn): Promise<LookupResult> {
-    if (!turn.isWanted(turn.domain)) return NOT_ASKED;
-    const { domain, allowance, counters } = turn;
-    if (holdsCallers) return await lookUpAndHold(turn);
-    return await lookUp(domain, context, { allowance, counters });
-  }
-
-  async function lookUpAndHold(turn: Turn): Promise<LookupResult> {
     const { domain, reply, allowance, counters, isWanted } = turn;
-    // Those who share a queue may want a chunk back at any time, so they are asked before each call.
+    if (!isWanted(domain)) return NOT_ASKED;
+    // Before each call again: meanwhile others may want the chunk back, or have asked about the domain.
     const result = await lookUp(domain, context, {
       allowance,
       counters,
       isWanted: () => isWanted(domain),
     });
+    if (!holdsCallers) return result;
     if (result.kind === 'outcome' && preflight.isOpen) turn.replied = reply([result.outcome]);
     await turn.replied;
     return result;

@@ -7,6 +7,7 @@ import { describe, expect, it } from 'vitest';
 import { linePasses, noteLeftOvers } from '../../src/producer/left-overs.ts';
 import { produce } from '../../src/producer/produce.ts';
 import type { IndexedKind, RowIndex } from '../../src/producer/row-index.ts';
+import { NO_CLAIMS } from '../../src/store/claims/claims.ts';
 import { createLeftOvers } from '../../src/store/left-overs.ts';
 import type { OutcomeHead } from '../../src/store/outcome-codec.ts';
 import { type OutcomeStore, openStore } from '../../src/store/store.ts';
@@ -39,6 +40,7 @@ async function runWith(
   const asked: string[] = [];
   const kept: Promise<void>[] = [];
   await produce({
+    claims: NO_CLAIMS,
     index,
     queue: {
       add: async (chunk) => {

@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { produce } from '../../src/producer/produce.ts';
 import type { IndexedKind, RowIndex } from '../../src/producer/row-index.ts';
 import type { Chunk } from '../../src/queue/lookup-queue.ts';
+import { NO_CLAIMS } from '../../src/store/claims/claims.ts';
 
 function indexOf(rows: readonly (readonly [IndexedKind, string])[]): RowIndex {
   return {
@@ -19,6 +20,9 @@ async function producing(
     fresh = [] as readonly string[],
     abortAt = Number.POSITIVE_INFINITY,
     abortAtRow = Number.POSITIVE_INFINITY,
+    maxLookups = Number.POSITIVE_INFINITY,
+    claims = NO_CLAIMS,
+    onWait = (_count: number) => {},
   } = {},
 ) {
   const chunks: Chunk[] = [];
@@ -26,7 +30,13 @@ async function producing(
   const aborter = new AbortController();
   let hasEnded = false;
   let asked = 0;
-  await produce({
+  const isComplete = await produce({
+    claims,
+    onWait: (count) => {
+      onWait(count);
+      if (chunks.length >= abortAt) aborter.abort();
+    },
+    maxLookups,
     index: indexOf(rows),
     queue: {
       add: async (chunk) => {
@@ -49,7 +59,12 @@ async function producing(
     chunkSize: 2,
     signal: aborter.signal,
   });
-  return { chunks: chunks.map(({ domains }) => domains), hasEnded, outstanding: [...outstanding] };
+  return {
+    chunks: chunks.map(({ domains }) => domains),
+    hasEnded,
+    isComplete,
+    outstanding: [...outstanding],
+  };
 }
 
 describe('produce', () => {
@@ -82,5 +97,60 @@ describe('produce', () => {
     const rows = Array.from({ length: 20 }, (_, at) => ['due', `c${at}.com`] as const);
     const { chunks, outstanding } = await producing(rows, { abortAtRow: 5 });
     expect(outstanding).toEqual(chunks.flat());
+  });
+});
+
+describe('what another run has under way', () => {
+  const ROWS = ['a.com', 'b.com', 'c.com', 'd.com', 'e.com'].map((name) => ['due', name] as const);
+
+  /** Claims of a run that is over after so many looks. */
+  function claimsOf(names: readonly string[], looks: number, onOver: () => void = () => {}) {
+    let looked = 0;
+    return {
+      take: (domains: readonly string[], isDone: (domain: string) => boolean) => {
+        looked += 1;
+        if (looked === looks) onOver();
+        const held = looked < looks ? names : [];
+        const refused = domains.filter((domain) => held.includes(domain));
+        const granted = domains.filter((domain) => !held.includes(domain) && !isDone(domain));
+        return { granted, refused };
+      },
+      close: () => {},
+    };
+  }
+
+  it('comes last, when that run did not do it', async () => {
+    const waits: number[] = [];
+    const { chunks, outstanding } = await producing(ROWS, {
+      claims: claimsOf(['a.com', 'd.com'], 5),
+      onWait: (count) => waits.push(count),
+    });
+    expect(chunks).toEqual([['b.com'], ['c.com'], ['e.com'], ['a.com', 'd.com']]);
+    expect(waits).toEqual([2, 0]);
+    expect(outstanding).toEqual(['b.com', 'c.com', 'e.com', 'a.com', 'd.com']);
+  });
+
+  it('is left out when that run has done it', async () => {
+    const fresh: string[] = [];
+    const claims = claimsOf(['a.com', 'd.com'], 5, () => fresh.push('d.com'));
+    const { chunks, isComplete, outstanding } = await producing(ROWS, { fresh, claims });
+    expect(chunks).toEqual([['b.com'], ['c.com'], ['e.com'], ['a.com']]);
+    expect(isComplete).toBe(true);
+    expect(outstanding).not.toContain('d.com');
+  });
+
+  it('does not count as given out', async () => {
+    const claims = claimsOf(['a.com', 'b.com'], 2);
+    const { chunks, isComplete } = await producing(ROWS, { claims, maxLookups: 3 });
+    expect(chunks).toEqual([['c.com', 'd.com'], ['e.com']]);
+    expect(isComplete).toBe(false);
+  });
+
+  it('is not waited for by a run that is stopped', async () => {
+    const claims = claimsOf(['a.com'], Number.POSITIVE_INFINITY);
+    const { chunks, hasEnded, outstanding } = await producing(ROWS, { claims, abortAt: 3 });
+    expect(chunks).toEqual([['b.com'], ['c.com', 'd.com'], ['e.com']]);
+    expect(hasEnded).toBe(true);
+    expect(outstanding).not.toContain('a.com');
   });
 });

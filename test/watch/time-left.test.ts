@@ -28,6 +28,7 @@ it('is what is left at the pace of now, and what is left of a wait', () => {
 it('is not known while nobody knows how long it waits', () => {
   expect(lookAtWait({ isPaused: true })).toEqual([undefined, 70, 40, undefined, undefined, 39]);
   expect(lookAtWait({ heldBy: 'no_worker' })[3]).toBeUndefined();
+  expect(lookAtWait({ heldBy: 'another_run' })[3]).toBeUndefined();
 });
 
 it('is not made longer by an outage that is over', () => {

@@ -43,19 +43,21 @@ export async function lookUpAll(options: LookUpAllOptions): Promise<LookupTotals
     local: () => lookups?.local,
     elsewhere: () => lookups?.elsewhere,
     isAlone: () => state.isAlone && outstanding.size > 0,
+    awaited: () => state.awaited,
     comesInBursts: isShared,
     api: job.endpoint.origin,
   });
   const endListening = stopOnSignal(stopSwitch, options);
   const endTelling = tellOfControl(control, onEvent);
   const passes = linePasses(store.leftOvers);
+  const claims = store.openClaims(outstanding);
   let callsPer: CallsPerSummary | undefined;
   try {
     lookups = await openLookups(options, state, progress.elapsedMs);
     const { callLedger, local, queue, saver } = lookups;
     let isComplete: boolean;
     try {
-      isComplete = await workThrough(lookups, state, { ...options, passes });
+      isComplete = await workThrough(lookups, state, { ...options, passes, claims });
     } finally {
       await local.giveBackCalls();
       callsPer = await countCalls(callLedger, settings.maxCallsPer);
@@ -80,6 +82,7 @@ export async function lookUpAll(options: LookUpAllOptions): Promise<LookupTotals
     progress.end();
     endTelling();
     endListening();
+    claims.close();
     lookups?.saver?.stop();
     lookups?.elsewhere?.close();
     await lookups?.local.close();
@@ -89,10 +92,11 @@ export async function lookUpAll(options: LookUpAllOptions): Promise<LookupTotals
 /** Gives the lookups out, makes them and waits for their outcomes; returns false when `maxCalls` left some. */
 async function workThrough(
   { queue, local, saver }: Lookups,
-  { outstanding, stopSwitch, tally }: LookUpState,
-  options: LookUpAllOptions & Pick<ProduceAllOptions, 'passes'>,
+  state: LookUpState,
+  options: LookUpAllOptions & Pick<ProduceAllOptions, 'passes' | 'claims'>,
 ): Promise<boolean> {
   const { settings } = options.job;
+  const { outstanding, stopSwitch, tally } = state;
   const isFresh = (domain: string): boolean => !tally.isAgain(domain) && options.isFresh(domain);
   // Another run on the same store may have asked since this one planned.
   const handle: HandleChunk = (chunk, reply, isWanted = (domain) => !isFresh(domain)) =>
@@ -106,6 +110,9 @@ async function workThrough(
       queue: queue.queue,
       outstanding,
       isFresh,
+      onWait: (count) => {
+        state.awaited = count;
+      },
       chunkSize: queue.chunkSize,
       maxLookups: settings.queue === undefined ? undefined : settings.maxCalls,
       signal: stopSwitch.noNewCall,

@@ -12,6 +12,8 @@ export interface LookUpState {
   readonly stopSwitch: StopSwitch;
   /** Whether nobody was there to make lookups, when somebody looked last. */
   isAlone: boolean;
+  /** Lookups that another run has under way, once those are all that is left to be given out. */
+  awaited: number | undefined;
 }
 
 export function createLookUpState({ domainRows }: LookUpAllOptions): LookUpState {
@@ -21,5 +23,6 @@ export function createLookUpState({ domainRows }: LookUpAllOptions): LookUpState
     recent: createRecentOutcomes(),
     stopSwitch: createStopSwitch(),
     isAlone: false,
+    awaited: undefined,
   };
 }

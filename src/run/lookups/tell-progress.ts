@@ -5,6 +5,7 @@ import type { LocalWorker } from '../../local-worker/local-worker.ts';
 import type { SharedPaceWatch } from '../../pace/shared/watch.ts';
 import type { Plan } from '../../producer/plan.ts';
 import { describeOut } from '../../watch/describe/describe-out.ts';
+import { formatCount } from '../../watch/describe/format-count.ts';
 import type { HeldBy, Progress, RowProgress, RunEvent } from '../../watch/events.ts';
 import type { RecentOutcomes } from '../../watch/recent-outcomes.ts';
 import { createWaitSamples, type WaitSamples } from '../../watch/wait-samples.ts';
@@ -23,6 +24,8 @@ export interface ProgressOptions {
   readonly elsewhere: () => SharedPaceWatch | undefined;
   /** Whether lookups wait on a queue that has no worker. */
   readonly isAlone: () => boolean;
+  /** Lookups that another run has under way, once those are all that is left to be given out. */
+  readonly awaited: () => number | undefined;
   /** Whether calls are told by the chunk. */
   readonly comesInBursts: boolean;
   readonly control?: RunControl | undefined;
@@ -61,7 +64,7 @@ export function startTellingProgress(options: ProgressOptions): ProgressTeller {
     const pace = elsewhere() ?? local()?.turnstile;
     return {
       lookups: plan.lookups,
-      done: tally.done,
+      done: tally.done + doneElsewhere(),
       outcomes: { ...tally.outcomes },
       rows: rowsOf(options),
       ...counters(),
@@ -78,10 +81,17 @@ export function startTellingProgress(options: ProgressOptions): ProgressTeller {
     };
   }
 
+  function doneElsewhere(): number {
+    const awaited = options.awaited();
+    if (awaited === undefined) return 0;
+    return Math.max(0, plan.lookups - tally.done - outstanding.size - awaited);
+  }
+
   function findHolder(): HeldBy | undefined {
     const beforeMs = retriesWaitedMs;
     retriesWaitedMs = local()?.waitedMs().retryBudget ?? 0;
     if (options.isAlone()) return 'no_worker';
+    if (options.awaited() && outstanding.size === 0) return 'another_run';
     return retriesWaitedMs > beforeMs ? 'retry_budget' : undefined;
   }
 
@@ -99,8 +109,11 @@ export function startTellingProgress(options: ProgressOptions): ProgressTeller {
     tellEnd: (isStopped) => {
       const rows = rowsOf(options);
       const left = leftOf(rows);
-      const ended = isStopped ? { skipped: left } : { fresh: rows.fresh + left };
-      tell({ ...read(), rows: { ...rows, ...ended } });
+      const ended = isStopped
+        ? { rows: { ...rows, skipped: left } }
+        : { rows: { ...rows, fresh: rows.fresh + left }, done: plan.lookups };
+      tell({ ...read(), ...ended });
+      if (!isStopped) tellOfOthers(options);
     },
     elapsedMs: () => performance.now() - startMs,
     waitedMs: samples.waitedMs,
@@ -115,6 +128,14 @@ function rowsOf({ plan, tally }: ProgressOptions): RowProgress {
 
 function leftOf({ total, ...counts }: RowProgress): number {
   return Object.values(counts).reduce((left, count) => left - count, total);
+}
+
+/** Or calls that the plan has told of would be missed. */
+function tellOfOthers({ plan, tally, onEvent }: ProgressOptions): void {
+  const count = plan.lookups - tally.done;
+  if (count <= 0) return;
+  const message = `Another run has asked about ${formatCount(count)} of the domains meanwhile: they were not asked again.`;
+  onEvent({ type: 'notice', message, level: 'info' });
 }
 
 /** Also for those who see no progress: an outage may be a wrong address. */

@@ -33,4 +33,8 @@ const PAUSED: WaitWords = ['Paused: no new call starts until it is resumed', 'pa
 const HELD: Readonly<Record<HeldBy, WaitWords>> = {
   no_worker: ['No worker is there to make the lookups', 'no worker'],
   retry_budget: ['Too many calls fail: retries wait for their turn', 'retries wait'],
+  another_run: [
+    'Another run asks about what is left: waiting for its answers',
+    'waits for another run',
+  ],
 };

@@ -103,6 +103,7 @@ describe('the block of the lookups', () => {
     [{ isPaused: true }, 'Paused: no new call starts until it is resumed'],
     [{ heldBy: 'no_worker' }, 'No worker is there to make the lookups'],
     [{ heldBy: 'retry_budget' }, 'Too many calls fail: retries wait for their turn'],
+    [{ heldBy: 'another_run' }, 'Another run asks about what is left: waiting for its answers'],
   ] as const)('says why it waits: %j', (wait, said) => {
     expect(linesOf({ ...MIDDLE, ...(wait as Partial<Progress>) }, 80)[3]).toBe(said);
     const short = linesOf({ ...MIDDLE, ...(wait as Partial<Progress>) }, 20)[3];
@@ -166,7 +167,7 @@ describe('the block of the lookups', () => {
       waitMs: count,
       why: fc.constantFrom('open', 'told_to_wait', 'backing_off', 'probing', 'starting', 'holding'),
     });
-    const heldBy = fc.constantFrom(undefined, 'no_worker', 'retry_budget');
+    const heldBy = fc.constantFrom(undefined, 'no_worker', 'retry_budget', 'another_run');
     const progress = fc.record({ rows, pace, heldBy, waitMs: count, done: count, lookups: count });
     fc.assert(
       fc.property(progress, fc.integer({ min: 1, max: 220 }), (some, columns) => {

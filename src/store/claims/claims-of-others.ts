@@ -1,0 +1,183 @@
+import {
+  closeSync,
+  fstatSync,
+  openSync,
+  readdirSync,
+  readSync,
+  rmSync,
+  type Stats,
+  statSync,
+} from 'node:fs';
+import { join } from 'node:path';
+import { isHere, type Owner, SILENCE_MS } from '../../common/owner.ts';
+import { applyLines, readHead } from './claim-lines.ts';
+
+/** What other runs at the same API have under way. */
+export interface ClaimsOfOthers {
+  /**
+   * Reads what is new.
+   *
+   * @returns whether there are other runs
+   * @throws Error of the file system
+   */
+  look(): boolean;
+  /** Whether a run that lives had a domain under way, at the last look. */
+  has(domain: string): boolean;
+  close(): void;
+}
+
+export interface ClaimsOfOthersOptions {
+  readonly self: Owner;
+  readonly endpointId: string;
+  /** A run that gave no sign of life for so long has nothing any more. @default 10 s */
+  readonly silenceMs?: number;
+  /** Milliseconds of a clock that never goes back. */
+  readonly now?: () => number;
+}
+
+/** Whether a process is there is looked up so often; that costs more than reading what it claims. */
+const LOOK_MS = 500;
+/** Two changes of a folder within a tick of the file system's clock leave the same time. */
+const TICK_MS = 100;
+
+/** @param folder which is there */
+export function readClaimsOfOthers(folder: string, options: ClaimsOfOthersOptions): ClaimsOfOthers {
+  const others = new Map<string, OtherRun>();
+  let listedAtMs = Number.NaN;
+
+  function list(): void {
+    const { mtimeMs } = statSync(folder);
+    if (mtimeMs === listedAtMs && Math.abs(Date.now() - mtimeMs) > TICK_MS) return;
+    for (const name of readdirSync(folder)) {
+      // Files that are not whole yet begin with a dot.
+      if (name.startsWith('.') || name === options.self.token || others.has(name)) continue;
+      others.set(name, createOtherRun(join(folder, name), options));
+    }
+    listedAtMs = mtimeMs;
+  }
+
+  return {
+    look: () => {
+      list();
+      let areThere = false;
+      for (const [name, other] of others) {
+        const state = other.look();
+        areThere ||= state === 'there';
+        if (state !== 'gone') continue;
+        other.close();
+        others.delete(name);
+      }
+      return areThere;
+    },
+    has: (domain) => {
+      for (const other of others.values()) if (other.has(domain)) return true;
+      return false;
+    },
+    close: () => {
+      for (const other of others.values()) other.close();
+      others.clear();
+    },
+  };
+}
+
+interface OtherRun {
+  look(): 'there' | 'of_no_concern' | 'gone';
+  has(domain: string): boolean;
+  close(): void;
+}
+
+function createOtherRun(
+  path: string,
+  {
+    self,
+    endpointId,
+    silenceMs = SILENCE_MS,
+    now = () => performance.now(),
+  }: ClaimsOfOthersOptions,
+): OtherRun {
+  let file: OpenFile | undefined;
+  let owner: Owner | undefined;
+  let claimed = new Set<string>();
+  let isSilent = false;
+  let sign = { mtimeMs: Number.NaN, atMs: 0 };
+  let lookedAtMs = Number.NEGATIVE_INFINITY;
+
+  /** @returns false when the file is gone */
+  function read(): boolean {
+    const stats = statSync(path, { throwIfNoEntry: false });
+    if (!stats) return false;
+    if (file?.inode !== stats.ino) {
+      close();
+      file = openFile(path);
+      owner = undefined;
+      claimed = new Set();
+    }
+    noteSign(stats);
+    const lines = file.read();
+    if (!owner) {
+      const head = readHead(lines.shift() ?? '');
+      owner = head?.endpointId === endpointId ? head.owner : undefined;
+      if (!owner) return true;
+    }
+    applyLines(claimed, lines);
+    return true;
+  }
+
+  /** Times of files are compared with each other only: clocks of machines differ. */
+  function noteSign({ mtimeMs }: Stats): void {
+    const nowMs = now();
+    if (mtimeMs !== sign.mtimeMs) sign = { mtimeMs, atMs: nowMs };
+    isSilent = nowMs - sign.atMs > silenceMs;
+  }
+
+  function isGone(): boolean {
+    const nowMs = now();
+    if (!owner || nowMs - lookedAtMs < LOOK_MS) return false;
+    lookedAtMs = nowMs;
+    return isHere(owner, self) === false;
+  }
+
+  function close(): void {
+    file?.close();
+    file = undefined;
+  }
+
+  return {
+    look: () => {
+      if (!read()) return 'gone';
+      if (isGone()) {
+        rmSync(path, { force: true });
+        return 'gone';
+      }
+      return owner && !isSilent ? 'there' : 'of_no_concern';
+    },
+    has: (domain) => !isSilent && claimed.has(domain),
+    close,
+  };
+}
+
+/** A file that others append lines to. */
+interface OpenFile {
+  readonly inode: number;
+  /** The lines that were added since the last time. */
+  read(): string[];
+  close(): void;
+}
+
+function openFile(path: string): OpenFile {
+  const handle = openSync(path, 'r');
+  let offset = 0;
+  let rest = '';
+  return {
+    inode: fstatSync(handle).ino,
+    read: () => {
+      const bytes = Buffer.allocUnsafe(Math.max(0, fstatSync(handle).size - offset));
+      const count = readSync(handle, bytes, 0, bytes.length, offset);
+      offset += count;
+      const lines = (rest + bytes.toString('utf8', 0, count)).split('\n');
+      rest = lines.pop() ?? '';
+      return lines;
+    },
+    close: () => closeSync(handle),
+  };
+}

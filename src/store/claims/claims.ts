@@ -1,0 +1,135 @@
+import { mkdirSync } from 'node:fs';
+import { BEAT_MS, describeSelf, type Owner } from '../../common/owner.ts';
+import { type ClaimsOfOthers, readClaimsOfOthers } from './claims-of-others.ts';
+import { type OwnClaims, openOwnClaims } from './own-claims.ts';
+
+/**
+ * Which domains runs on one store have under way, so that none is asked by two of them: each run notes
+ * what it is about to ask in a file, and then reads those of the others.
+ *
+ * Both may find that the other one wants the same; then neither has it, and both try again a little later.
+ * Where files cannot be written, a run goes on as if it were alone.
+ */
+export interface Claims {
+  /**
+   * Claims domains, before they are asked.
+   *
+   * @param isDone whether another run has asked meanwhile
+   */
+  take(domains: readonly string[], isDone: (domain: string) => boolean): TakenClaims;
+  /** Takes all claims back. */
+  close(): void;
+}
+
+export interface TakenClaims {
+  /** May be asked. */
+  readonly granted: readonly string[];
+  /** Another run has them under way. */
+  readonly refused: readonly string[];
+}
+
+export interface ClaimsOptions {
+  readonly endpointId: string;
+  /** What this run has under way; the domains to be claimed are in it already. */
+  readonly underWay: ReadonlySet<string>;
+  /** Called before it is asked what is done, when others may have done it just now. */
+  readonly onOthers: () => void;
+  /** This run. */
+  readonly self?: Owner;
+  /** How often it says anew what it has under way. @default 2 s */
+  readonly renewMs?: number;
+  /** How long others may be silent. @default 10 s */
+  readonly silenceMs?: number;
+  /** Milliseconds of a clock that never goes back. */
+  readonly now?: () => number;
+}
+
+/** A run of which nothing came for so long, as one that is paused, keeps nothing from others. */
+const STANDSTILL_MS = 5 * 60_000;
+
+/**
+ * Nothing is written before the first claim.
+ *
+ * @param folder where the files are, made if it is not there
+ */
+export function createClaims(folder: string, options: ClaimsOptions): Claims {
+  const { self = describeSelf(), onOthers } = options;
+  let open: OpenClaims | undefined;
+  let isUnusable = false;
+
+  function begin(): OpenClaims {
+    mkdirSync(folder, { recursive: true });
+    const own = openOwnClaims(folder, { ...options, owner: self });
+    const others = readClaimsOfOthers(folder, { ...options, self });
+    return { own, others, timer: renewOften(own, options) };
+  }
+
+  function end(): void {
+    if (!open) return;
+    clearInterval(open.timer);
+    open.others.close();
+    open.own.close();
+    open = undefined;
+  }
+
+  function take(domains: readonly string[], isDone: (domain: string) => boolean): TakenClaims {
+    open ??= begin();
+    const { own, others } = open;
+    own.add(domains);
+    if (!others.look()) return { granted: domains, refused: [] };
+    onOthers();
+    const refused = domains.filter((domain) => others.has(domain));
+    const granted = domains.filter((domain) => !others.has(domain) && !isDone(domain));
+    const isGranted = new Set(granted);
+    own.withdraw(domains.filter((domain) => !isGranted.has(domain)));
+    return { granted, refused };
+  }
+
+  return {
+    take: (domains, isDone) => {
+      if (isUnusable) return { granted: domains, refused: [] };
+      try {
+        return take(domains, isDone);
+      } catch {
+        isUnusable = true;
+        return { granted: domains, refused: [] };
+      }
+    },
+    close: () => unlessItFails(end),
+  };
+}
+
+interface OpenClaims {
+  readonly own: OwnClaims;
+  readonly others: ClaimsOfOthers;
+  readonly timer: NodeJS.Timeout;
+}
+
+/** As long as there is something to be seen of this run. */
+function renewOften(
+  own: OwnClaims,
+  { underWay, renewMs = BEAT_MS, now = () => performance.now() }: ClaimsOptions,
+): NodeJS.Timeout {
+  let last = { count: underWay.size, atMs: now() };
+  const timer = setInterval(() => {
+    const nowMs = now();
+    if (underWay.size !== last.count) last = { count: underWay.size, atMs: nowMs };
+    if (nowMs - last.atMs < STANDSTILL_MS) unlessItFails(() => own.renew());
+  }, renewMs);
+  return timer.unref();
+}
+
+/** Of a file that cannot be written, others see that its run gives no sign of life. */
+function unlessItFails(work: () => void): void {
+  try {
+    work();
+  } catch {
+    // The next time it may go.
+  }
+}
+
+/** For whoever keeps nothing. */
+export const NO_CLAIMS: Claims = {
+  take: (domains) => ({ granted: domains, refused: [] }),
+  close: () => {},
+};

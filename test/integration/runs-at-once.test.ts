@@ -1,0 +1,93 @@
+import { describe, expect, it } from 'vitest';
+import type { SandboxOptions } from '../../src/sandbox/options.ts';
+import { useRedis } from '../support/redis.ts';
+import { openApi } from './support/api.ts';
+import { type Ended, type Running, start } from './support/command.ts';
+import { openFolder } from './support/folder.ts';
+import { column, domains, listOf, rowsOf } from './support/tables.ts';
+
+const CONCURRENCY = 8;
+
+/** Lists, and runs over them that share a store. */
+async function openStage(lists: Readonly<Record<string, readonly string[]>>, api: SandboxOptions) {
+  const [sandbox, folder] = [await openApi(api), openFolder()];
+  for (const [name, names] of Object.entries(lists)) folder.write(`${name}.csv`, listOf(names));
+  return {
+    api: sandbox,
+    folder,
+    enrich: async (name: string, flags: readonly string[] = []): Promise<Running> => {
+      const common = ['--base-url', sandbox.url, '--concurrency', String(CONCURRENCY)];
+      return await start(['enrich', `${name}.csv`, ...common, '--progress', 'lines', ...flags], {
+        cwd: folder.path,
+        stdin: '',
+      });
+    },
+    columnOf: (name: string, wanted: string) =>
+      column(rowsOf(folder.read(`${name}.enriched.csv`)), wanted),
+  };
+}
+
+async function endOf(runs: readonly Running[]): Promise<readonly Ended[]> {
+  return await Promise.all(runs.map(({ ended }) => ended));
+}
+
+describe('runs at the same time on one store', () => {
+  it.each([
+    ['in the same order', (names: readonly string[]) => names],
+    ['in opposite orders', (names: readonly string[]) => names.toReversed()],
+  ])('never ask about a domain twice, with the same domains %s', async (_, order) => {
+    const names = domains(600);
+    const stage = await openStage(
+      { a: names, b: order(names), c: names.slice(100, 200) },
+      { latencyMs: 15, errors: 0.05, notFound: 0.1 },
+    );
+    const runs = await Promise.all(['a', 'b', 'c'].map((name) => stage.enrich(name)));
+    const ended = await endOf(runs);
+    expect(ended.map(({ code, stderr }) => [code, code === 0 ? '' : stderr])).toEqual(
+      ended.map(() => [0, '']),
+    );
+    expect(stage.api.stats().domains).toMatchObject({ distinct: 600, repeated: 0 });
+    expect(stage.columnOf('a', 'domain')).toEqual(names);
+    expect(stage.columnOf('b', 'domain')).toEqual(order(names));
+    expect(ended.map(({ stderr }) => stderr).join('')).toMatch(
+      /Another run has asked about \d+ of the domains meanwhile: they were not asked again/,
+    );
+  });
+
+  it('take over what is left of one that is killed, or stopped', async () => {
+    const names = domains(400);
+    const stage = await openStage({ a: names, b: names, c: names }, { latencyMs: 100 });
+    const [a, b, c] = [await stage.enrich('a'), await stage.enrich('b'), await stage.enrich('c')];
+    await Promise.all([a, b, c].map((run) => run.shows('calls to make')));
+    await expect.poll(() => stage.api.stats().calls).toBeGreaterThan(100);
+    a.process.kill('SIGKILL');
+    b.process.kill('SIGTERM');
+    expect((await c.ended).code).toBe(0);
+    expect((await b.ended).code).toBe(130);
+    expect(new Set(stage.columnOf('c', 'brand_status'))).toEqual(new Set(['found']));
+    expect(stage.api.stats().domains.distinct).toBe(400);
+    expect(stage.api.stats().domains.repeated).toBeLessThanOrEqual(CONCURRENCY);
+  });
+
+  it('ask each once also when all is to be asked again', async () => {
+    const names = domains(200);
+    const stage = await openStage({ a: names, b: names }, { latencyMs: 100 });
+    await endOf([await stage.enrich('a', ['--concurrency', '64'])]);
+    const flags = ['--refresh'];
+    await endOf([await stage.enrich('a', flags), await stage.enrich('b', flags)]);
+    const { calls } = stage.api.stats();
+    // What the first had asked before the second one started is asked again.
+    expect(calls).toBeGreaterThanOrEqual(400);
+    expect(calls).toBeLessThan(550);
+  });
+
+  it('never ask twice over a queue either', async () => {
+    const names = domains(600);
+    const stage = await openStage({ a: names, b: names }, { latencyMs: 15 });
+    const flags = ['--queue', (await useRedis()).url];
+    const ended = await endOf([await stage.enrich('a', flags), await stage.enrich('b', flags)]);
+    expect(ended.map(({ code }) => code)).toEqual([0, 0]);
+    expect(stage.api.stats().domains).toMatchObject({ distinct: 600, repeated: 0 });
+    expect(stage.columnOf('b', 'domain')).toEqual(names);
+  });
+});

@@ -1,0 +1,195 @@
+import { existsSync, readdirSync, statSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import fc from 'fast-check';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { describeSelf } from '../../../src/common/owner.ts';
+import { type Claims, type ClaimsOptions, createClaims } from '../../../src/store/claims/claims.ts';
+import { useTempFolder } from '../../support/temp-folder.ts';
+
+interface Run extends Claims {
+  readonly underWay: Set<string>;
+  /** Claims what is not done. */
+  want(...domains: readonly string[]): ReturnType<Claims['take']>;
+}
+
+const NOBODY_PID = 2 ** 22 + 1;
+
+function openRun(
+  folder: string,
+  { done = new Set(), ...options }: Partial<ClaimsOptions> & { done?: Set<string> } = {},
+): Run {
+  const underWay = new Set<string>();
+  const endpointId = 'an-api';
+  const claims = createClaims(folder, { endpointId, underWay, onOthers: () => {}, ...options });
+  onTestFinished(() => claims.close());
+  return {
+    ...claims,
+    underWay,
+    want: (...domains) => {
+      for (const domain of domains) underWay.add(domain);
+      const taken = claims.take(domains, (domain) => done.has(domain));
+      for (const domain of domains) if (!taken.granted.includes(domain)) underWay.delete(domain);
+      return taken;
+    },
+  };
+}
+
+describe('claims of runs on one store', () => {
+  it('are all granted to a run that is alone', () => {
+    const run = openRun(join(useTempFolder(), 'under-way'));
+    expect(run.want('a.com', 'b.com')).toEqual({ granted: ['a.com', 'b.com'], refused: [] });
+  });
+
+  it('leave nothing behind', () => {
+    const folder = useTempFolder();
+    const run = openRun(folder);
+    expect(readdirSync(folder)).toEqual([]);
+    run.want('a.com');
+    expect(readdirSync(folder)).toHaveLength(1);
+    run.close();
+    expect(readdirSync(folder)).toEqual([]);
+  });
+
+  it('are refused for what another run has under way', () => {
+    const folder = useTempFolder();
+    const [one, other] = [openRun(folder), openRun(folder)];
+    one.want('a.com', 'b.com');
+    expect(other.want('b.com', 'c.com')).toEqual({ granted: ['c.com'], refused: ['b.com'] });
+    expect(one.want('c.com', 'd.com')).toEqual({ granted: ['d.com'], refused: ['c.com'] });
+  });
+
+  it('are neither granted nor refused for what another run has done', () => {
+    const folder = useTempFolder();
+    const done = new Set<string>();
+    const [one, other] = [openRun(folder), openRun(folder, { done })];
+    one.want('a.com');
+    one.close();
+    openRun(folder).want('z.com');
+    done.add('a.com');
+    expect(other.want('a.com', 'b.com')).toEqual({ granted: ['b.com'], refused: [] });
+  });
+
+  it('are granted when the other run has ended', () => {
+    const folder = useTempFolder();
+    const [one, other] = [openRun(folder), openRun(folder)];
+    one.want('a.com');
+    expect(other.want('a.com').refused).toEqual(['a.com']);
+    one.close();
+    expect(other.want('a.com').granted).toEqual(['a.com']);
+  });
+
+  it('are not held by a run that had to leave what it wanted to others', () => {
+    const folder = useTempFolder();
+    const [one, other, third] = [openRun(folder), openRun(folder), openRun(folder)];
+    one.want('a.com');
+    expect(other.want('a.com').refused).toEqual(['a.com']);
+    one.close();
+    expect(third.want('a.com').granted).toEqual(['a.com']);
+  });
+
+  it('concern one API only', () => {
+    const folder = useTempFolder();
+    openRun(folder, { endpointId: 'another-api' }).want('a.com');
+    expect(openRun(folder).want('a.com').granted).toEqual(['a.com']);
+  });
+
+  it('of a process that is gone are void, and go', () => {
+    const folder = useTempFolder();
+    const gone = { ...describeSelf(), pid: NOBODY_PID };
+    openRun(folder, { self: gone }).want('a.com');
+    expect(openRun(folder).want('a.com').granted).toEqual(['a.com']);
+    expect(existsSync(join(folder, gone.token))).toBe(false);
+  });
+
+  it('of a process elsewhere are void when it gives no sign of life', () => {
+    const folder = useTempFolder();
+    const elsewhere = { ...describeSelf(), place: 'another machine' };
+    openRun(folder, { self: elsewhere, renewMs: 60_000 }).want('a.com');
+    let nowMs = 0;
+    const run = openRun(folder, { now: () => nowMs });
+    expect(run.want('a.com').refused).toEqual(['a.com']);
+    nowMs += 9_000;
+    expect(run.want('a.com').refused).toEqual(['a.com']);
+    nowMs += 2_000;
+    expect(run.want('a.com').granted).toEqual(['a.com']);
+  });
+
+  it('stay, however many there were, in a file that does not grow without end', () => {
+    const folder = useTempFolder();
+    const [one, other] = [openRun(folder), openRun(folder)];
+    one.want('stays.com');
+    other.want('z.com');
+    for (let at = 0; at < 2_000; at += 1) {
+      const domains = Array.from({ length: 10 }, (_, index) => `company-${at}-${index}.com`);
+      one.want(...domains);
+      if (at < 1_999) for (const domain of domains) one.underWay.delete(domain);
+      if (at % 100 === 0) other.want(`other-${at}.com`);
+    }
+    for (const name of readdirSync(folder)) {
+      expect(statSync(join(folder, name)).size).toBeLessThan(100_000);
+    }
+    const domains = ['stays.com', 'company-1999-3.com', 'company-1-3.com'];
+    expect(other.want(...domains)).toEqual({
+      granted: ['company-1-3.com'],
+      refused: ['stays.com', 'company-1999-3.com'],
+    });
+  });
+
+  it('are given up for what has its outcome, which may be too old for another run', async () => {
+    const folder = useTempFolder();
+    const [one, other] = [openRun(folder, { renewMs: 20 }), openRun(folder)];
+    one.want('a.com', 'b.com');
+    one.underWay.delete('a.com');
+    expect(other.want('a.com').refused).toEqual(['a.com']);
+    await expect.poll(() => other.want('a.com').granted).toEqual(['a.com']);
+    expect(other.want('b.com').refused).toEqual(['b.com']);
+  });
+
+  it('are granted where no file can be written', () => {
+    const path = join(useTempFolder(), 'a-file');
+    writeFileSync(path, '');
+    expect(openRun(path).want('a.com').granted).toEqual(['a.com']);
+  });
+
+  it('are not hindered by what somebody has put there', () => {
+    const folder = useTempFolder();
+    writeFileSync(join(folder, 'empty'), '');
+    writeFileSync(join(folder, 'nonsense'), 'null\na.com\n');
+    writeFileSync(join(folder, 'json'), '{"owner":{}}\na.com\n');
+    expect(openRun(folder).want('a.com').granted).toEqual(['a.com']);
+  });
+
+  it('never let two runs ask about one domain, whatever they do', () => {
+    const domain = fc.integer({ min: 0, max: 12 }).map((number) => `d${number}.com`);
+    const step = fc.record({
+      run: fc.nat(2),
+      does: fc.constantFrom('take', 'take', 'finish', 'end'),
+      domains: fc.uniqueArray(domain, { minLength: 1, maxLength: 5 }),
+    });
+    fc.assert(
+      fc.property(fc.array(step, { maxLength: 40 }), (steps) => {
+        const folder = useTempFolder();
+        const done = new Set<string>();
+        const runs = [0, 1, 2].map(() => openRun(folder, { done }));
+        for (const { run: at, does, domains } of steps) {
+          const run = runs[at];
+          if (!run) continue;
+          if (does === 'finish') {
+            for (const each of domains) if (run.underWay.delete(each)) done.add(each);
+          } else if (does === 'end') {
+            run.close();
+            run.underWay.clear();
+          } else {
+            const fresh = domains.filter((each) => !run.underWay.has(each) && !done.has(each));
+            const { granted, refused } = run.want(...fresh);
+            const others = runs.filter((each) => each !== run);
+            const has = (each: string) => others.some(({ underWay }) => underWay.has(each));
+            expect(refused).toEqual(fresh.filter(has));
+            expect(granted).toEqual(fresh.filter((each) => !has(each)));
+          }
+        }
+      }),
+      { numRuns: 60 },
+    );
+  });
+});
