@@ -55,18 +55,21 @@ const STANDSTILL_MS = 5 * 60_000;
 export function createClaims(folder: string, options: ClaimsOptions): Claims {
   const { self = describeSelf(), onOthers } = options;
   let open: OpenClaims | undefined;
+  let timer: NodeJS.Timeout | undefined;
   let isUnusable = false;
 
   function begin(): OpenClaims {
     mkdirSync(folder, { recursive: true });
     const own = openOwnClaims(folder, { ...options, owner: self });
     const others = readClaimsOfOthers(folder, { ...options, self });
-    return { own, others, timer: renewOften(own, options) };
+    const begun: OpenClaims = { own, others, takes: 0 };
+    timer = renewOften(begun, options);
+    return begun;
   }
 
   function end(): void {
     if (!open) return;
-    clearInterval(open.timer);
+    clearInterval(timer);
     open.others.close();
     open.own.close();
     open = undefined;
@@ -74,6 +77,7 @@ export function createClaims(folder: string, options: ClaimsOptions): Claims {
 
   function take(domains: readonly string[], isDone: (domain: string) => boolean): TakenClaims {
     open ??= begin();
+    open.takes += 1;
     const { own, others } = open;
     own.add(domains);
     if (!others.look()) return { granted: domains, refused: [] };
@@ -102,19 +106,22 @@ export function createClaims(folder: string, options: ClaimsOptions): Claims {
 interface OpenClaims {
   readonly own: OwnClaims;
   readonly others: ClaimsOfOthers;
-  readonly timer: NodeJS.Timeout;
+  /** How often domains were claimed. */
+  takes: number;
 }
 
 /** As long as there is something to be seen of this run. */
 function renewOften(
-  own: OwnClaims,
+  claims: Pick<OpenClaims, 'own' | 'takes'>,
   { underWay, renewMs = BEAT_MS, now = () => performance.now() }: ClaimsOptions,
 ): NodeJS.Timeout {
-  let last = { count: underWay.size, atMs: now() };
+  let last = { takes: claims.takes, underWay: underWay.size, atMs: now() };
   const timer = setInterval(() => {
     const nowMs = now();
-    if (underWay.size !== last.count) last = { count: underWay.size, atMs: nowMs };
-    if (nowMs - last.atMs < STANDSTILL_MS) unlessItFails(() => own.renew());
+    if (claims.takes !== last.takes || underWay.size !== last.underWay) {
+      last = { takes: claims.takes, underWay: underWay.size, atMs: nowMs };
+    }
+    if (nowMs - last.atMs < STANDSTILL_MS) unlessItFails(() => claims.own.renew());
   }, renewMs);
   return timer.unref();
 }

@@ -34,6 +34,12 @@ function openRun(
   };
 }
 
+/** Waits until a run has said anew what it has under way. */
+async function renewed(path: string): Promise<void> {
+  const before = statSync(path).mtimeMs;
+  await expect.poll(() => statSync(path).mtimeMs).toBeGreaterThan(before);
+}
+
 describe('claims of runs on one store', () => {
   it('are all granted to a run that is alone', () => {
     const run = openRun(join(useTempFolder(), 'under-way'));
@@ -143,6 +149,30 @@ describe('claims of runs on one store', () => {
     expect(other.want('a.com').refused).toEqual(['a.com']);
     await expect.poll(() => other.want('a.com').granted).toEqual(['a.com']);
     expect(other.want('b.com').refused).toEqual(['b.com']);
+  });
+
+  it('are void of a run that stands still for long, and stay of one that moves', async () => {
+    const folder = useTempFolder();
+    let nowMs = 0;
+    const self = describeSelf();
+    const clock = { renewMs: 20, now: () => nowMs };
+    const [paused, moving] = [openRun(folder, clock), openRun(folder, { ...clock, self })];
+    paused.want('a.com');
+    moving.want('b.com', 'c.com');
+    const run = openRun(folder, { now: () => nowMs });
+    for (const minutes of [1, 4]) {
+      nowMs = minutes * 60_000;
+      moving.underWay.delete('c.com');
+      moving.want(`other-${minutes}.com`);
+      await renewed(join(folder, self.token));
+      expect(run.want('a.com', 'b.com').refused).toEqual(['a.com', 'b.com']);
+    }
+    nowMs += 2 * 60_000;
+    await renewed(join(folder, self.token));
+    run.want('z.com');
+    nowMs += 11_000;
+    await renewed(join(folder, self.token));
+    expect(run.want('a.com', 'b.com')).toEqual({ granted: ['a.com'], refused: ['b.com'] });
   });
 
   it('are granted where no file can be written', () => {
