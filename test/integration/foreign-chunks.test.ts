@@ -31,15 +31,22 @@ it('a chunk that is no JSON is refused, not taken again and again', async () => 
   while ((await queueOf(LOOKUPS_QUEUE).getFailedCount()) < 1) await delay(20);
 });
 
-it.each([
-  { opts: '{nope' },
-  { opts: 'null' },
-  { opts: '{}', parent: '{nope', progress: '{nope', stacktrace: '{nope' },
-])('a chunk written by hand with what is no JSON beside its data is answered: %o', async (odd) => {
+/** What may stand beside the data of a job that somebody has written by hand. */
+const NO_JSON: Readonly<Record<string, object>> = {
+  cut: { opts: '{nope' },
+  null: { opts: 'null' },
+  others: { opts: '{}', parent: '{nope', progress: '{nope', stacktrace: '{nope' },
+};
+
+it('chunks written by hand with what is no JSON beside their data are answered', async () => {
   const { put, replies, queueOf } = await openQueue();
-  await put('odd', JSON.stringify({ v: 1, domains: ['acme.com'] }), LOOKUPS_QUEUE, odd);
-  const [answered] = await replies(1);
-  expect(answered).toMatchObject({ chunk: 'odd', outcomes: [{ domain: 'acme.com' }] });
+  for (const [id, odd] of Object.entries(NO_JSON)) {
+    await put(id, JSON.stringify({ v: 1, domains: [`${id}.com`] }), LOOKUPS_QUEUE, odd);
+  }
+  const answered = await replies(3);
+  expect(answered.toSorted(byChunk)).toMatchObject(
+    ['cut', 'null', 'others'].map((id) => ({ chunk: id, outcomes: [{ domain: `${id}.com` }] })),
+  );
   while ((await queueOf(LOOKUPS_QUEUE).getJobCountByTypes()) > 0) await delay(20);
 });
 
@@ -96,27 +103,40 @@ it('a reply that is no JSON is left as failed by the collector, which tells of i
   expect(await queueOf(OUTCOMES_QUEUE).getFailedCount()).toBe(1);
 });
 
-it.each([{ opts: '{nope' }, { opts: 'null' }, { opts: '{}', progress: '{nope' }])(
-  'a reply written by hand with what is no JSON beside its data is kept by the collector: %o',
-  async (odd) => {
-    const { put, url, queueOf } = await openQueue();
-    const outcome = { domain: 'acme.com', status: 'not_found', reason: '', attempts: 1 };
-    const outcomes = [{ ...outcome, fetchedAtMs: Date.now(), json: '' }];
-    await put('odd', JSON.stringify({ v: 1, chunk: 'a', outcomes }), OUTCOMES_QUEUE, odd);
-    const stop = new AbortController();
-    const notices: string[] = [];
-    const collected = collect({
-      queue: url,
-      outDir: useTempFolder(),
-      signal: stop.signal,
-      onNotice: (message) => notices.push(message),
-    });
-    while ((await queueOf(OUTCOMES_QUEUE).getJobCountByTypes()) > 0) await delay(20);
-    stop.abort();
-    expect(await collected).toMatchObject({ failures: 1 });
-    expect(notices).toContain('Job odd has options that cannot be read; it is taken without them.');
-  },
-);
+it('replies written by hand with what is no JSON beside their data are kept by the collector', async () => {
+  const { put, url, queueOf } = await openQueue();
+  const outcome = { domain: 'acme.com', status: 'not_found', reason: '', attempts: 1 };
+  const outcomes = [{ ...outcome, fetchedAtMs: Date.now(), json: '' }];
+  for (const [id, odd] of Object.entries(NO_JSON)) {
+    await put(id, JSON.stringify({ v: 1, chunk: id, outcomes }), OUTCOMES_QUEUE, odd);
+  }
+  const stop = new AbortController();
+  const notices: string[] = [];
+  const collected = collect({
+    queue: url,
+    outDir: useTempFolder(),
+    signal: stop.signal,
+    onNotice: (message) => notices.push(message),
+  });
+  while ((await queueOf(OUTCOMES_QUEUE).getJobCountByTypes()) > 0) await delay(20);
+  stop.abort();
+  expect(await collected).toMatchObject({ failures: 3 });
+  expect(notices).toEqual(
+    expect.arrayContaining(
+      ['cut', 'null', 'others'].map(
+        (id) => `Job ${id} has options that cannot be read; it is taken without them.`,
+      ),
+    ),
+  );
+});
+
+interface Reply {
+  readonly chunk: string;
+}
+
+function byChunk(one: Reply, other: Reply): number {
+  return one.chunk.localeCompare(other.chunk);
+}
 
 /** A Redis with a worker on it, and a client that heeds no rule of BullMQ for Node.js. */
 async function openQueue() {
@@ -139,10 +159,10 @@ async function openQueue() {
       await redis.client.lpush(queue.toKey('wait'), id);
       await redis.client.zadd(queue.toKey('marker'), 0, '0');
     },
-    replies: async (count: number, replyTo = OUTCOMES_QUEUE): Promise<readonly object[]> => {
+    replies: async (count: number, replyTo = OUTCOMES_QUEUE): Promise<readonly Reply[]> => {
       const outcomes = queueOf(replyTo);
       while ((await outcomes.getWaitingCount()) < count) await delay(20);
-      return (await outcomes.getWaiting()).map(({ data }) => data as object);
+      return (await outcomes.getWaiting()).map(({ data }) => data as Reply);
     },
   };
 }
