@@ -69,6 +69,19 @@ describe('runs at the same time on one store', () => {
     expect(stage.api.stats().domains.repeated).toBeLessThanOrEqual(CONCURRENCY);
   });
 
+  it('do not hold up who tries a domain, and take over its answer', async () => {
+    const names = domains(40);
+    const stage = await openStage({ a: names }, {});
+    const run = await stage.enrich('a', ['--rate', '8/s']);
+    await expect.poll(() => stage.api.stats().calls).toBeGreaterThan(1);
+    const args = ['try', names[38] ?? '', '--base-url', stage.api.url];
+    const tried = await start(args, { cwd: stage.folder.path, stdin: '' });
+    expect((await tried.ended).code).toBe(0);
+    expect(stage.api.stats().calls).toBeLessThan(39);
+    expect((await run.ended).code).toBe(0);
+    expect(stage.api.stats().domains).toMatchObject({ distinct: 40, repeated: 0 });
+  });
+
   it('ask each once also when all is to be asked again', async () => {
     const names = domains(200);
     const stage = await openStage({ a: names, b: names }, { latencyMs: 100 });

@@ -1,6 +1,7 @@
 import type { CallCounters } from '../../common/call-counters.ts';
 import { linePasses, noteLeftOvers } from '../../producer/left-overs.ts';
 import type { HandleChunk } from '../../queue/lookup-queue.ts';
+import { NO_CLAIMS } from '../../store/claims/claims.ts';
 import { type CallsPerSummary, type PaceSummary, summarizePace } from '../../watch/summary.ts';
 import type { Stop } from '../../worker/stop-switch.ts';
 import { countCalls } from './count-calls.ts';
@@ -50,7 +51,8 @@ export async function lookUpAll(options: LookUpAllOptions): Promise<LookupTotals
   const endListening = stopOnSignal(stopSwitch, options);
   const endTelling = tellOfControl(control, onEvent);
   const passes = linePasses(store.leftOvers);
-  const claims = store.openClaims(outstanding);
+  // Who tries a domain does not wait for a run that has it on its list: that run then finds the answer.
+  const claims = isTrial ? NO_CLAIMS : store.openClaims(outstanding);
   let callsPer: CallsPerSummary | undefined;
   try {
     lookups = await openLookups(options, state, progress.elapsedMs);
