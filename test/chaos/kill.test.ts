@@ -61,7 +61,11 @@ describe('kill -9 at any moment', () => {
     expect(folder.read('list.enriched.csv')).toBe(expected.out);
     expect(folder.read('list.failures.csv')).toBe(expected.failures);
     expect(folder.names()).toEqual(['list.csv', 'list.enriched.csv', 'list.failures.csv']);
-    expect(readdirSync(folder.at('.brandfill')).sort()).toEqual(['data.mdb', 'lock.mdb']);
+    expect(readdirSync(folder.at('.brandfill'), { recursive: true }).sort()).toEqual([
+      'data.mdb',
+      'lock.mdb',
+      'under-way',
+    ]);
 
     // A call is made twice only where a kill met it under way, or its outcome just before the commit.
     const lost = DOMAINS.filter((domain) => respond(domain).status !== 500)
