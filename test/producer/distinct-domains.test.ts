@@ -48,7 +48,7 @@ describe('distinct domains', () => {
           expect(count).toBe(expected.length);
         },
       ),
-      { numRuns: 30 },
+      { numRuns: 15 },
     );
   });
 });

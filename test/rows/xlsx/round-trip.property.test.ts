@@ -83,7 +83,7 @@ it('what is written into a workbook is read from it again', async () => {
         expect(got).toEqual(expected);
       },
     ),
-    { seed, numRuns: 60 },
+    { seed, numRuns: 30 },
   );
 });
 
