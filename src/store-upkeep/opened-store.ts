@@ -6,7 +6,8 @@ import { libraryNaming } from '../enrich.ts';
 import type { StoreSettings } from '../job/commands/store-settings.ts';
 import { readSettings } from '../job/read-settings.ts';
 import type { Definitions } from '../job/setting-definition.ts';
-import { openTables, type StoreTables, writeError } from '../store/tables.ts';
+import { openTables, type StoreTables } from '../store/tables.ts';
+import { writeError } from '../store/told-writes.ts';
 import type { StoreChoice, StoreOptionNaming } from './store-choice.ts';
 
 /** A store that is open, and what is to be done with it. */
@@ -46,16 +47,12 @@ export async function withOpenedStore<T extends StoreSettings, R>(
     );
   }
   const tables = await openTables(folder);
-  let hasFailed = false;
   try {
     return await work({ tables, settings, endpointId });
   } catch (error) {
-    if (!isLmdbError(error)) throw error;
-    hasFailed = true;
-    throw writeError(folder, error);
+    throw isLmdbError(error) ? writeError(folder, error) : error;
   } finally {
-    // After a commit that failed, lmdb waits for ever for those behind it.
-    if (!hasFailed) await tables.close();
+    await tables.close();
   }
 }
 

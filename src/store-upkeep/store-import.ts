@@ -117,7 +117,7 @@ async function importLines(
       if (batch.length >= BATCH) await write();
     }
     await write();
-    await tables.root.flushed;
+    await tables.flush();
     return { imported, kept: read - imported, refused, firstRefused };
   });
 }

@@ -12,7 +12,7 @@ import { createLeftOvers, type LeftOvers, NO_LEFT_OVERS } from './left-overs.ts'
 import { createLogoNotes, type LogoNotes, NO_LOGO_NOTES } from './logo-notes.ts';
 import { decodeHead, decodeOutcome, encodeOutcome, type OutcomeHead } from './outcome-codec.ts';
 import { findSavedPace, paceKey, type SavedPace } from './saved-pace.ts';
-import { keysOf, noteApiName, openTables, writeError } from './tables.ts';
+import { keysOf, noteApiName, openTables } from './tables.ts';
 
 /**
  * Outcomes by domain, for one endpoint. Writes are committed in batches; several processes may use
@@ -76,6 +76,7 @@ export async function openStore(
   const tables = await openTables(folder);
   const { root, lock, meta, answers, failures, leftOver, logos, shapes } = tables;
   if (apiName !== undefined) await noteApiName(tables, endpointId, apiName);
+  const write = <T>(commit: () => Promise<T>): Promise<T> => lock.hold(commit);
   const key = (domain: string): string => `${endpointId}:${domain}`;
   const batches = createCommitBatches<EncodedOutcome>(async (batch) => {
     // Put in one turn of the event loop, they are one transaction and one answer from lmdb.
@@ -83,22 +84,8 @@ export async function openStore(
   }, COMMIT_DELAY_MS);
   // Most stores hold no failure at all; then each row is spared half of its look-ups.
   let hasFailures = failures.getKeysCount({ limit: 1 }) > 0;
-  let hasWriteFailed = false;
   const needsFailure = (answer: OutcomeHead | Outcome | undefined): boolean =>
     hasFailures && !(keepsFound && answer?.status === 'found');
-
-  async function told<T>(work: () => Promise<T>): Promise<T> {
-    try {
-      return await work();
-    } catch (error) {
-      hasWriteFailed = true;
-      throw writeError(folder, error);
-    }
-  }
-
-  async function write<T>(commit: () => Promise<T>): Promise<T> {
-    return await told(() => lock.hold(commit));
-  }
 
   function commit({ table, at, value, fetchedAtMs }: EncodedOutcome): readonly Promise<boolean>[] {
     const put = table.put(at, value);
@@ -157,13 +144,9 @@ export async function openStore(
       }),
     flush: async () => {
       await batches.settle();
-      await told(async () => await root.committed);
-      await told(async () => await root.flushed);
+      await tables.flush();
     },
-    close: async () => {
-      // After a commit that failed, lmdb waits for ever for those behind it.
-      if (!hasWriteFailed) await tables.close();
-    },
+    close: () => tables.close(),
   };
 }
 

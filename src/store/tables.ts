@@ -1,11 +1,11 @@
 import type { Database, RootDatabase } from 'lmdb';
-import { BrandfillError, describeSystemError } from '../common/errors.ts';
-import { isFull, type LmdbFile, openLmdb } from './lmdb-file.ts';
+import { type LmdbFile, openLmdb } from './lmdb-file.ts';
 import { createShapeRegistry, type ShapeRegistry, type ShapeTable } from './shapes.ts';
 import type { StoreLock } from './store-lock.ts';
+import { type ToldWrites, tellWrites } from './told-writes.ts';
 
 /** What lies in a store, for all APIs. Keys are those of {@link keyOf}. */
-export interface StoreTables extends LmdbFile {
+export interface StoreTables extends Omit<LmdbFile, 'commit'>, ToldWrites {
   /** `found`, `not_found` and `rejected`. */
   readonly answers: Database<Buffer, string>;
   /** `failed`, beside the answer that a domain may have. */
@@ -25,14 +25,19 @@ export interface StoreTables extends LmdbFile {
  * @throws BrandfillError `UNUSABLE_STORE`
  */
 export async function openTables(folder: string): Promise<StoreTables> {
-  return await openLmdb(folder, ({ root, lock }) => ({
-    answers: root.openDB('answers', { encoding: 'binary' }),
-    failures: root.openDB('failures', { encoding: 'binary' }),
-    leftOver: root.openDB('left-over', { encoding: 'json' }),
-    logos: root.openDB('logos', { encoding: 'json' }),
-    calls: root.openDB('calls', { encoding: 'json' }),
-    shapes: createShapeRegistry(shapeTable(root, lock)),
-  }));
+  return await openLmdb(folder, (file) => {
+    const { root } = file;
+    const writes = tellWrites(folder, file);
+    return {
+      ...writes,
+      answers: root.openDB('answers', { encoding: 'binary' }),
+      failures: root.openDB('failures', { encoding: 'binary' }),
+      leftOver: root.openDB('left-over', { encoding: 'json' }),
+      logos: root.openDB('logos', { encoding: 'json' }),
+      calls: root.openDB('calls', { encoding: 'json' }),
+      shapes: createShapeRegistry(shapeTable(root, writes.lock)),
+    };
+  });
 }
 
 /** The key of a domain's outcome. */
@@ -49,7 +54,7 @@ const API_NAME = 'api:';
 
 /** Notes what an API is called, for whoever looks after the store. */
 export async function noteApiName(
-  { meta, lock }: LmdbFile,
+  { meta, lock }: Pick<StoreTables, 'meta' | 'lock'>,
   endpointId: string,
   name: string,
 ): Promise<void> {
@@ -73,16 +78,4 @@ function shapeTable(root: RootDatabase, lock: StoreLock): ShapeTable {
       lock.hold(() => table.put(id, json)).catch(() => {});
     },
   };
-}
-
-/** Says why nothing could be written to the store in a folder. */
-export function writeError(folder: string, error: unknown): BrandfillError {
-  const isWithoutRoom = isFull(folder);
-  const why = isWithoutRoom ? 'the disk is full' : describeSystemError(error);
-  const first = isWithoutRoom ? 'make room and ' : '';
-  return new BrandfillError(
-    'UNUSABLE_STORE',
-    `Cannot write to the store ${folder}: ${why}. What was stored is kept; ${first}run the same command again.`,
-    { cause: error },
-  );
 }

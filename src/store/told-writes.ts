@@ -1,0 +1,47 @@
+import { BrandfillError, describeSystemError } from '../common/errors.ts';
+import { isFull, type LmdbFile } from './lmdb-file.ts';
+
+/** What writes to a store; whatever goes wrong with it is told as {@link writeError} does. */
+export interface ToldWrites extends Pick<LmdbFile, 'lock' | 'close'> {
+  /** Waits until all that was committed is on the disk. */
+  flush(): Promise<void>;
+}
+
+/** The lock and the end of the file in a folder, for whoever runs Brandfill. */
+export function tellWrites(folder: string, file: LmdbFile): ToldWrites {
+  const { root, lock } = file;
+  let hasFailed = false;
+
+  async function told<T>(work: () => Promise<T>): Promise<T> {
+    try {
+      return await work();
+    } catch (error) {
+      hasFailed = true;
+      throw writeError(folder, error);
+    }
+  }
+
+  return {
+    lock: { hold: (work) => told(() => lock.hold(work)) },
+    flush: async () => {
+      await told(async () => await root.committed);
+      await told(async () => await root.flushed);
+    },
+    close: async () => {
+      // After a commit that failed, lmdb waits for ever for those behind it.
+      if (!hasFailed) await told(() => file.close());
+    },
+  };
+}
+
+/** Says why nothing could be written to the store in a folder. */
+export function writeError(folder: string, error: unknown): BrandfillError {
+  const isWithoutRoom = isFull(folder);
+  const why = isWithoutRoom ? 'the disk is full' : describeSystemError(error);
+  const first = isWithoutRoom ? 'make room and ' : '';
+  return new BrandfillError(
+    'UNUSABLE_STORE',
+    `Cannot write to the store ${folder}: ${why}. What was stored is kept; ${first}run the same command again.`,
+    { cause: error },
+  );
+}

@@ -1,0 +1,47 @@
+import { mkdirSync, rmdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, it } from 'vitest';
+import { STORE_SETTINGS } from '../../src/job/commands/store-settings.ts';
+import { openStore } from '../../src/store/store.ts';
+import { noteApiName, openTables } from '../../src/store/tables.ts';
+import { withOpenedStore } from '../../src/store-upkeep/opened-store.ts';
+import { useTempFolder } from '../support/temp-folder.ts';
+
+const told = (folder: string, why: string): unknown =>
+  expect.objectContaining({
+    name: 'BrandfillError',
+    code: 'UNUSABLE_STORE',
+    message: expect.stringMatching(
+      `^Cannot write to the store ${folder}: .*${why}.*\\. What was stored is kept; run the same command again\\.$`,
+    ),
+  });
+
+/** What no process can take, as when another one holds on to it for too long. */
+function blockLock(folder: string): void {
+  mkdirSync(join(folder, 'store.lock'));
+}
+
+it('tells that the name of an API cannot be noted when a store is opened', async () => {
+  const folder = useTempFolder();
+  const tooLong = 'x'.repeat(3_000); // for a key of LMDB
+  await expect(openStore(folder, tooLong, { apiName: 'api' })).rejects.toThrow(told(folder, ''));
+});
+
+it('tells that a store cannot be written by whoever looks after it', async () => {
+  const folder = useTempFolder();
+  const task = { options: { store: folder }, definitions: STORE_SETTINGS, mayMake: true };
+  const writing = withOpenedStore(task, async ({ tables }) => {
+    blockLock(folder);
+    await noteApiName(tables, 'endpoint', 'api');
+  });
+  await expect(writing).rejects.toThrow(told(folder, 'store.lock cannot be read'));
+});
+
+it('tells that a store cannot be closed', async () => {
+  const folder = useTempFolder();
+  const tables = await openTables(folder);
+  blockLock(folder);
+  await expect(tables.close()).rejects.toThrow(told(folder, 'store.lock cannot be read'));
+  rmdirSync(join(folder, 'store.lock'));
+  await tables.root.close();
+});
