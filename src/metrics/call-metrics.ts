@@ -9,7 +9,8 @@ import { PlainHistogram } from './plain-histogram.ts';
 /** Measures the calls of a worker, of the run of that name if it is one's. */
 export type MeasureWorker = (sight: WorkerSight, run: string | undefined) => WorkerProbe;
 
-const STATUS_CLASSES = ['none', '2xx', '3xx', '4xx', '5xx'] as const;
+/** Other is what HTTP has no class for, such as 999. */
+const STATUS_CLASSES = ['none', '2xx', '3xx', '4xx', '5xx', 'other'] as const;
 /** From a cache nearby to the longest that a call may take, in seconds. */
 const DURATION_BUCKETS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60];
 
@@ -26,7 +27,7 @@ export function createCallMetrics(metrics: Metrics): MeasureWorker {
   });
   const calls = new Counter({
     name: 'brandfill_calls_total',
-    help: 'HTTP requests to the API that ended, by the class of their status; none without an answer.',
+    help: 'HTTP requests to the API that ended, by the class of their status: none without an answer, other where it has no class.',
     labelNames: ['status'],
     registers,
   });
@@ -99,7 +100,7 @@ export function createCallMetrics(metrics: Metrics): MeasureWorker {
     return {
       onCallEnd: (httpStatus, latencyMs) => {
         ended += 1;
-        const index = httpStatus === undefined ? 0 : Math.floor(httpStatus / 100) - 1;
+        const index = classIndexOf(httpStatus);
         byClass[index] = (byClass[index] ?? 0) + 1;
         duration.add(latencyMs / 1_000);
       },
@@ -116,6 +117,13 @@ export function createCallMetrics(metrics: Metrics): MeasureWorker {
       },
     };
   };
+}
+
+/** Where the class of a status is in the list of them. */
+function classIndexOf(httpStatus: number | undefined): number {
+  if (httpStatus === undefined) return 0;
+  const index = Math.floor(httpStatus / 100) - 1;
+  return index >= 1 && index <= 4 ? index : STATUS_CLASSES.length - 1;
 }
 
 function setCounter(
