@@ -36,6 +36,8 @@ export async function lockFolder(options: LockFolderOptions): Promise<FolderLock
   const beatFile = join(folder, 'beat');
   const signs = { lastBeat: () => lastBeat(beatFile), silenceMs };
 
+  // Made before the claim, which would stay if this failed; the signs of whoever has it are left alone.
+  writeFileSync(beatFile, '', { flag: 'a' });
   for (;;) {
     const owner = owners.get(KEY);
     if (owner && (await isAlive(owner, self, signs))) return owner;
@@ -47,7 +49,6 @@ export async function lockFolder(options: LockFolderOptions): Promise<FolderLock
     });
     if (isTaken) break;
   }
-  writeFileSync(beatFile, '');
   const timer = setInterval(() => beat(beatFile), beatMs);
   timer.unref();
   const isOurs = (): boolean => owners.get(KEY)?.token === self.token;

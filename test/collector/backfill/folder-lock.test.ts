@@ -1,4 +1,4 @@
-import { mkdirSync } from 'node:fs';
+import { mkdirSync, rmdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { type LockFolderOptions, lockFolder } from '../../../src/collector/backfill/folder-lock.ts';
@@ -37,6 +37,15 @@ describe('the lock of a folder', () => {
     const options = await useLock();
     await lockFolder({ ...options, self: { ...describeSelf(), ...more, token: 'other' } });
     // Its signs of life are those of this process; they come every two seconds.
+    expect(await lockFolder(options)).toHaveProperty('isOurs');
+  });
+
+  it('is not kept by who cannot give signs of life', async () => {
+    const options = await useLock();
+    const beatFile = join(options.folder, 'beat');
+    mkdirSync(beatFile);
+    await expect(lockFolder(options)).rejects.toMatchObject({ code: 'EISDIR' });
+    rmdirSync(beatFile);
     expect(await lockFolder(options)).toHaveProperty('isOurs');
   });
 
