@@ -39,8 +39,14 @@ export async function openOutputFile(path: string): Promise<OutputFile> {
     await removeLeftovers(target);
     const temporary = temporaryBeside(target);
     const handle = await open(temporary, 'w');
-    if (before) await handle.chmod(before.mode & 0o777);
-    return createOutputFile(path, { target, temporary, handle });
+    const file = createOutputFile(path, { target, temporary, handle });
+    try {
+      if (before) await handle.chmod(before.mode & 0o777);
+    } catch (error) {
+      await file.discard();
+      throw error;
+    }
+    return file;
   });
 }
 

@@ -8,11 +8,12 @@ import {
   symlinkSync,
   writeFileSync,
 } from 'node:fs';
+import { open } from 'node:fs/promises';
 import { hostname } from 'node:os';
 import { join } from 'node:path';
 import { Writable } from 'node:stream';
 import { gunzipSync } from 'node:zlib';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { createOutputStream, openOutputFile } from '../../../src/collector/output/output-file.ts';
 import { makeReadOnly } from '../../support/read-only.ts';
 import { useTempFolder } from '../../support/temp-folder.ts';
@@ -94,6 +95,19 @@ describe('openOutputFile', () => {
     expect(readFileSync(join(folder, 'real.csv'), 'utf8')).toBe('x');
     expect(statSync(join(folder, 'real.csv')).mode & 0o777).toBe(0o660);
     expect(readdirSync(folder)).toEqual(['link.csv', 'real.csv']);
+  });
+
+  it('leaves nothing behind when it may not have the permissions of the file before', async () => {
+    const folder = useTempFolder();
+    const path = join(folder, 'out.csv');
+    const handle = await open(path, 'w');
+    await handle.close();
+    const refusal = Object.assign(new Error(), { code: 'EPERM' });
+    const chmod = vi.spyOn(Object.getPrototypeOf(handle) as typeof handle, 'chmod');
+    onTestFinished(() => chmod.mockRestore());
+    chmod.mockRejectedValue(refusal);
+    await expect(openOutputFile(path)).rejects.toThrow(`Cannot write ${path}: permission denied.`);
+    expect(readdirSync(folder)).toEqual(['out.csv']);
   });
 
   it('makes the file that links lead to, where there is none yet', async () => {
