@@ -175,8 +175,9 @@ function holdLock(path: string, { file, token, beatMs }: Hold): OutputLock {
 }
 
 function describeLoss(file: string, holder: Holder | undefined): string {
-  return holder
-    ? `${describeOwner(holder)} has taken its lock ${file} while this run gave no sign of life`
+  const who = holder && (holder.pid > 0 ? describeOwner(holder) : 'another run');
+  return who !== undefined
+    ? `${who} has taken its lock ${file} while this run gave no sign of life`
     : `its lock ${file} is gone, as when its folder was removed, or when another run had it while this one gave no sign of life`;
 }
 

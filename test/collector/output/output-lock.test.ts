@@ -84,6 +84,15 @@ describe('the lock of an output', () => {
     expect(() => lost.assertOurs()).toThrow(/its lock .+ is gone, as when its folder was removed/);
   });
 
+  it('lost to a run that cannot be read, it names no process', async () => {
+    const path = join(useTempFolder(), 'out.csv');
+    const lost = await lock(path);
+    writeFileSync(`${path}.lock`, '{"pid"');
+    expect(() => lost.assertOurs()).toThrow(
+      `Cannot write ${path}: another run has taken its lock ${path}.lock while this run gave no sign of life;`,
+    );
+  });
+
   it('is left to a run in another container that gives signs of life', async () => {
     const path = join(useTempFolder(), 'out.csv');
     await lock(path, { self: { ...describeSelf(), place: 'elsewhere 1' }, beatMs: 50 });
