@@ -30,3 +30,11 @@ export function onInterrupt(endAtOnce: CliContext['endAtOnce']): Interrupt {
     },
   };
 }
+
+/**
+ * Has a signal pass that comes when a command has ended by itself, whose exit code it would take the
+ * place of. The second of its kind ends the process, should that hang.
+ */
+export function letLateSignalPass(): void {
+  for (const name of SIGNALS) process.once(name, () => {});
+}

@@ -6,6 +6,7 @@ import { keepSecret } from '../common/secrets.ts';
 import { suspendWhenFree } from '../common/suspension.ts';
 import { EXIT } from '../exit-codes.ts';
 import type { Log } from '../watch/views/log.ts';
+import { letLateSignalPass } from './interrupt.ts';
 import { createProgram } from './program.ts';
 import { reportError } from './report-error.ts';
 
@@ -65,5 +66,6 @@ process.stdout.on('error', (error) => {
 });
 
 const exitCode = await main();
+letLateSignalPass();
 await immediate(); // errors of streams come a little later
 process.exit(unwritable ? exitCode || reportError(unwritableOutput(unwritable), log) : exitCode);
