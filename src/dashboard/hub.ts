@@ -64,7 +64,7 @@ export function createHub({ source, everyMs = EVERY_MS }: HubOptions): Hub {
     const data = change && toCleanJson(change);
     for (const viewer of viewers) {
       if (data !== undefined) tell(viewer, 'change', data);
-      else if (Date.now() - viewer.quietSinceMs > ALIVE_MS) tell(viewer, 'alive', '');
+      else if (performance.now() - viewer.quietSinceMs > ALIVE_MS) tell(viewer, 'alive', '');
     }
   }
 
@@ -91,7 +91,7 @@ export function createHub({ source, everyMs = EVERY_MS }: HubOptions): Hub {
       return;
     }
     viewer.isSending = true;
-    viewer.quietSinceMs = Date.now();
+    viewer.quietSinceMs = performance.now();
     viewer.send(event, data).then(() => {
       viewer.isSending = false;
       if (viewer.isBehind && board) {
@@ -117,7 +117,7 @@ export function createHub({ source, everyMs = EVERY_MS }: HubOptions): Hub {
           leave,
           isSending: false,
           isBehind: false,
-          quietSinceMs: Date.now(),
+          quietSinceMs: performance.now(),
         };
         viewers.add(viewer);
         signal.addEventListener('abort', () => leave());
@@ -135,8 +135,8 @@ export function createHub({ source, everyMs = EVERY_MS }: HubOptions): Hub {
         await looking;
         await lookOnce();
       }
-      const until = Date.now() + FAREWELL_MS;
-      while ([...viewers].some(({ isSending }) => isSending) && Date.now() < until) {
+      const until = performance.now() + FAREWELL_MS;
+      while ([...viewers].some(({ isSending }) => isSending) && performance.now() < until) {
         await new Promise((resolve) => setTimeout(resolve, 10));
       }
       for (const viewer of viewers) viewer.leave();

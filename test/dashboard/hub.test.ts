@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import type { Board } from '../../src/dashboard/board.ts';
 import { createHub, type Hub, type SendEvent } from '../../src/dashboard/hub.ts';
 import { createGate } from '../support/gate.ts';
@@ -131,6 +131,20 @@ describe('a hub', () => {
       expect(viewer.events).toEqual([]);
     },
   );
+
+  it('waits no longer for a viewer that takes nothing when the clock is set back', async () => {
+    vi.useFakeTimers();
+    onTestFinished(() => void vi.useRealTimers());
+    const hub = createHub({ source: { read: async () => board() } });
+    const served = hub.serve(() => new Promise(() => {}), new AbortController().signal);
+    await vi.advanceTimersByTimeAsync(0);
+    const closed = hub.close();
+    await vi.advanceTimersByTimeAsync(100);
+    vi.setSystemTime(Date.now() - 3_600_000);
+    await vi.advanceTimersByTimeAsync(1_000);
+    expect(hub.viewers).toBe(0);
+    await Promise.all([closed, served]);
+  });
 
   it('tells the last state when it is closed', async () => {
     let now = board();
