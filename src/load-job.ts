@@ -1,6 +1,7 @@
 import { existsSync, type Stats, statSync } from 'node:fs';
 import { basename, extname, resolve } from 'node:path';
 import { BrandfillError } from './common/errors.ts';
+import { isSameFile } from './common/same-file.ts';
 import { withoutUndefined } from './common/without-undefined.ts';
 import { BESIDE_SETTINGS, type EnrichOptions, libraryNaming } from './enrich.ts';
 import { type JobFile, readJobFile } from './job/job-file/job-file.ts';
@@ -162,7 +163,7 @@ export const OUTPUT_OPTIONS = ['out', 'failures', 'changes', 'report'] as const;
 /** @throws BrandfillError `INVALID_SETTING` when an output would take the place of the job file */
 function refuseItself(file: string, given: Readonly<Record<string, unknown>>): void {
   for (const path of OUTPUT_OPTIONS.flatMap((key) => given[key])) {
-    if (typeof path !== 'string' || !isSameFile(path, file)) continue;
+    if (typeof path !== 'string' || !leadToOne(path, file)) continue;
     throw new BrandfillError(
       'INVALID_SETTING',
       `Cannot write ${path}: it is the job file itself; choose another output.`,
@@ -171,10 +172,8 @@ function refuseItself(file: string, given: Readonly<Record<string, unknown>>): v
 }
 
 /** Whether two paths lead to one file, through links too. */
-function isSameFile(one: string, other: string): boolean {
-  const [found, otherFound] = [one, other].map(findFile);
-  const isOne = found?.ino === otherFound?.ino && found?.dev === otherFound?.dev;
-  return resolve(one) === resolve(other) || (found !== undefined && isOne);
+function leadToOne(one: string, other: string): boolean {
+  return resolve(one) === resolve(other) || isSameFile(findFile(one), findFile(other));
 }
 
 function findFile(path: string): Stats | undefined {

@@ -2,6 +2,7 @@ import { readlink, realpath, stat } from 'node:fs/promises';
 import { basename, dirname, join, resolve } from 'node:path';
 import { BrandfillError } from '../../common/errors.ts';
 import { isPiped } from '../../common/is-piped.ts';
+import { isSameFile } from '../../common/same-file.ts';
 import type { ListInput } from '../../rows/list-input.ts';
 import { splitExtension } from '../../rows/open-rows.ts';
 import type { RowFormat } from '../../rows/row-format.ts';
@@ -60,7 +61,7 @@ export async function chooseOutputPaths(options: OutputPathsOptions): Promise<Ou
   }
   for (const path of Object.values(paths)) {
     if (path === '-' || path === undefined) continue;
-    if (await isSameFile(path, source)) {
+    if (await isInput(path, source)) {
       throw new BrandfillError(
         'INVALID_SETTING',
         `Cannot write ${path}: it is the input itself; choose another output.`,
@@ -89,7 +90,7 @@ export async function chooseMergePaths(
   const { out = options.merge, failures, source, format } = options;
   await refuseSamePlace(out, failures, 'choose another --out or --failures');
   await refuseSamePlace(options.merge, failures, 'choose another --merge or --failures');
-  if (out !== '-' && (await isSameFile(out, source))) {
+  if (out !== '-' && (await isInput(out, source))) {
     throw new BrandfillError(
       'INVALID_SETTING',
       `Cannot write ${out}: it is the input itself; choose another output.`,
@@ -112,9 +113,8 @@ export function folderOf(path: string): string {
   return path === '-' ? '.' : dirname(path);
 }
 
-async function isSameFile(path: string, { file }: Source): Promise<boolean> {
-  const found = await stat(path).catch(() => undefined);
-  return found !== undefined && found.dev === file?.dev && found.ino === file.ino;
+async function isInput(path: string, { file }: Source): Promise<boolean> {
+  return isSameFile(await stat(path).catch(() => undefined), file);
 }
 
 async function refuseSamePlace(one: string, other: string, advice: string): Promise<void> {
