@@ -28,6 +28,18 @@ describe.each<CommandName>(['worker', 'enrich'])('%s', (command) => {
     );
   });
 
+  test('leaves no connection behind when its calls cannot be made', async () => {
+    const redis = await redisWith();
+    const connections = async (): Promise<number> =>
+      String(await redis.client.client('LIST'))
+        .trim()
+        .split('\n').length;
+    const before = await connections();
+    const said = await refusal(command, redis.url, { http_proxy: 'socks5://127.0.0.1:9' });
+    expect(said).toContain('Cannot use the proxy that http_proxy names');
+    await expect.poll(connections).toBe(before);
+  });
+
   test('says that it takes a URL, and does not repeat what it got', async () => {
     expect(await refusal(command, `:${PASSWORD}@localhost:6379`)).toContain(
       'Cannot use --queue: expected a URL such as redis://localhost:6379/0',

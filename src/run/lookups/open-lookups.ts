@@ -34,9 +34,6 @@ export async function openLookups(
   state: LookUpState,
   elapsedMs: () => number,
 ): Promise<Lookups> {
-  const { job, store, isTrial = false } = options;
-  const { settings } = job;
-  const isShared = settings.queue !== undefined;
   const queue = await openQueueOf({
     ...options,
     ...state,
@@ -46,6 +43,25 @@ export async function openLookups(
     onUntoldCalls: state.tally.addUntold,
     collect: collectorOf(options, state),
   });
+  try {
+    return openWith(queue, { options, state, elapsedMs });
+  } catch (error) {
+    await queue.close();
+    throw error;
+  }
+}
+
+interface Opening {
+  readonly options: LookUpAllOptions;
+  readonly state: LookUpState;
+  readonly elapsedMs: () => number;
+}
+
+/** @throws BrandfillError `INVALID_SETTING` when calls cannot be made, as with a proxy that can be none */
+function openWith(queue: OpenedQueue, { options, state, elapsedMs }: Opening): Lookups {
+  const { job, store, isTrial = false } = options;
+  const { settings } = job;
+  const isShared = settings.queue !== undefined;
   const memory = isShared
     ? undefined
     : openPaceMemory({ job, store, clock: systemClock, isTrial, now: Date.now });
