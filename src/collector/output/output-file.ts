@@ -61,8 +61,12 @@ export function createOutputStream(path: string, stream: Writable): OutputFile {
       }),
     finish: () =>
       refused(path, async () => {
-        await new Promise<void>((resolve) => stream.write('', () => resolve()));
-        if (trouble.first) throw trouble.first;
+        // A file tells of an error only once it is closed; what was written last knows of it before.
+        const last = await new Promise<Error | null | undefined>((resolve) => {
+          stream.write('', resolve);
+        });
+        const error = trouble.first ?? last;
+        if (error) throw error;
       }),
     commit: async () => {},
     discard: async () => {},

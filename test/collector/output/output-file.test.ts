@@ -175,6 +175,17 @@ describe('createOutputStream', () => {
     await expect(writing()).rejects.toThrow(/standard output: whoever read it has closed it/);
   });
 
+  it('reports what a stream refused that first closes and then tells of it', async () => {
+    const stream = new Writable({
+      write: (_, __, done) =>
+        void setImmediate(done, Object.assign(new Error(), { code: 'ENOSPC' })),
+      destroy: (error, done) => void setImmediate(done, error),
+    });
+    const output = createOutputStream('/dev/full', stream);
+    await output.write('a\n');
+    await expect(output.finish()).rejects.toThrow('Cannot write /dev/full: the disk is full.');
+  });
+
   it('leaves no listener behind for each run that writes to the same stream', async () => {
     const stream = new Writable({ write: (_, __, done) => done() });
     for (let run = 0; run < 3; run += 1) {
