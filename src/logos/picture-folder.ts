@@ -20,13 +20,15 @@ export interface PictureFolder {
   save(domain: string, picture: Picture): Promise<string>;
 }
 
+/** Temporary files carry host, process and this number, so that no two runs share one. */
+let written = 0;
+
 /**
  * Opens a folder, which is made if it is not there, and makes sure that it can be written.
  *
  * @throws BrandfillError `UNWRITABLE_OUTPUT`, as all functions of it
  */
 export async function openPictureFolder(path: string): Promise<PictureFolder> {
-  let written = 0;
   const prefix = `.brandfill-${hostname()}-`;
   const temporaryPath = (): string => {
     written += 1;

@@ -36,6 +36,21 @@ describe('a folder of pictures', () => {
     expect(readFileSync(join(path, 'a.com.svg'), 'utf8')).toBe(PLAIN_SVG);
   });
 
+  it('may be that of two runs of a process at the same time', async () => {
+    const path = useTempFolder();
+    const folders = [await openPictureFolder(path), await openPictureFolder(path)];
+    const domainOf = (run: number): string => `${run}.com`;
+    await Promise.all(
+      folders.map((folder, run) =>
+        folder.save(domainOf(run), { kind: 'png', bytes: Buffer.from(domainOf(run)) }),
+      ),
+    );
+    expect(readdirSync(path).sort()).toEqual(['0.com.png', '1.com.png']);
+    for (const [run] of folders.entries()) {
+      expect(readFileSync(join(path, `${domainOf(run)}.png`), 'utf8')).toBe(domainOf(run));
+    }
+  });
+
   it('replaces a link instead of writing where it leads', async () => {
     const path = useTempFolder();
     const elsewhere = join(useTempFolder(), 'mine');
