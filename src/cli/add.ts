@@ -4,11 +4,10 @@ import { printable } from '../common/printable.ts';
 import { withoutSecrets } from '../common/secrets.ts';
 import { EXIT } from '../exit-codes.ts';
 import { ADD_SETTINGS } from '../job/commands/add-settings.ts';
-import { flagOf } from '../job/read-settings.ts';
 import { countOf, formatCount } from '../watch/describe/format-count.ts';
 import type { CliContext } from './context.ts';
 import { onInterrupt } from './interrupt.ts';
-import { addSettings, toOptions } from './setting-options.ts';
+import { addSettings, flagOrArgument, toOptions } from './setting-options.ts';
 
 /** What only the command line has. */
 interface AddFlags {
@@ -46,7 +45,7 @@ async function runAdd(
   const { signal } = interrupt;
   const options = { ...toOptions(given), input, dryRun, signal, onNotice: say } as AddOptions;
   try {
-    const summary = await add(options, flagOf);
+    const summary = await add(options, flagOrArgument);
     describe(summary, dryRun).forEach(say);
     if (json) process.stdout.write(`${JSON.stringify(summary)}\n`);
     return summary.isInterrupted ? EXIT.interrupted : EXIT.ok;

@@ -1,8 +1,8 @@
 import type { Command } from 'commander';
 import type { EnrichOptions } from '../enrich.ts';
-import { flagOf } from '../job/read-settings.ts';
 import type { CliContext } from './context.ts';
 import { addRunFlags, refuseRowsBesideJson, splitRunFlags, watchRun } from './run-flags.ts';
+import { flagOrArgument } from './setting-options.ts';
 
 /** Adds `brandfill enrich <input>`. */
 export function addEnrichCommand(program: Command, context: CliContext): void {
@@ -27,8 +27,9 @@ async function enrichFile(
   const withInput: EnrichOptions = { ...options, input };
   return await watchRun(
     {
-      plan: (watch) => plan({ ...withInput, ...watch }, flagOf),
-      run: async (watch, onSummary) => onSummary(await enrich({ ...withInput, ...watch }, flagOf)),
+      plan: (watch) => plan({ ...withInput, ...watch }, flagOrArgument),
+      run: async (watch, onSummary) =>
+        onSummary(await enrich({ ...withInput, ...watch }, flagOrArgument)),
     },
     flags,
     context,

@@ -32,6 +32,11 @@ export function toOptions(given: Readonly<Record<string, unknown>>): Record<stri
   };
 }
 
+/** How a setting is called in messages where the list is an argument. */
+export function flagOrArgument(key: string): string {
+  return key === 'input' ? '<input>' : flagOf(key);
+}
+
 function optionOf(key: string, definition: SettingDefinition<unknown>): Option {
   const value = definition.value === undefined ? '' : ` <${definition.value}>`;
   const option = new Option(`${flagOf(key)}${value}`, definition.description);
