@@ -91,6 +91,8 @@ export async function produce(options: ProduceOptions): Promise<boolean> {
   }
 
   try {
+    // What is on its way from an earlier run, others must not ask.
+    if (outstanding.size > 0) claims.take([], isFresh);
     for await (const due of dueIn(index, passes)) {
       await giveAll(due);
       if (isOver()) break;

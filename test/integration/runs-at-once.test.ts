@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { PREFIX } from '../../src/queue/bullmq/names.ts';
 import type { SandboxOptions } from '../../src/sandbox/options.ts';
 import { useRedis } from '../support/redis.ts';
 import { openApi } from './support/api.ts';
@@ -102,5 +103,28 @@ describe('runs at the same time on one store', () => {
     expect(ended.map(({ code }) => code)).toEqual([0, 0]);
     expect(stage.api.stats().domains).toMatchObject({ distinct: 600, repeated: 0 });
     expect(stage.columnOf('b', 'domain')).toEqual(names);
+  });
+
+  it('take over from the workers what one has given them that is killed', async () => {
+    const names = domains(200);
+    const stage = await openStage({ a: names, b: names }, { latencyMs: 50 });
+    const redis = await useRedis();
+    const flags = ['--queue', redis.url];
+    const a = await stage.enrich('a', [...flags, '--workers', '0']);
+    await a.shows('calls to make');
+    const findLedgers = async () => await redis.client.keys(`${PREFIX}:run:*`);
+    await expect.poll(findLedgers).toHaveLength(1);
+    const [ledger = ''] = await findLedgers();
+    await expect.poll(() => redis.client.hlen(ledger)).toBeGreaterThan(4);
+    const b = await stage.enrich('b', flags);
+    await expect.poll(() => stage.api.stats().calls, { timeout: 10_000 }).toBeGreaterThan(20);
+    a.process.kill('SIGKILL');
+    const { code, stderr } = await b.ended;
+    expect(code, stderr).toBe(0);
+    expect(stderr).toContain('A run that was lost has lookups on the queue: they are taken over.');
+    expect(stage.api.stats().domains).toMatchObject({ distinct: 200, repeated: 0 });
+    expect(stage.columnOf('b', 'domain')).toEqual(names);
+    const runId = ledger.split(':').at(-1) ?? '';
+    expect(await redis.client.keys(`*${runId}*`)).toEqual([]);
   });
 });

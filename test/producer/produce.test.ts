@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { produce } from '../../src/producer/produce.ts';
 import type { IndexedKind, RowIndex } from '../../src/producer/row-index.ts';
 import type { Chunk } from '../../src/queue/lookup-queue.ts';
-import { NO_CLAIMS } from '../../src/store/claims/claims.ts';
+import { type Claims, NO_CLAIMS } from '../../src/store/claims/claims.ts';
 
 function indexOf(rows: readonly (readonly [IndexedKind, string])[]): RowIndex {
   return {
@@ -23,10 +23,11 @@ async function producing(
     maxLookups = Number.POSITIVE_INFINITY,
     claims = NO_CLAIMS,
     onWait = (_count: number) => {},
+    onItsWay = [] as readonly string[],
   } = {},
 ) {
   const chunks: Chunk[] = [];
-  const outstanding = new Set<string>();
+  const outstanding = new Set<string>(onItsWay);
   const aborter = new AbortController();
   let hasEnded = false;
   let asked = 0;
@@ -152,5 +153,18 @@ describe('what another run has under way', () => {
     expect(chunks).toEqual([['b.com'], ['c.com', 'd.com'], ['e.com']]);
     expect(hasEnded).toBe(true);
     expect(outstanding).not.toContain('a.com');
+  });
+
+  it('claims what is on its way from an earlier run before all else', async () => {
+    const taken: (readonly string[])[] = [];
+    const claims: Claims = {
+      ...NO_CLAIMS,
+      take: (domains) => {
+        taken.push(domains);
+        return { granted: domains, refused: [] };
+      },
+    };
+    await producing([['due', 'a.com']], { claims, onItsWay: ['a.com'] });
+    expect(taken).toEqual([[]]);
   });
 });

@@ -14,6 +14,7 @@ export { takeChunks } from './chunks/take-chunks.ts';
 export { LOOKUPS_QUEUE, OUTCOMES_QUEUE } from './names.ts';
 export { createQueueReader } from './queue-depth.ts';
 export { watchQueuePause } from './queue-pause.ts';
+export { createLostRuns } from './runs/lost-runs.ts';
 export { announceRun, askRun, readRuns } from './runs/run-board.ts';
 export { openRunQueue } from './runs/run-queue.ts';
 export {

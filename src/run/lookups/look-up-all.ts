@@ -1,7 +1,7 @@
 import type { CallCounters } from '../../common/call-counters.ts';
 import { linePasses, noteLeftOvers } from '../../producer/left-overs.ts';
 import type { HandleChunk } from '../../queue/lookup-queue.ts';
-import { NO_CLAIMS } from '../../store/claims/claims.ts';
+import { type Claims, NO_CLAIMS } from '../../store/claims/claims.ts';
 import { type CallsPerSummary, type PaceSummary, summarizePace } from '../../watch/summary.ts';
 import type { Stop } from '../../worker/stop-switch.ts';
 import { countCalls } from './count-calls.ts';
@@ -51,12 +51,13 @@ export async function lookUpAll(options: LookUpAllOptions): Promise<LookupTotals
   const endListening = stopOnSignal(stopSwitch, options);
   const endTelling = tellOfControl(control, onEvent);
   const passes = linePasses(store.leftOvers);
-  // Who tries a domain does not wait for a run that has it on its list: that run then finds the answer.
-  const claims = isTrial ? NO_CLAIMS : store.openClaims(outstanding);
+  let claims: Claims | undefined;
   let callsPer: CallsPerSummary | undefined;
   try {
     lookups = await openLookups(options, state, progress.elapsedMs);
     const { callLedger, local, queue, saver } = lookups;
+    // Who tries a domain does not wait for a run that has it on its list: that run then finds the answer.
+    claims = isTrial ? NO_CLAIMS : store.openClaims(outstanding, queue.elsewhere);
     let isComplete: boolean;
     try {
       isComplete = await workThrough(lookups, state, { ...options, passes, claims });
@@ -84,7 +85,7 @@ export async function lookUpAll(options: LookUpAllOptions): Promise<LookupTotals
     progress.end();
     endTelling();
     endListening();
-    claims.close();
+    claims?.close();
     lookups?.saver?.stop();
     lookups?.elsewhere?.close();
     await lookups?.local.close();

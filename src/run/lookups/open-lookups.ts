@@ -42,6 +42,7 @@ export async function openLookups(
     },
     onUntoldCalls: state.tally.addUntold,
     collect: collectorOf(options, state),
+    collectInto: (outstanding) => createCollector({ ...options, outstanding, onOutcome: () => {} }),
   });
   try {
     return openWith(queue, { options, state, elapsedMs });

@@ -6,6 +6,7 @@ import type { StoredState } from '../../pace/shared/stored-state.ts';
 import { createInProcessQueue } from '../../queue/in-process.ts';
 import type { LookupQueue, Reply } from '../../queue/lookup-queue.ts';
 import { normalizeDomain } from '../../rows/domain/domain.ts';
+import type { LookupsElsewhere } from '../../store/claims/claims.ts';
 import type { StopSwitch } from '../../worker/stop-switch.ts';
 import type { LookUpAllOptions } from './look-up-options.ts';
 
@@ -18,6 +19,8 @@ export interface OpenQueueOptions
   readonly stopSwitch: StopSwitch;
   /** Receives the outcomes. */
   readonly collect: Reply;
+  /** Receives what is found out for another run, and takes it out of a set. */
+  readonly collectInto: (outstanding: Set<string>) => Reply;
   /** Told at the end of calls that no outcome tells of. @default nobody counts them */
   readonly onUntoldCalls?: (calls: Readonly<CallCounters>) => void;
   /** Told whether there is a worker, as often as nothing moves. */
@@ -29,6 +32,8 @@ export interface OpenedQueue {
   readonly queue: LookupQueue;
   /** How many domains make a chunk. */
   readonly chunkSize: number;
+  /** Undefined for lookups of this process. */
+  readonly elsewhere?: LookupsElsewhere;
   /** The pace that all workers share who work for the same API with the same credential. */
   readonly sharedPace?: StoredState;
   /** Where all workers count their calls, if those are bounded together. */
@@ -60,8 +65,9 @@ export async function openQueueOf(options: OpenQueueOptions): Promise<OpenedQueu
 
 async function openSharedQueue(url: string, options: OpenQueueOptions): Promise<OpenedQueue> {
   // Loaded here, so that whoever has no Redis need not wait for it.
-  const { openQueueServer, openRunQueue, countWorkers, createQueueReader, ...shared } =
-    await import('../../queue/bullmq/index.ts');
+  const { openQueueServer, openRunQueue, createLostRuns, ...shared } = await import(
+    '../../queue/bullmq/index.ts'
+  );
   const { job, name, plan, onEvent, stopSwitch, instruments } = options;
   const paceId = paceIdOf(job);
   const { concurrency, chunk, window, workers, lostAfter, acceptEviction = false } = job.settings;
@@ -69,37 +75,44 @@ async function openSharedQueue(url: string, options: OpenQueueOptions): Promise<
   const closer: Closer = createCloser();
   try {
     const redis = closer.add(await openQueueServer({ url, acceptEviction, onNotice }));
-    const workersThere = (await countWorkers(redis.client)) + workers;
+    const workersThere = (await shared.countWorkers(redis.client)) + workers;
     const fairShare = Math.ceil(plan.lookups / (CHUNKS_PER_WORKER * Math.max(1, workersThere)));
     const chunkSize = Math.max(1, Math.min(chunk, fairShare));
     const slots = Math.ceil((2 * concurrency) / chunkSize);
-    const endQueues = instruments?.queues(createQueueReader(redis));
+    const endQueues = instruments?.queues(shared.createQueueReader(redis));
     closer.add({ close: async () => endQueues?.() });
     const chunks = window ?? Math.max(SMALLEST_WINDOW, CHUNKS_PER_WORKER * slots * workersThere);
+    const common = {
+      redis,
+      concurrency,
+      api: job.endpoint.id,
+      normalize: normalizeDomain,
+      onNotice,
+    };
+    const signal = stopSwitch.noNewCall;
     const queue = closer.add(
       await openRunQueue({
         ...options,
-        redis,
+        ...common,
         name,
-        concurrency,
-        api: job.endpoint.id,
-        normalize: normalizeDomain,
         lockMs: lostAfter,
         window: chunks * chunkSize,
         maxCalls: job.settings.maxCalls,
         onCallsUsedUp: () => stopSwitch.stop({ reason: 'max_calls' }),
-        signal: stopSwitch.noNewCall,
+        signal,
         giveUp: stopSwitch.noCall,
-        onNotice,
       }),
     );
+    const { collectInto } = options;
+    const lostRuns = closer.add(createLostRuns({ ...common, collectInto, signal }));
+    const elsewhere = { runId: queue.runId, endLost: lostRuns.end };
     const most = chunks * chunkSize;
     instruments?.window({ outstanding: () => options.outstanding.size, most });
     const sharedPace = shared.createStoredPace(redis.client, paceId);
     const limit = job.settings.maxCallsPer;
     const callLedger =
       limit && shared.createSharedCallLedger(redis.client, { id: callsIdOf(job), limit, onNotice });
-    return { queue, chunkSize, sharedPace, callLedger, close: () => closer.close() };
+    return { queue, chunkSize, elsewhere, sharedPace, callLedger, close: () => closer.close() };
   } catch (error) {
     await closer.close();
     throw error;

@@ -4,6 +4,8 @@ import type { Owner } from '../../common/owner.ts';
 export interface ClaimHead {
   readonly owner: Owner;
   readonly endpointId: string;
+  /** Its name on a queue, where workers go on with what it gave out when it is lost. */
+  readonly runId?: string | undefined;
 }
 
 /** What a line begins with that takes a claim back; no domain begins with it. */
@@ -24,9 +26,9 @@ export function linesOf(domains: Iterable<string>, mark = ''): string {
 /** @returns undefined when it is no beginning of such a file */
 export function readHead(line: string): ClaimHead | undefined {
   try {
-    const { owner, endpointId } = JSON.parse(line) as Partial<ClaimHead>;
+    const { owner, endpointId, runId } = JSON.parse(line) as Partial<ClaimHead>;
     const isWhole = typeof owner?.token === 'string' && typeof endpointId === 'string';
-    return isWhole ? { owner, endpointId } : undefined;
+    return isWhole ? { owner, endpointId, runId } : undefined;
   } catch {
     return undefined;
   }

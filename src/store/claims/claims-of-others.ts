@@ -10,18 +10,18 @@ import {
 } from 'node:fs';
 import { join } from 'node:path';
 import { isHere, type Owner, SILENCE_MS } from '../../common/owner.ts';
-import { applyLines, readHead } from './claim-lines.ts';
+import { applyLines, type ClaimHead, readHead } from './claim-lines.ts';
 
 /** What other runs at the same API have under way. */
 export interface ClaimsOfOthers {
   /**
    * Reads what is new.
    *
-   * @returns whether there are other runs
+   * @returns whether there are other runs, or were at the last look
    * @throws Error of the file system
    */
   look(): boolean;
-  /** Whether a run that lives had a domain under way, at the last look. */
+  /** Whether a run that lives, or workers of one that is lost, had a domain under way, at the last look. */
   has(domain: string): boolean;
   close(): void;
 }
@@ -29,6 +29,8 @@ export interface ClaimsOfOthers {
 export interface ClaimsOfOthersOptions {
   readonly self: Owner;
   readonly endpointId: string;
+  /** Ends what a lost run has on the queue; says whether nothing is there any more. @default there is no queue */
+  readonly endLost?: ((runId: string) => Promise<boolean>) | undefined;
   /** A run that gave no sign of life for so long has nothing any more. @default 10 s */
   readonly silenceMs?: number;
   /** Milliseconds of a clock that never goes back. */
@@ -62,7 +64,8 @@ export function readClaimsOfOthers(folder: string, options: ClaimsOfOthersOption
       let areThere = false;
       for (const [name, other] of others) {
         const state = other.look();
-        areThere ||= state === 'there';
+        // One that has just ended may have stored what was asked for.
+        areThere ||= state !== 'of_no_concern';
         if (state !== 'gone') continue;
         other.close();
         others.delete(name);
@@ -91,14 +94,18 @@ function createOtherRun(
   {
     self,
     endpointId,
+    endLost,
     silenceMs = SILENCE_MS,
     now = () => performance.now(),
   }: ClaimsOfOthersOptions,
 ): OtherRun {
   let file: OpenFile | undefined;
-  let owner: Owner | undefined;
+  let head: ClaimHead | undefined;
   let claimed = new Set<string>();
   let isSilent = false;
+  let isDead = false;
+  let isEnded = false;
+  let ending: Promise<void> | undefined;
   let sign = { mtimeMs: Number.NaN, atMs: 0 };
   let lookedAtMs = Number.NEGATIVE_INFINITY;
 
@@ -109,15 +116,15 @@ function createOtherRun(
     if (file?.inode !== stats.ino) {
       close();
       file = openFile(path);
-      owner = undefined;
+      head = undefined;
       claimed = new Set();
     }
     noteSign(stats);
     const lines = file.read();
-    if (!owner) {
-      const head = readHead(lines.shift() ?? '');
-      owner = head?.endpointId === endpointId ? head.owner : undefined;
-      if (!owner) return true;
+    if (!head) {
+      const found = readHead(lines.shift() ?? '');
+      head = found?.endpointId === endpointId ? found : undefined;
+      if (!head) return true;
     }
     applyLines(claimed, lines);
     return true;
@@ -126,15 +133,37 @@ function createOtherRun(
   /** Times of files are compared with each other only: clocks of machines differ. */
   function noteSign({ mtimeMs }: Stats): void {
     const nowMs = now();
-    if (mtimeMs !== sign.mtimeMs) sign = { mtimeMs, atMs: nowMs };
+    if (mtimeMs !== sign.mtimeMs) {
+      sign = { mtimeMs, atMs: nowMs };
+      isEnded = false;
+    }
     isSilent = nowMs - sign.atMs > silenceMs;
   }
 
   function isGone(): boolean {
     const nowMs = now();
-    if (!owner || nowMs - lookedAtMs < LOOK_MS) return false;
+    if (!head || nowMs - lookedAtMs < LOOK_MS) return isDead;
     lookedAtMs = nowMs;
-    return isHere(owner, self) === false;
+    return isHere(head.owner, self) === false;
+  }
+
+  /** Whether workers may go on with what a run gave out that is lost. */
+  function isOnQueue(): boolean {
+    return head?.runId !== undefined && endLost !== undefined && !isEnded;
+  }
+
+  /** Somebody wants it: else the same command, started again, goes on with it. */
+  function endOnQueue(): void {
+    if (!head?.runId || !endLost || ending) return;
+    const { atMs } = sign;
+    ending = endLost(head.runId)
+      .then((isNoMoreThere) => {
+        isEnded = isNoMoreThere && atMs === sign.atMs;
+      })
+      .catch(() => {}) // the next time it may go
+      .finally(() => {
+        ending = undefined;
+      });
   }
 
   function close(): void {
@@ -145,13 +174,19 @@ function createOtherRun(
   return {
     look: () => {
       if (!read()) return 'gone';
-      if (isGone()) {
+      isDead = isGone();
+      if (isDead && !isOnQueue()) {
         rmSync(path, { force: true });
         return 'gone';
       }
-      return owner && !isSilent ? 'there' : 'of_no_concern';
+      return head && (!isSilent || isOnQueue()) ? 'there' : 'of_no_concern';
     },
-    has: (domain) => !isSilent && claimed.has(domain),
+    has: (domain) => {
+      if (!claimed.has(domain)) return false;
+      if (!isSilent && !isDead) return true;
+      if (isOnQueue()) endOnQueue();
+      return isOnQueue();
+    },
     close,
   };
 }

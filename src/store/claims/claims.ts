@@ -34,6 +34,8 @@ export interface ClaimsOptions {
   readonly underWay: ReadonlySet<string>;
   /** Called before it is asked what is done, when others may have done it just now. */
   readonly onOthers: () => void;
+  /** Where lookups are made, if that is not here. @default here */
+  readonly elsewhere?: LookupsElsewhere | undefined;
   /** This run. */
   readonly self?: Owner;
   /** How often it says anew what it has under way. @default 2 s */
@@ -42,6 +44,18 @@ export interface ClaimsOptions {
   readonly silenceMs?: number;
   /** Milliseconds of a clock that never goes back. */
   readonly now?: () => number;
+}
+
+/** Lookups on a queue: they go on when their run is lost. */
+export interface LookupsElsewhere {
+  /** The name of this run there. */
+  readonly runId: string;
+  /**
+   * Keeps what is found out for a run that is lost, and takes the rest back.
+   *
+   * @returns whether nothing of it is there any more
+   */
+  readonly endLost: (runId: string) => Promise<boolean>;
 }
 
 /** A run of which nothing came for so long, as one that is paused, keeps nothing from others. */
@@ -53,15 +67,15 @@ const STANDSTILL_MS = 5 * 60_000;
  * @param folder where the files are, made if it is not there
  */
 export function createClaims(folder: string, options: ClaimsOptions): Claims {
-  const { self = describeSelf(), onOthers } = options;
+  const { self = describeSelf(), onOthers, elsewhere } = options;
   let open: OpenClaims | undefined;
   let timer: NodeJS.Timeout | undefined;
   let isUnusable = false;
 
   function begin(): OpenClaims {
     mkdirSync(folder, { recursive: true });
-    const own = openOwnClaims(folder, { ...options, owner: self });
-    const others = readClaimsOfOthers(folder, { ...options, self });
+    const own = openOwnClaims(folder, { ...options, owner: self, runId: elsewhere?.runId });
+    const others = readClaimsOfOthers(folder, { ...options, self, endLost: elsewhere?.endLost });
     const begun: OpenClaims = { own, others, takes: 0 };
     timer = renewOften(begun, options);
     return begun;

@@ -1,7 +1,6 @@
 import { closeSync, openSync, renameSync, rmSync, writeFileSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
-import type { Owner } from '../../common/owner.ts';
-import { beginWith, linesOf, WITHDRAWN } from './claim-lines.ts';
+import { beginWith, type ClaimHead, linesOf, WITHDRAWN } from './claim-lines.ts';
 
 /** The claims of this run, in a file that others read. */
 export interface OwnClaims {
@@ -25,7 +24,7 @@ const MOST_BYTES = 64 * 1024;
  */
 export function openOwnClaims(
   folder: string,
-  { owner, endpointId, underWay }: OwnClaimsOptions,
+  { owner, endpointId, runId, underWay }: OwnClaimsOptions,
 ): OwnClaims {
   const path = join(folder, owner.token);
   let sizeBytes = 0;
@@ -35,7 +34,7 @@ export function openOwnClaims(
   /** Under its name it is whole from the first moment. */
   function begin(): number {
     const temporary = join(folder, `.${owner.token}`);
-    const text = beginWith({ owner, endpointId }) + linesOf(underWay);
+    const text = beginWith({ owner, endpointId, runId }) + linesOf(underWay);
     writeFileSync(temporary, text);
     renameSync(temporary, path);
     sizeBytes = text.length;
@@ -68,8 +67,6 @@ export function openOwnClaims(
   };
 }
 
-export interface OwnClaimsOptions {
-  readonly owner: Owner;
-  readonly endpointId: string;
+export interface OwnClaimsOptions extends ClaimHead {
   readonly underWay: Iterable<string>;
 }

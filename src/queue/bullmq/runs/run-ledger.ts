@@ -66,7 +66,7 @@ export interface ClaimRunOptions {
  */
 export async function claimRun(options: ClaimRunOptions): Promise<RunLedger> {
   const { client, name, list, onTaken } = options;
-  const owner = { host: hostname(), pid: process.pid, at: Date.now() };
+  const owner = describeOwner();
   for (let place = 1; ; place += 1) {
     const runId = place === 1 ? name : `${name}-${place}`;
     if (await claim(client, runId, JSON.stringify(owner))) {
@@ -74,6 +74,31 @@ export async function claimRun(options: ClaimRunOptions): Promise<RunLedger> {
     }
     if (place === 1) onTaken();
   }
+}
+
+/**
+ * Claims a run that is lost, under the name that it had.
+ *
+ * @returns undefined when somebody has it
+ */
+export async function claimLostRun(
+  client: RedisClient,
+  runId: string,
+): Promise<RunLedger | undefined> {
+  const owner = describeOwner();
+  if (!(await claim(client, runId, JSON.stringify(owner)))) return undefined;
+  const list = (await client.hget(ledgerKey(runId), OPEN_FIELD)) ?? '';
+  return openLedger(client, runId, { owner, list });
+}
+
+/** Whether a run has lookups on the queue. */
+export async function areChunksOut(client: RedisClient, runId: string): Promise<boolean> {
+  const fields = await client.hkeys(ledgerKey(runId));
+  return fields.some((field) => field !== OPEN_FIELD);
+}
+
+function describeOwner(): object {
+  return { host: hostname(), pid: process.pid, at: Date.now() };
 }
 
 async function claim(client: RedisClient, runId: string, owner: string): Promise<boolean> {

@@ -11,7 +11,7 @@ import { type CallsWatchOptions, watchCalls } from './calls-watch.ts';
 import { openGivenChunks } from './given-chunks.ts';
 import { holdBackWhilePaused } from './hold-back.ts';
 import { markPaused, unmarkPaused } from './paused-runs.ts';
-import { claimRun } from './run-ledger.ts';
+import { claimRun, type RunLedger } from './run-ledger.ts';
 import { openRunReplies } from './run-replies.ts';
 import { createWatchdog } from './watchdog.ts';
 
@@ -20,6 +20,8 @@ export interface RunQueueOptions
     CallsWatchOptions {
   /** The same for the same list on the same store: a run that was killed is taken up by its name. */
   readonly name: string;
+  /** A run that is claimed already. @default it is claimed by its name */
+  readonly ledger?: RunLedger;
   /** What the list is called, for people. @default its name is not known */
   readonly list?: string;
   /** Receives the outcomes. */
@@ -41,6 +43,11 @@ export interface RunQueueOptions
   readonly onAlone?: ((isAlone: boolean) => void) | undefined;
 }
 
+export interface RunQueue extends LookupQueue {
+  /** The name that the run got. */
+  readonly runId: string;
+}
+
 /** How often, after a stop, what workers gave back is taken back from the queue. */
 const WITHDRAW_MS = 500;
 /** A Redis that is gone must not hold up the end of a run. */
@@ -51,16 +58,13 @@ const FAREWELL_MS = 3_000;
  * The queue of one run over Redis. It may be killed at any point: the next run of the same name finds
  * in Redis what is out, and what has come back meanwhile.
  */
-export async function openRunQueue(options: RunQueueOptions): Promise<LookupQueue> {
+export async function openRunQueue(options: RunQueueOptions): Promise<RunQueue> {
   const { redis, name, collect, outstanding, window, control, signal, giveUp, onNotice } = options;
   const { client } = redis;
-  const ledger = await claimRun({
-    client,
-    name,
-    list: options.list ?? 'a list',
-    onTaken: () =>
-      onNotice('The same list is being enriched on this store already; this run keeps apart.'),
-  });
+  const list = options.list ?? 'a list';
+  const onTaken = (): void =>
+    onNotice('The same list is being enriched on this store already; this run keeps apart.');
+  const ledger = options.ledger ?? (await claimRun({ client, name, list, onTaken }));
   const calls = await watchCalls(client, ledger.runId, options);
   const change = createChange();
   for (const stop of [signal, giveUp]) stop.addEventListener('abort', change.tell);
@@ -138,6 +142,7 @@ export async function openRunQueue(options: RunQueueOptions): Promise<LookupQueu
   }
 
   return {
+    runId: ledger.runId,
     add: async ({ domains }) => {
       for (const domain of domains) held.add(domain);
       await until(

@@ -1,0 +1,76 @@
+import { setMaxListeners } from 'node:events';
+import type { Reply } from '../../lookup-queue.ts';
+import type { RedisServer } from '../server/redis.ts';
+import { areChunksOut, claimLostRun } from './run-ledger.ts';
+import { openRunQueue, type RunQueueOptions } from './run-queue.ts';
+
+export interface LostRunsOptions
+  extends Pick<RunQueueOptions, 'api' | 'concurrency' | 'normalize' | 'onNotice'> {
+  readonly redis: RedisServer;
+  /** Receives what workers found out, and takes it out of a set. */
+  readonly collectInto: (outstanding: Set<string>) => Reply;
+  /** Fires when this run is stopped. */
+  readonly signal: AbortSignal;
+}
+
+/** Ends what runs that are lost have on the queue. */
+export interface LostRuns {
+  /** @returns whether nothing of it is there any more; not so while another run has it */
+  readonly end: (runId: string) => Promise<boolean>;
+  /** Leaves the rest to others. */
+  close(): Promise<void>;
+}
+
+/**
+ * Workers go on with what a run has given out that was killed. Whoever asks about the same domains
+ * stops it in its place: what is found out is kept, what nobody has begun is taken back.
+ */
+export function createLostRuns(options: LostRunsOptions): LostRuns {
+  const { redis, collectInto, signal, onNotice } = options;
+  const over = new AbortController();
+  const giveUp = AbortSignal.any([signal, over.signal]);
+  setMaxListeners(0, giveUp);
+  const going = new Set<Promise<boolean>>();
+
+  async function end(runId: string): Promise<boolean> {
+    const ledger = await claimLostRun(redis.client, runId);
+    if (!ledger) return !(await areChunksOut(redis.client, runId));
+    if (await areChunksOut(redis.client, runId)) {
+      onNotice('A run that was lost has lookups on the queue: they are taken over.');
+    }
+    const outstanding = new Set<string>();
+    const queue = await openRunQueue({
+      ...options,
+      name: runId,
+      ledger,
+      outstanding,
+      collect: collectInto(outstanding),
+      window: 0,
+      signal: AbortSignal.abort(),
+      giveUp,
+    });
+    try {
+      await queue.settled();
+    } finally {
+      await queue.close();
+    }
+    return outstanding.size === 0;
+  }
+
+  return {
+    end: async (runId) => {
+      if (giveUp.aborted) return false;
+      const ended = end(runId);
+      going.add(ended);
+      try {
+        return await ended;
+      } finally {
+        going.delete(ended);
+      }
+    },
+    close: async () => {
+      over.abort();
+      await Promise.allSettled(going);
+    },
+  };
+}
