@@ -1,6 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, expect, it } from 'vitest';
+import { createRunControl } from '../../src/common/run-control.ts';
 import { openQueueServer, openRunQueue, takeChunks } from '../../src/queue/bullmq/index.ts';
+import { ledgerKey } from '../../src/queue/bullmq/names.ts';
 import { createInProcessQueue } from '../../src/queue/in-process.ts';
 import { startRedis, type TestRedis } from '../support/redis.ts';
 import { openSwallowingProxy } from '../support/swallowing-proxy.ts';
@@ -90,4 +92,42 @@ it('a run leaves nothing in Redis when the last thing it said was lost on the wa
   expect(await redis.client.keys(`*${name}*`)).toEqual([]);
   await taker.stop();
   await Promise.all([server.close(), lossy.close()]);
+});
+
+it('a run that was paused leaves out what another one has asked meanwhile', async () => {
+  const onNotice = (): void => {};
+  const server = await openQueueServer({ url: redis.url, acceptEviction: false, onNotice });
+  const [outstanding, control, giveUp] = [
+    new Set(['a.com', 'b.com', 'c.com']),
+    createRunControl(),
+    new AbortController(),
+  ];
+  const name = randomUUID();
+  const queue = await openRunQueue({
+    redis: server,
+    name,
+    outstanding,
+    control,
+    concurrency: 1,
+    api: 'an-api',
+    normalize: (domain) => ({ domain }),
+    collect: async () => {},
+    claim: () => ({ granted: ['b.com'], refused: ['c.com'] }),
+    window: 10,
+    signal: new AbortController().signal,
+    giveUp: giveUp.signal,
+    onNotice,
+  });
+  const chunks = async () =>
+    (await redis.client.hvals(ledgerKey(name))).filter((value) => value.startsWith('['));
+  await queue.add({ domains: [...outstanding] });
+  expect(await chunks()).toEqual(['["a.com","b.com","c.com"]']);
+  control.pause();
+  await expect.poll(chunks).toEqual([]);
+  control.resume();
+  await expect.poll(chunks).toEqual(['["b.com"]']);
+  expect([...outstanding]).toEqual(['b.com', 'c.com']);
+  giveUp.abort();
+  await queue.close();
+  await server.close();
 });

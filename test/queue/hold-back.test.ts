@@ -38,6 +38,7 @@ function holdPaused(): {
       return [];
     },
     give: async () => {},
+    retake: (domains) => domains,
     drop: () => {},
     signal: new AbortController().signal,
     lookMs: 1,

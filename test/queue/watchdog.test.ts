@@ -10,6 +10,7 @@ function watch(options: {
   readonly left: readonly string[];
   readonly outstanding: readonly string[];
   readonly held?: readonly string[];
+  readonly elsewhere?: readonly string[];
   readonly signal?: AbortSignal;
 }) {
   const given: (readonly string[])[] = [];
@@ -29,6 +30,7 @@ function watch(options: {
     outstanding: new Set(options.outstanding),
     held: new Set(options.held),
     give: async (domains) => void given.push(domains),
+    retake: (domains) => domains.filter((domain) => !options.elsewhere?.includes(domain)),
     drop: (domains) => void dropped.push(domains),
     signal: options.signal ?? new AbortController().signal,
     collect: async () => {},
@@ -55,6 +57,16 @@ describe('when nothing moves for half a minute', () => {
     await vi.advanceTimersByTimeAsync(3_000);
     expect(given).toEqual([['a.com', 'b.com']]);
     expect(notices).toEqual(['2 lookups are gone from Redis and are put there again.']);
+  });
+
+  it('what another run has asked meanwhile, or has under way, is not given out again', async () => {
+    const lost = { ledger: {}, left: [], outstanding: ['a.com', 'b.com'] };
+    const some = watch({ ...lost, elsewhere: ['a.com'] });
+    const all = watch({ ...lost, elsewhere: ['a.com', 'b.com'] });
+    await vi.advanceTimersByTimeAsync(32_000);
+    expect(some.given).toEqual([['b.com']]);
+    expect(some.notices).toEqual(['1 lookups are gone from Redis and are put there again.']);
+    expect([all.given, all.notices]).toEqual([[], []]);
   });
 
   it('lookups are given out again also where the clock was set back meanwhile', async () => {

@@ -8,6 +8,7 @@ import { countCalls } from './count-calls.ts';
 import type { LookUpAllOptions } from './look-up-options.ts';
 import { createLookUpState, type LookUpState } from './look-up-state.ts';
 import { type Lookups, openLookups } from './open-lookups.ts';
+import type { OpenQueueOptions } from './open-queue.ts';
 import { type ProduceAllOptions, produceAll } from './produce-all.ts';
 import { stopOnSignal } from './stop-on-signal.ts';
 import { tellOfControl } from './tell-of-control.ts';
@@ -53,14 +54,19 @@ export async function lookUpAll(options: LookUpAllOptions): Promise<LookupTotals
   const passes = linePasses(store.leftOvers);
   let claims: Claims | undefined;
   let callsPer: CallsPerSummary | undefined;
+  const isFresh = (domain: string): boolean => !tally.isAgain(domain) && options.isFresh(domain);
+  const claim: OpenQueueOptions['claim'] = (domains) => {
+    const due = domains.filter((domain) => !isFresh(domain));
+    return claims?.take(due, isFresh) ?? { granted: due, refused: [] };
+  };
   try {
-    lookups = await openLookups(options, state, progress.elapsedMs);
+    lookups = await openLookups({ ...options, claim }, state, progress.elapsedMs);
     const { callLedger, local, queue, saver } = lookups;
     // Who tries a domain does not wait for a run that has it on its list: that run then finds the answer.
     claims = isTrial ? NO_CLAIMS : store.openClaims(outstanding, queue.elsewhere);
     let isComplete: boolean;
     try {
-      isComplete = await workThrough(lookups, state, { ...options, passes, claims });
+      isComplete = await workThrough(lookups, state, { ...options, isFresh, passes, claims });
     } finally {
       await local.giveBackCalls();
       callsPer = await countCalls(callLedger, settings.maxCallsPer);
@@ -100,7 +106,7 @@ async function workThrough(
 ): Promise<boolean> {
   const { settings } = options.job;
   const { outstanding, stopSwitch, tally } = state;
-  const isFresh = (domain: string): boolean => !tally.isAgain(domain) && options.isFresh(domain);
+  const { isFresh } = options;
   // Another run on the same store may have asked since this one planned.
   const handle: HandleChunk = (chunk, reply, isWanted = (domain) => !isFresh(domain)) =>
     local.worker.handle(chunk, reply, isWanted);

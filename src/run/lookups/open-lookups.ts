@@ -11,7 +11,7 @@ import type { AnsweredCall } from '../../worker/lookup.ts';
 import { CALLS_WHERE_ANSWERED } from '../../worker/preflight.ts';
 import type { LookUpAllOptions } from './look-up-options.ts';
 import type { LookUpState } from './look-up-state.ts';
-import { type OpenedQueue, openQueueOf } from './open-queue.ts';
+import { type OpenedQueue, type OpenQueueOptions, openQueueOf } from './open-queue.ts';
 import { openPaceMemory, type PaceSaver, savePaceOften } from './pace-memory.ts';
 import { watchOutcomes } from './watch-outcomes.ts';
 
@@ -30,7 +30,7 @@ export interface Lookups {
 
 /** @param elapsedMs since the first lookup */
 export async function openLookups(
-  options: LookUpAllOptions,
+  options: LookUpAllOptions & Pick<OpenQueueOptions, 'claim'>,
   state: LookUpState,
   elapsedMs: () => number,
 ): Promise<Lookups> {

@@ -6,7 +6,7 @@ import type { StoredState } from '../../pace/shared/stored-state.ts';
 import { createInProcessQueue } from '../../queue/in-process.ts';
 import type { LookupQueue, Reply } from '../../queue/lookup-queue.ts';
 import { normalizeDomain } from '../../rows/domain/domain.ts';
-import type { LookupsElsewhere } from '../../store/claims/claims.ts';
+import type { LookupsElsewhere, TakenClaims } from '../../store/claims/claims.ts';
 import type { StopSwitch } from '../../worker/stop-switch.ts';
 import type { LookUpAllOptions } from './look-up-options.ts';
 
@@ -19,6 +19,8 @@ export interface OpenQueueOptions
   readonly stopSwitch: StopSwitch;
   /** Receives the outcomes. */
   readonly collect: Reply;
+  /** Claims domains once more that were out of hand for a while; those that have outcomes are left out. */
+  readonly claim: (domains: readonly string[]) => TakenClaims;
   /** Receives what is found out for another run, and takes it out of a set. */
   readonly collectInto: (outstanding: Set<string>) => Reply;
   /** Told at the end of calls that no outcome tells of. @default nobody counts them */

@@ -12,6 +12,8 @@ export interface HoldBackOptions {
   readonly withdraw: () => Promise<readonly (readonly string[])[]>;
   /** Puts domains on the queue. */
   readonly give: (domains: readonly string[]) => Promise<void>;
+  /** Of domains that nobody has any more, those that are to be asked again now. */
+  readonly retake: (domains: readonly string[]) => readonly string[];
   /** Told of domains that will not be asked any more, because the run was stopped meanwhile. */
   readonly drop: (domains: readonly string[]) => void;
   /** Fires when the run is stopped. */
@@ -34,7 +36,17 @@ const LOOK_MS = 500;
  * give back. All that is on the queue is taken off it, so that workers have room for other runs.
  */
 export function holdBackWhilePaused(options: HoldBackOptions): HoldBack {
-  const { client, ledger, control, withdraw, give, drop, signal, lookMs = LOOK_MS } = options;
+  const {
+    client,
+    ledger,
+    control,
+    withdraw,
+    give,
+    retake,
+    drop,
+    signal,
+    lookMs = LOOK_MS,
+  } = options;
   const { runId } = ledger;
   let holding: Promise<void> | undefined;
   let held: (readonly string[])[] = [];
@@ -54,7 +66,8 @@ export function holdBackWhilePaused(options: HoldBackOptions): HoldBack {
     if (!signal.aborted) await unmarkPaused(client, runId).catch(() => {}); // it runs out by itself
     while (held.length > 0 && !signal.aborted && !control.isPaused) {
       const [first = [], ...rest] = held;
-      await give(first).catch(() => {}); // only when all is given up
+      const due = retake(first);
+      if (due.length > 0) await give(due).catch(() => {}); // only when all is given up
       held = rest;
     }
     if (signal.aborted) {

@@ -28,6 +28,8 @@ export interface RunQueueOptions
   readonly collect: Reply;
   /** Domains on their way. The collector takes out what it keeps; what an earlier run gave out is put in. */
   readonly outstanding: Set<string>;
+  /** Claims domains once more that were out of hand for a while. @default all are granted */
+  readonly claim?: ((domains: readonly string[]) => ClaimedAgain) | undefined;
   /** How many lookups may be on their way. */
   readonly window: number;
   /** Told at the end of calls that no outcome tells of. */
@@ -41,6 +43,13 @@ export interface RunQueueOptions
   readonly onNotice: (message: string) => void;
   /** Told whether there is a worker, as often as nothing moves. */
   readonly onAlone?: ((isAlone: boolean) => void) | undefined;
+}
+
+export interface ClaimedAgain {
+  /** May be asked. */
+  readonly granted: readonly string[];
+  /** Another run has them under way. */
+  readonly refused: readonly string[];
 }
 
 export interface RunQueue extends LookupQueue {
@@ -81,7 +90,7 @@ export async function openRunQueue(options: RunQueueOptions): Promise<RunQueue> 
   const { takeLogged } = replies;
   const given = openGivenChunks({ ...options, client, ledger, takeLogged });
   const { queue, give, withdraw } = given;
-  const shared = { ...options, client, ledger, queue, give, withdraw, takeLogged, drop };
+  const shared = { ...options, client, ledger, queue, give, withdraw, takeLogged, drop, retake };
   /** Domains of a chunk that waits for room in the window. */
   const held = new Set<string>();
   const holdBack = control && holdBackWhilePaused({ ...shared, control });
@@ -103,6 +112,15 @@ export async function openRunQueue(options: RunQueueOptions): Promise<RunQueue> 
   function drop(domains: readonly string[]): void {
     for (const domain of domains) outstanding.delete(domain);
     change.tell();
+  }
+
+  /** What another run has under way, the watchdog finds again. */
+  function retake(domains: readonly string[]): readonly string[] {
+    const { claim = () => ({ granted: domains, refused: [] }) } = options;
+    const { granted, refused } = claim(domains);
+    const open = new Set([...granted, ...refused]);
+    drop(domains.filter((domain) => !open.has(domain)));
+    return granted;
   }
 
   async function until(isSo: () => boolean): Promise<void> {

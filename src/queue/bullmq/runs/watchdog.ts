@@ -19,6 +19,8 @@ export interface WatchdogOptions {
   readonly held: ReadonlySet<string>;
   /** Puts domains on the queue. */
   readonly give: (domains: readonly string[]) => Promise<void>;
+  /** Of domains that nobody has any more, those that are to be asked again now. */
+  readonly retake: (domains: readonly string[]) => readonly string[];
   /** Fires when the run is stopped: nothing is given out any more. */
   readonly signal: AbortSignal;
   /** Told of domains that will not be asked any more, because the run was stopped meanwhile. */
@@ -46,11 +48,11 @@ const FIRST_LOOK_MS = 2_000;
 /**
  * Nobody tells a run that a chunk is gone: a Redis that kept nothing, or a job that somebody removed,
  * makes no sound. So when no outcome came for half a minute, every chunk that is out is looked up.
- * Lookups whose chunk is gone are put on the queue again, unless the run is stopped; those whose job has
- * failed end as failed.
+ * Lookups whose chunk is gone are put on the queue again, unless the run is stopped, or another one has asked
+ * meanwhile; those whose job has failed end as failed.
  */
 export function createWatchdog(options: WatchdogOptions): Watchdog {
-  const { client, api, queue, ledger, outstanding, held, give, drop, signal } = options;
+  const { client, api, queue, ledger, outstanding, held, give, retake, drop, signal } = options;
   const { collect, takeLogged, onNotice, onAlone, progressAtMs } = options;
   let lookedAtMs = performance.now();
   let isLooking = false;
@@ -70,9 +72,11 @@ export function createWatchdog(options: WatchdogOptions): Watchdog {
     const lost = [...outstanding].filter((domain) => !carried.has(domain));
     if (lost.length === 0) return;
     if (signal.aborted) return drop(lost);
-    onNotice(`${lost.length} lookups are gone from Redis and are put there again.`);
-    for (let at = 0; at < lost.length && !signal.aborted; at += CHUNK_SIZE) {
-      await give(lost.slice(at, at + CHUNK_SIZE));
+    const due = retake(lost);
+    if (due.length === 0) return;
+    onNotice(`${due.length} lookups are gone from Redis and are put there again.`);
+    for (let at = 0; at < due.length && !signal.aborted; at += CHUNK_SIZE) {
+      await give(due.slice(at, at + CHUNK_SIZE));
     }
   }
 
