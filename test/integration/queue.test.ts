@@ -1,6 +1,7 @@
 import { once } from 'node:events';
 import { connect } from 'node:net';
 import { describe, expect, it } from 'vitest';
+import { LOOKUPS_QUEUE, PREFIX } from '../../src/queue/bullmq/names.ts';
 import type { SandboxOptions } from '../../src/sandbox/options.ts';
 import type { Sandbox } from '../../src/sandbox/server.ts';
 import { type TestRedis, useRedis } from '../support/redis.ts';
@@ -118,6 +119,20 @@ describe('enrich --queue', () => {
     const second = await (await stage.enrich()).ended;
     expect(second.code).toBe(0);
     expect(stage.api.stats().calls).toBe(50);
+  });
+
+  it('keeps to a --max-calls that it did not have before it was killed', async () => {
+    const stage = await openStage(300);
+    const killed = await stage.enrich('--workers', '0');
+    await expect
+      .poll(() => stage.redis.client.zcard(`${PREFIX}:${LOOKUPS_QUEUE}:prioritized`))
+      .toBeGreaterThan(2);
+    killed.process.kill('SIGKILL');
+    await killed.ended;
+    const again = await (await stage.enrich('--max-calls', '20')).ended;
+    expect(again.code, again.stderr).toBe(4);
+    expect(stage.api.stats().calls).toBe(20);
+    expect(await stage.redis.client.keys('*:run-max-calls:*')).toEqual([]);
   });
 
   it('needs a queue to leave all lookups to others', async () => {

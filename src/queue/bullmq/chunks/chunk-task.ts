@@ -35,7 +35,7 @@ export interface ChunkTaskOptions {
   /** The API that this worker asks. */
   readonly api: string;
   /** Counts the calls that are made for a chunk of a run, and bounds them. */
-  readonly countCalls: (data: LookupsData) => RunCalls | undefined;
+  readonly countCalls: (data: LookupsData) => Promise<RunCalls | undefined>;
   /** Whether a chunk that means another one is refused. Else it is left to others. */
   readonly mayRefuse: (chunk: string, api: string) => Promise<boolean>;
   /** Puts a chunk back on the queue as it is, for others. */
@@ -124,7 +124,7 @@ export function createChunkTask(options: ChunkTaskOptions): ChunkTask {
     }
     const makeLookups = async (): Promise<void> => {
       const isWanted = (): boolean => !isStopping() && taken.lock.isOurs() && !isPaused();
-      const calls = countCalls(data);
+      const calls = await countCalls(data);
       await lookUp(id, { left, known, lock: taken.lock, isWanted, calls });
       await calls?.settle();
       await settle(chunk, taken, { left, known });

@@ -128,9 +128,9 @@ export function takeChunks(options: TakeChunksOptions): ChunkTaker {
     returns,
     quarantine,
     paused,
-    countCalls: ({ replyTo = '', maxCalls }) => {
+    countCalls: async ({ replyTo = '', maxCalls }) => {
       const runId = findRunId(replyTo);
-      return runId === undefined ? undefined : countCallsOfRun(redis.client, runId, maxCalls);
+      return runId === undefined ? undefined : await countCallsOfRun(redis.client, runId, maxCalls);
     },
     mayRefuse: (chunk, api) => otherApis.mayRefuse(chunk, api),
     leave: async ({ job, token }) => {

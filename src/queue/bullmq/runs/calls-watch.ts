@@ -1,6 +1,6 @@
 import { type CallCounters, createCallCounters } from '../../../common/call-counters.ts';
 import type { RedisClient } from '../server/redis.ts';
-import { takenKey, untoldKey } from './run-calls.ts';
+import { boundCallsOfRun, boundKey, takenKey, untoldKey } from './run-calls.ts';
 
 /** What a run knows of calls beyond what outcomes tell. */
 export interface CallsWatch {
@@ -29,8 +29,8 @@ export async function watchCalls(
   const taken = takenKey(runId);
   const untold = untoldKey(runId);
   let timer: NodeJS.Timeout | undefined;
+  await boundCallsOfRun(client, runId, maxCalls);
   if (maxCalls !== undefined) {
-    await client.del(taken);
     const look = async (): Promise<void> => {
       if (Number(await client.get(taken)) > maxCalls) onCallsUsedUp();
     };
@@ -41,7 +41,7 @@ export async function watchCalls(
     takeUntold: async () => {
       const counts: CallCounters = createCallCounters();
       const [[, noted] = []] =
-        (await client.multi().hgetall(untold).del(untold, taken).exec()) ?? [];
+        (await client.multi().hgetall(untold).del(untold, taken, boundKey(runId)).exec()) ?? [];
       for (const [name, count] of Object.entries((noted ?? {}) as Record<string, string>)) {
         counts[name as keyof CallCounters] = Number(count);
       }

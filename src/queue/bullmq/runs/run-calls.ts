@@ -5,7 +5,7 @@ import {
   createCallCounters,
 } from '../../../common/call-counters.ts';
 import type { CallAllowance, Chunk } from '../../lookup-queue.ts';
-import { PREFIX } from '../names.ts';
+import { KEPT_MS as CHUNKS_KEPT_MS, PREFIX } from '../names.ts';
 import type { RedisClient } from '../server/redis.ts';
 import { markPaused } from './paused-runs.ts';
 
@@ -23,15 +23,16 @@ export interface RunCalls extends Required<Pick<Chunk, 'allowance' | 'counters'>
 /** For as long counts are kept that nobody removes. */
 const KEPT_MS = 24 * 60 * 60_000;
 
-/** @param maxCalls how many all workers may make for the run together. @default as many as it takes */
-export function countCallsOfRun(
+/** @param maxCalls how many all workers may make for the run together. @default what the run has noted, if anything */
+export async function countCallsOfRun(
   client: RedisClient,
   runId: string,
   maxCalls: number | undefined,
-): RunCalls {
+): Promise<RunCalls> {
   const made = createCallCounters();
   const told = createCallCounters();
-  const bound = maxCalls === undefined ? undefined : allowCalls(client, runId, maxCalls);
+  const most = maxCalls ?? (await findBound(client, runId));
+  const bound = most === undefined ? undefined : allowCalls(client, runId, most);
 
   async function noteUntold(): Promise<void> {
     const untold = Object.entries(made)
@@ -54,6 +55,23 @@ export function countCallsOfRun(
       if (bound?.isUsedUp) await markPaused(client, runId);
     },
   };
+}
+
+/** Chunks of a run that was killed do not know of the bound that it was started again with. */
+async function findBound(client: RedisClient, runId: string): Promise<number | undefined> {
+  const noted = await client.get(boundKey(runId));
+  return noted === null ? undefined : Number(noted);
+}
+
+/** Begins to count anew the calls that may be made for a run. */
+export async function boundCallsOfRun(
+  client: RedisClient,
+  runId: string,
+  maxCalls: number | undefined,
+): Promise<void> {
+  const noting = client.multi().del(takenKey(runId), boundKey(runId));
+  if (maxCalls !== undefined) noting.set(boundKey(runId), maxCalls, 'PX', CHUNKS_KEPT_MS);
+  await noting.exec();
 }
 
 /** Calls that all workers may make for one run. What was refused is counted too: it says that they are used up. */
@@ -89,6 +107,11 @@ function allowCalls(
 /** Where calls are counted that were taken from those that a run may make. */
 export function takenKey(runId: string): string {
   return `${PREFIX}:run-calls:${runId}`;
+}
+
+/** Where it is noted how many calls may be made for a run. */
+export function boundKey(runId: string): string {
+  return `${PREFIX}:run-max-calls:${runId}`;
 }
 
 /** Where calls of a run are counted that no outcome tells of, by what they were. */
