@@ -1,5 +1,6 @@
 import { formatDuration } from '../../job/values/duration.ts';
 import type { PaceDescription } from '../../pace/pacer.ts';
+import { describeWait } from '../describe/describe-wait.ts';
 import { formatCount } from '../describe/format-count.ts';
 import { formatRate } from '../describe/format-rate.ts';
 import type { LogoProgress, Progress, WriteProgress } from '../events.ts';
@@ -77,9 +78,10 @@ function describeLogos(progress: LogoProgress): string {
   return parts.join(', ');
 }
 
-/** `880/1,200 lookups, 71.0 calls/s, 12 s left, 3 failed, told to wait 4 s`. */
+/** `880/1,200 lookups, 71.0 calls/s, 12 s left, 3 failed, waits for another run`. */
 function describeProgress(progress: Progress, leftMs = 0): string {
   const { done, lookups, rows, outcomes, calls, elapsedMs, waitMs, pace, outage } = progress;
+  const { isPaused = false, heldBy } = progress;
   const seconds = elapsedMs / 1_000;
   const isStopped = (rows?.skipped ?? 0) > 0; // known when all is over
   const parts = [
@@ -90,7 +92,10 @@ function describeProgress(progress: Progress, leftMs = 0): string {
     parts.push(`${formatDuration(leftMs)} left`);
   }
   if (outcomes.failed > 0) parts.push(`${outcomes.failed} failed`);
-  if (outage !== undefined) parts.push(outage);
+  const isHeld = isPaused || heldBy !== undefined;
+  const why = isHeld ? describeWait(progress)?.at(-1) : undefined;
+  if (why !== undefined && !isStopped) parts.push(why);
+  else if (outage !== undefined) parts.push(outage);
   else parts.push(...describePace(pace, waitMs));
   return parts.join(', ');
 }

@@ -33,6 +33,18 @@ describe('createProgressLines', () => {
     expect(written.at(-1)).toMatch(/^900\/1,000 lookups, .*, 1 s left$/);
   });
 
+  it('says why nothing moves', () => {
+    const { view, written } = open();
+    view.show({ ...PROGRESS, elapsedMs: 5_000, heldBy: 'another_run' });
+    view.show({ ...PROGRESS, elapsedMs: 10_000, heldBy: 'no_worker' });
+    view.show({ ...PROGRESS, elapsedMs: 15_000, isPaused: true });
+    expect(written.map((line) => line.split(', ').at(-1))).toEqual([
+      'waits for another run',
+      'no worker',
+      'paused',
+    ]);
+  });
+
   it('leaves the time out when what is left is skipped', () => {
     const { view, written } = open();
     const rows = { ...PROGRESS.outcomes, total: 1_000, invalid: 0, fresh: 0, skipped: 400 };
