@@ -29,6 +29,8 @@ export interface ClaimsOfOthers {
 export interface ClaimsOfOthersOptions {
   readonly self: Owner;
   readonly endpointId: string;
+  /** The name of this run on a queue. @default there is no queue */
+  readonly runId?: string | undefined;
   /** Ends what a lost run has on the queue; says whether nothing is there any more. @default there is no queue */
   readonly endLost?: ((runId: string) => Promise<boolean>) | undefined;
   /** A run that gave no sign of life for so long has nothing any more. @default 10 s */
@@ -39,6 +41,8 @@ export interface ClaimsOfOthersOptions {
 
 /** Whether a process is there is looked up so often; that costs more than reading what it claims. */
 const LOOK_MS = 500;
+/** Nothing of a lost run is kept on a queue for longer. */
+const KEPT_MS = 7 * 24 * 60 * 60_000;
 /** Two changes of a folder within a tick of the file system's clock leave the same time. */
 const TICK_MS = 100;
 
@@ -94,6 +98,7 @@ function createOtherRun(
   {
     self,
     endpointId,
+    runId,
     endLost,
     silenceMs = SILENCE_MS,
     now = () => performance.now(),
@@ -149,7 +154,9 @@ function createOtherRun(
 
   /** Whether workers may go on with what a run gave out that is lost. */
   function isOnQueue(): boolean {
-    return head?.runId !== undefined && endLost !== undefined && !isEnded;
+    if (!head?.runId || !endLost || isEnded) return false;
+    // A run of the same name has taken up what was there.
+    return head.runId !== runId && claimed.size > 0 && Date.now() - sign.mtimeMs < KEPT_MS;
   }
 
   /** Somebody wants it: else the same command, started again, goes on with it. */

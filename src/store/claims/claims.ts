@@ -74,8 +74,8 @@ export function createClaims(folder: string, options: ClaimsOptions): Claims {
 
   function begin(): OpenClaims {
     mkdirSync(folder, { recursive: true });
-    const own = openOwnClaims(folder, { ...options, owner: self, runId: elsewhere?.runId });
-    const others = readClaimsOfOthers(folder, { ...options, self, endLost: elsewhere?.endLost });
+    const own = openOwnClaims(folder, { ...options, ...elsewhere, owner: self });
+    const others = readClaimsOfOthers(folder, { ...options, ...elsewhere, self });
     const begun: OpenClaims = { own, others, takes: 0 };
     timer = renewOften(begun, options);
     return begun;

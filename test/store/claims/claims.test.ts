@@ -1,4 +1,4 @@
-import { existsSync, readdirSync, statSync, writeFileSync } from 'node:fs';
+import { existsSync, readdirSync, statSync, utimesSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import fc from 'fast-check';
 import { describe, expect, it, onTestFinished } from 'vitest';
@@ -177,12 +177,12 @@ describe('claims of runs on one store', () => {
 
   describe('of a run over a queue that is lost', () => {
     /** A run that was killed, and another one that is told when it may take over. */
-    function openLost() {
+    function openLost(claimed = ['a.com']) {
       const folder = useTempFolder();
       const gone = { ...describeSelf(), pid: NOBODY_PID };
       const neverAsked = async (_runId: string): Promise<boolean> => true;
       const elsewhere = (runId: string, endLost = neverAsked) => ({ runId, endLost });
-      openRun(folder, { self: gone, elsewhere: elsewhere('lost') }).want('a.com');
+      openRun(folder, { self: gone, elsewhere: elsewhere('lost') }).want(...claimed);
       const asked: string[] = [];
       let answer = (_isNoMoreThere: boolean): void => {};
       const endLost = async (runId: string): Promise<boolean> => {
@@ -194,6 +194,7 @@ describe('claims of runs on one store', () => {
       const run = openRun(folder, { elsewhere: elsewhere('heir', endLost) });
       return {
         folder,
+        elsewhere,
         path: join(folder, gone.token),
         run,
         asked,
@@ -213,6 +214,19 @@ describe('claims of runs on one store', () => {
       expect(existsSync(path)).toBe(false);
     });
 
+    it('leave no file when there were none, when it is taken up by its name, or when it is long ago', () => {
+      const { folder, path, elsewhere } = openLost();
+      openRun(folder, { elsewhere: elsewhere('lost') }).want('z.com');
+      expect(existsSync(path)).toBe(false);
+      const old = openLost();
+      utimesSync(old.path, 0, 0);
+      expect(old.run.want('a.com').granted).toEqual(['a.com']);
+      expect(existsSync(old.path)).toBe(false);
+      const empty = openLost([]);
+      empty.run.want('z.com');
+      expect(existsSync(empty.path)).toBe(false);
+    });
+
     it('are nothing to a run that does not want them', () => {
       const { run, asked } = openLost();
       expect(run.want('b.com').granted).toEqual(['b.com']);
@@ -226,7 +240,8 @@ describe('claims of runs on one store', () => {
       const elsewhere = { runId: 'frozen', endLost: async () => true };
       const frozen = openRun(folder, { self, elsewhere, renewMs: 60_000 });
       frozen.want('a.com');
-      const run = openRun(folder, { elsewhere, now: () => nowMs });
+      const heir = { ...elsewhere, runId: 'heir' };
+      const run = openRun(folder, { elsewhere: heir, now: () => nowMs });
       run.want('z.com');
       nowMs += 11_000;
       expect(run.want('a.com').refused).toEqual(['a.com']);
