@@ -33,12 +33,14 @@ export interface ClaimsOfOthersOptions {
   readonly runId?: string | undefined;
   /** Ends what a lost run has on the queue; says whether nothing is there any more. @default there is no queue */
   readonly endLost?: ((runId: string) => Promise<boolean>) | undefined;
-  /** A run that gave no sign of life for so long has nothing any more. @default 10 s */
+  /** A run elsewhere that gave no sign of life for so long has nothing any more. @default 10 s */
   readonly silenceMs?: number;
   /** Milliseconds of a clock that never goes back. */
   readonly now?: () => number;
 }
 
+/** A run of which nothing came for so long, as one that is paused, keeps nothing from others. */
+export const STANDSTILL_MS: number = 5 * 60_000;
 /** Whether a process is there is looked up so often; that costs more than reading what it claims. */
 const LOOK_MS = 500;
 /** Nothing of a lost run is kept on a queue for longer. */
@@ -108,9 +110,10 @@ function createOtherRun(
   let head: ClaimHead | undefined;
   let claimed = new Set<string>();
   let isSilent = false;
-  let isDead = false;
   let isEnded = false;
   let ending: Promise<void> | undefined;
+  /** Undefined where that cannot be looked up. */
+  let isThere: boolean | undefined;
   let sign = { mtimeMs: Number.NaN, atMs: 0 };
   let lookedAtMs = Number.NEGATIVE_INFINITY;
 
@@ -142,14 +145,16 @@ function createOtherRun(
       sign = { mtimeMs, atMs: nowMs };
       isEnded = false;
     }
-    isSilent = nowMs - sign.atMs > silenceMs;
+    // One that is there, but suspended or short of time, still has what it had when it goes on.
+    isSilent = nowMs - sign.atMs > (isThere ? STANDSTILL_MS : silenceMs);
   }
 
   function isGone(): boolean {
     const nowMs = now();
-    if (!head || nowMs - lookedAtMs < LOOK_MS) return isDead;
+    if (!head || nowMs - lookedAtMs < LOOK_MS) return isThere === false;
     lookedAtMs = nowMs;
-    return isHere(head.owner, self) === false;
+    isThere = isHere(head.owner, self);
+    return isThere === false;
   }
 
   /** Whether workers may go on with what a run gave out that is lost. */
@@ -181,8 +186,7 @@ function createOtherRun(
   return {
     look: () => {
       if (!read()) return 'gone';
-      isDead = isGone();
-      if (isDead && !isOnQueue()) {
+      if (isGone() && !isOnQueue()) {
         rmSync(path, { force: true });
         return 'gone';
       }
@@ -190,7 +194,7 @@ function createOtherRun(
     },
     has: (domain) => {
       if (!claimed.has(domain)) return false;
-      if (!isSilent && !isDead) return true;
+      if (!isSilent && isThere !== false) return true;
       if (isOnQueue()) endOnQueue();
       return isOnQueue();
     },

@@ -1,6 +1,6 @@
 import { mkdirSync } from 'node:fs';
 import { BEAT_MS, describeSelf, type Owner } from '../../common/owner.ts';
-import { type ClaimsOfOthers, readClaimsOfOthers } from './claims-of-others.ts';
+import { type ClaimsOfOthers, readClaimsOfOthers, STANDSTILL_MS } from './claims-of-others.ts';
 import { type OwnClaims, openOwnClaims } from './own-claims.ts';
 
 /**
@@ -40,7 +40,7 @@ export interface ClaimsOptions {
   readonly self?: Owner;
   /** How often it says anew what it has under way. @default 2 s */
   readonly renewMs?: number;
-  /** How long others may be silent. @default 10 s */
+  /** How long others elsewhere may be silent. @default 10 s */
   readonly silenceMs?: number;
   /** Milliseconds of a clock that never goes back. */
   readonly now?: () => number;
@@ -57,9 +57,6 @@ export interface LookupsElsewhere {
    */
   readonly endLost: (runId: string) => Promise<boolean>;
 }
-
-/** A run of which nothing came for so long, as one that is paused, keeps nothing from others. */
-const STANDSTILL_MS = 5 * 60_000;
 
 /**
  * Nothing is written before the first claim.
@@ -130,12 +127,16 @@ function renewOften(
   { underWay, renewMs = BEAT_MS, now = () => performance.now() }: ClaimsOptions,
 ): NodeJS.Timeout {
   let last = { takes: claims.takes, underWay: underWay.size, atMs: now() };
+  let hasLetGo = false;
   const timer = setInterval(() => {
     const nowMs = now();
     if (claims.takes !== last.takes || underWay.size !== last.underWay) {
       last = { takes: claims.takes, underWay: underWay.size, atMs: nowMs };
     }
-    if (nowMs - last.atMs < STANDSTILL_MS) unlessItFails(() => claims.own.renew());
+    const standsStill = nowMs - last.atMs >= STANDSTILL_MS;
+    if (!standsStill) unlessItFails(() => claims.own.renew());
+    else if (!hasLetGo) unlessItFails(() => claims.own.withdraw([...underWay]));
+    hasLetGo = standsStill;
   }, renewMs);
   return timer.unref();
 }

@@ -120,6 +120,19 @@ describe('claims of runs on one store', () => {
     expect(run.want('a.com').granted).toEqual(['a.com']);
   });
 
+  it('of a process that is there stay, though it is suspended for a while', () => {
+    const folder = useTempFolder();
+    openRun(folder, { renewMs: 10 * 60_000 }).want('a.com');
+    let nowMs = 0;
+    const run = openRun(folder, { now: () => nowMs });
+    for (const minutes of [0, 1, 4]) {
+      nowMs = minutes * 60_000;
+      expect(run.want('a.com').refused).toEqual(['a.com']);
+    }
+    nowMs += 2 * 60_000;
+    expect(run.want('a.com').granted).toEqual(['a.com']);
+  });
+
   it('stay, however many there were, in a file that does not grow without end', () => {
     const folder = useTempFolder();
     const [one, other] = [openRun(folder), openRun(folder)];
@@ -168,9 +181,7 @@ describe('claims of runs on one store', () => {
       expect(run.want('a.com', 'b.com').refused).toEqual(['a.com', 'b.com']);
     }
     nowMs += 2 * 60_000;
-    await renewed(join(folder, self.token));
-    run.want('z.com');
-    nowMs += 11_000;
+    moving.want('another.com');
     await renewed(join(folder, self.token));
     expect(run.want('a.com', 'b.com')).toEqual({ granted: ['a.com'], refused: ['b.com'] });
   });
