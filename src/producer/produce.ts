@@ -45,8 +45,10 @@ export async function produce(options: ProduceOptions): Promise<boolean> {
   let left = maxLookups;
   let isTooMany = false;
   let gathered: string[] = [];
+  let isLast = false;
 
   function gather(domain: string): void {
+    refused.delete(domain);
     if (outstanding.has(domain) || isFresh(domain)) return;
     if (left === 0) {
       isTooMany = true;
@@ -62,6 +64,8 @@ export async function produce(options: ProduceOptions): Promise<boolean> {
     const taken = claims.take(gathered, isFresh);
     if (taken.granted.length < gathered.length) leaveOut(taken.refused, new Set(taken.granted));
     gathered = [];
+    // Before it waits for room on the queue: of many that come back, some are on their way by then.
+    if (isLast) onWait?.(refused.size);
     if (taken.granted.length > 0) await queue.add({ domains: taken.granted });
   }
 
@@ -98,10 +102,9 @@ export async function produce(options: ProduceOptions): Promise<boolean> {
       if (isOver()) break;
     }
     await giveRest();
+    isLast = true;
     while (refused.size > 0 && !isOver()) {
-      const again = [...refused];
-      refused.clear();
-      await giveAll(again);
+      await giveAll([...refused]);
       await giveRest();
       onWait?.(refused.size);
       if (refused.size === 0) break;

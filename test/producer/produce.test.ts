@@ -127,8 +127,15 @@ describe('what another run has under way', () => {
       onWait: (count) => waits.push(count),
     });
     expect(chunks).toEqual([['b.com'], ['c.com'], ['e.com'], ['a.com', 'd.com']]);
-    expect(waits).toEqual([2, 0]);
+    expect(waits).toEqual([2, 2, 0, 0]);
     expect(outstanding).toEqual(['b.com', 'c.com', 'e.com', 'a.com', 'd.com']);
+  });
+
+  it('is told of less and less while it comes back', async () => {
+    const waits: number[] = [];
+    const names = ROWS.map(([, name]) => name);
+    await producing(ROWS, { claims: claimsOf(names, 4), onWait: (count) => waits.push(count) });
+    expect(waits).toEqual([3, 1, 0, 0]);
   });
 
   it('is left out when that run has done it', async () => {
