@@ -82,6 +82,8 @@ export async function produce(options: ProduceOptions): Promise<boolean> {
 
   async function giveAll(domains: Iterable<string>): Promise<void> {
     for (const domain of domains) {
+      // Of those gathered, some may be left to others, and not count.
+      if (left === 0) await giveRest();
       gather(domain);
       if (isTooMany) return;
       if (gathered.length < chunkSize) continue;

@@ -154,6 +154,13 @@ describe('what another run has under way', () => {
     expect(isComplete).toBe(false);
   });
 
+  it('makes room for others where few may be given out', async () => {
+    const claims = claimsOf(['a.com'], Number.POSITIVE_INFINITY);
+    const { chunks, isComplete } = await producing(ROWS, { claims, maxLookups: 1 });
+    expect(chunks).toEqual([['b.com']]);
+    expect(isComplete).toBe(false);
+  });
+
   it('is not waited for by a run that is stopped', async () => {
     const claims = claimsOf(['a.com'], Number.POSITIVE_INFINITY);
     const { chunks, hasEnded, outstanding } = await producing(ROWS, { claims, abortAt: 3 });
