@@ -5,7 +5,7 @@ import type { Shape } from '../brand/shape.ts';
 import type { CallsPer } from '../guard/calendar-window.ts';
 import type { CallLedger } from '../guard/call-ledger.ts';
 import { createCallLedger } from './call-ledger.ts';
-import { type Claims, createClaims, type LookupsElsewhere, NO_CLAIMS } from './claims/claims.ts';
+import { type Claims, type ClaimsOptions, createClaims, NO_CLAIMS } from './claims/claims.ts';
 import { createCommitBatches } from './commit-batches.ts';
 import { timeIn } from './entries.ts';
 import { createLeftOvers, type LeftOvers, NO_LEFT_OVERS } from './left-overs.ts';
@@ -48,8 +48,8 @@ export interface OutcomeStore {
   readonly logos: LogoNotes;
   /** Where calls are counted that all runs on this store may make with one credential, told by its id. */
   openCallLedger(id: string, limit: CallsPer): CallLedger;
-  /** What runs at the same endpoint have under way; this one has what is in a set, maybe on a queue. */
-  openClaims(underWay: ReadonlySet<string>, elsewhere?: LookupsElsewhere): Claims;
+  /** What runs at the same endpoint have under way; what this one has is in `underWay`, maybe on a queue. */
+  openClaims(own: Pick<ClaimsOptions, 'underWay' | 'standsStill' | 'elsewhere'>): Claims;
   /** Waits until all that was committed is on the disk: a power failure no longer loses it. */
   flush(): Promise<void>;
   close(): Promise<void>;
@@ -135,11 +135,10 @@ export async function openStore(
         write,
         now: Date.now,
       }),
-    openClaims: (underWay, elsewhere) =>
+    openClaims: (own) =>
       createClaims(join(folder, 'under-way'), {
+        ...own,
         endpointId,
-        underWay,
-        elsewhere,
         // What they have stored just now is not in a snapshot that was taken before.
         onOthers: () => root.resetReadTxn(),
       }),

@@ -1,7 +1,7 @@
 import type { CallCounters } from '../../common/call-counters.ts';
 import { linePasses, noteLeftOvers } from '../../producer/left-overs.ts';
 import type { HandleChunk } from '../../queue/lookup-queue.ts';
-import { type Claims, NO_CLAIMS } from '../../store/claims/claims.ts';
+import { type Claims, type LookupsElsewhere, NO_CLAIMS } from '../../store/claims/claims.ts';
 import { type CallsPerSummary, type PaceSummary, summarizePace } from '../../watch/summary.ts';
 import type { Stop } from '../../worker/stop-switch.ts';
 import { countCalls } from './count-calls.ts';
@@ -62,8 +62,7 @@ export async function lookUpAll(options: LookUpAllOptions): Promise<LookupTotals
   try {
     lookups = await openLookups({ ...options, claim }, state, progress.elapsedMs);
     const { callLedger, local, queue, saver } = lookups;
-    // Who tries a domain does not wait for a run that has it on its list: that run then finds the answer.
-    claims = isTrial ? NO_CLAIMS : store.openClaims(outstanding, queue.elsewhere);
+    claims = openClaimsOf(options, state, queue.elsewhere);
     let isComplete: boolean;
     try {
       isComplete = await workThrough(lookups, state, { ...options, isFresh, passes, claims });
@@ -96,6 +95,20 @@ export async function lookUpAll(options: LookUpAllOptions): Promise<LookupTotals
     lookups?.elsewhere?.close();
     await lookups?.local.close();
   }
+}
+
+/** Who tries a domain does not wait for a run that has it on its list: that run then finds the answer. */
+function openClaimsOf(
+  { store, control, isTrial = false }: LookUpAllOptions,
+  state: LookUpState,
+  elsewhere: LookupsElsewhere | undefined,
+): Claims {
+  if (isTrial) return NO_CLAIMS;
+  return store.openClaims({
+    underWay: state.outstanding,
+    standsStill: () => control?.isPaused === true || state.isAlone,
+    elsewhere,
+  });
 }
 
 /** Gives the lookups out, makes them and waits for their outcomes; returns false when `maxCalls` left some. */

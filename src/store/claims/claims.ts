@@ -32,6 +32,8 @@ export interface ClaimsOptions {
   readonly endpointId: string;
   /** What this run has under way; the domains to be claimed are in it already. */
   readonly underWay: ReadonlySet<string>;
+  /** Whether nothing comes of that until somebody does something, such as to resume a paused run. @default never */
+  readonly standsStill?: () => boolean;
   /** Called before it is asked what is done, when others may have done it just now. */
   readonly onOthers: () => void;
   /** Where lookups are made, if that is not here. @default here */
@@ -73,9 +75,8 @@ export function createClaims(folder: string, options: ClaimsOptions): Claims {
     mkdirSync(folder, { recursive: true });
     const own = openOwnClaims(folder, { ...options, ...elsewhere, owner: self });
     const others = readClaimsOfOthers(folder, { ...options, ...elsewhere, self });
-    const begun: OpenClaims = { own, others, takes: 0 };
-    timer = renewOften(begun, options);
-    return begun;
+    timer = renewOften(own, options);
+    return { own, others };
   }
 
   function end(): void {
@@ -88,7 +89,6 @@ export function createClaims(folder: string, options: ClaimsOptions): Claims {
 
   function take(domains: readonly string[], isDone: (domain: string) => boolean): TakenClaims {
     open ??= begin();
-    open.takes += 1;
     const { own, others } = open;
     own.add(domains);
     if (!others.look()) return { granted: domains, refused: [] };
@@ -117,26 +117,29 @@ export function createClaims(folder: string, options: ClaimsOptions): Claims {
 interface OpenClaims {
   readonly own: OwnClaims;
   readonly others: ClaimsOfOthers;
-  /** How often domains were claimed. */
-  takes: number;
 }
 
-/** As long as there is something to be seen of this run. */
+/**
+ * Unless this run stands still for long. One that waits for the API does not: others would take what
+ * it has, and both would ask when the wait is over.
+ */
 function renewOften(
-  claims: Pick<OpenClaims, 'own' | 'takes'>,
-  { underWay, renewMs = BEAT_MS, now = () => performance.now() }: ClaimsOptions,
+  own: OwnClaims,
+  {
+    underWay,
+    standsStill = () => false,
+    renewMs = BEAT_MS,
+    now = () => performance.now(),
+  }: ClaimsOptions,
 ): NodeJS.Timeout {
-  let last = { takes: claims.takes, underWay: underWay.size, atMs: now() };
+  let movedAtMs = now();
   let hasLetGo = false;
   const timer = setInterval(() => {
-    const nowMs = now();
-    if (claims.takes !== last.takes || underWay.size !== last.underWay) {
-      last = { takes: claims.takes, underWay: underWay.size, atMs: nowMs };
-    }
-    const standsStill = nowMs - last.atMs >= STANDSTILL_MS;
-    if (!standsStill) unlessItFails(() => claims.own.renew());
-    else if (!hasLetGo) unlessItFails(() => claims.own.withdraw([...underWay]));
-    hasLetGo = standsStill;
+    if (!standsStill()) movedAtMs = now();
+    const letsGo = now() - movedAtMs >= STANDSTILL_MS;
+    if (!letsGo) unlessItFails(() => own.renew());
+    else if (!hasLetGo) unlessItFails(() => own.withdraw([...underWay]));
+    hasLetGo = letsGo;
   }, renewMs);
   return timer.unref();
 }

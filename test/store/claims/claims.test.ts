@@ -164,26 +164,27 @@ describe('claims of runs on one store', () => {
     expect(other.want('b.com').refused).toEqual(['b.com']);
   });
 
-  it('are void of a run that stands still for long, and stay of one that moves', async () => {
+  it('are void of a run that stands still for long, and stay of one that waits for the API', async () => {
     const folder = useTempFolder();
     let nowMs = 0;
-    const self = describeSelf();
     const clock = { renewMs: 20, now: () => nowMs };
-    const [paused, moving] = [openRun(folder, clock), openRun(folder, { ...clock, self })];
-    paused.want('a.com');
-    moving.want('b.com', 'c.com');
+    const [paused, waiting] = [{ ...describeSelf() }, { ...describeSelf() }];
+    let isPaused = true;
+    openRun(folder, { ...clock, self: paused, standsStill: () => isPaused }).want('a.com');
+    openRun(folder, { ...clock, self: waiting }).want('b.com');
     const run = openRun(folder, { now: () => nowMs });
     for (const minutes of [1, 4]) {
       nowMs = minutes * 60_000;
-      moving.underWay.delete('c.com');
-      moving.want(`other-${minutes}.com`);
-      await renewed(join(folder, self.token));
+      await renewed(join(folder, paused.token));
       expect(run.want('a.com', 'b.com').refused).toEqual(['a.com', 'b.com']);
     }
-    nowMs += 2 * 60_000;
-    moving.want('another.com');
-    await renewed(join(folder, self.token));
-    expect(run.want('a.com', 'b.com')).toEqual({ granted: ['a.com'], refused: ['b.com'] });
+    nowMs = 60 * 60_000;
+    await renewed(join(folder, waiting.token));
+    await expect.poll(() => run.want('a.com').granted).toEqual(['a.com']);
+    expect(run.want('b.com').refused).toEqual(['b.com']);
+    isPaused = false;
+    await renewed(join(folder, paused.token));
+    expect(run.want('c.com').granted).toEqual(['c.com']);
   });
 
   describe('of a run over a queue that is lost', () => {
