@@ -1,6 +1,7 @@
 import { mkdirSync } from 'node:fs';
 import { BEAT_MS, describeSelf, type Owner } from '../../common/owner.ts';
-import { type ClaimsOfOthers, readClaimsOfOthers, STANDSTILL_MS } from './claims-of-others.ts';
+import { type ClaimsOfOthers, readClaimsOfOthers } from './claims-of-others.ts';
+import { STANDSTILL_MS } from './other-run.ts';
 import { type OwnClaims, openOwnClaims } from './own-claims.ts';
 
 /**

@@ -1,4 +1,4 @@
-import { existsSync, readdirSync, statSync, utimesSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, statSync, utimesSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import fc from 'fast-check';
 import { describe, expect, it, onTestFinished } from 'vitest';
@@ -248,7 +248,7 @@ describe('claims of runs on one store', () => {
     it('stay when it is frozen, until what it has there is ended, and count again when it is thawed', async () => {
       const folder = useTempFolder();
       let nowMs = 0;
-      const self = describeSelf();
+      const self = { ...describeSelf(), place: 'another machine' };
       const elsewhere = { runId: 'frozen', endLost: async () => true };
       const frozen = openRun(folder, { self, elsewhere, renewMs: 60_000 });
       frozen.want('a.com');
@@ -259,6 +259,7 @@ describe('claims of runs on one store', () => {
       expect(run.want('a.com').refused).toEqual(['a.com']);
       await expect.poll(() => run.want('a.com').granted).toEqual(['a.com']);
       frozen.want('b.com');
+      nowMs += 600;
       expect(run.want('b.com').refused).toEqual(['b.com']);
     });
 
@@ -279,7 +280,10 @@ describe('claims of runs on one store', () => {
     writeFileSync(join(folder, 'empty'), '');
     writeFileSync(join(folder, 'nonsense'), 'null\na.com\n');
     writeFileSync(join(folder, 'json'), '{"owner":{}}\na.com\n');
-    expect(openRun(folder).want('a.com').granted).toEqual(['a.com']);
+    mkdirSync(join(folder, 'a folder'));
+    const [one, other] = [openRun(folder), openRun(folder)];
+    expect(one.want('a.com').granted).toEqual(['a.com']);
+    expect(other.want('a.com', 'b.com')).toEqual({ granted: ['b.com'], refused: ['a.com'] });
   });
 
   it('never let two runs ask about one domain, whatever they do', () => {
