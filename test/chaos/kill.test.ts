@@ -61,11 +61,10 @@ describe('kill -9 at any moment', () => {
     expect(folder.read('list.enriched.csv')).toBe(expected.out);
     expect(folder.read('list.failures.csv')).toBe(expected.failures);
     expect(folder.names()).toEqual(['list.csv', 'list.enriched.csv', 'list.failures.csv']);
-    expect(readdirSync(folder.at('.brandfill'), { recursive: true }).sort()).toEqual([
-      'data.mdb',
-      'lock.mdb',
-      'under-way',
-    ]);
+    const left = ['data.mdb', 'lock.mdb', 'under-way'];
+    expect(
+      new Set(readdirSync(folder.at('.brandfill'), { recursive: true, encoding: 'utf8' })),
+    ).toEqual(new Set(left));
 
     // A call is made twice only where a kill met it under way, or its outcome just before the commit.
     const lost = DOMAINS.filter((domain) => respond(domain).status !== 500)
