@@ -2,7 +2,7 @@ import { tmpdir } from 'node:os';
 import { basename } from 'node:path';
 import { createEndpoint } from './brand/endpoint.ts';
 import { createCloser } from './common/closer.ts';
-import { BrandfillError, describeSystemError } from './common/errors.ts';
+import { BrandfillError } from './common/errors.ts';
 import { createHearing } from './common/hearing.ts';
 import { type EnrichOptions, libraryNaming } from './enrich.ts';
 import { ADD_SETTINGS, type AddSettings } from './job/commands/add-settings.ts';
@@ -149,24 +149,9 @@ async function addList(
         : await putOnQueue(domains, { ...settings, queue, ref }, context);
     const notAdded = listed.uniqueDomains - totals.lookups - totals.alreadyWaiting;
     return { ...listed, ...totals, notAdded, ref, api, isInterrupted: notAdded > 0 };
-  } catch (error) {
-    throw isOfFolder(error) ? unwritable(error) : error;
   } finally {
     await closer.close();
   }
-}
-
-/** What cannot be written here is no store, and there is no option for the folder. */
-function isOfFolder(error: unknown): error is BrandfillError {
-  return error instanceof BrandfillError && error.code === 'UNUSABLE_STORE';
-}
-
-function unwritable({ cause }: BrandfillError): BrandfillError {
-  return new BrandfillError(
-    'UNUSABLE_STORE',
-    `Cannot keep the domains of the list in ${tmpdir()}: ${describeSystemError(cause)}; name another folder in TMPDIR.`,
-    { cause },
-  );
 }
 
 async function putOnQueue(

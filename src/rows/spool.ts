@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { type FileHandle, open, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { addAbortSignal, Readable } from 'node:stream';
 import { BrandfillError, describeSystemError } from '../common/errors.ts';
@@ -119,9 +120,12 @@ export async function* readFromStart(
 }
 
 function spoolError(folder: string, error: unknown): BrandfillError {
+  // Where a list is only read and counted, or put on a queue, there is no store.
+  const advice =
+    folder === tmpdir() ? 'name another folder in TMPDIR' : 'choose another folder with --store';
   return new BrandfillError(
     'UNUSABLE_STORE',
-    `Cannot write to ${folder}: ${describeSystemError(error)}; choose another folder with --store.`,
+    `Cannot write to ${folder}: ${describeSystemError(error)}; ${advice}.`,
     { cause: error },
   );
 }

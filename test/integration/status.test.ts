@@ -54,7 +54,7 @@ describe('enrich --listen', () => {
     const classes = metrics
       .get('brandfill_calls_total')
       ?.samples.map(({ labels }) => labels['status']);
-    expect(classes).toEqual(['none', '2xx', '3xx', '4xx', '5xx']);
+    expect(classes).toEqual(['none', '2xx', '3xx', '4xx', '5xx', 'other']);
     expect(valueOf(metrics, 'brandfill_call_duration_seconds_count')).toBe(
       found(metrics) + notFound,
     );
