@@ -94,6 +94,31 @@ it('a run leaves nothing in Redis when the last thing it said was lost on the wa
   await Promise.all([server.close(), lossy.close()]);
 });
 
+it('all that a run leaves goes by itself, however soon after its start it is killed', async () => {
+  const onNotice = (): void => {};
+  const server = await openQueueServer({ url: redis.url, acceptEviction: false, onNotice });
+  const [name, never] = [randomUUID(), new AbortController().signal];
+  const queue = await openRunQueue({
+    redis: server,
+    name,
+    outstanding: new Set(),
+    concurrency: 1,
+    api: 'an-api',
+    normalize: (domain) => ({ domain }),
+    collect: async () => {},
+    window: 10,
+    signal: never,
+    giveUp: never,
+    onNotice,
+  });
+  const keys = await redis.client.keys(`*${name}*`);
+  const left = await Promise.all(keys.map((key) => redis.client.pttl(key)));
+  expect(keys).toContainEqual(expect.stringMatching(/:meta$/));
+  expect(left.filter((leftMs) => leftMs < 0)).toEqual([]);
+  await queue.close();
+  await server.close();
+});
+
 it('a run that was paused leaves out what another one has asked meanwhile', async () => {
   const onNotice = (): void => {};
   const server = await openQueueServer({ url: redis.url, acceptEviction: false, onNotice });

@@ -16,6 +16,8 @@ export interface RunLedger {
   note(chunks: ReadonlyMap<string, readonly string[]>): Promise<void>;
   /** Notes that nothing is to be expected of chunks any more. */
   strike(chunks: readonly string[]): Promise<void>;
+  /** Has all that is there of the run by now go by itself, should the run be killed. */
+  date(): Promise<void>;
   /** Gives the run up, and with `isOver` forgets it. */
   close(isOver: boolean): Promise<void>;
 }
@@ -136,18 +138,20 @@ function openLedger(
 ): RunLedger {
   const key = ledgerKey(runId);
   // Also puts both back when Redis has lost everything. What a run that is killed leaves goes by itself.
-  const beat = (): void => {
+  const date = async (): Promise<void> => {
     const saying = client
       .multi()
       .set(claimKey(runId), JSON.stringify(owner), 'PX', CLAIM_MS)
       .hset(key, OPEN_FIELD, list);
     for (const left of [key, ...runQueueKeys(runId)]) saying.pexpire(left, KEPT_MS);
-    saying.exec().catch(() => {}); // the next one will do
+    await saying.exec();
   };
+  const beat = (): void => void date().catch(() => {}); // the next one will do
   beat();
   const timer = setInterval(beat, BEAT_MS);
   return {
     runId,
+    date,
     read: async () => {
       const { [OPEN_FIELD]: _, ...chunks } = await client.hgetall(key);
       return new Map(

@@ -81,6 +81,8 @@ export async function openRunReplies({
   // Those that the predecessor had taken when it was killed would else come only when their locks
   // have run out.
   for (const job of await queue.getActive()) await take(job);
+  // The queue itself has just come into being.
+  await ledger.date().catch(() => {}); // the next beat will do
 
   const worker = new Worker<OutcomesData>(name, take, {
     connection: redis.connect(),
