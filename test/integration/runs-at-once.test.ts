@@ -121,7 +121,7 @@ describe('runs at the same time on one store', () => {
     a.process.kill('SIGKILL');
     const { code, stderr } = await b.ended;
     expect(code, stderr).toBe(0);
-    expect(stderr).toContain('A run that was lost has lookups on the queue: they are taken over.');
+    expect(stderr).toContain('Another run has left lookups on the queue: they are taken over.');
     expect(stage.api.stats().domains).toMatchObject({ distinct: 200, repeated: 0 });
     expect(stage.columnOf('b', 'domain')).toEqual(names);
     const runId = ledger.split(':').at(-1) ?? '';

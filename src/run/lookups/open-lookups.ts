@@ -42,7 +42,9 @@ export async function openLookups(
     },
     onUntoldCalls: state.tally.addUntold,
     collect: collectorOf(options, state),
-    collectInto: (outstanding) => createCollector({ ...options, outstanding, onOutcome: () => {} }),
+    // Found out before this run it may have been, and is not dated later.
+    collectInto: (outstanding) =>
+      createCollector({ ...options, startedAtMs: 0, outstanding, onOutcome: () => {} }),
   });
   try {
     return openWith(queue, { options, state, elapsedMs });

@@ -18,7 +18,7 @@ export interface Claims {
    * @param isDone whether another run has asked meanwhile
    */
   take(domains: readonly string[], isDone: (domain: string) => boolean): TakenClaims;
-  /** Takes all claims back. */
+  /** Takes all claims back, but for those of lookups that go on elsewhere. */
   close(): void;
 }
 
@@ -84,7 +84,9 @@ export function createClaims(folder: string, options: ClaimsOptions): Claims {
     if (!open) return;
     clearInterval(timer);
     open.others.close();
-    open.own.close();
+    // What a run that is stopped could not wait for goes on at workers.
+    if (elsewhere && options.underWay.size > 0) open.own.leave();
+    else open.own.close();
     open = undefined;
   }
 

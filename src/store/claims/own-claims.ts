@@ -10,6 +10,8 @@ export interface OwnClaims {
   withdraw(domains: readonly string[]): void;
   /** Writes the file anew, without domains that have their outcomes by now; also a sign of life. */
   renew(): void;
+  /** Leaves those that are under way to whoever wants them. */
+  leave(): void;
   /** Takes all back. */
   close(): void;
 }
@@ -60,6 +62,10 @@ export function openOwnClaims(
     add: (domains) => append(linesOf(domains)),
     withdraw: (domains) => append(linesOf(domains, WITHDRAWN)),
     renew,
+    leave: () => {
+      renew();
+      closeSync(file);
+    },
     close: () => {
       closeSync(file);
       rmSync(path, { force: true });

@@ -44,6 +44,21 @@ describe('claims of a run over a queue that is lost', () => {
     expect(existsSync(path)).toBe(false);
   });
 
+  it('stay when it is stopped and could not wait for all', async () => {
+    const folder = useTempFolder();
+    const gone = { ...describeSelf(), pid: NOBODY_PID };
+    const lost: string[] = [];
+    const endLost = async (runId: string): Promise<boolean> => lost.push(runId) > 0;
+    const stopped = openRun(folder, { self: gone, elsewhere: { runId: 'stopped', endLost } });
+    stopped.want('a.com', 'b.com');
+    stopped.underWay.delete('b.com');
+    stopped.close();
+    const run = openRun(folder, { elsewhere: { runId: 'heir', endLost } });
+    expect(run.want('a.com', 'b.com').refused).toEqual(['a.com']);
+    await expect.poll(() => run.want('a.com').granted).toEqual(['a.com']);
+    expect(lost).toEqual(['stopped']);
+  });
+
   it('leave no file when there were none, when it is taken up by its name, or when it is long ago', () => {
     const { folder, path, elsewhere } = openLost();
     openRun(folder, { elsewhere: elsewhere('lost') }).want('z.com');
