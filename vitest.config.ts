@@ -15,9 +15,9 @@ export default defineConfig({
         test: {
           name: 'unit',
           testTimeout: 20_000, // the machine may be busy
-          // The tests leave nothing behind, and a process for each costs more than they do.
-          pool: 'threads',
+          // Tests leave nothing behind, and to import all sources anew for each file costs more than most of them.
           isolate: false,
+          pool: 'threads',
           include: ['test/**/*.test.ts'],
           exclude: [
             'test/integration/**',
@@ -31,6 +31,7 @@ export default defineConfig({
       {
         test: {
           name: 'integration',
+          isolate: false,
           include: ['test/{integration,chaos,docs,simulation,browser}/**/*.test.ts'],
           globalSetup: ['test/support/redis-setup.ts', 'test/integration/support/build-setup.ts'],
           testTimeout: 120_000, // processes take their time to start on a busy machine
