@@ -15,6 +15,7 @@ export default defineConfig({
         test: {
           name: 'unit',
           testTimeout: 20_000, // the machine may be busy
+          expect: { poll: { timeout: 15_000 } },
           // Tests leave nothing behind, and to import all sources anew for each file costs more than most of them.
           isolate: false,
           pool: 'threads',
@@ -36,6 +37,7 @@ export default defineConfig({
           globalSetup: ['test/support/redis-setup.ts', 'test/integration/support/build-setup.ts'],
           testTimeout: 120_000, // processes take their time to start on a busy machine
           hookTimeout: 120_000,
+          expect: { poll: { timeout: 60_000 } },
         },
       },
     ],
