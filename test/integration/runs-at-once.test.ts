@@ -56,8 +56,8 @@ describe('runs at the same time on one store', () => {
   });
 
   it('take over what is left of one that is killed, or stopped', async () => {
-    const names = domains(240);
-    const stage = await openStage({ a: names, b: names, c: names }, { latencyMs: 100 });
+    const names = domains(160);
+    const stage = await openStage({ a: names, b: names, c: names }, { latencyMs: 300 });
     const [a, b, c] = [await stage.enrich('a'), await stage.enrich('b'), await stage.enrich('c')];
     await Promise.all([a, b, c].map((run) => run.shows('calls to make')));
     await expect.poll(() => stage.api.stats().calls).toBeGreaterThan(40);
@@ -66,14 +66,14 @@ describe('runs at the same time on one store', () => {
     expect((await c.ended).code).toBe(0);
     expect((await b.ended).code).toBe(130);
     expect(new Set(stage.columnOf('c', 'brand_status'))).toEqual(new Set(['found']));
-    expect(stage.api.stats().domains.distinct).toBe(240);
+    expect(stage.api.stats().domains.distinct).toBe(160);
     expect(stage.api.stats().domains.repeated).toBeLessThanOrEqual(CONCURRENCY);
   });
 
   it('do not hold up who tries a domain, and take over its answer', async () => {
     const names = domains(40);
     const stage = await openStage({ a: names }, {});
-    const run = await stage.enrich('a', ['--rate', '8/s']);
+    const run = await stage.enrich('a', ['--rate', '6/s']);
     await expect.poll(() => stage.api.stats().calls).toBeGreaterThan(1);
     const args = ['try', names[38] ?? '', '--base-url', stage.api.url];
     const tried = await start(args, { cwd: stage.folder.path, stdin: '' });
@@ -85,7 +85,7 @@ describe('runs at the same time on one store', () => {
 
   it('ask each once also when all is to be asked again', async () => {
     const names = domains(120);
-    const stage = await openStage({ a: names, b: names }, { latencyMs: 100 });
+    const stage = await openStage({ a: names, b: names }, { latencyMs: 300 });
     await endOf([await stage.enrich('a', ['--concurrency', '64'])]);
     const flags = ['--refresh'];
     await endOf([await stage.enrich('a', flags), await stage.enrich('b', flags)]);
@@ -106,8 +106,8 @@ describe('runs at the same time on one store', () => {
   });
 
   it('take over from the workers what one has given them that is killed', async () => {
-    const names = domains(200);
-    const stage = await openStage({ a: names, b: names }, { latencyMs: 50 });
+    const names = domains(120);
+    const stage = await openStage({ a: names, b: names }, { latencyMs: 200 });
     const redis = await useRedis();
     const flags = ['--queue', redis.url];
     const a = await stage.enrich('a', [...flags, '--workers', '0']);
@@ -122,7 +122,7 @@ describe('runs at the same time on one store', () => {
     const { code, stderr } = await b.ended;
     expect(code, stderr).toBe(0);
     expect(stderr).toContain('Another run has left lookups on the queue: they are taken over.');
-    expect(stage.api.stats().domains).toMatchObject({ distinct: 200, repeated: 0 });
+    expect(stage.api.stats().domains).toMatchObject({ distinct: 120, repeated: 0 });
     expect(stage.columnOf('b', 'domain')).toEqual(names);
     const runId = ledger.split(':').at(-1) ?? '';
     expect(await redis.client.keys(`*${runId}*`)).toEqual([]);
