@@ -16,9 +16,9 @@ export default defineConfig({
           name: 'unit',
           testTimeout: 20_000, // the machine may be busy
           expect: { poll: { timeout: 15_000 } },
-          // Tests leave nothing behind, and to import all sources anew for each file costs more than most of them.
-          isolate: false,
+          // The tests leave nothing behind, and a process for each costs more than they do.
           pool: 'threads',
+          isolate: false,
           include: ['test/**/*.test.ts'],
           exclude: [
             'test/integration/**',
@@ -32,7 +32,6 @@ export default defineConfig({
       {
         test: {
           name: 'integration',
-          isolate: false,
           include: ['test/{integration,chaos,docs,simulation,browser}/**/*.test.ts'],
           globalSetup: ['test/support/redis-setup.ts', 'test/integration/support/build-setup.ts'],
           testTimeout: 120_000, // processes take their time to start on a busy machine
