@@ -131,7 +131,6 @@ async function workThrough(
       control: options.control,
       queue: queue.queue,
       outstanding,
-      isFresh,
       onWait: (count) => {
         state.awaited = count;
       },

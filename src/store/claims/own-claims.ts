@@ -6,7 +6,7 @@ import { beginWith, type ClaimHead, linesOf, WITHDRAWN } from './claim-lines.ts'
 export interface OwnClaims {
   readonly path: string;
   add(domains: readonly string[]): void;
-  /** Takes some back that were added just now. */
+  /** Takes some back. */
   withdraw(domains: readonly string[]): void;
   /** Writes the file anew, without domains that have their outcomes by now; also a sign of life. */
   renew(): void;
