@@ -29,11 +29,10 @@ export function createCallsInFlight(): CallsInFlight {
   }
 
   function end(sentAtMs: number): number {
-    // It is sent right after it was let through.
-    let at = calls.length - 1;
-    while (at >= 0 && (calls[at]?.startMs ?? 0) > sentAtMs) at -= 1;
-    if (at < 0) return 1;
-    const [call] = calls.splice(at, 1);
+    // It is sent right after it was let through. Those that end are mostly among the oldest.
+    const later = calls.findIndex(({ startMs }) => startMs > sentAtMs);
+    if (later === 0 || calls.length === 0) return 1;
+    const [call] = calls.splice((later < 0 ? calls.length : later) - 1, 1);
     return call?.inFlight ?? 1;
   }
 

@@ -27,6 +27,7 @@ const AT = {
 } as const;
 const STATUSES: readonly OutcomeStatus[] = ['found', 'not_found', 'rejected', 'failed'];
 const MAX_U16 = 0xffff;
+const NOTHING = Buffer.alloc(0);
 
 /** What is known of an outcome from its head alone. */
 export interface OutcomeHead {
@@ -38,7 +39,8 @@ export interface OutcomeHead {
 
 /** Encodes an outcome; its domain is the key and not part of the value. */
 export function encodeOutcome(outcome: Outcome, shapeId: number): Buffer {
-  const reason = Buffer.from(outcome.reason).subarray(0, MAX_U16);
+  // Most have none, and a buffer of nothing takes as long as one of something.
+  const reason = outcome.reason === '' ? NOTHING : Buffer.from(outcome.reason).subarray(0, MAX_U16);
   const jsonBytes = Buffer.byteLength(outcome.json);
   const value = Buffer.allocUnsafe(HEAD_BYTES + reason.length + jsonBytes);
   value[0] = LAYOUT_VERSION;

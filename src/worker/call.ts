@@ -43,8 +43,8 @@ export interface CallQuestions {
   isEvidence(): boolean;
   /** Whether an answer that a wrong address gives would count as one. Asked once for each. */
   isSign(): boolean;
-  /** Asked when it is the call's turn, which may take long: false spares it. @default always true */
-  readonly isWanted?: (() => boolean) | undefined;
+  /** Asked before the call, and again when its turn has come, which may take long: false spares it. */
+  isWanted(): boolean;
   /** Where each call is taken from. @default there is no such bound */
   readonly allowance?: CallAllowance | undefined;
   /** Where its calls are counted beside those of all lookups. @default nowhere */
@@ -105,6 +105,7 @@ async function makeCall(
   questions: CallQuestions,
 ): Promise<CallResult> {
   const { client, counters, stopSwitch, clock } = context;
+  if (!questions.isWanted()) throw new NotAskedError();
   const reserved = tryReserveTurn(context, questions) ?? (await reserveTurn(context, questions));
   const sentAtMs = clock.nowMs();
   counters.calls += 1;
@@ -129,15 +130,12 @@ async function makeCall(
   }
 }
 
-/** What `reserveTurn` does, where nothing has to be waited for: most calls are spared what waiting costs. */
+/** What `reserveTurn` does for a call that is wanted, where nothing has to be waited for: most calls are spared what waiting costs. */
 function tryReserveTurn(
   { budget, clock, outage, pause, stopSwitch, turnstile }: CallContext,
-  { isWanted, allowance }: CallQuestions,
+  { allowance }: CallQuestions,
 ): Reservation | undefined {
-  if (pause?.isPaused || stopSwitch.stopped || outage.isOut || isWanted?.() === false) {
-    return undefined;
-  }
-  if (allowance) return undefined;
+  if (allowance || pause?.isPaused || stopSwitch.stopped || outage.isOut) return undefined;
   const reserved = budget.tryReserve();
   if (reserved && turnstile.tryEnter()) {
     if (outage.tryPass()) return reserved;
@@ -148,10 +146,8 @@ function tryReserveTurn(
 }
 
 /** Waits until a call may be made that the budget has room for at that moment. */
-async function reserveTurn(
-  context: CallContext,
-  { isWanted = () => true, allowance }: CallQuestions,
-): Promise<Reservation> {
+async function reserveTurn(context: CallContext, questions: CallQuestions): Promise<Reservation> {
+  const { allowance } = questions;
   const { budget, pause, stopSwitch, clock } = context;
   for (;;) {
     if (pause?.isPaused) await pause.whileOpen(stopSwitch.noNewCall);
@@ -165,11 +161,11 @@ async function reserveTurn(
     const isTurn = (): boolean =>
       reserved.isGood() && !pause?.isPaused && clock.nowMs() - turnAtMs < TURN_MS;
     // Whoever is let through goes on a moment later: the run may have stopped by then.
-    let mayAsk = !stopSwitch.stopped && isWanted();
+    let mayAsk = !stopSwitch.stopped && questions.isWanted();
     if (mayAsk && isTurn()) {
       if (!allowance) return reserved;
       mayAsk = await allowance.take();
-      if (mayAsk && !stopSwitch.stopped && isWanted() && isTurn()) return reserved;
+      if (mayAsk && !stopSwitch.stopped && questions.isWanted() && isTurn()) return reserved;
       // Whoever counts the calls was away: meanwhile the run may have stopped, or others may ask.
       if (mayAsk) allowance.giveBack();
     }

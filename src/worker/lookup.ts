@@ -57,15 +57,19 @@ export function lookUp(
   return new Lookup(domain, context, bounds).run();
 }
 
-export type LookupBounds = Pick<CallQuestions, 'isWanted' | 'allowance' | 'counters'>;
+/** What goes for all lookups of a chunk. */
+export interface LookupBounds extends Pick<CallQuestions, 'allowance' | 'counters'> {
+  /** Asked before each call, which may come late: false spares the lookup. @default always true */
+  readonly isWanted?: ((domain: string) => boolean) | undefined;
+}
 
 /** One lookup under way. An object rather than closures, because a lookup that is made once costs less. */
 class Lookup implements CallQuestions {
-  readonly isWanted: CallQuestions['isWanted'];
   readonly allowance: CallQuestions['allowance'];
   readonly counters: CallQuestions['counters'];
   readonly #domain: string;
   readonly #context: LookupContext;
+  readonly #bounds: LookupBounds;
   #attempts = 0;
   #throttled = 0;
   #throttledMs = 0;
@@ -76,21 +80,25 @@ class Lookup implements CallQuestions {
   constructor(domain: string, context: LookupContext, bounds: LookupBounds) {
     this.#domain = domain;
     this.#context = context;
-    this.isWanted = bounds.isWanted;
+    this.#bounds = bounds;
     this.allowance = bounds.allowance;
     this.counters = bounds.counters;
   }
 
   async run(): Promise<LookupResult> {
-    this.#context.retryGate.counted();
     try {
       const answer = await this.#attempt();
+      this.#context.retryGate.counted();
       return this.#conclude(isFinal(answer) ? answer : await this.#tryAgain(answer));
     } catch (error) {
       if (error instanceof UnusableError) return this.#conclude(error.answer);
       if (error instanceof NotAskedError || this.#context.stopSwitch.stopped) return NOT_ASKED;
       throw error;
     }
+  }
+
+  isWanted(): boolean {
+    return this.#bounds.isWanted?.(this.#domain) !== false;
   }
 
   /**

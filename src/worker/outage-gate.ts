@@ -121,12 +121,12 @@ export function createOutageGate(options: OutageGateOptions): OutageGate {
     if (outageMs(state, clock.nowMs()) > maxOutageMs) onTooLong();
   }
 
-  function judge({ isEvidence, ...call }: CallVerdict): void {
-    const isLimit = call.isRefused && state.limitBy503.isLimit;
+  function judge({ isFailure, isRefused, sentAtMs, isEvidence }: CallVerdict): void {
+    const isLimit = isRefused && state.limitBy503.isLimit;
     // Once it is out, what a probe meets counts, whatever the domain.
-    if (call.isFailure && !isLimit && state.phase === 'closed' && !isEvidence()) return;
+    if (isFailure && !isLimit && state.phase === 'closed' && !isEvidence()) return;
     const { isLimit: wasLimit } = state.limitBy503;
-    onCallEnd(state, { ...call, nowMs: clock.nowMs() });
+    onCallEnd(state, { isFailure, isRefused, sentAtMs, nowMs: clock.nowMs() });
     if (!wasLimit && state.limitBy503.isLimit) onLimitBy503?.();
   }
 

@@ -3,7 +3,7 @@ import type { Clock } from '../pace/clock.ts';
 
 /** Keeps retries in proportion to calls. */
 export interface RetryGate {
-  /** A lookup begins. */
+  /** A lookup has its first answer. */
   counted(): void;
   /**
    * Waits until a retry may be made.

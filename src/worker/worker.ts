@@ -2,7 +2,13 @@ import fastq from 'fastq';
 import type { Outcome } from '../brand/outcome.ts';
 import type { Chunk, Reply } from '../queue/lookup-queue.ts';
 import { createCredentialDoubt } from './credential-doubt.ts';
-import { type LookupContext, type LookupResult, lookUp, NOT_ASKED } from './lookup.ts';
+import {
+  type LookupBounds,
+  type LookupContext,
+  type LookupResult,
+  lookUp,
+  NOT_ASKED,
+} from './lookup.ts';
 
 /** Turns chunks into outcomes. */
 export interface Worker {
@@ -38,13 +44,9 @@ export function createWorker({
   let underWay = 0;
   const doubt = createCredentialDoubt(() => stopSwitch.stop({ reason: 'forbidden' }));
 
-  async function handleDomain(
-    domain: string,
-    reply: Reply,
-    { allowance, counters, isWanted }: Bounds,
-  ): Promise<void> {
+  async function handleDomain(domain: string, reply: Reply, bounds: LookupBounds): Promise<void> {
     underWay += 1;
-    const turn: Turn = { domain, reply, allowance, counters, isWanted, replied: undefined };
+    const turn: Turn = { domain, reply, bounds, replied: undefined };
     let result: LookupResult = NOT_ASKED;
     let isBelieved: boolean | Promise<boolean> = false;
     try {
@@ -63,14 +65,8 @@ export function createWorker({
 
   // Async, for what it throws at once would keep its caller for ever.
   async function takeTurn(turn: Turn): Promise<LookupResult> {
-    const { domain, reply, allowance, counters, isWanted } = turn;
-    if (!isWanted(domain)) return NOT_ASKED;
-    // Before each call again: meanwhile others may want the chunk back, or have asked about the domain.
-    const result = await lookUp(domain, context, {
-      allowance,
-      counters,
-      isWanted: () => isWanted(domain),
-    });
+    const { domain, reply, bounds } = turn;
+    const result = await lookUp(domain, context, bounds);
     if (!holdsCallers) return result;
     if (result.kind === 'outcome' && preflight.isOpen) turn.replied = reply([result.outcome]);
     await turn.replied;
@@ -85,24 +81,18 @@ export function createWorker({
   }
 
   return {
-    handle: async ({ domains, allowance, counters }, reply, isWanted = () => true) => {
+    handle: async ({ domains, allowance, counters }, reply, isWanted) => {
       const bounds = { allowance, counters, isWanted };
       await Promise.all(domains.map((domain) => handleDomain(domain, reply, bounds)));
     },
   };
 }
 
-type IsWanted = (domain: string) => boolean;
-
-/** What goes for all domains of a chunk. */
-interface Bounds extends Pick<Chunk, 'allowance' | 'counters'> {
-  readonly isWanted: IsWanted;
-}
-
 /** A domain that waits for a caller. */
-interface Turn extends Bounds {
+interface Turn {
   readonly domain: string;
   readonly reply: Reply;
+  readonly bounds: LookupBounds;
   /** Set where the caller was held until the outcome was kept. */
   replied: Promise<void> | undefined;
 }
