@@ -1,14 +1,8 @@
-import fastq from 'fastq';
 import type { Outcome } from '../brand/outcome.ts';
 import type { Chunk, Reply } from '../queue/lookup-queue.ts';
+import { type ChunkUnderWay, createChunkUnderWay } from './chunk-under-way.ts';
 import { createCredentialDoubt } from './credential-doubt.ts';
-import {
-  type LookupBounds,
-  type LookupContext,
-  type LookupResult,
-  lookUp,
-  NOT_ASKED,
-} from './lookup.ts';
+import { type LookupContext, type LookupResult, lookUp } from './lookup.ts';
 
 /** Turns chunks into outcomes. */
 export interface Worker {
@@ -39,38 +33,44 @@ export function createWorker({
   ...context
 }: WorkerOptions): Worker {
   const { stopSwitch, preflight } = context;
-  // Its queue keeps nothing of what has had its turn (docs/architecture.md).
-  const turns = fastq.promise(takeTurn, concurrency);
-  let underWay = 0;
+  const chunks: ChunkUnderWay[] = [];
+  let callers = 0;
+  let lookups = 0;
   const doubt = createCredentialDoubt(() => stopSwitch.stop({ reason: 'forbidden' }));
 
-  async function handleDomain(domain: string, reply: Reply, bounds: LookupBounds): Promise<void> {
-    underWay += 1;
-    const turn: Turn = { domain, reply, bounds, replied: undefined };
-    let result: LookupResult = NOT_ASKED;
-    let isBelieved: boolean | Promise<boolean> = false;
+  /** A caller goes from domain to domain, as long as there are any. */
+  async function startCaller(): Promise<void> {
+    callers += 1;
+    for (let chunk = chunks[0]; chunk; chunk = chunks[0]) {
+      const domain = chunk.next();
+      if (domain === undefined) chunks.shift();
+      else await callAbout(domain, chunk);
+    }
+    callers -= 1;
+  }
+
+  async function callAbout(domain: string, chunk: ChunkUnderWay): Promise<void> {
     try {
-      result = await turns.push(turn);
-      isBelieved = result.kind !== 'not_asked' && believe(result);
+      const result = await lookUp(domain, context, chunk.bounds);
+      const replied = tell(result, chunk.reply);
+      if (holdsCallers && result.kind === 'outcome' && preflight.isOpen) await replied;
+      chunk.ended(replied);
+    } catch (error) {
+      chunk.failed(error);
     } finally {
-      underWay -= 1;
-      if (underWay === 0) {
+      lookups -= 1;
+      if (lookups === 0) {
         doubt.idle();
         preflight.idle();
       }
     }
-    if (turn.replied) return await turn.replied;
-    if (result.kind !== 'not_asked' && (await isBelieved)) await reply([result.outcome]);
   }
 
-  // Async, for what it throws at once would keep its caller for ever.
-  async function takeTurn(turn: Turn): Promise<LookupResult> {
-    const { domain, reply, bounds } = turn;
-    const result = await lookUp(domain, context, bounds);
-    if (!holdsCallers) return result;
-    if (result.kind === 'outcome' && preflight.isOpen) turn.replied = reply([result.outcome]);
-    await turn.replied;
-    return result;
+  /** Replies with the outcome, once it is believed. */
+  function tell(result: LookupResult, reply: Reply): Promise<void> | undefined {
+    if (result.kind === 'not_asked') return undefined;
+    const isBelieved = believe(result);
+    return isBelieved === true ? reply([result.outcome]) : replyIf(isBelieved, result, reply);
   }
 
   /** Whether an outcome is about its domain, which may only show with those of others. */
@@ -82,19 +82,25 @@ export function createWorker({
 
   return {
     handle: async ({ domains, allowance, counters }, reply, isWanted) => {
+      if (domains.length === 0) return;
       const bounds = { allowance, counters, isWanted };
-      await Promise.all(domains.map((domain) => handleDomain(domain, reply, bounds)));
+      const chunk = createChunkUnderWay(domains, { reply, bounds });
+      lookups += domains.length;
+      chunks.push(chunk);
+      for (let more = domains.length; more > 0 && callers < concurrency; more -= 1) {
+        void startCaller();
+      }
+      await chunk.settled;
     },
   };
 }
 
-/** A domain that waits for a caller. */
-interface Turn {
-  readonly domain: string;
-  readonly reply: Reply;
-  readonly bounds: LookupBounds;
-  /** Set where the caller was held until the outcome was kept. */
-  replied: Promise<void> | undefined;
+async function replyIf(
+  isBelieved: boolean | Promise<boolean>,
+  { outcome }: AskedResult,
+  reply: Reply,
+): Promise<void> {
+  if (await isBelieved) await reply([outcome]);
 }
 
 type AskedResult = Exclude<LookupResult, { readonly kind: 'not_asked' }>;

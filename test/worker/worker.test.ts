@@ -112,6 +112,21 @@ describe('a worker', () => {
     ).rejects.toBe(full);
   });
 
+  it('fails at once when an outcome cannot be kept, whatever else is under way', async () => {
+    const slow = createGate();
+    const context = createTestContext(async (domain) => {
+      if (domain === 'slow.com') await slow.opened;
+      return found;
+    });
+    const worker = createWorker({ ...context, concurrency: 2 });
+    const full = new Error('the disk is full');
+    const failing = worker.handle({ domains: ['slow.com', 'quick.com'] }, async () => {
+      throw full;
+    });
+    await expect(failing).rejects.toBe(full);
+    slow.open();
+  });
+
   it('believes what waits for others also after a lookup that failed with an error', async () => {
     const broken = new Error('broken');
     const context = createTestContext((domain) => {

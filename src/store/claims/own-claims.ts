@@ -16,8 +16,8 @@ export interface OwnClaims {
   close(): void;
 }
 
-/** A longer file is written anew before its time. */
-const MOST_BYTES = 64 * 1024;
+/** A longer file is written anew before its time, and then all runs look which files there are. */
+const MOST_BYTES = 512 * 1024;
 
 /**
  * @param folder which is there

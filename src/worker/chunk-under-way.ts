@@ -1,0 +1,61 @@
+import type { Reply } from '../queue/lookup-queue.ts';
+import type { LookupBounds } from './lookup.ts';
+
+/** A chunk whose lookups are made, one by one, by whichever caller is free. */
+export interface ChunkUnderWay {
+  readonly reply: Reply;
+  readonly bounds: LookupBounds;
+  /** The domain whose turn it is; undefined when all have had theirs. */
+  next(): string | undefined;
+  /**
+   * The lookup of a domain has ended.
+   *
+   * @param replied settles when its outcome is kept. @default there is none
+   */
+  ended(replied?: Promise<void>): void;
+  /** The lookup of a domain ended as none may. */
+  failed(error: unknown): void;
+  /** Resolves when all lookups have ended and their outcomes are kept; rejects with the first error. */
+  readonly settled: Promise<void>;
+}
+
+export function createChunkUnderWay(
+  domains: readonly string[],
+  { reply, bounds }: Pick<ChunkUnderWay, 'reply' | 'bounds'>,
+): ChunkUnderWay {
+  let taken = 0;
+  let left = domains.length;
+  // Outcomes that are written together have one promise: there are few of these.
+  const replies = new Set<Promise<void>>();
+  let settle = (): void => {};
+  let fail = (_: unknown): void => {};
+  const settled = new Promise<void>((resolve, reject) => {
+    settle = () => void Promise.all(replies).then(() => resolve(), reject);
+    fail = reject;
+  });
+
+  function ended(replied?: Promise<void>): void {
+    if (replied && !replies.has(replied)) {
+      replies.add(replied);
+      replied.catch(fail);
+    }
+    left -= 1;
+    if (left === 0) settle();
+  }
+
+  return {
+    reply,
+    bounds,
+    next: () => {
+      const domain = domains[taken];
+      taken += 1;
+      return domain;
+    },
+    ended,
+    failed: (error) => {
+      fail(error);
+      ended();
+    },
+    settled,
+  };
+}
