@@ -217,7 +217,7 @@ class Lookup implements CallQuestions {
   }
 }
 
-export const NOT_ASKED: LookupResult = { kind: 'not_asked' };
+const NOT_ASKED: LookupResult = { kind: 'not_asked' };
 
 /** Says to wait; what is used up for good says not for how long. */
 type ThrottleAnswer = Extract<Answer, { kind: 'throttled' | 'quota_used_up' }>;
