@@ -77,9 +77,8 @@ export function createOutcomeSender(client: RedisClient): OutcomeSender {
 
   /** Lets what a run does not fetch any more go by itself: it may have been killed for good. */
   async function letGo(keys: readonly string[]): Promise<void> {
-    const dating = client.multi();
-    for (const key of keys) dating.pexpire(key, KEPT_MS);
-    await dating.exec().catch(() => {}); // it was sent
+    const dated = keys.map((key) => client.pexpire(key, KEPT_MS));
+    await Promise.all(dated).catch(() => {}); // it was sent
   }
 
   return {
