@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { Queue } from 'bullmq';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { type AddOptions, type AddSummary, add, work } from '../../src/index.ts';
+import { type AddOptions, type AddSummary, add, enrich, work } from '../../src/index.ts';
 import { LOOKUPS_QUEUE, OUTCOMES_QUEUE, PREFIX } from '../../src/queue/bullmq/names.ts';
 import { startRedis, type TestRedis } from '../support/redis.ts';
 import { openApi } from './support/api.ts';
@@ -104,6 +104,22 @@ describe('add', () => {
       ['now', 0],
       ['bulk', 10],
     ]);
+  });
+
+  it('lets the list of a run go first', async () => {
+    const [api, redis] = [await openApi({ latencyMs: 20 }), await openRedis()];
+    await addTo(redis, domains(1_100).slice(100));
+    const input = openFolder().write('run.csv', listOf(domains(100)));
+    const { statuses } = await enrich({
+      input,
+      queue: redis.url,
+      baseUrl: api.url,
+      concurrency: 2,
+      store: openFolder().path,
+    });
+    expect(statuses.found).toBe(100);
+    // Before its first chunk, and while its last one does not keep all callers busy, others are begun.
+    expect((await waitingOn(redis)).length).toBeGreaterThan(12);
   });
 
   it('lets a worker send the outcomes to whoever collects', async () => {

@@ -10,8 +10,10 @@ export const LOOKUPS_JOB = 'lookups';
 /** Where the outcomes of chunks go that name no other queue. */
 export const OUTCOMES_QUEUE = 'outcomes';
 export const OUTCOMES_JOB = 'outcomes';
-/** Chunks of whole lists; whoever waits for an answer gives none, and is served first. */
+/** Chunks that nobody waits for; whoever waits for an answer gives none, and is served first. */
 export const BULK_PRIORITY = 10;
+/** Chunks of runs, which are done one day, unlike a backlog that others add to. */
+export const RUN_PRIORITY = 5;
 
 /** The queue on which a run waits for its outcomes. */
 export function runQueueName(runId: string): string {

@@ -1,12 +1,6 @@
 import { Queue } from 'bullmq';
 import { CONTRACT_VERSION, chunkId, type LookupsData } from '../contract.ts';
-import {
-  BULK_PRIORITY,
-  CHUNK_OPTIONS,
-  LOOKUPS_JOB,
-  LOOKUPS_QUEUE,
-  runQueueName,
-} from '../names.ts';
+import { CHUNK_OPTIONS, LOOKUPS_JOB, LOOKUPS_QUEUE, RUN_PRIORITY, runQueueName } from '../names.ts';
 import { createPatience } from '../server/patience.ts';
 import type { RedisClient } from '../server/redis.ts';
 import { queueOptions } from '../traces.ts';
@@ -73,7 +67,7 @@ export function openGivenChunks(options: GivenChunksOptions): GivenChunks {
     give: async (domains) => {
       const id = chunkId(ledger.runId, domains);
       const data: LookupsData = { ...terms, domains: [...domains] };
-      const jobOptions = { ...CHUNK_OPTIONS, jobId: id, priority: BULK_PRIORITY };
+      const jobOptions = { ...CHUNK_OPTIONS, jobId: id, priority: RUN_PRIORITY };
       await patience.insist(async () => {
         await ledger.note(new Map([[id, domains]]));
         await queue.add(LOOKUPS_JOB, data, jobOptions);
