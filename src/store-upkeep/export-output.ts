@@ -1,5 +1,6 @@
 import { once } from 'node:events';
 import { type OutputFile, openOutputFile } from '../collector/output/output-file.ts';
+import { BrandfillError, describeSystemError, systemErrorCode } from '../common/errors.ts';
 
 /**
  * Opens where outcomes are exported to: standard output, or a file as the rows of a run have one.
@@ -21,7 +22,18 @@ const STANDARD_OUTPUT: OutputFile = {
     await Promise.race(ways).catch(() => {});
     over.abort(); // the other one would be listened for until the end
   },
-  finish: async () => {},
+  finish: async () => {
+    const { stdout } = process;
+    const last = await new Promise<Error | null | undefined>((resolve) =>
+      stdout.write('', resolve),
+    );
+    const error = stdout.errored ?? last;
+    if (!error || systemErrorCode(error) === 'EPIPE') return;
+    const why = describeSystemError(error);
+    throw new BrandfillError('UNWRITABLE_OUTPUT', `Cannot write to standard output: ${why}.`, {
+      cause: error,
+    });
+  },
   commit: async () => {},
   discard: async () => {},
 };

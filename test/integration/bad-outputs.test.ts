@@ -118,6 +118,14 @@ describe('an output that cannot be used', () => {
     expectRefusal(ended, /Cannot write to standard output: the disk is full/);
   });
 
+  it('is what a store has, exported to a full device', async () => {
+    const folder = openFolder();
+    folder.write('list.csv', listOf(domains(3)));
+    await run(['enrich', 'list.csv', '--base-url', api.url], { cwd: folder.path });
+    const ended = await runShell(folder, '"$@" store export > /dev/full');
+    expectRefusal(ended, /Cannot write to standard output: the disk is full/);
+  });
+
   it.each(['csv', 'csv.gz'])('is on a full disk (%s)', async (extension) => {
     const disk = openSmallDisk(64 * 1024);
     if (!disk) return console.log('Left out: a full disk, because no small disk can be mounted.');
