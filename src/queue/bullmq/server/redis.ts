@@ -29,6 +29,8 @@ const PATIENT = {
   connectTimeout: 10_000,
   socketTimeout: SILENCE_MS,
   sentinelCommandTimeout: 5_000,
+  // After an orderly failover the old master takes what it is told for ten seconds more, and loses it.
+  failoverDetector: true,
   keepAlive: 10_000,
 } satisfies RedisOptions;
 
