@@ -4,6 +4,7 @@ import type { OnNotice } from '../../../common/notice.ts';
 import { parseRedisUrl, type RedisAddress } from '../../../common/redis-url.ts';
 import { keepSecret } from '../../../common/secrets.ts';
 import { createEvictionWatch } from './eviction.ts';
+import { QuietSentinels } from './quiet-sentinels.ts';
 
 /** A connection to Redis, whatever lies behind it. */
 export type RedisClient = Redis | Cluster;
@@ -155,7 +156,10 @@ function createReadOnlyWatch(name: string, onTrouble: OnNotice): (error: Error) 
 
 function createClient(address: RedisAddress, options: Patient | typeof IMPATIENT): RedisClient {
   const isProbe = 'lazyConnect' in options;
-  if (address.kind === 'single') return new Redis({ ...address.options, ...options });
+  if (address.kind === 'single') {
+    const connector = 'sentinels' in address.options ? { Connector: QuietSentinels } : {};
+    return new Redis({ ...address.options, ...options, ...connector });
+  }
   const { retryStrategy, ...redisOptions } = options;
   return new Cluster([...address.nodes], {
     lazyConnect: isProbe,
