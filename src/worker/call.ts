@@ -130,7 +130,10 @@ async function makeCall(
   }
 }
 
-/** What `reserveTurn` does for a call that is wanted, where nothing has to be waited for: most calls are spared what waiting costs. */
+/**
+ * What `reserveTurn` does for a call that is wanted, where nothing has to be waited for: most calls are
+ * spared what waiting costs.
+ */
 function tryReserveTurn(
   { budget, clock, outage, pause, stopSwitch, turnstile }: CallContext,
   { allowance }: CallQuestions,
