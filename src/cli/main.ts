@@ -1,7 +1,7 @@
 #!/usr/bin/env node
 import { setImmediate as immediate } from 'node:timers/promises';
 import { CommanderError } from 'commander';
-import { BrandfillError, describeSystemError, systemErrorCode } from '../common/errors.ts';
+import { systemErrorCode, unwritableStandardOutput } from '../common/errors.ts';
 import { keepSecret } from '../common/secrets.ts';
 import { suspendWhenFree } from '../common/suspension.ts';
 import { EXIT } from '../exit-codes.ts';
@@ -37,14 +37,6 @@ async function main(): Promise<number> {
   }
 }
 
-function unwritableOutput(error: Error): BrandfillError {
-  return new BrandfillError(
-    'UNWRITABLE_OUTPUT',
-    `Cannot write to standard output: ${describeSystemError(error)}.`,
-    { cause: error },
-  );
-}
-
 // When the disk is full, lmdb prints errors, each with a stack. The write that failed is reported by
 // whoever waits for it.
 console.error = () => {}; // oxlint-disable-line no-console -- nobody else uses it
@@ -68,4 +60,6 @@ process.stdout.on('error', (error) => {
 const exitCode = await main();
 letLateSignalPass();
 await immediate(); // errors of streams come a little later
-process.exit(unwritable ? exitCode || reportError(unwritableOutput(unwritable), log) : exitCode);
+process.exit(
+  unwritable ? exitCode || reportError(unwritableStandardOutput(unwritable), log) : exitCode,
+);

@@ -67,3 +67,12 @@ const REFUSALS: Readonly<Record<string, string>> = {
   EMFILE: 'too many files are open',
   ENAMETOOLONG: 'the name is too long',
 };
+
+/** Says why standard output, or what it leads to, took not all that was written. */
+export function unwritableStandardOutput(error: Error): BrandfillError {
+  return new BrandfillError(
+    'UNWRITABLE_OUTPUT',
+    `Cannot write to standard output: ${describeSystemError(error)}.`,
+    { cause: error },
+  );
+}

@@ -31,8 +31,9 @@ export function createCallsInFlight(): CallsInFlight {
   function end(sentAtMs: number): number {
     // It is sent right after it was let through. Those that end are mostly among the oldest.
     const later = calls.findIndex(({ startMs }) => startMs > sentAtMs);
-    if (later === 0 || calls.length === 0) return 1;
-    const [call] = calls.splice((later < 0 ? calls.length : later) - 1, 1);
+    const at = (later < 0 ? calls.length : later) - 1;
+    if (at < 0) return 1;
+    const [call] = calls.splice(at, 1);
     return call?.inFlight ?? 1;
   }
 

@@ -1,6 +1,6 @@
 import { once } from 'node:events';
 import { type OutputFile, openOutputFile } from '../collector/output/output-file.ts';
-import { BrandfillError, describeSystemError, systemErrorCode } from '../common/errors.ts';
+import { systemErrorCode, unwritableStandardOutput } from '../common/errors.ts';
 
 /**
  * Opens where outcomes are exported to: standard output, or a file as the rows of a run have one.
@@ -29,10 +29,7 @@ const STANDARD_OUTPUT: OutputFile = {
     );
     const error = stdout.errored ?? last;
     if (!error || systemErrorCode(error) === 'EPIPE') return;
-    const why = describeSystemError(error);
-    throw new BrandfillError('UNWRITABLE_OUTPUT', `Cannot write to standard output: ${why}.`, {
-      cause: error,
-    });
+    throw unwritableStandardOutput(error);
   },
   commit: async () => {},
   discard: async () => {},

@@ -87,9 +87,7 @@ export function createWorker({
       const chunk = createChunkUnderWay(domains, { reply, bounds });
       lookups += domains.length;
       chunks.push(chunk);
-      for (let more = domains.length; more > 0 && callers < concurrency; more -= 1) {
-        void startCaller();
-      }
+      while (chunks.length > 0 && callers < concurrency) void startCaller();
       await chunk.settled;
     },
   };
