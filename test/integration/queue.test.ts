@@ -8,7 +8,7 @@ import { type TestRedis, useRedis } from '../support/redis.ts';
 import { openApi } from './support/api.ts';
 import { type Ended, type Running, run, start, summaryOf } from './support/command.ts';
 import { type Folder, openFolder } from './support/folder.ts';
-import { column, domains, listOf, rowsOf } from './support/tables.ts';
+import { domains, listOf } from './support/tables.ts';
 
 interface Stage {
   readonly api: Sandbox;
@@ -145,32 +145,6 @@ describe('enrich --queue', () => {
 });
 
 describe('a worker', () => {
-  it('leaves lookups that are meant for another API to those that ask it', async () => {
-    const stage = await openStage(3_000, { latencyMs: 20 });
-    const other = await openApi();
-    const wrong = await stage.worker(['--base-url', other.url, '--concurrency', '64']);
-    await stage.worker();
-    const ended = await (await stage.enrich('--workers', '0')).ended;
-    expect(ended.code, ended.stderr).toBe(0);
-    expect(other.stats().calls).toBe(0);
-    expect(stage.api.stats().domains).toMatchObject({ distinct: 3_000, mostCalls: 1 });
-    const { stderr } = await stop(wrong);
-    expect(stderr.match(/There are lookups for another API, .* They are left/g)).toHaveLength(1);
-    expect(stderr).not.toContain('was refused');
-  });
-
-  it('refuses lookups that are meant for another API when nobody asks it', async () => {
-    const stage = await openStage(10);
-    const other = await openApi();
-    const worker = await stage.worker(['--base-url', other.url]);
-    const ended = await (await stage.enrich('--workers', '0')).ended;
-    expect(ended.code).toBe(3);
-    expect(other.stats().calls).toBe(0);
-    const failures = rowsOf(stage.folder.read('list.failures.csv'));
-    expect(new Set(column(failures, 'brand_reason'))).toEqual(new Set(['worker_has_other_api']));
-    expect((await stop(worker)).stderr).toContain('is meant for another API and was refused');
-  });
-
   it('whose credential is refused ends with 4 and gives its lookups back', async () => {
     const stage = await openStage(30, { auth: { scheme: 'bearer', key: 'good-key' } });
     const flags = ['--auth', 'bearer'];

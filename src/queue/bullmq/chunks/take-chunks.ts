@@ -20,6 +20,7 @@ import { createHeldChunkSums } from './held-chunks.ts';
 import { createOtherApis } from './other-apis.ts';
 import { createOutcomeLog, readLog } from './outcome-log.ts';
 import { createOutcomeSender } from './outcome-sender.ts';
+import { createOwnChunks } from './own-chunks.ts';
 import { announceWorker, isServed } from './presence.ts';
 import { createQuarantine } from './quarantine.ts';
 
@@ -112,11 +113,13 @@ export function takeChunks(options: TakeChunksOptions): ChunkTaker {
         `There are lookups for another API, '${api}'. They are left to other workers; see --base-url and --param.`,
       ),
   });
+  const ownChunks = createOwnChunks(redis.client, options.api);
   const paused = watchPausedRuns(redis.client);
   const open = new Set<Promise<void>>();
   let left = 0;
   let isStopping = false;
   let isResting = false;
+  let resting: NodeJS.Timeout | undefined;
   let wake = (): void => {};
   let toldOfPauseAtMs = 0;
 
@@ -134,8 +137,10 @@ export function takeChunks(options: TakeChunksOptions): ChunkTaker {
     },
     mayRefuse: (chunk, api) => otherApis.mayRefuse(chunk, api),
     leave: async ({ job, token }) => {
-      rest();
-      await job.moveToWait(token);
+      isResting = true;
+      await job.moveToWait(token).finally(rest);
+      const wanted = 2 * concurrency - left;
+      if (wanted <= 0 || (await ownChunks.bringBefore(job.priority, wanted))) resume();
     },
     setAside: async ({ job, token }, runId) => {
       if (runId !== undefined) return await job.moveToDelayed(Date.now() + OFF_FOR_MS, token);
@@ -160,11 +165,14 @@ export function takeChunks(options: TakeChunksOptions): ChunkTaker {
   }
 
   function rest(): void {
-    isResting = true;
-    setTimeout(() => {
-      isResting = false;
-      wake();
-    }, REST_MS).unref();
+    clearTimeout(resting);
+    resting = setTimeout(resume, REST_MS).unref();
+  }
+
+  function resume(): void {
+    clearTimeout(resting);
+    isResting = false;
+    wake();
   }
 
   function isHungry(): boolean {
@@ -231,7 +239,8 @@ export function takeChunks(options: TakeChunksOptions): ChunkTaker {
   }
 
   async function leave(): Promise<void> {
-    await Promise.all([worker.close(true), sender.close(), returns.close(), presence.close()]);
+    const parts = [sender, returns, ownChunks, presence];
+    await Promise.all([worker.close(true), ...parts.map((part) => part.close())]);
     await ended;
   }
 
