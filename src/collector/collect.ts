@@ -16,7 +16,10 @@ export interface CollectorOptions {
 }
 
 /** What is told of an outcome; not its answer. */
-export type KeptOutcome = Pick<Outcome, 'domain' | 'status' | 'attempts' | 'throttled'>;
+export type KeptOutcome = Pick<
+  Outcome,
+  'domain' | 'status' | 'attempts' | 'throttled' | 'fetchedAtMs'
+>;
 
 /** Writes outcomes to the store and says when they are there for good. */
 export function createCollector(options: CollectorOptions): Reply {
@@ -34,7 +37,7 @@ export function createCollector(options: CollectorOptions): Reply {
     const written = store.put(dated, outcome.shape ?? readShape(outcome.json));
     if (batch?.written !== written) batch = openBatch(written);
     const { domain, status, attempts, throttled = 0 } = outcome;
-    batch.kept.push({ domain, status, attempts, throttled });
+    batch.kept.push({ domain, status, attempts, throttled, fetchedAtMs: outcome.fetchedAtMs });
     return batch.told;
   }
 

@@ -135,6 +135,24 @@ describe('enrich --queue', () => {
     expect(await stage.redis.client.keys('*:run-max-calls:*')).toEqual([]);
   });
 
+  it('counts no call that workers made before it took up what a killed run had left', async () => {
+    const stage = await openStage(100);
+    const killed = await stage.enrich('--workers', '0');
+    await expect
+      .poll(() => stage.redis.client.zcard(`${PREFIX}:${LOOKUPS_QUEUE}:prioritized`))
+      .toBe(4);
+    killed.process.kill('SIGKILL');
+    await killed.ended;
+    await stage.worker();
+    await expect.poll(() => stage.redis.client.llen(`${PREFIX}:${LOOKUPS_QUEUE}:active`)).toBe(0);
+    await expect.poll(() => stage.api.stats().calls).toBe(100);
+    const again = await (await stage.enrich('--workers', '0', '--json')).ended;
+    expect(again.code, again.stderr).toBe(0);
+    expect(again.stderr).toContain('left 100 lookups to workers; this one takes up what they find');
+    expect(summaryOf(again)).toMatchObject({ calls: 0, lookups: 100, freshDomains: 0 });
+    expect(stage.api.stats().calls).toBe(100);
+  });
+
   it('needs a queue to leave all lookups to others', async () => {
     const { api, folder } = await openStage(1);
     const args = ['enrich', 'list.csv', '--workers', '0', '--base-url', api.url];

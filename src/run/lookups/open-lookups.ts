@@ -7,8 +7,10 @@ import { systemClock } from '../../pace/clock.ts';
 import type { StoredState } from '../../pace/shared/stored-state.ts';
 import { type SharedPaceWatch, watchSharedPace } from '../../pace/shared/watch.ts';
 import type { Reply } from '../../queue/lookup-queue.ts';
+import { countOf } from '../../watch/describe/format-count.ts';
 import type { AnsweredCall } from '../../worker/lookup.ts';
 import { CALLS_WHERE_ANSWERED } from '../../worker/preflight.ts';
+import { createInheritedLookups, type InheritedLookups } from './inherited-lookups.ts';
 import type { LookUpAllOptions } from './look-up-options.ts';
 import type { LookUpState } from './look-up-state.ts';
 import { type OpenedQueue, type OpenQueueOptions, openQueueOf } from './open-queue.ts';
@@ -34,14 +36,20 @@ export async function openLookups(
   state: LookUpState,
   elapsedMs: () => number,
 ): Promise<Lookups> {
+  const inherited = createInheritedLookups(options);
   const queue = await openQueueOf({
     ...options,
     ...state,
+    onInherited: (domains) => {
+      inherited.add(domains);
+      const message = describeInherited(domains.length);
+      options.onEvent({ type: 'notice', message, level: 'info' });
+    },
     onAlone: (isAlone) => {
       state.isAlone = isAlone;
     },
     onUntoldCalls: state.tally.addUntold,
-    collect: collectorOf(options, state),
+    collect: collectorOf(options, state, inherited),
     // Found out before this run it may have been, and is not dated later.
     collectInto: (outstanding) =>
       createCollector({ ...options, startedAtMs: 0, outstanding, onOutcome: () => {} }),
@@ -95,7 +103,11 @@ function openWith(queue: OpenedQueue, { options, state, elapsedMs }: Opening): L
   };
 }
 
-function collectorOf(options: LookUpAllOptions, state: LookUpState): Reply {
+function collectorOf(
+  options: LookUpAllOptions,
+  state: LookUpState,
+  inherited: InheritedLookups,
+): Reply {
   const { outstanding, recent, stopSwitch, tally } = state;
   const { store, startedAtMs, now } = options;
   const collect = createCollector({
@@ -103,14 +115,19 @@ function collectorOf(options: LookUpAllOptions, state: LookUpState): Reply {
     outstanding,
     startedAtMs,
     now,
-    onOutcome: (outcome) => {
+    onOutcome: (kept) => {
       state.isAlone = false;
-      tally.add(outcome);
+      const share = inherited.shareOf(kept);
+      if (share) tally.add(share);
     },
   });
   return watchOutcomes(collect, { ...options, recent }, () =>
     stopSwitch.stop({ reason: 'max_failed' }),
   );
+}
+
+function describeInherited(count: number): string {
+  return `An earlier run of this list did not end and left ${countOf(count, 'lookup')} to workers; this one takes up what they find.`;
 }
 
 function watchElsewhere(

@@ -23,6 +23,8 @@ export interface OpenQueueOptions
   readonly claim: (domains: readonly string[]) => TakenClaims;
   /** Receives what is found out for another run, and takes it out of a set. */
   readonly collectInto: (outstanding: Set<string>) => Reply;
+  /** Told of domains on their way that an earlier run of the list gave out. */
+  readonly onInherited?: (domains: readonly string[]) => void;
   /** Told at the end of calls that no outcome tells of. @default nobody counts them */
   readonly onUntoldCalls?: (calls: Readonly<CallCounters>) => void;
   /** Told whether there is a worker, as often as nothing moves. */

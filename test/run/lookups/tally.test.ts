@@ -6,6 +6,7 @@ const outcome = (domain: string, status: KeptOutcome['status']): KeptOutcome => 
   domain,
   status,
   attempts: 1,
+  fetchedAtMs: 0,
 });
 
 it('counts lookups, and the rows that have their domains', () => {

@@ -32,6 +32,8 @@ export interface RunQueueOptions
   readonly claim?: ((domains: readonly string[]) => ClaimedAgain) | undefined;
   /** How many lookups may be on their way. */
   readonly window: number;
+  /** Told, before an outcome of them comes, of domains that an earlier run of the name gave out. */
+  readonly onInherited?: (domains: readonly string[]) => void;
   /** Told at the end of calls that no outcome tells of. */
   readonly onUntoldCalls?: (calls: Readonly<CallCounters>) => void;
   /** Fires when the run is stopped: what nobody has begun is taken back. */
@@ -77,9 +79,9 @@ export async function openRunQueue(options: RunQueueOptions): Promise<RunQueue> 
   const calls = await watchCalls(client, ledger.runId, options);
   const change = createChange();
   for (const stop of [signal, giveUp]) stop.addEventListener('abort', change.tell);
-  for (const domains of (await ledger.read()).values()) {
-    for (const domain of domains) outstanding.add(domain);
-  }
+  const inherited = [...(await ledger.read()).values()].flat();
+  for (const domain of inherited) outstanding.add(domain);
+  if (inherited.length > 0) options.onInherited?.(inherited);
   const replies = await openRunReplies({
     redis,
     ledger,
