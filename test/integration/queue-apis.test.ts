@@ -78,7 +78,10 @@ describe('lookups for two APIs on one queue', () => {
     await enrich(slow.url, 3_000, '--workers', '0');
     const queue = openQueue(redis);
     while ((await queue.getPrioritizedCount()) < 50) await delay(20);
-    const ended = await (await enrich(fast.url, 1_000)).ended;
+    const waiting = await enrich(fast.url, 1_000, '--workers', '0');
+    await waiting.shows('No worker is there that asks this API: start one with brandfill worker');
+    await worker(fast.url);
+    const ended = await waiting.ended;
     expect(ended.code, ended.stderr).toBe(0);
     expect(fast.stats().domains).toMatchObject({ distinct: 1_000, mostCalls: 1 });
     expect(await queue.getPrioritizedCount()).toBeGreaterThan(50);

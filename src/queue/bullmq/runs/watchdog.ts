@@ -1,7 +1,7 @@
 import type { Queue } from 'bullmq';
 import type { Reply } from '../../lookup-queue.ts';
-import { findLastWords } from '../chunks/last-words.ts';
-import { countWorkers } from '../chunks/presence.ts';
+import { findLastWords, type LastWords } from '../chunks/last-words.ts';
+import { countWorkers, isServed } from '../chunks/presence.ts';
 import { toOutcome, withoutCall } from '../outcome-data.ts';
 import type { RedisClient } from '../server/redis.ts';
 import type { RunLedger } from './run-ledger.ts';
@@ -89,13 +89,10 @@ export function createWatchdog(options: WatchdogOptions): Watchdog {
   }
 
   async function tellWhenAlone(): Promise<void> {
-    const isNowAlone = (await countWorkers(client)) === 0;
+    const isNowAlone = !(await isServed(client, api));
     if (isNowAlone && !isAlone) {
-      const last = await findLastWords(client, api);
-      const when = last && new Date(last.atMs).toISOString();
-      onNotice(
-        `No worker is there to make the lookups: start one with brandfill worker --queue … --base-url …${last ? `. One stopped by itself at ${when}: ${last.why}` : ''}`,
-      );
+      const areOthers = (await countWorkers(client)) > 0;
+      onNotice(describeAbsence(areOthers, await findLastWords(client, api)));
     }
     isAlone = isNowAlone;
     onAlone?.(isAlone);
@@ -120,4 +117,12 @@ export function createWatchdog(options: WatchdogOptions): Watchdog {
 
   const timer = setInterval(() => void check(), LOOK_MS);
   return { close: () => clearInterval(timer) };
+}
+
+/** @param areOthers whether there are workers that ask another API */
+function describeAbsence(areOthers: boolean, last: LastWords | undefined): string {
+  const whom = areOthers ? 'that asks this API' : 'to make the lookups';
+  const start = `No worker is there ${whom}: start one with brandfill worker --queue … --base-url …`;
+  if (!last) return start;
+  return `${start}. One stopped by itself at ${new Date(last.atMs).toISOString()}: ${last.why}`;
 }
