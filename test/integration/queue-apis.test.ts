@@ -109,6 +109,15 @@ describe('chunks of the own API', () => {
     expect(await order()).toEqual(['odd', 'own', 'any', 'theirs']);
   });
 
+  it('are found also beside one that cannot be read', async () => {
+    const { bringBefore, add, order, spoil } = await openChunks();
+    for (const id of ['theirs', 'broken']) await add(id, 'theirs', 1);
+    await add('own', 'own', 1);
+    await spoil('broken');
+    expect(await bringBefore(1, 10)).toBe(true);
+    expect(await order()).toEqual(['own', 'theirs', 'broken']);
+  });
+
   it('that go before others anyway stay where they are', async () => {
     const { bringBefore, add, order } = await openChunks();
     await add('theirs', 'theirs', 5);
@@ -141,10 +150,8 @@ async function openChunks() {
     bringBefore: chunks.bringBefore,
     add: async (jobId: string, api: unknown, priority: number) =>
       await queue.add(LOOKUPS_JOB, { v: 1, domains: ['acme.com'], api }, { jobId, priority }),
+    spoil: (id: string) => redis.client.hset(queue.toKey(id), 'data', '{"v":1,'),
     /** The ids of all chunks, in the order in which workers get them. */
-    order: async () => {
-      const jobs = await queue.getJobs(['wait', 'prioritized'], 0, -1, true);
-      return jobs.map(({ id }) => id);
-    },
+    order: () => queue.getRanges(['wait', 'prioritized'], 0, -1, true),
   };
 }

@@ -140,7 +140,8 @@ export function takeChunks(options: TakeChunksOptions): ChunkTaker {
       isResting = true;
       await job.moveToWait(token).finally(rest);
       const wanted = 2 * concurrency - left;
-      if (wanted <= 0 || (await ownChunks.bringBefore(job.priority, wanted))) resume();
+      const bring = (): Promise<boolean> => ownChunks.bringBefore(job.priority, wanted);
+      if (wanted <= 0 || (await bring().catch(() => false))) resume();
     },
     setAside: async ({ job, token }, runId) => {
       if (runId !== undefined) return await job.moveToDelayed(Date.now() + OFF_FOR_MS, token);
