@@ -87,6 +87,24 @@ describe('lookups for two APIs on one queue', () => {
     expect(await queue.getPrioritizedCount()).toBeGreaterThan(50);
     expect(slow.stats().domains).toMatchObject({ mostCalls: 1 });
   });
+
+  it('keep their priority where a worker that brought them forward gives them back', async () => {
+    const { redis, worker } = await openStage();
+    const api = await openApi({ latencyMs: 500 });
+    const queue = openQueue(redis);
+    const theirs = { v: 1, domains: ['acme.com'], api: 'theirs' };
+    for (let each = 0; each < 20; each += 1) {
+      await queue.add(LOOKUPS_JOB, theirs, { jobId: `theirs-${each}`, priority: 5 });
+    }
+    await queue.add(LOOKUPS_JOB, { v: 1, domains: domains(10) }, { jobId: 'own', priority: 10 });
+    const working = await worker(api.url, '--concurrency', '1');
+    await expect.poll(() => api.stats().calls).toBeGreaterThan(0);
+    await stop(working);
+    const waiting = await queue.getPrioritized();
+    const left = waiting.find(({ id }) => id?.startsWith('part-'));
+    expect(left?.priority).toBe(10);
+    expect(left?.data.domains.length).toBeLessThan(10);
+  });
 });
 
 describe('chunks of the own API', () => {

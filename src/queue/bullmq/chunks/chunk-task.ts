@@ -110,7 +110,9 @@ export function createChunkTask(options: ChunkTaskOptions): ChunkTask {
     // A chunk whose children in a flow have failed can only fail.
     const data = job.deferredFailure || parseLookups(job.data);
     if (typeof data === 'string') return await refuse(taken, data);
-    const chunk: TakenChunk = { id, data, addedAtMs: job.timestamp, priority: job.priority };
+    // That with which it came: a worker may have brought it before others since.
+    const { priority = 0 } = job.opts;
+    const chunk: TakenChunk = { id, data, addedAtMs: job.timestamp, priority };
     // It was answered, but its worker was killed before it could say so; or its run is over.
     if (!(await isExpected(chunk))) return await finish(chunk, taken, []);
     const logged = await readLog(id);
