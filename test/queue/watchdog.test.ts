@@ -16,12 +16,15 @@ function watch(options: {
   const given: (readonly string[])[] = [];
   const dropped: (readonly string[])[] = [];
   const notices: string[] = [];
+  const promoted: string[] = [];
   const watchdog = createWatchdog({
     client: {} as RedisClient,
     api: 'http://127.0.0.1:1',
     queue: {
-      getJob: async (id: string) =>
-        options.left.includes(id) ? { isFailed: async () => false } : undefined,
+      getJob: async (id: string) => {
+        const promote = async () => void promoted.push(id);
+        return options.left.includes(id) ? { isFailed: async () => false, promote } : undefined;
+      },
     } as unknown as Queue,
     ledger: {
       read: async () => new Map(Object.entries(options.ledger)),
@@ -39,7 +42,7 @@ function watch(options: {
     progressAtMs: () => 0,
   });
   onTestFinished(() => watchdog.close());
-  return { given, dropped, notices };
+  return { given, dropped, promoted, notices };
 }
 
 describe('when nothing moves for half a minute', () => {
@@ -57,6 +60,19 @@ describe('when nothing moves for half a minute', () => {
     await vi.advanceTimersByTimeAsync(3_000);
     expect(given).toEqual([['a.com', 'b.com']]);
     expect(notices).toEqual(['2 lookups are gone from Redis and are put there again.']);
+  });
+
+  it('a chunk that was set aside by a clock that is ahead is not waited for until then', async () => {
+    const { given, promoted } = watch({
+      ledger: { one: ['a.com'], two: ['b.com'] },
+      left: ['one'],
+      outstanding: ['a.com', 'b.com'],
+    });
+    await vi.advanceTimersByTimeAsync(29_000);
+    expect(promoted).toEqual([]);
+    await vi.advanceTimersByTimeAsync(3_000);
+    expect(promoted).toEqual(['one']);
+    expect(given).toEqual([['b.com']]);
   });
 
   it('what another run has asked meanwhile, or has under way, is not given out again', async () => {

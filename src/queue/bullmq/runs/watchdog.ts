@@ -1,4 +1,4 @@
-import type { Queue } from 'bullmq';
+import type { Job, Queue } from 'bullmq';
 import type { Reply } from '../../lookup-queue.ts';
 import { findLastWords, type LastWords } from '../chunks/last-words.ts';
 import { countWorkers, isServed } from '../chunks/presence.ts';
@@ -49,7 +49,7 @@ const FIRST_LOOK_MS = 2_000;
  * Nobody tells a run that a chunk is gone: a Redis that kept nothing, or a job that somebody removed,
  * makes no sound. So when no outcome came for half a minute, every chunk that is out is looked up.
  * Lookups whose chunk is gone are put on the queue again, unless the run is stopped, or another one has asked
- * meanwhile; those whose job has failed end as failed.
+ * meanwhile; those whose job has failed end as failed, and what was set aside is set aside no longer.
  */
 export function createWatchdog(options: WatchdogOptions): Watchdog {
   const { client, api, queue, ledger, outstanding, held, give, retake, drop, signal } = options;
@@ -64,8 +64,10 @@ export function createWatchdog(options: WatchdogOptions): Watchdog {
     for (const [id, domains] of await ledger.read()) {
       const job = await queue.getJob(id);
       if (job && (await job.isFailed())) await end(id, domains, job.failedReason);
-      else if (job) for (const domain of domains) carried.add(domain);
-      else gone.push(id);
+      else if (job) {
+        for (const domain of domains) carried.add(domain);
+        await bringBack(job);
+      } else gone.push(id);
     }
     await Promise.all(gone.map(takeLogged));
     await ledger.strike(gone);
@@ -78,6 +80,11 @@ export function createWatchdog(options: WatchdogOptions): Watchdog {
     for (let at = 0; at < due.length && !signal.aborted; at += CHUNK_SIZE) {
       await give(due.slice(at, at + CHUNK_SIZE));
     }
+  }
+
+  /** One that was set aside for a second, by a clock that is ahead, would wait until all show that time. */
+  async function bringBack(job: Job): Promise<void> {
+    await job.promote().catch(() => {}); // it waits for nothing but a worker, or has one
   }
 
   async function end(id: string, domains: readonly string[], reason: string): Promise<void> {
