@@ -23,6 +23,8 @@ export interface OutcomesQueue {
   /** Waits until every reply is acknowledged. */
   drained(): Promise<void>;
   isEmpty(): Promise<boolean>;
+  /** Replies that a collector may take now. */
+  waiting(): Promise<number>;
 }
 
 /** A folder and a Redis of the test's own. */
@@ -52,6 +54,7 @@ export async function openOutcomesQueue(): Promise<OutcomesQueue> {
       while (!(await isEmpty())) await delay(20);
     },
     isEmpty,
+    waiting: () => queue.getWaitingCount(),
   };
 }
 

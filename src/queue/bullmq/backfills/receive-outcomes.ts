@@ -1,4 +1,4 @@
-import { type Job, UnrecoverableError } from 'bullmq';
+import { type Job, UnrecoverableError, WaitingError } from 'bullmq';
 import { z } from 'zod';
 import { AnyDataWorker } from '../any-data-worker.ts';
 import type { OutcomesData } from '../contract.ts';
@@ -50,8 +50,9 @@ const outcomes = z.looseObject({
 /** Receives the outcomes of chunks that name no queue of their own. */
 export function receiveOutcomes(options: ReceiveOutcomesOptions): OutcomeReceiver {
   const { redis, keep, onNotice } = options;
+  let isStopping = false;
 
-  async function receive(job: Job<unknown>): Promise<void> {
+  async function receive(job: Job<unknown>, token?: string): Promise<void> {
     const read = outcomes.safeParse(job.data);
     if (!read.success) {
       onNotice(
@@ -60,7 +61,15 @@ export function receiveOutcomes(options: ReceiveOutcomesOptions): OutcomeReceive
       throw new UnrecoverableError('no outcomes');
     }
     const reply = read.data as OutcomesData;
-    await keep(idOf(job), reply);
+    try {
+      await keep(idOf(job), reply);
+    } catch (error) {
+      if (!isStopping) throw error;
+      // At once: one that comes again after a time does so by the clock of the next collector, which this
+      // machine's may be ahead of.
+      await job.moveToWait(token);
+      throw new WaitingError();
+    }
   }
 
   const worker = new AnyDataWorker(OUTCOMES_QUEUE, receive, {
@@ -89,7 +98,12 @@ export function receiveOutcomes(options: ReceiveOutcomesOptions): OutcomeReceive
     }
   }
 
-  return { stop: () => worker.close() };
+  return {
+    stop: async () => {
+      isStopping = true;
+      await worker.close();
+    },
+  };
 }
 
 /**
