@@ -148,7 +148,14 @@ async function workOn(
     const instruments = status?.instruments.forWorker();
     instruments?.queues(bullmq.createQueueReader(redis));
     const measure = instruments?.worker;
-    const workerOptions = { stopSwitch, holdsCallers: true, sharedPace, callLedger, measure };
+    const workerOptions = {
+      stopSwitch,
+      holdsCallers: true,
+      sharedPace,
+      callLedger,
+      measure,
+      now: (): number => taker.now(),
+    };
     const local = closer.add(openLocalWorker(settings, api, workerOptions));
     const { worker, counters } = local;
     const { origin } = api.endpoint;
@@ -157,7 +164,7 @@ async function workOn(
     const maxWaitMs = settings.maxWait;
     closer.add(watchApi({ worker: local, origin, stopSwitch, maxWaitMs, onNotice }));
     const teller = onProgress && closer.add(startTellingWork(local, onProgress));
-    const taker = bullmq.takeChunks({
+    const taker: ChunkTaker = bullmq.takeChunks({
       redis,
       handle: (chunk, reply, isWanted) =>
         worker.handle(chunk, teller?.count(reply) ?? reply, isWanted),
@@ -181,8 +188,7 @@ async function workOn(
     const stopped = stopSwitch.stopped ?? { reason: 'interrupted' };
     if (stopped.reason !== 'interrupted') {
       // Before it is seen that it is gone. Where Redis does not answer, nobody reads them either.
-      const words = { why: describeStop(stopped), atMs: Date.now() };
-      const left = bullmq.leaveLastWords(redis.client, api.endpoint.id, words);
+      const left = bullmq.leaveLastWords(redis.client, api.endpoint.id, describeStop(stopped));
       await within(LAST_WORDS_MS, left).catch(() => {});
     }
     const isHandedBack = await handBack(taker, { drain, stopSwitch, onNotice });

@@ -46,6 +46,8 @@ export interface LocalWorkerOptions
   readonly measure?: Instruments['worker'] | undefined;
   /** Holds all calls up while it is closed. @default nothing does */
   readonly pause?: PauseGate | undefined;
+  /** What outcomes are dated by, in milliseconds since 1970. @default the clock of the machine */
+  readonly now?: (() => number) | undefined;
 }
 
 /** A worker of this process, with its own connections to the API. */
@@ -82,6 +84,7 @@ export function openLocalWorker(
     startPace,
     measure,
     firstCalls,
+    now = Date.now,
     ...options
   }: LocalWorkerOptions,
 ): LocalWorker {
@@ -158,7 +161,7 @@ export function openLocalWorker(
     ...options,
     retries,
     clock: systemClock,
-    now: Date.now,
+    now,
     random: Math.random,
   });
   return {

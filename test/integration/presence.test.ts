@@ -7,6 +7,7 @@ import {
 import { openQueueServer } from '../../src/queue/bullmq/index.ts';
 import type { RedisServer } from '../../src/queue/bullmq/server/redis.ts';
 import { type TestRedis, useRedis } from '../support/redis.ts';
+import { shiftClock } from '../support/shift-clock.ts';
 
 const WORKERS = '{brandfill}:workers';
 const HOUR_MS = 60 * 60_000;
@@ -23,12 +24,6 @@ async function announce(redis: TestRedis, { client }: RedisServer, id: string): 
   const presence = announceWorker(client, { id, describe });
   while ((await redis.client.zscore(WORKERS, id)) === null) await client.ping();
   return presence;
-}
-
-/** Sets the clock of this process, but not that of Redis. */
-function shiftClock(byMs: number): void {
-  vi.useFakeTimers({ toFake: ['Date'], now: Date.now() + byMs });
-  onTestFinished(() => void vi.useRealTimers());
 }
 
 describe('the workers that are there', () => {

@@ -2,6 +2,7 @@ import { Queue } from 'bullmq';
 import { countWorkers } from './chunks/presence.ts';
 import { LOOKUPS_QUEUE, OUTCOMES_QUEUE, QUEUE_OPTIONS } from './names.ts';
 import type { RedisServer } from './server/redis.ts';
+import { timeOf } from './server/server-time.ts';
 
 /** States that a job on a queue may be in. */
 export const JOB_STATES = ['wait', 'prioritized', 'active', 'delayed', 'failed'] as const;
@@ -39,15 +40,20 @@ export function createQueueReader({ client }: RedisServer): ReadQueues {
   return async () => {
     // Without a connection a command would wait for one.
     if (client.status !== 'ready') return undefined;
+    const nowMs = await timeOf(client);
     const [workers, ...depths] = await Promise.all([
       countWorkers(client),
-      ...queues.map(async ({ name, queue }) => await depthOf(name, queue)),
+      ...queues.map(async ({ name, queue }) => await depthOf(name, queue, nowMs)),
     ]);
     return { workers, queues: depths };
   };
 }
 
-async function depthOf(name: QueueDepth['queue'], queue: Queue): Promise<QueueDepth> {
+async function depthOf(
+  name: QueueDepth['queue'],
+  queue: Queue,
+  nowMs: number,
+): Promise<QueueDepth> {
   const [counts, firstInLine, firstByPriority] = await Promise.all([
     queue.getJobCounts(...JOB_STATES),
     queue.getJobs(['wait'], 0, 0, true),
@@ -58,6 +64,6 @@ async function depthOf(name: QueueDepth['queue'], queue: Queue): Promise<QueueDe
   return {
     queue: name,
     jobs: jobs as Record<JobState, number>,
-    oldestMs: Math.max(0, ...waiting.map(({ timestamp }) => Date.now() - timestamp)),
+    oldestMs: Math.max(0, ...waiting.map(({ timestamp }) => nowMs - timestamp)),
   };
 }

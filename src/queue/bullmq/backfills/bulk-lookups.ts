@@ -4,6 +4,7 @@ import { CONTRACT_VERSION, chunkId, type LookupsData } from '../contract.ts';
 import { BULK_PRIORITY, CHUNK_OPTIONS, LOOKUPS_JOB, LOOKUPS_QUEUE } from '../names.ts';
 import { createPatience } from '../server/patience.ts';
 import type { RedisServer } from '../server/redis.ts';
+import { timeOf } from '../server/server-time.ts';
 import { queueOptions } from '../traces.ts';
 
 export interface BulkLookupsOptions {
@@ -68,7 +69,8 @@ export function openBulkLookups(options: BulkLookupsOptions): BulkLookups {
     await patience.insist(async () => {
       // Only before the first try: what that has added is new.
       waiting ??= await findWaiting(jobs.map(({ opts }) => opts.jobId));
-      await queue.addBulk(jobs);
+      const timestamp = await timeOf(client);
+      await queue.addBulk(jobs.map((job) => ({ ...job, opts: { ...job.opts, timestamp } })));
     }, signal);
     return jobs
       .filter(({ opts }) => !waiting?.has(opts.jobId))

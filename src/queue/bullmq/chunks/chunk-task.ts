@@ -56,7 +56,8 @@ export interface ChunkTaskOptions {
   /** Told how many lookups more (or, negative, fewer) are left to do. */
   readonly onLeft: (change: number) => void;
   readonly onNotice: (message: string) => void;
-  readonly now?: () => number;
+  /** The time that all workers share: those of their machines may differ. */
+  readonly now: () => number;
 }
 
 const MOST_LOST_WORKERS = 3;
@@ -79,17 +80,8 @@ const MOST_LOST_WORKERS = 3;
  */
 export function createChunkTask(options: ChunkTaskOptions): ChunkTask {
   const { handle, normalize, api, log, readLog, sender, returns, quarantine, isExpected } = options;
-  const {
-    countCalls,
-    mayRefuse,
-    leave,
-    paused,
-    setAside,
-    isStopping,
-    onLeft,
-    onNotice,
-    now = Date.now,
-  } = options;
+  const { countCalls, mayRefuse, leave, paused, setAside, isStopping, onLeft, onNotice, now } =
+    options;
 
   async function run(taken: TakenJob): Promise<void> {
     const runId = runOf(taken.job.data);

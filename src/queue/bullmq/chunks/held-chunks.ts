@@ -15,7 +15,7 @@ interface Held {
   readonly sinceMs: number;
 }
 
-export function createHeldChunkSums(now: () => number = Date.now): HeldChunkSums {
+export function createHeldChunkSums(now: () => number): HeldChunkSums {
   const held = new Set<Held>();
   return {
     take: (data) => {

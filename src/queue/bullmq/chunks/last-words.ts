@@ -1,5 +1,6 @@
 import { PREFIX } from '../names.ts';
 import type { RedisClient } from '../server/redis.ts';
+import { timeOf } from '../server/server-time.ts';
 
 /** Why a worker stopped by itself. */
 export interface LastWords {
@@ -13,11 +14,8 @@ export interface LastWords {
 const KEPT_MS = 24 * 60 * 60_000;
 
 /** Leaves word for the runs that wait for lookups of an API: all that is known where no worker is left. */
-export async function leaveLastWords(
-  client: RedisClient,
-  api: string,
-  words: LastWords,
-): Promise<void> {
+export async function leaveLastWords(client: RedisClient, api: string, why: string): Promise<void> {
+  const words: LastWords = { why, atMs: await timeOf(client) };
   await client.set(keyOf(api), JSON.stringify(words), 'PX', KEPT_MS);
 }
 

@@ -11,6 +11,7 @@ import {
 } from '../names.ts';
 import { isRunOpen } from '../runs/run-ledger.ts';
 import type { RedisClient } from '../server/redis.ts';
+import { timeOf } from '../server/server-time.ts';
 import { queueOptions } from '../traces.ts';
 
 /** What one chunk came to. */
@@ -104,7 +105,8 @@ export function createOutcomeSender(client: RedisClient): OutcomeSender {
           ...(error === undefined ? {} : { error }),
         };
         const jobId = replyId(chunk, { addedAtMs, number });
-        await queue.add(OUTCOMES_JOB, data, { ...OUTCOMES_OPTIONS, jobId });
+        const timestamp = await timeOf(client);
+        await queue.add(OUTCOMES_JOB, data, { ...OUTCOMES_OPTIONS, jobId, timestamp });
       }
       return true;
     },

@@ -10,6 +10,10 @@ const ABSENT_MS = 15_000;
 
 /** Says that a worker is there, until it is closed. */
 export interface Presence {
+  /** Resolves when that was said for the first time, or refused. */
+  readonly announced: Promise<void>;
+  /** The time by the clock of Redis, in milliseconds since 1970; by that of the machine before it was told. */
+  readonly now: () => number;
   close(): Promise<void>;
 }
 
@@ -52,8 +56,10 @@ export function announceWorker(
   { id, describe, onRefused = () => {} }: AnnounceWorkerOptions,
 ): Presence {
   let isClosed = false;
+  let told: { readonly nowMs: number; readonly atMs: number } | undefined;
   async function beat(): Promise<void> {
     const now = await timeOf(client);
+    told = { nowMs: now, atMs: performance.now() };
     if (isClosed) return;
     await client
       .multi()
@@ -63,10 +69,12 @@ export function announceWorker(
       .set(noticeKey(id), JSON.stringify(describe()), 'PX', ABSENT_MS)
       .exec();
   }
-  const tryBeat = (): void => void beat().catch(onRefused); // the next one will do
-  tryBeat();
-  const timer = setInterval(tryBeat, BEAT_MS);
+  const tryBeat = (): Promise<void> => beat().catch(onRefused); // the next one will do
+  const announced = tryBeat();
+  const timer = setInterval(() => void tryBeat(), BEAT_MS);
   return {
+    announced,
+    now: () => (told ? Math.floor(told.nowMs + performance.now() - told.atMs) : Date.now()),
     close: async () => {
       isClosed = true;
       clearInterval(timer);

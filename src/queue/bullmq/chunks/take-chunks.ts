@@ -39,6 +39,8 @@ export interface TakeChunksOptions
 export interface ChunkTaker {
   /** Rejects when something goes wrong that no chunk is to blame for. */
   readonly ended: Promise<void>;
+  /** The time that all workers share, in milliseconds since 1970: those of their machines may differ. */
+  readonly now: () => number;
   /**
    * Takes no more chunks and starts no more lookups; resolves when all that was found out is sent
    * and the rest is back on the queue.
@@ -92,7 +94,6 @@ export function takeChunks(options: TakeChunksOptions): ChunkTaker {
   const locks = createChunkLocks({ worker, lockMs });
   const sender = createOutcomeSender(redis.client);
   const returns = createChunkReturns(redis.client);
-  const held = createHeldChunkSums();
   const presence = announceWorker(redis.client, {
     id: randomUUID(),
     onRefused: refusals.tell,
@@ -105,6 +106,7 @@ export function takeChunks(options: TakeChunksOptions): ChunkTaker {
       holds: held.sums,
     }),
   });
+  const held = createHeldChunkSums(presence.now);
   const quarantine = createQuarantine();
   const otherApis = createOtherApis({
     isServed: (api) => isServed(redis.client, api),
@@ -153,6 +155,7 @@ export function takeChunks(options: TakeChunksOptions): ChunkTaker {
       return runId === undefined || (await isChunkExpected(redis.client, runId, id));
     },
     isStopping: () => isStopping,
+    now: presence.now,
     onLeft: (change) => {
       left += change;
       wake();
@@ -221,8 +224,12 @@ export function takeChunks(options: TakeChunksOptions): ChunkTaker {
     refusals.over();
     const lock = locks.hold(job.id ?? '', token);
     const span = startChunkSpan(redis.client, job);
-    const finished = held.take(job.data);
-    const work = task({ job, token, lock })
+    let finished = (): void => {};
+    const work = presence.announced
+      .then(async () => {
+        finished = held.take(job.data);
+        await task({ job, token, lock });
+      })
       .then(
         () => span.end(),
         (error: unknown) => {
@@ -248,6 +255,7 @@ export function takeChunks(options: TakeChunksOptions): ChunkTaker {
   const ended = fetch();
   return {
     ended,
+    now: presence.now,
     stop: async () => {
       isStopping = true;
       wake();

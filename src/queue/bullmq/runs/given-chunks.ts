@@ -3,6 +3,7 @@ import { CONTRACT_VERSION, chunkId, type LookupsData } from '../contract.ts';
 import { CHUNK_OPTIONS, LOOKUPS_JOB, LOOKUPS_QUEUE, RUN_PRIORITY, runQueueName } from '../names.ts';
 import { createPatience } from '../server/patience.ts';
 import type { RedisClient } from '../server/redis.ts';
+import { timeOf } from '../server/server-time.ts';
 import { queueOptions } from '../traces.ts';
 import type { RunLedger } from './run-ledger.ts';
 
@@ -70,7 +71,7 @@ export function openGivenChunks(options: GivenChunksOptions): GivenChunks {
       const jobOptions = { ...CHUNK_OPTIONS, jobId: id, priority: RUN_PRIORITY };
       await patience.insist(async () => {
         await ledger.note(new Map([[id, domains]]));
-        await queue.add(LOOKUPS_JOB, data, jobOptions);
+        await queue.add(LOOKUPS_JOB, data, { ...jobOptions, timestamp: await timeOf(client) });
       }, giveUp);
     },
     withdraw: async () => {

@@ -1,0 +1,116 @@
+import { Queue } from 'bullmq';
+import { describe, expect, it, onTestFinished, vi } from 'vitest';
+import { add, enrich, work } from '../../src/index.ts';
+import { findLastWords, leaveLastWords } from '../../src/queue/bullmq/chunks/last-words.ts';
+import { readWorkers } from '../../src/queue/bullmq/chunks/presence.ts';
+import type { OutcomesData } from '../../src/queue/bullmq/contract.ts';
+import { createQueueReader, openQueueServer } from '../../src/queue/bullmq/index.ts';
+import { LOOKUPS_QUEUE, OUTCOMES_QUEUE, QUEUE_OPTIONS } from '../../src/queue/bullmq/names.ts';
+import type { RedisServer } from '../../src/queue/bullmq/server/redis.ts';
+import { createGate } from '../support/gate.ts';
+import { type TestRedis, useRedis } from '../support/redis.ts';
+import { shiftClock } from '../support/shift-clock.ts';
+import { openApi, openServer } from './support/api.ts';
+import { openFolder } from './support/folder.ts';
+
+const HOUR_MS = 60 * 60_000;
+const INPUT = [{ domain: 'acme.com' }];
+
+async function connect({ url }: TestRedis): Promise<RedisServer> {
+  const server = await openQueueServer({ url, acceptEviction: false, onNotice: () => {} });
+  onTestFinished(() => server.close());
+  return server;
+}
+
+function openQueue(name: string, { port }: TestRedis): Queue {
+  const queue = new Queue(name, { connection: { port }, ...QUEUE_OPTIONS });
+  onTestFinished(() => queue.close());
+  return queue;
+}
+
+/** What a process tells of a time just now, in milliseconds since 1970. */
+function justNow(): number {
+  return expect.closeTo(Date.now(), -5) as number; // to 50 s
+}
+
+describe.each([HOUR_MS, -HOUR_MS])('on a machine whose clock is %i ms off', (offMs) => {
+  it('a worker dates what it holds and what it has found by the clock of Redis', async () => {
+    const redis = await useRedis();
+    const { client } = await connect(redis);
+    const [asked, seen, stop] = [createGate(), createGate(), new AbortController()];
+    const server = await openServer((_, response) => {
+      asked.open();
+      void seen.opened.then(() => response.end('{"name":"Acme"}'));
+    });
+    await add({ input: INPUT, queue: redis.url });
+    shiftClock(offMs);
+    const working = work({ queue: redis.url, baseUrl: server.url, signal: stop.signal });
+    await asked.opened;
+    const held = await vi.waitUntil(
+      async () => (await readWorkers(client)).workers.flatMap(({ holds }) => holds)[0],
+      { timeout: 60_000 },
+    );
+    seen.open();
+    const outcomes = openQueue(OUTCOMES_QUEUE, redis);
+    const job = await vi.waitUntil(async () => (await outcomes.getWaiting())[0], {
+      timeout: 60_000,
+    });
+    stop.abort();
+    await working;
+    vi.useRealTimers();
+    expect(held.sinceMs).toEqual(justNow());
+    expect(job.timestamp).toEqual(justNow());
+    const [outcome] = (job.data as OutcomesData).outcomes;
+    expect(outcome).toMatchObject({ domain: 'acme.com', status: 'found', fetchedAtMs: justNow() });
+  });
+
+  it('a worker that stops by itself says when by the clock of Redis', async () => {
+    const { client } = await connect(await useRedis());
+    shiftClock(offMs);
+    await leaveLastWords(client, 'an-api', 'the API refuses the credential');
+    vi.useRealTimers();
+    expect(await findLastWords(client, 'an-api')).toMatchObject({ atMs: justNow() });
+  });
+
+  it('lookups are put on the queue with the time of Redis', async () => {
+    const redis = await useRedis();
+    const folder = openFolder();
+    const api = await openApi();
+    const stop = new AbortController();
+    const lookups = openQueue(LOOKUPS_QUEUE, redis);
+    const waiting = async () => (await lookups.getPrioritized())[0];
+    shiftClock(offMs);
+    await add({ input: INPUT, queue: redis.url });
+    const added = await waiting();
+    await lookups.obliterate({ force: true });
+    const running = enrich({
+      input: INPUT,
+      store: folder.at('store'),
+      queue: redis.url,
+      baseUrl: api.url,
+      workers: 0,
+      signal: stop.signal,
+    });
+    const given = await vi.waitUntil(waiting, { timeout: 60_000 });
+    stop.abort();
+    await running;
+    vi.useRealTimers();
+    expect([added?.timestamp, given.timestamp]).toEqual([justNow(), justNow()]);
+  });
+
+  it('the age of what waits is told by the clock of Redis', async () => {
+    const redis = await useRedis();
+    await add({ input: INPUT, queue: redis.url });
+    await redis.client.hincrby(await keyOfOnlyJob(redis), 'timestamp', -2 * HOUR_MS);
+    const server = await connect(redis);
+    await vi.waitUntil(() => server.client.status === 'ready');
+    shiftClock(offMs);
+    const reading = await createQueueReader(server)();
+    expect(reading?.queues[0]?.oldestMs).toEqual(expect.closeTo(2 * HOUR_MS, -5));
+  });
+});
+
+async function keyOfOnlyJob({ client }: TestRedis): Promise<string> {
+  const [key = ''] = await client.keys(`{brandfill}:${LOOKUPS_QUEUE}:add-*`);
+  return key;
+}
