@@ -9,6 +9,7 @@ import { SCHEDULE_SETTINGS, type ScheduleSettings } from './job/commands/schedul
 import { checkOptions } from './job/known-options.ts';
 import { checkKind, type OptionKind } from './job/option-kinds.ts';
 import type { Keeper } from './queue/bullmq/schedules/schedule-keepers.ts';
+import { createClockNotice } from './schedule/clock-notice.ts';
 import { groupOf } from './schedule/group.ts';
 import { keepSchedules } from './schedule/keep-schedules.ts';
 import { listGroup } from './schedule/list-schedules.ts';
@@ -84,7 +85,8 @@ export async function schedule(
     if (status) closer.add(status);
     const redis = closer.add(await bullmq.openQueueServer({ url, acceptEviction, onNotice }));
     const me = { owner: describeSelf(), jobs: [...scheduled.files.keys()].sort() };
-    const presence = await bullmq.announceKeeper(redis.client, group, me);
+    const onClock = createClockNotice(onNotice);
+    const presence = await bullmq.announceKeeper(redis.client, group, me, onClock);
     closer.add({ close: async () => void (await within(FAREWELL_MS, presence.close())) });
     refuseOtherFiles(me, await bullmq.findKeepers(redis.client, group.name), group.name);
     const queue = bullmq.openScheduleQueue(redis.client, group.name);

@@ -47,12 +47,12 @@ export async function serveSchedules(options: ServeSchedulesOptions): Promise<vo
   const taker = options.takeRuns({
     ...options,
     atOnce: files.size,
-    onTick: async (job, dueAtMs) => {
+    onTick: async (job, { atMs, agoMs }) => {
       if (!files.has(job)) return;
-      const why = Date.now() - dueAtMs > LATE_MS ? 'missed' : 'due';
-      if (await queue.ask({ job, why, dueAtMs })) return;
+      const why = agoMs > LATE_MS ? 'missed' : 'due';
+      if (await queue.ask({ job, why, dueAtMs: atMs })) return;
       await results.skip(job);
-      const due = new Date(dueAtMs).toISOString();
+      const due = new Date(atMs).toISOString();
       onNotice(`${job}: was due at ${due}, but is still running; this one is left out.`, { job });
     },
     run: async (taken, runSignal) => {

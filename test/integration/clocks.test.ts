@@ -1,10 +1,14 @@
 import { Queue } from 'bullmq';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
-import { add, enrich, work } from '../../src/index.ts';
+import { add, enrich, schedule, work } from '../../src/index.ts';
 import { findLastWords, leaveLastWords } from '../../src/queue/bullmq/chunks/last-words.ts';
 import { readWorkers } from '../../src/queue/bullmq/chunks/presence.ts';
 import type { OutcomesData } from '../../src/queue/bullmq/contract.ts';
-import { createQueueReader, openQueueServer } from '../../src/queue/bullmq/index.ts';
+import {
+  createQueueReader,
+  openQueueServer,
+  withScheduleQueue,
+} from '../../src/queue/bullmq/index.ts';
 import { LOOKUPS_QUEUE, OUTCOMES_QUEUE, QUEUE_OPTIONS } from '../../src/queue/bullmq/names.ts';
 import type { RedisServer } from '../../src/queue/bullmq/server/redis.ts';
 import { createGate } from '../support/gate.ts';
@@ -12,6 +16,7 @@ import { type TestRedis, useRedis } from '../support/redis.ts';
 import { shiftClock } from '../support/shift-clock.ts';
 import { openApi, openServer } from './support/api.ts';
 import { openFolder } from './support/folder.ts';
+import { openSchedules } from './support/schedules.ts';
 
 const HOUR_MS = 60 * 60_000;
 const INPUT = [{ domain: 'acme.com' }];
@@ -108,6 +113,40 @@ describe.each([HOUR_MS, -HOUR_MS])('on a machine whose clock is %i ms off', (off
     const reading = await createQueueReader(server)();
     expect(reading?.queues[0]?.oldestMs).toEqual(expect.closeTo(2 * HOUR_MS, -5));
   });
+});
+
+it('a schedule kept by a clock that is ahead starts jobs early, and says so, and not that they are late', async () => {
+  const { job, redis, list } = await openSchedules();
+  const [file, notices, stop] = [
+    job('crm', { cron: '* * * * *' }),
+    [] as string[],
+    new AbortController(),
+  ];
+  const { client } = await connect(redis);
+  await withScheduleQueue(client, 'jobs', (queue) =>
+    queue.keep('crm', { cron: '* * * * *', timezone: 'UTC' }),
+  );
+  shiftClock(HOUR_MS);
+  const keeping = schedule({
+    files: [file],
+    queue: redis.url,
+    name: 'jobs',
+    signal: stop.signal,
+    onNotice: (message) => notices.push(message),
+  });
+  const results = await vi.waitUntil(
+    async () => {
+      const [listed] = await list();
+      return listed && listed.results.length > 0 ? listed.results : undefined;
+    },
+    { timeout: 60_000 },
+  );
+  stop.abort();
+  await keeping;
+  expect(results).toMatchObject([{ why: 'due' }]);
+  expect(notices).toContainEqual(
+    expect.stringMatching(/^The clock of this machine is 1 h ahead of that of Redis: jobs start/),
+  );
 });
 
 async function keyOfOnlyJob({ client }: TestRedis): Promise<string> {

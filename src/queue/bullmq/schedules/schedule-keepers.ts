@@ -25,15 +25,19 @@ const GROUPS = `${PREFIX}:schedules`;
 /**
  * Announces a keeper, and its group with the folder of the files; resolves when both can be seen. Both
  * are said again and again, so that a Redis that has lost everything learns of them.
+ *
+ * @param onClock told each time how far the clock of this machine is ahead of that of Redis, in milliseconds
  */
 export async function announceKeeper(
   client: RedisClient,
   { name: group, folder }: { readonly name: string; readonly folder: string },
   keeper: Keeper,
+  onClock: (aheadMs: number) => void = () => {},
 ): Promise<KeeperPresence> {
   const member = JSON.stringify(keeper);
   const beat = async (): Promise<void> => {
     const now = await timeOf(client);
+    onClock(Date.now() - now);
     const key = keepersKey(group);
     const saying = client.multi().zadd(key, now, member).pexpire(key, ABSENT_MS);
     await saying.hset(GROUPS, group, folder).exec();

@@ -4,6 +4,7 @@ import { createChunkLocks } from '../chunks/chunk-locks.ts';
 import { KEPT_FAILURES } from '../names.ts';
 import type { RedisServer } from '../server/redis.ts';
 import { createRefusals } from '../server/refusals.ts';
+import { timeOf } from '../server/server-time.ts';
 import { queueOptions } from '../traces.ts';
 import { nextDue } from './next-due.ts';
 import { RUN_JOB, type RunRequest, scheduleQueueName } from './schedule-queue.ts';
@@ -16,6 +17,14 @@ export interface TakenRun extends RunRequest {
   readonly isAgain: boolean;
 }
 
+/** When a job was due. */
+export interface DueTime {
+  /** In milliseconds since 1970. */
+  readonly atMs: number;
+  /** How long ago that is. Negative where a clock is ahead that had it made. */
+  readonly agoMs: number;
+}
+
 export interface TakeRunsOptions {
   readonly redis: RedisServer;
   readonly group: string;
@@ -25,8 +34,8 @@ export interface TakeRunsOptions {
   readonly lockMs: number;
   /** Told why Redis refuses to hand them over. */
   readonly onNotice: (message: string) => void;
-  /** Called when a job is due, with the time that it was due at in milliseconds since 1970. */
-  readonly onTick: (job: string, dueAtMs: number) => Promise<void>;
+  /** Called when a job is due. */
+  readonly onTick: (job: string, due: DueTime) => Promise<void>;
   /**
    * Makes a run, and returns whether it came to its end. When the signal fires it ends early, and the
    * run is made again: at the next start, or by another process.
@@ -55,7 +64,7 @@ export function takeRuns(options: TakeRunsOptions): RunTaker {
     scheduleQueueName(group),
     async (job, token = '') => {
       if (job.name === RUN_JOB) await take(job as Job<RunRequest>, token);
-      else await onTick((job.data as { readonly job: string }).job, dueTimeOf(job));
+      else await onTick((job.data as { readonly job: string }).job, await dueTimeOf(job));
     },
     {
       connection: redis.connect(),
@@ -76,6 +85,13 @@ export function takeRuns(options: TakeRunsOptions): RunTaker {
   worker.on('error', refusals.tell);
   worker.on('active', refusals.over);
   const locks = createChunkLocks({ worker, lockMs });
+
+  /** Late is what is late by the clock of Redis too: this one may be ahead. */
+  async function dueTimeOf({ opts, timestamp }: Job<unknown>): Promise<DueTime> {
+    const atMs = opts.prevMillis ?? timestamp;
+    const nowMs = Math.min(Date.now(), await timeOf(redis.client));
+    return { atMs, agoMs: nowMs - atMs };
+  }
 
   async function take(job: Job<RunRequest>, token: string): Promise<void> {
     const lock = locks.hold(job.id ?? '', token);
@@ -118,9 +134,4 @@ export function takeRuns(options: TakeRunsOptions): RunTaker {
       locks.close();
     },
   };
-}
-
-/** When a tick was due. */
-function dueTimeOf({ opts, timestamp }: Job<unknown>): number {
-  return opts.prevMillis ?? timestamp;
 }

@@ -1,0 +1,30 @@
+import type { OnNotice } from '../common/notice.ts';
+import { formatDuration } from '../job/values/duration.ts';
+
+/** Less than that does no harm: most crons name minutes. */
+const OFF_MS = 60_000;
+
+/**
+ * Says when the clock of this machine differs from that of Redis, and when no longer. BullMQ makes jobs
+ * due by the clock of whichever machine is ahead.
+ *
+ * @returns to be told, again and again, how far it is ahead, in milliseconds
+ */
+export function createClockNotice(onNotice: OnNotice): (aheadMs: number) => void {
+  let wasOff = false;
+  return (aheadMs) => {
+    const isOff = Math.abs(aheadMs) > OFF_MS;
+    if (isOff && !wasOff) onNotice(describe(aheadMs));
+    if (!isOff && wasOff) {
+      onNotice('The clock of this machine is right again.', { level: 'info' });
+    }
+    wasOff = isOff;
+  };
+}
+
+function describe(aheadMs: number): string {
+  const off = formatDuration(Math.abs(aheadMs));
+  return aheadMs > 0
+    ? `The clock of this machine is ${off} ahead of that of Redis: jobs start so much too early, and when this machine is gone, the next ones so much too late. Set its clock right, such as by NTP.`
+    : `The clock of this machine is ${off} behind that of Redis: jobs that it keeps alone start so much too late. Set its clock right, such as by NTP.`;
+}
