@@ -12,6 +12,7 @@ import { readSettings } from './job/read-settings.ts';
 import { cutIntoLists, type ListedDomains, listDomains } from './producer/add-list.ts';
 import { assertColumnsThere, chooseDomainColumn } from './producer/choose-column.ts';
 import { createDistinctDomains, type DistinctDomains } from './producer/distinct-domains.ts';
+import { toQueueError } from './queue/bullmq/server/reasons.ts';
 import { createDomainReader } from './rows/domain/domain-reader.ts';
 import { type ListInput, openList } from './rows/list-input.ts';
 import { openRows } from './rows/open-rows.ts';
@@ -183,7 +184,7 @@ async function putOnQueue(
       alreadyWaiting += batch.length - added;
     }
   } catch (error) {
-    if (!signal.aborted) throw error;
+    if (!signal.aborted) throw toQueueError(error);
   } finally {
     await closer.close();
   }

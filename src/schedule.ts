@@ -9,6 +9,7 @@ import { SCHEDULE_SETTINGS, type ScheduleSettings } from './job/commands/schedul
 import { checkOptions } from './job/known-options.ts';
 import { checkKind, type OptionKind } from './job/option-kinds.ts';
 import type { Keeper } from './queue/bullmq/schedules/schedule-keepers.ts';
+import { toQueueError } from './queue/bullmq/server/reasons.ts';
 import { createClockNotice } from './schedule/clock-notice.ts';
 import { groupOf } from './schedule/group.ts';
 import { keepSchedules } from './schedule/keep-schedules.ts';
@@ -131,6 +132,8 @@ export async function schedule(
       onRunEvent: hearing.guard(onRunEvent),
       onRunEnd: hearing.guard(onRunEnd),
     });
+  } catch (error) {
+    throw toQueueError(error);
   } finally {
     await closer.close();
   }

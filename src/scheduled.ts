@@ -3,6 +3,7 @@ import { libraryNaming } from './enrich.ts';
 import { SCHEDULE_SETTINGS } from './job/commands/schedule-settings.ts';
 import { checkOptions } from './job/known-options.ts';
 import type { ScheduleQueue } from './queue/bullmq/schedules/schedule-queue.ts';
+import { toQueueError } from './queue/bullmq/server/reasons.ts';
 import type { RedisServer } from './queue/bullmq/server/redis.ts';
 import { groupOf } from './schedule/group.ts';
 import { listGroup, type ScheduledJob } from './schedule/list-schedules.ts';
@@ -102,6 +103,8 @@ async function withGroups<T>(
       ? [groupOf(await foldersOf(files), name).name]
       : await bullmq.findGroups(redis.client);
     return await work({ groups, bullmq, redis });
+  } catch (error) {
+    throw toQueueError(error);
   } finally {
     await redis.close();
   }

@@ -21,6 +21,7 @@ import { watchApi } from './local-worker/api-watch.ts';
 import { openLocalWorker } from './local-worker/local-worker.ts';
 import { startTellingWork } from './local-worker/work-progress.ts';
 import type { ChunkTaker } from './queue/bullmq/chunks/take-chunks.ts';
+import { toQueueError } from './queue/bullmq/server/reasons.ts';
 import { normalizeDomain } from './rows/domain/domain.ts';
 import { openStatus } from './status.ts';
 import { describeStop } from './watch/describe/describe.ts';
@@ -193,6 +194,8 @@ async function workOn(
     }
     const isHandedBack = await handBack(taker, { drain, stopSwitch, onNotice });
     return { stopped, calls: counters.calls, isHandedBack };
+  } catch (error) {
+    throw toQueueError(error);
   } finally {
     await closer.close();
   }

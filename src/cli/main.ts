@@ -37,9 +37,9 @@ async function main(): Promise<number> {
   }
 }
 
-// When the disk is full, lmdb prints errors, each with a stack. The write that failed is reported by
-// whoever waits for it.
-console.error = () => {}; // oxlint-disable-line no-console -- nobody else uses it
+// When the disk is full, lmdb prints errors, each with a stack; where a user may not ask for INFO, ioredis
+// warns of each connection. What matters of it is reported by whoever waits for it.
+console.error = console.warn = () => {}; // oxlint-disable-line no-console -- nobody else uses them
 process.on('unhandledRejection', (error) => {
   process.exit(reportError(error, log));
 });

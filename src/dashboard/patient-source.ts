@@ -1,5 +1,5 @@
 import { inTime, NoAnswerError } from '../common/in-time.ts';
-import { reasonOf } from '../queue/bullmq/server/redis.ts';
+import { reasonOf } from '../queue/bullmq/server/reasons.ts';
 import type { Board, BoardSource } from './board.ts';
 
 export interface PatientSourceOptions {

@@ -13,6 +13,7 @@ import type {
   ScheduleResults,
 } from '../queue/bullmq/schedules/schedule-results.ts';
 import type { TakenRun } from '../queue/bullmq/schedules/schedule-worker.ts';
+import { reasonOf } from '../queue/bullmq/server/reasons.ts';
 import { type JobEnd, runJob } from '../run-job.ts';
 import type { RunEvent } from '../watch/events.ts';
 import type { Summary } from '../watch/summary.ts';
@@ -87,7 +88,7 @@ export async function makeRun(taken: TakenRun, options: MakeRunOptions): Promise
   const noting = results.add(job, result).catch((error: unknown) => {
     if (signal.aborted) return; // Redis may be gone as well
     onNotice(
-      `${job}: how it ended could not be noted (${describeError(error)}): schedule --list does not know of it.`,
+      `${job}: how it ended could not be noted (${reasonOf(error)}): schedule --list does not know of it.`,
     );
   });
   if (signal.aborted) await within(FAREWELL_MS, noting);

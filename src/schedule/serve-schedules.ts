@@ -5,6 +5,8 @@ import type { InstrumentMaker } from '../metrics/create-instruments.ts';
 import type { ScheduleQueue } from '../queue/bullmq/schedules/schedule-queue.ts';
 import type { ScheduleResults } from '../queue/bullmq/schedules/schedule-results.ts';
 import type { takeRuns } from '../queue/bullmq/schedules/schedule-worker.ts';
+import { createNews } from '../queue/bullmq/server/news.ts';
+import { toQueueError } from '../queue/bullmq/server/reasons.ts';
 import type { RedisServer } from '../queue/bullmq/server/redis.ts';
 import type { RunEvent } from '../watch/events.ts';
 import type { ScheduleKeeper } from './keep-schedules.ts';
@@ -82,6 +84,7 @@ async function keepLooking(
   options: ServeSchedulesOptions & { readonly signal: AbortSignal },
 ): Promise<void> {
   const { scheduled, keeper, signal, onNotice } = options;
+  const isNews = createNews();
   let mendedAtMs = performance.now(); // whatever somebody does to the clock
   for (;;) {
     await delay(LOOK_MS, undefined, { signal }).catch(() => {});
@@ -92,7 +95,9 @@ async function keepLooking(
       await keeper.mend();
       mendedAtMs = performance.now();
     } catch (error) {
-      onNotice(error instanceof Error ? error.message : String(error));
+      const found = toQueueError(error);
+      const message = found instanceof Error ? found.message : String(found);
+      if (isNews(message)) onNotice(message);
     }
   }
 }

@@ -1,9 +1,11 @@
 import { describe, expect, test } from 'vitest';
 import { LOOKUPS_QUEUE, PREFIX } from '../../src/queue/bullmq/names.ts';
 import { type TestRedis, type TestRedisOptions, useRedis } from '../support/redis.ts';
+import { openApi } from './support/api.ts';
 import { start } from './support/command.ts';
 import { openFolder } from './support/folder.ts';
 import { COMMANDS, ENCODED, hostOf, redisWith } from './support/queue-servers.ts';
+import { domains, listOf } from './support/tables.ts';
 
 describe('what is no obstacle', () => {
   test('--accept-eviction goes on with a warning', async () => {
@@ -108,6 +110,34 @@ describe('what Redis refuses who else waits', () => {
     expect(stderr.split(notice)).toHaveLength(2);
   });
 });
+
+describe('what a user loses amid the work', () => {
+  test('is told once by a run that may not read what workers noted', async () => {
+    const redis = await redisWith();
+    const clerk = await addClerk(redis);
+    const { url } = await openApi();
+    const folder = openFolder();
+    folder.write('list.csv', listOf(domains(200)));
+    const list = ['list.csv', '--workers', '0', '--chunk', '5', '--queue', clerk];
+    const waiting = await start(['enrich', ...list, '--base-url', url], { cwd: folder.path });
+    await waiting.shows('No worker is there');
+    await redis.client.call('ACL', 'SETUSER', 'clerk', '-lrange');
+    const worker = ['worker', '--queue', redis.url, '--base-url', url];
+    await start(worker, { cwd: openFolder().path });
+    await waiting.shows(
+      "Redis refuses what a run needs: its user may not do what a queue needs (run the 'lrange' command); allow it ~{brandfill}* &* +@all -@admin -@dangerous +info. Trying again.",
+    );
+    waiting.process.kill('SIGKILL');
+    const { stderr } = await waiting.ended;
+    expect(stderr.split('may not do what a queue needs')).toHaveLength(2);
+  });
+});
+
+/** Adds a user with all rights, and returns the URL that logs in as that. */
+async function addClerk({ client, url }: TestRedis): Promise<string> {
+  await client.call('ACL', 'SETUSER', 'clerk', 'on', '>right', '+@all', '~*', '&*');
+  return url.replace('//', '//clerk:right@');
+}
 
 /** Starts a worker, ends it when it waits for lookups, and returns all that it said. */
 async function noticesOfWorker(url: string, flags: readonly string[] = []): Promise<string> {

@@ -1,7 +1,11 @@
 import { describe, expect, test } from 'vitest';
 import { freePort } from '../support/redis.ts';
 import { useTcpServer } from '../support/servers.ts';
+import { run } from './support/command.ts';
+import { openFolder } from './support/folder.ts';
+import { runHere } from './support/program.ts';
 import {
+  COMMANDS,
   type CommandName,
   ENCODED,
   hostOf,
@@ -64,19 +68,43 @@ describe('what answers and will not do', () => {
   });
 
   test.each([
-    ['other keys', [...EVERYTHING, 'resetkeys', '~other:*']],
-    ['hardly a command', [...EVERYTHING, '-@all', '+ping', '+info']],
-    ['no scripts', [...EVERYTHING, '-@scripting']],
-    ['no clock', [...EVERYTHING, '-time']],
-    ['no transactions', [...EVERYTHING, '-@transaction']],
-    ['nothing that waits', [...EVERYTHING, '-@blocking']],
-    ['no command at all', [...EVERYTHING, '-@all']],
-  ])('a user who may use %s', async (_, rights) => {
+    ['other keys', [...EVERYTHING, 'resetkeys', '~other:*'], 'access'],
+    ['hardly a command', [...EVERYTHING, '-@all', '+ping', '+info'], "run the 'time' command"],
+    ['no INFO', [...EVERYTHING, '-info'], "run the 'info' command"],
+    ['no scripts', [...EVERYTHING, '-@scripting'], "run the 'evalsha' command"],
+    ['no scripts that are known', [...EVERYTHING, '-evalsha'], "run the 'evalsha' command"],
+    ['no clock', [...EVERYTHING, '-time'], "run the 'time' command"],
+    ['no transactions', [...EVERYTHING, '-@transaction'], "run the 'multi' command"],
+    ['nothing that waits', [...EVERYTHING, '-@blocking'], "run the 'bzpopmin' command"],
+    ['no hashes', [...EVERYTHING, '-@hash'], "run the 'hgetall' command"],
+    ['no deletion', [...EVERYTHING, '-del'], "run the 'del' command"],
+    ['no streams', [...EVERYTHING, '-xadd'], "run the 'xadd' command"],
+    ['no command at all', [...EVERYTHING, '-@all'], 'run the '],
+  ])('a user who may use %s', async (_, rights, refused) => {
     const redis = await redisWith();
     await redis.client.call('acl', 'setuser', 'clerk', 'on', `>${PASSWORD}`, ...rights);
-    expect(await refusal('worker', `redis://clerk:${ENCODED}@${hostOf(redis)}`)).toContain(
-      'its user may not do what a queue needs; allow it ~{brandfill}* &* +@all -@admin -@dangerous +info.',
+    const said = await refusal('worker', `redis://clerk:${ENCODED}@${hostOf(redis)}`);
+    expect(said).toContain(`: its user may not do what a queue needs (${refused}`);
+    expect(said).toMatch(/\); allow it ~\{brandfill\}\* &\* \+@all -@admin -@dangerous \+info\.$/);
+  });
+
+  test('a user who may not use INFO, without a word of a package beside', async () => {
+    const redis = await redisWith();
+    await redis.client.call(
+      'acl',
+      'setuser',
+      'clerk',
+      'on',
+      `>${PASSWORD}`,
+      '+@all',
+      '~*',
+      '-info',
     );
+    const args = COMMANDS.worker(`redis://clerk:${ENCODED}@${hostOf(redis)}`);
+    const { stderr } = await run(args, { cwd: openFolder().path });
+    expect(stderr.trimEnd().split('\n')).toEqual([
+      expect.stringContaining("(run the 'info' command); allow it"),
+    ]);
   });
 
   test('a read-only replica', async () => {
@@ -134,6 +162,33 @@ describe('what answers and will not do', () => {
     expect(await refusal('worker', 'redis+unix:///nowhere/redis.sock')).toContain(
       'Redis at /nowhere/redis.sock: there is no such socket',
     );
+  });
+});
+
+describe('what Redis refuses only once the work begins', () => {
+  const api = ['--base-url', 'http://127.0.0.1:9'];
+
+  test.each([
+    ['enrich', ['enrich', 'list.csv', ...api]],
+    ['enrich by others', ['enrich', 'list.csv', '--workers', '0', ...api]],
+    ['add', ['add', 'list.csv']],
+    ['schedule', ['schedule', 'nightly.yaml']],
+    ['schedule --list', ['schedule', '--list']],
+    ['schedule --run', ['schedule', '--run', 'nightly']],
+  ])('%s says in one sentence', async (_, args) => {
+    const redis = await redisWith();
+    const rights = [...EVERYTHING, 'resetkeys', '~{brandfill}:probe*'];
+    await redis.client.call('acl', 'setuser', 'clerk', 'on', '>right', ...rights);
+    const folder = openFolder();
+    folder.write('list.csv', 'domain\nacme.com\n');
+    folder.write('nightly.yaml', 'input: list.csv\nschedule: { cron: "0 3 * * *" }\n');
+    const queue = ['--queue', `redis://clerk:right@${hostOf(redis)}`];
+    const ended = await runHere([...args, ...queue], { cwd: folder.path });
+    expect(ended).toMatchObject({ code: 2, stdout: '' });
+    expect(ended.stderr).toMatch(
+      /Cannot go on with the queue on Redis: its user may not do what a queue needs \([^()]*key[^()]*\); allow it ~\{brandfill\}\* .*\+info\.\n$/,
+    );
+    expect(ended.stderr).not.toMatch(/^\s+at /m);
   });
 });
 

@@ -1,19 +1,28 @@
 import { ReplyError } from 'ioredis';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { createRefusals } from '../../src/queue/bullmq/server/refusals.ts';
 
 const OUT_OF_MEMORY = new ReplyError('OOM command not allowed when used memory > maxmemory.');
+const READ_ONLY = new ReplyError("READONLY You can't write against a read only replica.");
 
 describe('what Redis refuses a worker', () => {
-  it('is told once, until it works again', () => {
+  it('is told once, in turns with others too, until there was none of it for a while', () => {
+    vi.useFakeTimers({ toFake: ['performance'] });
+    onTestFinished(() => void vi.useRealTimers());
     const notices: string[] = [];
     const refusals = createRefusals((message) => notices.push(message));
-    for (let times = 0; times < 3; times += 1) refusals.tell(OUT_OF_MEMORY);
-    refusals.over();
+    for (let times = 0; times < 3; times += 1) {
+      refusals.tell(OUT_OF_MEMORY);
+      refusals.tell(READ_ONLY);
+      vi.advanceTimersByTime(20_000);
+    }
+    expect(notices).toEqual([
+      'Redis refuses what a worker needs: it is out of memory; raise maxmemory. Trying again.',
+      'Redis refuses what a worker needs: it is a read-only replica; give the address of its master. Trying again.',
+    ]);
+    vi.advanceTimersByTime(20_000);
     refusals.tell(OUT_OF_MEMORY);
-    const notice =
-      'Redis refuses what a worker needs: it is out of memory; raise maxmemory. Trying again.';
-    expect(notices).toEqual([notice, notice]);
+    expect(notices.at(2)).toBe(notices[0]);
   });
 
   it('is told by what was refused, not that a transaction was discarded', () => {

@@ -61,9 +61,7 @@ export function createSharedCallLedger(
     take: async (signal) => {
       for (;;) {
         try {
-          const taken = await take();
-          refusals.over();
-          return taken;
+          return await take();
         } catch (error) {
           refusals.tell(error); // of the connection tells what watches it
           await delay(RETRY_MS, undefined, { signal });

@@ -1,5 +1,6 @@
 import type { CallCounters } from '../../common/call-counters.ts';
 import { linePasses, noteLeftOvers } from '../../producer/left-overs.ts';
+import { toQueueError } from '../../queue/bullmq/server/reasons.ts';
 import type { HandleChunk } from '../../queue/lookup-queue.ts';
 import { type Claims, type LookupsElsewhere, NO_CLAIMS } from '../../store/claims/claims.ts';
 import { type CallsPerSummary, type PaceSummary, summarizePace } from '../../watch/summary.ts';
@@ -86,6 +87,8 @@ export async function lookUpAll(options: LookUpAllOptions): Promise<LookupTotals
       pace: summarizeOwnPace(lookups, { counters: counters(), progress, isShared }),
       callsPer,
     };
+  } catch (error) {
+    throw toQueueError(error);
   } finally {
     progress.end();
     endTelling();

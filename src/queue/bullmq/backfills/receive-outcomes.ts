@@ -88,7 +88,6 @@ export function receiveOutcomes(options: ReceiveOutcomesOptions): OutcomeReceive
     refusals.tell(thrown);
     if (isUnreadable(thrown)) mend().catch(refusals.tell);
   });
-  worker.on('active', refusals.over);
 
   async function mend(): Promise<void> {
     const isOurs = (token: string): boolean => token.startsWith(`${worker.id}:`);

@@ -1,5 +1,5 @@
 import { ErrorCode, type Worker } from 'bullmq';
-import { reasonOf } from '../server/redis.ts';
+import { reasonOf } from '../server/reasons.ts';
 
 /** The claim of this process on a chunk it took. */
 export interface ChunkLock {

@@ -221,7 +221,6 @@ export function takeChunks(options: TakeChunksOptions): ChunkTaker {
   }
 
   function start(job: Job, token: string): void {
-    refusals.over();
     const lock = locks.hold(job.id ?? '', token);
     const span = startChunkSpan(redis.client, job);
     let finished = (): void => {};
@@ -234,7 +233,8 @@ export function takeChunks(options: TakeChunksOptions): ChunkTaker {
         () => span.end(),
         (error: unknown) => {
           span.end(error);
-          onNotice(describeLoss(job.id ?? '', error));
+          // What is refused for one chunk is for all of them.
+          if (!refusals.tell(error)) onNotice(describeLoss(job.id ?? '', error));
         },
       )
       .finally(() => {

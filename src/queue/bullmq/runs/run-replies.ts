@@ -94,7 +94,7 @@ export async function openRunReplies({
   });
   const refusals = createRefusals(onNotice, 'a run');
   worker.on('error', refusals.tell);
-  worker.on('active', refusals.over);
+  worker.on('failed', (_, error) => refusals.tell(error)); // the watchdog takes it up
 
   return {
     takeLogged,

@@ -83,7 +83,6 @@ export function takeRuns(options: TakeRunsOptions): RunTaker {
   );
   const refusals = createRefusals(onNotice, 'the schedule');
   worker.on('error', refusals.tell);
-  worker.on('active', refusals.over);
   const locks = createChunkLocks({ worker, lockMs });
 
   /** Late is what is late by the clock of Redis too: this one may be ahead. */

@@ -43,8 +43,8 @@ export async function checkServer(options: CheckServerOptions): Promise<void> {
     }
     onWarning(evictionWarning(eviction));
   }
-  await client.eval(PROBE, 1, PROBE_KEY);
   await tryRights(client);
+  await client.eval(PROBE, 1, PROBE_KEY);
   const arePersistent = await Promise.all(
     infos.map(async (info, at) => await isPersistent(nodes[at] ?? client, info)),
   );
@@ -55,10 +55,27 @@ export async function checkServer(options: CheckServerOptions): Promise<void> {
   }
 }
 
+/**
+ * What else is done with keys, by us and in BullMQ's scripts, by how many arguments it must have at least. Who
+ * lacks one right would learn of it amid the work, and a script that ends half way leaves a job in no state.
+ */
+const COMMANDS = [
+  'exists get hgetall hkeys incr decr llen lpop mget persist pttl rpop scard smembers spop zcard zpopmin',
+  'decrby expire hdel hexists hget hmget incrby lindex lpos lpush pexpire rpoplpush rpush sadd set srem zrem zscore',
+  'hincrby hmset hset lrange lrem ltrim xtrim zadd zcount zrange zrangebyscore zremrangebyrank zremrangebyscore zrevrange zrevrangebyscore',
+  'xadd',
+];
+
 /** What else a user may lack: rights that are given to read, to write and to run scripts do without. */
 async function tryRights(client: RedisClient): Promise<void> {
   await client.time();
-  await client.multi().pexpire(PROBE_KEY, 1_000).exec();
+  const trial = client.multi();
+  // The name of the key for whatever they want: most can do nothing with it, and what is done is deleted.
+  for (const [more, names] of COMMANDS.entries()) {
+    const args = Array<string>(more + 1).fill(PROBE_KEY);
+    for (const name of names.split(' ')) trial.call(name, ...args);
+  }
+  await trial.call('evalsha', PROBE_KEY, 1, PROBE_KEY).del(PROBE_KEY).unlink(PROBE_KEY).exec();
   await client.bzpopmin(`${PROBE_KEY}:empty`, 0.01);
 }
 

@@ -1,6 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { unlessAborted } from '../../../common/unless-aborted.ts';
-import { reasonOf } from './redis.ts';
+import { createNews } from './news.ts';
+import { reasonOf } from './reasons.ts';
 
 /** Does what Redis refuses for now again, for as long as it takes. */
 export interface Patience {
@@ -13,9 +14,9 @@ export interface Patience {
 const FIRST_MS = 200;
 const LONGEST_MS = 5_000;
 
-/** @param onNotice told why there is a wait, once per reason in a row */
+/** @param onNotice told why there is a wait, once per reason */
 export function createPatience(onNotice: (message: string) => void): Patience {
-  let told = '';
+  const isNews = createNews();
   return {
     insist: async (work, signal) => {
       for (let waitMs = FIRST_MS; ; waitMs = Math.min(waitMs * 2, LONGEST_MS)) {
@@ -23,13 +24,11 @@ export function createPatience(onNotice: (message: string) => void): Patience {
         try {
           // A Redis that is away answers nothing at all.
           await unlessAborted(work(), signal);
-          told = '';
           return;
         } catch (error) {
           signal.throwIfAborted();
           const reason = reasonOf(error);
-          if (reason !== told) onNotice(`Redis refuses to take lookups: ${reason}. Trying again.`);
-          told = reason;
+          if (isNews(reason)) onNotice(`Redis refuses to take lookups: ${reason}. Trying again.`);
           await delay(waitMs, undefined, { signal }).catch(() => {}); // the signal's reason comes next
         }
       }

@@ -4,7 +4,9 @@ import type { OnNotice } from '../../../common/notice.ts';
 import { parseRedisUrl, type RedisAddress } from '../../../common/redis-url.ts';
 import { keepSecret } from '../../../common/secrets.ts';
 import { createEvictionWatch } from './eviction.ts';
+import { createNews } from './news.ts';
 import { QuietSentinels } from './quiet-sentinels.ts';
+import { errorText, reasonOf, VAGUE } from './reasons.ts';
 
 /** A connection to Redis, whatever lies behind it. */
 export type RedisClient = Redis | Cluster;
@@ -47,9 +49,6 @@ const IMPATIENT = {
   sentinelCommandTimeout: 5_000,
   lazyConnect: true,
 } satisfies RedisOptions;
-
-/** A read-only replica is asked again many times in that time. */
-const READ_ONLY_OVER_MS = 30_000;
 
 /** However many hosts an address has, and however many names have to be resolved. */
 const CHECK_MS = 8_000;
@@ -143,13 +142,11 @@ function createTroubleWatch(name: string, onTrouble: OnNotice): (client: RedisCl
  * the command is sent over it. Says once what is waited for, until that is over for a while.
  */
 function createReadOnlyWatch(name: string, onTrouble: OnNotice): (error: Error) => 2 | false {
-  let lastAtMs = Number.NEGATIVE_INFINITY;
+  const isNews = createNews();
   return (error) => {
     if (!error.message.startsWith('READONLY')) return false;
-    const nowMs = performance.now();
-    const isNews = nowMs - lastAtMs > READ_ONLY_OVER_MS;
-    if (isNews) onTrouble(`Redis at ${name}: ${reasonOf(error)}. Trying again until it is none.`);
-    lastAtMs = nowMs;
+    const reason = reasonOf(error);
+    if (isNews(reason)) onTrouble(`Redis at ${name}: ${reason}. Trying again until it is none.`);
     return 2;
   };
 }
@@ -210,68 +207,4 @@ function hintAtTls(address: RedisAddress): string {
   return tls
     ? '; if it does not speak TLS, give redis:// instead of rediss://'
     : '; if it speaks TLS, give rediss:// instead of redis://';
-}
-
-/** These say that there is a reason, but not which. */
-const VAGUE =
-  /Connection is closed|None of startup nodes|Failed to refresh slots|All sentinels are unreachable|timed out/;
-
-const REASONS: readonly (readonly [sign: RegExp, reason: string])[] = [
-  [/sentinel.*(NOAUTH|WRONGPASS)/, 'its sentinels want a password, and must not'],
-  [/No such master|sentinel.*invalid reply/, 'its sentinels know no master of that name'],
-  [/sentinel.*unknown command/, 'what answers there is no sentinel'],
-  // Had one been out of reach, its error would stand behind this.
-  [/All sentinels.*after \d+ms\.$/, 'its sentinels name no master that answers'],
-  [/connect to sentinel|All sentinels/, 'none of its sentinels can be reached'],
-  [/ECONNREFUSED/, 'nobody listens there; start Redis, or give another --queue'],
-  [/ENOTFOUND|EAI_AGAIN/, 'there is no host of that name; give another --queue'],
-  [/ENOENT/, 'there is no such socket; start Redis, or give another --queue'],
-  [
-    /certificate|self.signed/i,
-    'its certificate is not trusted; name its CA in NODE_EXTRA_CA_CERTS',
-  ],
-  [/SSL|TLS|EPROTO/i, 'TLS could not be agreed on'],
-  [/ETIMEDOUT|EHOSTUNREACH|ENETUNREACH|timed out/i, 'it cannot be reached, or does not answer'],
-  [/NOAUTH/, 'it wants a password; give redis://:PASSWORD@host or redis://USER:PASSWORD@host'],
-  [/WRONGPASS|invalid password|invalid username/i, 'it refuses the user or the password'],
-  [
-    /NOPERM|user executing the script/, // of what a script may not do, Redis 7 says so without a code
-    'its user may not do what a queue needs; allow it ~{brandfill}* &* +@all -@admin -@dangerous +info',
-  ],
-  [/READONLY/, 'it is a read-only replica; give the address of its master'],
-  [/LOADING/, 'it is still loading its data; try again in a moment'],
-  [/OOM/, 'it is out of memory; raise maxmemory'],
-  [/NOREPLICAS/, 'too few replicas follow it for it to be written to; see min-replicas-to-write'],
-  [/MISCONF/, 'it cannot write its data to the disk and therefore refuses to work'],
-  [/CLUSTERDOWN/, 'its cluster is not complete: some slots are served by no node'],
-  [
-    /WRONGTYPE/,
-    "a key of the queue is of another kind: a job was added with one of BullMQ's own names for its id, such as wait or delayed, or another program writes there",
-  ],
-  [/MOVED|CROSSSLOT/, 'it is a node of a cluster; give redis-cluster:// instead of redis://'],
-  [/cluster support disabled/, 'it is not in a cluster; give redis:// instead of redis-cluster://'],
-  [/DB index is out of range/, 'it has no database of that number'],
-  [/Protocol error|RESP type|unknown command/i, 'what answers there is no Redis for a queue'],
-  [/max number of clients/i, 'it has no room for another client; raise maxclients'],
-  [/Connection is closed|ECONNRESET|EPIPE|socket/i, 'the connection broke off'],
-  [/Failed to refresh slots|startup nodes/i, 'none of the nodes of the cluster can be reached'],
-];
-
-/** What an error of Redis or of its connection means. */
-export function reasonOf(error: unknown): string {
-  const text = errorText(error);
-  const known = REASONS.find(([sign]) => sign.test(text));
-  return known ? known[1] : text.replaceAll(/\s+/g, ' ').slice(0, 200);
-}
-
-function errorText(error: unknown): string {
-  if (!(error instanceof Error)) return String(error);
-  if ('lastNodeError' in error && error.lastNodeError) return errorText(error.lastNodeError);
-  // Of a transaction it is only said that it was discarded.
-  if ('previousErrors' in error && Array.isArray(error.previousErrors)) {
-    const [first] = error.previousErrors as readonly unknown[];
-    if (first !== undefined) return errorText(first);
-  }
-  const code = 'code' in error && typeof error.code === 'string' ? `${error.code} ` : '';
-  return `${code}${error.message}`;
 }

@@ -1,12 +1,15 @@
 import { ReplyError } from 'ioredis';
-import { reasonOf } from './redis.ts';
+import { createNews } from './news.ts';
+import { reasonOf } from './reasons.ts';
 
 /** Says why Redis refuses what it is asked for in the background, where nobody waits for it. */
 export interface Refusals {
-  /** Says so, unless the last one had the same reason. What is wrong with a connection is told elsewhere. */
-  readonly tell: (error: unknown) => void;
-  /** It works again: the same reason would be news. */
-  readonly over: () => void;
+  /**
+   * Says so, unless it did a moment ago. What is wrong with a connection is told elsewhere.
+   *
+   * @returns whether Redis refused something
+   */
+  readonly tell: (error: unknown) => boolean;
 }
 
 /** A login that is refused is told with the connection that it is for. */
@@ -14,16 +17,13 @@ const LOGIN = /^ReplyError: (WRONGPASS|NOAUTH)/;
 
 /** @param who needs what is refused, for the sentence */
 export function createRefusals(onNotice: (message: string) => void, who = 'a worker'): Refusals {
-  let told = '';
+  const isNews = createNews();
   return {
     tell: (error) => {
-      if (!(error instanceof ReplyError) || LOGIN.test(String(error))) return;
+      if (!(error instanceof ReplyError) || LOGIN.test(String(error))) return false;
       const reason = reasonOf(error);
-      if (reason !== told) onNotice(`Redis refuses what ${who} needs: ${reason}. Trying again.`);
-      told = reason;
-    },
-    over: () => {
-      told = '';
+      if (isNews(reason)) onNotice(`Redis refuses what ${who} needs: ${reason}. Trying again.`);
+      return true;
     },
   };
 }
