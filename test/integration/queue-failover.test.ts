@@ -52,6 +52,31 @@ test('connections follow the master that Sentinels name, while the old one still
   expect(errors).not.toHaveBeenCalled(); // though one of the Sentinels is not there
 });
 
+test('a master that is away is told of as one that Sentinels watch, once', async () => {
+  const master = await redisWith();
+  const sentinel = await useSentinel(master);
+  const address = `127.0.0.1:${sentinel.options.port}`;
+  const notices: string[] = [];
+  const server = await openQueueServer({
+    url: `redis-sentinel://${address}/mymaster`,
+    acceptEviction: true,
+    onNotice: (message) => notices.push(message),
+  });
+  onTestFinished(() => server.close());
+  server.connect();
+  await server.client.ping();
+  notices.length = 0;
+  await master.kill();
+  await expect.poll(() => notices).not.toEqual([]);
+  await master.start();
+  await server.client.ping();
+  const name = `mymaster (sentinels ${address})`;
+  expect(notices).toEqual([
+    `Redis at ${name}: its master is away. Going on with the one that its sentinels name, as soon as that answers.`,
+    `Redis at ${name} answers again.`,
+  ]);
+});
+
 async function useSentinel(master: TestRedis): Promise<Redis> {
   const port = await freePort();
   const config = openFolder().write(

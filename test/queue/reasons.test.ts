@@ -1,7 +1,7 @@
 import { ReplyError } from 'ioredis';
 import { describe, expect, it } from 'vitest';
 import { BrandfillError } from '../../src/common/errors.ts';
-import { reasonOf, toQueueError } from '../../src/queue/bullmq/server/reasons.ts';
+import { describeLoss, reasonOf, toQueueError } from '../../src/queue/bullmq/server/reasons.ts';
 
 const RETRYING = 'All sentinels are unreachable. Retrying from scratch after 10ms.';
 
@@ -40,6 +40,41 @@ it.each([
 
 it('a right that is missing is told also where Redis does not say which', () => {
   expect(reasonOf(new Error('NOPERM'))).toBe(`its user may not do what a queue needs; ${ALLOW}`);
+});
+
+describe('a connection that is lost', () => {
+  const refused = new Error('connect ECONNREFUSED 127.0.0.1:6379');
+  const silent = new Error('Socket timeout. Expecting data, but did not receive any in 15000ms.');
+  const onMaster =
+    'its master is away. Going on with the one that its sentinels name, as soon as that answers';
+
+  it.each([
+    [refused, 'sentinels', onMaster],
+    [silent, 'sentinels', onMaster],
+    [
+      new Error(`${RETRYING} Last error: connect ECONNREFUSED 127.0.0.1:26379`),
+      'sentinels',
+      'none of its sentinels can be reached. Trying again until it answers',
+    ],
+    [
+      refused,
+      'cluster',
+      'none of its nodes answers for the cluster. Trying again until it answers',
+    ],
+    [refused, 'single', 'nobody listens there. Trying again until it answers'],
+    [
+      new Error('getaddrinfo ENOTFOUND redis'),
+      'single',
+      'there is no host of that name. Trying again until it answers',
+    ],
+    [
+      new ReplyError('WRONGPASS invalid username-password pair'),
+      'sentinels',
+      'it refuses the user or the password. Trying again until it answers',
+    ],
+  ] as const)('is no wrong address: %s, %s', (error, kind, loss) => {
+    expect(describeLoss(error, kind)).toBe(loss);
+  });
 });
 
 describe('what is thrown amid work', () => {

@@ -55,6 +55,26 @@ export function reasonOf(error: unknown): string {
   return knownReason(text) ?? text.replaceAll(/\s+/g, ' ').slice(0, 200);
 }
 
+/** What a Redis may be: one server, one that Sentinels name, or several. */
+export type RedisKind = 'single' | 'sentinels' | 'cluster';
+
+/** A server that is not there, as the system tells it; Sentinels that are not there are told otherwise. */
+const AWAY =
+  /^(?!.*sentinel).*(ECONNREFUSED|ENOTFOUND|EAI_AGAIN|ENOENT|ECONNRESET|EPIPE|ETIMEDOUT|EHOSTUNREACH|ENETUNREACH|Socket timeout)/is;
+
+/** Why a connection is lost that was there before, and what is done: the address was right. */
+export function describeLoss(error: unknown, kind: RedisKind): string {
+  const isAway = AWAY.test(errorText(error));
+  if (isAway && kind === 'sentinels') {
+    return 'its master is away. Going on with the one that its sentinels name, as soon as that answers';
+  }
+  const reason =
+    isAway && kind === 'cluster'
+      ? 'none of its nodes answers for the cluster'
+      : reasonOf(error).replace(/;[^;]* give another --queue$/, '');
+  return `${reason}. Trying again until it answers`;
+}
+
 /**
  * What was thrown amid work over Redis: a refusal that has a known reason as an error that says so, all
  * else as it is.

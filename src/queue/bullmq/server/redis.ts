@@ -6,7 +6,7 @@ import { keepSecret } from '../../../common/secrets.ts';
 import { createEvictionWatch } from './eviction.ts';
 import { createNews } from './news.ts';
 import { QuietSentinels } from './quiet-sentinels.ts';
-import { errorText, reasonOf, VAGUE } from './reasons.ts';
+import { describeLoss, errorText, type RedisKind, reasonOf, VAGUE } from './reasons.ts';
 
 /** A connection to Redis, whatever lies behind it. */
 export type RedisClient = Redis | Cluster;
@@ -71,7 +71,7 @@ export async function openRedis(url: string, options: OpenRedisOptions): Promise
   const name = nameOf(address);
   await tryOut(address, options.check);
   const open = new Set<RedisClient>();
-  const watch = createTroubleWatch(name, options.onTrouble);
+  const watch = createTroubleWatch(address, options.onTrouble);
   const reconnectOnError = createReadOnlyWatch(name, options.onTrouble);
   const watchEviction = createEvictionWatch(options.onTrouble);
   const connect = (): RedisClient => {
@@ -122,13 +122,18 @@ async function tryOut(address: RedisAddress, check: OpenRedisOptions['check']): 
 }
 
 /** Says once that the server is gone, however many connections notice, and once that it is back. */
-function createTroubleWatch(name: string, onTrouble: OnNotice): (client: RedisClient) => void {
+function createTroubleWatch(
+  address: RedisAddress,
+  onTrouble: OnNotice,
+): (client: RedisClient) => void {
+  const name = nameOf(address);
+  const kind = kindOf(address);
   let isGone = false;
   return (client) => {
     client.on('error', (error: unknown) => {
       if (isGone) return;
       isGone = true;
-      onTrouble(`Redis at ${name}: ${reasonOf(error)}. Trying again until it answers.`);
+      onTrouble(`Redis at ${name}: ${describeLoss(error, kind)}.`);
     });
     client.on('ready', () => {
       if (isGone) onTrouble(`Redis at ${name} answers again.`, { level: 'info' });
@@ -154,7 +159,7 @@ function createReadOnlyWatch(name: string, onTrouble: OnNotice): (error: Error) 
 function createClient(address: RedisAddress, options: Patient | typeof IMPATIENT): RedisClient {
   const isProbe = 'lazyConnect' in options;
   if (address.kind === 'single') {
-    const connector = 'sentinels' in address.options ? { Connector: QuietSentinels } : {};
+    const connector = kindOf(address) === 'sentinels' ? { Connector: QuietSentinels } : {};
     return new Redis({ ...address.options, ...options, ...connector });
   }
   const { retryStrategy, ...redisOptions } = options;
@@ -165,6 +170,11 @@ function createClient(address: RedisAddress, options: Patient | typeof IMPATIENT
     clusterRetryStrategy: retryStrategy,
     redisOptions: { ...address.access, ...redisOptions },
   });
+}
+
+function kindOf(address: RedisAddress): RedisKind {
+  if (address.kind === 'cluster') return 'cluster';
+  return 'sentinels' in address.options ? 'sentinels' : 'single';
 }
 
 function passwordOf(address: RedisAddress): string | undefined {
