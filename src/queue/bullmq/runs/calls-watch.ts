@@ -1,3 +1,4 @@
+import { setImmediate } from 'node:timers/promises';
 import { type CallCounters, createCallCounters } from '../../../common/call-counters.ts';
 import type { RedisClient } from '../server/redis.ts';
 import { boundCallsOfRun, boundKey, takenKey, untoldKey } from './run-calls.ts';
@@ -32,7 +33,9 @@ export async function watchCalls(
   await boundCallsOfRun(client, runId, maxCalls);
   if (maxCalls !== undefined) {
     const look = async (): Promise<void> => {
-      if (Number(await client.get(taken)) > maxCalls) onCallsUsedUp();
+      if (Number(await client.get(taken)) <= maxCalls) return;
+      await setImmediate(); // those that were granted, as Redis said in the same breath, go on first
+      onCallsUsedUp();
     };
     timer = setInterval(() => void look().catch(() => {}), LOOK_MS); // the next one will do
   }
