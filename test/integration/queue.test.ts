@@ -47,6 +47,16 @@ async function stop(worker: Running): Promise<Ended> {
   return await worker.ended;
 }
 
+/** Kills a run that makes no lookup itself, once so many of its chunks wait. */
+async function killWithChunks({ enrich, redis }: Stage, chunks: number): Promise<void> {
+  const killed = await enrich('--workers', '0');
+  await expect
+    .poll(() => redis.client.zcard(`${PREFIX}:${LOOKUPS_QUEUE}:prioritized`))
+    .toBeGreaterThanOrEqual(chunks);
+  killed.process.kill('SIGKILL');
+  await killed.ended;
+}
+
 describe('enrich --queue', () => {
   it.each([
     ['list.csv', listOf(domains(120)), [] as readonly string[]],
@@ -123,12 +133,7 @@ describe('enrich --queue', () => {
 
   it('keeps to a --max-calls that it did not have before it was killed', async () => {
     const stage = await openStage(300);
-    const killed = await stage.enrich('--workers', '0');
-    await expect
-      .poll(() => stage.redis.client.zcard(`${PREFIX}:${LOOKUPS_QUEUE}:prioritized`))
-      .toBeGreaterThan(2);
-    killed.process.kill('SIGKILL');
-    await killed.ended;
+    await killWithChunks(stage, 3);
     const again = await (await stage.enrich('--max-calls', '20')).ended;
     expect(again.code, again.stderr).toBe(4);
     expect(stage.api.stats().calls).toBe(20);
@@ -137,12 +142,7 @@ describe('enrich --queue', () => {
 
   it('counts no call that workers made before it took up what a killed run had left', async () => {
     const stage = await openStage(100);
-    const killed = await stage.enrich('--workers', '0');
-    await expect
-      .poll(() => stage.redis.client.zcard(`${PREFIX}:${LOOKUPS_QUEUE}:prioritized`))
-      .toBe(4);
-    killed.process.kill('SIGKILL');
-    await killed.ended;
+    await killWithChunks(stage, 4);
     await stage.worker();
     await expect.poll(() => stage.redis.client.llen(`${PREFIX}:${LOOKUPS_QUEUE}:active`)).toBe(0);
     await expect.poll(() => stage.api.stats().calls).toBe(100);

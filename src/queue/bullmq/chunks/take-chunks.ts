@@ -139,11 +139,11 @@ export function takeChunks(options: TakeChunksOptions): ChunkTaker {
     },
     mayRefuse: (chunk, api) => otherApis.mayRefuse(chunk, api),
     leave: async ({ job, token }) => {
-      isResting = true;
-      await job.moveToWait(token).finally(rest);
-      const wanted = 2 * concurrency - left;
-      const bring = (): Promise<boolean> => ownChunks.bringBefore(job.priority, wanted);
-      if (wanted <= 0 || (await bring().catch(() => false))) resume();
+      rest();
+      await job.moveToWait(token);
+      const isFed =
+        wanted() <= 0 || (await ownChunks.bringBefore(job.priority, wanted()).catch(() => false));
+      if (isFed) resume();
     },
     setAside: async ({ job, token }, runId) => {
       if (runId !== undefined) return await job.moveToDelayed(Date.now() + OFF_FOR_MS, token);
@@ -169,6 +169,7 @@ export function takeChunks(options: TakeChunksOptions): ChunkTaker {
   }
 
   function rest(): void {
+    isResting = true;
     clearTimeout(resting);
     resting = setTimeout(resume, REST_MS).unref();
   }
@@ -179,8 +180,13 @@ export function takeChunks(options: TakeChunksOptions): ChunkTaker {
     wake();
   }
 
+  /** How many lookups more would keep all callers busy. */
+  function wanted(): number {
+    return 2 * concurrency - left;
+  }
+
   function isHungry(): boolean {
-    const isIdle = left < 2 * concurrency && open.size < MOST_CHUNKS_PER_CALL * concurrency;
+    const isIdle = wanted() > 0 && open.size < MOST_CHUNKS_PER_CALL * concurrency;
     return isIdle && quarantine.isFree && !isResting;
   }
 
