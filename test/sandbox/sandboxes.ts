@@ -32,7 +32,10 @@ export function askAll(sandbox: Sandbox, domains: readonly string[]): Promise<Go
   return Promise.all(domains.map((domain) => ask(sandbox, domain).catch(() => nothing)));
 }
 
-/** Make a call that stays open, and wait until the sandbox works on it. */
+/**
+ * Make a call that stays open, and wait until the sandbox works on it. `leave` waits until the sandbox has noticed;
+ * several callers leave one after another, since it goes by how many calls are open.
+ */
 export async function openCall(
   sandbox: Sandbox,
   domain: string,
