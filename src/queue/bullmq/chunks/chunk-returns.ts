@@ -33,7 +33,10 @@ export function createChunkReturns(client: RedisClient): ChunkReturns {
     const chunks = new Map(by.map((data) => [chunkId('part', [chunk.id, ...data.domains]), data]));
     if (runId !== undefined) {
       const domains = new Map([...chunks].map(([id, data]) => [id, data.domains]));
-      await replaceChunk(client, runId, { chunk: chunk.id, by: domains });
+      const returned = new Set(by.flatMap((data) => data.domains));
+      // Until it has their outcomes, a run must not take them for what nobody has asked.
+      const kept = chunk.data.domains.filter((domain) => !returned.has(domain));
+      await replaceChunk(client, runId, { chunk: chunk.id, kept, by: domains });
     }
     for (const [jobId, data] of chunks) {
       const { priority, addedAtMs } = chunk;

@@ -45,8 +45,11 @@ export interface ChunkTaskOptions {
   readonly sender: OutcomeSender;
   readonly returns: ChunkReturns;
   readonly quarantine: Quarantine;
-  /** Whether somebody still waits for the outcomes of a chunk. */
-  readonly isExpected: (chunk: TakenChunk) => Promise<boolean>;
+  /** The domains of a chunk whose outcomes somebody still waits for; undefined when nobody does. */
+  readonly findExpected: (
+    chunk: string,
+    data: LookupsData,
+  ) => Promise<readonly string[] | undefined>;
   /** Runs that make no call for now; their chunks wait, and what is not begun goes back. */
   readonly paused: PausedRuns;
   /** Has a chunk wait whose run is paused or stopping, or that belongs to none while those are paused. */
@@ -79,8 +82,8 @@ const MOST_LOST_WORKERS = 3;
  * A worker that lost its claim meanwhile leaves the chunk to the one that has it.
  */
 export function createChunkTask(options: ChunkTaskOptions): ChunkTask {
-  const { handle, normalize, api, log, readLog, sender, returns, quarantine, isExpected } = options;
-  const { countCalls, mayRefuse, leave, paused, setAside, isStopping, onLeft, onNotice, now } =
+  const { handle, normalize, api, findExpected, countCalls, mayRefuse, leave, setAside } = options;
+  const { log, readLog, sender, returns, quarantine, paused, isStopping, onLeft, onNotice, now } =
     options;
 
   async function run(taken: TakenJob): Promise<void> {
@@ -104,12 +107,14 @@ export function createChunkTask(options: ChunkTaskOptions): ChunkTask {
     if (typeof data === 'string') return await refuse(taken, data);
     // That with which it came: a worker may have brought it before others since.
     const { priority = 0 } = job.opts;
-    const chunk: TakenChunk = { id, data, addedAtMs: job.timestamp, priority };
+    const domains = await findExpected(id, data);
+    const expected = { ...data, domains: domains ?? [] };
+    const chunk: TakenChunk = { id, data: expected, addedAtMs: job.timestamp, priority };
     // It was answered, but its worker was killed before it could say so; or its run is over.
-    if (!(await isExpected(chunk))) return await finish(chunk, taken, []);
+    if (!domains) return await finish(chunk, taken, []);
     const logged = await readLog(id);
     const known = new Map(logged.outcomes.map((outcome) => [outcome.domain, outcome]));
-    const left = unknownOf(data.domains, known);
+    const left = unknownOf(domains, known);
     if (data.api !== undefined && data.api !== api) {
       if (!(await mayRefuse(id, data.api))) return await leave(taken);
       onNotice(`Chunk ${id} is meant for another API and was refused; see --base-url and --param.`);

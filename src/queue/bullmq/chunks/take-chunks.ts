@@ -8,7 +8,7 @@ import { setAside } from '../backfills/backfill-pause.ts';
 import { findRunId, KEPT_FAILURES, LOOKUPS_QUEUE, QUEUE_OPTIONS } from '../names.ts';
 import { watchPausedRuns } from '../runs/paused-runs.ts';
 import { countCallsOfRun } from '../runs/run-calls.ts';
-import { isChunkExpected } from '../runs/run-ledger.ts';
+import { findExpected } from '../runs/run-ledger.ts';
 import type { RedisServer } from '../server/redis.ts';
 import { createRefusals } from '../server/refusals.ts';
 import { startChunkSpan } from '../traces.ts';
@@ -150,9 +150,9 @@ export function takeChunks(options: TakeChunksOptions): ChunkTaker {
       tellOfPause();
       await setAside(redis.client, job, token);
     },
-    isExpected: async ({ id, data: { replyTo = '' } }) => {
+    findExpected: async (chunk, { replyTo = '', domains }) => {
       const runId = findRunId(replyTo);
-      return runId === undefined || (await isChunkExpected(redis.client, runId, id));
+      return runId === undefined ? domains : await findExpected(redis.client, runId, chunk);
     },
     isStopping: () => isStopping,
     now: presence.now,

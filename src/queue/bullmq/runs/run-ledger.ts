@@ -32,24 +32,36 @@ export async function isRunOpen(client: RedisClient, runId: string): Promise<boo
   return (await client.exists(ledgerKey(runId))) === 1;
 }
 
-/** Whether a run still waits for a chunk. */
-export async function isChunkExpected(
+/** What a run still waits for of a chunk; undefined when it does not know of it any more. */
+export async function findExpected(
   client: RedisClient,
   runId: string,
   chunk: string,
-): Promise<boolean> {
-  return (await client.hexists(ledgerKey(runId), chunk)) === 1;
+): Promise<readonly string[] | undefined> {
+  const domains = await client.hget(ledgerKey(runId), chunk);
+  return domains === null ? undefined : (JSON.parse(domains) as string[]);
 }
 
-/** Puts other chunks in the place of one, for a run that has it in its ledger. */
+export interface Replacement {
+  readonly chunk: string;
+  /** What it is to be answered for all the same. */
+  readonly kept: readonly string[];
+  /** Chunks that carry the rest. */
+  readonly by: ReadonlyMap<string, readonly string[]>;
+}
+
+/** Puts other chunks in the place of one, for a run that has it in its ledger, but for what is known of it. */
 export async function replaceChunk(
   client: RedisClient,
   runId: string,
-  { chunk, by }: { chunk: string; by: ReadonlyMap<string, readonly string[]> },
+  { chunk, kept, by }: Replacement,
 ): Promise<void> {
+  const key = ledgerKey(runId);
   const multi = client.multi();
-  for (const [id, domains] of by) multi.hset(ledgerKey(runId), id, JSON.stringify(domains));
-  await multi.hdel(ledgerKey(runId), chunk).exec();
+  for (const [id, domains] of by) multi.hset(key, id, JSON.stringify(domains));
+  if (kept.length > 0) multi.hset(key, chunk, JSON.stringify(kept));
+  else multi.hdel(key, chunk);
+  await multi.exec();
 }
 
 export interface ClaimRunOptions {
