@@ -1,60 +1,13 @@
 import { once } from 'node:events';
 import { connect } from 'node:net';
 import { describe, expect, it } from 'vitest';
-import { LOOKUPS_QUEUE, PREFIX } from '../../src/queue/bullmq/names.ts';
-import type { SandboxOptions } from '../../src/sandbox/options.ts';
-import type { Sandbox } from '../../src/sandbox/server.ts';
-import { type TestRedis, useRedis } from '../support/redis.ts';
-import { openApi } from './support/api.ts';
-import { type Ended, type Running, run, start, summaryOf } from './support/command.ts';
-import { type Folder, openFolder } from './support/folder.ts';
+import { type Ended, type Running, run, summaryOf } from './support/command.ts';
+import { openStage } from './support/queue-stage.ts';
 import { domains, listOf } from './support/tables.ts';
-
-interface Stage {
-  readonly api: Sandbox;
-  readonly redis: TestRedis;
-  readonly folder: Folder;
-  enrich(...flags: readonly string[]): Promise<Running>;
-  worker(flags?: readonly string[], env?: Readonly<Record<string, string>>): Promise<Running>;
-}
-
-async function openStage(rows: number, options?: SandboxOptions): Promise<Stage> {
-  const [api, redis, folder] = [await openApi(options), await useRedis(), openFolder()];
-  folder.write('list.csv', listOf(domains(rows)));
-  const common = { BRANDFILL_BASE_URL: api.url, BRANDFILL_QUEUE: redis.url };
-  return {
-    api,
-    redis,
-    folder,
-    enrich: (...flags) =>
-      start(['enrich', 'list.csv', '--progress', 'none', ...flags], {
-        cwd: folder.path,
-        env: common,
-      }),
-    worker: async (flags = [], env = {}) => {
-      const worker = await start(['worker', ...flags], {
-        cwd: folder.path,
-        env: { ...common, ...env },
-      });
-      await worker.shows('Waiting for lookups');
-      return worker;
-    },
-  };
-}
 
 async function stop(worker: Running): Promise<Ended> {
   worker.process.kill('SIGTERM');
   return await worker.ended;
-}
-
-/** Kills a run that makes no lookup itself, once so many of its chunks wait. */
-async function killWithChunks({ enrich, redis }: Stage, chunks: number): Promise<void> {
-  const killed = await enrich('--workers', '0');
-  await expect
-    .poll(() => redis.client.zcard(`${PREFIX}:${LOOKUPS_QUEUE}:prioritized`))
-    .toBeGreaterThanOrEqual(chunks);
-  killed.process.kill('SIGKILL');
-  await killed.ended;
 }
 
 describe('enrich --queue', () => {
@@ -129,28 +82,6 @@ describe('enrich --queue', () => {
     const second = await (await stage.enrich()).ended;
     expect(second.code).toBe(0);
     expect(stage.api.stats().calls).toBe(50);
-  });
-
-  it('keeps to a --max-calls that it did not have before it was killed', async () => {
-    const stage = await openStage(300);
-    await killWithChunks(stage, 3);
-    const again = await (await stage.enrich('--max-calls', '20')).ended;
-    expect(again.code, again.stderr).toBe(4);
-    expect(stage.api.stats().calls).toBe(20);
-    expect(await stage.redis.client.keys('*:run-max-calls:*')).toEqual([]);
-  });
-
-  it('counts no call that workers made before it took up what a killed run had left', async () => {
-    const stage = await openStage(100);
-    await killWithChunks(stage, 4);
-    await stage.worker();
-    await expect.poll(() => stage.redis.client.llen(`${PREFIX}:${LOOKUPS_QUEUE}:active`)).toBe(0);
-    await expect.poll(() => stage.api.stats().calls).toBe(100);
-    const again = await (await stage.enrich('--workers', '0', '--json')).ended;
-    expect(again.code, again.stderr).toBe(0);
-    expect(again.stderr).toContain('left 100 lookups to workers; this one takes up what they find');
-    expect(summaryOf(again)).toMatchObject({ calls: 0, lookups: 100, freshDomains: 0 });
-    expect(stage.api.stats().calls).toBe(100);
   });
 
   it('needs a queue to leave all lookups to others', async () => {

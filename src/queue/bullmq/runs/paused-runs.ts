@@ -1,3 +1,4 @@
+import { setTimeout as delay } from 'node:timers/promises';
 import { PREFIX } from '../names.ts';
 import type { RedisClient } from '../server/redis.ts';
 
@@ -23,6 +24,13 @@ export async function markPaused(client: RedisClient, runId: string): Promise<vo
 /** Says that it is no longer paused. */
 export async function unmarkPaused(client: RedisClient, runId: string): Promise<void> {
   await client.del(pausedKey(runId));
+}
+
+/** Has workers give back what they hold of a run and have not begun; they take it again as they find it then. */
+export async function recall(client: RedisClient, runId: string): Promise<void> {
+  await markPaused(client, runId);
+  await delay(2 * LOOK_MS);
+  await unmarkPaused(client, runId);
 }
 
 export function watchPausedRuns(client: RedisClient): PausedRuns {

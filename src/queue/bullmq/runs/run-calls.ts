@@ -23,7 +23,10 @@ export interface RunCalls extends Required<Pick<Chunk, 'allowance' | 'counters'>
 /** For as long counts are kept that nobody removes. */
 const KEPT_MS = 24 * 60 * 60_000;
 
-/** @param maxCalls how many all workers may make for the run together. @default what the run has noted, if anything */
+/**
+ * @param maxCalls what a chunk says of how many calls all workers may make for its run together. What the run has
+ * noted since takes precedence: it may have been killed, and started again with another bound.
+ */
 export async function countCallsOfRun(
   client: RedisClient,
   runId: string,
@@ -31,8 +34,8 @@ export async function countCallsOfRun(
 ): Promise<RunCalls> {
   const made = createCallCounters();
   const told = createCallCounters();
-  const most = maxCalls ?? (await findBound(client, runId));
-  const bound = most === undefined ? undefined : allowCalls(client, runId, most);
+  const most = (await findBound(client, runId)) ?? maxCalls ?? Infinity;
+  const bound = most === Infinity ? undefined : allowCalls(client, runId, most);
 
   async function noteUntold(): Promise<void> {
     const untold = Object.entries(made)
@@ -57,7 +60,7 @@ export async function countCallsOfRun(
   };
 }
 
-/** Chunks of a run that was killed do not know of the bound that it was started again with. */
+/** A Redis that has lost everything has lost what a run noted, too. */
 async function findBound(client: RedisClient, runId: string): Promise<number | undefined> {
   const noted = await client.get(boundKey(runId));
   return noted === null ? undefined : Number(noted);
@@ -69,9 +72,11 @@ export async function boundCallsOfRun(
   runId: string,
   maxCalls: number | undefined,
 ): Promise<void> {
-  const noting = client.multi().del(takenKey(runId), boundKey(runId));
-  if (maxCalls !== undefined) noting.set(boundKey(runId), maxCalls, 'PX', CHUNKS_KEPT_MS);
-  await noting.exec();
+  await client
+    .multi()
+    .del(takenKey(runId))
+    .set(boundKey(runId), maxCalls ?? Infinity, 'PX', CHUNKS_KEPT_MS)
+    .exec();
 }
 
 /** Calls that all workers may make for one run. What was refused is counted too: it says that they are used up. */

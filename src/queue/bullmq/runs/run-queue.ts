@@ -10,7 +10,8 @@ import { watchQueuePause } from '../queue-pause.ts';
 import { type CallsWatchOptions, watchCalls } from './calls-watch.ts';
 import { openGivenChunks } from './given-chunks.ts';
 import { holdBackWhilePaused } from './hold-back.ts';
-import { markPaused, unmarkPaused } from './paused-runs.ts';
+import { strikeNeverAdded } from './never-added.ts';
+import { markPaused, recall, unmarkPaused } from './paused-runs.ts';
 import { claimRun, type RunLedger } from './run-ledger.ts';
 import { openRunReplies } from './run-replies.ts';
 import { createWatchdog } from './watchdog.ts';
@@ -79,9 +80,12 @@ export async function openRunQueue(options: RunQueueOptions): Promise<RunQueue> 
   const calls = await watchCalls(client, ledger.runId, options);
   const change = createChange();
   for (const stop of [signal, giveUp]) stop.addEventListener('abort', change.tell);
+  await strikeNeverAdded(client, ledger);
   const inherited = [...(await ledger.read()).values()].flat();
   for (const domain of inherited) outstanding.add(domain);
   if (inherited.length > 0) options.onInherited?.(inherited);
+  // Workers that have begun do not know how many calls may be made by now.
+  if (inherited.length > 0 && options.maxCalls !== undefined) await recall(client, ledger.runId);
   const replies = await openRunReplies({
     redis,
     ledger,

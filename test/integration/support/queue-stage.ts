@@ -1,0 +1,50 @@
+import { Queue } from 'bullmq';
+import { onTestFinished } from 'vitest';
+import { LOOKUPS_QUEUE, QUEUE_OPTIONS } from '../../../src/queue/bullmq/names.ts';
+import type { SandboxOptions } from '../../../src/sandbox/options.ts';
+import type { Sandbox } from '../../../src/sandbox/server.ts';
+import { type TestRedis, useRedis } from '../../support/redis.ts';
+import { openApi } from './api.ts';
+import { type Running, start } from './command.ts';
+import { type Folder, openFolder } from './folder.ts';
+import { domains, listOf } from './tables.ts';
+
+/** An API, a Redis and a list of so many rows, `list.csv`. All end with the test. */
+export interface Stage {
+  readonly api: Sandbox;
+  readonly redis: TestRedis;
+  readonly folder: Folder;
+  enrich(...flags: readonly string[]): Promise<Running>;
+  worker(flags?: readonly string[], env?: Readonly<Record<string, string>>): Promise<Running>;
+}
+
+export async function openStage(rows: number, options?: SandboxOptions): Promise<Stage> {
+  const [api, redis, folder] = [await openApi(options), await useRedis(), openFolder()];
+  folder.write('list.csv', listOf(domains(rows)));
+  const common = { BRANDFILL_BASE_URL: api.url, BRANDFILL_QUEUE: redis.url };
+  return {
+    api,
+    redis,
+    folder,
+    enrich: (...flags) =>
+      start(['enrich', 'list.csv', '--progress', 'none', ...flags], {
+        cwd: folder.path,
+        env: common,
+      }),
+    worker: async (flags = [], env = {}) => {
+      const worker = await start(['worker', ...flags], {
+        cwd: folder.path,
+        env: { ...common, ...env },
+      });
+      await worker.shows('Waiting for lookups');
+      return worker;
+    },
+  };
+}
+
+/** The queue of lookups, as others see it; it is closed when the test ends. */
+export function openLookups({ port }: TestRedis): Queue {
+  const queue = new Queue(LOOKUPS_QUEUE, { connection: { port }, ...QUEUE_OPTIONS });
+  onTestFinished(() => queue.close());
+  return queue;
+}
