@@ -1,4 +1,3 @@
-import { Queue } from 'bullmq';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { add, enrich, schedule, work } from '../../src/index.ts';
 import { findLastWords, leaveLastWords } from '../../src/queue/bullmq/chunks/last-words.ts';
@@ -9,13 +8,14 @@ import {
   openQueueServer,
   withScheduleQueue,
 } from '../../src/queue/bullmq/index.ts';
-import { LOOKUPS_QUEUE, OUTCOMES_QUEUE, QUEUE_OPTIONS } from '../../src/queue/bullmq/names.ts';
+import { LOOKUPS_QUEUE, OUTCOMES_QUEUE } from '../../src/queue/bullmq/names.ts';
 import type { RedisServer } from '../../src/queue/bullmq/server/redis.ts';
 import { createGate } from '../support/gate.ts';
 import { type TestRedis, useRedis } from '../support/redis.ts';
 import { shiftClock } from '../support/shift-clock.ts';
 import { openApi, openServer } from './support/api.ts';
 import { openFolder } from './support/folder.ts';
+import { openQueue } from './support/open-queue.ts';
 import { openSchedules } from './support/schedules.ts';
 
 const HOUR_MS = 60 * 60_000;
@@ -25,12 +25,6 @@ async function connect({ url }: TestRedis): Promise<RedisServer> {
   const server = await openQueueServer({ url, acceptEviction: false, onNotice: () => {} });
   onTestFinished(() => server.close());
   return server;
-}
-
-function openQueue(name: string, { port }: TestRedis): Queue {
-  const queue = new Queue(name, { connection: { port }, ...QUEUE_OPTIONS });
-  onTestFinished(() => queue.close());
-  return queue;
 }
 
 /** What a process tells of a time just now, in milliseconds since 1970. */

@@ -2,12 +2,12 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { createOwnChunks } from '../../src/queue/bullmq/chunks/own-chunks.ts';
 import { openQueueServer } from '../../src/queue/bullmq/index.ts';
-import { LOOKUPS_JOB } from '../../src/queue/bullmq/names.ts';
+import { LOOKUPS_JOB, LOOKUPS_QUEUE } from '../../src/queue/bullmq/names.ts';
 import { useRedis } from '../support/redis.ts';
 import { openApi } from './support/api.ts';
 import { type Running, start } from './support/command.ts';
 import { openFolder } from './support/folder.ts';
-import { openLookups } from './support/queue-stage.ts';
+import { openQueue } from './support/open-queue.ts';
 import { column, domains, listOf, rowsOf } from './support/tables.ts';
 
 /** A queue, workers and runs on it, each with an API of its own. */
@@ -70,7 +70,7 @@ describe('lookups for two APIs on one queue', () => {
     const [slow, fast] = [await openApi({ latencyMs: 3_000 }), await openApi()];
     await worker(slow.url, '--concurrency', '1');
     await enrich(slow.url, 3_000, '--workers', '0');
-    const queue = openLookups(redis);
+    const queue = openQueue(LOOKUPS_QUEUE, redis);
     while ((await queue.getPrioritizedCount()) < 50) await delay(20);
     const waiting = await enrich(fast.url, 1_000, '--workers', '0');
     await waiting.shows('No worker is there that asks this API: start one with brandfill worker');
@@ -85,7 +85,7 @@ describe('lookups for two APIs on one queue', () => {
   it('keep their priority where a worker that brought them forward gives them back', async () => {
     const { redis, worker } = await openStage();
     const api = await openApi({ latencyMs: 500 });
-    const queue = openLookups(redis);
+    const queue = openQueue(LOOKUPS_QUEUE, redis);
     const theirs = { v: 1, domains: ['acme.com'], api: 'theirs' };
     for (let each = 0; each < 20; each += 1) {
       await queue.add(LOOKUPS_JOB, theirs, { jobId: `theirs-${each}`, priority: 5 });
@@ -157,7 +157,7 @@ async function openChunks() {
   onTestFinished(() => server.close());
   const chunks = createOwnChunks(server.client, 'own');
   onTestFinished(() => chunks.close());
-  const queue = openLookups(redis);
+  const queue = openQueue(LOOKUPS_QUEUE, redis);
   return {
     bringBefore: chunks.bringBefore,
     add: async (jobId: string, api: unknown, priority: number) =>

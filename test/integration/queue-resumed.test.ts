@@ -1,7 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { LOOKUPS_QUEUE, PREFIX } from '../../src/queue/bullmq/names.ts';
 import { summaryOf } from './support/command.ts';
-import { openLookups, openStage, type Stage } from './support/queue-stage.ts';
+import { openQueue } from './support/open-queue.ts';
+import { openStage, type Stage } from './support/queue-stage.ts';
 
 /** Kills a run that makes no lookup itself, once so many of its chunks wait. */
 async function killWithChunks(
@@ -57,7 +58,7 @@ describe('a run over Redis that goes on where a killed one ended', () => {
   it('gives out at once what it had noted, but not put on the queue yet, when it was killed', async () => {
     const stage = await openStage(100);
     await killWithChunks(stage, 4);
-    const queue = openLookups(stage.redis);
+    const queue = openQueue(LOOKUPS_QUEUE, stage.redis);
     const [job] = await queue.getPrioritized();
     await job?.remove();
     await stage.worker();

@@ -1,6 +1,3 @@
-import { Queue } from 'bullmq';
-import { onTestFinished } from 'vitest';
-import { LOOKUPS_QUEUE, QUEUE_OPTIONS } from '../../../src/queue/bullmq/names.ts';
 import type { SandboxOptions } from '../../../src/sandbox/options.ts';
 import type { Sandbox } from '../../../src/sandbox/server.ts';
 import { type TestRedis, useRedis } from '../../support/redis.ts';
@@ -40,11 +37,4 @@ export async function openStage(rows: number, options?: SandboxOptions): Promise
       return worker;
     },
   };
-}
-
-/** The queue of lookups, as others see it; it is closed when the test ends. */
-export function openLookups({ port }: TestRedis): Queue {
-  const queue = new Queue(LOOKUPS_QUEUE, { connection: { port }, ...QUEUE_OPTIONS });
-  onTestFinished(() => queue.close());
-  return queue;
 }

@@ -10,7 +10,7 @@ import { watchQueuePause } from '../queue-pause.ts';
 import { type CallsWatchOptions, watchCalls } from './calls-watch.ts';
 import { openGivenChunks } from './given-chunks.ts';
 import { holdBackWhilePaused } from './hold-back.ts';
-import { strikeNeverAdded } from './never-added.ts';
+import { inherit } from './inherit.ts';
 import { markPaused, recall, unmarkPaused } from './paused-runs.ts';
 import { claimRun, type RunLedger } from './run-ledger.ts';
 import { openRunReplies } from './run-replies.ts';
@@ -80,8 +80,7 @@ export async function openRunQueue(options: RunQueueOptions): Promise<RunQueue> 
   const calls = await watchCalls(client, ledger.runId, options);
   const change = createChange();
   for (const stop of [signal, giveUp]) stop.addEventListener('abort', change.tell);
-  await strikeNeverAdded(client, ledger);
-  const inherited = [...(await ledger.read()).values()].flat();
+  const inherited = await inherit(client, ledger);
   for (const domain of inherited) outstanding.add(domain);
   if (inherited.length > 0) options.onInherited?.(inherited);
   // Workers that have begun do not know how many calls may be made by now.
