@@ -107,12 +107,13 @@ export function createChunkTask(options: ChunkTaskOptions): ChunkTask {
     if (typeof data === 'string') return await refuse(taken, data);
     // That with which it came: a worker may have brought it before others since.
     const { priority = 0 } = job.opts;
+    // In this order: the run strikes a chunk before it removes the log, so that what has none is not expected.
+    const logged = await readLog(id);
     const domains = await findExpected(id, data);
     const expected = { ...data, domains: domains ?? [] };
     const chunk: TakenChunk = { id, data: expected, addedAtMs: job.timestamp, priority };
     // It was answered, but its worker was killed before it could say so; or its run is over.
     if (!domains) return await finish(chunk, taken, []);
-    const logged = await readLog(id);
     const known = new Map(logged.outcomes.map((outcome) => [outcome.domain, outcome]));
     const left = unknownOf(domains, known);
     if (data.api !== undefined && data.api !== api) {
