@@ -1,9 +1,10 @@
-import { Cluster, Redis, type RedisOptions } from 'ioredis';
+import { Cluster, type Redis, type RedisOptions } from 'ioredis';
 import { BrandfillError } from '../../../common/errors.ts';
 import type { OnNotice } from '../../../common/notice.ts';
 import { parseRedisUrl, type RedisAddress } from '../../../common/redis-url.ts';
 import { keepSecret } from '../../../common/secrets.ts';
 import { createEvictionWatch } from './eviction.ts';
+import { GatheringRedis } from './gathering-redis.ts';
 import { createNews } from './news.ts';
 import { QuietSentinels } from './quiet-sentinels.ts';
 import { describeLoss, errorText, type RedisKind, reasonOf, VAGUE } from './reasons.ts';
@@ -160,7 +161,7 @@ function createClient(address: RedisAddress, options: Patient | typeof IMPATIENT
   const isProbe = 'lazyConnect' in options;
   if (address.kind === 'single') {
     const connector = kindOf(address) === 'sentinels' ? { Connector: QuietSentinels } : {};
-    return new Redis({ ...address.options, ...options, ...connector });
+    return new GatheringRedis({ ...address.options, ...options, ...connector });
   }
   const { retryStrategy, ...redisOptions } = options;
   return new Cluster([...address.nodes], {
