@@ -85,11 +85,13 @@ export function createShapeFinder(): (answer: JsonObject) => Shape {
   };
 }
 
+const NO_COLUMNS: Shape = [];
+
 /** Makes a `shapeOf` for the text of an answer; what is no JSON object has no columns. */
 export function createShapeReader(): (json: string) => Shape {
   const shapeOf = createShapeFinder();
   return (json) => {
-    const answer = findJsonObject(json);
-    return answer ? shapeOf(answer) : [];
+    const answer = json === '' ? undefined : findJsonObject(json);
+    return answer ? shapeOf(answer) : NO_COLUMNS;
   };
 }

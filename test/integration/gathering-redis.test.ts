@@ -23,7 +23,7 @@ it('what is asked before there is a connection, and after it was lost, is sent',
   const client = new GatheringRedis({ port, lazyConnect: true, maxRetriesPerRequest: null });
   onTestFinished(() => client.disconnect());
   expect(await client.incr('count')).toBe(1);
-  await observer.client('KILL', 'TYPE', 'normal', 'SKIPME', 'yes');
+  await observer.call('CLIENT', 'KILL', 'TYPE', 'normal', 'SKIPME', 'yes');
   expect(await client.incr('count')).toBe(2);
 });
 

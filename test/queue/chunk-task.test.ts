@@ -25,7 +25,10 @@ it.each([0, 1])(
       normalize: (domain) => ({ domain }),
       api: 'api',
       countCalls: async () => undefined,
-      readLog: async () => ({ outcomes: isStruck() ? [] : [outcome], lonelyAttempts: 0 }),
+      readLog: async () => ({
+        outcomes: isStruck() ? [] : [{ data: outcome, shape: undefined }],
+        lonelyAttempts: 0,
+      }),
       findExpected: async (_, { domains }) => (isStruck() ? undefined : domains),
       log: {
         expireSoon: done,

@@ -1,4 +1,5 @@
 import type { Outcome } from '../../brand/outcome.ts';
+import type { Shape } from '../../brand/shape.ts';
 import type { OutcomeData } from './contract.ts';
 
 /**
@@ -30,7 +31,7 @@ export function withoutCall(
 }
 
 /** The outcome that a run keeps. What has no domain cannot come from a run, which looked before. */
-export function toOutcome(data: OutcomeData): Outcome {
+export function toOutcome(data: OutcomeData, shape?: Shape): Outcome {
   const { domain, status, reason, httpStatus, attempts, throttled, fetchedAtMs, json } = data;
   return {
     domain,
@@ -41,5 +42,6 @@ export function toOutcome(data: OutcomeData): Outcome {
     throttled,
     fetchedAtMs,
     json,
+    shape,
   };
 }

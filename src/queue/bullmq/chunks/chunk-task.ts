@@ -14,7 +14,7 @@ import type { PausedRuns } from '../runs/paused-runs.ts';
 import type { RunCalls } from '../runs/run-calls.ts';
 import { type ChunkLock, describeCutOff } from './chunk-locks.ts';
 import type { ChunkReturns, TakenChunk } from './chunk-returns.ts';
-import type { LoggedChunk, OutcomeLog } from './outcome-log.ts';
+import type { OutcomeLog, ReadLog } from './outcome-log.ts';
 import type { ChunkOutcomes, OutcomeSender } from './outcome-sender.ts';
 import type { Quarantine } from './quarantine.ts';
 
@@ -41,7 +41,7 @@ export interface ChunkTaskOptions {
   /** Puts a chunk back on the queue as it is, for others. */
   readonly leave: (taken: TakenJob) => Promise<void>;
   readonly log: OutcomeLog;
-  readonly readLog: (chunk: string) => Promise<LoggedChunk>;
+  readonly readLog: ReadLog;
   readonly sender: OutcomeSender;
   readonly returns: ChunkReturns;
   readonly quarantine: Quarantine;
@@ -114,7 +114,7 @@ export function createChunkTask(options: ChunkTaskOptions): ChunkTask {
     const chunk: TakenChunk = { id, data: expected, addedAtMs: job.timestamp, priority };
     // It was answered, but its worker was killed before it could say so; or its run is over.
     if (!domains) return await finish(chunk, taken, []);
-    const known = new Map(logged.outcomes.map((outcome) => [outcome.domain, outcome]));
+    const known = new Map(logged.outcomes.map(({ data: each }) => [each.domain, each]));
     const left = unknownOf(domains, known);
     if (data.api !== undefined && data.api !== api) {
       if (!(await mayRefuse(id, data.api))) return await leave(taken);
@@ -180,10 +180,14 @@ export function createChunkTask(options: ChunkTaskOptions): ChunkTask {
           calls?.told(outcomes);
           open -= outcomes.length;
           onLeft(-outcomes.length);
-          const travelling = outcomes.map((each) => toData(each, left.get(each.domain)));
-          for (const each of travelling) known.set(each.domain, each);
           // Whoever has it now may have finished it: nobody would remove a log that begins anew.
-          if (lock.isOurs()) await Promise.all(travelling.map((each) => log.add(id, each)));
+          const isOurs = lock.isOurs();
+          const noted = outcomes.map((each) => {
+            const travelling = toData(each, left.get(each.domain));
+            known.set(each.domain, travelling);
+            return isOurs ? log.add(id, travelling, each.shape) : undefined;
+          });
+          await Promise.all(noted);
         },
         isWanted,
       );

@@ -1,7 +1,9 @@
 import { setTimeout as delay } from 'node:timers/promises';
+import type { Shape } from '../../../brand/shape.ts';
 import type { OutcomeData } from '../contract.ts';
 import { KEPT_MS, logKey } from '../names.ts';
 import type { RedisClient } from '../server/redis.ts';
+import { KnownShapes, noteShape, type ShapeNote } from './shape-note.ts';
 
 /**
  * Outcomes in Redis, by chunk, written as they come. Whoever takes a chunk over from a worker that
@@ -12,8 +14,10 @@ export interface OutcomeLog {
   /**
    * Notes an outcome, as soon as what came before it is noted. Resolves when Redis has it, however
    * long Redis refuses it.
+   *
+   * @param shape the columns of its answer: whoever reads it need not parse the answer for them. @default unknown
    */
-  add(chunk: string, outcome: OutcomeData): Promise<void>;
+  add(chunk: string, outcome: OutcomeData, shape?: Shape): Promise<void>;
   /** Notes that a chunk is now looked up with no other at its side. */
   addLonely(chunk: string): Promise<void>;
   /** Lets the log of a chunk that is about to be finished go by itself, should nobody remove it. */
@@ -26,26 +30,41 @@ export interface OutcomeLog {
 
 /** What workers have noted of a chunk. */
 export interface LoggedChunk {
-  readonly outcomes: readonly OutcomeData[];
+  readonly outcomes: readonly LoggedOutcome[];
   /** How many workers began it with no other chunk at its side. */
   readonly lonelyAttempts: number;
 }
+
+export interface LoggedOutcome {
+  readonly data: OutcomeData;
+  /** Undefined where the worker did not say: one of an earlier version does not. */
+  readonly shape: Shape | undefined;
+}
+
+/** Reads what is in the log of a chunk. */
+export type ReadLog = (chunk: string) => Promise<LoggedChunk>;
 
 const LONELY = 'alone';
 /** Long enough for another worker to take the chunk over, should this one be killed now. */
 const SOON_MS = 60_000;
 const RETRY_MS = 500;
 
-/** What is in the log of a chunk. */
-export async function readLog(client: RedisClient, chunk: string): Promise<LoggedChunk> {
-  const entries = await client.lrange(logKey(chunk), 0, -1);
-  const outcomes = entries.filter((entry) => entry !== LONELY).map(decode);
-  return { outcomes, lonelyAttempts: entries.length - outcomes.length };
+export function createLogReader(client: RedisClient): ReadLog {
+  const shapes = new KnownShapes();
+  return async (chunk) => {
+    const entries = await client.lrange(logKey(chunk), 0, -1);
+    const outcomes = entries
+      .filter((entry) => entry !== LONELY)
+      .map((entry) => decode(entry, shapes));
+    return { outcomes, lonelyAttempts: entries.length - outcomes.length };
+  };
 }
 
 export function createOutcomeLog(client: RedisClient): OutcomeLog {
   /** Logs that this process has written to, whose time is set. */
   const begun = new Set<string>();
+  /** The shapes that they spell out. */
+  const spelled = new Map<string, Set<Shape>>();
   let gathered = new Map<string, string[]>();
   let writing: Promise<void> = Promise.resolve();
 
@@ -80,7 +99,10 @@ export function createOutcomeLog(client: RedisClient): OutcomeLog {
     const appended = client.rpush(key, ...entries);
     if (begun.has(key)) {
       const isAnew = (await appended) === entries.length; // its run, or Redis, has lost it meanwhile
-      if (isAnew) await client.pexpire(key, KEPT_MS);
+      if (isAnew) {
+        spelled.delete(key);
+        await client.pexpire(key, KEPT_MS);
+      }
       return;
     }
     const dated = client.pexpire(key, KEPT_MS);
@@ -88,13 +110,28 @@ export function createOutcomeLog(client: RedisClient): OutcomeLog {
     begun.add(key);
   }
 
+  /** Whether the log that has this key spells a shape out already; from now on it does. */
+  function isSpelled(key: string, shape: Shape): boolean {
+    const known = spelled.get(key) ?? new Set();
+    spelled.set(key, known);
+    if (known.has(shape)) return true;
+    known.add(shape);
+    return false;
+  }
+
+  function forget(chunk: string): void {
+    begun.delete(logKey(chunk));
+    spelled.delete(logKey(chunk));
+  }
+
   return {
-    add: (chunk, outcome) => {
+    add: (chunk, outcome, shape) => {
       const key = logKey(chunk);
       if (gathered.size === 0) writing = writeNext(writing);
+      const entry = encode(outcome, shape && noteShape(shape, isSpelled(key, shape)));
       const entries = gathered.get(key);
-      if (entries) entries.push(encode(outcome));
-      else gathered.set(key, [encode(outcome)]);
+      if (entries) entries.push(entry);
+      else gathered.set(key, [entry]);
       return writing;
     },
     addLonely: async (chunk) => {
@@ -103,23 +140,22 @@ export function createOutcomeLog(client: RedisClient): OutcomeLog {
     expireSoon: async (chunk) => {
       await client.pexpire(logKey(chunk), SOON_MS);
     },
-    letGo: (chunk) => {
-      begun.delete(logKey(chunk));
-    },
+    letGo: forget,
     remove: async (chunk) => {
-      begun.delete(logKey(chunk));
+      forget(chunk);
       await client.del(logKey(chunk));
     },
   };
 }
 
 /** A line with all but the answer, then the answer as it came: JSON within JSON is slow both ways. */
-function encode({ json, ...head }: OutcomeData): string {
-  return `${JSON.stringify(head)}\n${json}`;
+function encode({ json, ...head }: OutcomeData, shape: ShapeNote | undefined): string {
+  return `${JSON.stringify(shape ? Object.assign(head, shape) : head)}\n${json}`;
 }
 
-function decode(entry: string): OutcomeData {
+function decode(entry: string, shapes: KnownShapes): LoggedOutcome {
   const end = entry.indexOf('\n');
-  const head = JSON.parse(entry.slice(0, end)) as OutcomeData;
-  return Object.assign(head, { json: entry.slice(end + 1) });
+  const { shape, paths, ...head } = JSON.parse(entry.slice(0, end)) as OutcomeData & ShapeNote;
+  const data = Object.assign(head, { json: entry.slice(end + 1) });
+  return { data, shape: shape === undefined ? undefined : shapes.find(shape, paths) };
 }

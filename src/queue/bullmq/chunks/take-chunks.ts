@@ -18,7 +18,7 @@ import { createChunkReturns } from './chunk-returns.ts';
 import { type ChunkTaskOptions, createChunkTask } from './chunk-task.ts';
 import { createHeldChunkSums } from './held-chunks.ts';
 import { createOtherApis } from './other-apis.ts';
-import { createOutcomeLog, readLog } from './outcome-log.ts';
+import { createLogReader, createOutcomeLog } from './outcome-log.ts';
 import { createOutcomeSender } from './outcome-sender.ts';
 import { createOwnChunks } from './own-chunks.ts';
 import { announceWorker, isServed } from './presence.ts';
@@ -128,7 +128,7 @@ export function takeChunks(options: TakeChunksOptions): ChunkTaker {
   const task = createChunkTask({
     ...options,
     log: createOutcomeLog(redis.client),
-    readLog: (chunk) => readLog(redis.client, chunk),
+    readLog: createLogReader(redis.client),
     sender,
     returns,
     quarantine,

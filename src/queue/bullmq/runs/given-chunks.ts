@@ -70,8 +70,11 @@ export function openGivenChunks(options: GivenChunksOptions): GivenChunks {
       const data: LookupsData = { ...terms, domains: [...domains] };
       const jobOptions = { ...CHUNK_OPTIONS, jobId: id, priority: RUN_PRIORITY };
       await patience.insist(async () => {
-        await ledger.note(new Map([[id, domains]]));
-        await queue.add(LOOKUPS_JOB, data, { ...jobOptions, timestamp: await timeOf(client) });
+        const [timestamp] = await Promise.all([
+          timeOf(client),
+          ledger.note(new Map([[id, domains]])),
+        ]);
+        await queue.add(LOOKUPS_JOB, data, { ...jobOptions, timestamp });
       }, giveUp);
     },
     withdraw: async () => {

@@ -1,7 +1,7 @@
 import { type Job, Queue, Worker } from 'bullmq';
 import { within } from '../../../common/within.ts';
 import type { Reply } from '../../lookup-queue.ts';
-import { readLog } from '../chunks/outcome-log.ts';
+import { createLogReader } from '../chunks/outcome-log.ts';
 import type { OutcomesData } from '../contract.ts';
 import { runQueueName } from '../names.ts';
 import { toOutcome } from '../outcome-data.ts';
@@ -56,13 +56,14 @@ export async function openRunReplies({
   const traced = queueOptions(redis.client);
   const queue = new Queue<OutcomesData>(name, { connection: redis.client, ...traced });
   queue.on('error', () => {}); // told by what watches the connections
+  const readLog = createLogReader(redis.client);
   let failure: RunReplies['failure'];
   let lastAtMs = performance.now();
 
   async function takeLogged(chunk: string): Promise<void> {
-    const { outcomes } = await readLog(redis.client, chunk);
+    const { outcomes } = await readLog(chunk);
     try {
-      await collect(outcomes.map(toOutcome));
+      await collect(outcomes.map(({ data, shape }) => toOutcome(data, shape)));
     } catch (error) {
       failure ??= { error };
       onChange();
