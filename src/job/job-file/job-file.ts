@@ -19,6 +19,7 @@ import { resolve } from './job-file-values.ts';
 import { placeholdersAt } from './path-placeholders.ts';
 import { isTimezone } from './schedule.ts';
 import { type Environment, expandVariables } from './variables.ts';
+import { describeYamlError, findTooLong } from './yaml-text.ts';
 
 /** A job file, as far as it could be read. */
 export interface JobFile {
@@ -36,9 +37,6 @@ export interface JobFileContext {
   /** The moment that `{date}` and `{time}` stand for. */
   readonly now: Date;
 }
-
-/** Longer than any job file; it is a list that was given in its place. */
-const MOST_BYTES = 1_000_000;
 
 /**
  * Reads a job file. Paths in it come out relative to the current folder.
@@ -114,17 +112,14 @@ function describeNoMap(contents: Node | null): string {
 
 function describe({ code, message, pos }: YAMLError, text: string): string {
   if (code === 'MULTIPLE_DOCS') return 'a job file is one document; leave out what begins with ---';
-  const begin = text.charAt(pos[0]);
-  const hint = /[-@`*&!%|>]/.test(begin) ? `; what begins with ${begin} goes in quotes` : '';
-  // Without the piece of the file that some messages end in: it may be a credential.
-  return message.replace(/(: ".*|\n.*)$/s, '') + hint;
+  return describeYamlError(message, text.charAt(pos[0]));
 }
 
 async function readText(file: string): Promise<string> {
   if (/\.(csv|tsv|jsonl|ndjson|gz)$/i.test(file)) throw noJobFile(file, 'it is named like a list');
   try {
-    const { size } = await stat(file);
-    if (size > MOST_BYTES) throw noJobFile(file, 'it is longer than a megabyte');
+    const tooLong = findTooLong((await stat(file)).size);
+    if (tooLong !== undefined) throw noJobFile(file, tooLong);
     return decode(await readFile(file), file);
   } catch (error) {
     if (error instanceof BrandfillError) throw error;

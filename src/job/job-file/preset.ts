@@ -6,11 +6,10 @@ import { createField, type Field } from '../../collector/fields/fields.ts';
 import { BrandfillError, describeSystemError } from '../../common/errors.ts';
 import { shorten } from '../../rows/columns/names.ts';
 import { createIssues, type JobFileIssues } from './job-file-issues.ts';
+import { describeYamlError, findTooLong } from './yaml-text.ts';
 
 /** What a text begins with that is the path of a preset rather than the columns themselves. */
 const MARK = '@';
-/** Longer than any set of columns; it is a list that was given in its place. */
-const MOST_BYTES = 1_000_000;
 
 /** The path of a preset, if a text names one: `@brand.yaml`. */
 export function presetPathOf(text: string): string | undefined {
@@ -34,7 +33,7 @@ export function readPreset(path: string): readonly Field[] {
   const doc: Document = parseDocument(text, { lineCounter: lines, prettyErrors: false });
   const issues = createIssues(path, lines);
   for (const { message, pos } of [...doc.errors, ...doc.warnings].slice(0, 3)) {
-    issues.add(pos[0], describeYaml(message, text.charAt(pos[0])));
+    issues.add(pos[0], describeYamlError(message, text.charAt(pos[0])));
   }
   if (doc.errors.length + doc.warnings.length > 0) throw refusal(issues);
   if (!isMap(doc.contents) || doc.contents.items.length === 0) {
@@ -93,11 +92,6 @@ function offsetOf(node: unknown): number {
   return (isNode(node) ? node.range?.[0] : undefined) ?? 0;
 }
 
-function describeYaml(message: string, begin: string): string {
-  const hint = /[-@`*&!%|>]/.test(begin) ? `; what begins with ${begin} goes in quotes` : '';
-  return message.replace(/(: ".*|\n.*)$/s, '') + hint;
-}
-
 /** What was noted, as it goes behind the name of the setting. */
 function refusal(issues: JobFileIssues): BrandfillError {
   const message = issues.toError()?.message ?? '';
@@ -106,7 +100,8 @@ function refusal(issues: JobFileIssues): BrandfillError {
 
 function readText(path: string): string {
   try {
-    if (statSync(path).size > MOST_BYTES) throw new Error('it is longer than a megabyte');
+    const tooLong = findTooLong(statSync(path).size);
+    if (tooLong !== undefined) throw new Error(tooLong);
     return readFileSync(path, 'utf8').replace(/^\uFEFF/, '');
   } catch (error) {
     throw new BrandfillError(
