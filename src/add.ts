@@ -1,11 +1,11 @@
 import { tmpdir } from 'node:os';
 import { basename } from 'node:path';
-import { createEndpoint } from './brand/endpoint.ts';
 import { createCloser } from './common/closer.ts';
 import { BrandfillError } from './common/errors.ts';
 import { createHearing } from './common/hearing.ts';
 import { type EnrichOptions, libraryNaming } from './enrich.ts';
 import { ADD_SETTINGS, type AddSettings } from './job/commands/add-settings.ts';
+import { findEndpointId } from './job/endpoint-id.ts';
 import { checkInput, checkOptions } from './job/known-options.ts';
 import type { OptionKind } from './job/option-kinds.ts';
 import { readSettings } from './job/read-settings.ts';
@@ -94,7 +94,7 @@ export async function add(
     env: process.env,
     describe,
   });
-  const api = findApi(settings, describe);
+  const api = findEndpointId(settings, describe);
   const { queue } = settings;
   if (queue === undefined && !dryRun) {
     throw new BrandfillError(
@@ -195,17 +195,4 @@ function cut(domains: readonly string[], size: number): readonly (readonly strin
   const chunks: (readonly string[])[] = [];
   for (let at = 0; at < domains.length; at += size) chunks.push(domains.slice(at, at + size));
   return chunks;
-}
-
-/** @throws BrandfillError `INVALID_SETTING` */
-function findApi(
-  { baseUrl, param }: AddSettings,
-  describe: (key: string) => string,
-): string | undefined {
-  if (baseUrl !== undefined) return createEndpoint({ baseUrl, params: param ?? [] }).id;
-  if (param === undefined) return undefined;
-  throw new BrandfillError(
-    'INVALID_SETTING',
-    `Cannot use ${describe('param')} alone: it tells which API is meant only along with ${describe('baseUrl')}.`,
-  );
 }

@@ -1,9 +1,9 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
-import { createEndpoint } from '../brand/endpoint.ts';
 import { BrandfillError } from '../common/errors.ts';
 import { libraryNaming } from '../enrich.ts';
 import type { StoreSettings } from '../job/commands/store-settings.ts';
+import { findEndpointId } from '../job/endpoint-id.ts';
 import { readSettings } from '../job/read-settings.ts';
 import type { Definitions } from '../job/setting-definition.ts';
 import { openTables, type StoreTables } from '../store/tables.ts';
@@ -38,7 +38,7 @@ export async function withOpenedStore<T extends StoreSettings, R>(
   const { params, ...given } = options;
   const sources = { given: { ...given, param: params }, env: process.env, describe: naming };
   const settings = readSettings(definitions, sources as Parameters<typeof readSettings<T>>[1]);
-  const endpointId = endpointIdOf(settings, naming);
+  const endpointId = findEndpointId(settings, naming);
   const { store: folder } = settings;
   if (!mayMake && !existsSync(join(folder, 'data.mdb'))) {
     throw new BrandfillError(
@@ -54,18 +54,6 @@ export async function withOpenedStore<T extends StoreSettings, R>(
   } finally {
     await tables.close();
   }
-}
-
-function endpointIdOf(
-  { baseUrl, param }: StoreSettings,
-  naming: StoreOptionNaming,
-): string | undefined {
-  if (baseUrl !== undefined) return createEndpoint({ baseUrl, params: param ?? [] }).id;
-  if (param === undefined) return undefined;
-  throw new BrandfillError(
-    'INVALID_SETTING',
-    `Cannot use ${naming('param')} alone: it tells which API is meant only along with ${naming('baseUrl')}.`,
-  );
 }
 
 /** lmdb marks what went wrong with a write by LMDB's own number, or by the error behind it. */
