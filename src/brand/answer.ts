@@ -1,4 +1,4 @@
-import type { LimitHints } from './limit-headers/limit-hints.ts';
+import type { LimitHints } from '../common/limit-hints.ts';
 import type { Shape } from './shape.ts';
 
 /** What the status of an answer means, before its body is read. */

@@ -1,3 +1,4 @@
+import type { LimitHints } from '../common/limit-hints.ts';
 import { type Answer, meaningOf, type StatusMeaning } from './answer.ts';
 import { textAsDeclared, textOf } from './body-text.ts';
 import { openConnections } from './connections.ts';
@@ -14,7 +15,6 @@ import {
 } from './exchange.ts';
 import { findJsonObject } from './json-object.ts';
 import { findLimits, type Limits } from './limit-headers/find-limits.ts';
-import type { LimitHints } from './limit-headers/limit-hints.ts';
 import { createServerClock } from './limit-headers/server-clock.ts';
 import { createWindowFinder } from './limit-headers/window-finder.ts';
 import { describeNetworkError, isHeadersTooLarge } from './network-error.ts';

@@ -1,4 +1,4 @@
-import type { LimitHints } from './limit-hints.ts';
+import type { LimitHints } from '../common/limit-hints.ts';
 
 /** What came of one call. */
 export interface PaceEvent {

@@ -1,4 +1,4 @@
-import type { LimitHints } from './limit-hints.ts';
+import type { LimitHints } from '../../common/limit-hints.ts';
 import type { Policy, Quota } from './policy.ts';
 
 /** Makes one of all policies: whoever keeps to it keeps to each of them. Undefined when they say nothing. */

@@ -1,8 +1,8 @@
+import type { LimitHints } from '../../common/limit-hints.ts';
 import { parseRetryAfter, parseRetryAfterMs } from '../retry-after.ts';
 import { combinePolicies } from './combine-policies.ts';
 import { type Counter, noteCounter, policiesOf } from './counter.ts';
 import { type AnswerTime, type FieldValue, fieldText } from './field.ts';
-import type { LimitHints } from './limit-hints.ts';
 import { type Policy, parsePolicies } from './policy.ts';
 
 /** What the headers of an answer say about when and how often to call. */

@@ -1,5 +1,5 @@
+import type { LimitHints } from '../../common/limit-hints.ts';
 import { closeUntilReset, LONGEST_WAIT_MS } from '../gate.ts';
-import type { LimitHints } from '../limit-hints.ts';
 import type { PaceState } from '../pace-state.ts';
 import { giveTrialUp } from './cap-trial.ts';
 
