@@ -17,7 +17,7 @@ import { decodeOutcome } from '../store/outcome-codec.ts';
 import { formatOutcomeLine } from '../store/outcome-line.ts';
 import { pruneTables } from '../store/prune.ts';
 import type { Pruned, StoreStats } from '../store/stats.ts';
-import { keyOf, type StoreTables } from '../store/tables.ts';
+import { keyOf, keysOf, type StoreTables } from '../store/tables.ts';
 import { withOpenedStore } from './opened-store.ts';
 import type { StoreChoice, StoreOptionNaming } from './store-choice.ts';
 
@@ -169,12 +169,12 @@ function check(options: object, { of, definitions, others, naming = libraryNamin
 function endpointIdsIn({ answers, failures }: StoreTables): readonly string[] {
   const ids = new Set<string>();
   for (const table of [answers, failures]) {
-    for (let start = ''; ; ) {
-      const [key] = table.getKeys({ ...(start === '' ? {} : { start }), limit: 1 });
+    for (let start: string | undefined; ; ) {
+      const [key] = table.getKeys({ ...(start === undefined ? {} : { start }), limit: 1 });
       if (key === undefined) break;
       const { endpointId } = splitKey(key);
       ids.add(endpointId);
-      start = `${endpointId};`;
+      start = keysOf(endpointId).end;
     }
   }
   return [...ids].sort();

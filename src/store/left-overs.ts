@@ -1,5 +1,6 @@
 import type { Database } from 'lmdb';
 import type { OutcomeHead } from './outcome-codec.ts';
+import { keyOf, keysOf } from './tables.ts';
 
 /**
  * Domains that a run was to look up and did not come to, because it was stopped or had no calls
@@ -28,7 +29,7 @@ export interface LeftOversOptions {
 /** Keeps the domains that are left over for one endpoint. */
 export function createLeftOvers(options: LeftOversOptions): LeftOvers {
   const { table, endpointId, findHead, write } = options;
-  const key = (domain: string): string => `${endpointId}:${domain}`;
+  const key = (domain: string): string => keyOf(endpointId, domain);
 
   // Another run may have asked about it meanwhile, or one that was killed before it could say so.
   function sinceOf(domain: string): number | undefined {
@@ -40,8 +41,7 @@ export function createLeftOvers(options: LeftOversOptions): LeftOvers {
   return {
     times: () => {
       const times = new Set<number>();
-      const ofEndpoint = { start: key(''), end: `${endpointId};` };
-      for (const { value } of table.getRange(ofEndpoint)) times.add(value);
+      for (const { value } of table.getRange(keysOf(endpointId))) times.add(value);
       return [...times].sort((one, other) => one - other);
     },
     sinceOf,

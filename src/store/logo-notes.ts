@@ -1,4 +1,5 @@
 import type { Database } from 'lmdb';
+import { keyOf } from './tables.ts';
 
 /** What is known of the logo of a domain. */
 export interface LogoNote {
@@ -42,7 +43,7 @@ export interface LogoNotesOptions {
 }
 
 export function createLogoNotes({ table, endpointId, write }: LogoNotesOptions): LogoNotes {
-  const key = (domain: string): string => `${endpointId}:${domain}`;
+  const key = (domain: string): string => keyOf(endpointId, domain);
   return {
     find: (domain) => findLogoNote(table, key(domain)),
     put: async (domain, note) => {

@@ -12,7 +12,7 @@ import { createLeftOvers, type LeftOvers, NO_LEFT_OVERS } from './left-overs.ts'
 import { createLogoNotes, type LogoNotes, NO_LOGO_NOTES } from './logo-notes.ts';
 import { decodeHead, decodeOutcome, encodeOutcome, type OutcomeHead } from './outcome-codec.ts';
 import { findSavedPace, paceKey, type SavedPace } from './saved-pace.ts';
-import { keysOf, noteApiName, openTables } from './tables.ts';
+import { keyOf, keysOf, noteApiName, openTables } from './tables.ts';
 
 /**
  * Outcomes by domain, for one endpoint. Writes are committed in batches; several processes may use
@@ -77,7 +77,7 @@ export async function openStore(
   const { root, lock, meta, answers, failures, leftOver, logos, shapes } = tables;
   if (apiName !== undefined) await noteApiName(tables, endpointId, apiName);
   const write = <T>(commit: () => Promise<T>): Promise<T> => lock.hold(commit);
-  const key = (domain: string): string => `${endpointId}:${domain}`;
+  const key = (domain: string): string => keyOf(endpointId, domain);
   const batches = createCommitBatches<EncodedOutcome>(async (batch) => {
     // Put in one turn of the event loop, they are one transaction and one answer from lmdb.
     await write(() => Promise.all(batch.flatMap(commit)));
