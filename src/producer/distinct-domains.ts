@@ -1,4 +1,5 @@
 import type { FileHandle } from 'node:fs/promises';
+import { fnv1a } from '../common/fnv1a.ts';
 import { openSpool, readFromStart, writeAll } from '../rows/spool.ts';
 
 /**
@@ -52,7 +53,7 @@ export async function createDistinctDomains(
   async function dealOut(domains: readonly string[]): Promise<void> {
     while (parts.length < PARTS) parts.push({ handle: await openSpool(folder), gathered: '' });
     for (const domain of domains) {
-      const part = parts[hash(domain) % PARTS];
+      const part = parts[fnv1a(domain) % PARTS];
       if (!part) continue;
       part.gathered += domain + NAME_END;
       if (part.gathered.length >= PART_BUFFER_CHARS) await write(part);
@@ -110,13 +111,4 @@ async function* readNames(handle: FileHandle): AsyncGenerator<readonly string[]>
     rest = names.pop() ?? '';
     yield names;
   }
-}
-
-/** FNV-1a */
-function hash(text: string): number {
-  let value = 0x811c9dc5;
-  for (let at = 0; at < text.length; at += 1) {
-    value = Math.imul(value ^ text.charCodeAt(at), 0x01000193);
-  }
-  return value >>> 0;
 }

@@ -1,3 +1,5 @@
+import { fmix32 } from '../common/fnv1a.ts';
+
 /**
  * Strings in an open-addressing table that keeps a 64-bit hash of each instead of its text, so two
  * strings might be taken for one: at ten million strings the chance that this happens at all is one in
@@ -81,11 +83,5 @@ function hash64(text: string): readonly [high: number, low: number] {
     high = Math.imul(high ^ code, 0x01000193);
     low = Math.imul(low ^ code, 0x85ebca6b) ^ (low >>> 15);
   }
-  return [finish(high ^ low), finish(low) || 1];
-}
-
-function finish(hash: number): number {
-  let mixed = Math.imul(hash ^ (hash >>> 16), 0x85ebca6b);
-  mixed = Math.imul(mixed ^ (mixed >>> 13), 0xc2b2ae35);
-  return (mixed ^ (mixed >>> 16)) >>> 0;
+  return [fmix32(high ^ low), fmix32(low) || 1];
 }

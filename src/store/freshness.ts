@@ -1,3 +1,4 @@
+import { fmix32, fnv1a } from '../common/fnv1a.ts';
 import type { OutcomeHead } from './outcome-codec.ts';
 
 /** How long outcomes count, in milliseconds. */
@@ -57,13 +58,8 @@ function durationOf(status: 'found' | 'not_found' | 'rejected', freshness: Fresh
   return status === 'not_found' ? freshness.notFoundMs : freshness.rejectedMs;
 }
 
-/** From 0 to below 1, by chance but always the same: FNV-1a, finished as in MurmurHash3. */
+/** From 0 to below 1, by chance but always the same. */
 function fractionOf(domain: string, fetchedAtMs: number): number {
-  let hash = 0x811c9dc5 ^ (fetchedAtMs | 0) ^ Math.floor(fetchedAtMs / 2 ** 32);
-  for (let at = 0; at < domain.length; at += 1) {
-    hash = Math.imul(hash ^ domain.charCodeAt(at), 0x01000193);
-  }
-  hash = Math.imul(hash ^ (hash >>> 16), 0x85ebca6b);
-  hash = Math.imul(hash ^ (hash >>> 13), 0xc2b2ae35);
-  return ((hash ^ (hash >>> 16)) >>> 0) / 2 ** 32;
+  const seed = (fetchedAtMs | 0) ^ Math.floor(fetchedAtMs / 2 ** 32);
+  return fmix32(fnv1a(domain, seed)) / 2 ** 32;
 }
