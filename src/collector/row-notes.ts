@@ -1,6 +1,6 @@
+import { hashText } from '../common/hash-text.ts';
 import type { RowNotes } from '../producer/plan.ts';
 import type { RowColumn } from '../rows/row-format.ts';
-import { hashText } from './changes/text-hash.ts';
 import { writeNote } from './row-note.ts';
 
 export interface RowNotesOptions {

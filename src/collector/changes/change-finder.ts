@@ -1,3 +1,4 @@
+import { hashText } from '../../common/hash-text.ts';
 import type { JoinedRow } from '../joined-row.ts';
 import {
   AT,
@@ -8,7 +9,7 @@ import {
 } from './manifest.ts';
 import type { ManifestWriter } from './manifest-writer.ts';
 import { createRecordTable } from './record-table.ts';
-import { hashOfValue, hashText } from './text-hash.ts';
+import { hashOfValue } from './value-hash.ts';
 
 /** What there is to tell of a row. */
 export interface Change {

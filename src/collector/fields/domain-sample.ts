@@ -1,4 +1,4 @@
-import { hashText } from '../changes/text-hash.ts';
+import { hashText } from '../../common/hash-text.ts';
 
 /** Some of the domains of a list, each with how many rows have it. */
 export interface DomainSample {

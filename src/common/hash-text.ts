@@ -19,12 +19,3 @@ export function hashText(text: string, seed: number, target: Uint32Array, at: nu
   target[at] = mixed ^ Math.imul(two ^ (two >>> 13), 3_266_489_909);
   target[at + 1] = other ^ Math.imul(one ^ (one >>> 13), 3_266_489_909);
 }
-
-const scratch = new Uint32Array(2);
-
-/** A 32-bit hash of a value's text; 0 for no text, and only for that. */
-export function hashOfValue(text: string): number {
-  if (text === '') return 0;
-  hashText(text, 0, scratch, 0);
-  return scratch[0] || 1;
-}
