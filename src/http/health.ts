@@ -1,3 +1,5 @@
+import { inTime, NoAnswerError } from '../common/within.ts';
+
 /** Looks whether something holds; says in a sentence why not, or nothing when all is well. */
 export type HealthCheck = () => string | undefined | Promise<string | undefined>;
 
@@ -23,22 +25,17 @@ export function createHealth(): Health {
       isStarted = true;
     },
     reasons: async () => {
-      const found = await Promise.all(checks.map(inTime));
+      const found = await Promise.all(checks.map(findFault));
       return found.filter((reason) => reason !== undefined);
     },
   };
 }
 
-async function inTime(look: HealthCheck): Promise<string | undefined> {
-  let timer: NodeJS.Timeout | undefined;
-  const late = new Promise<string>((resolve) => {
-    timer = setTimeout(() => resolve('a check had no answer in time'), LONGEST_CHECK_MS);
-  });
+async function findFault(look: HealthCheck): Promise<string | undefined> {
   try {
-    return await Promise.race([look(), late]);
+    return await inTime(LONGEST_CHECK_MS, Promise.resolve(look()));
   } catch (error) {
+    if (error instanceof NoAnswerError) return 'a check had no answer in time';
     return error instanceof Error ? error.message : String(error);
-  } finally {
-    clearTimeout(timer);
   }
 }

@@ -1,4 +1,4 @@
-import { expect, it } from 'vitest';
+import { expect, it, onTestFinished, vi } from 'vitest';
 import { createHealth } from '../../src/http/health.ts';
 import { healthRoutes } from '../../src/http/health-routes.ts';
 import { openListener } from '../../src/http/listener.ts';
@@ -21,6 +21,17 @@ it('takes a check that throws for one that failed', async () => {
   health.started();
   health.check(() => Promise.reject(new Error('no way')));
   expect(await health.reasons()).toEqual(['no way']);
+});
+
+it('takes a check without an answer in two seconds for one that failed', async () => {
+  vi.useFakeTimers();
+  onTestFinished(() => void vi.useRealTimers());
+  const health = createHealth();
+  health.started();
+  health.check(() => new Promise(() => {}));
+  const reasons = health.reasons();
+  await vi.advanceTimersByTimeAsync(2_000);
+  expect(await reasons).toEqual(['a check had no answer in time']);
 });
 
 it('answers /livez always, and /readyz with the reasons', async () => {

@@ -1,6 +1,5 @@
-import { inTime } from '../../common/in-time.ts';
 import { createWaitingRow } from '../../common/waiting-row.ts';
-import { within } from '../../common/within.ts';
+import { inTime, within } from '../../common/within.ts';
 import { describeOutage, type OutageState, outageMs } from '../../guard/outage.ts';
 import { createCallsInFlight } from '../calls-in-flight.ts';
 import type { Clock } from '../clock.ts';

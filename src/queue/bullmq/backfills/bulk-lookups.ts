@@ -1,5 +1,5 @@
-import { setTimeout as delay } from 'node:timers/promises';
 import { Queue } from 'bullmq';
+import { within } from '../../../common/within.ts';
 import { CONTRACT_VERSION, chunkId, type LookupsData } from '../contract.ts';
 import { BULK_PRIORITY, CHUNK_OPTIONS, LOOKUPS_JOB, LOOKUPS_QUEUE } from '../names.ts';
 import { createPatience } from '../server/patience.ts';
@@ -90,7 +90,7 @@ export function openBulkLookups(options: BulkLookupsOptions): BulkLookups {
       }
     },
     close: async () => {
-      await Promise.race([queue.close(), delay(FAREWELL_MS, undefined, { ref: false })]);
+      await within(FAREWELL_MS, queue.close());
     },
   };
 }

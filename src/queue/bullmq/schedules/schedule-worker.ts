@@ -1,5 +1,5 @@
-import { setTimeout as delay } from 'node:timers/promises';
 import { type Job, WaitingError, Worker } from 'bullmq';
+import { within } from '../../../common/within.ts';
 import { createChunkLocks } from '../chunks/chunk-locks.ts';
 import { KEPT_FAILURES } from '../names.ts';
 import type { RedisServer } from '../server/redis.ts';
@@ -129,7 +129,7 @@ export function takeRuns(options: TakeRunsOptions): RunTaker {
       const closed = worker.close();
       stopping.abort();
       await Promise.allSettled(going.values());
-      await Promise.race([closed, delay(FAREWELL_MS, undefined, { ref: false })]);
+      await within(FAREWELL_MS, closed);
       locks.close();
     },
   };
