@@ -3,7 +3,7 @@ import type { Outcome } from '../brand/outcome.ts';
 import type { IndexedRow, RowIndex } from '../producer/row-index.ts';
 import type { Source } from '../rows/source.ts';
 import type { OutcomeStore } from '../store/store.ts';
-import { createCutter } from './fields/cutter.ts';
+import { cutRows } from './cut-rows.ts';
 import type { Field } from './fields/fields.ts';
 import type { Fill } from './fill.ts';
 import type { JoinedRow } from './joined-row.ts';
@@ -24,11 +24,8 @@ export interface JoinOptions {
   readonly skipReason: string;
 }
 
-/** Rows may be of any length; so much of them is held at a time, or a single row. */
-const BATCH_BYTES = 1024 * 1024;
-
 /** Reads the input again, in its own order, and joins each row with its outcome. */
-export async function* join(options: JoinOptions): AsyncGenerator<readonly JoinedRow[]> {
+export function join(options: JoinOptions): AsyncGenerator<readonly JoinedRow[]> {
   const { source, headBytes, index, store, enriched, fill, isUsable, skipReason } = options;
   const nothing = enriched.map(() => undefined);
   let number = 0;
@@ -91,26 +88,7 @@ export async function* join(options: JoinOptions): AsyncGenerator<readonly Joine
     };
   }
 
-  const cutter = createCutter(source.read());
-  try {
-    await cutter.take(headBytes);
-    for await (const rows of index.read()) {
-      let joined: JoinedRow[] = [];
-      let sizeBytes = 0;
-      for (const row of rows) {
-        const taken = cutter.take(row.sizeBytes);
-        const raw = typeof taken === 'string' ? taken : await taken;
-        if (row.kind !== 'blank') joined.push(joinRow(row, raw));
-        sizeBytes += row.sizeBytes;
-        if (sizeBytes < BATCH_BYTES) continue;
-        yield joined;
-        joined = [];
-        sizeBytes = 0;
-      }
-      yield joined;
-    }
-  } finally {
-    await cutter.close();
-  }
-  await source.assertUnchanged();
+  return cutRows({ source, headBytes, index }, (row, raw) =>
+    row.kind === 'blank' ? undefined : joinRow(row, raw),
+  );
 }

@@ -1,5 +1,5 @@
 import type { RowColumn, RowFormat, RowWriter } from '../../rows/row-format.ts';
-import { createCutter } from '../fields/cutter.ts';
+import { cutRows } from '../cut-rows.ts';
 import type { JoinedRow } from '../joined-row.ts';
 import type { OutputColumn, OutputColumns } from '../output/output-columns.ts';
 import type { OutputFile } from '../output/output-file.ts';
@@ -110,39 +110,19 @@ function createRowMerger(
   };
 }
 
-/** Rows may be of any length; so much of them is held at a time, or a single row. */
-const BATCH_BYTES = 1024 * 1024;
 /** The place of an empty line, which is no row. */
 const NOWHERE = 0;
 
-async function* rowsOf({
+function rowsOf({
   source,
-  format,
+  format: { headBytes },
   index,
 }: EarlierOutput): AsyncGenerator<readonly (readonly [number: number, row: EarlierRow])[]> {
-  const cutter = createCutter(source.read());
   let number = 0;
-  try {
-    await cutter.take(format.headBytes);
-    for await (const entries of index.read()) {
-      let rows: (readonly [number, EarlierRow])[] = [];
-      let heldBytes = 0;
-      for (const { kind, sizeBytes, fields } of entries) {
-        const raw = await cutter.take(sizeBytes);
-        if (kind !== 'blank') number += 1;
-        rows.push([kind === 'blank' ? NOWHERE : number, { raw, fields }]);
-        heldBytes += sizeBytes;
-        if (heldBytes < BATCH_BYTES) continue;
-        yield rows;
-        rows = [];
-        heldBytes = 0;
-      }
-      yield rows;
-    }
-  } finally {
-    await cutter.close();
-  }
-  await source.assertUnchanged();
+  return cutRows({ source, headBytes, index }, ({ kind, fields }, raw) => {
+    if (kind !== 'blank') number += 1;
+    return [kind === 'blank' ? NOWHERE : number, { raw, fields }];
+  });
 }
 
 async function* one(

@@ -1,0 +1,49 @@
+import type { IndexedRow, RowIndex } from '../producer/row-index.ts';
+import type { Source } from '../rows/source.ts';
+import { createCutter } from './fields/cutter.ts';
+
+export interface CutRowsOptions {
+  readonly source: Source;
+  /** How many bytes of the source stand before the first row. */
+  readonly headBytes: number;
+  readonly index: RowIndex;
+}
+
+/** Rows may be of any length; so much of them is held at a time, or a single row. */
+const BATCH_BYTES = 1024 * 1024;
+
+/**
+ * Reads a list again and cuts it where its index says.
+ *
+ * @param make called for each entry of the index with what stands there; what it returns goes into the
+ * batches, `undefined` does not
+ * @throws BrandfillError `UNREADABLE_INPUT` at the end, when the list was changed meanwhile
+ */
+export async function* cutRows<T>(
+  { source, headBytes, index }: CutRowsOptions,
+  make: (row: IndexedRow, raw: string) => T | undefined,
+): AsyncGenerator<readonly T[]> {
+  const cutter = createCutter(source.read());
+  try {
+    await cutter.take(headBytes);
+    for await (const rows of index.read()) {
+      let made: T[] = [];
+      let sizeBytes = 0;
+      for (const row of rows) {
+        const taken = cutter.take(row.sizeBytes);
+        // Nearly all are there already, and need no turn of the event loop.
+        const item = make(row, typeof taken === 'string' ? taken : await taken);
+        if (item !== undefined) made.push(item);
+        sizeBytes += row.sizeBytes;
+        if (sizeBytes < BATCH_BYTES) continue;
+        yield made;
+        made = [];
+        sizeBytes = 0;
+      }
+      yield made;
+    }
+  } finally {
+    await cutter.close();
+  }
+  await source.assertUnchanged();
+}
