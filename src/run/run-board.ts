@@ -1,10 +1,9 @@
-import { hostname } from 'node:os';
-import { createRunControl } from '../common/run-control.ts';
 import { toCleanJson } from '../common/secrets.ts';
 import { within } from '../common/within.ts';
 import type { RunAction, ScheduleName } from '../dashboard/board.ts';
 import type { RunEnd } from '../dashboard/live-run.ts';
 import type { announceRun } from '../queue/bullmq/runs/run-board.ts';
+import { recordRun } from './record-run.ts';
 import type { RunContext } from './run-context.ts';
 
 /** A run as `brandfill dashboard` sees it, in Redis. */
@@ -31,30 +30,20 @@ export async function openRunBoard(
 ): Promise<RunBoard> {
   if (url === undefined) return { context, close: async () => {} };
   // Loaded here, so that whoever has no Redis need not wait for it.
-  const [{ announceRun, openQueueServer }, { createLiveRun }, { applyAction }] = await Promise.all([
+  const [{ announceRun, openQueueServer }, { applyAction }, recorded] = await Promise.all([
     import('../queue/bullmq/index.ts'),
-    import('../dashboard/live-run.ts'),
     import('../dashboard/apply-action.ts'),
+    recordRun(context, schedule),
   ]);
-  const { control = createRunControl(), onEvent, runId, signal } = context;
-  const about = { id: runId, host: hostname(), pid: process.pid, startedAtMs: Date.now() };
-  const recorder = createLiveRun({ ...about, control, schedule });
+  const { recorder, control } = recorded;
   // Not waited for: a Redis that does not answer is told of by a run that needs it.
   const showing = show(url, { openQueueServer, announceRun }, () => ({
-    id: runId,
+    id: context.runId,
     describe: () => toCleanJson(recorder.read()),
     onAsked: (action) => void applyAction(recorder.read(), control, action as RunAction),
   }));
   return {
-    context: {
-      ...context,
-      control,
-      signal: AbortSignal.any([signal, control.stopped]),
-      onEvent: (event) => {
-        recorder.show(event);
-        onEvent(event);
-      },
-    },
+    context: recorded.context,
     close: async (how) => {
       if (how) recorder.end(how);
       const shown = await showing;

@@ -1,8 +1,7 @@
-import { hostname } from 'node:os';
-import { createRunControl } from '../common/run-control.ts';
 import type { RunEnd } from '../dashboard/live-run.ts';
 import type { Routes } from '../http/listener.ts';
 import type { Job } from '../job/job.ts';
+import { recordRun } from './record-run.ts';
 import type { RunContext } from './run-context.ts';
 
 /** The dashboard of one run, served by its own process. */
@@ -25,28 +24,13 @@ export async function openRunPage(
   token: string | undefined,
 ): Promise<RunPage> {
   // Loaded here, so that whoever wants no page need not wait for it.
-  const { createLiveRun, openDashboard, showOwnRun } = await import('../dashboard/index.ts');
-  const { control = createRunControl(), onEvent } = context;
-  const recorder = createLiveRun({
-    id: context.runId,
-    host: hostname(),
-    pid: process.pid,
-    startedAtMs: Date.now(),
-    control,
-  });
+  const { openDashboard, showOwnRun } = await import('../dashboard/index.ts');
+  const { recorder, control, context: recorded } = await recordRun(context);
   const source = showOwnRun({ recorder, control, concurrency: settings.concurrency });
   const dashboard = await openDashboard({ source, token });
   return {
     routes: dashboard.routes,
-    context: {
-      ...context,
-      control,
-      signal: AbortSignal.any([context.signal, control.stopped]),
-      onEvent: (event) => {
-        recorder.show(event);
-        onEvent(event);
-      },
-    },
+    context: recorded,
     end: async (how) => {
       if (how) recorder.end(how);
       await dashboard.close();
