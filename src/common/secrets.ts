@@ -1,3 +1,4 @@
+import { toRedactedJson } from './redact-deep.ts';
 import { createRedactor } from './redactor.ts';
 
 /** By the secret, so that each is searched for once. */
@@ -17,7 +18,5 @@ export function withoutSecrets(text: string): string {
 
 /** JSON of a value whose texts are without secrets; numbers and the names of keys stay what they are. */
 export function toCleanJson(value: unknown): string {
-  return JSON.stringify(value, (_, part: unknown) =>
-    typeof part === 'string' ? withoutSecrets(part) : part,
-  );
+  return toRedactedJson(value, withoutSecrets);
 }

@@ -1,10 +1,11 @@
 import { dirname } from 'node:path';
+import { redactDeep } from '../common/redact-deep.ts';
 import type { OnFinish } from '../job/job-file/on-finish-keys.ts';
 import type { Environment } from '../job/job-file/variables.ts';
 import { formatDuration } from '../job/values/duration.ts';
 import { openGrace } from './grace.ts';
 import { type PostOptions, postReport } from './post-report.ts';
-import { createReport, type FinishedRun, type FinishReport, reportVariables } from './report.ts';
+import { createReport, type FinishedRun, reportVariables } from './report.ts';
 import { runCommand } from './run-command.ts';
 
 export interface TellContext {
@@ -37,10 +38,8 @@ export async function tell(
   run: FinishedRun,
   { env, credentialNames, redact, onNotice, post, signal = NEVER, graceMs = GRACE_MS }: TellContext,
 ): Promise<void> {
-  const json = JSON.stringify(createReport(run), (_, value: unknown) =>
-    typeof value === 'string' ? redact(value) : value,
-  );
-  const report = JSON.parse(json) as FinishReport;
+  const report = redactDeep(createReport(run), redact);
+  const json = JSON.stringify(report);
   const warn = (what: string) => (error: unknown) => {
     const why = error instanceof Error ? error.message : String(error);
     onNotice(`${what}: ${why}. The run itself is not affected.`);

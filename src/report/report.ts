@@ -1,3 +1,4 @@
+import { redactDeep } from '../common/redact-deep.ts';
 import { exitCodeOf, exitCodeOfError } from '../exit-codes.ts';
 import type { Settings } from '../job/settings.ts';
 import { costOf } from '../job/values/price.ts';
@@ -46,7 +47,7 @@ export function createRunReport(run: ReportedRun): RunReport {
     files: describeFiles(run),
     settings: [...showSettings(run.settings)],
   };
-  return redactAll(report, run.redact);
+  return redactDeep(report, run.redact);
 }
 
 function describeRun(run: ReportedRun): Pick<RunReport, 'run' | 'rows' | 'domains' | 'lookups'> {
@@ -245,16 +246,6 @@ function describeFiles({ summary, settings }: ReportedRun): RunReport['files'] {
     store: summary?.store.folder ?? settings.store,
     storeBytes: summary?.store.sizeBytes ?? null,
   };
-}
-
-/** The same value with the credential out of all texts in it. */
-function redactAll<T>(value: T, redact: (text: string) => string): T {
-  if (typeof value === 'string') return redact(value) as T;
-  if (Array.isArray(value)) return value.map((item: unknown) => redactAll(item, redact)) as T;
-  if (typeof value !== 'object' || value === null) return value;
-  return Object.fromEntries(
-    Object.entries(value).map(([name, member]) => [name, redactAll(member as unknown, redact)]),
-  ) as T;
 }
 
 function roundOrNull(value: number | undefined, digits: number): number | null {

@@ -1,4 +1,5 @@
 import { printable } from '../../common/printable.ts';
+import { redactDeep } from '../../common/redact-deep.ts';
 
 /** The least that is told, from all to hardly anything. */
 export const LOG_LEVELS = ['debug', 'info', 'warn', 'error'] as const;
@@ -84,19 +85,11 @@ async function openJsonLog({ level, stream, redact, fields = {} }: LogOptions): 
     tells: (of) => isAtLeast(of, level),
     write: (of, message, more = {}) => {
       if (!isAtLeast(of, level)) return;
-      root[of](clean({ ...bound, ...more }, redact), redact(message));
+      root[of](redactDeep({ ...bound, ...more }, redact), redact(message));
     },
     with: (more) => wrap({ ...bound, ...more }),
   });
   return wrap(fields);
-}
-
-/** The names of fields stay what they are, as do numbers: a secret may be a word such as `info`. */
-function clean(fields: LogFields, redact: (text: string) => string): LogFields {
-  const json = JSON.stringify(fields, (_, value: unknown) =>
-    typeof value === 'string' ? redact(value) : value,
-  );
-  return JSON.parse(json) as LogFields;
 }
 
 function isAtLeast(level: LogLevel, least: LogLevel): boolean {
