@@ -64,7 +64,7 @@ export function parseBaseUrl(text: string): string {
   const refuse = (expected: string): never => {
     throw new BrandfillError('INVALID_SETTING', expected);
   };
-  const noUrl = `expected a URL such as https://api.example.com, received '${withoutSecrets(text)}'`;
+  const noUrl = `expected a URL such as https://api.example.com, received '${withoutCredentials(text)}'`;
   if (!URL.canParse(text)) return refuse(noUrl);
   const url = new URL(text);
   if (url.protocol !== 'http:' && url.protocol !== 'https:') {
@@ -88,7 +88,7 @@ export function parseBaseUrl(text: string): string {
 }
 
 /** What was typed may hold a user, a password or a key. */
-function withoutSecrets(text: string): string {
+function withoutCredentials(text: string): string {
   return text.replace(/[?#].*$/s, '?…').replace(/^(.*\/\/)?[^/]*@/s, '$1…@');
 }
 
