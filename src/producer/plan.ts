@@ -2,8 +2,8 @@ import type { DomainColumn } from '../rows/columns/domain-column.ts';
 import type { DomainReader } from '../rows/domain/domain-reader.ts';
 import type { Extent, RowColumn, RowFormat, ScannedRow } from '../rows/row-format.ts';
 import type { Source } from '../rows/source.ts';
-import { createDistinctCounter } from './distinct-counter.ts';
 import type { DomainRows } from './domain-rows.ts';
+import { createHashTable } from './hash-table.ts';
 import { createInvalidRows, type InvalidRow, placeOf } from './invalid-row.ts';
 import type { IndexedRow, RowIndex } from './row-index.ts';
 
@@ -84,7 +84,7 @@ export async function makePlan(
   options: PlanOptions,
 ): Promise<{ readonly planned: PlannedRows; readonly extent: Extent }> {
   const { source, format, column, readDomain, isFresh, notes, domainRows, index, signal } = options;
-  const distinct = createDistinctCounter();
+  const distinct = createHashTable();
   const invalid = createInvalidRows(MOST_EXAMPLES);
   const headerFields = format.columns.length;
   let rows = 0;
@@ -124,13 +124,13 @@ export async function makePlan(
   await source.assertUnchanged();
   const planned: PlannedRows = {
     rows,
-    uniqueDomains: distinct.count,
+    uniqueDomains: distinct.size,
     invalidRows: invalid.count,
     invalidByReason: invalid.byReason,
     invalidExamples: invalid.examples,
     freshDomains,
     freshRows,
-    lookups: distinct.count - freshDomains,
+    lookups: distinct.size - freshDomains,
     raggedRows,
     blankLines,
   };
