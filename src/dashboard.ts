@@ -4,9 +4,9 @@ import { BrandfillError } from './common/errors.ts';
 import { createHearing } from './common/hearing.ts';
 import type { OnNotice } from './common/notice.ts';
 import { within } from './common/within.ts';
-import { libraryNaming } from './enrich.ts';
 import { DASHBOARD_SETTINGS, type DashboardSettings } from './job/commands/dashboard-settings.ts';
 import { checkOptions } from './job/known-options.ts';
+import { libraryNaming } from './job/library-naming.ts';
 import type { OptionKind } from './job/option-kinds.ts';
 import { readSettings } from './job/read-settings.ts';
 

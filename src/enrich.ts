@@ -4,6 +4,7 @@ import type { RunEnd } from './dashboard/live-run.ts';
 import { describeError } from './exit-codes.ts';
 import { createJob, type Job } from './job/job.ts';
 import { checkInput, checkOptions } from './job/known-options.ts';
+import { libraryNaming } from './job/library-naming.ts';
 import type { OptionKind } from './job/option-kinds.ts';
 import { SETTINGS, type SettingKey } from './job/settings.ts';
 import type { Plan } from './producer/plan.ts';
@@ -245,8 +246,6 @@ export async function plan(
 /** How an option is called in error messages; the command line says `--base-url`. */
 export type OptionNaming = (key: SettingKey) => string;
 
-export const libraryNaming = (key: string): string => `'${LIBRARY_NAMES[key] ?? key}'`;
-
 /** Options of `enrich` that are no settings of a job. */
 export const BESIDE_SETTINGS: Readonly<
   Record<Exclude<keyof EnrichOptions, SettingKey>, OptionKind>
@@ -290,8 +289,3 @@ function jobOf(options: EnrichOptions, { of, naming, ...rest }: Call): Job {
     describe,
   });
 }
-
-const LIBRARY_NAMES: Readonly<Record<string, string>> = {
-  param: 'params',
-  header: 'headers',
-};

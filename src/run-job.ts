@@ -2,11 +2,12 @@ import { dirname } from 'node:path';
 import { createCredential } from './brand/credential.ts';
 import { createHearing } from './common/hearing.ts';
 import { makeFolder } from './common/make-folder.ts';
-import { type EnrichOptions, enrich, libraryNaming } from './enrich.ts';
+import { type EnrichOptions, enrich } from './enrich.ts';
 import { describeError, exitCodeOf, exitCodeOfError } from './exit-codes.ts';
 import { readSecret } from './job/job.ts';
 import type { JobFile } from './job/job-file/job-file.ts';
 import { checkOptions } from './job/known-options.ts';
+import { libraryNaming } from './job/library-naming.ts';
 import type { OptionKind } from './job/option-kinds.ts';
 import {
   jobNameOf,

@@ -1,7 +1,7 @@
 import { BrandfillError } from './common/errors.ts';
-import { libraryNaming } from './enrich.ts';
 import { SCHEDULE_SETTINGS } from './job/commands/schedule-settings.ts';
 import { checkOptions } from './job/known-options.ts';
+import { libraryNaming } from './job/library-naming.ts';
 import type { ScheduleQueue } from './queue/bullmq/schedules/schedule-queue.ts';
 import { toQueueError } from './queue/bullmq/server/reasons.ts';
 import type { RedisServer } from './queue/bullmq/server/redis.ts';

@@ -1,6 +1,6 @@
 import { BrandfillError } from './common/errors.ts';
 import { withoutUndefined } from './common/without-undefined.ts';
-import { type EnrichOptions, libraryNaming } from './enrich.ts';
+import type { EnrichOptions } from './enrich.ts';
 import {
   type SharedTrySetting,
   TRY_SETTINGS,
@@ -8,6 +8,7 @@ import {
 } from './job/commands/try-settings.ts';
 import { createJob } from './job/job.ts';
 import { checkOptions } from './job/known-options.ts';
+import { libraryNaming } from './job/library-naming.ts';
 import type { OptionKind } from './job/option-kinds.ts';
 import { shorten } from './rows/columns/names.ts';
 import { createDomainReader } from './rows/domain/domain-reader.ts';

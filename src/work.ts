@@ -5,7 +5,7 @@ import { BrandfillError } from './common/errors.ts';
 import { createHearing } from './common/hearing.ts';
 import type { OnNotice } from './common/notice.ts';
 import { within } from './common/within.ts';
-import { type EnrichOptions, libraryNaming } from './enrich.ts';
+import type { EnrichOptions } from './enrich.ts';
 import { nameApi } from './job/api-name.ts';
 import {
   type SharedWorkerSetting,
@@ -14,6 +14,7 @@ import {
 } from './job/commands/worker-settings.ts';
 import { type Api, createApi } from './job/job.ts';
 import { checkOptions } from './job/known-options.ts';
+import { libraryNaming } from './job/library-naming.ts';
 import type { OptionKind } from './job/option-kinds.ts';
 import { callsIdOf, paceIdOf } from './job/pace-id.ts';
 import { readSettings } from './job/read-settings.ts';

@@ -1,9 +1,9 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { BrandfillError } from '../common/errors.ts';
-import { libraryNaming } from '../enrich.ts';
 import type { StoreSettings } from '../job/commands/store-settings.ts';
 import { findEndpointId } from '../job/endpoint-id.ts';
+import { libraryNaming } from '../job/library-naming.ts';
 import { readSettings } from '../job/read-settings.ts';
 import type { Definitions } from '../job/setting-definition.ts';
 import { openTables, type StoreTables } from '../store/tables.ts';

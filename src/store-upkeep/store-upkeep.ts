@@ -1,6 +1,5 @@
 import type { Outcome, OutcomeStatus } from '../brand/outcome.ts';
 import { BrandfillError } from '../common/errors.ts';
-import { libraryNaming } from '../enrich.ts';
 import {
   EXPORT_SETTINGS,
   GET_SETTINGS,
@@ -8,6 +7,7 @@ import {
   STORE_SETTINGS,
 } from '../job/commands/store-settings.ts';
 import { checkOptions } from '../job/known-options.ts';
+import { libraryNaming } from '../job/library-naming.ts';
 import type { OptionKind } from '../job/option-kinds.ts';
 import type { Definitions } from '../job/setting-definition.ts';
 import { normalizeDomain } from '../rows/domain/domain.ts';
