@@ -3,7 +3,7 @@ import { basename } from 'node:path';
 import { createCloser } from './common/closer.ts';
 import { BrandfillError } from './common/errors.ts';
 import { createHearing } from './common/hearing.ts';
-import type { EnrichOptions } from './enrich.ts';
+import type { EnrichOptions } from './enrich-options.ts';
 import { ADD_SETTINGS, type AddSettings } from './job/commands/add-settings.ts';
 import { findEndpointId } from './job/endpoint-id.ts';
 import { checkInput, checkOptions } from './job/known-options.ts';

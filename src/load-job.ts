@@ -3,7 +3,7 @@ import { basename, extname, resolve } from 'node:path';
 import { BrandfillError } from './common/errors.ts';
 import { isSameFile } from './common/same-file.ts';
 import { withoutUndefined } from './common/without-undefined.ts';
-import { BESIDE_SETTINGS, type EnrichOptions } from './enrich.ts';
+import { BESIDE_SETTINGS, type EnrichOptions } from './enrich-options.ts';
 import { type JobFile, readJobFile } from './job/job-file/job-file.ts';
 import { besideFile } from './job/job-file/job-file-values.ts';
 import type { OnFinish } from './job/job-file/on-finish-keys.ts';

@@ -1,6 +1,6 @@
 import { BrandfillError } from './common/errors.ts';
 import { withoutUndefined } from './common/without-undefined.ts';
-import type { EnrichOptions } from './enrich.ts';
+import type { EnrichOptions } from './enrich-options.ts';
 import {
   type SharedTrySetting,
   TRY_SETTINGS,

@@ -5,7 +5,7 @@ import { BrandfillError } from './common/errors.ts';
 import { createHearing } from './common/hearing.ts';
 import type { OnNotice } from './common/notice.ts';
 import { within } from './common/within.ts';
-import type { EnrichOptions } from './enrich.ts';
+import type { EnrichOptions } from './enrich-options.ts';
 import { nameApi } from './job/api-name.ts';
 import {
   type SharedWorkerSetting,

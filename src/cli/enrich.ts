@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import type { EnrichOptions } from '../enrich.ts';
+import type { EnrichOptions } from '../enrich-options.ts';
 import type { CliContext } from './context.ts';
 import { addRunFlags, refuseRowsBesideJson, splitRunFlags, watchRun } from './run-flags.ts';
 import { flagOrArgument } from './setting-options.ts';
