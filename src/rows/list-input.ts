@@ -1,6 +1,7 @@
 import { describeKind } from '../common/describe-kind.ts';
 import { BrandfillError } from '../common/errors.ts';
-import { openSource, type Source, type SourceOptions, spoolObjects } from './source.ts';
+import { openSource, type SourceOptions, spoolObjects } from './open-source.ts';
+import type { Source } from './source.ts';
 
 /** A list: the path of a file, `-` for standard input, or rows as objects. */
 export type ListInput = string | AsyncIterable<object> | Iterable<object>;

@@ -6,7 +6,8 @@ import { Readable } from 'node:stream';
 import { gzipSync } from 'node:zlib';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { openList } from '../../src/rows/list-input.ts';
-import { openSource, type Source } from '../../src/rows/source.ts';
+import { openSource } from '../../src/rows/open-source.ts';
+import type { Source } from '../../src/rows/source.ts';
 import { useTempFolder } from '../support/temp-folder.ts';
 
 const signal = new AbortController().signal;

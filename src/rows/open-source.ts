@@ -1,0 +1,172 @@
+import { fstatSync } from 'node:fs';
+import { type FileHandle, open } from 'node:fs/promises';
+import { BrandfillError, describeSystemError } from '../common/errors.ts';
+import { type Encoding, UTF_8 } from './encoding/encodings.ts';
+import { findEncoding } from './encoding/find-encoding.ts';
+import { transcode } from './encoding/transcode.ts';
+import { checkUtf8 } from './encoding/utf8.ts';
+import { findOtherFormat, isZip, NUMBERS_SPREADSHEET } from './other-formats.ts';
+import type { Source } from './source.ts';
+import { assertSame, readAll, readSample, skip, unreadable } from './source-bytes.ts';
+import { type SpoolOptions, spool } from './spool.ts';
+import { openWorkbookSource } from './xlsx/workbook-source.ts';
+
+/** A list that can be read only once is spooled. */
+export interface SourceOptions extends SpoolOptions {
+  /** Of a workbook, the sheet that has the list. @default the first that is not empty */
+  readonly sheet?: string | undefined;
+  /** @default process.stdin */
+  readonly stdin?: AsyncIterable<Buffer | string>;
+  /** The encoding of the list. @default found out */
+  readonly encoding?: Encoding | undefined;
+}
+
+/**
+ * Opens a list: a file, or standard input as `-`. What can be read only once (a pipe) is spooled to
+ * the disk first, because rows are read twice.
+ *
+ * @throws BrandfillError `UNREADABLE_INPUT` when it cannot be opened or is no text.
+ */
+export async function openSource(path: string, options: SourceOptions): Promise<Source> {
+  if (path === '-') {
+    const spooled = await spool(options.stdin ?? process.stdin, options);
+    return await createOrClose('standard input', spooled, { ...options, file: identityOfStdin() });
+  }
+  const handle = await openForReading(path);
+  try {
+    const stat = await handle.stat();
+    if (stat.isDirectory()) {
+      const isNumbers = /\.numbers\/?$/i.test(path);
+      throw unreadable(path, `it is ${isNumbers ? NUMBERS_SPREADSHEET : 'a folder, not a file'}`);
+    }
+    if (stat.isFile()) {
+      return await createSource(path, handle, { ...options, file: stat });
+    }
+    const spooled = await spool(handle.createReadStream(), options);
+    return await createOrClose(path, spooled, options);
+  } catch (error) {
+    await handle.close().catch(() => {});
+    throw error;
+  }
+}
+
+/** Gives rows that came as objects the form of a file, on the disk. */
+export async function spoolObjects(
+  name: string,
+  lines: AsyncIterable<string>,
+  options: SourceOptions,
+): Promise<Source> {
+  const spooled = await spool(lines, options);
+  const source = await createOrClose(name, spooled, { ...options, encoding: UTF_8 });
+  return { ...source, isOfObjects: true };
+}
+
+interface CreateOptions extends SourceOptions {
+  readonly file?: Source['file'];
+}
+
+/** Closes what was spooled when it is no list after all. */
+async function createOrClose(
+  name: string,
+  spooled: FileHandle,
+  options: CreateOptions,
+): Promise<Source> {
+  try {
+    return await createSource(name, spooled, options);
+  } catch (error) {
+    await spooled.close().catch(() => {});
+    throw error;
+  }
+}
+
+async function createSource(
+  name: string,
+  handle: FileHandle,
+  options: CreateOptions,
+): Promise<Source> {
+  const opened = await handle.stat();
+  const magic = Buffer.alloc(4);
+  await handle.read(magic, 0, 4, 0);
+  if (isZip(magic)) return await openWorkbookSource(name, handle, options);
+  const isGzip = magic[0] === 0x1f && magic[1] === 0x8b;
+  if (!isGzip) await refuseOtherFormats(magic, handle, name);
+  const { sheet } = options;
+  if (sheet !== undefined) {
+    throw new BrandfillError(
+      'INVALID_SETTING',
+      `Cannot find the sheet '${sheet}' in ${name}: it is no workbook.`,
+    );
+  }
+
+  const all = (): AsyncIterable<Buffer> => readAll(handle, isGzip, name);
+  const start = await readSample(all());
+  const found = await findEncoding({
+    name,
+    start: start.bytes,
+    isWhole: start.isWhole,
+    read: all,
+    insisted: options.encoding,
+  });
+  const { encoding, markBytes, by, example } = found;
+  const unmarked = (): AsyncIterable<Buffer> => skip(all(), markBytes);
+  const assertUnchanged = (): Promise<void> => assertSame(name, handle, opened);
+  const described = {
+    name,
+    isGzip,
+    hasByteOrderMark: markBytes > 0,
+    encoding: encoding.label,
+    encodingExample: example,
+    file: options.file && { dev: options.file.dev, ino: options.file.ino },
+  };
+  if (encoding.codec !== UTF_8.codec) {
+    const spooled = await spool(transcode(unmarked, { encoding, name }), options);
+    await assertUnchanged();
+    await handle.close();
+    return { ...described, ...(await openSpooled(spooled, name)) };
+  }
+  return {
+    ...described,
+    sample: start.bytes.subarray(markBytes),
+    isWholeInSample: start.isWhole,
+    read: () => checkUtf8(unmarked, { name, isInsisted: by === 'option' }),
+    assertUnchanged,
+    close: () => handle.close(),
+  };
+}
+
+/** What nobody else can write to, and is known to be UTF-8. */
+async function openSpooled(handle: FileHandle, name: string): Promise<ReadableText> {
+  const read = (): AsyncIterable<Buffer> => readAll(handle, false, name);
+  const start = await readSample(read());
+  return {
+    sample: start.bytes,
+    isWholeInSample: start.isWhole,
+    read,
+    assertUnchanged: async () => {},
+    close: () => handle.close(),
+  };
+}
+
+type ReadableText = Pick<
+  Source,
+  'sample' | 'isWholeInSample' | 'read' | 'assertUnchanged' | 'close'
+>;
+
+/** `brandfill enrich - < list.csv` reads a file too. */
+function identityOfStdin(): Source['file'] {
+  const stat = fstatSync(0);
+  return stat.isFile() ? { dev: stat.dev, ino: stat.ino } : undefined;
+}
+
+async function openForReading(path: string): Promise<FileHandle> {
+  try {
+    return await open(path, 'r');
+  } catch (error) {
+    throw unreadable(path, describeSystemError(error), error);
+  }
+}
+
+async function refuseOtherFormats(magic: Buffer, handle: FileHandle, name: string): Promise<void> {
+  const other = await findOtherFormat(magic, handle);
+  if (other !== undefined) throw unreadable(name, `it is ${other}`);
+}

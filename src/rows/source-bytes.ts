@@ -1,0 +1,66 @@
+import type { Stats } from 'node:fs';
+import type { FileHandle } from 'node:fs/promises';
+import { pipeline } from 'node:stream';
+import { createGunzip } from 'node:zlib';
+import { BrandfillError, describeSystemError, systemErrorCode } from '../common/errors.ts';
+import { readFromStart } from './spool.ts';
+
+const SAMPLE_BYTES = 256 * 1024;
+export const READ_BYTES: number = 256 * 1024;
+
+/**
+ * Reads a file from its start, decompressed, and leaves it open.
+ *
+ * @throws BrandfillError `UNREADABLE_INPUT`
+ */
+export async function* readAll(
+  handle: FileHandle,
+  isGzip: boolean,
+  name: string,
+): AsyncGenerator<Buffer> {
+  const file = readFromStart(handle, READ_BYTES);
+  try {
+    // What goes wrong in a pipeline comes out of it.
+    if (isGzip) yield* pipeline(file, createGunzip({ chunkSize: READ_BYTES }), () => {});
+    else yield* file;
+  } catch (error) {
+    const isCorrupt = systemErrorCode(error)?.startsWith('Z_') === true;
+    const why = isCorrupt ? 'the gzip data is corrupt or cut short' : describeSystemError(error);
+    throw unreadable(name, why, error);
+  }
+}
+
+/** Reads the beginning of a list, and gives the rest up. */
+export async function readSample(
+  chunks: AsyncIterable<Buffer>,
+): Promise<{ bytes: Buffer; isWhole: boolean }> {
+  const parts: Buffer[] = [];
+  let sizeBytes = 0;
+  for await (const chunk of chunks) {
+    parts.push(chunk);
+    sizeBytes += chunk.length;
+    if (sizeBytes > SAMPLE_BYTES) return { bytes: Buffer.concat(parts), isWhole: false };
+  }
+  return { bytes: Buffer.concat(parts), isWhole: true };
+}
+
+/** What comes behind so many bytes. */
+export async function* skip(chunks: AsyncIterable<Buffer>, count: number): AsyncGenerator<Buffer> {
+  let left = count;
+  for await (const chunk of chunks) {
+    if (left < chunk.length) yield left > 0 ? chunk.subarray(left) : chunk;
+    left = Math.max(0, left - chunk.length);
+  }
+}
+
+/** @throws BrandfillError `UNREADABLE_INPUT` when somebody wrote to the file since it was opened */
+export async function assertSame(name: string, handle: FileHandle, opened: Stats): Promise<void> {
+  const now = await handle.stat();
+  if (now.size === opened.size && now.mtimeMs === opened.mtimeMs) return;
+  throw unreadable(name, 'it was changed while it was read; run the same command again');
+}
+
+/** Says that a list cannot be read, and why. */
+export function unreadable(name: string, why: string, cause?: unknown): BrandfillError {
+  return new BrandfillError('UNREADABLE_INPUT', `Cannot read ${name}: ${why}.`, { cause });
+}
