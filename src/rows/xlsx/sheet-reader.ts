@@ -1,6 +1,8 @@
 import { type CellContext, type SheetCell, toSheetCell } from './cell.ts';
 import { columnName, columnOfRef, MOST_COLUMNS, MOST_ROWS } from './cell-ref.ts';
 import { unescapeCellText } from './cell-text.ts';
+import { cleanCell, cleanRowTag } from './clean-xml.ts';
+import { readHyperlink } from './hyperlink-formula.ts';
 import type { SharedStrings } from './shared-strings.ts';
 import { attributeOf, createXmlReader, type XmlTag } from './xml.ts';
 
@@ -43,8 +45,6 @@ export interface SheetReaderOptions extends CellContext {
   /** Where hyperlinks lead, by the places of their cells. */
   readonly links: ReadonlyMap<string, string>;
 }
-
-const HYPERLINK = /^\s*HYPERLINK\(\s*"((?:[^"]|"")+)"\s*(?:\)|[,;]\s*(?:"((?:[^"]|"")+)"\s*\))?)/i;
 
 /** Rows and frame are held as they are, so neither may grow without bound. In characters. */
 export const MOST_OF_FRAME = 32_000_000;
@@ -231,37 +231,4 @@ function createReader({ strings, links, ...context }: SheetReaderOptions) {
       return { head, rowsTag, tail: pending.slice(tailStart - from), prefix };
     },
   };
-}
-
-/** With its number, and without the hint which of its cells are filled. */
-function cleanRowTag(
-  tag: string,
-  { number, isNumbered }: { readonly number: number; readonly isNumbered: boolean },
-): string {
-  const open = tag.endsWith('/>') ? `${tag.slice(0, -2)}>` : tag;
-  const bare = open.replace(/\sspans\s*=\s*(?:"[^"]*"|'[^']*')/, '');
-  return isNumbered ? bare : bare.replace(/^<[^\s>]+/, (name) => `${name} r="${number}"`);
-}
-
-/** With its place, and without what only makes cells hard to cut. */
-function cleanCell(xml: string, { hadRef, ref }: OpenCell): string {
-  const placed = hadRef ? xml : xml.replace(/^<[^\s/>]+/, (name) => `${name} r="${ref}"`);
-  return placed.includes('<!') ? withoutComments(placed) : placed;
-}
-
-function withoutComments(xml: string): string {
-  return xml
-    .replaceAll(/<!--[\s\S]*?-->/g, '')
-    .replaceAll(/<!\[CDATA\[([\s\S]*?)\]\]>/g, (_, text: string) =>
-      text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;'),
-    );
-}
-
-/** Where a formula such as `HYPERLINK("https://acme.com","Acme")` leads, and what it shows. */
-function readHyperlink(formula: string): { target: string; text: string } | undefined {
-  const found = HYPERLINK.exec(formula);
-  const [target, text = target] = [found?.[1], found?.[2]].map((part) =>
-    part?.replaceAll('""', '"'),
-  );
-  return target === undefined || text === undefined ? undefined : { target, text };
 }
