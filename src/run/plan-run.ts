@@ -17,6 +17,7 @@ import type { ListInput } from '../rows/list-input.ts';
 import type { Extent, RowColumn } from '../rows/row-format.ts';
 import type { Dated } from '../store/freshness.ts';
 import { createEmptyStore, type OutcomeStore, openStore } from '../store/store.ts';
+import { DATABASE } from '../store/store-files.ts';
 import { estimateCalls } from './estimate-calls.ts';
 import { createFreshnessCheck } from './freshness-of-job.ts';
 import { type OpenedList, open } from './open-list-of-run.ts';
@@ -130,7 +131,7 @@ export async function makeStore(run: PlannedRun): Promise<PlannedRun> {
 }
 
 function hasStore({ settings }: Job): boolean {
-  return existsSync(joinPath(settings.store, 'data.mdb'));
+  return existsSync(joinPath(settings.store, DATABASE));
 }
 
 export async function openStoreOf({ settings, endpoint }: Job): Promise<OutcomeStore> {

@@ -6,6 +6,7 @@ import { libraryNaming } from '../enrich.ts';
 import type { StoreSettings } from '../job/commands/store-settings.ts';
 import { readSettings } from '../job/read-settings.ts';
 import type { Definitions } from '../job/setting-definition.ts';
+import { DATABASE } from '../store/store-files.ts';
 import { openTables, type StoreTables } from '../store/tables.ts';
 import { writeError } from '../store/told-writes.ts';
 import type { StoreChoice, StoreOptionNaming } from './store-choice.ts';
@@ -40,7 +41,7 @@ export async function withOpenedStore<T extends StoreSettings, R>(
   const settings = readSettings(definitions, sources as Parameters<typeof readSettings<T>>[1]);
   const endpointId = endpointIdOf(settings, naming);
   const { store: folder } = settings;
-  if (!mayMake && !existsSync(join(folder, 'data.mdb'))) {
+  if (!mayMake && !existsSync(join(folder, DATABASE))) {
     throw new BrandfillError(
       'UNUSABLE_STORE',
       `Cannot open the store ${folder}: there is none; name its folder with ${naming('store')}.`,

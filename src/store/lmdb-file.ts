@@ -5,6 +5,7 @@ import { type Database, open, type RootDatabase } from 'lmdb';
 import { BrandfillError, describeSystemError } from '../common/errors.ts';
 import { freeBytes } from '../common/free-bytes.ts';
 import { makeFolder } from '../common/make-folder.ts';
+import { DATABASE } from './store-files.ts';
 import { createStoreLock, type StoreLock } from './store-lock.ts';
 
 /** Of the way in which a store is written. New tables need no new one: older Brandfills leave them alone. */
@@ -38,7 +39,7 @@ export async function openLmdb<T = unknown>(
     makeFolder(folder);
     const lock = createStoreLock(folder);
     return await lock.hold(async () => {
-      refuseDamaged(join(folder, 'data.mdb'));
+      refuseDamaged(join(folder, DATABASE));
       if (isFull(folder)) throw new Error('the disk is full');
       const root = open({ path: folder, noSubdir: false, maxDbs: 16 });
       catchUnseen(root);

@@ -9,6 +9,7 @@ import { BrandfillError } from '../../common/errors.ts';
 import { isRunning } from '../../common/is-running.ts';
 import { syncFolder } from '../../common/sync-folder.ts';
 import { describeUnwritable } from '../../common/unwritable.ts';
+import { isStoreFile } from '../../store/store-files.ts';
 import { placeOf } from './output-paths.ts';
 import { keepAtExit, removeAtExit } from './remove-at-exit.ts';
 
@@ -28,11 +29,18 @@ export interface OutputFile {
  * Opens an output: a temporary file beside its place, or what is there if that is a device or a
  * pipe. A name that ends in `.gz` is compressed.
  *
- * @throws BrandfillError `UNWRITABLE_OUTPUT` when that cannot be written.
+ * @throws BrandfillError `UNWRITABLE_OUTPUT` when that cannot be written, `INVALID_SETTING` when it is
+ * part of a store.
  */
 export async function openOutputFile(path: string): Promise<OutputFile> {
+  const target = await refused(path, () => placeOf(path)); // a link stays a link, also one to no file yet
+  if (isStoreFile(target)) {
+    throw new BrandfillError(
+      'INVALID_SETTING',
+      `Cannot write ${path}: that is the name of a store's database; choose another output.`,
+    );
+  }
   return await refused(path, async () => {
-    const target = await placeOf(path); // a link stays a link, also one to no file yet
     const before = await stat(target).catch(() => undefined);
     if (before?.isDirectory()) throw Object.assign(new Error(), { code: 'EISDIR' });
     if (before && !before.isFile()) return openDevice(path, target);
