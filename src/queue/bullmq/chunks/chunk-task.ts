@@ -180,14 +180,14 @@ export function createChunkTask(options: ChunkTaskOptions): ChunkTask {
           calls?.told(outcomes);
           open -= outcomes.length;
           onLeft(-outcomes.length);
+          const travelling = outcomes.map((each) => ({
+            data: toData(each, left.get(each.domain)),
+            shape: each.shape,
+          }));
+          for (const { data } of travelling) known.set(data.domain, data);
           // Whoever has it now may have finished it: nobody would remove a log that begins anew.
-          const isOurs = lock.isOurs();
-          const noted = outcomes.map((each) => {
-            const travelling = toData(each, left.get(each.domain));
-            known.set(each.domain, travelling);
-            return isOurs ? log.add(id, travelling, each.shape) : undefined;
-          });
-          await Promise.all(noted);
+          if (!lock.isOurs()) return;
+          await Promise.all(travelling.map(({ data, shape }) => log.add(id, data, shape)));
         },
         isWanted,
       );
