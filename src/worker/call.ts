@@ -41,7 +41,7 @@ export interface PauseGate {
 export interface CallQuestions {
   /** Whether a failure would speak against the API rather than against the domain. Asked once for each. */
   isEvidence(): boolean;
-  /** Whether an answer that a wrong address gives would count as one. Asked once for each. */
+  /** Whether an answer that a wrong address gives counts as one. Asked once for each such answer. */
   isSign(): boolean;
   /** Asked before the call, and again when its turn has come, which may take long: false spares it. */
   isWanted(): boolean;
@@ -95,7 +95,7 @@ async function makeFirstCall(
     answer = result.answer;
     return result;
   } finally {
-    preflight.ended(answer, questions.isSign());
+    preflight.ended(answer, () => questions.isSign());
   }
 }
 

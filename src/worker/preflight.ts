@@ -20,9 +20,10 @@ export interface Preflight {
    * The call that passed has ended.
    *
    * @param answer undefined when it was given up
-   * @param isSign false when what speaks against the address speaks as much against the domain
+   * @param isSign false when what speaks against the address speaks as much against the domain. Asked
+   * only of such answers: a domain has one sign, which a redirect on the way to a page must not use up
    */
-  ended(answer: Answer | undefined, isSign: boolean): void;
+  ended(answer: Answer | undefined, isSign: () => boolean): void;
   /** Resolves with whether what came so far can be believed. */
   verdict(): Promise<boolean>;
   /** No lookup is left that could tell more: then what came is believed. */
@@ -62,9 +63,9 @@ export function createPreflight(
     while (waiting.length > 0) waiting.callNext();
   }
 
-  function judge(answer: Answer, isSign: boolean): void {
+  function judge(answer: Answer, isSign: () => boolean): void {
     const sign = misdirectionOf(answer);
-    if (sign ? !isSign : NEUTRAL.has(answer.kind)) return;
+    if (sign ? !isSign() : NEUTRAL.has(answer.kind)) return;
     if (!sign || (seen && seen !== sign)) return settle(true);
     seen = sign;
     sightings += 1;
