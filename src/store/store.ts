@@ -83,7 +83,8 @@ export async function openStore(
     await write(() => Promise.all(batch.flatMap(commit)));
   }, COMMIT_DELAY_MS);
   // Most stores hold no failure at all; then each row is spared half of its look-ups.
-  let hasFailures = failures.getKeysCount({ limit: 1 }) > 0;
+  const areFailuresThere = (): boolean => failures.getKeysCount({ limit: 1 }) > 0;
+  let hasFailures = areFailuresThere();
   const needsFailure = (answer: OutcomeHead | Outcome | undefined): boolean =>
     hasFailures && !(keepsFound && answer?.status === 'found');
 
@@ -139,8 +140,11 @@ export async function openStore(
       createClaims(join(folder, 'under-way'), {
         ...own,
         endpointId,
-        // What they have stored just now is not in a snapshot that was taken before.
-        onOthers: () => root.resetReadTxn(),
+        onOthers: () => {
+          // What they have stored just now is not in a snapshot that was taken before.
+          root.resetReadTxn();
+          hasFailures ||= areFailuresThere();
+        },
       }),
     flush: async () => {
       await batches.settle();
