@@ -1,3 +1,4 @@
+import type { Answer } from '../brand/answer.ts';
 import type { JoinedRow } from '../collector/joined-row.ts';
 import type { OutputColumns } from '../collector/output/output-columns.ts';
 import type { RowColumn, RowFormat } from '../rows/row-format.ts';
@@ -40,7 +41,7 @@ export interface Recording {
   readonly hasBegun: boolean;
   readonly timeline: Timeline;
   readonly latencies: Latencies;
-  /** Calls by HTTP status, or by why there was none. */
+  /** Calls by HTTP status, or by why there was no answer. */
   readonly answers: ReadonlyMap<string, number>;
   readonly slowest: TopList<SlowCall>;
   readonly rows: RowRecording | undefined;
@@ -57,7 +58,7 @@ export interface RowRecording {
 export interface SlowCall {
   readonly domain: string;
   readonly latencyMs: number;
-  /** The HTTP status, or why there was none. */
+  /** The HTTP status, or why there was no answer. */
   readonly answer: string;
 }
 
@@ -124,9 +125,7 @@ export function createRunRecorder(): RunRecorder & { readonly recording: Recordi
     },
     answered: ({ domain, answer, latencyMs }, atMs) => {
       recording.hasBegun = true;
-      const { httpStatus } = answer;
-      const said =
-        httpStatus === undefined && 'reason' in answer ? answer.reason : String(httpStatus);
+      const said = nameOf(answer);
       countAnswer(said);
       latencies.add(latencyMs);
       timeline.answered(atMs, latencyMs);
@@ -138,6 +137,13 @@ export function createRunRecorder(): RunRecorder & { readonly recording: Recordi
       return take;
     },
   };
+}
+
+/** What a call came to, in a word. A 200 whose body cannot be used is no answer. */
+function nameOf(answer: Answer): string {
+  const { kind, httpStatus } = answer;
+  const hasAnswer = httpStatus !== undefined && (httpStatus !== 200 || kind === 'found');
+  return !hasAnswer && 'reason' in answer ? answer.reason : String(httpStatus);
 }
 
 function createRowRecording({ columns, format, column, startedAtMs }: RowLayout): {

@@ -121,6 +121,8 @@ const MEANINGS: Readonly<Record<string, string>> = {
   404: 'not known',
   410: 'not known any more',
   429: 'too fast, or too much',
+  invalid_response: '200 without a JSON object',
+  response_too_large: 'too large to be read',
   timeout: 'no answer within --timeout',
   connection_refused: 'nobody listened',
   connection_reset: 'the connection was closed',
