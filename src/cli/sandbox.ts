@@ -171,9 +171,9 @@ function share(text: string): number {
 
 function latency(text: string): NonNullable<SandboxOptions['latencyMs']> {
   return readable(() => {
-    const [from = '', to] = text.split('-');
+    const [from = '', ...to] = text.split('-');
     const fromMs = parseDuration(from);
-    return to === undefined ? fromMs : { fromMs, toMs: parseDuration(to) };
+    return to.length === 0 ? fromMs : { fromMs, toMs: parseDuration(to.join('-')) };
   });
 }
 
