@@ -120,13 +120,15 @@ async function importOutcomes(input: string, typed: Typed): Promise<number> {
 async function pruneOutcomes(typed: Typed): Promise<number> {
   const { pruneStore } = await import('../store-upkeep/store-upkeep.ts');
   const options = toOptions(typed) as { olderThan: string; dryRun?: boolean };
-  const { answers, failures, leftOver } = await pruneStore(options, flagOf);
-  const notes = leftOver > 0 ? `, ${countOf(leftOver, 'note')} of domains left over` : '';
-  const what = `${countOf(answers, 'answer')}, ${countOf(failures, 'failure')}${notes}`;
+  const { answers, failures, leftOver, logos } = await pruneStore(options, flagOf);
+  const what = [`${countOf(answers, 'answer')}, ${countOf(failures, 'failure')}`];
+  if (leftOver > 0) what.push(`${countOf(leftOver, 'note')} of domains left over`);
+  if (logos > 0) what.push(`${countOf(logos, 'note')} of logos, whose files stay`);
+  const all = what.join(', ');
   say(
     options.dryRun
-      ? `To be removed: ${what}.`
-      : `Removed: ${what}. Their room is used again by what is stored next; the file stays as large.`,
+      ? `To be removed: ${all}.`
+      : `Removed: ${all}. Their room is used again by what is stored next; the file stays as large.`,
   );
   return EXIT.ok;
 }
