@@ -28,7 +28,7 @@ export function createQueueMetrics(metrics: Metrics): (read: ReadQueues) => () =
     registers,
   });
   /** Runs of schedules may each have their own way to the same Redis: the last one tells. */
-  const readers: ReadQueues[] = [];
+  const readers = new Set<ReadQueues>();
 
   function set({ queues, workers: there }: QueueReading): void {
     workers.set(there);
@@ -42,7 +42,7 @@ export function createQueueMetrics(metrics: Metrics): (read: ReadQueues) => () =
 
   metrics.onScrape(async () => {
     for (const gauge of [up, jobs, oldest, workers]) gauge.reset();
-    const read = readers.at(-1);
+    const read = [...readers].at(-1);
     const reading = await read?.().catch(() => undefined);
     if (read) up.set(reading ? 1 : 0);
     else up.remove(); // the run has not come to it, or is past it
@@ -50,8 +50,8 @@ export function createQueueMetrics(metrics: Metrics): (read: ReadQueues) => () =
     else workers.remove();
   });
   return (read) => {
-    readers.push(read);
-    return () => void readers.splice(readers.indexOf(read), 1);
+    readers.add(read);
+    return () => void readers.delete(read);
   };
 }
 
