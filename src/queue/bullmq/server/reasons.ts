@@ -49,10 +49,16 @@ const RIGHT = /(?:no permissions to|script can't) (.+?)(?: script: |$)/i;
 /** All that Redis 7.0 says of a command in a script. */
 const UNNAMED = 'this command or subcommand';
 
-/** What an error of Redis or of its connection means. */
+/** What an error of Redis or of its connection means, as a part of a sentence: without a full stop. */
 export function reasonOf(error: unknown): string {
   const text = errorText(error);
-  return knownReason(text) ?? text.replaceAll(/\s+/g, ' ').slice(0, 200);
+  return (
+    knownReason(text) ??
+    text
+      .replaceAll(/\s+/g, ' ')
+      .slice(0, 200)
+      .replace(/[ .]+$/, '')
+  );
 }
 
 /** What a Redis may be: one server, one that Sentinels name, or several. */
