@@ -58,10 +58,11 @@ export function integer(
   };
 }
 
+/** A duration, or a number of milliseconds; whole ones come out. */
 export function duration(fromMs: number, toMs: number): (value: unknown) => number {
   return (value) => {
     const ms = typeof value === 'number' ? value : parseDuration(text(value));
-    if (ms >= fromMs && ms <= toMs) return ms;
+    if (ms >= fromMs && ms <= toMs) return Math.round(ms);
     const isOpen = toMs === Number.MAX_SAFE_INTEGER;
     const bounds = `${fromMs > 0 ? `from ${typedDuration(fromMs)} to` : 'up to'} ${typedDuration(toMs)}`;
     throw expected(isOpen ? 'a duration such as 30d' : `a duration ${bounds} such as 60s`, value);
