@@ -1,13 +1,12 @@
 import { once } from 'node:events';
 import { createWriteStream, rmSync } from 'node:fs';
-import { type FileHandle, open, readdir, rename, rm, stat } from 'node:fs/promises';
-import { hostname } from 'node:os';
-import { basename, dirname, join } from 'node:path';
+import { type FileHandle, open, rename, rm, stat } from 'node:fs/promises';
+import { dirname } from 'node:path';
 import type { Writable } from 'node:stream';
 import { createGzip } from 'node:zlib';
 import { BrandfillError } from '../../common/errors.ts';
-import { isRunning } from '../../common/is-running.ts';
 import { syncFolder } from '../../common/sync-folder.ts';
+import { findLeftovers, temporaryPath } from '../../common/temporary-files.ts';
 import { describeUnwritable } from '../../common/unwritable.ts';
 import { isStoreFile } from '../../store/store-files.ts';
 import { placeOf } from './output-paths.ts';
@@ -205,24 +204,20 @@ function openDevice(path: string, target: string): OutputFile {
   };
 }
 
-/** Temporary files carry host, process and this number, so that no two writers share one. */
-let opened = 0;
-
 /** A name beside a place that no other writer has. When its process is gone, the next one removes it. */
 export function temporaryBeside(target: string): string {
-  opened += 1;
-  return `${target}.${hostname()}-${process.pid}-${opened}.part`;
+  return temporaryPath(stemBeside(target));
 }
 
-/** Removes what killed runs on this machine, and those of this process, left beside the same place. */
+/** Removes what killed runs, and those of this process, left beside the same place. */
 async function removeLeftovers(target: string): Promise<void> {
-  const prefix = `${basename(target)}.${hostname()}-`;
-  for (const name of await readdir(dirname(target))) {
-    const path = join(dirname(target), name);
-    const pid = name.startsWith(prefix) && /^(\d+)-\d+\.part$/.exec(name.slice(prefix.length))?.[1];
-    const isLeft = abandoned.has(path) || (pid && !isRunning(Number(pid)));
-    if (isLeft) await rm(path, { force: true });
-  }
+  const stem = stemBeside(target);
+  const own = [...abandoned].filter((path) => path.startsWith(stem));
+  for (const path of [...own, ...(await findLeftovers(stem))]) await rm(path, { force: true });
+}
+
+function stemBeside(target: string): string {
+  return `${target}.`;
 }
 
 /**
