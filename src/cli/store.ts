@@ -15,7 +15,7 @@ import type { CliContext } from './context.ts';
 import { onInterrupt } from './interrupt.ts';
 import { addSettings, toOptions } from './setting-options.ts';
 
-/** Adds `brandfill store` and what it can do. */
+/** Adds `brandfill store` and its subcommands. */
 export function addStoreCommand(program: Command, { finish, endAtOnce }: CliContext): void {
   const store = program
     .command('store')
@@ -38,7 +38,8 @@ export function addStoreCommand(program: Command, { finish, endAtOnce }: CliCont
   addSettings(exporting, EXPORT_SETTINGS);
   exporting.action(async (typed: Typed) => {
     const interrupt = onInterrupt(endAtOnce);
-    // Nothing is lost with it. What was written goes when the process ends, which no signal sees to.
+    // Nothing is lost by ending at once. The partial file is removed when the process exits, which a
+    // signal by itself would skip.
     interrupt.signal.addEventListener('abort', () => endAtOnce(EXIT.interrupted));
     try {
       finish(await exportOutcomes(typed));
