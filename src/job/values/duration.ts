@@ -32,7 +32,7 @@ export function parseDuration(text: string): number {
   return Math.round(Number(match[1]) * unitMs);
 }
 
-/** Writes milliseconds as somebody types them, in whole days, hours … but no weeks: `1s`, `24d`. */
+/** Writes milliseconds as a user types them, in whole days, hours … but no weeks: `1s`, `24d`. */
 export function typedDuration(ms: number): string {
   for (const unit of ['d', 'h', 'min', 's']) {
     const unitMs = UNIT_MS.get(unit) ?? 1;
