@@ -105,7 +105,7 @@ export function createHub({ source, everyMs = EVERY_MS }: HubOptions): Hub {
     serve: async (send, signal) => {
       const isOver = (): boolean => isClosed || signal.aborted;
       while (!board && !isOver()) await lookOnce();
-      if (isOver()) return; // this may have happened while the first board was read, which can take seconds
+      if (isOver()) return; // perhaps during the first read, which may take seconds
       await new Promise<void>((resolve, reject) => {
         const leave = (error?: Error): void => {
           viewers.delete(viewer);

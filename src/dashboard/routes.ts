@@ -66,7 +66,7 @@ export function dashboardRoutes(options: DashboardRoutesOptions): Routes {
     });
     app.get('/events', ...guarded, (context) => {
       if (hub.viewers >= MOST_VIEWERS) return context.text('Too many look already.\n', 503);
-      context.header('x-accel-buffering', 'no'); // nginx would hold events back until there are many
+      context.header('x-accel-buffering', 'no'); // else nginx holds events back
       return streamSSE(context, async (stream) => {
         const left = new AbortController();
         stream.onAbort(() => left.abort());
