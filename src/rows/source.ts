@@ -13,31 +13,39 @@ import type { Workbook } from './xlsx/open-workbook.ts';
 
 /** The bytes of a list, which can be read from the start as often as needed. */
 export interface Source {
-  /** How the list is called in messages: the path as given, or `standard input`. */
+  /** The name of the list in messages: the path as given, or `standard input`. */
   readonly name: string;
   /** Whether the bytes were compressed; `read` gives them decompressed. */
   readonly isGzip: boolean;
   readonly hasByteOrderMark: boolean;
   /** The encoding of the list, for people: `UTF-8`, `Windows-1252`. `read` gives UTF-8 in any case. */
   readonly encoding: string;
-  /** Some words that show whether the encoding was guessed right; undefined when it was not guessed. */
+  /**
+   * Some words that show whether the encoding was guessed correctly; undefined when it was not
+   * guessed.
+   */
   readonly encodingExample: string | undefined;
-  /** The beginning, decompressed, in UTF-8 and without byte order mark, for guessing what the list is. */
+  /**
+   * The beginning, decompressed, in UTF-8 and without byte order mark, to detect what the list is.
+   */
   readonly sample: Buffer;
-  /** Whether `sample` is all there is. */
+  /** Whether `sample` is the whole list. */
   readonly isWholeInSample: boolean;
   /** Identity of the file, to compare outputs with; undefined for a pipe. */
   readonly file: { readonly dev: number; readonly ino: number } | undefined;
-  /** What a workbook is besides its rows, whose lines these bytes are then; undefined for a text. */
+  /** The other parts of a workbook, if the bytes are lines of its rows; undefined for a text. */
   readonly workbook?: Workbook | undefined;
-  /** Whether rows came as objects: none need have any member, nor need there be any row. @default false */
+  /**
+   * Whether rows came as objects: none of them need have any member, and there may be no row.
+   * @default false
+   */
   readonly isOfObjects?: boolean | undefined;
-  /** Reads all, decompressed, in UTF-8 and without byte order mark, checked to be text. */
+  /** Reads everything, decompressed, in UTF-8 and without byte order mark, checked to be text. */
   read(): AsyncIterable<Buffer>;
   /**
-   * Makes sure that nobody wrote to the file since it was opened.
+   * Makes sure that nobody has written to the file since it was opened.
    *
-   * @throws BrandfillError `UNREADABLE_INPUT` when somebody did
+   * @throws BrandfillError `UNREADABLE_INPUT` when somebody has
    */
   assertUnchanged(): Promise<void>;
   close(): Promise<void>;
@@ -48,17 +56,17 @@ const READ_BYTES = 256 * 1024;
 
 /** A list that can be read only once is spooled. */
 export interface SourceOptions extends SpoolOptions {
-  /** Of a workbook, the sheet that has the list. @default the first that is not empty */
+  /** The sheet of a workbook that has the list. @default the first that is not empty */
   readonly sheet?: string | undefined;
   /** @default process.stdin */
   readonly stdin?: AsyncIterable<Buffer | string>;
-  /** The encoding of the list. @default found out */
+  /** The encoding of the list. @default detected */
   readonly encoding?: Encoding | undefined;
 }
 
 /**
- * Opens a list: a file, or standard input as `-`. What can be read only once (a pipe) is spooled to
- * the disk first, because rows are read twice.
+ * Opens a list: a file, or standard input as `-`. A list that can be read only once (a pipe) is
+ * spooled to the disk first, because rows are read twice.
  *
  * @throws BrandfillError `UNREADABLE_INPUT` when it cannot be opened or is no text.
  */
@@ -85,7 +93,7 @@ export async function openSource(path: string, options: SourceOptions): Promise<
   }
 }
 
-/** Gives rows that came as objects the form of a file, on the disk. */
+/** Writes rows that came as objects to the disk, in the form of a file. */
 export async function spoolObjects(
   name: string,
   lines: AsyncIterable<string>,
@@ -100,7 +108,7 @@ interface CreateOptions extends SourceOptions {
   readonly file?: Source['file'];
 }
 
-/** Closes what was spooled when it is no list after all. */
+/** Closes the spooled file if it turns out not to be a list. */
 async function createOrClose(
   name: string,
   spooled: FileHandle,
@@ -165,7 +173,7 @@ async function createSource(
   };
 }
 
-/** The rows of a workbook, as lines of a file that nobody else can write to. */
+/** Opens the rows of a workbook, as lines of a file that nobody else can write to. */
 async function openWorkbookSource(
   name: string,
   handle: FileHandle,
@@ -201,7 +209,7 @@ async function assertSame(name: string, handle: FileHandle, opened: Stats): Prom
   throw unreadable(name, 'it was changed while it was read; run the same command again');
 }
 
-/** What nobody else can write to, and is known to be UTF-8. */
+/** Opens a file that nobody else can write to, and that is known to be UTF-8. */
 async function openSpooled(handle: FileHandle, name: string): Promise<ReadableText> {
   const read = (): AsyncIterable<Buffer> => readAll(handle, false, name);
   const start = await readSample(read());
@@ -219,7 +227,7 @@ type ReadableText = Pick<
   'sample' | 'isWholeInSample' | 'read' | 'assertUnchanged' | 'close'
 >;
 
-/** `brandfill enrich - < list.csv` reads a file too. */
+/** `brandfill enrich - < list.csv` also reads a file. */
 function identityOfStdin(): Source['file'] {
   const stat = fstatSync(0);
   return stat.isFile() ? { dev: stat.dev, ino: stat.ino } : undefined;
@@ -236,7 +244,7 @@ async function openForReading(path: string): Promise<FileHandle> {
 async function* readAll(handle: FileHandle, isGzip: boolean, name: string): AsyncGenerator<Buffer> {
   const file = readFromStart(handle, READ_BYTES);
   try {
-    // What goes wrong in a pipeline comes out of it.
+    // Errors in a pipeline are thrown by the pipeline.
     if (isGzip) yield* pipeline(file, createGunzip({ chunkSize: READ_BYTES }), () => {});
     else yield* file;
   } catch (error) {
