@@ -12,7 +12,7 @@ export interface PictureFolder {
   /** Whether it has a file of that name and size. */
   has(file: string, sizeBytes: number): Promise<boolean>;
   /**
-   * Puts a picture in the place of the one that the domain had, whole or not at all.
+   * Saves a picture in place of the domain's previous one, whole or not at all.
    *
    * @returns the name of its file
    */
@@ -20,9 +20,9 @@ export interface PictureFolder {
 }
 
 /**
- * Opens a folder, which is made if it is not there, and makes sure that it can be written.
+ * Opens a folder, creates it if necessary, and makes sure that it can be written.
  *
- * @throws BrandfillError `UNWRITABLE_OUTPUT`, as all functions of it
+ * @throws BrandfillError `UNWRITABLE_OUTPUT`, as all its functions do
  */
 export async function openPictureFolder(path: string): Promise<PictureFolder> {
   const stem = join(path, '.brandfill-');
@@ -73,16 +73,16 @@ export async function openPictureFolder(path: string): Promise<PictureFolder> {
   };
 }
 
-/** Longer names fit no file system, with their ending. */
+/** With their ending, longer names fit no file system. */
 const MOST_NAME = 200;
 
-/** What the file of a domain's picture is called: `acme.com.png`. */
+/** The name of the file of a domain's picture: `acme.com.png`. */
 export function pictureFileOf(domain: string, kind: PictureKind): string {
   return `${stemOf(domain)}.${kind}`;
 }
 
 function stemOf(domain: string): string {
-  // For Windows `con.com.png` is no file but the console.
+  // On Windows, `con.com.png` is not a file but the console.
   if (/^(?:con|prn|aux|nul|(?:com|lpt)\d)\./.test(domain)) return `_${domain}`;
   if (domain.length <= MOST_NAME) return domain;
   const mark = createHash('sha256').update(domain).digest('hex').slice(0, 16);
