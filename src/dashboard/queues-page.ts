@@ -9,7 +9,7 @@ import type { Hono, MiddlewareHandler } from 'hono';
 const QUEUES_PATH = '/queues';
 
 export interface QueuesPageOptions {
-  /** Opens all queues that exist now, each once; the implementer closes them. */
+  /** All queues that exist now. Each is opened once; the provider of this function closes them. */
   readonly findQueues: () => Promise<readonly Queue[]>;
 }
 

@@ -4,7 +4,7 @@ import { createLatencies, type Latencies } from './latencies.ts';
 
 /** What happened over time, in spans of equal width that get wider as the run gets longer. */
 export interface Timeline {
-  /** Takes what was counted since the last call as spread evenly over that time. */
+  /** Spreads the calls and lookups since the previous progress evenly over that time. */
   progress(now: Progress): void;
   /** @param atMs when the answer came, since the lookups began */
   answered(atMs: number, latencyMs: number): void;
