@@ -1,11 +1,11 @@
-/** What an API says about its own limits, in whatever dialect. Nothing in it is negative or endless. */
+/** What an API says about its own limits, in any dialect. No number is negative or infinite. */
 export interface LimitHints {
   /** At most `count` calls in any `perMs` milliseconds; of several policies the slowest. */
   readonly quota?: { readonly count: number; readonly perMs: number };
-  /** Calls that are left until the reset; of several policies the fewest. */
+  /** Calls left until the reset; of several policies the fewest. */
   readonly remaining?: number;
   /** Milliseconds from the answer until calls are available again. */
   readonly resetMs?: number;
-  /** At most so many calls at the same time. */
+  /** The most calls at the same time. */
   readonly concurrent?: number;
 }
