@@ -1,4 +1,4 @@
-/** What an API says about its own limits in the headers of an answer, whatever their dialect. */
+/** What an API says about its own limits in the headers of an answer, in any dialect. */
 export interface LimitHints {
   /** At most `count` calls in any `perMs` milliseconds; of several policies the slowest. */
   readonly quota?: { readonly count: number; readonly perMs: number };
@@ -6,6 +6,6 @@ export interface LimitHints {
   readonly remaining?: number;
   /** Milliseconds from the answer until calls are available again. */
   readonly resetMs?: number;
-  /** At most so many calls at the same time. */
+  /** The most calls at the same time. */
   readonly concurrent?: number;
 }
