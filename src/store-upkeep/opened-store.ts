@@ -11,7 +11,7 @@ import { openTables, type StoreTables } from '../store/tables.ts';
 import { writeError } from '../store/told-writes.ts';
 import type { StoreChoice, StoreOptionNaming } from './store-choice.ts';
 
-/** A store that is open, and what is to be done with it. */
+/** An open store with the settings of a command. */
 export interface OpenedStore<T> {
   readonly tables: StoreTables;
   readonly settings: T;
@@ -23,7 +23,7 @@ export interface OpenStoreTask<T extends StoreSettings> {
   readonly options: StoreChoice;
   readonly definitions: Definitions<T>;
   readonly naming?: StoreOptionNaming | undefined;
-  /** Makes the store where there is none. @default false */
+  /** Whether to create the store if there is none. @default false */
   readonly mayMake?: boolean;
 }
 
@@ -69,7 +69,7 @@ function endpointIdOf(
   );
 }
 
-/** lmdb marks what went wrong with a write by LMDB's own number, or by the error behind it. */
+/** lmdb marks a failed write with LMDB's own error number or with the underlying error. */
 function isLmdbError(error: unknown): boolean {
   if (!(error instanceof Error)) return false;
   return 'commitError' in error || ('code' in error && typeof error.code === 'number');
