@@ -1,7 +1,7 @@
 /**
  * Writes a 64-bit hash of a text to `target[at]` and `target[at + 1]`. Two streams of
- * multiplications over its UTF-16 code units, mixed at the end: no cryptography, but even, and cheap
- * enough for each row of a long list.
+ * multiplications over its UTF-16 code units, mixed at the end. It is not cryptographic, but even,
+ * and cheap enough for each row of a long list.
  *
  * @param seed keeps texts of different kinds apart
  * @see {@link https://github.com/bryc/code/blob/master/jshash/experimental/cyrb53.js cyrb53}
@@ -22,7 +22,7 @@ export function hashText(text: string, seed: number, target: Uint32Array, at: nu
 
 const scratch = new Uint32Array(2);
 
-/** A 32-bit hash of a value's text; 0 for no text, and only for that. */
+/** A 32-bit hash of a value's text; 0 for the empty text only. */
 export function hashOfValue(text: string): number {
   if (text === '') return 0;
   hashText(text, 0, scratch, 0);

@@ -12,27 +12,31 @@ import { isStoreFile } from '../../store/store-files.ts';
 import { placeOf } from './output-paths.ts';
 import { keepAtExit, removeAtExit } from './remove-at-exit.ts';
 
-/** Where rows are written to. Nothing is seen at its place before `commit`. */
+/** A file for rows. Nothing is visible in its place before `commit`. */
 export interface OutputFile {
-  /** @param content is not to be changed any more: it may still be on its way when this resolves */
+  /**
+   * @param content must not be changed afterwards: it may still be being written when this resolves
+   */
   write(content: string | Uint8Array): Promise<void>;
-  /** Brings everything to the disk; all that can fail has failed by then. */
+  /** Flushes everything to the disk. Nothing after this can fail. */
   finish(): Promise<void>;
-  /** Puts the finished file in its place; a reader sees the old one or the new one, never a part. */
+  /**
+   * Puts the finished file in its place. A reader sees the old one or the new one, never a part.
+   */
   commit(): Promise<void>;
-  /** Leaves the place as it was. To be called in any case; does nothing after `commit`. */
+  /** Leaves the place as it was. Must be called in any case; does nothing after `commit`. */
   discard(): Promise<void>;
 }
 
 /**
- * Opens an output: a temporary file beside its place, or what is there if that is a device or a
- * pipe. A name that ends in `.gz` is compressed.
+ * Opens an output: a temporary file beside its place, or the existing device or pipe there. A file
+ * whose name ends in `.gz` is compressed.
  *
  * @throws BrandfillError `UNWRITABLE_OUTPUT` when that cannot be written, `INVALID_SETTING` when it is
  * part of a store.
  */
 export async function openOutputFile(path: string): Promise<OutputFile> {
-  const target = await refused(path, () => placeOf(path)); // a link stays a link, also one to no file yet
+  const target = await refused(path, () => placeOf(path)); // a link stays a link, even one to a missing file
   if (isStoreFile(target)) {
     throw new BrandfillError(
       'INVALID_SETTING',
@@ -57,7 +61,7 @@ export async function openOutputFile(path: string): Promise<OutputFile> {
   });
 }
 
-/** Writes to a stream that is there already, such as standard output. */
+/** Writes to an existing stream, such as standard output. */
 export function createOutputStream(path: string, stream: Writable): OutputFile {
   const trouble = troubleOf(stream);
   return {
@@ -68,7 +72,8 @@ export function createOutputStream(path: string, stream: Writable): OutputFile {
       }),
     finish: () =>
       refused(path, async () => {
-        // A file tells of an error only once it is closed; what was written last knows of it before.
+        // A file reports an error only once it is closed. The callback of the last write gets it
+        // earlier.
         const last = await new Promise<Error | null | undefined>((resolve) => {
           stream.write('', resolve);
         });
@@ -84,7 +89,7 @@ interface Trouble {
   first?: Error;
 }
 
-/** Standard output is that of many runs, where a schedule has them: it is listened to once. */
+/** In a schedule, several runs share standard output, so each stream has one listener. */
 const troubles = new WeakMap<Writable, Trouble>();
 
 function troubleOf(stream: Writable): Trouble {
@@ -104,7 +109,7 @@ interface Place {
   readonly handle: FileHandle;
 }
 
-/** What this process could not remove when it was discarded; its next run tries again. */
+/** Files that this process could not remove when they were discarded. Its next run tries again. */
 const abandoned = new Set<string>();
 
 function createOutputFile(path: string, { target, temporary, handle }: Place): OutputFile {
@@ -144,7 +149,7 @@ function createOutputFile(path: string, { target, temporary, handle }: Place): O
   };
 }
 
-/** Takes text and brings it to a file. */
+/** Writes text to a file. */
 interface Sink {
   write(content: string | Uint8Array): Promise<void>;
   /** Waits until everything is written. */
@@ -152,13 +157,13 @@ interface Sink {
   abandon(): Promise<void>;
 }
 
-/** Writes while the next rows are made; what goes wrong shows with those. */
+/** Writes while the next rows are made. An error shows at the next write. */
 function writeInto(handle: FileHandle): Sink {
   let writing: Promise<void> = Promise.resolve();
   return {
     write: async (content) => {
       await writing;
-      writing = handle.writeFile(content); // appends: a handle writes where it stands
+      writing = handle.writeFile(content); // appends: a handle writes at its position
       writing.catch(() => {}); // seen by the next write, or at the end
     },
     end: () => writing,
@@ -204,12 +209,12 @@ function openDevice(path: string, target: string): OutputFile {
   };
 }
 
-/** A name beside a place that no other writer has. When its process is gone, the next one removes it. */
+/** A unique path beside a place. When its process is gone, the next writer removes the file. */
 export function temporaryBeside(target: string): string {
   return temporaryPath(stemBeside(target));
 }
 
-/** Removes what killed runs, and those of this process, left beside the same place. */
+/** Removes files beside a place: those of killed runs, and abandoned ones of this process. */
 async function removeLeftovers(target: string): Promise<void> {
   const stem = stemBeside(target);
   const own = [...abandoned].filter((path) => path.startsWith(stem));
@@ -221,9 +226,9 @@ function stemBeside(target: string): string {
 }
 
 /**
- * Does what writes to a path.
+ * Does work that writes to a path.
  *
- * @throws BrandfillError `UNWRITABLE_OUTPUT` that says why it cannot be written
+ * @throws BrandfillError `UNWRITABLE_OUTPUT` with the reason
  */
 export async function refused<T>(path: string, work: () => Promise<T>): Promise<T> {
   try {
