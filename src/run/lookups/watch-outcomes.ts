@@ -11,8 +11,8 @@ interface WatchOutcomesOptions {
 }
 
 /**
- * Stops a run of which too much fails. A domain that failed in the run before, and does again, is no
- * part of the share: as a success it would make room for failures that are new.
+ * Stops a run when too many lookups fail. A domain that failed in the last run too is left out of the
+ * share: counted as a success, it would make room for new failures.
  */
 export function watchOutcomes(
   collect: Reply,
@@ -26,7 +26,7 @@ export function watchOutcomes(
       const { domain, status } = outcome;
       const isFailure = status === 'failed';
       if (isFailure && store.findHead(domain)?.status === 'failed') continue;
-      // At once: until this outcome is stored, others would be asked.
+      // Now, because more domains would be asked until this outcome is stored.
       if (share.add(isFailure)) stop();
     }
     return collect(outcomes);
