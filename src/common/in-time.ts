@@ -3,7 +3,7 @@ export class NoAnswerError extends Error {
   override readonly name = 'NoAnswerError';
 }
 
-/** @throws NoAnswerError when there is no answer in time; one that comes later is passed over */
+/** @throws NoAnswerError when there is no answer in time. A later answer is ignored. */
 export async function inTime<T>(ms: number, answer: Promise<T>): Promise<T> {
   let timer: NodeJS.Timeout | undefined;
   const late = new Promise<never>((_, reject) => {
@@ -13,6 +13,6 @@ export async function inTime<T>(ms: number, answer: Promise<T>): Promise<T> {
     return await Promise.race([answer, late]);
   } finally {
     clearTimeout(timer);
-    answer.catch(() => {}); // nobody else waits for it
+    answer.catch(() => {}); // avoids an unhandled rejection
   }
 }

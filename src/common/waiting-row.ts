@@ -1,6 +1,6 @@
 /** Callers that wait, in the order in which they came. */
 export interface WaitingRow {
-  /** How many wait. */
+  /** The number of waiting callers. */
   readonly length: number;
   /**
    * Waits until it is this caller's turn.
@@ -8,7 +8,7 @@ export interface WaitingRow {
    * @throws the reason of the signal, when it is aborted before that; at once, when it was already
    */
   join(signal: AbortSignal): Promise<void>;
-  /** It is the turn of whoever has waited longest. */
+  /** Wakes the caller that has waited longest. */
   callNext(): void;
 }
 

@@ -1,4 +1,4 @@
-/** Waits, but not longer than that; returns whether it was long enough. */
+/** Waits for work, but no longer than `ms`. Returns whether the work ended in time. */
 export async function within(ms: number, work: Promise<void>): Promise<boolean> {
   let timer: NodeJS.Timeout | undefined;
   const late = new Promise<false>((resolve) => {
