@@ -1,7 +1,7 @@
 import type { LimitHints } from './limit-headers/limit-hints.ts';
 import type { Shape } from './shape.ts';
 
-/** What the status of an answer means, before its body is read. */
+/** The meaning of an answer's status, before its body is read. */
 export type StatusMeaning =
   | 'found'
   | 'not_found'
@@ -15,10 +15,11 @@ export type StatusMeaning =
   | 'refused';
 
 /**
- * What each status means. The first line that fits counts.
+ * The meaning of each status. The first line that fits counts.
  *
  * `found` still depends on the body, which has to be a JSON object. `forbidden` is `rejected` until
- * five come in a row. `refused` ends the lookup as `failed` at once, because asking again cannot help.
+ * five come in a row. `refused` ends the lookup as `failed` at once, because asking again cannot
+ * help.
  */
 const MEANINGS: readonly (readonly [
   statuses: readonly [from: number, to: number],
@@ -47,9 +48,9 @@ export function meaningOf(httpStatus: number): StatusMeaning {
   return line ? line[1] : 'refused';
 }
 
-/** What one call brought. */
+/** The answer to one call. */
 export type Answer = AnswerKind & {
-  /** What the API says about its limits, if anything. Every kind of answer may have it. */
+  /** The limits that the API states, if any. Every kind of answer may have them. */
   readonly limits?: LimitHints;
 };
 

@@ -58,7 +58,9 @@ const DISCARDED_BYTES = 64 * 1024;
 /** Errors whose body is read for a reason. */
 const READ_KINDS: ReadonlySet<StatusMeaning> = new Set(['rejected', 'forbidden', 'not_found']);
 
-/** Opens a keep-alive pool to the endpoint, through the proxy that the environment names, if any. */
+/**
+ * Opens a keep-alive pool to the endpoint, through the proxy that the environment names, if any.
+ */
 export function createBrandClient(options: BrandClientOptions): BrandClient {
   const { endpoint, credential, connections, timeoutMs } = options;
   const { maxBodyBytes = TEN_MIB, now = Date.now } = options;

@@ -45,8 +45,8 @@ const RESERVED =
  * Puts the secret where the scheme sends it. For `basic` the secret is `user:password`; without a
  * colon it is the user name, with an empty password.
  *
- * @throws BrandfillError `INVALID_SETTING` when the scheme needs a secret and there is none, or when
- * the secret holds characters that no header can carry.
+ * @throws BrandfillError `INVALID_SETTING` when the scheme needs a secret and there is none, or
+ *   when the secret holds characters that no header can carry.
  */
 export function createCredential(scheme: AuthScheme, secret: string | undefined): Credential {
   const redact = createRedactor(secret);

@@ -186,8 +186,8 @@ class ResponseReader implements Dispatcher.DispatchHandler {
   }
 
   /**
-   * Drops references. Undici keeps this object reachable for many more calls, and all that it holds
-   * with it.
+   * Drops references. This object stays reachable for many more calls, and with it all that it
+   * holds.
    */
   #letGo(): void {
     this.#controller = undefined;

@@ -3,7 +3,9 @@ import { type Policy, parsePolicies } from './policy.ts';
 import { EPOCH_MILLISECONDS_FROM, findResetMs } from './reset.ts';
 import { findNumber } from './time.ts';
 
-/** Headers of one counter: `X-RateLimit-Limit-Requests`, `…-Remaining-Requests`, `…-Reset-Requests`. */
+/**
+ * Headers of one counter: `X-RateLimit-Limit-Requests`, `…-Remaining-Requests`, `…-Reset-Requests`.
+ */
 export interface Counter {
   limit?: string;
   remaining?: string;
@@ -60,7 +62,7 @@ function inMilliseconds(text: string): string {
   return number === undefined || number >= EPOCH_MILLISECONDS_FROM ? text : `${number}ms`;
 }
 
-/** What the headers of one counter say. */
+/** The policies in the headers of one counter. */
 export function policiesOf(name: string, counter: Counter, time: AnswerTime): readonly Policy[] {
   const { limit = '', remaining = '', reset = '' } = counter;
   const perMs =

@@ -11,7 +11,7 @@ export interface AnswerTime {
   readonly date: string | undefined;
   /** When the call was sent, by our clock. @default `nowMs` */
   readonly sentMs?: number;
-  /** What is known of the server's clock. @default only this answer's `Date` */
+  /** The server's clock, as far as it is known. @default only this answer's `Date` */
   readonly clock?: ServerClock;
   /** Finds the windows of the server's limits. @default windows are not looked for */
   readonly windows?: WindowFinder;

@@ -5,7 +5,7 @@ import { type AnswerTime, type FieldValue, fieldText } from './field.ts';
 import type { LimitHints } from './limit-hints.ts';
 import { type Policy, parsePolicies } from './policy.ts';
 
-/** What the headers of an answer say about when and how often to call. */
+/** The statements of an answer's headers on when and how often to call. */
 export interface Limits {
   /** How long to wait before the next call, when the answer states it explicitly. */
   readonly retryAfterMs?: number;

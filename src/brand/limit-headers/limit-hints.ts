@@ -1,4 +1,4 @@
-/** What an API says about its own limits, in any dialect. No number is negative or infinite. */
+/** The limits that an API states, in any dialect. No number is negative or infinite. */
 export interface LimitHints {
   /** At most `count` calls in any `perMs` milliseconds; of several policies the slowest. */
   readonly quota?: { readonly count: number; readonly perMs: number };

@@ -5,7 +5,7 @@ import { YEAR_MS } from './time.ts';
 /** One policy, as far as one field describes it. */
 export interface Policy {
   readonly name: string;
-  /** What is counted. A policy on anything but calls says nothing about their rate. */
+  /** The unit that is counted. A policy on anything but calls says nothing about their rate. */
   readonly unit: 'requests' | 'concurrent' | 'other';
   readonly quota: Quota | undefined;
   readonly concurrent: number | undefined;

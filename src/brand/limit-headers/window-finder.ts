@@ -20,7 +20,7 @@ const LONGEST_S = 60;
 /** A server may name any number of counters. No more than this are followed. */
 const MOST_COUNTERS = 20;
 
-/** What an answer says of one counter. */
+/** The state of one counter in an answer. */
 export interface Count {
   readonly limit: number;
   readonly remaining: number;
@@ -43,7 +43,7 @@ export interface WindowFinder {
   note(name: string, count: Count): number | undefined;
 }
 
-/** What was seen of a counter. All times are whole seconds. */
+/** The observations of a counter. All times are whole seconds. */
 interface Seen {
   readonly limit: number;
   /**
