@@ -2,7 +2,7 @@
 export interface BackoffOptions {
   /** Retries made before this one, from 0. */
   readonly retriesMade: number;
-  /** What the server said, if it did. The wait is never shorter. */
+  /** The wait that the server stated, if any. The backoff is never shorter. */
   readonly retryAfterMs: number | undefined;
   /** From 0 to 1. */
   readonly random: number;

@@ -12,7 +12,7 @@ export interface SharedBudget extends Budget {
 }
 
 export interface SharedBudgetOptions {
-  /** Where the calls of all are counted. */
+  /** Counts the calls of all runs. */
   readonly ledger: CallLedger;
   /** Milliseconds since 1970. */
   readonly now: () => number;
@@ -20,7 +20,7 @@ export interface SharedBudgetOptions {
   readonly later?: (work: () => void, ms: number) => void;
 }
 
-/** What this process has taken of one window. */
+/** The calls that this process has taken of one window. */
 interface Share {
   readonly window: CalendarWindow;
   /**

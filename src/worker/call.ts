@@ -15,7 +15,7 @@ import type { StopSwitch } from './stop-switch.ts';
  */
 const TURN_MS = 2_000;
 
-/** What every call needs. */
+/** The parts that every call needs. */
 export interface CallContext {
   readonly client: BrandClient;
   readonly turnstile: Turnstile;
@@ -43,7 +43,7 @@ export interface PauseGate {
   whileOpen(signal: AbortSignal): Promise<void>;
 }
 
-/** What a call has to ask its lookup. */
+/** The questions that a call asks its lookup. */
 export interface CallQuestions {
   /**
    * Whether a failure would speak against the API rather than the domain. Asked once per failure.
@@ -58,10 +58,10 @@ export interface CallQuestions {
    * call.
    */
   isWanted(): boolean;
-  /** Where each call is taken from. @default no such bound */
+  /** The allowance that each call is taken from. @default no such bound */
   readonly allowance?: CallAllowance | undefined;
   /**
-   * Where the lookup's calls are counted in addition to the totals of all lookups. @default nowhere
+   * Counts the lookup's calls in addition to the totals of all lookups. @default not counted
    */
   readonly counters?: CallCounters | undefined;
 }
@@ -71,7 +71,7 @@ export class NotAskedError extends Error {
   override readonly name = 'NotAskedError';
 }
 
-/** What a call brought. */
+/** The result of a call. */
 export interface CallResult {
   readonly answer: Answer;
   /** For how long, in milliseconds, no caller may start a call because of this answer. */
@@ -84,7 +84,8 @@ export interface CallResult {
  * Makes one call once the budget has one left, the API is not out and the pacer lets it start.
  * Reports the answer to all three.
  *
- * @throws NotAskedError when the budget or the allowance is used up, or the call is no longer wanted
+ * @throws NotAskedError when the budget or the allowance is used up, or the call is no longer
+ *   wanted
  * @throws the stop switch's reasons when the run stops first
  */
 export function callInTurn(
@@ -250,7 +251,7 @@ function tellOf(answer: Answer, { context, sentAtMs, questions }: EndedCall): nu
   return turnstile.report({ kind, sentAtMs, retryAfterMs, limits: answer.limits });
 }
 
-/** What an answer says about the pace. */
+/** The meaning of an answer for the pace. */
 function paceKindOf(answer: Answer): 'accepted' | 'throttled' | 'failed' {
   switch (answer.kind) {
     case 'throttled':

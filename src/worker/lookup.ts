@@ -6,7 +6,7 @@ import { backoffMs } from './backoff.ts';
 import { type CallContext, type CallQuestions, callInTurn, NotAskedError } from './call.ts';
 import type { RetryGate } from './retry-gate.ts';
 
-/** What lookups share. */
+/** The parts that all lookups share. */
 export interface LookupContext extends CallContext {
   readonly endpoint: Endpoint;
   /** How often a lookup is retried. */
@@ -60,7 +60,7 @@ export function lookUp(
   return new Lookup(domain, context, bounds).run();
 }
 
-/** What all lookups of a chunk share. */
+/** The bounds that all lookups of a chunk share. */
 export interface LookupBounds extends Pick<CallQuestions, 'allowance' | 'counters'> {
   /** Asked before each call, which may come late. False spares the lookup. @default always true */
   readonly isWanted?: ((domain: string) => boolean) | undefined;
