@@ -26,7 +26,7 @@ export interface TakenCalls {
   readonly nowMs: number;
 }
 
-/** What was taken in a window. */
+/** The calls that were taken in a window. */
 export interface CountedCalls {
   readonly taken: number;
   readonly window: CalendarWindow;

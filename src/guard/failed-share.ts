@@ -1,4 +1,4 @@
-/** Tells when too many lookups have failed. */
+/** Detects that too many lookups have failed. */
 export interface FailedShare {
   /**
    * A lookup has ended.

@@ -52,7 +52,7 @@ export interface OutageState {
   readonly limitBy503: LimitBy503;
 }
 
-/** What made the last change. */
+/** The reason for the last change. */
 export type OutageReason =
   | 'healthy'
   | 'calls_failed'
