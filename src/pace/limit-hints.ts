@@ -1,4 +1,4 @@
-/** What an API says about its own limits in the headers of an answer, in any dialect. */
+/** The limits that an API states in the headers of an answer, in any dialect. */
 export interface LimitHints {
   /** At most `count` calls in any `perMs` milliseconds; of several policies the slowest. */
   readonly quota?: { readonly count: number; readonly perMs: number };

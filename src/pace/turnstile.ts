@@ -53,7 +53,7 @@ export type CallReport = Pick<PaceEvent, 'kind' | 'sentAtMs' | 'retryAfterMs' | 
 export interface TurnstileOptions {
   /** A fixed rate that is never exceeded. Without one, the rate is found. */
   readonly rate?: Rate | undefined;
-  /** What was learned in an earlier run. @default nothing */
+  /** The state that an earlier run learned. @default none */
   readonly state?: PaceState | undefined;
   readonly clock: Clock;
   /** @default Math.random */

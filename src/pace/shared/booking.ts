@@ -3,7 +3,7 @@ import type { WorkerNews } from './worker-news.ts';
 /** The most start times that a worker holds. */
 export const MOST_STARTS = 4_000;
 
-/** What is booked for a worker in its exchange. */
+/** The starts that are booked for a worker in its exchange. */
 export interface Booking {
   readonly news: WorkerNews;
   /** The booked start times are added here. */

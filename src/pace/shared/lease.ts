@@ -24,7 +24,7 @@ export const LEASE_MS: number = 200;
  */
 const WORKERS_AT_FULL_PACE = 32;
 
-/** What a worker may do until its next exchange. */
+/** The rights of a worker until its next exchange. */
 export interface Lease {
   /** When calls may start, ascending. Start times left over from the lease before are included. */
   readonly startsMs: readonly number[];

@@ -3,7 +3,7 @@ import { createPaceState, type PaceState } from '../pacer.ts';
 import type { Rate } from '../rate.ts';
 import { warmState } from '../warm-start.ts';
 
-/** What workers with the same credential know together: plain data that survives JSON. */
+/** The state that workers with the same credential share: plain data that survives JSON. */
 export interface SharedPace {
   readonly v: typeof VERSION;
   pace: PaceState;
@@ -12,7 +12,7 @@ export interface SharedPace {
   readonly workers: Record<string, WorkerShare>;
 }
 
-/** What one worker holds of the shared limits, as of its last exchange. */
+/** The share of one worker in the limits, as of its last exchange. */
 export interface WorkerShare {
   seenMs: number;
   /** The most calls that it makes at the same time. */

@@ -18,7 +18,7 @@ import type { Verdict, WorkerNews } from './worker-news.ts';
 export interface SharedTurnstile extends Turnstile {
   /** Reports what a call showed about the health of the API. */
   reportHealth(call: Omit<Verdict, 'endedAtMs'>): void;
-  /** What all workers know about the health of the API. */
+  /** The health of the API, as all workers know it. */
   readonly outage: Readonly<OutageState>;
   /** The state of the outage in a sentence; undefined when there is none. */
   readonly describeOutage: () => string | undefined;

@@ -1,6 +1,6 @@
 import type { PaceEvent } from '../pace-event.ts';
 
-/** What a worker reports when it comes for start times. All times are of the shared clock. */
+/** The report of a worker when it comes for start times. All times are of the shared clock. */
 export interface WorkerNews {
   readonly worker: string;
   readonly callers: number;
@@ -25,7 +25,7 @@ export interface WorkerNews {
 
 export type EndedCall = PaceEvent & { readonly endedAtMs: number };
 
-/** What a call showed about the health of the API. */
+/** The evidence of a call on the health of the API. */
 export interface Verdict {
   readonly sentAtMs: number;
   readonly endedAtMs: number;
