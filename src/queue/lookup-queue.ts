@@ -4,7 +4,7 @@ import type { CallCounters } from '../common/call-counters.ts';
 /** Domains that travel together. */
 export interface Chunk {
   readonly domains: readonly string[];
-  /** What bounds the chunk's calls in addition to the worker's own budget. @default nothing */
+  /** Bounds the chunk's calls in addition to the worker's own budget. @default no such bound */
   readonly allowance?: CallAllowance | undefined;
   /** Counts the chunk's calls as they are made. @default nothing */
   readonly counters?: CallCounters | undefined;

@@ -52,7 +52,7 @@ const lookups = z.looseObject({
 /** One lookup as it travels back. */
 export interface OutcomeData {
   readonly domain: string;
-  /** What the chunk had, when that is not the domain itself. */
+  /** The text in the chunk, when that is not the domain itself. */
   readonly given?: string;
   readonly status: 'found' | 'not_found' | 'rejected' | 'failed' | 'invalid';
   readonly reason: string;
@@ -105,7 +105,7 @@ export function parseLookups(data: unknown): LookupsData | string {
   return `the job breaks the contract: ${at === '' ? '' : `'${at}': `}${issue?.message ?? 'unreadable'}`;
 }
 
-/** Where to report that a job breaks the contract, as far as the job says. */
+/** The addressee of a complaint about a job that breaks the contract, as far as it says. */
 export function addresseeOf(data: unknown): { replyTo: string | undefined; ref: unknown } {
   const given = isObject(data) && 'ref' in data ? data.ref : undefined;
   return { replyTo: replyToOf(data), ref: unlessTooDeep(() => ref.safeParse(given).data) };

@@ -5,7 +5,7 @@ import type { OutcomeData } from './contract.ts';
 /**
  * An outcome in the form in which it is sent, without the parsed answer.
  *
- * @param given what the chunk had, when that is not the domain itself
+ * @param given the text in the chunk, when that is not the domain itself
  */
 export function toData(outcome: Outcome, given: string = outcome.domain): OutcomeData {
   const { domain, status, reason, httpStatus, attempts, throttled, fetchedAtMs, json } = outcome;

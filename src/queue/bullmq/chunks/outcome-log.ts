@@ -31,7 +31,7 @@ export interface OutcomeLog {
   remove(chunk: string): Promise<void>;
 }
 
-/** What workers have logged for a chunk. */
+/** The entries that workers have logged for a chunk. */
 export interface LoggedChunk {
   readonly outcomes: readonly LoggedOutcome[];
   /** How many workers began it with no other chunk beside it. */

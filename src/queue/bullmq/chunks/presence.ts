@@ -20,7 +20,7 @@ export interface Presence {
   close(): Promise<void>;
 }
 
-/** What a worker states about itself. */
+/** The description that a worker gives of itself. */
 export interface WorkerNotice {
   readonly host: string;
   readonly pid: number;
@@ -98,7 +98,7 @@ export async function isServed(client: RedisClient, api: string): Promise<boolea
   return workers.some((worker) => worker.api === api);
 }
 
-/** What the workers on all machines state about themselves. */
+/** The workers on all machines, as they describe themselves. */
 export interface FoundWorkers {
   readonly workers: readonly FoundWorker[];
   /** The lists of the runs whose chunks they hold, by the id of the run. */

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { Shape } from '../../../brand/shape.ts';
 
-/** What a logged outcome states about the columns of its answer. */
+/** The note in a logged outcome on the columns of its answer. */
 export interface ShapeNote {
   /** The name of the shape. All workers use the same name for the same columns. */
   readonly shape?: string;

@@ -57,7 +57,9 @@ const WAIT_FOR_CHUNK_S = 1;
 const RETRY_MS = 1_000;
 const FETCH_MS = 100;
 const FAREWELL_MS = 3_000;
-/** A shorter wait for a job was none: under a rate limit of the queue, BullMQ returns at once. */
+/**
+ * BullMQ did not wait for a job if it returned sooner, as it does under a rate limit of the queue.
+ */
 const AT_ONCE_MS = 10;
 const PAUSE_MS = 50;
 /**

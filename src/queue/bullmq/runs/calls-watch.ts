@@ -3,7 +3,7 @@ import { type CallCounters, createCallCounters } from '../../../common/call-coun
 import type { RedisClient } from '../server/redis.ts';
 import { boundCallsOfRun, boundKey, takenKey, untoldKey } from './run-calls.ts';
 
-/** What a run knows of calls that outcomes do not report. */
+/** Watches the calls of a run that outcomes do not report. */
 export interface CallsWatch {
   /** Stops checking. */
   stop(): void;

@@ -49,8 +49,8 @@ function instantOf(shownMs: number, tz: string): number {
 }
 
 /**
- * What clocks show, or would show had they not just jumped. A time that they skipped is still to
- * come then.
+ * The time that clocks show, or would show had they not just jumped. A time that they skipped is
+ * still to come then.
  */
 function shownBefore(ms: number, tz: string): number {
   const shownMs = shownAt(ms, tz);
@@ -63,7 +63,7 @@ function offsetAt(ms: number, tz: string): number {
   return shownAt(ms, tz) - ms;
 }
 
-/** What clocks show at a moment, encoded as if it were UTC. */
+/** The time that clocks show at a moment, encoded as if it were UTC. */
 function shownAt(ms: number, tz: string): number {
   const parts = clockOf(tz).formatToParts(ms);
   const part = (type: Intl.DateTimeFormatPartTypes): number =>

@@ -6,7 +6,7 @@ export const NO_EVICTION = 'noeviction';
 
 const POLICY_LINE = /^maxmemory_policy:(\S*)\r?\n?/m;
 
-/** What another policy means for a queue, and what to do about it. */
+/** The harm that another policy does to a queue, and the cure. */
 export function describeEviction(policy: string): { readonly harm: string; readonly cure: string } {
   return {
     harm: `its maxmemory-policy is ${policy}: when its memory is full it throws lookups away`,

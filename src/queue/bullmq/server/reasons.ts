@@ -52,7 +52,7 @@ const RIGHT = /(?:no permissions to|script can't) (.+?)(?: script: |$)/i;
 /** All that Redis 7.0 says about a command in a script. */
 const UNNAMED = 'this command or subcommand';
 
-/** What an error of Redis or of its connection means, as a part of a sentence: without a full stop. */
+/** The meaning of an error of Redis or of its connection, as part of a sentence: without a full stop. */
 export function reasonOf(error: unknown): string {
   const text = errorText(error);
   return (
