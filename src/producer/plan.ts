@@ -31,7 +31,7 @@ export interface PlannedRows {
   readonly blankLines: number;
 }
 
-/** What a run is going to do, known before its first call. */
+/** The work of a run, known before its first call. */
 export interface Plan extends PlannedRows {
   /** Calls to make if none is retried: `lookups`, or fewer if fewer are allowed. */
   readonly calls: number;

@@ -67,7 +67,7 @@ export async function produce(options: ProduceOptions): Promise<boolean> {
     const taken = claims.take(gathered, isFresh);
     if (taken.granted.length < gathered.length) leaveOut(taken.refused, new Set(taken.granted));
     gathered = [];
-    // Told before `add` waits for room: many domains may come back meanwhile, and some are then
+    // Reported before `add` waits for room: many domains may come back meanwhile, and some are then
     // under way.
     if (isLast) onWait?.(refused.size);
     if (taken.granted.length > 0) await queue.add({ domains: taken.granted });
