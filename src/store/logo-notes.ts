@@ -1,6 +1,6 @@
 import type { Database } from 'lmdb';
 
-/** What is known about the logo of a domain. */
+/** The note on the logo of a domain. */
 export interface LogoNote {
   /** The picture in the folder of logos; undefined when there is none. */
   readonly saved?: SavedLogo | undefined;

@@ -29,7 +29,7 @@ const STATUSES: readonly OutcomeStatus[] = ['found', 'not_found', 'rejected', 'f
 const MAX_U16 = 0xffff;
 const NOTHING = Buffer.alloc(0);
 
-/** What the head of an outcome holds. */
+/** The contents of an outcome's head. */
 export interface OutcomeHead {
   readonly status: OutcomeStatus;
   readonly fetchedAtMs: number;

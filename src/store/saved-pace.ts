@@ -1,6 +1,6 @@
 import type { Database } from 'lmdb';
 
-/** What a run knew of the pace, as a later run finds it. */
+/** The pace that a run knew, as a later run finds it. */
 export interface SavedPace {
   /** The pacer's state as it was written. The pacer has to check it. */
   readonly state: unknown;

@@ -1,6 +1,6 @@
 import type { OutcomeStatus } from '../brand/outcome.ts';
 
-/** What is in a store. */
+/** The contents of a store, in numbers. */
 export interface StoreStats {
   readonly folder: string;
   /** The version of its layout. */
@@ -35,7 +35,7 @@ export interface AgeStats {
   readonly outcomes: number;
 }
 
-/** What was removed, or would be in a dry run. */
+/** The counts of what was removed, or would be in a dry run. */
 export interface Pruned {
   readonly answers: number;
   readonly failures: number;

@@ -49,8 +49,8 @@ export interface OutcomeStore {
   /** Counts calls of all runs on this store with one credential, which the id stands for. */
   openCallLedger(id: string, limit: CallsPer): CallLedger;
   /**
-   * What runs at the same endpoint have under way. `underWay` holds what this run has, perhaps on a
-   * queue.
+   * The domains that runs at the same endpoint have under way. `underWay` holds what this run has,
+   * perhaps on a queue.
    */
   openClaims(own: Pick<ClaimsOptions, 'underWay' | 'standsStill' | 'elsewhere'>): Claims;
   /** Waits until all commits are on the disk, so that they survive a power failure. */

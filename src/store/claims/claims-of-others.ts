@@ -2,7 +2,7 @@ import { readdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { createOtherRun, type OtherRun, type OtherRunOptions } from './other-run.ts';
 
-/** What other runs at the same API have under way. */
+/** The domains that other runs at the same API have under way. */
 export interface ClaimsOfOthers {
   /**
    * Reads what is new in all readable files.
