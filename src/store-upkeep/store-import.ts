@@ -16,7 +16,8 @@ import { type OpenStoreTask, withOpenedStore } from './opened-store.ts';
 import type { StoreChoice, StoreOptionNaming } from './store-choice.ts';
 
 /**
- * What to import. With `baseUrl`, all outcomes are imported for that API, whichever API they name.
+ * Options of an import. With `baseUrl`, all outcomes are imported for that API, whichever API they
+ * name.
  */
 export interface ImportOptions extends StoreChoice {
   /** The file of outcomes, compressed if its name ends in `.gz`; `-` is standard input. */
@@ -38,7 +39,7 @@ export interface Imported {
 export interface RefusedLine {
   /** Its number in the file, from 1. */
   readonly line: number;
-  /** What is wrong with it. */
+  /** The error in it. */
   readonly reason: string;
 }
 

@@ -118,7 +118,7 @@ export async function exportStore(
   });
 }
 
-/** What to remove. */
+/** Options of a pruning. */
 export interface PruneStoreOptions extends StoreChoice {
   /** The age above which outcomes are removed: a text such as `'180d'`, or milliseconds. */
   readonly olderThan: string | number;
