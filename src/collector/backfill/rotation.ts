@@ -21,7 +21,9 @@ function hourOf(nowMs: number): string {
   return new Date(nowMs).toISOString().slice(0, 13);
 }
 
-/** The name of a finished file: `enriched-2026-11-21T08.jsonl`, `enriched-2026-11-21T08-2.jsonl`. */
+/**
+ * The name of a finished file: `enriched-2026-11-21T08.jsonl`, `enriched-2026-11-21T08-2.jsonl`.
+ */
 export function fileName(
   kind: PartKind,
   { hour, number }: Pick<PartState, 'hour' | 'number'>,

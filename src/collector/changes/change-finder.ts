@@ -30,7 +30,7 @@ export interface ComparedColumn extends ManifestColumn {
 export interface ChangeFinderOptions {
   /** The domain comes first. */
   readonly columns: readonly ComparedColumn[];
-  /** What was reported before. */
+  /** The last report. */
   readonly before: Manifest | undefined;
   /** Receives what is reported now. Its columns are those of {@link layoutOf}. */
   readonly after: ManifestWriter;

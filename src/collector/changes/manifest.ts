@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { systemErrorCode } from '../../common/errors.ts';
 
 /**
- * What was last reported of each row, in a file. All words are 32 bits, little-endian:
+ * The last report of each row, in a file. All words are 32 bits, little-endian:
  *
  * | part | content |
  * |---|---|

@@ -23,8 +23,8 @@ export interface Field {
 }
 
 /**
- * Reads `NAME=EXPR,NAME=EXPR,…`, each EXPR in JMESPath. A comma within brackets, braces, parentheses
- * or quotes belongs to its expression.
+ * Reads `NAME=EXPR,NAME=EXPR,…`, each EXPR in JMESPath. A comma within brackets, braces,
+ * parentheses or quotes belongs to its expression.
  *
  * @throws BrandfillError `INVALID_SETTING` for an empty name, or a missing or invalid expression.
  * @see {@link https://jmespath.site JMESPath}

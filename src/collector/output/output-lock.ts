@@ -33,7 +33,7 @@ export interface LockOutputOptions {
   readonly beatMs?: number;
   /** This process. */
   readonly self?: Owner;
-  /** What to do instead of waiting for the holder. @default 'choose another output' */
+  /** The advice to users other than waiting for the holder. @default 'choose another output' */
   readonly advice?: string;
 }
 
