@@ -4,7 +4,7 @@ import { createRunId } from '../common/run-id.ts';
 import type { RunEvent } from '../watch/events.ts';
 import type { RunContext } from './run-context.ts';
 
-/** What a caller passes besides settings. */
+/** Options of a caller besides settings. */
 export interface CallerOptions extends Pick<RunContext, 'confirm' | 'changesId'> {
   readonly signal?: AbortSignal | undefined;
   readonly runId?: string | undefined;
