@@ -1,7 +1,7 @@
 import { isNativeError } from 'node:util/types';
 
 /**
- * What went wrong, for programs: `INVALID_SETTING` (an option is impossible or missing),
+ * The kind of an error, for programs: `INVALID_SETTING` (an option is impossible or missing),
  * `UNREADABLE_INPUT`, `UNWRITABLE_OUTPUT`, `OUTPUT_IN_USE` (by another run), `UNUSABLE_STORE`,
  * `UNUSABLE_QUEUE`, and `COUNTS_DIFFER` (a defect of ours: rows in and rows out do not add up).
  */

@@ -37,8 +37,8 @@ const FORM =
   /^(?:(rediss?)(-sentinel|-cluster)?:\/\/(?:([^@/?#]*)@)?([^/?#@]+)|redis\+unix:\/\/(?:([^@/?#]*)@)?)(\/[^?#@]*)?$/i;
 
 /**
- * Reads the URL of a queue. Besides `redis://` and `rediss://` (TLS), with user, password and number
- * of the database, there are
+ * Reads the URL of a queue. Besides `redis://` and `rediss://` (TLS), with user, password and
+ * number of the database, there are
  *
  * - `redis-sentinel://host:26379,host:26379/NAME/0`, NAME being the master that Sentinels watch;
  * - `redis-cluster://host:6379,host:6379`;
