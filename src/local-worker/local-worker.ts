@@ -40,7 +40,7 @@ export interface LocalWorkerOptions
   readonly sharedPace?: StoredState | undefined;
   /** How many calls go ahead of all others. @default 5 */
   readonly firstCalls?: number | undefined;
-  /** What an earlier run knew of the pace. @default nothing */
+  /** The pace that an earlier run learned. @default none */
   readonly startPace?: PaceState | undefined;
   /** Measures the worker. @default not measured */
   readonly measure?: Instruments['worker'] | undefined;
