@@ -18,7 +18,7 @@ import { type ListInput, openList } from './rows/list-input.ts';
 import { openRows } from './rows/open-rows.ts';
 import { describeInput } from './watch/describe/describe-plan.ts';
 
-/** What to put on a queue, and how. */
+/** Options for adding a list to a queue. */
 export interface AddOptions
   extends Pick<
     EnrichOptions,

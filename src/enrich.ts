@@ -16,7 +16,7 @@ import { runToRows } from './run/run-to-rows.ts';
 import type { RunEvent } from './watch/events.ts';
 import type { Summary } from './watch/summary.ts';
 
-/** What to enrich and how. Durations are texts such as `'30d'`, or milliseconds. */
+/** Options of a run. Durations are texts such as `'30d'`, or milliseconds. */
 export interface EnrichOptions {
   /** Path of an XLSX, CSV, TSV or JSONL file, `-` for standard input, or rows as objects. */
   readonly input: ListInput;

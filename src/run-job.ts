@@ -27,14 +27,14 @@ export interface RunJobOptions
     Pick<EnrichOptions, 'signal' | 'runId' | 'onEvent' | 'confirm'> {
   /** Called when the file is read, before anything else is done. May throw to refuse it. */
   readonly onLoaded?: ((job: LoadedJob) => void) | undefined;
-  /** Called when the files are written, before `onFinish` is told. */
+  /** Called when the files are written, before the end is reported to `onFinish`. */
   readonly onSummary?: ((summary: Summary) => void) | undefined;
 }
 
 /** The surroundings of a job's run. */
 export interface JobSurroundings extends RunSurroundings {
   /**
-   * Whether the run is retried after an error, which `onFinish` is then not told. @default never
+   * Whether the run is retried after an error, which is then not reported. @default never
    */
   readonly isTriedAgain?: (error: unknown) => boolean;
 }
@@ -53,7 +53,7 @@ export interface JobEnd {
  * whether it went well or not. A failed report never throws, but becomes a notice among the events.
  *
  * @throws BrandfillError when the file, an option, the input or an output cannot be used; the error
- *   that a callback threw. `onFinish` was told before.
+ *   that a callback threw. The end is reported before.
  *
  * @example
  * ```ts

@@ -23,7 +23,7 @@ export interface StatusOptions {
   readonly command: 'worker' | 'collect' | 'schedule' | 'enrich';
   /** Further routes, such as those of the dashboard. They take precedence. */
   readonly routes?: readonly Routes[];
-  /** What is served, for people. @default `/metrics, /livez and /readyz` */
+  /** The paths that are served, for people. @default `/metrics, /livez and /readyz` */
   readonly serves?: string;
   /** Called with the address it listens on. */
   readonly onNotice: OnNotice;

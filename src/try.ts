@@ -14,7 +14,7 @@ import { createDomainReader } from './rows/domain/domain-reader.ts';
 import { createContext } from './run/create-context.ts';
 import { runToTrial, TRIAL_COLUMN, type Trial } from './run/run-to-trial.ts';
 
-/** Which domain to look up, and how. Durations are texts such as `'30d'`, or milliseconds. */
+/** Options of a trial. Durations are texts such as `'30d'`, or milliseconds. */
 export interface TryOptions
   extends Pick<
     EnrichOptions,

@@ -58,8 +58,8 @@ const FAREWELL_MS = 10_000;
 const LAST_WORDS_MS = 1_000;
 
 /**
- * Takes chunks from a queue on Redis, for any number of runs and backfills, until it is told to stop
- * or the API refuses the credential or has no quota left.
+ * Takes chunks from a queue on Redis, for any number of runs and backfills, until it is told to
+ * stop or the API refuses the credential or has no quota left.
  *
  * @throws BrandfillError when an option or the queue cannot be used; the error that a callback
  *   threw, after all work was handed back
