@@ -1,14 +1,14 @@
 /**
  * The least that looking up domains can cost: lanes over one undici pool that call and parse. No
- * list, no retries, no store. Arguments: base URL, calls, lanes. Prints its own time, without its
- * start, which is to its advantage.
+ * list, no retries, no store. Arguments: base URL, calls, lanes. Prints its own time without its
+ * start, which is in its favour.
  */
 import { Pool } from 'undici';
 import { domainOf } from './harness/list.ts';
 
 const [baseUrl = '', calls = '0', lanes = '1'] = process.argv.slice(2);
 const pool = new Pool(baseUrl, { connections: Number(lanes) });
-// The headers that Brandfill sends, for they are part of the call.
+// The same headers as Brandfill sends, since they are part of the call.
 const headers = {
   accept: 'application/json',
   'accept-encoding': 'gzip, br',

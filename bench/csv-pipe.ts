@@ -1,6 +1,6 @@
 /**
  * A CSV file through csv-parse and csv-stringify into another file, and nothing else. Arguments:
- * input, output. Prints its own time, without its start, which is to its advantage.
+ * input, output. Prints its own time without its start, which is in its favour.
  */
 import { createReadStream, createWriteStream } from 'node:fs';
 import { pipeline } from 'node:stream/promises';

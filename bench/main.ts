@@ -1,6 +1,6 @@
 /**
- * Measures Brandfill against its goals. Goals that are not met do not make it fail; only what cannot be
- * measured does.
+ * Measures Brandfill against its goals. An unmet goal does not make it fail; a failed measurement
+ * does.
  */
 import { rmSync } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
@@ -86,7 +86,7 @@ const program = await findProgram(values.clone).catch((error: unknown) => {
 const folder = await mkdtemp(join(tmpdir(), 'brandfill-bench-'));
 const findings: Finding[] = [];
 console.log(`Node.js ${process.version}, ${cpus().length} cores, load ${loadavg()[0]?.toFixed(1)}`);
-// Whoever gives up waiting leaves neither servers nor files behind.
+// An interrupted benchmark leaves neither servers nor files behind.
 for (const signal of ['SIGINT', 'SIGTERM'] as const) {
   process.once(signal, () => {
     endChildren();

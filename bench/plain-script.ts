@@ -1,7 +1,7 @@
 /**
- * What somebody writes who knows the usual packages and has an hour: read, look each domain up once,
- * write. No resume, no retries, everything in memory. Arguments: base URL, input, output. Prints its
- * own time, without its start, which is to its advantage.
+ * A script as somebody writes it who knows the usual packages and has an hour: read, look each
+ * domain up once, write. No resume, no retries, everything in memory. Arguments: base URL, input,
+ * output. Prints its own time without its start, which is in its favour.
  */
 import { readFile, writeFile } from 'node:fs/promises';
 import { parse } from 'csv-parse/sync';

@@ -1,7 +1,7 @@
 /**
- * What the manual of a queue shows: a job for each row, `fetch` in the processor, the result as the
- * job's return value. Arguments: base URL, Redis port, calls, concurrency. Prints its own time, from
- * the first job that waits to the last one that is completed, without adding them.
+ * The worker from the manual of a queue: a job for each row, `fetch` in the processor, the result
+ * as the job's return value. Arguments: base URL, Redis port, calls, concurrency. Prints its own
+ * time, from the first waiting job to the last completed one, without adding them.
  */
 import { Queue, QueueEvents, Worker } from 'bullmq';
 import { Redis } from 'ioredis';

@@ -1,23 +1,25 @@
 /**
- * A producer and consumer with nothing of Brandfill in it, only what docs/queue-contract.md says:
- * puts one chunk on the queue of lookups, with a reply queue of its own, and prints what comes back.
+ * A producer and consumer without any code of Brandfill, written only from docs/queue-contract.md:
+ * it puts one chunk on the queue of lookups, with a reply queue of its own, and prints what comes
+ * back.
  *
  * Run it with a Redis and a worker (`brandfill worker --queue … --base-url …`):
  *
  *     npx tsx jobs/add-lookups.ts redis://localhost:6379/0 acme.com https://www.bolt.com/about
  *
- * Each domain is answered once, so give none in two spellings: it would wait for the other forever.
+ * Each domain is answered once, so give none in two spellings: the program would wait for the
+ * second answer forever.
  */
 import { randomUUID } from 'node:crypto';
 import { type Job, Queue, Worker } from 'bullmq';
 
-/** What this program needs of the data of a job on a reply queue. */
+/** The part of a reply's data that this program needs. */
 interface OutcomesData {
   readonly chunk: string;
   readonly ref?: unknown;
   readonly outcomes: readonly {
     readonly domain: string;
-    /** What was given, where it is not the domain itself. */
+    /** The text that was given, if it is not the domain itself. */
     readonly given?: string;
     readonly status: 'found' | 'not_found' | 'rejected' | 'failed' | 'invalid';
     readonly reason: string;
@@ -45,11 +47,12 @@ const finished = new Promise<void>((resolve) => {
   finish = resolve;
 });
 
-// A job that throws here comes again: what was paid for is not lost because a database was away.
+// A job whose handler throws here comes again, so paid answers are not lost because a database was
+// away.
 const replies = new Worker(
   replyTo,
   async ({ data }: Job<OutcomesData>) => {
-    if (data.ref !== request) return; // of an earlier start of this program
+    if (data.ref !== request) return; // a reply to an earlier start of this program
     if (data.error !== undefined) {
       console.error(`Refused: ${data.error}`);
       process.exitCode = 1;

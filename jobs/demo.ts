@@ -1,6 +1,6 @@
 /**
  * The main job from end to end, without a server or an account: starts the sandbox API on a free
- * port, enriches `samples/crm-accounts.csv` with the real command, and shows what came out.
+ * port, enriches `samples/crm-accounts.csv` with the real command, and shows the result.
  *
  * Run it with `npm run demo`.
  */

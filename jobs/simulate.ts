@@ -1,6 +1,6 @@
 /**
- * Shows how fast `--rate auto` goes at servers of all kinds, and how many calls it wastes: simulated
- * in virtual time, no server and no account needed.
+ * Shows how fast `--rate auto` goes against servers of all kinds, and how many calls it wastes. It
+ * is simulated in virtual time, so no server and no account is needed.
  *
  * Run it with `npm run simulate`, or for some servers only with `npm run simulate -- window`.
  */

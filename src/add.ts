@@ -19,7 +19,7 @@ import { type ListInput, openList } from './rows/list-input.ts';
 import { openRows } from './rows/open-rows.ts';
 import { describeInput } from './watch/describe/describe-plan.ts';
 
-/** What to put on a queue, and how. */
+/** Options for adding a list to a queue. */
 export interface AddOptions
   extends Pick<
     EnrichOptions,
@@ -36,47 +36,51 @@ export interface AddOptions
   > {
   /** The Redis that lookups are put on. @default BRANDFILL_QUEUE */
   readonly queue?: string | undefined;
-  /** How many lookups travel together. @default 50 */
+  /** The number of lookups in a chunk. @default 50 */
   readonly chunk?: number | undefined;
-  /** Comes back with each outcome. @default the name of the file */
+  /** Returned with each outcome. @default the name of the file */
   readonly ref?: string | undefined;
-  /** Somebody waits for the outcomes: go before all lists that were added without it. @default false */
+  /** Whether a person waits. Such lookups go before all lists added without it. @default false */
   readonly interactive?: boolean | undefined;
-  /** The API that is meant: workers of another one leave the lookups alone. @default BRANDFILL_BASE_URL, else any */
+  /**
+   * The API that is meant. Workers of other APIs ignore the lookups. @default BRANDFILL_BASE_URL,
+   * else any
+   */
   readonly baseUrl?: string | undefined;
-  /** Only read and count. @default false */
+  /** Whether to read and count only. @default false */
   readonly dryRun?: boolean | undefined;
-  /** Stops between two batches; what was put on the queue stays there. */
+  /** Stops between two batches. Lookups that are on the queue already stay there. */
   readonly signal?: AbortSignal | undefined;
-  /** Told what is worth a line. */
+  /** Called with notices, each worth a line. */
   readonly onNotice?: ((message: string) => void) | undefined;
 }
 
-/** What a list came to. */
+/** The result of adding a list. */
 export interface AddSummary extends ListedDomains {
-  /** Lookups that were put on the queue; in a dry run, that would be. */
+  /** Lookups that were put on the queue, or would be in a dry run. */
   readonly lookups: number;
-  /** Lookups that waited there already, from the same list added before. */
+  /** Lookups that were on the queue already, because the same list was added before. */
   readonly alreadyWaiting: number;
-  /** Lookups that, because of an interruption, are not known to be on the queue. */
+  /** Lookups of which it is unknown whether they are on the queue, because of an interruption. */
   readonly notAdded: number;
   readonly ref: string;
-  /** The API that is meant, as a worker names it at its start. */
+  /** The API that is meant, as workers name it at their start. */
   readonly api: string | undefined;
   readonly isInterrupted: boolean;
 }
 
-/** What is sent to Redis at a time. */
+/** How many chunks are sent to Redis at a time. */
 const CHUNKS_PER_BATCH = 100;
-/** Nothing is written into rows here, so no column of ours can be in the way. */
+/** No columns are added here, so their names cannot clash with the list's. */
 const PREFIX_OF_NO_COLUMN = 'brand_';
 
 /**
- * Puts the domains of a list on a queue on Redis, each once, for workers to look up; the outcomes go
- * to whoever collects them. Nothing is put there before the whole list was read. Adding the same list
- * again while it waits adds nothing.
+ * Puts the domains of a list on a queue on Redis, each once, for workers to look up. The outcomes
+ * go to the collector of the queue. Nothing is put there before the whole list was read. Adding the
+ * same list again while it waits adds nothing.
  *
- * @throws BrandfillError when an option, the list or the queue cannot be used; what `onNotice` threw
+ * @throws BrandfillError when an option, the list or the queue cannot be used; the error that
+ *   `onNotice` threw
  *
  * @example
  * ```ts

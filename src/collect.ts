@@ -14,48 +14,49 @@ import type { OptionKind } from './job/option-kinds.ts';
 import { readSettings } from './job/read-settings.ts';
 import { openStatus } from './status.ts';
 
-/** Which outcomes to write where. */
+/** Options of a collector. */
 export interface CollectOptions {
-  /** The Redis that outcomes come from; or `BRANDFILL_QUEUE`. */
+  /** The Redis from which outcomes are taken. @default BRANDFILL_QUEUE */
   readonly queue?: string | undefined;
-  /** Where the files go. @default 'out' */
+  /** The folder for the files. @default 'out' */
   readonly outDir?: string | undefined;
-  /** How long a file may be before the next one is begun: a text such as `'64MB'`, or bytes. @default 1GB */
+  /** The size at which the next file is begun: a text such as `'64MB'`, or bytes. @default 1GB */
   readonly maxFileSize?: string | number | undefined;
-  /** Uses a Redis that may throw outcomes away when its memory is full. @default false */
+  /** Whether to accept a Redis that may evict outcomes when its memory is full. @default false */
   readonly acceptEviction?: boolean | undefined;
   /** Serves `/metrics`, `/livez` and `/readyz`: a port, or `'HOST:PORT'`. @default no server */
   readonly listen?: string | number | undefined;
-  /** Stops the collector in order: what has arrived is written, files are finished. */
+  /** Stops the collector in order: outcomes that arrived are written, and files are finished. */
   readonly signal?: AbortSignal | undefined;
-  /** Told what is worth a line in a log. */
+  /** Called with notices, each worth a line in a log. */
   readonly onNotice?: OnNotice | undefined;
 }
 
-/** What a collector did. */
+/** The result of a collector. */
 export interface Collected {
-  /** Lines written to the files of what was found. */
+  /** Lines written to the files of found outcomes. */
   readonly enriched: number;
-  /** Lines written to the files of all else. */
+  /** Lines written to the files of all other outcomes. */
   readonly failures: number;
-  /** Replies that came once more and were in the files already. */
+  /** Replies that came again and were in the files already. */
   readonly repeated: number;
 }
 
-/** How often is looked whether the hour of a file is over. */
+/** How often to check whether the hour of a file is over. */
 const TIDY_MS = 10_000;
 /**
- * Redis may be gone when a collector is told to stop; what is not acknowledged comes again. Docker kills
- * after ten seconds.
+ * Redis may be away when a collector is told to stop. Outcomes that are not acknowledged come
+ * again. Docker kills after ten seconds.
  */
 const FAREWELL_MS = 5_000;
 
 /**
- * Writes the outcomes of backfills, of which the chunks name no queue of their own, to files by the
- * hour: `enriched-2026-11-21T08.jsonl` and `failures-2026-11-21T08.jsonl`. A file that is still
- * written to ends in `.part`. Each reply is in the files exactly once, even if this is killed.
+ * Writes the outcomes of backfills, whose chunks name no queue of their own, to files by the hour:
+ * `enriched-2026-11-21T08.jsonl` and `failures-2026-11-21T08.jsonl`. A file that is being written
+ * ends in `.part`. Each reply is in the files exactly once, even if the collector is killed.
  *
- * @throws BrandfillError when an option, the queue or the folder cannot be used; what `onNotice` threw
+ * @throws BrandfillError when an option, the queue or the folder cannot be used; the error that
+ *   `onNotice` threw
  *
  * @example
  * ```ts
@@ -91,7 +92,7 @@ const OTHERS: Readonly<Record<Exclude<keyof CollectOptions, keyof CollectSetting
 interface CollectContext {
   readonly signal: AbortSignal;
   readonly onNotice: OnNotice;
-  /** How a setting is called in messages. */
+  /** The name of a setting in messages. */
   readonly describe: (key: string) => string;
 }
 

@@ -10,25 +10,28 @@ import { libraryNaming } from './job/library-naming.ts';
 import type { OptionKind } from './job/option-kinds.ts';
 import { readSettings } from './job/read-settings.ts';
 
-/** What to show where. */
+/** Options of the dashboard. */
 export interface DashboardOptions {
-  /** The Redis whose runs, workers and schedules are shown; or `BRANDFILL_QUEUE`. */
+  /** The Redis whose runs, workers and schedules are shown. @default BRANDFILL_QUEUE */
   readonly queue?: string | undefined;
-  /** Where the page is: a port, or `'HOST:PORT'`. @default 8080, for this machine alone */
+  /** The address of the page: a port, or `'HOST:PORT'`. @default 8080, for this machine alone */
   readonly listen?: string | number | undefined;
-  /** What it asks for; needed where others can reach it. @default BRANDFILL_DASHBOARD_TOKEN */
+  /**
+   * The token that viewers need; required if others can reach it. @default
+   * BRANDFILL_DASHBOARD_TOKEN
+   */
   readonly token?: string | undefined;
-  /** A file that holds the token and nothing else. */
+  /** A file that holds only the token. */
   readonly tokenFile?: string | undefined;
-  /** Uses a Redis that may throw lookups away when its memory is full. @default false */
+  /** Whether to accept a Redis that may evict lookups when its memory is full. @default false */
   readonly acceptEviction?: boolean | undefined;
-  /** Ends it. */
+  /** Stops the dashboard. */
   readonly signal?: AbortSignal | undefined;
-  /** Told what is worth a line in a log, first of all where the page is. */
+  /** Called with notices, each worth a line in a log. The first one is the address of the page. */
   readonly onNotice?: OnNotice | undefined;
 }
 
-/** Redis may be gone when it ends. */
+/** Redis may be away when the dashboard stops. */
 const FAREWELL_MS = 2_000;
 
 /**
@@ -81,7 +84,7 @@ export async function dashboard(
     const listener = closer.add(
       await openListener({ ...listen, label: describe('listen'), routes: [shown.routes] }),
     );
-    closer.add(shown); // first: the server waits for those who look
+    closer.add(shown); // closed first: the server waits for its viewers
     onNotice(`The dashboard of Redis at ${redis.name} is on ${listener.url}.`, { level: 'info' });
     await aborted(hearing.signal);
   } finally {

@@ -5,146 +5,148 @@ import type { Plan } from './producer/plan.ts';
 import type { ListInput } from './rows/list-input.ts';
 import type { RunEvent } from './watch/events.ts';
 
-/** What to enrich and how. Durations are texts such as `'30d'`, or milliseconds. */
+/** Options of a run. Durations are texts such as `'30d'`, or milliseconds. */
 export interface EnrichOptions {
   /** Path of an XLSX, CSV, TSV or JSONL file, `-` for standard input, or rows as objects. */
   readonly input: ListInput;
   /** The API; calls go to `{baseUrl}/v1/brand?domain=…`. @default BRANDFILL_BASE_URL */
   readonly baseUrl?: string | undefined;
-  /** `none`, `bearer`, `basic`, `header:NAME` or `query:NAME`. @default BRANDFILL_AUTH, else `none` */
+  /** `none`, `bearer`, `basic`, `header:NAME` or `query:NAME`. @default BRANDFILL_AUTH, `none` */
   readonly auth?: string | undefined;
   /** The credential. @default BRANDFILL_API_KEY */
   readonly apiKey?: string | undefined;
-  /** A file that holds the credential and nothing else. */
+  /** A file that holds only the credential. */
   readonly apiKeyFile?: string | undefined;
   /** Extra query parameters for every call. */
   readonly params?: Readonly<Record<string, string>> | undefined;
   /** Extra headers for every call. */
   readonly headers?: Readonly<Record<string, string>> | undefined;
-  /** Where the enriched rows go. @default `<input>.enriched.<ext>` */
+  /** The file for the enriched rows. @default `<input>.enriched.<ext>` */
   readonly out?: string | undefined;
-  /** Where the rows go that were not enriched. @default `<input>.failures.<ext>`, a sheet of a workbook */
+  /** The file for rows not enriched. @default `<input>.failures.<ext>`, or a sheet of a workbook */
   readonly failures?: string | undefined;
-  /** Where the rows go that are new, or whose enriched values differ from those of the last run. */
+  /** The file for rows that are new, or whose enriched values differ from those of the last run. */
   readonly changes?: string | undefined;
-  /** What the changes file is called from run to run, where its path has the date in it. @default its path */
+  /** The name of the changes file from run to run, if its path has a date. @default its path */
   readonly changesId?: string | undefined;
-  /** An earlier output: the input is its failures file, and what is found now gets in its places. */
+  /** An earlier output, into which new finds are merged. The input is then its failures file. */
   readonly merge?: string | undefined;
-  /** Where reports of the run go, each a page (`.html`) or data (`.json`). */
+  /** Files for reports of the run, each a page (`.html`) or data (`.json`). */
   readonly report?: string | readonly string[] | undefined;
-  /** With `changes`: the column that tells rows apart from run to run. @default their domains */
+  /** With `changes`: the column that identifies rows from run to run. @default the domain */
   readonly key?: string | undefined;
-  /** Begin CSV outputs with a byte order mark, so that Excel reads them as UTF-8. @default false */
+  /** Whether CSV outputs begin with a byte order mark, so that Excel reads UTF-8. @default false */
   readonly excel?: boolean | undefined;
-  /** Of a workbook, the sheet that has the list. @default the first that is not empty */
+  /** The sheet of a workbook with the list. @default the first that is not empty */
   readonly sheet?: string | undefined;
-  /** The column that holds the domain, or its place in a CSV file, from 1. @default guessed by name and content */
+  /** The column with the domain, or its number in a CSV file, from 1. @default guessed */
   readonly domainColumn?: string | undefined;
-  /** Reduce each domain to its registrable part. @default false */
+  /** Whether to reduce each domain to its registrable part. @default false */
   readonly registrable?: boolean | undefined;
-  /** Look `jo@gmail.com` up as `gmail.com`; else such rows are `invalid`, `free_mail`. @default false */
+  /** Whether `jo@gmail.com` is looked up rather than `invalid`, `free_mail`. @default false */
   readonly keepFreeMail?: boolean | undefined;
-  /** The encoding of the list, such as `'windows-1252'` or `'utf-16'`. @default found out */
+  /** The encoding of the list, such as `'windows-1252'` or `'utf-16'`. @default detected */
   readonly encoding?: string | undefined;
-  /** The first line of a CSV file is a row; its columns are called `column_1`, … @default false */
+  /** Whether a CSV file has no header. Its columns are then `column_1`, … @default false */
   readonly noHeader?: boolean | undefined;
-  /** How many lines of a CSV file stand above its header and are left out. @default 0 */
+  /** The number of lines above the header of a CSV file, which are skipped. @default 0 */
   readonly skipLines?: number | undefined;
   /** Output columns as JMESPath into the answer, by name. @default the answer, flattened */
   readonly fields?: string | Readonly<Record<string, string>> | undefined;
-  /** Without `fields`: the most columns of the flattened answer; what is beyond is in one, `json`. @default 40 */
+  /** Without `fields`: the most flattened columns; further values go into `json`. @default 40 */
   readonly maxColumns?: number | undefined;
-  /** What goes into columns of the list's own where they are blank, as JMESPath, by column. */
+  /** Values for blank cells of the list's own columns: JMESPath expressions by column. */
   readonly fill?: readonly string[] | Readonly<Record<string, string>> | undefined;
-  /** What the names of all added columns begin with. @default `brand_` */
+  /** The prefix of the names of all added columns. @default `brand_` */
   readonly prefix?: string | undefined;
-  /** Folder in which the logo of each domain is saved; needs `logoField`. @default none is fetched */
+  /** The folder for the logo of each domain; needs `logoField`. @default no logos are fetched */
   readonly logos?: string | undefined;
-  /** Where the URL of a logo is in an answer, as JMESPath, such as `logos[0].url`. */
+  /** The URL of a logo in an answer, as JMESPath, such as `logos[0].url`. */
   readonly logoField?: string | undefined;
   /** The largest picture that is saved, at most 50MB. @default 1MB */
   readonly logoMaxSize?: string | number | undefined;
-  /** Pictures that are fetched at the same time, half of them from one host. @default 4 */
+  /** How many pictures are fetched at once, half of them from one host. @default 4 */
   readonly logoConcurrency?: number | undefined;
-  /** Hosts, or `HOST:PORT`, that may be in a private network. @default all must have a public address */
+  /** Hosts, or `HOST:PORT`, that may be in a private network. @default all must be public */
   readonly logoAllow?: readonly string[] | undefined;
-  /** Calls in flight at the same time. @default 32 */
+  /** The most calls in flight at the same time. @default 32 */
   readonly concurrency?: number | undefined;
   /** `'20/s'`, `'300/min'` or `'auto'`. @default `auto` */
   readonly rate?: string | undefined;
-  /** How often a lookup is tried again. @default 5 */
+  /** How often a lookup is retried. @default 5 */
   readonly retries?: number | undefined;
   /** The longest that one call may take. @default 60s */
   readonly timeout?: string | number | undefined;
-  /** The longest wait that the API may ask for; told to wait longer, the run stops. @default 15min */
+  /** The longest wait that the API may ask for before the run stops. @default 15min */
   readonly maxWait?: string | number | undefined;
-  /** How long an outage of the API is waited for before the run stops. @default 1h */
+  /** How long to wait for the end of an API outage before the run stops. @default 1h */
   readonly maxOutage?: string | number | undefined;
-  /** Stop after this many calls; rows left over are `skipped`. */
+  /** Stop after this many calls. Rows left over are `skipped`. */
   readonly maxCalls?: number | undefined;
-  /** Stop after so many calls of all runs with this credential, such as `'1000/day'`, in UTC. */
+  /** Stop after this many calls of all runs with this credential, such as `'1000/day'`, in UTC. */
   readonly maxCallsPer?: string | undefined;
-  /** Stop when more than this share of the lookups fails, of 200 at least. @default 20% */
+  /** Stop when more than this share of at least 200 lookups fails. @default 20% */
   readonly maxFailed?: string | number | undefined;
-  /** What a call costs, for plan and summary: `0.01`. */
+  /** The price of a call, for plan and summary: `0.01`. */
   readonly price?: number | string | undefined;
-  /** Calls above which `confirm` is asked. @default 0; 10000 where a job file is loaded */
+  /** The number of calls above which `confirm` is asked. @default 0; 10000 with a job file */
   readonly confirmAbove?: number | undefined;
-  /** Do not ask. @default false */
+  /** Whether to skip `confirm`. @default false */
   readonly yes?: boolean | undefined;
-  /** Asked before the first call; false ends it with an `AbortError`. @default nobody */
+  /** Asked before the first call. False ends it with an `AbortError`. @default no question */
   readonly confirm?: ((plan: Plan) => Promise<boolean>) | undefined;
-  /** How long an answer counts. @default 30d */
+  /** How long an answer stays fresh. @default 30d */
   readonly fresh?: string | number | undefined;
   /** The same for domains that were not found. @default 7d */
   readonly freshNotFound?: string | number | undefined;
   /** The same for domains that the API refused. @default 7d */
   readonly freshRejected?: string | number | undefined;
-  /** By how much less of these durations an answer may count, each by chance. @default 20% */
+  /** The share by which each of these durations may be shortened at random. @default 20% */
   readonly freshJitter?: string | number | undefined;
-  /** Ask about every domain again, however fresh its answer is. @default false */
+  /** Whether to ask about every domain again, however fresh its answer is. @default false */
   readonly refresh?: boolean | undefined;
-  /** Ask only about domains that were never found. @default false */
+  /** Whether to ask only about domains that were never found. @default false */
   readonly onlyMissing?: boolean | undefined;
-  /** Folder where answers are kept between runs. @default BRANDFILL_STORE, else `.brandfill` */
+  /** The folder where answers are kept between runs. @default BRANDFILL_STORE, else `.brandfill` */
   readonly store?: string | undefined;
-  /** The Redis that carries lookups to workers. @default BRANDFILL_QUEUE, else all in this process */
+  /** The Redis that carries lookups to workers. @default BRANDFILL_QUEUE, else this process only */
   readonly queue?: string | undefined;
   /** With a queue: 1 to make lookups here too, 0 to leave them to other workers. @default 1 */
   readonly workers?: 0 | 1 | undefined;
-  /** With a queue: how many lookups travel together, fewer for a short list. @default 50 */
+  /** With a queue: the number of lookups in a chunk, fewer for a short list. @default 50 */
   readonly chunk?: number | undefined;
-  /** With a queue: how many chunks may be on their way. @default enough for `concurrency`, at least 64 */
+  /** With a queue: the most chunks under way. @default enough for `concurrency`, at least 64 */
   readonly window?: number | undefined;
-  /** With a queue: how long a worker may be silent before its lookups are given to others. @default 15s */
+  /** With a queue: how long a worker may be silent before others get its lookups. @default 15s */
   readonly lostAfter?: string | number | undefined;
-  /** Use a Redis that may throw lookups away when its memory is full. @default false */
+  /** Whether to accept a Redis that may evict lookups when its memory is full. @default false */
   readonly acceptEviction?: boolean | undefined;
   /**
-   * Serves a dashboard, `/metrics`, `/livez` and `/readyz` while it runs: a port, or `'HOST:PORT'`.
+   * Serves a dashboard, `/metrics`, `/livez` and `/readyz` during the run: a port, or
+   * `'HOST:PORT'`.
    *
    * @default no server
    */
   readonly listen?: string | number | undefined;
-  /** What the dashboard asks for; needed where others can reach it. @default BRANDFILL_DASHBOARD_TOKEN */
+  /** The token that viewers need, if others can reach it. @default BRANDFILL_DASHBOARD_TOKEN */
   readonly token?: string | undefined;
-  /** A file that holds the token and nothing else. */
+  /** A file that holds only the token. */
   readonly tokenFile?: string | undefined;
   /**
-   * Stops the run in order: no new call starts, those under way get ten seconds, all rows come out,
-   * those not asked as `skipped`. Before the first call it ends the run with the signal's reason.
+   * Stops the run in order: no new call starts, calls under way get ten seconds, and all rows are
+   * written, those not asked as `skipped`. Before the first call it ends the run with the signal's
+   * reason.
    */
   readonly signal?: AbortSignal | undefined;
-  /** What the run is called in logs and in its summary. @default made by chance */
+  /** The id of the run in logs and in its summary. @default random */
   readonly runId?: string | undefined;
-  /** Called as the run goes on. What it throws stops the run, which then rejects with it. */
+  /** Called as the run goes on. If it throws, the run stops and rejects with that error. */
   readonly onEvent?: ((event: RunEvent) => void) | undefined;
-  /** Pauses, resumes and stops the run, made by `createRunControl`. @default nobody does */
+  /** Pauses, resumes and stops the run; made by `createRunControl`. @default no control */
   readonly control?: RunControl | undefined;
 }
 
-/** Options of `enrich` that are no settings of a job. */
+/** Options of `enrich` that are not settings of a job. */
 export const BESIDE_SETTINGS: Readonly<
   Record<Exclude<keyof EnrichOptions, SettingKey>, OptionKind>
 > = {

@@ -16,11 +16,11 @@ import type { Summary } from './watch/summary.ts';
 
 /**
  * Enriches a list into two files, as `brandfill enrich` does. Every row of the input is in `out`
- * exactly once, in the order of the input; rows that were not enriched are in `failures` with the
- * reason.
+ * exactly once, in the order of the input. Rows that were not enriched are also in `failures`, with
+ * the reason.
  *
- * @throws BrandfillError when an option, the input or an output cannot be used; no output is then
- * changed. What an API does never throws: it is in the rows and in the summary.
+ * @throws BrandfillError when an option, the input or an output cannot be used. No output is then
+ *   changed. Nothing that an API does throws: it is in the rows and in the summary.
  *
  * @example
  * ```ts
@@ -48,14 +48,14 @@ export async function enrich(
   return summary;
 }
 
-// What few runs need is loaded by those.
+// Parts that few runs need are loaded on demand.
 async function loadRunToMerge(): Promise<typeof runToFiles> {
   return (await import('./run/run-to-merge.ts')).runToMerge;
 }
 
 /**
- * Enriches a list row by row, without files: the first row comes when all lookups are done. The
- * generator's return value is the summary.
+ * Enriches a list row by row, without files. The first row comes when all lookups are done. The
+ * return value of the generator is the summary.
  *
  * @throws BrandfillError as `enrich`
  *
@@ -71,7 +71,7 @@ export async function* enrichRows(options: EnrichOptions): AsyncGenerator<Enrich
   const { token } = options;
   const { context, assertHeard } = createContext(options);
   const status = await openRunStatus(job, context, { token, describe: libraryNaming });
-  let how: RunEnd | undefined; // of whoever takes no more rows, nobody knows
+  let how: RunEnd | undefined; // stays undefined if the caller takes no more rows
   try {
     const summary = yield* runToRows(options.input, job, status.context);
     how = { summary };
@@ -86,7 +86,7 @@ export async function* enrichRows(options: EnrichOptions): AsyncGenerator<Enrich
 }
 
 /**
- * Reads a list and says what a run would do: rows, domains, calls to make. Calls nothing.
+ * Reads a list and returns what a run would do: rows, domains, calls to make. Makes no calls.
  *
  * @throws BrandfillError as `enrich`
  */
@@ -101,10 +101,10 @@ export async function plan(
   return planned;
 }
 
-/** How an option is called in error messages; the command line says `--base-url`. */
+/** The name of an option in error messages. The command line uses `--base-url`. */
 export type OptionNaming = (key: SettingKey) => string;
 
-/** Options about files, for a run that writes none. */
+/** Options about files, for a run that writes no files. */
 const FILES = {
   keys: ['out', 'failures', 'changes', 'changesId', 'key', 'merge', 'excel', 'report'],
   why: 'its rows go to the caller, not into files',

@@ -1,23 +1,23 @@
 import { BrandfillError } from './common/errors.ts';
 import type { Summary } from './watch/summary.ts';
 
-/** What the exit code says. */
+/** The exit codes of commands. */
 export const EXIT = {
-  /** All went well; no row failed. */
+  /** All went well, and no row failed. */
   ok: 0,
-  /** Something that should not happen. */
+  /** An unexpected error. */
   unexpected: 1,
   /** A wrong option, or an input or output that cannot be used. No output was changed. */
   usage: 2,
-  /** Done, but some rows failed, or lost their outcomes on the way. */
+  /** Done, but some rows failed or lost their outcomes on the way. */
   someFailed: 3,
-  /** Stopped early; the same command goes on. */
+  /** Stopped early. The same command goes on. */
   stopped: 4,
-  /** Interrupted; the same command goes on. */
+  /** Interrupted. The same command goes on. */
   interrupted: 130,
 } as const;
 
-/** Whether a run came to all rows, be it that some failed. */
+/** Whether a run completed all rows, even if some failed. */
 export function isDone(exitCode: number): boolean {
   return exitCode === EXIT.ok || exitCode === EXIT.someFailed;
 }
@@ -26,7 +26,7 @@ export function isDone(exitCode: number): boolean {
 export function exitCodeOf({ stopped, statuses }: Pick<Summary, 'stopped' | 'statuses'>): number {
   if (stopped?.reason === 'interrupted') return EXIT.interrupted;
   if (stopped) return EXIT.stopped;
-  // Skipped, though it did not stop: outcomes were removed from the store meanwhile.
+  // Rows are skipped without a stop when their outcomes were removed from the store meanwhile.
   return statuses.failed > 0 || statuses.skipped > 0 ? EXIT.someFailed : EXIT.ok;
 }
 
@@ -40,7 +40,7 @@ export function exitCodeOfError(error: unknown): number {
   return name === 'AbortError' ? EXIT.interrupted : EXIT.unexpected;
 }
 
-/** Says for people what an error means; a defect is named by its message alone. */
+/** Explains an error for people. A defect is described by its message alone. */
 export function describeError(error: unknown): string {
   if (exitCodeOfError(error) === EXIT.interrupted) {
     return 'Ended before the first call; nothing was changed.';

@@ -16,35 +16,34 @@ import type { SettingDefinition } from './job/setting-definition.ts';
 import { SETTINGS } from './job/settings.ts';
 
 export interface LoadJobOptions {
-  /** What counts more than the file. Paths in it are from the current folder. */
+  /** Options that override the file. Paths in them are relative to the current folder. */
   readonly overrides?: Partial<EnrichOptions> | undefined;
-  /** Where variables and `apiKeyEnv` come from. @default process.env */
+  /** The source of variables and of `apiKeyEnv`. @default process.env */
   readonly env?: Environment | undefined;
   /** The clock behind `{date}` and `{time}`. */
   readonly now?: (() => Date) | undefined;
-  /** How an override is called in messages; the command line says `--base-url`. */
+  /** The name of an override in messages. The command line uses `--base-url`. */
   readonly naming?: ((key: string) => string) | undefined;
 }
 
-/** A job file with all that a run needs to know. */
+/** A job file with everything that a run needs. */
 export interface LoadedJob {
   readonly file: string;
   /** The name of the file without its folder and ending. */
   readonly name: string;
-  /** What `enrich` takes. Paths are from the current folder. */
+  /** The options for `enrich`. Paths are relative to the current folder. */
   readonly options: EnrichOptions;
   readonly schedule: Schedule | undefined;
   readonly onFinish: OnFinish | undefined;
-  /** How an option is called in messages. */
+  /** The name of an option in messages. */
   readonly naming: (key: string) => string;
 }
 
 /**
- * Reads a job file. What it does not say comes from the environment, else from the defaults, but for
- * the store, which is `.brandfill` in the folder of the file.
+ * Reads a job file. Options that it does not set come from the environment, else from the defaults.
+ * The exception is the store, which is `.brandfill` in the folder of the file.
  *
- * @throws BrandfillError `INVALID_SETTING` that says line, column and what was meant, of all that is
- * wrong
+ * @throws BrandfillError `INVALID_SETTING` with line, column and what was expected, for every error
  *
  * @example
  * ```ts
@@ -64,7 +63,7 @@ export const LOAD_OPTIONS: Readonly<Record<keyof LoadJobOptions, OptionKind>> = 
   naming: 'function',
 };
 
-/** Reads a job file as far as it can be; its error is in it. */
+/** Reads a job file as far as possible. An error is part of the result. */
 export async function openJobFile(
   file: string,
   { env = process.env, now = () => new Date() }: LoadJobOptions,
@@ -72,7 +71,7 @@ export async function openJobFile(
   return await readJobFile(file, { env, now: now() });
 }
 
-/** The name of a job: that of its file without folder and ending. */
+/** The name of a job: its file name without folder and extension. */
 export function jobNameOf(file: string): string {
   return basename(file, extname(file));
 }
@@ -90,7 +89,7 @@ export function toLoadedJob(jobFile: JobFile, options: LoadJobOptions): LoadedJo
   const given = {
     store,
     ...jobFileDefaults(),
-    // Its path may have the date in it, and be another one each night.
+    // The path of the changes file may hold a date, and differ each night.
     changesId: settings.changes === undefined ? undefined : resolve(file),
     ...withoutUndefined({ ...settings, params: param, headers: header }),
     ...credentialOf(jobFile, overrides, env),
@@ -118,7 +117,7 @@ export function toLoadedJob(jobFile: JobFile, options: LoadJobOptions): LoadedJo
   };
 }
 
-/** What the file says of the credential, unless it is given otherwise. */
+/** The credential as the file names it, unless it is overridden. */
 function credentialOf(
   jobFile: JobFile,
   overrides: Partial<EnrichOptions>,
@@ -132,7 +131,8 @@ function credentialOf(
   if (apiKeyEnv !== undefined) {
     const apiKey = env[apiKeyEnv]?.trim();
     if (apiKey) return { apiKey };
-    // Neither the name nor the path is repeated: it may be the credential in the wrong place.
+    // Neither the name nor the path is repeated, because it may be the credential in the wrong
+    // place.
     throw refuse(
       jobFile.placeOf('apiKeyEnv'),
       'the environment has no such variable, or it is empty',
@@ -144,7 +144,7 @@ function credentialOf(
   return {};
 }
 
-/** Nobody sits at a job that runs at night: some defaults are others. */
+/** The defaults that differ in job files, because no person watches a job that runs at night. */
 function jobFileDefaults(): Readonly<Record<string, string>> {
   const defaults = Object.entries<SettingDefinition<unknown>>(SETTINGS).map(
     ([key, { defaultInJobFile }]) => [key, defaultInJobFile] as const,
@@ -158,10 +158,10 @@ function refuse(place: string | undefined, what: string): BrandfillError {
   return new BrandfillError('INVALID_SETTING', `Cannot use the credential of ${place}: ${what}.`);
 }
 
-/** Options that name what a run writes. */
+/** Options that name the outputs of a run. */
 export const OUTPUT_OPTIONS = ['out', 'failures', 'changes', 'report'] as const;
 
-/** @throws BrandfillError `INVALID_SETTING` when an output would take the place of the job file */
+/** @throws BrandfillError `INVALID_SETTING` when an output would replace the job file */
 function refuseItself(file: string, given: Readonly<Record<string, unknown>>): void {
   for (const path of OUTPUT_OPTIONS.flatMap((key) => given[key])) {
     if (typeof path !== 'string' || !leadToOne(path, file)) continue;
@@ -172,7 +172,7 @@ function refuseItself(file: string, given: Readonly<Record<string, unknown>>): v
   }
 }
 
-/** Whether two paths lead to one file, through links too. */
+/** Whether two paths lead to one file, also through links. */
 function leadToOne(one: string, other: string): boolean {
   return resolve(one) === resolve(other) || isSameFile(findFile(one), findFile(other));
 }
@@ -180,7 +180,7 @@ function leadToOne(one: string, other: string): boolean {
 function findFile(path: string): Stats | undefined {
   try {
     const found = statSync(path);
-    return found.isFile() ? found : undefined; // a terminal is what is read and written at once
+    return found.isFile() ? found : undefined; // a terminal may be both read and written
   } catch {
     return undefined;
   }

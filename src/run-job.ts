@@ -27,31 +27,35 @@ import type { Summary } from './watch/summary.ts';
 export interface RunJobOptions
   extends LoadJobOptions,
     Pick<EnrichOptions, 'signal' | 'runId' | 'onEvent' | 'confirm'> {
-  /** Called when the file is read, before anything is done; may throw to refuse it. */
+  /** Called when the file is read, before anything else is done. May throw to refuse it. */
   readonly onLoaded?: ((job: LoadedJob) => void) | undefined;
-  /** Called when the files are written, before anybody is told. */
+  /** Called when the files are written, before the end is reported to `onFinish`. */
   readonly onSummary?: ((summary: Summary) => void) | undefined;
 }
 
-/** What is around a run of a job. */
+/** The surroundings of a job's run. */
 export interface JobSurroundings extends RunSurroundings {
-  /** Whether the run is tried again after an error, of which nobody is told then. @default never */
+  /**
+   * Whether the run is retried after an error, which is then not reported. @default never
+   */
   readonly isTriedAgain?: (error: unknown) => boolean;
 }
 
 /** How a job ended. */
 export interface JobEnd {
   readonly summary: Summary;
-  /** As `brandfill run` ends with: 0 done, 3 some rows failed, 4 stopped early, 130 interrupted. */
+  /**
+   * The exit code of `brandfill run`: 0 done, 3 some rows failed, 4 stopped early, 130 interrupted.
+   */
   readonly exitCode: number;
 }
 
 /**
- * Runs a job file as `brandfill run` does, and tells whom its `onFinish` names, whether it went well
- * or not. Telling never throws; when it fails, that is a notice among the events.
+ * Runs a job file as `brandfill run` does, and reports the end to everyone named by its `onFinish`,
+ * whether it went well or not. A failed report never throws, but becomes a notice among the events.
  *
- * @throws BrandfillError when the file, an option, the input or an output cannot be used; what a callback
- * threw. Whom `onFinish` names was told before
+ * @throws BrandfillError when the file, an option, the input or an output cannot be used; the error
+ *   that a callback threw. The end is reported before.
  *
  * @example
  * ```ts
@@ -112,7 +116,7 @@ const RUN_OPTIONS: Readonly<Record<keyof RunJobOptions, OptionKind>> = {
   onSummary: 'function',
 };
 
-/** Folders of outputs that the file names, such as one for each day, are made. */
+/** Creates the folders of outputs that the file names, such as one for each day. */
 function makeFolders({ values }: JobFile): void {
   for (const key of OUTPUT_OPTIONS) {
     const given = (values as Readonly<Record<string, unknown>>)[key];
@@ -121,7 +125,7 @@ function makeFolders({ values }: JobFile): void {
       try {
         makeFolder(dirname(path));
       } catch {
-        // What goes wrong is said when the output is opened.
+        // The error is reported when the output is opened.
       }
     }
   }
@@ -155,6 +159,6 @@ function findSecret(file: string | undefined, fromEnv: string | undefined): stri
   try {
     return readSecret(file, fromEnv);
   } catch {
-    return undefined; // then nothing was done with it either
+    return undefined; // the run could not use it either
   }
 }

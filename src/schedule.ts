@@ -20,34 +20,35 @@ import { serveSchedules } from './schedule/serve-schedules.ts';
 import { openStatus } from './status.ts';
 import type { RunEvent } from './watch/events.ts';
 
-/** Which job files to run when they say. */
+/** Options of a schedule. */
 export interface ScheduleOptions extends SchedulePlace {
-  /** Paths of job files. Those without `schedule` are left out. */
+  /** Paths of job files. Files without `schedule` are ignored. */
   readonly files: readonly string[];
   /** How long a process may be silent before its runs are given to another. @default 1min */
   readonly lostAfter?: string | number | undefined;
   /** Serves `/metrics`, `/livez` and `/readyz`: a port, or `'HOST:PORT'`. @default no server */
   readonly listen?: string | number | undefined;
-  /** Stops in order: runs that go end early and keep what they found, and are made again later. */
+  /** Stops in order: runs under way end early, keep what they found, and are made again later. */
   readonly signal?: AbortSignal | undefined;
-  /** Told what is worth a line in a log. */
+  /** Called with notices, each worth a line in a log. */
   readonly onNotice?: OnNotice | undefined;
-  /** Told what a run tells, and what the run is called in logs. */
+  /** Called with each event of a run, and with the id of the run in logs. */
   readonly onRunEvent?: ((job: string, event: RunEvent, run: string) => void) | undefined;
   /** Called when a run is over. */
   readonly onRunEnd?: ((job: string) => void) | undefined;
 }
 
-/** Redis may be gone when a process stops. */
+/** Redis may be away when a process stops. */
 const FAREWELL_MS = 2_000;
 
 /**
- * Runs job files when they say, until it is told to stop. The schedules are kept in Redis. A job that
- * is due while it still runs is left out; one that was due while nobody was there is run once when
- * somebody is back. Several processes may do this with the same files: each run is made by one of them.
+ * Runs job files at their times, until it is told to stop. The schedules are kept in Redis. A job
+ * that is due while it still runs is skipped. A job that was due while no process was there is run
+ * once when one is back. Several processes may do this with the same files: each run is made by one
+ * of them.
  *
- * @throws BrandfillError when an option, a file or the queue cannot be used; what a callback threw, once
- * runs that went are given back
+ * @throws BrandfillError when an option, a file or the queue cannot be used; the error that a
+ *   callback threw, after runs under way were given back
  *
  * @example
  * ```ts
@@ -72,7 +73,7 @@ export async function schedule(
   const scheduled = openScheduledFiles(options.files, { env: process.env, onNotice });
   const wanted = await scheduled.readAll();
   const group = groupOf(await foldersOf(options.files), settings.name);
-  // Loaded here, so that whoever has no Redis need not wait for it.
+  // Loaded here, so that an error in the options need not wait for it.
   const bullmq = await import('./queue/bullmq/index.ts');
   const closer = createCloser();
   try {
@@ -109,7 +110,7 @@ export async function schedule(
     status?.health.check(() => (hearing.signal.aborted ? 'it was told to stop' : undefined));
     const results = bullmq.openScheduleResults(redis.client, group.name);
     status?.instruments.forSchedules(async () => {
-      if (redis.client.status !== 'ready') return []; // a command would wait
+      if (redis.client.status !== 'ready') return []; // without a connection, a command would wait
       return await listGroup({ group: group.name, queue, results, isKept: true });
     });
     const endQueues = status?.instruments.forWorker().queues(bullmq.createQueueReader(redis));
@@ -149,7 +150,10 @@ const OTHERS: Readonly<Record<Exclude<keyof ScheduleOptions, keyof ScheduleSetti
     onRunEnd: 'function',
   };
 
-/** Others may keep the same schedules, but of the same files: else each would remove those of the other. */
+/**
+ * Other processes may keep the same schedules, but only of the same files. Otherwise each would
+ * remove those of the other.
+ */
 function refuseOtherFiles(me: Keeper, keepers: readonly Keeper[], group: string): void {
   const other = keepers.find(
     ({ owner, jobs }) => jobs.join() !== me.jobs.join() && isHere(owner, me.owner) !== false,

@@ -10,12 +10,12 @@ import { listGroup, type ScheduledJob } from './schedule/list-schedules.ts';
 import { foldersOf, readPlace, type SchedulePlace } from './schedule/place.ts';
 
 export interface ListSchedulesOptions extends SchedulePlace {
-  /** Lists those of the group that these files make. @default all */
+  /** Lists only the group of these files. @default all groups */
   readonly files?: readonly string[] | undefined;
 }
 
 /**
- * Says what is scheduled, when it is due next, and how it went.
+ * Lists what is scheduled, when it is due next, and how its runs ended.
  *
  * @throws BrandfillError when an option, a file or the queue cannot be used
  */
@@ -37,9 +37,9 @@ export async function listSchedules(
 }
 
 /**
- * Asks for a run of a scheduled job now, by whoever keeps its schedule.
+ * Requests a run of a scheduled job now, from the process that keeps its schedule.
  *
- * @returns false when it is running, or is asked for, already
+ * @returns false when a run is already going on or requested
  * @throws BrandfillError when an option or the queue cannot be used, or there is no such job
  */
 export async function runScheduled(

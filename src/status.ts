@@ -6,39 +6,39 @@ import type { ListenAddress } from './job/values/listen-address.ts';
 import type { InstrumentMaker } from './metrics/create-instruments.ts';
 import { readVersion } from './version.ts';
 
-/** What a process shows of itself over HTTP. */
+/** The status of a process, served over HTTP. */
 export interface Status extends Closable {
-  /** What `/readyz` asks. */
+  /** The checks behind `/readyz`. */
   readonly health: Health;
-  /** What `/metrics` tells. */
+  /** The instruments behind `/metrics`. */
   readonly instruments: InstrumentMaker;
 }
 
 export interface StatusOptions {
-  /** Where it listens; undefined for nowhere. */
+  /** The address to listen on; undefined for no server. */
   readonly listen: ListenAddress | undefined;
-  /** How the setting is called in messages. */
+  /** The name of the setting in messages. */
   readonly label: string;
   /** The command that runs. */
   readonly command: 'worker' | 'collect' | 'schedule' | 'enrich';
-  /** More routes, such as those of the dashboard; they are asked first. */
+  /** Further routes, such as those of the dashboard. They take precedence. */
   readonly routes?: readonly Routes[];
-  /** What is there, for people. @default `/metrics, /livez and /readyz` */
+  /** The paths that are served, for people. @default `/metrics, /livez and /readyz` */
   readonly serves?: string;
-  /** Told where it listens. */
+  /** Called with the address it listens on. */
   readonly onNotice: OnNotice;
 }
 
 /**
- * Starts the HTTP server of a process, if it is to have one: `/metrics`, `/livez`, `/readyz`.
+ * Starts the HTTP server of a process, if it has one: `/metrics`, `/livez`, `/readyz`.
  *
- * @throws BrandfillError `INVALID_SETTING` when the address cannot be had
+ * @throws BrandfillError `INVALID_SETTING` when the address is not available
  */
 export async function openStatus(options: StatusOptions): Promise<Status | undefined> {
   const { listen, label, command, routes = [], onNotice } = options;
   const { serves = '/metrics, /livez and /readyz' } = options;
   if (listen === undefined) return undefined;
-  // Loaded here, so that whoever wants no server need not wait for it.
+  // Loaded here, so that a process without a server need not wait for it.
   const { openListener } = await import('./http/listener.ts');
   const { healthRoutes } = await import('./http/health-routes.ts');
   const { createMetrics, metricsRoutes, createInstrumentMaker } = await import(

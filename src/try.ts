@@ -15,25 +15,25 @@ import { createDomainReader } from './rows/domain/domain-reader.ts';
 import { createContext } from './run/create-context.ts';
 import { runToTrial, TRIAL_COLUMN, type Trial } from './run/run-to-trial.ts';
 
-/** Which domain to look up, and how. Durations are texts such as `'30d'`, or milliseconds. */
+/** Options of a trial. Durations are texts such as `'30d'`, or milliseconds. */
 export interface TryOptions
   extends Pick<
     EnrichOptions,
     SharedTrySetting | 'apiKey' | 'params' | 'headers' | 'signal' | 'onEvent'
   > {
-  /** What a row's cell may hold: a domain, a URL, an e-mail address. */
+  /** Anything that a row's cell may hold: a domain, a URL, an e-mail address. */
   readonly domain: string;
 }
 
 /**
- * Looks one domain up and says what it came to, and which columns its answer makes. It is what a run of
- * a list with this one row does: a fresh answer in the store is not paid for again, and what is fetched
- * is kept there. As somebody is waiting, it tries again twice rather than five times, and waits ten
- * seconds at most when the API asks for it. An answer that looks like that of a wrong address is not
- * kept.
+ * Looks one domain up, and returns its outcome and the columns made from its answer. It does what a
+ * run of a list with this one row does: a fresh answer in the store is not paid for again, and a
+ * new one is stored. Because a person is waiting, it retries twice rather than five times, and
+ * waits ten seconds at most when the API asks for it. An answer that looks like that of a wrong
+ * address is not stored.
  *
- * @throws BrandfillError `INVALID_SETTING` when there is no domain in the text, and as `enrich`; what
- * `onEvent` threw
+ * @throws BrandfillError `INVALID_SETTING` when there is no domain in the text, and as `enrich`;
+ *   the error that `onEvent` threw
  *
  * @example
  * ```ts

@@ -29,16 +29,16 @@ import { describeStop } from './watch/describe/describe.ts';
 import type { WorkProgress } from './watch/events.ts';
 import { createStopSwitch, type Stop, type StopSwitch } from './worker/stop-switch.ts';
 
-/** Which lookups to make and how. Durations are texts such as `'30s'`, or milliseconds. */
+/** Options of a worker. Durations are texts such as `'30s'`, or milliseconds. */
 export interface WorkOptions
   extends Pick<EnrichOptions, SharedWorkerSetting | 'apiKey' | 'params' | 'headers'> {
-  /** How long calls under way may take when the worker is told to stop. @default 25s */
+  /** How long calls under way may take after the worker is told to stop. @default 25s */
   readonly drain?: string | number | undefined;
-  /** Stops the worker in order: what is under way is finished, the rest goes back to the queue. */
+  /** Stops the worker in order: calls under way are finished, the rest goes back to the queue. */
   readonly signal?: AbortSignal | undefined;
-  /** Told what is worth a line in a log. */
+  /** Called with notices, each worth a line in a log. */
   readonly onNotice?: OnNotice | undefined;
-  /** Told a few times a second how it goes. */
+  /** Called with the progress a few times a second. */
   readonly onProgress?: ((progress: WorkProgress) => void) | undefined;
 }
 
@@ -47,20 +47,23 @@ export interface WorkerEnd {
   readonly stopped: Stop;
   /** HTTP requests made. */
   readonly calls: number;
-  /** Whether what was not done is back on the queue. Else other workers find out that this one is gone. */
+  /**
+   * Whether unfinished work is back on the queue. Otherwise other workers notice that this one is
+   * gone.
+   */
   readonly isHandedBack: boolean;
 }
 
-/** Redis may be gone when a worker is told to stop; what it holds is then found in the log by others. */
+/** Redis may be away when a worker is told to stop. Others then find its outcomes in the log. */
 const FAREWELL_MS = 10_000;
 const LAST_WORDS_MS = 1_000;
 
 /**
- * Takes chunks from a queue on Redis, for any number of runs and backfills, until it is told to stop
- * or the API refuses the credential or has no quota left.
+ * Takes chunks from a queue on Redis, for any number of runs and backfills, until it is told to
+ * stop or the API refuses the credential or has no quota left.
  *
- * @throws BrandfillError when an option or the queue cannot be used; what a callback threw, once all is
- * handed back
+ * @throws BrandfillError when an option or the queue cannot be used; the error that a callback
+ *   threw, after all work was handed back
  *
  * @example
  * ```ts
@@ -112,7 +115,7 @@ interface WorkContext {
   readonly signal: AbortSignal;
   readonly onNotice: OnNotice;
   readonly onProgress: WorkOptions['onProgress'];
-  /** How the setting of the server is called in messages. */
+  /** The name of the server's setting in messages. */
   readonly label: string;
 }
 
@@ -183,13 +186,14 @@ async function workOn(
     );
     const { client } = redis;
     closer.add(bullmq.watchQueuePause({ client, queue: bullmq.LOOKUPS_QUEUE, onNotice }));
-    bullmq.dropLastWords(redis.client, api.endpoint.id).catch(() => {}); // it is said with its time
+    bullmq.dropLastWords(redis.client, api.endpoint.id).catch(() => {}); // the message has its time
     status?.health.started();
     const { noNewCall } = stopSwitch;
     if (!noNewCall.aborted) await Promise.race([once(noNewCall, 'abort'), taker.ended]);
     const stopped = stopSwitch.stopped ?? { reason: 'interrupted' };
     if (stopped.reason !== 'interrupted') {
-      // Before it is seen that it is gone. Where Redis does not answer, nobody reads them either.
+      // Left before this worker counts as gone. If Redis does not answer, no run could read it
+      // either.
       const left = bullmq.leaveLastWords(redis.client, api.endpoint.id, describeStop(stopped));
       await within(LAST_WORDS_MS, left).catch(() => {});
     }
@@ -211,13 +215,13 @@ function stopSwitchOf(signal: AbortSignal): StopSwitch {
 }
 
 interface HandBackOptions {
-  /** For how long calls under way may go on, in milliseconds. */
+  /** How long calls under way may go on, in milliseconds. */
   readonly drain: number;
   readonly stopSwitch: StopSwitch;
   readonly onNotice: OnNotice;
 }
 
-/** Stops taking chunks, and puts back what is not done; returns whether that is on the queue. */
+/** Stops taking chunks, and puts back unfinished work. Returns whether it is on the queue. */
 async function handBack(
   taker: ChunkTaker,
   { drain, stopSwitch, onNotice }: HandBackOptions,

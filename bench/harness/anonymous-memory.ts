@@ -4,7 +4,7 @@ import type { Child } from './child.ts';
 const SAMPLE_MS = 100;
 const KIB = 1_024;
 
-/** Whether this system tells how much memory of a process is its own. Only Linux does. */
+/** Whether this system reports how much memory of a process is its own. Only Linux does. */
 export function canWatchMemory(): boolean {
   return process.platform === 'linux';
 }
@@ -12,10 +12,10 @@ export function canWatchMemory(): boolean {
 /**
  * Watches a process until it ends.
  *
- * Memory of files that are mapped, such as the store's, is not counted: the system takes it back
- * whenever it likes.
+ * Memory of mapped files, such as the store's, is not counted: the system takes it back whenever it
+ * likes.
  *
- * @returns what its anonymous memory came to at most so far, in bytes
+ * @returns a function that gives the peak of its anonymous memory so far, in bytes
  */
 export function watchMemory(child: Child): () => number {
   let peakBytes = 0;

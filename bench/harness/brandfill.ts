@@ -6,7 +6,7 @@ import { CPU_RECORDER, cpuFile } from './cpu-time.ts';
 
 /** One run of the command. */
 export interface EnrichRun {
-  /** What it says of itself. */
+  /** The summary that it printed. */
   readonly summary: Summary;
   /** From the start of its process to its end, in milliseconds. */
   readonly elapsedMs: number;
@@ -17,16 +17,16 @@ export interface EnrichOptions {
   readonly program: string;
   readonly url: string;
   readonly input: string;
-  /** Where its store and its outputs go. */
+  /** The folder of its store and its outputs. */
   readonly folder: string;
-  /** @default what the command has */
+  /** @default the command's own default */
   readonly concurrency?: number;
-  /** Goes on with the store that an earlier run left. @default false */
+  /** Continues with the store of an earlier run. @default false */
   readonly keepStore?: boolean;
   /** More flags. */
   readonly flags?: readonly string[];
   readonly onStart?: (child: Child) => void;
-  /** A file for notes of its CPU time. @default none are taken */
+  /** A file for notes of its CPU time. @default no notes */
   readonly cpuNotes?: string;
 }
 

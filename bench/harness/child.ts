@@ -18,7 +18,7 @@ export interface Finished {
 const RUNNING = new Set<Child>();
 
 /**
- * Starts Node.js with arguments; whatever still runs when this process ends is ended with it.
+ * Starts Node.js with arguments. A process that still runs when this one ends is ended with it.
  *
  * @param env variables beside those of this process
  */
@@ -40,9 +40,9 @@ export function endChildren(): void {
 /**
  * Runs Node.js with arguments until it ends.
  *
- * @param onStart is given its process, to be watched
+ * @param onStart called with its process, so that it can be watched
  * @param env variables beside those of this process
- * @throws Error with what it said on standard error, when its exit code is not 0
+ * @throws Error with its output on standard error, when its exit code is not 0
  */
 export async function runNode(
   args: readonly string[],

@@ -1,5 +1,5 @@
-// Loaded into a measured process (`node --import`): notes the CPU time of all its threads again and again,
-// and leaves the notes in the file that BENCH_CPU_FILE names.
+// Loaded into a measured process (`node --import`). It notes the CPU time of all its threads again
+// and again, and writes the notes to the file that BENCH_CPU_FILE names.
 import { writeFileSync } from 'node:fs';
 
 const EVERY_MS = 10;

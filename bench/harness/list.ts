@@ -7,7 +7,7 @@ const OWNERS = ['Ana Silva', 'Jonas Weber', 'Mei Tanaka', '"Brown, Amy"'];
 const NOTES = ['', 'met at the fair', '"asked for an offer, twice"', 'call back in spring'];
 const ROWS_PER_WRITE = 5_000;
 
-/** The domain of the row at a place of the list; no two rows share one. */
+/** The domain of the row at a position of the list; no two rows share one. */
 export function domainOf(at: number): string {
   return `maker-${at.toString(36)}-works.${pick(ENDINGS, at)}`;
 }

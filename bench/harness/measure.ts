@@ -1,12 +1,12 @@
-/** What measures work with. */
+/** The surroundings of a measure. */
 export interface BenchContext {
   /** The built command. */
   readonly program: string;
   /** A folder of this run, removed at its end. */
   readonly folder: string;
-  /** Measures at the size of the goal, however long that takes. */
+  /** Whether to measure at the size of the goal, however long that takes. */
   readonly isFull: boolean;
-  /** Says what is going on. */
+  /** Reports progress. */
   readonly say: (text: string) => void;
 }
 
@@ -15,12 +15,12 @@ export interface Finding {
   readonly what: string;
   readonly ours: string;
   readonly baseline: string;
-  /** The figure that has a goal. */
+  /** The figure to compare with the goal. */
   readonly figure: string;
   readonly target: string;
-  /** Undefined when it could not be told here. */
+  /** Undefined when it could not be determined here. */
   readonly isMet: boolean | undefined;
 }
 
-/** Measures something and says how it is. */
+/** Measures something and returns the results. */
 export type Measure = (context: BenchContext) => Promise<readonly Finding[]>;

@@ -9,10 +9,10 @@ interface Manifest {
 const ROOT = join(import.meta.dirname, '..', '..');
 
 /**
- * The built command of a clone. It is not run from its sources, because their translation would be
- * measured with it.
+ * Finds the built command of a clone. The command is not run from its sources, because their
+ * translation would be measured too.
  *
- * @param folder the clone, this one unless another is to be measured
+ * @param folder the clone; this one unless another is to be measured
  * @throws Error when it was not built, or not since its sources changed
  */
 export async function findProgram(folder = ROOT): Promise<string> {

@@ -7,7 +7,7 @@ export interface RatioFinding {
   readonly baseline: string;
   /** One ratio a round, ours to the baseline's. */
   readonly ratios: readonly number[];
-  /** What the median has to reach. */
+  /** The goal for the median. */
   readonly atLeast: number;
 }
 
@@ -22,7 +22,7 @@ export function ratioFinding({ ratios, atLeast, ...shown }: RatioFinding): Findi
   };
 }
 
-/** Something per second, as people read it. */
+/** A rate per second, as people read it. */
 export function perSecond(count: number, elapsedMs: number): string {
   return `${Math.round(count / (elapsedMs / 1_000)).toLocaleString('en')}/s`;
 }

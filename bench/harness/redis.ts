@@ -27,7 +27,7 @@ export async function startRedis(): Promise<BenchRedis> {
     });
   });
   const client = new Redis({ port, maxRetriesPerRequest: null });
-  client.on('error', () => {}); // it is tried again until the server is there
+  client.on('error', () => {}); // the client tries again until the server is up
   await Promise.race([client.ping(), failed]);
   return {
     url: `redis://127.0.0.1:${port}/0`,

@@ -1,4 +1,4 @@
-/** The middle of numbers, and how far they spread. */
+/** The median of numbers, and how far they spread. */
 export interface Spread {
   readonly median: number;
   readonly least: number;
@@ -16,7 +16,7 @@ export function spreadOf(values: readonly number[]): Spread {
   return { median: (lower + upper) / 2, least, most };
 }
 
-/** The middle of what a function makes of each. */
+/** The median of a function's values over the items. */
 export function medianOf<T>(items: readonly T[], valueOf: (item: T) => number): number {
   return spreadOf(items.map(valueOf)).median;
 }

@@ -2,7 +2,7 @@ import type { Finding } from './measure.ts';
 
 const HEADER = ['measure', 'ours', 'baseline', 'ratio or figure', 'target', 'met'];
 
-/** Sets findings as a table in plain text. */
+/** Formats findings as a table in plain text. */
 export function formatTable(findings: readonly Finding[]): string {
   const lines = [HEADER, ...findings.map(cellsOf)];
   const widths = HEADER.map((_, at) => Math.max(...lines.map((cells) => cells[at]?.length ?? 0)));

@@ -55,7 +55,7 @@ function addStream(zip: ZipFile, path: string, chunks: AsyncIterable<string>): v
   });
 }
 
-/** The names of the columns, words that come again and again, then five texts for each row. */
+/** The names of the columns, words that repeat, then five texts for each row. */
 async function* texts(rows: number): AsyncGenerator<string> {
   yield `<sst xmlns="${MAIN}">`;
   yield LETTERS.map((letter, at) => item(at === 0 ? 'website' : `Column ${letter}`)).join('');

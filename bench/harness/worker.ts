@@ -13,13 +13,13 @@ export interface WorkerOptions {
 
 /** A `brandfill worker` in a process of its own. */
 export interface BenchWorker {
-  /** Ends it as a power failure would. */
+  /** Kills it, as a power failure would. */
   kill(): Promise<void>;
-  /** Tells it to stop and waits. */
+  /** Tells it to stop, and waits for its end. */
   stop(): Promise<void>;
 }
 
-/** Starts a worker and waits until it waits for lookups. */
+/** Starts a worker and resolves when it waits for lookups. */
 export async function startWorker(options: WorkerOptions): Promise<BenchWorker> {
   const { program, url, queueUrl, concurrency } = options;
   const args = ['worker', '--queue', queueUrl, '--base-url', url];

@@ -11,7 +11,7 @@ import { medianOf } from '../harness/statistics.ts';
 const ROWS = 60_000;
 const ROUNDS = 3;
 const LANES = 64;
-/** What the plain script writes as well. */
+/** The columns that the plain script also writes. */
 const FIELDS = ['--fields', 'name=name,industry=industry,city=location.city'];
 
 /** The whole command, from its start to the renamed output, against a bare loop and a plain script. */

@@ -12,8 +12,8 @@ const ROWS = 200_000;
 const ROUNDS = 3;
 
 /**
- * A run that finds every row in its store, against csv-parse piped into csv-stringify. What it comes
- * to depends on how much is added to each row, so there are two: five short fields, and the
+ * A run that finds every row in its store, against csv-parse piped into csv-stringify. The result
+ * depends on how much is added to each row. So there are two measures: five short fields, and the
  * sandbox's whole answers, which make a file six times as long as the list.
  */
 export const measureFresh: Measure = async (context) => [

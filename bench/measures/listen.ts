@@ -14,19 +14,20 @@ import { medianOf } from '../harness/statistics.ts';
 const ROWS = 60_000;
 const ROUNDS = 7;
 const LANES = 64;
-/** More often than any Prometheus does. */
+/** More often than any Prometheus scrapes. */
 const SCRAPE_MS = 1_000;
 
-/** What a run took while lookups were being made; starting and writing the files are left out. */
+/** The cost of a run while lookups were being made; starting and writing the files are left out. */
 interface Cost {
   readonly wallMs: number;
   readonly cpuMs: number;
 }
 
 /**
- * What metrics that are looked at each second, and a dashboard that somebody watches, cost a run. Two runs
- * go side by side, one with and one without: whatever else the machine does slows both down alike. Yet on a
- * busy machine two runs of the same differ by some hundredths; look at the spread.
+ * What a run pays for metrics that are scraped each second, and for a dashboard that somebody
+ * watches. Two runs go side by side, one with and one without: anything else that the machine does
+ * slows both down alike. Yet on a busy machine two equal runs differ by some hundredths; look at
+ * the spread.
  */
 export const measureListen: Measure = async (context) => {
   const input = join(context.folder, 'listen.csv');
@@ -39,7 +40,7 @@ export const measureListen: Measure = async (context) => {
       { context, input, name: 'plain' },
       { context, input, name: 'seen', port },
     ];
-    // Whoever starts first is alone for a moment, and not always the same.
+    // The run that starts first is alone for a moment, so the two take turns.
     const costs = await Promise.all((isOdd ? runs : runs.toReversed()).map(costOf));
     const [plain, seen] = (isOdd ? costs : costs.toReversed()) as [Cost, Cost];
     context.say(`with --listen ${describe(seen)}; without ${describe(plain)}`);
@@ -65,9 +66,9 @@ export const measureListen: Measure = async (context) => {
 interface Run {
   readonly context: BenchContext;
   readonly input: string;
-  /** That of its folder. */
+  /** The name of its folder. */
   readonly name: string;
-  /** Where it listens and is looked at. @default nowhere */
+  /** The port on which it listens and is watched. @default none */
   readonly port?: number;
 }
 
@@ -75,7 +76,7 @@ async function costOf({ context, input, name, port }: Run): Promise<Cost> {
   const { program } = context;
   const folder = join(context.folder, name);
   await mkdir(folder, { recursive: true });
-  const server = await startServer(); // its own, which knows when the calls of this run came
+  const server = await startServer(); // its own, so that it knows when the calls of this run came
   const cpuNotes = join(folder, 'cpu.json');
   const common = { program, url: server.url, input, folder, concurrency: LANES, cpuNotes };
   const watched =
@@ -90,13 +91,15 @@ function describe({ wallMs, cpuMs }: Cost): string {
   return `${perSecond(ROWS, wallMs)}, ${((cpuMs * 1_000) / ROWS).toFixed(1)} µs of CPU each`;
 }
 
-/** Reads the metrics again and again, and has the dashboard open, for as long as a process runs. */
+/**
+ * Scrapes the metrics again and again, and keeps the dashboard open, for as long as a process runs.
+ */
 function watch(port: number): (child: Child) => void {
   return (child) => {
     let isOpen = false;
     const read = async (path: string): Promise<void> => {
       const answer = await fetch(`http://127.0.0.1:${port}${path}`);
-      for await (const _ of answer.body ?? []); // to its end
+      for await (const _ of answer.body ?? []); // reads it to its end
     };
     const look = async (): Promise<void> => {
       await read('/metrics');
@@ -104,7 +107,7 @@ function watch(port: number): (child: Child) => void {
       isOpen = true;
       await read('/events');
     };
-    // It is not there yet, or no more.
+    // The server is not up yet, or is gone.
     const timer = setInterval(() => void look().catch(() => {}), SCRAPE_MS);
     child.once('exit', () => clearInterval(timer));
   };

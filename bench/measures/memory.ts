@@ -11,7 +11,10 @@ const MOST_BYTES = 250e6;
 const MOST_GROWTH = 1.3;
 const LANES = 64;
 
-/** Anonymous memory at a list and at one of ten times its length: it must not grow with the list. */
+/**
+ * Anonymous memory with a list, and with one of ten times its length: it must not grow with the
+ * list.
+ */
 export const measureMemory: Measure = async (context) => {
   if (!canWatchMemory()) {
     context.say('left out: only Linux tells the anonymous memory of a process');
@@ -41,7 +44,7 @@ export const measureMemory: Measure = async (context) => {
   ];
 };
 
-/** The most anonymous memory of one run over so many domains, each of them looked up. */
+/** The peak of anonymous memory of one run over this many domains, each of them looked up. */
 async function peakOf(rows: number, { program, folder, say }: BenchContext): Promise<number> {
   const input = join(folder, 'memory.csv');
   await writeList(input, rows);

@@ -13,7 +13,7 @@ import { medianOf } from '../harness/statistics.ts';
 const ROUNDS = 3;
 const FEW_ROWS = 100_000;
 const ALL_ROWS = 1_000_000;
-/** One row in so many is due. */
+/** One row in this many is due. */
 const DUE_EVERY = 200;
 const MOST_BYTES = 300e6;
 
@@ -63,7 +63,7 @@ interface Night {
 }
 
 interface NightOptions {
-  /** Which night it is; the first one fills the store. */
+  /** The number of the night; the first one fills the store. */
   readonly at: number;
   readonly rows: number;
   readonly input: string;

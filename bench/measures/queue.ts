@@ -14,7 +14,7 @@ import { type BenchWorker, startWorker } from '../harness/worker.ts';
 const LANES = 64;
 const ROUNDS = 3;
 const ROWS = 60_000;
-/** A job for each row takes so much longer that fewer will do. */
+/** A job for each row takes so much longer that fewer rows will do. */
 const TEXTBOOK_ROWS = 10_000;
 const SLOW = { latencyMs: 100, concurrency: 32, rowsPerWorker: 4_000 };
 const FLEET = 4;
@@ -68,7 +68,7 @@ export const measureQueueLookups: Measure = async (context) => {
   ];
 };
 
-/** What Redis needs at most, at a list and at one of ten times its length. */
+/** The peak of Redis's memory, with a list and with one of ten times its length. */
 export const measureQueueMemory: Measure = async (context) => {
   const peaks: number[] = [];
   for (const rows of [20_000, 200_000]) {
@@ -103,7 +103,7 @@ export const measureQueueMemory: Measure = async (context) => {
   ];
 };
 
-/** Four workers against one, when it is the API that takes its time. */
+/** Four workers against one, with a slow API. */
 export const measureQueueFleet: Measure = async (context) => {
   const { latencyMs, concurrency, rowsPerWorker } = SLOW;
   const server = await startServer({ latencyMs });
@@ -134,11 +134,11 @@ export const measureQueueFleet: Measure = async (context) => {
   return [compare('at a first run', cold), compare('at a later run', warm)];
 };
 
-/** How long a chunk waits whose worker was killed. */
+/** How long a chunk waits when its worker was killed. */
 export const measureQueueRecovery: Measure = async (context) => {
   const { program, folder, say } = context;
   const input = join(folder, 'recovery.csv');
-  // So few that the first worker has them all: another chunk than one of its own would not wait.
+  // So few that the first worker has them all: a chunk of another worker would not wait.
   await writeList(input, 20);
   const server = await startServer({ latencyMs: 2_000 });
   const redis = await startRedis();
@@ -180,8 +180,8 @@ interface FleetRun {
 }
 
 /**
- * How long the lookups of a list take with so many workers, in milliseconds. Two runs of the same list,
- * none with a store: the second one knows the pace of the first.
+ * How long the lookups of a list take with this many workers, in milliseconds. It makes two runs of
+ * the same list, neither with a store: the second one knows the pace of the first.
  */
 async function timeFleet(
   { program, folder }: BenchContext,

@@ -13,13 +13,13 @@ const LONGEST_HELP_MS = 250;
 const LIST_ROUNDS = 7;
 const LONGEST_MORE_MS = 500;
 const ROWS = 100;
-/** What the command has by default. */
+/** The default of the command. */
 const LANES = 32;
 const LATENCY_MS = 80;
 
 /**
- * How long one waits for the help, and for a short list more than for its calls alone: when the rate is
- * known, and when it has to be found out first.
+ * How long the help takes, and how much longer a short list takes than its calls alone: when the
+ * rate is known, and when it has to be found out first.
  */
 export const measureStart: Measure = async (context) => [
   await measureHelp(context),

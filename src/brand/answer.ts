@@ -1,7 +1,7 @@
 import type { LimitHints } from '../common/limit-hints.ts';
 import type { Shape } from './shape.ts';
 
-/** What the status of an answer means, before its body is read. */
+/** The meaning of an answer's status, before its body is read. */
 export type StatusMeaning =
   | 'found'
   | 'not_found'
@@ -15,10 +15,11 @@ export type StatusMeaning =
   | 'refused';
 
 /**
- * What each status means. The first line that fits counts.
+ * The meaning of each status. The first line that fits counts.
  *
  * `found` still depends on the body, which has to be a JSON object. `forbidden` is `rejected` until
- * five come in a row. `refused` ends the lookup as `failed` at once, because asking again cannot help.
+ * five come in a row. `refused` ends the lookup as `failed` at once, because asking again cannot
+ * help.
  */
 const MEANINGS: readonly (readonly [
   statuses: readonly [from: number, to: number],
@@ -41,15 +42,15 @@ const MEANINGS: readonly (readonly [
   [[500, 599], 'try_again'],
 ];
 
-/** Looks a status up in the table; what is not in it is `refused`. */
+/** Looks a status up in the table. A status that is not in it is `refused`. */
 export function meaningOf(httpStatus: number): StatusMeaning {
   const line = MEANINGS.find(([[from, to]]) => httpStatus >= from && httpStatus <= to);
   return line ? line[1] : 'refused';
 }
 
-/** What one call brought. */
+/** The answer to one call. */
 export type Answer = AnswerKind & {
-  /** What the API says about its limits, if it does; any answer may. */
+  /** The limits that the API states, if any. Every kind of answer may have them. */
   readonly limits?: LimitHints;
 };
 
@@ -59,13 +60,15 @@ type AnswerKind =
       readonly httpStatus: number;
       /** The body as it came. */
       readonly json: string;
-      /** Which columns it has. Answers with the same ones mostly have the same object here. */
+      /**
+       * Which columns the answer has. Answers with the same columns mostly share one object here.
+       */
       readonly shape: Shape;
     }
   | {
       readonly kind: 'not_found';
       readonly httpStatus: number;
-      /** Whether the body is a page for people, as a wrong path has it. */
+      /** Whether the body is a page for people, such as a wrong path brings. */
       readonly isPage?: boolean;
       /** Whether the path that was asked has `/v1` twice. */
       readonly isDoubled?: boolean;
@@ -74,19 +77,19 @@ type AnswerKind =
   | {
       readonly kind: 'quota_used_up';
       readonly httpStatus: number;
-      /** When there will be more, if the server said. */
+      /** When the quota is renewed, in milliseconds from now, if the server said. */
       readonly retryAfterMs?: number | undefined;
     }
   | {
       readonly kind: 'rejected' | 'forbidden';
       readonly httpStatus: number;
       readonly reason: string;
-      /** Whether the body is HTML, as a server has it that was not asked for what it serves. */
+      /** Whether the body is HTML, such as a server sends that is not an API. */
       readonly isPage?: boolean;
     }
   | {
       readonly kind: 'refused';
-      /** Undefined when its headers were too long to be read. */
+      /** Undefined when the headers of the answer were too long to be read. */
       readonly httpStatus: number | undefined;
       readonly reason: string;
     }
@@ -94,7 +97,9 @@ type AnswerKind =
   | {
       readonly kind: 'throttled';
       readonly httpStatus: number;
-      /** How long the server said to wait, if it did: in `Retry-After`, or as the reset of a limit. */
+      /**
+       * How long the server said to wait, if it did: from `Retry-After`, or the reset of a limit.
+       */
       readonly retryAfterMs: number | undefined;
     }
   | {

@@ -2,21 +2,25 @@ import { isUtf8 } from 'node:buffer';
 import { createRequire } from 'node:module';
 
 /**
- * The text of a body, as nearly all are: UTF-8, whatever is said of it; undefined when the bytes are none.
- * A byte order mark is left out.
+ * The text of a body read as UTF-8, whatever encoding its headers name. Undefined when the bytes
+ * are not UTF-8. A byte order mark is left out.
  */
 export function textOf(bytes: Buffer): string | undefined {
   const text = bytes.toString('utf8');
-  // What cannot be read becomes this character. It may also have been sent: only then are the bytes looked at.
+  // The decoder puts U+FFFD for invalid bytes. The body may also hold that character itself, so
+  // only then are the bytes checked.
   if (text.includes('\uFFFD') && !isUtf8(bytes)) return undefined;
   return text.startsWith('\uFEFF') ? text.slice(1) : text;
 }
 
-/** The text of a body in the `charset` of its content type; undefined when there is none, or it is not in that. */
+/**
+ * The text of a body in the `charset` of its content type. Undefined when no charset is named or
+ * the body is not in it.
+ */
 export function textAsDeclared(bytes: Buffer, contentType: unknown): string | undefined {
   const [, charset] = /;\s*charset\s*=\s*"?([^\s";]+)/i.exec(String(contentType)) ?? [];
   if (charset === undefined) return undefined;
-  // Not TextDecoder: that of Node.js 20 has no '€' in Windows-1252.
+  // Not TextDecoder: in Node.js 20 it has no '€' in Windows-1252.
   const iconv = load('iconv-lite') as typeof import('iconv-lite');
   const encoding = LATIN_1.test(charset) ? 'windows-1252' : charset;
   if (!iconv.encodingExists(encoding)) return undefined;
@@ -26,5 +30,8 @@ export function textAsDeclared(bytes: Buffer, contentType: unknown): string | un
 
 const load = createRequire(import.meta.url);
 
-/** As browsers do: where the two differ, Latin-1 has control characters that no JSON holds. */
+/**
+ * Latin-1 is read as Windows-1252, as browsers do: where the two differ, Latin-1 has control
+ * characters, which JSON cannot hold.
+ */
 const LATIN_1 = /^(iso-?8859-1|latin-?1|(us-)?ascii)$/i;

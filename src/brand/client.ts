@@ -23,7 +23,7 @@ import { createShapeFinder } from './shape.ts';
 /** Makes calls to the brand API. It neither retries nor paces. */
 export interface BrandClient {
   /**
-   * Makes one call and says what it brought. Whatever goes wrong on the way is an answer too.
+   * Makes one call and says what it brought. Network errors and timeouts are answers too.
    *
    * @param path as `Endpoint.path` or a redirect's answer gives it
    * @param signal gives the call up at once
@@ -51,14 +51,16 @@ export interface BrandClientOptions {
 
 const TEN_MIB = 10 * 1024 * 1024;
 const REASON_LENGTH = 200;
-/** Enough of an error's body for its reason, however it is indented. */
+/** Enough of an error's body to hold its reason, however it is indented. */
 const ERROR_BODY_BYTES = 4_096;
-/** What is shorter is read to its end, so that its connection can be used again. */
+/** A body that is shorter is read to its end, so that its connection can be used again. */
 const DISCARDED_BYTES = 64 * 1024;
-/** Errors whose body is looked at. */
+/** Errors whose body is read for a reason. */
 const READ_KINDS: ReadonlySet<StatusMeaning> = new Set(['rejected', 'forbidden', 'not_found']);
 
-/** Opens a keep-alive pool to the endpoint, through the proxy that the environment names, if any. */
+/**
+ * Opens a keep-alive pool to the endpoint, through the proxy that the environment names, if any.
+ */
 export function createBrandClient(options: BrandClientOptions): BrandClient {
   const { endpoint, credential, connections, timeoutMs } = options;
   const { maxBodyBytes = TEN_MIB, now = Date.now } = options;
@@ -96,7 +98,10 @@ export function createBrandClient(options: BrandClientOptions): BrandClient {
     }
   }
 
-  /** How much of a body is read: all of an answer, what says why of an error, and else what is short. */
+  /**
+   * How much of a body is read: all of an answer, the part of an error that says why, and all of
+   * any other body that is short.
+   */
   function mostBytes(httpStatus: number, sent: ResponseHeaders): number {
     const declaredBytes = Number(sent['content-length'] ?? Number.NaN);
     const kind = meaningOf(httpStatus);
@@ -204,7 +209,10 @@ export function createBrandClient(options: BrandClientOptions): BrandClient {
   return { call, close: () => dispatcher.destroy() };
 }
 
-/** A limit with calls left is not the one that was hit, so its reset says nothing. */
+/**
+ * The reset of a limit. A limit with calls left is not the one that was hit, so its reset is
+ * ignored.
+ */
 function waitForReset(limits: LimitHints | undefined): number | undefined {
   return limits?.remaining ? undefined : limits?.resetMs;
 }
@@ -213,7 +221,7 @@ function pageIf(isOne: boolean): { readonly isPage?: boolean } {
   return isOne ? { isPage: true } : {};
 }
 
-/** Whether an error's body is for browsers. */
+/** Whether an error's body is HTML. */
 function isHtml({ bytes }: Exchanged): boolean {
   return /^\s*<(!doctype html|html)\b/i.test(bytes.toString('utf8', 0, ERROR_BODY_BYTES));
 }

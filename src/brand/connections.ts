@@ -7,14 +7,14 @@ export interface ConnectionsOptions {
   readonly origin: string;
   /** How many connections are kept. */
   readonly connections: number;
-  /** The longest that connecting may take. */
+  /** The longest that opening a connection may take. */
   readonly timeoutMs: number;
 }
 
 /**
- * Keeps connections to an API, through the proxy that the environment names, if any.
+ * Opens a pool of connections to an API, through the proxy that the environment names, if any.
  *
- * @throws BrandfillError `INVALID_SETTING` when the proxy cannot be one
+ * @throws BrandfillError `INVALID_SETTING` when the URL of the proxy is invalid
  */
 export function openConnections({
   origin,
@@ -35,7 +35,8 @@ export function openConnections({
   /** Asks the proxy for tunnels. */
   class Tunnels extends Pool {
     override async connect(request: Dispatcher.ConnectOptions): Promise<Dispatcher.ConnectData> {
-      // Undici asks without end for one that is closed without a word (UND_ERR_SOCKET).
+      // Undici retries without end when the proxy closes a tunnel without an answer
+      // (UND_ERR_SOCKET).
       const tunnel = await super.connect(request).catch((cause: unknown) => {
         throw new ProxyError(undefined, { cause });
       });
@@ -48,7 +49,8 @@ export function openConnections({
   return new ProxyAgent({
     ...options,
     uri: proxy.url.href,
-    // A call is given up on time, but not the tunnel that was asked for: it would take up a connection for minutes.
+    // The deadline of a call does not end the tunnel it asked for, which would take up a connection
+    // for minutes.
     proxyTls: { timeout: timeoutMs },
     clientFactory: (url, ofClient) => new Tunnels(url, { ...ofClient, headersTimeout: timeoutMs }),
   });
@@ -57,8 +59,8 @@ export function openConnections({
 const load = createRequire(import.meta.url);
 
 /**
- * The pool alone. All of undici, with fetch, caches and WebSockets, takes twice to three times as long to
- * load, which is a good part of what a short list takes.
+ * Loads the pool alone. All of undici, with fetch, caches and WebSockets, takes two to three times
+ * as long to load, a good part of the time of a short list.
  */
 function poolOfUndici(): typeof Pool {
   return load('undici/lib/dispatcher/pool.js') as typeof Pool;

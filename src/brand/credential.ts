@@ -2,12 +2,12 @@ import { BrandfillError } from '../common/errors.ts';
 import { base64, basicPair, createRedactor } from '../common/redactor.ts';
 import type { NameValue } from './endpoint.ts';
 
-/** How the API is told who calls. */
+/** How the credential is sent. */
 export type AuthScheme =
   | { readonly kind: 'none' | 'bearer' | 'basic' }
   | { readonly kind: 'header' | 'query'; readonly name: string };
 
-/** A credential as it goes with each call. */
+/** A credential as it is sent with each call. */
 export interface Credential {
   readonly headers: readonly NameValue[];
   readonly queryParam: NameValue | undefined;
@@ -18,8 +18,8 @@ export interface Credential {
 /**
  * Reads `none`, `bearer`, `basic`, `header:NAME` or `query:NAME`.
  *
- * @throws BrandfillError `INVALID_SETTING` for anything else. The message does not repeat what was
- * given, which may be a credential put in the wrong place.
+ * @throws BrandfillError `INVALID_SETTING` for anything else. The message does not repeat the
+ *   value, which may be a credential put in the wrong place.
  */
 export function parseAuth(spec: string): AuthScheme {
   if (spec === 'none' || spec === 'bearer' || spec === 'basic') return { kind: spec };
@@ -33,7 +33,7 @@ export function parseAuth(spec: string): AuthScheme {
   return { kind: match[1] as 'header' | 'query', name: match[2] };
 }
 
-/** Whether Brandfill or HTTP itself sets a header, so that nobody else may. */
+/** Whether Brandfill or HTTP itself sets a header, so that users may not. */
 export function isReservedHeader(name: string): boolean {
   return RESERVED.test(name);
 }
@@ -42,11 +42,11 @@ const RESERVED =
   /^(host|connection|content-length|transfer-encoding|accept-encoding|expect|upgrade|keep-alive)$/i;
 
 /**
- * Puts the secret where the scheme wants it. For `basic` the secret is `user:password`; without a
+ * Puts the secret where the scheme sends it. For `basic` the secret is `user:password`; without a
  * colon it is the user name, with an empty password.
  *
- * @throws BrandfillError `INVALID_SETTING` when the scheme needs a secret and there is none, or when
- * the secret holds characters that no header can carry.
+ * @throws BrandfillError `INVALID_SETTING` when the scheme needs a secret and there is none, or
+ *   when the secret holds characters that no header can carry.
  */
 export function createCredential(scheme: AuthScheme, secret: string | undefined): Credential {
   const redact = createRedactor(secret);

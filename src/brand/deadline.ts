@@ -1,35 +1,38 @@
-/** Bounds one call in time. Not to be used any more after `clear`. */
+/** Bounds one call in time. Must not be used after `clear`. */
 export interface Deadline {
-  /** Whether time is up, or the caller has given up. */
+  /** Whether the time is up or the parent signal has fired. */
   readonly isOver: boolean;
-  /** Called once, when it is over. Whoever works under it says here how to stop that. */
+  /**
+   * Called once, when the deadline is over. The work under it sets this to a function that stops
+   * it.
+   */
   onOver: (() => void) | undefined;
-  /** To be called when the work is done. */
+  /** Must be called when the work is done. */
   readonly clear: () => void;
 }
 
 /** Bounds calls in time. */
 export interface Deadlines {
-  /** Starts the time of one call, which also ends when `parent` fires. */
+  /** Starts the time of one call. The deadline also ends when `parent` fires. */
   start(parent: AbortSignal): Deadline;
 }
 
 interface Alarm {
   isOver: boolean;
-  /** Its time is up. */
+  /** Its timer has fired. */
   isDue: boolean;
   onOver: (() => void) | undefined;
-  /** All that end with the same parent. */
+  /** All alarms with the same parent. */
   group: Set<Alarm>;
   readonly timer: NodeJS.Timeout;
   readonly clear: () => void;
 }
 
 /**
- * Makes deadlines that leave nothing behind and cost little: at thousands of calls per second the
- * timers of `AbortSignal.timeout` pile up, and a controller, a timer and a listener for each call
- * cost half as much as the call. So alarms that never went off are set again, and each parent is
- * listened to once.
+ * Creates deadlines that leave nothing behind and cost little. At thousands of calls per second the
+ * timers of `AbortSignal.timeout` pile up. A controller, a timer and a listener for each call cost
+ * half as much as the call. So alarms that never went off are reused, and each parent has one
+ * listener.
  */
 export function createDeadlines(timeoutMs: number): Deadlines {
   const idle: Alarm[] = [];
@@ -48,9 +51,9 @@ export function createDeadlines(timeoutMs: number): Deadlines {
   }
 
   /**
-   * A process that was frozen for longer than a call may take (a laptop that slept, a container that was
-   * paused) finds its timers due before it has looked at its connections, where the answers lie. So these
-   * are read first.
+   * Reads the connections before the alarm goes off. When a process was frozen for longer than a
+   * call may take (a laptop that slept, a container that was paused), its timers are due before it
+   * has read the answers that lie in its connections.
    */
   function ringAfterReading(alarm: Alarm): void {
     alarm.isDue = true;
@@ -74,7 +77,7 @@ export function createDeadlines(timeoutMs: number): Deadlines {
 
   function takeAlarm(group: Set<Alarm>): Alarm {
     let alarm = idle.pop();
-    // One that nobody needed for so long went off in the meantime.
+    // An alarm that stayed idle until its timer fired cannot be used again.
     while (alarm?.isOver) alarm = idle.pop();
     if (!alarm) return createAlarm(group);
     alarm.timer.refresh();
@@ -89,7 +92,7 @@ export function createDeadlines(timeoutMs: number): Deadlines {
       isDue: false,
       onOver: undefined,
       group,
-      // Connections keep the process alive while a call is under way; an idle alarm must not.
+      // Open connections keep the process alive during a call; an idle alarm must not.
       timer: setTimeout(() => ringAfterReading(alarm), timeoutMs).unref(),
       clear: () => clear(alarm),
     };

@@ -1,20 +1,23 @@
 import { createHash } from 'node:crypto';
 import { BrandfillError } from '../common/errors.ts';
 
-/** One extra query parameter or header, in the order given. */
+/** The name and value of an extra query parameter or header. They are sent in the order given. */
 export type NameValue = readonly [name: string, value: string];
 
-/** Where lookups are asked: `{base_url}/v1/brand?domain=…`, plus parameters that go with each. */
+/** The URL of lookups: `{base_url}/v1/brand?domain=…`, plus parameters that are sent with each. */
 export interface Endpoint {
   /** Scheme, host and port, such as `https://api.example.com`. */
   readonly origin: string;
   /** The path and query that ask about one domain. */
   path(domain: string): string;
-  /** Whether the base URL ends in `/v1` already: mostly by mistake, though a gateway may have it so. */
+  /**
+   * Whether the base URL already ends in `/v1`. Mostly that is a mistake, but a gateway may have
+   * such a path.
+   */
   readonly isDoubled: boolean;
   /**
-   * Tells one API's answers from another's in the store: a short hash of base URL and parameters.
-   * No credential goes into it.
+   * A short hash of base URL and parameters. It tells the answers of different APIs apart in the
+   * store. The credential is not part of it.
    */
   readonly id: string;
 }
@@ -23,7 +26,7 @@ export interface EndpointOptions {
   readonly baseUrl: string;
   /** Query parameters that go with every call. */
   readonly params?: readonly NameValue[];
-  /** A query parameter that carries the credential; it is no part of the endpoint's identity. */
+  /** A query parameter that carries the credential. It is not part of the endpoint's identity. */
   readonly secretParam?: NameValue | undefined;
 }
 
@@ -31,9 +34,9 @@ const VERSION = '/v1';
 const PATH = `${VERSION}/brand`;
 
 /**
- * Builds the endpoint for a base URL; a path in it is kept.
+ * Builds the endpoint for a base URL. A path in the base URL is kept.
  *
- * @throws BrandfillError `INVALID_SETTING` when the base URL cannot be one.
+ * @throws BrandfillError `INVALID_SETTING` when the base URL is invalid.
  */
 export function createEndpoint(options: EndpointOptions): Endpoint {
   const url = new URL(parseBaseUrl(options.baseUrl));
@@ -56,7 +59,7 @@ export function createEndpoint(options: EndpointOptions): Endpoint {
 }
 
 /**
- * Checks a base URL, and gives it back as it came.
+ * Checks a base URL and returns it unchanged.
  *
  * @throws BrandfillError `INVALID_SETTING` that says what was expected
  */
@@ -68,7 +71,7 @@ export function parseBaseUrl(text: string): string {
   if (!URL.canParse(text)) return refuse(noUrl);
   const url = new URL(text);
   if (url.protocol !== 'http:' && url.protocol !== 'https:') {
-    // `localhost:8080` is a URL, too, of a scheme `localhost`.
+    // `localhost:8080` parses as a URL with the scheme `localhost`.
     return refuse(
       text.includes('://') ? `expected http or https, received '${url.protocol}//'` : noUrl,
     );
@@ -87,7 +90,7 @@ export function parseBaseUrl(text: string): string {
   return text;
 }
 
-/** What was typed may hold a user, a password or a key. */
+/** Cuts user, password and query out of a URL that goes into a message. */
 function withoutCredentials(text: string): string {
   return text.replace(/[?#].*$/s, '?…').replace(/^(.*\/\/)?[^/]*@/s, '$1…@');
 }

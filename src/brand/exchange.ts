@@ -9,16 +9,18 @@ import {
 import type { Dispatcher } from 'undici';
 import type { Deadline } from './deadline.ts';
 
-/** A response, with as much of its body as was wanted. */
+/** A response, with as much of its body as was asked for. */
 export interface Exchanged {
   readonly httpStatus: number;
-  /** Names in lower case. */
+  /** Header names are in lower case. */
   readonly headers: ResponseHeaders;
-  /** The body, unpacked. */
+  /** The body, decompressed. */
   readonly bytes: Buffer;
-  /** Whether there was more of it. */
+  /** Whether the body was longer than `bytes`. */
   readonly isCut: boolean;
-  /** What broke the body off, or kept it from being unpacked; undefined when it came as it should. */
+  /**
+   * The error that broke the body off or failed its decompression; undefined when it is complete.
+   */
   readonly bodyError: Error | undefined;
 }
 
@@ -29,29 +31,30 @@ export interface ExchangeRequest {
   readonly path: string;
   readonly headers: Readonly<Record<string, string>>;
   /**
-   * How much of the body to read, in bytes after unpacking. Beyond that the connection is closed, so it
-   * is to be enough for what is only read to use the connection again.
+   * How much of the body to read, in bytes after decompression. Past that the connection is closed.
+   * So a body that is read only to keep its connection needs a limit that it does not reach.
    */
   readonly mostBytes: (httpStatus: number, headers: ResponseHeaders) => number;
 }
 
 /**
- * What servers are asked to pack bodies with. Not with `deflate`, though it is unpacked: many send it raw,
- * without the header that it is to have (RFC 9110, 8.4.1.2).
+ * The encodings that servers are asked for. `deflate` is decoded but not asked for: many servers
+ * send it without the zlib header that RFC 9110, 8.4.1.2 requires.
  */
 export const ACCEPTED_ENCODINGS = 'gzip, br';
 
-/** The time of a call was up, or its caller gave up. */
+/** The deadline of a call was over, or its caller gave it up. */
 export class GivenUpError extends Error {
   override readonly name = 'GivenUpError';
 }
 
 /**
- * Makes one GET request and reads the body as far as it is wanted: the body is taken from undici as it
- * comes, without a stream, a signal and its listeners for each call.
+ * Makes one GET request and reads the body as far as it is asked for. The body is taken from undici
+ * as it arrives, which spares a stream, a signal and its listeners for each call.
  *
  * @throws GivenUpError when the deadline is over before there is a response
- * @throws whatever kept the response from coming; a body that breaks off, or takes too long, is no error
+ * @throws the error that kept the response from coming. A body that breaks off or takes too long is
+ *   reported in `bodyError` instead.
  */
 export function exchange(
   dispatcher: Dispatcher,
@@ -66,7 +69,7 @@ export function exchange(
   });
 }
 
-/** Whether a body is packed in a way that is undone here. */
+/** Whether a body has an encoding that can be decoded here. */
 export function isPacked(headers: ResponseHeaders): boolean {
   return UNPACKERS.has(encodingOf(headers));
 }
@@ -116,7 +119,7 @@ class ResponseReader implements Dispatcher.DispatchHandler {
 
   onRequestStart(controller: Dispatcher.DispatchController): void {
     this.#controller = controller;
-    // Undici heeds nobody before there is a connection.
+    // Undici ignores an abort before there is a connection.
     if (this.#isSettled) this.#drop();
   }
 
@@ -172,7 +175,7 @@ class ResponseReader implements Dispatcher.DispatchHandler {
     this.#letGo();
   }
 
-  /** What came so far is still worth having. */
+  /** Ends with an error. If the response has begun, what came so far is returned. */
   #end(error: Error): void {
     if (this.#httpStatus !== 0) return this.#settle(error);
     if (this.#isSettled) return;
@@ -182,7 +185,10 @@ class ResponseReader implements Dispatcher.DispatchHandler {
     this.#letGo();
   }
 
-  /** This object is reachable for many more calls; what it held would survive as long. */
+  /**
+   * Drops references. This object stays reachable for many more calls, and with it all that it
+   * holds.
+   */
   #letGo(): void {
     this.#controller = undefined;
     this.#headers = NO_HEADERS;
@@ -191,7 +197,7 @@ class ResponseReader implements Dispatcher.DispatchHandler {
     this.#reject = ignore;
   }
 
-  /** Lets the connection go, and all that is still to come. */
+  /** Closes the connection and ignores the rest of the body. */
   #drop(): void {
     this.#unpacker?.destroy();
     this.#controller?.abort(new GivenUpError('nobody reads on'));

@@ -1,6 +1,6 @@
 import type { Answer } from './answer.ts';
 
-/** Why calls get nowhere, where that does not pass by itself: the address, or the proxy, is wrong. */
+/** Network errors that do not pass by themselves, because the address or the proxy is wrong. */
 const DEAD_ENDS = [
   'dns_failure',
   'tls_failure',
@@ -10,7 +10,7 @@ const DEAD_ENDS = [
   'proxy_tls_failure',
 ] as const;
 
-/** What an answer looks like that another server, or another path, gives. */
+/** A kind of answer that comes from another server or another path. */
 export type Misdirection =
   | 'not_found_page'
   | 'not_found_doubled'
@@ -20,9 +20,9 @@ export type Misdirection =
   | (typeof DEAD_ENDS)[number];
 
 /**
- * What speaks against the address, if anything does. An honest 404 is JSON, or has no body at all;
- * a page made for people comes from a wrong path, or with 400 from a port that wants TLS. Where the
- * path has `/v1` twice, any 404 speaks against it.
+ * The sign in an answer that the address is wrong, if any. A 404 of the API is JSON or has no body.
+ * A page for people comes from a wrong path, or with 400 from a port that wants TLS. When the path
+ * has `/v1` twice, any 404 is a sign.
  */
 export function misdirectionOf(answer: Answer): Misdirection | undefined {
   switch (answer.kind) {

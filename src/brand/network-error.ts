@@ -3,9 +3,10 @@ import { ProxyError } from './proxy.ts';
 
 /**
  * Names why a call got no answer, in a word that goes into the failures file: `timeout`,
- * `connection_refused`, `connection_reset`, `dns_failure`, `tls_failure` or `network_error`; or, when it
- * was never sent for want of room on this machine, `too_many_open_files` or `no_local_port`. Where it got
- * no further than a proxy, that is said of the proxy: `proxy_407`, as it answered, `proxy_dns_failure` and so on.
+ * `connection_refused`, `connection_reset`, `dns_failure`, `tls_failure` or `network_error`. When
+ * this machine lacked the resources to send it: `too_many_open_files` or `no_local_port`. When the
+ * call failed at a proxy, the word names the proxy: `proxy_407` for its answer, `proxy_dns_failure`
+ * and so on.
  */
 export function describeNetworkError(error: unknown): string {
   if (error instanceof ProxyError) {

@@ -7,18 +7,18 @@ export type OutcomeStatus = 'found' | 'not_found' | 'rejected' | 'failed';
 export interface Outcome {
   readonly domain: string;
   readonly status: OutcomeStatus;
-  /** Why it is not `found`: a word such as `timeout`, or what the API said. Empty when there is nothing to say. */
+  /** Why it is not `found`: a word such as `timeout`, or what the API said. May be empty. */
   readonly reason: string;
   /** Status of the last answer; undefined when there was none. */
   readonly httpStatus: number | undefined;
-  /** Calls made for it, those answered 429 not counted. */
+  /** Calls made for it, not counting those answered 429. */
   readonly attempts: number;
-  /** Calls that were answered 429 on the way. Not stored. @default 0 */
+  /** Calls that were answered 429. Not stored. @default 0 */
   readonly throttled?: number | undefined;
   /** When it ended, in milliseconds since 1970. */
   readonly fetchedAtMs: number;
   /** The answer as it came, for `found`; empty otherwise. */
   readonly json: string;
-  /** Which columns the answer has, where that is known. Not sent. */
+  /** Which columns the answer has, when that is known. Not sent over a queue. */
   readonly shape?: Shape | undefined;
 }

@@ -4,20 +4,24 @@ import { BrandfillError } from '../common/errors.ts';
 export interface Proxy {
   /** The variable that names it, such as `HTTPS_PROXY`. */
   readonly variable: string;
-  /** With user and password, if it has them. */
+  /** The URL, with user and password if it has them. */
   readonly url: URL;
 }
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
-/** Undici has SOCKS too, as an experiment that warns of itself and speaks TLS to the proxy, as none does. */
+/**
+ * Undici supports SOCKS too, but only as an experiment that prints a warning and speaks TLS to the
+ * proxy, which no SOCKS proxy expects.
+ */
 const SCHEMES: ReadonlySet<string> = new Set(['http:', 'https:']);
 
 /**
- * Finds the proxy through which calls to an origin go: `HTTPS_PROXY` for https, else `HTTP_PROXY`, unless
- * `NO_PROXY` names the host. Those in lower case come first, as for undici's `EnvHttpProxyAgent`.
+ * Finds the proxy through which calls to an origin go: `HTTPS_PROXY` for https, else `HTTP_PROXY`,
+ * unless `NO_PROXY` names the host. Variables in lower case take precedence, as in undici's
+ * `EnvHttpProxyAgent`.
  *
- * @throws BrandfillError `INVALID_SETTING` when the proxy cannot be one
+ * @throws BrandfillError `INVALID_SETTING` when the URL of the proxy is invalid
  */
 export function findProxy(origin: string, env: Environment = process.env): Proxy | undefined {
   const target = new URL(origin);
@@ -38,7 +42,10 @@ export function findProxy(origin: string, env: Environment = process.env): Proxy
   return { variable, url };
 }
 
-/** Says in a sentence that calls go through a proxy, and who wants that; nothing of user and password. */
+/**
+ * Says in a sentence that calls go through a proxy and which variable names it. User and password
+ * are left out.
+ */
 export function describeProxy({ variable, url }: Proxy): string {
   return `Calls go through the proxy at ${url.host}, which ${variable} names.`;
 }
@@ -46,7 +53,7 @@ export function describeProxy({ variable, url }: Proxy): string {
 function parse(given: string): URL | undefined {
   try {
     const url = new URL(given);
-    decodeURIComponent(url.username + url.password); // as undici will
+    decodeURIComponent(url.username + url.password); // throws as undici will
     return SCHEMES.has(url.protocol) ? url : undefined;
   } catch {
     return undefined;
@@ -58,7 +65,10 @@ function nameIn(env: Environment, name: string): string {
   return env[inLowerCase] === undefined ? name : inLowerCase;
 }
 
-/** Whether `NO_PROXY` is `*`, or has the host, a domain that the host is in, or either with its port. */
+/**
+ * Whether `NO_PROXY` is `*` or names the host or a parent domain of it, each with or without the
+ * port.
+ */
 function isExempt({ hostname, port, protocol }: URL, env: Environment): boolean {
   const list = env[nameIn(env, 'NO_PROXY')] ?? '';
   if (list === '*') return true;
@@ -70,10 +80,10 @@ function isExempt({ hostname, port, protocol }: URL, env: Environment): boolean 
   });
 }
 
-/** A proxy refused to make a tunnel, or could not be asked for one. */
+/** A proxy refused a tunnel or could not be reached. */
 export class ProxyError extends Error {
   override readonly name = 'ProxyError';
-  /** What it answered, if it did. */
+  /** The status that the proxy answered, if it did. */
   readonly httpStatus: number | undefined;
 
   constructor(httpStatus: number | undefined, options?: ErrorOptions) {

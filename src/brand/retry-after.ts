@@ -3,11 +3,11 @@ import { isHttpDate } from './limit-headers/http-date.ts';
 import { findHttpDateWaitMs, findNumber, YEAR_MS } from './limit-headers/time.ts';
 
 /**
- * Reads `Retry-After`: seconds or an HTTP date, as milliseconds from now. Digits are tried first,
+ * Reads `Retry-After`, seconds or an HTTP date, as milliseconds from now. Digits are tried first,
  * because a date parser takes `5` for a date. Of several values the longest counts. Negative, empty
- * and malformed values, and dates in the past, count as absent. A date is taken relative to the
- * answer's own `Date`, so that a server whose clock is off is still understood, plus one second,
- * because both are rounded down. Nothing counts for more than a year.
+ * and malformed values, and dates in the past, count as absent. A date is compared with the
+ * answer's own `Date`, so that a server whose clock is off is still understood. One second is
+ * added, because both are rounded down. Nothing counts for more than a year.
  *
  * @see {@link https://www.rfc-editor.org/rfc/rfc9110#field.retry-after RFC 9110, 10.2.3}
  */
@@ -21,7 +21,10 @@ export function parseRetryAfter(value: FieldValue, time: AnswerTime): number | u
   );
 }
 
-/** Reads `retry-after-ms`, which some APIs send beside `Retry-After` because they know better than to the second. */
+/**
+ * Reads `retry-after-ms`, which some APIs send beside `Retry-After` for more precision than a
+ * second.
+ */
 export function parseRetryAfterMs(value: FieldValue): number | undefined {
   return longest(
     membersOf(fieldText(value)).map((text) => {
@@ -31,7 +34,7 @@ export function parseRetryAfterMs(value: FieldValue): number | undefined {
   );
 }
 
-/** Nobody sends more than one, and a server that does is not worth the time. */
+/** Servers send one line. More lines than this are not worth the time. */
 const MOST_LINES = 10;
 
 function secondsAsMs(text: string): number | undefined {

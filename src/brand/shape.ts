@@ -1,12 +1,12 @@
 import { findJsonObject, isJsonObject, type JsonObject } from './json-object.ts';
 
 /**
- * The columns that one answer has, in its order. Each is the path to a value; names with dots or
- * spaces stay unambiguous because a path is a list.
+ * The columns of one answer, in its order. Each is the path to a value. A path is a list, so names
+ * with dots or spaces stay unambiguous.
  */
 export type Shape = readonly (readonly string[])[];
 
-/** Deeper objects stay whole: nobody wants a column for each of their leaves. */
+/** Deeper objects stay whole: a column for each of their leaves would be of no use. */
 export const MAX_DEPTH = 8;
 
 /**
@@ -28,7 +28,7 @@ function visit(object: JsonObject, path: readonly string[], paths: (readonly str
   }
 }
 
-/** One step on the way through the names of answers; where a way ends, there is the shape. */
+/** One step along the names of an answer. The last step of an answer holds its shape. */
 interface Step {
   readonly values: Map<string, Step>;
   readonly objects: Map<string, Step>;
@@ -36,13 +36,15 @@ interface Step {
   shape?: Shape;
 }
 
-/** Answers of one API take few ways; past this many steps the memory of them starts anew. */
+/**
+ * Answers of one API take few ways through the steps. Past this many steps they are all forgotten.
+ */
 const MOST_STEPS = 20_000;
 
 /**
- * Makes a `shapeOf` that gives all answers with the same columns the same object. It goes along the
- * names of an answer instead of writing them down, which costs a third, and whoever keeps something
- * by shape need not look into it.
+ * Makes a `shapeOf` that returns the same object for all answers with the same columns, so that
+ * maps can be keyed by shape without looking into it. It walks along the names of an answer instead
+ * of building the list of paths, which takes a third of the time.
  */
 export function createShapeFinder(): (answer: JsonObject) => Shape {
   let steps = 0;
@@ -87,7 +89,7 @@ export function createShapeFinder(): (answer: JsonObject) => Shape {
 
 const NO_COLUMNS: Shape = [];
 
-/** Makes a `shapeOf` for the text of an answer; what is no JSON object has no columns. */
+/** Makes a `shapeOf` for the text of an answer. A text that is not a JSON object has no columns. */
 export function createShapeReader(): (json: string) => Shape {
   const shapeOf = createShapeFinder();
   return (json) => {

@@ -9,7 +9,7 @@ import type { CliContext } from './context.ts';
 import { onInterrupt } from './interrupt.ts';
 import { addSettings, flagOrArgument, toOptions } from './setting-options.ts';
 
-/** What only the command line has. */
+/** Flags that only the command line has. */
 interface AddFlags {
   readonly dryRun?: boolean;
   readonly json?: boolean;

@@ -1,12 +1,14 @@
 import { createInterface } from 'node:readline/promises';
 import type { Plan } from '../index.ts';
 
-/** Whether somebody sits there who can be asked. */
+/** Whether somebody sits at the terminal and can be asked. */
 export function isOnTerminal(): boolean {
   return process.stdin.isTTY && process.stderr.isTTY;
 }
 
-/** Asks whoever sits at the terminal whether these calls are meant; undefined when nobody does. */
+/**
+ * Asks the person at the terminal whether these calls are intended; undefined without a terminal.
+ */
 export function confirmOnTerminal(
   signal: AbortSignal,
 ): ((plan: Plan) => Promise<boolean>) | undefined {

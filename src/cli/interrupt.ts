@@ -4,7 +4,7 @@ import type { CliContext } from './context.ts';
 export interface Interrupt {
   /** Fires at the first signal. */
   readonly signal: AbortSignal;
-  /** Takes the handlers off again. */
+  /** Removes the signal handlers. */
   dispose(): void;
 }
 
@@ -32,8 +32,8 @@ export function onInterrupt(endAtOnce: CliContext['endAtOnce']): Interrupt {
 }
 
 /**
- * Has a signal pass that comes when a command has ended by itself, whose exit code it would take the
- * place of. The second of its kind ends the process, should that hang.
+ * Ignores a signal that comes when a command has ended by itself, since it would replace the
+ * command's exit code. A second signal of the same kind ends the process, should it hang.
  */
 export function letLateSignalPass(): void {
   for (const name of SIGNALS) process.once(name, () => {});

@@ -11,7 +11,7 @@ import {
 } from '../watch/views/log.ts';
 import type { CliContext } from './context.ts';
 
-/** How a command tells what it does. */
+/** Flags that say how a command logs. */
 export interface LogFlags {
   readonly logLevel: LogLevel;
   readonly logFormat: 'auto' | 'text' | 'json';
@@ -37,7 +37,7 @@ export function addLogFlags(command: Command): Command {
     );
 }
 
-/** Tells the flags of the log from all else that was typed. */
+/** Separates the flags of the log from the rest of what was typed. */
 export function splitLogFlags(typed: Readonly<Record<string, unknown>>): {
   readonly logFlags: LogFlags;
   readonly others: Readonly<Record<string, unknown>>;
@@ -46,12 +46,12 @@ export function splitLogFlags(typed: Readonly<Record<string, unknown>>): {
   return { logFlags: { logLevel, logFormat } as LogFlags, others };
 }
 
-/** Tells in a log what the library gives notice of. */
+/** Writes the library's notices to a log. */
 export function noticesTo(log: Log): OnNotice {
   return (message, { level = 'warn', ...facts } = {}) => log.write(level, message, facts);
 }
 
-/** Opens the log of a command; what goes wrong is told there as well. */
+/** Opens the log of a command; errors are written to it as well. */
 export async function openCommandLog(
   { logLevel, logFormat }: LogFlags,
   { fields, context }: { readonly fields: LogFields; readonly context: CliContext },

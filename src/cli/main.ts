@@ -10,13 +10,14 @@ import { letLateSignalPass } from './interrupt.ts';
 import { createProgram } from './program.ts';
 import { reportError } from './report-error.ts';
 
-/** Where what goes wrong is told, once a command has said so. */
+/** The log that errors are written to, once a command has opened one. */
 let log: Log | undefined;
 
 /** The only place that ends the process. */
 async function main(): Promise<number> {
   let exitCode: number = EXIT.ok;
-  // Before anything is read, and refused, that may have it in it by mistake.
+  // Must come before anything is read and refused, since that may contain the credential by
+  // mistake.
   keepSecret(process.env['BRANDFILL_API_KEY']?.trim());
   const program = createProgram({
     finish: (code) => {
@@ -31,26 +32,26 @@ async function main(): Promise<number> {
     await program.parseAsync();
     return exitCode;
   } catch (error) {
-    // Commander has said what is wrong, or has shown the help that was asked for.
+    // Commander has printed the error, or the help that was asked for.
     if (error instanceof CommanderError) return error.exitCode === 0 ? EXIT.ok : EXIT.usage;
     return reportError(error, log);
   }
 }
 
-// When the disk is full, lmdb prints errors, each with a stack; where a user may not ask for INFO, ioredis
-// warns of each connection. What matters of it is reported by whoever waits for it.
+// When the disk is full, lmdb prints errors, each with a stack. When a Redis user may not run INFO,
+// ioredis warns of each connection. The code that waits for either reports what matters of it.
 console.error = console.warn = () => {}; // oxlint-disable-line no-console -- nobody else uses them
 process.on('unhandledRejection', (error) => {
   process.exit(reportError(error, log));
 });
 
-// Ctrl-Z in the midst of a commit would keep the store from other runs.
+// Ctrl-Z in the middle of a commit would keep the store from other runs.
 process.on('SIGTSTP', () => {
-  setImmediate(suspendWhenFree, () => process.kill(process.pid, 'SIGSTOP')); // others listen to it, too
+  setImmediate(suspendWhenFree, () => process.kill(process.pid, 'SIGSTOP')); // other listeners come first
 });
 
-// Nobody listening to what we say is no reason to stop working, but it is to be told when a file of it
-// is not complete.
+// A closed reader (EPIPE) is no reason to stop working. Any other error means that output
+// redirected to a file is incomplete, which has to be reported.
 let unwritable: Error | undefined;
 process.stderr.on('error', () => {});
 process.stdout.on('error', (error) => {

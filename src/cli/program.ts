@@ -13,7 +13,7 @@ import { addStoreCommand } from './store.ts';
 import { addTryCommand } from './try.ts';
 import { addWorkerCommand } from './worker.ts';
 
-/** Builds the command line. Commands return or throw; ending the process is left to the caller. */
+/** Builds the command line. Commands return or throw; the caller ends the process. */
 export function createProgram(context: CliContext): Command {
   const program = new Command('brandfill')
     .description(
@@ -38,7 +38,9 @@ export function createProgram(context: CliContext): Command {
   return program;
 }
 
-/** After a mistake, each command points to its own help: that of the program has no options. */
+/**
+ * Makes each command point to its own help after a mistake: the help of the program has no options.
+ */
 function addHelpHints(command: Command, called: string): void {
   command.showHelpAfterError(`(${called} --help shows what there is)`);
   for (const child of command.commands) addHelpHints(child, `${called} ${child.name()}`);

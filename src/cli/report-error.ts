@@ -4,7 +4,7 @@ import { withoutSecrets } from '../common/secrets.ts';
 import { describeError, EXIT, exitCodeOfError } from '../exit-codes.ts';
 import type { Log } from '../watch/views/log.ts';
 
-/** Says on standard error what went wrong, and with which exit code to end. */
+/** Reports an error on standard error, and returns the exit code to end with. */
 export function reportError(error: unknown, log?: Log): number {
   const code = exitCodeOfError(error);
   const isExpected = code !== EXIT.unexpected || error instanceof BrandfillError;

@@ -15,7 +15,7 @@ import { onInterrupt } from './interrupt.ts';
 import { addLogFlags, type LogFlags, openCommandLog, splitLogFlags } from './log-flags.ts';
 import { addSettings, toOptions } from './setting-options.ts';
 
-/** What a command that runs a list is given beside the settings. */
+/** Flags of a command that runs a list, beside the settings. */
 export interface RunFlags {
   readonly dryRun: boolean;
   readonly progress: ProgressStyle | 'auto';
@@ -37,7 +37,7 @@ export function addRunFlags(command: Command): Command {
   return addLogFlags(command).addHelpText('after', `\nExit codes:\n${EXIT_CODE_HELP}`);
 }
 
-/** Tells the flags of a run from the library's options among what was typed. */
+/** Separates the flags of a run from the library's options among what was typed. */
 export function splitRunFlags(typed: Readonly<Record<string, unknown>>): {
   readonly flags: RunFlags;
   readonly options: Partial<EnrichOptions>;
@@ -60,17 +60,17 @@ export function refuseRowsBesideJson(
   );
 }
 
-/** What a run is told, and tells, on the console. */
+/** Connects a run with the console: its signal, id, events and confirmation. */
 export type Watch = Pick<EnrichOptions, 'signal' | 'runId' | 'onEvent' | 'confirm'>;
 
 export interface WatchedRun {
-  /** Says what would be done. */
+  /** Makes the plan only. */
   readonly plan: (watch: Watch) => Promise<Plan>;
-  /** Does it, and gives the summary when the files are written. */
+  /** Makes the run, and passes on the summary when the files are written. */
   readonly run: (watch: Watch, onSummary: (summary: Summary) => void) => Promise<unknown>;
 }
 
-/** Shows a run on the console, and stops it in order at Ctrl-C. Gives the exit code. */
+/** Shows a run on the console, and stops it in order at Ctrl-C. Returns the exit code. */
 export async function watchRun(
   { plan, run }: WatchedRun,
   flags: RunFlags,
@@ -110,7 +110,7 @@ export async function watchRun(
   }
 }
 
-/** Shows a run to whoever started it; in a log each line carries the id of the run. */
+/** Shows a run to the person who started it; in a log each line carries the id of the run. */
 async function openView(
   { progress, logFlags }: RunFlags,
   runId: string,

@@ -16,7 +16,7 @@ interface SandboxFlags {
   readonly host: string;
   readonly port: number;
   readonly latency?: NonNullable<SandboxOptions['latencyMs']>;
-  /** A number without a unit is one of open calls. */
+  /** A number without a unit is a number of open calls. */
   readonly limit?: Limit | number;
   readonly limitKind: NonNullable<SandboxOptions['limitKind']>;
   readonly limitHeaders: NonNullable<SandboxOptions['limitHeaders']>;
@@ -110,7 +110,7 @@ async function serve(flags: SandboxFlags, context: CliContext): Promise<void> {
   interrupt.dispose();
 }
 
-/** A rehearsal that is meant to have a limit would show nothing. */
+/** Refuses flags of a limit without a limit: such a rehearsal would show nothing. */
 function refuseUnlimited(flags: SandboxFlags): void {
   const { limit, limitKind, limitHeaders, limitStatus } = flags;
   if (limit !== undefined) return;
@@ -171,9 +171,9 @@ function share(text: string): number {
 
 function latency(text: string): NonNullable<SandboxOptions['latencyMs']> {
   return readable(() => {
-    const [from = '', to] = text.split('-');
+    const [from = '', ...to] = text.split('-');
     const fromMs = parseDuration(from);
-    return to === undefined ? fromMs : { fromMs, toMs: parseDuration(to) };
+    return to.length === 0 ? fromMs : { fromMs, toMs: parseDuration(to.join('-')) };
   });
 }
 
@@ -187,7 +187,7 @@ function limit(text: string): Limit | number {
   });
 }
 
-/** Says in commander's way what one of our parsers found wrong. */
+/** Turns an error of one of our parsers into commander's kind of error. */
 function readable<T>(parse: () => T): T {
   try {
     return parse();

@@ -5,7 +5,7 @@ import { createLogView } from '../watch/views/log-view.ts';
 import { createProgressLines } from '../watch/views/progress-lines.ts';
 import { quietView } from '../watch/views/quiet-view.ts';
 
-/** Tells in a log what runs tell: as text line by line, each after the name of its job. */
+/** Writes the events of runs to a log; as text, each line begins with the name of its job. */
 export function createRunViews(
   log: Log,
 ): Required<Pick<ScheduleOptions, 'onRunEvent' | 'onRunEnd'>> {
@@ -29,7 +29,7 @@ export function createRunViews(
 
 function textView(job: string, log: Log): ConsoleView {
   const write = (line: string): void => {
-    log.write('error', `${job}: ${line}`); // what is below the level is left out below
+    log.write('error', `${job}: ${line}`); // the log leaves out what is below its level
   };
   const view = createConsoleView({ write, progress: createProgressLines(write) });
   const least = log.tells('info') ? 'info' : log.tells('warn') ? 'warn' : 'error';

@@ -17,7 +17,7 @@ import {
 } from './log-flags.ts';
 import { addSettings, toOptions } from './setting-options.ts';
 
-/** What only the command line has. */
+/** Flags that only the command line has. */
 interface ScheduleFlags {
   readonly list: boolean;
   readonly json: boolean;

@@ -11,7 +11,10 @@ export function addSettings<T extends object>(command: Command, definitions: Def
   if ('apiKeyFile' in definitions) command.addOption(credentialOption());
 }
 
-/** What many other tools have, and what somebody may try: not shown, and refused with what there is. */
+/**
+ * An option that many other tools have and somebody may try. It is hidden, and refused with a
+ * pointer to the right ones.
+ */
 function credentialOption(): Option {
   const refuse = (): never => {
     throw new BrandfillError(
@@ -22,7 +25,10 @@ function credentialOption(): Option {
   return new Option('--api-key [KEY]').hideHelp().preset('').argParser(refuse);
 }
 
-/** The library's options for what was typed. Values stay texts; the library reads and checks them. */
+/**
+ * The library's options for the flags that were typed. Values stay texts; the library parses and
+ * checks them.
+ */
 export function toOptions(given: Readonly<Record<string, unknown>>): Record<string, unknown> {
   const { param, header, ...others } = given;
   return {
@@ -32,7 +38,7 @@ export function toOptions(given: Readonly<Record<string, unknown>>): Record<stri
   };
 }
 
-/** How a setting is called in messages where the list is an argument. */
+/** The name of a setting in messages of commands where the list is an argument. */
 export function flagOrArgument(key: string): string {
   return key === 'input' ? '<input>' : flagOf(key);
 }
@@ -40,9 +46,9 @@ export function flagOrArgument(key: string): string {
 function optionOf(key: string, definition: SettingDefinition<unknown>): Option {
   const value = definition.value === undefined ? '' : ` <${definition.value}>`;
   const option = new Option(`${flagOf(key)}${value}`, definition.description);
-  // A switch of that name, not the opposite of another one.
+  // `--no-header` is a switch of that name, not the opposite of `--header`.
   option.negate = false;
-  // Not commander's own defaults: those would hide whether an option was given.
+  // Commander's own defaults are not used: they would hide whether an option was given.
   const notes = [
     definition.default === undefined ? undefined : `default: ${definition.default}`,
     definition.env === undefined ? undefined : `env: ${definition.env}`,

@@ -15,7 +15,7 @@ import type { CliContext } from './context.ts';
 import { onInterrupt } from './interrupt.ts';
 import { addSettings, toOptions } from './setting-options.ts';
 
-/** Adds `brandfill store` and what it can do. */
+/** Adds `brandfill store` and its subcommands. */
 export function addStoreCommand(program: Command, { finish, endAtOnce }: CliContext): void {
   const store = program
     .command('store')
@@ -38,7 +38,8 @@ export function addStoreCommand(program: Command, { finish, endAtOnce }: CliCont
   addSettings(exporting, EXPORT_SETTINGS);
   exporting.action(async (typed: Typed) => {
     const interrupt = onInterrupt(endAtOnce);
-    // Nothing is lost with it. What was written goes when the process ends, which no signal sees to.
+    // Nothing is lost by ending at once. The partial file is removed when the process exits, which a
+    // signal by itself would skip.
     interrupt.signal.addEventListener('abort', () => endAtOnce(EXIT.interrupted));
     try {
       finish(await exportOutcomes(typed));
@@ -120,13 +121,15 @@ async function importOutcomes(input: string, typed: Typed): Promise<number> {
 async function pruneOutcomes(typed: Typed): Promise<number> {
   const { pruneStore } = await import('../store-upkeep/store-upkeep.ts');
   const options = toOptions(typed) as { olderThan: string; dryRun?: boolean };
-  const { answers, failures, leftOver } = await pruneStore(options, flagOf);
-  const notes = leftOver > 0 ? `, ${countOf(leftOver, 'note')} of domains left over` : '';
-  const what = `${countOf(answers, 'answer')}, ${countOf(failures, 'failure')}${notes}`;
+  const { answers, failures, leftOver, logos } = await pruneStore(options, flagOf);
+  const what = [`${countOf(answers, 'answer')}, ${countOf(failures, 'failure')}`];
+  if (leftOver > 0) what.push(`${countOf(leftOver, 'note')} of domains left over`);
+  if (logos > 0) what.push(`${countOf(logos, 'note')} of logos, whose files stay`);
+  const all = what.join(', ');
   say(
     options.dryRun
-      ? `To be removed: ${what}.`
-      : `Removed: ${what}. Their room is used again by what is stored next; the file stays as large.`,
+      ? `To be removed: ${all}.`
+      : `Removed: ${all}. Their room is used again by what is stored next; the file stays as large.`,
   );
   return EXIT.ok;
 }

@@ -11,7 +11,7 @@ import type { CliContext } from './context.ts';
 import { onInterrupt } from './interrupt.ts';
 import { addSettings, toOptions } from './setting-options.ts';
 
-/** What only the command line has. */
+/** Flags that only the command line has. */
 interface TryFlags {
   readonly json?: boolean;
   readonly preset?: boolean;
@@ -79,7 +79,7 @@ async function show(trial: Trial, options: ShowOptions): Promise<void> {
   else if (!preset) print(describeTrial(trial, described));
 }
 
-/** Tells what is worth knowing while one waits. */
+/** Reports the events that are worth knowing while somebody waits. */
 function tellerOf(say: (line: string) => void): (event: RunEvent) => void {
   let isQuiet = false;
   return (event) => {

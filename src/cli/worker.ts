@@ -62,7 +62,9 @@ async function runWorker(
   }
 }
 
-/** Shows how it goes where somebody may look: at a terminal, unless a log is asked for or less is to be told. */
+/**
+ * Shows progress where somebody may look: at a terminal, unless a log or less output was asked for.
+ */
 async function openBlock(log: Log): Promise<WorkerBlock | undefined> {
   const { stderr } = process;
   const style = chooseStyle('auto', { isTTY: stderr.isTTY, env: process.env });

@@ -5,33 +5,33 @@ import type { OutcomeStore } from '../store/store.ts';
 
 export interface CollectorOptions {
   readonly store: OutcomeStore;
-  /** Domains on their way; an outcome takes its domain out. */
+  /** Domains under way. An outcome removes its domain. */
   readonly outstanding: Set<string>;
   /** When this run started, in milliseconds since 1970. */
   readonly startedAtMs: number;
-  /** The time of this run, in milliseconds since 1970. */
+  /** The present time of this run, in milliseconds since 1970. */
   readonly now: () => number;
-  /** Called for every outcome that is kept, once per domain. */
+  /** Called for every outcome that is stored, once per domain. */
   readonly onOutcome: (kept: KeptOutcome) => void;
 }
 
-/** What is told of an outcome; not its answer. */
+/** The parts of an outcome that are reported, without its answer. */
 export type KeptOutcome = Pick<
   Outcome,
   'domain' | 'status' | 'attempts' | 'throttled' | 'fetchedAtMs'
 >;
 
-/** Writes outcomes to the store and says when they are there for good. */
+/** Writes outcomes to the store. Resolves when they are stored for good. */
 export function createCollector(options: CollectorOptions): Reply {
   const { store, outstanding, startedAtMs, now, onOutcome } = options;
   const readShape = createShapeReader();
   let batch: Batch | undefined;
 
-  // Outcomes are not held while they are written: hundreds wait at any time, and what survives a few
-  // milliseconds is costly to clear away. So nothing that knows an outcome awaits.
+  // Outcomes must not be held while they are written: hundreds wait at any time, and objects that
+  // survive a few milliseconds are costly to collect. So no function that holds an outcome awaits.
   function keep(outcome: Outcome): Promise<void> {
-    // A clock that was set back, or is another machine's, must not make what this run fetched look
-    // older than the run, nor as if it came from the future.
+    // If a clock was set back, or the fetching machine's clock differs, an outcome of this run must
+    // not look older than the run, nor as if it came from the future.
     const fetchedAtMs = Math.max(startedAtMs, Math.min(outcome.fetchedAtMs, now()));
     const dated = fetchedAtMs === outcome.fetchedAtMs ? outcome : { ...outcome, fetchedAtMs };
     const written = store.put(dated, outcome.shape ?? readShape(outcome.json));
@@ -60,7 +60,7 @@ export function createCollector(options: CollectorOptions): Reply {
   };
 }
 
-/** Outcomes that are written together, and told of together: a promise for each would cost more. */
+/** Outcomes that are written and reported together. A promise for each would cost more. */
 interface Batch {
   readonly written: Promise<void>;
   readonly told: Promise<void>;

@@ -4,20 +4,20 @@ import { createCutter } from './fields/cutter.ts';
 
 export interface CutRowsOptions {
   readonly source: Source;
-  /** How many bytes of the source stand before the first row. */
+  /** How many bytes of the source precede the first row. */
   readonly headBytes: number;
   readonly index: RowIndex;
 }
 
-/** Rows may be of any length; so much of them is held at a time, or a single row. */
+/** Rows may be of any length. So much of them is held at a time, or a single row. */
 const BATCH_BYTES = 1024 * 1024;
 
 /**
- * Reads a list again and cuts it where its index says.
+ * Reads a list again and cuts it into rows, as its index says.
  *
- * @param make called for each entry of the index with what stands there; what it returns goes into the
- * batches, `undefined` does not
- * @throws BrandfillError `UNREADABLE_INPUT` at the end, when the list was changed meanwhile
+ * @param make makes an item of the batches from each entry of the index and its text; `undefined`
+ *   is left out
+ * @throws BrandfillError `UNREADABLE_INPUT` at the end, when the list was changed in the meantime
  */
 export async function* cutRows<T>(
   { source, headBytes, index }: CutRowsOptions,
@@ -31,7 +31,7 @@ export async function* cutRows<T>(
       let sizeBytes = 0;
       for (const row of rows) {
         const taken = cutter.take(row.sizeBytes);
-        // Nearly all are there already, and need no turn of the event loop.
+        // Nearly all rows are buffered already, and need no turn of the event loop.
         const item = make(row, typeof taken === 'string' ? taken : await taken);
         if (item !== undefined) made.push(item);
         sizeBytes += row.sizeBytes;

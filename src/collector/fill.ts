@@ -3,29 +3,29 @@ import type { CellValue, RowColumn, RowFormat } from '../rows/row-format.ts';
 import type { ComparedColumn } from './changes/change-finder.ts';
 import type { Field } from './fields/fields.ts';
 
-/** A column of the list, and what goes where it is blank. */
+/** A column of the list, and the field that fills its blank cells. */
 export interface FillRule {
   readonly column: RowColumn;
   readonly field: Field;
 }
 
-/** A row with what was filled in. */
+/** A row with its filled cells. */
 export interface FilledIn {
   readonly raw: string;
   readonly fields: number;
-  /** What was filled in, by the place of its rule; undefined when nothing was. */
+  /** The filled values, by index of their rule; undefined when none was filled. */
   readonly fills: readonly CellValue[] | undefined;
 }
 
 /** Fills blank cells of the list's own columns. */
 export interface Fill {
-  /** @param blanks which rules to look at, one bit each */
+  /** @param blanks the rules whose cells are blank, one bit each */
   apply(row: { raw: string; fields: number }, answer: JsonObject, blanks: number): FilledIn;
   /** The columns that are filled. */
   readonly columns: readonly RowColumn[];
   /** How many cells were filled so far, by column. */
   readonly counts: Readonly<Record<string, number>>;
-  /** What was filled in, for comparing it with the last time. */
+  /** The filled values, for comparison with the last run. */
   readonly compared: readonly ComparedColumn[];
 }
 
@@ -52,7 +52,7 @@ export function createFill(rules: readonly FillRule[], format: RowFormat): Fill 
     compared: rules.map(({ column, field }, at) => ({
       name: column.name,
       expression: `fill: ${field.expression ?? ''}`,
-      // What the list has itself is no value of ours; what we told before stays.
+      // A value of the list's own is not compared. What was reported before is kept.
       textOf: ({ blanks, fills }) =>
         (blanks & (1 << at)) === 0 ? undefined : format.textOf(fills?.[at]),
       dependsOnRow: true,

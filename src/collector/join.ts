@@ -11,12 +11,12 @@ import { readNote } from './row-note.ts';
 
 export interface JoinOptions {
   readonly source: Source;
-  /** How many bytes of the source stand before the first row. */
+  /** How many bytes of the source precede the first row. */
   readonly headBytes: number;
   readonly index: RowIndex;
   readonly store: OutcomeStore;
   readonly enriched: readonly Field[];
-  /** What goes into blank cells of the list's own columns. */
+  /** Fills blank cells of the list's own columns. */
   readonly fill?: Fill | undefined;
   /** Whether an outcome counts in this run. */
   readonly isUsable: (outcome: Outcome) => boolean;
@@ -30,7 +30,7 @@ export function join(options: JoinOptions): AsyncGenerator<readonly JoinedRow[]>
   const nothing = enriched.map(() => undefined);
   let number = 0;
 
-  // Objects are written out whole: a spread that then gets more members costs several times that.
+  // Objects are written out in full: a spread with more members added costs several times as much.
   function unasked(
     { fields, note }: IndexedRow,
     raw: string,

@@ -5,11 +5,11 @@ export type RowStatus = OutcomeStatus | 'invalid' | 'skipped';
 
 /** A row of the input with what was learned about it. */
 export interface JoinedRow {
-  /** The row as it stands in the input, but for blank cells that were filled. */
+  /** The row as it stands in the input, apart from blank cells that were filled. */
   readonly raw: string;
-  /** How many cells it has. */
+  /** The number of its cells. */
   readonly fields: number;
-  /** Its place among the rows, from 1; the header does not count. */
+  /** Its position among the rows, from 1. The header does not count. */
   readonly number: number;
   /** Empty for an `invalid` row. */
   readonly domain: string;
@@ -20,12 +20,12 @@ export interface JoinedRow {
   readonly attempts: number;
   /** When its outcome was fetched, in milliseconds since 1970; 0 for none. */
   readonly fetchedAtMs: number;
-  /** What tells it from other rows from night to night; empty where only its domain does. */
+  /** Identifies the row from night to night; empty when only its domain does. */
   readonly key: string;
   /** Values of the enriched columns; all undefined unless it is `found`. */
   readonly values: readonly unknown[];
   /** Which of the columns to be filled are blank in the list, one bit each. */
   readonly blanks: number;
-  /** What was filled into its own blank cells, if anything was. */
+  /** The values that were filled into its own blank cells, if any. */
   readonly fills: readonly unknown[] | undefined;
 }

@@ -1,8 +1,8 @@
-/** What the first reading notes of a row for the second one. */
+/** A note on a row, from the first reading for the second one. */
 export interface RowNote {
-  /** What tells it from other rows from night to night, as hexadecimal digits; empty for nothing. */
+  /** Identifies the row from night to night, as hexadecimal digits; empty for no key. */
   readonly key: string;
-  /** Which of the columns to be filled are blank in it, one bit each. */
+  /** Which of the columns to be filled are blank in the row, one bit each. */
   readonly blanks: number;
 }
 

@@ -4,11 +4,11 @@ import type { RowColumn } from '../rows/row-format.ts';
 import { writeNote } from './row-note.ts';
 
 export interface RowNotesOptions {
-  /** The column that tells rows from each other from night to night. */
+  /** The column that identifies rows from night to night. */
   readonly key: RowColumn | undefined;
-  /** Columns that are to be filled where they are blank. */
+  /** Columns whose blank cells are filled. */
   readonly filled: readonly RowColumn[];
-  /** The column that has a row's place in an earlier output, which is its key then. */
+  /** The column with a row's position in an earlier output, which is then its key. */
   readonly place?: RowColumn | undefined;
 }
 
@@ -32,7 +32,7 @@ export function createRowNotes({ key, filled, place }: RowNotesOptions): RowNote
       let blanks = 0;
       for (let at = 0; at < filled.length; at += 1) if (isBlank(cells[at])) blanks |= 1 << at;
       const cell = cells[filled.length]?.trim() ?? '';
-      // What is no place is refused before anything is written.
+      // A cell that is not a position is refused before anything is written.
       return writeNote({ key: place ? cell.replaceAll(/\D/g, '') : digitsOf(cell), blanks });
     },
   };

@@ -3,8 +3,8 @@ import type { JoinedRow } from './joined-row.ts';
 import type { OutputColumns } from './output/output-columns.ts';
 
 /**
- * A row of the list with the added columns, under the names that they have in files. A row that was
- * not enriched also has those of the failures file, which say why.
+ * A row of the list with the added columns, named as in the output files. A row that was not
+ * enriched also has the columns of the failures file, which say why.
  */
 export type EnrichedRow = Record<string, unknown>;
 

@@ -1,18 +1,18 @@
 import { closeSync, fstatSync, openSync, utimesSync } from 'node:fs';
 
-/** Gives a sign of life: the time of a file. */
+/** Gives a sign of life by setting the time of a file. */
 export function beat(path: string): void {
   try {
     const now = new Date();
     utimesSync(path, now, now);
   } catch {
-    // The next one will do.
+    // The next beat will do.
   }
 }
 
 /**
- * When the last sign of life was given, by whatever clock; 0 where there is none. The file is opened, since
- * network file systems tell of what they remember to who only asks for the time.
+ * When the last sign of life was given, by any clock; 0 when there is none. The file is opened,
+ * because network file systems may answer a plain query for the time from a cache.
  */
 export function lastBeat(path: string): number {
   try {

@@ -1,19 +1,22 @@
-/** Calls that were made so far. */
+/** Counts of calls so far. */
 export interface CallCounters {
-  /** HTTP requests made, those answered 429 included. */
+  /** HTTP requests made, including those answered 429. */
   calls: number;
   /** Calls that were answered 429. */
   throttled: number;
-  /** Times a lookup was tried again after a failure. */
+  /** How often lookups were retried after a failure. */
   retries: number;
 }
 
-/** No call yet. */
+/** Counters at zero. */
 export function createCallCounters(): CallCounters {
   return { calls: 0, throttled: 0, retries: 0 };
 }
 
-/** Adds the calls that an outcome tells of: those answered 429 (`throttled`), and all others (`attempts`). */
+/**
+ * Adds the calls that an outcome reports: those answered 429 (`throttled`) and all others
+ * (`attempts`).
+ */
 export function addCallsOf(
   {
     attempts,

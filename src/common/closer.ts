@@ -4,11 +4,11 @@ export interface Closable {
 }
 
 /**
- * Closes what was opened, last first, whatever happened in between. One that cannot be closed keeps
- * none of the others open; the first error is thrown at the end.
+ * Closes what was opened, last first, in any case. If one resource cannot be closed, the others are
+ * closed nevertheless. The first error is thrown at the end.
  */
 export interface Closer extends Closable {
-  /** Remembers a resource and gives it back. */
+  /** Registers a resource and returns it. */
   add<T extends Closable>(resource: T): T;
 }
 

@@ -1,7 +1,7 @@
 import { isNativeError } from 'node:util/types';
 
 /**
- * What went wrong, for programs: `INVALID_SETTING` (an option is impossible or missing),
+ * The kind of an error, for programs: `INVALID_SETTING` (an option is impossible or missing),
  * `UNREADABLE_INPUT`, `UNWRITABLE_OUTPUT`, `OUTPUT_IN_USE` (by another run), `UNUSABLE_STORE`,
  * `UNUSABLE_QUEUE`, and `COUNTS_DIFFER` (a defect of ours: rows in and rows out do not add up).
  */
@@ -28,22 +28,25 @@ export class BrandfillError extends Error {
   }
 }
 
-/** Puts a full stop at the end of a sentence that may have lines below it, such as a place of a file. */
+/**
+ * Adds a full stop to a sentence that may have further lines below it, such as a position in a
+ * file.
+ */
 export function endSentence(message: string): string {
   const [sentence = '', ...below] = message.split('\n');
   return [/[.?!]$/.test(sentence) ? sentence : `${sentence}.`, ...below].join('\n');
 }
 
 /**
- * The `code` of a Node.js system error (`ENOENT`, `ENOSPC`, …), if `error` is one. Where tests run in a
- * context of their own, as with Jest, it is no `Error` of theirs.
+ * The `code` of a Node.js system error (`ENOENT`, `ENOSPC`, …), if `error` is one. In tests that
+ * run in a context of their own, as with Jest, it is not an instance of their `Error`.
  */
 export function systemErrorCode(error: unknown): string | undefined {
   if (!isError(error) || !('code' in error)) return undefined;
   return typeof error.code === 'string' ? error.code : undefined;
 }
 
-/** Says in words why the file system refused, for the messages of readers and writers. */
+/** Explains why the file system refused, for messages of readers and writers. */
 export function describeSystemError(error: unknown): string {
   const code = systemErrorCode(error);
   return (code && REFUSALS[code]) ?? (isError(error) ? error.message : String(error));
@@ -68,7 +71,7 @@ const REFUSALS: Readonly<Record<string, string>> = {
   ENAMETOOLONG: 'the name is too long',
 };
 
-/** Says why standard output, or what it leads to, took not all that was written. */
+/** The error when standard output, or its destination, did not accept everything. */
 export function unwritableStandardOutput(error: Error): BrandfillError {
   return new BrandfillError(
     'UNWRITABLE_OUTPUT',

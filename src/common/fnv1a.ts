@@ -2,8 +2,8 @@ const OFFSET_BASIS = 0x811c9dc5;
 const PRIME = 0x01000193;
 
 /**
- * A 32-bit hash of a text, over its UTF-16 code units: quick, no cryptography. Its bits are uneven; where
- * that matters, {@link fmix32} evens them out.
+ * A 32-bit hash of a text, over its UTF-16 code units. It is fast, but not cryptographic. Its bits
+ * are unevenly distributed; {@link fmix32} corrects that where it matters.
  *
  * @param seed keeps texts of different kinds apart
  * @returns from 0 to below 2 ** 32
@@ -18,7 +18,7 @@ export function fnv1a(text: string, seed = 0): number {
 }
 
 /**
- * Spreads every bit of a 32-bit hash over all of them: the finish of MurmurHash3.
+ * Spreads every bit of a 32-bit hash over all its bits: the last step of MurmurHash3.
  *
  * @returns from 0 to below 2 ** 32
  */

@@ -1,10 +1,10 @@
 import { statfsSync } from 'node:fs';
 
 /**
- * How much room a disk has for us, in bytes.
+ * How much free space a disk has for this user, in bytes.
  *
- * @param folder on it
- * @throws the error of the system when there is no such folder any more
+ * @param folder a folder on the disk
+ * @throws the error of the system when the folder no longer exists
  */
 export function freeBytes(folder: string): number {
   const { bavail, bsize } = statfsSync(folder);

@@ -1,7 +1,7 @@
 /**
  * Writes a 64-bit hash of a text to `target[at]` and `target[at + 1]`. Two streams of
- * multiplications over its UTF-16 code units, mixed at the end: no cryptography, but even, and cheap
- * enough for each row of a long list.
+ * multiplications over its UTF-16 code units, mixed at the end. It is not cryptographic, but even,
+ * and cheap enough for each row of a long list.
  *
  * @param seed keeps texts of different kinds apart
  * @see {@link https://github.com/bryc/code/blob/master/jshash/experimental/cyrb53.js cyrb53}

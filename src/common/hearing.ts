@@ -1,22 +1,25 @@
-/** Whoever is told how it goes by callbacks, which may throw. */
+/** Guards callbacks of a program, which may throw. */
 export interface Hearing {
-  /** Fires when one of the signals does, or a callback has failed. */
+  /** Fires when one of the signals does, or when a callback has failed. */
   readonly signal: AbortSignal;
-  /** The same callback, which no longer throws; once one has failed, none is called any more. */
+  /**
+   * Wraps a callback so that it does not throw. Once one has failed, no callback is called any
+   * more.
+   */
   guard<A extends readonly unknown[]>(callback: (...told: A) => unknown): (...told: A) => void;
   /**
-   * To be called when all is over.
+   * Must be called at the end.
    *
-   * @throws what a callback threw first, or its promise was rejected with
+   * @throws the first error that a callback threw, or with which its promise was rejected
    */
   assertHeard(): void;
 }
 
 /**
- * Makes callbacks of a program harmless: one that throws ends the work in order. Much is told by
- * timers, where an error of its own would end the whole process.
+ * Makes callbacks of a program harmless. One that throws ends the work in order. Many callbacks are
+ * called by timers, where an error would end the whole process.
  *
- * @param stops signals of the caller that end the work
+ * @param stops the caller's signals that end the work
  */
 export function createHearing(stops: readonly (AbortSignal | undefined)[]): Hearing {
   const deaf = new AbortController();

@@ -1,7 +1,7 @@
-/** Standard input, and what shells make of `<(command)`. */
+/** Standard input, and the paths that shells make for `<(command)`. */
 const PIPED = /^-$|^\/dev\/(?:stdin|fd\/\d+)$|^\/proc\/[^/]+\/fd\/\d+$/;
 
-/** Whether an input has no place of its own, beside which files could be. */
+/** Whether an input is a pipe, beside which no files can be written. */
 export function isPiped(input: unknown): boolean {
   return typeof input === 'string' && PIPED.test(input);
 }

@@ -2,9 +2,9 @@ import { readFileSync } from 'node:fs';
 import { systemErrorCode } from './errors.ts';
 
 /**
- * Whether a process of this machine runs; also one of another user, which takes no signals from us. One
- * that has ended counts as such before its parent has taken note of that, which in containers may be
- * never.
+ * Whether a process of this machine is running. Processes of other users count, although they
+ * accept no signals from us. A process that has ended counts as such even before its parent has
+ * noticed, which in containers may be never.
  */
 export function isRunning(pid: number): boolean {
   try {
@@ -15,14 +15,14 @@ export function isRunning(pid: number): boolean {
   return !ENDED.has(statOf(pid)[0] ?? '');
 }
 
-/** Zombie and dead, as Linux abbreviates them. */
+/** The states zombie and dead, as Linux abbreviates them. */
 const ENDED: ReadonlySet<string> = new Set(['Z', 'X']);
 
-/** What Linux tells of a process, from its state on; empty where it tells nothing. */
+/** The fields of `/proc/PID/stat`, from the state on; empty when there are none. */
 export function statOf(pid: number): readonly string[] {
   try {
     const stat = readFileSync(`/proc/${pid}/stat`, 'utf8');
-    // The name of the program stands in parentheses and may hold anything.
+    // The name of the program is in parentheses and may hold any character.
     return stat.slice(stat.lastIndexOf(')') + 2).split(' ');
   } catch {
     return [];

@@ -2,8 +2,8 @@ import { existsSync, mkdirSync, statSync } from 'node:fs';
 import { dirname } from 'node:path';
 
 /**
- * Makes a folder, and those it lies in, where they are not there yet. Node's own `recursive` never ends
- * where a folder that is there says `ENOENT` of a new one, as `/proc` does.
+ * Creates a folder and its parents if they do not exist. Node's own `recursive` never ends when an
+ * existing folder reports `ENOENT` for a new one, as `/proc` does.
  *
  * @throws the error of the file system
  */
@@ -13,7 +13,7 @@ export function makeFolder(path: string): void {
   try {
     mkdirSync(path);
   } catch (error) {
-    // Others may have made it meanwhile.
+    // Another process may have created it meanwhile.
     if (statSync(path, { throwIfNoEntry: false })?.isDirectory() !== true) throw error;
   }
 }

@@ -1,18 +1,18 @@
-/** What a program may want to know of something worth a line in a log. */
+/** Facts about a notice, for programs. */
 export interface NoticeFacts {
-  /** `info` for how things go, `warn` for what somebody may have to look at. @default `warn` */
+  /** `info` for normal events, `warn` for what may need attention. @default `warn` */
   readonly level?: 'info' | 'warn';
-  /** The run that it is about. */
+  /** The run that the notice is about. */
   readonly run?: string;
-  /** The scheduled job that it is about. */
+  /** The scheduled job that the notice is about. */
   readonly job?: string;
-  /** How a run ended that was made by schedule. */
+  /** How a scheduled run ended. */
   readonly event?: 'finished' | 'error';
-  /** What the run ended with. */
+  /** The exit code of the run. */
   readonly exitCode?: number;
-  /** What it did, of one that finished. */
+  /** The summary of a run that finished. */
   readonly summary?: object;
 }
 
-/** Told what is worth a line in a log, in a sentence. */
+/** Called with notices worth a line in a log, each in a sentence. */
 export type OnNotice = (message: string, facts?: NoticeFacts) => void;

@@ -4,23 +4,26 @@ import { hostname } from 'node:os';
 import { setTimeout as delay } from 'node:timers/promises';
 import { isRunning, statOf } from './is-running.ts';
 
-/** A process that has something for itself, so that another one under its number is not taken for it. */
+/**
+ * A process that holds something, identified so that no later process with the same id is taken for
+ * it.
+ */
 export interface Owner {
   readonly pid: number;
-  /** When it started, in ticks since the start of the machine; empty where that is not told. */
+  /** When it started, in ticks since the start of the machine; empty if unknown. */
   readonly startedAt: string;
-  /** Machine and process namespace: only there, the number means something. */
+  /** Machine and process namespace, in which the process id is valid. */
   readonly place: string;
-  /** Tells claims of one process apart. */
+  /** Tells the claims of one process apart. */
   readonly token: string;
 }
 
-/** An owner gives a sign of life so often. */
+/** How often an owner gives a sign of life. */
 export const BEAT_MS = 2_000;
-/** An owner that cannot be looked at from here counts as gone when it gave no sign for so long. */
+/** An owner that cannot be looked up here counts as gone after this silence. */
 export const SILENCE_MS = 10_000;
 
-/** This process, with a token that no other claim has. */
+/** This process, with a unique token. */
 export function describeSelf(): Owner {
   return {
     pid: process.pid,
@@ -35,7 +38,7 @@ export function describeOwner({ pid, place }: Pick<Owner, 'pid' | 'place'>): str
   return `process ${pid} on ${place.split(' ')[0] ?? ''}`;
 }
 
-/** Whether a process is there; undefined when it cannot be looked at from here. */
+/** Whether a process exists; undefined when it cannot be looked up here. */
 export function isHere(owner: Owner, self: Owner): boolean | undefined {
   if (owner.place !== self.place) return undefined;
   if (!isRunning(owner.pid)) return false;
@@ -44,15 +47,15 @@ export function isHere(owner: Owner, self: Owner): boolean | undefined {
 }
 
 export interface SignsOfLife {
-  /** When the last one was given, by whatever clock. */
+  /** When the last sign was given, by any clock. */
   readonly lastBeat: () => number;
-  /** How long to wait for one. */
+  /** How long to wait for a sign. */
   readonly silenceMs: number;
 }
 
 /**
- * Whether an owner lives. On the same machine its number and its start are looked up; one in another
- * container or on another machine is waited for.
+ * Whether an owner is alive. On the same machine its process id and start time are looked up. For a
+ * process in another container or on another machine, this waits for a sign of life.
  */
 export async function isAlive(
   owner: Owner,
@@ -64,7 +67,7 @@ export async function isAlive(
   const before = lastBeat();
   for (let waitedMs = 0; waitedMs < silenceMs; waitedMs += silenceMs / 20) {
     await delay(silenceMs / 20);
-    // Compared with itself only: the clocks of two machines differ.
+    // The time of the file is compared only with itself, because clocks of machines differ.
     if (lastBeat() !== before) return true;
   }
   return false;

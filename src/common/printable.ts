@@ -1,7 +1,7 @@
-/** What controls a terminal, ends a line, or turns the direction of what follows. */
+/** Characters that control a terminal, end a line, or change the text direction. */
 const UNPRINTABLE = /[\p{Cc}\p{Bidi_Control}\u2028\u2029]/gu;
 
-/** A text from outside, fit for a terminal: what could do more than be seen is written as `\u001b`. */
+/** A text from outside, made safe for a terminal: such characters are written as `\u001b`. */
 export function printable(text: string): string {
   return text.replaceAll(
     UNPRINTABLE,
@@ -9,12 +9,12 @@ export function printable(text: string): string {
   );
 }
 
-/** Whether a text is fit for a terminal, and for a line of it. */
+/** Whether a text is safe for a line of a terminal. */
 export function isPrintable(text: string): boolean {
   return printable(text) === text;
 }
 
-/** The same of several lines, whose ends stay. JSON means the same afterwards. */
+/** The same for several lines, whose ends are kept. JSON keeps its meaning. */
 export function printableLines(text: string): string {
   return text.split('\n').map(printable).join('\n');
 }

@@ -1,6 +1,6 @@
 /**
- * JSON of a value with all texts in it redacted. Numbers and the names of members stay what they are: a
- * secret may be a word such as `info`.
+ * JSON of a value with all its texts redacted. The names of fields stay as they are, as do numbers:
+ * a secret may be a word such as `info`.
  */
 export function toRedactedJson(value: unknown, redact: (text: string) => string): string {
   return JSON.stringify(value, (_, part: unknown) =>
@@ -9,9 +9,9 @@ export function toRedactedJson(value: unknown, redact: (text: string) => string)
 }
 
 /**
- * The same value, as JSON brings it back, with all texts in it redacted.
+ * Takes secrets out of all texts in a value. Returns a copy.
  *
- * @param value data; what JSON does not have, such as `undefined`, is lost
+ * @param value data; parts that JSON cannot hold, such as `undefined`, are lost
  */
 export function redactDeep<T extends object>(value: T, redact: (text: string) => string): T {
   return JSON.parse(toRedactedJson(value, redact)) as T;

@@ -1,7 +1,7 @@
-/** A part of a secret that is shorter stands in many words: `key:x` is how some APIs want a key. */
+/** A shorter part of a secret occurs in many words. Some APIs want a key as `key:x`. */
 const SHORTEST_PART = 4;
 
-/** Knows a secret in every form in which a server may give it back, the longest first. */
+/** Replaces a secret in every form in which a server may return it, the longest first. */
 export function createRedactor(secret: string | undefined): (text: string) => string {
   if (!secret) return (text) => text;
   const [user = '', password = ''] = basicPair(secret).split(/:(.*)/s);
@@ -9,7 +9,7 @@ export function createRedactor(secret: string | undefined): (text: string) => st
   const forms = plain.flatMap((form) => [
     form,
     encodeURIComponent(form),
-    encodeURIComponent(encodeURIComponent(form)), // in a link that was made of a link
+    encodeURIComponent(encodeURIComponent(form)), // for a link within a link
     encodeURIComponent(form).replaceAll(/%../g, (hex) => hex.toLowerCase()),
     JSON.stringify(form).slice(1, -1),
     base64(form),
@@ -18,7 +18,7 @@ export function createRedactor(secret: string | undefined): (text: string) => st
   const longestFirst = [...new Set(forms)]
     .filter((form) => form !== '')
     .sort((a, b) => b.length - a.length);
-  // One pass: what is put in the place of one form is not searched for the next.
+  // In one pass, so that the replacement of one form is not searched for the next.
   const anyForm = new RegExp(longestFirst.map(escapeRegExp).join('|'), 'g');
   return (text) => text.replaceAll(anyForm, '[redacted]');
 }
@@ -27,7 +27,7 @@ function escapeRegExp(text: string): string {
   return text.replaceAll(/[\\^$.*+?()[\]{}|/-]/g, String.raw`\$&`);
 }
 
-/** `user:password`, as basic authentication has it; without a colon, the secret is the user. */
+/** `user:password`, as for basic authentication. A secret without a colon is the user. */
 export function basicPair(secret: string): string {
   return secret.includes(':') ? secret : `${secret}:`;
 }

@@ -1,7 +1,7 @@
 import { isIP, isIPv6 } from 'node:net';
 import { BrandfillError } from './errors.ts';
 
-/** How a server is logged in to. */
+/** The login to a server. */
 interface Access {
   readonly username?: string;
   readonly password?: string;
@@ -18,34 +18,35 @@ interface Sentinels {
   readonly name: string;
   readonly db: number;
   readonly sentinelTLS?: object;
-  /** Else the connection to Redis itself would be plain, whatever `tls` says. */
+  /** Without it, the connection to Redis itself would be plain, whatever `tls` says. */
   readonly enableTLSForSentinelMode?: boolean;
 }
 
-/** One Redis, or one that Sentinels know. */
+/** One Redis, or the master that Sentinels name. */
 type SingleOptions = Access &
   ((Node & { readonly db: number }) | { readonly path: string; readonly db: number } | Sentinels);
 
-/** Where a queue is. */
+/** The address of a queue. */
 export type RedisAddress =
   | { readonly kind: 'single'; readonly options: SingleOptions }
   | { readonly kind: 'cluster'; readonly nodes: readonly Node[]; readonly access: Access };
 
-// An '@' or '/' in a password must be percent-encoded: taken for a part of a host it would be shown.
+// An '@' or '/' in a password must be percent-encoded. Otherwise it would be taken for a part of a
+// host, and shown.
 const FORM =
   /^(?:(rediss?)(-sentinel|-cluster)?:\/\/(?:([^@/?#]*)@)?([^/?#@]+)|redis\+unix:\/\/(?:([^@/?#]*)@)?)(\/[^?#@]*)?$/i;
 
 /**
- * Reads the URL of a queue. Besides `redis://` and `rediss://` (TLS), with user, password and number
- * of the database, there are
+ * Reads the URL of a queue. Besides `redis://` and `rediss://` (TLS), with user, password and
+ * number of the database, there are
  *
  * - `redis-sentinel://host:26379,host:26379/NAME/0`, NAME being the master that Sentinels watch;
  * - `redis-cluster://host:6379,host:6379`;
  * - `redis+unix:///path/to/socket`.
  *
- * What has a meaning in URLs must be percent-encoded in a password.
+ * Characters with a meaning in URLs must be percent-encoded in a password.
  *
- * @throws BrandfillError `INVALID_SETTING`, which does not repeat the URL: it may hold a password
+ * @throws BrandfillError `INVALID_SETTING`. It does not repeat the URL, which may hold a password.
  */
 export function parseRedisUrl(url: string): RedisAddress {
   const form = FORM.exec(url.trim());
@@ -68,7 +69,7 @@ export function parseRedisUrl(url: string): RedisAddress {
       return { kind: 'single', options };
     }
     case '-cluster':
-      // A cluster has but one database.
+      // A cluster has only one database.
       if (parseDb(part) !== 0 || nextPart) throw wrongUrl();
       return { kind: 'cluster', nodes, access: isTls ? { ...access, tls: {} } : access };
     default: {

@@ -1,38 +1,38 @@
-/** Steers a run while it goes on, from another part of the same process. */
+/** Steers a run in progress from another part of the same process. */
 export interface RunControl {
   /** Whether no new call may start. */
   readonly isPaused: boolean;
   /** Fires when the run is to stop. */
   readonly stopped: AbortSignal;
-  /** Lets no new call start; those under way end. */
+  /** Lets no new call start. Calls under way end normally. */
   pause(): void;
   /** Lets calls start again. */
   resume(): void;
   /**
-   * Stops the run in order, as Ctrl-C does: all rows come out, those not asked as `skipped`. Before the
-   * first call it ends the run with an `AbortError`.
+   * Stops the run in order, as Ctrl-C does: all rows are written, those not asked as `skipped`.
+   * Before the first call it ends the run with an `AbortError`.
    */
   stop(): void;
-  /** Has the domains that failed in this run asked once more, when all others have been asked. */
+  /** Requests that domains that failed in this run are asked once more, after all others. */
   retryFailures(): void;
-  /** Whether they are to be asked once more; takes the wish away. */
+  /** Whether such a retry is requested. Clears the request. */
   takeRetry(): boolean;
-  /** Whether they are to be asked once more. */
+  /** Whether such a retry is requested. */
   readonly isRetryWanted: boolean;
   /**
-   * Waits while it is paused.
+   * Waits while the run is paused.
    *
    * @throws the signal's reason when it fires first
    */
   whileOpen(signal: AbortSignal): Promise<void>;
-  /** Tells of each change; returns what ends that. */
+  /** Calls `listener` on each change. Returns a function that removes the listener. */
   onChange(listener: () => void): () => void;
   /** Resolves at the next change. */
   changed(): Promise<void>;
 }
 
 /**
- * Makes what steers one run, to be given to it as `control`.
+ * Creates the control of one run, to be passed to it as `control`.
  *
  * @example
  * ```ts
@@ -73,7 +73,7 @@ export function createRunControl(): RunControl {
     resume: () => setPaused(false),
     stop: () => {
       if (stopping.signal.aborted) return;
-      setPaused(false); // whoever waits finds that it is stopped
+      setPaused(false); // callers that wait see that it is stopped
       change(() => stopping.abort());
     },
     retryFailures: () => {

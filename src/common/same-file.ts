@@ -1,10 +1,10 @@
-/** What tells a file from every other one, as the file system has it. */
+/** The identity of a file in the file system. */
 export interface FileIdentity {
   readonly dev: number;
   readonly ino: number;
 }
 
-/** Whether what was found at two paths is one file; where nothing was found, there is none. */
+/** Whether the files found at two paths are the same one. False if nothing was found. */
 export function isSameFile(
   one: FileIdentity | undefined,
   other: FileIdentity | undefined,

@@ -2,8 +2,8 @@ let held = 0;
 let suspend: (() => void) | undefined;
 
 /**
- * Begins something during which the process had better not be stopped with Ctrl-Z, since others would
- * wait for it. What is returned ends it.
+ * Begins work during which the process should not be stopped with Ctrl-Z, because other processes
+ * would wait for it. Returns a function that ends it.
  */
 export function holdSuspension(): () => void {
   held += 1;
@@ -15,7 +15,9 @@ export function holdSuspension(): () => void {
   };
 }
 
-/** Does what stops this process as soon as nobody has to wait for it meanwhile: at once, or very soon. */
+/**
+ * Stops this process with `stop` once no other process would have to wait: at once, or very soon.
+ */
 export function suspendWhenFree(stop: () => void): void {
   if (held === 0) stop();
   else suspend = stop;

@@ -1,5 +1,5 @@
 /**
- * Waits for some work, but not beyond an abort; the work itself goes on.
+ * Waits for work, but only until an abort. The work itself goes on.
  *
  * @throws the signal's reason when it fires first
  */

@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { describeSystemError, systemErrorCode } from './errors.ts';
 
-/** Says in words why a file cannot be written, and what to do where its folder is missing. */
+/** Explains why a file cannot be written, and what to do if its folder is missing. */
 export function describeUnwritable(path: string, error: unknown): string {
   const folder = dirname(path);
   return systemErrorCode(error) === 'ENOENT' && !existsSync(folder)

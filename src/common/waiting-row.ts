@@ -1,14 +1,14 @@
 /** Callers that wait, in the order in which they came. */
 export interface WaitingRow {
-  /** How many wait. */
+  /** The number of waiting callers. */
   readonly length: number;
   /**
    * Waits until it is this caller's turn.
    *
-   * @throws the reason of the signal, when it is aborted before that
+   * @throws the reason of the signal, when it is aborted before that; at once, when it was already
    */
   join(signal: AbortSignal): Promise<void>;
-  /** It is the turn of whoever has waited longest. */
+  /** Wakes the caller that has waited longest. */
   callNext(): void;
 }
 
@@ -20,6 +20,8 @@ export function createWaitingRow(): WaitingRow {
     },
     join: (signal) =>
       new Promise<void>((resolve, reject) => {
+        // A signal tells of its abort once: whoever comes later would wait for ever.
+        if (signal.aborted) return reject(signal.reason as Error);
         const giveUp = (): void => {
           waiting.splice(waiting.indexOf(wake), 1);
           reject(signal.reason as Error);

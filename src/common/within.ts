@@ -1,9 +1,8 @@
 /**
- * Waits for some work, but not longer than that; the work itself goes on. A failure that comes later is
- * passed over.
+ * Waits for work, but no longer than `ms`. The work itself goes on. A later failure is ignored.
  *
- * @returns whether it was long enough
- * @throws what the work throws in time
+ * @returns whether the work ended in time
+ * @throws the error of the work, if it fails in time
  */
 export async function within(ms: number, work: Promise<void>): Promise<boolean> {
   let timer: NodeJS.Timeout | undefined;
@@ -23,7 +22,7 @@ export class NoAnswerError extends Error {
 }
 
 /**
- * Waits for an answer, but not longer than that; one that comes later is passed over.
+ * Waits for an answer, but no longer than `ms`. A later answer is ignored.
  *
  * @throws NoAnswerError when there is no answer in time
  */
@@ -36,6 +35,6 @@ export async function inTime<T>(ms: number, answer: Promise<T>): Promise<T> {
     return await Promise.race([answer, late]);
   } finally {
     clearTimeout(timer);
-    answer.catch(() => {}); // nobody else waits for it
+    answer.catch(() => {}); // avoids an unhandled rejection
   }
 }

@@ -1,24 +1,26 @@
 import { createHash, createHmac, randomBytes, timingSafeEqual } from 'node:crypto';
 
-/** Who may see the page. */
+/** Decides who may see the page. */
 export interface Access {
-  /** Whether a token is wanted at all. */
+  /** Whether the page is open to everybody, without a token. */
   readonly isOpen: boolean;
   /**
-   * Whether a request comes from somebody who has shown the token, or has it in a header. Wrong ones
-   * there count as those that are typed in.
+   * Whether a request has the cookie of somebody who gave the token, or has the token in a header.
+   * Wrong tokens in headers count like wrong tokens that are typed in.
    */
   isGranted(request: AccessRequest): boolean;
   /** Checks a token that was typed in. */
   tryToken(token: string, from: string): Verdict;
-  /** What a browser keeps instead of the token; good for as long as this process lives. */
+  /**
+   * The cookie that a browser keeps instead of the token; valid for as long as this process lives.
+   */
   readonly cookie: { readonly name: string; readonly value: string };
 }
 
 export interface AccessRequest {
   readonly cookie?: string | undefined;
   readonly authorization?: string | undefined;
-  /** The address that it comes from. */
+  /** The address that the request comes from. */
   readonly from?: string | undefined;
 }
 
@@ -31,21 +33,22 @@ export interface AccessOptions {
 }
 
 const COOKIE = 'brandfill_session';
-/** So many wrong tokens may come from one address within a minute. */
+/** This many wrong tokens may come from one address within a minute. */
 const MOST_WRONG = 10;
 const WRONG_FOR_MS = 60_000;
 const MOST_ADDRESSES = 10_000;
 
 /**
- * Lets in who knows the token. The browser gets a cookie that is made from it with a key of this
- * process: neither the token nor a later process's cookie can be made from that.
+ * Lets in everybody who knows the token. The browser gets a cookie that is made from the token with
+ * a key of this process: neither the token nor the cookie of a later process can be derived from
+ * it.
  */
 export function createAccess({ token, now = Date.now }: AccessOptions): Access {
   const key = randomBytes(32);
   const cookie = createHmac('sha256', key)
     .update(token ?? '')
     .digest('base64url');
-  /** By address, when wrong tokens came. */
+  /** Times of wrong tokens, by address. */
   const wrong = new Map<string, number[]>();
 
   function recentlyWrong(from: string): number[] {

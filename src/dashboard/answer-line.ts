@@ -3,8 +3,8 @@ import { findJsonObject, type JsonObject } from '../brand/json-object.ts';
 const LONGEST = 120;
 
 /**
- * An answer in a line, for people: its `name`, where it has one, else the first text in it, else its
- * beginning. It is somebody else's text and may hold anything.
+ * An answer in a line, for people: its `name` if it has one, else its first text, else its
+ * beginning. The text comes from somebody else and may hold anything.
  */
 export function describeAnswer(json: string): string {
   const answer = findJsonObject(json) ?? {};

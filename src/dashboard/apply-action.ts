@@ -1,7 +1,7 @@
 import type { RunControl } from '../common/run-control.ts';
 import type { RunAction, RunState } from './board.ts';
 
-/** Does what was asked of a run; returns why it cannot be done. */
+/** Applies an action to a run; returns why it cannot be done. */
 export function applyAction(
   run: Pick<RunState, 'actions' | 'phase'>,
   control: RunControl,

@@ -16,7 +16,7 @@ const TYPES: Readonly<Record<string, string>> = {
   '.svg': 'image/svg+xml',
 };
 
-/** Files beside this one, as they are in the sources. */
+/** Files beside this one, served as they are in the sources. */
 const OWN = [
   'index.html',
   'style.css',
@@ -32,7 +32,7 @@ const OWN = [
   'tables.js',
 ];
 
-/** The path of each file, and where it is: nothing is loaded from elsewhere. */
+/** The path of each file and its place on the disk; nothing is loaded from elsewhere. */
 const FILES: ReadonlyMap<string, string> = new Map([
   ...OWN.map(
     (name) => [`/${name}`, fileURLToPath(new URL(`page/${name}`, import.meta.url))] as const,

@@ -1,27 +1,27 @@
 import type { Board, RatePoint, RunState } from './board.ts';
 
-/** What of a board is another than before; sections that are missing are as they were. */
+/** The difference between two boards; missing sections are unchanged. */
 export interface BoardChange {
   readonly runs?: readonly RunChange[];
-  /** Runs that are no longer there, by id. */
+  /** The ids of runs that are gone. */
   readonly gone?: readonly string[];
   readonly workers?: Board['workers'];
   readonly schedules?: Board['schedules'];
   readonly backlog?: Board['backlog'];
-  /** Null when there is none any more. */
+  /** Null when the trouble is over. */
   readonly trouble?: string | null;
 }
 
-/** A run that is new, or of which something is; fields that are null have gone. */
+/** A run that is new or has changed; fields that are null are gone. */
 export interface RunChange extends Partial<Nullable<Omit<RunState, 'id'>>> {
   readonly id: string;
-  /** Points to put behind those that are known. */
+  /** Points to append to the known ones. */
   readonly newHistory?: readonly RatePoint[];
 }
 
 type Nullable<T> = { readonly [K in keyof T]: T[K] | null };
 
-/** Says what has changed; undefined when nothing has. */
+/** Compares two boards; undefined when nothing has changed. */
 export function findChange(before: Board, after: Board): BoardChange | undefined {
   const known = new Map(before.runs.map((run) => [run.id, run]));
   const there = new Set(after.runs.map(({ id }) => id));
@@ -52,7 +52,7 @@ function findRunChange(before: RunState, after: RunState): RunChange | undefined
   return { id: after.id, ...Object.fromEntries(fields), ...history };
 }
 
-/** Points that came behind those of before; all of them when they were thinned meanwhile. */
+/** Points that were appended since; all points when they were thinned meanwhile. */
 function findNewPoints(
   before: readonly RatePoint[],
   after: readonly RatePoint[],

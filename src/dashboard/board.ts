@@ -1,19 +1,19 @@
 import type { HoldUp } from '../watch/hold-up.ts';
 
-/** All that the page shows. It travels as JSON. */
+/** Everything that the page shows. It travels as JSON. */
 export interface Board {
   readonly runs: readonly RunState[];
   readonly workers: readonly WorkerState[];
   readonly schedules: readonly ScheduleState[];
-  /** What waits on the queue, where there is one. */
+  /** Chunks that wait on the queue, if there is a queue. */
   readonly backlog?: BacklogState | undefined;
-  /** What keeps it from being up to date; a sentence. */
+  /** Why the board is not up to date; a sentence. */
   readonly trouble?: string | undefined;
 }
 
 /**
- * Where a run is: it reads the list, makes lookups, saves logos, was told to stop, writes its files, is
- * over, or its process is gone.
+ * The phase of a run: it reads the list, makes lookups, saves logos, was told to stop, writes its
+ * files, is over, or its process is gone.
  */
 export type RunPhase =
   | 'reading'
@@ -24,17 +24,17 @@ export type RunPhase =
   | 'ended'
   | 'lost';
 
-/** What can be asked of a run. */
+/** Actions that can be asked of a run. */
 export type RunAction = 'pause' | 'resume' | 'stop' | 'retry';
 
-/** A run as far as it has told. */
+/** A run as far as it has reported. */
 export interface RunState {
   readonly id: string;
-  /** The list, as it was named. */
+  /** The list, as it was named by the user. */
   readonly list: string;
   readonly phase: RunPhase;
   readonly isPaused: boolean;
-  /** Whether what failed is asked once more when all others have been asked. */
+  /** Whether failed lookups are made once more when all others are done. */
   readonly isRetryWanted: boolean;
   readonly actions: readonly RunAction[];
   readonly host: string;
@@ -44,7 +44,7 @@ export interface RunState {
   readonly endedAtMs?: number | undefined;
   readonly plan?: RunPlan | undefined;
   readonly progress?: RunProgress | undefined;
-  /** Once logos are being saved. */
+  /** Set once logos are being saved. */
   readonly logos?: RunLogos | undefined;
   /** The latest first. */
   readonly failures: readonly FailureLine[];
@@ -52,13 +52,13 @@ export interface RunState {
   readonly answers: readonly AnswerLine[];
   /** The latest first. */
   readonly notices: readonly string[];
-  /** How it ended; lines for people. */
+  /** How the run ended; lines for people. */
   readonly end?: readonly string[] | undefined;
-  /** Where it is over. */
+  /** Set once the run is over. */
   readonly ending?: RunEnding | undefined;
-  /** What to do about what failed, where it is over or gone; a sentence. */
+  /** What to do about failed lookups, once the run is over or gone; a sentence. */
   readonly next?: string | undefined;
-  /** The schedule that made it, if one did. */
+  /** The schedule that started the run, if one did. */
   readonly schedule?: ScheduleName | undefined;
   readonly history: readonly RatePoint[];
 }
@@ -66,17 +66,17 @@ export interface RunState {
 /** How a run ended, in a word. */
 export type RunEnding = 'done' | 'some_failed' | 'stopped' | 'error';
 
-/** A scheduled job among all. */
+/** Identifies a scheduled job. */
 export interface ScheduleName {
   readonly group: string;
   readonly job: string;
 }
 
-/** How far logos are, by domain. */
+/** How far the logos are, counted in domains. */
 export interface RunLogos {
   readonly total: number;
   readonly saved: number;
-  /** Those that were there. */
+  /** Those that were there already. */
   readonly kept: number;
   readonly missing: number;
 }
@@ -101,19 +101,19 @@ export interface RunProgress {
   readonly throttled: number;
   /** Since the first lookup. */
   readonly elapsedMs: number;
-  /** How long it will take at the pace of the last half minute; missing where nobody knows. */
+  /** The time left at the pace of the last half minute; missing while it is unknown. */
   readonly leftMs?: number | undefined;
   /** Calls per second now. */
   readonly ratePerSecond: number;
-  /** The limit that is kept to, in calls per second, where one is known. */
+  /** The limit that calls are held to, in calls per second, if it is known. */
   readonly limitPerSecond?: number | undefined;
-  /** Lookups that were given out and have no outcome yet. */
+  /** Lookups that were handed out and have no outcome yet. */
   readonly underWay: number;
-  /** What holds the calls up; a sentence. */
+  /** Why calls wait; a sentence. */
   readonly waits?: string | undefined;
 }
 
-/** A lookup that came to nothing. */
+/** A lookup that failed or was rejected. */
 export interface FailureLine {
   readonly domain: string;
   readonly status: string;
@@ -122,15 +122,15 @@ export interface FailureLine {
   readonly atMs: number;
 }
 
-/** What came of a lookup, in a line. */
+/** The result of a lookup, in a line. */
 export interface AnswerLine {
   readonly domain: string;
   readonly text: string;
 }
 
 /**
- * The end of a span of time, in seconds since the start; calls per second in it; the limit in calls per
- * second where one is known; and what held calls up for long, if anything did.
+ * The end of a span of time, in seconds since the start; the calls per second in it; the limit in
+ * calls per second if it is known; and the cause that held calls up for long, if any.
  */
 export type RatePoint = readonly [
   seconds: number,
@@ -141,9 +141,9 @@ export type RatePoint = readonly [
 
 /** Chunks of lookups that no worker has taken. */
 export interface BacklogState {
-  /** Those of runs, and those that belong to none: backfills. */
+  /** Chunks of runs, and chunks that belong to no run: backfills. */
   readonly waiting: number;
-  /** Those of backfills that wait until they are resumed. */
+  /** Chunks of backfills that wait until they are resumed. */
   readonly aside: number;
   /** Whether backfills are paused. */
   readonly isPaused: boolean;
@@ -154,18 +154,18 @@ export interface WorkerState {
   readonly id: string;
   readonly host: string;
   readonly pid: number;
-  /** Calls that it makes at most at the same time. */
+  /** Its largest number of calls at the same time. */
   readonly concurrency: number;
-  /** HTTP requests made since it was started; missing where it does not count them. */
+  /** HTTP requests made since it was started; missing if it does not count them. */
   readonly calls?: number | undefined;
-  /** What it holds, by run or by who put it on the queue. */
+  /** The lookups that it holds, by run or by producer. */
   readonly holds: readonly WorkerLoad[];
 }
 
 export interface WorkerLoad {
-  /** The run, or what else the lookups are for. */
+  /** The run, or the other purpose of the lookups. */
   readonly of: string;
-  /** Missing where lookups do not travel in chunks. */
+  /** Missing if lookups do not travel in chunks. */
   readonly chunks?: number | undefined;
   readonly lookups: number;
   /** When it took the first of them, in milliseconds since 1970. */
@@ -190,18 +190,18 @@ export interface LastRun {
   /** ISO 8601. */
   readonly finishedAt: string;
   readonly exitCode: number;
-  /** How it went; a line for people. */
+  /** How the run ended; a line for people. */
   readonly text: string;
 }
 
-/** Where the page gets from what it shows, and who does what is asked on it. */
+/** Supplies what the page shows, and carries out the actions that are asked for on it. */
 export interface BoardSource {
-  /** Asked a few times a second while somebody looks, else not at all. */
+  /** Called a few times a second while somebody looks, otherwise not at all. */
   read(): Promise<Board>;
-  /** @returns why it cannot be done; nothing when it is on its way */
+  /** @returns why it cannot be done; nothing when it is under way */
   ask(run: string, action: RunAction): Promise<string | undefined>;
-  /** Asks for a run of a scheduled job now; likewise. */
+  /** Asks for a run of a scheduled job now; returns the same. */
   runNow(group: string, job: string): Promise<string | undefined>;
-  /** Pauses or resumes all lookups that belong to no run; likewise. */
+  /** Pauses or resumes all lookups that belong to no run; returns the same. */
   steerBackfills(action: 'pause' | 'resume'): Promise<string | undefined>;
 }

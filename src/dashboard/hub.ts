@@ -2,7 +2,7 @@ import { toCleanJson } from '../common/secrets.ts';
 import type { Board, BoardSource } from './board.ts';
 import { findChange } from './board-change.ts';
 
-/** Tells all who look what changes, a few times a second; asks nobody while nobody looks. */
+/** Sends changes to all viewers, a few times a second. Reads nothing while nobody looks. */
 export interface Hub {
   /**
    * Sends the board, and then each change of it, until the signal fires or the hub is closed.
@@ -11,16 +11,16 @@ export interface Hub {
    */
   serve(send: SendEvent, signal: AbortSignal): Promise<void>;
   readonly viewers: number;
-  /** Tells the last state and ends. */
+  /** Sends the last state and ends. */
   close(): Promise<void>;
 }
 
-/** Resolves when the event is on its way and another may follow. */
+/** Resolves when the event is under way and another may follow. */
 export type SendEvent = (event: 'board' | 'change' | 'alive', data: string) => Promise<void>;
 
 export interface HubOptions {
   readonly source: Pick<BoardSource, 'read'>;
-  /** How often is looked what has changed. @default 500 ms */
+  /** How often the board is checked for changes. @default 500 ms */
   readonly everyMs?: number;
 }
 
@@ -28,15 +28,15 @@ interface Viewer {
   readonly send: SendEvent;
   readonly leave: (error?: Error) => void;
   isSending: boolean;
-  /** It missed a change while another was on its way, and needs the whole board. */
+  /** Whether the viewer missed a change while another was under way, and needs the whole board. */
   isBehind: boolean;
   quietSinceMs: number;
 }
 
 const EVERY_MS = 500;
-/** So often is something said when nothing changes: proxies close what is silent. */
+/** An event is sent this often when nothing changes, because proxies close silent connections. */
 const ALIVE_MS = 15_000;
-/** A viewer that does not take the last state is not waited for. */
+/** Longest wait for a viewer to take the last state. */
 const FAREWELL_MS = 1_000;
 const EMPTY: Board = { runs: [], workers: [], schedules: [] };
 
@@ -105,7 +105,7 @@ export function createHub({ source, everyMs = EVERY_MS }: HubOptions): Hub {
     serve: async (send, signal) => {
       const isOver = (): boolean => isClosed || signal.aborted;
       while (!board && !isOver()) await lookOnce();
-      if (isOver()) return; // also while the first board was read, which may take seconds
+      if (isOver()) return; // perhaps during the first read, which may take seconds
       await new Promise<void>((resolve, reject) => {
         const leave = (error?: Error): void => {
           viewers.delete(viewer);

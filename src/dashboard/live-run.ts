@@ -19,16 +19,16 @@ import type {
 } from './board.ts';
 import { createRateHistory } from './rate-history.ts';
 
-/** Listens to a run and says how it stands. */
+/** Listens to a run and reports its state. */
 export interface LiveRun {
   show(event: RunEvent): void;
-  /** The run is over. */
+  /** Must be called when the run is over. */
   end(how: RunEnd): void;
-  /** How it stands; worked out when it is asked for. */
+  /** The state of the run; computed on demand. */
   read(): RunState;
 }
 
-/** How a run ended: with a summary, or with what kept it from having one. */
+/** How a run ended: with a summary, or with the reason why there is none. */
 export type RunEnd = { readonly summary: Summary } | { readonly error: string };
 
 export interface LiveRunOptions
@@ -92,7 +92,7 @@ export function createLiveRun(options: LiveRunOptions): LiveRun {
       case 'writing':
         phase = 'writing';
         break;
-      default: // is not shown
+      default: // not shown
         break;
     }
   }
@@ -152,7 +152,7 @@ interface Steered {
   readonly isPaused: boolean;
   readonly isRetryWanted: boolean;
   readonly failed: number | undefined;
-  /** Whether somebody is there who would run the same again. */
+  /** Whether somebody can run the same again. */
   readonly canRunAgain: boolean;
 }
 
@@ -171,7 +171,10 @@ function endingOf({ statuses, stopped }: Summary): RunEnding {
   return statuses.failed + statuses.skipped > 0 ? 'some_failed' : 'done';
 }
 
-/** Only its process has the list: nobody else can look up what failed and write the rows anew. */
+/**
+ * Gives advice. Only the process of the run has the list: no other can look up what failed and
+ * rewrite the rows.
+ */
 function adviseOn({ statuses, stopped }: Summary, isScheduled: boolean): string | undefined {
   const { failed } = statuses;
   if (failed === 0 || stopped !== undefined) return undefined;
@@ -205,14 +208,14 @@ function limitOf(pace: PaceDescription | undefined): number | undefined {
   return pace?.learnedLimitPerSecond;
 }
 
-/** Whether a worker has begun, and only waits long for its answers, is not known to the run. */
+/** The run does not know whether a worker has begun and only waits long for its answers. */
 const NOTHING_TOLD =
   'No chunk of it is done yet: its calls are slow, or workers take what was put on the queue before';
 
-/** For so long nothing need have come when all is well. */
+/** This much silence is normal when all is well. */
 const SILENT_MS = 5_000;
 
-/** Why calls wait, if they do; that it is paused is said elsewhere. */
+/** Why calls wait, if they do; a pause is shown elsewhere. */
 function waitOf(progress: Progress): string | undefined {
   const { comesInBursts, isPaused, calls, underWay = 0, elapsedMs } = progress;
   if (isPaused) return undefined;

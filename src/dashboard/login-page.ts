@@ -5,7 +5,7 @@ const WORDS: Readonly<Record<Exclude<Verdict, 'granted'>, string>> = {
   too_often: 'Too many wrong tokens: try again in a minute.',
 };
 
-/** The page that asks for the token. Nothing in it comes from outside. */
+/** The page that asks for the token. It contains nothing from outside. */
 export function loginPage(verdict?: Exclude<Verdict, 'granted'>): string {
   const alert = verdict === undefined ? '' : `<p role="alert">${WORDS[verdict]}</p>`;
   return `<!doctype html>

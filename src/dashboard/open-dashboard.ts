@@ -9,19 +9,19 @@ import { dashboardRoutes } from './routes.ts';
 
 export interface OpenDashboardOptions {
   readonly source: BoardSource;
-  /** Undefined lets everybody in who asks for this machine. */
+  /** Undefined lets in everybody who addresses this machine by one of its own names. */
   readonly token: string | undefined;
   /** The page of all queues. @default there is none */
   readonly queues?: QueuesPage | undefined;
 }
 
-/** A page that shows what goes on. */
+/** The page that shows what is going on. */
 export interface Dashboard extends Closable {
-  /** To be added to an HTTP server. */
+  /** Routes to add to an HTTP server. */
   readonly routes: Routes;
 }
 
-/** Makes the page, to be served by somebody. Closing it tells all viewers the last state. */
+/** Makes the page; the caller serves it. Closing it sends the last state to all viewers. */
 export async function openDashboard(options: OpenDashboardOptions): Promise<Dashboard> {
   const { source, token, queues } = options;
   const hub = createHub({ source });

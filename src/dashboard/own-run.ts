@@ -7,11 +7,11 @@ import type { LiveRun } from './live-run.ts';
 export interface OwnRunOptions {
   readonly recorder: LiveRun;
   readonly control: RunControl;
-  /** Calls that it makes at most at the same time. */
+  /** Its largest number of calls at the same time. */
   readonly concurrency: number;
 }
 
-/** What a process shows of the one run that it makes. */
+/** The board of a process that makes a single run. */
 export function showOwnRun({ recorder, control, concurrency }: OwnRunOptions): BoardSource {
   return {
     read: async (): Promise<Board> => {

@@ -3,17 +3,17 @@ import { reasonOf } from '../queue/bullmq/server/reasons.ts';
 import type { Board, BoardSource } from './board.ts';
 
 export interface PatientSourceOptions {
-  /** What the Redis is called. */
+  /** The name of the Redis. */
   readonly name: string;
-  /** How long a reading may take. @default 3000 ms */
+  /** Longest time that a reading may take. @default 3000 ms */
   readonly readMs?: number;
-  /** How long what is asked may take. @default 5000 ms */
+  /** Longest time that an action may take. @default 5000 ms */
   readonly askMs?: number;
 }
 
 /**
- * Says so when Redis does not answer: its client waits for a connection for as long as it takes, and
- * whoever looks would take what was true a while ago for what is true now.
+ * Reports when Redis does not answer. Its client would wait for a connection for as long as it
+ * takes, and the viewer would take an old state for the current one.
  */
 export function withPatience(source: BoardSource, options: PatientSourceOptions): BoardSource {
   const { name, readMs = 3_000, askMs = 5_000 } = options;
@@ -31,7 +31,7 @@ export function withPatience(source: BoardSource, options: PatientSourceOptions)
 
   return {
     read: async () => {
-      // One at a time: those that wait for a connection would pile up.
+      // One reading at a time: those that wait for a connection would pile up.
       reading ??= source.read().finally(() => {
         reading = undefined;
       });

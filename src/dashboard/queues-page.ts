@@ -5,24 +5,24 @@ import { serveStatic } from '@hono/node-server/serve-static';
 import type { Queue } from 'bullmq';
 import type { Hono, MiddlewareHandler } from 'hono';
 
-/** Where it is. */
+/** The path of the page. */
 const QUEUES_PATH = '/queues';
 
 export interface QueuesPageOptions {
-  /** All queues there are now; opened once each, and closed by whoever opens them. */
+  /** All queues that exist now. Each is opened once; the provider of this function closes them. */
   readonly findQueues: () => Promise<readonly Queue[]>;
 }
 
-/** What is to be added to a server. */
+/** The parts to add to a server. */
 export interface QueuesPage {
-  /** Goes before the page, and lets nothing but looking through. */
+  /** Goes before the page, and lets only reading requests through. */
   readonly toLookAt: MiddlewareHandler;
   readonly page: Hono;
 }
 
 /**
- * Its page sets styles in its markup. The font that it would have from elsewhere is not asked for;
- * the policy would not let it.
+ * The page sets styles in its markup. It would load a font from elsewhere, which the policy does
+ * not allow.
  */
 const POLICY = [
   "default-src 'none'",
@@ -36,7 +36,7 @@ const POLICY = [
   "frame-ancestors 'none'",
 ].join('; ');
 
-/** bull-board, to look only: what it could do to jobs would lose lookups that somebody waits for. */
+/** Serves bull-board, read-only: changing jobs there would lose lookups that a run waits for. */
 export function createQueuesPage({ findQueues }: QueuesPageOptions): QueuesPage {
   const server = new HonoAdapter(serveStatic);
   server.setBasePath(QUEUES_PATH);
@@ -78,7 +78,7 @@ export function createQueuesPage({ findQueues }: QueuesPageOptions): QueuesPage 
   return { toLookAt, page: server.registerPlugin() };
 }
 
-/** The path below which a proxy has us, as it says; none if it says nothing of the kind. */
+/** The path below which a proxy serves us, as its header says; empty without one. */
 function prefixOf(header = ''): string {
   return /^(?:\/[\w.~-]+)+$/.test(header) ? header : '';
 }

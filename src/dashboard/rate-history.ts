@@ -1,17 +1,17 @@
 import { findLongestHoldUp, type HoldUp } from '../watch/hold-up.ts';
 import type { RatePoint } from './board.ts';
 
-/** What is measured now. */
+/** The current figures of a run. */
 export interface RateSample {
   /** Since the first lookup, in milliseconds. */
   readonly elapsedMs: number;
-  /** Calls made until now. */
+  /** Number of calls made so far. */
   readonly calls: number;
-  /** In calls per second, where one is known. */
+  /** In calls per second, if it is known. */
   readonly limitPerSecond: number | undefined;
-  /** Whether calls are told by the chunk, and not as they are made. @default false */
+  /** Whether calls are reported by the chunk, not as they are made. @default false */
   readonly comesInBursts?: boolean;
-  /** What holds calls up now, and did since the sample before. */
+  /** What holds calls up now, and has done so since the previous sample. */
   readonly heldBy?: HoldUp | undefined;
 }
 
@@ -25,12 +25,12 @@ export interface RateHistory {
 
 const MOST_POINTS = 300;
 const FIRST_INTERVAL_MS = 1_000;
-/** The rate of now is that of so long, or since the start. */
+/** The current rate covers this much time, or the time since the start. */
 const NOW_MS = 2_500;
-/** Of calls that are told by the chunk, which takes so long at most as a rule. */
+/** The same for calls that are reported by the chunk, which rarely takes longer. */
 const BURST_MS = 10_000;
 
-/** What happened since the span before. */
+/** What happened since the previous span. */
 interface Span {
   readonly endMs: number;
   readonly calls: number;
@@ -39,7 +39,10 @@ interface Span {
   readonly lastedMs: number;
 }
 
-/** When there are too many points, each two become one: a long run has coarse points, never more of them. */
+/**
+ * When there are too many points, each two become one: a long run has coarser points, never more of
+ * them.
+ */
 export function createRateHistory(mostPoints: number = MOST_POINTS): RateHistory {
   let spans: readonly Span[] = [];
   let points: readonly RatePoint[] = [];

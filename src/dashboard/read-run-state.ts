@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import type { RunState } from './board.ts';
 
-/** What the page cannot do without. A later version may tell more. */
+/** The fields that the page cannot do without. A later version may send more. */
 const RUN_STATE = z.looseObject({
   list: z.string(),
   phase: z.enum(['reading', 'looking_up', 'saving_logos', 'stopping', 'writing', 'ended', 'lost']),
@@ -26,7 +26,7 @@ const RUN_STATE = z.looseObject({
 });
 
 /**
- * How a run told that it stands, under the id that it is known by.
+ * Reads the state that a run has announced, under the id that it is known by.
  *
  * @param json from a process that may be of another version
  * @returns nothing where it cannot be read

@@ -6,26 +6,27 @@ export interface OriginHeaders {
   readonly fetchSite?: string | undefined;
 }
 
-/** Names of this machine for itself. */
+/** Names that this machine has for itself. */
 const LOCAL = /^(?:localhost|127(?:\.\d{1,3}){3}|\[::1\])(?::\d+)?$/i;
 
-/** Whether an address is reached from this machine only. */
+/** Whether an address can be reached from this machine only. */
 export function isLocalAddress(host: string): boolean {
   return LOCAL.test(host.includes(':') ? `[${host}]` : host);
 }
 
 /**
- * Whether a request names this machine as its host. A page elsewhere can have its own name lead to
- * 127.0.0.1 and then read all that is served there (DNS rebinding); its name betrays it.
+ * Whether a request names this machine as its host. A page elsewhere can make its own name resolve
+ * to 127.0.0.1 and then read everything that is served there (DNS rebinding), but its name gives it
+ * away.
  */
 export function namesThisMachine({ host = '' }: OriginHeaders): boolean {
   return LOCAL.test(host);
 }
 
 /**
- * Whether a request that changes something comes from our own page. Browsers say so by themselves where
- * the page has TLS or is on their machine; elsewhere the page's address has to be the one that is asked,
- * so a proxy has to pass the name on. Who says nothing is refused.
+ * Whether a request that changes something comes from our own page. Browsers say so by themselves
+ * if the page has TLS or is on their machine. Otherwise the origin of the page has to be the host
+ * that is asked, so a proxy has to pass the host on. A request that says nothing is refused.
  */
 export function isFromOurPage({ host, origin, fetchSite }: OriginHeaders): boolean {
   if (fetchSite !== undefined) return fetchSite === 'same-origin';

@@ -16,21 +16,21 @@ export interface DashboardRoutesOptions {
   readonly hub: Hub;
   readonly access: Access;
   readonly assets: ReadonlyMap<string, Asset>;
-  /** The page of all queues, where there are some. */
+  /** The page of all queues, if there are queues. */
   readonly queues?: QueuesPage | undefined;
 }
 
-/** More would be a mistake, or an attack. */
+/** More viewers would be a mistake, or an attack. */
 const MOST_VIEWERS = 100;
 const MOST_BODY_BYTES = 4_096;
 const NOT_THIS_MACHINE =
   'Ask for this page as http://localhost, or have it ask for a token: see BRANDFILL_DASHBOARD_TOKEN.\n';
 const NOT_OUR_PAGE =
   'This can only be asked on our own page. A proxy in front of it has to pass the Host header on.\n';
-/** What the page of a stranger may have: how it looks. */
+/** Files that a stranger may load: those that make the login page look right. */
 const OPEN_ASSETS = new Set(['/style.css', '/icon.svg']);
 
-/** The page, its events, and what can be asked on it. */
+/** The page, its events, and its actions. */
 export function dashboardRoutes(options: DashboardRoutesOptions): Routes {
   const { source, hub, access, assets, queues } = options;
   const index = indexOf(assets, queues !== undefined);
@@ -66,7 +66,7 @@ export function dashboardRoutes(options: DashboardRoutesOptions): Routes {
     });
     app.get('/events', ...guarded, (context) => {
       if (hub.viewers >= MOST_VIEWERS) return context.text('Too many look already.\n', 503);
-      context.header('x-accel-buffering', 'no'); // nginx would keep events until there are many
+      context.header('x-accel-buffering', 'no'); // else nginx holds events back
       return streamSSE(context, async (stream) => {
         const left = new AbortController();
         stream.onAbort(() => left.abort());
@@ -105,7 +105,7 @@ export function dashboardRoutes(options: DashboardRoutesOptions): Routes {
   };
 }
 
-/** The page, with a link to the queues where there are some. */
+/** The page, with a link to the queues if there are queues. */
 function indexOf(assets: ReadonlyMap<string, Asset>, hasQueues: boolean): string {
   const html = assets.get('/index.html')?.body ?? '';
   return hasQueues ? html.replace('href="queues" hidden', 'href="queues"') : html;
@@ -147,7 +147,10 @@ async function readToken({ req }: Context): Promise<string> {
   return new URLSearchParams(await req.text()).get('token') ?? '';
 }
 
-/** Sent back only to us, never on behalf of another page, and out of reach of scripts. */
+/**
+ * A cookie that is sent back only to us, never on behalf of another page, and that scripts cannot
+ * read.
+ */
 function cookieOf({ req }: Context, { cookie }: Access): string {
   const isEncrypted = req.header('origin')?.startsWith('https:') === true;
   return `${cookie.name}=${cookie.value}; Path=/; HttpOnly; SameSite=Strict${isEncrypted ? '; Secure' : ''}`;

@@ -1,6 +1,9 @@
 import type { MiddlewareHandler } from 'hono';
 
-/** Everything comes from us, nothing from markup that somebody may have got in, and nobody frames it. */
+/**
+ * Everything comes from us, no script or style from injected markup runs, and nobody frames the
+ * page.
+ */
 const POLICY = [
   "default-src 'none'",
   "script-src 'self'",
@@ -18,14 +21,14 @@ const HEADERS: Readonly<Record<string, string>> = {
   'content-security-policy': POLICY,
   'x-content-type-options': 'nosniff',
   'x-frame-options': 'DENY',
-  // With `no-referrer`, browsers send no origin along with a form either.
+  // With `no-referrer`, browsers would not send an origin along with a form either.
   'referrer-policy': 'same-origin',
   'cross-origin-opener-policy': 'same-origin',
   'cross-origin-resource-policy': 'same-origin',
   'cache-control': 'no-store',
 };
 
-/** Sends with each answer what keeps others out of the page. */
+/** Sends the headers that keep others out of the page with each answer. */
 export const secureHeaders: MiddlewareHandler = async (context, next) => {
   for (const [name, value] of Object.entries(HEADERS)) context.header(name, value);
   await next();

@@ -28,19 +28,19 @@ import { readRunState } from './read-run-state.ts';
 
 export interface ShowQueueOptions {
   readonly redis: RedisServer;
-  /** That of the lookups. */
+  /** The queue of lookups. */
   readonly lookups: Queue;
   readonly now?: () => number;
 }
 
-/** A run tells how it stands once a second; one that was silent for so long is gone. */
+/** A run announces its state once a second; one that is silent for this long is gone. */
 const LOST_MS = 15_000;
-/** Schedules change seldom, and cost more to read. */
+/** Schedules seldom change, and cost more to read. */
 const SCHEDULES_EVERY_MS = 3_000;
 
 const LOST = 'What was found is kept: run the same command again to go on.';
 
-/** What all runs, workers and schedules on a Redis tell of themselves. */
+/** Shows what all runs, workers and schedules on a Redis announce. */
 export function showQueue({ redis, lookups, now = Date.now }: ShowQueueOptions): BoardSource {
   const { client } = redis;
   let schedules: readonly ScheduleState[] = [];
@@ -58,7 +58,7 @@ export function showQueue({ redis, lookups, now = Date.now }: ShowQueueOptions):
     return listed.map(toScheduleState);
   }
 
-  /** Parsed once for each change: most runs are over and stay as they are. */
+  /** Each state is parsed once: most runs are over and do not change. */
   function stateOf({ id, state: json, silentMs }: AnnouncedRun): RunState | undefined {
     const known = states.get(id);
     const state = known?.json === json ? known.state : readRunState(id, json);
@@ -66,7 +66,7 @@ export function showQueue({ redis, lookups, now = Date.now }: ShowQueueOptions):
     if (!state) return undefined;
     const isLost = state.phase !== 'ended' && silentMs > LOST_MS;
     if (!isLost) return state;
-    // A schedule has it started again by itself.
+    // A schedule starts the run again by itself.
     const next = state.schedule ? undefined : LOST;
     return { ...state, phase: 'lost', actions: [], isPaused: false, next };
   }
@@ -128,7 +128,7 @@ function describeUnreadable(runs: number): string {
   return `${which} not shown: ${whose} cannot be read, perhaps because another version of Brandfill told it.`;
 }
 
-/** What a scheduled run left over is a matter of the last one alone. */
+/** Offers a retry only for the latest of the runs of a scheduled job. */
 function withdrawOldRetries(runs: readonly RunState[]): readonly RunState[] {
   return runs.map((run) => {
     const { schedule, phase, startedAtMs } = run;

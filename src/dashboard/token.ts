@@ -4,20 +4,20 @@ import { readSecret } from '../job/job.ts';
 import type { ListenAddress } from '../job/values/listen-address.ts';
 import { isLocalAddress } from './request-checks.ts';
 
-/** Where the token may come from. */
+/** The places where the token may come from. */
 export interface TokenSources {
   readonly token: string | undefined;
   readonly tokenFile: string | undefined;
   readonly env: Readonly<Record<string, string | undefined>>;
-  /** How a setting is called in messages. */
+  /** Gives the name of a setting in messages. */
   readonly describe: (key: 'token' | 'tokenFile' | 'listen') => string;
 }
 
-/** Shorter ones can be guessed by whoever tries for long enough. */
+/** An attacker could guess a shorter token in the long run. */
 const SHORTEST = 16;
 
 /**
- * Reads the token of the dashboard, and insists on one where others than this machine can reach it.
+ * Reads the token of the dashboard, and insists on one if other machines can reach it.
  *
  * @returns undefined when there is none, and none is needed
  * @throws BrandfillError `INVALID_SETTING`; it never repeats the token

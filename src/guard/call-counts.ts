@@ -1,4 +1,4 @@
-/** How many calls ended, and how many of them badly, second by second. */
+/** How many calls ended in a second, and how many of them failed. */
 export interface SecondCount {
   /** Seconds since the start of the clock. */
   readonly second: number;
@@ -11,7 +11,7 @@ export type CallCounts = SecondCount[];
 
 const WINDOW_SECONDS = 30;
 
-/** Adds a call that ended now and forgets what is no longer in the window. */
+/** Adds a call that ended now and drops the seconds before the window. */
 export function addCall(
   counts: CallCounts,
   { isFailure, nowMs }: { readonly isFailure: boolean; readonly nowMs: number },
@@ -35,10 +35,10 @@ export function totalOf(counts: CallCounts): { readonly calls: number; readonly 
 function latestAt(counts: CallCounts, second: number): SecondCount {
   const last = counts.at(-1);
   if (last?.second === second) return last;
-  // Reported a little out of order: it is in the window all the same.
+  // The call was reported a little out of order, and is still in the window.
   if (last && second < last.second && last.second - second < 2) return last;
   const from = second - WINDOW_SECONDS;
-  // Seconds that are still to come are left from before a clock was set back.
+  // Seconds in the future are left over from before a clock was set back.
   const kept = counts.filter((count) => count.second > from && count.second < second);
   const added: SecondCount = { second, calls: 0, failures: 0 };
   counts.splice(0, counts.length, ...kept, added);

@@ -1,9 +1,9 @@
 import type { CalendarWindow, CallsPer } from './calendar-window.ts';
 
 /**
- * Where the calls are counted that are made with one credential, by all runs and machines together.
- * Calls are taken in blocks before they are made, so that nobody can pass the limit; what a killed
- * process had taken and not made stays counted.
+ * Counts the calls made with one credential by all runs and machines together. Calls are taken in
+ * blocks before they are made, so that the limit cannot be exceeded. Calls that a killed process
+ * had taken and not made stay counted.
  */
 export interface CallLedger {
   /**
@@ -12,9 +12,9 @@ export interface CallLedger {
    * @param signal ends the wait for a ledger that cannot be reached
    */
   take(signal: AbortSignal): Promise<TakenCalls>;
-  /** How many are taken in the present window, by all. */
+  /** How many calls all runs have taken in the present window. */
   read(): Promise<CountedCalls>;
-  /** Gives calls back that were not made. Does nothing once their window is over. */
+  /** Gives back calls that were not made. Does nothing once their window is over. */
   giveBack(calls: number, window: CalendarWindow): Promise<void>;
 }
 
@@ -26,7 +26,7 @@ export interface TakenCalls {
   readonly nowMs: number;
 }
 
-/** What was taken in a window. */
+/** The calls that were taken in a window. */
 export interface CountedCalls {
   readonly taken: number;
   readonly window: CalendarWindow;
@@ -35,7 +35,10 @@ export interface CountedCalls {
 const MOST_PER_BLOCK = 50;
 const BLOCKS_PER_WINDOW = 50;
 
-/** How many calls are taken at a time: few, as a killed process wastes them, but not each by itself. */
+/**
+ * How many calls are taken at a time. Few, because a killed process wastes them, but more than one
+ * where the limit allows.
+ */
 export function blockSizeOf({ count }: CallsPer): number {
   return Math.min(MOST_PER_BLOCK, Math.ceil(count / BLOCKS_PER_WINDOW));
 }

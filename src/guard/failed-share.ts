@@ -1,14 +1,14 @@
-/** Tells when too many lookups have failed. */
+/** Detects that too many lookups have failed. */
 export interface FailedShare {
   /**
    * A lookup has ended.
    *
-   * @returns true when more than the share have failed, of enough to tell
+   * @returns true when more than the share have failed, out of enough lookups to tell
    */
   add(isFailure: boolean): boolean;
 }
 
-/** Fewer lookups than this say nothing of those to come. */
+/** Fewer lookups than this say nothing about the rest. */
 const LEAST_LOOKUPS = 200;
 
 /** @param most the share that may fail, 0 to 1 */

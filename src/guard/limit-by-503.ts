@@ -1,13 +1,13 @@
 import type { CallCounts } from './call-counts.ts';
 
 /**
- * What speaks for 503 being the way in which the API limits calls, as gateways do: nginx, unless it is
- * told otherwise. To the circuit breaker that is an outage which comes back each time that calls are
- * made at speed, although the probes are answered. Seen twice in a row, with nothing else going wrong,
- * it is taken for a limit: from then on 503 is no failure, and the pacer finds the rate.
+ * Finds out whether the API uses 503 to limit calls, as gateways do (nginx by default). To the
+ * circuit breaker such a limit is an outage that comes back whenever calls are made at full speed,
+ * although the probes are answered. When that is seen twice in a row and nothing else fails, 503 is
+ * taken for a limit. From then on 503 is no failure, and the pacer finds the rate.
  *
- * It was none, and the belief is dropped, where 503 goes on although calls have become few, or nothing
- * else comes any more. Plain data, part of the state of the circuit breaker.
+ * The belief is dropped when 503 goes on although calls have become few, or when only 503 comes any
+ * more. Plain data, part of the state of the circuit breaker.
  */
 export interface LimitBy503 {
   /** Whether 503 is taken for a limit. */
@@ -18,21 +18,27 @@ export interface LimitBy503 {
   otherFailures: number;
   /** Calls that were refused one after the other, each sent after the end of the one before. */
   refusedInRow: number;
-  /** When the last of them ended. */
+  /** When the last refused call ended. */
   refusedAtMs: number;
   /** Refusals in a row that came although calls had become few. */
   refusedSlow: number;
-  /** When a call was last answered otherwise. */
+  /** When a call last had an answer other than 503. */
   answeredAtMs: number;
-  /** Most calls of a second that were answered. */
+  /** The most calls that were answered in one second. */
   fastestPerS: number;
 }
 
 const SIGNS = 2;
-/** With so many refusals in a row, and nothing else for so long, the API is out after all. */
+/**
+ * After this many refusals in a row, and nothing else for `LONGEST_ROW_MS`, the API is out after
+ * all.
+ */
 const MOST_IN_ROW = 5;
 const LONGEST_ROW_MS = 5_000;
-/** At so small a share of the fastest second, a limit refuses nothing. Buckets may have saved some calls up. */
+/**
+ * At this share of the fastest second, a rate limit refuses nothing, though a token bucket may have
+ * saved some calls up.
+ */
 const SLOW_SHARE = 1 / 8;
 const MOST_SLOW = 3;
 
@@ -49,17 +55,17 @@ export function createLimitBy503(): LimitBy503 {
   };
 }
 
-/** The API was out, and calls come back to speed. */
+/** A probe went well, and calls come back to speed. */
 export function onRecovery(state: LimitBy503): void {
   state.otherFailures = 0;
 }
 
-/** A call of a recovery failed otherwise than with 503. */
+/** A call of a recovery failed with something other than 503. */
 export function onOtherFailure(state: LimitBy503): void {
   state.otherFailures += 1;
 }
 
-/** Calls came back to speed, and too many failed. Returns whether that is a limit. */
+/** Too many calls of a recovery failed. Returns whether that is due to a limit. */
 export function onRelapse(state: LimitBy503, nowMs: number): boolean {
   state.signs = state.otherFailures === 0 ? state.signs + 1 : 0;
   if (state.signs < SIGNS) return false;
@@ -67,22 +73,23 @@ export function onRelapse(state: LimitBy503, nowMs: number): boolean {
   return true;
 }
 
-/** The outage is over, without a relapse. */
+/** The outage is over without a relapse. */
 export function onRecovered(state: LimitBy503): void {
   state.signs = 0;
 }
 
-/** While it is a limit: a call was not refused. */
+/** While 503 is taken for a limit: a call was answered. */
 export function onAnswered(state: LimitBy503, nowMs: number): void {
   state.refusedInRow = 0;
   state.answeredAtMs = nowMs;
 }
 
 /**
- * While it is a limit: a call was refused.
+ * While 503 is taken for a limit: a call was refused.
  *
- * @param counts the calls of the last seconds that were not
- * @returns `no_limit` when it was none after all, and `out` when that is because the API is out
+ * @param counts the calls of the last seconds that were not refused
+ * @returns `no_limit` when 503 is not a limit after all, and `out` when that is because the API is
+ *   out
  */
 export function onRefused(
   state: LimitBy503,
@@ -90,11 +97,11 @@ export function onRefused(
   counts: Readonly<CallCounts>,
 ): 'limit' | 'no_limit' | 'out' {
   const { sentAtMs, nowMs } = call;
-  // Calls that were under way together are refused together.
+  // Calls that were under way together are refused together, which counts once.
   const isNews = sentAtMs >= state.refusedAtMs || state.refusedAtMs > nowMs;
   if (!isNews) return 'limit';
   state.refusedAtMs = nowMs;
-  // A clock that was set back must not make the API seem there.
+  // A clock that was set back must not make the API seem available.
   state.answeredAtMs = Math.min(state.answeredAtMs, nowMs);
   state.refusedInRow += 1;
   state.refusedSlow = isSlow(state, counts) ? state.refusedSlow + 1 : 0;
@@ -104,7 +111,10 @@ export function onRefused(
   return isOut ? 'out' : 'no_limit';
 }
 
-/** Whether calls have become few. Seconds without any are not counted: there may have been nothing to do. */
+/**
+ * Whether calls have become few. Seconds without any call are not counted: there may have been
+ * nothing to do.
+ */
 function isSlow(state: LimitBy503, counts: Readonly<CallCounts>): boolean {
   let answered = 0;
   for (const { calls } of counts) {

@@ -21,25 +21,27 @@ import {
 
 export { createOutageState, type OutageState };
 
-/** What a call that wants to start is told. */
+/** The answer to a call that wants to start. */
 export type StartAdvice =
   | {
-      /** The earliest time to start; it may be now. To be asked again then. */
+      /** The earliest time to start, which may be now. The call must ask again then. */
       readonly atMs: number;
-      /** The call that starts then is the probe: `onProbeStart` has to be told. */
+      /** Whether the call that starts then is the probe. It must then call `onProbeStart`. */
       readonly isProbe: boolean;
     }
-  /** Not before one of the calls under way has ended; to be asked again then, and every second besides. */
+  /**
+   * Not before a call under way has ended. The call must ask again then, and every second besides.
+   */
   | 'wait';
 
 const MIN_CALLS = 20;
 const MANY_IN_ROW = 20;
 const FAILED_SHARE = 0.5;
-/** Failures that are further apart are not in a row. */
+/** Failures that are further apart than this are not in a row. */
 const ROW_MS = 30_000;
 /**
- * One failure is no relapse: an API on which a few calls always fail would never get through the steps,
- * and stand still for most of the time.
+ * One failure is no relapse: an API on which a few calls always fail would never get through the
+ * steps, and calls would stand still most of the time.
  */
 const MIN_RELAPSE_CALLS = 3;
 
@@ -68,21 +70,21 @@ export function mayStart(
   }
 }
 
-/** Nobody waits for the next probe any more: whoever comes next may make it at once. */
+/** The call that waited for the next probe is gone. The next call may be the probe at once. */
 export function makeProbeDue(state: OutageState): void {
   if (state.phase === 'open' || state.phase === 'probing') state.phaseSinceMs = 0;
 }
 
 /**
- * A call that was let through was not made after all, or was given up. If it was the probe, nobody would
- * report its end: whoever comes next makes another one.
+ * A call that was let through was not made or was given up. If it was the probe, its end would
+ * never be reported, so the next call becomes the probe.
  */
 export function onCallAbandoned(state: OutageState, sentAtMs: number): void {
   const isProbe = sentAtMs >= (state.phaseSinceMs ?? 0) - CLOCK_TOLERANCE_MS;
   if (state.phase === 'probing' && isProbe) makeProbeDue(state);
 }
 
-/** How many of the callers may be at work, but for a probe. */
+/** How many of the callers may be at work, apart from a probe. */
 export function mostAtWork(state: OutageState, callers: number): number {
   switch (state.phase) {
     case 'closed':
@@ -95,15 +97,19 @@ export function mostAtWork(state: OutageState, callers: number): number {
   }
 }
 
-/** The probe starts now. To be called in the same turn as the question, or two callers probe. */
+/**
+ * The probe starts now. Must be called in the same turn of the event loop as `mayStart`, or two
+ * callers probe.
+ */
 export function onProbeStart(state: OutageState, nowMs: number): void {
   if (state.phase === 'probing' && isProbeLost(state, nowMs)) reopen(state, 'probe_failed', nowMs);
   if (state.phase === 'open') startProbe(state, nowMs);
 }
 
 /**
- * A call has ended. 5xx, timeouts and broken connections are failures; any other answer, be it 404
- * or 429, shows that the API is there. Calls that were sent before the present phase are no news.
+ * A call has ended. 5xx, timeouts and broken connections are failures. Any other answer, even 404
+ * or 429, shows that the API is available. Calls that were sent before the present phase are
+ * ignored.
  */
 export function onCallEnd(state: OutageState, ended: EndedCall): void {
   if (isOldNews(state, ended)) return;
@@ -113,13 +119,16 @@ export function onCallEnd(state: OutageState, ended: EndedCall): void {
 
 export interface EndedCall {
   readonly isFailure: boolean;
-  /** Whether it was answered 503. @default false */
+  /** Whether the answer was 503. @default false */
   readonly isRefused?: boolean | undefined;
   readonly sentAtMs: number;
   readonly nowMs: number;
 }
 
-/** Where 503 is taken for a limit, it shows that the API is there. Returns what is left to be judged. */
+/**
+ * When 503 is taken for a limit, it shows that the API is available. Returns the call that is left
+ * to be judged, if any.
+ */
 function judgeLimited(state: OutageState, call: EndedCall): EndedCall | undefined {
   const { limitBy503, counts, phase } = state;
   const { isFailure, isRefused, nowMs } = call;
@@ -164,7 +173,7 @@ export function outageMs(state: OutageState, nowMs: number): number {
   return Math.max(0, nowMs - (state.outageSinceMs ?? nowMs));
 }
 
-/** What is going on, in a sentence; undefined when all is well. */
+/** The state of the outage in a sentence; undefined when there is none. */
 export function describeOutage(state: OutageState, nowMs: number): string | undefined {
   const lastedS = Math.round(outageMs(state, nowMs) / 1_000);
   const waitS = Math.ceil(Math.max(0, nextProbeMs(state, nowMs) - nowMs) / 1_000);
@@ -180,7 +189,7 @@ export function describeOutage(state: OutageState, nowMs: number): string | unde
   }
 }
 
-/** Sent before the present phase, and so an answer to how the API was before. */
+/** Whether a call was sent before the present phase, so that it shows how the API was before. */
 function isOldNews(
   state: OutageState,
   { sentAtMs, nowMs }: { readonly sentAtMs: number; readonly nowMs: number },
@@ -199,7 +208,10 @@ function count(state: OutageState, call: CountedCall): void {
   countInRow(state, call);
 }
 
-/** Workers report in batches: a success that ended before the last failure interrupts nothing. */
+/**
+ * Workers report in batches, so a success that ended before the last failure does not interrupt the
+ * row.
+ */
 function countInRow(state: OutageState, { isFailure, nowMs }: CountedCall): void {
   if (isFailure) {
     if (nowMs - state.failedAtMs >= ROW_MS) state.failedInRow = 0;
@@ -208,7 +220,10 @@ function countInRow(state: OutageState, { isFailure, nowMs }: CountedCall): void
   } else if (nowMs >= state.failedAtMs) state.failedInRow = 0;
 }
 
-/** Half of some calls, or many in a row, however many went well before. */
+/**
+ * Whether half of at least `minCalls` calls failed, or twenty in a row, however many succeeded
+ * before.
+ */
 function areTooMany({ counts, failedInRow }: OutageState, minCalls: number): boolean {
   const { calls, failures } = totalOf(counts);
   return failedInRow >= MANY_IN_ROW || (calls >= minCalls && failures >= calls * FAILED_SHARE);

@@ -1,10 +1,10 @@
 /**
- * Bounds retries to a fifth of the calls plus ten a second, so that an API in trouble is not
- * hammered by everybody trying again. A bucket of tokens: each call puts in a fifth, each second
- * ten, each retry takes one. What is not used within about ten seconds is forgotten, so a quiet
- * night saves nothing up for a storm of retries.
+ * Bounds retries to a fifth of the calls plus ten a second, so that retries do not overwhelm an API
+ * in trouble. A token bucket: each call adds a fifth of a token, each second ten, and each retry
+ * takes one. Unused tokens decay within about ten seconds, so a quiet night saves nothing up for a
+ * storm of retries.
  *
- * Plain data and functions of it and the time; the clock may be anybody's, and may go back.
+ * Plain data and functions of it and the time. Any clock will do, and it may go back.
  *
  * @see {@link https://sre.google/sre-book/handling-overload/ Handling overload, retry budgets}
  */
@@ -17,38 +17,44 @@ export interface RetryBudget {
 
 const TOKENS_PER_CALL = 0.2;
 const TOKENS_PER_MS = 10 / 1_000;
-/** Of what is saved, this much time's worth is kept. */
+/** Tokens beyond the idle level decay with this time constant. */
 const MEMORY_MS = 10_000;
-/** What a budget that nobody uses holds. */
+/** The level of a budget that is not used. */
 const IDLE_TOKENS = TOKENS_PER_MS * MEMORY_MS;
-/** Calls of several machines are reported a little out of order; more than this, a clock was set back. */
+/**
+ * Calls of several machines are reported a little out of order. A larger step back means that a
+ * clock was set back.
+ */
 const CLOCK_TOLERANCE_MS = 1_000;
 
-/** A budget that nobody has used yet: a hundred retries at once are no storm. */
+/** A budget that has not been used yet. A hundred retries at once are allowed. */
 export function createRetryBudget(): RetryBudget {
   return { tokens: IDLE_TOKENS, countedAtMs: null };
 }
 
-/** A call was started that is not a retry. */
+/** The first attempt of a lookup has ended. */
 export function onCall(budget: RetryBudget, nowMs: number): void {
   count(budget, nowMs);
   budget.tokens += TOKENS_PER_CALL;
 }
 
-/** When a retry may start: at once, or in at most a tenth of a second. To be asked again then, for others wait too. */
+/**
+ * When a retry may start: at once, or in at most a tenth of a second. The retry must ask again
+ * then, because others wait too.
+ */
 export function mayRetry(budget: RetryBudget, nowMs: number): { readonly atMs: number } {
   if (isClockSetBack(budget, nowMs)) return { atMs: nowMs };
   const tokens = tokensAt(budget, nowMs);
   if (tokens >= 1) return { atMs: nowMs };
-  // Where exponential growth towards the idle level passes one.
+  // Solves for when the exponential approach to the idle level passes one token.
   const waitMs = MEMORY_MS * Math.log((IDLE_TOKENS - tokens) / (IDLE_TOKENS - 1));
   return { atMs: nowMs + Math.ceil(waitMs) };
 }
 
-/** A retry was started. To be called in the same turn as the question. */
+/** A retry was started. Must be called in the same turn of the event loop as `mayRetry`. */
 export function onRetry(budget: RetryBudget, nowMs: number): void {
   count(budget, nowMs);
-  // No debt: whoever did not ask must not make the others wait for long.
+  // Tokens never go below zero: a retry that did not ask must not make the others wait for long.
   budget.tokens = Math.max(0, budget.tokens - 1);
 }
 

@@ -2,8 +2,8 @@ import type { Health } from './health.ts';
 import type { Routes } from './listener.ts';
 
 /**
- * `/livez` answers as long as the process does. `/readyz` answers 200 when it is up to its work, else
- * 503 with the reasons.
+ * `/livez` answers as long as the process does. `/readyz` answers 200 when the process can do its
+ * work, else 503 with the reasons.
  */
 export function healthRoutes(health: Health): Routes {
   return (app) => {

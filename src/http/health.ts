@@ -1,19 +1,19 @@
 import { inTime, NoAnswerError } from '../common/within.ts';
 
-/** Looks whether something holds; says in a sentence why not, or nothing when all is well. */
+/** Checks a condition. Returns a sentence that says why it fails, or nothing when all is well. */
 export type HealthCheck = () => string | undefined | Promise<string | undefined>;
 
-/** Whether a process is up to its work. */
+/** Whether a process can do its work. */
 export interface Health {
-  /** Adds something that has to hold. */
+  /** Adds a condition that must hold. */
   check(look: HealthCheck): void;
-  /** Says that it has begun its work; until then it is not ready. */
+  /** Must be called when the process begins its work; until then it is not ready. */
   started(): void;
-  /** What keeps it from being ready; nothing when it is. */
+  /** The reasons why it is not ready; empty when it is. */
   reasons(): Promise<readonly string[]>;
 }
 
-/** A check that takes longer has failed: whoever asks waits for an answer. */
+/** A check that takes longer has failed, because the caller waits for an answer. */
 const LONGEST_CHECK_MS = 2_000;
 
 export function createHealth(): Health {

@@ -6,36 +6,36 @@ import { Hono } from 'hono';
 import { BrandfillError, describeSystemError, systemErrorCode } from '../common/errors.ts';
 import type { ListenAddress } from '../job/values/listen-address.ts';
 
-/** An HTTP server that is up. */
+/** A running HTTP server. */
 export interface Listener {
-  /** Where it is reached, such as `http://127.0.0.1:8080`; with the port that was found for 0. */
+  /** Its URL, such as `http://127.0.0.1:8080`, with the port that was found for 0. */
   readonly url: string;
-  /** Ends it. Answers that are on their way get a moment to arrive; then open connections are cut. */
+  /** Ends it. Answers under way get a moment to arrive; then open connections are cut. */
   close(): Promise<void>;
 }
 
-/** Adds routes to a server before it is up. */
+/** Adds routes to a server before it starts. */
 export type Routes = (app: Hono) => void;
 
 export interface ListenerOptions extends ListenAddress {
-  /** Added in this order; the first that fits a request answers it. */
+  /** Added in this order; the first route that fits a request answers it. */
   readonly routes: readonly Routes[];
-  /** How the setting is called in messages. @default `--listen` */
+  /** The name of the setting in messages. @default `--listen` */
   readonly label?: string;
 }
 
-/** Nobody who only reads keeps a connection for longer without asking. */
+/** A connection may stay idle for this long. No client that only reads needs longer. */
 const KEEP_ALIVE_MS = 65_000;
 
-/** So long may the last of an answer take. */
+/** The end of the last answer may take this long. */
 const FAREWELL_MS = 500;
-/** How often is looked which connections have nothing more to say. */
+/** How often to check which connections have nothing more to send. */
 const LOOK_MS = 20;
 
 /**
  * Starts an HTTP server.
  *
- * @throws BrandfillError `INVALID_SETTING` when the address cannot be had
+ * @throws BrandfillError `INVALID_SETTING` when the address cannot be used
  */
 export async function openListener(options: ListenerOptions): Promise<Listener> {
   const { host, port, routes, label = '--listen' } = options;
@@ -89,7 +89,7 @@ const REASONS: Readonly<Record<string, string>> = {
   EAI_AGAIN: 'there is no host of that name',
 };
 
-/** An IPv6 address stands in brackets before a port. */
+/** Puts an IPv6 address in brackets, as it must be before a port. */
 function formatHost(host: string): string {
   return host.includes(':') ? `[${host}]` : host;
 }

@@ -3,10 +3,10 @@ import { BrandfillError } from '../common/errors.ts';
 import type { Settings } from './settings.ts';
 
 /**
- * The id of the API that settings name, where they need not name any.
+ * The id of the API that settings name. For settings that need not name an API.
  *
- * @param describe how a setting is called in messages
- * @returns undefined where any API will do
+ * @param describe gives the name of a setting in messages
+ * @returns undefined when no API is named
  * @throws BrandfillError `INVALID_SETTING` when there are parameters without a base URL
  */
 export function findEndpointId(

@@ -7,22 +7,24 @@ import { readSettings } from './read-settings.ts';
 import { refuseCombinations } from './refuse-combinations.ts';
 import { SETTINGS, type SettingKey, type Settings } from './settings.ts';
 
-/** What to do: everything a run needs to know, checked. */
+/** Everything that a run needs to know, checked. */
 export interface Job {
   readonly settings: Settings;
   readonly endpoint: Endpoint;
   readonly credential: Credential;
-  /** What is odd about the settings but no error, in sentences. */
+  /** Oddities of the settings that are not errors, in sentences. */
   readonly notices: readonly string[];
 }
 
 export interface JobOptions {
   /** Settings as given, by key. */
   readonly given: Readonly<Partial<Record<SettingKey, unknown>>>;
-  /** The credential, where a program gives it; else it comes from `apiKeyFile` or BRANDFILL_API_KEY. */
+  /**
+   * The credential, if a program gives it; else it comes from `apiKeyFile` or BRANDFILL_API_KEY.
+   */
   readonly apiKey?: string | undefined;
   readonly env: Readonly<Record<string, string | undefined>>;
-  /** How a setting is called in messages. */
+  /** Gives the name of a setting in messages. */
   readonly describe: (key: SettingKey) => string;
 }
 
@@ -37,10 +39,10 @@ export function createJob({ given, apiKey, env, describe }: JobOptions): Job {
   return { settings, ...createApi({ settings, apiKey, env, describe }) };
 }
 
-/** The settings that say which API is asked and how. */
+/** The settings that say which API is called, and how. */
 export type ApiSettings = Pick<Settings, 'baseUrl' | 'param' | 'auth' | 'apiKeyFile'>;
 
-/** The API, and the right to ask it. */
+/** The API, and the credential to call it. */
 export type Api = Pick<Job, 'endpoint' | 'credential' | 'notices'>;
 
 /** @throws BrandfillError `INVALID_SETTING` */

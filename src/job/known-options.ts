@@ -5,29 +5,31 @@ import { findNearest } from './nearest.ts';
 import { checkKind, type OptionKind } from './option-kinds.ts';
 import type { Definitions } from './setting-definition.ts';
 
-/** Which options a function of the library takes. */
+/** The options that a function of the library takes. */
 export interface KnownOptions {
   /** The name of the function. */
   readonly of: string;
-  /** Settings that are options by the same name, but for `params` and `headers`. */
+  /** Settings that are options by the same name, except `params` and `headers`. */
   readonly definitions?: Definitions<object>;
-  /** Options that are no settings, and what each may be. */
+  /** Options that are not settings, with their kinds. */
   readonly others: Readonly<Record<string, OptionKind>>;
   /** Settings that make no sense for this function, and why. */
   readonly pointless?: { readonly keys: readonly string[]; readonly why: string };
-  /** How an option is called in messages. */
+  /** Gives the name of an option in messages. */
   readonly describe: (key: string) => string;
 }
 
-/** So many options are listed in a message; where there are more, the README is named. */
+/** A message lists at most this many options; if there are more, it names the README. */
 const MOST_LISTED = 25;
 
 /**
- * Refuses options that a function does not have: one that is mistyped would be left out of account,
- * and a bound that does not hold costs money. Options that are undefined count as not given. What is
- * no setting is refused as well when it is of the wrong type; settings are when they are read.
+ * Refuses options that a function does not have: a mistyped option would be ignored, and a bound
+ * that does not hold costs money. Options that are undefined count as not given. Options that are
+ * not settings are also refused when they have the wrong type; settings are checked when they are
+ * read.
  *
- * @throws BrandfillError `INVALID_SETTING` that names the option and the one that was probably meant
+ * @throws BrandfillError `INVALID_SETTING` that names the option and the one that was probably
+ * meant
  */
 export function checkOptions(options: unknown, known: KnownOptions): void {
   const { of, others, pointless, describe } = known;

@@ -1,8 +1,8 @@
-/** Settings that programs give under another name. */
+/** Settings that have another name in programs. */
 const LIBRARY_NAMES: Readonly<Record<string, string>> = {
   param: 'params',
   header: 'headers',
 };
 
-/** How an option is called in messages to programs; the command line says `--base-url`. */
+/** The name of an option in messages to programs. The command line uses `--base-url`. */
 export const libraryNaming = (key: string): string => `'${LIBRARY_NAMES[key] ?? key}'`;

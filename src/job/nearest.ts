@@ -1,8 +1,8 @@
 import { distance } from 'fastest-levenshtein';
 
 /**
- * Finds the known word that was probably meant: few letters away (a third of them at most), or one
- * is the beginning of the other. Case, dashes and underscores do not count.
+ * Finds the known word that was probably meant. It is few letters away (a third of them at most),
+ * or one of the two is the beginning of the other. Case, dashes and underscores do not count.
  */
 export function findNearest(word: string, known: readonly string[]): string | undefined {
   const plain = simplify(word);

@@ -1,14 +1,14 @@
 import { describeKind } from '../common/describe-kind.ts';
 import { BrandfillError } from '../common/errors.ts';
 
-/** What an option may be that is no setting. */
+/** The kind of value that an option has which is not a setting. */
 export type OptionKind =
-  /** Whoever reads it checks it. */
+  /** The code that reads it checks it. */
   'checkedElsewhere' | 'text' | 'texts' | 'flag' | 'function' | 'object' | 'signal' | 'control';
 
 interface Kind {
   readonly isMet: (value: unknown) => boolean;
-  /** How a message says so. */
+  /** The kind in the words of a message. */
   readonly expected: string;
 }
 
@@ -33,10 +33,10 @@ const KINDS: Readonly<Record<OptionKind, Kind>> = {
 };
 
 /**
- * Refuses an option that is of the wrong type: else it would be met as an error of ours in the midst
- * of a run, or be left out of account.
+ * Refuses an option of the wrong type. Otherwise it would turn up as an internal error in the
+ * middle of a run, or be ignored.
  *
- * @param label how the option is called in messages
+ * @param label the name of the option in messages
  * @throws BrandfillError `INVALID_SETTING`; it never repeats the value, which may be a credential
  */
 export function checkKind(value: unknown, kind: OptionKind, label: string): void {

@@ -3,8 +3,8 @@ import type { Api } from './job.ts';
 import type { Settings } from './settings.ts';
 
 /**
- * Tells one credential at one API from all others, for those who share its pace: a hash, from which
- * no credential can be had back. Whoever wants another rate has a pace of its own.
+ * Identifies one credential at one API, for workers that share its pace. It is a hash, from which
+ * the credential cannot be recovered. Workers with another rate have a pace of their own.
  */
 export function paceIdOf({
   endpoint,
@@ -14,7 +14,7 @@ export function paceIdOf({
   return hash([endpoint.id, credential.headers, credential.queryParam, settings.rate]);
 }
 
-/** The same for those whose calls are counted together, at whatever rate each of them makes its own. */
+/** The same for workers and runs whose calls are counted together, whatever their rates. */
 export function callsIdOf({ endpoint, credential }: Pick<Api, 'endpoint' | 'credential'>): string {
   return hash([endpoint.id, credential.headers, credential.queryParam]);
 }

@@ -4,9 +4,9 @@ import type { Definitions, SettingDefinition } from './setting-definition.ts';
 /**
  * Reads settings from what was given, else from the environment, else from the defaults.
  *
- * @param definitions which settings there are
- * @param sources values by key, strings as on the command line, or numbers, lists and booleans; and
- * how a key is called in messages, such as `--base-url`
+ * @param definitions the settings to read
+ * @param sources values by key: strings as on the command line, or numbers, lists and booleans; and
+ * the name of a key in messages, such as `--base-url`
  * @throws BrandfillError `INVALID_SETTING` that names the setting, what was expected and what came
  */
 export function readSettings<T extends object>(
@@ -24,14 +24,14 @@ export function readSettings<T extends object>(
   return Object.fromEntries(read) as T;
 }
 
-/** Where settings come from. */
+/** The sources of settings. */
 export interface SettingSources<K extends string> {
   readonly given: Readonly<Partial<Record<K, unknown>>>;
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly describe: (key: K) => string;
 }
 
-/** `baseUrl` as the command line has it: `--base-url`. */
+/** `baseUrl` as a flag of the command line: `--base-url`. */
 export function flagOf(key: string): string {
   return `--${key.replaceAll(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`;
 }

@@ -2,9 +2,9 @@ import { BrandfillError } from '../common/errors.ts';
 import type { SettingKey, Settings } from './settings.ts';
 
 interface Given {
-  /** Settings as given, by key; those that are not there have their defaults. */
+  /** Settings as given, by key; missing ones have their defaults. */
   readonly given: Readonly<Partial<Record<SettingKey, unknown>>>;
-  /** How a setting is called in messages. */
+  /** Gives the name of a setting in messages. */
   readonly describe: (key: SettingKey) => string;
 }
 
@@ -13,7 +13,7 @@ interface Combination {
   readonly refusal: (describe: Given['describe'], settings: Settings) => string;
 }
 
-/** What makes no sense together, though each value does alone. */
+/** Values that make no sense together, though each does alone. */
 const COMBINATIONS: readonly Combination[] = [
   {
     isGiven: ({ failures }) => failures === '-',

@@ -9,18 +9,18 @@ export interface SettingDefinition<T> {
   readonly env?: string;
   /** As a user would write it. */
   readonly default?: string;
-  /** The default where a job file says how to run, if that is another one. */
+  /** The default when a job file says how to run, if it is a different one. */
   readonly defaultInJobFile?: string;
-  /** May be given more than once. */
+  /** Whether it may be given more than once. */
   readonly isRepeatable?: boolean;
-  /** A text that begins with `@` names a file that holds the value. */
+  /** Whether a text that begins with `@` names a file that holds the value. */
   readonly takesPreset?: boolean;
-  /** Of a whole number: the least and the most that it may be. */
+  /** Least and greatest value of a whole number. */
   readonly range?: { readonly from: number; readonly to?: number };
   readonly description: string;
   /** @throws BrandfillError `INVALID_SETTING` that says what was expected */
   parse(value: unknown): T;
 }
 
-/** How each of some settings is read. */
+/** Says how each of some settings is read. */
 export type Definitions<T> = { readonly [K in keyof T]-?: SettingDefinition<T[K]> };

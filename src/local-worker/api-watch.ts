@@ -11,21 +11,21 @@ export interface ApiWatchOptions {
   /** Scheme, host and port of the API. */
   readonly origin: string;
   readonly stopSwitch: StopSwitch;
-  /** The longest wait that the API may ask for. Told to wait longer, the worker stops. */
+  /** The longest wait that the API may ask for. When it asks for longer, the worker stops. */
   readonly maxWaitMs: number;
   readonly onNotice: OnNotice;
 }
 
 const LOOK_MS = 1_000;
-/** Shorter waits are part of the work. */
+/** Shorter waits are not reported. */
 const WORTH_TELLING_MS = 5_000;
-/** After how long an outage is told of again: each time twice as long. */
+/** When an outage is reported again. The interval doubles each time. */
 const FIRST_TOLD_AGAIN_MS = 15_000;
 const LONGEST_TOLD_AGAIN_MS = 600_000;
 
 /**
- * Says when calls stop because of the API, and when they go on. What keeps them may have been told to
- * another worker: also a wait that is longer than this one may wait.
+ * Reports when calls stop because of the API, and when they go on. The reason may have been stated
+ * to another worker, including a wait that is longer than this worker may wait.
  */
 export function watchApi(options: ApiWatchOptions): Closable {
   const { worker, origin, stopSwitch, maxWaitMs, onNotice } = options;
@@ -33,7 +33,7 @@ export function watchApi(options: ApiWatchOptions): Closable {
   let tellAgainMs = FIRST_TOLD_AGAIN_MS;
   let tellAtMs: number | undefined;
 
-  /** An outage is told of again and again, but ever more seldom: what it said first is soon out of date. */
+  /** Reports an outage repeatedly, but ever more seldom, because a report is soon out of date. */
   function lookForOutage(): void {
     const outage = worker.describeOutage();
     const nowMs = performance.now();
@@ -48,7 +48,7 @@ export function watchApi(options: ApiWatchOptions): Closable {
     }
   }
 
-  /** With the address: where no call was ever answered, it is the first thing to check. */
+  /** Names the address: if no call was ever answered, it is the first thing to check. */
   function describeBeginning(): string {
     return describeOut({ api: origin, proxy: findProxy(origin), trouble: worker.lastTrouble() });
   }

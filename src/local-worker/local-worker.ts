@@ -22,31 +22,33 @@ import { createSharedOutageGate } from '../worker/shared-outage-gate.ts';
 import type { StopSwitch } from '../worker/stop-switch.ts';
 import { createWorker, type Worker, type WorkerOptions } from '../worker/worker.ts';
 
-/** The settings that say how calls are made. */
+/** The settings for making calls. */
 export type CallSettings = Pick<
   Settings,
   'concurrency' | 'rate' | 'retries' | 'timeout' | 'maxWait' | 'maxOutage' | 'header'
 >;
 
-/** What depends on what the worker works for. */
+/** Options that depend on the purpose of the worker. */
 export interface LocalWorkerOptions
   extends Pick<WorkerOptions, 'holdsCallers' | 'hasFailedBefore' | 'onCall'> {
   /** @default no bound */
   readonly maxCalls?: number | undefined;
-  /** Where calls are counted that all with this credential may make. @default no bound */
+  /** Counts the calls of all workers with this credential. @default no bound */
   readonly callLedger?: CallLedger | undefined;
   readonly stopSwitch: StopSwitch;
-  /** The pace that all workers with this credential share. @default one of its own */
+  /** The pace shared by all workers with this credential. @default a pace of its own */
   readonly sharedPace?: StoredState | undefined;
   /** How many calls go ahead of all others. @default 5 */
   readonly firstCalls?: number | undefined;
-  /** What an earlier run knew of the pace. @default nothing */
+  /** The pace that an earlier run learned. @default none */
   readonly startPace?: PaceState | undefined;
-  /** What measures it. @default nothing */
+  /** Measures the worker. @default not measured */
   readonly measure?: Instruments['worker'] | undefined;
-  /** Holds all calls up while it is closed. @default nothing does */
+  /** Holds all calls up while it is closed. @default calls are never held up */
   readonly pause?: PauseGate | undefined;
-  /** What outcomes are dated by, in milliseconds since 1970. @default the clock of the machine */
+  /**
+   * The clock that dates outcomes, in milliseconds since 1970. @default the clock of the machine
+   */
   readonly now?: (() => number) | undefined;
 }
 
@@ -54,23 +56,23 @@ export interface LocalWorkerOptions
 export interface LocalWorker {
   readonly worker: Worker;
   readonly turnstile: Turnstile;
-  /** What is known of the pace, to be kept; undefined when others keep it. */
+  /** The state of the pace, to be saved; undefined when other workers keep it. */
   readonly snapshotPace: () => PaceState | undefined;
   readonly counters: Readonly<CallCounters>;
-  /** What there is to say of an outage of the API, if there is one. */
+  /** The state of an outage of the API in a sentence; undefined when there is none. */
   readonly describeOutage: () => string | undefined;
-  /** Why the last call failed that did. */
+  /** Why the last failed call failed. */
   readonly lastTrouble: () => string | undefined;
-  /** Whether no call starts because the API is out. */
+  /** Whether no call may start because the API is out. */
   readonly isOut: () => boolean;
-  /** For how long calls were kept waiting, by why. */
+  /** How long calls were held up, by reason. */
   readonly waitedMs: () => LocalWaits;
-  /** Gives calls back that were taken from the ledger and not made. Closing does so as well. */
+  /** Gives back calls that were taken from the ledger and not made. `close` does so too. */
   readonly giveBackCalls: () => Promise<void>;
   close(): Promise<void>;
 }
 
-/** For how long, in milliseconds, no call could start, or no retry for want of a retry budget. */
+/** How long, in milliseconds, no call could start, or no retry for lack of retry budget. */
 export type LocalWaits = GateWaits & { readonly retryBudget: number };
 
 export function openLocalWorker(

@@ -4,15 +4,15 @@ import type { Reply } from '../queue/lookup-queue.ts';
 import type { WorkProgress } from '../watch/events.ts';
 import type { LocalWorker } from './local-worker.ts';
 
-/** Tells how it goes with a worker. */
+/** Reports the progress of a worker. */
 export interface WorkTeller extends Closable {
-  /** Counts what is replied. */
+  /** Wraps a reply so that its outcomes are counted. */
   count(reply: Reply): Reply;
 }
 
 const TELL_MS = 250;
 
-/** Tells it a few times a second, from now on until it is closed. */
+/** Reports progress a few times a second until it is closed. */
 export function startTellingWork(
   { counters, turnstile, describeOutage }: LocalWorker,
   onProgress: (progress: WorkProgress) => void,

@@ -9,7 +9,7 @@ export interface AllowedHost {
 }
 
 /**
- * Reads `HOST` or `HOST:PORT`; an IPv6 address stands in brackets.
+ * Reads `HOST` or `HOST:PORT`; an IPv6 address must be in brackets.
  *
  * @throws BrandfillError `INVALID_SETTING`
  */
@@ -27,7 +27,7 @@ export function parseAllowedHost(text: string): AllowedHost {
   );
 }
 
-/** Whether a host is one of those. */
+/** Whether a host is one of the allowed ones. */
 export function isAllowed(
   hosts: readonly AllowedHost[],
   { hostname, port }: { readonly hostname: string; readonly port: number },

@@ -29,47 +29,52 @@ export interface Picture {
 
 export interface NoPicture {
   readonly reason: string;
-  /** How long its server asked to be left alone. */
+  /** How long its server asked for no further requests. */
   readonly retryAfterMs?: number | undefined;
 }
 
-/** Fetches pictures from wherever answers say that they are. */
+/** Fetches pictures from the places that answers name. */
 export interface PictureFetcher {
-  /** Whatever goes wrong is a reason; it never throws. */
+  /** Never throws: every failure is a reason. */
   fetch(url: URL, signal: AbortSignal): Promise<Fetched>;
   close(): Promise<void>;
 }
 
 export interface PictureFetcherOptions extends Omit<GuardOptions, 'timeoutMs'> {
-  /** The largest picture, after decompression. */
+  /** The size of the largest picture, after decompression. */
   readonly maxBytes: number;
-  /** Connections that are kept to one host. */
+  /** Most connections to one host. */
   readonly perHost: number;
-  /** The longest that all of it may take, redirects included, in milliseconds. @default 10,000 */
+  /** The longest time for all of it, redirects included, in milliseconds. @default 10,000 */
   readonly timeoutMs?: number | undefined;
 }
 
 const TIMEOUT_MS = 10_000;
-/** A host that takes longer to be reached is as good as none. */
+/** A host that takes longer to be reached counts as unreachable. */
 const CONNECT_TIMEOUT_MS = 5_000;
 const MOST_REDIRECTS = 5;
 const DISCARDED_BYTES = 16 * 1024;
 
-/** All that a picture's server is told: no cookies, no referrer, nothing that is meant for the API. */
+/**
+ * All that a picture's server learns: no cookies, no referrer, nothing that is meant for the API.
+ */
 const HEADERS: Readonly<Record<string, string>> = {
   accept: 'image/png, image/svg+xml, image/jpeg, image/*;q=0.8',
   'accept-encoding': ACCEPTED_ENCODINGS,
   'user-agent': 'brandfill',
 };
 
-/** Connections go to public addresses and to allowed hosts, directly, whatever proxy there is. */
+/**
+ * Connects to public addresses and allowed hosts only, and always directly, even if there is a
+ * proxy.
+ */
 export function createPictureFetcher(options: PictureFetcherOptions): PictureFetcher {
   const { allowed, maxBytes, perHost, timeoutMs = TIMEOUT_MS, ...guard } = options;
   const deadlines = createDeadlines(timeoutMs);
   const agent = new Agent({
     connections: perHost,
     connect: createGuardedConnector({ allowed, timeoutMs: CONNECT_TIMEOUT_MS, ...guard }),
-    // The deadline bounds all of it.
+    // The deadline covers all of it.
     headersTimeout: 0,
     bodyTimeout: 0,
   });
@@ -118,14 +123,14 @@ export function createPictureFetcher(options: PictureFetcherOptions): PictureFet
 
 const REDIRECTS: ReadonlySet<number> = new Set([301, 302, 303, 307, 308]);
 
-/** @throws what broke the picture off */
+/** @throws the error that broke the picture off */
 function read({ bytes, isCut, bodyError }: Exchanged): Fetched {
   if (isCut) return { reason: 'too_large' };
   if (bodyError) throw bodyError;
   return toPicture(bytes);
 }
 
-/** What bytes are as a picture. */
+/** Turns bytes into a picture, or gives the reason why they are none. */
 function toPicture(bytes: Buffer): Fetched {
   const kind = findPictureKind(bytes);
   if (kind) return { kind, bytes };
@@ -139,9 +144,9 @@ function toPicture(bytes: Buffer): Fetched {
   }
 }
 
-/** A picture that stands in the answer itself. */
+/** Reads a picture that is in the answer itself. */
 async function readDataUrl(url: URL, maxBytes: number): Promise<Fetched> {
-  // Three quarters of it at the least, unless most of it is escapes.
+  // The picture has at least three quarters of this size, unless most of it is escapes.
   if (url.href.length > 3 * maxBytes + 1_000) return { reason: 'too_large' };
   try {
     const bytes = Buffer.from(await (await globalThis.fetch(url)).arrayBuffer());

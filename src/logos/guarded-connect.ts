@@ -5,7 +5,7 @@ import { buildConnector } from 'undici';
 import { type AllowedHost, isAllowed, portOf } from './allowed-hosts.ts';
 import { isPublicAddress } from './public-address.ts';
 
-/** An address that a name has. */
+/** An address that a name resolves to. */
 export interface ResolvedAddress {
   readonly address: string;
   readonly family: number;
@@ -18,25 +18,28 @@ export interface GuardOptions {
   readonly timeoutMs: number;
   /** Finds all addresses of a name. @default the system's resolver */
   readonly resolve?: ((hostname: string) => Promise<readonly ResolvedAddress[]>) | undefined;
-  /** Whether an address may be connected to. @default that of the public internet */
+  /**
+   * Whether connections to an address are allowed. @default for addresses of the public internet
+   */
   readonly isPublic?: ((address: string) => boolean) | undefined;
 }
 
-/** A host has an address that is not one of the public internet. */
+/** A host has an address outside of the public internet. */
 export class PrivateAddressError extends Error {
   override readonly name = 'PrivateAddressError';
 }
 
 /**
- * Opens connections to public addresses only. A name is resolved once, all its addresses are checked,
- * and one of those very addresses is connected to: a name that resolves to something else a moment
- * later (DNS rebinding) gains nothing. Every connection goes this way, so every redirect does.
+ * Opens connections to public addresses only. A name is resolved once, all its addresses are
+ * checked, and one of those very addresses is connected to. So a name that resolves to something
+ * else a moment later (DNS rebinding) gains nothing. Every connection goes this way, and therefore
+ * every redirect.
  */
 export function createGuardedConnector(options: GuardOptions): buildConnector.connector {
   const { allowed, timeoutMs, resolve = resolveBySystem, isPublic = isPublicAddress } = options;
   const connectorTo = (isFine: (address: string) => boolean): buildConnector.connector => {
     const lookup = createLookup(resolve, isFine);
-    // Families are tried in turn, so that sockets always ask for all addresses.
+    // Families are tried in turn, so sockets always ask for all addresses.
     return buildConnector({ timeout: timeoutMs, lookup, autoSelectFamily: true });
   };
   const guarded = connectorTo(isPublic);
@@ -51,7 +54,7 @@ export function createGuardedConnector(options: GuardOptions): buildConnector.co
     }
     guarded(target, (...[error, socket]) => {
       if (error) return callback(error, null);
-      // By now it cannot be another one; but nothing is sent before that is seen.
+      // It cannot be another address by now, but nothing is sent before that is verified.
       const { remoteAddress } = socket;
       if (remoteAddress === undefined || isPublic(remoteAddress)) return callback(null, socket);
       socket.destroy();
@@ -60,7 +63,7 @@ export function createGuardedConnector(options: GuardOptions): buildConnector.co
   };
 }
 
-/** A lookup for sockets, which refuses a name when any of its addresses is not public. */
+/** A lookup for sockets that refuses a name if any of its addresses is not public. */
 function createLookup(
   resolve: NonNullable<GuardOptions['resolve']>,
   isPublic: (address: string) => boolean,

@@ -1,42 +1,47 @@
 import fastq from 'fastq';
 import type { Fetched, NoPicture } from './fetch-picture.ts';
 
-/** Lets few pictures be fetched at a time, fewer from one host, and leaves hosts alone that are out. */
+/**
+ * Limits the pictures that are fetched at a time, in all and from one host, and leaves failing
+ * hosts alone.
+ */
 export interface HostTurns {
-  /** Fetches when it is the turn of this host. What was asked too fast is asked again. */
+  /** Fetches when it is the turn of this host. A request that was answered 429 is repeated. */
   take(host: string, fetch: () => Promise<Fetched>): Promise<Fetched>;
 }
 
 export interface HostTurnsOptions {
-  /** Pictures that are fetched at the same time. */
+  /** Most pictures that are fetched at the same time. */
   readonly concurrency: number;
-  /** Those from one host. */
+  /** Most pictures that are fetched from one host. */
   readonly perHost: number;
   /** Once it fires, nothing more is fetched. */
   readonly signal: AbortSignal;
-  /** Milliseconds since any time. */
+  /** Milliseconds since any fixed time. */
   readonly now: () => number;
-  /** Resolves after so many milliseconds, or at once when the signal fires. */
+  /** Resolves after this many milliseconds, or at once when the signal fires. */
   readonly sleep: (ms: number) => Promise<void>;
 }
 
 interface Host {
-  /** While somebody waits for it. */
+  /** Present while somebody waits for the host. */
   turns: Turns | undefined;
-  /** Pictures that are fetched from it, or wait for that. */
+  /** Number of pictures that are fetched from it, or wait for their turn. */
   waiting: number;
-  /** How often in a row it gave no answer, or none that it stands by. */
+  /** How often in a row it gave no answer, or no definite one. */
   troubles: number;
   restUntilMs: number;
   isOut: boolean;
 }
 
-/** So many troubles in a row, and a host is out for the rest of the run. */
+/** After this many troubles in a row, a host is out for the rest of the run. */
 const MOST_TROUBLES = 5;
 const MOST_TRIES = 3;
-/** Beyond so many hosts, those in trouble that nobody waits for are forgotten, the oldest first. */
+/**
+ * Beyond this many hosts, those in trouble that nobody waits for are forgotten, the oldest first.
+ */
 const MOST_REMEMBERED = 10_000;
-/** How long a host is left alone that answers 429 and does not say for how long. */
+/** How long to leave a host alone that answers 429 without a time. */
 const REST_MS = 2_000;
 /** A host that wants to be left alone for longer is left to the next run. */
 const LONGEST_REST_MS = 30_000;
@@ -80,7 +85,10 @@ export function createHostTurns(options: HostTurnsOptions): HostTurns {
     host.isOut ||= host.troubles >= MOST_TROUBLES || restMs > LONGEST_REST_MS;
   }
 
-  /** There may be as many hosts as domains: of those nobody waits for only the troubles are kept. */
+  /**
+   * Forgets a host. There may be as many hosts as domains: if nobody waits for a host, only its
+   * troubles are kept.
+   */
   function letGo(name: string, host: Host): void {
     host.turns = undefined;
     if (host.troubles === 0) hosts.delete(name);
@@ -122,7 +130,7 @@ function createHost(): Host {
   return { turns: undefined, waiting: 0, troubles: 0, restUntilMs: 0, isOut: false };
 }
 
-/** Whether a reason tells of the host rather than of the picture. */
+/** Whether a reason is about the host rather than the picture. */
 export function isHostTrouble(reason: string): boolean {
   return TROUBLES.has(reason);
 }
@@ -140,7 +148,7 @@ const TROUBLES: ReadonlySet<string> = new Set([
   'http_504',
 ]);
 
-/** Whether the host asked to be left alone for a while, and not what is wrong with the picture. */
+/** Whether the host asked to be left alone for a while, which says nothing about the picture. */
 function isThrottled(fetched: Fetched): boolean {
   if (!('reason' in fetched)) return false;
   const { reason, retryAfterMs } = fetched;

@@ -9,15 +9,19 @@ import {
   XLINK_NAMESPACE,
 } from './svg-names.ts';
 
-/** What bytes are as an SVG: a picture and nothing else, one that may do more, or none at all. */
+/**
+ * The verdict on bytes as an SVG: a picture and nothing else, one that may do more, or no SVG at
+ * all.
+ */
 export type SvgVerdict = 'safe' | 'unsafe' | 'no_svg';
 
 /**
- * Says whether bytes are an SVG that can do nothing but show. It is read by an XML parser, to its
- * end, and everything in it has to be known as harmless: elements, attributes, CSS. So there are no
- * scripts, handlers of events, pages within the picture, entities, and nothing that is loaded from
- * elsewhere; also where a page takes the picture into its own HTML. Such a picture is refused as a
- * whole, since cleaning means writing it anew, and what is written anew may be read in another way.
+ * Checks whether bytes are an SVG that can do nothing but show. An XML parser reads it to its end,
+ * and everything in it has to be known as harmless: elements, attributes, CSS. So it has no
+ * scripts, event handlers, pages within the picture or entities, and it loads nothing from
+ * elsewhere. This holds even if a page takes the picture into its own HTML. Any other picture is
+ * refused as a whole. Cleaning would mean rewriting it, and rewritten text may be parsed in another
+ * way.
  */
 export function judgeSvg(bytes: Buffer): SvgVerdict {
   const text = decode(bytes);
@@ -33,10 +37,10 @@ export function judgeSvg(bytes: Buffer): SvgVerdict {
   return isSvg ? 'safe' : 'no_svg';
 }
 
-/** Deeper pictures are made to hurt. */
+/** Deeper pictures are made to do harm. */
 const MOST_DEPTH = 200;
 
-/** Reads all of it. @throws Error at the first thing that is not known as harmless */
+/** Reads all of it. @throws Error at the first part that is not known as harmless */
 function read(text: string, onSvg: () => void): void {
   const parser = new SaxesParser({ xmlns: true, position: false });
   const open: SaxesTagNS[] = [];
@@ -59,7 +63,7 @@ function read(text: string, onSvg: () => void): void {
     if (target !== 'xpacket' || body.includes('>')) refuse(`the instruction ${target}`);
   });
   parser.on('comment', (comment) => {
-    // In HTML such a comment is over at once, and the rest of it is part of the page.
+    // In HTML such a comment ends at once, and the rest of it is part of the page.
     const isOver = /^-?>|--!>/.test(comment);
     if (isOver || isLabel(open.at(-1))) refuse('a comment that HTML reads in another way');
   });
@@ -90,13 +94,14 @@ function isStyle(tag: SaxesTagNS | undefined): boolean {
   return tag?.local === 'style';
 }
 
-/** In HTML, what is in these is read as HTML again. */
+/** In HTML, the content of these elements is parsed as HTML again. */
 function isLabel(tag: SaxesTagNS | undefined): boolean {
   return tag?.local === 'title' || tag?.local === 'desc';
 }
 
 function checkElement({ name, local, prefix, uri, attributes }: SaxesTagNS): void {
-  // Without a prefix, an HTML page would take notes named like its own elements for those.
+  // Without a prefix, an HTML page would take notes with the names of its own elements for those
+  // elements.
   const isNote = prefix !== '' && isNotes(uri);
   const isKnown = uri === SVG_NAMESPACE && SAFE_ELEMENTS.has(local);
   if (!isNote && !isKnown) refuse(`the element ${name}`);
@@ -116,7 +121,7 @@ function isSafeAttribute(element: string, { local, uri, value }: SaxesAttributeN
   return isPlainAttribute(local) || isSafeCssValue(value);
 }
 
-/** Within the picture, or a picture that it brings along. */
+/** Whether a link stays within the picture, or leads to an embedded picture. */
 function isSafeLink(element: string, target: string): boolean {
   const isPicture = element === 'image' || element === 'feImage';
   return /^\s*(?:#|$)/.test(target) || (isPicture && isEmbeddedPicture(target.trim()));
@@ -124,14 +129,14 @@ function isSafeLink(element: string, target: string): boolean {
 
 const XMLNS = 'http://www.w3.org/2000/xmlns/';
 
-/** That of the W3C, without definitions of its own. */
+/** The doctype of the W3C, without definitions of its own. */
 const HARMLESS_DOCTYPE =
   /^\s*svg(?:\s+PUBLIC\s+"-\/\/W3C\/\/DTD SVG [\w. ]{1,40}\/\/EN"\s+"https?:\/\/www\.w3\.org\/[\w./-]{1,80}")?\s*$/;
 
-/** Those in which ASCII is ASCII: in some others a browser finds what nobody else does. */
+/** Encodings in which ASCII is ASCII: in some others a browser finds what no other program does. */
 const ENCODINGS = /^(?:utf-8|us-ascii|ascii|iso-8859-1|windows-1252)$/i;
 
-/** As UTF-8; else byte by byte, which is as good for finding what is written in ASCII. */
+/** Decodes as UTF-8, else byte by byte, which is good enough to find text in ASCII. */
 function decode(bytes: Buffer): string | undefined {
   if (bytes.includes(0)) return undefined; // UTF-16, or no text
   try {

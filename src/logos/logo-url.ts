@@ -1,14 +1,14 @@
 import { type AllowedHost, isAllowed, portOf } from './allowed-hosts.ts';
 
-/** Where a picture is, or why it is nowhere. */
+/** The URL of a picture, or the reason why there is none. */
 export type LogoUrl = { readonly url: URL } | { readonly reason: UrlProblem };
 
-/** What may be wrong with a URL before anything is asked. */
+/** Problems of a URL that are found before any request. */
 export type UrlProblem = 'no_url' | 'invalid_url' | 'unsupported_scheme' | 'unsupported_port';
 
 /**
- * The URL of a picture in what an expression found in an answer: a text, or the first text in a list.
- * What stands in it of user and password is left out; `//host/path` is taken as https.
+ * Finds the URL of a picture in the result of an expression: a text, or the first text in a list. A
+ * user and password in it are left out; `//host/path` is taken as https.
  */
 export function findLogoUrl(value: unknown, allowed: readonly AllowedHost[]): LogoUrl {
   const text = [value].flat().find((item) => typeof item === 'string' && item.trim() !== '');
@@ -17,7 +17,7 @@ export function findLogoUrl(value: unknown, allowed: readonly AllowedHost[]): Lo
   return checkLogoUrl(trimmed.startsWith('//') ? `https:${trimmed}` : trimmed, undefined, allowed);
 }
 
-/** The URL of a picture as it stands in an answer, or in a redirect of another one. */
+/** Checks the URL of a picture, from an answer or from a redirect. */
 export function checkLogoUrl(
   text: string,
   base: URL | undefined,

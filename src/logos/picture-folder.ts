@@ -1,10 +1,9 @@
 import { createHash } from 'node:crypto';
-import { readdir, rename, rm, stat, writeFile } from 'node:fs/promises';
-import { hostname } from 'node:os';
+import { rename, rm, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { BrandfillError, describeSystemError, systemErrorCode } from '../common/errors.ts';
-import { isRunning } from '../common/is-running.ts';
 import { makeFolder } from '../common/make-folder.ts';
+import { findLeftovers, temporaryPath } from '../common/temporary-files.ts';
 import type { Picture } from './fetch-picture.ts';
 import { PICTURE_KINDS, type PictureKind } from './picture-kind.ts';
 
@@ -13,27 +12,20 @@ export interface PictureFolder {
   /** Whether it has a file of that name and size. */
   has(file: string, sizeBytes: number): Promise<boolean>;
   /**
-   * Puts a picture in the place of the one that the domain had, whole or not at all.
+   * Saves a picture in place of the domain's previous one, whole or not at all.
    *
    * @returns the name of its file
    */
   save(domain: string, picture: Picture): Promise<string>;
 }
 
-/** Temporary files carry host, process and this number, so that no two runs share one. */
-let written = 0;
-
 /**
- * Opens a folder, which is made if it is not there, and makes sure that it can be written.
+ * Opens a folder, creates it if necessary, and makes sure that it can be written.
  *
- * @throws BrandfillError `UNWRITABLE_OUTPUT`, as all functions of it
+ * @throws BrandfillError `UNWRITABLE_OUTPUT`, as all its functions do
  */
 export async function openPictureFolder(path: string): Promise<PictureFolder> {
-  const prefix = `.brandfill-${hostname()}-`;
-  const temporaryPath = (): string => {
-    written += 1;
-    return join(path, `${prefix}${process.pid}-${written}.part`);
-  };
+  const stem = join(path, '.brandfill-');
 
   async function refused<T>(work: () => Promise<T>): Promise<T> {
     try {
@@ -47,7 +39,7 @@ export async function openPictureFolder(path: string): Promise<PictureFolder> {
   }
 
   async function write(bytes: Buffer, target: string): Promise<void> {
-    const temporary = temporaryPath();
+    const temporary = temporaryPath(stem);
     try {
       await writeFile(temporary, bytes);
       await rename(temporary, target);
@@ -58,8 +50,8 @@ export async function openPictureFolder(path: string): Promise<PictureFolder> {
 
   await refused(async () => {
     makeFolder(path);
-    await removeLeftovers(path, prefix);
-    const trial = temporaryPath();
+    for (const left of await findLeftovers(stem)) await rm(left, { force: true });
+    const trial = temporaryPath(stem);
     await writeFile(trial, '');
     await rm(trial);
   });
@@ -81,28 +73,20 @@ export async function openPictureFolder(path: string): Promise<PictureFolder> {
   };
 }
 
-/** Longer names fit no file system, with their ending. */
+/** With their ending, longer names fit no file system. */
 const MOST_NAME = 200;
 
-/** What the file of a domain's picture is called: `acme.com.png`. */
+/** The name of the file of a domain's picture: `acme.com.png`. */
 export function pictureFileOf(domain: string, kind: PictureKind): string {
   return `${stemOf(domain)}.${kind}`;
 }
 
 function stemOf(domain: string): string {
-  // For Windows `con.com.png` is no file but the console.
+  // On Windows, `con.com.png` is not a file but the console.
   if (/^(?:con|prn|aux|nul|(?:com|lpt)\d)\./.test(domain)) return `_${domain}`;
   if (domain.length <= MOST_NAME) return domain;
   const mark = createHash('sha256').update(domain).digest('hex').slice(0, 16);
   return `${domain.slice(0, MOST_NAME)}-${mark}`;
-}
-
-/** Removes what killed runs on this machine left. */
-async function removeLeftovers(path: string, prefix: string): Promise<void> {
-  for (const name of await readdir(path)) {
-    const pid = name.startsWith(prefix) && /^(\d+)-\d+\.part$/.exec(name.slice(prefix.length))?.[1];
-    if (pid && !isRunning(Number(pid))) await rm(join(path, name), { force: true });
-  }
 }
 
 function isFileThere(error: unknown): boolean {

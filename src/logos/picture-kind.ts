@@ -4,15 +4,15 @@ export const PICTURE_KINDS = ['png', 'jpg', 'gif', 'webp', 'avif', 'bmp', 'ico',
 export type PictureKind = (typeof PICTURE_KINDS)[number];
 
 /**
- * Which kind of picture bytes are, by what they begin with; undefined when by none. SVG is text and
- * has to be read: see `judgeSvg`. A library for this knows hundreds of formats, each with a parser
- * that strangers' bytes would run through; these seven need none.
+ * The kind of picture that bytes are, by their beginning; undefined if they are none. SVG is text
+ * and has to be parsed: see `judgeSvg`. A library for this knows hundreds of formats, each with a
+ * parser that strangers' bytes would run through; these seven need none.
  */
 export function findPictureKind(bytes: Buffer): Exclude<PictureKind, 'svg'> | undefined {
   return KINDS.find(([, isKind]) => bytes.length >= LEAST_BYTES && isKind(bytes))?.[0];
 }
 
-/** No picture is smaller, and all that is looked at lies within. */
+/** No picture is smaller, and everything that is checked lies within. */
 const LEAST_BYTES = 26;
 
 const KINDS: readonly (readonly [Exclude<PictureKind, 'svg'>, (bytes: Buffer) => boolean])[] = [
@@ -25,14 +25,14 @@ const KINDS: readonly (readonly [Exclude<PictureKind, 'svg'>, (bytes: Buffer) =>
   ['ico', (bytes) => has(bytes, 0, '\0\0\x01\0') && bytes.readUInt16LE(4) > 0 && bytes[9] === 0],
 ];
 
-/** How long the header of a BMP may be, behind its first 14 bytes: its version. */
+/** Possible lengths of the header of a BMP, behind its first 14 bytes: its version. */
 const BMP_HEADER_BYTES: ReadonlySet<number> = new Set([12, 40, 52, 56, 64, 108, 124]);
 
 function has(bytes: Buffer, at: number, mark: string): boolean {
   return bytes.toString('latin1', at, at + mark.length) === mark;
 }
 
-/** The brands in the first box of an ISO media file: the major one, and those it is compatible with. */
+/** The brands in the first box of an ISO media file: the major one, and the compatible ones. */
 function brandsOf(bytes: Buffer): readonly string[] {
   const end = Math.min(bytes.readUInt32BE(0), bytes.length, 256);
   const brands = [bytes.toString('latin1', 8, 12)];

@@ -1,6 +1,6 @@
 /**
- * Whether CSS from a picture leads nowhere but into the picture itself. It is not parsed: what cannot
- * be told for sure is not safe, so escapes, most at-rules and functions that are not known are refused.
+ * Whether CSS from a picture refers only to the picture itself. It is not parsed. Anything
+ * uncertain is unsafe, so escapes, most at-rules and unknown functions are refused.
  */
 export function isSafeCss(css: string): boolean {
   if (/[\\<]/.test(css)) return false;
@@ -10,12 +10,15 @@ export function isSafeCss(css: string): boolean {
   return hasSafeFunctions(css);
 }
 
-/** Whether a value of an attribute that may be CSS, such as `fill`, leads nowhere else. */
+/** Whether the value of an attribute that may be CSS, such as `fill`, refers to nothing else. */
 export function isSafeCssValue(value: string): boolean {
   return !value.includes('(') || (!value.includes('\\') && hasSafeFunctions(value));
 }
 
-/** A picture within the picture. Not SVG, which would have to be looked into. */
+/**
+ * Whether a URL is an embedded picture. SVG does not count, since it would have to be checked
+ * itself.
+ */
 export function isEmbeddedPicture(url: string): boolean {
   return /^data:image\/(?:png|jpe?g|gif|webp|avif|bmp);base64,[a-z0-9+/=\s]*$/i.test(url);
 }
@@ -40,7 +43,7 @@ function isSafeTarget(argument: string): boolean {
   return /^#[^"'\s]*$/.test(target) || isEmbeddedPicture(target);
 }
 
-/** Longer than any name of a function that is safe. */
+/** Longer than any name of a safe function. */
 const MOST_NAME = 40;
 
 const SAFE_RULES: ReadonlySet<string> = new Set(['media', 'keyframes', '-webkit-keyframes']);

@@ -12,41 +12,41 @@ export interface SaveLogosOptions extends Circumstances {
   readonly domains: () => AsyncIterable<readonly string[]>;
   /** The answer of a domain, as JSON; undefined when there is none. */
   readonly answerOf: (domain: string) => string | undefined;
-  /** What the answer says of the logo. */
+  /** Gives the logo's value in an answer. */
   readonly valueOf: (answer: JsonObject) => unknown;
   readonly notes: LogoNotes;
   readonly folder: PictureFolder;
   readonly fetcher: PictureFetcher;
   readonly turns: HostTurns;
   readonly allowed: readonly AllowedHost[];
-  /** Once it fires, nothing more is fetched; what is not there is noted as not asked. */
+  /** Once it fires, nothing more is fetched; missing logos are noted as not asked. */
   readonly signal: AbortSignal;
   /** Milliseconds since 1970. */
   readonly now: () => number;
   readonly onDone: (counts: LogoCounts) => void;
 }
 
-/** Domains with an answer, by what became of their logo. */
+/** Counts of domains with an answer, by the state of their logo. */
 export interface LogoCounts {
   /** Fetched in this run. */
   readonly saved: number;
-  /** Was there. */
+  /** Was there already. */
   readonly kept: number;
-  /** Could not be had, or not anew. */
+  /** Could not be fetched, or not fetched anew. */
   readonly missing: number;
-  /** Those, by why. */
+  /** The missing ones, by reason. */
   readonly reasons: Readonly<Record<string, number>>;
 }
 
-/** So many are decided about or wait for their turn at the same time. */
+/** At most this many are being decided about or wait for their turn at the same time. */
 const WINDOW = 256;
 
 /**
- * Sees to it that each domain with an answer has its logo in the folder, and a note of it. What could
- * not be had because a host was in trouble is tried last: else the same few would keep a host that is
- * slow to all of them from ever being asked for the others.
+ * Makes sure that each domain with an answer has its logo in the folder, and a note about it. Logos
+ * that could not be fetched because a host was in trouble are tried last. Otherwise the same few
+ * would always keep a slow host from being asked for the others.
  *
- * @throws BrandfillError `UNWRITABLE_OUTPUT`, `UNUSABLE_STORE`; nothing that a host does
+ * @throws BrandfillError `UNWRITABLE_OUTPUT`, `UNUSABLE_STORE`; never because of a host
  */
 export async function saveLogos(options: SaveLogosOptions): Promise<LogoCounts> {
   const { domains, answerOf, valueOf, notes, folder, fetcher, turns, signal } = options;
@@ -91,7 +91,7 @@ export async function saveLogos(options: SaveLogosOptions): Promise<LogoCounts> 
       ? NOT_ASKED
       : await turns.take(url.host, () => fetcher.fetch(url, signal));
     if ('reason' in fetched) {
-      // What it came to when it was asked for says more, and keeps its place behind the others.
+      // The earlier reason says more than this one, and keeps its place behind the others.
       if (decision === 'fetch_again' && UNTRIED.has(fetched.reason)) {
         return counts.miss(note?.missing?.reason ?? '');
       }
@@ -104,7 +104,7 @@ export async function saveLogos(options: SaveLogosOptions): Promise<LogoCounts> 
     counts.save();
   }
 
-  /** What was saved before stays. */
+  /** A picture that was saved before stays. */
   async function miss(
     domain: string,
     missing: NonNullable<LogoNote['missing']>,
@@ -122,7 +122,7 @@ export async function saveLogos(options: SaveLogosOptions): Promise<LogoCounts> 
   return counts.now();
 }
 
-/** Visits all, some at the same time, and waits for the last. Throws what went wrong first. */
+/** Visits all items, some at the same time, and waits for the last. Throws the first error. */
 async function visitAll(
   batches: AsyncIterable<readonly string[]>,
   visit: (domain: string) => Promise<void>,

@@ -2,8 +2,9 @@
 export const SVG_NAMESPACE = 'http://www.w3.org/2000/svg';
 
 /**
- * Elements that draw, or say how. Not among them: `script`, `foreignObject`, whatever plays or loads,
- * and animations, which can give any attribute any value later on.
+ * Elements that draw, or say how. `script`, `foreignObject`, and elements that play or load
+ * anything are not among them. Neither are animations, which can give any attribute any value later
+ * on.
  */
 export const SAFE_ELEMENTS: ReadonlySet<string> = new Set(
   `svg g defs symbol use title desc metadata switch view a style image
@@ -15,7 +16,7 @@ export const SAFE_ELEMENTS: ReadonlySet<string> = new Set(
   feTurbulence`.split(/\s+/),
 );
 
-/** Attributes that are names or numbers for SVG, whatever brackets stand in them. */
+/** Attributes that are names or numbers for SVG, even with brackets in them. */
 export function isPlainAttribute(name: string): boolean {
   return PLAIN_ATTRIBUTES.has(name) || name.startsWith('data-') || name.startsWith('aria-');
 }
@@ -28,16 +29,16 @@ const PLAIN_ATTRIBUTES: ReadonlySet<string> = new Set([
   'font-family',
 ]);
 
-/** That of `xlink:href`. */
+/** The namespace of `xlink:href`. */
 export const XLINK_NAMESPACE = 'http://www.w3.org/1999/xlink';
 
-/** Attributes of other namespaces that SVG has, and that do nothing. */
+/** Attributes of other namespaces that SVG has, and that have no effect. */
 export const SAFE_ATTRIBUTES: ReadonlyMap<string, ReadonlySet<string>> = new Map([
   ['http://www.w3.org/XML/1998/namespace', new Set(['space', 'lang', 'id'])],
   [XLINK_NAMESPACE, new Set(['type', 'role', 'arcrole', 'title', 'show', 'actuate'])],
 ]);
 
-/** Whether a namespace is one in which drawing programs and licences note things that nobody draws. */
+/** Whether a namespace is for notes of drawing programs and licences, which are not drawn. */
 export function isNotes(namespace: string): boolean {
   return NOTES.has(namespace) || namespace.startsWith('http://ns.adobe.com/');
 }

@@ -6,16 +6,17 @@ import type { Metrics } from './metrics.ts';
 import { createPaceMetrics } from './pace-metrics.ts';
 import { PlainHistogram } from './plain-histogram.ts';
 
-/** Measures the calls of a worker, of the run of that name if it is one's. */
+/** Measures the calls of a worker, under the name of its run if it works for one. */
 export type MeasureWorker = (sight: WorkerSight, run: string | undefined) => WorkerProbe;
 
-/** Other is what HTTP has no class for, such as 999. */
+/** `other` is for statuses without a class in HTTP, such as 999. */
 const STATUS_CLASSES = ['none', '2xx', '3xx', '4xx', '5xx', 'other'] as const;
-/** From a cache nearby to the longest that a call may take, in seconds. */
+/** From a cache nearby to the longest time that a call may take, in seconds. */
 const DURATION_BUCKETS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60];
 
 /**
- * Metrics of calls and lookups. Each call adds to plain numbers; all else is read off when somebody asks.
+ * Metrics of calls and lookups. Each call adds to plain numbers; everything else is read off at a
+ * scrape.
  */
 export function createCallMetrics(metrics: Metrics): MeasureWorker {
   const registers = [metrics.registry];
@@ -119,7 +120,7 @@ export function createCallMetrics(metrics: Metrics): MeasureWorker {
   };
 }
 
-/** Where the class of a status is in the list of them. */
+/** The index of a status's class in that list. */
 function classIndexOf(httpStatus: number | undefined): number {
   if (httpStatus === undefined) return 0;
   const index = Math.floor(httpStatus / 100) - 1;

@@ -2,14 +2,14 @@ import { Counter, Gauge } from 'prom-client';
 import { freeBytes } from '../common/free-bytes.ts';
 import type { Metrics } from './metrics.ts';
 
-/** What can be seen of a collector. */
+/** The part of a collector that metrics read. */
 export interface CollectSight {
   readonly counts: {
     readonly enriched: number;
     readonly failures: number;
     readonly repeated: number;
   };
-  /** Where its files are. */
+  /** The folder of its files. */
   readonly folder: string;
 }
 
@@ -41,7 +41,7 @@ export function measureCollector(metrics: Metrics, { counts, folder }: CollectSi
     try {
       free.set(freeBytes(folder));
     } catch {
-      free.remove(); // its disk may be gone: the other metrics tell all the same
+      free.remove(); // its disk may be gone: the other metrics are still reported
     }
   });
 }

@@ -7,7 +7,7 @@ import { createRunMetrics } from './run-metrics.ts';
 import { measureSchedules, type ReadSchedules } from './schedule-metrics.ts';
 import { createStoreMetrics } from './store-metrics.ts';
 
-/** What is named of a run. */
+/** The names in a run's metrics. */
 export interface RunFacts {
   /** The name of its job file, or of the command. */
   readonly name: string;
@@ -15,7 +15,7 @@ export interface RunFacts {
   readonly store: string;
 }
 
-/** The instruments of a process. A metric is there from the first time that it is wanted. */
+/** The instruments of a process. A metric exists from the first time that it is needed. */
 export interface InstrumentMaker {
   /** For a process that works for any number of runs. */
   readonly forWorker: () => Instruments;
@@ -24,7 +24,7 @@ export interface InstrumentMaker {
   readonly forSchedules: (read: ReadSchedules) => void;
 }
 
-/** To be made once for each process. */
+/** Must be called once for each process. */
 export function createInstrumentMaker(metrics: Metrics): InstrumentMaker {
   const calls = once(() => createCallMetrics(metrics));
   const queues = once(() => createQueueMetrics(metrics));

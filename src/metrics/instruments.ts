@@ -4,7 +4,7 @@ import type { PaceDescription } from '../pace/pacer.ts';
 import type { ReadQueues } from '../queue/bullmq/queue-depth.ts';
 import type { RunEvent } from '../watch/events.ts';
 
-/** What can be seen of a worker of this process. */
+/** The part of a worker of this process that metrics read. */
 export interface WorkerSight {
   /** Most calls at the same time. */
   readonly concurrency: number;
@@ -14,7 +14,7 @@ export interface WorkerSight {
   readonly isOut: () => boolean;
 }
 
-/** Is told what a worker does, for as long as it works. */
+/** Called with what a worker does, for as long as it works. */
 export interface WorkerProbe {
   /** A call ended; without a status when there was no answer. */
   readonly onCallEnd: (httpStatus: number | undefined, latencyMs: number) => void;
@@ -34,7 +34,7 @@ export interface WindowSight {
 /** Measures what a process does. */
 export interface Instruments {
   readonly worker: (sight: WorkerSight) => WorkerProbe;
-  /** Returns how to end it. */
+  /** Returns a function that ends it. */
   readonly queues: (read: ReadQueues) => () => void;
 }
 

@@ -1,33 +1,36 @@
 import { collectDefaultMetrics, Gauge, Registry } from 'prom-client';
 import { within } from '../common/within.ts';
 
-/** The metrics of a process. They are looked at when somebody asks, and cost next to nothing until then. */
+/** The metrics of a process. They are computed at a scrape, and cost next to nothing until then. */
 export interface Metrics {
   /** Where metrics are added. */
   readonly registry: Registry;
-  /** Brings metrics up to date whenever somebody asks. Returns how to end that. */
+  /** Brings metrics up to date at each scrape. Returns a function that ends that. */
   onScrape(look: () => void | Promise<void>): () => void;
   /** All of them, in the text format of Prometheus. */
   text(): Promise<string>;
 }
 
-/** What else is known of a process. */
+/** Other facts of a process. */
 export interface ProcessFacts {
   /** The command that runs, such as `worker`. */
   readonly command: string;
   readonly version: string;
 }
 
-/** These say `_total`, but are no counters: whoever checks metrics by the conventions refuses them. */
+/**
+ * These names end in `_total`, but the metrics are no counters: tools that check the conventions
+ * reject them.
+ */
 const MISNAMED = [
   'nodejs_active_handles_total',
   'nodejs_active_requests_total',
   'nodejs_active_resources_total',
 ];
-/** Redis may not answer; Prometheus waits for ten seconds. */
+/** Redis may not answer, and Prometheus waits for ten seconds. */
 const LONGEST_LOOK_MS = 3_000;
 
-/** Begins with what Node.js tells: memory, CPU, the lag of the event loop. */
+/** Begins with the metrics of Node.js: memory, CPU, the lag of the event loop. */
 export function createMetrics({ command, version }: ProcessFacts): Metrics {
   const registry = new Registry();
   collectDefaultMetrics({ register: registry });
@@ -56,7 +59,7 @@ export function createMetrics({ command, version }: ProcessFacts): Metrics {
       return () => looks.delete(look);
     },
     text: async () => {
-      // Whoever comes meanwhile gets the same: one look is enough for all.
+      // Scrapes that come meanwhile get the same text: one look is enough for all.
       looking ??= lookAtAll().finally(() => {
         looking = undefined;
       });

@@ -13,7 +13,10 @@ const STATES: readonly PaceDescription['why'][] = [
   'backing_off',
 ];
 
-/** Metrics of the pace. Returns what has a worker measured until it is told that it ended. */
+/**
+ * Metrics of the pace. Returns a function that measures a worker until it is told that the worker
+ * ended.
+ */
 export function createPaceMetrics(
   metrics: Metrics,
 ): (sight: WorkerSight, run: string | undefined) => () => void {

@@ -1,8 +1,9 @@
 import { Histogram, type HistogramConfiguration } from 'prom-client';
 
 /**
- * A histogram without labels that keeps plain numbers until somebody asks. That of prom-client looks up labels and
- * bucket by name at every value, which takes some two microseconds: more than a hundredth of a lookup.
+ * A histogram without labels that keeps plain numbers until a scrape. The one of prom-client looks
+ * up labels and bucket by name at every value. That takes some two microseconds, more than a
+ * hundredth of a lookup.
  */
 export class PlainHistogram extends Histogram {
   /** Upper bounds, in order. */
@@ -17,7 +18,7 @@ export class PlainHistogram extends Histogram {
     this.#counts = Array.from({ length: options.buckets.length + 1 }, () => 0);
   }
 
-  /** Counts a value; in the place of `observe`. */
+  /** Counts a value; replaces `observe`. */
   add(value: number): void {
     const bounds = this.#bounds;
     let at = 0;
@@ -26,7 +27,7 @@ export class PlainHistogram extends Histogram {
     this.#sum += value;
   }
 
-  /** What the registry asks for, and `get` as well. */
+  /** The registry calls this, and `get` as well. */
   async getForPromString(): Promise<object> {
     const { name, help, type, aggregator } = this as unknown as Described;
     let total = 0;
@@ -44,7 +45,7 @@ export class PlainHistogram extends Histogram {
   }
 }
 
-/** What every metric of prom-client has, though its types do not say so. */
+/** Fields that every metric of prom-client has, though its types do not say so. */
 interface Described {
   readonly name: string;
   readonly help: string;

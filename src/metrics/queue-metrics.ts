@@ -2,7 +2,10 @@ import { Gauge } from 'prom-client';
 import { JOB_STATES, type QueueReading, type ReadQueues } from '../queue/bullmq/queue-depth.ts';
 import type { Metrics } from './metrics.ts';
 
-/** Metrics of the queues on a Redis. Returns what has them looked at until it is ended. */
+/**
+ * Metrics of the queues on a Redis. Returns a function that includes them until its result is
+ * called.
+ */
 export function createQueueMetrics(metrics: Metrics): (read: ReadQueues) => () => void {
   const registers = [metrics.registry];
   const up = new Gauge({
@@ -27,8 +30,10 @@ export function createQueueMetrics(metrics: Metrics): (read: ReadQueues) => () =
     help: 'Workers on the queue of lookups, on all machines.',
     registers,
   });
-  /** Runs of schedules may each have their own way to the same Redis: the last one tells. */
-  const readers: ReadQueues[] = [];
+  /**
+   * Runs of schedules may each have their own connection to the same Redis: the last one is read.
+   */
+  const readers = new Set<ReadQueues>();
 
   function set({ queues, workers: there }: QueueReading): void {
     workers.set(there);
@@ -42,16 +47,16 @@ export function createQueueMetrics(metrics: Metrics): (read: ReadQueues) => () =
 
   metrics.onScrape(async () => {
     for (const gauge of [up, jobs, oldest, workers]) gauge.reset();
-    const read = readers.at(-1);
+    const read = [...readers].at(-1);
     const reading = await read?.().catch(() => undefined);
     if (read) up.set(reading ? 1 : 0);
-    else up.remove(); // the run has not come to it, or is past it
+    else up.remove(); // the run has not reached the queue yet, or is past it
     if (reading) set(reading);
     else workers.remove();
   });
   return (read) => {
-    readers.push(read);
-    return () => void readers.splice(readers.indexOf(read), 1);
+    readers.add(read);
+    return () => void readers.delete(read);
   };
 }
 

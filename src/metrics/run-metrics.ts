@@ -10,7 +10,7 @@ export interface RunMeter {
   readonly end: () => void;
 }
 
-/** Metrics of runs. They are there while the run of that name goes. */
+/** Metrics of runs. They exist while the run of that name goes on. */
 export function createRunMetrics(metrics: Metrics): (run: string) => RunMeter {
   const registers = [metrics.registry];
   const labelNames = ['run'];

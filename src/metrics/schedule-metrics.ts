@@ -3,10 +3,10 @@ import { isDone } from '../exit-codes.ts';
 import type { ScheduledJob } from '../schedule/list-schedules.ts';
 import type { Metrics } from './metrics.ts';
 
-/** What is known of the jobs of a schedule; nothing when Redis does not answer. */
+/** Reads what is known of the jobs of a schedule; nothing when Redis does not answer. */
 export type ReadSchedules = () => Promise<readonly ScheduledJob[]>;
 
-/** Metrics of schedules, from what Redis has of them: they outlive the process. */
+/** Metrics of schedules, from what Redis knows about them: they outlive the process. */
 export function measureSchedules(metrics: Metrics, read: ReadSchedules): void {
   const labelNames = ['run'];
   const registers = [metrics.registry];

@@ -2,7 +2,10 @@ import { Gauge } from 'prom-client';
 import { sizeOnDisk } from '../store/size.ts';
 import type { Metrics } from './metrics.ts';
 
-/** Metrics of stores. Returns what has the store of a run looked at until it is ended. */
+/**
+ * Metrics of stores. Returns a function that measures the store of a run until its result is
+ * called.
+ */
 export function createStoreMetrics(metrics: Metrics): (folder: string, run: string) => () => void {
   const size = new Gauge({
     name: 'brandfill_store_size_bytes',

@@ -1,4 +1,4 @@
-/** Time that is left when a run is interrupted. */
+/** The time that remains when a run is interrupted. */
 export interface Grace {
   /** Fires when it is up. */
   readonly over: AbortSignal;
@@ -6,7 +6,7 @@ export interface Grace {
 }
 
 /**
- * Gives time to end from an interruption on, also where that came before.
+ * Grants time to finish, counted from an interruption, which may have come before.
  *
  * @param onInterrupted called when it comes later
  */

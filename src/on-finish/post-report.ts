@@ -8,18 +8,18 @@ export interface PostOptions {
   readonly backoffMs?: number;
   /** The longest that one try may take. @default 10000 */
   readonly timeoutMs?: number;
-  /** Ends all tries when it fires. @default nothing does */
+  /** Ends all tries when it fires. @default never */
   readonly hurry?: AbortSignal | undefined;
 }
 
 const RETRIES = 3;
 
 /**
- * Posts a text as JSON, and tries again three times when the server cannot be reached, fails (5xx) or
- * is busy (408, 429).
+ * Posts a text as JSON, and tries three more times when the server cannot be reached, fails (5xx)
+ * or is busy (408, 429).
  *
- * @throws Error whose message says what the last try came to. The address is not in it: that of a web
- * hook is a secret.
+ * @throws Error whose message says how the last try failed. The address is not in it: the address
+ * of a web hook is a secret.
  */
 export async function postReport(
   url: string,
@@ -55,7 +55,7 @@ export async function postReport(
   }
 }
 
-/** The server answered, but took nothing. */
+/** The server answered, but refused the text. */
 class RefusedError extends Error {
   readonly mayPass: boolean;
 

@@ -6,9 +6,9 @@ import type { Summary } from '../watch/summary.ts';
 export interface FinishedRun {
   /** The name of the job file without its folder and ending. */
   readonly job: string;
-  /** The job file itself. */
+  /** The path of the job file. */
   readonly file: string;
-  /** What it is called in logs, where somebody has said so. */
+  /** The id of the run in logs, if it has one. */
   readonly runId?: string | undefined;
   readonly exitCode: number;
   readonly startedAt: Date;
@@ -19,7 +19,7 @@ export interface FinishedRun {
   readonly error?: string | undefined;
 }
 
-/** What is told of a run: the summary as `--json` has it, and what a receiver needs beside it. */
+/** The report of a run: the summary as `--json` has it, and further members for the receiver. */
 export type FinishReport = Partial<Summary> & {
   readonly job: string;
   readonly file: string;
@@ -27,12 +27,12 @@ export type FinishReport = Partial<Summary> & {
   /** In ISO 8601, UTC. */
   readonly startedAt: string;
   readonly finishedAt: string;
-  /** All of it for people; what chats show of a message. */
+  /** All of it for people; chats show this as the message. */
   readonly text: string;
   readonly error?: string;
 };
 
-/** Tells of a run. Paths are absolute: who reads them may be in another folder. */
+/** Makes the report of a run. Paths are absolute, because the reader may be in another folder. */
 export function createReport(run: FinishedRun): FinishReport {
   const { job, runId, exitCode, error } = run;
   const summary = run.summary && withAbsolutePaths(run.summary);
@@ -50,7 +50,7 @@ export function createReport(run: FinishedRun): FinishReport {
   };
 }
 
-/** What a command finds in its environment, for scripts without a JSON parser. */
+/** Environment variables of the command, for scripts without a JSON parser. */
 export function reportVariables(report: FinishReport): Readonly<Record<string, string>> {
   const { statuses } = report;
   const values = {

@@ -9,26 +9,26 @@ export interface CommandOptions {
   /** The folder that it runs in. */
   readonly cwd: string;
   readonly env: Environment;
-  /** What it gets on standard input. */
+  /** The text for its standard input. */
   readonly stdin: string;
-  /** The longest that it may take; then it is ended, with all that it started. */
+  /** The longest that it may take; then it is ended, with everything that it started. */
   readonly timeoutMs: number;
-  /** How long it may take to end when it is told to, in milliseconds. @default 5000 */
+  /** How long it may take to end after the signal to do so, in milliseconds. @default 5000 */
   readonly farewellMs?: number;
   /** Ends it earlier when it fires. */
   readonly hurry?: AbortSignal | undefined;
 }
 
-/** How often is looked whether all that it started has ended. */
+/** How often to check whether everything that it started has ended. */
 const LOOK_MS = 50;
 
 const HAS_GROUPS = process.platform !== 'win32';
 
 /**
- * Runs a command: a text through the shell, a list as a program with its arguments. All that it says
- * goes to standard error.
+ * Runs a command: a text through the shell, a list as a program with its arguments. Its output goes
+ * to standard error.
  *
- * @throws Error whose message says how it ended, when not with 0. The command is not in it: it may
+ * @throws Error whose message says how it ended, unless with 0. The command is not in it: it may
  * hold a secret.
  */
 export async function runCommand(
@@ -41,18 +41,18 @@ export async function runCommand(
     env,
     shell: typeof command === 'string',
     stdio: ['pipe', 2, 2], // by number: in a worker thread, process.stderr is no file
-    detached: HAS_GROUPS, // a group of its own, to be ended as one
+    detached: HAS_GROUPS, // a group of its own, so that it can be ended as one
     windowsHide: true,
   });
-  child.stdin?.on('error', () => {}); // it need not read
+  child.stdin?.on('error', () => {}); // it need not read its input
   child.stdin?.end(stdin);
-  /** Returns whether anybody is left. */
+  /** Returns whether any process is left. */
   const kill = (signal: NodeJS.Signals | 0): boolean => {
     try {
       if (!HAS_GROUPS || child.pid === undefined) return child.kill(signal);
       return process.kill(-child.pid, signal);
     } catch {
-      return false; // it is gone
+      return false; // all are gone
     }
   };
   let whyEnded: string | undefined;
@@ -78,7 +78,8 @@ export async function runCommand(
   process.once('exit', killAtExit);
   try {
     const [code, signal] = (await once(child, 'exit')) as [number | null, string | null];
-    // The shell may be gone before what it started, which is waited for, and killed, as it would be.
+    // The shell may end before the processes it started. Those are waited for, and killed, like the
+    // shell.
     while (whyEnded !== undefined && !isKilled && kill(0)) await delay(LOOK_MS);
     if (whyEnded !== undefined) throw new Error(whyEnded);
     if (code !== 0) throw new Error(`it ended with ${signal ?? `exit code ${code}`}`);

@@ -10,28 +10,31 @@ import { runCommand } from './run-command.ts';
 
 export interface TellContext {
   readonly env: Environment;
-  /** Variables that the command does not get. */
+  /** Names of variables that the command does not get. */
   readonly credentialNames: ReadonlySet<string>;
   /** Takes the credential out of a text. */
   readonly redact: (text: string) => string;
-  /** Told, in a sentence, when somebody could not be told. */
+  /** Called with a sentence when somebody could not be told. */
   readonly onNotice: (message: string) => void;
   readonly post?: Omit<PostOptions, 'hurry'>;
-  /** Fires when the run, or this, is interrupted. @default never */
+  /** Fires when the run, or the telling itself, is interrupted. @default never */
   readonly signal?: AbortSignal | undefined;
-  /** How long what is under way may then take, in milliseconds. @default 30000 */
+  /** How long commands and posts under way may take after that, in milliseconds. @default 30000 */
   readonly graceMs?: number;
 }
 
-/** A command may well send a file somewhere. */
+/** Long, because a command may well send a file somewhere. */
 const COMMAND_TIMEOUT_MS = 10 * 60_000;
-/** Together with the end of the run, less than the minute that who sends signals is told to give. */
+/**
+ * Together with the end of the run this is less than a minute, the time that senders of signals are
+ * advised to wait.
+ */
 const GRACE_MS = 30_000;
 const NEVER = new AbortController().signal;
 
 /**
- * Tells of a run that is over: runs the command and posts to the URL, at the same time. Nothing that
- * goes wrong in it throws.
+ * Reports a run that is over: runs the command and posts to the URL, at the same time. Never
+ * throws.
  */
 export async function tell(
   { command, url, timeout = COMMAND_TIMEOUT_MS }: OnFinish,

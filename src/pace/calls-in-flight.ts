@@ -1,19 +1,19 @@
-/** The calls that were let through and not reported yet. */
+/** The calls that were let through and not yet reported. */
 export interface CallsInFlight {
   start(atMs: number): void;
   /**
-   * Ends the call that was sent then; returns how many were in flight when it was, itself included. One
-   * that was taken for lost ends none.
+   * Ends the call that was sent at that time. Returns how many were in flight when it was sent,
+   * itself included. A call that was already given up as lost ends none.
    */
   end(sentAtMs: number): number;
-  /** The call that was let through then is made only now. */
+  /** The call that was let through at `enteredAtMs` starts only now. */
   startLate(enteredAtMs: number, atMs: number): void;
   count(nowMs: number): number;
-  /** When they were let through, ascending. */
+  /** When the calls were let through, ascending. */
   sentAtMs(nowMs: number): number[];
 }
 
-/** Nobody waits longer for a report: it was lost. */
+/** A call that is not reported within this time counts as lost. */
 const LOST_AFTER_MS = 5 * 60_000;
 
 export function createCallsInFlight(): CallsInFlight {
@@ -29,7 +29,7 @@ export function createCallsInFlight(): CallsInFlight {
   }
 
   function end(sentAtMs: number): number {
-    // It is sent right after it was let through. Those that end are mostly among the oldest.
+    // A call is sent right after it was let through. Calls that end are mostly among the oldest.
     const later = calls.findIndex(({ startMs }) => startMs > sentAtMs);
     const at = (later < 0 ? calls.length : later) - 1;
     if (at < 0) return 1;

@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 
-/** Time, as everything that waits sees it; tests bring their own. */
+/** The time for everything that waits. Tests pass their own clock. */
 export interface Clock {
   /** Milliseconds since some start; never goes back. */
   nowMs(): number;
@@ -16,11 +16,11 @@ export const systemClock: Clock = {
     try {
       await delay(Math.min(ms, LONGEST_TIMER_MS), undefined, { signal });
     } catch (error) {
-      signal.throwIfAborted(); // its reason, not the timer's own error
+      signal.throwIfAborted(); // the signal's reason, not the timer's own error
       throw error;
     }
   },
 };
 
-/** Node.js fires longer timers at once. */
+/** A longer timer would fire at once in Node.js. */
 const LONGEST_TIMER_MS = 2 ** 31 - 1;

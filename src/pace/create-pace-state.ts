@@ -2,16 +2,21 @@ import { createFixedRate } from './fixed-rate.ts';
 import type { PaceState } from './pace-state.ts';
 import type { Rate } from './rate.ts';
 
-/** Slow start begins with this, in calls per ms: more would hit small limits before anything is known. */
+/**
+ * Slow start begins with this rate, in calls per ms. A higher one would exceed small limits before
+ * anything is known.
+ */
 const FIRST_RATE_PER_MS = 10 / 1_000;
-/** Calls in flight at first. Each may be answered 429 when slow start finds the limit. */
+/** The most calls in flight at first. Each may be answered 429 when slow start finds the limit. */
 const FIRST_MAY_FLY = 16;
-/** Assumed before the first answer. */
+/** The latency assumed before the first answer. */
 const FIRST_LATENCY_MS = 200;
-/** How far below a first estimate to begin: it may be this wrong. */
+/** How far below a first estimate the rate begins, as a share. The estimate may be this wrong. */
 export const FIRST_MARGIN = 0.15;
 
-/** A pacer that has seen nothing yet: it finds the limit by itself, or keeps to the rate given. */
+/**
+ * The state of a pacer that has seen no call yet. It finds the limit, or keeps to the rate given.
+ */
 export function createPaceState(
   { rate }: { readonly rate?: Rate | undefined },
   nowMs: number,

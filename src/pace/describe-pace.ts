@@ -2,25 +2,25 @@ import { nextFixedStartMs } from './fixed-rate.ts';
 import { LONGEST_TOLD_MS } from './gate.ts';
 import type { PaceState } from './pace-state.ts';
 
-/** How fast it goes and why, for people. */
+/** The present pace and the reason for it, for people. */
 export interface PaceDescription {
   /** Calls per second that may start now. */
   readonly ratePerSecond: number;
   /**
-   * Where the limit is from that is kept to: `fixed` was given, `published` is in the API's headers,
-   * `learned` was found out, `unknown` was not met yet.
+   * The source of the limit that is kept to: `fixed` was given by the user, `published` is in the
+   * API's headers, `learned` was found, `unknown` was not reached yet.
    */
   readonly limitIs: 'fixed' | 'published' | 'learned' | 'unknown';
-  /** The limit as it is thought to be, or as the API publishes it. */
+  /** The limit as estimated, or as the API publishes it. */
   readonly learnedLimitPerSecond?: number;
-  /** Most calls in flight, if the API limits those. */
+  /** The most calls in flight, if the API limits them. */
   readonly concurrencyLimit?: number;
-  /** How long no call starts, in milliseconds; 0 when the way is open. */
+  /** How long no call may start, in milliseconds; 0 when calls may start. */
   readonly waitMs: number;
   /**
-   * `open`: nothing holds calls back; `told_to_wait`: the API named the time; `backing_off`: it named
-   * none; `starting`: no limit is known yet; `holding`: just under the limit; `probing`: past it, to
-   * see whether it is still there.
+   * `open`: nothing holds calls back; `told_to_wait`: the API stated a wait; `backing_off`: it
+   * stated none; `starting`: no limit is known yet; `holding`: just under the limit; `probing`:
+   * above it, to see whether it is still there.
    */
   readonly why: 'open' | 'told_to_wait' | 'backing_off' | 'probing' | 'starting' | 'holding';
 }

@@ -1,19 +1,19 @@
 import type { Rate } from './rate.ts';
 
-/** What keeps a fixed rate: plain data. */
+/** The state of a fixed rate: plain data. */
 export interface FixedRate {
   readonly rate: Rate;
-  /** Where the last call stands in an evenly spaced row of starts; null before the first. */
+  /** The slot of the last call in an evenly spaced row of starts; null before the first. */
   lastSlotMs: number | null;
-  /** When the last calls started, as a ring. */
+  /** When the latest calls started, as a ring. */
   recentStartsMs: number[];
   /** The oldest entry of the ring, the next to be overwritten. */
   oldestStart: number;
-  /** Throttles in a row that came without a wait told. */
+  /** Throttles in a row without a stated wait. */
   throttlesInARow: number;
 }
 
-/** Longest ring of starts. A longer one would wander through every saved state and lease. */
+/** The longest ring of starts. A longer one would make every saved state and lease large. */
 const MOST_STARTS = 256;
 const FIRST_BACKOFF_MS = 500;
 const LONGEST_BACKOFF_MS = 60_000;
@@ -26,9 +26,9 @@ export function createFixedRate(rate: Rate): FixedRate {
 export function nextFixedStartMs(fixed: FixedRate): number {
   const { rate, lastSlotMs, recentStartsMs, oldestStart } = fixed;
   if (lastSlotMs === null) return Number.NEGATIVE_INFINITY;
-  // Evenly spaced, so that a rate per minute is not spent in its first second…
+  // Starts are spaced evenly, so that a rate per minute is not used up in its first second.
   const spacedMs = lastSlotMs + intervalMsOf(rate);
-  // …and counted, because a timer that fires late is caught up with by the calls after it.
+  // They are also counted, because the calls after a late timer catch up with it.
   const { starts, perMs } = countedWindow(rate);
   if (recentStartsMs.length < starts) return spacedMs;
   return Math.max(spacedMs, (recentStartsMs[oldestStart] ?? Number.NEGATIVE_INFINITY) + perMs);
@@ -36,14 +36,15 @@ export function nextFixedStartMs(fixed: FixedRate): number {
 
 export function bookFixed(fixed: FixedRate, atMs: number): void {
   const intervalMs = intervalMsOf(fixed.rate);
-  // After a pause the row of slots starts anew; a late timer of less than an interval keeps it.
+  // After a pause the row of slots starts anew. A timer that is late by less than an interval keeps
+  // it.
   fixed.lastSlotMs =
     fixed.lastSlotMs === null ? atMs : Math.max(fixed.lastSlotMs + intervalMs, atMs - intervalMs);
   fixed.recentStartsMs[fixed.oldestStart] = atMs;
   fixed.oldestStart = (fixed.oldestStart + 1) % countedWindow(fixed.rate).starts;
 }
 
-/** The next untold wait: between half and all of 0.5 s, 1 s, 2 s, … 60 s. */
+/** The next backoff without a stated wait: between half and all of 0.5 s, 1 s, 2 s, … 60 s. */
 export function nextBackoffMs(fixed: FixedRate, random: number): number {
   const longestMs = Math.min(FIRST_BACKOFF_MS * 2 ** fixed.throttlesInARow, LONGEST_BACKOFF_MS);
   fixed.throttlesInARow += 1;
@@ -55,8 +56,8 @@ function intervalMsOf({ count, perMs }: Rate): number {
 }
 
 /**
- * How many starts are counted in which window. Large rates are counted in an equal part of their
- * window; where they cannot be divided evenly, up to one call in 128 is given away.
+ * How many starts are counted in which window. A large rate is counted in an equal part of its
+ * window. If it does not divide evenly, up to one call in 128 is given up.
  */
 function countedWindow({ count, perMs }: Rate): { starts: number; perMs: number } {
   if (count <= MOST_STARTS) {

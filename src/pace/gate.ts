@@ -1,13 +1,19 @@
 import type { PaceState } from './pace-state.ts';
 
-/** Nobody is held up for longer by what was not said in so many words: that is a matter of quota, not of pace. */
+/**
+ * The longest time that the gate stays closed without a stated wait. A longer wait would be about a
+ * quota, not about the pace.
+ */
 export const LONGEST_WAIT_MS: number = 10 * 60_000;
-/** The same for a wait that was told with a 429. Should it be nonsense, it is over some day. */
+/** The longest wait that is kept when a 429 states it. A nonsensical one is over some time. */
 export const LONGEST_TOLD_MS: number = 60 * 60_000;
-/** What is told as no longer than this may be the second of a window: two times in whole seconds tell its reset. */
+/**
+ * A stated wait up to this may be for a window of one second: rounding to whole seconds, twice,
+ * adds that much to its reset.
+ */
 export const SHORT_RESET_MS = 3_000;
 
-/** Lets no call start before `untilMs`. A gate that is closed for longer stays so. */
+/** Lets no call start before `untilMs`. A gate that is already closed for longer stays so. */
 export function closeGate(state: PaceState, nowMs: number, untilMs: number, isTold: boolean): void {
   const longestMs = isTold ? LONGEST_TOLD_MS : LONGEST_WAIT_MS;
   const untilAtMostMs = Math.min(untilMs, nowMs + longestMs);
@@ -16,21 +22,30 @@ export function closeGate(state: PaceState, nowMs: number, untilMs: number, isTo
   state.gateIsTold = isTold;
 }
 
-/** Nothing is left until a reset: lets no call start before, but asks again some time if that is far. */
+/**
+ * No calls are left until a reset. Lets no call start before it, but asks the API again after at
+ * most ten minutes.
+ */
 export function closeUntilReset(state: PaceState, nowMs: number, resetMs: number): void {
   closeGate(state, nowMs, nowMs + Math.min(resetMs, LONGEST_WAIT_MS), true);
 }
 
-/** Opens a gate that is closed for longer than somebody may wait: asked again, the API says what holds now. */
+/**
+ * Opens a gate that is closed for longer than the run may wait. The next call finds out what holds
+ * now.
+ */
 export function openIfTooLong(state: PaceState, nowMs: number, longestMs: number): void {
   if (state.gateUntilMs - nowMs <= longestMs) return;
   state.gateUntilMs = nowMs;
   state.gateIsTold = false;
 }
 
-/** The wait that a server told, in milliseconds; undefined when it told none that helps. */
+/**
+ * The wait that a server stated, in milliseconds; undefined when it stated none, or one that is of
+ * no use.
+ */
 export function toldWaitMs(retryAfterMs: number | undefined): number | undefined {
-  // A wait of nothing is no help: answered 429 again and again, it would be a loop without end.
+  // A wait of zero is of no use: with 429 again and again it would make an endless loop.
   if (retryAfterMs === undefined || Number.isNaN(retryAfterMs) || retryAfterMs <= 0)
     return undefined;
   return Math.min(retryAfterMs, LONGEST_TOLD_MS);

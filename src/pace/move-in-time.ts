@@ -1,6 +1,6 @@
 import type { PaceState } from './pace-state.ts';
 
-/** Moves all times of a state, because its clock was set anew or because it was kept by another one. */
+/** Moves all times of a state, because its clock was set or because another clock kept it. */
 export function moveInTime(state: PaceState, byMs: number): void {
   const { fixed, slots, throttle, measured } = state;
   if (fixed) {

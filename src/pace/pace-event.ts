@@ -1,10 +1,11 @@
 import type { LimitHints } from '../common/limit-hints.ts';
 
-/** What came of one call. */
+/** The end of one call. */
 export interface PaceEvent {
   /**
-   * `accepted`: any other answer; `throttled`: 429, or 503 where that is how the API limits calls; `failed`: no
-   * answer, or one that says nothing about the pace; `abandoned`: given up before there was an answer.
+   * `throttled`: 429, or 503 when the API uses that to limit calls; `failed`: no answer, or one
+   * that says nothing about the pace; `abandoned`: given up before there was an answer; `accepted`:
+   * any other answer.
    */
   readonly kind: 'accepted' | 'throttled' | 'failed' | 'abandoned';
   readonly sentAtMs: number;
@@ -14,6 +15,6 @@ export interface PaceEvent {
   /** How long the server said to wait, if it did. */
   readonly retryAfterMs?: number | undefined;
   readonly limits?: LimitHints | undefined;
-  /** Between 0 and 1; spreads the backoffs of several processes. */
+  /** From 0 to 1. Spreads the backoffs of several processes. */
   readonly random: number;
 }

@@ -1,7 +1,7 @@
 import type { FixedRate } from './fixed-rate.ts';
 
 /**
- * Where the pacer stands.
+ * The phase of the pacer.
  *
  * ```text
  * starting ──429──▶ testing ──accepted──▶ cruising ──429──▶ cruising, a little slower
@@ -11,18 +11,27 @@ import type { FixedRate } from './fixed-rate.ts';
  * ```
  */
 export type Phase =
-  /** No limit is known yet: faster with every round trip. */
+  /** No limit is known yet. The rate grows with every round trip. */
   | 'starting'
-  /** Around the estimated limit: back to it quickly, past it ever more slowly. */
+  /**
+   * The rate is around the estimated limit. It returns to it quickly, and passes it ever more
+   * slowly.
+   */
   | 'cruising'
-  /** Told to wait for seconds. The first call that is accepted afterwards says how long the limit was closed. */
+  /**
+   * The API stated a wait of seconds. The first call accepted after it shows how long the limit was
+   * closed.
+   */
   | 'told'
-  /** Throttled, and told to wait for a second at most: one call at a time, until one is accepted. */
+  /**
+   * Throttled with a stated wait of at most a second. One call at a time is made until one is
+   * accepted.
+   */
   | 'testing'
-  /** The API says its limit itself. Nothing is tried out. */
+  /** The API publishes its limit. The limit is not tested. */
   | 'published';
 
-/** Calls that were accepted since a moment. */
+/** Calls accepted since a point in time. */
 export interface Span {
   sinceMs: number;
   accepted: number;
@@ -30,95 +39,98 @@ export interface Span {
 
 /**
  * Everything the pacer knows, as plain data that survives JSON. All times are milliseconds of one
- * clock, all rates are calls per millisecond.
+ * clock. All rates are calls per millisecond.
  */
 export interface PaceState {
-  /** Set for a rate that the user gave; then nothing is learned. */
+  /** Set for a rate that the user gave. Nothing is learned then. */
   readonly fixed: FixedRate | null;
   phase: Phase;
-  /** Whether what was learned goes for an API that limits calls with 503 rather than 429. */
+  /** Whether the state was learned from an API that limits calls with 503 rather than 429. */
   isBy503: boolean;
   /** The latest time seen. */
   latestMs: number;
-  /** How fast calls may start now. */
+  /** How fast calls may start at present. */
   ratePerMs: number;
   /** No call starts before this. */
   gateUntilMs: number;
-  /** Whether the server named that time, or it is our own backoff. */
+  /** Whether the server stated that time. Otherwise it is our own backoff. */
   gateIsTold: boolean;
   latency: {
-    /** From sending a call to knowing of its answer: moving average. */
+    /** From sending a call until its end is known here: moving average. */
     averageMs: number;
-    /** The same to the answer itself: workers that share a state tell of it later. */
+    /** From sending a call to its answer. Workers that share a state report the answer later. */
     callMs: number;
-    /** The shortest one seen; 0 before the first answer. */
+    /** The shortest latency seen; 0 before the first answer. */
     shortestMs: number;
   };
   slots: {
     /** When the next call is due at the present rate. */
     nextMs: number;
-    /** When the last call was booked for. */
+    /** The start that the last call was booked for. */
     lastMs: number;
-    /** Whether it is the pacer that holds calls back, not the callers who come late. */
+    /** Whether the pacer holds calls back, rather than callers coming late. */
     areAllTaken: boolean;
   };
   slowStart: {
-    /** Most calls in flight. */
+    /** The most calls in flight. */
     mayFly: number;
     /** Calls accepted while that many were in flight. */
     callsAtCap: number;
   };
   throttle: ThrottleState;
   estimate: {
-    /** The limit as it is thought to be; 0 while unknown. */
+    /** The estimated limit; 0 while unknown. */
     limitPerMs: number;
-    /** How far below the limit to begin after a throttle, as a share of it. */
+    /** How far below the limit the rate begins after a throttle, as a share of the limit. */
     margin: number;
-    /** How often in a row the estimate came out the same: 0 to 4. */
+    /** How often in a row the estimate was confirmed: 0 to 4. */
     confidence: number;
-    /** The accepted rate between the last two throttles; 0 before. */
+    /** The accepted rate between the last two throttles; 0 before these. */
     measuredPerMs: number;
-    /** Calls that a window of the limit seems to hold; 0 when it does not look like windows. */
+    /**
+     * The calls that a window of the limit seems to hold; 0 when the limit does not seem to have
+     * windows.
+     */
     windowCalls: number;
   };
   measured: {
-    /** Since the last throttle, and between the two before. */
+    /** `epoch` is since the last throttle, `lastEpoch` between the two before. */
     epoch: Span;
     lastEpoch: Span;
-    /** The same between long pauses, as windows that are used up make them. */
+    /** The same between long pauses, such as follow a window that was used up. */
     block: Span;
     lastBlock: Span;
-    /** Accepted calls of this epoch at some times since: [ms, calls]. */
+    /** The count of accepted calls of this epoch at some points in time: [ms, calls]. */
     marks: [number, number][];
   };
   plateau: {
-    /** Calls accepted since the last throttle that tested the rate. */
+    /** Calls accepted since the last throttle while the rate was tested. */
     accepted: number;
   };
   concurrency: ConcurrencyState;
   published: {
-    /** The rate as it is published; 0 when none is. */
+    /** The published rate; 0 when none is published. */
     quotaPerMs: number;
-    /** The window that it is for, which answers need not all tell. */
+    /** The window of that rate. Not every answer states it. */
     windowMs: number;
-    /** The same, less the calls that are left. */
+    /** The published rate, less the calls that are left unused. */
     ratePerMs: number;
-    /** Calls of each window that are left. */
+    /** Calls of each window that are left unused. */
     callsLeft: number;
-    /** The fewest of those that seem enough. */
+    /** The fewest unused calls that seem to be enough. */
     leastLeft: number;
     /** Calls accepted since `callsLeft` was changed. */
     acceptedInRow: number;
-    /** Whether it has kept throttles away. */
+    /** Whether keeping to it has avoided throttles. */
     isTrusted: boolean;
-    /** Throttles despite it. */
+    /** Throttles although calls kept to it. */
     strikes: number;
     acceptedSinceStrike: number;
   };
 }
 
 export interface ThrottleState {
-  /** Answers to calls that were sent before this say nothing new. */
+  /** Answers to calls that were sent before this time say nothing new. */
   cutMs: number;
   /** When the limit was hit. */
   hitAtMs: number;
@@ -126,64 +138,70 @@ export interface ThrottleState {
   ratePerMs: number;
   /** Calls accepted in a row before it. */
   acceptedBefore: number;
-  /** The same, with those that were sent before the last throttle and answered after it. */
+  /** The same, plus the calls that were sent before the last throttle and accepted after it. */
   acceptedInEpoch: number;
   /** Calls accepted since the cut. */
   accepted: number;
-  /** When the latest call was sent that was accepted. Absent in what an older version kept. */
+  /** When the latest accepted call was sent. Absent in the saved state of an older version. */
   acceptedSentMs?: number;
-  /** How long it took from that one to the first that was accepted after a throttle; absent before that. */
+  /** The time from that call to the first one accepted after a throttle; absent before that. */
   gapMs?: number | undefined;
-  /** Throttled calls of this one event. */
+  /** Throttled calls of this throttle. */
   calls: number;
-  /** Throttles in a row that came after only a few calls. */
+  /** Throttles in a row that each came after only a few accepted calls. */
   shortInARow: number;
   /** Tests in a row that failed. */
   failedTests: number;
-  /** How long the last event kept the limit closed. */
+  /** How long the last throttle kept the limit closed. */
   closedMs: number;
-  /** How long calls paused for it. */
+  /** How long calls paused because of it. */
   pauseMs: number;
 }
 
 export interface ConcurrencyState {
-  /** Most calls in flight, or 0 for no cap. */
+  /** The most calls in flight, or 0 for no cap. */
   cap: number;
-  /** Whether the API published it; then it is not tried out. */
+  /** Whether the API published the cap, which is then not tested. */
   isPublished: boolean;
   /** Throttles in a row that look like a limit on concurrency. */
   suspicion: number;
-  /** The smallest number of calls in flight at which one of those came; 0 for none. */
+  /** The smallest number of calls in flight at one of those throttles; 0 for none. */
   suspectedAt: number;
-  /** How many calls were accepted at each number of calls in flight; those before the last throttles count for less. */
+  /**
+   * How many calls were accepted at each number of calls in flight. Calls before the last throttles
+   * have less weight.
+   */
   acceptedAt: Record<string, number>;
   acceptedInAll: number;
-  /** Calls accepted at the cap. */
+  /** Calls accepted while the cap was reached. */
   callsAtCap: number;
-  /** Calls at the cap before one more is tried. */
+  /** Calls at the cap before a higher cap is tried. */
   nextTrialAfter: number;
-  /** Whether the cap is higher than what is known to be good. */
+  /** Whether the cap is higher than the one that is known to be good. */
   isTrying: boolean;
   /** By how much the next trial raises the cap. */
   step: number;
-  /** Throttles at the cap: soon after one another, and in a row. */
+  /** Throttles at the cap: `strikes` shortly after one another, `stepsDown` in a row. */
   strikes: number;
   stepsDown: number;
   trial: CapTrialState;
 }
 
-/** Whether the limit is on calls in flight is tried out. */
+/** A trial of whether the limit is on calls in flight. */
 export interface CapTrialState {
   isOn: boolean;
   sinceMs: number;
-  /** Calls accepted at the cap that is tried. */
+  /** Calls accepted in the trial. */
   accepted: number;
   stepsDown: number;
-  /** Throttles put down to the rate so far, and at how many the next trial is due. */
+  /**
+   * `throttles` counts throttles that were put down to the rate. At `nextAfter` of them the next
+   * trial is due.
+   */
   throttles: number;
   nextAfter: number;
-  /** For how long the limit was closed, lately at the longest. */
+  /** How long the limit was closed: the longest of late, which decays. */
   closedMs: number;
-  /** The rate that was accepted before the last one. */
+  /** The rate that was accepted before the last throttle. */
   hitPerMs: number;
 }

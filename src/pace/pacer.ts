@@ -19,27 +19,27 @@ export type { PaceEvent } from './pace-event.ts';
 export type { PaceState } from './pace-state.ts';
 export { warmState } from './warm-start.ts';
 
-/** What the answer of a call that took a moment weighs in the average latency. */
+/** The weight of one answer in the average latency. */
 const LATENCY_WEIGHT = 0.1;
-/** A clock that goes back by more was set anew, and all times are moved with it. */
+/** A clock that goes back by more than this was set, and all times move with it. */
 const CLOCK_JITTER_MS = 1_000;
 const MOST_IN_FLIGHT = 100_000;
 
 /**
- * When the next call may start: now or later, or only after an answer, because no more calls may be
- * in flight. The gate may move in between, so whoever has waited asks again.
+ * When the next call may start: at a time, or only after an answer because no more calls may be in
+ * flight. The gate may move in between, so a caller must ask again after it has waited.
  */
 export function nextStart(
   state: PaceState,
   { nowMs, inFlight }: { readonly nowMs: number; readonly inFlight: number },
 ): { readonly atMs: number } | 'wait_for_answer' {
-  // With nothing in flight there is always a next call, or no answer would ever come.
+  // With nothing in flight a call may always start, or no answer would ever come.
   const next = nextTurn(state, { nowMs, isAlone: inFlight === 0 });
   return inFlight > 0 && inFlight >= mostInFlight(state) ? 'wait_for_answer' : next;
 }
 
 /**
- * The same for whoever sees to the calls in flight himself.
+ * The same for a caller of this function that bounds the calls in flight itself.
  *
  * @param isAlone whether no call is in flight
  */
@@ -60,22 +60,25 @@ export function nextTurn(
   };
 }
 
-/** How many calls may be in flight at once; without a bound, Infinity. */
+/** How many calls may be in flight at once; Infinity without a bound. */
 export function mostInFlight({ fixed, phase, concurrency, slowStart }: PaceState): number {
   if (fixed) return Number.POSITIVE_INFINITY;
   const cap = concurrency.cap > 0 ? concurrency.cap : Number.POSITIVE_INFINITY;
   return phase === 'starting' ? Math.min(cap, slowStart.mayFly) : cap;
 }
 
-/** Books a call that starts at `atMs`, now or a little later. To be called in the turn of the check. */
+/**
+ * Books a call that starts at `atMs`, now or a little later. Must be called in the same turn of the
+ * event loop as the check.
+ */
 export function book(state: PaceState, atMs: number): void {
   if (state.fixed) bookFixed(state.fixed, atMs);
   else takeSlot(state, atMs);
 }
 
-/** Learns from what came of a call. Reports may come late, out of order, twice or never. */
+/** Learns from the end of a call. Reports may come late, out of order, twice or never. */
 export function report(state: PaceState, told: PaceEvent, toldAtMs: number): void {
-  // A late report is no clock that was set back: that shows when a call wants to start.
+  // A late report does not mean that the clock was set back. That shows when a call wants to start.
   const nowMs = toldAtMs < state.latestMs - CLOCK_JITTER_MS ? state.latestMs : toldAtMs;
   state.latestMs = Math.max(state.latestMs, nowMs);
   const event = sane(told, nowMs);
@@ -93,7 +96,7 @@ export function report(state: PaceState, told: PaceEvent, toldAtMs: number): voi
 function onAccepted(state: PaceState, event: PaceEvent, nowMs: number): void {
   const { throttle } = state;
   noteLatency(state, event, nowMs);
-  // Calls that were sent before the limit was hit are no proof of the rate since.
+  // Calls that were sent before the limit was reached say nothing of the rate since.
   const isNews = event.sentAtMs > throttle.cutMs;
   if (isNews && (state.phase === 'told' || state.phase === 'testing'))
     onAcceptedAgain(state, event);
@@ -110,7 +113,8 @@ function onAccepted(state: PaceState, event: PaceEvent, nowMs: number): void {
 
 function noteLatency({ latency }: PaceState, event: PaceEvent, nowMs: number): void {
   const isFirst = latency.shortestMs === 0;
-  // What counts is when it is known, and workers that share a state tell a little later.
+  // The end of a call counts when it is known here. Workers that share a state report it a little
+  // later.
   const knownAfterMs = Math.min(LONGEST_WAIT_MS, Math.max(event.latencyMs, nowMs - event.sentAtMs));
   const weight = isFirst ? 1 : LATENCY_WEIGHT;
   latency.averageMs += (knownAfterMs - latency.averageMs) * weight;
@@ -123,7 +127,8 @@ function reportAtFixedRate(state: PaceState, event: PaceEvent, nowMs: number): v
   if (!fixed) return;
   const { remaining = 1, resetMs } = event.limits ?? {};
   const closedForMs = remaining <= 0 ? (toldWaitMs(resetMs) ?? 0) : 0;
-  // A rate that somebody gave may well be the limit itself: the last call of a short window is no reason to wait.
+  // A rate that the user gave may be the limit itself. Using up a short window is then no reason to
+  // wait.
   if (event.kind === 'throttled' || closedForMs > SHORT_RESET_MS) {
     closeUntilReset(state, nowMs, closedForMs);
   }
@@ -133,23 +138,29 @@ function reportAtFixedRate(state: PaceState, event: PaceEvent, nowMs: number): v
   }
   if (event.kind !== 'throttled') return;
   const waitMs = toldWaitMs(event.retryAfterMs);
-  // Calls that were under way when the gate closed say the same thing again.
+  // Calls that were under way when the gate closed report the same throttle again.
   if (waitMs === undefined && event.sentAtMs <= throttle.cutMs) return;
   throttle.cutMs = nowMs;
   const closedMs = waitMs ?? nextBackoffMs(fixed, event.random);
   closeGate(state, nowMs, nowMs + closedMs, waitMs !== undefined);
 }
 
-/** Times of a clock that was set back would close the gate for as long as it was set back. */
+/**
+ * Follows a clock that was set back. Otherwise its old times would keep the gate closed for that
+ * long.
+ */
 function followClock(state: PaceState, nowMs: number): void {
   if (nowMs < state.latestMs - CLOCK_JITTER_MS) moveInTime(state, nowMs - state.latestMs);
   state.latestMs = Math.max(state.latestMs, nowMs);
 }
 
-/** The event with its numbers within reason, whoever sent them. */
+/**
+ * Returns the event with its numbers clamped to sensible ranges, as another worker may have sent
+ * it.
+ */
 function sane(event: PaceEvent, nowMs: number): PaceEvent {
   const { kind, sentAtMs, latencyMs, inFlight, retryAfterMs, limits, random } = event;
-  // Written out: a spread that then gets other members costs several times that.
+  // Written out: a spread with overridden members costs several times as much.
   return {
     kind,
     retryAfterMs,

@@ -5,12 +5,13 @@ import type { Rate } from './rate.ts';
 import { isNumber, isRecord, keepToldWait } from './saved-state.ts';
 
 /**
- * A state that goes on with a fixed rate where a kept one left off, so that the rate is not exceeded
- * by two runs one after the other either. What is malformed, or of another rate, makes a new state.
+ * A state that goes on with a fixed rate where a saved one left off, so that two successive runs do
+ * not exceed the rate either. A saved state that is malformed or has another rate makes a new
+ * state.
  *
- * @param saved a state as it was written down, of whatever clock
- * @param options `savedAgeMs`: how long ago that was. A clock that was set back makes it negative;
- *   the starts then count as if they had just been.
+ * @param saved a parsed state, of any clock
+ * @param options `savedAgeMs`: how long ago it was saved. A clock that was set back makes it
+ *   negative; the starts then count as if they had just happened.
  */
 export function resumeFixedRate(
   saved: unknown,
@@ -44,7 +45,7 @@ function findKept(saved: unknown, rate: Rate): Kept | undefined {
   }
   if (savedRate['count'] !== rate.count || savedRate['perMs'] !== rate.perMs) return undefined;
   const startsMs = recentStartsMs.filter(isNumber).sort((one, other) => one - other);
-  // Nothing starts after its state was kept: that would hold up calls for as long as it likes.
+  // No start can be later than its state. A later one would hold calls up for any length of time.
   const isSound =
     startsMs.length === recentStartsMs.length && (startsMs.at(-1) ?? latestMs) <= latestMs;
   return isSound ? { saved, latestMs, startsMs } : undefined;

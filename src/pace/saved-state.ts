@@ -1,7 +1,10 @@
 import { LONGEST_TOLD_MS } from './gate.ts';
 import type { PaceState } from './pace-state.ts';
 
-/** Goes on with a wait that the API told before a state was kept: it meant the time, not the process. */
+/**
+ * Keeps a wait that the API stated before the state was saved: it holds for a time, whatever
+ * process asks.
+ */
 export function keepToldWait(
   state: PaceState,
   saved: Readonly<Record<string, unknown>>,

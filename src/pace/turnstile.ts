@@ -15,49 +15,58 @@ import type { Rate } from './rate.ts';
 /** Lets calls start when the pacer says so, in the order in which they came. */
 export interface Turnstile {
   /**
-   * Waits until one call may start. Whoever gets through has to make that call, and to report once
-   * what came of it.
+   * Waits until one call may start. A caller that gets through must make that call and report its
+   * end once.
    *
    * @throws the signal's reason when it fires first
    */
   enter(signal: AbortSignal): Promise<void>;
-  /** Enters if that needs no waiting. Says whether it did. */
+  /** Enters if that needs no waiting. Returns whether it did. */
   tryEnter(): boolean;
-  /** Whoever got through then was kept waiting by something else, and makes his call only now. */
+  /**
+   * The caller that got through at `enteredAtMs` was held up by something else and makes its call
+   * only now.
+   */
   startLate(enteredAtMs: number): void;
-  /** Reports what came of a call; returns for how many milliseconds nobody gets through. */
+  /** Reports the end of a call. Returns for how many milliseconds no caller may get through. */
   report(outcome: CallReport): number;
-  /** How long nobody will get through, in milliseconds; 0 when the way is open. */
+  /** How long no caller may get through, in milliseconds; 0 when callers may. */
   waitMs(): number;
-  /** How fast it goes and why. */
+  /** The present pace and the reason for it. */
   describe(): PaceDescription;
 }
 
 /** A turnstile whose state can be kept for another run. */
 export interface OwnTurnstile extends Turnstile {
-  /** Forgets what it learned: answers mean something else from now on. A fixed rate stays. */
+  /**
+   * Forgets what was learned, because answers have another meaning from now on. A fixed rate is
+   * kept.
+   */
   startAnew(): void;
-  /** A copy of all it knows, as of now: plain data that survives JSON. */
+  /** A copy of the state as of now: plain data that survives JSON. */
   snapshot(): PaceState;
 }
 
-/** What came of one call. */
+/** The end of one call. */
 export type CallReport = Pick<PaceEvent, 'kind' | 'sentAtMs' | 'retryAfterMs' | 'limits'>;
 
 export interface TurnstileOptions {
   /** A fixed rate that is never exceeded. Without one, the rate is found. */
   readonly rate?: Rate | undefined;
-  /** What was learned before. @default nothing */
+  /** The state that an earlier run learned. @default none */
   readonly state?: PaceState | undefined;
   readonly clock: Clock;
   /** @default Math.random */
   readonly random?: () => number;
 }
 
-/** Asked again at least this often while an answer is awaited, in case it is never reported. */
+/**
+ * While a caller waits for an answer, it asks again at least this often, in case the answer is
+ * never reported.
+ */
 const LONGEST_WAIT_FOR_ANSWER_MS = 1_000;
 
-/** Timers are no more exact. */
+/** The precision of timers. */
 const TIMER_MS = 1;
 
 /** Keeps the pacer's state in this process. */
@@ -75,7 +84,7 @@ export function createTurnstile(options: TurnstileOptions): OwnTurnstile {
     inLine += 1;
     const before = lastInLine;
     const turn = waitForTurn(before, signal);
-    lastInLine = turn.catch(() => {}); // who gives up does not hold up those behind
+    lastInLine = turn.catch(() => {}); // a caller that gives up does not hold up those behind it
     try {
       await turn;
     } finally {
@@ -83,7 +92,7 @@ export function createTurnstile(options: TurnstileOptions): OwnTurnstile {
     }
   }
 
-  /** Nobody overtakes those in line. */
+  /** A caller must not overtake those in line. */
   function tryEnter(): boolean {
     return inLine === 0 && tryStart() === true;
   }
@@ -92,15 +101,15 @@ export function createTurnstile(options: TurnstileOptions): OwnTurnstile {
     await before;
     signal.throwIfAborted();
     for (let next = tryStart(); next !== true; next = tryStart()) {
-      // The gate may have moved while asleep, so the question is asked again.
+      // The gate may have moved during the sleep, so the pacer is asked again.
       await sleepUntil(next, signal);
-      signal.throwIfAborted(); // a report may have woken it just before
+      signal.throwIfAborted(); // a report may have woken the caller just before
     }
   }
 
   /**
-   * True, or when to ask again. Checked and booked in one turn of the event loop: no two callers take
-   * the same slot.
+   * Returns true when a call was started, or when to ask again. Checks and books in one turn of the
+   * event loop, so that no two callers take the same slot.
    */
   function tryStart(): true | number | 'wait_for_answer' {
     const nowMs = clock.nowMs();
@@ -112,7 +121,10 @@ export function createTurnstile(options: TurnstileOptions): OwnTurnstile {
     return true;
   }
 
-  /** Sleeps, unless a report makes it worth asking sooner. Only the first in line does. */
+  /**
+   * Sleeps until a time, or until a report lets a call start sooner. Only the first caller in line
+   * sleeps here.
+   */
   async function sleepUntil(next: number | 'wait_for_answer', signal: AbortSignal): Promise<void> {
     const nowMs = clock.nowMs();
     const untilMs = next === 'wait_for_answer' ? nowMs + LONGEST_WAIT_FOR_ANSWER_MS : next;
@@ -147,7 +159,7 @@ export function createTurnstile(options: TurnstileOptions): OwnTurnstile {
     const { kind, sentAtMs, retryAfterMs, limits } = outcome;
     const flying = inFlight.end(sentAtMs);
     const latencyMs = nowMs - sentAtMs;
-    // Written out: a spread that then gets other members costs several times that.
+    // Written out: a spread with overridden members costs several times as much.
     report(
       state,
       { kind, sentAtMs, retryAfterMs, limits, latencyMs, inFlight: flying, random: random() },

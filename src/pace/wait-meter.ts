@@ -1,28 +1,28 @@
 import type { Clock } from './clock.ts';
 import type { Turnstile } from './turnstile.ts';
 
-/** For how long no call could start, in milliseconds of the clock on the wall, by why. */
+/** How long no call could start, in milliseconds of wall-clock time, by reason. */
 export interface GateWaits {
-  /** The API named the time. */
+  /** The API stated the wait. */
   readonly told: number;
-  /** It answered 429 and named none. */
+  /** The API answered 429 without stating a wait. */
   readonly backingOff: number;
 }
 
-/** A turnstile, and what came of it. */
+/** A turnstile whose waits are measured. */
 export interface WaitMeter {
-  /** Does what the turnstile given does. */
+  /** Works as the wrapped turnstile does. */
   readonly turnstile: Turnstile;
-  /** Until now. */
+  /** The waits up to now. */
   readonly waitedMs: () => GateWaits;
 }
 
-/** A gate that is closed for less more or less was not moved. */
+/** A closing time that differs by less is the same one. */
 const JITTER_MS = 1;
 
 /**
- * Measures for how long the gate is closed, from each report that closes it to the time it opens.
- * However many callers wait in front of it, it is counted once.
+ * Measures how long the gate is closed, from each report that closes it until it opens. The time is
+ * counted once, however many callers wait.
  */
 export function createWaitMeter(turnstile: Turnstile, clock: Clock): WaitMeter {
   const totalMs = { told: 0, backingOff: 0 };
@@ -30,7 +30,7 @@ export function createWaitMeter(turnstile: Turnstile, clock: Clock): WaitMeter {
   let fromMs = clock.nowMs();
   let untilMs = fromMs;
 
-  // A wait may be left from an earlier run.
+  // A wait may be left over from an earlier run.
   if (turnstile.describe().why === 'told_to_wait') note(turnstile.waitMs());
 
   function note(closedMs: number): void {

@@ -3,21 +3,25 @@ import { SLOWEST_PER_MS } from './limit/estimate.ts';
 import type { PaceState } from './pace-state.ts';
 import { isNumber, isRecord, keepToldWait } from './saved-state.ts';
 
-/** Limits seldom change from one night to the next; after longer than this they are looked for again. */
+/** Limits seldom change from one night to the next. A limit older than this is looked for again. */
 const FRESH_MS = 24 * 3_600_000;
-/** How far below a fresh limit to begin. It was measured well, but others may use it by now. */
+/**
+ * How far below a fresh limit the rate begins, as a share. The limit was measured well, but other
+ * clients may use it by now.
+ */
 const FRESH_MARGIN = 0.02;
 const OLD_SHARE = 0.5;
 const FASTEST_PER_MS = 1_000;
 
 /**
- * A state to start with, from one that was kept: younger than a day, it begins just under the limit
- * that was learned; older, at half of it and climbing. What is malformed makes a cold state.
+ * Makes a first state from a saved one. When that is younger than a day, the rate begins just under
+ * the learned limit. Otherwise it begins at half of it and climbs. A malformed state makes a cold
+ * state.
  *
- * @param saved a state as it was written down, of whatever clock
- * @param savedAgeMs how long ago that was
- * @param learnedAgeMs how long ago the limit was seen last: a run of a few calls keeps what it was
- *   given. @default savedAgeMs
+ * @param saved a parsed state, of any clock
+ * @param savedAgeMs how long ago it was saved
+ * @param learnedAgeMs how long ago the limit was last reached. A run of a few calls saves the limit
+ *   it was given. @default savedAgeMs
  */
 export function warmState(
   saved: unknown,
@@ -49,7 +53,7 @@ export function warmState(
   return state;
 }
 
-/** Calls at a kept cap before one more is tried. */
+/** Calls at a saved cap before a higher one is tried. */
 const FIRST_TRIAL_AFTER = 100;
 
 interface Kept {
@@ -63,7 +67,7 @@ function findKept(saved: unknown): Kept | undefined {
   if (!isRecord(saved) || saved['fixed'] !== null) return undefined;
   const { estimate, concurrency, published } = saved;
   if (!isRecord(estimate) || !isRecord(concurrency) || !isRecord(published)) return undefined;
-  // What the API publishes it will say again; until then it is as good as learned.
+  // The API will publish its limit again. Until then it counts as learned.
   const limitPerMs =
     published['isTrusted'] === true ? published['ratePerMs'] : estimate['limitPerMs'];
   const { ratePerMs, gateUntilMs, latestMs } = saved;

@@ -5,7 +5,7 @@ import type { Source } from '../rows/source.ts';
 import type { DistinctDomains } from './distinct-domains.ts';
 import { createInvalidRows, type InvalidRow, placeOf } from './invalid-row.ts';
 
-/** What a list has to look up. */
+/** The domains of a list. */
 export interface ListedDomains {
   /** Rows in the list. */
   readonly rows: number;
@@ -15,7 +15,7 @@ export interface ListedDomains {
   readonly duplicateRows: number;
   /** Rows without a domain. */
   readonly invalidRows: number;
-  /** Some of them. */
+  /** Some of these rows. */
   readonly firstInvalid: readonly InvalidRow[];
 }
 
@@ -33,7 +33,7 @@ export interface ListDomainsOptions {
 
 const MOST_SHOWN = 5;
 
-/** Reads all rows and gathers their domains. Nothing goes out before the whole list was readable. */
+/** Reads all rows and gathers their domains. Nothing is sent before the whole list was readable. */
 export async function listDomains(options: ListDomainsOptions): Promise<ListedDomains> {
   const { source, format, column, readDomain, domains, signal } = options;
   const invalid = createInvalidRows(MOST_SHOWN);
@@ -43,7 +43,7 @@ export async function listDomains(options: ListDomainsOptions): Promise<ListedDo
     signal.throwIfAborted();
     const found: string[] = [];
     for (const row of batch) {
-      if (row.fields === 0) continue; // a blank line is no row
+      if (row.fields === 0) continue; // a blank line is not a row
       rows += 1;
       const normalized = readDomain(row.cell);
       if ('domain' in normalized) found.push(normalized.domain);
@@ -58,7 +58,7 @@ export async function listDomains(options: ListDomainsOptions): Promise<ListedDo
   return { rows, uniqueDomains, duplicateRows, invalidRows, firstInvalid };
 }
 
-/** Cuts what comes in batches of any size into lists of one size; the last may be shorter. */
+/** Cuts batches of any size into lists of one size. The last list may be shorter. */
 export async function* cutIntoLists<T>(
   batches: AsyncIterable<readonly T[]>,
   size: number,

@@ -10,14 +10,14 @@ import { shorten } from '../rows/columns/names.ts';
 import type { RowColumn, RowFormat } from '../rows/row-format.ts';
 import type { Source } from '../rows/source.ts';
 
-/** The place of a member that none of the first objects has. */
+/** The index of a column that none of the first objects has. */
 const NOT_SEEN_YET = -1;
 
 /**
- * The column that a row's domain is taken from: the one named, else the best guess.
+ * The column of the domains: the one named by the user, else the best guess.
  *
- * @throws BrandfillError `INVALID_SETTING` when there is no such column or none can be told, and
- * `UNREADABLE_INPUT` when the file has no header.
+ * @throws BrandfillError `INVALID_SETTING` when there is no such column or none can be guessed, and
+ *   `UNREADABLE_INPUT` when the file has no header.
  */
 export function chooseDomainColumn(
   source: Source,
@@ -36,7 +36,7 @@ export function chooseDomainColumn(
       ? guessDomainColumn(columns, sampleRows)
       : (findColumn(columns, named) ?? findColumnByPlace(format, named));
   if (column) return column;
-  // It may come after the first rows: see `assertColumnsThere`.
+  // The member may come after the first rows: see `assertColumnsThere`.
   if (named !== undefined && !format.isTable) {
     return { index: NOT_SEEN_YET, name: named, by: 'option', example: undefined };
   }
@@ -50,7 +50,7 @@ export function chooseDomainColumn(
   );
 }
 
-/** Titles above a header are taken for it, and a sheet of explanations for the list. */
+/** A hint, in case a title was taken for the header, or a sheet of explanations for the list. */
 function describeElsewhere({ lineOfHeader: line, workbook }: RowFormat): string {
   if (line !== undefined)
     return `; if the header is in line ${line}, give --skip-lines ${line - 1}`;
@@ -62,7 +62,7 @@ function describeElsewhere({ lineOfHeader: line, workbook }: RowFormat): string 
     : `; these are of the sheet '${shorten(sheet.name)}', --sheet takes another: ${list(others)}`;
 }
 
-/** The column at a place of a table, from 1. */
+/** The column at a position of a table, counted from 1. */
 function findColumnByPlace(
   { columns, isTable }: RowFormat,
   place: string,
@@ -73,12 +73,12 @@ function findColumnByPlace(
 }
 
 /**
- * The column that the domains of a failures file are taken from. Nearly all of its cells may be
- * invalid, so it is the one that the output of the same run tells, else the one with the best name.
+ * The column of the domains in a failures file. Nearly all of its cells may be invalid, so the
+ * column is guessed from the output of the same run, or else by name.
  *
- * @param own the failures file as if it had no columns of ours
+ * @param own the failures file without the columns that Brandfill added
  * @param earlier the output of the same run, likewise
- * @throws BrandfillError `INVALID_SETTING` when none can be told
+ * @throws BrandfillError `INVALID_SETTING` when no column can be guessed
  */
 export function chooseDomainColumnOfFailures(
   source: Source,
@@ -97,8 +97,8 @@ export function chooseDomainColumnOfFailures(
 }
 
 /**
- * A column by its name. Objects need not all have the same members, so any of theirs is taken for
- * one that comes later: see {@link assertColumnsThere}.
+ * A column by its name. Objects need not all have the same members, so for them any name is
+ * accepted as one that may come later: see {@link assertColumnsThere}.
  *
  * @throws BrandfillError `INVALID_SETTING` when a table has no such column
  */
@@ -110,7 +110,7 @@ export function chooseColumn(source: Source, format: RowFormat, name: string): R
 }
 
 /**
- * To be called when all rows are scanned.
+ * Must be called after all rows are scanned.
  *
  * @throws BrandfillError `INVALID_SETTING` when no row has one of these columns
  */

@@ -3,37 +3,41 @@ import { fnv1a } from '../common/fnv1a.ts';
 import { openSpool, readFromStart, writeAll } from '../rows/spool.ts';
 
 /**
- * Different domains, each once, however many there are. None is ever taken for another one, as by a
- * hash alone it might be, and memory does not grow with them: they are kept on the disk.
+ * Distinct domains, each once. Domains are never confused, as they might be by a hash alone. Memory
+ * does not grow with their number, because they are kept on the disk.
  */
 export interface DistinctDomains {
-  /** Takes domains in, those it knows already too. */
+  /** Adds domains. Duplicates are ignored. */
   add(domains: readonly string[]): Promise<void>;
-  /** Says that no more will come; returns how many different ones there are. */
+  /** Ends adding. Returns the number of distinct domains. */
   settle(): Promise<number>;
-  /** Reads them, in batches. The first stand in the order they came in, those beyond in another. */
+  /**
+   * Reads them in batches. Those held in memory come first, in the order they were added; the
+   * others follow in a different order.
+   */
   read(): AsyncIterable<readonly string[]>;
   close(): Promise<void>;
 }
 
 export interface DistinctDomainsOptions {
-  /** How many are remembered in memory, some 100 bytes each. @default 100,000 */
+  /** How many domains are held in memory, at some 100 bytes each. @default 100,000 */
   readonly mostInMemory?: number;
 }
 
-/** With a million domains, one part of what is left over then has some 14,000. */
+/** With a million domains, one part has some 14,000 of those beyond memory. */
 const PARTS = 64;
-/** Gathered for one part before it is written. */
+/** The buffer of a part before it is written. */
 const PART_BUFFER_CHARS = 16 * 1024;
 const READ_BYTES = 64 * 1024;
 const NAME_END = '\n';
 
 /**
- * Makes an empty set with files in a folder. The first domains are compared in memory. Any that come
- * later and are none of those are dealt out to parts by their hash, so that equal ones meet in the
- * same part, and the parts are compared one by one at the end.
+ * Creates an empty set with files in a folder. The first domains are compared in memory. Later
+ * domains that are not among them are distributed to parts by their hash, so that equal ones meet
+ * in the same part. The parts are compared one by one at the end.
  *
- * @throws BrandfillError `UNUSABLE_STORE` when the folder cannot be written, as all functions of it
+ * @throws BrandfillError `UNUSABLE_STORE` when the folder cannot be written, as do all methods of
+ *   the set
  */
 export async function createDistinctDomains(
   folder: string,
@@ -98,7 +102,7 @@ export async function createDistinctDomains(
   };
 }
 
-/** Domains that have their hash in common, as far as they are compared at the end. */
+/** Domains whose hashes fall into the same part, which are compared at the end. */
 interface Part {
   readonly handle: FileHandle;
   gathered: string;

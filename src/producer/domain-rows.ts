@@ -1,10 +1,13 @@
 import { createHashTable } from './hash-table.ts';
 
-/** How many rows have a domain; takes room only for those that come more than once, 12 bytes each. */
+/**
+ * How many rows have a domain. Only domains that come more than once take memory, 17 to 34 bytes
+ * each.
+ */
 export interface DomainRows {
-  /** A further row has this domain. */
+  /** Another row has this domain. */
   again(domain: string): void;
-  /** Rows that have it. */
+  /** The number of rows with this domain. */
   rowsOf(domain: string): number;
 }
 

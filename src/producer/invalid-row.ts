@@ -3,22 +3,22 @@ import type { ScannedRow } from '../rows/row-format.ts';
 
 /** A row without a domain. */
 export interface InvalidRow {
-  /** Its place among the rows, from 1; the header does not count. */
+  /** Its position among the rows, from 1. The header does not count. */
   readonly row: number;
-  /** Of a workbook, its row in the sheet, as spreadsheet programs count. */
+  /** In a workbook, its row in the sheet, as spreadsheet programs count. */
   readonly sheetRow?: number;
-  /** Why there is none, such as `empty` or `public_suffix`. */
+  /** Why it has no domain, such as `empty` or `public_suffix`. */
   readonly reason: string;
-  /** The cell, cut to what fits into a message. */
+  /** The cell, cut to fit into a message. */
   readonly cell: string;
 }
 
-/** Rows without a domain: how many, why, and a few to be shown. */
+/** Rows without a domain: their number, the reasons, and a few examples. */
 export interface InvalidRows {
   add(row: InvalidRow): void;
   readonly count: number;
   readonly byReason: Readonly<Record<string, number>>;
-  /** One for each reason as far as they go, else the first ones; in the order of the rows. */
+  /** One row for each reason if there is room, then the first ones; in the order of the rows. */
   readonly examples: readonly InvalidRow[];
 }
 
@@ -50,7 +50,7 @@ export function createInvalidRows(most: number): InvalidRows {
   };
 }
 
-/** @param row its place among the rows */
+/** @param row its position among the rows */
 export function placeOf(
   { sheetRow }: ScannedRow,
   row: number,

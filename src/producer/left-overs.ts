@@ -1,18 +1,18 @@
 import type { LeftOvers } from '../store/left-overs.ts';
 import type { RowIndex } from './row-index.ts';
 
-/** Whether a domain is to go out in one of several passes over the rows. */
+/** Whether a domain is sent in one of several passes over the rows. */
 export type Pass = (domain: string) => boolean;
 
-/** Each pass reads the row index once; those that were left over last go out in one pass together. */
+/** Each pass reads the row index once. Domains left over at more times than this share one pass. */
 const MOST_TIMES = 4;
 
 /**
- * Who goes out first: domains that have been left over longest, then the others that are left over,
- * then all the rest. As those that were left over in one night are asked in the next, and again the
- * longest waiting first, a budget goes round the whole list, however small it is.
+ * The order in which domains are sent: those left over longest first, then the other left-over
+ * domains, then all the rest. Domains left over in one night are asked in the next, again the
+ * longest waiting first. So a budget goes round the whole list, however small it is.
  *
- * @returns the passes to make, one after the other; a domain may be in more than one of them
+ * @returns the passes to make in turn. A domain may be in more than one of them.
  */
 export function linePasses(leftOvers: LeftOvers): readonly Pass[] {
   const known = leftOvers.times();
@@ -37,10 +37,10 @@ export interface NoteLeftOversOptions {
   readonly startedAtMs: number;
 }
 
-/** Written at a time; a commit for each batch of rows would take longer than reading them. */
+/** The size of a write. A commit for each batch of rows would take longer than reading them. */
 const BATCH = 5_000;
 
-/** Notes which domains of a list a run did not come to, and which are no longer left over. */
+/** Notes which domains of a list a run did not get to, and which are no longer left over. */
 export async function noteLeftOvers(options: NoteLeftOversOptions): Promise<void> {
   const { index, leftOvers, isFresh, startedAtMs } = options;
   const left = new Set<string>();

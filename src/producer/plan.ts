@@ -7,48 +7,48 @@ import { createHashTable } from './hash-table.ts';
 import { createInvalidRows, type InvalidRow, placeOf } from './invalid-row.ts';
 import type { IndexedRow, RowIndex } from './row-index.ts';
 
-/** What a list has to look up. */
+/** The contents of a list, as planned. */
 export interface PlannedRows {
   /** Rows in the input. */
   readonly rows: number;
-  /** Different domains in them. */
+  /** Distinct domains in them. */
   readonly uniqueDomains: number;
   /** Rows without a domain. */
   readonly invalidRows: number;
-  /** The same by why there is none, such as `empty`. */
+  /** These rows by reason, such as `empty`. */
   readonly invalidByReason: Readonly<Record<string, number>>;
-  /** Three of them at most. */
+  /** At most three of these rows. */
   readonly invalidExamples: readonly InvalidRow[];
-  /** Domains whose outcome the store has, and that need no call. */
+  /** Domains with a fresh outcome in the store, which need no call. */
   readonly freshDomains: number;
-  /** Rows that have one of those. */
+  /** Rows with such a domain. */
   readonly freshRows: number;
-  /** Domains to be looked up. */
+  /** Domains to look up. */
   readonly lookups: number;
   /** Rows with more or fewer cells than the header. */
   readonly raggedRows: number;
-  /** Empty lines, which are no rows. */
+  /** Empty lines. They are not rows. */
   readonly blankLines: number;
 }
 
-/** What a run is going to do, known before its first call. */
+/** The work of a run, known before its first call. */
 export interface Plan extends PlannedRows {
-  /** Calls to make, if none has to be tried again: `lookups`, or fewer where fewer are allowed. */
+  /** Calls to make if none is retried: `lookups`, or fewer if fewer are allowed. */
   readonly calls: number;
-  /** How long they take; undefined while no limit of the API is known. */
+  /** How long the calls take; undefined while no limit of the API is known. */
   readonly estimate: PlanEstimate | undefined;
-  /** What a call costs, as it was given. */
+  /** The price of a call, as given by the user. */
   readonly price: number | undefined;
-  /** What the calls cost; undefined without a price. */
+  /** The cost of the calls; undefined without a price. */
   readonly cost: number | undefined;
 }
 
-/** How long calls take at a limit, in the best case: answers come at once and no call is made twice. */
+/** How long calls take at a limit in the best case, with instant answers and no retries. */
 export interface PlanEstimate {
-  /** In milliseconds, with what is left of a wait that the API told. */
+  /** In milliseconds, including the rest of a wait that the API stated. */
   readonly durationMs: number;
   readonly limitPerSecond: number;
-  /** `fixed` was given with `rate`, `learned` is what the last run met. */
+  /** `fixed` was given with `rate`, `learned` was found by the last run. */
   readonly limitIs: 'fixed' | 'learned';
 }
 
@@ -58,19 +58,19 @@ export interface PlanOptions {
   readonly column: DomainColumn;
   /** Reads the domain in a cell of that column. */
   readonly readDomain: DomainReader;
-  /** Whether the store has an outcome for a domain that need not be asked again. */
+  /** Whether the store has a fresh outcome of a domain. */
   readonly isFresh: (domain: string) => boolean;
-  /** What else is to be known of rows when they are written. */
+  /** Notes on rows for when they are written. */
   readonly notes?: RowNotes | undefined;
-  /** Told of rows to look up whose domain an earlier row has. */
+  /** Called for rows to look up whose domain an earlier row has. */
   readonly domainRows?: Pick<DomainRows, 'again'>;
-  /** Where each row is noted. */
+  /** The index that gets an entry for each row. */
   readonly index: RowIndex;
   /** Ends the reading early, with the signal's reason. */
   readonly signal: AbortSignal;
 }
 
-/** Makes a note of each row out of some of its columns. */
+/** Makes a note on each row from some of its columns. */
 export interface RowNotes {
   readonly columns: readonly RowColumn[];
   /** @param cells the text of those columns */

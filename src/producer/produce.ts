@@ -7,33 +7,36 @@ import type { RowIndex } from './row-index.ts';
 export interface ProduceOptions {
   readonly index: RowIndex;
   readonly queue: LookupQueue;
-  /** Domains on their way: added here, taken out by the collector. */
+  /** Domains under way: added here, removed by the collector. */
   readonly outstanding: Set<string>;
-  /** Whether the store has an outcome by now, from this run or from another one on the same store. */
+  /** Whether the store has a fresh outcome by now, from this run or another on the same store. */
   readonly isFresh: (domain: string) => boolean;
-  /** What this run and others on the same store have under way. */
+  /** Claims of this run and others on the same store. */
   readonly claims: Pick<Claims, 'take'>;
-  /** Told, as often as it is looked, how many domains wait for an outcome of another run. */
+  /** Called at each check with how many domains wait for the outcome of another run. */
   readonly onWait?: (count: number) => void;
-  /** Which domains go out first. @default all in one pass */
+  /** The order in which domains are sent. @default all in one pass */
   readonly passes?: readonly Pass[];
-  /** How many domains make a chunk. */
+  /** The number of domains in a chunk. */
   readonly chunkSize: number;
-  /** The most that are given out; those beyond are left to another run. @default no bound */
+  /** The most domains to send. The rest is left to another run. @default no bound */
   readonly maxLookups?: number | undefined;
   /** Stops producing when it fires. */
   readonly signal: AbortSignal;
 }
 
-/** What others have under way is looked for so often, on average: two that want the same must not meet again. */
+/**
+ * The average interval of checks for domains of other runs. Random, so that two runs that want the
+ * same domain do not collide again.
+ */
 const LOOK_MS = 200;
-/** So many that others had are kept in mind before those are left out that have their outcomes by now. */
+/** When more domains than this were refused, those with outcomes by now are dropped. */
 const MOST_REFUSED = 10_000;
 
 /**
- * Puts the domains that are due on the queue, pass by pass in the order of their rows, each once.
- * What keeps a domain from going out twice is not a list of all domains, which would grow with the
- * input, but those on their way and the store. Those that another run has under way come last.
+ * Puts the domains that are due on the queue, pass by pass in the order of their rows, each once. A
+ * domain is not sent twice because it is either under way or in the store. A list of all domains
+ * that were sent would grow with the input. Domains that another run has under way come last.
  *
  * @returns false when there were more than `maxLookups`
  */
@@ -59,12 +62,13 @@ export async function produce(options: ProduceOptions): Promise<boolean> {
     gathered.push(domain);
   }
 
-  /** Puts what was gathered on the queue. */
+  /** Puts the gathered domains on the queue. */
   async function give(): Promise<void> {
     const taken = claims.take(gathered, isFresh);
     if (taken.granted.length < gathered.length) leaveOut(taken.refused, new Set(taken.granted));
     gathered = [];
-    // Before it waits for room on the queue: of many that come back, some are on their way by then.
+    // Reported before `add` waits for room: many domains may come back meanwhile, and some are then
+    // under way.
     if (isLast) onWait?.(refused.size);
     if (taken.granted.length > 0) await queue.add({ domains: taken.granted });
   }
@@ -82,7 +86,7 @@ export async function produce(options: ProduceOptions): Promise<boolean> {
 
   async function giveAll(domains: Iterable<string>): Promise<void> {
     for (const domain of domains) {
-      // Of those gathered, some may be left to others, and not count.
+      // Some of the gathered domains may be refused, and then do not count.
       if (left === 0) await giveRest();
       gather(domain);
       if (isTooMany) return;
@@ -97,7 +101,7 @@ export async function produce(options: ProduceOptions): Promise<boolean> {
   }
 
   try {
-    // What is on its way from an earlier run, others must not ask.
+    // Claims what is under way from an earlier run, so that others do not ask it.
     if (outstanding.size > 0) claims.take([], isFresh);
     for await (const due of dueIn(index, passes)) {
       await giveAll(due);
@@ -114,13 +118,13 @@ export async function produce(options: ProduceOptions): Promise<boolean> {
     }
     return !isTooMany;
   } finally {
-    // What was gathered when it was told to stop is not on its way.
+    // Domains that were still gathered at the stop are not under way.
     for (const domain of gathered) outstanding.delete(domain);
     queue.end();
   }
 }
 
-/** The domains that are due, row by row, once for each pass that they are in. */
+/** The domains that are due, row by row, once for each pass they are in. */
 async function* dueIn(index: RowIndex, passes: readonly Pass[]): AsyncGenerator<readonly string[]> {
   for (const isInPass of passes) {
     for await (const rows of index.read()) {

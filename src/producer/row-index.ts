@@ -2,27 +2,27 @@ import type { FileHandle } from 'node:fs/promises';
 import { openSpool, readFromStart, writeAll } from '../rows/spool.ts';
 
 /**
- * What the first reading learned about a row:
- * `due`: its domain has to be looked up; `known`: the store has a fresh outcome for its domain;
- * `invalid`: it has no domain; `blank`: it is an empty line and no row at all.
+ * What the first reading learned about a row. `due`: its domain has to be looked up; `known`: the
+ * store has a fresh outcome of its domain; `invalid`: it has no domain; `blank`: it is an empty
+ * line and not a row.
  */
 export type IndexedKind = 'due' | 'known' | 'invalid' | 'blank';
 
 export interface IndexedRow {
   readonly kind: IndexedKind;
-  /** How long the row is in the input, line end included. */
+  /** The length of the row in the input, including the line end. */
   readonly sizeBytes: number;
-  /** How many cells it has. */
+  /** The number of its cells. */
   readonly fields: number;
-  /** The domain of a `due` or `known` row, the reason of an `invalid` one. */
+  /** The domain of a `due` or `known` row, or the reason of an `invalid` one. */
   readonly text: string;
-  /** What else is to be known of it when it is written; nothing in it but letters, digits and `:`. */
+  /** A note on the row for when it is written, of letters, digits and `:` only. */
   readonly note?: string | undefined;
 }
 
 /**
- * One entry per row of the input, in its order, in a file without a name. Thanks to it the second
- * reading need not parse: it cuts the input where the index says and adds to each piece.
+ * One entry per row of the input, in its order, in an unnamed file. With it the second reading need
+ * not parse: it cuts the input where the index says and appends to each piece.
  */
 export interface RowIndex {
   append(rows: readonly IndexedRow[]): Promise<void>;
@@ -33,10 +33,13 @@ export interface RowIndex {
 
 const MARKS = { due: '?', known: '=', invalid: '!', blank: '.' } as const;
 const KINDS = new Map(Object.entries(MARKS).map(([kind, mark]) => [mark, kind as IndexedKind]));
-/** Some 200 rows: what is made of a batch should die young. */
+/**
+ * Some 200 rows. Small, so that the garbage collector frees what is made of a batch while it is
+ * young.
+ */
 const READ_BYTES = 8 * 1024;
 
-/** Makes an empty index in a folder. */
+/** Creates an empty index in a folder. */
 export async function createRowIndex(folder: string): Promise<RowIndex> {
   const handle = await openSpool(folder);
   return {

@@ -1,4 +1,4 @@
-/** Lets others wait for something to change; whoever wakes up looks whether it concerns him. */
+/** Lets callers wait for a change. A caller that wakes up checks whether it concerns it. */
 export interface Change {
   readonly next: () => Promise<void>;
   readonly tell: () => void;

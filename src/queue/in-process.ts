@@ -8,7 +8,7 @@ export interface InProcessQueueOptions {
   readonly window: number;
 }
 
-/** The queue of a single process: no server, nothing to install. */
+/** The queue of a single process. It needs no server. */
 export function createInProcessQueue({ collect, window }: InProcessQueueOptions): LookupQueue {
   const waiting: Chunk[] = [];
   let hasEnded = false;

@@ -4,27 +4,27 @@ import type { CallCounters } from '../common/call-counters.ts';
 /** Domains that travel together. */
 export interface Chunk {
   readonly domains: readonly string[];
-  /** What bounds their calls beside the worker's own budget. @default nothing */
+  /** Bounds the chunk's calls in addition to the worker's own budget. @default no such bound */
   readonly allowance?: CallAllowance | undefined;
-  /** Where its calls are counted, as they are made. @default nowhere */
+  /** Counts the chunk's calls as they are made. @default nothing */
   readonly counters?: CallCounters | undefined;
 }
 
-/** Calls that may be made for all chunks of a run together, whoever makes them. */
+/** The calls that all workers together may make for the chunks of a run. */
 export interface CallAllowance {
-  /** Takes one; false when there is none left. Never rejects. */
+  /** Takes one call; false when none is left. Never rejects. */
   take(): Promise<boolean>;
-  /** One that was taken was not needed, or was answered 429. */
+  /** Gives back a call that was taken but not needed, or was answered 429. */
   giveBack(): void;
 }
 
-/** Hands outcomes back. Resolves when they are kept for good. */
+/** Hands outcomes back. Resolves when they are stored for good. */
 export type Reply = (outcomes: readonly Outcome[]) => Promise<void>;
 
 /**
- * Looks a chunk up; when it resolves, the chunk is done.
+ * Looks a chunk up. The chunk is done when it resolves.
  *
- * @param isWanted asked at the last moment: false spares the lookup. @default always true
+ * @param isWanted asked just before each lookup. False spares it. @default always true
  */
 export type HandleChunk = (
   chunk: Chunk,
@@ -35,28 +35,28 @@ export type HandleChunk = (
 /** Something that can be paused, such as a run. */
 export interface Pausable {
   readonly isPaused: boolean;
-  /** Tells of each change; returns what ends that. */
+  /** Calls `listener` on each change. Returns a function that removes the listener. */
   onChange(listener: () => void): () => void;
 }
 
 /**
- * Carries chunks to workers and their outcomes back. Everything may be carried more than once; an
- * outcome that is written twice changes nothing.
+ * Carries chunks to workers and their outcomes back. Anything may be carried more than once,
+ * because storing an outcome twice changes nothing.
  */
 export interface LookupQueue {
-  /** Puts a chunk on the queue; waits while the window of outstanding chunks is full. */
+  /** Puts a chunk on the queue. Waits while the window of outstanding chunks is full. */
   add(chunk: Chunk): Promise<void>;
   /** Says that no chunk will be added any more. */
   end(): void;
   /**
-   * Takes chunks in this process, until all that were added are done.
+   * Takes chunks in this process until all that were added are done.
    *
    * @throws what `handle` throws; the queue then takes no more chunks
    */
   work(handle: HandleChunk): Promise<void>;
   /**
-   * Resolves after `end`, when the outcomes of all chunks are kept, whoever took them; after a stop,
-   * when no more will come.
+   * Resolves after `end`, when the outcomes of all chunks are stored, from whichever worker; after
+   * a stop, when no more outcomes will come.
    */
   settled(): Promise<void>;
   close(): Promise<void>;

@@ -1,13 +1,13 @@
 import type { RowStatus } from '../collector/joined-row.ts';
 
-/** What there is to know of a reason. */
+/** The facts of a reason that advice depends on. */
 export interface AskedReason {
   readonly status: RowStatus;
   readonly reason: string;
   readonly httpStatus: number | undefined;
 }
 
-/** What a reason means and what to do about it, in a sentence or two. */
+/** Explains a reason, and what to do about it, in a sentence or two. */
 export function adviseOn({ status, reason, httpStatus }: AskedReason): string {
   const own = Object.hasOwn(OF_REASON, reason) ? OF_REASON[reason] : undefined;
   if (own !== undefined) return own;

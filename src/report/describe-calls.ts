@@ -14,7 +14,7 @@ export interface CallsOfRun {
 
 const DOMAIN_LENGTH = 500;
 
-/** What a report tells of the calls of a run: how many, how they were answered, how long they took. */
+/** Describes the calls of a run for its report: their number, their answers, their latency. */
 export function describeCalls({
   recording,
   summary,

@@ -9,7 +9,7 @@ export interface Latencies {
   readonly histogram: RecordableHistogram;
 }
 
-/** In milliseconds; what so many percent of the calls took at most. */
+/** In milliseconds; each percentile is what that share of the calls took at most. */
 export interface LatencyFigures {
   readonly calls: number;
   readonly meanMs: number;
@@ -24,12 +24,9 @@ export interface LatencyFigures {
 const UNITS_PER_MS = 10;
 const LONGEST_UNITS = 60 * 60_000 * UNITS_PER_MS;
 
-/**
- * @param figures how many figures of each value are exact: with 2 it takes 20 KB, with 3 seven times
- * that
- */
+/** @param figures how many significant figures are exact: 2 take 20 KB, 3 take seven times that */
 export function createLatencies(figures: 2 | 3): Latencies {
-  // HdrHistogram, which Node.js brings along.
+  // HdrHistogram, which Node.js includes.
   const histogram = createHistogram({ lowest: 1, highest: LONGEST_UNITS, figures });
   const ms = (units: number): number => units / UNITS_PER_MS;
   const percentile = (percent: number): number => ms(histogram.percentile(percent));

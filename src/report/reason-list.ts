@@ -1,18 +1,18 @@
 import type { JoinedRow, RowStatus } from '../collector/joined-row.ts';
 import { shortenTo } from './text.ts';
 
-/** Why rows were not enriched, each reason once, with a few rows that have it. */
+/** The reasons why rows were not enriched, each once, with a few rows that have it. */
 export interface ReasonList {
   add(row: JoinedRow): void;
-  /** The most frequent ones, those of most rows first. */
+  /** The reasons of the most rows, the most frequent first. */
   readonly reasons: readonly Reason[];
-  /** Rows whose reason is not among them. */
+  /** Rows whose reason is not in `reasons`. */
   readonly otherRows: number;
 }
 
 export interface Reason {
   readonly status: RowStatus;
-  /** As in the failures file, with what differs from row to row taken out. */
+  /** As in the failures file, without the parts that differ from row to row. */
   readonly reason: string;
   readonly httpStatus: number | undefined;
   readonly rows: number;
@@ -25,22 +25,22 @@ export interface ExampleRow {
   readonly row: number;
   /** Empty for an `invalid` row. */
   readonly domain: string;
-  /** What stands in the column that the domain is taken from. */
+  /** The text of the column that the domain is taken from. */
   readonly cell: string;
-  /** The beginning of the row as it stands in the list. */
+  /** The beginning of the row as it is in the list. */
   readonly text: string;
 }
 
 export interface ReasonListOptions {
-  /** The text of a row's cell that the domain is taken from. */
+  /** Gives the text of the row's cell that the domain is taken from. */
   readonly cellOf: (row: JoinedRow) => string;
-  /** The row as it stands in the list. */
+  /** Gives the row as it is in the list. */
   readonly textOf: (row: JoinedRow) => string;
-  /** How many are told. @default 40 */
+  /** How many reasons are reported. @default 40 */
   readonly most?: number;
 }
 
-/** How many different ones are told apart; each may be what an API wrote about one domain. */
+/** How many different reasons are kept apart; each may be what an API wrote about one domain. */
 const MOST_KNOWN = 1_000;
 const MOST_TOLD = 40;
 const MOST_EXAMPLES = 5;
@@ -110,9 +110,9 @@ export function createReasonList({
   };
 }
 
-/** What an API writes may name the domain or the request, and be another text for each row. */
+/** Removes what differs from row to row: an API may name the domain or the request in its text. */
 function withoutParticulars(reason: string, domain: string): string {
-  if (!/[^a-z_0-9]/.test(reason)) return reason; // a word of ours
+  if (!/[^a-z_0-9]/.test(reason)) return reason; // one of our own words
   const general = domain === '' ? reason : reason.replaceAll(domain, '{domain}');
   return general.replaceAll(IDENTIFIER, '…');
 }

@@ -7,24 +7,24 @@ import type { Source } from '../rows/source.ts';
 import { renderReport } from './html/page.ts';
 import type { RunReport } from './run-report.ts';
 
-/** The files of a report, each in the form that its name says. */
+/** The files of a report, each in the format that its name says. */
 export interface ReportFiles {
   /**
-   * Writes each of them and puts it in its place; one that cannot be written is no reason to do without
-   * the others.
+   * Writes each file and moves it into its place. A file that cannot be written does not keep the
+   * others from being written.
    *
-   * @param onFailed told why there is one less
-   * @returns those that are in their places
+   * @param onFailed called with the reason why a file is missing
+   * @returns the files that are in their places
    */
   write(report: RunReport, onFailed: (error: unknown) => void): Promise<readonly string[]>;
-  /** Leaves all places as they were, unless they were written. */
+  /** Closes the files. Those that were not written leave their places as they were. */
   close(): Promise<void>;
 }
 
-/** What a report must not take the place of. */
+/** Other files of the run, which a report must not replace. */
 export interface OtherFiles {
   readonly outputs: OutputPaths;
-  /** Another file that is read. */
+  /** Another file that the run reads. */
   readonly merge?: string | undefined;
   readonly source: Pick<Source, 'file' | 'name'>;
 }

@@ -71,7 +71,9 @@ const calls = z.strictObject({
   answers: z
     .array(
       z.strictObject({
-        answer: text('HTTP status, or why there was none, such as `timeout`.'),
+        answer: text(
+          'HTTP status, or why there was no answer, such as `timeout`, or `invalid_response` for 200 without a JSON object.',
+        ),
         calls: count('Calls that came to it.'),
       }),
     )
@@ -157,7 +159,7 @@ const reason = z.strictObject({
 const slowCall = z.strictObject({
   domain: text('The domain.'),
   latencyMs: amount('How long its slowest call took, in milliseconds.'),
-  answer: text('HTTP status of that call, or why there was none.'),
+  answer: text('HTTP status of that call, or why there was no answer.'),
 });
 
 const retried = z.strictObject({

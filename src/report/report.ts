@@ -18,13 +18,13 @@ export interface ReportedRun {
   readonly settings: Settings;
   /** What the run is called in logs. */
   readonly runId: string;
-  /** How the list is called where nothing else says so. */
+  /** The name of the list where no event has named it. */
   readonly input: string;
   readonly startedAt: Date;
   readonly finishedAt: Date;
   /** Missing when there is an error. */
   readonly summary?: Summary | undefined;
-  /** What went wrong after the first call. */
+  /** The error that ended the run after the first call. */
   readonly error?: { readonly thrown: unknown; readonly message: string } | undefined;
   /** The version of Brandfill. */
   readonly version: string;
@@ -35,7 +35,7 @@ export interface ReportedRun {
 const TEXT_LENGTH = 500;
 const MOST_COLUMNS = 500;
 
-/** Puts together what a report tells. Its size is bounded, however long the run. */
+/** Assembles a report. Its size is bounded, however long the run. */
 export function createRunReport(run: ReportedRun): RunReport {
   const report: RunReport = {
     version: 1,

@@ -1,9 +1,9 @@
-/** A number with so many decimals at most. */
+/** A number with at most this many decimals. */
 export function round(value: number, digits: number): number {
   return Number(value.toFixed(digits));
 }
 
-/** The same of a number that may not be known. */
+/** The same for a number that may be unknown. */
 export function roundOrNull(value: number | undefined, digits: number): number | null {
   return value === undefined ? null : round(value, digits);
 }

@@ -1,3 +1,4 @@
+import type { Answer } from '../brand/answer.ts';
 import type { JoinedRow } from '../collector/joined-row.ts';
 import type { OutputColumns } from '../collector/output/output-columns.ts';
 import type { RowColumn, RowFormat } from '../rows/row-format.ts';
@@ -11,36 +12,43 @@ import { shortenTo } from './text.ts';
 import { createTimeline, type Timeline } from './timeline.ts';
 import { createTopList, type TopList } from './top-list.ts';
 
-/** Collects what a report tells while the run goes on. What it holds is bounded, however long the run. */
+/**
+ * Collects the data of a report while the run goes on. Its size is bounded, however long the run.
+ */
 export interface RunRecorder {
   readonly onEvent: (event: RunEvent) => void;
   /** @param atMs when the answer came, in milliseconds since the lookups began */
   answered(call: AnsweredCall, atMs: number): void;
-  /** To be called when the rows are about to be joined; what it gives takes them as they pass. */
+  /**
+   * Must be called when the rows are about to be joined; the returned function takes them as they
+   * pass.
+   */
   beginRows(layout: RowLayout): (rows: readonly JoinedRow[]) => void;
 }
 
-/** What has to be known of rows. */
+/** The facts about rows that the report needs. */
 export interface RowLayout {
   readonly columns: Pick<OutputColumns, 'enriched'>;
   readonly format: Pick<RowFormat, 'kind' | 'toObject' | 'textsOf'>;
   /** The column that the domain is taken from. */
   readonly column: Pick<RowColumn, 'name'>;
-  /** When the run started, in milliseconds since 1970: what is older was not asked in it. */
+  /**
+   * When the run started, in milliseconds since 1970: an older outcome was not fetched in this run.
+   */
   readonly startedAtMs: number;
 }
 
-/** What was collected. */
+/** The collected data. */
 export interface Recording {
   readonly opened: Extract<RunEvent, { type: 'opened' }> | undefined;
   readonly plan: Extract<RunEvent, { type: 'planned' }>['plan'] | undefined;
   readonly progress: Progress | undefined;
   readonly notices: readonly string[];
-  /** Whether it came as far as the first call, or did not need any. */
+  /** Whether the run reached the first call, or did not need any. */
   readonly hasBegun: boolean;
   readonly timeline: Timeline;
   readonly latencies: Latencies;
-  /** Calls by HTTP status, or by why there was none. */
+  /** Counts of calls by HTTP status, or by why there was no answer. */
   readonly answers: ReadonlyMap<string, number>;
   readonly slowest: TopList<SlowCall>;
   readonly rows: RowRecording | undefined;
@@ -57,7 +65,7 @@ export interface RowRecording {
 export interface SlowCall {
   readonly domain: string;
   readonly latencyMs: number;
-  /** The HTTP status, or why there was none. */
+  /** The HTTP status, or why there was no answer. */
   readonly answer: string;
 }
 
@@ -124,9 +132,7 @@ export function createRunRecorder(): RunRecorder & { readonly recording: Recordi
     },
     answered: ({ domain, answer, latencyMs }, atMs) => {
       recording.hasBegun = true;
-      const { httpStatus } = answer;
-      const said =
-        httpStatus === undefined && 'reason' in answer ? answer.reason : String(httpStatus);
+      const said = nameOf(answer);
       countAnswer(said);
       latencies.add(latencyMs);
       timeline.answered(atMs, latencyMs);
@@ -140,6 +146,13 @@ export function createRunRecorder(): RunRecorder & { readonly recording: Recordi
   };
 }
 
+/** What a call came to, in a word. A 200 whose body cannot be used is no answer. */
+function nameOf(answer: Answer): string {
+  const { kind, httpStatus } = answer;
+  const hasAnswer = httpStatus !== undefined && (httpStatus !== 200 || kind === 'found');
+  return !hasAnswer && 'reason' in answer ? answer.reason : String(httpStatus);
+}
+
 function createRowRecording({ columns, format, column, startedAtMs }: RowLayout): {
   readonly rows: RowRecording;
   readonly take: (rows: readonly JoinedRow[]) => void;
@@ -150,7 +163,7 @@ function createRowRecording({ columns, format, column, startedAtMs }: RowLayout)
       const cell = format.toObject(raw)[column.name];
       return typeof cell === 'string' ? cell : cell === undefined ? '' : JSON.stringify(cell);
     },
-    // A row of a workbook is no text that anybody wrote.
+    // A row of a workbook is not a text that anybody wrote.
     textOf: ({ raw }) => (format.kind === 'xlsx' ? (format.textsOf?.(raw) ?? []).join(' | ') : raw),
   });
   const fills = createColumnFills(columns.enriched);
@@ -168,7 +181,7 @@ function createRowRecording({ columns, format, column, startedAtMs }: RowLayout)
   };
 }
 
-/** Without the row itself, which need not be kept. */
+/** Leaves out the row itself, which need not be kept. */
 function summaryOf(row: JoinedRow): JoinedDomain {
   const { domain, status, reason, attempts, number, httpStatus } = row;
   return { domain, status, reason, attempts, number, httpStatus };

@@ -39,7 +39,7 @@ export interface RunReport {
   readonly settings: readonly ReportedSetting[];
 }
 
-/** Which run it was, and how it ended. */
+/** Identifies the run, and says how it ended. */
 export interface ReportedEnd {
   readonly id: string;
   readonly input: string;
@@ -138,7 +138,7 @@ export interface ReportedRetries {
   readonly row: number;
 }
 
-/** Where things are. */
+/** Where the files are. */
 export interface ReportedFiles {
   readonly out: string | null;
   readonly failures: string | null;

@@ -24,7 +24,9 @@ export interface ShownSetting {
 
 const VALUE_LENGTH = 500;
 
-/** What a run was told, without secrets: of parameters and headers only the names, of URLs no login. */
+/**
+ * The settings of a run without secrets: parameters and headers by name only, URLs without a login.
+ */
 export function showSettings(settings: Settings): readonly ShownSetting[] {
   return Object.entries<SettingDefinition<unknown>>(SETTINGS).flatMap(([key, definition]) => {
     const given: unknown = settings[key as keyof Settings];
@@ -58,7 +60,7 @@ function showValue(key: string, value: unknown, definition: SettingDefinition<un
   }
 }
 
-/** What is not known to be harmless is not shown. */
+/** Shows a value only if it is known to be harmless. */
 function showPlain(value: unknown): string {
   if (typeof value === 'number') return value.toLocaleString('en-US');
   if (typeof value === 'string') return value;
@@ -98,7 +100,10 @@ function showFields(fields: readonly Field[]): string {
   return fields.map(({ name, expression = '' }) => `${name}=${expression}`).join(', ');
 }
 
-/** A password in it may hold anything, also what ends the login elsewhere. */
+/**
+ * Removes the login. A password in it may hold anything, even characters that end a login
+ * elsewhere.
+ */
 function withoutLogin(url: string): string {
   return url.replace(/^([a-z][a-z0-9+.-]*:\/\/).*@/is, '$1').replace(/[?#].*$/s, '');
 }

@@ -1,6 +1,6 @@
 /**
- * What comes from a list or an API, fit for a report: without what controls a terminal or hides what
- * is written, and no longer than `most` characters.
+ * Makes a text from a list or an API fit for a report: without characters that control a terminal
+ * or hide what is written, and no longer than `most` characters.
  */
 export function shortenTo(text: string, most: number): string {
   // Cut first: a cell may have megabytes.

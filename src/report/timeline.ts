@@ -2,16 +2,16 @@ import type { Progress } from '../watch/events.ts';
 import { findHoldUp } from '../watch/hold-up.ts';
 import { createLatencies, type Latencies } from './latencies.ts';
 
-/** What happened when, in spans of equal width that get wider as the run gets longer. */
+/** What happened over time, in spans of equal width that get wider as the run gets longer. */
 export interface Timeline {
-  /** Takes what came since the last time for spread evenly over that time. */
+  /** Spreads the calls and lookups since the previous progress evenly over that time. */
   progress(now: Progress): void;
   /** @param atMs when the answer came, since the lookups began */
   answered(atMs: number, latencyMs: number): void;
   /** How wide each span is, in milliseconds. */
   readonly spanMs: number;
   readonly spans: readonly Span[];
-  /** The last moment that is known of, in milliseconds since the lookups began. */
+  /** The last known moment, in milliseconds since the lookups began. */
   readonly endMs: number;
 }
 
@@ -23,20 +23,20 @@ export interface Span {
   retries: number;
   /** The limit as it was known at its end, in calls per second. */
   limitPerSecond: number | undefined;
-  /** For how long no call could start, by why. */
+  /** For how long no call could start, by cause. */
   toldMs: number;
   backingOffMs: number;
   outageMs: number;
-  /** For how long somebody had paused the run; nothing else is to blame then. */
+  /** For how long somebody had paused the run; no other cause counts then. */
   pausedMs: number;
-  /** Of the calls whose answers came in it; undefined for none. */
+  /** Latencies of the calls whose answers came in this span; undefined for none. */
   latencies: Latencies | undefined;
 }
 
 /** As many as can be told apart on a screen; half a minute fits without widening them. */
 const MOST_SPANS = 120;
 const FIRST_SPAN_MS = 250;
-/** For so long a chunk may be looked up before something is told of it. */
+/** A chunk may be looked up for this long before anything is reported of it. */
 const BURST_MS = 5_000;
 
 export function createTimeline(): Timeline {
@@ -45,7 +45,7 @@ export function createTimeline(): Timeline {
   let endMs = 0;
   let last = { calls: 0, done: 0, throttled: 0, retries: 0, elapsedMs: 0 };
 
-  /** The span that a moment is in; the end of one is the beginning of the next. */
+  /** The span that a moment is in. The end of one span is the beginning of the next. */
   function indexOf(atMs: number): number {
     while (atMs >= spanMs * MOST_SPANS) widen();
     return Math.floor(atMs / spanMs);
@@ -66,9 +66,12 @@ export function createTimeline(): Timeline {
     return spans[index] as Span;
   }
 
-  /** Calls `add` with each span between two moments, and which share of that time is in it. */
+  /**
+   * Calls `add` with each span between two moments, and with the share of that time that is in the
+   * span.
+   */
   function spread(fromMs: number, toMs: number, add: (span: Span, share: number) => void): void {
-    const lastIndex = indexOf(toMs); // first: it may widen the spans
+    const lastIndex = indexOf(toMs); // comes first, since it may widen the spans
     const lastedMs = toMs - fromMs;
     for (let index = indexOf(fromMs); index <= lastIndex; index += 1) {
       const begin = Math.max(fromMs, index * spanMs);
@@ -78,7 +81,7 @@ export function createTimeline(): Timeline {
     }
   }
 
-  /** Whether more is going to be told of this time. */
+  /** Whether more will be reported about this time. */
   function isHalfTold({ comesInBursts = false, isPaused = false, ...now }: Progress): boolean {
     const isNothing = now.calls === last.calls && now.done === last.done;
     return comesInBursts && isNothing && !isPaused && now.elapsedMs - last.elapsedMs < BURST_MS;
@@ -91,7 +94,7 @@ export function createTimeline(): Timeline {
       if (isHalfTold(now)) return;
       const since = {
         calls: now.calls - last.calls,
-        done: Math.max(0, now.done - last.done), // less when failures are asked again
+        done: Math.max(0, now.done - last.done), // lower when failures are asked again
         throttled: now.throttled - last.throttled,
         retries: now.retries - last.retries,
         elapsedMs: Math.max(0, elapsedMs - last.elapsedMs),

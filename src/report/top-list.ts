@@ -1,20 +1,20 @@
 /** Keeps the largest entries of any number, one for each domain. */
 export interface TopList<T> {
   offer(entry: T): void;
-  /** The largest first; of equals, the one that came first. */
+  /** The largest first; among equals, the one that came first. */
   readonly entries: readonly T[];
 }
 
 /**
- * @param size how many are kept
- * @param weigh what an entry is worth; 0 or less keeps it out
+ * @param size how many entries are kept
+ * @param weigh gives the weight of an entry; 0 or less keeps it out
  */
 export function createTopList<T extends { readonly domain: string }>(
   size: number,
   weigh: (entry: T) => number,
 ): TopList<T> {
   const kept: T[] = [];
-  /** What an entry has to be worth more than. Nearly all that is offered ends here. */
+  /** The weight that an entry has to exceed. Nearly all entries that are offered end here. */
   let bar = 0;
 
   function insert(entry: T): void {

@@ -2,7 +2,7 @@ import { describeGoingOn, describePruned, describeStop } from '../watch/describe
 import type { StatusCounts } from '../watch/summary.ts';
 import type { Stop } from '../worker/stop-switch.ts';
 
-/** How a run ended, as far as it decides what is to be said of it. */
+/** The facts of a run's end that decide what the report says about it. */
 export interface RunEnd {
   readonly rows: number;
   readonly statuses: Readonly<StatusCounts>;
@@ -11,7 +11,7 @@ export interface RunEnd {
   readonly error: string | undefined;
 }
 
-/** What to say first. */
+/** The first sentences of a report. */
 export interface Verdict {
   readonly end: 'done' | 'some_failed' | 'stopped' | 'interrupted' | 'error';
   /** How it went, in a sentence. */
@@ -20,7 +20,7 @@ export interface Verdict {
   readonly next: string;
 }
 
-/** Says in a sentence whether it worked, and what to do. */
+/** Says in a sentence whether the run worked, and what to do. */
 export function judge(run: RunEnd): Verdict {
   const { stopped, error, statuses } = run;
   if (error !== undefined) {

@@ -1,7 +1,7 @@
 import { shorten } from './columns/names.ts';
 import type { Source } from './source.ts';
 
-/** Says what a list of text is: `CSV, Windows-1252 (such as 'Müller')`. UTF-8 goes without saying. */
+/** Describes a list of text: `CSV, Windows-1252 (such as 'Müller')`. UTF-8 is not mentioned. */
 export function describeText(
   format: string,
   { encoding, encodingExample }: Pick<Source, 'encoding' | 'encodingExample'>,

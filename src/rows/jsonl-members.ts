@@ -2,7 +2,7 @@ import { createRequire } from 'node:module';
 import type { Node } from 'jsonc-parser';
 import type { CellValue, FilledRow, RowColumn, RowFiller } from './row-format.ts';
 
-/** Gives objects members that they lack, or that are null or empty. The rest stays as it is. */
+/** Adds members to objects where they are missing, null or empty. The rest stays as it is. */
 export function createJsonlFiller(columns: readonly RowColumn[]): RowFiller {
   return {
     fill: (raw, fields, values): FilledRow => {
@@ -20,7 +20,7 @@ export function createJsonlFiller(columns: readonly RowColumn[]): RowFiller {
   };
 }
 
-/** @returns undefined when there is something already */
+/** @returns undefined when there is a value already */
 function fillOne(raw: string, name: string, value: CellValue): string | undefined {
   const member = findMember(raw, name);
   if (!member) return addMember(raw, name, value);
@@ -32,12 +32,12 @@ function fillOne(raw: string, name: string, value: CellValue): string | undefine
 let parser: typeof import('jsonc-parser') | undefined;
 
 function membersOf(raw: string): readonly Node[] {
-  // Loaded here, because most lists are no JSONL, or are not filled in place.
+  // Loaded here, because most lists are not JSONL, or are not filled in place.
   parser ??= createRequire(import.meta.url)('jsonc-parser') as typeof import('jsonc-parser');
   return parser.parseTree(raw)?.children ?? [];
 }
 
-/** The value of a member and where it stands: of several with one name the last counts. */
+/** The value of a member and its place; of several with the same name the last one counts. */
 function findMember(raw: string, name: string): { node: Node; value: unknown } | undefined {
   const members = membersOf(raw);
   const node = members.findLast(({ children }) => children?.[0]?.value === name)?.children?.[1];
@@ -45,7 +45,7 @@ function findMember(raw: string, name: string): { node: Node; value: unknown } |
   return { node, value: node.type === 'string' || node.type === 'null' ? node.value : node };
 }
 
-/** An object with the members before one only. */
+/** Cuts an object off before one of its members. */
 export function cutMembers(raw: string, name: string): string {
   const members = membersOf(raw);
   const member = members.findLast(({ children }) => children?.[0]?.value === name);

@@ -5,14 +5,15 @@ import type { CellValue, RowColumn, RowFormat, RowWriter, ScannedRow } from './r
 import type { Source } from './source.ts';
 
 const SAMPLE_ROWS = 200;
-/** No real row is this long; it bounds what one line may hold in memory. */
+/** No real row is this long; it bounds the memory that one line may take. */
 const MAX_LINE_BYTES = 32 * 1024 * 1024;
 const LINE_FEED = 0x0a;
 
 /**
  * Reads the columns of a JSONL file from its first rows.
  *
- * @param prefix names with it are remembered while scanning, because our own columns have it
+ * @param prefix names that begin with it are remembered while scanning, because our own columns
+ * begin with it
  * @throws BrandfillError `UNREADABLE_INPUT` when there is no row or the first is no object.
  */
 export function openJsonl(source: Source, prefix: string): RowFormat {
@@ -43,8 +44,8 @@ export function openJsonl(source: Source, prefix: string): RowFormat {
 }
 
 /**
- * Adds members to objects without touching what stands there: numbers, escapes and the order of
- * members stay as they are.
+ * Adds members to objects without touching the rest: numbers, escapes and the order of members stay
+ * as they are.
  */
 function createJsonlWriter(names: readonly string[]): RowWriter {
   return {

@@ -7,8 +7,8 @@ import type { Source } from './source.ts';
 export type ListInput = string | AsyncIterable<object> | Iterable<object>;
 
 /**
- * Opens a list of whatever kind. Rows that come as objects are kept on the disk as JSONL while they
- * are needed, so they should hold what JSON can.
+ * Opens a list of any kind. Rows that come as objects are kept on the disk as JSONL while they are
+ * needed, so they should hold only what JSON can.
  *
  * @throws BrandfillError `UNREADABLE_INPUT`
  */
@@ -36,14 +36,17 @@ function toLine(row: unknown, number: number): string {
   throw unreadable(number, `expected an object with members that JSON can hold, received ${kind}`);
 }
 
-/** JSON has nothing of a Map, nor of an instance that shows what it has by getters of its class. */
+/**
+ * Whether a row is lost in JSON, such as a Map, or an instance whose members are getters of its
+ * class.
+ */
 function isLost(row: unknown, line: string): boolean {
   if (line !== '{}' || Object.keys(row as object).length > 0) return false;
   const prototype: unknown = Object.getPrototypeOf(row);
   return prototype !== null && Object.getPrototypeOf(prototype) !== null;
 }
 
-/** What has a `toJSON` of its own, such as a date, may come to anything. */
+/** A row with a `toJSON` of its own, such as a date, may become anything. */
 function toJson(row: object | null, number: number): string | undefined {
   try {
     return JSON.stringify(row);

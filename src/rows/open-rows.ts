@@ -7,22 +7,22 @@ import type { Source } from './source.ts';
 import { openXlsx } from './xlsx/xlsx.ts';
 
 export interface OpenRowsOptions {
-  /** What the names of our own columns begin with. */
+  /** The prefix of the names of our own columns. */
   readonly prefix: string;
   /** Whether the first line of CSV is a row. @default false */
   readonly noHeader?: boolean | undefined;
-  /** How many lines stand above the list, in CSV. @default 0 */
+  /** Number of lines above the list, in CSV. @default 0 */
   readonly skipLines?: number | undefined;
-  /** Whether outputs are to be CSV that Excel opens right. @default false */
+  /** Whether outputs are to be CSV that Excel opens correctly. @default false */
   readonly excel?: boolean | undefined;
 }
 
 /**
- * Finds out the format of a list, by the name of its file and else by its first character, and
- * opens it.
+ * Detects the format of a list, by the name of its file or else by its first character, and opens
+ * it.
  *
  * @throws BrandfillError `UNREADABLE_INPUT` when it is neither CSV nor JSONL nor a workbook,
- * `INVALID_SETTING` when options are for CSV and it is none.
+ * `INVALID_SETTING` when options are for CSV and it is another format.
  */
 export function openRows(source: Source, options: OpenRowsOptions): RowFormat {
   if (source.workbook) {
@@ -81,7 +81,7 @@ function pointless(option: string, { name }: Source, kind: string): BrandfillErr
 }
 
 /**
- * Cuts a file's name in front of its extension, which may be double: `list.csv.gz` is `list` and
+ * Splits a file's name in front of its extension, which may be double: `list.csv.gz` is `list` and
  * `.csv.gz`.
  */
 export function splitExtension(path: string): {
@@ -104,7 +104,7 @@ function startsWithBrace(sample: Buffer): boolean {
   return /^\s*\{/.test(startOf(sample));
 }
 
-/** The first column of CSV may well be called `[id]`. */
+/** Whether the list is a JSON array. The first column of CSV may be called `[id]`. */
 function isArray(sample: Buffer, isCsvByName: boolean): boolean {
   return (isCsvByName ? /^\s*\[\s*\{/ : /^\s*\[/).test(startOf(sample));
 }
@@ -113,7 +113,7 @@ function startOf(sample: Buffer): string {
   return sample.toString('utf8', 0, 1_024);
 }
 
-/** Whether the first line is an object, whole: the first column of CSV may be called `{id}`. */
+/** Whether the whole first line is an object: the first column of CSV may be called `{id}`. */
 function startsWithObject(sample: Buffer): boolean {
   if (!startsWithBrace(sample)) return false;
   const [line = ''] = sample.toString('utf8').trimStart().split('\n', 1);

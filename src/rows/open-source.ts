@@ -13,17 +13,17 @@ import { openWorkbookSource } from './xlsx/workbook-source.ts';
 
 /** A list that can be read only once is spooled. */
 export interface SourceOptions extends SpoolOptions {
-  /** Of a workbook, the sheet that has the list. @default the first that is not empty */
+  /** The sheet of a workbook that has the list. @default the first that is not empty */
   readonly sheet?: string | undefined;
   /** @default process.stdin */
   readonly stdin?: AsyncIterable<Buffer | string>;
-  /** The encoding of the list. @default found out */
+  /** The encoding of the list. @default detected */
   readonly encoding?: Encoding | undefined;
 }
 
 /**
- * Opens a list: a file, or standard input as `-`. What can be read only once (a pipe) is spooled to
- * the disk first, because rows are read twice.
+ * Opens a list: a file, or standard input as `-`. A list that can be read only once (a pipe) is
+ * spooled to the disk first, because rows are read twice.
  *
  * @throws BrandfillError `UNREADABLE_INPUT` when it cannot be opened or is no text.
  */
@@ -50,7 +50,7 @@ export async function openSource(path: string, options: SourceOptions): Promise<
   }
 }
 
-/** Gives rows that came as objects the form of a file, on the disk. */
+/** Writes rows that came as objects to the disk, in the form of a file. */
 export async function spoolObjects(
   name: string,
   lines: AsyncIterable<string>,
@@ -65,7 +65,7 @@ interface CreateOptions extends SourceOptions {
   readonly file?: Source['file'];
 }
 
-/** Closes what was spooled when it is no list after all. */
+/** Closes the spooled file if it turns out not to be a list. */
 async function createOrClose(
   name: string,
   spooled: FileHandle,
@@ -134,7 +134,7 @@ async function createSource(
   };
 }
 
-/** What nobody else can write to, and is known to be UTF-8. */
+/** Opens a file that nobody else can write to, and that is known to be UTF-8. */
 async function openSpooled(handle: FileHandle, name: string): Promise<ReadableText> {
   const read = (): AsyncIterable<Buffer> => readAll(handle, false, name);
   const start = await readSample(read());
@@ -152,7 +152,7 @@ type ReadableText = Pick<
   'sample' | 'isWholeInSample' | 'read' | 'assertUnchanged' | 'close'
 >;
 
-/** `brandfill enrich - < list.csv` reads a file too. */
+/** `brandfill enrich - < list.csv` also reads a file. */
 function identityOfStdin(): Source['file'] {
   const stat = fstatSync(0);
   return stat.isFile() ? { dev: stat.dev, ino: stat.ino } : undefined;

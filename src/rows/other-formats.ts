@@ -2,10 +2,10 @@ import type { FileHandle } from 'node:fs/promises';
 
 const OLD_OFFICE = '\xd0\xcf\x11\xe0';
 const ZIP = 'PK\x03\x04';
-/** How much of an old Office file is searched for the names of its parts. */
+/** Only this much of an old Office file is searched for the names of its parts. */
 const SEARCHED_BYTES = 1_000_000;
 
-/** Files that are no lists, by the bytes they begin with, and what to do about them. */
+/** Files that are no lists, by the bytes they begin with, each with what to do about it. */
 const OTHER_FORMATS: readonly (readonly [magic: string, what: string])[] = [
   ['BZh', 'compressed with bzip2; decompress it, or use gzip'],
   ['\x28\xb5\x2f\xfd', 'compressed with zstd; decompress it, or use gzip'],
@@ -17,20 +17,21 @@ const OLD_WORKBOOK =
   'an old Excel workbook (.xls); open it and save it as XLSX (in Excel: File > Save As > Excel Workbook) or as CSV';
 const LOCKED_WORKBOOK =
   'protected by a password; open it, take the password off (in Excel: File > Info > Protect Workbook > Encrypt with Password) and save it again as XLSX';
-/** What a `.numbers` file is: it may be an archive or a folder. */
+/** Describes a `.numbers` file, which may be an archive or a folder. */
 export const NUMBERS_SPREADSHEET =
   'a Numbers spreadsheet; open it and export it as XLSX or CSV (in Numbers: File > Export To > Excel)';
 
-/** Whether a file begins as workbooks do. */
+/** Whether a file begins like a workbook. */
 export function isZip(magic: Buffer): boolean {
   return magic.toString('latin1').startsWith(ZIP);
 }
 
 /**
- * What a file is instead of a list, and how to make a list of it. Undefined for all that may be one.
+ * Says what a file is instead of a list, and how to make a list of it. Undefined for files that may
+ * be lists.
  *
  * @param magic its first four bytes
- * @example `a PDF; export the list as XLSX or CSV`, to go behind `it is`
+ * @example `a PDF; export the list as XLSX or CSV`, to follow `it is`
  */
 export async function findOtherFormat(
   magic: Buffer,
@@ -43,7 +44,7 @@ export async function findOtherFormat(
   return buffer.subarray(0, bytesRead).includes(locked) ? LOCKED_WORKBOOK : OLD_WORKBOOK;
 }
 
-/** What old exports call .xls, and what a login page leaves that was saved as a list. */
+/** Beginnings of files that old exports call .xls, and of login pages that were saved as a list. */
 const OTHER_TEXTS: readonly (readonly [beginning: RegExp, what: string])[] = [
   [
     /^\s*<(!doctype html|html|head|body|meta|style|table|div)\b/i,
@@ -52,14 +53,14 @@ const OTHER_TEXTS: readonly (readonly [beginning: RegExp, what: string])[] = [
   [/^\s*<\?xml\b/i, 'XML; open it in a spreadsheet program and save it as XLSX or CSV'],
 ];
 
-/** What a text is instead of a list, likewise. */
+/** Says what a text is instead of a list, in the same form. */
 export function findOtherText(sample: Buffer): string | undefined {
   const start = sample.toString('utf8', 0, 1_024);
   return OTHER_TEXTS.find(([beginning]) => beginning.test(start))?.[1];
 }
 
 /**
- * What an archive is instead of a workbook, likewise.
+ * Says what an archive is instead of a workbook, in the same form.
  *
  * @param paths the files in it
  * @param readMimetype reads the file of this name

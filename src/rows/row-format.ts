@@ -7,31 +7,33 @@ import type { Workbook } from './xlsx/open-workbook.ts';
 export interface ScannedRow {
   /** Text of the domain column; empty when the row has no such cell. */
   readonly cell: string;
-  /** How long the row is in the input, line end included. */
+  /** Length of the row in the input in bytes, line end included. */
   readonly sizeBytes: number;
-  /** How many cells it has; 0 for a blank line, which is no row. */
+  /** Number of its cells; 0 for a blank line, which is no row. */
   readonly fields: number;
-  /** Text of the other columns that were asked for, in their order; empty where it has none. */
+  /**
+   * Text of the other columns that were asked for, in their order; empty where the row has none.
+   */
   readonly others?: readonly string[] | undefined;
-  /** Of a workbook, which row of its sheet it is, from 1. */
+  /** The number of its row in the sheet of a workbook, from 1. */
   readonly sheetRow?: number;
 }
 
 /** A column of a list: its place in a table, its name in objects. */
 export type RowColumn = Pick<DomainColumn, 'index' | 'name'>;
 
-/** What goes into one added cell. Structures only occur where the format can hold them. */
+/** The value of one added cell. Structures occur only if the format can hold them. */
 export type CellValue = unknown;
 
 /** Writes rows in the format of the input, adding columns at their end. */
 export interface RowWriter {
-  /** What comes before the first row. */
+  /** The text before the first row. */
   readonly header: string;
   /**
-   * One row of the output.
+   * Writes one row of the output.
    *
-   * @param raw the row as it stands in the input, line end included
-   * @param fields how many cells it has, as scanned
+   * @param raw the row as it is in the input, line end included
+   * @param fields the number of its cells, as scanned
    * @param added values of the added columns, in their order
    */
   row(raw: string, fields: number, added: readonly CellValue[]): string;
@@ -40,25 +42,25 @@ export interface RowWriter {
 /** A row in which cells were filled. */
 export interface FilledRow {
   readonly raw: string;
-  /** How many cells it has now. */
+  /** The number of its cells now. */
   readonly fields: number;
-  /** Places, among the columns to be filled, of those that were. */
+  /** Indexes of the filled columns among the columns to be filled. */
   readonly filled: readonly number[];
 }
 
-/** Fills cells of a row that are blank, and leaves the rest of it as it is, to the byte. */
+/** Fills blank cells of a row, and leaves the rest of it as it is, to the byte. */
 export interface RowFiller {
-  /** @param values what goes into each of the columns; undefined or empty to leave one as it is */
+  /** @param values a value for each of the columns; undefined or empty leaves the cell as it is */
   fill(raw: string, fields: number, values: readonly CellValue[]): FilledRow;
 }
 
-/** How many rows there are and what they look like, from the first reading. */
+/** The number and the size of rows, from the first reading. */
 export interface Extent {
-  /** The most cells that a row has. */
+  /** The largest number of cells in a row. */
   readonly maxFields: number;
 }
 
-/** How rows are written down. */
+/** The notation of rows. */
 export type RowKind = 'csv' | 'jsonl' | 'xlsx';
 
 /** A list whose format is known: how to read its rows, and how to write them with more columns. */
@@ -66,18 +68,18 @@ export interface RowFormat {
   readonly kind: RowKind;
   /** For people: `CSV, semicolon-separated`. */
   readonly description: string;
-  /** Names of the columns, in their order. Of JSONL, those of the first rows. */
+  /** Names of the columns, in their order; for JSONL, those of the first rows. */
   readonly columns: readonly string[];
   /** The first rows, as the text of their cells. */
   readonly sampleRows: readonly (readonly string[])[];
-  /** How many bytes stand before the first row. */
+  /** Bytes before the first row. */
   readonly headBytes: number;
   /** Whether every row should have all columns, as in a table. */
   readonly isTable: boolean;
   /**
    * Reads all rows once, in batches.
    *
-   * @param others columns whose text is wanted besides that of the domain
+   * @param others columns whose text is needed besides that of the domain
    * @throws BrandfillError `UNREADABLE_INPUT` that names the line of the first bad row
    */
   scan(
@@ -86,30 +88,30 @@ export interface RowFormat {
     others?: readonly RowColumn[],
   ): AsyncIterable<readonly ScannedRow[]>;
   /**
-   * Names that columns of ours must not take, and those of the columns that were scanned, as far as
-   * there are such columns; complete once all rows are scanned.
+   * Names that our columns must not take, and names of the scanned columns, if the list has them;
+   * complete once all rows are scanned.
    */
   readonly takenNames: ReadonlySet<string>;
   /** @param added names of the added columns */
   createWriter(added: readonly string[], extent: Extent): RowWriter;
-  /** @param columns which of the list's own columns are to be filled */
+  /** @param columns those of the list's own columns that are to be filled */
   createFiller(columns: readonly RowColumn[]): RowFiller;
-  /** A row as far as it stands before a column; what ends its line stays. */
+  /** The part of a row before a column; the line end stays. */
   ownPart(raw: string, before: RowColumn): string;
-  /** The text that a value gets in an added column, before quoting; empty for none. */
+  /** The text of a value in an added column, before quoting; empty for none. */
   textOf(value: CellValue): string;
-  /** Whether CSV that is made of it begins with a byte order mark. @default false */
+  /** Whether CSV made from the list begins with a byte order mark. @default false */
   readonly marksText?: boolean | undefined;
-  /** The text of a row's own cells, for writing it in another format; only of tables. */
+  /** Gives the text of a row's own cells, to write it in another format; only for tables. */
   readonly textsOf?: ((raw: string) => readonly string[]) | undefined;
-  /** What they hold, where that is more than text. */
+  /** Gives the contents of a row's own cells, if they are more than text. */
   readonly cellsOf?: ((raw: string) => readonly SheetCell[]) | undefined;
-  /** The line that the header is in, from 1, if that seems to be below the one that was taken for it. */
+  /** The line of the header, from 1, if it seems to be below the line that was taken as header. */
   readonly lineOfHeader?: number | undefined;
-  /** What the user should know of the list, in sentences; mostly nothing. */
+  /** What the user should know about the list, in sentences; usually nothing. */
   readonly notices?: readonly string[];
   /** The workbook that the list is in; undefined for all other formats. */
   readonly workbook?: Workbook | undefined;
-  /** The row as an object, its columns in their order, for programs. */
+  /** Converts a row into an object for programs, with its columns in their order. */
   toObject(raw: string): Record<string, unknown>;
 }

@@ -20,7 +20,7 @@ export async function* readAll(
 ): AsyncGenerator<Buffer> {
   const file = readFromStart(handle, READ_BYTES);
   try {
-    // What goes wrong in a pipeline comes out of it.
+    // Errors in a pipeline are thrown by the pipeline.
     if (isGzip) yield* pipeline(file, createGunzip({ chunkSize: READ_BYTES }), () => {});
     else yield* file;
   } catch (error) {
@@ -30,7 +30,7 @@ export async function* readAll(
   }
 }
 
-/** Reads the beginning of a list, and gives the rest up. */
+/** Reads the beginning of a list, and leaves the rest unread. */
 export async function readSample(
   chunks: AsyncIterable<Buffer>,
 ): Promise<{ bytes: Buffer; isWhole: boolean }> {
@@ -44,7 +44,7 @@ export async function readSample(
   return { bytes: Buffer.concat(parts), isWhole: true };
 }
 
-/** What comes behind so many bytes. */
+/** Skips the first `count` bytes. */
 export async function* skip(chunks: AsyncIterable<Buffer>, count: number): AsyncGenerator<Buffer> {
   let left = count;
   for await (const chunk of chunks) {
@@ -60,7 +60,7 @@ export async function assertSame(name: string, handle: FileHandle, opened: Stats
   throw unreadable(name, 'it was changed while it was read; run the same command again');
 }
 
-/** Says that a list cannot be read, and why. */
+/** The error that a list cannot be read, with the reason. */
 export function unreadable(name: string, why: string, cause?: unknown): BrandfillError {
   return new BrandfillError('UNREADABLE_INPUT', `Cannot read ${name}: ${why}.`, { cause });
 }

@@ -2,31 +2,39 @@ import type { Workbook } from './xlsx/open-workbook.ts';
 
 /** The bytes of a list, which can be read from the start as often as needed. */
 export interface Source {
-  /** How the list is called in messages: the path as given, or `standard input`. */
+  /** The name of the list in messages: the path as given, or `standard input`. */
   readonly name: string;
   /** Whether the bytes were compressed; `read` gives them decompressed. */
   readonly isGzip: boolean;
   readonly hasByteOrderMark: boolean;
   /** The encoding of the list, for people: `UTF-8`, `Windows-1252`. `read` gives UTF-8 in any case. */
   readonly encoding: string;
-  /** Some words that show whether the encoding was guessed right; undefined when it was not guessed. */
+  /**
+   * Some words that show whether the encoding was guessed correctly; undefined when it was not
+   * guessed.
+   */
   readonly encodingExample: string | undefined;
-  /** The beginning, decompressed, in UTF-8 and without byte order mark, for guessing what the list is. */
+  /**
+   * The beginning, decompressed, in UTF-8 and without byte order mark, to detect what the list is.
+   */
   readonly sample: Buffer;
-  /** Whether `sample` is all there is. */
+  /** Whether `sample` is the whole list. */
   readonly isWholeInSample: boolean;
   /** Identity of the file, to compare outputs with; undefined for a pipe. */
   readonly file: { readonly dev: number; readonly ino: number } | undefined;
-  /** What a workbook is besides its rows, whose lines these bytes are then; undefined for a text. */
+  /** The other parts of a workbook, if the bytes are lines of its rows; undefined for a text. */
   readonly workbook?: Workbook | undefined;
-  /** Whether rows came as objects: none need have any member, nor need there be any row. @default false */
+  /**
+   * Whether rows came as objects: none of them need have any member, and there may be no row.
+   * @default false
+   */
   readonly isOfObjects?: boolean | undefined;
-  /** Reads all, decompressed, in UTF-8 and without byte order mark, checked to be text. */
+  /** Reads everything, decompressed, in UTF-8 and without byte order mark, checked to be text. */
   read(): AsyncIterable<Buffer>;
   /**
-   * Makes sure that nobody wrote to the file since it was opened.
+   * Makes sure that nobody has written to the file since it was opened.
    *
-   * @throws BrandfillError `UNREADABLE_INPUT` when somebody did
+   * @throws BrandfillError `UNREADABLE_INPUT` when somebody has
    */
   assertUnchanged(): Promise<void>;
   close(): Promise<void>;

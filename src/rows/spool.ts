@@ -8,8 +8,8 @@ import { makeFolder } from '../common/make-folder.ts';
 import { unlessAborted } from '../common/unless-aborted.ts';
 
 /**
- * Opens a file without a name: it goes away with its handle, however the process ends. Where the
- * system does not allow that (Windows), it stays in the folder.
+ * Opens a file without a name: it disappears with its handle, however the process ends. If the
+ * system does not allow that (Windows), the file stays in the folder.
  *
  * @throws BrandfillError `UNUSABLE_STORE` when the folder cannot be written.
  */
@@ -26,16 +26,19 @@ export async function openSpool(folder: string): Promise<FileHandle> {
 }
 
 export interface SpoolOptions {
-  /** Where the file is kept while it is needed. */
+  /** The folder where the file is kept while it is needed. */
   readonly spoolFolder: string;
-  /** Ends the wait for more, with the signal's reason. */
+  /** Ends the wait for more input, with the signal's reason. */
   readonly signal: AbortSignal;
 }
 
-/** What is written at a time: rows of a program come one by one, and each write takes a while. */
+/**
+ * Bytes are collected to this size: rows of a program come one by one, and each write takes a
+ * while.
+ */
 const WRITE_BYTES = 64 * 1024;
 
-/** Writes all chunks into a file without a name and gives it back, ready to be read. */
+/** Writes all chunks into a file without a name and returns it, ready to be read. */
 export async function spool(
   chunks: AsyncIterable<Buffer | string>,
   { spoolFolder, signal }: SpoolOptions,
@@ -64,7 +67,7 @@ export async function spool(
 }
 
 /**
- * Gives on what comes, also when the wait for it is long.
+ * Passes chunks on, even if the wait for them is long.
  *
  * @throws the signal's reason when it fires
  */
@@ -82,12 +85,12 @@ async function* untilAborted<T>(chunks: AsyncIterable<T>, signal: AbortSignal): 
       signal.throwIfAborted();
     }
   } finally {
-    // Not awaited: a generator that waits ends only when what it waits for has come.
+    // Not awaited: a waiting generator ends only when what it waits for has come.
     if (!isDone) iterator.return?.().catch(() => {});
   }
 }
 
-/** Appends all bytes, however many calls that takes. */
+/** Appends all bytes, with as many calls as that takes. */
 export async function writeAll(handle: FileHandle, bytes: Buffer, folder: string): Promise<void> {
   try {
     for (let written = 0; written < bytes.length; ) {
@@ -99,8 +102,8 @@ export async function writeAll(handle: FileHandle, bytes: Buffer, folder: string
 }
 
 /**
- * Reads a whole file from its start, whatever was read before, and leaves it open. A stream over the
- * handle would close it.
+ * Reads a whole file from its start, whatever was read before, and leaves it open. A stream over
+ * the handle would close it.
  */
 export async function* readFromStart(
   handle: FileHandle,
@@ -120,7 +123,7 @@ export async function* readFromStart(
 }
 
 function spoolError(folder: string, error: unknown): BrandfillError {
-  // Where a list is only read and counted, or put on a queue, there is no store.
+  // If a list is only read and counted, or put on a queue, there is no store.
   const advice =
     folder === tmpdir() ? 'name another folder in TMPDIR' : 'choose another folder with --store';
   return new BrandfillError(

@@ -13,10 +13,10 @@ export interface TableOptions {
 }
 
 /**
- * Writes the rows of a list as text: in the format of the list as they stand there, in another one by
- * what their cells hold.
+ * Writes the rows of a list as text. In the format of the list they are copied as they are; in
+ * another format their cells are written anew.
  *
- * @param delimiter of CSV that is made of another format
+ * @param delimiter of CSV that is made from another format
  */
 export function createTextWriter(
   kind: Exclude<RowKind, 'xlsx'>,
@@ -35,7 +35,7 @@ export function createTextWriter(
   const line = (own: readonly string[], values: readonly unknown[]): string => {
     const padded = [...own, ...Array.from({ length: Math.max(0, width - own.length) }, () => '')];
     const cells = [...padded.map(toOwnCell), ...values.map(toCell)];
-    // A line without anything would be none.
+    // An entirely empty line would not be a row.
     return `${cells.length === 1 && cells[0] === '' ? '""' : cells.join(delimiter)}\n`;
   };
   return {
@@ -54,7 +54,10 @@ function createObjectWriter(format: RowFormat, added: readonly string[]): RowWri
   };
 }
 
-/** Writes the rows of a list into a sheet of their own, with the styles of their workbook, if any. */
+/**
+ * Writes the rows of a list into a sheet of their own, with the styles of their workbook if there
+ * is one.
+ */
 export function createSheetOfList({ format, extent, added }: TableOptions): SheetWriter {
   const { textsOf, workbook } = format;
   const cellsOf =

@@ -2,13 +2,13 @@ import type { SheetCell } from './xlsx/cell.ts';
 import { styleOfDecimals } from './xlsx/new-styles.ts';
 
 const NUMBER = /^-?(?:0|[1-9]\d*)(?:\.(\d+))?$/;
-/** Sheets compute with no more. */
+/** Sheets do not compute with more digits. */
 const MOST_DIGITS = 15;
 
 /**
- * What a text of CSV becomes in a workbook: a number where nothing of it gets lost, shown with as
- * many decimals as it has; all else stays text, such as `007`, `+49 731 1`, `1e5`, `12,5`, dates, and
- * numbers of more than fifteen digits.
+ * Converts a text of CSV into a cell of a workbook. It becomes a number if nothing of it gets lost,
+ * shown with as many decimals as it has. Everything else stays text, such as `007`, `+49 731 1`,
+ * `1e5`, `12,5`, dates, and numbers of more than fifteen digits.
  */
 export function cellOfText(text: string): SheetCell {
   if (text === '') return null;

@@ -3,21 +3,21 @@ import type { OutputColumn } from '../collector/output/output-columns.ts';
 import { shorten } from '../rows/columns/names.ts';
 import { formatCount } from '../watch/describe/format-count.ts';
 
-/** Columns that somebody asked for and that no answer has anything for. */
+/** The columns that the user asked for and for which no answer has a value. */
 export interface BlankColumns {
   add(rows: readonly JoinedRow[]): void;
-  /** Says which those are, once all rows were added; undefined where there is nothing to say. */
+  /** Names these columns, once all rows were added; undefined when there is nothing to report. */
   describe(): string | undefined;
 }
 
-/** Fewer rows may all have nothing there by chance. */
+/** With fewer rows, a column may be blank by chance. */
 const LEAST_ROWS = 5;
 
 /**
- * Mostly an expression with nothing for any row is not what was meant: a typing error, or a field that is
- * within another.
+ * Finds expressions without a value for any row. Mostly that is a mistake: a typing error, or a
+ * field that is nested within another.
  *
- * @param columns those of `fields`, in their order
+ * @param columns the columns of `fields`, in their order
  */
 export function createBlankColumns(columns: readonly OutputColumn[]): BlankColumns {
   const blank = new Map(columns.entries());

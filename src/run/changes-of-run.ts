@@ -6,12 +6,12 @@ import { leaveNoEmptyFolders } from './no-empty-folders.ts';
 import type { OpenedList } from './open-list-of-run.ts';
 import type { PlannedRun } from './plan-run.ts';
 
-/** How a run tells what changed since the last one. */
+/** The reporting of what changed since the last run. */
 export interface ChangesOfRun {
-  /** The file that keeps what was told. */
+  /** The file that keeps what was last reported. */
   readonly manifest: string;
   /**
-   * Opens what was told by the last run, to be compared with the columns of this one.
+   * Opens what the last run reported, for comparison with the columns of this one.
    *
    * @throws BrandfillError `UNWRITABLE_OUTPUT`
    */
@@ -19,9 +19,9 @@ export interface ChangesOfRun {
 }
 
 /**
- * Makes the folder of the file that keeps what was told, so that a run can lock it.
+ * Creates the folder for the file of what was last reported, so that a run can lock the file.
  *
- * @param path where changes are written
+ * @param path the path of the changes file
  * @throws BrandfillError `UNWRITABLE_OUTPUT`
  */
 export async function prepareChanges(

@@ -4,7 +4,7 @@ import { createRunId } from '../common/run-id.ts';
 import type { RunEvent } from '../watch/events.ts';
 import type { RunContext } from './run-context.ts';
 
-/** What a caller gives besides settings. */
+/** Options of a caller besides settings. */
 export interface CallerOptions extends Pick<RunContext, 'confirm' | 'changesId'> {
   readonly signal?: AbortSignal | undefined;
   readonly runId?: string | undefined;
@@ -15,14 +15,14 @@ export interface CallerOptions extends Pick<RunContext, 'confirm' | 'changesId'>
 export interface CallersContext {
   readonly context: RunContext;
   /**
-   * To be called when the run is over.
+   * Must be called when the run is over.
    *
-   * @throws what `onEvent` threw first, or its promise was rejected with
+   * @throws the first error that `onEvent` threw, or with which its promise was rejected
    */
   readonly assertHeard: () => void;
 }
 
-/** Makes the context of a run for a caller. An `onEvent` that throws stops the run in order. */
+/** Makes the context of a run for a caller. If `onEvent` throws, the run is stopped in order. */
 export function createContext({
   signal,
   runId = createRunId(),

@@ -14,9 +14,9 @@ export interface EstimateOptions {
 }
 
 /**
- * How long calls take at the limit known so far: the rate that was given, else the limit that the
- * last run with this API and credential met, however long ago. What workers on a queue know between
- * them is not asked.
+ * Estimates how long calls take at the limit known so far: the given rate, or else the limit that
+ * the last run with this API and credential found, however long ago. The shared state of workers on
+ * a queue is not read.
  */
 export function estimateCalls(options: EstimateOptions): PlanEstimate | undefined {
   const { job, store, calls, nowMs } = options;

@@ -11,17 +11,17 @@ import type { PlannedRun } from './plan-run.ts';
 
 export interface FetchLogosOptions {
   readonly folder: PictureFolder;
-  /** Finds the URL in an answer. */
+  /** Finds the URL of a logo in an answer. */
   readonly field: Field;
-  /** Ends it; what is not there is then noted as not asked. */
+  /** Ends the fetching. Logos that are missing then are noted as not asked. */
   readonly signal: AbortSignal;
 }
 
 const PROGRESS_MS = 250;
 
 /**
- * Fetches the logos of all domains of a list that were found. None of it goes through the pacer: the
- * API has no part in it.
+ * Fetches the logos of all domains of a list that were found. These calls do not go through the
+ * pacer, because they do not go to the API.
  */
 export async function fetchLogos(
   run: PlannedRun,
@@ -66,7 +66,7 @@ export async function fetchLogos(
   }
 }
 
-/** All domains of the list that have an answer which counts. */
+/** Gathers all domains of the list with an answer that counts. */
 async function gather(run: PlannedRun, found: DistinctDomains): Promise<number> {
   const { index, store, isUsable } = run;
   for await (const rows of index.read()) {
@@ -88,13 +88,13 @@ function whileOpen(fetcher: PictureFetcher, control: RunControl | undefined): Pi
   return {
     ...fetcher,
     fetch: async (url, signal) => {
-      await control.whileOpen(signal).catch(() => {}); // the fetcher finds that it is to end
+      await control.whileOpen(signal).catch(() => {}); // the fetcher notices the abort
       return await fetcher.fetch(url, signal);
     },
   };
 }
 
-/** Tells how far it is, at most a few times a second. */
+/** Reports progress, at most a few times a second. */
 function showProgress(
   total: number,
   {

@@ -1,16 +1,17 @@
 import type { Settings } from '../job/settings.ts';
 import { type Dated, type Freshness, isFresh } from '../store/freshness.ts';
 
-/** The settings that say which outcomes still count. */
+/** The settings that decide which outcomes still count. */
 export type FreshnessSettings = Pick<
   Settings,
   'fresh' | 'freshNotFound' | 'freshRejected' | 'freshJitter' | 'refresh' | 'onlyMissing'
 >;
 
 /**
- * Whether the outcome of a domain counts in the run that started at `startedAtMs`.
+ * Creates a check of whether the outcome of a domain counts in the run that started at
+ * `startedAtMs`.
  *
- * @param now the time of the run
+ * @param now the present time of the run
  */
 export function createFreshnessCheck(
   settings: FreshnessSettings,

@@ -6,10 +6,10 @@ import type { PlannedRun } from './plan-run.ts';
 
 /** The logos of a run. */
 export interface LogosOfRun {
-  /** What the rows tell of them. */
+  /** The columns that are added for them. */
   readonly columns: readonly OutputColumn[];
   /**
-   * Fetches those that are not there.
+   * Fetches logos that are missing or out of date.
    *
    * @param stopped why the lookups stopped early, if they did
    */
@@ -18,14 +18,14 @@ export interface LogosOfRun {
 
 interface SavedLogos {
   readonly summary: LogosSummary;
-  /** When it was interrupted. */
+  /** Set when the fetching was interrupted. */
   readonly stopped: Stop | undefined;
 }
 
 /**
- * Opens the folder of the logos, if there is to be one: before any call is made.
+ * Opens the folder of the logos, if there is one, before any call is made.
  *
- * @param outFolder what the paths in the rows are relative to
+ * @param outFolder the folder that paths in the rows are relative to
  * @throws BrandfillError `UNWRITABLE_OUTPUT`
  */
 export async function openLogosOf(
@@ -41,7 +41,7 @@ export async function openLogosOf(
   return {
     columns: columnsOf(run, wayFrom(outFolder, path)),
     save: async (stopped) => {
-      // Whoever asked the wrong address gets no output either.
+      // With a wrong address there is no output either.
       if (stopped?.reason === 'misdirected') {
         return { summary: { folder: path, ...nothing }, stopped: undefined };
       }
@@ -57,12 +57,12 @@ export async function openLogosOf(
   };
 }
 
-/** Fires when the run is to stop, whoever wants that. */
+/** Fires when the run is to stop, for any reason. */
 function signalOf({ context: { signal, control } }: PlannedRun): AbortSignal {
   return control ? AbortSignal.any([signal, control.stopped]) : signal;
 }
 
-/** From one folder to another, as a beginning of paths. */
+/** The relative way from one folder to another, as the beginning of a path. */
 function wayFrom(outFolder: string, folder: string): string {
   const way = relative(resolve(outFolder), resolve(folder)).split(sep).join('/');
   return way === '' ? '' : `${way}/`;
@@ -80,7 +80,7 @@ function columnsOf({ store }: PlannedRun, way: string): readonly OutputColumn[] 
     },
     {
       name: 'logo_reason',
-      isCompared: false, // a host that is out for a night is no news of the brand
+      isCompared: false, // a host that is down for a night is no news of the brand
       valueOf: ({ domain, status }) => {
         if (status !== 'found') return undefined;
         const note = store.logos.find(domain);
@@ -90,7 +90,10 @@ function columnsOf({ store }: PlannedRun, way: string): readonly OutputColumn[] 
   ];
 }
 
-/** The check of addresses is worth nothing where somebody else makes the connection. */
+/**
+ * Reports that a proxy is not used: the check of addresses has no effect when a proxy makes the
+ * connection.
+ */
 function tellOfProxy({ context }: PlannedRun): void {
   const proxies = ['http_proxy', 'HTTP_PROXY', 'https_proxy', 'HTTPS_PROXY'];
   if (!proxies.some((name) => process.env[name])) return;

@@ -22,10 +22,10 @@ import { makeStore, type PlannedRun } from './plan-run.ts';
 import type { RunContext } from './run-context.ts';
 import { createRowTeller } from './tell-rows.ts';
 
-/** Rows on their way out, once all lookups are done. */
+/** The joined rows, once all lookups are done. */
 export interface JoinedRun {
   readonly totals: LookupTotals;
-  /** What became of logos; undefined when none were to be saved. */
+  /** The counts of logos; undefined when none were to be saved. */
   readonly logos: LogosSummary | undefined;
   readonly columns: OutputColumns;
   readonly rows: AsyncIterable<readonly JoinedRow[]>;
@@ -36,7 +36,7 @@ export interface JoinedRun {
 /**
  * Makes the lookups that are due, fetches logos, and joins each row with its outcome.
  *
- * @param outFolder where the rows will be, for paths that are relative to them
+ * @param outFolder the folder of the output, for paths that are relative to it
  * @throws the signal's reason when it fires before the first call
  */
 export async function lookUpAndJoin(planned: PlannedRun, outFolder = '.'): Promise<JoinedRun> {
@@ -104,13 +104,15 @@ export async function lookUpAndJoin(planned: PlannedRun, outFolder = '.'): Promi
   };
 }
 
-/** Names that the list has itself. Of a failures file, those that its list had. */
+/** Names of the list's own columns. For a failures file, those of the list it came from. */
 function takenNames({ format, ours }: PlannedRun): ReadonlySet<string> {
   if (!ours) return format.takenNames;
   return new Set([...format.takenNames].filter((name) => !ours.names.includes(name)));
 }
 
-/** @throws an `AbortError` when whoever is asked says no; the signal's reason when it fires until then */
+/**
+ * @throws an `AbortError` when `confirm` returns false; the signal's reason when it fires before
+ */
 async function confirmCalls({ job, context, plan }: PlannedRun): Promise<void> {
   const { yes = false, confirmAbove } = job.settings;
   const { confirm, signal } = context;
@@ -123,9 +125,9 @@ async function confirmCalls({ job, context, plan }: PlannedRun): Promise<void> {
 }
 
 /**
- * Whoever ends a run that was paused, or made to wait, before its first call keeps the outputs of the last
- * one. A trial says for itself why there is no answer, and over a queue others may have made calls that
- * they could not tell of.
+ * When a run is ended before its first call, while it is paused or has to wait, the outputs of the
+ * last run are kept. A trial is excluded, because it reports itself why there is no answer. So is a
+ * queue, where workers may have made calls that they could not report.
  *
  * @throws the signal's reason
  */
@@ -134,13 +136,16 @@ function throwIfNothingAsked({ stopped, calls }: LookupTotals, { job, context }:
   if (stopped?.reason === 'interrupted' && calls === 0) context.signal.throwIfAborted();
 }
 
-/** The same for the same list on the same store, so that a run that was killed is taken up. */
+/** The same for the same list on the same store, so that a killed run is resumed. */
 function runName({ job, store, source }: PlannedRun): string {
   const parts = [store.id, job.endpoint.id, resolve(source.name), job.settings.out ?? ''];
   return createHash('sha256').update(parts.join('\n')).digest('base64url').slice(0, 16);
 }
 
-/** A list of which nothing had to be looked up need not be gone through for its columns. */
+/**
+ * If nothing had to be looked up, the shapes are known from the plan and the list is not read
+ * again.
+ */
 async function findEnrichedColumns(run: PlannedRun): Promise<readonly Field[]> {
   const { job, store, sample, isUsable, earlier } = run;
   const { maxColumns, prefix } = job.settings;
@@ -154,7 +159,7 @@ async function findEnrichedColumns(run: PlannedRun): Promise<readonly Field[]> {
     }),
     most: Math.max(MOST_PATHS, maxColumns),
   });
-  // Of objects, the earlier output does not tell which columns it has.
+  // For objects, the columns of the earlier output are not known.
   const known = earlier?.added.slice(2).map((name) => name.slice(prefix.length));
   return flatColumnsOf(ranked, { maxColumns, known });
 }
@@ -162,13 +167,13 @@ async function findEnrichedColumns(run: PlannedRun): Promise<readonly Field[]> {
 interface Counting {
   readonly statuses: StatusCounts;
   readonly blank: BlankColumns;
-  /** Takes down what the report tells of rows. */
+  /** Records the rows for the report. */
   readonly record: ((rows: readonly JoinedRow[]) => void) | undefined;
   readonly expected: number;
   readonly onEvent: RunContext['onEvent'];
 }
 
-/** Counts rows as they pass, and lets none get lost on the way. */
+/** Counts rows as they pass, and makes sure that none gets lost. */
 async function* count(
   rows: AsyncIterable<readonly JoinedRow[]>,
   { statuses, blank, record, expected, onEvent }: Counting,

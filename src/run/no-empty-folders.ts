@@ -7,24 +7,21 @@ export interface NoEmptyFoldersOptions {
   readonly isThere?: (folder: string) => boolean;
 }
 
-/**
- * Takes a folder, and those above it, away again in the end, if they were not there before and nothing
- * came to be in them.
- */
+/** Removes a folder and its parents in the end, if they did not exist before and are empty. */
 export function leaveNoEmptyFolders(
   path: string,
   { isThere = existsSync }: NoEmptyFoldersOptions = {},
 ): Closable {
   const missing: string[] = [];
   let folder = resolve(path);
-  // On Windows the topmost one may be missing too: there may be no such drive.
+  // On Windows the topmost folder may be missing too, as there may be no such drive.
   while (!isThere(folder) && dirname(folder) !== folder) {
     missing.push(folder);
     folder = dirname(folder);
   }
   return {
     close: async () => {
-      for (const folder of missing) await rmdir(folder).catch(() => {}); // it has something in it
+      for (const folder of missing) await rmdir(folder).catch(() => {}); // it is not empty
     },
   };
 }

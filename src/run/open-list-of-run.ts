@@ -17,7 +17,7 @@ import type { RunContext } from './run-context.ts';
 import { createRunTime } from './run-time.ts';
 import { understandList } from './understand-list.ts';
 
-/** A list that is open and understood. */
+/** An open list with its format and columns. */
 export interface OpenedList {
   readonly job: Job;
   readonly context: RunContext;
@@ -27,20 +27,20 @@ export interface OpenedList {
   readonly format: RowFormat;
   readonly column: DomainColumn;
   readonly readDomain: DomainReader;
-  /** Our columns in it, where it is a failures file that is to be merged. */
+  /** The columns that Brandfill added, if it is a failures file that is to be merged. */
   readonly ours: FailureColumns | undefined;
-  /** The output that it is merged into. */
+  /** The output into which it is merged. */
   readonly earlier: OpenEarlierOutput | undefined;
-  /** What goes into blank cells of the list's own. */
+  /** Fills blank cells of the list's own columns. */
   readonly fill: Fill | undefined;
   readonly notes: RowNotes | undefined;
   readonly startedMs: number;
   readonly startedAtMs: number;
-  /** The time of the run, in milliseconds since 1970: never goes back. */
+  /** The present time of the run, in milliseconds since 1970. Never goes back. */
   readonly now: () => number;
 }
 
-/** Opens a list and understands it. */
+/** Opens a list and finds its columns. */
 export async function open(
   input: ListInput,
   job: Job,

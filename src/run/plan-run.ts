@@ -17,28 +17,31 @@ import type { ListInput } from '../rows/list-input.ts';
 import type { Extent, RowColumn } from '../rows/row-format.ts';
 import type { Dated } from '../store/freshness.ts';
 import { createEmptyStore, type OutcomeStore, openStore } from '../store/store.ts';
+import { DATABASE } from '../store/store-files.ts';
 import { estimateCalls } from './estimate-calls.ts';
 import { createFreshnessCheck } from './freshness-of-job.ts';
 import { type OpenedList, open } from './open-list-of-run.ts';
 import type { RunContext } from './run-context.ts';
 
-/** A run that knows what it has to do. */
+/** A run with its plan. */
 export interface PlannedRun extends OpenedList {
   readonly store: OutcomeStore;
   readonly index: RowIndex;
   readonly plan: Plan;
   readonly extent: Extent;
-  /** How many rows have each of the domains that are due. */
+  /** The number of rows of each domain that is due. */
   readonly domainRows: Pick<DomainRows, 'rowsOf'>;
-  /** The shapes of the outcomes that were fresh when it was planned. */
+  /** The shapes of the outcomes that were fresh at planning. */
   readonly freshShapes: ShapeUses;
-  /** Some of its domains. */
+  /** Some of its domains, with their rows. */
   readonly sample: DomainSample;
   /** Whether an outcome counts in this run. */
   readonly isUsable: (domain: string, outcome: Dated) => boolean;
 }
 
-/** Answers that are looked into for the order of the columns: exact for a list of so many domains. */
+/**
+ * How many answers are sampled for the order of the columns. With fewer domains the order is exact.
+ */
 const MOST_SAMPLED = 1_000;
 
 /** Reads all rows once. */
@@ -74,13 +77,16 @@ export async function plan(list: OpenedList, store: OutcomeStore): Promise<Plann
   return { ...list, store, index, plan: made, extent, domainRows, freshShapes, sample, isUsable };
 }
 
-/** What a program leaves out of all of a few objects may be in those of its next call. */
+/**
+ * The columns that must exist. A few objects without the domain are accepted: the next call of the
+ * program may have it.
+ */
 function columnsToFind({ source, column, notes }: OpenedList): readonly RowColumn[] {
   const others = notes?.columns ?? [];
   return source.isOfObjects ? others : [column, ...others];
 }
 
-/** What the lookups of a list take and cost. */
+/** The calls and cost of the lookups of a list. */
 async function planCalls(
   lookups: number,
   job: Job,
@@ -92,17 +98,20 @@ async function planCalls(
   return { calls, estimate, price, cost: price === undefined ? undefined : costOf(calls, price) };
 }
 
-/** What `maxCallsPer` leaves for a run; what others have made on a queue is not known yet. */
+/**
+ * How many calls `maxCallsPer` leaves for a run. Calls that others made over a queue are not known
+ * yet.
+ */
 async function callsLeftPer(job: Job, store: OutcomeStore): Promise<number> {
   const { maxCallsPer: limit, queue } = job.settings;
-  // Runs seldom go on for days; shorter windows begin anew while they do.
+  // Runs seldom take days. Shorter windows are renewed while they run.
   if (limit?.unit !== 'day' && limit?.unit !== 'month') return Number.POSITIVE_INFINITY;
   if (queue !== undefined || store.id === '') return limit.count;
   const { taken } = await store.openCallLedger(callsIdOf(job), limit).read();
   return Math.max(0, limit.count - taken);
 }
 
-/** Reads and counts. Calls nothing, and leaves no file behind. */
+/** Reads and counts. Makes no calls, and leaves no file behind. */
 export async function planOnly(input: ListInput, job: Job, context: RunContext): Promise<Plan> {
   const closer = createCloser();
   try {
@@ -115,22 +124,22 @@ export async function planOnly(input: ListInput, job: Job, context: RunContext):
 }
 
 /**
- * Opens the store for the plan of a run. Where there is none yet and somebody is asked before the first
- * call, an empty one stands in for it: see `makeStore`.
+ * Opens the store for the plan of a run. If there is no store yet and `confirm` may decline the
+ * calls, an empty one stands in for it: see `makeStore`.
  */
 export async function openStoreToPlan(job: Job, { confirm }: RunContext): Promise<OutcomeStore> {
   const mayBeDeclined = confirm !== undefined && !job.settings.yes;
   return mayBeDeclined && !hasStore(job) ? createEmptyStore() : await openStoreOf(job);
 }
 
-/** Makes the store of a run that will go on, if it has none yet. */
+/** Creates the store of a run that goes on, if it has none yet. */
 export async function makeStore(run: PlannedRun): Promise<PlannedRun> {
   if (run.store.id !== '') return run;
   return { ...run, store: run.closer.add(await openStoreOf(run.job)) };
 }
 
 function hasStore({ settings }: Job): boolean {
-  return existsSync(joinPath(settings.store, 'data.mdb'));
+  return existsSync(joinPath(settings.store, DATABASE));
 }
 
 export async function openStoreOf({ settings, endpoint }: Job): Promise<OutcomeStore> {

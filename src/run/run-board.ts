@@ -6,22 +6,22 @@ import type { announceRun } from '../queue/bullmq/runs/run-board.ts';
 import { recordRun } from './record-run.ts';
 import type { RunContext } from './run-context.ts';
 
-/** A run as `brandfill dashboard` sees it, in Redis. */
+/** Shows a run in Redis, for `brandfill dashboard`. */
 export interface RunBoard {
-  /** What the run takes from outside; what it tells goes to Redis too. */
+  /** The context of the run, whose events also go to Redis. */
   readonly context: RunContext;
   close(how: RunEnd | undefined): Promise<void>;
 }
 
-/** A Redis that is gone must not hold up the end of a run. */
+/** A Redis that cannot be reached must not hold up the end of a run for longer. */
 const FAREWELL_MS = 2_000;
 
 /**
- * Shows a run in Redis, and does what is asked of it there. A Redis that cannot be used is no reason
- * not to run: if the run needs it, it says so itself.
+ * Shows a run in Redis, and takes requests to it from there. The run goes on if Redis cannot be
+ * used: a run that needs Redis reports that itself.
  *
- * @param url undefined when there is no Redis to show it in
- * @param schedule the one that makes it, if one does
+ * @param url undefined to show the run nowhere
+ * @param schedule the schedule that makes the run, if any
  */
 export async function openRunBoard(
   url: string | undefined,
@@ -29,14 +29,14 @@ export async function openRunBoard(
   schedule?: ScheduleName,
 ): Promise<RunBoard> {
   if (url === undefined) return { context, close: async () => {} };
-  // Loaded here, so that whoever has no Redis need not wait for it.
+  // Loaded here, so that a run without Redis need not wait for it.
   const [{ announceRun, openQueueServer }, { applyAction }, recorded] = await Promise.all([
     import('../queue/bullmq/index.ts'),
     import('../dashboard/apply-action.ts'),
     recordRun(context, schedule),
   ]);
   const { recorder, control } = recorded;
-  // Not waited for: a Redis that does not answer is told of by a run that needs it.
+  // Not awaited: if Redis does not answer, a run that needs it reports that.
   const showing = show(url, { openQueueServer, announceRun }, () => ({
     id: context.runId,
     describe: () => toCleanJson(recorder.read()),

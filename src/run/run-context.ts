@@ -5,37 +5,37 @@ import type { OtherFiles } from '../report/report-files.ts';
 import type { RunRecorder } from '../report/run-recorder.ts';
 import type { RunEvent } from '../watch/events.ts';
 
-/** What a run takes from outside. */
+/** The surroundings of a run. */
 export interface RunContext {
-  /** What the run is called in logs and in its summary. */
+  /** The id of the run in logs and in its summary. */
   readonly runId: string;
   /** Stops the run in order: no new call, calls under way get ten seconds, rows are written. */
   readonly signal: AbortSignal;
   readonly onEvent: (event: RunEvent) => void;
-  /** Asked before the first call; false ends it as the signal would. @default nobody is asked */
+  /** Asked before the first call. False ends the run as the signal would. @default no question */
   readonly confirm?: ((plan: Plan) => Promise<boolean>) | undefined;
-  /** What the changes file is called from run to run. @default its path */
+  /** The name of the changes file from run to run. @default its path */
   readonly changesId?: string | undefined;
-  /** What measures it. @default nothing */
+  /** Measures the run. @default not measured */
   readonly instruments?: RunInstruments | undefined;
-  /** Steers the run while it goes on. @default nobody does */
+  /** Steers the run while it goes on. @default no control */
   readonly control?: RunControl | undefined;
   /**
-   * Somebody tries a domain: the first call has to be answered as it should be, and what could not be
-   * asked is no business of the next run.
+   * Whether a user tries a single domain. The first call must then get a normal answer, and a
+   * domain that could not be asked is not left over for the next run.
    *
    * @default false
    */
   readonly isTrial?: boolean;
-  /** What its report wants of it. @default no report */
+  /** Records the run for its report. @default no report */
   readonly report?: RunReporting | undefined;
 }
 
-/** The report of a run that is going on. */
+/** The report of a run in progress. */
 export interface RunReporting {
   readonly recorder: RunRecorder;
   /**
-   * To be called as soon as it is known which files the run has.
+   * Must be called as soon as the files of the run are known.
    *
    * @throws BrandfillError `INVALID_SETTING`, `OUTPUT_IN_USE`, `UNWRITABLE_OUTPUT`
    */

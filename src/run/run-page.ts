@@ -7,23 +7,23 @@ import type { RunContext } from './run-context.ts';
 /** The dashboard of one run, served by its own process. */
 export interface RunPage {
   readonly routes: Routes;
-  /** What the run takes from outside; what it tells goes to the page too. */
+  /** The context of the run, whose events also go to the page. */
   readonly context: RunContext;
-  /** Tells all who look how the run ended, and lets them go. */
+  /** Shows to all viewers how the run ended, and closes their connections. */
   end(how: RunEnd | undefined): Promise<void>;
 }
 
 /**
  * Makes the page of a run.
  *
- * @param token undefined lets everybody in who asks for this machine
+ * @param token undefined to let in everyone who connects under a name of this machine
  */
 export async function openRunPage(
   { settings }: Job,
   context: RunContext,
   token: string | undefined,
 ): Promise<RunPage> {
-  // Loaded here, so that whoever wants no page need not wait for it.
+  // Loaded here, so that a run without a page need not wait for it.
   const { openDashboard, showOwnRun } = await import('../dashboard/index.ts');
   const { recorder, control, context: recorded } = await recordRun(context);
   const source = showOwnRun({ recorder, control, concurrency: settings.concurrency });

@@ -10,38 +10,38 @@ import { openRunBoard } from './run-board.ts';
 import type { RunContext } from './run-context.ts';
 import { openRunPage } from './run-page.ts';
 
-/** What is around a run that is part of something else. */
+/** The surroundings of a run that is part of a larger process. */
 export interface RunSurroundings {
-  /** What metrics call the run. @default `enrich` */
+  /** The name of the run in metrics. @default `enrich` */
   readonly name?: string;
-  /** Those of the process that it runs in: it then has no server of its own. */
+  /** The instruments of its process. The run then has no server of its own. */
   readonly instruments?: InstrumentMaker | undefined;
-  /** The Redis that it is shown in, for `brandfill dashboard`. @default that of its queue */
+  /** The Redis in which it is shown, for `brandfill dashboard`. @default the Redis of its queue */
   readonly board?: string | undefined;
-  /** The schedule that makes it, if one does. */
+  /** The schedule that makes it, if any. */
   readonly schedule?: ScheduleName | undefined;
 }
 
-/** A run in sight of whoever looks over HTTP. */
+/** A run that is shown over HTTP or in Redis. */
 export interface RunStatus {
-  /** What the run takes from outside. */
+  /** The context for the run. */
   readonly context: RunContext;
-  /** @param how how it ended; undefined when whoever took its rows has left */
+  /** @param how how it ended; undefined when the caller took no more rows */
   readonly close: (how?: RunEnd) => Promise<void>;
 }
 
 export interface RunStatusOptions extends RunSurroundings {
-  /** How a setting is called in messages. */
+  /** The name of a setting in messages. */
   readonly describe: (key: 'listen' | 'token' | 'tokenFile') => string;
-  /** The token of the dashboard, where a program gives it. */
+  /** The token of the dashboard, if a program passes it. */
   readonly token: string | undefined;
 }
 
 /**
- * Opens the HTTP server that a run is to have, and shows it in Redis where it has a queue.
+ * Opens the HTTP server of a run, if it has one, and shows the run in Redis if it has a queue.
  *
- * @throws BrandfillError `INVALID_SETTING` when the address cannot be had, or the dashboard would be
- * open to everybody
+ * @throws BrandfillError `INVALID_SETTING` when the address is not available, or the dashboard
+ *   would be open to everyone
  */
 export async function openRunStatus(
   job: Job,
@@ -99,7 +99,7 @@ async function openOwnStatus(
   };
 }
 
-/** Makes a run, and tells how it ended to those who look. */
+/** Makes a run, and shows its viewers how it ended. */
 export async function makeInSight(
   { context, close }: RunStatus,
   run: (context: RunContext) => Promise<Summary>,

@@ -32,7 +32,7 @@ export async function runToFiles(
     });
     await context.report?.openFiles({ outputs: paths, source });
     const store = closer.add(await openStoreToPlan(job, context));
-    // Few runs tell what changed: others need not load it.
+    // Few runs report changes. Others need not load this.
     const told =
       changed === undefined
         ? undefined
@@ -61,8 +61,8 @@ export async function runToFiles(
   }
 }
 
-/** Whoever had the wrong address keeps what the right one gave last time. */
+/** Keeps the old outputs: with a wrong address, those of the right one must not be lost. */
 async function leaveOutputs(run: PlannedRun, joined: JoinedRun): Promise<Summary> {
-  for await (const _ of joined.rows); // counts them
+  for await (const _ of joined.rows); // reading the rows counts them
   return summarize(run, joined, {});
 }

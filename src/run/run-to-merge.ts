@@ -17,8 +17,8 @@ import type { RunContext } from './run-context.ts';
 import { summarize } from './summarize-run.ts';
 
 /**
- * Looks the rows of a failures file up again, and puts what is found in its places in the output of
- * the run that it is of. The failures file keeps the rows that were not found this time either.
+ * Looks the rows of a failures file up again, and puts what is found in their positions in the
+ * output of the same run. The failures file keeps the rows that were again not found.
  *
  * @throws BrandfillError `INVALID_SETTING` when the two files are not of the same run
  */
@@ -78,7 +78,7 @@ export async function runToMerge(
   }
 }
 
-/** All that had failed was merged before: of objects there is then not even a header. */
+/** Whether all failures were merged before. A file of objects then has not even a header. */
 async function isEmpty(input: ListInput): Promise<boolean> {
   if (typeof input !== 'string' || input === '-') return false;
   const found = await stat(input).catch(() => undefined);
@@ -90,8 +90,8 @@ interface MergePlaces extends Readonly<Record<'merge' | 'out' | 'failures', stri
 }
 
 /**
- * What has nothing to be merged into it goes as it is where the output is wanted, if that is elsewhere, and
- * an empty failures file likewise.
+ * Copies the earlier output to where the output is wanted, if that is elsewhere, when there is
+ * nothing to merge into it. Writes an empty failures file likewise.
  *
  * @throws BrandfillError `UNREADABLE_INPUT` when there is no earlier output
  */

@@ -9,7 +9,7 @@ import { openStoreToPlan, plan } from './plan-run.ts';
 import type { RunContext } from './run-context.ts';
 import { summarize } from './summarize-run.ts';
 
-/** Enriches a list row by row, into the hands of the caller. */
+/** Enriches a list row by row, and yields the rows to the caller. */
 export async function* runToRows(
   input: ListInput,
   job: Job,

@@ -8,47 +8,47 @@ import { open } from './open-list-of-run.ts';
 import { openStoreOf, plan } from './plan-run.ts';
 import type { RunContext } from './run-context.ts';
 
-/** What one domain came to. */
+/** The result of a trial of one domain. */
 export interface Trial {
-  /** As it was looked up. */
+  /** The domain as it was looked up. */
   readonly domain: string;
-  /** As a row would have it; `skipped` when it was not asked or the answer is not believed. */
+  /** The status as for a row; `skipped` when it was not asked or the answer is not believed. */
   readonly status: RowStatus;
   /** Why it is not `found`. */
   readonly reason: string;
   readonly httpStatus: number | undefined;
-  /** When its outcome was fetched, as ISO 8601; undefined when there is none. */
+  /** When its outcome was fetched, in ISO 8601; undefined when there is none. */
   readonly fetchedAt: string | undefined;
-  /** Whether the store had it, so that no call was made. */
+  /** Whether the outcome was in the store, so that no call was made. */
   readonly isFromStore: boolean;
   /** HTTP requests made. */
   readonly calls: number;
-  /** Those that were answered 429. */
+  /** Requests that were answered 429. */
   readonly throttled: number;
   /** How long it took, in milliseconds. */
   readonly elapsedMs: number;
-  /** Why it was given up; undefined when it was not. */
+  /** Why the trial was given up; undefined when it was not. */
   readonly stopped: Stop | undefined;
   readonly answer: JsonObject | undefined;
-  /** The columns that the answer makes; none unless it is `found`. */
+  /** The columns made from the answer; none unless it is `found`. */
   readonly columns: readonly TrialColumn[];
 }
 
-/** A column that an answer makes. */
+/** A column made from an answer. */
 export interface TrialColumn {
-  /** As it is called in an output. */
+  /** Its name in an output. */
   readonly name: string;
-  /** Its JMESPath; undefined for the column that has what no other column has. */
+  /** Its JMESPath; undefined for the column of values without one of their own. */
   readonly expression: string | undefined;
   readonly value: unknown;
 }
 
-/** The column of the list of one row; no answer has a name like this. */
+/** The only column of the list of one row. No answer has a name like this. */
 export const TRIAL_COLUMN = '(domain)';
 
 /**
- * Looks one domain up, as a run of a list with this one row would. What an earlier run was told to
- * wait is waited for no longer than `maxWait`.
+ * Looks one domain up, as a run of a list with this one row would. A wait that an earlier run was
+ * told is kept only up to `maxWait`.
  */
 export async function runToTrial(domain: string, job: Job, outside: RunContext): Promise<Trial> {
   const closer = createCloser();
@@ -97,7 +97,7 @@ export async function runToTrial(domain: string, job: Job, outside: RunContext):
   }
 }
 
-/** The first columns are domain and status. */
+/** The number of the first columns, domain and status. */
 const BESIDE_ANSWER = 2;
 
 function columnsOf(

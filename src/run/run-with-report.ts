@@ -14,8 +14,8 @@ export interface ReportableRun {
 }
 
 /**
- * Makes a run and, where one is wanted, its report, however it ended: a run that stops early has one,
- * and so has one that fails after its first call. A run that never began has none.
+ * Makes a run and, if wanted, its report, however the run ended. A run that stops early has a
+ * report, and so has one that fails after its first call. A run that never began has none.
  */
 export async function runWithReport(
   input: ListInput,
@@ -49,7 +49,7 @@ export async function runWithReport(
     }
   }
 
-  /** The rows are in their places, or there is an error that counts more. */
+  /** Only a notice, because the rows are in their places, or there is a more important error. */
   function tellOfFailure(error: unknown): void {
     const message = `There is no report: ${describeError(error)}`;
     context.onEvent({ type: 'notice', message });

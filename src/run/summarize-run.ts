@@ -4,10 +4,10 @@ import type { Summary } from '../watch/summary.ts';
 import type { JoinedRun } from './look-up-and-join.ts';
 import type { PlannedRun } from './plan-run.ts';
 
-/** Where things are that were written. */
+/** The files that were written. */
 type Written = Partial<Pick<Summary, 'out' | 'failures' | 'failuresSheet' | 'changes'>>;
 
-/** Says what a run did. */
+/** Makes the summary of a run. */
 export function summarize(
   run: PlannedRun,
   joined: JoinedRun,

@@ -1,24 +1,24 @@
 import type { RunEvent } from '../watch/events.ts';
 
-/** Tells how many rows are written. */
+/** Reports how many rows are written. */
 export interface RowTeller {
   add(rows: number): void;
-  /** To be called behind the last row. */
+  /** Must be called after the last row. */
   end(): void;
 }
 
 export interface RowTellerOptions {
   readonly total: number;
   readonly onEvent: (event: RunEvent) => void;
-  /** In milliseconds. @default since the process started */
+  /** The time in milliseconds. @default since the process started */
   readonly now?: () => number;
 }
 
-/** What is over sooner is not worth a word. */
+/** Nothing is reported when writing takes less time than this. */
 const FIRST_MS = 1_000;
 const EVERY_MS = 250;
 
-/** Tells a few times a second, once it takes longer than a moment. */
+/** Reports a few times a second, once writing takes more than a moment. */
 export function createRowTeller({
   total,
   onEvent,

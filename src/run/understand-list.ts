@@ -21,18 +21,18 @@ interface ListToUnderstand {
   readonly signal: AbortSignal;
 }
 
-/** Where the domains of a list are. */
+/** A list with the column of its domains. */
 interface UnderstoodList {
   readonly column: DomainColumn;
-  /** Our columns in it, and the output that it is merged into, where it is to be merged. */
+  /** The columns that Brandfill added, and the output it is merged into, if it is to be merged. */
   readonly merging:
     | { readonly ours: FailureColumns; readonly earlier: OpenEarlierOutput }
     | undefined;
 }
 
 /**
- * Finds out where the domains of a list are. Of a list that is to be merged, this opens the earlier
- * output too: it tells more of the list than the few rows that are left of it.
+ * Finds the column of the domains. For a list that is to be merged, this also opens the earlier
+ * output, which shows more of the list than the few rows that are left.
  *
  * @throws BrandfillError `INVALID_SETTING`, `UNREADABLE_INPUT`
  */
@@ -74,7 +74,7 @@ function columnOfFailures(
   { own, domain }: FailureColumns,
   earlier: OpenEarlierOutput | undefined,
 ): DomainColumn {
-  // Without rows nothing is looked up, and any column will do.
+  // Without rows nothing is looked up, so any column will do.
   if (own.sampleRows.length === 0) return { ...domain, by: 'option', example: undefined };
   return chooseDomainColumnOfFailures(source, own, earlier?.own);
 }

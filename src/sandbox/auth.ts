@@ -9,10 +9,10 @@ export interface SandboxAuth {
   key: string;
 }
 
-/** Says whether a request brings the right credential. */
+/** Checks whether a request brings the right credential. */
 export type AuthCheck = (request: IncomingMessage, query: string) => boolean;
 
-/** Create the check of the credential, or `undefined` when none is asked for. */
+/** Create the check of the credential, or `undefined` when none is required. */
 export function createAuthCheck(auth: SandboxAuth | undefined): AuthCheck | undefined {
   if (auth === undefined) return undefined;
   const { scheme, key } = auth;
@@ -28,7 +28,7 @@ export function createAuthCheck(auth: SandboxAuth | undefined): AuthCheck | unde
   return (_request, query) => findParameter(query, scheme.query) === key;
 }
 
-/** The name of a scheme is compared without case, what follows it exactly (RFC 9110, section 11.1). */
+/** Compares the name of a scheme without case, and the rest exactly (RFC 9110, section 11.1). */
 function hasAuthorization(request: IncomingMessage, scheme: string, value: string): boolean {
   const sent = request.headers.authorization;
   if (sent === undefined) return false;

@@ -10,8 +10,8 @@ interface Logo {
 }
 
 /**
- * What the sandbox knows about a domain, 700 to 1,000 bytes as JSON. Optional fields are missing for some domains,
- * as they are in practice. The shape is an invention: the real API promises none.
+ * The sandbox's data about a domain, 700 to 1,000 bytes as JSON. Optional fields are missing for
+ * some domains, as they are in practice. The shape is an invention: the real API promises none.
  */
 export interface BrandAnswer {
   name: string;
@@ -54,7 +54,7 @@ export function createBrandAnswer(
   const industry = pick(industries, 'Other');
   const isPublic = chance() < 0.1;
   return {
-    // One name in 25 would be taken for a formula.
+    // One name in 25 looks like a formula.
     name: chance() < 0.04 ? pick(formulaNames, String)(name) : name,
     domain,
     description: `${pick(offers, 'All about')} ${industry.toLowerCase()}, from ${city}`,
@@ -68,7 +68,7 @@ export function createBrandAnswer(
       city,
       country,
       country_code: countryCode,
-      // Leading zeros, so that nobody takes it for a number.
+      // Leading zeros keep programs from taking it for a number.
       ...(chance() < 0.6 && { postal_code: String(below(100_000)).padStart(5, '0') }),
     },
     links: {

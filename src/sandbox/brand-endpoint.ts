@@ -16,15 +16,15 @@ interface Call {
   response: ServerResponse;
   /** The domain it asks for, if it is a valid one. */
   domain: string | undefined;
-  /** The limit it holds a place in, to be given back when it ends. */
+  /** The limit in which it holds a place; the place is given back when the call ends. */
   gate?: LimitGate | undefined;
   headers?: Record<string, string> | undefined;
 }
 
 /**
- * Answers `GET …/v1/brand?domain=…`. A call passes, in this order: the credential (401), the limit (429 or 503), the
- * check of the domain (400, 422), the quota (402). What it is answered is decided there and then; only the sending
- * waits for the latency.
+ * Answers `GET …/v1/brand?domain=…`. A call passes, in this order: the credential (401), the limit
+ * (429 or 503), the check of the domain (400, 422), the quota (402). The answer is decided at once;
+ * only its sending waits for the latency.
  */
 export class BrandEndpoint {
   readonly #options: SandboxOptions;
@@ -43,13 +43,13 @@ export class BrandEndpoint {
     this.#gate = createLimitGate(options);
   }
 
-  /** Forget what was counted and charged, and what the limit has seen. */
+  /** Forget all counts and charges, and the state of the limit. */
   reset(): void {
     this.#counter.clear();
     this.#gate = createLimitGate(this.#options);
   }
 
-  /** @param query what follows the question mark */
+  /** @param query the part behind the question mark */
   handle(request: IncomingMessage, response: ServerResponse, query: string): void {
     const nowMs = Date.now();
     const asked = findParameter(query, 'domain') ?? '';
@@ -113,7 +113,7 @@ export class BrandEndpoint {
   }
 }
 
-/** The status of a reply (0 for no answer at all), and whether nobody can use it. */
+/** The status of a reply (0 for no answer at all), and whether the answer is unusable. */
 function judge(reply: SandboxReply): { status: number; broken: boolean } {
   if (typeof reply === 'string') return { status: 0, broken: true };
   const { status = 200, breakOff = false, broken = breakOff } = reply;

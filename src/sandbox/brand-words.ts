@@ -38,7 +38,10 @@ export const tags: readonly string[] = [
   'mobile',
 ];
 
-/** What follows the name in the long text. Quotes, line breaks, commas and semicolons are there to be escaped. */
+/**
+ * Sentences that follow the name in the long text. Their quotes, line breaks, commas and semicolons
+ * need escaping.
+ */
 export const stories: readonly string[] = [
   ' began in a garage with two people, one van and a borrowed telephone. Today its teams work on three continents, and customers still say it is “the call that gets answered”.',
   ' makes things that last: repairable, documented, and sold with all drawings.\nIts workshop offers "open Fridays"; whoever comes may look, ask and try for themselves.',

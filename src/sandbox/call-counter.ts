@@ -1,12 +1,14 @@
 import { type DomainCalls, DomainCounts } from './domain-counts.ts';
 import type { SandboxStats } from './stats.ts';
 
-/** What an ended call was to its caller. */
+/** How a call ended, as its caller sees it. */
 type Ending = 'answered' | 'faulted' | 'throttled' | 'refused';
 
 const REPEATS_LISTED = 100;
 
-/** Counts calls. Everything is kept up to date call by call, so a snapshot costs nothing to speak of. */
+/**
+ * Counts calls. All counts are kept up to date call by call, so a snapshot costs next to nothing.
+ */
 export class CallCounter {
   readonly #domains: DomainCounts | undefined;
   readonly #byStatus = new Map<number, number>();
@@ -43,7 +45,7 @@ export class CallCounter {
     return this.#domains?.add(domain, 'admitted') ?? this.#totals.calls;
   }
 
-  /** An admitted call is over, whatever came of it. */
+  /** An admitted call is over, however it ended. */
   leave(): void {
     this.#open -= 1;
   }

@@ -93,14 +93,17 @@ const LIMIT_KINDS: readonly LimitKind[] = [
 ];
 const LIMIT_HEADERS: readonly LimitHeaders[] = ['none', 'retry-after', 'ratelimit', 'x-ratelimit'];
 
-/** A rehearsal without the latency or faults that were meant would show nothing. */
+/**
+ * An unknown option is refused: a rehearsal without the intended latency or faults would show
+ * nothing.
+ */
 function unknownOption(name: string): SandboxError {
   const all = Object.keys(NAMES).join(', ');
   const message = `Cannot start the sandbox: it has no option '${name}'; there are: ${all}`;
   return new SandboxError('sandbox_invalid_option', message);
 }
 
-/** What a timer can wait, about 24 days. */
+/** The longest wait of a timer, about 24 days. */
 const LONGEST_MS = 2 ** 31 - 1;
 
 function checkLatency(latencyMs: SandboxOptions['latencyMs'] = 0): void {

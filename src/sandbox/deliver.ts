@@ -9,11 +9,11 @@ export interface Delivery {
   gzip: boolean;
   /** Called when the reply is due, just before it is sent. For `hang`, at once. */
   onDue: () => void;
-  /** Called instead when the caller leaves before, and for `hang` when the caller leaves. */
+  /** Called instead when the caller leaves before that, and for `hang` when the caller leaves. */
   onGone: () => void;
 }
 
-/** Where a reply goes, and headers that go with any answer. */
+/** The response that a reply goes to, and headers that go with any answer. */
 export interface Recipient {
   request: IncomingMessage;
   response: ServerResponse;

@@ -1,8 +1,11 @@
-/** What the sandbox saw of one domain. The calls in no other count are refused, abandoned or still open. */
+/**
+ * The sandbox's counts for one domain. Calls that are in no other count were refused, abandoned or
+ * are still open.
+ */
 export interface DomainCalls {
   /** All calls that named it. */
   calls: number;
-  /** Calls with a final answer: whoever calls again asks twice. */
+  /** Calls with a final answer: a later call for the domain is a duplicate. */
   answered: number;
   /** Calls that ended in a server fault, a timeout status, or an unusable answer: a reason to call again. */
   faulted: number;

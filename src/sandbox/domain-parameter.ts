@@ -1,4 +1,4 @@
-/** Why a `domain` parameter is refused, as it is answered. */
+/** The reason why a `domain` parameter is refused, as it goes into the answer. */
 export interface DomainProblem {
   status: 400 | 422;
   code: 'missing_domain' | 'invalid_domain';
@@ -18,7 +18,7 @@ export function findParameter(query: string, name: string): string | undefined {
   return /[%+]/.test(raw) ? decode(raw) : raw;
 }
 
-/** Where the value of the parameter begins, or -1. */
+/** The place where the value of the parameter begins, or -1. */
 function findValue(query: string, key: string): number {
   if (query.startsWith(key)) return key.length;
   const at = query.indexOf(`&${key}`);
@@ -37,8 +37,9 @@ const DOMAIN =
   /^(?=.{4,253}$)(?!www\.[^.]+\.)(?:[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?\.)+(?:[a-z]{2,63}|xn--[a-z0-9-]{1,59})$/;
 
 /**
- * Find out why a domain is refused; `undefined` means that it is fine. Providers want the bare lower-case ASCII
- * domain and say 400 to what is nearly one; what is no domain at all is 422 here.
+ * Find out why a domain is refused; `undefined` means that it is fine. Providers want the bare
+ * lower-case ASCII domain and answer 400 to a text that is nearly one. A text that is no domain at
+ * all gets 422 here.
  */
 export function findDomainProblem(domain: string | undefined): DomainProblem | undefined {
   if (domain !== undefined && DOMAIN.test(domain)) return undefined;

@@ -1,7 +1,7 @@
 import type { SandboxReply } from './options.ts';
 import { draw, purposes } from './random.ts';
 
-/** Says how a call goes wrong, or `undefined` when it does not. */
+/** Decides how a call goes wrong; `undefined` when it does not. */
 export type Faults = (hash: number, ordinal: number) => SandboxReply | undefined;
 
 /**
@@ -22,7 +22,10 @@ export function createFaults(errors: number, broken: number): Faults | undefined
   };
 }
 
-/** As they come in practice: the service itself speaks JSON, the gateway before it does not. */
+/**
+ * Faults as they occur in practice: the service itself speaks JSON, the gateway in front of it does
+ * not.
+ */
 const serverFaults: readonly SandboxReply[] = [
   {
     status: 500,

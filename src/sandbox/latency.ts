@@ -3,7 +3,10 @@ import { draw, purposes } from './random.ts';
 /** Milliseconds that a call takes, from the hash of its domain and the ordinal of the call. */
 export type Latency = (hash: number, ordinal: number) => number;
 
-/** How far the 1st and the 99th percentile of a normal distribution are from its mean, in standard deviations. */
+/**
+ * Distance of the 1st and the 99th percentile of a normal distribution from its mean, in standard
+ * deviations.
+ */
 const PERCENTILE_99 = 2.326;
 
 /**

@@ -33,7 +33,7 @@ function describeListenError(cause: Error, host: string, port: number): SandboxE
   return new SandboxError('sandbox_cannot_listen', `${start}: ${cause.message}`, { cause });
 }
 
-/** An IPv6 address stands in brackets before a port. */
+/** Puts an IPv6 address in brackets, as it must be before a port. */
 export function formatHost(host: string): string {
   return host.includes(':') ? `[${host}]` : host;
 }

@@ -1,10 +1,13 @@
 import { draw, hashText, purposes } from './random.ts';
 import type { Message } from './send.ts';
 
-/** The picture at a path, or `undefined` when there can be none. */
+/** The picture at a path, or `undefined` when there is none. */
 export type LogoPages = (path: string) => Message | undefined;
 
-/** Create the pictures of the sandbox. They are SVG, whatever their name ends in, as it happens in practice. */
+/**
+ * Create the pictures of the sandbox. They are SVG, whatever the ending of their name, as happens
+ * in practice.
+ */
 export function createLogoPages(seed: number): LogoPages {
   return (path) => {
     const [, domain, theme] = /^\/logos\/([a-z0-9.-]+)\/(light|dark)\.png$/.exec(path) ?? [];
@@ -37,7 +40,7 @@ const MISSING: Message = {
 interface Look {
   paper: string;
   ink: string;
-  /** What else is in it. */
+  /** The rest of its content. */
   more: string;
 }
 

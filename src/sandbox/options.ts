@@ -2,7 +2,10 @@ import type { SandboxAuth } from './auth.ts';
 import type { LimitHeaders } from './limits/limit-headers.ts';
 import type { LimitKind, LimitRate } from './limits/limiter.ts';
 
-/** How the sandbox behaves. With no options it answers every domain at once, without limits or faults. */
+/**
+ * The behaviour of the sandbox. Without options it answers every domain at once, without limits or
+ * faults.
+ */
 export interface SandboxOptions {
   /**
    * Address to listen on.
@@ -38,7 +41,8 @@ export interface SandboxOptions {
   /** @default 'retry-after' */
   limitHeaders?: LimitHeaders | undefined;
   /**
-   * What a call beyond the limit is answered. Gateways may use 503, as nginx does unless told otherwise.
+   * The status of a call beyond the limit. Gateways may use 503, as nginx does unless told
+   * otherwise.
    * @default 429
    */
   limitStatus?: 429 | 503 | undefined;
@@ -70,14 +74,14 @@ export interface SandboxOptions {
    */
   quota?: number | undefined;
   /**
-   * Decides which domains are missing, what their answers hold, and which calls fail.
+   * Decides which domains are missing, what is in their answers, and which calls fail.
    * @default 1
    */
   seed?: number | undefined;
   /**
-   * Serve pictures at `/logos/…`, and have answers point to those. One in twenty is missing, and one in twenty is no
-   * picture that is fit to be saved.
-   * @default false: answers point to a host that is not there
+   * Serve pictures at `/logos/…`, and make answers point to them. One in twenty is missing, and one
+   * in twenty is no picture that is fit to be saved.
+   * @default false: answers point to a host that does not exist
    */
   logos?: boolean | undefined;
   /**
@@ -92,16 +96,16 @@ export interface SandboxOptions {
    */
   countPerDomain?: boolean | undefined;
   /**
-   * Scripts the answer to a call that passed the credential, the limit, the checks and the quota; `undefined`
-   * leaves it to the other options. `call` counts from 1 for each domain, without calls refused before. Where it
-   * throws, the call is answered 500 with what it threw.
+   * Scripts the answer to a call that passed the credential, the limit, the checks and the quota.
+   * `undefined` leaves it to the other options. `call` counts from 1 for each domain, without calls
+   * refused before. If it throws, the call is answered 500 with the error.
    */
   respond?: ((domain: string, call: number) => SandboxReply | undefined) | undefined;
 }
 
 /**
- * What the sandbox does with a call: an answer, `reset` (the connection is reset without an answer) or `hang`
- * (never answered; the connection stays open).
+ * A reply of the sandbox to a call: an answer, `reset` (the connection is reset without an answer)
+ * or `hang` (never answered; the connection stays open).
  */
 export type SandboxReply = SandboxAnswer | 'reset' | 'hang';
 
@@ -127,7 +131,7 @@ export interface SandboxAnswer {
    */
   breakOff?: boolean;
   /**
-   * Count the call as faulted whatever its status, because nobody can use the answer.
+   * Count the call as faulted whatever its status, because the answer is unusable.
    * @default the value of `breakOff`
    */
   broken?: boolean;

@@ -22,7 +22,7 @@ export function draw(hash: number, purpose: number, ordinal = 0): number {
   return mix(salted + Math.imul(ordinal, 0x85ebca77)) / 2 ** 32;
 }
 
-/** What draws are made for. The values only need to differ. */
+/** The purposes of draws. The values only need to differ. */
 export const purposes = {
   latency: 1,
   latencyAngle: 2,

@@ -3,21 +3,24 @@ import { createFaults } from './faults.ts';
 import type { SandboxOptions, SandboxReply } from './options.ts';
 import { draw, purposes } from './random.ts';
 
-/** A call, as far as its answer depends on it. */
+/** The properties of a call that its answer depends on. */
 export interface Asked {
   domain: string;
-  /** Of the domain. */
+  /** The hash of the domain. */
   hash: number;
   /** The number of the call among those for its domain. */
   ordinal: number;
-  /** Where the caller has reached the sandbox. */
+  /** The host by which the caller has reached the sandbox. */
   host: string | undefined;
 }
 
-/** Says what a call is answered. */
+/** Decides the answer to a call. */
 export type Replies = (asked: Asked) => SandboxReply;
 
-/** Create what decides the answers: the script first, then faults, then missing domains, then found ones. */
+/**
+ * Create the function that decides the answers: the script first, then faults, then missing
+ * domains, then found ones.
+ */
 export function createReplies(options: SandboxOptions): Replies {
   const { errors = 0, broken = 0, notFound = 0, logos = false } = options;
   const faults = createFaults(errors, broken);
@@ -30,7 +33,7 @@ export function createReplies(options: SandboxOptions): Replies {
   };
 }
 
-/** A script that throws would end the process, and leave the call open. */
+/** Guards the script: if it throws, the process would end and the call would stay open. */
 function readScript(
   { respond }: SandboxOptions,
   domain: string,

@@ -5,7 +5,10 @@ import type { CallCounter } from './call-counter.ts';
 import type { LogoPages } from './logo-pages.ts';
 import { send, sendError } from './send.ts';
 
-/** Create what hands each request to its endpoint. The brand endpoint is looked for first: it is the busy one. */
+/**
+ * Create the function that hands each request to its endpoint. It checks for the brand endpoint
+ * first, because that is the busy one.
+ */
 export function createRouter(
   endpoint: BrandEndpoint,
   counter: CallCounter,

@@ -1,4 +1,4 @@
-/** What went wrong when the sandbox was started. */
+/** Reasons why the sandbox could not be started. */
 export type SandboxErrorCode =
   | 'sandbox_port_in_use'
   | 'sandbox_cannot_listen'

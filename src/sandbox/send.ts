@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { gzipSync } from 'node:zlib';
 
-/** What goes over the wire. */
+/** The parts of an answer that go over the wire. */
 export interface Message {
   status: number;
   headers?: Readonly<Record<string, string>> | undefined;

@@ -9,18 +9,18 @@ import type { SandboxOptions } from './options.ts';
 import { createRouter } from './router.ts';
 import type { SandboxStats } from './stats.ts';
 
-/** A running sandbox. Whoever started it closes it. */
+/** A running sandbox. The caller that started it must close it. */
 export interface Sandbox {
   /** Base URL for the client, without a trailing slash. */
   readonly url: string;
   readonly port: number;
-  /** What it saw so far, as `GET /stats` tells. */
+  /** The counts so far, as `GET /stats` reports them. */
   stats(): SandboxStats;
-  /** What it saw of one domain. */
+  /** The counts of one domain. */
   callsOf(domain: string): DomainCalls;
-  /** Forget what was counted and charged, and what the limit has seen, as `POST /reset` does. */
+  /** Forget all counts and charges, and the state of the limit, as `POST /reset` does. */
   reset(): void;
-  /** Stop listening and close every connection, also those with a call open. */
+  /** Stop listening and close every connection, including those with a call open. */
   close(): Promise<void>;
 }
 
@@ -41,7 +41,8 @@ export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbo
   const counter = new CallCounter(options.countPerDomain ?? true);
   const endpoint = new BrandEndpoint(options, counter);
   const logos = options.logos ? createLogoPages(options.seed ?? 1) : undefined;
-  // A minute, so that a client which pauses between calls does not meet a connection that is just closing.
+  // A minute, so that a client that pauses between calls does not meet a connection that is just
+  // closing.
   const server = createServer({ keepAliveTimeout: 60_000 }, createRouter(endpoint, counter, logos));
   const host = options.host ?? '127.0.0.1';
   const port = await listen(server, host, options.port ?? 0);

@@ -1,10 +1,10 @@
 import type { DomainCalls } from './domain-counts.ts';
 
-/** What the sandbox saw since it started or was reset. Only calls to the brand endpoint count. */
+/** The sandbox's counts since it started or was reset. Only calls to the brand endpoint count. */
 export interface SandboxStats {
   /** All calls, refused ones included. */
   calls: number;
-  /** How many answers of each status were sent. */
+  /** Number of answers sent, by status. */
   byStatus: Record<string, number>;
   /** Calls answered 429. */
   throttled: number;
@@ -14,7 +14,7 @@ export interface SandboxStats {
   unanswered: number;
   /** Calls whose caller left before the answer was due. */
   abandoned: number;
-  /** Calls answered 200 or 404: what the quota counts. */
+  /** Calls answered 200 or 404: those that the quota counts. */
   charged: number;
   domains: {
     /** Different domains asked for (valid ones). */
@@ -23,7 +23,7 @@ export interface SandboxStats {
     mostCalls: number;
     /** Domains that got more than one final answer (see {@link DomainCalls.answered}). */
     repeated: number;
-    /** The first 100 of them. */
+    /** The first 100 of these domains. */
     repeats: ({ domain: string } & DomainCalls)[];
   };
   /** Calls being worked on. A call without latency is answered before the next is read. */

@@ -1,14 +1,14 @@
 import type { OnNotice } from '../common/notice.ts';
 import { formatDuration } from '../job/values/duration.ts';
 
-/** Less than that does no harm: most crons name minutes. */
+/** A smaller difference does no harm: most crons name minutes. */
 const OFF_MS = 60_000;
 
 /**
- * Says when the clock of this machine differs from that of Redis, and when no longer. BullMQ makes jobs
- * due by the clock of whichever machine is ahead.
+ * Reports when the clock of this machine differs from that of Redis, and when it no longer does.
+ * BullMQ makes jobs due by the clock of whichever machine is ahead.
  *
- * @returns to be told, again and again, how far it is ahead, in milliseconds
+ * @returns a function to call again and again with how far the clock is ahead, in milliseconds
  */
 export function createClockNotice(onNotice: OnNotice): (aheadMs: number) => void {
   let wasOff = false;

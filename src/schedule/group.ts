@@ -3,18 +3,18 @@ import { basename, sep } from 'node:path';
 
 /** The job files that one schedule process keeps, or several with the same ones. */
 export interface Group {
-  /** What the group is called in Redis. */
+  /** The name of the group in Redis. */
   readonly name: string;
   /** The folder that all its files are in. */
   readonly folder: string;
 }
 
 /**
- * Names the group of some job files after the folder that all of them are in, so that it stays the
- * same when a file is added or taken away, and is another one for another folder.
+ * Names the group of some job files after the folder that all of them are in. So the name stays the
+ * same when a file is added or removed, and differs for another folder.
  *
  * @param folders the folders of the files, absolute
- * @param name what it was told to be called
+ * @param name the name that was given, if any
  */
 export function groupOf(folders: readonly string[], name: string | undefined): Group {
   const folder = commonFolder(folders);

@@ -12,36 +12,39 @@ import type { WantedSchedules } from './scheduled-files.ts';
 export interface KeepSchedulesOptions {
   readonly wanted: WantedSchedules;
   readonly queue: Pick<ScheduleQueue, 'read' | 'keep' | 'forget' | 'ask'>;
-  /** Told what is worth a line in a log. */
+  /** Called with messages that are worth a line in a log. */
   readonly onNotice: OnNotice;
   readonly nowMs?: () => number;
 }
 
-/** Sees to it that Redis has the schedules that the files have. */
+/** Keeps the schedules in Redis in step with the files. */
 export interface ScheduleKeeper {
-  /** Brings Redis to what the files say. What stays as it is, is left alone. */
+  /** Makes Redis match the files. Unchanged schedules are left alone. */
   start(): Promise<void>;
   /**
-   * Takes up what was edited. A file that cannot be read keeps the schedule that it had. What Redis
-   * refuses is taken up the next time.
+   * Applies edits. A file that cannot be read keeps the schedule that it had. An edit that Redis
+   * refuses is applied the next time.
    */
   takeUp(edited: ReadonlyMap<string, ReadSchedule>): Promise<void>;
-  /** Puts back what Redis has lost, or what a clock that was ahead has put off. */
+  /** Restores schedules that Redis has lost, or that a clock that was ahead has put off. */
   mend(): Promise<void>;
 }
 
-/** A tick that is so late will not come any more. */
+/** A tick that is this late will not come any more. */
 const LOST_TICK_MS = 60_000;
-/** Clocks of several machines are less than that apart, or one of them is wrong. */
+/** The clocks of several machines differ by less than this, or one of them is wrong. */
 const FARTHEST_AHEAD_MS = 24 * 60 * 60_000;
 
 export function keepSchedules(options: KeepSchedulesOptions): ScheduleKeeper {
   const { queue, onNotice, nowMs = Date.now } = options;
   const wanted = new Map(options.wanted);
-  /** What was edited and is not in Redis yet: it may have refused it. */
+  /** Edits that are not in Redis yet, because it may have refused them. */
   const edits = new Map<string, ReadSchedule>();
 
-  /** Somebody may have to look at what was lost; that files were taken up is as it should be. */
+  /**
+   * Schedules that were lost get a warning, since somebody may have to look at that. Schedules
+   * taken up from files are as it should be.
+   */
   async function keep(
     job: string,
     schedule: KeptSchedule,
@@ -59,7 +62,7 @@ export function keepSchedules(options: KeepSchedulesOptions): ScheduleKeeper {
     });
   }
 
-  /** What was kept while a clock was years ahead would not be due for years. */
+  /** Schedules that were kept while a clock was years ahead would not be due for years. */
   async function bringBack(kept: ReadonlyMap<string, DueSchedule>): Promise<void> {
     for (const [job, schedule] of wanted) {
       const nextAtMs = kept.get(job)?.nextAtMs;

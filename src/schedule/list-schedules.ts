@@ -4,19 +4,19 @@ import type {
   ScheduleResults,
 } from '../queue/bullmq/schedules/schedule-results.ts';
 
-/** What is known of a scheduled job. */
+/** The known facts of a scheduled job. */
 export interface ScheduledJob {
   /** The name of its file without folder and ending. */
   readonly job: string;
-  /** What the schedules are called that it belongs to. */
+  /** The name of the group of schedules that it belongs to. */
   readonly group: string;
   readonly cron: string;
   readonly timezone: string;
-  /** When it is due next, in ISO 8601, UTC. In the past when nobody was there. */
+  /** When it is due next, in ISO 8601, UTC. In the past when no process was there to run it. */
   readonly nextAt: string;
-  /** Since when it runs. */
+  /** Since when it has been running. */
   readonly runningSince?: string;
-  /** Whether a run is waiting for somebody to make it. */
+  /** Whether a run waits for a process to make it. */
   readonly isWaiting: boolean;
   /** Whether a process is there to run it. */
   readonly isKept: boolean;

@@ -23,43 +23,46 @@ export interface MakeRunOptions {
   readonly results: Pick<ScheduleResults, 'add'>;
   /** Ends the run in order. */
   readonly signal: AbortSignal;
-  /** Told when it begins, and how it ended. */
+  /** Called when the run begins, and with how it ended. */
   readonly onNotice: OnNotice;
-  /** Told what the run tells, and what it is called in logs. */
+  /** Called with each event of the run, and the id of the run in logs. */
   readonly onEvent: (event: RunEvent, run: string) => void;
   /** Called after its last event. */
   readonly onEnd: () => void;
-  /** What measures it. @default nothing */
+  /** Measures the run. @default nothing */
   readonly instruments?: InstrumentMaker | undefined;
-  /** The Redis that it is shown in. */
+  /** The Redis whose dashboard shows the run. */
   readonly board?: string | undefined;
   /** The group of schedules that the job is in. */
   readonly group: string;
 }
 
-/** With what the run is called in logs. */
+/** Includes the id of the run in logs. */
 type NamedRun = MakeRunOptions & { readonly runId: string };
 
 type Ended = Omit<ScheduledResult, 'why' | 'startedAt' | 'finishedAt' | 'skipped' | 'host'>;
 
 interface EndedRun {
   readonly ended: Ended;
-  /** Of one that came to its end. */
+  /** Set if the run came to its end. */
   readonly summary?: Summary;
 }
 
-/** A run in which so many processes were lost would be the end of the next one too. */
+/** A run in which this many processes were lost would probably end the next one too. */
 const MOST_LOSSES = 3;
-/** Who had a run before may still be ending it, and have its output, when another takes it over. */
+/**
+ * The process that had a run before may still be ending it, and hold its output, when another takes
+ * it over.
+ */
 const OUTPUT_WAITS_MS = [5_000, 10_000, 20_000, 40_000];
 /** Redis may be gone when a run is to end. */
 const FAREWELL_MS = 5_000;
 
 /**
- * Runs a job file, and notes how it went. It never throws.
+ * Runs a job file, and records how it went. Never throws.
  *
  * @returns whether the run came to its end: then nothing is left to be made again, even when the
- * signal fired while `onFinish` was told
+ * signal fired while `onFinish` was running
  */
 export async function makeRun(taken: TakenRun, options: MakeRunOptions): Promise<boolean> {
   const { results, signal, onEnd } = options;
@@ -148,7 +151,7 @@ function isInUse(error: unknown): boolean {
   return error instanceof BrandfillError && error.code === 'OUTPUT_IN_USE';
 }
 
-/** Whom `onFinish` names is told of that as of any error. */
+/** Throws, so that `onFinish` reports this like any other error. */
 function giveUp(losses: number): () => never {
   return () => {
     throw new Error(

@@ -4,11 +4,11 @@ import { BrandfillError, describeSystemError } from '../common/errors.ts';
 import { SCHEDULE_SETTINGS, type ScheduleSettings } from '../job/commands/schedule-settings.ts';
 import { readSettings } from '../job/read-settings.ts';
 
-/** Where schedules are. */
+/** The place where schedules are kept. */
 export interface SchedulePlace {
   /** The Redis that keeps the schedules; or `BRANDFILL_QUEUE`. */
   readonly queue?: string | undefined;
-  /** What these schedules are called there. @default made from the folder of the files */
+  /** The name of these schedules there. @default made from the folder of the files */
   readonly name?: string | undefined;
   /** Uses a Redis that may throw schedules away when its memory is full. @default false */
   readonly acceptEviction?: boolean | undefined;
@@ -19,7 +19,7 @@ interface PlaceOptions extends SchedulePlace {
   readonly listen?: string | number | undefined;
 }
 
-/** Reads what says where schedules are. */
+/** Reads the settings of that place. */
 export function readPlace(
   { queue, name, lostAfter, acceptEviction, listen }: PlaceOptions,
   describe: (key: string) => string,
@@ -33,7 +33,10 @@ export function readPlace(
   );
 }
 
-/** Where the folders of files really are. Of the folders only: in Kubernetes, files are links that change. */
+/**
+ * Resolves links in the folders of files. Files are not resolved: in Kubernetes they are links that
+ * change.
+ */
 export async function foldersOf(files: readonly string[]): Promise<readonly string[]> {
   return await Promise.all(
     files.map(async (file) => {

@@ -5,19 +5,19 @@ import type { Environment } from '../job/job-file/variables.ts';
 import { openJobFile } from '../load-job.ts';
 import type { KeptSchedule } from '../queue/bullmq/schedules/schedule-queue.ts';
 
-/** What a job file says of when it is run. */
+/** What a job file says about when it is run. */
 export type ReadSchedule =
   | { readonly kind: 'scheduled'; readonly schedule: KeptSchedule; readonly error?: BrandfillError }
-  /** Nothing is said of when. */
+  /** It has no schedule. */
   | { readonly kind: 'unscheduled' }
-  /** What it says of when is impossible. */
+  /** Its schedule is impossible. */
   | { readonly kind: 'invalid'; readonly error: BrandfillError }
-  /** It cannot be read, so that nobody knows. */
+  /** It cannot be read, so its schedule is unknown. */
   | { readonly kind: 'unknown'; readonly error: BrandfillError };
 
 /**
- * Reads from a job file when it is run. That something else in it is wrong is an error beside its
- * schedule: it may be put right before it is due.
+ * Reads from a job file when it is run. Other mistakes in the file are reported beside its
+ * schedule, since they may be corrected before it is due.
  *
  * @throws BrandfillError `INVALID_SETTING` when there is no such file
  */
@@ -36,14 +36,17 @@ export async function readSchedule(file: string, env: Environment): Promise<Read
   return isNothingKnown(values) ? { kind: 'unknown', error } : { kind: 'unscheduled' };
 }
 
-/** Of a text that is no YAML not a single key is known. */
+/** Whether no key is known, as in a text that is not YAML. */
 function isNothingKnown(values: JobFile['values']): boolean {
   return Object.keys(values).length === 0;
 }
 
-/** That of this machine; undefined when nobody elsewhere knows it by its name, or it has none. */
+/**
+ * The time zone of this machine; undefined when other machines do not know its name, or it has
+ * none.
+ */
 function findTimezone(): string | undefined {
-  // Said to be a text always, it is undefined where TZ names no zone.
+  // Typed as a text always, but undefined where TZ names no zone.
   const name: string | undefined = Intl.DateTimeFormat().resolvedOptions().timeZone;
   return name !== undefined && isTimezone(name) ? name : undefined;
 }

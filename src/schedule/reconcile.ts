@@ -1,22 +1,23 @@
 import type { DueSchedule, KeptSchedule } from '../queue/bullmq/schedules/schedule-queue.ts';
 
-/** What has to be done so that Redis has what the files say. */
+/** The changes that make Redis match the files. */
 export interface Reconciliation {
   /** Schedules that are new. */
   readonly add: readonly string[];
-  /** Schedules of which the cron or the time zone is another one. */
+  /** Schedules with another cron or time zone. */
   readonly change: readonly string[];
-  /** Schedules that no file has any more. */
+  /** Schedules that are in no file any more. */
   readonly remove: readonly string[];
-  /** When jobs were due whose schedule changed before anybody was there to run them. */
+  /** When jobs were due whose schedule changed before a process was there to run them. */
   readonly missed: ReadonlyMap<string, number>;
 }
 
 /**
- * Compares what the files say with what Redis has. What stays as it is, is left alone: an overdue tick
- * is what tells of a missed night.
+ * Compares the files with Redis. Unchanged schedules are left alone, since an overdue tick is what
+ * shows a missed night.
  *
- * @param wanted by the name of the job; undefined is a file that cannot be read, which keeps what it has
+ * @param wanted by the name of the job; undefined for a file that cannot be read, which keeps its
+ * schedule
  */
 export function reconcile(
   wanted: ReadonlyMap<string, KeptSchedule | undefined>,

@@ -5,33 +5,36 @@ import { jobNameOf } from '../load-job.ts';
 import type { KeptSchedule } from '../queue/bullmq/schedules/schedule-queue.ts';
 import { type ReadSchedule, readSchedule } from './read-schedule.ts';
 
-/** What the files want, by the name of the job. Undefined for a file that cannot be read: it keeps what it has. */
+/**
+ * The schedules of the files, by the name of the job. Undefined for a file that cannot be read: it
+ * keeps its schedule.
+ */
 export type WantedSchedules = ReadonlyMap<string, KeptSchedule | undefined>;
 
-/** Job files, and what they say of when they are run. */
+/** Job files, and when they are run. */
 export interface ScheduledFiles {
   /** By the names of their jobs. */
   readonly files: ReadonlyMap<string, string>;
   /**
    * Reads all of them.
    *
-   * @throws BrandfillError `INVALID_SETTING` when a file is not there or says something impossible of
-   * when it is run, or when none can be read
+   * @throws BrandfillError `INVALID_SETTING` when a file does not exist or has an impossible
+   * schedule, or when no file can be read
    */
   readAll(): Promise<WantedSchedules>;
-  /** Reads those that were edited since. What is wrong with one is told. */
+  /** Reads the files that were edited since. Mistakes in them are reported. */
   readEdited(): Promise<ReadonlyMap<string, ReadSchedule>>;
 }
 
 export interface ScheduledFilesOptions {
   readonly env: Environment;
-  /** Told what is wrong with a file. */
+  /** Called with mistakes in files. */
   readonly onNotice: (message: string) => void;
 }
 
 /**
- * @param paths job files; each is called after its name without folder and ending
- * @throws BrandfillError `INVALID_SETTING` when two would be called the same
+ * @param paths job files; each job is called after the name of its file without folder and ending
+ * @throws BrandfillError `INVALID_SETTING` when two jobs would have the same name
  */
 export function openScheduledFiles(
   paths: readonly string[],
@@ -96,7 +99,7 @@ function nameFiles(paths: readonly string[]): ReadonlyMap<string, string> {
   return files;
 }
 
-/** Another one when the file is. */
+/** Changes when the file does. */
 async function stampOf(file: string): Promise<string> {
   const found = await stat(file).catch(() => undefined);
   return found ? `${found.mtimeMs} ${found.size} ${found.ino}` : '';

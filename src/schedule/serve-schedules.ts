@@ -27,20 +27,20 @@ export interface ServeSchedulesOptions {
   readonly onNotice: OnNotice;
   readonly onRunEvent?: (job: string, event: RunEvent, run: string) => void;
   readonly onRunEnd?: (job: string) => void;
-  /** What measures the runs. @default nothing */
+  /** Measures the runs. @default nothing */
   readonly instruments?: InstrumentMaker | undefined;
-  /** The address of the Redis, where runs are shown too. */
+  /** The URL of the Redis, whose dashboard also shows the runs. */
   readonly url: string;
 }
 
-/** How often files are looked at. */
+/** How often files are checked for edits. */
 const LOOK_MS = 2_000;
-/** How often is looked whether Redis still has what it was given. */
+/** How often to check whether Redis still has its schedules. */
 const MEND_MS = 30_000;
-/** A run that begins so much later than it was due was missed. */
+/** A run that begins this much later than it was due was missed. */
 const LATE_MS = 60_000;
 
-/** Makes the runs of a group until the signal fires, and takes up what is edited meanwhile. */
+/** Makes the runs of a group until the signal fires, and applies edits meanwhile. */
 export async function serveSchedules(options: ServeSchedulesOptions): Promise<void> {
   const { queue, results, scheduled, onNotice } = options;
   const { signal = new AbortController().signal } = options;
@@ -77,7 +77,7 @@ export async function serveSchedules(options: ServeSchedulesOptions): Promise<vo
   const looking = keepLooking({ ...options, signal });
   await aborted(signal);
   await taker.stop();
-  await Promise.race([looking, delay(0)]); // Redis may be gone, and hold it up
+  await Promise.race([looking, delay(0)]); // Redis may be gone, which would hold this up
 }
 
 async function keepLooking(
@@ -85,7 +85,7 @@ async function keepLooking(
 ): Promise<void> {
   const { scheduled, keeper, signal, onNotice } = options;
   const isNews = createNews();
-  let mendedAtMs = performance.now(); // whatever somebody does to the clock
+  let mendedAtMs = performance.now(); // independent of changes to the clock
   for (;;) {
     await delay(LOOK_MS, undefined, { signal }).catch(() => {});
     if (signal.aborted) return;

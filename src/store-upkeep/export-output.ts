@@ -3,10 +3,10 @@ import { type OutputFile, openOutputFile } from '../collector/output/output-file
 import { systemErrorCode, unwritableStandardOutput } from '../common/errors.ts';
 
 /**
- * Opens where outcomes are exported to: standard output, or a file as the rows of a run have one.
+ * Opens the output of an export: standard output, or a file as for the rows of a run.
  *
  * @param path undefined or `-` for standard output
- * @throws BrandfillError `UNWRITABLE_OUTPUT`, as all functions of it
+ * @throws BrandfillError `UNWRITABLE_OUTPUT`, as do all methods of the output
  */
 export async function openExportOutput(path: string | undefined): Promise<OutputFile> {
   return path === undefined || path === '-' ? STANDARD_OUTPUT : await openOutputFile(path);
@@ -15,12 +15,12 @@ export async function openExportOutput(path: string | undefined): Promise<Output
 const STANDARD_OUTPUT: OutputFile = {
   write: async (text) => {
     const { stdout } = process;
-    // Whoever has read enough closes it, and then there is nothing to wait for.
+    // A reader that has read enough closes the pipe, and there is nothing to wait for.
     if (stdout.destroyed || stdout.write(text)) return;
     const over = new AbortController();
     const ways = ['drain', 'close'].map((event) => once(stdout, event, { signal: over.signal }));
     await Promise.race(ways).catch(() => {});
-    over.abort(); // the other one would be listened for until the end
+    over.abort(); // removes the listener for the other event
   },
   finish: async () => {
     const { stdout } = process;

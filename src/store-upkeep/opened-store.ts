@@ -6,11 +6,12 @@ import { findEndpointId } from '../job/endpoint-id.ts';
 import { libraryNaming } from '../job/library-naming.ts';
 import { readSettings } from '../job/read-settings.ts';
 import type { Definitions } from '../job/setting-definition.ts';
+import { DATABASE } from '../store/store-files.ts';
 import { openTables, type StoreTables } from '../store/tables.ts';
 import { writeError } from '../store/told-writes.ts';
 import type { StoreChoice, StoreOptionNaming } from './store-choice.ts';
 
-/** A store that is open, and what is to be done with it. */
+/** An open store with the settings of a command. */
 export interface OpenedStore<T> {
   readonly tables: StoreTables;
   readonly settings: T;
@@ -22,7 +23,7 @@ export interface OpenStoreTask<T extends StoreSettings> {
   readonly options: StoreChoice;
   readonly definitions: Definitions<T>;
   readonly naming?: StoreOptionNaming | undefined;
-  /** Makes the store where there is none. @default false */
+  /** Whether to create the store if there is none. @default false */
   readonly mayMake?: boolean;
 }
 
@@ -40,7 +41,7 @@ export async function withOpenedStore<T extends StoreSettings, R>(
   const settings = readSettings(definitions, sources as Parameters<typeof readSettings<T>>[1]);
   const endpointId = findEndpointId(settings, naming);
   const { store: folder } = settings;
-  if (!mayMake && !existsSync(join(folder, 'data.mdb'))) {
+  if (!mayMake && !existsSync(join(folder, DATABASE))) {
     throw new BrandfillError(
       'UNUSABLE_STORE',
       `Cannot open the store ${folder}: there is none; name its folder with ${naming('store')}.`,
@@ -56,7 +57,7 @@ export async function withOpenedStore<T extends StoreSettings, R>(
   }
 }
 
-/** lmdb marks what went wrong with a write by LMDB's own number, or by the error behind it. */
+/** lmdb marks a failed write with LMDB's own error number or with the underlying error. */
 function isLmdbError(error: unknown): boolean {
   if (!(error instanceof Error)) return false;
   return 'commitError' in error || ('code' in error && typeof error.code === 'number');

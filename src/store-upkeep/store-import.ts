@@ -15,40 +15,43 @@ import { noteApiName } from '../store/tables.ts';
 import { type OpenStoreTask, withOpenedStore } from './opened-store.ts';
 import type { StoreChoice, StoreOptionNaming } from './store-choice.ts';
 
-/** What to import. With `baseUrl`, all outcomes are put in for that API, whichever they name. */
+/**
+ * Options of an import. With `baseUrl`, all outcomes are imported for that API, whichever API they
+ * name.
+ */
 export interface ImportOptions extends StoreChoice {
-  /** The file of outcomes, compressed where its name ends in `.gz`; `-` is standard input. */
+  /** The file of outcomes, compressed if its name ends in `.gz`; `-` is standard input. */
   readonly input: string;
 }
 
-/** What an import came to. */
+/** The result of an import. */
 export interface Imported {
-  /** Outcomes that the store did not have, or had older. */
+  /** Outcomes that the store did not have, or had an older version of. */
   readonly imported: number;
-  /** Outcomes of which the store had one as new. */
+  /** Outcomes that are not newer than the store's. */
   readonly kept: number;
   /** Lines that hold no outcome. */
   readonly refused: number;
-  /** The first of them. */
+  /** The first of these lines. */
   readonly firstRefused: readonly RefusedLine[];
 }
 
 export interface RefusedLine {
   /** Its number in the file, from 1. */
   readonly line: number;
-  /** What is wrong with it, in words. */
+  /** The error in it. */
   readonly reason: string;
 }
 
 const BATCH = 500;
 const MOST_SHOWN = 20;
-/** When none of so many lines is an outcome, it is another file that was meant. */
+/** When none of this many lines is an outcome, the file is refused as the wrong one. */
 const FIRST_LINES = 100;
 
 /**
- * Puts exported outcomes into a store, which is made if it is not there. What the store has that is
- * as new stays; importing the same again changes nothing. Lines that hold no outcome are left out; a
- * file that begins with a hundred of them is refused before the store is touched.
+ * Imports exported outcomes into a store, which is created if it does not exist. An outcome
+ * replaces only an older one, so importing a file twice changes nothing. Lines without an outcome
+ * are skipped. A file that begins with a hundred of them is refused before the store is touched.
  *
  * @throws BrandfillError when an option, the file or the store cannot be used
  */
@@ -69,7 +72,7 @@ export async function importStore(
   try {
     return await importLines(await checkFirstLines(lines, input), task);
   } finally {
-    await lines.return(undefined); // not all of them may have been wanted
+    await lines.return(undefined); // not all lines may have been read
   }
 }
 
@@ -123,9 +126,9 @@ async function importLines(
 }
 
 /**
- * Hands all lines on, once one of the first is known to be an outcome, or there are no more of them.
+ * Passes all lines on once one of the first is found to be an outcome, or there are no more lines.
  *
- * @throws BrandfillError `UNREADABLE_INPUT` when it is a file of something else
+ * @throws BrandfillError `UNREADABLE_INPUT` when the file is of another kind
  */
 async function checkFirstLines(
   lines: AsyncGenerator<string>,
@@ -155,7 +158,9 @@ async function checkFirstLines(
   })();
 }
 
-/** @throws BrandfillError `UNREADABLE_INPUT`, when there is no such file before the store is touched */
+/**
+ * @throws BrandfillError `UNREADABLE_INPUT` before the store is touched, when there is no such file
+ */
 async function openLines(input: string): Promise<AsyncGenerator<string>> {
   const refuse = (error: unknown): never => {
     throw new BrandfillError(
@@ -166,7 +171,7 @@ async function openLines(input: string): Promise<AsyncGenerator<string>> {
   };
   const handle = input === '-' ? undefined : await open(input).catch(refuse);
   const file = handle?.createReadStream();
-  // What goes wrong in a pipeline comes out of it.
+  // The pipeline passes its errors on to the reader.
   const unpacked = file && /\.gz$/i.test(input) && pipeline(file, createGunzip(), () => {});
   const stream = unpacked || file || process.stdin;
   stream.setEncoding('utf8');
@@ -188,7 +193,7 @@ async function openLines(input: string): Promise<AsyncGenerator<string>> {
   })();
 }
 
-/** An editor, or a shell that writes what a command prints, may have put a byte order mark in front. */
+/** Removes a byte order mark, which an editor or a shell that redirects output may have added. */
 function withoutMark(text: string): string {
   return text.startsWith('\uFEFF') ? text.slice(1) : text;
 }

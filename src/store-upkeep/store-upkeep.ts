@@ -22,9 +22,9 @@ import { withOpenedStore } from './opened-store.ts';
 import type { StoreChoice, StoreOptionNaming } from './store-choice.ts';
 
 /**
- * Counts what is in a store, also while runs use it.
+ * Counts what is in a store, even while runs use it.
  *
- * @throws BrandfillError when an option or the store cannot be used, as all functions here
+ * @throws BrandfillError when an option or the store cannot be used, as do all functions here
  */
 export async function readStoreStats(
   options: StoreChoice = {},
@@ -39,9 +39,9 @@ export async function readStoreStats(
 
 /** Which outcome to get. */
 export interface GetStoredOptions extends StoreChoice {
-  /** What a row's cell may hold: a domain, a URL, an e-mail address. */
+  /** Anything that a row's cell may hold: a domain, a URL, an e-mail address. */
   readonly domain: string;
-  /** Reduce it to its registrable part. @default false */
+  /** Whether to reduce it to its registrable part. @default false */
   readonly registrable?: boolean | undefined;
 }
 
@@ -90,11 +90,11 @@ export interface ExportOptions extends StoreChoice {
 }
 
 /**
- * Hands out the outcomes of a store one after the other, each as a line of JSON without a line end.
- * A failure that is newer than the answer of its domain comes beside it.
+ * Passes on the outcomes of a store, each as a line of JSON without a line end. A failure that is
+ * newer than the answer of its domain is passed on too.
  *
- * @param write called for each batch of lines; may take its time
- * @returns how many there were
+ * @param write called for each batch of lines, and awaited
+ * @returns the number of outcomes
  */
 export async function exportStore(
   options: ExportOptions,
@@ -118,17 +118,17 @@ export async function exportStore(
   });
 }
 
-/** What to remove. */
+/** Options of a pruning. */
 export interface PruneStoreOptions extends StoreChoice {
-  /** How old an outcome must be to go: a text such as `'180d'`, or milliseconds. */
+  /** The age above which outcomes are removed: a text such as `'180d'`, or milliseconds. */
   readonly olderThan: string | number;
-  /** Only count. @default false */
+  /** Whether to count without removing. @default false */
   readonly dryRun?: boolean | undefined;
 }
 
 /**
- * Removes old outcomes, also while runs use the store. The room is used again by what is stored
- * next; the file does not become smaller.
+ * Removes old outcomes, even while runs use the store. Later outcomes use the freed space; the file
+ * does not shrink.
  */
 export async function pruneStore(
   options: PruneStoreOptions,
@@ -165,7 +165,7 @@ function check(options: object, { of, definitions, others, naming = libraryNamin
   });
 }
 
-/** All APIs that a store has outcomes of. Keys are in order, so each is found by one look. */
+/** All APIs that a store has outcomes of. Keys are sorted, so each API takes one look. */
 function endpointIdsIn({ answers, failures }: StoreTables): readonly string[] {
   const ids = new Set<string>();
   for (const table of [answers, failures]) {

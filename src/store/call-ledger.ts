@@ -3,18 +3,18 @@ import { type CallsPer, windowAt } from '../guard/calendar-window.ts';
 import { blockSizeOf, type CallLedger } from '../guard/call-ledger.ts';
 
 export interface CallLedgerOptions {
-  /** By credential and unit. */
+  /** Calls taken, by credential and unit. */
   readonly table: Database<unknown, string>;
-  /** Tells one credential at one API from all others, without giving it away. */
+  /** A hash of credential and API that does not reveal the credential. */
   readonly id: string;
   readonly limit: CallsPer;
-  /** Makes a change and says what went wrong with it. */
+  /** Makes a change under the store's lock, and turns its errors into messages for users. */
   readonly write: <T>(commit: () => Promise<T>) => Promise<T>;
   /** Milliseconds since 1970. */
   readonly now: () => number;
 }
 
-/** Counts calls in the store. LMDB lets one process at a time change what is counted. */
+/** Counts calls in the store. LMDB lets one process at a time change the count. */
 export function createCallLedger(options: CallLedgerOptions): CallLedger {
   const { table, id, limit, write, now } = options;
   const key = `${id}:${limit.unit}`;
@@ -46,7 +46,7 @@ export function createCallLedger(options: CallLedgerOptions): CallLedger {
   };
 }
 
-/** Calls that were taken in a window; of another one nothing is known any more. */
+/** The calls taken in a window; 0 when the table holds another window. */
 function takenIn(value: unknown, windowId: string): number {
   if (typeof value !== 'object' || value === null) return 0;
   const { window, taken } = value as { window?: unknown; taken?: unknown };

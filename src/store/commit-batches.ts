@@ -2,15 +2,15 @@ import { setTimeout as delay } from 'node:timers/promises';
 
 /** Gathers writes, so that many share one commit. */
 export interface CommitBatches<T> {
-  /** @returns when the write is committed, along with all that came at about the same time */
+  /** @returns when the write is committed, along with others that came at about the same time */
   add(write: T): Promise<void>;
-  /** Waits until all that was added is committed. */
+  /** Waits until all writes so far are committed. */
   settle(): Promise<void>;
 }
 
 /**
  * @param commit writes all of a batch in one transaction
- * @param delayMs how long a batch waits for more, from its first write on
+ * @param delayMs how long a batch waits for more writes after its first one
  */
 export function createCommitBatches<T>(
   commit: (batch: readonly T[]) => Promise<void>,

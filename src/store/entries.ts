@@ -3,9 +3,9 @@ import type { Outcome, OutcomeStatus } from '../brand/outcome.ts';
 import { decodeHead, decodeOutcome, type OutcomeHead } from './outcome-codec.ts';
 import { keysOf, type StoreTables } from './tables.ts';
 
-/** Which outcomes of a store are meant. */
+/** Selects outcomes of a store. */
 export interface EntryFilter {
-  /** @default those of all APIs */
+  /** @default outcomes of all APIs */
   readonly endpointId?: string | undefined;
   /** @default all */
   readonly status?: OutcomeStatus | undefined;
@@ -15,16 +15,18 @@ export interface EntryFilter {
 export interface StoredEntry {
   readonly endpointId: string;
   readonly head: OutcomeHead;
-  /** Reads the rest of it. */
+  /** Reads the whole outcome. */
   readonly read: () => Outcome | undefined;
-  /** The latest of its domain; an answer with a newer failure beside it is not. */
+  /** Whether it is the latest of its domain. An answer with a newer failure beside it is not. */
   readonly isLatest: boolean;
 }
 
-/** Read at a time, and then let go, so that others who write meanwhile need not work around us. */
+/**
+ * The entries of a batch are read at once and then released, so that writers need not keep them.
+ */
 const BATCH = 500;
 
-/** Goes through a store, answers first, in batches, each as the store is when its turn comes. */
+/** Goes through a store in batches, answers first. Each batch is read when its turn comes. */
 export function* readEntries(
   { answers, failures }: StoreTables,
   { endpointId, status }: EntryFilter = {},
@@ -50,7 +52,7 @@ export function* readEntries(
   }
 }
 
-/** Keys and values of a table, in batches that are read whole. */
+/** Keys and values of a table, in batches that are read at once. */
 export function* readTable<T>(
   table: Database<T, string>,
   endpointId: string | undefined,
@@ -62,11 +64,11 @@ export function* readTable<T>(
     const last = batch.at(-1);
     if (!last) return;
     yield batch;
-    start = `${last.key}\0`; // the least key that comes after it
+    start = `${last.key}\0`; // the smallest key after it
   }
 }
 
-/** Tells endpoint and domain apart. */
+/** Splits a key into endpoint and domain. */
 export function splitKey(key: string): { readonly endpointId: string; readonly domain: string } {
   const at = key.indexOf(':');
   return { endpointId: key.slice(0, at), domain: key.slice(at + 1) };

@@ -1,41 +1,42 @@
 import { fmix32, fnv1a } from '../common/fnv1a.ts';
 import type { OutcomeHead } from './outcome-codec.ts';
 
-/** How long outcomes count, in milliseconds. */
+/** How long outcomes stay fresh, in milliseconds. */
 export interface Freshness {
-  /** Of `found`. */
+  /** For `found`. */
   readonly foundMs: number;
   readonly notFoundMs: number;
   readonly rejectedMs: number;
-  /** By how much less of it an outcome may count, from 0 to 1: see {@link isFresh}. */
+  /** The share, from 0 to 1, by which freshness may be shortened: see {@link isFresh}. */
   readonly jitter: number;
 }
 
-/** What tells whether an outcome is fresh. */
+/** The part of an outcome that freshness depends on. */
 export type Dated = Pick<OutcomeHead, 'status' | 'fetchedAtMs'>;
 
-/** The run that wants to know. */
+/** The run that asks whether outcomes are fresh. */
 export interface FreshnessContext {
   readonly freshness: Freshness;
   /** When it started, in milliseconds since 1970. */
   readonly startedAtMs: number;
-  /** The time of the run, which nothing that it fetched is dated after. */
+  /** The present time of the run. Nothing that it fetched is dated later. */
   readonly nowMs: number;
 }
 
 /**
  * Whether the outcome of a domain need not be asked again by a run that started at `startedAtMs`.
- * What this run fetched itself is always fresh. The time of asking plays no part otherwise: a long run
- * sees no outcome expire under its hands.
+ * What the run fetched itself is always fresh. Otherwise age is measured at the start of the run,
+ * so that no outcome expires during a long run.
  *
- * What is dated in the future was fetched by a clock that was wrong by at least as much, so it counts
- * as that old: an hour ahead it is fresh, years ahead it is not.
+ * An outcome dated in the future was fetched by a clock that was wrong by at least that much, so it
+ * counts as that old: an hour ahead it is fresh, years ahead it is not.
  *
- * What was fetched in one night would fall due in one night. So each outcome falls due at a moment of
- * its own between `1 - jitter` of its duration and the whole of it, never later. The moment is a hash
- * of the domain and of the time of fetching. Of the domain alone, those that fell due in one night
- * would stay together for ever, and some nights would meet several such groups; with the time they
- * part again, and after some rounds every night has about the same share.
+ * Outcomes fetched in one night would expire in one night. So each outcome expires at its own
+ * moment between `1 - jitter` of its duration and the whole of it, never later. The moment is a
+ * hash of the domain and the time of fetching. With a hash of the domain alone, domains that once
+ * expired in one night would stay together for ever, and some nights would meet several such
+ * groups. With the time they spread again, and after some rounds every night has about the same
+ * share.
  */
 export function isFresh(
   domain: string,
@@ -48,7 +49,7 @@ export function isFresh(
   const countsMs = durationOf(status, freshness);
   const ageMs = Math.abs(startedAtMs - fetchedAtMs);
   if (ageMs >= countsMs) return false;
-  // Most are spared the hash.
+  // Most outcomes are spared the hash.
   if (ageMs < countsMs * (1 - jitter)) return true;
   return ageMs < countsMs * (1 - jitter * fractionOf(domain, fetchedAtMs));
 }
@@ -58,7 +59,7 @@ function durationOf(status: 'found' | 'not_found' | 'rejected', freshness: Fresh
   return status === 'not_found' ? freshness.notFoundMs : freshness.rejectedMs;
 }
 
-/** From 0 to below 1, by chance but always the same. */
+/** From 0 to below 1, pseudo-random but repeatable. */
 function fractionOf(domain: string, fetchedAtMs: number): number {
   const seed = (fetchedAtMs | 0) ^ Math.floor(fetchedAtMs / 2 ** 32);
   return fmix32(fnv1a(domain, seed)) / 2 ** 32;

@@ -3,35 +3,39 @@ import type { OutcomeHead } from './outcome-codec.ts';
 import { keyOf, keysOf } from './tables.ts';
 
 /**
- * Domains that a run was to look up and did not come to, because it was stopped or had no calls
- * left. They are first in line in the next run.
+ * Domains that a run did not get to, because it was stopped or had no calls left. They go first in
+ * the next run.
  */
 export interface LeftOvers {
-  /** When domains were first left over, in milliseconds since 1970, the earliest first. */
+  /**
+   * The times since when domains have been left over, in milliseconds since 1970, earliest first.
+   */
   times(): readonly number[];
-  /** Since when a domain has been left over; undefined when it is not, or was asked about since. */
+  /** Since when a domain has been left over; undefined when it is not, or was asked since. */
   sinceOf(domain: string): number | undefined;
-  /** Notes domains as left over since then; those that are so already keep their place in the line. */
+  /**
+   * Notes domains as left over since `sinceMs`. Domains that are left over already keep their time.
+   */
   add(domains: readonly string[], sinceMs: number): Promise<void>;
-  /** Takes domains out that were asked about. */
+  /** Removes domains that were asked. */
   remove(domains: readonly string[]): Promise<void>;
 }
 
 export interface LeftOversOptions {
-  /** Since when each has been left over, by endpoint and domain. */
+  /** Since when each domain has been left over, by endpoint and domain. */
   readonly table: Database<number, string>;
   readonly endpointId: string;
   readonly findHead: (domain: string) => OutcomeHead | undefined;
-  /** Makes a change and says what went wrong with it. */
+  /** Makes a change under the store's lock, and turns its errors into messages for users. */
   readonly write: (commit: () => Promise<unknown>) => Promise<unknown>;
 }
 
-/** Keeps the domains that are left over for one endpoint. */
+/** Stores the left-over domains of one endpoint. */
 export function createLeftOvers(options: LeftOversOptions): LeftOvers {
   const { table, endpointId, findHead, write } = options;
   const key = (domain: string): string => keyOf(endpointId, domain);
 
-  // Another run may have asked about it meanwhile, or one that was killed before it could say so.
+  // Another run may have asked it meanwhile, or one that was killed before it could remove it here.
   function sinceOf(domain: string): number | undefined {
     const sinceMs = table.get(key(domain));
     if (sinceMs === undefined) return undefined;
@@ -56,7 +60,7 @@ export function createLeftOvers(options: LeftOversOptions): LeftOvers {
   };
 }
 
-/** Nothing is left over where nothing is kept. */
+/** For a store that keeps nothing. */
 export const NO_LEFT_OVERS: LeftOvers = {
   times: () => [],
   sinceOf: () => undefined,

@@ -5,21 +5,24 @@ import { type Database, open, type RootDatabase } from 'lmdb';
 import { BrandfillError, describeSystemError } from '../common/errors.ts';
 import { freeBytes } from '../common/free-bytes.ts';
 import { makeFolder } from '../common/make-folder.ts';
+import { DATABASE } from './store-files.ts';
 import { createStoreLock, type StoreLock } from './store-lock.ts';
 
-/** Of the way in which a store is written. New tables need no new one: older Brandfills leave them alone. */
+/**
+ * The version of the store's layout. New tables need no new version: older Brandfills ignore them.
+ */
 export const STORE_VERSION = 1;
 
 /** An open LMDB environment. */
 export interface LmdbFile {
   readonly root: RootDatabase;
-  /** What the store notes of itself, by name. */
+  /** The store's notes on itself, by name. */
   readonly meta: Database<unknown, string>;
-  /** Tells this store from every other one, wherever its folder is moved to. */
+  /** A unique id of this store, which it keeps when its folder is moved. */
   readonly id: string;
-  /** Whatever changes the environment is done while this is held, from its first call to the commit. */
+  /** Held during each change of the environment, from its first call to the commit. */
   readonly lock: StoreLock;
-  /** Makes a change in one transaction, while the lock is held; it is on the disk afterwards. */
+  /** Makes a change in one transaction under the lock. It is on the disk afterwards. */
   commit<T>(change: () => T): Promise<T>;
   close(): Promise<void>;
 }
@@ -27,7 +30,7 @@ export interface LmdbFile {
 /**
  * Opens the LMDB environment in a folder and makes sure that it is ours.
  *
- * @param openTables opens the tables, which makes those that are not there yet
+ * @param openTables opens the tables, and creates those that do not exist
  * @throws BrandfillError `UNUSABLE_STORE` when the folder cannot be used or holds another version.
  */
 export async function openLmdb<T = unknown>(
@@ -38,12 +41,13 @@ export async function openLmdb<T = unknown>(
     makeFolder(folder);
     const lock = createStoreLock(folder);
     return await lock.hold(async () => {
-      refuseDamaged(join(folder, 'data.mdb'));
+      refuseDamaged(join(folder, DATABASE));
       if (isFull(folder)) throw new Error('the disk is full');
       const root = open({ path: folder, noSubdir: false, maxDbs: 16 });
       catchUnseen(root);
       try {
-        // All tables of a new store are made in one transaction: each one costs an fsync.
+        // All tables of a new store are created in one transaction, because each one costs an
+        // fsync.
         return root.transactionSync(() => {
           const file = toFile(root, { folder, lock });
           return { ...file, ...openTables(file) };
@@ -65,19 +69,21 @@ export async function openLmdb<T = unknown>(
 }
 
 /**
- * Of commits that fail lmdb rejects promises of its own, too, which would end the process that uses the
- * library. What a caller has written is told by the promise of that write.
+ * Handles promises of its own that lmdb rejects when a commit fails. Unhandled, they would end the
+ * process. The writer of a failed write learns of it from the promise of that write.
  */
 function catchUnseen(root: RootDatabase): void {
   root.on('beforecommit', () => {
-    // The promise of the commit is made as soon as this is done.
+    // The promise of the commit is created right after this event.
     queueMicrotask(() => {
       void seeCommit(root);
     });
   });
 }
 
-/** Never rejects. The error of a commit that failed names another promise, which has the reason. */
+/**
+ * Never rejects. The error of a failed commit refers to another promise, which holds the reason.
+ */
 async function seeCommit(root: RootDatabase): Promise<void> {
   try {
     await root.committed;
@@ -87,12 +93,12 @@ async function seeCommit(root: RootDatabase): Promise<void> {
   }
 }
 
-/** @throws OtherVersionError when it is not a store of ours */
+/** @throws OtherVersionError when it was not written by this version of Brandfill */
 function toFile(
   root: RootDatabase,
   { folder, lock }: { readonly folder: string; readonly lock: StoreLock },
 ): LmdbFile {
-  // A store of ours has had its version for as long as its tables.
+  // A store of ours has had its version since its tables were created.
   const tables = [...root.getKeys()].filter((name) => name !== 'meta');
   root.resetReadTxn();
   const meta = root.openDB<unknown, string>('meta', { encoding: 'json' });
@@ -107,14 +113,14 @@ function toFile(
     lock,
     commit: async (change) => await lock.hold(async () => root.transactionSync(change)),
     close: async () => {
-      // A folder that somebody has removed has no place for a lock, and nobody else uses it.
+      // A folder that was removed has no place for a lock, and no other process uses it.
       if (existsSync(folder)) await lock.hold(() => root.close());
       else await root.close();
     },
   };
 }
 
-/** The id that this file was given when it was made. */
+/** The id that the file got when it was created. */
 function idOf(meta: Database<unknown, string>): string {
   const known = meta.get('id');
   if (typeof known === 'string') return known;
@@ -123,15 +129,15 @@ function idOf(meta: Database<unknown, string>): string {
   return id;
 }
 
-/** Less than this is soon used up, and LMDB cannot even say so. */
+/** Less than this is soon used up, and LMDB cannot report that. */
 const LEAST_FREE_BYTES = 4 * 1024 * 1024;
 
-/** Whether the disk that a folder is on has no room left. */
+/** Whether the disk of a folder is full. */
 export function isFull(folder: string): boolean {
   try {
     return freeBytes(folder) < LEAST_FREE_BYTES;
   } catch {
-    return false; // somebody has removed it, which is another trouble
+    return false; // the folder was removed, which is reported elsewhere
   }
 }
 
@@ -140,7 +146,9 @@ class OtherVersionError extends Error {}
 const NO_VERSION =
   'its file data.mdb was written by something else than Brandfill; choose another folder with --store';
 
-/** Why a store of another version is not read, and what to do. There is none yet to be migrated. */
+/**
+ * Why a store of another version is not read, and what to do. No older version needs migration yet.
+ */
 function refusalOf(version: unknown): string {
   const what = `it is of version ${JSON.stringify(version)}, this Brandfill reads version ${STORE_VERSION}`;
   return typeof version === 'number' && version < STORE_VERSION
@@ -148,7 +156,7 @@ function refusalOf(version: unknown): string {
     : `${what}; update Brandfill or choose another folder with --store`;
 }
 
-/** LMDB maps its file into memory: what is no LMDB file would end the process without a word. */
+/** LMDB maps its file into memory. A file of another kind would crash the process. */
 function refuseDamaged(path: string): void {
   if (!existsSync(path)) return;
   const head = Buffer.alloc(PAGE_SIZE_AT + 4);
@@ -167,8 +175,8 @@ function refuseDamaged(path: string): void {
   }
 }
 
-/** Where the first meta page has its mark, in LMDB's data format. */
+/** The offset of the magic number in the first meta page, in LMDB's data format. */
 const LMDB_MAGIC_AT = 24;
 const LMDB_MAGIC = 0xbeefc0de;
-/** And where it says how long a page is; there are always two such pages. */
+/** The offset of the page size. There are always two meta pages. */
 const PAGE_SIZE_AT = 48;

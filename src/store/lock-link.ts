@@ -12,17 +12,17 @@ import { describeSystemError, systemErrorCode } from '../common/errors.ts';
 import { describeSelf, isHere, type Owner, SILENCE_MS } from '../common/owner.ts';
 
 /**
- * A lock for moments that processes on one file system share: a symbolic link that names who has it
- * and leads nowhere. It is whole from its first moment, and one call to make.
+ * A lock for moments, shared by processes on one file system: a symbolic link to nowhere whose
+ * target names the holder. It is created complete, with one system call.
  */
 export interface LockLink {
   /**
-   * Waits until nobody else has it. What a killed process left is taken over: on the same machine its
-   * number and start are looked up; one in another container or on another machine counts as gone when
-   * it holds on for long.
+   * Waits until no other process has it. The lock of a killed process is taken over. On the same
+   * machine its process id and start time are looked up. A holder in another container or on
+   * another machine counts as gone when it holds on for long.
    *
-   * @returns what to release it with
-   * @throws Error when a process that is there holds on for too long, or it cannot be read who has it
+   * @returns the mark to release it with
+   * @throws Error when a live process holds on for too long, or the holder cannot be read
    */
   acquire(): Promise<string>;
   release(mark: string): void;
@@ -31,19 +31,22 @@ export interface LockLink {
 export interface LockLinkOptions {
   /** This process. */
   readonly self?: Owner;
-  /** A holder that cannot be looked at from here counts as gone when it held on for so long. @default 10 s */
+  /**
+   * A holder that cannot be looked up here counts as gone after it held on for this long. @default
+   * 10 s
+   */
   readonly silenceMs?: number;
-  /** How long to wait for a holder that is there. @default a minute */
+  /** How long to wait for a live holder. @default a minute */
   readonly patienceMs?: number;
 }
 
-/** The longest that is waited between two tries; a commit takes a few milliseconds. */
+/** The longest wait between two tries. A commit takes a few milliseconds. */
 const RETRY_MS = 4;
-/** Whether a holder is still there is looked up so often: that costs more than a try. */
+/** How often to look up whether the holder is alive, which costs more than a try. */
 const LOOK_MS = 20;
 const PATIENCE_MS = 60_000;
 
-/** @param path where the link is made, in a folder that is there */
+/** @param path where the link is created, in an existing folder */
 export function createLockLink(
   path: string,
   { self = describeSelf(), silenceMs = SILENCE_MS, patienceMs = PATIENCE_MS }: LockLinkOptions = {},
@@ -84,14 +87,14 @@ export function createLockLink(
 }
 
 /**
- * What this process released while the folder was read-only: it is still there and names a process that
- * lives, but nobody holds it.
+ * Marks that this process released while the folder was read-only. Their links still exist and name
+ * a live process, but the lock is free.
  */
 const releasedMarks = new Set<string>();
 
 let holds = 0;
 
-/** Says who holds the lock, in so few bytes that the link needs no block of the disk. */
+/** Names the holder in few enough bytes that the link needs no disk block. */
 function nextMark({ pid, startedAt, place }: Owner): string {
   holds += 1;
   return [pid, startedAt, place, holds.toString(36)].join('.');
@@ -101,7 +104,7 @@ function shorten(place: string): string {
   return createHash('sha256').update(place).digest('base64url').slice(0, 12);
 }
 
-/** Whether who held the lock is no more, as far as can be told from here. */
+/** Whether the holder of the lock is gone, as far as can be told from here. */
 function isGone(mark: string, self: Owner, isSilent: boolean): boolean {
   if (releasedMarks.has(mark)) return true;
   const [pid = '', startedAt = '', place = '', token = ''] = mark.split('.');
@@ -127,7 +130,10 @@ function tryToTake(path: string, mark: string): boolean {
   }
 }
 
-/** Not everybody may make links on Windows, and not every file system has them. */
+/**
+ * Used where links are not allowed, as for some users of Windows, or not supported by the file
+ * system.
+ */
 function tryToWrite(path: string, mark: string): boolean {
   try {
     writeFileSync(path, mark, { flag: 'wx' });
@@ -149,14 +155,14 @@ function readMark(path: string): string | undefined {
   } catch (error) {
     const code = systemErrorCode(error);
     if (code !== 'EACCES' && code !== 'EISDIR') return undefined;
-    // It stays so, however often it is looked at.
+    // Further attempts would fail as well.
     throw new Error(`its lock ${path} cannot be read: ${describeSystemError(error)}`, {
       cause: error,
     });
   }
 }
 
-/** Takes the lock from a holder that is gone, unless another process has done so before. */
+/** Takes the lock from a holder that is gone, unless another process has already done so. */
 function removeStale(path: string, mark: string): void {
   if (readMark(path) !== mark) return;
   const aside = `${path}.${process.pid}`;
@@ -167,7 +173,7 @@ function removeStale(path: string, mark: string): void {
     throw error;
   }
   const taken = readMark(aside);
-  // It may be that of a process which was faster: that one gets it back.
+  // It may be the new lock of a process that was faster. That process gets it back.
   if (taken !== undefined && taken !== mark) tryToTake(path, taken);
   rmSync(aside, { force: true });
 }

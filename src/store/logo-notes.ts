@@ -1,13 +1,13 @@
 import type { Database } from 'lmdb';
 import { keyOf } from './tables.ts';
 
-/** What is known of the logo of a domain. */
+/** The note on the logo of a domain. */
 export interface LogoNote {
   /** The picture in the folder of logos; undefined when there is none. */
   readonly saved?: SavedLogo | undefined;
-  /** Why the picture that was asked for last could not be had; undefined when it could. */
+  /** Why the picture that was last asked for could not be fetched; undefined when it was. */
   readonly missing?: MissingLogo | undefined;
-  /** When that was found out, in milliseconds since 1970. */
+  /** When this was found out, in milliseconds since 1970. */
   readonly atMs: number;
 }
 
@@ -15,30 +15,30 @@ export interface SavedLogo {
   /** The name of its file. */
   readonly file: string;
   readonly sizeBytes: number;
-  /** Tells the URL that it is from. */
+  /** Identifies the URL of the picture. */
   readonly mark: string;
 }
 
 export interface MissingLogo {
   /** A word such as `http_404`. */
   readonly reason: string;
-  /** Tells the URL, and how it was asked for. */
+  /** Identifies the URL and how it was asked for. */
   readonly mark: string;
 }
 
-/** What is known of the logos of one API. */
+/** Notes on the logos of one API. */
 export interface LogoNotes {
-  /** Undefined when nothing is known, or nonsense. */
+  /** Undefined when there is no note, or it is malformed. */
   find(domain: string): LogoNote | undefined;
-  /** Keeps a note in place of the one before; resolves when it is committed. */
+  /** Stores a note in place of an earlier one. Resolves when it is committed. */
   put(domain: string, note: LogoNote): Promise<void>;
 }
 
 export interface LogoNotesOptions {
-  /** By endpoint and domain. */
+  /** Notes, by endpoint and domain. */
   readonly table: Database<unknown, string>;
   readonly endpointId: string;
-  /** Makes a change and says what went wrong with it. */
+  /** Makes a change under the store's lock, and turns its errors into messages for users. */
   readonly write: (commit: () => Promise<unknown>) => Promise<unknown>;
 }
 
@@ -52,10 +52,10 @@ export function createLogoNotes({ table, endpointId, write }: LogoNotesOptions):
   };
 }
 
-/** Nothing is known where nothing is kept. */
+/** For a store that keeps nothing. */
 export const NO_LOGO_NOTES: LogoNotes = { find: () => undefined, put: async () => {} };
 
-/** The note under a key of the table; undefined when there is none, or nonsense. */
+/** The note under a key of the table; undefined when there is none, or it is malformed. */
 export function findLogoNote(table: Database<unknown, string>, key: string): LogoNote | undefined {
   const value = read(table, key);
   if (typeof value !== 'object' || value === null) return undefined;
@@ -72,6 +72,6 @@ function read(table: Database<unknown, string>, key: string): unknown {
   try {
     return table.get(key);
   } catch {
-    return undefined; // bytes that are no JSON: a picture can be fetched again
+    return undefined; // invalid JSON: a picture can be fetched again
   }
 }

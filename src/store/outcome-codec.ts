@@ -1,8 +1,8 @@
 import type { Outcome, OutcomeStatus } from '../brand/outcome.ts';
 
 /**
- * How an outcome lies in the store. A fixed head can be read without decoding what follows, because
- * most readers only ask how old an outcome is.
+ * The layout of an outcome in the store. A fixed head can be read without decoding the rest,
+ * because most readers only need the age of an outcome.
  *
  * | bytes | content |
  * |---|---|
@@ -29,17 +29,17 @@ const STATUSES: readonly OutcomeStatus[] = ['found', 'not_found', 'rejected', 'f
 const MAX_U16 = 0xffff;
 const NOTHING = Buffer.alloc(0);
 
-/** What is known of an outcome from its head alone. */
+/** The contents of an outcome's head. */
 export interface OutcomeHead {
   readonly status: OutcomeStatus;
   readonly fetchedAtMs: number;
-  /** Which columns the answer has: see the store's shapes. 0 for none. */
+  /** The number of the answer's columns: see the store's shapes. 0 for none. */
   readonly shapeId: number;
 }
 
-/** Encodes an outcome; its domain is the key and not part of the value. */
+/** Encodes an outcome. Its domain is the key, not part of the value. */
 export function encodeOutcome(outcome: Outcome, shapeId: number): Buffer {
-  // Most have none, and a buffer of nothing takes as long as one of something.
+  // Most outcomes have no reason, and creating an empty buffer takes as long as creating another.
   const reason = outcome.reason === '' ? NOTHING : Buffer.from(outcome.reason).subarray(0, MAX_U16);
   const jsonBytes = Buffer.byteLength(outcome.json);
   const value = Buffer.allocUnsafe(HEAD_BYTES + reason.length + jsonBytes);
@@ -69,8 +69,8 @@ export function decodeHead(value: Buffer): OutcomeHead | undefined {
 /**
  * Reads an encoded outcome; undefined when the value is not one.
  *
- * @param value may be a part of a larger buffer that has but its `length` set, as `getBinaryFast` of lmdb
- * gives it: since version 24, Node reads such a one beyond that, unless it is told the end
+ * @param value may be a view of a larger buffer with only its `length` set, as `getBinaryFast` of
+ *   lmdb returns. Since version 24, Node.js reads beyond that length unless it is told the end.
  */
 export function decodeOutcome(domain: string, value: Buffer): Outcome | undefined {
   const head = decodeHead(value);

@@ -2,16 +2,17 @@ import { z } from 'zod';
 import { findJsonObject } from '../brand/json-object.ts';
 import type { Outcome } from '../brand/outcome.ts';
 
-/** An outcome on its way from one store to another. */
+/** An outcome in transit from one store to another. */
 export interface TravellingOutcome {
-  /** The API that it is from, as the store knows it; undefined when it does not say. */
+  /** The id of its API in the store; undefined when the line does not state it. */
   readonly endpointId: string | undefined;
   readonly outcome: Outcome;
 }
 
 /**
- * Writes an outcome as one line of JSON, without the line end. The answer stands last and as it
- * came: parsed and written again, numbers with more digits than JavaScript holds would not survive.
+ * Writes an outcome as one line of JSON, without the line end. The answer comes last, unchanged: if
+ * it were parsed and written again, numbers with more digits than JavaScript holds would not
+ * survive.
  */
 export function formatOutcomeLine(endpointId: string, outcome: Outcome): string {
   const { domain, status, reason, httpStatus, attempts, fetchedAtMs, json } = outcome;
@@ -25,7 +26,7 @@ export function formatOutcomeLine(endpointId: string, outcome: Outcome): string 
     fetched_at: new Date(fetchedAtMs).toISOString(),
   });
   if (status !== 'found') return head;
-  // In JSON, a raw line break stands only between tokens, where a space does as well.
+  // A raw line break in JSON occurs only between tokens, where a space will do as well.
   return `${head.slice(0, -1)}${ANSWER}${json.replaceAll(/[\r\n]+/g, ' ').trim()}}`;
 }
 
@@ -45,7 +46,7 @@ const line = z.object({
   answer: z.record(z.string(), z.unknown()).optional(),
 });
 
-/** Reads a line; returns what is wrong with it, in words, when it holds no outcome. */
+/** Reads a line. Returns a text that says what is wrong when it holds no outcome. */
 export function parseOutcomeLine(text: string): TravellingOutcome | string {
   const parsed = line.safeParse(parseJson(text));
   if (!parsed.success) return describe(parsed.error);
@@ -72,15 +73,17 @@ function describe({ issues }: z.ZodError): string {
 }
 
 /**
- * The answer as it stands in the line, where it is the last of its members and written as it was exported;
- * else written anew, with numbers that JavaScript cannot hold as texts, as which they are read anyway.
+ * The answer as it stands in the line, if it is the last member and written as exported. Otherwise
+ * it is written anew. Numbers that JavaScript cannot hold then become texts, as which they are read
+ * anyway.
  */
 function rawAnswer(text: string, answer: unknown): string {
   const at = text.indexOf(ANSWER);
   const raw = text.slice(at + ANSWER.length, text.lastIndexOf('}')).trim();
   const isLast =
     at !== -1 &&
-    // Within a text or a deeper object, what stands before would be no object once it is closed.
+    // If the mark is within a text or a nested object, closing the part before it gives no valid
+    // JSON.
     parseJson(`${text.slice(0, at)}}`) !== undefined &&
     parseJson(raw) !== undefined;
   return isLast ? raw : JSON.stringify(findJsonObject(text)?.['answer'] ?? answer);

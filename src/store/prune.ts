@@ -4,19 +4,22 @@ import type { Pruned } from './stats.ts';
 import type { StoreTables } from './tables.ts';
 
 export interface PruneOptions {
-  /** What was fetched longer ago goes, in milliseconds. What is dated further in the future as well. */
+  /**
+   * The age in milliseconds above which outcomes are removed. Outcomes dated that far in the future
+   * are removed too.
+   */
   readonly olderThanMs: number;
   /** Milliseconds since 1970. */
   readonly nowMs: number;
   /** @default all APIs */
   readonly endpointId: string | undefined;
-  /** Only counts. */
+  /** Whether to count without removing. */
   readonly dryRun: boolean;
 }
 
 type IsOld = (key: string) => boolean;
 
-/** Removes what is older from a store, also while runs use it: what they renew meanwhile stays. */
+/** Removes old outcomes from a store, even while runs use it. Outcomes renewed meanwhile stay. */
 export async function pruneTables(tables: StoreTables, options: PruneOptions): Promise<Pruned> {
   const { lock, answers, failures, leftOver, logos } = tables;
   const isOldAt = (atMs: number | undefined): boolean =>

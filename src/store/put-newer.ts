@@ -4,7 +4,7 @@ import { timeIn } from './entries.ts';
 import { encodeOutcome } from './outcome-codec.ts';
 import { keyOf, type StoreTables } from './tables.ts';
 
-/** An outcome that comes from elsewhere. */
+/** An outcome from elsewhere. */
 export interface IncomingOutcome {
   readonly endpointId: string;
   readonly outcome: Outcome;
@@ -13,7 +13,7 @@ export interface IncomingOutcome {
 }
 
 /**
- * Puts outcomes into a store, in one transaction, where it has none of the domain that is as new.
+ * Puts outcomes into a store, in one transaction, where it has no outcome of the domain as new.
  *
  * @returns how many were put
  */
@@ -21,7 +21,7 @@ export async function putNewer(
   { root, lock, answers, failures, shapes }: StoreTables,
   incoming: readonly IncomingOutcome[],
 ): Promise<number> {
-  // Before the transaction, as a shape is never to be there later than what names it.
+  // Before the transaction, because a shape must exist before an outcome refers to it.
   const encoded = incoming.map(({ endpointId, outcome, shape }) => ({
     key: keyOf(endpointId, outcome.domain),
     outcome,

@@ -1,21 +1,21 @@
 import type { Database } from 'lmdb';
 
-/** What a run knew of the pace, as another one finds it. */
+/** The pace that a run knew, as a later run finds it. */
 export interface SavedPace {
-  /** The pacer's state, as it was written down. To be checked by whoever knows what it should be. */
+  /** The pacer's state as it was written. The pacer has to check it. */
   readonly state: unknown;
-  /** When that was, in milliseconds since 1970. */
+  /** When it was written, in milliseconds since 1970. */
   readonly savedAtMs: number;
-  /** When the limit in it was seen last, in milliseconds since 1970. */
+  /** When the limit in it was last reached, in milliseconds since 1970. */
   readonly learnedAtMs: number;
 }
 
-/** The place of a pace among the store's own notes. */
+/** The key of a pace among the store's own notes. */
 export function paceKey(id: string): string {
   return `pace:${id}`;
 }
 
-/** What was saved; undefined when there is nothing, or nonsense. */
+/** The saved pace; undefined when there is none, or it is malformed. */
 export function findSavedPace(meta: Database<unknown, string>, id: string): SavedPace | undefined {
   const value = read(meta, paceKey(id));
   if (typeof value !== 'object' || value === null) return undefined;
@@ -28,6 +28,6 @@ function read(meta: Database<unknown, string>, key: string): unknown {
   try {
     return meta.get(key);
   } catch {
-    return undefined; // bytes that are no JSON: an answer that is lost costs money, a pace a few seconds
+    return undefined; // invalid JSON: a lost pace costs only a few seconds
   }
 }

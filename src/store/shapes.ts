@@ -1,28 +1,28 @@
 import { createHash } from 'node:crypto';
 import type { Shape } from '../brand/shape.ts';
 
-/** Where shapes are kept: under a number, as JSON. */
+/** Where shapes are stored: by number, as JSON. */
 export interface ShapeTable {
   get(id: number): string | undefined;
   put(id: number, json: string): void;
 }
 
-/** Gives every shape a number, so that an outcome can say which columns it has in six bytes. */
+/** Gives every shape a number, so that an outcome can state its columns in six bytes. */
 export interface ShapeRegistry {
   idOf(shape: Shape): number;
   find(id: number): Shape | undefined;
 }
 
-/** Answers of one API have few shapes; past this many the memory of them starts anew. */
+/** Answers of one API have few shapes. Past this many, those in memory are all forgotten. */
 const MAX_REMEMBERED = 10_000;
 
 /**
- * The number of a shape comes from its content, so processes that share a store agree on it without
- * asking each other. A number that is taken by another shape is passed over.
+ * The number of a shape is derived from its content, so that processes that share a store agree on
+ * it without communication. A number that another shape has is skipped.
  */
 export function createShapeRegistry(table: ShapeTable): ShapeRegistry {
   const ids = new Map<string, number>();
-  /** Spares looking into a shape that came before. */
+  /** Avoids hashing a shape object that was seen before. */
   const idsOfObjects = new WeakMap<Shape, number>();
   const shapes = new Map<number, Shape>();
 

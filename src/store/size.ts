@@ -1,11 +1,12 @@
 import { statSync } from 'node:fs';
 import { join } from 'node:path';
+import { DATABASE } from './store-files.ts';
 
 const BLOCK_BYTES = 512;
 
-/** How much room the store in a folder takes on the disk, in bytes; 0 when there is none. */
+/** How much disk space the store in a folder takes, in bytes; 0 when there is no store. */
 export function sizeOnDisk(folder: string): number {
-  const stats = statSync(join(folder, 'data.mdb'), { throwIfNoEntry: false });
-  // Windows tells no blocks.
+  const stats = statSync(join(folder, DATABASE), { throwIfNoEntry: false });
+  // Windows reports no blocks.
   return stats ? stats.blocks * BLOCK_BYTES || stats.size : 0;
 }

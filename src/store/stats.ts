@@ -1,46 +1,46 @@
 import type { OutcomeStatus } from '../brand/outcome.ts';
 
-/** What is in a store. */
+/** The contents of a store, in numbers. */
 export interface StoreStats {
   readonly folder: string;
-  /** Of the way in which it is written. */
+  /** The version of its layout. */
   readonly version: number;
-  /** How much room it takes on the disk, in bytes. */
+  /** How much disk space it takes, in bytes. */
   readonly sizeBytes: number;
-  /** Domains with an outcome, by what the latest came to. */
+  /** Domains with an outcome, by the status of the latest. */
   readonly statuses: Readonly<Record<OutcomeStatus, number>>;
   readonly apis: readonly ApiStats[];
-  /** How old the outcomes are, the youngest first. */
+  /** Outcomes by age, the youngest first. */
   readonly ages: readonly AgeStats[];
   /** When the oldest and the newest outcome were fetched, in milliseconds since 1970. */
   readonly oldestAtMs: number | undefined;
   readonly newestAtMs: number | undefined;
-  /** Domains that runs did not come to. */
+  /** Domains that runs did not get to. */
   readonly leftOver: number;
   /** Domains whose logo was saved. */
   readonly logos: number;
 }
 
 export interface ApiStats {
-  /** As it stands in exported outcomes. */
+  /** The API's id, as in exported outcomes. */
   readonly api: string;
-  /** Its base URL and the names of its parameters; undefined when no run has told. */
+  /** Its base URL and the names of its parameters; undefined when no run has noted them. */
   readonly name: string | undefined;
   readonly statuses: Readonly<Record<OutcomeStatus, number>>;
 }
 
 export interface AgeStats {
-  /** Younger than so many days, and not counted before; undefined for all that are older. */
+  /** Younger than this many days, and not counted before; undefined for all older ones. */
   readonly underDays: number | undefined;
   readonly outcomes: number;
 }
 
-/** What was removed, or would be. */
+/** The counts of what was removed, or would be in a dry run. */
 export interface Pruned {
   readonly answers: number;
   readonly failures: number;
-  /** Notes of domains that no run has come to since. */
+  /** Notes of domains that no run has got to since. */
   readonly leftOver: number;
-  /** Notes of logos of domains that have no answer any more. Their files stay. */
+  /** Notes of logos of domains that no longer have an answer. Their files stay. */
   readonly logos: number;
 }

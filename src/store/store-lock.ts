@@ -5,41 +5,44 @@ import { createLockLink, type LockLinkOptions } from './lock-link.ts';
 /**
  * Lets one process at a time open, change or close the LMDB environment in a folder.
  *
- * LMDB takes care of that by itself, but for one fault that all releases of the `lmdb` package have
- * (seen in 3.5.6): whoever opens reads the number of the latest transaction from the file, and a
- * little later writes it to where all processes look. A commit in between is taken back by that; the
- * next one overwrites it, and pages come to be used twice. LMDB itself has mended it since.
+ * LMDB takes care of that itself, apart from one fault in all releases of the `lmdb` package (seen
+ * in 3.5.6). A process that opens the environment reads the number of the latest transaction from
+ * the file, and a little later writes it to where all processes look. That takes back a commit in
+ * between. The next commit overwrites it, and pages are used twice. LMDB itself has fixed it since.
  */
 export interface StoreLock {
   /**
-   * Does something while no other process does. Not to be called from within such work.
+   * Does work while no other process does. Must not be called from within such work.
    *
-   * @throws what the work throws, or an Error when another process holds on for a minute
+   * @throws what the work throws, or an Error when another process holds the lock for a minute
    */
   hold<T>(work: () => Promise<T>): Promise<T>;
 }
 
 const FILE = 'store.lock';
-/** Work that comes while the lock is held shares it, but no longer than this: others wait. */
+/**
+ * Work that comes while the lock is held shares the hold, but only for this long: others wait for
+ * it.
+ */
 const SHARED_MS = 20;
 
 /** Work that shares one hold of the lock. */
 interface Hold {
   users: number;
-  /** After that, other work waits for the next hold. */
+  /** After this time, new work waits for the next hold. */
   sharedUntilMs: number;
   readonly acquired: Promise<Acquired>;
   readonly ended: Promise<void>;
   end(): void;
 }
 
-/** The lock, and Ctrl-Z waits. */
+/** The acquired lock. Suspending the process with Ctrl-Z is delayed meanwhile. */
 interface Acquired {
   readonly mark: string;
   letSuspend(): void;
 }
 
-/** The lock of the store in a folder, which is there. */
+/** Creates the lock of the store in an existing folder. */
 export function createStoreLock(folder: string, options: LockLinkOptions = {}): StoreLock {
   const link = createLockLink(join(folder, FILE), options);
   let current: Hold | undefined;

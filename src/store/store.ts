@@ -18,11 +18,11 @@ import { keyOf, keysOf, noteApiName, openTables } from './tables.ts';
  * Outcomes by domain, for one endpoint. Writes are committed in batches; several processes may use
  * the same folder at the same time.
  *
- * A failed lookup lies apart from the answers: it tells why a row has none, and never replaces an
- * answer that was paid for.
+ * Failed lookups are stored apart from the answers. A failure says why a row has no answer, and
+ * never replaces an answer that was paid for.
  */
 export interface OutcomeStore {
-  /** Tells this store from every other one. */
+  /** A unique id of this store. */
   readonly id: string;
   /** Whether the endpoint has ever answered about a domain. */
   hasAnswers(): boolean;
@@ -31,39 +31,45 @@ export interface OutcomeStore {
   /** The latest outcome: the answer, or the failure if that is newer. */
   find(domain: string): Outcome | undefined;
   /**
-   * Keeps an outcome. Writing it twice changes nothing.
+   * Stores an outcome. Storing it twice changes nothing.
    *
-   * @returns when it is committed: a killed process no longer loses it
+   * @returns when it is committed, so that it survives if the process is killed
    */
   put(outcome: Outcome, shape: Shape): Promise<void>;
   /** The columns of an answer, by the number in its head. */
   findShape(id: number): Shape | undefined;
-  /** The pace that was saved under an id; undefined when there is none, or nonsense. */
+  /** The pace that was saved under an id; undefined when there is none, or it is malformed. */
   findPace(id: string): SavedPace | undefined;
-  /** Saves a pace in place of the one before, whoever wrote it. */
+  /** Saves a pace in place of an earlier one, from whichever run. */
   savePace(id: string, pace: SavedPace): Promise<void>;
-  /** Domains that earlier runs did not come to. */
+  /** Domains that earlier runs did not get to. */
   readonly leftOvers: LeftOvers;
-  /** What is known of the logos that answers point to. */
+  /** Notes on the logos that answers point to. */
   readonly logos: LogoNotes;
-  /** Where calls are counted that all runs on this store may make with one credential, told by its id. */
+  /** Counts calls of all runs on this store with one credential, which the id stands for. */
   openCallLedger(id: string, limit: CallsPer): CallLedger;
-  /** What runs at the same endpoint have under way; what this one has is in `underWay`, maybe on a queue. */
+  /**
+   * The domains that runs at the same endpoint have under way. `underWay` holds what this run has,
+   * perhaps on a queue.
+   */
   openClaims(own: Pick<ClaimsOptions, 'underWay' | 'standsStill' | 'elsewhere'>): Claims;
-  /** Waits until all that was committed is on the disk: a power failure no longer loses it. */
+  /** Waits until all commits are on the disk, so that they survive a power failure. */
   flush(): Promise<void>;
   close(): Promise<void>;
 }
 
 export interface StoreOptions {
-  /** What was found counts as the latest outcome, also when a later lookup failed. @default false */
+  /**
+   * Whether an answer that was found counts as the latest outcome even after a later failure.
+   * @default false
+   */
   readonly keepsFound?: boolean | undefined;
-  /** What the API is called for whoever looks after the store; no credential in it. @default nothing */
+  /** A name of the API, for people who maintain the store. No credential in it. @default none */
   readonly apiName?: string | undefined;
 }
 
 /**
- * Opens the store in a folder, which is made if it is not there.
+ * Opens the store in a folder, which is created if it does not exist.
  *
  * @param endpointId keeps the answers of different APIs apart
  * @throws BrandfillError `UNUSABLE_STORE` when the folder cannot be used or holds another version.
@@ -79,18 +85,19 @@ export async function openStore(
   const write = <T>(commit: () => Promise<T>): Promise<T> => lock.hold(commit);
   const key = (domain: string): string => keyOf(endpointId, domain);
   const batches = createCommitBatches<EncodedOutcome>(async (batch) => {
-    // Put in one turn of the event loop, they are one transaction and one answer from lmdb.
+    // Puts in one turn of the event loop share one transaction and one reply of lmdb.
     await write(() => Promise.all(batch.flatMap(commit)));
   }, COMMIT_DELAY_MS);
-  // Most stores hold no failure at all; then each row is spared half of its look-ups.
-  let hasFailures = failures.getKeysCount({ limit: 1 }) > 0;
+  // Most stores hold no failures. Each row is then spared half of its lookups in the tables.
+  const areFailuresThere = (): boolean => failures.getKeysCount({ limit: 1 }) > 0;
+  let hasFailures = areFailuresThere();
   const needsFailure = (answer: OutcomeHead | Outcome | undefined): boolean =>
     hasFailures && !(keepsFound && answer?.status === 'found');
 
   function commit({ table, at, value, fetchedAtMs }: EncodedOutcome): readonly Promise<boolean>[] {
     const put = table.put(at, value);
     if (table === failures || !hasFailures) return [put];
-    // A failure that a clock dated in the future would be taken for the latest outcome for ever.
+    // Otherwise a failure dated in the future would count as the latest outcome for ever.
     return (timeIn(failures, at) ?? 0) > fetchedAtMs ? [put, failures.remove(at)] : [put];
   }
 
@@ -139,8 +146,11 @@ export async function openStore(
       createClaims(join(folder, 'under-way'), {
         ...own,
         endpointId,
-        // What they have stored just now is not in a snapshot that was taken before.
-        onOthers: () => root.resetReadTxn(),
+        onOthers: () => {
+          // A snapshot taken earlier does not hold what other runs have just stored.
+          root.resetReadTxn();
+          hasFailures ||= areFailuresThere();
+        },
       }),
     flush: async () => {
       await batches.settle();
@@ -150,7 +160,7 @@ export async function openStore(
   };
 }
 
-/** An outcome on its way to a commit; its answer is no longer needed in memory. */
+/** An outcome that waits for its commit. Its answer is no longer needed in memory. */
 interface EncodedOutcome {
   readonly table: Database<Buffer, string>;
   readonly at: string;
@@ -161,7 +171,7 @@ interface EncodedOutcome {
 /** Outcomes that arrive within this time share a commit; each commit costs an fsync. */
 const COMMIT_DELAY_MS = 10;
 
-/** A store with nothing in it that keeps nothing, for looking only. */
+/** A store that is empty and keeps nothing, for reading only. */
 export function createEmptyStore(): OutcomeStore {
   return {
     id: '',

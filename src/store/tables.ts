@@ -4,7 +4,7 @@ import { createShapeRegistry, type ShapeRegistry, type ShapeTable } from './shap
 import type { StoreLock } from './store-lock.ts';
 import { type ToldWrites, tellWrites } from './told-writes.ts';
 
-/** What lies in a store, for all APIs. Keys are those of {@link keyOf}. */
+/** The tables of a store, for all APIs. Keys are made by {@link keyOf}. */
 export interface StoreTables extends Omit<LmdbFile, 'commit'>, ToldWrites {
   /** `found`, `not_found` and `rejected`. */
   readonly answers: Database<Buffer, string>;
@@ -12,7 +12,7 @@ export interface StoreTables extends Omit<LmdbFile, 'commit'>, ToldWrites {
   readonly failures: Database<Buffer, string>;
   /** Since when domains have been left over. */
   readonly leftOver: Database<number, string>;
-  /** What is known of logos. */
+  /** Notes on logos. */
   readonly logos: Database<unknown, string>;
   readonly shapes: ShapeRegistry;
   /** Calls that were taken from a budget, by credential and unit. */
@@ -20,7 +20,7 @@ export interface StoreTables extends Omit<LmdbFile, 'commit'>, ToldWrites {
 }
 
 /**
- * Opens the tables of the store in a folder, which is made if it is not there.
+ * Opens the tables of the store in a folder, which is created if it does not exist.
  *
  * @throws BrandfillError `UNUSABLE_STORE`
  */
@@ -45,14 +45,14 @@ export function keyOf(endpointId: string, domain: string): string {
   return `${endpointId}:${domain}`;
 }
 
-/** The keys of one endpoint, or of all. */
+/** The range of keys of one endpoint, or of all. */
 export function keysOf(endpointId: string | undefined): { start?: string; end?: string } {
   return endpointId === undefined ? {} : { start: `${endpointId}:`, end: `${endpointId};` };
 }
 
 const API_NAME = 'api:';
 
-/** Notes what an API is called, for whoever looks after the store. */
+/** Notes the name of an API, for people who maintain the store. */
 export async function noteApiName(
   { meta, lock }: Pick<StoreTables, 'meta' | 'lock'>,
   endpointId: string,
@@ -62,7 +62,7 @@ export async function noteApiName(
   if (meta.get(key) !== name) await lock.hold(() => meta.put(key, name));
 }
 
-/** What an API is called; undefined when no run has told. */
+/** The name of an API; undefined when no run has noted it. */
 export function findApiName(meta: LmdbFile['meta'], endpointId: string): string | undefined {
   const name = meta.get(API_NAME + endpointId);
   return typeof name === 'string' ? name : undefined;
@@ -73,8 +73,8 @@ function shapeTable(root: RootDatabase, lock: StoreLock): ShapeTable {
   return {
     get: (id) => table.get(id),
     put: (id, json) => {
-      // Committed in order: no outcome is ever there before its shape. If the commit fails, so does
-      // that of the outcome, and there it is reported.
+      // Commits are made in order, so an outcome never exists before its shape. If this commit
+      // fails, so does that of the outcome, which reports it.
       lock.hold(() => table.put(id, json)).catch(() => {});
     },
   };

@@ -1,13 +1,15 @@
 import { BrandfillError, describeSystemError } from '../common/errors.ts';
 import { isFull, type LmdbFile } from './lmdb-file.ts';
 
-/** What writes to a store; whatever goes wrong with it is told as {@link writeError} does. */
+/** Writes to a store whose errors are turned into messages by {@link writeError}. */
 export interface ToldWrites extends Pick<LmdbFile, 'lock' | 'close'> {
   /** Waits until all that was committed is on the disk. */
   flush(): Promise<void>;
 }
 
-/** The lock and the end of the file in a folder, for whoever runs Brandfill. */
+/**
+ * Wraps the lock and the end of the file in a folder, so that their errors are messages for users.
+ */
 export function tellWrites(folder: string, file: LmdbFile): ToldWrites {
   const { root, lock } = file;
   let hasFailed = false;
@@ -28,7 +30,7 @@ export function tellWrites(folder: string, file: LmdbFile): ToldWrites {
       await told(async () => await root.flushed);
     },
     close: async () => {
-      // After a commit that failed, lmdb waits for ever for those behind it.
+      // After a failed commit, lmdb waits for ever for the commits behind it.
       if (!hasFailed) await told(() => file.close());
     },
   };

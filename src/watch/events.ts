@@ -5,7 +5,7 @@ import type { DomainColumn } from '../rows/columns/domain-column.ts';
 import type { Stop } from '../worker/stop-switch.ts';
 import type { RecentAnswer, RecentFailure } from './recent-outcomes.ts';
 
-/** What a run tells while it goes on. */
+/** Events that a run emits while it goes on. */
 export type RunEvent =
   /** The input was opened and understood. */
   | {
@@ -16,7 +16,7 @@ export type RunEvent =
     }
   /** All rows were read once; no call was made yet. */
   | { readonly type: 'planned'; readonly plan: Plan }
-  /** Something the user should know, in one sentence. Nothing is amiss where the level is `info`. */
+  /** Something the user should know, in one sentence. Nothing is wrong if the level is `info`. */
   | { readonly type: 'notice'; readonly message: string; readonly level?: 'info' | 'warn' }
   /** Some lookups ended, or nothing did for a while; comes a few times a second. */
   | ({ readonly type: 'progress' } & Progress)
@@ -29,7 +29,7 @@ export type RunEvent =
   /** Rows were written; comes a few times a second where that takes longer than one. */
   | ({ readonly type: 'rows' } & WriteProgress);
 
-/** How far the logos are, by domain. */
+/** How far the logos are, counted in domains. */
 export interface LogoProgress {
   /** Domains with an answer. */
   readonly total: number;
@@ -48,21 +48,22 @@ export interface WriteProgress {
   readonly elapsedMs: number;
 }
 
-/** What has become of the rows of a list so far. The others wait for a lookup. */
+/** How many rows of a list have come to each end so far. The others wait for a lookup. */
 export interface RowProgress extends Readonly<Record<OutcomeStatus, number>> {
   /** Rows of the list. */
   readonly total: number;
   readonly invalid: number;
-  /** Those that needed no lookup, because the store had a fresh outcome. */
+  /** Rows that needed no lookup, because the store had a fresh outcome. */
   readonly fresh: number;
-  /** Those that are not going to be looked up, since the run was stopped. */
+  /** Rows that will not be looked up, since the run was stopped. */
   readonly skipped: number;
 }
 
 /**
- * What keeps calls from starting, beside what the pace says: there is `no_worker` on the queue, the
- * `retry_budget` is used up, which holds up retries only, or `another_run` on the same store asks about all
- * that is left.
+ * What keeps calls from starting, apart from the pace:
+ * - `no_worker`: no worker is on the queue.
+ * - `retry_budget`: the budget is used up, which holds up retries only.
+ * - `another_run`: another run on the same store asks about all domains that are left.
  */
 export type HeldBy = 'no_worker' | 'retry_budget' | 'another_run';
 
@@ -70,10 +71,10 @@ export type HeldBy = 'no_worker' | 'retry_budget' | 'another_run';
 export interface Progress {
   /** Lookups to be made in this run. */
   readonly lookups: number;
-  /** Lookups that ended; at last also those that another run has made meanwhile. */
+  /** Lookups that ended; in the end also those that another run has made meanwhile. */
   readonly done: number;
   readonly outcomes: Readonly<Record<OutcomeStatus, number>>;
-  /** The same by row. */
+  /** The same, counted in rows. */
   readonly rows?: RowProgress;
   readonly calls: number;
   readonly retries: number;
@@ -84,14 +85,17 @@ export interface Progress {
   readonly waitMs: number;
   /** How fast calls may start, what is known of the limit, and why it is not faster. */
   readonly pace?: PaceDescription | undefined;
-  /** What there is to say of an outage of the API, if there is one. */
+  /** A description of the API's outage, if there is one. */
   readonly outage?: string | undefined;
   /** Whether somebody paused the run. @default false */
   readonly isPaused?: boolean;
   readonly heldBy?: HeldBy | undefined;
-  /** Whether calls are told by the chunk: that nothing came for a moment means nothing. @default false */
+  /**
+   * Whether calls are reported by the chunk, so that a moment without news means nothing. @default
+   * false
+   */
   readonly comesInBursts?: boolean;
-  /** Lookups that were given out and have no outcome yet. */
+  /** Lookups that were handed out and have no outcome yet. */
   readonly underWay?: number;
   /** The last lookups that failed or were rejected, the latest first. */
   readonly recentFailures?: readonly RecentFailure[];
@@ -99,7 +103,7 @@ export interface Progress {
   readonly recentAnswers?: readonly RecentAnswer[];
 }
 
-/** How it goes with a worker, which works for whoever comes and so knows of no end. */
+/** Progress of a worker, which works for any run and so knows of no end. */
 export type WorkProgress = Pick<
   Progress,
   'outcomes' | 'calls' | 'retries' | 'throttled' | 'elapsedMs' | 'waitMs' | 'pace' | 'outage'

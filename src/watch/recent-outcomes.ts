@@ -1,40 +1,40 @@
 import type { Outcome } from '../brand/outcome.ts';
 
-/** A lookup that came to nothing, for whoever looks. */
+/** A lookup that failed or was rejected, for people who watch. */
 export interface RecentFailure {
   readonly domain: string;
   readonly status: 'failed' | 'rejected';
-  /** What the API said, or a word such as `timeout`. */
+  /** The API's words, or a word such as `timeout`. */
   readonly reason: string;
   readonly httpStatus: number | undefined;
   /** Milliseconds since 1970. */
   readonly atMs: number;
 }
 
-/** An answer, for whoever looks. */
+/** An answer, for people who watch. */
 export interface RecentAnswer {
   readonly domain: string;
   /** JSON as it came. */
   readonly json: string;
 }
 
-/** The last failures, and now and then an answer. */
+/** The last failures, and a sample of the answers. */
 export interface RecentOutcomes {
   note(outcome: Outcome): void;
-  /** Has the next answer kept as a sample. */
+  /** Keeps the next answer as a sample. */
   sample(): void;
-  /** The latest first. The list itself never changes: there is another one when there is news. */
+  /** The latest first. A list is never changed: news makes a new list. */
   readonly failures: readonly RecentFailure[];
-  /** The latest first; likewise. */
+  /** The latest first. A list is never changed: news makes a new list. */
   readonly answers: readonly RecentAnswer[];
 }
 
 const MOST_FAILURES = 20;
 const MOST_ANSWERS = 5;
-/** A longer answer is not held: what is shown of it is a line. */
+/** A longer answer is not kept, because only a line of it is shown. */
 const LONGEST_JSON = 20_000;
 
-/** Looks at each outcome of a run as it passes; of the answers only at those that are sampled. */
+/** Looks at each outcome of a run as it passes; keeps only those answers that are sampled. */
 export function createRecentOutcomes(): RecentOutcomes {
   let failures: readonly RecentFailure[] = [];
   let answers: readonly RecentAnswer[] = [];

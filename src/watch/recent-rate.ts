@@ -1,4 +1,4 @@
-/** How fast a count goes up just now. */
+/** How fast a count grows at the moment. */
 export interface RecentRate {
   add(sample: RateSample): void;
   /** Per second; 0 before there are two samples. */
@@ -6,27 +6,30 @@ export interface RecentRate {
 }
 
 export interface RateSample {
-  /** Since any moment; never goes back. */
+  /** Since any fixed moment; never decreases. */
   readonly atMs: number;
-  /** What has been counted until then. */
+  /** The count at that time. */
   readonly count: number;
 }
 
 export interface RecentRateOptions {
   /** How far it looks back. @default 5 s */
   readonly windowMs?: number;
-  /** It looks back further, up to `longestMs`, where so many were not counted since. @default 10 */
+  /**
+   * The least count to look back over: with fewer since, it looks back further, up to `longestMs`.
+   * @default 10
+   */
   readonly least?: number;
   /** @default 60 s */
   readonly longestMs?: number;
 }
 
-/** A silence that is longer than so many of the usual ones is no pause between two counts. */
+/** A silence longer than this many usual ones is not a pause between two counts. */
 const USUAL_SILENCES = 3;
 
 /**
- * The rate over the last seconds. Where little happens, such as at six calls a minute, it looks back
- * further: else it would jump between nothing and far too much.
+ * The rate over the last seconds. Where little happens, such as at six calls a minute, it looks
+ * back further: otherwise it would jump between nothing and far too much.
  */
 export function createRecentRate({
   windowMs = 5_000,
@@ -35,7 +38,7 @@ export function createRecentRate({
 }: RecentRateOptions = {}): RecentRate {
   let samples: readonly RateSample[] = [];
 
-  /** The last sample that is far enough away in time, and in what was counted since. */
+  /** The last sample that is far enough back, both in time and in what was counted since. */
   function findStart(newest: RateSample): RateSample | undefined {
     return (
       samples.findLast(

@@ -4,15 +4,15 @@ import type { CallsPer } from '../guard/calendar-window.ts';
 import type { PaceDescription } from '../pace/pacer.ts';
 import type { Stop } from '../worker/stop-switch.ts';
 
-/** What a run did. */
+/** The result of a run. */
 export interface Summary {
-  /** What the run is called in logs. */
+  /** The id of the run in logs. */
   readonly runId: string;
   /** Rows in the input; the sum of `statuses`. */
   readonly rows: number;
   /** Rows by how they ended. */
   readonly statuses: Readonly<StatusCounts>;
-  /** Different domains in the input. */
+  /** Number of different domains in the input. */
   readonly uniqueDomains: number;
   /** Domains that needed no call, because the store had a fresh outcome. */
   readonly freshDomains: number;
@@ -24,7 +24,9 @@ export interface Summary {
   readonly retries: number;
   /** Calls that were answered 429. */
   readonly throttled: number;
-  /** What the calls cost at the price that was given, those answered 429 left out; else undefined. */
+  /**
+   * Cost of the calls at the given price, those answered 429 left out; undefined without a price.
+   */
   readonly cost: number | undefined;
   /** From start to finish, in milliseconds. */
   readonly elapsedMs: number;
@@ -34,31 +36,36 @@ export interface Summary {
   readonly callsPerSecond: number;
   /** How fast calls could go, and what kept them waiting; undefined when this process made none. */
   readonly pace: PaceSummary | undefined;
-  /** What is left of `maxCallsPer`, by all runs with this credential; missing without it. */
+  /** The budget `maxCallsPer` of all runs with this credential; missing without it. */
   readonly callsPer?: CallsPerSummary | undefined;
   /** Where answers are kept, and how much room all of them take on the disk, in bytes. */
   readonly store: { readonly folder: string; readonly sizeBytes: number };
-  /** Why the run stopped before all was asked; undefined when it did not. */
+  /** Why the run stopped before all domains were asked; undefined when it did not. */
   readonly stopped: Stop | undefined;
-  /** Where the rows are; undefined when they went to the caller. */
+  /** The file with the rows; undefined when they went to the caller. */
   readonly out: string | undefined;
-  /** Where the rows are that were not enriched. */
+  /** The file with the rows that were not enriched. */
   readonly failures: string | undefined;
-  /** The sheet of it that they are on, where it is the workbook of all rows. */
+  /** The sheet of `failures` that they are on, if that is the workbook of all rows. */
   readonly failuresSheet: string | undefined;
-  /** How many blank cells of the list's own were filled, by column; undefined when none was to be. */
+  /**
+   * How many blank cells of the list's own columns were filled, by column; undefined without
+   * `fill`.
+   */
   readonly filled: Readonly<Record<string, number>> | undefined;
-  /** What became of logos; undefined when none were to be saved. */
+  /** Counts of logos; undefined when none were to be saved. */
   readonly logos: LogosSummary | undefined;
-  /** Where the rows are that there is something to tell of, and how many; undefined without them. */
+  /** The file with the rows that changed, and how many there are; undefined without `changes`. */
   readonly changes: ({ readonly file: string } & Readonly<ChangeCounts>) | undefined;
-  /** Where the reports of the run are; missing when none was wanted. */
+  /** The files with the reports of the run; missing when none was asked for. */
   readonly reports?: readonly string[];
 }
 
-/** Calls that all runs with one credential may make together, and how many they have made. */
+/** The calls that all runs with one credential may make together, and how many they have made. */
 export interface CallsPerSummary extends CallsPer {
-  /** In this window, those included that others have taken and not made yet. */
+  /**
+   * Calls used in this window, including those that other processes have taken but not made yet.
+   */
   readonly used: number;
   readonly left: number;
   /** When the next window begins, in milliseconds since 1970. */
@@ -67,26 +74,28 @@ export interface CallsPerSummary extends CallsPer {
 
 /** Logos of the domains that were found, each domain once. */
 export interface LogosSummary {
-  /** Where they are. */
+  /** The folder they are in. */
   readonly folder: string;
   /** Fetched in this run. */
   readonly saved: number;
-  /** Those that were there. */
+  /** Those that were there already. */
   readonly kept: number;
-  /** Those that could not be had. */
+  /** Those that could not be fetched. */
   readonly missing: number;
-  /** Why not, by the word that is in the rows. */
+  /** Why not, counted by the word that is in the rows. */
   readonly reasons: Readonly<Record<string, number>>;
 }
 
 /** How fast calls could go, and what kept them waiting. */
 export interface PaceSummary {
   /**
-   * Where the limit is from that was kept to: `fixed` was given with `rate`, `published` is in the
-   * API's headers, `learned` was found out, `unknown` was never met.
+   * Where the limit comes from: `fixed` was given with `rate`, `published` is in the API's headers,
+   * `learned` was found out, `unknown` was never met.
    */
   readonly limitIs: PaceDescription['limitIs'];
-  /** That limit, in calls per second, a published one less a hair; undefined where it is unknown. */
+  /**
+   * The limit in calls per second, a published one slightly reduced; undefined where it is unknown.
+   */
   readonly limitPerSecond: number | undefined;
   /** Most calls at the same time; undefined where the API does not limit those. */
   readonly mostAtOnce: number | undefined;
@@ -96,15 +105,16 @@ export interface PaceSummary {
 }
 
 /**
- * For how long this process was kept waiting, by why, in milliseconds of the clock on the wall: once,
- * however many callers waited. Reasons may hold at the same time. That calls are spaced by the rate
- * is no waiting. Measured from the closing of the way to its opening, except for outages and, over a
- * queue, for all but the retry budget: those are looked at four times a second.
+ * For how long this process was kept waiting, by cause, in milliseconds of wall-clock time. Time
+ * counts once, however many callers waited. Causes may overlap. The spacing of calls by the rate
+ * does not count as waiting. Each wait is measured from the closing of the gate to its opening. The
+ * exceptions are outages and, over a queue, everything but the retry budget: those are sampled four
+ * times a second.
  */
 export interface WaitsSummary {
-  /** No call could start, because the API had named a time. */
+  /** No call could start, because the API had asked to wait for a given time. */
   readonly told: number;
-  /** No call could start, because the API had answered 429 and named no time. */
+  /** No call could start, because the API had answered 429 without a time to wait. */
   readonly backingOff: number;
   /** No call could start, because the API was out. */
   readonly outage: number;
@@ -115,7 +125,7 @@ export interface WaitsSummary {
 /** Rows by how they ended. */
 export type StatusCounts = Record<RowStatus, number>;
 
-/** Says how fast calls could go, from what is known of it at the end of a run. */
+/** Summarizes how fast calls could go, from what is known at the end of a run. */
 export function summarizePace(
   pace: PaceDescription,
   {
@@ -134,12 +144,12 @@ export function summarizePace(
   };
 }
 
-/** No row counted yet. */
+/** Counts of zero for all statuses. */
 export function createStatusCounts(): StatusCounts {
   return { found: 0, not_found: 0, rejected: 0, failed: 0, invalid: 0, skipped: 0 };
 }
 
-/** Rows over all statuses. */
+/** The number of rows over all statuses. */
 export function sumOf(statuses: Readonly<StatusCounts>): number {
   return Object.values(statuses).reduce((sum, count) => sum + count, 0);
 }

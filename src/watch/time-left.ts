@@ -1,19 +1,20 @@
 import type { Progress } from './events.ts';
 import { createRecentRate } from './recent-rate.ts';
 
-/** Says how long the lookups of a run still take. */
+/** Estimates how long the lookups of a run still take. */
 export interface TimeLeft {
   look(progress: Progress): void;
-  /** In milliseconds; undefined while there is nothing to tell it from. */
+  /** In milliseconds; undefined while there is nothing to estimate it from. */
   readonly leftMs: number | undefined;
 }
 
-/** What is left is taken to go as fast as the lookups of so long a time. */
+/** The rest is assumed to go as fast as the lookups of this much time. */
 const WINDOW_MS = 30_000;
 
 /**
- * Goes by the lookups of the last half minute in which calls were let through. A wait counts only for
- * what is left of it: an hour that the API told to wait does not make all that follows slow.
+ * Goes by the lookups of the last half minute in which calls were let through. A wait counts only
+ * with what is left of it: an hour that the API asked to wait does not make everything after it
+ * slow.
  */
 export function createTimeLeft(): TimeLeft {
   const rate = createRecentRate({ windowMs: WINDOW_MS, longestMs: 2 * WINDOW_MS });
@@ -38,7 +39,7 @@ export function createTimeLeft(): TimeLeft {
   };
 }
 
-/** Nobody knows for how long. */
+/** Whether calls are held up for an unknown time. */
 function isHeld({ isPaused, heldBy }: Progress): boolean {
   return isPaused === true || heldBy === 'no_worker' || heldBy === 'another_run';
 }

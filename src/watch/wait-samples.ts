@@ -1,9 +1,9 @@
 import type { Progress } from './events.ts';
 import type { WaitsSummary } from './summary.ts';
 
-/** Waits that are known only from looking at them again and again. */
+/** Waits that are known only from sampling them again and again. */
 export interface WaitSamples {
-  /** Takes what holds now for what has held since the last look. */
+  /** Counts what holds now as having held since the last sample. */
   look(now: Pick<Progress, 'pace' | 'elapsedMs'> & { readonly isOut: boolean }): void;
   readonly waitedMs: Readonly<Omit<WaitsSummary, 'retryBudget'>>;
 }

@@ -2,7 +2,7 @@
 export interface BackoffOptions {
   /** Retries made before this one, from 0. */
   readonly retriesMade: number;
-  /** What the server said, if it did; never undercut. */
+  /** The wait that the server stated, if any. The backoff is never shorter. */
   readonly retryAfterMs: number | undefined;
   /** From 0 to 1. */
   readonly random: number;
@@ -12,7 +12,7 @@ const BASE_MS = 500;
 const LONGEST_MS = 30_000;
 
 /**
- * Full jitter: anything between nothing and 0.5 s, 1 s, 2 s, … 30 s, so that lookups that failed
+ * Full jitter: a random wait from zero up to 0.5 s, 1 s, 2 s, … 30 s, so that lookups that failed
  * together do not come back together.
  *
  * @see {@link https://aws.amazon.com/blogs/architecture/exponential-backoff-and-jitter/ Exponential backoff and jitter}

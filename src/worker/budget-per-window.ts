@@ -5,40 +5,43 @@ import type { CallLedger } from '../guard/call-ledger.ts';
 import { createChange } from '../queue/change.ts';
 import type { Budget, Reservation } from './budget.ts';
 
-/** A budget that others share. */
+/** A budget that several runs share. */
 export interface SharedBudget extends Budget {
-  /** Gives back what was taken and not used. May be called twice; never throws. */
+  /** Gives back the calls that were taken and not used. May be called twice; never throws. */
   close(): Promise<void>;
 }
 
 export interface SharedBudgetOptions {
-  /** Where the calls of all are counted. */
+  /** Counts the calls of all runs. */
   readonly ledger: CallLedger;
   /** Milliseconds since 1970. */
   readonly now: () => number;
-  /** Does some work after so many milliseconds; keeps no process alive. @default setTimeout */
+  /** Calls `work` after `ms`. The timer must not keep the process alive. @default setTimeout */
   readonly later?: (work: () => void, ms: number) => void;
 }
 
-/** What this process has taken of one window. */
+/** The calls that this process has taken of one window. */
 interface Share {
   readonly window: CalendarWindow;
   /**
-   * When the window is over, by this process's clock; rather too early than too late. Told anew by each
-   * answer of the ledger: the one before may have been long on its way, or the clock was set since.
+   * When the window is over, by this process's clock; rather too early than too late. Each answer
+   * of the ledger sets it anew, because the previous answer may have been delayed or the clock set
+   * since.
    */
   overAtMs: number;
   /** Calls that were taken and are not reserved. */
   left: number;
   /** Calls that are reserved and may come back. */
   reserved: number;
-  /** Nothing was left to be taken. */
+  /** The ledger had no calls left to take. */
   isDry: boolean;
 }
 
-/** A ledger that is gone must not hold up the end of a run. What it holds stays counted. */
+/**
+ * A ledger that cannot be reached must not hold up the end of a run. The calls then stay counted.
+ */
 const GIVE_BACK_MS = 2_000;
-/** Who has reserved none for so long has nothing to do; between two calls less passes. */
+/** A run that has reserved no call for this long is idle. Between two calls less time passes. */
 const IDLE_MS = 5_000;
 
 function laterUnlessOver(work: () => void, ms: number): void {
@@ -46,9 +49,9 @@ function laterUnlessOver(work: () => void, ms: number): void {
 }
 
 /**
- * Bounds the calls of all runs with one credential in a minute, hour, day or month. Takes calls from
- * the ledger in blocks; a reserved call that has waited beyond the end of its window is no longer
- * good, because nobody has counted it in the next one.
+ * Bounds the calls of all runs with one credential in a minute, hour, day or month. Calls are taken
+ * from the ledger in blocks. A reserved call that has waited beyond the end of its window is no
+ * longer good, because it is not counted in the next one.
  */
 export function createSharedBudget(options: SharedBudgetOptions): SharedBudget {
   const { ledger, now, later = laterUnlessOver } = options;
@@ -97,12 +100,12 @@ export function createSharedBudget(options: SharedBudgetOptions): SharedBudget {
     };
   }
 
-  /** Who has nothing under way has no use for its calls; others may have. */
+  /** With nothing under way, this process has no use for its calls, but other runs may have. */
   function giveBackIdle(of: Share): void {
     if (of.reserved === 0) giveBack(of);
   }
 
-  /** One timer, whatever happens meanwhile: calls may end thousands of times a second. */
+  /** One timer however many calls end: thousands may end in a second. */
   function watchIdle(): void {
     if (isWatching || !share || share.reserved > 0 || share.left === 0) return;
     isWatching = true;
@@ -114,7 +117,7 @@ export function createSharedBudget(options: SharedBudgetOptions): SharedBudget {
     }, IDLE_MS);
   }
 
-  /** Should it fail, they stay counted. */
+  /** If giving back fails, the calls stay counted. */
   function giveBack(of: Share): void {
     if (of.left === 0 || isOver(of)) return;
     const { left, window } = of;

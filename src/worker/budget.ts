@@ -15,7 +15,7 @@ export interface Budget {
 
 /** One call that may be made. Ends with `spend` or `giveBack`. */
 export interface Reservation {
-  /** False when it waited for too long: it is then to be given back, and another one reserved. */
+  /** False when it waited for too long. It must then be given back, and another one reserved. */
   isGood(): boolean;
   /** The call was made and counts. */
   spend(): void;
@@ -23,7 +23,7 @@ export interface Reservation {
   giveBack(): void;
 }
 
-/** Whether a budget said no. */
+/** Whether a budget is used up. */
 export function isUsedUp(reserved: Reservation | Stop): reserved is Stop {
   return 'reason' in reserved;
 }
@@ -81,7 +81,7 @@ function createBoundedBudget(maxCalls: number): Budget {
   };
 }
 
-/** A budget of two, of which both have to say yes. */
+/** A budget that needs the consent of two others. */
 export function joinBudgets(first: Budget, second: Budget): Budget {
   return {
     reserve: async (signal) => {

@@ -9,10 +9,13 @@ import type { OutageGate } from './outage-gate.ts';
 import type { Preflight } from './preflight.ts';
 import type { StopSwitch } from './stop-switch.ts';
 
-/** Who is kept waiting for longer, when it is his turn, waits for another one. */
+/**
+ * A caller that is held up longer than this after its turn came gives the turn back and waits
+ * again.
+ */
 const TURN_MS = 2_000;
 
-/** What every call needs. */
+/** The parts that every call needs. */
 export interface CallContext {
   readonly client: BrandClient;
   readonly turnstile: Turnstile;
@@ -21,11 +24,14 @@ export interface CallContext {
   readonly budget: Budget;
   readonly stopSwitch: StopSwitch;
   readonly counters: CallCounters;
-  /** Told why a call got nothing that an API in order gives. */
+  /** Called with the reason when a call gets no valid answer. */
   readonly onTrouble?: (reason: string) => void;
-  /** Told when a call ended; without a status when there was no answer, or it was given up. */
+  /**
+   * Called when a call ended. The status is undefined when there was no answer or the call was
+   * given up.
+   */
   readonly onCallEnd?: ((httpStatus: number | undefined, latencyMs: number) => void) | undefined;
-  /** Holds calls up while somebody wants that. @default nobody does */
+  /** Holds calls back while the run is paused. @default calls are never held back */
   readonly pause?: PauseGate | undefined;
   readonly clock: Clock;
 }
@@ -37,17 +43,26 @@ export interface PauseGate {
   whileOpen(signal: AbortSignal): Promise<void>;
 }
 
-/** What is to be known of a lookup to make a call for it. */
+/** The questions that a call asks its lookup. */
 export interface CallQuestions {
-  /** Whether a failure would speak against the API rather than against the domain. Asked once for each. */
+  /**
+   * Whether a failure would speak against the API rather than the domain. Asked once per failure.
+   */
   isEvidence(): boolean;
-  /** Whether an answer that a wrong address gives would count as one. Asked once for each. */
+  /**
+   * Whether an answer such as a wrong address gives counts as a sign of one. Asked once per such answer.
+   */
   isSign(): boolean;
-  /** Asked before the call, and again when its turn has come, which may take long: false spares it. */
+  /**
+   * Asked before the call, and again when its turn has come, which may take long. False spares the
+   * call.
+   */
   isWanted(): boolean;
-  /** Where each call is taken from. @default there is no such bound */
+  /** The allowance that each call is taken from. @default no such bound */
   readonly allowance?: CallAllowance | undefined;
-  /** Where its calls are counted beside those of all lookups. @default nowhere */
+  /**
+   * Counts the lookup's calls in addition to the totals of all lookups. @default not counted
+   */
   readonly counters?: CallCounters | undefined;
 }
 
@@ -56,20 +71,21 @@ export class NotAskedError extends Error {
   override readonly name = 'NotAskedError';
 }
 
-/** What a call brought. */
+/** The result of a call. */
 export interface CallResult {
   readonly answer: Answer;
-  /** For how long no call of anybody may start because of it, in milliseconds. */
+  /** For how long, in milliseconds, no caller may start a call because of this answer. */
   readonly closedMs: number;
   /** From its start to the last byte of the answer, in milliseconds. */
   readonly latencyMs: number;
 }
 
 /**
- * Makes one call when the budget has one left, the API is not out and the pacer says so, and tells
- * all three what came of it.
+ * Makes one call once the budget has one left, the API is not out and the pacer lets it start.
+ * Reports the answer to all three.
  *
- * @throws NotAskedError when the budget or the allowance is used up, or the call is no longer wanted
+ * @throws NotAskedError when the budget or the allowance is used up, or the call is no longer
+ *   wanted
  * @throws the stop switch's reasons when the run stops first
  */
 export function callInTurn(
@@ -95,7 +111,7 @@ async function makeFirstCall(
     answer = result.answer;
     return result;
   } finally {
-    preflight.ended(answer, questions.isSign());
+    preflight.ended(answer, () => questions.isSign());
   }
 }
 
@@ -122,7 +138,7 @@ async function makeCall(
     } else reserved.spend();
     return { answer, closedMs: tellOf(answer, { context, sentAtMs, questions }), latencyMs };
   } catch (error) {
-    // Given up while under way: it may well be billed.
+    // The call was given up while under way, and may well be billed.
     reserved.spend();
     context.onCallEnd?.(undefined, clock.nowMs() - sentAtMs);
     abandon(context, sentAtMs);
@@ -131,8 +147,8 @@ async function makeCall(
 }
 
 /**
- * What `reserveTurn` does for a call that is wanted, where nothing has to be waited for: most calls are
- * spared what waiting costs.
+ * Does what `reserveTurn` does for a wanted call when there is nothing to wait for. Most calls take
+ * this way and are spared the cost of waiting.
  */
 function tryReserveTurn(
   { budget, clock, outage, pause, stopSwitch, turnstile }: CallContext,
@@ -148,7 +164,9 @@ function tryReserveTurn(
   return undefined;
 }
 
-/** Waits until a call may be made that the budget has room for at that moment. */
+/**
+ * Waits until the budget, the pacer and the outage gate all let a call start at the same moment.
+ */
 async function reserveTurn(context: CallContext, questions: CallQuestions): Promise<Reservation> {
   const { allowance } = questions;
   const { budget, pause, stopSwitch, clock } = context;
@@ -163,13 +181,14 @@ async function reserveTurn(context: CallContext, questions: CallQuestions): Prom
     const turnAtMs = clock.nowMs();
     const isTurn = (): boolean =>
       reserved.isGood() && !pause?.isPaused && clock.nowMs() - turnAtMs < TURN_MS;
-    // Whoever is let through goes on a moment later: the run may have stopped by then.
+    // A caller resumes a moment after it was let through. The run may have stopped by then.
     let mayAsk = !stopSwitch.stopped && questions.isWanted();
     if (mayAsk && isTurn()) {
       if (!allowance) return reserved;
       mayAsk = await allowance.take();
       if (mayAsk && !stopSwitch.stopped && questions.isWanted() && isTurn()) return reserved;
-      // Whoever counts the calls was away: meanwhile the run may have stopped, or others may ask.
+      // Taking from the allowance took time. Meanwhile the run may have stopped, or another run may
+      // have the domain.
       if (mayAsk) allowance.giveBack();
     }
     reserved.giveBack();
@@ -201,7 +220,7 @@ async function waitForTurn(
   }
 }
 
-/** Where 503 is how the API limits calls, it means what 429 does. */
+/** Turns 503 into 429 when the API uses 503 to limit calls. */
 function takeFor429(answer: Answer, { outage }: CallContext): Answer {
   if (answer.kind !== 'try_again' || answer.httpStatus !== 503 || !outage.isLimitedBy503) {
     return answer;
@@ -216,7 +235,10 @@ interface EndedCall {
   readonly questions: CallQuestions;
 }
 
-/** Tells all who go by answers. Returns for how many milliseconds no call may start. */
+/**
+ * Reports the answer to the outage gate and the pacer. Returns for how many milliseconds no call
+ * may start.
+ */
 function tellOf(answer: Answer, { context, sentAtMs, questions }: EndedCall): number {
   const { turnstile, outage } = context;
   const isFailure = isOutage(answer);
@@ -229,7 +251,7 @@ function tellOf(answer: Answer, { context, sentAtMs, questions }: EndedCall): nu
   return turnstile.report({ kind, sentAtMs, retryAfterMs, limits: answer.limits });
 }
 
-/** What an answer says about the pace. */
+/** The meaning of an answer for the pace. */
 function paceKindOf(answer: Answer): 'accepted' | 'throttled' | 'failed' {
   switch (answer.kind) {
     case 'throttled':
@@ -243,7 +265,7 @@ function paceKindOf(answer: Answer): 'accepted' | 'throttled' | 'failed' {
   }
 }
 
-/** Answers that an API gives, or none, when it is out. */
+/** Whether an answer, or its absence, is typical of an API that is out. */
 function isOutage({ kind, httpStatus }: Answer): boolean {
   return kind === 'try_again' && (httpStatus === undefined || httpStatus >= 500);
 }

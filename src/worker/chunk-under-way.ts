@@ -1,21 +1,24 @@
 import type { Reply } from '../queue/lookup-queue.ts';
 import type { LookupBounds } from './lookup.ts';
 
-/** A chunk whose lookups are made, one by one, by whichever caller is free. */
+/** A chunk whose lookups are made one by one by free callers. */
 export interface ChunkUnderWay {
   readonly reply: Reply;
   readonly bounds: LookupBounds;
-  /** The domain whose turn it is; undefined when all have had theirs. */
+  /** The next domain; undefined when all have been handed out. */
   next(): string | undefined;
   /**
    * The lookup of a domain has ended.
    *
-   * @param replied settles when its outcome is kept. @default there is none
+   * @param replied settles when the outcome is stored. @default there is no outcome
    */
   ended(replied?: Promise<void>): void;
-  /** The lookup of a domain ended as none may. */
+  /** The lookup threw an unexpected error. */
   failed(error: unknown): void;
-  /** Resolves when all lookups have ended and their outcomes are kept; rejects with the first error. */
+  /**
+   * Resolves when all lookups have ended and their outcomes are stored; rejects with the first
+   * error.
+   */
   readonly settled: Promise<void>;
 }
 
@@ -25,7 +28,7 @@ export function createChunkUnderWay(
 ): ChunkUnderWay {
   let taken = 0;
   let left = domains.length;
-  // Outcomes that are written together have one promise: there are few of these.
+  // Outcomes that are written together share one promise, so the set stays small.
   const replies = new Set<Promise<void>>();
   let settle = (): void => {};
   let fail = (_: unknown): void => {};

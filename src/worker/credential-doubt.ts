@@ -1,20 +1,21 @@
 /**
- * Tells a 403 about one domain from a credential that is not allowed anything. A `forbidden` answer
- * is held back until a success shows that the credential works, or until so many have come in a row
- * that it does not; those are then not kept, and are asked again once the credential is mended.
+ * Tells a 403 about one domain from a credential without any access. A `forbidden` answer is held
+ * back until a success shows that the credential works, or until five have come in a row, which
+ * shows that it does not. Those answers are then dropped, and their domains are asked again once
+ * the credential is fixed.
  */
 export interface CredentialDoubt {
   /** Resolves with whether the answer is about the domain. */
   forbidden(): Promise<boolean>;
   /** An answer came that only a working credential gets. */
   success(): void;
-  /** Nothing is under way that could still settle the doubt: the benefit of it goes to the credential. */
+  /** No lookup is under way that could settle the doubt. The credential is taken to work. */
   idle(): void;
 }
 
 const MOST_IN_A_ROW = 5;
 
-/** @param onDenied called once, when the credential is taken to be refused */
+/** @param onDenied called once, when the credential is taken to have no access */
 export function createCredentialDoubt(onDenied: () => void): CredentialDoubt {
   let held: ((isAboutDomain: boolean) => void)[] = [];
   let isDenied = false;

@@ -6,24 +6,27 @@ import { backoffMs } from './backoff.ts';
 import { type CallContext, type CallQuestions, callInTurn, NotAskedError } from './call.ts';
 import type { RetryGate } from './retry-gate.ts';
 
-/** What lookups share. */
+/** The parts that all lookups share. */
 export interface LookupContext extends CallContext {
   readonly endpoint: Endpoint;
-  /** How often a lookup is tried again. */
+  /** How often a lookup is retried. */
   readonly retries: number;
   readonly retryGate: RetryGate;
-  /** The longest wait that the API may ask for. Told to wait longer for all, the run stops. */
+  /**
+   * The longest wait that the API may ask for. When it asks all callers to wait longer, the run
+   * stops.
+   */
   readonly maxWaitMs: number;
-  /** Whether an earlier run gave the domain up. @default nothing is known of earlier runs */
+  /** Whether the lookup of the domain failed in an earlier run. @default always false */
   readonly hasFailedBefore?: (domain: string) => boolean;
-  /** Told of every call that was not given up. @default nobody keeps count */
+  /** Called for every call that was not given up. @default no callback */
   readonly onCall?: ((call: AnsweredCall) => void) | undefined;
   /** Milliseconds since 1970. */
   now(): number;
   random(): number;
 }
 
-/** A call, and what came of it. */
+/** A call and its answer. */
 export interface AnsweredCall {
   readonly domain: string;
   readonly answer: Answer;
@@ -38,16 +41,16 @@ export type LookupResult =
 
 const MAX_REDIRECTS = 3;
 const MAX_INVALID_RETRIES = 3;
-/** Failures of one lookup that count for an outage. */
+/** Failures of one lookup that count as evidence of an outage. */
 const MOST_EVIDENCE = 2;
 const MAX_THROTTLED_MS = 10 * 60_000;
 
 /**
- * Asks about one domain until there is an outcome, trying again what is worth it. Never throws for what
- * an API can do.
+ * Asks about one domain until there is an outcome, retrying what a retry may help. Never throws for
+ * anything that an API does.
  *
- * @param bounds what keeps calls from being made: then there is no outcome; and what counts them.
- * @default nothing
+ * @param bounds what may keep calls from being made, in which case there is no outcome, and what
+ *   counts them. @default no bounds
  */
 export function lookUp(
   domain: string,
@@ -57,13 +60,13 @@ export function lookUp(
   return new Lookup(domain, context, bounds).run();
 }
 
-/** What goes for all lookups of a chunk. */
+/** The bounds that all lookups of a chunk share. */
 export interface LookupBounds extends Pick<CallQuestions, 'allowance' | 'counters'> {
-  /** Asked before each call, which may come late: false spares the lookup. @default always true */
+  /** Asked before each call, which may come late. False spares the lookup. @default always true */
   readonly isWanted?: ((domain: string) => boolean) | undefined;
 }
 
-/** One lookup under way. An object rather than closures, because a lookup that is made once costs less. */
+/** One lookup under way. An object rather than closures, because it costs less to create. */
 class Lookup implements CallQuestions {
   readonly allowance: CallQuestions['allowance'];
   readonly counters: CallQuestions['counters'];
@@ -102,8 +105,9 @@ class Lookup implements CallQuestions {
   }
 
   /**
-   * A domain on which the API always fails would look like an outage, above all at the end of a run,
-   * when no others are left, or in the next one, which asks for nothing else.
+   * A domain on which the API always fails would look like an outage. That matters most at the end
+   * of a run, when no other domains are left, and in the next run, which asks only about such
+   * domains.
    */
   isEvidence(): boolean {
     this.#failures += 1;
@@ -111,13 +115,18 @@ class Lookup implements CallQuestions {
     return this.#failures <= MOST_EVIDENCE && hasFailedBefore?.(this.#domain) !== true;
   }
 
-  /** A domain that is odd is odd each time, also in the next run, which may ask for nothing else. */
+  /**
+   * An odd domain gives the same answer each time, also in the next run, which may ask about
+   * nothing else.
+   */
   isSign(): boolean {
     this.#signs += 1;
     return this.#signs === 1 && this.#context.hasFailedBefore?.(this.#domain) !== true;
   }
 
-  /** Calls until there is an answer about the domain, following redirects and waiting out throttles. */
+  /**
+   * Calls until there is an answer about the domain. Follows redirects and waits when throttled.
+   */
   async #attempt(): Promise<FinalAnswer | UnusableAnswer> {
     const context = this.#context;
     let path = context.endpoint.path(this.#domain);
@@ -143,7 +152,9 @@ class Lookup implements CallQuestions {
     }
   }
 
-  /** A throttled call costs no attempt: it is made again when the way is open, but not for ever. */
+  /**
+   * A throttled call costs no attempt. It is made again when calls may start, up to a total wait.
+   */
   #isWorthWaiting({ retryAfterMs }: ThrottleAnswer, closedMs: number): boolean {
     const { maxWaitMs, stopSwitch } = this.#context;
     if (retryAfterMs !== undefined && retryAfterMs > maxWaitMs) {
@@ -152,12 +163,12 @@ class Lookup implements CallQuestions {
     }
     this.#throttled += 1;
     const waitMs = Math.max(retryAfterMs ?? 0, closedMs);
-    // A longer wait is one for a quota, which concerns no lookup in particular.
+    // A longer wait is for a quota, which is not about this lookup.
     if (waitMs <= MAX_THROTTLED_MS) this.#throttledMs += waitMs;
     return this.#throttledMs <= MAX_THROTTLED_MS;
   }
 
-  /** Makes further attempts. Most lookups end with the first and are spared what this costs. */
+  /** Makes further attempts. Most lookups end with the first one and are spared this cost. */
   async #tryAgain(first: UnusableAnswer): Promise<FinalAnswer> {
     let failed: UnusableAnswer | undefined = first;
     return await pRetry(
@@ -175,7 +186,7 @@ class Lookup implements CallQuestions {
     );
   }
 
-  /** Waits before the next try, or says that there is none. */
+  /** Waits before the next attempt. Returns false when there is none. */
   async #waitToRetry(error: Error, retriesMade: number): Promise<boolean> {
     if (!(error instanceof UnusableError)) return false;
     const { answer } = error;
@@ -219,9 +230,9 @@ class Lookup implements CallQuestions {
 
 const NOT_ASKED: LookupResult = { kind: 'not_asked' };
 
-/** Says to wait; what is used up for good says not for how long. */
+/** An answer that says to wait. `quota_used_up` without `retryAfterMs` is not one. */
 type ThrottleAnswer = Extract<Answer, { kind: 'throttled' | 'quota_used_up' }>;
-/** No good, but another one may be. */
+/** An answer that a retry may better. */
 type UnusableAnswer = Extract<Answer, { kind: 'try_again' | 'invalid_response' }>;
 type FinalAnswer = Exclude<Answer, { kind: 'throttled' | 'redirect' } | UnusableAnswer>;
 
@@ -234,7 +245,7 @@ function isFinal(answer: FinalAnswer | UnusableAnswer): answer is FinalAnswer {
   return answer.kind !== 'try_again' && answer.kind !== 'invalid_response';
 }
 
-/** The kinds that are missing stop the run. */
+/** Kinds without an entry stop the run. */
 const STATUS_OF: Readonly<Partial<Record<Answer['kind'], Outcome['status']>>> = {
   found: 'found',
   not_found: 'not_found',

@@ -20,22 +20,22 @@ export interface OutageGate {
    * @throws the signal's reason when it fires first
    */
   pass(signal: AbortSignal): Promise<void>;
-  /** The call that passed has ended; without a verdict when it was given up. */
+  /** The call that passed has ended. The verdict is undefined when the call was given up. */
   ended(verdict: CallVerdict | undefined): void;
   /** True while failures say more about the API than about a domain. */
   readonly isOut: boolean;
-  /** True while 503 is taken for the API's way to limit calls. */
+  /** True while the API is taken to use 503 to limit calls. */
   readonly isLimitedBy503: boolean;
-  /** What is going on, in a sentence; undefined when all is well. */
+  /** The state of the outage in a sentence; undefined when there is none. */
   readonly describe: () => string | undefined;
 }
 
 export interface CallVerdict {
   readonly sentAtMs: number;
   readonly isFailure: boolean;
-  /** Whether it was answered 503. */
+  /** Whether the answer was 503. */
   readonly isRefused: boolean;
-  /** Asked of a failure: false when the domain is as likely to blame as the API. */
+  /** Asked after a failure. False when the domain is as likely to be the cause as the API. */
   readonly isEvidence: () => boolean;
 }
 
@@ -45,15 +45,17 @@ export interface OutageGateOptions {
   readonly callers: number;
   /** The longest outage that is waited for. */
   readonly maxOutageMs: number;
-  /** Told when it has lasted longer. */
+  /** Called when an outage has lasted longer. */
   readonly onTooLong: () => void;
-  /** Whether 503 was how the API limited calls when it was asked last. @default false */
+  /** Whether an earlier run found that the API uses 503 to limit calls. @default false */
   readonly wasLimitedBy503?: boolean | undefined;
-  /** Told when 503 turned out to be how the API limits calls. @default nobody wants to know */
+  /** Called when the API turns out to use 503 to limit calls. @default no callback */
   readonly onLimitBy503?: () => void;
 }
 
-/** While callers wait, it looks again after this time, should one that passed never come back. */
+/**
+ * While callers wait, the gate checks again after this time, in case a call that passed never ends.
+ */
 const LOOK_AGAIN_MS = 1_000;
 
 /** Keeps the state of the circuit breaker in this process. */
@@ -63,10 +65,10 @@ export function createOutageGate(options: OutageGateOptions): OutageGate {
   state.limitBy503.isLimit = options.wasLimitedBy503 ?? false;
   let inFlight = 0;
   const waiting = createWaitingRow();
-  /** Ends the sleep until it looks again; undefined while nobody waits. */
+  /** Ends the sleep before the next check; undefined while no caller waits. */
   let looking: AbortController | undefined;
 
-  /** Asked and booked in one turn of the event loop: no two callers make the same probe. */
+  /** Checks and books in one turn of the event loop, so that no two callers make the same probe. */
   function tryPass(): boolean {
     if (state.phase !== 'closed') {
       const nowMs = clock.nowMs();
@@ -102,7 +104,7 @@ export function createOutageGate(options: OutageGateOptions): OutageGate {
     looking = undefined;
   }
 
-  /** One timer for all: calls may end thousands of times a second while many wait. */
+  /** One timer for all callers: calls may end thousands of times a second while many wait. */
   async function lookAgain(): Promise<void> {
     const mine = new AbortController();
     looking = mine;
@@ -113,7 +115,7 @@ export function createOutageGate(options: OutageGateOptions): OutageGate {
         if (waiting.length > 0) stopIfTooLong();
       }
     } catch {
-      // Nobody waits any more.
+      // No caller waits any more.
     }
   }
 
@@ -123,7 +125,7 @@ export function createOutageGate(options: OutageGateOptions): OutageGate {
 
   function judge({ isFailure, isRefused, sentAtMs, isEvidence }: CallVerdict): void {
     const isLimit = isRefused && state.limitBy503.isLimit;
-    // Once it is out, what a probe meets counts, whatever the domain.
+    // During an outage the result of a probe counts, whatever the domain.
     if (isFailure && !isLimit && state.phase === 'closed' && !isEvidence()) return;
     const { isLimit: wasLimit } = state.limitBy503;
     onCallEnd(state, { isFailure, isRefused, sentAtMs, nowMs: clock.nowMs() });

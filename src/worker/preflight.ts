@@ -3,9 +3,9 @@ import { type Misdirection, misdirectionOf } from '../brand/misdirection.ts';
 import { createWaitingRow } from '../common/waiting-row.ts';
 
 /**
- * Lets a few calls go ahead of all others. When all of them come to the same, and it speaks against
- * the address or the way there rather than against a domain, no further call is made: five calls are
- * paid for, not fifty thousand. One answer as it should be opens the way for all.
+ * Lets a few calls go ahead of all others. When all of them give the same sign that the address or
+ * the way to it is wrong, no further call is made: five calls are paid for, not fifty thousand. One
+ * normal answer lets all calls through.
  */
 export interface Preflight {
   /** True once calls need not wait here any more. */
@@ -19,23 +19,24 @@ export interface Preflight {
   /**
    * The call that passed has ended.
    *
-   * @param answer undefined when it was given up
-   * @param isSign false when what speaks against the address speaks as much against the domain
+   * @param answer undefined when the call was given up
+   * @param isSign false when a sign of a wrong address may as well be due to the domain. Asked only about
+   * such signs: a domain has one, which a redirect on the way to a page must not use up
    */
-  ended(answer: Answer | undefined, isSign: boolean): void;
-  /** Resolves with whether what came so far can be believed. */
+  ended(answer: Answer | undefined, isSign: () => boolean): void;
+  /** Resolves with whether the answers so far can be believed. */
   verdict(): Promise<boolean>;
-  /** No lookup is left that could tell more: then what came is believed. */
+  /** No lookup is left that could tell more. The answers so far are then believed. */
   idle(): void;
 }
 
 const CALLS = 5;
-/** Of an API that has answered before: where only few domains are new, all of them may be odd. */
+/** Used when the API has answered before: a run with few new domains may have only odd ones. */
 export const CALLS_WHERE_ANSWERED = 20;
 
 /**
- * @param onMisdirected told once, what all of the first calls came to
- * @param calls how many go ahead
+ * @param onMisdirected called once, with the sign that all of the first calls gave
+ * @param calls how many calls go ahead
  */
 export function createPreflight(
   onMisdirected: (seen: Misdirection) => void,
@@ -62,9 +63,9 @@ export function createPreflight(
     while (waiting.length > 0) waiting.callNext();
   }
 
-  function judge(answer: Answer, isSign: boolean): void {
+  function judge(answer: Answer, isSign: () => boolean): void {
     const sign = misdirectionOf(answer);
-    if (sign ? !isSign : NEUTRAL.has(answer.kind)) return;
+    if (sign ? !isSign() : NEUTRAL.has(answer.kind)) return;
     if (!sign || (seen && seen !== sign)) return settle(true);
     seen = sign;
     sightings += 1;
@@ -95,7 +96,7 @@ export function createPreflight(
   };
 }
 
-/** Answers that say nothing about the address: others are for those. */
+/** Answers that say nothing about the address. Other code deals with them. */
 const NEUTRAL: ReadonlySet<Answer['kind']> = new Set([
   'throttled',
   'try_again',

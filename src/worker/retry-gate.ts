@@ -3,7 +3,7 @@ import type { Clock } from '../pace/clock.ts';
 
 /** Keeps retries in proportion to calls. */
 export interface RetryGate {
-  /** A lookup has its first answer. */
+  /** The first attempt of a lookup has ended. */
   counted(): void;
   /**
    * Waits until a retry may be made.
@@ -11,11 +11,14 @@ export interface RetryGate {
    * @throws the signal's reason when it fires first
    */
   pass(signal: AbortSignal): Promise<void>;
-  /** For how long at least one retry was held up, in milliseconds. */
+  /** For how long at least one retry was held back, in milliseconds. */
   readonly waitedMs: () => number;
 }
 
-/** Keeps the budget of this process. Whoever waits here keeps its caller, so calls slow down as well. */
+/**
+ * Keeps the budget of this process. A retry that waits here occupies its caller, so other calls
+ * slow down as well.
+ */
 export function createRetryGate(clock: Clock): RetryGate {
   const budget = createRetryBudget();
   let waiting = 0;

@@ -1,7 +1,10 @@
 import type { SharedTurnstile } from '../pace/shared/turnstile.ts';
 import type { OutageGate } from './outage-gate.ts';
 
-/** The circuit breaker of all workers together: who may start is decided where start times are given out. */
+/**
+ * The circuit breaker of all workers together. The decision to start is made where start times are
+ * given out, in the shared turnstile.
+ */
 export function createSharedOutageGate(turnstile: SharedTurnstile): OutageGate {
   const isOut = (): boolean => ['open', 'probing'].includes(turnstile.outage.phase);
   return {
@@ -10,7 +13,7 @@ export function createSharedOutageGate(turnstile: SharedTurnstile): OutageGate {
     ended: (verdict) => {
       if (!verdict) return;
       const { sentAtMs, isFailure, isRefused, isEvidence } = verdict;
-      // Once it is out, what a probe meets counts, whatever the domain.
+      // During an outage the result of a probe counts, whatever the domain.
       const isLimit = isRefused && turnstile.outage.limitBy503.isLimit;
       if (isFailure && !isLimit && turnstile.outage.phase === 'closed' && !isEvidence()) return;
       turnstile.reportHealth({ sentAtMs, isFailure, isRefused });

@@ -1,17 +1,17 @@
 import { setMaxListeners } from 'node:events';
 import type { Misdirection } from '../brand/misdirection.ts';
 
-/** Why a run ends before all is asked. */
+/** Why a run ends before all domains are asked. */
 export type StopReason =
   /** 401: the credential is missing or wrong. */
   | 'unauthorized'
   /** Five 403 in a row with no success between them. */
   | 'forbidden'
-  /** 402, or told to wait so long that the quota must be used up. */
+  /** 402, or a wait so long that the quota must be used up. */
   | 'quota'
   /** The API has been out for longer than `maxOutage`. */
   | 'outage'
-  /** The first calls all came to what a wrong address gives. */
+  /** The first calls all gave the same sign of a wrong address. */
   | 'misdirected'
   /** More lookups failed than `maxFailed` allows. */
   | 'max_failed'
@@ -19,24 +19,24 @@ export type StopReason =
   | 'max_calls'
   /** `maxCallsPer` calls were made in this minute, hour, day or month. */
   | 'max_calls_per'
-  /** Somebody asked for it. */
+  /** The user asked for it. */
   | 'interrupted'
-  /** An error that is reported by itself. */
+  /** An error that is reported separately. */
   | 'error';
 
 export interface Stop {
   readonly reason: StopReason;
-  /** When it makes sense to come back, in milliseconds since 1970, if it is known. */
+  /** When to run again, in milliseconds since 1970, if that is known. */
   readonly comeBackAtMs?: number;
-  /** What the last call met, for `outage`. */
+  /** Why the last call failed, for `outage`. */
   readonly trouble?: string;
-  /** What the first calls came to, for `misdirected`. */
+  /** The sign that the first calls gave, for `misdirected`. */
   readonly seen?: Misdirection;
 }
 
-/** Stops a run in two steps: first no new call, then no call at all. */
+/** Stops a run in two steps: first no new call starts, then calls under way are given up. */
 export interface StopSwitch {
-  /** Why the run was stopped; the first reason stays. */
+  /** Why the run was stopped. The first reason is kept. */
   readonly stopped: Stop | undefined;
   /** Fires when no new call may start. */
   readonly noNewCall: AbortSignal;
@@ -50,7 +50,7 @@ export interface StopSwitch {
 export function createStopSwitch(): StopSwitch {
   const noNewCall = new AbortController();
   const noCall = new AbortController();
-  // One listener per caller; with more than ten, Node.js suspects a leak.
+  // There is one listener per caller; with more than ten, Node.js suspects a leak.
   setMaxListeners(0, noNewCall.signal, noCall.signal);
   let stopped: Stop | undefined;
 

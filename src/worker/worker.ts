@@ -8,9 +8,9 @@ import { type LookupContext, type LookupResult, lookUp } from './lookup.ts';
 export interface Worker {
   /**
    * Looks up every domain of a chunk and replies with each outcome as it comes. Domains that were
-   * not asked, because the run stopped, have none. Several chunks may be handled at once.
+   * not asked because the run stopped have no outcome. Several chunks may be handled at once.
    *
-   * @param isWanted asked at the last moment: false spares the lookup. @default always true
+   * @param isWanted asked just before each lookup. False spares it. @default always true
    */
   handle(chunk: Chunk, reply: Reply, isWanted?: (domain: string) => boolean): Promise<void>;
 }
@@ -19,8 +19,9 @@ export interface WorkerOptions extends LookupContext {
   /** Lookups under way at the same time, over all chunks. */
   readonly concurrency: number;
   /**
-   * A caller makes its next call only when its last outcome is kept. It then takes a little longer,
-   * but no more is lost with a process that is killed than the calls it had under way.
+   * Whether a caller waits until its last outcome is stored before it makes its next call. This
+   * takes a little longer, but a process that is killed loses no more than the calls it had under
+   * way.
    *
    * @default false
    */
@@ -38,7 +39,7 @@ export function createWorker({
   let lookups = 0;
   const doubt = createCredentialDoubt(() => stopSwitch.stop({ reason: 'forbidden' }));
 
-  /** A caller goes from domain to domain, as long as there are any. */
+  /** A caller goes from domain to domain until none is left. */
   async function startCaller(): Promise<void> {
     callers += 1;
     for (let chunk = chunks[0]; chunk; chunk = chunks[0]) {
@@ -66,14 +67,14 @@ export function createWorker({
     }
   }
 
-  /** Replies with the outcome, once it is believed. */
+  /** Replies with the outcome once it is believed. */
   function tell(result: LookupResult, reply: Reply): Promise<void> | undefined {
     if (result.kind === 'not_asked') return undefined;
     const isBelieved = believe(result);
     return isBelieved === true ? reply([result.outcome]) : replyIf(isBelieved, result, reply);
   }
 
-  /** Whether an outcome is about its domain, which may only show with those of others. */
+  /** Whether an outcome is about its domain. That may only become clear from later outcomes. */
   function believe({ kind, outcome }: AskedResult): boolean | Promise<boolean> {
     if (kind === 'forbidden') return doubt.forbidden();
     if (CREDENTIAL_WORKS.has(outcome.status)) doubt.success();
@@ -103,5 +104,5 @@ async function replyIf(
 
 type AskedResult = Exclude<LookupResult, { readonly kind: 'not_asked' }>;
 
-/** Answers that nobody gets whose credential is refused. */
+/** Only an accepted credential gets these answers. */
 const CREDENTIAL_WORKS: ReadonlySet<Outcome['status']> = new Set(['found', 'not_found']);

@@ -37,6 +37,25 @@ describe('an output that cannot be used', () => {
     expect(folder.read('list.csv')).toBe(LIST);
   });
 
+  it('is the database of a store, also through a link', async () => {
+    const folder = openFolder();
+    folder.write('list.csv', LIST);
+    const enrich = ['enrich', 'list.csv', '--base-url', api.url];
+    await runHere(enrich, { cwd: folder.path });
+    const stored = folder.read('.brandfill/data.mdb');
+    symlinkSync('.brandfill/data.mdb', folder.at('link.csv'));
+    const bad = [
+      [...enrich, '--out', '.brandfill/data.mdb'],
+      [...enrich, '--failures', 'link.csv'],
+      [...enrich, '--out', '.brandfill/lock.mdb'],
+      ['store', 'export', '--out', '.brandfill/data.mdb'],
+    ];
+    for (const args of bad) {
+      expectRefusal(await runHere(args, { cwd: folder.path }), /a store's database/);
+    }
+    expect(folder.read('.brandfill/data.mdb')).toBe(stored);
+  });
+
   it('is the input, when that comes from standard input', async () => {
     const folder = openFolder();
     folder.write('list.csv', LIST);

@@ -46,6 +46,37 @@ describe('a base URL that is wrong', () => {
   });
 
   it.each([
+    ['a login page', 302, '/login', 200, /no JSON object.*--base-url/],
+    [
+      'its path with a slash at the end, where nothing is',
+      308,
+      '/v1/brand/',
+      404,
+      /404 with a page/,
+    ],
+  ])(
+    'that redirects to %s costs few calls and keeps nothing',
+    async (...[, by, to, status, said]) => {
+      const folder = openList(400);
+      const wrong = await openServer(({ url = '' }, response) => {
+        const { pathname, search } = new URL(url, 'http://api');
+        if (pathname === to) response.writeHead(status, { 'content-type': 'text/html' }).end(PAGE);
+        else response.writeHead(by, { location: `${to}${search}` }).end();
+      });
+      const flags = ['--base-url', wrong.url, '--concurrency', '10', '--json'];
+      const ended = await runHere(['enrich', 'list.csv', ...flags], { cwd: folder.path });
+      expect(ended.code).toBe(4);
+      expect(ended.stderr).toMatch(said);
+      // Each caller asks about one domain, and five of them follow the redirect.
+      expect(wrong.requests.length).toBeLessThanOrEqual(10 + 5);
+      expect(summaryOf(ended)).toMatchObject({
+        statuses: { skipped: 400 },
+        stopped: { reason: 'misdirected' },
+      });
+    },
+  );
+
+  it.each([
     ['are answered with no JSON, in every run', 200, ''],
     ['are not known, and that is a text', 404, 'No such brand'],
   ])('is not suspected because of the few domains of a night that %s', async (_, status, body) => {

@@ -1,6 +1,7 @@
 import { existsSync, statSync } from 'node:fs';
 import { setTimeout as delay } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
+import { openStore } from '../../src/store/store.ts';
 import { importStore } from '../../src/store-upkeep/store-import.ts';
 import { exportStore, findStored, pruneStore } from '../../src/store-upkeep/store-upkeep.ts';
 import { openApi } from './support/api.ts';
@@ -187,6 +188,21 @@ describe('brandfill store', () => {
     const ageless = await inStore(folder, 'prune');
     expect(ageless).toMatchObject({ code: 2, stdout: '' });
     expect(ageless.stderr).toMatch(/Cannot prune without an age: give --older-than/);
+  });
+
+  it('prune tells of what is known of logos, which goes along', async () => {
+    const { folder } = await openEnriched();
+    const store = await openStore(folder.at('.brandfill'), 'an-api');
+    const saved = { file: 'gone.png', sizeBytes: 70, mark: 'a' };
+    await store.logos.put('gone.com', { saved, atMs: Date.now() });
+    await store.leftOvers.add(['later.com'], 0);
+    await store.close();
+    const what =
+      '0 answers, 0 failures, 1 note of domains left over, 1 note of logos, whose files stay';
+    const dry = await inStore(folder, 'prune', '--older-than', '180d', '--dry-run');
+    expect(dry.stderr).toBe(`To be removed: ${what}.\n`);
+    const done = await inStore(folder, 'prune', '--older-than', '180d');
+    expect(done.stderr).toContain(`Removed: ${what}. Their room`);
   });
 
   it('works while a run uses the store', async () => {

@@ -31,6 +31,12 @@ describe('a usage error', () => {
       ['sandbox', '--limit', '20/s', '--limit-kind', 'concurrent'],
       /the number of calls that may be open/,
     ],
+    [
+      'a range of three latencies',
+      // Without its limit, the kind of limit ends a sandbox that takes the latency.
+      ['sandbox', '--latency', '20ms-7s-9s', '--limit-kind', 'fixed-window'],
+      /--latency.*expected a duration such as .*received '7s-9s'/,
+    ],
     ['an unknown command', ['enrch', 'list.csv'], /enrch/],
   ])('ends with 2 and one sentence: %s', async (_, args, expected) => {
     const folder = openList();

@@ -1,8 +1,9 @@
 import { spawnSync } from 'node:child_process';
 import { mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
-import { hostname } from 'node:os';
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
 import { describe, expect, it } from 'vitest';
+import { describeSelf } from '../../src/common/owner.ts';
+import { temporaryPath } from '../../src/common/temporary-files.ts';
 import { openPictureFolder, pictureFileOf } from '../../src/logos/picture-folder.ts';
 import { useTempFolder } from '../support/temp-folder.ts';
 import { PLAIN_SVG, PNG } from './svgs.ts';
@@ -64,14 +65,18 @@ describe('a folder of pictures', () => {
 
   it('loses what killed runs left, and nothing of those that go on', async () => {
     const path = useTempFolder();
-    const { pid } = spawnSync('true');
-    const left = [`${hostname()}-${pid}-1`, `${hostname()}-${process.pid}-9`, `elsewhere-${pid}-1`];
-    for (const name of left) writeFileSync(join(path, `.brandfill-${name}.part`), '');
+    const stem = join(path, '.brandfill-');
+    const self = describeSelf();
+    const gone = { ...self, pid: spawnSync('true').pid };
+    const left = [gone, self, { ...gone, place: 'elsewhere' }].map((owner) =>
+      temporaryPath(stem, owner),
+    );
+    for (const file of left) writeFileSync(file, '');
     await openPictureFolder(path);
     expect(readdirSync(path).sort()).toEqual(
       left
         .slice(1)
-        .map((name) => `.brandfill-${name}.part`)
+        .map((file) => basename(file))
         .sort(),
     );
   });

@@ -35,6 +35,16 @@ describe('what Redis refuses a worker', () => {
     ]);
   });
 
+  it.each(['ERR value is not an integer or out of range', 'ERR wrong number of arguments.'])(
+    'is told as it came where its meaning is not known, with one full stop: %s',
+    (message) => {
+      const notices: string[] = [];
+      createRefusals((notice) => notices.push(notice)).tell(new ReplyError(message));
+      const reason = message.replace(/\.$/, '');
+      expect(notices).toEqual([`Redis refuses what a worker needs: ${reason}. Trying again.`]);
+    },
+  );
+
   it.each([
     new Error('Connection is closed.'),
     new ReplyError('WRONGPASS invalid username-password pair or user is disabled.'),

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import type { Answer } from '../../src/brand/answer.ts';
 import { columnAt, progressAt, recordRun, rowOf } from './recordings.ts';
 
 describe('a recorder', () => {
@@ -53,6 +54,24 @@ describe('a recorder', () => {
     const { calls, p50Ms, maxMs } = recording.latencies.describe() ?? {};
     expect({ calls, p50Ms }).toEqual({ calls: 3, p50Ms: 30 });
     expect(maxMs).toBeCloseTo(60_000, -2);
+  });
+
+  it('counts a 200 that cannot be used under the reason, and other answers under their status', () => {
+    const { recording, recorder } = recordRun();
+    const answers: readonly Answer[] = [
+      { kind: 'invalid_response', httpStatus: 200, reason: 'invalid_response' },
+      { kind: 'refused', httpStatus: 200, reason: 'response_too_large' },
+      { kind: 'refused', httpStatus: undefined, reason: 'response_too_large' },
+      { kind: 'rejected', httpStatus: 422, reason: 'no such domain' },
+      { kind: 'not_found', httpStatus: 404 },
+    ];
+    for (const answer of answers) recorder.answered({ domain: 'a.com', answer, latencyMs: 20 }, 1);
+    expect([...recording.answers]).toEqual([
+      ['invalid_response', 1],
+      ['response_too_large', 2],
+      ['422', 1],
+      ['404', 1],
+    ]);
   });
 
   it('has begun with the first call, or when the rows are written without one', () => {

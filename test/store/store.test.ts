@@ -138,6 +138,24 @@ describe('the store', () => {
     ]);
   });
 
+  it('knows the first failure that another run has stored, once it looks for what others did', async () => {
+    const folder = useTempFolder();
+    const [one, other] = [await useStore(folder), await useStore(folder)];
+    const claimsOf = (store: OutcomeStore) => {
+      const claims = store.openClaims({ underWay: new Set(['acme.com']) });
+      onTestFinished(() => claims.close());
+      return claims;
+    };
+    const [ofOne, ofOther] = [claimsOf(one), claimsOf(other)];
+    const isDone = (domain: string): boolean => other.findHead(domain) !== undefined;
+    expect(ofOne.take(['acme.com'], isDone).granted).toEqual(['acme.com']);
+    expect(ofOther.take(['acme.com'], isDone).refused).toEqual(['acme.com']);
+    await one.put(outcomeOf('acme.com', { status: 'failed', json: '' }), []);
+    ofOne.close();
+    expect(ofOther.take(['acme.com'], isDone)).toEqual({ granted: [], refused: [] });
+    expect(other.find('acme.com')?.status).toBe('failed');
+  });
+
   it('takes the longest domain there is', async () => {
     const store = await useStore(useTempFolder());
     const label = 'a'.repeat(63);

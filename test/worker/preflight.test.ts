@@ -2,9 +2,22 @@ import { describe, expect, it } from 'vitest';
 import type { Answer } from '../../src/brand/answer.ts';
 import type { Outcome } from '../../src/brand/outcome.ts';
 import { createWorker } from '../../src/worker/worker.ts';
-import { createTestContext, found, invalid, notFound, type Script, tryAgain } from './lookups.ts';
+import {
+  createTestContext,
+  found,
+  invalid,
+  notFound,
+  type Script,
+  throttled,
+  tryAgain,
+} from './lookups.ts';
 
 const page: Answer = { kind: 'not_found', httpStatus: 404, isPage: true };
+const redirectOf = (path: string): Answer => ({
+  kind: 'redirect',
+  httpStatus: 302,
+  path: path.replace('/v1/brand', '/login'),
+});
 const DOMAINS = Array.from({ length: 100 }, (_, at) => `d${at}.com`);
 
 interface Trial {
@@ -50,6 +63,25 @@ describe.each([1, 8])('the first calls, with %i callers', (concurrency) => {
     expect(asked).toBe(5);
     expect(outcomes).toEqual([]);
     expect(stopped).toEqual({ reason: 'misdirected', seen });
+  });
+
+  it.each<[name: string, first: (path: string) => Answer, last: Answer, seen: string]>([
+    ['a redirect on the same host', redirectOf, invalid, 'no_json'],
+    ['a redirect on the same host', redirectOf, page, 'not_found_page'],
+    ['429', () => throttled(0), invalid, 'no_json'],
+    ['an error of the server', () => tryAgain('http_500'), page, 'not_found_page'],
+  ])('stop the run at pages that come after %s', async (_, first, last, seen) => {
+    const script: Script = (__, call, path) => (call === 1 ? first(path) : last);
+    const { outcomes, stopped } = await lookUpAll(script, { concurrency });
+    expect(stopped).toEqual({ reason: 'misdirected', seen });
+    expect(outcomes).toEqual([]);
+  });
+
+  it('let all others pass when they are honest 404s after a redirect', async () => {
+    const script: Script = (_, call, path) => (call === 1 ? redirectOf(path) : notFound);
+    const { outcomes, stopped } = await lookUpAll(script, { concurrency });
+    expect(outcomes).toHaveLength(100);
+    expect(stopped).toBeUndefined();
   });
 
   it('let all others pass when they are honest 404s', async () => {

@@ -1,7 +1,10 @@
 import type { LimitHints } from '../../common/limit-hints.ts';
 import type { Policy, Quota } from './policy.ts';
 
-/** Makes one of all policies: whoever keeps to it keeps to each of them. Undefined when they say nothing. */
+/**
+ * Combines all policies into one that is as strict as the strictest of them. Undefined when they
+ * say nothing.
+ */
 export function combinePolicies(all: readonly Policy[]): LimitHints | undefined {
   let quota: Quota | undefined;
   let concurrent: number | undefined;
@@ -25,7 +28,7 @@ function rateOf({ count, perMs }: Quota): number {
   return count / perMs;
 }
 
-/** Gives what is left the unit that the policy of that name has, which stands in another field. */
+/** Gives each policy the unit that the policy of the same name has in another field. */
 function withUnits(policies: readonly Policy[]): readonly Policy[] {
   const units = new Map<string, Policy['unit']>();
   for (const { name, unit } of policies) {
@@ -40,15 +43,18 @@ interface Rest {
   readonly resetMs: number | undefined;
 }
 
-/** What is left, and until when: of those that are used up the last to come back, else the one nearest to its end. */
+/**
+ * How many calls are left, and until when. Of used-up policies the last to reset counts, else the
+ * policy with the fewest calls left.
+ */
 function narrowestOf(all: readonly Policy[]): Rest {
-  // Permits that are all in use come back with the answers, not with time.
+  // Concurrency permits come back with the answers, not with time.
   const policies = all.filter(({ unit }) => unit !== 'concurrent');
   const usedUp = policies.filter(({ remaining }) => remaining === 0);
   if (usedUp.length > 0) return { remaining: 0, resetMs: latestReset(usedUp) };
   let narrowest: Policy | undefined;
   for (const policy of policies) {
-    // Bytes or points that are left are no number of calls.
+    // A number of bytes or points is not a number of calls.
     if (policy.remaining === undefined || policy.unit !== 'requests') continue;
     if (policy.remaining < (narrowest?.remaining ?? Number.POSITIVE_INFINITY)) narrowest = policy;
   }

@@ -3,24 +3,29 @@ import { type Policy, parsePolicies } from './policy.ts';
 import { EPOCH_MILLISECONDS_FROM, findResetMs } from './reset.ts';
 import { findNumber } from './time.ts';
 
-/** Headers of one counter: `X-RateLimit-Limit-Requests`, `…-Remaining-Requests`, `…-Reset-Requests`. */
+/**
+ * Headers of one counter: `X-RateLimit-Limit-Requests`, `…-Remaining-Requests`, `…-Reset-Requests`.
+ */
 export interface Counter {
   limit?: string;
   remaining?: string;
   reset?: string;
 }
 
-/** Names of counters that are windows. A day's quota is no pace. */
+/**
+ * Windows that a counter's name can state. A day is left out, because a daily quota does not set a
+ * pace.
+ */
 const WINDOW_MS: ReadonlyMap<string, number> = new Map([
   ['second', 1_000],
   ['minute', 60_000],
   ['hour', 3_600_000],
 ]);
 
-/** Adds a header to the counter that it belongs to; one that plays no known role is left out. */
+/** Adds a header to its counter. A header without a known role is ignored. */
 export function noteCounter(counters: Map<string, Counter>, name: string, text: string): void {
   const parts = name.split('-');
-  // The last one, because what is counted may be called a limit too.
+  // The last match, because the thing that is counted may have `limit` in its name too.
   const role = parts.findLastIndex(
     (part) => part === 'limit' || part === 'remaining' || part === 'reset',
   );
@@ -36,7 +41,7 @@ export function noteCounter(counters: Map<string, Counter>, name: string, text: 
     counted.filter((part) => part !== 'after' && part !== 'ms'),
   );
   const reset = counted.includes('ms') ? inMilliseconds(text) : text;
-  // What counts from now needs no clock: it goes before a time.
+  // A time from now needs no clock, so it takes precedence over a point in time.
   if (counted.includes('after')) counter.reset = reset;
   else counter.reset ??= reset;
 }
@@ -48,13 +53,16 @@ function counterOf(counters: Map<string, Counter>, counted: readonly string[]): 
   return counter;
 }
 
-/** `…-Reset-Ms: 1500` is no 1,500 seconds; a time in milliseconds is told from that by its size. */
+/**
+ * `…-Reset-Ms: 1500` must not be read as 1,500 seconds. A larger number is a time in milliseconds
+ * since 1970.
+ */
 function inMilliseconds(text: string): string {
   const number = findNumber(text.trim());
   return number === undefined || number >= EPOCH_MILLISECONDS_FROM ? text : `${number}ms`;
 }
 
-/** What the headers of one counter say. */
+/** The policies in the headers of one counter. */
 export function policiesOf(name: string, counter: Counter, time: AnswerTime): readonly Policy[] {
   const { limit = '', remaining = '', reset = '' } = counter;
   const perMs =
@@ -69,11 +77,14 @@ export function policiesOf(name: string, counter: Counter, time: AnswerTime): re
     remaining: left,
     resetMs: findReset(reset, left, time),
   };
-  // A limit without its window is no rate.
+  // A limit without its window is not a rate.
   return limit.includes(';') ? [...parsePolicies(limit), own] : [own];
 }
 
-/** The window, where that was found out: only numbers that stand alone tell of the same limit. */
+/**
+ * The window, if the finder knows it. Only single numbers are used, because only they are sure to
+ * describe the same limit.
+ */
 function findWindowMs(
   name: string,
   counter: Counter,
@@ -86,23 +97,26 @@ function findWindowMs(
   return windows?.note(name, { limit, remaining, reset, date });
 }
 
-/** A reset is taken at its word, until one proves to have been rounded down. */
+/** Takes a reset at its word until one proves to have been rounded down. */
 function findReset(text: string, left: number | undefined, time: AnswerTime): number | undefined {
   const { clock } = time;
   const isKnown = clock?.earliestMs(time.nowMs) !== undefined && !clock.roundsDown;
-  // Only beside how many are left can a reset be proved wrong.
+  // A reset can only be proved wrong when the number of calls left is known.
   if (!isKnown || left === undefined) return findResetMs(text, time);
   const resetMs = findResetMs(text, time, 0);
   if (left > 0 || text === '' || resetMs !== undefined) return resetMs;
-  // It came while the answer was on its way.
+  // The reset passed while the answer was on its way.
   const wasAhead = findResetMs(text, { ...time, nowMs: time.sentMs ?? time.nowMs }, 0);
   if (wasAhead !== undefined) return undefined;
-  // None is left, though the time at which there should be some is over.
+  // No calls are left although the reset is past, so the server rounds it down.
   clock.roundsDown = true;
   return findResetMs(text, time);
 }
 
-/** A whole number of calls; of several the smallest. Objects of JSON were seen here, and are none. */
+/**
+ * A whole number of calls; of several the smallest. Some servers send JSON objects here, which are
+ * ignored.
+ */
 function findFewest(text: string): number | undefined {
   let fewest: number | undefined;
   for (const member of membersOf(text)) {

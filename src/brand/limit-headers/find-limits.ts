@@ -5,19 +5,19 @@ import { type Counter, noteCounter, policiesOf } from './counter.ts';
 import { type AnswerTime, type FieldValue, fieldText } from './field.ts';
 import { type Policy, parsePolicies } from './policy.ts';
 
-/** What the headers of an answer say about when and how often to call. */
+/** The statements of an answer's headers on when and how often to call. */
 export interface Limits {
-  /** How long to wait before the next call, in so many words. */
+  /** How long to wait before the next call, when the answer states it explicitly. */
   readonly retryAfterMs?: number;
   readonly limits?: LimitHints;
 }
 
 /**
  * Reads every known dialect of rate limit headers: `Retry-After` and `retry-after-ms`, the fields
- * `RateLimit` and `RateLimit-Policy` of the IETF draft, `RateLimit-Limit`, `-Remaining` and `-Reset`
- * of its older versions, and `X-RateLimit-…` with or without the second dash and with whatever is
- * counted in its name (`-Reset-Requests`, `-Limit-Minute`), also `-Reset-After` and `-Reset-Ms`. What
- * makes no sense is ignored.
+ * `RateLimit` and `RateLimit-Policy` of the IETF draft, `RateLimit-Limit`, `-Remaining` and
+ * `-Reset` of its older versions, and `X-RateLimit-…` with or without the second dash. The name may
+ * say what is counted (`-Reset-Requests`, `-Limit-Minute`) or end in `-Reset-After` or `-Reset-Ms`.
+ * Values that make no sense are ignored.
  *
  * @param headers with names in lower case
  */
@@ -26,7 +26,8 @@ export function findLimits(
   time: AnswerTime,
 ): Limits | undefined {
   let candidates: string[] | undefined;
-  // Every answer passes here, and most have none of these: names are looked at once, by their letters.
+  // Every answer passes here, and most have none of these headers, so the first letter of a name is
+  // tested first.
   for (const name in headers) {
     const first = name.charCodeAt(0);
     if (first !== LETTER_R && first !== LETTER_X) continue;
@@ -73,6 +74,6 @@ function limitsIn(
 }
 
 function noteTime(headers: Readonly<Record<string, FieldValue>>, time: AnswerTime): void {
-  // A cache tells when it first had the answer.
+  // The `Date` of a cached answer is the time at which the cache received it.
   if (headers['age'] === undefined) time.clock?.note(time);
 }

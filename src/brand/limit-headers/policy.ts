@@ -2,10 +2,10 @@ import { type InnerList, type Item, parseDictionary, parseList, Token } from 'st
 import { MOST_MEMBERS } from './field.ts';
 import { YEAR_MS } from './time.ts';
 
-/** One policy, as far as one field tells about it. */
+/** One policy, as far as one field describes it. */
 export interface Policy {
   readonly name: string;
-  /** What is counted; other than calls it says nothing about their rate. */
+  /** The unit that is counted. A policy on anything but calls says nothing about their rate. */
   readonly unit: 'requests' | 'concurrent' | 'other';
   readonly quota: Quota | undefined;
   readonly concurrent: number | undefined;
@@ -22,7 +22,7 @@ export interface Quota {
 /**
  * Reads the policies in `RateLimit`, `RateLimit-Policy` or the older `RateLimit-Limit`: structured
  * lists such as `"burst";q=100;w=60`, `"burst";r=0;t=30` and, in older drafts, `100, 100;w=60` or
- * `limit=100, remaining=50, reset=5`. What is none of these has no policies.
+ * `limit=100, remaining=50, reset=5`. Any other text has no policies.
  *
  * @see {@link https://datatracker.ietf.org/doc/draft-ietf-httpapi-ratelimit-headers/ RateLimit header fields for HTTP}
  */
@@ -60,7 +60,7 @@ function policyOf([value, parameters]: Item | InnerList): Policy {
   };
 }
 
-/** `limit=100, remaining=50, reset=5`: the window is told elsewhere. */
+/** `limit=100, remaining=50, reset=5`. The window is stated in another field. */
 function findOlderForm(text: string): Policy | undefined {
   try {
     const fields = parseDictionary(text);
@@ -84,7 +84,7 @@ function unitOf(unit: unknown): Policy['unit'] {
   return textOf(unit) === 'concurrent-requests' ? 'concurrent' : 'other';
 }
 
-/** A string or a token, for servers mix them up. */
+/** A string or a token, because servers mix them up. */
 function textOf(value: unknown): string {
   if (typeof value === 'string') return value;
   return value instanceof Token ? value.toString() : '';

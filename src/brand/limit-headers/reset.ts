@@ -2,9 +2,9 @@ import { type AnswerTime, membersOf } from './field.ts';
 import { findDateWaitMs, findNumber, ROUNDED_MS, waitUntilMs, YEAR_MS } from './time.ts';
 
 /**
- * Reads when a limit is lifted, as milliseconds from now. APIs write seconds from now, seconds,
+ * Reads when a limit is lifted, as milliseconds from now. APIs send seconds from now, seconds,
  * milliseconds or microseconds since 1970, durations such as `6m0s`, and dates. Of several values
- * the latest counts, and none for more than a year.
+ * the latest counts, up to a year.
  *
  * @param roundedMs by how much seconds since 1970 may have been rounded down
  */
@@ -14,7 +14,7 @@ export function findResetMs(
   roundedMs: number = ROUNDED_MS,
 ): number | undefined {
   const whole = resetMs(text.trim(), time, roundedMs);
-  // Only now, because a date has a comma.
+  // Split only now, because a date has a comma too.
   if (whole !== undefined || !text.includes(',')) return whole;
   const resets = membersOf(text)
     .map((member) => resetMs(member, time, roundedMs))
@@ -22,7 +22,7 @@ export function findResetMs(
   return resets.length > 0 ? Math.max(...resets) : undefined;
 }
 
-/** Numbers this large cannot be meant as the next smaller unit: it would be tens of years. */
+/** A number from here on cannot be in the next smaller unit: that would be tens of years. */
 const EPOCH_SECONDS_FROM = 1e9;
 export const EPOCH_MILLISECONDS_FROM = 1e11;
 const EPOCH_MICROSECONDS_FROM = 1e14;

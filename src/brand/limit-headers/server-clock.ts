@@ -1,44 +1,54 @@
 import { findHttpDateMs } from './http-date.ts';
 
-/** `Date` is rounded down to whole seconds… */
+/** `Date` is rounded down to whole seconds. */
 const DATE_MS = 1_000;
-/** …and some servers look at their clock a little before they write it. */
+/** Some servers read their clock a little before they write `Date`. */
 const STALE_MS = 20;
 /** How much two clocks drift apart, at most: 100 ms in a quarter of an hour. */
 const DRIFT = 1e-4;
-/** Answers that come at all parts of a second tell enough; after so many it shows whether they do. */
+/**
+ * Answers show the server's clock well when they come at all parts of a second. After this many it
+ * is clear whether they do.
+ */
 const ANSWERS_BEFORE_SOONER = 10;
-/** Of what is not known. More finds out sooner, and is refused more often. */
+/**
+ * The share of the uncertainty by which calls come sooner. A larger share learns faster and is
+ * refused more often.
+ */
 const SOONER_SHARE = 0.25;
-/** Answers that contradict one another so often come from servers whose clocks differ. */
+/** So many contradictions mean that the answers come from servers whose clocks differ. */
 const MOST_CONTRADICTIONS = 3;
 
 /**
- * What a server's clock shows, learned from the `Date` of its answers: each says that the clock was in
- * that second at some time between the call and the answer. All together they say it to a round trip.
- * All times are in milliseconds since 1970.
+ * A server's clock, learned from the `Date` of its answers. Each answer says that the clock was in
+ * that second at some time between the call and the answer. Together they narrow the clock down to
+ * a round trip. All times are in milliseconds since 1970.
  *
  * @see {@link https://doi.org/10.1145/2455.2456 Maintaining the time in a distributed system} for the
  *   intersection of such intervals (Marzullo and Owicki)
  */
 export interface ServerClock {
-  /** Takes notice of an answer, and of when its call was sent. */
+  /** Learns from an answer and from when its call was sent. */
   note(answer: {
-    /** Its `Date`. */
+    /** The answer's `Date`. */
     readonly date: string | undefined;
-    /** When it came, by our clock. */
+    /** When the answer came, by our clock. */
     readonly nowMs: number;
     /** @default `nowMs` */
     readonly sentMs?: number;
   }): void;
-  /** What the server's clock shows at least; undefined before the first `Date`. */
+  /** The earliest time that the server's clock can show; undefined before the first `Date`. */
   earliestMs(nowMs: number): number | undefined;
   /**
-   * By how much sooner to come than that says, after some answers: calls that wait for the server's clock all
-   * come at the same part of its seconds, and would never learn more.
+   * By how much sooner than `earliestMs` says to call, once enough answers came. Calls that all
+   * wait for the server's clock come at the same part of its seconds, and nothing more would be
+   * learned from them.
    */
   soonerMs(): number;
-  /** Whether this server rounds down the times it tells: then it may refuse calls for a second longer. */
+  /**
+   * Whether this server rounds down the times it states. It may then refuse calls for up to a
+   * second longer.
+   */
   roundsDown: boolean;
 }
 
@@ -81,7 +91,10 @@ export function createServerClock(): ServerClock {
   };
 }
 
-/** What holds by both; undefined where they contradict one another, as after a clock was set anew. */
+/**
+ * The interval in which both hold. Undefined when they contradict one another, as after a clock was
+ * set.
+ */
 function intersect(known: Lead, told: Lead): Lead | undefined {
   const drift = driftMs(known, told.notedMs);
   const leastMs = Math.max(known.leastMs - drift, told.leastMs);

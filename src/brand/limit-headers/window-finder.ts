@@ -1,52 +1,66 @@
 import { findHttpDateMs } from './http-date.ts';
 
-/** Numbers from here on are seconds since 1970, smaller ones seconds from now… */
+/** Numbers from here on are seconds since 1970, smaller ones are seconds from now. */
 const EPOCH_SECONDS_FROM = 1e9;
-/** …and these are milliseconds. */
+/** Numbers from here on are milliseconds since 1970. */
 const EPOCH_MILLISECONDS_FROM = 1e11;
-/** Used up and back so often, it is a window; less may be chance… */
+/**
+ * A limit that was used up and then full again this often has a window. Fewer times may be chance.
+ */
 const TIMES_RESTORED = 3;
-/** …with so much of the limit: others may have taken the rest already, but a bucket seldom fills so far. */
+/**
+ * The share of the limit that counts as full. Other clients may have used the rest already, but a
+ * token bucket seldom fills so far.
+ */
 const RESTORED_SHARE = 0.9;
-/** Resets that came one after another before it counts that all were as far ahead. */
+/** Successive resets needed before it counts that all were equally far ahead. */
 const RESETS_AS_FAR = 6;
-/** Longer windows come too seldom to be found out. */
+/** Longer windows end too seldom to be found. */
 const LONGEST_S = 60;
-/** A server may name its counters as it likes; nobody follows more of them than this. */
+/** A server may name any number of counters. No more than this are followed. */
 const MOST_COUNTERS = 20;
 
-/** What an answer says of one counter. */
+/** The state of one counter in an answer. */
 export interface Count {
   readonly limit: number;
   readonly remaining: number;
-  /** When calls are available again, in seconds: since 1970, or from now. */
+  /** When calls are available again: seconds since 1970, or seconds from now. */
   readonly reset: number;
   /** The answer's `Date`. */
   readonly date: string | undefined;
 }
 
 /**
- * Finds out for which window a limit holds where that is not told, only how many calls are left until when:
- * from how far ahead resets are, how they move on, and whether a limit that was used up is back after them.
+ * Finds the window of a limit when headers state only how many calls are left until when. It looks
+ * at how far ahead resets are, how they move on, and whether a limit that was used up is full again
+ * after them.
  */
 export interface WindowFinder {
-  /** Takes notice of what an answer says of a counter. Returns the window in ms, undefined while it is not known. */
+  /**
+   * Learns from what an answer says of a counter. Returns the window in ms, undefined while it is
+   * not known.
+   */
   note(name: string, count: Count): number | undefined;
 }
 
-/** What was seen of a counter; all times are whole seconds. */
+/** The observations of a counter. All times are whole seconds. */
 interface Seen {
   readonly limit: number;
-  /** Whether resets are told in seconds since 1970: then they are rounded up, where windows begin with a call. */
+  /**
+   * Whether resets are seconds since 1970. These are rounded up when a window begins with a call.
+   */
   readonly isEpoch: boolean;
   resetS: number;
   resets: number;
-  /** The shortest way from one reset to the next. */
+  /** The shortest step from one reset to the next. */
   stepS: number;
-  /** How far ahead it was while calls were left. */
+  /** How far ahead the reset was while calls were left. */
   nearestS: number;
   farthestS: number;
-  /** Whether none was left at some time, and since when: the reset that was told then, or 0 where some are. */
+  /**
+   * Whether the limit was ever used up. `usedUpUntilS` is the reset that was then stated, or 0
+   * while calls are left.
+   */
   wasUsedUp: boolean;
   usedUpUntilS: number;
   restored: number;
@@ -69,14 +83,14 @@ export function createWindowFinder(): WindowFinder {
         seen = nothingSeen({ limit, isEpoch, resetS });
         counters.set(name, seen);
       }
-      // Answers overtake one another.
+      // Answers may arrive out of order.
       if (resetS >= seen.resetS) noteReset(seen, { remaining, resetS, aheadS: resetS - dateS });
       return findWindowMs(seen);
     },
   };
 }
 
-/** Whole ones: what is told to the millisecond lies elsewhere each time. */
+/** Only whole seconds are used: a reset in milliseconds differs a little each time. */
 function isInSeconds(reset: number): boolean {
   return Number.isInteger(reset) && reset < EPOCH_MILLISECONDS_FROM;
 }
@@ -122,14 +136,17 @@ function noteReset(seen: Seen, { remaining, resetS, aheadS }: Told): void {
 
 function findWindowMs(seen: Seen): number | undefined {
   const { isEpoch, stepS, nearestS, farthestS, restored } = seen;
-  // Seconds that are rounded down say of some windows that they are over at once.
+  // Seconds rounded down can say of a window that it is over at once.
   if (!isEpoch && nearestS === 0) return undefined;
   if (restored < TIMES_RESTORED && !isAlwaysAsFar(seen)) return undefined;
   const windowS = isEpoch && stepS < farthestS ? farthestS - 1 : farthestS;
   return windowS > 0 && windowS <= LONGEST_S ? windowS * 1_000 : undefined;
 }
 
-/** Whether the reset moves on with the calls, as windows that slide have it, or those that begin with a call. */
+/**
+ * Whether the reset moves on with the calls, as in sliding windows and in windows that begin with a
+ * call.
+ */
 function isAlwaysAsFar({ isEpoch, wasUsedUp, resets, ...seen }: Seen): boolean {
   if (!wasUsedUp || resets < RESETS_AS_FAR) return false;
   const { stepS, nearestS, farthestS } = seen;

@@ -7,24 +7,25 @@ import { PART_KINDS, type PartKind } from './rotation.ts';
 /** Appends replies to files, each exactly once. */
 export interface BackfillWriter {
   /**
-   * @returns when the reply is on the disk: true if it was written, false if it was there already
-   * @throws when it could not be written before the writer was told to give up
+   * @returns when the reply is on the disk: true if it was written now, false if it was there
+   *   already
+   * @throws when it could not be written before `giveUp` was called
    */
   keep(id: string, lines: OutcomeLines): Promise<boolean>;
-  /** From now on a write that fails is not tried again. */
+  /** From now on, failed writes are not retried. */
   giveUp(): void;
   /** Finishes files of past hours. */
   tidy(): Promise<void>;
-  /** Writes what is there and finishes all files. */
+  /** Writes all waiting replies and finishes all files. */
   close(): Promise<void>;
 }
 
 export interface BackfillWriterOptions extends Omit<PartSetOptions, 'now'> {
-  /** Whether nobody else has taken the folder. */
+  /** Whether no other collector has taken the folder. */
   readonly isOurs: () => boolean;
-  /** Told when somebody has; nothing is written any more. */
+  /** Called when another collector has taken the folder. Nothing more is then written. */
   readonly onLost: () => void;
-  /** How long a write that failed waits. @default 1 s */
+  /** How long to wait after a failed write. @default 1 s */
   readonly retryMs?: number;
   readonly now?: () => number;
 }
@@ -38,18 +39,19 @@ interface Reply {
 }
 
 const RETRY_MS = 1_000;
-/** The journal must never find the disk full. */
+/** Disk space that is kept free, so that the journal can always be written. */
 const RESERVED_BYTES = 4 * 1024 * 1024;
 
 /**
- * Replies that come while a write is on its way share the next one:
+ * Replies that come during a write share the next one:
  *
- * 1. Lines are appended, and brought to the disk.
+ * 1. Lines are appended and flushed to the disk.
  * 2. The journal notes, in one transaction, the new lengths and the ids of the replies.
- * 3. Only then each reply counts as kept.
+ * 3. Only then each reply counts as stored.
  *
- * A process that is killed in between leaves bytes behind the noted length, which are cut off before
- * anything else is written. So what the journal does not have was not written, and comes again.
+ * A process that is killed in between leaves bytes beyond the noted length, which are cut off
+ * before anything else is written. So a reply that is not in the journal was not written, and comes
+ * again.
  */
 export async function openBackfillWriter(options: BackfillWriterOptions): Promise<BackfillWriter> {
   const { folder, journal, maxFileBytes, onNotice, isOurs, onLost } = options;
@@ -60,11 +62,11 @@ export async function openBackfillWriter(options: BackfillWriterOptions): Promis
   let waiting: Reply[] = [];
   let turn: Promise<void> = Promise.resolve();
   let isBusy = false;
-  /** After a failure nobody knows how far it got; the journal does. */
+  /** After a failure it is unknown how much was written. The journal has to be read again. */
   let isDoubtful = false;
   let trouble = '';
 
-  /** One thing at a time. */
+  /** Does one piece of work after another. */
   async function inTurn(work: () => Promise<void>): Promise<void> {
     const mine = turn.then(work);
     turn = mine.catch(() => {});
@@ -73,7 +75,7 @@ export async function openBackfillWriter(options: BackfillWriterOptions): Promis
 
   async function writeWaiting(): Promise<void> {
     for (let first = waiting[0]; first; first = waiting[0]) await tryToWrite(first);
-    isBusy = false; // at once: the next reply has to see it
+    isBusy = false; // set at once, because the next reply depends on it
   }
 
   async function tryToWrite(first: Reply): Promise<void> {
@@ -89,7 +91,7 @@ export async function openBackfillWriter(options: BackfillWriterOptions): Promis
         onLost();
         return rejectAll(error);
       }
-      await recover().catch(() => {}); // else before the next write
+      await recover().catch(() => {}); // if it fails, it is tried before the next write
       tell(error);
       if (stop.signal.aborted) rejectAll(error);
       else await untilRetry();
@@ -99,12 +101,12 @@ export async function openBackfillWriter(options: BackfillWriterOptions): Promis
   async function recover(): Promise<void> {
     await parts.recover();
     isDoubtful = false;
-    // A commit may have failed only in telling that it was made.
+    // A commit may have succeeded although it reported an error.
     const written = waiting.filter(({ id }) => journal.has(id, now()));
     if (written.length > 0) settle(written);
   }
 
-  /** Replies from the front that fit into the files as they are; the first one always does. */
+  /** The first waiting replies that fit into the files as they are. The first one always does. */
   function nextGroup(): readonly Reply[] {
     const group: Reply[] = [];
     const bytes = { enriched: parts.sizeOf('enriched'), failures: parts.sizeOf('failures') };

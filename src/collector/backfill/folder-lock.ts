@@ -7,28 +7,28 @@ import type { LmdbFile } from '../../store/lmdb-file.ts';
 
 /** The claim of this process on a folder. */
 export interface FolderLock {
-  /** Whether nobody else has taken the folder, such as while this process was frozen. */
+  /** Whether no other process has taken the folder, for example while this one was frozen. */
   isOurs(): boolean;
   release(): Promise<void>;
 }
 
 export interface LockFolderOptions extends Pick<LmdbFile, 'commit'> {
-  /** Who has it. */
+  /** The table with the owner. */
   readonly owners: Database<Owner, string>;
-  /** Where the owner's signs of life go. */
+  /** The folder of the file for the owner's signs of life. */
   readonly folder: string;
-  /** An owner that cannot be looked at from here counts as gone when it gave no sign for so long. @default 10 s */
+  /** An owner that cannot be looked up here counts as gone after this silence. @default 10 s */
   readonly silenceMs?: number;
-  /** How often this one gives a sign of life. @default 2 s */
+  /** How often this process gives a sign of life. @default 2 s */
   readonly beatMs?: number;
   /** This process. */
   readonly self?: Owner;
 }
 
 /**
- * Takes a folder for this process alone, or gives back who has it. A process that was killed does not
- * keep it: on the same machine its number and start are looked up; one in another container or on
- * another machine is waited for, since it gives a sign of life every two seconds.
+ * Takes a folder for this process alone, or returns its owner. A killed process does not keep it.
+ * On the same machine its process id and start time are looked up. A process in another container
+ * or on another machine is given time to show a sign of life, which comes every two seconds.
  */
 export async function lockFolder(options: LockFolderOptions): Promise<FolderLock | Owner> {
   const { commit, owners, folder, self = describeSelf() } = options;
@@ -36,13 +36,14 @@ export async function lockFolder(options: LockFolderOptions): Promise<FolderLock
   const beatFile = join(folder, 'beat');
   const signs = { lastBeat: () => lastBeat(beatFile), silenceMs };
 
-  // Made before the claim, which would stay if this failed; the signs of whoever has it are left alone.
+  // Created before the claim, which would stay if this failed. Signs of another owner are left
+  // alone.
   writeFileSync(beatFile, '', { flag: 'a' });
   for (;;) {
     const owner = owners.get(KEY);
     if (owner && (await isAlive(owner, self, signs))) return owner;
     const isTaken = await commit(() => {
-      // Another one may have been faster.
+      // Another process may have been faster.
       if (owners.get(KEY)?.token !== owner?.token) return false;
       owners.putSync(KEY, self);
       return true;

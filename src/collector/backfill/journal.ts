@@ -3,18 +3,18 @@ import type { Database, RootDatabase } from 'lmdb';
 import type { LmdbFile } from '../../store/lmdb-file.ts';
 import type { PartKind, PartState } from './rotation.ts';
 
-/** What counts: how much of which file, and which replies are in it. */
+/** The record of what counts: how much of which file, and which replies are in it. */
 export interface Journal {
   findPart(kind: PartKind): PartState | undefined;
   /** Whether a reply was written within the last day. */
   has(id: string, nowMs: number): boolean;
   /**
-   * Notes, in one transaction that is on the disk afterwards, what was written.
+   * Notes what was written, in one transaction that is on the disk afterwards.
    *
-   * @throws when the folder has another owner by now; nothing is noted then
+   * @throws when the folder has another owner by now. Nothing is then noted.
    */
   commit(written: Written): Promise<void>;
-  /** Forgets replies of more than a day ago, some at a time. */
+  /** Removes replies older than a day, some at a time. */
   prune(nowMs: number): Promise<void>;
 }
 
@@ -25,7 +25,7 @@ export interface Written {
 }
 
 const HOUR_MS = 60 * 60_000;
-/** Whoever sends a reply again does so within minutes, or after an outage. */
+/** A worker sends a reply again within minutes, or after an outage. */
 const REMEMBERED_HOURS = 24;
 const PRUNED_AT_ONCE = 5_000;
 const LONGEST_KEY = 200;
@@ -36,7 +36,7 @@ export interface JournalTables {
   readonly replies: Database<1, [hour: number, id: string]>;
 }
 
-/** Opens the tables, which makes those that are not there yet. */
+/** Opens the tables, and creates those that do not exist. */
 export function openJournalTables(root: RootDatabase): JournalTables {
   return {
     parts: root.openDB('parts', { encoding: 'json' }),
@@ -44,7 +44,9 @@ export function openJournalTables(root: RootDatabase): JournalTables {
   };
 }
 
-/** @param checkOwner throws when this process may not write any more; asked within the transaction */
+/**
+ * @param checkOwner throws when this process may no longer write. Called within the transaction.
+ */
 export function createJournal(
   { commit, parts, replies }: Pick<LmdbFile, 'commit'> & JournalTables,
   checkOwner: () => void,
@@ -54,7 +56,7 @@ export function createJournal(
     has: (id, nowMs) => {
       const key = keyOf(id);
       const now = hourNumber(nowMs);
-      // One hour more, for a clock that was set back.
+      // One hour ahead too, in case a clock was set back.
       for (let hour = now + 1; hour >= now - REMEMBERED_HOURS; hour -= 1) {
         if (replies.get([hour, key]) !== undefined) return true;
       }
@@ -84,7 +86,7 @@ function hourNumber(nowMs: number): number {
   return Math.floor(nowMs / HOUR_MS);
 }
 
-/** LMDB has a bound for keys; ids are anybody's. */
+/** LMDB limits the length of keys, and ids may be of any length. */
 function keyOf(id: string): string {
   if (id.length <= LONGEST_KEY && !id.includes('\0')) return id;
   return createHash('sha256').update(id).digest('base64url');

@@ -8,22 +8,22 @@ import { type LmdbFile, openLmdb } from '../../store/lmdb-file.ts';
 import { type FolderLock, lockFolder } from './folder-lock.ts';
 import { createJournal, type Journal, type JournalTables, openJournalTables } from './journal.ts';
 
-/** A folder for the files of a backfill, which this process has for itself. */
+/** A folder for the files of a backfill, held by this process alone. */
 export interface BackfillFolder {
   readonly path: string;
   readonly journal: Journal;
-  /** Whether nobody else has taken it, such as while this process was frozen. */
+  /** Whether no other process has taken it, for example while this one was frozen. */
   isOurs(): boolean;
   close(): Promise<void>;
 }
 
-/** Beneath the folder: what the collector has to remember. */
+/** The subfolder for what the collector has to remember. */
 const JOURNAL = '.collect';
 
 /**
- * Opens a folder, which is made if it is not there, and keeps others out.
+ * Opens a folder, which is created if it does not exist, and locks it.
  *
- * @param flag how the choice of the folder is called in messages
+ * @param flag the name of the folder's option in messages
  * @throws BrandfillError `UNWRITABLE_OUTPUT`
  */
 export async function openBackfillFolder(path: string, flag: string): Promise<BackfillFolder> {
@@ -54,7 +54,7 @@ export async function openBackfillFolder(path: string, flag: string): Promise<Ba
       try {
         await ours.release();
       } catch {
-        // A full disk; the next one sees that this process is gone.
+        // The disk is full. The next collector sees that this process is gone.
       }
       await file.close();
     },

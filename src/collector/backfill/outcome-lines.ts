@@ -1,15 +1,15 @@
 import type { OutcomeData, OutcomesData } from '../../queue/bullmq/contract.ts';
 import type { PartKind } from './rotation.ts';
 
-/** What one reply adds to the files: whole lines, or nothing. */
+/** The lines that one reply adds to the files: whole lines or none. */
 export interface OutcomeLines {
   readonly text: Readonly<Record<PartKind, string>>;
   readonly count: Readonly<Record<PartKind, number>>;
 }
 
 /**
- * Writes a reply as lines of JSON: what was found for `enriched`, all else for `failures`. A job
- * that was refused whole is one line of its own.
+ * Writes a reply as lines of JSON: found outcomes for `enriched`, all others for `failures`. A job
+ * that was refused as a whole becomes one line.
  */
 export function toLines(reply: OutcomesData): OutcomeLines {
   const found = reply.outcomes.filter(({ status }) => status === 'found');
@@ -66,11 +66,12 @@ function originOf({ fetchedAtMs }: OutcomeData, { chunk, ref }: OutcomesData): o
 }
 
 /**
- * The answer is not parsed and written again: numbers with more digits than JavaScript holds would
- * not survive. In JSON, a raw line break stands only between tokens, where a space does as well.
+ * The answer is not parsed and written again, because numbers with more digits than JavaScript
+ * holds would not survive. A raw line break in JSON occurs only between tokens, where a space will
+ * do as well.
  */
 function onOneLine(json: string): string {
   const text = json.replaceAll(/[\r\n]+/g, ' ').trim();
-  // Anything else would break the line it stands in.
+  // Any other text would break the line.
   return text.startsWith('{') && text.endsWith('}') ? text : JSON.stringify(text);
 }

@@ -5,18 +5,20 @@ import { fileName, type PartKind, type PartState } from './rotation.ts';
 
 /** A file that is being written: `<name>.part`. */
 export interface PartFile {
-  /** What of it is known to count. */
+  /** How much of the file counts. */
   readonly state: PartState;
-  /** Writes behind what counts, and brings it to the disk. */
+  /** Writes after the part that counts, and flushes to the disk. */
   append(text: Buffer): Promise<void>;
-  /** Lets more of it count. */
+  /** Makes more of the file count. */
   advance(state: PartState): void;
-  /** Gives it its name, for good. Resolves to the path, or to nothing for a file without a line. */
+  /**
+   * Gives the file its final name. Resolves to the path, or to undefined for a file without a line.
+   */
   finish(): Promise<string | undefined>;
   close(): Promise<void>;
 }
 
-/** The first file that is not there yet, from the given number on. */
+/** The first file that does not exist, from the given number on. */
 export async function findFree(
   folder: string,
   kind: PartKind,
@@ -29,7 +31,7 @@ export async function findFree(
   }
 }
 
-/** Begins a file. */
+/** Creates a file. */
 export async function createPart(
   folder: string,
   kind: PartKind,
@@ -46,8 +48,8 @@ export async function createPart(
 }
 
 /**
- * Opens a file again and cuts off what does not count: lines of a write that was not completed, or
- * a part of one. Undefined when it is not there, because it was finished.
+ * Opens a file again and cuts off what does not count: lines of an incomplete write. Undefined when
+ * the file does not exist, because it was finished.
  */
 export async function reopenPart(
   folder: string,
@@ -63,7 +65,7 @@ export async function reopenPart(
       await handle.truncate(state.bytes);
       await handle.sync();
     }
-    // Shorter than it was: somebody else cut it. What is left counts.
+    // The file is shorter than it was, because another program cut it. The rest counts.
     const bytes = Math.min(size, state.bytes);
     return createPartFile(folder, { kind, state: { ...state, bytes }, handle });
   } catch (error) {
@@ -108,7 +110,7 @@ function createPartFile(folder: string, { kind, state: first, handle }: OpenPart
   };
 }
 
-/** Its own name, unless somebody else has put a file there meanwhile. */
+/** Its own name, or the next free one if another program has put a file there meanwhile. */
 async function freePath(folder: string, kind: PartKind, state: PartState): Promise<string> {
   for (let { number } = state; ; number += 1) {
     const path = join(folder, fileName(kind, { hour: state.hour, number }));

@@ -10,23 +10,23 @@ import {
   type PartState,
 } from './rotation.ts';
 
-/** The files that are written to, one of each kind at most, and what the journal says of them. */
+/** The files that are being written, at most one of each kind, and their entries in the journal. */
 export interface PartSet {
-  /** How long the file of a kind is; 0 when there is none. */
+  /** The length of the file of a kind; 0 when there is none. */
   sizeOf(kind: PartKind): number;
-  /** Takes up every file where the journal says, whatever lies behind. */
+  /** Continues every file where the journal says, and cuts off what follows. */
   recover(): Promise<void>;
-  /** Makes room for so many bytes: files that are too old or would be too long are finished. */
+  /** Makes room for more bytes: finishes files that are too old or would become too long. */
   makeWay(moreBytes: Readonly<Record<PartKind, number>>): Promise<void>;
-  /** Brings lines to the disk, and notes them in the journal along with the replies they are from. */
+  /** Flushes lines to the disk, and notes them in the journal with the ids of their replies. */
   append(addition: Addition): Promise<void>;
   /** Finishes all files. */
   finish(): Promise<void>;
-  /** Lets go of all files as they are. */
+  /** Closes all files as they are. */
   leave(): Promise<void>;
 }
 
-/** Lines of some replies. */
+/** The lines of some replies. */
 export interface Addition {
   readonly ids: readonly string[];
   readonly text: Readonly<Record<PartKind, Buffer>>;
@@ -52,7 +52,10 @@ export function createPartSet(options: PartSetOptions): PartSet {
     await journal.commit({ parts: changed, ids, nowMs: now() });
   }
 
-  /** A file is in the journal before it has a line: others are not ours to cut. */
+  /**
+   * A file is noted in the journal before its first line. Files without an entry are not ours to
+   * cut.
+   */
   async function begin(kind: PartKind): Promise<PartFile> {
     const state = await findFree(folder, kind, nextFile(journal.findPart(kind), now()));
     await note({ [kind]: state });

@@ -3,13 +3,13 @@ export type PartKind = 'enriched' | 'failures';
 
 export const PART_KINDS: readonly PartKind[] = ['enriched', 'failures'];
 
-/** Where a kind of files stands: the file that is written to, or the last one that was. */
+/** The file of a kind that is being written, or the last one that was. */
 export interface PartState {
   /** In UTC, such as `2026-11-21T08`. */
   readonly hour: string;
   /** Files of one hour are counted from 1. */
   readonly number: number;
-  /** How much of the file counts: what lies behind was not finished. */
+  /** How many bytes of the file count. A write after these was not completed. */
   readonly bytes: number;
   readonly lines: number;
   /** False once the file is finished. */
@@ -21,7 +21,9 @@ function hourOf(nowMs: number): string {
   return new Date(nowMs).toISOString().slice(0, 13);
 }
 
-/** The name of a finished file: `enriched-2026-11-21T08.jsonl`, `enriched-2026-11-21T08-2.jsonl`. */
+/**
+ * The name of a finished file: `enriched-2026-11-21T08.jsonl`, `enriched-2026-11-21T08-2.jsonl`.
+ */
 export function fileName(
   kind: PartKind,
   { hour, number }: Pick<PartState, 'hour' | 'number'>,
@@ -29,20 +31,20 @@ export function fileName(
   return `${kind}-${hour}${number === 1 ? '' : `-${number}`}.jsonl`;
 }
 
-/** Whether a file has to be finished before so many bytes more are written. */
+/** Whether a file has to be finished before more bytes are written. */
 export function isDue(
   state: PartState | undefined,
   { nowMs, moreBytes, maxBytes }: { nowMs: number; moreBytes: number; maxBytes: number },
 ): boolean {
   if (!state?.isOpen) return false;
   if (state.hour !== hourOf(nowMs)) return true;
-  // A reply that is longer than a file may be goes whole into a file of its own.
+  // A reply that is longer than a file may be becomes a file of its own.
   return state.bytes > 0 && moreBytes > 0 && state.bytes + moreBytes > maxBytes;
 }
 
 /**
- * The first file after another one. Numbers are not used again, even if files were taken away; but that of a
- * file without a line, which may not even have been made.
+ * The file after the last one. Numbers are not reused, even if files were removed. The number of a
+ * file without a line is reused, because that file may not even have been created.
  */
 export function nextFile(
   last: PartState | undefined,

@@ -11,38 +11,38 @@ import type { ManifestWriter } from './manifest-writer.ts';
 import { createRecordTable } from './record-table.ts';
 import { hashOfValue } from './value-hash.ts';
 
-/** What there is to tell of a row. */
+/** A change of a row that is to be reported. */
 export interface Change {
   readonly kind: 'new' | 'changed';
-  /** The columns that changed, joined with `;`; none of a row that is new. */
+  /** The columns that changed, joined with `;`. Empty for a new row. */
   readonly columns: string;
 }
 
 /** A column whose values are compared. */
 export interface ComparedColumn extends ManifestColumn {
-  /** The column of the output that it is in. @default its name */
+  /** The output column that holds it. @default its name */
   readonly label?: string;
-  /** What the row has in it, as it is written; undefined to leave what was told. */
+  /** The row's value as it is written; undefined to keep what was reported before. */
   textOf(row: JoinedRow): string | undefined;
-  /** Whether it may differ although the outcome is the same, as the row's own cells play a part. */
+  /** Whether it may differ for the same outcome, because it depends on the row's own cells. */
   readonly dependsOnRow: boolean;
 }
 
 export interface ChangeFinderOptions {
-  /** Domain first. */
+  /** The domain comes first. */
   readonly columns: readonly ComparedColumn[];
-  /** What was told before. */
+  /** The last report. */
   readonly before: Manifest | undefined;
-  /** Takes what is told now; has the columns of {@link layoutOf}. */
+  /** Receives what is reported now. Its columns are those of {@link layoutOf}. */
   readonly after: ManifestWriter;
 }
 
-/** Finds what is to be told of a row, and notes it. To be asked once for each row, in their order. */
+/** Finds the change of a row, and notes it. Must be called once for each row, in their order. */
 export type ChangeFinder = (row: JoinedRow) => Change | undefined;
 
 /**
- * The columns of the next manifest: those that are compared, and those that the output no longer has
- * while rows that could not be asked still count as told of them.
+ * The columns of the next manifest: those that are compared, and those that the output no longer
+ * has but that still hold values of rows that could not be asked.
  */
 export function layoutOf(
   columns: readonly ManifestColumn[],
@@ -58,21 +58,21 @@ export function layoutOf(
 }
 
 const NEW: Change = { kind: 'new', columns: '' };
-/** Keep identities by key and by domain apart. */
+/** Keeps identities by key apart from those by domain. */
 const SEED = { domain: 1, key: 2 };
 
 /**
- * Compares rows with what was told of them. An outcome that was fetched when the one told of was
- * fetched is the same: its values are not even looked at, unless a column is made in another way now.
+ * Compares rows with what was reported before. An outcome with the same time of fetching is the
+ * same: its values are not compared, unless a column is now made in another way.
  *
- * A row whose lookup failed, or that was not asked, has nothing to tell: what was told stays.
+ * A row whose lookup failed or was not made has no change. What was reported before is kept.
  */
 export function createChangeFinder({ columns, before, after }: ChangeFinderOptions): ChangeFinder {
   const table = before && createRecordTable(before.readIds());
   const old = before?.words ?? new Uint32Array();
   const { words, columns: layout } = after;
   const width = layout.length;
-  /** Where each column is in the records of before; -1 where it is not. */
+  /** The index of each column in the earlier records; -1 when it is not there. */
   const oldPlaces = layout.map(
     ({ name }) => before?.columns.findIndex((column) => column.name === name) ?? -1,
   );
@@ -82,11 +82,11 @@ export function createChangeFinder({ columns, before, after }: ChangeFinderOptio
   const isSameLayout =
     before?.columns.length === width &&
     oldPlaces.every((place, at) => place === at && isMadeAlike[at]);
-  // The same answer may then be spread over other columns, but there is nothing new in it.
+  // The same answer may be spread over other columns then, but nothing in it is new.
   const isFlatAgain = before !== undefined && areFlat(before.columns) && areFlat(columns);
   const id = new Uint32Array(2);
 
-  /** @returns false for a row that nothing tells from others */
+  /** @returns false for a row that has no identity */
   function identify({ key, domain }: JoinedRow): boolean {
     if (key !== '') hashText(key, SEED.key, id, 0);
     else if (domain !== '') hashText(domain, SEED.domain, id, 0);
@@ -108,7 +108,7 @@ export function createChangeFinder({ columns, before, after }: ChangeFinderOptio
     return to;
   }
 
-  /** Notes once more what was told before. */
+  /** Notes again what was reported before. */
   function keep(from: number): void {
     const to = begin(old[from + AT.fetchedLow] ?? 0, old[from + AT.fetchedHigh] ?? 0);
     for (let column = 0; column < width; column += 1) {
@@ -173,7 +173,7 @@ export function createChangeFinder({ columns, before, after }: ChangeFinderOptio
   };
 }
 
-/** That a row no longer has a domain is to be told only where something was told of it. */
+/** The loss of a row's domain is reported only if the row was reported before. */
 function hasSomethingToTell({ status }: JoinedRow, isKnown: boolean): boolean {
   if (status === 'invalid') return isKnown;
   return status !== 'failed' && status !== 'skipped';

@@ -7,36 +7,36 @@ import { type Change, type ComparedColumn, createChangeFinder, layoutOf } from '
 import { openManifest } from './manifest.ts';
 import { openManifestWriter } from './manifest-writer.ts';
 
-/** What is told of rows in this run, against what was told in the last one. */
+/** The changes of rows in this run, compared with the last run that reported them. */
 export interface Changes {
-  /** What there is to tell of a row. To be asked once for each row, in their order. */
+  /** The change of a row, if any. Must be called once for each row, in their order. */
   find(row: JoinedRow): Change | undefined;
-  /** To be called after each batch of rows. */
+  /** Must be called after each batch of rows. */
   flush(): Promise<void>;
-  /** Brings what was told to the disk; all that can fail has failed by then. */
+  /** Flushes what was reported to the disk. Nothing after this can fail. */
   finish(): Promise<void>;
-  /** Makes it what was last told. To be called when the changes file is in its place. */
+  /** Puts it in place of the last report. Must be called once the changes file is in its place. */
   commit(): Promise<void>;
   close(): Promise<void>;
-  /** How many rows there was something to tell of, so far. */
+  /** How many rows had a change so far. */
   readonly counts: Readonly<ChangeCounts>;
 }
 
 export type ChangeCounts = Record<Change['kind'], number>;
 
 export interface ChangesOptions {
-  /** What was told last, as {@link prepareManifest} names it. */
+  /** The file with the last report, as {@link prepareManifest} names it. */
   readonly manifest: string;
-  /** Domain first. */
+  /** The domain comes first. */
   readonly columns: readonly ComparedColumn[];
-  /** Whether a column that is no longer there was taken away by the API, and not by the user. */
+  /** Whether a missing column was dropped by the API rather than by the user. */
   readonly tellsLost: boolean;
   readonly onNotice: (message: string) => void;
 }
 
 /**
- * Opens what was told by the last run of this name. A manifest that is damaged, or that was never
- * put in its place, costs no change: they are told again.
+ * Opens what the last run of this name reported. A manifest that is damaged or was never put in its
+ * place loses no changes: they are reported again.
  *
  * @throws BrandfillError `UNWRITABLE_OUTPUT`
  */
@@ -74,14 +74,14 @@ export async function openChanges(options: ChangesOptions): Promise<Changes> {
 }
 
 export interface PrepareManifestOptions {
-  /** Where what was told is kept. */
+  /** The folder of all manifests. */
   readonly folder: string;
-  /** The same from night to night. */
+  /** The same id from night to night. */
   readonly id: string;
 }
 
 /**
- * Names the file that keeps what was told, and makes its folder, so that a run can lock it.
+ * Names the file of the report, and creates its folder, so that a run can lock the file.
  *
  * @throws BrandfillError `UNWRITABLE_OUTPUT`
  */

@@ -4,8 +4,9 @@ import type { ComparedColumn } from './change-finder.ts';
 import { flatExpression } from './manifest.ts';
 
 /**
- * The columns of the output as they are compared: by the text that is written. Of a column that has
- * several pieces each is compared by itself, so that it does not matter which pieces are in it.
+ * The columns of the output in the form in which they are compared: by the text that is written. A
+ * column of several pieces is compared piece by piece, so that it does not matter which pieces it
+ * holds.
  */
 export function comparedColumnsOf(
   columns: readonly OutputColumn[],

@@ -7,28 +7,28 @@ import {
   RECORD_HEAD_WORDS,
 } from './manifest.ts';
 
-/** Writes the manifest of a run; nothing is at its place before `commit`. */
+/** Writes the manifest of a run. Nothing is in its place before `commit`. */
 export interface ManifestWriter {
   readonly columns: readonly ManifestColumn[];
-  /** Room for the next record, in `words`; where it begins there. It has to be filled. */
+  /** Adds a record. Returns its offset in `words`; the caller must fill it. */
   add(): number;
   readonly words: Uint32Array;
-  /** Says that a record has a value in a column that the output no longer has. */
+  /** Notes that a record has a value in a column that the output no longer has. */
   use(column: number): void;
-  /** Writes what was gathered. To be called now and then: room is for {@link MOST_GATHERED} records. */
+  /** Writes gathered records. Must be called regularly: there is room for {@link MOST_GATHERED}. */
   flush(): Promise<void>;
-  /** Brings everything to the disk. */
+  /** Flushes everything to the disk. */
   finish(): Promise<void>;
   commit(): Promise<void>;
   /** Leaves the place as it was, unless it was committed. */
   discard(): Promise<void>;
 }
 
-/** A batch of rows has some two hundred. */
+/** A batch of rows has some two hundred records. */
 const MOST_GATHERED = 4_096;
 
 /**
- * @param lost the columns from this place on are those that the output no longer has
+ * @param lost the index from which on columns are no longer in the output
  * @throws BrandfillError `UNWRITABLE_OUTPUT`
  */
 export async function openManifestWriter(
@@ -47,7 +47,7 @@ export async function openManifestWriter(
   let records = 0;
 
   async function write(): Promise<void> {
-    // A copy: it is still being written when the next records are gathered.
+    // A copy, because it is still being written while the next records are gathered.
     await file.write(new Uint8Array(words.slice(0, gathered * recordWords).buffer));
     records += gathered;
     gathered = 0;

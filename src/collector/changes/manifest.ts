@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { systemErrorCode } from '../../common/errors.ts';
 
 /**
- * What was last told of each row, in a file. All words are 32 bits, little-endian:
+ * The last report of each row, in a file. All words are 32 bits, little-endian:
  *
  * | part | content |
  * |---|---|
@@ -11,7 +11,7 @@ import { systemErrorCode } from '../../common/errors.ts';
  * | one record for each row | identity (2 words), when its outcome was fetched (2 words, milliseconds since 1970), a hash of its value in each column |
  * | tail | JSON: the columns and how many records there are; then its length in bytes, and {@link MAGIC} |
  *
- * It is only ever read on the machine that wrote it. One that is damaged is as good as none.
+ * It is only read on the machine that wrote it. A damaged one is treated as missing.
  */
 export const MAGIC = 0x31474342;
 export const HEAD_BYTES = 16;
@@ -26,13 +26,13 @@ const READ_BYTES = 256 * 1024;
 /** A column of the output whose values are compared. */
 export interface ManifestColumn {
   readonly name: string;
-  /** How its value is made of an answer: what was made in the same way need not be made again. */
+  /** How its value is made from an answer. Values made in the same way need no comparison. */
   readonly expression: string;
 }
 
 const FLAT = 'flat ';
 
-/** How a column of the flattened answer is made, apart from one that an expression makes. */
+/** Marks a column of the flattened answer, to tell it from one made by an expression. */
 export function flatExpression(expression = ''): string {
   return FLAT + expression;
 }
@@ -43,26 +43,26 @@ export function areFlat(columns: readonly ManifestColumn[]): boolean {
 }
 
 /**
- * The manifest of an earlier run. It is read without waiting: nothing else goes on when rows are
+ * The manifest of an earlier run. It is read synchronously: nothing else happens while rows are
  * written, and a promise for each of them would cost more than the reading.
  */
 export interface Manifest {
   readonly columns: readonly ManifestColumn[];
-  /** Names of columns in which no record has a value. */
+  /** The names of columns without a value in any record. */
   readonly unused: ReadonlySet<string>;
   /** The identities of all records, two words each. */
   readIds(): Uint32Array;
-  /** Brings a record into `words`, and says where it begins there. Reads ahead when asked in order. */
+  /** Loads a record into `words` and returns its offset there. Reads ahead when called in order. */
   read(record: number): number;
   readonly words: Uint32Array;
   close(): Promise<void>;
 }
 
-/** What a manifest says of itself. */
+/** The contents of a manifest's tail. */
 interface TailContent {
   readonly records: number;
   readonly columns: readonly ManifestColumn[];
-  /** Names of columns in which no record has a value. */
+  /** The names of columns without a value in any record. */
   readonly unused: readonly string[];
 }
 
@@ -95,7 +95,7 @@ export function openManifest(path: string): Manifest | 'damaged' | undefined {
   }
 }
 
-/** @throws Error when the file is no manifest, or not a whole one */
+/** @throws Error when the file is not a manifest, or not complete */
 function readTail(file: number): TailContent {
   const { size } = fstatSync(file);
   const endBytes = END_WORDS * WORD_BYTES;
@@ -111,7 +111,7 @@ function readTail(file: number): TailContent {
   return tail;
 }
 
-/** @throws Error when it is of another layout */
+/** @throws Error when it has another layout */
 function parseTail(json: unknown): TailContent {
   const column = z.object({ name: z.string(), expression: z.string() });
   const tail = z.object({
@@ -156,7 +156,7 @@ function createManifest(file: number, { columns, records, unused }: TailContent)
     },
     read: (record) => {
       if (record < from || record >= to) {
-        // A list in another order would have a whole block read for each of its rows.
+        // For a list in another order, a whole block would be read for each row.
         load(record, record >= to && record - to < perBlock ? perBlock : 1);
       }
       return (record - from) * recordWords;
@@ -166,7 +166,7 @@ function createManifest(file: number, { columns, records, unused }: TailContent)
   };
 }
 
-/** @throws Error when the file ends before */
+/** @throws Error when the file ends too early */
 function readExactly(file: number, bytes: Buffer, position: number): Buffer {
   for (let done = 0; done < bytes.length; ) {
     const count = readSync(file, bytes, done, bytes.length - done, position + done);

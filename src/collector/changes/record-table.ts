@@ -1,28 +1,31 @@
 /**
  * Finds the records of a manifest by the identities of rows, in some 20 bytes of memory each.
- * Records of the same identity are given out one after the other, in their order.
+ * Records of the same identity are returned one after the other, in their order.
  */
 export interface RecordTable {
-  /** The next record of this identity that was not given out yet; -1 when there is none. */
+  /** The next record of this identity that was not yet returned; -1 when there is none. */
   take(low: number, high: number): number;
 }
 
-/** Instead of a next record: this one is the last of its identity, the only one, or given out already. */
+/**
+ * Values in place of a next record: the record is the last of its identity, the only one, or was
+ * already returned.
+ */
 const LAST = -1;
 const ONLY = -2;
 const GONE = -3;
 
 /**
- * Makes the table. The order of a list is nearly the same from night to night, so the record behind
- * the one before is tried first; only when that is another one, or not the only one of its identity, the
- * table is asked.
+ * Creates the table. The order of a list is nearly the same from night to night, so the record
+ * after the previous one is tried first. The table is searched only when that one has another
+ * identity, or is not the only one of its identity.
  *
- * @param ids two words for each record: its identity
+ * @param ids the identity of each record, two words each
  */
 export function createRecordTable(ids: Uint32Array): RecordTable {
   const count = ids.length / 2;
   const mask = 2 ** Math.ceil(Math.log2(Math.max(2, count * 1.5))) - 1;
-  /** Number of the first record that is left of an identity, plus 1; 0 for an empty slot. */
+  /** The number of the first remaining record of an identity, plus 1; 0 for an empty slot. */
   const slots = new Uint32Array(mask + 1);
   /** For each record, the next one of its identity. */
   const next = new Int32Array(count).fill(ONLY);
@@ -31,7 +34,7 @@ export function createRecordTable(ids: Uint32Array): RecordTable {
   const isAt = (record: number, low: number, high: number): boolean =>
     ids[2 * record] === low && ids[2 * record + 1] === high;
 
-  /** Where an identity is, or the empty slot where it would be. */
+  /** The slot of an identity, or the empty slot for it. */
   function findSlot(low: number, high: number): number {
     let slot = low & mask;
     for (;;) {
@@ -41,7 +44,7 @@ export function createRecordTable(ids: Uint32Array): RecordTable {
     }
   }
 
-  // From the last to the first, so that the first one is at the head.
+  // From last to first, so that the first record of an identity is at the head.
   for (let record = count - 1; record >= 0; record -= 1) {
     const slot = findSlot(ids[2 * record] ?? 0, ids[2 * record + 1] ?? 0);
     const following = (slots[slot] ?? 0) - 1;

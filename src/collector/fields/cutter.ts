@@ -1,8 +1,8 @@
-/** Cuts a stream of bytes into pieces whose lengths are known. */
+/** Cuts a stream of bytes into pieces of known lengths. */
 export interface Cutter {
-  /** The next `sizeBytes` bytes as text; fewer only when the stream ends. */
+  /** The next `sizeBytes` bytes as text. There are fewer only at the end of the stream. */
   take(sizeBytes: number): Promise<string> | string;
-  /** Gives the stream up. */
+  /** Ends the reading of the stream. */
   close(): Promise<void>;
 }
 

@@ -1,8 +1,8 @@
 import { hashText } from '../../common/hash-text.ts';
 
-/** Some of the domains of a list, each with how many rows have it. */
+/** Some of the domains of a list, with the number of rows of each. */
 export interface DomainSample {
-  /** To be called for each row that has a domain. */
+  /** Must be called for each row that has a domain. */
   add(domain: string): void;
   readonly rowsByDomain: ReadonlyMap<string, number>;
 }
@@ -10,10 +10,10 @@ export interface DomainSample {
 const SEED = 3;
 
 /**
- * Takes a sample whose size does not grow with the list. A domain is in it by its hash, so that a list
- * that is nearly the same has nearly the same sample, whatever its order.
+ * Takes a sample whose size does not grow with the list. Domains are chosen by their hash, so that
+ * nearly the same list gives nearly the same sample, whatever its order.
  *
- * @param most domains in it, at least half of them where the list has more
+ * @param most the most domains in it. A longer list gives at least about half as many.
  */
 export function createDomainSample(most: number): DomainSample {
   const rowsByDomain = new Map<string, number>();

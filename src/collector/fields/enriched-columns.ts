@@ -14,13 +14,13 @@ export interface CountShapesOptions {
   readonly index: RowIndex;
   readonly store: OutcomeStore;
   readonly isUsable: (domain: string, outcome: OutcomeHead) => boolean;
-  /** The shapes that the plan has met. */
+  /** The shapes of fresh outcomes, as counted by the plan. */
   readonly freshShapes: ShapeUses;
 }
 
 /**
- * Counts the shapes that the answers of this list's rows have, without reading the answers: the head
- * of each outcome names its shape.
+ * Counts the shapes of the answers of this list's rows without reading the answers: the head of
+ * each outcome holds the number of its shape.
  */
 export async function countShapes(options: CountShapesOptions): Promise<ShapeUses> {
   const { index, store, isUsable, freshShapes } = options;
@@ -29,7 +29,7 @@ export async function countShapes(options: CountShapesOptions): Promise<ShapeUse
   for await (const rows of index.read()) {
     for (const { kind, text } of rows) {
       if (kind === 'due' || kind === 'known') row += 1;
-      if (kind !== 'due') continue; // what was known then is known still, and counted
+      if (kind !== 'due') continue; // fresh outcomes are already counted
       const head = store.findHead(text);
       if (head && isUsable(text, head)) countShape(uses, head.shapeId, row);
     }
@@ -37,7 +37,7 @@ export async function countShapes(options: CountShapesOptions): Promise<ShapeUse
   return uses;
 }
 
-/** Counts a row that has a shape. */
+/** Counts a row with a shape. */
 export function countShape(uses: ShapeCounts, shapeId: number, row: number): void {
   const known = uses.get(shapeId);
   if (!known) uses.set(shapeId, { firstRow: row, rows: 1 });
@@ -47,25 +47,25 @@ export function countShape(uses: ShapeCounts, shapeId: number, row: number): voi
   }
 }
 
-/** Uses that are being counted. */
+/** Counts in progress. */
 export type ShapeCounts = Map<number, { -readonly [K in keyof ShapeUse]: ShapeUse[K] }>;
 
-/** Paths that are told apart when values are compared; those beyond it are compared together. */
+/** Paths that are compared separately. Further paths are compared together. */
 export const MOST_PATHS = 500;
 
 export interface FlatColumnsOptions {
-  /** The most columns, that of the rest not counted. */
+  /** The most columns, not counting `json`. */
   readonly maxColumns: number;
-  /** Names of the columns that an earlier output has, which come first, however many they are. */
+  /** Names of columns that an earlier output has. They come first, however many there are. */
   readonly known?: readonly string[] | undefined;
 }
 
-/** The name of the column that has what no other column has. */
+/** The name of the column for values without a column of their own. */
 const REST = 'json';
 
 /**
- * The columns of the flattened answer, of which the first paths get one each. What is in none of them
- * is in one more, `json`, with its nesting.
+ * The columns of the flattened answer. The first paths get one each. All other values are in one
+ * more column, `json`, with their nesting.
  */
 export function flatColumnsOf(
   { paths, isCut }: RankedPaths,
@@ -75,7 +75,7 @@ export function flatColumnsOf(
   const isKnown = (path: readonly string[]): boolean => known.includes(names.get(path) ?? '');
   const first = paths.filter(isKnown);
   const others = paths.filter((path) => !isKnown(path));
-  // Where there is a column for the rest already, everything that has none of its own goes there.
+  // If there is a `json` column already, all paths without a column of their own go there.
   const room = known.includes(REST) ? 0 : Math.max(0, maxColumns - first.length);
   const shown = [...first, ...others.slice(0, room)];
   const hidden = others.slice(room);
@@ -99,8 +99,8 @@ export function flatColumnsOf(
 }
 
 /**
- * Names paths by joining their names with `_`. Of two that come to the same, the shorter one keeps it,
- * so that names do not depend on the order of the columns, which may change from night to night.
+ * Names paths by joining their names with `_`. Of two equal names the shorter path keeps it. So
+ * names do not depend on the order of the columns, which may change from night to night.
  */
 function nameFlatPaths(paths: Shape): ReadonlyMap<readonly string[], string> {
   const inOrder = paths
@@ -111,7 +111,7 @@ function nameFlatPaths(paths: Shape): ReadonlyMap<readonly string[], string> {
   return new Map(inOrder.map((path, at) => [path, names[at] ?? '']));
 }
 
-/** The value of a part in a row that has the value of the whole. */
+/** The value of a part in a row, given the value of the whole. */
 export function partOf(part: Field, whole: unknown): unknown {
   return isJsonObject(whole) ? part.valueOf(whole) : undefined;
 }

@@ -4,10 +4,10 @@ import { isInherited, withoutInherited } from './own-members.ts';
 
 type Compiled = ReturnType<typeof compile>;
 
-/** A JMESPath expression that is wrong, and where. */
+/** An error in a JMESPath expression, with its position. */
 export class ExpressionError extends Error {
   override readonly name = 'ExpressionError';
-  /** The character that it is about, from 0; the length of the expression for its end. */
+  /** The index of the character in error; the length of the expression for its end. */
   readonly at: number;
 
   constructor(message: string, at: number) {
@@ -17,16 +17,16 @@ export class ExpressionError extends Error {
 }
 
 /**
- * Reads a JMESPath expression.
+ * Compiles a JMESPath expression.
  *
- * @returns finds its value in an answer; null for none
- * @throws ExpressionError when it is wrong, before there is any answer
+ * @returns a function that finds its value in an answer; null for none
+ * @throws ExpressionError for an invalid expression, before there is any answer
  * @see {@link https://jmespath.site JMESPath}
  */
 export function compileExpression(expression: string): (answer: unknown) => unknown {
   const quotes = findQuotes(expression);
   const open = quotes.find(({ isClosed }) => !isClosed);
-  // The library takes what is there for the whole.
+  // The library would accept the text up to the end as the quoted part.
   if (open) throw new ExpressionError('this quote is never closed', open.from);
   let compiled: Compiled;
   try {
@@ -36,7 +36,7 @@ export function compileExpression(expression: string): (answer: unknown) => unkn
   }
   checkFunctions(compiled, expression);
   const find = (answer: unknown): unknown => TreeInterpreter.search(compiled, answer as JSONValue);
-  // The library looks members up as JavaScript does, and finds what all objects inherit.
+  // The library also finds members that all objects inherit in JavaScript.
   return namesInherited(compiled) ? (answer) => find(withoutInherited(answer)) : find;
 }
 
@@ -48,10 +48,10 @@ function namesInherited(node: unknown): boolean {
   return Object.values(node).some(namesInherited);
 }
 
-/** Longer expressions are not searched for the place: that takes quadratic time. */
+/** The position is not searched in longer expressions, because that takes quadratic time. */
 const MOST_SEARCHED = 2_000;
 
-/** The library does not say where; so the shortest beginning is looked for that is wrong already. */
+/** The library does not report a position. So the shortest invalid beginning is looked for. */
 function toExpressionError(
   expression: string,
   quotes: readonly Quoted[],
@@ -70,13 +70,13 @@ function toExpressionError(
   return new ExpressionError('it ends where more is expected', expression.trimEnd().length);
 }
 
-/** Whether an expression may begin like this. */
+/** Whether an expression may begin with this text. */
 function isViable(beginning: string): boolean {
   try {
     compile(beginning);
     return true;
   } catch (error) {
-    // The library looks at the token behind the last one without asking whether there is one.
+    // The library reads the token after the last one without checking that it exists.
     return error instanceof TypeError || /\bEOF\b/.test(messageOf(error));
   }
 }
@@ -107,7 +107,7 @@ function tokensOf(expression: string): readonly { readonly start: number }[] | u
   }
 }
 
-/** A piece of an expression between quotes, which are part of it. */
+/** A quoted piece of an expression, including its quotes. */
 interface Quoted {
   readonly from: number;
   readonly to: number;
@@ -131,7 +131,8 @@ function findQuotes(expression: string): readonly Quoted[] {
 
 /**
  * Finds calls of functions that do not exist, or with a wrong number of arguments, before the first
- * answer is paid for. Each is tried with nulls: a complaint about types depends on the answer.
+ * answer is paid for. Each call is tried with nulls. Errors about types are ignored, because they
+ * depend on the answer.
  */
 function checkFunctions(compiled: Compiled, expression: string): void {
   const met = new Map<string, number>();
@@ -163,7 +164,7 @@ function findProblemOfCall(node: object, args: readonly unknown[]): string | und
   return undefined;
 }
 
-/** Where a function is called for the nth time. */
+/** The position of the nth call of a function. */
 function placeOfCall(expression: string, name: string, nth: number): number {
   const tokens = tokenize(expression);
   const calls = tokens.filter(({ value }, at) => value === name && tokens[at + 1]?.value === '(');

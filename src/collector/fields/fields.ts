@@ -4,24 +4,29 @@ import { shorten } from '../../rows/columns/names.ts';
 import { compileExpression, ExpressionError } from './expression.ts';
 import { pointAt } from './point-at.ts';
 
-/** One output column and how its value is found in an answer. */
+/** One output column and the way to its value in an answer. */
 export interface Field {
   readonly name: string;
-  /** How the value is found: fields that have this in common find the same in the same answer. */
+  /**
+   * How the value is found. Fields with the same expression find the same value in the same answer.
+   */
   readonly expression?: string;
-  /** Whether it is a piece of the flattened answer, rather than made by an expression. @default false */
+  /**
+   * Whether it is a piece of the flattened answer, rather than the value of an expression. @default
+   * false
+   */
   readonly isFlat?: boolean;
-  /** The pieces in it, where it has several: each finds its value in that of the whole. */
+  /** The pieces in it, if there are several. Each finds its value in the value of the whole. */
   readonly parts?: readonly Field[];
-  /** Undefined where the answer has nothing for it. */
+  /** Undefined when the answer has no value for it. */
   valueOf(answer: JsonObject): unknown;
 }
 
 /**
- * Reads `NAME=EXPR,NAME=EXPR,…`, each EXPR in JMESPath. A comma within brackets, braces, parentheses
- * or quotes belongs to its expression.
+ * Reads `NAME=EXPR,NAME=EXPR,…`, each EXPR in JMESPath. A comma within brackets, braces,
+ * parentheses or quotes belongs to its expression.
  *
- * @throws BrandfillError `INVALID_SETTING` for an empty name, a missing or a wrong expression.
+ * @throws BrandfillError `INVALID_SETTING` for an empty name, or a missing or invalid expression.
  * @see {@link https://jmespath.site JMESPath}
  */
 export function parseFields(spec: string): readonly Field[] {
@@ -39,7 +44,7 @@ export function parseFields(spec: string): readonly Field[] {
   });
 }
 
-/** A column of the list by its name, and what goes where it is blank. */
+/** The name of a column of the list, and the field that fills its blank cells. */
 export interface FillSetting {
   readonly column: string;
   readonly field: Field;
@@ -50,7 +55,7 @@ const MOST_FILLS = 30;
 /**
  * Reads `COLUMN=EXPR`, each EXPR in JMESPath.
  *
- * @param specs texts, or expressions by column
+ * @param specs as texts, or as expressions by column
  * @throws BrandfillError `INVALID_SETTING`
  */
 export function parseFills(
@@ -85,7 +90,8 @@ export function parseFills(
 /**
  * Makes a field from a JMESPath expression.
  *
- * @throws BrandfillError `INVALID_SETTING` that shows the place; its cause is an `ExpressionError`
+ * @throws BrandfillError `INVALID_SETTING` that shows the position. Its cause is an
+ *   `ExpressionError`.
  */
 export function createField(name: string, expression: string): Field {
   const find = compileOrRefuse(name, expression);
@@ -96,7 +102,7 @@ export function createField(name: string, expression: string): Field {
       try {
         return find(answer) ?? undefined;
       } catch {
-        // A function was given a type it does not take: this answer has nothing to offer here.
+        // A function was called with a wrong type. The answer then has no value here.
         return undefined;
       }
     },
@@ -122,7 +128,7 @@ const QUOTES = `'"\``;
 
 function splitOutside(spec: string): string[] {
   const parts: string[] = [];
-  /** Where the brackets were opened that are open. */
+  /** The positions of the brackets that are open. */
   const opened: number[] = [];
   let quote = '';
   let quotedAt = 0;

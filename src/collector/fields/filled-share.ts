@@ -12,14 +12,14 @@ export interface FilledShareOptions {
   readonly isUsable: (outcome: Outcome) => boolean;
 }
 
-/** Answers may be long; so much of them tells enough. */
+/** The sample ends after this many characters, because answers may be long. */
 const MOST_CHARACTERS = 16 * 1024 * 1024;
 
 /**
- * Finds out from a sample of the answers how many of the rows that have a path have a value there: an
- * API may send `null` for what it does not know, and shapes do not tell.
+ * Estimates from a sample of the answers how many of the rows with a path have a value there. An
+ * API may send `null` for an unknown value, which shapes do not show.
  *
- * @returns the share of a path, from 0 to 1; 1 for one that is not in the sample
+ * @returns the share for a path, from 0 to 1; 1 when it is not in the sample
  */
 export function measureFilledShares(
   options: FilledShareOptions,

@@ -1,7 +1,7 @@
 import { isJsonObject, type JsonObject } from '../../brand/json-object.ts';
 import { MAX_DEPTH, type Shape } from '../../brand/shape.ts';
 
-/** The value at a path; undefined where this answer has none, or has a structure there. */
+/** The value at a path; undefined when the answer has none there, or an object. */
 export function valueAt(answer: JsonObject, path: readonly string[]): unknown {
   let value: unknown = answer;
   for (const name of path) {
@@ -16,15 +16,15 @@ export interface ColumnList {
   /** Adds the columns of one more answer. */
   merge(shape: Shape): void;
   readonly columns: Shape;
-  /** Whether some were left out because there are too many. */
+  /** Whether columns were left out because there are too many. */
   readonly isFull: boolean;
 }
 
 /**
- * Joins shapes into one list of columns. A path that is new goes behind the one it follows in its
- * own shape, so that related columns stay together whichever row has them first.
+ * Merges shapes into one list of columns. A new path is inserted after the path before it in its
+ * own shape, so that related columns stay together, whichever row has them first.
  *
- * @param most how many columns there may be
+ * @param most the most columns
  */
 export function createColumnList(most: number): ColumnList {
   const columns: (readonly string[])[] = [];

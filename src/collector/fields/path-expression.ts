@@ -1,4 +1,4 @@
-/** What JMESPath takes for a name without quotes; `let` begins an expression of its own. */
+/** A name that JMESPath accepts without quotes. `let` begins an expression of its own. */
 const BARE_NAME = /^(?!let$|in$)[A-Za-z_][A-Za-z0-9_]*$/;
 
 /**

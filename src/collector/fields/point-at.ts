@@ -1,12 +1,14 @@
-/** As much of a text as fits on a line of a terminal, before and behind the place. */
+/**
+ * How much of a text is shown before the position, and in all: as much as fits on a terminal line.
+ */
 const MOST_BEFORE = 50;
 const MOST_SHOWN = 70;
 
 /**
- * Shows a place of a text: a line with the text, or what is around the place, and one with a caret
- * under it. What controls a terminal is shown as a space.
+ * Shows a position in a text: a line with the text around it, and a line with a caret below it.
+ * Control characters are shown as spaces.
  *
- * @param at the character, from 0
+ * @param at the index of the character
  */
 export function pointAt(text: string, at: number): string {
   const printable = text.replaceAll(/[\p{Cc}\p{Cf}]/gu, (found) => ' '.repeat(found.length));

@@ -1,33 +1,36 @@
 import type { Shape } from '../../brand/shape.ts';
 import { createColumnList } from './flatten.ts';
 
-/** How often a shape is met in a list. */
+/** How often a shape occurs in a list. */
 export interface ShapeUse {
-  /** The first row that has it; rows without a domain do not count. */
+  /** The first row with it. Rows without a domain are not counted. */
   readonly firstRow: number;
-  /** How many rows have it. */
+  /** The number of rows with it. */
   readonly rows: number;
 }
 
 /** The shapes of a list's answers, by number. */
 export type ShapeUses = ReadonlyMap<number, ShapeUse>;
 
-/** The paths of a list's answers, those that most rows have first. */
+/** The paths of a list's answers, the most frequent first. */
 export interface RankedPaths {
   readonly paths: Shape;
-  /** Whether there are more, which hardly any row has. */
+  /** Whether there are more paths, which hardly any row has. */
   readonly isCut: boolean;
 }
 
 export interface RankOptions {
   readonly findShape: (id: number) => Shape | undefined;
-  /** How many of the rows that have a path have a value there, from 0 to 1. @default all of them */
+  /** The share of the rows with a path that have a value there, from 0 to 1. @default 1 */
   readonly filledShareOf?: (path: readonly string[]) => number;
-  /** The most paths that are wanted. */
+  /** The most paths to return. */
   readonly most: number;
 }
 
-/** Answers with names such as colours or dates have no end of paths; counting them must have one. */
+/**
+ * Answers whose names are data, such as colours or dates, have endless paths. Counting is limited
+ * to this many.
+ */
 const MOST_COUNTED = 20_000;
 
 interface CountedPath {
@@ -36,8 +39,8 @@ interface CountedPath {
 }
 
 /**
- * Orders the paths of a list's answers by how many rows have a value there. Those that as many rows
- * have are in the order of the answers.
+ * Orders the paths of a list's answers by the number of rows with a value there. Paths with the
+ * same number keep the order of the answers.
  */
 export function rankPaths(uses: ShapeUses, options: RankOptions): RankedPaths {
   const { findShape, filledShareOf = () => 1, most } = options;
@@ -52,7 +55,10 @@ export function rankPaths(uses: ShapeUses, options: RankOptions): RankedPaths {
   };
 }
 
-/** Common shapes come first, so what is forgotten when there is too much is rare. */
+/**
+ * Counts paths. Common shapes come first, so that only rare paths are dropped when there are too
+ * many.
+ */
 function countPaths(
   uses: ShapeUses,
   findShape: RankOptions['findShape'],

@@ -2,15 +2,15 @@ import { isJsonObject, type JsonObject } from '../../brand/json-object.ts';
 import type { Shape } from '../../brand/shape.ts';
 import { MAX_DEPTH } from '../../brand/shape.ts';
 
-/** What is shown of an answer at one place, and below it. */
+/** A node in the tree of shown paths. */
 interface Place {
   isShown: boolean;
   readonly below: Map<string, Place>;
 }
 
 /**
- * Makes a function that gives what is left of an answer when some paths of it are shown elsewhere,
- * with its nesting; undefined when nothing is.
+ * Creates a function that returns the rest of an answer, without the paths that are shown
+ * elsewhere, with its nesting; undefined when nothing is left.
  */
 export function createRest(shown: Shape): (answer: JsonObject) => JsonObject | undefined {
   const root = createPlace();
@@ -46,6 +46,6 @@ function restOf(
     const inner = restOf(value, here, depth + 1);
     if (inner) left.push([name, inner]);
   }
-  // Not by assignment: an answer may have a member called __proto__.
+  // Not by assignment, because an answer may have a member called __proto__.
   return left.length === 0 ? undefined : Object.fromEntries(left);
 }

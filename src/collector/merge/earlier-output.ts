@@ -7,25 +7,25 @@ import type { RowColumn, RowFormat, ScannedRow } from '../../rows/row-format.ts'
 import type { Source } from '../../rows/source.ts';
 import type { FailureColumns } from './failure-columns.ts';
 
-/** A list that is open. */
+/** An open list. */
 interface OpenList {
   readonly source: Source;
   readonly format: RowFormat;
 }
 
-/** The output of an earlier run, of which the columns are known. */
+/** The open output of an earlier run, with known columns. */
 export interface OpenEarlierOutput extends OpenList {
   readonly domain: RowColumn;
-  /** Names of the added columns, in their order; of objects, only those that all of them have. */
+  /** Names of the added columns, in their order. For objects, only those that all of them have. */
   readonly added: readonly string[];
-  /** The columns that the list had itself. */
+  /** The list's own columns. */
   readonly own: Pick<RowFormat, 'columns' | 'sampleRows'>;
   close(): Promise<void>;
 }
 
-/** The output of an earlier run, that rows are put into. */
+/** The output of an earlier run, into which rows are merged. */
 export interface EarlierOutput extends Omit<OpenEarlierOutput, 'own'> {
-  /** How long each of its rows is. */
+  /** The length of each of its rows. */
   readonly index: RowIndex;
   readonly maxFields: number;
 }
@@ -41,7 +41,8 @@ interface OpenOptions {
 /**
  * Opens an earlier output.
  *
- * @throws BrandfillError `UNREADABLE_INPUT`, and `INVALID_SETTING` when it is not of a run of this list
+ * @throws BrandfillError `UNREADABLE_INPUT`, and `INVALID_SETTING` when it is not the output of
+ *   this list
  */
 export async function openEarlierOutput(
   path: string,
@@ -62,7 +63,7 @@ export async function openEarlierOutput(
 export interface CheckOptions {
   readonly failures: OpenList;
   readonly columns: FailureColumns;
-  /** The list's own column that the domains are taken from now. */
+  /** The list's own column from which the domains are now taken. */
   readonly column: RowColumn;
   readonly readDomain: DomainReader;
   readonly earlier: OpenEarlierOutput;
@@ -71,11 +72,11 @@ export interface CheckOptions {
 }
 
 /**
- * Makes sure that each row of a failures file is that of its place in an earlier output, before any
- * call is made. The place has the domain that the row had then, or the one that it was corrected to,
- * when it was merged before.
+ * Makes sure that each row of a failures file is at its position in an earlier output, before any
+ * call is made. There must be the domain that the row had then, or the corrected one if it was
+ * merged before.
  *
- * @throws BrandfillError `INVALID_SETTING` when one is not, and nothing may be changed
+ * @throws BrandfillError `INVALID_SETTING` when a row is not. Nothing may then be changed.
  */
 export async function checkEarlierOutput(options: CheckOptions): Promise<EarlierOutput> {
   const { failures, columns, earlier, spoolFolder, signal } = options;
@@ -136,7 +137,7 @@ export async function checkEarlierOutput(options: CheckOptions): Promise<Earlier
   }
 }
 
-/** The domain that a row is looked up by now; undefined when it holds none. */
+/** The domain by which a row is now looked up; undefined when it has none. */
 function correctedDomainOf(
   { others }: ScannedRow,
   { readDomain }: CheckOptions,
@@ -146,7 +147,7 @@ function correctedDomainOf(
   return 'domain' in found ? found.domain : undefined;
 }
 
-/** An output as if it had no columns but those of the list. */
+/** The own columns of the list in an output. */
 function ownColumnsOf(
   { columns, sampleRows, isTable }: RowFormat,
   { own }: FailureColumns,
@@ -159,7 +160,7 @@ function ownColumnsOf(
   };
 }
 
-/** Finds the columns that were added in the earlier output: they begin with domain and status. */
+/** Finds the added columns of the earlier output. They begin with domain and status. */
 function findAdded(
   failures: OpenList,
   { domain: { name: domain }, names, own }: FailureColumns,

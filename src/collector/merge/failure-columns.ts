@@ -1,29 +1,31 @@
 import { BrandfillError } from '../../common/errors.ts';
 import type { RowColumn, RowFormat } from '../../rows/row-format.ts';
 
-/** The columns of ours that a failures file ends in, and the list's own before them. */
+/**
+ * The columns that Brandfill adds at the end of a failures file, and the list's own before them.
+ */
 export interface FailureColumns {
-  /** The row's place in the list, from 1. */
+  /** The row's position in the list, from 1. */
   readonly row: RowColumn;
   readonly domain: RowColumn;
-  /** All six, in their order. */
+  /** The names of all six, in their order. */
   readonly names: readonly string[];
-  /** The list as if it had no columns but its own, for finding the domain in it. */
+  /** The list with its own columns only, for finding the domain in it. */
   readonly own: RowFormat;
 }
 
 const NAMES = ['row', 'domain', 'status', 'reason', 'http_status', 'attempts'] as const;
 
-/** What a failures file that is to be merged is called, and how it is written. */
+/** A failures file that is to be merged. */
 interface NamedFormat {
   readonly name: string;
   readonly format: RowFormat;
 }
 
 /**
- * The columns of ours in a failures file.
+ * The columns that Brandfill added in a failures file.
  *
- * @throws BrandfillError `INVALID_SETTING` when it is no failures file
+ * @throws BrandfillError `INVALID_SETTING` when the list is not a failures file
  */
 export function readFailureColumns({ name, format }: NamedFormat, prefix: string): FailureColumns {
   const found = seekFailureColumns(format, prefix);
@@ -34,13 +36,13 @@ export function readFailureColumns({ name, format }: NamedFormat, prefix: string
   );
 }
 
-/** Finds the columns of ours in a list, when it is a failures file. */
+/** Finds the columns that Brandfill added in a list, if it is a failures file. */
 export function findFailureColumns(format: RowFormat, prefix: string): FailureColumns | undefined {
   const found = seekFailureColumns(format, prefix);
   return 'missing' in found ? undefined : found;
 }
 
-/** They are its last ones, and may have got a suffix. */
+/** Finds the columns. They are the last ones, and may have a suffix. */
 function seekFailureColumns(
   format: RowFormat,
   prefix: string,
@@ -74,7 +76,10 @@ function seekFailureColumns(
   };
 }
 
-/** A name of ours, or one with the suffix that it gets where the list has it already. */
+/**
+ * Whether a column has a given name, or that name with the suffix it gets when the list has it
+ * already.
+ */
 function isOurs(column: string, name: string): boolean {
   return (
     column === name ||

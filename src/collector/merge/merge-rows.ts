@@ -8,28 +8,28 @@ import type { FailureColumns } from './failure-columns.ts';
 
 export interface MergeOptions {
   readonly earlier: EarlierOutput;
-  /** The failures file: how it is written, and its columns. */
+  /** The format of the failures file. Its columns are in `columns`. */
   readonly format: RowFormat;
   readonly columns: FailureColumns;
-  /** What was learned, in the order of the failures file; the key of a row is its place. */
+  /** The new results, in the order of the failures file. The key of a row is its position. */
   readonly rows: AsyncIterable<readonly JoinedRow[]>;
   readonly output: OutputColumns;
-  /** Which of the list's own columns were filled. */
+  /** The list's own columns that were filled. */
   readonly filled: readonly RowColumn[];
   readonly out: OutputFile;
   readonly failures: OutputFile;
 }
 
-/** A row of the earlier output as it stands there. */
+/** A row of the earlier output, unchanged. */
 interface EarlierRow {
   readonly raw: string;
   readonly fields: number;
 }
 
 /**
- * Writes the earlier output with what was learned in its places, and the failures that are left. What
- * nothing was learned about stays as it is, to the byte; so does an answer where there is only a
- * failure now.
+ * Writes the earlier output with the new results in their positions, and the failures that are
+ * left. Rows without a new result stay the same to the byte. So do rows with an answer for which
+ * there is only a failure now.
  */
 export async function mergeRows(options: MergeOptions): Promise<void> {
   const { earlier, format, columns, rows, output, out, failures } = options;
@@ -70,7 +70,7 @@ export async function mergeRows(options: MergeOptions): Promise<void> {
   }
 }
 
-/** Its place in the earlier output. */
+/** The position of a row in the earlier output. */
 function placeOf({ key }: JoinedRow): number {
   return Number(key);
 }
@@ -81,7 +81,7 @@ interface RowMerger {
   merged(row: EarlierRow, learned: JoinedRow): string;
 }
 
-/** Writes rows with the columns that the earlier output has, and behind them those that are new. */
+/** Writes rows with the columns of the earlier output, followed by the new ones. */
 function createRowMerger(
   { format, domain, added, maxFields }: EarlierOutput,
   columns: readonly OutputColumn[],
@@ -89,7 +89,7 @@ function createRowMerger(
 ): RowMerger {
   const more = columns.filter(({ name }) => !added.includes(name)).map(({ name }) => name);
   const byName = new Map(columns.map((column) => [column.name, column]));
-  // Objects have what they have, in the order of a run.
+  // Objects get the members of a run, in its order.
   const names = format.isTable ? [...added, ...more] : columns.map(({ name }) => name);
   const whole: RowWriter = format.createWriter(names, { maxFields });
   const further: RowWriter = format.createWriter(format.isTable ? more : [], { maxFields });
@@ -110,7 +110,7 @@ function createRowMerger(
   };
 }
 
-/** The place of an empty line, which is no row. */
+/** The number of an empty line, which is not a row. */
 const NOWHERE = 0;
 
 function rowsOf({

@@ -3,16 +3,16 @@ import { partOf } from '../fields/enriched-columns.ts';
 import type { Field } from '../fields/fields.ts';
 import type { JoinedRow } from '../joined-row.ts';
 
-/** A column of ours in an output file. */
+/** A column of an output file that Brandfill adds. */
 export interface OutputColumn {
   readonly name: string;
-  /** How its value is found; the same where it is found in the same way. */
+  /** How its value is found. Equal expressions find equal values. */
   readonly expression?: string | undefined;
-  /** Whether a row of which only this is another one is a row that changed. @default true */
+  /** Whether a row counts as changed when only this column differs. @default true */
   readonly isCompared?: boolean;
   /** Whether it is a piece of the flattened answer. @default false */
   readonly isFlat?: boolean | undefined;
-  /** The pieces in it, under the names that they would have as columns. */
+  /** The pieces in it, with the names that they would have as columns. */
   readonly parts?: readonly OutputColumn[] | undefined;
   valueOf(row: JoinedRow): unknown;
 }
@@ -20,7 +20,7 @@ export interface OutputColumn {
 export interface OutputColumnsOptions {
   readonly prefix: string;
   readonly enriched: readonly Field[];
-  /** What stands behind those. @default nothing */
+  /** Columns after those. @default none */
   readonly further?: readonly OutputColumn[] | undefined;
   /** Names of the input's own columns. */
   readonly taken: ReadonlySet<string>;
@@ -28,18 +28,18 @@ export interface OutputColumnsOptions {
   readonly hasChanges?: boolean;
 }
 
-/** The columns that are added in each of the two files, and which of them had to be renamed. */
+/** The columns that are added to each of the files, and which of them had to be renamed. */
 export interface OutputColumns {
   readonly out: readonly OutputColumn[];
-  /** Those of `out` that have what was learned. */
+  /** The columns of `out` with the results. */
   readonly enriched: readonly OutputColumn[];
   readonly failures: readonly OutputColumn[];
-  /** Names of what the changes file has besides the columns of `out`, if there is one. */
+  /** Names of the columns that only the changes file has, if there is one. */
   readonly changes: readonly string[];
   readonly renamed: readonly { readonly from: string; readonly to: string }[];
 }
 
-/** Names all columns of ours. One whose name the input has gets a suffix. */
+/** Names all added columns. A name that the input has already gets a suffix. */
 export function nameOutputColumns(options: OutputColumnsOptions): OutputColumns {
   const { prefix, enriched, further = [], taken, hasChanges = false } = options;
   const renamed = new Map<string, string>();
@@ -58,7 +58,7 @@ export function nameOutputColumns(options: OutputColumnsOptions): OutputColumns 
       const { name: free = '' } = named[at] ?? {};
       if (free !== wanted && taken.has(wanted)) renamed.set(wanted, free);
     }
-    // Behind all others: what is seen does not depend on what is not.
+    // After all others, so that hidden names do not affect visible ones.
     const withParts = ({ parts, ...column }: OutputColumn): OutputColumn => ({
       ...column,
       parts: parts?.map(give),
@@ -92,7 +92,7 @@ function columnOf(field: Field, valueOf: OutputColumn['valueOf']): OutputColumn 
 
 const DOMAIN: OutputColumn = { name: 'domain', expression: 'domain', valueOf: (row) => row.domain };
 const STATUS: OutputColumn = { name: 'status', expression: 'status', valueOf: (row) => row.status };
-/** What these say of a row is found when it is written. */
+/** The values of these are found when a row is written. */
 const CHANGE_COLUMNS: readonly OutputColumn[] = [
   { name: 'change', valueOf: () => undefined },
   { name: 'changed', valueOf: () => undefined },

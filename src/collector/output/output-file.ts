@@ -1,38 +1,49 @@
 import { once } from 'node:events';
 import { createWriteStream, rmSync } from 'node:fs';
-import { type FileHandle, open, readdir, rename, rm, stat } from 'node:fs/promises';
-import { hostname } from 'node:os';
-import { basename, dirname, join } from 'node:path';
+import { type FileHandle, open, rename, rm, stat } from 'node:fs/promises';
+import { dirname } from 'node:path';
 import type { Writable } from 'node:stream';
 import { createGzip } from 'node:zlib';
 import { BrandfillError } from '../../common/errors.ts';
-import { isRunning } from '../../common/is-running.ts';
 import { syncFolder } from '../../common/sync-folder.ts';
+import { findLeftovers, temporaryPath } from '../../common/temporary-files.ts';
 import { describeUnwritable } from '../../common/unwritable.ts';
+import { isStoreFile } from '../../store/store-files.ts';
 import { placeOf } from './output-paths.ts';
 import { keepAtExit, removeAtExit } from './remove-at-exit.ts';
 
-/** Where rows are written to. Nothing is seen at its place before `commit`. */
+/** A file for rows. Nothing is visible in its place before `commit`. */
 export interface OutputFile {
-  /** @param content is not to be changed any more: it may still be on its way when this resolves */
+  /**
+   * @param content must not be changed afterwards: it may still be being written when this resolves
+   */
   write(content: string | Uint8Array): Promise<void>;
-  /** Brings everything to the disk; all that can fail has failed by then. */
+  /** Flushes everything to the disk. Nothing after this can fail. */
   finish(): Promise<void>;
-  /** Puts the finished file in its place; a reader sees the old one or the new one, never a part. */
+  /**
+   * Puts the finished file in its place. A reader sees the old one or the new one, never a part.
+   */
   commit(): Promise<void>;
-  /** Leaves the place as it was. To be called in any case; does nothing after `commit`. */
+  /** Leaves the place as it was. Must be called in any case; does nothing after `commit`. */
   discard(): Promise<void>;
 }
 
 /**
- * Opens an output: a temporary file beside its place, or what is there if that is a device or a
- * pipe. A name that ends in `.gz` is compressed.
+ * Opens an output: a temporary file beside its place, or the existing device or pipe there. A file
+ * whose name ends in `.gz` is compressed.
  *
- * @throws BrandfillError `UNWRITABLE_OUTPUT` when that cannot be written.
+ * @throws BrandfillError `UNWRITABLE_OUTPUT` when that cannot be written, `INVALID_SETTING` when it is
+ * part of a store.
  */
 export async function openOutputFile(path: string): Promise<OutputFile> {
+  const target = await refused(path, () => placeOf(path)); // a link stays a link, even one to a missing file
+  if (isStoreFile(target)) {
+    throw new BrandfillError(
+      'INVALID_SETTING',
+      `Cannot write ${path}: that is the name of a store's database; choose another output.`,
+    );
+  }
   return await refused(path, async () => {
-    const target = await placeOf(path); // a link stays a link, also one to no file yet
     const before = await stat(target).catch(() => undefined);
     if (before?.isDirectory()) throw Object.assign(new Error(), { code: 'EISDIR' });
     if (before && !before.isFile()) return openDevice(path, target);
@@ -50,7 +61,7 @@ export async function openOutputFile(path: string): Promise<OutputFile> {
   });
 }
 
-/** Writes to a stream that is there already, such as standard output. */
+/** Writes to an existing stream, such as standard output. */
 export function createOutputStream(path: string, stream: Writable): OutputFile {
   const trouble = troubleOf(stream);
   return {
@@ -61,7 +72,8 @@ export function createOutputStream(path: string, stream: Writable): OutputFile {
       }),
     finish: () =>
       refused(path, async () => {
-        // A file tells of an error only once it is closed; what was written last knows of it before.
+        // A file reports an error only once it is closed. The callback of the last write gets it
+        // earlier.
         const last = await new Promise<Error | null | undefined>((resolve) => {
           stream.write('', resolve);
         });
@@ -77,7 +89,7 @@ interface Trouble {
   first?: Error;
 }
 
-/** Standard output is that of many runs, where a schedule has them: it is listened to once. */
+/** In a schedule, several runs share standard output, so each stream has one listener. */
 const troubles = new WeakMap<Writable, Trouble>();
 
 function troubleOf(stream: Writable): Trouble {
@@ -97,7 +109,7 @@ interface Place {
   readonly handle: FileHandle;
 }
 
-/** What this process could not remove when it was discarded; its next run tries again. */
+/** Files that this process could not remove when they were discarded. Its next run tries again. */
 const abandoned = new Set<string>();
 
 function createOutputFile(path: string, { target, temporary, handle }: Place): OutputFile {
@@ -137,7 +149,7 @@ function createOutputFile(path: string, { target, temporary, handle }: Place): O
   };
 }
 
-/** Takes text and brings it to a file. */
+/** Writes text to a file. */
 interface Sink {
   write(content: string | Uint8Array): Promise<void>;
   /** Waits until everything is written. */
@@ -145,13 +157,13 @@ interface Sink {
   abandon(): Promise<void>;
 }
 
-/** Writes while the next rows are made; what goes wrong shows with those. */
+/** Writes while the next rows are made. An error shows at the next write. */
 function writeInto(handle: FileHandle): Sink {
   let writing: Promise<void> = Promise.resolve();
   return {
     write: async (content) => {
       await writing;
-      writing = handle.writeFile(content); // appends: a handle writes where it stands
+      writing = handle.writeFile(content); // appends: a handle writes at its position
       writing.catch(() => {}); // seen by the next write, or at the end
     },
     end: () => writing,
@@ -197,30 +209,26 @@ function openDevice(path: string, target: string): OutputFile {
   };
 }
 
-/** Temporary files carry host, process and this number, so that no two writers share one. */
-let opened = 0;
-
-/** A name beside a place that no other writer has. When its process is gone, the next one removes it. */
+/** A unique path beside a place. When its process is gone, the next writer removes the file. */
 export function temporaryBeside(target: string): string {
-  opened += 1;
-  return `${target}.${hostname()}-${process.pid}-${opened}.part`;
+  return temporaryPath(stemBeside(target));
 }
 
-/** Removes what killed runs on this machine, and those of this process, left beside the same place. */
+/** Removes files beside a place: those of killed runs, and abandoned ones of this process. */
 async function removeLeftovers(target: string): Promise<void> {
-  const prefix = `${basename(target)}.${hostname()}-`;
-  for (const name of await readdir(dirname(target))) {
-    const path = join(dirname(target), name);
-    const pid = name.startsWith(prefix) && /^(\d+)-\d+\.part$/.exec(name.slice(prefix.length))?.[1];
-    const isLeft = abandoned.has(path) || (pid && !isRunning(Number(pid)));
-    if (isLeft) await rm(path, { force: true });
-  }
+  const stem = stemBeside(target);
+  const own = [...abandoned].filter((path) => path.startsWith(stem));
+  for (const path of [...own, ...(await findLeftovers(stem))]) await rm(path, { force: true });
+}
+
+function stemBeside(target: string): string {
+  return `${target}.`;
 }
 
 /**
- * Does what writes to a path.
+ * Does work that writes to a path.
  *
- * @throws BrandfillError `UNWRITABLE_OUTPUT` that says why it cannot be written
+ * @throws BrandfillError `UNWRITABLE_OUTPUT` with the reason
  */
 export async function refused<T>(path: string, work: () => Promise<T>): Promise<T> {
   try {

@@ -21,15 +21,16 @@ const OTHER_TABLES: ReadonlySet<string> = new Set(
 );
 const OTHER_PACKING: ReadonlySet<string> = new Set(['.zip', '.bz2', '.xz', '.zst', '.7z', '.tgz']);
 
-/** The format that the name of an output says; undefined when it says none. */
+/** The format that the name of an output stands for; undefined when it stands for none. */
 export function kindOfPath(path: string): RowKind | undefined {
   return path === '-' ? undefined : KINDS[extensionOf(path)];
 }
 
 /**
- * Makes sure that the name of an output says no format, and no packing, that nothing is written in.
+ * Makes sure that the name of an output does not stand for a format or a compression that is not
+ * supported.
  *
- * @param kind of the rows
+ * @param kind the format of the rows
  * @throws BrandfillError `INVALID_SETTING`
  */
 export function refuseUnknownFormat(path: string, kind: RowKind): void {
@@ -47,9 +48,9 @@ export function refuseUnknownFormat(path: string, kind: RowKind): void {
 }
 
 /**
- * Makes sure that an output can be written in the format that its name says.
+ * Makes sure that an output can be written in the format of its name.
  *
- * @param isWhole whether all rows come into it: then a workbook is written as it was read
+ * @param isWhole whether it gets all rows. A workbook is then written as it was read.
  * @throws BrandfillError `INVALID_SETTING`
  */
 export function refuseOtherFormat(
@@ -61,7 +62,7 @@ export function refuseOtherFormat(
   refuseUnknownFormat(path, kind);
   const extension = extensionOf(path);
   const wanted = kindOfPath(path) ?? kind;
-  // Into workbooks and out of them goes what is a table; other rows stay what they are.
+  // Only tables are converted from or to workbooks. Other rows keep their format.
   const isConverted = wanted !== kind;
   const isImpossible = isConverted && (!isTable || (wanted !== 'xlsx' && kind !== 'xlsx'));
   if (isImpossible) throw refusal(path, likeInput(kind));
@@ -69,7 +70,7 @@ export function refuseOtherFormat(
   if (/\.gz$/i.test(path)) {
     throw refusal(path, 'a workbook is compressed already; leave .gz off its name');
   }
-  // Programs refuse a workbook whose name promises macros that are not there, or hides some.
+  // Programs refuse a workbook whose extension promises macros that are missing, or hides macros.
   const needed = kind === 'xlsx' && isWhole ? extensionOf(input) : '.xlsx';
   if (needed !== extension && KINDS[needed] === 'xlsx' && KINDS[extension] === 'xlsx') {
     throw refusal(path, `give the output a name that ends in ${needed}`);

@@ -14,42 +14,42 @@ import { refused, temporaryBeside } from './output-file.ts';
 import { placeOf } from './output-paths.ts';
 import { keepAtExit, removeAtExit } from './remove-at-exit.ts';
 
-/** The claim of a run on a place that it writes to, or on all of them. */
+/** The claim of a run on an output, or on all its outputs. */
 export interface OutputLock {
   /**
-   * To be called before anything is put in its place.
+   * Must be called before anything is put in its place.
    *
-   * @throws BrandfillError `OUTPUT_IN_USE` when another run has taken it, such as while this process
-   * was frozen
+   * @throws BrandfillError `OUTPUT_IN_USE` when another run has taken it, for example while this
+   *   process was frozen
    */
   assertOurs(): void;
   release(): void;
 }
 
 export interface LockOutputOptions {
-  /** A holder that cannot be looked at from here counts as gone when it gave no sign for so long. @default 10 s */
+  /** A holder that cannot be looked up here counts as gone after this silence. @default 10 s */
   readonly silenceMs?: number;
-  /** How often this one gives a sign of life. @default 2 s */
+  /** How often this process gives a sign of life. @default 2 s */
   readonly beatMs?: number;
   /** This process. */
   readonly self?: Owner;
-  /** What to do other than wait for the holder. @default 'choose another output' */
+  /** The advice to users other than waiting for the holder. @default 'choose another output' */
   readonly advice?: string;
 }
 
-/** What the lock file says. */
+/** The contents of the lock file. */
 interface Holder extends Owner {
   /** When it took the lock, in ISO 8601. */
   readonly since: string;
 }
 
 /**
- * Takes an output for this run alone, with a file beside it that ends in `.lock` and says who has it.
- * What a killed process left is taken over: on the same machine its number and start are looked up;
- * one in another container or on another machine is waited for, since it gives a sign of life every
- * two seconds. Standard output, devices and pipes are nobody's.
+ * Takes an output for this run alone, with a file beside it that ends in `.lock` and names the
+ * holder. The lock of a killed process is taken over. On the same machine its process id and start
+ * time are looked up. A process in another container or on another machine is given time to show a
+ * sign of life, which comes every two seconds. Standard output, devices and pipes are not locked.
  *
- * @throws BrandfillError `OUTPUT_IN_USE` that says who has it, `UNWRITABLE_OUTPUT`
+ * @throws BrandfillError `OUTPUT_IN_USE` that names the holder, `UNWRITABLE_OUTPUT`
  */
 export async function lockOutput(
   path: string,
@@ -80,8 +80,8 @@ export async function lockOutput(
 }
 
 /**
- * Locks that this process released while their folder was read-only: their files are still there and name a
- * process that lives, as that of the schedules does, but nobody has them.
+ * Locks that this process released while their folder was read-only. Their files still exist and
+ * name a live process, such as that of the schedules, but the locks are free.
  */
 const releasedTokens = new Set<string>();
 
@@ -90,7 +90,7 @@ interface Place {
   readonly mine: Holder;
 }
 
-/** Makes the file, whole from the first moment; false when there is one already. */
+/** Creates the file with its full contents. Returns false when it exists already. */
 async function tryToTake(file: string, { target, mine }: Place): Promise<boolean> {
   const temporary = temporaryBeside(target);
   const text = `${JSON.stringify(mine)}\n`;
@@ -102,7 +102,7 @@ async function tryToTake(file: string, { target, mine }: Place): Promise<boolean
   }
 }
 
-/** @throws Error where the file system has no hard links */
+/** @throws Error when the file system has no hard links */
 async function tryToLink(temporary: string, file: string): Promise<boolean> {
   try {
     await link(temporary, file);
@@ -123,7 +123,7 @@ async function tryToWrite(file: string, text: string): Promise<boolean> {
   }
 }
 
-/** Takes a lock away whose holder is gone, unless another run has done so before. */
+/** Removes a lock whose holder is gone, unless another run has already done so. */
 async function removeStale(
   file: string,
   { target, holder }: { readonly target: string; readonly holder: Holder },
@@ -135,7 +135,7 @@ async function removeStale(
     if (systemErrorCode(error) === 'ENOENT') return;
     throw error;
   }
-  // It may be that of a run which was faster: that one gets it back.
+  // It may be the new lock of a run that was faster. That run gets it back.
   if (readHolder(aside)?.token !== holder.token) await link(aside, file).catch(() => {});
   await rm(aside, { force: true });
 }
@@ -153,7 +153,7 @@ function holdLock(path: string, { file, token, beatMs }: Hold): OutputLock {
     try {
       if (readHolder(file)?.token === token) unlinkSync(file);
     } catch {
-      releasedTokens.add(token); // other processes see it when this one is gone
+      releasedTokens.add(token); // other processes take it over once this one is gone
     }
   };
   removeAtExit(removeOwn);
@@ -193,10 +193,12 @@ function inUse(
   );
 }
 
-/** Whose lock may not be read, as that of another user: nobody can say whether it is stale. */
+/**
+ * Stands for a lock that cannot be read, as that of another user: whether it is stale is unknown.
+ */
 const UNREADABLE: Holder = { pid: 0, startedAt: '', place: '', token: '', since: '' };
 
-/** Who has it; without a name while that is still being written. */
+/** Reads the holder. It has no process id while the file is still being written. */
 function readHolder(file: string): Holder | undefined {
   let text: string;
   try {

@@ -1,17 +1,19 @@
 import { lockOutput, type OutputLock } from './output-lock.ts';
 import { type OutputPaths, placeOf } from './output-paths.ts';
 
-/** All places that a run puts something in. */
+/** All files that a run writes. */
 export interface LockedPaths extends OutputPaths {
-  /** Keeps what was told in the changes file; its folder is there. Undefined without changes. */
+  /**
+   * The file with the last report of the changes, in an existing folder. Undefined without changes.
+   */
   readonly manifest?: string | undefined;
 }
 
 /**
- * Takes all outputs of a run, or none. Every run takes them in the same order, by where they are and
- * the manifest last: of two that want the same ones, one gets them.
+ * Takes all outputs of a run, or none. Every run takes them in the same order: by their places, and
+ * the manifest last. So of two runs that want the same ones, one gets them.
  *
- * @throws BrandfillError `OUTPUT_IN_USE` that says which one and who has it, `UNWRITABLE_OUTPUT`
+ * @throws BrandfillError `OUTPUT_IN_USE` with the output and its holder, `UNWRITABLE_OUTPUT`
  */
 export async function lockOutputs({
   out,
@@ -41,7 +43,7 @@ export async function lockOutputs({
   };
 }
 
-/** By their real places, which are the same whatever links and folders a run calls them by. */
+/** Sorts by real places, which are the same whatever links and folders a run uses. */
 async function inOrder(paths: readonly string[]): Promise<readonly string[]> {
   const placed = await Promise.all(
     paths.map(async (path) => ({ path, place: await placeOf(path) })),

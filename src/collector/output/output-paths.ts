@@ -9,12 +9,12 @@ import type { RowFormat } from '../../rows/row-format.ts';
 import type { Source } from '../../rows/source.ts';
 import { kindOfPath, refuseOtherFormat, refuseUnknownFormat } from './output-kind.ts';
 
-/** Where a run writes; `out` may be `-` for standard output. */
+/** The output paths of a run. `out` may be `-` for standard output. */
 export interface OutputPaths {
   readonly out: string;
-  /** Undefined when they go into a sheet of the workbook that `out` is. */
+  /** Undefined when failures go into a sheet of the workbook `out`. */
   readonly failures: string | undefined;
-  /** Undefined when no changes file is wanted. */
+  /** Undefined without a changes file. */
   readonly changes: string | undefined;
 }
 
@@ -28,12 +28,12 @@ export interface OutputPathsOptions {
 }
 
 /**
- * Names the outputs, beside the input unless told otherwise. Rows of standard input go to standard
- * output, their failures to `stdin.failures.<ext>` in the current folder. Of a workbook the failures
- * are a sheet.
+ * Names the outputs, beside the input by default. Rows of standard input go to standard output, and
+ * their failures to `stdin.failures.<ext>` in the current folder. The failures of a workbook become
+ * a sheet.
  *
- * @throws BrandfillError `INVALID_SETTING` when an output is the input, or is named as a format that
- * the rows cannot be written in.
+ * @throws BrandfillError `INVALID_SETTING` when an output is the input, or its name stands for a
+ *   format that the rows cannot be written in.
  */
 export async function chooseOutputPaths(options: OutputPathsOptions): Promise<OutputPaths> {
   const { input, source, format } = options;
@@ -42,7 +42,7 @@ export async function chooseOutputPaths(options: OutputPathsOptions): Promise<Ou
   const ending = extension === '' ? `.${format.kind}` : extension;
   const out = options.out ?? (isPiped(input) ? '-' : `${stem}.enriched${ending}`);
   const outKind = kindOfPath(out) ?? format.kind;
-  // Failures of a workbook that becomes a text are a text too.
+  // Failures of a workbook that is written as text are text too.
   const ofText = outKind === format.kind ? ending : splitExtension(out).extension;
   const paths = {
     out,
@@ -80,7 +80,7 @@ export interface MergePathsOptions extends Pick<OutputPathsOptions, 'out' | 'sou
 }
 
 /**
- * Names the outputs of a merge: unless told otherwise both files replace what they were made of.
+ * Names the outputs of a merge. By default both files replace those they are made from.
  *
  * @throws BrandfillError `INVALID_SETTING` when one would replace the other
  */
@@ -108,7 +108,7 @@ export async function chooseMergePaths(
   return { out, failures, changes: undefined };
 }
 
-/** The folder that an output is in; of standard output, the current one. */
+/** The folder of an output. For standard output, the current folder. */
 export function folderOf(path: string): string {
   return path === '-' ? '.' : dirname(path);
 }
@@ -130,13 +130,14 @@ async function isSamePlace(one: string, other: string): Promise<boolean> {
   return places[0] === places[1] && !isDevice;
 }
 
-/** Where a path leads to, through links too, whether or not there is a file. */
+/** The place that a path leads to, also through links, whether or not there is a file. */
 export async function placeOf(path: string): Promise<string> {
   const folder = await realpath(dirname(path)).catch(() => resolve(dirname(path)));
   const place = join(folder, basename(path));
   return await realpath(path).catch(async ({ code }: NodeJS.ErrnoException) => {
     const target = code === 'ENOENT' ? await readlink(place).catch(() => undefined) : undefined;
-    // `/dev/stdout` and `>(…)` are links to `pipe:[17]`, a path of nothing, and can be opened even so.
+    // `/dev/stdout` and `>(…)` link to `pipe:[17]`, which is not an existing path but can be
+    // opened.
     if (target === undefined || (await isThere(place))) return place;
     return await placeOf(resolve(folder, target));
   });

@@ -13,22 +13,22 @@ export interface Outputs {
   /** Writes all rows and puts all files in their places. */
   write(rows: AsyncIterable<readonly JoinedRow[]>, layout: OutputLayout): Promise<void>;
   /**
-   * Puts them in their places when somebody else has written them. A crash in between leaves failures
-   * that the output has already, never the other way round.
+   * Has `work` write the files, and puts them in their places. After a crash in between, failures
+   * may remain that the output has already, never the other way round.
    */
   writeBy(work: (files: WrittenFiles) => Promise<void>): Promise<void>;
-  /** Leaves all places as they were, unless all was written. */
+  /** Leaves all places as they were, unless everything was written. */
   close(): Promise<void>;
 }
 
-/** The two files that every merge has. */
+/** The two files of a merge. */
 export interface WrittenFiles {
   readonly out: OutputFile;
   readonly failures: OutputFile;
 }
 
 export interface OpenOutputsOptions {
-  /** Where sheets of a workbook are kept until it is complete. */
+  /** The folder where the sheets of a workbook are kept until it is complete. */
   readonly spoolFolder: string;
   readonly onNotice: (message: string) => void;
 }
@@ -37,15 +37,15 @@ export interface OutputLayout {
   readonly format: RowFormat;
   readonly extent: Extent;
   readonly columns: OutputColumns;
-  /** Finds what goes into the changes file, where there is one. */
+  /** Finds the rows of the changes file, if there is one. */
   readonly changes?: Changes | undefined;
-  /** What the sheets of the list and of its failures are called in a workbook. */
+  /** The names of the sheets of the list and of its failures in a workbook. */
   readonly sheets: SheetNames;
 }
 
 /**
- * Opens all files before any call is made, so that a folder that cannot be written costs nothing, and
- * neither does one that another run is writing: all of them are this run's until it is closed.
+ * Opens all files before any call is made. So no call is paid for when a folder cannot be written,
+ * or when another run is writing a file. All files are this run's until it is closed.
  *
  * @throws BrandfillError `OUTPUT_IN_USE`, `UNWRITABLE_OUTPUT`
  */
@@ -103,7 +103,7 @@ interface OpenOutput {
 
 interface OpenOutputs {
   readonly out: OpenOutput;
-  /** Undefined when they are a sheet of `out`. */
+  /** Undefined when failures are a sheet of `out`. */
   readonly failures: OpenOutput | undefined;
   readonly changed: OpenOutput | undefined;
   readonly lock: OutputLock;
@@ -139,7 +139,7 @@ async function write(
   await failures?.file.commit();
   await changed?.file.commit();
   await out.file.commit();
-  // Last, so that changes which nobody got to see are told again.
+  // Last, so that changes that were not published are reported again.
   await changes?.commit();
 }
 
@@ -160,7 +160,7 @@ async function appendChanges(
 }
 
 interface TableAppender {
-  /** @param more what goes into the further columns, for each row */
+  /** @param more the values of the further columns, for each row */
   append(rows: readonly JoinedRow[], more?: readonly (readonly string[])[]): Promise<void>;
 }
 
@@ -170,7 +170,7 @@ interface TableToBegin {
   readonly sheet: string;
 }
 
-/** Writes the header. */
+/** Begins a table by writing its header. */
 async function beginTable(
   { table: file }: OpenOutput,
   columns: readonly OutputColumn[],

@@ -1,13 +1,16 @@
-/** What is still there when a second Ctrl-C ends the process here and now. One listener for all. */
+/**
+ * Removals that are still due when a second Ctrl-C ends the process at once. They share one
+ * listener.
+ */
 const left = new Set<() => void>();
 
-/** Has something removed should the process end before `keepAtExit`. */
+/** Registers a removal in case the process ends before `keepAtExit`. */
 export function removeAtExit(remove: () => void): void {
   if (left.size === 0) process.on('exit', removeLeft);
   left.add(remove);
 }
 
-/** @param remove what was given to `removeAtExit` */
+/** @param remove the function that was passed to `removeAtExit` */
 export function keepAtExit(remove: () => void): void {
   left.delete(remove);
   if (left.size === 0) process.off('exit', removeLeft);

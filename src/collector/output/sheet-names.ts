@@ -7,7 +7,7 @@ import { MOST_ROWS } from '../../rows/xlsx/cell-ref.ts';
 import { kindOfPath } from './output-kind.ts';
 import type { OutputPaths } from './output-paths.ts';
 
-/** What sheets of ours are called. */
+/** The names of the sheets that Brandfill writes. */
 export interface SheetNames {
   readonly list: string;
   readonly failures: string;
@@ -17,10 +17,10 @@ export interface SheetNames {
 const MOST_CHARACTERS = 31;
 
 /**
- * Names the sheets that tables get in a workbook: the list's own sheet keeps its name, and others get
- * one that is free there.
+ * Names the sheets of the tables in a workbook. The list's own sheet keeps its name, and others get
+ * a name that is free there.
  *
- * @param input how the list is called
+ * @param input the name of the list
  */
 export function nameSheets(input: string, { workbook }: RowFormat): SheetNames {
   const list = workbook?.sheet.name ?? sheetNameOf(input);
@@ -29,19 +29,19 @@ export function nameSheets(input: string, { workbook }: RowFormat): SheetNames {
   return { list, failures, changes: 'changes' };
 }
 
-/** The name of a file, as far as a sheet may be called so. */
+/** The name of a file, as far as it is valid for a sheet. */
 function sheetNameOf(input: string): string {
   const { stem } = splitExtension(basename(input));
   const name = stem
     .replaceAll(/[[\]:*?/\\\p{Cc}]/gu, ' ')
     .slice(0, MOST_CHARACTERS)
     .replaceAll(/^[\s']+|[\s']+$/g, '');
-  // One sheet of this name is reserved.
+  // This sheet name is reserved.
   return name === '' || name.toLowerCase() === 'history' ? 'list' : name;
 }
 
 /**
- * Makes sure that the rows of a list fit into the workbooks that are made of them.
+ * Makes sure that the rows of a list fit into the workbooks that are to be written.
  *
  * @throws BrandfillError `INVALID_SETTING`
  */

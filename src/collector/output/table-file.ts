@@ -14,31 +14,31 @@ export interface Table {
   write(text: string): Promise<void>;
 }
 
-/** A file of one table or, as a workbook, of more. */
+/** A file with one table or, if it is a workbook, with several. */
 export interface TableFile {
   /**
-   * Begins a table, with its header.
+   * Begins a table by writing its header.
    *
-   * @param sheet what it is called in a workbook
+   * @param sheet the name of its sheet in a workbook
    */
   begin(options: TableOptions, sheet: string): Promise<Table>;
-  /** Brings everything to the disk; all that can fail has failed by then. */
+  /** Flushes everything to the disk. Nothing after this can fail. */
   finish(): Promise<void>;
-  /** Lets go what is kept in between. The file itself belongs to the caller. */
+  /** Releases temporary files. The file itself belongs to the caller. */
   close(): Promise<void>;
 }
 
 export interface TableFileOptions {
   readonly path: string;
   readonly file: OutputFile;
-  /** Whether all rows of the list come into it. */
+  /** Whether all rows of the list go into it. */
   readonly isWhole: boolean;
-  /** Where sheets are kept until the workbook is made of them. */
+  /** The folder where sheets are kept until the workbook is made from them. */
   readonly spoolFolder: string;
   readonly onNotice: (message: string) => void;
 }
 
-/** Makes a file of tables of an open output, in the format that its name says. */
+/** Makes a file of tables from an open output, in the format of its name. */
 export function createTableFile(options: TableFileOptions): TableFile {
   const { path, file } = options;
   let workbook: TableFile | undefined;
@@ -72,7 +72,7 @@ interface OpenSheet {
 }
 
 const READ_BYTES = 256 * 1024;
-/** Rows come one batch at a time, of some two hundred. */
+/** Rows come in batches of some two hundred. This much is gathered before it is written. */
 const WRITE_CHARACTERS = 256 * 1024;
 
 function createWorkbookFile(options: TableFileOptions): TableFile {

@@ -4,7 +4,7 @@ import { counted } from './format.js';
 /** @import { BacklogState } from '../board.ts' */
 
 /**
- * What waits on the queue, and the button for what belongs to no run.
+ * The chunks that wait on the queue, and the button for those that belong to no run.
  *
  * @typedef {object} Backfills
  * @property {HTMLElement} element

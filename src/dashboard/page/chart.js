@@ -15,7 +15,7 @@ import uPlot from './uplot.js';
 
 const HEIGHT = 160;
 /**
- * What is shaded in the colour of that name.
+ * The shaded hold-ups, each in the colour of that name.
  *
  * @type {Readonly<Record<HoldUp, string>>}
  */
@@ -24,7 +24,7 @@ const SHADES = {
   outage: 'the API was out',
   told: 'told to wait, or backing off',
 };
-/** Seconds between two lines: whole ones, and round ones. */
+/** Seconds between two lines: whole, round numbers. */
 const TIME_STEPS = [1, 2, 5, 10, 15, 30].flatMap((step) => [step, step * 60, step * 3_600]);
 TIME_STEPS.sort((one, other) => one - other);
 
@@ -75,7 +75,7 @@ export function createRateChart() {
 }
 
 /**
- * Says what the shades mean that there are.
+ * Explains the shades that are there.
  *
  * @param {HTMLElement} key
  * @param {readonly RatePoint[]} points
@@ -93,7 +93,7 @@ function showKey(key, points) {
 }
 
 /**
- * Shades the time in which calls were held up, behind all else.
+ * Shades the time in which calls were held up, behind everything else.
  *
  * @param {uPlot} chart
  * @param {readonly RatePoint[]} points

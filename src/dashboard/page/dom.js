@@ -1,4 +1,4 @@
-// Makes and changes elements. What comes from outside gets in as text, never as markup.
+// Makes and changes elements. Texts from outside become text, never markup.
 
 /**
  * @template {keyof HTMLElementTagNameMap} Name
@@ -16,7 +16,8 @@ export function make(name, attributes = {}, ...children) {
 }
 
 /**
- * Leaves alone what shows that text already, so that nothing flickers and no screen reader repeats it.
+ * Does not touch an element that shows the text already, so that nothing flickers and no screen reader
+ * repeats it.
  *
  * @param {Node} element
  * @param {string} text
@@ -36,7 +37,7 @@ export function byId(id) {
 }
 
 /**
- * A table for people who see it and for those who hear it. On a narrow screen it is scrolled by itself.
+ * A table for people who see it and for people who hear it. On a narrow screen it scrolls on its own.
  *
  * @param {string} caption
  * @param {readonly string[]} columns

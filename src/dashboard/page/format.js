@@ -31,7 +31,7 @@ export function duration(ms) {
 }
 
 /**
- * The share that is done, rounded down: 100 % is said when nothing is left.
+ * The share that is done, rounded down: it is 100 % only when nothing is left.
  *
  * @param {number} done
  * @param {number} all
@@ -41,7 +41,7 @@ export function percent(done, all) {
 }
 
 /**
- * In the time zone of whoever looks.
+ * In the time zone of the viewer.
  *
  * @param {number | string} when
  */

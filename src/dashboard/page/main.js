@@ -85,13 +85,13 @@ function showRest({ workers, schedules, backlog, trouble }) {
   }
 }
 
-/** How long it is shown why something could not be done. */
+/** How long the reason for a refused action is shown. */
 const REFUSAL_MS = 15_000;
 /** @type {ReturnType<typeof setTimeout> | undefined} */
 let hiding;
 
 /**
- * Asks for something. What comes of it is seen in what the server tells.
+ * Asks for an action. Its effect shows in the events of the server.
  *
  * @param {readonly string[]} path
  */
@@ -135,10 +135,13 @@ function connect() {
   events.addEventListener('change', ({ data }) => showChange(JSON.parse(data)));
 }
 
-/** How long it takes until it is tried again where the browser does not do so by itself. */
+/** Wait before the next attempt where the browser does not reconnect by itself. */
 const AGAIN_MS = 3_000;
 
-/** A browser gives up where it is answered something else, as by a proxy while the dashboard is away. */
+/**
+ * Connects again. A browser gives up when it gets another kind of answer, as from a proxy while the
+ * dashboard is away.
+ */
 async function connectAgain() {
   await new Promise((resolve) => setTimeout(resolve, AGAIN_MS));
   const status = await fetch('./', { method: 'HEAD' }).then(

@@ -5,8 +5,8 @@ import { count, counted, duration, percent, rate, time } from './format.js';
 /** @import { RunAction, RunState } from '../board.ts' */
 
 /**
- * One run on the page. Its elements stay, and only what they say changes, so that the focus and what
- * is selected stay too.
+ * One run on the page. Its elements stay and only their text changes, so that focus and selection stay
+ * too.
  *
  * @typedef {object} RunCard
  * @property {HTMLElement} element
@@ -94,7 +94,7 @@ export function createRunCard(id, ask) {
   return {
     element,
     show: (run, before) => {
-      // What is over is folded; what somebody looks at stays open when it ends.
+      // A run that is over is folded, but one that somebody looks at stays open when it ends.
       if (!before) details.open = run.phase !== 'ended' && run.phase !== 'lost';
       show(title, run.list);
       show(about, aboutOf(run));
@@ -206,7 +206,7 @@ function logoNumbers({ saved, kept, missing }) {
 }
 
 /**
- * A button that has the focus hands it on when it goes.
+ * A focused button passes the focus on when it disappears.
  *
  * @param {RunState} run
  * @param {ReadonlyMap<RunAction, HTMLButtonElement>} buttons

@@ -4,12 +4,15 @@ import type { Definitions } from '../setting-definition.ts';
 import { SETTINGS, type Settings } from '../settings.ts';
 import { duration, flag, text } from '../values/setting-values.ts';
 
-/** Which store is meant, and which of the APIs in it. */
+/** Chooses a store, and one of the APIs in it. */
 export type StoreSettings = Pick<Settings, 'store' | 'baseUrl' | 'param'>;
 
 const { store, param, registrable } = SETTINGS;
 
-/** Settings of all that looks after a store. The base URL of the environment is no choice among APIs. */
+/**
+ * Settings of all commands that look after a store. The base URL of the environment does not choose
+ * among APIs.
+ */
 export const STORE_SETTINGS: Definitions<StoreSettings> = {
   store: { ...store, description: 'the folder of the store' },
   baseUrl: {

@@ -30,7 +30,10 @@ const { baseUrl, auth, apiKeyFile, param, header, registrable, keepFreeMail } = 
 const { fields, maxColumns, prefix, rate, retries, timeout, maxWait, maxCallsPer } = SETTINGS;
 const { fresh, freshNotFound, freshRejected, freshJitter, refresh, store } = SETTINGS;
 
-/** Defines all settings of `try`. They are those of `enrich`, but somebody is waiting. */
+/**
+ * Defines all settings of `try`. They are those of `enrich`, with defaults for somebody who is
+ * waiting.
+ */
 export const TRY_SETTINGS: Definitions<TrySettings> = {
   baseUrl,
   auth,

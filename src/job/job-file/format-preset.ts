@@ -2,7 +2,7 @@ import { Scalar, stringify } from 'yaml';
 import { isPrintable, printableLines } from '../../common/printable.ts';
 import { SETTINGS } from '../settings.ts';
 
-/** What a domain came to when somebody tried it. */
+/** The facts of a trial that go into the preset. */
 interface PresetSource {
   readonly domain: string;
   /** As ISO 8601. */
@@ -13,7 +13,7 @@ interface PresetSource {
   }[];
 }
 
-/** The columns of a trial as a preset, with a comment that says where they are from. */
+/** The columns of a trial as a preset, with a comment that says where they come from. */
 export function formatPreset(
   { domain, columns, fetchedAt = '' }: PresetSource,
   prefix: string = SETTINGS.prefix.default ?? '',

@@ -1,15 +1,15 @@
 import type { LineCounter } from 'yaml';
 import { BrandfillError, endSentence } from '../../common/errors.ts';
 
-/** Notes what is wrong with a job file and where, to say all of it at once. */
+/** Collects the mistakes of a job file and their places, to report all of them at once. */
 export interface JobFileIssues {
-  /** @param offset where in the text, in characters from its beginning */
+  /** @param offset the place in the text, in characters from its beginning */
   add(offset: number, message: string): void;
-  /** How many were noted. */
+  /** The number of mistakes so far. */
   count(): number;
   /** `jobs/nightly.yaml:3:8`. */
   placeOf(offset: number): string;
-  /** All that was noted, in the order of the file; undefined when there is nothing. */
+  /** All mistakes in the order of the file; undefined when there are none. */
   toError(): BrandfillError | undefined;
 }
 
@@ -37,7 +37,7 @@ export function createIssues(file: string, lines: LineCounter): JobFileIssues {
   };
 }
 
-/** Messages that stay apart when those of several lines are among them. */
+/** Indents messages, so that those of several lines can be told apart. */
 function indented(messages: readonly string[]): readonly string[] {
   return messages.map((message) => message.replaceAll('\n', '\n  '));
 }

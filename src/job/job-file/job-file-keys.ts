@@ -19,7 +19,7 @@ import { presetAt, presetPathOf } from './preset.ts';
 import { findCronProblem, findTimezoneProblem, type Schedule } from './schedule.ts';
 import { inKeys, mayBe, shapeOf } from './value-shapes.ts';
 
-/** What may stand in a job file beside the settings of `enrich`. */
+/** Keys of a job file beside the settings of `enrich`. */
 interface ExtraKeys {
   readonly input: string;
   readonly apiKeyEnv: string;
@@ -27,7 +27,7 @@ interface ExtraKeys {
   readonly onFinish: OnFinish;
 }
 
-/** All that a job file may say. Settings are as they were given, not yet read. */
+/** All values of a job file. Settings are as they were given, not yet parsed. */
 export type JobFileValues = ExtraKeys & { readonly [K in SettingKey]: FileValue };
 
 const CRON: JobFileKey<string> = textKey({
@@ -74,7 +74,7 @@ const EXTRA_KEYS: JobFileKeys<ExtraKeys> = {
       const before = reading.issues.count();
       const { values, isUnderstood } = readMap(node, reading, { keys: SCHEDULE_KEYS });
       const { cron, timezone } = values;
-      // Half of it would be another time than was meant.
+      // Half a schedule would mean another time than was intended.
       if (cron !== undefined && reading.issues.count() === before) return { cron, timezone };
       if (isUnderstood && !('cron' in values)) {
         reading.issues.add(offsetOf(node), "expected 'cron', such as '30 2 * * *'");
@@ -113,7 +113,7 @@ export const JOB_FILE_KEYS: JobFileKeys<JobFileValues> = {
   onFinish: EXTRA_KEYS.onFinish,
 };
 
-/** What is special about some keys that job files do not have. */
+/** Explains keys that people try and that job files do not have. */
 export function explainKey(key: string): string | undefined {
   if (key === 'token') {
     return `a token does not belong in a job file; put it into the environment variable BRANDFILL_DASHBOARD_TOKEN, or name the file that holds it in 'tokenFile'`;
@@ -132,7 +132,7 @@ export function explainKey(key: string): string | undefined {
   return flag && `'${key}' is no key of a job file; give ${flag} on the command line`;
 }
 
-/** Whether something of this name is a credential, were it in a job file. */
+/** Whether a key of this name would be a credential. */
 function isCredentialName(name: string): boolean {
   return /^x?(api)?(auth|access)?(key|token|secret|password|credentials?|authorization)$/.test(
     name === 'key' ? '' : name.toLowerCase().replaceAll(/[-_\s]/g, ''),
@@ -157,7 +157,7 @@ function settingKey(definition: SettingDefinition<unknown>): JobFileKey<FileValu
   };
 }
 
-/** The path of a preset is meant from the folder of the job file, as all paths in it. */
+/** The path of a preset is relative to the folder of the job file, like all paths in it. */
 function presetBeside(
   value: FileValue | undefined,
   node: Node,
@@ -205,7 +205,7 @@ function findProblem(definition: SettingDefinition<unknown>, value: FileValue): 
   }
 }
 
-/** Parameters and headers, as their settings read them. */
+/** Parameters and headers, in the form that their settings parse. */
 type NameValues = readonly NameValue[];
 
 function findCredential(pairs: NameValues): string | undefined {
@@ -235,7 +235,9 @@ function textKey(options: {
   };
 }
 
-/** Reads the name of a variable. It is never repeated: it may be the credential itself. */
+/**
+ * Reads the name of a variable. A wrong value is never repeated: it may be the credential itself.
+ */
 function readVariableName(node: Node, reading: JobFileReading): string | undefined {
   const [from, to] = node.range ?? [0, 0];
   const name = reading.text

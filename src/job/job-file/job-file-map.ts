@@ -11,10 +11,10 @@ import {
 } from './job-file-values.ts';
 import type { JsonSchema } from './value-shapes.ts';
 
-/** One key of a job file: what it means, what it looks like, how it is read. */
+/** One key of a job file: its meaning, its shape, and how it is read. */
 export interface JobFileKey<T> {
   readonly schema: JsonSchema;
-  /** Undefined when there is nothing to take; what is wrong was noted. */
+  /** Undefined when there is no value; mistakes are noted. */
   read(node: Node, reading: JobFileReading): T | undefined;
 }
 
@@ -26,17 +26,17 @@ export interface ReadMap<T> {
   readonly values: Partial<T>;
   /** Where each value begins in the text. */
   readonly offsets: ReadonlyMap<string, number>;
-  /** Whether it is a map, and all its keys are known. */
+  /** Whether it is a map and all its keys are known. */
   readonly isUnderstood: boolean;
 }
 
 export interface MapOptions<T> {
   readonly keys: JobFileKeys<T>;
-  /** What is special about a key that is not one of `keys`. */
+  /** Explains a key that is not one of `keys`. */
   readonly explain?: (key: string) => string | undefined;
 }
 
-/** Reads a map key by key. All that is wrong is noted. */
+/** Reads a map key by key. All mistakes are noted. */
 export function readMap<T extends object>(
   node: Node | null,
   reading: JobFileReading,
@@ -83,7 +83,7 @@ function describeNode(node: Node | undefined, reading: JobFileReading): string {
     : `received ${shorten(describeKind(value))}`;
 }
 
-/** The same file; what is noted names the key that it is about. */
+/** The same reading; its mistakes name the key that they are about. */
 function inside(key: string, reading: JobFileReading): JobFileReading {
   const { issues } = reading;
   const add = (offset: number, message: string): void => issues.add(offset, `${key}: ${message}`);

@@ -11,24 +11,24 @@ export interface JobFileReading {
   readonly text: string;
   readonly doc: Document;
   readonly env: Environment;
-  /** Variables that hold the credential, which may not be put into the file. */
+  /** Names of variables that hold the credential, which may not be used in the file. */
   readonly credentialNames: ReadonlySet<string>;
   readonly placeholders: PlaceholderValues;
   readonly issues: JobFileIssues;
 }
 
-/** What stands in a job file, variables put in. Numbers are texts, as on the command line. */
+/** A value of a job file, with variables replaced. Numbers are texts, as on the command line. */
 export type FileValue = string | boolean | readonly FileValue[] | FileMap;
 export interface FileMap {
   readonly [key: string]: FileValue;
 }
 
-/** No setting needs more; an anchor that refers to itself would have no end. */
+/** No setting needs more; an anchor that refers to itself would never end. */
 const MOST_DEPTH = 3;
 
 /**
- * Reads a value with all that is in it. Undefined when there is none: what is wrong was noted, or it
- * is nothing but variables that are empty.
+ * Reads a value with everything in it. Undefined when there is none: either a mistake was noted, or
+ * the value is nothing but empty variables.
  */
 export function readValue(node: Node, reading: JobFileReading, depth = 0): FileValue | undefined {
   const target = resolve(node, reading);
@@ -63,7 +63,10 @@ export function readText(node: Node, reading: JobFileReading): string | undefine
   return undefined;
 }
 
-/** Fills in `{date}` and `{time}`, and makes a path relative to the job file one to the current folder. */
+/**
+ * Fills in `{date}` and `{time}`, and resolves a path relative to the job file into one relative to
+ * the current folder.
+ */
 export function readPath(path: string, node: Node, reading: JobFileReading): string | undefined {
   if (path === '-') return path;
   const filled = fillPlaceholders(path, reading.placeholders);
@@ -74,12 +77,12 @@ export function readPath(path: string, node: Node, reading: JobFileReading): str
   return besideFile(reading.file, filled.path);
 }
 
-/** A path that is meant from the folder of the job file, as one from the current folder. */
+/** Turns a path relative to the folder of the job file into one relative to the current folder. */
 export function besideFile(file: string, path: string): string {
   return isAbsolute(path) ? path : join(dirname(file), path);
 }
 
-/** What an alias stands for, or the node itself. */
+/** Returns the target of an alias, or the node itself. */
 export function resolve(node: Node, { doc }: Pick<JobFileReading, 'doc'>): Node | undefined {
   return isAlias(node) ? node.resolve(doc) : node;
 }

@@ -25,14 +25,14 @@ import { describeYamlError, findTooLong } from './yaml-text.ts';
 export interface JobFile {
   readonly file: string;
   readonly values: Partial<JobFileValues>;
-  /** Where a key's value stands: `jobs/nightly.yaml:3:8`. */
+  /** The place of a key's value: `jobs/nightly.yaml:3:8`. */
   placeOf(key: string): string | undefined;
-  /** All that is wrong with it. What could be read, such as whom to tell, counts nevertheless. */
+  /** All its mistakes. The values that could be read, such as `onFinish`, count nevertheless. */
   readonly error: BrandfillError | undefined;
 }
 
 export interface JobFileContext {
-  /** Where variables come from. */
+  /** The source of variables. */
   readonly env: Environment;
   /** The moment that `{date}` and `{time}` stand for. */
   readonly now: Date;
@@ -53,7 +53,7 @@ export function parseJobFile(file: string, text: string, context: JobFileContext
   const doc = parseDocument(text, { lineCounter: lines, prettyErrors: false });
   const issues = createIssues(file, lines);
   const broken = [...doc.errors, ...doc.warnings].filter(({ code }) => code !== 'DUPLICATE_KEY');
-  // What follows the first errors is mostly owed to them.
+  // Most errors after the first ones only follow from them.
   for (const error of broken.slice(0, 3)) issues.add(error.pos[0], describe(error, text));
   const twice = doc.errors.filter(({ code }) => code === 'DUPLICATE_KEY');
   for (const { pos } of twice) issues.add(pos[0], 'this key stands there twice; leave one out');
@@ -89,7 +89,10 @@ export function parseJobFile(file: string, text: string, context: JobFileContext
   };
 }
 
-/** The time zone of the schedule, needed before keys are read; what is wrong with it is noted by then. */
+/**
+ * The time zone of the schedule, which is needed before keys are read. Mistakes in it are noted
+ * when they are.
+ */
 function findTimezone(doc: Document.Parsed, env: Environment): string | undefined {
   const memberOf = (map: unknown, key: string): Node | undefined => {
     const member = isMap(map) ? map.get(key, true) : undefined;
@@ -101,7 +104,7 @@ function findTimezone(doc: Document.Parsed, env: Environment): string | undefine
   return isTimezone(text) ? text : undefined;
 }
 
-/** A text is not repeated: a credential may have been put where a job file goes. */
+/** Does not repeat a text: a credential may have been given in place of a job file. */
 function describeNoMap(contents: Node | null): string {
   const isEmpty = contents === null || (isScalar(contents) && contents.value === null);
   const found = isEmpty

@@ -6,7 +6,7 @@ import type { JobFileKeys } from './job-file-map.ts';
 import { type JobFileReading, offsetOf, readText, readValue, resolve } from './job-file-values.ts';
 import { shapeOf } from './value-shapes.ts';
 
-/** Whom to tell when a run is over. */
+/** Tells somebody when a run is over. */
 export interface OnFinish {
   /** A line for the shell, or a program with its arguments. Gets the report on standard input. */
   readonly command?: string | readonly string[];
@@ -50,7 +50,7 @@ export const ON_FINISH_KEYS: JobFileKeys<OnFinish> = {
   },
 };
 
-/** A line for the shell is taken as it stands: the shell knows the same variables, and quotes them. */
+/** A line for the shell is taken unchanged: the shell knows the same variables, and quotes them. */
 function readCommand(node: Node, reading: JobFileReading): OnFinish['command'] {
   const target = resolve(node, reading);
   if (isScalar(target) && typeof target.value === 'string' && target.value.trim() !== '') {
@@ -67,7 +67,7 @@ function readCommand(node: Node, reading: JobFileReading): OnFinish['command'] {
   return undefined;
 }
 
-/** What came is not repeated: addresses of web hooks are secrets. */
+/** Does not repeat the value: addresses of web hooks are secrets. */
 function readUrl(node: Node, reading: JobFileReading): string | undefined {
   const text = readText(node, reading);
   if (text === undefined) return undefined;

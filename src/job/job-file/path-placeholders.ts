@@ -1,6 +1,6 @@
 import { findNearest } from '../nearest.ts';
 
-/** What stands for a moment in the paths of a job. */
+/** The values of the placeholders in the paths of a job. */
 export type PlaceholderValues = Readonly<Record<'date' | 'time', string>>;
 
 /**
@@ -28,7 +28,7 @@ export function placeholdersAt(now: Date, timeZone: string | undefined): Placeho
   };
 }
 
-/** Puts the values into a path. A text instead of them says what is wrong. */
+/** Puts the values into a path. A returned text instead of them says what is wrong. */
 export function fillPlaceholders(
   path: string,
   values: PlaceholderValues,

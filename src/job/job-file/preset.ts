@@ -8,7 +8,7 @@ import { shorten } from '../../rows/columns/names.ts';
 import { createIssues, type JobFileIssues } from './job-file-issues.ts';
 import { describeYamlError, findTooLong } from './yaml-text.ts';
 
-/** What a text begins with that is the path of a preset rather than the columns themselves. */
+/** Marks a text that is the path of a preset rather than the columns themselves. */
 const MARK = '@';
 
 /** The path of a preset, if a text names one: `@brand.yaml`. */
@@ -16,7 +16,7 @@ export function presetPathOf(text: string): string | undefined {
   return text.startsWith(MARK) ? text.slice(MARK.length).trim() : undefined;
 }
 
-/** How a setting names a preset. */
+/** The text by which a setting names a preset. */
 export function presetAt(path: string): string {
   return MARK + path;
 }
@@ -55,7 +55,7 @@ export function readPreset(path: string): readonly Field[] {
   return fields.filter((field) => field !== undefined);
 }
 
-/** Reads one column; notes what is wrong with it. */
+/** Reads one column; notes its mistakes. */
 function readField(
   name: string,
   node: Scalar,
@@ -72,14 +72,17 @@ function readField(
   }
 }
 
-/** Where an expression begins in the file; where it is written in another way there, so its value. */
+/**
+ * The place of an expression in the file. If the file spells it differently, the place of the
+ * value.
+ */
 function placeIn(node: Scalar, expression: string, text: string): number {
   const from = offsetOf(node);
   const written = text.slice(from, (node.range?.[1] ?? from) + 1);
   return from + Math.max(0, written.indexOf(expression));
 }
 
-/** What a scalar says, as it was written: `no` is a name, not false. */
+/** The text of a scalar as it was written: `no` is a name, not false. */
 function sourceOf(node: Scalar): string {
   return typeof node.value === 'string' ? node.value : (node.source ?? String(node.value));
 }
@@ -92,7 +95,7 @@ function offsetOf(node: unknown): number {
   return (isNode(node) ? node.range?.[0] : undefined) ?? 0;
 }
 
-/** What was noted, as it goes behind the name of the setting. */
+/** The mistakes, as text to follow the name of the setting. */
 function refusal(issues: JobFileIssues): BrandfillError {
   const message = issues.toError()?.message ?? '';
   return new BrandfillError('INVALID_SETTING', message.replace(/^Cannot use /, ''));
@@ -112,7 +115,9 @@ function readText(path: string): string {
   }
 }
 
-/** Only when it is needed: settings are read at once, and the help should not wait for it. */
+/**
+ * Loaded only when needed: settings are read at every start, and the help should not wait for it.
+ */
 function loadYaml(): typeof import('yaml') {
   return createRequire(import.meta.url)('yaml') as typeof import('yaml');
 }

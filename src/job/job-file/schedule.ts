@@ -1,7 +1,7 @@
 import { CronExpressionParser } from 'cron-parser';
 import { findNearest } from '../nearest.ts';
 
-/** When a job runs by itself. */
+/** The times at which a job runs by itself. */
 export interface Schedule {
   /** Five fields (minute, hour, day, month, weekday), six with seconds in front, or `@daily`. */
   readonly cron: string;
@@ -9,7 +9,7 @@ export interface Schedule {
   readonly timezone?: string | undefined;
 }
 
-/** Says what is wrong with a cron expression, if something is. */
+/** Says what is wrong with a cron expression; undefined if it is right. */
 export function findCronProblem(cron: string): string | undefined {
   const fields = cron.trim().split(/\s+/).length;
   const isMacro = cron.trim().startsWith('@');
@@ -25,7 +25,7 @@ export function findCronProblem(cron: string): string | undefined {
   }
 }
 
-/** Says what is wrong with a time zone, if something is. */
+/** Says what is wrong with a time zone; undefined if it is right. */
 export function findTimezoneProblem(timezone: string): string | undefined {
   if (isTimezone(timezone)) return undefined;
   const meant = findNearest(timezone, Intl.supportedValuesOf('timeZone'));

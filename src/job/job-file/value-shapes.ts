@@ -4,10 +4,10 @@ import type { SettingDefinition } from '../setting-definition.ts';
 /** A JSON Schema, or a part of one. */
 export type JsonSchema = Readonly<Record<string, unknown>>;
 
-/** Stands in a shape for a text with `${VAR}` in it, whatever that comes to. */
+/** Stands in a shape for a text with `${VAR}` in it, whatever its value. */
 const VARIABLE = { $ref: '#/definitions/variable' };
 
-/** Names and texts may look like numbers. */
+/** Type of names and texts, which may look like numbers. */
 const TEXT: JsonSchema = { type: ['string', 'number'] };
 const STRING: JsonSchema = { type: 'string' };
 const PAIR: JsonSchema = { type: 'string', pattern: '=' };
@@ -19,7 +19,7 @@ const PAIRS: JsonSchema = {
   ],
 };
 
-/** What a value looks like in JSON and YAML, by its placeholder in the help. */
+/** The shape of a value in JSON and YAML, by its placeholder in the help. */
 const SHAPES: ReadonlyMap<string, JsonSchema> = new Map<string, JsonSchema>([
   ['FILE', STRING],
   ['DIR', STRING],
@@ -51,7 +51,7 @@ const SHAPES: ReadonlyMap<string, JsonSchema> = new Map<string, JsonSchema>([
   ],
 ]);
 
-/** What the value of a setting looks like in JSON and YAML. */
+/** The shape of a setting's value in JSON and YAML. */
 export function shapeOf(definition: SettingDefinition<unknown>): JsonSchema {
   const { value, range, isRepeatable = false } = definition;
   if (value === undefined) return { anyOf: [{ type: 'boolean' }, VARIABLE] };
@@ -76,7 +76,9 @@ export function mayBe({ value = '', isRepeatable = false }: SettingDefinition<un
   return { list: isRepeatable, map: value.includes('=') };
 }
 
-/** A text about options in the words of a job file: `--api-key-file` is `apiKeyFile`. */
+/**
+ * Translates a text about options into the words of a job file: `--api-key-file` is `apiKeyFile`.
+ */
 export function inKeys(text: string, keys: readonly string[]): string {
   const byFlag = new Map(keys.map((key) => [flagOf(key), key]));
   return text.replaceAll(/--[a-z][a-z-]*/g, (flag) => byFlag.get(flag) ?? flag);

@@ -1,7 +1,7 @@
-/** The surroundings of a process, by name. */
+/** The environment of a process, by name. */
 export type Environment = Readonly<Record<string, string | undefined>>;
 
-/** A text whose variables were put in. */
+/** A text with its variables replaced. */
 export interface Expanded {
   readonly text: string;
   /** Names of the variables in it. */
@@ -9,7 +9,7 @@ export interface Expanded {
   readonly problems: readonly VariableProblem[];
 }
 
-/** What is wrong with a variable, and the part of the text that it is about. */
+/** A problem with a variable, and the part of the text that it is about. */
 export interface VariableProblem {
   readonly part: string;
   readonly message: string;
@@ -19,7 +19,7 @@ const PARTS =
   /\$\$\{|\$\{(?<name>[A-Za-z_]\w*)(?::-(?<fallback>(?:(?!\$\{)[^}])*))?\}|(?<broken>\$\{[^}]*\}?)/g;
 
 /**
- * Puts variables in: `${NAME}`, and `${NAME:-default}` where NAME is not set or empty. `$${` is a
+ * Replaces variables: `${NAME}`, and `${NAME:-default}` where NAME is not set or empty. `$${` is a
  * plain `${`.
  */
 export function expandVariables(text: string, env: Environment): Expanded {

@@ -1,16 +1,16 @@
-/** Longer than any job file or set of columns; what is longer is a list that was given in its place. */
+/** Longer than any job file or preset; a longer file is a list that was given in its place. */
 const MOST_BYTES = 1_000_000;
 
-/** Why a file of that size is not read; undefined when it is. */
+/** Why a file of this size is not read; undefined when it is read. */
 export function findTooLong(sizeBytes: number): string | undefined {
   return sizeBytes > MOST_BYTES ? 'it is longer than a megabyte' : undefined;
 }
 
 /**
- * What the YAML parser found wrong, without the piece of the file that some of its messages end in:
- * it may be a credential.
+ * The message of the YAML parser about a mistake. Cuts off the piece of the file that some messages
+ * end in: it may be a credential.
  *
- * @param begin the character at the place that the message is about
+ * @param begin the character at the position of the mistake
  */
 export function describeYamlError(message: string, begin: string): string {
   const hint = /[-@`*&!%|>]/.test(begin) ? `; what begins with ${begin} goes in quotes` : '';

@@ -5,7 +5,7 @@ import { parseBaseUrl } from '../../brand/endpoint.ts';
 import type { Definitions } from '../setting-definition.ts';
 import { headers, nameValues, text } from '../values/setting-values.ts';
 
-/** Settings of the API and how it is called. */
+/** Settings of the API and of how it is called. */
 export interface ApiSettings {
   readonly baseUrl: string | undefined;
   readonly auth: AuthScheme;

@@ -16,7 +16,7 @@ export const METRICS_LISTEN: SettingDefinition<ListenAddress | undefined> = {
   parse: parseListenAddress,
 };
 
-/** Where the token of a dashboard is. */
+/** The file that holds the token of a dashboard. */
 export const TOKEN_FILE: SettingDefinition<string | undefined> = {
   value: 'FILE',
   description:

@@ -14,7 +14,7 @@ export interface LogoSettings {
   readonly logoAllow: readonly AllowedHost[] | undefined;
 }
 
-/** Each is held in memory while it is looked at. */
+/** Each picture is held in memory while it is checked. */
 const LARGEST_BYTES = 50_000_000;
 
 export const LOGO_SETTINGS: Definitions<LogoSettings> = {

@@ -55,7 +55,7 @@ export const QUEUE_SETTINGS: Definitions<QueueSettings> = {
   },
 };
 
-/** A run is one worker or none, whatever the number that somebody hopes for. */
+/** A run has one worker or none, whatever number somebody hopes for. */
 function workersHere(value: unknown): number {
   try {
     return ZERO_OR_ONE.parse(value);
@@ -68,7 +68,7 @@ function workersHere(value: unknown): number {
   }
 }
 
-/** Checked before anything is read or asked, and given back as it came. */
+/** Checks the URL before anything is read or called, and returns it unchanged. */
 function queueUrl(value: unknown): string {
   const url = text(value);
   parseRedisUrl(url);

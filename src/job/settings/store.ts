@@ -1,7 +1,10 @@
 import type { Definitions } from '../setting-definition.ts';
 import { duration, flag, share, text } from '../values/setting-values.ts';
 
-/** Settings of what is kept between runs, and how long it counts. Durations are in milliseconds. */
+/**
+ * Settings of the answers that are kept between runs, and of how long they count. Durations are in
+ * milliseconds.
+ */
 export interface FreshnessSettings {
   readonly fresh: number;
   readonly freshNotFound: number;

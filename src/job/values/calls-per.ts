@@ -12,7 +12,7 @@ const UNITS: ReadonlyMap<string, CalendarUnit> = new Map([
 ]);
 
 /**
- * Reads how many calls may be made in a time, such as `1000/day`. `m` may be a minute or a month and
+ * Reads a number of calls per unit of time, such as `1000/day`. `m` may be a minute or a month and
  * is refused.
  *
  * @throws BrandfillError `INVALID_SETTING` for anything else, zero included

@@ -13,7 +13,7 @@ const UNIT_MS: ReadonlyMap<string, number> = new Map(
 );
 
 /**
- * Reads a duration such as `250ms`, `60s`, `10min`, `12h`, `30d` or `2w` as milliseconds.
+ * Reads a duration such as `250ms`, `60s`, `10min`, `12h`, `30d` or `2w` as whole milliseconds.
  * `0` needs no unit.
  *
  * @throws BrandfillError `INVALID_SETTING` for anything else.
@@ -28,10 +28,11 @@ export function parseDuration(text: string): number {
       `expected a duration such as 500ms, 60s, 10min, 12h or 30d, received '${text}'`,
     );
   }
-  return Number(match[1]) * unitMs;
+  // 16.1 times a thousand is 16100.000000000002, which Redis refuses as a time.
+  return Math.round(Number(match[1]) * unitMs);
 }
 
-/** Writes milliseconds as somebody types them, in whole days, hours … but no weeks: `1s`, `24d`. */
+/** Writes milliseconds as a user types them, in whole days, hours … but no weeks: `1s`, `24d`. */
 export function typedDuration(ms: number): string {
   for (const unit of ['d', 'h', 'min', 's']) {
     const unitMs = UNIT_MS.get(unit) ?? 1;

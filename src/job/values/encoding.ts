@@ -9,7 +9,7 @@ import { findNearest } from '../nearest.ts';
 /**
  * Reads the name of an encoding, as people and other tools write it.
  *
- * @throws BrandfillError `INVALID_SETTING` that names the one that was probably meant
+ * @throws BrandfillError `INVALID_SETTING` that names the encoding that was probably meant
  */
 export function parseEncoding(name: string): Encoding {
   const found = findEncodingByName(name);

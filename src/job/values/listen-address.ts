@@ -1,20 +1,20 @@
 import { BrandfillError } from '../../common/errors.ts';
 
-/** Where an HTTP server listens. */
+/** The address that an HTTP server listens on. */
 export interface ListenAddress {
   readonly host: string;
-  /** 0 for any port that is free. */
+  /** 0 for any free port. */
   readonly port: number;
 }
 
-/** Reached from this machine only. */
+/** Can be reached from this machine only. */
 const HERE = '127.0.0.1';
 
 /**
  * Reads `8080`, `0.0.0.0:8080` or `[::]:8080`. Without a host it is this machine alone.
  *
- * @throws BrandfillError `INVALID_SETTING` for anything else. `:8080` is refused: to some programs it
- * means all interfaces, to others this machine.
+ * @throws BrandfillError `INVALID_SETTING` for anything else. `:8080` is refused: to some programs
+ * it means all interfaces, to others this machine.
  */
 export function parseListenAddress(value: unknown): ListenAddress {
   const text = typeof value === 'number' ? String(value) : value;

@@ -4,7 +4,7 @@ const MICROS = 1_000_000;
 const MOST = 1_000_000;
 
 /**
- * Reads what a call costs: a decimal number with at most six decimals, in whatever currency.
+ * Reads the price of a call: a decimal number with at most six decimals, in whatever currency.
  *
  * @throws BrandfillError `INVALID_SETTING` for anything else
  */
@@ -18,7 +18,7 @@ export function parsePrice(value: unknown): number {
   );
 }
 
-/** What calls cost, to the last decimal: three at 0.1 are 0.3. */
+/** The cost of calls, exact to the last decimal: three at 0.1 are 0.3. */
 export function costOf(calls: number, price: number): number {
   const micros = BigInt(calls) * BigInt(Math.round(price * MICROS));
   const fraction = String(micros % BigInt(MICROS)).padStart(6, '0');

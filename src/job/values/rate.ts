@@ -16,7 +16,7 @@ const UNIT_MS: ReadonlyMap<string, number> = new Map(
   }),
 );
 
-/** Starts are remembered for one unit, so this bounds memory. */
+/** The starts of one unit are remembered, so this bounds memory. */
 const MOST_PER_UNIT = 1_000_000;
 
 /**

@@ -7,7 +7,7 @@ import { parseDuration, typedDuration } from './duration.ts';
 import { parseSize } from './size.ts';
 
 // Readers of values, from the command line (texts) and from programs alike. Each throws an error
-// that says what was expected; which setting it was is added by the caller.
+// that says what was expected; the caller adds the name of the setting.
 
 const A_TEXT = 'a text';
 
@@ -16,7 +16,7 @@ export function text(value: unknown): string {
   return value;
 }
 
-/** One path or several, each named as a page or as data. */
+/** One path or several, each with the ending of a page or of data. */
 export function reportPaths(value: unknown): readonly string[] {
   return [value].flat().map((item: unknown) => {
     const path = text(item);
@@ -38,7 +38,7 @@ export function flag(value: unknown): boolean {
   return value;
 }
 
-/** How a whole number is read that has these bounds, both included. */
+/** Makes a reader of a whole number with these bounds, both included. */
 export function integer(
   from: number,
   to: number,
@@ -58,10 +58,11 @@ export function integer(
   };
 }
 
+/** A duration, or a number of milliseconds; whole ones come out. */
 export function duration(fromMs: number, toMs: number): (value: unknown) => number {
   return (value) => {
     const ms = typeof value === 'number' ? value : parseDuration(text(value));
-    if (ms >= fromMs && ms <= toMs) return ms;
+    if (ms >= fromMs && ms <= toMs) return Math.round(ms);
     const isOpen = toMs === Number.MAX_SAFE_INTEGER;
     const bounds = `${fromMs > 0 ? `from ${typedDuration(fromMs)} to` : 'up to'} ${typedDuration(toMs)}`;
     throw expected(isOpen ? 'a duration such as 30d' : `a duration ${bounds} such as 60s`, value);
@@ -94,14 +95,16 @@ export function nameValues(value: unknown): readonly NameValue[] {
   return pairs.map((pair: unknown) => {
     const [, name, rest] = /^([^=]+)=(.*)$/s.exec(typeof pair === 'string' ? pair : '') ?? [];
     if (name === undefined || rest === undefined) {
-      // What came may be a credential in the wrong place: it is not repeated.
+      // The value may be a credential in the wrong place, so it is not repeated.
       throw new BrandfillError('INVALID_SETTING', 'expected NAME=VALUE');
     }
     return [name.trim(), rest];
   });
 }
 
-/** A value that is not there, or is one of many, would be sent as `undefined` or `[object Object]`. */
+/**
+ * A value that is missing, or is one of many, would be sent as `undefined` or `[object Object]`.
+ */
 function toNameValue([name, value]: [string, unknown]): NameValue {
   if (typeof value === 'string') return [name, value];
   if (typeof value === 'number' || typeof value === 'boolean') return [name, String(value)];
@@ -121,7 +124,7 @@ export function headers(value: unknown): readonly NameValue[] {
       );
     }
     if (!/^[\w!#$%&'*+.^`|~-]+$/.test(name)) {
-      // Not repeated either: `Authorization: …` may have been meant.
+      // Not repeated either: it may be a whole `Authorization: …`.
       throw new BrandfillError(
         'INVALID_SETTING',
         'expected NAME=VALUE, NAME being the name of an HTTP header',
@@ -143,7 +146,10 @@ export function headers(value: unknown): readonly NameValue[] {
   return pairs;
 }
 
-/** Whether a value has its parts by name. Those of a list, a Map, Headers or URLSearchParams are not seen so. */
+/**
+ * Whether a value has members by name. Those of a list, a Map, Headers or URLSearchParams would not
+ * be seen.
+ */
 export function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
   return typeof value === 'object' && value !== null && !(Symbol.iterator in value);
 }
@@ -155,7 +161,10 @@ function expected(what: string, received: unknown): BrandfillError {
   );
 }
 
-/** A number where a text was expected, or a list or URL anywhere, would look like that as a text. */
+/**
+ * Quotes a value. A number where a text was expected, or a list or URL anywhere, would otherwise
+ * look like a text.
+ */
 function shown(received: unknown, what: string): string {
   const isShown = typeof received === 'number' || typeof received === 'boolean';
   if (typeof received === 'string' || (isShown && what !== A_TEXT)) return `'${received}'`;

@@ -1,18 +1,18 @@
 import type { PaceState } from '../pace-state.ts';
 
-/** What was accepted long before a throttle counts for so much less with each throttle since. */
+/** The weight that earlier accepted calls keep at each throttle. */
 const KEPT_SHARE = 0.5;
-/** Fewer calls than this are forgotten. */
+/** Counts smaller than this are dropped. */
 const LEAST_KEPT = 0.5;
 
-/** Counts an accepted call by how many were in flight with it. */
+/** Counts an accepted call by the number of calls that were in flight with it. */
 export function countAcceptedAt({ concurrency }: PaceState, inFlight: number): void {
   const { acceptedAt } = concurrency;
   acceptedAt[inFlight] = (acceptedAt[inFlight] ?? 0) + 1;
   concurrency.acceptedInAll += 1;
 }
 
-/** The share of accepted calls that were sent with fewer in flight. */
+/** The share of accepted calls that were sent with fewer calls in flight. */
 export function shareBelow({ concurrency }: PaceState, inFlight: number): number {
   let fewer = 0;
   for (const [at, calls] of Object.entries(concurrency.acceptedAt)) {
@@ -21,7 +21,10 @@ export function shareBelow({ concurrency }: PaceState, inFlight: number): number
   return fewer / concurrency.acceptedInAll;
 }
 
-/** The rate is another one from now on. What was accepted before says less of how many are in flight at it. */
+/**
+ * Fades the counts when the rate changes. Calls accepted before say less about the number in flight
+ * at the new rate.
+ */
 export function fadeAccepted({ concurrency }: PaceState): void {
   const faded: Record<string, number> = {};
   concurrency.acceptedInAll = 0;

@@ -2,38 +2,58 @@ import type { PaceState } from '../pace-state.ts';
 import { trustCap } from './concurrency-limit.ts';
 import { recentRatePerMs } from './measured-rate.ts';
 
-/** Above the rate that was hit: less tells the limits apart late, more costs more 429s when it is the rate. */
+/**
+ * The rate of a trial, relative to the rate that was throttled. A smaller factor tells the limits
+ * apart late. A larger one costs more 429s when the limit is on the rate.
+ */
 const RATE_FACTOR = 1.25;
-/** Above the calls that were in flight on average: enough to go faster, and few more that may be refused. */
+/**
+ * The cap of a trial, relative to the average number of calls in flight: enough to go faster, and
+ * few more calls that may be refused.
+ */
 const CAP_FACTOR = 1.1;
-/** With more in flight than these, a limit on them that is taken for one on the rate costs little. */
+/**
+ * With more calls in flight than this, mistaking a limit on them for one on the rate costs little.
+ */
 const MOST_IN_FLIGHT = 64;
-/** Refused within so many calls, or so many for each in flight, it was the cap that was too high. */
+/**
+ * When a trial is refused within this many calls, or this many per call in flight, the cap was too
+ * high.
+ */
 const PROMPT_CALLS = 15;
 const PROMPT_ROUNDS = 2;
-/** …and is lowered, so many times: each time costs a 429. */
+/** How often a trial lowers its cap. Each time costs a 429. */
 const MOST_STEPS_DOWN = 2;
-/** Fewer than this share of those that were in flight when the limit was hit cannot be all that it allows. */
+/** A cap below this share of the calls that were in flight at the throttle cannot be the limit. */
 const LEAST_CAP_SHARE = 0.8;
-/** Accepted without a throttle, these calls and so many for each in flight are more than any rate had saved up. */
+/**
+ * This many accepted calls, and this many per call in flight, are more than any limit on the rate
+ * had saved up.
+ */
 const PROOF_CALLS = 60;
 const PROOF_ROUNDS = 10;
-/** Closed for longer than so many times a call takes until it is known, it does not wait for calls to end: they would have. */
+/**
+ * A limit that stays closed for more than this many average latencies does not wait for calls to
+ * end: they would have ended.
+ */
 const OPENS_WITHIN_ROUND_TRIPS = 3;
-/** Fewer calls, or a shorter time, would measure chance; more, how it was before. */
+/**
+ * The span over which the throttled rate is measured. A shorter one would measure chance, a longer
+ * one an earlier rate.
+ */
 const HIT_SPAN = { calls: 30, ms: 500 };
 /**
- * Throttles before the first trial, when the rate has been measured once, and how many times as many
- * before the next one: most limits are on the rate, and each trial costs one 429 or two.
+ * How many throttles come before the first trial, when the rate has been measured once, and by what
+ * factor more before the next. Most limits are on the rate, and each trial costs one or two 429s.
  */
 const FIRST_TRIAL_AFTER = 2;
 const NEXT_TRIAL_FACTOR = 4;
 
 /**
- * Tells a limit on calls in flight from one on their rate by trying it out. Right after a throttle,
- * when nothing is left of what a limit on the rate lets calls save up, it goes faster than the
- * estimated limit, with calls in flight bounded. A limit on the rate refuses that soon, one on calls
- * in flight never. It needs no count of calls in flight, which workers know of one another only late.
+ * Starts a trial to tell a limit on calls in flight from one on their rate. Right after a throttle,
+ * when a limit on the rate has nothing saved up, calls go faster than the estimated limit, with a
+ * cap on calls in flight. A limit on the rate soon refuses that; a limit on calls in flight never
+ * does. The trial needs no count of calls in flight, which workers learn of one another only late.
  */
 export function considerCapTrial(state: PaceState): void {
   const { concurrency, latency } = state;
@@ -52,12 +72,15 @@ export function considerCapTrial(state: PaceState): void {
   state.ratePerMs = Math.max(state.ratePerMs, RATE_FACTOR * hitPerMs);
 }
 
-/** The limit was closed for so long. One that ever was so for long will be so again: that is forgotten slowly. */
+/**
+ * Notes how long the limit was closed. A long closing is forgotten slowly, because it is likely to
+ * come again.
+ */
 export function noteClosed({ concurrency: { trial } }: PaceState, closedMs: number): void {
   trial.closedMs = Math.max(closedMs, trial.closedMs / 2);
 }
 
-/** How fast calls were accepted when the limit was hit: to be noted before the epoch ends. */
+/** Notes how fast calls were accepted before the throttle. Must be called before the epoch ends. */
 export function noteHitRate(state: PaceState): void {
   state.concurrency.trial.hitPerMs = recentRatePerMs(state, HIT_SPAN);
 }
@@ -75,20 +98,29 @@ export function noteAcceptedInTrial(state: PaceState, nowMs: number): void {
   trustCap(state);
 }
 
-/** What a limit on the rate may have saved up while calls waited as told lasts for so many calls of a trial. */
+/**
+ * How many calls of a trial a limit on the rate may let through from what it saved up during a
+ * stated wait.
+ */
 function callsFromWait({ estimate, throttle, gateIsTold }: PaceState): number {
   const savedUp = gateIsTold ? estimate.limitPerMs * throttle.pauseMs : 0;
   return savedUp * (RATE_FACTOR / (RATE_FACTOR - 1));
 }
 
-/** Nothing was refused, and no faster than the estimate: neither limit was put to the test. */
+/**
+ * Nothing was refused, but calls were no faster than the estimate. Neither limit was reached, so
+ * the cap is raised.
+ */
 function tryOneMore({ concurrency }: PaceState, nowMs: number): void {
   concurrency.cap += 1;
   concurrency.trial.accepted = 0;
   concurrency.trial.sinceMs = nowMs;
 }
 
-/** Throttled during a trial: at once, the cap is one too high; later, the limit is on the rate. */
+/**
+ * Judges a throttle during a trial. When it comes at once, the cap is one too high; when it comes
+ * later, the limit is on the rate.
+ */
 export function judgeCapTrial(state: PaceState): 'no_trial' | 'cap' | 'rate' {
   const { concurrency, throttle, latency } = state;
   const { trial } = concurrency;
@@ -107,7 +139,7 @@ export function judgeCapTrial(state: PaceState): 'no_trial' | 'cap' | 'rate' {
   return 'rate';
 }
 
-/** The limit is taken for one on the rate again; most are. */
+/** Ends a trial without a cap. The limit is taken to be on the rate, as most limits are. */
 export function giveTrialUp({ concurrency }: PaceState): void {
   const { trial } = concurrency;
   if (!trial.isOn) return;

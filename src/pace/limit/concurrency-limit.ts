@@ -5,27 +5,35 @@ import { countAcceptedAt, shareBelow } from './accepted-in-flight.ts';
 import { returnToEstimate } from './estimate.ts';
 import { CAP_SLACK, jumpToPlateau } from './plateau.ts';
 
-/** A throttle with more in flight than this share of all accepted calls had is suspicious… */
+/**
+ * A throttle is suspicious when more calls were in flight than at this share of all accepted calls.
+ */
 const SUSPICIOUS_RANK = 0.975;
-/** …if so many were accepted that the share means something. */
+/** Fewer accepted calls than this make that share meaningless. */
 const LEAST_ACCEPTED = 10;
 /** One suspicious throttle may be chance. */
 const SUSPICIONS_NEEDED = 2;
-/** Calls at the cap before one more in flight is tried: doubled after each trial that failed. */
+/**
+ * Calls at the cap before a higher cap is tried; doubled after each trial that failed, up to
+ * `LAST_TRIAL_AFTER`.
+ */
 const FIRST_TRIAL_AFTER = 100;
 const LAST_TRIAL_AFTER = 16_000;
-/** Calls at the cap that prove a trial good. */
+/** Calls at the cap that make a trial a success. */
 const TRIAL_CALLS = 50;
-/** Throttled sooner than after so many calls, the cap did not help. */
+/** When a throttle comes after fewer calls than this, the cap did not help. */
 const CAP_HELPS_CALLS = 12;
-/** A cap that many calls passed and that has to be lowered nevertheless is none, after so many times. */
+/** A cap that has to be lowered more often than this is not the limit. */
 const MOST_STEPS_DOWN = 3;
-/** A trial that fails within so many calls failed because of the cap. */
+/** A trial that fails within this many calls failed because of the cap. */
 const PROMPT_CALLS = 15;
-/** After a cap that proved wrong, more than the usual evidence is needed for the next. */
+/** After a wrong cap, the next one needs more than the usual evidence. */
 const SUSPICION_AFTER_MISTAKE = -2;
 
-/** Notes how many calls were in flight when one was accepted, and now and then tries one more than the cap. */
+/**
+ * Notes how many calls were in flight with an accepted one, and tries a higher cap from time to
+ * time.
+ */
 export function noteAcceptedInFlight(state: PaceState, event: PaceEvent): void {
   const { concurrency } = state;
   countAcceptedAt(state, event.inFlight);
@@ -35,7 +43,7 @@ export function noteAcceptedInFlight(state: PaceState, event: PaceEvent): void {
   if (concurrency.isTrying && concurrency.callsAtCap > TRIAL_CALLS) {
     concurrency.isTrying = false;
     concurrency.callsAtCap = 0;
-    // A limit that has grown by one may have grown by many.
+    // A limit that has grown by one may have grown by more.
     concurrency.step = Math.min(2 * concurrency.step, concurrency.cap);
     concurrency.nextTrialAfter = 0;
   } else if (!concurrency.isTrying && concurrency.callsAtCap >= concurrency.nextTrialAfter) {
@@ -46,7 +54,7 @@ export function noteAcceptedInFlight(state: PaceState, event: PaceEvent): void {
   }
 }
 
-/** Whether a throttle is put down to the number of calls in flight; then the rate stays as it is. */
+/** Whether a throttle is put down to the number of calls in flight. The rate is then kept. */
 export function blameConcurrency(state: PaceState, event: PaceEvent): boolean {
   const { concurrency } = state;
   if (concurrency.isPublished) return false;
@@ -55,7 +63,7 @@ export function blameConcurrency(state: PaceState, event: PaceEvent): boolean {
   return suspect(state, event);
 }
 
-/** More than the cap were too many. At once, that proves the cap. */
+/** A trial of a higher cap was throttled. When that happens promptly, it confirms the cap. */
 function endTrial({ concurrency, throttle }: PaceState): true {
   if (concurrency.callsAtCap <= PROMPT_CALLS) {
     concurrency.stepsDown = Math.max(0, concurrency.stepsDown - 1);
@@ -70,7 +78,9 @@ function endTrial({ concurrency, throttle }: PaceState): true {
   return true;
 }
 
-/** Throttled at the cap: it is one too high, or, if that does not help either, no such limit at all. */
+/**
+ * A throttle at the cap. The cap is lowered by one. If that has not helped, there is no such limit.
+ */
 function lowerCap({ concurrency, throttle }: PaceState): boolean {
   if (throttle.acceptedBefore < CAP_HELPS_CALLS) concurrency.strikes += 1;
   if (concurrency.strikes < 2 && concurrency.stepsDown < MOST_STEPS_DOWN) {
@@ -85,7 +95,10 @@ function lowerCap({ concurrency, throttle }: PaceState): boolean {
   return false;
 }
 
-/** Throttles that come only when many calls are in flight, whatever the rate, are about those. */
+/**
+ * Throttles that come only when many calls are in flight, whatever the rate, suggest a limit on
+ * calls in flight.
+ */
 function suspect(state: PaceState, event: PaceEvent): boolean {
   const { concurrency, throttle } = state;
   const isSuspicious =
@@ -107,7 +120,7 @@ function suspect(state: PaceState, event: PaceEvent): boolean {
   return true;
 }
 
-/** The cap is what keeps throttles away: the rate was held for the limit by mistake. */
+/** Starts to keep to a cap. It keeps throttles away, so the rate was mistaken for the limit. */
 export function trustCap(state: PaceState): void {
   const { concurrency } = state;
   concurrency.callsAtCap = 0;
@@ -119,7 +132,7 @@ export function trustCap(state: PaceState): void {
   makeRoomForCap(state);
 }
 
-/** Lifts a rate that would keep calls from using the cap. */
+/** Raises a rate that would keep calls from reaching the cap. */
 function makeRoomForCap(state: PaceState): void {
   const { concurrency, estimate, latency } = state;
   const mostPerMs = (CAP_SLACK * concurrency.cap) / latency.callMs;
@@ -131,14 +144,17 @@ function makeRoomForCap(state: PaceState): void {
   jumpToPlateau(state);
 }
 
-/** A throttled call, also one that says nothing new: the fewest in flight at which the limit was hit. */
+/**
+ * Notes the fewest calls in flight at a throttle. Throttled calls that are otherwise no news count
+ * too.
+ */
 export function noteSuspect({ concurrency }: PaceState, event: PaceEvent): void {
   if (concurrency.suspectedAt === 0 || event.inFlight < concurrency.suspectedAt) {
     concurrency.suspectedAt = event.inFlight;
   }
 }
 
-/** Forgets what a throttle seemed to say about calls in flight. */
+/** Forgets what a throttle suggested about calls in flight. */
 export function clearSuspicion({ concurrency }: PaceState): void {
   concurrency.suspicion = 0;
   concurrency.suspectedAt = 0;

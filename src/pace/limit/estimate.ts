@@ -3,46 +3,61 @@ import type { PaceState } from '../pace-state.ts';
 import { fadeAccepted } from './accepted-in-flight.ts';
 import { joinWithLast, recentRatePerMs, startBlock, startEpoch } from './measured-rate.ts';
 
-/** The closest to its limit that a rate begins again: less wins no calls, more wastes the limit. */
+/**
+ * The smallest margin below the limit at which the rate begins again. A smaller one gains no calls,
+ * a larger one wastes the limit.
+ */
 const LEAST_MARGIN = 0.008;
-/** A margin for a limit that was confirmed at least once; it need not be as wide as the first. */
+/** The largest margin for a limit that was confirmed at least once. The first margin is wider. */
 const MOST_CONFIRMED_MARGIN = 0.02;
-/** An epoch of fewer calls measures nothing: it is joined with the one before. */
+/** An epoch with fewer calls measures nothing and is joined with the one before. */
 const SHORT_EPOCH_CALLS = 20;
-/** A pause as long as this, or as this many calls, is the rest of a window that was used up. */
+/** A pause this long, in ms or in calls, is the rest of a window that was used up. */
 const WINDOW_PAUSE_MS = 1_500;
 const WINDOW_PAUSE_CALLS = 20;
-/** The first estimate is this share of the latest rate: a burst that the limit allowed flatters it. */
+/**
+ * The first estimate is this share of the latest rate, which a burst that the limit allowed makes
+ * too high.
+ */
 const FIRST_ESTIMATE = 0.85;
-/** How much the rate at the throttle counts against the mean since the one before, which lags behind. */
+/**
+ * The weight of the rate at the throttle. The rest is that of the mean since the throttle before,
+ * which lags behind.
+ */
 const LATEST_WEIGHT = 0.6;
-/** Most that a confirmed estimate may lie above what was accepted. */
+/** The most that a confirmed estimate may exceed the accepted rate. */
 const MOST_ABOVE_MEASURED = 1.03;
-/** Throttled again after a few calls: the limit is lower by at most this. */
+/** The largest step down when the next throttle comes after a few calls. */
 const SHORTEST_STEP = 0.75;
-/** Estimates that differ by less confirm, or do not contradict, one another. */
+/**
+ * Estimates that differ by less than the first confirm one another. If they differ by less than the
+ * second, they do not contradict.
+ */
 const CONFIRMS_WITHIN = 0.02;
 const AGREES_WITHIN = 0.06;
-/** Throttled so many times above its estimate, the limit is another one, and what was accepted on the way measures neither. */
+/**
+ * When a throttle comes at this many times the estimate, the limit is a new one. The calls accepted
+ * on the way measure neither.
+ */
 const GROWN_FACTOR = 2;
 const MOST_CONFIDENCE = 4;
-/** Windows of more calls need not be waited for before the rate is tested again. */
+/** A window with more calls than this need not pass before the rate is tested again. */
 const MOST_WINDOW_CALLS = 20_000;
-/** One call in ten minutes: no estimate, however wrong, stops a run. */
+/** One call in ten minutes. With this floor no estimate, however wrong, stops a run. */
 export const SLOWEST_PER_MS: number = 1 / 600_000;
 
 export interface ClosedLimit {
   /** When calls were accepted again. */
   readonly endMs: number;
-  /** For how long none was accepted. */
+  /** For how long no call was accepted. */
   readonly closedMs: number;
-  /** How uncertain the end is. */
+  /** How uncertain `endMs` is. */
   readonly uncertainMs: number;
 }
 
 /**
- * The limit was hit: takes what was accepted since it was hit last for the best estimate of it, and
- * goes on just below.
+ * The limit was reached. Estimates it from the calls accepted since it was last reached, and goes
+ * on just below.
  */
 export function estimateLimit(state: PaceState, closed: ClosedLimit): void {
   const { estimate, throttle, published } = state;
@@ -58,7 +73,7 @@ export function estimateLimit(state: PaceState, closed: ClosedLimit): void {
   if (isWindow) {
     const { block } = state.measured;
     const isMostlyClosed = closed.closedMs > 0.15 * (closed.endMs - block.sinceMs);
-    // Once may be an outage; windows come again.
+    // One such pause may be an outage; windows come again.
     const isAgain = state.measured.lastBlock.accepted > 0;
     if (isMostlyClosed && isAgain)
       estimate.windowCalls = Math.min(block.accepted, MOST_WINDOW_CALLS);
@@ -73,12 +88,15 @@ export function estimateLimit(state: PaceState, closed: ClosedLimit): void {
   returnToEstimate(state);
 }
 
-/** A cap on calls in flight has its own way to grow, which lifts the rate too. */
+/**
+ * Whether the limit has grown. With a cap on calls in flight it has not: a growing cap raises the
+ * rate itself.
+ */
 function hasGrown({ estimate, throttle, concurrency }: PaceState): boolean {
   return concurrency.cap === 0 && throttle.ratePerMs > GROWN_FACTOR * estimate.limitPerMs;
 }
 
-/** Begins again below the estimated limit. */
+/** Sets the rate just below the estimated limit. */
 export function returnToEstimate(state: PaceState): void {
   const { estimate, plateau } = state;
   estimate.limitPerMs = Math.max(SLOWEST_PER_MS, estimate.limitPerMs);
@@ -97,7 +115,7 @@ function makeFirstEstimate(state: PaceState, closed: ClosedLimit, isWindow: bool
   } else {
     const { epoch } = measured;
     const recent = recentRatePerMs(state, { calls: 15, ms: 1_000 });
-    // Also those that were under way when it was hit: they had been let in.
+    // Calls that were under way at the throttle count too, because they had been let in.
     const sinceStart = epoch.accepted / Math.max(200, throttle.hitAtMs - epoch.sinceMs);
     estimate.limitPerMs =
       recent > 0
@@ -109,18 +127,20 @@ function makeFirstEstimate(state: PaceState, closed: ClosedLimit, isWindow: bool
   estimate.measuredPerMs = 0;
 }
 
-/** The limit let one call through in that time, and none before its end: 0 while that is unknown. */
+/** The rate when the limit let one call through during the gap; 0 while the gap is unknown. */
 function rateOfGap({ throttle }: PaceState): number {
   const { gapMs, ratePerMs } = throttle;
   return gapMs === undefined ? 0 : Math.min(ratePerMs, 1 / gapMs);
 }
 
-/** Throttled soon after the last time: that estimate was too high, and nothing new was measured. */
+/**
+ * Throttled soon after the last throttle. The estimate was too high, and nothing new was measured.
+ */
 function stepDown({ estimate, throttle }: PaceState): void {
   const { acceptedBefore, ratePerMs } = throttle;
   const below = ratePerMs * (1 - LEAST_MARGIN);
   const step = ratePerMs * Math.max(SHORTEST_STEP, acceptedBefore / (acceptedBefore + 1));
-  // The first time the last measurement may still be right; the second time it is not.
+  // The first time, the last measurement may still be right; the second time it is not.
   const fallBack = throttle.shortInARow === 1 ? estimate.measuredPerMs : 0;
   estimate.limitPerMs = Math.min(below, Math.max(step, fallBack));
   estimate.margin = 0.02;
@@ -144,7 +164,8 @@ function refineEstimate(state: PaceState, closed: ClosedLimit, isWindow: boolean
 
   const change = Math.abs(limit - estimate.limitPerMs) / estimate.limitPerMs;
   const spread = Math.abs(latest - callsPerMs) / limit / 2;
-  // A rate that was raised until the throttle is above the mean: that contradicts no confirmed estimate.
+  // A rate that rose until the throttle is above the mean. That does not contradict a confirmed
+  // estimate.
   const mostSpread = estimate.confidence > 0 && !isWindow ? CONFIRMS_WITHIN : 1;
   estimate.limitPerMs = limit;
   estimate.measuredPerMs = callsPerMs;

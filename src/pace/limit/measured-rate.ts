@@ -4,7 +4,7 @@ const MARK_EVERY_MS = 250;
 const MARK_EVERY_CALLS = 10;
 const MOST_MARKS = 64;
 
-/** Counts an accepted call for all spans that are under way. */
+/** Counts an accepted call in all current spans. */
 export function countAccepted({ measured }: PaceState, nowMs: number): void {
   const { epoch, block, marks } = measured;
   epoch.accepted += 1;
@@ -14,11 +14,14 @@ export function countAccepted({ measured }: PaceState, nowMs: number): void {
     return;
   }
   marks.push([nowMs, epoch.accepted]);
-  // Every second one goes, so that a long epoch is covered from its beginning.
+  // Every second mark is dropped, so that a long epoch is covered from its beginning.
   if (marks.length > MOST_MARKS) measured.marks = marks.filter((_, index) => index % 2 === 0);
 }
 
-/** The rate of the last calls before a throttle: at least so many, over at least so long; 0 when there were fewer. */
+/**
+ * The rate of the last calls before a throttle, over at least so many calls and ms; 0 when there
+ * were fewer.
+ */
 export function recentRatePerMs(
   { measured, throttle }: PaceState,
   atLeast: { readonly calls: number; readonly ms: number },
@@ -32,14 +35,14 @@ export function recentRatePerMs(
   return 0;
 }
 
-/** Ends the epoch: what comes now is measured by itself. */
+/** Ends the epoch. Calls from now on are measured separately. */
 export function startEpoch({ measured }: PaceState, atMs: number): void {
   measured.lastEpoch = measured.epoch;
   measured.epoch = { sinceMs: atMs, accepted: 0 };
   measured.marks = [[atMs, 0]];
 }
 
-/** The epoch that has just begun does so only then. */
+/** Moves the begin of the epoch that has just started. */
 export function startEpochLater({ measured }: PaceState, atMs: number): void {
   measured.epoch.sinceMs = atMs;
   measured.marks = [[atMs, measured.epoch.accepted]];
@@ -51,11 +54,11 @@ export function startBlock({ measured }: PaceState, atMs: number): void {
   measured.block = { sinceMs: atMs, accepted: 0 };
 }
 
-/** Makes the epoch, or the block, one with the one before it, because it was too short to measure. */
+/** Joins the epoch or block with the one before it, because it was too short to measure. */
 export function joinWithLast({ measured }: PaceState, span: 'epoch' | 'block'): void {
   const last = span === 'epoch' ? measured.lastEpoch : measured.lastBlock;
   const now = measured[span];
   now.sinceMs = last.sinceMs;
   now.accepted += last.accepted;
-  last.accepted = 0; // counted once
+  last.accepted = 0; // these calls must not be counted twice
 }

@@ -2,44 +2,57 @@ import type { PaceEvent } from '../pace-event.ts';
 import type { PaceState } from '../pace-state.ts';
 
 /**
- * Calls until the rate is back at the estimated limit, by confidence. As many again until it is
- * noticeably past it: each time that costs a 429, so a limit that is known well is tested seldom.
+ * Calls until the rate is back at the estimated limit, by confidence. After as many again it is
+ * noticeably above it, which costs a 429 each time. So a limit that is known well is tested seldom.
  */
 const CALLS_TO_LIMIT = [60, 150, 300, 500, 700] as const;
-/** An estimate of fewer calls than this may be several times too low: it is left soon. */
+/** An estimate from fewer calls than this may be several times too low, and is left soon. */
 const FEW_CALLS = 30;
 const CALLS_TO_ROUGH_LIMIT = 20;
-/** Where calls are few, that is to take no longer than this… */
+/** Where calls are few, the way to a rough limit must take no longer than this. */
 const TIME_TO_ROUGH_LIMIT_MS = 10_000;
-/** …with so many calls at least. */
+/** It takes at least this many calls. */
 const LEAST_TO_ROUGH_LIMIT = 8;
-/** Slower than this, the usual calls to an estimated limit take more than 20 s. */
+/** Below this rate, the usual number of calls to an estimated limit takes more than 20 s. */
 const SLOW_PER_MS = 0.003;
-/** The fastest growth, per round trip: answers tell of a rate only one round trip later. */
+/** The fastest growth per round trip: answers reflect a rate only one round trip later. */
 const MOST_GROWTH_PER_ROUND_TRIP = 0.05;
 
-/** A pause counts as no longer when the price of a test is weighed. */
+/** The longest pause that counts towards the price of a test. */
 const MOST_PAUSE_MS = 3_000;
 
-/** A rate above what the cap on calls in flight allows by more than this is not what holds calls back. */
+/**
+ * A rate that exceeds what the cap on calls in flight allows by this factor is not what holds calls
+ * back.
+ */
 export const CAP_SLACK = 1.2;
 
-/** Below its estimate by more than this, the rate has to find the limit before it is careful. */
+/**
+ * With a larger margin than this below its estimate, the rate has to find the limit before it grows
+ * with care.
+ */
 const UNSURE_MARGIN = 0.05;
-/** Not throttled after so many times the way to the estimate, the limit may be another one by now… */
+/**
+ * When there was no throttle for this many times the way to the estimate, the limit may have
+ * changed.
+ */
 const PAST_PLATEAU = 2;
-/** …and is looked for in steps that a small margin would make too small. */
+/**
+ * The least margin from then on: with a smaller one the steps would be too small to find the new
+ * limit.
+ */
 const LEAST_MARGIN_PAST = 0.03;
 
 /**
  * Raises the rate with each accepted call along a cubic: quickly towards the estimated limit, flat
- * around it, and past it ever faster the longer nothing contradicts.
+ * around it, and above it ever faster while no throttle comes.
  *
  * @see {@link https://www.rfc-editor.org/rfc/rfc9438 RFC 9438}
  */
 export function climb(state: PaceState, event: PaceEvent): void {
   const { estimate, plateau, slots, concurrency, published, latency, ratePerMs } = state;
-  // A rate that callers do not use, or that the cap on calls in flight keeps them from, is not tested.
+  // The rate is not tested while callers do not use it, or while the cap on calls in flight keeps
+  // them from it.
   if (!slots.areAllTaken) return;
   const mostPerMs = CAP_SLACK * (concurrency.cap / latency.callMs);
   if (concurrency.cap > 0 && event.inFlight >= concurrency.cap && ratePerMs > mostPerMs) return;
@@ -54,12 +67,15 @@ export function climb(state: PaceState, event: PaceEvent): void {
   if (published.ratePerMs > 0) state.ratePerMs = Math.min(state.ratePerMs, published.ratePerMs);
 }
 
-/** Goes straight to the middle of the plateau: the limit is not this rate. */
+/** Goes straight to the middle of the plateau, because this rate is not the limit. */
 export function jumpToPlateau(state: PaceState): void {
   state.plateau.accepted = callsToLimit(state);
 }
 
-/** More calls when answers take long, when a test costs much, or for a long window. */
+/**
+ * The calls until the rate is back at the estimated limit. More when answers take long, when a test
+ * is expensive, or for a long window.
+ */
 function callsToLimit(state: PaceState): number {
   const { estimate, ratePerMs, latency } = state;
   const callsPerRoundTrip = ratePerMs * latency.averageMs;
@@ -69,7 +85,10 @@ function callsToLimit(state: PaceState): number {
   return Math.max(least, estimate.windowCalls, roundTrips, priceOfTest(state));
 }
 
-/** A test costs calls that are throttled, and those that could have been made in the pause after it. */
+/**
+ * The price of a test in calls: those that are throttled, and those that could have been made in
+ * the pause after it.
+ */
 function priceOfTest(state: PaceState): number {
   const { estimate, throttle, ratePerMs, gateIsTold } = state;
   const pauseCalls = ratePerMs * Math.min(throttle.pauseMs, MOST_PAUSE_MS);
@@ -84,7 +103,10 @@ function callsToRoughLimit({ ratePerMs }: PaceState): number {
   return Math.min(CALLS_TO_ROUGH_LIMIT, inTime);
 }
 
-/** An unconfirmed estimate that is the first one, of a few calls, or that would be left only after a long time. */
+/**
+ * Whether the estimate is unconfirmed and either the first one, from a few calls, or so slow that
+ * it would be left only after a long time.
+ */
 function isRough({ estimate, throttle, ratePerMs }: PaceState): boolean {
   if (estimate.confidence > 0) return false;
   if (ratePerMs < SLOW_PER_MS) return true;

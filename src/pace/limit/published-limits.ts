@@ -5,43 +5,65 @@ import { giveTrialUp } from './cap-trial.ts';
 
 type Published = PaceState['published'];
 
-/** Calls do not arrive as evenly as they start: those of so many ms of each window are left at first… */
+/*
+ * Calls do not arrive as evenly as they start, so some calls of each window are left unused: at
+ * first those of `JITTER_MS`, but no more than `CALLS_LEFT`, because the jitter of many calls evens
+ * out.
+ *
+ * When the last call of a window was used nevertheless, `MORE_LEFT` more are left. That counts only
+ * after `CALLS_TO_LEAVE_MORE`, because calls before were mostly sent when fewer were left. After
+ * `CALLS_TO_LEAVE_FEWER` accepted calls, `FEWER_LEFT` fewer are left, but always `ENOUGH_LEFT` more
+ * than were too few once. That bound fades slowly, since other clients may have used the calls.
+ *
+ * The share of a window that is used stays between a least share and `MOST_USED`.
+ */
+
+/** The jitter that is allowed for at first, in ms. */
 const JITTER_MS = 60;
-/** …no more than this, because what is left of many calls evens out… */
+/** The most calls that are left unused at first. */
 const CALLS_LEFT = 1.3;
-/** …and more when the last one was taken all the same, fewer when it was not for so many calls… */
+/** The calls by which more are left. */
 const MORE_LEFT = 0.5;
+/** The calls by which fewer are left. */
 const FEWER_LEFT = 0.1;
+/** The fewest calls left. */
 const LEAST_CALLS_LEFT = 0.3;
+/** The accepted calls after which fewer are left. */
 const CALLS_TO_LEAVE_FEWER = 200;
-/** …unless there were fewer since, or fewer windows: most of those were sent when fewer were left, but… */
+/** The calls, or the windows if these hold fewer calls, before more may be left again. */
 const CALLS_TO_LEAVE_MORE = { calls: 20, windows: 2 };
-/** …so much more than were too few once, which is forgotten slowly, since others may have taken them… */
+/** The calls above a number that was too small once. */
 const ENOUGH_LEFT = 0.2;
+/** The share of that bound that is kept each time that fewer calls are left. */
 const REMEMBERED = 0.995;
-/** …and never fewer used than this share, or than that where a whole call is much of the window… */
+/** The least share of a window that is used. */
 const LEAST_USED = 0.6;
+/** The size of a window, in calls, below which one call is a large part of it. */
 const FEW_CALLS = 4;
+/** The least used share of such a small window. */
 const LEAST_USED_OF_FEW = 0.85;
-/** …nor more than this, because clocks differ too. */
+/** The largest share of a window that is used, because clocks differ too. */
 const MOST_USED = 0.995;
-/** Longer windows, as of a day, are quotas and no pace: whoever spreads those holds short runs up. */
+/**
+ * Longer windows, such as a day, are quotas and do not set a pace: spreading them would slow short
+ * runs down.
+ */
 const LONGEST_WINDOW_MS = 3_600_000;
 const FASTEST_PER_MS = 1_000;
 const SLOWEST_PER_MS = 1 / LONGEST_WAIT_MS;
-/** Throttles despite it that a published rate is forgiven: others may use the same credential. */
+/** Throttles at a published rate that are forgiven: other clients may use the same credential. */
 const STRIKES_FORGIVEN = 2;
-/** Calls accepted in a row that make up for a strike. */
+/** Accepted calls that make up for a strike. */
 const CALLS_TO_FORGET = 1_000;
 const MOST_CONCURRENT = 100_000;
-/** Resets are told in whole seconds, rounded up. */
+/** Resets are stated in whole seconds, rounded up. */
 const ROUNDED_MS = 1_000;
 
 /**
- * Takes over what the API says about its limits. Numbers that make no sense are passed over.
+ * Takes over what the API says about its limits. Numbers that make no sense are ignored.
  *
- * @param at when the call was sent that it said it to, and when it is heard of
- * @returns how long it is until a reset, when nothing is left before; else 0
+ * @param at when the call with these headers was sent, and when its answer came
+ * @returns how long it is until a reset when no calls are left before it; otherwise 0
  */
 export function obeyHints(
   state: PaceState,
@@ -75,7 +97,7 @@ function obeyQuota(state: PaceState, quota: LimitHints['quota']): void {
   if (state.phase === 'starting' || state.phase === 'cruising') state.phase = 'published';
 }
 
-/** Takes over a quota that was not told before. */
+/** Takes over a quota that was not published before. */
 function trust(state: PaceState, quotaPerMs: number): void {
   const { published } = state;
   published.quotaPerMs = quotaPerMs;
@@ -96,13 +118,13 @@ function obeyConcurrent(state: PaceState, concurrent: number | undefined): void 
   concurrency.isTrying = false;
 }
 
-/** Throttled at a published rate. True as long as that is taken for chance. */
+/** A throttle at a published rate. Returns true while it is taken for chance. */
 export function blamePublished({ published, estimate }: PaceState): boolean {
   published.strikes += 1;
   published.acceptedSinceStrike = 0;
   leave(published, ENOUGH_LEFT);
   if (published.strikes <= STRIKES_FORGIVEN) return true;
-  // The headers lie: what they say stays the most that is tried, and the limit is looked for below.
+  // The headers are wrong. Their rate stays the upper bound, and the limit is looked for below it.
   published.isTrusted = false;
   estimate.limitPerMs = 0;
   return false;
@@ -122,9 +144,12 @@ export function noteAcceptedAtPublished({ published }: PaceState): void {
   published.strikes = Math.max(0, published.strikes - 1);
 }
 
-/** The last call of a window was taken: waiting for the next one costs more than calls that are left. */
+/**
+ * The last call of a window was used. Waiting for the next window costs more than calls left
+ * unused.
+ */
 export function leaveMore({ published, ratePerMs }: PaceState, waitMs: number): void {
-  if (waitMs * ratePerMs < 1) return; // the next one would have waited for as long
+  if (waitMs * ratePerMs < 1) return; // the next call would have waited as long anyway
   const { calls, windows } = CALLS_TO_LEAVE_MORE;
   if (published.acceptedInRow < Math.min(calls, windows * callsOfWindow(published))) return;
   leave(published, MORE_LEFT);
@@ -137,14 +162,18 @@ function leave(published: Published, more: number): void {
   published.callsLeft += more * scale;
 }
 
-/** Fewer of a slow quota: there, the jitter of calls is a small part of one. */
+/**
+ * The fewest calls to leave unused. A slow quota needs fewer, because jitter is a small part of one
+ * of its calls.
+ */
 function leastCallsLeft({ quotaPerMs }: Published): number {
   return Math.min(LEAST_CALLS_LEFT, JITTER_MS * quotaPerMs);
 }
 
 /**
- * Whether none is left because of our own calls. As even as they are, they use some windows to the last
- * one, and the next one is let in when it is due: until then whole seconds are told, whatever is left of them.
+ * Whether no call is left because of our own calls. Evenly spaced calls use some windows to the
+ * last call, and the next call is let in when it is due. Until then the API states whole seconds,
+ * however little is left of them.
  */
 function isOwnDoing(
   { phase, slots, gateUntilMs, ratePerMs, published }: PaceState,

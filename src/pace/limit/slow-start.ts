@@ -1,17 +1,26 @@
 import type { PaceEvent } from '../pace-event.ts';
 import type { PaceState } from '../pace-state.ts';
 
-/** Growth per round trip. More overshoots a limit further, less keeps a fast API waiting. */
+/**
+ * Growth per round trip. A larger one overshoots a limit further, a smaller one keeps a fast API
+ * waiting.
+ */
 const GROWTH_PER_ROUND_TRIP = 0.4;
-/** Below so many calls a round trip the rate doubles with each: it cannot overshoot by more than these. */
+/**
+ * Below this many calls per round trip the rate grows by one call per round trip, so it cannot
+ * overshoot by more than these.
+ */
 const FEW_CALLS = 4;
-/** Calls at the cap, in caps, before twice as many may fly. */
+/** Rounds of calls at the cap before twice as many calls may be in flight. */
 const ROUNDS_AT_CAP = 2;
 const MOST_MAY_FLY = 512;
-/** Nothing is gained by telling higher rates apart. */
+/** Rates above this are not told apart. */
 const FASTEST_PER_MS = 1_000;
 
-/** Each accepted call adds its share of the growth, so that it counts in round trips and not in seconds. */
+/**
+ * Raises the rate with each accepted call by its share of the growth, so that growth is per round
+ * trip, not per second.
+ */
 export function speedUp(state: PaceState, event: PaceEvent): void {
   const { slowStart, slots, latency } = state;
   if (event.inFlight >= slowStart.mayFly) {
@@ -21,14 +30,14 @@ export function speedUp(state: PaceState, event: PaceEvent): void {
     slowStart.callsAtCap = 0;
     return;
   }
-  // Callers that do not use the rate do not test it either.
+  // Callers that do not use the rate do not test it.
   if (!slots.areAllTaken) return;
   const onePerRoundTrip = 1 / Math.max(latency.shortestMs, 1 / FASTEST_PER_MS);
-  // Below one call a round trip, an answer tells of one call and not of a round trip.
+  // Below one call per round trip, an answer stands for one call and not for a round trip.
   const share = Math.min(onePerRoundTrip, state.ratePerMs);
   const areFew = state.ratePerMs < FEW_CALLS * onePerRoundTrip;
   const faster = state.ratePerMs + (areFew ? 1 : GROWTH_PER_ROUND_TRIP) * share;
-  // One call at a time is always within reach, unless that was throttled already.
+  // One call at a time is always allowed, unless that was already throttled.
   const least = state.throttle.calls === 0 ? onePerRoundTrip : 0;
   state.ratePerMs = Math.min(FASTEST_PER_MS, Math.max(faster, least));
 }

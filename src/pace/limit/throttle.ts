@@ -15,29 +15,36 @@ import { estimateLimit, returnToEstimate } from './estimate.ts';
 import { joinWithLast, startEpochLater } from './measured-rate.ts';
 import { blamePublished, leaveMore } from './published-limits.ts';
 
-/** Throttled before so many calls were accepted, it is the same event that goes on. */
+/** A throttle before this many calls were accepted belongs to the throttle before. */
 const SAME_EVENT_CALLS = 3;
-/** Throttled before so many, the rate was too high from the start. */
+/** A throttle before this many calls shows that the rate was too high from the start. */
 const SHORT_EPOCH_CALLS = 20;
-/** Fewer accepted calls than this are no estimate of anything. */
+/** Fewer accepted calls than this give no estimate. */
 const FEWEST_TO_ESTIMATE = 5;
-/** After a few calls and a long wait, the estimate would be next to nothing, and hard to leave. */
+/**
+ * Fewer calls than this before a long wait would give an estimate of nearly zero, which is hard to
+ * leave.
+ */
 const FEWEST_BEFORE_LONG_WAIT = 20;
 const LONG_WAIT_MS = 1_500;
-/** One call in ten seconds; slow start leaves it as soon as calls are accepted. */
+/** One call in ten seconds. Slow start leaves this rate as soon as calls are accepted. */
 const SLOWEST_START_PER_MS = 1 / 10_000;
 const SHORTEST_TEST_MS = 50;
-/** Slow answers are no reason to test late: being refused is quick. */
+/** Slow answers must not delay a test by more than this: a refusal is quick. */
 const LONGEST_LATENCY_SHARE_MS = 500;
-/** The second test comes twice as late, when the next call would be due at the rate that was throttled. */
+/**
+ * With this share of a call's interval, the second test, twice as late, comes when the next call
+ * would be due at the throttled rate.
+ */
 const ONE_CALL_LATER = 0.5;
-/** A test that is not answered for so long is made again. */
+/** A test that is not answered within this time is made again. */
 const LOST_TEST_MS = 60_000;
-/** A server that throttles for long is asked this often. */
+/** A server that throttles for long is tested at least this often. */
 const LONGEST_TEST_MS = 60_000;
 /**
- * Just over the limit, calls pause for a round trip, but for no more than this: it makes up for those under
- * way that are too many, and at a fast API a round trip would be a tenth of the calls between two throttles.
+ * Just over the limit, calls pause for a round trip, but for no more calls than this. The pause
+ * makes up for the calls under way that are too many. At a fast API a whole round trip would be a
+ * tenth of the calls between two throttles.
  */
 const MOST_PAUSE_CALLS = 5;
 
@@ -45,7 +52,7 @@ const MOST_PAUSE_CALLS = 5;
 export function onThrottled(state: PaceState, event: PaceEvent, nowMs: number): void {
   const { throttle } = state;
   const waitMs = toldWaitMs(event.retryAfterMs);
-  // Said once is enough: calls that were under way say the same thing again.
+  // Calls that were under way report the same throttle again.
   if (event.sentAtMs <= throttle.cutMs) {
     throttle.calls += 1;
     if (state.concurrency.suspicion > 0) noteSuspect(state, event);
@@ -77,31 +84,35 @@ export function onThrottled(state: PaceState, event: PaceEvent, nowMs: number): 
 
 interface Told {
   readonly nowMs: number;
-  /** Undefined when it was not told how long to wait. */
+  /** Undefined when the API did not state how long to wait. */
   readonly waitMs: number | undefined;
 }
 
-/** A call was accepted and said that it was the last one for a while: the limit is hit, without a 429. */
+/**
+ * A call was accepted, and its answer says that no calls are left for a while. The limit is reached
+ * without a 429.
+ */
 export function onUsedUp(state: PaceState, event: PaceEvent, nowMs: number, waitMs: number): void {
   if (state.phase === 'published') return leaveMore(state, waitMs);
   onThrottled(state, { ...event, retryAfterMs: Math.min(waitMs, LONGEST_WAIT_MS) }, nowMs);
 }
 
-/** It was closed already, and still is. */
+/** The limit was closed already, and still is. */
 function testWhileClosed(state: PaceState, event: PaceEvent, told: Told): void {
   giveTrialUp(state);
-  // Calls that take long hold their places, and with as many in flight the test is refused again.
+  // Slow calls still occupy their places in flight. With as many in flight, the test would be
+  // refused again.
   if (event.inFlight < state.concurrency.suspectedAt) clearSuspicion(state);
   if (state.phase === 'cruising') joinWithLast(state, 'epoch');
   testAgain(state, event, told);
 }
 
-/** Goes on just below what the limit seems to be, whatever it is on. */
+/** Goes on just below what the limit seems to be, on whatever it is. */
 function goOnBelow(state: PaceState, event: PaceEvent, { nowMs, waitMs }: Told): void {
   const verdict = judgeCapTrial(state);
   if (verdict === 'cap') return cut(state, nowMs);
   if (verdict === 'rate') return slowDown(state, nowMs, () => returnToEstimate(state));
-  // A counter that is used up tells which limit it was.
+  // A published counter that is used up shows which limit was reached.
   const isCounted = event.limits?.remaining === 0;
   if (!isCounted && blameConcurrency(state, event)) return cut(state, nowMs);
   noteHitRate(state);
@@ -112,7 +123,10 @@ function goOnBelow(state: PaceState, event: PaceEvent, { nowMs, waitMs }: Told):
   if (!isCounted) considerCapTrial(state);
 }
 
-/** What a limit saved up during a wait flatters the estimate, the more so the sooner the next one comes. */
+/**
+ * Widens the margin, because what a limit saved up during a wait makes the estimate too high. The
+ * effect is larger the sooner the next throttle comes.
+ */
 function allowForWait(state: PaceState, nowMs: number, waitMs: number): void {
   const { estimate, measured } = state;
   const spanMs = Math.max(1, nowMs - measured.lastEpoch.sinceMs);
@@ -121,8 +135,8 @@ function allowForWait(state: PaceState, nowMs: number, waitMs: number): void {
 }
 
 /**
- * A short wait is waited for, and says no more of the limit than a backoff does: servers tell whole
- * seconds, whatever is left of them, and some always the same.
+ * Keeps a short stated wait. It says no more about the limit than a backoff does: servers state
+ * whole seconds, however little is left of them, and some always state the same.
  */
 function waitAlso(state: PaceState, nowMs: number, waitMs: number): void {
   const { throttle, measured } = state;
@@ -130,20 +144,23 @@ function waitAlso(state: PaceState, nowMs: number, waitMs: number): void {
   throttle.pauseMs = waitMs;
   if (state.phase !== 'cruising') return;
   throttle.cutMs = Math.max(throttle.cutMs, state.gateUntilMs - 1e-3);
-  // The epoch that begins now does so after the wait.
+  // The epoch that begins now must begin after the wait.
   if (measured.epoch.sinceMs === nowMs) startEpochLater(state, state.gateUntilMs);
 }
 
-/** The first call that was accepted since the limit closed: now it is known for how long it did. */
+/**
+ * The first call was accepted since the limit closed, so it is now known for how long it was
+ * closed.
+ */
 export function onAcceptedAgain(state: PaceState, event: PaceEvent): void {
   const { throttle, estimate, measured } = state;
   const endMs = state.phase === 'told' ? state.gateUntilMs : event.sentAtMs;
-  // Of a short wait that was told, it is only known that the limit was closed when it was asked.
+  // After a short stated wait it is only known that the limit was closed when it was last tested.
   const isShortWait = state.phase === 'testing' && throttle.pauseMs > 0;
   const closedMs = Math.max(0, (isShortWait ? throttle.cutMs : endMs) - throttle.hitAtMs);
   const uncertainMs =
     state.phase === 'told'
-      ? Math.min(1_000, throttle.pauseMs) // servers tell whole seconds
+      ? Math.min(1_000, throttle.pauseMs) // servers state whole seconds
       : Math.max(0, endMs - throttle.cutMs); // since the test before
   if (state.phase === 'testing') throttle.closedMs = closedMs;
   noteClosed(state, closedMs);
@@ -159,20 +176,26 @@ export function onAcceptedAgain(state: PaceState, event: PaceEvent): void {
   estimateLimit(state, { endMs, closedMs, uncertainMs });
 }
 
-/** Throttled before there was anything to estimate from: others may have used the limit up. */
+/**
+ * Throttled before there were enough calls for an estimate. Other clients may have used up the
+ * limit.
+ */
 function startMoreSlowly(state: PaceState): void {
   state.phase = 'starting';
   const { ratePerMs, gapMs = 0 } = state.throttle;
   state.ratePerMs = Math.max(SLOWEST_START_PER_MS, Math.min(ratePerMs / 2, 1 / gapMs));
 }
 
-/** How long before that the latest call was sent that had been accepted. */
+/** How long before `atMs` the latest accepted call was sent. */
 function gapBefore({ throttle }: PaceState, atMs: number): number | undefined {
   const gapMs = atMs - (throttle.acceptedSentMs ?? Number.POSITIVE_INFINITY);
   return gapMs > 0 ? gapMs : undefined;
 }
 
-/** A test that came to nothing is made again, at a time of its own: by that it is told from the one before. */
+/**
+ * A test that failed is made again, at a different time, by which it can be told from the one
+ * before.
+ */
 export function onFailed(state: PaceState, event: PaceEvent, nowMs: number): void {
   const { phase, throttle } = state;
   if (phase !== 'testing') return;
@@ -194,7 +217,7 @@ function noteThrottle(state: PaceState, nowMs: number, goesOn: boolean): void {
   throttle.accepted = 0;
 }
 
-/** Everybody waits as long as the server said, and goes on at the old rate. */
+/** All callers wait as long as the server stated, and go on at the old rate. */
 function waitAsTold(state: PaceState, nowMs: number, waitMs: number): void {
   cut(state, nowMs);
   closeGateAsTold(state, nowMs, waitMs);
@@ -207,12 +230,15 @@ function closeGateAsTold(state: PaceState, nowMs: number, waitMs: number): void 
   restartSlots(state, state.gateUntilMs);
 }
 
-/** Whether the one call of a test was started and is not answered yet. */
+/** Whether the one call of a test is under way. */
 export function isTestOut({ slots, throttle }: PaceState, nowMs: number): boolean {
   return slots.lastMs > throttle.cutMs && nowMs - slots.lastMs < LOST_TEST_MS;
 }
 
-/** One call at a time, each after the wait that was told, else after twice the last one, until one is accepted. */
+/**
+ * Makes one call at a time until one is accepted, each after the stated wait, or else after twice
+ * the last wait.
+ */
 function testAgain(state: PaceState, event: PaceEvent, { nowMs, waitMs: toldMs }: Told): void {
   const { throttle, latency, ratePerMs } = state;
   cut(state, nowMs);
@@ -227,14 +253,14 @@ function testAgain(state: PaceState, event: PaceEvent, { nowMs, waitMs: toldMs }
         );
   const waitMs = Math.min(LONGEST_TEST_MS, firstMs * 2 ** Math.min(throttle.failedTests, 30));
   throttle.failedTests += 1;
-  // No earlier than any call that was booked before, or it would not be known which one is the test.
+  // Not before any call that was booked earlier, or it would be unknown which call is the test.
   const testAtMs = nowMs + (toldMs ?? waitMs * (1 + event.random / 10));
   closeGate(state, nowMs, Math.max(throttle.cutMs + 1, testAtMs), toldMs !== undefined);
   restartSlots(state, state.gateUntilMs);
   state.phase = 'testing';
 }
 
-/** The rate was just over the limit: a short pause, and on, just under it. */
+/** The rate was just over the limit. Calls pause briefly and go on just below it. */
 function slowDown(state: PaceState, nowMs: number, setRate: () => void): void {
   const { throttle, latency } = state;
   cut(state, nowMs);
@@ -248,7 +274,7 @@ function slowDown(state: PaceState, nowMs: number, setRate: () => void): void {
   throttle.pauseMs = latency.averageMs;
 }
 
-/** Nothing that was sent, or booked, before now counts against the rate from now on. */
+/** Calls that were sent or booked before now do not count against the rate from now on. */
 function cut(state: PaceState, nowMs: number): void {
   state.throttle.cutMs = Math.max(nowMs, Math.min(state.slots.lastMs, nowMs + 1_000));
 }

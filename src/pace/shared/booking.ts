@@ -1,18 +1,18 @@
 import type { WorkerNews } from './worker-news.ts';
 
-/** A worker holds so many start times at most. */
+/** The most start times that a worker holds. */
 export const MOST_STARTS = 4_000;
 
-/** What is booked for a worker that has come. */
+/** The starts that are booked for a worker in its exchange. */
 export interface Booking {
   readonly news: WorkerNews;
-  /** Grows by what is booked. */
+  /** The booked start times are added here. */
   readonly startsMs: number[];
   readonly nowMs: number;
   readonly untilMs: number;
 }
 
-/** The same for one that may have so many calls in flight. */
+/** A booking for a worker with a bound on its calls in flight. */
 export interface PermittedBooking extends Booking {
   readonly permits: number;
 }

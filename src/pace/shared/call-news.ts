@@ -1,28 +1,30 @@
 import type { EndedCall, Verdict } from './worker-news.ts';
 
-/** What a worker has to tell of its calls at the next exchange, in the time of this process. */
+/**
+ * What a worker has to report about its calls at the next exchange, in the time of this process.
+ */
 export interface CallNews {
   readonly events: readonly EndedCall[];
   readonly verdicts: readonly Verdict[];
 }
 
-/** Keeps the news of calls until they are told. */
+/** Keeps the news of calls until the next exchange. */
 export interface CallNewsBox {
   readonly isEmpty: boolean;
-  /** Whether there is something that others must know at once. */
+  /** Whether other workers must know of it at once. */
   readonly isUrgent: boolean;
-  /** A call starts now, at `atMs`, that was booked for `startMs` in the time of the state. */
+  /** A call that was booked for `startMs`, in the time of the state, starts now, at `atMs`. */
   noteStart(startMs: number, atMs: number): void;
   addEvent(event: EndedCall): void;
   addVerdict(verdict: Verdict): void;
   take(): CallNews;
-  /** What could not be told is told next time, before what came since. */
+  /** Puts back news that could not be reported, before news that came since. */
   putBack(news: CallNews): void;
-  /** The same in the time of the state, which is ahead of that of this process by so much. */
+  /** The news in the time of the state, which is ahead of that of this process by `aheadMs`. */
   inSharedTime(news: CallNews, aheadMs: number): CallNews;
 }
 
-/** More than this are not kept while the state is out of reach: the latest tell most. */
+/** While the state cannot be reached, no more than this many are kept. The latest say most. */
 const MOST_KEPT = 20_000;
 
 export function createCallNewsBox(): CallNewsBox {
@@ -30,7 +32,9 @@ export function createCallNewsBox(): CallNewsBox {
   let verdicts: Verdict[] = [];
   let latest = { startMs: 0, atMs: Number.POSITIVE_INFINITY };
 
-  /** Clocks are never compared to the millisecond, but a call was not sent before its start time. */
+  /**
+   * Clocks cannot be compared to the millisecond, but a call was not sent before its start time.
+   */
   function timesOf({ sentAtMs, endedAtMs }: Verdict | EndedCall, aheadMs: number): CallTimes {
     const earliestMs = sentAtMs >= latest.atMs ? latest.startMs : Number.NEGATIVE_INFINITY;
     const sentAtSharedMs = Math.max(sentAtMs + aheadMs, earliestMs);

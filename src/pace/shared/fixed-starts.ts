@@ -1,13 +1,15 @@
 import { book, nextTurn, type PaceState } from '../pacer.ts';
 import { MOST_STARTS, type PermittedBooking } from './booking.ts';
 
-/** A call may end so much earlier than expected: its caller is then in time for the next start. */
+/**
+ * A call may end this much earlier than expected. Its caller is then in time for the next start.
+ */
 const SOONER_MS = 20;
 
 /**
- * Books the starts at a fixed rate that the worker has a caller for when they are due. One that
- * nobody uses in time is lost to all workers, and the rate with it; one that is used late comes too
- * close to the next. What is not booked is there for whoever comes next.
+ * Books the starts at a fixed rate for which the worker will have a caller when they are due. A
+ * start that is not used in time is lost to all workers, and the rate with it. A start that is used
+ * late comes too close to the next. Starts that are not booked are left for the next worker.
  *
  * @returns false when the rate would allow more
  */
@@ -28,16 +30,16 @@ export function bookFixedStarts(pace: PaceState, booking: PermittedBooking): boo
 }
 
 /**
- * When the callers are expected to be free, ascending. Those in flight end when an average call
- * would, and never sooner than if they ended one after the other, evenly: about a call that takes
- * longer than that, nothing is known.
+ * When the callers are expected to be free, ascending. Calls in flight are expected to end after
+ * the average latency, but never sooner than if they ended evenly one after the other: nothing is
+ * known about a call that takes longer than the average.
  */
 function expectFree(
   { news, startsMs, nowMs, permits }: PermittedBooking,
   callMs: number,
 ): number[] {
   const { waiting, isBusy, callers, sentAtMs } = news;
-  // Who is between two calls wants to make the next one.
+  // A caller that is between two calls will make the next one.
   const free = Math.min(isBusy ? callers - sentAtMs.length : waiting, permits - sentAtMs.length);
   const apartMs = callMs / sentAtMs.length;
   const freeAtMs = [

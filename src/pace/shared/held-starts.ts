@@ -1,41 +1,43 @@
-/** What became of start times since the last exchange. */
+/** How start times were used since the last exchange. */
 export interface StartCounts {
   readonly used: number;
-  /** Dropped, because no caller was there in time. */
+  /** Start times that were dropped because no caller came in time. */
   readonly unused: number;
-  /** Used by callers that had to wait for them. */
+  /** Start times used by callers that had to wait for them. */
   readonly heldUp: number;
 }
 
 /**
- * Start times that a worker holds from one exchange to the next, ascending, in the time of the shared
- * state: so they stay what they were booked as.
+ * The start times that a worker holds from one exchange to the next, ascending. They are in the
+ * time of the shared state, so that they stay as booked.
  */
 export interface HeldStarts {
   readonly all: readonly number[];
   readonly nextMs: number | undefined;
   readonly counts: StartCounts;
-  /** Uses the next one if it is due. */
+  /** Uses the next start time if it is due. */
   take(nowMs: number): number | undefined;
-  /** Counts what `work` uses as waited for. */
+  /** Counts the start times that `work` uses as waited for. */
   countHeldUp(work: () => void): void;
-  /** Drops those that are too late to be used. */
+  /** Drops start times that are too late to be used. */
   dropLate(nowMs: number): void;
-  /** All are void. */
+  /** Drops all start times as void. */
   clear(): void;
   /**
-   * Takes those of an exchange, which knew of `before`: what was used since is not to be had twice.
+   * Takes the start times of an exchange, which knew of the counts `before`. Start times used since
+   * then are not available again.
    *
-   * @param kept how many of them were held before
+   * @param kept how many of the start times were held before
    */
   renew(startsMs: readonly number[], kept: number, before: StartCounts): void;
-  /** The same where all of them are void already. */
+  /** The same when all of the start times are void already. */
   renewVoid(before: StartCounts): void;
 }
 
 /**
- * A start time that nobody used is lost after this time: used later, calls would come closer than the
- * rate allows. Where the rate is to be found and callers are slower, all of the lease is theirs.
+ * A start time that was not used within this time is lost: used later, calls would come closer
+ * together than the rate allows. While the rate is not fixed and callers are slower than it, start
+ * times stay valid for the whole lease.
  */
 const LATE_MS = 50;
 

@@ -13,30 +13,36 @@ import { permitsFor } from './permits.ts';
 import type { SharedPace, WorkerShare } from './state.ts';
 import type { WorkerNews } from './worker-news.ts';
 
-/** Start times are taken so far ahead. When the state is out of reach, calls stop after this time. */
+/**
+ * How far ahead start times are taken. When the state cannot be reached, calls stop after this
+ * time.
+ */
 export const LEASE_MS: number = 200;
-/** More workers than this come less often, each for a longer lease, or they would get in each other's way. */
+/**
+ * With more workers than this, each comes less often, for a longer lease. Otherwise they would get
+ * in each other's way.
+ */
 const WORKERS_AT_FULL_PACE = 32;
 
-/** What a worker may do until it comes again. */
+/** The rights of a worker until its next exchange. */
 export interface Lease {
-  /** When calls may start, ascending: all of them, also what is left of before. */
+  /** When calls may start, ascending. Start times left over from the lease before are included. */
   readonly startsMs: readonly number[];
-  /** How many of these it had before. */
+  /** How many of these it held before. */
   readonly kept: number;
-  /** When it has to come again. */
+  /** When the worker has to come again. */
   readonly untilMs: number;
-  /** How many calls may be in flight here. */
+  /** How many calls this worker may have in flight. */
   readonly permits: number;
   /** The same for all workers together. */
   readonly mostInFlight: number;
-  /** Calls in flight elsewhere. */
+  /** Calls in flight on other workers. */
   readonly elsewhere: number;
-  /** Whether more start times were wanted than the rate allows. */
+  /** Whether the worker wanted more start times than the rate allows. */
   readonly isRateBound: boolean;
 }
 
-/** What a worker may do that was given nothing yet. */
+/** The lease of a worker before its first exchange. */
 export const NO_LEASE: Lease = {
   startsMs: [],
   kept: 0,
@@ -47,7 +53,7 @@ export const NO_LEASE: Lease = {
   isRateBound: false,
 };
 
-/** Takes what a worker tells into the shared state, and gives it what it may do. */
+/** Takes a worker's news into the shared state and returns its next lease. */
 export function takeLease(shared: SharedPace, news: WorkerNews, nowMs: number): Lease {
   learn(shared, news, nowMs);
   const { pace, outage, workers } = shared;
@@ -55,7 +61,7 @@ export function takeLease(shared: SharedPace, news: WorkerNews, nowMs: number): 
   const inFlight = news.sentAtMs.length;
   if (news.isLeaving) {
     delete workers[worker];
-    // It may have been the one that was to find out whether the API is back.
+    // The worker may have held the probe.
     if (outage.phase === 'probing') makeProbeDue(outage);
     return NO_LEASE;
   }
@@ -74,7 +80,8 @@ export function takeLease(shared: SharedPace, news: WorkerNews, nowMs: number): 
   const atWork =
     outage.phase === 'closed' ? Number.POSITIVE_INFINITY : mostAtWork(outage, sum(all, 'callers'));
   const most = Math.min(mostInFlight(pace), atWork);
-  // What was given out before the limit was hit, or the API was gone, is void: slots begin anew.
+  // Start times given out before the limit was reached or the API was out are void. Slots begin
+  // anew.
   const isVoid = share.cutMs !== before?.cutMs || most === 0;
   const startsMs = isVoid ? [] : [...news.startsMs];
   const kept = startsMs.length;
@@ -107,13 +114,13 @@ function learn(shared: SharedPace, news: WorkerNews, nowMs: number): void {
   for (const { endedAtMs, ...verdict } of news.verdicts) {
     onCallEnd(outage, { ...verdict, nowMs: Math.min(nowMs, endedAtMs) });
   }
-  // Until now 503 was no throttle: what was learned of the rate was wrong.
+  // Until now 503 did not count as a throttle, so the learned rate is wrong.
   if (!wasLimit && outage.limitBy503.isLimit && !pace.fixed) {
     shared.pace = createPaceState({}, nowMs);
   }
 }
 
-/** Gives the one call that finds out whether the API is back to whoever comes first when it is due. */
+/** Gives the probe to the first worker that comes when it is due. */
 function tryProbe(
   { pace, outage, workers }: SharedPace,
   { news, startsMs, nowMs, untilMs }: Booking,
@@ -130,7 +137,7 @@ function tryProbe(
   return true;
 }
 
-/** Books as many starts as the worker can use; false when the rate would allow more. */
+/** Books as many starts as the worker can use. Returns false when the rate would allow more. */
 function bookStarts({ pace, workers }: SharedPace, booking: PermittedBooking): boolean {
   if (pace.fixed) return bookFixedStarts(pace, booking);
   const { news, startsMs, nowMs, untilMs, permits } = booking;
@@ -138,7 +145,8 @@ function bookStarts({ pace, workers }: SharedPace, booking: PermittedBooking): b
   const inFlight = news.sentAtMs.length;
   const mine = workers[news.worker];
   const active = mine?.wanted ?? 0;
-  // Each caller that waits and may go, and all of them again for each answer that comes meanwhile.
+  // One start for each caller that waits and may go, plus one for all callers each time that
+  // answers come.
   const now = Math.min(waiting, Math.max(0, permits - inFlight));
   const rounds = (untilMs - nowMs) / Math.max(1, pace.latency.callMs);
   const wanted = Math.min(MOST_STARTS, Math.ceil(now + Math.min(active, permits) * rounds));
@@ -146,7 +154,7 @@ function bookStarts({ pace, workers }: SharedPace, booking: PermittedBooking): b
     (each) => each !== mine && each.inFlight + each.starts > 0,
   );
   while (startsMs.length < wanted) {
-    // A test that nobody waits for would not be made.
+    // A test needs a waiting caller, or it would not be made.
     if (pace.phase === 'testing' && startsMs.length >= waiting) return true;
     const isAlone = !isAnyElsewhere && inFlight + startsMs.length === 0;
     const next = nextTurn(pace, { nowMs, isAlone });

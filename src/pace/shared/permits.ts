@@ -1,14 +1,14 @@
 import type { WorkerShare } from './state.ts';
 
-/** How long workers that are more than the permits keep theirs before it is another's turn. */
+/** When there are more workers than permits, each turn lasts this long. */
 const TURN_MS = 1_000;
 
 /**
- * How many calls a worker may have in flight until it comes again. All that workers hold, together,
- * never exceeds `most`: what one has, another cannot get before it was given back. Whoever has more
- * than its share gives back what others are short of.
+ * How many calls a worker may have in flight until its next exchange. The permits of all workers
+ * together never exceed `most`: a permit must be given back before another worker gets it. A worker
+ * with more than its share gives back what others are short of.
  *
- * @param workers all of them, with what they were given last
+ * @param workers all workers, with the permits they were last given
  */
 export function permitsFor(
   name: string,
@@ -30,7 +30,7 @@ export function permitsFor(
   return isAnyShort ? Math.min(wishes, shareOf(name)) : wishes;
 }
 
-/** What each of the workers that want permits has a right to: the same, or one in turn. */
+/** The share of each worker that wants permits: the same for all, or one permit in turn. */
 function shares(
   names: readonly string[],
   { most, nowMs }: { readonly most: number; readonly nowMs: number },

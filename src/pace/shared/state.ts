@@ -3,19 +3,19 @@ import { createPaceState, type PaceState } from '../pacer.ts';
 import type { Rate } from '../rate.ts';
 import { warmState } from '../warm-start.ts';
 
-/** What workers that use the same credential know together: plain data that survives JSON. */
+/** The state that workers with the same credential share: plain data that survives JSON. */
 export interface SharedPace {
   readonly v: typeof VERSION;
   pace: PaceState;
   readonly outage: OutageState;
-  /** Those that were heard of lately, by name. */
+  /** Workers that came recently, by name. */
   readonly workers: Record<string, WorkerShare>;
 }
 
-/** What one worker has of what is shared, as it was told last. */
+/** The share of one worker in the limits, as of its last exchange. */
 export interface WorkerShare {
   seenMs: number;
-  /** Most calls that it makes at the same time. */
+  /** The most calls that it makes at the same time. */
   callers: number;
   /** Calls in flight. */
   inFlight: number;
@@ -25,17 +25,17 @@ export interface WorkerShare {
   starts: number;
   /** How many calls it may have in flight; null without a bound. */
   permits: number | null;
-  /** The last throttle that it knows of. */
+  /** The cut of the last throttle that it knows of. */
   cutMs: number;
 }
 
 const VERSION = 2;
-/** A worker that was not heard of for so long is gone, with its permits. */
+/** A worker that did not come for this long is gone, and its permits are free. */
 const GONE_AFTER_MS = 3_000;
-/** After a pause as long as this, others may have used the limit, and slots of before mean nothing. */
+/** After a pause this long, other clients may have used the limit, and old slots are invalid. */
 const PAUSE_MS = 60_000;
 
-/** Reads what was written; what is malformed, or of another version, makes a cold start. */
+/** Reads a stored state. One that is malformed or of another version makes a cold start. */
 export function readSharedPace(
   json: string | undefined,
   { nowMs, rate }: { readonly nowMs: number; readonly rate: Rate | undefined },
@@ -50,7 +50,8 @@ export function readSharedPace(
     };
   }
   for (const [name, { seenMs }] of Object.entries(shared.workers)) {
-    // Seen in a time that is still to come: the clock was set back, and who is alive comes again at once.
+    // A time in the future means that the clock was set back. A worker that is alive comes again at
+    // once.
     if (Math.abs(nowMs - seenMs) > GONE_AFTER_MS) delete shared.workers[name];
   }
   const pausedMs = nowMs - shared.pace.latestMs;
@@ -58,7 +59,7 @@ export function readSharedPace(
   if (isFirst && pausedMs > PAUSE_MS && !shared.pace.fixed) {
     shared.pace = warmState(shared.pace, nowMs, pausedMs);
   }
-  // Whoever was to find out whether the API is back has gone.
+  // The worker that held the probe is gone.
   if (isFirst) makeProbeDue(shared.outage);
   return shared;
 }
@@ -68,7 +69,7 @@ function parse(json: string): SharedPace | undefined {
     const value = JSON.parse(json) as Partial<SharedPace>;
     const isWhole = value.v === VERSION && value.pace && value.outage && value.workers;
     if (!isWhole) return undefined;
-    // An older version knew less of outages.
+    // An older version stored less about outages.
     return { ...(value as SharedPace), outage: { ...createOutageState(), ...value.outage } };
   } catch {
     return undefined;

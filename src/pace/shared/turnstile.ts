@@ -13,61 +13,65 @@ import { readSharedPace, type SharedPace } from './state.ts';
 import type { Reading, StoredState } from './stored-state.ts';
 import type { Verdict, WorkerNews } from './worker-news.ts';
 
-/** A turnstile whose state all workers with the same credential share, also what they know of an outage. */
+/** A turnstile whose state, outage included, is shared by all workers with the same credential. */
 export interface SharedTurnstile extends Turnstile {
-  /** Reports what a call said of the health of the API. */
+  /** Reports what a call showed about the health of the API. */
   reportHealth(call: Omit<Verdict, 'endedAtMs'>): void;
-  /** What all know of the health of the API. */
+  /** The health of the API, as all workers know it. */
   readonly outage: Readonly<OutageState>;
-  /** What is going on, in a sentence; undefined when all is well. */
+  /** The state of the outage in a sentence; undefined when there is none. */
   readonly describeOutage: () => string | undefined;
-  /** Tells what is left to tell and gives back what it holds, if the state is within reach. */
+  /** Reports remaining news and gives back permits and starts, if the state can be reached. */
   close(): Promise<void>;
 }
 
 export interface SharedTurnstileOptions {
   readonly stored: StoredState;
-  /** The name of this worker, its own among all. */
+  /** The unique name of this worker. */
   readonly worker: string;
   /** A fixed rate that all workers together never exceed. Without one, the rate is found. */
   readonly rate?: Rate | undefined;
-  /** Most calls of this process at the same time. */
+  /** The most calls of this process at the same time. */
   readonly callers: number;
   /** The longest outage that is waited for. */
   readonly maxOutageMs: number;
-  /** Told when it has lasted longer. */
+  /** Called when an outage has lasted longer. */
   readonly onOutageTooLong: () => void;
   readonly clock: Clock;
   /** @default Math.random */
   readonly random?: () => number;
 }
 
-/** It comes again so much before its lease ends: six times a second, and two round trips each time. */
+/** Exchanges come after this share of a lease: six a second, of two round trips each. */
 const EXCHANGE_EARLY = 0.94;
-/** Out of turn, because callers have nothing left, it comes after this time at the soonest. */
+/** An extra exchange, for callers without starts, comes at least this long after the last. */
 const LEAST_EXCHANGE_MS = 50;
-/** …and so often in a row; one more for so many exchanges in turn. */
+/** The most extra exchanges in a row. One more is allowed per `EXTRA_EVERY` regular ones. */
 const MOST_EXTRA = 4;
 const EXTRA_EVERY = 16;
-/** Callers that let more than this share of the start times pass do not test the rate. */
+/** Callers that leave more than this share of the start times unused do not test the rate. */
 const UNUSED_SHARE = 0.05;
 /**
- * Start times come to each worker in a row, not evenly. Where callers wait for more than this share of
- * them, the rate is felt although it would be enough: while no limit was met, that counts as used up.
+ * Start times come to each worker in a row, not evenly. When callers wait for more than this share
+ * of them, they are held up although the rate would be enough. While no limit was reached, that
+ * counts as using up the rate.
  */
 const HELD_UP_SHARE = 0.1;
-/** Others may be faster, again and again; the next exchange comes soon enough. */
+/** Other workers may write first again and again; the next exchange comes soon enough. */
 const MOST_TRIES = 5;
 const CLOSE_MS = 1_000;
-/** A longer wait is a matter of who is told it: the others ask again some time, and so does who comes later. */
+/**
+ * The longest wait that is shared. A longer one is kept only by the worker that was told it. Other
+ * workers, and workers that come later, ask again some time.
+ */
 const LONGEST_SHARED_MS = 15 * 60_000;
-/** Without an answer for so long, whoever keeps the state is asked anew: nobody may wait for ever. */
+/** Without an answer for this long, the state is read anew: no worker waits for ever. */
 const ANSWER_MS = 5_000;
 
 /**
- * Takes start times from a state that is kept elsewhere, and tells there what happened, in one
- * exchange a few times a second. A 429 is told at once, and clears the start times taken so far.
- * While no caller wants a start and nothing is to be told, there is no exchange.
+ * Takes start times from a state that is stored elsewhere, and reports to it what happened, in one
+ * exchange a few times a second. A 429 is reported at once and drops the start times held so far.
+ * While no caller wants a start and there is no news, there is no exchange.
  */
 export function createSharedTurnstile(options: SharedTurnstileOptions): SharedTurnstile {
   const { stored, worker, rate, callers, maxOutageMs, onOutageTooLong, clock } = options;
@@ -78,9 +82,9 @@ export function createSharedTurnstile(options: SharedTurnstileOptions): SharedTu
   const news = createCallNewsBox();
   let known: SharedPace = readSharedPace(undefined, { nowMs: 0, rate });
   let lease: Lease = NO_LEASE;
-  /** From the time of this process to that of the state. */
+  /** The offset from the time of this process to that of the state. */
   let aheadMs = 0;
-  /** When this process came, in the time of the state: outages are waited for from then on. */
+  /** When this process first came, in the state's time. It waits for outages from then on. */
   let cameMs: number | undefined;
   let throttles = 0;
   let extra = MOST_EXTRA;
@@ -104,10 +108,10 @@ export function createSharedTurnstile(options: SharedTurnstileOptions): SharedTu
     return true;
   }
 
-  /** The one call that finds out whether the API is back is never too late: nobody else makes it. */
+  /** Whether this worker holds the probe, which is never too late: no other worker makes it. */
   const holdsProbe = (): boolean => known.outage.phase === 'probing' && starts.nextMs !== undefined;
 
-  /** Nobody overtakes those who wait. */
+  /** A caller must not overtake those that wait. */
   function tryEnter(): boolean {
     return waiting.length === 0 && take();
   }
@@ -123,18 +127,18 @@ export function createSharedTurnstile(options: SharedTurnstileOptions): SharedTu
     const { nextMs } = starts;
     if (nextMs === undefined) return comeSoon();
     const waitMs = nextMs - sharedNowMs();
-    // One that is due waits for a permit, or it has just become due.
+    // A start time that is due waits for a permit, or has just become due.
     const flying = inFlight.count(clock.nowMs());
     if (waitMs > 0 || flying < lease.permits) {
       nextStartTimer = setTimeout(letHeldUpThrough, Math.max(0, waitMs));
-    } else if (flying === 0) comeSoon(); // else the end of a call brings a permit
+    } else if (flying === 0) comeSoon(); // otherwise the end of a call brings a permit
   }
 
   function letHeldUpThrough(): void {
     starts.countHeldUp(letThrough);
   }
 
-  /** Nobody can start, and the next exchange may be far. At a fixed rate, a start may have been left over. */
+  /** No caller can start, and the next exchange may be far. A fixed rate may have starts left. */
   function comeSoon(): void {
     const isIdle = nextExchange === undefined;
     if (!isIdle && (lease.isRateBound || (!rate && extra < 1))) return;
@@ -154,7 +158,7 @@ export function createSharedTurnstile(options: SharedTurnstileOptions): SharedTu
     clearTimeout(nextExchange);
     nextExchange = undefined;
     nextExchangeMs = Number.POSITIVE_INFINITY;
-    // While the API is out nobody keeps start times from one exchange to the next, not even this one.
+    // An exchange would void the probe: during an outage, start times do not outlive one.
     if (holdsProbe() && waiting.length > 0) return comeAt(clock.nowMs() + LEAST_EXCHANGE_MS);
     lastExchangeMs = clock.nowMs();
     exchanging = step().finally(() => {
@@ -175,7 +179,7 @@ export function createSharedTurnstile(options: SharedTurnstileOptions): SharedTu
     try {
       if (await tell(told)) return;
     } catch {
-      // Out of reach: what happened is told when it is back. Until then, start times run out.
+      // The state cannot be reached. News is kept for the next exchange; start times run out.
     }
     news.putBack(told);
   }
@@ -185,7 +189,7 @@ export function createSharedTurnstile(options: SharedTurnstileOptions): SharedTu
     if (Number.isFinite(lastExchangeMs)) await step();
   }
 
-  /** False when others were faster each time. */
+  /** Returns false when other workers wrote first each time. */
   async function tell(told: CallNews): Promise<boolean> {
     const throttlesBefore = throttles;
     let reading: Reading | undefined = await inTime(ANSWER_MS, stored.read());
@@ -255,7 +259,8 @@ export function createSharedTurnstile(options: SharedTurnstileOptions): SharedTu
         retryAfterMs,
         limits,
         latencyMs: endedAtMs - sentAtMs,
-        // Who uses all it was given is at the bound, whatever others do at the moment.
+        // A worker that uses all its permits is at the bound, whatever other workers do at the
+        // moment.
         inFlight: here >= lease.permits ? Math.max(flying, lease.mostInFlight) : flying,
         random: random(),
         endedAtMs,

@@ -5,29 +5,32 @@ import type { Rate } from '../rate.ts';
 import { readSharedPace, type SharedPace } from './state.ts';
 import type { StoredState } from './stored-state.ts';
 
-/** The pace of others, as of a moment ago. */
+/** The pace of other workers, as of a moment ago. */
 export interface SharedPaceWatch {
-  /** Undefined until it was read for the first time. */
+  /** Undefined until the pace was read for the first time. */
   describe(): PaceDescription | undefined;
   /** How long no call may start, in milliseconds. */
   waitMs(): number;
-  /** What there is to say of an outage, in a sentence; undefined when all is well. */
+  /** The state of an outage in a sentence; undefined when there is none. */
   describeOutage(): string | undefined;
   close(): void;
 }
 
 export interface SharedPaceWatchOptions {
   readonly stored: Pick<StoredState, 'read'>;
-  /** That all workers were given, if they were. */
+  /** The fixed rate of all workers, if they have one. */
   readonly rate: Rate | undefined;
   readonly clock: Clock;
-  /** How often it is read. @default 1000 ms */
+  /** How often the pace is read. @default 1000 ms */
   readonly everyMs?: number;
 }
 
 const EVERY_MS = 1_000;
 
-/** Looks at the pace that workers elsewhere keep, without a part in it: for who makes no calls itself. */
+/**
+ * Reads the pace that workers elsewhere keep, without taking part. For a process that makes no
+ * calls itself.
+ */
 export function watchSharedPace(options: SharedPaceWatchOptions): SharedPaceWatch {
   const { stored, rate, clock, everyMs = EVERY_MS } = options;
   let known: SharedPace | undefined;
@@ -40,10 +43,10 @@ export function watchSharedPace(options: SharedPaceWatchOptions): SharedPaceWatc
     try {
       const { nowMs, state } = await stored.read();
       aheadMs = nowMs - clock.nowMs();
-      // Where nobody has made a call yet, nothing is known.
+      // No worker has made a call yet, so nothing is known.
       known = state === undefined ? undefined : readSharedPace(state, { nowMs, rate });
     } catch {
-      // Out of reach: it is as it was known last.
+      // The state cannot be reached. The last one read is kept.
     } finally {
       isReading = false;
     }

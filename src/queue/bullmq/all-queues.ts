@@ -4,9 +4,9 @@ import { findGroups } from './schedules/schedule-keepers.ts';
 import { scheduleQueueName } from './schedules/schedule-queue.ts';
 import type { RedisClient } from './server/redis.ts';
 
-/** The queues that there are, for whoever looks. */
+/** All queues on a Redis, for reading them. */
 export interface AllQueues {
-  /** Those of lookups, of outcomes and of each group of schedules. */
+  /** Returns the queues of lookups, of outcomes and of each group of schedules. */
   find(): Promise<readonly Queue[]>;
   readonly lookups: Queue;
   close(): Promise<void>;
@@ -20,7 +20,7 @@ export function openAllQueues(client: RedisClient): AllQueues {
     const known = open.get(name);
     if (known) return known;
     const queue = new Queue(name, { connection: client, ...QUEUE_OPTIONS });
-    queue.on('error', () => {}); // told by what watches the connection
+    queue.on('error', () => {}); // errors of the connection are reported elsewhere
     open.set(name, queue);
     return queue;
   }

@@ -1,8 +1,8 @@
 import { type Job, type JobJson, Worker } from 'bullmq';
 
 /**
- * Takes a job that is no JSON as a text, which no chunk and no reply is. If taking it failed, it would come
- * again and again, and nobody would know which one it was.
+ * Turns a job that is not JSON into one whose data are a text, which no chunk and no reply is. If
+ * taking it failed instead, it would come again and again, and its id would stay unknown.
  */
 export class AnyDataWorker extends Worker<unknown> {
   protected override createJob(json: JobJson, id: string): Job<unknown> {

@@ -24,21 +24,21 @@ if tonumber(redis.call('GET', KEYS[1]) or 0) >= tonumber(ARGV[1]) then
 end
 `;
 
-/** For as long after its end a window is kept, for whoever wants to look. */
+/** How long the count of a window is kept after its end, so that people can look at it. */
 const KEPT_MS = 24 * 60 * 60_000;
 const RETRY_MS = 1_000;
 
 export interface SharedCallLedgerOptions {
-  /** Tells one credential at one API from all others, without giving it away. */
+  /** A hash of credential and API that does not reveal the credential. */
   readonly id: string;
   readonly limit: CallsPer;
-  /** Told why Redis refuses to count calls. */
+  /** Called with the reason when Redis refuses to count calls. */
   readonly onNotice: (message: string) => void;
 }
 
 /**
- * Counts calls in Redis, for all workers of all runs. The clock is that of Redis, so that all agree
- * when a window is over. Is Redis away, then no call is made.
+ * Counts calls in Redis, for all workers of all runs. It uses the clock of Redis, so that all agree
+ * when a window is over. While Redis cannot be reached, no call is made.
  */
 export function createSharedCallLedger(
   client: RedisClient,
@@ -63,7 +63,7 @@ export function createSharedCallLedger(
         try {
           return await take();
         } catch (error) {
-          refusals.tell(error); // of the connection tells what watches it
+          refusals.tell(error); // errors of the connection are reported elsewhere
           await delay(RETRY_MS, undefined, { signal });
         }
       }

@@ -15,7 +15,7 @@ export interface LookupsData {
   readonly maxCalls?: number | undefined;
 }
 
-/** Not that of the lookups themselves, nor those of schedules. */
+/** A name that is neither the queue of lookups nor one of schedules. */
 const queueName = z.string().regex(/^(?!lookups$|schedule-)[\w.-]{1,200}$/);
 
 const ref = z.json();
@@ -52,17 +52,17 @@ const lookups = z.looseObject({
 /** One lookup as it travels back. */
 export interface OutcomeData {
   readonly domain: string;
-  /** What was given, where it is not the domain itself. */
+  /** The text in the chunk, when that is not the domain itself. */
   readonly given?: string;
   readonly status: 'found' | 'not_found' | 'rejected' | 'failed' | 'invalid';
   readonly reason: string;
   readonly httpStatus?: number;
   readonly attempts: number;
-  /** Calls that were answered 429; they cost no attempt. */
+  /** Calls that were answered 429. They do not count as attempts. */
   readonly throttled?: number;
   /** Milliseconds since 1970. */
   readonly fetchedAtMs: number;
-  /** The answer as it came, a text that holds a JSON object; empty unless `found`. */
+  /** The answer as it came, a text with a JSON object; empty unless `found`. */
   readonly json: string;
 }
 
@@ -73,13 +73,13 @@ export interface OutcomesData {
   readonly chunk: string;
   readonly ref?: unknown;
   readonly outcomes: readonly OutcomeData[];
-  /** On the queue of a run: the outcomes are in the log of the chunk, and none are here. */
+  /** Set on the queue of a run: the outcomes are in the log of the chunk, not here. */
   readonly isLogged?: true;
-  /** Why the job was no chunk of lookups, if it was none. */
+  /** Why the job was refused as a chunk of lookups, if it was. */
   readonly error?: string;
 }
 
-/** The contract in JSON Schema, for whoever writes a producer; `jobs/lookups.schema.json` holds it. */
+/** The contract as JSON Schema, for authors of producers; stored as `jobs/lookups.schema.json`. */
 export function lookupsSchema(): object {
   const { $schema, ...schema } = z.toJSONSchema(lookups, { io: 'input' });
   return {
@@ -91,7 +91,7 @@ export function lookupsSchema(): object {
   };
 }
 
-/** Reads the data of a job; a text says what is wrong with it. */
+/** Reads the data of a job. Returns a text that says what is wrong if they are invalid. */
 export function parseLookups(data: unknown): LookupsData | string {
   const read = unlessTooDeep(() => lookups.safeParse(data));
   if (read === undefined) return "the job breaks the contract: 'ref': nested too deep";
@@ -105,20 +105,20 @@ export function parseLookups(data: unknown): LookupsData | string {
   return `the job breaks the contract: ${at === '' ? '' : `'${at}': `}${issue?.message ?? 'unreadable'}`;
 }
 
-/** Where to complain about a job that breaks the contract, as far as it says. */
+/** The addressee of a complaint about a job that breaks the contract, as far as it says. */
 export function addresseeOf(data: unknown): { replyTo: string | undefined; ref: unknown } {
   const given = isObject(data) && 'ref' in data ? data.ref : undefined;
   return { replyTo: replyToOf(data), ref: unlessTooDeep(() => ref.safeParse(given).data) };
 }
 
-/** The queue that a job names for its outcomes, whatever else is wrong with it. */
+/** The queue that a job names for its outcomes, even if the rest of the job is invalid. */
 export function replyToOf(data: unknown): string | undefined {
   return isObject(data) && 'replyTo' in data ? queueName.safeParse(data.replyTo).data : undefined;
 }
 
 /**
- * Undefined where data are nested deeper than the stack is high. What can be read can be sent back, too:
- * writing JSON takes less of the stack.
+ * Undefined when data are nested too deep for the stack. Data that can be read can also be sent
+ * back: writing JSON takes less stack.
  */
 function unlessTooDeep<T>(read: () => T): T | undefined {
   try {
@@ -137,7 +137,7 @@ function findVersion(data: unknown): number | undefined {
   return isObject(data) && 'v' in data && typeof data.v === 'number' ? data.v : undefined;
 }
 
-/** The id of a chunk: the same lookups for the same owner have the same one. */
+/** The id of a chunk. The same lookups for the same owner have the same id. */
 export function chunkId(owner: string, domains: readonly string[]): string {
   const hash = createHash('sha256').update(domains.join('\n')).digest('base64url').slice(0, 16);
   return `${owner}-${hash}`;

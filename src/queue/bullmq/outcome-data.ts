@@ -3,9 +3,9 @@ import type { Shape } from '../../brand/shape.ts';
 import type { OutcomeData } from './contract.ts';
 
 /**
- * An outcome as it travels; the parsed answer stays behind.
+ * An outcome in the form in which it is sent, without the parsed answer.
  *
- * @param given what the chunk has, where that is not the domain itself
+ * @param given the text in the chunk, when that is not the domain itself
  */
 export function toData(outcome: Outcome, given: string = outcome.domain): OutcomeData {
   const { domain, status, reason, httpStatus, attempts, throttled, fetchedAtMs, json } = outcome;
@@ -30,7 +30,10 @@ export function withoutCall(
   return { domain, status, reason, attempts: 0, fetchedAtMs: nowMs, json: '' };
 }
 
-/** The outcome that a run keeps. What has no domain cannot come from a run, which looked before. */
+/**
+ * The outcome that a run stores. A run checks its domains beforehand, so `invalid` cannot come up
+ * for it.
+ */
 export function toOutcome(data: OutcomeData, shape?: Shape): Outcome {
   const { domain, status, reason, httpStatus, attempts, throttled, fetchedAtMs, json } = data;
   return {

@@ -9,15 +9,15 @@ export const JOB_STATES = ['wait', 'prioritized', 'active', 'delayed', 'failed']
 
 export type JobState = (typeof JOB_STATES)[number];
 
-/** How much is on a queue. */
+/** How many jobs are on a queue. */
 export interface QueueDepth {
   readonly queue: 'lookups' | 'outcomes';
   readonly jobs: Readonly<Record<JobState, number>>;
-  /** How long ago the job was added that waits longest, in milliseconds; 0 when none waits. */
+  /** The age of the job that has waited longest, in milliseconds; 0 when none waits. */
   readonly oldestMs: number;
 }
 
-/** What waits on a Redis, and for whom. */
+/** The jobs that wait on a Redis, and the workers that take them. */
 export interface QueueReading {
   readonly queues: readonly QueueDepth[];
   /** Workers on all machines. */
@@ -29,16 +29,16 @@ export type ReadQueues = () => Promise<QueueReading | undefined>;
 
 const NAMES = [LOOKUPS_QUEUE, OUTCOMES_QUEUE] as const;
 
-/** Looks at the queues that every process on a Redis shares. */
+/** Reads the queues that all processes on a Redis share. */
 export function createQueueReader({ client }: RedisServer): ReadQueues {
   const queues = NAMES.map((name) => {
     const options = { connection: client, ...QUEUE_OPTIONS, skipMetasUpdate: true };
     const queue = new Queue(name, options);
-    queue.on('error', () => {}); // told by what watches the connection
+    queue.on('error', () => {}); // errors of the connection are reported elsewhere
     return { name, queue };
   });
   return async () => {
-    // Without a connection a command would wait for one.
+    // Without a connection, a command would wait until there is one.
     if (client.status !== 'ready') return undefined;
     const nowMs = await timeOf(client);
     const [workers, ...depths] = await Promise.all([

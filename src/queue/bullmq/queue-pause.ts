@@ -12,11 +12,12 @@ export interface QueuePauseWatchOptions {
 }
 
 /**
- * Says when others have paused a queue as a whole, until it is closed: nobody takes anything from it, and
- * it looks as if it were empty.
+ * Reports when a whole queue is paused by other means, until the watch is closed. Nothing is then
+ * taken from the queue, as if it were empty.
  */
 export function watchQueuePause({ client, queue, onNotice }: QueuePauseWatchOptions): Closable {
-  // Where `pause()` of BullMQ notes it; `obliterate()` does so too, and leaves it when it is refused.
+  // The field in which BullMQ's `pause()` notes it. `obliterate()` sets it too, and leaves it set
+  // when it is refused.
   const meta = `${PREFIX}:${queue}:meta`;
   let wasPaused = false;
   let isClosed = false;
@@ -32,7 +33,7 @@ export function watchQueuePause({ client, queue, onNotice }: QueuePauseWatchOpti
     } else onNotice(`The queue of ${queue} is not paused any more.`, { level: 'info' });
   }
 
-  const tryLook = (): void => void look().catch(() => {}); // the next one will do
+  const tryLook = (): void => void look().catch(() => {}); // the next look will do
   tryLook();
   const timer = setInterval(tryLook, LOOK_MS);
   return {

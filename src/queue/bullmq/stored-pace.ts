@@ -13,7 +13,10 @@ end
 /** KEYS: state. */
 const READ = `${READING} return reading()`;
 
-/** KEYS: state. ARGV: version, state, how long to keep it. When others were faster, what they wrote. */
+/**
+ * KEYS: state. ARGV: version, state, how long to keep it. Returns the stored state if another
+ * worker wrote first.
+ */
 const WRITE = `${READING}
 local version = redis.call('HGET', KEYS[1], 'version') or '0'
 if version ~= ARGV[1] then return reading() end
@@ -25,13 +28,13 @@ return false
 /** Time, version, state. */
 type Reply = readonly [string, string, string | null];
 
-/** The learned limit is good for the next nights. */
+/** The learned limit is kept for the nights to come. */
 const KEPT_MS = 30 * 24 * 60 * 60_000;
 
 /**
- * Keeps the pace of one credential in Redis, for all workers of all runs.
+ * Stores the pace of one credential in Redis, for all workers of all runs.
  *
- * @param id tells one credential at one API from all others, without giving it away
+ * @param id a hash of credential and API that does not reveal the credential
  */
 export function createStoredPace(client: RedisClient, id: string): StoredState {
   const key = `${PREFIX}:pace:${id}`;

@@ -9,29 +9,32 @@ import type { RedisClient } from './server/redis.ts';
 /** OpenTelemetry traces of a process. */
 export interface Traces {
   readonly telemetry: Telemetry;
-  /** Sends what was not sent yet, if somebody takes it. */
+  /** Sends remaining spans if a collector takes them. */
   flush(): Promise<void>;
 }
 
-/** What traces need beside Brandfill. It is not installed along, since it is larger than Brandfill. */
+/**
+ * The packages that traces need. They are not dependencies, since together they are larger than
+ * Brandfill.
+ */
 const PACKAGES = [
   'bullmq-otel@2',
-  '@opentelemetry/api@1.9', // the others do not take a later one
+  '@opentelemetry/api@1.9', // the other packages do not accept a later version
   '@opentelemetry/sdk-trace-node@2',
   '@opentelemetry/resources@2',
   '@opentelemetry/exporter-trace-otlp-proto@0.223',
 ];
 const FLUSH_MS = 2_000;
-/** BullMQ's looks into an empty queue would be most of all spans. */
+/** The spans for BullMQ's looks into an empty queue, which would outnumber all others. */
 const LOOKS = /^(getNextJob|startStalledCheckTimer|moveStalledJobsToWait)\b/;
 
-/** There is one for each process. */
+/** One instance per process. */
 let opened: Promise<Traces | undefined> | undefined;
 const telemetries = new WeakMap<RedisClient, Telemetry>();
 
 /**
- * Begins to trace when the environment says where traces go (`OTEL_EXPORTER_OTLP_ENDPOINT`, and all
- * else that OpenTelemetry reads there). Nothing of it is loaded otherwise.
+ * Starts tracing when the environment says where traces go (`OTEL_EXPORTER_OTLP_ENDPOINT` and the
+ * other variables of OpenTelemetry). Otherwise none of its packages are loaded.
  */
 export async function openTraces(
   env: NodeJS.ProcessEnv,
@@ -64,7 +67,7 @@ async function load(env: NodeJS.ProcessEnv): Promise<Traces> {
     resource: ours.merge(detectResources({ detectors: [envDetector] })),
     spanProcessors: [new BatchSpanProcessor(new OTLPTraceExporter())],
   });
-  // Where a program has its own OpenTelemetry already, that stays, and gets our spans.
+  // If a program has its own OpenTelemetry, that stays registered and gets our spans.
   provider.register();
   const { tracer, contextManager } = new BullMQOtel({
     tracerName: 'brandfill',
@@ -76,13 +79,13 @@ async function load(env: NodeJS.ProcessEnv): Promise<Traces> {
     flush: async () => {
       await within(
         FLUSH_MS,
-        provider.forceFlush().catch(() => {}), // nobody takes them
+        provider.forceFlush().catch(() => {}), // no collector takes them
       );
     },
   };
 }
 
-/** Has whatever is opened on a connection traced. */
+/** Traces all queues that are opened on a connection from now on. */
 export function traceClient(client: RedisClient, telemetry: Telemetry): void {
   telemetries.set(client, telemetry);
 }
@@ -95,7 +98,7 @@ export function queueOptions(
   return telemetry ? { ...QUEUE_OPTIONS, telemetry } : QUEUE_OPTIONS;
 }
 
-/** The span of a chunk that a worker has taken: part of the trace of whoever put it on the queue. */
+/** The span of a chunk that a worker has taken. It is part of the trace of the chunk's producer. */
 export function startChunkSpan(
   client: RedisClient,
   { id, opts, data, queueName }: Pick<Job, 'id' | 'opts' | 'data' | 'queueName'>,
@@ -119,7 +122,9 @@ export function startChunkSpan(
   };
 }
 
-/** What a producer gave may be anything: of a trace that cannot be read, the span is no part. */
+/**
+ * The parent span. A producer may send anything: if its metadata cannot be read, they are ignored.
+ */
 function parentOf(contextManager: Telemetry['contextManager'], metadata?: string): unknown {
   const active = contextManager.active();
   if (metadata === undefined) return active;

@@ -1,12 +1,12 @@
 import { PREFIX } from './names.ts';
 import type { RedisClient } from './server/redis.ts';
 
-/** Members of a job beside its data that BullMQ reads as JSON; it throws what it cannot read. */
+/** Fields of a job, apart from its data, that BullMQ reads as JSON. It throws on invalid JSON. */
 const READ = ['opts', 'progress', 'parent'] as const;
-/** Those that a chunk or a reply does without. */
+/** Fields that a chunk or a reply can do without. */
 const EXTRAS = ['progress', 'parent', 'stacktrace', 'returnvalue'];
 
-/** Whether a job that was taken could not be read; Redis and its connection fail in other ways. */
+/** Whether a job could not be read. Redis and its connection fail with other errors. */
 export function isUnreadable(error: unknown): boolean {
   return error instanceof SyntaxError || error instanceof TypeError;
 }
@@ -14,15 +14,15 @@ export function isUnreadable(error: unknown): boolean {
 export interface MendUnreadableOptions {
   readonly client: RedisClient;
   readonly queue: string;
-  /** Whether it is this worker that has taken a job, by the token with which it was taken. */
+  /** Whether this worker has taken a job, by the token with which it was taken. */
   readonly isOurs: (token: string) => boolean;
 }
 
 /**
- * Takes from jobs that were taken here what is no JSON, and lets them go. They were written by hand: nobody
- * could take them, and they would come again and again, whenever their lock has run out.
+ * Removes invalid JSON from jobs that were taken here, and releases them. Such jobs were written by
+ * hand. No worker could read them, and they would come again whenever their lock expires.
  *
- * @returns their ids
+ * @returns the ids of the mended jobs
  */
 export async function mendUnreadable(options: MendUnreadableOptions): Promise<readonly string[]> {
   const { client, queue, isOurs } = options;

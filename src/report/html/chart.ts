@@ -4,26 +4,26 @@ import { type Scale, timeScale } from './scales.ts';
 
 /** A chart over time. */
 export interface Chart {
-  /** What tells it from other charts on the page, in letters. */
+  /** Tells it from other charts on the page, in letters. */
   readonly id: string;
   readonly title: string;
-  /** What is to be seen, for who cannot see it. */
+  /** Describes the chart to people who cannot see it. */
   readonly description: string;
-  /** How long the time is, in milliseconds. */
+  /** The length of the time axis, in milliseconds. */
   readonly endMs: number;
   readonly spanMs: number;
   readonly y: Scale;
   readonly formatY: (value: number) => string;
-  /** Periods that are shaded; behind all else. */
+  /** Shaded periods, behind everything else. */
   readonly bands?: readonly Band[];
   readonly series: readonly Series[];
-  /** What is said of each span when it is pointed at. */
+  /** The text for each span, shown when it is pointed at. */
   readonly hints: readonly string[];
 }
 
 /** One value for each span; null where there is none. */
 export interface Series {
-  /** The class that it is drawn by. */
+  /** The CSS class that it is drawn with. */
   readonly kind: string;
   /** `area` and `steps` hold a value for the whole span, `line` joins the middles of spans. */
   readonly shape: 'area' | 'steps' | 'line' | 'bars';
@@ -90,7 +90,7 @@ function drawSeries(series: Series, places: Places): Html {
   return html`${shape === 'area' && html`<path class="area ${kind}" d="${closeArea(steps)}"/>`}<path class="line ${kind}" d="${steps.map(({ path }) => path).join('')}"/>`;
 }
 
-/** A piece of a line that is not interrupted. */
+/** An uninterrupted piece of a line. */
 interface Piece {
   readonly path: string;
   readonly fromX: number;
@@ -141,7 +141,7 @@ function drawHints({ chart: { hints, spanMs }, xOf }: Places): readonly Html[] {
   });
 }
 
-/** Pieces of values with no gap in them, and where each begins. */
+/** Splits values into pieces without gaps, each with the place where it begins. */
 function runsOf(
   values: readonly (number | null)[],
 ): readonly { readonly from: number; readonly values: readonly number[] }[] {
@@ -158,7 +158,7 @@ function runsOf(
 const PLOT_WIDTH = WIDTH - LEFT - RIGHT;
 const PLOT_HEIGHT = HEIGHT - TOP - BOTTOM;
 
-/** No finer than an eye can see. */
+/** Rounds to what the eye can see. */
 function px(value: number): string {
   return String(Math.round(value * 10) / 10);
 }

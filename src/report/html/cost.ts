@@ -4,7 +4,7 @@ import { type Html, html } from './html.ts';
 import { table } from './tables.ts';
 import { count } from './words.ts';
 
-/** What the calls cost. */
+/** The cost of the calls. */
 export function costSection({ cost, rows }: RunReport): Html | false {
   if (cost === null) return false;
   const { perCall, calls, total, planned } = cost;

@@ -4,7 +4,7 @@ import { type Html, html } from './html.ts';
 import { table } from './tables.ts';
 import { latency, number } from './words.ts';
 
-/** What the charts show, in figures. */
+/** The values of the charts as figures. */
 export function figuresTable({ spans, spanMs }: RunReport['timeline']): Html {
   const orDash = (value: number | null, format: (value: number) => string): string =>
     value === null ? '–' : format(value);

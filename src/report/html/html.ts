@@ -7,7 +7,10 @@ export class Html {
   }
 }
 
-/** What may be put into a template: markup as it is, texts and numbers escaped, nothing for nothing. */
+/**
+ * Values that may be put into a template. Markup stays as it is, texts and numbers are escaped, and
+ * false, null and undefined come to nothing.
+ */
 export type HtmlValue = Html | string | number | false | undefined | null | readonly HtmlValue[];
 
 /**
@@ -36,5 +39,7 @@ function escape(text: string): string {
     .replaceAll(/[&<>"'`]/g, (character) => `&#${character.codePointAt(0)};`);
 }
 
-/** What no page may hold, or what makes a text read in another order than it is written. */
+/**
+ * Characters that no page may hold, or that make a text read in another order than it is written.
+ */
 const UNWELCOME = /[^\P{Cc}\n\t]|[\u202a-\u202e\u2066-\u2069]/gu;

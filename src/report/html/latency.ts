@@ -6,7 +6,7 @@ import { endOf } from './speed.ts';
 import { meter, table } from './tables.ts';
 import { count, latency, number, share } from './words.ts';
 
-/** What calls came to. */
+/** The answers that calls got. */
 export function answersSection({ calls, pace, run }: RunReport): Html | false {
   const { answers, measured, total } = calls;
   if (answers.length === 0) {
@@ -86,7 +86,7 @@ ${table('Latency', rows, [
 ])}</section>`;
 }
 
-/** Values that are far apart would press each other flat. */
+/** Beyond this ratio, the large values would press the small ones flat. */
 const FAR_APART = 30;
 
 function scaleFor(values: readonly number[]): Scale {
@@ -95,7 +95,7 @@ function scaleFor(values: readonly number[]): Scale {
   return most > FAR_APART * Math.max(least, 0.1) ? logScale(least, most) : linearScale(most);
 }
 
-/** Calls that workers elsewhere made are not seen here. */
+/** Says that calls which workers elsewhere made are not covered. */
 function coverage({ total, measured }: RunReport['calls']): Html | false {
   return (
     measured < total &&
@@ -121,6 +121,8 @@ const MEANINGS: Readonly<Record<string, string>> = {
   404: 'not known',
   410: 'not known any more',
   429: 'too fast, or too much',
+  invalid_response: '200 without a JSON object',
+  response_too_large: 'too large to be read',
   timeout: 'no answer within --timeout',
   connection_refused: 'nobody listened',
   connection_reset: 'the connection was closed',

@@ -7,7 +7,7 @@ import { count, number, STATUSES, share, time } from './words.ts';
 
 type Status = keyof RunReport['rows']['statuses'];
 
-/** Whether it worked, in a sentence, and what to do. */
+/** Whether the run worked, in a sentence, and what to do. */
 export function verdict({ run }: RunReport): Html {
   return html`<header>
 <p class="eyebrow">Brandfill report · <b>${run.input}</b></p>
@@ -18,7 +18,7 @@ ${run.next !== '' && html`<p class="next">${run.next}</p>`}
 </div></header>`;
 }
 
-/** The figures that people ask for first. */
+/** The figures that people look for first. */
 export function tiles({ rows, domains, calls, run, cost }: RunReport): Html {
   const enriched = share(rows.statuses.found, rows.total);
   const all: readonly (readonly [string, string])[] = [
@@ -32,7 +32,7 @@ export function tiles({ rows, domains, calls, run, cost }: RunReport): Html {
       : []),
     ...(cost === null ? [] : ([[formatPrice(cost.total), 'cost']] as const)),
   ];
-  // Long figures need more room than all in one line would have.
+  // Long figures need more room than a single line has.
   const isLong = all.some(([value]) => value.length > ONE_LINE_LENGTH);
   return html`<div class="tiles of-${all.length}${isLong && ' long'}">${all.map(
     ([value, label]) => html`<div class="tile"><b>${value}</b><span>${label}</span></div>`,

@@ -10,12 +10,12 @@ import { speedSection } from './speed.ts';
 import { STYLE } from './style.ts';
 import { time } from './words.ts';
 
-/** Nothing is loaded and nothing is run: the page is all there is. */
+/** Forbids loading and running anything: the page is self-contained. */
 const POLICY = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'";
 
 /**
- * Makes a page of a report, in what order people ask: did it work, what went wrong, how fast was it,
- * what was it told. It needs nothing but itself.
+ * Makes a page of a report, in the order in which people ask: did it work, what went wrong, how
+ * fast was it, with which settings. The page needs no other file.
  */
 export function renderReport(report: RunReport): string {
   const { run } = report;

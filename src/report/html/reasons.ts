@@ -5,7 +5,7 @@ import { count, STATUSES, share } from './words.ts';
 
 type Reason = RunReport['reasons'][number];
 
-/** What went wrong, with examples and what to do. */
+/** The reasons why rows were not enriched, with examples and advice. */
 export function reasonsSection({
   reasons,
   otherReasonRows,
@@ -31,7 +31,7 @@ ${files.failures !== null && html`<p class="muted">They are all in ${sheet}<code
 
 const OPEN = 6;
 
-/** What one can do something about comes before what one cannot. */
+/** Puts the reasons that the reader can do something about first. */
 function bySeverity(reasons: readonly Reason[]): readonly Reason[] {
   const place = ({ status }: Reason): number => SEVERITY.indexOf(status);
   return reasons.toSorted((one, other) => place(one) - place(other) || other.rows - one.rows);

@@ -1,4 +1,4 @@
-/** Turns values into places on a chart, with the values that are worth a line. */
+/** Turns values into places on a chart, and knows which values are worth a line. */
 export interface Scale {
   /** 0 at the beginning, 1 at the end. */
   placeOf(value: number): number;
@@ -16,7 +16,7 @@ export function linearScale(most: number, ticks = 4): Scale {
   };
 }
 
-/** From one round number to another, each ten times as much as far above: for values far apart. */
+/** From one power of ten to another, with equal distances between powers: for values far apart. */
 export function logScale(least: number, most: number): Scale {
   const from = Math.max(least, 1e-3);
   const first = 1 / roundStep(1 / from);
@@ -30,7 +30,7 @@ export function logScale(least: number, most: number): Scale {
   };
 }
 
-/** Over more of them 2 and 5 would be too close. */
+/** Over more decades, lines at 2 and 5 would be too close. */
 const MOST_FINE_DECADES = 2.5;
 const ROUND_NUMBERS = Array.from({ length: 13 }, (_, at) => 10 ** (at - 4)).flatMap((power) => [
   power,
@@ -42,7 +42,7 @@ function isPowerOfTen(value: number): boolean {
   return Number.isInteger(Number(Math.log10(value).toFixed(6)));
 }
 
-/** From 0 to a duration, with lines at times of day-to-day use. */
+/** From 0 to a duration, with lines at round durations. */
 export function timeScale(endMs: number, ticks = 8): Scale {
   const most = Math.max(1, endMs);
   const step =

@@ -4,7 +4,7 @@ import { type Html, html } from './html.ts';
 import { table } from './tables.ts';
 import { count, number } from './words.ts';
 
-/** What the run had to remark. */
+/** The notices of the run. */
 export function noticesSection({ run: { notices } }: RunReport): Html | false {
   return (
     notices.length > 0 &&
@@ -12,7 +12,7 @@ export function noticesSection({ run: { notices } }: RunReport): Html | false {
   );
 }
 
-/** Where things are. */
+/** Where the files are. */
 export function filesSection({ files, run }: RunReport): Html {
   const { changes, logos, storeBytes } = files;
   const rows: readonly (readonly [string, string])[] = [
@@ -44,7 +44,7 @@ export function filesSection({ files, run }: RunReport): Html {
   ])}</section>`;
 }
 
-/** What the run was told. */
+/** The settings of the run. */
 export function settingsSection({ settings }: RunReport): Html {
   const given = settings.filter(({ isDefault }) => !isDefault);
   const defaults = settings.filter(({ isDefault }) => isDefault);

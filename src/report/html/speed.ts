@@ -69,7 +69,7 @@ ${chart}`;
 
 const FRESH = ': the outcomes of all domains were fresh';
 
-/** When the last span ends, which is mostly not over when the lookups are. */
+/** The end of the last span, which usually is after the end of the lookups. */
 export function endOf({ spans, spanMs }: Timeline, lookupMs: number): number {
   const begin = spans.at(-1)?.atMs ?? 0;
   return Math.max(begin + 1, Math.min(begin + spanMs, lookupMs));

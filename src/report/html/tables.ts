@@ -3,11 +3,11 @@ import { type Html, type HtmlValue, html } from './html.ts';
 /** One column of a table. */
 export interface TableColumn<T> {
   readonly name: string;
-  /** A number, set flush right. @default false */
+  /** Whether it holds numbers, set flush right. @default false */
   readonly isNumber?: boolean;
-  /** Names the row. @default false */
+  /** Whether its cell names the row. @default false */
   readonly isHead?: boolean;
-  /** Left out on a phone. @default false */
+  /** Whether it is left out on a phone. @default false */
   readonly isMinor?: boolean;
   readonly isCode?: boolean;
   readonly isWide?: boolean;
@@ -40,7 +40,7 @@ function classOf<T>({ isNumber, isMinor, isCode, isWide }: TableColumn<T>): stri
     .join(' ');
 }
 
-/** A bar as long as a share; the share itself stands beside it. */
+/** A bar as long as a share; the share itself is printed beside it. */
 export function meter(part: number, whole: number, kind = ''): Html {
   const percent = whole > 0 ? Math.min(100, (part / whole) * 100) : 0;
   return html`<span class="meter ${kind}"><i style="width:${percent.toFixed(1)}%"></i></span>`;

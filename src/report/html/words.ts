@@ -1,6 +1,6 @@
 import type { StatusCounts } from '../../watch/summary.ts';
 
-/** A status of a row: what it is called, and what it means. */
+/** The name and the meaning of a row's status. */
 export interface StatusWords {
   readonly name: string;
   readonly meaning: string;
@@ -26,7 +26,7 @@ export function count(amount: number, noun: string): string {
   return `${number(amount)} ${noun}${amount === 1 ? '' : 's'}`;
 }
 
-/** `68 %`, `0.4 %`, `< 0.1 %`; no share of nothing. */
+/** `68 %`, `0.4 %`, `< 0.1 %`; empty for a share of nothing. */
 export function share(part: number, whole: number): string {
   if (whole === 0) return '–';
   const percent = (part / whole) * 100;

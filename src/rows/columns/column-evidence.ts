@@ -1,6 +1,6 @@
 import { normalizeDomain } from '../domain/domain.ts';
 
-/** What the sample cells of one column hold. */
+/** Facts about the sample cells of one column. */
 export interface ColumnEvidence {
   /** share of all sampled rows that are not blank, 0 to 1 */
   readonly filled: number;
@@ -10,14 +10,14 @@ export interface ColumnEvidence {
   readonly isEmail: boolean;
   /** three cells or more and nearly all at one registrable domain: links into one site */
   readonly isOneSite: boolean;
-  /** the first cell that holds a domain, as it stands in the file */
+  /** the first cell that holds a domain, as it is in the file */
   readonly example: string | undefined;
 }
 
 const ONE_SITE_SHARE = 0.9;
 const PLACEHOLDER = /^(?:n\/?a|#n\/a|null|nil|none|unknown|undefined|tbd|[-–—?.]+)$/i;
 
-/** Says what cells of a column hold. */
+/** Gathers facts about the cells of a column. */
 export function evidenceOf(cells: readonly string[]): ColumnEvidence {
   const filled = cells.filter((cell) => !isBlank(cell));
   const perSite = new Map<string, number>();

@@ -1,11 +1,11 @@
 import { COLUMN_WORDS, type ColumnWords } from './column-words.ts';
 import { isUnspaced, wordsOfName } from './name-words.ts';
 
-/** What a word of a column's name says; `unknown` says nothing. */
+/** The meaning of a word in a column's name; `unknown` has none. */
 export type Sense = keyof ColumnWords | 'unknown';
 
 /**
- * What the words of a name say, one after the other. The longest phrase counts: `home page` is an
+ * The meanings of the words of a name, in order. The longest phrase counts: `home page` is an
  * address on the web, although neither word is.
  */
 export function sensesOf(words: readonly string[]): readonly Sense[] {
@@ -21,17 +21,17 @@ export function sensesOf(words: readonly string[]): readonly Sense[] {
 }
 
 interface Lexicon {
-  /** By word, or by words with spaces between. */
+  /** By word, or by words separated by spaces. */
   readonly phrases: ReadonlyMap<string, Sense>;
-  /** How many words the longest of them has. */
+  /** Number of words in the longest phrase. */
   readonly mostWords: number;
-  /** How many characters the longest of them has. */
+  /** Number of characters in the longest phrase. */
   readonly mostLetters: number;
 }
 
 let opened: Lexicon | undefined;
 
-/** Where a word has two meanings, the first of these counts. */
+/** If a word has two meanings, the first of these counts. */
 const ORDER = ['domain', 'web', 'email', 'neutral', 'foreign'] as const;
 
 function openLexicon(): Lexicon {
@@ -70,12 +70,12 @@ function longestPhrase(
   return { sense: undefined, length: 1 };
 }
 
-/** What the parts of a word say: `Firmenwebsite`, `emailaddress`, `公司网址`. */
+/** The meanings of the parts of a word: `Firmenwebsite`, `emailaddress`, `公司网址`. */
 function sensesWithin(word: string, lexicon: Lexicon): readonly Sense[] {
   return isUnspaced(word) ? sensesOfRun(word, lexicon) : sensesOfCompound(word, lexicon);
 }
 
-/** Takes the longest known word again and again; what is left between them is unknown. */
+/** Takes the longest known word again and again; anything left between is unknown. */
 function sensesOfRun(run: string, { phrases, mostLetters }: Lexicon): readonly Sense[] {
   const senses: Sense[] = [];
   for (let at = 0; at < run.length; ) {
@@ -87,12 +87,14 @@ function sensesOfRun(run: string, { phrases, mostLetters }: Lexicon): readonly S
   return senses;
 }
 
-/** Shorter parts are in all kinds of words. */
+/** Shorter parts occur in all kinds of words. */
 const SHORTEST_PART = 3;
 
-/** The parts have to make up the word; an `s` may join them, as in German. */
+/**
+ * Splits a compound. Its parts have to make up the whole word; an `s` may join them, as in German.
+ */
 function sensesOfCompound(word: string, { phrases }: Lexicon): readonly Sense[] {
-  /** What the first letters say, by how many they are. */
+  /** The meanings of the first letters, by their number. */
   const known: (readonly Sense[] | undefined)[] = [[]];
   for (let end = SHORTEST_PART; end <= word.length; end += 1) {
     for (let start = 0; start <= end - SHORTEST_PART; start += 1) {

@@ -1,13 +1,18 @@
 import { type Sense, sensesOf } from './column-lexicon.ts';
 import { wordsOfName } from './name-words.ts';
 
-/** What a column's name promises: a domain, an address on the web, an e-mail address. */
+/**
+ * The kind of content that a column's name promises: a domain, an address on the web, an e-mail
+ * address.
+ */
 export type NameKind = 'domain' | 'web' | 'email';
 
 /**
- * How sure the name is of it. `plain`: it says nothing else (`Company domain name`). `qualified`: a
- * word more that says nothing here (`upstream website`). `foreign`: a word that speaks against it
- * (`linkedin url`, `email_opt_in`, `brand_domain`).
+ * How sure the name is of that kind:
+ * - `plain`: it says nothing else (`Company domain name`).
+ * - `qualified`: it has another word that means nothing here (`upstream website`).
+ * - `foreign`: it has a word that speaks against the kind (`linkedin url`, `email_opt_in`,
+ *   `brand_domain`).
  */
 export type NameFit = 'plain' | 'qualified' | 'foreign';
 
@@ -20,8 +25,8 @@ export interface NameMeaning {
 const MAX_NAME_LENGTH = 120;
 
 /**
- * Reads a column's name word by word, in the languages of `column-words.ts`, without regard to case,
- * diacritics, punctuation, `camelCase` or `snake_case`.
+ * Reads a column's name word by word, in the languages of `column-words.ts`, without regard to
+ * case, diacritics, punctuation, `camelCase` or `snake_case`.
  */
 export function meaningOfName(name: string): NameMeaning {
   const senses = sensesOf(wordsOfName(name.slice(0, MAX_NAME_LENGTH)));
@@ -29,7 +34,7 @@ export function meaningOfName(name: string): NameMeaning {
 }
 
 function kindOf(senses: readonly Sense[]): NameKind | undefined {
-  // An `email domain` is that of whoever carries the mail.
+  // An `email domain` belongs to the provider that carries the mail.
   if (senses.includes('email') && !senses.includes('web')) return 'email';
   return KINDS.find((kind) => senses.includes(kind));
 }

@@ -1,6 +1,6 @@
 /**
- * What the words in a column's name mean, in one language: texts of words and phrases, separated by
- * commas. Neither case nor diacritics matter; a word that is in no list says nothing.
+ * The meanings of the words in a column's name, in one language: texts of words and phrases,
+ * separated by commas. Case and diacritics do not matter; a word that is in no list means nothing.
  */
 export interface ColumnWords {
   /** A domain. */
@@ -9,9 +9,9 @@ export interface ColumnWords {
   readonly web: string;
   /** An e-mail address. */
   readonly email: string;
-  /** What may stand beside those without making them less likely: `company`, `of`. */
+  /** Words beside those that do not make them less likely: `company`, `of`. */
   readonly neutral: string;
-  /** What speaks against them: `logo`, `status`, somebody's own. */
+  /** Words that speak against them: `logo`, `status`, words for the owner's own. */
   readonly foreign: string;
 }
 

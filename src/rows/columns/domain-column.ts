@@ -6,31 +6,34 @@ import { meaningOfName, type NameFit, type NameKind } from './column-name.ts';
 export interface DomainColumn {
   /** position among the columns, from 0 */
   readonly index: number;
-  /** the name as it stands in the file */
+  /** the name as it is in the file */
   readonly name: string;
-  /** what it was told by */
+  /** how the column was found */
   readonly by: 'name' | 'content' | 'option';
-  /** the first sample cell that holds a domain, as it stands in the file */
+  /** the first sample cell that holds a domain, as it is in the file */
   readonly example: string | undefined;
-  /** other columns that may be meant, the likelier first; missing where there are none */
+  /** other columns that may be meant, the most likely first; missing if there are none */
   readonly others?: readonly Pick<DomainColumn, 'index' | 'name'>[];
 }
 
 const MAX_SAMPLE_ROWS = 200;
-/** The most that a spreadsheet can have; beyond them none is guessed. */
+/** The most columns that a spreadsheet can have; no column beyond them is guessed. */
 const MAX_COLUMNS = 16_384;
-/** A dirty list is still a list: fewer domains than this speak against a plain name. */
+/** A dirty list is still a list: only a smaller share of domains speaks against a plain name. */
 const MIN_SHARE_NAMED = 0.5;
-/** Without a name, nearly every cell has to be one. Free text that mentions domains is far below. */
+/**
+ * Without a telling name, nearly every cell has to be a domain. Free text that mentions domains is
+ * far below.
+ */
 const MIN_SHARE_UNNAMED = 0.8;
-/** A column with fewer of its cells filled than this is as good as none, beside a fuller one. */
+/** A column with a smaller share of filled cells counts as blank beside a fuller one. */
 const NEARLY_BLANK = 0.1;
-/** Names of fields of flattened objects that end in what is a top-level domain too. */
+/** Field names of flattened objects that end like a top-level domain. */
 const DOTTED_FIELD =
   /^(?!www\.)\w+(?:\.\w+)*\.(?:name|id|email|website|domains|company|site|host|contact|zip|phone|tel|city|country|page|link|date)$/i;
 
 /**
- * What a column is worth before its cells count; they add up to 40. An e-mail column, however full,
+ * The worth of a column before its cells count; cells add up to 40. An e-mail column, however full,
  * is worth less than any website column with something in it.
  */
 const WORTH_WITH_CELLS: Readonly<Record<NameFit, Readonly<Record<NameKind, number>>>> = {
@@ -47,11 +50,11 @@ const LESS_WHEN_NEARLY_BLANK = 40;
  * Finds the column that most likely holds the domains, by its name and its cells together.
  *
  * A plain name (`domain`, then `website` or `url`, then `email`) is believed unless its cells
- * contradict it, and needs none. Any other column needs cells that normalise to domains: four in
- * five without a telling name, half in a list of one column. Links that all lead to one site, such
- * as profiles, do not count. E-mail addresses count where there is no website column, or hardly
- * anything in it. Where several are plausible the best is taken, the leftmost of equals, and the
- * others are named.
+ * contradict it, and needs no cells. Any other column needs cells that normalise to domains: four
+ * in five without a telling name, half in a list of one column. Links that all lead to one site,
+ * such as profiles, do not count. E-mail addresses count if there is no website column, or hardly
+ * anything in it. If several columns are plausible, the best one is taken, the leftmost of equals,
+ * and the others are named.
  *
  * @param columns names of the columns
  * @param sample the first rows, as cells; 200 of them are looked at
@@ -82,13 +85,14 @@ export function guessDomainColumn(
 /** A column that may hold the domains. */
 interface Candidate extends Pick<DomainColumn, 'index' | 'name' | 'by' | 'example'> {
   readonly worth: number;
-  /** Whether a person might have meant it, too. */
+  /** Whether a person might also have meant it. */
   readonly isPlausible: boolean;
 }
 
 /**
- * Finds the column that most likely holds the domains by its name, whatever its cells are: for rows
- * that were left over because they hold none. Of names that are worth the same, cells decide.
+ * Finds the column that most likely holds the domains by its name, whatever its cells are. It is
+ * for rows that were left over because they hold no domain. Cells decide between names of equal
+ * worth.
  */
 export function guessDomainColumnByName(
   columns: readonly string[],
@@ -101,7 +105,7 @@ export function guessDomainColumnByName(
     const { kind, fit } = meaningOfName(name);
     if (kind === undefined || fit === 'foreign') continue;
     const { filled, domains, example } = evidenceOf(rows.map((row) => row[index] ?? ''));
-    // Names differ by more than the 2 that cells can come to.
+    // Names differ by more than 2, the most that cells can add here.
     const worth = WORTH_WITH_CELLS[fit][kind] + filled + domains;
     if (worth <= bestWorth) continue;
     bestWorth = worth;
@@ -120,9 +124,9 @@ export function findColumn(columns: readonly string[], name: string): DomainColu
 }
 
 /**
- * Whether the first row can be a header. It cannot when a cell of it is itself a domain, URL or
- * e-mail address. Beside other columns, dotted names of fields such as `company.name` or
- * `contact.email` pass for names, although they would be valid domains.
+ * Whether the first row can be a header. It cannot if one of its cells is itself a domain, URL or
+ * e-mail address. Beside other columns, dotted field names such as `company.name` or
+ * `contact.email` count as names, although they would be valid domains.
  */
 export function looksLikeHeader(columns: readonly string[]): boolean {
   const mayBeField = (cell: string): boolean => columns.length > 1 && DOTTED_FIELD.test(cell);

@@ -1,9 +1,11 @@
 /**
- * Cuts a column's name into words that can be compared: lower case, without diacritics, punctuation
- * and numbers. `camelCase` and `snake_case` are cut, and so are scripts: `会社URL` is two words.
+ * Splits a column's name into words that can be compared: lower case, without diacritics,
+ * punctuation and numbers. It splits `camelCase` and `snake_case`, and also between scripts:
+ * `会社URL` is two words.
  */
 export function wordsOfName(name: string): readonly string[] {
-  // Nearly all words that names are compared with, and there are a thousand of them.
+  // A fast path for plain words: names are compared with a thousand words, and nearly all are
+  // plain.
   if (/^[a-z]+(?: [a-z]+)*$/.test(name)) return wordsIn(name);
   const spaced = name
     .normalize('NFKC')
@@ -25,7 +27,7 @@ function wordsIn(text: string): readonly string[] {
     .split(' ');
 }
 
-/** Whether a word is of a script that puts no spaces between words. */
+/** Whether a word is in a script without spaces between words. */
 export function isUnspaced(word: string): boolean {
   return UNSPACED_ONLY.test(word);
 }
@@ -34,13 +36,19 @@ const UNSPACED_SCRIPTS = String.raw`\p{scx=Han}\p{scx=Hira}\p{scx=Kana}\p{Script
 const UNSPACED = new RegExp(`[${UNSPACED_SCRIPTS}]+`, 'gu');
 const UNSPACED_ONLY = new RegExp(`^[${UNSPACED_SCRIPTS}]+$`, 'u');
 
-/** It is written in one with its word. */
+/** The article is written together with its word. */
 const ARABIC_ARTICLE = /(?<!\p{L})ال(?=\p{L}{3})/gu;
 
-/** Latin, Greek and Cyrillic accents, Hebrew and Arabic vowels, the Arabic stroke that only stretches. */
+/**
+ * Latin, Greek and Cyrillic accents, Hebrew and Arabic vowels, and the Arabic stroke that only
+ * stretches.
+ */
 const MARKS = /[\u0300-\u036f\u0591-\u05bd\u05bf-\u05c7\u0610-\u061a\u0640\u064b-\u065f\u0670]/g;
 
-/** Letters that are no other letter with a mark, but are written as one where they are missing. */
+/**
+ * Letters that are not a letter with a mark, but are written as another letter where they are
+ * unavailable.
+ */
 const LETTERS: Readonly<Record<string, string>> = {
   ß: 'ss',
   æ: 'ae',

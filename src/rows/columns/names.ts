@@ -9,10 +9,10 @@ export function untakenName(name: string, isTaken: (name: string) => boolean): s
   return free;
 }
 
-/** Gives every name of a list its own, the first of equals keeps its own. */
+/** Makes every name of a list unique; the first of equal names keeps its own. */
 export function uniqueNames(names: readonly string[]): string[] {
   const taken = new Set<string>();
-  // Where thousands have one name, each would look for its suffix from the start.
+  // If thousands of columns have one name, each would search for its suffix from the start.
   const counts = new Map<string, number>();
   return names.map((name) => {
     let free = name;
@@ -27,7 +27,10 @@ export function uniqueNames(names: readonly string[]): string[] {
   });
 }
 
-/** What comes from a file, fit for one line of a message: at most 60 characters, none that controls a terminal. */
+/**
+ * Makes text from a file fit for one line of a message: at most 60 characters, none that controls a
+ * terminal.
+ */
 export function shorten(text: string): string {
   const printable = text.replaceAll(/\p{Cc}+/gu, ' ');
   return printable.length > 60 ? `${printable.slice(0, 60)}…` : printable;

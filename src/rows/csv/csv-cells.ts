@@ -3,16 +3,19 @@ import { type CsvDialect, withoutLineEnd } from './csv-dialect.ts';
 import { endOfQuotes } from './csv-shape.ts';
 import { cellWriterOf } from './csv-writer.ts';
 
-/** Where a cell stands in its row, quotes and spaces included. */
+/** The place of a cell in its row, quotes and spaces included. */
 interface CellRange {
   readonly start: number;
   readonly end: number;
-  /** Behind its closing quote, if it is quoted: text may follow, if nobody closed it on purpose. */
+  /**
+   * The place behind its closing quote, if it is quoted. Text may follow if the quote was closed by
+   * accident.
+   */
   readonly closedAt: number | undefined;
 }
 
 /**
- * Finds the cells of a row that was read already.
+ * Finds the cells of a row that has been read before.
  *
  * @param own the row without its line end
  */
@@ -35,7 +38,10 @@ function findCell(own: string, start: number, dialect: CsvDialect): CellRange {
   return { start, end: end === -1 ? own.length : end, closedAt };
 }
 
-/** Fills blank cells of rows, and adds those that a short row lacks. The other cells stay as they are. */
+/**
+ * Fills blank cells of rows, and adds cells that a short row lacks. The other cells stay as they
+ * are.
+ */
 export function createCsvFiller(columns: readonly RowColumn[], dialect: CsvDialect): RowFiller {
   const toCell = cellWriterOf(dialect);
   return {
@@ -69,8 +75,9 @@ export function cutCells(raw: string, count: number, dialect: CsvDialect): strin
 }
 
 /**
- * What other programs may read in another way than this one, so that cells may not be where they seem
- * to be: text behind a closing quote, a quote behind a space, a carriage return that ends no line here.
+ * A spot that other programs may read differently, so that cells may not be where they seem to be:
+ * text behind a closing quote, a quote behind a space, a carriage return that does not end a line
+ * here.
  */
 export type OddSpot = 'behind_closing' | 'behind_space' | 'lone_return';
 
@@ -90,7 +97,7 @@ export function findOddSpot(raw: string, dialect: CsvDialect): OddSpot | undefin
   return undefined;
 }
 
-/** Nothing but white space, quoted or not. */
+/** Whether a cell is nothing but white space, quoted or not. */
 function isBlank(cell: string, { quote }: CsvDialect): boolean {
   return /^\s*$/.test(quote !== '' && cell.startsWith(quote) ? cell.slice(1, -1) : cell);
 }

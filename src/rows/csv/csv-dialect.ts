@@ -1,20 +1,22 @@
-/** What may end a line. The three together come of files that were saved as text twice. */
+/**
+ * The ends of a line. The three characters together come from files that were saved as text twice.
+ */
 export type LineEnd = '\n' | '\r\n' | '\r' | '\r\r\n';
 
 /** How a CSV file is written. */
 export interface CsvDialect {
   readonly delimiter: string;
-  /** What stands around a cell that holds a delimiter or a line end; empty where nothing does. */
+  /** The quote around a cell that holds a delimiter or a line end; empty without quoting. */
   readonly quote: '"' | "'" | '';
-  /** What stands before a quote within quotes: another quote, or a backslash. */
+  /** The character before a quote within quotes: another quote, or a backslash. */
   readonly escape: '"' | "'" | '\\' | '';
-  /** What ends a line, of the first line. */
+  /** The end of the first line. */
   readonly lineEnd: LineEnd;
-  /** All that end a line, longer ones first. */
+  /** All ends of lines that occur, longer ones first. */
   readonly lineEnds: readonly LineEnd[];
 }
 
-/** How most CSV is written. */
+/** The dialect of most CSV files. */
 export function usualDialect(delimiter: string): CsvDialect {
   return { delimiter, quote: '"', escape: '"', lineEnd: '\n', lineEnds: ['\r\n', '\n'] };
 }
@@ -28,7 +30,7 @@ const DELIMITER_NAMES: Readonly<Record<string, string>> = {
   ' ': 'space',
 };
 
-/** For people: `CSV, semicolon-separated`. What is usual goes without saying. */
+/** For people: `CSV, semicolon-separated`. Usual properties are left out. */
 export function describeDialect({ delimiter, quote, escape }: CsvDialect): string {
   const parts = [
     delimiter !== ',' && `${DELIMITER_NAMES[delimiter] ?? `'${delimiter}'`}-separated`,
@@ -39,7 +41,7 @@ export function describeDialect({ delimiter, quote, escape }: CsvDialect): strin
   return ['CSV', ...parts.filter((part) => part !== false)].join(', ');
 }
 
-/** A row as it stands in the list, but for its line end. */
+/** A row as it is in the list, without its line end. */
 export function withoutLineEnd(raw: string, { lineEnds }: Pick<CsvDialect, 'lineEnds'>): string {
   const end = lineEnds.find((lineEnd) => raw.endsWith(lineEnd));
   return end === undefined ? raw : raw.slice(0, -end.length);

@@ -4,7 +4,10 @@ import type { CsvDialect } from './csv-dialect.ts';
 /** 32 MB: a quote that is never closed would swallow the rest of the file; no real row is this long. */
 const MAX_RECORD_BYTES = 32 * 1024 * 1024;
 
-/** How csv-parse reads a dialect. Rows may be ragged, and quotes within a cell are text. */
+/**
+ * Options that make csv-parse read a dialect. Rows may be ragged, and quotes within a cell are
+ * text.
+ */
 export function parserOptions({ delimiter, quote, escape, lineEnds }: CsvDialect): Options {
   return {
     delimiter,
@@ -19,17 +22,19 @@ export function parserOptions({ delimiter, quote, escape, lineEnds }: CsvDialect
 
 /** Reads CSV piece by piece. */
 export interface CsvReader {
-  /** Reads on; all records that end in these bytes are told before it resolves. */
+  /**
+   * Reads on. Before it resolves, `onRecord` was called for all records that end in these bytes.
+   */
   write(bytes: Buffer): Promise<void>;
   end(): Promise<void>;
-  /** How many cells were read of the record that has not ended yet. */
+  /** The number of cells read so far of the record that has not ended yet. */
   openCells(): number;
   close(): void;
 }
 
 /**
- * @param onRecord told of each record, its cells, where it ends in bytes, and how many line ends came
- * before that; what it throws comes out of `write`
+ * @param onRecord called with each record: its cells, where it ends in bytes, and the number of
+ * line ends before that place; anything it throws is thrown by `write`
  */
 export function createCsvReader(
   dialect: CsvDialect,
@@ -52,7 +57,7 @@ export function createCsvReader(
   };
 }
 
-/** What csv-parse does not tell in its types: a record without end fills the memory. */
+/** Internals of csv-parse that its types leave out: a record without end fills the memory. */
 type ParserWithState = Parser & { readonly state: { readonly record: readonly string[] } };
 
 function write(parser: Parser, chunk: Buffer): Promise<void> {
@@ -68,7 +73,7 @@ function end(parser: Parser): Promise<void> {
   });
 }
 
-/** Says in our words what the parser met in a row. */
+/** Describes in our words the fault that the parser found in a row. */
 export function describeFault(error: unknown): string | undefined {
   if (!(error instanceof CsvError)) return undefined;
   return FAULTS[error.code] ?? error.message;

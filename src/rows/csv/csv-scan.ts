@@ -10,15 +10,17 @@ export interface CsvScanOptions {
   readonly dialect: CsvDialect;
   readonly domainColumn: RowColumn;
   readonly others: readonly RowColumn[];
-  /** How many of them are lines above the list, which are not CSV. */
+  /** Bytes in lines above the list, which are not CSV. */
   readonly titleBytes: number;
-  /** How many bytes stand before the first row. */
+  /** Bytes before the first row. */
   readonly skipBytes: number;
-  /** How many cells a row should have. */
+  /** The number of cells that a row should have. */
   readonly width: number;
 }
 
-/** Rows are filled up to the longest, so one of a million cells would make a million of each. */
+/**
+ * Rows are filled up to the longest, so one row of a million cells would make a million of each.
+ */
 const MOST_FURTHER_CELLS = 16_384;
 
 /**
@@ -64,10 +66,13 @@ export async function* scanCsv(
     endBytes = recordEnd;
   }
 
-  /** A line end alone. A quoted empty cell (`""`) is a row of one empty cell, and longer. */
+  /**
+   * Whether a row is only a line end. A quoted empty cell (`""`) is a row of one empty cell, and
+   * longer.
+   */
   function isBlank(cells: readonly string[], sizeBytes: number): boolean {
     if (!isBlankLine(cells, sizeBytes, dialect)) return false;
-    // At the very end of the file it is as short.
+    // At the very end of the file, an empty cell is as short.
     return quote === '' || seen.textOf(endBytes, endBytes + sizeBytes) !== quote + quote;
   }
 
@@ -94,7 +99,7 @@ export async function* scanCsv(
   }
 }
 
-/** What stands behind so many bytes. */
+/** Skips this many bytes. */
 async function* behind(bytes: number, chunks: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
   let left = bytes;
   for await (const chunk of chunks) {
@@ -103,7 +108,7 @@ async function* behind(bytes: number, chunks: AsyncIterable<Buffer>): AsyncGener
   }
 }
 
-/** A line end alone, as far as its length tells. */
+/** Whether a row is only a line end, judged by its length. */
 export function isBlankLine(
   cells: readonly string[],
   sizeBytes: number,
@@ -112,7 +117,7 @@ export function isBlankLine(
   return cells.length === 1 && cells[0] === '' && sizeBytes <= (lineEnds[0]?.length ?? 2);
 }
 
-/** @param line where the row begins that cannot be read */
+/** @param line the line in which the unreadable row begins */
 export function refuseLine(source: Source, line: number, why: string): BrandfillError {
   return new BrandfillError(
     'UNREADABLE_INPUT',
@@ -120,7 +125,7 @@ export function refuseLine(source: Source, line: number, why: string): Brandfill
   );
 }
 
-/** What is wrong with a row. */
+/** Something is wrong with a row. */
 class RowFault extends Error {}
 
 interface RowLook {
@@ -129,7 +134,7 @@ interface RowLook {
   readonly isOnlyCell: boolean;
 }
 
-/** Where cells are as expected, a quote within one is text; it is what most tools read. */
+/** If a row has as many cells as expected, a quote within one is text, as most tools read it. */
 function isFault(odd: OddSpot, { spansLines, isRagged, isOnlyCell }: RowLook): boolean {
   switch (odd) {
     case 'behind_closing':
@@ -160,13 +165,13 @@ function tooManyCells(width: number): string {
 /** The bytes of the rows that were read last. */
 interface Recent {
   add(chunk: Buffer): void;
-  /** What was read, from a place in the file to another. */
+  /** The text between two places in the file. */
   textOf(from: number, to: number): string;
-  /** Drops what stands before a place. */
+  /** Drops the bytes before a place. */
   forget(before: number): void;
 }
 
-/** @param start where in the file the reading begins */
+/** @param start the place in the file where reading begins */
 function createRecent(start: number): Recent {
   let chunks: { readonly start: number; readonly bytes: Buffer }[] = [];
   let end = start;

@@ -6,30 +6,30 @@ export interface CsvGrammar extends Pick<CsvDialect, 'delimiter' | 'quote' | 'es
   readonly endsAtReturn: boolean;
 }
 
-/** What becomes of a sample that is read in one way. */
+/** The result of reading a sample in one way. */
 export interface SampleShape {
   readonly records: number;
-  /** How many delimiters the header has. */
+  /** Number of delimiters in the header. */
   readonly delimiters: number;
   /** The share of records that have as many, 0 to 1. */
   readonly agreement: number;
-  /** Cells that are quoted, and right. */
+  /** Number of cells with correct quotes. */
   readonly quoted: number;
-  /** Quotes that are never closed, or closed within a cell. */
+  /** Number of quotes that are never closed, or are closed within a cell. */
   readonly faults: number;
-  /** The share of delimiters that a space follows, 0 to 1. */
+  /** The share of delimiters followed by a space, 0 to 1. */
   readonly spacedShare: number;
-  /** What ends lines outside of quotes: first what ends the first line. */
+  /** The line ends outside of quotes; the end of the first line comes first. */
   readonly lineEnds: readonly LineEnd[];
-  /** Carriage returns outside of quotes that end no line. */
+  /** Number of carriage returns outside of quotes that end no line. */
   readonly loneReturns: number;
 }
 
 const MOST_RECORDS = 500;
-/** So many lines within quotes are a quote that is never closed. */
+/** More lines within quotes mean a quote that is never closed. */
 const MOST_LINES_IN_QUOTES = 50;
 
-/** Reads a sample in one way, and tells how even its rows are. */
+/** Reads a sample in one way, and measures how even its rows are. */
 export function readShape(
   sample: string,
   grammar: CsvGrammar,
@@ -89,7 +89,7 @@ export function readShape(
     atStart = true;
     at += lineEnd.length;
   }
-  // A last line that the sample may cut short says little, unless it is the only one.
+  // The sample may cut its last line short, so that line says little, unless it is the only one.
   if (!isBlank && (counts.length === 0 || (isWhole && at >= sample.length))) counts.push(count);
   const [header = 0] = counts;
   return {
@@ -105,7 +105,8 @@ export function readShape(
 }
 
 /**
- * Where quotes that are opened at a place are closed: behind the closing quote; -1 for nowhere.
+ * Finds the place behind the closing quote for quotes that are opened at a place; -1 if they are
+ * never closed.
  *
  * @param start the place of the opening quote
  */
@@ -133,7 +134,7 @@ function isEndOfCell(text: string, at: number, { delimiter }: CsvGrammar): boole
   return next === undefined || next === delimiter || next === '\n' || next === '\r';
 }
 
-/** What ends a line at a place; undefined when nothing does. */
+/** The line end at a place; undefined if there is none. */
 function lineEndAt(text: string, at: number, endsAtReturn: boolean): LineEnd | undefined {
   const character = text[at];
   if (character === '\n') return '\n';

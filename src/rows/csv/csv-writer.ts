@@ -4,12 +4,12 @@ import { type CsvDialect, withoutLineEnd } from './csv-dialect.ts';
 
 export interface CsvWriterOptions {
   readonly dialect: CsvDialect;
-  /** What stands before the header in the input, such as `sep=;`. */
+  /** The text before the header in the input, such as `sep=;`. */
   readonly before: string;
-  /** The header as it stands in the input, line end included. */
+  /** The header as it is in the input, line end included. */
   readonly headerRaw: string;
   readonly headerFields: number;
-  /** How many cells of its own every row gets, so that the added ones line up. */
+  /** Every row is filled up to this many cells of its own, so that the added ones line up. */
   readonly width: number;
   /** Names of the added columns. */
   readonly added: readonly string[];
@@ -17,8 +17,8 @@ export interface CsvWriterOptions {
 }
 
 /**
- * Appends cells to rows of CSV without touching what stands there: quoting, spaces and line ends of
- * the input stay to the byte. Rows with too few cells are filled up.
+ * Appends cells to rows of CSV without touching the rest: quoting, spaces and line ends of the
+ * input stay to the byte. Rows with too few cells are filled up.
  *
  * Added text that a spreadsheet would take for a formula is made harmless with a leading `'`. The
  * user's own cells are left as they are.
@@ -44,8 +44,9 @@ export function createCsvWriter(options: CsvWriterOptions): RowWriter {
 }
 
 /**
- * Writes single cells. Most hold nothing that needs care, and many no more than a comma: those are
- * quoted here, because csv-stringify, which looks after formulas, costs ten times that for one cell.
+ * Writes single cells. Most need no quoting, and many of the others hold no more than a comma.
+ * Those are quoted here, because csv-stringify, which handles formulas, takes ten times as long for
+ * one cell.
  */
 export function cellWriterOf(dialect: CsvDialect): (value: CellValue) => string {
   const { delimiter, quote, escape } = dialect;
@@ -56,7 +57,7 @@ export function cellWriterOf(dialect: CsvDialect): (value: CellValue) => string 
   const escaped = `${escape.replace('$', '$$')}$&`;
   const write = (text: string): string => {
     if (!needsQuotes.test(text)) return text;
-    // Most have but a comma.
+    // Most have only a comma.
     const isPlain = !text.includes(quote) && !text.includes(escape);
     return quote + (isPlain ? text : text.replace(needsEscape, escaped)) + quote;
   };
@@ -70,7 +71,7 @@ export function cellWriterOf(dialect: CsvDialect): (value: CellValue) => string 
   };
 }
 
-/** What cannot be held without quotes becomes a space. */
+/** Writes cells where quotes do not exist: characters that would need quotes become a space. */
 function cellWriterWithoutQuotes(delimiter: string): (value: CellValue) => string {
   const unfit = new RegExp(`${anyOf(['\r', '\n', delimiter]).source}+`, 'gu');
   return (value) => {
@@ -80,7 +81,7 @@ function cellWriterWithoutQuotes(delimiter: string): (value: CellValue) => strin
   };
 }
 
-/** @param characters each a single one */
+/** @param characters each a single character */
 function anyOf(characters: readonly string[]): RegExp {
   const escaped = characters.map((one) => one.replace(/[\]\\^-]/, '\\$&'));
   return new RegExp(`[${escaped.join('')}]`, 'u');
@@ -91,14 +92,14 @@ export function withoutFormula(text: string): string {
   return FORMULA.test(text) ? `'${text}` : text;
 }
 
-/** What a spreadsheet takes for the beginning of a formula. */
+/** The characters that begin a formula in a spreadsheet. */
 const FORMULA = /^[=+\-@\t\r\uFF1D\uFF0B\uFF0D\uFF20]/;
 
-/** What a value looks like in a cell, before quoting. */
+/** The text of a value in a cell, before quoting. */
 export function textOfCell(value: CellValue): string {
   if (typeof value === 'string') return value;
   if (value === null || value === undefined) return '';
-  // Booleans too: csv-stringify would write true as 1.
+  // Booleans too, because csv-stringify would write true as 1.
   if (Array.isArray(value) && value.every(isScalar)) return value.map(textOfCell).join('; ');
   return JSON.stringify(value);
 }

@@ -18,16 +18,16 @@ const SAMPLE_ROWS = 200;
 export interface OpenCsvOptions {
   /** The delimiter that the file's name suggests. */
   readonly delimiter?: string | undefined;
-  /** Whether the first line is a row; columns are then called by their place. @default false */
+  /** Whether the first line is a row; columns are then named by their place. @default false */
   readonly noHeader?: boolean | undefined;
-  /** How many lines stand above the list. @default 0 */
+  /** Number of lines above the list. @default 0 */
   readonly skipLines?: number | undefined;
   /** Whether outputs begin with a byte order mark in any case. @default false */
   readonly excel?: boolean | undefined;
 }
 
 /**
- * Finds out how a CSV or TSV file is written and reads its header.
+ * Detects how a CSV or TSV file is written, and reads its header.
  *
  * @throws BrandfillError `UNREADABLE_INPUT` when there is no header or the beginning is broken.
  */
@@ -91,25 +91,25 @@ export function openCsv(source: Source, options: OpenCsvOptions = {}): RowFormat
   };
 }
 
-/** Tells Excel the delimiter, in a line of its own. */
+/** A first line that tells Excel the delimiter. */
 const SEP_LINE = /^"?sep=(.)"?(?:\r\r\n|\r\n|\n|\r)/iu;
 
 interface CsvRecord {
   readonly cells: readonly string[];
   readonly startBytes: number;
   readonly endBytes: number;
-  /** What is written for it, where it does not stand in the file. */
+  /** The text to write for it, if it is not in the file. */
   readonly raw?: string;
 }
 
 interface SampleOptions {
   readonly source: Source;
   readonly dialect: CsvDialect;
-  /** Where the list begins, in bytes. */
+  /** The place where the list begins, in bytes. */
   readonly start: number;
 }
 
-/** The first records of a file, blank lines left out. */
+/** Reads the first records of a file, without blank lines. */
 function readSample(
   source: Source,
   dialect: CsvDialect,
@@ -132,7 +132,7 @@ function readSample(
   );
 }
 
-/** The records of the sample, up to where it cannot be read. */
+/** Reads the records of the sample, up to the first unreadable one. */
 function readRecords({ source, dialect, start }: SampleOptions): {
   readonly records: CsvRecord[];
   readonly endBytes: number;
@@ -154,7 +154,7 @@ function readRecords({ source, dialect, start }: SampleOptions): {
       },
     });
   } catch (caught) {
-    // The sample ends anywhere, within quotes too. What is really broken shows when all is read.
+    // The sample may end within quotes. Real faults show when the whole list is read.
     error = caught;
   }
   return { records, endBytes, error };
@@ -164,7 +164,7 @@ function lastOf(bytes: Buffer): string {
   return bytes.toString('latin1', bytes.length - 1);
 }
 
-/** The columns of a list that has no header are called by their place. */
+/** Names the columns of a list without a header by their place. */
 function numberedHeader(
   records: readonly CsvRecord[],
   dialect: CsvDialect,
@@ -199,12 +199,12 @@ function createObjectReader(
   };
 }
 
-/** The line that the header is in, if it seems to be below the first one. */
+/** The line of the header, if it seems to be below the first one. */
 function findLineOfHeader(
   records: readonly CsvRecord[],
   { source, dialect, start }: SampleOptions,
 ): number | undefined {
-  // A title of one cell does not tell what the cells of the list are separated by.
+  // A title of one cell does not show the delimiter of the list.
   const isSingle = records[0]?.cells.length === 1;
   const others = isSingle ? DELIMITERS.filter((one) => one !== dialect.delimiter) : [];
   const readWith = (delimiter: string): readonly CsvRecord[] =>

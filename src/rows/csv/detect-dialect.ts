@@ -2,9 +2,9 @@ import { type CsvDialect, type LineEnd, usualDialect } from './csv-dialect.ts';
 import { type CsvGrammar, readShape, type SampleShape } from './csv-shape.ts';
 
 export interface DetectOptions {
-  /** What the file's name suggests; wins whenever it occurs in the first line. */
+  /** The delimiter that the file's name suggests; wins if it occurs in the first line. */
   readonly preferred?: string | undefined;
-  /** What the file says itself. */
+  /** The delimiter that the file itself declares. */
   readonly told?: string | undefined;
   /** Whether the sample is the whole file. @default true */
   readonly isWhole?: boolean;
@@ -20,21 +20,21 @@ const STYLES: readonly Style[] = [
   { quote: "'", escape: '\\' },
   { quote: '', escape: '' },
 ];
-/** What usually separates cells. */
+/** The usual delimiters. */
 export const DELIMITERS: readonly string[] = [',', ';', '\t', '|'];
-/** They stand in texts so often that every record has to agree on them. */
+/** These occur in texts so often that every record has to agree on them. */
 const RARE_DELIMITERS: readonly string[] = [':', '^'];
 const SAMPLE_CHARACTERS = 128 * 1024;
 
-/** A way to read the sample, and what comes of it. */
+/** A way to read the sample, and its result. */
 interface Reading extends CsvGrammar {
   readonly shape: SampleShape;
 }
 
 /**
- * Finds out from the beginning of a file how it is written. The delimiter is the one that cuts the
- * most records into the same number of cells; of equals, the one that makes more cells. Anything but
- * double quotes that are doubled within quotes has to explain the file better.
+ * Detects the dialect of a file from its beginning. The delimiter is the one that splits the most
+ * records into the same number of cells; among equals, the one that makes more cells. The default
+ * is double quotes that are doubled within quotes; anything else has to explain the file better.
  *
  * @param beginning of a file; 128 K characters of it are looked at
  */
@@ -62,12 +62,12 @@ export function detectDialect(
   const rare = candidates(RARE_DELIMITERS).filter(
     ({ shape }) => shape.agreement === 1 && shape.faults === 0 && shape.records >= 3,
   );
-  // A list of addresses has colons too.
+  // A list of addresses also has colons.
   if (rare.length > 0 && !sample.includes('://')) return toDialect(best(rare), ',');
   return toDialect(best(read(',')), ',');
 }
 
-/** The ways to quote that the sample gives reason to think of; the usual one first. */
+/** The quoting styles that the sample gives reason to consider; the usual one first. */
 function stylesIn(sample: string): readonly Style[] {
   return STYLES.filter((style) => {
     if (style === USUAL) return true;
@@ -76,7 +76,7 @@ function stylesIn(sample: string): readonly Style[] {
   });
 }
 
-/** Lone carriage returns end lines where that makes rows as even, or where nothing else does. */
+/** Lone carriage returns end lines if that makes rows as even, or if nothing else ends lines. */
 function readBest(
   sample: string,
   grammar: Omit<CsvGrammar, 'endsAtReturn'>,
@@ -96,7 +96,8 @@ function isCredible({ quote, escape, delimiter, shape }: Reading, usual: Reading
   const isBetter = scoreOf(shape) > scoreOf(usual.shape);
   if (quote === '"') return isBetter && shape.faults === 0;
   if (quote === '') {
-    // Where no quotes mean anything, some stand alone; where they do, most stand in pairs.
+    // In a file without quoting, some quotes stand alone; in a file with quoting, most come in
+    // pairs.
     return isBetter && !',;'.includes(delimiter) && usual.shape.faults >= usual.shape.quoted;
   }
   const isUsual = shape.quoted >= Math.max(2, shape.records / 2) && usual.shape.quoted === 0;
@@ -104,7 +105,9 @@ function isCredible({ quote, escape, delimiter, shape }: Reading, usual: Reading
   return isUsual && needsEscape && shape.faults === 0 && scoreOf(shape) >= scoreOf(usual.shape);
 }
 
-/** Which of equals: the one whose delimiters are not commas of a text, and the more of them. */
+/**
+ * Chooses among equals: a delimiter that is not the comma of a text, then the more frequent one.
+ */
 function best(readings: readonly Reading[]): Reading | undefined {
   const [first] = readings.toSorted(
     (a, b) =>

@@ -2,7 +2,7 @@ import { findHeaderRow, namesDomains } from '../xlsx/header-row.ts';
 
 const LINE_END = /\r\r\n|\r\n|\n|\r/g;
 
-/** In which line a text ends, from 1. */
+/** The line in which a text ends, from 1. */
 export function linesIn(text: string): number {
   return text.split(LINE_END).length;
 }
@@ -20,8 +20,9 @@ export function firstLines(text: string, count: number): string | undefined {
 }
 
 /**
- * Which of the first records is the header, if lines of a title seem to stand above it, as in reports:
- * these have far fewer cells than the list below, or that names a column of domains and they do not.
+ * Finds the header among the first records if lines of a title seem to be above it, as in reports.
+ * These lines have far fewer cells than the list below, or the list below names a column of domains
+ * and they do not.
  */
 export function findHeaderBelowTitle(
   records: readonly { readonly cells: readonly string[] }[],

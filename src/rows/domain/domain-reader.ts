@@ -8,7 +8,7 @@ import { isFreeMail } from './free-mail.ts';
 export type DomainReader = (cell: string) => NormalizedDomain;
 
 export interface DomainReaderOptions {
-  /** The column that the cells are of. */
+  /** The column that the cells belong to. */
   readonly column: Pick<DomainColumn, 'name'>;
   /** Reduce each domain to its registrable part. */
   readonly registrable?: boolean | undefined;
@@ -17,10 +17,10 @@ export interface DomainReaderOptions {
 }
 
 /**
- * Makes a reader of a column. A domain at which everybody can have an e-mail address says nothing of
- * the company that has one there, so such addresses are invalid, in whatever column; so are such
- * domains alone in a column that is named for e-mail (`Email Domain`). A website at such a domain is
- * one.
+ * Makes a reader of a column. A domain at which anybody can have an e-mail address says nothing
+ * about the company of such an address. So these addresses are invalid, in whatever column. Such
+ * domains alone are invalid too, in a column that is named for e-mail (`Email Domain`). A website
+ * at such a domain is valid.
  */
 export function createDomainReader({
   column,
@@ -44,7 +44,7 @@ function isEmail(cell: string): boolean {
   return at !== -1 && !cell.slice(0, at).includes('/');
 }
 
-/** Some are below what is registrable, such as those of one city. */
+/** Some of these domains are below the registrable part, such as those of one city. */
 function isFreeMailHost(cell: string): boolean {
   const found = normalizeDomain(cell);
   return 'domain' in found && isFreeMail(found.domain);

@@ -4,7 +4,7 @@ import { findHost, type InvalidDomain, type InvalidReason, invalidDomain } from 
 
 export type { InvalidDomain, InvalidReason };
 
-/** What a cell holds: the lookup key, or the reason why there is none. */
+/** The content of a cell: the lookup key, or the reason why there is none. */
 export type NormalizedDomain = { readonly domain: string } | InvalidDomain;
 
 export interface NormalizeOptions {
@@ -75,7 +75,10 @@ function looksDotless(host: string): boolean {
   return !/[.\u3002\uff0e\uff61]/.test(host);
 }
 
-/** What keeps a lower-case ASCII name from being a host name. Mending one fault may show the next. */
+/**
+ * Finds what keeps a lower-case ASCII name from being a host name. There may be further faults
+ * behind the first.
+ */
 function faultOfHost(host: string): InvalidReason | undefined {
   if (!host.includes('.')) return host === '' ? 'malformed' : 'single_label';
   let labelTooLong = false;
@@ -117,7 +120,7 @@ function withinRegistry(host: string, registrable: boolean): NormalizedDomain {
   return { domain: registrable ? (parse(bare, WITH_PRIVATE).domain ?? domain) : bare };
 }
 
-/** Takes off `www.` while something registrable remains: `www.com` and `www.co.uk` are names. */
+/** Removes `www.` if something registrable remains: `www.com` and `www.co.uk` are names. */
 function withoutWww(host: string, domain: string): string {
   let start = 0;
   while (host.length - start > domain.length && host.startsWith('www.', start)) start += 4;

@@ -8,7 +8,7 @@ export type InvalidReason =
   | 'ip_address'
   /** one label only: `localhost`, `n/a`, `Acme` */
   | 'single_label'
-  /** nobody's own name but a registry's: `co.uk` */
+  /** a registry's name, not anybody's own: `co.uk` */
   | 'public_suffix'
   /** a label of more than 63 characters in ASCII */
   | 'label_too_long'
@@ -18,7 +18,7 @@ export type InvalidReason =
   | 'contains_space'
   /** no such top-level domain on the public Internet: `shop.local` */
   | 'unknown_tld'
-  /** an e-mail address at a domain where everybody can have one: `jo@gmail.com` */
+  /** an e-mail address at a domain where anybody can have one: `jo@gmail.com` */
   | 'free_mail'
   /** anything else: illegal characters, empty labels, hyphens at the edge of a label */
   | 'malformed';
@@ -30,7 +30,7 @@ export interface InvalidDomain {
 
 /** No host name, however encoded or decomposed, fits 253 ASCII characters from more than this. */
 const MAX_HOST_LENGTH = 512;
-/** What is looked at of a cell; a host stands near the beginning of it. */
+/** Only this much of a cell is looked at; a host stands near its beginning. */
 const MAX_TEXT_LENGTH = 16_384;
 
 const EDGE = /[\s\p{Cc}\p{Cf}\p{Quotation_Mark}`´′″]/u;

@@ -1,9 +1,9 @@
 import { createRequire } from 'node:module';
 
 /**
- * Whether everybody can have an e-mail address at a domain, so that it says nothing of whoever has
- * one: free mail, and mail of providers of Internet access. Read from the package `email-providers`
- * when it is asked for the first time.
+ * Whether anybody can have an e-mail address at a domain, so that it says nothing about the owner
+ * of an address there. These are free mail services, and mail of Internet access providers. Loaded
+ * from the package `email-providers` at the first call.
  */
 export function isFreeMail(domain: string): boolean {
   freeMail ??= loadFreeMail();
@@ -12,13 +12,16 @@ export function isFreeMail(domain: string): boolean {
 
 let freeMail: ReadonlySet<string> | undefined;
 
-/** Known to lack in the package. */
+/** Providers that are known to be missing in the package. */
 const ADDED =
   '139.com 189.cn citromail.hu duck.com fastmail.com fastmail.fm gmx.ch mynet.com nifty.com online.no ' +
   'otenet.gr posteo.de riseup.net sohu.com suomi24.fi telefonica.net tuta.com tuta.io tutamail.com ' +
   'tutanota.com tutanota.de ziggo.nl';
 
-/** In the package, although addresses there are of the company that it belongs to, or of an example. */
+/**
+ * Domains that are in the package, although addresses there belong to their company, or are
+ * examples.
+ */
 const LEFT_OUT =
   'alibaba.com ancestry.com bt.com discovery.com dnsmadeeasy.com example.com facebook.com ' +
   'frontier.com games.com medscape.com mydomain.com';

@@ -1,12 +1,15 @@
 import { BrandfillError } from '../../common/errors.ts';
 
-/** Text has no control characters but these: tab, line ends, page ends, and the end of a DOS file. */
+/**
+ * Text has no control characters except these: tab, line ends, page ends, and the end of a DOS
+ * file.
+ */
 const TEXT_CONTROLS: ReadonlySet<number> = new Set([0x09, 0x0a, 0x0b, 0x0c, 0x0d, 0x1a]);
 
 /**
- * Refuses what is no text, because so much of it is control characters.
+ * Refuses input that is no text, because too much of it is control characters.
  *
- * @param mostShare how much may be, from 0 to 1
+ * @param mostShare the largest share allowed, from 0 to 1
  * @throws BrandfillError `UNREADABLE_INPUT`
  */
 export function refuseControls(bytes: Buffer, name: string, mostShare: number): void {

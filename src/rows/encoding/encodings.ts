@@ -1,15 +1,15 @@
 import { createRequire } from 'node:module';
 
-/** How the characters of a file are written. */
+/** An encoding of the characters of a file. */
 export interface Encoding {
   /** For people: `Windows-1252`. */
   readonly label: string;
-  /** How the decoder calls it; `utf8` and `utf16` are ours. */
+  /** The decoder's name for it; `utf8` and `utf16` are ours. */
   readonly codec: string;
 }
 
 export const UTF_8: Encoding = { label: 'UTF-8', codec: 'utf8' };
-/** Which of the two byte orders it is says the file. */
+/** UTF-16 whose byte order is given by the file. */
 export const UTF_16: Encoding = { label: 'UTF-16', codec: 'utf16' };
 export const UTF_16_LE: Encoding = { label: 'UTF-16 LE', codec: 'utf16le' };
 export const UTF_16_BE: Encoding = { label: 'UTF-16 BE', codec: 'utf16be' };
@@ -17,7 +17,7 @@ export const UTF_32_LE: Encoding = { label: 'UTF-32 LE', codec: 'utf32le' };
 export const UTF_32_BE: Encoding = { label: 'UTF-32 BE', codec: 'utf32be' };
 export const WINDOWS_1252: Encoding = { label: 'Windows-1252', codec: 'windows1252' };
 /**
- * Read as Windows-1252, as browsers do: both have the same letters, and where they differ Latin-1
+ * Read as Windows-1252, as browsers do. Both have the same letters, and where they differ Latin-1
  * has control characters that no list holds.
  */
 export const LATIN_1: Encoding = { label: 'Latin-1', codec: 'windows1252' };
@@ -25,7 +25,7 @@ export const WINDOWS_1250: Encoding = { label: 'Windows-1250', codec: 'windows12
 export const MAC_ROMAN: Encoding = { label: 'Mac Roman', codec: 'macintosh' };
 export const CP_850: Encoding = { label: 'CP850', codec: 'cp850' };
 
-/** Names that people use, as far as the decoder does not know them or would show them otherwise. */
+/** Names that people use and that the decoder does not know, or would display differently. */
 const BY_NAME: ReadonlyMap<string, Encoding> = new Map([
   ...named(UTF_8, 'utf8', 'utf8bom', 'utf8sig', 'ascii', 'usascii'),
   ...named(UTF_16, 'utf16', 'unicode', 'ucs2'),
@@ -39,7 +39,7 @@ const BY_NAME: ReadonlyMap<string, Encoding> = new Map([
   ...named(CP_850, 'cp850', 'ibm850', '850'),
 ]);
 
-/** Names that are worth showing to somebody who mistyped one. */
+/** Names to show to somebody who mistyped one. */
 export const COMMON_ENCODINGS: readonly string[] = [
   'utf-8',
   'utf-16',
@@ -69,7 +69,7 @@ export const COMMON_ENCODINGS: readonly string[] = [
   'big5',
 ];
 
-/** What the decoder takes for encodings, but no file is written in. */
+/** Names that the decoder takes for encodings, but that no file is written in. */
 const NO_ENCODINGS: ReadonlySet<string> = new Set(['hex', 'base64', 'binary', 'utf7', 'utf7imap']);
 
 /** Finds an encoding by one of its names, whatever its case and punctuation. */
@@ -87,7 +87,7 @@ export function iconv(): typeof import('iconv-lite') {
   return createRequire(import.meta.url)('iconv-lite') as typeof import('iconv-lite');
 }
 
-/** `windows-1251` is `Windows-1251`, `gbk` is `GBK`. */
+/** Formats a name: `windows-1251` is `Windows-1251`, `gbk` is `GBK`. */
 function pretty(name: string): string {
   const upper = name.toUpperCase();
   return upper.replace(

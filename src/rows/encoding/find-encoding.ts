@@ -7,35 +7,37 @@ import { findMark } from './marks.ts';
 import { isBeginningOfUtf8 } from './utf8.ts';
 import { findUtf16 } from './utf16.ts';
 
-/** How the characters of a list are written, and how that was found out. */
+/** The encoding of a list, and how it was found. */
 export interface FoundEncoding {
   readonly encoding: Encoding;
-  /** How long the byte order mark is that it begins with; 0 for none. */
+  /** Length of the byte order mark that the list begins with; 0 for none. */
   readonly markBytes: number;
   readonly by: 'mark' | 'content' | 'option';
-  /** Some of its words that are not plain ASCII, where it was guessed by those. */
+  /**
+   * Some of its words with characters beyond plain ASCII, if the encoding was guessed from them.
+   */
   readonly example?: string | undefined;
 }
 
 export interface FindEncodingOptions {
-  /** How the list is called in messages. */
+  /** The name of the list in messages. */
   readonly name: string;
-  /** The beginning. */
+  /** The beginning of the list. */
   readonly start: Buffer;
-  /** Whether that is all. */
+  /** Whether `start` is the whole list. */
   readonly isWhole: boolean;
   /** Gives all bytes from the start. */
   readonly read: () => AsyncIterable<Buffer>;
-  /** The encoding that somebody named. */
+  /** The encoding that the user named. */
   readonly insisted: Encoding | undefined;
 }
 
 /**
- * Finds out the encoding of a list: by its byte order mark, else by the first characters that are not
+ * Finds the encoding of a list: by its byte order mark, else by the first characters that are not
  * plain ASCII, wherever they are.
  *
- * @throws BrandfillError `UNREADABLE_INPUT` when it is no text, in no encoding that can be told, or
- * not in the one that was named.
+ * @throws BrandfillError `UNREADABLE_INPUT` when the list is no text, is in no encoding that can be
+ * determined, or is not in the one that was named.
  */
 export async function findEncoding(options: FindEncodingOptions): Promise<FoundEncoding> {
   const { name, start, insisted } = options;
@@ -63,7 +65,7 @@ export async function findEncoding(options: FindEncodingOptions): Promise<FoundE
   return { ...guess, markBytes: 0, by: 'content' };
 }
 
-/** What is left when gzip is undone may be compressed again. */
+/** Refuses a list that is still compressed after gzip was undone. */
 function refusePacked(start: Buffer, name: string): void {
   const packed = PACKED.find(([magic]) => start.toString('latin1', 0, magic.length) === magic);
   if (!packed) return;
@@ -78,16 +80,18 @@ const PACKED: readonly (readonly [magic: string, what: string])[] = [
   ['\x1f\x8b', 'compressed with gzip once more'],
 ];
 
-/** Some programs write a NUL for nothing, but no list is full of them. */
+/** Some programs write a NUL for an empty value, but no list is full of them. */
 const MOST_CONTROLS_IN_TEXT = 0.3;
 
-/** A mark of UTF-16 tells its byte order only. */
+/** Whether two encodings agree; a mark of UTF-16 gives only its byte order. */
 function isSameFamily(insisted: Encoding, marked: Encoding): boolean {
   if (insisted === UTF_16) return marked.codec.startsWith('utf16');
   return insisted.codec === marked.codec;
 }
 
-/** The part of a list that tells its encoding: the beginning, or what comes behind plain ASCII. */
+/**
+ * Finds the part of a list that shows its encoding: the beginning, or whatever follows plain ASCII.
+ */
 async function findClue({ start, isWhole, read }: FindEncodingOptions): Promise<Clue> {
   if (isWhole || !isAscii(start)) return { bytes: start, offset: 0 };
   let first: Buffer | undefined;

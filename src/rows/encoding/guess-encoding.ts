@@ -12,34 +12,37 @@ export interface Guess {
   readonly example: string;
 }
 
-/** A part of a list that holds characters which are not plain ASCII. */
+/** A part of a list with characters that are not plain ASCII. */
 export interface Clue {
   readonly bytes: Buffer;
-  /** Where it begins in the list. */
+  /** The place in the list where it begins. */
   readonly offset: number;
 }
 
 interface GuessOptions {
-  /** How the list is called in messages. */
+  /** The name of the list in messages. */
   readonly name: string;
   /** Gives all bytes of the list from the start. */
   readonly read: () => AsyncIterable<Buffer>;
 }
 
-/** Pictures and programs are full of them. */
+/** A larger share of control characters means a picture or a program. */
 const MOST_CONTROLS = 0.005;
-/** Where so many of such bytes have one beside them, a character may be two of them. */
+/**
+ * If at least this share of bytes beyond ASCII has another one beside it, a character may be two
+ * bytes.
+ */
 const PAIRED_SHARE = 0.5;
-/** Where so many have, the script is not Latin. */
+/** If at least this share does, the script is not Latin. */
 const DENSE_SHARE = 0.8;
 const LOOKED_AT_BYTES = 64 * 1024;
 
 /**
- * Guesses the encoding of text that is not UTF-8. Windows-1252, and Latin-1 in it, is what Western
- * spreadsheets save; other encodings need evidence.
+ * Guesses the encoding of text that is not UTF-8. Western spreadsheets save Windows-1252, which
+ * includes Latin-1; other encodings need evidence.
  *
- * @throws BrandfillError `UNREADABLE_INPUT` when it is no text, in no encoding that can be told, or
- * UTF-8 in most of it
+ * @throws BrandfillError `UNREADABLE_INPUT` when it is no text, is in no encoding that can be
+ * determined, or is UTF-8 for the most part
  */
 export async function guessEncoding(
   { bytes: clue, offset }: Clue,
@@ -49,7 +52,7 @@ export async function guessEncoding(
   if (isMostlyUtf8(clue)) throw await faultOfUtf8(read, { name, bytes: clue, offset });
   const words = findWords(clue);
   const bytes = Buffer.concat(words.flatMap((word) => [word, NEW_LINE]));
-  // Two such letters that stand together, as in 'Größe', may be one of another script.
+  // Two such letters side by side, as in 'Größe', may be one letter of another script.
   const density = isPlainlyWestern(words) ? 0 : densityOf(bytes);
   const encoding =
     (density > PAIRED_SHARE ? await guessPairs(clue.subarray(0, LOOKED_AT_BYTES)) : undefined) ??
@@ -67,10 +70,10 @@ export async function guessEncoding(
 }
 
 const NEW_LINE = Buffer.from('\n');
-/** Bytes that Windows-1252 has no character for. */
+/** Bytes without a character in Windows-1252. */
 const UNDEFINED: ReadonlySet<number> = new Set([0x81, 0x8d, 0x8f, 0x90, 0x9d]);
 
-/** Words with characters that are not plain ASCII: letters that stand together. */
+/** Finds words with characters that are not plain ASCII; a word is a run of letters. */
 function findWords(clue: Buffer): readonly Buffer[] {
   const words: Buffer[] = [];
   let sizeBytes = 0;
@@ -107,7 +110,7 @@ function densityOf(bytes: Buffer): number {
 const PAIRS = /^(Shift_JIS|EUC-JP|EUC-KR|GB18030|Big5)$/;
 const MIN_CONFIDENCE_OF_PAIRS = 50;
 
-/** By pairs of bytes that occur in a language; they hardly look like anything else. */
+/** Guesses by pairs of bytes that occur in a language; they hardly look like anything else. */
 async function guessPairs(bytes: Buffer): Promise<Encoding | undefined> {
   const { analyse } = await import('chardet');
   const found = analyse(bytes).filter(
@@ -116,7 +119,7 @@ async function guessPairs(bytes: Buffer): Promise<Encoding | undefined> {
   return firstPossible(bytes, found);
 }
 
-/** By how often letters follow each other in a language. */
+/** Guesses by how often letters follow each other in a language. */
 async function guessScript(bytes: Buffer): Promise<Encoding | undefined> {
   const { analyse } = await import('chardet');
   return firstPossible(bytes, analyse(bytes));
@@ -128,7 +131,7 @@ function firstPossible(
 ): Encoding | undefined {
   for (const { name } of found) {
     const encoding = findEncodingByName(name);
-    // The last character may be cut off.
+    // The last character may be incomplete.
     if (encoding && !decodeStart(bytes, encoding).slice(0, -1).includes('\ufffd')) return encoding;
   }
   return undefined;
@@ -136,7 +139,7 @@ function firstPossible(
 
 const EXAMPLE_BYTES = 40;
 
-/** The first such word, and what stands beside it in its cell. */
+/** The first such word, with the rest of its cell. */
 function findExample(clue: Buffer, [word = clue]: readonly Buffer[]): Buffer {
   const at = word.byteOffset - clue.byteOffset;
   let start = at;

@@ -11,12 +11,15 @@ import { decodeStart } from './transcode.ts';
 const WEST = new Set('äöüßÄÖÜéèêëÉàâáÁçÇîïíìôóòúùûñãõåøØæÅœŒý’');
 const EAST = new Set('ąćęłńóśźżŁŚŻčďěňřšťůžČŘŠŽýáíéúőűÁÉŐöüÖÜäôß');
 
-/** An encoding that may be meant instead of Windows-1252. */
+/** An encoding that may be right instead of Windows-1252. */
 interface Candidate {
   readonly encoding: Encoding;
-  /** Letters that names written in it are full of. */
+  /** Letters that are frequent in names written in it. */
   readonly letters: ReadonlySet<string>;
-  /** How much more sense it has to make, of 1. Eastern names look Western but for few letters. */
+  /**
+   * How much more sense it has to make, out of 1. Eastern names look Western except for few
+   * letters.
+   */
   readonly margin: number;
 }
 
@@ -25,12 +28,13 @@ const CANDIDATES: readonly Candidate[] = [
   { encoding: MAC_ROMAN, letters: WEST, margin: 0.25 },
   { encoding: CP_850, letters: WEST, margin: 0.25 },
 ];
-/** What has to be left of it where Windows-1252 cannot be. */
+/** The least sense that an encoding has to make where Windows-1252 is impossible. */
 const MIN_SENSE = 0.6;
 
 /**
- * Guesses the encoding of words in Latin script by what their letters would be: in a wrong one there
- * are signs within words, capitals behind small letters, and letters that hardly any name has.
+ * Guesses the encoding of words in Latin script from the letters that their bytes would be. A wrong
+ * encoding gives signs within words, capitals behind small letters, and letters that hardly any
+ * name has.
  *
  * @param words one per line
  */
@@ -46,11 +50,14 @@ export async function guessLatin(words: Buffer): Promise<Encoding | undefined> {
     return WINDOWS_1250;
   }
   if (usual === IMPOSSIBLE) return undefined;
-  // Both are read alike; this is what people call it.
+  // Both are read alike; people call it by this name.
   return words.some((byte) => byte >= 0x80 && byte < 0xa0) ? WINDOWS_1252 : LATIN_1;
 }
 
-/** Whether all words are as they are in Western languages: plain letters, and usual ones among them. */
+/**
+ * Whether all words look as in Western languages: plain letters, with the usual special letters
+ * among them.
+ */
 export function isPlainlyWestern(words: readonly Buffer[]): boolean {
   return words.every((word) => {
     const text = decodeStart(word, WINDOWS_1252);
@@ -60,7 +67,7 @@ export function isPlainlyWestern(words: readonly Buffer[]): boolean {
 
 const IMPOSSIBLE = -1;
 
-/** How much sense words make, from 0 to 1; -1 when there are bytes that stand for nothing. */
+/** How much sense words make, from 0 to 1; -1 if some bytes stand for no character. */
 function senseOf(words: string, common: ReadonlySet<string>): number {
   if (words.includes('\ufffd')) return IMPOSSIBLE;
   let high = 0;
@@ -100,7 +107,10 @@ function isSmall(character: string): boolean {
   return /\p{Ll}/u.test(character);
 }
 
-/** By how often letters follow each other in languages; asked only where both would do. */
+/**
+ * Decides by how often letters follow each other in languages; called only if both encodings would
+ * do.
+ */
 async function isEastern(words: Buffer): Promise<boolean> {
   const { analyse } = await import('chardet');
   const found = analyse(words);

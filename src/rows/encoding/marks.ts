@@ -1,6 +1,6 @@
 import { type Encoding, UTF_8, UTF_16_BE, UTF_16_LE, UTF_32_BE, UTF_32_LE } from './encodings.ts';
 
-/** A byte order mark: what it says, and how long it is. */
+/** A byte order mark: its encoding and its length. */
 export interface Mark {
   readonly encoding: Encoding;
   readonly sizeBytes: number;
@@ -8,7 +8,7 @@ export interface Mark {
 
 const MARKS: readonly (readonly [bytes: readonly number[], encoding: Encoding])[] = [
   [[0xef, 0xbb, 0xbf], UTF_8],
-  // Begins as that of UTF-16, so it comes first.
+  // Begins like the mark of UTF-16, so it comes first.
   [[0xff, 0xfe, 0, 0], UTF_32_LE],
   [[0, 0, 0xfe, 0xff], UTF_32_BE],
   [[0xff, 0xfe], UTF_16_LE],

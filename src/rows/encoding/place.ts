@@ -1,9 +1,9 @@
 import { StringDecoder } from 'node:string_decoder';
 
-/** Where something stands in a text, for people: both count from 1. */
+/** A place in a text, for people: line and character count from 1. */
 export interface Place {
   readonly line: number;
-  /** Which character of its line. */
+  /** The number of the character in its line. */
   readonly character: number;
 }
 
@@ -42,7 +42,7 @@ async function* decode(chunks: AsyncIterable<Buffer>, endBytes: number): AsyncGe
   }
 }
 
-/** Characters outside of the basic plane are two units of a text. */
+/** Counts characters. Those outside of the basic plane are two units of a text. */
 function countCharacters(text: string, from: number): number {
   let count = 0;
   for (let at = from; at < text.length; at += 1) {

@@ -4,15 +4,16 @@ import { placeAfter } from './place.ts';
 
 export interface TranscodeOptions {
   readonly encoding: Encoding;
-  /** How the list is called in messages. */
+  /** The name of the list in messages. */
   readonly name: string;
 }
 
 /**
- * Turns bytes of another encoding into UTF-8.
+ * Converts bytes of another encoding into UTF-8.
  *
- * @param read gives all bytes from the start, as often as it is called
- * @throws BrandfillError `UNREADABLE_INPUT` that names the place of what the encoding does not have.
+ * @param read gives all bytes from the start, each time it is called
+ * @throws BrandfillError `UNREADABLE_INPUT` that names the place of bytes that the encoding does
+ * not have.
  */
 export async function* transcode(
   read: () => AsyncIterable<Buffer>,
@@ -34,12 +35,12 @@ export async function* transcode(
   }
 }
 
-/** The beginning of a text, as far as it can be read. */
+/** Decodes the beginning of a text, as far as it is readable. */
 export function decodeStart(bytes: Buffer, encoding: Encoding): string {
   return iconv().decode(bytes, encoding.codec, { stripBOM: false });
 }
 
-/** Decodes bytes, and never cuts a character that is two units of a text. */
+/** Decodes bytes, and never splits a character that is two units of a text. */
 async function* decode(chunks: AsyncIterable<Buffer>, { codec }: Encoding): AsyncGenerator<string> {
   const decoder = iconv().getDecoder(codec, { stripBOM: false });
   let sizeBytes = 0;
@@ -51,7 +52,7 @@ async function* decode(chunks: AsyncIterable<Buffer>, { codec }: Encoding): Asyn
     rest = text.slice(end);
     if (end > 0) yield text.slice(0, end);
   }
-  // Where bytes are left over the decoder says nothing.
+  // The decoder does not report bytes that are left over.
   const isCut = sizeBytes % unitBytes(codec) !== 0;
   const last = rest + (decoder.end() ?? '') + (isCut ? HALF : '');
   if (last !== '') yield last;
@@ -66,13 +67,13 @@ async function* upTo(texts: AsyncIterable<string>, units: number): AsyncGenerato
   }
 }
 
-/** Half of a pair, which no text has alone. */
+/** Half of a surrogate pair, which never stands alone in a text. */
 const HALF = '\ud800';
 /** Halves that stand alone: with `u`, a pair is one character. */
 const HALVES = /\p{Surrogate}/u;
 const REPLACEMENT = '\ufffd';
 
-/** How a text shows that its bytes were not of the encoding. */
+/** Finds how a text shows that its bytes were not in the encoding. */
 function flawOf({ codec }: Encoding): {
   readonly test: (text: string) => boolean;
   readonly find: (text: string) => number;
@@ -80,7 +81,7 @@ function flawOf({ codec }: Encoding): {
   const isUtf16 = codec === UTF_16_LE.codec || codec === UTF_16_BE.codec;
   return isUtf16
     ? {
-        // U+FFFD may stand in the file itself.
+        // U+FFFD may be in the file itself.
         test: (text) => HALVES.test(text),
         find: (text) => text.search(HALVES),
       }

@@ -4,8 +4,9 @@ import { type Encoding, UTF_16_BE, UTF_16_LE } from './encodings.ts';
 const LOOKED_AT_BYTES = 64 * 1024;
 
 /**
- * Finds UTF-16 that has no byte order mark. Text in Latin letters has every other byte zero. Text in
- * other scripts has so at its delimiters and line ends at least, and is no UTF-8.
+ * Recognises UTF-16 without a byte order mark. In text of Latin letters, every other byte is zero.
+ * In text of other scripts, that is so at least at its delimiters and line ends, and the text is
+ * not UTF-8.
  */
 export function findUtf16(start: Buffer): Encoding | undefined {
   const bytes = start.subarray(0, Math.min(start.length & ~1, LOOKED_AT_BYTES));

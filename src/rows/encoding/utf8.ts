@@ -3,17 +3,18 @@ import { BrandfillError } from '../../common/errors.ts';
 import { placeOfByte } from './place.ts';
 
 export interface Utf8Options {
-  /** How the list is called in messages. */
+  /** The name of the list in messages. */
   readonly name: string;
-  /** Whether somebody said that it is UTF-8; else it is so from its beginning. */
+  /** Whether the user named UTF-8; else it was recognised at the beginning of the list. */
   readonly isInsisted: boolean;
 }
 
 /**
- * Passes bytes on unchanged and makes sure that they are UTF-8, whatever way they are cut.
+ * Passes bytes on unchanged and makes sure that they are UTF-8, however the chunks are cut.
  *
- * @param read gives all bytes from the start, as often as it is called
- * @throws BrandfillError `UNREADABLE_INPUT` that names the place of the first byte that is not.
+ * @param read gives all bytes from the start, each time it is called
+ * @throws BrandfillError `UNREADABLE_INPUT` that names the place of the first byte that is not
+ * UTF-8.
  */
 export async function* checkUtf8(
   read: () => AsyncIterable<Buffer>,
@@ -36,14 +37,14 @@ export async function* checkUtf8(
 }
 
 interface FaultyBytes {
-  /** How the list is called in messages. */
+  /** The name of the list in messages. */
   readonly name: string;
   readonly bytes: Buffer;
-  /** Where they begin in the list. */
+  /** The place in the list where they begin. */
   readonly offset: number;
 }
 
-/** What to say of bytes that are UTF-8 up to some place, and hardly another encoding. */
+/** Describes bytes that are UTF-8 up to some place, and hardly in another encoding. */
 export async function faultOfUtf8(
   read: () => AsyncIterable<Buffer>,
   { name, bytes, offset }: FaultyBytes,
@@ -52,10 +53,15 @@ export async function faultOfUtf8(
   return await notUtf8(read, { name, isInsisted: false, offset: offset + at, byte: bytes[at] });
 }
 
-/** So many characters of UTF-8 to each fault are no chance: Japanese in EUC-JP comes to three or four. */
+/**
+ * This many characters of UTF-8 per fault are no coincidence: Japanese in EUC-JP comes to three or
+ * four.
+ */
 const CHARACTERS_PER_FAULT = 5;
 
-/** Whether bytes are UTF-8 but for few of them, such as rows that were put behind it from elsewhere. */
+/**
+ * Whether bytes are UTF-8 except for few of them, such as rows that were appended from elsewhere.
+ */
 export function isMostlyUtf8(bytes: Buffer): boolean {
   let characters = 0;
   let faults = 0;
@@ -66,12 +72,12 @@ export function isMostlyUtf8(bytes: Buffer): boolean {
   return characters > 0 && characters >= CHARACTERS_PER_FAULT * faults;
 }
 
-/** Whether bytes are UTF-8, but for a last character that they may cut off. */
+/** Whether bytes are UTF-8, except for an incomplete last character. */
 export function isBeginningOfUtf8(bytes: Buffer): boolean {
   return isUtf8(bytes.subarray(0, bytes.length - unfinishedBytes(bytes)));
 }
 
-/** How many bytes at the end begin a character that the next chunk has to finish. */
+/** The number of bytes at the end that begin a character which the next chunk has to finish. */
 function unfinishedBytes(bytes: Buffer): number {
   for (let back = 1; back <= Math.min(3, bytes.length); back += 1) {
     const byte = bytes[bytes.length - back] ?? 0;
@@ -84,7 +90,7 @@ function unfinishedBytes(bytes: Buffer): number {
   return 0;
 }
 
-/** How many bytes stand before the first that is no UTF-8. */
+/** The number of bytes before the first that is not UTF-8. */
 function validBytes(bytes: Buffer): number {
   let valid = 0;
   let end = bytes.length;
@@ -93,7 +99,7 @@ function validBytes(bytes: Buffer): number {
     if (isBeginningOfUtf8(bytes.subarray(0, middle))) valid = middle;
     else end = middle;
   }
-  // What looked like a beginning at the end of the valid part is where the fault is.
+  // If the valid part seems to end within a character, the fault begins there.
   return valid - unfinishedBytes(bytes.subarray(0, valid));
 }
 

@@ -1,4 +1,4 @@
-/** What a sheet can hold. */
+/** The most rows that a sheet can hold. */
 export const MOST_ROWS = 1_048_576;
 export const MOST_COLUMNS = 16_384;
 export const MOST_CHARACTERS = 32_767;
@@ -6,7 +6,7 @@ export const MOST_CHARACTERS = 32_767;
 const LETTERS = 26;
 const CODE_OF_A = 65;
 
-/** The column of a reference such as `BC12`, from 0; -1 for what is none. */
+/** The column of a reference such as `BC12`, from 0; -1 if it is not a reference. */
 export function columnOfRef(ref: string): number {
   let column = 0;
   for (let at = 0; at < ref.length; at += 1) {

@@ -4,9 +4,9 @@ import type { SheetCell } from './cell.ts';
 import { columnName, MOST_CHARACTERS } from './cell-ref.ts';
 import { escapeCellText } from './cell-text.ts';
 
-/** Where a cell is written, and how. */
+/** The place and the style of a cell. */
 export interface CellPlace {
-  /** What names of elements begin with; mostly nothing. */
+  /** The namespace prefix of elements; usually empty. */
   readonly prefix: string;
   /** From 0. */
   readonly column: number;
@@ -15,10 +15,12 @@ export interface CellPlace {
   readonly style: number;
 }
 
-/** Ends a text that a cell could not hold. */
+/** Marks the end of a text that was too long for a cell. */
 const CUT_MARK = '…';
 
-/** A cell with a text, which is never a formula whatever it begins with; nothing for an empty one. */
+/**
+ * A cell with a text, which is never a formula, whatever it begins with; nothing for an empty text.
+ */
 export function textXml(text: string, place: CellPlace): string {
   if (text === '') return '';
   const { prefix } = place;
@@ -30,7 +32,7 @@ export function textXml(text: string, place: CellPlace): string {
   );
 }
 
-/** A cell with a value of ours: numbers and booleans as such, the rest as text. */
+/** A cell with an added value: numbers and booleans as such, the rest as text. */
 export function valueXml(value: CellValue, place: CellPlace): string {
   if (typeof value === 'boolean') return plainXml(value ? '1' : '0', place, ' t="b"');
   if (typeof value === 'number' && Number.isFinite(value)) return plainXml(String(value), place);
@@ -69,7 +71,7 @@ function element({ prefix, column, row, style }: CellPlace, type: string, conten
   return `<${prefix}c r="${columnName(column)}${row}"${styled}${type}>${content}</${prefix}c>`;
 }
 
-/** Not within a character of two halves. */
+/** Does not cut between two surrogates of a character. */
 function cut(text: string): string {
   return text.slice(0, MOST_CHARACTERS - 1).replace(/[\uD800-\uDBFF]$/, '') + CUT_MARK;
 }

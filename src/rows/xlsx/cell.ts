@@ -2,17 +2,17 @@ import { dateText } from './dates.ts';
 import type { NumberStyle } from './styles.ts';
 
 /**
- * What a cell holds, as it is kept on the disk in between. Most cells are plain: a text, a number or
- * a boolean without style and link. All others say what they are.
+ * The content of a cell as it is kept on the disk between the two readings. Most cells are plain: a
+ * text, a number or a boolean without style and link. All others carry marks.
  */
 export type SheetCell = null | string | number | boolean | MarkedCell;
 
 /**
- * A cell with what is special about it.
+ * A cell with its marks.
  *
  * `value` is the text of a text, an error or a date (ISO 8601), and the digits of a number as they
- * stand in the sheet, which may be more than its `shown` text has. `serial` is the number of a date.
- * What is `filled` is a text of ours, where the list had none.
+ * are in the sheet, which may be more than its `shown` text has. `serial` is the number of a date.
+ * A `filled` value is a text of ours, where the list had none.
  */
 export type MarkedCell = readonly [
   kind: 'text' | 'number' | 'boolean' | 'error' | 'date' | 'filled',
@@ -22,13 +22,13 @@ export type MarkedCell = readonly [
   more?: string,
 ];
 
-/** How a cell stands in a sheet. */
+/** A cell as it is in a sheet. */
 export interface RawCell {
   readonly type: string;
   readonly style: number;
-  /** Text of its value; of a text, the text itself. */
+  /** Text of its value. */
   readonly text: string;
-  /** Where its hyperlink leads, if it has one. */
+  /** The target of its hyperlink, if it has one. */
   readonly link: string | undefined;
 }
 
@@ -37,7 +37,7 @@ export interface CellContext {
   readonly is1904: boolean;
 }
 
-/** Makes of a cell what is kept of it; null when there is nothing in it. */
+/** Reduces a cell to what is kept of it; null if it is empty. */
 export function toSheetCell(
   { type, style, text, link }: RawCell,
   { styles, is1904 }: CellContext,
@@ -98,23 +98,23 @@ export function textOfSheetCell(cell: SheetCell | undefined): string {
   return kind === 'number' ? (more ?? String(toNumber(value))) : value;
 }
 
-/** A number; the digits of one that would lose some, such as a long number of a customer. */
+/** A number, or its digits if a number would lose some, as with a customer's long number. */
 function toNumber(digits: string): number | string {
   const number = Number(digits);
   const isExact = !Number.isInteger(number) || Number.isSafeInteger(number);
   return isExact || !/^-?\d+$/.test(digits) ? number : digits;
 }
 
-/** A cell as it is looked up: where it leads, else its text. */
+/** The text of a cell that is looked up: the target of its link, else its text. */
 export function addressOfSheetCell(cell: SheetCell | undefined): string {
   const link = typeof cell === 'object' && cell !== null ? cell[3] : undefined;
   return link ?? textOfSheetCell(cell);
 }
 
 /**
- * A cell as programs want it: numbers and booleans as such, dates as ISO 8601 without time zone,
- * errors such as `#N/A` and numbers that are shown with leading zeros, or are too long for a number
- * of JavaScript, as text.
+ * A cell as programs want it: numbers and booleans as such, and dates as ISO 8601 without time
+ * zone. Errors such as `#N/A`, numbers that are shown with leading zeros, and numbers that are too
+ * long for JavaScript are text.
  */
 export function valueOfSheetCell(cell: SheetCell | undefined): string | number | boolean | null {
   if (cell === undefined) return null;

@@ -1,6 +1,6 @@
-// Rows and cells go from one sheet into another as they stand, but for what would not fit there.
+// Rows and cells are copied from sheet to sheet, without the parts that would not fit there.
 
-/** The opening tag of a row, with its number, and without the hint which of its cells are filled. */
+/** Adds its number to the tag of a row, and removes the hint which of its cells are filled. */
 export function cleanRowTag(
   tag: string,
   { number, isNumbered }: { readonly number: number; readonly isNumbered: boolean },
@@ -10,7 +10,7 @@ export function cleanRowTag(
   return isNumbered ? bare : bare.replace(/^<[^\s>]+/, (name) => `${name} r="${number}"`);
 }
 
-/** A cell, with its place, and without what only makes cells hard to cut. */
+/** Adds its reference to a cell, and removes whatever only makes cells hard to split. */
 export function cleanCell(
   xml: string,
   { ref, hadRef }: { readonly ref: string; readonly hadRef: boolean },

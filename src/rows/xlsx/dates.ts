@@ -1,4 +1,4 @@
-/** How numbers with a format are meant. */
+/** The meaning of numbers with a format. */
 export type NumberKind = 'number' | 'date' | 'date-time' | 'time' | 'duration';
 
 const DAY_MS = 86_400_000;
@@ -20,7 +20,7 @@ const BUILT_IN: Readonly<Record<number, NumberKind>> = {
   47: 'duration',
 };
 
-/** What the numbers of a format are: of a built-in one by its number, else by its code. */
+/** The kind of a format's numbers: for a built-in format by its number, else by its code. */
 export function kindOfFormat(id: number, code: string | undefined): NumberKind {
   if (code === undefined) {
     // Dates of East Asian calendars.
@@ -55,7 +55,7 @@ export function dateText(
   return kind === 'date' && !hasTime ? day : `${day}T${timeOf(moment)}`;
 }
 
-/** Day 60 of the first calendar is the 29th of February 1900, which never was. */
+/** Day 60 of the first calendar is the 29th of February 1900, which never existed. */
 function epochMs(serial: number, is1904: boolean): number {
   if (is1904) return Date.UTC(1904, 0, 1);
   return Date.UTC(1899, 11, serial < 60 ? 31 : 30);

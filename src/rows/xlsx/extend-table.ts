@@ -8,10 +8,10 @@ import { editXml, withAttribute, type XmlEdit } from './xml-edit.ts';
 const MOST_CHARACTERS = 255;
 
 /**
- * Extends the table that the list is formatted as over our columns. Otherwise whoever sorts it would
- * tear our cells off their rows. A table that is somewhere else, or filled by a query, stays as it is.
+ * Extends the table that the list is formatted as over our columns. Otherwise sorting it would tear
+ * our cells off their rows. A table that is somewhere else, or filled by a query, stays as it is.
  *
- * @returns the part of the table, changed, by its path; nothing when the list is no table
+ * @returns the changed part of the table, by its path; nothing when the list is no table
  */
 export function extendTable(workbook: Workbook, layout: SheetLayout): ReadonlyMap<string, string> {
   const table = findTableOfList(workbook, layout);

@@ -9,11 +9,11 @@ export type CellsOfRow = readonly SheetCell[];
 const ROWS_COMPARED = 10;
 
 /**
- * Finds the header among the first rows of a sheet: the first row of texts that has at least half as
- * many filled cells as the rows below it have. Titles, dates of export and groups of columns have
- * fewer. In a list of one column it is the row right above the first domain.
+ * Finds the header among the first rows of a sheet: the first row of texts that has at least half
+ * as many filled cells as the rows below it. Titles, export dates and groups of columns have fewer.
+ * In a list of one column it is the row right above the first domain.
  *
- * @param rows the first rows that have something in them
+ * @param rows the first rows that are not empty
  * @returns its place among them; the first row when none looks like a header
  */
 export function findHeaderRow(rows: readonly CellsOfRow[]): number {
@@ -32,8 +32,8 @@ export function findHeaderRow(rows: readonly CellsOfRow[]): number {
 }
 
 /**
- * In a narrow list a line above the header, such as `Filter: | Region = DACH`, is wide enough. A row
- * below it that names a column of domains is the header rather.
+ * In a narrow list, a line above the header such as `Filter: | Region = DACH` is wide enough. If a
+ * row below it names a column of domains, that row is the header instead.
  */
 function namedBelow(rows: readonly CellsOfRow[], at: number): number {
   for (let row = at; row < rows.length; row += 1) {
@@ -44,7 +44,7 @@ function namedBelow(rows: readonly CellsOfRow[], at: number): number {
   return at;
 }
 
-/** Whether a row names a column of domains, and the rows below it have some there. */
+/** Whether a row names a column of domains, and the rows below have domains in it. */
 export function namesDomains(rows: readonly CellsOfRow[], at: number): boolean {
   const below = rows.slice(at + 1, at + 1 + ROWS_COMPARED);
   return (rows[at] ?? []).some((cell, column) => {
@@ -54,7 +54,10 @@ export function namesDomains(rows: readonly CellsOfRow[], at: number): boolean {
   });
 }
 
-/** Years and numbers of weeks are names of columns too, but not of most of them. */
+/**
+ * Whether most cells are texts. Years and numbers of weeks are also names of columns, but not of
+ * most of them.
+ */
 function isOfTexts(cells: CellsOfRow): boolean {
   const filled = cells.filter(isFilled);
   const texts = filled.filter(

@@ -4,10 +4,10 @@ import { findUnfitFilter } from './sheet-frame.ts';
 import type { SheetLayout } from './sheet-writer.ts';
 
 /**
- * Finds what sorts rows of the list without our columns: a table or a filter in its header that cannot
- * be extended over them, because there are cells or another table in between.
+ * Finds a table or a filter that sorts rows of the list without our columns: one in its header that
+ * cannot be extended over them, because there are cells or another table in between.
  *
- * @returns what it is called; undefined in almost all workbooks
+ * @returns its name; undefined in almost all workbooks
  */
 export function findLeftBehind(workbook: Workbook, layout: SheetLayout): string | undefined {
   const { tables, frame, place } = workbook;

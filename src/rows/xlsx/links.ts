@@ -4,16 +4,17 @@ import { readRelations } from './parts.ts';
 import { MOST_OF_FRAME } from './sheet-reader.ts';
 import { attributeOf, decodeXml, readXml } from './xml.ts';
 
-/** As many as a sheet may have; one link over many cells counts for each. */
+/** As many as a sheet may have; one link over many cells counts for each cell. */
 const MOST_LINKS = 200_000;
 const HYPERLINK = /<(?:[\w.-]+:)?hyperlink(?:\s+[\w:.-]+\s*=\s*(?:"[^"]*"|'[^']*'))+\s*\/?>/g;
 const NO_LINKS: ReadonlyMap<string, string> = new Map();
 
 /**
- * Finds out where the cells of a sheet lead. A sheet says so behind its rows, so it is gone through
- * once more; a sheet without links is not.
+ * Finds the link targets of the cells of a sheet. They are listed behind its rows, so the sheet is
+ * read once more, unless it has no links.
  *
- * @returns addresses by the place of their cell, such as `B5`. Links within the workbook do not count.
+ * @returns addresses by the reference of their cell, such as `B5`. Links within the workbook do not
+ * count.
  */
 export async function readLinks(pack: Package, path: string): Promise<ReadonlyMap<string, string>> {
   const targets = new Map<string, string>();
@@ -37,7 +38,7 @@ export async function readLinks(pack: Package, path: string): Promise<ReadonlyMa
   return links;
 }
 
-/** The hyperlinks of a sheet, without reading its cells. */
+/** The hyperlink elements of a sheet, without reading its cells. */
 async function* tagsBehindRows(pack: Package, path: string): AsyncGenerator<string> {
   let rest = '';
   let behind = 0;

@@ -5,38 +5,38 @@ import type { RowLine } from './row-line.ts';
 import type { ReadCell, SheetRow } from './sheet-reader.ts';
 import type { SheetTable } from './tables.ts';
 
-/** Where the list is in a sheet. */
+/** The place of the list in a sheet. */
 export interface ListPlace {
   readonly header: SheetRow;
-  /** The first column that has something in it, from 0. */
+  /** The first column that is not empty, from 0. */
   readonly firstColumn: number;
-  /** Cells of the header, from there. */
+  /** Cells of the header, from that column on. */
   readonly headerCells: readonly SheetCell[];
-  /** Rows above the header, as they stand in the sheet. */
+  /** Rows above the header, as they are in the sheet. */
   readonly above: string;
 }
 
-/** Finds the rows of the list among those of its sheet. Rows are to be given in their order. */
+/** Finds the rows of the list among those of its sheet. Rows have to be passed in their order. */
 export interface ListRows {
-  /** @returns rows of the list that are complete */
+  /** @returns the rows of the list that are complete */
   add(rows: readonly SheetRow[]): readonly RowLine[];
-  /** To be called behind the last row. */
+  /** Must be called behind the last row. */
   end(): readonly RowLine[];
-  /** Undefined as long as it is not known, and of a sheet that is empty. */
+  /** Undefined as long as it is unknown, and for an empty sheet. */
   readonly place: ListPlace | undefined;
 }
 
-/** So many rows with something in them are looked at to find the header, or fewer long ones. */
+/** This many rows that are not empty are searched for the header, or fewer long ones. */
 const ROWS_AT_START = 60;
 const MOST_AT_START = 4_000_000;
-/** Empty rows are kept where they stand, up to so many characters in one place. */
+/** Empty rows are kept in their place, up to this many characters in one place. */
 const MOST_OF_EMPTY = 4_000_000;
 
 /**
- * Makes a finder of rows. Rows without any text are none of the list, and neither are those with the
- * totals of a table; they stay where they are.
+ * Makes a finder of rows. Rows without any text are not part of the list, and neither are those
+ * with the totals of a table; they stay where they are.
  *
- * @param tables those on the sheet
+ * @param tables the tables on the sheet
  */
 export function createListRows(tables: readonly SheetTable[]): ListRows {
   let start: SheetRow[] = [];
@@ -107,7 +107,7 @@ export function createListRows(tables: readonly SheetTable[]): ListRows {
     end: () => {
       const lines: RowLine[] = [];
       if (!place) findPlace(lines);
-      // Formulas were drawn down further than the list is long; formats are no loss.
+      // Keeps formulas that were filled down further than the list is long. Losing formats does no harm.
       takeLast(
         lines,
         empty.filter((row) => hasText(row) || row.cells.some(({ hasFormula }) => hasFormula)),
@@ -124,7 +124,7 @@ function hasText({ cells }: SheetRow): boolean {
   return cells.some(({ cell }) => cell !== null && textOfSheetCell(cell).trim() !== '');
 }
 
-/** Whether all that a row says are the totals of a table. */
+/** Whether a row contains only the totals of a table. */
 function isTotals({ number, cells }: SheetRow, tables: readonly SheetTable[]): boolean {
   const ofRow = tables.find(({ totalsRow }) => totalsRow === number);
   if (!ofRow) return false;
@@ -142,7 +142,7 @@ function firstColumnOf({ cells }: SheetRow): number {
   return Math.min(...cells.filter(isOccupied).map(({ column }) => column));
 }
 
-/** What its cells hold, without the empty ones at its end. */
+/** The contents of its cells, without the empty ones at its end. */
 function cellsFrom({ cells }: SheetRow, firstColumn: number): readonly SheetCell[] {
   const found: SheetCell[] = [];
   for (const read of cells) {
@@ -153,7 +153,9 @@ function cellsFrom({ cells }: SheetRow, firstColumn: number): readonly SheetCell
   return found;
 }
 
-/** A row as it stands in the sheet, open, without what is beyond the list: our columns go there. */
+/**
+ * A row as it is in the sheet, left open, without the cells beyond the list: our columns go there.
+ */
 export function xmlUpTo({ tag, cells }: SheetRow, column: number): string {
   return tag + cells.map((cell) => (cell.column < column ? cell.xml : '')).join('');
 }

@@ -2,15 +2,16 @@ import { columnOfRef } from './cell-ref.ts';
 import type { Workbook } from './open-workbook.ts';
 
 /**
- * Finds how many columns a list has with the cells that are merged with some of its own: of those only
- * the first is shown, so ours go behind them. A row that is one cell from end to end is a heading or a
- * note; there nothing is lost.
+ * Counts the columns of a list, including cells that are merged with some of its own. Only the
+ * first of such cells is shown, so our columns go behind them. A row that is one cell from end to
+ * end is a heading or a note, where nothing is lost.
  *
- * @param width how many columns it has without them
+ * @param width its number of columns without them
  */
 export function widthWithMerged({ frame, place, tables }: Workbook, width: number): number {
   const { header, firstColumn } = place;
-  // None of a table are merged; those below are no reason to leave a gap that it cannot be extended over.
+  // A table has no merged cells; those below it are no reason to leave a gap that it cannot be
+  // extended over.
   if (tables.some(({ firstRow }) => firstRow === header.number)) return width;
   let widest = width;
   for (const [, from = '', firstRow, to = '', lastRow] of frame.tail.matchAll(MERGED)) {

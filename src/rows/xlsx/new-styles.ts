@@ -1,16 +1,16 @@
-/** Style of header cells in workbooks of ours. */
+/** Style of header cells in new workbooks. */
 export const HEADER_STYLE = 1;
-/** Numbers with so many decimals, one to ten, have this style and the following ones. */
+/** Numbers with one to ten decimals have this style and the following ones. */
 const FIRST_DECIMALS_STYLE = 2;
 const MOST_DECIMALS = 10;
 const FIRST_FORMAT = 164;
 
-/** The style of a number that is shown with so many decimals; undefined for too many. */
+/** The style of a number with this many decimals; undefined for too many. */
 export function styleOfDecimals(decimals: number): number | undefined {
   return decimals > MOST_DECIMALS ? undefined : FIRST_DECIMALS_STYLE + decimals - 1;
 }
 
-/** The part with the styles of a workbook of ours. */
+/** The part with the styles of a new workbook. */
 export function stylesXml(namespace: string): string {
   const decimals = Array.from({ length: MOST_DECIMALS }, (_, at) => at + 1);
   const formats = decimals.map(

@@ -23,19 +23,19 @@ export interface Workbook {
   readonly sheet: SheetPart;
   readonly frame: SheetFrame;
   readonly place: ListPlace;
-  /** Those on the sheet of the list. */
+  /** The tables on the sheet of the list. */
   readonly tables: readonly SheetTable[];
   /** Names of the columns. */
   readonly columns: readonly string[];
-  /** The first rows, as their cells are looked up. */
+  /** The first rows, with the texts that are looked up. */
   readonly sampleRows: readonly (readonly string[])[];
-  /** How many formulas have no value, because no program has calculated them. */
+  /** Number of formulas without a value, because no program has calculated them. */
   readonly uncalculated: number;
 }
 
 export interface OpenWorkbookOptions extends SpoolOptions {
   readonly name: string;
-  /** The sheet of the list. @default the first that is to be seen and not empty */
+  /** The sheet of the list. @default the first that is visible and not empty */
   readonly sheet: string | undefined;
 }
 
@@ -94,7 +94,9 @@ async function refuseOtherArchives(pack: Package): Promise<void> {
   throw new BrandfillError('UNREADABLE_INPUT', `Cannot read ${pack.name}: it is ${other}.`);
 }
 
-/** The sheet that was named; else those that are to be seen, to take the first that is not empty. */
+/**
+ * The sheet that was named; else the visible ones, of which the first that is not empty is taken.
+ */
 function chooseSheets(
   { sheets }: WorkbookParts,
   { name, sheet: wanted }: OpenWorkbookOptions,
@@ -128,7 +130,7 @@ interface ReadOptions extends OpenWorkbookOptions {
   readonly styles: readonly NumberStyle[];
 }
 
-/** @returns undefined for a sheet that is empty */
+/** @returns undefined for an empty sheet */
 async function readList(
   { pack, parts, sheet }: SheetToRead,
   { strings, styles, signal, spoolFolder }: ReadOptions,

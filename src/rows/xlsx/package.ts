@@ -5,7 +5,7 @@ import { BrandfillError } from '../../common/errors.ts';
 
 /** The parts of a workbook: the files in its ZIP archive. */
 export interface Package {
-  /** How the workbook is called in messages. */
+  /** The name of the workbook in messages. */
   readonly name: string;
   /** Paths of all parts, in the order of the archive. */
   readonly paths: readonly string[];
@@ -20,13 +20,16 @@ export interface Package {
   readWhole(path: string): Promise<Buffer>;
 }
 
-/** All parts together, decompressed. A million rows of twenty columns come to about one. */
+/** All parts together, decompressed. A million rows of twenty columns take about one GB. */
 const MOST_BYTES = 4_000_000_000;
-/** Real sheets come to a fiftieth at best. Below so many bytes anything may repeat itself. */
+/**
+ * Real sheets compress to a fiftieth at best. A part below `HARMLESS_BYTES` may repeat itself as often
+ * as it likes.
+ */
 const MOST_RATIO = 200;
 const HARMLESS_BYTES = 32_000_000;
 const MOST_PARTS = 20_000;
-/** What is read whole; lists of links and styles get this long. */
+/** The largest part that is read whole; lists of links and styles get this long. */
 const MOST_WHOLE_BYTES = 48_000_000;
 
 /**
@@ -90,14 +93,14 @@ export function brokenWorkbook(name: string, why: string, cause?: unknown): Bran
   );
 }
 
-/** Whatever a library says of a damaged file becomes a sentence of ours. */
+/** Turns a library's error about a damaged file into a sentence of ours. */
 function asBroken(name: string, error: unknown): BrandfillError {
   if (error instanceof BrandfillError) return error;
   const why = error instanceof Error ? error.message : String(error);
   return brokenWorkbook(name, why.replace(/\.$/, ''), error);
 }
 
-/** What goes wrong with the parts of a workbook is said of the workbook. */
+/** Reports errors in the parts of a workbook as errors of the workbook. */
 export async function brokenUnless<T>(name: string, work: () => Promise<T>): Promise<T> {
   try {
     return await work();
@@ -111,7 +114,7 @@ interface Found {
   readonly parts: number;
 }
 
-/** Sizes are what the archive says: one that lies is found out when it is read. */
+/** Checks the sizes that the archive declares; a false size is found out when the part is read. */
 function refuseBomb(name: string, entry: Entry, { sizeBytes, parts }: Found): void {
   const ratio = entry.uncompressedSize / Math.max(1, entry.compressedSize);
   const isSwollen = entry.uncompressedSize > HARMLESS_BYTES && ratio > MOST_RATIO;

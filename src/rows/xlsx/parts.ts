@@ -4,22 +4,22 @@ import { attributeOf, decodeWhole, readXml } from './xml.ts';
 /** A sheet of a workbook. */
 export interface SheetPart {
   readonly name: string;
-  /** Where its rows are, in the package. */
+  /** The path of its rows in the package. */
   readonly path: string;
   readonly isHidden: boolean;
   /** How the workbook refers to it. */
   readonly relationId: string;
-  /** The kind of that reference, in full: strict workbooks have other ones. */
+  /** The full type of that reference: strict workbooks have different ones. */
   readonly relationType: string;
 }
 
-/** Where things are in a package. */
+/** The places of things in a package. */
 export interface WorkbookParts {
   readonly path: string;
   readonly relationsPath: string;
-  /** Those that have rows, in the order of their tabs. */
+  /** Sheets with rows, in the order of their tabs. */
   readonly sheets: readonly SheetPart[];
-  /** Names of all tabs, those of charts too. */
+  /** Names of all tabs, including those of charts. */
   readonly names: readonly string[];
   readonly is1904: boolean;
   readonly stylesPath: string | undefined;
@@ -27,10 +27,10 @@ export interface WorkbookParts {
   readonly stringsPath: string | undefined;
 }
 
-/** What a part refers to. */
+/** A reference from one part to another. */
 export interface Relation {
   readonly id: string;
-  /** Its last word, such as `worksheet`. */
+  /** The last word of its type, such as `worksheet`. */
   readonly kind: string;
   readonly type: string;
   /** A path in the package, or anything for an external one. */
@@ -52,7 +52,7 @@ export async function readWorkbookParts(pack: Package): Promise<WorkbookParts> {
   let is1904 = false;
   readXml(decodeWhole(await pack.readWhole(path)), {
     open: (tag) => {
-      // Extensions have elements of this name too.
+      // Extensions also have elements of this name.
       if (tag.local === 'workbookPr') is1904 ||= isTrue(attributeOf(tag, 'date1904'));
       if (tag.local !== 'sheet') return;
       names.push(attributeOf(tag, 'name') ?? '');
@@ -90,7 +90,7 @@ function isTrue(text: string | undefined): boolean {
   return text === '1' || text === 'true';
 }
 
-/** What a part refers to; nothing for most. */
+/** The references of a part; empty for most parts. */
 export async function readRelations(pack: Package, path: string): Promise<readonly Relation[]> {
   const relationsPath = relationsPathOf(path);
   if (!pack.has(relationsPath)) return [];

@@ -1,15 +1,15 @@
 import type { SheetCell } from './cell.ts';
 
 /**
- * A row of a sheet on its way through a run: a line of the spool, cut by characters that neither JSON
- * nor XML can hold.
+ * A row of a sheet on its way through a run: a line of the spool, split by characters that neither
+ * JSON nor XML can hold.
  *
  * | part | content |
  * |---|---|
- * | cells | JSON: what they hold, from the first column of the list |
+ * | cells | JSON: their contents, from the first column of the list |
  * | number | as the sheet counts |
- * | xml | the row as it stands in the sheet, but for its end |
- * | after | rows behind it that are not of the list, as they stand in the sheet |
+ * | xml | the row as it is in the sheet, without its end |
+ * | after | rows behind it that are not part of the list, as they are in the sheet |
  */
 export interface RowLine {
   readonly cells: readonly SheetCell[];
@@ -37,12 +37,12 @@ export function readRowLine(line: string): RowLine {
   };
 }
 
-/** The cells alone. */
+/** Parses the cells only. */
 export function readCells(line: string): readonly SheetCell[] {
   return JSON.parse(line.slice(0, line.indexOf(CUT))) as SheetCell[];
 }
 
-/** All but the cells, which need not be parsed for it. */
+/** Reads everything except the cells, which need not be parsed for it. */
 export function readRowXml(line: string): Omit<RowLine, 'cells'> {
   const [, number = '', xml = '', after = ''] = line.slice(0, -1).split(CUT);
   return { number: Number(number), xml, after };

@@ -7,14 +7,14 @@ import { valueXml } from './cell-xml.ts';
 import type { ListPlace } from './list-rows.ts';
 import { readRowLine, writeRowLine } from './row-line.ts';
 
-/** A cell as it stands in a row. */
+/** A cell as it is in a row. */
 interface CellXml {
   /** From 0. */
   readonly column: number;
   readonly xml: string;
 }
 
-/** Cuts a row that was read already into its opening tag and its cells. */
+/** Splits a row that has been read before into its opening tag and its cells. */
 function cutRow(xml: string, prefix: string): { tag: string; cells: CellXml[] } {
   const tagEnd = xml.indexOf('>') + 1;
   const cells: CellXml[] = [];

@@ -11,23 +11,23 @@ export interface SharedStrings {
   close(): Promise<void>;
 }
 
-/** Real lists stay far below. */
+/** Real lists stay far below this. */
 const MEMORY_BYTES = 64_000_000;
 const BLOCK_BYTES = 1_000_000;
-/** As many as a sheet of twenty columns has cells. */
+/** A sheet of twenty columns has this many cells. */
 const MOST_TEXTS = 20_000_000;
 
 /** No texts at all. */
 export const NO_STRINGS: SharedStrings = { find: () => undefined, close: async () => {} };
 
 export interface SharedStringsOptions extends SpoolOptions {
-  /** How much room they may take; texts beyond are kept on the disk. @default 64 MB */
+  /** The most memory that they may take; further texts are kept on the disk. @default 64 MB */
   readonly memoryBytes?: number;
 }
 
 /**
- * Reads all texts into few large blocks of bytes: a million texts as such would take several times
- * the room.
+ * Reads all texts into few large blocks of bytes: a million separate texts would take several times
+ * the memory.
  *
  * @param part the part of the workbook that holds them
  */
@@ -75,16 +75,16 @@ export async function readSharedStrings(
 
 interface Table extends SharedStrings {
   append(texts: readonly string[]): Promise<void>;
-  /** Ends it: now texts may be looked for. */
+  /** Ends the writing; from now on texts can be looked up. */
   seal(): Promise<void>;
 }
 
 function createTable(spoolFolder: string, mostBytes: number): Table {
-  /** Where each text ends; it begins where the one before ends. A package has less than 4 GiB. */
+  /** The end of each text; it begins where the one before ends. A package has less than 4 GiB. */
   let ends = new Uint32Array(1_024);
   let count = 0;
   let endBytes = 0;
-  /** All of one size but the last, so that a place tells its block. */
+  /** All have the same size except the last, so that a position gives its block. */
   const blocks: Buffer[] = [];
   let memoryBytes = 0;
   let pending: Buffer[] = [];
@@ -132,7 +132,7 @@ function createTable(spoolFolder: string, mostBytes: number): Table {
     return gather(start, end).toString('utf8');
   }
 
-  /** Of what lies in several blocks, or on the disk. */
+  /** Reads a text that spans several blocks, or is on the disk. */
   function gather(start: number, end: number): Buffer {
     const bytes = Buffer.alloc(end - start);
     for (let at = start; at < end; ) {

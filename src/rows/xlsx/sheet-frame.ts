@@ -3,7 +3,7 @@ import type { SheetFrame } from './sheet-reader.ts';
 import type { SheetLayout } from './sheet-writer.ts';
 import { findElements, withAttribute } from './xml-edit.ts';
 
-/** A header further down than this would leave no room for rows when it is frozen. */
+/** A frozen header further down than this would leave no room for rows. */
 const MOST_FROZEN_ROWS = 20;
 
 /** One element under the root of a sheet. */
@@ -12,7 +12,7 @@ interface Part {
   readonly xml: string;
 }
 
-/** What is around the rows of a new sheet. */
+/** Makes the parts around the rows of a new sheet. */
 export function createFrame(
   layout: SheetLayout,
   { namespace, isShown }: { readonly namespace: string; readonly isShown: boolean },
@@ -33,8 +33,9 @@ export function createFrame(
 }
 
 /**
- * Fits what is around the rows of a sheet to our columns: they get a width and are part of the
- * filter, and the header is frozen unless the sheet is frozen otherwise. The rest stays as it is.
+ * Fits the parts around the rows of a sheet to our columns: the columns get a width and are part of
+ * the filter, and the header is frozen unless the sheet is frozen otherwise. The rest stays as it
+ * is.
  */
 export function fitFrame(frame: SheetFrame, layout: SheetLayout): SheetFrame {
   const { prefix } = frame;
@@ -47,9 +48,9 @@ export function fitFrame(frame: SheetFrame, layout: SheetLayout): SheetFrame {
 }
 
 /**
- * Finds the filter of a sheet, if it is in the header of the list and yet stays as it is.
+ * Finds the filter of a sheet if it is in the header of the list and yet cannot be extended.
  *
- * @returns where it begins, from 0
+ * @returns the column where it begins, from 0
  */
 export function findUnfitFilter(
   frame: SheetFrame,
@@ -85,7 +86,7 @@ function textOf(parts: readonly Part[]): string {
   return parts.map(({ xml }) => xml).join('');
 }
 
-/** How large a sheet is may be left out, and would no longer be right. */
+/** Removes the size of the sheet, which is optional and would no longer be right. */
 function withoutSize(parts: readonly Part[]): readonly Part[] {
   return parts.filter(({ name }) => name !== 'dimension');
 }
@@ -123,7 +124,7 @@ function paneXml(headerRow: number, prefix: string): string {
   );
 }
 
-/** By their places, as programs want them. */
+/** In order of their columns, as programs expect them. */
 function inOrder(widths: SheetLayout['widths']): readonly (readonly [number, number])[] {
   return [...widths].sort(([one], [other]) => one - other);
 }
@@ -133,7 +134,10 @@ function columnXml(column: number, width: number, prefix: string): string {
   return `<${prefix}col min="${place}" max="${place}" width="${width}" customWidth="1"/>`;
 }
 
-/** Gives our columns their widths, and takes them out of ranges that the sheet has for others. */
+/**
+ * Gives our columns their widths, and removes them from ranges that the sheet has for other
+ * columns.
+ */
 function fitColumns(
   parts: readonly Part[],
   { widths }: SheetLayout,
@@ -169,7 +173,7 @@ function fitColumns(
   return at === -1 ? [...parts, cols] : parts.with(at, cols);
 }
 
-/** What may stand between the rows and the filter. */
+/** Elements that may be between the rows and the filter. */
 const BEFORE_FILTER: ReadonlySet<string> = new Set([
   'sheetCalcPr',
   'sheetProtection',
@@ -189,7 +193,7 @@ function fitFilter(parts: readonly Part[], layout: SheetLayout, prefix: string):
   const { xml = '' } = parts[at] ?? {};
   const tag = /^<[^>]*>/.exec(xml)?.[0] ?? '';
   const start = startOfFilter({ xml: tag });
-  if (!start || Number(start[2]) !== layout.headerRow) return parts; // filters something else
+  if (!start || Number(start[2]) !== layout.headerRow) return parts; // it filters something else
   const range = `${start[1]}${start[2]}:${columnName(layout.lastColumn)}${layout.lastRow}`;
   return parts.with(at, {
     name: 'autoFilter',

@@ -6,13 +6,13 @@ import { readHyperlink } from './hyperlink-formula.ts';
 import type { SharedStrings } from './shared-strings.ts';
 import { attributeOf, createXmlReader, type XmlTag } from './xml.ts';
 
-/** A row of a sheet: what its cells hold, and how they stand there. */
+/** A row of a sheet: the contents of its cells, and their XML. */
 export interface SheetRow {
   /** As the sheet counts, from 1. */
   readonly number: number;
   /** Its opening tag, with its number. */
   readonly tag: string;
-  /** In their order; cells without anything in them count where they have a style. */
+  /** In their order. Cells without a value are included if they have a style. */
   readonly cells: readonly ReadCell[];
 }
 
@@ -22,27 +22,27 @@ export interface ReadCell {
   readonly cell: SheetCell;
   readonly style: number;
   readonly hasFormula: boolean;
-  /** A formula whose value nobody has calculated yet. */
+  /** Whether it is a formula whose value no program has calculated yet. */
   readonly isUncalculated: boolean;
-  /** The cell as it stands in the sheet, with its place. */
+  /** The XML of the cell, with its reference. */
   readonly xml: string;
 }
 
-/** What is around the rows of a sheet. */
+/** The parts around the rows of a sheet. */
 export interface SheetFrame {
-  /** Up to the rows. */
+  /** Everything before the rows. */
   readonly head: string;
-  /** What the rows are in: an opening tag. */
+  /** The opening tag of the element around the rows. */
   readonly rowsTag: string;
-  /** From behind the rows to the end. */
+  /** Everything behind the rows. */
   readonly tail: string;
-  /** What names of elements begin with; mostly nothing. */
+  /** The namespace prefix of elements; usually empty. */
   readonly prefix: string;
 }
 
 export interface SheetReaderOptions extends CellContext {
   readonly strings: SharedStrings;
-  /** Where hyperlinks lead, by the places of their cells. */
+  /** The targets of hyperlinks, by the references of their cells. */
   readonly links: ReadonlyMap<string, string>;
 }
 
@@ -84,7 +84,7 @@ interface OpenCell {
 }
 
 function createReader({ strings, links, ...context }: SheetReaderOptions) {
-  /** The text from `from` on, in characters of the document. */
+  /** The text from position `from` on, in characters of the document. */
   let pending = '';
   let from = 0;
   let head = '';
@@ -173,7 +173,7 @@ function createReader({ strings, links, ...context }: SheetReaderOptions) {
 
   return {
     feed: (chunk: string): void => {
-      // What was read is let go, but for what is still open.
+      // Text that was read is released, except for elements that are still open.
       pending += chunk;
     },
     handlers: {

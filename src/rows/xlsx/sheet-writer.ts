@@ -10,13 +10,13 @@ import { widthWithMerged } from './merged-cells.ts';
 import type { Workbook } from './open-workbook.ts';
 import { readRowXml } from './row-line.ts';
 
-/** Writes the rows of a sheet, and remembers what the rest of the sheet has to say about them. */
+/** Writes the rows of a sheet, and collects what the rest of the sheet has to say about them. */
 export interface SheetWriter extends RowWriter {
-  /** To be asked when all rows are written. */
+  /** Complete when all rows are written. */
   readonly layout: SheetLayout;
 }
 
-/** Where a list is in its sheet, with our columns. Columns count from 0, rows from 1. */
+/** The place of a list in its sheet, with our columns. Columns count from 0, rows from 1. */
 export interface SheetLayout {
   readonly headerRow: number;
   readonly lastRow: number;
@@ -24,9 +24,9 @@ export interface SheetLayout {
   readonly lastColumn: number;
   /** Names of our columns, which are the last ones. */
   readonly added: readonly string[];
-  /** Texts that were too long for a cell. */
+  /** Number of texts that were too long for a cell. */
   readonly cutTexts: number;
-  /** How wide columns should be, in characters; the others stay as they are. */
+  /** The widths of columns, in characters; the others stay as they are. */
   readonly widths: ReadonlyMap<number, number>;
 }
 
@@ -37,7 +37,7 @@ const WIDEST = 60;
  * Adds our cells to the rows of a sheet, which stay where and as they are, formulas and formats
  * included.
  *
- * @param width how many columns the list has
+ * @param width the number of columns of the list
  */
 export function createInPlaceWriter(
   workbook: Workbook,
@@ -82,12 +82,14 @@ export function createInPlaceWriter(
 export interface NewSheetOptions {
   /** Names of the list's own columns. */
   readonly columns: readonly string[];
-  /** How many columns the list has; more than `columns` where rows are longer than their header. */
+  /**
+   * The number of columns of the list; more than `columns` if rows are longer than their header.
+   */
   readonly width: number;
   readonly added: readonly string[];
-  /** Styles of the names, by their column; the last one is that of ours too. */
+  /** Styles of the names, by their column; the last one is also used for ours. */
   readonly headerStyles: readonly number[];
-  /** What a row holds itself. */
+  /** Gives the contents of a row's own cells. */
   readonly cellsOf: (raw: string) => readonly SheetCell[];
 }
 

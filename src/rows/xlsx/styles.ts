@@ -1,17 +1,17 @@
 import { kindOfFormat, type NumberKind } from './dates.ts';
 import { attributeOf, readXml } from './xml.ts';
 
-/** How the numbers of a cell style are meant. */
+/** The meaning of the numbers in a cell style. */
 export interface NumberStyle {
   readonly kind: NumberKind;
-  /** `00000` shows 123 as 00123: how many digits there are at least; 0 for no such format. */
+  /** The least number of digits, as `00000` shows 123 as 00123; 0 for no such format. */
   readonly digits: number;
 }
 
 const PLAIN: NumberStyle = { kind: 'number', digits: 0 };
 
 /**
- * Reads how numbers are meant in each of the styles that cells refer to.
+ * Reads the meaning of numbers in each of the styles that cells refer to.
  *
  * @param xml the part with the styles
  */

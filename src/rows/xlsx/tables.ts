@@ -16,7 +16,7 @@ export interface SheetTable {
   readonly lastRow: number;
   readonly firstColumn: number;
   readonly lastColumn: number;
-  /** The row in which it has its totals, if it has any. */
+  /** The row with its totals, if it has any. */
   readonly totalsRow: number | undefined;
 }
 

@@ -2,33 +2,33 @@ import { escapeXml } from './escape-xml.ts';
 import type { SheetPart, WorkbookParts } from './parts.ts';
 import { editXml, findElements, withAttribute, type XmlEdit, type XmlElement } from './xml-edit.ts';
 
-/** A sheet that a workbook is to have besides its own. */
+/** A sheet to be added to a workbook. */
 export interface NewSheet {
   readonly name: string;
   /** Its part in the package. */
   readonly path: string;
-  /** What kind of part that is. */
+  /** The type of that part. */
   readonly type: string;
 }
 
 export interface WorkbookEdit {
-  /** The sheet of the list; a new one goes right behind it. */
+  /** The sheet of the list; a new sheet goes right behind it. */
   readonly sheet: SheetPart;
   readonly parts: WorkbookParts;
   readonly newSheet: NewSheet | undefined;
   /** A part that is left out. */
   readonly chain: string | undefined;
-  /** Where the filter of the list is now, `A1:F20`; undefined when it stays as it is. */
+  /** The new range of the list's filter, `A1:F20`; undefined when it stays as it is. */
   readonly range: string | undefined;
 }
 
 const TYPES_PATH = '[Content_Types].xml';
 
 /**
- * Changes what a workbook says of its parts.
+ * Changes what a workbook says about its parts.
  *
- * @param texts those parts that say it, by their paths
- * @returns the same, changed
+ * @param texts the parts that say it, by their paths
+ * @returns the same parts, changed
  */
 export function editTexts(
   texts: ReadonlyMap<string, string>,
@@ -86,7 +86,7 @@ function editRelations(xml: string, { sheet, newSheet, id }: WithId): string {
   return editXml(xml, edits);
 }
 
-/** Right before the end of the root. */
+/** Inserts right before the end of the root. */
 function atEnd(
   xml: string,
   elements: readonly XmlElement[],
@@ -106,8 +106,8 @@ function freeId(relations: string): string {
 }
 
 /**
- * Puts a sheet behind another one. What counts sheets by their places, such as names that hold on one
- * sheet only and the tab that is on top, counts on.
+ * Puts a sheet behind another one. Numbers of later sheets are raised, as in names that apply to
+ * one sheet only and in the active tab.
  */
 function editWorkbook(
   xml: string,
@@ -141,13 +141,13 @@ function editWorkbook(
   return editXml(xml, edits);
 }
 
-/** What counts sheets by their places. */
+/** Elements that refer to sheets by their index. */
 const COUNTED: Readonly<Record<string, string>> = {
   'workbook/definedNames/definedName': 'localSheetId',
   'workbook/bookViews/workbookView': 'activeTab',
 };
 
-/** A filter goes by this name too, which has to end where the filter ends. */
+/** A filter also has a defined name, which has to end where the filter ends. */
 function filterEdit(xml: string, { tagEnd, end }: XmlElement, range: string): XmlEdit {
   const close = xml.lastIndexOf('<', end - 1);
   const was = xml.slice(tagEnd, close);

@@ -6,9 +6,9 @@ import { assertSame, READ_BYTES } from '../source-bytes.ts';
 import { readFromStart, type SpoolOptions } from '../spool.ts';
 
 export interface WorkbookSourceOptions extends SpoolOptions {
-  /** Which file it is; undefined for a pipe. */
+  /** Identity of the file; undefined for a pipe. */
   readonly file?: Source['file'];
-  /** The encoding that was asked for; a workbook has none to choose. */
+  /** The encoding that was asked for. A workbook has no choice of encodings. */
   readonly encoding?: Encoding | undefined;
   /** The sheet that has the list. @default the first that is not empty */
   readonly sheet?: string | undefined;

@@ -12,7 +12,7 @@ import type { SheetLayout } from './sheet-writer.ts';
 import { editTexts, type NewSheet } from './workbook-edit.ts';
 import { declareUtf8, decodeWhole } from './xml.ts';
 
-/** The rows of a sheet, written already. */
+/** The rows of a sheet, already written. */
 export interface SheetContent {
   readonly name: string;
   readonly layout: SheetLayout;
@@ -25,9 +25,9 @@ interface OutputPart {
   readonly content: Buffer | string | (() => AsyncIterable<Buffer>);
 }
 
-/** So that the same rows make the same bytes. */
+/** Constant, so that the same rows make the same bytes. */
 const MTIME = new Date(1980, 0, 1);
-/** Sheets come to a tenth at any level; this one takes half the time of the usual. */
+/** Sheets compress to a tenth at any level; this level takes half the time of the default. */
 const COMPRESSION_LEVEL = 4;
 
 const NAMESPACE = 'http://schemas.openxmlformats.org/spreadsheetml/2006/main';
@@ -38,8 +38,8 @@ const WORKSHEET_TYPE = 'application/vnd.openxmlformats-officedocument.spreadshee
 const XML = '<?xml version="1.0" encoding="UTF-8" standalone="yes"?>\n';
 
 /**
- * Writes a workbook as it was read, with other rows in the sheet of its list, and perhaps one more
- * sheet right behind it. All other parts are taken over as they are.
+ * Writes a workbook as it was read, with other rows in the sheet of its list, and optionally one
+ * more sheet right behind it. All other parts are taken over as they are.
  */
 export async function* rewriteWorkbook(
   workbook: Workbook,
@@ -53,7 +53,7 @@ export async function* rewriteWorkbook(
   ]);
   for (const [path, text] of extendTable(workbook, list.layout)) replaced.set(path, text);
   const added: OutputPart[] = [];
-  // The order in which formulas are calculated: programs find it out anew.
+  // The order in which formulas are calculated: programs determine it anew.
   const chain = pack.paths.find((path) => /(^|\/)calcChain\.xml$/.test(path));
   const path = freePath(pack);
   if (more) {
@@ -74,7 +74,7 @@ export async function* rewriteWorkbook(
   yield* zip([...all, ...added]);
 }
 
-/** Writes a workbook of its own. Styles are those of another workbook, if its cells go in here. */
+/** Writes a new workbook. Its styles are those of another workbook if cells of that go in here. */
 export async function* writeNewWorkbook(
   sheets: readonly SheetContent[],
   base: Workbook | undefined,
@@ -134,7 +134,7 @@ export async function* writeNewWorkbook(
   ]);
 }
 
-/** The texts that say which sheets there are. */
+/** The texts that list the sheets. */
 async function readTexts({ pack, parts }: Workbook): Promise<ReadonlyMap<string, string>> {
   const paths = ['[Content_Types].xml', parts.path, parts.relationsPath];
   const texts = paths.map(async (path) => [path, decodeWhole(await pack.readWhole(path))] as const);
@@ -161,7 +161,7 @@ function relationsXml(
   return `${XML}<Relationships xmlns="${PACKAGE_RELATIONS}">${relations.join('')}</Relationships>`;
 }
 
-/** The namespace of a sheet: strict workbooks have another one. */
+/** The namespace of a sheet: strict workbooks have a different one. */
 function namespaceOf({ head, prefix }: SheetFrame): string {
   const name = prefix === '' ? 'xmlns' : `xmlns:${prefix.slice(0, -1)}`;
   return new RegExp(`\\s${name}\\s*=\\s*["']([^"']*)`).exec(head)?.[1] ?? NAMESPACE;
@@ -184,7 +184,7 @@ async function* zip(parts: readonly OutputPart[]): AsyncGenerator<Buffer> {
   for (const { path, content } of parts) {
     if (typeof content === 'function') {
       file.addReadStreamLazy(path, options, (give) => {
-        // The library does not listen for what goes wrong with what it is given.
+        // The library does not listen for errors of the streams that it is given.
         source = Readable.from(content(), { objectMode: false }).on('error', fail);
         give(undefined, source);
       });
@@ -199,7 +199,7 @@ async function* zip(parts: readonly OutputPart[]): AsyncGenerator<Buffer> {
   }
 }
 
-/** What it reads from may be closed then. */
+/** The source may be closed then. */
 async function end(source: Readable | undefined): Promise<void> {
   if (!source || source.closed) return;
   await new Promise((resolve) => source.once('close', resolve).destroy());

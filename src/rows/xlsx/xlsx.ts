@@ -11,7 +11,7 @@ import { createInPlaceWriter } from './sheet-writer.ts';
 /** The format of the list in a workbook. Its rows are lines of the spool. */
 export function openXlsx(workbook: Workbook): RowFormat {
   const { columns, place, sheet, sampleRows, frame, uncalculated } = workbook;
-  /** Where rows are looked up, a cell counts as the address that it leads to. */
+  /** In the domain column, a cell counts as the address that it links to. */
   let domainIndex = -1;
   const textsOf = (raw: string): readonly string[] =>
     readCells(raw).map((cell, at) =>
@@ -70,7 +70,7 @@ function valueOf(cell: SheetCell | undefined, isDomain: boolean): unknown {
 interface ScanOptions {
   readonly domainColumn: RowColumn;
   readonly others: readonly RowColumn[];
-  /** How many columns every row has at least. */
+  /** The least number of columns of every row. */
   readonly width: number;
 }
 

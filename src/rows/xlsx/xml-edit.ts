@@ -1,17 +1,20 @@
 import { readXml, type XmlTag } from './xml.ts';
 
-/** An element of a small document, and where it stands. */
+/** An element of a small document, and its place. */
 export interface XmlElement extends XmlTag {
   /** Names of the elements around it and its own, without prefixes: `workbook/sheets/sheet`. */
   readonly path: string;
   readonly start: number;
-  /** Where its opening tag ends. */
+  /** The end of its opening tag. */
   readonly tagEnd: number;
-  /** Where its closing tag ends. */
+  /** The end of its closing tag. */
   readonly end: number;
 }
 
-/** Finds the elements of a document down to a depth; the root has 1. In the order of their ends. */
+/**
+ * Finds the elements of a document down to a depth; the root has depth 1. They are in the order of
+ * their ends.
+ */
 export function findElements(xml: string, depth: number): readonly XmlElement[] {
   const found: XmlElement[] = [];
   const open: { tag: XmlTag; start: number; tagEnd: number }[] = [];
@@ -32,14 +35,14 @@ export function findElements(xml: string, depth: number): readonly XmlElement[] 
   return found;
 }
 
-/** A part of a document that gets another text. */
+/** Replaces a part of a document. */
 export interface XmlEdit {
   readonly start: number;
   readonly end: number;
   readonly text: string;
 }
 
-/** Makes edits, which must not overlap. Of two insertions in one place the first comes first. */
+/** Applies edits, which must not overlap. Of two insertions in one place the first comes first. */
 export function editXml(xml: string, edits: readonly XmlEdit[]): string {
   const inOrder = [...edits].sort((one, other) => one.start - other.start);
   let text = '';
@@ -51,7 +54,7 @@ export function editXml(xml: string, edits: readonly XmlEdit[]): string {
   return text + xml.slice(at);
 }
 
-/** An opening tag with another value of an attribute, which it may not have had. */
+/** An opening tag with a new value of an attribute, which it may not have had. */
 export function withAttribute(tag: string, name: string, value: string): string {
   const bare = tag.replace(new RegExp(`\\s${name}\\s*=\\s*(?:"[^"]*"|'[^']*')`), '');
   return bare.replace(/\s*(\/?)>$/, ` ${name}="${value}"$1>`);

@@ -24,14 +24,16 @@ export interface XmlReader {
   end(): void;
 }
 
-/** A cell holds 32,767 characters at most; this bounds what one may take in memory. In characters. */
+/**
+ * A cell holds 32,767 characters at most; this bounds the memory that one may take. In characters.
+ */
 const MOST_WITHOUT_TAG = 1_000_000;
-/** Real ones come to a dozen. */
+/** Real documents have a dozen levels. */
 const MOST_DEPTH = 256;
 
 /**
- * Makes a reader of XML that knows no entities but those of XML itself: a document that declares some
- * is refused.
+ * Makes a reader of XML that knows only the entities of XML itself: a document that declares
+ * entities is refused.
  */
 export function createXmlReader(handlers: XmlHandlers): XmlReader {
   const parser = new SaxesParser({ xmlns: false, position: false });
@@ -88,17 +90,17 @@ function encodingOf(start: Buffer): string {
   return start[0] === 0xfe && start[1] === 0xff ? 'utf-16be' : 'utf-8';
 }
 
-/** The text of a part that was read whole, fit to be written again. */
+/** The text of a part that was read whole, ready to be written again. */
 export function decodeWhole(bytes: Buffer): string {
   return declareUtf8(new TextDecoder(encodingOf(bytes), { fatal: true }).decode(bytes));
 }
 
-/** What was UTF-16 is not any longer when it is written. */
+/** Declares UTF-8, since a document that was UTF-16 is written as UTF-8. */
 export function declareUtf8(xml: string): string {
   return xml.replace(/^(<\?xml[^>]*encoding\s*=\s*["'])[^"']*/, '$1UTF-8');
 }
 
-/** Reads a document that is there as a whole. */
+/** Reads a whole document. */
 export function readXml(text: string, handlers: XmlHandlers): void {
   const reader = createXmlReader(handlers);
   reader.write(text);

@@ -6,8 +6,9 @@ import type { CallsPerSummary } from '../../watch/summary.ts';
 const LONGEST_MS = 2_000;
 
 /**
- * Says how many calls all runs with one credential have made, and how many are left; undefined without
- * a limit. A ledger that cannot be reached does not hold up the end of a run.
+ * Counts how many calls all runs with one credential have made, and how many are left; undefined
+ * without a limit. A ledger that cannot be reached holds up the end of a run by two seconds at
+ * most.
  */
 export async function countCalls(
   ledger: CallLedger | undefined,

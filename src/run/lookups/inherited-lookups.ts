@@ -4,8 +4,8 @@ import type { KeptOutcome } from '../../collector/collect.ts';
 export interface InheritedLookups {
   add(domains: readonly string[]): void;
   /**
-   * What an outcome is to this run: without the calls that were made before it began. Undefined when
-   * the earlier run has kept it, too, and this one counts it as fresh.
+   * The part of an outcome that counts for this run: without calls that were made before it began.
+   * Undefined when the earlier run stored the outcome too and this run counts it as fresh.
    */
   shareOf(kept: KeptOutcome): KeptOutcome | undefined;
 }
@@ -28,7 +28,7 @@ export function createInheritedLookups({
     shareOf: (kept) => {
       const wasFresh = areFresh.get(kept.domain);
       if (wasFresh === true) return undefined;
-      // Only of those: the clock of a worker may be behind.
+      // Only for inherited domains: the clock of a worker may be behind.
       const isEarlier = wasFresh === false && kept.fetchedAtMs < startedAtMs;
       return isEarlier ? { ...kept, attempts: 0, throttled: 0 } : kept;
     },

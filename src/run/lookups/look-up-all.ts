@@ -15,7 +15,7 @@ import { stopOnSignal } from './stop-on-signal.ts';
 import { tellOfControl } from './tell-of-control.ts';
 import { type ProgressTeller, startTellingProgress } from './tell-progress.ts';
 
-/** What the lookups of a run came to. */
+/** The totals of a run's lookups. */
 export interface LookupTotals extends CallCounters {
   readonly lookups: number;
   readonly elapsedMs: number;
@@ -27,8 +27,8 @@ export interface LookupTotals extends CallCounters {
 }
 
 /**
- * Makes all lookups that are due: producer, queue, worker and collector, wired for one process or,
- * with a queue on Redis, for as many as there are. Returns when every outcome is on the disk.
+ * Makes all lookups that are due. Wires producer, queue, worker and collector for one process or,
+ * with a queue on Redis, for all workers there. Returns when every outcome is on the disk.
  */
 export async function lookUpAll(options: LookUpAllOptions): Promise<LookupTotals> {
   const { job, store, control, onEvent, isTrial = false } = options;
@@ -100,7 +100,9 @@ export async function lookUpAll(options: LookUpAllOptions): Promise<LookupTotals
   }
 }
 
-/** Who tries a domain does not wait for a run that has it on its list: that run then finds the answer. */
+/**
+ * A trial does not wait for a run that has its domain in the list. That run then finds the answer.
+ */
 function openClaimsOf(
   { store, control, isTrial = false }: LookUpAllOptions,
   state: LookUpState,
@@ -114,7 +116,10 @@ function openClaimsOf(
   });
 }
 
-/** Gives the lookups out, makes them and waits for their outcomes; returns false when `maxCalls` left some. */
+/**
+ * Gives out the lookups, makes them and awaits the outcomes. Returns false when `maxCalls` left
+ * some out.
+ */
 async function workThrough(
   { queue, local, saver }: Lookups,
   state: LookUpState,
@@ -123,7 +128,7 @@ async function workThrough(
   const { settings } = options.job;
   const { outstanding, stopSwitch, tally } = state;
   const { isFresh } = options;
-  // Another run on the same store may have asked since this one planned.
+  // Another run on the same store may have asked a domain since the plan.
   const handle: HandleChunk = (chunk, reply, isWanted = (domain) => !isFresh(domain)) =>
     local.worker.handle(chunk, reply, isWanted);
   let isComplete = true;
@@ -146,7 +151,7 @@ async function workThrough(
   const giveUp = (): void => stopSwitch.giveUp({ reason: 'error' });
   saver?.failed.catch(giveUp);
   const looking = allOrNothing([...work, producing(), queue.queue.settled()], giveUp);
-  // After a commit that failed, those behind it may never end.
+  // After a failed commit, the commits behind it may never end.
   await Promise.race(saver ? [looking, saver.failed] : [looking]);
   return isComplete;
 }
@@ -163,7 +168,8 @@ function summarizeOwnPace(
   { counters, progress, isShared }: OwnPaceOptions,
 ): PaceSummary | undefined {
   if (local.counters.calls === 0) return undefined;
-  // What other workers are told closes the way here as well, without a report here.
+  // Over a shared queue, a 429 of another worker closes the gate here too, without a report to the
+  // meter here.
   const measuredMs = local.waitedMs();
   const waitedMs = isShared
     ? { ...measuredMs, ...progress.waitedMs }
@@ -171,7 +177,7 @@ function summarizeOwnPace(
   return summarizePace(local.turnstile.describe(), { ...counters, waitedMs });
 }
 
-/** Waits for all; when one fails, makes the others end and throws what went wrong first. */
+/** Waits for all. When one fails, cancels the others and throws the first error. */
 async function allOrNothing(work: readonly Promise<void>[], cancel: () => void): Promise<void> {
   let failure: { readonly error: unknown } | undefined;
   await Promise.all(

@@ -8,31 +8,31 @@ import type { OutcomeStore } from '../../store/store.ts';
 import type { RunEvent } from '../../watch/events.ts';
 import type { ProgressOptions } from './tell-progress.ts';
 
-/** What the lookups of a run are made of. */
+/** The options of a run's lookups. */
 export interface LookUpAllOptions {
   readonly job: Job;
-  /** The same for the same list on the same store. */
+  /** The name of the run: the same for the same list on the same store. */
   readonly name: string;
-  /** What the list is called, for people. */
+  /** The name of the list, for people. */
   readonly list: string;
   readonly index: RowIndex;
   readonly store: OutcomeStore;
   readonly plan: ProgressOptions['plan'];
-  /** How many rows have a domain. */
+  /** The number of rows of a domain. */
   readonly domainRows: Pick<DomainRows, 'rowsOf'>;
   readonly startedAtMs: number;
-  /** The time of the run, in milliseconds since 1970: never goes back. */
+  /** The present time of the run, in milliseconds since 1970. Never goes back. */
   readonly now: () => number;
   readonly isFresh: (domain: string) => boolean;
   /** Stops the run; calls under way get ten seconds. */
   readonly signal: AbortSignal;
   readonly onEvent: (event: RunEvent) => void;
-  /** What measures it. @default nothing */
+  /** Measures the lookups. @default not measured */
   readonly instruments?: RunInstruments | undefined;
-  /** Steers it meanwhile. @default nobody does */
+  /** Steers the run meanwhile. @default no control */
   readonly control?: RunControl | undefined;
-  /** Whether somebody tries a domain. @default false */
+  /** Whether a user tries a single domain. @default false */
   readonly isTrial?: boolean;
-  /** Told of the calls that are made here, where a report is wanted. */
+  /** Called for calls that are made here, if there is a report. */
   readonly report?: { readonly recorder: Pick<RunRecorder, 'answered'> } | undefined;
 }

@@ -3,16 +3,16 @@ import { createStopSwitch, type StopSwitch } from '../../worker/stop-switch.ts';
 import type { LookUpAllOptions } from './look-up-options.ts';
 import { createTally, type Tally } from './tally.ts';
 
-/** How far the lookups of a run are. */
+/** The progress of a run's lookups. */
 export interface LookUpState {
-  /** Domains on their way. */
+  /** Domains under way. */
   readonly outstanding: Set<string>;
   readonly tally: Tally;
   readonly recent: RecentOutcomes;
   readonly stopSwitch: StopSwitch;
-  /** Whether nobody was there to make lookups, when somebody looked last. */
+  /** Whether there was no worker at the last check. */
   isAlone: boolean;
-  /** Lookups that another run has under way, once those are all that is left to be given out. */
+  /** Lookups that another run has under way, once only those are left to give out. */
   awaited: number | undefined;
 }
 

@@ -17,16 +17,16 @@ import { type OpenedQueue, type OpenQueueOptions, openQueueOf } from './open-que
 import { openPaceMemory, type PaceSaver, savePaceOften } from './pace-memory.ts';
 import { watchOutcomes } from './watch-outcomes.ts';
 
-/** What makes the lookups of a run. */
+/** The parts that make the lookups of a run. */
 export interface Lookups {
   readonly queue: OpenedQueue;
-  /** The worker of this process, also where it has nothing to do. */
+  /** The worker of this process, which may have nothing to do. */
   readonly local: LocalWorker;
-  /** Where all calls are made by others. */
+  /** The pace of other workers, when they make all calls. */
   readonly elsewhere: SharedPaceWatch | undefined;
-  /** Where calls are counted, if those of several runs are bounded together. */
+  /** Counts calls when those of several runs are bounded together. */
   readonly callLedger: CallLedger | undefined;
-  /** Undefined over a shared queue, where those who share it keep the pace. */
+  /** Undefined over a shared queue, where the workers keep the pace together. */
   readonly saver: PaceSaver | undefined;
 }
 
@@ -50,7 +50,7 @@ export async function openLookups(
     },
     onUntoldCalls: state.tally.addUntold,
     collect: collectorOf(options, state, inherited),
-    // Found out before this run it may have been, and is not dated later.
+    // These outcomes may be from before this run, and must not be dated later.
     collectInto: (outstanding) =>
       createCollector({ ...options, startedAtMs: 0, outstanding, onOutcome: () => {} }),
   });
@@ -68,7 +68,7 @@ interface Opening {
   readonly elapsedMs: () => number;
 }
 
-/** @throws BrandfillError `INVALID_SETTING` when calls cannot be made, as with a proxy that can be none */
+/** @throws BrandfillError `INVALID_SETTING` when calls cannot be made, as with an invalid proxy */
 function openWith(queue: OpenedQueue, { options, state, elapsedMs }: Opening): Lookups {
   const { job, store, isTrial = false } = options;
   const { settings } = job;
@@ -79,7 +79,7 @@ function openWith(queue: OpenedQueue, { options, state, elapsedMs }: Opening): L
   const callLedger = queue.callLedger ?? openOwnLedger(options);
   const local = openLocalWorker(settings, job, {
     stopSwitch: state.stopSwitch,
-    // Over a shared queue it also works for others, who are no business of this run's budget.
+    // Over a shared queue it also works for other runs, which this run's bound must not limit.
     maxCalls: isShared ? undefined : settings.maxCalls,
     holdsCallers: isShared,
     onCall: callRecorderOf(options, state, elapsedMs),
@@ -89,7 +89,7 @@ function openWith(queue: OpenedQueue, { options, state, elapsedMs }: Opening): L
     firstCalls: isTrial ? 1 : store.hasAnswers() ? CALLS_WHERE_ANSWERED : undefined,
     callLedger,
     measure: options.instruments?.worker,
-    // Over a shared queue, only the lookups of this run are held up: see the queue.
+    // Over a shared queue, a pause holds up only the lookups of this run: see the queue.
     pause: isShared ? undefined : options.control,
   });
   if (settings.workers !== 0) tellOfProxy(options);
@@ -139,7 +139,7 @@ function watchElsewhere(
   return stored && watchSharedPace({ stored, rate: fixed, clock: systemClock });
 }
 
-/** Leaves out what is looked up for others over a shared queue. */
+/** Leaves out calls for other runs over a shared queue. */
 function callRecorderOf(
   { report }: LookUpAllOptions,
   { outstanding }: LookUpState,
@@ -151,14 +151,14 @@ function callRecorderOf(
   };
 }
 
-/** Who does not know of it looks for its troubles in the API. */
+/** Reports a proxy. Otherwise its troubles might be looked for in the API. */
 function tellOfProxy({ job, plan, onEvent }: LookUpAllOptions): void {
   const proxy = findProxy(job.endpoint.origin);
   if (!proxy || plan.lookups === 0) return;
   onEvent({ type: 'notice', message: describeProxy(proxy), level: 'info' });
 }
 
-/** Where calls are counted that are bounded together with those of other runs on the same store. */
+/** Counts calls when they are bounded together with those of other runs on the same store. */
 function openOwnLedger({ job, store }: LookUpAllOptions): CallLedger | undefined {
   const limit = job.settings.maxCallsPer;
   return limit && store.openCallLedger(callsIdOf(job), limit);

@@ -19,56 +19,59 @@ export interface OpenQueueOptions
   readonly stopSwitch: StopSwitch;
   /** Receives the outcomes. */
   readonly collect: Reply;
-  /** Claims domains once more that were out of hand for a while; those that have outcomes are left out. */
+  /** Claims domains again that were not held for a while. Domains with outcomes are left out. */
   readonly claim: (domains: readonly string[]) => TakenClaims;
-  /** Receives what is found out for another run, and takes it out of a set. */
+  /**
+   * Returns a function that stores outcomes for another run and removes their domains from the set.
+   */
   readonly collectInto: (outstanding: Set<string>) => Reply;
-  /** Told of domains on their way that an earlier run of the list gave out. */
+  /** Called with domains under way that an earlier run of the list gave out. */
   readonly onInherited?: (domains: readonly string[]) => void;
-  /** Told at the end of calls that no outcome tells of. @default nobody counts them */
+  /** Called at the end with calls that no outcome reports. @default not counted */
   readonly onUntoldCalls?: (calls: Readonly<CallCounters>) => void;
-  /** Told whether there is a worker, as often as nothing moves. */
+  /** Called with whether there is no worker, at each check while no outcomes come. */
   readonly onAlone?: (isAlone: boolean) => void;
 }
 
-/** A queue, and how it wants to be fed. */
+/** An open queue with its chunk size and shared state. */
 export interface OpenedQueue {
   readonly queue: LookupQueue;
-  /** How many domains make a chunk. */
+  /** The number of domains in a chunk. */
   readonly chunkSize: number;
-  /** Undefined for lookups of this process. */
+  /** Where lookups are made; undefined when that is this process. */
   readonly elsewhere?: LookupsElsewhere;
-  /** The pace that all workers share who work for the same API with the same credential. */
+  /** The pace shared by all workers for the same API with the same credential. */
   readonly sharedPace?: StoredState;
-  /** Where all workers count their calls, if those are bounded together. */
+  /** Counts the calls of all workers, if these are bounded together. */
   readonly callLedger?: CallLedger | undefined;
   close(): Promise<void>;
 }
 
 /**
- * Small, because chunks need not travel here, and few domains are then under way at once; but an outcome
- * counts as such until it is committed, and callers of a fast API must not run out of domains by then.
+ * Small, because chunks need not be sent here, and then few domains are under way at once. Not
+ * smaller, because an outcome is under way until it is committed, and callers of a fast API must
+ * not run out of domains meanwhile.
  */
 const CHUNK_SIZE_HERE = 10;
-/** So many chunks for each worker, at least, that none is long without one. */
+/** The least number of chunks for each worker, so that none is without one for long. */
 const CHUNKS_PER_WORKER = 4;
 const SMALLEST_WINDOW = 64;
 
-/** Opens the queue that the settings name: Redis, or none but this process. */
+/** Opens the queue that the settings name: on Redis, or in this process. */
 export async function openQueueOf(options: OpenQueueOptions): Promise<OpenedQueue> {
   const { job, collect, outstanding } = options;
   if (job.settings.queue !== undefined) return await openSharedQueue(job.settings.queue, options);
-  // A chunk may wait long for its last domain. As many chunks as callers: none is ever idle.
+  // A chunk may wait long for its last domain. With as many chunks as callers, no caller is idle.
   const window = job.settings.concurrency + 1;
   const queue = createInProcessQueue({ collect, window });
-  // As many chunks wait as are worked on, and one is being made.
+  // As many chunks wait as are worked on, and one more is being filled.
   const most = (2 * window + 1) * CHUNK_SIZE_HERE;
   options.instruments?.window({ outstanding: () => outstanding.size, most });
   return { queue, chunkSize: CHUNK_SIZE_HERE, close: () => queue.close() };
 }
 
 async function openSharedQueue(url: string, options: OpenQueueOptions): Promise<OpenedQueue> {
-  // Loaded here, so that whoever has no Redis need not wait for it.
+  // Loaded here, so that a run without Redis need not wait for it.
   const { openQueueServer, openRunQueue, createLostRuns, ...shared } = await import(
     '../../queue/bullmq/index.ts'
   );

@@ -5,11 +5,11 @@ import { openIfTooLong, type PaceState, warmState } from '../../pace/pacer.ts';
 import { resumeFixedRate } from '../../pace/resume-fixed-rate.ts';
 import type { OutcomeStore } from '../../store/store.ts';
 
-/** What one run leaves to the next about the pace, in the store. */
+/** Passes the pace on from one run to the next, in the store. */
 export interface PaceMemory {
-  /** The state to start with: what the last run knew, as far as that is still good; else a new one. */
+  /** The first state: what the last run knew, as far as it is still valid, or else a new state. */
   readonly start: PaceState;
-  /** Saves a state, and when that was. */
+  /** Saves a state with the present time. */
   save(state: PaceState): Promise<void>;
 }
 
@@ -18,13 +18,18 @@ export interface PaceMemoryOptions {
   readonly store: Pick<OutcomeStore, 'findPace' | 'savePace'>;
   /** The clock of the states. */
   readonly clock: Clock;
-  /** Whether somebody tries a domain, who rather hears of a wait that was told before. @default false */
+  /**
+   * Whether a user tries a single domain. A wait stated before is then reported, not skipped.
+   * @default false
+   */
   readonly isTrial?: boolean;
-  /** Milliseconds since 1970: the clock of a state begins anew with each process. */
+  /** Milliseconds since 1970. The clock of a state begins anew with each process. */
   readonly now: () => number;
 }
 
-/** Reads what was saved for the API, credential and rate of a job. Never fails for what it finds. */
+/**
+ * Reads the saved pace for the API, credential and rate of a job. Never throws for an invalid one.
+ */
 export function openPaceMemory({
   job,
   store,
@@ -45,7 +50,7 @@ export function openPaceMemory({
   if (!isTrial) openIfTooLong(start, nowMs, maxWait);
   const startLimitPerMs = start.estimate.limitPerMs;
 
-  /** A run of a few calls never met the limit: what it was given does not become younger by it. */
+  /** A run of a few calls never reached the limit. The limit it started with then keeps its age. */
   function isLearned({ estimate, published }: PaceState): boolean {
     const { limitPerMs } = estimate;
     return limitPerMs === 0 || limitPerMs !== startLimitPerMs || published.isTrusted;
@@ -61,20 +66,20 @@ export function openPaceMemory({
   };
 }
 
-/** Saves the pace of a run again and again. */
+/** Saves the pace of a run regularly. */
 export interface PaceSaver {
   /** Saves it now. */
   save(): Promise<void>;
-  /** Rejects when it cannot be saved, and never resolves. */
+  /** Rejects when the pace cannot be saved. Never resolves. */
   readonly failed: Promise<never>;
-  /** Saves no more. */
+  /** Stops saving. */
   stop(): void;
 }
 
-/** What a killed process has learned since is lost. */
+/** A killed process loses what it has learned since the last save. */
 const SAVE_EVERY_MS = 2_000;
 
-/** @param snapshot the state as it is; undefined while there is nothing to save */
+/** @param snapshot returns the present state; undefined while there is nothing to save */
 export function savePaceOften(
   memory: PaceMemory,
   snapshot: () => PaceState | undefined,
@@ -83,7 +88,7 @@ export function savePaceOften(
   const failed = new Promise<never>((_, reject) => {
     fail = reject;
   });
-  failed.catch(() => {}); // also when nobody asks
+  failed.catch(() => {}); // avoids an unhandled rejection
 
   async function save(): Promise<void> {
     const state = snapshot();

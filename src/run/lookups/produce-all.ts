@@ -5,21 +5,21 @@ import type { OutcomeStore } from '../../store/store.ts';
 import type { Tally } from './tally.ts';
 
 export interface ProduceAllOptions extends ProduceOptions {
-  /** Says whether what failed is to be asked once more. @default it is not */
+  /** Says whether failed domains are to be asked once more. @default they are not */
   readonly control: RunControl | undefined;
   readonly store: Pick<OutcomeStore, 'findHead'>;
   readonly tally: Pick<Tally, 'again'>;
   /** When the run started, in milliseconds since 1970. */
   readonly startedAtMs: number;
-  /** The time of the run, in milliseconds since 1970: never goes back. */
+  /** The present time of the run, in milliseconds since 1970. Never goes back. */
   readonly now: () => number;
 }
 
 const LOOK_MS = 10;
 
 /**
- * Gives out the domains that are due, and, as often as somebody wants it while the last of them are
- * under way, those again that have failed in this run.
+ * Gives out the domains that are due. When a retry is requested while the last of them are under
+ * way, it then gives out again those that failed in this run.
  *
  * @returns false when there were more than `maxLookups`
  */
@@ -38,7 +38,10 @@ export async function produceAll(options: ProduceAllOptions): Promise<boolean> {
   }
 }
 
-/** Waits until nothing is under way any more. What another run has stored meanwhile has no outcome here. */
+/**
+ * Waits until nothing is under way. Domains that another run has stored meanwhile get no outcome
+ * here.
+ */
 async function isQuiet({ outstanding, isFresh, signal }: ProduceAllOptions): Promise<boolean> {
   while (!signal.aborted && ![...outstanding].every(isFresh)) await delay(LOOK_MS);
   return true;

@@ -4,8 +4,9 @@ import type { LookUpAllOptions } from './look-up-options.ts';
 const DRAIN_MS = 10_000;
 
 /**
- * Stops the lookups of a run when its signal fires: calls under way get ten seconds. Whatever stops
- * them is told, but for errors, which are reported by themselves. Returns what ends that.
+ * Stops the lookups of a run when its signal fires. Calls under way get ten seconds. Any stop is
+ * reported, except for errors, which are reported separately. Returns a function that removes the
+ * listeners.
  */
 export function stopOnSignal(
   stopSwitch: StopSwitch,

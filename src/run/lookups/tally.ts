@@ -2,21 +2,24 @@ import type { OutcomeStatus } from '../../brand/outcome.ts';
 import type { KeptOutcome } from '../../collector/collect.ts';
 import { addCallsOf, type CallCounters, createCallCounters } from '../../common/call-counters.ts';
 
-/** What the outcomes of a run add up to so far. */
+/** The sums of a run's outcomes so far. */
 export interface Tally {
   readonly add: (kept: KeptOutcome) => void;
-  /** Counts calls that no outcome tells of. */
+  /** Adds calls that no outcome reports. */
   readonly addUntold: (calls: Readonly<CallCounters>) => void;
-  /** A domain that has failed is asked once more: what comes of it counts instead. */
+  /**
+   * Notes that a failed domain is asked once more. Its new outcome replaces the old one in the
+   * sums.
+   */
   readonly again: (domain: string) => void;
-  /** Whether a domain is on its way once more. */
+  /** Whether a domain is under way once more. */
   readonly isAgain: (domain: string) => boolean;
-  /** Outcomes that are kept. */
+  /** Outcomes that are stored. */
   readonly done: number;
   readonly outcomes: Readonly<Record<OutcomeStatus, number>>;
   /** Rows whose domains have those outcomes. */
   readonly rows: Readonly<Record<OutcomeStatus, number>>;
-  /** Calls that were told of, whoever made them. */
+  /** Calls that were reported, by any worker. */
   readonly counters: Readonly<CallCounters>;
 }
 
@@ -25,7 +28,7 @@ export function createTally(rowsOf: (domain: string) => number): Tally {
   const outcomes = { found: 0, not_found: 0, rejected: 0, failed: 0 };
   const rows = { ...outcomes };
   const counters = createCallCounters();
-  /** Only those on their way. */
+  /** Domains under way once more. */
   const again = new Set<string>();
   let done = 0;
   return {

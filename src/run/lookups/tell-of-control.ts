@@ -1,7 +1,7 @@
 import type { RunControl } from '../../common/run-control.ts';
 import type { RunEvent } from '../../watch/events.ts';
 
-/** Says what somebody asked of a run, to those who see it elsewhere; returns what ends that. */
+/** Reports what was asked of a run to viewers elsewhere. Returns a function that ends that. */
 export function tellOfControl(
   control: RunControl | undefined,
   onEvent: (event: RunEvent) => void,

@@ -16,17 +16,17 @@ export interface ProgressOptions {
   readonly tally: Tally;
   readonly recent: RecentOutcomes;
   readonly outstanding: ReadonlySet<string>;
-  /** Calls so far, whoever made them. */
+  /** Calls so far, by any worker. */
   readonly counters: () => CallCounters;
-  /** The worker of this process, once it is there. */
+  /** The worker of this process, once it is open. */
   readonly local: () => LocalWorker | undefined;
-  /** What keeps the pace where all calls are made by others. */
+  /** The pace of other workers, when they make all calls. */
   readonly elsewhere: () => SharedPaceWatch | undefined;
   /** Whether lookups wait on a queue that has no worker. */
   readonly isAlone: () => boolean;
-  /** Lookups that another run has under way, once those are all that is left to be given out. */
+  /** Lookups that another run has under way, once only those are left to give out. */
   readonly awaited: () => number | undefined;
-  /** Whether calls are told by the chunk. */
+  /** Whether calls are reported chunk by chunk. */
   readonly comesInBursts: boolean;
   readonly control?: RunControl | undefined;
   /** Scheme, host and port of the API. */
@@ -34,25 +34,25 @@ export interface ProgressOptions {
   readonly onEvent: (event: RunEvent) => void;
 }
 
-/** Tells how far the lookups of a run are. */
+/** Reports the progress of a run's lookups. */
 export interface ProgressTeller {
   /**
-   * Tells how it stands in the end.
+   * Reports the final state.
    *
-   * @param isStopped whether what is left is not looked up; else another run has done that
+   * @param isStopped whether the remaining lookups were not made; otherwise another run made them
    */
   tellEnd(isStopped: boolean): void;
-  /** Since the first lookup, in milliseconds. */
+  /** The time since the first lookup, in milliseconds. */
   readonly elapsedMs: () => number;
-  /** What looking at it again and again has shown of waits. */
+  /** The waits that regular samples have shown. */
   readonly waitedMs: WaitSamples['waitedMs'];
-  /** No longer tells by itself. */
+  /** Stops the regular reports. */
   end(): void;
 }
 
 const PROGRESS_MS = 250;
 
-/** Tells how it stands a few times a second, from now on until it is ended. */
+/** Reports progress a few times a second until it is ended. */
 export function startTellingProgress(options: ProgressOptions): ProgressTeller {
   const { plan, tally, recent, outstanding, counters, local, elsewhere, onEvent } = options;
   const startMs = performance.now();
@@ -130,7 +130,9 @@ function leftOf({ total, ...counts }: RowProgress): number {
   return Object.values(counts).reduce((left, count) => left - count, total);
 }
 
-/** Or calls that the plan has told of would be missed. */
+/**
+ * Reports lookups made by another run, which would otherwise seem missing compared with the plan.
+ */
 function tellOfOthers({ plan, tally, onEvent }: ProgressOptions): void {
   const count = plan.lookups - tally.done;
   if (count <= 0) return;
@@ -138,7 +140,7 @@ function tellOfOthers({ plan, tally, onEvent }: ProgressOptions): void {
   onEvent({ type: 'notice', message, level: 'info' });
 }
 
-/** Also for those who see no progress: an outage may be a wrong address. */
+/** Reported even without a progress display, because an outage may be a wrong address. */
 function tellOfOutage(isOut: boolean, { local, api, onEvent }: ProgressOptions): void {
   const message = isOut
     ? describeOut({ api, proxy: findProxy(api), trouble: local()?.lastTrouble() })

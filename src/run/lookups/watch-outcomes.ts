@@ -1,16 +1,22 @@
 import { createFailedShare } from '../../guard/failed-share.ts';
+import type { Job } from '../../job/job.ts';
 import type { Reply } from '../../queue/lookup-queue.ts';
+import type { OutcomeStore } from '../../store/store.ts';
 import type { RecentOutcomes } from '../../watch/recent-outcomes.ts';
-import type { LookUpAllOptions } from './look-up-options.ts';
 
-/** Stops a run of which too much fails. What failed in the run before and does again is no news. */
+interface WatchOutcomesOptions {
+  readonly job: { readonly settings: Pick<Job['settings'], 'maxFailed'> };
+  readonly store: Pick<OutcomeStore, 'findHead'>;
+  readonly recent: RecentOutcomes;
+}
+
+/**
+ * Stops a run when too many lookups fail. A domain that failed in the last run too is left out of the
+ * share: counted as a success, it would make room for new failures.
+ */
 export function watchOutcomes(
   collect: Reply,
-  {
-    job,
-    store,
-    recent,
-  }: Pick<LookUpAllOptions, 'job' | 'store'> & { readonly recent: RecentOutcomes },
+  { job, store, recent }: WatchOutcomesOptions,
   stop: () => void,
 ): Reply {
   const share = createFailedShare(job.settings.maxFailed);
@@ -18,9 +24,10 @@ export function watchOutcomes(
     for (const outcome of outcomes) {
       recent.note(outcome);
       const { domain, status } = outcome;
-      const isNews = status === 'failed' && store.findHead(domain)?.status !== 'failed';
-      // At once: until this outcome is stored, others would be asked.
-      if (share.add(isNews)) stop();
+      const isFailure = status === 'failed';
+      if (isFailure && store.findHead(domain)?.status === 'failed') continue;
+      // Now, because more domains would be asked until this outcome is stored.
+      if (share.add(isFailure)) stop();
     }
     return collect(outcomes);
   };

@@ -2,10 +2,10 @@ import type { SandboxOptions } from '../options.ts';
 import { createLimiter } from './create-limiter.ts';
 import { createLimitHeaders } from './limit-headers.ts';
 
-/** A limit together with the headers that speak of it. */
+/** A limit together with the headers that describe it. */
 export interface LimitGate {
   enter(nowMs: number): { allowed: boolean; headers: Record<string, string> };
-  /** To be called once for each call that was allowed, when it ends. */
+  /** Must be called once for each call that was allowed, when it ends. */
   leave(): void;
 }
 

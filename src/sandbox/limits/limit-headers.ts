@@ -9,10 +9,10 @@ import type { LimitKind, LimitRate, Verdict } from './limiter.ts';
  */
 export type LimitHeaders = 'none' | 'retry-after' | 'ratelimit' | 'x-ratelimit';
 
-/** Says which headers go with a verdict. */
+/** Makes the headers that go with a verdict. */
 export type LimitHeaderWriter = (verdict: Verdict, nowMs: number) => Record<string, string>;
 
-/** Create the writer of the headers that speak of a limit. */
+/** Create the writer of the headers that describe a limit. */
 export function createLimitHeaders(
   style: LimitHeaders,
   kind: LimitKind,
@@ -44,7 +44,10 @@ function describeRemaining(verdict: Verdict): string {
   return `${remaining};t=${wholeSeconds(untilResetMs(verdict))}`;
 }
 
-/** With nothing left, what counts is the next call; otherwise, the whole quota. */
+/**
+ * With nothing left, the time until the next call; otherwise, the time until the whole quota is
+ * back.
+ */
 function untilResetMs(verdict: Verdict): number {
   return (verdict.remaining > 0 ? verdict.resetMs : verdict.retryAfterMs) ?? 1000;
 }
@@ -54,7 +57,7 @@ function waitSeconds(verdict: Verdict): number {
   return Math.max(1, wholeSeconds(verdict.retryAfterMs ?? 1000));
 }
 
-/** Rounded up, because a caller who comes a moment early is refused again. */
+/** Rounded up, because a caller that comes a moment early is refused again. */
 function wholeSeconds(ms: number): number {
   return Math.ceil(ms / 1000);
 }

@@ -1,4 +1,4 @@
-/** How calls are limited. */
+/** The kind of a limit. */
 export type LimitKind = 'token-bucket' | 'fixed-window' | 'sliding-window' | 'concurrent';
 
 /** `count` calls per `perMs` milliseconds. */
@@ -7,21 +7,24 @@ export interface LimitRate {
   perMs: number;
 }
 
-/** What a limiter says to one call. */
+/** The decision of a limiter about one call. */
 export interface Verdict {
   allowed: boolean;
   /** Calls that would be allowed at this moment, after this one. */
   remaining: number;
-  /** Milliseconds until a call may be allowed again (0 when one is now); `undefined` when nobody knows. */
+  /**
+   * Milliseconds until a call may be allowed again (0 when one is now); `undefined` when that is
+   * unknown.
+   */
   retryAfterMs: number | undefined;
-  /** Milliseconds until the whole quota is there again; `undefined` when nobody knows. */
+  /** Milliseconds until the whole quota is there again; `undefined` when that is unknown. */
   resetMs: number | undefined;
 }
 
-/** Lets calls through or not. Refused calls count for nothing. */
+/** Allows calls or refuses them. Refused calls do not count. */
 export interface Limiter {
   /** Ask for one call and book it if it is allowed. `nowMs` must not go backwards. */
   take(nowMs: number): Verdict;
-  /** Say that an allowed call has ended. */
+  /** Must be called when an allowed call has ended. */
   release(): void;
 }

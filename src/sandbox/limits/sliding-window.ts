@@ -39,7 +39,7 @@ export class SlidingWindow implements Limiter {
     this.#open += 1;
   }
 
-  /** When the call `back` calls ago was made; 1 is the latest. */
+  /** The time of the call `back` calls ago; 1 is the latest. */
   #at(back: number): number {
     const { count } = this.#rate;
     return this.#calledMs[(this.#next - back + count) % count] ?? 0;

@@ -22,7 +22,8 @@ export class TokenBucket implements Limiter {
 
   take(nowMs: number): Verdict {
     this.#refill(nowMs);
-    // A token that is short by a rounding error is whole: otherwise a caller who waits exactly as told is refused.
+    // A token that is short by a rounding error counts as whole: otherwise a caller that waits
+    // exactly as told is refused.
     const allowed = this.#tokens > 1 - 1e-9;
     if (allowed) this.#tokens = Math.max(0, this.#tokens - 1);
     return {

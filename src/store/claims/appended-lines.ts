@@ -1,10 +1,10 @@
 import { closeSync, fstatSync, openSync, readSync } from 'node:fs';
 
-/** A file that another process appends lines to. */
+/** A file to which another process appends lines. */
 export interface AppendedLines {
-  /** Tells the file from one that has taken its name. */
+  /** Tells the file from a later one of the same name. */
   readonly inode: number;
-  /** The lines that were added since the last time; the first of all are those that were there. */
+  /** The lines that were added since the last call. The first call returns all lines. */
   read(): string[];
   close(): void;
 }

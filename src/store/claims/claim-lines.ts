@@ -1,29 +1,29 @@
 import type { Owner } from '../../common/owner.ts';
 
-/** Who makes the claims of a file, and at which API: its first line. */
+/** The first line of a file of claims: its run, and the API of that run. */
 export interface ClaimHead {
   readonly owner: Owner;
   readonly endpointId: string;
-  /** Its name on a queue, where workers go on with what it gave out when it is lost. */
+  /** The run's name on a queue, where workers go on with its lookups after it is lost. */
   readonly runId?: string | undefined;
 }
 
-/** What a line begins with that takes a claim back; no domain begins with it. */
+/** The mark of a line that withdraws a claim. No domain begins with it. */
 export const WITHDRAWN = '!';
 
-/** The beginning of a file, as text. */
+/** The head as the first line of a file. */
 export function beginWith(head: ClaimHead): string {
   return `${JSON.stringify(head)}\n`;
 }
 
-/** One line for each domain, as text. */
+/** One line of text for each domain. */
 export function linesOf(domains: Iterable<string>, mark = ''): string {
   let text = '';
   for (const domain of domains) text += `${mark}${domain}\n`;
   return text;
 }
 
-/** @returns undefined when it is no beginning of such a file */
+/** @returns undefined when it is not the first line of such a file */
 export function readHead(line: string): ClaimHead | undefined {
   try {
     const { owner, endpointId, runId } = JSON.parse(line) as Partial<ClaimHead>;
@@ -34,7 +34,7 @@ export function readHead(line: string): ClaimHead | undefined {
   }
 }
 
-/** Adds what lines say to the domains that are claimed. */
+/** Applies lines to the set of claimed domains. */
 export function applyLines(claimed: Set<string>, lines: readonly string[]): void {
   for (const line of lines) {
     if (line.startsWith(WITHDRAWN)) claimed.delete(line.slice(WITHDRAWN.length));

@@ -2,24 +2,24 @@ import { readdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { createOtherRun, type OtherRun, type OtherRunOptions } from './other-run.ts';
 
-/** What other runs at the same API have under way. */
+/** The domains that other runs at the same API have under way. */
 export interface ClaimsOfOthers {
   /**
-   * Reads what is new, of all files that can be read.
+   * Reads what is new in all readable files.
    *
    * @returns whether there are other runs, or were at the last look
-   * @throws Error of the file system when it cannot be seen which files there are
+   * @throws Error of the file system when the folder cannot be listed
    */
   look(): boolean;
-  /** Whether a run that lives, or workers of one that is lost, had a domain under way, at the last look. */
+  /** Whether a live run, or workers of a lost one, had a domain under way at the last look. */
   has(domain: string): boolean;
   close(): void;
 }
 
-/** Two changes of a folder within a tick of the file system's clock leave the same time. */
+/** Two changes of a folder within a tick of the file system's clock have the same time. */
 const TICK_MS = 100;
 
-/** @param folder which is there */
+/** @param folder an existing folder */
 export function readClaimsOfOthers(folder: string, options: OtherRunOptions): ClaimsOfOthers {
   const others = new Map<string, OtherRun>();
   let listedAtMs = Number.NaN;
@@ -28,7 +28,7 @@ export function readClaimsOfOthers(folder: string, options: OtherRunOptions): Cl
     const { mtimeMs } = statSync(folder);
     if (mtimeMs === listedAtMs && Math.abs(Date.now() - mtimeMs) > TICK_MS) return;
     for (const name of readdirSync(folder)) {
-      // Files that are not whole yet begin with a dot.
+      // Files that are not complete yet have names with a leading dot.
       if (name.startsWith('.') || name === options.self.token || others.has(name)) continue;
       others.set(name, createOtherRun(join(folder, name), options));
     }
@@ -41,7 +41,7 @@ export function readClaimsOfOthers(folder: string, options: OtherRunOptions): Cl
       let areThere = false;
       for (const [name, other] of others) {
         const state = other.look();
-        // One that has just ended may have stored what was asked for.
+        // A run that has just ended may have stored what was asked for.
         areThere ||= state !== 'of_no_concern';
         if (state !== 'gone') continue;
         other.close();

@@ -5,66 +5,66 @@ import { STANDSTILL_MS } from './other-run.ts';
 import { type OwnClaims, openOwnClaims } from './own-claims.ts';
 
 /**
- * Which domains runs on one store have under way, so that none is asked by two of them: each run notes
- * what it is about to ask in a file, and then reads those of the others.
+ * Which domains the runs on one store have under way, so that no two runs ask about the same one.
+ * Each run notes what it is about to ask in a file, and then reads the files of the others.
  *
- * Both may find that the other one wants the same; then neither has it, and both try again a little later.
- * Where files cannot be written, a run goes on as if it were alone.
+ * Two runs may each find that the other wants the same domain. Then neither gets it, and both try
+ * again a little later. When files cannot be written, a run goes on as if it were alone.
  */
 export interface Claims {
   /**
-   * Claims domains, before they are asked.
+   * Claims domains before they are asked.
    *
-   * @param isDone whether another run has asked meanwhile
+   * @param isDone whether another run has asked a domain meanwhile
    */
   take(domains: readonly string[], isDone: (domain: string) => boolean): TakenClaims;
-  /** Takes all claims back, but for those of lookups that go on elsewhere. */
+  /** Withdraws all claims, apart from those of lookups that go on at workers. */
   close(): void;
 }
 
 export interface TakenClaims {
-  /** May be asked. */
+  /** Domains that may be asked. */
   readonly granted: readonly string[];
-  /** Another run has them under way. */
+  /** Domains that another run has under way. */
   readonly refused: readonly string[];
 }
 
 export interface ClaimsOptions {
   readonly endpointId: string;
-  /** What this run has under way; the domains to be claimed are in it already. */
+  /** The domains that this run has under way, including those to be claimed. */
   readonly underWay: ReadonlySet<string>;
-  /** Whether nothing comes of that until somebody does something, such as to resume a paused run. @default never */
+  /** Whether this run waits for a person, for example to resume it. @default never */
   readonly standsStill?: () => boolean;
-  /** Called before it is asked what is done, when others may have done it just now. */
+  /** Called before `isDone` when there are other runs, which may have stored outcomes just now. */
   readonly onOthers: () => void;
-  /** Where lookups are made, if that is not here. @default here */
+  /** Where lookups are made, if not in this process. @default in this process */
   readonly elsewhere?: LookupsElsewhere | undefined;
   /** This run. */
   readonly self?: Owner;
-  /** How often it says anew what it has under way. @default 2 s */
+  /** How often the file of claims is renewed. @default 2 s */
   readonly renewMs?: number;
-  /** How long others elsewhere may be silent. @default 10 s */
+  /** How long runs on other machines may be silent. @default 10 s */
   readonly silenceMs?: number;
-  /** Milliseconds of a clock that never goes back. */
+  /** A monotonic clock, in milliseconds. */
   readonly now?: () => number;
 }
 
-/** Lookups on a queue: they go on when their run is lost. */
+/** Lookups on a queue. They go on when their run is lost. */
 export interface LookupsElsewhere {
-  /** The name of this run there. */
+  /** The name of this run on the queue. */
   readonly runId: string;
   /**
-   * Keeps what is found out for a run that is lost, and takes the rest back.
+   * Stores what workers found for a lost run, and takes the rest back.
    *
-   * @returns whether nothing of it is there any more
+   * @returns whether nothing of the run is left on the queue
    */
   readonly endLost: (runId: string) => Promise<boolean>;
 }
 
 /**
- * Nothing is written before the first claim.
+ * Creates the claims of a run. Nothing is written before the first claim.
  *
- * @param folder where the files are, made if it is not there
+ * @param folder the folder of the files, created if it does not exist
  */
 export function createClaims(folder: string, options: ClaimsOptions): Claims {
   const { self = describeSelf(), onOthers, elsewhere } = options;
@@ -84,7 +84,7 @@ export function createClaims(folder: string, options: ClaimsOptions): Claims {
     if (!open) return;
     clearInterval(timer);
     open.others.close();
-    // What a run that is stopped could not wait for goes on at workers.
+    // Workers go on with lookups that a stopped run could not wait for.
     if (elsewhere && options.underWay.size > 0) open.own.leave();
     else open.own.close();
     open = undefined;
@@ -123,8 +123,8 @@ interface OpenClaims {
 }
 
 /**
- * Unless this run stands still for long. One that waits for the API does not: others would take what
- * it has, and both would ask when the wait is over.
+ * Renews the claims unless this run stands still for long. A run that waits for the API does not
+ * stand still: others would take its domains, and both would ask them after the wait.
  */
 function renewOften(
   own: OwnClaims,
@@ -147,16 +147,16 @@ function renewOften(
   return timer.unref();
 }
 
-/** Of a file that cannot be written, others see that its run gives no sign of life. */
+/** Ignores errors. Others see that a run whose file cannot be written gives no sign of life. */
 function unlessItFails(work: () => void): void {
   try {
     work();
   } catch {
-    // The next time it may go.
+    // The next attempt may succeed.
   }
 }
 
-/** For whoever keeps nothing. */
+/** For a store that keeps nothing. */
 export const NO_CLAIMS: Claims = {
   take: (domains) => ({ granted: domains, refused: [] }),
   close: () => {},

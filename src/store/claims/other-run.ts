@@ -3,13 +3,13 @@ import { isHere, type Owner, SILENCE_MS } from '../../common/owner.ts';
 import { type AppendedLines, openAppendedLines } from './appended-lines.ts';
 import { applyLines, type ClaimHead, readHead } from './claim-lines.ts';
 
-/** Another run, as its file of claims tells. */
+/** Another run, as its file of claims shows it. */
 export interface OtherRun {
-  /** Reads what is new. A file of one that is gone is removed. */
+  /** Reads what is new. The file of a run that is gone is removed. */
   look(): 'there' | 'of_no_concern' | 'gone';
   /**
-   * Whether it had a domain under way at the last look. Where workers go on with that though the run is
-   * lost, asking for it ends the run in its place.
+   * Whether the run had a domain under way at the last look. When it is lost but workers go on with
+   * the domain, the call ends the run on the queue.
    */
   has(domain: string): boolean;
   close(): void;
@@ -18,21 +18,23 @@ export interface OtherRun {
 export interface OtherRunOptions {
   /** This run. */
   readonly self: Owner;
-  /** Runs at other endpoints are of no concern. */
+  /** Runs at other endpoints are ignored. */
   readonly endpointId: string;
-  /** The name of this run on a queue. @default there is no queue */
+  /** The name of this run on a queue. @default no queue */
   readonly runId?: string | undefined;
-  /** Ends what a lost run has on the queue; says whether nothing is there any more. @default there is no queue */
+  /**
+   * Ends what a lost run has on the queue. Resolves with whether nothing is left. @default no queue
+   */
   readonly endLost?: ((runId: string) => Promise<boolean>) | undefined;
-  /** A run elsewhere that gave no sign of life for so long has nothing any more. @default 10 s */
+  /** A run elsewhere that is silent for this long holds nothing any more. @default 10 s */
   readonly silenceMs?: number;
-  /** Milliseconds of a clock that never goes back. */
+  /** A monotonic clock, in milliseconds. */
   readonly now?: () => number;
 }
 
-/** A run of which nothing came for so long, as one that is paused, keeps nothing from others. */
+/** A run that stands still for this long, as while paused, keeps nothing from others. */
 export const STANDSTILL_MS: number = 5 * 60_000;
-/** Whether a process is there is looked up so often; that costs more than reading what it claims. */
+/** How often a process is looked up, which costs more than reading its claims. */
 const LOOK_MS = 500;
 /** Nothing of a lost run is kept on a queue for longer. */
 const KEPT_MS = 7 * 24 * 60 * 60_000;
@@ -51,12 +53,12 @@ export function createOtherRun(
   let file: AppendedLines | undefined;
   let head: ClaimHead | undefined;
   let claimed = new Set<string>();
-  /** Whether its process is there; undefined where that cannot be looked up. */
+  /** Whether its process is alive; undefined when that cannot be looked up. */
   let isThere: boolean | undefined;
   let lookedUpAtMs = Number.NEGATIVE_INFINITY;
   let sign = { mtimeMs: Number.NaN, atMs: 0 };
   let isSilent = false;
-  /** Whether nothing that it gave out is on the queue any more, since its last sign. */
+  /** Whether none of its chunks have been on the queue since its last sign of life. */
   let isEnded = false;
   let ending: Promise<void> | undefined;
   let restsUntilMs = Number.NEGATIVE_INFINITY;
@@ -78,14 +80,14 @@ export function createOtherRun(
     return true;
   }
 
-  /** Times of files are compared with each other only: clocks of machines differ. */
+  /** Times of files are compared only with each other, because the clocks of machines differ. */
   function noteSign({ mtimeMs }: Stats): void {
     const nowMs = now();
     if (mtimeMs !== sign.mtimeMs) {
       sign = { mtimeMs, atMs: nowMs };
       isEnded = false;
     }
-    // One that is there, but suspended or short of time, still has what it had when it goes on.
+    // A live run that is suspended or short of time still has its domains when it goes on.
     isSilent = nowMs - sign.atMs > (isThere ? STANDSTILL_MS : silenceMs);
   }
 
@@ -99,10 +101,10 @@ export function createOtherRun(
     return isSilent || isThere === false;
   }
 
-  /** Whether workers may go on with what a lost run gave out. */
+  /** Whether workers may go on with the chunks of a lost run. */
   function isOnQueue(): boolean {
     if (!head?.runId || !endLost || isEnded) return false;
-    // A run of the same name has taken up what was there.
+    // This run has the same name, so it has resumed what was there.
     return head.runId !== runId && claimed.size > 0 && Date.now() - sign.mtimeMs < KEPT_MS;
   }
 
@@ -113,7 +115,7 @@ export function createOtherRun(
       .then((isNoMoreThere) => {
         isEnded = isNoMoreThere && atMs === sign.atMs;
       })
-      .catch(() => {}) // the next time it may go
+      .catch(() => {}) // the next attempt may succeed
       .finally(() => {
         ending = undefined;
       });
@@ -129,7 +131,7 @@ export function createOtherRun(
     return 'gone';
   }
 
-  /** Thousands may lie about, of runs elsewhere that were killed. */
+  /** Skips the file for a while. Thousands may lie about, of killed runs elsewhere. */
   function rest(): 'of_no_concern' {
     close();
     restsUntilMs = now() + LOOK_MS;
@@ -149,7 +151,8 @@ export function createOtherRun(
         const state = lookAtIt();
         return state === 'of_no_concern' ? rest() : state;
       } catch {
-        // It went just now, or is a folder: the files of others can be read all the same.
+        // The file has just been removed, or is a folder. The files of other runs can still be
+        // read.
         return rest();
       }
     },

@@ -2,26 +2,28 @@ import { closeSync, openSync, renameSync, rmSync, writeFileSync, writeSync } fro
 import { join } from 'node:path';
 import { beginWith, type ClaimHead, linesOf, WITHDRAWN } from './claim-lines.ts';
 
-/** The claims of this run, in a file that others read. */
+/** The claims of this run, in a file that other runs read. */
 export interface OwnClaims {
   readonly path: string;
   add(domains: readonly string[]): void;
-  /** Takes some back. */
+  /** Withdraws claims. */
   withdraw(domains: readonly string[]): void;
-  /** Writes the file anew, without domains that have their outcomes by now; also a sign of life. */
+  /**
+   * Writes the file anew, without domains that have outcomes by now. This is also a sign of life.
+   */
   renew(): void;
-  /** Leaves those that are under way to whoever wants them. */
+  /** Leaves the domains under way to any run that wants them. */
   leave(): void;
-  /** Takes all back. */
+  /** Withdraws all claims. */
   close(): void;
 }
 
-/** A longer file is written anew before its time, and then all runs look which files there are. */
+/** A longer file is renewed early, which makes all runs list the folder. */
 const MOST_BYTES = 512 * 1024;
 
 /**
- * @param folder which is there
- * @param underWay the domains that this run has under way, those it is about to add too
+ * @param folder an existing folder
+ * @param underWay the domains that this run has under way, including those it is about to add
  * @throws Error of the file system
  */
 export function openOwnClaims(
@@ -33,14 +35,14 @@ export function openOwnClaims(
   let mostBytes = MOST_BYTES;
   let file = begin();
 
-  /** Under its name it is whole from the first moment. */
+  /** Writes the file under another name first, so that it is never seen incomplete. */
   function begin(): number {
     const temporary = join(folder, `.${owner.token}`);
     const text = beginWith({ owner, endpointId, runId }) + linesOf(underWay);
     writeFileSync(temporary, text);
     renameSync(temporary, path);
     sizeBytes = text.length;
-    // However many are under way, not every chunk begins it anew.
+    // However many domains are under way, not every chunk should renew the file.
     mostBytes = Math.max(MOST_BYTES, 2 * sizeBytes);
     return openSync(path, 'a');
   }

@@ -1,15 +1,17 @@
 import type { Proxy } from '../../brand/proxy.ts';
 
 export interface OutOptions {
-  /** What the API is called. */
+  /** The name of the API. */
   readonly api: string;
   /** The proxy on the way there, if there is one. */
   readonly proxy: Proxy | undefined;
-  /** Why the last call failed that did. */
+  /** Why the last failed call failed. */
   readonly trouble: string | undefined;
 }
 
-/** Says that calls wait because they get no answer, and what to check: it may not be the API's fault. */
+/**
+ * Says that calls wait because they get no answer, and what to check: the API may not be to blame.
+ */
 export function describeOut({ api, proxy, trouble }: OutOptions): string {
   const why = trouble === undefined ? '' : ` (${trouble})`;
   if (proxy && trouble?.startsWith('proxy_')) {
@@ -22,16 +24,16 @@ export function describeOut({ api, proxy, trouble }: OutOptions): string {
   return `The API at ${api} is out${why}: calls wait until it is back, up to --max-outage. If it never answered, check --base-url${mayWantTls(api, trouble) ? ', which may have to begin with https://' : ''}.${trouble === 'http_503' ? LIMIT_BY_503 : ''}`;
 }
 
-/** A gateway may refuse with 503 what comes too fast, and others go on being answered. */
+/** A gateway may refuse calls that come too fast with 503, while others are still answered. */
 const LIMIT_BY_503 =
   ' If it limits calls with 503, as nginx does, that shows when it happens again; --rate spares the wait.';
 
-/** A server that speaks TLS breaks off what does not. */
+/** A server that speaks TLS breaks off connections without it. */
 function mayWantTls(api: string, trouble: string | undefined): boolean {
   return trouble === 'connection_reset' && api.startsWith('http://');
 }
 
-/** What this machine has not enough of. */
+/** Resources that this machine is short of. */
 const WANTS: Readonly<Record<string, string>> = {
   too_many_open_files:
     'Too many files are open here: lower --concurrency, or raise the limit (ulimit -n).',

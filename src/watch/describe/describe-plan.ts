@@ -9,14 +9,14 @@ import { formatRate } from './format-rate.ts';
 
 type Opened = Extract<RunEvent, { type: 'opened' }>;
 
-/** Says in a line what was understood of the input. */
+/** Describes in a line how the input was understood. */
 export function describeInput(event: Opened): string {
   const { input, format, column } = event;
   const others = describeOthers(event);
   return `${input} is ${format}; domains are in column ${describeColumn(column)}${others && `; ${others}`}`;
 }
 
-/** Says in lines what is going to be done. */
+/** Describes the plan in lines. */
 export function describePlan(plan: Plan): readonly string[] {
   const { rows, uniqueDomains, invalidRows, freshDomains, calls } = plan;
   const lines = [
@@ -29,7 +29,10 @@ export function describePlan(plan: Plan): readonly string[] {
   return lines.filter((line) => line !== false && line !== '') as string[];
 }
 
-/** What was understood of the input, for somebody who is going to be asked: a block of lines. */
+/**
+ * Describes how the input was understood, as a block of lines for somebody who will be asked to
+ * confirm.
+ */
 export function inputBlock(event: Opened): readonly string[] {
   const { input, format, column } = event;
   const others = describeOthers(event);
@@ -42,9 +45,9 @@ export function inputBlock(event: Opened): readonly string[] {
 }
 
 /**
- * What is going to be done, likewise.
+ * Describes the plan in the same way.
  *
- * @param runId what the run is called in logs; missing where it has none
+ * @param runId the id of the run in logs; missing where it has none
  */
 export function planBlock(plan: Plan, runId?: string): readonly string[] {
   const { rows, uniqueDomains, freshDomains, invalidRows, invalidExamples, estimate } = plan;
@@ -89,7 +92,7 @@ function describeOthers({ column }: Opened): string {
   return `also possible: ${all}; --domain-column takes another`;
 }
 
-/** Says that more are due than are made. */
+/** Says that more lookups are due than calls are made. */
 function describeUnmade({ calls, lookups }: Plan): string {
   return calls < lookups ? ` of the ${formatCount(lookups)} due` : '';
 }

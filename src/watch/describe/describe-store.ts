@@ -2,7 +2,7 @@ import { formatSize } from '../../job/values/format-size.ts';
 import type { StoreStats } from '../../store/stats.ts';
 import { countOf, formatCount } from './format-count.ts';
 
-/** What is in a store, for people, in lines. */
+/** Describes the contents of a store for people, in lines. */
 export function describeStore(stats: StoreStats): readonly string[] {
   const { folder, version, sizeBytes, statuses, apis, ages, leftOver, logos } = stats;
   const { oldestAtMs, newestAtMs } = stats;

@@ -6,7 +6,7 @@ import type { Stop } from '../../worker/stop-switch.ts';
 import { describeStop } from './describe.ts';
 
 export interface DescribeTrialOptions {
-  /** What was typed. */
+  /** The domain as it was typed. */
   readonly text: string;
   /** Milliseconds since 1970. */
   readonly nowMs: number;
@@ -18,7 +18,10 @@ export interface DescribeTrialOptions {
 const MOST_LINES = 40;
 const MOST_LINE_LENGTH = 160;
 
-/** Says in lines what a domain came to: how it ended, the answer, the columns that it makes. */
+/**
+ * Describes in lines what was learned of a domain: how its lookup ended, the answer, the columns
+ * that it makes.
+ */
 export function describeTrial(trial: Trial, options: DescribeTrialOptions): readonly string[] {
   const { answer, columns } = trial;
   const lines = [...describeEnd(trial, options)];
@@ -36,7 +39,7 @@ export function describeTrial(trial: Trial, options: DescribeTrialOptions): read
 const HINT =
   'To keep these columns: the same command with --preset > brand.yaml, then --fields @brand.yaml.';
 
-/** Says in lines how it ended, in words. */
+/** Describes in lines how the lookup ended. */
 export function describeEnd(
   trial: Trial,
   { text, nowMs }: Pick<DescribeTrialOptions, 'text' | 'nowMs'>,
@@ -63,7 +66,7 @@ function describeOutcome({ status, reason, httpStatus }: Trial): string {
   }
 }
 
-/** One alone does not tell what is refused. */
+/** One refusal alone does not show what is refused. */
 const FORBIDDEN = ' If it refuses others too, check --auth and what the credential is allowed.';
 
 const FAILURES: Readonly<Record<string, string>> = {
@@ -94,7 +97,7 @@ function describeCost({ isFromStore, fetchedAt, calls, elapsedMs }: Trial, nowMs
   return `From the store, fetched ${formatDuration(Math.max(0, ageMs))} ago (${fetchedAt}); no call was made. --refresh asks again.`;
 }
 
-/** Of a run it is said of the first five calls. */
+/** Says why it stopped. The words for runs speak of the first five calls; here there is only one. */
 function describeWhy(stop: Stop, { calls }: Trial): string {
   const { seen, reason, comeBackAtMs } = stop;
   if (seen) return `${MISDIRECTIONS[seen]} Nothing of it is kept.`;
@@ -138,7 +141,7 @@ const HEADER = ['column', 'JMESPath', 'value'] as const;
 const MOST_OF_NAME = 40;
 const MOST_OF_VALUE = 60;
 
-/** A table: the name of each column, its JMESPath, and what it has. */
+/** A table with the name, JMESPath and value of each column. */
 function describeColumns(columns: readonly TrialColumn[]): readonly string[] {
   const rows = columns.map(({ name, expression, value }) => [
     printable(name),

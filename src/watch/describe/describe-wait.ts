@@ -1,13 +1,13 @@
 import { formatDuration } from '../../job/values/duration.ts';
 import type { HeldBy, Progress, WorkProgress } from '../events.ts';
 
-/** Why no call starts, in words: the longest first, for where there is room. */
+/** Why no call starts, in words. The first form is the longest, for where there is room. */
 export type WaitWords = readonly [string, ...string[]];
 
-/** A wait that is shorter is part of the work. */
+/** A shorter wait is a normal part of the work. */
 const WORTH_TELLING_MS = 1_000;
 
-/** Says what keeps calls from starting; undefined where nothing does. */
+/** Describes what keeps calls from starting; undefined if nothing does. */
 export function describeWait(
   progress: WorkProgress & Pick<Progress, 'isPaused' | 'heldBy'>,
 ): WaitWords | undefined {

@@ -13,7 +13,7 @@ import type {
 import { countOf, formatCount } from './format-count.ts';
 import { formatRate } from './format-rate.ts';
 
-/** Says why a run stops before all is asked, and what to do. */
+/** Says why a run stops before all domains were asked, and what to do. */
 export function describeStop({ reason, comeBackAtMs, seen, trouble }: Stop): string {
   if (seen) {
     return `${MISDIRECTIONS[seen]} No further call is made, nothing of it is kept, and the outputs stay as they were.`;
@@ -43,7 +43,7 @@ const STOPS: Readonly<Record<Stop['reason'], string>> = {
   error: 'Stopped by an error.',
 };
 
-/** What the first calls came to, and what to check. */
+/** How the first calls ended, and what to check. */
 const MISDIRECTIONS: Readonly<Record<NonNullable<Stop['seen']>, string>> = {
   not_found_page:
     'The first calls were all answered 404 with a page that is no JSON: the path is wrong, check --base-url.',
@@ -114,14 +114,14 @@ export function describeSummary(summary: Summary): readonly string[] {
   return lines;
 }
 
-/** `3 rows were skipped: …`, for a run that came to its end. */
+/** `3 rows were skipped: …`, for a run that was not stopped. */
 export function describePruned(rows: number): string {
   const were =
     rows === 1 ? 'row was skipped: its outcome was' : 'rows were skipped: their outcomes were';
   return `${formatCount(rows)} ${were} removed from the store while the run went on.`;
 }
 
-/** How to go on with a run that was stopped. */
+/** How to continue a run that was stopped. */
 export function describeGoingOn({ reason, comeBackAtMs }: Stop): string {
   if (reason === 'misdirected') return 'Once that is mended, run the same command again.';
   const when = comeBackAtMs === undefined ? '' : ` after ${new Date(comeBackAtMs).toISOString()}`;
@@ -178,7 +178,7 @@ function describeLimit({
   }
 }
 
-/** A wait that nobody would have noticed is not worth a word. */
+/** A shorter wait goes unnoticed and is not mentioned. */
 const SHORTEST_TOLD_MS = 100;
 
 const WAITS: Readonly<Record<keyof WaitsSummary, string>> = {

@@ -1,4 +1,6 @@
-/** `1,204`. Not with Intl: its first use takes longer than a plan, and every run has a plan to tell. */
+/**
+ * `1,204`. Does not use Intl: its first use takes longer than a plan, and every run prints a plan.
+ */
 export function formatCount(amount: number): string {
   return String(amount).replaceAll(/\B(?=(?:\d{3})+$)/g, ',');
 }

@@ -3,7 +3,7 @@ import { formatDuration } from '../../job/values/duration.ts';
 import type { ScheduledResult } from '../../queue/bullmq/schedules/schedule-results.ts';
 import type { ScheduledJob } from '../../schedule/list-schedules.ts';
 
-/** Shows schedules as a table in lines, and what there is to say beside it. */
+/** Shows schedules as a table in lines, followed by remarks. */
 export function describeSchedules(jobs: readonly ScheduledJob[]): readonly string[] {
   if (jobs.length === 0) return ['Nothing is scheduled.'];
   const rows = jobs.map((job) => [job.job, describeWhen(job), ...describeLast(job)]);
@@ -70,7 +70,9 @@ function describeResult(result: ScheduledResult, timezone: string): readonly str
   ];
 }
 
-/** `2026-11-21 02:30:00`, on the clocks of a time zone; of one that only other machines know, in UTC. */
+/**
+ * `2026-11-21 02:30:00`, on the clocks of a time zone; in UTC if only other machines know the zone.
+ */
 function inZone(time: string, timeZone: string): string {
   if (!isTimezone(timeZone)) return `${inZone(time, 'UTC')} UTC`;
   const options = { timeZone, dateStyle: 'short', timeStyle: 'medium' } as const;

@@ -15,7 +15,7 @@ const COUNTS: readonly (readonly [of: Countable, rank: number, color?: PartColor
   ['skipped', 3],
 ];
 
-/** `41,020 found`, `3 failed`: what there is none of is left out, but for what was found. */
+/** `41,020 found`, `3 failed`: counts of zero are left out, except that of found rows. */
 export function countParts(
   counts: Readonly<Partial<Record<Countable, number>>>,
 ): readonly LinePart[] {

@@ -1,26 +1,26 @@
 /** A part of a line, such as `3 failed`. */
 export interface LinePart {
-  /** What it says, the longest first, for where there is room. Each character takes one column. */
+  /** Its texts, the longest first, for where there is room. Each character takes one column. */
   readonly forms: readonly [string, ...string[]];
-  /** Of two parts the one with the higher rank is kept, and kept long. */
+  /** When room is short, parts with a higher rank are kept first, and kept long. */
   readonly rank: number;
   readonly color?: PartColor | undefined;
 }
 
 export type PartColor = 'green' | 'red' | 'yellow';
 
-/** A part as it is going to be seen. */
+/** A part as it will be seen. */
 export interface FittedPart {
   readonly text: string;
   readonly color: PartColor | undefined;
 }
 
 /**
- * Fits a line into so many columns. As many parts as possible stay, those of the highest rank; of
- * these, the ones of the lowest rank are shortened first. What is left of a single part that is too
- * long ends in `…`.
+ * Fits a line into a number of columns. As many parts as possible stay, those of the highest rank
+ * first. Among these, the parts of the lowest rank are shortened first. If a single part is left
+ * and is too long, it is cut and ends in `…`.
  *
- * @param separatorLength what stands between two parts takes so many columns
+ * @param separatorLength the number of columns between two parts
  */
 export function fitLine(
   parts: readonly LinePart[],

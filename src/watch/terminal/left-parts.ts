@@ -5,7 +5,7 @@ const SHORTEST_MS = 1_000;
 const RANK = 10;
 
 /**
- * `about 12 min left`, as what counts most of its line; nothing when it is not known, or nearly over.
+ * `about 12 min left`, as the part of highest rank; nothing when it is not known, or nearly over.
  *
  * @param leftMs in milliseconds
  */
@@ -15,7 +15,7 @@ export function leftParts(leftMs: number | undefined): readonly LinePart[] {
   return [{ forms: [`about ${time} left`, `${time} left`], rank: RANK }];
 }
 
-/** No more exact than it is known. */
+/** Rounds to the precision that is known. */
 function roughly(ms: number): number {
   const [, stepMs] = STEPS.find(([belowMs]) => ms < belowMs) ?? [0, 3_600_000];
   return Math.round(ms / stepMs) * stepMs;

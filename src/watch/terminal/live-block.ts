@@ -10,53 +10,64 @@ import {
   synchronizedOutput,
 } from 'ansi-escapes';
 
-/** Lines at the bottom of a terminal that are drawn again and again in their place. */
+/** Lines at the bottom of a terminal that are redrawn in place. */
 export interface LiveBlock {
   /** Shows these lines from now on. */
   draw(frame: Frame): void;
-  /** Leaves what was shown last; later output starts below. May be called twice, and drawn again after. */
+  /**
+   * Leaves what was shown last; later output starts below. May be called twice, and drawing may
+   * start again after it.
+   */
   readonly end: () => void;
 }
 
-/** Makes the lines; asked again when the window has another width. None may be longer than `columns`. */
+/**
+ * Makes the lines; called again when the window has another width. None may be longer than
+ * `columns`.
+ */
 export type Frame = (columns: number) => readonly string[];
 
-/** What is used of a terminal. */
+/** The part of a terminal that is used. */
 export type Terminal = Pick<NodeJS.WriteStream, 'write' | 'on' | 'off' | 'columns' | 'rows'>;
 
-/** What is used of the process. */
+/** The part of the process that is used. */
 export type Host = Pick<NodeJS.Process, 'on' | 'off' | 'env'>;
 
-/** Of a terminal that does not say, such as one behind a serial line. */
+/** For a terminal that does not report its size, such as one behind a serial line. */
 const USUAL = { columns: 80, rows: 24 };
-/** A window that is dragged has a new size many times in a second. */
+/** A window that is being dragged changes its size many times a second. */
 const SETTLE_MS = 60;
-/** In two parts: what is erased at once at the very beginning of the screen, tmux keeps in its history. */
+/**
+ * Erases in two parts: tmux keeps in its history whatever is erased at once from the very beginning
+ * of the screen.
+ */
 const CLEAR = `${cursorLeft}${eraseEndLine}${cursorForward()}${eraseDown}${cursorLeft}`;
 const CUT_OFF = '\u001b[?7l';
 const WRAP = '\u001b[?7h';
 
 /**
- * Draws a block, and leaves the cursor at its beginning. All that is below the cursor is ours, so that
- * it can be taken away without knowing how many rows it has by now: a window that was made narrower
- * may have wrapped it anew, or not. A cursor that waits at the end, as `log-update` has it, leaves
- * lines behind then. The rows go out as one long line that the terminal wraps: xterm.js moves the
- * cursor by the lines below it that it wraps anew, but leaves the line alone that has the cursor. Only
- * tmux gets a line for each row, and cuts it off: it has its new size before it tells of it, and what
- * is drawn for the old one meanwhile has to take as many rows.
+ * Draws a block, and leaves the cursor at its beginning. Everything below the cursor belongs to the
+ * block. So it can be erased without knowing how many rows it has by now: a window that was made
+ * narrower may have wrapped it anew, or not. A cursor that waits at the end, as with `log-update`,
+ * leaves lines behind in that case.
  *
- * What others write to the stream meanwhile comes above the block. It begins with an empty row, for
- * what they write past the stream.
+ * The rows go out as one long line that the terminal wraps. The reason is xterm.js: it moves the
+ * cursor by the lines below it that it wraps anew, but does not touch the line that has the cursor.
+ * Only tmux gets a line for each row, and cuts it off. It has its new size before it reports it,
+ * and what is drawn for the old size meanwhile has to take as many rows.
  *
- * @param host what tells that the process ends, or is about to be stopped with Ctrl-Z: the block is then
- *   drawn anew below what the shell says meanwhile
+ * Output that others write to the stream meanwhile comes above the block. The block begins with an
+ * empty row, for output that bypasses the stream.
+ *
+ * @param host reports that the process ends, or is about to be stopped with Ctrl-Z: the block is
+ * then drawn anew below what the shell prints meanwhile
  */
 export function createLiveBlock(terminal: Terminal, host: Host = process): LiveBlock {
   const { write } = terminal;
   let frame: Frame | undefined;
-  /** Somebody has begun a line and not ended it. */
+  /** Whether others have begun a line and not ended it. */
   let isMidLine = false;
-  /** While the window changes its size. */
+  /** Set while the window changes its size. */
   let settling: NodeJS.Timeout | undefined;
 
   function put(text: string): boolean {
@@ -130,7 +141,7 @@ export function createLiveBlock(terminal: Terminal, host: Host = process): LiveB
   };
 }
 
-/** `screen` does as tmux does. */
+/** `screen` behaves like tmux. */
 function isTmux({ TERM = '', TMUX }: NodeJS.ProcessEnv): boolean {
   return TMUX !== undefined || /^(tmux|screen)/.test(TERM);
 }

@@ -7,7 +7,7 @@ import { barLine } from './progress-bar.ts';
 
 const SEPARATOR = ', ';
 
-/** The logos of a run as a block of lines, in so many columns at most. */
+/** The logos of a run as a block of lines, at most this many columns wide. */
 export function logosBlock(progress: LogoProgress, paint: Paint, columns: number): string[] {
   const { total, saved, kept, missing } = progress;
   const done = saved + kept + missing;
@@ -23,7 +23,9 @@ export function logosBlock(progress: LogoProgress, paint: Paint, columns: number
   ];
 }
 
-/** In milliseconds, as fast as it went so far; undefined before the first one. */
+/**
+ * Estimates the time left in milliseconds from the speed so far; undefined before the first logo.
+ */
 export function leftMsOf(progress: LogoProgress): number | undefined {
   const { total, saved, kept, missing, elapsedMs } = progress;
   const done = saved + kept + missing;

@@ -12,17 +12,17 @@ import { barLine } from './progress-bar.ts';
 /** The lookups of a run as a block of lines. */
 export interface LookupsBlock {
   look(progress: Progress): void;
-  /** As it was looked at last, in so many columns at most. */
+  /** The state it was last given, as lines at most this many columns wide. */
   readonly lines: (columns: number) => readonly string[];
 }
 
 const SEPARATOR = ', ';
-/** Calls of others are told by the chunk, and a chunk takes a while. */
+/** Calls of other workers are reported by the chunk, and a chunk takes a while. */
 const CHUNKS_MS = 15_000;
 
 /**
- * A line of how far it is by row, one of what has become of the rows, one of how fast it goes, and,
- * where calls wait, one of why.
+ * A line of progress by row, one of how the rows ended, one of the speed, and, while calls wait,
+ * one of why.
  */
 export function createLookupsBlock(paint: Paint): LookupsBlock {
   const rate = createRecentRate();

@@ -9,9 +9,9 @@ export function nowPart(perSecond: number): LinePart {
 }
 
 /**
- * The limit that calls are held to, and what else there is to say of the pace.
+ * The limit that calls are held to, and other remarks on the pace.
  *
- * @param isOver whether no call is to come
+ * @param isOver whether no more calls will come
  */
 export function paceParts(
   pace: PaceDescription | undefined,

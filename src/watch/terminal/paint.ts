@@ -5,7 +5,7 @@ import type { FittedPart } from './fit-line.ts';
 export type Paint = (parts: readonly FittedPart[], separator: string) => string;
 
 /**
- * @param stream what says whether it shows colours: a terminal does, unless `NO_COLOR` or `TERM=dumb`
+ * @param stream says whether it shows colours: a terminal does, unless `NO_COLOR` or `TERM=dumb`
  * say otherwise, or `FORCE_COLOR` says so
  */
 export function createPaint(stream: { readonly hasColors?: () => boolean }): Paint {

@@ -4,7 +4,7 @@ import { fitLine, type LinePart } from './fit-line.ts';
 export interface BarOptions {
   readonly done: number;
   readonly total: number;
-  /** Of what, such as `rows`. */
+  /** What is counted, such as `rows`. */
   readonly unit: string;
 }
 
@@ -12,11 +12,11 @@ const NARROWEST = 4;
 const WIDEST = 40;
 const GAP = '  ';
 
-/** `██████░░░░  58%  58,120 of 100,000 rows`, in so many columns at most. */
+/** `██████░░░░  58%  58,120 of 100,000 rows`, at most this many columns wide. */
 export function barLine({ done, total, unit }: BarOptions, columns: number): string {
   const share = total > 0 ? Math.min(1, done / total) : 1;
   const parts: readonly LinePart[] = [
-    // Rounded down: what is not done is not at 100 %.
+    // Rounded down, so that unfinished work is never at 100 %.
     { forms: [`${Math.floor(share * 100)}%`], rank: 2 },
     {
       forms: [

@@ -5,7 +5,7 @@ import { createLookupsBlock } from './lookups-block.ts';
 import { createPaint } from './paint.ts';
 import { barLine } from './progress-bar.ts';
 
-/** Shows progress in a block at the bottom of a terminal; that of the lookups stays above the logos. */
+/** Shows progress in a block at the bottom of a terminal; the lookups stay above the logos. */
 export function createProgressBlock(
   terminal: Terminal & { readonly hasColors?: () => boolean },
   host?: Host,
@@ -36,7 +36,7 @@ export function createProgressBlock(
       begin('rows');
       block.draw((columns) => [barLine({ done: written, total, unit: 'rows written' }, columns)]);
     },
-    giveWay: () => {}, // what others write comes above
+    giveWay: () => {}, // other output comes above
     end: block.end,
   };
 }

@@ -7,7 +7,7 @@ import { createLiveBlock, type Host, type Terminal } from './live-block.ts';
 import { nowPart, paceParts } from './pace-parts.ts';
 import { createPaint } from './paint.ts';
 
-/** Shows how it goes with a worker in a block at the bottom of a terminal. */
+/** Shows the progress of a worker in a block at the bottom of a terminal. */
 export interface WorkerBlock {
   readonly show: (progress: WorkProgress) => void;
   /** Leaves the last state readable. */
@@ -16,7 +16,7 @@ export interface WorkerBlock {
 
 const SEPARATOR = ', ';
 
-/** A line of what its lookups came to, one of how fast it goes, and, where calls wait, one of why. */
+/** A line of how its lookups ended, one of the speed, and, while calls wait, one of why. */
 export function createWorkerBlock(
   terminal: Terminal & { readonly hasColors?: () => boolean },
   host?: Host,

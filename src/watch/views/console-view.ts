@@ -5,7 +5,9 @@ import type { RunEvent } from '../events.ts';
 import type { Summary } from '../summary.ts';
 import type { ProgressView } from './progress-view.ts';
 
-/** Shows a run on the console: what was understood, the plan, progress, and how it ended. */
+/**
+ * Shows a run on the console: how the input was understood, the plan, progress, and how it ended.
+ */
 export interface ConsoleView {
   readonly show: (event: RunEvent) => void;
   finish(summary: Summary): void;
@@ -17,9 +19,12 @@ export interface ConsoleViewOptions {
   /** Takes a line, without its end. */
   readonly write: (line: string) => void;
   readonly progress: ProgressView;
-  /** Whether somebody sits there who is going to be asked: the plan then takes some room. @default false */
+  /**
+   * Whether somebody sits there who will be asked to confirm: the plan then takes more room.
+   * @default false
+   */
   readonly isTerminal?: boolean;
-  /** What the run is called in logs, for the plan on a terminal. @default it is not told */
+  /** The id of the run in logs, for the plan on a terminal. @default it is not shown */
   readonly runId?: string;
   /** Takes secrets out of a text. @default leaves it as it is */
   readonly redact?: (text: string) => string;

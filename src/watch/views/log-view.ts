@@ -7,10 +7,10 @@ import type { ProgressStyle } from './open-progress-view.ts';
 import { createProgressLines } from './progress-lines.ts';
 import { NO_PROGRESS } from './progress-view.ts';
 
-/** Tells of a run in a log, for programs: what happens in `event`, with its numbers. */
+/** Logs a run for programs: what happens is in `event`, with its numbers. */
 export function createLogView(log: Log, progress: ProgressStyle | 'auto'): ConsoleView {
   let fields: LogFields = {};
-  // A line every few seconds, whatever was wished for: nobody looks at a bar in a log.
+  // A line every few seconds, whatever was asked for: nobody looks at a bar in a log.
   const lines =
     progress === 'none'
       ? NO_PROGRESS
@@ -49,7 +49,7 @@ export function createLogView(log: Log, progress: ProgressStyle | 'auto'): Conso
   };
 }
 
-/** What a line is long enough for. */
+/** The numbers that fit into a line. */
 function numbersOf(progress: Progress): LogFields {
   const { lookups, done, outcomes, rows, calls, retries, throttled, waitMs } = progress;
   const { pace, outage, isPaused, heldBy } = progress;

@@ -1,24 +1,25 @@
 import { printable } from '../../common/printable.ts';
 import { redactDeep } from '../../common/redact-deep.ts';
 
-/** The least that is told, from all to hardly anything. */
+/** The least severe level that is logged, from everything to hardly anything. */
 export const LOG_LEVELS = ['debug', 'info', 'warn', 'error'] as const;
 
 export type LogLevel = (typeof LOG_LEVELS)[number];
 
 /**
- * `text` is lines for people, `json` for whatever gathers logs: an object on each line. `shown` is
- * `text` where nobody asked for a log: a run is then shown to whoever started it, without times and ids.
+ * `text` is lines for people. `json` is for log collectors: an object on each line. `shown` is
+ * `text` where nobody asked for a log: a run is then shown to the person who started it, without
+ * times and ids.
  */
 export type LogFormat = 'shown' | 'text' | 'json';
 
-/** What a program may want to know of a line, by name. Texts are told without secrets. */
+/** Facts of a line that a program may want, by name. Secrets are taken out of texts. */
 export type LogFields = Readonly<Record<string, unknown>>;
 
-/** Where all lines of a process go. */
+/** The place where all lines of a process go. */
 export interface Log {
   readonly format: LogFormat;
-  /** Whether lines of a level are told. */
+  /** Whether lines of a level are logged. */
   tells(level: LogLevel): boolean;
   write(level: LogLevel, message: string, fields?: LogFields): void;
   /** The same with these fields on each line. */
@@ -32,19 +33,19 @@ export interface LogOptions {
   readonly stream: Pick<NodeJS.WritableStream, 'write'>;
   /** Takes secrets out of a text. */
   readonly redact: (text: string) => string;
-  /** On each line of JSON; of text it is the id of the run that is there. @default none */
+  /** Fields on each line of JSON; a line of text has only the id of the run. @default none */
   readonly fields?: LogFields;
 }
 
 /**
- * Opens the log of a process. A line of text has the time, the id of the run if it is about one, and
- * the message; one of JSON has all else too.
+ * Opens the log of a process. A line of text has the time, the id of the run if it is about one,
+ * and the message; a line of JSON has all other fields too.
  */
 export async function openLog(options: LogOptions): Promise<Log> {
   return options.format === 'json' ? await openJsonLog(options) : createTextLog(options);
 }
 
-/** What fits where it goes, and what it is for. */
+/** Chooses the format that suits the destination and the purpose. */
 export function chooseFormat(
   wish: 'auto' | 'text' | 'json',
   { isTTY = false, env }: { readonly isTTY?: boolean; readonly env: NodeJS.ProcessEnv },
@@ -69,7 +70,7 @@ function createTextLog(options: LogOptions): Log {
 }
 
 async function openJsonLog({ level, stream, redact, fields = {} }: LogOptions): Promise<Log> {
-  // Loaded here, so that whoever reads text need not wait for it.
+  // Loaded here, so that readers of text need not wait for it.
   const { pino } = await import('pino');
   const root = pino(
     {

@@ -2,8 +2,8 @@ import { createProgressLines } from './progress-lines.ts';
 import { NO_PROGRESS, type ProgressView } from './progress-view.ts';
 
 /**
- * How progress is shown: `bar` draws a block at the bottom of the terminal again and again, `lines`
- * writes a line every few seconds.
+ * How progress is shown: `bar` redraws a block at the bottom of the terminal, `lines` writes a line
+ * every few seconds.
  */
 export type ProgressStyle = 'bar' | 'lines' | 'none';
 
@@ -14,7 +14,7 @@ export async function openProgressView(
 ): Promise<ProgressView> {
   switch (chooseStyle(wish, { isTTY: stream.isTTY, env: process.env })) {
     case 'bar': {
-      // Loaded here, so that whoever sees no bar need not wait for it.
+      // Loaded here, so that nobody without a bar has to wait for it.
       const { createProgressBlock } = await import('../terminal/progress-block.ts');
       return createProgressBlock(stream);
     }
@@ -25,7 +25,7 @@ export async function openProgressView(
   }
 }
 
-/** What fits a stream: a bar on a terminal that can redraw it, lines elsewhere. */
+/** Chooses what suits a stream: a bar on a terminal that can redraw it, lines elsewhere. */
 export function chooseStyle(
   wish: ProgressStyle | 'auto',
   { isTTY = false, env }: { readonly isTTY?: boolean; readonly env: NodeJS.ProcessEnv },

@@ -10,7 +10,7 @@ import type { ProgressView } from './progress-view.ts';
 
 const LINE_EVERY_MS = 5_000;
 
-/** One part of a run, as it stood last. */
+/** One part of a run, in its last state. */
 interface Step {
   readonly of: 'lookups' | 'logos' | 'rows';
   readonly elapsedMs: number;
@@ -83,7 +83,7 @@ function describeProgress(progress: Progress, leftMs = 0): string {
   const { done, lookups, rows, outcomes, calls, elapsedMs, waitMs, pace, outage } = progress;
   const { isPaused = false, heldBy } = progress;
   const seconds = elapsedMs / 1_000;
-  const isStopped = (rows?.skipped ?? 0) > 0; // known when all is over
+  const isStopped = (rows?.skipped ?? 0) > 0; // known only at the end
   const parts = [
     `${formatCount(done)}/${formatCount(lookups)} lookups`,
     `${(seconds > 0 ? calls / seconds : 0).toFixed(1)} calls/s`,

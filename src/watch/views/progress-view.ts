@@ -1,17 +1,17 @@
 import type { LogoProgress, Progress, WriteProgress } from '../events.ts';
 
-/** Shows how far the lookups are, the logos behind them, and the rows that are written in the end. */
+/** Shows how far the lookups are, then the logos, and in the end the rows that are written. */
 export interface ProgressView {
   show(progress: Progress): void;
   showLogos(progress: LogoProgress): void;
   showRows(progress: WriteProgress): void;
-  /** Something else is going to be written. */
+  /** Must be called before anything else is written. */
   giveWay(): void;
   /** Leaves the last state readable; later output starts on a line of its own. */
   end(): void;
 }
 
-/** Shows none. */
+/** Shows no progress. */
 export const NO_PROGRESS: ProgressView = {
   show: () => {},
   showLogos: () => {},

@@ -2,7 +2,7 @@ import type { RunEvent } from '../events.ts';
 import type { ConsoleView } from './console-view.ts';
 import type { LogLevel } from './log.ts';
 
-/** Leaves out what is below a level: with `warn` the plan, the progress and the summary. */
+/** Leaves out everything below a level: with `warn` the plan, the progress and the summary. */
 export function quietView(view: ConsoleView, least: LogLevel): ConsoleView {
   if (least === 'debug' || least === 'info') return view;
   return {

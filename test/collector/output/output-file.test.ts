@@ -9,12 +9,13 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { open } from 'node:fs/promises';
-import { hostname } from 'node:os';
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
 import { Writable } from 'node:stream';
 import { gunzipSync } from 'node:zlib';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { createOutputStream, openOutputFile } from '../../../src/collector/output/output-file.ts';
+import { describeSelf } from '../../../src/common/owner.ts';
+import { temporaryPath } from '../../../src/common/temporary-files.ts';
 import { makeReadOnly } from '../../support/read-only.ts';
 import { useTempFolder } from '../../support/temp-folder.ts';
 
@@ -141,16 +142,23 @@ describe('openOutputFile', () => {
 
   it('removes what a killed run left beside its place, and nothing of others', async () => {
     const folder = useTempFolder();
-    const names = [
-      `out.csv.${hostname()}-99999999-1.part`,
-      `out.csv.${hostname()}-${process.ppid}-1.part`,
-      `out.csv.elsewhere-99999999-1.part`,
-      `other.csv.${hostname()}-99999999-1.part`,
+    const self = describeSelf();
+    const gone = { ...self, pid: 99_999_999 };
+    const paths = [
+      temporaryPath(join(folder, 'out.csv.'), gone),
+      temporaryPath(join(folder, 'out.csv.'), self),
+      temporaryPath(join(folder, 'out.csv.'), { ...gone, place: 'elsewhere' }),
+      temporaryPath(join(folder, 'other.csv.'), gone),
     ];
-    for (const name of names) writeFileSync(join(folder, name), '');
+    for (const path of paths) writeFileSync(path, '');
     const file = await openOutputFile(join(folder, 'out.csv'));
     await file.discard();
-    expect(readdirSync(folder)).toEqual(names.slice(1).sort());
+    expect(readdirSync(folder).sort()).toEqual(
+      paths
+        .slice(1)
+        .map((path) => basename(path))
+        .sort(),
+    );
   });
 
   it('says why it cannot be opened', async () => {

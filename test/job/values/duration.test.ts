@@ -7,6 +7,8 @@ describe('parseDuration', () => {
     ['250ms', 250],
     ['60s', 60_000],
     ['1.5s', 1_500],
+    ['16.1s', 16_100],
+    ['0.4ms', 0],
     ['10m', 600_000],
     ['10min', 600_000],
     ['12h', 43_200_000],
@@ -44,6 +46,25 @@ describe('parseDuration', () => {
         code: 'INVALID_SETTING',
         message: `expected a duration such as 500ms, 60s, 10min, 12h or 30d, received '${text}'`,
       }),
+    );
+  });
+});
+
+describe('a duration that is read', () => {
+  it('is a whole number of milliseconds, the nearest one', () => {
+    fc.assert(
+      fc.property(
+        fc.nat(1_000_000),
+        fc.nat(99_999),
+        fc.constantFrom(['ms', 1n], ['s', 1_000n], ['min', 60_000n], ['h', 3_600_000n]),
+        (whole, fraction, [unit, unitMs]) => {
+          const digits = String(fraction).padStart(5, '0');
+          const ms = parseDuration(`${whole}.${digits}${unit}`);
+          expect(Number.isInteger(ms)).toBe(true);
+          const exact = BigInt(`${whole}${digits}`) * unitMs; // in hundred-thousandths
+          expect(Math.abs(Number(BigInt(ms) * 100_000n - exact))).toBeLessThanOrEqual(50_000);
+        },
+      ),
     );
   });
 });

@@ -53,6 +53,8 @@ describe('a good value', () => {
     ['timeout', '1ms', 1],
     ['timeout', '24d', 2_073_600_000],
     ['timeout', 500, 500],
+    ['lostAfter', '16.1s', 16_100],
+    ['lostAfter', 1_500.5, 1_501],
     ['maxCalls', '1', 1],
     ['maxCalls', '9007199254740991', Number.MAX_SAFE_INTEGER],
     ['fresh', '0', 0],

@@ -161,3 +161,15 @@ function* descendants(node: Node): Generator<Element> {
     yield* descendants(child);
   }
 }
+
+it('a report does not call a 200 an answer that has no JSON object', () => {
+  const { recording, recorder } = recordRun();
+  const answer = { kind: 'invalid_response', httpStatus: 200, reason: 'invalid_response' } as const;
+  recorder.answered({ domain: 'acme.com', answer, latencyMs: 5 }, 100);
+  const summary = summaryOf({ calls: 1 });
+  const rows = elementsOf(renderReport(reportOf({ recording, summary })))
+    .filter(({ tagName }) => tagName === 'tr')
+    .map((row) => row.childNodes.map((cell) => textOf(cell).trim()).filter((text) => text !== ''));
+  expect(rows).toContainEqual(['invalid_response', '200 without a JSON object', '1', '100 %']);
+  expect(rows.some(([name]) => name === '200')).toBe(false);
+});

@@ -9,40 +9,41 @@ import { queueOptions } from '../traces.ts';
 
 export interface BulkLookupsOptions {
   readonly redis: RedisServer;
-  /** Comes back with the outcomes. */
+  /** Returned with the outcomes. */
   readonly ref: string;
-  /** The API that is meant. @default the one that the worker asks */
+  /** The API that is meant. @default the API of whichever worker takes the chunk */
   readonly api?: string | undefined;
-  /** Goes before all chunks of whole lists. */
+  /** Whether the chunks go before all chunks of whole lists. */
   readonly isInteractive: boolean;
-  /** Told why there is a wait. */
+  /** Called with the reason when Redis refuses lookups. */
   readonly onNotice: (message: string) => void;
 }
 
-/** Lookups that nobody waits for here; their outcomes go to the queue of outcomes. */
+/** Lookups whose outcomes go to the queue of outcomes instead of coming back here. */
 export interface BulkLookups {
   /**
-   * Puts chunks on the queue, however often Redis refuses. A chunk that is there already, because
-   * the same list was added before, is not put there twice.
+   * Puts chunks on the queue, however often Redis refuses. A chunk that is on the queue already,
+   * because the same list was added before, is not added twice.
    *
-   * @returns how many of the lookups were not there yet
+   * @returns how many of the lookups were not on the queue before
    * @throws the signal's reason when it fires first; any of the chunks may then be on the queue
    */
   add(chunks: readonly (readonly string[])[], signal: AbortSignal): Promise<number>;
   close(): Promise<void>;
 }
 
-/** A Redis that is gone must not hold up whoever wants to stop. */
+/** A Redis that cannot be reached must not hold up a stop for longer. */
 const FAREWELL_MS = 3_000;
 
 export function openBulkLookups(options: BulkLookupsOptions): BulkLookups {
   const { redis, ref, api, isInteractive, onNotice } = options;
   const { client } = redis;
   const queue = new Queue(LOOKUPS_QUEUE, { connection: client, ...queueOptions(client) });
-  queue.on('error', () => {}); // told by what watches the connection
+  queue.on('error', () => {}); // errors of the connection are reported elsewhere
   const patience = createPatience(onNotice);
   const priority = isInteractive ? {} : { priority: BULK_PRIORITY };
-  // Two lists that mean two APIs are not the same. As JSON, so that no ref can pass for a domain.
+  // Lists for different APIs are different lists. As JSON, so that no ref can be taken for a
+  // domain.
   const owner = JSON.stringify(api === undefined ? ref : [ref, api]);
 
   async function findWaiting(ids: readonly string[]): Promise<ReadonlySet<string>> {
@@ -67,7 +68,7 @@ export function openBulkLookups(options: BulkLookupsOptions): BulkLookups {
     });
     let waiting: ReadonlySet<string> | undefined;
     await patience.insist(async () => {
-      // Only before the first try: what that has added is new.
+      // Looked up before the first try only: chunks that a try added are new.
       waiting ??= await findWaiting(jobs.map(({ opts }) => opts.jobId));
       const timestamp = await timeOf(client);
       await queue.addBulk(jobs.map((job) => ({ ...job, opts: { ...job.opts, timestamp } })));
@@ -81,7 +82,7 @@ export function openBulkLookups(options: BulkLookupsOptions): BulkLookups {
     add: async (chunks, signal) => {
       signal.throwIfAborted();
       const adding = add(chunks, signal);
-      adding.catch(() => {}); // may fail when nobody waits for it any more
+      adding.catch(() => {}); // may fail when it is no longer awaited
       const patienceEnds = new AbortController();
       try {
         return await Promise.race([adding, afterStop(signal, patienceEnds.signal)]);
@@ -95,7 +96,7 @@ export function openBulkLookups(options: BulkLookupsOptions): BulkLookups {
   };
 }
 
-/** Rejects some time after a stop, unless it is called off. */
+/** Rejects some time after a stop, unless it is cancelled. */
 async function afterStop(stop: AbortSignal, calledOff: AbortSignal): Promise<never> {
   return await new Promise<never>((_, reject) => {
     let timer: NodeJS.Timeout | undefined;

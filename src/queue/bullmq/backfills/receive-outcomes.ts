@@ -11,8 +11,8 @@ import { isUnreadable, mendUnreadable } from '../unreadable-job.ts';
 export interface ReceiveOutcomesOptions {
   readonly redis: RedisServer;
   /**
-   * Keeps a reply for good; only then it is acknowledged. What it rejects comes again. A reply that
-   * is delivered twice has the same id.
+   * Stores a reply for good. The reply is acknowledged only then. If this rejects, the reply comes
+   * again. A reply that is delivered twice has the same id.
    */
   readonly keep: (id: string, reply: OutcomesData) => Promise<void>;
   readonly onNotice: (message: string) => void;
@@ -20,13 +20,13 @@ export interface ReceiveOutcomesOptions {
 
 /** Takes replies from the queue of outcomes. */
 export interface OutcomeReceiver {
-  /** Takes no more; resolves when those taken are kept or refused. */
+  /** Takes no more replies. Resolves when those taken are stored or refused. */
   stop(): Promise<void>;
 }
 
-/** Replies that are kept at the same time; they share what it costs to bring them to the disk. */
+/** Replies that are stored at the same time. They share the cost of writing to the disk. */
 const REPLIES_AT_ONCE = 64;
-/** What a receiver had that was lost comes again after this time. */
+/** Replies held by a receiver that was lost come again after this time. */
 const LOCK_MS = 15_000;
 
 const outcome = z.looseObject({
@@ -65,8 +65,8 @@ export function receiveOutcomes(options: ReceiveOutcomesOptions): OutcomeReceive
       await keep(idOf(job), reply);
     } catch (error) {
       if (!isStopping) throw error;
-      // At once: one that comes again after a time does so by the clock of the next collector, which this
-      // machine's may be ahead of.
+      // Put back at once. A delayed job would come back by the clock of the next collector, and
+      // this machine's clock may be ahead of it.
       await job.moveToWait(token);
       throw new WaitingError();
     }
@@ -106,8 +106,8 @@ export function receiveOutcomes(options: ReceiveOutcomesOptions): OutcomeReceive
 }
 
 /**
- * That of a worker's reply is its own. Jobs of others may be numbered, and a Redis that has lost
- * everything begins again with 1: the number alone does not tell one from an earlier one.
+ * The id of a reply. Replies of workers have unique ids. Jobs of other programs may be numbered,
+ * and a Redis that has lost everything begins with 1 again, so the number alone is not unique.
  */
 function idOf({ id = '', timestamp }: Job<unknown>): string {
   return /^\d+$/.test(id) ? `${id}@${timestamp}` : id;

@@ -3,12 +3,12 @@ import { reasonOf } from '../server/reasons.ts';
 
 /** The claim of this process on a chunk it took. */
 export interface ChunkLock {
-  /** False once it is not sure any more that no other worker has the chunk. */
+  /** False once another worker may have the chunk. */
   isOurs(): boolean;
   release(): void;
 }
 
-/** Keeps the claims on chunks alive while they are worked on. */
+/** Keeps the claims on chunks alive while the chunks are worked on. */
 export interface ChunkLocks {
   hold(chunk: string, token: string): ChunkLock;
   close(): void;
@@ -16,11 +16,11 @@ export interface ChunkLocks {
 
 export interface ChunkLocksOptions {
   readonly worker: Worker;
-  /** How long a claim counts that is not renewed. */
+  /** How long a claim lasts without renewal. */
   readonly lockMs: number;
   /**
-   * In milliseconds; the one counts by which more time has passed. @default one that nobody sets, and one
-   * that goes on while the machine sleeps
+   * Clocks in milliseconds. The one by which more time has passed counts. @default a monotonic
+   * clock, and one that goes on while the machine sleeps
    */
   readonly clocks?: readonly (() => number)[];
 }
@@ -29,14 +29,15 @@ const CLOCKS = [() => performance.now(), Date.now];
 
 interface Held {
   readonly token: string;
-  /** By each clock. */
+  /** The last renewal by each clock. */
   renewedAtMs: readonly number[];
   isLost: boolean;
 }
 
 /**
- * Renews locks thrice per lock time. A process that was frozen, or cut off from Redis, for longer
- * than that may no longer own its chunks: they count as lost until a renewal says otherwise.
+ * Renews locks three times per lock time. A process that was frozen or cut off from Redis for
+ * longer than the lock time may no longer own its chunks. They count as lost until a renewal
+ * succeeds.
  */
 export function createChunkLocks(options: ChunkLocksOptions): ChunkLocks {
   const { worker, lockMs, clocks = CLOCKS } = options;
@@ -60,7 +61,7 @@ export function createChunkLocks(options: ChunkLocksOptions): ChunkLocks {
   }
 
   const timer = setInterval(() => {
-    renew().catch(() => {}); // the time since the last renewal tells
+    renew().catch(() => {}); // the time since the last renewal shows it
   }, lockMs / 3);
 
   return {
@@ -74,7 +75,8 @@ export function createChunkLocks(options: ChunkLocksOptions): ChunkLocks {
           return !lock.isLost && !readClocks().some(isOver);
         },
         release: () => {
-          // It may have been given to this very process again, which holds it under another token.
+          // The chunk may have been given to this process again, which then holds it under another
+          // token.
           if (held.get(chunk) === lock) held.delete(chunk);
         },
       };
@@ -83,7 +85,7 @@ export function createChunkLocks(options: ChunkLocksOptions): ChunkLocks {
   };
 }
 
-/** What Redis answers about a job that this process has no claim on any more. */
+/** Errors of Redis about a job that this process no longer has a claim on. */
 const NOT_OURS: ReadonlySet<unknown> = new Set([
   ErrorCode.JobNotExist,
   ErrorCode.JobLockNotExist,
@@ -91,7 +93,7 @@ const NOT_OURS: ReadonlySet<unknown> = new Set([
   ErrorCode.JobLockMismatch,
 ]);
 
-/** Says that others may have a chunk by now. */
+/** Says that other workers may have a chunk by now. */
 export function describeCutOff(chunk: string): string {
   return `Chunk ${chunk} was left to others: this worker was cut off for too long.`;
 }

@@ -5,11 +5,11 @@ import { replaceChunk } from '../runs/run-ledger.ts';
 import type { RedisClient } from '../server/redis.ts';
 import { queueOptions } from '../traces.ts';
 
-/** Puts other chunks on the queue in the place of one that was taken. */
+/** Replaces a chunk that was taken by other chunks on the queue. */
 export interface ChunkReturns {
-  /** What is left of it goes back as a chunk of its own, before all that wait. */
+  /** Puts the remaining domains back as a chunk of their own, before all waiting chunks. */
   giveBack(chunk: TakenChunk, domains: readonly string[]): Promise<void>;
-  /** Two halves of that go back, to find out which one is to blame. */
+  /** Puts the domains back in two halves, to find out which half is to blame. */
   cutInHalves(chunk: TakenChunk, domains: readonly string[]): Promise<void>;
   close(): Promise<void>;
 }
@@ -24,17 +24,21 @@ export interface TakenChunk {
 
 export function createChunkReturns(client: RedisClient): ChunkReturns {
   const queue = new Queue(LOOKUPS_QUEUE, { connection: client, ...queueOptions(client) });
-  queue.on('error', () => {}); // told by what watches the connection
+  queue.on('error', () => {}); // errors of the connection are reported elsewhere
 
-  /** Run first, queue second: a run that knows of a chunk nobody has adds it again. */
+  /**
+   * The ledger of the run first, the queue second: if the run knows of a chunk that was never
+   * added, it adds it again.
+   */
   async function replace(chunk: TakenChunk, by: readonly LookupsData[]): Promise<void> {
     const runId = chunk.data.replyTo === undefined ? undefined : findRunId(chunk.data.replyTo);
-    // Not by content alone: others may have given out the same domains for other reasons.
+    // The id is not made from the content alone: others may have given out the same domains for
+    // other reasons.
     const chunks = new Map(by.map((data) => [chunkId('part', [chunk.id, ...data.domains]), data]));
     if (runId !== undefined) {
       const domains = new Map([...chunks].map(([id, data]) => [id, data.domains]));
       const returned = new Set(by.flatMap((data) => data.domains));
-      // Until it has their outcomes, a run must not take them for what nobody has asked.
+      // Until the run has their outcomes, it must not take these domains for not asked.
       const kept = chunk.data.domains.filter((domain) => !returned.has(domain));
       await replaceChunk(client, runId, { chunk: chunk.id, kept, by: domains });
     }
@@ -43,7 +47,7 @@ export function createChunkReturns(client: RedisClient): ChunkReturns {
       await queue.add(LOOKUPS_JOB, data, {
         ...CHUNK_OPTIONS,
         jobId,
-        // Returned by another worker too, because this one was lost, it gets the same reply.
+        // If another worker puts it back too, because this one was lost, its reply has the same id.
         timestamp: addedAtMs,
         ...(priority > 0 ? { priority } : { lifo: true }),
       });

@@ -18,48 +18,50 @@ import type { OutcomeLog, ReadLog } from './outcome-log.ts';
 import type { ChunkOutcomes, OutcomeSender } from './outcome-sender.ts';
 import type { Quarantine } from './quarantine.ts';
 
-/** Does what a chunk wants, from its job to its outcomes. */
+/** Works on a chunk, from its job to its outcomes. */
 export type ChunkTask = (taken: TakenJob) => Promise<void>;
 
 export interface TakenJob {
   readonly job: Job;
-  /** With which it was taken, and has to be finished. */
+  /** The token with which the job was taken and must be finished. */
   readonly token: string;
   readonly lock: ChunkLock;
 }
 
 export interface ChunkTaskOptions {
   readonly handle: HandleChunk;
-  /** Makes the key of a lookup from what a chunk has, or says why there is none. */
+  /** Makes the key of a lookup from a text of the chunk, or says why there is none. */
   readonly normalize: (text: string) => { readonly domain: string } | { readonly invalid: string };
   /** The API that this worker asks. */
   readonly api: string;
-  /** Counts the calls that are made for a chunk of a run, and bounds them. */
+  /** Counts and bounds the calls that are made for a chunk of a run. */
   readonly countCalls: (data: LookupsData) => Promise<RunCalls | undefined>;
-  /** Whether a chunk that means another one is refused. Else it is left to others. */
+  /** Whether a chunk for another API is refused. Otherwise it is left to other workers. */
   readonly mayRefuse: (chunk: string, api: string) => Promise<boolean>;
-  /** Puts a chunk back on the queue as it is, for others. */
+  /** Puts a chunk back on the queue unchanged, for other workers. */
   readonly leave: (taken: TakenJob) => Promise<void>;
   readonly log: OutcomeLog;
   readonly readLog: ReadLog;
   readonly sender: OutcomeSender;
   readonly returns: ChunkReturns;
   readonly quarantine: Quarantine;
-  /** The domains of a chunk whose outcomes somebody still waits for; undefined when nobody does. */
+  /** The domains of a chunk whose outcomes are still awaited; undefined when none are. */
   readonly findExpected: (
     chunk: string,
     data: LookupsData,
   ) => Promise<readonly string[] | undefined>;
-  /** Runs that make no call for now; their chunks wait, and what is not begun goes back. */
+  /**
+   * Runs that make no calls at present. Their chunks wait, and lookups that are not begun go back.
+   */
   readonly paused: PausedRuns;
-  /** Has a chunk wait whose run is paused or stopping, or that belongs to none while those are paused. */
+  /** Sets a chunk aside: its run is paused or stopping, or it has no run and those are paused. */
   readonly setAside: (taken: TakenJob, runId: string | undefined) => Promise<void>;
   /** True when no further lookup may start. */
   readonly isStopping: () => boolean;
-  /** Told how many lookups more (or, negative, fewer) are left to do. */
+  /** Called with how many more (or, if negative, fewer) lookups are left to do. */
   readonly onLeft: (change: number) => void;
   readonly onNotice: (message: string) => void;
-  /** The time that all workers share: those of their machines may differ. */
+  /** The time that all workers share. The clocks of their machines may differ. */
   readonly now: () => number;
 }
 
@@ -68,18 +70,17 @@ const MOST_LOST_WORKERS = 3;
 /**
  * The life of a chunk at a worker:
  *
- * 0. While its run is paused or stopping, or those are paused that belong to none, it is set aside.
- * 1. It is refused when it breaks the contract, and dropped when nobody waits for it any more. If it
- *    means another API it is left to the workers that ask that one, and refused when there are none.
- * 2. What an earlier worker found out before it was lost is read from the log.
- * 3. If it has lost three workers, it goes back in halves. Each of them is looked up alone: if its
- *    worker is lost again it is cut further, down to the domain that is given up after three times.
- *    Else the rest is looked up.
- * 4. What was not asked, because this worker stops, goes back as a chunk of its own.
- * 5. The outcomes are sent, and only then is the job completed. Killed at any point before, it comes
- *    again to another worker.
+ * 0. While its run is paused or stopping, or chunks without a run are paused, it is set aside.
+ * 1. It is refused when it breaks the contract, and dropped when it is no longer awaited. If it is
+ *    for another API it is left to the workers of that API, and refused when there are none.
+ * 2. The outcomes of an earlier worker that was lost are read from the log.
+ * 3. If it has lost three workers, it goes back in halves. Each half is looked up alone. If its
+ *    worker is lost again it is cut further, down to the one domain, which is given up after three
+ *    times. Otherwise the rest is looked up.
+ * 4. Domains that were not asked because this worker stops go back as a chunk of their own.
+ * 5. The outcomes are sent before the job is completed. The job of a killed worker comes again.
  *
- * A worker that lost its claim meanwhile leaves the chunk to the one that has it.
+ * A worker that lost its claim meanwhile leaves the chunk to the worker that has it.
  */
 export function createChunkTask(options: ChunkTaskOptions): ChunkTask {
   const { handle, normalize, api, findExpected, countCalls, mayRefuse, leave, setAside } = options;
@@ -105,14 +106,15 @@ export function createChunkTask(options: ChunkTaskOptions): ChunkTask {
     // A chunk whose children in a flow have failed can only fail.
     const data = job.deferredFailure || parseLookups(job.data);
     if (typeof data === 'string') return await refuse(taken, data);
-    // That with which it came: a worker may have brought it before others since.
+    // The priority with which it was added: a worker may have brought it forward since.
     const { priority = 0 } = job.opts;
-    // In this order: the run strikes a chunk before it removes the log, so that what has none is not expected.
+    // In this order: the run strikes a chunk before it removes its log, so no log means not
+    // expected.
     const logged = await readLog(id);
     const domains = await findExpected(id, data);
     const expected = { ...data, domains: domains ?? [] };
     const chunk: TakenChunk = { id, data: expected, addedAtMs: job.timestamp, priority };
-    // It was answered, but its worker was killed before it could say so; or its run is over.
+    // The worker was killed after it had sent the outcomes, or the run is over.
     if (!domains) return await finish(chunk, taken, []);
     const known = new Map(logged.outcomes.map(({ data: each }) => [each.domain, each]));
     const left = unknownOf(domains, known);
@@ -150,7 +152,9 @@ export function createChunkTask(options: ChunkTaskOptions): ChunkTask {
     }
   }
 
-  /** Domains that are not known yet, with the text they were given as. Invalid ones become known. */
+  /**
+   * Domains without an outcome, with their texts in the chunk. Invalid texts get an outcome here.
+   */
   function unknownOf(
     texts: readonly string[],
     known: Map<string, OutcomeData>,
@@ -166,7 +170,7 @@ export function createChunkTask(options: ChunkTaskOptions): ChunkTask {
     return unknown;
   }
 
-  /** Finds out what is left, and adds it to what is known. */
+  /** Looks up the domains that are left, and adds their outcomes to those known. */
   async function lookUp(
     id: string,
     { left, known, lock, isWanted, calls }: ChunkWork & LookUpOptions,
@@ -180,14 +184,14 @@ export function createChunkTask(options: ChunkTaskOptions): ChunkTask {
           calls?.told(outcomes);
           open -= outcomes.length;
           onLeft(-outcomes.length);
-          // Whoever has it now may have finished it: nobody would remove a log that begins anew.
-          const isOurs = lock.isOurs();
-          const noted = outcomes.map((each) => {
-            const travelling = toData(each, left.get(each.domain));
-            known.set(each.domain, travelling);
-            return isOurs ? log.add(id, travelling, each.shape) : undefined;
-          });
-          await Promise.all(noted);
+          const travelling = outcomes.map((each) => ({
+            data: toData(each, left.get(each.domain)),
+            shape: each.shape,
+          }));
+          for (const { data } of travelling) known.set(data.domain, data);
+          // Another worker may have finished the chunk. A log begun anew would never be removed.
+          if (!lock.isOurs()) return;
+          await Promise.all(travelling.map(({ data, shape }) => log.add(id, data, shape)));
         },
         isWanted,
       );
@@ -208,8 +212,8 @@ export function createChunkTask(options: ChunkTaskOptions): ChunkTask {
       return await finish(chunk, taken, outcomes);
     }
     onNotice(describeCutOff(chunk.id));
-    // Others read from the log what was found out. Only if the chunk is gone, with all that a Redis
-    // without persistence had, or because somebody has finished it, must it be sent from here.
+    // Others read the outcomes from the log. They must be sent from here only if the chunk is gone,
+    // because a Redis without persistence lost it or because another worker has finished it.
     if ((await taken.job.getState()) !== 'unknown') return;
     await log.remove(chunk.id);
     if (!(await sender.isWaitedFor(chunk.data.replyTo))) return;
@@ -224,7 +228,7 @@ export function createChunkTask(options: ChunkTaskOptions): ChunkTask {
     outcomes: readonly OutcomeData[],
   ): Promise<void> {
     await sender.send({ ...addressOf(chunk), outcomes });
-    // A run reads the log when it is told, and removes it then.
+    // A run reads the log when it gets the reply, and then removes it.
     const isReadLater = isOfRun(chunk) && outcomes.length > 0;
     if (!isReadLater) await log.expireSoon(chunk.id);
     await job.moveToCompleted(undefined, token, false);
@@ -239,7 +243,7 @@ export function createChunkTask(options: ChunkTaskOptions): ChunkTask {
     await job.moveToFailed(new UnrecoverableError(error), token, false);
   }
 
-  /** What is left of a chunk ends without a call. */
+  /** Ends the lookups that are left as failed, without a call. */
   async function fail(id: string, { left, known }: ChunkWork, reason: string): Promise<void> {
     const why = { status: 'failed', reason, nowMs: now() } as const;
     const outcomes = [...left.keys()].map((domain) => withoutCall(domain, why));
@@ -262,7 +266,7 @@ interface LookUpOptions {
   readonly calls: RunCalls | undefined;
 }
 
-/** What speaks against a chunk. */
+/** The history of a chunk by which it is judged. */
 interface ChunkRecord {
   readonly domains: number;
   readonly isSuspect: boolean;
@@ -281,7 +285,7 @@ function judge(record: ChunkRecord): 'look_up' | 'look_up_alone' | 'cut' | 'give
   return lonelyAttempts >= MOST_LOST_WORKERS ? 'give_up' : 'look_up_alone';
 }
 
-/** The run that waits for a chunk, if one does. */
+/** The run that waits for a chunk, if any. */
 function runOf(data: unknown): string | undefined {
   const replyTo = replyToOf(data);
   return replyTo === undefined ? undefined : findRunId(replyTo);

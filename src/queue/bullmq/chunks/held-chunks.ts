@@ -2,9 +2,9 @@ import { replyToOf } from '../contract.ts';
 import { findRunId, OUTCOMES_QUEUE } from '../names.ts';
 import type { HeldChunks } from './presence.ts';
 
-/** Adds up what a worker has taken, by who waits for it. */
+/** Sums up the chunks that a worker has taken, by the run or queue that waits for them. */
 export interface HeldChunkSums {
-  /** Notes a chunk; returns what notes that it is finished. */
+  /** Adds a chunk. Returns a function that removes it when it is finished. */
   take(data: unknown): () => void;
   readonly sums: readonly HeldChunks[];
 }

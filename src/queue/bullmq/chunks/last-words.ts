@@ -10,16 +10,18 @@ export interface LastWords {
   readonly atMs: number;
 }
 
-/** Whoever waits for longer looks at the workers. */
+/** A run that waits for longer can look at the workers itself. */
 const KEPT_MS = 24 * 60 * 60_000;
 
-/** Leaves word for the runs that wait for lookups of an API: all that is known where no worker is left. */
+/** Leaves a message for the runs that wait for lookups of an API, in case no worker is left. */
 export async function leaveLastWords(client: RedisClient, api: string, why: string): Promise<void> {
   const words: LastWords = { why, atMs: await timeOf(client) };
   await client.set(keyOf(api), JSON.stringify(words), 'PX', KEPT_MS);
 }
 
-/** What the last worker that stopped by itself left, unless another one has come since. */
+/**
+ * The message of the last worker that stopped by itself, unless another worker has started since.
+ */
 export async function findLastWords(
   client: RedisClient,
   api: string,
@@ -28,7 +30,7 @@ export async function findLastWords(
   return typeof text === 'string' ? (JSON.parse(text) as LastWords) : undefined;
 }
 
-/** There is a worker again. */
+/** A worker has started, so the message no longer applies. */
 export async function dropLastWords(client: RedisClient, api: string): Promise<void> {
   await client.del(keyOf(api));
 }

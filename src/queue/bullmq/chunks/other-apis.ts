@@ -1,18 +1,18 @@
-/** Knows what a worker has to do with chunks that mean another API than its own. */
+/** Decides what a worker does with chunks for other APIs than its own. */
 export interface OtherApis {
   /**
-   * Whether such a chunk is refused. While a worker is there that asks this API, and for some seconds
-   * after, in which one may be restarted, it is left to others.
+   * Whether such a chunk is refused. It is left to others while there is a worker for its API, and
+   * for some seconds after, in case that worker is only restarted.
    */
   mayRefuse(chunk: string, api: string): Promise<boolean>;
 }
 
 export interface OtherApisOptions {
-  /** Whether some worker asks an API. */
+  /** Whether any worker asks an API. */
   readonly isServed: (api: string) => Promise<boolean>;
-  /** Told once of each API that chunks are left to others for. */
+  /** Called once for each API whose chunks are left to other workers. */
   readonly onLeft: (api: string) => void;
-  /** Milliseconds by a clock that nobody sets. @default performance.now */
+  /** A monotonic clock, in milliseconds. @default performance.now */
   readonly nowMs?: () => number;
 }
 
@@ -26,7 +26,10 @@ export function createOtherApis({
   const told = new Set<string>();
   const absences = new Map<string, Absence>();
 
-  /** What was seen long ago says nothing of now, but for a chunk that was left already and is back. */
+  /**
+   * An absence seen long ago says nothing about now, except for a chunk that was left before and is
+   * back.
+   */
   function absenceOf(chunk: string, api: string): Absence {
     const atMs = nowMs();
     const known = absences.get(api) ?? { sinceMs: atMs, seenAtMs: atMs, left: new Set() };
@@ -51,11 +54,11 @@ export function createOtherApis({
   };
 }
 
-/** Nobody was seen who asks an API. */
+/** No worker was seen for an API. */
 interface Absence {
   readonly sinceMs: number;
-  /** When that was seen last. */
+  /** When the absence was last seen. */
   readonly seenAtMs: number;
-  /** Chunks that were left to whoever might come. */
+  /** Chunks that were left for a worker that may come. */
   readonly left: Set<string>;
 }

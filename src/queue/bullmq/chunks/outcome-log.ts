@@ -6,38 +6,41 @@ import type { RedisClient } from '../server/redis.ts';
 import { KnownShapes, noteShape, type ShapeNote } from './shape-note.ts';
 
 /**
- * Outcomes in Redis, by chunk, written as they come. Whoever takes a chunk over from a worker that
- * was killed reads there what was asked already; and a run reads there what a chunk came to, so that
- * each answer is sent only once.
+ * Outcomes in Redis, by chunk, written as they come. A worker that takes over a chunk from a killed
+ * one reads there what was already asked. A run reads there the outcomes of a chunk, so that each
+ * answer is sent only once.
  */
 export interface OutcomeLog {
   /**
-   * Notes an outcome, as soon as what came before it is noted. Resolves when Redis has it, however
-   * long Redis refuses it.
+   * Logs an outcome after those before it. Resolves when Redis has it, however long Redis refuses
+   * it.
    *
-   * @param shape the columns of its answer: whoever reads it need not parse the answer for them. @default unknown
+   * @param shape the columns of its answer, which spares readers from parsing the answer. @default
+   *   unknown
    */
   add(chunk: string, outcome: OutcomeData, shape?: Shape): Promise<void>;
-  /** Notes that a chunk is now looked up with no other at its side. */
+  /** Notes that a chunk is now looked up with no other chunk beside it. */
   addLonely(chunk: string): Promise<void>;
-  /** Lets the log of a chunk that is about to be finished go by itself, should nobody remove it. */
+  /**
+   * Makes the log of a chunk that is about to be finished expire soon, in case it is not removed.
+   */
   expireSoon(chunk: string): Promise<void>;
-  /** Keeps nothing of a chunk in the memory of this process; what is in Redis stays. */
+  /** Drops a chunk from the memory of this process. Its log in Redis stays. */
   letGo(chunk: string): void;
-  /** Forgets a chunk that is finished. */
+  /** Removes the log of a finished chunk. */
   remove(chunk: string): Promise<void>;
 }
 
-/** What workers have noted of a chunk. */
+/** The entries that workers have logged for a chunk. */
 export interface LoggedChunk {
   readonly outcomes: readonly LoggedOutcome[];
-  /** How many workers began it with no other chunk at its side. */
+  /** How many workers began it with no other chunk beside it. */
   readonly lonelyAttempts: number;
 }
 
 export interface LoggedOutcome {
   readonly data: OutcomeData;
-  /** Undefined where the worker did not say: one of an earlier version does not. */
+  /** Undefined when the worker did not state it, as in earlier versions. */
   readonly shape: Shape | undefined;
 }
 
@@ -45,7 +48,7 @@ export interface LoggedOutcome {
 export type ReadLog = (chunk: string) => Promise<LoggedChunk>;
 
 const LONELY = 'alone';
-/** Long enough for another worker to take the chunk over, should this one be killed now. */
+/** Long enough for another worker to take the chunk over if this one is killed now. */
 const SOON_MS = 60_000;
 const RETRY_MS = 500;
 
@@ -61,14 +64,17 @@ export function createLogReader(client: RedisClient): ReadLog {
 }
 
 export function createOutcomeLog(client: RedisClient): OutcomeLog {
-  /** Logs that this process has written to, whose time is set. */
+  /** Logs that this process has written to and whose expiry is set. */
   const begun = new Set<string>();
-  /** The shapes that they spell out. */
+  /** The shapes that each log spells out. */
   const spelled = new Map<string, Set<Shape>>();
   let gathered = new Map<string, string[]>();
   let writing: Promise<void> = Promise.resolve();
 
-  /** Writes what has gathered while the last write was on its way: few round trips, little delay. */
+  /**
+   * Writes all that gathered during the last write. This takes few round trips and adds little
+   * delay.
+   */
   async function writeNext(before: Promise<void>): Promise<void> {
     await before;
     let batch = gathered;
@@ -80,10 +86,11 @@ export function createOutcomeLog(client: RedisClient): OutcomeLog {
     }
   }
 
-  /** Returns what Redis refused. */
+  /** Returns the entries that Redis refused. */
   async function write(batch: ReadonlyMap<string, string[]>): Promise<Map<string, string[]>> {
     const refused = new Map<string, string[]>();
-    // No pipeline: making one costs more than several commands, as it learns all scripts of BullMQ.
+    // Not a pipeline: creating one costs more than several commands, because it learns all scripts
+    // of BullMQ.
     const writes = [...batch].map(async ([key, entries]) => {
       try {
         await append(key, entries);
@@ -98,7 +105,7 @@ export function createOutcomeLog(client: RedisClient): OutcomeLog {
   async function append(key: string, entries: readonly string[]): Promise<void> {
     const appended = client.rpush(key, ...entries);
     if (begun.has(key)) {
-      const isAnew = (await appended) === entries.length; // its run, or Redis, has lost it meanwhile
+      const isAnew = (await appended) === entries.length; // its run or Redis has lost the log
       if (isAnew) {
         spelled.delete(key);
         await client.pexpire(key, KEPT_MS);
@@ -110,7 +117,7 @@ export function createOutcomeLog(client: RedisClient): OutcomeLog {
     begun.add(key);
   }
 
-  /** Whether the log that has this key spells a shape out already; from now on it does. */
+  /** Whether the log with this key already spells out a shape. From now on it does. */
   function isSpelled(key: string, shape: Shape): boolean {
     const known = spelled.get(key) ?? new Set();
     spelled.set(key, known);
@@ -148,7 +155,10 @@ export function createOutcomeLog(client: RedisClient): OutcomeLog {
   };
 }
 
-/** A line with all but the answer, then the answer as it came: JSON within JSON is slow both ways. */
+/**
+ * A line with all but the answer, then the answer as it came. JSON within JSON would be slow to
+ * write and to read.
+ */
 function encode({ json, ...head }: OutcomeData, shape: ShapeNote | undefined): string {
   return `${JSON.stringify(shape ? Object.assign(head, shape) : head)}\n${json}`;
 }

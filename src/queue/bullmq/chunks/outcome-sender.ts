@@ -14,7 +14,7 @@ import type { RedisClient } from '../server/redis.ts';
 import { timeOf } from '../server/server-time.ts';
 import { queueOptions } from '../traces.ts';
 
-/** What one chunk came to. */
+/** The outcomes of one chunk. */
 export interface ChunkOutcomes {
   readonly chunk: string;
   /** When the chunk was put on the queue, in milliseconds since 1970. */
@@ -28,15 +28,15 @@ export interface ChunkOutcomes {
 /** Puts outcomes on the queue that their chunk names. */
 export interface OutcomeSender {
   /**
-   * Resolves when Redis has them. A run is only told that they are in the log. Outcomes for a run
-   * that is over are dropped: it has had them from another worker.
+   * Resolves when Redis has the outcomes. A run is only told that they are in the log. Outcomes for
+   * a run that is over are dropped: it has had them from another worker.
    *
-   * @returns whether there was something to send, and somebody to send it to
+   * @returns whether there was anything to send, and a run or collector to send it to
    */
   send(outcomes: ChunkOutcomes): Promise<boolean>;
   /**
-   * Whether somebody still waits on a queue: a run may be over. One whose Redis has just lost
-   * everything is given the time to come forward.
+   * Whether a queue is still read: its run may be over. If Redis has just lost everything, the run
+   * is given time to announce itself again.
    */
   isWaitedFor(replyTo: string | undefined): Promise<boolean>;
   close(): Promise<void>;
@@ -44,7 +44,7 @@ export interface OutcomeSender {
 
 /** Long answers are sent in parts of about this size. */
 const PART_BYTES = 4 * 1024 * 1024;
-/** A run whose Redis lost everything says within this time that it is still there. */
+/** A run whose Redis lost everything announces itself again within these checks. */
 const RUN_CHECKS = 12;
 const RUN_CHECK_MS = 500;
 const MOST_QUEUES = 200;
@@ -61,7 +61,7 @@ export function createOutcomeSender(client: RedisClient): OutcomeSender {
       void queue.close();
     }
     const queue = new Queue(name, { connection: client, ...queueOptions(client) });
-    queue.on('error', () => {}); // told by what watches the connection
+    queue.on('error', () => {}); // errors of the connection are reported elsewhere
     queues.set(name, queue);
     return queue;
   }
@@ -76,10 +76,10 @@ export function createOutcomeSender(client: RedisClient): OutcomeSender {
     return false;
   }
 
-  /** Lets what a run does not fetch any more go by itself: it may have been killed for good. */
+  /** Sets an expiry on keys that the run may no longer fetch: it may have been killed for good. */
   async function letGo(keys: readonly string[]): Promise<void> {
     const dated = keys.map((key) => client.pexpire(key, KEPT_MS));
-    await Promise.all(dated).catch(() => {}); // it was sent
+    await Promise.all(dated).catch(() => {}); // the outcomes were sent
   }
 
   return {
@@ -116,7 +116,9 @@ export function createOutcomeSender(client: RedisClient): OutcomeSender {
   };
 }
 
-/** In one order, whoever sends them: a part that comes again has to be the same. */
+/**
+ * Cuts outcomes into parts. They are sorted, so that parts sent again, by any worker, are the same.
+ */
 function cut(outcomes: readonly OutcomeData[]): readonly (readonly OutcomeData[])[] {
   const parts: OutcomeData[][] = [[]];
   const sorted = [...outcomes].sort((a, b) => (a.domain < b.domain ? -1 : 1));

@@ -3,28 +3,28 @@ import { parseLookups } from '../contract.ts';
 import { LOOKUPS_QUEUE, QUEUE_OPTIONS } from '../names.ts';
 import type { RedisClient } from '../server/redis.ts';
 
-/** Chunks of a worker's own API, of those that wait. */
+/** The waiting chunks that are for a worker's own API. */
 export interface OwnChunks {
   /**
-   * Puts some of them before all chunks of a priority.
+   * Moves some of them before all chunks of a priority.
    *
-   * @param priority of a chunk that is first, and means another API
-   * @param lookups that there should be in them
-   * @returns whether there was any
+   * @param priority the priority of the first chunk, which is for another API
+   * @param lookups how many lookups the moved chunks should hold
+   * @returns whether there was any such chunk
    */
   bringBefore(priority: number, lookups: number): Promise<boolean>;
   close(): Promise<void>;
 }
 
-/** How far it is looked. */
+/** How many waiting chunks are searched. */
 const MOST_CHUNKS = 1_024;
 const READ_AT_ONCE = 64;
 
 /**
- * BullMQ gives a worker the first chunk there is. If that means another API, those behind it would wait
- * for workers that have nothing to do with them, so the worker looks for its own among the next.
+ * BullMQ gives a worker the first chunk. If that is for another API, those behind it would wait for
+ * workers that have nothing to do with them. So the worker looks for its own among the next chunks.
  *
- * @param api that the worker asks
+ * @param api the API that the worker asks
  */
 export function createOwnChunks(client: RedisClient, api: string): OwnChunks {
   const queue = new Queue(LOOKUPS_QUEUE, {
@@ -32,8 +32,8 @@ export function createOwnChunks(client: RedisClient, api: string): OwnChunks {
     ...QUEUE_OPTIONS,
     skipMetasUpdate: true,
   });
-  queue.on('error', () => {}); // told by what watches the connection
-  /** Of those that wait, the ones that mean another API: each worker reads a chunk only once. */
+  queue.on('error', () => {}); // errors of the connection are reported elsewhere
+  /** Waiting chunks known to be for other APIs. This way each worker reads a chunk only once. */
   let others = new Set<string>();
 
   async function findUnknown(): Promise<readonly string[]> {
@@ -43,9 +43,11 @@ export function createOwnChunks(client: RedisClient, api: string): OwnChunks {
     return ids.filter((id) => !others.has(id));
   }
 
-  /** Of these chunks, those of the own API, and what can only be refused, with how much is in them. */
+  /**
+   * The chunks of the own API among these, and the invalid ones, with how many lookups they hold.
+   */
   async function readOwn(ids: readonly string[]): Promise<readonly (readonly [Job, number])[]> {
-    // One that cannot be read is mended when it is first.
+    // A job that cannot be read is mended when it comes first.
     const jobs = await Promise.all(ids.map((id) => queue.getJob(id).catch(() => undefined)));
     return jobs.flatMap((job) => {
       if (!job) return [];
@@ -64,7 +66,7 @@ export function createOwnChunks(client: RedisClient, api: string): OwnChunks {
       for (let at = 0; at < unknown.length && found < lookups; at += READ_AT_ONCE) {
         for (const [job, size] of await readOwn(unknown.slice(at, at + READ_AT_ONCE))) {
           if (found >= lookups) break;
-          // Among equals BullMQ goes by their ids once they were put in front.
+          // Among jobs of equal priority, BullMQ orders by id once they were moved to the front.
           const before = Math.max(0, Math.min(job.priority, priority - 1));
           await job.changePriority({ priority: before, lifo: true });
           found += size;

@@ -5,27 +5,30 @@ import { timeOf } from '../server/server-time.ts';
 
 const KEY = `${PREFIX}:workers`;
 const BEAT_MS = 2_000;
-/** Who has not been heard of for so long is taken for gone. */
+/** A worker that was silent for this long counts as gone. */
 const ABSENT_MS = 15_000;
 
-/** Says that a worker is there, until it is closed. */
+/** Announces a worker until it is closed. */
 export interface Presence {
-  /** Resolves when that was said for the first time, or refused. */
+  /** Resolves when the first announcement was made or refused. */
   readonly announced: Promise<void>;
-  /** The time by the clock of Redis, in milliseconds since 1970; by that of the machine before it was told. */
+  /**
+   * The time by the clock of Redis, in milliseconds since 1970. Before it is known, by that of the
+   * machine.
+   */
   readonly now: () => number;
   close(): Promise<void>;
 }
 
-/** What a worker says of itself. */
+/** The description that a worker gives of itself. */
 export interface WorkerNotice {
   readonly host: string;
   readonly pid: number;
   /** The API that it asks. */
   readonly api: string;
-  /** Calls that it makes at most at the same time. */
+  /** The most calls that it makes at the same time. */
   readonly concurrency: number;
-  /** HTTP requests made, where it counts them. */
+  /** HTTP requests made, if the worker counts them. */
   readonly calls?: number | undefined;
   readonly holds: readonly HeldChunks[];
 }
@@ -34,7 +37,7 @@ export interface WorkerNotice {
 export interface HeldChunks {
   /** The run that waits for them. */
   readonly runId?: string | undefined;
-  /** The queue that gets their outcomes, where no run waits. */
+  /** The queue for their outcomes when no run waits for them. */
   readonly replyTo?: string | undefined;
   readonly chunks: number;
   readonly lookups: number;
@@ -43,10 +46,10 @@ export interface HeldChunks {
 }
 
 export interface AnnounceWorkerOptions {
-  /** Its own among all. */
+  /** A unique id. */
   readonly id: string;
   readonly describe: () => WorkerNotice;
-  /** Told why it cannot be announced, each time. */
+  /** Called with the reason each time that an announcement fails. */
   readonly onRefused?: (error: unknown) => void;
 }
 
@@ -69,7 +72,7 @@ export function announceWorker(
       .set(noticeKey(id), JSON.stringify(describe()), 'PX', ABSENT_MS)
       .exec();
   }
-  const tryBeat = (): Promise<void> => beat().catch(onRefused); // the next one will do
+  const tryBeat = (): Promise<void> => beat().catch(onRefused); // the next beat will do
   const announced = tryBeat();
   const timer = setInterval(() => void tryBeat(), BEAT_MS);
   return {
@@ -79,12 +82,12 @@ export function announceWorker(
       isClosed = true;
       clearInterval(timer);
       const leaving = client.multi().zrem(KEY, id).del(noticeKey(id)).exec();
-      await leaving.catch(() => {}); // then it runs out
+      await leaving.catch(() => {}); // otherwise the announcement expires
     },
   };
 }
 
-/** How many workers are there, on all machines. */
+/** How many workers there are on all machines. */
 export async function countWorkers(client: RedisClient): Promise<number> {
   return await client.zcount(KEY, (await timeOf(client)) - ABSENT_MS, '+inf');
 }
@@ -95,10 +98,10 @@ export async function isServed(client: RedisClient, api: string): Promise<boolea
   return workers.some((worker) => worker.api === api);
 }
 
-/** What the workers on all machines say of themselves. */
+/** The workers on all machines, as they describe themselves. */
 export interface FoundWorkers {
   readonly workers: readonly FoundWorker[];
-  /** The lists of the runs that they hold chunks of, by the id of the run. */
+  /** The lists of the runs whose chunks they hold, by the id of the run. */
   readonly lists: ReadonlyMap<string, string>;
 }
 

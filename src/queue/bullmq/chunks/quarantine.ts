@@ -1,15 +1,18 @@
 import { createChange } from '../../change.ts';
 
 /**
- * Keeps chunks that may be to blame for lost workers apart from all others: what is lost along with
- * them would look as guilty as they are.
+ * Keeps chunks that may be to blame for lost workers apart from all others. A chunk that is lost
+ * along with one of them would look as guilty.
  */
 export interface Quarantine {
-  /** Works on a chunk along with others; waits while one is alone that was taken at the same time. */
+  /**
+   * Works on a chunk along with others. Waits while a chunk that was taken at the same time is
+   * alone.
+   */
   together<T>(work: () => Promise<T>): Promise<T>;
   /** Works on a chunk when no other is under way. */
   alone<T>(work: () => Promise<T>): Promise<T>;
-  /** False while a chunk is alone or waits to be: then no other should be taken. */
+  /** False while a chunk is alone or waits to be. No other chunk should then be taken. */
   readonly isFree: boolean;
 }
 

@@ -1,15 +1,15 @@
 import { createHash } from 'node:crypto';
 import type { Shape } from '../../../brand/shape.ts';
 
-/** What the entry of an outcome says of the columns that its answer has. */
+/** The note in a logged outcome on the columns of its answer. */
 export interface ShapeNote {
-  /** Names the shape: the same for the same columns, whichever worker has found them. */
+  /** The name of the shape. All workers use the same name for the same columns. */
   readonly shape?: string;
-  /** The shape itself, at its first place in a log. */
+  /** The shape itself, where it first occurs in a log. */
   readonly paths?: Shape;
 }
 
-/** Of so many shapes the names are known; past that the memory of them starts anew. */
+/** Past this many shapes, all known names are forgotten. */
 const MOST_KNOWN = 10_000;
 const HASH_LENGTH = 16;
 
@@ -28,11 +28,13 @@ function nameOf(shape: Shape): string {
   return name;
 }
 
-/** Shapes by name, one object for each: whoever keeps something by shape need not look into it. */
+/**
+ * Shapes by name, one object for each, so that maps can be keyed by shape without looking into it.
+ */
 export class KnownShapes {
   readonly #shapes = new Map<string, Shape>();
 
-  /** @param paths the shape, where its entry spells it out */
+  /** @param paths the shape, if its entry spells it out */
   find(name: string, paths: Shape | undefined): Shape | undefined {
     const known = this.#shapes.get(name);
     if (known || !paths) return known;

@@ -27,50 +27,59 @@ import { createQuarantine } from './quarantine.ts';
 export interface TakeChunksOptions
   extends Pick<ChunkTaskOptions, 'handle' | 'normalize' | 'api' | 'onNotice'> {
   readonly redis: RedisServer;
-  /** Calls in flight at once. Another chunk is taken when fewer than twice as many lookups are left. */
+  /**
+   * Calls in flight at once. Another chunk is taken when fewer than twice as many lookups are left.
+   */
   readonly concurrency: number;
   /** How long a worker may be silent before its chunks are given to others. @default 15 s */
   readonly lockMs?: number;
-  /** HTTP requests made until now, for whoever looks. @default nobody counts them */
+  /** HTTP requests made so far, for display. @default not counted */
   readonly callsMade?: () => number;
 }
 
 /** A worker on the queue of lookups. */
 export interface ChunkTaker {
-  /** Rejects when something goes wrong that no chunk is to blame for. */
+  /** Rejects on an error that no chunk is to blame for. */
   readonly ended: Promise<void>;
-  /** The time that all workers share, in milliseconds since 1970: those of their machines may differ. */
+  /** The time that all workers share, in milliseconds since 1970. Clocks of machines may differ. */
   readonly now: () => number;
   /**
-   * Takes no more chunks and starts no more lookups; resolves when all that was found out is sent
-   * and the rest is back on the queue.
+   * Takes no more chunks and starts no more lookups. Resolves when all outcomes are sent and the
+   * rest is back on the queue.
    */
   stop(): Promise<void>;
 }
 
 const LOCK_MS = 15_000;
-/** A lock that was not renewed is noticed at the second check after it ran out. */
+/** An expired lock is noticed at the second check after it expired. */
 const STALLED_CHECKS_PER_LOCK = 5;
 const WAIT_FOR_CHUNK_S = 1;
 const RETRY_MS = 1_000;
 const FETCH_MS = 100;
 const FAREWELL_MS = 3_000;
-/** A wait for a job that was shorter was none: under a rate limit of the queue, BullMQ says so at once. */
+/**
+ * BullMQ did not wait for a job if it returned sooner, as it does under a rate limit of the queue.
+ */
 const AT_ONCE_MS = 10;
 const PAUSE_MS = 50;
-/** Who has taken what is not for him leaves the next to others. */
+/**
+ * A worker that took a chunk for another API rests this long, which leaves the next chunk to
+ * others.
+ */
 const REST_MS = 1_000;
-/** Meanwhile a run that is paused or stopping takes its chunk off the queue; one that is lost does not. */
+/**
+ * In this time a run that is paused or stopping takes its chunk off the queue. A lost run does not.
+ */
 const OFF_FOR_MS = 1_000;
-/** That backfills are paused is told so often at most. */
+/** The notice that backfills are paused is repeated at most this often. */
 const TOLD_AGAIN_MS = 60 * 60_000;
-/** More open chunks than this only wait for slow answers. */
+/** More open chunks than this per call would only wait for slow answers. */
 const MOST_CHUNKS_PER_CALL = 10;
 
 /**
- * Takes chunks from the queue for as long as it is not stopped. They are fetched one by one, when the
- * lookups that are left do not keep all callers busy: with a fixed number of chunks, callers idle
- * while each chunk waits for its slowest lookup.
+ * Takes chunks from the queue until it is stopped. They are fetched one by one, when the remaining
+ * lookups do not keep all callers busy. With a fixed number of chunks, callers would be idle while
+ * each chunk waits for its slowest lookup.
  *
  * @see {@link https://docs.bullmq.io/patterns/manually-fetching-jobs}
  */
@@ -82,10 +91,10 @@ export function takeChunks(options: TakeChunksOptions): ChunkTaker {
     autorun: false,
     lockDuration: lockMs,
     stalledInterval: Math.ceil(lockMs / STALLED_CHECKS_PER_LOCK), // Redis takes whole numbers only
-    // Chunks that stall again and again are cut in halves, which is done when they are taken.
+    // Chunks that stall again and again are cut in halves when they are taken.
     maxStalledCount: Number.MAX_SAFE_INTEGER,
     drainDelay: WAIT_FOR_CHUNK_S,
-    // For jobs of other services, which need not know of it.
+    // For jobs of other services, which need not set these options.
     removeOnComplete: { count: 0 },
     removeOnFail: KEPT_FAILURES,
   });
@@ -180,7 +189,7 @@ export function takeChunks(options: TakeChunksOptions): ChunkTaker {
     wake();
   }
 
-  /** How many lookups more would keep all callers busy. */
+  /** How many more lookups would keep all callers busy. */
   function wanted(): number {
     return 2 * concurrency - left;
   }
@@ -239,7 +248,7 @@ export function takeChunks(options: TakeChunksOptions): ChunkTaker {
         () => span.end(),
         (error: unknown) => {
           span.end(error);
-          // What is refused for one chunk is for all of them.
+          // A refusal is not about one chunk: it would hit all of them.
           if (!refusals.tell(error)) onNotice(describeLoss(job.id ?? '', error));
         },
       )
@@ -265,12 +274,12 @@ export function takeChunks(options: TakeChunksOptions): ChunkTaker {
     stop: async () => {
       isStopping = true;
       wake();
-      // A fetch that takes longer waits for a chunk that may never come, and is cut off below.
+      // A longer fetch waits for a chunk that may never come, and is cut off below.
       await Promise.race([ended, delay(FETCH_MS, undefined, { ref: false })]);
       while (open.size > 0) await Promise.all(open);
       locks.close();
       paused.close();
-      // Nothing is held any more that a Redis which is away would have to be waited for.
+      // No claim is held any more that would have to be released in a Redis that cannot be reached.
       await within(FAREWELL_MS, leave());
     },
   };

@@ -3,25 +3,30 @@ import { type CallCounters, createCallCounters } from '../../../common/call-coun
 import type { RedisClient } from '../server/redis.ts';
 import { boundCallsOfRun, boundKey, takenKey, untoldKey } from './run-calls.ts';
 
-/** What a run knows of calls beyond what outcomes tell. */
+/** Watches the calls of a run that outcomes do not report. */
 export interface CallsWatch {
-  /** Looks no more. */
+  /** Stops checking. */
   stop(): void;
-  /** Calls that no outcome tells of, once no worker makes any for it. They are forgotten then. */
+  /**
+   * Returns and forgets calls that no outcome reports. For use once no worker makes any calls for
+   * it.
+   */
   takeUntold(): Promise<Readonly<CallCounters>>;
 }
 
 export interface CallsWatchOptions {
-  /** How many calls all workers may make for the run together. @default as many as it takes */
+  /** How many calls all workers may make for the run together. @default no bound */
   readonly maxCalls?: number | undefined;
-  /** Told when more were wanted. */
+  /** Called when more were wanted. */
   readonly onCallsUsedUp?: () => void;
 }
 
-/** How often is looked whether workers were refused a call. */
+/** How often the run checks whether workers were refused a call. */
 const LOOK_MS = 250;
 
-/** Counts the calls of a run anew, and tells when more were wanted than may be made. */
+/**
+ * Starts the count of a run's calls anew, and reports when workers want more than they may make.
+ */
 export async function watchCalls(
   client: RedisClient,
   runId: string,
@@ -34,10 +39,10 @@ export async function watchCalls(
   if (maxCalls !== undefined) {
     const look = async (): Promise<void> => {
       if (Number(await client.get(taken)) <= maxCalls) return;
-      await setImmediate(); // those that were granted, as Redis said in the same breath, go on first
+      await setImmediate(); // callers that were granted a call in the same reply go on first
       onCallsUsedUp();
     };
-    timer = setInterval(() => void look().catch(() => {}), LOOK_MS); // the next one will do
+    timer = setInterval(() => void look().catch(() => {}), LOOK_MS); // the next look will do
   }
   return {
     stop: () => clearInterval(timer),

@@ -9,7 +9,7 @@ import type { RunLedger } from './run-ledger.ts';
 
 /** The chunks that a run gives to workers. */
 export interface GivenChunks {
-  /** Where they wait. */
+  /** The queue where they wait. */
   readonly queue: Queue;
   /**
    * Puts domains on the queue as a chunk, however long Redis refuses it.
@@ -17,7 +17,7 @@ export interface GivenChunks {
    * @throws the reason of `giveUp` when that fires first
    */
   readonly give: (domains: readonly string[]) => Promise<void>;
-  /** Takes chunks back that nobody has begun; gives the domains that are left of them. */
+  /** Takes back chunks that no worker has begun. Returns the domains that are left of them. */
   readonly withdraw: () => Promise<readonly (readonly string[])[]>;
   close(): Promise<void>;
 }
@@ -27,11 +27,11 @@ export interface GivenChunksOptions {
   readonly ledger: RunLedger;
   /** The API that is meant. */
   readonly api: string;
-  /** How many calls may be made for the run. @default as many as it takes */
+  /** How many calls may be made for the run. @default no bound */
   readonly maxCalls?: number | undefined;
-  /** Domains that no outcome came for yet. */
+  /** Domains without an outcome yet. */
   readonly outstanding: ReadonlySet<string>;
-  /** Takes what workers have noted of a chunk. */
+  /** Takes the outcomes that workers have logged for a chunk. */
   readonly takeLogged: (chunk: string) => Promise<void>;
   readonly giveUp: AbortSignal;
   readonly onNotice: (message: string) => void;
@@ -40,7 +40,7 @@ export interface GivenChunksOptions {
 export function openGivenChunks(options: GivenChunksOptions): GivenChunks {
   const { client, ledger, api, maxCalls, outstanding, takeLogged, giveUp, onNotice } = options;
   const queue = new Queue(LOOKUPS_QUEUE, { connection: client, ...queueOptions(client) });
-  queue.on('error', () => {}); // told by what watches the connections
+  queue.on('error', () => {}); // errors of the connections are reported elsewhere
   const patience = createPatience(onNotice);
   const terms: Omit<LookupsData, 'domains'> = {
     v: CONTRACT_VERSION,
@@ -56,8 +56,8 @@ export function openGivenChunks(options: GivenChunksOptions): GivenChunks {
       () => false, // a worker has it
     );
     if (!isWithdrawn && job) return [];
-    // Its worker may have finished it just now, or an earlier one was lost amid it: striking it
-    // takes its log away.
+    // Its worker may have finished it just now, or an earlier worker was lost in the middle of it.
+    // Striking it removes its log, so that is read first.
     await takeLogged(id);
     await ledger.strike([id]);
     return domains.filter((domain) => outstanding.has(domain));

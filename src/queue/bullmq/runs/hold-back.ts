@@ -8,23 +8,26 @@ export interface HoldBackOptions {
   readonly client: RedisClient;
   readonly ledger: Pick<RunLedger, 'runId'>;
   readonly control: Pausable;
-  /** Takes all chunks of the run off the queue that nobody has begun; gives what is left of them. */
+  /**
+   * Takes all chunks that no worker has begun off the queue. Returns the domains that are left of
+   * them.
+   */
   readonly withdraw: () => Promise<readonly (readonly string[])[]>;
   /** Puts domains on the queue. */
   readonly give: (domains: readonly string[]) => Promise<void>;
-  /** Of domains that nobody has any more, those that are to be asked again now. */
+  /** Filters domains that are on no queue and at no worker: returns those to be asked again now. */
   readonly retake: (domains: readonly string[]) => readonly string[];
-  /** Told of domains that will not be asked any more, because the run was stopped meanwhile. */
+  /** Called with domains that will not be asked, because the run was stopped meanwhile. */
   readonly drop: (domains: readonly string[]) => void;
   /** Fires when the run is stopped. */
   readonly signal: AbortSignal;
-  /** How often is looked what workers have given back, in milliseconds. @default 500 */
+  /** How often to check what workers have given back, in milliseconds. @default 500 */
   readonly lookMs?: number;
 }
 
 /** Keeps the lookups of a run from workers while it is paused. */
 export interface HoldBack {
-  /** Whether the run is paused, or what was held back is not on the queue again yet. */
+  /** Whether the run is paused, or chunks that were held back are not on the queue again yet. */
   readonly isHolding: boolean;
   close(): Promise<void>;
 }
@@ -32,8 +35,8 @@ export interface HoldBack {
 const LOOK_MS = 500;
 
 /**
- * While a run is paused, workers are told so, and start no call for it; what they have not begun they
- * give back. All that is on the queue is taken off it, so that workers have room for other runs.
+ * While a run is paused, workers start no call for it and give back what they have not begun. All
+ * its chunks are taken off the queue, so that workers have room for other runs.
  */
 export function holdBackWhilePaused(options: HoldBackOptions): HoldBack {
   const {
@@ -58,16 +61,16 @@ export function holdBackWhilePaused(options: HoldBackOptions): HoldBack {
         await markPaused(client, runId);
         held.push(...(await withdraw()));
       } catch {
-        // Redis is away, and workers make no call either; the next time will do.
+        // Redis is away, so workers make no calls either. The next look will do.
       }
       await waitForLook();
     }
-    // Workers start no call for a run that is stopping either.
-    if (!signal.aborted) await unmarkPaused(client, runId).catch(() => {}); // it runs out by itself
+    // Workers must start no call for a run that is stopping either.
+    if (!signal.aborted) await unmarkPaused(client, runId).catch(() => {}); // it expires by itself
     while (held.length > 0 && !signal.aborted && !control.isPaused) {
       const [first = [], ...rest] = held;
       const due = retake(first);
-      if (due.length > 0) await give(due).catch(() => {}); // only when all is given up
+      if (due.length > 0) await give(due).catch(() => {}); // fails only when all is given up
       held = rest;
     }
     if (signal.aborted) {
@@ -76,7 +79,7 @@ export function holdBackWhilePaused(options: HoldBackOptions): HoldBack {
     }
   }
 
-  /** Leaves nobody behind who waits for a change: a pause may last for days. */
+  /** Waits without leaving listeners behind: a pause may last for days. */
   async function waitForLook(): Promise<void> {
     const over = new AbortController();
     const stopListening = control.onChange(() => over.abort());

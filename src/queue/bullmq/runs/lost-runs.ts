@@ -7,23 +7,24 @@ import { openRunQueue, type RunQueueOptions } from './run-queue.ts';
 export interface LostRunsOptions
   extends Pick<RunQueueOptions, 'api' | 'concurrency' | 'normalize' | 'onNotice'> {
   readonly redis: RedisServer;
-  /** Receives what workers found out, and takes it out of a set. */
+  /** Returns a function that stores outcomes and removes their domains from the set. */
   readonly collectInto: (outstanding: Set<string>) => Reply;
   /** Fires when this run is stopped. */
   readonly signal: AbortSignal;
 }
 
-/** Ends what runs that are lost have on the queue. */
+/** Ends what lost runs have on the queue. */
 export interface LostRuns {
-  /** @returns whether nothing of it is there any more; not so while another run has it */
+  /** @returns whether nothing of the run is left. False while another run has it. */
   readonly end: (runId: string) => Promise<boolean>;
-  /** Leaves the rest to others. */
+  /** Leaves the rest to other runs. */
   close(): Promise<void>;
 }
 
 /**
- * Workers go on with what a run has given out that was killed. Whoever asks about the same domains
- * stops it in its place: what is found out is kept, what nobody has begun is taken back.
+ * Workers go on with the chunks of a run that was killed. A run that wants the same domains stops
+ * the killed run in its place: outcomes are stored, and chunks that no worker has begun are taken
+ * back.
  */
 export function createLostRuns(options: LostRunsOptions): LostRuns {
   const { redis, collectInto, signal, onNotice } = options;

@@ -2,31 +2,34 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { PREFIX } from '../names.ts';
 import type { RedisClient } from '../server/redis.ts';
 
-/** Which runs make no call for now, as workers see it. */
+/** Which runs make no calls at present, as workers see it. */
 export interface PausedRuns {
-  /** Looks whether a run is paused, and keeps an eye on it until it is let go. */
+  /** Checks whether a run is paused, and keeps checking until it is let go. */
   watch(runId: string): Promise<void>;
   letGo(runId: string): void;
-  /** As of a moment ago; of a run that is watched. */
+  /** Whether a watched run is paused, as of a moment ago. */
   has(runId: string): boolean;
   close(): void;
 }
 
 const LOOK_MS = 300;
-/** Who has paused a run and is lost does not hold it up for longer. */
+/** A process that paused a run and was lost holds the run up no longer than this. */
 const KEPT_MS = 5_000;
 
-/** Says that a run is paused, for a few seconds. */
+/** Marks a run as paused for a few seconds. */
 export async function markPaused(client: RedisClient, runId: string): Promise<void> {
   await client.set(pausedKey(runId), '1', 'PX', KEPT_MS);
 }
 
-/** Says that it is no longer paused. */
+/** Removes the mark. */
 export async function unmarkPaused(client: RedisClient, runId: string): Promise<void> {
   await client.del(pausedKey(runId));
 }
 
-/** Has workers give back what they hold of a run and have not begun; they take it again as they find it then. */
+/**
+ * Makes workers give back lookups of a run that they have not begun. They take them again with its
+ * new terms.
+ */
 export async function recall(client: RedisClient, runId: string): Promise<void> {
   await markPaused(client, runId);
   await delay(2 * LOOK_MS);
@@ -48,12 +51,12 @@ export function watchPausedRuns(client: RedisClient): PausedRuns {
   }
 
   async function lookFirst(runId: string): Promise<void> {
-    await look([runId]).catch(() => {}); // the next one will do
+    await look([runId]).catch(() => {}); // the next look will do
   }
 
   const timer = setInterval(() => {
     for (const [runId, { watchers }] of runs) if (watchers === 0) runs.delete(runId);
-    if (runs.size > 0) look([...runs.keys()]).catch(() => {}); // the next one will do
+    if (runs.size > 0) look([...runs.keys()]).catch(() => {}); // the next look will do
   }, LOOK_MS);
 
   const has = (runId: string): boolean => runs.get(runId)?.isPaused ?? false;
@@ -76,11 +79,11 @@ export function watchPausedRuns(client: RedisClient): PausedRuns {
 interface WatchedRun {
   isPaused: boolean;
   watchers: number;
-  /** Until then, nothing is known of it. */
+  /** Until this resolves, nothing is known of the run. */
   readonly firstLook: Promise<void>;
 }
 
-/** Where it is noted that a run is paused. */
+/** The key that marks a run as paused. */
 export function pausedKey(runId: string): string {
   return `${PREFIX}:paused:${runId}`;
 }

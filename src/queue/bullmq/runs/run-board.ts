@@ -2,32 +2,32 @@ import { PREFIX } from '../names.ts';
 import type { RedisClient } from '../server/redis.ts';
 import { timeOf } from '../server/server-time.ts';
 
-/** All runs that are shown, by when they were heard of last. */
+/** All runs that are shown, by the time of their last announcement. */
 const BOARD = `${PREFIX}:board`;
 const LOOK_MS = 500;
-/** Every second look tells how the run stands. */
+/** Every second look writes the state of the run. */
 const LOOKS_PER_STATE = 2;
-/** What was asked of a run that does not look any more is forgotten. */
+/** Requests to a run that no longer reads them are dropped after this time. */
 const ASKED_FOR_MS = 30_000;
-/** How long a run is shown after it was heard of last. */
+/** How long a run is shown after its last announcement. */
 const KEPT_MS = 24 * 60 * 60_000;
 const MOST_RUNS = 50;
 
-/** Says how a run stands, until it is closed. */
+/** Announces the state of a run until it is closed. */
 export interface RunAnnouncement {
-  /** Says so for a last time; that stays for a day. */
+  /** Announces the state for a last time, which stays for a day. */
   close(): Promise<void>;
 }
 
 export interface AnnounceRunOptions {
   readonly id: string;
-  /** JSON that says how it stands. */
+  /** Returns the state as JSON. */
   readonly describe: () => string;
-  /** Told what somebody asks of it. */
+  /** Called with each action that is asked of the run. */
   readonly onAsked: (action: string) => void;
 }
 
-/** Shows a run to whoever looks in Redis, and takes what is asked of it, both within a second. */
+/** Shows a run in Redis and takes requests to it, both within a second. */
 export function announceRun(client: RedisClient, options: AnnounceRunOptions): RunAnnouncement {
   const { id, describe, onAsked } = options;
   let looks = 0;
@@ -52,7 +52,7 @@ export function announceRun(client: RedisClient, options: AnnounceRunOptions): R
       if (looks % LOOKS_PER_STATE === 0) await tell();
       looks += 1;
     } catch {
-      // Redis is away; what it was not told it is told next time.
+      // Redis is away. The next look tries again.
     } finally {
       isLooking = false;
     }
@@ -63,21 +63,21 @@ export function announceRun(client: RedisClient, options: AnnounceRunOptions): R
   return {
     close: async () => {
       clearInterval(timer);
-      await tell().catch(() => {}); // then it looks lost, which it is to this Redis
+      await tell().catch(() => {}); // otherwise the run looks lost, which it is to this Redis
     },
   };
 }
 
-/** A run as it was told of. */
+/** A run as it was announced. */
 export interface AnnouncedRun {
   readonly id: string;
   /** JSON. */
   readonly state: string;
-  /** For how long nothing was heard of it. */
+  /** The time since its last announcement. */
   readonly silentMs: number;
 }
 
-/** The runs that were heard of within a day, the last fifty. */
+/** The runs that were announced within a day, at most fifty. */
 export async function readRuns(client: RedisClient): Promise<readonly AnnouncedRun[]> {
   const now = await timeOf(client);
   const found = await client.zrange(BOARD, now - KEPT_MS, '+inf', 'BYSCORE', 'WITHSCORES');
@@ -91,7 +91,7 @@ export async function readRuns(client: RedisClient): Promise<readonly AnnouncedR
   });
 }
 
-/** Asks something of a run; it is done when its process looks. */
+/** Asks for an action on a run. It is done when the process of the run reads it. */
 export async function askRun(client: RedisClient, id: string, action: string): Promise<void> {
   await client.multi().rpush(askedKey(id), action).pexpire(askedKey(id), ASKED_FOR_MS).exec();
 }

@@ -11,21 +11,23 @@ import { markPaused } from './paused-runs.ts';
 
 /** Calls that one worker makes for one chunk of a run. */
 export interface RunCalls extends Required<Pick<Chunk, 'allowance' | 'counters'>> {
-  /** Takes note of outcomes, which tell of the calls that they took. */
+  /** Counts the calls that outcomes report. */
   told(outcomes: readonly Outcome[]): void;
   /**
-   * Notes for the run the calls that no outcome tells of: those of a lookup that was given up, and those
-   * that found the API out. If calls were refused, workers leave the run alone until it has seen that.
+   * Notes for the run the calls that no outcome reports: those of a lookup that was given up, and
+   * those made while the API was out. If calls were refused, workers leave the run alone until it
+   * has seen that.
    */
   settle(): Promise<void>;
 }
 
-/** For as long counts are kept that nobody removes. */
+/** How long counts are kept if they are not removed. */
 const KEPT_MS = 24 * 60 * 60_000;
 
 /**
- * @param maxCalls what a chunk says of how many calls all workers may make for its run together. What the run has
- * noted since takes precedence: it may have been killed, and started again with another bound.
+ * @param maxCalls the bound that a chunk states for the calls of all workers for its run. A bound
+ *   that the run has noted since takes precedence: the run may have been killed and started again
+ *   with another one.
  */
 export async function countCallsOfRun(
   client: RedisClient,
@@ -54,19 +56,19 @@ export async function countCallsOfRun(
       for (const outcome of outcomes) addCallsOf(outcome, told);
     },
     settle: async () => {
-      await noteUntold().catch(() => {}); // the run tells of fewer calls, and goes on
+      await noteUntold().catch(() => {}); // the run reports fewer calls, and goes on
       if (bound?.isUsedUp) await markPaused(client, runId);
     },
   };
 }
 
-/** A Redis that has lost everything has lost what a run noted, too. */
+/** The bound that the run noted. A Redis that has lost everything has lost it too. */
 async function findBound(client: RedisClient, runId: string): Promise<number | undefined> {
   const noted = await client.get(boundKey(runId));
   return noted === null ? undefined : Number(noted);
 }
 
-/** Begins to count anew the calls that may be made for a run. */
+/** Starts the count of calls for a run anew. */
 export async function boundCallsOfRun(
   client: RedisClient,
   runId: string,
@@ -79,7 +81,10 @@ export async function boundCallsOfRun(
     .exec();
 }
 
-/** Calls that all workers may make for one run. What was refused is counted too: it says that they are used up. */
+/**
+ * The calls that all workers may make for one run. Refused calls are counted too, which shows that
+ * the bound is reached.
+ */
 function allowCalls(
   client: RedisClient,
   runId: string,
@@ -103,23 +108,23 @@ function allowCalls(
         }
       },
       giveBack: () => {
-        client.decr(key).catch(() => {}); // one call less than might be made
+        client.decr(key).catch(() => {}); // on failure, one call less than allowed is made
       },
     },
   };
 }
 
-/** Where calls are counted that were taken from those that a run may make. */
+/** The key that counts calls taken from those that a run may make. */
 export function takenKey(runId: string): string {
   return `${PREFIX}:run-calls:${runId}`;
 }
 
-/** Where it is noted how many calls may be made for a run. */
+/** The key with the number of calls that a run may make. */
 export function boundKey(runId: string): string {
   return `${PREFIX}:run-max-calls:${runId}`;
 }
 
-/** Where calls of a run are counted that no outcome tells of, by what they were. */
+/** The key that counts calls of a run that no outcome reports, by kind. */
 export function untoldKey(runId: string): string {
   return `${PREFIX}:run-untold-calls:${runId}`;
 }

@@ -5,8 +5,8 @@ import { KEPT_MS, ledgerKey, logKey, PREFIX, runQueueKeys } from '../names.ts';
 import type { RedisClient } from '../server/redis.ts';
 
 /**
- * Which chunks carry the lookups of a run, in Redis: workers that cut a chunk or give one back note
- * it there, and a run that was killed finds there what it had given out.
+ * Notes in Redis which chunks carry the lookups of a run. Workers that cut a chunk or give one back
+ * note it there. After a run was killed, its successor finds there what it had given out.
  */
 export interface RunLedger {
   readonly runId: string;
@@ -14,17 +14,20 @@ export interface RunLedger {
   read(): Promise<ReadonlyMap<string, readonly string[]>>;
   /** Notes chunks before they are added to the queue. */
   note(chunks: ReadonlyMap<string, readonly string[]>): Promise<void>;
-  /** Notes that nothing is to be expected of chunks any more. */
+  /** Notes that nothing more is expected of chunks. */
   strike(chunks: readonly string[]): Promise<void>;
-  /** Has all that is there of the run by now go by itself, should the run be killed. */
+  /** Sets an expiry on all keys that the run has by now, in case the run is killed. */
   date(): Promise<void>;
-  /** Gives the run up, and with `isOver` forgets it. */
+  /** Releases the run. With `isOver` its ledger is removed. */
   close(isOver: boolean): Promise<void>;
 }
 
 const CLAIM_MS = 10_000;
 const BEAT_MS = 3_000;
-/** A field that every ledger has, so that it is there while no chunk is out; it names the list. */
+/**
+ * A field that every ledger has, so that it exists while no chunk is out. It holds the name of the
+ * list.
+ */
 export const OPEN_FIELD = 'open';
 
 /** Whether a run still waits for outcomes. */
@@ -32,7 +35,10 @@ export async function isRunOpen(client: RedisClient, runId: string): Promise<boo
   return (await client.exists(ledgerKey(runId))) === 1;
 }
 
-/** What a run still waits for of a chunk; undefined when it does not know of it any more. */
+/**
+ * The domains of a chunk that a run still waits for; undefined when the run no longer has the
+ * chunk.
+ */
 export async function findExpected(
   client: RedisClient,
   runId: string,
@@ -44,13 +50,15 @@ export async function findExpected(
 
 export interface Replacement {
   readonly chunk: string;
-  /** What it is to be answered for all the same. */
+  /** Domains that the chunk itself is still to be answered for. */
   readonly kept: readonly string[];
-  /** Chunks that carry the rest. */
+  /** The chunks that carry the rest. */
   readonly by: ReadonlyMap<string, readonly string[]>;
 }
 
-/** Puts other chunks in the place of one, for a run that has it in its ledger, but for what is known of it. */
+/**
+ * Replaces a chunk by others in the ledger of its run, apart from domains whose outcomes are known.
+ */
 export async function replaceChunk(
   client: RedisClient,
   runId: string,
@@ -66,17 +74,17 @@ export async function replaceChunk(
 
 export interface ClaimRunOptions {
   readonly client: RedisClient;
-  /** The same for the same list on the same store. */
+  /** The name of the run: the same for the same list on the same store. */
   readonly name: string;
-  /** What the list is called, for people. */
+  /** The name of the list, for people. */
   readonly list: string;
-  /** Told when a run of that name is going on elsewhere, and this one keeps apart from it. */
+  /** Called when a run of that name is going on elsewhere. This run then gets a name of its own. */
   readonly onTaken: () => void;
 }
 
 /**
- * Claims a run by its name, so that it goes on with what an earlier one left that was killed. While
- * such a run is alive, the next one has a name of its own.
+ * Claims a run by its name, so that it resumes an earlier run that was killed. While a run of that
+ * name is alive, the next one gets a name of its own.
  */
 export async function claimRun(options: ClaimRunOptions): Promise<RunLedger> {
   const { client, name, list, onTaken } = options;
@@ -91,9 +99,9 @@ export async function claimRun(options: ClaimRunOptions): Promise<RunLedger> {
 }
 
 /**
- * Claims a run that is lost, under the name that it had.
+ * Claims a lost run under its own name.
  *
- * @returns undefined when somebody has it
+ * @returns undefined when another process has it
  */
 export async function claimLostRun(
   client: RedisClient,
@@ -124,7 +132,7 @@ async function claim(client: RedisClient, runId: string, owner: string): Promise
     await client.del(key);
     if (await tryClaim()) return true;
   }
-  // Whoever is alive renews the claim; that of a process killed on another machine runs out.
+  // A live process renews its claim. The claim of a process killed on another machine expires.
   let leftMs = await client.pttl(key);
   while (leftMs > 0) {
     await delay(250);
@@ -149,7 +157,7 @@ function openLedger(
   { owner, list }: { readonly owner: object; readonly list: string },
 ): RunLedger {
   const key = ledgerKey(runId);
-  // Also puts both back when Redis has lost everything. What a run that is killed leaves goes by itself.
+  // Also restores both when Redis has lost everything. The keys of a killed run expire.
   const date = async (): Promise<void> => {
     const saying = client
       .multi()
@@ -158,7 +166,7 @@ function openLedger(
     for (const left of [key, ...runQueueKeys(runId)]) saying.pexpire(left, KEPT_MS);
     await saying.exec();
   };
-  const beat = (): void => void date().catch(() => {}); // the next one will do
+  const beat = (): void => void date().catch(() => {}); // the next beat will do
   beat();
   const timer = setInterval(beat, BEAT_MS);
   return {
@@ -177,7 +185,8 @@ function openLedger(
     strike: async (chunks) => {
       if (chunks.length === 0) return;
       // A worker that was killed at the very end has left its log.
-      // No transaction, which costs as much as ten commands: it learns all scripts of BullMQ.
+      // Not a transaction, which costs as much as ten commands, because it learns all scripts of
+      // BullMQ.
       await Promise.all([client.hdel(key, ...chunks), client.del(...chunks.map(logKey))]);
     },
     close: async (isOver) => {

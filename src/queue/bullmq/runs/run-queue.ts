@@ -19,56 +19,58 @@ import { createWatchdog } from './watchdog.ts';
 export interface RunQueueOptions
   extends Pick<TakeChunksOptions, 'redis' | 'api' | 'concurrency' | 'normalize' | 'lockMs'>,
     CallsWatchOptions {
-  /** The same for the same list on the same store: a run that was killed is taken up by its name. */
+  /** The same for the same list on the same store. A killed run is resumed by its name. */
   readonly name: string;
-  /** A run that is claimed already. @default it is claimed by its name */
+  /** The ledger of a run that is already claimed. @default the run is claimed by its name */
   readonly ledger?: RunLedger;
-  /** What the list is called, for people. @default its name is not known */
+  /** The name of the list, for people. @default 'a list' */
   readonly list?: string;
   /** Receives the outcomes. */
   readonly collect: Reply;
-  /** Domains on their way. The collector takes out what it keeps; what an earlier run gave out is put in. */
+  /**
+   * Domains under way. The collector removes what it stores; domains of an earlier run are added.
+   */
   readonly outstanding: Set<string>;
-  /** Claims domains once more that were out of hand for a while. @default all are granted */
+  /** Claims domains again that were not held for a while. @default all are granted */
   readonly claim?: ((domains: readonly string[]) => ClaimedAgain) | undefined;
-  /** How many lookups may be on their way. */
+  /** The most lookups under way. */
   readonly window: number;
-  /** Told, before an outcome of them comes, of domains that an earlier run of the name gave out. */
+  /** Called with domains that an earlier run of the name gave out, before their outcomes come. */
   readonly onInherited?: (domains: readonly string[]) => void;
-  /** Told at the end of calls that no outcome tells of. */
+  /** Called at the end with calls that no outcome reports. */
   readonly onUntoldCalls?: (calls: Readonly<CallCounters>) => void;
-  /** Fires when the run is stopped: what nobody has begun is taken back. */
+  /** Fires when the run is stopped. Lookups that no worker has begun are then taken back. */
   readonly signal: AbortSignal;
-  /** Ends the wait for workers that have begun, and for a Redis that is away, after a stop. */
+  /** After a stop, ends the wait for workers that have begun and for a Redis that is away. */
   readonly giveUp: AbortSignal;
-  /** Says whether the run is paused. @default it never is */
+  /** Says whether the run is paused. @default never paused */
   readonly control?: Pausable | undefined;
   readonly onNotice: (message: string) => void;
-  /** Told whether there is a worker, as often as nothing moves. */
+  /** Called with whether there is no worker, at each check while no outcomes come. */
   readonly onAlone?: ((isAlone: boolean) => void) | undefined;
 }
 
 export interface ClaimedAgain {
-  /** May be asked. */
+  /** Domains that may be asked. */
   readonly granted: readonly string[];
-  /** Another run has them under way. */
+  /** Domains that another run has under way. */
   readonly refused: readonly string[];
 }
 
 export interface RunQueue extends LookupQueue {
-  /** The name that the run got. */
+  /** The name under which the run was claimed. */
   readonly runId: string;
 }
 
-/** How often, after a stop, what workers gave back is taken back from the queue. */
+/** How often, after a stop, lookups that workers gave back are withdrawn from the queue. */
 const WITHDRAW_MS = 500;
-/** A Redis that is gone must not hold up the end of a run. */
+/** A Redis that cannot be reached must not hold up the end of a run for longer. */
 const CLOSE_MS = 5_000;
 const FAREWELL_MS = 3_000;
 
 /**
- * The queue of one run over Redis. It may be killed at any point: the next run of the same name finds
- * in Redis what is out, and what has come back meanwhile.
+ * The queue of one run over Redis. The run may be killed at any point: the next run of the same
+ * name finds in Redis what is out and what has come back meanwhile.
  */
 export async function openRunQueue(options: RunQueueOptions): Promise<RunQueue> {
   const { redis, name, collect, outstanding, window, control, signal, giveUp, onNotice } = options;
@@ -83,7 +85,7 @@ export async function openRunQueue(options: RunQueueOptions): Promise<RunQueue> 
   const inherited = await inherit(client, ledger);
   for (const domain of inherited) outstanding.add(domain);
   if (inherited.length > 0) options.onInherited?.(inherited);
-  // Workers that have begun do not know how many calls may be made by now.
+  // Workers that have begun do not know the new bound on calls.
   if (inherited.length > 0 && options.maxCalls !== undefined) await recall(client, ledger.runId);
   const replies = await openRunReplies({
     redis,
@@ -107,7 +109,7 @@ export async function openRunQueue(options: RunQueueOptions): Promise<RunQueue> 
       await collect(outcomes);
       change.tell();
     },
-    // What is held back is silent.
+    // Lookups that are held back bring no outcomes.
     progressAtMs: () => (holdBack?.isHolding ? performance.now() : replies.lastAtMs),
   });
   const pauseWatch = watchQueuePause({ client, queue: LOOKUPS_QUEUE, onNotice });
@@ -119,7 +121,7 @@ export async function openRunQueue(options: RunQueueOptions): Promise<RunQueue> 
     change.tell();
   }
 
-  /** What another run has under way, the watchdog finds again. */
+  /** Domains that another run has under way are left out. The watchdog finds them again. */
   function retake(domains: readonly string[]): readonly string[] {
     const { claim = () => ({ granted: domains, refused: [] }) } = options;
     const { granted, refused } = claim(domains);
@@ -138,7 +140,7 @@ export async function openRunQueue(options: RunQueueOptions): Promise<RunQueue> 
     return areAllBack || giveUp.aborted || replies.failure !== undefined;
   }
 
-  /** Has workers start no further call, and give back what they have not begun. */
+  /** Makes workers start no further call and give back what they have not begun. */
   async function dropUnbegun(): Promise<void> {
     await markPaused(client, ledger.runId);
     for (const domains of await withdraw()) drop(domains);
@@ -172,7 +174,7 @@ export async function openRunQueue(options: RunQueueOptions): Promise<RunQueue> 
         () => (outstanding.size - domains.length < window && !control?.isPaused) || signal.aborted,
       );
       if (signal.aborted) for (const domain of domains) outstanding.delete(domain);
-      // Given up, it may be out: the next run looks for it.
+      // When it is given up, the chunk may be out. The next run looks for it.
       else await give(domains).catch(() => {});
       for (const domain of domains) held.delete(domain);
     },
@@ -193,7 +195,7 @@ export async function openRunQueue(options: RunQueueOptions): Promise<RunQueue> 
       const ticker = setInterval(change.tell, WITHDRAW_MS);
       try {
         while (!isDone()) {
-          // What Redis refuses now it may take the next time.
+          // Redis may accept next time what it refuses now.
           await unlessAborted(dropUnbegun(), giveUp).catch(() => {});
           if (outstanding.size > 0) await change.next();
           hasEnded = true;
@@ -206,11 +208,12 @@ export async function openRunQueue(options: RunQueueOptions): Promise<RunQueue> 
     close: async () => {
       watchdog.close();
       await pauseWatch.close();
-      calls.stop(); // at once: a Redis that is away holds up what follows
+      calls.stop(); // first, because a Redis that is away holds up what follows
       stopListening?.();
       const isOver = outstanding.size === 0 && !replies.failure;
       const isClosed = await within(CLOSE_MS, closeAll(isOver)).catch(() => false);
-      // What a Redis that is away or refuses to write keeps, the next run of the name finds.
+      // If Redis is away or refuses to write, its keys stay, and the next run of the name finds
+      // them.
       if (!isClosed) void ledger.close(false).catch(() => {});
     },
   };

@@ -10,19 +10,22 @@ import { createRefusals } from '../server/refusals.ts';
 import { queueOptions } from '../traces.ts';
 import type { RunLedger } from './run-ledger.ts';
 
-/** What workers tell a run. */
+/** The replies of workers to a run. */
 export interface RunReplies {
   /**
-   * Takes what workers have noted of a chunk, told or not.
+   * Takes the outcomes that workers have logged for a chunk, with or without a reply.
    *
-   * @throws what keeping it throws
+   * @throws what storing them throws
    */
   readonly takeLogged: (chunk: string) => Promise<void>;
-  /** Why outcomes could not be kept, once that was so. They are not acknowledged: the next run gets them. */
+  /**
+   * The error that kept outcomes from being stored. They are not acknowledged: the next run gets
+   * them.
+   */
   readonly failure: { readonly error: unknown } | undefined;
-  /** When the last one came, by `performance.now()`; at first, when this was opened. */
+  /** When the last reply came, by `performance.now()`; initially, when this was opened. */
   readonly lastAtMs: number;
-  /** @param isOver whether no more will come: then nothing of them stays in Redis */
+  /** @param isOver whether no more replies will come. Their queue is then removed from Redis. */
   close(isOver: boolean): Promise<void>;
 }
 
@@ -31,17 +34,17 @@ export interface RunRepliesOptions {
   readonly ledger: RunLedger;
   /** Receives the outcomes. */
   readonly collect: Reply;
-  /** Told when outcomes are kept, or cannot be. */
+  /** Called when outcomes are stored, or cannot be. */
   readonly onChange: () => void;
-  /** Told why Redis refuses to hand them over. */
+  /** Called with the reason when Redis refuses to hand replies over. */
   readonly onNotice: (message: string) => void;
 }
 
-/** Outcomes that are written to the store at the same time. */
+/** Replies whose outcomes are written to the store at the same time. */
 const REPLIES_AT_ONCE = 16;
 /**
- * What the last replies were is kept when a run is over; only their acknowledgement may still be under
- * way, over a connection that has lost it, which only shows after half a minute.
+ * When a run is over, its last outcomes are stored. Only their acknowledgement may still be under
+ * way. A connection may have lost it, which shows only after half a minute, so the wait is bounded.
  */
 const LAST_REPLY_MS = 1_500;
 
@@ -55,7 +58,7 @@ export async function openRunReplies({
   const name = runQueueName(ledger.runId);
   const traced = queueOptions(redis.client);
   const queue = new Queue<OutcomesData>(name, { connection: redis.client, ...traced });
-  queue.on('error', () => {}); // told by what watches the connections
+  queue.on('error', () => {}); // errors of the connections are reported elsewhere
   const readLog = createLogReader(redis.client);
   let failure: RunReplies['failure'];
   let lastAtMs = performance.now();
@@ -79,10 +82,10 @@ export async function openRunReplies({
     await ledger.strike([chunk]);
   }
 
-  // Those that the predecessor had taken when it was killed would else come only when their locks
-  // have run out.
+  // Replies that the earlier run had taken when it was killed would otherwise come only after their
+  // locks expire.
   for (const job of await queue.getActive()) await take(job);
-  // The queue itself has just come into being.
+  // The queue has just been created.
   await ledger.date().catch(() => {}); // the next beat will do
 
   const worker = new Worker<OutcomesData>(name, take, {
@@ -95,7 +98,7 @@ export async function openRunReplies({
   });
   const refusals = createRefusals(onNotice, 'a run');
   worker.on('error', refusals.tell);
-  worker.on('failed', (_, error) => refusals.tell(error)); // the watchdog takes it up
+  worker.on('failed', (_, error) => refusals.tell(error)); // the watchdog takes care of it
 
   return {
     takeLogged,

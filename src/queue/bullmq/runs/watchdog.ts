@@ -8,34 +8,34 @@ import type { RunLedger } from './run-ledger.ts';
 
 export interface WatchdogOptions {
   readonly client: RedisClient;
-  /** The API that the lookups are for. */
+  /** The API of the lookups. */
   readonly api: string;
-  /** Where chunks wait. */
+  /** The queue where chunks wait. */
   readonly queue: Queue;
   readonly ledger: RunLedger;
-  /** Domains that no outcome came for yet. */
+  /** Domains without an outcome yet. */
   readonly outstanding: ReadonlySet<string>;
-  /** Those of them that still wait for room in the window: they were never in Redis. */
+  /** Outstanding domains that still wait for room in the window. They were never in Redis. */
   readonly held: ReadonlySet<string>;
   /** Puts domains on the queue. */
   readonly give: (domains: readonly string[]) => Promise<void>;
-  /** Of domains that nobody has any more, those that are to be asked again now. */
+  /** Filters domains that are on no queue and at no worker: returns those to be asked again now. */
   readonly retake: (domains: readonly string[]) => readonly string[];
-  /** Fires when the run is stopped: nothing is given out any more. */
+  /** Fires when the run is stopped. No lookups are given out any more. */
   readonly signal: AbortSignal;
-  /** Told of domains that will not be asked any more, because the run was stopped meanwhile. */
+  /** Called with domains that will not be asked, because the run was stopped meanwhile. */
   readonly drop: (domains: readonly string[]) => void;
   readonly collect: Reply;
-  /** Takes what workers have noted of a chunk. */
+  /** Takes the outcomes that workers have logged for a chunk. */
   readonly takeLogged: (chunk: string) => Promise<void>;
   readonly onNotice: (message: string) => void;
-  /** Told whether there is a worker, as often as nothing moves. */
+  /** Called with whether there is no worker, at each check while no outcomes come. */
   readonly onAlone?: ((isAlone: boolean) => void) | undefined;
-  /** When an outcome came last, by a clock that nobody sets: `performance.now()`. */
+  /** When the last outcome came, by a monotonic clock: `performance.now()`. */
   readonly progressAtMs: () => number;
 }
 
-/** Looks after the lookups of a run when nothing moves. */
+/** Checks the lookups of a run when no outcomes come. */
 export interface Watchdog {
   close(): void;
 }
@@ -46,10 +46,11 @@ const CHUNK_SIZE = 50;
 const FIRST_LOOK_MS = 2_000;
 
 /**
- * Nobody tells a run that a chunk is gone: a Redis that kept nothing, or a job that somebody removed,
- * makes no sound. So when no outcome came for half a minute, every chunk that is out is looked up.
- * Lookups whose chunk is gone are put on the queue again, unless the run is stopped, or another one has asked
- * meanwhile; those whose job has failed end as failed, and what was set aside is set aside no longer.
+ * A run is not told that a chunk is gone: a Redis without persistence, or a job that was removed by
+ * hand, gives no sign. So when no outcome came for half a minute, every chunk that is out is
+ * checked. Lookups whose chunk is gone are put on the queue again, unless the run is stopped or
+ * another run has asked them meanwhile. Lookups whose job has failed end as failed. Chunks that
+ * were set aside are brought back.
  */
 export function createWatchdog(options: WatchdogOptions): Watchdog {
   const { client, api, queue, ledger, outstanding, held, give, retake, drop, signal } = options;
@@ -82,9 +83,12 @@ export function createWatchdog(options: WatchdogOptions): Watchdog {
     }
   }
 
-  /** One that was set aside for a second, by a clock that is ahead, would wait until all show that time. */
+  /**
+   * A chunk set aside for a second by a clock that is ahead would wait until other clocks get
+   * there.
+   */
   async function bringBack(job: Job): Promise<void> {
-    await job.promote().catch(() => {}); // it waits for nothing but a worker, or has one
+    await job.promote().catch(() => {}); // it waits only for a worker, or has one
   }
 
   async function end(id: string, domains: readonly string[], reason: string): Promise<void> {
@@ -126,7 +130,7 @@ export function createWatchdog(options: WatchdogOptions): Watchdog {
   return { close: () => clearInterval(timer) };
 }
 
-/** @param areOthers whether there are workers that ask another API */
+/** @param areOthers whether there are workers for other APIs */
 function describeAbsence(areOthers: boolean, last: LastWords | undefined): string {
   const whom = areOthers ? 'that asks this API' : 'to make the lookups';
   const start = `No worker is there ${whom}: start one with brandfill worker --queue … --base-url …`;

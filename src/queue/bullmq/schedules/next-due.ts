@@ -2,12 +2,12 @@ import type { RepeatOptions } from 'bullmq';
 import { CronExpressionParser } from 'cron-parser';
 
 /**
- * When a job is due next, in milliseconds since 1970: what BullMQ asks for. A time that clocks leave out
- * comes as much later as they jump, one that is there twice counts once.
+ * When a job is due next, in milliseconds since 1970, in the form that BullMQ asks for. A time that
+ * clocks skip is due later by the length of their jump. A time that occurs twice counts once.
  *
- * cron-parser alone leaves a day out on which clocks jump at midnight, as in Cairo, Beirut, Havana and
- * Santiago, and gives up where they go back by half an hour, on Lord Howe. So what clocks show is asked
- * for too, in a zone where they never change.
+ * cron-parser alone skips a day on which clocks jump at midnight, as in Cairo, Beirut, Havana and
+ * Santiago. It throws where clocks go back by half an hour, on Lord Howe. So the next wall-clock
+ * time is also computed, in a zone where clocks never change.
  */
 export function nextDue(afterMs: number, { pattern = '', tz = 'UTC' }: RepeatOptions): number {
   const dueMs = tryNext(pattern, tz, afterMs);
@@ -16,7 +16,7 @@ export function nextDue(afterMs: number, { pattern = '', tz = 'UTC' }: RepeatOpt
     shownMs = nextOf(pattern, 'UTC', shownMs);
     const onClockMs = instantOf(shownMs, tz);
     if (onClockMs > afterMs) return Math.min(dueMs, onClockMs);
-    // It is there twice, and has been.
+    // The time occurs twice, and the first time is past.
     if (Number.isFinite(dueMs)) return dueMs;
   }
 }
@@ -24,7 +24,7 @@ export function nextDue(afterMs: number, { pattern = '', tz = 'UTC' }: RepeatOpt
 function tryNext(cron: string, tz: string, afterMs: number): number {
   try {
     const dueMs = nextOf(cron, tz, afterMs);
-    return dueMs > afterMs ? dueMs : Number.POSITIVE_INFINITY; // also where it says what has been
+    return dueMs > afterMs ? dueMs : Number.POSITIVE_INFINITY; // it may return a past time
   } catch {
     return Number.POSITIVE_INFINITY;
   }
@@ -38,7 +38,9 @@ function nextOf(cron: string, tz: string, afterMs: number): number {
 
 const DAY_MS = 24 * 60 * 60_000;
 
-/** The first moment at which clocks show a time; where they leave it out, as much later as they jump. */
+/**
+ * The first moment at which clocks show a time. If they skip it, later by the length of their jump.
+ */
 function instantOf(shownMs: number, tz: string): number {
   const earlierMs = shownMs - offsetAt(shownMs - DAY_MS, tz);
   const laterMs = shownMs - offsetAt(shownMs + DAY_MS, tz);
@@ -46,7 +48,10 @@ function instantOf(shownMs: number, tz: string): number {
   return found.length > 0 ? Math.min(...found) : earlierMs;
 }
 
-/** What clocks show, or would show, had they not jumped just now: what they left out is still to come. */
+/**
+ * The time that clocks show, or would show had they not just jumped. A time that they skipped is
+ * still to come then.
+ */
 function shownBefore(ms: number, tz: string): number {
   const shownMs = shownAt(ms, tz);
   const jumpMs = offsetAt(ms, tz) - offsetAt(ms - DAY_MS, tz);
@@ -58,7 +63,7 @@ function offsetAt(ms: number, tz: string): number {
   return shownAt(ms, tz) - ms;
 }
 
-/** What clocks show at a moment, as if they showed UTC. */
+/** The time that clocks show at a moment, encoded as if it were UTC. */
 function shownAt(ms: number, tz: string): number {
   const parts = clockOf(tz).formatToParts(ms);
   const part = (type: Intl.DateTimeFormatPartTypes): number =>

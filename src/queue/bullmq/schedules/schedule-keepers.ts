@@ -10,23 +10,24 @@ export interface Keeper {
   readonly jobs: readonly string[];
 }
 
-/** Says that a keeper is there, until it is closed. */
+/** Announces a keeper until it is closed. */
 export interface KeeperPresence {
   close(): Promise<void>;
 }
 
 const BEAT_MS = 5_000;
-/** Who has not been heard of for so long is taken for gone. */
+/** A keeper that was silent for this long counts as gone. */
 const ABSENT_MS = 15_000;
 
-/** Where all groups are named, with the folder of their files. */
+/** The key with the names of all groups and the folders of their files. */
 const GROUPS = `${PREFIX}:schedules`;
 
 /**
- * Announces a keeper, and its group with the folder of the files; resolves when both can be seen. Both
- * are said again and again, so that a Redis that has lost everything learns of them.
+ * Announces a keeper, and its group with the folder of the files. Resolves when both can be seen.
+ * Both announcements are repeated, so that a Redis that has lost everything gets them again.
  *
- * @param onClock told each time how far the clock of this machine is ahead of that of Redis, in milliseconds
+ * @param onClock called each time with how far this machine's clock is ahead of that of Redis, in
+ *   milliseconds
  */
 export async function announceKeeper(
   client: RedisClient,
@@ -43,7 +44,7 @@ export async function announceKeeper(
     await saying.hset(GROUPS, group, folder).exec();
   };
   await beat();
-  const timer = setInterval(() => void beat().catch(() => {}), BEAT_MS); // the next one will do
+  const timer = setInterval(() => void beat().catch(() => {}), BEAT_MS); // the next beat will do
   return {
     close: async () => {
       clearInterval(timer);
@@ -52,19 +53,19 @@ export async function announceKeeper(
   };
 }
 
-/** Who keeps the schedules of a group, as far as is known. */
+/** The known keepers of a group's schedules. */
 export async function findKeepers(client: RedisClient, group: string): Promise<readonly Keeper[]> {
   const since = (await timeOf(client)) - ABSENT_MS;
   const members = await client.zrangebyscore(keepersKey(group), since, '+inf');
   return members.map((member) => JSON.parse(member) as Keeper);
 }
 
-/** All groups that there ever were, sorted, unless they were dropped. */
+/** All groups that ever existed, sorted, apart from those that were dropped. */
 export async function findGroups(client: RedisClient): Promise<readonly string[]> {
   return (await client.hkeys(GROUPS)).sort();
 }
 
-/** Of a group without schedules nothing is left. */
+/** Removes a group without schedules. */
 export async function dropGroup(client: RedisClient, group: string): Promise<void> {
   await client.hdel(GROUPS, group);
 }

@@ -4,27 +4,27 @@ import type { RedisClient } from '../server/redis.ts';
 import { queueOptions } from '../traces.ts';
 import { nextDue } from './next-due.ts';
 
-/** When a job is due, as it stands in Redis. */
+/** The schedule of a job as it is stored in Redis. */
 export interface KeptSchedule {
   readonly cron: string;
-  /** Never left to the machine: others may stand elsewhere. */
+  /** Always stored, because machines may be in different zones. */
   readonly timezone: string;
 }
 
-/** A schedule with the next time that it is due. */
+/** A schedule with its next time. */
 export interface DueSchedule extends KeptSchedule {
-  /** In milliseconds since 1970. In the past when nobody was there to run it. */
+  /** In milliseconds since 1970. It is in the past when no process was there to run the job. */
   readonly nextAtMs: number;
 }
 
-/** Why a job is run: at its time, late because nobody was there, or because somebody wants it now. */
+/** Why a job is run: at its time, late because no process was there, or on request. */
 export type RunReason = 'due' | 'missed' | 'asked';
 
-/** A run that somebody has to make. */
+/** A run that has to be made. */
 export interface RunRequest {
   readonly job: string;
   readonly why: RunReason;
-  /** When it was due, in milliseconds since 1970. */
+  /** When the job was due, in milliseconds since 1970. */
   readonly dueAtMs: number;
 }
 
@@ -32,13 +32,13 @@ export interface RunRequest {
 export interface ScheduleQueue {
   /** All schedules, by the name of the job. */
   read(): Promise<ReadonlyMap<string, DueSchedule>>;
-  /** Adds a schedule, or changes it. Its next time is then counted from now. */
+  /** Adds or changes a schedule. Its next time is then counted from now. */
   keep(job: string, schedule: KeptSchedule): Promise<void>;
-  /** Removes a schedule, with a run that has not begun and all results. */
+  /** Removes a schedule, its results, and its run if that has not begun. */
   forget(job: string): Promise<void>;
-  /** Asks for a run, unless one is asked for already or going: then it says so. */
+  /** Requests a run. Returns false if one is already requested or going on. */
   ask(request: RunRequest): Promise<boolean>;
-  /** Runs that are asked for, and since when those go that have begun, in milliseconds since 1970. */
+  /** The runs that are requested: their start in milliseconds since 1970, or `waiting`. */
   findRuns(jobs: readonly string[]): Promise<ReadonlyMap<string, number | 'waiting'>>;
   close(): Promise<void>;
 }
@@ -51,7 +51,7 @@ export function scheduleQueueName(group: string): string {
 const TICK_JOB = 'tick';
 export const RUN_JOB = 'run';
 
-/** A tick that Redis refuses for now is not lost. */
+/** A tick that Redis refuses for now must not be lost. */
 const TICK_OPTIONS: JobsOptions = {
   removeOnComplete: true,
   removeOnFail: KEPT_FAILURES,
@@ -61,10 +61,10 @@ const TICK_OPTIONS: JobsOptions = {
 const RUN_OPTIONS: JobsOptions = { removeOnComplete: true, removeOnFail: true };
 
 /**
- * Opens the schedules of a group. BullMQ makes a *tick* when a job is due; a tick asks for a *run*, a
- * job under an id of its own. An id is there once, whatever state it is in: that a run is going or owed
- * is all that keeps another one from being asked for, on all machines, and it goes to somebody else when
- * its process is gone.
+ * Opens the schedules of a group. BullMQ makes a *tick* when a job is due. A tick requests a *run*,
+ * a job with a fixed id. An id exists only once, whatever the state of its job. So while a run is
+ * going on or requested, no second one can be requested, on any machine. The run goes to another
+ * process when its own is gone.
  */
 export function openScheduleQueue(client: RedisClient, group: string): ScheduleQueue {
   const queue = new Queue(scheduleQueueName(group), {
@@ -72,7 +72,7 @@ export function openScheduleQueue(client: RedisClient, group: string): ScheduleQ
     ...queueOptions(client),
     settings: { repeatStrategy: nextDue },
   });
-  queue.on('error', () => {}); // told by what watches the connection
+  queue.on('error', () => {}); // errors of the connection are reported elsewhere
 
   return {
     read: async () => {
@@ -95,7 +95,7 @@ export function openScheduleQueue(client: RedisClient, group: string): ScheduleQ
     forget: async (job) => {
       await queue.removeJobScheduler(idOf(job));
       const run = await queue.getJob(runId(job));
-      await run?.remove().catch(() => {}); // it is going; then it ends by itself
+      await run?.remove().catch(() => {}); // the run is going on, and ends by itself
       await client.del(resultsKey(group, job));
       await client.hdel(skipsKey(group), job);
     },
@@ -120,7 +120,7 @@ export function openScheduleQueue(client: RedisClient, group: string): ScheduleQ
   };
 }
 
-/** Opens the schedules of a group for some work, and closes them however that ends. */
+/** Opens the schedules of a group for `work`, and closes them afterwards in any case. */
 export async function withScheduleQueue<T>(
   client: RedisClient,
   group: string,
@@ -134,17 +134,17 @@ export async function withScheduleQueue<T>(
   }
 }
 
-/** Where the results of a job are, the latest first. */
+/** The key with the results of a job, the latest first. */
 export function resultsKey(group: string, job: string): string {
   return `${PREFIX}:schedule-results:${group}:${idOf(job)}`;
 }
 
-/** Where is counted how often a job was due while it was running. */
+/** The key that counts how often a job was due while it was running. */
 export function skipsKey(group: string): string {
   return `${PREFIX}:schedule-skips:${group}`;
 }
 
-/** BullMQ takes no colon in an id. */
+/** BullMQ refuses a colon in an id. */
 function idOf(job: string): string {
   return encodeURIComponent(job);
 }

@@ -9,17 +9,17 @@ export interface ScheduledResult {
   /** In ISO 8601, UTC. */
   readonly startedAt: string;
   readonly finishedAt: string;
-  /** As that of `brandfill run`. */
+  /** The exit code, as of `brandfill run`. */
   readonly exitCode: number;
-  /** How often the job was due again while it ran, which was left out. */
+  /** How often the job was due again while it ran. These runs were left out. */
   readonly skipped: number;
-  /** Missing when there is an error. */
+  /** Absent when there is an error. */
   readonly rows?: number;
   readonly found?: number;
   readonly failed?: number;
   /** HTTP requests made. */
   readonly calls?: number;
-  /** Why it stopped before all was asked. */
+  /** Why it stopped before all domains were asked. */
   readonly stopped?: string;
   /** Why it could not be run. */
   readonly error?: string;
@@ -31,15 +31,21 @@ export interface ScheduledResult {
 export interface ScheduleResults {
   /** Notes that a job was due while it was running. */
   skip(job: string): Promise<void>;
-  /** Notes how a run ended, with how often it was left out meanwhile. */
+  /** Adds the result of a run, with how many runs were skipped meanwhile. */
   add(job: string, result: Omit<ScheduledResult, 'skipped'>): Promise<void>;
-  /** The latest first. */
+  /** Returns the results, the latest first. */
   read(job: string): Promise<readonly ScheduledResult[]>;
 }
 
-/** So many results of each job are kept, and the last that was done, however many failed after it. */
+/**
+ * How many results of each job are kept. The last completed run is kept too, however many failed
+ * after it.
+ */
 const KEPT = 30;
-/** Nobody removes those of a run that goes on while its schedule is removed. Longer than a year, which crons may be. */
+/**
+ * The results of a run that goes on while its schedule is removed are not removed. They expire
+ * after more than a year, the longest interval of crons.
+ */
 const KEPT_S = 400 * 24 * 60 * 60;
 
 export function openScheduleResults(client: RedisClient, group: string): ScheduleResults {

@@ -11,7 +11,7 @@ import { RUN_JOB, type RunRequest, scheduleQueueName } from './schedule-queue.ts
 
 /** A run that this process has taken. */
 export interface TakenRun extends RunRequest {
-  /** How many processes were lost in the midst of it. */
+  /** How many processes were lost while they made it. */
   readonly losses: number;
   /** Whether it was begun before, here or elsewhere. */
   readonly isAgain: boolean;
@@ -21,7 +21,7 @@ export interface TakenRun extends RunRequest {
 export interface DueTime {
   /** In milliseconds since 1970. */
   readonly atMs: number;
-  /** How long ago that is. Negative where a clock is ahead that had it made. */
+  /** How long ago that is. Negative when the clock that created the tick is ahead. */
   readonly agoMs: number;
 }
 
@@ -32,28 +32,28 @@ export interface TakeRunsOptions {
   readonly atOnce: number;
   /** How long a process may be silent before its runs are given to others. */
   readonly lockMs: number;
-  /** Told why Redis refuses to hand them over. */
+  /** Called with the reason when Redis refuses to hand runs over. */
   readonly onNotice: (message: string) => void;
   /** Called when a job is due. */
   readonly onTick: (job: string, due: DueTime) => Promise<void>;
   /**
-   * Makes a run, and returns whether it came to its end. When the signal fires it ends early, and the
-   * run is made again: at the next start, or by another process.
+   * Makes a run, and returns whether it was completed. When the signal fires, it ends early, and
+   * the run is made again: at the next start, or by another process.
    */
   readonly run: (taken: TakenRun, signal: AbortSignal) => Promise<boolean>;
 }
 
 /** Takes ticks and runs off the queue of a group. */
 export interface RunTaker {
-  /** Takes no more and ends those that go; resolves when all have ended. */
+  /** Takes no more runs and ends those under way. Resolves when all have ended. */
   stop(): Promise<void>;
 }
 
-/** A Redis that is gone must not hold up whoever wants to stop: what it was not told is noticed later. */
+/** A Redis that cannot be reached must not hold up a stop for longer. It notices the end later. */
 const FAREWELL_MS = 5_000;
 const LOOKS_PER_LOCK = 6;
 const STALLED_CHECKS_PER_LOCK = 3;
-/** Ticks are served while all runs go. */
+/** Keeps ticks served while all runs are under way. */
 const SLOTS_FOR_TICKS = 4;
 
 export function takeRuns(options: TakeRunsOptions): RunTaker {
@@ -74,7 +74,7 @@ export function takeRuns(options: TakeRunsOptions): RunTaker {
       concurrency: atOnce + SLOTS_FOR_TICKS,
       lockDuration: lockMs,
       stalledInterval: Math.ceil(lockMs / STALLED_CHECKS_PER_LOCK), // Redis takes whole numbers only
-      skipLockRenewal: true, // done below, where it is noticed when it fails
+      skipLockRenewal: true, // done below, where a failure is noticed
       maxStalledCount: Number.MAX_SAFE_INTEGER,
       drainDelay: 1,
       removeOnComplete: { count: 0 },
@@ -85,7 +85,7 @@ export function takeRuns(options: TakeRunsOptions): RunTaker {
   worker.on('error', refusals.tell);
   const locks = createChunkLocks({ worker, lockMs });
 
-  /** Late is what is late by the clock of Redis too: this one may be ahead. */
+  /** A job is late only if it is late by the clock of Redis too: the clock here may be ahead. */
   async function dueTimeOf({ opts, timestamp }: Job<unknown>): Promise<DueTime> {
     const atMs = opts.prevMillis ?? timestamp;
     const nowMs = Math.min(Date.now(), await timeOf(redis.client));
@@ -111,7 +111,10 @@ export function takeRuns(options: TakeRunsOptions): RunTaker {
     }
   }
 
-  /** The claim may have been lost while Redis was away, and the run be given to this very process. */
+  /**
+   * Runs of a job go one after the other: the claim may have been lost while Redis was away, and
+   * the run given to this process again.
+   */
   async function oneByOne(job: string, work: () => Promise<boolean>): Promise<boolean> {
     const before = going.get(job)?.catch(() => false) ?? Promise.resolve(false);
     const made = before.then(work);
@@ -123,7 +126,7 @@ export function takeRuns(options: TakeRunsOptions): RunTaker {
     }
   }
 
-  worker.run().catch(() => {}); // ends when it is closed
+  worker.run().catch(() => {}); // ends when the worker is closed
   return {
     stop: async () => {
       const closed = worker.close();

@@ -6,22 +6,22 @@ import type { RedisClient } from './redis.ts';
 
 export interface CheckServerOptions {
   readonly client: RedisClient;
-  /** Goes on although the server may throw keys away. */
+  /** Whether to go on although the server may evict keys. */
   readonly acceptEviction: boolean;
-  /** Told what is worth knowing but no obstacle. */
+  /** Called with warnings that do not prevent the use of the server. */
   readonly onWarning: (message: string) => void;
 }
 
 const OLDEST = [6, 2] as const;
 
-/** Writes, and does so from a script, as BullMQ does all it does. */
+/** Writes a key from a script, as BullMQ does. */
 const PROBE = "return redis.call('set', KEYS[1], '1', 'px', 1000)";
 
 const PROBE_KEY = `${PREFIX}:probe`;
 
 /**
- * Makes sure that a Redis can carry a queue: old enough to know all commands, writable, and set to
- * refuse writes rather than to throw keys away when its memory is full.
+ * Makes sure that a Redis can carry a queue. It must know all commands that are used, be writable,
+ * and refuse writes rather than evict keys when its memory is full.
  *
  * @throws BrandfillError `UNUSABLE_QUEUE`
  */
@@ -56,8 +56,9 @@ export async function checkServer(options: CheckServerOptions): Promise<void> {
 }
 
 /**
- * What else is done with keys, by us and in BullMQ's scripts, by how many arguments it must have at least. Who
- * lacks one right would learn of it amid the work, and a script that ends half way leaves a job in no state.
+ * All other commands that we and BullMQ's scripts use on keys, by the least number of their
+ * arguments. A user who lacks one right would find out in the middle of the work, and a script that
+ * ends half way leaves a job without a state.
  */
 const COMMANDS = [
   'exists get hgetall hkeys incr decr llen lpop mget persist pttl rpop scard smembers spop zcard zpopmin',
@@ -66,11 +67,12 @@ const COMMANDS = [
   'xadd',
 ];
 
-/** What else a user may lack: rights that are given to read, to write and to run scripts do without. */
+/** Tries rights that a user may lack who may read, write and run scripts. */
 async function tryRights(client: RedisClient): Promise<void> {
   await client.time();
   const trial = client.multi();
-  // The name of the key for whatever they want: most can do nothing with it, and what is done is deleted.
+  // The name of the key is used for all arguments. Most commands can do nothing with it, and
+  // anything written is deleted.
   for (const [more, names] of COMMANDS.entries()) {
     const args = Array<string>(more + 1).fill(PROBE_KEY);
     for (const name of names.split(' ')) trial.call(name, ...args);
@@ -90,7 +92,7 @@ function refuseOld(info: ReadonlyMap<string, string>): void {
   );
 }
 
-/** Taken for granted where the server does not tell. */
+/** Assumed when the server does not say. */
 async function isPersistent(
   client: RedisClient,
   info: ReadonlyMap<string, string>,

@@ -1,12 +1,12 @@
 import type { Cluster, Redis } from 'ioredis';
 import type { OnNotice } from '../../../common/notice.ts';
 
-/** The one `maxmemory-policy` under which a Redis refuses writes rather than to throw keys away. */
+/** The only `maxmemory-policy` under which a Redis refuses writes rather than evicts keys. */
 export const NO_EVICTION = 'noeviction';
 
 const POLICY_LINE = /^maxmemory_policy:(\S*)\r?\n?/m;
 
-/** What another policy means for a queue, and what to do about it. */
+/** The harm that another policy does to a queue, and the cure. */
 export function describeEviction(policy: string): { readonly harm: string; readonly cure: string } {
   return {
     harm: `its maxmemory-policy is ${policy}: when its memory is full it throws lookups away`,
@@ -21,11 +21,11 @@ export function evictionWarning(policy: string): string {
 }
 
 /**
- * Tells once of a policy that was changed after the start, and takes it out of what BullMQ reads: at
- * each queue that it opens it would write a warning of its own to standard error, into our log.
+ * Reports once when the policy was changed after the start. It also hides the policy from BullMQ,
+ * which would print a warning to standard error for each queue that it opens.
  */
 export function createEvictionWatch(onNotice: OnNotice): (client: Redis | Cluster) => void {
-  let known: Set<string> | undefined; // at the start it was checked, and told
+  let known: Set<string> | undefined; // the policy was checked and reported at the start
 
   function withoutPolicy(info: string): string {
     const policy = POLICY_LINE.exec(info)?.[1];
@@ -40,10 +40,10 @@ export function createEvictionWatch(onNotice: OnNotice): (client: Redis | Cluste
     const info = client.info.bind(client) as (...args: unknown[]) => Promise<string>;
     const duplicate = client.duplicate.bind(client) as (...args: unknown[]) => Redis | Cluster;
     const ours = {
-      // With arguments it is asked by the client itself, which wants all of it.
+      // With arguments, the client itself asks, and it needs the full answer.
       info: async (...args: unknown[]) =>
         args.length > 0 ? await info(...args) : withoutPolicy(await info()),
-      // A worker waits for jobs over another connection, which it opens like this.
+      // A worker waits for jobs on another connection, which it opens with this function.
       duplicate: (...args: unknown[]) => {
         const other = duplicate(...args);
         watch(other);

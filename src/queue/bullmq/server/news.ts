@@ -1,11 +1,11 @@
-/** What was not told for so long is over, and news when it comes again. */
+/** A message that was not repeated for this long is over. It is news when it comes again. */
 const OVER_MS = 30_000;
 
 /**
- * Tells what is worth a sentence from what was said a moment ago: what is tried again comes again, in turns
- * with other things, and some of it works in between.
+ * Tells new messages from those that were reported a moment ago. Retries repeat the same message,
+ * often alternating with others, and may succeed in between.
  *
- * @returns whether it is news
+ * @returns whether the message is news
  */
 export function createNews(): (what: string) => boolean {
   const lastAtMs = new Map<string, number>();

@@ -5,16 +5,16 @@ import { openRedis, type RedisServer } from './redis.ts';
 
 export interface QueueServerOptions {
   readonly url: string;
-  /** Goes on although the server may throw keys away. */
+  /** Whether to go on although the server may evict keys. */
   readonly acceptEviction: boolean;
-  /** Told what is worth knowing, in sentences. */
+  /** Called with notices, each in full sentences. */
   readonly onNotice: OnNotice;
-  /** Whether what is done over it is traced, where traces are wanted at all. @default true */
+  /** Whether work on this server is traced when traces are enabled. @default true */
   readonly isTraced?: boolean;
 }
 
 /**
- * Connects to the Redis of a queue and makes sure that it will do.
+ * Connects to the Redis of a queue and makes sure that it can be used.
  *
  * @throws BrandfillError `UNUSABLE_QUEUE`
  */

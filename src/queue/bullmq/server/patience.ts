@@ -3,18 +3,16 @@ import { unlessAborted } from '../../../common/unless-aborted.ts';
 import { createNews } from './news.ts';
 import { reasonOf } from './reasons.ts';
 
-/** Does what Redis refuses for now again, for as long as it takes. */
+/** Repeats work that Redis refuses for now, for as long as it takes. */
 export interface Patience {
-  /**
-   * @throws the signal's reason when it fires first; what was under way may still be done
-   */
+  /** @throws the signal's reason when it fires first. The work under way may still be done. */
   insist(work: () => Promise<void>, signal: AbortSignal): Promise<void>;
 }
 
 const FIRST_MS = 200;
 const LONGEST_MS = 5_000;
 
-/** @param onNotice told why there is a wait, once per reason */
+/** @param onNotice called with the reason for the wait, once per reason */
 export function createPatience(onNotice: (message: string) => void): Patience {
   const isNews = createNews();
   return {
@@ -22,14 +20,14 @@ export function createPatience(onNotice: (message: string) => void): Patience {
       for (let waitMs = FIRST_MS; ; waitMs = Math.min(waitMs * 2, LONGEST_MS)) {
         signal.throwIfAborted();
         try {
-          // A Redis that is away answers nothing at all.
+          // A Redis that is away does not answer at all.
           await unlessAborted(work(), signal);
           return;
         } catch (error) {
           signal.throwIfAborted();
           const reason = reasonOf(error);
           if (isNews(reason)) onNotice(`Redis refuses to take lookups: ${reason}. Trying again.`);
-          await delay(waitMs, undefined, { signal }).catch(() => {}); // the signal's reason comes next
+          await delay(waitMs, undefined, { signal }).catch(() => {}); // it is thrown next
         }
       }
     },

@@ -1,13 +1,13 @@
 import { type Redis, SentinelConnector } from 'ioredis';
 
-/** What ioredis calls for each connection to a Sentinel, though its types say that nobody else may know. */
+/** The method with which ioredis connects to each Sentinel. Its types declare it private. */
 interface ConnectsToSentinels {
   connectToSentinel(...options: unknown[]): Redis;
 }
 
 /**
- * Finds masters as ioredis does, and says nothing of a Sentinel that is away while others are there: on
- * connections that it only listens to, ioredis tells of each try with a stack.
+ * Finds masters as ioredis does, but is silent about a Sentinel that is away while others are
+ * there. On connections that ioredis only listens to, it prints a stack for each attempt.
  */
 export class QuietSentinels extends SentinelConnector {
   constructor(options: unknown) {

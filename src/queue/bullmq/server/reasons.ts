@@ -1,6 +1,6 @@
 import { BrandfillError } from '../../../common/errors.ts';
 
-/** These say that there is a reason, but not which. */
+/** Errors that say that something is wrong, but not what. */
 export const VAGUE: RegExp =
   /Connection is closed|None of startup nodes|Failed to refresh slots|All sentinels are unreachable|timed out/;
 
@@ -8,7 +8,7 @@ const REASONS: readonly (readonly [sign: RegExp, reason: string])[] = [
   [/sentinel.*(NOAUTH|WRONGPASS)/, 'its sentinels want a password, and must not'],
   [/No such master|sentinel.*invalid reply/, 'its sentinels know no master of that name'],
   [/sentinel.*unknown command/, 'what answers there is no sentinel'],
-  // Had one been out of reach, its error would stand behind this.
+  // If a sentinel could not be reached, its error would follow here.
   [/All sentinels.*after \d+ms\.$/, 'its sentinels name no master that answers'],
   [/connect to sentinel|All sentinels/, 'none of its sentinels can be reached'],
   [/ECONNREFUSED/, 'nobody listens there; start Redis, or give another --queue'],
@@ -41,28 +41,40 @@ const REASONS: readonly (readonly [sign: RegExp, reason: string])[] = [
   [/Failed to refresh slots|startup nodes/i, 'none of the nodes of the cluster can be reached'],
 ];
 
-/** Of what a script may not do, Redis 7.0 says so without a code. */
+/** The lack of a right. For commands in scripts, Redis 7.0 reports it without a code. */
 const RIGHTS = /NOPERM|user executing the script/;
-/** What it names: "… has no permissions to run the 'get' command", "… can't access at least one of the keys". */
+/**
+ * The right that the error names: "… has no permissions to run the 'get' command", "… can't access
+ * at least one of the keys".
+ */
 const RIGHT = /(?:no permissions to|script can't) (.+?)(?: script: |$)/i;
 
-/** All that Redis 7.0 says of a command in a script. */
+/** All that Redis 7.0 says about a command in a script. */
 const UNNAMED = 'this command or subcommand';
 
-/** What an error of Redis or of its connection means. */
+/** The meaning of an error of Redis or of its connection, as part of a sentence: without a full stop. */
 export function reasonOf(error: unknown): string {
   const text = errorText(error);
-  return knownReason(text) ?? text.replaceAll(/\s+/g, ' ').slice(0, 200);
+  return (
+    knownReason(text) ??
+    text
+      .replaceAll(/\s+/g, ' ')
+      .slice(0, 200)
+      .replace(/[ .]+$/, '')
+  );
 }
 
-/** What a Redis may be: one server, one that Sentinels name, or several. */
+/** The kind of a Redis: one server, one that Sentinels name, or several. */
 export type RedisKind = 'single' | 'sentinels' | 'cluster';
 
-/** A server that is not there, as the system tells it; Sentinels that are not there are told otherwise. */
+/**
+ * System errors of a server that cannot be reached. Sentinels that cannot be reached give other
+ * errors.
+ */
 const AWAY =
   /^(?!.*sentinel).*(ECONNREFUSED|ENOTFOUND|EAI_AGAIN|ENOENT|ECONNRESET|EPIPE|ETIMEDOUT|EHOSTUNREACH|ENETUNREACH|Socket timeout)/is;
 
-/** Why a connection is lost that was there before, and what is done: the address was right. */
+/** Why an established connection was lost, and what is done. Its address was right. */
 export function describeLoss(error: unknown, kind: RedisKind): string {
   const isAway = AWAY.test(errorText(error));
   if (isAway && kind === 'sentinels') {
@@ -76,8 +88,8 @@ export function describeLoss(error: unknown, kind: RedisKind): string {
 }
 
 /**
- * What was thrown amid work over Redis: a refusal that has a known reason as an error that says so, all
- * else as it is.
+ * Converts an error thrown during work over Redis. A refusal with a known reason becomes an error
+ * that states it. Other errors are returned unchanged.
  */
 export function toQueueError(error: unknown): unknown {
   const reason = isReply(error) ? knownReason(errorText(error)) : undefined;
@@ -100,11 +112,11 @@ function isReply(error: unknown): boolean {
   return error instanceof Error && error.name === 'ReplyError';
 }
 
-/** What an error says, or the one that it is about. */
+/** The text of an error, or of the error that caused it. */
 export function errorText(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
   if ('lastNodeError' in error && error.lastNodeError) return errorText(error.lastNodeError);
-  // Of a transaction it is only said that it was discarded.
+  // The error of a transaction itself says only that it was discarded.
   if ('previousErrors' in error && Array.isArray(error.previousErrors)) {
     const [first] = error.previousErrors as readonly unknown[];
     if (first !== undefined) return errorText(first);

@@ -9,22 +9,25 @@ import { createNews } from './news.ts';
 import { QuietSentinels } from './quiet-sentinels.ts';
 import { describeLoss, errorText, type RedisKind, reasonOf, VAGUE } from './reasons.ts';
 
-/** A connection to Redis, whatever lies behind it. */
+/** A connection to a Redis of any kind. */
 export type RedisClient = Redis | Cluster;
 
 /** A Redis that can be reached and used. */
 export interface RedisServer {
-  /** One connection for all commands that do not wait. It reconnects by itself, for as long as it takes. */
+  /**
+   * One connection for all commands that do not block. It reconnects by itself, for as long as it
+   * takes.
+   */
   readonly client: RedisClient;
-  /** Opens another connection, such as BullMQ wants for each worker. */
+  /** Opens another connection. BullMQ wants one for each worker. */
   connect(): RedisClient;
-  /** Host and port, or what else tells one server from another. No credentials. */
+  /** Host and port, or another name of the server. No credentials. */
   readonly name: string;
   /** Closes all connections, without waiting for a server that does not answer. */
   close(): Promise<void>;
 }
 
-/** A server that swallows what is sent to it is taken for dead after this time. */
+/** A server that accepts commands without answering counts as dead after this time. */
 const SILENCE_MS = 15_000;
 
 const PATIENT = {
@@ -33,14 +36,15 @@ const PATIENT = {
   connectTimeout: 10_000,
   socketTimeout: SILENCE_MS,
   sentinelCommandTimeout: 5_000,
-  // After an orderly failover the old master takes what it is told for ten seconds more, and loses it.
+  // After an orderly failover the old master accepts writes for ten more seconds and then loses
+  // them.
   failoverDetector: true,
   keepAlive: 10_000,
 } satisfies RedisOptions;
 
 type Patient = typeof PATIENT & Pick<RedisOptions, 'reconnectOnError'>;
 
-/** Fails at the first obstacle, so that a wrong address is told at once. */
+/** Fails at the first obstacle, so that a wrong address is reported at once. */
 const IMPATIENT = {
   maxRetriesPerRequest: 0,
   retryStrategy: () => null,
@@ -51,13 +55,13 @@ const IMPATIENT = {
   lazyConnect: true,
 } satisfies RedisOptions;
 
-/** However many hosts an address has, and however many names have to be resolved. */
+/** Bounds the whole check, however many hosts the address has and names have to be resolved. */
 const CHECK_MS = 8_000;
 
 export interface OpenRedisOptions {
-  /** Looks at the server before it is used. @throws BrandfillError when it will not do */
+  /** Checks the server before it is used. @throws BrandfillError when it cannot be used */
   readonly check: (probe: RedisClient) => Promise<void>;
-  /** Told when a connection is lost or a server refuses to work, and when it is well again. */
+  /** Called when a connection is lost or a server refuses to work, and when it works again. */
   readonly onTrouble: OnNotice;
 }
 
@@ -95,7 +99,7 @@ export async function openRedis(url: string, options: OpenRedisOptions): Promise
 
 async function tryOut(address: RedisAddress, check: OpenRedisOptions['check']): Promise<void> {
   const probe = createClient(address, IMPATIENT);
-  // What is thrown is often only that the connection is closed; why, is told in events.
+  // The thrown error often says only that the connection is closed. The reason comes in events.
   const told: unknown[] = [];
   const toldByOthers: unknown[] = [];
   probe.on('error', (error: unknown) => told.push(error));
@@ -109,7 +113,7 @@ async function tryOut(address: RedisAddress, check: OpenRedisOptions['check']): 
   });
   try {
     await Promise.race([over, probe.connect()]);
-    // Of a database that is not there is told, and then another is used.
+    // A database that does not exist is only reported in an event, and another one is used instead.
     if (told.length > 0) throw told[0];
     await Promise.race([over, check(probe)]);
   } catch (error) {
@@ -122,7 +126,9 @@ async function tryOut(address: RedisAddress, check: OpenRedisOptions['check']): 
   }
 }
 
-/** Says once that the server is gone, however many connections notice, and once that it is back. */
+/**
+ * Reports once that the server is gone, however many connections notice, and once that it is back.
+ */
 function createTroubleWatch(
   address: RedisAddress,
   onTrouble: OnNotice,
@@ -144,8 +150,8 @@ function createTroubleWatch(
 }
 
 /**
- * After a failover the name may still lead to the old master: another connection finds the new one, and
- * the command is sent over it. Says once what is waited for, until that is over for a while.
+ * After a failover the name may still lead to the old master. A new connection finds the new
+ * master, and the command is sent again over it. The wait is reported once per episode.
  */
 function createReadOnlyWatch(name: string, onTrouble: OnNotice): (error: Error) => 2 | false {
   const isNews = createNews();
@@ -166,7 +172,7 @@ function createClient(address: RedisAddress, options: Patient | typeof IMPATIENT
   const { retryStrategy, ...redisOptions } = options;
   return new Cluster([...address.nodes], {
     lazyConnect: isProbe,
-    // Without it, the first command tells what is wrong with the cluster.
+    // Without the ready check, the first command shows what is wrong with the cluster.
     enableReadyCheck: !isProbe,
     clusterRetryStrategy: retryStrategy,
     redisOptions: { ...address.access, ...redisOptions },
@@ -210,7 +216,10 @@ function unusable(address: RedisAddress, errors: readonly unknown[]): BrandfillE
   );
 }
 
-/** Either side takes the other's first bytes for nonsense, or waits for more of them. */
+/**
+ * Errors when one side speaks TLS and the other does not. Each takes the other's first bytes for
+ * invalid, or waits for more.
+ */
 const TLS_MISMATCH = /closed|ECONNRESET|EPIPE|ETIMEDOUT|timed out|EPROTO|wrong version/i;
 
 function hintAtTls(address: RedisAddress): string {

@@ -2,20 +2,21 @@ import { ReplyError } from 'ioredis';
 import { createNews } from './news.ts';
 import { reasonOf } from './reasons.ts';
 
-/** Says why Redis refuses what it is asked for in the background, where nobody waits for it. */
+/** Reports why Redis refuses commands in the background, where no caller waits for them. */
 export interface Refusals {
   /**
-   * Says so, unless it did a moment ago. What is wrong with a connection is told elsewhere.
+   * Reports a refusal, unless it was reported a moment ago. Errors of the connection are reported
+   * elsewhere.
    *
    * @returns whether Redis refused something
    */
   readonly tell: (error: unknown) => boolean;
 }
 
-/** A login that is refused is told with the connection that it is for. */
+/** A refused login is reported with its connection. */
 const LOGIN = /^ReplyError: (WRONGPASS|NOAUTH)/;
 
-/** @param who needs what is refused, for the sentence */
+/** @param who the part that needs what is refused, for the message */
 export function createRefusals(onNotice: (message: string) => void, who = 'a worker'): Refusals {
   const isNews = createNews();
   return {
