@@ -1,6 +1,6 @@
 import type { IndexedRow, RowIndex } from '../producer/row-index.ts';
 import type { Source } from '../rows/source.ts';
-import { createCutter } from './fields/cutter.ts';
+import { createCutter } from './cutter.ts';
 
 export interface CutRowsOptions {
   readonly source: Source;

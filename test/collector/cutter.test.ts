@@ -1,7 +1,7 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { createCutter } from '../../../src/collector/fields/cutter.ts';
-import { piecesOf } from '../../rows/sources.ts';
+import { createCutter } from '../../src/collector/cutter.ts';
+import { piecesOf } from '../rows/sources.ts';
 
 describe('createCutter', () => {
   it('gives each piece as it was, wherever the stream is cut', async () => {
