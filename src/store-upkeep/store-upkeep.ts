@@ -12,12 +12,12 @@ import type { OptionKind } from '../job/option-kinds.ts';
 import type { Definitions } from '../job/setting-definition.ts';
 import { normalizeDomain } from '../rows/domain/domain.ts';
 import { countStore } from '../store/count-store.ts';
-import { readEntries, splitKey } from '../store/entries.ts';
+import { readEntries } from '../store/entries.ts';
 import { decodeOutcome } from '../store/outcome-codec.ts';
 import { formatOutcomeLine } from '../store/outcome-line.ts';
 import { pruneTables } from '../store/prune.ts';
 import type { Pruned, StoreStats } from '../store/stats.ts';
-import { keyOf, keysOf, type StoreTables } from '../store/tables.ts';
+import { keyOf, keysOf, type StoreTables, splitKey } from '../store/tables.ts';
 import { withOpenedStore } from './opened-store.ts';
 import type { StoreChoice, StoreOptionNaming } from './store-choice.ts';
 

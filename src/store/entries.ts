@@ -1,7 +1,7 @@
 import type { Database } from 'lmdb';
 import type { Outcome, OutcomeStatus } from '../brand/outcome.ts';
 import { decodeHead, decodeOutcome, type OutcomeHead } from './outcome-codec.ts';
-import { keysOf, type StoreTables } from './tables.ts';
+import { keysOf, type StoreTables, splitKey } from './tables.ts';
 
 /** Selects outcomes of a store. */
 export interface EntryFilter {
@@ -66,12 +66,6 @@ export function* readTable<T>(
     yield batch;
     start = `${last.key}\0`; // the smallest key after it
   }
-}
-
-/** Splits a key into endpoint and domain. */
-export function splitKey(key: string): { readonly endpointId: string; readonly domain: string } {
-  const at = key.indexOf(':');
-  return { endpointId: key.slice(0, at), domain: key.slice(at + 1) };
 }
 
 function toEntry(key: string, value: Buffer): Omit<StoredEntry, 'isLatest'> | undefined {

@@ -45,6 +45,12 @@ export function keyOf(endpointId: string, domain: string): string {
   return `${endpointId}:${domain}`;
 }
 
+/** Splits a key into endpoint and domain. */
+export function splitKey(key: string): { readonly endpointId: string; readonly domain: string } {
+  const at = key.indexOf(':');
+  return { endpointId: key.slice(0, at), domain: key.slice(at + 1) };
+}
+
 /** The range of keys of one endpoint, or of all. */
 export function keysOf(endpointId: string | undefined): { start?: string; end?: string } {
   return endpointId === undefined ? {} : { start: `${endpointId}:`, end: `${endpointId};` };
