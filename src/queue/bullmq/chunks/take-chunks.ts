@@ -275,7 +275,7 @@ export function takeChunks(options: TakeChunksOptions): ChunkTaker {
       isStopping = true;
       wake();
       // A longer fetch waits for a chunk that may never come, and is cut off below.
-      await Promise.race([ended, delay(FETCH_MS, undefined, { ref: false })]);
+      await within(FETCH_MS, ended);
       while (open.size > 0) await Promise.all(open);
       locks.close();
       paused.close();
