@@ -33,7 +33,7 @@ export function createLostRuns(options: LostRunsOptions): LostRuns {
   const going = new Set<Promise<boolean>>();
 
   async function end(runId: string): Promise<boolean> {
-    const ledger = await claimLostRun(redis.client, runId);
+    const ledger = await claimLostRun(redis.client, runId, onNotice);
     if (!ledger) return !(await areChunksOut(redis.client, runId));
     if (await areChunksOut(redis.client, runId)) {
       onNotice('Another run has left lookups on the queue: they are taken over.');

@@ -1,8 +1,6 @@
-import { hostname } from 'node:os';
-import { setTimeout as delay } from 'node:timers/promises';
-import { isRunning } from '../../../common/is-running.ts';
-import { KEPT_MS, ledgerKey, logKey, PREFIX, runQueueKeys } from '../names.ts';
+import { KEPT_MS, ledgerKey, logKey, runQueueKeys } from '../names.ts';
 import type { RedisClient } from '../server/redis.ts';
+import { findClaim, type RunClaim } from './run-claim.ts';
 
 /**
  * Which chunks carry the lookups of a run, in Redis: workers that cut a chunk or give one back note
@@ -16,13 +14,16 @@ export interface RunLedger {
   note(chunks: ReadonlyMap<string, readonly string[]>): Promise<void>;
   /** Notes that nothing is to be expected of chunks any more. */
   strike(chunks: readonly string[]): Promise<void>;
-  /** Has all that is there of the run by now go by itself, should the run be killed. */
-  date(): Promise<void>;
-  /** Gives the run up, and with `isOver` forgets it. */
+  /**
+   * Has all that is there of the run by now go by itself, should the run be killed.
+   *
+   * @returns whether its name is still this run's: another one may have claimed it meanwhile
+   */
+  date(): Promise<boolean>;
+  /** Gives the run up, and with `isOver` forgets it, unless another one has its name. */
   close(isOver: boolean): Promise<void>;
 }
 
-const CLAIM_MS = 10_000;
 const BEAT_MS = 3_000;
 /** A field that every ledger has, so that it is there while no chunk is out; it names the list. */
 export const OPEN_FIELD = 'open';
@@ -70,8 +71,8 @@ export interface ClaimRunOptions {
   readonly name: string;
   /** What the list is called, for people. */
   readonly list: string;
-  /** Told when a run of that name is going on elsewhere, and this one keeps apart from it. */
-  readonly onTaken: () => void;
+  /** Told when another run has the name, or claims it because nothing was heard of this one for long. */
+  readonly onNotice: (message: string) => void;
 }
 
 /**
@@ -79,16 +80,15 @@ export interface ClaimRunOptions {
  * such a run is alive, the next one has a name of its own.
  */
 export async function claimRun(options: ClaimRunOptions): Promise<RunLedger> {
-  const { client, name, list, onTaken } = options;
-  const owner = describeOwner();
+  const { client, name, onNotice } = options;
   for (let place = 1; ; place += 1) {
-    const runId = place === 1 ? name : `${name}-${place}`;
-    if (await claim(client, runId, JSON.stringify(owner))) {
-      return openLedger(client, runId, { owner, list });
-    }
-    if (place === 1) onTaken();
+    const claim = await findClaim(client, place === 1 ? name : `${name}-${place}`);
+    if (claim) return openLedger(client, claim, options);
+    if (place === 1) onNotice(KEEPS_APART);
   }
 }
+
+const KEEPS_APART = 'The same list is being enriched on this store already; this run keeps apart.';
 
 /**
  * Claims a run that is lost, under the name that it had.
@@ -98,11 +98,12 @@ export async function claimRun(options: ClaimRunOptions): Promise<RunLedger> {
 export async function claimLostRun(
   client: RedisClient,
   runId: string,
+  onNotice: ClaimRunOptions['onNotice'],
 ): Promise<RunLedger | undefined> {
-  const owner = describeOwner();
-  if (!(await claim(client, runId, JSON.stringify(owner)))) return undefined;
+  const claim = await findClaim(client, runId);
+  if (!claim) return undefined;
   const list = (await client.hget(ledgerKey(runId), OPEN_FIELD)) ?? '';
-  return openLedger(client, runId, { owner, list });
+  return openLedger(client, claim, { list, onNotice });
 }
 
 /** Whether a run has lookups on the queue. */
@@ -111,53 +112,28 @@ export async function areChunksOut(client: RedisClient, runId: string): Promise<
   return fields.some((field) => field !== OPEN_FIELD);
 }
 
-function describeOwner(): object {
-  return { host: hostname(), pid: process.pid, at: Date.now() };
-}
-
-async function claim(client: RedisClient, runId: string, owner: string): Promise<boolean> {
-  const key = claimKey(runId);
-  const tryClaim = async (): Promise<boolean> =>
-    (await client.set(key, owner, 'PX', CLAIM_MS, 'NX')) !== null;
-  if (await tryClaim()) return true;
-  if (isDead(await client.get(key))) {
-    await client.del(key);
-    if (await tryClaim()) return true;
-  }
-  // Whoever is alive renews the claim; that of a process killed on another machine runs out.
-  let leftMs = await client.pttl(key);
-  while (leftMs > 0) {
-    await delay(250);
-    const nowLeftMs = await client.pttl(key);
-    if (nowLeftMs > leftMs) return false;
-    leftMs = nowLeftMs;
-  }
-  return await tryClaim();
-}
-
-/** Whether the owner of a claim was a process of this machine that is gone. */
-function isDead(claim: string | null): boolean {
-  if (claim === null) return true;
-  const { host, pid } = JSON.parse(claim) as { host: string; pid: number };
-  if (host !== hostname()) return false;
-  return !isRunning(pid);
-}
-
 function openLedger(
   client: RedisClient,
-  runId: string,
-  { owner, list }: { readonly owner: object; readonly list: string },
+  claim: RunClaim,
+  { list, onNotice }: Pick<ClaimRunOptions, 'list' | 'onNotice'>,
 ): RunLedger {
+  const { runId } = claim;
   const key = ledgerKey(runId);
+  let isOvertaken = false;
+  let isClosed = false;
+
   // Also puts both back when Redis has lost everything. What a run that is killed leaves goes by itself.
-  const date = async (): Promise<void> => {
-    const saying = client
-      .multi()
-      .set(claimKey(runId), JSON.stringify(owner), 'PX', CLAIM_MS)
-      .hset(key, OPEN_FIELD, list);
+  async function date(): Promise<boolean> {
+    const holder = await claim.renew();
+    if (holder !== undefined && !isOvertaken) onNotice(describeOvertaken(holder));
+    isOvertaken = holder !== undefined;
+    if (isOvertaken || isClosed) return !isOvertaken;
+    const saying = client.multi().hset(key, OPEN_FIELD, list);
     for (const left of [key, ...runQueueKeys(runId)]) saying.pexpire(left, KEPT_MS);
     await saying.exec();
-  };
+    return true;
+  }
+
   const beat = (): void => void date().catch(() => {}); // the next one will do
   beat();
   const timer = setInterval(beat, BEAT_MS);
@@ -182,11 +158,12 @@ function openLedger(
     },
     close: async (isOver) => {
       clearInterval(timer);
-      await client.del(claimKey(runId), ...(isOver ? [key] : []));
+      isClosed = true;
+      await claim.release(isOver);
     },
   };
 }
 
-function claimKey(runId: string): string {
-  return `${PREFIX}:claim:${runId}`;
+function describeOvertaken(by: string): string {
+  return `Another run (${by}) has taken over what this one has on the queue, because nothing was heard of this one for a while. Both go on: what either finds out is kept.`;
 }

@@ -74,9 +74,7 @@ export async function openRunQueue(options: RunQueueOptions): Promise<RunQueue> 
   const { redis, name, collect, outstanding, window, control, signal, giveUp, onNotice } = options;
   const { client } = redis;
   const list = options.list ?? 'a list';
-  const onTaken = (): void =>
-    onNotice('The same list is being enriched on this store already; this run keeps apart.');
-  const ledger = options.ledger ?? (await claimRun({ client, name, list, onTaken }));
+  const ledger = options.ledger ?? (await claimRun({ client, name, list, onNotice }));
   const calls = await watchCalls(client, ledger.runId, options);
   const change = createChange();
   for (const stop of [signal, giveUp]) stop.addEventListener('abort', change.tell);
@@ -157,10 +155,14 @@ export async function openRunQueue(options: RunQueueOptions): Promise<RunQueue> 
   async function closeAll(isOver: boolean): Promise<void> {
     await holdBack?.close();
     if (signal.aborted) await unmarkPaused(client, ledger.runId);
-    await replies.close(isOver);
-    await ledger.close(isOver);
-    const untold = await calls.takeUntold();
-    options.onUntoldCalls?.(untold);
+    // What is there under the name of another run by now, that one still needs.
+    const isOurs = await ledger.date();
+    await replies.close(isOver && isOurs);
+    await ledger.close(isOver && isOurs);
+    if (isOurs) {
+      const untold = await calls.takeUntold();
+      options.onUntoldCalls?.(untold);
+    }
     await given.close();
   }
 
