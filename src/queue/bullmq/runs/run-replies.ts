@@ -81,7 +81,12 @@ export async function openRunReplies({
 
   // Those that the predecessor had taken when it was killed would else come only when their locks
   // have run out.
-  for (const job of await queue.getActive()) await take(job);
+  try {
+    for (const job of await queue.getActive()) await take(job);
+  } catch (error) {
+    await queue.close();
+    throw error;
+  }
   // The queue itself has just come into being.
   await ledger.date().catch(() => {}); // the next beat will do
 
