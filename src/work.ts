@@ -187,12 +187,13 @@ async function workOn(
     const { noNewCall } = stopSwitch;
     if (!noNewCall.aborted) await Promise.race([once(noNewCall, 'abort'), taker.ended]);
     const stopped = stopSwitch.stopped ?? { reason: 'interrupted' };
-    if (stopped.reason !== 'interrupted') {
-      // Before it is seen that it is gone. Where Redis does not answer, nobody reads them either.
+    const leaveWord = async (): Promise<void> => {
+      if (stopped.reason === 'interrupted') return;
       const left = bullmq.leaveLastWords(redis.client, api.endpoint.id, describeStop(stopped));
+      // Where Redis does not answer, nobody reads them either.
       await within(LAST_WORDS_MS, left).catch(() => {});
-    }
-    const isHandedBack = await handBack(taker, { drain, stopSwitch, onNotice });
+    };
+    const isHandedBack = await handBack(taker, { drain, stopSwitch, leaveWord, onNotice });
     return { stopped, calls: counters.calls, isHandedBack };
   } catch (error) {
     throw toQueueError(error);
@@ -213,16 +214,18 @@ interface HandBackOptions {
   /** For how long calls under way may go on, in milliseconds. */
   readonly drain: number;
   readonly stopSwitch: StopSwitch;
+  /** Tells whoever waits why this worker goes, before it is seen that it is gone. Never rejects. */
+  readonly leaveWord: () => Promise<void>;
   readonly onNotice: OnNotice;
 }
 
 /** Stops taking chunks, and puts back what is not done; returns whether that is on the queue. */
 async function handBack(
   taker: ChunkTaker,
-  { drain, stopSwitch, onNotice }: HandBackOptions,
+  { drain, stopSwitch, leaveWord, onNotice }: HandBackOptions,
 ): Promise<boolean> {
   const drainTimer = setTimeout(() => stopSwitch.giveUp({ reason: 'interrupted' }), drain);
-  const isHandedBack = await within(drain + FAREWELL_MS, taker.stop());
+  const isHandedBack = await within(drain + FAREWELL_MS, taker.stop(leaveWord()));
   clearTimeout(drainTimer);
   if (!isHandedBack) onNotice('Redis does not answer: other workers take up what this one had.');
   return isHandedBack;

@@ -44,8 +44,10 @@ export interface ChunkTaker {
   /**
    * Takes no more chunks and starts no more lookups; resolves when all that was found out is sent
    * and the rest is back on the queue.
+   *
+   * @param farewell what is to be over before others see that this worker is gone. @default nothing
    */
-  stop(): Promise<void>;
+  stop(farewell?: Promise<unknown>): Promise<void>;
 }
 
 const LOCK_MS = 15_000;
@@ -262,7 +264,7 @@ export function takeChunks(options: TakeChunksOptions): ChunkTaker {
   return {
     ended,
     now: presence.now,
-    stop: async () => {
+    stop: async (farewell) => {
       isStopping = true;
       wake();
       // A fetch that takes longer waits for a chunk that may never come, and is cut off below.
@@ -270,6 +272,7 @@ export function takeChunks(options: TakeChunksOptions): ChunkTaker {
       while (open.size > 0) await Promise.all(open);
       locks.close();
       paused.close();
+      await farewell;
       // Nothing is held any more that a Redis which is away would have to be waited for.
       await within(FAREWELL_MS, leave());
     },
