@@ -20,6 +20,11 @@ export interface RunCalls extends Required<Pick<Chunk, 'allowance' | 'counters'>
   settle(): Promise<void>;
 }
 
+/** KEYS: calls taken. Those of a run that is over are counted no more, and a count that began anew would stay. */
+const GIVE_BACK = `
+if redis.call('EXISTS', KEYS[1]) == 1 then redis.call('DECR', KEYS[1]) end
+`;
+
 /** For as long counts are kept that nobody removes. */
 const KEPT_MS = 24 * 60 * 60_000;
 
@@ -103,7 +108,7 @@ function allowCalls(
         }
       },
       giveBack: () => {
-        client.decr(key).catch(() => {}); // one call less than might be made
+        client.eval(GIVE_BACK, 1, key).catch(() => {}); // one call less than might be made
       },
     },
   };
