@@ -16,7 +16,9 @@ it('of two who ask for one run at the same moment, one is told that it is asked 
     Promise.all(queues.map((queue) => queue.ask({ job, why: 'asked', dueAtMs: 0 }))),
   );
   const answers = await Promise.all(asked);
-  expect(answers.map((each) => each.toSorted())).toEqual(jobs.map(() => [false, true]));
+  expect(answers.map((each) => each.filter((isTheirs) => isTheirs))).toEqual(
+    jobs.map(() => [true]),
+  );
   expect(await queues[0]?.findRuns(jobs)).toEqual(new Map(jobs.map((job) => [job, 'waiting'])));
   await Promise.all(queues.map((queue) => queue.close()));
 });
