@@ -3,6 +3,8 @@ import type { HandleChunk } from '../../lookup-queue.ts';
 import { BACKFILLS } from '../backfills/backfill-pause.ts';
 import {
   addresseeOf,
+  FOREIGN_TO_RUN,
+  isForeignToRun,
   type LookupsData,
   type OutcomeData,
   parseLookups,
@@ -112,6 +114,7 @@ export function createChunkTask(options: ChunkTaskOptions): ChunkTask {
     const domains = await findExpected(id, data);
     const expected = { ...data, domains: domains ?? [] };
     const chunk: TakenChunk = { id, data: expected, addedAtMs: job.timestamp, priority };
+    if (!domains && isForeignToRun(id, data)) return await refuse(taken, FOREIGN_TO_RUN);
     // It was answered, but its worker was killed before it could say so; or its run is over.
     if (!domains) return await finish(chunk, taken, []);
     const known = new Map(logged.outcomes.map(({ data: each }) => [each.domain, each]));
@@ -234,7 +237,7 @@ export function createChunkTask(options: ChunkTaskOptions): ChunkTask {
   async function refuse({ job, token }: TakenJob, error: string): Promise<void> {
     const id = job.id ?? '';
     onNotice(`Job ${id} was refused: ${error}.`);
-    const to = { chunk: id, addedAtMs: job.timestamp, ...addresseeOf(job.data) };
+    const to = { chunk: id, addedAtMs: job.timestamp, ...addresseeOf(job.data, id) };
     await sender.send({ ...to, outcomes: [], error });
     await job.moveToFailed(new UnrecoverableError(error), token, false);
   }
