@@ -188,7 +188,7 @@ export function createChunkTask(options: ChunkTaskOptions): ChunkTask {
           const noted = outcomes.map((each) => {
             const travelling = toData(each, left.get(each.domain));
             known.set(each.domain, travelling);
-            return isOurs ? log.add(id, travelling, each.shape) : undefined;
+            return isOurs ? log.add(id, travelling, each.shape) : Promise.resolve();
           });
           await Promise.all(noted);
         },
