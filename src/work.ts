@@ -191,13 +191,13 @@ async function workOn(
     const { noNewCall } = stopSwitch;
     if (!noNewCall.aborted) await Promise.race([once(noNewCall, 'abort'), taker.ended]);
     const stopped = stopSwitch.stopped ?? { reason: 'interrupted' };
-    if (stopped.reason !== 'interrupted') {
-      // Left before this worker counts as gone. If Redis does not answer, no run could read it
-      // either.
+    const leaveWord = async (): Promise<void> => {
+      if (stopped.reason === 'interrupted') return;
       const left = bullmq.leaveLastWords(redis.client, api.endpoint.id, describeStop(stopped));
+      // Where Redis does not answer, nobody reads them either.
       await within(LAST_WORDS_MS, left).catch(() => {});
-    }
-    const isHandedBack = await handBack(taker, { drain, stopSwitch, onNotice });
+    };
+    const isHandedBack = await handBack(taker, { drain, stopSwitch, leaveWord, onNotice });
     return { stopped, calls: counters.calls, isHandedBack };
   } catch (error) {
     throw toQueueError(error);
@@ -218,16 +218,18 @@ interface HandBackOptions {
   /** How long calls under way may go on, in milliseconds. */
   readonly drain: number;
   readonly stopSwitch: StopSwitch;
+  /** Says why this worker stops, for runs that wait. Never rejects. */
+  readonly leaveWord: () => Promise<void>;
   readonly onNotice: OnNotice;
 }
 
 /** Stops taking chunks, and puts back unfinished work. Returns whether it is on the queue. */
 async function handBack(
   taker: ChunkTaker,
-  { drain, stopSwitch, onNotice }: HandBackOptions,
+  { drain, stopSwitch, leaveWord, onNotice }: HandBackOptions,
 ): Promise<boolean> {
   const drainTimer = setTimeout(() => stopSwitch.giveUp({ reason: 'interrupted' }), drain);
-  const isHandedBack = await within(drain + FAREWELL_MS, taker.stop());
+  const isHandedBack = await within(drain + FAREWELL_MS, taker.stop(leaveWord()));
   clearTimeout(drainTimer);
   if (!isHandedBack) onNotice('Redis does not answer: other workers take up what this one had.');
   return isHandedBack;

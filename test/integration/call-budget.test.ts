@@ -2,6 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
 import type { CallsPer } from '../../src/guard/calendar-window.ts';
 import { createSharedCallLedger } from '../../src/queue/bullmq/call-budget.ts';
+import { countCallsOfRun, takenKey } from '../../src/queue/bullmq/runs/run-calls.ts';
 import { useRedis } from '../support/redis.ts';
 import { openApi, openScripted } from './support/api.ts';
 import { run, start, summaryOf } from './support/command.ts';
@@ -201,6 +202,18 @@ describe('--max-calls-per', () => {
 });
 
 describe('over a queue', () => {
+  it('a call that is given back when its run is over is counted nowhere', async () => {
+    const { client } = await useRedis();
+    const calls = await countCallsOfRun(client, 'run', 2);
+    expect([await calls.allowance?.take(), await calls.allowance?.take()]).toEqual([true, true]);
+    calls.allowance?.giveBack();
+    await expect.poll(() => client.get(takenKey('run'))).toBe('1');
+    await client.del(takenKey('run'));
+    calls.allowance?.giveBack();
+    await calls.settle();
+    expect(await client.keys('*run-calls*')).toEqual([]);
+  });
+
   it('calls are counted in Redis, for each credential by itself', async () => {
     const { client } = await useRedis();
     const ledger = createSharedCallLedger(client, { id: 'one', limit: LIMIT, onNotice: () => {} });

@@ -50,6 +50,28 @@ it('chunks written by hand with what is no JSON beside their data are answered',
   while ((await queueOf(LOOKUPS_QUEUE).getJobCountByTypes()) > 0) await delay(20);
 });
 
+it('a chunk that names the queue of a run, and is of none, is refused', async () => {
+  const { put, replies, queueOf } = await openQueue();
+  await put('4711', JSON.stringify({ v: 1, domains: ['acme.com'], replyTo: 'run-crm', ref: 7 }));
+  const [refused] = await replies(1);
+  expect(refused).toEqual({
+    v: 1,
+    chunk: '4711',
+    ref: 7,
+    outcomes: [],
+    error: expect.stringContaining("'replyTo': names that begin with run- belong to runs"),
+  });
+  while ((await queueOf(LOOKUPS_QUEUE).getFailedCount()) < 1) await delay(20);
+});
+
+it.each(['crm-4711', 'part-4711'])('chunk %s of a run that is over is dropped', async (id) => {
+  const { put, replies, queueOf } = await openQueue();
+  await put(id, JSON.stringify({ v: 1, domains: ['acme.com'], replyTo: 'run-crm' }));
+  await put('next', JSON.stringify({ v: 1, domains: ['bolt.com'] }));
+  while ((await queueOf(LOOKUPS_QUEUE).getJobCountByTypes()) > 0) await delay(20);
+  expect(await replies(1)).toMatchObject([{ chunk: 'next' }]);
+});
+
 it.each([3_000, 20_000])('a chunk with a ref nested %i deep is refused', async (depth) => {
   const { put, replies, queueOf } = await openQueue();
   const ref = `${'['.repeat(depth)}${']'.repeat(depth)}`;

@@ -1,12 +1,15 @@
 import { randomUUID } from 'node:crypto';
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { getEventListeners } from 'node:events';
+import { Worker } from 'bullmq';
+import { afterAll, beforeAll, expect, it, onTestFinished, vi } from 'vitest';
 import { createRunControl } from '../../src/common/run-control.ts';
 import { openQueueServer, openRunQueue, takeChunks } from '../../src/queue/bullmq/index.ts';
-import { ledgerKey } from '../../src/queue/bullmq/names.ts';
+import { ledgerKey, PREFIX, runQueueName } from '../../src/queue/bullmq/names.ts';
 import { createInProcessQueue } from '../../src/queue/in-process.ts';
 import { startRedis, type TestRedis } from '../support/redis.ts';
 import { openSwallowingProxy } from '../support/swallowing-proxy.ts';
 import { describeLookupQueue } from './support/lookup-queue-contract.ts';
+import { openQueue } from './support/open-queue.ts';
 
 let redis: TestRedis;
 beforeAll(async () => {
@@ -116,6 +119,67 @@ it('all that a run leaves goes by itself, however soon after its start it is kil
   expect(keys).toContainEqual(expect.stringMatching(/:meta$/));
   expect(left.filter((leftMs) => leftMs < 0)).toEqual([]);
   await queue.close();
+  await server.close();
+});
+
+/** A run that nobody stops, and nothing has been given out for. */
+async function openIdle(name: string) {
+  const [stop, giveUp] = [new AbortController(), new AbortController()];
+  const onNotice = (): void => {};
+  const server = await openQueueServer({ url: redis.url, acceptEviction: false, onNotice });
+  const begun = vi.spyOn(globalThis, 'setInterval');
+  const ended = vi.spyOn(globalThis, 'clearInterval');
+  onTestFinished(() => void [begun, ended].map((spy) => spy.mockRestore()));
+  const opening = openRunQueue({
+    redis: server,
+    name,
+    outstanding: new Set(),
+    concurrency: 1,
+    api: 'an-api',
+    normalize: (domain) => ({ domain }),
+    collect: async () => Promise.reject(new Error('the disk is full')),
+    window: 10,
+    maxCalls: 10,
+    signal: stop.signal,
+    giveUp: giveUp.signal,
+    onNotice,
+  });
+  return {
+    server,
+    opening,
+    /** Those begun since, and going on. */
+    intervals: () => {
+      const over = new Set(ended.mock.calls.map(([timer]) => timer));
+      return begun.mock.results.filter(({ value }) => !over.has(value)).length;
+    },
+    listeners: () =>
+      [stop, giveUp].flatMap(({ signal }) => getEventListeners(signal, 'abort')).length,
+  };
+}
+
+it('a run that cannot take up what an earlier one left keeps neither its name nor its process', async () => {
+  const name = randomUUID();
+  const replies = openQueue(runQueueName(name), redis);
+  await replies.add('outcomes', { v: 1, chunk: 'chunk', outcomes: [], isLogged: true });
+  const taken = new Worker(replies.name, null, {
+    connection: { port: redis.port },
+    prefix: PREFIX,
+  });
+  await taken.getNextJob('token');
+  await taken.close();
+  const { server, opening, intervals, listeners } = await openIdle(name);
+  await expect(opening).rejects.toThrow('the disk is full');
+  expect(await redis.client.exists(`${PREFIX}:claim:${name}`)).toBe(0);
+  expect([intervals(), listeners()]).toEqual([0, 0]);
+  await server.close();
+});
+
+it('a run that is closed listens to no signal any more', async () => {
+  const { server, opening, listeners } = await openIdle(randomUUID());
+  const queue = await opening;
+  expect(listeners()).toBeGreaterThan(0);
+  await queue.close();
+  expect(listeners()).toBe(0);
   await server.close();
 });
 

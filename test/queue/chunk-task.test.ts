@@ -44,7 +44,7 @@ it.each([0, 1])(
     };
     const data: LookupsData = { v: 1, domains: ['a.com'], replyTo: runQueueName('run') };
     const job = {
-      id: 'chunk',
+      id: 'run-chunk',
       data,
       opts: {},
       timestamp: 0,

@@ -12,7 +12,16 @@ function watch(options: {
   readonly held?: readonly string[];
   readonly elsewhere?: readonly string[];
   readonly signal?: AbortSignal;
+  /** Called while a chunk is looked up. */
+  readonly meanwhile?: (chunk: string, during: Meanwhile) => void;
 }) {
+  const ledger = new Map(Object.entries(options.ledger));
+  const outstanding = new Set(options.outstanding);
+  const held = new Set(options.held);
+  let progressAtMs = 0;
+  const moves = (): void => {
+    progressAtMs = performance.now();
+  };
   const given: (readonly string[])[] = [];
   const dropped: (readonly string[])[] = [];
   const notices: string[] = [];
@@ -22,16 +31,19 @@ function watch(options: {
     api: 'http://127.0.0.1:1',
     queue: {
       getJob: async (id: string) => {
+        options.meanwhile?.(id, { ledger, outstanding, held, moves });
         const promote = async () => void promoted.push(id);
         return options.left.includes(id) ? { isFailed: async () => false, promote } : undefined;
       },
     } as unknown as Queue,
     ledger: {
-      read: async () => new Map(Object.entries(options.ledger)),
-      strike: async () => {},
+      read: async () => new Map(ledger),
+      strike: async (chunks: readonly string[]) => {
+        for (const chunk of chunks) ledger.delete(chunk);
+      },
     } as unknown as RunLedger,
-    outstanding: new Set(options.outstanding),
-    held: new Set(options.held),
+    outstanding,
+    held,
     give: async (domains) => void given.push(domains),
     retake: (domains) => domains.filter((domain) => !options.elsewhere?.includes(domain)),
     drop: (domains) => void dropped.push(domains),
@@ -39,10 +51,18 @@ function watch(options: {
     collect: async () => {},
     takeLogged: async () => {},
     onNotice: (message) => notices.push(message),
-    progressAtMs: () => 0,
+    progressAtMs: () => progressAtMs,
   });
   onTestFinished(() => watchdog.close());
   return { given, dropped, promoted, notices };
+}
+
+interface Meanwhile {
+  readonly ledger: Map<string, readonly string[]>;
+  readonly outstanding: Set<string>;
+  readonly held: Set<string>;
+  /** An outcome comes, or the run is paused. */
+  readonly moves: () => void;
 }
 
 describe('when nothing moves for half a minute', () => {
@@ -90,6 +110,61 @@ describe('when nothing moves for half a minute', () => {
     await vi.advanceTimersByTimeAsync(10_000);
     vi.setSystemTime(Date.now() - 60 * 60_000);
     await vi.advanceTimersByTimeAsync(22_000);
+    expect(given).toEqual([['a.com']]);
+  });
+
+  it('what a worker gives back as another chunk, while the chunk is looked up, is no loss', async () => {
+    const { given, notices } = watch({
+      ledger: { one: ['a.com', 'b.com'], two: ['c.com'] },
+      left: ['two'],
+      outstanding: ['a.com', 'b.com', 'c.com'],
+      meanwhile: (chunk, { ledger }) => {
+        if (chunk === 'one' && ledger.delete('one')) ledger.set('part', ['a.com', 'b.com']);
+      },
+    });
+    await vi.advanceTimersByTimeAsync(32_000);
+    expect({ given, notices }).toEqual({ given: [], notices: [] });
+  });
+
+  it('what is given out while chunks are looked up is no loss, but what was lost before is one', async () => {
+    const { given } = watch({
+      ledger: { one: ['a.com'], two: ['b.com'] },
+      left: ['two'],
+      outstanding: ['a.com', 'b.com', 'c.com'],
+      held: ['c.com'],
+      meanwhile: (_, { ledger, outstanding, held }) => {
+        outstanding.add('d.com');
+        if (held.delete('c.com')) ledger.set('three', ['c.com']);
+      },
+    });
+    await vi.advanceTimersByTimeAsync(32_000);
+    expect(given).toEqual([['a.com']]);
+  });
+
+  it('what a run that is paused meanwhile has taken off the queue is no loss', async () => {
+    const { given } = watch({
+      ledger: { one: ['a.com'] },
+      left: [],
+      outstanding: ['a.com'],
+      meanwhile: (_, { ledger, moves }) => {
+        ledger.delete('one');
+        moves();
+      },
+    });
+    await vi.advanceTimersByTimeAsync(32_000);
+    expect(given).toEqual([]);
+    await vi.advanceTimersByTimeAsync(32_000);
+    expect(given).toEqual([['a.com']]);
+  });
+
+  it('what has its outcome by the end of the look is no loss', async () => {
+    const { given } = watch({
+      ledger: { one: ['a.com'] },
+      left: [],
+      outstanding: ['a.com', 'b.com'],
+      meanwhile: (_, { outstanding }) => void outstanding.delete('b.com'),
+    });
+    await vi.advanceTimersByTimeAsync(32_000);
     expect(given).toEqual([['a.com']]);
   });
 

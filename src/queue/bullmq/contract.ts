@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import { z } from 'zod';
+import { findRunId } from './names.ts';
 
 /** The version of the contract that this Brandfill speaks. */
 export const CONTRACT_VERSION = 1;
@@ -106,9 +107,23 @@ export function parseLookups(data: unknown): LookupsData | string {
 }
 
 /** The addressee of a complaint about a job that breaks the contract, as far as it says. */
-export function addresseeOf(data: unknown): { replyTo: string | undefined; ref: unknown } {
+export function addresseeOf(
+  data: unknown,
+  chunk: string,
+): { replyTo: string | undefined; ref: unknown } {
   const given = isObject(data) && 'ref' in data ? data.ref : undefined;
-  return { replyTo: replyToOf(data), ref: unlessTooDeep(() => ref.safeParse(given).data) };
+  const replyTo = isForeignToRun(chunk, data) ? undefined : replyToOf(data);
+  return { replyTo, ref: unlessTooDeep(() => ref.safeParse(given).data) };
+}
+
+/** Why a chunk that is foreign to the run whose queue it names is refused. */
+export const FOREIGN_TO_RUN =
+  "the job breaks the contract: 'replyTo': names that begin with run- belong to runs of brandfill enrich";
+
+/** Whether a chunk names the queue of a run although, by its id, neither a run nor a worker has made it. */
+export function isForeignToRun(chunk: string, data: unknown): boolean {
+  const runId = findRunId(replyToOf(data) ?? '');
+  return runId !== undefined && ![runId, PART].some((owner) => chunk.startsWith(`${owner}-`));
 }
 
 /** The queue that a job names for its outcomes, even if the rest of the job is invalid. */
@@ -136,6 +151,9 @@ function isObject(data: unknown): data is object {
 function findVersion(data: unknown): number | undefined {
   return isObject(data) && 'v' in data && typeof data.v === 'number' ? data.v : undefined;
 }
+
+/** The owner of chunks that workers make of other chunks. */
+export const PART = 'part';
 
 /** The id of a chunk. The same lookups for the same owner have the same id. */
 export function chunkId(owner: string, domains: readonly string[]): string {

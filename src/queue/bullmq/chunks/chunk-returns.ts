@@ -1,5 +1,5 @@
 import { Queue } from 'bullmq';
-import { chunkId, type LookupsData } from '../contract.ts';
+import { chunkId, type LookupsData, PART } from '../contract.ts';
 import { CHUNK_OPTIONS, findRunId, LOOKUPS_JOB, LOOKUPS_QUEUE } from '../names.ts';
 import { replaceChunk } from '../runs/run-ledger.ts';
 import type { RedisClient } from '../server/redis.ts';
@@ -34,7 +34,7 @@ export function createChunkReturns(client: RedisClient): ChunkReturns {
     const runId = chunk.data.replyTo === undefined ? undefined : findRunId(chunk.data.replyTo);
     // The id is not made from the content alone: others may have given out the same domains for
     // other reasons.
-    const chunks = new Map(by.map((data) => [chunkId('part', [chunk.id, ...data.domains]), data]));
+    const chunks = new Map(by.map((data) => [chunkId(PART, [chunk.id, ...data.domains]), data]));
     if (runId !== undefined) {
       const domains = new Map([...chunks].map(([id, data]) => [id, data.domains]));
       const returned = new Set(by.flatMap((data) => data.domains));

@@ -3,6 +3,8 @@ import type { HandleChunk } from '../../lookup-queue.ts';
 import { BACKFILLS } from '../backfills/backfill-pause.ts';
 import {
   addresseeOf,
+  FOREIGN_TO_RUN,
+  isForeignToRun,
   type LookupsData,
   type OutcomeData,
   parseLookups,
@@ -114,6 +116,7 @@ export function createChunkTask(options: ChunkTaskOptions): ChunkTask {
     const domains = await findExpected(id, data);
     const expected = { ...data, domains: domains ?? [] };
     const chunk: TakenChunk = { id, data: expected, addedAtMs: job.timestamp, priority };
+    if (!domains && isForeignToRun(id, data)) return await refuse(taken, FOREIGN_TO_RUN);
     // The worker was killed after it had sent the outcomes, or the run is over.
     if (!domains) return await finish(chunk, taken, []);
     const known = new Map(logged.outcomes.map(({ data: each }) => [each.domain, each]));
@@ -238,7 +241,7 @@ export function createChunkTask(options: ChunkTaskOptions): ChunkTask {
   async function refuse({ job, token }: TakenJob, error: string): Promise<void> {
     const id = job.id ?? '';
     onNotice(`Job ${id} was refused: ${error}.`);
-    const to = { chunk: id, addedAtMs: job.timestamp, ...addresseeOf(job.data) };
+    const to = { chunk: id, addedAtMs: job.timestamp, ...addresseeOf(job.data, id) };
     await sender.send({ ...to, outcomes: [], error });
     await job.moveToFailed(new UnrecoverableError(error), token, false);
   }

@@ -46,8 +46,10 @@ export interface ChunkTaker {
   /**
    * Takes no more chunks and starts no more lookups. Resolves when all outcomes are sent and the
    * rest is back on the queue.
+   *
+   * @param farewell awaited before this worker leaves the list of workers. @default nothing
    */
-  stop(): Promise<void>;
+  stop(farewell?: Promise<unknown>): Promise<void>;
 }
 
 const LOCK_MS = 15_000;
@@ -271,7 +273,7 @@ export function takeChunks(options: TakeChunksOptions): ChunkTaker {
   return {
     ended,
     now: presence.now,
-    stop: async () => {
+    stop: async (farewell) => {
       isStopping = true;
       wake();
       // A longer fetch waits for a chunk that may never come, and is cut off below.
@@ -279,6 +281,7 @@ export function takeChunks(options: TakeChunksOptions): ChunkTaker {
       while (open.size > 0) await Promise.all(open);
       locks.close();
       paused.close();
+      await farewell;
       // No claim is held any more that would have to be released in a Redis that cannot be reached.
       await within(FAREWELL_MS, leave());
     },

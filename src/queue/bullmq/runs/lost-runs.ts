@@ -34,11 +34,8 @@ export function createLostRuns(options: LostRunsOptions): LostRuns {
   const going = new Set<Promise<boolean>>();
 
   async function end(runId: string): Promise<boolean> {
-    const ledger = await claimLostRun(redis.client, runId);
+    const ledger = await claimLostRun(redis.client, runId, onNotice);
     if (!ledger) return !(await areChunksOut(redis.client, runId));
-    if (await areChunksOut(redis.client, runId)) {
-      onNotice('Another run has left lookups on the queue: they are taken over.');
-    }
     const outstanding = new Set<string>();
     const queue = await openRunQueue({
       ...options,
@@ -46,6 +43,8 @@ export function createLostRuns(options: LostRunsOptions): LostRuns {
       ledger,
       outstanding,
       collect: collectInto(outstanding),
+      onInherited: () =>
+        onNotice('Another run has left lookups on the queue: they are taken over.'),
       window: 0,
       signal: AbortSignal.abort(),
       giveUp,

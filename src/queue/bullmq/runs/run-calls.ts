@@ -21,6 +21,11 @@ export interface RunCalls extends Required<Pick<Chunk, 'allowance' | 'counters'>
   settle(): Promise<void>;
 }
 
+/** KEYS: the calls taken. After its run is over, the count is gone, and must not begin anew. */
+const GIVE_BACK = `
+if redis.call('EXISTS', KEYS[1]) == 1 then redis.call('DECR', KEYS[1]) end
+`;
+
 /** How long counts are kept if they are not removed. */
 const KEPT_MS = 24 * 60 * 60_000;
 
@@ -108,7 +113,7 @@ function allowCalls(
         }
       },
       giveBack: () => {
-        client.decr(key).catch(() => {}); // on failure, one call less than allowed is made
+        client.eval(GIVE_BACK, 1, key).catch(() => {}); // on failure, one call less than allowed is made
       },
     },
   };

@@ -1,8 +1,6 @@
-import { hostname } from 'node:os';
-import { setTimeout as delay } from 'node:timers/promises';
-import { isRunning } from '../../../common/is-running.ts';
-import { KEPT_MS, ledgerKey, logKey, PREFIX, runQueueKeys } from '../names.ts';
+import { KEPT_MS, ledgerKey, logKey, runQueueKeys } from '../names.ts';
 import type { RedisClient } from '../server/redis.ts';
+import { findClaim, type RunClaim } from './run-claim.ts';
 
 /**
  * Notes in Redis which chunks carry the lookups of a run. Workers that cut a chunk or give one back
@@ -16,13 +14,16 @@ export interface RunLedger {
   note(chunks: ReadonlyMap<string, readonly string[]>): Promise<void>;
   /** Notes that nothing more is expected of chunks. */
   strike(chunks: readonly string[]): Promise<void>;
-  /** Sets an expiry on all keys that the run has by now, in case the run is killed. */
-  date(): Promise<void>;
-  /** Releases the run. With `isOver` its ledger is removed. */
+  /**
+   * Sets an expiry on all keys that the run has by now, in case the run is killed.
+   *
+   * @returns whether the run still has its name: another run may have claimed it meanwhile
+   */
+  date(): Promise<boolean>;
+  /** Releases the run. With `isOver` its ledger is removed, unless another run has the name. */
   close(isOver: boolean): Promise<void>;
 }
 
-const CLAIM_MS = 10_000;
 const BEAT_MS = 3_000;
 /**
  * A field that every ledger has, so that it exists while no chunk is out. It holds the name of the
@@ -78,8 +79,8 @@ export interface ClaimRunOptions {
   readonly name: string;
   /** The name of the list, for people. */
   readonly list: string;
-  /** Called when a run of that name is going on elsewhere. This run then gets a name of its own. */
-  readonly onTaken: () => void;
+  /** Called when another run has the name, or claims it because this one was silent for too long. */
+  readonly onNotice: (message: string) => void;
 }
 
 /**
@@ -87,16 +88,15 @@ export interface ClaimRunOptions {
  * name is alive, the next one gets a name of its own.
  */
 export async function claimRun(options: ClaimRunOptions): Promise<RunLedger> {
-  const { client, name, list, onTaken } = options;
-  const owner = describeOwner();
+  const { client, name, onNotice } = options;
   for (let place = 1; ; place += 1) {
-    const runId = place === 1 ? name : `${name}-${place}`;
-    if (await claim(client, runId, JSON.stringify(owner))) {
-      return openLedger(client, runId, { owner, list });
-    }
-    if (place === 1) onTaken();
+    const claim = await findClaim(client, place === 1 ? name : `${name}-${place}`);
+    if (claim) return openLedger(client, claim, options);
+    if (place === 1) onNotice(KEEPS_APART);
   }
 }
+
+const KEEPS_APART = 'The same list is being enriched on this store already; this run keeps apart.';
 
 /**
  * Claims a lost run under its own name.
@@ -106,11 +106,12 @@ export async function claimRun(options: ClaimRunOptions): Promise<RunLedger> {
 export async function claimLostRun(
   client: RedisClient,
   runId: string,
+  onNotice: ClaimRunOptions['onNotice'],
 ): Promise<RunLedger | undefined> {
-  const owner = describeOwner();
-  if (!(await claim(client, runId, JSON.stringify(owner)))) return undefined;
+  const claim = await findClaim(client, runId);
+  if (!claim) return undefined;
   const list = (await client.hget(ledgerKey(runId), OPEN_FIELD)) ?? '';
-  return openLedger(client, runId, { owner, list });
+  return openLedger(client, claim, { list, onNotice });
 }
 
 /** Whether a run has lookups on the queue. */
@@ -119,53 +120,28 @@ export async function areChunksOut(client: RedisClient, runId: string): Promise<
   return fields.some((field) => field !== OPEN_FIELD);
 }
 
-function describeOwner(): object {
-  return { host: hostname(), pid: process.pid, at: Date.now() };
-}
-
-async function claim(client: RedisClient, runId: string, owner: string): Promise<boolean> {
-  const key = claimKey(runId);
-  const tryClaim = async (): Promise<boolean> =>
-    (await client.set(key, owner, 'PX', CLAIM_MS, 'NX')) !== null;
-  if (await tryClaim()) return true;
-  if (isDead(await client.get(key))) {
-    await client.del(key);
-    if (await tryClaim()) return true;
-  }
-  // A live process renews its claim. The claim of a process killed on another machine expires.
-  let leftMs = await client.pttl(key);
-  while (leftMs > 0) {
-    await delay(250);
-    const nowLeftMs = await client.pttl(key);
-    if (nowLeftMs > leftMs) return false;
-    leftMs = nowLeftMs;
-  }
-  return await tryClaim();
-}
-
-/** Whether the owner of a claim was a process of this machine that is gone. */
-function isDead(claim: string | null): boolean {
-  if (claim === null) return true;
-  const { host, pid } = JSON.parse(claim) as { host: string; pid: number };
-  if (host !== hostname()) return false;
-  return !isRunning(pid);
-}
-
 function openLedger(
   client: RedisClient,
-  runId: string,
-  { owner, list }: { readonly owner: object; readonly list: string },
+  claim: RunClaim,
+  { list, onNotice }: Pick<ClaimRunOptions, 'list' | 'onNotice'>,
 ): RunLedger {
+  const { runId } = claim;
   const key = ledgerKey(runId);
+  let isOvertaken = false;
+  let isClosed = false;
+
   // Also restores both when Redis has lost everything. The keys of a killed run expire.
-  const date = async (): Promise<void> => {
-    const saying = client
-      .multi()
-      .set(claimKey(runId), JSON.stringify(owner), 'PX', CLAIM_MS)
-      .hset(key, OPEN_FIELD, list);
+  async function date(): Promise<boolean> {
+    const holder = await claim.renew();
+    if (holder !== undefined && !isOvertaken) onNotice(describeOvertaken(holder));
+    isOvertaken = holder !== undefined;
+    if (isOvertaken || isClosed) return !isOvertaken;
+    const saying = client.multi().hset(key, OPEN_FIELD, list);
     for (const left of [key, ...runQueueKeys(runId)]) saying.pexpire(left, KEPT_MS);
     await saying.exec();
-  };
+    return true;
+  }
+
   const beat = (): void => void date().catch(() => {}); // the next beat will do
   beat();
   const timer = setInterval(beat, BEAT_MS);
@@ -191,11 +167,12 @@ function openLedger(
     },
     close: async (isOver) => {
       clearInterval(timer);
-      await client.del(claimKey(runId), ...(isOver ? [key] : []));
+      isClosed = true;
+      await claim.release(isOver);
     },
   };
 }
 
-function claimKey(runId: string): string {
-  return `${PREFIX}:claim:${runId}`;
+function describeOvertaken(by: string): string {
+  return `Another run (${by}) has taken over what this one has on the queue, because nothing was heard of this one for a while. Both go on: what either finds out is kept.`;
 }

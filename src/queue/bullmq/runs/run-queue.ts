@@ -1,4 +1,3 @@
-import { once } from 'node:events';
 import type { CallCounters } from '../../../common/call-counters.ts';
 import { unlessAborted } from '../../../common/unless-aborted.ts';
 import { within } from '../../../common/within.ts';
@@ -7,13 +6,13 @@ import type { LookupQueue, Pausable, Reply } from '../../lookup-queue.ts';
 import { type ChunkTaker, type TakeChunksOptions, takeChunks } from '../chunks/take-chunks.ts';
 import { LOOKUPS_QUEUE } from '../names.ts';
 import { watchQueuePause } from '../queue-pause.ts';
-import { type CallsWatchOptions, watchCalls } from './calls-watch.ts';
+import { type CallsWatch, type CallsWatchOptions, watchCalls } from './calls-watch.ts';
 import { openGivenChunks } from './given-chunks.ts';
 import { holdBackWhilePaused } from './hold-back.ts';
 import { inherit } from './inherit.ts';
 import { markPaused, recall, unmarkPaused } from './paused-runs.ts';
 import { claimRun, type RunLedger } from './run-ledger.ts';
-import { openRunReplies } from './run-replies.ts';
+import { openRunReplies, type RunReplies, type RunRepliesOptions } from './run-replies.ts';
 import { createWatchdog } from './watchdog.ts';
 
 export interface RunQueueOptions
@@ -76,24 +75,11 @@ export async function openRunQueue(options: RunQueueOptions): Promise<RunQueue> 
   const { redis, name, collect, outstanding, window, control, signal, giveUp, onNotice } = options;
   const { client } = redis;
   const list = options.list ?? 'a list';
-  const onTaken = (): void =>
-    onNotice('The same list is being enriched on this store already; this run keeps apart.');
-  const ledger = options.ledger ?? (await claimRun({ client, name, list, onTaken }));
-  const calls = await watchCalls(client, ledger.runId, options);
+  const ledger = options.ledger ?? (await claimRun({ client, name, list, onNotice }));
   const change = createChange();
-  for (const stop of [signal, giveUp]) stop.addEventListener('abort', change.tell);
-  const inherited = await inherit(client, ledger);
-  for (const domain of inherited) outstanding.add(domain);
-  if (inherited.length > 0) options.onInherited?.(inherited);
-  // Workers that have begun do not know the new bound on calls.
-  if (inherited.length > 0 && options.maxCalls !== undefined) await recall(client, ledger.runId);
-  const replies = await openRunReplies({
-    redis,
-    ledger,
-    collect,
-    onChange: change.tell,
-    onNotice,
-  });
+  const { calls, replies } = await openParts(options, { ledger, onChange: change.tell });
+  const stops = [signal, giveUp];
+  for (const stop of stops) stop.addEventListener('abort', change.tell);
   const { takeLogged } = replies;
   const given = openGivenChunks({ ...options, client, ledger, takeLogged });
   const { queue, give, withdraw } = given;
@@ -151,7 +137,7 @@ export async function openRunQueue(options: RunQueueOptions): Promise<RunQueue> 
       await end;
     } finally {
       const stopped = taker.stop();
-      if (!giveUp.aborted) await Promise.race([stopped, once(giveUp, 'abort')]);
+      await unlessAborted(stopped, giveUp).catch(() => {}); // what went wrong comes next
       await within(FAREWELL_MS, stopped);
     }
   }
@@ -159,10 +145,14 @@ export async function openRunQueue(options: RunQueueOptions): Promise<RunQueue> 
   async function closeAll(isOver: boolean): Promise<void> {
     await holdBack?.close();
     if (signal.aborted) await unmarkPaused(client, ledger.runId);
-    await replies.close(isOver);
-    await ledger.close(isOver);
-    const untold = await calls.takeUntold();
-    options.onUntoldCalls?.(untold);
+    // Another run that has the name by now still needs what is under it.
+    const isOurs = await ledger.date();
+    await replies.close(isOver && isOurs);
+    await ledger.close(isOver && isOurs);
+    if (isOurs) {
+      const untold = await calls.takeUntold();
+      options.onUntoldCalls?.(untold);
+    }
     await given.close();
   }
 
@@ -210,6 +200,7 @@ export async function openRunQueue(options: RunQueueOptions): Promise<RunQueue> 
       await pauseWatch.close();
       calls.stop(); // first, because a Redis that is away holds up what follows
       stopListening?.();
+      for (const stop of stops) stop.removeEventListener('abort', change.tell);
       const isOver = outstanding.size === 0 && !replies.failure;
       const isClosed = await within(CLOSE_MS, closeAll(isOver)).catch(() => false);
       // If Redis is away or refuses to write, its keys stay, and the next run of the name finds
@@ -217,4 +208,30 @@ export async function openRunQueue(options: RunQueueOptions): Promise<RunQueue> 
       if (!isClosed) void ledger.close(false).catch(() => {});
     },
   };
+}
+
+/**
+ * Opens the parts of a run: counts its calls, resumes what an earlier run left, and receives replies. On
+ * failure, the parts opened so far are closed: otherwise the claim of the run would be renewed for ever.
+ */
+async function openParts(
+  options: RunQueueOptions,
+  { ledger, onChange }: Pick<RunRepliesOptions, 'ledger' | 'onChange'>,
+): Promise<{ readonly calls: CallsWatch; readonly replies: RunReplies }> {
+  const { redis, outstanding, maxCalls } = options;
+  const { client } = redis;
+  let calls: CallsWatch | undefined;
+  try {
+    calls = await watchCalls(client, ledger.runId, options);
+    const inherited = await inherit(client, ledger);
+    for (const domain of inherited) outstanding.add(domain);
+    if (inherited.length > 0) options.onInherited?.(inherited);
+    // Workers that have begun do not know the new bound on calls.
+    if (inherited.length > 0 && maxCalls !== undefined) await recall(client, ledger.runId);
+    return { calls, replies: await openRunReplies({ ...options, ledger, onChange }) };
+  } catch (error) {
+    calls?.stop();
+    await within(CLOSE_MS, ledger.close(false)).catch(() => {}); // then it runs out by itself
+    throw error;
+  }
 }

@@ -84,7 +84,12 @@ export async function openRunReplies({
 
   // Replies that the earlier run had taken when it was killed would otherwise come only after their
   // locks expire.
-  for (const job of await queue.getActive()) await take(job);
+  try {
+    for (const job of await queue.getActive()) await take(job);
+  } catch (error) {
+    await queue.close();
+    throw error;
+  }
   // The queue has just been created.
   await ledger.date().catch(() => {}); // the next beat will do
 

@@ -59,8 +59,13 @@ export function createWatchdog(options: WatchdogOptions): Watchdog {
   let isLooking = false;
   let isAlone = false;
 
+  /**
+   * Meanwhile workers give chunks back as others, and the run gives out more: what was only then given out
+   * is no loss, nor what is in a chunk that is noted at the end.
+   */
   async function look(): Promise<void> {
-    const carried = new Set(held);
+    const suspects = [...outstanding].filter((domain) => !held.has(domain));
+    const carried = new Set<string>();
     const gone: string[] = [];
     for (const [id, domains] of await ledger.read()) {
       const job = await queue.getJob(id);
@@ -72,9 +77,16 @@ export function createWatchdog(options: WatchdogOptions): Watchdog {
     }
     await Promise.all(gone.map(takeLogged));
     await ledger.strike(gone);
-    const lost = [...outstanding].filter((domain) => !carried.has(domain));
+    for (const domains of (await ledger.read()).values()) {
+      for (const domain of domains) carried.add(domain);
+    }
+    const isLost = (domain: string): boolean =>
+      outstanding.has(domain) && !held.has(domain) && !carried.has(domain);
+    const lost = suspects.filter(isLost);
     if (lost.length === 0) return;
     if (signal.aborted) return drop(lost);
+    // A run that was paused meanwhile has taken chunks off the queue, and gives them out again itself.
+    if (!isSilent()) return;
     const due = retake(lost);
     if (due.length === 0) return;
     onNotice(`${due.length} lookups are gone from Redis and are put there again.`);
@@ -109,12 +121,16 @@ export function createWatchdog(options: WatchdogOptions): Watchdog {
     onAlone?.(isAlone);
   }
 
+  function isSilent(): boolean {
+    return performance.now() - progressAtMs() > SILENCE_MS;
+  }
+
   async function check(): Promise<void> {
     if (isLooking || outstanding.size === 0) return;
     isLooking = true;
     try {
       const now = performance.now();
-      if (now - Math.max(lookedAtMs, progressAtMs()) > SILENCE_MS) {
+      if (isSilent() && now - lookedAtMs > SILENCE_MS) {
         lookedAtMs = now;
         await look();
       }

@@ -1,4 +1,5 @@
-import { type JobsOptions, Queue } from 'bullmq';
+import { randomUUID } from 'node:crypto';
+import { type Job, type JobsOptions, Queue } from 'bullmq';
 import { KEPT_FAILURES, PREFIX } from '../names.ts';
 import type { RedisClient } from '../server/redis.ts';
 import { queueOptions } from '../traces.ts';
@@ -26,6 +27,12 @@ export interface RunRequest {
   readonly why: RunReason;
   /** When the job was due, in milliseconds since 1970. */
   readonly dueAtMs: number;
+}
+
+/** A request as it is on the queue. */
+interface AskedRun extends RunRequest {
+  /** Tells who asked. */
+  readonly token: string;
 }
 
 /** The schedules of one group of job files, in Redis. */
@@ -102,8 +109,12 @@ export function openScheduleQueue(client: RedisClient, group: string): ScheduleQ
     ask: async (request) => {
       const id = runId(request.job);
       if ((await client.exists(queue.toKey(id))) === 1) return false;
-      await queue.add(RUN_JOB, request, { ...RUN_OPTIONS, jobId: id });
-      return true;
+      const token = randomUUID();
+      await queue.add(RUN_JOB, { ...request, token }, { ...RUN_OPTIONS, jobId: id });
+      // Somebody else may have asked just now: BullMQ keeps the first of an id, and says nothing. A run that is gone
+      // again was made.
+      const kept = (await queue.getJob(id)) as Job<Partial<AskedRun>> | undefined;
+      return kept === undefined || kept.data.token === token;
     },
     findRuns: async (jobs) => {
       const runs = await Promise.all(jobs.map((job) => queue.getJob(runId(job))));
