@@ -16,6 +16,7 @@ import type { PausedRuns } from '../runs/paused-runs.ts';
 import type { RunCalls } from '../runs/run-calls.ts';
 import { type ChunkLock, describeCutOff } from './chunk-locks.ts';
 import type { ChunkReturns, TakenChunk } from './chunk-returns.ts';
+import { judgeChunk } from './chunk-verdict.ts';
 import type { OutcomeLog, ReadLog } from './outcome-log.ts';
 import type { ChunkOutcomes, OutcomeSender } from './outcome-sender.ts';
 import type { Quarantine } from './quarantine.ts';
@@ -66,8 +67,6 @@ export interface ChunkTaskOptions {
   /** The time that all workers share. The clocks of their machines may differ. */
   readonly now: () => number;
 }
-
-const MOST_LOST_WORKERS = 3;
 
 /**
  * The life of a chunk at a worker:
@@ -136,7 +135,7 @@ export function createChunkTask(options: ChunkTaskOptions): ChunkTask {
     };
     const { stalledCounter: lostWorkers } = job;
     const record = { domains: left.size, isSuspect: data.suspect === true, lostWorkers };
-    switch (judge({ ...record, lonelyAttempts: logged.lonelyAttempts })) {
+    switch (judgeChunk({ ...record, lonelyAttempts: logged.lonelyAttempts })) {
       case 'cut':
         onNotice(`Chunk ${id} lost its worker ${job.stalledCounter} times: cut in halves.`);
         await returns.cutInHalves(chunk, [...left.values()]);
@@ -267,25 +266,6 @@ interface LookUpOptions {
   /** Whether lookups may still start. */
   readonly isWanted: () => boolean;
   readonly calls: RunCalls | undefined;
-}
-
-/** The history of a chunk by which it is judged. */
-interface ChunkRecord {
-  readonly domains: number;
-  readonly isSuspect: boolean;
-  readonly lostWorkers: number;
-  readonly lonelyAttempts: number;
-}
-
-function judge(record: ChunkRecord): 'look_up' | 'look_up_alone' | 'cut' | 'give_up' {
-  const { domains, isSuspect, lostWorkers, lonelyAttempts } = record;
-  const isBad = lostWorkers >= MOST_LOST_WORKERS;
-  if (domains > 1) {
-    if (isSuspect ? lonelyAttempts > 0 : isBad) return 'cut';
-    return isSuspect ? 'look_up_alone' : 'look_up';
-  }
-  if (domains === 0 || (!isSuspect && !isBad)) return 'look_up';
-  return lonelyAttempts >= MOST_LOST_WORKERS ? 'give_up' : 'look_up_alone';
 }
 
 /** The run that waits for a chunk, if any. */
