@@ -21,16 +21,7 @@ describe('--max-calls', () => {
       respond: (domain, call) => (isOdd(domain) && call < 4 ? { body: 'x' } : undefined),
     });
     const args = ['enrich', 'list.csv', '--queue', redis.url, '--base-url', api.url];
-    const bounds = [
-      '--max-calls',
-      '60',
-      '--concurrency',
-      '4',
-      '--chunk',
-      '5',
-      '--max-failed',
-      '100%',
-    ];
+    const bounds = ['--max-calls=60', '--concurrency=4', '--chunk=5', '--max-failed=100%'];
     const ended = await run([...args, ...bounds, '--json'], { cwd: folder.path });
     expect(ended.code, ended.stderr).toBe(4);
     const { stopped, statuses, calls } = summaryOf(ended);
