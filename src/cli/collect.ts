@@ -14,7 +14,7 @@ export function addCollectCommand(program: Command, context: CliContext): void {
   const command = program
     .command('collect')
     .description(
-      'write the outcomes of backfills from a queue to files by the hour, until told to stop',
+      'write the outcomes of backfills from a queue to hourly files, until told to stop',
     );
   addSettings(command, COLLECT_SETTINGS);
   addLogFlags(command)
@@ -55,5 +55,5 @@ async function runCollect(
 }
 
 const EXIT_CODE_HELP = `  0    told to stop
-  1    something unexpected
-  2    a wrong option, or a queue or a folder that cannot be used`;
+  1    unexpected error
+  2    invalid option, or a queue or folder that cannot be used`;

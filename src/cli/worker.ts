@@ -17,9 +17,7 @@ import { addSettings, toOptions } from './setting-options.ts';
 export function addWorkerCommand(program: Command, context: CliContext): void {
   const command = program
     .command('worker')
-    .description(
-      'make the lookups that wait on a queue, for any number of runs, until told to stop',
-    );
+    .description('make the lookups waiting on a queue, for any number of runs, until told to stop');
   addSettings(command, WORKER_SETTINGS);
   addLogFlags(command)
     .addHelpText('after', `\nExit codes:\n${EXIT_CODE_HELP}`)
@@ -74,6 +72,6 @@ async function openBlock(log: Log): Promise<WorkerBlock | undefined> {
 }
 
 const EXIT_CODE_HELP = `  0    told to stop
-  1    something unexpected
-  2    a wrong option, or a queue that cannot be used
+  1    unexpected error
+  2    invalid option, or a queue that cannot be used
   4    the API refuses the credential, is out for longer than --max-outage, or its quota or --max-calls-per is used up`;
