@@ -228,6 +228,7 @@ async function handBack(
   const drainTimer = setTimeout(() => stopSwitch.giveUp({ reason: 'interrupted' }), drain);
   const isHandedBack = await within(drain + FAREWELL_MS, taker.stop());
   clearTimeout(drainTimer);
-  if (!isHandedBack) onNotice('Redis does not answer: other workers take up what this one had.');
+  if (!isHandedBack)
+    onNotice('Redis does not answer: other workers will take over the lookups of this one.');
   return isHandedBack;
 }

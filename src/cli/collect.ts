@@ -34,7 +34,9 @@ async function runCollect(
   const interrupt = onInterrupt(context.endAtOnce);
   const say = (message: string): void => log.write('info', message);
   interrupt.signal.addEventListener('abort', () => {
-    say('Stopping: what has arrived is written, files are finished. Once more ends at once.');
+    say(
+      'Stopping: outcomes that have arrived are written, and files are finished. Interrupt again to end at once.',
+    );
   });
   const options = {
     ...toOptions(given),

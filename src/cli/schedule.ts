@@ -86,7 +86,10 @@ async function keepSchedules(
   const interrupt = onInterrupt(context.endAtOnce);
   const { signal } = interrupt;
   signal.addEventListener('abort', () => {
-    log.write('info', 'Stopping: runs end early and keep what they found. Once more ends at once.');
+    log.write(
+      'info',
+      'Stopping: runs end early and keep what they found. Interrupt again to end at once.',
+    );
   });
   const { createRunViews } = await import('./schedule-views.ts');
   try {

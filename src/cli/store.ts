@@ -119,7 +119,7 @@ async function importOutcomes(input: string, typed: Typed): Promise<number> {
   const unshown = refused - firstRefused.length;
   if (unshown > 0) say(`${countOf(unshown, 'more line')} left out.`);
   say(
-    `${countOf(imported, 'outcome')} imported, ${formatCount(kept)} were there already and as new.`,
+    `${countOf(imported, 'outcome')} imported, ${formatCount(kept)} were already there and at least as new.`,
   );
   return refused > 0 ? EXIT.someFailed : EXIT.ok;
 }
@@ -135,7 +135,7 @@ async function pruneOutcomes(typed: Typed): Promise<number> {
   say(
     options.dryRun
       ? `To be removed: ${all}.`
-      : `Removed: ${all}. Their room is used again by what is stored next; the file stays as large.`,
+      : `Removed: ${all}. Their space is reused for new outcomes; the file does not shrink.`,
   );
   return EXIT.ok;
 }

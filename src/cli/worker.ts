@@ -36,7 +36,9 @@ async function runWorker(
   const interrupt = onInterrupt(context.endAtOnce);
   const say = (message: string): void => log.write('info', message);
   interrupt.signal.addEventListener('abort', () => {
-    say('Stopping: no further call is made, calls under way are finished. Once more ends at once.');
+    say(
+      'Stopping: no further call is made, calls in flight are finished. Interrupt again to end at once.',
+    );
   });
   const { signal } = interrupt;
   const block = await openBlock(log);
@@ -51,7 +53,7 @@ async function runWorker(
     block?.end();
     const isAsked = stopped.reason === 'interrupted';
     if (!isAsked) log.write('error', describeStop(stopped), { reason: stopped.reason });
-    const rest = isHandedBack ? '; what was not done is back on the queue' : '';
+    const rest = isHandedBack ? '; unfinished lookups are back on the queue' : '';
     say(`Stopped after ${countOf(calls, 'call')}${rest}.`);
     return isAsked ? EXIT.ok : EXIT.stopped;
   } finally {

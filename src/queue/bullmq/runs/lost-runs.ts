@@ -37,7 +37,7 @@ export function createLostRuns(options: LostRunsOptions): LostRuns {
     const ledger = await claimLostRun(redis.client, runId);
     if (!ledger) return !(await areChunksOut(redis.client, runId));
     if (await areChunksOut(redis.client, runId)) {
-      onNotice('Another run has left lookups on the queue: they are taken over.');
+      onNotice('Another run was lost and left lookups on the queue: this run takes them over.');
     }
     const outstanding = new Set<string>();
     const queue = await openRunQueue({

@@ -77,7 +77,9 @@ export async function openRunQueue(options: RunQueueOptions): Promise<RunQueue> 
   const { client } = redis;
   const list = options.list ?? 'a list';
   const onTaken = (): void =>
-    onNotice('The same list is being enriched on this store already; this run keeps apart.');
+    onNotice(
+      'Another run is already enriching the same list on this store; the two are kept apart on the queue.',
+    );
   const ledger = options.ledger ?? (await claimRun({ client, name, list, onTaken }));
   const calls = await watchCalls(client, ledger.runId, options);
   const change = createChange();
