@@ -176,7 +176,7 @@ async function putOnQueue(
     const redis = closer.add(await openQueueServer({ url: queue, acceptEviction, onNotice }));
     if (await areBackfillsPaused(redis.client)) {
       onNotice(
-        'Lookups of no run are paused: these wait until somebody resumes them in the dashboard.',
+        'Backfills are paused: these lookups wait until somebody resumes them in the dashboard.',
       );
     }
     const bulk = closer.add(

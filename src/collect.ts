@@ -154,7 +154,8 @@ async function collectFrom(
     clearInterval(timer);
     writer.giveUp();
     const isStopped = await within(FAREWELL_MS, receiver.stop());
-    if (!isStopped) onNotice('Redis does not answer: what it was not told comes again.');
+    if (!isStopped)
+      onNotice('Redis does not answer: outcomes that were not confirmed will arrive again.');
     await writer.close();
   } finally {
     await closer.close();

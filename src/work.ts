@@ -231,6 +231,7 @@ async function handBack(
   const drainTimer = setTimeout(() => stopSwitch.giveUp({ reason: 'interrupted' }), drain);
   const isHandedBack = await within(drain + FAREWELL_MS, taker.stop(leaveWord()));
   clearTimeout(drainTimer);
-  if (!isHandedBack) onNotice('Redis does not answer: other workers take up what this one had.');
+  if (!isHandedBack)
+    onNotice('Redis does not answer: other workers will take over the lookups of this one.');
   return isHandedBack;
 }

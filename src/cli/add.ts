@@ -19,12 +19,15 @@ interface AddFlags {
 export function addAddCommand(program: Command, context: CliContext): void {
   const command = program
     .command('add')
-    .description('put the domains of a list on a queue; brandfill collect gets what they come to')
-    .argument('<input>', 'XLSX, CSV, TSV or JSONL file, text also .gz; - is standard input');
+    .description('put the domains of a list on a queue; brandfill collect receives the outcomes')
+    .argument(
+      '<input>',
+      'XLSX, CSV, TSV or JSONL file (text formats also as .gz); - is standard input',
+    );
   addSettings(command, ADD_SETTINGS);
   command
-    .option('--dry-run', 'read and count, add nothing')
-    .option('--json', 'put the counts on standard output, as JSON')
+    .option('--dry-run', 'read and count only; add nothing')
+    .option('--json', 'print the counts to standard output as JSON')
     .addHelpText('after', `\nExit codes:\n${EXIT_CODE_HELP}`)
     .action(async (input: string, options: AddFlags & Record<string, unknown>) => {
       const { dryRun = false, json = false, ...given } = options;
@@ -77,6 +80,6 @@ function describe(summary: AddSummary, isDryRun: boolean): readonly string[] {
 }
 
 const EXIT_CODE_HELP = `  0    done
-  1    something unexpected
-  2    a wrong option, or a list or queue that cannot be used; nothing was added
+  1    unexpected error
+  2    invalid option, or a list or queue that cannot be used; nothing was added
   130  interrupted; run the same command to add the rest`;

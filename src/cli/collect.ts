@@ -14,7 +14,7 @@ export function addCollectCommand(program: Command, context: CliContext): void {
   const command = program
     .command('collect')
     .description(
-      'write the outcomes of backfills from a queue to files by the hour, until told to stop',
+      'write the outcomes of backfills from a queue to hourly files, until told to stop',
     );
   addSettings(command, COLLECT_SETTINGS);
   addLogFlags(command)
@@ -34,7 +34,9 @@ async function runCollect(
   const interrupt = onInterrupt(context.endAtOnce);
   const say = (message: string): void => log.write('info', message);
   interrupt.signal.addEventListener('abort', () => {
-    say('Stopping: what has arrived is written, files are finished. Once more ends at once.');
+    say(
+      'Stopping: outcomes that have arrived are written, and files are finished. Interrupt again to end at once.',
+    );
   });
   const options = {
     ...toOptions(given),
@@ -55,5 +57,5 @@ async function runCollect(
 }
 
 const EXIT_CODE_HELP = `  0    told to stop
-  1    something unexpected
-  2    a wrong option, or a queue or a folder that cannot be used`;
+  1    unexpected error
+  2    invalid option, or a queue or folder that cannot be used`;

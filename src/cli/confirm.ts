@@ -23,7 +23,9 @@ export function confirmOnTerminal(
       terminal.on('close', () => resolve(''));
     });
     try {
-      const asked = terminal.question(`Make ${what}? (--yes does not ask) [y/N] `, { signal });
+      const asked = terminal.question(`Make ${what}? (--yes skips this question) [y/N] `, {
+        signal,
+      });
       const reply = await Promise.race([asked, closed]);
       return /^y(es)?$/i.test(reply.trim());
     } finally {

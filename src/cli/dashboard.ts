@@ -11,7 +11,9 @@ import { addSettings, toOptions } from './setting-options.ts';
 export function addDashboardCommand(program: Command, context: CliContext): void {
   const command = program
     .command('dashboard')
-    .description('show the runs, workers and schedules of a queue on a page, until told to stop');
+    .description(
+      'show the runs, workers and schedules of a queue on a web page, until told to stop',
+    );
   addSettings(command, DASHBOARD_SETTINGS);
   addTokenFlag(command);
   addLogFlags(command)
@@ -25,7 +27,7 @@ export function addDashboardCommand(program: Command, context: CliContext): void
 export function addTokenFlag(command: Command): Command {
   return command.option(
     '--token <TOKEN>',
-    'what the dashboard asks for; others on this machine can see it here, --token-file and BRANDFILL_DASHBOARD_TOKEN they cannot',
+    'token for the dashboard; others on this machine can see it here, unlike with --token-file or BRANDFILL_DASHBOARD_TOKEN',
   );
 }
 
@@ -48,5 +50,5 @@ async function runDashboard(
 }
 
 const EXIT_CODE_HELP = `  0    told to stop
-  1    something unexpected
-  2    a wrong option, or a queue that cannot be used`;
+  1    unexpected error
+  2    invalid option, or a queue that cannot be used`;

@@ -8,8 +8,11 @@ import { flagOrArgument } from './setting-options.ts';
 export function addEnrichCommand(program: Command, context: CliContext): void {
   const command = program
     .command('enrich')
-    .description('look up every domain of a list and write its rows back with what was learned')
-    .argument('<input>', 'XLSX, CSV, TSV or JSONL file, text also .gz; - is standard input');
+    .description('look up every domain in a list, and write its rows back with the data found')
+    .argument(
+      '<input>',
+      'XLSX, CSV, TSV or JSONL file (text formats also as .gz); - is standard input',
+    );
   addRunFlags(command).action(async (input: string, typed: Record<string, unknown>) => {
     context.finish(await enrichFile(input, typed, context));
   });

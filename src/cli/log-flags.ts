@@ -21,7 +21,7 @@ export interface LogFlags {
 export function addLogFlags(command: Command): Command {
   return command
     .addOption(
-      new Option('--log-level <level>', 'the least that is told, on standard error')
+      new Option('--log-level <level>', 'least severe level to log, on standard error')
         .choices(LOG_LEVELS)
         .default('info')
         .env('BRANDFILL_LOG_LEVEL'),
@@ -29,7 +29,7 @@ export function addLogFlags(command: Command): Command {
     .addOption(
       new Option(
         '--log-format <format>',
-        'text, lines for people, or json, an object on each line; auto is text, for a run without times and its id, but json where NODE_ENV is production and nobody sits at a terminal',
+        'text for people, or json with one object per line; auto is text (for a run, without times and its id), or json if NODE_ENV is production and standard error is not a terminal',
       )
         .choices(['auto', 'text', 'json'])
         .default('auto')

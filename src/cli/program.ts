@@ -42,6 +42,6 @@ export function createProgram(context: CliContext): Command {
  * Makes each command point to its own help after a mistake: the help of the program has no options.
  */
 function addHelpHints(command: Command, called: string): void {
-  command.showHelpAfterError(`(${called} --help shows what there is)`);
+  command.showHelpAfterError(`(see ${called} --help)`);
   for (const child of command.commands) addHelpHints(child, `${called} ${child.name()}`);
 }

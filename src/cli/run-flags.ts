@@ -27,13 +27,13 @@ export interface RunFlags {
 export function addRunFlags(command: Command): Command {
   addSettings(command, SETTINGS);
   addTokenFlag(command)
-    .option('--dry-run', 'read and count, show the plan, call nothing')
+    .option('--dry-run', 'read the list and show the plan; make no calls')
     .addOption(
-      new Option('--progress <style>', 'how progress is shown, on standard error')
+      new Option('--progress <style>', 'how to show progress, on standard error')
         .choices(['auto', 'bar', 'lines', 'none'])
         .default('auto'),
     )
-    .option('--json', 'put the summary (or the plan) on standard output, as JSON');
+    .option('--json', 'print the summary (or the plan) to standard output as JSON');
   return addLogFlags(command).addHelpText('after', `\nExit codes:\n${EXIT_CODE_HELP}`);
 }
 
@@ -137,8 +137,8 @@ async function openView(
 }
 
 const EXIT_CODE_HELP = `  0    done, no row failed
-  1    something unexpected
-  2    a wrong option, or an input or output that cannot be used; no output was changed
-  3    done, some rows failed
-  4    stopped early; run the same command to go on
-  130  interrupted; run the same command to go on`;
+  1    unexpected error
+  2    invalid option, or an input or output that cannot be used; no output was changed
+  3    done, but some rows failed
+  4    stopped early; run the same command to continue
+  130  interrupted; run the same command to continue`;

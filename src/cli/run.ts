@@ -7,9 +7,9 @@ import { addRunFlags, refuseRowsBesideJson, splitRunFlags, watchRun } from './ru
 export function addRunCommand(program: Command, context: CliContext): void {
   const command = program
     .command('run')
-    .description('enrich as a job file says; flags count more than the file')
-    .argument('<file>', 'a job file, such as jobs/nightly-crm.yaml')
-    .option('--input <FILE>', 'another list than that of the job file');
+    .description('enrich a list as described in a job file; options override the file')
+    .argument('<file>', 'job file, such as jobs/nightly-crm.yaml')
+    .option('--input <FILE>', 'use this list instead of the one in the job file');
   addRunFlags(command).action(async (file: string, typed: Record<string, unknown>) => {
     context.finish(await runFile(file, typed, context));
   });

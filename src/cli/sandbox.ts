@@ -45,21 +45,21 @@ export function addSandboxCommand(program: Command, context: CliContext): void {
     )
     .option(
       '--limit <RATE>',
-      'calls allowed, such as 50/s; with --limit-kind concurrent a number',
+      'calls allowed, such as 50/s; with --limit-kind concurrent, the number of open calls',
       limit,
     )
     .addOption(
-      new Option('--limit-kind <KIND>', 'how the limit counts')
+      new Option('--limit-kind <KIND>', 'how calls count towards the limit')
         .choices(['token-bucket', 'fixed-window', 'sliding-window', 'concurrent'])
         .default('token-bucket'),
     )
     .addOption(
-      new Option('--limit-headers <STYLE>', 'what a limited answer tells')
+      new Option('--limit-headers <STYLE>', 'headers that report the limit')
         .choices(['none', 'retry-after', 'ratelimit', 'x-ratelimit'])
         .default('retry-after'),
     )
     .addOption(
-      new Option('--limit-status <STATUS>', 'what a call beyond the limit is answered')
+      new Option('--limit-status <STATUS>', 'status of the answer to a call beyond the limit')
         .choices(['429', '503'])
         .default('429'),
     )
@@ -70,11 +70,11 @@ export function addSandboxCommand(program: Command, context: CliContext): void {
       'share of the calls with an unusable body or a reset connection',
       share,
     )
-    .option('--auth <SPEC>', 'ask for a credential: bearer, basic, header:NAME or query:NAME')
-    .option('--key <TEXT>', 'the credential to ask for; it is a rehearsal, use no real one')
-    .option('--quota <N>', 'calls until 402', integer)
-    .option('--logos', 'serve pictures too, and have answers point to them')
-    .option('--seed <N>', 'decides answers and faults', integer, 1)
+    .option('--auth <SPEC>', 'require a credential: bearer, basic, header:NAME or query:NAME')
+    .option('--key <TEXT>', 'credential to require; do not use a real one')
+    .option('--quota <N>', 'number of calls until the answer is 402', integer)
+    .option('--logos', 'also serve pictures, and have answers point to them')
+    .option('--seed <N>', 'seed that determines answers and faults', integer, 1)
     .action(async (flags: SandboxFlags) => {
       refuseUnlimited(flags);
       await serve(flags, context);

@@ -29,16 +29,13 @@ interface ScheduleFlags {
 export function addScheduleCommand(program: Command, context: CliContext): void {
   const command = program
     .command('schedule')
-    .description('run job files when they say, until told to stop; Redis keeps the schedules')
-    .argument(
-      '[files...]',
-      'job files, such as jobs/*.yaml; those without a schedule are left out',
-    );
+    .description('run job files on their schedules, until told to stop; Redis keeps the schedules')
+    .argument('[files...]', 'job files, such as jobs/*.yaml; those without a schedule are skipped');
   addSettings(command, SCHEDULE_SETTINGS);
   command
-    .option('--list', 'show what is scheduled, and how the last runs went')
-    .option('--run <JOB>', 'have a scheduled job run now, by the process that keeps its schedule')
-    .option('--json', 'with --list: as JSON');
+    .option('--list', 'show the schedules, and how the last runs went')
+    .option('--run <JOB>', 'run a scheduled job now, in the process that keeps its schedule')
+    .option('--json', 'with --list: print JSON');
   addLogFlags(command)
     .addHelpText('after', `\nExit codes:\n${EXIT_CODE_HELP}`)
     .action(async (files: readonly string[], typed: Record<string, unknown>) => {
@@ -89,7 +86,10 @@ async function keepSchedules(
   const interrupt = onInterrupt(context.endAtOnce);
   const { signal } = interrupt;
   signal.addEventListener('abort', () => {
-    log.write('info', 'Stopping: runs end early and keep what they found. Once more ends at once.');
+    log.write(
+      'info',
+      'Stopping: runs end early and keep what they found. Interrupt again to end at once.',
+    );
   });
   const { createRunViews } = await import('./schedule-views.ts');
   try {
@@ -102,6 +102,6 @@ async function keepSchedules(
   }
 }
 
-const EXIT_CODE_HELP = `  0    told to stop, or shown
-  1    something unexpected
-  2    a wrong option, or a job file or a queue that cannot be used`;
+const EXIT_CODE_HELP = `  0    told to stop, or the schedules were shown
+  1    unexpected error
+  2    invalid option, or a job file or queue that cannot be used`;

@@ -19,22 +19,26 @@ import { addSettings, toOptions } from './setting-options.ts';
 export function addStoreCommand(program: Command, { finish, endAtOnce }: CliContext): void {
   const store = program
     .command('store')
-    .description('look after the answers that are kept, also while runs use them');
+    .description('inspect and maintain the stored answers, even while runs use them');
 
-  const stats = store.command('stats').description('what is in it: outcomes, APIs, ages, size');
+  const stats = store
+    .command('stats')
+    .description('show what the store holds: outcomes, APIs, ages, size');
   addSettings(stats, STORE_SETTINGS);
-  stats.option('--json', 'as JSON').action(async (typed: Typed) => finish(await showStats(typed)));
+  stats
+    .option('--json', 'print JSON')
+    .action(async (typed: Typed) => finish(await showStats(typed)));
 
   const get = store
     .command('get')
-    .description('the latest outcome of a domain, as JSON; a line for each API that has one')
-    .argument('<domain>', 'a domain, or what a cell of a list may hold');
+    .description('print the latest outcome of a domain as JSON; one line for each API that has one')
+    .argument('<domain>', 'a domain, or anything that a cell of a list may hold');
   addSettings(get, GET_SETTINGS);
   get
-    .addHelpText('after', '\nExit codes:\n  0    there is one\n  3    there is none')
+    .addHelpText('after', '\nExit codes:\n  0    there is an outcome\n  3    there is none')
     .action(async (domain: string, typed: Typed) => finish(await getOutcome(domain, typed)));
 
-  const exporting = store.command('export').description('all outcomes, one a line, as JSON');
+  const exporting = store.command('export').description('write all outcomes as JSON, one per line');
   addSettings(exporting, EXPORT_SETTINGS);
   exporting.action(async (typed: Typed) => {
     const interrupt = onInterrupt(endAtOnce);
@@ -50,16 +54,18 @@ export function addStoreCommand(program: Command, { finish, endAtOnce }: CliCont
 
   const importing = store
     .command('import')
-    .description('put exported outcomes in; what is there and as new stays')
-    .argument('<file>', 'lines as export writes them; - is standard input');
+    .description(
+      'import exported outcomes; those in the store stay unless the imported one is newer',
+    )
+    .argument('<file>', 'file that store export has written; - is standard input');
   addSettings(importing, IMPORT_SETTINGS);
   importing
-    .addHelpText('after', '\nExit codes:\n  0    done\n  3    done, some lines held no outcome')
+    .addHelpText('after', '\nExit codes:\n  0    done\n  3    done, but some lines held no outcome')
     .action(async (file: string, typed: Typed) => finish(await importOutcomes(file, typed)));
 
   const prune = store
     .command('prune')
-    .description('remove old outcomes; their room is used again, the file stays as large');
+    .description('remove old outcomes; their space is reused, but the file does not shrink');
   addSettings(prune, PRUNE_SETTINGS);
   prune.action(async (typed: Typed) => finish(await pruneOutcomes(typed)));
 }
@@ -113,7 +119,7 @@ async function importOutcomes(input: string, typed: Typed): Promise<number> {
   const unshown = refused - firstRefused.length;
   if (unshown > 0) say(`${countOf(unshown, 'more line')} left out.`);
   say(
-    `${countOf(imported, 'outcome')} imported, ${formatCount(kept)} were there already and as new.`,
+    `${countOf(imported, 'outcome')} imported, ${formatCount(kept)} were already there and at least as new.`,
   );
   return refused > 0 ? EXIT.someFailed : EXIT.ok;
 }
@@ -129,7 +135,7 @@ async function pruneOutcomes(typed: Typed): Promise<number> {
   say(
     options.dryRun
       ? `To be removed: ${all}.`
-      : `Removed: ${all}. Their room is used again by what is stored next; the file stays as large.`,
+      : `Removed: ${all}. Their space is reused for new outcomes; the file does not shrink.`,
   );
   return EXIT.ok;
 }

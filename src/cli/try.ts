@@ -21,12 +21,12 @@ interface TryFlags {
 export function addTryCommand(program: Command, context: CliContext): void {
   const command = program
     .command('try')
-    .description('look one domain up; show the answer and the columns that it makes')
-    .argument('<domain>', 'a domain, or what a cell of a list may hold');
+    .description('look up one domain; show the answer and the columns made from it')
+    .argument('<domain>', 'a domain, or anything that a cell of a list may hold');
   addSettings(command, TRY_SETTINGS);
   command
-    .option('--preset', 'put the columns on standard output as a file for --fields @FILE')
-    .option('--json', 'put all of it on standard output, as JSON')
+    .option('--preset', 'print the columns to standard output as a file for --fields @FILE')
+    .option('--json', 'print everything to standard output as JSON')
     .addHelpText('after', `\nExit codes:\n${EXIT_CODE_HELP}`)
     .action(async (domain: string, typed: TryFlags & Record<string, unknown>) => {
       context.finish(await tryOne(domain, typed, context));
@@ -91,9 +91,9 @@ function tellerOf(say: (line: string) => void): (event: RunEvent) => void {
   };
 }
 
-const EXIT_CODE_HELP = `  0    the API has answered, also that it knows no such brand
-  1    something unexpected
-  2    a wrong option, or no domain
+const EXIT_CODE_HELP = `  0    the API answered, even if it knows no such brand
+  1    unexpected error
+  2    invalid option, or no domain
   3    the lookup failed
-  4    not asked: credential refused, quota used up, or what a wrong address gives
+  4    no outcome: credential refused, quota used up, or signs of a wrong address
   130  interrupted`;

@@ -17,9 +17,7 @@ import { addSettings, toOptions } from './setting-options.ts';
 export function addWorkerCommand(program: Command, context: CliContext): void {
   const command = program
     .command('worker')
-    .description(
-      'make the lookups that wait on a queue, for any number of runs, until told to stop',
-    );
+    .description('make the lookups waiting on a queue, for any number of runs, until told to stop');
   addSettings(command, WORKER_SETTINGS);
   addLogFlags(command)
     .addHelpText('after', `\nExit codes:\n${EXIT_CODE_HELP}`)
@@ -38,7 +36,9 @@ async function runWorker(
   const interrupt = onInterrupt(context.endAtOnce);
   const say = (message: string): void => log.write('info', message);
   interrupt.signal.addEventListener('abort', () => {
-    say('Stopping: no further call is made, calls under way are finished. Once more ends at once.');
+    say(
+      'Stopping: no further call is made, calls in flight are finished. Interrupt again to end at once.',
+    );
   });
   const { signal } = interrupt;
   const block = await openBlock(log);
@@ -53,7 +53,7 @@ async function runWorker(
     block?.end();
     const isAsked = stopped.reason === 'interrupted';
     if (!isAsked) log.write('error', describeStop(stopped), { reason: stopped.reason });
-    const rest = isHandedBack ? '; what was not done is back on the queue' : '';
+    const rest = isHandedBack ? '; unfinished lookups are back on the queue' : '';
     say(`Stopped after ${countOf(calls, 'call')}${rest}.`);
     return isAsked ? EXIT.ok : EXIT.stopped;
   } finally {
@@ -74,6 +74,6 @@ async function openBlock(log: Log): Promise<WorkerBlock | undefined> {
 }
 
 const EXIT_CODE_HELP = `  0    told to stop
-  1    something unexpected
-  2    a wrong option, or a queue that cannot be used
+  1    unexpected error
+  2    invalid option, or a queue that cannot be used
   4    the API refuses the credential, is out for longer than --max-outage, or its quota or --max-calls-per is used up`;

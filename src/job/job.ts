@@ -73,7 +73,7 @@ export function createApi({
     }),
     notices:
       secret && settings.auth.kind === 'none'
-        ? [`There is a credential but ${describe('auth')} is none: calls go without it.`]
+        ? [`A credential is set, but ${describe('auth')} is none: calls are made without it.`]
         : [],
   };
 }

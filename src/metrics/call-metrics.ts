@@ -22,19 +22,19 @@ export function createCallMetrics(metrics: Metrics): MeasureWorker {
   const registers = [metrics.registry];
   const lookups = new Counter({
     name: 'brandfill_lookups_total',
-    help: 'Lookups that this process made, by how they ended.',
+    help: 'Lookups that this process made, by outcome.',
     labelNames: ['outcome'],
     registers,
   });
   const calls = new Counter({
     name: 'brandfill_calls_total',
-    help: 'HTTP requests to the API that ended, by the class of their status: none without an answer, other where it has no class.',
+    help: 'Finished HTTP requests to the API, by status class: none if there was no answer, other if the status has no class.',
     labelNames: ['status'],
     registers,
   });
   const duration = new PlainHistogram({
     name: 'brandfill_call_duration_seconds',
-    help: 'How long calls took, from their start to the last byte of the answer.',
+    help: 'Duration of calls, from the start to the last byte of the answer.',
     buckets: DURATION_BUCKETS,
     registers,
   });
@@ -45,22 +45,22 @@ export function createCallMetrics(metrics: Metrics): MeasureWorker {
   });
   const retries = new Counter({
     name: 'brandfill_retries_total',
-    help: 'Times a lookup was tried again after a failure.',
+    help: 'Retries of lookups after a failure.',
     registers,
   });
   const inFlight = new Gauge({
     name: 'brandfill_calls_in_flight',
-    help: 'Calls that have no answer yet.',
+    help: 'Calls in flight, which have no answer yet.',
     registers,
   });
   const mostInFlight = new Gauge({
     name: 'brandfill_calls_in_flight_limit',
-    help: 'Most calls at the same time, as --concurrency says.',
+    help: 'Maximum number of calls in flight at the same time, as set by --concurrency.',
     registers,
   });
   const outage = new Gauge({
     name: 'brandfill_api_outage',
-    help: '1 while no call starts because the API is out, else 0.',
+    help: '1 while no call starts because of an outage of the API, else 0.',
     registers,
   });
 

@@ -18,18 +18,18 @@ export function measureCollector(metrics: Metrics, { counts, folder }: CollectSi
   const registers = [metrics.registry];
   const lines = new Counter({
     name: 'brandfill_collected_outcomes_total',
-    help: 'Outcomes that were written, by the files they are in.',
+    help: 'Outcomes written, by the kind of file.',
     labelNames: ['file'],
     registers,
   });
   const repeated = new Counter({
     name: 'brandfill_collected_repeats_total',
-    help: 'Replies that came once more and were in the files already.',
+    help: 'Replies that arrived again after they had been written to the files.',
     registers,
   });
   const free = new Gauge({
     name: 'brandfill_collect_free_bytes',
-    help: 'Room that is left on the disk of the files.',
+    help: 'Free space on the disk that holds the files.',
     registers,
   });
   metrics.onScrape(() => {

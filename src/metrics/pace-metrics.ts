@@ -23,31 +23,31 @@ export function createPaceMetrics(
   const registers = [metrics.registry];
   const rate = new Gauge({
     name: 'brandfill_pace_rate_calls_per_second',
-    help: 'Calls per second that may start now.',
+    help: 'Current rate at which calls may start, per second.',
     labelNames: ['run'],
     registers,
   });
   const limit = new Gauge({
     name: 'brandfill_pace_limit_calls_per_second',
-    help: 'The limit of the API, as far as it is known: fixed by --rate, published by the API or learned.',
+    help: 'Rate limit of the API, if known: fixed by --rate, published by the API, or learned.',
     labelNames: ['run', 'source'],
     registers,
   });
   const concurrency = new Gauge({
     name: 'brandfill_pace_concurrency_limit',
-    help: 'Most calls at the same time that the API allows, if it was found to limit those.',
+    help: 'Maximum number of calls at the same time that the API allows, if it was found to limit them.',
     labelNames: ['run'],
     registers,
   });
   const gate = new Gauge({
     name: 'brandfill_pace_gate_closed_seconds',
-    help: 'For how long from now no call starts; 0 when the gate is open.',
+    help: 'Time until calls may start again; 0 when the gate is open.',
     labelNames: ['run'],
     registers,
   });
   const state = new Gauge({
     name: 'brandfill_pace_state',
-    help: '1 for what the pace does now, 0 for all else.',
+    help: '1 for the current state of the pace, 0 for all others.',
     labelNames: ['run', 'state'],
     registers,
   });

@@ -10,18 +10,18 @@ export function createQueueMetrics(metrics: Metrics): (read: ReadQueues) => () =
   const registers = [metrics.registry];
   const up = new Gauge({
     name: 'brandfill_redis_up',
-    help: '1 when the Redis of the queue answers, else 0.',
+    help: '1 if the Redis of the queue answers, else 0.',
     registers,
   });
   const jobs = new Gauge({
     name: 'brandfill_queue_jobs',
-    help: 'Jobs on a queue, each a chunk of lookups or the outcomes of one, by their state.',
+    help: 'Jobs on a queue by state; each is a chunk of lookups or the outcomes of one.',
     labelNames: ['queue', 'state'],
     registers,
   });
   const oldest = new Gauge({
     name: 'brandfill_queue_oldest_job_age_seconds',
-    help: 'How long ago the job was added that waits longest on a queue; 0 when none waits.',
+    help: 'Time since the longest-waiting job on a queue was added; 0 when none waits.',
     labelNames: ['queue'],
     registers,
   });

@@ -16,43 +16,43 @@ export function createRunMetrics(metrics: Metrics): (run: string) => RunMeter {
   const labelNames = ['run'];
   const startedAt = new Gauge({
     name: 'brandfill_run_start_time_seconds',
-    help: 'When the run began, in seconds since 1970.',
+    help: 'Start time of the run, in seconds since 1970.',
     labelNames,
     registers,
   });
   const rows = new Gauge({
     name: 'brandfill_run_rows',
-    help: 'Rows of the list.',
+    help: 'Rows in the list.',
     labelNames,
     registers,
   });
   const fresh = new Gauge({
     name: 'brandfill_run_fresh_domains',
-    help: 'Domains of the list that need no lookup, because the store has a fresh outcome.',
+    help: 'Domains in the list that need no lookup because the store has a fresh outcome.',
     labelNames,
     registers,
   });
   const lookups = new Gauge({
     name: 'brandfill_run_lookups',
-    help: 'Lookups that the run has to make, by this process or others.',
+    help: 'Lookups needed for the run, made by this process or others.',
     labelNames,
     registers,
   });
   const done = new Gauge({
     name: 'brandfill_run_lookups_done',
-    help: 'Lookups of the run that ended, by how they did.',
+    help: 'Finished lookups of the run, by outcome.',
     labelNames: ['run', 'outcome'],
     registers,
   });
   const outstanding = new Gauge({
     name: 'brandfill_run_outstanding_lookups',
-    help: 'Lookups of the run that are on their way to workers and back.',
+    help: 'Lookups of the run that have been handed out and have no outcome yet.',
     labelNames,
     registers,
   });
   const window = new Gauge({
     name: 'brandfill_run_window_lookups',
-    help: 'Most lookups of the run that may be on their way at the same time.',
+    help: 'Maximum number of outstanding lookups of the run at the same time.',
     labelNames,
     registers,
   });

@@ -12,43 +12,43 @@ export function measureSchedules(metrics: Metrics, read: ReadSchedules): void {
   const registers = [metrics.registry];
   const next = new Gauge({
     name: 'brandfill_schedule_next_run_timestamp_seconds',
-    help: 'When the job is due next, in seconds since 1970.',
+    help: 'Time at which the job is next due, in seconds since 1970.',
     labelNames,
     registers,
   });
   const running = new Gauge({
     name: 'brandfill_schedule_running',
-    help: '1 while the job runs, wherever that is, else 0.',
+    help: '1 while the job is running, on any machine, else 0.',
     labelNames,
     registers,
   });
   const ended = new Gauge({
     name: 'brandfill_schedule_last_run_timestamp_seconds',
-    help: 'When the last run of the job ended, in seconds since 1970.',
+    help: 'End time of the last run of the job, in seconds since 1970.',
     labelNames,
     registers,
   });
   const duration = new Gauge({
     name: 'brandfill_schedule_last_run_duration_seconds',
-    help: 'How long the last run of the job took.',
+    help: 'Duration of the last run of the job.',
     labelNames,
     registers,
   });
   const exitCode = new Gauge({
     name: 'brandfill_schedule_last_run_exit_code',
-    help: 'How the last run of the job ended: 0 done, 3 some rows failed, 4 stopped early, 2 could not be run.',
+    help: 'Exit code of the last run of the job: 0 done, 3 some rows failed, 4 stopped early, 2 could not be run.',
     labelNames,
     registers,
   });
   const success = new Gauge({
     name: 'brandfill_schedule_last_success_timestamp_seconds',
-    help: 'When a run of the job last ended with exit code 0 or 3, in seconds since 1970.',
+    help: 'Time at which a run of the job last ended with exit code 0 or 3, in seconds since 1970.',
     labelNames,
     registers,
   });
   const skipped = new Gauge({
     name: 'brandfill_schedule_last_run_skips',
-    help: 'How often the job was due again during its last run, which was left out.',
+    help: 'Number of times the job was due again during its last run; those runs were skipped.',
     labelNames,
     registers,
   });

@@ -9,7 +9,7 @@ import type { Metrics } from './metrics.ts';
 export function createStoreMetrics(metrics: Metrics): (folder: string, run: string) => () => void {
   const size = new Gauge({
     name: 'brandfill_store_size_bytes',
-    help: 'How much room the store of the run takes on the disk.',
+    help: 'Size of the store of the run on disk.',
     labelNames: ['run'],
     registers: [metrics.registry],
   });

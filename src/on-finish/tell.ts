@@ -50,7 +50,7 @@ export async function tell(
   const variables = Object.entries({ ...env, ...reportVariables(report) });
   const grace = openGrace(signal, graceMs, () =>
     onNotice(
-      `Interrupted: what onFinish does may take ${formatDuration(graceMs)} more. Interrupt again to end at once.`,
+      `Interrupted: onFinish may take another ${formatDuration(graceMs)}. Interrupt again to end at once.`,
     ),
   );
   await Promise.all([

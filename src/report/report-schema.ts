@@ -10,200 +10,219 @@ const statusCounts = z.strictObject({
   found: count('Enriched.'),
   not_found: count('The API does not know the domain.'),
   rejected: count('The API refused the domain.'),
-  failed: count('No usable answer, however often it was tried.'),
-  invalid: count('There is no domain in the row; nothing was asked.'),
-  skipped: count('Not asked: the run stopped first.'),
+  failed: count('No usable answer, even after retries.'),
+  invalid: count('The row holds no domain, so nothing was looked up.'),
+  skipped: count('Not looked up: the run stopped first.'),
 });
 
 const STATUSES = ['found', 'not_found', 'rejected', 'failed', 'invalid', 'skipped'] as const;
 
 const run = z.strictObject({
-  id: text('What the run is called in logs and in the summary.'),
-  input: text('The list, as it was given.'),
-  format: text('What the list is, such as `CSV, semicolon-separated`; empty when unknown.'),
+  id: text('Id of the run, as in logs and in the summary.'),
+  input: text('The list, as given.'),
+  format: text('Format of the list, such as `CSV, semicolon-separated`; empty when unknown.'),
   domainColumn: orNull(z.string(), 'The column that the domains are taken from.'),
-  startedAt: z.iso.datetime().describe('In ISO 8601, UTC.'),
-  finishedAt: z.iso.datetime().describe('In ISO 8601, UTC; without the time that the report took.'),
-  elapsedMs: amount('From start to finish, in milliseconds.'),
-  lookupMs: amount('While lookups were made, in milliseconds.'),
+  startedAt: z.iso.datetime().describe('Start time, in ISO 8601, UTC.'),
+  finishedAt: z.iso
+    .datetime()
+    .describe('End time, in ISO 8601, UTC; excludes the time that the report took.'),
+  elapsedMs: amount('Time from start to finish, in milliseconds.'),
+  lookupMs: amount('Time during which lookups were made, in milliseconds.'),
   end: z
     .enum(['done', 'some_failed', 'stopped', 'interrupted', 'error'])
     .describe('How the run ended.'),
-  exitCode: count('What `brandfill` ended with.'),
-  headline: text('How it went, in a sentence.'),
-  next: text('What to do about it; empty when there is nothing to do.'),
-  stopReason: orNull(z.string(), 'Why it stopped early, as `stopped.reason` in the summary.'),
-  comeBackAt: orNull(z.iso.datetime(), 'When it makes sense to come back, if the API said.'),
-  error: orNull(z.string(), 'What went wrong, for people; only for `error`.'),
-  notices: z.array(z.string()).max(20).describe('What the run had to remark; the first 20.'),
+  exitCode: count('Exit code of `brandfill`.'),
+  headline: text('How the run went, in one sentence.'),
+  next: text('What to do next; empty when there is nothing to do.'),
+  stopReason: orNull(z.string(), 'Why the run stopped early, as `stopped.reason` in the summary.'),
+  comeBackAt: orNull(
+    z.iso.datetime(),
+    'Earliest time at which it makes sense to run again, if known.',
+  ),
+  error: orNull(z.string(), 'Error message for people; only if `end` is `error`.'),
+  notices: z.array(z.string()).max(20).describe('The first 20 notices of the run.'),
 });
 
 const rows = z.strictObject({
   total: count('Rows in the list; the header does not count.'),
-  statuses: statusCounts.describe('Rows by how they ended.'),
-  areWritten: z.boolean().describe('Whether the outputs were written; if not they are as before.'),
+  statuses: statusCounts.describe('Rows by status.'),
+  areWritten: z.boolean().describe('Whether the outputs were written; if not, they are unchanged.'),
   ragged: count('Rows with more or fewer cells than the header.'),
-  blankLines: count('Empty lines, which are no rows.'),
+  blankLines: count('Blank lines, which do not count as rows.'),
 });
 
 const domains = z.strictObject({
   unique: count('Different domains in the list.'),
-  fresh: count('Those that needed no call, because the store had a fresh outcome.'),
-  due: count('Those that had to be looked up.'),
-  lookedUp: count('Those that were.'),
+  fresh: count('Domains that needed no call because the store had a fresh outcome.'),
+  due: count('Domains that had to be looked up.'),
+  lookedUp: count('Domains that were looked up.'),
 });
 
 const lookups = z.strictObject({
-  found: count('Lookups that ended so; domains, not rows, and only those of this run.'),
+  found: count('Lookups with this outcome; counts domains, not rows, and only those of this run.'),
   not_found: count('The same.'),
   rejected: count('The same.'),
   failed: count('The same.'),
 });
 
 const calls = z.strictObject({
-  total: count('HTTP requests made, those answered 429 included.'),
-  retries: count('Times a lookup was tried again after a failure.'),
+  total: count('HTTP requests made, including those answered 429.'),
+  retries: count('Retries of lookups after a failure.'),
   throttled: count('Calls that were answered 429.'),
   perSecond: amount('Calls per second while lookups were made.'),
   measured: count(
-    'Calls that this process made for the run, and that ended: those that latencies and answers are of. With a queue, workers elsewhere make others.',
+    'Finished calls that this process made for the run; latencies and answers cover only these. With a queue, other workers make calls too.',
   ),
   answers: z
     .array(
       z.strictObject({
         answer: text(
-          'HTTP status, or why there was no answer, such as `timeout`, or `invalid_response` for 200 without a JSON object.',
+          'HTTP status, or why there was no answer, such as `timeout`; `invalid_response` is a 200 without a JSON object.',
         ),
-        calls: count('Calls that came to it.'),
+        calls: count('Calls with this result.'),
       }),
     )
     .max(100)
-    .describe('What calls came to, the most frequent first.'),
+    .describe('Results of calls, the most frequent first.'),
 });
 
 const latency = z.strictObject({
-  meanMs: amount('The average.'),
-  p50Ms: amount('What half of the calls took at most.'),
-  p90Ms: amount('What 90 percent took at most.'),
-  p95Ms: amount('What 95 percent took at most.'),
-  p99Ms: amount('What 99 percent took at most.'),
-  maxMs: amount('The slowest one.'),
+  meanMs: amount('Mean duration of the calls.'),
+  p50Ms: amount('Half of the calls took no longer than this.'),
+  p90Ms: amount('90 percent took no longer than this.'),
+  p95Ms: amount('95 percent took no longer than this.'),
+  p99Ms: amount('99 percent took no longer than this.'),
+  maxMs: amount('The slowest call.'),
 });
 
 const span = z.strictObject({
-  atMs: amount('Where it begins, in milliseconds since the lookups began.'),
-  callsPerSecond: amount('Calls that started.'),
-  lookupsPerSecond: amount('Lookups that ended.'),
+  atMs: amount('Start of the span, in milliseconds since the lookups began.'),
+  callsPerSecond: amount('Calls started.'),
+  lookupsPerSecond: amount('Lookups finished.'),
   throttledPerSecond: amount('Calls that were answered 429.'),
-  retriesPerSecond: amount('Times a lookup was tried again.'),
-  limitPerSecond: orNull(z.number(), 'The limit as it was known then; null while unknown.'),
-  p50Ms: orNull(z.number(), 'Half of the answers that came took so long at most; null for none.'),
-  p95Ms: orNull(z.number(), 'The same of 95 percent.'),
-  p99Ms: orNull(z.number(), 'The same of 99 percent.'),
-  toldMs: amount('How long no call could start because the API had named a time.'),
-  backingOffMs: amount('The same because it had answered 429 and named none.'),
-  outageMs: amount('The same because it was out.'),
-  pausedMs: amount('The same because somebody had paused the run; it counts as nothing else.'),
+  retriesPerSecond: amount('Retries of lookups.'),
+  limitPerSecond: orNull(z.number(), 'Rate limit as known at the time; null while unknown.'),
+  p50Ms: orNull(
+    z.number(),
+    'Half of the answers took no longer than this; null if there were none.',
+  ),
+  p95Ms: orNull(z.number(), 'The same for 95 percent.'),
+  p99Ms: orNull(z.number(), 'The same for 99 percent.'),
+  toldMs: amount('How long no call could start because the API had said how long to wait.'),
+  backingOffMs: amount('The same, because the API had answered 429 without naming a time.'),
+  outageMs: amount('The same, because of an outage of the API.'),
+  pausedMs: amount(
+    'The same, because somebody had paused the run; this time counts as nothing else.',
+  ),
 });
 
 const timeline = z.strictObject({
   spanMs: amount(
     'How long each span is; the last one may be shorter. Longer runs have longer spans.',
   ),
-  spans: z.array(span).max(120).describe('What happened when, from the first call on.'),
+  spans: z.array(span).max(120).describe('The spans in order, from the first call on.'),
 });
 
 const pace = z.strictObject({
   limitIs: z
     .enum(['fixed', 'published', 'learned', 'unknown'])
-    .describe('Where the limit is from: `--rate`, the API, found out, or never met.'),
-  limitPerSecond: orNull(z.number(), 'That limit, in calls per second.'),
-  mostAtOnce: orNull(z.int(), 'Most calls at the same time, where the API limits those.'),
-  throttledShare: amount('The share of the calls that were answered 429, from 0 to 1.'),
+    .describe(
+      'Source of the limit: `--rate`, published by the API, learned by trying, or never met.',
+    ),
+  limitPerSecond: orNull(z.number(), 'The limit, in calls per second.'),
+  mostAtOnce: orNull(z.int(), 'Maximum number of calls at the same time, if the API limits them.'),
+  throttledShare: amount('Share of the calls that were answered 429, from 0 to 1.'),
   waitedMs: z
     .strictObject({
-      told: amount('Because the API had named a time.'),
-      backingOff: amount('Because it had answered 429 and named none.'),
-      outage: amount('Because it was out.'),
-      retryBudget: amount('At least one retry could not start: only so many for so many calls.'),
+      told: amount('Because the API had said how long to wait.'),
+      backingOff: amount('Because the API had answered 429 without naming a time.'),
+      outage: amount('Because of an outage of the API.'),
+      retryBudget: amount(
+        'At least one retry could not start, because the number of retries is limited in proportion to calls.',
+      ),
     })
-    .describe('For how long this process was kept waiting, in milliseconds.'),
+    .describe('How long this process was kept waiting, in milliseconds.'),
 });
 
 const cost = z.strictObject({
-  perCall: amount('What a call costs, as `--price` says, in whatever currency.'),
+  perCall: amount('Cost of a call as set by `--price`, in any currency.'),
   calls: count('Calls that cost something: all but those answered 429.'),
-  total: amount('What they cost.'),
-  planned: orNull(z.number(), 'What the plan said, if no call has to be made twice.'),
+  total: amount('Total cost of these calls.'),
+  planned: orNull(
+    z.number(),
+    'Cost according to the plan, which assumes that no call has to be made twice.',
+  ),
 });
 
 const reason = z.strictObject({
   status: z.enum(STATUSES).describe('The status of the rows.'),
-  reason: text('As in the failures file; what differs from row to row is `{domain}` or `…`.'),
+  reason: text(
+    'Reason as in the failures file; parts that differ from row to row are replaced by `{domain}` or `…`.',
+  ),
   httpStatus: orNull(z.int(), 'The HTTP status of the last answer.'),
-  rows: count('Rows that have it.'),
-  advice: text('What it means and what to do about it, in words.'),
+  rows: count('Rows with this reason.'),
+  advice: text('What the reason means, and what to do about it.'),
   examples: z
     .array(
       z.strictObject({
-        row: count('Its place among the rows, from 1.'),
-        domain: text('Its domain; empty for `invalid`.'),
-        cell: text('What stands in the domain column, shortened.'),
-        text: text('The beginning of the row, as it stands in the list.'),
+        row: count('Number of the row, from 1.'),
+        domain: text('Domain of the row; empty for `invalid`.'),
+        cell: text('Content of the domain column, shortened.'),
+        text: text('Beginning of the row, as it is in the list.'),
       }),
     )
     .max(5)
-    .describe('The first rows that have it.'),
+    .describe('The first rows with this reason.'),
 });
 
 const slowCall = z.strictObject({
   domain: text('The domain.'),
-  latencyMs: amount('How long its slowest call took, in milliseconds.'),
+  latencyMs: amount('Duration of its slowest call, in milliseconds.'),
   answer: text('HTTP status of that call, or why there was no answer.'),
 });
 
 const retried = z.strictObject({
   domain: text('The domain.'),
-  attempts: count('Calls made for it, those answered 429 not counted.'),
-  status: z.enum(STATUSES).describe('How it ended.'),
-  reason: text('Why it is not `found`; empty when it is.'),
-  row: count('The first row that has it.'),
+  attempts: count('Calls made for the domain, not counting those answered 429.'),
+  status: z.enum(STATUSES).describe('Status of the domain.'),
+  reason: text('Why the status is not `found`; empty if it is.'),
+  row: count('The first row with this domain.'),
 });
 
-const file = orNull(z.string(), 'A path, `-` for standard output; null when there is none.');
+const file = orNull(z.string(), 'A path, or `-` for standard output; null if there is none.');
 
 const files = z.strictObject({
   out: file,
   failures: file,
   failuresSheet: orNull(
     z.string(),
-    'The sheet of `out` that failures are in, where that is a workbook.',
+    'Sheet of `out` that holds the failures, if that is a workbook.',
   ),
   changes: orNull(
     z.strictObject({
       file: text('A path.'),
-      new: count('Rows that were not there before.'),
-      changed: count('Rows with other values than before.'),
+      new: count('Rows that were not in the last run.'),
+      changed: count('Rows whose values have changed.'),
     }),
-    'Rows that there is something to tell of; null without `--changes`.',
+    'Rows written to the changes file; null without `--changes`.',
   ),
   logos: orNull(
     z.strictObject({
       folder: text('A path.'),
-      saved: count('Fetched in this run.'),
-      kept: count('Those that were there.'),
-      missing: count('Those that could not be had.'),
+      saved: count('Pictures fetched in this run.'),
+      kept: count('Pictures that were there already.'),
+      missing: count('Pictures that could not be fetched.'),
     }),
     'Pictures that answers point to; null without `--logos`.',
   ),
-  store: text('The folder where answers are kept.'),
-  storeBytes: orNull(z.int(), 'How much room all of them take on the disk.'),
+  store: text('Folder of the store.'),
+  storeBytes: orNull(z.int(), 'Size of the store on disk, in bytes.'),
 });
 
 const setting = z.strictObject({
-  name: text('As on the command line.'),
-  value: text('For people. Of parameters and headers only the names.'),
-  isDefault: z.boolean().describe('Whether it is what it would be if nothing was given.'),
+  name: text('Name as on the command line.'),
+  value: text('Value, for people. Only the names of parameters and headers.'),
+  isDefault: z.boolean().describe('Whether this is the default.'),
 });
 
 /** The schema of a report's data; docs/report.schema.json and docs/report.md are made of it. */
@@ -211,39 +230,42 @@ export const runReportSchema: z.ZodType<RunReport> = z
   .strictObject({
     version: z
       .literal(1)
-      .describe('Version of this format. Members may be added without a new one.'),
+      .describe('Version of this format. New members may be added without a new version.'),
     brandfill: text('Version of Brandfill.'),
-    run: run.describe('Which run it was, and how it ended.'),
+    run: run.describe('The run, and how it ended.'),
     rows: rows.describe('Rows of the list.'),
     domains: domains.describe('Domains in the list.'),
-    lookups: lookups.describe('What the lookups of this run came to.'),
+    lookups: lookups.describe('Lookups of this run, by outcome.'),
     calls: calls.describe('HTTP requests.'),
-    latency: orNull(latency, 'How long calls took, in milliseconds; null when none was measured.'),
+    latency: orNull(latency, 'Latency of calls, in milliseconds; null if none was measured.'),
     timeline: timeline.describe('The run over time; rates are per second, durations in ms.'),
-    pace: orNull(pace, 'How fast calls could go; null when this process made none.'),
+    pace: orNull(pace, 'How fast calls could be made; null if this process made none.'),
     cost: orNull(cost, 'What the calls cost; null without `--price`.'),
-    reasons: z.array(reason).max(40).describe('Why rows were not enriched, most rows first.'),
+    reasons: z
+      .array(reason)
+      .max(40)
+      .describe('Reasons why rows were not enriched, most frequent first.'),
     otherReasonRows: count('Rows whose reason is not among `reasons`.'),
     columns: z
       .array(
         z.strictObject({
-          name: text('The name of the column in the output.'),
-          rows: count('Rows in which it has a value.'),
+          name: text('Name of the column in the output.'),
+          rows: count('Rows in which the column has a value.'),
         }),
       )
       .max(500)
-      .describe('The columns with what was learned, in their order; at most 500.'),
+      .describe('Columns added with data from the answers, in order; at most 500.'),
     filled: z
       .array(
         z.strictObject({
-          name: text("The name of the column of the list's own."),
-          rows: count('Rows in which it was blank and was filled.'),
+          name: text("Name of the list's own column."),
+          rows: count('Rows in which the column was blank and was filled.'),
         }),
       )
-      .describe('What `--fill` did.'),
+      .describe('Columns filled by `--fill`.'),
     slowest: z.array(slowCall).max(20).describe('The domains with the slowest calls.'),
-    mostRetried: z.array(retried).max(20).describe('The domains that were tried most often.'),
-    files: files.describe('Where things are.'),
-    settings: z.array(setting).describe('What the run was told, without secrets.'),
+    mostRetried: z.array(retried).max(20).describe('The domains with the most retries.'),
+    files: files.describe('Paths of the files of the run.'),
+    settings: z.array(setting).describe('Settings of the run, without secrets.'),
   })
   .describe('What a run of Brandfill did.');

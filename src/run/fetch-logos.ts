@@ -110,7 +110,7 @@ function showProgress(
     onEvent({ type: 'logos', total, saved, kept, missing, elapsedMs });
   };
   const tell = (): void => {
-    const message = 'Interrupted: no further logo is fetched, and the rows are written.';
+    const message = 'Interrupted: no more logos are fetched, and the rows are written.';
     onEvent({ type: 'notice', message });
   };
   const ticker = setInterval(show, PROGRESS_MS);

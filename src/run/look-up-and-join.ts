@@ -73,7 +73,7 @@ export async function lookUpAndJoin(planned: PlannedRun, outFolder = '.'): Promi
     hasChanges: job.settings.changes !== undefined,
   });
   for (const { from, to } of columns.renamed) {
-    const message = `The list has a column '${from}' already: ours is called '${to}'.`;
+    const message = `The list already has a column '${from}': the added one is called '${to}'.`;
     context.onEvent({ type: 'notice', message });
   }
   const statuses = createStatusCounts();

@@ -79,5 +79,5 @@ export async function open(
 
 function describeNoHeader({ columns }: RowFormat): string {
   const names = columns.length === 1 ? 'column_1' : `column_1 to column_${columns.length}`;
-  return `Without a header, columns are called by their place (${names}), and the outputs get a header that says so.`;
+  return `Without a header, columns are named by position (${names}), and the outputs get a header with these names.`;
 }

@@ -25,6 +25,6 @@ export function createClockNotice(onNotice: OnNotice): (aheadMs: number) => void
 function describe(aheadMs: number): string {
   const off = formatDuration(Math.abs(aheadMs));
   return aheadMs > 0
-    ? `The clock of this machine is ${off} ahead of that of Redis: jobs start so much too early, and when this machine is gone, the next ones so much too late. Set its clock right, such as by NTP.`
-    : `The clock of this machine is ${off} behind that of Redis: jobs that it keeps alone start so much too late. Set its clock right, such as by NTP.`;
+    ? `The clock of this machine is ${off} ahead of that of Redis: jobs start that much too early, and if this machine goes away, the next ones start that much too late. Set its clock, for example by NTP.`
+    : `The clock of this machine is ${off} behind that of Redis: jobs that only this machine keeps start that much too late. Set its clock, for example by NTP.`;
 }

@@ -57,7 +57,7 @@ export function keepSchedules(options: KeepSchedulesOptions): ScheduleKeeper {
   async function forget(job: string): Promise<void> {
     await queue.forget(job);
     wanted.delete(job);
-    onNotice(`${job}: its schedule is no longer in the files, and was removed from Redis.`, {
+    onNotice(`${job}: its schedule is no longer in the files and was removed from Redis.`, {
       job,
     });
   }
@@ -70,7 +70,7 @@ export function keepSchedules(options: KeepSchedulesOptions): ScheduleKeeper {
       const { cron: pattern, timezone: tz } = schedule;
       if (nextAtMs <= nextDue(nowMs() + FARTHEST_AHEAD_MS, { pattern, tz })) continue;
       const until = new Date(nextAtMs).toISOString();
-      const words = `was put off until ${until} by a clock that was ahead; it is again scheduled for`;
+      const words = `was postponed to ${until} by a clock that was ahead; it is scheduled again for`;
       await keep(job, schedule, { words, level: 'warn' });
     }
   }

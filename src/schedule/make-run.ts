@@ -91,7 +91,7 @@ export async function makeRun(taken: TakenRun, options: MakeRunOptions): Promise
   const noting = results.add(job, result).catch((error: unknown) => {
     if (signal.aborted) return; // Redis may be gone as well
     onNotice(
-      `${job}: how it ended could not be noted (${reasonOf(error)}): schedule --list does not know of it.`,
+      `${job}: the result could not be saved (${reasonOf(error)}): schedule --list does not show this run.`,
     );
   });
   if (signal.aborted) await within(FAREWELL_MS, noting);
@@ -107,7 +107,7 @@ async function run({ job, losses, isAgain }: TakenRun, options: NamedRun): Promi
     const isTriedAgain = (error: unknown): boolean => isInUse(error) && !signal.aborted;
     const end = await tryToRun({ ...options, job, isTriedAgain });
     if (!end.isTriedAgain) return end;
-    onNotice(`${job}: waits, since the output is still another run's.`);
+    onNotice(`${job}: waits because another run still uses the output.`);
     await delay(waitMs, undefined, { signal }).catch(() => {});
   }
   return await tryToRun({ ...options, job });
@@ -155,7 +155,7 @@ function isInUse(error: unknown): boolean {
 function giveUp(losses: number): () => never {
   return () => {
     throw new Error(
-      `${losses} processes were lost in the midst of it; it is not tried again before it is due.`,
+      `${losses} processes were lost during the run; it is not tried again before it is next due.`,
     );
   };
 }
@@ -181,11 +181,11 @@ function resultOf({ summary, exitCode }: JobEnd): Ended {
 }
 
 function describeStart({ why, dueAtMs, losses, isAgain }: TakenRun): string {
-  if (losses > 0) return 'starts again; a process was lost in the midst of it.';
+  if (losses > 0) return 'starts again; its process was lost during the run.';
   if (isAgain) return 'starts again; it was interrupted.';
-  if (why === 'asked') return 'starts, as was asked for.';
+  if (why === 'asked') return 'starts on request.';
   const due = `it was due at ${new Date(dueAtMs).toISOString()}`;
-  return why === 'missed' ? `starts late: ${due}, and nobody was there.` : `starts; ${due}.`;
+  return why === 'missed' ? `starts late: ${due}, but no process was running.` : `starts; ${due}.`;
 }
 
 function describeEnd(

@@ -59,7 +59,7 @@ export function openScheduledFiles(
         stamps.set(job, await stampOf(file));
         const found = await readSchedule(file, env);
         if (found.kind === 'invalid') throw found.error;
-        if (found.kind === 'unscheduled') onNotice(`${file} has no 'schedule' and is left out.`);
+        if (found.kind === 'unscheduled') onNotice(`${file} has no 'schedule' and is skipped.`);
         else wanted.set(job, found.kind === 'scheduled' ? found.schedule : undefined);
         if ('error' in found) errors.push(found.error);
       }

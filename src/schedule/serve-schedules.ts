@@ -55,7 +55,7 @@ export async function serveSchedules(options: ServeSchedulesOptions): Promise<vo
       if (await queue.ask({ job, why, dueAtMs: atMs })) return;
       await results.skip(job);
       const due = new Date(atMs).toISOString();
-      onNotice(`${job}: was due at ${due}, but is still running; this one is left out.`, { job });
+      onNotice(`${job}: was due at ${due} but is still running; this run is skipped.`, { job });
     },
     run: async (taken, runSignal) => {
       const { job } = taken;

@@ -38,7 +38,7 @@ describe('Redis', () => {
     await fleet.redis.start();
     const ended = await run.ended;
     await fleet.expectWhole(ended);
-    expect(ended.stderr).toContain('are gone from Redis and are put there again');
+    expect(ended.stderr).toContain('were missing from Redis and are put there again');
   });
 
   it('gone for 40 s: work goes on within seconds of its return', async () => {

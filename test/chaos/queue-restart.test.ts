@@ -59,7 +59,9 @@ describe('SIGTERM of workers under load', () => {
     worker.process.kill('SIGTERM');
     const ended = await Promise.race([worker.ended, delay(20_000)]);
     expect(ended?.code).toBe(0);
-    expect(ended?.stderr).toMatch(/Redis does not answer: other workers take up .*\n.* calls\.\n$/);
+    expect(ended?.stderr).toMatch(
+      /Redis does not answer: other workers will take over .*\n.* calls\.\n$/,
+    );
     run.process.kill('SIGKILL');
   });
 

@@ -23,9 +23,9 @@ describe('a scheduled run', () => {
     const second = await keep(...lostAfter, file);
     first.process.kill('SIGSTOP');
     delayMs = 100;
-    await second.shows('crm: starts again; a process was lost in the midst of it.');
+    await second.shows('crm: starts again; its process was lost during the run.');
     // On one machine it can be seen that the first is still there, with its output.
-    await second.shows('crm: waits, since the output is still another run');
+    await second.shows('crm: waits because another run still uses the output');
     first.process.kill('SIGCONT');
     await first.shows('crm: ended with exit code 130');
     const { results: ended } = await results('crm', 2);
@@ -70,7 +70,7 @@ describe('a scheduled run', () => {
     }
     const last = await keep(...LOST_AFTER, file);
     expect((await results('crm', 1)).results).toMatchObject([
-      { exitCode: 1, error: expect.stringMatching(/^3 processes were lost in the midst of it/) },
+      { exitCode: 1, error: expect.stringMatching(/^3 processes were lost during the run/) },
     ]);
     await terminate(last);
     expect(api.stats().calls).toBe(3);

@@ -19,12 +19,12 @@ test('the README lists every option with its environment variable and default (U
 
 /** What only the command line has; in `src/cli/enrich.ts`. */
 const CLI_ONLY = [
-  '| `--token TOKEN` | `BRANDFILL_DASHBOARD_TOKEN` | | with `--listen`: what the dashboard asks for; on the command line others on this machine can see it |',
-  '| `--dry-run` | | | read and count, show the plan, call nothing |',
-  '| `--progress STYLE` | | `auto` | `bar`, `lines` or `none`, on standard error; `auto` is a bar on a terminal and lines elsewhere |',
-  '| `--json` | | | put the summary (or the plan) on standard output, as JSON |',
-  '| `--log-level LEVEL` | `BRANDFILL_LOG_LEVEL` | `info` | the least that is told, on standard error: `debug`, `info`, `warn` or `error` |',
-  '| `--log-format FORMAT` | `BRANDFILL_LOG_FORMAT` | `auto` | `text`, lines for people, or `json`, an object on each line; `auto` is text, for a run without times and its id, but JSON where `NODE_ENV` is production and nobody sits at a terminal |',
+  '| `--token TOKEN` | `BRANDFILL_DASHBOARD_TOKEN` | | with `--listen`: token for the dashboard; others on this machine can see it on the command line |',
+  '| `--dry-run` | | | read the list and show the plan; make no calls |',
+  '| `--progress STYLE` | | `auto` | how to show progress, on standard error: `bar`, `lines` or `none`; `auto` is a bar on a terminal and lines elsewhere |',
+  '| `--json` | | | print the summary (or the plan) to standard output as JSON |',
+  '| `--log-level LEVEL` | `BRANDFILL_LOG_LEVEL` | `info` | least severe level to log, on standard error: `debug`, `info`, `warn` or `error` |',
+  '| `--log-format FORMAT` | `BRANDFILL_LOG_FORMAT` | `auto` | `text` for people, or `json` with one object per line; `auto` is text (for a run, without times and its id), or JSON if `NODE_ENV` is production and standard error is not a terminal |',
 ];
 
 function optionTable(): string {

@@ -116,7 +116,7 @@ describe('dashboard --queue', () => {
     await delay(1_000);
     expect(api.stats().calls).toBe(calls);
     const more = await run(['add', 'backlog.csv', '--ref', 'again'], options);
-    expect(more.stderr).toContain('Lookups of no run are paused');
+    expect(more.stderr).toContain('Backfills are paused');
     const short = ['enrich', 'short.csv', '--workers', '0', '--yes', '--progress', 'none'];
     expect((await run(short, options)).code).toBe(0);
     expect(api.stats().calls).toBe(calls + 20);

@@ -77,7 +77,7 @@ describe('a CSV file', () => {
       "domains are in column 'column_2' (guessed by content), such as 'acme.com'",
     );
     expect(ended.stderr).toContain(
-      'called by their place (column_1 to column_3), and the outputs get a header',
+      'named by position (column_1 to column_3), and the outputs get a header',
     );
     expect(folder.read('list.enriched.csv')).toBe(
       'column_1;column_2;column_3;brand_domain;brand_status;brand_name\r\n' +

@@ -146,7 +146,7 @@ it('replies written by hand with what is no JSON beside their data are kept by t
   expect(notices).toEqual(
     expect.arrayContaining(
       ['cut', 'null', 'others'].map(
-        (id) => `Job ${id} has options that cannot be read; it is taken without them.`,
+        (id) => `Job ${id} has options that cannot be read; it is accepted without them.`,
       ),
     ),
   );

@@ -49,7 +49,7 @@ describe('fetching logos', () => {
     running.process.kill('SIGINT');
     const ended = await running.ended;
     expect(ended.code).toBe(130);
-    expect(ended.stderr).toContain('Interrupted: no further logo is fetched');
+    expect(ended.stderr).toContain('Interrupted: no more logos are fetched');
     expect(summaryOf(ended)).toMatchObject({
       stopped: { reason: 'interrupted' },
       logos: { saved: 1, missing: 3, reasons: { not_asked: 3 } },

@@ -47,7 +47,7 @@ describe.skipIf(!canOpenTerminal())('on a terminal', () => {
         '  time     about 1 s at 4/s, as told',
         '  cost     0.20 at 0.10 a call, if none has to be made twice',
         '  run      9b72685faf33',
-        'Make 2 calls? (--yes does not ask) [y/N] y',
+        'Make 2 calls? (--yes skips this question) [y/N] y',
       ].join('\n'),
     );
     expect(shown).toMatch(/^list\.csv\n {2}format {3}CSV, semicolon-separated/m);

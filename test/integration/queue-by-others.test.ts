@@ -14,12 +14,12 @@ describe('what others do to the queue with BullMQ', () => {
     await queue.pause();
     const working = await worker();
     const running = await enrich();
-    for (const each of [working, running]) await each.shows('is paused by means of BullMQ');
+    for (const each of [working, running]) await each.shows('was paused through BullMQ');
     await queue.resume();
     const { code, stderr } = await running.ended;
     expect(code, stderr).toBe(0);
-    await working.shows('The queue of lookups is not paused any more.');
-    expect(stderr.split('is paused by means of BullMQ')).toHaveLength(2);
+    await working.shows('The queue of lookups is no longer paused.');
+    expect(stderr.split('was paused through BullMQ')).toHaveLength(2);
   });
 
   it('a pause of the outcomes is told by the collector, and so is its end', async () => {
@@ -27,9 +27,9 @@ describe('what others do to the queue with BullMQ', () => {
     const outcomes = queueOf(OUTCOMES_QUEUE);
     await outcomes.pause();
     const collecting = await collect();
-    await collecting.shows('The queue of outcomes is paused by means of BullMQ');
+    await collecting.shows('The queue of outcomes was paused through BullMQ');
     await outcomes.resume();
-    await collecting.shows('The queue of outcomes is not paused any more.');
+    await collecting.shows('The queue of outcomes is no longer paused.');
   });
 
   it('a rate limit leaves a worker able to end', async () => {

@@ -65,7 +65,7 @@ describe('a run over Redis that goes on where a killed one ended', () => {
     const { code, stderr } = await (await stage.enrich('--workers', '0')).ended;
     expect(code, stderr).toBe(0);
     expect(stderr).toContain('left 75 lookups to workers');
-    expect(stderr).not.toContain('gone from Redis');
+    expect(stderr).not.toContain('missing from Redis');
     expect(stage.api.stats().calls).toBe(100);
   });
 

@@ -51,7 +51,7 @@ describe('runs at the same time on one store', () => {
     expect(stage.columnOf('a', 'domain')).toEqual(names);
     expect(stage.columnOf('b', 'domain')).toEqual(order(names));
     expect(ended.map(({ stderr }) => stderr).join('')).toMatch(
-      /Another run has asked about \d+ of the domains meanwhile: they were not asked again/,
+      /Another run has looked up \d+ of the domains in the meantime: they were not looked up again/,
     );
   });
 
@@ -121,7 +121,9 @@ describe('runs at the same time on one store', () => {
     a.process.kill('SIGKILL');
     const { code, stderr } = await b.ended;
     expect(code, stderr).toBe(0);
-    expect(stderr).toContain('Another run has left lookups on the queue: they are taken over.');
+    expect(stderr).toContain(
+      'Another run was lost and left lookups on the queue: this run takes them over.',
+    );
     expect(stage.api.stats().domains).toMatchObject({ distinct: 120, repeated: 0 });
     expect(stage.columnOf('b', 'domain')).toEqual(names);
     const runId = ledger.split(':').at(-1) ?? '';

@@ -51,7 +51,7 @@ describe('the files of brandfill schedule', () => {
     });
     expect(await runOnce(schedules, 'a', 1)).toMatchObject({ exitCode: 0 });
     job('b', {});
-    await keeper.shows('b: its schedule is no longer in the files, and was removed from Redis.');
+    await keeper.shows('b: its schedule is no longer in the files and was removed from Redis.');
     rmSync(folder.at('jobs/a.yaml'));
     await keeper.shows('there is no such file');
     expect((await list()).map(({ job }) => job)).toEqual(['a', 'c']);

@@ -32,7 +32,7 @@ describe('brandfill schedule', () => {
     expect(stderr).toMatch(
       /^\S+ [0-9a-f]{12} crm: ended with exit code 0 after .+: 1 rows, 1 found,/m,
     );
-    expect(stderr).toContain("sheet.yaml has no 'schedule' and is left out.");
+    expect(stderr).toContain("sheet.yaml has no 'schedule' and is skipped.");
     expect(rowsOf(folder.read('crm.enriched.csv'))).toHaveLength(1);
     expect(folder.names()).not.toContain('sheet.enriched.csv');
     const kept = await redis.client.keys('*:schedule-results:*');
@@ -59,7 +59,7 @@ describe('brandfill schedule', () => {
     expect(last).toMatchObject({ exitCode: 0, calls: 1 });
     for (const { skipped } of ended) expect(skipped).toBeGreaterThan(0);
     const log = ends.map(({ stderr }) => stderr).join('');
-    expect(log).toMatch(/slow: was due at \S+, but is still running; this one is left out\./);
+    expect(log).toMatch(/slow: was due at \S+ but is still running; this run is skipped\./);
   });
 
   it('runs a job once that was due while nobody was there, however often', async () => {
@@ -133,7 +133,7 @@ describe('brandfill schedule', () => {
     first.process.kill('SIGKILL');
     await first.ended;
     const second = await keep(...lost, file);
-    await second.shows('crm: starts again; a process was lost in the midst of it.');
+    await second.shows('crm: starts again; its process was lost during the run.');
     expect((await results('crm', 1)).results).toMatchObject([{ exitCode: 0, rows: 40, found: 40 }]);
     await terminate(second);
     expect(api.stats().calls).toBeLessThan(45);

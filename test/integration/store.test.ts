@@ -80,10 +80,10 @@ describe('brandfill store', () => {
 
     const into = ['import', 'kept.jsonl', '--store', 'second'];
     expect((await inStore(folder, ...into)).stderr).toBe(
-      '3 outcomes imported, 0 were there already and as new.\n',
+      '3 outcomes imported, 0 were already there and at least as new.\n',
     );
     expect((await inStore(folder, ...into)).stderr).toBe(
-      '0 outcomes imported, 3 were there already and as new.\n',
+      '0 outcomes imported, 3 were already there and at least as new.\n',
     );
     const { calls } = api.stats();
     await enrichIn(folder, { ...settings, store: 'second' });
@@ -107,7 +107,7 @@ describe('brandfill store', () => {
       'Line 3 was left out: it is no JSON object.\n' +
         "Line 4 was left out: 'status' is missing or not as expected.\n" +
         'Line 6 was left out: it is no JSON object.\n' +
-        '1 outcome imported, 1 were there already and as new.\n',
+        '1 outcome imported, 1 were already there and at least as new.\n',
     );
     expect((await inStore(folder, 'get', 'acme.com')).stdout).toContain('"name": "Newer"');
     const missing = await inStore(folder, 'import', 'missing.jsonl', '--store', 'nowhere');
@@ -120,7 +120,7 @@ describe('brandfill store', () => {
     const { folder } = await openEnriched();
     folder.write('in.jsonl', `\uFEFF${(await exported(folder)).join('\r\n')}`);
     const ended = await inStore(folder, 'import', 'in.jsonl', '--store', 'second');
-    expect(ended.stderr).toBe('3 outcomes imported, 0 were there already and as new.\n');
+    expect(ended.stderr).toBe('3 outcomes imported, 0 were already there and at least as new.\n');
   });
 
   it('import tells of twenty lines that hold no outcome, and counts the others', async () => {
@@ -132,7 +132,7 @@ describe('brandfill store', () => {
     expect(stderr.split('\n').slice(19)).toEqual([
       'Line 20 was left out: it is no JSON object.',
       '130 more lines left out.',
-      '0 outcomes imported, 1 were there already and as new.',
+      '0 outcomes imported, 1 were already there and at least as new.',
       '',
     ]);
   });
@@ -182,7 +182,7 @@ describe('brandfill store', () => {
     expect(dry.stderr).toMatch(/^To be removed: 1 answer, 0 failures\.$/m);
     expect(await has('old.com')).toBe(true);
     const done = await inStore(folder, 'prune', '--older-than', '180d');
-    expect(done.stderr).toMatch(/^Removed: 1 answer, 0 failures\. Their room is used again/m);
+    expect(done.stderr).toMatch(/^Removed: 1 answer, 0 failures\. Their space is reused/m);
     expect(await has('old.com')).toBe(false);
     expect(await has('acme.com')).toBe(true);
     const ageless = await inStore(folder, 'prune');
@@ -202,7 +202,7 @@ describe('brandfill store', () => {
     const dry = await inStore(folder, 'prune', '--older-than', '180d', '--dry-run');
     expect(dry.stderr).toBe(`To be removed: ${what}.\n`);
     const done = await inStore(folder, 'prune', '--older-than', '180d');
-    expect(done.stderr).toContain(`Removed: ${what}. Their room`);
+    expect(done.stderr).toContain(`Removed: ${what}. Their space`);
   });
 
   it('works while a run uses the store', async () => {

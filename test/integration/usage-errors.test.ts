@@ -52,7 +52,7 @@ describe('a usage error', () => {
     [['enrch'], 'brandfill --help'],
   ])('points to the help that has what is missing: %j', async (args, help) => {
     const { stderr } = await run(args, { cwd: openFolder().path });
-    expect(stderr.trimEnd().split('\n').at(-1)).toBe(`(${help} shows what there is)`);
+    expect(stderr.trimEnd().split('\n').at(-1)).toBe(`(see ${help})`);
   });
 
   it('is no command at all, and shows the help', async () => {

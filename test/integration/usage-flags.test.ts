@@ -119,7 +119,7 @@ function expectSentence({ code, stderr }: Ended, expected: RegExp): void {
   const lines = stderr
     .replace(/\n {2}.*\n {2} *\^\n/, '\n')
     .split('\n')
-    .filter((line) => !/^$|--help shows|^\S+ is CSV;/.test(line));
+    .filter((line) => !/^$|^\(see brandfill|^\S+ is CSV;/.test(line));
   expect(lines).toEqual([expect.stringMatching(/^brandfill: /)]);
   expect(lines[0]).toMatch(expected);
 }

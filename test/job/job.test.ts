@@ -74,7 +74,7 @@ describe('a job', () => {
 
   it('says when there is a credential that goes nowhere', () => {
     expect(create({}, { env: { BRANDFILL_API_KEY: 's3cret' } }).notices).toEqual([
-      'There is a credential but --auth is none: calls go without it.',
+      'A credential is set, but --auth is none: calls are made without it.',
     ]);
     expect(create({}).notices).toEqual([]);
     expect(create({ auth: 'bearer' }, { apiKey: 's3cret' }).notices).toEqual([]);

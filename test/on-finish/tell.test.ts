@@ -37,7 +37,7 @@ describe('an interruption', () => {
     });
     expect(notices.toSorted()).toEqual([
       `Cannot tell ${server.url} that the run is over: no answer in time after an interruption (tried once). The run itself is not affected.`,
-      'Interrupted: what onFinish does may take 50 ms more. Interrupt again to end at once.',
+      'Interrupted: onFinish may take another 50 ms. Interrupt again to end at once.',
       'The command of onFinish failed: it had not ended in time after an interruption. The run itself is not affected.',
     ]);
   });

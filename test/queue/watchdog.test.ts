@@ -79,7 +79,7 @@ describe('when nothing moves for half a minute', () => {
     expect(given).toEqual([]);
     await vi.advanceTimersByTimeAsync(3_000);
     expect(given).toEqual([['a.com', 'b.com']]);
-    expect(notices).toEqual(['2 lookups are gone from Redis and are put there again.']);
+    expect(notices).toEqual(['Lookups were missing from Redis and are put there again: 2.']);
   });
 
   it('a chunk that was set aside by a clock that is ahead is not waited for until then', async () => {
@@ -101,7 +101,7 @@ describe('when nothing moves for half a minute', () => {
     const all = watch({ ...lost, elsewhere: ['a.com', 'b.com'] });
     await vi.advanceTimersByTimeAsync(32_000);
     expect(some.given).toEqual([['b.com']]);
-    expect(some.notices).toEqual(['1 lookups are gone from Redis and are put there again.']);
+    expect(some.notices).toEqual(['Lookups were missing from Redis and are put there again: 1.']);
     expect([all.given, all.notices]).toEqual([[], []]);
   });
 

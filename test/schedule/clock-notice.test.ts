@@ -6,8 +6,8 @@ it('a clock that differs from that of Redis is told of once, and when it is righ
   const onClock = createClockNotice((message) => notices.push(message));
   for (const aheadMs of [0, 59_000, 3_600_000, 3_600_100, -200, -86_400_000]) onClock(aheadMs);
   expect(notices).toEqual([
-    'The clock of this machine is 1 h ahead of that of Redis: jobs start so much too early, and when this machine is gone, the next ones so much too late. Set its clock right, such as by NTP.',
+    'The clock of this machine is 1 h ahead of that of Redis: jobs start that much too early, and if this machine goes away, the next ones start that much too late. Set its clock, for example by NTP.',
     'The clock of this machine is right again.',
-    'The clock of this machine is 1 d behind that of Redis: jobs that it keeps alone start so much too late. Set its clock right, such as by NTP.',
+    'The clock of this machine is 1 d behind that of Redis: jobs that only this machine keeps start that much too late. Set its clock, for example by NTP.',
   ]);
 });

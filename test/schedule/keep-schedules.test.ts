@@ -58,7 +58,7 @@ describe('keepSchedules', () => {
       await keeperOf(queue, (message) => told.push(message))[when]();
       expect(queue.schedules.get('crm')?.nextAtMs).toBe(NOW + 1);
       expect(told).toEqual([
-        "crm: was put off until 2031-11-22T02:30:00.000Z by a clock that was ahead; it is again scheduled for '30 2 * * *' (UTC).",
+        "crm: was postponed to 2031-11-22T02:30:00.000Z by a clock that was ahead; it is scheduled again for '30 2 * * *' (UTC).",
       ]);
       expect(queue.asked).toEqual([]);
     },

@@ -17,6 +17,6 @@ it('tells when Redis refuses to note how a run ended', async () => {
   expect(notices).toEqual([
     'a: starts; it was due at 1970-01-01T00:00:00.000Z.',
     expect.stringMatching(/^a: ended with exit code 2 after .*: Cannot read the job file/),
-    'a: how it ended could not be noted (it is a read-only replica; give the address of its master): schedule --list does not know of it.',
+    'a: the result could not be saved (it is a read-only replica; give the address of its master): schedule --list does not show this run.',
   ]);
 });

@@ -154,7 +154,7 @@ export async function openBackfillWriter(options: BackfillWriterOptions): Promis
     if (reason === trouble) return;
     trouble = reason;
     onNotice(
-      `Cannot write to ${folder}: ${reason}. Nothing is lost: outcomes stay on the queue, and it goes on by itself when that is put right.`,
+      `Cannot write to ${folder}: ${reason}. Nothing is lost: outcomes stay on the queue, and writing continues by itself once this is fixed.`,
     );
   }
 

@@ -85,7 +85,9 @@ export function createPartSet(options: PartSetOptions): PartSet {
     parts[kind] = part;
     if (part.state.bytes === state.bytes) return;
     const path = `${join(folder, fileName(kind, state))}.part`;
-    onNotice(`${path} is shorter than it was: somebody else has changed it, and lines are gone.`);
+    onNotice(
+      `${path} is shorter than it was: something else has changed it, and lines are missing.`,
+    );
   }
 
   return {

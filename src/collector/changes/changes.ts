@@ -44,7 +44,9 @@ export async function openChanges(options: ChangesOptions): Promise<Changes> {
   const { manifest: path, columns, tellsLost, onNotice } = options;
   const found = openManifest(path);
   if (found === 'damaged') {
-    onNotice(`What was told last (${path}) cannot be read: all rows count as new in this run.`);
+    onNotice(
+      `The record of the last run (${path}) cannot be read: all rows count as new in this run.`,
+    );
   }
   const before = found === 'damaged' ? undefined : found;
   const layout = layoutOf(columns, before, tellsLost);

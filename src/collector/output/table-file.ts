@@ -123,13 +123,13 @@ function createWorkbookFile(options: TableFileOptions): TableFile {
       const cut = contents.reduce((sum, { layout }) => sum + layout.cutTexts, 0);
       if (cut > 0) {
         onNotice(
-          `${cut} texts in ${path} were longer than the 32,767 characters that a cell holds: they end in '…' now.`,
+          `${cut} texts in ${path} were longer than the 32,767 characters that a cell can hold: they now end in '…'.`,
         );
       }
       const left = isWhole && workbook && list && findLeftBehind(workbook, list.layout);
       if (left) {
         onNotice(
-          `The ${left} in ${path} could not be extended over our columns: sorting with it moves its own cells and leaves ours where they are.`,
+          `The ${left} in ${path} could not be extended over the added columns: sorting with it moves its own cells and leaves the added ones where they are.`,
         );
       }
     },

@@ -42,7 +42,7 @@ const {
 export const ADD_SETTINGS: Definitions<AddSettings> = {
   queue: {
     ...queue,
-    description: 'the Redis that lookups are put on, such as redis://localhost:6379/0',
+    description: 'Redis to put the lookups on, such as redis://localhost:6379/0',
   },
   sheet,
   domainColumn,
@@ -51,24 +51,25 @@ export const ADD_SETTINGS: Definitions<AddSettings> = {
   encoding,
   noHeader,
   skipLines,
-  chunk: { ...chunk, description: 'how many lookups travel together' },
+  chunk: { ...chunk, description: 'number of lookups sent to a worker together' },
   ref: {
     value: 'TEXT',
-    description: 'comes back with each outcome (default: the name of the file)',
+    description: 'reference that comes back with each outcome (default: the name of the file)',
     parse: text,
   },
   interactive: {
-    description: 'somebody waits for the outcomes: go before all lists that were added without it',
+    description:
+      'go ahead of all lists that were added without this option, because somebody is waiting for the outcomes',
     parse: flag,
   },
   baseUrl: {
     ...baseUrl,
     description:
-      'the API that is meant: workers of another one leave the lookups alone (default: any)',
+      'base URL of the API to ask; workers for another API leave the lookups alone (default: any)',
   },
   param: {
     ...param,
-    description: 'with --base-url: a query parameter that the worker must have too',
+    description: 'with --base-url: query parameter that the worker must have too',
   },
   acceptEviction,
 };

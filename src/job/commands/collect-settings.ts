@@ -12,17 +12,17 @@ export interface CollectSettings extends Pick<Settings, 'queue' | 'acceptEvictio
 
 /** Defines all settings of `collect`; those that `enrich` has too are the same. */
 export const COLLECT_SETTINGS: Definitions<CollectSettings> = {
-  queue: { ...SETTINGS.queue, description: 'the Redis that outcomes come from' },
+  queue: { ...SETTINGS.queue, description: 'Redis to take outcomes from' },
   outDir: {
     value: 'DIR',
     default: 'out',
-    description: 'where the files go; one collector at a time',
+    description: 'folder to write the files to; for one collector at a time',
     parse: text,
   },
   maxFileSize: {
     value: 'SIZE',
     default: '1GB',
-    description: 'how long a file may be before the next one is begun',
+    description: 'maximum size of a file before the next one is started',
     parse: size,
   },
   acceptEviction: SETTINGS.acceptEviction,

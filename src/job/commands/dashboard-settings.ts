@@ -13,12 +13,12 @@ export interface DashboardSettings
 export const DASHBOARD_SETTINGS: Definitions<DashboardSettings> = {
   queue: {
     ...SETTINGS.queue,
-    description: 'the Redis whose runs, workers and schedules are shown',
+    description: 'Redis whose runs, workers and schedules are shown',
   },
   listen: {
     value: '[HOST:]PORT',
     default: '8080',
-    description: 'where the page is; for this machine alone unless a HOST is given',
+    description: 'address to serve the page on; only on this machine unless a HOST is given',
     parse: parseListenAddress,
   },
   tokenFile: TOKEN_FILE,

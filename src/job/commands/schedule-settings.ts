@@ -12,17 +12,17 @@ export interface ScheduleSettings
 
 /** Defines all settings of `schedule`; those that `enrich` has too are the same. */
 export const SCHEDULE_SETTINGS: Definitions<ScheduleSettings> = {
-  queue: { ...SETTINGS.queue, description: 'the Redis that keeps the schedules' },
+  queue: { ...SETTINGS.queue, description: 'Redis that keeps the schedules' },
   name: {
     value: 'NAME',
     description:
-      'what these schedules are called in Redis; processes with the same files share a name (default: made from the folder of the files)',
+      'name of these schedules in Redis; processes with the same files share a name (default: derived from the folder of the files)',
     parse: groupName,
   },
   lostAfter: {
     ...SETTINGS.lostAfter,
     default: '1min',
-    description: 'how long a process may be silent before its runs are given to another',
+    description: 'how long a process may be silent before another takes over its runs',
   },
   acceptEviction: SETTINGS.acceptEviction,
   listen: METRICS_LISTEN,

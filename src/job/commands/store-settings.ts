@@ -14,13 +14,13 @@ const { store, param, registrable } = SETTINGS;
  * among APIs.
  */
 export const STORE_SETTINGS: Definitions<StoreSettings> = {
-  store: { ...store, description: 'the folder of the store' },
+  store: { ...store, description: 'folder of the store' },
   baseUrl: {
     value: 'URL',
-    description: 'only what is from this API (default: all in the store)',
+    description: 'only outcomes from this API (default: all in the store)',
     parse: (value) => SETTINGS.baseUrl.parse(value),
   },
-  param: { ...param, description: 'with --base-url: a query parameter that goes with every call' },
+  param: { ...param, description: 'with --base-url: query parameter that goes with every call' },
 };
 
 export interface GetSettings extends StoreSettings, Pick<Settings, 'registrable'> {}
@@ -36,12 +36,12 @@ export const EXPORT_SETTINGS: Definitions<ExportSettings> = {
   ...STORE_SETTINGS,
   out: {
     value: 'FILE',
-    description: 'where the outcomes go (default: standard output)',
+    description: 'write the outcomes to this file (default: standard output)',
     parse: text,
   },
   status: {
     value: 'STATUS',
-    description: 'only outcomes that are found, not_found, rejected or failed',
+    description: 'only outcomes with this status: found, not_found, rejected or failed',
     parse: parseStatus,
   },
 };
@@ -55,17 +55,17 @@ export const PRUNE_SETTINGS: Definitions<PruneSettings> = {
   ...STORE_SETTINGS,
   olderThan: {
     value: 'DURATION',
-    description: 'how old an outcome must be to go, such as 180d',
+    description: 'remove outcomes older than this, such as 180d',
     parse: duration(0, Number.MAX_SAFE_INTEGER),
   },
-  dryRun: { description: 'count, remove nothing', parse: flag },
+  dryRun: { description: 'count only; remove nothing', parse: flag },
 };
 
 export const IMPORT_SETTINGS: Definitions<StoreSettings> = {
   ...STORE_SETTINGS,
   baseUrl: {
     ...STORE_SETTINGS.baseUrl,
-    description: 'put all outcomes in for this API (default: the one that each line names)',
+    description: 'import all outcomes for this API (default: the one that each line names)',
   },
 };
 

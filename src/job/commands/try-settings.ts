@@ -54,6 +54,9 @@ export const TRY_SETTINGS: Definitions<TrySettings> = {
   freshNotFound,
   freshRejected,
   freshJitter,
-  refresh: { ...refresh, description: 'ask again, however fresh the answer in the store is' },
+  refresh: {
+    ...refresh,
+    description: 'look the domain up again, however fresh the answer in the store is',
+  },
   store,
 };

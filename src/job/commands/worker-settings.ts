@@ -31,7 +31,7 @@ const { lostAfter, acceptEviction } = SETTINGS;
 
 /** Defines all settings of `worker`; those that `enrich` has too are the same. */
 export const WORKER_SETTINGS: Definitions<WorkerSettings> = {
-  queue: { ...queue, description: 'the Redis that lookups come from' },
+  queue: { ...queue, description: 'Redis to take lookups from' },
   baseUrl,
   auth,
   apiKeyFile,
@@ -47,7 +47,7 @@ export const WORKER_SETTINGS: Definitions<WorkerSettings> = {
   drain: {
     value: 'DURATION',
     default: '25s',
-    description: 'how long calls under way may take when the worker is told to stop',
+    description: 'how long calls in flight may still take once the worker is told to stop',
     parse: duration(0, 2 ** 31 - 1),
   },
   lostAfter,

@@ -32,13 +32,12 @@ export type JobFileValues = ExtraKeys & { readonly [K in SettingKey]: FileValue 
 
 const CRON: JobFileKey<string> = textKey({
   description:
-    'five fields: minute, hour, day, month, weekday; such as 30 2 * * * for half past two',
+    'five fields: minute, hour, day, month, weekday; for example, 30 2 * * * is 02:30 every day',
   findProblem: findCronProblem,
 });
 
 const TIMEZONE: JobFileKey<string> = textKey({
-  description:
-    "the time zone of cron and of {date}, such as Europe/Berlin (default: the machine's)",
+  description: "time zone of cron and of {date}, such as Europe/Berlin (default: the machine's)",
   findProblem: findTimezoneProblem,
 });
 
@@ -48,7 +47,8 @@ const EXTRA_KEYS: JobFileKeys<ExtraKeys> = {
   input: {
     schema: {
       type: 'string',
-      description: 'the list: an XLSX, CSV, TSV or JSONL file, text also .gz; - is standard input',
+      description:
+        'the list: an XLSX, CSV, TSV or JSONL file (text formats also as .gz); - is standard input',
     },
     read: (node, reading) => {
       const path = readText(node, reading);
@@ -60,7 +60,7 @@ const EXTRA_KEYS: JobFileKeys<ExtraKeys> = {
       type: 'string',
       pattern: '^[A-Za-z_][A-Za-z0-9_]*$',
       default: 'BRANDFILL_API_KEY',
-      description: 'the name of the environment variable that holds the credential',
+      description: 'name of the environment variable that holds the credential',
     },
     read: readVariableName,
   },
@@ -86,7 +86,7 @@ const EXTRA_KEYS: JobFileKeys<ExtraKeys> = {
     schema: {
       ...schemaOfMap(ON_FINISH_KEYS),
       minProperties: 1,
-      description: 'whom to tell when the run is over, however it ended',
+      description: 'whom to notify when the run is over, however it ended',
     },
     read: (node, reading) => {
       const { values, isUnderstood } = readMap(node, reading, { keys: ON_FINISH_KEYS });

@@ -8,7 +8,7 @@ export function jobFileSchema(): JsonSchema {
     $schema: 'http://json-schema.org/draft-07/schema#',
     $id: 'urn:brandfill:job',
     title: 'Brandfill job',
-    description: 'What brandfill run does; see docs/job-files.md.',
+    description: 'A job for brandfill run; see docs/job-files.md.',
     ...schemaOfMap(JOB_FILE_KEYS),
     definitions: {
       variable: {

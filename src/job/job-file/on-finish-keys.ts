@@ -22,12 +22,12 @@ export const ON_FINISH_KEYS: JobFileKeys<OnFinish> = {
     schema: {
       anyOf: [{ type: 'string' }, { type: 'array', items: { type: 'string' }, minItems: 1 }],
       description:
-        'a line for the shell, or a list of a program and its arguments; runs in the folder of the job file, with the report as JSON on its standard input',
+        'a shell command, or a list of a program and its arguments; runs in the folder of the job file, with the report as JSON on its standard input',
     },
     read: readCommand,
   },
   url: {
-    schema: { type: 'string', description: 'gets the report by POST, as JSON' },
+    schema: { type: 'string', description: 'URL that the report is sent to by POST, as JSON' },
     read: readUrl,
   },
   timeout: {

@@ -18,7 +18,8 @@ export const API_SETTINGS: Definitions<ApiSettings> = {
   baseUrl: {
     value: 'URL',
     env: 'BRANDFILL_BASE_URL',
-    description: 'the API; calls {base_url}/v1/brand?domain=…, a path in it is kept',
+    description:
+      'base URL of the API; calls go to {base_url}/v1/brand?domain=…, and a path in it is kept',
     parse: (value) => parseBaseUrl(text(value)),
   },
   auth: {
@@ -26,24 +27,24 @@ export const API_SETTINGS: Definitions<ApiSettings> = {
     env: 'BRANDFILL_AUTH',
     default: 'none',
     description:
-      'none, bearer, basic, header:NAME or query:NAME; the credential is in BRANDFILL_API_KEY or --api-key-file',
+      'how to authenticate: none, bearer, basic, header:NAME or query:NAME; the credential is read from BRANDFILL_API_KEY or --api-key-file',
     parse: (value) => parseAuth(text(value)),
   },
   apiKeyFile: {
     value: 'FILE',
-    description: 'a file that holds the credential and nothing else',
+    description: 'file that holds the credential and nothing else',
     parse: text,
   },
   param: {
     value: 'NAME=VALUE',
     isRepeatable: true,
-    description: 'an extra query parameter for every call',
+    description: 'extra query parameter for every call',
     parse: nameValues,
   },
   header: {
     value: 'NAME=VALUE',
     isRepeatable: true,
-    description: 'an extra header for every call; no credentials',
+    description: 'extra header for every call; not for credentials',
     parse: headers,
   },
 };

@@ -26,62 +26,62 @@ export const CALL_SETTINGS: Definitions<CallSettings> = {
   concurrency: {
     value: 'N',
     default: '32',
-    description: 'calls in flight at the same time',
+    description: 'maximum number of calls in flight at the same time',
     ...integer(1, 10_000),
   },
   rate: {
     value: 'N/s, N/min or auto',
     default: 'auto',
     description:
-      'a rate to keep to, by all workers on a queue together; auto: finds the fastest one that the API allows',
+      'rate of calls to keep to, shared by all workers on a queue; auto finds the fastest rate that the API allows',
     parse: (value) => parseRate(text(value)),
   },
   retries: {
     value: 'N',
     default: '5',
-    description: 'how often a lookup is tried again after a server error or a broken connection',
+    description: 'how many times to retry a lookup after a server error or a broken connection',
     ...integer(0, 100),
   },
   timeout: {
     value: 'DURATION',
     default: '60s',
-    description: 'the longest that one call may take',
+    description: 'time limit for a single call',
     parse: duration(1, 2 ** 31 - 1),
   },
   maxWait: {
     value: 'DURATION',
     default: '15min',
-    description: 'the longest wait that the API may ask for; told to wait longer, the run stops',
+    description: 'longest wait that the API may ask for; if it asks for more, the run stops',
     parse: duration(0, 2 ** 31 - 1),
   },
   maxOutage: {
     value: 'DURATION',
     default: '1h',
-    description: 'how long an outage of the API is waited for before the run stops',
+    description: 'how long to wait during an outage of the API before the run stops',
     parse: duration(0, 2 ** 31 - 1),
   },
   maxCalls: {
     value: 'N',
     description:
-      'stop after N calls (429s do not count); rows left over are skipped, the next run takes them up',
+      'stop after N calls (429s do not count); the remaining rows are skipped, and the next run takes them up',
     ...integer(1, Number.MAX_SAFE_INTEGER),
   },
   maxCallsPer: {
     value: 'N/UNIT',
     description:
-      'stop after N calls in a calendar min, hour, day or month (UTC), such as 1000/day, those of all runs with this credential together; 429s do not count',
+      'stop after N calls in a calendar min, hour, day or month (UTC), such as 1000/day; the calls of all runs with this credential count together, 429s do not count',
     parse: (value) => parseCallsPer(text(value)),
   },
   maxFailed: {
     value: 'SHARE',
     default: '20%',
     description:
-      'stop when more lookups than this fail, of 200 at least; those that failed in the run before do not count',
+      'stop when more than this share of lookups fails, out of at least 200; those that failed in the previous run do not count',
     parse: share,
   },
   price: {
     value: 'NUMBER',
-    description: 'what a call costs, such as 0.01: the plan and the summary say what that comes to',
+    description: 'cost of a call, such as 0.01; the plan and the summary then show the total',
     parse: parsePrice,
   },
   confirmAbove: {
@@ -89,11 +89,11 @@ export const CALL_SETTINGS: Definitions<CallSettings> = {
     default: '0',
     defaultInJobFile: '10000',
     description:
-      'on a terminal, ask before a run that makes more calls than this; in a job file the default is 10000',
+      'on a terminal, ask for confirmation before a run that makes more than N calls; the default in a job file is 10000',
     ...integer(0, Number.MAX_SAFE_INTEGER),
   },
   yes: {
-    description: 'do not ask',
+    description: 'do not ask for confirmation',
     parse: flag,
   },
 };

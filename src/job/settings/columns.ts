@@ -17,7 +17,7 @@ export const COLUMN_SETTINGS: Definitions<ColumnSettings> = {
     value: 'NAME=EXPR,…',
     takesPreset: true,
     description:
-      'output columns as JMESPath into the answer; @FILE takes them from a file (default: the answer, flattened)',
+      'output columns, as JMESPath expressions on the answer; @FILE reads them from a file (default: the answer, flattened)',
     parse: (value) => {
       if (isRecord(value)) {
         return Object.entries(value).map(([name, expr]) => createField(name, text(expr)));
@@ -30,13 +30,14 @@ export const COLUMN_SETTINGS: Definitions<ColumnSettings> = {
     value: 'N',
     default: '40',
     description:
-      'without --fields: how many columns the flattened answer has at most; what is beyond is in one, json',
+      'without --fields: maximum number of columns of the flattened answer; anything beyond goes into one more column, json',
     ...integer(0, 1_000),
   },
   fill: {
     value: 'COLUMN=EXPR',
     isRepeatable: true,
-    description: "what goes into a column of the list's own where it is blank, as JMESPath",
+    description:
+      "fill blank cells in one of the list's own columns with the value of a JMESPath expression",
     parse: (value) =>
       parseFills(
         isRecord(value)
@@ -47,7 +48,7 @@ export const COLUMN_SETTINGS: Definitions<ColumnSettings> = {
   prefix: {
     value: 'TEXT',
     default: 'brand_',
-    description: 'what the names of all added columns begin with',
+    description: 'prefix of the names of all added columns',
     parse: possiblyEmptyText,
   },
 };

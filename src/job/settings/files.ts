@@ -15,35 +15,35 @@ export const FILE_SETTINGS: Definitions<FileSettings> = {
   out: {
     value: 'FILE',
     description:
-      'where the enriched rows go; - is standard output (default: <input>.enriched.<ext>)',
+      'write the enriched rows to this file; - is standard output (default: <input>.enriched.<ext>)',
     parse: text,
   },
   failures: {
     value: 'FILE',
     description:
-      'where the rows go that were not enriched (default: <input>.failures.<ext>, of a workbook a sheet in it)',
+      'write the rows that were not enriched to this file (default: <input>.failures.<ext>, or a sheet in the output if that is a workbook)',
     parse: text,
   },
   changes: {
     value: 'FILE',
     description:
-      'where the rows go that are new, or whose enriched values differ from those of the last run',
+      'write the rows that are new, or whose enriched values have changed since the last run, to this file',
     parse: text,
   },
   key: {
     value: 'COLUMN',
     description:
-      'with --changes: the column that tells rows apart from run to run (default: their domains)',
+      'with --changes: column that identifies a row from run to run (default: the domain)',
     parse: text,
   },
   merge: {
     value: 'FILE',
     description:
-      'an earlier output: the input is its failures file, and what is found now gets in its places',
+      'merge the results into this earlier output, each in its original row; the input is its failures file',
     parse: text,
   },
   excel: {
-    description: 'begin CSV outputs with a byte order mark, so that Excel reads them as UTF-8',
+    description: 'start CSV outputs with a byte order mark, so that Excel reads them as UTF-8',
     parse: flag,
   },
 };

@@ -18,38 +18,39 @@ export const LIST_SETTINGS: Definitions<ListSettings> = {
   sheet: {
     value: 'NAME',
     description:
-      'of a workbook, the sheet that has the list (default: the first that is not empty)',
+      'sheet of the workbook that contains the list (default: the first that is not empty)',
     parse: text,
   },
   domainColumn: {
     value: 'NAME',
     description:
-      'the column that holds the domain, or its place in a CSV file, from 1 (default: guessed by name and content, and said)',
+      'name of the column that holds the domain, or its position in a CSV file, from 1 (default: guessed from names and content, and reported)',
     parse: text,
   },
   registrable: {
-    description: 'reduce each domain to its registrable part: shop.example.co.uk to example.co.uk',
+    description:
+      'reduce each domain to its registrable part: shop.example.co.uk becomes example.co.uk',
     parse: flag,
   },
   keepFreeMail: {
     description:
-      'look up what comes behind the @ also where everybody can have an address, such as gmail.com',
+      'look up the domain of an email address even at a free mail provider, such as gmail.com',
     parse: flag,
   },
   encoding: {
     value: 'NAME',
     description:
-      'the encoding of the list, such as windows-1252 or utf-16 (default: found out, and said)',
+      'encoding of the list, such as windows-1252 or utf-16 (default: detected, and reported)',
     parse: (value) => parseEncoding(text(value)),
   },
   noHeader: {
     description:
-      'the first line of a CSV file is a row; its columns are called column_1, column_2, …',
+      'treat the first line of a CSV file as a row; columns are named column_1, column_2, …',
     parse: flag,
   },
   skipLines: {
     value: 'N',
-    description: 'leave out the first N lines of a CSV file, which stand above its header',
+    description: 'skip the first N lines of a CSV file, those above its header',
     ...integer(0, 1_000),
   },
 };

@@ -12,7 +12,7 @@ export interface ListenSettings {
 export const METRICS_LISTEN: SettingDefinition<ListenAddress | undefined> = {
   value: '[HOST:]PORT',
   description:
-    'serve /metrics, /livez and /readyz over HTTP while it runs; for this machine alone unless a HOST is given (default: no server)',
+    'serve /metrics, /livez and /readyz over HTTP while running; only on this machine unless a HOST is given (default: no server)',
   parse: parseListenAddress,
 };
 
@@ -20,7 +20,7 @@ export const METRICS_LISTEN: SettingDefinition<ListenAddress | undefined> = {
 export const TOKEN_FILE: SettingDefinition<string | undefined> = {
   value: 'FILE',
   description:
-    'read the token that the dashboard asks for from a file (default: BRANDFILL_DASHBOARD_TOKEN, else none; where others can reach it, it needs one)',
+    'file that holds the token for the dashboard; a token is required if other machines can reach it (default: BRANDFILL_DASHBOARD_TOKEN, else none)',
   parse: text,
 };
 
@@ -28,7 +28,7 @@ export const LISTEN_SETTINGS: Definitions<ListenSettings> = {
   listen: {
     ...METRICS_LISTEN,
     description:
-      'serve a dashboard, /metrics, /livez and /readyz over HTTP while it runs; for this machine alone unless a HOST is given (default: no server)',
+      'serve a dashboard, /metrics, /livez and /readyz over HTTP while running; only on this machine unless a HOST is given (default: no server)',
   },
   tokenFile: TOKEN_FILE,
 };

@@ -26,13 +26,13 @@ export const LOGO_SETTINGS: Definitions<LogoSettings> = {
   logoField: {
     value: 'EXPR',
     description:
-      "with --logos: where the logo's URL is in the answer, as JMESPath, such as logos[0].url",
+      "with --logos: JMESPath expression for the logo's URL in the answer, such as logos[0].url",
     parse: (value) => createField('the logo', text(value)),
   },
   logoMaxSize: {
     value: 'SIZE',
     default: '1MB',
-    description: 'with --logos: the largest picture that is saved, at most 50MB',
+    description: 'with --logos: maximum size of a picture, up to 50MB; larger ones are not saved',
     parse: (value) => {
       const bytes = size(value);
       if (bytes <= LARGEST_BYTES) return bytes;
@@ -43,14 +43,14 @@ export const LOGO_SETTINGS: Definitions<LogoSettings> = {
     value: 'N',
     default: '4',
     description:
-      'with --logos: pictures that are fetched at the same time, half of them from one host',
+      'with --logos: maximum number of pictures fetched at the same time, up to half of them from one host',
     ...integer(1, 256),
   },
   logoAllow: {
     value: 'HOST',
     isRepeatable: true,
     description:
-      'with --logos: a host, or HOST:PORT, that may be in a private network; others must have a public address',
+      'with --logos: host, or HOST:PORT, that may be in a private network; all others must have a public address',
     parse: (value) => [value].flat().map((host) => parseAllowedHost(text(host))),
   },
 };

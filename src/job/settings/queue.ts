@@ -20,37 +20,39 @@ export const QUEUE_SETTINGS: Definitions<QueueSettings> = {
     value: 'URL',
     env: 'BRANDFILL_QUEUE',
     description:
-      'the Redis that carries lookups to workers, such as redis://localhost:6379/0 (default: none, all in this process)',
+      'Redis that carries lookups to workers, such as redis://localhost:6379/0 (default: none; this process makes all lookups)',
     parse: queueUrl,
   },
   workers: {
     value: '0 or 1',
     default: '1',
-    description: 'with --queue: whether lookups are made here too, or only by other workers',
+    description:
+      'with --queue: 1 makes lookups in this process too, 0 leaves them all to other workers',
     range: ZERO_OR_ONE.range,
     parse: workersHere,
   },
   chunk: {
     value: 'N',
     default: '50',
-    description: 'with --queue: how many lookups travel together, fewer for a short list',
+    description:
+      'with --queue: number of lookups sent to a worker together; fewer for a short list',
     ...integer(1, 1_000),
   },
   window: {
     value: 'N',
     description:
-      'with --queue: how many chunks may be on their way (default: enough for this --concurrency, at least 64)',
+      'with --queue: maximum number of chunks outstanding at the same time (default: enough for this --concurrency, at least 64)',
     ...integer(1, 1_000_000),
   },
   lostAfter: {
     value: 'DURATION',
     default: '15s',
     description:
-      'with --queue: how long a worker may be silent before its lookups are given to others',
+      'with --queue: how long a worker may be silent before others take over its lookups',
     parse: duration(1_000, 60 * 60_000),
   },
   acceptEviction: {
-    description: 'use a Redis that may throw lookups away when its memory is full',
+    description: 'use a Redis even if it may evict lookups when its memory is full',
     parse: flag,
   },
 };

@@ -11,7 +11,7 @@ export const REPORT_SETTINGS: Definitions<ReportSettings> = {
     value: 'FILE',
     isRepeatable: true,
     description:
-      'where a report of the run goes: a page that opens anywhere (.html), or its data (.json)',
+      'write a report of the run to this file: a self-contained page (.html), or its data (.json)',
     parse: reportPaths,
   },
 };

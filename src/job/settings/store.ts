@@ -19,7 +19,7 @@ export const STORE_SETTINGS: Definitions<FreshnessSettings> = {
   fresh: {
     value: 'DURATION',
     default: '30d',
-    description: 'how long an answer counts before the domain is asked again',
+    description: 'how long an answer stays fresh; after that, the domain is looked up again',
     parse: duration(0, Number.MAX_SAFE_INTEGER),
   },
   freshNotFound: {
@@ -38,23 +38,23 @@ export const STORE_SETTINGS: Definitions<FreshnessSettings> = {
     value: 'SHARE',
     default: '20%',
     description:
-      'by how much less of these durations an answer may count, each by chance, so that what was fetched in one night is not due in one night; 0 for none',
+      'shorten these durations at random by up to this share, so that answers fetched in one night do not all expire in one night; 0 for none',
     parse: share,
   },
   refresh: {
-    description: 'ask about every domain again, however fresh its answer is',
+    description: 'look up every domain again, however fresh its answer is',
     parse: flag,
   },
   onlyMissing: {
     description:
-      'ask only about domains that were never found, also those asked a short while ago; what was found stays, however old',
+      'look up only domains that were never found, even if they were tried recently; found answers stay, however old',
     parse: flag,
   },
   store: {
     value: 'DIR',
     env: 'BRANDFILL_STORE',
     default: '.brandfill',
-    description: 'where answers are kept between runs',
+    description: 'folder that keeps answers between runs',
     parse: text,
   },
 };

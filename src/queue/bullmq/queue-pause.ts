@@ -28,9 +28,9 @@ export function watchQueuePause({ client, queue, onNotice }: QueuePauseWatchOpti
     wasPaused = isPaused;
     if (isPaused) {
       onNotice(
-        `The queue of ${queue} is paused by means of BullMQ: nobody takes anything from it until it is resumed, by Queue.resume().`,
+        `The queue of ${queue} was paused through BullMQ: nothing is taken from it until it is resumed with Queue.resume().`,
       );
-    } else onNotice(`The queue of ${queue} is not paused any more.`, { level: 'info' });
+    } else onNotice(`The queue of ${queue} is no longer paused.`, { level: 'info' });
   }
 
   const tryLook = (): void => void look().catch(() => {}); // the next look will do

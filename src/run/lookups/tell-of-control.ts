@@ -14,7 +14,7 @@ export function tellOfControl(
       tell(control.isPaused ? 'Paused: no new call starts until it is resumed.' : 'Resumed.');
     }
     if (control.isRetryWanted && !isRetryWanted) {
-      tell('What has failed is asked once more when all others have been asked.');
+      tell('Failed lookups are tried once more after all others.');
     }
     ({ isPaused, isRetryWanted } = control);
   });

@@ -136,7 +136,7 @@ function leftOf({ total, ...counts }: RowProgress): number {
 function tellOfOthers({ plan, tally, onEvent }: ProgressOptions): void {
   const count = plan.lookups - tally.done;
   if (count <= 0) return;
-  const message = `Another run has asked about ${formatCount(count)} of the domains meanwhile: they were not asked again.`;
+  const message = `Another run has looked up ${formatCount(count)} of the domains in the meantime: they were not looked up again.`;
   onEvent({ type: 'notice', message, level: 'info' });
 }
 

@@ -18,7 +18,7 @@ export function describeStop({ reason, comeBackAtMs, seen, trouble }: Stop): str
   if (seen) {
     return `${MISDIRECTIONS[seen]} No further call is made, nothing of it is kept, and the outputs stay as they were.`;
   }
-  if (trouble !== undefined) return `${STOPS[reason]} The last one came to: ${trouble}.`;
+  if (trouble !== undefined) return `${STOPS[reason]} The last one ended with: ${trouble}.`;
   if (comeBackAtMs === undefined) return STOPS[reason];
   const who = reason === 'max_calls_per' ? 'The next may be made from' : 'It said to come back at';
   const when = new Date(comeBackAtMs).toISOString();
@@ -32,14 +32,14 @@ const STOPS: Readonly<Record<Stop['reason'], string>> = {
     'The API answered 403 five times in a row: check --auth and what the credential is allowed. No further call is made.',
   quota: 'The quota of the API is used up. No further call is made.',
   outage: 'The API has been out for longer than --max-outage. No further call is made.',
-  misdirected: 'The first calls all came to the same. No further call is made.',
+  misdirected: 'The first calls all had the same result. No further call is made.',
   max_failed:
     'More lookups failed than --max-failed allows: look at the reasons in the failures file. No further call is made.',
   max_calls: 'All calls of --max-calls are made. No further call is made.',
   max_calls_per:
     'All calls of --max-calls-per are made, by this run and others together. No further call is made.',
   interrupted:
-    'Interrupted: no further call is made, calls under way get 10 s. Once more ends at once.',
+    'Interrupted: no further call is made, calls in flight get 10 s. Interrupt again to end at once.',
   error: 'Stopped by an error.',
 };
 
@@ -123,7 +123,7 @@ export function describePruned(rows: number): string {
 
 /** How to continue a run that was stopped. */
 export function describeGoingOn({ reason, comeBackAtMs }: Stop): string {
-  if (reason === 'misdirected') return 'Once that is mended, run the same command again.';
+  if (reason === 'misdirected') return 'Once that is fixed, run the same command again.';
   const when = comeBackAtMs === undefined ? '' : ` after ${new Date(comeBackAtMs).toISOString()}`;
   return `What was found is kept: run the same command again${when} to go on.`;
 }

@@ -7,5 +7,5 @@ export function expectUsageError({ code, stdout, stderr }: Ended, expected: RegE
   const [sentence, ...more] = stderr.trimEnd().split('\n');
   expect(sentence).toMatch(/^brandfill: /);
   expect(sentence).toMatch(expected);
-  expect(more.filter((line) => !/^$|--help shows|Did you mean/.test(line))).toEqual([]);
+  expect(more.filter((line) => !/^$|^\(see brandfill|Did you mean/.test(line))).toEqual([]);
 }

@@ -93,7 +93,7 @@ export function receiveOutcomes(options: ReceiveOutcomesOptions): OutcomeReceive
     const isOurs = (token: string): boolean => token.startsWith(`${worker.id}:`);
     const { client } = redis;
     for (const id of await mendUnreadable({ client, queue: OUTCOMES_QUEUE, isOurs })) {
-      onNotice(`Job ${id} has options that cannot be read; it is taken without them.`);
+      onNotice(`Job ${id} has options that cannot be read; it is accepted without them.`);
     }
   }
 

@@ -137,11 +137,11 @@ export function createChunkTask(options: ChunkTaskOptions): ChunkTask {
     const record = { domains: left.size, isSuspect: data.suspect === true, lostWorkers };
     switch (judgeChunk({ ...record, lonelyAttempts: logged.lonelyAttempts })) {
       case 'cut':
-        onNotice(`Chunk ${id} lost its worker ${job.stalledCounter} times: cut in halves.`);
+        onNotice(`Chunk ${id} lost its worker ${job.stalledCounter} times and was split in two.`);
         await returns.cutInHalves(chunk, [...left.values()]);
         return await finish(chunk, taken, [...known.values()]);
       case 'give_up':
-        onNotice(`Chunk ${id} loses every worker that takes it: given up.`);
+        onNotice(`Chunk ${id} has lost every worker that took it, and is given up.`);
         await fail(id, { left, known }, 'worker_lost');
         return await finish(chunk, taken, [...known.values()]);
       case 'look_up_alone':

@@ -175,7 +175,7 @@ export function takeChunks(options: TakeChunksOptions): ChunkTaker {
 
   function tellOfPause(): void {
     const isKnown = Date.now() - toldOfPauseAtMs < TOLD_AGAIN_MS;
-    if (!isKnown) onNotice('Lookups of no run are paused, until somebody resumes them.');
+    if (!isKnown) onNotice('Backfills are paused until somebody resumes them.');
     if (!isKnown) toldOfPauseAtMs = Date.now();
   }
 

@@ -44,7 +44,7 @@ export function createLostRuns(options: LostRunsOptions): LostRuns {
       outstanding,
       collect: collectInto(outstanding),
       onInherited: () =>
-        onNotice('Another run has left lookups on the queue: they are taken over.'),
+        onNotice('Another run was lost and left lookups on the queue: this run takes them over.'),
       window: 0,
       signal: AbortSignal.abort(),
       giveUp,

@@ -96,7 +96,8 @@ export async function claimRun(options: ClaimRunOptions): Promise<RunLedger> {
   }
 }
 
-const KEEPS_APART = 'The same list is being enriched on this store already; this run keeps apart.';
+const KEEPS_APART =
+  'Another run is already enriching the same list on this store; the two are kept apart on the queue.';
 
 /**
  * Claims a lost run under its own name.
@@ -174,5 +175,5 @@ function openLedger(
 }
 
 function describeOvertaken(by: string): string {
-  return `Another run (${by}) has taken over what this one has on the queue, because nothing was heard of this one for a while. Both go on: what either finds out is kept.`;
+  return `Another run (${by}) has taken over the lookups that this run has on the queue, because this run was silent for too long. Both go on, and the outcomes of both are kept.`;
 }

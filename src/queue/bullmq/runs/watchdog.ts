@@ -89,7 +89,7 @@ export function createWatchdog(options: WatchdogOptions): Watchdog {
     if (!isSilent()) return;
     const due = retake(lost);
     if (due.length === 0) return;
-    onNotice(`${due.length} lookups are gone from Redis and are put there again.`);
+    onNotice(`Lookups were missing from Redis and are put there again: ${due.length}.`);
     for (let at = 0; at < due.length && !signal.aborted; at += CHUNK_SIZE) {
       await give(due.slice(at, at + CHUNK_SIZE));
     }
