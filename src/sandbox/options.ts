@@ -94,7 +94,7 @@ export interface SandboxOptions {
   /**
    * Scripts the answer to a call that passed the credential, the limit, the checks and the quota; `undefined`
    * leaves it to the other options. `call` counts from 1 for each domain, without calls refused before. Where it
-   * throws, the call is answered 500 with what it threw.
+   * throws, or gives what HTTP cannot carry, the call is answered 500 with why.
    */
   respond?: ((domain: string, call: number) => SandboxReply | undefined) | undefined;
 }

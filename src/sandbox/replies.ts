@@ -2,6 +2,7 @@ import { createBrandAnswer } from './brand-answer.ts';
 import { createFaults } from './faults.ts';
 import type { SandboxOptions, SandboxReply } from './options.ts';
 import { draw, purposes } from './random.ts';
+import { toSendable } from './scripted-reply.ts';
 
 /** A call, as far as its answer depends on it. */
 export interface Asked {
@@ -30,14 +31,15 @@ export function createReplies(options: SandboxOptions): Replies {
   };
 }
 
-/** A script that throws would end the process, and leave the call open. */
+/** A script that throws, or gives what cannot be sent, would end the process, and leave the call open. */
 function readScript(
   { respond }: SandboxOptions,
   domain: string,
   ordinal: number,
 ): SandboxReply | undefined {
   try {
-    return respond?.(domain, ordinal);
+    const reply = respond?.(domain, ordinal) ?? undefined;
+    return reply === undefined ? undefined : toSendable(reply);
   } catch (error) {
     return { status: 500, body: { error: { code: 'respond_threw', message: String(error) } } };
   }
