@@ -77,7 +77,8 @@ function describeUnknown(
       ? 'they are listed in the README.'
       : `there are: ${names.join(', ')}.`;
   const hint = meant === undefined ? all : `did you mean ${describe(meant)}?`;
-  return `Cannot use ${describe(shorten(key))}: ${of} has no such option; ${hint}`;
+  // As it was given: what it is called otherwise may be the very name that was meant.
+  return `Cannot use '${shorten(key)}': ${of} has no such option; ${hint}`;
 }
 
 function refusal(message: string): BrandfillError {

@@ -117,7 +117,9 @@ async function confirmCalls({ job, context, plan }: PlannedRun): Promise<void> {
   const { yes = false, confirmAbove } = job.settings;
   const { confirm, signal } = context;
   if (!yes && confirm && plan.calls > confirmAbove) {
-    if (!(await unlessAborted(confirm(plan), signal))) {
+    // A program without types may give what somebody typed, such as 'no'.
+    const answer: unknown = await unlessAborted(confirm(plan), signal);
+    if (answer !== true) {
       throw new DOMException('Whoever was asked said no.', 'AbortError');
     }
   }

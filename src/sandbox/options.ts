@@ -98,7 +98,8 @@ export interface SandboxOptions {
   /**
    * Scripts the answer to a call that passed the credential, the limit, the checks and the quota.
    * `undefined` leaves it to the other options. `call` counts from 1 for each domain, without calls
-   * refused before. If it throws, the call is answered 500 with the error.
+   * refused before. If it throws, or returns what HTTP cannot carry, the call is answered 500 with
+   * the reason.
    */
   respond?: ((domain: string, call: number) => SandboxReply | undefined) | undefined;
 }

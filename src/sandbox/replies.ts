@@ -2,6 +2,7 @@ import { createBrandAnswer } from './brand-answer.ts';
 import { createFaults } from './faults.ts';
 import type { SandboxOptions, SandboxReply } from './options.ts';
 import { draw, purposes } from './random.ts';
+import { toSendable } from './scripted-reply.ts';
 
 /** The properties of a call that its answer depends on. */
 export interface Asked {
@@ -33,14 +34,18 @@ export function createReplies(options: SandboxOptions): Replies {
   };
 }
 
-/** Guards the script: if it throws, the process would end and the call would stay open. */
+/**
+ * Guards the script: if it throws, or returns what cannot be sent, the process would end and the call
+ * would stay open.
+ */
 function readScript(
   { respond }: SandboxOptions,
   domain: string,
   ordinal: number,
 ): SandboxReply | undefined {
   try {
-    return respond?.(domain, ordinal);
+    const reply = respond?.(domain, ordinal) ?? undefined;
+    return reply === undefined ? undefined : toSendable(reply);
   } catch (error) {
     return { status: 500, body: { error: { code: 'respond_threw', message: String(error) } } };
   }

@@ -25,6 +25,8 @@ export interface OpenStoreTask<T extends StoreSettings> {
   readonly naming?: StoreOptionNaming | undefined;
   /** Whether to create the store if there is none. @default false */
   readonly mayMake?: boolean;
+  /** Whether nothing is written, which works on a full disk too. @default false */
+  readonly isToRead?: boolean;
 }
 
 /**
@@ -33,7 +35,7 @@ export interface OpenStoreTask<T extends StoreSettings> {
  * @throws BrandfillError `INVALID_SETTING` or `UNUSABLE_STORE`
  */
 export async function withOpenedStore<T extends StoreSettings, R>(
-  { options, definitions, naming = libraryNaming, mayMake = false }: OpenStoreTask<T>,
+  { options, definitions, naming = libraryNaming, mayMake = false, ...how }: OpenStoreTask<T>,
   work: (opened: OpenedStore<T>) => Promise<R>,
 ): Promise<R> {
   const { params, ...given } = options;
@@ -47,7 +49,7 @@ export async function withOpenedStore<T extends StoreSettings, R>(
       `Cannot open the store ${folder}: there is none; name its folder with ${naming('store')}.`,
     );
   }
-  const tables = await openTables(folder);
+  const tables = await openTables(folder, how);
   try {
     return await work({ tables, settings, endpointId });
   } catch (error) {

@@ -31,7 +31,7 @@ export async function readStoreStats(
   naming?: StoreOptionNaming,
 ): Promise<StoreStats> {
   check(options, { of: 'readStoreStats', definitions: STORE_SETTINGS, naming });
-  const task = { options, definitions: STORE_SETTINGS, naming };
+  const task = { options, definitions: STORE_SETTINGS, naming, isToRead: true };
   return await withOpenedStore(task, async ({ tables, settings, endpointId }) =>
     countStore(tables, { folder: settings.store, endpointId, nowMs: Date.now() }),
   );
@@ -66,7 +66,7 @@ export async function findStored(
       "Cannot look for nothing: give the domain as text in 'domain'.",
     );
   }
-  const task = { options, definitions: GET_SETTINGS, naming };
+  const task = { options, definitions: GET_SETTINGS, naming, isToRead: true };
   return await withOpenedStore(task, async ({ tables, settings, endpointId }) => {
     const found = normalizeDomain(text, { registrable: settings.registrable ?? false });
     if ('invalid' in found) {
@@ -103,7 +103,7 @@ export async function exportStore(
 ): Promise<number> {
   const { out: _, ...definitions } = EXPORT_SETTINGS;
   check(options, { of: 'exportStore', definitions, naming });
-  const task = { options, definitions: EXPORT_SETTINGS, naming };
+  const task = { options, definitions: EXPORT_SETTINGS, naming, isToRead: true };
   return await withOpenedStore(task, async ({ tables, settings: { status }, endpointId }) => {
     let count = 0;
     for (const entries of readEntries(tables, { endpointId, status })) {

@@ -5,7 +5,7 @@ import { type Database, open, type RootDatabase } from 'lmdb';
 import { BrandfillError, describeSystemError } from '../common/errors.ts';
 import { freeBytes } from '../common/free-bytes.ts';
 import { makeFolder } from '../common/make-folder.ts';
-import { DATABASE } from './store-files.ts';
+import { DATABASE, isStoreThere } from './store-files.ts';
 import { createStoreLock, type StoreLock } from './store-lock.ts';
 
 /**
@@ -27,6 +27,11 @@ export interface LmdbFile {
   close(): Promise<void>;
 }
 
+export interface OpenLmdbOptions {
+  /** Nothing is going to be written, so what is there can be opened on a full disk too. @default false */
+  readonly isToRead?: boolean;
+}
+
 /**
  * Opens the LMDB environment in a folder and makes sure that it is ours.
  *
@@ -36,13 +41,14 @@ export interface LmdbFile {
 export async function openLmdb<T = unknown>(
   folder: string,
   openTables: (file: LmdbFile) => T,
+  { isToRead = false }: OpenLmdbOptions = {},
 ): Promise<LmdbFile & T> {
   try {
     makeFolder(folder);
     const lock = createStoreLock(folder);
     return await lock.hold(async () => {
       refuseDamaged(join(folder, DATABASE));
-      if (isFull(folder)) throw new Error('the disk is full');
+      if (!(isToRead && isStoreThere(folder)) && isFull(folder)) throw new FullDiskError();
       const root = open({ path: folder, noSubdir: false, maxDbs: 16 });
       catchUnseen(root);
       try {
@@ -59,7 +65,7 @@ export async function openLmdb<T = unknown>(
     });
   } catch (error) {
     const why =
-      error instanceof OtherVersionError
+      error instanceof OtherVersionError || error instanceof FullDiskError
         ? error.message
         : `${describeSystemError(error)}; choose another folder with --store`;
     throw new BrandfillError('UNUSABLE_STORE', `Cannot open the store ${folder}: ${why}.`, {
@@ -138,6 +144,12 @@ export function isFull(folder: string): boolean {
     return freeBytes(folder) < LEAST_FREE_BYTES;
   } catch {
     return false; // the folder was removed, which is reported elsewhere
+  }
+}
+
+class FullDiskError extends Error {
+  constructor() {
+    super('the disk is full; make room, or choose another folder with --store');
   }
 }
 

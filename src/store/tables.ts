@@ -1,5 +1,5 @@
 import type { Database, RootDatabase } from 'lmdb';
-import { type LmdbFile, openLmdb } from './lmdb-file.ts';
+import { type LmdbFile, type OpenLmdbOptions, openLmdb } from './lmdb-file.ts';
 import { createShapeRegistry, type ShapeRegistry, type ShapeTable } from './shapes.ts';
 import type { StoreLock } from './store-lock.ts';
 import { type ToldWrites, tellWrites } from './told-writes.ts';
@@ -24,8 +24,11 @@ export interface StoreTables extends Omit<LmdbFile, 'commit'>, ToldWrites {
  *
  * @throws BrandfillError `UNUSABLE_STORE`
  */
-export async function openTables(folder: string): Promise<StoreTables> {
-  return await openLmdb(folder, (file) => {
+export async function openTables(
+  folder: string,
+  options: OpenLmdbOptions = {},
+): Promise<StoreTables> {
+  const open = (file: LmdbFile): Omit<StoreTables, keyof LmdbFile> & ToldWrites => {
     const { root } = file;
     const writes = tellWrites(folder, file);
     return {
@@ -37,7 +40,8 @@ export async function openTables(folder: string): Promise<StoreTables> {
       calls: root.openDB('calls', { encoding: 'json' }),
       shapes: createShapeRegistry(shapeTable(root, writes.lock)),
     };
-  });
+  };
+  return await openLmdb(folder, open, options);
 }
 
 /** The key of a domain's outcome. */

@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process';
-import { rmSync, truncateSync } from 'node:fs';
+import { rmSync, statfsSync, truncateSync } from 'node:fs';
 import { afterAll, describe, expect, it, vi } from 'vitest';
 import { startSandbox } from '../../src/sandbox/server.ts';
 import { openApi } from './support/api.ts';
@@ -87,4 +87,37 @@ describe('a store that cannot be used', () => {
     expect(calls).toBeGreaterThan(50);
     expect(calls).toBeLessThan(1_000);
   });
+
+  it('is on a full disk: what it holds can be looked at and taken elsewhere', async () => {
+    const disk = openSmallDisk(8 * 1024 * 1024);
+    if (!disk) return console.log('Left out: a full disk, because no small disk can be mounted.');
+    const folder = openFolder();
+    folder.write('list.csv', listOf(domains(3)));
+    const store = ['--store', disk.at('store')];
+    const enriched = await run(['enrich', 'list.csv', '--base-url', api.url, ...store], {
+      cwd: folder.path,
+    });
+    expect(enriched.code).toBe(0);
+    fill(disk);
+    const look = (...args: readonly string[]) =>
+      run(['store', ...args, ...store], { cwd: folder.path });
+    expect(await look('stats')).toMatchObject({
+      code: 0,
+      stdout: expect.stringContaining('3 found'),
+    });
+    expect(await look('get', domains(1)[0] ?? '')).toMatchObject({ code: 0 });
+    expect(await look('export', '--out', 'kept.jsonl')).toMatchObject({ code: 0 });
+    expect(folder.read('kept.jsonl').trim().split('\n')).toHaveLength(3);
+    expect(await look('import', 'kept.jsonl')).toMatchObject({
+      code: 2,
+      stderr: expect.stringMatching(/: the disk is full; make room, or choose another folder/),
+    });
+  });
 });
+
+/** Takes all the room that a disk has left. */
+function fill(disk: Folder): void {
+  const { bavail, bsize } = statfsSync(disk.path);
+  disk.write('filling', Buffer.alloc(bavail * bsize));
+  expect(statfsSync(disk.path).bavail).toBe(0);
+}

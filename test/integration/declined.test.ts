@@ -8,7 +8,7 @@ import { type Folder, openFolder } from './support/folder.ts';
 /** A run that somebody is asked about. */
 async function enrichAsked(
   { folder, api }: List,
-  isMeant: boolean,
+  isMeant: unknown,
   more: Partial<Omit<EnrichOptions, 'input'>> = {},
 ): Promise<{ readonly asked: readonly Plan[]; readonly calls: number; readonly error: unknown }> {
   const callsBefore = api.stats().calls;
@@ -19,7 +19,7 @@ async function enrichAsked(
     store: 'kept/answers',
     confirm: async (plan) => {
       asked.push(plan);
-      return isMeant;
+      return isMeant as boolean;
     },
     ...more,
   }).then(
@@ -55,6 +55,12 @@ describe('a run that is declined', () => {
     expect(asked).toMatchObject([{ rows: 2, calls: 2 }]);
     expect(calls).toBe(0);
     expect(readdirSync(folder.path)).toEqual(['list.csv']);
+  });
+
+  it.each(['no', 'y', 1, {}])('is one whose asker gives %j: only true agrees', async (answer) => {
+    const { calls, error } = await enrichAsked(await openList(), answer);
+    expect(error).toMatchObject({ name: 'AbortError' });
+    expect(calls).toBe(0);
   });
 
   it('leaves the store as it was, which it asks what is fresh', async () => {

@@ -36,7 +36,11 @@ describe('an option that a function does not have', () => {
       [{ input, maxCals: 1 }],
       "Cannot use 'maxCals': enrich has no such option; did you mean 'maxCalls'?",
     ],
-    ['enrich', [{ input, param: { a: 'b' } }], "did you mean 'params'?"],
+    [
+      'enrich',
+      [{ input, param: { a: 'b' } }],
+      "Cannot use 'param': enrich has no such option; did you mean 'params'?",
+    ],
     [
       'enrich',
       [{ input, colour: 'red' }],

@@ -118,6 +118,25 @@ describe('respond', () => {
     const error = { code: 'respond_threw', message: String(defect) };
     expect([status, JSON.parse(text)]).toEqual([500, { error }]);
   });
+
+  it.each<[string, unknown, RegExp]>([
+    ['a status that there is not', { status: 99 }, /status from 200 to 999, received 99/],
+    ['an interim status', { status: 101 }, /status from 200 to 999, received 101/],
+    ['a status as text', { status: '200' }, /status from 200 to 999, received 200/],
+    ['a header that no HTTP carries', { headers: { a: 'b\r\nc' } }, /Invalid character in header/],
+    ['a header with a space in its name', { headers: { 'a b': 'c' } }, /valid HTTP token/],
+    ['a body that is no JSON', { body: { count: 1n } }, /BigInt/],
+    ['a body of which JSON has nothing', { body: () => 1 }, /JSON, received a function/],
+    ['a number', 404, /expected an answer, 'reset' or 'hang', received a number/],
+    ['another word', 'rest', /expected an answer, 'reset' or 'hang', received a string/],
+    ['a promise', Promise.resolve({ body: {} }), /'reset' or 'hang', received a promise/],
+  ])('that gives %s answers 500 with why', async (_, reply, why) => {
+    const sandbox = await openSandbox({ respond: () => reply as SandboxReply });
+    const { status, text } = await ask(sandbox, 'a.com');
+    expect(status).toBe(500);
+    expect(text).toMatch(why);
+    expect(sandbox.stats().byStatus).toEqual({ 500: 1 });
+  });
 });
 
 function isJson(text: string): boolean {

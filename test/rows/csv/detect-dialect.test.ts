@@ -78,6 +78,15 @@ describe('detectDialect', () => {
     expect(detectDialect('a, b\n1, 2\n').delimiter).toBe(',');
   });
 
+  it('takes commas within cells that are quoted for those of a text', () => {
+    const sample = 'domain;"a,b"\nacme.com;"1,2"\nbolt.com;"3,4"\n';
+    expect(detectDialect(sample).delimiter).toBe(';');
+    expect(detectDialect(sample.replaceAll(',', ',,')).delimiter).toBe(';');
+    expect(
+      detectDialect(sample.replaceAll(/[;,]/g, (it) => (it === ';' ? ',' : ';'))).delimiter,
+    ).toBe(',');
+  });
+
   it('takes a quote within a cell for no beginning of a quoted one', () => {
     expect(detectDialect('a;b\n1,5" x;2\n2,5" x;3\n').delimiter).toBe(';');
   });
