@@ -1,8 +1,8 @@
 import { tmpdir } from 'node:os';
 import { basename } from 'node:path';
+import { createCallbackGuard } from './common/callback-guard.ts';
 import { createCloser } from './common/closer.ts';
 import { BrandfillError } from './common/errors.ts';
-import { createHearing } from './common/hearing.ts';
 import type { EnrichOptions } from './enrich-options.ts';
 import { ADD_SETTINGS, type AddSettings } from './job/commands/add-settings.ts';
 import { findEndpointId } from './job/endpoint-id.ts';
@@ -107,10 +107,10 @@ export async function add(
       `Cannot add lookups without a queue: give ${describe('queue')}, or set BRANDFILL_QUEUE.`,
     );
   }
-  const hearing = createHearing([signal]);
-  const context = { api, onNotice: hearing.guard(onNotice), signal: hearing.signal };
+  const callbackGuard = createCallbackGuard([signal]);
+  const context = { api, onNotice: callbackGuard.guard(onNotice), signal: callbackGuard.signal };
   const summary = await addList(input, { ...settings, queue: dryRun ? undefined : queue }, context);
-  hearing.assertHeard();
+  callbackGuard.throwIfFailed();
   return summary;
 }
 

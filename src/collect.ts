@@ -2,9 +2,9 @@ import { openBackfillWriter } from './collector/backfill/backfill-writer.ts';
 import { openBackfillFolder } from './collector/backfill/open-folder.ts';
 import { toLines } from './collector/backfill/outcome-lines.ts';
 import { aborted } from './common/aborted.ts';
+import { createCallbackGuard } from './common/callback-guard.ts';
 import { createCloser } from './common/closer.ts';
 import { BrandfillError } from './common/errors.ts';
-import { createHearing } from './common/hearing.ts';
 import type { OnNotice } from './common/notice.ts';
 import { within } from './common/within.ts';
 import { COLLECT_SETTINGS, type CollectSettings } from './job/commands/collect-settings.ts';
@@ -77,10 +77,14 @@ export async function collect(
       `Cannot collect without a queue: give ${describe('queue')}, or set BRANDFILL_QUEUE.`,
     );
   }
-  const hearing = createHearing([signal]);
-  const context = { signal: hearing.signal, onNotice: hearing.guard(onNotice), describe };
+  const callbackGuard = createCallbackGuard([signal]);
+  const context = {
+    signal: callbackGuard.signal,
+    onNotice: callbackGuard.guard(onNotice),
+    describe,
+  };
   const collected = await collectFrom({ ...settings, queue }, context);
-  hearing.assertHeard();
+  callbackGuard.throwIfFailed();
   return collected;
 }
 

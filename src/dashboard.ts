@@ -1,7 +1,7 @@
 import { aborted } from './common/aborted.ts';
+import { createCallbackGuard } from './common/callback-guard.ts';
 import { createCloser } from './common/closer.ts';
 import { BrandfillError } from './common/errors.ts';
-import { createHearing } from './common/hearing.ts';
 import type { OnNotice } from './common/notice.ts';
 import { within } from './common/within.ts';
 import { DASHBOARD_SETTINGS, type DashboardSettings } from './job/commands/dashboard-settings.ts';
@@ -69,8 +69,8 @@ export async function dashboard(
   const { openListener } = await import('./http/listener.ts');
   const sources = { token, tokenFile, env: process.env, describe };
   const read = readToken(sources, listen);
-  const hearing = createHearing([signal]);
-  const onNotice = hearing.guard(tell);
+  const callbackGuard = createCallbackGuard([signal]);
+  const onNotice = callbackGuard.guard(tell);
   const closer = createCloser();
   try {
     const redis = closer.add(await openQueueServer({ url, acceptEviction, onNotice }));
@@ -86,11 +86,11 @@ export async function dashboard(
     );
     closer.add(shown); // closed first: the server waits for its viewers
     onNotice(`The dashboard of Redis at ${redis.name} is on ${listener.url}.`, { level: 'info' });
-    await aborted(hearing.signal);
+    await aborted(callbackGuard.signal);
   } finally {
     await closer.close();
   }
-  hearing.assertHeard();
+  callbackGuard.throwIfFailed();
 }
 
 const OTHERS: Readonly<

@@ -37,14 +37,14 @@ export async function enrich(
   const run = job.settings.merge === undefined ? runToFiles : await loadRunToMerge();
   const { token } = options;
   const sight = { ...around, token, describe: naming as (key: string) => string };
-  const { context: ofCaller, assertHeard } = createContext(options);
+  const { context: ofCaller, throwIfFailed } = createContext(options);
   const status = await openRunStatus(job, ofCaller, sight);
   const summary = await makeInSight(status, async (context) => {
     if (job.settings.report === undefined) return await run(options.input, job, context);
     const { runWithReport } = await import('./run/run-with-report.ts');
     return await runWithReport(options.input, job, { run, context });
   });
-  assertHeard();
+  throwIfFailed();
   return summary;
 }
 
@@ -69,13 +69,13 @@ async function loadRunToMerge(): Promise<typeof runToFiles> {
 export async function* enrichRows(options: EnrichOptions): AsyncGenerator<EnrichedRow, Summary> {
   const job = jobOf(options, { of: 'enrichRows', naming: libraryNaming, pointless: FILES });
   const { token } = options;
-  const { context, assertHeard } = createContext(options);
+  const { context, throwIfFailed } = createContext(options);
   const status = await openRunStatus(job, context, { token, describe: libraryNaming });
   let how: RunEnd | undefined; // stays undefined if the caller takes no more rows
   try {
     const summary = yield* runToRows(options.input, job, status.context);
     how = { summary };
-    assertHeard();
+    throwIfFailed();
     return summary;
   } catch (error) {
     how ??= { error: describeError(error) };
@@ -95,9 +95,9 @@ export async function plan(
   naming: OptionNaming = libraryNaming,
 ): Promise<Plan> {
   const job = jobOf(options, { of: 'plan', naming });
-  const { context, assertHeard } = createContext(options);
+  const { context, throwIfFailed } = createContext(options);
   const planned = await planOnly(options.input, job, context);
-  assertHeard();
+  throwIfFailed();
   return planned;
 }
 

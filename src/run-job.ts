@@ -1,6 +1,6 @@
 import { dirname } from 'node:path';
 import { createCredential } from './brand/credential.ts';
-import { createHearing } from './common/hearing.ts';
+import { createCallbackGuard } from './common/callback-guard.ts';
 import { makeFolder } from './common/make-folder.ts';
 import { enrich } from './enrich.ts';
 import type { EnrichOptions } from './enrich-options.ts';
@@ -70,8 +70,8 @@ export async function runJob(
   checkOptions(options, { of: 'runJob', others: RUN_OPTIONS, describe: libraryNaming });
   const { now = () => new Date(), runId, onEvent, onLoaded, onSummary } = options;
   const startedAt = now();
-  const hearing = createHearing([]);
-  const onNotice = hearing.guard((message: string) => onEvent?.({ type: 'notice', message }));
+  const callbackGuard = createCallbackGuard([]);
+  const onNotice = callbackGuard.guard((message: string) => onEvent?.({ type: 'notice', message }));
   const jobFile = await openJobFile(file, { ...options, now: () => startedAt });
   const finish = async (
     end: Pick<FinishedRun, 'exitCode' | 'summary' | 'error'>,
@@ -102,7 +102,7 @@ export async function runJob(
     throw error;
   }
   await finish(jobEnd);
-  hearing.assertHeard();
+  callbackGuard.throwIfFailed();
   return jobEnd;
 }
 

@@ -1,6 +1,6 @@
+import { createCallbackGuard } from './common/callback-guard.ts';
 import { createCloser } from './common/closer.ts';
 import { BrandfillError } from './common/errors.ts';
-import { createHearing } from './common/hearing.ts';
 import type { OnNotice } from './common/notice.ts';
 import { describeOwner, describeSelf, isHere } from './common/owner.ts';
 import { within } from './common/within.ts';
@@ -66,9 +66,9 @@ export async function schedule(
     describe,
   });
   checkKind(options.files, 'texts', describe('files'));
-  const hearing = createHearing([options.signal]);
+  const callbackGuard = createCallbackGuard([options.signal]);
   const { onNotice: tell = () => {}, onRunEvent = () => {}, onRunEnd = () => {} } = options;
-  const onNotice = hearing.guard(tell);
+  const onNotice = callbackGuard.guard(tell);
   const { url, settings } = readPlace(options, describe);
   const scheduled = openScheduledFiles(options.files, { env: process.env, onNotice });
   const wanted = await scheduled.readAll();
@@ -107,7 +107,7 @@ export async function schedule(
       { level: 'info' },
     );
     status?.health.check(() => bullmq.findRedisTrouble(redis));
-    status?.health.check(() => (hearing.signal.aborted ? 'it was told to stop' : undefined));
+    status?.health.check(() => (callbackGuard.signal.aborted ? 'it was told to stop' : undefined));
     const results = bullmq.openScheduleResults(redis.client, group.name);
     status?.instruments.forSchedules(async () => {
       if (redis.client.status !== 'ready') return []; // without a connection, a command would wait
@@ -118,7 +118,7 @@ export async function schedule(
     status?.health.started();
     await serveSchedules({
       ...options,
-      signal: hearing.signal,
+      signal: callbackGuard.signal,
       redis,
       group: group.name,
       queue,
@@ -130,15 +130,15 @@ export async function schedule(
       keeper,
       lockMs: settings.lostAfter,
       onNotice,
-      onRunEvent: hearing.guard(onRunEvent),
-      onRunEnd: hearing.guard(onRunEnd),
+      onRunEvent: callbackGuard.guard(onRunEvent),
+      onRunEnd: callbackGuard.guard(onRunEnd),
     });
   } catch (error) {
     throw toQueueError(error);
   } finally {
     await closer.close();
   }
-  hearing.assertHeard();
+  callbackGuard.throwIfFailed();
 }
 
 const OTHERS: Readonly<Record<Exclude<keyof ScheduleOptions, keyof ScheduleSettings>, OptionKind>> =

@@ -63,9 +63,9 @@ export async function tryDomain(
     env: { ...process.env, BRANDFILL_QUEUE: undefined },
     describe: naming,
   });
-  const { context, assertHeard } = createContext({ signal, onEvent });
+  const { context, throwIfFailed } = createContext({ signal, onEvent });
   const trial = await runToTrial(domain, job, { ...context, isTrial: true });
-  assertHeard();
+  throwIfFailed();
   return trial;
 }
 

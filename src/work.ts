@@ -1,8 +1,8 @@
 import { once } from 'node:events';
 import { describeProxy, findProxy } from './brand/proxy.ts';
+import { createCallbackGuard } from './common/callback-guard.ts';
 import { createCloser } from './common/closer.ts';
 import { BrandfillError } from './common/errors.ts';
-import { createHearing } from './common/hearing.ts';
 import type { OnNotice } from './common/notice.ts';
 import { within } from './common/within.ts';
 import type { EnrichOptions } from './enrich-options.ts';
@@ -56,7 +56,7 @@ export interface WorkerEnd {
 
 /** Redis may be away when a worker is told to stop. Others then find its outcomes in the log. */
 const FAREWELL_MS = 10_000;
-const LAST_WORDS_MS = 1_000;
+const STOP_NOTICE_MS = 1_000;
 
 /**
  * Takes chunks from a queue on Redis, for any number of runs and backfills, until it is told to
@@ -86,18 +86,18 @@ export async function work(
     );
   }
   const api = createApi({ settings, apiKey, env: process.env, describe });
-  const hearing = createHearing([signal]);
+  const callbackGuard = createCallbackGuard([signal]);
   const end = await workOn(
     { ...settings, queue },
     {
       api,
-      onNotice: hearing.guard(onNotice),
-      onProgress: onProgress && hearing.guard(onProgress),
-      signal: hearing.signal,
+      onNotice: callbackGuard.guard(onNotice),
+      onProgress: onProgress && callbackGuard.guard(onProgress),
+      signal: callbackGuard.signal,
       label: describe('listen'),
     },
   );
-  hearing.assertHeard();
+  callbackGuard.throwIfFailed();
   return end;
 }
 
@@ -186,18 +186,18 @@ async function workOn(
     );
     const { client } = redis;
     closer.add(bullmq.watchQueuePause({ client, queue: bullmq.LOOKUPS_QUEUE, onNotice }));
-    bullmq.dropLastWords(redis.client, api.endpoint.id).catch(() => {}); // the message has its time
+    bullmq.dropStopNotice(redis.client, api.endpoint.id).catch(() => {}); // the message has its time
     status?.health.started();
     const { noNewCall } = stopSwitch;
     if (!noNewCall.aborted) await Promise.race([once(noNewCall, 'abort'), taker.ended]);
     const stopped = stopSwitch.stopped ?? { reason: 'interrupted' };
-    const leaveWord = async (): Promise<void> => {
+    const publishNotice = async (): Promise<void> => {
       if (stopped.reason === 'interrupted') return;
-      const left = bullmq.leaveLastWords(redis.client, api.endpoint.id, describeStop(stopped));
+      const left = bullmq.publishStopNotice(redis.client, api.endpoint.id, describeStop(stopped));
       // Where Redis does not answer, nobody reads them either.
-      await within(LAST_WORDS_MS, left).catch(() => {});
+      await within(STOP_NOTICE_MS, left).catch(() => {});
     };
-    const isHandedBack = await handBack(taker, { drain, stopSwitch, leaveWord, onNotice });
+    const isHandedBack = await handBack(taker, { drain, stopSwitch, publishNotice, onNotice });
     return { stopped, calls: counters.calls, isHandedBack };
   } catch (error) {
     throw toQueueError(error);
@@ -219,17 +219,17 @@ interface HandBackOptions {
   readonly drain: number;
   readonly stopSwitch: StopSwitch;
   /** Says why this worker stops, for runs that wait. Never rejects. */
-  readonly leaveWord: () => Promise<void>;
+  readonly publishNotice: () => Promise<void>;
   readonly onNotice: OnNotice;
 }
 
 /** Stops taking chunks, and puts back unfinished work. Returns whether it is on the queue. */
 async function handBack(
   taker: ChunkTaker,
-  { drain, stopSwitch, leaveWord, onNotice }: HandBackOptions,
+  { drain, stopSwitch, publishNotice, onNotice }: HandBackOptions,
 ): Promise<boolean> {
   const drainTimer = setTimeout(() => stopSwitch.giveUp({ reason: 'interrupted' }), drain);
-  const isHandedBack = await within(drain + FAREWELL_MS, taker.stop(leaveWord()));
+  const isHandedBack = await within(drain + FAREWELL_MS, taker.stop(publishNotice()));
   clearTimeout(drainTimer);
   if (!isHandedBack)
     onNotice('Redis does not answer: other workers will take over the lookups of this one.');

@@ -98,8 +98,8 @@ export function onRefused(
 ): 'limit' | 'no_limit' | 'out' {
   const { sentAtMs, nowMs } = call;
   // Calls that were under way together are refused together, which counts once.
-  const isNews = sentAtMs >= state.refusedAtMs || state.refusedAtMs > nowMs;
-  if (!isNews) return 'limit';
+  const isNew = sentAtMs >= state.refusedAtMs || state.refusedAtMs > nowMs;
+  if (!isNew) return 'limit';
   state.refusedAtMs = nowMs;
   // A clock that was set back must not make the API seem available.
   state.answeredAtMs = Math.min(state.answeredAtMs, nowMs);

@@ -30,7 +30,7 @@ const KEEP_ALIVE_MS = 65_000;
 /** The end of the last answer may take this long. */
 const FAREWELL_MS = 500;
 /** How often to check which connections have nothing more to send. */
-const LOOK_MS = 20;
+const POLL_MS = 20;
 
 /**
  * Starts an HTTP server.
@@ -56,7 +56,7 @@ export async function openListener(options: ListenerOptions): Promise<Listener> 
       const until = performance.now() + FAREWELL_MS;
       while (performance.now() < until) {
         server.closeIdleConnections();
-        if (await Promise.race([closed, delay(LOOK_MS)])) return;
+        if (await Promise.race([closed, delay(POLL_MS)])) return;
       }
       server.closeAllConnections();
       await closed;

@@ -16,7 +16,7 @@ export interface ApiWatchOptions {
   readonly onNotice: OnNotice;
 }
 
-const LOOK_MS = 1_000;
+const POLL_MS = 1_000;
 /** Shorter waits are not reported. */
 const WORTH_TELLING_MS = 5_000;
 /** When an outage is reported again. The interval doubles each time. */
@@ -66,6 +66,6 @@ export function watchApi(options: ApiWatchOptions): Closable {
     isTold = toldMs > 0;
   }
 
-  const timer = setInterval(look, LOOK_MS);
+  const timer = setInterval(look, POLL_MS);
   return { close: async () => clearInterval(timer) };
 }

@@ -20,7 +20,7 @@ export interface CommandOptions {
 }
 
 /** How often to check whether everything that it started has ended. */
-const LOOK_MS = 50;
+const POLL_MS = 50;
 
 const HAS_GROUPS = process.platform !== 'win32';
 
@@ -80,7 +80,7 @@ export async function runCommand(
     const [code, signal] = (await once(child, 'exit')) as [number | null, string | null];
     // The shell may end before the processes it started. Those are waited for, and killed, like the
     // shell.
-    while (whyEnded !== undefined && !isKilled && kill(0)) await delay(LOOK_MS);
+    while (whyEnded !== undefined && !isKilled && kill(0)) await delay(POLL_MS);
     if (whyEnded !== undefined) throw new Error(whyEnded);
     if (code !== 0) throw new Error(`it ended with ${signal ?? `exit code ${code}`}`);
   } catch (error) {

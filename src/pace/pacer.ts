@@ -97,12 +97,11 @@ function onAccepted(state: PaceState, event: PaceEvent, nowMs: number): void {
   const { throttle } = state;
   noteLatency(state, event, nowMs);
   // Calls that were sent before the limit was reached say nothing of the rate since.
-  const isNews = event.sentAtMs > throttle.cutMs;
-  if (isNews && (state.phase === 'told' || state.phase === 'testing'))
-    onAcceptedAgain(state, event);
+  const isNew = event.sentAtMs > throttle.cutMs;
+  if (isNew && (state.phase === 'told' || state.phase === 'testing')) onAcceptedAgain(state, event);
   countAccepted(state, nowMs);
   throttle.acceptedSentMs = Math.max(throttle.acceptedSentMs ?? 0, event.sentAtMs);
-  if (!isNews) return;
+  if (!isNew) return;
   throttle.accepted += 1;
   if (state.concurrency.trial.isOn) return noteAcceptedInTrial(state, nowMs);
   noteAcceptedInFlight(state, event);

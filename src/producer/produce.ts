@@ -29,7 +29,7 @@ export interface ProduceOptions {
  * The average interval of checks for domains of other runs. Random, so that two runs that want the
  * same domain do not collide again.
  */
-const LOOK_MS = 200;
+const POLL_MS = 200;
 /** When more domains than this were refused, those with outcomes by now are dropped. */
 const MOST_REFUSED = 10_000;
 
@@ -114,7 +114,7 @@ export async function produce(options: ProduceOptions): Promise<boolean> {
       await giveRest();
       onWait?.(refused.size);
       if (refused.size === 0) break;
-      await delay(LOOK_MS * (0.5 + Math.random()));
+      await delay(POLL_MS * (0.5 + Math.random()));
     }
     return !isTooMany;
   } finally {

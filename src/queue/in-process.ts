@@ -20,26 +20,26 @@ export function createInProcessQueue({ collect, window }: InProcessQueueOptions)
 
   function end(): void {
     hasEnded = true;
-    change.tell();
+    change.notify();
   }
 
   async function takeChunks(handle: HandleChunk): Promise<void> {
     for (;;) {
       const chunk = waiting.shift();
       if (chunk) {
-        change.tell();
+        change.notify();
         await handle(chunk, collect);
       } else if (hasEnded) return;
-      else await change.next();
+      else await change.wait();
     }
   }
 
   return {
     add: async (chunk) => {
-      while (waiting.length >= window && !hasEnded) await change.next();
+      while (waiting.length >= window && !hasEnded) await change.wait();
       if (hasEnded) return;
       waiting.push(chunk);
-      change.tell();
+      change.notify();
     },
     end,
     work: async (handle) => {

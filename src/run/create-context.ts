@@ -1,4 +1,4 @@
-import { createHearing } from '../common/hearing.ts';
+import { createCallbackGuard } from '../common/callback-guard.ts';
 import type { RunControl } from '../common/run-control.ts';
 import { createRunId } from '../common/run-id.ts';
 import type { RunEvent } from '../watch/events.ts';
@@ -19,7 +19,7 @@ export interface CallersContext {
    *
    * @throws the first error that `onEvent` threw, or with which its promise was rejected
    */
-  readonly assertHeard: () => void;
+  readonly throwIfFailed: () => void;
 }
 
 /** Makes the context of a run for a caller. If `onEvent` throws, the run is stopped in order. */
@@ -31,14 +31,14 @@ export function createContext({
   control,
   changesId,
 }: CallerOptions): CallersContext {
-  const hearing = createHearing([signal, control?.stopped]);
+  const callbackGuard = createCallbackGuard([signal, control?.stopped]);
   const context = {
     runId,
-    signal: hearing.signal,
-    onEvent: hearing.guard(onEvent),
+    signal: callbackGuard.signal,
+    onEvent: callbackGuard.guard(onEvent),
     confirm,
     control,
     changesId,
   };
-  return { context, assertHeard: () => hearing.assertHeard() };
+  return { context, throwIfFailed: () => callbackGuard.throwIfFailed() };
 }

@@ -5,7 +5,7 @@ import type { InstrumentMaker } from '../metrics/create-instruments.ts';
 import type { ScheduleQueue } from '../queue/bullmq/schedules/schedule-queue.ts';
 import type { ScheduleResults } from '../queue/bullmq/schedules/schedule-results.ts';
 import type { takeRuns } from '../queue/bullmq/schedules/schedule-worker.ts';
-import { createNews } from '../queue/bullmq/server/news.ts';
+import { createNoticeFilter } from '../queue/bullmq/server/notice-filter.ts';
 import { toQueueError } from '../queue/bullmq/server/reasons.ts';
 import type { RedisServer } from '../queue/bullmq/server/redis.ts';
 import type { RunEvent } from '../watch/events.ts';
@@ -34,7 +34,7 @@ export interface ServeSchedulesOptions {
 }
 
 /** How often files are checked for edits. */
-const LOOK_MS = 2_000;
+const POLL_MS = 2_000;
 /** How often to check whether Redis still has its schedules. */
 const MEND_MS = 30_000;
 /** A run that begins this much later than it was due was missed. */
@@ -84,10 +84,10 @@ async function keepLooking(
   options: ServeSchedulesOptions & { readonly signal: AbortSignal },
 ): Promise<void> {
   const { scheduled, keeper, signal, onNotice } = options;
-  const isNews = createNews();
+  const isNew = createNoticeFilter();
   let mendedAtMs = performance.now(); // independent of changes to the clock
   for (;;) {
-    await delay(LOOK_MS, undefined, { signal }).catch(() => {});
+    await delay(POLL_MS, undefined, { signal }).catch(() => {});
     if (signal.aborted) return;
     try {
       await keeper.takeUp(await scheduled.readEdited());
@@ -97,7 +97,7 @@ async function keepLooking(
     } catch (error) {
       const found = toQueueError(error);
       const message = found instanceof Error ? found.message : String(found);
-      if (isNews(message)) onNotice(message);
+      if (isNew(message)) onNotice(message);
     }
   }
 }

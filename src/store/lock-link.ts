@@ -43,7 +43,7 @@ export interface LockLinkOptions {
 /** The longest wait between two tries. A commit takes a few milliseconds. */
 const RETRY_MS = 4;
 /** How often to look up whether the holder is alive, which costs more than a try. */
-const LOOK_MS = 20;
+const POLL_MS = 20;
 const PATIENCE_MS = 60_000;
 
 /** @param path where the link is created, in an existing folder */
@@ -63,7 +63,7 @@ export function createLockLink(
         if (held === undefined) continue; // it was released just now
         const nowMs = performance.now();
         if (held !== holder.mark) holder = { mark: held, sinceMs: nowMs, lookedMs: nowMs };
-        if (nowMs - holder.lookedMs > LOOK_MS) {
+        if (nowMs - holder.lookedMs > POLL_MS) {
           holder.lookedMs = nowMs;
           if (isGone(held, owner, nowMs - holder.sinceMs > silenceMs)) {
             removeStale(path, held);

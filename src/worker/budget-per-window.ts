@@ -34,7 +34,7 @@ interface Share {
   /** Calls that are reserved and may come back. */
   reserved: number;
   /** The ledger had no calls left to take. */
-  isDry: boolean;
+  isExhausted: boolean;
 }
 
 /**
@@ -69,11 +69,11 @@ export function createSharedBudget(options: SharedBudgetOptions): SharedBudget {
     const { calls, window, nowMs } = await ledger.take(signal);
     const overAtMs = askedAtMs + window.endsAtMs - nowMs;
     if (share?.window.id !== window.id) {
-      share = { window, overAtMs, left: 0, reserved: 0, isDry: false };
+      share = { window, overAtMs, left: 0, reserved: 0, isExhausted: false };
     }
     share.overAtMs = overAtMs;
     share.left += calls;
-    share.isDry = calls === 0;
+    share.isExhausted = calls === 0;
   }
 
   const isOver = ({ overAtMs }: Share): boolean => now() >= overAtMs;
@@ -84,7 +84,7 @@ export function createSharedBudget(options: SharedBudgetOptions): SharedBudget {
     reservations += 1;
     const settle = (): void => {
       of.reserved -= 1;
-      change.tell();
+      change.notify();
     };
     return {
       isGood: () => !isOver(of),
@@ -122,7 +122,7 @@ export function createSharedBudget(options: SharedBudgetOptions): SharedBudget {
     if (of.left === 0 || isOver(of)) return;
     const { left, window } = of;
     of.left = 0;
-    of.isDry = false;
+    of.isExhausted = false;
     const before = givingBack;
     givingBack = before.then(() => ledger.giveBack(left, window)).catch(() => {});
   }
@@ -148,12 +148,12 @@ export function createSharedBudget(options: SharedBudgetOptions): SharedBudget {
         const reserved = tryReserve();
         if (reserved) return reserved;
         const current = currentShare();
-        if (!current?.isDry) {
+        if (!current?.isExhausted) {
           taking ??= take(signal).finally(() => {
             taking = undefined;
           });
           await unlessAborted(taking, signal);
-        } else if (current.reserved > 0) await change.next();
+        } else if (current.reserved > 0) await change.wait();
         else return { reason: 'max_calls_per', comeBackAtMs: current.window.endsAtMs };
       }
     },

@@ -91,7 +91,7 @@ class Lookup implements CallQuestions {
   async run(): Promise<LookupResult> {
     try {
       const answer = await this.#attempt();
-      this.#context.retryGate.counted();
+      this.#context.retryGate.firstAttemptEnded();
       return this.#conclude(isFinal(answer) ? answer : await this.#tryAgain(answer));
     } catch (error) {
       if (error instanceof UnusableError) return this.#conclude(error.answer);

@@ -1,4 +1,4 @@
-import { createWaitingRow } from '../common/waiting-row.ts';
+import { createWaitQueue } from '../common/wait-queue.ts';
 import {
   createOutageState,
   describeOutage,
@@ -64,7 +64,7 @@ export function createOutageGate(options: OutageGateOptions): OutageGate {
   const state = createOutageState();
   state.limitBy503.isLimit = options.wasLimitedBy503 ?? false;
   let inFlight = 0;
-  const waiting = createWaitingRow();
+  const waiting = createWaitQueue();
   /** Ends the sleep before the next check; undefined while no caller waits. */
   let looking: AbortController | undefined;
 
@@ -84,7 +84,7 @@ export function createOutageGate(options: OutageGateOptions): OutageGate {
     if (tryPass()) return;
     stopIfTooLong();
     signal.throwIfAborted();
-    const turn = waiting.join(signal);
+    const turn = waiting.wait(signal);
     if (!looking) void lookAgain();
     try {
       await turn;
@@ -94,7 +94,7 @@ export function createOutageGate(options: OutageGateOptions): OutageGate {
   }
 
   function letThrough(): void {
-    while (waiting.length > 0 && tryPass()) waiting.callNext();
+    while (waiting.length > 0 && tryPass()) waiting.wakeNext();
     restIfAlone();
   }
 

@@ -1,6 +1,6 @@
 import type { Answer } from '../brand/answer.ts';
 import { type Misdirection, misdirectionOf } from '../brand/misdirection.ts';
-import { createWaitingRow } from '../common/waiting-row.ts';
+import { createWaitQueue } from '../common/wait-queue.ts';
 
 /**
  * Lets a few calls go ahead of all others. When all of them give the same sign that the address or
@@ -46,7 +46,7 @@ export function createPreflight(
   let underWay = 0;
   let seen: Misdirection | undefined;
   let sightings = 0;
-  const waiting = createWaitingRow();
+  const waiting = createWaitQueue();
   let resolve: (isGood: boolean) => void = () => {};
   const verdict = new Promise<boolean>((settled) => {
     resolve = settled;
@@ -60,7 +60,7 @@ export function createPreflight(
   }
 
   function wakeAll(): void {
-    while (waiting.length > 0) waiting.callNext();
+    while (waiting.length > 0) waiting.wakeNext();
   }
 
   function judge(answer: Answer, isSign: () => boolean): void {
@@ -81,7 +81,7 @@ export function createPreflight(
     pass: async (signal) => {
       while (isGood === undefined && underWay + sightings >= calls) {
         signal.throwIfAborted();
-        await waiting.join(signal);
+        await waiting.wait(signal);
       }
       underWay += 1;
     },

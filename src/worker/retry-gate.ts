@@ -4,7 +4,7 @@ import type { Clock } from '../pace/clock.ts';
 /** Keeps retries in proportion to calls. */
 export interface RetryGate {
   /** The first attempt of a lookup has ended. */
-  counted(): void;
+  firstAttemptEnded(): void;
   /**
    * Waits until a retry may be made.
    *
@@ -37,7 +37,7 @@ export function createRetryGate(clock: Clock): RetryGate {
   }
 
   return {
-    counted: () => onCall(budget, clock.nowMs()),
+    firstAttemptEnded: () => onCall(budget, clock.nowMs()),
     pass: async (signal) => {
       for (;;) {
         const nowMs = clock.nowMs();

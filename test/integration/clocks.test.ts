@@ -1,7 +1,7 @@
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { add, enrich, schedule, work } from '../../src/index.ts';
-import { findLastWords, leaveLastWords } from '../../src/queue/bullmq/chunks/last-words.ts';
 import { readWorkers } from '../../src/queue/bullmq/chunks/presence.ts';
+import { findStopNotice, publishStopNotice } from '../../src/queue/bullmq/chunks/stop-notice.ts';
 import type { OutcomesData } from '../../src/queue/bullmq/contract.ts';
 import {
   createQueueReader,
@@ -66,9 +66,9 @@ describe.each([HOUR_MS, -HOUR_MS])('on a machine whose clock is %i ms off', (off
   it('a worker that stops by itself says when by the clock of Redis', async () => {
     const { client } = await connect(await useRedis());
     shiftClock(offMs);
-    await leaveLastWords(client, 'an-api', 'the API refuses the credential');
+    await publishStopNotice(client, 'an-api', 'the API refuses the credential');
     vi.useRealTimers();
-    expect(await findLastWords(client, 'an-api')).toMatchObject({ atMs: justNow() });
+    expect(await findStopNotice(client, 'an-api')).toMatchObject({ atMs: justNow() });
   });
 
   it('lookups are put on the queue with the time of Redis', async () => {

@@ -69,11 +69,11 @@ it('a run that finds its name claimed by another one leaves that alone, and says
   notices.length = 0;
   const name = randomUUID();
   const ledger = await claim(name);
-  expect(await ledger.date()).toBe(true);
+  expect(await ledger.touch()).toBe(true);
   const other = JSON.stringify({ ...describeSelf(), pid: 4_711, place: 'web-1 boot' });
   await redis.client.set(claimKey(name), other, 'PX', 60_000);
   await ledger.note(new Map([['chunk', ['a.com']]]));
-  expect([await ledger.date(), await ledger.date()]).toEqual([false, false]);
+  expect([await ledger.touch(), await ledger.touch()]).toEqual([false, false]);
   expect(notices).toEqual([expect.stringContaining('Another run (process 4711 on web-1)')]);
   await ledger.close(true);
   expect(await redis.client.get(claimKey(name))).toBe(other);
@@ -84,9 +84,9 @@ it('a run whose claim was given up again has its name back', async () => {
   const name = randomUUID();
   const ledger = await claim(name);
   await redis.client.set(claimKey(name), JSON.stringify(describeSelf()), 'PX', 60_000);
-  expect(await ledger.date()).toBe(false);
+  expect(await ledger.touch()).toBe(false);
   await redis.client.del(claimKey(name));
-  expect(await ledger.date()).toBe(true);
+  expect(await ledger.touch()).toBe(true);
   await ledger.close(true);
   expect(await redis.client.keys(`*${name}*`)).toEqual([]);
 });

@@ -27,7 +27,7 @@ it.each([0, 1])(
       countCalls: async () => undefined,
       readLog: async () => ({
         outcomes: isStruck() ? [] : [{ data: outcome, shape: undefined }],
-        lonelyAttempts: 0,
+        isolatedAttempts: 0,
       }),
       findExpected: async (_, { domains }) => (isStruck() ? undefined : domains),
       log: {

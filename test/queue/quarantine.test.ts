@@ -7,14 +7,14 @@ describe('a chunk that may be to blame', () => {
     const quarantine = createQuarantine();
     const done: string[] = [];
     let end = (): void => {};
-    const suspect = quarantine.alone(async () => {
+    const suspect = quarantine.exclusive(async () => {
       await new Promise<void>((resolve) => {
         end = resolve;
       });
       done.push('suspect');
     });
     await nextTurn();
-    const other = quarantine.together(async () => {
+    const other = quarantine.shared(async () => {
       done.push('other');
     });
     await nextTurn();

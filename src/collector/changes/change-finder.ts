@@ -155,8 +155,8 @@ export function createChangeFinder({ columns, before, after }: ChangeFinderOptio
         if (text !== undefined) hash = hashOfValue(text);
       }
       put(to, column, hash);
-      const isNews = !isSame || !isFlatAgain || compared?.dependsOnRow === true;
-      if (hash !== told && isNews) changed.add(compared?.label ?? layout[column]?.name ?? '');
+      const isNew = !isSame || !isFlatAgain || compared?.dependsOnRow === true;
+      if (hash !== told && isNew) changed.add(compared?.label ?? layout[column]?.name ?? '');
     }
     return changed.size === 0 ? undefined : { kind: 'changed', columns: [...changed].join(';') };
   }

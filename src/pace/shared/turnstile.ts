@@ -1,4 +1,4 @@
-import { createWaitingRow } from '../../common/waiting-row.ts';
+import { createWaitQueue } from '../../common/wait-queue.ts';
 import { inTime, within } from '../../common/within.ts';
 import { describeOutage, type OutageState, outageMs } from '../../guard/outage.ts';
 import { createCallsInFlight } from '../calls-in-flight.ts';
@@ -77,7 +77,7 @@ export function createSharedTurnstile(options: SharedTurnstileOptions): SharedTu
   const { stored, worker, rate, callers, maxOutageMs, onOutageTooLong, clock } = options;
   const { random = Math.random } = options;
   const inFlight = createCallsInFlight();
-  const waiting = createWaitingRow();
+  const waiting = createWaitQueue();
   const starts = createHeldStarts();
   const news = createCallNewsBox();
   let known: SharedPace = readSharedPace(undefined, { nowMs: 0, rate });
@@ -121,7 +121,7 @@ export function createSharedTurnstile(options: SharedTurnstileOptions): SharedTu
   }
 
   function letThrough(): void {
-    while (waiting.length > 0 && take()) waiting.callNext();
+    while (waiting.length > 0 && take()) waiting.wakeNext();
     clearTimeout(nextStartTimer);
     if (waiting.length === 0) return;
     const { nextMs } = starts;
@@ -243,7 +243,7 @@ export function createSharedTurnstile(options: SharedTurnstileOptions): SharedTu
     enter: async (signal) => {
       signal.throwIfAborted();
       if (tryEnter()) return;
-      const turn = waiting.join(signal);
+      const turn = waiting.wait(signal);
       letThrough();
       await turn;
     },

@@ -8,8 +8,8 @@ export {
 export { openBulkLookups } from './backfills/bulk-lookups.ts';
 export { receiveOutcomes } from './backfills/receive-outcomes.ts';
 export { createSharedCallLedger } from './call-budget.ts';
-export { dropLastWords, leaveLastWords } from './chunks/last-words.ts';
 export { countWorkers, readWorkers } from './chunks/presence.ts';
+export { dropStopNotice, publishStopNotice } from './chunks/stop-notice.ts';
 export { takeChunks } from './chunks/take-chunks.ts';
 export { LOOKUPS_QUEUE, OUTCOMES_QUEUE } from './names.ts';
 export { createQueueReader } from './queue-depth.ts';

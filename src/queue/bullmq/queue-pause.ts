@@ -3,7 +3,7 @@ import type { OnNotice } from '../../common/notice.ts';
 import { type LOOKUPS_QUEUE, type OUTCOMES_QUEUE, PREFIX } from './names.ts';
 import type { RedisClient } from './server/redis.ts';
 
-const LOOK_MS = 5_000;
+const POLL_MS = 5_000;
 
 export interface QueuePauseWatchOptions {
   readonly client: RedisClient;
@@ -35,7 +35,7 @@ export function watchQueuePause({ client, queue, onNotice }: QueuePauseWatchOpti
 
   const tryLook = (): void => void look().catch(() => {}); // the next look will do
   tryLook();
-  const timer = setInterval(tryLook, LOOK_MS);
+  const timer = setInterval(tryLook, POLL_MS);
   return {
     close: async () => {
       isClosed = true;

@@ -15,7 +15,7 @@ export interface ProduceAllOptions extends ProduceOptions {
   readonly now: () => number;
 }
 
-const LOOK_MS = 10;
+const POLL_MS = 10;
 
 /**
  * Gives out the domains that are due. When a retry is requested while the last of them are under
@@ -43,7 +43,7 @@ export async function produceAll(options: ProduceAllOptions): Promise<boolean> {
  * here.
  */
 async function isQuiet({ outstanding, isFresh, signal }: ProduceAllOptions): Promise<boolean> {
-  while (!signal.aborted && ![...outstanding].every(isFresh)) await delay(LOOK_MS);
+  while (!signal.aborted && ![...outstanding].every(isFresh)) await delay(POLL_MS);
   return true;
 }
 

@@ -35,7 +35,7 @@ export interface OtherRunOptions {
 /** A run that stands still for this long, as while paused, keeps nothing from others. */
 export const STANDSTILL_MS: number = 5 * 60_000;
 /** How often a process is looked up, which costs more than reading its claims. */
-const LOOK_MS = 500;
+const POLL_MS = 500;
 /** Nothing of a lost run is kept on a queue for longer. */
 const KEPT_MS = 7 * 24 * 60 * 60_000;
 
@@ -92,7 +92,7 @@ export function createOtherRun(
   }
 
   function lookItUp({ owner }: ClaimHead): void {
-    if (now() - lookedUpAtMs < LOOK_MS) return;
+    if (now() - lookedUpAtMs < POLL_MS) return;
     lookedUpAtMs = now();
     isThere = isHere(owner, self);
   }
@@ -134,7 +134,7 @@ export function createOtherRun(
   /** Skips the file for a while. Thousands may lie about, of killed runs elsewhere. */
   function rest(): 'of_no_concern' {
     close();
-    restsUntilMs = now() + LOOK_MS;
+    restsUntilMs = now() + POLL_MS;
     return 'of_no_concern';
   }
 

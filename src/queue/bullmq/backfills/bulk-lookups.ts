@@ -2,8 +2,8 @@ import { Queue } from 'bullmq';
 import { within } from '../../../common/within.ts';
 import { CONTRACT_VERSION, chunkId, type LookupsData } from '../contract.ts';
 import { BULK_PRIORITY, CHUNK_OPTIONS, LOOKUPS_JOB, LOOKUPS_QUEUE } from '../names.ts';
-import { createPatience } from '../server/patience.ts';
 import type { RedisServer } from '../server/redis.ts';
+import { createRetrier } from '../server/retrier.ts';
 import { timeOf } from '../server/server-time.ts';
 import { queueOptions } from '../traces.ts';
 
@@ -40,7 +40,7 @@ export function openBulkLookups(options: BulkLookupsOptions): BulkLookups {
   const { client } = redis;
   const queue = new Queue(LOOKUPS_QUEUE, { connection: client, ...queueOptions(client) });
   queue.on('error', () => {}); // errors of the connection are reported elsewhere
-  const patience = createPatience(onNotice);
+  const retrier = createRetrier(onNotice);
   const priority = isInteractive ? {} : { priority: BULK_PRIORITY };
   // Lists for different APIs are different lists. As JSON, so that no ref can be taken for a
   // domain.
@@ -67,7 +67,7 @@ export function openBulkLookups(options: BulkLookupsOptions): BulkLookups {
       return { name: LOOKUPS_JOB, data, opts: { ...CHUNK_OPTIONS, ...priority, jobId } };
     });
     let waiting: ReadonlySet<string> | undefined;
-    await patience.insist(async () => {
+    await retrier.retryUntilAborted(async () => {
       // Looked up before the first try only: chunks that a try added are new.
       waiting ??= await findWaiting(jobs.map(({ opts }) => opts.jobId));
       const timestamp = await timeOf(client);

@@ -10,7 +10,7 @@ export interface ChunkReturns {
   /** Puts the remaining domains back as a chunk of their own, before all waiting chunks. */
   giveBack(chunk: TakenChunk, domains: readonly string[]): Promise<void>;
   /** Puts the domains back in two halves, to find out which half is to blame. */
-  cutInHalves(chunk: TakenChunk, domains: readonly string[]): Promise<void>;
+  bisect(chunk: TakenChunk, domains: readonly string[]): Promise<void>;
   close(): Promise<void>;
 }
 
@@ -56,7 +56,7 @@ export function createChunkReturns(client: RedisClient): ChunkReturns {
 
   return {
     giveBack: (chunk, domains) => replace(chunk, [{ ...chunk.data, domains: [...domains] }]),
-    cutInHalves: (chunk, domains) => {
+    bisect: (chunk, domains) => {
       const middle = Math.ceil(domains.length / 2);
       const half = { ...chunk.data, suspect: true };
       return replace(chunk, [

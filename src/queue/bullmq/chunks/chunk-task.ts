@@ -135,22 +135,22 @@ export function createChunkTask(options: ChunkTaskOptions): ChunkTask {
     };
     const { stalledCounter: lostWorkers } = job;
     const record = { domains: left.size, isSuspect: data.suspect === true, lostWorkers };
-    switch (judgeChunk({ ...record, lonelyAttempts: logged.lonelyAttempts })) {
+    switch (judgeChunk({ ...record, isolatedAttempts: logged.isolatedAttempts })) {
       case 'cut':
         onNotice(`Chunk ${id} lost its worker ${job.stalledCounter} times and was split in two.`);
-        await returns.cutInHalves(chunk, [...left.values()]);
+        await returns.bisect(chunk, [...left.values()]);
         return await finish(chunk, taken, [...known.values()]);
       case 'give_up':
         onNotice(`Chunk ${id} has lost every worker that took it, and is given up.`);
         await fail(id, { left, known }, 'worker_lost');
         return await finish(chunk, taken, [...known.values()]);
       case 'look_up_alone':
-        return await quarantine.alone(async () => {
-          await log.addLonely(id);
+        return await quarantine.exclusive(async () => {
+          await log.noteIsolatedAttempt(id);
           await makeLookups();
         });
       case 'look_up':
-        return await quarantine.together(makeLookups);
+        return await quarantine.shared(makeLookups);
     }
   }
 

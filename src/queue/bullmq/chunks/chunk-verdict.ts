@@ -7,7 +7,7 @@ export interface ChunkRecord {
   /** Workers that were lost while they had it. */
   readonly lostWorkers: number;
   /** How often it was looked up with no other chunk beside it. */
-  readonly lonelyAttempts: number;
+  readonly isolatedAttempts: number;
 }
 
 /**
@@ -22,12 +22,12 @@ const MOST_LOST_WORKERS = 3;
 
 /** Decides what to do with a chunk that a worker has taken. */
 export function judgeChunk(record: ChunkRecord): ChunkVerdict {
-  const { domains, isSuspect, lostWorkers, lonelyAttempts } = record;
+  const { domains, isSuspect, lostWorkers, isolatedAttempts } = record;
   const isBad = lostWorkers >= MOST_LOST_WORKERS;
   if (domains > 1) {
-    if (isSuspect ? lonelyAttempts > 0 : isBad) return 'cut';
+    if (isSuspect ? isolatedAttempts > 0 : isBad) return 'cut';
     return isSuspect ? 'look_up_alone' : 'look_up';
   }
   if (domains === 0 || (!isSuspect && !isBad)) return 'look_up';
-  return lonelyAttempts >= MOST_LOST_WORKERS ? 'give_up' : 'look_up_alone';
+  return isolatedAttempts >= MOST_LOST_WORKERS ? 'give_up' : 'look_up_alone';
 }

@@ -20,7 +20,7 @@ export interface OutcomeLog {
    */
   add(chunk: string, outcome: OutcomeData, shape?: Shape): Promise<void>;
   /** Notes that a chunk is now looked up with no other chunk beside it. */
-  addLonely(chunk: string): Promise<void>;
+  noteIsolatedAttempt(chunk: string): Promise<void>;
   /**
    * Makes the log of a chunk that is about to be finished expire soon, in case it is not removed.
    */
@@ -35,7 +35,7 @@ export interface OutcomeLog {
 export interface LoggedChunk {
   readonly outcomes: readonly LoggedOutcome[];
   /** How many workers began it with no other chunk beside it. */
-  readonly lonelyAttempts: number;
+  readonly isolatedAttempts: number;
 }
 
 export interface LoggedOutcome {
@@ -47,7 +47,7 @@ export interface LoggedOutcome {
 /** Reads what is in the log of a chunk. */
 export type ReadLog = (chunk: string) => Promise<LoggedChunk>;
 
-const LONELY = 'alone';
+const ISOLATED = 'alone';
 /** Long enough for another worker to take the chunk over if this one is killed now. */
 const SOON_MS = 60_000;
 const RETRY_MS = 500;
@@ -57,9 +57,9 @@ export function createLogReader(client: RedisClient): ReadLog {
   return async (chunk) => {
     const entries = await client.lrange(logKey(chunk), 0, -1);
     const outcomes = entries
-      .filter((entry) => entry !== LONELY)
+      .filter((entry) => entry !== ISOLATED)
       .map((entry) => decode(entry, shapes));
-    return { outcomes, lonelyAttempts: entries.length - outcomes.length };
+    return { outcomes, isolatedAttempts: entries.length - outcomes.length };
   };
 }
 
@@ -141,8 +141,8 @@ export function createOutcomeLog(client: RedisClient): OutcomeLog {
       else gathered.set(key, [entry]);
       return writing;
     },
-    addLonely: async (chunk) => {
-      await client.multi().rpush(logKey(chunk), LONELY).pexpire(logKey(chunk), KEPT_MS).exec();
+    noteIsolatedAttempt: async (chunk) => {
+      await client.multi().rpush(logKey(chunk), ISOLATED).pexpire(logKey(chunk), KEPT_MS).exec();
     },
     expireSoon: async (chunk) => {
       await client.pexpire(logKey(chunk), SOON_MS);

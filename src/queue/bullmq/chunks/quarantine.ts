@@ -9,9 +9,9 @@ export interface Quarantine {
    * Works on a chunk along with others. Waits while a chunk that was taken at the same time is
    * alone.
    */
-  together<T>(work: () => Promise<T>): Promise<T>;
+  shared<T>(work: () => Promise<T>): Promise<T>;
   /** Works on a chunk when no other is under way. */
-  alone<T>(work: () => Promise<T>): Promise<T>;
+  exclusive<T>(work: () => Promise<T>): Promise<T>;
   /** False while a chunk is alone or waits to be. No other chunk should then be taken. */
   readonly isFree: boolean;
 }
@@ -26,7 +26,7 @@ export function createQuarantine(): Quarantine {
     const first = underWay === 0 ? waiting.shift() : undefined;
     isClosed = first !== undefined;
     first?.();
-    if (!isClosed) change.tell();
+    if (!isClosed) change.notify();
   }
 
   async function run<T>(work: () => Promise<T>): Promise<T> {
@@ -40,11 +40,11 @@ export function createQuarantine(): Quarantine {
   }
 
   return {
-    together: async (work) => {
-      while (isClosed) await change.next();
+    shared: async (work) => {
+      while (isClosed) await change.wait();
       return await run(work);
     },
-    alone: async (work) => {
+    exclusive: async (work) => {
       await new Promise<void>((resolve) => {
         waiting.push(resolve);
         if (!isClosed) next();

@@ -22,7 +22,7 @@ export interface CallsWatchOptions {
 }
 
 /** How often the run checks whether workers were refused a call. */
-const LOOK_MS = 250;
+const POLL_MS = 250;
 
 /**
  * Starts the count of a run's calls anew, and reports when workers want more than they may make.
@@ -42,7 +42,7 @@ export async function watchCalls(
       await setImmediate(); // callers that were granted a call in the same reply go on first
       onCallsUsedUp();
     };
-    timer = setInterval(() => void look().catch(() => {}), LOOK_MS); // the next look will do
+    timer = setInterval(() => void look().catch(() => {}), POLL_MS); // the next look will do
   }
   return {
     stop: () => clearInterval(timer),

@@ -1,8 +1,8 @@
 import { Queue } from 'bullmq';
 import { CONTRACT_VERSION, chunkId, type LookupsData } from '../contract.ts';
 import { CHUNK_OPTIONS, LOOKUPS_JOB, LOOKUPS_QUEUE, RUN_PRIORITY, runQueueName } from '../names.ts';
-import { createPatience } from '../server/patience.ts';
 import type { RedisClient } from '../server/redis.ts';
+import { createRetrier } from '../server/retrier.ts';
 import { timeOf } from '../server/server-time.ts';
 import { queueOptions } from '../traces.ts';
 import type { RunLedger } from './run-ledger.ts';
@@ -41,7 +41,7 @@ export function openGivenChunks(options: GivenChunksOptions): GivenChunks {
   const { client, ledger, api, maxCalls, outstanding, takeLogged, giveUp, onNotice } = options;
   const queue = new Queue(LOOKUPS_QUEUE, { connection: client, ...queueOptions(client) });
   queue.on('error', () => {}); // errors of the connections are reported elsewhere
-  const patience = createPatience(onNotice);
+  const retrier = createRetrier(onNotice);
   const terms: Omit<LookupsData, 'domains'> = {
     v: CONTRACT_VERSION,
     replyTo: runQueueName(ledger.runId),
@@ -69,7 +69,7 @@ export function openGivenChunks(options: GivenChunksOptions): GivenChunks {
       const id = chunkId(ledger.runId, domains);
       const data: LookupsData = { ...terms, domains: [...domains] };
       const jobOptions = { ...CHUNK_OPTIONS, jobId: id, priority: RUN_PRIORITY };
-      await patience.insist(async () => {
+      await retrier.retryUntilAborted(async () => {
         const [timestamp] = await Promise.all([
           timeOf(client),
           ledger.note(new Map([[id, domains]])),

@@ -32,7 +32,7 @@ export interface HoldBack {
   close(): Promise<void>;
 }
 
-const LOOK_MS = 500;
+const POLL_MS = 500;
 
 /**
  * While a run is paused, workers start no call for it and give back what they have not begun. All
@@ -48,7 +48,7 @@ export function holdBackWhilePaused(options: HoldBackOptions): HoldBack {
     retake,
     drop,
     signal,
-    lookMs = LOOK_MS,
+    lookMs = POLL_MS,
   } = options;
   const { runId } = ledger;
   let holding: Promise<void> | undefined;

@@ -12,7 +12,7 @@ export interface PausedRuns {
   close(): void;
 }
 
-const LOOK_MS = 300;
+const POLL_MS = 300;
 /** A process that paused a run and was lost holds the run up no longer than this. */
 const KEPT_MS = 5_000;
 
@@ -32,7 +32,7 @@ export async function unmarkPaused(client: RedisClient, runId: string): Promise<
  */
 export async function recall(client: RedisClient, runId: string): Promise<void> {
   await markPaused(client, runId);
-  await delay(2 * LOOK_MS);
+  await delay(2 * POLL_MS);
   await unmarkPaused(client, runId);
 }
 
@@ -57,7 +57,7 @@ export function watchPausedRuns(client: RedisClient): PausedRuns {
   const timer = setInterval(() => {
     for (const [runId, { watchers }] of runs) if (watchers === 0) runs.delete(runId);
     if (runs.size > 0) look([...runs.keys()]).catch(() => {}); // the next look will do
-  }, LOOK_MS);
+  }, POLL_MS);
 
   const has = (runId: string): boolean => runs.get(runId)?.isPaused ?? false;
   return {

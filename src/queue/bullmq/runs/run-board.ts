@@ -4,7 +4,7 @@ import { timeOf } from '../server/server-time.ts';
 
 /** All runs that are shown, by the time of their last announcement. */
 const BOARD = `${PREFIX}:board`;
-const LOOK_MS = 500;
+const POLL_MS = 500;
 /** Every second look writes the state of the run. */
 const LOOKS_PER_STATE = 2;
 /** Requests to a run that no longer reads them are dropped after this time. */
@@ -58,7 +58,7 @@ export function announceRun(client: RedisClient, options: AnnounceRunOptions): R
     }
   }
 
-  const timer = setInterval(() => void look(), LOOK_MS);
+  const timer = setInterval(() => void look(), POLL_MS);
   void look();
   return {
     close: async () => {

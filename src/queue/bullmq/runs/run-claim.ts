@@ -24,7 +24,7 @@ export interface RunClaim {
 export type Holder = string;
 
 const CLAIM_MS = 10_000;
-const LOOK_MS = 250;
+const POLL_MS = 250;
 
 /**
  * KEYS: the claim. ARGV: the claim to be made, the one that it may replace, its expiry in milliseconds.
@@ -70,7 +70,7 @@ export async function findClaim(client: RedisClient, runId: string): Promise<Run
   async function outlast(): Promise<boolean> {
     let leftMs = await client.pttl(key);
     while (leftMs > 0) {
-      await delay(LOOK_MS);
+      await delay(POLL_MS);
       const nowLeftMs = await client.pttl(key);
       if (nowLeftMs > leftMs) return false;
       leftMs = nowLeftMs;

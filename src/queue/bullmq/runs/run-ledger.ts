@@ -19,7 +19,7 @@ export interface RunLedger {
    *
    * @returns whether the run still has its name: another run may have claimed it meanwhile
    */
-  date(): Promise<boolean>;
+  touch(): Promise<boolean>;
   /** Releases the run. With `isOver` its ledger is removed, unless another run has the name. */
   close(isOver: boolean): Promise<void>;
 }
@@ -132,7 +132,7 @@ function openLedger(
   let isClosed = false;
 
   // Also restores both when Redis has lost everything. The keys of a killed run expire.
-  async function date(): Promise<boolean> {
+  async function touch(): Promise<boolean> {
     const holder = await claim.renew();
     if (holder !== undefined && !isOvertaken) onNotice(describeOvertaken(holder));
     isOvertaken = holder !== undefined;
@@ -143,12 +143,12 @@ function openLedger(
     return true;
   }
 
-  const beat = (): void => void date().catch(() => {}); // the next beat will do
+  const beat = (): void => void touch().catch(() => {}); // the next beat will do
   beat();
   const timer = setInterval(beat, BEAT_MS);
   return {
     runId,
-    date,
+    touch,
     read: async () => {
       const { [OPEN_FIELD]: _, ...chunks } = await client.hgetall(key);
       return new Map(

@@ -77,9 +77,9 @@ export async function openRunQueue(options: RunQueueOptions): Promise<RunQueue> 
   const list = options.list ?? 'a list';
   const ledger = options.ledger ?? (await claimRun({ client, name, list, onNotice }));
   const change = createChange();
-  const { calls, replies } = await openParts(options, { ledger, onChange: change.tell });
+  const { calls, replies } = await openParts(options, { ledger, onChange: change.notify });
   const stops = [signal, giveUp];
-  for (const stop of stops) stop.addEventListener('abort', change.tell);
+  for (const stop of stops) stop.addEventListener('abort', change.notify);
   const { takeLogged } = replies;
   const given = openGivenChunks({ ...options, client, ledger, takeLogged });
   const { queue, give, withdraw } = given;
@@ -87,13 +87,13 @@ export async function openRunQueue(options: RunQueueOptions): Promise<RunQueue> 
   /** Domains of a chunk that waits for room in the window. */
   const held = new Set<string>();
   const holdBack = control && holdBackWhilePaused({ ...shared, control });
-  const stopListening = control?.onChange(change.tell);
+  const stopListening = control?.onChange(change.notify);
   const watchdog = createWatchdog({
     ...shared,
     held,
     collect: async (outcomes) => {
       await collect(outcomes);
-      change.tell();
+      change.notify();
     },
     // Lookups that are held back bring no outcomes.
     progressAtMs: () => (holdBack?.isHolding ? performance.now() : replies.lastAtMs),
@@ -104,7 +104,7 @@ export async function openRunQueue(options: RunQueueOptions): Promise<RunQueue> 
 
   function drop(domains: readonly string[]): void {
     for (const domain of domains) outstanding.delete(domain);
-    change.tell();
+    change.notify();
   }
 
   /** Domains that another run has under way are left out. The watchdog finds them again. */
@@ -117,7 +117,7 @@ export async function openRunQueue(options: RunQueueOptions): Promise<RunQueue> 
   }
 
   async function until(isSo: () => boolean): Promise<void> {
-    while (!isSo() && !replies.failure) await change.next();
+    while (!isSo() && !replies.failure) await change.wait();
     if (replies.failure) throw replies.failure.error;
   }
 
@@ -146,7 +146,7 @@ export async function openRunQueue(options: RunQueueOptions): Promise<RunQueue> 
     await holdBack?.close();
     if (signal.aborted) await unmarkPaused(client, ledger.runId);
     // Another run that has the name by now still needs what is under it.
-    const isOurs = await ledger.date();
+    const isOurs = await ledger.touch();
     await replies.close(isOver && isOurs);
     await ledger.close(isOver && isOurs);
     if (isOurs) {
@@ -170,7 +170,7 @@ export async function openRunQueue(options: RunQueueOptions): Promise<RunQueue> 
     },
     end: () => {
       hasEnded = true;
-      change.tell();
+      change.notify();
     },
     work: async (handle) => {
       const taker = takeChunks({ ...options, handle });
@@ -182,12 +182,12 @@ export async function openRunQueue(options: RunQueueOptions): Promise<RunQueue> 
       await until(() => isDone() || signal.aborted);
       if (!signal.aborted) return;
       await working;
-      const ticker = setInterval(change.tell, WITHDRAW_MS);
+      const ticker = setInterval(change.notify, WITHDRAW_MS);
       try {
         while (!isDone()) {
           // Redis may accept next time what it refuses now.
           await unlessAborted(dropUnbegun(), giveUp).catch(() => {});
-          if (outstanding.size > 0) await change.next();
+          if (outstanding.size > 0) await change.wait();
           hasEnded = true;
         }
       } finally {
@@ -200,7 +200,7 @@ export async function openRunQueue(options: RunQueueOptions): Promise<RunQueue> 
       await pauseWatch.close();
       calls.stop(); // first, because a Redis that is away holds up what follows
       stopListening?.();
-      for (const stop of stops) stop.removeEventListener('abort', change.tell);
+      for (const stop of stops) stop.removeEventListener('abort', change.notify);
       const isOver = outstanding.size === 0 && !replies.failure;
       const isClosed = await within(CLOSE_MS, closeAll(isOver)).catch(() => false);
       // If Redis is away or refuses to write, its keys stay, and the next run of the name finds

@@ -91,7 +91,7 @@ export async function openRunReplies({
     throw error;
   }
   // The queue has just been created.
-  await ledger.date().catch(() => {}); // the next beat will do
+  await ledger.touch().catch(() => {}); // the next beat will do
 
   const worker = new Worker<OutcomesData>(name, take, {
     connection: redis.connect(),

@@ -1,7 +1,7 @@
 import type { Job, Queue } from 'bullmq';
 import type { Reply } from '../../lookup-queue.ts';
-import { findLastWords, type LastWords } from '../chunks/last-words.ts';
 import { countWorkers, isServed } from '../chunks/presence.ts';
+import { findStopNotice, type StopNotice } from '../chunks/stop-notice.ts';
 import { toOutcome, withoutCall } from '../outcome-data.ts';
 import type { RedisClient } from '../server/redis.ts';
 import type { RunLedger } from './run-ledger.ts';
@@ -40,7 +40,7 @@ export interface Watchdog {
   close(): void;
 }
 
-const LOOK_MS = 1_000;
+const POLL_MS = 1_000;
 const SILENCE_MS = 30_000;
 const CHUNK_SIZE = 50;
 const FIRST_LOOK_MS = 2_000;
@@ -115,7 +115,7 @@ export function createWatchdog(options: WatchdogOptions): Watchdog {
     const isNowAlone = !(await isServed(client, api));
     if (isNowAlone && !isAlone) {
       const areOthers = (await countWorkers(client)) > 0;
-      onNotice(describeAbsence(areOthers, await findLastWords(client, api)));
+      onNotice(describeAbsence(areOthers, await findStopNotice(client, api)));
     }
     isAlone = isNowAlone;
     onAlone?.(isAlone);
@@ -142,12 +142,12 @@ export function createWatchdog(options: WatchdogOptions): Watchdog {
     }
   }
 
-  const timer = setInterval(() => void check(), LOOK_MS);
+  const timer = setInterval(() => void check(), POLL_MS);
   return { close: () => clearInterval(timer) };
 }
 
 /** @param areOthers whether there are workers for other APIs */
-function describeAbsence(areOthers: boolean, last: LastWords | undefined): string {
+function describeAbsence(areOthers: boolean, last: StopNotice | undefined): string {
   const whom = areOthers ? 'that asks this API' : 'to make the lookups';
   const start = `No worker is there ${whom}: start one with brandfill worker --queue … --base-url …`;
   if (!last) return start;

@@ -5,7 +5,7 @@ import { parseRedisUrl, type RedisAddress } from '../../../common/redis-url.ts';
 import { keepSecret } from '../../../common/secrets.ts';
 import { createEvictionWatch } from './eviction.ts';
 import { GatheringRedis } from './gathering-redis.ts';
-import { createNews } from './news.ts';
+import { createNoticeFilter } from './notice-filter.ts';
 import { QuietSentinels } from './quiet-sentinels.ts';
 import { describeLoss, errorText, type RedisKind, reasonOf, VAGUE } from './reasons.ts';
 
@@ -154,11 +154,11 @@ function createTroubleWatch(
  * master, and the command is sent again over it. The wait is reported once per episode.
  */
 function createReadOnlyWatch(name: string, onTrouble: OnNotice): (error: Error) => 2 | false {
-  const isNews = createNews();
+  const isNew = createNoticeFilter();
   return (error) => {
     if (!error.message.startsWith('READONLY')) return false;
     const reason = reasonOf(error);
-    if (isNews(reason)) onTrouble(`Redis at ${name}: ${reason}. Trying again until it is none.`);
+    if (isNew(reason)) onTrouble(`Redis at ${name}: ${reason}. Trying again until it is none.`);
     return 2;
   };
 }

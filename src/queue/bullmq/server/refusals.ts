@@ -1,5 +1,5 @@
 import { ReplyError } from 'ioredis';
-import { createNews } from './news.ts';
+import { createNoticeFilter } from './notice-filter.ts';
 import { reasonOf } from './reasons.ts';
 
 /** Reports why Redis refuses commands in the background, where no caller waits for them. */
@@ -18,12 +18,12 @@ const LOGIN = /^ReplyError: (WRONGPASS|NOAUTH)/;
 
 /** @param who the part that needs what is refused, for the message */
 export function createRefusals(onNotice: (message: string) => void, who = 'a worker'): Refusals {
-  const isNews = createNews();
+  const isNew = createNoticeFilter();
   return {
     tell: (error) => {
       if (!(error instanceof ReplyError) || LOGIN.test(String(error))) return false;
       const reason = reasonOf(error);
-      if (isNews(reason)) onNotice(`Redis refuses what ${who} needs: ${reason}. Trying again.`);
+      if (isNew(reason)) onNotice(`Redis refuses what ${who} needs: ${reason}. Trying again.`);
       return true;
     },
   };

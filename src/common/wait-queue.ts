@@ -1,5 +1,5 @@
 /** Callers that wait, in the order in which they came. */
-export interface WaitingRow {
+export interface WaitQueue {
   /** The number of waiting callers. */
   readonly length: number;
   /**
@@ -7,18 +7,18 @@ export interface WaitingRow {
    *
    * @throws the reason of the signal, when it is aborted before that; at once, when it was already
    */
-  join(signal: AbortSignal): Promise<void>;
+  wait(signal: AbortSignal): Promise<void>;
   /** Wakes the caller that has waited longest. */
-  callNext(): void;
+  wakeNext(): void;
 }
 
-export function createWaitingRow(): WaitingRow {
+export function createWaitQueue(): WaitQueue {
   const waiting: (() => void)[] = [];
   return {
     get length() {
       return waiting.length;
     },
-    join: (signal) =>
+    wait: (signal) =>
       new Promise<void>((resolve, reject) => {
         // A signal tells of its abort once: whoever comes later would wait for ever.
         if (signal.aborted) return reject(signal.reason as Error);
@@ -33,6 +33,6 @@ export function createWaitingRow(): WaitingRow {
         signal.addEventListener('abort', giveUp, { once: true });
         waiting.push(wake);
       }),
-    callNext: () => waiting.shift()?.(),
+    wakeNext: () => waiting.shift()?.(),
   };
 }

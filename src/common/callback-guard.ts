@@ -1,5 +1,5 @@
 /** Guards callbacks of a program, which may throw. */
-export interface Hearing {
+export interface CallbackGuard {
   /** Fires when one of the signals does, or when a callback has failed. */
   readonly signal: AbortSignal;
   /**
@@ -12,7 +12,7 @@ export interface Hearing {
    *
    * @throws the first error that a callback threw, or with which its promise was rejected
    */
-  assertHeard(): void;
+  throwIfFailed(): void;
 }
 
 /**
@@ -21,15 +21,15 @@ export interface Hearing {
  *
  * @param stops the caller's signals that end the work
  */
-export function createHearing(stops: readonly (AbortSignal | undefined)[]): Hearing {
-  const deaf = new AbortController();
-  const fail = (error: unknown): void => deaf.abort(error);
+export function createCallbackGuard(stops: readonly (AbortSignal | undefined)[]): CallbackGuard {
+  const failed = new AbortController();
+  const fail = (error: unknown): void => failed.abort(error);
   return {
-    signal: AbortSignal.any([...stops.filter((stop) => stop !== undefined), deaf.signal]),
+    signal: AbortSignal.any([...stops.filter((stop) => stop !== undefined), failed.signal]),
     guard:
       (callback) =>
       (...told) => {
-        if (deaf.signal.aborted) return;
+        if (failed.signal.aborted) return;
         try {
           const answer = callback(...told);
           if (answer instanceof Promise) answer.catch(fail);
@@ -37,6 +37,6 @@ export function createHearing(stops: readonly (AbortSignal | undefined)[]): Hear
           fail(error);
         }
       },
-    assertHeard: () => deaf.signal.throwIfAborted(),
+    throwIfFailed: () => failed.signal.throwIfAborted(),
   };
 }

@@ -7,12 +7,12 @@ const OVER_MS = 30_000;
  *
  * @returns whether the message is news
  */
-export function createNews(): (what: string) => boolean {
+export function createNoticeFilter(): (what: string) => boolean {
   const lastAtMs = new Map<string, number>();
   return (what) => {
     const now = performance.now();
-    const isNews = now - (lastAtMs.get(what) ?? Number.NEGATIVE_INFINITY) > OVER_MS;
+    const isNew = now - (lastAtMs.get(what) ?? Number.NEGATIVE_INFINITY) > OVER_MS;
     lastAtMs.set(what, now);
-    return isNews;
+    return isNew;
   };
 }

@@ -3,7 +3,7 @@ import type { RedisClient } from '../server/redis.ts';
 import { timeOf } from '../server/server-time.ts';
 
 /** Why a worker stopped by itself. */
-export interface LastWords {
+export interface StopNotice {
   /** For people, in a sentence. */
   readonly why: string;
   /** Milliseconds since 1970. */
@@ -14,24 +14,28 @@ export interface LastWords {
 const KEPT_MS = 24 * 60 * 60_000;
 
 /** Leaves a message for the runs that wait for lookups of an API, in case no worker is left. */
-export async function leaveLastWords(client: RedisClient, api: string, why: string): Promise<void> {
-  const words: LastWords = { why, atMs: await timeOf(client) };
+export async function publishStopNotice(
+  client: RedisClient,
+  api: string,
+  why: string,
+): Promise<void> {
+  const words: StopNotice = { why, atMs: await timeOf(client) };
   await client.set(keyOf(api), JSON.stringify(words), 'PX', KEPT_MS);
 }
 
 /**
  * The message of the last worker that stopped by itself, unless another worker has started since.
  */
-export async function findLastWords(
+export async function findStopNotice(
   client: RedisClient,
   api: string,
-): Promise<LastWords | undefined> {
+): Promise<StopNotice | undefined> {
   const text = await client.get(keyOf(api));
-  return typeof text === 'string' ? (JSON.parse(text) as LastWords) : undefined;
+  return typeof text === 'string' ? (JSON.parse(text) as StopNotice) : undefined;
 }
 
 /** A worker has started, so the message no longer applies. */
-export async function dropLastWords(client: RedisClient, api: string): Promise<void> {
+export async function dropStopNotice(client: RedisClient, api: string): Promise<void> {
   await client.del(keyOf(api));
 }
 
