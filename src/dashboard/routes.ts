@@ -67,6 +67,10 @@ export function dashboardRoutes(options: DashboardRoutesOptions): Routes {
     app.get('/events', ...guarded, (context) => {
       if (hub.viewers >= MOST_VIEWERS) return context.text('Too many look already.\n', 503);
       context.header('x-accel-buffering', 'no'); // else nginx holds events back
+      // Nobody reads the events that answer a HEAD, so such a viewer would never leave.
+      if (context.req.method === 'HEAD') {
+        return context.body(null, 200, { 'content-type': 'text/event-stream' });
+      }
       return streamSSE(context, async (stream) => {
         const left = new AbortController();
         stream.onAbort(() => left.abort());
