@@ -21,14 +21,22 @@ function cutRow(xml: string, prefix: string): { tag: string; cells: CellXml[] } 
   const close = new RegExp(`</${prefix}c\\s*>|$`, 'g');
   for (let at = tagEnd; at < xml.length; ) {
     const end = xml.indexOf('>', at) + 1;
-    close.lastIndex = end;
-    close.test(xml);
-    const cellEnd = xml[end - 2] === '/' ? end : close.lastIndex;
+    const cellEnd = xml[end - 2] === '/' ? end : endOfElement(xml, end, close);
     const cell = xml.slice(at, cellEnd);
     cells.push({ column: columnOfRef(/\sr\s*=\s*["']([A-Z]+)/.exec(cell)?.[1] ?? ''), xml: cell });
     at = cellEnd;
   }
   return { tag: xml.slice(0, tagEnd), cells };
+}
+
+/**
+ * Called only for cells with a closing tag: after an empty one the search would pass all of the
+ * empty cells that follow, for each of them.
+ */
+function endOfElement(xml: string, from: number, close: RegExp): number {
+  close.lastIndex = from;
+  close.test(xml);
+  return close.lastIndex;
 }
 
 /** Fills cells of a row that are blank and have no formula. The others stay as they are. */

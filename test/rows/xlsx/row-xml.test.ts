@@ -1,4 +1,5 @@
 import { expect, it } from 'vitest';
+import { columnName } from '../../../src/rows/xlsx/cell-ref.ts';
 import type { ListPlace } from '../../../src/rows/xlsx/list-rows.ts';
 import { readRowLine, writeRowLine } from '../../../src/rows/xlsx/row-line.ts';
 import { createSheetFiller } from '../../../src/rows/xlsx/row-xml.ts';
@@ -15,4 +16,17 @@ it('fills a row whose cells end in tags with spaces in them, which XML allows', 
       '<c r="B2" t="inlineStr"><is><t xml:space="preserve">Oslo</t></is></c>' +
       '<c r="C2"><v>3</v></c\n>',
   );
+});
+
+it('fills rows with thousands of empty cells that have a style, one after the other', () => {
+  const width = 16_000;
+  const filler = createSheetFiller([{ index: 1, name: 'city' }], place, '');
+  const styled = Array.from({ length: width }, (_, at) => `<c r="${columnName(at)}2" s="3"/>`);
+  const xml = `<row r="2">${styled.join('')}`;
+  const raw = writeRowLine({ cells: [], number: 2, xml, after: '' });
+  for (let row = 0; row < 12; row += 1) {
+    const filled = readRowLine(filler.fill(raw, width, ['Oslo']).raw).xml;
+    expect(filled.split('<c ')).toHaveLength(width + 1);
+    expect(filled).toContain('<c r="B2" s="3" t="inlineStr">');
+  }
 });
