@@ -20,9 +20,8 @@ export function cleanCell(
 }
 
 function withoutComments(xml: string): string {
-  return xml
-    .replaceAll(/<!--[\s\S]*?-->/g, '')
-    .replaceAll(/<!\[CDATA\[([\s\S]*?)\]\]>/g, (_, text: string) =>
-      text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;'),
-    );
+  // Both in one pass: what looks like a comment within CDATA is text.
+  return xml.replaceAll(/<!--[\s\S]*?-->|<!\[CDATA\[([\s\S]*?)\]\]>/g, (_, text = '') =>
+    String(text).replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;'),
+  );
 }
