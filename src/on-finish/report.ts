@@ -50,8 +50,14 @@ export function createReport(run: FinishedRun): FinishReport {
   };
 }
 
-/** Environment variables of the command, for scripts without a JSON parser. */
-export function reportVariables(report: FinishReport): Readonly<Record<string, string>> {
+/**
+ * Environment variables of the command, for scripts without a JSON parser. Those that do not apply
+ * are undefined, and have to be taken out of the environment: the run may itself be the command of
+ * another run, and would pass on what they say of that one.
+ */
+export function reportVariables(
+  report: FinishReport,
+): Readonly<Record<string, string | undefined>> {
   const { statuses } = report;
   const values = {
     JOB: report.job,
@@ -74,9 +80,10 @@ export function reportVariables(report: FinishReport): Readonly<Record<string, s
     ERROR: report.error,
   };
   return Object.fromEntries(
-    Object.entries(values)
-      .filter(([, value]) => value !== undefined)
-      .map(([name, value]) => [`BRANDFILL_${name}`, String(value)]),
+    Object.entries(values).map(([name, value]) => [
+      `BRANDFILL_${name}`,
+      value === undefined ? undefined : String(value),
+    ]),
   );
 }
 

@@ -83,7 +83,8 @@ describe('the report of a run', () => {
     const paid = reportVariables(createReport({ ...RUN, summary: { ...SUMMARY, cost: 0.06 } }));
     expect(paid).toMatchObject({ BRANDFILL_COST: '0.06' });
     const failed = reportVariables(createReport({ ...RUN, exitCode: 2, error: 'no' }));
-    expect(Object.keys(failed).sort()).toEqual([
+    const there = Object.keys(failed).filter((name) => failed[name] !== undefined);
+    expect(there.sort()).toEqual([
       'BRANDFILL_ERROR',
       'BRANDFILL_EXIT_CODE',
       'BRANDFILL_JOB',
