@@ -1,7 +1,7 @@
-import { spawn } from 'node:child_process';
+import { type ChildProcess, type SpawnOptions, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { setTimeout as delay } from 'node:timers/promises';
-import { describeSystemError } from '../common/errors.ts';
+import { describeSystemError, systemErrorCode } from '../common/errors.ts';
 import type { Environment } from '../job/job-file/variables.ts';
 import { formatDuration } from '../job/values/duration.ts';
 
@@ -36,7 +36,7 @@ export async function runCommand(
   { cwd, env, stdin, timeoutMs, farewellMs = 5_000, hurry }: CommandOptions,
 ): Promise<void> {
   const [file = '', ...args] = typeof command === 'string' ? [command] : command;
-  const child = spawn(file, args, {
+  const child = start(file, args, {
     cwd,
     env,
     shell: typeof command === 'string',
@@ -91,5 +91,17 @@ export async function runCommand(
     clearTimeout(killing);
     hurry?.removeEventListener('abort', endInHurry);
     process.off('exit', killAtExit);
+  }
+}
+
+/** @throws Error without the message of Node.js, which repeats the whole argument */
+function start(file: string, args: readonly string[], options: SpawnOptions): ChildProcess {
+  try {
+    return spawn(file, args, options);
+  } catch (error) {
+    if (systemErrorCode(error) !== 'ERR_INVALID_ARG_VALUE') throw error;
+    throw new Error(
+      'it, or a variable that it would get, holds a NUL character, which no command can take; leave the character out',
+    );
   }
 }

@@ -97,3 +97,31 @@ it('takes the credential out of what is told, wherever it may be in it', async (
   expect(readFileSync(join(folder, 'env.txt'), 'utf8')).not.toContain('s3cret');
   expect(notices).toEqual([]);
 });
+
+it('a command with a NUL in it is refused without being repeated', async () => {
+  const notices: string[] = [];
+  for (const command of ['notify s3cret\0', ['notify', 's3cret\0']]) {
+    await tell({ command }, finishedIn(useTempFolder()), {
+      ...PLAIN,
+      onNotice: (message) => notices.push(message),
+    });
+  }
+  const refusal =
+    'The command of onFinish failed: it, or a variable that it would get, holds a NUL character, which no command can take; leave the character out. The run itself is not affected.';
+  expect(notices).toEqual([refusal, refusal]);
+});
+
+it('a command gets nothing of what was said of the run that it belongs to itself', async () => {
+  const folder = useTempFolder();
+  const at = new Date(0);
+  const file = join(folder, 'inner.yaml');
+  const run = { job: 'inner', file, exitCode: 0, startedAt: at, finishedAt: at };
+  await tell({ command: 'env > env.txt' }, run, {
+    ...PLAIN,
+    env: { ...PLAIN.env, BRANDFILL_ERROR: 'of the outer run', BRANDFILL_JOB: 'outer' },
+    onNotice: () => {},
+  });
+  const env = readFileSync(join(folder, 'env.txt'), 'utf8');
+  expect(env).toContain('BRANDFILL_JOB=inner');
+  expect(env).not.toMatch(/BRANDFILL_ERROR|undefined/);
+});
