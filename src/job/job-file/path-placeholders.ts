@@ -37,7 +37,11 @@ export function fillPlaceholders(
   for (const [part, name = ''] of path.matchAll(/\{([A-Za-z]+)\}/g)) {
     if (known.includes(name)) continue;
     const meant = findNearest(name, known);
-    if (meant !== undefined) return { problem: `there is no ${part}; did you mean {${meant}}?` };
+    const hint =
+      meant === undefined
+        ? `the placeholders are ${known.map((one) => `{${one}}`).join(' and ')}`
+        : `did you mean {${meant}}?`;
+    return { problem: `there is no ${part}; ${hint}` };
   }
   return {
     path: path.replaceAll(/\{(date|time)\}/g, (_, name: 'date' | 'time') => values[name]),

@@ -23,7 +23,7 @@ describe('fillPlaceholders', () => {
     ['out/{date}/a-{time}.csv', 'out/2026-11-21/a-023000.csv'],
     ['{date}{date}', '2026-11-212026-11-21'],
     ['plain.csv', 'plain.csv'],
-    ['{customer}.csv', '{customer}.csv'],
+    ['{a,b}-{}-{1f}.csv', '{a,b}-{}-{1f}.csv'],
   ])('%s comes to %s', (path, expected) => {
     expect(fillPlaceholders(path, values)).toEqual({ path: expected });
   });
@@ -31,6 +31,12 @@ describe('fillPlaceholders', () => {
   it.each(['{dat}', '{Date}', '{times}'])('%s is refused with what was meant', (path) => {
     expect(fillPlaceholders(path, values)).toEqual({
       problem: expect.stringMatching(/^there is no \{\w+\}; did you mean \{(date|time)\}\?$/),
+    });
+  });
+
+  it('a placeholder like none that exists is refused with those that do', () => {
+    expect(fillPlaceholders('out-{customer}.csv', values)).toEqual({
+      problem: 'there is no {customer}; the placeholders are {date} and {time}',
     });
   });
 });
