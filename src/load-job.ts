@@ -1,5 +1,6 @@
 import { existsSync, type Stats, statSync } from 'node:fs';
 import { basename, extname, resolve } from 'node:path';
+import { describeKind } from './common/describe-kind.ts';
 import { BrandfillError } from './common/errors.ts';
 import { isSameFile } from './common/same-file.ts';
 import { withoutUndefined } from './common/without-undefined.ts';
@@ -68,6 +69,12 @@ export async function openJobFile(
   file: string,
   { env = process.env, now = () => new Date() }: LoadJobOptions,
 ): Promise<JobFile> {
+  if (typeof file !== 'string') {
+    throw new BrandfillError(
+      'INVALID_SETTING',
+      `Cannot read a job file: expected its path as a text, received ${describeKind(file)}.`,
+    );
+  }
   return await readJobFile(file, { env, now: now() });
 }
 

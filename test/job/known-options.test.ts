@@ -147,6 +147,8 @@ describe('an option of the wrong type', () => {
     ['importStore', [{}], "Cannot use 'input': expected a text, received nothing."],
     ['loadJob', ['a.yaml', { now: 1 }], "Cannot use 'now': expected a function"],
     ['runJob', ['a.yaml', { overrides: 'x' }], "Cannot use 'overrides': expected an object"],
+    ['runJob', [5], 'Cannot read a job file: expected its path as a text, received a number.'],
+    ['loadJob', [null], 'Cannot read a job file: expected its path as a text, received null.'],
   ])('is refused by %s: %j', async (name, [first, ...rest], expected) => {
     const around = { input, baseUrl: 'http://x', queue: QUEUE, store: useTempFolder() };
     const takesInput = ['enrich', 'enrichRows', 'plan'].includes(name);
