@@ -1,3 +1,4 @@
+import { describeKind } from '../common/describe-kind.ts';
 import type { LimitHeaders } from './limits/limit-headers.ts';
 import type { LimitKind } from './limits/limiter.ts';
 import type { SandboxOptions } from './options.ts';
@@ -9,6 +10,10 @@ import { SandboxError } from './sandbox-error.ts';
  * @throws SandboxError that names the option, what it must be, and what it is
  */
 export function checkOptions(options: SandboxOptions): void {
+  if (typeof options !== 'object' || options === null || Array.isArray(options)) {
+    const message = `Cannot start the sandbox: expected its options as an object, received ${describeKind(options)}.`;
+    throw new SandboxError('sandbox_invalid_option', message);
+  }
   for (const name of Object.keys(options)) {
     if (!Object.hasOwn(NAMES, name)) throw unknownOption(name);
   }
@@ -37,6 +42,12 @@ export function checkOptions(options: SandboxOptions): void {
   check(errors + broken <= 1, 'errors', 'at most 1 together with broken', errors + broken);
   const { limit, burst, quota, port } = options;
   if (limit !== undefined) {
+    check(
+      typeof limit === 'object' && limit !== null,
+      'limit',
+      'an object such as { count: 5, perMs: 1000 }',
+      limit,
+    );
     check(
       Number.isInteger(limit.count) && limit.count >= 1,
       'limit',

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import type { SandboxOptions } from '../../src/sandbox/options.ts';
 import { startSandbox } from '../../src/sandbox/server.ts';
 import { ask, get, openSandbox } from './sandboxes.ts';
 
@@ -71,9 +72,25 @@ describe('sandbox', () => {
     [{ limitKind: 'bucket' }, "'limitKind' must be one of token-bucket, fixed-window"],
     [{ limitHeaders: 'all' }, "'limitHeaders' must be one of none, retry-after"],
     [{ auth: 'bearer' }, "'auth' must be an object such as { scheme: 'bearer', key: 'secret' }"],
+    [
+      { limit: '5/s' },
+      "'limit' must be an object such as { count: 5, perMs: 1000 }: current value is 5/s",
+    ],
     [{ respond: {} }, "'respond' must be a function: current value is [object Object]"],
   ])('refuses what a program without types may give: %j', async (options, expected) => {
     await expect(startSandbox(options)).rejects.toThrow(expected);
+  });
+
+  it.each<[unknown, string]>([
+    [null, 'received null.'],
+    ['8080', 'received a text.'],
+    [[], 'received a list.'],
+  ])('refuses options that are no object: %j', async (options, expected) => {
+    const starting = startSandbox(options as SandboxOptions);
+    await expect(starting).rejects.toMatchObject({
+      code: 'sandbox_invalid_option',
+      message: expect.stringContaining(expected),
+    });
   });
 
   it('closes at once, even with calls open', async () => {
