@@ -104,7 +104,11 @@ async function exportOutcomes({ out, ...typed }: Typed): Promise<number> {
     const outcomes = await exportStore(options, write, flagOf);
     await output.finish();
     await output.commit();
-    say(`${countOf(outcomes, 'outcome')} exported.`);
+    say(
+      output.isCut()
+        ? `Not all of ${countOf(outcomes, 'outcome')} exported: whoever read standard output closed it before the end.`
+        : `${countOf(outcomes, 'outcome')} exported.`,
+    );
     return EXIT.ok;
   } finally {
     await output.discard();

@@ -49,6 +49,17 @@ describe('the file of an export', () => {
     expect(folder.names().some((name) => name.endsWith('.part'))).toBe(false);
   });
 
+  it('is not said to be complete when whoever read standard output has closed it', async () => {
+    const { folder } = await openEnriched();
+    const exporting = await start(['store', 'export'], { cwd: folder.path });
+    exporting.process.stdout?.destroy();
+    expect(await exporting.ended).toMatchObject({
+      code: 0,
+      stderr:
+        'Not all of 3 outcomes exported: whoever read standard output closed it before the end.\n',
+    });
+  });
+
   it('is left as it was by a Ctrl-C, and nothing stays beside it', async () => {
     const { folder } = await openEnriched();
     folder.write('all.jsonl', 'mine');
