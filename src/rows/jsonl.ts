@@ -25,7 +25,7 @@ export function openJsonl(source: Source, prefix: string): RowFormat {
     kind: 'jsonl',
     description: describeText('JSONL', source),
     columns,
-    sampleRows: rows.map((row) => columns.map((name) => toText(row[name]))),
+    sampleRows: rows.map((row) => columns.map((name) => textIn(row, name))),
     headBytes: 0,
     isTable: false,
     takenNames,
@@ -110,10 +110,10 @@ async function* scan(
     const row = parseRow(bytes.toString('utf8'), source, line);
     if (row) onRow(row);
     return {
-      cell: row ? toText(row[domainColumn]) : '',
+      cell: row ? textIn(row, domainColumn) : '',
       sizeBytes: bytes.length,
       fields: row ? 1 : 0,
-      others: others.length > 0 && row ? others.map(({ name }) => toText(row[name])) : undefined,
+      others: others.length > 0 && row ? others.map(({ name }) => textIn(row, name)) : undefined,
     };
   };
   let rest: Buffer[] = [];
@@ -162,6 +162,11 @@ function refuseLine(source: Source, line: number, why: string, cause?: unknown):
 function nameOf(value: unknown): string {
   if (value === null) return 'null';
   return Array.isArray(value) ? 'an array' : `a ${typeof value}`;
+}
+
+/** The text of a member. A row also inherits members, such as `constructor`, which are not its own. */
+function textIn(row: JsonRow, name: string): string {
+  return Object.hasOwn(row, name) ? toText(row[name]) : '';
 }
 
 function toText(value: unknown): string {

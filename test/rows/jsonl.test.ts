@@ -20,6 +20,17 @@ describe('openJsonl', () => {
     ]);
   });
 
+  it('takes nothing that a row only inherits for one of its members', async () => {
+    const source = sourceOf('{"constructor":"acme.com"}\n{"n":1}\n', LIST);
+    const format = openJsonl(source, 'brand_');
+    expect(format.sampleRows).toEqual([
+      ['acme.com', ''],
+      ['', '1'],
+    ]);
+    const rows = await scanAll(format, source, 'constructor');
+    expect(rows.map(({ cell }) => cell)).toEqual(['acme.com', '']);
+  });
+
   it('knows all names that ours could meet once every row was read', async () => {
     const source = sourceOf('{"d":1}\n{"brand_status":1,"other":2}\n', LIST);
     const format = openJsonl(source, 'brand_');
