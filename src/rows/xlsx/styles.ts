@@ -40,7 +40,11 @@ export function readNumberStyles(xml: string): readonly NumberStyle[] {
   });
 }
 
-function styleOf(id: number, code: string | undefined): NumberStyle {
+/** The longest format that a spreadsheet program takes. A longer one was made to do harm. */
+const MOST_OF_FORMAT = 255;
+
+function styleOf(id: number, whole: string | undefined): NumberStyle {
+  const code = whole?.slice(0, MOST_OF_FORMAT);
   const kind = kindOfFormat(id, code);
   const digits = code !== undefined && /^0{2,}$/.test(code) ? code.length : 0;
   return kind === 'number' && digits === 0 ? PLAIN : { kind, digits };

@@ -1,0 +1,17 @@
+import { expect, it } from 'vitest';
+import { readNumberStyles } from '../../../src/rows/xlsx/styles.ts';
+
+function stylesWith(code: string): string {
+  const format = `<numFmt numFmtId="200" formatCode="${code}"/>`;
+  return `<styleSheet><numFmts>${format}</numFmts><cellXfs><xf numFmtId="200"/></cellXfs></styleSheet>`;
+}
+
+it('a format is read up to the length that spreadsheet programs allow', () => {
+  expect(readNumberStyles(stylesWith('00000'))).toEqual([{ kind: 'number', digits: 5 }]);
+  expect(readNumberStyles(stylesWith('0'.repeat(100_000)))).toEqual([
+    { kind: 'number', digits: 255 },
+  ]);
+  expect(readNumberStyles(stylesWith('['.repeat(400_000)))).toEqual([
+    { kind: 'number', digits: 0 },
+  ]);
+});
