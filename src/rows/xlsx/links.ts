@@ -71,6 +71,7 @@ function placesOf(ref: string): readonly string[] {
   const from = { column: columnOfRef(first), row: rowOfRef(first) };
   const to = { column: columnOfRef(last), row: rowOfRef(last) };
   const places: string[] = [];
+  if (to.column < Math.max(0, from.column)) return places; // its rows would be counted for nothing
   for (let row = from.row; row <= to.row && places.length < MOST_LINKS; row += 1) {
     for (let column = Math.max(0, from.column); column <= to.column; column += 1) {
       places.push(`${columnName(column)}${row}`);
