@@ -176,20 +176,29 @@ async function openLines(input: string): Promise<AsyncGenerator<string>> {
   const stream = unpacked || file || process.stdin;
   stream.setEncoding('utf8');
   return (async function* () {
-    let rest: string | undefined;
+    // The pieces of a line that has not ended: joined with each chunk, a long one would take a time
+    // that grows with the square of its length.
+    let pieces: string[] = [];
+    let isStart = true;
     try {
       for await (const text of stream) {
-        const whole = rest === undefined ? withoutMark(String(text)) : rest + String(text);
-        const lines = whole.split('\n');
-        rest = lines.pop() ?? '';
-        yield* lines;
+        const [first = '', ...others] = (isStart ? withoutMark(String(text)) : String(text)).split(
+          '\n',
+        );
+        isStart = false;
+        pieces.push(first);
+        const last = others.pop();
+        if (last === undefined) continue;
+        yield pieces.join('');
+        yield* others;
+        pieces = [last];
       }
     } catch (error) {
       refuse(error);
     } finally {
       await handle?.close();
     }
-    yield rest ?? '';
+    yield pieces.join('');
   })();
 }
 
