@@ -100,6 +100,7 @@ function start(file: string, args: readonly string[], options: SpawnOptions): Ch
     return spawn(file, args, options);
   } catch (error) {
     if (systemErrorCode(error) !== 'ERR_INVALID_ARG_VALUE') throw error;
+    // oxlint-disable-next-line preserve-caught-error -- its message has the whole command
     throw new Error(
       'it, or a variable that it would get, holds a NUL character, which no command can take; leave the character out',
     );
