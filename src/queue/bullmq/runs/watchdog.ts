@@ -104,6 +104,8 @@ export function createWatchdog(options: WatchdogOptions): Watchdog {
   }
 
   async function end(id: string, domains: readonly string[], reason: string): Promise<void> {
+    // Striking the chunk removes its log. A worker may have been lost before another one refused the rest.
+    await takeLogged(id);
     const why = { status: 'failed', reason, nowMs: Date.now() } as const;
     const left = domains.filter((domain) => outstanding.has(domain));
     await collect(left.map((domain) => toOutcome(withoutCall(domain, why))));
