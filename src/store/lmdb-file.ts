@@ -48,7 +48,8 @@ export async function openLmdb<T = unknown>(
     const lock = createStoreLock(folder);
     return await lock.hold(async () => {
       refuseDamaged(join(folder, DATABASE));
-      if (!(isToRead && isStoreThere(folder)) && isFull(folder)) throw new FullDiskError();
+      if (!(isToRead && isStoreThere(folder)) && isFull(folder))
+        throw new UnusableFileError('the disk is full', `make room, or ${ELSEWHERE}`);
       const root = open({ path: folder, noSubdir: false, maxDbs: 16 });
       catchUnseen(root);
       try {
@@ -64,13 +65,12 @@ export async function openLmdb<T = unknown>(
       }
     });
   } catch (error) {
-    const why =
-      error instanceof OtherVersionError || error instanceof FullDiskError
-        ? error.message
-        : `${describeSystemError(error)}; choose another folder with --store`;
-    throw new BrandfillError('UNUSABLE_STORE', `Cannot open the store ${folder}: ${why}.`, {
-      cause: error,
-    });
+    const advice = error instanceof UnusableFileError ? error.advice : ELSEWHERE;
+    throw new BrandfillError(
+      'UNUSABLE_STORE',
+      `Cannot open the store ${folder}: ${describeSystemError(error)}; ${advice}.`,
+      { cause: error },
+    );
   }
 }
 
@@ -99,7 +99,7 @@ async function seeCommit(root: RootDatabase): Promise<void> {
   }
 }
 
-/** @throws OtherVersionError when it was not written by this version of Brandfill */
+/** @throws UnusableFileError when it was not written by this version of Brandfill */
 function toFile(
   root: RootDatabase,
   { folder, lock }: { readonly folder: string; readonly lock: StoreLock },
@@ -109,9 +109,9 @@ function toFile(
   root.resetReadTxn();
   const meta = root.openDB<unknown, string>('meta', { encoding: 'json' });
   const version = meta.get('version');
-  if (version === undefined && tables.length > 0) throw new OtherVersionError(NO_VERSION);
+  if (version === undefined && tables.length > 0) throw new UnusableFileError(NO_VERSION);
   if (version === undefined) meta.putSync('version', STORE_VERSION);
-  else if (version !== STORE_VERSION) throw new OtherVersionError(refusalOf(version));
+  else if (version !== STORE_VERSION) throw refusalOf(version);
   return {
     root,
     meta,
@@ -147,25 +147,34 @@ export function isFull(folder: string): boolean {
   }
 }
 
-class FullDiskError extends Error {
-  constructor() {
-    super('the disk is full; make room, or choose another folder with --store');
+const ELSEWHERE = 'choose another folder with --store';
+
+/**
+ * Why a file cannot be used. The advice is apart from the reason, because the files of a collector have
+ * no `--store`.
+ */
+class UnusableFileError extends Error {
+  /** What to do where the file is a store. */
+  readonly advice: string;
+
+  constructor(reason: string, advice: string = ELSEWHERE) {
+    super(reason);
+    this.advice = advice;
   }
 }
 
-class OtherVersionError extends Error {}
-
-const NO_VERSION =
-  'its file data.mdb was written by something else than Brandfill; choose another folder with --store';
+const NO_VERSION = 'its file data.mdb was written by something else than Brandfill';
 
 /**
  * Why a store of another version is not read, and what to do. No older version needs migration yet.
  */
-function refusalOf(version: unknown): string {
+function refusalOf(version: unknown): UnusableFileError {
   const what = `it is of version ${JSON.stringify(version)}, this Brandfill reads version ${STORE_VERSION}`;
-  return typeof version === 'number' && version < STORE_VERSION
-    ? `${what}; export it with the Brandfill that wrote it (brandfill store export) and import that here, or choose another folder with --store`
-    : `${what}; update Brandfill or choose another folder with --store`;
+  const isOlder = typeof version === 'number' && version < STORE_VERSION;
+  const cure = isOlder
+    ? 'export it with the Brandfill that wrote it (brandfill store export) and import that here,'
+    : 'update Brandfill';
+  return new UnusableFileError(what, `${cure} or ${ELSEWHERE}`);
 }
 
 /** LMDB maps its file into memory. A file of another kind would crash the process. */

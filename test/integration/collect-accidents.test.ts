@@ -88,6 +88,19 @@ describe.skipIf(!hasRedis)('brandfill collect', () => {
     expect(lines).toHaveLength(31);
   });
 
+  it('refuses a folder on a full disk, and names its own option', async ({ skip }) => {
+    const { folder, url } = await openOutcomesQueue();
+    if (!mountSmallDisk(folder, 1024 * 1024)) {
+      console.log('Left out: a full disk, because this process may not mount one.');
+      return skip();
+    }
+    const { code, stderr } = await run(['collect', '--queue', url], { cwd: folder.path });
+    expect(code).toBe(2);
+    expect(stderr).toMatch(
+      /^brandfill: Cannot write to the folder out: the disk is full; put that right, or choose another folder with --out-dir\.$/m,
+    );
+  });
+
   it('whose folder is removed says so, and ends with 2; outcomes are there for the next one at once', async () => {
     const { folder, url, add, drained, waiting } = await openOutcomesQueue();
     const collector = await start(['collect', '--queue', url], { cwd: folder.path });

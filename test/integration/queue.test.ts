@@ -74,6 +74,15 @@ describe('enrich --queue', () => {
     expect((await alone.ended).code).toBe(0);
   });
 
+  it('says why a worker stopped that came when it had said that none is there', async () => {
+    const stage = await openStage(20, { respond: () => ({ status: 401 }) });
+    const waiting = await stage.enrich('--workers', '0');
+    await waiting.shows('No worker is there');
+    expect((await (await stage.worker()).ended).code).toBe(4);
+    await waiting.shows('One stopped by itself');
+    await stop(waiting);
+  });
+
   it('gives out no more lookups than --max-calls, and the rest with the next run', async () => {
     const stage = await openStage(50);
     const first = await (await stage.enrich('--max-calls', '20')).ended;

@@ -11,6 +11,10 @@ function watch(options: {
   readonly outstanding: readonly string[];
   readonly held?: readonly string[];
   readonly elsewhere?: readonly string[];
+  /** Chunks whose job has failed. */
+  readonly failed?: readonly string[];
+  /** Domains whose outcomes workers have logged, by chunk. */
+  readonly logged?: Readonly<Record<string, readonly string[]>>;
   readonly signal?: AbortSignal;
   /** Called while a chunk is looked up. */
   readonly meanwhile?: (chunk: string, during: Meanwhile) => void;
@@ -26,6 +30,7 @@ function watch(options: {
   const dropped: (readonly string[])[] = [];
   const notices: string[] = [];
   const promoted: string[] = [];
+  const ended: string[] = [];
   const watchdog = createWatchdog({
     client: {} as RedisClient,
     api: 'http://127.0.0.1:1',
@@ -33,7 +38,9 @@ function watch(options: {
       getJob: async (id: string) => {
         options.meanwhile?.(id, { ledger, outstanding, held, moves });
         const promote = async () => void promoted.push(id);
-        return options.left.includes(id) ? { isFailed: async () => false, promote } : undefined;
+        const isFailed = async () => options.failed?.includes(id) ?? false;
+        const job = { isFailed, promote, failedReason: 'refused', remove: async () => {} };
+        return options.left.includes(id) ? job : undefined;
       },
     } as unknown as Queue,
     ledger: {
@@ -48,13 +55,15 @@ function watch(options: {
     retake: (domains) => domains.filter((domain) => !options.elsewhere?.includes(domain)),
     drop: (domains) => void dropped.push(domains),
     signal: options.signal ?? new AbortController().signal,
-    collect: async () => {},
-    takeLogged: async () => {},
+    collect: async (outcomes) => void ended.push(...outcomes.map(({ domain }) => domain)),
+    takeLogged: async (chunk) => {
+      for (const domain of options.logged?.[chunk] ?? []) outstanding.delete(domain);
+    },
     onNotice: (message) => notices.push(message),
     progressAtMs: () => progressAtMs,
   });
   onTestFinished(() => watchdog.close());
-  return { given, dropped, promoted, notices };
+  return { given, dropped, promoted, notices, ended };
 }
 
 interface Meanwhile {
@@ -93,6 +102,18 @@ describe('when nothing moves for half a minute', () => {
     await vi.advanceTimersByTimeAsync(3_000);
     expect(promoted).toEqual(['one']);
     expect(given).toEqual([['b.com']]);
+  });
+
+  it('of a chunk that has failed, only lookups end as failed that no worker has an outcome of', async () => {
+    const { ended } = watch({
+      ledger: { one: ['a.com', 'b.com'] },
+      left: ['one'],
+      failed: ['one'],
+      logged: { one: ['a.com'] },
+      outstanding: ['a.com', 'b.com'],
+    });
+    await vi.advanceTimersByTimeAsync(32_000);
+    expect(ended).toEqual(['b.com']);
   });
 
   it('what another run has asked meanwhile, or has under way, is not given out again', async () => {

@@ -58,6 +58,8 @@ export function createWatchdog(options: WatchdogOptions): Watchdog {
   let lookedAtMs = performance.now();
   let isLooking = false;
   let isAlone = false;
+  /** Why the last worker stopped, as told. */
+  let toldWhy: string | undefined;
 
   /**
    * Meanwhile workers give chunks back as others, and the run gives out more: what was only then given out
@@ -104,6 +106,8 @@ export function createWatchdog(options: WatchdogOptions): Watchdog {
   }
 
   async function end(id: string, domains: readonly string[], reason: string): Promise<void> {
+    // Striking the chunk removes its log. A worker may have been lost before another one refused the rest.
+    await takeLogged(id);
     const why = { status: 'failed', reason, nowMs: Date.now() } as const;
     const left = domains.filter((domain) => outstanding.has(domain));
     await collect(left.map((domain) => toOutcome(withoutCall(domain, why))));
@@ -113,9 +117,14 @@ export function createWatchdog(options: WatchdogOptions): Watchdog {
 
   async function tellWhenAlone(): Promise<void> {
     const isNowAlone = !(await isServed(client, api));
-    if (isNowAlone && !isAlone) {
+    const last = isNowAlone ? await findStopNotice(client, api) : undefined;
+    // A worker may have come and stopped between two checks. One that is started again and again
+    // stops for the same reason each time.
+    const isNews = last !== undefined && last.why !== toldWhy;
+    if (isNowAlone && (!isAlone || isNews)) {
       const areOthers = (await countWorkers(client)) > 0;
-      onNotice(describeAbsence(areOthers, await findStopNotice(client, api)));
+      toldWhy = last?.why;
+      onNotice(describeAbsence(areOthers, last));
     }
     isAlone = isNowAlone;
     onAlone?.(isAlone);
