@@ -8,6 +8,7 @@ import { ledgerKey, PREFIX, runQueueName } from '../../src/queue/bullmq/names.ts
 import { createInProcessQueue } from '../../src/queue/in-process.ts';
 import { startRedis, type TestRedis } from '../support/redis.ts';
 import { openSwallowingProxy } from '../support/swallowing-proxy.ts';
+import { idleRun } from './support/idle-run.ts';
 import { describeLookupQueue } from './support/lookup-queue-contract.ts';
 import { openQueue } from './support/open-queue.ts';
 
@@ -100,20 +101,8 @@ it('a run leaves nothing in Redis when the last thing it said was lost on the wa
 it('all that a run leaves goes by itself, however soon after its start it is killed', async () => {
   const onNotice = (): void => {};
   const server = await openQueueServer({ url: redis.url, acceptEviction: false, onNotice });
-  const [name, never] = [randomUUID(), new AbortController().signal];
-  const queue = await openRunQueue({
-    redis: server,
-    name,
-    outstanding: new Set(),
-    concurrency: 1,
-    api: 'an-api',
-    normalize: (domain) => ({ domain }),
-    collect: async () => {},
-    window: 10,
-    signal: never,
-    giveUp: never,
-    onNotice,
-  });
+  const name = randomUUID();
+  const queue = await openRunQueue(idleRun(server, name));
   const keys = await redis.client.keys(`*${name}*`);
   const left = await Promise.all(keys.map((key) => redis.client.pttl(key)));
   expect(keys).toContainEqual(expect.stringMatching(/:meta$/));
@@ -131,18 +120,11 @@ async function openIdle(name: string) {
   const ended = vi.spyOn(globalThis, 'clearInterval');
   onTestFinished(() => void [begun, ended].map((spy) => spy.mockRestore()));
   const opening = openRunQueue({
-    redis: server,
-    name,
-    outstanding: new Set(),
-    concurrency: 1,
-    api: 'an-api',
-    normalize: (domain) => ({ domain }),
+    ...idleRun(server, name),
     collect: async () => Promise.reject(new Error('the disk is full')),
-    window: 10,
     maxCalls: 10,
     signal: stop.signal,
     giveUp: giveUp.signal,
-    onNotice,
   });
   return {
     server,
@@ -193,19 +175,11 @@ it('a run that was paused leaves out what another one has asked meanwhile', asyn
   ];
   const name = randomUUID();
   const queue = await openRunQueue({
-    redis: server,
-    name,
+    ...idleRun(server, name),
     outstanding,
     control,
-    concurrency: 1,
-    api: 'an-api',
-    normalize: (domain) => ({ domain }),
-    collect: async () => {},
     claim: () => ({ granted: ['b.com'], refused: ['c.com'] }),
-    window: 10,
-    signal: new AbortController().signal,
     giveUp: giveUp.signal,
-    onNotice,
   });
   const chunks = async () =>
     (await redis.client.hvals(ledgerKey(name))).filter((value) => value.startsWith('['));

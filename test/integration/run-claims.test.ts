@@ -7,6 +7,7 @@ import { ledgerKey, PREFIX } from '../../src/queue/bullmq/names.ts';
 import { claimRun, type RunLedger } from '../../src/queue/bullmq/runs/run-ledger.ts';
 import type { RedisServer } from '../../src/queue/bullmq/server/redis.ts';
 import { startRedis, type TestRedis } from '../support/redis.ts';
+import { idleRun } from './support/idle-run.ts';
 
 const ROUNDS = 100;
 const DEAD = { ...describeSelf(), pid: spawnSync(process.execPath, ['--version']).pid };
@@ -92,20 +93,8 @@ it('a run whose claim was given up again has its name back', async () => {
 });
 
 it('a run that another one has taken over takes nothing of that away when it ends', async () => {
-  const [name, never] = [randomUUID(), new AbortController().signal];
-  const queue = await openRunQueue({
-    redis: server,
-    name,
-    outstanding: new Set(),
-    concurrency: 1,
-    api: 'an-api',
-    normalize: (domain) => ({ domain }),
-    collect: async () => {},
-    window: 10,
-    signal: never,
-    giveUp: never,
-    onNotice: () => {},
-  });
+  const name = randomUUID();
+  const queue = await openRunQueue(idleRun(server, name));
   await redis.client.set(claimKey(name), JSON.stringify(describeSelf()), 'PX', 60_000);
   const before = await redis.client.keys(`*${name}*`);
   await queue.close();

@@ -117,13 +117,13 @@ export function createOutcomeLog(client: RedisClient): OutcomeLog {
     begun.add(key);
   }
 
-  /** Whether the log with this key already spells out a shape. From now on it does. */
-  function isSpelled(key: string, shape: Shape): boolean {
+  /** Notes a shape in the log with this key, spelled out at its first place there. */
+  function noteIn(key: string, shape: Shape): ShapeNote {
     const known = spelled.get(key) ?? new Set();
     spelled.set(key, known);
-    if (known.has(shape)) return true;
+    const isSpelled = known.has(shape);
     known.add(shape);
-    return false;
+    return noteShape(shape, isSpelled);
   }
 
   function forget(chunk: string): void {
@@ -135,7 +135,7 @@ export function createOutcomeLog(client: RedisClient): OutcomeLog {
     add: (chunk, outcome, shape) => {
       const key = logKey(chunk);
       if (gathered.size === 0) writing = writeNext(writing);
-      const entry = encode(outcome, shape && noteShape(shape, isSpelled(key, shape)));
+      const entry = encode(outcome, shape && noteIn(key, shape));
       const entries = gathered.get(key);
       if (entries) entries.push(entry);
       else gathered.set(key, [entry]);

@@ -19,8 +19,8 @@ export async function publishStopNotice(
   api: string,
   why: string,
 ): Promise<void> {
-  const words: StopNotice = { why, atMs: await timeOf(client) };
-  await client.set(keyOf(api), JSON.stringify(words), 'PX', KEPT_MS);
+  const notice: StopNotice = { why, atMs: await timeOf(client) };
+  await client.set(keyOf(api), JSON.stringify(notice), 'PX', KEPT_MS);
 }
 
 /**
