@@ -7,8 +7,8 @@ import type { PaceState } from '../pace-state.ts';
  */
 const GROWTH_PER_ROUND_TRIP = 0.4;
 /**
- * Below this many calls per round trip the rate grows by one call per round trip, so it cannot
- * overshoot by more than these.
+ * Below this many calls per round trip, each answer adds one call per round trip. The rate grows
+ * fast then, and overshoots a limit by no more than these.
  */
 const FEW_CALLS = 4;
 /** Rounds of calls at the cap before twice as many calls may be in flight. */
