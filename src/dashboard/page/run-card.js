@@ -101,8 +101,9 @@ export function createRunCard(id, ask) {
       show(phase, phaseOf(run));
       element.dataset['phase'] = run.isPaused ? 'paused' : (run.ending ?? run.phase);
       showProgress(run, { bar, where });
-      show(waits, run.progress?.waits ?? '');
-      waits.hidden = run.progress?.waits === undefined || run.phase === 'ended';
+      const waitsFor = waitsForOf(run);
+      show(waits, waitsFor);
+      waits.hidden = waitsFor === '';
       show(next, run.next ?? '');
       next.hidden = run.next === undefined;
       showNumbers(run, numbers);
@@ -115,6 +116,15 @@ export function createRunCard(id, ask) {
       if (run.end !== before?.end || !before) showLines(end, run.end ?? []);
     },
   };
+}
+
+/**
+ * Why calls wait. What a run told last is no longer so when it makes no more of them, or is gone.
+ *
+ * @param {RunState} run
+ */
+function waitsForOf({ phase, progress }) {
+  return phase === 'looking_up' ? (progress?.waits ?? '') : '';
 }
 
 /** @param {RunState} run */
