@@ -34,8 +34,12 @@ describe.skipIf(chromium === undefined)('the dashboard of a queue in a browser',
     await page.keyboard.press('Enter');
     await page.getByText('Paused: no call is made for backfills').waitFor();
     await page.getByRole('button', { name: 'Resume backfills' }).waitFor();
-    await page.getByRole('button', { name: 'Run now: nightly' }).click();
+    const runNow = page.getByRole('button', { name: 'Run now: nightly' });
+    await runNow.focus();
+    await page.keyboard.press('Enter');
     await page.getByRole('status').getByText('Ended: done').waitFor();
+    await page.getByText('exit code 0').waitFor();
+    expect(await page.locator('#schedules').evaluate(hasFocus)).toBe(true);
     for (const colorScheme of ['light', 'dark'] as const) {
       await page.emulateMedia({ colorScheme });
       expect(await findFaults(page), colorScheme).toEqual([]);
@@ -67,6 +71,10 @@ describe.skipIf(chromium === undefined)('the dashboard of a queue in a browser',
     await redis.close();
   });
 });
+
+function hasFocus(element: { readonly matches: (selector: string) => boolean }): boolean {
+  return element.matches(':focus-within');
+}
 
 function waitingProgress(waits: string): RunProgress {
   return {

@@ -1,5 +1,5 @@
 import { createRateChart } from './chart.js';
-import { make, show, table } from './dom.js';
+import { make, show, showTable, table } from './dom.js';
 import { count, counted, duration, percent, rate, time } from './format.js';
 
 /** @import { RunAction, RunState } from '../board.ts' */
@@ -110,8 +110,8 @@ export function createRunCard(id, ask) {
       showButtons(run, buttons);
       bottom.hidden = run.actions.length === 0;
       if (run.history !== before?.history) chart.show(run.history);
-      if (run.failures !== before?.failures) failures.replaceChildren(...failuresOf(run));
-      if (run.answers !== before?.answers) answers.replaceChildren(...answersOf(run));
+      if (run.failures !== before?.failures) showFailures(run, failures);
+      if (run.answers !== before?.answers) showAnswers(run, answers);
       if (run.notices !== before?.notices) showLines(notices, run.notices);
       if (run.end !== before?.end || !before) showLines(end, run.end ?? []);
     },
@@ -231,9 +231,12 @@ function showButtons(run, buttons) {
   if (isLost) [...buttons.values()].find((button) => !button.hidden)?.focus();
 }
 
-/** @param {RunState} run */
-function failuresOf({ failures }) {
-  if (failures.length === 0) return [];
+/**
+ * @param {RunState} run
+ * @param {HTMLElement} place
+ */
+function showFailures({ failures }, place) {
+  place.hidden = failures.length === 0;
   const rows = failures.map(({ domain, status, reason, httpStatus, atMs }) => [
     domain,
     status,
@@ -241,14 +244,17 @@ function failuresOf({ failures }) {
     httpStatus === undefined ? '–' : String(httpStatus),
     time(atMs),
   ]);
-  return [table('Recent failures', ['Domain', 'Status', 'Reason', 'HTTP', 'At'], rows)];
+  showTable(place, table('Recent failures', ['Domain', 'Status', 'Reason', 'HTTP', 'At'], rows));
 }
 
-/** @param {RunState} run */
-function answersOf({ answers }) {
-  if (answers.length === 0) return [];
+/**
+ * @param {RunState} run
+ * @param {HTMLElement} place
+ */
+function showAnswers({ answers }, place) {
+  place.hidden = answers.length === 0;
   const rows = answers.map(({ domain, text }) => [domain, text]);
-  return [table('Some of the last answers', ['Domain', 'Answer'], rows)];
+  showTable(place, table('Some of the last answers', ['Domain', 'Answer'], rows));
 }
 
 /**
