@@ -49,7 +49,7 @@ describe.skipIf(chromium === undefined)('the dashboard of a queue in a browser',
     expect(complaints).toEqual([]);
   });
 
-  it('says why calls wait only of a run that makes some', async () => {
+  it('says why calls wait only of runs that make some, and reads out what is amiss', async () => {
     const { url: queue } = await useRedis();
     const redis = await openQueueServer({ url: queue, acceptEviction: false, onNotice: () => {} });
     const announced = (['looking_up', 'stopping', 'lost'] as const).map((phase) => {
@@ -57,6 +57,8 @@ describe.skipIf(chromium === undefined)('the dashboard of a queue in a browser',
       const describe = (): string => JSON.stringify(state);
       return announceRun(redis.client, { id: phase, describe, onAsked: () => {} });
     });
+    const torn = { id: 'torn', describe: () => '{"list": "li', onAsked: () => {} };
+    announced.push(announceRun(redis.client, torn));
     const options = { cwd: openFolder().path };
     const dashboard = await start(['dashboard', '--queue', queue, '--listen', '0'], options);
     const [, url = ''] = / is on (http:\S+)\./.exec(await dashboard.shows(' is on http')) ?? [];
@@ -65,6 +67,7 @@ describe.skipIf(chromium === undefined)('the dashboard of a queue in a browser',
     await page.getByText('looking_up waits').waitFor();
     await page.getByRole('article', { name: 'stopping' }).waitFor();
     await page.getByRole('article', { name: 'lost' }).waitFor();
+    await page.getByRole('alert').getByText('1 run is not shown').waitFor();
     expect(await page.getByText(/ waits$/).allTextContents()).toEqual(['looking_up waits']);
     expect(complaints).toEqual([]);
     for (const run of announced) await run.close();
