@@ -58,6 +58,7 @@ export const HEADER_SETS: readonly string[] = [
   'First Name|*Email#e|First Referring Site#r|Last Referring Site#r|First Page Seen#r',
   'Name|*Email#e|Landing Page#r|Conversion Page#r|Referral URL#r|Lead Origin#r',
   'Invitee Name|*Email#e|Meeting Link#r|Calendar URL#r|Resume#r|Thumbnail URL#l',
+  'Name|*Email#e|MX Host#r|Listing URL#r|News link#r|Review URL#r',
 
   // German
   'Firmenname|Straße|PLZ|Ort|Telefon|E-Mail#e|*Webseite#w',
