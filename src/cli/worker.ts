@@ -53,7 +53,7 @@ async function runWorker(
     block?.end();
     const isAsked = stopped.reason === 'interrupted';
     if (!isAsked) log.write('error', describeStop(stopped), { reason: stopped.reason });
-    const rest = isHandedBack ? '; unfinished lookups are back on the queue' : '';
+    const rest = isHandedBack ? '; any unfinished lookups are back on the queue' : '';
     say(`Stopped after ${countOf(calls, 'call')}${rest}.`);
     return isAsked ? EXIT.ok : EXIT.stopped;
   } finally {

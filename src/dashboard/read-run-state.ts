@@ -13,8 +13,25 @@ const RUN_STATE = z.looseObject({
   startedAtMs: z.number(),
   endedAtMs: z.number().optional(),
   plan: z.looseObject({ rows: z.number(), freshDomains: z.number() }).optional(),
-  progress: z.looseObject({ lookups: z.number(), done: z.number() }).optional(),
-  logos: z.looseObject({ saved: z.number(), kept: z.number(), missing: z.number() }).optional(),
+  progress: z
+    .looseObject({
+      lookups: z.number(),
+      done: z.number(),
+      found: z.number(),
+      notFound: z.number(),
+      rejected: z.number(),
+      failed: z.number(),
+      calls: z.number(),
+      retries: z.number(),
+      throttled: z.number(),
+      elapsedMs: z.number(),
+      ratePerSecond: z.number(),
+      underWay: z.number(),
+    })
+    .optional(),
+  logos: z
+    .looseObject({ total: z.number(), saved: z.number(), kept: z.number(), missing: z.number() })
+    .optional(),
   failures: z.array(z.looseObject({ domain: z.string(), reason: z.string() })),
   answers: z.array(z.looseObject({ domain: z.string(), text: z.string() })),
   notices: z.array(z.string()),

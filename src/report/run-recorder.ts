@@ -31,7 +31,7 @@ export interface RowLayout {
   readonly columns: Pick<OutputColumns, 'enriched'>;
   readonly format: Pick<RowFormat, 'kind' | 'toObject' | 'textsOf'>;
   /** The column that the domain is taken from. */
-  readonly column: Pick<RowColumn, 'name'>;
+  readonly column: RowColumn;
   /**
    * When the run started, in milliseconds since 1970: an older outcome was not fetched in this run.
    */
@@ -160,6 +160,8 @@ function createRowRecording({ columns, format, column, startedAtMs }: RowLayout)
   const statuses = createStatusCounts();
   const reasons = createReasonList({
     cellOf: ({ raw }) => {
+      // Columns of a table may share a name, so its cell is found by its place.
+      if (format.textsOf) return format.textsOf(raw)[column.index] ?? '';
       const cell = format.toObject(raw)[column.name];
       return typeof cell === 'string' ? cell : cell === undefined ? '' : JSON.stringify(cell);
     },

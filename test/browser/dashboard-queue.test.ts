@@ -1,7 +1,12 @@
 import { describe, expect, it } from 'vitest';
+import type { RunProgress } from '../../src/dashboard/board.ts';
+import { announceRun, openQueueServer } from '../../src/queue/bullmq/index.ts';
+import { runState } from '../dashboard/boards.ts';
 import { run, start } from '../integration/support/command.ts';
+import { openFolder } from '../integration/support/folder.ts';
 import { FAR, openSchedules } from '../integration/support/schedules.ts';
 import { domains, listOf } from '../integration/support/tables.ts';
+import { useRedis } from '../support/redis.ts';
 import { findChromium, useChromium } from './support/chromium.ts';
 import { findFaults, overflowOf } from './support/faults.ts';
 import { openPage } from './support/stage.ts';
@@ -29,8 +34,12 @@ describe.skipIf(chromium === undefined)('the dashboard of a queue in a browser',
     await page.keyboard.press('Enter');
     await page.getByText('Paused: no call is made for backfills').waitFor();
     await page.getByRole('button', { name: 'Resume backfills' }).waitFor();
-    await page.getByRole('button', { name: 'Run now: nightly' }).click();
+    const runNow = page.getByRole('button', { name: 'Run now: nightly' });
+    await runNow.focus();
+    await page.keyboard.press('Enter');
     await page.getByRole('status').getByText('Ended: done').waitFor();
+    await page.getByText('exit code 0').waitFor();
+    expect(await page.locator('#schedules').evaluate(hasFocus)).toBe(true);
     for (const colorScheme of ['light', 'dark'] as const) {
       await page.emulateMedia({ colorScheme });
       expect(await findFaults(page), colorScheme).toEqual([]);
@@ -39,4 +48,51 @@ describe.skipIf(chromium === undefined)('the dashboard of a queue in a browser',
     expect([...hosts]).toEqual(['127.0.0.1']);
     expect(complaints).toEqual([]);
   });
+
+  it('says why calls wait only of runs that make some, and reads out what is amiss', async () => {
+    const { url: queue } = await useRedis();
+    const redis = await openQueueServer({ url: queue, acceptEviction: false, onNotice: () => {} });
+    const announced = (['looking_up', 'stopping', 'lost'] as const).map((phase) => {
+      const state = runState({ phase, list: phase, progress: waitingProgress(`${phase} waits`) });
+      const describe = (): string => JSON.stringify(state);
+      return announceRun(redis.client, { id: phase, describe, onAsked: () => {} });
+    });
+    const torn = { id: 'torn', describe: () => '{"list": "li', onAsked: () => {} };
+    announced.push(announceRun(redis.client, torn));
+    const options = { cwd: openFolder().path };
+    const dashboard = await start(['dashboard', '--queue', queue, '--listen', '0'], options);
+    const [, url = ''] = / is on (http:\S+)\./.exec(await dashboard.shows(' is on http')) ?? [];
+    const { page, complaints } = await openPage(browser());
+    await page.goto(url);
+    await page.getByText('looking_up waits').waitFor();
+    await page.getByRole('article', { name: 'stopping' }).waitFor();
+    await page.getByRole('article', { name: 'lost' }).waitFor();
+    await page.getByRole('alert').getByText('1 run is not shown').waitFor();
+    expect(await page.getByText(/ waits$/).allTextContents()).toEqual(['looking_up waits']);
+    expect(complaints).toEqual([]);
+    for (const run of announced) await run.close();
+    await redis.close();
+  });
 });
+
+function hasFocus(element: { readonly matches: (selector: string) => boolean }): boolean {
+  return element.matches(':focus-within');
+}
+
+function waitingProgress(waits: string): RunProgress {
+  return {
+    lookups: 9,
+    done: 1,
+    found: 1,
+    notFound: 0,
+    rejected: 0,
+    failed: 0,
+    calls: 1,
+    retries: 0,
+    throttled: 0,
+    elapsedMs: 1_000,
+    ratePerSecond: 1,
+    underWay: 8,
+    waits,
+  };
+}

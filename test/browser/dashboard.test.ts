@@ -84,6 +84,26 @@ describe.skipIf(chromium === undefined)('the dashboard in a browser', () => {
     expect((await running.ended).code).toBe(130);
   });
 
+  it('keeps the place and the focus of somebody who reads a table while it changes', async () => {
+    const { url } = await openDashboardStage();
+    const { page } = await openPage(browser(), { viewport: { width: 240, height: 740 } });
+    await page.goto(url);
+    for (const name of ['Workers and what they hold', 'Some of the last answers']) {
+      const region = page.getByRole('region', { name });
+      await region.waitFor();
+      await region.focus();
+      const scrolled = await region.evaluate((element: { scrollLeft: number }) => {
+        element.scrollLeft = 20;
+        return element.scrollLeft;
+      });
+      expect(scrolled).toBe(20);
+      const before = await region.textContent();
+      await until(async () => (await region.textContent()) !== before);
+      expect(await region.evaluate(isFocused)).toBe(true);
+      expect(await region.evaluate((element) => element.scrollLeft)).toBe(20);
+    }
+  });
+
   it('shows what is hostile as text', async () => {
     const { url } = await openDashboardStage({
       list: `${HOSTILE.replaceAll('/', '')}.csv`,

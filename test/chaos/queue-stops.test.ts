@@ -132,7 +132,7 @@ describe('an API that refuses all workers', () => {
       for (const { code, stderr } of await allEnded(workers)) {
         expect(code, stderr).toBe(4);
         expect(stderr).toContain(sentence);
-        expect(stderr).toContain('unfinished lookups are back on the queue');
+        expect(stderr).toContain('any unfinished lookups are back on the queue');
       }
       const shown = await run.shows('No worker is there');
       expect(shown).toContain(`: ${sentence}`);

@@ -16,6 +16,10 @@ describe('the state of a run, as it was told', () => {
     ['no JSON', '{"list": "li'],
     ['nothing', 'null'],
     ['of a phase that is not known', JSON.stringify({ ...runState(), phase: 'dreaming' })],
+    [
+      'without a number that is shown',
+      JSON.stringify({ ...runState(), progress: { lookups: 9, done: 1 } }),
+    ],
     ['without its failures', JSON.stringify({ ...runState(), failures: undefined })],
   ])('is not read where it is %s', (_, json) => {
     expect(readRunState('a', json)).toBeUndefined();

@@ -79,6 +79,14 @@ describe('--report', () => {
     ]);
   });
 
+  it('shows the cell that was read, even if another column has the same name', async () => {
+    const folder = openList('website,name,website\n,Acme,acme.com\n,Bolt,bolt.com\n,Co,n/a\n');
+    const api = await openScripted({ 'bolt.com': { status: 404, body: {} } });
+    await runHere(['enrich', 'list.csv', '--base-url', api.url, ...BOTH], { cwd: folder.path });
+    const examples = reportIn(folder).reasons.flatMap(({ examples }) => examples);
+    expect(examples.map(({ cell }) => cell).sort()).toEqual(['bolt.com', 'n/a']);
+  });
+
   it('of a run that is all fresh says that no call was made', async () => {
     const folder = openList();
     const api = await openScripted({});

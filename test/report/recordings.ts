@@ -87,7 +87,7 @@ export function recordRun(columns: readonly OutputColumn[] = []) {
         toObject: (raw) => ({ Website: raw.trim().split(',')[1] ?? '' }),
         textsOf: (raw) => raw.trim().split(','),
       },
-      column: { name: 'Website' },
+      column: { index: 1, name: 'Website' },
       startedAtMs: 5,
     });
   return { recording, recorder, beginRows };

@@ -63,3 +63,28 @@ export function table(caption, columns, rows) {
   );
   return make('div', { class: 'wide', role: 'region', 'aria-label': caption, tabindex: '0' }, made);
 }
+
+/**
+ * Shows a table in the place of an earlier one. What scrolls stays, so that a table that changes twice
+ * a second can be read on a narrow screen, and keeps the focus. A button that can no longer be pressed
+ * passes the focus on.
+ *
+ * @param {HTMLElement} place
+ * @param {HTMLElement} made by `table`
+ */
+export function showTable(place, made) {
+  const region = place.firstElementChild;
+  if (!region) {
+    place.append(made);
+    return;
+  }
+  const focused = document.activeElement;
+  const hadFocus = focused !== region && region.contains(focused);
+  region.replaceChildren(...made.childNodes);
+  if (!hadFocus) return;
+  const buttons = [...region.querySelectorAll('button')];
+  const same = buttons.find(
+    (button) => button.ariaLabel === focused?.ariaLabel && !button.disabled,
+  );
+  (same ?? /** @type {HTMLElement} */ (region)).focus();
+}

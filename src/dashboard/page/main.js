@@ -1,5 +1,5 @@
 import { createBackfills } from './backfills.js';
-import { byId, show } from './dom.js';
+import { byId, show, showTable } from './dom.js';
 import { createRunCard } from './run-card.js';
 import { schedulesTable, workersTable } from './tables.js';
 
@@ -66,11 +66,12 @@ function removeRun(id) {
 function showRest({ workers, schedules, backlog, trouble }) {
   byId('no-runs').hidden = runs.size > 0;
   if (workers) {
-    byId('workers').replaceChildren(workersTable(workers));
+    showTable(byId('workers'), workersTable(workers));
     byId('workers-section').hidden = workers.length === 0;
   }
   if (schedules) {
-    byId('schedules').replaceChildren(
+    showTable(
+      byId('schedules'),
       schedulesTable(schedules, (group, job) => void post(['schedules', group, job, 'run'])),
     );
     byId('schedules-section').hidden = schedules.length === 0;

@@ -1,5 +1,5 @@
 import { createRateChart } from './chart.js';
-import { make, show, table } from './dom.js';
+import { make, show, showTable, table } from './dom.js';
 import { count, counted, duration, percent, rate, time } from './format.js';
 
 /** @import { RunAction, RunState } from '../board.ts' */
@@ -101,20 +101,30 @@ export function createRunCard(id, ask) {
       show(phase, phaseOf(run));
       element.dataset['phase'] = run.isPaused ? 'paused' : (run.ending ?? run.phase);
       showProgress(run, { bar, where });
-      show(waits, run.progress?.waits ?? '');
-      waits.hidden = run.progress?.waits === undefined || run.phase === 'ended';
+      const waitsFor = waitsForOf(run);
+      show(waits, waitsFor);
+      waits.hidden = waitsFor === '';
       show(next, run.next ?? '');
       next.hidden = run.next === undefined;
       showNumbers(run, numbers);
       showButtons(run, buttons);
       bottom.hidden = run.actions.length === 0;
       if (run.history !== before?.history) chart.show(run.history);
-      if (run.failures !== before?.failures) failures.replaceChildren(...failuresOf(run));
-      if (run.answers !== before?.answers) answers.replaceChildren(...answersOf(run));
+      if (run.failures !== before?.failures) showFailures(run, failures);
+      if (run.answers !== before?.answers) showAnswers(run, answers);
       if (run.notices !== before?.notices) showLines(notices, run.notices);
       if (run.end !== before?.end || !before) showLines(end, run.end ?? []);
     },
   };
+}
+
+/**
+ * Why calls wait. What a run told last is no longer so when it makes no more of them, or is gone.
+ *
+ * @param {RunState} run
+ */
+function waitsForOf({ phase, progress }) {
+  return phase === 'looking_up' ? (progress?.waits ?? '') : '';
 }
 
 /** @param {RunState} run */
@@ -221,9 +231,12 @@ function showButtons(run, buttons) {
   if (isLost) [...buttons.values()].find((button) => !button.hidden)?.focus();
 }
 
-/** @param {RunState} run */
-function failuresOf({ failures }) {
-  if (failures.length === 0) return [];
+/**
+ * @param {RunState} run
+ * @param {HTMLElement} place
+ */
+function showFailures({ failures }, place) {
+  place.hidden = failures.length === 0;
   const rows = failures.map(({ domain, status, reason, httpStatus, atMs }) => [
     domain,
     status,
@@ -231,14 +244,17 @@ function failuresOf({ failures }) {
     httpStatus === undefined ? '–' : String(httpStatus),
     time(atMs),
   ]);
-  return [table('Recent failures', ['Domain', 'Status', 'Reason', 'HTTP', 'At'], rows)];
+  showTable(place, table('Recent failures', ['Domain', 'Status', 'Reason', 'HTTP', 'At'], rows));
 }
 
-/** @param {RunState} run */
-function answersOf({ answers }) {
-  if (answers.length === 0) return [];
+/**
+ * @param {RunState} run
+ * @param {HTMLElement} place
+ */
+function showAnswers({ answers }, place) {
+  place.hidden = answers.length === 0;
   const rows = answers.map(({ domain, text }) => [domain, text]);
-  return [table('Some of the last answers', ['Domain', 'Answer'], rows)];
+  showTable(place, table('Some of the last answers', ['Domain', 'Answer'], rows));
 }
 
 /**

@@ -42,11 +42,13 @@ export function tiles({ rows, domains, calls, run, cost }: RunReport): Html {
 const ONE_LINE_LENGTH = 7;
 
 /** Rows by how they ended. */
-export function rowsSection({ rows, run, domains, lookups }: RunReport): Html {
+export function rowsSection({ rows, run, domains, lookups, reasons }: RunReport): Html {
   const statuses = (Object.keys(STATUSES) as Status[])
     .map((status) => ({ status, rows: rows.statuses[status] }))
     .filter(({ rows }) => rows > 0);
   const hasRows = statuses.length > 0;
+  // Rows are skipped for one reason in a run: it stopped, or else they were pruned.
+  const isPruned = reasons.some(({ reason }) => reason === 'pruned');
   const odd = [
     rows.ragged > 0 &&
       `${count(rows.ragged, 'row')} had more or fewer cells than the header and were kept as they are.`,
@@ -71,7 +73,7 @@ ${table('Rows by how they ended', statuses, [
     name: 'meaning',
     isMinor: true,
     isWide: true,
-    cellOf: ({ status }) => STATUSES[status].meaning,
+    cellOf: ({ status }) => (status === 'skipped' && isPruned ? PRUNED : STATUSES[status].meaning),
   },
 ])}`
 }
@@ -84,6 +86,8 @@ ${rows.total === 0 && run.end !== 'error' && html`<p>The list has no rows.</p>`}
 ${odd.map((line) => line !== false && html`<p class="muted">${line}</p>`)}
 </section>`;
 }
+
+const PRUNED = 'the outcome was removed from the store meanwhile';
 
 /** How many rows each added column has a value in. */
 export function columnsSection({ columns, filled, rows }: RunReport): Html | false {

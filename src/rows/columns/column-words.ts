@@ -27,7 +27,7 @@ export const COLUMN_WORDS: Readonly<Record<string, ColumnWords>> = {
     neutral:
       'company, companies, business, corporate, corp, organization, organisation, org, firm, account, customer, client, contact, lead, prospect, supplier, vendor, employer, person, work, office, official, main, primary, default, root, own, name, names, address, addresses, full, the, of, for, your, our, associated, link, value, page',
     foreign:
-      'social, label, profile, icon, image, img, photo, picture, avatar, banner, video, media, file, download, policy, privacy, terms, legal, cookie, tracking, tracker, referrer, referer, campaign, source, redirect, callback, docs, career, careers, job, jobs, unsubscribe, unsubscribed, subscribed, subscription, optin, opt, in, out, do, not, brand, rank, ranking, score, confidence, quality, verification, verified, valid, count, number, total, created, updated, modified, date, time, day, last, type, category, key, code, authority, age, registrar, expiry, provider, technologies, traffic, visits, views, bounced, bounce, alternative, alternate, secondary, other, old, previous, former, parent, owner, rep, manager, user, assigned, assistant, marketing, personal, private, display, title, description, subject, template, server, password, competitor, competitors',
+      'social, label, profile, icon, image, img, photo, picture, avatar, banner, video, media, file, download, policy, privacy, terms, legal, cookie, tracking, tracker, referrer, referer, referring, referral, origin, landing, seen, conversion, campaign, source, redirect, callback, docs, career, careers, job, jobs, unsubscribe, unsubscribed, subscribed, subscription, optin, opt, in, out, do, not, brand, rank, ranking, score, confidence, quality, verification, verified, valid, count, number, total, created, updated, modified, date, time, day, last, type, category, key, code, authority, age, registrar, expiry, provider, technologies, traffic, visits, views, meeting, calendar, thumbnail, resume, listing, directory, article, news, review, reviews, ticket, mx, dns, bounced, bounce, alternative, alternate, secondary, other, old, previous, former, parent, owner, rep, manager, user, assigned, assistant, marketing, personal, private, display, title, description, subject, template, server, password, competitor, competitors',
   },
   anywhere: {
     domain: '',
@@ -44,7 +44,7 @@ export const COLUMN_WORDS: Readonly<Record<string, ColumnWords>> = {
     neutral:
       'firma, firmen, unternehmen, unternehmens, gesellschaft, kunde, kunden, konto, kontakt, ansprechpartner, interessent, lieferant, lieferanten, partner, betrieb, betriebs, verein, adresse, anschrift, haupt, zentrale, zentral, geschäft, geschäfts, geschäftlich, geschäftliche, geschaeftlich, dienstlich, dienstliche, arbeit, büro, buero, offiziell, offizielle, der, die, das, des, von, zur, zum',
     foreign:
-      'bild, foto, symbol, profil, datum, uhrzeit, art, typ, kategorie, anzahl, nummer, privat, persönlich, persoenlich, weitere, alt, alte, besitzer, inhaber, eigentümer, zuständig, verantwortlich, vertreter, abmeldung, abbestellt, einwilligung, werbung, impressum, datenschutz, karriere, stellen, passwort, kennwort, wettbewerber, angezeigter, betreff, soziale, medien, quelle',
+      'bild, foto, symbol, profil, datum, uhrzeit, art, typ, kategorie, anzahl, nummer, privat, persönlich, persoenlich, weitere, alt, alte, besitzer, inhaber, eigentümer, zuständig, verantwortlich, vertreter, abmeldung, abbestellt, einwilligung, werbung, impressum, datenschutz, karriere, stellen, passwort, kennwort, wettbewerber, angezeigter, betreff, soziale, medien, quelle, verweisend, verweisende, herkunft, ursprung, termin, besprechung',
   },
   dutch: {
     domain: 'domein, domeinnaam',
@@ -53,7 +53,7 @@ export const COLUMN_WORDS: Readonly<Record<string, ColumnWords>> = {
     neutral:
       'bedrijf, bedrijfs, bedrijven, onderneming, organisatie, klant, klanten, relatie, leverancier, contactpersoon, adres, naam, van, de, het, hoofd, zakelijk, zakelijke, werk, kantoor, officieel, officiële',
     foreign:
-      'afbeelding, plaatje, tijd, soort, aantal, privé, persoonlijk, persoonlijke, eigenaar, verantwoordelijke, uitschrijven, afgemeld, vacatures, overige, tweede, wachtwoord',
+      'afbeelding, plaatje, tijd, soort, aantal, privé, persoonlijk, persoonlijke, eigenaar, verantwoordelijke, uitschrijven, afgemeld, vacatures, verwijzende, herkomst, bron, overige, tweede, wachtwoord',
   },
   swedish: {
     domain: 'domän, domännamn',
@@ -88,7 +88,7 @@ export const COLUMN_WORDS: Readonly<Record<string, ColumnWords>> = {
     neutral:
       'société, entreprise, client, compte, adresse, nom, contact, professionnel, professionnelle, pro, officiel, officielle, principal, principale, siège, lien, de, du, la, le, l, d, des, électronique',
     foreign:
-      'statut, état, personnel, personnelle, perso, privé, privée, nombre, numéro, propriétaire, désabonnement, désinscription, autre, ancien, secondaire, commercial, recrutement, carrière, mot de passe, titre',
+      'statut, état, personnel, personnelle, perso, privé, privée, nombre, numéro, propriétaire, désabonnement, désinscription, autre, ancien, secondaire, commercial, recrutement, carrière, mot de passe, titre, référent, référente, provenance, origine, rendez vous',
   },
   spanish: {
     domain: 'dominio, dominios, nombre de dominio',
@@ -97,7 +97,7 @@ export const COLUMN_WORDS: Readonly<Record<string, ColumnWords>> = {
     neutral:
       'empresa, compañía, organización, cliente, cuenta, contacto, dirección, nombre, de, del, la, el, corporativo, corporativa, oficial, trabajo, principal, página, enlace, electrónico, electrónica, negocio, laboral, proveedor',
     foreign:
-      'imagen, estado, fecha, hora, tipo, número, cantidad, propietario, responsable, postal, baja, otro, secundario, anterior, empleo, contraseña, título, redes, sociales',
+      'imagen, estado, fecha, hora, tipo, número, cantidad, propietario, responsable, postal, baja, otro, secundario, anterior, empleo, contraseña, título, redes, sociales, referencia, origen, fuente, reunión',
   },
   italian: {
     domain: 'nome dominio, nome a dominio',
@@ -106,7 +106,7 @@ export const COLUMN_WORDS: Readonly<Record<string, ColumnWords>> = {
     neutral:
       'azienda, aziendale, società, impresa, ditta, contatto, indirizzo, nome, di, del, della, dell, ufficiale, lavoro, pagina, elettronica, elettronico, fornitore, ragione sociale',
     foreign:
-      'immagine, stato, data, ora, numero, quantità, proprietario, referente, certificata, personale, privato, privata, altro, secondario, precedente, lavora con noi',
+      'immagine, stato, data, ora, numero, quantità, proprietario, referente, certificata, personale, privato, privata, altro, secondario, precedente, lavora con noi, provenienza, origine, riunione',
   },
   portuguese: {
     domain: 'domínio, domínios, nome de domínio, nome do domínio',
@@ -116,7 +116,7 @@ export const COLUMN_WORDS: Readonly<Record<string, ColumnWords>> = {
     neutral:
       'companhia, organização, conta, contato, contacto, endereço, nome, do, da, dos, comercial, trabalho, eletrônico, eletrónico, fornecedor, oficial, profissional',
     foreign:
-      'imagem, estado, hora, quantidade, proprietário, responsável, pessoal, outro, secundário, senha, palavra passe, vagas, redes',
+      'imagem, estado, hora, quantidade, proprietário, responsável, pessoal, outro, secundário, senha, palavra passe, vagas, redes, referência, origem, fonte, reunião',
   },
   polish: {
     domain: 'domena, domeny, nazwa domeny',
@@ -125,7 +125,7 @@ export const COLUMN_WORDS: Readonly<Record<string, ColumnWords>> = {
     neutral:
       'firma, firmy, firmowy, firmowa, przedsiębiorstwo, klient, klienta, adres, nazwa, kontakt, kontaktu, osoba, główna, główny, służbowy, służbowa, oficjalna, internetowa, internetowy, elektroniczna, elektroniczny, dostawca, kontrahent, kontrahenta, link',
     foreign:
-      'zdjęcie, obraz, liczba, prywatny, prywatna, właściciel, opiekun, kod, pocztowy, inny, dodatkowy, hasło, zgoda, praca, kariera',
+      'zdjęcie, obraz, liczba, prywatny, prywatna, właściciel, opiekun, kod, pocztowy, inny, dodatkowy, hasło, zgoda, praca, kariera, źródło, spotkanie',
   },
   'czech and slovak': {
     domain: 'doména, domény, doménové jméno, názov domény, název domény',
@@ -162,7 +162,7 @@ export const COLUMN_WORDS: Readonly<Record<string, ColumnWords>> = {
     neutral:
       'компания, компании, организация, организации, фирма, фирмы, предприятие, клиент, клиента, контакт, контакта, контрагент, контрагента, поставщик, адрес, имя, название, наименование, официальный, официального, рабочий, рабочая, рабочее, корпоративный, корпоративная, основной, основная, электронной, ссылка, на',
     foreign:
-      'логотип, лого, изображение, фото, картинка, статус, дата, время, личный, личная, тип, вид, количество, номер, вконтакте, вк, телеграм, соцсети, социальные, почтовый, индекс, ответственный, владелец, пароль, другой, прежний, вакансии, отписка',
+      'логотип, лого, изображение, фото, картинка, статус, дата, время, личный, личная, тип, вид, количество, номер, вконтакте, вк, телеграм, соцсети, социальные, почтовый, индекс, ответственный, владелец, пароль, другой, прежний, вакансии, отписка, источник, встреча',
   },
   'ukrainian and bulgarian': {
     domain: 'домени, доменне ім я, ім я домену, доменно име, име на домейн, домейн',
@@ -207,9 +207,9 @@ export const COLUMN_WORDS: Readonly<Record<string, ColumnWords>> = {
     web: 'サイト, ウェブサイト, ウエブサイト, ウェブ, ウエブ, ホームページ, ウェブページ, ＨＰ, サイトアドレス, トップページ',
     email: 'メール, メールアドレス, e メール, 電子メール, メアド, イーメール',
     neutral:
-      '会社, 企業, 法人, 貴社, 御社, 自社, 取引先, 顧客, お客様, 連絡先, 担当者, 担当, 部署, 代表, 公式, 勤務先, 業務用, 仕事, 組織, 団体, 店舗, 名, 名称, アドレス, リンク, 先, の, 用',
+      '会社, 企業, 法人, 貴社, 御社, 自社, 取引先, 顧客, お客様, 連絡先, 担当者, 担当, 部署, 代表, 公式, 勤務先, 業務用, 仕事, 組織, 団体, 店舗, 名, 名称, 日本, 日本語, アドレス, リンク, 先, の, 用',
     foreign:
-      'ロゴ, 画像, 写真, アイコン, 配信, 停止, 拒否, 許可, 可否, 状態, ステータス, 日, 日付, 日時, 件数, 数, 種別, 種類, 区分, 番号, 個人, プライベート, 自宅, 所有者, 採用, 求人, プライバシー, ポリシー, フラグ, パスワード, ツイッター, フェイスブック, インスタグラム, 登録, 更新, 作成, 旧, 予備',
+      'ロゴ, 画像, 写真, アイコン, 配信, 停止, 拒否, 許可, 可否, 状態, ステータス, 日, 日付, 日時, 件数, 数, 種別, 種類, 区分, 番号, 個人, プライベート, 自宅, 所有者, 採用, 求人, プライバシー, ポリシー, フラグ, パスワード, ツイッター, フェイスブック, インスタグラム, 登録, 更新, 作成, 旧, 予備, 参照, 流入, 会議, 予約',
   },
   chinese: {
     domain: '域名, 主域名, 网域, 網域, 網域名稱, 网域名称, 域',
@@ -219,7 +219,7 @@ export const COLUMN_WORDS: Readonly<Record<string, ColumnWords>> = {
     neutral:
       '公司, 企业, 企業, 单位, 單位, 机构, 機構, 组织, 組織, 客户, 客戶, 账户, 帳戶, 联系人, 聯絡人, 聯繫人, 联系, 聯絡, 供应商, 供應商, 厂商, 廠商, 地址, 位址, 名称, 名稱, 名, 官方, 工作, 商务, 商務, 办公, 辦公, 主要, 的, 链接, 連結, 鏈接',
     foreign:
-      '图片, 圖片, 图标, 圖標, 标志, 標誌, 徽标, 徽標, 照片, 状态, 狀態, 日期, 时间, 時間, 数量, 數量, 类型, 類型, 编号, 編號, 个人, 個人, 私人, 退订, 退訂, 订阅, 訂閱, 邮编, 郵編, 邮政编码, 郵遞區號, 微博, 微信, 公众号, 公眾號, 招聘, 隐私, 隱私, 负责人, 負責人, 密码, 密碼, 备用, 備用, 其他',
+      '图片, 圖片, 图标, 圖標, 标志, 標誌, 徽标, 徽標, 照片, 状态, 狀態, 日期, 时间, 時間, 数量, 數量, 类型, 類型, 编号, 編號, 个人, 個人, 私人, 退订, 退訂, 订阅, 訂閱, 邮编, 郵編, 邮政编码, 郵遞區號, 微博, 微信, 公众号, 公眾號, 招聘, 隐私, 隱私, 负责人, 負責人, 密码, 密碼, 备用, 備用, 其他, 来源, 來源, 会议, 會議',
   },
   korean: {
     domain: '도메인, 도메인명, 도메인주소',
@@ -228,7 +228,7 @@ export const COLUMN_WORDS: Readonly<Record<string, ColumnWords>> = {
     neutral:
       '회사, 기업, 기업체, 법인, 고객, 고객사, 업체, 거래처, 담당자, 기관, 단체, 주소, 대표, 공식, 업무, 업무용, 직장, 링크, 이름, 명, 의, 용',
     foreign:
-      '로고, 이미지, 사진, 상태, 일자, 날짜, 일시, 수신, 거부, 동의, 여부, 개인, 유형, 종류, 개수, 횟수, 번호, 소유자, 채용, 비밀번호, 페이스북, 인스타그램, 블로그, 등록, 수정, 기타',
+      '로고, 이미지, 사진, 상태, 일자, 날짜, 일시, 수신, 거부, 동의, 여부, 개인, 유형, 종류, 개수, 횟수, 번호, 소유자, 채용, 비밀번호, 페이스북, 인스타그램, 블로그, 등록, 수정, 기타, 유입, 회의',
   },
   'vietnamese, indonesian and thai': {
     domain: 'tên miền, miền, nama domain, ranah, โดเมน, ชื่อโดเมน',

@@ -33,5 +33,6 @@ export function uniqueNames(names: readonly string[]): string[] {
  */
 export function shorten(text: string): string {
   const printable = text.replaceAll(/\p{Cc}+/gu, ' ');
-  return printable.length > 60 ? `${printable.slice(0, 60)}…` : printable;
+  // An emoji that is cut in half is no character.
+  return printable.length > 60 ? `${printable.slice(0, 60).replace(/\p{Cs}$/u, '')}…` : printable;
 }

@@ -42,8 +42,9 @@ export function createLookupsBlock(paint: Paint): LookupsBlock {
       if (!latest) return [];
       const line = (parts: readonly LinePart[]): string =>
         paint(fitLine(parts, { columns, separatorLength: SEPARATOR.length }), SEPARATOR);
-      const wait = describeWait(latest);
-      const isOver = latest.done >= latest.lookups;
+      const isStopped = (latest.rows?.skipped ?? 0) > 0; // known only at the end
+      const isOver = isStopped || latest.done >= latest.lookups;
+      const wait = isStopped ? undefined : describeWait(latest);
       return [
         barLine(howFar(latest), columns),
         line(countParts(latest.rows ?? latest.outcomes)),

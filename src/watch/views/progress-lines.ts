@@ -80,8 +80,7 @@ function describeLogos(progress: LogoProgress): string {
 
 /** `880/1,200 lookups, 71.0 calls/s, 12 s left, 3 failed, waits for another run`. */
 function describeProgress(progress: Progress, leftMs = 0): string {
-  const { done, lookups, rows, outcomes, calls, elapsedMs, waitMs, pace, outage } = progress;
-  const { isPaused = false, heldBy } = progress;
+  const { done, lookups, rows, outcomes, calls, elapsedMs, pace } = progress;
   const seconds = elapsedMs / 1_000;
   const isStopped = (rows?.skipped ?? 0) > 0; // known only at the end
   const parts = [
@@ -92,24 +91,36 @@ function describeProgress(progress: Progress, leftMs = 0): string {
     parts.push(`${formatDuration(leftMs)} left`);
   }
   if (outcomes.failed > 0) parts.push(`${outcomes.failed} failed`);
-  const isHeld = isPaused || heldBy !== undefined;
-  const why = isHeld ? describeWait(progress)?.at(-1) : undefined;
-  if (why !== undefined && !isStopped) parts.push(why);
-  else if (outage !== undefined) parts.push(outage);
-  else parts.push(...describePace(pace, waitMs));
+  if (isStopped) parts.push(...describeLimit(pace));
+  else parts.push(...describeHoldUp(progress));
   return parts.join(', ');
 }
 
-/** `limit about 50/s, probing`, or `told to wait 12 s`. */
+/** Why nothing moves, or else `limit about 50/s, probing`, or `told to wait 12 s`. */
+function describeHoldUp(progress: Progress): readonly string[] {
+  const { outage, pace, waitMs, isPaused = false, heldBy } = progress;
+  const isHeld = isPaused || heldBy !== undefined;
+  const why = isHeld ? describeWait(progress)?.at(-1) : undefined;
+  if (why !== undefined) return [why];
+  return outage === undefined ? [...describeLimit(pace), ...describePace(pace, waitMs)] : [outage];
+}
+
+/** `limit about 50/s`. */
+function describeLimit(pace: PaceDescription | undefined): readonly string[] {
+  const { learnedLimitPerSecond: limit, concurrencyLimit } = pace ?? {};
+  return [
+    ...(limit === undefined ? [] : [`limit about ${formatRate(limit)}`]),
+    ...(concurrencyLimit === undefined ? [] : [`at most ${concurrencyLimit} at once`]),
+  ];
+}
+
+/** `probing`, or `told to wait 12 s`. */
 function describePace(pace: PaceDescription | undefined, waitMs: number): readonly string[] {
-  const parts: string[] = [];
-  const { learnedLimitPerSecond: limit, concurrencyLimit, why } = pace ?? {};
-  if (limit !== undefined) parts.push(`limit about ${formatRate(limit)}`);
-  if (concurrencyLimit !== undefined) parts.push(`at most ${concurrencyLimit} at once`);
-  if (why === 'backing_off') parts.push('backing off');
-  else if (waitMs >= 1_000 && why === 'holding') {
-    parts.push(`next call in ${formatDuration(waitMs)}`);
-  } else if (waitMs >= 1_000) parts.push(`told to wait ${formatDuration(waitMs)}`);
-  else if (why === 'probing') parts.push('probing');
-  return parts;
+  const why = pace?.why;
+  if (why === 'backing_off') return ['backing off'];
+  if (waitMs >= 1_000) {
+    const time = formatDuration(waitMs);
+    return [why === 'holding' ? `next call in ${time}` : `told to wait ${time}`];
+  }
+  return why === 'probing' ? ['probing'] : [];
 }

@@ -130,6 +130,15 @@ describe('the page of a report', () => {
     expect(empty).toContain('The list has no rows.');
   });
 
+  it.each([
+    ['interrupted', 'not asked; the run stopped first'],
+    ['pruned', 'the outcome was removed from the store meanwhile'],
+  ])('says what became of rows that were skipped: %s', (reason, meaning) => {
+    const { recording, beginRows } = recordRun();
+    beginRows()([rowOf({ status: 'skipped', reason })]);
+    expect(renderReport(reportOf({ recording, summary: undefined }))).toContain(meaning);
+  });
+
   it('shades the time in which the run was paused, and says what that is', () => {
     const shownOf = (isPaused: boolean): readonly (string | undefined)[] => {
       const { recording, recorder } = recordRun();

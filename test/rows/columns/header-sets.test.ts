@@ -15,6 +15,9 @@ const CELLS: Readonly<Record<string, readonly string[]>> = {
   p: NAMES.map((name) => `https://www.network.com/company/${name}`),
   l: hosts.map((host) => `https://cdn.${host}/logo.png`),
   f: hosts.map((host, at) => (at % 2 === 0 ? `https://${host}/form` : '')),
+  r: ['google.com', 'bing.com', '', 'calls.example.org', 'google.com', 'news.co.uk'].map(
+    (host) => host && `https://www.${host}/`,
+  ),
   x: hosts.map(() => ''),
 };
 

@@ -2,7 +2,8 @@
  * Headers as CRMs, offices and people write them, columns separated by `|`. The one that is to be
  * taken begins with `*`; with `+`, it takes cells to tell. What is in the cells is said behind `#`: d
  * domains, w websites, e e-mail addresses, o e-mail addresses of one's own people, p profiles, l
- * pictures at the companies' own domains, f web forms, x nothing; without it, words.
+ * pictures at the companies' own domains, f web forms, r sites that people came from or meet at, x
+ * nothing; without it, words.
  */
 export const HEADER_SETS: readonly string[] = [
   // CRMs and sales tools
@@ -54,6 +55,10 @@ export const HEADER_SETS: readonly string[] = [
   'Rank|*Root Domain#d|Linking Root Domains|External Links|Open Page Rank',
   'GlobalRank|TldRank|*Domain#d|TLD|RefSubNets|RefIPs|IDN_Domain#x|PrevGlobalRank',
   'Referring page URL#l|Domain rating|+Referring domain#d|Target URL#p|Anchor',
+  'First Name|*Email#e|First Referring Site#r|Last Referring Site#r|First Page Seen#r',
+  'Name|*Email#e|Landing Page#r|Conversion Page#r|Referral URL#r|Lead Origin#r',
+  'Invitee Name|*Email#e|Meeting Link#r|Calendar URL#r|Resume#r|Thumbnail URL#l',
+  'Name|*Email#e|MX Host#r|Listing URL#r|News link#r|Review URL#r',
 
   // German
   'Firmenname|Straße|PLZ|Ort|Telefon|E-Mail#e|*Webseite#w',
@@ -68,6 +73,7 @@ export const HEADER_SETS: readonly string[] = [
   'Verein|Vorsitzender|*Domäne#d|Mitglieder',
   'Betrieb|Branche|*Internetauftritt#w|Bild#l|Profil#p',
   'Interessent|*Hauptdomain#d|weitere Domains#x|Newsletter-Anmeldung',
+  'Vorname|*E-Mail#e|Erste verweisende Website#r|Herkunft#r|Termin-Link#r',
 
   // Dutch
   'Bedrijfsnaam|Adres|Postcode|Plaats|Telefoon|E-mailadres#e|*Website#w',
@@ -75,6 +81,7 @@ export const HEADER_SETS: readonly string[] = [
   'Klant|KvK-nummer|*Internetadres#w|Eigenaar#o',
   'Relatie|*Domeinnaam#d|Status|Datum',
   'Naam|Functie|*Zakelijk e-mailadres#e|Privé e-mailadres#e',
+  'Naam|*E-mailadres#e|Eerste verwijzende site#r|Bron#r',
 
   // Nordic
   'Kontaktnavn|Adresse|Postnummer|By|CVR-nummer|Telefon|E-mail#e|Att. person|*Hjemmeside#w|Betalings metode',
@@ -101,6 +108,7 @@ export const HEADER_SETS: readonly string[] = [
   'Client|*Page d’accueil#w|Logo#l',
   'ENTREPRISE|*URL DU SITE#w|URL DU LOGO#l',
   'Fournisseur|*Domaine#d|Domaine d’activité|État',
+  'Prénom|*E-mail#e|Premier site référent#r|Provenance#r',
 
   // Spanish and Portuguese
   'Empresa|*Sitio Web#w|Etapa|Correo electrónico#e|Contacto',
@@ -117,6 +125,8 @@ export const HEADER_SETS: readonly string[] = [
   'Cliente|NIF|*Sítio web#w|Correio eletrónico#e',
   'Organização|*Domínio#d|Endereço|Situação',
   'Nome|Cargo|*Endereço eletrônico#e|E-mail pessoal#e',
+  'Nombre|*Correo#e|Primer sitio de referencia#r|Origen#r',
+  'Nome|*E-mail#e|Primeiro site de referência#r|Origem#r',
 
   // Italian
   'Codice|Ragione Sociale|P.IVA|C.F.|Email#e|Telefono|*Sito Web#w|Indirizzo|Città|Provincia|CAP',
@@ -184,6 +194,8 @@ export const HEADER_SETS: readonly string[] = [
   '社名|ＴＥＬ|*ＨＰ#w|ﾒｰﾙｱﾄﾞﾚｽ#e',
   '店舗名|*公式サイト#w|Instagram#p|LINE',
   '会社名|担当者名|*メール#e|メール配信停止',
+  '名|*Eメール#e|最初の参照元サイト#r|流入元URL#r',
+  '会社名|メールアドレス#e|*日本語サイトURL#w',
 
   // Chinese, simplified and traditional
   '公司名称|法定代表人|*官网#w|邮箱#e|电话|注册地址',

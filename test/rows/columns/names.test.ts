@@ -1,6 +1,6 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { uniqueNames, untakenName } from '../../../src/rows/columns/names.ts';
+import { shorten, uniqueNames, untakenName } from '../../../src/rows/columns/names.ts';
 
 describe('names', () => {
   it('get a number where they are taken', () => {
@@ -8,6 +8,13 @@ describe('names', () => {
     expect(untakenName('a', (name) => taken.has(name))).toBe('a_3');
     expect(untakenName('b', (name) => taken.has(name))).toBe('b');
     expect(uniqueNames(['a', 'a_2', 'a', 'a'])).toEqual(['a', 'a_2', 'a_3', 'a_4']);
+  });
+
+  it('are cut to fit a line, but not in the middle of a character', () => {
+    expect(shorten('a\u001b[2J\r\nb')).toBe('a [2J b');
+    expect(shorten('😀'.repeat(30))).toBe('😀'.repeat(30));
+    expect(shorten('😀'.repeat(31))).toBe(`${'😀'.repeat(30)}…`);
+    expect(shorten(`a${'😀'.repeat(31)}`)).toBe(`a${'😀'.repeat(29)}…`);
   });
 
   it('are all different, and the first of equals keeps its own', () => {

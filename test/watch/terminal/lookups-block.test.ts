@@ -128,6 +128,16 @@ describe('the block of the lookups', () => {
     expect(linesOf(over, 80)[2]).toBe('48 calls/s, limit about 50/s');
   });
 
+  it.each(['open', 'probing', 'told_to_wait'] as const)(
+    'of a stopped run tells neither time left nor wait: %s',
+    (why) => {
+      const rows = { ...MIDDLE.outcomes, total: 100_000, invalid: 0, fresh: 0, skipped: 41_880 };
+      const pace = { ...MIDDLE.pace, why } as Progress['pace'];
+      const lines = linesOf({ ...MIDDLE, rows, pace, waitMs: 12_000 }, 80);
+      expect(lines.slice(2)).toEqual(['48 calls/s, limit about 50/s']);
+    },
+  );
+
   it('is full when each row has come to something, and not before', () => {
     const rows = { total: 100_000, found: 99_999, not_found: 0, rejected: 0, failed: 0 };
     const counted = (invalid: number, skipped: number): string | undefined =>

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import type { Progress } from '../../../src/watch/events.ts';
 import { createProgressLines } from '../../../src/watch/views/progress-lines.ts';
 import { PROGRESS } from '../progress.ts';
 
@@ -51,6 +52,22 @@ describe('createProgressLines', () => {
     view.show({ ...PROGRESS, rows, elapsedMs: 4_000, done: 600, calls: 600 });
     view.end();
     expect(written).toEqual(['600/1,000 lookups, 150.0 calls/s']);
+  });
+
+  it.each([
+    { isPaused: true },
+    { outage: 'The API is out' },
+    { waitMs: 12_000 },
+    { pace: { why: 'probing' } },
+    { pace: { why: 'backing_off' } },
+  ])('waits for nothing when what is left is skipped: %j', ({ pace, ...wait }) => {
+    const { view, written } = open();
+    const rows = { ...PROGRESS.outcomes, total: 1_000, invalid: 0, fresh: 0, skipped: 400 };
+    const limit = { limitIs: 'learned', ratePerSecond: 50, learnedLimitPerSecond: 50, waitMs: 0 };
+    const described = { why: 'told_to_wait', ...limit, ...pace } as Progress['pace'];
+    view.show({ ...PROGRESS, ...wait, rows, elapsedMs: 4_000, calls: 600, pace: described });
+    view.end();
+    expect(written).toEqual(['0/1,000 lookups, 150.0 calls/s, limit about 50/s']);
   });
 
   it('shows logos behind the lookups', () => {
