@@ -13,7 +13,7 @@ import {
   isPacked,
   type ResponseHeaders,
 } from './exchange.ts';
-import { findJsonObject } from './json-object.ts';
+import { findRoundedJsonObject } from './json-object.ts';
 import { findLimits, type Limits } from './limit-headers/find-limits.ts';
 import { createServerClock } from './limit-headers/server-clock.ts';
 import { createWindowFinder } from './limit-headers/window-finder.ts';
@@ -178,7 +178,7 @@ export function createBrandClient(options: BrandClientOptions): BrandClient {
   }
 
   function findAnswer(httpStatus: number, json: string | undefined): Answer | undefined {
-    const value = json === undefined ? undefined : findJsonObject(json);
+    const value = json === undefined ? undefined : findRoundedJsonObject(json);
     return json !== undefined && value
       ? { kind: 'found', httpStatus, json, shape: shapeOf(value) }
       : undefined;

@@ -7,10 +7,18 @@ export type JsonObject = { readonly [name: string]: unknown };
  * such as 64-bit identifiers, become texts with all their digits.
  */
 export function findJsonObject(body: string): JsonObject | undefined {
+  const value = findRoundedJsonObject(body);
+  return value && mayHoldLongNumber(body) ? withLongNumbers(body, value) : value;
+}
+
+/**
+ * The same for who needs no values, only the columns: numbers that JavaScript cannot hold are
+ * rounded. Spares the search for them.
+ */
+export function findRoundedJsonObject(body: string): JsonObject | undefined {
   try {
     const value: unknown = JSON.parse(body);
-    if (!isJsonObject(value) || isTooDeep(body, value)) return undefined;
-    return mayHoldLongNumber(body) ? withLongNumbers(body, value) : value;
+    return isJsonObject(value) && !isTooDeep(body, value) ? value : undefined;
   } catch {
     return undefined;
   }

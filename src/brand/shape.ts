@@ -1,4 +1,4 @@
-import { findJsonObject, isJsonObject, type JsonObject } from './json-object.ts';
+import { findRoundedJsonObject, isJsonObject, type JsonObject } from './json-object.ts';
 
 /**
  * The columns of one answer, in its order. Each is the path to a value. A path is a list, so names
@@ -93,7 +93,7 @@ const NO_COLUMNS: Shape = [];
 export function createShapeReader(): (json: string) => Shape {
   const shapeOf = createShapeFinder();
   return (json) => {
-    const answer = json === '' ? undefined : findJsonObject(json);
+    const answer = json === '' ? undefined : findRoundedJsonObject(json);
     return answer ? shapeOf(answer) : NO_COLUMNS;
   };
 }

@@ -1,6 +1,11 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { findJsonObject, isJsonObject } from '../../src/brand/json-object.ts';
+import {
+  findJsonObject,
+  findRoundedJsonObject,
+  isJsonObject,
+} from '../../src/brand/json-object.ts';
+import { shapeOf } from '../../src/brand/shape.ts';
 
 describe('findJsonObject', () => {
   it.each([
@@ -113,6 +118,24 @@ describe('a number in an answer', () => {
       expect(findJsonObject(`{"text":"${text}","n":1e3}`)).toMatchObject({ n: 1_000 });
     },
   );
+});
+
+describe('findRoundedJsonObject', () => {
+  it('finds the same objects with the same columns, whatever the numbers', () => {
+    const bodies = fc.oneof(
+      fc.dictionary(fc.string(), fc.jsonValue()).map((value) => JSON.stringify(value)),
+      fc.json(),
+      fc.string(),
+      fc.constantFrom('{"a":12345678901234567890}', '{"a":1e400}', '{"a":[1e999],"b":{"c":-1E-9}}'),
+    );
+    fc.assert(
+      fc.property(bodies, (body) => {
+        const exact = findJsonObject(body);
+        const rounded = findRoundedJsonObject(body);
+        expect(rounded && shapeOf(rounded)).toEqual(exact && shapeOf(exact));
+      }),
+    );
+  });
 });
 
 describe('isJsonObject', () => {
