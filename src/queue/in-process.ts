@@ -1,16 +1,30 @@
 import { createChange } from './change.ts';
 import type { Chunk, HandleChunk, LookupQueue, Reply } from './lookup-queue.ts';
+import { createUnstored } from './unstored.ts';
 
 export interface InProcessQueueOptions {
   /** Receives the outcomes. */
   readonly collect: Reply;
   /** How many chunks are worked on at once, and how many more may wait. */
   readonly window: number;
+  /** With more outcomes than this that are not stored yet, no chunk is taken. @default 2,000 */
+  readonly mostUnstored?: number;
 }
 
-/** The queue of a single process. It needs no server. */
-export function createInProcessQueue({ collect, window }: InProcessQueueOptions): LookupQueue {
+const MOST_UNSTORED = 2_000;
+
+/**
+ * The queue of a single process. It needs no server. A chunk is done before its outcomes are
+ * stored: otherwise a few callers of a fast API would wait for each commit. `work` and `settled`
+ * wait until they are.
+ */
+export function createInProcessQueue({
+  collect,
+  window,
+  mostUnstored = MOST_UNSTORED,
+}: InProcessQueueOptions): LookupQueue {
   const waiting: Chunk[] = [];
+  const unstored = createUnstored(collect, mostUnstored);
   let hasEnded = false;
   const change = createChange();
   let settle = (): void => {};
@@ -25,13 +39,19 @@ export function createInProcessQueue({ collect, window }: InProcessQueueOptions)
 
   async function takeChunks(handle: HandleChunk): Promise<void> {
     for (;;) {
+      await unstored.room();
       const chunk = waiting.shift();
       if (chunk) {
         change.notify();
-        await handle(chunk, collect);
+        await handle(chunk, unstored.add);
       } else if (hasEnded) return;
       else await change.wait();
     }
+  }
+
+  async function workThrough(handle: HandleChunk): Promise<void> {
+    await Promise.all(Array.from({ length: window }, () => takeChunks(handle)));
+    await unstored.settled();
   }
 
   return {
@@ -44,7 +64,7 @@ export function createInProcessQueue({ collect, window }: InProcessQueueOptions)
     end,
     work: async (handle) => {
       try {
-        await Promise.all(Array.from({ length: window }, () => takeChunks(handle)));
+        await Promise.race([workThrough(handle), unstored.failed]);
       } finally {
         waiting.length = 0;
         end();

@@ -18,7 +18,10 @@ export interface CallAllowance {
   giveBack(): void;
 }
 
-/** Hands outcomes back. Resolves when they are stored for good. */
+/**
+ * Hands outcomes back. Resolves when they are stored for good, or when the queue itself waits for
+ * that.
+ */
 export type Reply = (outcomes: readonly Outcome[]) => Promise<void>;
 
 /**

@@ -138,6 +138,60 @@ describe('the queue of a process', () => {
   });
 });
 
+describe('outcomes that are not stored yet', () => {
+  const outcome = { domain: 'd.com' } as Outcome;
+
+  it('do not hold up their chunk, but the end of the work', async () => {
+    const stored = createGate();
+    const queue = createInProcessQueue({ window: 1, collect: () => stored.opened });
+    let handled = 0;
+    let hasEnded = false;
+    for (let index = 0; index < 3; index += 1) {
+      void queue.add(chunkOf(index));
+      await turns(1);
+    }
+    const worked = queue
+      .work(async (_, reply) => {
+        await reply([outcome]);
+        handled += 1;
+      })
+      .finally(() => {
+        hasEnded = true;
+      });
+    await turns(3);
+    queue.end();
+    await turns(3);
+    expect([handled, hasEnded]).toEqual([3, false]);
+    stored.open();
+    await Promise.all([worked, queue.settled()]);
+  });
+
+  it('are no more than the bound: then no chunk is taken', async () => {
+    let stored = createGate();
+    const collect = (): Promise<void> => stored.opened;
+    const queue = createInProcessQueue({ window: 3, collect, mostUnstored: 4 });
+    let handled = 0;
+    const worked = queue.work(async (_, reply) => {
+      await reply([outcome, outcome]);
+      handled += 1;
+    });
+    const produced = (async () => {
+      for (let index = 0; index < 20; index += 1) await queue.add(chunkOf(index));
+      queue.end();
+    })();
+    await turns(9);
+    // With four, each of the three that work takes one more at the most.
+    expect(handled).toBeGreaterThanOrEqual(3);
+    expect(handled).toBeLessThanOrEqual(5);
+    const before = stored;
+    stored = createGate();
+    stored.open();
+    before.open();
+    await Promise.all([worked, produced, queue.settled()]);
+    expect(handled).toBe(20);
+  });
+});
+
 describe('a worker that fails', () => {
   it('fails the work with its error, and no chunk is taken any more', async () => {
     const queue = createQueue(1);
@@ -183,5 +237,23 @@ describe('a worker that fails', () => {
     });
     await queue.add(chunkOf(0));
     await expect(queue.work((_, reply) => reply([]))).rejects.toBe(full);
+  });
+
+  it('does so as well when that shows only after the chunk', async () => {
+    const full = new Error('the disk is full');
+    const stored = createGate();
+    const queue = createInProcessQueue({
+      window: 2,
+      collect: async () => {
+        await stored.opened;
+        throw full;
+      },
+    });
+    await queue.add(chunkOf(0));
+    const working = queue.work((_, reply) => reply([{ domain: 'd0.com' } as Outcome]));
+    await turns(3);
+    stored.open();
+    await expect(working).rejects.toBe(full);
+    await queue.settled();
   });
 });
