@@ -19,17 +19,19 @@ export function confirmOnTerminal(
     // Raw mode takes Ctrl-C from the signals.
     terminal.on('SIGINT', () => process.kill(process.pid, 'SIGINT'));
     // Ctrl-D closes it without a reply.
-    const closed = new Promise<string>((resolve) => {
-      terminal.on('close', () => resolve(''));
+    const closed = new Promise<undefined>((resolve) => {
+      terminal.on('close', () => resolve(undefined));
     });
+    let reply: string | undefined;
     try {
       const asked = terminal.question(`Make ${what}? (--yes skips this question) [y/N] `, {
         signal,
       });
-      const reply = await Promise.race([asked, closed]);
-      return /^y(es)?$/i.test(reply.trim());
+      reply = await Promise.race([asked, closed]);
+      return /^y(es)?$/i.test(reply?.trim() ?? '');
     } finally {
       terminal.close();
+      if (reply === undefined) process.stderr.write('\n');
     }
   };
 }

@@ -68,7 +68,7 @@ describe.skipIf(!canOpenTerminal())('on a terminal', () => {
     await terminal.shows(QUESTION);
     terminal.type(keys);
     const { code, shown } = await terminal.ended;
-    expect(shown).toContain('Ended before the first call; nothing was changed.');
+    expect(shown).toMatch(/^brandfill: Ended before the first call; nothing was changed\./m);
     expect(code).toBe(130);
     expect(terminal.calls()).toBe(0);
     expect(folder.names()).toEqual(['list.csv', 'list.enriched.csv']);
