@@ -138,7 +138,7 @@ export async function openBackfillWriter(options: BackfillWriterOptions): Promis
   function settle(group: readonly Reply[]): void {
     const settled = new Set(group);
     waiting = waiting.filter((reply) => !settled.has(reply));
-    if (trouble !== '') onNotice(`${folder} can be written to again.`);
+    if (trouble !== '') onNotice(`${folder} can be written to again.`, { level: 'info' });
     trouble = '';
     for (const { resolve } of group) resolve();
   }

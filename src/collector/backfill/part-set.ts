@@ -1,4 +1,5 @@
 import { join } from 'node:path';
+import type { OnNotice } from '../../common/notice.ts';
 import type { Journal } from './journal.ts';
 import { createPart, findFree, type PartFile, reopenPart } from './part-file.ts';
 import {
@@ -37,7 +38,7 @@ export interface PartSetOptions {
   readonly folder: string;
   readonly journal: Journal;
   readonly maxFileBytes: number;
-  readonly onNotice: (message: string) => void;
+  readonly onNotice: OnNotice;
   readonly now: () => number;
 }
 
@@ -72,7 +73,8 @@ export function createPartSet(options: PartSetOptions): PartSet {
     delete parts[kind];
     await note({ [kind]: { ...state, isOpen: false } });
     if (path === undefined) return;
-    onNotice(`Finished ${path}: ${state.lines} ${state.lines === 1 ? 'line' : 'lines'}.`);
+    const lines = `${state.lines} ${state.lines === 1 ? 'line' : 'lines'}`;
+    onNotice(`Finished ${path}: ${lines}.`, { level: 'info' });
   }
 
   async function reopen(kind: PartKind): Promise<void> {

@@ -19,6 +19,7 @@ describe('the writer of a backfill', () => {
       'enriched-2026-11-21T08.jsonl',
     ]);
     expect(bench.notices.at(-1)).toMatch(/^Finished .+failures-2026-11-21T08-3\.jsonl: 1 line\.$/);
+    expect(bench.warnings).toEqual([]);
     await writer.close();
     await bench.close();
   });
@@ -33,6 +34,7 @@ describe('the writer of a backfill', () => {
       expect.stringMatching(/^Cannot write to .+: the disk is full\. Nothing is lost: /),
       expect.stringMatching(/ can be written to again\.$/),
     ]);
+    expect(bench.warnings).toEqual(bench.notices.slice(0, 1));
     expect(bench.lines('enriched')).toEqual(['o-a']);
     await writer.close();
     await bench.close();

@@ -25,6 +25,8 @@ export function linesOf(id: string): OutcomeLines {
 /** A folder of a backfill, and what may happen to it. */
 export interface Bench {
   readonly notices: readonly string[];
+  /** Those of them that somebody may have to look at. */
+  readonly warnings: readonly string[];
   open(more?: Partial<BackfillWriterOptions>): Promise<BackfillWriter>;
   /** Lets go of the files of a writer that is to count as killed. */
   abandon(writer: BackfillWriter): Promise<void>;
@@ -44,6 +46,7 @@ export async function openBench(): Promise<Bench> {
   const commit = async <T>(change: () => T): Promise<T> => root.transactionSync(change);
   const real = createJournal({ commit, ...openJournalTables(root) }, () => {});
   const notices: string[] = [];
+  const warnings: string[] = [];
   let nowMs = START_MS;
   let failing = 0;
   let moment = 'before';
@@ -63,6 +66,7 @@ export async function openBench(): Promise<Bench> {
       .sort();
   return {
     notices,
+    warnings,
     open: async (more = {}) => {
       failing = 0;
       isOurs = true;
@@ -70,7 +74,10 @@ export async function openBench(): Promise<Bench> {
         folder,
         journal,
         maxFileBytes: 60,
-        onNotice: (message) => notices.push(message),
+        onNotice: (message, { level = 'warn' } = {}) => {
+          notices.push(message);
+          if (level === 'warn') warnings.push(message);
+        },
         isOurs: () => isOurs,
         onLost: () => {},
         retryMs: 1,
