@@ -19,10 +19,12 @@ export { type Sandbox, startSandbox } from './sandbox/server.ts';
 export type { ScheduledJob } from './schedule/list-schedules.ts';
 export { type ScheduleOptions, schedule } from './schedule.ts';
 export { type ListSchedulesOptions, listSchedules, runScheduled } from './scheduled.ts';
-export type { Pruned, StoreStats } from './store/stats.ts';
+export type { Deleted, Pruned, StoreStats } from './store/stats.ts';
 export type { StoreChoice } from './store-upkeep/store-choice.ts';
 export { type Imported, type ImportOptions, importStore } from './store-upkeep/store-import.ts';
 export {
+  type DeleteStoredOptions,
+  deleteStored,
   type ExportOptions,
   exportStore,
   findStored,

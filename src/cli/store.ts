@@ -1,8 +1,9 @@
 import type { Command } from 'commander';
 import { printable } from '../common/printable.ts';
 import { EXIT } from '../exit-codes.ts';
-import type { ExportOptions } from '../index.ts';
+import type { ExportOptions, Pruned } from '../index.ts';
 import {
+  DELETE_SETTINGS,
   EXPORT_SETTINGS,
   GET_SETTINGS,
   IMPORT_SETTINGS,
@@ -68,6 +69,17 @@ export function addStoreCommand(program: Command, { finish, endAtOnce }: CliCont
     .description('remove old outcomes; their space is reused, but the file does not shrink');
   addSettings(prune, PRUNE_SETTINGS);
   prune.action(async (typed: Typed) => finish(await pruneOutcomes(typed)));
+
+  const deleting = store
+    .command('delete')
+    .description('remove all that is stored of domains: outcomes, and notes about them')
+    .argument('<domain...>', 'domains, or anything that a cell of a list may hold');
+  addSettings(deleting, DELETE_SETTINGS);
+  deleting
+    .addHelpText('after', '\nExit codes:\n  0    done\n  3    done, but of some there was nothing')
+    .action(async (domains: string[], typed: Typed) =>
+      finish(await deleteOutcomes(domains, typed)),
+    );
 }
 
 type Typed = Readonly<Record<string, unknown>>;
@@ -131,17 +143,32 @@ async function importOutcomes(input: string, typed: Typed): Promise<number> {
 async function pruneOutcomes(typed: Typed): Promise<number> {
   const { pruneStore } = await import('../store-upkeep/store-upkeep.ts');
   const options = toOptions(typed) as { olderThan: string; dryRun?: boolean };
-  const { answers, failures, leftOver, logos } = await pruneStore(options, flagOf);
+  sayRemoved(await pruneStore(options, flagOf), options);
+  return EXIT.ok;
+}
+
+async function deleteOutcomes(domains: readonly string[], typed: Typed): Promise<number> {
+  const { deleteStored } = await import('../store-upkeep/store-upkeep.ts');
+  const options = toOptions(typed) as { dryRun?: boolean };
+  const deleted = await deleteStored({ ...options, domains }, flagOf);
+  for (const domain of deleted.unknown) say(`There is nothing of ${domain} in the store.`);
+  sayRemoved(deleted, options);
+  return deleted.unknown.length > 0 ? EXIT.someFailed : EXIT.ok;
+}
+
+function sayRemoved(
+  { answers, failures, leftOver, logos }: Pruned,
+  { dryRun = false }: { readonly dryRun?: boolean },
+): void {
   const what = [`${countOf(answers, 'answer')}, ${countOf(failures, 'failure')}`];
   if (leftOver > 0) what.push(`${countOf(leftOver, 'note')} of domains left over`);
   if (logos > 0) what.push(`${countOf(logos, 'note')} of logos, whose files stay`);
   const all = what.join(', ');
   say(
-    options.dryRun
+    dryRun
       ? `To be removed: ${all}.`
       : `Removed: ${all}. Their space is reused for new outcomes; the file does not shrink.`,
   );
-  return EXIT.ok;
 }
 
 function say(message: string): void {

@@ -1,8 +1,10 @@
 import type { Outcome, OutcomeStatus } from '../brand/outcome.ts';
 import { BrandfillError } from '../common/errors.ts';
 import {
+  DELETE_SETTINGS,
   EXPORT_SETTINGS,
   GET_SETTINGS,
+  type GetSettings,
   PRUNE_SETTINGS,
   STORE_SETTINGS,
 } from '../job/commands/store-settings.ts';
@@ -12,12 +14,13 @@ import type { OptionKind } from '../job/option-kinds.ts';
 import type { Definitions } from '../job/setting-definition.ts';
 import { normalizeDomain } from '../rows/domain/domain.ts';
 import { countStore } from '../store/count-store.ts';
+import { deleteDomains } from '../store/delete-domains.ts';
 import { readEntries } from '../store/entries.ts';
 import { decodeOutcome } from '../store/outcome-codec.ts';
 import { formatOutcomeLine } from '../store/outcome-line.ts';
 import { pruneTables } from '../store/prune.ts';
-import type { Pruned, StoreStats } from '../store/stats.ts';
-import { keyOf, keysOf, type StoreTables, splitKey } from '../store/tables.ts';
+import type { Deleted, Pruned, StoreStats } from '../store/stats.ts';
+import { endpointIdsIn, keyOf, type StoreTables } from '../store/tables.ts';
 import { withOpenedStore } from './opened-store.ts';
 import type { StoreChoice, StoreOptionNaming } from './store-choice.ts';
 
@@ -68,16 +71,10 @@ export async function findStored(
   }
   const task = { options, definitions: GET_SETTINGS, naming, isToRead: true };
   return await withOpenedStore(task, async ({ tables, settings, endpointId }) => {
-    const found = normalizeDomain(text, { registrable: settings.registrable ?? false });
-    if ('invalid' in found) {
-      throw new BrandfillError(
-        'INVALID_SETTING',
-        `Cannot look for '${text.slice(0, 80)}': there is no domain in it (${found.invalid}).`,
-      );
-    }
+    const domain = domainIn(text, settings);
     const ids = endpointId === undefined ? endpointIdsIn(tables) : [endpointId];
     return ids.flatMap((id) => {
-      const outcome = latestOf(tables, id, found.domain);
+      const outcome = latestOf(tables, id, domain);
       return outcome ? [formatOutcomeLine(id, outcome)] : [];
     });
   });
@@ -149,6 +146,55 @@ export async function pruneStore(
   });
 }
 
+/** What to delete. */
+export interface DeleteStoredOptions extends StoreChoice {
+  /** Each is anything that a row's cell may hold: a domain, a URL, an e-mail address. */
+  readonly domains: readonly string[];
+  /** Whether to reduce them to their registrable parts. @default false */
+  readonly registrable?: boolean | undefined;
+  /** Whether to count without deleting. @default false */
+  readonly dryRun?: boolean | undefined;
+}
+
+/**
+ * Deletes all that the store has of some domains, even while runs use it: outcomes, and notes on
+ * left-over domains and on logos. Later outcomes use the freed space; the file does not shrink.
+ */
+export async function deleteStored(
+  given: DeleteStoredOptions,
+  naming?: StoreOptionNaming,
+): Promise<Deleted> {
+  check(given, {
+    of: 'deleteStored',
+    definitions: DELETE_SETTINGS,
+    others: { domains: 'texts' },
+    naming,
+  });
+  const { domains: texts = [], ...options } = given;
+  if (texts.length === 0) {
+    throw new BrandfillError(
+      'INVALID_SETTING',
+      "Cannot delete nothing: give the domains as a list of texts in 'domains'.",
+    );
+  }
+  const task = { options, definitions: DELETE_SETTINGS, naming };
+  return await withOpenedStore(task, async ({ tables, settings, endpointId }) => {
+    // All are read first: a mistake in the last one must not leave half of the work done.
+    const domains = texts.map((text) => domainIn(text, settings));
+    return await deleteDomains(tables, { domains, endpointId, dryRun: settings.dryRun ?? false });
+  });
+}
+
+/** @throws BrandfillError `INVALID_SETTING` when there is none */
+function domainIn(text: string, { registrable = false }: GetSettings): string {
+  const found = normalizeDomain(text, { registrable });
+  if ('domain' in found) return found.domain;
+  throw new BrandfillError(
+    'INVALID_SETTING',
+    `Cannot look for '${text.slice(0, 80)}': there is no domain in it (${found.invalid}).`,
+  );
+}
+
 interface Known {
   readonly of: string;
   readonly definitions: Definitions<object>;
@@ -163,21 +209,6 @@ function check(options: object, { of, definitions, others, naming = libraryNamin
     others: { params: 'checkedElsewhere', ...others },
     describe: naming,
   });
-}
-
-/** All APIs that a store has outcomes of. Keys are sorted, so each API takes one look. */
-function endpointIdsIn({ answers, failures }: StoreTables): readonly string[] {
-  const ids = new Set<string>();
-  for (const table of [answers, failures]) {
-    for (let start: string | undefined; ; ) {
-      const [key] = table.getKeys({ ...(start === undefined ? {} : { start }), limit: 1 });
-      if (key === undefined) break;
-      const { endpointId } = splitKey(key);
-      ids.add(endpointId);
-      start = keysOf(endpointId).end;
-    }
-  }
-  return [...ids].sort();
 }
 
 function latestOf(

@@ -1,5 +1,6 @@
 import type { Database } from 'lmdb';
 import { readTable, timeIn } from './entries.ts';
+import { removeKeys } from './remove-keys.ts';
 import type { Pruned } from './stats.ts';
 import type { StoreTables } from './tables.ts';
 
@@ -33,7 +34,7 @@ export async function pruneTables(tables: StoreTables, options: PruneOptions): P
     for (const batch of readTable(table, options.endpointId)) {
       const keys = batch.map(({ key }) => key).filter(isOld);
       if (options.dryRun) count += keys.length;
-      else if (keys.length > 0) count += await lock.hold(() => removeOld(table, keys, isOld));
+      else if (keys.length > 0) count += await lock.hold(() => removeKeys(table, keys, isOld));
     }
     return count;
   }
@@ -44,16 +45,4 @@ export async function pruneTables(tables: StoreTables, options: PruneOptions): P
     leftOver: await prune(leftOver, (key) => isOldAt(leftOver.get(key))),
     logos: await prune(logos, (key) => !answers.doesExist(key) || isOldIn(answers)(key)),
   };
-}
-
-async function removeOld<T>(
-  table: Database<T, string>,
-  keys: readonly string[],
-  isOld: IsOld,
-): Promise<number> {
-  return await table.transaction(() => {
-    const old = keys.filter(isOld);
-    for (const key of old) table.removeSync(key);
-    return old.length;
-  });
 }

@@ -44,3 +44,9 @@ export interface Pruned {
   /** Notes of logos of domains that no longer have an answer. Their files stay. */
   readonly logos: number;
 }
+
+/** The counts of what was deleted, or would be in a dry run. */
+export interface Deleted extends Pruned {
+  /** The domains that the store had nothing of. */
+  readonly unknown: readonly string[];
+}

@@ -60,6 +60,24 @@ export function keysOf(endpointId: string | undefined): { start?: string; end?: 
   return endpointId === undefined ? {} : { start: `${endpointId}:`, end: `${endpointId};` };
 }
 
+/** All APIs that a store has something of. Keys are sorted, so each API takes one look. */
+export function endpointIdsIn(
+  tables: Pick<StoreTables, 'answers' | 'failures' | 'leftOver' | 'logos'>,
+): readonly string[] {
+  const { answers, failures, leftOver, logos } = tables;
+  const ids = new Set<string>();
+  for (const table of [answers, failures, leftOver, logos]) {
+    for (let start: string | undefined; ; ) {
+      const [key] = table.getKeys({ ...(start === undefined ? {} : { start }), limit: 1 });
+      if (key === undefined) break;
+      const { endpointId } = splitKey(key);
+      ids.add(endpointId);
+      start = keysOf(endpointId).end;
+    }
+  }
+  return [...ids].sort();
+}
+
 const API_NAME = 'api:';
 
 /** Notes the name of an API, for people who maintain the store. */

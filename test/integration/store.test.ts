@@ -205,6 +205,27 @@ describe('brandfill store', () => {
     expect(done.stderr).toContain(`Removed: ${what}. Their space`);
   });
 
+  it('delete removes all that is stored of domains, and says of which there is nothing', async () => {
+    const { folder } = await openEnriched();
+    const cell = 'HTTPS://www.Acme.com/about?x=1';
+    const dry = await inStore(folder, 'delete', cell, '--dry-run');
+    expect(dry).toMatchObject({
+      code: 0,
+      stdout: '',
+      stderr: 'To be removed: 1 answer, 0 failures.\n',
+    });
+    expect(await exported(folder)).toHaveLength(3);
+    const done = await inStore(folder, 'delete', 'crow.com', cell, 'unknown.com');
+    expect(done).toMatchObject({ code: 3, stdout: '' });
+    expect(done.stderr).toMatch(
+      /^There is nothing of unknown\.com in the store\.\nRemoved: 1 answer, 1 failure\. Their space/,
+    );
+    expect(await exported(folder)).toHaveLength(1);
+    const invalid = await inStore(folder, 'delete', 'bolt.com', 'n/a');
+    expect(invalid).toMatchObject({ code: 2, stdout: '' });
+    expect(await exported(folder)).toHaveLength(1);
+  });
+
   it('works while a run uses the store', async () => {
     const folder = openList(listOf(domains(400)));
     const api = await openApi({ latencyMs: 10 });
@@ -254,6 +275,7 @@ describe('brandfill store', () => {
   it.each([
     [['stats'], /Cannot open the store \.brandfill: there is none; name its folder with --store\./],
     [['get', 'acme.com'], /there is none/],
+    [['delete', 'acme.com'], /there is none/],
     [
       ['export', '--status', 'lost'],
       /Cannot use --status: expected found, not_found, rejected or failed/,

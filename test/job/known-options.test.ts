@@ -66,6 +66,9 @@ describe('an option that a function does not have', () => {
     ['readStoreStats', [{ folder: 'x' }], 'readStoreStats has no such option'],
     ['findStored', [{ domian: 'x' }], "did you mean 'domain'?"],
     ['findStored', [{}], "give the domain as text in 'domain'"],
+    ['deleteStored', [{ domain: ['x'] }], "did you mean 'domains'?"],
+    ['deleteStored', [{ domains: 'x' }], 'a list of texts'],
+    ['deleteStored', [{ domains: [] }], "give the domains as a list of texts in 'domains'"],
     ['exportStore', [{ out: 'x' }, () => {}], 'exportStore has no such option'],
     ['importStore', [{ file: 'x' }], 'importStore has no such option'],
     ['pruneStore', [{ olderThen: '1d' }], "did you mean 'olderThan'?"],
@@ -182,6 +185,7 @@ describe('no options', () => {
     'schedule',
     'listSchedules',
     'findStored',
+    'deleteStored',
     'importStore',
     'pruneStore',
   ])('are refused by %s in a sentence', async (name) => {

@@ -1,6 +1,7 @@
 import { describe, expect, it, onTestFinished } from 'vitest';
 import type { Outcome } from '../../src/brand/outcome.ts';
 import { countStore } from '../../src/store/count-store.ts';
+import { deleteDomains } from '../../src/store/delete-domains.ts';
 import { readEntries } from '../../src/store/entries.ts';
 import { pruneTables } from '../../src/store/prune.ts';
 import { putNewer } from '../../src/store/put-newer.ts';
@@ -184,6 +185,36 @@ describe('pruning', () => {
       await fill(round);
     }
     expect(size()).toBeLessThan(3 * once);
+  });
+});
+
+describe('deleting', () => {
+  const both = { endpointId: undefined, dryRun: false };
+
+  it('removes all that there is of domains, at one API or at all, and nothing else', async () => {
+    const { one, two, tables } = await open();
+    await two.logos.put('old.com', { saved: LOGO, atMs: NOW_MS });
+    const domains = ['old.com', 'later.com', 'never.com'];
+    const expected = { answers: 1, failures: 1, leftOver: 1, logos: 2, unknown: ['never.com'] };
+    expect(await deleteDomains(tables, { ...both, domains, dryRun: true })).toEqual(expected);
+    expect(one.find('old.com')?.status).toBe('failed');
+    expect(await deleteDomains(tables, { ...both, domains })).toEqual(expected);
+    expect([one.find('old.com'), one.logos.find('old.com')]).toEqual([undefined, undefined]);
+    expect(namesIn(tables)).toEqual([
+      'one mended.com found',
+      'one new.com found',
+      'two new.com not_found',
+      'one lost.com failed',
+    ]);
+    const atTwo = { ...both, domains: ['new.com', 'mended.com', 'new.com'], endpointId: 'two' };
+    expect(await deleteDomains(tables, atTwo)).toEqual({
+      answers: 1,
+      failures: 0,
+      leftOver: 0,
+      logos: 0,
+      unknown: ['mended.com'],
+    });
+    expect([one.find('new.com')?.status, two.find('new.com')]).toEqual(['found', undefined]);
   });
 });
 

@@ -27,6 +27,14 @@ export interface GetSettings extends StoreSettings, Pick<Settings, 'registrable'
 
 export const GET_SETTINGS: Definitions<GetSettings> = { ...STORE_SETTINGS, registrable };
 
+const dryRun = { description: 'count only; remove nothing', parse: flag };
+
+export interface DeleteSettings extends GetSettings {
+  readonly dryRun: boolean | undefined;
+}
+
+export const DELETE_SETTINGS: Definitions<DeleteSettings> = { ...GET_SETTINGS, dryRun };
+
 export interface ExportSettings extends StoreSettings {
   readonly out: string | undefined;
   readonly status: OutcomeStatus | undefined;
@@ -58,7 +66,7 @@ export const PRUNE_SETTINGS: Definitions<PruneSettings> = {
     description: 'remove outcomes older than this, such as 180d',
     parse: duration(0, Number.MAX_SAFE_INTEGER),
   },
-  dryRun: { description: 'count only; remove nothing', parse: flag },
+  dryRun,
 };
 
 export const IMPORT_SETTINGS: Definitions<StoreSettings> = {
