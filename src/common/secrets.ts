@@ -1,19 +1,49 @@
 import { toRedactedJson } from './redact-deep.ts';
 import { createRedactor } from './redactor.ts';
 
-/** Redactors by secret, so that each secret is replaced once. */
-const REDACTORS = new Map<string, (text: string) => string>();
+/** Secrets that must not appear in any text. */
+export interface Secrets {
+  /** Registers a secret. */
+  keep(secret: string | undefined): void;
+  /** A text without any of the secrets, in any form. */
+  without(text: string): string;
+}
+
+/**
+ * @param most the most secrets that are known at a time. Past this many, the one that was registered
+ *   longest ago is dropped: a service that renews its credential each hour would search every text
+ *   for all that it ever had.
+ */
+export function createSecrets(most: number): Secrets {
+  /** By secret, so that each is replaced once. The latest is the last. */
+  const redactors = new Map<string, (text: string) => string>();
+  return {
+    keep: (secret) => {
+      if (!secret) return;
+      const redact = redactors.get(secret) ?? createRedactor(secret);
+      redactors.delete(secret);
+      redactors.set(secret, redact);
+      const [oldest = ''] = redactors.keys();
+      if (redactors.size > most) redactors.delete(oldest);
+    },
+    without: (text) => {
+      let clean = text;
+      for (const redact of redactors.values()) clean = redact(clean);
+      return clean;
+    },
+  };
+}
+
+const OF_PROCESS = createSecrets(1_000);
 
 /** Registers a secret of this process. All texts it outputs from now on are without it. */
 export function keepSecret(secret: string | undefined): void {
-  if (secret) REDACTORS.set(secret, createRedactor(secret));
+  OF_PROCESS.keep(secret);
 }
 
 /** A text without any secret that was given to this process, in any form. */
 export function withoutSecrets(text: string): string {
-  let clean = text;
-  for (const redact of REDACTORS.values()) clean = redact(clean);
-  return clean;
+  return OF_PROCESS.without(text);
 }
 
 /** JSON of a value with secrets removed from its texts. Numbers and keys stay the same. */
