@@ -32,6 +32,9 @@ export default defineConfig({
       {
         test: {
           name: 'integration',
+          // To import everything anew for each file takes longer than most of their tests.
+          isolate: false,
+          setupFiles: ['test/support/forget-secrets.ts'],
           include: ['test/{integration,chaos,docs,simulation,browser}/**/*.test.ts'],
           globalSetup: ['test/support/redis-setup.ts', 'test/integration/support/build-setup.ts'],
           testTimeout: 120_000, // processes take their time to start on a busy machine

@@ -7,6 +7,8 @@ export interface Secrets {
   keep(secret: string | undefined): void;
   /** A text without any of the secrets, in any form. */
   without(text: string): string;
+  /** Forgets all. */
+  clear(): void;
 }
 
 /**
@@ -31,19 +33,21 @@ export function createSecrets(most: number): Secrets {
       for (const redact of redactors.values()) clean = redact(clean);
       return clean;
     },
+    clear: () => redactors.clear(),
   };
 }
 
-const OF_PROCESS = createSecrets(1_000);
+/** The secrets of this process. */
+export const SECRETS = createSecrets(1_000);
 
 /** Registers a secret of this process. All texts it outputs from now on are without it. */
 export function keepSecret(secret: string | undefined): void {
-  OF_PROCESS.keep(secret);
+  SECRETS.keep(secret);
 }
 
 /** A text without any secret that was given to this process, in any form. */
 export function withoutSecrets(text: string): string {
-  return OF_PROCESS.without(text);
+  return SECRETS.without(text);
 }
 
 /** JSON of a value with secrets removed from its texts. Numbers and keys stay the same. */

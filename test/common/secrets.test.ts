@@ -17,5 +17,7 @@ describe('the secrets of a process', () => {
     const secrets = createSecrets(2);
     for (const secret of ['key-1', 'key-2', 'key-1', 'key-3']) secrets.keep(secret);
     expect(secrets.without('key-1, key-2, key-3')).toBe('[redacted], key-2, [redacted]');
+    secrets.clear();
+    expect(secrets.without('key-1')).toBe('key-1');
   });
 });
