@@ -143,7 +143,11 @@ function parseRow(text: string, source: Source, line: number): JsonRow | undefin
   try {
     value = JSON.parse(text);
   } catch (error) {
-    throw refuseLine(source, line, 'it is no valid JSON', error);
+    // Invisible, so the line looks like valid JSON.
+    const why = text.startsWith('\ufeff')
+      ? 'it begins with a byte order mark, as where files were joined, which has to be removed'
+      : 'it is no valid JSON';
+    throw refuseLine(source, line, why, error);
   }
   if (typeof value !== 'object' || value === null || Array.isArray(value)) {
     throw refuseLine(source, line, `it is ${nameOf(value)}`);

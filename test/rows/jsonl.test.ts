@@ -54,6 +54,7 @@ describe('openJsonl', () => {
     ['{"a":1}\nnull\n', /line 2 of list\.jsonl: it is null/],
     ['"text"\n', /line 1 of list\.jsonl: it is a string/],
     ['{"a":1}\n{"a":\n', /line 2 of list\.jsonl: it is no valid JSON/],
+    ['{"a":1}\n\ufeff{"a":2}\n', /line 2 of list\.jsonl: it begins with a byte order mark/],
     ['\n\n', /list\.jsonl: it is empty/],
   ])('refuses %j with its line', async (text, expected) => {
     const source = sourceOf(text, LIST);
