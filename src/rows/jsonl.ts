@@ -1,4 +1,5 @@
 import { BrandfillError } from '../common/errors.ts';
+import { isTooDeep } from '../common/json-depth.ts';
 import { describeText } from './describe-text.ts';
 import { createJsonlFiller, cutMembers } from './jsonl-members.ts';
 import type { CellValue, RowColumn, RowFormat, RowWriter, ScannedRow } from './row-format.ts';
@@ -151,6 +152,9 @@ function parseRow(text: string, source: Source, line: number): JsonRow | undefin
   }
   if (typeof value !== 'object' || value === null || Array.isArray(value)) {
     throw refuseLine(source, line, `it is ${nameOf(value)}`);
+  }
+  if (isTooDeep(text, value)) {
+    throw refuseLine(source, line, 'it is nested more than 1,000 levels deep');
   }
   return value as JsonRow;
 }
