@@ -1,3 +1,5 @@
+import { isTooDeep } from '../common/json-depth.ts';
+
 /** A JSON object, as `JSON.parse` gives it. */
 export type JsonObject = { readonly [name: string]: unknown };
 
@@ -22,29 +24,6 @@ export function findRoundedJsonObject(body: string): JsonObject | undefined {
   } catch {
     return undefined;
   }
-}
-
-const MOST_LEVELS = 1_000;
-
-function isTooDeep(body: string, value: JsonObject): boolean {
-  // Each level needs two brackets, so most bodies are too short to be too deep.
-  return body.length > 2 * MOST_LEVELS && mayBeDeep(body) && isDeeperThan(value, MOST_LEVELS);
-}
-
-/** Counts brackets, including those within texts. */
-function mayBeDeep(body: string): boolean {
-  let level = 0;
-  for (let at = 0; at < body.length && level <= MOST_LEVELS; at += 1) {
-    const character = body[at];
-    if (character === '{' || character === '[') level += 1;
-    else if (character === '}' || character === ']') level -= 1;
-  }
-  return level > MOST_LEVELS;
-}
-
-function isDeeperThan(value: unknown, levels: number): boolean {
-  if (typeof value !== 'object' || value === null) return false;
-  return levels === 0 || Object.values(value).some((inner) => isDeeperThan(inner, levels - 1));
 }
 
 /** A number with sixteen digits or an exponent may not survive parsing. */

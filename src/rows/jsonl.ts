@@ -1,4 +1,5 @@
 import { BrandfillError } from '../common/errors.ts';
+import { isTooDeep } from '../common/json-depth.ts';
 import { describeText } from './describe-text.ts';
 import { createJsonlFiller, cutMembers } from './jsonl-members.ts';
 import type { CellValue, RowColumn, RowFormat, RowWriter, ScannedRow } from './row-format.ts';
@@ -143,10 +144,17 @@ function parseRow(text: string, source: Source, line: number): JsonRow | undefin
   try {
     value = JSON.parse(text);
   } catch (error) {
-    throw refuseLine(source, line, 'it is no valid JSON', error);
+    // Invisible, so the line looks like valid JSON.
+    const why = text.startsWith('\ufeff')
+      ? 'it begins with a byte order mark, as where files were joined, which has to be removed'
+      : 'it is no valid JSON';
+    throw refuseLine(source, line, why, error);
   }
   if (typeof value !== 'object' || value === null || Array.isArray(value)) {
     throw refuseLine(source, line, `it is ${nameOf(value)}`);
+  }
+  if (isTooDeep(text, value)) {
+    throw refuseLine(source, line, 'it is nested more than 1,000 levels deep');
   }
   return value as JsonRow;
 }

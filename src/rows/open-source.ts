@@ -1,6 +1,7 @@
 import { fstatSync } from 'node:fs';
 import { type FileHandle, open } from 'node:fs/promises';
 import { BrandfillError, describeSystemError } from '../common/errors.ts';
+import { shorten } from './columns/names.ts';
 import { type Encoding, UTF_8 } from './encoding/encodings.ts';
 import { findEncoding } from './encoding/find-encoding.ts';
 import { transcode } from './encoding/transcode.ts';
@@ -107,7 +108,7 @@ async function createSource(
     read: all,
     insisted: options.encoding,
   });
-  const { encoding, markBytes, by, example } = found;
+  const { encoding, markBytes, by, example, utf8Example } = found;
   const unmarked = (): AsyncIterable<Buffer> => skip(all(), markBytes);
   const assertUnchanged = (): Promise<void> => assertSame(name, handle, opened);
   const described = {
@@ -116,6 +117,7 @@ async function createSource(
     hasByteOrderMark: markBytes > 0,
     encoding: encoding.label,
     encodingExample: example,
+    notices: utf8Example === undefined ? [] : [describeUtf8(name, encoding, utf8Example)],
     file: options.file && { dev: options.file.dev, ino: options.file.ino },
   };
   if (encoding.codec !== UTF_8.codec) {
@@ -132,6 +134,10 @@ async function createSource(
     assertUnchanged,
     close: () => handle.close(),
   };
+}
+
+function describeUtf8(name: string, { label }: Encoding, example: string): string {
+  return `All of ${name} that was looked at is valid UTF-8, and is read as ${label}, as told: leave --encoding out if '${shorten(example)}' looks wrong.`;
 }
 
 /** Opens a file that nobody else can write to, and that is known to be UTF-8. */

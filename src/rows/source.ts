@@ -14,6 +14,8 @@ export interface Source {
    * guessed.
    */
   readonly encodingExample: string | undefined;
+  /** What the user should know about its bytes, in sentences; usually nothing. */
+  readonly notices?: readonly string[];
   /**
    * The beginning, decompressed, in UTF-8 and without byte order mark, to detect what the list is.
    */

@@ -63,7 +63,9 @@ export async function open(
   const own = ours?.own ?? format;
   context.onEvent({ type: 'opened', input: source.name, format: format.description, column });
   if (settings.noHeader) context.onEvent({ type: 'notice', message: describeNoHeader(format) });
-  for (const message of format.notices ?? []) context.onEvent({ type: 'notice', message });
+  for (const message of [...(source.notices ?? []), ...(format.notices ?? [])]) {
+    context.onEvent({ type: 'notice', message });
+  }
   const choose = (name: string): RowColumn => chooseColumn(source, own, name);
   const rules = fills?.map(({ column, field }) => ({ column: choose(column), field })) ?? [];
   const fill = rules.length === 0 ? undefined : createFill(rules, format);

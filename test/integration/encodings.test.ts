@@ -72,6 +72,15 @@ describe('a list in another encoding', () => {
     expect(folder.read('list.enriched.csv')).toContain('acme.com,Łódź,acme.com,found,Acme\n');
   });
 
+  it('is doubted when it is UTF-8, and --encoding says something else', async () => {
+    const folder = openFolder();
+    folder.write('list.csv', 'domain,name\nmüller.de,Größe\n');
+    const api = await openScripted({});
+    const args = ['enrich', 'list.csv', '--base-url', api.url, '--encoding', 'latin1'];
+    const ended = await runHere(args, { cwd: folder.path });
+    expect(ended.stderr).toMatch(/list\.csv .*valid UTF-8.* Latin-1.* --encoding .*'mÃ¼ller\.de'/);
+  });
+
   it('is refused when it is not as --encoding says, or when there is no such encoding', async () => {
     const folder = openFolder();
     folder.write('list.csv', encode('domain,name\nacme.com,Größe\n', 'latin1'));

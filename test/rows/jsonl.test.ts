@@ -49,11 +49,23 @@ describe('openJsonl', () => {
     );
   });
 
+  it('refuses a row that is nested too deep to be turned into text', async () => {
+    const deep = `{"a":${'['.repeat(20_000)}${']'.repeat(20_000)}}\n`;
+    const expected = 'it is nested more than 1,000 levels deep';
+    expect(() => openJsonl(sourceOf(deep, LIST), 'b_')).toThrow(
+      `line 1 of list.jsonl: ${expected}`,
+    );
+    const late = sourceOf('{"a":1}\n'.repeat(300) + deep, LIST);
+    const reading = scanAll(openJsonl(late, 'b_'), late, 'a');
+    await expect(reading).rejects.toThrow(`line 301 of list.jsonl: ${expected}`);
+  });
+
   it.each([
     ['{"a":1}\n\n[1]\n', /line 3 of list\.jsonl: it is an array/],
     ['{"a":1}\nnull\n', /line 2 of list\.jsonl: it is null/],
     ['"text"\n', /line 1 of list\.jsonl: it is a string/],
     ['{"a":1}\n{"a":\n', /line 2 of list\.jsonl: it is no valid JSON/],
+    ['{"a":1}\n\ufeff{"a":2}\n', /line 2 of list\.jsonl: it begins with a byte order mark/],
     ['\n\n', /list\.jsonl: it is empty/],
   ])('refuses %j with its line', async (text, expected) => {
     const source = sourceOf(text, LIST);

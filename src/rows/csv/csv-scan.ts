@@ -2,6 +2,7 @@ import { BrandfillError } from '../../common/errors.ts';
 import { placeOfByte } from '../encoding/place.ts';
 import type { RowColumn, ScannedRow } from '../row-format.ts';
 import type { Source } from '../source.ts';
+import { skip } from '../source-bytes.ts';
 import { findOddSpot, type OddSpot } from './csv-cells.ts';
 import type { CsvDialect } from './csv-dialect.ts';
 import { createCsvReader, describeFault } from './csv-parser.ts';
@@ -80,7 +81,7 @@ export async function* scanCsv(
     onRecord(cells, titleBytes + end, lines),
   );
   try {
-    for await (const chunk of behind(titleBytes, source.read())) {
+    for await (const chunk of skip(source.read(), titleBytes)) {
       seen.add(chunk);
       await reader.write(chunk);
       if (reader.openCells() > width + MOST_FURTHER_CELLS) throw new RowFault(tooManyCells(width));
@@ -96,15 +97,6 @@ export async function* scanCsv(
     throw refuseLine(source, (await placeOfByte(source.read(), endBytes)).line, why);
   } finally {
     reader.close();
-  }
-}
-
-/** Skips this many bytes. */
-async function* behind(bytes: number, chunks: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
-  let left = bytes;
-  for await (const chunk of chunks) {
-    if (left < chunk.length) yield left === 0 ? chunk : chunk.subarray(left);
-    left = Math.max(0, left - chunk.length);
   }
 }
 

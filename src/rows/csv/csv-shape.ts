@@ -115,18 +115,26 @@ export function endOfQuotes(
   start: number,
   { quote, escape }: Pick<CsvDialect, 'quote' | 'escape'>,
 ): number {
-  for (let at = start + 1; ; at += 1) {
-    const end = text.indexOf(quote, at);
-    if (end === -1) return -1;
-    if (escape === quote) {
-      if (text[end + 1] !== quote) return end + 1;
-      at = end + 1;
-    } else {
-      const escaped = text.indexOf(escape, at);
-      if (escaped === -1 || escaped > end) return end + 1;
-      at = escaped + 1;
-    }
+  if (escape !== quote) return endOfEscaped(text, start, { quote, escape });
+  for (let at = start + 1; ; at += 2) {
+    at = text.indexOf(quote, at);
+    if (at === -1) return -1;
+    if (text[at + 1] !== quote) return at + 1;
   }
+}
+
+/** Goes from character to character: to search for the quote from each escape is quadratic. */
+function endOfEscaped(
+  text: string,
+  start: number,
+  { quote, escape }: Pick<CsvDialect, 'quote' | 'escape'>,
+): number {
+  for (let at = start + 1; at < text.length; at += 1) {
+    const character = text[at];
+    if (character === escape) at += 1;
+    else if (character === quote) return at + 1;
+  }
+  return -1;
 }
 
 function isEndOfCell(text: string, at: number, { delimiter }: CsvGrammar): boolean {

@@ -17,6 +17,8 @@ export interface FoundEncoding {
    * Some of its words with characters beyond plain ASCII, if the encoding was guessed from them.
    */
   readonly example?: string | undefined;
+  /** Such words as they are read now, if they are UTF-8, although the user named another encoding. */
+  readonly utf8Example?: string | undefined;
 }
 
 export interface FindEncodingOptions {
@@ -52,7 +54,9 @@ export async function findEncoding(options: FindEncodingOptions): Promise<FoundE
     }
     const encoding =
       insisted === UTF_16 ? (mark?.encoding ?? findUtf16(start) ?? UTF_16_LE) : insisted;
-    return { encoding, markBytes: mark?.sizeBytes ?? 0, by: 'option' };
+    const utf8Example =
+      mark || WIDE.test(encoding.codec) ? undefined : await findUtf8Example(options, encoding);
+    return { encoding, markBytes: mark?.sizeBytes ?? 0, by: 'option', utf8Example };
   }
   if (mark) return { encoding: mark.encoding, markBytes: mark.sizeBytes, by: 'mark' };
   const wide = findUtf16(start);
@@ -63,6 +67,23 @@ export async function findEncoding(options: FindEncodingOptions): Promise<FoundE
   const { guessEncoding } = await import('./guess-encoding.ts');
   const guess = await guessEncoding(clue, options);
   return { ...guess, markBytes: 0, by: 'content' };
+}
+
+/** These are not mistaken for one another, or are checked while they are read. */
+const WIDE = /^utf/;
+
+/**
+ * Outputs of an earlier run are UTF-8, whatever its list was in, and exports change their encoding.
+ * By accident only few characters of another encoding are UTF-8.
+ */
+async function findUtf8Example(
+  options: FindEncodingOptions,
+  encoding: Encoding,
+): Promise<string | undefined> {
+  const clue = await findClue(options);
+  if (isAscii(clue.bytes) || !isBeginningOfUtf8(clue.bytes)) return undefined;
+  const { exampleOf } = await import('./guess-encoding.ts');
+  return exampleOf(clue.bytes, encoding);
 }
 
 /** Refuses a list that is still compressed after gzip was undone. */

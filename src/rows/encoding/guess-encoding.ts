@@ -57,9 +57,7 @@ export async function guessEncoding(
   const encoding =
     (density > PAIRED_SHARE ? await guessPairs(clue.subarray(0, LOOKED_AT_BYTES)) : undefined) ??
     (density > DENSE_SHARE ? await guessScript(bytes) : await guessLatin(bytes));
-  if (encoding) {
-    return { encoding, example: decodeStart(findExample(clue, words), encoding).trim() };
-  }
+  if (encoding) return { encoding, example: exampleOf(clue, encoding, words) };
   const at = clue.findIndex((byte) => UNDEFINED.has(byte));
   if (at < 0) throw await faultOfUtf8(read, { name, bytes: clue, offset });
   const { line, character } = await placeOfByte(read(), offset + at);
@@ -67,6 +65,15 @@ export async function guessEncoding(
     'UNREADABLE_INPUT',
     `Cannot read line ${line} of ${name}: its character ${character} is neither UTF-8 nor Windows-1252; name the encoding with --encoding, or save the file as 'CSV UTF-8'.`,
   );
+}
+
+/** Some words of a list that are not plain ASCII, as they are read in an encoding. */
+export function exampleOf(
+  clue: Buffer,
+  encoding: Encoding,
+  words: readonly Buffer[] = findWords(clue),
+): string {
+  return decodeStart(findExample(clue, words), encoding).trim();
 }
 
 const NEW_LINE = Buffer.from('\n');

@@ -1,3 +1,4 @@
+import { normalizeDomain } from '../domain/domain.ts';
 import { dateText } from './dates.ts';
 import type { NumberStyle } from './styles.ts';
 
@@ -105,10 +106,15 @@ function toNumber(digits: string): number | string {
   return isExact || !/^-?\d+$/.test(digits) ? number : digits;
 }
 
-/** The text of a cell that is looked up: the target of its link, else its text. */
+/**
+ * The text of a cell that is looked up: the target of its link, unless the text is a domain itself.
+ * Excel keeps a link whose text is overwritten, and links from mail programs lead over a scanner.
+ */
 export function addressOfSheetCell(cell: SheetCell | undefined): string {
+  const text = textOfSheetCell(cell);
   const link = typeof cell === 'object' && cell !== null ? cell[3] : undefined;
-  return link ?? textOfSheetCell(cell);
+  if (link === undefined || link === null) return text;
+  return 'domain' in normalizeDomain(text) ? text : link;
 }
 
 /**

@@ -21,6 +21,25 @@ async function find(
 const GERMAN = 'domain;Firma\nacme.de;Müller & Söhne\nbolt.de;Größe\n';
 
 describe('findEncoding', () => {
+  it('shows words that are UTF-8 although another encoding was named', async () => {
+    const late = Buffer.from(`domain;Firma\n${'acme.de;x\n'.repeat(50)}bolt.de;Größe\n`);
+    for (const found of [
+      await find(late, { insisted: 'windows-1252' }),
+      await find(late, { insisted: 'windows-1252', startBytes: 30 }),
+    ]) {
+      expect(found).toMatchObject({ encoding: { label: 'Windows-1252' }, utf8Example: 'GrÃ¶ÃŸe' });
+    }
+    for (const [text, codec, insisted] of [
+      [GERMAN, 'windows1252', 'windows-1252'],
+      ['domain\nacme.de\n', 'utf8', 'windows-1252'],
+      [GERMAN, 'utf8', 'utf-8'],
+      [GERMAN, 'utf16le', 'utf-16'],
+    ] as const) {
+      const found = await find(encode(text, codec), { insisted });
+      expect(found.utf8Example, `${codec} as ${insisted}`).toBeUndefined();
+    }
+  });
+
   it.each([
     ['UTF-8', 'utf8', 3],
     ['UTF-16 LE', 'utf16le', 2],

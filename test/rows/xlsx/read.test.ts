@@ -151,6 +151,25 @@ describe('hyperlinks', () => {
     expect(objects[1]).toEqual({ company: 'Globex', website: 'https://acme.com/a?b=1&c' });
   });
 
+  it('do not count where the shown text is a domain itself: Excel keeps a link when its text is overwritten', async () => {
+    const rows =
+      row(1, 'company', 'website') +
+      row(2, 'Acme', 'acme-new.com') +
+      row(3, 'Globex', 'www.globex.com/about') +
+      row(4, 'Initech', 'website');
+    const after =
+      '<hyperlinks><hyperlink ref="B2" r:id="rId1"/><hyperlink ref="B3" r:id="rId2"/><hyperlink ref="B4" r:id="rId1"/></hyperlinks>';
+    const links = {
+      rId1: 'https://acme-old.com/',
+      rId2: 'https://eur01.safelinks.example/?url=https%3A%2F%2Fwww.globex.com',
+    };
+    const bytes = await workbookOf({ sheets: [{ name: 'S', rows, after, links }] });
+    const { scanned, rows: objects } = await open(bytes, { column: 'website' });
+    const read = ['acme-new.com', 'www.globex.com/about', 'https://acme-old.com/'];
+    expect(scanned.map(({ cell }) => cell)).toEqual(read);
+    expect(objects.map(({ website }) => website)).toEqual(read);
+  });
+
   it('of formulas are read before anybody has calculated them', async () => {
     const formulas = [
       'HYPERLINK("https://acme.com/","Say ""Acme""")',

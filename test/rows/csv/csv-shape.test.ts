@@ -1,0 +1,30 @@
+import { describe, expect, it } from 'vitest';
+import { endOfQuotes } from '../../../src/rows/csv/csv-shape.ts';
+
+const DOUBLED = { quote: '"', escape: '"' } as const;
+const ESCAPED = { quote: '"', escape: '\\' } as const;
+
+describe('endOfQuotes', () => {
+  it.each([
+    ['"a",b', DOUBLED, 3],
+    ['"a""b",c', DOUBLED, 6],
+    ['"a""",c', DOUBLED, 5],
+    ['"a""', DOUBLED, -1],
+    ['""', DOUBLED, 2],
+    ['"', DOUBLED, -1],
+    ['"a\\"b",c', ESCAPED, 6],
+    ['"a\\\\",c', ESCAPED, 5],
+    ['"a\\nb",c', ESCAPED, 6],
+    ['"a"\\",c', ESCAPED, 3],
+    ['"a\\"', ESCAPED, -1],
+    ['"a\\', ESCAPED, -1],
+  ])('of %s with %o are behind character %i', (text, style, end) => {
+    expect(endOfQuotes(text, 0, style)).toBe(end);
+    expect(endOfQuotes(`x,${text}`, 2, style)).toBe(end === -1 ? -1 : end + 2);
+  });
+
+  it('are found in a cell of megabytes that is full of backslashes', () => {
+    const text = `"${'C:\\\\dir\\n '.repeat(600_000)}"`;
+    expect(endOfQuotes(text, 0, ESCAPED)).toBe(text.length);
+  });
+});
