@@ -38,7 +38,7 @@ export function createSecrets(most: number): Secrets {
 }
 
 /** The secrets of this process. */
-export const SECRETS = createSecrets(1_000);
+export const SECRETS: Secrets = createSecrets(1_000);
 
 /** Registers a secret of this process. All texts it outputs from now on are without it. */
 export function keepSecret(secret: string | undefined): void {
