@@ -141,6 +141,11 @@ describe('a job file is refused, with line, column and what was meant:', () => {
       'onFinish: { command: [] }',
       '1:22: onFinish: command: expected a line for the shell',
     ],
+    [
+      'a command whose program is blank',
+      'onFinish: { command: ["", now] }',
+      '1:22: onFinish: command: expected a line for the shell',
+    ],
     ['a key twice', 'input: a\ninput: b', '2:1: this key stands there twice'],
     ['a tag', 'input: !env X', '1:8: Unresolved tag: !env'],
     ['broken YAML', 'input: [a', '1:10: Flow sequence'],
