@@ -1,4 +1,4 @@
-import { collectDefaultMetrics, Gauge, Registry } from 'prom-client';
+import { collectDefaultMetrics, Gauge, type Metric, Registry } from 'prom-client';
 import { within } from '../common/within.ts';
 
 /** The metrics of a process. They are computed at a scrape, and cost next to nothing until then. */
@@ -22,19 +22,18 @@ export interface ProcessFacts {
  * These names end in `_total`, but the metrics are no counters: tools that check the conventions
  * reject them.
  */
-const MISNAMED = [
+const MISNAMED: ReadonlySet<string> = new Set([
   'nodejs_active_handles_total',
   'nodejs_active_requests_total',
   'nodejs_active_resources_total',
-];
+]);
 /** Redis may not answer, and Prometheus waits for ten seconds. */
 const LONGEST_LOOK_MS = 3_000;
 
 /** Begins with the metrics of Node.js: memory, CPU, the lag of the event loop. */
 export function createMetrics({ command, version }: ProcessFacts): Metrics {
   const registry = new Registry();
-  collectDefaultMetrics({ register: registry });
-  for (const name of MISNAMED) registry.removeSingleMetric(name);
+  for (const metric of metricsOfNode()) registry.registerMetric(metric);
   new Gauge({
     name: 'brandfill_build_info',
     help: 'Always 1; says which command of which version this is.',
@@ -67,4 +66,22 @@ export function createMetrics({ command, version }: ProcessFacts): Metrics {
       return await registry.metrics();
     },
   };
+}
+
+let ofNode: readonly Metric[] | undefined;
+
+/**
+ * The metrics of Node.js, which all runs of a process share. Each further set would watch the event
+ * loop and the garbage collector until the process ends, since prom-client cannot stop that.
+ */
+function metricsOfNode(): readonly Metric[] {
+  if (ofNode) return ofNode;
+  const registry = new Registry();
+  collectDefaultMetrics({ register: registry });
+  const names = registry.getMetricsAsArray().map(({ name }) => name);
+  ofNode = names
+    .filter((name) => !MISNAMED.has(name))
+    .map((name) => registry.getSingleMetric(name))
+    .filter((metric) => metric !== undefined);
+  return ofNode;
 }

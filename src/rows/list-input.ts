@@ -1,3 +1,4 @@
+import { Readable } from 'node:stream';
 import { describeKind } from '../common/describe-kind.ts';
 import { BrandfillError } from '../common/errors.ts';
 import { openSource, type SourceOptions, spoolObjects } from './open-source.ts';
@@ -18,12 +19,31 @@ export async function openList(input: ListInput, options: SourceOptions): Promis
     : await spoolObjects('rows', toLines(input), options);
 }
 
-async function* toLines(rows: AsyncIterable<object> | Iterable<object>): AsyncGenerator<string> {
-  let number = 0;
-  for await (const row of rows) {
-    number += 1;
-    yield `${toLine(row, number)}\n`;
-  }
+/**
+ * Not a generator: one that waits for a row takes no notice of `return` until the row has come. An
+ * aborted run would then leave the program's cursor or stream open.
+ */
+function toLines(rows: AsyncIterable<object> | Iterable<object>): AsyncIterable<string> {
+  return {
+    [Symbol.asyncIterator]: () => {
+      const iterator =
+        Symbol.asyncIterator in rows ? rows[Symbol.asyncIterator]() : rows[Symbol.iterator]();
+      let number = 0;
+      return {
+        next: async () => {
+          const { done = false, value } = await iterator.next();
+          if (done) return { done, value: undefined };
+          number += 1;
+          return { done, value: `${toLine(await value, number)}\n` };
+        },
+        return: async () => {
+          if (rows instanceof Readable) rows.destroy();
+          else await iterator.return?.();
+          return { done: true, value: undefined };
+        },
+      };
+    },
+  };
 }
 
 function toLine(row: unknown, number: number): string {

@@ -18,8 +18,14 @@ export function checkOptions(options: SandboxOptions): void {
     if (!Object.hasOwn(NAMES, name)) throw unknownOption(name);
   }
   const { auth, limitKind = 'token-bucket', limitHeaders = 'none', respond } = options;
-  const isAuth = auth === undefined || (typeof auth === 'object' && typeof auth.key === 'string');
-  check(isAuth, 'auth', "an object such as { scheme: 'bearer', key: 'secret' }", auth);
+  check(
+    auth === undefined || isAuth(auth),
+    'auth',
+    "an object such as { scheme: 'bearer', key: 'secret' }",
+    describeKind(auth), // not the value: it may be the key
+  );
+  const { host = '' } = options;
+  check(typeof host === 'string', 'host', 'a text', host);
   check(
     LIMIT_KINDS.includes(limitKind),
     'limitKind',
@@ -76,6 +82,19 @@ export function checkOptions(options: SandboxOptions): void {
   checkLatency(options.latencyMs);
 }
 
+function isAuth(auth: unknown): boolean {
+  if (typeof auth !== 'object' || auth === null) return false;
+  const { scheme, key } = auth as { readonly scheme?: unknown; readonly key?: unknown };
+  return typeof key === 'string' && isScheme(scheme);
+}
+
+function isScheme(scheme: unknown): boolean {
+  if (typeof scheme !== 'object' || scheme === null)
+    return scheme === 'bearer' || scheme === 'basic';
+  const { header, query } = scheme as { readonly header?: unknown; readonly query?: unknown };
+  return typeof (header ?? query) === 'string';
+}
+
 const NAMES: Readonly<Record<keyof SandboxOptions, true>> = {
   host: true,
   port: true,
@@ -118,6 +137,12 @@ function unknownOption(name: string): SandboxError {
 const LONGEST_MS = 2 ** 31 - 1;
 
 function checkLatency(latencyMs: SandboxOptions['latencyMs'] = 0): void {
+  check(
+    typeof latencyMs === 'number' || (typeof latencyMs === 'object' && latencyMs !== null),
+    'latencyMs',
+    'a number, or a range such as { fromMs: 20, toMs: 7000 }',
+    latencyMs,
+  );
   const { fromMs, toMs } =
     typeof latencyMs === 'number' ? { fromMs: latencyMs, toMs: latencyMs } : latencyMs;
   check(

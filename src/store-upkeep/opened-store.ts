@@ -6,6 +6,7 @@ import { findEndpointId } from '../job/endpoint-id.ts';
 import { libraryNaming } from '../job/library-naming.ts';
 import { readSettings } from '../job/read-settings.ts';
 import type { Definitions } from '../job/setting-definition.ts';
+import { isLmdbError, readError } from '../store/read-error.ts';
 import { DATABASE } from '../store/store-files.ts';
 import { openTables, type StoreTables } from '../store/tables.ts';
 import { writeError } from '../store/told-writes.ts';
@@ -53,14 +54,14 @@ export async function withOpenedStore<T extends StoreSettings, R>(
   try {
     return await work({ tables, settings, endpointId });
   } catch (error) {
-    throw isLmdbError(error) ? writeError(folder, error) : error;
+    throw explain(folder, error);
   } finally {
     await tables.close();
   }
 }
 
-/** lmdb marks a failed write with LMDB's own error number or with the underlying error. */
-function isLmdbError(error: unknown): boolean {
-  if (!(error instanceof Error)) return false;
-  return 'commitError' in error || ('code' in error && typeof error.code === 'number');
+/** lmdb marks a failed write with the error of its commit. */
+function explain(folder: string, error: unknown): unknown {
+  if (error instanceof Error && 'commitError' in error) return writeError(folder, error);
+  return isLmdbError(error) ? readError(folder, error) : error;
 }

@@ -177,23 +177,37 @@ function refusalOf(version: unknown): UnusableFileError {
   return new UnusableFileError(what, `${cure} or ${ELSEWHERE}`);
 }
 
-/** LMDB maps its file into memory. A file of another kind would crash the process. */
+/**
+ * LMDB maps its file into memory. A file of another kind, or one that ends too early, would crash the
+ * process.
+ */
 function refuseDamaged(path: string): void {
   if (!existsSync(path)) return;
-  const head = Buffer.alloc(PAGE_SIZE_AT + 4);
   const file = openSync(path, 'r');
-  let sizeBytes: number;
   try {
-    // Another process may be about to write the first page.
-    if (readSync(file, head, 0, head.length, 0) === 0) return;
-    sizeBytes = fstatSync(file).size;
+    const head = readMeta(file, 0);
+    if (head === undefined) return; // another process may be about to write the first page
+    const pageBytes = head.readUInt32LE(PAGE_SIZE_AT);
+    const sizeBytes = fstatSync(file).size;
+    if (head.readUInt32LE(LMDB_MAGIC_AT) !== LMDB_MAGIC || sizeBytes < 2 * pageBytes) {
+      throw new Error('its file data.mdb is damaged or was not written by Brandfill');
+    }
+    const metas = [head, readMeta(file, pageBytes) ?? head];
+    const lastPage = Math.max(...metas.map((meta) => Number(meta.readBigUInt64LE(LAST_PAGE_AT))));
+    // A sound file lacks pages at its end if they were given back before they were written. That is
+    // never half of it.
+    if (sizeBytes < ((lastPage + 1) * pageBytes) / 2) {
+      throw new Error('its file data.mdb is cut off');
+    }
   } finally {
     closeSync(file);
   }
-  const isLmdb = head.readUInt32LE(LMDB_MAGIC_AT) === LMDB_MAGIC;
-  if (!isLmdb || sizeBytes < 2 * head.readUInt32LE(PAGE_SIZE_AT)) {
-    throw new Error('its file data.mdb is damaged or was not written by Brandfill');
-  }
+}
+
+/** Reads a meta page as far as it is needed; undefined where the file has nothing. */
+function readMeta(file: number, at: number): Buffer | undefined {
+  const meta = Buffer.alloc(LAST_PAGE_AT + 8);
+  return readSync(file, meta, 0, meta.length, at) === 0 ? undefined : meta;
 }
 
 /** The offset of the magic number in the first meta page, in LMDB's data format. */
@@ -201,3 +215,5 @@ const LMDB_MAGIC_AT = 24;
 const LMDB_MAGIC = 0xbeefc0de;
 /** The offset of the page size. There are always two meta pages. */
 const PAGE_SIZE_AT = 48;
+/** The offset of the number of the last page that was ever used. */
+const LAST_PAGE_AT = 144;

@@ -11,6 +11,7 @@ import { timeIn } from './entries.ts';
 import { createLeftOvers, type LeftOvers, NO_LEFT_OVERS } from './left-overs.ts';
 import { createLogoNotes, type LogoNotes, NO_LOGO_NOTES } from './logo-notes.ts';
 import { decodeHead, decodeOutcome, encodeOutcome, type OutcomeHead } from './outcome-codec.ts';
+import { isLmdbError, readError } from './read-error.ts';
 import { findSavedPace, paceKey, type SavedPace } from './saved-pace.ts';
 import { keyOf, keysOf, noteApiName, openTables } from './tables.ts';
 
@@ -101,19 +102,32 @@ export async function openStore(
     return (timeIn(failures, at) ?? 0) > fetchedAtMs ? [put, failures.remove(at)] : [put];
   }
 
-  const findHead = (domain: string): OutcomeHead | undefined => {
-    const answer = head(answers, key(domain));
-    return needsFailure(answer) ? newer(answer, head(failures, key(domain))) : answer;
-  };
+  const explain = (error: unknown): unknown =>
+    isLmdbError(error) ? readError(folder, error) : error;
+
+  function findHead(domain: string): OutcomeHead | undefined {
+    try {
+      const answer = head(answers, key(domain));
+      return needsFailure(answer) ? newer(answer, head(failures, key(domain))) : answer;
+    } catch (error) {
+      throw explain(error);
+    }
+  }
+
+  function find(domain: string): Outcome | undefined {
+    try {
+      const answer = outcome(answers, key(domain), domain);
+      return needsFailure(answer) ? newer(answer, outcome(failures, key(domain), domain)) : answer;
+    } catch (error) {
+      throw explain(error);
+    }
+  }
 
   return {
     id: tables.id,
     hasAnswers: () => answers.getKeysCount({ ...keysOf(endpointId), limit: 1 }) > 0,
     findHead,
-    find: (domain) => {
-      const answer = outcome(answers, key(domain), domain);
-      return needsFailure(answer) ? newer(answer, outcome(failures, key(domain), domain)) : answer;
-    },
+    find,
     put: (found, shape) => {
       hasFailures ||= found.status === 'failed';
       const table = found.status === 'failed' ? failures : answers;

@@ -72,6 +72,23 @@ describe('openSource', () => {
     await expect(opening).rejects.toThrow('enough');
   });
 
+  it('ends the rows of a program when it is aborted, even while it waits for one', async () => {
+    const cursor = {
+      next: vi.fn(() => new Promise<IteratorResult<object>>(() => {})),
+      return: vi.fn(async () => ({ done: true as const, value: undefined })),
+    };
+    const stream = new Readable({ objectMode: true, read: () => {} });
+    const aborting = new AbortController();
+    const options = { spoolFolder: useTempFolder(), signal: aborting.signal };
+    const inputs = [{ [Symbol.asyncIterator]: () => cursor }, stream];
+    const opened = Promise.allSettled(inputs.map((rows) => openList(rows, options)));
+    await vi.waitFor(() => expect(cursor.next).toHaveBeenCalled());
+    aborting.abort();
+    expect((await opened).map(({ status }) => status)).toEqual(['rejected', 'rejected']);
+    expect(cursor.return).toHaveBeenCalledTimes(1);
+    expect(stream.destroyed).toBe(true);
+  });
+
   it('writes the rows of a program many at a time', async () => {
     let calls = 0;
     const hook = createHook({

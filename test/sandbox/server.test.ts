@@ -71,7 +71,17 @@ describe('sandbox', () => {
     [{ toString: 1 }, "it has no option 'toString'"],
     [{ limitKind: 'bucket' }, "'limitKind' must be one of token-bucket, fixed-window"],
     [{ limitHeaders: 'all' }, "'limitHeaders' must be one of none, retry-after"],
-    [{ auth: 'bearer' }, "'auth' must be an object such as { scheme: 'bearer', key: 'secret' }"],
+    [
+      { auth: 'bearer:secret-key' },
+      "'auth' must be an object such as { scheme: 'bearer', key: 'secret' }: current value is a text",
+    ],
+    [{ auth: null }, "'auth' must be an object"],
+    [{ auth: { key: 'k' } }, "'auth' must be an object"],
+    [{ auth: { scheme: 'token', key: 'k' } }, "'auth' must be an object"],
+    [{ auth: { scheme: {}, key: 'k' } }, "'auth' must be an object"],
+    [{ host: 8080 }, "'host' must be a text: current value is 8080"],
+    [{ latencyMs: null }, "'latencyMs' must be a number, or a range such as"],
+    [{ latencyMs: '80' }, "'latencyMs' must be a number, or a range such as"],
     [
       { limit: '5/s' },
       "'limit' must be an object such as { count: 5, perMs: 1000 }: current value is 5/s",

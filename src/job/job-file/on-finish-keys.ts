@@ -57,9 +57,9 @@ function readCommand(node: Node, reading: JobFileReading): OnFinish['command'] {
     return target.value;
   }
   const value = readValue(node, reading);
-  if (Array.isArray(value) && value.length > 0 && value.every((part) => typeof part === 'string')) {
-    return value;
-  }
+  const isCommand =
+    Array.isArray(value) && value.every((part) => typeof part === 'string') && Boolean(value[0]);
+  if (isCommand) return value;
   if (value !== undefined) {
     const expected = 'expected a line for the shell, or a list of a program and its arguments';
     reading.issues.add(offsetOf(node), expected);

@@ -16,6 +16,9 @@ export function findCronProblem(cron: string): string | undefined {
   if (!isMacro && fields !== 5 && fields !== 6) {
     return `expected five fields (minute, hour, day, month, weekday) such as '30 2 * * *', received '${cron}'`;
   }
+  if (RANDOM_TIME.test(cron)) {
+    return `'${cron}' has no fixed times: H is another value whenever it is read; give a number for each H`;
+  }
   try {
     CronExpressionParser.parse(cron.trim(), { tz: 'UTC' }).next(); // it may name days that never come
     return undefined;
@@ -24,6 +27,12 @@ export function findCronProblem(cron: string): string | undefined {
     return `'${cron}' is no cron expression such as '30 2 * * *': ${reason}`;
   }
 }
+
+/**
+ * cron-parser draws a value for each `H`, as Jenkins does. It draws anew each time, so the job would
+ * be due several times a day, or not at all.
+ */
+const RANDOM_TIME = /(?<![A-Za-z])H(?![A-Za-z])/;
 
 /** Says what is wrong with a time zone; undefined if it is right. */
 export function findTimezoneProblem(timezone: string): string | undefined {

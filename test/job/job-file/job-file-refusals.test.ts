@@ -103,6 +103,11 @@ describe('a job file is refused, with line, column and what was meant:', () => {
       'schedule:\n  cron: 0 0 31 2,4,6 *',
       "2:9: schedule: cron: '0 0 31 2,4,6 *' is no cron expression",
     ],
+    [
+      'a cron of random times',
+      'schedule:\n  cron: H 2 * * THU',
+      "2:9: schedule: cron: 'H 2 * * THU' has no fixed times",
+    ],
     ['half a cron', 'schedule: { cron: 30 2 }', '1:19: schedule: cron: expected five fields'],
     ['no cron', 'schedule: { timezone: UTC }', "1:11: schedule: expected 'cron'"],
     [
@@ -134,6 +139,11 @@ describe('a job file is refused, with line, column and what was meant:', () => {
     [
       'an empty command',
       'onFinish: { command: [] }',
+      '1:22: onFinish: command: expected a line for the shell',
+    ],
+    [
+      'a command whose program is blank',
+      'onFinish: { command: ["", now] }',
       '1:22: onFinish: command: expected a line for the shell',
     ],
     ['a key twice', 'input: a\ninput: b', '2:1: this key stands there twice'],
