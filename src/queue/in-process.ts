@@ -13,6 +13,11 @@ export interface InProcessQueueOptions {
 
 const MOST_UNSTORED = 2_000;
 
+export interface InProcessQueue extends LookupQueue {
+  /** Outcomes that are not stored yet. Their lookups have ended. */
+  readonly unstored: number;
+}
+
 /**
  * The queue of a single process. It needs no server. A chunk is done before its outcomes are
  * stored: otherwise a few callers of a fast API would wait for each commit. `work` and `settled`
@@ -22,7 +27,7 @@ export function createInProcessQueue({
   collect,
   window,
   mostUnstored = MOST_UNSTORED,
-}: InProcessQueueOptions): LookupQueue {
+}: InProcessQueueOptions): InProcessQueue {
   const waiting: Chunk[] = [];
   const unstored = createUnstored(collect, mostUnstored);
   let hasEnded = false;
@@ -55,6 +60,9 @@ export function createInProcessQueue({
   }
 
   return {
+    get unstored() {
+      return unstored.count;
+    },
     add: async (chunk) => {
       while (waiting.length >= window && !hasEnded) await change.wait();
       if (hasEnded) return;

@@ -5,6 +5,8 @@ import type { Reply } from './lookup-queue.ts';
 export interface UnstoredOutcomes {
   /** Hands outcomes to the collector. Resolves at once. */
   readonly add: Reply;
+  /** How many are not stored. */
+  readonly count: number;
   /** Waits while more than the most are unstored. */
   room(): Promise<void>;
   /** Waits until all are stored. */
@@ -45,6 +47,9 @@ export function createUnstored(collect: Reply, most: number): UnstoredOutcomes {
       count += outcomes.length;
       if (before === undefined) void watch(stored);
       return HANDED_OVER;
+    },
+    get count() {
+      return count;
     },
     room: async () => {
       while (count > most) await change.wait();

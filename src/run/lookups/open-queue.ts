@@ -49,8 +49,7 @@ export interface OpenedQueue {
 
 /**
  * Small, because chunks need not be sent here, and then few domains are under way at once. Not
- * smaller, because an outcome is under way until it is committed, and callers of a fast API must
- * not run out of domains meanwhile.
+ * smaller, because a run notes each chunk in its file of claims.
  */
 const CHUNK_SIZE_HERE = 10;
 /** The least number of chunks for each worker, so that none is without one for long. */
@@ -66,7 +65,7 @@ export async function openQueueOf(options: OpenQueueOptions): Promise<OpenedQueu
   const queue = createInProcessQueue({ collect, window });
   // As many chunks wait as are worked on, and one more is being filled.
   const most = (2 * window + 1) * CHUNK_SIZE_HERE;
-  options.instruments?.window({ outstanding: () => outstanding.size, most });
+  options.instruments?.window({ outstanding: () => outstanding.size - queue.unstored, most });
   return { queue, chunkSize: CHUNK_SIZE_HERE, close: () => queue.close() };
 }
 
