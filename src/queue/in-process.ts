@@ -7,11 +7,11 @@ export interface InProcessQueueOptions {
   readonly collect: Reply;
   /** How many chunks are worked on at once, and how many more may wait. */
   readonly window: number;
-  /** With more outcomes than this that are not stored yet, no chunk is taken. @default 2,000 */
+  /** With more outcomes than this that are not stored yet, no chunk is taken. @default 500 */
   readonly mostUnstored?: number;
 }
 
-const MOST_UNSTORED = 2_000;
+const MOST_UNSTORED = 500;
 
 export interface InProcessQueue extends LookupQueue {
   /** Outcomes that are not stored yet. Their lookups have ended. */
