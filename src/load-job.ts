@@ -19,7 +19,7 @@ import { SETTINGS } from './job/settings.ts';
 export interface LoadJobOptions {
   /** Options that override the file. Paths in them are relative to the current folder. */
   readonly overrides?: Partial<EnrichOptions> | undefined;
-  /** The source of variables and of `apiKeyEnv`. @default process.env */
+  /** The source of variables, of `apiKeyEnv` and of `BRANDFILL_STORE`. @default process.env */
   readonly env?: Environment | undefined;
   /** The clock behind `{date}` and `{time}`. */
   readonly now?: (() => Date) | undefined;
@@ -92,7 +92,7 @@ export function toLoadedJob(jobFile: JobFile, options: LoadJobOptions): LoadedJo
   checkOptions(overrides, { of: 'enrich', ...known, describe: naming });
   if (error) throw error;
   const { apiKeyEnv: _, schedule, onFinish, param, header, ...settings } = values;
-  const store = env['BRANDFILL_STORE'] ? undefined : besideFile(file, '.brandfill');
+  const store = env['BRANDFILL_STORE'] || besideFile(file, '.brandfill');
   const given = {
     store,
     ...jobFileDefaults(),

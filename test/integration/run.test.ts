@@ -1,6 +1,7 @@
 import { existsSync, mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
+import { loadJob } from '../../src/load-job.ts';
 import { openScripted, openServer } from './support/api.ts';
 import { type Ended, run, summaryOf } from './support/command.ts';
 import { type Folder, openFolder } from './support/folder.ts';
@@ -82,6 +83,14 @@ describe('brandfill run', () => {
     expect(existsSync(folder.at('jobs/.brandfill/data.mdb'))).toBe(true);
     await runJob(folder, [], { BRANDFILL_STORE: 'from-env' });
     expect(existsSync(folder.at('from-env/data.mdb'))).toBe(true);
+  });
+
+  it('keeps its answers where the environment says that a program gives it', async () => {
+    const folder = openJob('input: ../list.csv\nbaseUrl: http://127.0.0.1:9');
+    const file = folder.at('jobs/job.yaml');
+    const { options } = await loadJob(file, { env: { BRANDFILL_STORE: 'from-env' } });
+    expect(options.store).toBe('from-env');
+    expect((await loadJob(file, { env: {} })).options.store).toBe(folder.at('jobs/.brandfill'));
   });
 
   it('takes another list, from the folder one is in', async () => {
