@@ -19,6 +19,11 @@ export interface ApiWatchOptions {
 const POLL_MS = 1_000;
 /** Shorter waits are not reported. */
 const WORTH_TELLING_MS = 5_000;
+/**
+ * When the API says to wait again and again, a wait is reported that is longer than the last one reported by
+ * more than this factor.
+ */
+const LONGER_BY = 2;
 /** When an outage is reported again. The interval doubles each time. */
 const FIRST_TOLD_AGAIN_MS = 15_000;
 const LONGEST_TOLD_AGAIN_MS = 600_000;
@@ -29,7 +34,8 @@ const LONGEST_TOLD_AGAIN_MS = 600_000;
  */
 export function watchApi(options: ApiWatchOptions): Closable {
   const { worker, origin, stopSwitch, maxWaitMs, onNotice } = options;
-  let isTold = false;
+  /** The wait that was reported last; 0 when calls may start. */
+  let reportedWaitMs = 0;
   let tellAgainMs = FIRST_TOLD_AGAIN_MS;
   let tellAtMs: number | undefined;
 
@@ -60,10 +66,10 @@ export function watchApi(options: ApiWatchOptions): Closable {
     const toldMs = why === 'told_to_wait' ? waitMs : 0;
     if (toldMs > maxWaitMs) {
       stopSwitch.stop({ reason: 'quota', comeBackAtMs: Date.now() + toldMs });
-    } else if (toldMs > WORTH_TELLING_MS && !isTold) {
+    } else if (toldMs > Math.max(WORTH_TELLING_MS, LONGER_BY * reportedWaitMs)) {
       onNotice(`The API says to wait; no call is made for ${formatDuration(toldMs)}.`);
-    }
-    isTold = toldMs > 0;
+      reportedWaitMs = toldMs;
+    } else if (toldMs === 0) reportedWaitMs = 0;
   }
 
   const timer = setInterval(look, POLL_MS);

@@ -3,11 +3,15 @@ import { watchApi } from '../../src/local-worker/api-watch.ts';
 import type { Turnstile } from '../../src/pace/turnstile.ts';
 import { createStopSwitch } from '../../src/worker/stop-switch.ts';
 
-/** Watches an API; `state.outage` says what is going on. */
+/** Watches an API; `state.outage` and `state.waitMs` say what is going on. */
 function watch() {
-  const state: { outage: string | undefined } = { outage: undefined };
+  const state: { outage: string | undefined; waitMs: number } = { outage: undefined, waitMs: 0 };
   const notices: string[] = [];
-  const turnstile = { describe: () => ({ why: 'open', waitMs: 0 }) } as unknown as Turnstile;
+  const describe = () => ({
+    why: state.waitMs > 0 ? 'told_to_wait' : 'open',
+    waitMs: state.waitMs,
+  });
+  const turnstile = { describe } as unknown as Turnstile;
   const watching = watchApi({
     worker: {
       turnstile,
@@ -46,5 +50,35 @@ describe('a worker tells of an outage', () => {
     state.outage = 'out anew';
     await vi.advanceTimersByTimeAsync(20_000);
     expect(notices.slice(6)).toEqual([notices[0], 'out anew']);
+  });
+});
+
+describe('a worker tells of a wait that the API asks for', () => {
+  beforeEach(() => void vi.useFakeTimers());
+  afterEach(() => void vi.useRealTimers());
+
+  /** The notices of waits that follow each other so closely that calls are never seen to start. */
+  async function noticesOf(waitsS: readonly number[]): Promise<readonly string[]> {
+    const { state, notices } = watch();
+    for (const waitS of waitsS) {
+      for (let leftS = waitS; leftS > 0; leftS -= 1) {
+        state.waitMs = leftS * 1_000;
+        await vi.advanceTimersByTimeAsync(1_000);
+      }
+    }
+    state.waitMs = 0;
+    await vi.advanceTimersByTimeAsync(1_000);
+    return notices;
+  }
+
+  it('also when it follows a wait that was too short to be told', async () => {
+    expect(await noticesOf([3, 300])).toEqual(['The API says to wait; no call is made for 5 min.']);
+  });
+
+  it('once, however often the API asks for the same, and again when it asks for far more', async () => {
+    expect(await noticesOf([30, 30, 30, 300, 30])).toEqual([
+      'The API says to wait; no call is made for 30 s.',
+      'The API says to wait; no call is made for 5 min.',
+    ]);
   });
 });

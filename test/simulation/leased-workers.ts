@@ -128,9 +128,10 @@ function startWorker(world: World, { shared, callers, name }: Setting): void {
     const here = inFlight;
     world.send(findings, (event) => {
       inFlight -= 1;
-      const { elsewhere, permits, mostInFlight } = lease;
+      const { elsewhere, isPermitBound, permits, mostInFlight } = lease;
       const flying = here + elsewhere;
-      const inFlightThen = here >= permits ? Math.max(flying, mostInFlight) : flying;
+      const isAtBound = isPermitBound && here >= permits;
+      const inFlightThen = isAtBound ? Math.max(flying, mostInFlight) : flying;
       const endedAtMs = time.nowMs();
       const { kind, sentAtMs, latencyMs, retryAfterMs, limits } = event;
       const random = world.random();

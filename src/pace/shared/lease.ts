@@ -34,7 +34,9 @@ export interface Lease {
   readonly untilMs: number;
   /** How many calls this worker may have in flight. */
   readonly permits: number;
-  /** The same for all workers together. */
+  /** Whether the worker has callers for more calls in flight than that. */
+  readonly isPermitBound: boolean;
+  /** How many calls all workers together may have in flight. */
   readonly mostInFlight: number;
   /** Calls in flight on other workers. */
   readonly elsewhere: number;
@@ -48,6 +50,7 @@ export const NO_LEASE: Lease = {
   kept: 0,
   untilMs: 0,
   permits: 0,
+  isPermitBound: false,
   mostInFlight: Number.POSITIVE_INFINITY,
   elsewhere: 0,
   isRateBound: false,
@@ -97,6 +100,7 @@ export function takeLease(shared: SharedPace, news: WorkerNews, nowMs: number): 
     kept,
     untilMs,
     permits,
+    isPermitBound: permits < share.wanted,
     mostInFlight: most,
     elsewhere: sum(all, 'inFlight') - inFlight,
     isRateBound,

@@ -253,15 +253,16 @@ export function createSharedTurnstile(options: SharedTurnstileOptions): SharedTu
       const retryAfterMs = told.retryAfterMs && Math.min(told.retryAfterMs, LONGEST_SHARED_MS);
       const here = inFlight.end(sentAtMs);
       const flying = here + lease.elsewhere;
+      // A worker that uses all its permits is at the bound, whatever other workers do at the moment.
+      // One without callers for more is not.
+      const isAtBound = lease.isPermitBound && here >= lease.permits;
       news.addEvent({
         kind,
         sentAtMs,
         retryAfterMs,
         limits,
         latencyMs: endedAtMs - sentAtMs,
-        // A worker that uses all its permits is at the bound, whatever other workers do at the
-        // moment.
-        inFlight: here >= lease.permits ? Math.max(flying, lease.mostInFlight) : flying,
+        inFlight: isAtBound ? Math.max(flying, lease.mostInFlight) : flying,
         random: random(),
         endedAtMs,
       });

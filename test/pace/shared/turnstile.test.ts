@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { createSharedTurnstile } from '../../../src/pace/shared/turnstile.ts';
+import type { StoredState } from '../../../src/pace/shared/stored-state.ts';
+import { createSharedTurnstile, type SharedTurnstile } from '../../../src/pace/shared/turnstile.ts';
 import { openState, passed } from './states.ts';
 
 beforeEach(() => void vi.useFakeTimers());
@@ -17,36 +18,60 @@ describe('the shared turnstile', () => {
     }
     expect(keptOut).toEqual([]);
   });
+
+  it.each([1, 2, 3])('comes to speed with workers of one caller each: %i', async (workers) => {
+    const stored = openState();
+    let calls = 0;
+    const turnstiles = Array.from({ length: workers }, (_, at) => open(stored, `w${at}`, 1));
+    for (const turnstile of turnstiles) {
+      void (async () => {
+        for (;;) {
+          await call(turnstile);
+          calls += 1;
+        }
+      })();
+    }
+    await vi.advanceTimersByTimeAsync(9_000);
+    const before = calls;
+    await vi.advanceTimersByTimeAsync(1_000);
+    // A caller can make one call after the other, 50 in a second.
+    expect(calls - before).toBeGreaterThan(25 * workers);
+  });
 });
 
-/** Whether somebody who comes a while after the last call still gets in. */
-async function isLetIn({ busyMs, restMs }: { busyMs: number; restMs: number }): Promise<boolean> {
-  const turnstile = createSharedTurnstile({
-    stored: openState(),
-    worker: 'a',
-    callers: 16,
+function open(stored: StoredState, worker: string, callers: number): SharedTurnstile {
+  return createSharedTurnstile({
+    stored,
+    worker,
+    callers,
     maxOutageMs: 3_600_000,
     onOutageTooLong: () => {},
     clock: { nowMs: () => Date.now(), sleep: async () => {} },
     random: () => 0.5,
   });
-  const call = async (): Promise<void> => {
-    await turnstile.enter(new AbortController().signal);
-    const sentAtMs = Date.now();
-    await passed(CALL_MS);
-    turnstile.report({ kind: 'accepted', sentAtMs });
-  };
+}
+
+async function call(turnstile: SharedTurnstile): Promise<void> {
+  await turnstile.enter(new AbortController().signal);
+  const sentAtMs = Date.now();
+  await passed(CALL_MS);
+  turnstile.report({ kind: 'accepted', sentAtMs });
+}
+
+/** Whether somebody who comes a while after the last call still gets in. */
+async function isLetIn({ busyMs, restMs }: { busyMs: number; restMs: number }): Promise<boolean> {
+  const turnstile = open(openState(), 'a', 16);
   const endMs = Date.now() + busyMs;
   let busy = 4;
   const callUntilEnd = async (): Promise<void> => {
-    while (Date.now() < endMs) await call();
+    while (Date.now() < endMs) await call(turnstile);
     busy -= 1;
   };
   for (let caller = 0; caller < 4; caller += 1) void callUntilEnd();
   while (busy > 0) await vi.advanceTimersByTimeAsync(1);
   await vi.advanceTimersByTimeAsync(restMs);
   let isIn = false;
-  void call().then(() => {
+  void call(turnstile).then(() => {
     isIn = true;
   });
   await vi.advanceTimersByTimeAsync(1_000);
