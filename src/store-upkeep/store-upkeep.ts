@@ -170,8 +170,9 @@ export async function deleteStored(
     others: { domains: 'texts' },
     naming,
   });
-  const { domains: texts = [], ...options } = given;
-  if (texts.length === 0) {
+  const { domains: texts, ...options } = given;
+  // A program without types may leave them out.
+  if (!Array.isArray(texts) || texts.length === 0) {
     throw new BrandfillError(
       'INVALID_SETTING',
       "Cannot delete nothing: give the domains as a list of texts in 'domains'.",
@@ -180,7 +181,7 @@ export async function deleteStored(
   const task = { options, definitions: DELETE_SETTINGS, naming };
   return await withOpenedStore(task, async ({ tables, settings, endpointId }) => {
     // All are read first: a mistake in the last one must not leave half of the work done.
-    const domains = texts.map((text) => domainIn(text, settings));
+    const domains = texts.map((text: string) => domainIn(text, settings));
     return await deleteDomains(tables, { domains, endpointId, dryRun: settings.dryRun ?? false });
   });
 }
