@@ -102,32 +102,30 @@ export async function openStore(
     return (timeIn(failures, at) ?? 0) > fetchedAtMs ? [put, failures.remove(at)] : [put];
   }
 
-  const explain = (error: unknown): unknown =>
-    isLmdbError(error) ? readError(folder, error) : error;
-
-  function findHead(domain: string): OutcomeHead | undefined {
-    try {
-      const answer = head(answers, key(domain));
-      return needsFailure(answer) ? newer(answer, head(failures, key(domain))) : answer;
-    } catch (error) {
-      throw explain(error);
-    }
+  /** A read that says what is wrong with the store when LMDB fails. */
+  function explained<T>(read: (domain: string) => T): (domain: string) => T {
+    return (domain) => {
+      try {
+        return read(domain);
+      } catch (error) {
+        throw isLmdbError(error) ? readError(folder, error) : error;
+      }
+    };
   }
 
-  function find(domain: string): Outcome | undefined {
-    try {
-      const answer = outcome(answers, key(domain), domain);
-      return needsFailure(answer) ? newer(answer, outcome(failures, key(domain), domain)) : answer;
-    } catch (error) {
-      throw explain(error);
-    }
-  }
+  const findHead = explained((domain) => {
+    const answer = head(answers, key(domain));
+    return needsFailure(answer) ? newer(answer, head(failures, key(domain))) : answer;
+  });
 
   return {
     id: tables.id,
     hasAnswers: () => answers.getKeysCount({ ...keysOf(endpointId), limit: 1 }) > 0,
     findHead,
-    find,
+    find: explained((domain) => {
+      const answer = outcome(answers, key(domain), domain);
+      return needsFailure(answer) ? newer(answer, outcome(failures, key(domain), domain)) : answer;
+    }),
     put: (found, shape) => {
       hasFailures ||= found.status === 'failed';
       const table = found.status === 'failed' ? failures : answers;

@@ -103,6 +103,11 @@ export interface Progress {
   readonly recentAnswers?: readonly RecentAnswer[];
 }
 
+/** Whether a run was stopped before all its lookups. It shows only at the end. */
+export function hasStopped({ rows }: Pick<Progress, 'rows'>): boolean {
+  return (rows?.skipped ?? 0) > 0;
+}
+
 /** Progress of a worker, which works for any run and so knows of no end. */
 export type WorkProgress = Pick<
   Progress,

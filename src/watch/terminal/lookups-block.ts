@@ -1,5 +1,5 @@
 import { describeWait } from '../describe/describe-wait.ts';
-import type { Progress } from '../events.ts';
+import { hasStopped, type Progress } from '../events.ts';
 import { createRecentRate } from '../recent-rate.ts';
 import { createTimeLeft } from '../time-left.ts';
 import { countParts } from './count-parts.ts';
@@ -42,7 +42,7 @@ export function createLookupsBlock(paint: Paint): LookupsBlock {
       if (!latest) return [];
       const line = (parts: readonly LinePart[]): string =>
         paint(fitLine(parts, { columns, separatorLength: SEPARATOR.length }), SEPARATOR);
-      const isStopped = (latest.rows?.skipped ?? 0) > 0; // known only at the end
+      const isStopped = hasStopped(latest);
       const isOver = isStopped || latest.done >= latest.lookups;
       const wait = isStopped ? undefined : describeWait(latest);
       return [

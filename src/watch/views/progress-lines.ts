@@ -3,7 +3,7 @@ import type { PaceDescription } from '../../pace/pacer.ts';
 import { describeWait } from '../describe/describe-wait.ts';
 import { formatCount } from '../describe/format-count.ts';
 import { formatRate } from '../describe/format-rate.ts';
-import type { LogoProgress, Progress, WriteProgress } from '../events.ts';
+import { hasStopped, type LogoProgress, type Progress, type WriteProgress } from '../events.ts';
 import { leftMsOf } from '../terminal/logos-block.ts';
 import { createTimeLeft } from '../time-left.ts';
 import type { ProgressView } from './progress-view.ts';
@@ -80,9 +80,9 @@ function describeLogos(progress: LogoProgress): string {
 
 /** `880/1,200 lookups, 71.0 calls/s, 12 s left, 3 failed, waits for another run`. */
 function describeProgress(progress: Progress, leftMs = 0): string {
-  const { done, lookups, rows, outcomes, calls, elapsedMs, pace } = progress;
+  const { done, lookups, outcomes, calls, elapsedMs, pace } = progress;
   const seconds = elapsedMs / 1_000;
-  const isStopped = (rows?.skipped ?? 0) > 0; // known only at the end
+  const isStopped = hasStopped(progress);
   const parts = [
     `${formatCount(done)}/${formatCount(lookups)} lookups`,
     `${(seconds > 0 ? calls / seconds : 0).toFixed(1)} calls/s`,
