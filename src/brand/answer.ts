@@ -1,57 +1,31 @@
+import { domainToUnicode } from 'node:url';
 import type { LimitHints } from '../common/limit-hints.ts';
+import type { Exchanged, ResponseHeaders } from './exchange.ts';
+import { findRoundedJsonObject, type JsonObject, whyNoJsonObject } from './json-object.ts';
+import type { Limits } from './limit-headers/find-limits.ts';
+import type { Misdirection } from './misdirection.ts';
 import type { Shape } from './shape.ts';
 
-/** The meaning of an answer's status, before its body is read. */
-export type StatusMeaning =
-  | 'found'
-  | 'not_found'
-  | 'rejected'
-  | 'forbidden'
-  | 'unauthorized'
-  | 'quota_used_up'
-  | 'throttled'
-  | 'try_again'
-  | 'redirect'
-  | 'refused';
-
 /**
- * The meaning of each status. The first line that fits counts.
+ * What an answer means. This file is the decision for one answer: evidence in, meaning out. What
+ * only several answers together can show is decided in `worker/credence.ts`.
  *
- * `found` still depends on the body, which has to be a JSON object. `forbidden` is `rejected` until
- * five come in a row. `refused` ends the lookup as `failed` at once, because asking again cannot
- * help.
+ * | the answer is about | kinds | what follows |
+ * |---|---|---|
+ * | the domain | `found`, `not_found`, `rejected`, `forbidden` | kept, once it is believed |
+ * | the domain, for now | `refused`, `invalid_response` | `failed` or `rejected`; another try helps little |
+ * | the domain, later | `pending` | the domain is asked again when told |
+ * | the caller | `unauthorized`, `quota_used_up` | the run stops; nothing is kept |
+ * | the moment | `throttled`, `try_again` | waits as told, or is tried again; never kept as a verdict |
+ * | the API as a whole, or this machine | `try_again` with `about` | tried again; calls stop while it lasts |
  */
-const MEANINGS: readonly (readonly [
-  statuses: readonly [from: number, to: number],
-  StatusMeaning,
-])[] = [
-  [[200, 200], 'found'],
-  [[202, 202], 'try_again'], // accepted, being worked on: not an answer yet
-  [[300, 399], 'redirect'],
-  [[401, 401], 'unauthorized'],
-  [[402, 402], 'quota_used_up'],
-  [[403, 403], 'forbidden'],
-  [[404, 404], 'not_found'],
-  [[408, 408], 'try_again'],
-  [[410, 410], 'not_found'],
-  [[425, 425], 'try_again'],
-  [[429, 429], 'throttled'],
-  [[400, 499], 'rejected'],
-  [[501, 501], 'refused'],
-  [[505, 505], 'refused'],
-  [[500, 599], 'try_again'],
-];
-
-/** Looks a status up in the table. A status that is not in it is `refused`. */
-export function meaningOf(httpStatus: number): StatusMeaning {
-  const line = MEANINGS.find(([[from, to]]) => httpStatus >= from && httpStatus <= to);
-  return line ? line[1] : 'refused';
-}
-
-/** The answer to one call. */
 export type Answer = AnswerKind & {
   /** The limits that the API states, if any. Every kind of answer may have them. */
   readonly limits?: LimitHints;
+  /** Who seems to have written the answer. Absent where there was no answer. */
+  readonly writer?: Writer;
+  /** The sign in it that the address is wrong, if there is one. Counts in the first calls only. */
+  readonly sign?: Misdirection;
 };
 
 type AnswerKind =
@@ -65,15 +39,13 @@ type AnswerKind =
        */
       readonly shape: Shape;
     }
+  | { readonly kind: 'not_found'; readonly httpStatus: number }
   | {
-      readonly kind: 'not_found';
+      readonly kind: 'rejected' | 'forbidden';
       readonly httpStatus: number;
-      /** Whether the body is a page for people, such as a wrong path brings. */
-      readonly isPage?: boolean;
-      /** Whether the path that was asked has `/v1` twice. */
-      readonly isDoubled?: boolean;
+      readonly reason: string;
     }
-  | { readonly kind: 'unauthorized'; readonly httpStatus: number }
+  | { readonly kind: 'unauthorized'; readonly httpStatus: number; readonly reason?: string }
   | {
       readonly kind: 'quota_used_up';
       readonly httpStatus: number;
@@ -81,11 +53,10 @@ type AnswerKind =
       readonly retryAfterMs?: number | undefined;
     }
   | {
-      readonly kind: 'rejected' | 'forbidden';
+      readonly kind: 'pending';
       readonly httpStatus: number;
-      readonly reason: string;
-      /** Whether the body is HTML, such as a server sends that is not an API. */
-      readonly isPage?: boolean;
+      /** When to ask again, in milliseconds from now, if the server said. */
+      readonly retryAfterMs: number | undefined;
     }
   | {
       readonly kind: 'refused';
@@ -93,7 +64,13 @@ type AnswerKind =
       readonly httpStatus: number | undefined;
       readonly reason: string;
     }
-  | { readonly kind: 'invalid_response'; readonly httpStatus: number; readonly reason: string }
+  | {
+      readonly kind: 'invalid_response';
+      readonly httpStatus: number;
+      readonly reason: string;
+      /** Whether the body came whole, so that the next one will hardly be another. */
+      readonly isWhole?: boolean;
+    }
   | {
       readonly kind: 'throttled';
       readonly httpStatus: number;
@@ -107,5 +84,288 @@ type AnswerKind =
       readonly httpStatus: number | undefined;
       readonly reason: string;
       readonly retryAfterMs: number | undefined;
+      /**
+       * What the failure speaks against: the API as a whole, or this machine. Absent where it may
+       * well be the domain's, such as 409.
+       */
+      readonly about?: 'api' | 'machine';
     }
   | { readonly kind: 'redirect'; readonly httpStatus: number; readonly path: string };
+
+/** Who wrote an answer, as far as its form shows. */
+export interface Writer {
+  /** The `Server` field without versions; empty when there is none. */
+  readonly server: string;
+  /** `page` is HTML, `text` any other text that is no JSON. */
+  readonly form: 'json' | 'page' | 'text' | 'empty';
+  /** The names at the top of a JSON object, without the domain; empty for other forms. */
+  readonly names: readonly string[];
+  /** Status and body without the domain, numbers and identifiers. For refusals only. */
+  readonly wording?: string;
+  /** Whether the answer names the domain that was asked, and so is about it. For `found` only. */
+  readonly namesDomain?: boolean;
+}
+
+/** The meaning of an answer's status, before the rest of it is read. */
+type StatusMeaning = Exclude<Answer['kind'], 'invalid_response'>;
+
+/**
+ * The meaning of each status. The first line that fits counts.
+ *
+ * `found` still depends on the body, which has to be a JSON object. `forbidden` is `rejected` until
+ * five come in a row. `refused` ends the lookup as `failed` at once, because asking again cannot
+ * help.
+ */
+const MEANINGS: readonly (readonly [
+  statuses: readonly [from: number, to: number],
+  StatusMeaning,
+])[] = [
+  [[200, 201], 'found'],
+  [[202, 202], 'pending'],
+  [[203, 203], 'found'], // what a proxy has changed, or a version that is about to go
+  [[204, 205], 'not_found'], // no content
+  [[206, 206], 'found'],
+  [[300, 399], 'redirect'],
+  [[401, 401], 'unauthorized'],
+  [[402, 402], 'quota_used_up'],
+  [[403, 403], 'forbidden'],
+  [[404, 404], 'not_found'],
+  [[408, 409], 'try_again'],
+  [[410, 410], 'not_found'],
+  [[420, 421], 'try_again'],
+  [[423, 425], 'try_again'],
+  [[429, 429], 'throttled'],
+  [[430, 430], 'try_again'],
+  [[449, 449], 'try_again'],
+  [[498, 498], 'try_again'],
+  [[400, 499], 'rejected'],
+  [[501, 501], 'refused'],
+  [[505, 505], 'refused'],
+  [[500, 599], 'try_again'],
+];
+
+/** Looks a status up in the table. A status that is not in it is `refused`. */
+export function meaningOf(httpStatus: number): StatusMeaning {
+  const line = MEANINGS.find(([[from, to]]) => httpStatus >= from && httpStatus <= to);
+  return line ? line[1] : 'refused';
+}
+
+/** All that one call has brought. */
+export interface Evidence extends Exchanged {
+  /** The domain that was asked. */
+  readonly domain: string;
+  /** What was asked: scheme, host and port, and the path. */
+  readonly origin: string;
+  readonly path: string;
+  /** Whether the path has `/v1` twice. */
+  readonly isDoubled: boolean;
+  /** What the headers say on when and how often to call. */
+  readonly told: Limits | undefined;
+  /** The texts that the bytes of the body may be: as UTF-8, then in the charset that is named. */
+  readonly texts: Iterable<string>;
+  /** Removes the credential from what the body says. */
+  readonly redact: (text: string) => string;
+  readonly shapeOf: (answer: JsonObject) => Shape;
+}
+
+const REASON_LENGTH = 200;
+/** Enough of an error's body to hold its reason, however it is indented. */
+export const ERROR_BODY_BYTES = 4_096;
+
+/** Decides what one answer means. */
+export function judge(evidence: Evidence): Answer {
+  const { told } = evidence;
+  const answer = sayLater(evidence) ?? judgeStatus(evidence);
+  return told?.limits ? { ...answer, limits: told.limits } : answer;
+}
+
+/**
+ * A refusal that says "later" itself is about the moment, whatever its status: it has `Retry-After`,
+ * or states a limit with nothing left and its reset.
+ */
+function sayLater({ httpStatus, told }: Evidence): Answer | undefined {
+  if (told === undefined || !MAY_SAY_LATER.has(meaningOf(httpStatus))) return undefined;
+  const isServerError = httpStatus >= 500 && httpStatus !== 503;
+  if (isServerError) return undefined; // is tried again, and waits as told for that
+  const { remaining, resetMs } = told.limits ?? {};
+  const retryAfterMs = told.retryAfterMs ?? (remaining === 0 ? resetMs : undefined);
+  if (retryAfterMs === undefined) return undefined;
+  return { kind: 'throttled', httpStatus, retryAfterMs };
+}
+
+const MAY_SAY_LATER: ReadonlySet<StatusMeaning> = new Set(['rejected', 'forbidden', 'try_again']);
+
+function judgeStatus(evidence: Evidence): Answer {
+  const { httpStatus, told } = evidence;
+  const kind = meaningOf(httpStatus);
+  switch (kind) {
+    case 'found':
+      return judgeBody(evidence);
+    case 'rejected':
+    case 'forbidden': {
+      const writer = refuserOf(evidence);
+      const sign =
+        writer.form === 'page' ? (httpStatus === 400 ? 'bad_request_page' : 'bot_wall') : undefined;
+      return { kind, httpStatus, reason: reasonFrom(evidence), writer, ...(sign ? { sign } : {}) };
+    }
+    case 'not_found': {
+      // An API that names a time at an unknown domain is still finding out.
+      if (told?.retryAfterMs !== undefined && httpStatus === 404) {
+        return { kind: 'pending', httpStatus, retryAfterMs: told.retryAfterMs };
+      }
+      const writer = writerOf(evidence);
+      const sign = evidence.isDoubled
+        ? 'not_found_doubled'
+        : writer.form === 'page' || writer.form === 'text'
+          ? 'not_found_page'
+          : undefined;
+      return { kind, httpStatus, writer, ...(sign ? { sign } : {}) };
+    }
+    case 'redirect':
+      return judgeRedirect(evidence);
+    case 'refused':
+      return { kind, httpStatus, reason: `http_${httpStatus}` };
+    case 'quota_used_up': {
+      const retryAfterMs = told?.retryAfterMs ?? waitForReset(told?.limits);
+      return { kind, httpStatus, ...(retryAfterMs === undefined ? {} : { retryAfterMs }) };
+    }
+    case 'throttled':
+      return { kind, httpStatus, retryAfterMs: told?.retryAfterMs ?? waitForReset(told?.limits) };
+    case 'pending':
+      return { kind, httpStatus, retryAfterMs: told?.retryAfterMs };
+    case 'try_again':
+      return {
+        kind,
+        httpStatus,
+        reason: `http_${httpStatus}`,
+        retryAfterMs: told?.retryAfterMs,
+        ...(httpStatus >= 500 ? { about: 'api' } : {}),
+      };
+    case 'unauthorized':
+      return { kind, httpStatus, reason: reasonFrom(evidence) };
+  }
+}
+
+/** A body that has to be a JSON object, because the status says that there is an answer. */
+function judgeBody(evidence: Evidence): Answer {
+  const { httpStatus, isCut, bodyError, bytes, domain, headers, shapeOf } = evidence;
+  if (isCut) return { kind: 'refused', httpStatus, reason: 'response_too_large' };
+  const cutOff: Answer = {
+    kind: 'invalid_response',
+    httpStatus,
+    reason: 'invalid_response',
+    sign: 'no_json',
+  };
+  if (bodyError) return cutOff;
+  for (const candidate of evidence.texts) {
+    const value = findRoundedJsonObject(candidate);
+    if (value) {
+      const writer: Writer = {
+        server: serverOf(headers),
+        form: 'json',
+        names: [],
+        namesDomain: candidate.includes(domain),
+      };
+      return { kind: 'found', httpStatus, json: candidate, shape: shapeOf(value), writer };
+    }
+  }
+  const writer = refuserOf(evidence);
+  if (writer.form === 'page' || writer.form === 'text') return { ...cutOff, isWhole: true, writer };
+  const reason = whyNoJsonObject(bytes, evidence.redact);
+  return reason === undefined ? cutOff : { ...cutOff, reason, isWhole: true, writer };
+}
+
+function judgeRedirect({ httpStatus, headers, origin, path, domain }: Evidence): Answer {
+  const { location } = headers;
+  const asked = origin + path;
+  const refuse = (reason: string, sign?: Misdirection): Answer => ({
+    kind: 'refused',
+    httpStatus,
+    reason,
+    ...(sign ? { sign } : {}),
+  });
+  if (typeof location !== 'string' || !URL.canParse(location, asked)) {
+    return refuse(`http_${httpStatus}`);
+  }
+  const target = new URL(location, asked);
+  // The credential goes to the origin it was given for, and to no other.
+  if (target.origin !== origin) {
+    return refuse('redirect_to_another_origin', 'redirect_to_another_origin');
+  }
+  const place = target.pathname + target.search;
+  // What answers there answers the same to all.
+  if (!names(place, domain)) return refuse('redirect_without_domain', 'lost_domain');
+  return { kind: 'redirect', httpStatus, path: place };
+}
+
+function names(place: string, domain: string): boolean {
+  const text = decode(place).toLowerCase();
+  return text.includes(domain) || text.includes(domainToUnicode(domain));
+}
+
+function decode(text: string): string {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return text;
+  }
+}
+
+/**
+ * The reset of a limit. A limit with calls left is not the one that was hit, so its reset is
+ * ignored.
+ */
+function waitForReset(limits: LimitHints | undefined): number | undefined {
+  return limits?.remaining ? undefined : limits?.resetMs;
+}
+
+function reasonFrom({ bytes, httpStatus, redact }: Evidence): string {
+  const text = onOneLine(redact(bytes.toString('utf8', 0, ERROR_BODY_BYTES)));
+  return Array.from(text).slice(0, REASON_LENGTH).join('') || `http_${httpStatus}`;
+}
+
+function onOneLine(text: string): string {
+  return text.replaceAll(/\s+/g, ' ').trim();
+}
+
+function writerOf({ headers, bytes, domain }: Evidence): Writer {
+  const said = bytes.toString('utf8', 0, ERROR_BODY_BYTES).trim();
+  const form = formOf(said, headers);
+  const value = form === 'json' ? findRoundedJsonObject(said) : undefined;
+  const names = Object.keys(value ?? {}).filter((name) => !name.includes(domain));
+  return { server: serverOf(headers), form, names };
+}
+
+function refuserOf(evidence: Evidence): Writer {
+  return { ...writerOf(evidence), wording: wordingOf(evidence) };
+}
+
+function formOf(said: string, { 'content-type': type }: ResponseHeaders): Writer['form'] {
+  if (said === '') return 'empty';
+  if (/^(<!--.*?-->\s*)?<(!doctype html|html|head|body)\b/is.test(said)) return 'page';
+  // A warning in front of an answer, or a number that JSON does not know, makes it no page.
+  return /json/i.test(String(type)) || /^[{[]/.test(said) || /\{\s*"/.test(said) ? 'json' : 'text';
+}
+
+function serverOf({ server }: ResponseHeaders): string {
+  return server === undefined
+    ? ''
+    : String(server)
+        .toLowerCase()
+        .replace(/[/(].*$/s, '')
+        .trim();
+}
+
+/**
+ * The access of a caller is refused by status, whatever is said besides. Elsewhere the words count,
+ * without all that differs from call to call.
+ */
+function wordingOf({ httpStatus, bytes, domain }: Evidence): string {
+  if (httpStatus === 403) return '403';
+  const said = onOneLine(bytes.toString('utf8', 0, ERROR_BODY_BYTES)).toLowerCase();
+  const same = said.replaceAll(domain, '·').replaceAll(domainToUnicode(domain), '·');
+  return `${httpStatus} ${same.replaceAll(CHANGING, '·')}`;
+}
+
+/** Numbers, times, UUIDs and other identifiers: any word with a digit in it. */
+const CHANGING = /[\w.:+-]*\d[\w.:+-]*/g;

@@ -1,11 +1,19 @@
 import { isUtf8 } from 'node:buffer';
 import { createRequire } from 'node:module';
 
+/** The texts that a body may be, most likely first: as UTF-8, then in the charset that is named. */
+export function* textsOf(bytes: Buffer, contentType: unknown): Generator<string, void, void> {
+  const text = textOf(bytes);
+  if (text !== undefined) yield text;
+  const declared = textAsDeclared(bytes, contentType);
+  if (declared !== undefined) yield declared;
+}
+
 /**
  * The text of a body read as UTF-8, whatever encoding its headers name. Undefined when the bytes
  * are not UTF-8. A byte order mark is left out.
  */
-export function textOf(bytes: Buffer): string | undefined {
+function textOf(bytes: Buffer): string | undefined {
   const text = bytes.toString('utf8');
   // The decoder puts U+FFFD for invalid bytes. The body may also hold that character itself, so
   // only then are the bytes checked.
@@ -17,7 +25,7 @@ export function textOf(bytes: Buffer): string | undefined {
  * The text of a body in the `charset` of its content type. Undefined when no charset is named or
  * the body is not in it.
  */
-export function textAsDeclared(bytes: Buffer, contentType: unknown): string | undefined {
+function textAsDeclared(bytes: Buffer, contentType: unknown): string | undefined {
   const [, charset] = /;\s*charset\s*=\s*"?([^\s";]+)/i.exec(String(contentType)) ?? [];
   if (charset === undefined) return undefined;
   // Not TextDecoder: in Node.js 20 it has no '€' in Windows-1252.

@@ -1,6 +1,5 @@
-import type { LimitHints } from '../common/limit-hints.ts';
-import { type Answer, meaningOf, type StatusMeaning } from './answer.ts';
-import { textAsDeclared, textOf } from './body-text.ts';
+import { type Answer, ERROR_BODY_BYTES, judge, meaningOf } from './answer.ts';
+import { textsOf } from './body-text.ts';
 import { openConnections } from './connections.ts';
 import type { Credential } from './credential.ts';
 import { createDeadlines } from './deadline.ts';
@@ -13,10 +12,10 @@ import {
   isPacked,
   type ResponseHeaders,
 } from './exchange.ts';
-import { findRoundedJsonObject } from './json-object.ts';
-import { findLimits, type Limits } from './limit-headers/find-limits.ts';
+import { findLimits } from './limit-headers/find-limits.ts';
 import { createServerClock } from './limit-headers/server-clock.ts';
 import { createWindowFinder } from './limit-headers/window-finder.ts';
+import { deadEndOf } from './misdirection.ts';
 import { describeNetworkError, isHeadersTooLarge } from './network-error.ts';
 import { createShapeFinder } from './shape.ts';
 
@@ -27,9 +26,10 @@ export interface BrandClient {
    *
    * @param path as `Endpoint.path` or a redirect's answer gives it
    * @param signal gives the call up at once
+   * @param domain the domain that the path asks about
    * @throws the signal's reason, and nothing else
    */
-  call(path: string, signal: AbortSignal): Promise<Answer>;
+  call(path: string, signal: AbortSignal, domain: string): Promise<Answer>;
   /** Closes all connections. */
   close(): Promise<void>;
 }
@@ -50,13 +50,15 @@ export interface BrandClientOptions {
 }
 
 const TEN_MIB = 10 * 1024 * 1024;
-const REASON_LENGTH = 200;
-/** Enough of an error's body to hold its reason, however it is indented. */
-const ERROR_BODY_BYTES = 4_096;
 /** A body that is shorter is read to its end, so that its connection can be used again. */
 const DISCARDED_BYTES = 64 * 1024;
 /** Errors whose body is read for a reason. */
-const READ_KINDS: ReadonlySet<StatusMeaning> = new Set(['rejected', 'forbidden', 'not_found']);
+const READ_KINDS: ReadonlySet<ReturnType<typeof meaningOf>> = new Set([
+  'rejected',
+  'forbidden',
+  'not_found',
+  'unauthorized',
+]);
 
 /**
  * Opens a keep-alive pool to the endpoint, through the proxy that the environment names, if any.
@@ -79,20 +81,28 @@ export function createBrandClient(options: BrandClientOptions): BrandClient {
     ...Object.fromEntries(credential.headers),
   };
 
-  async function call(path: string, signal: AbortSignal): Promise<Answer> {
+  async function call(path: string, signal: AbortSignal, domain: string): Promise<Answer> {
     signal.throwIfAborted();
     const deadline = deadlines.start(signal);
     try {
       const request = { origin: endpoint.origin, path, headers, mostBytes };
       const sentMs = now();
-      return interpret(await exchange(dispatcher, request, deadline), path, sentMs);
+      return interpret(await exchange(dispatcher, request, deadline), path, domain, sentMs);
     } catch (error) {
       signal.throwIfAborted();
       if (isHeadersTooLarge(error)) {
         return { kind: 'refused', httpStatus: undefined, reason: 'response_too_large' };
       }
       const reason = error instanceof GivenUpError ? 'timeout' : describeNetworkError(error);
-      return { kind: 'try_again', httpStatus: undefined, reason, retryAfterMs: undefined };
+      const sign = deadEndOf(reason);
+      return {
+        kind: 'try_again',
+        httpStatus: undefined,
+        reason,
+        retryAfterMs: undefined,
+        about: 'api',
+        ...(sign ? { sign } : {}),
+      };
     } finally {
       deadline.clear();
     }
@@ -110,127 +120,31 @@ export function createBrandClient(options: BrandClientOptions): BrandClient {
     return ERROR_BODY_BYTES;
   }
 
-  function interpret(response: Exchanged, path: string, sentMs: number): Answer {
-    const { date } = response.headers;
-    const told = findLimits(response.headers, {
+  function interpret(response: Exchanged, path: string, asked: string, sentMs: number): Answer {
+    const { headers: sent, bytes, bodyError } = response;
+    if (bodyError instanceof GivenUpError && meaningOf(response.httpStatus) === 'found') {
+      throw bodyError;
+    }
+    const { date } = sent;
+    const told = findLimits(sent, {
       date: typeof date === 'string' ? date : undefined,
       sentMs,
       nowMs: now(),
       clock,
       windows,
     });
-    const answer = interpretStatus(response, path, told);
-    return told?.limits ? { ...answer, limits: told.limits } : answer;
-  }
-
-  function interpretStatus(response: Exchanged, path: string, told: Limits | undefined): Answer {
-    const { httpStatus, headers: sent } = response;
-    const kind = meaningOf(httpStatus);
-    switch (kind) {
-      case 'found':
-        return interpretBody(response);
-      case 'rejected':
-      case 'forbidden':
-        return { kind, httpStatus, reason: reasonFrom(response), ...pageIf(isHtml(response)) };
-      case 'not_found':
-        return {
-          kind,
-          httpStatus,
-          ...pageIf(isPage(response)),
-          ...(endpoint.isDoubled ? { isDoubled: true } : {}),
-        };
-      case 'redirect':
-        return interpretRedirect(httpStatus, sent['location'], path);
-      case 'refused':
-        return { kind, httpStatus, reason: `http_${httpStatus}` };
-      case 'quota_used_up': {
-        const retryAfterMs = told?.retryAfterMs ?? waitForReset(told?.limits);
-        return { kind, httpStatus, ...(retryAfterMs === undefined ? {} : { retryAfterMs }) };
-      }
-      case 'throttled':
-        return { kind, httpStatus, retryAfterMs: told?.retryAfterMs ?? waitForReset(told?.limits) };
-      case 'try_again':
-        return {
-          kind,
-          httpStatus,
-          reason: `http_${httpStatus}`,
-          retryAfterMs: told?.retryAfterMs,
-        };
-      default:
-        return { kind, httpStatus };
-    }
-  }
-
-  function interpretBody({
-    httpStatus,
-    headers: sent,
-    bytes,
-    isCut,
-    bodyError,
-  }: Exchanged): Answer {
-    if (bodyError instanceof GivenUpError) throw bodyError;
-    if (isCut) return { kind: 'refused', httpStatus, reason: 'response_too_large' };
-    const answer = bodyError
-      ? undefined
-      : (findAnswer(httpStatus, textOf(bytes)) ??
-        findAnswer(httpStatus, textAsDeclared(bytes, sent['content-type'])));
-    return answer ?? { kind: 'invalid_response', httpStatus, reason: 'invalid_response' };
-  }
-
-  function findAnswer(httpStatus: number, json: string | undefined): Answer | undefined {
-    const value = json === undefined ? undefined : findRoundedJsonObject(json);
-    return json !== undefined && value
-      ? { kind: 'found', httpStatus, json, shape: shapeOf(value) }
-      : undefined;
-  }
-
-  function interpretRedirect(
-    httpStatus: number,
-    location: string | string[] | undefined,
-    path: string,
-  ): Answer {
-    const asked = endpoint.origin + path;
-    if (typeof location !== 'string' || !URL.canParse(location, asked)) {
-      return { kind: 'refused', httpStatus, reason: `http_${httpStatus}` };
-    }
-    const target = new URL(location, asked);
-    // The credential goes to the origin it was given for, and to no other.
-    return target.origin === endpoint.origin
-      ? { kind: 'redirect', httpStatus, path: target.pathname + target.search }
-      : { kind: 'refused', httpStatus, reason: 'redirect_to_another_origin' };
-  }
-
-  function reasonFrom({ bytes, httpStatus }: Exchanged): string {
-    const body = bytes.toString('utf8', 0, ERROR_BODY_BYTES);
-    const text = credential.redact(body).replaceAll(/\s+/g, ' ').trim();
-    return Array.from(text).slice(0, REASON_LENGTH).join('') || `http_${httpStatus}`;
+    return judge({
+      ...response,
+      domain: asked,
+      origin: endpoint.origin,
+      path,
+      isDoubled: endpoint.isDoubled,
+      told,
+      texts: textsOf(bytes, sent['content-type']),
+      redact: (text) => credential.redact(text),
+      shapeOf,
+    });
   }
 
   return { call, close: () => dispatcher.destroy() };
-}
-
-/**
- * The reset of a limit. A limit with calls left is not the one that was hit, so its reset is
- * ignored.
- */
-function waitForReset(limits: LimitHints | undefined): number | undefined {
-  return limits?.remaining ? undefined : limits?.resetMs;
-}
-
-function pageIf(isOne: boolean): { readonly isPage?: boolean } {
-  return isOne ? { isPage: true } : {};
-}
-
-/** Whether an error's body is HTML. */
-function isHtml({ bytes }: Exchanged): boolean {
-  return /^\s*<(!doctype html|html)\b/i.test(bytes.toString('utf8', 0, ERROR_BODY_BYTES));
-}
-
-/** Whether an error's body is neither JSON nor empty. */
-function isPage({ headers, bytes }: Exchanged): boolean {
-  const { 'content-type': type } = headers;
-  return (
-    !String(type).includes('json') &&
-    /^\s*[^\s{[]/.test(bytes.toString('utf8', 0, ERROR_BODY_BYTES))
-  );
 }

@@ -1,3 +1,5 @@
+import { isUtf8 } from 'node:buffer';
+import { createRequire } from 'node:module';
 import { isTooDeep } from '../common/json-depth.ts';
 
 /** A JSON object, as `JSON.parse` gives it. */
@@ -60,4 +62,44 @@ function quoteLongNumbers(body: string): string {
 /** Whether a value is a JSON object: not an array, not null. */
 export function isJsonObject(value: unknown): value is JsonObject {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+const load = createRequire(import.meta.url);
+/** How much is shown of what stands where JSON breaks. */
+const SHOWN = 40;
+
+/**
+ * Says why a body that came whole is not a JSON object, with the place and what stands there: `no
+ * JSON: 'NaN, "b":1}' at character 7`. Undefined when it is no text, or ends too early: then it was
+ * cut off before it was sent.
+ *
+ * @param redact removes the credential
+ */
+export function whyNoJsonObject(
+  body: Buffer,
+  redact: (text: string) => string,
+): string | undefined {
+  if (!isUtf8(body)) return undefined;
+  const text = body.toString('utf8');
+  const at = findBreak(text);
+  if (at === undefined) return 'no JSON object';
+  if (text.slice(at).trim() === '') return undefined;
+  const around = redact(text.slice(at, at + 10 * SHOWN)).replaceAll(/\s+/g, ' ');
+  const shown = Array.from(around).slice(0, SHOWN).join('');
+  return `no JSON: '${shown}' at character ${at + 1}`;
+}
+
+/** Where a text ceases to be JSON; undefined when it is JSON, or nested too deep to say. */
+function findBreak(text: string): number | undefined {
+  const { parse } = load('jsonc-parser') as typeof import('jsonc-parser');
+  const errors: import('jsonc-parser').ParseError[] = [];
+  try {
+    parse(text, errors, { allowTrailingComma: false, disallowComments: true });
+  } catch {
+    return undefined;
+  }
+  const [first] = errors;
+  // A text without its closing quote is reported where it begins.
+  const isOpenText = first !== undefined && text.slice(first.offset + first.length).trim() === '';
+  return isOpenText && first.length > 1 ? text.length : first?.offset;
 }

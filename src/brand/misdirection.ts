@@ -1,5 +1,3 @@
-import type { Answer } from './answer.ts';
-
 /** Network errors that do not pass by themselves, because the address or the proxy is wrong. */
 const DEAD_ENDS = [
   'dns_failure',
@@ -15,29 +13,14 @@ export type Misdirection =
   | 'not_found_page'
   | 'not_found_doubled'
   | 'bad_request_page'
+  | 'bot_wall'
   | 'no_json'
+  | 'same_answer'
+  | 'lost_domain'
   | 'redirect_to_another_origin'
   | (typeof DEAD_ENDS)[number];
 
-/**
- * The sign in an answer that the address is wrong, if any. A 404 of the API is JSON or has no body.
- * A page for people comes from a wrong path, or with 400 from a port that wants TLS. When the path
- * has `/v1` twice, any 404 is a sign.
- */
-export function misdirectionOf(answer: Answer): Misdirection | undefined {
-  switch (answer.kind) {
-    case 'not_found':
-      if (answer.isDoubled) return 'not_found_doubled';
-      return answer.isPage ? 'not_found_page' : undefined;
-    case 'rejected':
-      return answer.isPage && answer.httpStatus === 400 ? 'bad_request_page' : undefined;
-    case 'invalid_response':
-      return 'no_json';
-    case 'try_again':
-      return DEAD_ENDS.find((reason) => reason === answer.reason);
-    case 'refused':
-      return answer.reason === 'redirect_to_another_origin' ? answer.reason : undefined;
-    default:
-      return undefined;
-  }
+/** The sign in the reason of a call without an answer that the address is wrong, if any. */
+export function deadEndOf(reason: string): Misdirection | undefined {
+  return DEAD_ENDS.find((deadEnd) => deadEnd === reason);
 }

@@ -15,8 +15,8 @@ import type { Reply } from '../queue/lookup-queue.ts';
 import { createBudget, joinBudgets } from '../worker/budget.ts';
 import { createSharedBudget } from '../worker/budget-per-window.ts';
 import type { PauseGate } from '../worker/call.ts';
+import { type CredenceOptions, createCredence } from '../worker/credence.ts';
 import { createOutageGate } from '../worker/outage-gate.ts';
-import { createPreflight } from '../worker/preflight.ts';
 import { createRetryGate } from '../worker/retry-gate.ts';
 import { createSharedOutageGate } from '../worker/shared-outage-gate.ts';
 import type { StopSwitch } from '../worker/stop-switch.ts';
@@ -30,7 +30,7 @@ export type CallSettings = Pick<
 
 /** Options that depend on the purpose of the worker. */
 export interface LocalWorkerOptions
-  extends Pick<WorkerOptions, 'holdsCallers' | 'hasFailedBefore' | 'onCall'> {
+  extends Pick<WorkerOptions, 'holdsCallers' | 'hasFailedBefore' | 'wasRefusedBefore' | 'onCall'> {
   /** @default no bound */
   readonly maxCalls?: number | undefined;
   /** Counts the calls of all workers with this credential. @default no bound */
@@ -38,8 +38,8 @@ export interface LocalWorkerOptions
   readonly stopSwitch: StopSwitch;
   /** The pace shared by all workers with this credential. @default a pace of its own */
   readonly sharedPace?: StoredState | undefined;
-  /** How many calls go ahead of all others. @default 5 */
-  readonly firstCalls?: number | undefined;
+  /** What is known when answers are judged. */
+  readonly credence?: Omit<CredenceOptions, 'onDisbelief'>;
   /** The pace that an earlier run learned. @default none */
   readonly startPace?: PaceState | undefined;
   /** Measures the worker. @default not measured */
@@ -85,7 +85,7 @@ export function openLocalWorker(
     sharedPace,
     startPace,
     measure,
-    firstCalls,
+    credence,
     now = Date.now,
     ...options
   }: LocalWorkerOptions,
@@ -148,10 +148,7 @@ export function openLocalWorker(
     outage,
     retryGate,
     maxWaitMs: maxWait,
-    preflight: createPreflight(
-      (seen) => stopSwitch.stop({ reason: 'misdirected', seen }),
-      firstCalls,
-    ),
+    credence: createCredence({ onDisbelief: (why) => stopSwitch.stop(why), ...credence }),
     budget: shared ? joinBudgets(budget, shared) : budget,
     stopSwitch,
     counters,

@@ -5,8 +5,8 @@ import type { Clock } from '../pace/clock.ts';
 import type { Turnstile } from '../pace/turnstile.ts';
 import type { CallAllowance } from '../queue/lookup-queue.ts';
 import { type Budget, isUsedUp, type Reservation } from './budget.ts';
+import type { Credence } from './credence.ts';
 import type { OutageGate } from './outage-gate.ts';
-import type { Preflight } from './preflight.ts';
 import type { StopSwitch } from './stop-switch.ts';
 
 /**
@@ -20,7 +20,7 @@ export interface CallContext {
   readonly client: BrandClient;
   readonly turnstile: Turnstile;
   readonly outage: OutageGate;
-  readonly preflight: Preflight;
+  readonly credence: Credence;
   readonly budget: Budget;
   readonly stopSwitch: StopSwitch;
   readonly counters: CallCounters;
@@ -45,6 +45,8 @@ export interface PauseGate {
 
 /** The questions that a call asks its lookup. */
 export interface CallQuestions {
+  /** The domain that is asked about. */
+  readonly domain: string;
   /**
    * Whether a failure would speak against the API rather than the domain. Asked once per failure.
    */
@@ -93,7 +95,7 @@ export function callInTurn(
   context: CallContext,
   questions: CallQuestions,
 ): Promise<CallResult> {
-  return context.preflight.isOpen
+  return context.credence.isOpen
     ? makeCall(path, context, questions)
     : makeFirstCall(path, context, questions);
 }
@@ -103,15 +105,14 @@ async function makeFirstCall(
   context: CallContext,
   questions: CallQuestions,
 ): Promise<CallResult> {
-  const { preflight, stopSwitch } = context;
-  await preflight.pass(stopSwitch.noNewCall);
-  let answer: Answer | undefined;
+  const { credence, stopSwitch } = context;
+  await credence.pass(stopSwitch.noNewCall);
   try {
     const result = await makeCall(path, context, questions);
-    answer = result.answer;
+    credence.note(result.answer, questions.domain, () => questions.isSign());
     return result;
   } finally {
-    preflight.ended(answer, () => questions.isSign());
+    credence.ended();
   }
 }
 
@@ -127,7 +128,8 @@ async function makeCall(
   counters.calls += 1;
   if (questions.counters) questions.counters.calls += 1;
   try {
-    const answer = takeFor429(await client.call(path, stopSwitch.noCall), context);
+    const answered = await client.call(path, stopSwitch.noCall, questions.domain);
+    const answer = takeFor429(context.credence.weigh(answered), context);
     const latencyMs = clock.nowMs() - sentAtMs;
     context.onCallEnd?.(answer.httpStatus, latencyMs);
     if (answer.kind === 'throttled') {
@@ -266,6 +268,6 @@ function paceKindOf(answer: Answer): 'accepted' | 'throttled' | 'failed' {
 }
 
 /** Whether an answer, or its absence, is typical of an API that is out. */
-function isOutage({ kind, httpStatus }: Answer): boolean {
-  return kind === 'try_again' && (httpStatus === undefined || httpStatus >= 500);
+function isOutage(answer: Answer): boolean {
+  return answer.kind === 'try_again' && answer.about === 'api';
 }

@@ -36,11 +36,18 @@ export interface AnsweredCall {
 
 /** How one lookup ended; `not_asked` when the run stopped before there was an answer. */
 export type LookupResult =
-  | { readonly kind: 'outcome' | 'forbidden'; readonly outcome: Outcome }
+  | {
+      readonly kind: 'outcome';
+      readonly outcome: Outcome;
+      /** The last answer, which the outcome was made of. */
+      readonly answer: Answer;
+    }
   | { readonly kind: 'not_asked' };
 
 const MAX_REDIRECTS = 3;
-const MAX_INVALID_RETRIES = 3;
+/** A body that was cut off may come whole. One that came whole will hardly be another. */
+const MAX_CUT_OFF_RETRIES = 3;
+const MAX_WHOLE_RETRIES = 1;
 /** Failures of one lookup that count as evidence of an outage. */
 const MOST_EVIDENCE = 2;
 const MAX_THROTTLED_MS = 10 * 60_000;
@@ -70,7 +77,7 @@ export interface LookupBounds extends Pick<CallQuestions, 'allowance' | 'counter
 class Lookup implements CallQuestions {
   readonly allowance: CallQuestions['allowance'];
   readonly counters: CallQuestions['counters'];
-  readonly #domain: string;
+  readonly domain: string;
   readonly #context: LookupContext;
   readonly #bounds: LookupBounds;
   #attempts = 0;
@@ -81,7 +88,7 @@ class Lookup implements CallQuestions {
   #signs = 0;
 
   constructor(domain: string, context: LookupContext, bounds: LookupBounds) {
-    this.#domain = domain;
+    this.domain = domain;
     this.#context = context;
     this.#bounds = bounds;
     this.allowance = bounds.allowance;
@@ -101,7 +108,7 @@ class Lookup implements CallQuestions {
   }
 
   isWanted(): boolean {
-    return this.#bounds.isWanted?.(this.#domain) !== false;
+    return this.#bounds.isWanted?.(this.domain) !== false;
   }
 
   /**
@@ -112,7 +119,7 @@ class Lookup implements CallQuestions {
   isEvidence(): boolean {
     this.#failures += 1;
     const { hasFailedBefore } = this.#context;
-    return this.#failures <= MOST_EVIDENCE && hasFailedBefore?.(this.#domain) !== true;
+    return this.#failures <= MOST_EVIDENCE && hasFailedBefore?.(this.domain) !== true;
   }
 
   /**
@@ -121,7 +128,7 @@ class Lookup implements CallQuestions {
    */
   isSign(): boolean {
     this.#signs += 1;
-    return this.#signs === 1 && this.#context.hasFailedBefore?.(this.#domain) !== true;
+    return this.#signs === 1 && this.#context.hasFailedBefore?.(this.domain) !== true;
   }
 
   /**
@@ -129,11 +136,11 @@ class Lookup implements CallQuestions {
    */
   async #attempt(): Promise<FinalAnswer | UnusableAnswer> {
     const context = this.#context;
-    let path = context.endpoint.path(this.#domain);
+    let path = context.endpoint.path(this.domain);
     let redirects = 0;
     for (;;) {
       const { answer, closedMs, latencyMs } = await callInTurn(path, context, this);
-      context.onCall?.({ domain: this.#domain, answer, latencyMs });
+      context.onCall?.({ domain: this.domain, answer, latencyMs });
       // While the API is out for all, a failure says nothing about this domain.
       if (answer.kind === 'try_again' && context.outage.isOut) continue;
       if (isThrottle(answer)) {
@@ -192,10 +199,11 @@ class Lookup implements CallQuestions {
     const { answer } = error;
     if (answer.kind === 'invalid_response') {
       this.#invalidAnswers += 1;
-      if (this.#invalidAnswers > MAX_INVALID_RETRIES) return false;
+      const most = answer.isWhole ? MAX_WHOLE_RETRIES : MAX_CUT_OFF_RETRIES;
+      if (this.#invalidAnswers > most) return false;
     }
     const { clock, counters, maxWaitMs, retryGate, stopSwitch } = this.#context;
-    const retryAfterMs = answer.kind === 'try_again' ? answer.retryAfterMs : undefined;
+    const retryAfterMs = answer.kind === 'invalid_response' ? undefined : answer.retryAfterMs;
     if ((retryAfterMs ?? 0) > Math.min(maxWaitMs, MAX_THROTTLED_MS)) return false;
     const delayMs = backoffMs({ retriesMade, retryAfterMs, random: this.#context.random() });
     await clock.sleep(delayMs, stopSwitch.noNewCall);
@@ -207,14 +215,14 @@ class Lookup implements CallQuestions {
 
   #conclude(answer: FinalAnswer | UnusableAnswer): LookupResult {
     const { stopSwitch } = this.#context;
-    const status = STATUS_OF[answer.kind];
+    const status = statusOf(answer);
     if (!status) {
       stopSwitch.stop({ reason: answer.kind === 'unauthorized' ? 'unauthorized' : 'quota' });
       return NOT_ASKED;
     }
     const isFound = answer.kind === 'found';
     const outcome: Outcome = {
-      domain: this.#domain,
+      domain: this.domain,
       status,
       reason: 'reason' in answer ? answer.reason : isFound ? '' : `http_${answer.httpStatus}`,
       httpStatus: answer.httpStatus,
@@ -224,7 +232,7 @@ class Lookup implements CallQuestions {
       json: isFound ? answer.json : '',
       shape: isFound ? answer.shape : undefined,
     };
-    return { kind: answer.kind === 'forbidden' ? 'forbidden' : 'outcome', outcome };
+    return { kind: 'outcome', outcome, answer };
   }
 }
 
@@ -233,7 +241,7 @@ const NOT_ASKED: LookupResult = { kind: 'not_asked' };
 /** An answer that says to wait. `quota_used_up` without `retryAfterMs` is not one. */
 type ThrottleAnswer = Extract<Answer, { kind: 'throttled' | 'quota_used_up' }>;
 /** An answer that a retry may better. */
-type UnusableAnswer = Extract<Answer, { kind: 'try_again' | 'invalid_response' }>;
+type UnusableAnswer = Extract<Answer, { kind: 'try_again' | 'invalid_response' | 'pending' }>;
 type FinalAnswer = Exclude<Answer, { kind: 'throttled' | 'redirect' } | UnusableAnswer>;
 
 function isThrottle(answer: Answer): answer is ThrottleAnswer {
@@ -242,7 +250,11 @@ function isThrottle(answer: Answer): answer is ThrottleAnswer {
 }
 
 function isFinal(answer: FinalAnswer | UnusableAnswer): answer is FinalAnswer {
-  return answer.kind !== 'try_again' && answer.kind !== 'invalid_response';
+  return !(
+    answer.kind === 'try_again' ||
+    answer.kind === 'invalid_response' ||
+    answer.kind === 'pending'
+  );
 }
 
 /** Kinds without an entry stop the run. */
@@ -253,15 +265,22 @@ const STATUS_OF: Readonly<Partial<Record<Answer['kind'], Outcome['status']>>> = 
   forbidden: 'rejected',
   refused: 'failed',
   try_again: 'failed',
+  pending: 'failed',
   invalid_response: 'failed',
 };
+
+function statusOf(answer: FinalAnswer | UnusableAnswer): Outcome['status'] | undefined {
+  // A whole body that is no JSON will be the same the next time: it is kept like a refusal.
+  if (answer.kind === 'invalid_response' && answer.isWhole) return 'rejected';
+  return STATUS_OF[answer.kind];
+}
 
 class UnusableError extends Error {
   override readonly name = 'UnusableError';
   readonly answer: UnusableAnswer;
 
   constructor(answer: UnusableAnswer) {
-    super(answer.reason);
+    super('reason' in answer ? answer.reason : answer.kind);
     this.answer = answer;
   }
 }

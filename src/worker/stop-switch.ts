@@ -7,6 +7,8 @@ export type StopReason =
   | 'unauthorized'
   /** Five 403 in a row with no success between them. */
   | 'forbidden'
+  /** The same refusal of five domains, with no success between them. */
+  | 'refused'
   /** 402, or a wait so long that the quota must be used up. */
   | 'quota'
   /** The API has been out for longer than `maxOutage`. */
@@ -32,6 +34,8 @@ export interface Stop {
   readonly trouble?: string;
   /** The sign that the first calls gave, for `misdirected`. */
   readonly seen?: Misdirection;
+  /** What the API answers, for `forbidden` and `refused`: the status and what the body says. */
+  readonly refusal?: { readonly httpStatus: number; readonly said: string };
 }
 
 /** Stops a run in two steps: first no new call starts, then calls under way are given up. */

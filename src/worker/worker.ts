@@ -1,7 +1,6 @@
-import type { Outcome } from '../brand/outcome.ts';
 import type { Chunk, Reply } from '../queue/lookup-queue.ts';
 import { type ChunkUnderWay, createChunkUnderWay } from './chunk-under-way.ts';
-import { createCredentialDoubt } from './credential-doubt.ts';
+import type { Belief, Credence } from './credence.ts';
 import { type LookupContext, type LookupResult, lookUp } from './lookup.ts';
 
 /** Turns chunks into outcomes. */
@@ -16,6 +15,8 @@ export interface Worker {
 }
 
 export interface WorkerOptions extends LookupContext {
+  /** Whether the API refused the domain in an earlier run. @default always false */
+  readonly wasRefusedBefore?: ((domain: string) => boolean) | undefined;
   /** Lookups under way at the same time, over all chunks. */
   readonly concurrency: number;
   /**
@@ -33,11 +34,10 @@ export function createWorker({
   holdsCallers = false,
   ...context
 }: WorkerOptions): Worker {
-  const { stopSwitch, preflight } = context;
+  const { credence, wasRefusedBefore } = context;
   const chunks: ChunkUnderWay[] = [];
   let callers = 0;
   let lookups = 0;
-  const doubt = createCredentialDoubt(() => stopSwitch.stop({ reason: 'forbidden' }));
 
   /** A caller goes from domain to domain until none is left. */
   async function startCaller(): Promise<void> {
@@ -53,32 +53,25 @@ export function createWorker({
   async function callAbout(domain: string, chunk: ChunkUnderWay): Promise<void> {
     try {
       const result = await lookUp(domain, context, chunk.bounds);
-      const replied = tell(result, chunk.reply);
-      if (holdsCallers && result.kind === 'outcome' && preflight.isOpen) await replied;
+      if (result.kind === 'not_asked') return chunk.ended();
+      const belief = believe(result);
+      const replied =
+        belief === 'kept'
+          ? chunk.reply([result.outcome])
+          : replyOnceBelieved(belief, result, chunk.reply);
+      if (holdsCallers && belief === 'kept') await replied;
       chunk.ended(replied);
     } catch (error) {
       chunk.failed(error);
     } finally {
       lookups -= 1;
-      if (lookups === 0) {
-        doubt.idle();
-        preflight.idle();
-      }
+      if (lookups === 0) credence.idle();
     }
   }
 
-  /** Replies with the outcome once it is believed. */
-  function tell(result: LookupResult, reply: Reply): Promise<void> | undefined {
-    if (result.kind === 'not_asked') return undefined;
-    const isBelieved = believe(result);
-    return isBelieved === true ? reply([result.outcome]) : replyIf(isBelieved, result, reply);
-  }
-
   /** Whether an outcome is about its domain. That may only become clear from later outcomes. */
-  function believe({ kind, outcome }: AskedResult): boolean | Promise<boolean> {
-    if (kind === 'forbidden') return doubt.forbidden();
-    if (CREDENTIAL_WORKS.has(outcome.status)) doubt.success();
-    return preflight.isOpen || preflight.verdict();
+  function believe({ answer, outcome: { domain } }: AskedResult): ReturnType<Credence['believe']> {
+    return credence.believe(answer, domain, wasRefusedBefore?.(domain) !== true);
   }
 
   return {
@@ -94,15 +87,16 @@ export function createWorker({
   };
 }
 
-async function replyIf(
-  isBelieved: boolean | Promise<boolean>,
-  { outcome }: AskedResult,
+/** Replies with the outcome once it is believed, or with what is left of it. */
+async function replyOnceBelieved(
+  belief: Promise<Belief>,
+  { outcome, answer }: AskedResult,
   reply: Reply,
 ): Promise<void> {
-  if (await isBelieved) await reply([outcome]);
+  const became = await belief;
+  if (became === 'dropped') return;
+  if (became === 'kept') return await reply([outcome]);
+  await reply([{ ...outcome, status: 'failed', reason: `gateway_${answer.writer?.form}` }]);
 }
 
-type AskedResult = Exclude<LookupResult, { readonly kind: 'not_asked' }>;
-
-/** Only an accepted credential gets these answers. */
-const CREDENTIAL_WORKS: ReadonlySet<Outcome['status']> = new Set(['found', 'not_found']);
+type AskedResult = Extract<LookupResult, { readonly kind: 'outcome' }>;

@@ -10,6 +10,20 @@ describe('meaningOf', () => {
     [403, 'forbidden'],
     [404, 'not_found'],
     [408, 'try_again'],
+    [409, 'try_again'],
+    [420, 'try_again'],
+    [421, 'try_again'],
+    [423, 'try_again'],
+    [424, 'try_again'],
+    [430, 'try_again'],
+    [449, 'try_again'],
+    [498, 'try_again'],
+    [201, 'found'],
+    [202, 'pending'],
+    [203, 'found'],
+    [204, 'not_found'],
+    [205, 'not_found'],
+    [206, 'found'],
     [410, 'not_found'],
     [422, 'rejected'],
     [425, 'try_again'],
@@ -24,7 +38,7 @@ describe('meaningOf', () => {
     expect(meaningOf(status)).toBe(meaning);
   });
 
-  it.each([405, 406, 409, 411, 413, 414, 418, 421, 424, 426, 428, 431, 451, 499])(
+  it.each([405, 406, 411, 413, 414, 418, 422, 426, 428, 431, 451, 499])(
     'takes %i, as any other 4xx, for rejected',
     (status) => {
       expect(meaningOf(status)).toBe('rejected');
@@ -42,11 +56,7 @@ describe('meaningOf', () => {
     expect(meaningOf(status)).toBe('redirect');
   });
 
-  it('takes 202 for an answer that is not ready', () => {
-    expect(meaningOf(202)).toBe('try_again');
-  });
-
-  it.each([100, 101, 199, 201, 203, 204, 205, 206, 226, 299, 600, 999])(
+  it.each([100, 101, 199, 207, 208, 226, 299, 600, 999])(
     'takes %i, which says nothing about a domain, for no answer at all',
     (status) => {
       expect(meaningOf(status)).toBe('refused');

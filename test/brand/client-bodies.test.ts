@@ -24,7 +24,7 @@ describe('a found answer', () => {
     ['no value at all', '{}'],
   ])('keeps %s', async (_, json) => {
     const { url } = await sandboxThatSays({ body: json });
-    expect(await useClient(url).ask()).toEqual({
+    expect(await useClient(url).ask()).toMatchObject({
       kind: 'found',
       httpStatus: 200,
       json,
@@ -75,7 +75,7 @@ describe('a found answer', () => {
     async (charset) => {
       const bytes = Buffer.from('{"name":"Zo\u00EB"}', 'latin1');
       const { url } = await useScriptedServer(...respond(charset, bytes));
-      expect(await useClient(url).ask()).toEqual(INVALID);
+      expect(await useClient(url).ask()).toMatchObject(INVALID);
     },
   );
 
@@ -90,13 +90,27 @@ describe('a found answer', () => {
     ['empty', ''],
     ['cut short', '{"name":"Acm'],
     ['a web page', '<html><body>Please log in</body></html>'],
-    ['a list', '[{"name":"Acme"}]'],
-    ['null', 'null'],
-    ['a text', '"Acme"'],
-    ['two objects', '{}{}'],
   ])('is none when the body is %s', async (_, body) => {
     const { url } = await sandboxThatSays({ body });
-    expect(await useClient(url).ask()).toEqual(INVALID);
+    expect(await useClient(url).ask()).toMatchObject(INVALID);
+  });
+
+  it.each([
+    ['a list', '[{"name":"Acme"}]', 'no JSON object'],
+    ['null', 'null', 'no JSON object'],
+    ['a text', '"Acme"', 'no JSON object'],
+    ['two objects', '{}{}', "no JSON: '{}' at character 3"],
+    ['a number that JSON does not know', '{"a":NaN,"b":1}', `no JSON: 'NaN,"b":1}' at character 6`],
+    ['a raw line break in a text', '{"a":"b\nc"}', `no JSON: '"b c"}' at character 6`],
+    [
+      'a warning in front',
+      '<br />\n<b>Warning</b>: x in /y.php<br />\n{"a":"b"}',
+      "no JSON: '<br /> <b>Warning</b>: x in /y.php<br />' at character 1",
+    ],
+  ])('is no JSON, and came whole: %s', async (_, body, reason) => {
+    const { url } = await sandboxThatSays({ body });
+    const whole = { kind: 'invalid_response', httpStatus: 200, reason, isWhole: true };
+    expect(await useClient(url).ask()).toMatchObject(whole);
   });
 
   it('is none when the connection ends within the body', async () => {
@@ -104,7 +118,7 @@ describe('a found answer', () => {
     const chunked = await useTcpServer((socket) =>
       socket.end('HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n9\r\n{"a":"b"}\r\n'),
     );
-    expect(await useClient(cut.url).ask()).toEqual(INVALID);
-    expect(await useClient(chunked.url).ask()).toEqual(INVALID);
+    expect(await useClient(cut.url).ask()).toMatchObject(INVALID);
+    expect(await useClient(chunked.url).ask()).toMatchObject(INVALID);
   });
 });

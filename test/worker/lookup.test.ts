@@ -17,6 +17,7 @@ describe('a lookup that is answered', () => {
   it.each<[string, Answer, object]>([
     ['found', found, { status: 'found', httpStatus: 200, json: '{"a":1}', shape: [['a']] }],
     ['not found', notFound, { status: 'not_found', httpStatus: 404, reason: 'http_404' }],
+    ['forbidden', forbidden, { status: 'rejected', httpStatus: 403, reason: 'not for you' }],
     ['rejected', rejected, { status: 'rejected', httpStatus: 422, reason: 'no domain' }],
     [
       'refused',
@@ -28,26 +29,10 @@ describe('a lookup that is answered', () => {
     expect(await lookUp('acme.com', context)).toEqual({
       kind: 'outcome',
       outcome: outcomeOf('acme.com', { throttled: 0, ...expected }),
+      answer,
     });
     expect(context.called).toEqual(['/v1/brand?domain=acme.com']);
     expect(context.counters).toEqual({ calls: 1, throttled: 0, retries: 0 });
-  });
-
-  it('forbidden is rejected, and marked as doubtful', async () => {
-    expect(
-      await lookUp(
-        'acme.com',
-        createTestContext(() => forbidden),
-      ),
-    ).toEqual({
-      kind: 'forbidden',
-      outcome: outcomeOf('acme.com', {
-        status: 'rejected',
-        httpStatus: 403,
-        reason: 'not for you',
-        throttled: 0,
-      }),
-    });
   });
 
   it.each([

@@ -4,9 +4,9 @@ import { createEndpoint } from '../../src/brand/endpoint.ts';
 import type { Outcome } from '../../src/brand/outcome.ts';
 import { createTurnstile } from '../../src/pace/turnstile.ts';
 import { createBudget } from '../../src/worker/budget.ts';
+import { createCredence } from '../../src/worker/credence.ts';
 import type { LookupContext } from '../../src/worker/lookup.ts';
 import { createOutageGate } from '../../src/worker/outage-gate.ts';
-import { createPreflight } from '../../src/worker/preflight.ts';
 import { createRetryGate } from '../../src/worker/retry-gate.ts';
 import { createStopSwitch, type StopSwitch } from '../../src/worker/stop-switch.ts';
 import { createFakeClock, type FakeClock } from '../support/fake-clock.ts';
@@ -68,7 +68,7 @@ export function createTestContext(script: Script, options: TestContextOptions = 
     }),
     retryGate: createRetryGate(clock),
     maxWaitMs,
-    preflight: createPreflight((seen) => stopSwitch.stop({ reason: 'misdirected', seen })),
+    credence: createCredence({ onDisbelief: (why) => stopSwitch.stop(why) }),
     budget: createBudget(maxCalls),
     stopSwitch,
     counters: { calls: 0, throttled: 0, retries: 0 },
@@ -76,7 +76,12 @@ export function createTestContext(script: Script, options: TestContextOptions = 
   };
 }
 
-export const found: Answer = { kind: 'found', httpStatus: 200, json: '{"a":1}', shape: [['a']] };
+export const found = {
+  kind: 'found',
+  httpStatus: 200,
+  json: '{"a":1}',
+  shape: [['a']],
+} as const satisfies Answer;
 export const notFound: Answer = { kind: 'not_found', httpStatus: 404 };
 export const forbidden: Answer = { kind: 'forbidden', httpStatus: 403, reason: 'not for you' };
 export const rejected: Answer = { kind: 'rejected', httpStatus: 422, reason: 'no domain' };
@@ -86,11 +91,18 @@ export const invalid: Answer = {
   kind: 'invalid_response',
   httpStatus: 200,
   reason: 'invalid_response',
+  sign: 'no_json',
 };
 
 export function tryAgain(reason = 'http_500', retryAfterMs?: number): Answer {
   const httpStatus = reason.startsWith('http_') ? Number(reason.slice(5)) : undefined;
-  return { kind: 'try_again', httpStatus, reason, retryAfterMs };
+  return {
+    kind: 'try_again',
+    httpStatus,
+    reason,
+    retryAfterMs,
+    ...(httpStatus === undefined || httpStatus >= 500 ? { about: 'api' } : {}),
+  };
 }
 
 export function throttled(retryAfterMs?: number): Answer {

@@ -8,8 +8,8 @@ import type { StoredState } from '../../pace/shared/stored-state.ts';
 import { type SharedPaceWatch, watchSharedPace } from '../../pace/shared/watch.ts';
 import type { Reply } from '../../queue/lookup-queue.ts';
 import { countOf } from '../../watch/describe/format-count.ts';
+import { CALLS_WHERE_ANSWERED } from '../../worker/credence.ts';
 import type { AnsweredCall } from '../../worker/lookup.ts';
-import { CALLS_WHERE_ANSWERED } from '../../worker/preflight.ts';
 import { createInheritedLookups, type InheritedLookups } from './inherited-lookups.ts';
 import type { LookUpAllOptions } from './look-up-options.ts';
 import type { LookUpState } from './look-up-state.ts';
@@ -73,6 +73,7 @@ function openWith(queue: OpenedQueue, { options, state, elapsedMs }: Opening): L
   const { job, store, isTrial = false } = options;
   const { settings } = job;
   const isShared = settings.queue !== undefined;
+  const hasAnswered = store.hasAnswers();
   const memory = isShared
     ? undefined
     : openPaceMemory({ job, store, clock: systemClock, isTrial, now: Date.now });
@@ -84,9 +85,14 @@ function openWith(queue: OpenedQueue, { options, state, elapsedMs }: Opening): L
     holdsCallers: isShared,
     onCall: callRecorderOf(options, state, elapsedMs),
     hasFailedBefore: (domain) => store.findHead(domain)?.status === 'failed',
+    wasRefusedBefore: (domain) => store.findHead(domain)?.status === 'rejected',
     sharedPace: queue.sharedPace,
     startPace: memory?.start,
-    firstCalls: isTrial ? 1 : store.hasAnswers() ? CALLS_WHERE_ANSWERED : undefined,
+    credence: {
+      calls: isTrial ? 1 : hasAnswered ? CALLS_WHERE_ANSWERED : undefined,
+      hasAnswered,
+      isTrusting: settings.maxFailed >= 1,
+    },
     callLedger,
     measure: options.instruments?.worker,
     // Over a shared queue, a pause holds up only the lookups of this run: see the queue.

@@ -114,6 +114,9 @@ const MISDIRECTIONS: Readonly<Record<NonNullable<Stop['seen']>, string>> = {
     'The answer was 404, and --base-url ends in /v1, which each call adds by itself: leave it off, or try a domain that is known.',
   bad_request_page:
     'The answer was 400 with a page that is no JSON: check --base-url, for one its https:// and its port.',
+  bot_wall: 'x',
+  same_answer: 'x',
+  lost_domain: 'x',
   no_json:
     'The answer was 200 with something that is no JSON object, such as a page for people: check --base-url, and whether a proxy or a login stands between.',
   redirect_to_another_origin:

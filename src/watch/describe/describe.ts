@@ -30,6 +30,7 @@ const STOPS: Readonly<Record<Stop['reason'], string>> = {
     'The API refused the credential (401): check --auth and BRANDFILL_API_KEY. No further call is made.',
   forbidden:
     'The API answered 403 five times in a row: check --auth and what the credential is allowed. No further call is made.',
+  refused: 'The API refused five different domains in the same words. No further call is made.',
   quota: 'The quota of the API is used up. No further call is made.',
   outage: 'The API has been out for longer than --max-outage. No further call is made.',
   misdirected: 'The first calls all had the same result. No further call is made.',
@@ -51,6 +52,9 @@ const MISDIRECTIONS: Readonly<Record<NonNullable<Stop['seen']>, string>> = {
     'The first calls were all answered 404, and --base-url ends in /v1, which each call adds by itself: leave it off.',
   bad_request_page:
     'The first calls were all answered 400 with a page that is no JSON: check --base-url, for one its https:// and its port.',
+  bot_wall: 'x',
+  same_answer: 'x',
+  lost_domain: 'x',
   no_json:
     'The first calls were all answered 200 with something that is no JSON object, such as a page for people: check --base-url, and whether a proxy or a login stands between.',
   redirect_to_another_origin:

@@ -52,6 +52,6 @@ export function useClient(baseUrl: string, options: ClientOptions = {}): TestCli
   return {
     client,
     ask: (domain = 'acme.com', signal = new AbortController().signal) =>
-      client.call(endpoint.path(domain), signal),
+      client.call(endpoint.path(domain), signal, domain),
   };
 }

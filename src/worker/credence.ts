@@ -1,0 +1,364 @@
+import type { Answer, Writer } from '../brand/answer.ts';
+import type { Misdirection } from '../brand/misdirection.ts';
+import { createWaitQueue } from '../common/wait-queue.ts';
+
+/**
+ * Whether answers can be believed, as only several of them together can show. `brand/answer.ts`
+ * says what one answer means.
+ *
+ * | state | what it is | next |
+ * |---|---|---|
+ * | `doubtful` | the first calls: five at a time, or as many as `calls` says, go ahead of all others | `heard` at the first answer that a wrong address cannot give; `stopped` when five different domains all gave the same sign |
+ * | `heard` | the API has spoken: all calls go | stays so; `stopped` when five different domains were refused in the same words with no success between them |
+ * | `stopped` | nothing that is held back is kept | ends |
+ *
+ * Each verdict is weighed by what other domains got:
+ * - A page or text for people where JSON came before is not the API's: it becomes `try_again`. So
+ *   does JSON that another server wrote, or that shares no name with what the API says of unknown
+ *   domains. If three domains get the same on every try, with successes between, it is the API's
+ *   own way to speak after all.
+ * - Refusals are held back until a success shows that the caller is not refused.
+ *
+ * When no lookup is under way, what is held back is released as believed: a short list has no more
+ * to tell. The domains still count, so that many short lists tell as much as a long one.
+ */
+export interface Credence {
+  /** True once calls need not wait here. */
+  readonly isOpen: boolean;
+  /**
+   * Waits until one of the first calls may start.
+   *
+   * @throws the signal's reason when it fires first
+   */
+  pass(signal: AbortSignal): Promise<void>;
+  /** One of the first calls has ended, whatever it brought. */
+  ended(): void;
+  /** Takes an answer that is not the API's for what it is. */
+  weigh(answer: Answer): Answer;
+  /**
+   * Notes an answer of one of the first calls.
+   *
+   * @param isTelling whether the sign in it may count. False when the domain may as well be the
+   *   cause. Asked only about answers with a sign
+   */
+  note(answer: Answer, domain: string, isTelling: () => boolean): void;
+  /**
+   * Whether the last answer of a lookup may be kept. A promise while that is open.
+   *
+   * @param isTelling false when the domain was refused in an earlier run too
+   */
+  believe(answer: Answer, domain: string, isTelling: boolean): 'kept' | Promise<Belief>;
+  /** No lookup is under way. */
+  idle(): void;
+}
+
+/**
+ * What becomes of an outcome: it is kept; it is dropped, as if the domain had not been asked; or it
+ * is no verdict on the domain, which has `failed`.
+ */
+export type Belief = 'kept' | 'dropped' | 'failed';
+
+/** Why answers cannot be believed. */
+export type Disbelief =
+  | { readonly reason: 'misdirected'; readonly seen: Misdirection }
+  | {
+      readonly reason: 'forbidden' | 'refused';
+      /** What five domains were answered. */
+      readonly refusal: { readonly httpStatus: number; readonly said: string };
+    };
+
+export interface CredenceOptions {
+  /** Called once, when answers cannot be believed. */
+  readonly onDisbelief: (why: Disbelief) => void;
+  /** How many calls go ahead. @default 5 */
+  readonly calls?: number | undefined;
+  /** Whether the API has given good answers in an earlier run. @default false */
+  readonly hasAnswered?: boolean | undefined;
+  /** Whether refusals in a row are believed, however many. @default false */
+  readonly isTrusting?: boolean | undefined;
+}
+
+/** So many different domains make a verdict on the address or the caller. */
+const MANY = 5;
+/** Used when the API has answered before: a run with few new domains may have only odd ones. */
+export const CALLS_WHERE_ANSWERED = 20;
+/** So many domains on which a way to speak lasted show that it is the API's. */
+const ENOUGH_TO_LEARN = 3;
+/** The chance at which refusals in a row are no chance any more. */
+const NO_CHANCE = 1e-7;
+/** Ways to speak, and wordings, that are remembered. An API has few. */
+const MOST_REMEMBERED = 200;
+
+/** Domains that were refused in the same words with no success between. */
+interface Row {
+  readonly domains: Set<string>;
+  readonly held: ((belief: Belief) => void)[];
+}
+
+export function createCredence({
+  onDisbelief,
+  calls = MANY,
+  isTrusting = false,
+  hasAnswered = false,
+}: CredenceOptions): Credence {
+  // Where JSON came in an earlier run, a page is not the API's, however few there are.
+  const foreignBelief: Belief = hasAnswered ? 'failed' : 'kept';
+  let state: 'doubtful' | 'heard' | 'stopped' = 'doubtful';
+  // Doubtful: the first calls.
+  let underWay = 0;
+  let sign: Misdirection | undefined;
+  let body: string | undefined;
+  const signed = new Set<string>();
+  const waiting = createWaitQueue();
+  let heldForSign: { readonly answer: Answer; readonly release: (belief: Belief) => void }[] = [];
+  // Heard: who speaks, and which refusals have no success between them.
+  const voices = createVoices();
+  const rows = new Map<string, Row>();
+  /** How many refusals of a wording turned out to be about their domains. */
+  const believed = new Map<string, number>();
+  let verdicts = 0;
+
+  function enter(next: 'heard' | 'stopped'): void {
+    if (state === next || state === 'stopped') return;
+    state = next;
+    const held = heldForSign;
+    heldForSign = [];
+    for (const { release } of held) release(next === 'heard' ? 'kept' : 'dropped');
+    if (next === 'stopped') {
+      for (const row of rows.values()) for (const release of row.held) release('dropped');
+      rows.clear();
+    }
+    wakeAll();
+  }
+
+  function wakeAll(): void {
+    while (waiting.length > 0) waiting.wakeNext();
+  }
+
+  function stop(why: Disbelief): void {
+    if (state === 'stopped') return;
+    onDisbelief(why);
+    enter('stopped');
+  }
+
+  /** The sign in one of the first answers; of a good answer, that all have the same body. */
+  function signOf(answer: Answer): Misdirection | undefined {
+    if (answer.kind !== 'found') return answer.sign;
+    const isAboutDomain = answer.writer?.namesDomain !== false;
+    if (isAboutDomain || (body !== undefined && body !== answer.json)) return undefined;
+    body = answer.json;
+    return 'same_answer';
+  }
+
+  function note(answer: Answer, domain: string, isTelling: () => boolean): void {
+    if (state !== 'doubtful') return;
+    const seen = signOf(answer);
+    if (seen ? !isTelling() : NEUTRAL.has(answer.kind)) return;
+    if (seen === undefined || (sign !== undefined && sign !== seen)) return enter('heard');
+    sign = seen;
+    signed.add(domain);
+    if (signed.size >= mostSigned()) stop({ reason: 'misdirected', seen });
+  }
+
+  /** One answer of which all that can be said is that it has no other beside it is no sign. */
+  function mostSigned(): number {
+    return sign === 'same_answer' ? Math.max(calls, MANY) : calls;
+  }
+
+  function success(): void {
+    verdicts += 1;
+    for (const [wording, { held, domains }] of rows) {
+      remember(believed, wording, (believed.get(wording) ?? 0) + domains.size);
+      for (const release of held) release('kept');
+    }
+    rows.clear();
+  }
+
+  /**
+   * How many domains in a row are too many: five, or more of a refusal that successes were mixed
+   * with before, so that chance does not make a row of them.
+   */
+  function rowLength(wording: string): number {
+    const share = (believed.get(wording) ?? 0) / Math.max(verdicts, 1);
+    if (share === 0) return MANY;
+    if (share >= 1) return Number.POSITIVE_INFINITY;
+    return Math.max(MANY, Math.ceil(Math.log(NO_CHANCE) / Math.log(share)));
+  }
+
+  function holdRefusal(
+    answer: RefusingAnswer,
+    domain: string,
+    isTelling: boolean,
+  ): 'kept' | Promise<Belief> {
+    if (state === 'stopped') return Promise.resolve('dropped');
+    verdicts += 1;
+    const { httpStatus, reason } = answer;
+    const wording = answer.writer?.wording ?? `${httpStatus} ${reason}`;
+    if (isTrusting || !isTelling) return 'kept';
+    const row = rows.get(wording) ?? { domains: new Set(), held: [] };
+    rows.set(wording, row);
+    row.domains.add(domain);
+    const held = new Promise<Belief>((resolve) => row.held.push(resolve));
+    if (row.domains.size >= rowLength(wording)) {
+      const refusal = { httpStatus, said: reason };
+      stop({ reason: answer.kind === 'forbidden' ? 'forbidden' : 'refused', refusal });
+    }
+    return held;
+  }
+
+  return {
+    get isOpen() {
+      return state === 'heard';
+    },
+    pass: async (signal) => {
+      while (state === 'doubtful' && underWay + signed.size >= mostSigned()) {
+        signal.throwIfAborted();
+        await waiting.wait(signal);
+      }
+      underWay += 1;
+    },
+    ended: () => {
+      underWay -= 1;
+      if (state === 'doubtful') wakeAll();
+    },
+    weigh: (answer) => (state === 'heard' ? voices.weigh(answer) : answer),
+    note,
+    believe: (answer, domain, isTelling) => {
+      voices.note(answer, domain, state === 'heard');
+      if (isSuccess(answer)) success();
+      if (isRefusal(answer)) return holdRefusal(answer, domain, isTelling);
+      if (state === 'heard') return 'kept';
+      if (state === 'stopped') return Promise.resolve('dropped');
+      return new Promise((release) => heldForSign.push({ answer, release }));
+    },
+    idle: () => {
+      const held = heldForSign;
+      heldForSign = [];
+      for (const { answer, release } of held) release(isForPeople(answer) ? foreignBelief : 'kept');
+      for (const row of rows.values()) for (const release of row.held.splice(0)) release('kept');
+    },
+  };
+}
+
+type RefusingAnswer = Extract<Answer, { kind: 'rejected' | 'forbidden' | 'invalid_response' }>;
+
+function isRefusal(answer: Answer): answer is RefusingAnswer {
+  return (
+    answer.kind === 'rejected' ||
+    answer.kind === 'forbidden' ||
+    (answer.kind === 'invalid_response' && answer.isWhole === true)
+  );
+}
+
+function isForPeople({ writer }: Pick<Answer, 'writer'>): boolean {
+  return writer?.form === 'page' || writer?.form === 'text';
+}
+
+/** Only an accepted caller gets these answers. */
+function isSuccess({ kind }: Answer): boolean {
+  return kind === 'found' || kind === 'not_found';
+}
+
+/** Answers that say nothing about the address. Other code deals with them. */
+const NEUTRAL: ReadonlySet<Answer['kind']> = new Set([
+  'throttled',
+  'try_again',
+  'pending',
+  'unauthorized',
+  'forbidden',
+  'quota_used_up',
+  'redirect',
+]);
+
+function remember(counts: Map<string, number>, key: string, count: number): void {
+  if (counts.size < MOST_REMEMBERED || counts.has(key)) counts.set(key, count);
+}
+
+/** Tells the API's own verdicts from those of a gateway. */
+interface Voices {
+  weigh(answer: Answer): Answer;
+  /** Notes how a lookup ended. */
+  note(answer: Answer, domain: string, isHeard: boolean): void;
+}
+
+function createVoices(): Voices {
+  /** The servers that sent good answers. */
+  const servers = new Set<string>();
+  let goodAnswers = 0;
+  /** Names that the API uses when it says that a domain is unknown. */
+  const names = new Set<string>();
+  let misses = 0;
+  /** Ways to speak that are the API's, although they look foreign. */
+  const own = new Set<string>();
+  /** Foreign ways to speak, with the domains on which they lasted. */
+  const lasting = new Map<string, { readonly domains: Set<string>; readonly since: number }>();
+
+  function isForeign({ kind, writer }: Answer): boolean {
+    if (!writer || own.has(voiceOf(kind, writer))) return false;
+    // What may do what is said in a status; words beside it need not be JSON.
+    if (kind === 'forbidden' && writer.form !== 'page') return false;
+    if (kind !== 'not_found') {
+      return isForPeople({ writer });
+    }
+    switch (writer.form) {
+      case 'page':
+      case 'text':
+        return true;
+      case 'empty':
+        return false;
+      case 'json': {
+        if (goodAnswers >= MANY && servers.size > 0 && !servers.has(writer.server)) return true;
+        return misses >= ENOUGH_TO_LEARN && !writer.names.some((name) => names.has(name));
+      }
+    }
+  }
+
+  return {
+    weigh: (answer) => {
+      if (!CAN_BE_FOREIGN.has(answer.kind) || !isForeign(answer)) return answer;
+      const { httpStatus, limits, writer } = answer;
+      return {
+        kind: 'try_again',
+        httpStatus,
+        reason: `gateway_${writer?.form}`,
+        retryAfterMs: undefined,
+        about: 'api',
+        ...(limits ? { limits } : {}),
+        ...(writer ? { writer } : {}),
+      };
+    },
+    note: (answer, domain, isHeard) => {
+      const { kind, writer } = answer;
+      if (!writer) return;
+      if (kind === 'found') {
+        goodAnswers += 1;
+        if (servers.size < MOST_REMEMBERED) servers.add(writer.server);
+      } else if (kind === 'not_found') {
+        misses += 1;
+        // Beside good answers among the first calls, a page is how this API says it.
+        if (!isHeard && isForPeople(answer)) own.add(voiceOf(kind, writer));
+        for (const name of writer.names) if (names.size < MOST_REMEMBERED) names.add(name);
+      } else if (isHeard && kind === 'try_again' && writer.form !== 'page') {
+        const voice = voiceOf('not_found', writer);
+        const known = lasting.get(voice) ?? { domains: new Set<string>(), since: goodAnswers };
+        if (lasting.size < MOST_REMEMBERED) lasting.set(voice, known);
+        known.domains.add(domain);
+        if (known.domains.size >= ENOUGH_TO_LEARN && goodAnswers > known.since) {
+          own.add(voice);
+          lasting.delete(voice);
+        }
+      }
+    },
+  };
+}
+
+const CAN_BE_FOREIGN: ReadonlySet<Answer['kind']> = new Set([
+  'not_found',
+  'rejected',
+  'forbidden',
+  'invalid_response',
+]);
+
+function voiceOf(kind: Answer['kind'], { form, server, names }: Writer): string {
+  return [kind === 'not_found' ? kind : 'refusal', form, server, ...names].join('\n');
+}
