@@ -30,7 +30,7 @@ export type CallSettings = Pick<
 
 /** Options that depend on the purpose of the worker. */
 export interface LocalWorkerOptions
-  extends Pick<WorkerOptions, 'holdsCallers' | 'hasFailedBefore' | 'wasRefusedBefore' | 'onCall'> {
+  extends Pick<WorkerOptions, 'holdsCallers' | 'hasFailedBefore' | 'onCall'> {
   /** @default no bound */
   readonly maxCalls?: number | undefined;
   /** Counts the calls of all workers with this credential. @default no bound */

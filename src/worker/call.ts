@@ -129,7 +129,7 @@ async function makeCall(
   if (questions.counters) questions.counters.calls += 1;
   try {
     const answered = await client.call(path, stopSwitch.noCall, questions.domain);
-    const answer = takeFor429(context.credence.weigh(answered), context);
+    const answer = takeFor429(context.credence.weigh(answered, questions.domain), context);
     const latencyMs = clock.nowMs() - sentAtMs;
     context.onCallEnd?.(answer.httpStatus, latencyMs);
     if (answer.kind === 'throttled') {

@@ -33,8 +33,8 @@ export interface Credence {
   pass(signal: AbortSignal): Promise<void>;
   /** One of the first calls has ended, whatever it brought. */
   ended(): void;
-  /** Takes an answer that is not the API's for what it is. */
-  weigh(answer: Answer): Answer;
+  /** Notes the answer of a call, and takes one that is not the API's for what it is. */
+  weigh(answer: Answer, domain: string): Answer;
   /**
    * Notes an answer of one of the first calls.
    *
@@ -42,12 +42,8 @@ export interface Credence {
    *   cause. Asked only about answers with a sign
    */
   note(answer: Answer, domain: string, isTelling: () => boolean): void;
-  /**
-   * Whether the last answer of a lookup may be kept. A promise while that is open.
-   *
-   * @param isTelling false when the domain was refused in an earlier run too
-   */
-  believe(answer: Answer, domain: string, isTelling: boolean): 'kept' | Promise<Belief>;
+  /** What becomes of the last answer of a lookup. A promise while that is open. */
+  believe(answer: Answer, domain: string): 'kept' | Promise<Belief>;
   /** No lookup is under way. */
   idle(): void;
 }
@@ -74,6 +70,8 @@ export interface CredenceOptions {
   readonly calls?: number | undefined;
   /** Whether the API has given good answers in an earlier run. @default false */
   readonly hasAnswered?: boolean | undefined;
+  /** Whether the API refused a domain in an earlier run. @default always false */
+  readonly wasRefusedBefore?: ((domain: string) => boolean) | undefined;
   /** Whether refusals in a row are believed, however many. @default false */
   readonly isTrusting?: boolean | undefined;
 }
@@ -100,6 +98,7 @@ export function createCredence({
   calls = MANY,
   isTrusting = false,
   hasAnswered = false,
+  wasRefusedBefore = () => false,
 }: CredenceOptions): Credence {
   // Where JSON came in an earlier run, a page is not the API's, however few there are.
   const foreignBelief: Belief = hasAnswered ? 'failed' : 'kept';
@@ -145,7 +144,9 @@ export function createCredence({
   function signOf(answer: Answer): Misdirection | undefined {
     if (answer.kind !== 'found') return answer.sign;
     const isAboutDomain = answer.writer?.namesDomain !== false;
-    if (isAboutDomain || (body !== undefined && body !== answer.json)) return undefined;
+    // An address that counts calls is an API.
+    if (isAboutDomain || answer.limits) return undefined;
+    if (body !== undefined && body !== answer.json) return undefined;
     body = answer.json;
     return 'same_answer';
   }
@@ -185,25 +186,27 @@ export function createCredence({
     return Math.max(MANY, Math.ceil(Math.log(NO_CHANCE) / Math.log(share)));
   }
 
-  function holdRefusal(
-    answer: RefusingAnswer,
-    domain: string,
-    isTelling: boolean,
-  ): 'kept' | Promise<Belief> {
-    if (state === 'stopped') return Promise.resolve('dropped');
+  /** Whether the first calls decide what an answer is worth. */
+  const isSign = (answer: Answer): boolean => state === 'doubtful' && answer.sign !== undefined;
+
+  /** Notes a refusal when it comes: until its lookup has ended, successes may come. */
+  function sight({ kind, httpStatus, reason, writer }: RefusingAnswer, domain: string): void {
     verdicts += 1;
-    const { httpStatus, reason } = answer;
-    const wording = answer.writer?.wording ?? `${httpStatus} ${reason}`;
-    if (isTrusting || !isTelling) return 'kept';
+    if (isTrusting || wasRefusedBefore(domain)) return;
+    const wording = writer?.wording ?? `${httpStatus} ${reason}`;
     const row = rows.get(wording) ?? { domains: new Set(), held: [] };
     rows.set(wording, row);
     row.domains.add(domain);
-    const held = new Promise<Belief>((resolve) => row.held.push(resolve));
-    if (row.domains.size >= rowLength(wording)) {
-      const refusal = { httpStatus, said: reason };
-      stop({ reason: answer.kind === 'forbidden' ? 'forbidden' : 'refused', refusal });
-    }
-    return held;
+    if (row.domains.size < rowLength(wording)) return;
+    const refusal = { httpStatus, said: reason };
+    stop({ reason: kind === 'forbidden' ? 'forbidden' : 'refused', refusal });
+  }
+
+  function believeRefusal(answer: RefusingAnswer, domain: string): 'kept' | Promise<Belief> {
+    const { httpStatus, reason, writer } = answer;
+    const row = rows.get(writer?.wording ?? `${httpStatus} ${reason}`);
+    if (!row?.domains.has(domain)) return 'kept';
+    return new Promise((release) => row.held.push(release));
   }
 
   return {
@@ -221,14 +224,20 @@ export function createCredence({
       underWay -= 1;
       if (state === 'doubtful') wakeAll();
     },
-    weigh: (answer) => (state === 'heard' ? voices.weigh(answer) : answer),
+    weigh: (answer, domain) => {
+      const weighed = state === 'heard' ? voices.weigh(answer) : answer;
+      if (state !== 'stopped') {
+        if (isSuccess(weighed)) success();
+        else if (isRefusal(weighed) && !isSign(weighed)) sight(weighed, domain);
+      }
+      return weighed;
+    },
     note,
-    believe: (answer, domain, isTelling) => {
+    believe: (answer, domain) => {
       voices.note(answer, domain, state === 'heard');
-      if (isSuccess(answer)) success();
-      if (isRefusal(answer)) return holdRefusal(answer, domain, isTelling);
-      if (state === 'heard') return 'kept';
       if (state === 'stopped') return Promise.resolve('dropped');
+      if (isRefusal(answer) && !isSign(answer)) return believeRefusal(answer, domain);
+      if (state === 'heard') return 'kept';
       return new Promise((release) => heldForSign.push({ answer, release }));
     },
     idle: () => {

@@ -1,6 +1,6 @@
 import type { Chunk, Reply } from '../queue/lookup-queue.ts';
 import { type ChunkUnderWay, createChunkUnderWay } from './chunk-under-way.ts';
-import type { Belief, Credence } from './credence.ts';
+import type { Belief } from './credence.ts';
 import { type LookupContext, type LookupResult, lookUp } from './lookup.ts';
 
 /** Turns chunks into outcomes. */
@@ -15,8 +15,6 @@ export interface Worker {
 }
 
 export interface WorkerOptions extends LookupContext {
-  /** Whether the API refused the domain in an earlier run. @default always false */
-  readonly wasRefusedBefore?: ((domain: string) => boolean) | undefined;
   /** Lookups under way at the same time, over all chunks. */
   readonly concurrency: number;
   /**
@@ -34,7 +32,7 @@ export function createWorker({
   holdsCallers = false,
   ...context
 }: WorkerOptions): Worker {
-  const { credence, wasRefusedBefore } = context;
+  const { credence } = context;
   const chunks: ChunkUnderWay[] = [];
   let callers = 0;
   let lookups = 0;
@@ -54,7 +52,7 @@ export function createWorker({
     try {
       const result = await lookUp(domain, context, chunk.bounds);
       if (result.kind === 'not_asked') return chunk.ended();
-      const belief = believe(result);
+      const belief = credence.believe(result.answer, domain);
       const replied =
         belief === 'kept'
           ? chunk.reply([result.outcome])
@@ -67,11 +65,6 @@ export function createWorker({
       lookups -= 1;
       if (lookups === 0) credence.idle();
     }
-  }
-
-  /** Whether an outcome is about its domain. That may only become clear from later outcomes. */
-  function believe({ answer, outcome: { domain } }: AskedResult): ReturnType<Credence['believe']> {
-    return credence.believe(answer, domain, wasRefusedBefore?.(domain) !== true);
   }
 
   return {

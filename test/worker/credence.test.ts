@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { Answer } from '../../src/brand/answer.ts';
 import type { Outcome } from '../../src/brand/outcome.ts';
+import { type Credence, createCredence } from '../../src/worker/credence.ts';
 import { createWorker } from '../../src/worker/worker.ts';
 import {
   createTestContext,
@@ -29,7 +30,7 @@ interface Trial {
   readonly concurrency?: number;
   readonly domains?: readonly string[];
   readonly hasFailedBefore?: (domain: string) => boolean;
-  readonly wasRefusedBefore?: (domain: string) => boolean;
+  readonly credence?: Credence;
 }
 
 async function lookUpAll(script: Script, options: Trial = {}) {
@@ -293,14 +294,28 @@ describe('the same refusal of different domains', () => {
     expect(stopped).toBeUndefined();
   });
 
+  it('is about the domains when successes came while it was asked once more', async () => {
+    const broken: Answer = {
+      kind: 'invalid_response',
+      httpStatus: 200,
+      reason: 'no JSON',
+      isWhole: true,
+      writer: { server: '', form: 'json', names: [], wording: '200 nan' },
+    };
+    const script: Script = (domain) => (at(domain) % 4 === 0 ? broken : named(domain));
+    const { outcomes, stopped } = await lookUpAll(script);
+    expect(stopped).toBeUndefined();
+    expect(outcomes.filter(({ status }) => status === 'rejected')).toHaveLength(25);
+  });
+
   it('in other words each time is about the domains', async () => {
     const { outcomes } = await lookUpAll((domain) => refusal(`400 ${domain}`));
     expect(outcomes).toHaveLength(100);
   });
 
   it('says nothing about domains that were refused before', async () => {
-    const options = { wasRefusedBefore: () => true };
-    const { outcomes } = await lookUpAll(() => refusal('400 no'), options);
+    const credence = createCredence({ onDisbelief: () => {}, wasRefusedBefore: () => true });
+    const { outcomes } = await lookUpAll(() => refusal('400 no'), { credence });
     expect(outcomes).toHaveLength(100);
   });
 });

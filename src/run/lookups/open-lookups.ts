@@ -85,12 +85,12 @@ function openWith(queue: OpenedQueue, { options, state, elapsedMs }: Opening): L
     holdsCallers: isShared,
     onCall: callRecorderOf(options, state, elapsedMs),
     hasFailedBefore: (domain) => store.findHead(domain)?.status === 'failed',
-    wasRefusedBefore: (domain) => store.findHead(domain)?.status === 'rejected',
     sharedPace: queue.sharedPace,
     startPace: memory?.start,
     credence: {
       calls: isTrial ? 1 : hasAnswered ? CALLS_WHERE_ANSWERED : undefined,
       hasAnswered,
+      wasRefusedBefore: (domain) => store.findHead(domain)?.status === 'rejected',
       isTrusting: settings.maxFailed >= 1,
     },
     callLedger,
