@@ -1,4 +1,3 @@
-import type { LimitHints } from '../common/limit-hints.ts';
 import { type Answer, meaningOf, type StatusMeaning } from './answer.ts';
 import { textAsDeclared, textOf } from './body-text.ts';
 import { openConnections } from './connections.ts';
@@ -14,7 +13,7 @@ import {
   type ResponseHeaders,
 } from './exchange.ts';
 import { findRoundedJsonObject } from './json-object.ts';
-import { findLimits, type Limits } from './limit-headers/find-limits.ts';
+import { findLimits, type Limits, laterOf } from './limit-headers/find-limits.ts';
 import { createServerClock } from './limit-headers/server-clock.ts';
 import { createWindowFinder } from './limit-headers/window-finder.ts';
 import { describeNetworkError, isHeadersTooLarge } from './network-error.ts';
@@ -144,11 +143,11 @@ export function createBrandClient(options: BrandClientOptions): BrandClient {
       case 'refused':
         return { kind, httpStatus, reason: `http_${httpStatus}` };
       case 'quota_used_up': {
-        const retryAfterMs = told?.retryAfterMs ?? waitForReset(told?.limits);
+        const retryAfterMs = laterOf(told, true);
         return { kind, httpStatus, ...(retryAfterMs === undefined ? {} : { retryAfterMs }) };
       }
       case 'throttled':
-        return { kind, httpStatus, retryAfterMs: told?.retryAfterMs ?? waitForReset(told?.limits) };
+        return { kind, httpStatus, retryAfterMs: laterOf(told, true) };
       case 'try_again':
         return {
           kind,
@@ -207,14 +206,6 @@ export function createBrandClient(options: BrandClientOptions): BrandClient {
   }
 
   return { call, close: () => dispatcher.destroy() };
-}
-
-/**
- * The reset of a limit. A limit with calls left is not the one that was hit, so its reset is
- * ignored.
- */
-function waitForReset(limits: LimitHints | undefined): number | undefined {
-  return limits?.remaining ? undefined : limits?.resetMs;
 }
 
 function pageIf(isOne: boolean): { readonly isPage?: boolean } {
