@@ -2,7 +2,7 @@ import { domainToUnicode } from 'node:url';
 import type { LimitHints } from '../common/limit-hints.ts';
 import type { Exchanged, ResponseHeaders } from './exchange.ts';
 import { findRoundedJsonObject, type JsonObject, whyNoJsonObject } from './json-object.ts';
-import type { Limits } from './limit-headers/find-limits.ts';
+import { type Limits, laterOf } from './limit-headers/find-limits.ts';
 import type { Misdirection } from './misdirection.ts';
 import type { Shape } from './shape.ts';
 
@@ -187,8 +187,7 @@ function sayLater({ httpStatus, told }: Evidence): Answer | undefined {
   if (told === undefined || !MAY_SAY_LATER.has(meaningOf(httpStatus))) return undefined;
   const isServerError = httpStatus >= 500 && httpStatus !== 503;
   if (isServerError) return undefined; // is tried again, and waits as told for that
-  const { remaining, resetMs } = told.limits ?? {};
-  const retryAfterMs = told.retryAfterMs ?? (remaining === 0 ? resetMs : undefined);
+  const retryAfterMs = laterOf(told);
   if (retryAfterMs === undefined) return undefined;
   return { kind: 'throttled', httpStatus, retryAfterMs };
 }
@@ -226,11 +225,11 @@ function judgeStatus(evidence: Evidence): Answer {
     case 'refused':
       return { kind, httpStatus, reason: `http_${httpStatus}` };
     case 'quota_used_up': {
-      const retryAfterMs = told?.retryAfterMs ?? waitForReset(told?.limits);
+      const retryAfterMs = laterOf(told, true);
       return { kind, httpStatus, ...(retryAfterMs === undefined ? {} : { retryAfterMs }) };
     }
     case 'throttled':
-      return { kind, httpStatus, retryAfterMs: told?.retryAfterMs ?? waitForReset(told?.limits) };
+      return { kind, httpStatus, retryAfterMs: laterOf(told, true) };
     case 'pending':
       return { kind, httpStatus, retryAfterMs: told?.retryAfterMs };
     case 'try_again':
@@ -309,14 +308,6 @@ function decode(text: string): string {
   } catch {
     return text;
   }
-}
-
-/**
- * The reset of a limit. A limit with calls left is not the one that was hit, so its reset is
- * ignored.
- */
-function waitForReset(limits: LimitHints | undefined): number | undefined {
-  return limits?.remaining ? undefined : limits?.resetMs;
 }
 
 function reasonFrom({ bytes, httpStatus, redact }: Evidence): string {

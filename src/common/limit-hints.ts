@@ -13,3 +13,14 @@ export interface LimitHints {
   /** The most calls at the same time. */
   readonly concurrent?: number;
 }
+
+/** No wait that a server states counts for longer: a year. */
+export const LONGEST_STATED_MS = 31_536_000_000;
+
+/**
+ * Whether a wait is the longest that counts instead of what the server stated. Such a wait is kept,
+ * but its end is no time that the server named, so it is never reported as one.
+ */
+export function isCapped(waitMs: number): boolean {
+  return waitMs >= LONGEST_STATED_MS;
+}

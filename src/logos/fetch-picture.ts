@@ -7,8 +7,8 @@ import {
   isPacked,
   type ResponseHeaders,
 } from '../brand/exchange.ts';
+import { findWaitMs } from '../brand/limit-headers/time.ts';
 import { describeNetworkError } from '../brand/network-error.ts';
-import { parseRetryAfter } from '../brand/retry-after.ts';
 import { systemErrorCode } from '../common/errors.ts';
 import {
   createGuardedConnector,
@@ -159,7 +159,7 @@ async function readDataUrl(url: URL, maxBytes: number): Promise<Fetched> {
 function refusalOf({ httpStatus, headers }: Exchanged): NoPicture {
   const { 'retry-after': retryAfter, date } = headers;
   const time = { date: typeof date === 'string' ? date : undefined, nowMs: Date.now() };
-  return { reason: `http_${httpStatus}`, retryAfterMs: parseRetryAfter(retryAfter, time) };
+  return { reason: `http_${httpStatus}`, retryAfterMs: findWaitMs(retryAfter, time) };
 }
 
 function describe(error: unknown): string {

@@ -1,5 +1,5 @@
 import { expect, it, onTestFinished, vi } from 'vitest';
-import { parseRetryAfter } from '../../src/brand/retry-after.ts';
+import { findWaitMs } from '../../src/brand/limit-headers/time.ts';
 import { openScheduleQueue } from '../../src/queue/bullmq/index.ts';
 import { useRedis } from '../support/redis.ts';
 
@@ -11,9 +11,10 @@ it.each(['America/New_York', 'Asia/Tokyo'])('every date is taken for GMT, also i
   });
   expect(new Date(0).getTimezoneOffset()).not.toBe(0);
   const nowMs = Date.UTC(2026, 10, 20, 20);
-  const parse = (value: string): unknown => parseRetryAfter(value, { date: undefined, nowMs });
+  const parse = (value: string): unknown => findWaitMs(value, { date: undefined, nowMs });
   expect(parse('Fri Nov 20 20:01:00 2026')).toBe(61_000);
   expect(parse('Friday, 20-Nov-26 20:01:00 GMT')).toBe(61_000);
+  expect(parse('2026-11-20 20:01:00')).toBe(61_000);
 });
 
 it('a schedule at midnight leaves no night out on which clocks jump then', async () => {

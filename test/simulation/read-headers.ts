@@ -1,5 +1,4 @@
-import type { AnswerTime } from '../../src/brand/limit-headers/field.ts';
-import { findLimits } from '../../src/brand/limit-headers/find-limits.ts';
+import { findLimits, type Reading } from '../../src/brand/limit-headers/find-limits.ts';
 import { createServerClock } from '../../src/brand/limit-headers/server-clock.ts';
 import { createWindowFinder } from '../../src/brand/limit-headers/window-finder.ts';
 import type { PaceEvent } from '../../src/pace/pace-event.ts';
@@ -8,7 +7,7 @@ import type { PaceEvent } from '../../src/pace/pace-event.ts';
 export const OUR_EPOCH_MS: number = Date.UTC(2026, 10, 20);
 
 /** What a client finds out about a server from the headers of its answers. */
-export type Findings = Pick<AnswerTime, 'clock' | 'windows'>;
+export type Findings = Pick<Reading, 'clock' | 'windows'>;
 
 /** Those of a client that has had no answer yet. */
 export function createFindings(): Findings {

@@ -1,5 +1,3 @@
-import { findHttpDateMs } from './http-date.ts';
-
 /** `Date` is rounded down to whole seconds. */
 const DATE_MS = 1_000;
 /** Some servers read their clock a little before they write `Date`. */
@@ -104,4 +102,22 @@ function intersect(known: Lead, told: Lead): Lead | undefined {
 
 function driftMs({ notedMs }: Lead, nowMs: number): number {
   return DRIFT * Math.max(0, nowMs - notedMs);
+}
+
+/** The three forms of RFC 9110, 5.6.7, and the zones of e-mail, which many libraries write. */
+const HTTP_DATE =
+  /^[A-Za-z]{3,9}, \d{1,2}[ -][A-Za-z]{3}[ -]\d{2,4} \d{2}:\d{2}:\d{2} (?:GMT|UTC|[+-]\d{4})$/;
+const ASCTIME = /^[A-Za-z]{3} [A-Za-z]{3} [ \d]\d \d{2}:\d{2}:\d{2} \d{4}$/;
+const LONGEST_HTTP_DATE = 64;
+
+/**
+ * A date in one of the forms of HTTP, in milliseconds since 1970; undefined for any other text.
+ * `Date.parse` alone accepts far more, such as `retry 3600`.
+ */
+export function findHttpDateMs(text: string): number | undefined {
+  if (text.length > LONGEST_HTTP_DATE) return undefined;
+  const isAsctime = ASCTIME.test(text);
+  if (!isAsctime && !HTTP_DATE.test(text)) return undefined;
+  const ms = Date.parse(isAsctime ? `${text} GMT` : text);
+  return Number.isNaN(ms) ? undefined : ms;
 }

@@ -1,9 +1,6 @@
-import { findHttpDateMs } from './http-date.ts';
+import { findHttpDateMs } from './server-clock.ts';
+import { EPOCH_MILLISECONDS_FROM, EPOCH_SECONDS_FROM } from './time.ts';
 
-/** Numbers from here on are seconds since 1970, smaller ones are seconds from now. */
-const EPOCH_SECONDS_FROM = 1e9;
-/** Numbers from here on are milliseconds since 1970. */
-const EPOCH_MILLISECONDS_FROM = 1e11;
 /**
  * A limit that was used up and then full again this often has a window. Fewer times may be chance.
  */

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import type { FieldValue } from '../../../src/brand/limit-headers/field.ts';
-import { findLimits, type Limits } from '../../../src/brand/limit-headers/find-limits.ts';
+import { findLimits, type Limits, laterOf } from '../../../src/brand/limit-headers/find-limits.ts';
 import { createServerClock } from '../../../src/brand/limit-headers/server-clock.ts';
+import type { FieldValue } from '../../../src/brand/limit-headers/time.ts';
 
 const DATE = 'Fri, 20 Nov 2026 20:00:00 GMT';
 const NOW_MS = Date.parse(DATE);
@@ -35,6 +35,15 @@ describe('the wait that is told', () => {
     [{ 'retry-after-ms': '12.5' }, 12.5],
     [{ 'retry-after': '1', 'retry-after-ms': '350' }, 350],
     [{ 'retry-after': '3', 'retry-after-ms': '-1' }, 3_000],
+    [{ 'retry-after': String(NOW_MS / 1_000 + 4) }, 5_000],
+    [{ 'retry-after': String(NOW_MS + 4_000) }, 4_000],
+    [{ 'retry-after': '2026-11-20T20:00:04.500Z' }, 4_500],
+    [{ 'retry-after-ms': String(NOW_MS + 350) }, 350],
+    [{ 'retry-after-seconds': '7' }, 7_000],
+    [{ 'x-retry-after': '7' }, 7_000],
+    [{ 'x-ms-retry-after-ms': '350' }, 350],
+    [{ 'x-rate-limit-retry-after-seconds': '7' }, 7_000],
+    [{ 'x-rate-limit-retry-after-milliseconds': '7' }, 7],
   ])('by %j is %i ms', (headers, retryAfterMs) => {
     expect(find(headers)).toEqual({ retryAfterMs });
   });
@@ -44,6 +53,25 @@ describe('the wait that is told', () => {
       retryAfterMs: 2_000,
       limits: { remaining: 0, resetMs: 30_000 },
     });
+  });
+});
+
+describe('a refusal says "later"', () => {
+  it.each<[string, Limits | undefined, number | undefined, number | undefined]>([
+    ['by nothing at all', undefined, undefined, undefined],
+    ['by a stated wait', { retryAfterMs: 5, limits: { remaining: 0, resetMs: 9 } }, 5, 5],
+    ['by a limit with nothing left', { limits: { remaining: 0, resetMs: 9 } }, 9, 9],
+    [
+      'not by a limit with calls left',
+      { limits: { remaining: 1, resetMs: 9 } },
+      undefined,
+      undefined,
+    ],
+    ['by a mere reset if it is for the rate', { limits: { resetMs: 9 } }, undefined, 9],
+    ['not by a limit without a reset', { limits: { remaining: 0 } }, undefined, undefined],
+  ])('%s', (_, told, laterMs, laterForRateMs) => {
+    expect(laterOf(told)).toBe(laterMs);
+    expect(laterOf(told, true)).toBe(laterForRateMs);
   });
 });
 
@@ -85,6 +113,9 @@ describe('the fields of the IETF draft', () => {
       { quota: { count: 1_000, perMs: 3_600_000 } },
     ],
     [{ ratelimit: 'limit=100, remaining=50, reset=5' }, { remaining: 50, resetMs: 5_000 }],
+    [{ ratelimit: `"p";r=0;t=${NOW_MS / 1_000 + 5}` }, { remaining: 0, resetMs: 6_000 }],
+    [{ ratelimit: `"p";r=0;t=@${NOW_MS / 1_000 + 5}` }, { remaining: 0, resetMs: 6_000 }],
+    [{ ratelimit: '"p";r=0;t="5s"' }, { remaining: 0, resetMs: 5_000 }],
   ])('%j', (headers, limits) => {
     expect(find(headers)).toEqual({ limits });
   });
@@ -287,5 +318,44 @@ describe('a reset in seconds since 1970, once the clock of the server is known',
     const beforeMs = clock.earliestMs(NOW_MS) ?? 0;
     hear(30_000, { age: '30', 'x-ratelimit-remaining': '5' });
     expect(clock.earliestMs(NOW_MS)).toBeCloseTo(beforeMs, 3);
+  });
+});
+
+describe('a reset in another unit', () => {
+  it.each<[Record<string, string>, object]>([
+    [
+      { 'x-ratelimit-remaining': '0', 'x-ratelimit-reset-after': '0.4' },
+      { remaining: 0, resetMs: 400 },
+    ],
+    [
+      { 'x-ratelimit-remaining': '0', 'x-ratelimit-reset-ms': '1500' },
+      { remaining: 0, resetMs: 1_500 },
+    ],
+    [
+      { 'x-ratelimit-remaining': '0', 'x-ratelimit-reset-ms': String(NOW_MS + 2_000) },
+      { remaining: 0, resetMs: 2_000 },
+    ],
+    [
+      {
+        'x-ratelimit-remaining': '0',
+        'x-ratelimit-reset-after': '0.4',
+        'x-ratelimit-reset': String(NOW_MS / 1_000 + 9),
+      },
+      { remaining: 0, resetMs: 400 },
+    ],
+    [
+      { 'x-ratelimit-reset-ms-requests': '250', 'x-ratelimit-remaining-requests': '0' },
+      { remaining: 0, resetMs: 250 },
+    ],
+    [
+      { 'x-ratelimit-remaining': '0', 'x-ratelimit-reset-seconds': '9' },
+      { remaining: 0, resetMs: 9_000 },
+    ],
+    [
+      { 'x-ratelimit-remaining': '0', 'x-ratelimit-reset-at': '2026-11-20T20:00:09Z' },
+      { remaining: 0, resetMs: 10_000 },
+    ],
+  ])('is read from %j', (headers, limits) => {
+    expect(findLimits(headers, { nowMs: NOW_MS, date: DATE })).toEqual({ limits });
   });
 });

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import type { FieldValue } from '../../../src/brand/limit-headers/field.ts';
 import { findLimits } from '../../../src/brand/limit-headers/find-limits.ts';
+import type { FieldValue } from '../../../src/brand/limit-headers/time.ts';
 import { anyCharacter } from '../../support/any-character.ts';
 
 const TIME = { nowMs: Date.parse('2026-11-20T20:00:00Z'), date: undefined };

@@ -50,7 +50,8 @@ describe.skipIf(material === undefined)(`vectors of structured fields${why}`, ()
   it('never make the reading of policies throw', () => {
     const time = { nowMs: 0, date: undefined };
     for (const { raw } of vectors()) {
-      for (const policy of parsePolicies(raw.join(', '))) expect(policy.remaining).toBeUndefined();
+      for (const policy of parsePolicies(raw.join(', '), time))
+        expect(policy.remaining).toBeUndefined();
       findLimits({ ratelimit: raw, 'ratelimit-policy': raw, 'ratelimit-limit': raw }, time);
     }
   });
