@@ -335,7 +335,9 @@ function formOf(said: string, { 'content-type': type }: ResponseHeaders): Writer
   if (said === '') return 'empty';
   if (/^(<!--.*?-->\s*)?<(!doctype html|html|head|body)\b/is.test(said)) return 'page';
   // A warning in front of an answer, or a number that JSON does not know, makes it no page.
-  return /json/i.test(String(type)) || /^[{[]/.test(said) || /\{\s*"/.test(said) ? 'json' : 'text';
+  if (/^[{[]/.test(said) || /\{\s*"/.test(said)) return 'json';
+  if (/^<[a-z]/i.test(said)) return 'page';
+  return /json/i.test(String(type)) && !said.startsWith('<') ? 'json' : 'text';
 }
 
 function serverOf({ server }: ResponseHeaders): string {

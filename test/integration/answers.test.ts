@@ -26,18 +26,20 @@ const TABLE: readonly (readonly [
   ['408', { status: 408 }, ['failed', 'http_408', '408', '2']],
   ['425', { status: 425 }, ['failed', 'http_425', '425', '2']],
   ['500', { status: 500 }, ['failed', 'http_500', '500', '2']],
+  ['409', { status: 409 }, ['failed', 'http_409', '409', '2']],
   ['502', { status: 502, body: '<html>' }, ['failed', 'http_502', '502', '2']],
   ['503', { status: 503 }, ['failed', 'http_503', '503', '2']],
   ['504', { status: 504 }, ['failed', 'http_504', '504', '2']],
   ['501', { status: 501 }, ['failed', 'http_501', '501', '1']],
   ['505', { status: 505 }, ['failed', 'http_505', '505', '1']],
   ['reset', 'reset', ['failed', 'connection_reset', '', '2']],
+  ['204', { status: 204 }, ['not_found', 'http_204', '204', '1']],
   ['truncated', { body: '{"name":"Cu' }, ['failed', 'invalid_response', '200', '2']],
   ['broken off', { body: '{}', breakOff: true }, ['failed', 'invalid_response', '200', '2']],
   ['empty', { body: '' }, ['failed', 'invalid_response', '200', '2']],
-  ['HTML', { body: '<p>Hi</p>' }, ['failed', 'invalid_response', '200', '2']],
-  ['array', { body: '[{}]' }, ['failed', 'invalid_response', '200', '2']],
-  ['null', { body: 'null' }, ['failed', 'invalid_response', '200', '2']],
+  ['HTML', { body: '<p>Hi</p>' }, ['failed', 'gateway_page', '200', '2']],
+  ['array', { body: '[{}]' }, ['rejected', 'no JSON object', '200', '2']],
+  ['null', { body: 'null' }, ['rejected', 'no JSON object', '200', '2']],
 ];
 
 describe('an answer', () => {
@@ -144,7 +146,7 @@ describe('an answer', () => {
     const far = await openServer();
     const api = await openServer((request, response) => {
       const url = request.url ?? '';
-      if (url.includes('near.com')) response.setHeader('location', '/moved?to=here');
+      if (url.includes('near.com')) response.setHeader('location', '/moved?to=near.com');
       if (url.includes('far.com')) response.setHeader('location', `${far.url}/v1/brand`);
       if (url.includes('round.com')) response.setHeader('location', url);
       response.statusCode = url.startsWith('/moved') ? 200 : 307;

@@ -42,9 +42,9 @@ describe('a run that the API stops', () => {
     folder.write('list.csv', listOf(MANY));
     let answered = 0;
     const api = await openApi({
-      respond: () => {
+      respond: (domain) => {
         answered += 1;
-        return answered <= 100 ? { body: {} } : { status: 401 };
+        return answered <= 100 ? { body: { domain } } : { status: 401 };
       },
     });
     const ended = await runHere(
@@ -81,8 +81,10 @@ describe('a run that the API stops', () => {
     let isAllowed = false;
     const api = await openApi({
       latencyMs: 2,
-      respond: () =>
-        isAllowed ? { body: {} } : { status: 403, body: { error: 'your plan does not allow it' } },
+      respond: (domain) =>
+        isAllowed
+          ? { body: { domain } }
+          : { status: 403, body: { error: 'your plan does not allow it' } },
     });
     const args = ['enrich', 'list.csv', '--base-url', api.url, '--json', '--concurrency', '4'];
     const refused = await runHere(args, { cwd: folder.path });
@@ -104,7 +106,7 @@ describe('a run that the API stops', () => {
       respond: (domain) =>
         Number(/\d+/.exec(domain)?.[0]) % 3 === 0
           ? { status: 403, body: { error: 'not in your plan' } }
-          : { body: {} },
+          : { body: { domain } },
     });
     const ended = await runHere(
       ['enrich', 'list.csv', '--base-url', api.url, '--json', '--concurrency', '1'],

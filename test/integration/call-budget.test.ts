@@ -88,7 +88,7 @@ describe('--max-calls-per', () => {
         if (domain === 'bolt.com' && call === 1) {
           return { status: 429, headers: { 'retry-after': '0' } };
         }
-        return { body: {} };
+        return { body: { domain } };
       },
     });
     const ended = await runHere(

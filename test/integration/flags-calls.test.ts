@@ -81,9 +81,9 @@ describe('a flag of enrich', () => {
     const folder = openList(listOf(domains(12)));
     const arrivals: number[] = [];
     const api = await openApi({
-      respond: () => {
+      respond: (domain) => {
         arrivals.push(performance.now());
-        return { body: {} };
+        return { body: { domain } };
       },
     });
     await runHere(['enrich', 'list.csv', '--base-url', api.url, '--rate', '10/s'], {

@@ -59,7 +59,7 @@ describe('Ctrl-C', () => {
     const reached = createGate();
     const api = await openApi({
       respond: (domain) => {
-        if (Number(/\d+/.exec(domain)?.[0]) < 40) return { body: {} };
+        if (Number(/\d+/.exec(domain)?.[0]) < 40) return { body: { domain } };
         if (api.stats().concurrency.now === 4) reached.open();
         return 'hang';
       },

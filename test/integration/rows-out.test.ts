@@ -146,7 +146,9 @@ describe('the output', () => {
       let isMended = false;
       const api = await openApi({
         respond: (domain) =>
-          !isMended && Number(/\d/.exec(domain)?.[0]) % 3 === 0 ? { status: 500 } : { body: {} },
+          !isMended && Number(/\d/.exec(domain)?.[0]) % 3 === 0
+            ? { status: 500 }
+            : { body: { domain } },
       });
       const options = { baseUrl: api.url, retries: 0 };
       const first = await enrichIn(folder, { input: `list.${format}`, ...options });
@@ -198,9 +200,9 @@ describe('the output', () => {
     });
     const api = await openApi({
       latencyMs: 200,
-      respond: () => {
+      respond: (domain) => {
         asked.resolve();
-        return { body: {} };
+        return { body: { domain } };
       },
     });
     const running = await start(['enrich', 'list.csv', '--base-url', api.url, '--out', 'out.csv'], {

@@ -29,7 +29,8 @@ function nameOf(domain: string): string {
 
 /** A server that notes the requests it gets, for what the sandbox does not tell. */
 export async function openServer(
-  answer: RequestListener = (_, response) => response.end('{"name":"Noted"}'),
+  answer: RequestListener = ({ url = '' }, response) =>
+    response.end(JSON.stringify({ name: new URL(url, 'http://api').searchParams.get('domain') })),
 ): Promise<{ readonly url: string; readonly requests: readonly IncomingMessage[] }> {
   const requests: IncomingMessage[] = [];
   const server = createServer((request, response) => {
