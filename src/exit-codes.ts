@@ -1,5 +1,5 @@
 import { BrandfillError } from './common/errors.ts';
-import type { Summary } from './watch/summary.ts';
+import { findNothing, type Summary } from './watch/summary.ts';
 
 /** The exit codes of commands. */
 export const EXIT = {
@@ -9,7 +9,7 @@ export const EXIT = {
   unexpected: 1,
   /** A wrong option, or an input or output that cannot be used. No output was changed. */
   usage: 2,
-  /** Done, but some rows failed or lost their outcomes on the way. */
+  /** Done, but some rows failed or lost their outcomes on the way, or nothing was found. */
   someFailed: 3,
   /** Stopped early. The same command goes on. */
   stopped: 4,
@@ -22,12 +22,21 @@ export function isDone(exitCode: number): boolean {
   return exitCode === EXIT.ok || exitCode === EXIT.someFailed;
 }
 
-/** The exit code of a run. */
-export function exitCodeOf({ stopped, statuses }: Pick<Summary, 'stopped' | 'statuses'>): number {
+/**
+ * The exit code of a run.
+ *
+ * @param run `calls` is left out where one domain was tried: that it is not known is then the answer
+ */
+export function exitCodeOf({
+  stopped,
+  statuses,
+  calls = 0,
+}: Pick<Summary, 'stopped' | 'statuses'> & Partial<Pick<Summary, 'calls'>>): number {
   if (stopped?.reason === 'interrupted') return EXIT.interrupted;
   if (stopped) return EXIT.stopped;
   // Rows are skipped without a stop when their outcomes were removed from the store meanwhile.
-  return statuses.failed > 0 || statuses.skipped > 0 ? EXIT.someFailed : EXIT.ok;
+  if (statuses.failed > 0 || statuses.skipped > 0) return EXIT.someFailed;
+  return findNothing({ statuses, calls }) ? EXIT.someFailed : EXIT.ok;
 }
 
 /** The exit code of something that ended in an error. */

@@ -15,6 +15,7 @@ export type { ListInput } from './rows/list-input.ts';
 export type { Trial, TrialColumn } from './run/run-to-trial.ts';
 export { type JobEnd, type RunJobOptions, runJob } from './run-job.ts';
 export type { SandboxOptions } from './sandbox/options.ts';
+export type { SandboxRule } from './sandbox/script-rule.ts';
 export { type Sandbox, startSandbox } from './sandbox/server.ts';
 export type { ScheduledJob } from './schedule/list-schedules.ts';
 export { type ScheduleOptions, schedule } from './schedule.ts';

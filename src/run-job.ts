@@ -45,7 +45,7 @@ export interface JobSurroundings extends RunSurroundings {
 export interface JobEnd {
   readonly summary: Summary;
   /**
-   * The exit code of `brandfill run`: 0 done, 3 some rows failed, 4 stopped early, 130 interrupted.
+   * The exit code of `brandfill run`: 0 done, 3 some rows failed or nothing was found, 4 stopped early, 130 interrupted.
    */
   readonly exitCode: number;
 }

@@ -13,11 +13,23 @@ export type Misdirection =
   | 'not_found_page'
   | 'not_found_doubled'
   | 'bad_request_page'
-  | 'bot_wall'
   | 'no_json'
-  | 'same_answer'
-  | 'lost_domain'
   | 'redirect_to_another_origin'
+  /** 200 with one body for different domains. */
+  | 'same_answer'
+  /** A redirect to an address without the domain. */
+  | 'lost_domain'
+  /** A refusal that is a page for people, such as a check for bots shows. */
+  | 'bot_wall'
+  /** An answer came that cannot be read as HTTP. */
+  | 'invalid_http'
+  | 'unknown_content_encoding'
+  | 'unknown_charset'
+  /** The server speaks HTTP/2 alone. */
+  | 'http2_only'
+  /** The server speaks only versions of TLS that are not safe any more. */
+  | 'tls_too_old'
+  | 'client_certificate_required'
   | (typeof DEAD_ENDS)[number];
 
 /** The sign in the reason of a call without an answer that the address is wrong, if any. */

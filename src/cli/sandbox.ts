@@ -1,12 +1,16 @@
+import { readFile } from 'node:fs/promises';
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import { parseAuth } from '../brand/credential.ts';
 import { aborted } from '../common/aborted.ts';
-import { BrandfillError } from '../common/errors.ts';
+import { BrandfillError, describeSystemError } from '../common/errors.ts';
 import { EXIT } from '../exit-codes.ts';
+import { createIssues } from '../job/job-file/job-file-issues.ts';
+import { describeYamlError } from '../job/job-file/yaml-text.ts';
 import { parseDuration } from '../job/values/duration.ts';
 import { parseRate } from '../job/values/rate.ts';
 import type { SandboxAuth } from '../sandbox/auth.ts';
 import type { SandboxOptions } from '../sandbox/options.ts';
+import type { SandboxRule } from '../sandbox/script-rule.ts';
 import type { CliContext } from './context.ts';
 import { onInterrupt } from './interrupt.ts';
 
@@ -28,6 +32,8 @@ interface SandboxFlags {
   readonly key?: string;
   readonly quota?: number;
   readonly logos?: boolean;
+  /** The path of a file. */
+  readonly script?: string;
   readonly seed: number;
 }
 
@@ -74,6 +80,7 @@ export function addSandboxCommand(program: Command, context: CliContext): void {
     .option('--key <TEXT>', 'credential to require; do not use a real one')
     .option('--quota <N>', 'number of calls until the answer is 402', integer)
     .option('--logos', 'also serve pictures, and have answers point to them')
+    .option('--script <FILE>', 'answers to some of the calls: a list of rules, YAML or JSON')
     .option('--seed <N>', 'seed that determines answers and faults', integer, 1)
     .action(async (flags: SandboxFlags) => {
       refuseUnlimited(flags);
@@ -83,7 +90,7 @@ export function addSandboxCommand(program: Command, context: CliContext): void {
 }
 
 async function serve(flags: SandboxFlags, context: CliContext): Promise<void> {
-  const { latency: latencyMs, limit, limitStatus, auth, key, ...others } = flags;
+  const { latency: latencyMs, limit, limitStatus, auth, key, script, ...others } = flags;
   if (key !== undefined && auth === undefined) {
     throw new BrandfillError(
       'INVALID_SETTING',
@@ -96,6 +103,7 @@ async function serve(flags: SandboxFlags, context: CliContext): Promise<void> {
     ...others,
     limitStatus: limitStatus === '503' ? 503 : 429,
     ...(latencyMs === undefined ? {} : { latencyMs }),
+    ...(script === undefined ? {} : { script: await readScript(script) }),
     ...(limit === undefined ? {} : { limit: sandboxLimit(limit, flags.limitKind) }),
     ...(auth === undefined ? {} : { auth: sandboxAuth(auth, key) }),
   });
@@ -193,5 +201,49 @@ function readable<T>(parse: () => T): T {
     return parse();
   } catch (error) {
     throw new InvalidArgumentError(error instanceof Error ? `${error.message}.` : String(error));
+  }
+}
+
+/**
+ * Reads a script.
+ *
+ * @throws BrandfillError `INVALID_SETTING` with all that is wrong in it, and where
+ */
+async function readScript(file: string): Promise<readonly SandboxRule[]> {
+  const { isMap, isNode, isSeq, LineCounter, parseDocument } = await import('yaml');
+  const { findRuleProblems } = await import('../sandbox/script-rule.ts');
+  const text = await readText(file);
+  const lines = new LineCounter();
+  const doc = parseDocument(text, { lineCounter: lines, prettyErrors: false });
+  const issues = createIssues(file, lines);
+  for (const { message, pos } of [...doc.errors, ...doc.warnings].slice(0, 3)) {
+    issues.add(pos[0], describeYamlError(message, text.charAt(pos[0])));
+  }
+  const offsetOf = (node: unknown): number => (isNode(node) ? node.range?.[0] : undefined) ?? 0;
+  const rules = isSeq(doc.contents) ? doc.contents.items : [];
+  if (issues.count() === 0 && rules.length === 0) {
+    issues.add(offsetOf(doc.contents), "expected a list of rules, such as '- status: 503'");
+  }
+  for (const rule of issues.count() === 0 ? rules : []) {
+    const keys = isMap(rule) ? rule.items.map(({ key }) => key) : [];
+    for (const { key, problem } of findRuleProblems(isNode(rule) ? rule.toJS(doc) : rule)) {
+      const place = keys.find((one) => String(one) === key) ?? rule;
+      issues.add(offsetOf(place), `${key === undefined ? 'a rule' : `'${key}'`} ${problem}`);
+    }
+  }
+  const error = issues.toError();
+  if (error) throw error;
+  return doc.toJS() as readonly SandboxRule[];
+}
+
+async function readText(file: string): Promise<string> {
+  try {
+    return await readFile(file, 'utf8');
+  } catch (error) {
+    throw new BrandfillError(
+      'INVALID_SETTING',
+      `Cannot read the script ${file}: ${describeSystemError(error)}.`,
+      { cause: error },
+    );
   }
 }

@@ -64,7 +64,7 @@ export interface RunState {
 }
 
 /** How a run ended, in a word. */
-export type RunEnding = 'done' | 'some_failed' | 'stopped' | 'error';
+export type RunEnding = 'done' | 'some_failed' | 'nothing_found' | 'stopped' | 'error';
 
 /** Identifies a scheduled job. */
 export interface ScheduleName {

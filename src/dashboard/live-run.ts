@@ -5,7 +5,7 @@ import { describeWait } from '../watch/describe/describe-wait.ts';
 import { countOf } from '../watch/describe/format-count.ts';
 import type { Progress, RunEvent } from '../watch/events.ts';
 import { findHoldUp } from '../watch/hold-up.ts';
-import type { Summary } from '../watch/summary.ts';
+import { findNothing, type Summary } from '../watch/summary.ts';
 import { createTimeLeft } from '../watch/time-left.ts';
 import { describeAnswer } from './answer-line.ts';
 import type {
@@ -166,9 +166,11 @@ function actionsOf(run: Steered): readonly RunAction[] {
   return actions;
 }
 
-function endingOf({ statuses, stopped }: Summary): RunEnding {
+function endingOf(summary: Summary): RunEnding {
+  const { statuses, stopped } = summary;
   if (stopped !== undefined) return 'stopped';
-  return statuses.failed + statuses.skipped > 0 ? 'some_failed' : 'done';
+  if (statuses.failed + statuses.skipped > 0) return 'some_failed';
+  return findNothing(summary) ? 'nothing_found' : 'done';
 }
 
 /**

@@ -36,7 +36,7 @@ const RUN_STATE = z.looseObject({
   answers: z.array(z.looseObject({ domain: z.string(), text: z.string() })),
   notices: z.array(z.string()),
   end: z.array(z.string()).optional(),
-  ending: z.enum(['done', 'some_failed', 'stopped', 'error']).optional(),
+  ending: z.enum(['done', 'some_failed', 'nothing_found', 'stopped', 'error']).optional(),
   next: z.string().optional(),
   schedule: z.looseObject({ group: z.string(), job: z.string() }).optional(),
   history: z.array(z.array(z.unknown())),

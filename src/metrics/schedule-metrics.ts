@@ -36,7 +36,7 @@ export function measureSchedules(metrics: Metrics, read: ReadSchedules): void {
   });
   const exitCode = new Gauge({
     name: 'brandfill_schedule_last_run_exit_code',
-    help: 'Exit code of the last run of the job: 0 done, 3 some rows failed, 4 stopped early, 2 could not be run.',
+    help: 'Exit code of the last run of the job: 0 done, 3 some rows failed or nothing was found, 4 stopped early, 2 could not be run.',
     labelNames,
     registers,
   });

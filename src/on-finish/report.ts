@@ -1,6 +1,6 @@
 import { resolve } from 'node:path';
 import { describeSummary } from '../watch/describe/describe.ts';
-import type { Summary } from '../watch/summary.ts';
+import { findNothing, type Summary } from '../watch/summary.ts';
 
 /** How a run of a job ended. */
 export interface FinishedRun {
@@ -43,7 +43,7 @@ export function createReport(run: FinishedRun): FinishReport {
     exitCode,
     startedAt: run.startedAt.toISOString(),
     finishedAt: run.finishedAt.toISOString(),
-    text: [`brandfill ${job}: ${describeExit(exitCode)}`, ...lines].join('\n'),
+    text: [`brandfill ${job}: ${describeExit(exitCode, summary)}`, ...lines].join('\n'),
     ...(runId === undefined ? {} : { runId }),
     ...summary,
     ...(error === undefined ? {} : { error }),
@@ -104,7 +104,8 @@ function toAbsolute(path: string | undefined): string | undefined {
   return path === undefined || path === '-' ? path : resolve(path);
 }
 
-function describeExit(exitCode: number): string {
+function describeExit(exitCode: number, summary: Summary | undefined): string {
+  if (exitCode === 3 && summary && findNothing(summary)) return 'done, but nothing was found';
   return EXITS[exitCode] ?? `ended with exit code ${exitCode}`;
 }
 

@@ -60,6 +60,20 @@ const OF_REASON: Readonly<Record<string, string>> = {
   network_error: `The connection to the API broke. ${RETRIED}`,
   too_many_open_files: `Too many files were open on the machine that asked. Lower --concurrency, or raise the limit (ulimit -n). ${RETRIED}`,
   no_local_port: `No port of the machine that asked was left for a connection. Lower --concurrency. ${RETRIED}`,
+  invalid_http:
+    'An answer came, but not in HTTP that can be read. Ask the makers of the API or of the gateway before it.',
+  unknown_content_encoding:
+    'The answer came in a Content-Encoding that is not known here. Ask the makers of the API or of the gateway before it.',
+  unknown_charset:
+    'The answer came in a charset that is not known here; JSON is UTF-8. Ask the makers of the API or of the gateway before it.',
+  http2_only:
+    'The server speaks HTTP/2 only. Check --base-url, or put a proxy before it that speaks HTTP/1.1 too.',
+  tls_too_old:
+    'The server offers only a version of TLS that is not safe any more. Ask the makers of the API.',
+  client_certificate_required:
+    'The server wants a certificate of the caller. Check --base-url, or put a proxy before it that has the certificate.',
+  lost_domain:
+    'The API sent the call to an address without the domain, such as a login. Check --base-url.',
   invalid_response: `The API answered 200 with something that is no JSON object in UTF-8. ${RETRIED}`,
   response_too_large:
     'The answer was larger than 10 MiB, or its headers than 16 KiB, and was not read. Ask the makers of the API.',
@@ -85,6 +99,8 @@ const OF_REASON: Readonly<Record<string, string>> = {
     'Not asked: the API refused the credential. Check --auth and BRANDFILL_API_KEY, then run the same command again.',
   forbidden:
     'Not asked: the API answered 403 again and again. Check what the credential is allowed, then run the same command again.',
+  refused:
+    'Not asked: the API refused five different domains in the same way. Check the credential, the plan, --param and --base-url, then run the same command again.',
   outage: 'Not asked: the API was out for too long. Run the same command again when it is back.',
   misdirected: 'Not asked: the first calls went to a wrong address. Check --base-url.',
   pruned:

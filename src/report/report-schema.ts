@@ -29,7 +29,7 @@ const run = z.strictObject({
   elapsedMs: amount('Time from start to finish, in milliseconds.'),
   lookupMs: amount('Time during which lookups were made, in milliseconds.'),
   end: z
-    .enum(['done', 'some_failed', 'stopped', 'interrupted', 'error'])
+    .enum(['done', 'some_failed', 'nothing_found', 'stopped', 'interrupted', 'error'])
     .describe('How the run ended.'),
   exitCode: count('Exit code of `brandfill`.'),
   headline: text('How the run went, in one sentence.'),

@@ -69,7 +69,7 @@ function describeRun(run: ReportedRun): Pick<RunReport, 'run' | 'rows' | 'domain
       elapsedMs: round(summary?.elapsedMs ?? finishedAt.getTime() - startedAt.getTime(), 1),
       lookupMs: round(summary?.lookupMs ?? progress?.elapsedMs ?? 0, 1),
       exitCode: summary ? exitCodeOf(summary) : exitCodeOfError(error?.thrown),
-      ...judge({ rows: total, statuses, stopped, error: message }),
+      ...judge({ rows: total, statuses, calls: summary?.calls ?? 0, stopped, error: message }),
       stopReason: stopped?.reason ?? null,
       comeBackAt: comeBackAtMs === undefined ? null : new Date(comeBackAtMs).toISOString(),
       error: message ?? null,

@@ -49,7 +49,7 @@ export interface ReportedEnd {
   readonly finishedAt: string;
   readonly elapsedMs: number;
   readonly lookupMs: number;
-  readonly end: 'done' | 'some_failed' | 'stopped' | 'interrupted' | 'error';
+  readonly end: 'done' | 'some_failed' | 'nothing_found' | 'stopped' | 'interrupted' | 'error';
   readonly exitCode: number;
   readonly headline: string;
   readonly next: string;

@@ -1,4 +1,9 @@
-import { describeGoingOn, describePruned, describeStop } from '../watch/describe/describe.ts';
+import {
+  describeGoingOn,
+  describeNothing,
+  describePruned,
+  describeStop,
+} from '../watch/describe/describe.ts';
 import type { StatusCounts } from '../watch/summary.ts';
 import type { Stop } from '../worker/stop-switch.ts';
 
@@ -6,6 +11,7 @@ import type { Stop } from '../worker/stop-switch.ts';
 export interface RunEnd {
   readonly rows: number;
   readonly statuses: Readonly<StatusCounts>;
+  readonly calls: number;
   readonly stopped: Stop | undefined;
   /** What went wrong, for people; undefined when the rows were written. */
   readonly error: string | undefined;
@@ -13,7 +19,7 @@ export interface RunEnd {
 
 /** The first sentences of a report. */
 export interface Verdict {
-  readonly end: 'done' | 'some_failed' | 'stopped' | 'interrupted' | 'error';
+  readonly end: 'done' | 'some_failed' | 'nothing_found' | 'stopped' | 'interrupted' | 'error';
   /** How it went, in a sentence. */
   readonly headline: string;
   /** What to do about it; empty when there is nothing to do. */
@@ -43,6 +49,14 @@ export function judge(run: RunEnd): Verdict {
       end: 'some_failed',
       headline: `Done: ${enriched(run)}, ${rows(statuses.skipped)} skipped.`,
       next: `${describePruned(statuses.skipped)} Run the same command again.`,
+    };
+  }
+  const nothing = describeNothing(run);
+  if (nothing !== undefined) {
+    return {
+      end: 'nothing_found',
+      headline: `Done, but nothing was found: ${enriched(run)}.`,
+      next: nothing,
     };
   }
   return { end: 'done', headline: `Done: ${enriched(run)}.`, next: '' };

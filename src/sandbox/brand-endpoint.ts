@@ -1,4 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { Socket } from 'node:net';
 import { type AuthCheck, createAuthCheck, createChallenge } from './auth.ts';
 import type { CallCounter } from './call-counter.ts';
 import { deliver } from './deliver.ts';
@@ -8,6 +9,7 @@ import { createLimitGate, type LimitGate } from './limits/limit-gate.ts';
 import type { SandboxOptions, SandboxReply } from './options.ts';
 import { hashText } from './random.ts';
 import { createReplies, type Replies } from './replies.ts';
+import { createScript, type Script } from './script.ts';
 import { sendError } from './send.ts';
 
 /** One call on its way through the endpoint. */
@@ -16,6 +18,8 @@ interface Call {
   response: ServerResponse;
   /** The domain it asks for, if it is a valid one. */
   domain: string | undefined;
+  /** Whether its connection has had a call before. */
+  isReused: boolean;
   /** The limit in which it holds a place; the place is given back when the call ends. */
   gate?: LimitGate | undefined;
   headers?: Record<string, string> | undefined;
@@ -31,6 +35,9 @@ export class BrandEndpoint {
   readonly #counter: CallCounter;
   readonly #isAuthorized: AuthCheck | undefined;
   readonly #replies: Replies;
+  readonly #script: Script | undefined;
+  /** Connections that have had a call. */
+  readonly #used = new WeakSet<Socket>();
   readonly #latency: Latency | undefined;
   #gate: LimitGate | undefined;
 
@@ -38,7 +45,8 @@ export class BrandEndpoint {
     this.#options = options;
     this.#counter = counter;
     this.#isAuthorized = createAuthCheck(options.auth);
-    this.#replies = createReplies(options);
+    this.#script = options.script && createScript(options.script, { seed: options.seed });
+    this.#replies = createReplies(options, this.#script);
     this.#latency = createLatency(options.latencyMs);
     this.#gate = createLimitGate(options);
   }
@@ -46,6 +54,7 @@ export class BrandEndpoint {
   /** Forget all counts and charges, and the state of the limit. */
   reset(): void {
     this.#counter.clear();
+    this.#script?.reset();
     this.#gate = createLimitGate(this.#options);
   }
 
@@ -55,7 +64,9 @@ export class BrandEndpoint {
     const asked = findParameter(query, 'domain') ?? '';
     const problem = findDomainProblem(asked);
     const domain = problem === undefined ? asked : undefined;
-    const call: Call = { request, response, domain };
+    const isReused = this.#used.has(request.socket);
+    this.#used.add(request.socket);
+    const call: Call = { request, response, domain, isReused };
     this.#counter.arrive(domain, nowMs);
 
     if (this.#isAuthorized?.(request, query) === false) {
@@ -78,6 +89,19 @@ export class BrandEndpoint {
     this.#answer(call, asked);
   }
 
+  /** The page that the script has at a path that is not the API's; no call is counted for it. */
+  pageAt(path: string): ((...of: Parameters<BrandEndpoint['handle']>) => void) | undefined {
+    const script = this.#script;
+    if (!script?.has(path)) return undefined;
+    return (request, response, query) => {
+      const reply = script.replyAt(path, findParameter(query, 'domain') ?? '') ?? NO_PAGE;
+      const delayMs = (typeof reply === 'string' ? undefined : reply.delayMs) ?? 0;
+      const nothing = () => {};
+      const delivery = { delayMs, gzip: false, onDue: nothing, onGone: nothing };
+      deliver({ request, response }, reply, delivery);
+    };
+  }
+
   #refuse(call: Call, status: number, code: string, message: string): void {
     call.gate?.leave();
     this.#counter.answer(call.domain, status, false);
@@ -88,7 +112,7 @@ export class BrandEndpoint {
     const ordinal = this.#counter.admit(domain);
     const hash = hashText(domain, this.#options.seed ?? 1);
     const { host } = call.request.headers;
-    const reply = this.#replies({ domain, hash, ordinal, host });
+    const reply = this.#replies({ domain, hash, ordinal, host, isReused: call.isReused });
     const { status, broken } = judge(reply);
     if (!broken && (status === 200 || status === 404)) this.#counter.charge();
     const leave = () => {
@@ -112,6 +136,8 @@ export class BrandEndpoint {
     });
   }
 }
+
+const NO_PAGE: SandboxReply = { status: 404, body: { error: { code: 'no_such_path' } } };
 
 /** The status of a reply (0 for no answer at all), and whether the answer is unusable. */
 function judge(reply: SandboxReply): { status: number; broken: boolean } {

@@ -3,6 +3,7 @@ import type { LimitHeaders } from './limits/limit-headers.ts';
 import type { LimitKind } from './limits/limiter.ts';
 import type { SandboxOptions } from './options.ts';
 import { SandboxError } from './sandbox-error.ts';
+import { findRuleProblems } from './script-rule.ts';
 
 /**
  * Check the options that a person may get wrong.
@@ -41,6 +42,7 @@ export function checkOptions(options: SandboxOptions): void {
   const { limitStatus = 429 } = options;
   check([429, 503].includes(limitStatus), 'limitStatus', '429 or 503', limitStatus);
   check(respond === undefined || typeof respond === 'function', 'respond', 'a function', respond);
+  checkScript(options.script);
   const { errors = 0, broken = 0, notFound = 0 } = options;
   for (const [name, share] of Object.entries({ errors, broken, notFound })) {
     check(share >= 0 && share <= 1, name, 'a share from 0 to 1', share);
@@ -113,6 +115,7 @@ const NAMES: Readonly<Record<keyof SandboxOptions, true>> = {
   logos: true,
   gzip: true,
   countPerDomain: true,
+  script: true,
   respond: true,
 };
 const LIMIT_KINDS: readonly LimitKind[] = [
@@ -131,6 +134,17 @@ function unknownOption(name: string): SandboxError {
   const all = Object.keys(NAMES).join(', ');
   const message = `Cannot start the sandbox: it has no option '${name}'; there are: ${all}`;
   return new SandboxError('sandbox_invalid_option', message);
+}
+
+function checkScript(script: SandboxOptions['script'] = []): void {
+  check(Array.isArray(script), 'script', 'a list of rules such as [{ status: 503 }]', script);
+  for (const [at, rule] of script.entries()) {
+    const [first] = findRuleProblems(rule);
+    if (first === undefined) continue;
+    const name = `script[${at}]${first.key === undefined ? '' : `.${first.key}`}`;
+    const message = `Cannot start the sandbox as '${name}' ${first.problem}`;
+    throw new SandboxError('sandbox_invalid_option', message);
+  }
 }
 
 /** The longest wait of a timer, about 24 days. */

@@ -55,11 +55,15 @@ function transmit(
     request.socket.resetAndDestroy();
     return;
   }
-  const { status = 200, body = '', breakOff = false } = reply;
+  const { status = 200, body = '', breakOff = false, raw } = reply;
+  if (raw !== undefined) {
+    request.socket.end(raw);
+    return;
+  }
   const message = {
     status,
     headers: headers === undefined ? reply.headers : { ...headers, ...reply.headers },
-    body: typeof body === 'string' ? body : JSON.stringify(body),
+    body: typeof body === 'string' || body instanceof Uint8Array ? body : JSON.stringify(body),
     breakOff,
   };
   send(request, response, message, gzip);

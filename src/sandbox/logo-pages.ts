@@ -2,7 +2,9 @@ import { draw, hashText, purposes } from './random.ts';
 import type { Message } from './send.ts';
 
 /** The picture at a path, or `undefined` when there is none. */
-export type LogoPages = (path: string) => Message | undefined;
+export type LogoPages = (path: string) => Picture | undefined;
+
+type Picture = Omit<Message, 'body'> & { body: string };
 
 /**
  * Create the pictures of the sandbox. They are SVG, whatever the ending of their name, as happens
@@ -31,7 +33,7 @@ export function createLogoPages(seed: number): LogoPages {
   };
 }
 
-const MISSING: Message = {
+const MISSING: Picture = {
   status: 404,
   headers: { 'Content-Type': 'text/html' },
   body: '<!doctype html><title>Not found</title><p>There is no such picture.</p>',

@@ -1,6 +1,7 @@
 import type { SandboxAuth } from './auth.ts';
 import type { LimitHeaders } from './limits/limit-headers.ts';
 import type { LimitKind, LimitRate } from './limits/limiter.ts';
+import type { SandboxRule } from './script-rule.ts';
 
 /**
  * The behaviour of the sandbox. Without options it answers every domain at once, without limits or
@@ -96,7 +97,14 @@ export interface SandboxOptions {
    */
   countPerDomain?: boolean | undefined;
   /**
+   * Answers to some of the calls that passed the credential, the limit, the checks and the quota;
+   * the other options decide the rest. The first rule that fits counts.
+   * @default none
+   */
+  script?: readonly SandboxRule[] | undefined;
+  /**
    * Scripts the answer to a call that passed the credential, the limit, the checks and the quota.
+   * Comes before `script`;
    * `undefined` leaves it to the other options. `call` counts from 1 for each domain, without calls
    * refused before. If it throws, or returns what HTTP cannot carry, the call is answered 500 with
    * the reason.
@@ -117,7 +125,7 @@ export interface SandboxAnswer {
   /** Added to `Content-Type` (JSON, unless given here) and `Content-Length`. */
   headers?: Readonly<Record<string, string>>;
   /**
-   * A string is sent as it is, anything else as JSON.
+   * A string or bytes are sent as they are, anything else as JSON.
    * @default no body
    */
   body?: unknown;
@@ -131,6 +139,11 @@ export interface SandboxAnswer {
    * @default false
    */
   breakOff?: boolean;
+  /**
+   * Instead of all above but the delay: what goes over the wire as it is. The connection is closed
+   * after it. `status` is then what the counts say.
+   */
+  raw?: string;
   /**
    * Count the call as faulted whatever its status, because the answer is unusable.
    * @default the value of `breakOff`

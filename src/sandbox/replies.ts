@@ -2,15 +2,11 @@ import { createBrandAnswer } from './brand-answer.ts';
 import { createFaults } from './faults.ts';
 import type { SandboxOptions, SandboxReply } from './options.ts';
 import { draw, purposes } from './random.ts';
+import type { Script, ScriptedCall } from './script.ts';
 import { toSendable } from './scripted-reply.ts';
 
 /** The properties of a call that its answer depends on. */
-export interface Asked {
-  domain: string;
-  /** The hash of the domain. */
-  hash: number;
-  /** The number of the call among those for its domain. */
-  ordinal: number;
+export interface Asked extends ScriptedCall {
   /** The host by which the caller has reached the sandbox. */
   host: string | undefined;
 }
@@ -19,14 +15,16 @@ export interface Asked {
 export type Replies = (asked: Asked) => SandboxReply;
 
 /**
- * Create the function that decides the answers: the script first, then faults, then missing
+ * Create the function that decides the answers: scripts first, then faults, then missing
  * domains, then found ones.
  */
-export function createReplies(options: SandboxOptions): Replies {
+export function createReplies(options: SandboxOptions, script?: Script): Replies {
   const { errors = 0, broken = 0, notFound = 0, logos = false } = options;
   const faults = createFaults(errors, broken);
-  return ({ domain, hash, ordinal, host }) => {
-    const special = readScript(options, domain, ordinal) ?? faults?.(hash, ordinal);
+  return ({ host, ...call }) => {
+    const { domain, hash, ordinal } = call;
+    const special =
+      callRespond(options, domain, ordinal) ?? script?.replyTo(call) ?? faults?.(hash, ordinal);
     if (special !== undefined) return special;
     if (notFound > 0 && draw(hash, purposes.notFound) < notFound) return unknownDomain;
     const logoFolder = logos ? `http://${host}/logos` : undefined;
@@ -35,10 +33,10 @@ export function createReplies(options: SandboxOptions): Replies {
 }
 
 /**
- * Guards the script: if it throws, or returns what cannot be sent, the process would end and the call
+ * Guards `respond`: if it throws, or returns what cannot be sent, the process would end and the call
  * would stay open.
  */
-function readScript(
+function callRespond(
   { respond }: SandboxOptions,
   domain: string,
   ordinal: number,

@@ -43,11 +43,17 @@ export function createRouter(
     const logo = logos?.(path);
     return logo && { method: 'GET', serve: (request, response) => send(request, response, logo) };
   };
+  const findScripted = (path: string): Page | undefined => {
+    const serve = endpoint.pageAt(path);
+    return serve && { method: 'GET', serve };
+  };
   return (request, response) => {
     const target = request.url ?? '/';
     const mark = target.indexOf('?');
     const path = mark === -1 ? target : target.slice(0, mark);
-    const page = path.endsWith('/v1/brand') ? brand : (pages[path] ?? findLogo(path));
+    const page = path.endsWith('/v1/brand')
+      ? brand
+      : (findScripted(path) ?? pages[path] ?? findLogo(path));
     if (page === undefined) {
       sendError(request, response, {
         status: 404,

@@ -2,7 +2,7 @@ import { validateHeaderName, validateHeaderValue } from 'node:http';
 import type { SandboxAnswer, SandboxReply } from './options.ts';
 
 /**
- * A scripted reply with its body as text. What HTTP cannot carry is refused here, where the script is
+ * A scripted reply with its body as text or bytes. What HTTP cannot carry is refused here, where the script is
  * called: when it is sent it would end the process that has the sandbox.
  *
  * @throws Error that says what is wrong with the reply
@@ -27,7 +27,8 @@ function describe(reply: unknown): string {
   return reply instanceof Promise ? 'a promise' : `a ${typeof reply}`;
 }
 
-function textOf(body: Exclude<SandboxAnswer['body'], undefined>): string {
+function textOf(body: Exclude<SandboxAnswer['body'], undefined>): string | Uint8Array {
+  if (body instanceof Uint8Array) return body;
   const text = typeof body === 'string' ? body : JSON.stringify(body);
   if (text === undefined)
     throw new TypeError(`expected a body for JSON, received a ${typeof body}`);

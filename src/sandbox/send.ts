@@ -5,7 +5,7 @@ import { gzipSync } from 'node:zlib';
 export interface Message {
   status: number;
   headers?: Readonly<Record<string, string>> | undefined;
-  body: string;
+  body: string | Uint8Array;
   /** Close the connection after half of the body. */
   breakOff?: boolean;
 }
@@ -21,11 +21,17 @@ export function send(
 ): void {
   const packed = gzip && acceptsGzip(request) ? gzipSync(message.body) : undefined;
   const size = packed?.length ?? Buffer.byteLength(message.body);
-  const headers = ['Content-Length', String(size)];
+  const headers: string[] = [];
+  // No content: neither a length nor a type of it (RFC 9110, section 8.6).
+  const hasContent = message.status !== 204 && message.status !== 304;
+  if (hasContent && !hasHeader(message.headers, 'content-length')) {
+    headers.push('Content-Length', String(size));
+  }
   if (message.headers !== undefined) {
     for (const [name, value] of Object.entries(message.headers)) headers.push(name, value);
   }
-  if (!hasContentType(message.headers)) headers.push('Content-Type', JSON_TYPE);
+  if (hasContent && !hasHeader(message.headers, 'content-type'))
+    headers.push('Content-Type', JSON_TYPE);
   if (packed !== undefined) headers.push('Content-Encoding', 'gzip', 'Vary', 'Accept-Encoding');
   response.writeHead(message.status, headers);
   if (message.breakOff === true) {
@@ -46,9 +52,9 @@ export function sendError(
   send(request, response, { status, headers, body: JSON.stringify({ error: { code, message } }) });
 }
 
-function hasContentType(headers: Message['headers']): boolean {
+function hasHeader(headers: Message['headers'], wanted: string): boolean {
   if (headers === undefined) return false;
-  return Object.keys(headers).some((name) => name.toLowerCase() === 'content-type');
+  return Object.keys(headers).some((name) => name.toLowerCase() === wanted);
 }
 
 function acceptsGzip(request: IncomingMessage): boolean {

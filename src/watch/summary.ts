@@ -153,3 +153,19 @@ export function createStatusCounts(): StatusCounts {
 export function sumOf(statuses: Readonly<StatusCounts>): number {
   return Object.values(statuses).reduce((sum, count) => sum + count, 0);
 }
+
+/**
+ * Why a run was for nothing, if it was: `no_domain` when every row is invalid, `no_answer` when
+ * calls were made and no row is found, not even with an earlier answer. Lists have such rows; a
+ * list of nothing else speaks of a wrong column or a wrong API, and somebody should look.
+ */
+export function findNothing({
+  statuses,
+  calls,
+}: Pick<Summary, 'statuses' | 'calls'>): 'no_domain' | 'no_answer' | undefined {
+  const rows = sumOf(statuses);
+  if (rows === 0) return undefined;
+  if (statuses.invalid === rows) return 'no_domain';
+  const { not_found, rejected, invalid } = statuses;
+  return calls > 0 && not_found + rejected + invalid === rows ? 'no_answer' : undefined;
+}

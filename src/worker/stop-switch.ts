@@ -13,6 +13,8 @@ export type StopReason =
   | 'quota'
   /** The API has been out for longer than `maxOutage`. */
   | 'outage'
+  /** Five different domains got the same refusal, with no success between: it is about the caller. */
+  | 'refused'
   /** The first calls all gave the same sign of a wrong address. */
   | 'misdirected'
   /** More lookups failed than `maxFailed` allows. */
@@ -34,8 +36,15 @@ export interface Stop {
   readonly trouble?: string;
   /** The sign that the first calls gave, for `misdirected`. */
   readonly seen?: Misdirection;
-  /** What the API answers, for `forbidden` and `refused`: the status and what the body says. */
-  readonly refusal?: { readonly httpStatus: number; readonly said: string };
+  /** What the API answered, for `refused`; for `forbidden` where it is known. */
+  readonly refusal?: Refusal;
+}
+
+/** A refusal that different domains got alike. */
+export interface Refusal {
+  readonly httpStatus: number;
+  /** What its body says, for people; empty when it says nothing. */
+  readonly said: string;
 }
 
 /** Stops a run in two steps: first no new call starts, then calls under way are given up. */

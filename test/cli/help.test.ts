@@ -61,7 +61,22 @@ describe('exitCodeOf', () => {
     [1, { reason: 'quota' }, 4],
     [0, { reason: 'max_calls' }, 4],
     [1, { reason: 'interrupted' }, 130],
+    [0, { reason: 'refused' }, 4],
+    [0, { reason: 'misdirected', seen: 'bot_wall' }, 4],
   ] as const)('of %d failed rows, stopped by %j, is %d', (failed, stopped, code) => {
     expect(exitCodeOf({ stopped, statuses: { ...statuses, failed } })).toBe(code);
+  });
+
+  it.each([
+    ['calls that found nothing', 5, { not_found: 3, invalid: 1 }, 3],
+    ['calls that were all refused', 5, { rejected: 3 }, 3],
+    ['calls that found one', 5, { not_found: 3, found: 1 }, 0],
+    ['no call, all known to be unknown', 0, { not_found: 3 }, 0],
+    ['no row with a domain', 0, { invalid: 3 }, 3],
+    ['no row at all', 0, {}, 0],
+  ])('of %s is as told', (_, calls, some, code) => {
+    expect(exitCodeOf({ stopped: undefined, calls, statuses: { ...statuses, ...some } })).toBe(
+      code,
+    );
   });
 });

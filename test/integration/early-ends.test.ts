@@ -113,14 +113,19 @@ describe('a base URL that is wrong', () => {
     expect(summaryOf(ended).calls).toBe(5);
   });
 
-  it('is not suspected because of brands that are not known', async () => {
+  it('is not suspected because of brands that are not known, but nothing found is no success', async () => {
     const folder = openList(50);
     const { url } = await openApi({ notFound: 1 });
     const ended = await runHere(['enrich', 'list.csv', '--base-url', url, '--json'], {
       cwd: folder.path,
     });
-    expect(ended.code).toBe(0);
+    expect(ended.code).toBe(3);
+    expect(ended.stderr).toContain('No row has an answer: 50 unknown to the API. Check --base-url');
     expect(summaryOf(ended).statuses.not_found).toBe(50);
+    const again = await runHere(['enrich', 'list.csv', '--base-url', url, '--json'], {
+      cwd: folder.path,
+    });
+    expect([again.code, summaryOf(again).calls]).toEqual([0, 0]);
   });
 });
 

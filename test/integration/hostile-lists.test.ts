@@ -94,7 +94,14 @@ describe('a list that nobody should make', () => {
       ['domain,n\n', [`a.com,${'é'.repeat(5 * MB)}\n`, 4]],
       FOUND('a.com', 'a.com', 'a.com', 'a.com'),
     ],
-    ['a domain of 10 MB', ['domain,n\n', 'a.'.repeat(5 * MB), ',1\n'], [['', 'invalid']]],
+    [
+      'a domain of 10 MB',
+      ['domain,n\n', 'a.'.repeat(5 * MB), ',1\na.com,2\n'],
+      [
+        ['', 'invalid'],
+        ['a.com', 'found'],
+      ],
+    ],
     [
       'a hundred thousand columns of one name',
       ['domain', ',a'.repeat(100_000), '\n', [`a.com${',1'.repeat(100_000)}\n`, 5]],

@@ -218,7 +218,8 @@ describe('brandfill try says in a sentence', () => {
     const [line = ''] = describeEnd(trial, { text: 'a.com', nowMs: Date.now() });
     expect(withoutTimes(line)).toContain(sentence);
     expect(line).not.toMatch(/\p{Cc}/u);
-    expect(exitCodeOf({ ...trial, statuses: { ...createStatusCounts(), [trial.status]: 1 } })).toBe(
+    const { stopped } = trial;
+    expect(exitCodeOf({ stopped, statuses: { ...createStatusCounts(), [trial.status]: 1 } })).toBe(
       code,
     );
     expect([trial.columns, api.stats().calls]).toEqual([[], 1]);

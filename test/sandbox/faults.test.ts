@@ -10,7 +10,13 @@ const domains = createDomains(5000);
 function statusesOf(options: SandboxOptions, ordinal = 1): number[] {
   const replies = createReplies(options);
   return domains
-    .map((domain) => ({ domain, hash: hashText(domain, options.seed ?? 1), ordinal, host: '' }))
+    .map((domain) => ({
+      domain,
+      hash: hashText(domain, options.seed ?? 1),
+      ordinal,
+      host: '',
+      isReused: false,
+    }))
     .map(replies)
     .map((reply) => (typeof reply === 'string' ? 0 : (reply.status ?? 200)));
 }

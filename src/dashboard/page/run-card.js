@@ -36,6 +36,7 @@ const PHASES = {
 const ENDINGS = {
   done: 'Ended: done',
   some_failed: 'Ended: some rows failed',
+  nothing_found: 'Ended: nothing was found',
   stopped: 'Ended: stopped early',
   error: 'Ended with an error',
 };

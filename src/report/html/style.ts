@@ -29,7 +29,7 @@ code, .code { font: 0.92em/1.45 ui-monospace, SFMono-Regular, Menlo, Consolas, "
 .eyebrow { color: var(--muted); font-size: 14px; margin-bottom: 10px; overflow-wrap: anywhere; }
 section, .verdict { background: var(--card); border: 1px solid var(--line); border-radius: 10px; padding: 22px 24px; margin-top: 18px; }
 .verdict { border-left: 6px solid var(--found); margin-top: 0; }
-.verdict.some_failed, .verdict.stopped, .verdict.interrupted { border-left-color: var(--warn); }
+.verdict.some_failed, .verdict.nothing_found, .verdict.stopped, .verdict.interrupted { border-left-color: var(--warn); }
 .verdict.error { border-left-color: var(--bad); }
 .verdict .next { max-width: none; margin-top: 10px; font-size: 16px; }
 .verdict .facts { display: flex; flex-wrap: wrap; gap: 0 22px; max-width: none; margin-top: 14px; color: var(--muted); font-size: 14px; }

@@ -82,6 +82,13 @@ const FAILURES: Readonly<Record<string, string>> = {
     'too many files are open here; lower --concurrency, or raise the limit (ulimit -n)',
   no_local_port:
     'no port of this machine was left for the connection; lower --concurrency, or check --base-url',
+  invalid_http: 'an answer came, but not in HTTP that can be read; check --base-url and its port',
+  unknown_content_encoding: 'the answer came in a Content-Encoding that is not known here',
+  unknown_charset: 'the answer came in a charset that is not known here; JSON is UTF-8',
+  http2_only: 'the server speaks HTTP/2 only, and Brandfill speaks HTTP/1.1',
+  tls_too_old: 'the server offers only a version of TLS that is not safe any more',
+  client_certificate_required: 'the server wants a certificate of the caller (mutual TLS)',
+  redirect_without_domain: 'the API redirects to an address without the domain; check --base-url',
   invalid_response: 'the answer was no JSON object in UTF-8; check --base-url',
   response_too_large: 'the answer was longer than 10 MiB, or its headers than 16 KiB',
   redirect_to_another_origin: 'the API redirects to another origin; check --base-url',
@@ -114,13 +121,28 @@ const MISDIRECTIONS: Readonly<Record<NonNullable<Stop['seen']>, string>> = {
     'The answer was 404, and --base-url ends in /v1, which each call adds by itself: leave it off, or try a domain that is known.',
   bad_request_page:
     'The answer was 400 with a page that is no JSON: check --base-url, for one its https:// and its port.',
-  bot_wall: 'x',
-  same_answer: 'x',
-  lost_domain: 'x',
   no_json:
     'The answer was 200 with something that is no JSON object, such as a page for people: check --base-url, and whether a proxy or a login stands between.',
   redirect_to_another_origin:
     'The API redirects to another origin: check --base-url, for one its https:// and its host.',
+  same_answer:
+    'The answer is the same for different domains: check --base-url, and whether a login or a page of welcome stands between.',
+  lost_domain:
+    'The API redirects to an address without the domain, which can only answer about something else, such as a login: check --base-url, for one its https:// and its host.',
+  bot_wall:
+    'The answer was a refusal with a page for people, such as a check for bots shows: ask the makers of the API to let your address or your User-Agent (--header) through, and check --base-url.',
+  invalid_http:
+    'An answer came, but not in HTTP that can be read: check --base-url and its port, and ask the makers of the API.',
+  unknown_content_encoding:
+    'The answer came in a Content-Encoding that is not known here, although gzip, deflate and br were asked for: ask the makers of the API.',
+  unknown_charset:
+    'The answer came in a charset that is not known here; JSON is UTF-8: ask the makers of the API.',
+  http2_only:
+    'The server speaks HTTP/2 only, and Brandfill speaks HTTP/1.1: check --base-url, or put a proxy before it that speaks both.',
+  tls_too_old:
+    'The server offers only a version of TLS that is not safe any more (older than 1.2): check --base-url, and ask the makers of the API.',
+  client_certificate_required:
+    'The server wants a certificate of the caller (mutual TLS), which Brandfill cannot send: check --base-url, or put a proxy before it that has the certificate.',
   dns_failure: "The API's name is not known (DNS): check --base-url and the network.",
   tls_failure:
     "The API's certificate was not accepted, or there is no TLS (then it is http://): check --base-url, the clock, and NODE_EXTRA_CA_CERTS for a certificate authority of your own.",

@@ -2,22 +2,24 @@ import { formatDuration } from '../../job/values/duration.ts';
 import { formatSize } from '../../job/values/format-size.ts';
 import { formatPrice } from '../../job/values/price.ts';
 import { shorten } from '../../rows/columns/names.ts';
-import type { Stop } from '../../worker/stop-switch.ts';
-import type {
-  CallsPerSummary,
-  LogosSummary,
-  PaceSummary,
-  Summary,
-  WaitsSummary,
+import type { Refusal, Stop, StopReason } from '../../worker/stop-switch.ts';
+import {
+  type CallsPerSummary,
+  findNothing,
+  type LogosSummary,
+  type PaceSummary,
+  type Summary,
+  type WaitsSummary,
 } from '../summary.ts';
 import { countOf, formatCount } from './format-count.ts';
 import { formatRate } from './format-rate.ts';
 
 /** Says why a run stops before all domains were asked, and what to do. */
-export function describeStop({ reason, comeBackAtMs, seen, trouble }: Stop): string {
+export function describeStop({ reason, comeBackAtMs, seen, trouble, refusal }: Stop): string {
   if (seen) {
     return `${MISDIRECTIONS[seen]} No further call is made, nothing of it is kept, and the outputs stay as they were.`;
   }
+  if (refusal) return `${describeRefusal(reason, refusal)} No further call is made.`;
   if (trouble !== undefined) return `${STOPS[reason]} The last one ended with: ${trouble}.`;
   if (comeBackAtMs === undefined) return STOPS[reason];
   const who = reason === 'max_calls_per' ? 'The next may be made from' : 'It said to come back at';
@@ -25,14 +27,28 @@ export function describeStop({ reason, comeBackAtMs, seen, trouble }: Stop): str
   return `${STOPS[reason]} ${who} ${when}${reason === 'max_calls_per' ? ' on' : ''}.`;
 }
 
+function describeRefusal(reason: StopReason, { httpStatus, said }: Refusal): string {
+  const words = said === '' ? 'without a word why' : `'${cut(said)}'`;
+  return reason === 'forbidden'
+    ? `The API answered ${httpStatus} five times in a row: ${words}. Check --auth and what the credential is allowed.`
+    : `The API refused five different domains in the same way, with no success between: ${httpStatus} ${words}. So it is about the calls, not about the domains, and nothing of it is kept. Check the credential (--auth, BRANDFILL_API_KEY), the plan of the account, the parameters (--param) and the address (--base-url); --max-failed 100% takes the API at its word.`;
+}
+
+const LONGEST_SAID = 200;
+
+function cut(said: string): string {
+  return said.length > LONGEST_SAID ? `${said.slice(0, LONGEST_SAID - 1)}…` : said;
+}
+
 const STOPS: Readonly<Record<Stop['reason'], string>> = {
   unauthorized:
     'The API refused the credential (401): check --auth and BRANDFILL_API_KEY. No further call is made.',
   forbidden:
     'The API answered 403 five times in a row: check --auth and what the credential is allowed. No further call is made.',
-  refused: 'The API refused five different domains in the same words. No further call is made.',
   quota: 'The quota of the API is used up. No further call is made.',
   outage: 'The API has been out for longer than --max-outage. No further call is made.',
+  refused:
+    'The API refused five different domains in the same way, with no success between: check --auth, --param and --base-url. No further call is made.',
   misdirected: 'The first calls all had the same result. No further call is made.',
   max_failed:
     'More lookups failed than --max-failed allows: look at the reasons in the failures file. No further call is made.',
@@ -52,13 +68,28 @@ const MISDIRECTIONS: Readonly<Record<NonNullable<Stop['seen']>, string>> = {
     'The first calls were all answered 404, and --base-url ends in /v1, which each call adds by itself: leave it off.',
   bad_request_page:
     'The first calls were all answered 400 with a page that is no JSON: check --base-url, for one its https:// and its port.',
-  bot_wall: 'x',
-  same_answer: 'x',
-  lost_domain: 'x',
   no_json:
     'The first calls were all answered 200 with something that is no JSON object, such as a page for people: check --base-url, and whether a proxy or a login stands between.',
   redirect_to_another_origin:
     'The first calls were all redirected to another origin: check --base-url, for one its https:// and its host.',
+  same_answer:
+    'Five different domains got one and the same answer (200), so it is about none of them: check --base-url, --param, and whether a login or a page of welcome stands between.',
+  lost_domain:
+    'The first calls were all redirected to an address without the domain, which can only answer about something else, such as a login: check --base-url, for one its https:// and its host.',
+  bot_wall:
+    'The first calls were all refused with a page for people, such as a check for bots shows: it comes from what stands before the API, not from the API. Ask its makers to let your address or your User-Agent (--header) through, and check --base-url.',
+  invalid_http:
+    'The first calls were answered, but not in HTTP that can be read: check --base-url and its port, and ask the makers of the API or of the gateway before it.',
+  unknown_content_encoding:
+    'The first calls were answered in a Content-Encoding that is not known here, although gzip, deflate and br were asked for: ask the makers of the API or of the gateway before it.',
+  unknown_charset:
+    'The first calls were answered in a charset that is not known here; JSON is UTF-8: ask the makers of the API or of the gateway before it.',
+  http2_only:
+    'The server speaks HTTP/2 only, and Brandfill speaks HTTP/1.1: check --base-url, or put a proxy before it that speaks both.',
+  tls_too_old:
+    'The server offers only a version of TLS that is not safe any more (older than 1.2): check --base-url, and ask the makers of the API.',
+  client_certificate_required:
+    'The server wants a certificate of the caller (mutual TLS), which Brandfill cannot send: check --base-url, or put a proxy before it that has the certificate.',
   dns_failure:
     "The first calls failed because the API's name is not known (DNS): check --base-url and the network.",
   tls_failure:
@@ -114,8 +145,25 @@ export function describeSummary(summary: Summary): readonly string[] {
     lines.push(`Stopped early. ${describeGoingOn(summary.stopped)}`);
   } else if (statuses.skipped > 0) {
     lines.push(`${describePruned(statuses.skipped)} Run the same command again.`);
+  } else {
+    const nothing = describeNothing(summary);
+    if (nothing !== undefined) lines.push(nothing);
   }
   return lines;
+}
+
+/** Says that a run was for nothing, and what to check; undefined when it was not. */
+export function describeNothing(run: Pick<Summary, 'statuses' | 'calls'>): string | undefined {
+  const nothing = findNothing(run);
+  if (nothing === undefined) return undefined;
+  if (nothing === 'no_domain') return 'No row has a domain: check --domain-column.';
+  const { not_found: unknown, rejected, invalid } = run.statuses;
+  const parts = [
+    unknown > 0 && `${formatCount(unknown)} unknown to the API`,
+    rejected > 0 && `${formatCount(rejected)} refused by it`,
+    invalid > 0 && `${formatCount(invalid)} without a domain`,
+  ].filter((part) => part !== false);
+  return `No row has an answer: ${parts.join(', ')}. Check --base-url and --domain-column, and whether one that must be known is found: brandfill try DOMAIN.`;
 }
 
 /** `3 rows were skipped: …`, for a run that was not stopped. */
@@ -128,6 +176,8 @@ export function describePruned(rows: number): string {
 /** How to continue a run that was stopped. */
 export function describeGoingOn({ reason, comeBackAtMs }: Stop): string {
   if (reason === 'misdirected') return 'Once that is fixed, run the same command again.';
+  if (reason === 'refused')
+    return 'What was found before is kept: once that is fixed, run the same command again.';
   const when = comeBackAtMs === undefined ? '' : ` after ${new Date(comeBackAtMs).toISOString()}`;
   return `What was found is kept: run the same command again${when} to go on.`;
 }

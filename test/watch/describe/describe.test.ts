@@ -1,5 +1,10 @@
 import { describe, expect, it } from 'vitest';
-import { describeStop, describeSummary } from '../../../src/watch/describe/describe.ts';
+import type { Misdirection } from '../../../src/brand/misdirection.ts';
+import {
+  describeGoingOn,
+  describeStop,
+  describeSummary,
+} from '../../../src/watch/describe/describe.ts';
 import {
   createStatusCounts,
   type PaceSummary,
@@ -50,6 +55,30 @@ describe('describeSummary', () => {
       '  changes   c.csv (3 new, 1,200 changed)',
       '  store     .brandfill (1.2 MB)',
     ]);
+  });
+
+  it('says that nothing was found, why, and what to check', () => {
+    const statuses = { ...createStatusCounts(), not_found: 120 };
+    const nothing = { ...SUMMARY, statuses };
+    expect(describeSummary(nothing).at(-1)).toBe(
+      'No row has an answer: 120 unknown to the API. Check --base-url and --domain-column, and whether one that must be known is found: brandfill try DOMAIN.',
+    );
+    const mixed = { ...nothing, statuses: { ...statuses, rejected: 4, invalid: 1 } };
+    expect(describeSummary(mixed).at(-1)).toMatch(
+      /^No row has an answer: 120 unknown to the API, 4 refused by it, 1 without a domain\. /,
+    );
+    const invalid = { ...SUMMARY, calls: 0, statuses: { ...createStatusCounts(), invalid: 9 } };
+    expect(describeSummary(invalid).at(-1)).toBe('No row has a domain: check --domain-column.');
+  });
+
+  it.each([
+    ['one is found', 10, { not_found: 9, found: 1 }],
+    ['all are fresh, and no call was made', 0, { not_found: 9 }],
+    ['the list is empty', 0, {}],
+    ['some failed, which is told', 10, { not_found: 9, failed: 1 }],
+  ])('does not say so when %s', (_, calls, some) => {
+    const statuses = { ...createStatusCounts(), ...some };
+    expect(describeSummary({ ...SUMMARY, calls, statuses }).join()).not.toContain('No row');
   });
 
   it('says what is left of the calls that all runs may make', () => {
@@ -163,5 +192,54 @@ describe('describeStop', () => {
     expect(describeStop({ reason: 'max_calls_per', comeBackAtMs: 0 })).toMatch(
       /--max-calls-per.*The next may be made from 1970-01-01T00:00:00.000Z on\.$/,
     );
+  });
+
+  it('says what the API refused five domains with, and what to check', () => {
+    const refusal = { httpStatus: 422, said: 'Unknown parameter: langg' };
+    const text = describeStop({ reason: 'refused', refusal });
+    expect(text).toMatch(
+      /five different domains in the same way.*: 422 'Unknown parameter: langg'\./,
+    );
+    expect(text).toMatch(/nothing of it is kept.*--auth.*plan.*--param.*--base-url/);
+    expect(text).toMatch(
+      /--max-failed 100% takes the API at its word\. No further call is made\.$/,
+    );
+    expect(describeGoingOn({ reason: 'refused', refusal })).toBe(
+      'What was found before is kept: once that is fixed, run the same command again.',
+    );
+  });
+
+  it('cuts what an API says at length, and tells a refusal without words', () => {
+    const said = 'x'.repeat(5_000);
+    expect(
+      describeStop({ reason: 'refused', refusal: { httpStatus: 400, said } }).length,
+    ).toBeLessThan(800);
+    expect(describeStop({ reason: 'refused', refusal: { httpStatus: 400, said: '' } })).toContain(
+      '400 without a word why.',
+    );
+  });
+
+  it('says what a 403 says, where it is known', () => {
+    const refusal = { httpStatus: 403, said: 'Your plan has no brands' };
+    expect(describeStop({ reason: 'forbidden', refusal })).toMatch(
+      /403 five times in a row: 'Your plan has no brands'\. Check --auth/,
+    );
+  });
+
+  it.each<[Misdirection, RegExp]>([
+    ['same_answer', /^Five different domains got one and the same answer \(200\).*--base-url/],
+    ['lost_domain', /redirected to an address without the domain/],
+    ['bot_wall', /check for bots.*let your address or your User-Agent \(--header\) through/],
+    ['invalid_http', /not in HTTP that can be read.*port/],
+    ['unknown_content_encoding', /Content-Encoding that is not known/],
+    ['unknown_charset', /charset that is not known/],
+    ['http2_only', /HTTP\/2 only/],
+    ['tls_too_old', /version of TLS that is not safe/],
+    ['client_certificate_required', /certificate of the caller/],
+  ])('names what was seen: %s', (seen, expected) => {
+    const text = describeStop({ reason: 'misdirected', seen });
+    expect(text).toMatch(expected);
+    expect(text).not.toContain('BRANDFILL_API_KEY');
+    expect(text).toMatch(/nothing of it is kept, and the outputs stay as they were\.$/);
   });
 });
