@@ -1,16 +1,15 @@
 import type { LimitHints } from '../common/limit-hints.ts';
 import { type Answer, meaningOf, type StatusMeaning } from './answer.ts';
-import { textAsDeclared, textOf } from './body-text.ts';
-import { openConnections } from './connections.ts';
+import { isCharsetStrange, textAsDeclared, textOf } from './body-text.ts';
 import type { Credential } from './credential.ts';
 import { createDeadlines } from './deadline.ts';
 import type { Endpoint, NameValue } from './endpoint.ts';
 import {
   ACCEPTED_ENCODINGS,
   type Exchanged,
-  exchange,
   GivenUpError,
   isPacked,
+  isPackedStrangely,
   type ResponseHeaders,
 } from './exchange.ts';
 import { findRoundedJsonObject } from './json-object.ts';
@@ -19,6 +18,7 @@ import { createServerClock } from './limit-headers/server-clock.ts';
 import { createWindowFinder } from './limit-headers/window-finder.ts';
 import { describeNetworkError, isHeadersTooLarge } from './network-error.ts';
 import { createShapeFinder } from './shape.ts';
+import { openTransport } from './transport.ts';
 
 /** Makes calls to the brand API. It neither retries nor paces. */
 export interface BrandClient {
@@ -64,7 +64,7 @@ const READ_KINDS: ReadonlySet<StatusMeaning> = new Set(['rejected', 'forbidden',
 export function createBrandClient(options: BrandClientOptions): BrandClient {
   const { endpoint, credential, connections, timeoutMs } = options;
   const { maxBodyBytes = TEN_MIB, now = Date.now } = options;
-  const dispatcher = openConnections({ origin: endpoint.origin, connections, timeoutMs });
+  const transport = openTransport({ origin: endpoint.origin, connections, timeoutMs });
   const deadlines = createDeadlines(timeoutMs);
   const shapeOf = createShapeFinder();
   const clock = createServerClock();
@@ -85,7 +85,7 @@ export function createBrandClient(options: BrandClientOptions): BrandClient {
     try {
       const request = { origin: endpoint.origin, path, headers, mostBytes };
       const sentMs = now();
-      return interpret(await exchange(dispatcher, request, deadline), path, sentMs);
+      return interpret(await transport.exchange(request, deadline), path, sentMs);
     } catch (error) {
       signal.throwIfAborted();
       if (isHeadersTooLarge(error)) {
@@ -174,7 +174,9 @@ export function createBrandClient(options: BrandClientOptions): BrandClient {
       ? undefined
       : (findAnswer(httpStatus, textOf(bytes)) ??
         findAnswer(httpStatus, textAsDeclared(bytes, sent['content-type'])));
-    return answer ?? { kind: 'invalid_response', httpStatus, reason: 'invalid_response' };
+    if (answer) return answer;
+    const reason = bodyError ? 'invalid_response' : whyUnreadable(sent, bytes);
+    return { kind: 'invalid_response', httpStatus, reason };
   }
 
   function findAnswer(httpStatus: number, json: string | undefined): Answer | undefined {
@@ -206,7 +208,7 @@ export function createBrandClient(options: BrandClientOptions): BrandClient {
     return Array.from(text).slice(0, REASON_LENGTH).join('') || `http_${httpStatus}`;
   }
 
-  return { call, close: () => dispatcher.destroy() };
+  return { call, close: () => transport.close() };
 }
 
 /**
@@ -219,6 +221,13 @@ function waitForReset(limits: LimitHints | undefined): number | undefined {
 
 function pageIf(isOne: boolean): { readonly isPage?: boolean } {
   return isOne ? { isPage: true } : {};
+}
+
+/** Why a whole body could not be read as a JSON object. */
+function whyUnreadable(sent: ResponseHeaders, bytes: Buffer): string {
+  if (isPackedStrangely(sent)) return 'unknown_content_encoding';
+  const isStrange = textOf(bytes) === undefined && isCharsetStrange(sent['content-type']);
+  return isStrange ? 'unknown_charset' : 'invalid_response';
 }
 
 /** Whether an error's body is HTML. */
