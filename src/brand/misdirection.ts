@@ -1,14 +1,5 @@
 import type { Answer } from './answer.ts';
-
-/** Network errors that do not pass by themselves, because the address or the proxy is wrong. */
-const DEAD_ENDS = [
-  'dns_failure',
-  'tls_failure',
-  'proxy_403',
-  'proxy_407',
-  'proxy_dns_failure',
-  'proxy_tls_failure',
-] as const;
+import { type AddressReason, isAddressReason } from './network-error.ts';
 
 /** A kind of answer that comes from another server or another path. */
 export type Misdirection =
@@ -17,7 +8,7 @@ export type Misdirection =
   | 'bad_request_page'
   | 'no_json'
   | 'redirect_to_another_origin'
-  | (typeof DEAD_ENDS)[number];
+  | AddressReason;
 
 /**
  * The sign in an answer that the address is wrong, if any. A 404 of the API is JSON or has no body.
@@ -32,9 +23,9 @@ export function misdirectionOf(answer: Answer): Misdirection | undefined {
     case 'rejected':
       return answer.isPage && answer.httpStatus === 400 ? 'bad_request_page' : undefined;
     case 'invalid_response':
-      return 'no_json';
+      return isAddressReason(answer.reason) ? answer.reason : 'no_json';
     case 'try_again':
-      return DEAD_ENDS.find((reason) => reason === answer.reason);
+      return isAddressReason(answer.reason) ? answer.reason : undefined;
     case 'refused':
       return answer.reason === 'redirect_to_another_origin' ? answer.reason : undefined;
     default:

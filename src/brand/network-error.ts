@@ -19,29 +19,131 @@ export interface NetworkFailure {
   readonly about: About;
 }
 
-/** What each reason speaks about. Those at a proxy begin with `proxy_` and are not listed here. */
-const ABOUT = {
-  timeout: 'api',
-  connection_refused: 'api',
-  connection_reset: 'api',
-  network_error: 'api',
-  too_many_open_files: 'machine',
-  no_local_port: 'machine',
-  no_route: 'machine',
-  dns_unavailable: 'machine',
-  dns_failure: 'address',
-  tls_failure: 'address',
-  tls_refused: 'address',
-  tls_too_old: 'address',
-  client_certificate_required: 'address',
-  http2_only: 'address',
-  invalid_http: 'address',
-  unknown_content_encoding: 'address',
-  unknown_charset: 'address',
-} as const satisfies Readonly<Record<string, About>>;
+/** What people are told of a reason. */
+export interface NetworkReasonWords {
+  readonly about: About;
+  /** A clause that says what happened, without a full stop. */
+  readonly what: string;
+  /** A clause that says what to do about it, without a full stop. */
+  readonly check: string;
+}
 
-/** A reason that is not about a proxy. */
-export type NetworkReason = keyof typeof ABOUT;
+const WHETHER_UP = 'check --base-url, and whether the API is up';
+const CA = 'NODE_EXTRA_CA_CERTS for a certificate authority of your own';
+
+/** Every reason. Those at a proxy that are not listed are about this machine. */
+const FAILURES = {
+  timeout: {
+    about: 'api',
+    what: 'no answer came within --timeout',
+    check: 'give it longer, or fewer calls at once (--concurrency)',
+  },
+  connection_refused: { about: 'api', what: 'the connection was refused', check: WHETHER_UP },
+  connection_reset: {
+    about: 'api',
+    what: 'the connection was broken off before there was an answer',
+    check: WHETHER_UP,
+  },
+  network_error: { about: 'api', what: 'there was no connection to the API', check: WHETHER_UP },
+  too_many_open_files: {
+    about: 'machine',
+    what: 'too many files are open here',
+    check: 'lower --concurrency, or raise the limit (ulimit -n)',
+  },
+  no_local_port: {
+    about: 'machine',
+    what: 'no port of this machine is left for a connection',
+    check: 'lower --concurrency, or check --base-url if no connection was ever made',
+  },
+  no_route: {
+    about: 'machine',
+    what: 'this machine has no route to the API',
+    check: 'check the network, and --base-url if no call ever got through',
+  },
+  dns_unavailable: {
+    about: 'machine',
+    what: 'the name of the API could not be looked up, because the resolver (DNS) did not answer',
+    check: 'check the network and the resolver of this machine',
+  },
+  dns_failure: {
+    about: 'address',
+    what: "the API's name is not known (DNS)",
+    check: 'check --base-url and the network',
+  },
+  tls_failure: {
+    about: 'address',
+    what: "the API's certificate was not accepted, or there is no TLS (then it is http://)",
+    check: `check --base-url, the clock, and ${CA}`,
+  },
+  tls_refused: {
+    about: 'address',
+    what: 'the API broke off the TLS handshake, for want of a client certificate, a cipher or a host name that it accepts',
+    check: 'check --base-url, and ask the makers of the API what it demands',
+  },
+  tls_too_old: {
+    about: 'address',
+    what: 'the API speaks only a version of TLS that is too old or too weak',
+    check: 'check --base-url, and ask the makers of the API for TLS 1.2 or later',
+  },
+  client_certificate_required: {
+    about: 'address',
+    what: 'the API wants a client certificate, which cannot be given here',
+    check: 'put a proxy in front that has one, and give its address as --base-url',
+  },
+  http2_only: {
+    about: 'address',
+    what: 'the API speaks HTTP/2 only, and calls are made with HTTP/1.1',
+    check: 'check --base-url, or put a proxy in front that speaks both',
+  },
+  invalid_http: {
+    about: 'address',
+    what: 'an answer came that is no HTTP/1.1 and cannot be read',
+    check: 'check --base-url, for one its port, and ask the makers of the API',
+  },
+  unknown_content_encoding: {
+    about: 'address',
+    what: 'the answer has a content encoding that is not known here, and gzip and br were asked for',
+    check: 'ask the makers of the API, or whoever runs the proxy in front of it',
+  },
+  unknown_charset: {
+    about: 'address',
+    what: 'the answer is in a charset that is not known here',
+    check: 'ask the makers of the API for UTF-8',
+  },
+  proxy_403: {
+    about: 'address',
+    what: 'the call was refused by the proxy (403)',
+    check: 'ask for the API to be let through, or name it in NO_PROXY',
+  },
+  proxy_407: {
+    about: 'address',
+    what: 'the call was refused by the proxy (407)',
+    check: 'check the user and the password in HTTP_PROXY or HTTPS_PROXY',
+  },
+  proxy_dns_failure: {
+    about: 'address',
+    what: "the proxy's name is not known (DNS)",
+    check: 'check HTTP_PROXY or HTTPS_PROXY',
+  },
+  proxy_tls_failure: {
+    about: 'address',
+    what: 'the TLS of the proxy failed',
+    check: 'check the scheme in HTTP_PROXY or HTTPS_PROXY, and NODE_EXTRA_CA_CERTS',
+  },
+  proxy_connection_refused: {
+    about: 'machine',
+    what: 'the proxy refused the connection',
+    check: 'check HTTP_PROXY or HTTPS_PROXY, and whether the proxy is up',
+  },
+} as const satisfies Readonly<Record<string, NetworkReasonWords>>;
+
+/** A reason of the table. */
+export type NetworkReason = keyof typeof FAILURES;
+
+/** A reason that in the first calls is a sign of a wrong address or setting. */
+export type AddressReason = {
+  [Reason in NetworkReason]: (typeof FAILURES)[Reason]['about'] extends 'address' ? Reason : never;
+}[NetworkReason];
 
 /** The reason of each code of an error. */
 const REASONS: Readonly<Record<string, NetworkReason>> = {
@@ -87,24 +189,13 @@ const TLS_REASONS: readonly (readonly [RegExp, NetworkReason])[] = [
   [/^(CERT_|ERR_TLS_|ERR_SSL_|DEPTH_ZERO|SELF_SIGNED|UNABLE_TO_)/, 'tls_failure'],
 ];
 
-/** Refusals of a proxy that do not pass by themselves. */
-const PROXY_ADDRESS = /^(403|407|dns_failure|(tls|client_certificate|http2|invalid_http).*)$/;
-
 /**
  * Names why a call got no answer, and what that speaks about. When the call failed at a proxy, the
  * reason names the proxy: `proxy_407` for its answer, `proxy_dns_failure` and so on.
  */
 export function classifyNetworkError(error: unknown): NetworkFailure {
-  if (error instanceof ProxyError) {
-    if (error.httpStatus === undefined) {
-      const { reason, about } = classifyNetworkError(error.cause);
-      // The want of a descriptor or a port is not the fault of the proxy.
-      if (/^(too_many_open_files|no_local_port)$/.test(reason)) return { reason, about };
-      return failureOf(`proxy_${reason}`);
-    }
-    return failureOf(`proxy_${error.httpStatus}`);
-  }
-  return failureOf(reasonOf(error));
+  const reason = error instanceof ProxyError ? proxyReasonOf(error) : reasonOf(error);
+  return { reason, about: aboutOf(reason) };
 }
 
 /** The word for why a call got no answer: `classifyNetworkError(error).reason`. */
@@ -114,9 +205,27 @@ export function describeNetworkError(error: unknown): string {
 
 /** What a reason speaks about. A reason that is not of the network is about the API. */
 export function aboutOf(reason: string): About {
-  const [, atProxy] = /^proxy_(.*)$/.exec(reason) ?? [];
-  if (atProxy !== undefined) return PROXY_ADDRESS.test(atProxy) ? 'address' : 'machine';
-  return Object.hasOwn(ABOUT, reason) ? ABOUT[reason as NetworkReason] : 'api';
+  return wordsOf(reason)?.about ?? (reason.startsWith('proxy_') ? 'machine' : 'api');
+}
+
+/** Whether a reason in the first calls is a sign of a wrong address or setting. */
+export function isAddressReason(reason: string): reason is AddressReason {
+  return aboutOf(reason) === 'address';
+}
+
+/** What people are told of a reason; undefined for one that is not of the network. */
+export function wordsOf(reason: NetworkReason): NetworkReasonWords;
+export function wordsOf(reason: string): NetworkReasonWords | undefined;
+export function wordsOf(reason: string): NetworkReasonWords | undefined {
+  return Object.hasOwn(FAILURES, reason) ? FAILURES[reason as NetworkReason] : undefined;
+}
+
+/** The same in a sentence. */
+export function sentenceOn(reason: NetworkReason): string;
+export function sentenceOn(reason: string): string | undefined;
+export function sentenceOn(reason: string): string | undefined {
+  const words = wordsOf(reason);
+  return words && `${words.what.charAt(0).toUpperCase()}${words.what.slice(1)}: ${words.check}.`;
 }
 
 /** Whether the headers of an answer are longer than Node.js reads (`--max-http-header-size`). */
@@ -124,8 +233,13 @@ export function isHeadersTooLarge(error: unknown): boolean {
   return /^(HPE|UND_ERR)_HEADERS?_OVERFLOW$/.test(codeOf(error));
 }
 
-function failureOf(reason: string): NetworkFailure {
-  return { reason, about: aboutOf(reason) };
+function proxyReasonOf({ httpStatus, cause }: ProxyError): string {
+  if (httpStatus !== undefined) return `proxy_${httpStatus}`;
+  const reason = reasonOf(cause);
+  // The want of a descriptor or a port is not the fault of the proxy.
+  if (reason === 'too_many_open_files' || reason === 'no_local_port') return reason;
+  const isOfTls = /^(tls_|client_certificate|http2)/.test(reason);
+  return isOfTls ? 'proxy_tls_failure' : `proxy_${reason}`;
 }
 
 /**
@@ -135,7 +249,11 @@ function failureOf(reason: string): NetworkFailure {
 function reasonOf(error: unknown): NetworkReason {
   if (error instanceof AggregateError) {
     const reasons = error.errors.map(reasonOf);
-    return reasons.find((reason) => ABOUT[reason] !== 'machine') ?? reasons[0] ?? 'network_error';
+    return (
+      reasons.find((reason) => FAILURES[reason].about !== 'machine') ??
+      reasons[0] ??
+      'network_error'
+    );
   }
   const code = systemErrorCode(error);
   if (code === undefined) {

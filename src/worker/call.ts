@@ -266,6 +266,7 @@ function paceKindOf(answer: Answer): 'accepted' | 'throttled' | 'failed' {
 }
 
 /** Whether an answer, or its absence, is typical of an API that is out. */
-function isOutage({ kind, httpStatus }: Answer): boolean {
-  return kind === 'try_again' && (httpStatus === undefined || httpStatus >= 500);
+function isOutage(answer: Answer): boolean {
+  if (answer.kind !== 'try_again' || answer.reason === 'invalid_http') return false;
+  return answer.httpStatus === undefined || answer.httpStatus >= 500;
 }

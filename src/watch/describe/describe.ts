@@ -1,3 +1,5 @@
+import type { Misdirection } from '../../brand/misdirection.ts';
+import { type AddressReason, isAddressReason, wordsOf } from '../../brand/network-error.ts';
 import { formatDuration } from '../../job/values/duration.ts';
 import { formatSize } from '../../job/values/format-size.ts';
 import { formatPrice } from '../../job/values/price.ts';
@@ -16,7 +18,7 @@ import { formatRate } from './format-rate.ts';
 /** Says why a run stops before all domains were asked, and what to do. */
 export function describeStop({ reason, comeBackAtMs, seen, trouble }: Stop): string {
   if (seen) {
-    return `${MISDIRECTIONS[seen]} No further call is made, nothing of it is kept, and the outputs stay as they were.`;
+    return `${describeMisdirection(seen)} No further call is made, nothing of it is kept, and the outputs stay as they were.`;
   }
   if (trouble !== undefined) return `${STOPS[reason]} The last one ended with: ${trouble}.`;
   if (comeBackAtMs === undefined) return STOPS[reason];
@@ -43,8 +45,14 @@ const STOPS: Readonly<Record<Stop['reason'], string>> = {
   error: 'Stopped by an error.',
 };
 
+function describeMisdirection(seen: Misdirection): string {
+  if (!isAddressReason(seen)) return MISDIRECTIONS[seen];
+  const { what, check } = wordsOf(seen);
+  return `The first calls failed because ${what}: ${check}.`;
+}
+
 /** How the first calls ended, and what to check. */
-const MISDIRECTIONS: Readonly<Record<NonNullable<Stop['seen']>, string>> = {
+const MISDIRECTIONS: Readonly<Record<Exclude<Misdirection, AddressReason>, string>> = {
   not_found_page:
     'The first calls were all answered 404 with a page that is no JSON: the path is wrong, check --base-url.',
   not_found_doubled:
@@ -55,18 +63,6 @@ const MISDIRECTIONS: Readonly<Record<NonNullable<Stop['seen']>, string>> = {
     'The first calls were all answered 200 with something that is no JSON object, such as a page for people: check --base-url, and whether a proxy or a login stands between.',
   redirect_to_another_origin:
     'The first calls were all redirected to another origin: check --base-url, for one its https:// and its host.',
-  dns_failure:
-    "The first calls failed because the API's name is not known (DNS): check --base-url and the network.",
-  tls_failure:
-    "The first calls failed because the API's certificate was not accepted, or there is no TLS (then it is http://): check --base-url, the clock, and NODE_EXTRA_CA_CERTS for a certificate authority of your own.",
-  proxy_403:
-    'The first calls were refused by the proxy (403): ask for the API to be let through, or name it in NO_PROXY.',
-  proxy_407:
-    'The first calls were refused by the proxy (407): check the user and the password in HTTP_PROXY or HTTPS_PROXY.',
-  proxy_dns_failure:
-    "The first calls failed because the proxy's name is not known (DNS): check HTTP_PROXY or HTTPS_PROXY.",
-  proxy_tls_failure:
-    'The first calls failed because of the TLS of the proxy: check the scheme in HTTP_PROXY or HTTPS_PROXY, and NODE_EXTRA_CA_CERTS.',
 };
 
 /** The summary for people, in lines. */
