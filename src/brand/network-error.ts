@@ -28,23 +28,57 @@ export interface NetworkReasonWords {
   readonly check: string;
 }
 
-const WHETHER_UP = 'check --base-url, and whether the API is up';
-const CA = 'NODE_EXTRA_CA_CERTS for a certificate authority of your own';
+/** A reason that in the first calls is a sign of a wrong address or setting. */
+export type AddressReason =
+  | 'dns_failure'
+  | 'tls_failure'
+  | 'tls_refused'
+  | 'tls_too_old'
+  | 'client_certificate_required'
+  | 'http2_only'
+  | 'invalid_http'
+  | 'unknown_content_encoding'
+  | 'unknown_charset'
+  | 'proxy_403'
+  | 'proxy_407'
+  | 'proxy_dns_failure'
+  | 'proxy_tls_failure';
+
+/** A reason of the table below. */
+export type NetworkReason =
+  | AddressReason
+  | 'timeout'
+  | 'connection_refused'
+  | 'connection_reset'
+  | 'network_error'
+  | 'too_many_open_files'
+  | 'no_local_port'
+  | 'no_route'
+  | 'dns_unavailable'
+  | 'proxy_connection_refused';
 
 /** Every reason. Those at a proxy that are not listed are about this machine. */
-const FAILURES = {
+const FAILURES: Readonly<Record<NetworkReason, NetworkReasonWords>> = {
   timeout: {
     about: 'api',
     what: 'no answer came within --timeout',
     check: 'give it longer, or fewer calls at once (--concurrency)',
   },
-  connection_refused: { about: 'api', what: 'the connection was refused', check: WHETHER_UP },
+  connection_refused: {
+    about: 'api',
+    what: 'the connection was refused',
+    check: 'check --base-url, and whether the API is up',
+  },
   connection_reset: {
     about: 'api',
     what: 'the connection was broken off before there was an answer',
-    check: WHETHER_UP,
+    check: 'check --base-url, and whether the API is up',
   },
-  network_error: { about: 'api', what: 'there was no connection to the API', check: WHETHER_UP },
+  network_error: {
+    about: 'api',
+    what: 'there was no connection to the API',
+    check: 'check --base-url, and whether the API is up',
+  },
   too_many_open_files: {
     about: 'machine',
     what: 'too many files are open here',
@@ -73,7 +107,8 @@ const FAILURES = {
   tls_failure: {
     about: 'address',
     what: "the API's certificate was not accepted, or there is no TLS (then it is http://)",
-    check: `check --base-url, the clock, and ${CA}`,
+    check:
+      'check --base-url, the clock, and NODE_EXTRA_CA_CERTS for a certificate authority of your own',
   },
   tls_refused: {
     about: 'address',
@@ -135,15 +170,7 @@ const FAILURES = {
     what: 'the proxy refused the connection',
     check: 'check HTTP_PROXY or HTTPS_PROXY, and whether the proxy is up',
   },
-} as const satisfies Readonly<Record<string, NetworkReasonWords>>;
-
-/** A reason of the table. */
-export type NetworkReason = keyof typeof FAILURES;
-
-/** A reason that in the first calls is a sign of a wrong address or setting. */
-export type AddressReason = {
-  [Reason in NetworkReason]: (typeof FAILURES)[Reason]['about'] extends 'address' ? Reason : never;
-}[NetworkReason];
+};
 
 /** The reason of each code of an error. */
 const REASONS: Readonly<Record<string, NetworkReason>> = {
