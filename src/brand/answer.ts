@@ -1,6 +1,8 @@
+import { isUtf8 } from 'node:buffer';
 import { domainToUnicode } from 'node:url';
 import type { LimitHints } from '../common/limit-hints.ts';
-import type { Exchanged, ResponseHeaders } from './exchange.ts';
+import { isCharsetStrange } from './body-text.ts';
+import { type Exchanged, isPackedStrangely, type ResponseHeaders } from './exchange.ts';
 import { findRoundedJsonObject, type JsonObject, whyNoJsonObject } from './json-object.ts';
 import { type Limits, laterOf } from './limit-headers/find-limits.ts';
 import type { Misdirection } from './misdirection.ts';
@@ -256,6 +258,13 @@ function judgeBody(evidence: Evidence): Answer {
     sign: 'no_json',
   };
   if (bodyError) return cutOff;
+  // The body is whole, but how it is written is not known here.
+  const strange = isPackedStrangely(headers)
+    ? 'unknown_content_encoding'
+    : !isUtf8(bytes) && isCharsetStrange(headers['content-type'])
+      ? 'unknown_charset'
+      : undefined;
+  if (strange) return { ...cutOff, reason: strange, sign: strange };
   for (const candidate of evidence.texts) {
     const value = findRoundedJsonObject(candidate);
     if (value) {

@@ -26,14 +26,28 @@ function textOf(bytes: Buffer): string | undefined {
  * the body is not in it.
  */
 function textAsDeclared(bytes: Buffer, contentType: unknown): string | undefined {
-  const [, charset] = /;\s*charset\s*=\s*"?([^\s";]+)/i.exec(String(contentType)) ?? [];
+  const charset = charsetOf(contentType);
   if (charset === undefined) return undefined;
-  // Not TextDecoder: in Node.js 20 it has no '€' in Windows-1252.
-  const iconv = load('iconv-lite') as typeof import('iconv-lite');
   const encoding = LATIN_1.test(charset) ? 'windows-1252' : charset;
-  if (!iconv.encodingExists(encoding)) return undefined;
-  const text = iconv.decode(bytes, encoding);
+  if (!iconv().encodingExists(encoding)) return undefined;
+  const text = iconv().decode(bytes, encoding);
   return text.includes('\uFFFD') ? undefined : text;
+}
+
+/** Whether a content type names a charset that cannot be decoded here. */
+export function isCharsetStrange(contentType: unknown): boolean {
+  const charset = charsetOf(contentType);
+  return charset !== undefined && !LATIN_1.test(charset) && !iconv().encodingExists(charset);
+}
+
+function charsetOf(contentType: unknown): string | undefined {
+  const [, charset] = /;\s*charset\s*=\s*["']?([^\s"';]+)/i.exec(String(contentType)) ?? [];
+  return charset;
+}
+
+/** Not TextDecoder: in Node.js 20 it has no '€' in Windows-1252. */
+function iconv(): typeof import('iconv-lite') {
+  return load('iconv-lite') as typeof import('iconv-lite');
 }
 
 const load = createRequire(import.meta.url);

@@ -1,13 +1,11 @@
 import { type Answer, ERROR_BODY_BYTES, judge, meaningOf } from './answer.ts';
 import { textsOf } from './body-text.ts';
-import { openConnections } from './connections.ts';
 import type { Credential } from './credential.ts';
 import { createDeadlines } from './deadline.ts';
 import type { Endpoint, NameValue } from './endpoint.ts';
 import {
   ACCEPTED_ENCODINGS,
   type Exchanged,
-  exchange,
   GivenUpError,
   isPacked,
   type ResponseHeaders,
@@ -15,9 +13,14 @@ import {
 import { findLimits } from './limit-headers/find-limits.ts';
 import { createServerClock } from './limit-headers/server-clock.ts';
 import { createWindowFinder } from './limit-headers/window-finder.ts';
-import { deadEndOf } from './misdirection.ts';
-import { describeNetworkError, isHeadersTooLarge } from './network-error.ts';
+import {
+  classifyNetworkError,
+  isAddressReason,
+  isHeadersTooLarge,
+  type NetworkFailure,
+} from './network-error.ts';
 import { createShapeFinder } from './shape.ts';
+import { openTransport } from './transport.ts';
 
 /** Makes calls to the brand API. It neither retries nor paces. */
 export interface BrandClient {
@@ -66,7 +69,7 @@ const READ_KINDS: ReadonlySet<ReturnType<typeof meaningOf>> = new Set([
 export function createBrandClient(options: BrandClientOptions): BrandClient {
   const { endpoint, credential, connections, timeoutMs } = options;
   const { maxBodyBytes = TEN_MIB, now = Date.now } = options;
-  const dispatcher = openConnections({ origin: endpoint.origin, connections, timeoutMs });
+  const transport = openTransport({ origin: endpoint.origin, connections, timeoutMs });
   const deadlines = createDeadlines(timeoutMs);
   const shapeOf = createShapeFinder();
   const clock = createServerClock();
@@ -87,22 +90,17 @@ export function createBrandClient(options: BrandClientOptions): BrandClient {
     try {
       const request = { origin: endpoint.origin, path, headers, mostBytes };
       const sentMs = now();
-      return interpret(await exchange(dispatcher, request, deadline), path, domain, sentMs);
+      return interpret(await transport.exchange(request, deadline), path, domain, sentMs);
     } catch (error) {
       signal.throwIfAborted();
       if (isHeadersTooLarge(error)) {
         return { kind: 'refused', httpStatus: undefined, reason: 'response_too_large' };
       }
-      const reason = error instanceof GivenUpError ? 'timeout' : describeNetworkError(error);
-      const sign = deadEndOf(reason);
-      return {
-        kind: 'try_again',
-        httpStatus: undefined,
-        reason,
-        retryAfterMs: undefined,
-        about: 'api',
-        ...(sign ? { sign } : {}),
-      };
+      return noAnswer(
+        error instanceof GivenUpError
+          ? { reason: 'timeout', about: 'api' }
+          : classifyNetworkError(error),
+      );
     } finally {
       deadline.clear();
     }
@@ -146,5 +144,19 @@ export function createBrandClient(options: BrandClientOptions): BrandClient {
     });
   }
 
-  return { call, close: () => dispatcher.destroy() };
+  return { call, close: () => transport.close() };
+}
+
+/** The meaning of a call without an answer that could be read. */
+function noAnswer({ reason, about }: NetworkFailure): Answer {
+  // HTTP that cannot be read is an answer, so the API is not away.
+  const isAway = reason !== 'invalid_http';
+  return {
+    kind: 'try_again',
+    httpStatus: undefined,
+    reason,
+    retryAfterMs: undefined,
+    ...(isAway ? { about: about === 'machine' ? 'machine' : 'api' } : {}),
+    ...(isAddressReason(reason) ? { sign: reason } : {}),
+  };
 }

@@ -1,5 +1,6 @@
 import { createRequire } from 'node:module';
-import type { Dispatcher, Pool } from 'undici';
+import type { Socket } from 'node:net';
+import type { buildConnector, Client, Dispatcher, Pool } from 'undici';
 import { findProxy, ProxyError } from './proxy.ts';
 
 export interface ConnectionsOptions {
@@ -9,6 +10,28 @@ export interface ConnectionsOptions {
   readonly connections: number;
   /** The longest that opening a connection may take. */
   readonly timeoutMs: number;
+}
+
+/** A place for one connection after another, as the calls over it see it. */
+export interface Line {
+  /** The connection that was opened last. */
+  socket: Socket | undefined;
+  /** What had come over it when it was open: of a tunnel, the answer of the proxy. */
+  openingBytes: number;
+}
+
+/** A request that is told over which line it goes, when it is given to it. */
+export interface TracedRequest extends Dispatcher.DispatchOptions {
+  readonly onLine?: (line: Line) => void;
+}
+
+/**
+ * How long one address of a name may take to accept a connection before the next is tried. Node.js
+ * gives up the first then, so its own 250 ms are too short for a server far away, while a family
+ * that is not routed must leave time for the other. The last address has all the time there is.
+ */
+export function attemptTimeoutMs(timeoutMs: number): number {
+  return Math.max(250, Math.min(timeoutMs / 4, 5_000));
 }
 
 /**
@@ -21,15 +44,20 @@ export function openConnections({
   connections,
   timeoutMs,
 }: ConnectionsOptions): Dispatcher {
+  const connect = {
+    timeout: timeoutMs,
+    autoSelectFamily: true,
+    autoSelectFamilyAttemptTimeout: attemptTimeoutMs(timeoutMs),
+  };
   const options = {
     connections,
-    connect: { timeout: timeoutMs },
+    connect,
     // The deadline of each call is exact; undici's own timeouts fire up to a second late.
     headersTimeout: 0,
     bodyTimeout: 0,
   };
   const proxy = findProxy(origin);
-  if (!proxy) return new (poolOfUndici())(origin, options);
+  if (!proxy) return openTracedPool(origin, options);
   const { Pool, ProxyAgent } = load('undici') as typeof import('undici');
 
   /** Asks the proxy for tunnels. */
@@ -51,9 +79,46 @@ export function openConnections({
     uri: proxy.url.href,
     // The deadline of a call does not end the tunnel it asked for, which would take up a connection
     // for minutes.
-    proxyTls: { timeout: timeoutMs },
+    proxyTls: connect,
+    factory: (api, ofAgent) => openTracedPool(api, ofAgent),
     clientFactory: (url, ofClient) => new Tunnels(url, { ...ofClient, headersTimeout: timeoutMs }),
   });
+}
+
+/** Opens a pool whose requests are told over which line they go. */
+function openTracedPool(origin: string | URL, options: Pool.Options): Dispatcher {
+  const { Pool, Client } = partsOfUndici();
+
+  class TracedClient extends Client {
+    readonly #line: Line;
+
+    constructor(url: URL, ofClient: Client.Options) {
+      const line: Line = { socket: undefined, openingBytes: 0 };
+      super(url, { ...ofClient, connect: traced(ofClient.connect, line) });
+      this.#line = line;
+    }
+
+    override dispatch(request: TracedRequest, handler: Dispatcher.DispatchHandler): boolean {
+      request.onLine?.(this.#line);
+      return super.dispatch(request, handler);
+    }
+  }
+
+  return new Pool(origin, { ...options, factory: (url, of) => new TracedClient(url, of) });
+}
+
+/** Makes a connector keep its last connection in a line. The pool has made a function of it. */
+function traced(connect: Client.Options['connect'], line: Line): buildConnector.connector {
+  return (options, callback) => {
+    line.socket = undefined;
+    if (typeof connect !== 'function') throw new TypeError('the pool gives no connector');
+    connect(options, (...result) => {
+      const [, socket] = result;
+      line.socket = socket ?? undefined;
+      line.openingBytes = socket?.bytesRead ?? 0;
+      callback(...result);
+    });
+  };
 }
 
 const load = createRequire(import.meta.url);
@@ -62,6 +127,9 @@ const load = createRequire(import.meta.url);
  * Loads the pool alone. All of undici, with fetch, caches and WebSockets, takes two to three times
  * as long to load, a good part of the time of a short list.
  */
-function poolOfUndici(): typeof Pool {
-  return load('undici/lib/dispatcher/pool.js') as typeof Pool;
+function partsOfUndici(): { readonly Pool: typeof Pool; readonly Client: typeof Client } {
+  return {
+    Pool: load('undici/lib/dispatcher/pool.js') as typeof Pool,
+    Client: load('undici/lib/dispatcher/client.js') as typeof Client,
+  };
 }

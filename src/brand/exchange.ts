@@ -7,6 +7,7 @@ import {
   type Inflate,
 } from 'node:zlib';
 import type { Dispatcher } from 'undici';
+import type { TracedRequest } from './connections.ts';
 import type { Deadline } from './deadline.ts';
 
 /** A response, with as much of its body as was asked for. */
@@ -26,7 +27,7 @@ export interface Exchanged {
 
 export type ResponseHeaders = Readonly<Record<string, string | string[] | undefined>>;
 
-export interface ExchangeRequest {
+export interface ExchangeRequest extends Pick<TracedRequest, 'onLine' | 'reset'> {
   readonly origin: string;
   readonly path: string;
   readonly headers: Readonly<Record<string, string>>;
@@ -57,21 +58,27 @@ export class GivenUpError extends Error {
  *   reported in `bodyError` instead.
  */
 export function exchange(
-  dispatcher: Dispatcher,
-  { origin, path, headers, mostBytes }: ExchangeRequest,
+  dispatcher: Pick<Dispatcher, 'dispatch'>,
+  { mostBytes, ...request }: ExchangeRequest,
   deadline: Deadline,
 ): Promise<Exchanged> {
   return new Promise((resolve, reject) => {
     const reader = new ResponseReader(mostBytes, resolve, reject);
     deadline.onOver = () => reader.giveUp();
     if (deadline.isOver) reader.giveUp();
-    else dispatcher.dispatch({ origin, path, headers, method: 'GET' }, reader);
+    else dispatcher.dispatch({ ...request, method: 'GET' }, reader);
   });
 }
 
 /** Whether a body has an encoding that can be decoded here. */
 export function isPacked(headers: ResponseHeaders): boolean {
-  return UNPACKERS.has(encodingOf(headers));
+  const codings = codingsOf(headers);
+  return codings.length > 0 && codings.every((coding) => UNPACKERS.has(coding));
+}
+
+/** Whether a body has an encoding that cannot be decoded here. Its bytes are as they came. */
+export function isPackedStrangely(headers: ResponseHeaders): boolean {
+  return codingsOf(headers).length > 0 && !isPacked(headers);
 }
 
 type Unpacker = Gunzip | BrotliDecompress | Inflate;
@@ -83,8 +90,31 @@ const UNPACKERS: ReadonlyMap<string, () => Unpacker> = new Map<string, () => Unp
   ['deflate', createInflate],
 ]);
 
-function encodingOf({ 'content-encoding': encoding }: ResponseHeaders): string {
-  return encoding === undefined ? 'identity' : String(encoding).toLowerCase();
+/**
+ * The encodings of a body in the order in which they were applied. One of the transfer, which is
+ * rare, is undone like one of the content.
+ */
+function codingsOf({
+  'content-encoding': ofContent,
+  'transfer-encoding': ofTransfer,
+}: ResponseHeaders): readonly string[] {
+  if (ofContent === undefined && (ofTransfer === undefined || ofTransfer === 'chunked')) return [];
+  return [ofContent ?? [], ofTransfer ?? []]
+    .flat()
+    .flatMap((value) => value.toLowerCase().split(','))
+    .map((coding) => coding.trim())
+    .filter((coding) => coding !== '' && coding !== 'identity' && coding !== 'chunked');
+}
+
+/** Makes what undoes the encodings of a body, the last one first. None for a strange one. */
+function unpackersFor(headers: ResponseHeaders): readonly Unpacker[] {
+  const made = codingsOf(headers).map((coding) => UNPACKERS.get(coding));
+  const unpackers: Unpacker[] = [];
+  for (const make of made.reverse()) {
+    if (!make) return [];
+    unpackers.push(make());
+  }
+  return unpackers;
 }
 
 const NO_HEADERS: ResponseHeaders = {};
@@ -98,7 +128,7 @@ class ResponseReader implements Dispatcher.DispatchHandler {
   #httpStatus = 0;
   #headers = NO_HEADERS;
   #most = 0;
-  #unpacker: Unpacker | undefined;
+  #unpackers: readonly Unpacker[] = [];
   readonly #chunks: Buffer[] = [];
   #sizeBytes = 0;
   #isSettled = false;
@@ -132,22 +162,26 @@ class ResponseReader implements Dispatcher.DispatchHandler {
     this.#httpStatus = httpStatus;
     this.#headers = headers;
     this.#most = this.#mostBytes(httpStatus, headers);
-    const unpacker = UNPACKERS.get(encodingOf(headers))?.();
-    if (!unpacker) return;
-    this.#unpacker = unpacker;
-    unpacker.on('data', (bytes: Buffer) => this.#keep(bytes));
-    unpacker.on('end', () => this.#settle(undefined));
-    unpacker.on('error', (error) => this.#settle(error));
-    unpacker.on('drain', () => controller.resume());
+    this.#unpackers = unpackersFor(headers);
+    this.#unpackers[0]?.on('drain', () => controller.resume());
+    for (const [at, unpacker] of this.#unpackers.entries()) {
+      unpacker.on('error', (error) => this.#settle(error));
+      const next = this.#unpackers[at + 1];
+      if (next) unpacker.pipe(next);
+      else unpacker.on('data', (bytes: Buffer) => this.#keep(bytes));
+    }
+    this.#unpackers.at(-1)?.on('end', () => this.#settle(undefined));
   }
 
   onResponseData(controller: Dispatcher.DispatchController, bytes: Buffer): void {
-    if (!this.#unpacker) this.#keep(bytes);
-    else if (!this.#unpacker.write(bytes)) controller.pause();
+    const [unpacker] = this.#unpackers;
+    if (!unpacker) this.#keep(bytes);
+    else if (!unpacker.write(bytes)) controller.pause();
   }
 
   onResponseEnd(): void {
-    if (this.#unpacker) this.#unpacker.end();
+    const [unpacker] = this.#unpackers;
+    if (unpacker) unpacker.end();
     else this.#settle(undefined);
   }
 
@@ -199,7 +233,7 @@ class ResponseReader implements Dispatcher.DispatchHandler {
 
   /** Closes the connection and ignores the rest of the body. */
   #drop(): void {
-    this.#unpacker?.destroy();
+    for (const unpacker of this.#unpackers) unpacker.destroy();
     this.#controller?.abort(new GivenUpError('nobody reads on'));
   }
 }

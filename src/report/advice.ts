@@ -1,3 +1,4 @@
+import { sentenceOn } from '../brand/network-error.ts';
 import type { RowStatus } from '../collector/joined-row.ts';
 
 /** The facts of a reason that advice depends on. */
@@ -11,6 +12,8 @@ export interface AskedReason {
 export function adviseOn({ status, reason, httpStatus }: AskedReason): string {
   const own = Object.hasOwn(OF_REASON, reason) ? OF_REASON[reason] : undefined;
   if (own !== undefined) return own;
+  const ofNetwork = status === 'failed' ? sentenceOn(reason) : undefined;
+  if (ofNetwork !== undefined) return `${ofNetwork} ${RETRIED}`;
   if (status === 'skipped') return AGAIN;
   if (status === 'failed') return adviseOnFailure(reason, httpStatus);
   return OF_STATUS[status];
@@ -54,24 +57,6 @@ const OF_REASON: Readonly<Record<string, string>> = {
   timeout: `No answer came within --timeout. ${RETRIED} If there are many, give it longer or fewer calls at once (--concurrency).`,
   connection_refused: `Nobody listened at the address of the API. ${RETRIED}`,
   connection_reset: `The API closed the connection in the midst of the answer. ${RETRIED}`,
-  dns_failure: 'The name of the API was not known (DNS). Check --base-url and the network.',
-  tls_failure:
-    'The certificate of the API was not accepted, or there is no TLS (then it is http://). Check --base-url, the clock, and NODE_EXTRA_CA_CERTS.',
-  network_error: `The connection to the API broke. ${RETRIED}`,
-  too_many_open_files: `Too many files were open on the machine that asked. Lower --concurrency, or raise the limit (ulimit -n). ${RETRIED}`,
-  no_local_port: `No port of the machine that asked was left for a connection. Lower --concurrency. ${RETRIED}`,
-  invalid_http:
-    'An answer came, but not in HTTP that can be read. Ask the makers of the API or of the gateway before it.',
-  unknown_content_encoding:
-    'The answer came in a Content-Encoding that is not known here. Ask the makers of the API or of the gateway before it.',
-  unknown_charset:
-    'The answer came in a charset that is not known here; JSON is UTF-8. Ask the makers of the API or of the gateway before it.',
-  http2_only:
-    'The server speaks HTTP/2 only. Check --base-url, or put a proxy before it that speaks HTTP/1.1 too.',
-  tls_too_old:
-    'The server offers only a version of TLS that is not safe any more. Ask the makers of the API.',
-  client_certificate_required:
-    'The server wants a certificate of the caller. Check --base-url, or put a proxy before it that has the certificate.',
   lost_domain:
     'The API sent the call to an address without the domain, such as a login. Check --base-url.',
   invalid_response: `The API answered 200 with something that is no JSON object in UTF-8. ${RETRIED}`,

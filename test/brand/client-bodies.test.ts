@@ -70,7 +70,13 @@ describe('a found answer', () => {
     },
   );
 
-  it.each(['', '; charset=utf-8', '; charset=none', '; charset=utf-16le', '; charset=euc-jp'])(
+  it('has a reason of its own when its charset is not known', async () => {
+    const bytes = Buffer.from('{"name":"Zo\u00EB"}', 'latin1');
+    const { url } = await useScriptedServer(...respond('; charset=x-own', bytes));
+    expect(await useClient(url).ask()).toEqual({ ...INVALID, reason: 'unknown_charset' });
+  });
+
+  it.each(['', '; charset=utf-8', '; charset=utf-16le', '; charset=euc-jp'])(
     'is none when its bytes are no text in UTF-8, nor in what it says (%s)',
     async (charset) => {
       const bytes = Buffer.from('{"name":"Zo\u00EB"}', 'latin1');

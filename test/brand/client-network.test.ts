@@ -106,7 +106,7 @@ describe('a call that got no answer', () => {
     ],
     [
       'was answered in another protocol',
-      'network_error',
+      'invalid_http',
       async () => (await useScriptedServer('220 mail.example.com ESMTP\r\n')).url,
     ],
   ])('%s', async (_, reason, open) => {

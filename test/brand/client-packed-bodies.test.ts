@@ -63,11 +63,46 @@ describe('the body of an answer', () => {
     ['gzip that claims to be br', 'br', gzipSync('{"a":1}')],
     ['gzip cut short', 'gzip', gzipSync('{"a":1}').subarray(0, -9)],
     ['gzip without a byte', 'gzip', Buffer.alloc(0)],
-    ['an encoding nobody asked for', 'compress', gzipSync('{"a":1}')],
     ['gzip that says nothing about it', 'identity', gzipSync('{"a":1}')],
   ])('is invalid when it is %s', async (_, encoding, body) => {
     const { url } = await useScriptedServer(respond(`content-encoding: ${encoding}\r\n`, body));
     expect(await useClient(url).ask()).toMatchObject(INVALID);
+  });
+
+  it.each(['compress', 'gzip, zstd'])(
+    'has a reason of its own when its encoding is not known (%s)',
+    async (encoding) => {
+      const body = gzipSync('{"a":1}');
+      const { url } = await useScriptedServer(respond(`content-encoding: ${encoding}\r\n`, body));
+      expect(await useClient(url).ask()).toEqual({
+        ...INVALID,
+        reason: 'unknown_content_encoding',
+      });
+    },
+  );
+
+  it('is read when its encoding is not known and it has none', async () => {
+    const answer = respond('content-encoding: utf-8\r\n', '{"a":1}');
+    const { url } = await useScriptedServer(answer);
+    expect(await useClient(url).ask()).toMatchObject({ kind: 'found', json: '{"a":1}' });
+  });
+
+  it('is unpacked twice when it is packed twice', async () => {
+    const json = jsonOf(200_000);
+    const answer = respond('content-encoding: gzip, br\r\n', brotliCompressSync(gzipSync(json)));
+    const { url } = await useScriptedServer(answer);
+    expect(await useClient(url).ask()).toMatchObject({ kind: 'found', json });
+  });
+
+  it('is unpacked when it is packed for the transfer', async () => {
+    const packed = gzipSync('{"a":1}');
+    const { url } = await useScriptedServer(
+      'HTTP/1.1 200 OK\r\ntransfer-encoding: gzip, chunked\r\n\r\n',
+      `${packed.length.toString(16)}\r\n`,
+      packed,
+      '\r\n0\r\n\r\n',
+    );
+    expect(await useClient(url).ask()).toMatchObject({ kind: 'found', json: '{"a":1}' });
   });
 
   it.each([

@@ -1,3 +1,4 @@
+import { wordsOf } from '../../brand/network-error.ts';
 import type { RunReport } from '../run-report.ts';
 import { drawChart, type Series } from './chart.ts';
 import { type Html, html } from './html.ts';
@@ -24,7 +25,7 @@ ${table('What calls came to', answers, [
   {
     name: 'meaning',
     isMinor: true,
-    cellOf: ({ answer }) => MEANINGS[answer] ?? meaningOfClass(answer),
+    cellOf: ({ answer }) => MEANINGS[answer] ?? wordsOf(answer)?.what ?? meaningOfClass(answer),
   },
   { name: 'calls', isNumber: true, cellOf: (answer) => number(answer.calls) },
   { name: 'share', isNumber: true, cellOf: (answer) => share(answer.calls, measured) },
@@ -123,9 +124,4 @@ const MEANINGS: Readonly<Record<string, string>> = {
   429: 'too fast, or too much',
   invalid_response: '200 without a JSON object',
   response_too_large: 'too large to be read',
-  timeout: 'no answer within --timeout',
-  connection_refused: 'nobody listened',
-  connection_reset: 'the connection was closed',
-  dns_failure: 'the name is not known',
-  tls_failure: 'the certificate was not accepted, or there is no TLS',
 };

@@ -1,3 +1,4 @@
+import { aboutOf, sentenceOn } from '../../brand/network-error.ts';
 import type { Proxy } from '../../brand/proxy.ts';
 
 export interface OutOptions {
@@ -17,8 +18,8 @@ export function describeOut({ api, proxy, trouble }: OutOptions): string {
   if (proxy && trouble?.startsWith('proxy_')) {
     return `No call gets through the proxy at ${proxy.url.host}${why}: calls wait until one does, up to --max-outage. If none ever did, check ${proxy.variable}.`;
   }
-  const want = trouble === undefined ? undefined : WANTS[trouble];
-  if (want !== undefined) {
+  if (trouble !== undefined && aboutOf(trouble) === 'machine') {
+    const want = sentenceOn(trouble) ?? '';
     return `No call to the API at ${api} can be made from here${why}: calls wait until one can, up to --max-outage. ${want}`;
   }
   return `The API at ${api} is out${why}: calls wait until it is back, up to --max-outage. If it never answered, check --base-url${mayWantTls(api, trouble) ? ', which may have to begin with https://' : ''}.${trouble === 'http_503' ? LIMIT_BY_503 : ''}`;
@@ -32,11 +33,3 @@ const LIMIT_BY_503 =
 function mayWantTls(api: string, trouble: string | undefined): boolean {
   return trouble === 'connection_reset' && api.startsWith('http://');
 }
-
-/** Resources that this machine is short of. */
-const WANTS: Readonly<Record<string, string>> = {
-  too_many_open_files:
-    'Too many files are open here: lower --concurrency, or raise the limit (ulimit -n).',
-  no_local_port:
-    'No port of this machine is left for a connection: lower --concurrency. If none was ever made, check --base-url.',
-};

@@ -1,3 +1,10 @@
+import type { Misdirection } from '../../brand/misdirection.ts';
+import {
+  type AddressReason,
+  isAddressReason,
+  sentenceOn,
+  wordsOf,
+} from '../../brand/network-error.ts';
 import { printable, printableLines } from '../../common/printable.ts';
 import { formatDuration } from '../../job/values/duration.ts';
 import { textOfCell } from '../../rows/csv/csv-writer.ts';
@@ -62,32 +69,19 @@ function describeOutcome({ status, reason, httpStatus }: Trial): string {
     case 'rejected':
       return `rejected: the API refused this domain${of}: ${why}.${httpStatus === 403 ? FORBIDDEN : ''}`;
     default:
-      return `${status}: ${FAILURES[reason] ?? `${why}${of}`}.`;
+      return `${status}: ${describeFailure(reason) ?? `${why}${of}`}.`;
   }
 }
 
 /** One refusal alone does not show what is refused. */
 const FORBIDDEN = ' If it refuses others too, check --auth and what the credential is allowed.';
 
+function describeFailure(reason: string): string | undefined {
+  const words = wordsOf(reason);
+  return words ? `${words.what}; ${words.check}` : FAILURES[reason];
+}
+
 const FAILURES: Readonly<Record<string, string>> = {
-  timeout: 'no answer came within --timeout',
-  connection_refused: 'the connection was refused; check --base-url, and whether the API is up',
-  connection_reset: 'the connection was broken off before there was an answer',
-  dns_failure: "the API's name is not known (DNS); check --base-url",
-  tls_failure: "the API's certificate was not accepted, or there is no TLS (then it is http://)",
-  network_error: 'there was no connection to the API',
-  proxy_connection_refused:
-    'the proxy refused the connection; check HTTP_PROXY or HTTPS_PROXY, and whether the proxy is up',
-  too_many_open_files:
-    'too many files are open here; lower --concurrency, or raise the limit (ulimit -n)',
-  no_local_port:
-    'no port of this machine was left for the connection; lower --concurrency, or check --base-url',
-  invalid_http: 'an answer came, but not in HTTP that can be read; check --base-url and its port',
-  unknown_content_encoding: 'the answer came in a Content-Encoding that is not known here',
-  unknown_charset: 'the answer came in a charset that is not known here; JSON is UTF-8',
-  http2_only: 'the server speaks HTTP/2 only, and Brandfill speaks HTTP/1.1',
-  tls_too_old: 'the server offers only a version of TLS that is not safe any more',
-  client_certificate_required: 'the server wants a certificate of the caller (mutual TLS)',
   redirect_without_domain: 'the API redirects to an address without the domain; check --base-url',
   invalid_response: 'the answer was no JSON object in UTF-8; check --base-url',
   response_too_large: 'the answer was longer than 10 MiB, or its headers than 16 KiB',
@@ -107,14 +101,18 @@ function describeCost({ isFromStore, fetchedAt, calls, elapsedMs }: Trial, nowMs
 /** Says why it stopped. The words for runs speak of the first five calls; here there is only one. */
 function describeWhy(stop: Stop, { calls }: Trial): string {
   const { seen, reason, comeBackAtMs } = stop;
-  if (seen) return `${MISDIRECTIONS[seen]} Nothing of it is kept.`;
+  if (seen) return `${describeMisdirection(seen)} Nothing of it is kept.`;
   if (reason === 'quota' && calls === 0 && comeBackAtMs !== undefined) {
     return `No call was made: the API has told an earlier run to wait until ${new Date(comeBackAtMs).toISOString()}.`;
   }
   return describeStop(stop);
 }
 
-const MISDIRECTIONS: Readonly<Record<NonNullable<Stop['seen']>, string>> = {
+function describeMisdirection(seen: Misdirection): string {
+  return isAddressReason(seen) ? sentenceOn(seen) : MISDIRECTIONS[seen];
+}
+
+const MISDIRECTIONS: Readonly<Record<Exclude<Misdirection, AddressReason>, string>> = {
   not_found_page:
     'The answer was 404 with a page that is no JSON, as a wrong path gives: check --base-url.',
   not_found_doubled:
@@ -131,28 +129,6 @@ const MISDIRECTIONS: Readonly<Record<NonNullable<Stop['seen']>, string>> = {
     'The API redirects to an address without the domain, which can only answer about something else, such as a login: check --base-url, for one its https:// and its host.',
   bot_wall:
     'The answer was a refusal with a page for people, such as a check for bots shows: ask the makers of the API to let your address or your User-Agent (--header) through, and check --base-url.',
-  invalid_http:
-    'An answer came, but not in HTTP that can be read: check --base-url and its port, and ask the makers of the API.',
-  unknown_content_encoding:
-    'The answer came in a Content-Encoding that is not known here, although gzip, deflate and br were asked for: ask the makers of the API.',
-  unknown_charset:
-    'The answer came in a charset that is not known here; JSON is UTF-8: ask the makers of the API.',
-  http2_only:
-    'The server speaks HTTP/2 only, and Brandfill speaks HTTP/1.1: check --base-url, or put a proxy before it that speaks both.',
-  tls_too_old:
-    'The server offers only a version of TLS that is not safe any more (older than 1.2): check --base-url, and ask the makers of the API.',
-  client_certificate_required:
-    'The server wants a certificate of the caller (mutual TLS), which Brandfill cannot send: check --base-url, or put a proxy before it that has the certificate.',
-  dns_failure: "The API's name is not known (DNS): check --base-url and the network.",
-  tls_failure:
-    "The API's certificate was not accepted, or there is no TLS (then it is http://): check --base-url, the clock, and NODE_EXTRA_CA_CERTS for a certificate authority of your own.",
-  proxy_403:
-    'The proxy refused the call (403): ask for the API to be let through, or name it in NO_PROXY.',
-  proxy_407:
-    'The proxy refused the call (407): check the user and the password in HTTP_PROXY or HTTPS_PROXY.',
-  proxy_dns_failure: "The proxy's name is not known (DNS): check HTTP_PROXY or HTTPS_PROXY.",
-  proxy_tls_failure:
-    'The call failed because of the TLS of the proxy: check the scheme in HTTP_PROXY or HTTPS_PROXY, and NODE_EXTRA_CA_CERTS.',
 };
 
 function describeAnswer(answer: object): readonly string[] {

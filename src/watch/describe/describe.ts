@@ -1,3 +1,5 @@
+import type { Misdirection } from '../../brand/misdirection.ts';
+import { type AddressReason, isAddressReason, wordsOf } from '../../brand/network-error.ts';
 import { formatDuration } from '../../job/values/duration.ts';
 import { formatSize } from '../../job/values/format-size.ts';
 import { formatPrice } from '../../job/values/price.ts';
@@ -17,7 +19,7 @@ import { formatRate } from './format-rate.ts';
 /** Says why a run stops before all domains were asked, and what to do. */
 export function describeStop({ reason, comeBackAtMs, seen, trouble, refusal }: Stop): string {
   if (seen) {
-    return `${MISDIRECTIONS[seen]} No further call is made, nothing of it is kept, and the outputs stay as they were.`;
+    return `${describeMisdirection(seen)} No further call is made, nothing of it is kept, and the outputs stay as they were.`;
   }
   if (refusal) return `${describeRefusal(reason, refusal)} No further call is made.`;
   if (trouble !== undefined) return `${STOPS[reason]} The last one ended with: ${trouble}.`;
@@ -60,8 +62,14 @@ const STOPS: Readonly<Record<Stop['reason'], string>> = {
   error: 'Stopped by an error.',
 };
 
+function describeMisdirection(seen: Misdirection): string {
+  if (!isAddressReason(seen)) return MISDIRECTIONS[seen];
+  const { what, check } = wordsOf(seen);
+  return `The first calls failed because ${what}: ${check}.`;
+}
+
 /** How the first calls ended, and what to check. */
-const MISDIRECTIONS: Readonly<Record<NonNullable<Stop['seen']>, string>> = {
+const MISDIRECTIONS: Readonly<Record<Exclude<Misdirection, AddressReason>, string>> = {
   not_found_page:
     'The first calls were all answered 404 with a page that is no JSON: the path is wrong, check --base-url.',
   not_found_doubled:
@@ -78,30 +86,6 @@ const MISDIRECTIONS: Readonly<Record<NonNullable<Stop['seen']>, string>> = {
     'The first calls were all redirected to an address without the domain, which can only answer about something else, such as a login: check --base-url, for one its https:// and its host.',
   bot_wall:
     'The first calls were all refused with a page for people, such as a check for bots shows: it comes from what stands before the API, not from the API. Ask its makers to let your address or your User-Agent (--header) through, and check --base-url.',
-  invalid_http:
-    'The first calls were answered, but not in HTTP that can be read: check --base-url and its port, and ask the makers of the API or of the gateway before it.',
-  unknown_content_encoding:
-    'The first calls were answered in a Content-Encoding that is not known here, although gzip, deflate and br were asked for: ask the makers of the API or of the gateway before it.',
-  unknown_charset:
-    'The first calls were answered in a charset that is not known here; JSON is UTF-8: ask the makers of the API or of the gateway before it.',
-  http2_only:
-    'The server speaks HTTP/2 only, and Brandfill speaks HTTP/1.1: check --base-url, or put a proxy before it that speaks both.',
-  tls_too_old:
-    'The server offers only a version of TLS that is not safe any more (older than 1.2): check --base-url, and ask the makers of the API.',
-  client_certificate_required:
-    'The server wants a certificate of the caller (mutual TLS), which Brandfill cannot send: check --base-url, or put a proxy before it that has the certificate.',
-  dns_failure:
-    "The first calls failed because the API's name is not known (DNS): check --base-url and the network.",
-  tls_failure:
-    "The first calls failed because the API's certificate was not accepted, or there is no TLS (then it is http://): check --base-url, the clock, and NODE_EXTRA_CA_CERTS for a certificate authority of your own.",
-  proxy_403:
-    'The first calls were refused by the proxy (403): ask for the API to be let through, or name it in NO_PROXY.',
-  proxy_407:
-    'The first calls were refused by the proxy (407): check the user and the password in HTTP_PROXY or HTTPS_PROXY.',
-  proxy_dns_failure:
-    "The first calls failed because the proxy's name is not known (DNS): check HTTP_PROXY or HTTPS_PROXY.",
-  proxy_tls_failure:
-    'The first calls failed because of the TLS of the proxy: check the scheme in HTTP_PROXY or HTTPS_PROXY, and NODE_EXTRA_CA_CERTS.',
 };
 
 /** The summary for people, in lines. */

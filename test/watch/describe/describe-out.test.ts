@@ -37,6 +37,8 @@ describe('what is said when calls wait', () => {
   it.each([
     ['too_many_open_files', /ulimit -n/],
     ['no_local_port', /lower --concurrency/],
+    ['no_route', /no route .*: check the network/],
+    ['dns_unavailable', /resolver \(DNS\) did not answer: check/],
   ])('does not blame the API for %s', (trouble, advice) => {
     const said = describeOut({ api, proxy: undefined, trouble });
     expect(said).toMatch(/^No call to the API at https:\/\/api\.example can be made from here/);
