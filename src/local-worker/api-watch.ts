@@ -3,7 +3,7 @@ import type { Closable } from '../common/closer.ts';
 import type { OnNotice } from '../common/notice.ts';
 import { formatDuration } from '../job/values/duration.ts';
 import { describeOut } from '../watch/describe/describe-out.ts';
-import type { StopSwitch } from '../worker/stop-switch.ts';
+import { type StopSwitch, stopForWait } from '../worker/stop-switch.ts';
 import type { LocalWorker } from './local-worker.ts';
 
 export interface ApiWatchOptions {
@@ -62,10 +62,10 @@ export function watchApi(options: ApiWatchOptions): Closable {
   function look(): void {
     if (stopSwitch.stopped) return;
     lookForOutage();
-    const { why, waitMs } = worker.turnstile.describe();
+    const { why, waitMs, statedMs } = worker.turnstile.describe();
     const toldMs = why === 'told_to_wait' ? waitMs : 0;
     if (toldMs > maxWaitMs) {
-      stopSwitch.stop({ reason: 'quota', comeBackAtMs: Date.now() + toldMs });
+      stopSwitch.stop(stopForWait(statedMs, Date.now()));
     } else if (toldMs > Math.max(WORTH_TELLING_MS, LONGER_BY * reportedWaitMs)) {
       onNotice(`The API says to wait; no call is made for ${formatDuration(toldMs)}.`);
       reportedWaitMs = toldMs;

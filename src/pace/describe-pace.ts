@@ -18,6 +18,11 @@ export interface PaceDescription {
   /** How long no call may start, in milliseconds; 0 when calls may start. */
   readonly waitMs: number;
   /**
+   * How long the API itself said to wait, when that is why no call may start, and it named a time.
+   * It may be longer than `waitMs`, because no wait is kept for ever.
+   */
+  readonly statedMs?: number;
+  /**
    * `open`: nothing holds calls back; `told_to_wait`: the API stated a wait; `backing_off`: it
    * stated none; `starting`: no limit is known yet; `holding`: just under the limit; `probing`:
    * above it, to see whether it is still there.
@@ -29,13 +34,16 @@ export function describePace(state: PaceState, nowMs: number): PaceDescription {
   const { fixed, estimate, concurrency, published } = state;
   const ratePerMs = fixed ? fixed.rate.count / fixed.rate.perMs : state.ratePerMs;
   const limitPerMs = published.isTrusted ? published.ratePerMs : estimate.limitPerMs;
+  const why = whyOf(state, nowMs);
+  const { statedUntilMs } = state;
   return {
     ratePerSecond: ratePerMs * 1_000,
     limitIs: limitSourceOf(state),
     ...(!fixed && limitPerMs > 0 ? { learnedLimitPerSecond: limitPerMs * 1_000 } : {}),
     ...(concurrency.cap > 0 ? { concurrencyLimit: concurrency.cap } : {}),
     waitMs: waitMsOf(state, nowMs),
-    why: whyOf(state, nowMs),
+    ...(why === 'told_to_wait' && statedUntilMs ? { statedMs: statedUntilMs - nowMs } : {}),
+    why,
   };
 }
 

@@ -1,3 +1,5 @@
+import { isCapped } from '../common/limit-hints.ts';
+import type { PaceEvent } from './pace-event.ts';
 import type { PaceState } from './pace-state.ts';
 
 /**
@@ -28,6 +30,18 @@ export function closeGate(state: PaceState, nowMs: number, untilMs: number, isTo
  */
 export function closeUntilReset(state: PaceState, nowMs: number, resetMs: number): void {
   closeGate(state, nowMs, nowMs + Math.min(resetMs, LONGEST_WAIT_MS), true);
+}
+
+/**
+ * The gate was closed because of an answer: keeps the time that the answer stated, for people. The
+ * gate itself is never closed for so long.
+ */
+export function noteStatedTime(state: PaceState, event: PaceEvent, nowMs: number): void {
+  const { remaining = 1, resetMs = 0 } = event.limits ?? {};
+  const stated = event.statedMs ?? event.retryAfterMs ?? 0;
+  const waitMs = Math.max(stated, remaining <= 0 ? resetMs : 0);
+  const isStated = state.gateIsTold && waitMs > 0 && !isCapped(waitMs);
+  state.statedUntilMs = isStated ? nowMs + waitMs : undefined;
 }
 
 /**

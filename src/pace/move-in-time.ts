@@ -9,6 +9,7 @@ export function moveInTime(state: PaceState, byMs: number): void {
   }
   state.latestMs += byMs;
   state.gateUntilMs += byMs;
+  if (state.statedUntilMs !== undefined) state.statedUntilMs += byMs;
   slots.nextMs += byMs;
   slots.lastMs += byMs;
   throttle.cutMs += byMs;

@@ -14,6 +14,8 @@ export interface PaceEvent {
   readonly inFlight: number;
   /** How long the server said to wait, if it did. */
   readonly retryAfterMs?: number | undefined;
+  /** The same when only a part of it is kept, which `retryAfterMs` is then. */
+  readonly statedMs?: number | undefined;
   readonly limits?: LimitHints | undefined;
   /** From 0 to 1. Spreads the backoffs of several processes. */
   readonly random: number;

@@ -55,6 +55,11 @@ export interface PaceState {
   gateUntilMs: number;
   /** Whether the server stated that time. Otherwise it is our own backoff. */
   gateIsTold: boolean;
+  /**
+   * The time that the server stated, which may be later than the gate is kept closed. Absent when it
+   * named none, or none that can be believed, and in the saved state of an older version.
+   */
+  statedUntilMs?: number | undefined;
   latency: {
     /** From sending a call until its end is known here: moving average. */
     averageMs: number;

@@ -1,5 +1,12 @@
 import { bookFixed, nextBackoffMs, nextFixedStartMs } from './fixed-rate.ts';
-import { closeGate, closeUntilReset, LONGEST_WAIT_MS, SHORT_RESET_MS, toldWaitMs } from './gate.ts';
+import {
+  closeGate,
+  closeUntilReset,
+  LONGEST_WAIT_MS,
+  noteStatedTime,
+  SHORT_RESET_MS,
+  toldWaitMs,
+} from './gate.ts';
 import { noteAcceptedInTrial } from './limit/cap-trial.ts';
 import { noteAcceptedInFlight } from './limit/concurrency-limit.ts';
 import { countAccepted } from './limit/measured-rate.ts';
@@ -82,7 +89,13 @@ export function report(state: PaceState, told: PaceEvent, toldAtMs: number): voi
   const nowMs = toldAtMs < state.latestMs - CLOCK_JITTER_MS ? state.latestMs : toldAtMs;
   state.latestMs = Math.max(state.latestMs, nowMs);
   const event = sane(told, nowMs);
-  if (state.fixed) return reportAtFixedRate(state, event, nowMs);
+  const gateUntilMs = state.gateUntilMs;
+  if (state.fixed) reportAtFixedRate(state, event, nowMs);
+  else reportAtFoundRate(state, event, nowMs);
+  if (state.gateUntilMs !== gateUntilMs) noteStatedTime(state, event, nowMs);
+}
+
+function reportAtFoundRate(state: PaceState, event: PaceEvent, nowMs: number): void {
   const untilResetMs = event.limits
     ? obeyHints(state, event.limits, { sentAtMs: event.sentAtMs, nowMs })
     : 0;
@@ -158,11 +171,12 @@ function followClock(state: PaceState, nowMs: number): void {
  * it.
  */
 function sane(event: PaceEvent, nowMs: number): PaceEvent {
-  const { kind, sentAtMs, latencyMs, inFlight, retryAfterMs, limits, random } = event;
+  const { kind, sentAtMs, latencyMs, inFlight, retryAfterMs, statedMs, limits, random } = event;
   // Written out: a spread with overridden members costs several times as much.
   return {
     kind,
     retryAfterMs,
+    statedMs,
     limits,
     sentAtMs: Number.isFinite(sentAtMs) ? Math.min(sentAtMs, nowMs) : nowMs,
     latencyMs: between(0.01, latencyMs, LONGEST_WAIT_MS),

@@ -10,12 +10,13 @@ export function keepToldWait(
   saved: Readonly<Record<string, unknown>>,
   { nowMs, savedAgeMs }: { readonly nowMs: number; readonly savedAgeMs: number },
 ): void {
-  const { gateUntilMs, gateIsTold, latestMs } = saved;
+  const { gateUntilMs, gateIsTold, statedUntilMs, latestMs } = saved;
   if (gateIsTold !== true || !isNumber(gateUntilMs) || !isNumber(latestMs)) return;
   const leftMs = gateUntilMs - latestMs - savedAgeMs;
   if (leftMs <= 0) return;
   state.gateUntilMs = nowMs + Math.min(leftMs, LONGEST_TOLD_MS);
   state.gateIsTold = true;
+  if (isNumber(statedUntilMs)) state.statedUntilMs = nowMs + statedUntilMs - latestMs - savedAgeMs;
 }
 
 export function isRecord(value: unknown): value is Record<string, unknown> {

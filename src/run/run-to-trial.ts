@@ -2,7 +2,7 @@ import { findJsonObject, type JsonObject } from '../brand/json-object.ts';
 import type { JoinedRow, RowStatus } from '../collector/joined-row.ts';
 import { createCloser } from '../common/closer.ts';
 import type { Job } from '../job/job.ts';
-import type { Stop } from '../worker/stop-switch.ts';
+import { type Stop, stopForWait } from '../worker/stop-switch.ts';
 import { lookUpAndJoin } from './look-up-and-join.ts';
 import { open } from './open-list-of-run.ts';
 import { openStoreOf, plan } from './plan-run.ts';
@@ -53,14 +53,14 @@ export const TRIAL_COLUMN = '(domain)';
 export async function runToTrial(domain: string, job: Job, outside: RunContext): Promise<Trial> {
   const closer = createCloser();
   const impatience = new AbortController();
-  let comeBackAtMs: number | undefined;
+  let tooLong: Stop | undefined;
   const context: RunContext = {
     ...outside,
     signal: AbortSignal.any([outside.signal, impatience.signal]),
     onEvent: (event) => {
       outside.onEvent(event);
       if (event.type !== 'progress' || event.waitMs <= job.settings.maxWait) return;
-      comeBackAtMs ??= Date.now() + event.waitMs;
+      tooLong ??= stopForWait(event.pace?.statedMs, Date.now());
       impatience.abort();
     },
   };
@@ -85,10 +85,7 @@ export async function runToTrial(domain: string, job: Job, outside: RunContext):
       calls: totals.calls,
       throttled: totals.throttled,
       elapsedMs: totals.elapsedMs,
-      stopped:
-        comeBackAtMs === undefined || outside.signal.aborted
-          ? totals.stopped
-          : { reason: 'quota', comeBackAtMs },
+      stopped: outside.signal.aborted ? totals.stopped : (tooLong ?? totals.stopped),
       answer: isFound ? findJsonObject(store.find(domain)?.json ?? '') : undefined,
       columns: isFound ? columnsOf(row, columns.out.slice(BESIDE_ANSWER)) : [],
     };

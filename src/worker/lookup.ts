@@ -5,6 +5,7 @@ import type { Outcome } from '../brand/outcome.ts';
 import { backoffMs } from './backoff.ts';
 import { type CallContext, type CallQuestions, callInTurn, NotAskedError } from './call.ts';
 import type { RetryGate } from './retry-gate.ts';
+import { stopForWait } from './stop-switch.ts';
 
 /** The parts that all lookups share. */
 export interface LookupContext extends CallContext {
@@ -165,7 +166,7 @@ class Lookup implements CallQuestions {
   #isWorthWaiting({ retryAfterMs }: ThrottleAnswer, closedMs: number): boolean {
     const { maxWaitMs, stopSwitch } = this.#context;
     if (retryAfterMs !== undefined && retryAfterMs > maxWaitMs) {
-      stopSwitch.stop({ reason: 'quota', comeBackAtMs: this.#context.now() + retryAfterMs });
+      stopSwitch.stop(stopForWait(retryAfterMs, this.#context.now()));
       throw new NotAskedError();
     }
     this.#throttled += 1;

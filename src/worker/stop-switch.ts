@@ -1,5 +1,6 @@
 import { setMaxListeners } from 'node:events';
 import type { Misdirection } from '../brand/misdirection.ts';
+import { isCapped } from '../common/limit-hints.ts';
 
 /** Why a run ends before all domains are asked. */
 export type StopReason =
@@ -45,6 +46,17 @@ export interface Refusal {
   readonly httpStatus: number;
   /** What its body says, for people; empty when it says nothing. */
   readonly said: string;
+}
+
+/**
+ * The stop for a wait that is too long. Says when to come back if the API named that time itself.
+ *
+ * @param statedMs how long the API said to wait, if it did
+ */
+export function stopForWait(statedMs: number | undefined, nowMs: number): Stop {
+  return statedMs === undefined || isCapped(statedMs)
+    ? { reason: 'quota' }
+    : { reason: 'quota', comeBackAtMs: nowMs + statedMs };
 }
 
 /** Stops a run in two steps: first no new call starts, then calls under way are given up. */

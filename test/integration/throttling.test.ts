@@ -55,6 +55,46 @@ describe('429', () => {
     ]);
   });
 
+  it.each<[string, (untilMs: number) => number | string]>([
+    ['seconds since 1970', (untilMs) => Math.ceil(untilMs / 1_000)],
+    ['milliseconds since 1970', (untilMs) => untilMs],
+    ['ISO 8601', (untilMs) => new Date(untilMs).toISOString()],
+    ['a fraction of seconds', (untilMs) => (untilMs - Date.now()) / 1_000],
+  ])('with Retry-After as %s waits until then, with one 429', async (_, write) => {
+    const folder = openFolder();
+    folder.write('list.csv', listOf(domains(3)));
+    let untilMs = 0;
+    const arrivedMs: number[] = [];
+    const api = await openApi({
+      respond: () => {
+        if (arrivedMs.push(Date.now()) > 1) return undefined;
+        untilMs = Date.now() + 1_500;
+        return { status: 429, headers: { 'retry-after': String(write(untilMs)) } };
+      },
+    });
+    const command = ['enrich', 'list.csv', '--base-url', api.url, '--concurrency', '1', '--json'];
+    const ended = await run(command, { cwd: folder.path });
+    expect(ended.code).toBe(0);
+    expect(summaryOf(ended)).toMatchObject({ calls: 4, throttled: 1 });
+    expect(arrivedMs[1]).toBeGreaterThanOrEqual(untilMs - 5);
+  });
+
+  it('that asks for years stops the run, and no time is made up for it', async () => {
+    const folder = openFolder();
+    folder.write('list.csv', listOf(domains(3)));
+    const until = new Date(Date.now() + 3e11).toISOString();
+    const api = await openApi({
+      respond: () => ({ status: 429, headers: { 'retry-after': until } }),
+    });
+    const ended = await run(['enrich', 'list.csv', '--base-url', api.url, '--json'], {
+      cwd: folder.path,
+    });
+    expect(ended.code).toBe(4);
+    expect(ended.stderr).toContain('The quota of the API is used up. No further call is made.');
+    expect(ended.stderr).not.toMatch(/come back|again after/);
+    expect(summaryOf(ended).stopped).toEqual({ reason: 'quota' });
+  });
+
   it('that asks for more than ten minutes is a used-up quota: stops and says when to come back', async () => {
     const folder = openFolder();
     folder.write('list.csv', listOf(domains(300)));

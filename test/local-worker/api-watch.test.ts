@@ -5,11 +5,16 @@ import { createStopSwitch } from '../../src/worker/stop-switch.ts';
 
 /** Watches an API; `state.outage` and `state.waitMs` say what is going on. */
 function watch() {
-  const state: { outage: string | undefined; waitMs: number } = { outage: undefined, waitMs: 0 };
+  const state: { outage: string | undefined; waitMs: number; statedMs?: number } = {
+    outage: undefined,
+    waitMs: 0,
+  };
+  const stopSwitch = createStopSwitch();
   const notices: string[] = [];
   const describe = () => ({
     why: state.waitMs > 0 ? 'told_to_wait' : 'open',
     waitMs: state.waitMs,
+    statedMs: state.statedMs,
   });
   const turnstile = { describe } as unknown as Turnstile;
   const watching = watchApi({
@@ -19,12 +24,12 @@ function watch() {
       lastTrouble: () => 'connection_refused',
     },
     origin: 'http://127.0.0.1:9',
-    stopSwitch: createStopSwitch(),
+    stopSwitch,
     maxWaitMs: 900_000,
     onNotice: (message) => notices.push(message),
   });
   onTestFinished(() => watching.close());
-  return { state, notices };
+  return { state, notices, stopSwitch };
 }
 
 describe('a worker tells of an outage', () => {
@@ -80,5 +85,21 @@ describe('a worker tells of a wait that the API asks for', () => {
       'The API says to wait; no call is made for 30 s.',
       'The API says to wait; no call is made for 5 min.',
     ]);
+  });
+});
+
+describe('a worker that the API asks for too long a wait', () => {
+  beforeEach(() => void vi.useFakeTimers());
+  afterEach(() => void vi.useRealTimers());
+
+  it.each([
+    ['says when to come back, if the API said it', 86_400_000],
+    ['makes no time up, if the API named none that can be believed', undefined],
+  ])('%s', async (_, statedMs) => {
+    const { state, stopSwitch } = watch();
+    Object.assign(state, { waitMs: 3_600_000, statedMs });
+    await vi.advanceTimersByTimeAsync(1_000);
+    const comeBackAtMs = statedMs === undefined ? undefined : Date.now() + statedMs;
+    expect(stopSwitch.stopped).toEqual({ reason: 'quota', comeBackAtMs });
   });
 });

@@ -1,8 +1,9 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { LONGEST_STATED_MS } from '../../src/common/limit-hints.ts';
 import type { Clock } from '../../src/pace/clock.ts';
-import { createTurnstile, type Turnstile } from '../../src/pace/turnstile.ts';
+import { type CallReport, createTurnstile, type Turnstile } from '../../src/pace/turnstile.ts';
 import { createFakeClock, type FakeClock } from '../support/fake-clock.ts';
 
 const never = new AbortController().signal;
@@ -269,5 +270,49 @@ describe('a turnstile', () => {
     enterAll(turnstile, clock, callers(50));
     await clock.advance(59_999);
     expect(clock.sleepsMs).toEqual([60_000]);
+  });
+});
+
+describe('the time that an API names', () => {
+  const HOUR_MS = 3_600_000;
+
+  it.each<[string, CallReport, number, number | undefined]>([
+    ['by 429', { kind: 'throttled', sentAtMs: 0, retryAfterMs: 30_000 }, 30_000, 30_000],
+    [
+      'by 429, however far away',
+      { kind: 'throttled', sentAtMs: 0, retryAfterMs: 24 * HOUR_MS },
+      HOUR_MS,
+      24 * HOUR_MS,
+    ],
+    [
+      'by a limit with nothing left',
+      { kind: 'accepted', sentAtMs: 0, limits: { remaining: 0, resetMs: 24 * HOUR_MS } },
+      HOUR_MS / 6,
+      24 * HOUR_MS,
+    ],
+    [
+      'but that counts for a year only',
+      { kind: 'throttled', sentAtMs: 0, retryAfterMs: LONGEST_STATED_MS },
+      HOUR_MS,
+      undefined,
+    ],
+  ])('is reported as it was named, and no other: %s', (_, report, waitMs, statedMs) => {
+    for (const rate of [undefined, { count: 1_000, perMs: 1_000 }]) {
+      const turnstile = createTurnstile({ clock: createFakeClock(), rate });
+      turnstile.report(report);
+      const { why, ...told } = turnstile.describe();
+      expect(why).toBe('told_to_wait');
+      expect([told.waitMs, told.statedMs]).toEqual([waitMs, statedMs]);
+    }
+  });
+
+  it('is over with the wait, and is none of our own backoff', async () => {
+    const clock = createFakeClock();
+    const turnstile = createTurnstile({ clock });
+    turnstile.report({ kind: 'throttled', sentAtMs: 0, retryAfterMs: 2 * HOUR_MS });
+    await clock.advance(HOUR_MS);
+    expect(turnstile.describe()).not.toHaveProperty('statedMs');
+    turnstile.report({ kind: 'throttled', sentAtMs: clock.nowMs() });
+    expect(turnstile.describe()).not.toHaveProperty('statedMs');
   });
 });

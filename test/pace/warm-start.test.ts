@@ -48,6 +48,16 @@ it('does not forget a wait that the API told', () => {
   const saved = learned({ gateUntilMs: 5e12 + 300_000, gateIsTold: true });
   const state = warmState(saved, 1_000, 60_000);
   expect(nextStart(state, { nowMs: 1_000, inFlight: 0 })).toEqual({ atMs: 241_000 });
+  expect(describePace(state, 1_000)).not.toHaveProperty('statedMs');
+});
+
+it('does not forget until when, if that is later than a wait is kept', () => {
+  const saved = learned({
+    gateUntilMs: 5e12 + 300_000,
+    gateIsTold: true,
+    statedUntilMs: 5e12 + 7_200_000,
+  });
+  expect(describePace(warmState(saved, 1_000, 60_000), 1_000).statedMs).toBe(7_140_000);
 });
 
 it('starts cold from anything malformed', () => {

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { Answer } from '../../src/brand/answer.ts';
+import { LONGEST_STATED_MS } from '../../src/common/limit-hints.ts';
 import { createTurnstile } from '../../src/pace/turnstile.ts';
 import { lookUp } from '../../src/worker/lookup.ts';
 import {
@@ -90,6 +91,12 @@ describe('a throttled lookup', () => {
       comeBackAtMs: STARTED_AT_MS + 15 * MINUTE_MS + 1,
     });
     expect(context.called).toHaveLength(1);
+  });
+
+  it('stops the run without a time to come back when told one that counts for a year', async () => {
+    const context = createTestContext(() => throttled(LONGEST_STATED_MS));
+    await lookUp('acme.com', context);
+    expect(context.stopSwitch.stopped).toEqual({ reason: 'quota' });
   });
 
   it.each([

@@ -260,6 +260,7 @@ export function createSharedTurnstile(options: SharedTurnstileOptions): SharedTu
         kind,
         sentAtMs,
         retryAfterMs,
+        statedMs: told.retryAfterMs,
         limits,
         latencyMs: endedAtMs - sentAtMs,
         inFlight: isAtBound ? Math.max(flying, lease.mostInFlight) : flying,

@@ -102,8 +102,10 @@ function describeCost({ isFromStore, fetchedAt, calls, elapsedMs }: Trial, nowMs
 function describeWhy(stop: Stop, { calls }: Trial): string {
   const { seen, reason, comeBackAtMs } = stop;
   if (seen) return `${describeMisdirection(seen)} Nothing of it is kept.`;
-  if (reason === 'quota' && calls === 0 && comeBackAtMs !== undefined) {
-    return `No call was made: the API has told an earlier run to wait until ${new Date(comeBackAtMs).toISOString()}.`;
+  if (reason === 'quota' && calls === 0) {
+    const until =
+      comeBackAtMs === undefined ? '' : ` until ${new Date(comeBackAtMs).toISOString()}`;
+    return `No call was made: the API has told an earlier run to wait${until}.`;
   }
   return describeStop(stop);
 }

@@ -110,7 +110,10 @@ it('a wait that a worker is told keeps the others for a quarter of an hour at mo
     retryAfterMs: 60 * MINUTE_MS,
   });
   await vi.advanceTimersByTimeAsync(MINUTE_MS);
-  expect(other?.turnstile.describe().why).toBe('told_to_wait');
+  const { why, statedMs = 0 } = other?.turnstile.describe() ?? {};
+  expect(why).toBe('told_to_wait');
+  // What it was told is passed on, not only what is kept of it.
+  expect(statedMs).toBeCloseTo(59 * MINUTE_MS, -3);
   const sent = other?.sentMs.length;
   await vi.advanceTimersByTimeAsync(13 * MINUTE_MS);
   expect(other?.sentMs).toHaveLength(sent ?? 0);
