@@ -104,6 +104,8 @@ type AnswerKind =
     }
   | {
       readonly kind: 'try_again';
+      /** Whether the API is to blame, or this machine. @default api */
+      readonly about?: 'api' | 'machine';
       readonly httpStatus: number | undefined;
       readonly reason: string;
       readonly retryAfterMs: number | undefined;

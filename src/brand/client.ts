@@ -17,7 +17,7 @@ import { findRoundedJsonObject } from './json-object.ts';
 import { findLimits, type Limits } from './limit-headers/find-limits.ts';
 import { createServerClock } from './limit-headers/server-clock.ts';
 import { createWindowFinder } from './limit-headers/window-finder.ts';
-import { describeNetworkError, isHeadersTooLarge } from './network-error.ts';
+import { aboutOf, describeNetworkError, isHeadersTooLarge } from './network-error.ts';
 import { createShapeFinder } from './shape.ts';
 
 /** Makes calls to the brand API. It neither retries nor paces. */
@@ -92,7 +92,8 @@ export function createBrandClient(options: BrandClientOptions): BrandClient {
         return { kind: 'refused', httpStatus: undefined, reason: 'response_too_large' };
       }
       const reason = error instanceof GivenUpError ? 'timeout' : describeNetworkError(error);
-      return { kind: 'try_again', httpStatus: undefined, reason, retryAfterMs: undefined };
+      const about = aboutOf(reason);
+      return { kind: 'try_again', about, httpStatus: undefined, reason, retryAfterMs: undefined };
     } finally {
       deadline.clear();
     }

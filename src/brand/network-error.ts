@@ -25,6 +25,15 @@ function isOfThisMachine(reason: string | number): reason is string {
   return reason === 'too_many_open_files' || reason === 'no_local_port';
 }
 
+/** What a reason speaks about: the API, or this machine, its resolver and its proxy. */
+export function aboutOf(reason: string): 'api' | 'machine' {
+  return /^(too_many_open_files|no_local_port|no_route|dns_unavailable|proxy_(?!403|407|dns_failure|tls_failure).*)$/.test(
+    reason,
+  )
+    ? 'machine'
+    : 'api';
+}
+
 /** Whether the headers of an answer are longer than Node.js reads (`--max-http-header-size`). */
 export function isHeadersTooLarge(error: unknown): boolean {
   return /^(HPE|UND_ERR)_HEADERS?_OVERFLOW$/.test(codeOf(error));
@@ -50,7 +59,9 @@ const REASONS: Readonly<Record<string, string>> = {
   EADDRNOTAVAIL: 'no_local_port',
   ENOBUFS: 'no_local_port',
   ENOTFOUND: 'dns_failure',
-  EAI_AGAIN: 'dns_failure',
+  EAI_AGAIN: 'dns_unavailable',
+  ENETUNREACH: 'no_route',
+  EHOSTUNREACH: 'no_route',
   ETIMEDOUT: 'timeout',
   UND_ERR_CONNECT_TIMEOUT: 'timeout',
   UND_ERR_HEADERS_TIMEOUT: 'timeout',

@@ -11,21 +11,33 @@ import {
 } from './limit-by-503.ts';
 
 /**
- * Notices that the API is out, stops all calls, and finds out when it is back: a circuit breaker.
+ * Notices that calls cannot succeed, stops all of them, and finds out when they can: a circuit
+ * breaker.
  *
- * | from | to | when |
- * |---|---|---|
- * | `closed` | `open` | half of at least 20 calls within 30 s failed |
- * | `open` | `probing` | the wait is over: one call, the probe, is made |
- * | `probing` | `open` | the probe failed, or its end was never reported; the next wait is twice as
- * long |
- * | `probing` | `probing` | the probe was not made after all: another call becomes the probe |
- * | `probing` | `recovering` | the probe went well |
- * | `recovering` | `open` | half of at least three calls failed, or twenty in a row |
- * | `recovering` | `closed` | the last step went well, or 503 turned out to be a limit |
+ * ```text
+ *            too many failed; one was told to wait; this machine is to blame
+ *   closed ────────────────────────────────────────────────────────────────▶ open
+ *      ▲                                                                    │  ▲ ▲
+ *      │ the last step went well,            the wait is over: one call    │  │ │
+ *      │ or 503 turned out to be a limit              is made, the probe   ▼  │ │
+ *      │                                                                  probing │
+ *      │                                                   it went well  │   it failed, or
+ *      │                                                                  ▼   its end was lost
+ *      └──────────────────────────────────────────────────────────── recovering ┘
+ *                                                        half of three calls failed
+ * ```
  *
- * While `open` and `probing` no other call starts. The waits are 5, 10, 20, … 300 s while probes
- * fail. After a relapse from `recovering` they go on from the last wait, but are at most 20 s,
+ * | closed → open | cause |
+ * |---|---|
+ * | half of at least 20 calls within 30 s failed, or 20 in a row | `failures` |
+ * | five in a row did not get as far as a connection, and no call was ever answered | `failures` |
+ * | a 5xx said when to come back (`Retry-After`) | `told` |
+ * | this machine cannot make a call: no descriptor, port, route, proxy or resolver | `machine` |
+ * | calls fail here that go well elsewhere: see `stepBack` | `here` |
+ *
+ * While `open` and `probing` no other call starts. The wait is as long as the API said, the longest
+ * of what it said to calls under way. If it said nothing, it is 5, 10, 20, … 300 s while probes
+ * fail. After a relapse from `recovering` the waits go on from the last one, but are at most 20 s,
  * because the API has just answered. While `recovering`, 10 %, 25 %, 50 % and 100 % of the callers
  * may be at work, each step for a second and ten good calls, or for five seconds.
  *
@@ -40,6 +52,14 @@ export interface OutageState {
   reason: OutageReason;
   /** When this phase began; null before the first change. */
   phaseSinceMs: number | null;
+  /** What the present outage is put down to. Written when it opens. */
+  cause: OutageCause;
+  /** Until when the API said to wait, while `open`; null when it said nothing. */
+  toldUntilMs: number | null;
+  /** Whether any call was ever answered with something else than a failure. */
+  isAnswered: boolean;
+  /** Calls in a row that did not get as far as a connection. */
+  unreachedInRow: number;
   /** When the present outage began; null when there is none. */
   outageSinceMs: number | null;
   /** Calls that ended while `closed` or `recovering`. */
@@ -61,6 +81,17 @@ export interface OutageState {
   readonly limitBy503: LimitBy503;
 }
 
+/** What an outage is put down to. */
+export type OutageCause =
+  /** Calls failed. */
+  | 'failures'
+  /** The API said when to come back. */
+  | 'told'
+  /** This machine could not make a call. */
+  | 'machine'
+  /** Calls fail here, while those of others go well. */
+  | 'here';
+
 /** The reason for the last change. */
 export type OutageReason =
   | 'healthy'
@@ -77,6 +108,10 @@ export function createOutageState(): OutageState {
   return {
     phase: 'closed',
     reason: 'healthy',
+    cause: 'failures',
+    toldUntilMs: null,
+    isAnswered: false,
+    unreachedInRow: 0,
     phaseSinceMs: null,
     outageSinceMs: null,
     counts: [],
@@ -110,7 +145,8 @@ function shareOf(state: OutageState): number {
 /** When the next probe may start, while `open`. */
 export function nextProbeMs(state: OutageState, nowMs: number): number {
   // The phase began in the future: the clock was set back, by an unknown amount.
-  return isToCome(state, nowMs) ? nowMs : (state.phaseSinceMs ?? nowMs) + waitMs(state);
+  if (isToCome(state, nowMs)) return nowMs;
+  return state.toldUntilMs ?? (state.phaseSinceMs ?? nowMs) + waitMs(state);
 }
 
 /** How long no call starts before the next probe. */
@@ -144,6 +180,8 @@ export type StartAdvice =
 const MIN_CALLS = 20;
 const MANY_IN_ROW = 20;
 const FAILED_SHARE = 0.5;
+/** Before any call was answered, so many without a connection show that there is none to be had. */
+const UNREACHED_IN_ROW = 5;
 /** Failures that are further apart than this are not in a row. */
 const ROW_MS = 30_000;
 /**
@@ -179,7 +217,9 @@ export function mayStart(
 
 /** The call that waited for the next probe is gone. The next call may be the probe at once. */
 export function makeProbeDue(state: OutageState): void {
-  if (state.phase === 'open' || state.phase === 'probing') state.phaseSinceMs = 0;
+  if (state.phase !== 'open' && state.phase !== 'probing') return;
+  state.phaseSinceMs = 0;
+  state.toldUntilMs = null;
 }
 
 /**
@@ -219,6 +259,10 @@ export function onProbeStart(state: OutageState, nowMs: number): void {
  * ignored.
  */
 export function onCallEnd(state: OutageState, ended: EndedCall): void {
+  const { isFailure, nowMs } = ended;
+  const toldUntilMs = nowMs + (ended.retryAfterMs ?? 0);
+  // Calls that were under way are told the same, or a little more.
+  if (isFailure && toldUntilMs > nowMs && state.phase === 'open') waitUntil(state, toldUntilMs);
   if (isOldNews(state, ended)) return;
   const call = state.limitBy503.isLimit ? judgeLimited(state, ended) : ended;
   if (call) judge(state, call);
@@ -228,6 +272,14 @@ export interface EndedCall {
   readonly isFailure: boolean;
   /** Whether the answer was 503. @default false */
   readonly isRefused?: boolean | undefined;
+  /** How long the API said to wait, with a failure. @default it said nothing */
+  readonly retryAfterMs?: number | undefined;
+  /** Whether the call got no connection at all, which no domain can be to blame for. @default false */
+  readonly isUnreached?: boolean | undefined;
+  /** Whether this machine could not make the call. @default false */
+  readonly isOfMachine?: boolean | undefined;
+  /** Whether it is known that calls from elsewhere go well. @default false */
+  readonly isWellElsewhere?: boolean | undefined;
   readonly sentAtMs: number;
   readonly nowMs: number;
 }
@@ -252,26 +304,65 @@ function judgeLimited(state: OutageState, call: EndedCall): EndedCall | undefine
 
 function judge(state: OutageState, call: EndedCall): void {
   const { isFailure, isRefused, nowMs } = call;
+  if (!isFailure) state.isAnswered = true;
   switch (state.phase) {
     case 'open':
       return;
     case 'closed':
       count(state, call);
-      if (isFailure && areTooMany(state, MIN_CALLS)) open(state, nowMs);
+      if (isFailure && isOut(state, call, MIN_CALLS)) open(state, nowMs);
+      else return;
       break;
     case 'probing':
-      if (isFailure) reopen(state, 'probe_failed', nowMs);
-      else startRecovery(state, nowMs);
+      if (!isFailure) return startRecovery(state, nowMs);
+      reopen(state, 'probe_failed', nowMs);
       break;
     case 'recovering':
       count(state, call);
       if (!isFailure) return advance(state, nowMs);
       if (!isRefused) onOtherFailure(state.limitBy503);
-      if (!areTooMany(state, MIN_RELAPSE_CALLS)) return;
-      if (onRelapse(state.limitBy503, nowMs)) endAsLimit(state, nowMs);
-      else relapse(state, nowMs);
+      if (!isOut(state, call, MIN_RELAPSE_CALLS)) return;
+      if (onRelapse(state.limitBy503, nowMs)) return endAsLimit(state, nowMs);
+      relapse(state, nowMs);
       break;
   }
+  noteCause(state, call);
+}
+
+/** Whether a call that failed shows that no other call should start. */
+function isOut(state: OutageState, call: EndedCall, minCalls: number): boolean {
+  if (isTold(call) || call.isOfMachine) return true;
+  if (call.isWellElsewhere) return false;
+  const isNeverReached = !state.isAnswered && state.unreachedInRow >= UNREACHED_IN_ROW;
+  return isNeverReached || areTooMany(state, minCalls);
+}
+
+function isTold({ isFailure, retryAfterMs = 0 }: EndedCall): boolean {
+  return isFailure && retryAfterMs > 0;
+}
+
+function noteCause(state: OutageState, call: EndedCall): void {
+  if (call.isOfMachine) state.cause = 'machine';
+  else if (state.cause !== 'here') state.cause = 'failures';
+  if (isTold(call)) waitUntil(state, call.nowMs + (call.retryAfterMs ?? 0));
+}
+
+/** The longest wait that was told counts. */
+function waitUntil(state: OutageState, untilMs: number): void {
+  state.cause = 'told';
+  state.toldUntilMs = Math.max(state.toldUntilMs ?? 0, untilMs);
+}
+
+/** Calls fail here that go well elsewhere: none is made from here until one goes well again. */
+export function stepBack(state: OutageState, nowMs: number): void {
+  if (state.phase !== 'closed') return;
+  open(state, nowMs);
+  state.cause = 'here';
+}
+
+/** How long the API said to wait from now, in milliseconds; 0 when it said nothing. */
+export function toldOutMs({ toldUntilMs }: OutageState, nowMs: number): number {
+  return Math.max(0, (toldUntilMs ?? 0) - nowMs);
 }
 
 /** For how long the API has been out; 0 while calls get through. */
@@ -284,17 +375,27 @@ export function outageMs(state: OutageState, nowMs: number): number {
 export function describeOutage(state: OutageState, nowMs: number): string | undefined {
   const lastedS = Math.round(outageMs(state, nowMs) / 1_000);
   const waitS = Math.ceil(Math.max(0, nextProbeMs(state, nowMs) - nowMs) / 1_000);
+  const [out, back] = SENTENCES[state.cause];
   switch (state.phase) {
     case 'closed':
       return undefined;
     case 'open':
-      return `The API has been out for ${lastedS} s; one call tries again in ${waitS} s.`;
+      return `${out} for ${lastedS} s; one call tries again in ${waitS} s${state.toldUntilMs === null ? '' : ', as it said'}.`;
     case 'probing':
-      return `The API has been out for ${lastedS} s; one call is trying whether it is back.`;
+      return `${out} for ${lastedS} s; one call is trying whether ${back}.`;
     case 'recovering':
-      return `The API is back; calls are at ${shareOf(state) * 100} % of their number.`;
+      return state.cause === 'failures' || state.cause === 'told'
+        ? `The API is back; calls are at ${shareOf(state) * 100} % of their number.`
+        : `Calls go through again; they are at ${shareOf(state) * 100} % of their number.`;
   }
 }
+
+const SENTENCES: Readonly<Record<OutageCause, readonly [out: string, back: string]>> = {
+  failures: ['The API has been out', 'it is back'],
+  told: ['The API has been out', 'it is back'],
+  machine: ['This machine has not been able to make calls', 'it is'],
+  here: ['Calls have failed here, though they go well elsewhere,', 'they go well'],
+};
 
 /** Whether a call was sent before the present phase, so that it shows how the API was before. */
 function isOldNews(
@@ -307,6 +408,7 @@ function isOldNews(
 
 interface CountedCall {
   readonly isFailure: boolean;
+  readonly isUnreached?: boolean | undefined;
   readonly nowMs: number;
 }
 
@@ -319,7 +421,8 @@ function count(state: OutageState, call: CountedCall): void {
  * Workers report in batches, so a success that ended before the last failure does not interrupt the
  * row.
  */
-function countInRow(state: OutageState, { isFailure, nowMs }: CountedCall): void {
+function countInRow(state: OutageState, { isFailure, isUnreached, nowMs }: CountedCall): void {
+  state.unreachedInRow = isFailure && isUnreached ? state.unreachedInRow + 1 : 0;
   if (isFailure) {
     if (nowMs - state.failedAtMs >= ROW_MS) state.failedInRow = 0;
     state.failedInRow += 1;
@@ -394,6 +497,7 @@ function advance(state: OutageState, nowMs: number): void {
 /** recovering → closed */
 function close(state: OutageState, nowMs: number): void {
   state.doublings = 0;
+  state.cause = 'failures';
   onRecovered(state.limitBy503);
   enter(state, 'closed', 'recovered', nowMs);
 }
@@ -401,6 +505,7 @@ function close(state: OutageState, nowMs: number): void {
 /** recovering → closed, because calls are only limited by 503 */
 function endAsLimit(state: OutageState, nowMs: number): void {
   state.doublings = 0;
+  state.cause = 'failures';
   enter(state, 'closed', 'limited', nowMs);
   state.outageSinceMs = null;
 }
@@ -414,8 +519,10 @@ function enter(
   state.phase = phase;
   state.reason = reason;
   state.phaseSinceMs = nowMs;
+  state.toldUntilMs = null;
   state.counts.length = 0;
   state.failedInRow = 0;
+  state.unreachedInRow = 0;
   // A clock that was set back must not hide how long the outage has lasted.
   if (state.outageSinceMs !== null) state.outageSinceMs = Math.min(state.outageSinceMs, nowMs);
 }

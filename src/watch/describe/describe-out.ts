@@ -1,4 +1,5 @@
 import type { Proxy } from '../../brand/proxy.ts';
+import { formatDuration } from '../../job/values/duration.ts';
 
 export interface OutOptions {
   /** The name of the API. */
@@ -7,13 +8,18 @@ export interface OutOptions {
   readonly proxy: Proxy | undefined;
   /** Why the last failed call failed. */
   readonly trouble: string | undefined;
+  /** How long the API said to wait, in milliseconds. @default it said nothing */
+  readonly toldMs?: number | undefined;
 }
 
 /**
  * Says that calls wait because they get no answer, and what to check: the API may not be to blame.
  */
-export function describeOut({ api, proxy, trouble }: OutOptions): string {
+export function describeOut({ api, proxy, trouble, toldMs = 0 }: OutOptions): string {
   const why = trouble === undefined ? '' : ` (${trouble})`;
+  if (toldMs > 0) {
+    return `The API at ${api} is out${why} and says to come back in ${formatDuration(toldMs)}: no call is made before.`;
+  }
   if (proxy && trouble?.startsWith('proxy_')) {
     return `No call gets through the proxy at ${proxy.url.host}${why}: calls wait until one does, up to --max-outage. If none ever did, check ${proxy.variable}.`;
   }
@@ -37,6 +43,8 @@ function mayWantTls(api: string, trouble: string | undefined): boolean {
 const WANTS: Readonly<Record<string, string>> = {
   too_many_open_files:
     'Too many files are open here: lower --concurrency, or raise the limit (ulimit -n).',
+  no_route: 'This machine has no route to it: check its network.',
+  dns_unavailable: 'The resolver of this machine does not answer: check its DNS.',
   no_local_port:
     'No port of this machine is left for a connection: lower --concurrency. If none was ever made, check --base-url.',
 };
