@@ -163,6 +163,7 @@ async function workOn(
     };
     const local = closer.add(openLocalWorker(settings, api, workerOptions));
     const { worker, counters } = local;
+    status?.health.check(() => local.describeStepBack());
     const { origin } = api.endpoint;
     const proxy = findProxy(origin);
     if (proxy) onNotice(describeProxy(proxy), { level: 'info' });
@@ -177,6 +178,8 @@ async function workOn(
       api: api.endpoint.id,
       concurrency,
       lockMs: lostAfter,
+      appetite: local.appetite,
+      describeStepBack: local.describeStepBack,
       callsMade: () => counters.calls,
       onNotice,
     });

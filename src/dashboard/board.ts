@@ -158,6 +158,8 @@ export interface WorkerState {
   readonly concurrency: number;
   /** HTTP requests made since it was started; missing if it does not count them. */
   readonly calls?: number | undefined;
+  /** Why it makes no calls although others do, in a sentence. */
+  readonly trouble?: string | undefined;
   /** The lookups that it holds, by run or by producer. */
   readonly holds: readonly WorkerLoad[];
 }

@@ -1,25 +1,168 @@
-import { addCall, totalOf } from './call-counts.ts';
-import { onAnswered, onOtherFailure, onRefused, onRelapse } from './limit-by-503.ts';
+import { addCall, type CallCounts, totalOf } from './call-counts.ts';
 import {
-  CLOCK_TOLERANCE_MS,
-  createOutageState,
-  isProbeLost,
-  isToCome,
-  nextProbeMs,
-  type OutageState,
-  shareOf,
-} from './outage-state.ts';
-import {
-  advance,
-  endAsLimit,
-  open,
-  relapse,
-  reopen,
-  startProbe,
-  startRecovery,
-} from './outage-transitions.ts';
+  createLimitBy503,
+  type LimitBy503,
+  onAnswered,
+  onOtherFailure,
+  onRecovered,
+  onRecovery,
+  onRefused,
+  onRelapse,
+} from './limit-by-503.ts';
 
-export { createOutageState, type OutageState };
+/**
+ * Notices that calls cannot succeed, stops all of them, and finds out when they can: a circuit
+ * breaker.
+ *
+ * ```text
+ *            too many failed; one was told to wait; this machine is to blame
+ *   closed ────────────────────────────────────────────────────────────────▶ open
+ *      ▲                                                                    │  ▲ ▲
+ *      │ the last step went well,            the wait is over: one call    │  │ │
+ *      │ or 503 turned out to be a limit              is made, the probe   ▼  │ │
+ *      │                                                                  probing │
+ *      │                                                   it went well  │   it failed, or
+ *      │                                                                  ▼   its end was lost
+ *      └──────────────────────────────────────────────────────────── recovering ┘
+ *                                                        half of three calls failed
+ * ```
+ *
+ * | closed → open | cause |
+ * |---|---|
+ * | half of at least 20 calls within 30 s failed, or 20 in a row | `failures` |
+ * | five in a row did not get as far as a connection, and no call was ever answered | `failures` |
+ * | a 5xx said when to come back (`Retry-After`) | `told` |
+ * | this machine cannot make a call: no descriptor, port, route, proxy or resolver | `machine` |
+ * | calls fail here that go well elsewhere: see `stepBack` | `here` |
+ *
+ * While `open` and `probing` no other call starts. The wait is as long as the API said, the longest
+ * of what it said to calls under way. If it said nothing, it is 5, 10, 20, … 300 s while probes
+ * fail. After a relapse from `recovering` the waits go on from the last one, but are at most 20 s,
+ * because the API has just answered. While `recovering`, 10 %, 25 %, 50 % and 100 % of the callers
+ * may be at work, each step for a second and ten good calls, or for five seconds.
+ *
+ * Plain data, changed only by the functions here. No clock is read: the caller passes the time. A
+ * clock that is set back only makes the next probe start sooner.
+ *
+ * @see {@link https://martinfowler.com/bliki/CircuitBreaker.html Circuit breaker}
+ */
+export interface OutageState {
+  phase: 'closed' | 'open' | 'probing' | 'recovering';
+  /** Why the breaker is in this phase. */
+  reason: OutageReason;
+  /** When this phase began; null before the first change. */
+  phaseSinceMs: number | null;
+  /** What the present outage is put down to. Written when it opens. */
+  cause: OutageCause;
+  /** Until when the API said to wait, while `open`; null when it said nothing. */
+  toldUntilMs: number | null;
+  /** Whether any call was ever answered with something else than a failure. */
+  isAnswered: boolean;
+  /** Calls in a row that did not get as far as a connection. */
+  unreachedInRow: number;
+  /** When the present outage began; null when there is none. */
+  outageSinceMs: number | null;
+  /** Calls that ended while `closed` or `recovering`. */
+  readonly counts: CallCounts;
+  /**
+   * Calls that failed in a row while `closed` or `recovering`. `failedAtMs` is when the last of
+   * them ended.
+   */
+  failedInRow: number;
+  failedAtMs: number;
+  /** How often the wait before a probe was doubled. */
+  doublings: number;
+  /** The index of the step back to speed. `recovering` only. */
+  step: number;
+  /** When the step began. */
+  stepSinceMs: number;
+  /** Calls of the step that did not fail. */
+  stepSuccesses: number;
+  readonly limitBy503: LimitBy503;
+}
+
+/** What an outage is put down to. */
+export type OutageCause =
+  /** Calls failed. */
+  | 'failures'
+  /** The API said when to come back. */
+  | 'told'
+  /** This machine could not make a call. */
+  | 'machine'
+  /** Calls fail here, while those of others go well. */
+  | 'here';
+
+/** The reason for the last change. */
+export type OutageReason =
+  | 'healthy'
+  | 'calls_failed'
+  | 'probe_due'
+  | 'probe_failed'
+  | 'probe_succeeded'
+  | 'relapsed'
+  | 'limited'
+  | 'recovered';
+
+/** The state for an API without known failures. */
+export function createOutageState(): OutageState {
+  return {
+    phase: 'closed',
+    reason: 'healthy',
+    cause: 'failures',
+    toldUntilMs: null,
+    isAnswered: false,
+    unreachedInRow: 0,
+    phaseSinceMs: null,
+    outageSinceMs: null,
+    counts: [],
+    failedInRow: 0,
+    failedAtMs: 0,
+    doublings: 0,
+    step: 0,
+    stepSinceMs: 0,
+    stepSuccesses: 0,
+    limitBy503: createLimitBy503(),
+  };
+}
+
+const FIRST_WAIT_MS = 5_000;
+const LONGEST_WAIT_MS = 300_000;
+/** After this time a probe counts as lost: its worker was killed before it reported the end. */
+const PROBE_LOST_MS = 90_000;
+/** The steps back to speed, as shares of the callers. */
+const STEPS: readonly number[] = [0.1, 0.25, 0.5, 1];
+/**
+ * Events of several machines arrive a little out of order. A larger step back means that a clock
+ * was set back.
+ */
+const CLOCK_TOLERANCE_MS: number = 1_000;
+
+/** The share of the callers that may be at work on the way back to speed. */
+function shareOf(state: OutageState): number {
+  return STEPS[state.step] ?? 1;
+}
+
+/** When the next probe may start, while `open`. */
+export function nextProbeMs(state: OutageState, nowMs: number): number {
+  // The phase began in the future: the clock was set back, by an unknown amount.
+  if (isToCome(state, nowMs)) return nowMs;
+  return state.toldUntilMs ?? (state.phaseSinceMs ?? nowMs) + waitMs(state);
+}
+
+/** How long no call starts before the next probe. */
+function waitMs(state: OutageState): number {
+  return Math.min(FIRST_WAIT_MS * 2 ** state.doublings, LONGEST_WAIT_MS);
+}
+
+/** Whether the probe has been under way so long that its end must be lost. */
+function isProbeLost(state: OutageState, nowMs: number): boolean {
+  return isToCome(state, nowMs) || nowMs - (state.phaseSinceMs ?? nowMs) >= PROBE_LOST_MS;
+}
+
+/** Whether the phase began in the future, which means that the clock was set back. */
+function isToCome(state: OutageState, nowMs: number): boolean {
+  return (state.phaseSinceMs ?? nowMs) - nowMs > CLOCK_TOLERANCE_MS;
+}
 
 /** The answer to a call that wants to start. */
 export type StartAdvice =
@@ -37,6 +180,8 @@ export type StartAdvice =
 const MIN_CALLS = 20;
 const MANY_IN_ROW = 20;
 const FAILED_SHARE = 0.5;
+/** Before any call was answered, so many without a connection show that there is none to be had. */
+const UNREACHED_IN_ROW = 5;
 /** Failures that are further apart than this are not in a row. */
 const ROW_MS = 30_000;
 /**
@@ -72,7 +217,9 @@ export function mayStart(
 
 /** The call that waited for the next probe is gone. The next call may be the probe at once. */
 export function makeProbeDue(state: OutageState): void {
-  if (state.phase === 'open' || state.phase === 'probing') state.phaseSinceMs = 0;
+  if (state.phase !== 'open' && state.phase !== 'probing') return;
+  state.phaseSinceMs = 0;
+  state.toldUntilMs = null;
 }
 
 /**
@@ -112,6 +259,10 @@ export function onProbeStart(state: OutageState, nowMs: number): void {
  * ignored.
  */
 export function onCallEnd(state: OutageState, ended: EndedCall): void {
+  const { isFailure, nowMs } = ended;
+  const toldUntilMs = nowMs + (ended.retryAfterMs ?? 0);
+  // Calls that were under way are told the same, or a little more.
+  if (isFailure && toldUntilMs > nowMs && state.phase === 'open') waitUntil(state, toldUntilMs);
   if (isOldNews(state, ended)) return;
   const call = state.limitBy503.isLimit ? judgeLimited(state, ended) : ended;
   if (call) judge(state, call);
@@ -121,6 +272,14 @@ export interface EndedCall {
   readonly isFailure: boolean;
   /** Whether the answer was 503. @default false */
   readonly isRefused?: boolean | undefined;
+  /** How long the API said to wait, with a failure. @default it said nothing */
+  readonly retryAfterMs?: number | undefined;
+  /** Whether the call got no connection at all, which no domain can be to blame for. @default false */
+  readonly isUnreached?: boolean | undefined;
+  /** Whether this machine could not make the call. @default false */
+  readonly isOfMachine?: boolean | undefined;
+  /** Whether it is known that calls from elsewhere go well. @default false */
+  readonly isWellElsewhere?: boolean | undefined;
   readonly sentAtMs: number;
   readonly nowMs: number;
 }
@@ -145,26 +304,65 @@ function judgeLimited(state: OutageState, call: EndedCall): EndedCall | undefine
 
 function judge(state: OutageState, call: EndedCall): void {
   const { isFailure, isRefused, nowMs } = call;
+  if (!isFailure) state.isAnswered = true;
   switch (state.phase) {
     case 'open':
       return;
     case 'closed':
       count(state, call);
-      if (isFailure && areTooMany(state, MIN_CALLS)) open(state, nowMs);
+      if (isFailure && isOut(state, call, MIN_CALLS)) open(state, nowMs);
+      else return;
       break;
     case 'probing':
-      if (isFailure) reopen(state, 'probe_failed', nowMs);
-      else startRecovery(state, nowMs);
+      if (!isFailure) return startRecovery(state, nowMs);
+      reopen(state, 'probe_failed', nowMs);
       break;
     case 'recovering':
       count(state, call);
       if (!isFailure) return advance(state, nowMs);
       if (!isRefused) onOtherFailure(state.limitBy503);
-      if (!areTooMany(state, MIN_RELAPSE_CALLS)) return;
-      if (onRelapse(state.limitBy503, nowMs)) endAsLimit(state, nowMs);
-      else relapse(state, nowMs);
+      if (!isOut(state, call, MIN_RELAPSE_CALLS)) return;
+      if (onRelapse(state.limitBy503, nowMs)) return endAsLimit(state, nowMs);
+      relapse(state, nowMs);
       break;
   }
+  noteCause(state, call);
+}
+
+/** Whether a call that failed shows that no other call should start. */
+function isOut(state: OutageState, call: EndedCall, minCalls: number): boolean {
+  if (isTold(call) || call.isOfMachine) return true;
+  if (call.isWellElsewhere) return false;
+  const isNeverReached = !state.isAnswered && state.unreachedInRow >= UNREACHED_IN_ROW;
+  return isNeverReached || areTooMany(state, minCalls);
+}
+
+function isTold({ isFailure, retryAfterMs = 0 }: EndedCall): boolean {
+  return isFailure && retryAfterMs > 0;
+}
+
+function noteCause(state: OutageState, call: EndedCall): void {
+  if (call.isOfMachine) state.cause = 'machine';
+  else if (state.cause !== 'here') state.cause = 'failures';
+  if (isTold(call)) waitUntil(state, call.nowMs + (call.retryAfterMs ?? 0));
+}
+
+/** The longest wait that was told counts. */
+function waitUntil(state: OutageState, untilMs: number): void {
+  state.cause = 'told';
+  state.toldUntilMs = Math.max(state.toldUntilMs ?? 0, untilMs);
+}
+
+/** Calls fail here that go well elsewhere: none is made from here until one goes well again. */
+export function stepBack(state: OutageState, nowMs: number): void {
+  if (state.phase !== 'closed') return;
+  open(state, nowMs);
+  state.cause = 'here';
+}
+
+/** How long the API said to wait from now, in milliseconds; 0 when it said nothing. */
+export function toldOutMs({ toldUntilMs }: OutageState, nowMs: number): number {
+  return Math.max(0, (toldUntilMs ?? 0) - nowMs);
 }
 
 /** For how long the API has been out; 0 while calls get through. */
@@ -177,17 +375,27 @@ export function outageMs(state: OutageState, nowMs: number): number {
 export function describeOutage(state: OutageState, nowMs: number): string | undefined {
   const lastedS = Math.round(outageMs(state, nowMs) / 1_000);
   const waitS = Math.ceil(Math.max(0, nextProbeMs(state, nowMs) - nowMs) / 1_000);
+  const [out, back] = SENTENCES[state.cause];
   switch (state.phase) {
     case 'closed':
       return undefined;
     case 'open':
-      return `The API has been out for ${lastedS} s; one call tries again in ${waitS} s.`;
+      return `${out} for ${lastedS} s; one call tries again in ${waitS} s${state.toldUntilMs === null ? '' : ', as it said'}.`;
     case 'probing':
-      return `The API has been out for ${lastedS} s; one call is trying whether it is back.`;
+      return `${out} for ${lastedS} s; one call is trying whether ${back}.`;
     case 'recovering':
-      return `The API is back; calls are at ${shareOf(state) * 100} % of their number.`;
+      return state.cause === 'failures' || state.cause === 'told'
+        ? `The API is back; calls are at ${shareOf(state) * 100} % of their number.`
+        : `Calls go through again; they are at ${shareOf(state) * 100} % of their number.`;
   }
 }
+
+const SENTENCES: Readonly<Record<OutageCause, readonly [out: string, back: string]>> = {
+  failures: ['The API has been out', 'it is back'],
+  told: ['The API has been out', 'it is back'],
+  machine: ['This machine has not been able to make calls', 'it is'],
+  here: ['Calls have failed here, though they go well elsewhere,', 'they go well'],
+};
 
 /** Whether a call was sent before the present phase, so that it shows how the API was before. */
 function isOldNews(
@@ -200,6 +408,7 @@ function isOldNews(
 
 interface CountedCall {
   readonly isFailure: boolean;
+  readonly isUnreached?: boolean | undefined;
   readonly nowMs: number;
 }
 
@@ -212,7 +421,8 @@ function count(state: OutageState, call: CountedCall): void {
  * Workers report in batches, so a success that ended before the last failure does not interrupt the
  * row.
  */
-function countInRow(state: OutageState, { isFailure, nowMs }: CountedCall): void {
+function countInRow(state: OutageState, { isFailure, isUnreached, nowMs }: CountedCall): void {
+  state.unreachedInRow = isFailure && isUnreached ? state.unreachedInRow + 1 : 0;
   if (isFailure) {
     if (nowMs - state.failedAtMs >= ROW_MS) state.failedInRow = 0;
     state.failedInRow += 1;
@@ -227,4 +437,98 @@ function countInRow(state: OutageState, { isFailure, nowMs }: CountedCall): void
 function areTooMany({ counts, failedInRow }: OutageState, minCalls: number): boolean {
   const { calls, failures } = totalOf(counts);
   return failedInRow >= MANY_IN_ROW || (calls >= minCalls && failures >= calls * FAILED_SHARE);
+}
+
+/** A step is done after this many good calls, but not before `SHORTEST_STEP_MS`. */
+const STEP_CALLS = 10;
+const SHORTEST_STEP_MS = 1_000;
+/** Without that many calls, a step is done after this time. */
+const LONGEST_STEP_MS = 5_000;
+/** One more doubling makes the wait after a relapse 20 s. */
+const MOST_DOUBLINGS_BEFORE_RELAPSE = 1;
+
+/** closed → open */
+function open(state: OutageState, nowMs: number): void {
+  state.doublings = 0;
+  enter(state, 'open', 'calls_failed', nowMs);
+  state.outageSinceMs = nowMs;
+}
+
+/** open → probing */
+function startProbe(state: OutageState, nowMs: number): void {
+  enter(state, 'probing', 'probe_due', nowMs);
+}
+
+/** probing, recovering → open, with a wait twice as long */
+function reopen(state: OutageState, reason: OutageReason, nowMs: number): void {
+  state.doublings += 1;
+  enter(state, 'open', reason, nowMs);
+  state.outageSinceMs ??= nowMs;
+}
+
+/** probing → recovering */
+function startRecovery(state: OutageState, nowMs: number): void {
+  enter(state, 'recovering', 'probe_succeeded', nowMs);
+  onRecovery(state.limitBy503);
+  startStep(state, 0, nowMs);
+}
+
+/**
+ * recovering → open, with a wait twice as long but at most 20 s, because the API has just answered
+ */
+function relapse(state: OutageState, nowMs: number): void {
+  state.doublings = Math.min(state.doublings, MOST_DOUBLINGS_BEFORE_RELAPSE);
+  reopen(state, 'relapsed', nowMs);
+}
+
+/** recovering → the next step, or after the last one → closed */
+function advance(state: OutageState, nowMs: number): void {
+  state.stepSuccesses = Math.min(state.stepSuccesses + 1, STEP_CALLS);
+  // A clock that was set back must not make a step last.
+  state.stepSinceMs = Math.min(state.stepSinceMs, nowMs);
+  const tookMs = nowMs - state.stepSinceMs;
+  if (tookMs < (state.stepSuccesses < STEP_CALLS ? LONGEST_STEP_MS : SHORTEST_STEP_MS)) return;
+  // A whole good step ends the outage. A relapse after it begins another.
+  state.outageSinceMs = null;
+  if (state.step + 1 < STEPS.length) startStep(state, state.step + 1, nowMs);
+  else close(state, nowMs);
+}
+
+/** recovering → closed */
+function close(state: OutageState, nowMs: number): void {
+  state.doublings = 0;
+  state.cause = 'failures';
+  onRecovered(state.limitBy503);
+  enter(state, 'closed', 'recovered', nowMs);
+}
+
+/** recovering → closed, because calls are only limited by 503 */
+function endAsLimit(state: OutageState, nowMs: number): void {
+  state.doublings = 0;
+  state.cause = 'failures';
+  enter(state, 'closed', 'limited', nowMs);
+  state.outageSinceMs = null;
+}
+
+function enter(
+  state: OutageState,
+  phase: OutageState['phase'],
+  reason: OutageReason,
+  nowMs: number,
+): void {
+  state.phase = phase;
+  state.reason = reason;
+  state.phaseSinceMs = nowMs;
+  state.toldUntilMs = null;
+  state.counts.length = 0;
+  state.failedInRow = 0;
+  state.unreachedInRow = 0;
+  // A clock that was set back must not hide how long the outage has lasted.
+  if (state.outageSinceMs !== null) state.outageSinceMs = Math.min(state.outageSinceMs, nowMs);
+}
+
+function startStep(state: OutageState, step: number, nowMs: number): void {
+  state.step = step;
+  state.stepSinceMs = nowMs;
+  state.stepSuccesses = 0;
 }

@@ -7,7 +7,7 @@ import { type StopSwitch, stopForWait } from '../worker/stop-switch.ts';
 import type { LocalWorker } from './local-worker.ts';
 
 export interface ApiWatchOptions {
-  readonly worker: Pick<LocalWorker, 'turnstile' | 'describeOutage' | 'lastTrouble'>;
+  readonly worker: Pick<LocalWorker, 'turnstile' | 'describeOutage' | 'lastTrouble' | 'toldOutMs'>;
   /** Scheme, host and port of the API. */
   readonly origin: string;
   readonly stopSwitch: StopSwitch;
@@ -56,17 +56,26 @@ export function watchApi(options: ApiWatchOptions): Closable {
 
   /** Names the address: if no call was ever answered, it is the first thing to check. */
   function describeBeginning(): string {
-    return describeOut({ api: origin, proxy: findProxy(origin), trouble: worker.lastTrouble() });
+    return describeOut({
+      api: origin,
+      proxy: findProxy(origin),
+      trouble: worker.lastTrouble(),
+      toldMs: worker.toldOutMs(),
+    });
   }
 
   function look(): void {
     if (stopSwitch.stopped) return;
     lookForOutage();
     const { why, waitMs, statedMs } = worker.turnstile.describe();
-    const toldMs = why === 'told_to_wait' ? waitMs : 0;
+    const toldOutMs = worker.toldOutMs();
+    const toldMs = Math.max(why === 'told_to_wait' ? waitMs : 0, toldOutMs);
     if (toldMs > maxWaitMs) {
-      stopSwitch.stop(stopForWait(statedMs, Date.now()));
-    } else if (toldMs > Math.max(WORTH_TELLING_MS, LONGER_BY * reportedWaitMs)) {
+      stopSwitch.stop(stopForWait(toldOutMs > 0 ? toldOutMs : statedMs, Date.now()));
+    } else if (
+      toldMs > toldOutMs &&
+      toldMs > Math.max(WORTH_TELLING_MS, LONGER_BY * reportedWaitMs)
+    ) {
       onNotice(`The API says to wait; no call is made for ${formatDuration(toldMs)}.`);
       reportedWaitMs = toldMs;
     } else if (toldMs === 0) reportedWaitMs = 0;

@@ -11,7 +11,7 @@ import type { StoredState } from '../pace/shared/stored-state.ts';
 import { createSharedTurnstile } from '../pace/shared/turnstile.ts';
 import { createTurnstile, type Turnstile } from '../pace/turnstile.ts';
 import { createWaitMeter, type GateWaits } from '../pace/wait-meter.ts';
-import type { Reply } from '../queue/lookup-queue.ts';
+import type { Reply, WorkerStanding } from '../queue/lookup-queue.ts';
 import { createBudget, joinBudgets } from '../worker/budget.ts';
 import { createSharedBudget } from '../worker/budget-per-window.ts';
 import type { PauseGate } from '../worker/call.ts';
@@ -53,7 +53,7 @@ export interface LocalWorkerOptions
 }
 
 /** A worker of this process, with its own connections to the API. */
-export interface LocalWorker {
+export interface LocalWorker extends WorkerStanding {
   readonly worker: Worker;
   readonly turnstile: Turnstile;
   /** The state of the pace, to be saved; undefined when other workers keep it. */
@@ -65,6 +65,8 @@ export interface LocalWorker {
   readonly lastTrouble: () => string | undefined;
   /** Whether no call may start because the API is out. */
   readonly isOut: () => boolean;
+  /** For how long the API, being out, said to wait, in milliseconds; 0 when it said nothing. */
+  readonly toldOutMs: () => number;
   /** How long calls were held up, by reason. */
   readonly waitedMs: () => LocalWaits;
   /** Gives back calls that were taken from the ledger and not made. `close` does so too. */
@@ -96,15 +98,29 @@ export function openLocalWorker(
   let trouble: string | undefined;
   const onOutageTooLong = (): void =>
     stopSwitch.stop({ reason: 'outage', ...(trouble === undefined ? {} : { trouble }) });
-  const { turnstile, outage, leave } = sharedPace ? openShared(sharedPace) : openOwn();
+  const { turnstile, outage, leave, standing } = sharedPace ? openShared(sharedPace) : openOwn();
 
   function openShared(stored: StoredState) {
-    const options = { callers: concurrency, maxOutageMs: maxOutage, onOutageTooLong };
-    const shared = createSharedTurnstile({ ...pace, ...options, stored, worker: randomUUID() });
+    const options = { callers: concurrency, maxOutageMs: maxOutage };
+    const shared = createSharedTurnstile({
+      ...pace,
+      ...options,
+      stored,
+      worker: randomUUID(),
+      onOutageTooLong,
+      onFailingAlone: () => gate.stepBack(),
+    });
+    const gate = createSharedOutageGate(shared, {
+      ...options,
+      clock: systemClock,
+      onTooLong: onOutageTooLong,
+      noNewCall: stopSwitch.noNewCall,
+    });
     return {
       turnstile: shared,
-      outage: createSharedOutageGate(shared),
+      outage: gate,
       leave: () => shared.close(),
+      standing: gate,
     };
   }
 
@@ -121,6 +137,7 @@ export function openLocalWorker(
         onLimitBy503: () => own.startAnew(),
       }),
       leave: async () => {},
+      standing: ALONE,
     };
   }
 
@@ -174,6 +191,9 @@ export function openLocalWorker(
     describeOutage: outage.describe,
     lastTrouble: () => trouble,
     isOut: () => outage.isOut,
+    toldOutMs: outage.toldMs,
+    appetite: standing.appetite,
+    describeStepBack: standing.describeStepBack,
     waitedMs: () => ({ ...meter.waitedMs(), retryBudget: retryGate.waitedMs() }),
     giveBackCalls: async () => await shared?.close(),
     close: async () => {
@@ -184,6 +204,9 @@ export function openLocalWorker(
     },
   };
 }
+
+/** A worker with nobody beside it that could make its calls waits with them instead. */
+const ALONE: WorkerStanding = { appetite: () => 'any', describeStepBack: () => undefined };
 
 function countOutcomes(worker: Worker, { onOutcome }: WorkerProbe): Worker {
   return {

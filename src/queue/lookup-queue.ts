@@ -42,6 +42,14 @@ export interface Pausable {
   onChange(listener: () => void): () => void;
 }
 
+/** Whether a worker can make calls, when there are others that might. */
+export interface WorkerStanding {
+  /** How many chunks it should take at present: one is to find out whether its calls go through. */
+  readonly appetite: () => 'any' | 'one_chunk' | 'none';
+  /** Why it makes no calls although others do, in a sentence; undefined when it makes some. */
+  readonly describeStepBack: () => string | undefined;
+}
+
 /**
  * Carries chunks to workers and their outcomes back. Anything may be carried more than once,
  * because storing an outcome twice changes nothing.
@@ -54,9 +62,10 @@ export interface LookupQueue {
   /**
    * Takes chunks in this process until all that were added are done.
    *
+   * @param standing whether it should take chunks at all. @default it always should
    * @throws what `handle` throws; the queue then takes no more chunks
    */
-  work(handle: HandleChunk): Promise<void>;
+  work(handle: HandleChunk, standing?: WorkerStanding): Promise<void>;
   /**
    * Resolves after `end`, when the outcomes of all chunks are stored, from whichever worker; after
    * a stop, when no more outcomes will come.

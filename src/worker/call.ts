@@ -105,8 +105,8 @@ async function makeFirstCall(
   context: CallContext,
   questions: CallQuestions,
 ): Promise<CallResult> {
-  const { credence, stopSwitch } = context;
-  await credence.pass(stopSwitch.noNewCall);
+  const { credence, outage, stopSwitch } = context;
+  await credence.pass(outage.noNewCall ?? stopSwitch.noNewCall);
   try {
     const result = await makeCall(path, context, questions);
     credence.note(result.answer, questions.domain, () => questions.isSign());
@@ -129,7 +129,7 @@ async function makeCall(
   if (questions.counters) questions.counters.calls += 1;
   try {
     const answered = await client.call(path, stopSwitch.noCall, questions.domain);
-    const answer = takeFor429(context.credence.weigh(answered, questions.domain), context);
+    const answer = asThrottled(context.credence.weigh(answered, questions.domain), context);
     const latencyMs = clock.nowMs() - sentAtMs;
     context.onCallEnd?.(answer.httpStatus, latencyMs);
     if (answer.kind === 'throttled') {
@@ -171,10 +171,11 @@ function tryReserveTurn(
  */
 async function reserveTurn(context: CallContext, questions: CallQuestions): Promise<Reservation> {
   const { allowance } = questions;
-  const { budget, pause, stopSwitch, clock } = context;
+  const { budget, outage, pause, stopSwitch, clock } = context;
   for (;;) {
-    if (pause?.isPaused) await pause.whileOpen(stopSwitch.noNewCall);
-    const reserved = await budget.reserve(stopSwitch.noNewCall);
+    const noNewCall = outage.noNewCall ?? stopSwitch.noNewCall;
+    if (pause?.isPaused) await pause.whileOpen(noNewCall);
+    const reserved = await budget.reserve(noNewCall);
     if (isUsedUp(reserved)) {
       stopSwitch.stop(reserved);
       throw new NotAskedError();
@@ -208,12 +209,13 @@ async function waitForTurn(
   { turnstile, outage, stopSwitch, clock }: CallContext,
   reserved: Reservation,
 ): Promise<void> {
+  const noNewCall = outage.noNewCall ?? stopSwitch.noNewCall;
   let enteredAtMs: number | undefined;
   try {
-    await turnstile.enter(stopSwitch.noNewCall);
+    await turnstile.enter(noNewCall);
     enteredAtMs = clock.nowMs();
     if (outage.tryPass()) return;
-    await outage.pass(stopSwitch.noNewCall);
+    await outage.pass(noNewCall);
     turnstile.startLate(enteredAtMs);
   } catch (error) {
     if (enteredAtMs !== undefined) turnstile.report({ kind: 'abandoned', sentAtMs: enteredAtMs });
@@ -222,13 +224,17 @@ async function waitForTurn(
   }
 }
 
-/** Turns 503 into 429 when the API uses 503 to limit calls. */
-function takeFor429(answer: Answer, { outage }: CallContext): Answer {
-  if (answer.kind !== 'try_again' || answer.httpStatus !== 503 || !outage.isLimitedBy503) {
-    return answer;
-  }
-  const { reason: _, ...others } = answer;
-  return { ...others, kind: 'throttled', httpStatus: 503 };
+/**
+ * Turns a 5xx that says when to come back into a throttle, which costs no attempt, and any 503 when
+ * the API uses it to limit calls.
+ */
+function asThrottled(answer: Answer, { outage }: CallContext): Answer {
+  if (answer.kind !== 'try_again' || answer.httpStatus === undefined) return answer;
+  const { httpStatus, retryAfterMs = 0 } = answer;
+  const isTold = httpStatus >= 500 && retryAfterMs > 0;
+  if (!isTold && !(httpStatus === 503 && outage.isLimitedBy503)) return answer;
+  const { reason: _, about: __, ...others } = answer;
+  return { ...others, kind: 'throttled', httpStatus };
 }
 
 interface EndedCall {
@@ -243,15 +249,42 @@ interface EndedCall {
  */
 function tellOf(answer: Answer, { context, sentAtMs, questions }: EndedCall): number {
   const { turnstile, outage } = context;
-  const isFailure = isOutage(answer);
-  const isRefused = answer.httpStatus === 503;
-  if (isFailure && 'reason' in answer) context.onTrouble?.(answer.reason);
-  outage.ended({ isFailure, isRefused, sentAtMs, isEvidence: () => questions.isEvidence() });
-  const kind = paceKindOf(answer);
+  const toldOutMs = outage.isLimitedBy503 ? 0 : toldOutMsOf(answer);
+  const isFailure = isOutage(answer) || toldOutMs > 0;
+  if (isFailure)
+    context.onTrouble?.('reason' in answer ? answer.reason : `http_${answer.httpStatus}`);
+  outage.ended({
+    isFailure,
+    isRefused: answer.httpStatus === 503,
+    retryAfterMs: toldOutMs,
+    isUnreached: UNREACHED.has(reasonOf(answer)),
+    isOfMachine: answer.kind === 'try_again' && answer.about === 'machine',
+    isShortage: SHORTAGES.has(reasonOf(answer)),
+    sentAtMs,
+    isEvidence: () => questions.isEvidence(),
+  });
+  // Maintenance is nothing that the rate could be to blame for: the circuit breaker waits as told.
+  const kind = toldOutMs > 0 ? 'failed' : paceKindOf(answer);
   const retryAfterMs =
     kind === 'throttled' && 'retryAfterMs' in answer ? answer.retryAfterMs : undefined;
-  return turnstile.report({ kind, sentAtMs, retryAfterMs, limits: answer.limits });
+  const closedMs = turnstile.report({ kind, sentAtMs, retryAfterMs, limits: answer.limits });
+  return Math.max(closedMs, toldOutMs);
 }
+
+/** How long an API that is out said to wait; 0 when it said nothing. */
+function toldOutMsOf(answer: Answer): number {
+  return answer.kind === 'throttled' && answer.httpStatus >= 500 ? (answer.retryAfterMs ?? 0) : 0;
+}
+
+function reasonOf(answer: Answer): string {
+  return answer.kind === 'try_again' ? answer.reason : '';
+}
+
+/** A call that ends so did not get as far as a connection. */
+const UNREACHED: ReadonlySet<string> = new Set(['connection_refused', 'proxy_connection_refused']);
+
+/** What each call needs one of. */
+const SHORTAGES: ReadonlySet<string> = new Set(['too_many_open_files', 'no_local_port']);
 
 /** The meaning of an answer for the pace. */
 function paceKindOf(answer: Answer): 'accepted' | 'throttled' | 'failed' {
@@ -267,7 +300,7 @@ function paceKindOf(answer: Answer): 'accepted' | 'throttled' | 'failed' {
   }
 }
 
-/** Whether an answer, or its absence, is typical of an API that is out. */
+/** Whether an answer, or its absence, speaks against the API as a whole or this machine. */
 function isOutage(answer: Answer): boolean {
-  return answer.kind === 'try_again' && answer.about === 'api';
+  return answer.kind === 'try_again' && answer.about !== undefined;
 }

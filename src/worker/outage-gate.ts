@@ -7,11 +7,19 @@ import {
   onCallEnd,
   onProbeStart,
   outageMs,
+  stepBack,
+  toldOutMs,
 } from '../guard/outage.ts';
 import type { Clock } from '../pace/clock.ts';
 
-/** Stops all calls while the API is out. */
+/** Stops all calls while the API is out, or while this machine cannot make any. */
 export interface OutageGate {
+  /**
+   * Fires when calls that wait here are given up, because others may make them meanwhile.
+   *
+   * @default they wait until the run stops
+   */
+  readonly noNewCall?: AbortSignal;
   /** Lets a call through at once, or not at all. */
   tryPass(): boolean;
   /**
@@ -26,6 +34,8 @@ export interface OutageGate {
   readonly isOut: boolean;
   /** True while the API is taken to use 503 to limit calls. */
   readonly isLimitedBy503: boolean;
+  /** For how long the API said to wait, in milliseconds; 0 when it said nothing. */
+  readonly toldMs: () => number;
   /** The state of the outage in a sentence; undefined when there is none. */
   readonly describe: () => string | undefined;
 }
@@ -35,6 +45,14 @@ export interface CallVerdict {
   readonly isFailure: boolean;
   /** Whether the answer was 503. */
   readonly isRefused: boolean;
+  /** How long the API said to wait, with a failure. @default it said nothing */
+  readonly retryAfterMs?: number | undefined;
+  /** Whether the call got no connection, which no domain can be to blame for. @default false */
+  readonly isUnreached?: boolean | undefined;
+  /** Whether this machine could not make the call. @default false */
+  readonly isOfMachine?: boolean | undefined;
+  /** Whether that was for lack of what each call needs: fewer at a time may do. @default false */
+  readonly isShortage?: boolean | undefined;
   /** Asked after a failure. False when the domain is as likely to be the cause as the API. */
   readonly isEvidence: () => boolean;
 }
@@ -57,13 +75,36 @@ export interface OutageGateOptions {
  * While callers wait, the gate checks again after this time, in case a call that passed never ends.
  */
 const LOOK_AGAIN_MS = 1_000;
+/** After a shortage, so many of the calls that were too many at a time are made at a time. */
+const AFTER_SHORTAGE = 0.75;
+/** Calls that went well, for each that may be made at a time, before one more may be. */
+const CALLS_BEFORE_MORE = 100;
+
+/** Whether a failure is counted, for it may say more about the domain than about the API. */
+export function isCounted(verdict: CallVerdict): boolean {
+  const { isFailure, isUnreached, isOfMachine, retryAfterMs = 0 } = verdict;
+  return !isFailure || isUnreached || isOfMachine || retryAfterMs > 0 || verdict.isEvidence();
+}
+
+/** A gate of this process alone. */
+export interface OwnOutageGate extends OutageGate {
+  /** Calls fail here that go well elsewhere. */
+  stepBack(): void;
+  /** Whether no call may start, and whether one may now, to find out. */
+  readonly standing: () => 'open' | 'probe_due' | 'probing' | 'shut';
+  /** Whether it was shut, and is not quite open yet, because calls fail here that go well elsewhere. */
+  readonly isHere: () => boolean;
+}
 
 /** Keeps the state of the circuit breaker in this process. */
-export function createOutageGate(options: OutageGateOptions): OutageGate {
+export function createOutageGate(options: OutageGateOptions): OwnOutageGate {
   const { clock, callers, maxOutageMs, onTooLong, onLimitBy503 } = options;
   const state = createOutageState();
   state.limitBy503.isLimit = options.wasLimitedBy503 ?? false;
   let inFlight = 0;
+  /** How many calls may be under way at once. This machine may be short of what they need. */
+  let most = callers;
+  let wellAtMost = 0;
   const waiting = createWaitQueue();
   /** Ends the sleep before the next check; undefined while no caller waits. */
   let looking: AbortController | undefined;
@@ -72,10 +113,10 @@ export function createOutageGate(options: OutageGateOptions): OutageGate {
   function tryPass(): boolean {
     if (state.phase !== 'closed') {
       const nowMs = clock.nowMs();
-      const advice = mayStart(state, { nowMs, inFlight, callers });
+      const advice = mayStart(state, { nowMs, inFlight, callers: most });
       if (advice === 'wait' || advice.atMs > nowMs) return false;
       if (advice.isProbe) onProbeStart(state, nowMs);
-    }
+    } else if (inFlight >= most && most < callers) return false;
     inFlight += 1;
     return true;
   }
@@ -123,14 +164,30 @@ export function createOutageGate(options: OutageGateOptions): OutageGate {
     if (outageMs(state, clock.nowMs()) > maxOutageMs) onTooLong();
   }
 
-  function judge({ isFailure, isRefused, sentAtMs, isEvidence }: CallVerdict): void {
-    const isLimit = isRefused && state.limitBy503.isLimit;
+  function judge(verdict: CallVerdict): void {
+    const { isEvidence: _, isShortage, ...call } = verdict;
+    const isLimit = call.isRefused && state.limitBy503.isLimit;
     // During an outage the result of a probe counts, whatever the domain.
-    if (isFailure && !isLimit && state.phase === 'closed' && !isEvidence()) return;
+    if (!isLimit && state.phase === 'closed' && !isCounted(verdict)) return;
     const { isLimit: wasLimit } = state.limitBy503;
-    onCallEnd(state, { isFailure, isRefused, sentAtMs, nowMs: clock.nowMs() });
+    const wasShut = isShut();
+    if (isShortage && !wasShut) {
+      most = Math.max(1, Math.floor(Math.min(most, inFlight + 1) * AFTER_SHORTAGE));
+      wellAtMost = 0;
+    } else if (!call.isFailure && most < callers) allowMore();
+    onCallEnd(state, { ...call, nowMs: clock.nowMs() });
     if (!wasLimit && state.limitBy503.isLimit) onLimitBy503?.();
+    if (wasShut && isShut()) stopIfTooLong();
   }
+
+  function allowMore(): void {
+    wellAtMost += 1;
+    if (wellAtMost < CALLS_BEFORE_MORE * most) return;
+    most += 1;
+    wellAtMost = 0;
+  }
+
+  const isShut = (): boolean => state.phase === 'open' || state.phase === 'probing';
 
   return {
     tryPass,
@@ -142,11 +199,21 @@ export function createOutageGate(options: OutageGateOptions): OutageGate {
       letThrough();
     },
     get isOut() {
-      return state.phase === 'open' || state.phase === 'probing';
+      return isShut();
     },
     get isLimitedBy503() {
       return state.limitBy503.isLimit;
     },
+    toldMs: () => toldOutMs(state, clock.nowMs()),
     describe: () => describeOutage(state, clock.nowMs()),
+    stepBack: () => stepBack(state, clock.nowMs()),
+    standing: () => {
+      if (!isShut()) return 'open';
+      const nowMs = clock.nowMs();
+      const advice = mayStart(state, { nowMs, inFlight, callers: most });
+      if (advice !== 'wait' && advice.atMs <= nowMs) return 'probe_due';
+      return state.phase === 'probing' ? 'probing' : 'shut';
+    },
+    isHere: () => state.phase !== 'closed' && state.cause === 'here',
   };
 }

@@ -3,9 +3,11 @@ import {
   createOutageState,
   describeOutage,
   mayStart,
+  type OutageState,
   onCallEnd,
   onProbeStart,
   outageMs,
+  toldOutMs,
 } from '../../src/guard/outage.ts';
 import { CALLERS, end, openAt, probe } from './outages.ts';
 
@@ -141,6 +143,85 @@ describe('an outage', () => {
     end(state, backAtMs + 1_000, false, 10);
     end(state, backAtMs + 1_500, true, 10);
     expect(outageMs(state, backAtMs + 2_500)).toBe(1_000);
+  });
+});
+
+describe('an outage of which the API says how long it lasts', () => {
+  const told = (state: OutageState, nowMs: number, retryAfterMs: number, sentAtMs = nowMs): void =>
+    onCallEnd(state, { isFailure: true, isRefused: true, retryAfterMs, sentAtMs, nowMs });
+
+  it('begins with the first call that is told, and is probed when it said', () => {
+    const state = createOutageState();
+    end(state, 0, false, 50);
+    told(state, 1_000, 20_000);
+    expect(mayStart(state, { nowMs: 1_000, ...CALLERS })).toEqual({ atMs: 21_000, isProbe: true });
+    expect(toldOutMs(state, 11_000)).toBe(10_000);
+  });
+
+  it('is waited for as long as the longest that calls under way were told; they do not add up', () => {
+    const state = createOutageState();
+    for (const retryAfterMs of [3_000, 20_000, 19_000]) told(state, 1_000, retryAfterMs, 900);
+    told(state, 1_100, 19_500, 950);
+    expect(mayStart(state, { nowMs: 1_100, ...CALLERS })).toEqual({ atMs: 21_000, isProbe: true });
+  });
+
+  it('goes on when the probe is told anew, and is over after one that went well', () => {
+    const state = createOutageState();
+    told(state, 0, 20_000);
+    onProbeStart(state, 20_000);
+    told(state, 20_100, 7_000, 20_000);
+    expect(mayStart(state, { nowMs: 20_100, ...CALLERS })).toEqual({ atMs: 27_100, isProbe: true });
+    onProbeStart(state, 27_100);
+    end(state, 27_200, false);
+    expect(state.phase).toBe('recovering');
+    for (let nowMs = 28_300; state.phase !== 'closed'; nowMs += 1_100) end(state, nowMs, false, 10);
+    expect(state.phaseSinceMs).toBeLessThan(33_000);
+  });
+
+  it('is a limit when it is told again and again although calls are answered', () => {
+    const state = createOutageState();
+    let nowMs = 0;
+    for (let round = 0; round < 3; round += 1) {
+      told(state, nowMs, 1_000);
+      if (state.limitBy503.isLimit) break;
+      nowMs += 1_000;
+      onProbeStart(state, nowMs);
+      end(state, nowMs, false, 3);
+    }
+    expect(state).toMatchObject({ phase: 'closed', reason: 'limited' });
+  });
+});
+
+describe('calls that got no connection', () => {
+  const unreached = { isFailure: true, isUnreached: true };
+
+  it('begin an outage after five when none was ever answered', () => {
+    const state = createOutageState();
+    for (let call = 0; call < 5; call += 1) {
+      expect(state.phase).toBe('closed');
+      onCallEnd(state, { ...unreached, sentAtMs: call, nowMs: call });
+    }
+    expect(state.phase).toBe('open');
+  });
+
+  it('are too few to tell when some were answered', () => {
+    const state = createOutageState();
+    end(state, 0, false);
+    for (let call = 0; call < 18; call += 1)
+      onCallEnd(state, { ...unreached, sentAtMs: 1, nowMs: 1 });
+    expect(state.phase).toBe('closed');
+  });
+});
+
+describe('a call that this machine could not make', () => {
+  it('stops all, whatever else goes well', () => {
+    const state = createOutageState();
+    end(state, 0, false, 500);
+    onCallEnd(state, { isFailure: true, isOfMachine: true, sentAtMs: 1, nowMs: 1 });
+    expect(state).toMatchObject({ phase: 'open', cause: 'machine' });
+    expect(describeOutage(state, 1_001)).toBe(
+      'This machine has not been able to make calls for 1 s; one call tries again in 4 s.',
+    );
   });
 });
 

@@ -22,6 +22,7 @@ function watch() {
       turnstile,
       describeOutage: () => state.outage,
       lastTrouble: () => 'connection_refused',
+      toldOutMs: () => 0,
     },
     origin: 'http://127.0.0.1:9',
     stopSwitch,

@@ -5,9 +5,9 @@ import { count, counted, duration, time } from './format.js';
 
 /** @param {readonly WorkerState[]} workers */
 export function workersTable(workers) {
-  const rows = workers.map(({ host, pid, concurrency, calls, holds }) => [
+  const rows = workers.map(({ host, pid, concurrency, calls, holds, trouble }) => [
     `${host}, process ${pid}`,
-    holds.length === 0 ? 'nothing' : make('ul', {}, ...holds.map(holdOf)),
+    trouble ?? (holds.length === 0 ? 'nothing' : make('ul', {}, ...holds.map(holdOf))),
     count(concurrency),
     calls === undefined ? '–' : count(calls),
   ]);

@@ -46,10 +46,11 @@ export function createCallNewsBox(): CallNewsBox {
 
   return {
     get isEmpty() {
-      return events.length === 0;
+      return events.length === 0 && verdicts.length === 0;
     },
     get isUrgent() {
-      return events.some(({ kind }) => kind === 'throttled');
+      const isTold = ({ retryAfterMs = 0 }: Verdict): boolean => retryAfterMs > 0;
+      return events.some(({ kind }) => kind === 'throttled') || verdicts.some(isTold);
     },
     noteStart: (startMs, atMs) => {
       latest = { startMs, atMs };

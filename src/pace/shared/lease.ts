@@ -10,7 +10,7 @@ import { book, createPaceState, mostInFlight, nextTurn, report } from '../pacer.
 import { type Booking, MOST_STARTS, type PermittedBooking } from './booking.ts';
 import { bookFixedStarts } from './fixed-starts.ts';
 import { permitsFor } from './permits.ts';
-import type { SharedPace, WorkerShare } from './state.ts';
+import type { SharedPace, WorkerHealth, WorkerShare } from './state.ts';
 import type { WorkerNews } from './worker-news.ts';
 
 /**
@@ -42,6 +42,8 @@ export interface Lease {
   readonly elsewhere: number;
   /** Whether the worker wanted more start times than the rate allows. */
   readonly isRateBound: boolean;
+  /** Whether its calls fail while those of other workers go well. */
+  readonly failsAlone: boolean;
 }
 
 /** The lease of a worker before its first exchange. */
@@ -54,11 +56,12 @@ export const NO_LEASE: Lease = {
   mostInFlight: Number.POSITIVE_INFINITY,
   elsewhere: 0,
   isRateBound: false,
+  failsAlone: false,
 };
 
 /** Takes a worker's news into the shared state and returns its next lease. */
 export function takeLease(shared: SharedPace, news: WorkerNews, nowMs: number): Lease {
-  learn(shared, news, nowMs);
+  const health = learn(shared, news, nowMs);
   const { pace, outage, workers } = shared;
   const { worker, callers, waiting } = news;
   const inFlight = news.sentAtMs.length;
@@ -77,12 +80,14 @@ export function takeLease(shared: SharedPace, news: WorkerNews, nowMs: number): 
     starts: 0,
     permits: before?.permits ?? null,
     cutMs: pace.throttle.cutMs,
+    health,
   };
   workers[worker] = share;
   const all = Object.values(workers);
   const atWork =
     outage.phase === 'closed' ? Number.POSITIVE_INFINITY : mostAtWork(outage, sum(all, 'callers'));
-  const most = Math.min(mostInFlight(pace), atWork);
+  const alone = judgeAlone(shared, { news, health, nowMs });
+  const most = alone === 'at_work' ? Math.min(mostInFlight(pace), atWork) : 0;
   // Start times given out before the limit was reached or the API was out are void. Slots begin
   // anew.
   const isVoid = share.cutMs !== before?.cutMs || most === 0;
@@ -104,24 +109,96 @@ export function takeLease(shared: SharedPace, news: WorkerNews, nowMs: number): 
     mostInFlight: most,
     elsewhere: sum(all, 'inFlight') - inFlight,
     isRateBound,
+    failsAlone: alone === 'fails_alone',
   };
 }
 
-function learn(shared: SharedPace, news: WorkerNews, nowMs: number): void {
-  const { pace, outage } = shared;
+/** Takes the news into the state. Returns how the calls of the worker went of late. */
+function learn(shared: SharedPace, news: WorkerNews, nowMs: number): WorkerHealth {
+  const { pace, outage, workers } = shared;
   const { isLimit: wasLimit } = outage.limitBy503;
+  const health: WorkerHealth = { ...(workers[news.worker]?.health ?? UNKNOWN_HEALTH) };
   if (news.events.length > 0) pace.slots.areAllTaken = news.hasUsedAll;
   for (const event of news.events) {
     report(pace, event, Math.min(nowMs, event.endedAtMs));
     if (event.kind === 'abandoned') onCallAbandoned(outage, event.sentAtMs);
   }
   for (const { endedAtMs, ...verdict } of news.verdicts) {
-    onCallEnd(outage, { ...verdict, nowMs: Math.min(nowMs, endedAtMs) });
+    const atMs = Math.min(nowMs, endedAtMs);
+    noteHealth(health, verdict.isFailure, atMs);
+    const isWellElsewhere = verdict.isFailure && areMostWell(shared, { news, health, nowMs });
+    onCallEnd(outage, { ...verdict, isWellElsewhere, nowMs: atMs });
   }
   // Until now 503 did not count as a throttle, so the learned rate is wrong.
   if (!wasLimit && outage.limitBy503.isLimit && !pace.fixed) {
     shared.pace = createPaceState({}, nowMs);
   }
+  return health;
+}
+
+const UNKNOWN_HEALTH: WorkerHealth = { calls: 0, failures: 0, atMs: 0, failingSinceMs: null };
+const HEALTH_DECAY = 0.9;
+/** A worker with fewer calls than this, weighted, is not said to fail. */
+const LEAST_CALLS = 4;
+/** What the calls of a worker came to longer ago says nothing about now. */
+const HEALTH_MS = 5_000;
+/** So long a worker whose calls fail makes none, until it is known how those of others go. */
+const HELD_MS = 1_500;
+/** Calls of others that ended so long after that were sent after it, too. */
+const SENT_SINCE_MS = 500;
+
+function noteHealth(health: WorkerHealth, isFailure: boolean, atMs: number): void {
+  if (atMs - health.atMs > HEALTH_MS) Object.assign(health, UNKNOWN_HEALTH);
+  health.calls = health.calls * HEALTH_DECAY + 1;
+  health.failures = health.failures * HEALTH_DECAY + (isFailure ? 1 : 0);
+  health.atMs = Math.max(health.atMs, atMs);
+  health.failingSinceMs = isFailing(health) ? (health.failingSinceMs ?? atMs) : null;
+}
+
+function isFailing({ calls, failures }: WorkerHealth): boolean {
+  return calls >= LEAST_CALLS && failures * 2 >= calls;
+}
+
+interface OwnHealth {
+  readonly news: WorkerNews;
+  readonly health: WorkerHealth;
+  readonly nowMs: number;
+}
+
+/**
+ * Whether calls go well at half of several workers or more. Failures are then about a worker or its
+ * machine, for the API is there. The breaker of all workers stays as it is.
+ *
+ * @param sinceMs what the calls of other workers came to before this does not count
+ */
+function areMostWell(
+  { workers }: SharedPace,
+  { news, health: own, nowMs }: OwnHealth,
+  sinceMs: number = nowMs - HEALTH_MS,
+): boolean {
+  let [others, well, failing] = [0, 0, 0];
+  for (const [name, { health }] of [...Object.entries(workers), ['', { health: own }] as const]) {
+    if (name === news.worker || !health || health.calls === 0) continue;
+    if (health !== own && (health.atMs < sinceMs || health.atMs > nowMs + HEALTH_MS)) continue;
+    if (health !== own) others += 1;
+    if (isFailing(health)) failing += 1;
+    else well += 1;
+  }
+  return others > 0 && well > 0 && well >= failing;
+}
+
+/**
+ * Whether the worker makes no calls for now, or steps back, because its calls fail and those of
+ * others do not.
+ */
+function judgeAlone(shared: SharedPace, own: OwnHealth): 'at_work' | 'held' | 'fails_alone' {
+  const { failingSinceMs, atMs } = own.health;
+  const { nowMs } = own;
+  const isOld = Math.abs(nowMs - atMs) > HEALTH_MS;
+  if (failingSinceMs === null || isOld || shared.outage.phase !== 'closed') return 'at_work';
+  if (!areMostWell(shared, own)) return 'at_work';
+  const isKnown = areMostWell(shared, own, failingSinceMs + SENT_SINCE_MS);
+  return isKnown && nowMs - failingSinceMs >= HELD_MS ? 'fails_alone' : 'held';
 }
 
 /** Gives the probe to the first worker that comes when it is due. */

@@ -27,6 +27,18 @@ export interface WorkerShare {
   permits: number | null;
   /** The cut of the last throttle that it knows of. */
   cutMs: number;
+  /** Absent in the state of an older version. */
+  health?: WorkerHealth | undefined;
+}
+
+/** How the calls of one worker went of late: an average in which the last ten weigh most. */
+export interface WorkerHealth {
+  calls: number;
+  failures: number;
+  /** When the last of them ended. */
+  atMs: number;
+  /** Since when half of them or more fail; null while fewer do. */
+  failingSinceMs: number | null;
 }
 
 const VERSION = 2;

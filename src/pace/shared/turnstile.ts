@@ -1,6 +1,6 @@
 import { createWaitQueue } from '../../common/wait-queue.ts';
 import { inTime, within } from '../../common/within.ts';
-import { describeOutage, type OutageState, outageMs } from '../../guard/outage.ts';
+import { describeOutage, type OutageState, outageMs, toldOutMs } from '../../guard/outage.ts';
 import { createCallsInFlight } from '../calls-in-flight.ts';
 import type { Clock } from '../clock.ts';
 import { describePace } from '../pacer.ts';
@@ -19,6 +19,8 @@ export interface SharedTurnstile extends Turnstile {
   reportHealth(call: Omit<Verdict, 'endedAtMs'>): void;
   /** The health of the API, as all workers know it. */
   readonly outage: Readonly<OutageState>;
+  /** For how long the API, being out, said to wait, in milliseconds; 0 when it said nothing. */
+  readonly toldOutMs: () => number;
   /** The state of the outage in a sentence; undefined when there is none. */
   readonly describeOutage: () => string | undefined;
   /** Reports remaining news and gives back permits and starts, if the state can be reached. */
@@ -37,6 +39,8 @@ export interface SharedTurnstileOptions {
   readonly maxOutageMs: number;
   /** Called when an outage has lasted longer. */
   readonly onOutageTooLong: () => void;
+  /** Called when calls fail here, while those of other workers go well. @default no callback */
+  readonly onFailingAlone?: () => void;
   readonly clock: Clock;
   /** @default Math.random */
   readonly random?: () => number;
@@ -213,6 +217,7 @@ export function createSharedTurnstile(options: SharedTurnstileOptions): SharedTu
       else starts.renew(taken.startsMs, taken.kept, before);
       const waitedMs = Math.min(outageMs(shared.outage, nowMs), nowMs - cameMs);
       if (waitedMs > maxOutageMs && !holdsProbe()) onOutageTooLong();
+      if (taken.failsAlone) options.onFailingAlone?.();
       return true;
     }
     return false;
@@ -277,7 +282,16 @@ export function createSharedTurnstile(options: SharedTurnstileOptions): SharedTu
       letThrough();
       return 0;
     },
-    reportHealth: (verdict) => news.addVerdict({ ...verdict, endedAtMs: clock.nowMs() }),
+    reportHealth: (verdict) => {
+      const endedAtMs = clock.nowMs();
+      news.addVerdict({ ...verdict, endedAtMs });
+      if (!verdict.retryAfterMs) return;
+      // All wait as the API said, so what is held here is void.
+      throttles += 1;
+      starts.clear();
+      comeAt(endedAtMs);
+    },
+    toldOutMs: () => toldOutMs(known.outage, sharedNowMs()),
     get outage() {
       return known.outage;
     },

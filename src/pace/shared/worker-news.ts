@@ -32,4 +32,8 @@ export interface Verdict {
   readonly isFailure: boolean;
   /** Whether the answer was 503. */
   readonly isRefused?: boolean | undefined;
+  /** How long the API said to wait, with a failure. */
+  readonly retryAfterMs?: number | undefined;
+  /** Whether the call got no connection at all. */
+  readonly isUnreached?: boolean | undefined;
 }

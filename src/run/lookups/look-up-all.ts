@@ -147,7 +147,7 @@ async function workThrough(
       signal: stopSwitch.noNewCall,
     });
   };
-  const work = settings.workers > 0 ? [queue.queue.work(handle)] : [];
+  const work = settings.workers > 0 ? [queue.queue.work(handle, local)] : [];
   const giveUp = (): void => stopSwitch.giveUp({ reason: 'error' });
   saver?.failed.catch(giveUp);
   const looking = allOrNothing([...work, producing(), queue.queue.settled()], giveUp);

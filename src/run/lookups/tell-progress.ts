@@ -143,7 +143,12 @@ function tellOfOthers({ plan, tally, onEvent }: ProgressOptions): void {
 /** Reported even without a progress display, because an outage may be a wrong address. */
 function tellOfOutage(isOut: boolean, { local, api, onEvent }: ProgressOptions): void {
   const message = isOut
-    ? describeOut({ api, proxy: findProxy(api), trouble: local()?.lastTrouble() })
+    ? describeOut({
+        api,
+        proxy: findProxy(api),
+        trouble: local()?.lastTrouble(),
+        toldMs: local()?.toldOutMs(),
+      })
     : 'The API answers again.';
   onEvent({ type: 'notice', message, level: isOut ? 'warn' : 'info' });
 }

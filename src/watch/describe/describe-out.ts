@@ -1,5 +1,6 @@
 import { aboutOf, sentenceOn } from '../../brand/network-error.ts';
 import type { Proxy } from '../../brand/proxy.ts';
+import { formatDuration } from '../../job/values/duration.ts';
 
 export interface OutOptions {
   /** The name of the API. */
@@ -8,13 +9,18 @@ export interface OutOptions {
   readonly proxy: Proxy | undefined;
   /** Why the last failed call failed. */
   readonly trouble: string | undefined;
+  /** How long the API said to wait, in milliseconds. @default it said nothing */
+  readonly toldMs?: number | undefined;
 }
 
 /**
  * Says that calls wait because they get no answer, and what to check: the API may not be to blame.
  */
-export function describeOut({ api, proxy, trouble }: OutOptions): string {
+export function describeOut({ api, proxy, trouble, toldMs = 0 }: OutOptions): string {
   const why = trouble === undefined ? '' : ` (${trouble})`;
+  if (toldMs > 0) {
+    return `The API at ${api} is out${why} and says to come back in ${formatDuration(toldMs)}: no call is made before.`;
+  }
   if (proxy && trouble?.startsWith('proxy_')) {
     return `No call gets through the proxy at ${proxy.url.host}${why}: calls wait until one does, up to --max-outage. If none ever did, check ${proxy.variable}.`;
   }

@@ -18,6 +18,8 @@ export interface Fleet {
   queueUrl: string;
   /** Starts `brandfill worker`; resolves when it waits for lookups. */
   worker(...flags: readonly string[]): Promise<Running>;
+  /** Starts one with variables of its own. */
+  workerWith(env: Readonly<Record<string, string>>, ...flags: readonly string[]): Promise<Running>;
   /** Starts so many of them at the same time. */
   workers(count: number, ...flags: readonly string[]): Promise<Running[]>;
   /** Starts `brandfill enrich` on the list, over the queue. */
@@ -75,10 +77,11 @@ export async function openFleet(options: FleetOptions): Promise<Fleet> {
     redis,
     folder,
     queueUrl: redis.url,
-    worker: async (...flags) => {
+    worker: (...flags) => fleet.workerWith({}, ...flags),
+    workerWith: async (env, ...flags) => {
       const worker = await start(
         ['worker', '--lost-after', lostAfter, '--concurrency', String(CONCURRENCY), ...flags],
-        { cwd: folder.path, env: environment() },
+        { cwd: folder.path, env: { ...environment(), ...env } },
       );
       await worker.shows('Waiting for lookups');
       return worker;

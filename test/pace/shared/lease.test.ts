@@ -244,3 +244,72 @@ describe('an outage that workers see together', () => {
     expect(permits).toBe(3);
   });
 });
+
+describe('workers whose calls fail', () => {
+  /** Comes a few times a second, with calls that all went the same way. */
+  function report(shared: SharedPace, worker: string, atMs: number, isFailure: boolean): Lease {
+    const verdicts = Array.from({ length: 8 }, (_, at) => ({
+      sentAtMs: atMs - 20 + at,
+      endedAtMs: atMs - 10 + at,
+      isFailure,
+    }));
+    return come(shared, atMs, { worker, verdicts });
+  }
+
+  it('make no calls at first, and step back when those of others still go well', () => {
+    const shared = fresh();
+    const others = ['b', 'c', 'd'];
+    let atMs = START.nowMs;
+    for (const worker of ['a', ...others]) report(shared, worker, (atMs += 10), false);
+    const leases = [report(shared, 'a', (atMs += 10), true)];
+    expect(leases[0]).toMatchObject({ startsMs: [], failsAlone: false });
+    for (let visit = 0; visit < 12; visit += 1) {
+      atMs += 200;
+      for (const worker of others) report(shared, worker, atMs, false);
+      leases.push(come(shared, atMs, { worker: 'a' }));
+      expect(shared.outage.phase).toBe('closed');
+    }
+    expect(leases.some(({ failsAlone }) => failsAlone)).toBe(true);
+    expect(leases.every(({ startsMs }) => startsMs.length === 0)).toBe(true);
+  });
+
+  it('show an outage when those of others fail as well', () => {
+    const shared = fresh();
+    const all = ['a', 'b', 'c', 'd'];
+    let atMs = START.nowMs;
+    for (const worker of all) report(shared, worker, (atMs += 10), false);
+    const leases: Lease[] = [];
+    for (let visit = 0; visit < 3; visit += 1) {
+      for (const worker of all) leases.push(report(shared, worker, (atMs += 50), true));
+    }
+    expect(shared.outage.phase).toBe('open');
+    expect(leases.some(({ failsAlone }) => failsAlone)).toBe(false);
+  });
+
+  it('show an outage when there is no other worker', () => {
+    const shared = fresh();
+    report(shared, 'a', START.nowMs, false);
+    for (let visit = 1; visit < 4; visit += 1) report(shared, 'a', START.nowMs + visit * 50, true);
+    expect(shared.outage.phase).toBe('open');
+  });
+});
+
+describe('an API that says when it will be back', () => {
+  it('is asked by no worker before, and then by one', () => {
+    const shared = fresh();
+    const held = come(shared, START.nowMs, { worker: 'b' }).startsMs;
+    const told = { isFailure: true, isRefused: true, retryAfterMs: 20_000 };
+    const at = START.nowMs + 10;
+    come(shared, at, { verdicts: [{ ...told, sentAtMs: at - 5, endedAtMs: at }] });
+    expect(come(shared, at + 50, { worker: 'b', startsMs: held }).startsMs).toEqual([]);
+    let starts = 0;
+    for (let afterMs = 200; afterMs < 19_600; afterMs += 200)
+      for (const worker of ['a', 'b'])
+        starts += come(shared, at + afterMs, { worker }).startsMs.length;
+    expect(starts).toBe(0);
+    for (let afterMs = 19_600; afterMs < 20_400; afterMs += 200)
+      for (const worker of ['a', 'b'])
+        starts += come(shared, at + afterMs, { worker }).startsMs.length;
+    expect(starts).toBe(1);
+  });
+});

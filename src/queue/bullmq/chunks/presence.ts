@@ -30,6 +30,8 @@ export interface WorkerNotice {
   readonly concurrency: number;
   /** HTTP requests made, if the worker counts them. */
   readonly calls?: number | undefined;
+  /** Why it makes no calls although others do, in a sentence. */
+  readonly trouble?: string | undefined;
   readonly holds: readonly HeldChunks[];
 }
 

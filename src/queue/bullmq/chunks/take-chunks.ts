@@ -3,6 +3,7 @@ import { hostname } from 'node:os';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Job } from 'bullmq';
 import { within } from '../../../common/within.ts';
+import type { WorkerStanding } from '../../lookup-queue.ts';
 import { AnyDataWorker } from '../any-data-worker.ts';
 import { setAside } from '../backfills/backfill-pause.ts';
 import { findRunId, KEPT_FAILURES, LOOKUPS_QUEUE, QUEUE_OPTIONS } from '../names.ts';
@@ -25,7 +26,8 @@ import { announceWorker, isServed } from './presence.ts';
 import { createQuarantine } from './quarantine.ts';
 
 export interface TakeChunksOptions
-  extends Pick<ChunkTaskOptions, 'handle' | 'normalize' | 'api' | 'onNotice'> {
+  extends Pick<ChunkTaskOptions, 'handle' | 'normalize' | 'api' | 'onNotice'>,
+    Partial<WorkerStanding> {
   readonly redis: RedisServer;
   /**
    * Calls in flight at once. Another chunk is taken when fewer than twice as many lookups are left.
@@ -64,6 +66,8 @@ const FAREWELL_MS = 3_000;
  */
 const AT_ONCE_MS = 10;
 const PAUSE_MS = 50;
+/** How often a worker that has stepped back looks whether it should take a chunk. */
+const STEPPED_BACK_MS = 250;
 /**
  * A worker that took a chunk for another API rests this long, which leaves the next chunk to
  * others.
@@ -114,6 +118,7 @@ export function takeChunks(options: TakeChunksOptions): ChunkTaker {
       api: options.api,
       concurrency,
       calls: options.callsMade?.(),
+      trouble: options.describeStepBack?.(),
       holds: held.sums,
     }),
   });
@@ -204,6 +209,11 @@ export function takeChunks(options: TakeChunksOptions): ChunkTaker {
   async function fetch(): Promise<void> {
     await worker.startStalledCheckTimer();
     while (!isStopping) {
+      const appetite = options.appetite?.() ?? 'any';
+      if (appetite === 'none' || (appetite === 'one_chunk' && open.size > 0)) {
+        await delay(STEPPED_BACK_MS);
+        continue;
+      }
       if (!isHungry()) {
         await new Promise<void>((resolve) => {
           wake = resolve;

@@ -172,8 +172,8 @@ export async function openRunQueue(options: RunQueueOptions): Promise<RunQueue> 
       hasEnded = true;
       change.notify();
     },
-    work: async (handle) => {
-      const taker = takeChunks({ ...options, handle });
+    work: async (handle, standing) => {
+      const taker = takeChunks({ ...options, ...standing, handle });
       const ended = until(() => isDone() || signal.aborted);
       working = stopAfter(taker, Promise.race([ended, taker.ended]));
       await working;
