@@ -176,6 +176,7 @@ async function workOn(
       normalize: normalizeDomain,
       api: api.endpoint.id,
       concurrency,
+      maxPendingMs: settings.maxPending,
       lockMs: lostAfter,
       callsMade: () => counters.calls,
       onNotice,

@@ -11,6 +11,7 @@ export type StatusMeaning =
   | 'quota_used_up'
   | 'throttled'
   | 'try_again'
+  | 'pending'
   | 'redirect'
   | 'refused';
 
@@ -26,7 +27,7 @@ const MEANINGS: readonly (readonly [
   StatusMeaning,
 ])[] = [
   [[200, 200], 'found'],
-  [[202, 202], 'try_again'], // accepted, being worked on: not an answer yet
+  [[202, 202], 'pending'], // accepted, being worked on: not an answer yet
   [[300, 399], 'redirect'],
   [[401, 401], 'unauthorized'],
   [[402, 402], 'quota_used_up'],
@@ -106,6 +107,12 @@ type AnswerKind =
       readonly kind: 'try_again';
       readonly httpStatus: number | undefined;
       readonly reason: string;
+      readonly retryAfterMs: number | undefined;
+    }
+  | {
+      readonly kind: 'pending';
+      readonly httpStatus: number;
+      /** When to ask again, in milliseconds from now, if the server said. */
       readonly retryAfterMs: number | undefined;
     }
   | { readonly kind: 'redirect'; readonly httpStatus: number; readonly path: string };

@@ -149,6 +149,8 @@ export function createBrandClient(options: BrandClientOptions): BrandClient {
       }
       case 'throttled':
         return { kind, httpStatus, retryAfterMs: told?.retryAfterMs ?? waitForReset(told?.limits) };
+      case 'pending':
+        return { kind, httpStatus, retryAfterMs: told?.retryAfterMs };
       case 'try_again':
         return {
           kind,

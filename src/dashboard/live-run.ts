@@ -168,7 +168,7 @@ function actionsOf(run: Steered): readonly RunAction[] {
 
 function endingOf({ statuses, stopped }: Summary): RunEnding {
   if (stopped !== undefined) return 'stopped';
-  return statuses.failed + statuses.skipped > 0 ? 'some_failed' : 'done';
+  return statuses.failed + statuses.pending + statuses.skipped > 0 ? 'some_failed' : 'done';
 }
 
 /**
@@ -193,6 +193,7 @@ function toRunProgress(progress: Progress): Omit<RunProgress, 'leftMs' | 'ratePe
     notFound: outcomes.not_found,
     rejected: outcomes.rejected,
     failed: outcomes.failed,
+    pending: outcomes.pending + (progress.pending?.count ?? 0),
     calls,
     retries,
     throttled,

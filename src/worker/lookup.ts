@@ -142,6 +142,8 @@ class Lookup implements CallQuestions {
         }
         continue;
       }
+      // Like a throttled call: the lookup was accepted, and asking again is no retry.
+      if (answer.kind === 'pending') return answer;
       this.#attempts += 1;
       if (answer.kind !== 'redirect') return answer;
       if (redirects === MAX_REDIRECTS) {
@@ -220,6 +222,7 @@ class Lookup implements CallQuestions {
       httpStatus: answer.httpStatus,
       attempts: this.#attempts,
       throttled: this.#throttled,
+      ...(answer.kind === 'pending' ? { retryAfterMs: answer.retryAfterMs } : {}),
       fetchedAtMs: this.#context.now(),
       json: isFound ? answer.json : '',
       shape: isFound ? answer.shape : undefined,
@@ -254,6 +257,7 @@ const STATUS_OF: Readonly<Partial<Record<Answer['kind'], Outcome['status']>>> = 
   refused: 'failed',
   try_again: 'failed',
   invalid_response: 'failed',
+  pending: 'pending',
 };
 
 class UnusableError extends Error {

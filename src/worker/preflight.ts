@@ -100,6 +100,7 @@ export function createPreflight(
 const NEUTRAL: ReadonlySet<Answer['kind']> = new Set([
   'throttled',
   'try_again',
+  'pending',
   'unauthorized',
   'forbidden',
   'quota_used_up',

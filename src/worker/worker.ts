@@ -70,7 +70,8 @@ export function createWorker({
   /** Replies with the outcome once it is believed. */
   function tell(result: LookupResult, reply: Reply): Promise<void> | undefined {
     if (result.kind === 'not_asked') return undefined;
-    const isBelieved = believe(result);
+    // Nothing is held against anybody by a lookup that is asked again.
+    const isBelieved = result.outcome.status === 'pending' || believe(result);
     return isBelieved === true ? reply([result.outcome]) : replyIf(isBelieved, result, reply);
   }
 

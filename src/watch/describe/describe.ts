@@ -106,12 +106,24 @@ export function describeSummary(summary: Summary): readonly string[] {
   }
   for (const report of summary.reports ?? []) lines.push(`  report    ${report}`);
   lines.push(`  store     ${summary.store.folder} (${formatSize(summary.store.sizeBytes)})`);
+  if (statuses.pending > 0) lines.push(describePendingRows(summary));
   if (summary.stopped) {
     lines.push(`Stopped early. ${describeGoingOn(summary.stopped)}`);
   } else if (statuses.skipped > 0) {
     lines.push(`${describePruned(statuses.skipped)} Run the same command again.`);
   }
   return lines;
+}
+
+/** `3 rows are pending: …`. */
+function describePendingRows({
+  statuses: { pending },
+  pendingUntilMs,
+}: Pick<Summary, 'statuses' | 'pendingUntilMs'>): string {
+  const are = pending === 1 ? 'row is' : 'rows are';
+  const when =
+    pendingUntilMs === undefined ? '' : ` after ${new Date(pendingUntilMs).toISOString()}`;
+  return `${formatCount(pending)} ${are} pending: the API has accepted the lookups and has no answer ready. Run the same command again${when} to ask for it.`;
 }
 
 /** `3 rows were skipped: …`, for a run that was not stopped. */

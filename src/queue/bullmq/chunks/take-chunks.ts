@@ -25,7 +25,7 @@ import { announceWorker, isServed } from './presence.ts';
 import { createQuarantine } from './quarantine.ts';
 
 export interface TakeChunksOptions
-  extends Pick<ChunkTaskOptions, 'handle' | 'normalize' | 'api' | 'onNotice'> {
+  extends Pick<ChunkTaskOptions, 'handle' | 'normalize' | 'api' | 'onNotice' | 'maxPendingMs'> {
   readonly redis: RedisServer;
   /**
    * Calls in flight at once. Another chunk is taken when fewer than twice as many lookups are left.
