@@ -28,7 +28,8 @@ export type SharedTrySetting =
 export type TrySettings = Pick<Settings, SharedTrySetting | 'param' | 'header'>;
 
 const { baseUrl, auth, apiKeyFile, param, header, registrable, keepFreeMail } = SETTINGS;
-const { fields, maxColumns, prefix, rate, retries, timeout, maxWait, maxPending, maxCallsPer } = SETTINGS;
+const { fields, maxColumns, prefix, rate, retries, timeout, maxWait, maxPending, maxCallsPer } =
+  SETTINGS;
 const { fresh, freshNotFound, freshRejected, freshJitter, refresh, store } = SETTINGS;
 
 /**

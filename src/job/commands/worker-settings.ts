@@ -27,7 +27,8 @@ export interface WorkerSettings extends Pick<Settings, SharedWorkerSetting | 'pa
 }
 
 const { queue, baseUrl, auth, apiKeyFile, param, header } = SETTINGS;
-const { concurrency, rate, retries, timeout, maxWait, maxOutage, maxPending, maxCallsPer } = SETTINGS;
+const { concurrency, rate, retries, timeout, maxWait, maxOutage, maxPending, maxCallsPer } =
+  SETTINGS;
 const { lostAfter, acceptEviction } = SETTINGS;
 
 /** Defines all settings of `worker`; those that `enrich` has too are the same. */

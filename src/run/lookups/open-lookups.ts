@@ -84,10 +84,7 @@ interface Opening {
 }
 
 /** @throws BrandfillError `INVALID_SETTING` when calls cannot be made, as with an invalid proxy */
-function openWith(
-  queue: OpenedQueue,
-  { options, state, elapsedMs, parking }: Opening,
-): Lookups {
+function openWith(queue: OpenedQueue, { options, state, elapsedMs, parking }: Opening): Lookups {
   const { job, store, isTrial = false } = options;
   const { settings } = job;
   const isShared = settings.queue !== undefined;

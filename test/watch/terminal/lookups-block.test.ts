@@ -140,7 +140,14 @@ describe('the block of the lookups', () => {
   );
 
   it('is full when each row has come to something, and not before', () => {
-    const rows = { total: 100_000, found: 99_999, not_found: 0, rejected: 0, failed: 0, pending: 0 };
+    const rows = {
+      total: 100_000,
+      found: 99_999,
+      not_found: 0,
+      rejected: 0,
+      failed: 0,
+      pending: 0,
+    };
     const counted = (invalid: number, skipped: number): string | undefined =>
       linesOf({ ...MIDDLE, rows: { ...rows, invalid, fresh: 0, skipped } }, 40)[0];
     expect(counted(0, 0)).toBe('██████████░  99%  99,999 of 100,000 rows');

@@ -1,6 +1,6 @@
 import { Queue } from 'bullmq';
-import { chunkId, type LookupsData, PART } from '../contract.ts';
 import type { PendingSince } from '../../parking.ts';
+import { chunkId, type LookupsData, PART } from '../contract.ts';
 import { CHUNK_OPTIONS, findRunId, LOOKUPS_JOB, LOOKUPS_QUEUE } from '../names.ts';
 import { replaceChunk } from '../runs/run-ledger.ts';
 import type { RedisClient } from '../server/redis.ts';
@@ -74,11 +74,7 @@ export function createChunkReturns(client: RedisClient): ChunkReturns {
   return {
     giveBack: (chunk, domains) => replace(chunk, [{ ...chunk.data, domains: [...domains] }]),
     park: (chunk, domains, { dueMs, sinceMs, asks }) =>
-      replace(
-        chunk,
-        [{ ...chunk.data, domains: [...domains], pending: { sinceMs, asks } }],
-        dueMs,
-      ),
+      replace(chunk, [{ ...chunk.data, domains: [...domains], pending: { sinceMs, asks } }], dueMs),
     bisect: (chunk, domains) => {
       const middle = Math.ceil(domains.length / 2);
       const half = { ...chunk.data, suspect: true };

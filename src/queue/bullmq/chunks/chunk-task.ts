@@ -91,9 +91,19 @@ export interface ChunkTaskOptions {
  */
 export function createChunkTask(options: ChunkTaskOptions): ChunkTask {
   const { handle, normalize, api, findExpected, countCalls, mayRefuse, leave, setAside } = options;
-  const { log, readLog, sender, returns, quarantine, paused, isStopping, onLeft, onNotice, now, maxPendingMs = 0 } =
-
-    options;
+  const {
+    log,
+    readLog,
+    sender,
+    returns,
+    quarantine,
+    paused,
+    isStopping,
+    onLeft,
+    onNotice,
+    now,
+    maxPendingMs = 0,
+  } = options;
 
   async function run(taken: TakenJob): Promise<void> {
     const runId = runOf(taken.job.data);

@@ -16,7 +16,10 @@ import { openRunReplies, type RunReplies, type RunRepliesOptions } from './run-r
 import { createWatchdog } from './watchdog.ts';
 
 export interface RunQueueOptions
-  extends Pick<TakeChunksOptions, 'redis' | 'api' | 'concurrency' | 'normalize' | 'lockMs' | 'maxPendingMs'>,
+  extends Pick<
+      TakeChunksOptions,
+      'redis' | 'api' | 'concurrency' | 'normalize' | 'lockMs' | 'maxPendingMs'
+    >,
     CallsWatchOptions {
   /** The same for the same list on the same store. A killed run is resumed by its name. */
   readonly name: string;
