@@ -43,7 +43,7 @@ describe('meaningOf', () => {
   });
 
   it('takes 202 for an answer that is not ready', () => {
-    expect(meaningOf(202)).toBe('try_again');
+    expect(meaningOf(202)).toBe('pending');
   });
 
   it.each([100, 101, 199, 201, 203, 204, 205, 206, 226, 299, 600, 999])(

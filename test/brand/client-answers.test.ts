@@ -11,7 +11,7 @@ describe('an answer that is not found', () => {
     [401, { kind: 'unauthorized', httpStatus: 401 }],
     [402, { kind: 'quota_used_up', httpStatus: 402 }],
     [429, { kind: 'throttled', httpStatus: 429, retryAfterMs: undefined }],
-    [202, { kind: 'try_again', httpStatus: 202, reason: 'http_202', retryAfterMs: undefined }],
+    [202, { kind: 'pending', httpStatus: 202, retryAfterMs: undefined }],
     [503, { kind: 'try_again', httpStatus: 503, reason: 'http_503', retryAfterMs: undefined }],
     [501, { kind: 'refused', httpStatus: 501, reason: 'http_501' }],
     [206, { kind: 'refused', httpStatus: 206, reason: 'http_206' }],

@@ -11,7 +11,7 @@ async function answerTo(status: number, headers: Record<string, string>): Promis
 describe('limits told in headers', () => {
   it.each([
     [200, 'found'],
-    [202, 'try_again'],
+    [202, 'pending'],
     [400, 'rejected'],
     [403, 'forbidden'],
     [404, 'not_found'],

@@ -73,6 +73,7 @@ describe('the report of a run', () => {
       BRANDFILL_NOT_FOUND: '1',
       BRANDFILL_REJECTED: '0',
       BRANDFILL_FAILED: '1',
+      BRANDFILL_PENDING: '0',
       BRANDFILL_INVALID: '1',
       BRANDFILL_SKIPPED: '0',
       BRANDFILL_CALLS: '6',
