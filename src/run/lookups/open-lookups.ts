@@ -47,7 +47,7 @@ export async function openLookups(
     outstanding: state.outstanding,
     onParked: state.tally.addParked,
     now: options.now,
-    sleep: systemClock.sleep,
+    sleep: (ms, signal) => systemClock.sleep(ms, signal),
     signal: state.stopSwitch.noNewCall,
   });
   const queue = await openQueueOf({

@@ -36,7 +36,7 @@ export async function produceAll(options: ProduceAllOptions): Promise<boolean> {
     },
     end: () => {},
   };
-  const givingOut = parking.giveOut(queue.add, chunkSize);
+  const givingOut = parking.giveOut((chunk) => queue.add(chunk), chunkSize);
   givingOut.catch(() => {}); // thrown below
   try {
     const isComplete = await produce({ ...options, queue: open });
