@@ -69,12 +69,6 @@ describe.each([1, 8])('the first calls, with %i callers', (concurrency) => {
     ['a redirect on the same host', redirectOf, invalid, 'no_json'],
     ['a redirect on the same host', redirectOf, page, 'not_found_page'],
     ['429', () => throttled(0), invalid, 'no_json'],
-    [
-      '202',
-      () => ({ kind: 'pending', httpStatus: 202, retryAfterMs: undefined }),
-      page,
-      'not_found_page',
-    ],
     ['an error of the server', () => tryAgain('http_500'), page, 'not_found_page'],
   ])('stop the run at pages that come after %s', async (_, first, last, seen) => {
     const script: Script = (__, call, path) => (call === 1 ? first(path) : last);
