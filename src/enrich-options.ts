@@ -81,6 +81,8 @@ export interface EnrichOptions {
   readonly maxWait?: string | number | undefined;
   /** How long to wait for the end of an API outage before the run stops. @default 1h */
   readonly maxOutage?: string | number | undefined;
+  /** How long to ask again about a domain that the API has accepted and has no answer ready for (202). @default 10min */
+  readonly maxPending?: string | number | undefined;
   /** Stop after this many calls. Rows left over are `skipped`. */
   readonly maxCalls?: number | undefined;
   /** Stop after this many calls of all runs with this credential, such as `'1000/day'`, in UTC. */

@@ -53,6 +53,7 @@ export async function tryDomain(
     given: {
       retries: TRY_SETTINGS.retries.default,
       maxWait: TRY_SETTINGS.maxWait.default,
+      maxPending: TRY_SETTINGS.maxPending.default,
       ...withoutUndefined(given),
       param: params,
       header: headers,

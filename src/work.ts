@@ -177,6 +177,7 @@ async function workOn(
       normalize: normalizeDomain,
       api: api.endpoint.id,
       concurrency,
+      maxPendingMs: settings.maxPending,
       lockMs: lostAfter,
       appetite: local.appetite,
       describeStepBack: local.describeStepBack,

@@ -1,7 +1,18 @@
 import type { Shape } from './shape.ts';
 
-/** How a lookup ended. */
-export type OutcomeStatus = 'found' | 'not_found' | 'rejected' | 'failed';
+/**
+ * How a lookup ended. `pending`: the API has accepted the lookup, and had no answer ready for as
+ * long as it was asked again.
+ */
+export type OutcomeStatus = 'found' | 'not_found' | 'rejected' | 'failed' | 'pending';
+
+/**
+ * Whether a lookup ended with an answer about its domain. The others are asked again by the next
+ * run, and replace no answer.
+ */
+export function isAnswer(status: OutcomeStatus): status is 'found' | 'not_found' | 'rejected' {
+  return status !== 'failed' && status !== 'pending';
+}
 
 /** How the lookup of one domain ended, and what it brought. */
 export interface Outcome {
@@ -11,10 +22,12 @@ export interface Outcome {
   readonly reason: string;
   /** Status of the last answer; undefined when there was none. */
   readonly httpStatus: number | undefined;
-  /** Calls made for it, not counting those answered 429. */
+  /** Calls made for it, not counting those answered 429 or `pending`. */
   readonly attempts: number;
   /** Calls that were answered 429. Not stored. @default 0 */
   readonly throttled?: number | undefined;
+  /** When to ask again at the earliest, for `pending`, if the API said so. Not stored. */
+  readonly retryAfterMs?: number | undefined;
   /** When it ended, in milliseconds since 1970. */
   readonly fetchedAtMs: number;
   /** The answer as it came, for `found`; empty otherwise. */

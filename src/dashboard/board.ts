@@ -96,6 +96,8 @@ export interface RunProgress {
   readonly notFound: number;
   readonly rejected: number;
   readonly failed: number;
+  /** Lookups that are pending by now: accepted, not ready. */
+  readonly pending?: number | undefined;
   readonly calls: number;
   readonly retries: number;
   readonly throttled: number;

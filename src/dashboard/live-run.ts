@@ -169,7 +169,7 @@ function actionsOf(run: Steered): readonly RunAction[] {
 function endingOf(summary: Summary): RunEnding {
   const { statuses, stopped } = summary;
   if (stopped !== undefined) return 'stopped';
-  if (statuses.failed + statuses.skipped > 0) return 'some_failed';
+  if (statuses.failed + statuses.pending + statuses.skipped > 0) return 'some_failed';
   return findNothing(summary) ? 'nothing_found' : 'done';
 }
 
@@ -195,6 +195,7 @@ function toRunProgress(progress: Progress): Omit<RunProgress, 'leftMs' | 'ratePe
     notFound: outcomes.not_found,
     rejected: outcomes.rejected,
     failed: outcomes.failed,
+    pending: outcomes.pending + (progress.pending?.count ?? 0),
     calls,
     retries,
     throttled,

@@ -21,6 +21,7 @@ const RUN_STATE = z.looseObject({
       notFound: z.number(),
       rejected: z.number(),
       failed: z.number(),
+      pending: z.number().optional(),
       calls: z.number(),
       retries: z.number(),
       throttled: z.number(),

@@ -23,6 +23,7 @@ export function startTellingWork(
     not_found: 0,
     rejected: 0,
     failed: 0,
+    pending: 0,
   };
   const tell = (): void =>
     onProgress({

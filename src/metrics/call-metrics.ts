@@ -69,6 +69,7 @@ export function createCallMetrics(metrics: Metrics): MeasureWorker {
     not_found: 0,
     rejected: 0,
     failed: 0,
+    pending: 0,
   };
   const byClass = STATUS_CLASSES.map(() => 0);
   const before = createCallCounters();

@@ -85,7 +85,7 @@ export function createRunMetrics(metrics: Metrics): (run: string) => RunMeter {
       end: () => {
         endLook();
         for (const gauge of all) gauge.remove(labels);
-        for (const outcome of ['found', 'not_found', 'rejected', 'failed']) {
+        for (const outcome of ['found', 'not_found', 'rejected', 'failed', 'pending']) {
           done.remove({ run, outcome });
         }
       },

@@ -68,6 +68,7 @@ export function reportVariables(
     NOT_FOUND: statuses?.not_found,
     REJECTED: statuses?.rejected,
     FAILED: statuses?.failed,
+    PENDING: statuses?.pending,
     INVALID: statuses?.invalid,
     SKIPPED: statuses?.skipped,
     CALLS: report.calls,

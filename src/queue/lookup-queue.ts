@@ -8,6 +8,8 @@ export interface Chunk {
   readonly allowance?: CallAllowance | undefined;
   /** Counts the chunk's calls as they are made. @default nothing */
   readonly counters?: CallCounters | undefined;
+  /** Tells chunks with the same domains apart, which are given out again. @default 0 */
+  readonly round?: number | undefined;
 }
 
 /** The calls that all workers together may make for the chunks of a run. */

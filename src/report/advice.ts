@@ -35,6 +35,8 @@ const OF_STATUS: Readonly<Record<Exclude<RowStatus, 'failed' | 'skipped'>, strin
   not_found: 'The API does not know these domains. They are asked again after --fresh-not-found.',
   rejected:
     'The API refused these domains, with these words. They are asked again after --fresh-rejected.',
+  pending:
+    'The API has accepted these lookups and had no answer ready in time. The next run asks again at once; --max-pending waits longer.',
   invalid: 'There is no domain in the cell. Correct it in the list, or leave it.',
 };
 

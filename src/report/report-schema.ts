@@ -11,11 +11,20 @@ const statusCounts = z.strictObject({
   not_found: count('The API does not know the domain.'),
   rejected: count('The API refused the domain.'),
   failed: count('No usable answer, even after retries.'),
+  pending: count('Accepted by the API, but no answer was ready in time.'),
   invalid: count('The row holds no domain, so nothing was looked up.'),
   skipped: count('Not looked up: the run stopped first.'),
 });
 
-const STATUSES = ['found', 'not_found', 'rejected', 'failed', 'invalid', 'skipped'] as const;
+const STATUSES = [
+  'found',
+  'not_found',
+  'rejected',
+  'failed',
+  'pending',
+  'invalid',
+  'skipped',
+] as const;
 
 const run = z.strictObject({
   id: text('Id of the run, as in logs and in the summary.'),
@@ -63,6 +72,7 @@ const lookups = z.strictObject({
   not_found: count('The same.'),
   rejected: count('The same.'),
   failed: count('The same.'),
+  pending: count('The same.'),
 });
 
 const calls = z.strictObject({

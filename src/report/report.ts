@@ -88,7 +88,9 @@ function describeRun(run: ReportedRun): Pick<RunReport, 'run' | 'rows' | 'domain
       due: plan?.lookups ?? 0,
       lookedUp: summary?.lookups ?? progress?.done ?? 0,
     },
-    lookups: { ...(progress?.outcomes ?? { found: 0, not_found: 0, rejected: 0, failed: 0 }) },
+    lookups: {
+      ...(progress?.outcomes ?? { found: 0, not_found: 0, rejected: 0, failed: 0, pending: 0 }),
+    },
   };
 }
 

@@ -16,7 +16,9 @@ export interface RunReport {
     readonly blankLines: number;
   };
   readonly domains: Readonly<Record<'unique' | 'fresh' | 'due' | 'lookedUp', number>>;
-  readonly lookups: Readonly<Record<'found' | 'not_found' | 'rejected' | 'failed', number>>;
+  readonly lookups: Readonly<
+    Record<'found' | 'not_found' | 'rejected' | 'failed' | 'pending', number>
+  >;
   readonly calls: {
     readonly total: number;
     readonly retries: number;

@@ -44,6 +44,13 @@ export function judge(run: RunEnd): Verdict {
       next: 'Run the same command again: it tries those that failed, and asks nothing else that is fresh.',
     };
   }
+  if (statuses.pending > 0) {
+    return {
+      end: 'some_failed',
+      headline: `Done: ${enriched(run)}, ${rows(statuses.pending)} pending.`,
+      next: 'Run the same command again: it asks at once about those that are pending, and about nothing else that is fresh.',
+    };
+  }
   if (statuses.skipped > 0) {
     return {
       end: 'some_failed',

@@ -23,6 +23,7 @@ export function summarize(
     stopped,
     pace,
     callsPer,
+    pendingUntilMs,
   } = joined.totals;
   const { price } = run.job.settings;
   return {
@@ -41,6 +42,7 @@ export function summarize(
     callsPerSecond: calls === 0 ? 0 : calls / (lookupMs / 1_000),
     pace,
     callsPer,
+    ...(pendingUntilMs === undefined ? {} : { pendingUntilMs }),
     store: { folder: run.job.settings.store, sizeBytes: sizeOnDisk(run.job.settings.store) },
     stopped,
     out,

@@ -65,5 +65,5 @@ export function countStore(
 }
 
 function noStatuses(): Record<OutcomeStatus, number> {
-  return { found: 0, not_found: 0, rejected: 0, failed: 0 };
+  return { found: 0, not_found: 0, rejected: 0, failed: 0, pending: 0 };
 }

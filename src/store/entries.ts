@@ -1,5 +1,5 @@
 import type { Database } from 'lmdb';
-import type { Outcome, OutcomeStatus } from '../brand/outcome.ts';
+import { isAnswer, type Outcome, type OutcomeStatus } from '../brand/outcome.ts';
 import { decodeHead, decodeOutcome, type OutcomeHead } from './outcome-codec.ts';
 import { keysOf, type StoreTables, splitKey } from './tables.ts';
 
@@ -32,7 +32,7 @@ export function* readEntries(
   { endpointId, status }: EntryFilter = {},
 ): Generator<readonly StoredEntry[]> {
   const isWanted = (head: OutcomeHead): boolean => status === undefined || head.status === status;
-  if (status !== 'failed') {
+  if (status === undefined || isAnswer(status)) {
     for (const batch of readTable(answers, endpointId)) {
       yield batch.flatMap(({ key, value }) => {
         const entry = toEntry(key, value);
@@ -42,12 +42,12 @@ export function* readEntries(
       });
     }
   }
-  if (status !== undefined && status !== 'failed') return;
+  if (status !== undefined && isAnswer(status)) return;
   for (const batch of readTable(failures, endpointId)) {
     yield batch.flatMap(({ key, value }) => {
       const entry = toEntry(key, value);
       const isLatest = entry && (timeIn(answers, key) ?? -1) < entry.head.fetchedAtMs;
-      return isLatest ? [{ ...entry, isLatest }] : [];
+      return isLatest && isWanted(entry.head) ? [{ ...entry, isLatest }] : [];
     });
   }
 }

@@ -1,3 +1,4 @@
+import { isAnswer } from '../brand/outcome.ts';
 import { fmix32, fnv1a } from '../common/fnv1a.ts';
 import type { OutcomeHead } from './outcome-codec.ts';
 
@@ -44,7 +45,7 @@ export function isFresh(
   { freshness, startedAtMs, nowMs }: FreshnessContext,
 ): boolean {
   if (fetchedAtMs >= startedAtMs && fetchedAtMs <= nowMs) return true;
-  if (status === 'failed') return false;
+  if (!isAnswer(status)) return false;
   const { jitter } = freshness;
   const countsMs = durationOf(status, freshness);
   const ageMs = Math.abs(startedAtMs - fetchedAtMs);

@@ -25,7 +25,7 @@ const AT = {
   shape: 14,
   reasonLength: 20,
 } as const;
-const STATUSES: readonly OutcomeStatus[] = ['found', 'not_found', 'rejected', 'failed'];
+const STATUSES: readonly OutcomeStatus[] = ['found', 'not_found', 'rejected', 'failed', 'pending'];
 const MAX_U16 = 0xffff;
 const NOTHING = Buffer.alloc(0);
 

@@ -38,7 +38,7 @@ const line = z.object({
     .regex(/^[\w-]{1,64}$/, 'expected the name of an API as it was exported')
     .optional(),
   domain: z.string().min(1).max(253),
-  status: z.enum(['found', 'not_found', 'rejected', 'failed']),
+  status: z.enum(['found', 'not_found', 'rejected', 'failed', 'pending']),
   reason: z.string().default(''),
   http_status: z.int().min(100).max(999).optional(),
   attempts: z.int().min(0).default(0),

@@ -1,4 +1,4 @@
-import type { Outcome } from '../brand/outcome.ts';
+import { isAnswer, type Outcome } from '../brand/outcome.ts';
 import type { Shape } from '../brand/shape.ts';
 import { timeIn } from './entries.ts';
 import { encodeOutcome } from './outcome-codec.ts';
@@ -30,7 +30,7 @@ export async function putNewer(
   const put = (): number => {
     let count = 0;
     for (const { key, outcome, value } of encoded) {
-      const table = outcome.status === 'failed' ? failures : answers;
+      const table = isAnswer(outcome.status) ? answers : failures;
       const isKnown = (timeIn(table, key) ?? -1) >= outcome.fetchedAtMs;
       const isOutdated = table === failures && (timeIn(answers, key) ?? -1) >= outcome.fetchedAtMs;
       if (isKnown || isOutdated) continue;

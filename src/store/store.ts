@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import type { Database } from 'lmdb';
-import type { Outcome } from '../brand/outcome.ts';
+import { isAnswer, type Outcome } from '../brand/outcome.ts';
 import type { Shape } from '../brand/shape.ts';
 import type { CallsPer } from '../guard/calendar-window.ts';
 import type { CallLedger } from '../guard/call-ledger.ts';
@@ -19,8 +19,8 @@ import { keyOf, keysOf, noteApiName, openTables } from './tables.ts';
  * Outcomes by domain, for one endpoint. Writes are committed in batches; several processes may use
  * the same folder at the same time.
  *
- * Failed lookups are stored apart from the answers. A failure says why a row has no answer, and
- * never replaces an answer that was paid for.
+ * Lookups that failed or are pending are stored apart from the answers. They say why a row has no
+ * answer, and never replace an answer that was paid for.
  */
 export interface OutcomeStore {
   /** A unique id of this store. */
@@ -127,8 +127,8 @@ export async function openStore(
       return needsFailure(answer) ? newer(answer, outcome(failures, key(domain), domain)) : answer;
     }),
     put: (found, shape) => {
-      hasFailures ||= found.status === 'failed';
-      const table = found.status === 'failed' ? failures : answers;
+      hasFailures ||= !isAnswer(found.status);
+      const table = isAnswer(found.status) ? answers : failures;
       const shapeId = shape.length > 0 ? shapes.idOf(shape) : 0;
       const value = encodeOutcome(found, shapeId);
       const { domain, fetchedAtMs } = found;

@@ -8,7 +8,7 @@ import { type ToldWrites, tellWrites } from './told-writes.ts';
 export interface StoreTables extends Omit<LmdbFile, 'commit'>, ToldWrites {
   /** `found`, `not_found` and `rejected`. */
   readonly answers: Database<Buffer, string>;
-  /** `failed`, beside the answer that a domain may have. */
+  /** `failed` and `pending`, beside the answer that a domain may have. */
   readonly failures: Database<Buffer, string>;
   /** Since when domains have been left over. */
   readonly leftOver: Database<number, string>;

@@ -97,6 +97,11 @@ export interface Progress {
   readonly comesInBursts?: boolean;
   /** Lookups that were handed out and have no outcome yet. */
   readonly underWay?: number;
+  /**
+   * Lookups that the API has accepted and has no answer ready for, and when the last of them is
+   * asked again, in milliseconds since 1970 (0 when all are being asked).
+   */
+  readonly pending?: { readonly count: number; readonly untilMs: number } | undefined;
   /** The last lookups that failed or were rejected, the latest first. */
   readonly recentFailures?: readonly RecentFailure[];
   /** Some of the last answers, the latest first. */

@@ -45,7 +45,7 @@ export function createRecentOutcomes(): RecentOutcomes {
         if (!isSampling || json.length > LONGEST_JSON) return;
         isSampling = false;
         answers = [{ domain, json }, ...answers].slice(0, MOST_ANSWERS);
-      } else if (status !== 'not_found') {
+      } else if (status === 'failed' || status === 'rejected') {
         const failure = { domain, status, reason, httpStatus, atMs: fetchedAtMs };
         failures = [failure, ...failures].slice(0, MOST_FAILURES);
       }

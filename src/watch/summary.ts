@@ -38,6 +38,11 @@ export interface Summary {
   readonly pace: PaceSummary | undefined;
   /** The budget `maxCallsPer` of all runs with this credential; missing without it. */
   readonly callsPer?: CallsPerSummary | undefined;
+  /**
+   * When to ask again about the rows that are pending, in milliseconds since 1970; missing when
+   * there are none or the API did not say.
+   */
+  readonly pendingUntilMs?: number | undefined;
   /** Where answers are kept, and how much room all of them take on the disk, in bytes. */
   readonly store: { readonly folder: string; readonly sizeBytes: number };
   /** Why the run stopped before all domains were asked; undefined when it did not. */
@@ -146,7 +151,7 @@ export function summarizePace(
 
 /** Counts of zero for all statuses. */
 export function createStatusCounts(): StatusCounts {
-  return { found: 0, not_found: 0, rejected: 0, failed: 0, invalid: 0, skipped: 0 };
+  return { found: 0, not_found: 0, rejected: 0, failed: 0, pending: 0, invalid: 0, skipped: 0 };
 }
 
 /** The number of rows over all statuses. */

@@ -234,6 +234,8 @@ export function createCredence({
     },
     note,
     believe: (answer, domain) => {
+      // It is no verdict, and will be asked again.
+      if (answer.kind === 'pending') return 'kept';
       voices.note(answer, domain, state === 'heard');
       if (state === 'stopped') return Promise.resolve('dropped');
       if (isRefusal(answer) && !isSign(answer)) return believeRefusal(answer, domain);

@@ -150,6 +150,8 @@ class Lookup implements CallQuestions {
         }
         continue;
       }
+      // Like a throttled call: the lookup was accepted, and asking again is no retry.
+      if (answer.kind === 'pending') return answer;
       this.#attempts += 1;
       if (answer.kind !== 'redirect') return answer;
       if (redirects === MAX_REDIRECTS) {
@@ -204,7 +206,7 @@ class Lookup implements CallQuestions {
       if (this.#invalidAnswers > most) return false;
     }
     const { clock, counters, maxWaitMs, retryGate, stopSwitch } = this.#context;
-    const retryAfterMs = answer.kind === 'invalid_response' ? undefined : answer.retryAfterMs;
+    const retryAfterMs = answer.kind === 'try_again' ? answer.retryAfterMs : undefined;
     if ((retryAfterMs ?? 0) > Math.min(maxWaitMs, MAX_THROTTLED_MS)) return false;
     const delayMs = backoffMs({ retriesMade, retryAfterMs, random: this.#context.random() });
     await clock.sleep(delayMs, stopSwitch.noNewCall);
@@ -229,6 +231,7 @@ class Lookup implements CallQuestions {
       httpStatus: answer.httpStatus,
       attempts: this.#attempts,
       throttled: this.#throttled,
+      ...(answer.kind === 'pending' ? { retryAfterMs: answer.retryAfterMs } : {}),
       fetchedAtMs: this.#context.now(),
       json: isFound ? answer.json : '',
       shape: isFound ? answer.shape : undefined,
@@ -242,7 +245,7 @@ const NOT_ASKED: LookupResult = { kind: 'not_asked' };
 /** An answer that says to wait. `quota_used_up` without `retryAfterMs` is not one. */
 type ThrottleAnswer = Extract<Answer, { kind: 'throttled' | 'quota_used_up' }>;
 /** An answer that a retry may better. */
-type UnusableAnswer = Extract<Answer, { kind: 'try_again' | 'invalid_response' | 'pending' }>;
+type UnusableAnswer = Extract<Answer, { kind: 'try_again' | 'invalid_response' }>;
 type FinalAnswer = Exclude<Answer, { kind: 'throttled' | 'redirect' } | UnusableAnswer>;
 
 function isThrottle(answer: Answer): answer is ThrottleAnswer {
@@ -251,11 +254,7 @@ function isThrottle(answer: Answer): answer is ThrottleAnswer {
 }
 
 function isFinal(answer: FinalAnswer | UnusableAnswer): answer is FinalAnswer {
-  return !(
-    answer.kind === 'try_again' ||
-    answer.kind === 'invalid_response' ||
-    answer.kind === 'pending'
-  );
+  return answer.kind !== 'try_again' && answer.kind !== 'invalid_response';
 }
 
 /** Kinds without an entry stop the run. */
@@ -266,8 +265,8 @@ const STATUS_OF: Readonly<Partial<Record<Answer['kind'], Outcome['status']>>> = 
   forbidden: 'rejected',
   refused: 'failed',
   try_again: 'failed',
-  pending: 'failed',
   invalid_response: 'failed',
+  pending: 'pending',
 };
 
 function statusOf(answer: FinalAnswer | UnusableAnswer): Outcome['status'] | undefined {
@@ -281,7 +280,7 @@ class UnusableError extends Error {
   readonly answer: UnusableAnswer;
 
   constructor(answer: UnusableAnswer) {
-    super('reason' in answer ? answer.reason : answer.kind);
+    super(answer.reason);
     this.answer = answer;
   }
 }

@@ -15,7 +15,7 @@ function progress(changes: Partial<Progress> = {}): RunEvent {
     type: 'progress',
     lookups: 10,
     done: 5,
-    outcomes: { found: 4, not_found: 0, rejected: 0, failed: 1 },
+    outcomes: { found: 4, not_found: 0, rejected: 0, failed: 1, pending: 0 },
     calls: 6,
     retries: 1,
     throttled: 0,
@@ -53,7 +53,7 @@ describe('a run', () => {
     const { control, read } = record(planned, progress());
     control.retryFailures();
     expect(read()).toMatchObject({ isRetryWanted: true, actions: ['pause', 'stop'] });
-    const outcomes = { found: 5, not_found: 0, rejected: 0, failed: 0 };
+    const outcomes = { found: 5, not_found: 0, rejected: 0, failed: 0, pending: 0 };
     expect(record(planned, progress({ outcomes })).read().actions).toEqual(['pause', 'stop']);
   });
 

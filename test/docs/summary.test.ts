@@ -25,7 +25,15 @@ function membersOf(value: object): readonly string[] {
 }
 
 test('docs/operations.md names all members of the summary and of the plan, and no others', async () => {
-  const sandbox = await useSandbox({ logos: true });
+  let isFirst = true;
+  const sandbox = await useSandbox({
+    logos: true,
+    respond: () => {
+      if (!isFirst) return undefined;
+      isFirst = false;
+      return { status: 202, headers: { 'retry-after': '7200' } };
+    },
+  });
   const folder = openFolder();
   const options: EnrichOptions = {
     input: join(ROOT, 'samples/crm-export.xlsx'),

@@ -34,6 +34,7 @@ describe('settings', () => {
       timeout: 60_000,
       maxWait: 900_000,
       maxOutage: 3_600_000,
+      maxPending: 600_000,
       maxCalls: undefined,
       maxCallsPer: undefined,
       maxFailed: 0.2,

@@ -6,7 +6,7 @@ import type { Summary } from '../../src/watch/summary.ts';
 const SUMMARY: Summary = {
   runId: '0123456789ab',
   rows: 5,
-  statuses: { found: 2, not_found: 1, rejected: 0, failed: 1, invalid: 1, skipped: 0 },
+  statuses: { found: 2, not_found: 1, rejected: 0, failed: 1, pending: 0, invalid: 1, skipped: 0 },
   uniqueDomains: 4,
   freshDomains: 0,
   lookups: 4,
@@ -73,6 +73,7 @@ describe('the report of a run', () => {
       BRANDFILL_NOT_FOUND: '1',
       BRANDFILL_REJECTED: '0',
       BRANDFILL_FAILED: '1',
+      BRANDFILL_PENDING: '0',
       BRANDFILL_INVALID: '1',
       BRANDFILL_SKIPPED: '0',
       BRANDFILL_CALLS: '6',

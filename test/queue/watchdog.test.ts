@@ -50,7 +50,7 @@ function watch(options: {
       },
     } as unknown as RunLedger,
     outstanding,
-    held,
+    isHeld: (domain) => held.has(domain),
     give: async (domains) => void given.push(domains),
     retake: (domains) => domains.filter((domain) => !options.elsewhere?.includes(domain)),
     drop: (domains) => void dropped.push(domains),

@@ -38,7 +38,7 @@ export function progressAt(elapsedMs: number, progress: Partial<Progress> = {}):
   return {
     lookups: 100,
     done: 0,
-    outcomes: { found: 0, not_found: 0, rejected: 0, failed: 0 },
+    outcomes: { found: 0, not_found: 0, rejected: 0, failed: 0, pending: 0 },
     calls: 0,
     retries: 0,
     throttled: 0,

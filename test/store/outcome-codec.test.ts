@@ -7,7 +7,7 @@ import { outcomeOf } from './outcomes.ts';
 const text = fc.string({ unit: 'grapheme' });
 const outcomes: fc.Arbitrary<Outcome> = fc.record({
   domain: fc.domain(),
-  status: fc.constantFrom<OutcomeStatus>('found', 'not_found', 'rejected', 'failed'),
+  status: fc.constantFrom<OutcomeStatus>('found', 'not_found', 'rejected', 'failed', 'pending'),
   reason: text,
   httpStatus: fc.option(fc.integer({ min: 100, max: 999 }), { nil: undefined }),
   attempts: fc.nat(65_535),

@@ -67,11 +67,11 @@ describe('the store', () => {
     expect(second.findShape(id)).toEqual(shape);
   });
 
-  it('never lets a failure replace an answer', async () => {
+  it.each(['failed', 'pending'] as const)('never lets %s replace an answer', async (status) => {
     const folder = useTempFolder();
     const store = await openStore(folder, 'endpoint');
     const answer = outcomeOf('acme.com', { fetchedAtMs: 1_000 });
-    const failure = outcomeOf('acme.com', { status: 'failed', fetchedAtMs: 2_000, json: '' });
+    const failure = outcomeOf('acme.com', { status, fetchedAtMs: 2_000, json: '' });
     await store.put(answer, []);
     await store.put(failure, []);
     expect(store.find('acme.com')).toEqual(failure);

@@ -24,6 +24,17 @@ describe('a lookup that is answered', () => {
       { kind: 'refused', httpStatus: 501, reason: 'http_501' },
       { status: 'failed', httpStatus: 501, reason: 'http_501' },
     ],
+    [
+      'pending, which costs no attempt,',
+      { kind: 'pending', httpStatus: 202, retryAfterMs: 9_000 },
+      {
+        status: 'pending',
+        httpStatus: 202,
+        reason: 'http_202',
+        attempts: 0,
+        retryAfterMs: 9_000,
+      },
+    ],
   ])('%s ends with the first call', async (_, answer, expected) => {
     const context = createTestContext(() => answer);
     expect(await lookUp('acme.com', context)).toEqual({

@@ -176,7 +176,7 @@ export function createChangeFinder({ columns, before, after }: ChangeFinderOptio
 /** The loss of a row's domain is reported only if the row was reported before. */
 function hasSomethingToTell({ status }: JoinedRow, isKnown: boolean): boolean {
   if (status === 'invalid') return isKnown;
-  return status !== 'failed' && status !== 'skipped';
+  return status !== 'failed' && status !== 'pending' && status !== 'skipped';
 }
 
 function lowOf(ms: number): number {

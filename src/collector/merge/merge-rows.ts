@@ -58,7 +58,8 @@ export async function mergeRows(options: MergeOptions): Promise<void> {
         continue;
       }
       const isFound = earlier.format.toObject(row.raw)[earlier.added[1] ?? ''] === 'found';
-      const isAnswer = next.value.status !== 'failed' && next.value.status !== 'skipped';
+      const { status } = next.value;
+      const isAnswer = status !== 'failed' && status !== 'pending' && status !== 'skipped';
       const isKept = next.value.status === 'skipped' || (isFound && !isAnswer);
       texts.push(isKept ? outWriter.untouched(row) : outWriter.merged(row, next.value));
       if (next.value.status !== 'found' && !(isFound && !isAnswer))

@@ -187,6 +187,7 @@ function showNumbers(run, list) {
     ['Not found', count(progress.notFound)],
     ['Rejected', count(progress.rejected)],
     ['Failed', count(progress.failed)],
+    ['Pending', count(progress.pending ?? 0)],
     ['Calls', count(progress.calls)],
     ['Retries', count(progress.retries)],
     ['Answered 429', count(progress.throttled)],

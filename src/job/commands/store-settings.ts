@@ -77,7 +77,7 @@ export const IMPORT_SETTINGS: Definitions<StoreSettings> = {
   },
 };
 
-const STATUSES: readonly OutcomeStatus[] = ['found', 'not_found', 'rejected', 'failed'];
+const STATUSES: readonly OutcomeStatus[] = ['found', 'not_found', 'rejected', 'failed', 'pending'];
 
 function parseStatus(value: unknown): OutcomeStatus {
   const status = STATUSES.find((known) => known === value);

@@ -15,6 +15,7 @@ export type SharedTrySetting =
   | 'retries'
   | 'timeout'
   | 'maxWait'
+  | 'maxPending'
   | 'maxCallsPer'
   | 'fresh'
   | 'freshNotFound'
@@ -27,7 +28,8 @@ export type SharedTrySetting =
 export type TrySettings = Pick<Settings, SharedTrySetting | 'param' | 'header'>;
 
 const { baseUrl, auth, apiKeyFile, param, header, registrable, keepFreeMail } = SETTINGS;
-const { fields, maxColumns, prefix, rate, retries, timeout, maxWait, maxCallsPer } = SETTINGS;
+const { fields, maxColumns, prefix, rate, retries, timeout, maxWait, maxPending, maxCallsPer } =
+  SETTINGS;
 const { fresh, freshNotFound, freshRejected, freshJitter, refresh, store } = SETTINGS;
 
 /**
@@ -49,6 +51,7 @@ export const TRY_SETTINGS: Definitions<TrySettings> = {
   retries: { ...retries, default: '2' },
   timeout,
   maxWait: { ...maxWait, default: '10s' },
+  maxPending: { ...maxPending, default: '10s' },
   maxCallsPer,
   fresh,
   freshNotFound,

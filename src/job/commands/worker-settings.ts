@@ -15,6 +15,7 @@ export type SharedWorkerSetting =
   | 'timeout'
   | 'maxWait'
   | 'maxOutage'
+  | 'maxPending'
   | 'maxCallsPer'
   | 'lostAfter'
   | 'acceptEviction'
@@ -26,7 +27,8 @@ export interface WorkerSettings extends Pick<Settings, SharedWorkerSetting | 'pa
 }
 
 const { queue, baseUrl, auth, apiKeyFile, param, header } = SETTINGS;
-const { concurrency, rate, retries, timeout, maxWait, maxOutage, maxCallsPer } = SETTINGS;
+const { concurrency, rate, retries, timeout, maxWait, maxOutage, maxPending, maxCallsPer } =
+  SETTINGS;
 const { lostAfter, acceptEviction } = SETTINGS;
 
 /** Defines all settings of `worker`; those that `enrich` has too are the same. */
@@ -43,6 +45,10 @@ export const WORKER_SETTINGS: Definitions<WorkerSettings> = {
   timeout,
   maxWait,
   maxOutage,
+  maxPending: {
+    ...maxPending,
+    description: `${maxPending.description}; a run goes by its own`,
+  },
   maxCallsPer,
   drain: {
     value: 'DURATION',

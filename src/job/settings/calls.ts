@@ -14,6 +14,7 @@ export interface CallSettings {
   readonly timeout: number;
   readonly maxWait: number;
   readonly maxOutage: number;
+  readonly maxPending: number;
   readonly maxCalls: number | undefined;
   readonly maxCallsPer: CallsPer | undefined;
   readonly maxFailed: number;
@@ -58,6 +59,13 @@ export const CALL_SETTINGS: Definitions<CallSettings> = {
     value: 'DURATION',
     default: '1h',
     description: 'how long to wait during an outage of the API before the run stops',
+    parse: duration(0, 2 ** 31 - 1),
+  },
+  maxPending: {
+    value: 'DURATION',
+    default: '10min',
+    description:
+      'how long to ask again about a domain that the API has accepted and has no answer ready for (202)',
     parse: duration(0, 2 ** 31 - 1),
   },
   maxCalls: {

@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import { z } from 'zod';
+import type { PendingSince } from '../parking.ts';
 import { findRunId } from './names.ts';
 
 /** The version of the contract that this Brandfill speaks. */
@@ -13,6 +14,7 @@ export interface LookupsData {
   readonly ref?: unknown;
   readonly api?: string | undefined;
   readonly suspect?: boolean | undefined;
+  readonly pending?: PendingSince | undefined;
   readonly maxCalls?: number | undefined;
 }
 
@@ -43,6 +45,12 @@ const lookups = z.looseObject({
     .boolean()
     .optional()
     .describe('Set by workers: cut from a chunk whose workers were lost again and again.'),
+  pending: z
+    .object({ sinceMs: z.number(), asks: z.int().min(1) })
+    .optional()
+    .describe(
+      'Set by workers: since when, in milliseconds since 1970, the API has been at work on these lookups, and how often it was asked.',
+    ),
   maxCalls: z
     .int()
     .min(1)
@@ -55,12 +63,14 @@ export interface OutcomeData {
   readonly domain: string;
   /** The text in the chunk, when that is not the domain itself. */
   readonly given?: string;
-  readonly status: 'found' | 'not_found' | 'rejected' | 'failed' | 'invalid';
+  readonly status: 'found' | 'not_found' | 'rejected' | 'failed' | 'pending' | 'invalid';
   readonly reason: string;
   readonly httpStatus?: number;
   readonly attempts: number;
   /** Calls that were answered 429. They do not count as attempts. */
   readonly throttled?: number;
+  /** When to ask again at the earliest, for `pending`, in milliseconds from `fetchedAtMs`, if the API said. */
+  readonly retryAfterMs?: number;
   /** Milliseconds since 1970. */
   readonly fetchedAtMs: number;
   /** The answer as it came, a text with a JSON object; empty unless `found`. */

@@ -9,6 +9,7 @@ import type { OutcomeData } from './contract.ts';
  */
 export function toData(outcome: Outcome, given: string = outcome.domain): OutcomeData {
   const { domain, status, reason, httpStatus, attempts, throttled, fetchedAtMs, json } = outcome;
+  const { retryAfterMs } = outcome;
   return {
     domain,
     ...(given === domain ? {} : { given }),
@@ -17,6 +18,7 @@ export function toData(outcome: Outcome, given: string = outcome.domain): Outcom
     ...(httpStatus === undefined ? {} : { httpStatus }),
     attempts,
     ...(throttled ? { throttled } : {}),
+    ...(retryAfterMs === undefined ? {} : { retryAfterMs }),
     fetchedAtMs,
     json,
   };
@@ -36,6 +38,7 @@ export function withoutCall(
  */
 export function toOutcome(data: OutcomeData, shape?: Shape): Outcome {
   const { domain, status, reason, httpStatus, attempts, throttled, fetchedAtMs, json } = data;
+  const { retryAfterMs } = data;
   return {
     domain,
     status: status === 'invalid' ? 'failed' : status,
@@ -43,6 +46,7 @@ export function toOutcome(data: OutcomeData, shape?: Shape): Outcome {
     httpStatus,
     attempts,
     throttled,
+    ...(retryAfterMs === undefined ? {} : { retryAfterMs }),
     fetchedAtMs,
     json,
     shape,

@@ -80,7 +80,7 @@ ${table('Rows by how they ended', statuses, [
 ${
   !hasRows &&
   run.end === 'error' &&
-  html`<p>${number(domains.lookedUp)} of ${count(domains.due, 'lookup')} had ended by then: ${number(lookups.found)} found, ${number(lookups.not_found)} not found, ${number(lookups.rejected)} rejected, ${number(lookups.failed)} failed.</p>`
+  html`<p>${number(domains.lookedUp)} of ${count(domains.due, 'lookup')} had ended by then: ${number(lookups.found)} found, ${number(lookups.not_found)} not found, ${number(lookups.rejected)} rejected, ${number(lookups.failed)} failed, ${number(lookups.pending)} pending.</p>`
 }
 ${rows.total === 0 && run.end !== 'error' && html`<p>The list has no rows.</p>`}
 ${odd.map((line) => line !== false && html`<p class="muted">${line}</p>`)}

@@ -12,6 +12,7 @@ export const STATUSES: Readonly<Record<keyof StatusCounts, StatusWords>> = {
   not_found: { name: 'not found', meaning: 'the API does not know the domain' },
   rejected: { name: 'rejected', meaning: 'the API refused the domain' },
   failed: { name: 'failed', meaning: 'no usable answer, however often it was tried' },
+  pending: { name: 'pending', meaning: 'accepted by the API, no answer ready yet' },
   invalid: { name: 'invalid', meaning: 'no domain in the row; nothing was asked' },
   skipped: { name: 'skipped', meaning: 'not asked; the run stopped first' },
 };

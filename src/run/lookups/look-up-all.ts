@@ -24,6 +24,8 @@ export interface LookupTotals extends CallCounters {
   readonly pace: PaceSummary | undefined;
   /** Undefined without a bound. */
   readonly callsPer: CallsPerSummary | undefined;
+  /** When to ask again about what is pending, in milliseconds since 1970, if the API said. */
+  readonly pendingUntilMs: number | undefined;
 }
 
 /**
@@ -45,6 +47,7 @@ export async function lookUpAll(options: LookUpAllOptions): Promise<LookupTotals
     counters,
     local: () => lookups?.local,
     elsewhere: () => lookups?.elsewhere,
+    parking: () => lookups?.parking,
     isAlone: () => state.isAlone && outstanding.size > 0,
     awaited: () => state.awaited,
     comesInBursts: isShared,
@@ -67,6 +70,7 @@ export async function lookUpAll(options: LookUpAllOptions): Promise<LookupTotals
     let isComplete: boolean;
     try {
       isComplete = await workThrough(lookups, state, { ...options, isFresh, passes, claims });
+      await lookups.parking.close();
     } finally {
       await local.giveBackCalls();
       callsPer = await countCalls(callLedger, settings.maxCallsPer);
@@ -86,6 +90,7 @@ export async function lookUpAll(options: LookUpAllOptions): Promise<LookupTotals
       stopped: stopSwitch.stopped ?? (isComplete ? undefined : { reason: 'max_calls' }),
       pace: summarizeOwnPace(lookups, { counters: counters(), progress, isShared }),
       callsPer,
+      pendingUntilMs: lookups.parking.comeBackAtMs,
     };
   } catch (error) {
     throw toQueueError(error);
@@ -121,7 +126,7 @@ function openClaimsOf(
  * some out.
  */
 async function workThrough(
-  { queue, local, saver }: Lookups,
+  { queue, local, saver, parking }: Lookups,
   state: LookUpState,
   options: LookUpAllOptions & Pick<ProduceAllOptions, 'passes' | 'claims'>,
 ): Promise<boolean> {
@@ -136,6 +141,7 @@ async function workThrough(
     isComplete = await produceAll({
       ...options,
       tally,
+      parking,
       control: options.control,
       queue: queue.queue,
       outstanding,

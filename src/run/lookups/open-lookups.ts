@@ -7,6 +7,7 @@ import { systemClock } from '../../pace/clock.ts';
 import type { StoredState } from '../../pace/shared/stored-state.ts';
 import { type SharedPaceWatch, watchSharedPace } from '../../pace/shared/watch.ts';
 import type { Reply } from '../../queue/lookup-queue.ts';
+import { createParking, type Parking } from '../../queue/parking.ts';
 import { countOf } from '../../watch/describe/format-count.ts';
 import { CALLS_WHERE_ANSWERED } from '../../worker/credence.ts';
 import type { AnsweredCall } from '../../worker/lookup.ts';
@@ -28,6 +29,8 @@ export interface Lookups {
   readonly callLedger: CallLedger | undefined;
   /** Undefined over a shared queue, where the workers keep the pace together. */
   readonly saver: PaceSaver | undefined;
+  /** Lookups that are pending. */
+  readonly parking: Parking;
 }
 
 /** @param elapsedMs since the first lookup */
@@ -37,9 +40,20 @@ export async function openLookups(
   elapsedMs: () => number,
 ): Promise<Lookups> {
   const inherited = createInheritedLookups(options);
+  const { settings } = options.job;
+  const parking = createParking({
+    maxPendingMs: settings.maxPending,
+    collect: collectorOf(options, state, inherited),
+    outstanding: state.outstanding,
+    onParked: state.tally.addParked,
+    now: options.now,
+    sleep: (ms, signal) => systemClock.sleep(ms, signal),
+    signal: state.stopSwitch.noNewCall,
+  });
   const queue = await openQueueOf({
     ...options,
     ...state,
+    parked: parking.parked,
     onInherited: (domains) => {
       inherited.add(domains);
       const message = describeInherited(domains.length);
@@ -49,13 +63,13 @@ export async function openLookups(
       state.isAlone = isAlone;
     },
     onUntoldCalls: state.tally.addUntold,
-    collect: collectorOf(options, state, inherited),
+    collect: parking.collect,
     // These outcomes may be from before this run, and must not be dated later.
     collectInto: (outstanding) =>
       createCollector({ ...options, startedAtMs: 0, outstanding, onOutcome: () => {} }),
   });
   try {
-    return openWith(queue, { options, state, elapsedMs });
+    return openWith(queue, { options, state, elapsedMs, parking });
   } catch (error) {
     await queue.close();
     throw error;
@@ -66,10 +80,11 @@ interface Opening {
   readonly options: LookUpAllOptions;
   readonly state: LookUpState;
   readonly elapsedMs: () => number;
+  readonly parking: Parking;
 }
 
 /** @throws BrandfillError `INVALID_SETTING` when calls cannot be made, as with an invalid proxy */
-function openWith(queue: OpenedQueue, { options, state, elapsedMs }: Opening): Lookups {
+function openWith(queue: OpenedQueue, { options, state, elapsedMs, parking }: Opening): Lookups {
   const { job, store, isTrial = false } = options;
   const { settings } = job;
   const isShared = settings.queue !== undefined;
@@ -105,6 +120,7 @@ function openWith(queue: OpenedQueue, { options, state, elapsedMs }: Opening): L
     local,
     elsewhere: settings.workers === 0 ? watchElsewhere(queue.sharedPace, options) : undefined,
     callLedger,
+    parking,
     saver: memory && savePaceOften(memory, snapshot),
   };
 }

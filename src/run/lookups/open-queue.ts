@@ -19,6 +19,8 @@ export interface OpenQueueOptions
   readonly stopSwitch: StopSwitch;
   /** Receives the outcomes. */
   readonly collect: Reply;
+  /** Outstanding domains that are pending, and on no queue. */
+  readonly parked: ReadonlySet<string>;
   /** Claims domains again that were not held for a while. Domains with outcomes are left out. */
   readonly claim: (domains: readonly string[]) => TakenClaims;
   /**
@@ -93,6 +95,7 @@ async function openSharedQueue(url: string, options: OpenQueueOptions): Promise<
       concurrency,
       api: job.endpoint.id,
       normalize: normalizeDomain,
+      maxPendingMs: job.settings.maxPending,
       onNotice,
     };
     const signal = stopSwitch.noNewCall;

@@ -1,6 +1,8 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { RunControl } from '../../common/run-control.ts';
 import { type ProduceOptions, produce } from '../../producer/produce.ts';
+import type { LookupQueue } from '../../queue/lookup-queue.ts';
+import type { Parking } from '../../queue/parking.ts';
 import type { OutcomeStore } from '../../store/store.ts';
 import type { Tally } from './tally.ts';
 
@@ -9,6 +11,7 @@ export interface ProduceAllOptions extends ProduceOptions {
   readonly control: RunControl | undefined;
   readonly store: Pick<OutcomeStore, 'findHead'>;
   readonly tally: Pick<Tally, 'again'>;
+  readonly parking: Pick<Parking, 'room' | 'giveOut' | 'end'>;
   /** When the run started, in milliseconds since 1970. */
   readonly startedAtMs: number;
   /** The present time of the run, in milliseconds since 1970. Never goes back. */
@@ -18,22 +21,32 @@ export interface ProduceAllOptions extends ProduceOptions {
 const POLL_MS = 10;
 
 /**
- * Gives out the domains that are due. When a retry is requested while the last of them are under
+ * Gives out the domains that are due, and those again that are pending. When a retry is requested while the last of them are under
  * way, it then gives out again those that failed in this run.
  *
  * @returns false when there were more than `maxLookups`
  */
 export async function produceAll(options: ProduceAllOptions): Promise<boolean> {
-  const { control, queue, signal } = options;
-  if (!control) return await produce(options);
-  const open = { ...queue, end: () => {} };
+  const { control, queue, signal, parking, chunkSize } = options;
+  const open: LookupQueue = {
+    ...queue,
+    add: async (chunk) => {
+      await parking.room();
+      await queue.add(chunk);
+    },
+    end: () => {},
+  };
+  const givingOut = parking.giveOut((chunk) => queue.add(chunk), chunkSize);
+  givingOut.catch(() => {}); // thrown below
   try {
     const isComplete = await produce({ ...options, queue: open });
-    while (isComplete && (await isQuiet(options)) && control.takeRetry() && !signal.aborted) {
+    while ((await isQuiet(options)) && isComplete && control?.takeRetry() && !signal.aborted) {
       await produceFailed({ ...options, queue: open });
     }
     return isComplete;
   } finally {
+    parking.end();
+    await givingOut;
     queue.end();
   }
 }

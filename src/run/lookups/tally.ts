@@ -5,6 +5,8 @@ import { addCallsOf, type CallCounters, createCallCounters } from '../../common/
 /** The sums of a run's outcomes so far. */
 export interface Tally {
   readonly add: (kept: KeptOutcome) => void;
+  /** Adds the calls of an outcome whose lookup is asked again. */
+  readonly addParked: (outcome: Pick<KeptOutcome, 'attempts' | 'throttled'>) => void;
   /** Adds calls that no outcome reports. */
   readonly addUntold: (calls: Readonly<CallCounters>) => void;
   /**
@@ -25,7 +27,7 @@ export interface Tally {
 
 /** @param rowsOf how many rows have a domain */
 export function createTally(rowsOf: (domain: string) => number): Tally {
-  const outcomes = { found: 0, not_found: 0, rejected: 0, failed: 0 };
+  const outcomes = { found: 0, not_found: 0, rejected: 0, failed: 0, pending: 0 };
   const rows = { ...outcomes };
   const counters = createCallCounters();
   /** Domains under way once more. */
@@ -43,6 +45,7 @@ export function createTally(rowsOf: (domain: string) => number): Tally {
       rows[status] += domainRows;
       addCallsOf(kept, counters);
     },
+    addParked: (outcome) => addCallsOf(outcome, counters),
     addUntold: ({ calls, retries, throttled }) => {
       counters.calls += calls;
       counters.retries += retries;

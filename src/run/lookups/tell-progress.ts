@@ -4,6 +4,7 @@ import type { RunControl } from '../../common/run-control.ts';
 import type { LocalWorker } from '../../local-worker/local-worker.ts';
 import type { SharedPaceWatch } from '../../pace/shared/watch.ts';
 import type { Plan } from '../../producer/plan.ts';
+import type { Parking } from '../../queue/parking.ts';
 import { describeOut } from '../../watch/describe/describe-out.ts';
 import { formatCount } from '../../watch/describe/format-count.ts';
 import type { HeldBy, Progress, RowProgress, RunEvent } from '../../watch/events.ts';
@@ -22,6 +23,8 @@ export interface ProgressOptions {
   readonly local: () => LocalWorker | undefined;
   /** The pace of other workers, when they make all calls. */
   readonly elsewhere: () => SharedPaceWatch | undefined;
+  /** Lookups that are pending. */
+  readonly parking: () => Pick<Parking, 'count' | 'untilMs'> | undefined;
   /** Whether lookups wait on a queue that has no worker. */
   readonly isAlone: () => boolean;
   /** Lookups that another run has under way, once only those are left to give out. */
@@ -76,9 +79,15 @@ export function startTellingProgress(options: ProgressOptions): ProgressTeller {
       heldBy: findHolder(),
       comesInBursts: options.comesInBursts,
       underWay: outstanding.size,
+      pending: readParking(),
       recentFailures: recent.failures,
       recentAnswers: recent.answers,
     };
+  }
+
+  function readParking(): Progress['pending'] {
+    const { count = 0, untilMs = 0 } = options.parking() ?? {};
+    return count > 0 ? { count, untilMs } : undefined;
   }
 
   function doneElsewhere(): number {

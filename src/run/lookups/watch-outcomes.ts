@@ -24,6 +24,7 @@ export function watchOutcomes(
     for (const outcome of outcomes) {
       recent.note(outcome);
       const { domain, status } = outcome;
+      if (status === 'pending') continue;
       const isFailure = status === 'failed';
       if (isFailure && store.findHead(domain)?.status === 'failed') continue;
       // Now, because more domains would be asked until this outcome is stored.

@@ -68,6 +68,8 @@ function describeOutcome({ status, reason, httpStatus }: Trial): string {
       return `not found: the API knows no such brand${of}.`;
     case 'rejected':
       return `rejected: the API refused this domain${of}: ${why}.${httpStatus === 403 ? FORBIDDEN : ''}`;
+    case 'pending':
+      return `pending: the API has accepted the lookup, and has no answer ready${of}. Try again later.`;
     default:
       return `${status}: ${describeFailure(reason) ?? `${why}${of}`}.`;
   }

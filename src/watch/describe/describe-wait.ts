@@ -1,5 +1,6 @@
 import { formatDuration } from '../../job/values/duration.ts';
 import type { HeldBy, Progress, WorkProgress } from '../events.ts';
+import { formatCount } from './format-count.ts';
 
 /** Why no call starts, in words. The first form is the longest, for where there is room. */
 export type WaitWords = readonly [string, ...string[]];
@@ -27,6 +28,22 @@ export function describeWait(
   }
   return heldBy && HELD[heldBy];
 }
+
+/** `3 pending until 10:42`: the lookups that the API has accepted and has no answer ready for. */
+export function describePending(count: number, untilMs = 0): WaitWords | undefined {
+  if (count === 0) return undefined;
+  const short = `${formatCount(count)} pending`;
+  return untilMs > 0 ? [`${short} until ${timeOf(untilMs)}`, short] : [short];
+}
+
+/** The time of day by the clock of this machine, rounded up to the minute. */
+function timeOf(atMs: number): string {
+  const at = new Date(Math.ceil(atMs / MINUTE_MS) * MINUTE_MS);
+  const two = (part: number): string => String(part).padStart(2, '0');
+  return `${two(at.getHours())}:${two(at.getMinutes())}`;
+}
+
+const MINUTE_MS = 60_000;
 
 const PAUSED: WaitWords = ['Paused: no new call starts until it is resumed', 'paused'];
 

@@ -125,6 +125,7 @@ export function describeSummary(summary: Summary): readonly string[] {
   }
   for (const report of summary.reports ?? []) lines.push(`  report    ${report}`);
   lines.push(`  store     ${summary.store.folder} (${formatSize(summary.store.sizeBytes)})`);
+  if (statuses.pending > 0) lines.push(describePendingRows(summary));
   if (summary.stopped) {
     lines.push(`Stopped early. ${describeGoingOn(summary.stopped)}`);
   } else if (statuses.skipped > 0) {
@@ -148,6 +149,17 @@ export function describeNothing(run: Pick<Summary, 'statuses' | 'calls'>): strin
     invalid > 0 && `${formatCount(invalid)} without a domain`,
   ].filter((part) => part !== false);
   return `No row has an answer: ${parts.join(', ')}. Check --base-url and --domain-column, and whether one that must be known is found: brandfill try DOMAIN.`;
+}
+
+/** `3 rows are pending: …`. */
+function describePendingRows({
+  statuses: { pending },
+  pendingUntilMs,
+}: Pick<Summary, 'statuses' | 'pendingUntilMs'>): string {
+  const are = pending === 1 ? 'row is' : 'rows are';
+  const when =
+    pendingUntilMs === undefined ? '' : ` after ${new Date(pendingUntilMs).toISOString()}`;
+  return `${formatCount(pending)} ${are} pending: the API has accepted the lookups and has no answer ready. Run the same command again${when} to ask for it.`;
 }
 
 /** `3 rows were skipped: …`, for a run that was not stopped. */

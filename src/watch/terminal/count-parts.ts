@@ -10,6 +10,7 @@ const COUNTS: readonly (readonly [of: Countable, rank: number, color?: PartColor
   ['not_found', 5],
   ['rejected', 4],
   ['failed', 6, 'red'],
+  ['pending', 5, 'yellow'],
   ['invalid', 2],
   ['fresh', 1],
   ['skipped', 3],

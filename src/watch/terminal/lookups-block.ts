@@ -1,4 +1,4 @@
-import { describeWait } from '../describe/describe-wait.ts';
+import { describePending, describeWait } from '../describe/describe-wait.ts';
 import { hasStopped, type Progress } from '../events.ts';
 import { createRecentRate } from '../recent-rate.ts';
 import { createTimeLeft } from '../time-left.ts';
@@ -45,6 +45,7 @@ export function createLookupsBlock(paint: Paint): LookupsBlock {
       const isStopped = hasStopped(latest);
       const isOver = isStopped || latest.done >= latest.lookups;
       const wait = isStopped ? undefined : describeWait(latest);
+      const pending = describePending(latest.pending?.count ?? 0, latest.pending?.untilMs);
       return [
         barLine(howFar(latest), columns),
         line(countParts(latest.rows ?? latest.outcomes)),
@@ -52,6 +53,7 @@ export function createLookupsBlock(paint: Paint): LookupsBlock {
           nowPart((latest.comesInBursts ? rateOfChunks : rate).perSecond),
           ...paceParts(latest.pace, { isOver }),
           ...(isOver ? [] : leftParts(timeLeft.leftMs)),
+          ...(pending ? [{ forms: pending, rank: 6, color: 'yellow' } as const] : []),
         ]),
         ...(wait ? [line([{ forms: wait, rank: 0, color: 'yellow' }])] : []),
       ];

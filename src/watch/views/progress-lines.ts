@@ -1,6 +1,6 @@
 import { formatDuration } from '../../job/values/duration.ts';
 import type { PaceDescription } from '../../pace/pacer.ts';
-import { describeWait } from '../describe/describe-wait.ts';
+import { describePending, describeWait } from '../describe/describe-wait.ts';
 import { formatCount } from '../describe/format-count.ts';
 import { formatRate } from '../describe/format-rate.ts';
 import { hasStopped, type LogoProgress, type Progress, type WriteProgress } from '../events.ts';
@@ -91,6 +91,9 @@ function describeProgress(progress: Progress, leftMs = 0): string {
     parts.push(`${formatDuration(leftMs)} left`);
   }
   if (outcomes.failed > 0) parts.push(`${outcomes.failed} failed`);
+  const { count = 0, untilMs } = progress.pending ?? {};
+  const pending = describePending(count + outcomes.pending, untilMs);
+  if (pending) parts.push(pending[0]);
   if (isStopped) parts.push(...describeLimit(pace));
   else parts.push(...describeHoldUp(progress));
   return parts.join(', ');

@@ -15,8 +15,8 @@ it('counts lookups, and the rows that have their domains', () => {
   tally.add(outcome('once.com', 'found'));
   tally.add(outcome('none.com', 'not_found'));
   expect(tally.done).toBe(3);
-  expect(tally.outcomes).toEqual({ found: 2, not_found: 1, rejected: 0, failed: 0 });
-  expect(tally.rows).toEqual({ found: 6, not_found: 1, rejected: 0, failed: 0 });
+  expect(tally.outcomes).toEqual({ found: 2, not_found: 1, rejected: 0, failed: 0, pending: 0 });
+  expect(tally.rows).toEqual({ found: 6, not_found: 1, rejected: 0, failed: 0, pending: 0 });
 });
 
 it('counts what comes of a domain that is asked once more instead of its failure', () => {
@@ -26,5 +26,5 @@ it('counts what comes of a domain that is asked once more instead of its failure
   tally.again('acme.com');
   tally.add(outcome('acme.com', 'found'));
   expect(tally.done).toBe(1);
-  expect(tally.rows).toEqual({ found: 3, not_found: 0, rejected: 0, failed: 0 });
+  expect(tally.rows).toEqual({ found: 3, not_found: 0, rejected: 0, failed: 0, pending: 0 });
 });

@@ -13,13 +13,14 @@ const MIDDLE: Progress = {
   lookups: 80_000,
   done: 44_000,
   calls: 46_000,
-  outcomes: { found: 40_000, not_found: 3_000, rejected: 12, failed: 988 },
+  outcomes: { found: 40_000, not_found: 3_000, rejected: 12, failed: 988, pending: 0 },
   rows: {
     total: 100_000,
     found: 41_020,
     not_found: 3_100,
     rejected: 12,
     failed: 1_044,
+    pending: 0,
     invalid: 1_203,
     fresh: 12_000,
     skipped: 0,
@@ -139,7 +140,14 @@ describe('the block of the lookups', () => {
   );
 
   it('is full when each row has come to something, and not before', () => {
-    const rows = { total: 100_000, found: 99_999, not_found: 0, rejected: 0, failed: 0 };
+    const rows = {
+      total: 100_000,
+      found: 99_999,
+      not_found: 0,
+      rejected: 0,
+      failed: 0,
+      pending: 0,
+    };
     const counted = (invalid: number, skipped: number): string | undefined =>
       linesOf({ ...MIDDLE, rows: { ...rows, invalid, fresh: 0, skipped } }, 40)[0];
     expect(counted(0, 0)).toBe('██████████░  99%  99,999 of 100,000 rows');
@@ -165,6 +173,7 @@ describe('the block of the lookups', () => {
       not_found: count,
       rejected: count,
       failed: count,
+      pending: count,
       invalid: count,
       fresh: count,
       skipped: count,

@@ -3,7 +3,7 @@ import { createWorkerBlock } from '../../../src/watch/terminal/worker-block.ts';
 import { PROGRESS } from '../progress.ts';
 import { openScreen } from '../screen.ts';
 
-const OUTCOMES = { found: 900, not_found: 90, rejected: 0, failed: 10 };
+const OUTCOMES = { found: 900, not_found: 90, rejected: 0, failed: 10, pending: 0 };
 
 it('shows what lookups came to, how fast it goes, and why calls wait', async () => {
   const { terminal, host, lines, resize, take } = openScreen({ columns: 60, hasColors: true });

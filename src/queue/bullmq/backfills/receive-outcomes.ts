@@ -32,7 +32,7 @@ const LOCK_MS = 15_000;
 const outcome = z.looseObject({
   domain: z.string(),
   given: z.string().optional(),
-  status: z.enum(['found', 'not_found', 'rejected', 'failed', 'invalid']),
+  status: z.enum(['found', 'not_found', 'rejected', 'failed', 'pending', 'invalid']),
   reason: z.string(),
   httpStatus: z.number().optional(),
   attempts: z.number(),

@@ -1,4 +1,5 @@
 import { Queue } from 'bullmq';
+import type { PendingSince } from '../../parking.ts';
 import { chunkId, type LookupsData, PART } from '../contract.ts';
 import { CHUNK_OPTIONS, findRunId, LOOKUPS_JOB, LOOKUPS_QUEUE } from '../names.ts';
 import { replaceChunk } from '../runs/run-ledger.ts';
@@ -9,9 +10,16 @@ import { queueOptions } from '../traces.ts';
 export interface ChunkReturns {
   /** Puts the remaining domains back as a chunk of their own, before all waiting chunks. */
   giveBack(chunk: TakenChunk, domains: readonly string[]): Promise<void>;
+  /** Puts pending domains back as a chunk of their own, which workers get when it is due. */
+  park(chunk: TakenChunk, domains: readonly string[], pending: ParkedChunk): Promise<void>;
   /** Puts the domains back in two halves, to find out which half is to blame. */
   bisect(chunk: TakenChunk, domains: readonly string[]): Promise<void>;
   close(): Promise<void>;
+}
+
+export interface ParkedChunk extends PendingSince {
+  /** In milliseconds since 1970. */
+  readonly dueMs: number;
 }
 
 export interface TakenChunk {
@@ -30,11 +38,18 @@ export function createChunkReturns(client: RedisClient): ChunkReturns {
    * The ledger of the run first, the queue second: if the run knows of a chunk that was never
    * added, it adds it again.
    */
-  async function replace(chunk: TakenChunk, by: readonly LookupsData[]): Promise<void> {
+  async function replace(
+    chunk: TakenChunk,
+    by: readonly LookupsData[],
+    dueMs?: number,
+  ): Promise<void> {
     const runId = chunk.data.replyTo === undefined ? undefined : findRunId(chunk.data.replyTo);
     // The id is not made from the content alone: others may have given out the same domains for
     // other reasons.
-    const chunks = new Map(by.map((data) => [chunkId(PART, [chunk.id, ...data.domains]), data]));
+    const asks = dueMs === undefined ? [] : [String(by[0]?.pending?.asks)];
+    const chunks = new Map(
+      by.map((data) => [chunkId(PART, [chunk.id, ...asks, ...data.domains]), data]),
+    );
     if (runId !== undefined) {
       const domains = new Map([...chunks].map(([id, data]) => [id, data.domains]));
       const returned = new Set(by.flatMap((data) => data.domains));
@@ -49,13 +64,17 @@ export function createChunkReturns(client: RedisClient): ChunkReturns {
         jobId,
         // If another worker puts it back too, because this one was lost, its reply has the same id.
         timestamp: addedAtMs,
-        ...(priority > 0 ? { priority } : { lifo: true }),
+        ...(priority > 0 ? { priority } : dueMs === undefined ? { lifo: true } : {}),
+        // BullMQ counts from the timestamp.
+        ...(dueMs === undefined ? {} : { delay: Math.max(0, Math.round(dueMs - addedAtMs)) }),
       });
     }
   }
 
   return {
     giveBack: (chunk, domains) => replace(chunk, [{ ...chunk.data, domains: [...domains] }]),
+    park: (chunk, domains, { dueMs, sinceMs, asks }) =>
+      replace(chunk, [{ ...chunk.data, domains: [...domains], pending: { sinceMs, asks } }], dueMs),
     bisect: (chunk, domains) => {
       const middle = Math.ceil(domains.length / 2);
       const half = { ...chunk.data, suspect: true };

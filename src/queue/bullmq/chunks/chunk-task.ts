@@ -1,5 +1,7 @@
 import { type Job, UnrecoverableError } from 'bullmq';
+import type { Outcome } from '../../../brand/outcome.ts';
 import type { HandleChunk } from '../../lookup-queue.ts';
+import { nextAskMs, type PendingSince } from '../../parking.ts';
 import { BACKFILLS } from '../backfills/backfill-pause.ts';
 import {
   addresseeOf,
@@ -64,6 +66,8 @@ export interface ChunkTaskOptions {
   /** Called with how many more (or, if negative, fewer) lookups are left to do. */
   readonly onLeft: (change: number) => void;
   readonly onNotice: (message: string) => void;
+  /** How long lookups of no run may be pending. Runs see to their own. @default 0 */
+  readonly maxPendingMs?: number;
   /** The time that all workers share. The clocks of their machines may differ. */
   readonly now: () => number;
 }
@@ -79,14 +83,27 @@ export interface ChunkTaskOptions {
  *    worker is lost again it is cut further, down to the one domain, which is given up after three
  *    times. Otherwise the rest is looked up.
  * 4. Domains that were not asked because this worker stops go back as a chunk of their own.
+ *    Those that are pending go back as another, to be asked again when it is due, unless a run
+ *    waits for them, which sees to that itself.
  * 5. The outcomes are sent before the job is completed. The job of a killed worker comes again.
  *
  * A worker that lost its claim meanwhile leaves the chunk to the worker that has it.
  */
 export function createChunkTask(options: ChunkTaskOptions): ChunkTask {
   const { handle, normalize, api, findExpected, countCalls, mayRefuse, leave, setAside } = options;
-  const { log, readLog, sender, returns, quarantine, paused, isStopping, onLeft, onNotice, now } =
-    options;
+  const {
+    log,
+    readLog,
+    sender,
+    returns,
+    quarantine,
+    paused,
+    isStopping,
+    onLeft,
+    onNotice,
+    now,
+    maxPendingMs = 0,
+  } = options;
 
   async function run(taken: TakenJob): Promise<void> {
     const runId = runOf(taken.job.data);
@@ -129,9 +146,10 @@ export function createChunkTask(options: ChunkTaskOptions): ChunkTask {
     const makeLookups = async (): Promise<void> => {
       const isWanted = (): boolean => !isStopping() && taken.lock.isOurs() && !isPaused();
       const calls = await countCalls(data);
-      await lookUp(id, { left, known, lock: taken.lock, isWanted, calls });
+      const parked = isOfRun(chunk) ? undefined : new Map<string, number>();
+      await lookUp(chunk, { left, known, parked, lock: taken.lock, isWanted, calls });
       await calls?.settle();
-      await settle(chunk, taken, { left, known });
+      await settle(chunk, taken, { left, known, parked });
     };
     const { stalledCounter: lostWorkers } = job;
     const record = { domains: left.size, isSuspect: data.suspect === true, lostWorkers };
@@ -174,8 +192,8 @@ export function createChunkTask(options: ChunkTaskOptions): ChunkTask {
 
   /** Looks up the domains that are left, and adds their outcomes to those known. */
   async function lookUp(
-    id: string,
-    { left, known, lock, isWanted, calls }: ChunkWork & LookUpOptions,
+    { id, data: { pending } }: TakenChunk,
+    { left, known, parked, lock, isWanted, calls }: ChunkWork & LookUpOptions,
   ): Promise<void> {
     let open = left.size;
     onLeft(open);
@@ -186,7 +204,12 @@ export function createChunkTask(options: ChunkTaskOptions): ChunkTask {
           calls?.told(outcomes);
           open -= outcomes.length;
           onLeft(-outcomes.length);
-          const travelling = outcomes.map((each) => ({
+          const ended = outcomes.filter((each) => {
+            const dueMs = parked && dueOf(each, pending);
+            if (dueMs !== undefined) parked?.set(each.domain, dueMs);
+            return dueMs === undefined;
+          });
+          const travelling = ended.map((each) => ({
             data: toData(each, left.get(each.domain)),
             shape: each.shape,
           }));
@@ -202,14 +225,31 @@ export function createChunkTask(options: ChunkTaskOptions): ChunkTask {
     }
   }
 
+  /** When a lookup of no run is asked again; undefined when its outcome is what it is. */
+  function dueOf(outcome: Outcome, before: PendingSince | undefined): number | undefined {
+    if (outcome.status !== 'pending') return undefined;
+    const nowMs = now();
+    const { sinceMs = nowMs, asks = 0 } = before ?? {};
+    const { retryAfterMs } = outcome;
+    return nextAskMs({ sinceMs, asks: asks + 1, nowMs, retryAfterMs, maxPendingMs });
+  }
+
   async function settle(
     chunk: TakenChunk,
     taken: TakenJob,
-    { left, known }: ChunkWork,
+    { left, known, parked = new Map() }: ChunkWork,
   ): Promise<void> {
     const outcomes = [...known.values()];
     if (taken.lock.isOurs()) {
-      const notAsked = [...left].filter(([domain]) => !known.has(domain)).map(([, text]) => text);
+      const open = [...left].filter(([domain]) => !known.has(domain));
+      const notAsked = open.filter(([domain]) => !parked.has(domain)).map(([, text]) => text);
+      const pending = open.filter(([domain]) => parked.has(domain)).map(([, text]) => text);
+      if (pending.length > 0) {
+        const { sinceMs = now(), asks = 0 } = chunk.data.pending ?? {};
+        // One chunk for all of them, when the last of them is due.
+        const dueMs = Math.max(...parked.values());
+        await returns.park(chunk, pending, { dueMs, sinceMs, asks: asks + 1 });
+      }
       if (notAsked.length > 0) await returns.giveBack(chunk, notAsked);
       return await finish(chunk, taken, outcomes);
     }
@@ -259,6 +299,8 @@ export function createChunkTask(options: ChunkTaskOptions): ChunkTask {
 interface ChunkWork {
   readonly left: ReadonlyMap<string, string>;
   readonly known: Map<string, OutcomeData>;
+  /** Pending lookups, with when they are due; undefined when the run sees to them. */
+  readonly parked?: Map<string, number> | undefined;
 }
 
 interface LookUpOptions {

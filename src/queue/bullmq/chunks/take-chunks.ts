@@ -26,7 +26,7 @@ import { announceWorker, isServed } from './presence.ts';
 import { createQuarantine } from './quarantine.ts';
 
 export interface TakeChunksOptions
-  extends Pick<ChunkTaskOptions, 'handle' | 'normalize' | 'api' | 'onNotice'>,
+  extends Pick<ChunkTaskOptions, 'handle' | 'normalize' | 'api' | 'onNotice' | 'maxPendingMs'>,
     Partial<WorkerStanding> {
   readonly redis: RedisServer;
   /**

@@ -14,9 +14,10 @@ export interface GivenChunks {
   /**
    * Puts domains on the queue as a chunk, however long Redis refuses it.
    *
+   * @param round tells apart chunks with the same domains that follow each other. @default none does
    * @throws the reason of `giveUp` when that fires first
    */
-  readonly give: (domains: readonly string[]) => Promise<void>;
+  readonly give: (domains: readonly string[], round?: number) => Promise<void>;
   /** Takes back chunks that no worker has begun. Returns the domains that are left of them. */
   readonly withdraw: () => Promise<readonly (readonly string[])[]>;
   close(): Promise<void>;
@@ -65,8 +66,10 @@ export function openGivenChunks(options: GivenChunksOptions): GivenChunks {
 
   return {
     queue,
-    give: async (domains) => {
-      const id = chunkId(ledger.runId, domains);
+    give: async (domains, round) => {
+      // The worker may not have removed the job of the round before yet.
+      const rounds = round === undefined ? [] : [String(round)];
+      const id = chunkId(ledger.runId, [...domains, ...rounds]);
       const data: LookupsData = { ...terms, domains: [...domains] };
       const jobOptions = { ...CHUNK_OPTIONS, jobId: id, priority: RUN_PRIORITY };
       await retrier.retryUntilAborted(async () => {

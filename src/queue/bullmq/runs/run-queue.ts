@@ -16,7 +16,10 @@ import { openRunReplies, type RunReplies, type RunRepliesOptions } from './run-r
 import { createWatchdog } from './watchdog.ts';
 
 export interface RunQueueOptions
-  extends Pick<TakeChunksOptions, 'redis' | 'api' | 'concurrency' | 'normalize' | 'lockMs'>,
+  extends Pick<
+      TakeChunksOptions,
+      'redis' | 'api' | 'concurrency' | 'normalize' | 'lockMs' | 'maxPendingMs'
+    >,
     CallsWatchOptions {
   /** The same for the same list on the same store. A killed run is resumed by its name. */
   readonly name: string;
@@ -30,6 +33,8 @@ export interface RunQueueOptions
    * Domains under way. The collector removes what it stores; domains of an earlier run are added.
    */
   readonly outstanding: Set<string>;
+  /** Outstanding domains that are pending, and on no queue: they take no room. @default none */
+  readonly parked?: ReadonlySet<string>;
   /** Claims domains again that were not held for a while. @default all are granted */
   readonly claim?: ((domains: readonly string[]) => ClaimedAgain) | undefined;
   /** The most lookups under way. */
@@ -75,6 +80,7 @@ export async function openRunQueue(options: RunQueueOptions): Promise<RunQueue> 
   const { redis, name, collect, outstanding, window, control, signal, giveUp, onNotice } = options;
   const { client } = redis;
   const list = options.list ?? 'a list';
+  const parked = options.parked ?? new Set();
   const ledger = options.ledger ?? (await claimRun({ client, name, list, onNotice }));
   const change = createChange();
   const { calls, replies } = await openParts(options, { ledger, onChange: change.notify });
@@ -90,7 +96,7 @@ export async function openRunQueue(options: RunQueueOptions): Promise<RunQueue> 
   const stopListening = control?.onChange(change.notify);
   const watchdog = createWatchdog({
     ...shared,
-    held,
+    isHeld: (domain) => held.has(domain) || parked.has(domain),
     collect: async (outcomes) => {
       await collect(outcomes);
       change.notify();
@@ -158,14 +164,16 @@ export async function openRunQueue(options: RunQueueOptions): Promise<RunQueue> 
 
   return {
     runId: ledger.runId,
-    add: async ({ domains }) => {
+    add: async ({ domains, round }) => {
       for (const domain of domains) held.add(domain);
       await until(
-        () => (outstanding.size - domains.length < window && !control?.isPaused) || signal.aborted,
+        () =>
+          (outstanding.size - parked.size - domains.length < window && !control?.isPaused) ||
+          signal.aborted,
       );
       if (signal.aborted) for (const domain of domains) outstanding.delete(domain);
       // When it is given up, the chunk may be out. The next run looks for it.
-      else await give(domains).catch(() => {});
+      else await give(domains, round).catch(() => {});
       for (const domain of domains) held.delete(domain);
     },
     end: () => {

@@ -15,8 +15,8 @@ export interface WatchdogOptions {
   readonly ledger: RunLedger;
   /** Domains without an outcome yet. */
   readonly outstanding: ReadonlySet<string>;
-  /** Outstanding domains that still wait for room in the window. They were never in Redis. */
-  readonly held: ReadonlySet<string>;
+  /** Whether an outstanding domain is not to be in Redis: it waits for room, or is pending. */
+  readonly isHeld: (domain: string) => boolean;
   /** Puts domains on the queue. */
   readonly give: (domains: readonly string[]) => Promise<void>;
   /** Filters domains that are on no queue and at no worker: returns those to be asked again now. */
@@ -53,7 +53,7 @@ const FIRST_LOOK_MS = 2_000;
  * were set aside are brought back.
  */
 export function createWatchdog(options: WatchdogOptions): Watchdog {
-  const { client, api, queue, ledger, outstanding, held, give, retake, drop, signal } = options;
+  const { client, api, queue, ledger, outstanding, isHeld, give, retake, drop, signal } = options;
   const { collect, takeLogged, onNotice, onAlone, progressAtMs } = options;
   let lookedAtMs = performance.now();
   let isLooking = false;
@@ -66,7 +66,7 @@ export function createWatchdog(options: WatchdogOptions): Watchdog {
    * is no loss, nor what is in a chunk that is noted at the end.
    */
   async function look(): Promise<void> {
-    const suspects = [...outstanding].filter((domain) => !held.has(domain));
+    const suspects = [...outstanding].filter((domain) => !isHeld(domain));
     const carried = new Set<string>();
     const gone: string[] = [];
     for (const [id, domains] of await ledger.read()) {
@@ -83,7 +83,7 @@ export function createWatchdog(options: WatchdogOptions): Watchdog {
       for (const domain of domains) carried.add(domain);
     }
     const isLost = (domain: string): boolean =>
-      outstanding.has(domain) && !held.has(domain) && !carried.has(domain);
+      outstanding.has(domain) && !isHeld(domain) && !carried.has(domain);
     const lost = suspects.filter(isLost);
     if (lost.length === 0) return;
     if (signal.aborted) return drop(lost);

@@ -1,0 +1,196 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { work } from '../../src/index.ts';
+import type { OutcomesData } from '../../src/queue/bullmq/contract.ts';
+import { LOOKUPS_JOB, LOOKUPS_QUEUE, OUTCOMES_QUEUE } from '../../src/queue/bullmq/names.ts';
+import type { SandboxReply } from '../../src/sandbox/options.ts';
+import { createGate } from '../support/gate.ts';
+import { openApi } from './support/api.ts';
+import { run, start, summaryOf } from './support/command.ts';
+import { openFolder } from './support/folder.ts';
+import { openQueue } from './support/open-queue.ts';
+import { openStage } from './support/queue-stage.ts';
+import { column, domains, listOf, rowsOf } from './support/tables.ts';
+
+const ACCEPTED: SandboxReply = { status: 202, headers: { 'retry-after': '1' }, body: {} };
+const NEVER: SandboxReply = { status: 202, headers: { 'retry-after': '3600' }, body: {} };
+
+/** Answers 202 to the first calls about each domain that is slow, then 200. Notes who was asked. */
+function readyAfter(calls: number, isSlow: (domain: string) => boolean) {
+  const asked: string[] = [];
+  return {
+    asked,
+    respond: (domain: string): SandboxReply => {
+      asked.push(domain);
+      const made = asked.filter((each) => each === domain).length;
+      return isSlow(domain) && made <= calls ? ACCEPTED : { body: { name: domain } };
+    },
+  };
+}
+
+function isOdd(domain: string): boolean {
+  return Number(/\d+/.exec(domain)?.[0]) % 2 === 1;
+}
+
+describe('a lookup that the API has accepted and has no answer ready for', () => {
+  it('leaves its caller to the others, and is asked again when the API says', async () => {
+    const folder = openFolder();
+    folder.write('list.csv', listOf(domains(40)));
+    const { asked, respond } = readyAfter(2, isOdd);
+    const api = await openApi({ respond });
+    const args = ['enrich', 'list.csv', '--base-url', api.url, '--concurrency', '1', '--json'];
+    const ended = await run(args, { cwd: folder.path });
+
+    expect(ended.code, ended.stderr).toBe(0);
+    expect(summaryOf(ended)).toMatchObject({ statuses: { found: 40 }, calls: 80, retries: 0 });
+    expect(new Set(asked.slice(0, 40)).size).toBe(40);
+    const rows = rowsOf(folder.read('list.enriched.csv'));
+    expect(new Set(column(rows, 'brand_status'))).toEqual(new Set(['found']));
+  });
+
+  it('does not count as failed, however many there are', async () => {
+    const folder = openFolder();
+    folder.write('list.csv', listOf(domains(300)));
+    const api = await openApi({ respond: readyAfter(1, () => true).respond });
+    const ended = await run(['enrich', 'list.csv', '--base-url', api.url, '--json'], {
+      cwd: folder.path,
+    });
+    expect(ended.code, ended.stderr).toBe(0);
+    expect(summaryOf(ended)).toMatchObject({ statuses: { found: 300 }, calls: 600 });
+  });
+
+  it('is pending at the end, with exit code 3, and asked by the next run at once', async () => {
+    const folder = openFolder();
+    folder.write('list.csv', listOf(domains(4)));
+    let isReady = false;
+    const api = await openApi({
+      respond: (domain) => (isOdd(domain) && !isReady ? NEVER : { body: { name: domain } }),
+    });
+    const args = ['enrich', 'list.csv', '--base-url', api.url];
+    const ended = await run([...args, '--report', 'report.json'], { cwd: folder.path });
+    expect(ended.code, ended.stderr).toBe(3);
+    expect(ended.stderr).toMatch(
+      /2 rows are pending: the API has accepted the lookups .* again after 20\S+Z to ask for it\./,
+    );
+    expect(rowsOf(folder.read('list.failures.csv'))).toMatchObject(
+      ['company-1.com', 'company-3.com'].map((domain) => ({
+        domain,
+        brand_status: 'pending',
+        brand_reason: 'http_202',
+        brand_http_status: '202',
+        brand_attempts: '0',
+      })),
+    );
+    expect(JSON.parse(folder.read('report.json'))).toMatchObject({
+      run: { end: 'some_failed', exitCode: 3 },
+      rows: { statuses: { found: 2, pending: 2 } },
+      lookups: { found: 2, pending: 2 },
+    });
+    const stats = await run(['store', 'stats', '--json'], { cwd: folder.path });
+    expect(stats.stdout).toContain('"pending":2');
+
+    isReady = true;
+    const again = await run([...args, '--json'], { cwd: folder.path });
+    expect(again.code, again.stderr).toBe(0);
+    expect(summaryOf(again)).toMatchObject({ statuses: { found: 4 }, calls: 2 });
+  });
+
+  it('ends as pending when the run is interrupted, without a wait', async () => {
+    const folder = openFolder();
+    folder.write('list.csv', listOf(domains(6)));
+    const reached = createGate();
+    const api = await openApi({
+      respond: (domain) => {
+        if (api.stats().calls === 6) reached.open();
+        return isOdd(domain) ? { status: 202 } : { body: {} };
+      },
+    });
+    const args = ['enrich', 'list.csv', '--base-url', api.url, '--json', '--progress', 'lines'];
+    const running = await start(args, { cwd: folder.path });
+    await reached.opened;
+    await running.shows('3 pending until ');
+    const atMs = performance.now();
+    running.process.kill('SIGINT');
+    const ended = await running.ended;
+    expect(ended.code).toBe(130);
+    expect(performance.now() - atMs).toBeLessThan(3_000);
+    expect(summaryOf(ended)).toMatchObject({ statuses: { found: 3, pending: 3 }, calls: 6 });
+  });
+});
+
+describe('over Redis, a pending lookup', () => {
+  it('holds neither the caller of a worker nor the window of its run', async () => {
+    const { asked, respond } = readyAfter(2, isOdd);
+    const stage = await openStage(40, { respond });
+    await stage.worker(['--concurrency', '1']);
+    const flags = ['--workers', '0', '--window', '1', '--chunk', '4', '--json'];
+    const ended = await (await stage.enrich(...flags)).ended;
+    expect(ended.code, ended.stderr).toBe(0);
+    expect(summaryOf(ended)).toMatchObject({ statuses: { found: 40 }, calls: 80, retries: 0 });
+    expect(asked).toHaveLength(80);
+  });
+
+  it('is written as pending when the run is stopped, and asked by the next one at once', async () => {
+    let isReady = false;
+    const stage = await openStage(6, {
+      respond: (domain) => (isOdd(domain) && !isReady ? { status: 202 } : { body: {} }),
+    });
+    await stage.worker();
+    const running = await stage.enrich('--workers', '0', '--json', '--progress', 'lines');
+    await running.shows('3 pending until ');
+    running.process.kill('SIGINT');
+    const ended = await running.ended;
+    expect(ended.code).toBe(130);
+    expect(summaryOf(ended)).toMatchObject({ statuses: { found: 3, pending: 3 } });
+    isReady = true;
+    const again = await (await stage.enrich('--workers', '0', '--json')).ended;
+    expect(again.code, again.stderr).toBe(0);
+    expect(summaryOf(again)).toMatchObject({ statuses: { found: 6 }, calls: 3 });
+  });
+
+  it('of no run waits in Redis, and is asked when its worker is gone', async () => {
+    const { asked, respond } = readyAfter(1, isOdd);
+    const stage = await openStage(0, { respond });
+    const lookups = openQueue(LOOKUPS_QUEUE, stage.redis);
+    const outcomes = openQueue(OUTCOMES_QUEUE, stage.redis);
+    const first = await stage.worker();
+    await lookups.add(LOOKUPS_JOB, { v: 1, domains: domains(4), ref: 7 });
+    while ((await outcomes.getWaitingCount()) < 1) await delay(20);
+    while ((await lookups.getActiveCount()) > 0) await delay(20);
+    expect(asked.toSorted()).toEqual(domains(4));
+    first.process.kill('SIGKILL');
+    await first.ended;
+
+    const stopping = new AbortController();
+    const worked = work({
+      queue: stage.redis.url,
+      baseUrl: stage.api.url,
+      signal: stopping.signal,
+    });
+    onTestFinished(async () => {
+      stopping.abort();
+      await worked;
+    });
+    while ((await outcomes.getWaitingCount()) < 2) await delay(20);
+    const replies = (await outcomes.getWaiting()).map(({ data }) => data as OutcomesData);
+    expect(replies.every(({ ref }) => ref === 7)).toBe(true);
+    const answered = replies.flatMap((reply) => reply.outcomes);
+    expect(answered.map(({ domain, status }) => `${domain} ${status}`).toSorted()).toEqual(
+      domains(4).map((domain) => `${domain} found`),
+    );
+    expect(asked).toHaveLength(6);
+  });
+
+  it('of no run ends as pending after --max-pending, with when to ask again', async () => {
+    const stage = await openStage(0, { respond: () => NEVER });
+    const lookups = openQueue(LOOKUPS_QUEUE, stage.redis);
+    const outcomes = openQueue(OUTCOMES_QUEUE, stage.redis);
+    await stage.worker(['--max-pending', '1min']);
+    await lookups.add(LOOKUPS_JOB, { v: 1, domains: ['acme.com'] });
+    while ((await outcomes.getWaitingCount()) < 1) await delay(20);
+    const [reply] = await outcomes.getWaiting();
+    expect(reply?.data).toMatchObject({
+      outcomes: [{ domain: 'acme.com', status: 'pending', retryAfterMs: 3_600_000 }],
+    });
+  });
+});

@@ -1,0 +1,159 @@
+import { describe, expect, it } from 'vitest';
+import type { Outcome } from '../../src/brand/outcome.ts';
+import type { Chunk } from '../../src/queue/lookup-queue.ts';
+import { createParking, nextAskMs, type PendingAnswer } from '../../src/queue/parking.ts';
+import { createFakeClock } from '../support/fake-clock.ts';
+
+const SECOND_MS = 1_000;
+const MINUTE_MS = 60 * SECOND_MS;
+
+/** When a lookup that stays pending is asked, in seconds after its first answer. */
+function asksOf(answer: Partial<PendingAnswer>): number[] {
+  const asked: number[] = [];
+  let nowMs: number | undefined = 0;
+  for (let asks = 1; ; asks += 1) {
+    nowMs = nextAskMs({
+      sinceMs: 0,
+      asks,
+      nowMs,
+      retryAfterMs: undefined,
+      maxPendingMs: 10 * MINUTE_MS,
+      ...answer,
+    });
+    if (nowMs === undefined) return asked;
+    asked.push(nowMs / SECOND_MS);
+  }
+}
+
+describe('a pending lookup', () => {
+  it('is asked after 15, 30, 60, 120 s and so on, and a last time at the end', () => {
+    expect(asksOf({})).toEqual([15, 45, 105, 225, 465, 600]);
+  });
+
+  it('is asked when the API says', () => {
+    expect(asksOf({ retryAfterMs: 4 * MINUTE_MS })).toEqual([240, 480]);
+  });
+
+  it('is not asked before the time that the API says', () => {
+    expect(asksOf({ retryAfterMs: 11 * MINUTE_MS })).toEqual([]);
+  });
+
+  it('is asked once a second at most', () => {
+    expect(asksOf({ retryAfterMs: 0, maxPendingMs: 3_500 })).toEqual([1, 2, 3]);
+  });
+
+  it('is not asked again when it may not be pending', () => {
+    expect(asksOf({ maxPendingMs: 0 })).toEqual([]);
+  });
+});
+
+describe('the pending lookups of a run', () => {
+  it('are given out again when they are due, and end as what comes then', async () => {
+    const { clock, parking, given, collected, answer } = park();
+    const givingOut = parking.giveOut(async (chunk) => void given.push(chunk), 10);
+    await answer({ domain: 'a.com' });
+    await answer({ domain: 'b.com', retryAfterMs: 40 * SECOND_MS });
+    expect([...parking.parked]).toEqual(['a.com', 'b.com']);
+    expect([parking.count, parking.untilMs]).toEqual([2, 40 * SECOND_MS]);
+
+    await clock.advance(15 * SECOND_MS);
+    expect(given).toEqual([{ domains: ['a.com'], round: 1 }]);
+    expect([...parking.parked]).toEqual(['b.com']);
+    await answer({ domain: 'a.com', status: 'found' });
+    expect(collected).toMatchObject([{ domain: 'a.com', status: 'found' }]);
+
+    await clock.advance(25 * SECOND_MS);
+    expect(given.at(-1)).toEqual({ domains: ['b.com'], round: 2 });
+    await answer({ domain: 'b.com', status: 'not_found' });
+    expect(parking.count).toBe(0);
+    parking.end();
+    await givingOut;
+  });
+
+  it('end as pending after the longest time, with the time that the API says', async () => {
+    const { clock, parking, collected, answer } = park({ maxPendingMs: MINUTE_MS });
+    await answer({ domain: 'a.com', retryAfterMs: 50 * SECOND_MS });
+    await clock.advance(50 * SECOND_MS);
+    await answer({ domain: 'a.com', retryAfterMs: 50 * SECOND_MS });
+    expect(collected).toMatchObject([{ domain: 'a.com', status: 'pending' }]);
+    expect(parking.comeBackAtMs).toBe(100 * SECOND_MS);
+    expect(parking.count).toBe(0);
+  });
+
+  it('end at once when the run is stopped, those that are being asked with the run', async () => {
+    const { clock, parking, collected, answer, stop } = park();
+    const givingOut = parking.giveOut(async () => {}, 10);
+    await answer({ domain: 'a.com', retryAfterMs: 5 * SECOND_MS });
+    await answer({ domain: 'b.com' });
+    await clock.advance(5 * SECOND_MS);
+    stop();
+    await givingOut;
+    expect(collected).toMatchObject([{ domain: 'b.com', status: 'pending' }]);
+    await parking.close();
+    expect(collected.at(-1)).toMatchObject({ domain: 'a.com', status: 'pending' });
+  });
+
+  it('hold further domains up only when there are very many', async () => {
+    const { clock, parking, answer, stop } = park({ most: 2 });
+    await answer({ domain: 'a.com' });
+    await parking.room();
+    await answer({ domain: 'b.com' });
+    let isRoom = false;
+    const room = parking.room().then(() => {
+      isRoom = true;
+    });
+    await clock.advance(0);
+    expect(isRoom).toBe(false);
+    await answer({ domain: 'a.com', status: 'found' });
+    await room;
+    stop();
+  });
+
+  it('are not taken for asked twice when an outcome comes twice', async () => {
+    const { parking, answer, stop } = park();
+    await answer({ domain: 'a.com', fetchedAtMs: 7 });
+    const { untilMs } = parking;
+    await answer({ domain: 'a.com', fetchedAtMs: 7 });
+    expect(parking.untilMs).toBe(untilMs);
+    stop();
+  });
+});
+
+function park(options: { readonly maxPendingMs?: number; readonly most?: number } = {}) {
+  const clock = createFakeClock();
+  const stopping = new AbortController();
+  const outstanding = new Set(['a.com', 'b.com']);
+  const collected: Outcome[] = [];
+  const given: Chunk[] = [];
+  let asked = 0;
+  const parking = createParking({
+    maxPendingMs: 10 * MINUTE_MS,
+    ...options,
+    collect: async (outcomes) => void collected.push(...outcomes),
+    outstanding,
+    now: clock.nowMs,
+    sleep: clock.sleep,
+    signal: stopping.signal,
+  });
+  return {
+    clock,
+    parking,
+    given,
+    collected,
+    stop: () => stopping.abort(),
+    answer: async (more: Partial<Outcome>) => {
+      asked += 1;
+      const outcome: Outcome = {
+        domain: 'a.com',
+        status: 'pending',
+        reason: 'http_202',
+        httpStatus: 202,
+        attempts: 0,
+        fetchedAtMs: clock.nowMs() + asked / 1_000,
+        json: '',
+        ...more,
+      };
+      await parking.collect([outcome]);
+    },
+  };
+}
