@@ -76,4 +76,4 @@ async function openBlock(log: Log): Promise<WorkerBlock | undefined> {
 const EXIT_CODE_HELP = `  0    told to stop
   1    unexpected error
   2    invalid option, or a queue that cannot be used
-  4    the API refuses the credential, is out for longer than --max-outage, or its quota or --max-calls-per is used up`;
+  4    the API refuses the credential or all calls alike, is out for longer than --max-outage, or its quota or --max-calls-per is used up`;

@@ -127,15 +127,26 @@ export function findRuleProblems(rule: unknown): readonly RuleProblem[] {
       problems.push({ key, problem: `must be ${what}: current value is ${show(value)}` });
   }
   if (problems.length > 0) return problems;
-  const sole = ['end', 'raw'].find((key) => given.has(key));
-  const beside = ['status', 'headers', 'body', 'encoding', 'cut', 'raw'].find(
-    (key) => key !== sole && given.has(key),
-  );
-  if (sole !== undefined && beside !== undefined) {
-    return [{ key: sole, problem: `takes the place of '${beside}': leave one of them out` }];
-  }
+  const clash = findClash((key) => given.has(key));
+  if (clash) return [clash];
   return findTextProblems(rule);
 }
+
+/** Finds members that would go unheard beside another: such a rehearsal would show nothing. */
+function findClash(has: (key: keyof SandboxRule) => boolean): RuleProblem | undefined {
+  for (const [key, unheard] of Object.entries(UNHEARD)) {
+    const other = has(key as keyof SandboxRule) ? unheard.find(has) : undefined;
+    if (other !== undefined)
+      return { key, problem: `leaves no room for '${other}': leave one out` };
+  }
+  return undefined;
+}
+
+const UNHEARD = {
+  end: ['raw', 'status', 'headers', 'body', 'encoding', 'cut', 'delay'],
+  raw: ['status', 'headers', 'body', 'encoding', 'cut'],
+  path: ['calls', 'domains', 'share', 'times', 'forDomain', 'reused'],
+} satisfies Partial<Record<keyof SandboxRule, readonly (keyof SandboxRule)[]>>;
 
 /** Finds placeholders that are none, and headers that HTTP cannot carry, by filling all in. */
 function findTextProblems(rule: SandboxRule): readonly RuleProblem[] {

@@ -12,7 +12,10 @@ export function toSendable(reply: SandboxReply): SandboxReply {
   if (typeof reply !== 'object' || reply instanceof Promise) {
     throw new TypeError(`expected an answer, 'reset' or 'hang', received ${describe(reply)}`);
   }
-  const { status = 200, headers = {}, body } = reply;
+  const { status = 200, headers = {}, body, raw } = reply;
+  if (raw !== undefined && typeof raw !== 'string') {
+    throw new TypeError(`expected raw as a text, received a ${typeof raw}`);
+  }
   if (!Number.isInteger(status) || status < 200 || status > 999) {
     throw new RangeError(`expected a status from 200 to 999, received ${String(status)}`);
   }

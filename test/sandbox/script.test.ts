@@ -258,6 +258,22 @@ describe('a script', () => {
     expect(replies.length).toBeLessThan(70);
   });
 
+  it('is also what a program replies with: bytes as a body, or as the whole answer', async () => {
+    const raw = 'HTTP/1.1 299 Odd\r\nContent-Length: 2\r\n\r\nok';
+    const sandbox = await openSandbox({
+      respond: (domain) =>
+        ({
+          'a.com': { raw, status: 299 },
+          'b.com': { body: Buffer.from('Caf\xe9', 'latin1') },
+          'c.com': { raw: 5 as unknown as string },
+        })[domain],
+    });
+    expect(await wireOf(sandbox, 'a.com')).toBe(raw);
+    expect(await wireOf(sandbox, 'b.com')).toMatch(/\r\nContent-Length: 4\r\n[^]*\r\n\r\nCaf\xe9$/);
+    expect(await wireOf(sandbox, 'c.com')).toMatch(/^HTTP\/1\.1 500 [^]*raw/);
+    expect(sandbox.stats().byStatus).toEqual({ 200: 1, 299: 1, 500: 1 });
+  });
+
   it('sends a reply late, or never', async () => {
     const sandbox = await openSandbox({
       script: [{ domains: 'a.com', delay: '40ms' }, { end: 'hang' }],
@@ -309,11 +325,10 @@ describe('a script', () => {
       [{ body: 'of {domian}' }],
       "'script[0].body' cannot be sent: {domian} is unknown; expected {domain}",
     ],
-    [
-      [{ raw: 'HTTP', status: 200 }],
-      "'script[0].raw' takes the place of 'status': leave one of them out",
-    ],
-    [[{ end: 'reset', body: '' }], "'script[0].end' takes the place of 'body'"],
+    [[{ raw: 'HTTP', status: 200 }], "'script[0].raw' leaves no room for 'status': leave one out"],
+    [[{ end: 'reset', body: '' }], "'script[0].end' leaves no room for 'body'"],
+    [[{ end: 'reset', delay: '1s' }], "'script[0].end' leaves no room for 'delay'"],
+    [[{ path: '/a', times: 1 }], "'script[0].path' leaves no room for 'times'"],
     [[{ end: 'close' }], "'script[0].end' must be reset or hang"],
     [[{ encoding: 'utf7' }], "'script[0].encoding' must be one of utf8, latin1, utf16le"],
   ])('is refused with what is wrong: %j', async (script, expected) => {
