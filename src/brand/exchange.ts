@@ -110,7 +110,7 @@ function codingsOf({
 function unpackersFor(headers: ResponseHeaders): readonly Unpacker[] {
   const made = codingsOf(headers).map((coding) => UNPACKERS.get(coding));
   const unpackers: Unpacker[] = [];
-  for (const make of made.reverse()) {
+  for (const make of made.toReversed()) {
     if (!make) return [];
     unpackers.push(make());
   }

@@ -107,7 +107,7 @@ export function openTransport({
       return await exchange(lenient, request, deadline);
     },
     async close() {
-      await Promise.all([kept, separate, lenient].map((each) => each?.destroy()));
+      await Promise.all([kept.destroy(), separate?.destroy(), lenient?.destroy()]);
     },
   };
 }

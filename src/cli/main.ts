@@ -1,4 +1,5 @@
 #!/usr/bin/env node
+import { setDefaultAutoSelectFamilyAttemptTimeout } from 'node:net';
 import { setImmediate as immediate } from 'node:timers/promises';
 import { CommanderError } from 'commander';
 import { systemErrorCode, unwritableStandardOutput } from '../common/errors.ts';
@@ -44,6 +45,10 @@ console.error = console.warn = () => {}; // oxlint-disable-line no-console -- no
 process.on('unhandledRejection', (error) => {
   process.exit(reportError(error, log));
 });
+
+// Of a name with several addresses, Node.js gives up the first after 250 ms, too little for a server
+// far away. Calls to the API set their own; ioredis has no option for it, and waits 5 s at least.
+setDefaultAutoSelectFamilyAttemptTimeout(2_000);
 
 // Ctrl-Z in the middle of a commit would keep the store from other runs.
 process.on('SIGTSTP', () => {
