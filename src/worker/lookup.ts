@@ -155,10 +155,16 @@ class Lookup implements CallQuestions {
   /**
    * A throttled call costs no attempt. It is made again when calls may start, up to a total wait.
    */
-  #isWorthWaiting({ retryAfterMs }: ThrottleAnswer, closedMs: number): boolean {
+  #isWorthWaiting({ httpStatus, retryAfterMs }: ThrottleAnswer, closedMs: number): boolean {
     const { maxWaitMs, stopSwitch } = this.#context;
     if (retryAfterMs !== undefined && retryAfterMs > maxWaitMs) {
-      stopSwitch.stop({ reason: 'quota', comeBackAtMs: this.#context.now() + retryAfterMs });
+      const comeBackAtMs = this.#context.now() + retryAfterMs;
+      const isOut = httpStatus >= 500;
+      stopSwitch.stop({
+        reason: 'quota',
+        comeBackAtMs,
+        ...(isOut ? { trouble: `http_${httpStatus}` } : {}),
+      });
       throw new NotAskedError();
     }
     this.#throttled += 1;
