@@ -143,7 +143,7 @@ function shareOf(state: OutageState): number {
 }
 
 /** When the next probe may start, while `open`. */
-export function nextProbeMs(state: OutageState, nowMs: number): number {
+function nextProbeMs(state: OutageState, nowMs: number): number {
   // The phase began in the future: the clock was set back, by an unknown amount.
   if (isToCome(state, nowMs)) return nowMs;
   return state.toldUntilMs ?? (state.phaseSinceMs ?? nowMs) + waitMs(state);

@@ -165,10 +165,11 @@ class Lookup implements CallQuestions {
   /**
    * A throttled call costs no attempt. It is made again when calls may start, up to a total wait.
    */
-  #isWorthWaiting({ retryAfterMs }: ThrottleAnswer, closedMs: number): boolean {
+  #isWorthWaiting({ httpStatus, retryAfterMs }: ThrottleAnswer, closedMs: number): boolean {
     const { maxWaitMs, stopSwitch } = this.#context;
     if (retryAfterMs !== undefined && retryAfterMs > maxWaitMs) {
-      stopSwitch.stop(stopForWait(retryAfterMs, this.#context.now()));
+      const stop = stopForWait(retryAfterMs, this.#context.now());
+      stopSwitch.stop({ ...stop, ...(httpStatus >= 500 ? { trouble: `http_${httpStatus}` } : {}) });
       throw new NotAskedError();
     }
     this.#throttled += 1;

@@ -50,8 +50,8 @@ export function createSharedOutageGate(
       }
       return mayCall;
     },
-    tryPass: own.tryPass,
-    pass: own.pass,
+    tryPass: () => own.tryPass(),
+    pass: (signal) => own.pass(signal),
     ended: (verdict) => {
       if (!verdict) return own.ended(undefined);
       const { isEvidence, isOfMachine = false, isShortage, ...call } = verdict;

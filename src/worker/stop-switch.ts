@@ -33,7 +33,10 @@ export interface Stop {
   readonly reason: StopReason;
   /** When to run again, in milliseconds since 1970, if that is known. */
   readonly comeBackAtMs?: number;
-  /** Why the last call failed, for `outage`. */
+  /**
+   * Why the last call failed, for `outage`, and for `quota` when it was an API that is out which said
+   * to wait.
+   */
   readonly trouble?: string;
   /** The sign that the first calls gave, for `misdirected`. */
   readonly seen?: Misdirection;

@@ -22,6 +22,9 @@ export function describeStop({ reason, comeBackAtMs, seen, trouble, refusal }: S
     return `${describeMisdirection(seen)} No further call is made, nothing of it is kept, and the outputs stay as they were.`;
   }
   if (refusal) return `${describeRefusal(reason, refusal)} No further call is made.`;
+  if (trouble !== undefined && comeBackAtMs !== undefined) {
+    return `The API is out (${trouble}) and says to wait longer than --max-wait. No further call is made. It said to come back at ${new Date(comeBackAtMs).toISOString()}.`;
+  }
   if (trouble !== undefined) return `${STOPS[reason]} The last one ended with: ${trouble}.`;
   if (comeBackAtMs === undefined) return STOPS[reason];
   const who = reason === 'max_calls_per' ? 'The next may be made from' : 'It said to come back at';
