@@ -7,7 +7,7 @@ export type StopReason =
   | 'unauthorized'
   /** Five 403 in a row with no success between them. */
   | 'forbidden'
-  /** 402, or a wait so long that the quota must be used up. */
+  /** 402, a wait so long that the quota must be used up, or nothing but 429 for as long. */
   | 'quota'
   /** The API has been out for longer than `maxOutage`. */
   | 'outage'
@@ -28,6 +28,8 @@ export interface Stop {
   readonly reason: StopReason;
   /** When to run again, in milliseconds since 1970, if that is known. */
   readonly comeBackAtMs?: number;
+  /** How long nothing but 429 came, in milliseconds, for a `quota` that only this shows. */
+  readonly throttledMs?: number;
   /** Why the last call failed, for `outage`. */
   readonly trouble?: string;
   /** The sign that the first calls gave, for `misdirected`. */

@@ -1,7 +1,9 @@
 import { describeProxy, findProxy } from '../../brand/proxy.ts';
 import { createCollector } from '../../collector/collect.ts';
+import type { Closable } from '../../common/closer.ts';
 import type { CallLedger } from '../../guard/call-ledger.ts';
 import { callsIdOf } from '../../job/pace-id.ts';
+import { watchLimits } from '../../local-worker/api-watch.ts';
 import { type LocalWorker, openLocalWorker } from '../../local-worker/local-worker.ts';
 import { systemClock } from '../../pace/clock.ts';
 import type { StoredState } from '../../pace/shared/stored-state.ts';
@@ -28,6 +30,8 @@ export interface Lookups {
   readonly callLedger: CallLedger | undefined;
   /** Undefined over a shared queue, where the workers keep the pace together. */
   readonly saver: PaceSaver | undefined;
+  /** Undefined when other workers make all calls. */
+  readonly limitWatch: Closable | undefined;
 }
 
 /** @param elapsedMs since the first lookup */
@@ -100,6 +104,16 @@ function openWith(queue: OpenedQueue, { options, state, elapsedMs }: Opening): L
     elsewhere: settings.workers === 0 ? watchElsewhere(queue.sharedPace, options) : undefined,
     callLedger,
     saver: memory && savePaceOften(memory, snapshot),
+    limitWatch:
+      settings.workers === 0
+        ? undefined
+        : watchLimits({
+            worker: local,
+            stopSwitch: state.stopSwitch,
+            maxWaitMs: settings.maxWait,
+            onNotice: (message, { level = 'warn' } = {}) =>
+              options.onEvent({ type: 'notice', message, level }),
+          }),
   };
 }
 
