@@ -1,10 +1,4 @@
-import {
-  closeGate,
-  closeUntilReset,
-  LONGEST_WAIT_MS,
-  SHORT_RESET_MS,
-  toldWaitMs,
-} from '../gate.ts';
+import { closeGate, closeUntilReset, LONGEST_WAIT_MS, SHORT_RESET_MS } from '../gate.ts';
 import type { PaceEvent } from '../pace-event.ts';
 import type { PaceState } from '../pace-state.ts';
 
@@ -128,7 +122,8 @@ export function noteRefused(state: PaceState, event: PaceEvent, nowMs: number): 
   const leftMs = isSaid ? usedUp.untilMs - nowMs : resetMs;
   usedUp.trialMs = 0;
   // A far shorter wait is about another limit.
-  if ((toldWaitMs(event.retryAfterMs) ?? leftMs) < leftMs / 2) return 0;
+  const { retryAfterMs = leftMs } = event;
+  if (retryAfterMs > 0 && retryAfterMs < leftMs / 2) return 0;
   const wasTried = isSaid && usedUp.isTried;
   usedUp.isTrue = true;
   usedUp.isTried = false;
