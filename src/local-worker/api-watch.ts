@@ -41,7 +41,7 @@ export function watchApi(options: ApiWatchOptions): Closable {
   /** The wait that was reported last; 0 when calls may start. */
   let reportedWaitMs = 0;
   let tellAgainMs = FIRST_TOLD_AGAIN_MS;
-  const lookAtLimits = createLimitLook(options);
+  const { look: lookAtLimits } = createLimitLook(options);
   let tellAtMs: number | undefined;
 
   /** Reports an outage repeatedly, but ever more seldom, because a report is soon out of date. */
@@ -91,24 +91,33 @@ export type LimitWatchOptions = Pick<ApiWatchOptions, 'stopSwitch' | 'maxWaitMs'
  * leaves unsaid about its limits.
  */
 export function watchLimits(options: LimitWatchOptions): Closable {
-  const timer = setInterval(createLimitLook(options), POLL_MS);
-  return { close: async () => clearInterval(timer) };
+  const { look, tellIgnored } = createLimitLook(options);
+  const timer = setInterval(look, POLL_MS);
+  return {
+    close: async () => {
+      clearInterval(timer);
+      tellIgnored(); // a run may end within a second of finding out
+    },
+  };
 }
 
-function createLimitLook(options: LimitWatchOptions): () => void {
+function createLimitLook(options: LimitWatchOptions): LimitLook {
   const { worker, stopSwitch, maxWaitMs, onNotice } = options;
   const longestMs = Math.max(LEAST_THROTTLED_MS, maxWaitMs);
   const toldFromMs = Math.min(THROTTLED_TOLD_MS, longestMs / 2);
   let isThrottleTold = false;
   let isIgnoringTold = false;
 
-  return () => {
+  function tellIgnored(): void {
+    if (isIgnoringTold || !worker.turnstile.describe().ignoresUsedUp) return;
+    isIgnoringTold = true;
+    onNotice(IGNORES_USED_UP);
+  }
+
+  function look(): void {
     if (stopSwitch.stopped) return;
-    const { why, waitMs, onlyThrottledMs = 0, ignoresUsedUp } = worker.turnstile.describe();
-    if (ignoresUsedUp && !isIgnoringTold) {
-      isIgnoringTold = true;
-      onNotice(IGNORES_USED_UP);
-    }
+    tellIgnored();
+    const { why, waitMs, onlyThrottledMs = 0 } = worker.turnstile.describe();
     if (onlyThrottledMs === 0) {
       if (isThrottleTold) onNotice('The API accepts calls again.', { level: 'info' });
       isThrottleTold = false;
@@ -124,7 +133,15 @@ function createLimitLook(options: LimitWatchOptions): () => void {
       isThrottleTold = true;
       onNotice(describeOnlyThrottled(onlyThrottledMs, { longestMs, isTold }));
     }
-  };
+  }
+
+  return { look, tellIgnored };
+}
+
+interface LimitLook {
+  look(): void;
+  /** Reports, once, that headers of the API are no longer waited for. */
+  tellIgnored(): void;
 }
 
 const IGNORES_USED_UP =

@@ -98,7 +98,8 @@ describe('429 and nothing else, without a time', () => {
     expect(ended.stderr).toContain('the quota seems to be used up');
     const rows = rowsOf(folder.read('list.enriched.csv'));
     expect(new Set(column(rows, 'brand_status'))).toEqual(new Set(['skipped']));
-    expect(new Set(column(rows, 'brand_reason'))).toEqual(new Set(['quota']));
+    const failures = rowsOf(folder.read('list.failures.csv'));
+    expect(new Set(column(failures, 'brand_reason'))).toEqual(new Set(['quota']));
     if (worker) expect((await worker.ended).code).toBe(4);
   });
 });
