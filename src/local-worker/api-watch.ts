@@ -139,9 +139,9 @@ function createLimitLook(options: LimitWatchOptions): LimitLook {
 }
 
 interface LimitLook {
-  look(): void;
+  readonly look: () => void;
   /** Reports, once, that headers of the API are no longer waited for. */
-  tellIgnored(): void;
+  readonly tellIgnored: () => void;
 }
 
 const IGNORES_USED_UP =
