@@ -17,6 +17,10 @@ export interface ApiWatchOptions {
 }
 
 const POLL_MS = 1_000;
+/** Nothing but 429 for this long is part of finding a limit, whatever the longest wait. */
+const LEAST_THROTTLED_MS = 2_000;
+/** Nothing but 429 for this long is told. */
+const THROTTLED_TOLD_MS = 30_000;
 /** Shorter waits are not reported. */
 const WORTH_TELLING_MS = 5_000;
 /**
@@ -37,6 +41,7 @@ export function watchApi(options: ApiWatchOptions): Closable {
   /** The wait that was reported last; 0 when calls may start. */
   let reportedWaitMs = 0;
   let tellAgainMs = FIRST_TOLD_AGAIN_MS;
+  const { look: lookAtLimits } = createLimitLook(options);
   let tellAtMs: number | undefined;
 
   /** Reports an outage repeatedly, but ever more seldom, because a report is soon out of date. */
@@ -67,6 +72,7 @@ export function watchApi(options: ApiWatchOptions): Closable {
   function look(): void {
     if (stopSwitch.stopped) return;
     lookForOutage();
+    lookAtLimits();
     const { why, waitMs, statedMs } = worker.turnstile.describe();
     const toldOutMs = worker.toldOutMs();
     const toldMs = Math.max(why === 'told_to_wait' ? waitMs : 0, toldOutMs);
@@ -83,4 +89,77 @@ export function watchApi(options: ApiWatchOptions): Closable {
 
   const timer = setInterval(look, POLL_MS);
   return { close: async () => clearInterval(timer) };
+}
+
+export type LimitWatchOptions = Pick<ApiWatchOptions, 'stopSwitch' | 'maxWaitMs' | 'onNotice'> & {
+  readonly worker: Pick<LocalWorker, 'turnstile'>;
+};
+
+/**
+ * Stops a run when nothing but 429 has come for longer than it may wait, and reports what the API
+ * leaves unsaid about its limits.
+ */
+export function watchLimits(options: LimitWatchOptions): Closable {
+  const { look, tellIgnored } = createLimitLook(options);
+  const timer = setInterval(look, POLL_MS);
+  return {
+    close: async () => {
+      clearInterval(timer);
+      tellIgnored(); // a run may end within a second of finding out
+    },
+  };
+}
+
+function createLimitLook(options: LimitWatchOptions): LimitLook {
+  const { worker, stopSwitch, maxWaitMs, onNotice } = options;
+  const longestMs = Math.max(LEAST_THROTTLED_MS, maxWaitMs);
+  const toldFromMs = Math.min(THROTTLED_TOLD_MS, longestMs / 2);
+  let isThrottleTold = false;
+  let isIgnoringTold = false;
+
+  function tellIgnored(): void {
+    if (isIgnoringTold || !worker.turnstile.describe().ignoresUsedUp) return;
+    isIgnoringTold = true;
+    onNotice(IGNORES_USED_UP);
+  }
+
+  function look(): void {
+    if (stopSwitch.stopped) return;
+    tellIgnored();
+    const { why, waitMs, onlyThrottledMs = 0 } = worker.turnstile.describe();
+    if (onlyThrottledMs === 0) {
+      if (isThrottleTold) onNotice('The API accepts calls again.', { level: 'info' });
+      isThrottleTold = false;
+    }
+    const isTold = why === 'told_to_wait';
+    // While the gate is open, the next answer decides, which may be the first for this worker.
+    if (waitMs === 0 || !(isTold || why === 'backing_off')) return;
+    const isReported = isTold && waitMs > WORTH_TELLING_MS;
+    if (onlyThrottledMs > longestMs) {
+      const comeBack = isTold ? { comeBackAtMs: Date.now() + waitMs } : {};
+      stopSwitch.stop({ reason: 'quota', throttledMs: onlyThrottledMs, ...comeBack });
+    } else if (onlyThrottledMs >= toldFromMs && !isThrottleTold && !isReported) {
+      isThrottleTold = true;
+      onNotice(describeOnlyThrottled(onlyThrottledMs, { longestMs, isTold }));
+    }
+  }
+
+  return { look, tellIgnored };
+}
+
+interface LimitLook {
+  readonly look: () => void;
+  /** Reports, once, that headers of the API are no longer waited for. */
+  readonly tellIgnored: () => void;
+}
+
+const IGNORES_USED_UP =
+  "The rate limit headers of the API's answers say that no calls are left, yet calls are answered: they are no longer waited for. A 429 still is.";
+
+function describeOnlyThrottled(
+  lastedMs: number,
+  { longestMs, isTold }: { readonly longestMs: number; readonly isTold: boolean },
+): string {
+  const silence = isTold ? '' : ' and does not say until when';
+  return `The API has answered every call with 429 for ${formatDuration(lastedMs)}${silence}. After ${formatDuration(longestMs)} of that (--max-wait), the quota counts as used up.`;
 }

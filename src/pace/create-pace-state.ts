@@ -29,6 +29,7 @@ export function createPaceState(
     ratePerMs: FIRST_RATE_PER_MS,
     gateUntilMs: nowMs,
     gateIsTold: false,
+    throttledRow: { calls: 0, lastedMs: 0, latestMs: nowMs },
     latency: { averageMs: FIRST_LATENCY_MS, callMs: FIRST_LATENCY_MS, shortestMs: 0 },
     slots: { nextMs: nowMs, lastMs: nowMs - 10_000, areAllTaken: false },
     slowStart: { mayFly: FIRST_MAY_FLY, callsAtCap: 0 },
@@ -94,6 +95,15 @@ export function createPaceState(
       isTrusted: false,
       strikes: 0,
       acceptedSinceStrike: 0,
+    },
+    usedUp: {
+      saidAtMs: 0,
+      untilMs: 0,
+      isTried: false,
+      trialMs: 0,
+      accepted: 0,
+      isTrue: false,
+      again: 0,
     },
   };
 }

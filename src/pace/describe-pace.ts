@@ -1,5 +1,6 @@
 import { nextFixedStartMs } from './fixed-rate.ts';
-import { LONGEST_TOLD_MS } from './gate.ts';
+import { LONGEST_TOLD_MS, onlyThrottledMs } from './gate.ts';
+import { isNotEnforced } from './limit/used-up.ts';
 import type { PaceState } from './pace-state.ts';
 
 /** The present pace and the reason for it, for people. */
@@ -23,6 +24,16 @@ export interface PaceDescription {
    */
   readonly statedMs?: number;
   /**
+   * How long calls have been refused with no accepted one between them, in milliseconds. Absent when
+   * the last call was accepted.
+   */
+  readonly onlyThrottledMs?: number;
+  /**
+   * Present when the headers of good answers say that no calls are left, and are no longer waited
+   * for, because calls were accepted nevertheless.
+   */
+  readonly ignoresUsedUp?: true;
+  /**
    * `open`: nothing holds calls back; `told_to_wait`: the API stated a wait; `backing_off`: it
    * stated none; `starting`: no limit is known yet; `holding`: just under the limit; `probing`:
    * above it, to see whether it is still there.
@@ -33,6 +44,7 @@ export interface PaceDescription {
 export function describePace(state: PaceState, nowMs: number): PaceDescription {
   const { fixed, estimate, concurrency, published } = state;
   const ratePerMs = fixed ? fixed.rate.count / fixed.rate.perMs : state.ratePerMs;
+  const throttledMs = onlyThrottledMs(state, nowMs);
   const limitPerMs = published.isTrusted ? published.ratePerMs : estimate.limitPerMs;
   const why = whyOf(state, nowMs);
   const { statedUntilMs } = state;
@@ -43,6 +55,8 @@ export function describePace(state: PaceState, nowMs: number): PaceDescription {
     ...(concurrency.cap > 0 ? { concurrencyLimit: concurrency.cap } : {}),
     waitMs: waitMsOf(state, nowMs),
     ...(why === 'told_to_wait' && statedUntilMs ? { statedMs: statedUntilMs - nowMs } : {}),
+    ...(throttledMs > 0 ? { onlyThrottledMs: throttledMs } : {}),
+    ...(isNotEnforced(state) ? { ignoresUsedUp: true as const } : {}),
     why,
   };
 }

@@ -45,6 +45,35 @@ export function noteStatedTime(state: PaceState, event: PaceEvent, nowMs: number
 }
 
 /**
+ * Notes how long calls have been refused without one that was accepted. A call that comes long after
+ * the gate opened means that there were none to make, and that time does not count.
+ */
+export function noteThrottledRow(state: PaceState, event: PaceEvent, nowMs: number): void {
+  const { throttledRow: row } = state;
+  if (event.kind === 'accepted') {
+    row.calls = 0;
+    row.lastedMs = 0;
+  } else if (event.kind === 'throttled') {
+    const expectedMs = Math.max(state.gateUntilMs, row.latestMs) + event.latencyMs + IDLE_MS;
+    if (row.calls > 0) row.lastedMs += Math.max(0, Math.min(nowMs, expectedMs) - row.latestMs);
+    row.calls += 1;
+    row.latestMs = nowMs;
+  }
+}
+
+/** A caller that has a call to make makes it within this time after the gate opened. */
+const IDLE_MS = 5_000;
+
+/** How long nothing but throttled calls have ended, in milliseconds; 0 when the last was accepted. */
+export function onlyThrottledMs(
+  { throttledRow: row, gateUntilMs }: PaceState,
+  nowMs: number,
+): number {
+  if (row.calls === 0) return 0;
+  return row.lastedMs + Math.max(0, Math.min(nowMs, gateUntilMs) - row.latestMs);
+}
+
+/**
  * Opens a gate that is closed for longer than the run may wait. The next call finds out what holds
  * now.
  */

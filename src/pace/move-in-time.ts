@@ -2,7 +2,7 @@ import type { PaceState } from './pace-state.ts';
 
 /** Moves all times of a state, because its clock was set or because another clock kept it. */
 export function moveInTime(state: PaceState, byMs: number): void {
-  const { fixed, slots, throttle, measured } = state;
+  const { fixed, slots, throttle, throttledRow, measured, usedUp } = state;
   if (fixed) {
     if (fixed.lastSlotMs !== null) fixed.lastSlotMs += byMs;
     fixed.recentStartsMs = fixed.recentStartsMs.map((startMs) => startMs + byMs);
@@ -12,6 +12,12 @@ export function moveInTime(state: PaceState, byMs: number): void {
   if (state.statedUntilMs !== undefined) state.statedUntilMs += byMs;
   slots.nextMs += byMs;
   slots.lastMs += byMs;
+  throttledRow.latestMs += byMs;
+  if (usedUp.untilMs > 0) {
+    usedUp.saidAtMs += byMs;
+    usedUp.untilMs += byMs;
+    if (usedUp.trialMs > 0) usedUp.trialMs += byMs;
+  }
   throttle.cutMs += byMs;
   throttle.hitAtMs += byMs;
   if (throttle.acceptedSentMs !== undefined) throttle.acceptedSentMs += byMs;

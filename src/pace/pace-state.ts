@@ -60,6 +60,14 @@ export interface PaceState {
    * named none, or none that can be believed, and in the saved state of an older version.
    */
   statedUntilMs?: number | undefined;
+  /** Throttled calls since the latest accepted one. */
+  throttledRow: {
+    calls: number;
+    /** How long calls were refused, up to the latest of them. */
+    lastedMs: number;
+    /** When the latest of them ended. */
+    latestMs: number;
+  };
   latency: {
     /** From sending a call until its end is known here: moving average. */
     averageMs: number;
@@ -132,6 +140,7 @@ export interface PaceState {
     strikes: number;
     acceptedSinceStrike: number;
   };
+  usedUp: UsedUpState;
 }
 
 export interface ThrottleState {
@@ -209,4 +218,22 @@ export interface CapTrialState {
   closedMs: number;
   /** The rate that was accepted before the last throttle. */
   hitPerMs: number;
+}
+
+/** What good answers said about a limit that is used up, and what came of it. */
+export interface UsedUpState {
+  /** When the latest of them came. */
+  saidAtMs: number;
+  /** The reset that it named; 0 when no answer counts any more. */
+  untilMs: number;
+  /** Whether a call is made before the reset. */
+  isTried: boolean;
+  /** When that call was booked for; 0 before. */
+  trialMs: number;
+  /** Calls accepted although none was left. */
+  accepted: number;
+  /** Whether a call was refused while none was left. */
+  isTrue: boolean;
+  /** Resets in a row that were waited for and left no call. */
+  again: number;
 }

@@ -4,6 +4,7 @@ import {
   closeUntilReset,
   LONGEST_WAIT_MS,
   noteStatedTime,
+  noteThrottledRow,
   SHORT_RESET_MS,
   toldWaitMs,
 } from './gate.ts';
@@ -14,6 +15,14 @@ import { climb } from './limit/plateau.ts';
 import { noteAcceptedAtPublished, obeyHints } from './limit/published-limits.ts';
 import { speedUp } from './limit/slow-start.ts';
 import { isTestOut, onAcceptedAgain, onFailed, onThrottled, onUsedUp } from './limit/throttle.ts';
+import {
+  isTrialOut,
+  noteBooked,
+  noteCallsLeft,
+  noteEnd,
+  noteRefused,
+  waitForReset,
+} from './limit/used-up.ts';
 import { moveInTime } from './move-in-time.ts';
 import type { PaceEvent } from './pace-event.ts';
 import type { PaceState } from './pace-state.ts';
@@ -55,6 +64,7 @@ export function nextTurn(
   { nowMs, isAlone }: { readonly nowMs: number; readonly isAlone: boolean },
 ): { readonly atMs: number } | 'wait_for_answer' {
   followClock(state, nowMs);
+  if (isTrialOut(state, nowMs) && !isAlone) return 'wait_for_answer';
   if (state.fixed) {
     return { atMs: Math.max(nowMs, state.gateUntilMs, nextFixedStartMs(state.fixed)) };
   }
@@ -79,6 +89,7 @@ export function mostInFlight({ fixed, phase, concurrency, slowStart }: PaceState
  * event loop as the check.
  */
 export function book(state: PaceState, atMs: number): void {
+  noteBooked(state, atMs);
   if (state.fixed) bookFixed(state.fixed, atMs);
   else takeSlot(state, atMs);
 }
@@ -89,17 +100,32 @@ export function report(state: PaceState, told: PaceEvent, toldAtMs: number): voi
   const nowMs = toldAtMs < state.latestMs - CLOCK_JITTER_MS ? state.latestMs : toldAtMs;
   state.latestMs = Math.max(state.latestMs, nowMs);
   const event = sane(told, nowMs);
-  const gateUntilMs = state.gateUntilMs;
+  const { gateUntilMs } = state;
+  noteThrottledRow(state, event, nowMs);
+  noteEnd(state, event, nowMs);
+  const refusedForMs = event.kind === 'throttled' ? noteRefused(state, event, nowMs) : 0;
+  if (refusedForMs > 0) closeUntilReset(state, nowMs, refusedForMs);
   if (state.fixed) reportAtFixedRate(state, event, nowMs);
-  else reportAtFoundRate(state, event, nowMs);
+  else reportAtFoundRate(state, event, { nowMs, refusedForMs });
   if (state.gateUntilMs !== gateUntilMs) noteStatedTime(state, event, nowMs);
 }
 
-function reportAtFoundRate(state: PaceState, event: PaceEvent, nowMs: number): void {
+/** @param refusedForMs how long the limit that the call met is used up; 0 when it met none */
+function reportAtFoundRate(
+  state: PaceState,
+  event: PaceEvent,
+  { nowMs, refusedForMs }: { readonly nowMs: number; readonly refusedForMs: number },
+): void {
+  const isAccepted = event.kind === 'accepted';
   const untilResetMs = event.limits
-    ? obeyHints(state, event.limits, { sentAtMs: event.sentAtMs, nowMs })
+    ? obeyHints(state, event.limits, { sentAtMs: event.sentAtMs, nowMs, isAccepted })
     : 0;
-  if (event.kind === 'accepted') {
+  if (refusedForMs > 0) {
+    // The limit was reached when an answer said so.
+    const waitMs = toldWaitMs(event.retryAfterMs) ?? 0;
+    if (waitMs > 0) closeGate(state, nowMs, nowMs + waitMs, true);
+    onUsedUp(state, event, nowMs, Math.max(refusedForMs, waitMs));
+  } else if (isAccepted) {
     onAccepted(state, event, nowMs);
     if (untilResetMs > 0) onUsedUp(state, event, nowMs, untilResetMs);
   } else if (event.kind === 'throttled') onThrottled(state, event, nowMs);
@@ -141,7 +167,12 @@ function reportAtFixedRate(state: PaceState, event: PaceEvent, nowMs: number): v
   const closedForMs = remaining <= 0 ? (toldWaitMs(resetMs) ?? 0) : 0;
   // A rate that the user gave may be the limit itself. Using up a short window is then no reason to
   // wait.
-  if (event.kind === 'throttled' || closedForMs > SHORT_RESET_MS) {
+  if (event.kind === 'accepted') {
+    if (remaining > 0) noteCallsLeft(state);
+    if (closedForMs > SHORT_RESET_MS) {
+      waitForReset(state, { resetMs: closedForMs, sentAtMs: event.sentAtMs, nowMs });
+    }
+  } else if (event.kind === 'throttled' || closedForMs > SHORT_RESET_MS) {
     closeUntilReset(state, nowMs, closedForMs);
   }
   if (event.kind === 'accepted') {

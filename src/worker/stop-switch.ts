@@ -10,7 +10,7 @@ export type StopReason =
   | 'forbidden'
   /** The same refusal of five domains, with no success between them. */
   | 'refused'
-  /** 402, or a wait so long that the quota must be used up. */
+  /** 402, a wait so long that the quota must be used up, or nothing but 429 for as long. */
   | 'quota'
   /** The API has been out for longer than `maxOutage`. */
   | 'outage'
@@ -33,6 +33,8 @@ export interface Stop {
   readonly reason: StopReason;
   /** When to run again, in milliseconds since 1970, if that is known. */
   readonly comeBackAtMs?: number;
+  /** How long nothing but 429 came, in milliseconds, for a `quota` that only this shows. */
+  readonly throttledMs?: number;
   /**
    * Why the last call failed, for `outage`, and for `quota` when it was an API that is out which said
    * to wait.

@@ -1,7 +1,8 @@
 import { describe, expect, it } from 'vitest';
+import { useRedis } from '../support/redis.ts';
 import { openApi } from './support/api.ts';
-import { run, summaryOf } from './support/command.ts';
-import { openFolder } from './support/folder.ts';
+import { run, start, summaryOf } from './support/command.ts';
+import { type Folder, openFolder } from './support/folder.ts';
 import { column, domains, listOf, rowsOf } from './support/tables.ts';
 
 describe('429', () => {
@@ -108,5 +109,61 @@ describe('429', () => {
     expect(ended.code).toBe(4);
     expect(ended.stderr).toMatch(/come back at \d{4}-\d\d-\d\dT/);
     expect(api.stats().calls).toBeLessThanOrEqual(4);
+  });
+});
+
+/** In this process alone, or with another worker over Redis. */
+async function placesOf(folder: Folder, url: string, isShared: boolean, flags: readonly string[]) {
+  const env = { BRANDFILL_BASE_URL: url };
+  if (!isShared) return { env, worker: undefined };
+  const shared = { ...env, BRANDFILL_QUEUE: (await useRedis()).url };
+  const worker = await start(['worker', ...flags], { cwd: folder.path, env: shared });
+  await worker.shows('Waiting for lookups');
+  return { env: shared, worker };
+}
+
+describe('429 and nothing else, without a time', () => {
+  it.each([
+    ['in one process', false],
+    ['over Redis', true],
+  ])('ends the run as a used-up quota after the longest wait: %s', async (_, isShared) => {
+    const folder = openFolder();
+    folder.write('list.csv', listOf(domains(60)));
+    const api = await openApi({ respond: () => ({ status: 429 }) });
+    const flags = ['--max-wait', '2s', '--concurrency', '4'];
+    const { env, worker } = await placesOf(folder, api.url, isShared, flags);
+    const ended = await run(['enrich', 'list.csv', ...flags], { cwd: folder.path, env });
+    expect(ended.code, ended.stderr).toBe(4);
+    expect(ended.stderr).toContain('The API has answered nothing but 429 for ');
+    expect(ended.stderr).toContain('the quota seems to be used up');
+    const rows = rowsOf(folder.read('list.enriched.csv'));
+    expect(new Set(column(rows, 'brand_status'))).toEqual(new Set(['skipped']));
+    const failures = rowsOf(folder.read('list.failures.csv'));
+    expect(new Set(column(failures, 'brand_reason'))).toEqual(new Set(['quota']));
+    if (worker) expect((await worker.ended).code).toBe(4);
+  });
+});
+
+describe('headers that say that nothing is left, while every call is answered', () => {
+  it.each([
+    ['in one process', false, []],
+    ['at a fixed rate', false, ['--rate', '20/s']],
+    ['over Redis', true, []],
+    ['at a fixed rate over Redis', true, ['--rate', '20/s']],
+  ])('are no longer waited for, which is told: %s', async (_, isShared, flags) => {
+    const folder = openFolder();
+    folder.write('list.csv', listOf(domains(60)));
+    const headers = { 'x-ratelimit-remaining': '0', 'x-ratelimit-reset': '86400' };
+    const api = await openApi({
+      latencyMs: 20,
+      respond: () => ({ body: { name: 'Noted' }, headers }),
+    });
+    const { env } = await placesOf(folder, api.url, isShared, flags);
+    const startedMs = performance.now();
+    const ended = await run(['enrich', 'list.csv', ...flags], { cwd: folder.path, env });
+    expect(ended.code, ended.stderr).toBe(0);
+    expect(performance.now() - startedMs).toBeLessThan(30_000);
+    expect(ended.stderr).toContain('yet calls are answered');
+    expect(api.stats().calls).toBe(60);
   });
 });

@@ -1,6 +1,8 @@
 import { afterEach, beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest';
-import { watchApi } from '../../src/local-worker/api-watch.ts';
+import { watchApi, watchLimits } from '../../src/local-worker/api-watch.ts';
+import type { PaceDescription } from '../../src/pace/pacer.ts';
 import type { Turnstile } from '../../src/pace/turnstile.ts';
+import { describeStop } from '../../src/watch/describe/describe.ts';
 import { createStopSwitch } from '../../src/worker/stop-switch.ts';
 
 /** Watches an API; `state.outage` and `state.waitMs` say what is going on. */
@@ -102,5 +104,77 @@ describe('a worker that the API asks for too long a wait', () => {
     await vi.advanceTimersByTimeAsync(1_000);
     const comeBackAtMs = statedMs === undefined ? undefined : Date.now() + statedMs;
     expect(stopSwitch.stopped).toEqual({ reason: 'quota', comeBackAtMs });
+  });
+});
+
+describe('an API that answers nothing but 429', () => {
+  beforeEach(() => void vi.useFakeTimers());
+  afterEach(() => void vi.useRealTimers());
+
+  function watchPace(maxWaitMs: number) {
+    const pace: Partial<PaceDescription> = { why: 'open', waitMs: 0 };
+    const stopSwitch = createStopSwitch();
+    const notices: string[] = [];
+    const turnstile = { describe: () => pace } as unknown as Turnstile;
+    const onNotice = (message: string): unknown => notices.push(message);
+    const watching = watchLimits({ worker: { turnstile }, stopSwitch, maxWaitMs, onNotice });
+    onTestFinished(() => watching.close());
+    const passes = async (onlyThrottledMs: number, now: Partial<PaceDescription> = {}) => {
+      Object.assign(pace, { why: 'backing_off', waitMs: 30_000, onlyThrottledMs, ...now });
+      await vi.advanceTimersByTimeAsync(1_000);
+    };
+    return { passes, stopSwitch, notices };
+  }
+
+  it('is told of after half a minute, once', async () => {
+    const { passes, notices } = watchPace(900_000);
+    await passes(29_000);
+    expect(notices).toEqual([]);
+    await passes(31_000);
+    await passes(90_000);
+    expect(notices).toEqual([
+      'The API has answered every call with 429 for 31 s and does not say until when. After 15 min of that (--max-wait), the quota counts as used up.',
+    ]);
+    await passes(0, { why: 'open', waitMs: 0 });
+    expect(notices.slice(1)).toEqual(['The API accepts calls again.']);
+  });
+
+  it('has no quota left when that lasts longer than the longest wait', async () => {
+    const { passes, stopSwitch } = watchPace(900_000);
+    await passes(899_000);
+    expect(stopSwitch.stopped).toBeUndefined();
+    await passes(900_500);
+    expect(stopSwitch.stopped).toEqual({ reason: 'quota', throttledMs: 900_500 });
+    expect(describeStop({ reason: 'quota', throttledMs: 900_500 })).toBe(
+      'The API has answered nothing but 429 for 15 min 1 s: the quota seems to be used up. No further call is made. It does not say when to come back.',
+    );
+  });
+
+  it('says when to come back, if the last answer did', async () => {
+    const { passes, stopSwitch } = watchPace(60_000);
+    await passes(61_000, { why: 'told_to_wait', waitMs: 50_000 });
+    expect(stopSwitch.stopped).toMatchObject({ comeBackAtMs: Date.now() + 50_000 });
+  });
+
+  it('is asked once more by a worker that comes when the next call is due', async () => {
+    const { passes, stopSwitch } = watchPace(900_000);
+    await passes(2_000_000, { waitMs: 0 });
+    expect(stopSwitch.stopped).toBeUndefined();
+  });
+
+  it('is not without quota for the moments that finding a limit takes, if no wait is allowed', async () => {
+    const { passes, stopSwitch } = watchPace(0);
+    await passes(1_900);
+    expect(stopSwitch.stopped).toBeUndefined();
+    await passes(2_100);
+    expect(stopSwitch.stopped?.reason).toBe('quota');
+  });
+
+  it('is told of once when its headers are ignored', async () => {
+    const { passes, notices } = watchPace(900_000);
+    for (let second = 0; second < 3; second += 1) {
+      await passes(0, { why: 'open', waitMs: 0, ignoresUsedUp: true });
+    }
+    expect(notices).toEqual([expect.stringContaining('yet calls are answered')]);
   });
 });

@@ -2,6 +2,7 @@ import type { LimitHints } from '../../common/limit-hints.ts';
 import { closeUntilReset, LONGEST_WAIT_MS } from '../gate.ts';
 import type { PaceState } from '../pace-state.ts';
 import { giveTrialUp } from './cap-trial.ts';
+import { noteCallsLeft, waitForReset } from './used-up.ts';
 
 type Published = PaceState['published'];
 
@@ -62,19 +63,27 @@ const ROUNDED_MS = 1_000;
 /**
  * Takes over what the API says about its limits. Numbers that make no sense are ignored.
  *
- * @param at when the call with these headers was sent, and when its answer came
- * @returns how long it is until a reset when no calls are left before it; otherwise 0
+ * @param at when the call with these headers was sent, when its answer came, and whether that was
+ *   good
+ * @returns how long it is until a reset when no calls are left before it and that is believed;
+ *   otherwise 0
  */
 export function obeyHints(
   state: PaceState,
   hints: LimitHints,
-  { sentAtMs, nowMs }: { readonly sentAtMs: number; readonly nowMs: number },
+  {
+    sentAtMs,
+    nowMs,
+    isAccepted,
+  }: { readonly sentAtMs: number; readonly nowMs: number; readonly isAccepted: boolean },
 ): number {
   obeyQuota(state, hints.quota);
   obeyConcurrent(state, hints.concurrent);
   const { remaining = 1, resetMs = 0 } = hints;
+  if (isAccepted && remaining > 0) noteCallsLeft(state);
   if (!(remaining <= 0 && resetMs > 0)) return 0;
   if (isOwnDoing(state, { resetMs, sentAtMs })) return 0;
+  if (isAccepted) return waitForReset(state, { resetMs, sentAtMs, nowMs });
   closeUntilReset(state, nowMs, resetMs);
   return resetMs;
 }

@@ -6,6 +6,7 @@ import {
   onCallEnd,
   onProbeStart,
 } from '../../guard/outage.ts';
+import { isTrialDue } from '../limit/used-up.ts';
 import { book, createPaceState, mostInFlight, nextTurn, report } from '../pacer.ts';
 import { type Booking, MOST_STARTS, type PermittedBooking } from './booking.ts';
 import { bookFixedStarts } from './fixed-starts.ts';
@@ -236,7 +237,8 @@ function bookStarts({ pace, workers }: SharedPace, booking: PermittedBooking): b
   );
   while (startsMs.length < wanted) {
     // A test needs a waiting caller, or it would not be made.
-    if (pace.phase === 'testing' && startsMs.length >= waiting) return true;
+    const isTest = pace.phase === 'testing' || isTrialDue(pace, nowMs);
+    if (isTest && startsMs.length >= waiting) return true;
     const isAlone = !isAnyElsewhere && inFlight + startsMs.length === 0;
     const next = nextTurn(pace, { nowMs, isAlone });
     if (next === 'wait_for_answer' || next.atMs > untilMs) return true;

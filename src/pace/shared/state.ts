@@ -81,8 +81,13 @@ function parse(json: string): SharedPace | undefined {
     const value = JSON.parse(json) as Partial<SharedPace>;
     const isWhole = value.v === VERSION && value.pace && value.outage && value.workers;
     if (!isWhole) return undefined;
-    // An older version stored less about outages.
-    return { ...(value as SharedPace), outage: { ...createOutageState(), ...value.outage } };
+    // An older version stored less.
+    const { pace, outage } = value as SharedPace;
+    return {
+      ...(value as SharedPace),
+      pace: { ...createPaceState({}, pace.latestMs), ...pace },
+      outage: { ...createOutageState(), ...outage },
+    };
   } catch {
     return undefined;
   }

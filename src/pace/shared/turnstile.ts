@@ -3,7 +3,7 @@ import { inTime, within } from '../../common/within.ts';
 import { describeOutage, type OutageState, outageMs, toldOutMs } from '../../guard/outage.ts';
 import { createCallsInFlight } from '../calls-in-flight.ts';
 import type { Clock } from '../clock.ts';
-import { describePace } from '../pacer.ts';
+import { describePace, report } from '../pacer.ts';
 import type { Rate } from '../rate.ts';
 import type { CallReport, Turnstile } from '../turnstile.ts';
 import { type CallNews, createCallNewsBox } from './call-news.ts';
@@ -11,7 +11,7 @@ import { createHeldStarts } from './held-starts.ts';
 import { LEASE_MS, type Lease, NO_LEASE, takeLease } from './lease.ts';
 import { readSharedPace, type SharedPace } from './state.ts';
 import type { Reading, StoredState } from './stored-state.ts';
-import type { Verdict, WorkerNews } from './worker-news.ts';
+import type { EndedCall, Verdict, WorkerNews } from './worker-news.ts';
 
 /** A turnstile whose state, outage included, is shared by all workers with the same credential. */
 export interface SharedTurnstile extends Turnstile {
@@ -241,6 +241,16 @@ export function createSharedTurnstile(options: SharedTurnstileOptions): SharedTu
     };
   }
 
+  /**
+   * How long the gate will be closed because of a throttled call, in milliseconds. The copy of the
+   * state here learns from it, until the next exchange brings what all workers know.
+   */
+  function foresee(event: EndedCall): number {
+    const nowMs = sharedNowMs();
+    report(known.pace, { ...event, sentAtMs: event.sentAtMs + aheadMs }, nowMs);
+    return describePace(known.pace, nowMs).waitMs;
+  }
+
   const isAway = (): boolean => known.outage.phase !== 'closed';
 
   return {
@@ -261,7 +271,7 @@ export function createSharedTurnstile(options: SharedTurnstileOptions): SharedTu
       // A worker that uses all its permits is at the bound, whatever other workers do at the moment.
       // One without callers for more is not.
       const isAtBound = lease.isPermitBound && here >= lease.permits;
-      news.addEvent({
+      const event: EndedCall = {
         kind,
         sentAtMs,
         retryAfterMs,
@@ -271,12 +281,13 @@ export function createSharedTurnstile(options: SharedTurnstileOptions): SharedTu
         inFlight: isAtBound ? Math.max(flying, lease.mostInFlight) : flying,
         random: random(),
         endedAtMs,
-      });
+      };
+      news.addEvent(event);
       if (kind === 'throttled') {
         throttles += 1;
         starts.clear();
         comeAt(endedAtMs);
-        return retryAfterMs ?? 0;
+        return Math.max(retryAfterMs ?? 0, foresee(event));
       }
       if (isAway()) comeAt(endedAtMs);
       letThrough();

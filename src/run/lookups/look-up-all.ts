@@ -101,6 +101,7 @@ export async function lookUpAll(options: LookUpAllOptions): Promise<LookupTotals
     claims?.close();
     lookups?.saver?.stop();
     lookups?.elsewhere?.close();
+    await lookups?.limitWatch?.close();
     await lookups?.local.close();
   }
 }

@@ -1,7 +1,9 @@
 import { describeProxy, findProxy } from '../../brand/proxy.ts';
 import { createCollector } from '../../collector/collect.ts';
+import type { Closable } from '../../common/closer.ts';
 import type { CallLedger } from '../../guard/call-ledger.ts';
 import { callsIdOf } from '../../job/pace-id.ts';
+import { watchLimits } from '../../local-worker/api-watch.ts';
 import { type LocalWorker, openLocalWorker } from '../../local-worker/local-worker.ts';
 import { systemClock } from '../../pace/clock.ts';
 import type { StoredState } from '../../pace/shared/stored-state.ts';
@@ -31,6 +33,8 @@ export interface Lookups {
   readonly saver: PaceSaver | undefined;
   /** Lookups that are pending. */
   readonly parking: Parking;
+  /** Undefined when other workers make all calls. */
+  readonly limitWatch: Closable | undefined;
 }
 
 /** @param elapsedMs since the first lookup */
@@ -122,6 +126,16 @@ function openWith(queue: OpenedQueue, { options, state, elapsedMs, parking }: Op
     callLedger,
     parking,
     saver: memory && savePaceOften(memory, snapshot),
+    limitWatch:
+      settings.workers === 0
+        ? undefined
+        : watchLimits({
+            worker: local,
+            stopSwitch: state.stopSwitch,
+            maxWaitMs: settings.maxWait,
+            onNotice: (message, { level = 'warn' } = {}) =>
+              options.onEvent({ type: 'notice', message, level }),
+          }),
   };
 }
 

@@ -17,7 +17,8 @@ import { countOf, formatCount } from './format-count.ts';
 import { formatRate } from './format-rate.ts';
 
 /** Says why a run stops before all domains were asked, and what to do. */
-export function describeStop({ reason, comeBackAtMs, seen, trouble, refusal }: Stop): string {
+export function describeStop(stop: Stop): string {
+  const { reason, comeBackAtMs, seen, trouble, refusal, throttledMs } = stop;
   if (seen) {
     return `${describeMisdirection(seen)} No further call is made, nothing of it is kept, and the outputs stay as they were.`;
   }
@@ -26,10 +27,17 @@ export function describeStop({ reason, comeBackAtMs, seen, trouble, refusal }: S
     return `The API is out (${trouble}) and says to wait longer than --max-wait. No further call is made. It said to come back at ${new Date(comeBackAtMs).toISOString()}.`;
   }
   if (trouble !== undefined) return `${STOPS[reason]} The last one ended with: ${trouble}.`;
-  if (comeBackAtMs === undefined) return STOPS[reason];
+  const why = throttledMs === undefined ? STOPS[reason] : describeOnlyThrottled(throttledMs);
+  if (comeBackAtMs === undefined) {
+    return throttledMs === undefined ? why : `${why} It does not say when to come back.`;
+  }
   const who = reason === 'max_calls_per' ? 'The next may be made from' : 'It said to come back at';
   const when = new Date(comeBackAtMs).toISOString();
-  return `${STOPS[reason]} ${who} ${when}${reason === 'max_calls_per' ? ' on' : ''}.`;
+  return `${why} ${who} ${when}${reason === 'max_calls_per' ? ' on' : ''}.`;
+}
+
+function describeOnlyThrottled(throttledMs: number): string {
+  return `The API has answered nothing but 429 for ${formatDuration(throttledMs)}: the quota seems to be used up. No further call is made.`;
 }
 
 function describeRefusal(reason: StopReason, { httpStatus, said }: Refusal): string {

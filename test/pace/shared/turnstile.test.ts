@@ -39,6 +39,33 @@ describe('the shared turnstile', () => {
   });
 });
 
+describe('a worker whose calls are refused without a time', () => {
+  it('is told how long it has to wait, and so is one that joins', async () => {
+    const stored = openState();
+    const turnstile = open(stored, 'w0', 1);
+    const startMs = Date.now();
+    let heldMs = 0;
+    void (async () => {
+      for (;;) heldMs += await refused(turnstile);
+    })();
+    await vi.advanceTimersByTimeAsync(600_000);
+    expect(heldMs).toBeGreaterThan(0.9 * (Date.now() - startMs));
+    expect(turnstile.describe()).toMatchObject({ why: 'backing_off' });
+    const other = open(stored, 'w1', 1);
+    void other.enter(new AbortController().signal);
+    await vi.advanceTimersByTimeAsync(300);
+    const { onlyThrottledMs } = other.describe();
+    expect(onlyThrottledMs).toBeGreaterThan(590_000);
+  });
+});
+
+async function refused(turnstile: SharedTurnstile): Promise<number> {
+  await turnstile.enter(new AbortController().signal);
+  const sentAtMs = Date.now();
+  await passed(CALL_MS);
+  return turnstile.report({ kind: 'throttled', sentAtMs });
+}
+
 function open(stored: StoredState, worker: string, callers: number): SharedTurnstile {
   return createSharedTurnstile({
     stored,
