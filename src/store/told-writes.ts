@@ -19,6 +19,7 @@ export function tellWrites(folder: string, file: LmdbFile): ToldWrites {
       return await work();
     } catch (error) {
       hasFailed = true;
+      file.abandon();
       throw writeError(folder, error);
     }
   }
