@@ -1,4 +1,4 @@
-import { randomUUID } from 'node:crypto';
+import { createHash, randomUUID } from 'node:crypto';
 import { readFileSync, readlinkSync } from 'node:fs';
 import { hostname } from 'node:os';
 import { setTimeout as delay } from 'node:timers/promises';
@@ -50,7 +50,7 @@ export function isSameMachine(owner: Owner, self: Owner): boolean {
  */
 const gone = new Map<string, number>();
 /** A process that was frozen may go on. */
-const GONE_MS = 60_000;
+export const GONE_MS = 60_000;
 
 /**
  * Notes that an owner is gone, so that nothing else waits for it.
@@ -62,12 +62,19 @@ export function noteGone(owner: Owner, forMs: number = Number.POSITIVE_INFINITY)
 }
 
 function processKey({ place, pid, startedAt }: Owner): string {
-  return [place, pid, startedAt].join(' ');
+  return [SHORT_PLACE.test(place) ? place : shortenPlace(place), pid, startedAt].join(' ');
+}
+
+const SHORT_PLACE = /^[0-9a-f]{12}$/;
+
+/** The place in few characters, for names of files. {@link isHere} takes such places too. */
+export function shortenPlace(place: string): string {
+  return createHash('sha256').update(place).digest('hex').slice(0, 12);
 }
 
 /** Whether a process exists; undefined when it cannot be looked up here. */
 export function isHere(owner: Owner, self: Owner): boolean | undefined {
-  if ((gone.get(processKey(owner)) ?? 0) > performance.now()) return false;
+  if (gone.size > 0 && (gone.get(processKey(owner)) ?? 0) > performance.now()) return false;
   if (owner.place !== self.place) return undefined;
   if (!isRunning(owner.pid)) return false;
   const startedAt = startOf(owner.pid);

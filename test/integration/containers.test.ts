@@ -1,3 +1,4 @@
+import { statSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import { openApi } from './support/api.ts';
 import { run, start } from './support/command.ts';
@@ -5,6 +6,7 @@ import { whyNoContainers } from './support/containers.ts';
 import { openFolder } from './support/folder.ts';
 import { domains, listOf } from './support/tables.ts';
 
+const DATABASE = '.brandfill/data.mdb';
 const reason = whyNoContainers();
 
 describe.skipIf(reason !== false)(`containers on one store${reason ? ` [${reason}]` : ''}`, () => {
@@ -35,12 +37,15 @@ describe.skipIf(reason !== false)(`containers on one store${reason ? ` [${reason
   it.each(['with the same process number', 'outside of any'])(
     'do not hold up one %s once they are killed',
     async (where) => {
-      const [api, folder] = [await openApi({ latencyMs: 300 }), openFolder()];
-      folder.write('list.csv', listOf(domains(20)));
+      const [api, folder] = [await openApi({ latencyMs: 1_000 }), openFolder()];
+      folder.write('list.csv', listOf(domains(12)));
       const options = { cwd: folder.path, env: { BRANDFILL_BASE_URL: api.url }, stdin: '' };
-      const args = ['enrich', 'list.csv', '--concurrency', '2'];
+      const args = ['enrich', 'list.csv', '--concurrency', '4'];
       const first = await start(args, { ...options, container: 'one' });
       await expect.poll(() => api.stats().calls).toBeGreaterThan(4);
+      // Whoever is killed in a commit has the lock of the store, and is waited for once.
+      const commitAgeMs = (): number => Date.now() - statSync(folder.at(DATABASE)).mtimeMs;
+      await expect.poll(commitAgeMs).toBeGreaterThan(300);
       first.process.kill('SIGKILL');
       await first.ended;
       expect(folder.names()).toContain('list.enriched.csv.lock');
