@@ -73,7 +73,8 @@ const REFUSALS: Readonly<Record<string, string>> = {
   ENOTDIR: 'a part of the path is not a folder',
   ENOSPC: 'the disk is full',
   EFBIG: 'the file would be larger than a file may be here (see ulimit -f)',
-  EIO: 'the disk reports an error',
+  // LMDB reports so, too, that only a part was written.
+  EIO: 'the disk reports an error, or a limit is reached (ulimit -f, a quota)',
   EDQUOT: 'the disk quota is used up',
   EROFS: 'the file system is read-only',
   EPIPE: 'whoever read it has closed it',

@@ -20,7 +20,7 @@ export function tellWrites(folder: string, file: LmdbFile): ToldWrites {
     } catch (error) {
       hasFailed = true;
       file.abandon();
-      throw writeError(folder, error);
+      throw writeError(folder, await causeOf(error));
     }
   }
 
@@ -35,6 +35,14 @@ export function tellWrites(folder: string, file: LmdbFile): ToldWrites {
       if (!hasFailed) await told(() => file.close());
     },
   };
+}
+
+/** Lmdb's error of a failed commit has the reason in another promise. */
+async function causeOf(error: unknown): Promise<unknown> {
+  if (!(error instanceof Error) || !('commitError' in error)) return error;
+  const inner: Promise<unknown> = Promise.resolve(error.commitError);
+  const reason = await inner.catch((thrown: unknown) => thrown);
+  return reason instanceof Error ? reason : error;
 }
 
 /** Says why nothing could be written to the store in a folder. */

@@ -14,6 +14,8 @@ export interface CommandOptions {
   readonly main?: string;
   /** The host name of a container of its own for it. @default none */
   readonly container?: string;
+  /** The largest file that it may write, in the blocks of `ulimit -f`. @default no limit */
+  readonly mostFileBlocks?: number;
 }
 
 /** How a command ended. */
@@ -37,7 +39,11 @@ export async function start(args: readonly string[], options: CommandOptions): P
   const main = options.main ?? builtCommand();
   const plain = [process.execPath, main, ...args];
   const { container } = options;
-  const [file = '', ...rest] = container === undefined ? plain : inContainer(container, plain);
+  const limited =
+    options.mostFileBlocks === undefined
+      ? plain
+      : ['sh', '-c', `ulimit -f ${options.mostFileBlocks}; exec "$@"`, 'sh', ...plain];
+  const [file = '', ...rest] = container === undefined ? limited : inContainer(container, limited);
   const child = spawn(file, rest, {
     cwd: options.cwd,
     env: { ...ENVIRONMENT, ...options.env },
