@@ -1,3 +1,4 @@
+import { getSystemErrorMap } from 'node:util';
 import { isNativeError } from 'node:util/types';
 
 /**
@@ -48,8 +49,15 @@ export function systemErrorCode(error: unknown): string | undefined {
 
 /** Explains why the file system refused, for messages of readers and writers. */
 export function describeSystemError(error: unknown): string {
-  const code = systemErrorCode(error);
+  const code = systemErrorCode(error) ?? systemNameOf(error);
   return (code && REFUSALS[code]) ?? (isError(error) ? error.message : String(error));
+}
+
+/** LMDB gives the system's number of an error. */
+function systemNameOf(error: unknown): string | undefined {
+  if (!isError(error) || !('code' in error)) return undefined;
+  const { code } = error;
+  return typeof code === 'number' && code > 0 ? getSystemErrorMap().get(-code)?.[0] : undefined;
 }
 
 function isError(error: unknown): error is Error {
@@ -64,6 +72,9 @@ const REFUSALS: Readonly<Record<string, string>> = {
   EISDIR: 'it is a folder, not a file',
   ENOTDIR: 'a part of the path is not a folder',
   ENOSPC: 'the disk is full',
+  EFBIG: 'the file would be larger than a file may be here (see ulimit -f)',
+  // LMDB reports so, too, that only a part was written.
+  EIO: 'the disk reports an error, or a limit is reached (ulimit -f, a quota)',
   EDQUOT: 'the disk quota is used up',
   EROFS: 'the file system is read-only',
   EPIPE: 'whoever read it has closed it',

@@ -1,4 +1,4 @@
-import { randomUUID } from 'node:crypto';
+import { createHash, randomUUID } from 'node:crypto';
 import { readFileSync, readlinkSync } from 'node:fs';
 import { hostname } from 'node:os';
 import { setTimeout as delay } from 'node:timers/promises';
@@ -38,8 +38,43 @@ export function describeOwner({ pid, place }: Pick<Owner, 'pid' | 'place'>): str
   return `process ${pid} on ${place.split(' ')[0] ?? ''}`;
 }
 
+/** Whether a process runs on the same kernel, perhaps in another container. */
+export function isSameMachine(owner: Owner, self: Owner): boolean {
+  const boot = bootOf(self);
+  return boot !== '' && bootOf(owner) === boot;
+}
+
+/**
+ * Owners in other containers or on other machines that were found to be gone, and for how long that
+ * is believed. Whoever waited for one sign of life need not wait for the next.
+ */
+const gone = new Map<string, number>();
+/** A process that was frozen may go on. */
+export const GONE_MS = 60_000;
+
+/**
+ * Notes that an owner is gone, so that nothing else waits for it.
+ *
+ * @param forMs for how long that is certain. @default for ever, as when the kernel says so
+ */
+export function noteGone(owner: Owner, forMs: number = Number.POSITIVE_INFINITY): void {
+  gone.set(processKey(owner), performance.now() + forMs);
+}
+
+function processKey({ place, pid, startedAt }: Owner): string {
+  return [SHORT_PLACE.test(place) ? place : shortenPlace(place), pid, startedAt].join(' ');
+}
+
+const SHORT_PLACE = /^[0-9a-f]{12}$/;
+
+/** The place in few characters, for names of files. {@link isHere} takes such places too. */
+export function shortenPlace(place: string): string {
+  return createHash('sha256').update(place).digest('hex').slice(0, 12);
+}
+
 /** Whether a process exists; undefined when it cannot be looked up here. */
 export function isHere(owner: Owner, self: Owner): boolean | undefined {
+  if (gone.size > 0 && (gone.get(processKey(owner)) ?? 0) > performance.now()) return false;
   if (owner.place !== self.place) return undefined;
   if (!isRunning(owner.pid)) return false;
   const startedAt = startOf(owner.pid);
@@ -70,7 +105,13 @@ export async function isAlive(
     // The time of the file is compared only with itself, because clocks of machines differ.
     if (lastBeat() !== before) return true;
   }
+  noteGone(owner, GONE_MS);
   return false;
+}
+
+/** The id of the start of the machine, which all its containers share; empty if unknown. */
+function bootOf({ place }: Owner): string {
+  return place.split(' ')[1] ?? '';
 }
 
 function namespaceOf(): string {

@@ -1,7 +1,6 @@
-import { createHash } from 'node:crypto';
 import { readdir, stat } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
-import { describeSelf, isHere, type Owner } from './owner.ts';
+import { describeSelf, isHere, type Owner, shortenPlace } from './owner.ts';
 
 // A file appears under its name when it is whole: it is written under a temporary one beside that,
 // and renamed. The name says whose it is, so that what killed processes left can be removed.
@@ -24,7 +23,7 @@ let made = 0;
 export function temporaryPath(stem: string, self: Owner = thisProcess()): string {
   const { place, pid, startedAt } = self;
   made += 1;
-  return `${stem}${shorten(place)}-${pid}-${startedAt}-${made}.part`;
+  return `${stem}${shortenPlace(place)}-${pid}-${startedAt}-${made}.part`;
 }
 
 /**
@@ -35,7 +34,7 @@ export function temporaryPath(stem: string, self: Owner = thisProcess()): string
 export async function findLeftovers(stem: string, self: Owner = thisProcess()): Promise<string[]> {
   const folder = dirname(stem);
   const prefix = basename(stem);
-  const here = { ...self, place: shorten(self.place) };
+  const here = { ...self, place: shortenPlace(self.place) };
   const left: string[] = [];
   for (const name of await readdir(folder)) {
     const owner = name.startsWith(prefix) ? ownerIn(name.slice(prefix.length)) : undefined;
@@ -56,10 +55,6 @@ function ownerIn(mark: string): Owner | undefined {
 async function isBeingWritten(path: string): Promise<boolean> {
   const found = await stat(path).catch(() => undefined); // its writer may have renamed it just now
   return !found || Date.now() - found.mtimeMs < LONGEST_PAUSE_MS;
-}
-
-function shorten(place: string): string {
-  return createHash('sha256').update(place).digest('hex').slice(0, 12);
 }
 
 let own: Owner | undefined;

@@ -95,6 +95,8 @@ export async function saveLogos(options: SaveLogosOptions): Promise<LogoCounts> 
       if (decision === 'fetch_again' && UNTRIED.has(fetched.reason)) {
         return counts.miss(note?.missing?.reason ?? '');
       }
+      // To have no note means the same, and after an interruption it may be all of a long list.
+      if (fetched === NOT_ASKED && !note) return counts.miss(fetched.reason);
       const mark = triedMarkOf(url, options.maxBytes);
       return await miss(domain, { reason: fetched.reason, mark }, isThere ? note : undefined);
     }

@@ -1,10 +1,12 @@
 import { randomUUID } from 'node:crypto';
-import { closeSync, existsSync, fstatSync, openSync, readSync } from 'node:fs';
+import { closeSync, existsSync, fstatSync, openSync, readSync, statSync } from 'node:fs';
 import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
 import { type Database, open, type RootDatabase } from 'lmdb';
 import { BrandfillError, describeSystemError } from '../common/errors.ts';
 import { freeBytes } from '../common/free-bytes.ts';
 import { makeFolder } from '../common/make-folder.ts';
+import { type ReaderPlace, SameNumberError, takeReaderPlace } from './processes.ts';
 import { DATABASE, isStoreThere } from './store-files.ts';
 import { createStoreLock, type StoreLock } from './store-lock.ts';
 
@@ -25,6 +27,8 @@ export interface LmdbFile {
   /** Makes a change in one transaction under the lock. It is on the disk afterwards. */
   commit<T>(change: () => T): Promise<T>;
   close(): Promise<void>;
+  /** Used instead of `close` after a failed commit, which lmdb would wait for without end. */
+  abandon(): void;
 }
 
 export interface OpenLmdbOptions {
@@ -46,32 +50,135 @@ export async function openLmdb<T = unknown>(
   try {
     makeFolder(folder);
     const lock = createStoreLock(folder);
-    return await lock.hold(async () => {
-      refuseDamaged(join(folder, DATABASE));
-      if (!(isToRead && isStoreThere(folder)) && isFull(folder))
-        throw new UnusableFileError('the disk is full', `make room, or ${ELSEWHERE}`);
-      const root = open({ path: folder, noSubdir: false, maxDbs: 16 });
-      catchUnseen(root);
-      try {
-        // All tables of a new store are created in one transaction, because each one costs an
-        // fsync.
-        return root.transactionSync(() => {
-          const file = toFile(root, { folder, lock });
-          return { ...file, ...openTables(file) };
-        });
-      } catch (error) {
-        await root.close();
-        throw error;
-      }
-    });
+    return await unlessSameNumber(() =>
+      lock.hold(async () => {
+        refuseDamaged(join(folder, DATABASE));
+        if (!(isToRead && isStoreThere(folder)) && isFull(folder))
+          throw new UnusableFileError('the disk is full', `make room, or ${ELSEWHERE}`);
+        const environment = await openEnvironment(folder);
+        try {
+          // All tables of a new store are created in one transaction, because each one costs an
+          // fsync.
+          return environment.root.transactionSync(() => {
+            const file = toFile(environment, { folder, lock });
+            return { ...file, ...openTables(file) };
+          });
+        } catch (error) {
+          await environment.close();
+          throw error;
+        }
+      }),
+    );
   } catch (error) {
-    const advice = error instanceof UnusableFileError ? error.advice : ELSEWHERE;
+    const advice = adviceOn(error);
     throw new BrandfillError(
       'UNUSABLE_STORE',
       `Cannot open the store ${folder}: ${describeSystemError(error)}; ${advice}.`,
       { cause: error },
     );
   }
+}
+
+function adviceOn(error: unknown): string {
+  if (error instanceof SameNumberError) {
+    return `wait until that ends, ${ELSEWHERE}, or start one of the two in the machine's own process namespace (docker run --pid=host, hostPID in Kubernetes)`;
+  }
+  return error instanceof UnusableFileError ? error.advice : ELSEWHERE;
+}
+
+/** How long to wait for a process with the same number, which may be a short command. */
+const SAME_NUMBER_MS = 1_000;
+const RETRY_MS = 50;
+
+/** Tries again for a moment. The store's lock is free in between, so that the other one can end. */
+async function unlessSameNumber<T>(openIt: () => Promise<T>): Promise<T> {
+  const untilMs = performance.now() + SAME_NUMBER_MS;
+  for (;;) {
+    try {
+      return await openIt();
+    } catch (error) {
+      if (!(error instanceof SameNumberError) || performance.now() > untilMs) throw error;
+      await delay(RETRY_MS);
+    }
+  }
+}
+
+/** An environment that is open in this process. */
+interface Environment {
+  readonly root: RootDatabase;
+  close(): Promise<void>;
+  abandon(): void;
+}
+
+interface SharedEnvironment {
+  readonly root: RootDatabase;
+  readonly place: ReaderPlace;
+  users: number;
+}
+
+/**
+ * The environments that are open in this process, by their files. Each is opened once: to open it
+ * again would close its lock file once, and with that the kernel frees all locks of this process.
+ */
+const environments = new Map<string, SharedEnvironment>();
+
+async function openEnvironment(folder: string): Promise<Environment> {
+  const known = idOfFile(folder);
+  let shared = known === undefined ? undefined : environments.get(known);
+  if (!shared || isClosed(shared)) {
+    shared = await openShared(folder);
+    environments.set(idOfFile(folder) ?? folder, shared);
+  }
+  shared.users += 1;
+  return toEnvironment(shared);
+}
+
+async function openShared(folder: string): Promise<SharedEnvironment> {
+  const root = open({ path: folder, noSubdir: false, maxDbs: 16 });
+  catchUnseen(root);
+  try {
+    return { root, place: takeReaderPlace(root, folder), users: 0 };
+  } catch (error) {
+    await root.close();
+    throw error;
+  }
+}
+
+function toEnvironment(shared: SharedEnvironment): Environment {
+  const { root, place } = shared;
+  let isClosed = false;
+  return {
+    root,
+    close: async () => {
+      if (isClosed) return;
+      isClosed = true;
+      shared.users -= 1;
+      if (shared.users > 0) {
+        await seeCommit(root); // whoever wrote learns of it from the write
+        return;
+      }
+      forget(shared);
+      place.leave();
+      await root.close();
+    },
+    abandon: () => forget(shared),
+  };
+}
+
+/** Whether whoever uses the environment closed it without us. */
+function isClosed({ root }: SharedEnvironment): boolean {
+  return 'status' in root && root.status !== 'open';
+}
+
+/** Whoever opens it next gets it anew. */
+function forget(shared: SharedEnvironment): void {
+  for (const [id, one] of environments) if (one === shared) environments.delete(id);
+}
+
+/** Identifies the database in a folder, by whatever path; undefined when there is none. */
+function idOfFile(folder: string): string | undefined {
+  const stats = statSync(join(folder, DATABASE), { bigint: true, throwIfNoEntry: false });
+  return stats && `${stats.dev}:${stats.ino}`;
 }
 
 /**
@@ -101,9 +208,10 @@ async function seeCommit(root: RootDatabase): Promise<void> {
 
 /** @throws UnusableFileError when it was not written by this version of Brandfill */
 function toFile(
-  root: RootDatabase,
+  environment: Environment,
   { folder, lock }: { readonly folder: string; readonly lock: StoreLock },
 ): LmdbFile {
+  const { root } = environment;
   // A store of ours has had its version since its tables were created.
   const tables = [...root.getKeys()].filter((name) => name !== 'meta');
   root.resetReadTxn();
@@ -120,9 +228,10 @@ function toFile(
     commit: async (change) => await lock.hold(async () => root.transactionSync(change)),
     close: async () => {
       // A folder that was removed has no place for a lock, and no other process uses it.
-      if (existsSync(folder)) await lock.hold(() => root.close());
-      else await root.close();
+      if (existsSync(folder)) await lock.hold(() => environment.close());
+      else await environment.close();
     },
+    abandon: () => environment.abandon(),
   };
 }
 

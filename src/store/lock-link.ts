@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto';
+import { randomUUID } from 'node:crypto';
 import {
   readFileSync,
   readlinkSync,
@@ -9,7 +9,15 @@ import {
 } from 'node:fs';
 import { setTimeout as delay } from 'node:timers/promises';
 import { describeSystemError, systemErrorCode } from '../common/errors.ts';
-import { describeSelf, isHere, type Owner, SILENCE_MS } from '../common/owner.ts';
+import {
+  describeSelf,
+  GONE_MS,
+  isHere,
+  noteGone,
+  type Owner,
+  SILENCE_MS,
+  shortenPlace,
+} from '../common/owner.ts';
 
 /**
  * A lock for moments, shared by processes on one file system: a symbolic link to nowhere whose
@@ -51,7 +59,7 @@ export function createLockLink(
   path: string,
   { self = describeSelf(), silenceMs = SILENCE_MS, patienceMs = PATIENCE_MS }: LockLinkOptions = {},
 ): LockLink {
-  const owner = { ...self, place: shorten(self.place) };
+  const owner = { ...self, place: shortenPlace(self.place) };
 
   return {
     acquire: async () => {
@@ -100,15 +108,14 @@ function nextMark({ pid, startedAt, place }: Owner): string {
   return [pid, startedAt, place, holds.toString(36)].join('.');
 }
 
-function shorten(place: string): string {
-  return createHash('sha256').update(place).digest('base64url').slice(0, 12);
-}
-
 /** Whether the holder of the lock is gone, as far as can be told from here. */
 function isGone(mark: string, self: Owner, isSilent: boolean): boolean {
   if (releasedMarks.has(mark)) return true;
   const [pid = '', startedAt = '', place = '', token = ''] = mark.split('.');
-  return !(isHere({ pid: Number(pid), startedAt, place, token }, self) ?? !isSilent);
+  const holder = { pid: Number(pid), startedAt, place, token };
+  const isThere = isHere(holder, self);
+  if (isThere === undefined && isSilent) noteGone(holder, GONE_MS);
+  return !(isThere ?? !isSilent);
 }
 
 function stillHeld(path: string, mark: string): Error {
@@ -165,7 +172,7 @@ function readMark(path: string): string | undefined {
 /** Takes the lock from a holder that is gone, unless another process has already done so. */
 function removeStale(path: string, mark: string): void {
   if (readMark(path) !== mark) return;
-  const aside = `${path}.${process.pid}`;
+  const aside = `${path}.${randomUUID()}`; // a process number may be that of another container too
   try {
     renameSync(path, aside);
   } catch (error) {

@@ -1,4 +1,5 @@
 import type { Database } from 'lmdb';
+import { createCommitBatches } from './commit-batches.ts';
 import { keyOf } from './tables.ts';
 
 /** The note on the logo of a domain. */
@@ -44,13 +45,21 @@ export interface LogoNotesOptions {
 
 export function createLogoNotes({ table, endpointId, write }: LogoNotesOptions): LogoNotes {
   const key = (domain: string): string => keyOf(endpointId, domain);
+  // At the end of an interrupted run, all that is left gets its notes at once.
+  const batches = createCommitBatches<{ readonly at: string; readonly note: LogoNote }>(
+    async (batch) => {
+      await write(() => Promise.all(batch.map(({ at, note }) => table.put(at, note))));
+    },
+    COMMIT_DELAY_MS,
+  );
   return {
     find: (domain) => findLogoNote(table, key(domain)),
-    put: async (domain, note) => {
-      await write(() => table.put(key(domain), note));
-    },
+    put: (domain, note) => batches.add({ at: key(domain), note }),
   };
 }
+
+/** Notes that arrive within this time share a commit. */
+const COMMIT_DELAY_MS = 10;
 
 /** For a store that keeps nothing. */
 export const NO_LOGO_NOTES: LogoNotes = { find: () => undefined, put: async () => {} };

@@ -19,7 +19,8 @@ export function tellWrites(folder: string, file: LmdbFile): ToldWrites {
       return await work();
     } catch (error) {
       hasFailed = true;
-      throw writeError(folder, error);
+      file.abandon();
+      throw writeError(folder, await causeOf(error));
     }
   }
 
@@ -34,6 +35,17 @@ export function tellWrites(folder: string, file: LmdbFile): ToldWrites {
       if (!hasFailed) await told(() => file.close());
     },
   };
+}
+
+/** Lmdb's error of a failed commit has the reason in another promise. */
+async function causeOf(error: unknown): Promise<unknown> {
+  if (!(error instanceof Error) || !('commitError' in error)) return error;
+  try {
+    const reason: unknown = await error.commitError;
+    return reason instanceof Error ? reason : error;
+  } catch (reason) {
+    return reason;
+  }
 }
 
 /** Says why nothing could be written to the store in a folder. */

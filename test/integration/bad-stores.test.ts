@@ -73,6 +73,21 @@ describe('a store that cannot be used', () => {
     expectUntouched(folder, ['list.csv']);
   });
 
+  it('may not be larger: the reason is told in words', async () => {
+    if (process.platform === 'win32') return console.log('Left out: Windows has no such limit.');
+    const folder = openFolder();
+    folder.write('list.csv', listOf(domains(200)));
+    const large = await openApi({ respond: () => ({ body: { text: 'x'.repeat(20_000) } }) });
+    const ended = await run(['enrich', 'list.csv', '--base-url', large.url, '--store', 'kept'], {
+      cwd: folder.path,
+      mostFileBlocks: 1_000,
+    });
+    expectRefusal(
+      ended,
+      /Cannot write to the store kept: [^.]*ulimit -f[^.]*\. What was stored is kept/,
+    );
+  });
+
   it('is on a disk that fills up: what was stored by then is kept', async () => {
     const disk = openSmallDisk(6 * 1024 * 1024);
     if (!disk) return console.log('Left out: a full disk, because no small disk can be mounted.');

@@ -14,9 +14,9 @@ describe('a store', () => {
     'may lie in a folder called %s',
     async (name) => {
       const folder = join(useTempFolder(), name);
-      const { root } = await openLmdb(folder, NO_TABLES);
+      const { root, close } = await openLmdb(folder, NO_TABLES);
       await root.put('key', 'value');
-      await root.close();
+      await close();
       expect(readdirSync(folder).sort()).toEqual(['data.mdb', 'lock.mdb']);
       const { root: again } = await openLmdb(folder, NO_TABLES);
       expect(again.get('key')).toBe('value');

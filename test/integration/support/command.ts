@@ -3,6 +3,7 @@ import { once } from 'node:events';
 import { onTestFinished } from 'vitest';
 import type { Summary } from '../../../src/index.ts';
 import { builtCommand } from './build.ts';
+import { inContainer } from './containers.ts';
 
 export interface CommandOptions {
   readonly cwd: string;
@@ -11,6 +12,10 @@ export interface CommandOptions {
   readonly stdin?: string | Buffer;
   /** The main file of another build. */
   readonly main?: string;
+  /** The host name of a container of its own for it. @default none */
+  readonly container?: string;
+  /** The largest file that it may write, in the blocks of `ulimit -f`. @default no limit */
+  readonly mostFileBlocks?: number;
 }
 
 /** How a command ended. */
@@ -32,7 +37,14 @@ export interface Running {
 /** Starts the real command as a process of its own. */
 export async function start(args: readonly string[], options: CommandOptions): Promise<Running> {
   const main = options.main ?? builtCommand();
-  const child = spawn(process.execPath, [main, ...args], {
+  const plain = [process.execPath, main, ...args];
+  const { container } = options;
+  const limited =
+    options.mostFileBlocks === undefined
+      ? plain
+      : ['sh', '-c', `ulimit -f ${options.mostFileBlocks}; exec "$@"`, 'sh', ...plain];
+  const [file = '', ...rest] = container === undefined ? limited : inContainer(container, limited);
+  const child = spawn(file, rest, {
     cwd: options.cwd,
     env: { ...ENVIRONMENT, ...options.env },
     stdio: 'pipe',
