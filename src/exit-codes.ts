@@ -9,7 +9,7 @@ export const EXIT = {
   unexpected: 1,
   /** A wrong option, or an input or output that cannot be used. No output was changed. */
   usage: 2,
-  /** Done, but some rows failed or lost their outcomes on the way. */
+  /** Done, but some rows failed, kept an older answer, or lost their outcomes on the way. */
   someFailed: 3,
   /** Stopped early. The same command goes on. */
   stopped: 4,
@@ -27,7 +27,8 @@ export function exitCodeOf({ stopped, statuses }: Pick<Summary, 'stopped' | 'sta
   if (stopped?.reason === 'interrupted') return EXIT.interrupted;
   if (stopped) return EXIT.stopped;
   // Rows are skipped without a stop when their outcomes were removed from the store meanwhile.
-  return statuses.failed > 0 || statuses.skipped > 0 ? EXIT.someFailed : EXIT.ok;
+  const { failed, stale, skipped } = statuses;
+  return failed + stale + skipped > 0 ? EXIT.someFailed : EXIT.ok;
 }
 
 /** The exit code of something that ended in an error. */

@@ -168,7 +168,7 @@ function actionsOf(run: Steered): readonly RunAction[] {
 
 function endingOf({ statuses, stopped }: Summary): RunEnding {
   if (stopped !== undefined) return 'stopped';
-  return statuses.failed + statuses.skipped > 0 ? 'some_failed' : 'done';
+  return statuses.failed + statuses.stale + statuses.skipped > 0 ? 'some_failed' : 'done';
 }
 
 /**
@@ -176,9 +176,13 @@ function endingOf({ statuses, stopped }: Summary): RunEnding {
  * rewrite the rows.
  */
 function adviseOn({ statuses, stopped }: Summary, isScheduled: boolean): string | undefined {
-  const { failed } = statuses;
-  if (failed === 0 || stopped !== undefined) return undefined;
-  const rows = `${countOf(failed, 'row')} failed.`;
+  const { failed, stale } = statuses;
+  if (failed + stale === 0 || stopped !== undefined) return undefined;
+  const kept = `${countOf(stale, 'row')} could not be looked up and kept an older answer.`;
+  const rows = [
+    ...(failed > 0 ? [`${countOf(failed, 'row')} failed.`] : []),
+    ...(stale > 0 ? [kept] : []),
+  ].join(' ');
   return isScheduled
     ? `${rows} Retry failures runs the job again: it asks about those, and about nothing else that is fresh.`
     : `${rows} To retry them, run the same command again: it asks about those, and about nothing else that is fresh.`;

@@ -8,6 +8,7 @@ const orNull = <T extends z.ZodType>(schema: T, what: string) => schema.nullable
 
 const statusCounts = z.strictObject({
   found: count('Enriched.'),
+  stale: count('Not learned this time; the row has the values of an older answer.'),
   not_found: count('The API does not know the domain.'),
   rejected: count('The API refused the domain.'),
   failed: count('No usable answer, even after retries.'),
@@ -15,7 +16,15 @@ const statusCounts = z.strictObject({
   skipped: count('Not looked up: the run stopped first.'),
 });
 
-const STATUSES = ['found', 'not_found', 'rejected', 'failed', 'invalid', 'skipped'] as const;
+const STATUSES = [
+  'found',
+  'stale',
+  'not_found',
+  'rejected',
+  'failed',
+  'invalid',
+  'skipped',
+] as const;
 
 const run = z.strictObject({
   id: text('Id of the run, as in logs and in the summary.'),

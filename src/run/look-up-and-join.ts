@@ -7,6 +7,7 @@ import { rankPaths } from '../collector/fields/rank-paths.ts';
 import { join } from '../collector/join.ts';
 import type { JoinedRow } from '../collector/joined-row.ts';
 import { nameOutputColumns, type OutputColumns } from '../collector/output/output-columns.ts';
+import { createRowAnswers, type RowAnswers } from '../collector/row-answers.ts';
 import { BrandfillError } from '../common/errors.ts';
 import { unlessAborted } from '../common/unless-aborted.ts';
 import {
@@ -64,7 +65,14 @@ export async function lookUpAndJoin(planned: PlannedRun, outFolder = '.'): Promi
   const savedLogos = await logos?.save(lookedUp.stopped);
   const totals = { ...lookedUp, stopped: lookedUp.stopped ?? savedLogos?.stopped };
   context.onEvent({ type: 'writing', rows: run.plan.rows });
-  const enriched = job.settings.fields ?? (await findEnrichedColumns(run));
+  const answers = createRowAnswers({
+    store,
+    isUsable,
+    startedAtMs,
+    // A trial says why there is no answer, and shows no older one in its place.
+    maxStaleMs: context.isTrial ? 0 : (job.settings.maxStale ?? Number.POSITIVE_INFINITY),
+  });
+  const enriched = job.settings.fields ?? (await findEnrichedColumns(run, answers));
   const columns = nameOutputColumns({
     prefix: job.settings.prefix,
     enriched,
@@ -83,10 +91,9 @@ export async function lookUpAndJoin(planned: PlannedRun, outFolder = '.'): Promi
     source,
     headBytes: format.headBytes,
     index,
-    store,
+    answers,
     enriched,
     fill: run.fill,
-    isUsable: (outcome) => isUsable(outcome.domain, outcome),
     skipReason: totals.stopped?.reason ?? 'pruned',
   });
   return {
@@ -148,17 +155,17 @@ function runName({ job, store, source }: PlannedRun): string {
  * If nothing had to be looked up, the shapes are known from the plan and the list is not read
  * again.
  */
-async function findEnrichedColumns(run: PlannedRun): Promise<readonly Field[]> {
-  const { job, store, sample, isUsable, earlier } = run;
+async function findEnrichedColumns(
+  run: PlannedRun,
+  answers: RowAnswers,
+): Promise<readonly Field[]> {
+  const { job, store, index, sample, freshShapes, earlier } = run;
   const { maxColumns, prefix } = job.settings;
-  const uses = run.plan.lookups === 0 ? run.freshShapes : await countShapes(run);
+  const uses =
+    run.plan.lookups === 0 ? freshShapes : await countShapes({ index, answers, freshShapes });
   const ranked = rankPaths(uses, {
     findShape: (id) => store.findShape(id),
-    filledShareOf: measureFilledShares({
-      sample,
-      store,
-      isUsable: (outcome) => isUsable(outcome.domain, outcome),
-    }),
+    filledShareOf: measureFilledShares({ sample, answers }),
     most: Math.max(MOST_PATHS, maxColumns),
   });
   // For objects, the columns of the earlier output are not known.

@@ -31,6 +31,10 @@ export interface OutcomeStore {
   findHead(domain: string): OutcomeHead | undefined;
   /** The latest outcome: the answer, or the failure if that is newer. */
   find(domain: string): Outcome | undefined;
+  /** The head of the answer, even when a failure is newer. */
+  findAnswerHead(domain: string): OutcomeHead | undefined;
+  /** The answer, even when a failure is newer. */
+  findAnswer(domain: string): Outcome | undefined;
   /**
    * Stores an outcome. Storing it twice changes nothing.
    *
@@ -126,6 +130,8 @@ export async function openStore(
       const answer = outcome(answers, key(domain), domain);
       return needsFailure(answer) ? newer(answer, outcome(failures, key(domain), domain)) : answer;
     }),
+    findAnswerHead: explained((domain) => head(answers, key(domain))),
+    findAnswer: explained((domain) => outcome(answers, key(domain), domain)),
     put: (found, shape) => {
       hasFailures ||= found.status === 'failed';
       const table = found.status === 'failed' ? failures : answers;
@@ -190,6 +196,8 @@ export function createEmptyStore(): OutcomeStore {
     hasAnswers: () => false,
     findHead: () => undefined,
     find: () => undefined,
+    findAnswerHead: () => undefined,
+    findAnswer: () => undefined,
     put: async () => {},
     findShape: () => undefined,
     findPace: () => undefined,

@@ -2,8 +2,7 @@ import { isJsonObject } from '../../brand/json-object.ts';
 import type { Shape } from '../../brand/shape.ts';
 import type { RowIndex } from '../../producer/row-index.ts';
 import { uniqueNames } from '../../rows/columns/names.ts';
-import type { OutcomeHead } from '../../store/outcome-codec.ts';
-import type { OutcomeStore } from '../../store/store.ts';
+import type { RowAnswers } from '../row-answers.ts';
 import type { Field } from './fields.ts';
 import { valueAt } from './flatten.ts';
 import { expressionOf } from './path-expression.ts';
@@ -12,8 +11,7 @@ import { createRest } from './rest-of-answer.ts';
 
 export interface CountShapesOptions {
   readonly index: RowIndex;
-  readonly store: OutcomeStore;
-  readonly isUsable: (domain: string, outcome: OutcomeHead) => boolean;
+  readonly answers: Pick<RowAnswers, 'answerHeadOf'>;
   /** The shapes of fresh outcomes, as counted by the plan. */
   readonly freshShapes: ShapeUses;
 }
@@ -23,15 +21,15 @@ export interface CountShapesOptions {
  * each outcome holds the number of its shape.
  */
 export async function countShapes(options: CountShapesOptions): Promise<ShapeUses> {
-  const { index, store, isUsable, freshShapes } = options;
+  const { index, answers, freshShapes } = options;
   const uses = new Map([...freshShapes].map(([id, use]) => [id, { ...use }]));
   let row = 0;
   for await (const rows of index.read()) {
     for (const { kind, text } of rows) {
       if (kind === 'due' || kind === 'known') row += 1;
       if (kind !== 'due') continue; // fresh outcomes are already counted
-      const head = store.findHead(text);
-      if (head && isUsable(text, head)) countShape(uses, head.shapeId, row);
+      const head = answers.answerHeadOf(text);
+      if (head) countShape(uses, head.shapeId, row);
     }
   }
   return uses;

@@ -3,6 +3,7 @@ import { cutRows } from '../cut-rows.ts';
 import type { JoinedRow } from '../joined-row.ts';
 import type { OutputColumn, OutputColumns } from '../output/output-columns.ts';
 import type { OutputFile } from '../output/output-file.ts';
+import { isAnswer } from '../row-answers.ts';
 import type { EarlierOutput } from './earlier-output.ts';
 import type { FailureColumns } from './failure-columns.ts';
 
@@ -57,12 +58,14 @@ export async function mergeRows(options: MergeOptions): Promise<void> {
         texts.push(outWriter.untouched(row));
         continue;
       }
-      const isFound = earlier.format.toObject(row.raw)[earlier.added[1] ?? ''] === 'found';
-      const isAnswer = next.value.status !== 'failed' && next.value.status !== 'skipped';
-      const isKept = next.value.status === 'skipped' || (isFound && !isAnswer);
+      const before = earlier.format.toObject(row.raw)[earlier.added[1] ?? ''];
+      const { status } = next.value;
+      const isLearned = isAnswer(status) || status === 'invalid';
+      const hadValues = before === 'found' || before === 'stale';
+      const isKept = status === 'skipped' || (hadValues && !isLearned);
       texts.push(isKept ? outWriter.untouched(row) : outWriter.merged(row, next.value));
-      if (next.value.status !== 'found' && !(isFound && !isAnswer))
-        left.push(failureOf(next.value));
+      // A row that stays `stale` is still to be looked up.
+      if (status !== 'found' && (isLearned || before !== 'found')) left.push(failureOf(next.value));
       next = await learned.next();
     }
     await out.write(texts.join(''));

@@ -2,6 +2,7 @@ import { untakenName } from '../../rows/columns/names.ts';
 import { partOf } from '../fields/enriched-columns.ts';
 import type { Field } from '../fields/fields.ts';
 import type { JoinedRow } from '../joined-row.ts';
+import { isAnswer } from '../row-answers.ts';
 
 /** A column of an output file that Brandfill adds. */
 export interface OutputColumn {
@@ -69,6 +70,7 @@ export function nameOutputColumns(options: OutputColumnsOptions): OutputColumns 
   const wanted: readonly OutputColumn[] = [
     DOMAIN,
     STATUS,
+    FETCHED_AT,
     ...enriched.map((field, at) => columnOf(field, (row) => row.values[at])),
     ...further,
   ];
@@ -92,6 +94,17 @@ function columnOf(field: Field, valueOf: OutputColumn['valueOf']): OutputColumn 
 
 const DOMAIN: OutputColumn = { name: 'domain', expression: 'domain', valueOf: (row) => row.domain };
 const STATUS: OutputColumn = { name: 'status', expression: 'status', valueOf: (row) => row.status };
+/** Whenever an answer is fetched again, this is another time, which is no news of the brand. */
+const FETCHED_AT: OutputColumn = {
+  name: 'fetched_at',
+  isCompared: false,
+  valueOf: ({ status, fetchedAtMs }) =>
+    status === 'stale' || isAnswer(status)
+      ? `${new Date(fetchedAtMs).toISOString().slice(0, 19)}Z`
+      : undefined,
+};
+/** How many columns come before those that are made of answers. */
+export const COLUMNS_BEFORE_ANSWER = 3;
 /** The values of these are found when a row is written. */
 const CHANGE_COLUMNS: readonly OutputColumn[] = [
   { name: 'change', valueOf: () => undefined },
