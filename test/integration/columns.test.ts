@@ -12,7 +12,7 @@ const body = (body: object): SandboxReply => ({ body });
 /** Names of the enriched columns of an output, without prefix. */
 function enrichedOf(csv: string): readonly string[] {
   const header = csv.slice(0, csv.indexOf('\n')).split(',');
-  return header.slice(header.indexOf('brand_status') + 1).map((name) => name.slice(6));
+  return header.slice(header.indexOf('brand_fetched_at') + 1).map((name) => name.slice(6));
 }
 
 describe('the columns of the flattened answer', () => {
@@ -46,6 +46,7 @@ describe('the columns of the flattened answer', () => {
         domain: 'a.com',
         brand_domain: 'a.com',
         brand_status: 'found',
+        brand_fetched_at: '<time>',
         brand_name: 'A',
         brand_at_city: 'Oslo',
         brand_json: JSON.stringify({ at: { zip: null }, 'x,"y': [{ z: 1 }] }),

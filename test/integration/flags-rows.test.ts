@@ -15,7 +15,11 @@ describe('a flag of enrich', () => {
     );
     expect(ended.code).toBe(0);
     expect(folder.names()).toEqual(['f.csv', 'list.csv', 'o.csv']);
-    expect(column(rowsOf(folder.read('o.csv')), 'brand_status')).toEqual(['found', 'not_found']);
+    expect(column(rowsOf(folder.read('o.csv')), 'brand_status')).toEqual([
+      'found',
+      '<time>',
+      'not_found',
+    ]);
     expect(column(rowsOf(folder.read('f.csv')), 'name')).toEqual(['Bolt']);
   });
 
@@ -26,8 +30,8 @@ describe('a flag of enrich', () => {
       cwd: folder.path,
     });
     expect(ended.stdout).toBe(
-      'name,domain,brand_domain,brand_status,brand_name\n' +
-        'Acme,acme.com,acme.com,found,Acme\nBolt,bolt.com,bolt.com,found,Bolt\n',
+      'name,domain,brand_domain,brand_status,brand_fetched_at,brand_name\n' +
+        'Acme,acme.com,acme.com,found,<time>,Acme\nBolt,bolt.com,bolt.com,found,<time>,Bolt\n',
     );
     expect(folder.names()).toEqual(['list.csv', 'list.failures.csv']);
   });
@@ -94,6 +98,7 @@ describe('a flag of enrich', () => {
         domain: 'acme.com',
         brand_domain: 'acme.com',
         brand_status: 'found',
+        brand_fetched_at: '<time>',
         brand_title: 'Acme',
         brand_tags: 'a, b',
         brand_place: 'Oslo',

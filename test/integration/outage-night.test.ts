@@ -76,7 +76,7 @@ function commandOf(url: string, flags: readonly string[] = []): readonly string[
 }
 
 const outOf = (folder: Folder): Record<string, string>[] =>
-  rowsOf(folder.read('list.enriched.csv'));
+  rowsOf(readFileSync(folder.at('list.enriched.csv'), 'utf8'));
 
 const without = (rows: Record<string, string>[], ...names: string[]): Record<string, string>[] =>
   rows.map((row) =>
@@ -234,10 +234,10 @@ describe('a stale row', () => {
     const args = ['enrich', 'list.jsonl', '--base-url', api.url, '--json', '--retries', '0'];
     const flags = ['--refresh', '--fill', 'city=city', '--max-failed', '100%'];
     await runHere([...args, ...flags], { cwd: folder.path });
-    const before = objectsOf(folder.read('list.enriched.jsonl'));
+    const before = objectsOf(readFileSync(folder.at('list.enriched.jsonl'), 'utf8'));
     for (const domain of Object.keys(script)) script[domain] = { status: 500 };
     await runHere([...args, ...flags], { cwd: folder.path });
-    const rows = objectsOf(folder.read('list.enriched.jsonl'));
+    const rows = objectsOf(readFileSync(folder.at('list.enriched.jsonl'), 'utf8'));
     expect(rows).toEqual(before.map((row) => ({ ...row, brand_status: 'stale' })));
     expect(column(rows, 'city')).toEqual(['Oslo', 'My']);
     expect(rows[0]?.['brand_fetched_at']).toMatch(ISO);

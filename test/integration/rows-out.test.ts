@@ -59,6 +59,7 @@ describe('the output', () => {
         own: '=1+1',
         brand_domain: 'acme.com',
         brand_status: 'found',
+        brand_fetched_at: '<time>',
         brand_a: `'=HYPERLINK("http://x")`,
         brand_b: "'+49 30",
         brand_c: "'-5",
@@ -83,6 +84,7 @@ describe('the output', () => {
         domain: 'acme.com',
         brand_domain: 'acme.com',
         brand_status: 'found',
+        brand_fetched_at: '<time>',
         brand_f: '=1+1',
         brand_n: -5,
         brand_yes: true,
@@ -123,6 +125,7 @@ describe('the output', () => {
         brand_row: '7',
         brand_domain: 'acme.com',
         brand_status_2: 'found',
+        brand_fetched_at: '<time>',
         brand_name_2: 'Acme',
       },
     ]);
@@ -161,9 +164,11 @@ describe('the output', () => {
           domain: names[at],
           brand_domain: names[at],
           brand_status: 'failed',
+          brand_fetched_at: '',
           brand_reason: 'http_500',
           brand_domain_2: names[at],
           brand_status_2: 'found',
+          brand_fetched_at: '<time>',
         })),
       );
       if (format === 'jsonl') expect(text).toContain('"id":3.0');
