@@ -70,7 +70,7 @@ describe('the columns of the flattened answer', () => {
     folder.write('list.jsonl', '{"domain":"a.com"}\n');
     await enrichIn(folder, { input: 'list.jsonl', baseUrl: url });
     const [row = {}] = objectsOf(folder.read('list.enriched.jsonl'));
-    expect(Object.keys(row)).toHaveLength(3 + 40 + 1);
+    expect(Object.keys(row)).toHaveLength(4 + 40 + 1);
     expect(Object.keys(row['brand_json'] as object)).toEqual(
       Array.from({ length: 10 }, (_, at) => `c${at + 40}`),
     );
@@ -84,7 +84,7 @@ describe('the columns of the flattened answer', () => {
     folder.write('list.csv', listOf(domains(700)));
     await enrichIn(folder, { input: 'list.csv', baseUrl: url });
     const rows = rowsOf(folder.read('list.enriched.csv'));
-    expect(Object.keys(rows[0] ?? {})).toHaveLength(3 + 40 + 1);
+    expect(Object.keys(rows[0] ?? {})).toHaveLength(4 + 40 + 1);
     for (const { brand_domain: domain = '', brand_json: json, ...row } of rows) {
       const rest = JSON.parse(json || '{}') as { colors?: Record<string, number> };
       expect(row['brand_name']).toBe('N');

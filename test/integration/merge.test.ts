@@ -109,8 +109,8 @@ describe('--merge', () => {
     ).toEqual([
       ['a.com', 'found', '<time>', 'A', ''],
       ['b.com', 'found', '<time>', 'Bolt', "'=Oslo"],
-      ['c.com', 'failed', '', ''],
-      ['', 'invalid', '', ''],
+      ['c.com', 'failed', '', '', ''],
+      ['', 'invalid', '', '', ''],
       ['b.com', 'found', '<time>', 'Bolt', "'=Oslo"],
       ['d.com', 'found', '<time>', 'D', ''],
     ]);
@@ -131,12 +131,12 @@ describe('--merge', () => {
 
   it('fills blank cells too, and keeps names of ours that have a suffix', async () => {
     const { folder, says, merge } = await openMerging(
-      'domain,brand_status,brand_fetched_at,City\na.com,own,\nb.com,own,\n',
+      'domain,brand_status,City\na.com,own,\nb.com,own,\n',
     );
     says['b.com'] = { body: { name: 'B', city: 'Rome' } };
     const { summary } = await merge({ fields: 'name=name', fill: { City: 'city' } });
     expect(folder.read('list.enriched.csv')).toBe(
-      'domain,brand_status,brand_fetched_at,City,brand_domain,brand_status_2,brand_fetched_at,brand_name\n' +
+      'domain,brand_status,City,brand_domain,brand_status_2,brand_fetched_at,brand_name\n' +
         'a.com,own,,a.com,found,<time>,A\nb.com,own,Rome,b.com,found,<time>,B\n',
     );
     expect(summary.filled).toEqual({ City: 1 });

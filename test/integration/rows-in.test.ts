@@ -9,7 +9,7 @@ import { openScripted } from './support/api.ts';
 import { builtCommand } from './support/build.ts';
 import { ENVIRONMENT, run, start } from './support/command.ts';
 import { enrichIn } from './support/enrich.ts';
-import { openFolder } from './support/folder.ts';
+import { openFolder, withoutTimes } from './support/folder.ts';
 import { cellsOf, column, domains, listOf, objectsOf, rowsOf } from './support/tables.ts';
 
 const FOUND = (domain: string) =>
@@ -200,7 +200,7 @@ describe('a list', () => {
       stdin: 'domain;n\nacme.com;1\nbolt.com;2\n',
     });
     expect(ended.code).toBe(0);
-    expect(cellsOf(ended.stdout, ';')).toEqual([
+    expect(cellsOf(withoutTimes(ended.stdout), ';')).toEqual([
       ['domain', 'n', 'brand_domain', 'brand_status', 'brand_fetched_at', 'brand_name'],
       ['acme.com', '1', 'acme.com', 'found', '<time>', 'Acme'],
       ['bolt.com', '2', 'bolt.com', 'not_found', '<time>', ''],

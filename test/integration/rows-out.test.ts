@@ -20,8 +20,8 @@ describe('the output', () => {
     });
     await enrichIn(folder, { input: 'list.csv', baseUrl: api.url });
     const [header, ...rows] = cellsOf(folder.read('list.enriched.csv'));
-    expect(header?.slice(0, 3)).toEqual(['domain', 'brand_domain', 'brand_status']);
-    expect(new Set(header?.slice(3))).toEqual(
+    expect(header?.slice(1, 4)).toEqual(['brand_domain', 'brand_status', 'brand_fetched_at']);
+    expect(new Set(header?.slice(4))).toEqual(
       new Set(['brand_last', 'brand_name', 'brand_at_zip', 'brand_at_city', 'brand_ok']),
     );
     const cell = (row: number, name: string) => rows[row]?.[header?.indexOf(name) ?? -1];
@@ -164,7 +164,6 @@ describe('the output', () => {
           domain: names[at],
           brand_domain: names[at],
           brand_status: 'failed',
-          brand_fetched_at: '',
           brand_reason: 'http_500',
           brand_domain_2: names[at],
           brand_status_2: 'found',

@@ -19,6 +19,11 @@ export interface Folder {
 /** No other time is written in whole seconds. */
 const FETCHED_AT = /\b20\d\d-\d\d-\d\dT\d\d:\d\d:\d\dZ/g;
 
+/** A text in which the times of `brand_fetched_at` are `<time>`. */
+export function withoutTimes(text: string): string {
+  return text.replaceAll(FETCHED_AT, '<time>');
+}
+
 /** Makes a temporary folder that goes away when the test ends. */
 export function openFolder(parent: string = tmpdir()): Folder {
   const path = mkdtempSync(join(parent, 'brandfill-test-'));
@@ -31,7 +36,7 @@ export function openFolder(parent: string = tmpdir()): Folder {
       writeFileSync(at(name), content);
       return at(name);
     },
-    read: (name) => readFileSync(at(name), 'utf8').replaceAll(FETCHED_AT, '<time>'),
+    read: (name) => withoutTimes(readFileSync(at(name), 'utf8')),
     names: () =>
       readdirSync(path)
         .filter((name) => name !== '.brandfill')
