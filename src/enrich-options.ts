@@ -105,6 +105,11 @@ export interface EnrichOptions {
   readonly freshRejected?: string | number | undefined;
   /** The share by which each of these durations may be shortened at random. @default 20% */
   readonly freshJitter?: string | number | undefined;
+  /**
+   * How old an answer may be that a row keeps, as `stale`, when its domain could not be looked up; 0
+   * for none. @default any age
+   */
+  readonly maxStale?: string | number | undefined;
   /** Whether to ask about every domain again, however fresh its answer is. @default false */
   readonly refresh?: boolean | undefined;
   /** Whether to ask only about domains that were never found. @default false */

@@ -9,7 +9,10 @@ export const EXIT = {
   unexpected: 1,
   /** A wrong option, or an input or output that cannot be used. No output was changed. */
   usage: 2,
-  /** Done, but some rows failed, are pending or lost their outcomes on the way, or nothing was found. */
+  /**
+   * Done, but some rows failed, are pending, kept an older answer or lost their outcomes on the way,
+   * or nothing was found.
+   */
   someFailed: 3,
   /** Stopped early. The same command goes on. */
   stopped: 4,
@@ -35,8 +38,8 @@ export function exitCodeOf({
   if (stopped?.reason === 'interrupted') return EXIT.interrupted;
   if (stopped) return EXIT.stopped;
   // Rows are skipped without a stop when their outcomes were removed from the store meanwhile.
-  const { failed, pending, skipped } = statuses;
-  if (failed + pending + skipped > 0) return EXIT.someFailed;
+  const { failed, stale, pending, skipped } = statuses;
+  if (failed + stale + pending + skipped > 0) return EXIT.someFailed;
   return findNothing({ statuses, calls }) ? EXIT.someFailed : EXIT.ok;
 }
 

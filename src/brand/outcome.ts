@@ -7,11 +7,11 @@ import type { Shape } from './shape.ts';
 export type OutcomeStatus = 'found' | 'not_found' | 'rejected' | 'failed' | 'pending';
 
 /**
- * Whether a lookup ended with an answer about its domain. The others are asked again by the next
- * run, and replace no answer.
+ * Whether the status of a lookup or a row is an answer about its domain. The others are asked again
+ * by the next run, and replace no answer.
  */
-export function isAnswer(status: OutcomeStatus): status is 'found' | 'not_found' | 'rejected' {
-  return status !== 'failed' && status !== 'pending';
+export function isAnswer(status: string): status is 'found' | 'not_found' | 'rejected' {
+  return status === 'found' || status === 'not_found' || status === 'rejected';
 }
 
 /** How the lookup of one domain ended, and what it brought. */

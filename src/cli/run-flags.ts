@@ -139,6 +139,6 @@ async function openView(
 const EXIT_CODE_HELP = `  0    done, no row failed
   1    unexpected error
   2    invalid option, or an input or output that cannot be used; no output was changed
-  3    done, but some rows failed or are pending, or nothing was found
+  3    done, but some rows failed, are pending or keep an older answer; or nothing was found
   4    stopped early; run the same command to continue
   130  interrupted; run the same command to continue`;

@@ -1,12 +1,12 @@
 import { findJsonObject } from '../brand/json-object.ts';
-import type { Outcome } from '../brand/outcome.ts';
+import { isAnswer } from '../brand/outcome.ts';
 import type { IndexedRow, RowIndex } from '../producer/row-index.ts';
 import type { Source } from '../rows/source.ts';
-import type { OutcomeStore } from '../store/store.ts';
 import { cutRows } from './cut-rows.ts';
 import type { Field } from './fields/fields.ts';
 import type { Fill } from './fill.ts';
 import type { JoinedRow } from './joined-row.ts';
+import type { RowAnswers } from './row-answers.ts';
 import { readNote } from './row-note.ts';
 
 export interface JoinOptions {
@@ -14,19 +14,17 @@ export interface JoinOptions {
   /** How many bytes of the source precede the first row. */
   readonly headBytes: number;
   readonly index: RowIndex;
-  readonly store: OutcomeStore;
+  readonly answers: Pick<RowAnswers, 'outcomeOf' | 'staleOf'>;
   readonly enriched: readonly Field[];
   /** Fills blank cells of the list's own columns. */
   readonly fill?: Fill | undefined;
-  /** Whether an outcome counts in this run. */
-  readonly isUsable: (outcome: Outcome) => boolean;
   /** Why rows without an outcome were not asked. */
   readonly skipReason: string;
 }
 
 /** Reads the input again, in its own order, and joins each row with its outcome. */
 export function join(options: JoinOptions): AsyncGenerator<readonly JoinedRow[]> {
-  const { source, headBytes, index, store, enriched, fill, isUsable, skipReason } = options;
+  const { source, headBytes, index, answers, enriched, fill, skipReason } = options;
   const nothing = enriched.map(() => undefined);
   let number = 0;
 
@@ -61,13 +59,20 @@ export function join(options: JoinOptions): AsyncGenerator<readonly JoinedRow[]>
     if (row.kind === 'invalid') {
       return unasked(row, raw, { domain: '', status: 'invalid', reason: text });
     }
-    const outcome = store.find(text);
-    if (!outcome || !isUsable(outcome)) {
+    const outcome = answers.outcomeOf(text);
+    const isSettled = outcome !== undefined && isAnswer(outcome.status);
+    const older = isSettled ? undefined : answers.staleOf(text);
+    const answered = older ?? outcome;
+    if (!answered) {
       return unasked(row, raw, { domain: text, status: 'skipped', reason: skipReason });
     }
-    const { domain, status, reason, httpStatus, attempts, fetchedAtMs } = outcome;
+    const { domain, fetchedAtMs } = answered;
+    const status = older ? 'stale' : answered.status;
+    const reason = outcome?.reason ?? skipReason;
+    const httpStatus = outcome?.httpStatus;
+    const attempts = outcome?.attempts ?? 0;
     const { key, blanks } = readNote(row.note);
-    const answer = status === 'found' ? findJsonObject(outcome.json) : undefined;
+    const answer = answered.status === 'found' ? findJsonObject(answered.json) : undefined;
     const values = answer ? enriched.map((field) => field.valueOf(answer)) : nothing;
     const own =
       answer && fill && blanks !== 0 ? fill.apply({ raw, fields }, answer, blanks) : undefined;

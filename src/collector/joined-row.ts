@@ -1,7 +1,15 @@
 import type { OutcomeStatus } from '../brand/outcome.ts';
 
-/** How a row ended. */
-export type RowStatus = OutcomeStatus | 'invalid' | 'skipped';
+/**
+ * How a row ended. `stale`: this run learned nothing about its domain, and the row has the values of
+ * an older answer.
+ */
+export type RowStatus = OutcomeStatus | 'stale' | 'invalid' | 'skipped';
+
+/** Whether a row has the values of an answer, fetched by this run or before. */
+export function hasValues({ status }: { readonly status: RowStatus }): boolean {
+  return status === 'found' || status === 'stale';
+}
 
 /** A row of the input with what was learned about it. */
 export interface JoinedRow {
@@ -18,11 +26,11 @@ export interface JoinedRow {
   readonly reason: string;
   readonly httpStatus: number | undefined;
   readonly attempts: number;
-  /** When its outcome was fetched, in milliseconds since 1970; 0 for none. */
+  /** When its outcome was fetched, or the older answer it has; milliseconds since 1970, 0 for none. */
   readonly fetchedAtMs: number;
   /** Identifies the row from night to night; empty when only its domain does. */
   readonly key: string;
-  /** Values of the enriched columns; all undefined unless it is `found`. */
+  /** Values of the enriched columns; all undefined unless it is `found` or `stale`. */
   readonly values: readonly unknown[];
   /** Which of the columns to be filled are blank in the list, one bit each. */
   readonly blanks: number;

@@ -169,7 +169,8 @@ function actionsOf(run: Steered): readonly RunAction[] {
 function endingOf(summary: Summary): RunEnding {
   const { statuses, stopped } = summary;
   if (stopped !== undefined) return 'stopped';
-  if (statuses.failed + statuses.pending + statuses.skipped > 0) return 'some_failed';
+  const { failed, stale, pending, skipped } = statuses;
+  if (failed + stale + pending + skipped > 0) return 'some_failed';
   return findNothing(summary) ? 'nothing_found' : 'done';
 }
 
@@ -178,9 +179,13 @@ function endingOf(summary: Summary): RunEnding {
  * rewrite the rows.
  */
 function adviseOn({ statuses, stopped }: Summary, isScheduled: boolean): string | undefined {
-  const { failed } = statuses;
-  if (failed === 0 || stopped !== undefined) return undefined;
-  const rows = `${countOf(failed, 'row')} failed.`;
+  const { failed, stale } = statuses;
+  if (failed + stale === 0 || stopped !== undefined) return undefined;
+  const kept = `${countOf(stale, 'row')} could not be looked up and kept an older answer.`;
+  const rows = [
+    ...(failed > 0 ? [`${countOf(failed, 'row')} failed.`] : []),
+    ...(stale > 0 ? [kept] : []),
+  ].join(' ');
   return isScheduled
     ? `${rows} Retry failures runs the job again: it asks about those, and about nothing else that is fresh.`
     : `${rows} To retry them, run the same command again: it asks about those, and about nothing else that is fresh.`;

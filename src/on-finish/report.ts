@@ -65,6 +65,7 @@ export function reportVariables(
     EXIT_CODE: report.exitCode,
     ROWS: report.rows,
     FOUND: statuses?.found,
+    STALE: statuses?.stale,
     NOT_FOUND: statuses?.not_found,
     REJECTED: statuses?.rejected,
     FAILED: statuses?.failed,

@@ -10,6 +10,9 @@ export interface AskedReason {
 
 /** Explains a reason, and what to do about it, in a sentence or two. */
 export function adviseOn({ status, reason, httpStatus }: AskedReason): string {
+  if (status === 'stale') {
+    return `${adviseOn({ status: 'failed', reason, httpStatus })} These rows keep an older answer.`;
+  }
   const own = Object.hasOwn(OF_REASON, reason) ? OF_REASON[reason] : undefined;
   if (own !== undefined) return own;
   const ofNetwork = status === 'failed' ? sentenceOn(reason) : undefined;
@@ -30,7 +33,7 @@ function adviseOnFailure(reason: string, httpStatus: number | undefined): string
 const RETRIED = 'The next run tries again.';
 const AGAIN = 'Not asked, because the run stopped first. Run the same command again to go on.';
 
-const OF_STATUS: Readonly<Record<Exclude<RowStatus, 'failed' | 'skipped'>, string>> = {
+const OF_STATUS: Readonly<Record<Exclude<RowStatus, 'failed' | 'skipped' | 'stale'>, string>> = {
   found: '',
   not_found: 'The API does not know these domains. They are asked again after --fresh-not-found.',
   rejected:

@@ -8,6 +8,7 @@ const orNull = <T extends z.ZodType>(schema: T, what: string) => schema.nullable
 
 const statusCounts = z.strictObject({
   found: count('Enriched.'),
+  stale: count('Not learned this time; the row has the values of an older answer.'),
   not_found: count('The API does not know the domain.'),
   rejected: count('The API refused the domain.'),
   failed: count('No usable answer, even after retries.'),
@@ -18,6 +19,7 @@ const statusCounts = z.strictObject({
 
 const STATUSES = [
   'found',
+  'stale',
   'not_found',
   'rejected',
   'failed',

@@ -1,5 +1,5 @@
 import type { Answer } from '../brand/answer.ts';
-import type { JoinedRow } from '../collector/joined-row.ts';
+import { hasValues, type JoinedRow } from '../collector/joined-row.ts';
 import type { OutputColumns } from '../collector/output/output-columns.ts';
 import type { RowColumn, RowFormat } from '../rows/row-format.ts';
 import type { Progress, RunEvent } from '../watch/events.ts';
@@ -175,9 +175,10 @@ function createRowRecording({ columns, format, column, startedAtMs }: RowLayout)
     take: (rows) => {
       for (const row of rows) {
         statuses[row.status] += 1;
-        if (row.status === 'found') fills.add(row);
-        else reasons.add(row);
-        if (row.attempts > 1 && row.fetchedAtMs >= startedAtMs) mostRetried.offer(summaryOf(row));
+        if (hasValues(row)) fills.add(row);
+        if (row.status !== 'found') reasons.add(row);
+        const isOfRun = row.status === 'stale' || row.fetchedAtMs >= startedAtMs;
+        if (row.attempts > 1 && isOfRun) mostRetried.offer(summaryOf(row));
       }
     },
   };

@@ -37,10 +37,10 @@ export function judge(run: RunEnd): Verdict {
     };
   }
   if (stopped) return judgeStopped(run, stopped);
-  if (statuses.failed > 0) {
+  if (statuses.failed + statuses.stale > 0) {
     return {
       end: 'some_failed',
-      headline: `Done: ${enriched(run)}, ${rows(statuses.failed)} failed.`,
+      headline: `Done: ${enriched(run)}${failed(statuses)}.`,
       next: 'Run the same command again: it tries those that failed, and asks nothing else that is fresh.',
     };
   }
@@ -70,8 +70,9 @@ export function judge(run: RunEnd): Verdict {
 }
 
 function judgeStopped(run: RunEnd, stopped: Stop): Verdict {
-  const left = run.statuses.skipped;
-  const skipped = left === 0 ? '' : `; ${rows(left)} not asked`;
+  const { skipped: left, stale } = run.statuses;
+  const skipped =
+    (left === 0 ? '' : `; ${rows(left)} not asked`) + (stale === 0 ? '' : `; ${kept(stale)}`);
   const again = describeGoingOn(stopped);
   if (stopped.reason === 'interrupted') {
     return {
@@ -94,6 +95,15 @@ function enriched({ rows: total, statuses }: RunEnd): string {
   if (statuses.found === total)
     return total === 1 ? 'the row was enriched' : `all ${rows(total)} enriched`;
   return `${statuses.found.toLocaleString('en-US')} of ${rows(total)} enriched`;
+}
+
+/** `, 2 rows failed, 3 rows keep an older answer`. */
+function failed({ failed, stale }: RunEnd['statuses']): string {
+  return (failed === 0 ? '' : `, ${rows(failed)} failed`) + (stale === 0 ? '' : `, ${kept(stale)}`);
+}
+
+function kept(stale: number): string {
+  return `${rows(stale)} ${stale === 1 ? 'keeps' : 'keep'} an older answer`;
 }
 
 function rows(count: number): string {

@@ -1,4 +1,5 @@
 import { relative, resolve, sep } from 'node:path';
+import { hasValues } from '../collector/joined-row.ts';
 import type { OutputColumn } from '../collector/output/output-columns.ts';
 import type { LogosSummary } from '../watch/summary.ts';
 import type { Stop } from '../worker/stop-switch.ts';
@@ -74,7 +75,7 @@ function columnsOf({ store }: PlannedRun, way: string): readonly OutputColumn[] 
       name: 'logo_file',
       expression: 'logo_file',
       valueOf: ({ domain, status }) => {
-        const saved = status === 'found' ? store.logos.find(domain)?.saved : undefined;
+        const saved = hasValues({ status }) ? store.logos.find(domain)?.saved : undefined;
         return saved && way + saved.file;
       },
     },
@@ -82,7 +83,7 @@ function columnsOf({ store }: PlannedRun, way: string): readonly OutputColumn[] 
       name: 'logo_reason',
       isCompared: false, // a host that is down for a night is no news of the brand
       valueOf: ({ domain, status }) => {
-        if (status !== 'found') return undefined;
+        if (!hasValues({ status })) return undefined;
         const note = store.logos.find(domain);
         return note ? note.missing?.reason : 'not_asked';
       },

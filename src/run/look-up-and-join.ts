@@ -7,8 +7,10 @@ import { rankPaths } from '../collector/fields/rank-paths.ts';
 import { join } from '../collector/join.ts';
 import type { JoinedRow } from '../collector/joined-row.ts';
 import { nameOutputColumns, type OutputColumns } from '../collector/output/output-columns.ts';
-import { BrandfillError } from '../common/errors.ts';
+import { createRowAnswers, type RowAnswers } from '../collector/row-answers.ts';
+import { BrandfillError, describeSystemError } from '../common/errors.ts';
 import { unlessAborted } from '../common/unless-aborted.ts';
+import type { SavedColumn } from '../store/saved-columns.ts';
 import {
   createStatusCounts,
   type LogosSummary,
@@ -33,13 +35,26 @@ export interface JoinedRun {
   readonly statuses: StatusCounts;
 }
 
+/** Where the rows of a run go. */
+export interface Destination {
+  /** The folder of the output, for paths that are relative to it. @default the present one */
+  readonly outFolder?: string;
+  /**
+   * Ids of the output from night to night. Its columns keep their names and their order if it had
+   * any under one of them. @default none
+   */
+  readonly ids?: readonly string[];
+}
+
 /**
  * Makes the lookups that are due, fetches logos, and joins each row with its outcome.
  *
- * @param outFolder the folder of the output, for paths that are relative to it
  * @throws the signal's reason when it fires before the first call
  */
-export async function lookUpAndJoin(planned: PlannedRun, outFolder = '.'): Promise<JoinedRun> {
+export async function lookUpAndJoin(
+  planned: PlannedRun,
+  { outFolder = '.', ids = [] }: Destination = {},
+): Promise<JoinedRun> {
   await confirmCalls(planned);
   const run = await makeStore(planned);
   const { job, context, source, format, store, index, isUsable, startedAtMs, now } = run;
@@ -64,17 +79,33 @@ export async function lookUpAndJoin(planned: PlannedRun, outFolder = '.'): Promi
   const savedLogos = await logos?.save(lookedUp.stopped);
   const totals = { ...lookedUp, stopped: lookedUp.stopped ?? savedLogos?.stopped };
   context.onEvent({ type: 'writing', rows: run.plan.rows });
-  const enriched = job.settings.fields ?? (await findEnrichedColumns(run));
+  const answers = createRowAnswers({
+    store,
+    isUsable,
+    startedAtMs,
+    // A trial says why there is no answer, and shows no older one in its place.
+    maxStaleMs: context.isTrial ? 0 : (job.settings.maxStale ?? Number.POSITIVE_INFINITY),
+  });
+  const layout = ids.map((id) => store.findColumns(id)).find((columns) => columns !== undefined);
+  const enriched = job.settings.fields ?? (await findEnrichedColumns(run, answers, layout));
   const columns = nameOutputColumns({
     prefix: job.settings.prefix,
     enriched,
     further: logos?.columns,
+    layout,
     taken: takenNames(run),
     hasChanges: job.settings.changes !== undefined,
   });
   for (const { from, to } of columns.renamed) {
     const message = `The list already has a column '${from}': the added one is called '${to}'.`;
     context.onEvent({ type: 'notice', message });
+  }
+  // Before the output is in its place: a column too many in the store does no harm, one too few would.
+  if (ids.length > 0 && totals.stopped?.reason !== 'misdirected') {
+    await store.saveColumns(ids, columns.layout).catch((error: unknown) => {
+      const message = `The order of the columns could not be kept for the next run: ${describeSystemError(error)}.`;
+      context.onEvent({ type: 'notice', message });
+    });
   }
   const statuses = createStatusCounts();
   const asked = columns.enriched.slice(0, job.settings.fields?.length ?? 0);
@@ -83,10 +114,9 @@ export async function lookUpAndJoin(planned: PlannedRun, outFolder = '.'): Promi
     source,
     headBytes: format.headBytes,
     index,
-    store,
+    answers,
     enriched,
     fill: run.fill,
-    isUsable: (outcome) => isUsable(outcome.domain, outcome),
     skipReason: totals.stopped?.reason ?? 'pruned',
   });
   return {
@@ -148,22 +178,23 @@ function runName({ job, store, source }: PlannedRun): string {
  * If nothing had to be looked up, the shapes are known from the plan and the list is not read
  * again.
  */
-async function findEnrichedColumns(run: PlannedRun): Promise<readonly Field[]> {
-  const { job, store, sample, isUsable, earlier } = run;
+async function findEnrichedColumns(
+  run: PlannedRun,
+  answers: RowAnswers,
+  layout: readonly SavedColumn[] | undefined,
+): Promise<readonly Field[]> {
+  const { job, store, index, sample, freshShapes, earlier } = run;
   const { maxColumns, prefix } = job.settings;
-  const uses = run.plan.lookups === 0 ? run.freshShapes : await countShapes(run);
+  const uses =
+    run.plan.lookups === 0 ? freshShapes : await countShapes({ index, answers, freshShapes });
   const ranked = rankPaths(uses, {
     findShape: (id) => store.findShape(id),
-    filledShareOf: measureFilledShares({
-      sample,
-      store,
-      isUsable: (outcome) => isUsable(outcome.domain, outcome),
-    }),
+    filledShareOf: measureFilledShares({ sample, answers }),
     most: Math.max(MOST_PATHS, maxColumns),
   });
   // For objects, the columns of the earlier output are not known.
   const known = earlier?.added.slice(2).map((name) => name.slice(prefix.length));
-  return flatColumnsOf(ranked, { maxColumns, known });
+  return flatColumnsOf(ranked, { maxColumns, known, layout });
 }
 
 interface Counting {

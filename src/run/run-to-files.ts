@@ -1,7 +1,10 @@
+import { createHash } from 'node:crypto';
+import { resolve } from 'node:path';
 import { chooseOutputPaths, folderOf } from '../collector/output/output-paths.ts';
 import { openOutputs } from '../collector/output/outputs.ts';
 import { nameSheets, refuseLongSheets } from '../collector/output/sheet-names.ts';
 import { createCloser } from '../common/closer.ts';
+import { isPiped } from '../common/is-piped.ts';
 import type { Job } from '../job/job.ts';
 import type { ListInput } from '../rows/list-input.ts';
 import type { Summary } from '../watch/summary.ts';
@@ -44,7 +47,10 @@ export async function runToFiles(
     const outputs = closer.add(await openOutputs({ ...paths, manifest: told?.manifest }, writing));
     const run = await plan(list, store);
     refuseLongSheets(paths, format, run.plan.rows);
-    const joined = await lookUpAndJoin(run, folderOf(paths.out));
+    const joined = await lookUpAndJoin(run, {
+      outFolder: folderOf(paths.out),
+      ids: idsOfOutput(input, paths.out, run),
+    });
     if (joined.totals.stopped?.reason === 'misdirected') return await leaveOutputs(run, joined);
     const { columns } = joined;
     const changes = await told?.open(run, columns);
@@ -59,6 +65,23 @@ export async function runToFiles(
   } finally {
     await closer.close();
   }
+}
+
+/**
+ * Ids of an output from night to night: the name of either the output or the list may have the date
+ * in it.
+ */
+function idsOfOutput(input: ListInput, out: string, run: PlannedRun): readonly string[] {
+  const { job, format, context } = run;
+  const { fields, sheet } = job.settings;
+  // With --fields the user says which columns there are, and objects have none.
+  if (fields !== undefined || !format.isTable) return [];
+  const isFile = typeof input === 'string' && !isPiped(input);
+  return [
+    ...(context.changesId === undefined ? [] : [`job ${context.changesId}`]),
+    ...(out === '-' ? [] : [`out ${resolve(out)}`]),
+    ...(isFile ? [`list ${resolve(input)} ${sheet ?? ''}`] : []),
+  ].map((id) => createHash('sha256').update(id).digest('hex').slice(0, 24));
 }
 
 /** Keeps the old outputs: with a wrong address, those of the right one must not be lost. */

@@ -60,7 +60,7 @@ export async function runToMerge(
       }),
     );
     const run = await plan(list, closer.add(await openStoreToPlan(job, context)));
-    const joined = await lookUpAndJoin(run, folderOf(paths.out));
+    const joined = await lookUpAndJoin(run, { outFolder: folderOf(paths.out) });
     await outputs.writeBy(async (files) => {
       await mergeRows({
         earlier,

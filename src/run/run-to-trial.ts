@@ -1,5 +1,6 @@
 import { findJsonObject, type JsonObject } from '../brand/json-object.ts';
 import type { JoinedRow, RowStatus } from '../collector/joined-row.ts';
+import { COLUMNS_BEFORE_ANSWER } from '../collector/output/output-columns.ts';
 import { createCloser } from '../common/closer.ts';
 import type { Job } from '../job/job.ts';
 import { type Stop, stopForWait } from '../worker/stop-switch.ts';
@@ -87,15 +88,12 @@ export async function runToTrial(domain: string, job: Job, outside: RunContext):
       elapsedMs: totals.elapsedMs,
       stopped: outside.signal.aborted ? totals.stopped : (tooLong ?? totals.stopped),
       answer: isFound ? findJsonObject(store.find(domain)?.json ?? '') : undefined,
-      columns: isFound ? columnsOf(row, columns.out.slice(BESIDE_ANSWER)) : [],
+      columns: isFound ? columnsOf(row, columns.out.slice(COLUMNS_BEFORE_ANSWER)) : [],
     };
   } finally {
     await closer.close();
   }
 }
-
-/** The number of the first columns, domain and status. */
-const BESIDE_ANSWER = 2;
 
 function columnsOf(
   row: JoinedRow,

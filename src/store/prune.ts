@@ -1,6 +1,7 @@
 import type { Database } from 'lmdb';
 import { readTable, timeIn } from './entries.ts';
 import { removeKeys } from './remove-keys.ts';
+import { pruneSavedColumns } from './saved-columns.ts';
 import type { Pruned } from './stats.ts';
 import type { StoreTables } from './tables.ts';
 
@@ -22,7 +23,7 @@ type IsOld = (key: string) => boolean;
 
 /** Removes old outcomes from a store, even while runs use it. Outcomes renewed meanwhile stay. */
 export async function pruneTables(tables: StoreTables, options: PruneOptions): Promise<Pruned> {
-  const { lock, answers, failures, leftOver, logos } = tables;
+  const { lock, meta, answers, failures, leftOver, logos } = tables;
   const isOldAt = (atMs: number | undefined): boolean =>
     atMs !== undefined && Math.abs(options.nowMs - atMs) > options.olderThanMs;
   const isOldIn =
@@ -39,6 +40,9 @@ export async function pruneTables(tables: StoreTables, options: PruneOptions): P
     return count;
   }
 
+  if (!options.dryRun) {
+    await lock.hold(() => pruneSavedColumns(meta, options.endpointId, isOldAt));
+  }
   return {
     answers: await prune(answers, isOldIn(answers)),
     failures: await prune(failures, isOldIn(failures)),

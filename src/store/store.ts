@@ -12,6 +12,7 @@ import { createLeftOvers, type LeftOvers, NO_LEFT_OVERS } from './left-overs.ts'
 import { createLogoNotes, type LogoNotes, NO_LOGO_NOTES } from './logo-notes.ts';
 import { decodeHead, decodeOutcome, encodeOutcome, type OutcomeHead } from './outcome-codec.ts';
 import { isLmdbError, readError } from './read-error.ts';
+import { findSavedColumns, type SavedColumn, saveColumns } from './saved-columns.ts';
 import { findSavedPace, paceKey, type SavedPace } from './saved-pace.ts';
 import { keyOf, keysOf, noteApiName, openTables } from './tables.ts';
 
@@ -31,6 +32,10 @@ export interface OutcomeStore {
   findHead(domain: string): OutcomeHead | undefined;
   /** The latest outcome: the answer, or the failure if that is newer. */
   find(domain: string): Outcome | undefined;
+  /** The head of the answer, even when a failure is newer. */
+  findAnswerHead(domain: string): OutcomeHead | undefined;
+  /** The answer, even when a failure is newer. */
+  findAnswer(domain: string): Outcome | undefined;
   /**
    * Stores an outcome. Storing it twice changes nothing.
    *
@@ -43,6 +48,10 @@ export interface OutcomeStore {
   findPace(id: string): SavedPace | undefined;
   /** Saves a pace in place of an earlier one, from whichever run. */
   savePace(id: string, pace: SavedPace): Promise<void>;
+  /** The columns of the last output that was saved under an id; undefined when there is none. */
+  findColumns(id: string): readonly SavedColumn[] | undefined;
+  /** Saves the columns of an output under each of its ids. */
+  saveColumns(ids: readonly string[], columns: readonly SavedColumn[]): Promise<void>;
   /** Domains that earlier runs did not get to. */
   readonly leftOvers: LeftOvers;
   /** Notes on the logos that answers point to. */
@@ -126,6 +135,8 @@ export async function openStore(
       const answer = outcome(answers, key(domain), domain);
       return needsFailure(answer) ? newer(answer, outcome(failures, key(domain), domain)) : answer;
     }),
+    findAnswerHead: explained((domain) => head(answers, key(domain))),
+    findAnswer: explained((domain) => outcome(answers, key(domain), domain)),
     put: (found, shape) => {
       hasFailures ||= !isAnswer(found.status);
       const table = isAnswer(found.status) ? answers : failures;
@@ -138,6 +149,11 @@ export async function openStore(
     findPace: (id) => findSavedPace(meta, id),
     savePace: async (id, pace) => {
       await write(() => meta.put(paceKey(id), pace));
+    },
+    findColumns: (id) => findSavedColumns(meta, endpointId, id),
+    saveColumns: async (ids, columns) => {
+      const layout = { ids, columns, savedAtMs: Date.now() };
+      await write(() => saveColumns(meta, endpointId, layout));
     },
     leftOvers: createLeftOvers({
       table: leftOver,
@@ -190,10 +206,14 @@ export function createEmptyStore(): OutcomeStore {
     hasAnswers: () => false,
     findHead: () => undefined,
     find: () => undefined,
+    findAnswerHead: () => undefined,
+    findAnswer: () => undefined,
     put: async () => {},
     findShape: () => undefined,
     findPace: () => undefined,
     savePace: async () => {},
+    findColumns: () => undefined,
+    saveColumns: async () => {},
     leftOvers: NO_LEFT_OVERS,
     logos: NO_LOGO_NOTES,
     openCallLedger: () => {

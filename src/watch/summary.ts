@@ -151,7 +151,16 @@ export function summarizePace(
 
 /** Counts of zero for all statuses. */
 export function createStatusCounts(): StatusCounts {
-  return { found: 0, not_found: 0, rejected: 0, failed: 0, pending: 0, invalid: 0, skipped: 0 };
+  return {
+    found: 0,
+    stale: 0,
+    not_found: 0,
+    rejected: 0,
+    failed: 0,
+    pending: 0,
+    invalid: 0,
+    skipped: 0,
+  };
 }
 
 /** The number of rows over all statuses. */

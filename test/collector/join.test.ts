@@ -3,7 +3,6 @@ import type { Outcome } from '../../src/brand/outcome.ts';
 import { join } from '../../src/collector/join.ts';
 import type { JoinedRow } from '../../src/collector/joined-row.ts';
 import type { IndexedRow } from '../../src/producer/row-index.ts';
-import { createEmptyStore } from '../../src/store/store.ts';
 import { sourceOf } from '../rows/sources.ts';
 
 const OUTCOMES: readonly Outcome[] = [
@@ -48,12 +47,12 @@ async function joinAll(text: string, index: readonly IndexedRow[]): Promise<Join
       },
       close: async () => {},
     },
-    store: {
-      ...createEmptyStore(),
-      find: (domain) => OUTCOMES.find((outcome) => outcome.domain === domain),
+    answers: {
+      outcomeOf: (domain) =>
+        OUTCOMES.find((outcome) => outcome.domain === domain && outcome.fetchedAtMs > 2),
+      staleOf: () => undefined,
     },
     enriched: [{ name: 'name', valueOf: (answer) => answer['name'] }],
-    isUsable: ({ fetchedAtMs }) => fetchedAtMs > 2,
     skipReason: 'max_calls',
   });
   for await (const batch of joined) rows.push(...batch);

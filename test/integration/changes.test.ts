@@ -64,6 +64,7 @@ describe('a changes file', () => {
         domain: 'b.com',
         brand_domain: 'b.com',
         brand_status: 'found',
+        brand_fetched_at: '<time>',
         brand_name: 'B',
         brand_city: "'=Oslo",
         brand_change: 'changed',

@@ -12,7 +12,7 @@ const body = (body: object): SandboxReply => ({ body });
 /** Names of the enriched columns of an output, without prefix. */
 function enrichedOf(csv: string): readonly string[] {
   const header = csv.slice(0, csv.indexOf('\n')).split(',');
-  return header.slice(header.indexOf('brand_status') + 1).map((name) => name.slice(6));
+  return header.slice(header.indexOf('brand_fetched_at') + 1).map((name) => name.slice(6));
 }
 
 describe('the columns of the flattened answer', () => {
@@ -46,6 +46,7 @@ describe('the columns of the flattened answer', () => {
         domain: 'a.com',
         brand_domain: 'a.com',
         brand_status: 'found',
+        brand_fetched_at: '<time>',
         brand_name: 'A',
         brand_at_city: 'Oslo',
         brand_json: JSON.stringify({ at: { zip: null }, 'x,"y': [{ z: 1 }] }),
@@ -69,7 +70,7 @@ describe('the columns of the flattened answer', () => {
     folder.write('list.jsonl', '{"domain":"a.com"}\n');
     await enrichIn(folder, { input: 'list.jsonl', baseUrl: url });
     const [row = {}] = objectsOf(folder.read('list.enriched.jsonl'));
-    expect(Object.keys(row)).toHaveLength(3 + 40 + 1);
+    expect(Object.keys(row)).toHaveLength(4 + 40 + 1);
     expect(Object.keys(row['brand_json'] as object)).toEqual(
       Array.from({ length: 10 }, (_, at) => `c${at + 40}`),
     );
@@ -83,7 +84,7 @@ describe('the columns of the flattened answer', () => {
     folder.write('list.csv', listOf(domains(700)));
     await enrichIn(folder, { input: 'list.csv', baseUrl: url });
     const rows = rowsOf(folder.read('list.enriched.csv'));
-    expect(Object.keys(rows[0] ?? {})).toHaveLength(3 + 40 + 1);
+    expect(Object.keys(rows[0] ?? {})).toHaveLength(4 + 40 + 1);
     for (const { brand_domain: domain = '', brand_json: json, ...row } of rows) {
       const rest = JSON.parse(json || '{}') as { colors?: Record<string, number> };
       expect(row['brand_name']).toBe('N');

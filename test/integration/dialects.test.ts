@@ -58,8 +58,8 @@ describe('a CSV file', () => {
       const domain = /\w+\.com/.exec(own)?.[0] ?? '';
       const added =
         row === 0
-          ? ['brand_domain', 'brand_status', 'brand_name']
-          : [domain, 'found', names[row - 1] ?? ''];
+          ? ['brand_domain', 'brand_status', 'brand_fetched_at', 'brand_name']
+          : [domain, 'found', '<time>', names[row - 1] ?? ''];
       return [own, ...added].join(delimiter) + (end || '\n');
     });
     expect(folder.read('list.enriched.csv')).toBe(expected);
@@ -80,8 +80,8 @@ describe('a CSV file', () => {
       'named by position (column_1 to column_3), and the outputs get a header',
     );
     expect(folder.read('list.enriched.csv')).toBe(
-      'column_1;column_2;column_3;brand_domain;brand_status;brand_name\r\n' +
-        '1;acme.com;;acme.com;found;Acme\r\n2;bolt.com;x;bolt.com;not_found;\r\n',
+      'column_1;column_2;column_3;brand_domain;brand_status;brand_fetched_at;brand_name\r\n' +
+        '1;acme.com;;acme.com;found;<time>;Acme\r\n2;bolt.com;x;bolt.com;not_found;<time>;\r\n',
     );
     expect(rowsOf(folder.read('list.failures.csv'), ';')).toMatchObject([
       { column_1: '2', brand_row: '2', brand_reason: 'http_404' },
@@ -101,8 +101,8 @@ describe('a CSV file', () => {
     const ended = await runHere([...args, '--skip-lines', '2'], { cwd: folder.path });
     expect(ended.code, ended.stderr).toBe(0);
     expect(folder.read('list.enriched.csv')).toBe(
-      'Name;Web;brand_domain;brand_status;brand_name\r\n' +
-        'Acme;acme.com;acme.com;found;Acme\r\nBolt;n/a;;invalid;\r\n',
+      'Name;Web;brand_domain;brand_status;brand_fetched_at;brand_name\r\n' +
+        'Acme;acme.com;acme.com;found;<time>;Acme\r\nBolt;n/a;;invalid;;\r\n',
     );
     expectRefusal(
       await runHere([...args, '--skip-lines', '7'], { cwd: folder.path }),

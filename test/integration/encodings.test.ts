@@ -11,8 +11,8 @@ import { objectsOf } from './support/tables.ts';
 
 const LIST = 'Größe;Firma;domain\r\n1;Müller – “A”;acme.com\r\n2;Ç;bolt.com\r\n';
 const ENRICHED =
-  'Größe;Firma;domain;brand_domain;brand_status;brand_name\r\n' +
-  '1;Müller – “A”;acme.com;acme.com;found;Acme\r\n2;Ç;bolt.com;bolt.com;found;Bolt\r\n';
+  'Größe;Firma;domain;brand_domain;brand_status;brand_fetched_at;brand_name\r\n' +
+  '1;Müller – “A”;acme.com;acme.com;found;<time>;Acme\r\n2;Ç;bolt.com;bolt.com;found;<time>;Bolt\r\n';
 const MARK = '\uFEFF';
 
 describe('a list in another encoding', () => {
@@ -59,7 +59,9 @@ describe('a list in another encoding', () => {
     folder.write('list.csv', encode(`domain,name\n${rows}bolt.com,Café\n`, 'latin1'));
     const api = await openScripted({});
     await enrichIn(folder, { input: 'list.csv', baseUrl: api.url });
-    expect(folder.read('list.enriched.csv')).toMatch(/\nbolt\.com,Café,bolt\.com,found,Bolt\n$/);
+    expect(folder.read('list.enriched.csv')).toMatch(
+      /\nbolt\.com,Café,bolt\.com,found,<time>,Bolt\n$/,
+    );
   });
 
   it('is read as --encoding says', async () => {
@@ -69,7 +71,9 @@ describe('a list in another encoding', () => {
     const args = ['enrich', 'list.csv', '--base-url', api.url, '--encoding'];
     const ended = await runHere([...args, 'ISO8859-2'], { cwd: folder.path });
     expect(ended.stderr).toContain('list.csv is CSV, ISO-8859-2; domains');
-    expect(folder.read('list.enriched.csv')).toContain('acme.com,Łódź,acme.com,found,Acme\n');
+    expect(folder.read('list.enriched.csv')).toContain(
+      'acme.com,Łódź,acme.com,found,<time>,Acme\n',
+    );
   });
 
   it('is doubted when it is UTF-8, and --encoding says something else', async () => {

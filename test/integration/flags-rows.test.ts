@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { openScripted } from './support/api.ts';
 import { run, summaryOf } from './support/command.ts';
+import { withoutTimes } from './support/folder.ts';
 import { openList } from './support/lists.ts';
 import { runHere } from './support/program.ts';
 import { column, rowsOf } from './support/tables.ts';
@@ -25,9 +26,9 @@ describe('a flag of enrich', () => {
     const ended = await run(['enrich', 'list.csv', '--base-url', api.url, '--out', '-'], {
       cwd: folder.path,
     });
-    expect(ended.stdout).toBe(
-      'name,domain,brand_domain,brand_status,brand_name\n' +
-        'Acme,acme.com,acme.com,found,Acme\nBolt,bolt.com,bolt.com,found,Bolt\n',
+    expect(withoutTimes(ended.stdout)).toBe(
+      'name,domain,brand_domain,brand_status,brand_fetched_at,brand_name\n' +
+        'Acme,acme.com,acme.com,found,<time>,Acme\nBolt,bolt.com,bolt.com,found,<time>,Bolt\n',
     );
     expect(folder.names()).toEqual(['list.csv', 'list.failures.csv']);
   });
@@ -94,6 +95,7 @@ describe('a flag of enrich', () => {
         domain: 'acme.com',
         brand_domain: 'acme.com',
         brand_status: 'found',
+        brand_fetched_at: '<time>',
         brand_title: 'Acme',
         brand_tags: 'a, b',
         brand_place: 'Oslo',

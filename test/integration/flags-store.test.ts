@@ -60,7 +60,7 @@ describe('a flag of enrich', () => {
       });
     await enrich();
     script['dove.com'] = trouble;
-    expect(summaryOf(await enrich('--fresh', '0')).statuses).toMatchObject({ failed: 1 });
+    expect(summaryOf(await enrich('--fresh', '0')).statuses).toMatchObject({ stale: 1 });
     const { calls } = api.stats();
     const missing = await enrich('--only-missing', '--fresh', '0');
     expect(missing.code).toBe(0);

@@ -48,7 +48,7 @@ describe('a failures file of which nearly no row holds a domain', () => {
     const first = await enrich(...MERGE);
     expect(first).toMatchObject({ code: 0 });
     expect(summaryOf(first)).toMatchObject({ rows: 6, statuses: { found: 1, invalid: 5 } });
-    expect(folder.read('a.enriched.csv')).toContain(',vehement.com,found,N');
+    expect(folder.read('a.enriched.csv')).toContain(',vehement.com,found,<time>,N');
     const before = filesOf(folder);
     const second = await enrich(...MERGE);
     expect(second).toMatchObject({ code: 0 });
@@ -81,7 +81,7 @@ describe('a failures file of which nearly no row holds a domain', () => {
     folder.write('a.failures.csv', folder.read('a.failures.csv').replace('foo', 'foo.com'));
     const ended = await enrich(...MERGE);
     expect(ended).toMatchObject({ code: 0 });
-    expect(folder.read('a.enriched.csv')).toContain('\nfoo,ulm.de,foo.com,found,N\n');
+    expect(folder.read('a.enriched.csv')).toContain('\nfoo,ulm.de,foo.com,found,<time>,N\n');
   });
 
   it('is merged by the column that the run took, against a name that it did not believe', async () => {
@@ -89,7 +89,7 @@ describe('a failures file of which nearly no row holds a domain', () => {
     const { folder, enrich } = await openNight(`Domain,Website\n${rows}sales,foo\n`);
     folder.write('a.failures.csv', folder.read('a.failures.csv').replace('foo', 'foo.com'));
     expect(await enrich(...MERGE)).toMatchObject({ code: 0 });
-    expect(folder.read('a.enriched.csv')).toContain('\nsales,foo,foo.com,found,N\n');
+    expect(folder.read('a.enriched.csv')).toContain('\nsales,foo,foo.com,found,<time>,N\n');
   });
 
   it('is told of what is wrong with the file that it is merged into', async () => {

@@ -39,13 +39,13 @@ describe('--merge', () => {
     says['b.com'] = { body: { name: 'Bolt' } };
     const { summary } = await merge();
     expect(folder.read('list.enriched.csv')).toBe(
-      'id;Site;Note;brand_domain;brand_status;brand_name\r\n' +
-        '1;"A.com"; x ;a.com;found;A\r\n' +
-        '2;b.com;;b.com;found;Bolt\r\n' +
-        '3;c.com;"y;";c.com;failed;\r\n' +
-        '4;n/a;;;invalid;\r\n' +
-        '5;B.com;;b.com;found;Bolt\r\n' +
-        '6;d.com;;d.com;found;D\r\n',
+      'id;Site;Note;brand_domain;brand_status;brand_fetched_at;brand_name\r\n' +
+        '1;"A.com"; x ;a.com;found;<time>;A\r\n' +
+        '2;b.com;;b.com;found;<time>;Bolt\r\n' +
+        '3;c.com;"y;";c.com;failed;;\r\n' +
+        '4;n/a;;;invalid;;\r\n' +
+        '5;B.com;;b.com;found;<time>;Bolt\r\n' +
+        '6;d.com;;d.com;found;<time>;D\r\n',
     );
     expect(folder.read('list.failures.csv')).toBe(
       'id;Site;Note;brand_row;brand_domain;brand_status;brand_reason;brand_http_status;brand_attempts\r\n' +
@@ -107,12 +107,12 @@ describe('--merge', () => {
     expect(
       rowsOf(folder.read('list.enriched.csv'), ';').map((row) => Object.values(row).slice(3)),
     ).toEqual([
-      ['a.com', 'found', 'A', ''],
-      ['b.com', 'found', 'Bolt', "'=Oslo"],
-      ['c.com', 'failed', '', ''],
-      ['', 'invalid', '', ''],
-      ['b.com', 'found', 'Bolt', "'=Oslo"],
-      ['d.com', 'found', 'D', ''],
+      ['a.com', 'found', '<time>', 'A', ''],
+      ['b.com', 'found', '<time>', 'Bolt', "'=Oslo"],
+      ['c.com', 'failed', '', '', ''],
+      ['', 'invalid', '', '', ''],
+      ['b.com', 'found', '<time>', 'Bolt', "'=Oslo"],
+      ['d.com', 'found', '<time>', 'D', ''],
     ]);
     expect(rowsOf(folder.read('left.csv'), ';')).toHaveLength(2);
     expect(rowsOf(folder.read('list.failures.csv'), ';')).toHaveLength(4);
@@ -125,7 +125,7 @@ describe('--merge', () => {
       folder.read('list.failures.csv').replace('4;n/a;', '4;e.com;'),
     );
     await merge();
-    expect(folder.read('list.enriched.csv')).toContain('\r\n4;n/a;;e.com;found;E\r\n');
+    expect(folder.read('list.enriched.csv')).toContain('\r\n4;n/a;;e.com;found;<time>;E\r\n');
     expect(folder.read('list.failures.csv')).not.toContain('e.com');
   });
 
@@ -136,8 +136,8 @@ describe('--merge', () => {
     says['b.com'] = { body: { name: 'B', city: 'Rome' } };
     const { summary } = await merge({ fields: 'name=name', fill: { City: 'city' } });
     expect(folder.read('list.enriched.csv')).toBe(
-      'domain,brand_status,City,brand_domain,brand_status_2,brand_name\n' +
-        'a.com,own,,a.com,found,A\nb.com,own,Rome,b.com,found,B\n',
+      'domain,brand_status,City,brand_domain,brand_status_2,brand_fetched_at,brand_name\n' +
+        'a.com,own,,a.com,found,<time>,A\nb.com,own,Rome,b.com,found,<time>,B\n',
     );
     expect(summary.filled).toEqual({ City: 1 });
   });
@@ -169,7 +169,7 @@ describe('a merge is refused before any call, and changes nothing,', () => {
   const FAILURES =
     'domain,brand_row,brand_domain,brand_status,brand_reason,brand_http_status,brand_attempts\n';
   const OUT =
-    'domain,brand_domain,brand_status,brand_name\na.com,a.com,found,A\nb.com,b.com,failed,\n';
+    'domain,brand_domain,brand_status,brand_fetched_at,brand_name\na.com,a.com,found,<time>,A\nb.com,b.com,failed,,\n';
   const ROW = 'b.com,2,b.com,failed,http_500,500,1\n';
 
   it.each([
@@ -258,7 +258,7 @@ describe('a merge is refused before any call, and changes nothing,', () => {
     const ended = await run(args, { cwd: folder.path });
     expect(ended.code).toBe(0);
     expect(summaryOf(ended)).toMatchObject({ out: 'out.csv', failures: 'failures.csv', rows: 1 });
-    expect(folder.read('out.csv')).toBe(OUT.replace('failed,', 'found,B'));
+    expect(folder.read('out.csv')).toBe(OUT.replace('failed,,', 'found,<time>,B'));
     expect(folder.read('failures.csv')).toBe(FAILURES);
   });
 });

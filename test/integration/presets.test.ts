@@ -20,7 +20,13 @@ describe('--fields @FILE', () => {
       code: 0,
     });
     expect(rowsOf(folder.read('list.enriched.csv'))).toEqual([
-      { domain: 'a.com', brand_domain: 'a.com', brand_status: 'found', ...ROW },
+      {
+        domain: 'a.com',
+        brand_domain: 'a.com',
+        brand_status: 'found',
+        brand_fetched_at: '<time>',
+        ...ROW,
+      },
     ]);
   });
 

@@ -9,11 +9,11 @@ import { openScripted } from './support/api.ts';
 import { builtCommand } from './support/build.ts';
 import { ENVIRONMENT, run, start } from './support/command.ts';
 import { enrichIn } from './support/enrich.ts';
-import { openFolder } from './support/folder.ts';
+import { openFolder, withoutTimes } from './support/folder.ts';
 import { cellsOf, column, domains, listOf, objectsOf, rowsOf } from './support/tables.ts';
 
 const FOUND = (domain: string) =>
-  `${domain},found,${domain.charAt(0).toUpperCase()}${domain.slice(1, -4)}`;
+  `${domain},found,<time>,${domain.charAt(0).toUpperCase()}${domain.slice(1, -4)}`;
 
 describe('a list', () => {
   it.each([
@@ -33,9 +33,9 @@ describe('a list', () => {
     await enrichIn(folder, { input: 'list.txt', baseUrl: api.url });
     expect(folder.read('list.enriched.txt')).toBe(
       mark +
-        line('n', 'domain', 'brand_domain', 'brand_status', 'brand_name') +
-        line('1', 'acme.com', 'acme.com', 'found', 'Acme') +
-        line('2', 'bolt.com', 'bolt.com', 'found', 'Bolt'),
+        line('n', 'domain', 'brand_domain', 'brand_status', 'brand_fetched_at', 'brand_name') +
+        line('1', 'acme.com', 'acme.com', 'found', '<time>', 'Acme') +
+        line('2', 'bolt.com', 'bolt.com', 'found', '<time>', 'Bolt'),
     );
   });
 
@@ -52,10 +52,14 @@ describe('a list', () => {
     folder.write('list.csv', `${lines.join('\r\n')}\r\n`);
     const api = await openScripted({});
     await enrichIn(folder, { input: 'list.csv', baseUrl: api.url });
-    const added = ['brand_domain,brand_status,brand_name', FOUND('acme.com'), FOUND('bolt.com')];
+    const added = [
+      'brand_domain,brand_status,brand_fetched_at,brand_name',
+      FOUND('acme.com'),
+      FOUND('bolt.com'),
+    ];
     const [header, acme, bolt] = added;
     expect(folder.read('list.enriched.csv')).toBe(
-      [header, acme, bolt, acme, bolt, ',invalid,']
+      [header, acme, bolt, acme, bolt, ',invalid,,']
         .map((cells, at) => `${lines[at]},${cells}\r\n`)
         .join(''),
     );
@@ -79,7 +83,7 @@ describe('a list', () => {
       },
     });
     expect(folder.read('list.enriched.csv')).toBe(
-      'domain,tag,tag,,,brand_domain,brand_status,brand_name\n' +
+      'domain,tag,tag,,,brand_domain,brand_status,brand_fetched_at,brand_name\n' +
         `acme.com,a,b,,,${FOUND('acme.com')}\n` +
         `bolt.com,,,,,${FOUND('bolt.com')}\n` +
         `acme.com,a,b,c,d,${FOUND('acme.com')}\n` +
@@ -106,7 +110,9 @@ describe('a list', () => {
       baseUrl: 'http://127.0.0.1:9',
     });
     expect(summary.rows).toBe(0);
-    expect(folder.read('list.enriched.csv')).toBe('name,domain,brand_domain,brand_status\n');
+    expect(folder.read('list.enriched.csv')).toBe(
+      'name,domain,brand_domain,brand_status,brand_fetched_at\n',
+    );
     expect(folder.read('list.failures.csv')).toBe(
       'name,domain,brand_row,brand_domain,brand_status,brand_reason,brand_http_status,brand_attempts\n',
     );
@@ -194,10 +200,10 @@ describe('a list', () => {
       stdin: 'domain;n\nacme.com;1\nbolt.com;2\n',
     });
     expect(ended.code).toBe(0);
-    expect(cellsOf(ended.stdout, ';')).toEqual([
-      ['domain', 'n', 'brand_domain', 'brand_status', 'brand_name'],
-      ['acme.com', '1', 'acme.com', 'found', 'Acme'],
-      ['bolt.com', '2', 'bolt.com', 'not_found', ''],
+    expect(cellsOf(withoutTimes(ended.stdout), ';')).toEqual([
+      ['domain', 'n', 'brand_domain', 'brand_status', 'brand_fetched_at', 'brand_name'],
+      ['acme.com', '1', 'acme.com', 'found', '<time>', 'Acme'],
+      ['bolt.com', '2', 'bolt.com', 'not_found', '<time>', ''],
     ]);
     expect(folder.names()).toEqual(['stdin.failures.csv']);
   });

@@ -20,8 +20,8 @@ describe('the output', () => {
     });
     await enrichIn(folder, { input: 'list.csv', baseUrl: api.url });
     const [header, ...rows] = cellsOf(folder.read('list.enriched.csv'));
-    expect(header?.slice(0, 3)).toEqual(['domain', 'brand_domain', 'brand_status']);
-    expect(new Set(header?.slice(3))).toEqual(
+    expect(header?.slice(1, 4)).toEqual(['brand_domain', 'brand_status', 'brand_fetched_at']);
+    expect(new Set(header?.slice(4))).toEqual(
       new Set(['brand_last', 'brand_name', 'brand_at_zip', 'brand_at_city', 'brand_ok']),
     );
     const cell = (row: number, name: string) => rows[row]?.[header?.indexOf(name) ?? -1];
@@ -59,6 +59,7 @@ describe('the output', () => {
         own: '=1+1',
         brand_domain: 'acme.com',
         brand_status: 'found',
+        brand_fetched_at: '<time>',
         brand_a: `'=HYPERLINK("http://x")`,
         brand_b: "'+49 30",
         brand_c: "'-5",
@@ -83,6 +84,7 @@ describe('the output', () => {
         domain: 'acme.com',
         brand_domain: 'acme.com',
         brand_status: 'found',
+        brand_fetched_at: '<time>',
         brand_f: '=1+1',
         brand_n: -5,
         brand_yes: true,
@@ -123,6 +125,7 @@ describe('the output', () => {
         brand_row: '7',
         brand_domain: 'acme.com',
         brand_status_2: 'found',
+        brand_fetched_at: '<time>',
         brand_name_2: 'Acme',
       },
     ]);
@@ -166,6 +169,7 @@ describe('the output', () => {
           brand_reason: 'http_500',
           brand_domain_2: names[at],
           brand_status_2: 'found',
+          brand_fetched_at: '<time>',
         })),
       );
       if (format === 'jsonl') expect(text).toContain('"id":3.0');

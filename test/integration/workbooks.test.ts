@@ -100,6 +100,7 @@ describe('a workbook', () => {
         City: 'Oslo',
         brand_domain: 'acme.com',
         brand_status: 'found',
+        brand_fetched_at: '<time>',
         brand_name: '=Acme',
         brand_employees: 12,
         brand_big: false,
@@ -111,6 +112,7 @@ describe('a workbook', () => {
         City: 'Rome',
         brand_domain: 'globex.com',
         brand_status: 'not_found',
+        brand_fetched_at: '<time>',
         brand_name: null,
         brand_employees: null,
         brand_big: null,
@@ -126,6 +128,7 @@ describe('a workbook', () => {
         brand_row: 2,
         brand_domain: 'globex.com',
         brand_status: 'not_found',
+        brand_fetched_at: '<time>',
         brand_reason: 'http_404',
         brand_http_status: 404,
         brand_attempts: 1,
@@ -181,9 +184,18 @@ describe('a workbook', () => {
     const options = { baseUrl: url, fields: 'name=name' };
     await enrichIn(folder, { ...options, input: 'list.xlsx', out: 'list.csv' });
     expect(cellsOf(folder.read('list.csv'))).toEqual([
-      ['Name', 'Website', 'Since', 'City', 'brand_domain', 'brand_status', 'brand_name'],
+      [
+        'Name',
+        'Website',
+        'Since',
+        'City',
+        'brand_domain',
+        'brand_status',
+        'brand_fetched_at',
+        'brand_name',
+      ],
       ['ACME', 'acme.com', '2024-03-01', '', 'acme.com', 'found', "'=Acme"],
-      ['007', 'globex.com', '2024-03-02T12:00:00', 'Rome', 'globex.com', 'not_found', ''],
+      ['007', 'globex.com', '2024-03-02T12:00:00', 'Rome', 'globex.com', 'not_found', '<time>', ''],
     ]);
     expect(cellsOf(folder.read('list.failures.csv'))).toHaveLength(2);
     await enrichIn(folder, { ...options, input: 'list.xlsx', out: 'list.jsonl' });
@@ -210,6 +222,7 @@ describe('a workbook', () => {
         column_4: null,
         brand_domain: 'acme.com',
         brand_status: 'found',
+        brand_fetched_at: '<time>',
         brand_name: '=Acme',
       },
       {
@@ -219,6 +232,7 @@ describe('a workbook', () => {
         column_4: 'more',
         brand_domain: 'globex.com',
         brand_status: 'not_found',
+        brand_fetched_at: '<time>',
         brand_name: null,
       },
     ]);
@@ -270,6 +284,7 @@ describe('a workbook', () => {
       City: null,
       brand_domain: 'acme.com',
       brand_status: 'found',
+      brand_fetched_at: '<time>',
       brand_name: '=Acme',
       brand_employees: 12,
       brand_big: false,

@@ -6,7 +6,16 @@ import type { Summary } from '../../src/watch/summary.ts';
 const SUMMARY: Summary = {
   runId: '0123456789ab',
   rows: 5,
-  statuses: { found: 2, not_found: 1, rejected: 0, failed: 1, pending: 0, invalid: 1, skipped: 0 },
+  statuses: {
+    found: 2,
+    stale: 0,
+    not_found: 1,
+    rejected: 0,
+    failed: 1,
+    pending: 0,
+    invalid: 1,
+    skipped: 0,
+  },
   uniqueDomains: 4,
   freshDomains: 0,
   lookups: 4,

@@ -1,3 +1,4 @@
+import { isAnswer } from '../../brand/outcome.ts';
 import { hashText } from '../../common/hash-text.ts';
 import type { JoinedRow } from '../joined-row.ts';
 import {
@@ -65,7 +66,7 @@ const SEED = { domain: 1, key: 2 };
  * Compares rows with what was reported before. An outcome with the same time of fetching is the
  * same: its values are not compared, unless a column is now made in another way.
  *
- * A row whose lookup failed or was not made has no change. What was reported before is kept.
+ * A row whose lookup failed or was not made has no change, even if it has an older answer. What was reported before is kept.
  */
 export function createChangeFinder({ columns, before, after }: ChangeFinderOptions): ChangeFinder {
   const table = before && createRecordTable(before.readIds());
@@ -176,7 +177,7 @@ export function createChangeFinder({ columns, before, after }: ChangeFinderOptio
 /** The loss of a row's domain is reported only if the row was reported before. */
 function hasSomethingToTell({ status }: JoinedRow, isKnown: boolean): boolean {
   if (status === 'invalid') return isKnown;
-  return status !== 'failed' && status !== 'pending' && status !== 'skipped';
+  return isAnswer(status);
 }
 
 function lowOf(ms: number): number {

@@ -2,8 +2,8 @@ import { isJsonObject } from '../../brand/json-object.ts';
 import type { Shape } from '../../brand/shape.ts';
 import type { RowIndex } from '../../producer/row-index.ts';
 import { uniqueNames } from '../../rows/columns/names.ts';
-import type { OutcomeHead } from '../../store/outcome-codec.ts';
-import type { OutcomeStore } from '../../store/store.ts';
+import type { SavedColumn } from '../../store/saved-columns.ts';
+import type { RowAnswers } from '../row-answers.ts';
 import type { Field } from './fields.ts';
 import { valueAt } from './flatten.ts';
 import { expressionOf } from './path-expression.ts';
@@ -12,8 +12,7 @@ import { createRest } from './rest-of-answer.ts';
 
 export interface CountShapesOptions {
   readonly index: RowIndex;
-  readonly store: OutcomeStore;
-  readonly isUsable: (domain: string, outcome: OutcomeHead) => boolean;
+  readonly answers: Pick<RowAnswers, 'answerHeadOf'>;
   /** The shapes of fresh outcomes, as counted by the plan. */
   readonly freshShapes: ShapeUses;
 }
@@ -23,15 +22,15 @@ export interface CountShapesOptions {
  * each outcome holds the number of its shape.
  */
 export async function countShapes(options: CountShapesOptions): Promise<ShapeUses> {
-  const { index, store, isUsable, freshShapes } = options;
+  const { index, answers, freshShapes } = options;
   const uses = new Map([...freshShapes].map(([id, use]) => [id, { ...use }]));
   let row = 0;
   for await (const rows of index.read()) {
     for (const { kind, text } of rows) {
       if (kind === 'due' || kind === 'known') row += 1;
       if (kind !== 'due') continue; // fresh outcomes are already counted
-      const head = store.findHead(text);
-      if (head && isUsable(text, head)) countShape(uses, head.shapeId, row);
+      const head = answers.answerHeadOf(text);
+      if (head) countShape(uses, head.shapeId, row);
     }
   }
   return uses;
@@ -58,6 +57,8 @@ export interface FlatColumnsOptions {
   readonly maxColumns: number;
   /** Names of columns that an earlier output has. They come first, however many there are. */
   readonly known?: readonly string[] | undefined;
+  /** The columns of the last output of the list. They stay, under their names, even when empty. */
+  readonly layout?: readonly SavedColumn[] | undefined;
 }
 
 /** The name of the column for values without a column of their own. */
@@ -69,12 +70,16 @@ const REST = 'json';
  */
 export function flatColumnsOf(
   { paths, isCut }: RankedPaths,
-  { maxColumns, known = [] }: FlatColumnsOptions,
+  { maxColumns, known = [], layout = [] }: FlatColumnsOptions,
 ): readonly Field[] {
-  const names = nameFlatPaths(paths);
+  const kept = layout.flatMap(({ name, path }) => (path ? [{ name, path }] : []));
+  const stay = kept.slice(0, maxColumns);
+  const staying = new Set(stay.map(({ path }) => JSON.stringify(path)));
+  const more = paths.filter((path) => !staying.has(JSON.stringify(path)));
+  const names = nameFlatPaths(more, stay);
   const isKnown = (path: readonly string[]): boolean => known.includes(names.get(path) ?? '');
-  const first = paths.filter(isKnown);
-  const others = paths.filter((path) => !isKnown(path));
+  const first = [...stay.map(({ path }) => path), ...more.filter(isKnown)];
+  const others = more.filter((path) => !isKnown(path));
   // If there is a `json` column already, all paths without a column of their own go there.
   const room = known.includes(REST) ? 0 : Math.max(0, maxColumns - first.length);
   const shown = [...first, ...others.slice(0, room)];
@@ -83,10 +88,12 @@ export function flatColumnsOf(
     name: names.get(path) ?? '',
     expression: expressionOf(path),
     isFlat: true,
+    path,
     valueOf: (answer) => valueAt(answer, path),
   });
   const fields = shown.map(toField);
-  if (hidden.length === 0 && !isCut) return fields;
+  const isRestKept = layout.some(({ name, path }) => name === REST && path === undefined);
+  if (hidden.length === 0 && !isCut && !isRestKept) return fields;
   const parts = hidden.map(toField);
   const beyond: Field = { name: REST, isFlat: true, valueOf: createRest(paths) };
   const rest: Field = {
@@ -100,15 +107,22 @@ export function flatColumnsOf(
 
 /**
  * Names paths by joining their names with `_`. Of two equal names the shorter path keeps it. So
- * names do not depend on the order of the columns, which may change from night to night.
+ * names do not depend on the order of the columns. Columns of the last output keep their names.
  */
-function nameFlatPaths(paths: Shape): ReadonlyMap<readonly string[], string> {
+function nameFlatPaths(
+  paths: Shape,
+  stay: readonly { readonly name: string; readonly path: readonly string[] }[],
+): ReadonlyMap<readonly string[], string> {
   const inOrder = paths
     .map((path) => ({ path, key: JSON.stringify(path) }))
     .sort((one, other) => one.path.length - other.path.length || (one.key < other.key ? -1 : 1))
     .map(({ path }) => path);
-  const names = uniqueNames(inOrder.map((path) => path.join('_')));
-  return new Map(inOrder.map((path, at) => [path, names[at] ?? '']));
+  const names = uniqueNames([
+    ...stay.map(({ name }) => name),
+    ...inOrder.map((path) => path.join('_')),
+  ]);
+  const all = [...stay.map(({ path }) => path), ...inOrder];
+  return new Map(all.map((path, at) => [path, names[at] ?? '']));
 }
 
 /** The value of a part in a row, given the value of the whole. */

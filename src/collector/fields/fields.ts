@@ -16,6 +16,8 @@ export interface Field {
    * false
    */
   readonly isFlat?: boolean;
+  /** The way to its value in an answer, for a column of the flattened answer. */
+  readonly path?: readonly string[];
   /** The pieces in it, if there are several. Each finds its value in the value of the whole. */
   readonly parts?: readonly Field[];
   /** Undefined when the answer has no value for it. */

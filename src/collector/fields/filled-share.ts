@@ -1,15 +1,12 @@
 import { findJsonObject } from '../../brand/json-object.ts';
-import type { Outcome } from '../../brand/outcome.ts';
 import { shapeOf } from '../../brand/shape.ts';
-import type { OutcomeStore } from '../../store/store.ts';
+import type { RowAnswers } from '../row-answers.ts';
 import type { DomainSample } from './domain-sample.ts';
 import { valueAt } from './flatten.ts';
 
 export interface FilledShareOptions {
   readonly sample: DomainSample;
-  readonly store: OutcomeStore;
-  /** Whether an outcome counts in this run. */
-  readonly isUsable: (outcome: Outcome) => boolean;
+  readonly answers: Pick<RowAnswers, 'answerOf'>;
 }
 
 /** The sample ends after this many characters, because answers may be long. */
@@ -24,12 +21,12 @@ const MOST_CHARACTERS = 16 * 1024 * 1024;
 export function measureFilledShares(
   options: FilledShareOptions,
 ): (path: readonly string[]) => number {
-  const { sample, store, isUsable } = options;
+  const { sample, answers } = options;
   const paths = new Map<string, { rows: number; filled: number }>();
   let left = MOST_CHARACTERS;
   for (const [domain, rows] of sample.rowsByDomain) {
-    const outcome = store.find(domain);
-    if (outcome?.status !== 'found' || !isUsable(outcome)) continue;
+    const outcome = answers.answerOf(domain);
+    if (!outcome) continue;
     left -= outcome.json.length;
     const answer = findJsonObject(outcome.json) ?? {};
     for (const path of shapeOf(answer)) {

@@ -1,3 +1,4 @@
+import { isAnswer } from '../../brand/outcome.ts';
 import type { RowColumn, RowFormat, RowWriter } from '../../rows/row-format.ts';
 import { cutRows } from '../cut-rows.ts';
 import type { JoinedRow } from '../joined-row.ts';
@@ -57,13 +58,14 @@ export async function mergeRows(options: MergeOptions): Promise<void> {
         texts.push(outWriter.untouched(row));
         continue;
       }
-      const isFound = earlier.format.toObject(row.raw)[earlier.added[1] ?? ''] === 'found';
+      const before = earlier.format.toObject(row.raw)[earlier.added[1] ?? ''];
       const { status } = next.value;
-      const isAnswer = status !== 'failed' && status !== 'pending' && status !== 'skipped';
-      const isKept = next.value.status === 'skipped' || (isFound && !isAnswer);
+      const isLearned = isAnswer(status) || status === 'invalid';
+      const hadValues = before === 'found' || before === 'stale';
+      const isKept = status === 'skipped' || (hadValues && !isLearned);
       texts.push(isKept ? outWriter.untouched(row) : outWriter.merged(row, next.value));
-      if (next.value.status !== 'found' && !(isFound && !isAnswer))
-        left.push(failureOf(next.value));
+      // A row that stays `stale` is still to be looked up.
+      if (status !== 'found' && (isLearned || before !== 'found')) left.push(failureOf(next.value));
       next = await learned.next();
     }
     await out.write(texts.join(''));

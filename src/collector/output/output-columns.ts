@@ -1,4 +1,6 @@
+import { isAnswer } from '../../brand/outcome.ts';
 import { untakenName } from '../../rows/columns/names.ts';
+import type { SavedColumn } from '../../store/saved-columns.ts';
 import { partOf } from '../fields/enriched-columns.ts';
 import type { Field } from '../fields/fields.ts';
 import type { JoinedRow } from '../joined-row.ts';
@@ -12,6 +14,8 @@ export interface OutputColumn {
   readonly isCompared?: boolean;
   /** Whether it is a piece of the flattened answer. @default false */
   readonly isFlat?: boolean | undefined;
+  /** The way to its value in an answer, for a column of the flattened answer. */
+  readonly path?: readonly string[] | undefined;
   /** The pieces in it, with the names that they would have as columns. */
   readonly parts?: readonly OutputColumn[] | undefined;
   valueOf(row: JoinedRow): unknown;
@@ -24,6 +28,8 @@ export interface OutputColumnsOptions {
   readonly further?: readonly OutputColumn[] | undefined;
   /** Names of the input's own columns. */
   readonly taken: ReadonlySet<string>;
+  /** The columns of the last output. They come first, in their order. @default none */
+  readonly layout?: readonly SavedColumn[] | undefined;
   /** Whether there is a changes file. @default false */
   readonly hasChanges?: boolean;
 }
@@ -36,12 +42,14 @@ export interface OutputColumns {
   readonly failures: readonly OutputColumn[];
   /** Names of the columns that only the changes file has, if there is one. */
   readonly changes: readonly string[];
+  /** The columns of `out` but the first three, as a later run needs them to keep their order. */
+  readonly layout: readonly SavedColumn[];
   readonly renamed: readonly { readonly from: string; readonly to: string }[];
 }
 
 /** Names all added columns. A name that the input has already gets a suffix. */
 export function nameOutputColumns(options: OutputColumnsOptions): OutputColumns {
-  const { prefix, enriched, further = [], taken, hasChanges = false } = options;
+  const { prefix, enriched, further = [], layout = [], taken, hasChanges = false } = options;
   const renamed = new Map<string, string>();
 
   function name(columns: readonly OutputColumn[]): readonly OutputColumn[] {
@@ -69,8 +77,11 @@ export function nameOutputColumns(options: OutputColumnsOptions): OutputColumns 
   const wanted: readonly OutputColumn[] = [
     DOMAIN,
     STATUS,
-    ...enriched.map((field, at) => columnOf(field, (row) => row.values[at])),
-    ...further,
+    FETCHED_AT,
+    ...inOrderOf(layout, [
+      ...enriched.map((field, at) => columnOf(field, (row) => row.values[at])),
+      ...further,
+    ]),
   ];
   const all = name(hasChanges ? [...wanted, ...CHANGE_COLUMNS] : wanted);
   const failures = name(FAILURE_COLUMNS);
@@ -79,19 +90,42 @@ export function nameOutputColumns(options: OutputColumnsOptions): OutputColumns 
     enriched: all.slice(wanted.length - enriched.length - further.length, wanted.length),
     failures,
     changes: all.slice(wanted.length).map((column) => column.name),
+    layout: wanted.slice(COLUMNS_BEFORE_ANSWER).map(({ name, path }) => ({ name, path })),
     renamed: [...renamed].map(([from, to]) => ({ from, to })),
   };
 }
 
+/** Columns that the last output had come first, in its order; new ones follow. */
+function inOrderOf(
+  layout: readonly SavedColumn[],
+  columns: readonly OutputColumn[],
+): readonly OutputColumn[] {
+  const idOf = ({ name, path }: SavedColumn): string => (path ? JSON.stringify(path) : name);
+  const places = new Map(layout.map((column, at) => [idOf(column), at]));
+  const placeOf = (column: OutputColumn): number => places.get(idOf(column)) ?? layout.length;
+  return columns.toSorted((one, other) => placeOf(one) - placeOf(other));
+}
+
 function columnOf(field: Field, valueOf: OutputColumn['valueOf']): OutputColumn {
-  const { name, expression, isFlat, parts } = field;
+  const { name, expression, isFlat, path, parts } = field;
   const toColumn = (part: Field): OutputColumn =>
     columnOf(part, (row) => partOf(part, valueOf(row)));
-  return { name, expression, isFlat, parts: parts?.map(toColumn), valueOf };
+  return { name, expression, isFlat, path, parts: parts?.map(toColumn), valueOf };
 }
 
 const DOMAIN: OutputColumn = { name: 'domain', expression: 'domain', valueOf: (row) => row.domain };
 const STATUS: OutputColumn = { name: 'status', expression: 'status', valueOf: (row) => row.status };
+/** Whenever an answer is fetched again, this is another time, which is no news of the brand. */
+const FETCHED_AT: OutputColumn = {
+  name: 'fetched_at',
+  isCompared: false,
+  valueOf: ({ status, fetchedAtMs }) =>
+    status === 'stale' || isAnswer(status)
+      ? `${new Date(fetchedAtMs).toISOString().slice(0, 19)}Z`
+      : undefined,
+};
+/** How many columns come before those that are made of answers. */
+export const COLUMNS_BEFORE_ANSWER = 3;
 /** The values of these are found when a row is written. */
 const CHANGE_COLUMNS: readonly OutputColumn[] = [
   { name: 'change', valueOf: () => undefined },

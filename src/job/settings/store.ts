@@ -10,6 +10,7 @@ export interface FreshnessSettings {
   readonly freshNotFound: number;
   readonly freshRejected: number;
   readonly freshJitter: number;
+  readonly maxStale: number | undefined;
   readonly refresh: boolean | undefined;
   readonly onlyMissing: boolean | undefined;
   readonly store: string;
@@ -40,6 +41,12 @@ export const STORE_SETTINGS: Definitions<FreshnessSettings> = {
     description:
       'shorten these durations at random by up to this share, so that answers fetched in one night do not all expire in one night; 0 for none',
     parse: share,
+  },
+  maxStale: {
+    value: 'DURATION',
+    description:
+      'how old an answer may be that a row keeps when its domain could not be looked up; 0 for none (default: any age)',
+    parse: duration(0, Number.MAX_SAFE_INTEGER),
   },
   refresh: {
     description: 'look up every domain again, however fresh its answer is',

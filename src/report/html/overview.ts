@@ -91,7 +91,7 @@ const PRUNED = 'the outcome was removed from the store meanwhile';
 
 /** How many rows each added column has a value in. */
 export function columnsSection({ columns, filled, rows }: RunReport): Html | false {
-  const { found } = rows.statuses;
+  const found = rows.statuses.found + rows.statuses.stale;
   if (columns.length === 0 && filled.length === 0) return false;
   const tableOf = (some: typeof columns): Html =>
     table('Columns', some, [

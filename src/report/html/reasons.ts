@@ -37,7 +37,7 @@ function bySeverity(reasons: readonly Reason[]): readonly Reason[] {
   return reasons.toSorted((one, other) => place(one) - place(other) || other.rows - one.rows);
 }
 
-const SEVERITY = ['failed', 'rejected', 'pending', 'skipped', 'invalid', 'not_found'];
+const SEVERITY = ['failed', 'stale', 'rejected', 'pending', 'skipped', 'invalid', 'not_found'];
 
 function drawReason(
   { status, reason, rows, advice, httpStatus, examples }: Reason,

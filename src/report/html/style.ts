@@ -1,7 +1,7 @@
 const DARK = `
   --page: #0d1117; --card: #151b23; --ink: #e6edf3; --muted: #a3adb8; --line: #2f3742; --soft: #1e2630;
   --accent: #6cb0ff; --accent-soft: #1f3a5c; --warn: #f0b13c; --bad: #ff7b72;
-  --found: #3fb950; --not_found: #8ea2b8; --rejected: #f0883e; --failed: #ff7b72; --pending: #56d4dd; --invalid: #d2a8ff; --skipped: #626d79;
+  --found: #3fb950; --stale: #2f9e8f; --not_found: #8ea2b8; --rejected: #f0883e; --failed: #ff7b72; --pending: #56d4dd; --invalid: #d2a8ff; --skipped: #626d79;
   --p50: #6cb0ff; --p95: #f0b13c; --p99: #ff7b72;`;
 
 /** The style of a report: on a screen by day and by night, on paper, on a phone. */
@@ -10,7 +10,7 @@ export const STYLE: string = `
   color-scheme: light dark;
   --page: #f6f7f9; --card: #ffffff; --ink: #1b2129; --muted: #56606b; --line: #d9dee4; --soft: #eef1f4;
   --accent: #0a5bc4; --accent-soft: #dbe9fb; --warn: #8a5a00; --bad: #b3261e;
-  --found: #1f8a3d; --not_found: #6c7f94; --rejected: #c2560c; --failed: #cf2f26; --pending: #0b7285; --invalid: #7d4bc9; --skipped: #b4bcc6;
+  --found: #1f8a3d; --stale: #0f7a6c; --not_found: #6c7f94; --rejected: #c2560c; --failed: #cf2f26; --pending: #0b7285; --invalid: #7d4bc9; --skipped: #b4bcc6;
   --p50: #0a5bc4; --p95: #a86a00; --p99: #cf2f26;
 }
 @media screen and (prefers-color-scheme: dark) { :root {${DARK} } }
@@ -41,7 +41,7 @@ section, .verdict { background: var(--card); border: 1px solid var(--line); bord
 .split { display: flex; height: 22px; border-radius: 6px; overflow: hidden; gap: 2px; margin-bottom: 14px; }
 .split i { display: block; min-width: 3px; }
 .swatch { display: inline-block; width: 11px; height: 11px; border-radius: 3px; margin-right: 8px; }
-.is-found { background: var(--found); } .is-not_found { background: var(--not_found); } .is-rejected { background: var(--rejected); }
+.is-found { background: var(--found); } .is-stale { background: var(--stale); } .is-not_found { background: var(--not_found); } .is-rejected { background: var(--rejected); }
 .is-failed { background: var(--failed); } .is-pending { background: var(--pending); } .is-invalid { background: var(--invalid); } .is-skipped { background: var(--skipped); }
 .scroll { overflow-x: auto; }
 table { border-collapse: collapse; width: 100%; font-size: 14px; }
@@ -63,7 +63,7 @@ td .meter.quiet i { background: var(--not_found); }
 .reason .rows { font-variant-numeric: tabular-nums; white-space: nowrap; }
 .reason p { margin: 4px 0 8px; }
 .badge { font-size: 12.5px; font-weight: 600; border: 1px solid currentColor; border-radius: 99px; padding: 0 9px; white-space: nowrap; }
-.badge.not_found, .badge.skipped { color: var(--muted); } .badge.rejected { color: var(--rejected); } .badge.failed { color: var(--bad); } .badge.pending { color: var(--pending); } .badge.invalid { color: var(--invalid); }
+.badge.not_found, .badge.skipped { color: var(--muted); } .badge.stale { color: var(--stale); } .badge.rejected { color: var(--rejected); } .badge.failed { color: var(--bad); } .badge.pending { color: var(--pending); } .badge.invalid { color: var(--invalid); }
 .reason table { font-size: 13px; }
 .reason td.wide { color: var(--muted); }
 details { margin-top: 12px; }

@@ -9,6 +9,7 @@ export interface StatusWords {
 /** All statuses, in the order in which they are shown. */
 export const STATUSES: Readonly<Record<keyof StatusCounts, StatusWords>> = {
   found: { name: 'found', meaning: 'enriched' },
+  stale: { name: 'stale', meaning: 'not learned this time; the values of an older answer stay' },
   not_found: { name: 'not found', meaning: 'the API does not know the domain' },
   rejected: { name: 'rejected', meaning: 'the API refused the domain' },
   failed: { name: 'failed', meaning: 'no usable answer, however often it was tried' },

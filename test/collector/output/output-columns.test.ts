@@ -13,7 +13,7 @@ function namesOf(fields: readonly string[], taken: readonly string[], prefix = '
 describe('nameOutputColumns', () => {
   it('puts domain and status first, and what says why into the failures', () => {
     expect(namesOf(['name'], ['domain'])).toEqual({
-      out: ['brand_domain', 'brand_status', 'brand_name'],
+      out: ['brand_domain', 'brand_status', 'brand_fetched_at', 'brand_name'],
       failures: ['row', 'domain', 'status', 'reason', 'http_status', 'attempts'].map(
         (name) => `brand_${name}`,
       ),
@@ -38,6 +38,7 @@ describe('nameOutputColumns', () => {
     expect(namesOf(['domain', 'status', 'a', 'a'], []).out).toEqual([
       'brand_domain',
       'brand_status',
+      'brand_fetched_at',
       'brand_domain_2',
       'brand_status_2',
       'brand_a',

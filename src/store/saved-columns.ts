@@ -1,0 +1,85 @@
+import type { Database } from 'lmdb';
+import { z } from 'zod';
+
+/** A column that an output had. */
+export interface SavedColumn {
+  /** Its name, without the prefix and without the suffix that it got beside an equal name. */
+  readonly name: string;
+  /** The way to its value in an answer; undefined for a column that is made in another way. */
+  readonly path?: readonly string[] | undefined;
+}
+
+/** The columns of the last output of a list, in their order. */
+interface SavedLayout {
+  readonly columns: readonly SavedColumn[];
+  /** Milliseconds since 1970. */
+  readonly savedAtMs: number;
+}
+
+const LAYOUT = z.object({
+  columns: z.array(z.object({ name: z.string(), path: z.array(z.string()).min(1).optional() })),
+  savedAtMs: z.number(),
+});
+
+/** Layouts of more outputs than this are not kept; the oldest goes first. */
+const MOST_LAYOUTS = 500;
+
+/** @param id identifies the output from night to night; at most some hundred bytes */
+function keyOf(endpointId: string, id: string): string {
+  return `${prefixOf(endpointId)}${id}`;
+}
+
+function prefixOf(endpointId: string | undefined): string {
+  return endpointId === undefined ? 'columns:' : `columns:${endpointId}:`;
+}
+
+/** The columns that were saved under an id; undefined when there are none, or they are malformed. */
+export function findSavedColumns(
+  meta: Database<unknown, string>,
+  endpointId: string,
+  id: string,
+): readonly SavedColumn[] | undefined {
+  return read(meta, keyOf(endpointId, id))?.columns;
+}
+
+/** Saves columns under several ids, and drops the oldest when there are too many. */
+export async function saveColumns(
+  meta: Database<unknown, string>,
+  endpointId: string,
+  { ids, columns, savedAtMs }: SavedLayout & { readonly ids: readonly string[] },
+): Promise<void> {
+  const layout: SavedLayout = { columns, savedAtMs };
+  const puts = ids.map((id) => meta.put(keyOf(endpointId, id), layout));
+  const saved = layoutsIn(meta, undefined);
+  const tooMany = saved
+    .sort((one, other) => one.savedAtMs - other.savedAtMs)
+    .slice(0, Math.max(0, saved.length - MOST_LAYOUTS));
+  await Promise.all([...puts, ...tooMany.map(({ key }) => meta.remove(key))]);
+}
+
+/** Removes layouts of outputs that were last written before a time. */
+export async function pruneSavedColumns(
+  meta: Database<unknown, string>,
+  endpointId: string | undefined,
+  isOld: (savedAtMs: number) => boolean,
+): Promise<void> {
+  const old = layoutsIn(meta, endpointId).filter(({ savedAtMs }) => isOld(savedAtMs));
+  await Promise.all(old.map(({ key }) => meta.remove(key)));
+}
+
+function layoutsIn(
+  meta: Database<unknown, string>,
+  endpointId: string | undefined,
+): { key: string; savedAtMs: number }[] {
+  const start = prefixOf(endpointId);
+  const keys = [...meta.getKeys({ start, end: `${start.slice(0, -1)};` })];
+  return keys.map((key) => ({ key, savedAtMs: read(meta, key)?.savedAtMs ?? 0 }));
+}
+
+function read(meta: Database<unknown, string>, key: string): SavedLayout | undefined {
+  try {
+    return LAYOUT.safeParse(meta.get(key)).data;
+  } catch {
+    return undefined; // invalid JSON: the columns are then ordered anew
+  }
+}

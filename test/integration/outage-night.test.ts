@@ -1,0 +1,291 @@
+import { readFileSync } from 'node:fs';
+import { createServer, type Server, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { openScripted } from './support/api.ts';
+import { type Ended, run, summaryOf } from './support/command.ts';
+import { enrichIn } from './support/enrich.ts';
+import type { Folder } from './support/folder.ts';
+import { openList } from './support/lists.ts';
+import { runHere } from './support/program.ts';
+import { cellsOf, column, domains, listOf, objectsOf, rowsOf } from './support/tables.ts';
+
+const LIST = 'id,domain\n1,acme.com\n2,bolt.com\n3,gone.com\n4,none\n';
+const ISO = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ$/;
+
+interface Api {
+  readonly url: string;
+  /** `healthy` answers, `sick` answers 503, `off` lets nobody connect. */
+  become(state: 'healthy' | 'sick' | 'off'): Promise<void>;
+  /** What it says about a domain. */
+  readonly says: Record<string, object | undefined>;
+}
+
+/** An API on one port that is healthy, sick or off. */
+async function openFailing(): Promise<Api> {
+  const says: Api['says'] = {
+    'acme.com': { name: 'Acme', location: { city: 'Oslo' } },
+    'bolt.com': { name: 'Bolt', colour: 'red' },
+  };
+  let isSick = false;
+  let port = 0;
+  const server: Server = createServer((request, response) => {
+    const domain = new URL(request.url ?? '', 'http://api.example').searchParams.get('domain');
+    answer(response, isSick ? 503 : says[domain ?? ''] ? 200 : 404, says[domain ?? ''] ?? {});
+  });
+  const listen = async (): Promise<void> => {
+    await new Promise<void>((resolve) => server.listen(port, '127.0.0.1', resolve));
+    ({ port } = server.address() as AddressInfo);
+  };
+  const close = async (): Promise<void> => {
+    server.closeAllConnections();
+    await new Promise<void>((resolve) => server.close(() => resolve()));
+  };
+  await listen();
+  onTestFinished(close);
+  return {
+    url: `http://127.0.0.1:${port}`,
+    says,
+    become: async (state) => {
+      isSick = state === 'sick';
+      if (state === 'off') await close();
+      else if (!server.listening) await listen();
+    },
+  };
+}
+
+function answer(response: ServerResponse, status: number, body: object): void {
+  response.writeHead(status, { 'content-type': 'application/json' });
+  response.end(JSON.stringify(body));
+}
+
+/** A night in which every domain is due again. */
+async function night(folder: Folder, url: string, ...flags: readonly string[]): Promise<Ended> {
+  return await runHere(commandOf(url, flags), { cwd: folder.path });
+}
+
+/** The same as a process of its own. */
+async function nightOf(folder: Folder, url: string): Promise<Ended> {
+  return await run(commandOf(url), { cwd: folder.path });
+}
+
+function commandOf(url: string, flags: readonly string[] = []): readonly string[] {
+  const args = ['enrich', 'list.csv', '--base-url', url, '--json', '--progress', 'none'];
+  const due = ['--refresh', '--retries', '0', '--max-outage', '300ms', '--max-failed', '100%'];
+  return [...args, ...due, '--changes', 'changes.csv', ...flags];
+}
+
+const outOf = (folder: Folder): Record<string, string>[] =>
+  rowsOf(readFileSync(folder.at('list.enriched.csv'), 'utf8'));
+
+const without = (rows: Record<string, string>[], ...names: string[]): Record<string, string>[] =>
+  rows.map((row) =>
+    Object.fromEntries(Object.entries(row).filter(([name]) => !names.includes(name))),
+  );
+
+describe('a night in which the API is out', () => {
+  it.each(['sick', 'off'] as const)(
+    'takes no value out of a row that had one (%s)',
+    async (state) => {
+      const folder = openList(LIST);
+      const api = await openFailing();
+
+      expect((await nightOf(folder, api.url)).code).toBe(0);
+      const healthy = outOf(folder);
+      expect(column(healthy, 'brand_status')).toEqual(['found', 'found', 'not_found', 'invalid']);
+      const [header] = cellsOf(folder.read('list.enriched.csv'));
+      expect(header?.slice(0, 5)).toEqual([
+        'id',
+        'domain',
+        'brand_domain',
+        'brand_status',
+        'brand_fetched_at',
+      ]);
+
+      await api.become(state);
+      const out = await nightOf(folder, api.url);
+      expect(out.code).toBe(3);
+      expect(summaryOf(out).statuses).toMatchObject({ stale: 2, failed: 1, invalid: 1 });
+      const stale = outOf(folder);
+      expect(cellsOf(folder.read('list.enriched.csv'))[0]).toEqual(header);
+      expect(column(stale, 'brand_status').slice(0, 2)).toEqual(['stale', 'stale']);
+      // What was learned the night before is all there, with the time from then.
+      expect(without(stale, 'brand_status').slice(0, 2)).toEqual(
+        without(healthy, 'brand_status').slice(0, 2),
+      );
+      const failures = rowsOf(folder.read('list.failures.csv'));
+      expect(column(failures, 'id')).toEqual(['1', '2', '3', '4']);
+      for (const row of failures.slice(0, 2)) {
+        expect(row).toMatchObject({
+          brand_status: 'stale',
+          brand_reason: state === 'off' ? 'connection_refused' : 'http_503',
+          brand_http_status: state === 'off' ? '' : '503',
+          brand_attempts: '1',
+        });
+      }
+      expect(rowsOf(folder.read('changes.csv'))).toEqual([]);
+
+      await api.become('healthy');
+      expect((await nightOf(folder, api.url)).code).toBe(0);
+      expect(without(outOf(folder), 'brand_fetched_at')).toEqual(
+        without(healthy, 'brand_fetched_at'),
+      );
+      expect(cellsOf(folder.read('list.enriched.csv'))[0]).toEqual(header);
+      expect(rowsOf(folder.read('changes.csv'))).toEqual([]);
+    },
+  );
+
+  it('ends with 3 when single lookups failed and their rows are stale', async () => {
+    const folder = openList(LIST);
+    const script: Record<string, { status?: number; body?: object }> = {};
+    const api = await openScripted(script);
+    await night(folder, api.url);
+    script['bolt.com'] = { status: 500 };
+    const ended = await night(folder, api.url);
+    expect(ended.code).toBe(3);
+    expect(ended.stderr).toContain('2 found, 1 stale, 1 invalid');
+    expect(summaryOf(ended).statuses).toMatchObject({ found: 2, stale: 1, failed: 0 });
+    const [failure] = rowsOf(folder.read('list.failures.csv'));
+    expect(failure).toMatchObject({
+      brand_status: 'stale',
+      brand_reason: 'http_500',
+      brand_http_status: '500',
+      brand_attempts: '1',
+    });
+    expect(outOf(folder)[1]).toMatchObject({ brand_status: 'stale', brand_name: 'Bolt' });
+    expect(rowsOf(folder.read('changes.csv'))).toEqual([]);
+  });
+
+  it('keeps the values of rows that were not even asked, and ends as any stopped run', async () => {
+    const folder = openList(listOf(domains(60)));
+    const api = await openFailing();
+    for (const domain of domains(60)) api.says[domain] = { name: domain };
+    await night(folder, api.url);
+    const healthy = outOf(folder);
+    await api.become('off');
+    const ended = await night(folder, api.url, '--concurrency', '2');
+    expect(ended.code).toBe(4);
+    expect(summaryOf(ended)).toMatchObject({
+      stopped: { reason: 'outage' },
+      statuses: { stale: 60, failed: 0, skipped: 0 },
+    });
+    expect(column(outOf(folder), 'brand_name')).toEqual(column(healthy, 'brand_name'));
+    const failures = rowsOf(folder.read('list.failures.csv'));
+    expect(failures.at(-1)).toMatchObject({ brand_status: 'stale', brand_reason: 'outage' });
+    expect(rowsOf(folder.read('changes.csv'))).toEqual([]);
+  });
+
+  it('is no reason to keep a brand that the API no longer knows', async () => {
+    const folder = openList(LIST);
+    const api = await openFailing();
+    await night(folder, api.url);
+    api.says['bolt.com'] = undefined;
+    await night(folder, api.url);
+    await api.become('sick');
+    await night(folder, api.url);
+    expect(column(outOf(folder), 'brand_name').slice(0, 2)).toEqual(['Acme', '']);
+    expect(outOf(folder)[1]?.['brand_status']).not.toBe('stale');
+  });
+
+  it('is told in a report and in an object of a program', async () => {
+    const folder = openList(LIST);
+    const api = await openFailing();
+    await night(folder, api.url);
+    await api.become('sick');
+    await night(folder, api.url, '--report', 'report.html', '--report', 'report.json');
+    const report = JSON.parse(folder.read('report.json')) as {
+      rows: { statuses: object };
+      reasons: { status: string; advice: string }[];
+      columns: { name: string; rows: number }[];
+    };
+    expect(report.rows.statuses).toMatchObject({ found: 0, stale: 2 });
+    const reason = report.reasons.find(({ status }) => status === 'stale');
+    expect(reason?.advice).toContain('These rows keep an older answer.');
+    expect(report.columns).toContainEqual({ name: 'brand_name', rows: 2 });
+    expect(folder.read('report.html')).toContain('2 rows keep an older answer');
+  });
+});
+
+describe('--max-stale', () => {
+  it('bounds how old an answer may be that a row keeps', async () => {
+    const folder = openList(LIST);
+    const api = await openFailing();
+    await night(folder, api.url);
+    await api.become('sick');
+    await night(folder, api.url, '--max-stale', '1h');
+    expect(column(outOf(folder), 'brand_status').slice(0, 2)).toEqual(['stale', 'stale']);
+    for (const age of ['1ms', '0']) {
+      await night(folder, api.url, '--max-stale', age);
+      expect(column(outOf(folder), 'brand_status')).not.toContain('stale');
+    }
+  });
+});
+
+describe('a stale row', () => {
+  it('has the older answer in JSONL and for --fill, which keeps what the user wrote', async () => {
+    const folder = openList('');
+    folder.write(
+      'list.jsonl',
+      '{"domain":"acme.com","city":""}\n{"domain":"bolt.com","city":"My"}\n',
+    );
+    const body = { name: 'A', city: 'Oslo' };
+    const script: Record<string, object> = { 'acme.com': { body }, 'bolt.com': { body } };
+    const api = await openScripted(script);
+    const args = ['enrich', 'list.jsonl', '--base-url', api.url, '--json', '--retries', '0'];
+    const flags = ['--refresh', '--fill', 'city=city', '--max-failed', '100%'];
+    await runHere([...args, ...flags], { cwd: folder.path });
+    const before = objectsOf(readFileSync(folder.at('list.enriched.jsonl'), 'utf8'));
+    for (const domain of Object.keys(script)) script[domain] = { status: 500 };
+    await runHere([...args, ...flags], { cwd: folder.path });
+    const rows = objectsOf(readFileSync(folder.at('list.enriched.jsonl'), 'utf8'));
+    expect(rows).toEqual(before.map((row) => ({ ...row, brand_status: 'stale' })));
+    expect(column(rows, 'city')).toEqual(['Oslo', 'My']);
+    expect(rows[0]?.['brand_fetched_at']).toMatch(ISO);
+  });
+
+  it('is looked up again by a merge, and stays as it is when that fails too', async () => {
+    const folder = openList(LIST);
+    const api = await openFailing();
+    await night(folder, api.url);
+    await api.become('sick');
+    await night(folder, api.url);
+    const merge = ['enrich', 'list.failures.csv', '--merge', 'list.enriched.csv', '--json'];
+    const flags = ['--base-url', api.url, '--retries', '0', '--max-outage', '300ms'];
+    const [out, failures] = ['list.enriched.csv', 'list.failures.csv'].map((name) =>
+      readFileSync(folder.at(name), 'utf8'),
+    );
+    await runHere([...merge, ...flags], { cwd: folder.path });
+    expect(folder.read('list.enriched.csv').split('\n').slice(0, 3)).toEqual(
+      out?.split('\n').slice(0, 3),
+    );
+    expect(column(rowsOf(folder.read('list.failures.csv')), 'id')).toEqual(
+      column(rowsOf(failures ?? ''), 'id'),
+    );
+    await api.become('healthy');
+    await runHere([...merge, ...flags], { cwd: folder.path });
+    expect(column(outOf(folder), 'brand_status').slice(0, 2)).toEqual(['found', 'found']);
+    expect(column(rowsOf(folder.read('list.failures.csv')), 'id')).toEqual(['3', '4']);
+  });
+});
+
+describe('brand_fetched_at', () => {
+  it('says when the answer was fetched, and is blank without one', async () => {
+    const folder = openList('domain\nacme.com\nbolt.com\ncrow.com\ndove.com\nnone\n');
+    const api = await openScripted({
+      'bolt.com': { status: 404 },
+      'crow.com': { status: 422 },
+      'dove.com': { status: 500 },
+    });
+    const before = Math.floor(Date.now() / 1_000) * 1_000;
+    await enrichIn(folder, { input: 'list.csv', baseUrl: api.url, retries: 0 });
+    const times = column(outOf(folder), 'brand_fetched_at').map(String);
+    expect(times.slice(3)).toEqual(['', '']);
+    for (const time of times.slice(0, 3)) {
+      expect(time).toMatch(ISO);
+      expect(Date.parse(time)).toBeGreaterThanOrEqual(before);
+      expect(Date.parse(time)).toBeLessThanOrEqual(Date.now());
+    }
+    await enrichIn(folder, { input: 'list.csv', baseUrl: api.url, retries: 0 });
+    expect(column(outOf(folder), 'brand_fetched_at').slice(0, 3)).toEqual(times.slice(0, 3));
+  });
+});
