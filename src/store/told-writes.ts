@@ -40,9 +40,12 @@ export function tellWrites(folder: string, file: LmdbFile): ToldWrites {
 /** Lmdb's error of a failed commit has the reason in another promise. */
 async function causeOf(error: unknown): Promise<unknown> {
   if (!(error instanceof Error) || !('commitError' in error)) return error;
-  const inner: Promise<unknown> = Promise.resolve(error.commitError);
-  const reason = await inner.catch((thrown: unknown) => thrown);
-  return reason instanceof Error ? reason : error;
+  try {
+    const reason: unknown = await error.commitError;
+    return reason instanceof Error ? reason : error;
+  } catch (reason) {
+    return reason;
+  }
 }
 
 /** Says why nothing could be written to the store in a folder. */
