@@ -113,8 +113,8 @@ function beginReading(root: lmdb.RootDatabase, path: string): NativeReader | und
 
 /** Undefined in a release of lmdb-js that has no such thing; it is not part of its interface. */
 function findNative(): Native | undefined {
-  const exported: { readonly nativeAddon?: unknown } = { ...lmdb };
-  const { Txn, resetTxn } = (exported.nativeAddon ?? {}) as Partial<Native>;
+  const exported: Readonly<Record<string, unknown>> = { ...lmdb };
+  const { Txn, resetTxn } = (exported['nativeAddon'] ?? {}) as Partial<Native>;
   return Txn && resetTxn ? { Txn, resetTxn } : undefined;
 }
 
