@@ -114,7 +114,7 @@ describe('a flag of enrich', () => {
       const args = ['enrich', 'list.csv', '--base-url', api.url, '--prefix', prefix, '--out', '-'];
       return (await run(args, { cwd: folder.path })).stdout.split('\n')[0];
     };
-    expect(await header('x.')).toBe('site,x.domain,x.status,x.name');
-    expect(await header('')).toBe('site,domain,status,name');
+    expect(await header('x.')).toBe('site,x.domain,x.status,x.fetched_at,x.name');
+    expect(await header('')).toBe('site,domain,status,fetched_at,name');
   });
 });

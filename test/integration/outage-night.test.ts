@@ -238,7 +238,7 @@ describe('a stale row', () => {
     for (const domain of Object.keys(script)) script[domain] = { status: 500 };
     await runHere([...args, ...flags], { cwd: folder.path });
     const rows = objectsOf(readFileSync(folder.at('list.enriched.jsonl'), 'utf8'));
-    expect(rows).toEqual(before.map((row) => ({ ...row, brand_status: 'stale' })));
+    expect(rows).toEqual(before.map((row) => Object.assign(row, { brand_status: 'stale' })));
     expect(column(rows, 'city')).toEqual(['Oslo', 'My']);
     expect(rows[0]?.['brand_fetched_at']).toMatch(ISO);
   });
