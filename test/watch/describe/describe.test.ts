@@ -230,12 +230,12 @@ describe('describeStop', () => {
     ['same_answer', /^Five different domains got one and the same answer \(200\).*--base-url/],
     ['lost_domain', /redirected to an address without the domain/],
     ['bot_wall', /check for bots.*let your address or your User-Agent \(--header\) through/],
-    ['invalid_http', /not in HTTP that can be read.*port/],
-    ['unknown_content_encoding', /Content-Encoding that is not known/],
+    ['invalid_http', /no HTTP\/1.1 and cannot be read.*port/],
+    ['unknown_content_encoding', /content encoding that is not known/],
     ['unknown_charset', /charset that is not known/],
     ['http2_only', /HTTP\/2 only/],
-    ['tls_too_old', /version of TLS that is not safe/],
-    ['client_certificate_required', /certificate of the caller/],
+    ['tls_too_old', /version of TLS that is too old/],
+    ['client_certificate_required', /client certificate/],
   ])('names what was seen: %s', (seen, expected) => {
     const text = describeStop({ reason: 'misdirected', seen });
     expect(text).toMatch(expected);
