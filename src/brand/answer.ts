@@ -258,13 +258,6 @@ function judgeBody(evidence: Evidence): Answer {
     sign: 'no_json',
   };
   if (bodyError) return cutOff;
-  // The body is whole, but how it is written is not known here.
-  const strange = isPackedStrangely(headers)
-    ? 'unknown_content_encoding'
-    : !isUtf8(bytes) && isCharsetStrange(headers['content-type'])
-      ? 'unknown_charset'
-      : undefined;
-  if (strange) return { ...cutOff, reason: strange, sign: strange };
   for (const candidate of evidence.texts) {
     const value = findRoundedJsonObject(candidate);
     if (value) {
@@ -277,6 +270,13 @@ function judgeBody(evidence: Evidence): Answer {
       return { kind: 'found', httpStatus, json: candidate, shape: shapeOf(value), writer };
     }
   }
+  // The body is whole, but how it is written is not known here.
+  const strange = isPackedStrangely(headers)
+    ? 'unknown_content_encoding'
+    : !isUtf8(bytes) && isCharsetStrange(headers['content-type'])
+      ? 'unknown_charset'
+      : undefined;
+  if (strange) return { ...cutOff, reason: strange, sign: strange };
   const writer = refuserOf(evidence);
   if (writer.form === 'page' || writer.form === 'text') return { ...cutOff, isWhole: true, writer };
   const reason = whyNoJsonObject(bytes, evidence.redact);

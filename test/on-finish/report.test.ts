@@ -79,6 +79,7 @@ describe('the report of a run', () => {
       BRANDFILL_EXIT_CODE: '3',
       BRANDFILL_ROWS: '5',
       BRANDFILL_FOUND: '2',
+      BRANDFILL_STALE: '0',
       BRANDFILL_NOT_FOUND: '1',
       BRANDFILL_REJECTED: '0',
       BRANDFILL_FAILED: '1',
