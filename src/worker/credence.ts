@@ -80,6 +80,8 @@ export interface CredenceOptions {
 const MANY = 5;
 /** Used when the API has answered before: a run with few new domains may have only odd ones. */
 export const CALLS_WHERE_ANSWERED = 20;
+/** So many domains go ahead while all get one and the same good answer. */
+const CALLS_UNTIL_SAME = 20;
 /** So many domains on which a way to speak lasted show that it is the API's. */
 const ENOUGH_TO_LEARN = 3;
 /** The chance at which refusals in a row are no chance any more. */
@@ -154,6 +156,8 @@ export function createCredence({
   function note(answer: Answer, domain: string, isTelling: () => boolean): void {
     if (state !== 'doubtful') return;
     const seen = signOf(answer);
+    // What counts calls is an API, however alike its answers are.
+    if (sign === 'same_answer' && answer.kind === 'throttled') return enter('heard');
     if (seen ? !isTelling() : NEUTRAL.has(answer.kind)) return;
     if (seen === undefined || (sign !== undefined && sign !== seen)) return enter('heard');
     sign = seen;
@@ -161,9 +165,12 @@ export function createCredence({
     if (signed.size >= mostSigned()) stop({ reason: 'misdirected', seen });
   }
 
-  /** One answer of which all that can be said is that it has no other beside it is no sign. */
+  /**
+   * How many domains make a sign certain. One body for five domains speaks against the address, but
+   * may be how an API answers for a while: the next calls may still show another, or a limit.
+   */
   function mostSigned(): number {
-    return sign === 'same_answer' ? Math.max(calls, MANY) : calls;
+    return sign === 'same_answer' ? Math.max(calls, CALLS_UNTIL_SAME) : calls;
   }
 
   function success(): void {
@@ -243,6 +250,9 @@ export function createCredence({
       return new Promise((release) => heldForSign.push({ answer, release }));
     },
     idle: () => {
+      if (state === 'doubtful' && sign === 'same_answer' && signed.size >= MANY) {
+        stop({ reason: 'misdirected', seen: sign });
+      }
       const held = heldForSign;
       heldForSign = [];
       for (const { answer, release } of held) release(isForPeople(answer) ? foreignBelief : 'kept');
@@ -306,11 +316,10 @@ function createVoices(): Voices {
 
   function isForeign({ kind, writer }: Answer): boolean {
     if (!writer || own.has(voiceOf(kind, writer))) return false;
-    // What may do what is said in a status; words beside it need not be JSON.
-    if (kind === 'forbidden' && writer.form !== 'page') return false;
-    if (kind !== 'not_found') {
-      return isForPeople({ writer });
-    }
+    // A refusal in plain words may well be the API's.
+    const isRefused = kind === 'rejected' || kind === 'forbidden';
+    if (kind !== 'not_found')
+      return writer.form === 'page' || (writer.form === 'text' && !isRefused);
     switch (writer.form) {
       case 'page':
       case 'text':

@@ -177,7 +177,7 @@ describe('about the address: 200 that is no answer', () => {
       code: 4,
       stopped: { reason: 'misdirected', seen: 'same_answer' },
     });
-    expect(ended.calls()).toBe(5);
+    expect(ended.calls()).toBe(20);
   });
 
   it('stops when redirects lose the domain, and follows none of them', async () => {

@@ -161,12 +161,16 @@ it('no more than five calls are under way before it is known how the first ones 
 it('a good answer that names no domain is a sign when five domains got the same', async () => {
   const writer = { server: '', form: 'json', names: [], namesDomain: false } as const;
   const same = { ...found, writer };
-  const { asked, outcomes, stopped } = await lookUpAll(() => same);
-  expect({ asked, outcomes, stopped }).toEqual({
-    asked: 5,
-    outcomes: [],
-    stopped: { reason: 'misdirected', seen: 'same_answer' },
-  });
+  const stopped = { reason: 'misdirected', seen: 'same_answer' };
+  expect(await lookUpAll(() => same)).toEqual({ asked: 20, outcomes: [], stopped });
+  const few = await lookUpAll(() => same, { domains: DOMAINS.slice(0, 7) });
+  expect(few).toEqual({ asked: 7, outcomes: [], stopped });
+  const fewer = await lookUpAll(() => same, { domains: DOMAINS.slice(0, 4) });
+  expect(fewer.outcomes).toHaveLength(4);
+  const limited = await lookUpAll((domain, call) =>
+    domain === 'd9.com' && call === 1 ? throttled(1) : same,
+  );
+  expect(limited.outcomes).toHaveLength(100);
   const other: Answer = { ...same, json: '{"a":2}' };
   const mixed = await lookUpAll((domain) => (domain === 'd3.com' ? other : same));
   expect(mixed.outcomes).toHaveLength(100);

@@ -23,7 +23,7 @@ export function makeList(rows: number, count: number, random: SeededRandom): Cha
     if (at % 50 === 49) {
       const row = `${at},"row ${at}, ""quoted""",n/a`;
       text.push(row);
-      out.push(`${row},,invalid,,,`);
+      out.push(`${row},,invalid,,,,`);
       failures.push(`${row},${at + 1},,invalid,single_label,,0`);
       continue;
     }
@@ -31,13 +31,13 @@ export function makeList(rows: number, count: number, random: SeededRandom): Cha
     const row = `${at},row ${at},${domain}`;
     const { status = 200, name = '', size = '' } = knownOf(domain);
     text.push(row);
-    if (status === 200) out.push(`${row},${domain},found,${name},${size},'=1+1`);
+    if (status === 200) out.push(`${row},${domain},found,<time>,${name},${size},'=1+1`);
     if (status === 404) {
-      out.push(`${row},${domain},not_found,,,`);
+      out.push(`${row},${domain},not_found,<time>,,,`);
       failures.push(`${row},${at + 1},${domain},not_found,http_404,404,1`);
     }
     if (status === 400) {
-      out.push(`${row},${domain},rejected,,,`);
+      out.push(`${row},${domain},rejected,<time>,,,`);
       failures.push(`${row},${at + 1},${domain},rejected,No ${domain},400,1`);
     }
   }
