@@ -104,8 +104,10 @@ export interface Writer {
   readonly names: readonly string[];
   /** Status and body without the domain, numbers and identifiers. For refusals only. */
   readonly wording?: string;
-  /** Whether the answer names the domain that was asked, and so is about it. For `found` only. */
-  readonly namesDomain?: boolean;
+  /**
+   * Whether several domains may well get this answer, or the domain is named in it. For `found` only.
+   */
+  readonly canBeShared?: boolean;
 }
 
 /** The meaning of an answer's status, before the rest of it is read. */
@@ -265,7 +267,7 @@ function judgeBody(evidence: Evidence): Answer {
         server: serverOf(headers),
         form: 'json',
         names: [],
-        namesDomain: candidate.includes(domain),
+        canBeShared: candidate.includes(domain) || canBeShared(candidate, value),
       };
       return { kind: 'found', httpStatus, json: candidate, shape: shapeOf(value), writer };
     }
@@ -282,6 +284,26 @@ function judgeBody(evidence: Evidence): Answer {
   const reason = whyNoJsonObject(bytes, evidence.redact);
   return reason === undefined ? cutOff : { ...cutOff, reason, isWhole: true, writer };
 }
+
+/**
+ * Whether an answer may well be true of several companies. Five different ones hardly share a whole
+ * record; but one that says little, such as `{"industry":"retail"}`, they may. What a server says of
+ * itself is about none of them.
+ */
+function canBeShared(json: string, value: JsonObject): boolean {
+  if (json.length > LITTLE) return false;
+  return !Object.entries(value).every(
+    ([name, said]) => OF_SERVERS.has(name.toLowerCase()) || said === null || said === '',
+  );
+}
+
+/** In characters. */
+const LITTLE = 32;
+const OF_SERVERS: ReadonlySet<string> = new Set(
+  'status state message msg error errors ok success code version service detail details info health healthy uptime time timestamp path documentation docs result results data'.split(
+    ' ',
+  ),
+);
 
 function judgeRedirect({ httpStatus, headers, origin, path, domain }: Evidence): Answer {
   const { location } = headers;

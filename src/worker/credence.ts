@@ -80,8 +80,6 @@ export interface CredenceOptions {
 const MANY = 5;
 /** Used when the API has answered before: a run with few new domains may have only odd ones. */
 export const CALLS_WHERE_ANSWERED = 20;
-/** So many domains go ahead while all get one and the same good answer. */
-const CALLS_UNTIL_SAME = 20;
 /** So many domains on which a way to speak lasted show that it is the API's. */
 const ENOUGH_TO_LEARN = 3;
 /** The chance at which refusals in a row are no chance any more. */
@@ -145,9 +143,7 @@ export function createCredence({
   /** The sign in one of the first answers; of a good answer, that all have the same body. */
   function signOf(answer: Answer): Misdirection | undefined {
     if (answer.kind !== 'found') return answer.sign;
-    const isAboutDomain = answer.writer?.namesDomain !== false;
-    // An address that counts calls is an API.
-    if (isAboutDomain || answer.limits) return undefined;
+    if (answer.writer?.canBeShared !== false) return undefined;
     if (body !== undefined && body !== answer.json) return undefined;
     body = answer.json;
     return 'same_answer';
@@ -156,21 +152,11 @@ export function createCredence({
   function note(answer: Answer, domain: string, isTelling: () => boolean): void {
     if (state !== 'doubtful') return;
     const seen = signOf(answer);
-    // What counts calls is an API, however alike its answers are.
-    if (sign === 'same_answer' && answer.kind === 'throttled') return enter('heard');
     if (seen ? !isTelling() : NEUTRAL.has(answer.kind)) return;
     if (seen === undefined || (sign !== undefined && sign !== seen)) return enter('heard');
     sign = seen;
     signed.add(domain);
-    if (signed.size >= mostSigned()) stop({ reason: 'misdirected', seen });
-  }
-
-  /**
-   * How many domains make a sign certain. One body for five domains speaks against the address, but
-   * may be how an API answers for a while: the next calls may still show another, or a limit.
-   */
-  function mostSigned(): number {
-    return sign === 'same_answer' ? Math.max(calls, CALLS_UNTIL_SAME) : calls;
+    if (signed.size >= calls) stop({ reason: 'misdirected', seen });
   }
 
   function success(): void {
@@ -221,7 +207,7 @@ export function createCredence({
       return state === 'heard';
     },
     pass: async (signal) => {
-      while (state === 'doubtful' && underWay + signed.size >= mostSigned()) {
+      while (state === 'doubtful' && underWay + signed.size >= calls) {
         signal.throwIfAborted();
         await waiting.wait(signal);
       }
@@ -250,9 +236,6 @@ export function createCredence({
       return new Promise((release) => heldForSign.push({ answer, release }));
     },
     idle: () => {
-      if (state === 'doubtful' && sign === 'same_answer' && signed.size >= MANY) {
-        stop({ reason: 'misdirected', seen: sign });
-      }
       const held = heldForSign;
       heldForSign = [];
       for (const { answer, release } of held) release(isForPeople(answer) ? foreignBelief : 'kept');

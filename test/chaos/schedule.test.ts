@@ -10,7 +10,7 @@ describe('a scheduled run', () => {
   it('of a process that was frozen goes to another one, and the first gives it up', async () => {
     let delayMs = 100;
     const { job, keep, ask, results, api, folder } = await openSchedules({
-      api: { respond: () => ({ body: { name: 'N' }, delayMs }) },
+      api: { respond: (domain) => ({ body: { name: domain }, delayMs }) },
     });
     const file = job('crm', SLOW);
     // The one that takes over must not be starved for so long: it would count as lost, too.

@@ -171,13 +171,23 @@ describe('about the gateway: an answer that is not the API’s, where JSON came 
 });
 
 describe('about the address: 200 that is no answer', () => {
-  it('stops when five domains get one body that names none of them', async () => {
-    const ended = await enrich(50, (_, response) => say(response, { status: 'ok' }));
+  it.each([
+    ['what a server says of itself', { status: 'ok' }],
+    ['nothing', {}],
+    ['no data', { success: true, data: null }],
+    ['a whole record', { name: 'Demo', site: 'https://demo.example', city: 'Oslo' }],
+  ])('stops when five domains get one and the same body: %s', async (_, body) => {
+    const ended = await enrich(50, (__, response) => say(response, body));
     expect(ended).toMatchObject({
       code: 4,
       stopped: { reason: 'misdirected', seen: 'same_answer' },
     });
-    expect(ended.calls()).toBe(20);
+    expect(ended.calls()).toBe(5);
+  });
+
+  it('not when the body says so little that companies may well share it', async () => {
+    const ended = await enrich(50, (_, response) => say(response, { industry: 'retail' }));
+    expect(ended).toMatchObject({ code: 0, statuses: { found: 50 } });
   });
 
   it('stops when redirects lose the domain, and follows none of them', async () => {
