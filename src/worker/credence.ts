@@ -113,6 +113,8 @@ export function createCredence({
   // Heard: who speaks, and which refusals have no success between them.
   const voices = createVoices();
   const rows = new Map<string, Row>();
+  /** The domains that were refused last. */
+  const sighted = new Set<string>();
   /** How many refusals of a wording turned out to be about their domains. */
   const believed = new Map<string, number>();
   let verdicts = 0;
@@ -184,6 +186,11 @@ export function createCredence({
 
   /** Notes a refusal when it comes: until its lookup has ended, successes may come. */
   function sight({ kind, httpStatus, reason, writer }: RefusingAnswer, domain: string): void {
+    // Asked once more, it says no more than before.
+    if (sighted.has(domain)) return;
+    sighted.add(domain);
+    const [oldest = ''] = sighted;
+    if (sighted.size > MOST_REMEMBERED) sighted.delete(oldest);
     verdicts += 1;
     if (isTrusting || wasRefusedBefore(domain)) return;
     const wording = writer?.wording ?? `${httpStatus} ${reason}`;

@@ -304,7 +304,7 @@ describe('the same refusal of different domains', () => {
       writer: { server: '', form: 'json', names: [], wording: '200 nan' },
     };
     const script: Script = (domain) => (at(domain) % 4 === 0 ? broken : named(domain));
-    const { outcomes, stopped } = await lookUpAll(script);
+    const { outcomes, stopped } = await lookUpAll(script, { concurrency: 100 });
     expect(stopped).toBeUndefined();
     expect(outcomes.filter(({ status }) => status === 'rejected')).toHaveLength(25);
   });
