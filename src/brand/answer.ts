@@ -280,7 +280,7 @@ function judgeBody(evidence: Evidence): Answer {
       : undefined;
   if (strange) return { ...cutOff, reason: strange, sign: strange };
   const writer = refuserOf(evidence);
-  if (writer.form === 'page' || writer.form === 'text') return { ...cutOff, isWhole: true, writer };
+  if (writer.form === 'page' || writer.form === 'text') return { ...cutOff, writer };
   const reason = whyNoJsonObject(bytes, evidence.redact);
   return reason === undefined ? cutOff : { ...cutOff, reason, isWhole: true, writer };
 }

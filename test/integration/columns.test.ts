@@ -178,7 +178,7 @@ describe('columns that were asked for', () => {
     const folder = openFolder();
     folder.write('list.csv', listOf(domains(5)));
     const { url } = await openApi({
-      respond: () => body({ name: 'A', at: { city: 'Oslo' }, tags: [] }),
+      respond: (domain) => body({ name: domain, at: { city: 'Oslo' }, tags: [] }),
     });
     const enrich = async (fields: string) => {
       const flags = ['enrich', 'list.csv', '--base-url', url, '--fields', fields];

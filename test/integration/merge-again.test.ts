@@ -51,7 +51,7 @@ describe('a failures file of which nearly no row holds a domain', () => {
     expect(folder.read('a.enriched.csv')).toContain(',vehement.com,found,<time>,N');
     const before = filesOf(folder);
     const second = await enrich(...MERGE);
-    expect(second).toMatchObject({ code: 0 });
+    expect(second).toMatchObject({ code: 3 });
     expect(summaryOf(second)).toMatchObject({ rows: 5, lookups: 0, statuses: { invalid: 5 } });
     expect(filesOf(folder)).toEqual(before);
   });
@@ -59,7 +59,7 @@ describe('a failures file of which nearly no row holds a domain', () => {
   it('is enriched as a list too', async () => {
     const { enrich, correct } = await openNight();
     const invalid = await enrich('a.failures.csv', '--out', 'x.csv', '--failures', 'y.csv');
-    expect(invalid).toMatchObject({ code: 0 });
+    expect(invalid).toMatchObject({ code: 3 });
     expect(summaryOf(invalid)).toMatchObject({ rows: 6, lookups: 0, statuses: { invalid: 6 } });
     correct();
     const ended = await enrich('a.failures.csv', '--out', 'x.csv', '--failures', 'y.csv');
