@@ -18,7 +18,7 @@ describe('--max-calls', () => {
     // What would look like an outage were it no answer at all.
     const isOdd = (domain: string): boolean => /[13579]\./.test(domain);
     const api = await openApi({
-      respond: (domain, call) => (isOdd(domain) && call < 4 ? { body: 'x' } : undefined),
+      respond: (domain, call) => (isOdd(domain) && call < 4 ? { body: '{"x' } : undefined),
     });
     const args = ['enrich', 'list.csv', '--queue', redis.url, '--base-url', api.url];
     const bounds = ['--max-calls=60', '--concurrency=4', '--chunk=5', '--max-failed=100%'];
