@@ -158,7 +158,12 @@ export function createCredence({
     if (seen === undefined || (sign !== undefined && sign !== seen)) return enter('heard');
     sign = seen;
     signed.add(domain);
-    if (signed.size >= calls) stop({ reason: 'misdirected', seen });
+    if (signed.size >= mostSigned()) stop({ reason: 'misdirected', seen });
+  }
+
+  /** One good answer has none beside it that it could be the same as. */
+  function mostSigned(): number {
+    return sign === 'same_answer' ? Math.max(calls, MANY) : calls;
   }
 
   function success(): void {
@@ -214,7 +219,7 @@ export function createCredence({
       return state === 'heard';
     },
     pass: async (signal) => {
-      while (state === 'doubtful' && underWay + signed.size >= calls) {
+      while (state === 'doubtful' && underWay + signed.size >= mostSigned()) {
         signal.throwIfAborted();
         await waiting.wait(signal);
       }

@@ -77,7 +77,9 @@ describe('a store that cannot be used', () => {
     if (process.platform === 'win32') return console.log('Left out: Windows has no such limit.');
     const folder = openFolder();
     folder.write('list.csv', listOf(domains(200)));
-    const large = await openApi({ respond: () => ({ body: { text: 'x'.repeat(20_000) } }) });
+    const large = await openApi({
+      respond: (domain) => ({ body: { domain, text: 'x'.repeat(20_000) } }),
+    });
     const ended = await run(['enrich', 'list.csv', '--base-url', large.url, '--store', 'kept'], {
       cwd: folder.path,
       mostFileBlocks: 1_000,
@@ -93,7 +95,9 @@ describe('a store that cannot be used', () => {
     if (!disk) return console.log('Left out: a full disk, because no small disk can be mounted.');
     const folder = openFolder();
     folder.write('list.csv', listOf(domains(1_000)));
-    const large = await openApi({ respond: () => ({ body: { text: 'x'.repeat(20_000) } }) });
+    const large = await openApi({
+      respond: (domain) => ({ body: { domain, text: 'x'.repeat(20_000) } }),
+    });
     const args = ['enrich', 'list.csv', '--base-url', large.url, '--store', disk.at('store')];
     const ended = await run([...args, '--concurrency', '8'], { cwd: folder.path });
     expectRefusal(ended, /the disk is full.*run the same command again/);

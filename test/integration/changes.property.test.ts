@@ -127,7 +127,8 @@ function isAnswered(row: Row): boolean {
 function valuesOf(row: Row): Row {
   return Object.fromEntries(
     Object.entries(row).filter(
-      ([name, value]) => name.startsWith('brand_') && !/_changed?$/.test(name) && value !== '',
+      ([name, value]) =>
+        name.startsWith('brand_') && !/_(changed?|fetched_at)$/.test(name) && value !== '',
     ),
   );
 }

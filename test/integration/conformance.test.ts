@@ -133,7 +133,7 @@ describe.skipIf(!EXAMPLES)('csvkit-examples', () => {
     });
     expect(rows).toBe(1);
     expect(folder.read('list.enriched.csv')).toBe(
-      'column_1,column_2,column_3,brand_domain,brand_status\n1,2,3,,invalid\n',
+      'column_1,column_2,column_3,brand_domain,brand_status,brand_fetched_at\n1,2,3,,invalid,\n',
     );
   });
 

@@ -92,7 +92,7 @@ describe('a run that wants a file of another one ends before its first call', ()
   it('the failures that a merge replaces', async () => {
     const pair = await openPair();
     pair.folder.write('b.csv', 'domain\nn/a\n');
-    expect(await pair.run(...B)).toMatchObject({ code: 0 });
+    expect(await pair.run(...B)).toMatchObject({ code: 3 });
     const before = ['b.out.csv', 'b.bad.csv'].map((name) => pair.folder.read(name));
     const first = await pair.hold('enrich', 'a.csv', '--failures', 'b.bad.csv');
     const second = await pair.run('enrich', 'b.bad.csv', '--merge', 'b.out.csv');

@@ -133,7 +133,7 @@ describe('over Redis, a pending lookup', () => {
   it('is written as pending when the run is stopped, and asked by the next one at once', async () => {
     let isReady = false;
     const stage = await openStage(6, {
-      respond: (domain) => (isOdd(domain) && !isReady ? { status: 202 } : { body: {} }),
+      respond: (domain) => (isOdd(domain) && !isReady ? { status: 202 } : { body: { domain } }),
     });
     await stage.worker();
     const running = await stage.enrich('--workers', '0', '--json', '--progress', 'lines');

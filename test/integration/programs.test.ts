@@ -21,7 +21,9 @@ describe('a program that uses the library', () => {
   it('goes on when the disk of the store fills up', async ({ skip }) => {
     const disk = openSmallDisk(6 * 1024 * 1024);
     if (!disk) return skip('a full disk, because no small disk can be mounted');
-    const api = await openApi({ respond: () => ({ body: { text: 'x'.repeat(20_000) } }) });
+    const api = await openApi({
+      respond: (domain) => ({ body: { domain, text: 'x'.repeat(20_000) } }),
+    });
     const printed = await runProgram(
       `const { API: baseUrl, STORE: store } = process.env;
        const input = Array.from({ length: 1000 }, (_, at) => ({ domain: \`company-\${at}.com\` }));

@@ -80,7 +80,9 @@ describe('--report', () => {
     expect(columns).toEqual([{ name: 'brand_name', rows: 1 }]);
     expect(files).toMatchObject({ out: 'list.enriched.csv', failures: 'list.failures.csv' });
     expect(folder.read('run.html')).toContain('Done: 1 of 3 rows enriched, 1 row failed.');
-    expect(folder.read('list.enriched.csv')).toContain('Bolt,bolt.com,bolt.com,found,Bolt\n');
+    expect(folder.read('list.enriched.csv')).toContain(
+      'Bolt,bolt.com,bolt.com,found,<time>,Bolt\n',
+    );
   });
 
   it('of a workbook shows rows as people see them, and names the sheet of the failures', async () => {

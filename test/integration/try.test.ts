@@ -207,9 +207,14 @@ describe('brandfill try says in a sentence', () => {
       'reset',
       'reset',
       3,
-      'a.com: failed: the connection was broken off before there was an answer. 1 call',
+      'a.com: failed: the connection was broken off before there was an answer; check --base-url, and whether the API is up. 1 call',
     ],
-    ['timeout', 'hang', 3, 'a.com: failed: no answer came within --timeout. 1 call'],
+    [
+      'timeout',
+      'hang',
+      3,
+      'a.com: failed: no answer came within --timeout; give it longer, or fewer calls at once (--concurrency). 1 call',
+    ],
   ])('what came: %s', async (_, reply, code, sentence) => {
     const api = await openApi({ respond: () => reply });
     const store = openFolder().at('.brandfill');
