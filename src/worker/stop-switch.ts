@@ -8,14 +8,12 @@ export type StopReason =
   | 'unauthorized'
   /** Five 403 in a row with no success between them. */
   | 'forbidden'
-  /** The same refusal of five domains, with no success between them. */
+  /** Five different domains got the same refusal, with no success between: it is about the caller. */
   | 'refused'
   /** 402, a wait so long that the quota must be used up, or nothing but 429 for as long. */
   | 'quota'
   /** The API has been out for longer than `maxOutage`. */
   | 'outage'
-  /** Five different domains got the same refusal, with no success between: it is about the caller. */
-  | 'refused'
   /** The first calls all gave the same sign of a wrong address. */
   | 'misdirected'
   /** More lookups failed than `maxFailed` allows. */

@@ -30,7 +30,7 @@ async function enrich(rows: number, answer: Answer, more: readonly string[] = []
     const args = ['enrich', 'list.csv', '--base-url', server.url, '--json', ...more];
     const ended = await runHere(args, { cwd: folder.path });
     const { statuses, stopped } = summaryOf(ended);
-    const kept = Object.entries(statuses).filter(([, count]) => Number(count) > 0);
+    const kept = Object.entries(statuses).filter(([, count]) => count > 0);
     return { code: ended.code, stderr: ended.stderr, statuses: Object.fromEntries(kept), stopped };
   };
   const failures = () => rowsOf(folder.read('list.failures.csv'));
