@@ -123,11 +123,12 @@ function isAnswered(row: Row): boolean {
   return ['found', 'not_found', 'rejected'].includes(String(row['brand_status']));
 }
 
-/** Our columns, as far as there is something in them. */
+/** Our columns that are compared, as far as there is something in them. */
 function valuesOf(row: Row): Row {
   return Object.fromEntries(
     Object.entries(row).filter(
-      ([name, value]) => name.startsWith('brand_') && !/_changed?$/.test(name) && value !== '',
+      ([name, value]) =>
+        name.startsWith('brand_') && !/_(?:changed?|fetched_at)$/.test(name) && value !== '',
     ),
   );
 }

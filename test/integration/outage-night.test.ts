@@ -252,7 +252,7 @@ describe('a stale row', () => {
     const merge = ['enrich', 'list.failures.csv', '--merge', 'list.enriched.csv', '--json'];
     const flags = ['--base-url', api.url, '--retries', '0', '--max-outage', '300ms'];
     const [out, failures] = ['list.enriched.csv', 'list.failures.csv'].map((name) =>
-      readFileSync(folder.at(name), 'utf8'),
+      folder.read(name),
     );
     await runHere([...merge, ...flags], { cwd: folder.path });
     expect(folder.read('list.enriched.csv').split('\n').slice(0, 3)).toEqual(
