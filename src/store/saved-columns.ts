@@ -1,6 +1,3 @@
-import type { Database } from 'lmdb';
-import { z } from 'zod';
-
 /** A column that an output had. */
 export interface SavedColumn {
   /** Its name, without the prefix and without the suffix that it got beside an equal name. */
@@ -16,10 +13,13 @@ interface SavedLayout {
   readonly savedAtMs: number;
 }
 
-const LAYOUT = z.object({
-  columns: z.array(z.object({ name: z.string(), path: z.array(z.string()).min(1).optional() })),
-  savedAtMs: z.number(),
-});
+/** What is needed of the store's table of such things. */
+interface MetaTable {
+  get(key: string): unknown;
+  put(key: string, value: unknown): Promise<boolean>;
+  remove(key: string): Promise<boolean>;
+  getKeys(range: { readonly start: string; readonly end: string }): Iterable<string>;
+}
 
 /** Layouts of more outputs than this are not kept; the oldest goes first. */
 const MOST_LAYOUTS = 500;
@@ -35,7 +35,7 @@ function prefixOf(endpointId: string | undefined): string {
 
 /** The columns that were saved under an id; undefined when there are none, or they are malformed. */
 export function findSavedColumns(
-  meta: Database<unknown, string>,
+  meta: MetaTable,
   endpointId: string,
   id: string,
 ): readonly SavedColumn[] | undefined {
@@ -44,7 +44,7 @@ export function findSavedColumns(
 
 /** Saves columns under several ids, and drops the oldest when there are too many. */
 export async function saveColumns(
-  meta: Database<unknown, string>,
+  meta: MetaTable,
   endpointId: string,
   { ids, columns, savedAtMs }: SavedLayout & { readonly ids: readonly string[] },
 ): Promise<void> {
@@ -59,7 +59,7 @@ export async function saveColumns(
 
 /** Removes layouts of outputs that were last written before a time. */
 export async function pruneSavedColumns(
-  meta: Database<unknown, string>,
+  meta: MetaTable,
   endpointId: string | undefined,
   isOld: (savedAtMs: number) => boolean,
 ): Promise<void> {
@@ -68,7 +68,7 @@ export async function pruneSavedColumns(
 }
 
 function layoutsIn(
-  meta: Database<unknown, string>,
+  meta: MetaTable,
   endpointId: string | undefined,
 ): { key: string; savedAtMs: number }[] {
   const start = prefixOf(endpointId);
@@ -76,10 +76,25 @@ function layoutsIn(
   return keys.map((key) => ({ key, savedAtMs: read(meta, key)?.savedAtMs ?? 0 }));
 }
 
-function read(meta: Database<unknown, string>, key: string): SavedLayout | undefined {
+function read(meta: MetaTable, key: string): SavedLayout | undefined {
   try {
-    return LAYOUT.safeParse(meta.get(key)).data;
+    const saved = meta.get(key);
+    return isLayout(saved) ? saved : undefined;
   } catch {
     return undefined; // invalid JSON: the columns are then ordered anew
   }
+}
+
+function isLayout(saved: unknown): saved is SavedLayout {
+  const { columns, savedAtMs } = (saved ?? {}) as Partial<Record<keyof SavedLayout, unknown>>;
+  return Array.isArray(columns) && columns.every(isColumn) && typeof savedAtMs === 'number';
+}
+
+function isColumn(saved: unknown): saved is SavedColumn {
+  const { name, path } = (saved ?? {}) as Partial<Record<keyof SavedColumn, unknown>>;
+  const isPath = Array.isArray(path) && path.length > 0;
+  return (
+    typeof name === 'string' &&
+    (path === undefined || (isPath && path.every((step) => typeof step === 'string')))
+  );
 }
