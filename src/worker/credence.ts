@@ -190,7 +190,7 @@ export function createCredence({
   const isSign = (answer: Answer): boolean => state === 'doubtful' && answer.sign !== undefined;
 
   /** Notes a refusal when it comes: until its lookup has ended, successes may come. */
-  function sight({ kind, httpStatus, reason, writer }: RefusingAnswer, domain: string): void {
+  function sight(answer: RefusingAnswer, domain: string): void {
     // Asked once more, it says no more than before.
     if (sighted.has(domain)) return;
     sighted.add(domain);
@@ -198,18 +198,18 @@ export function createCredence({
     if (sighted.size > MOST_REMEMBERED) sighted.delete(oldest);
     verdicts += 1;
     if (isTrusting || wasRefusedBefore(domain)) return;
-    const wording = writer?.wording ?? `${httpStatus} ${reason}`;
+    const wording = wordingOf(answer);
     const row = rows.get(wording) ?? { domains: new Set(), held: [] };
     rows.set(wording, row);
     row.domains.add(domain);
     if (row.domains.size < rowLength(wording)) return;
-    const refusal = { httpStatus, said: reason };
+    const { kind, httpStatus, reason: said } = answer;
+    const refusal = { httpStatus, said };
     stop({ reason: kind === 'forbidden' ? 'forbidden' : 'refused', refusal });
   }
 
   function believeRefusal(answer: RefusingAnswer, domain: string): 'kept' | Promise<Belief> {
-    const { httpStatus, reason, writer } = answer;
-    const row = rows.get(writer?.wording ?? `${httpStatus} ${reason}`);
+    const row = rows.get(wordingOf(answer));
     if (!row?.domains.has(domain)) return 'kept';
     return new Promise((release) => row.held.push(release));
   }
@@ -264,6 +264,10 @@ function isRefusal(answer: Answer): answer is RefusingAnswer {
     answer.kind === 'forbidden' ||
     (answer.kind === 'invalid_response' && answer.isWhole === true)
   );
+}
+
+function wordingOf({ httpStatus, reason, writer }: RefusingAnswer): string {
+  return writer?.wording ?? `${httpStatus} ${reason}`;
 }
 
 function isForPeople({ writer }: Pick<Answer, 'writer'>): boolean {
