@@ -101,7 +101,8 @@ export async function lookUpAndJoin(
     context.onEvent({ type: 'notice', message });
   }
   // Before the output is in its place: a column too many in the store does no harm, one too few would.
-  if (ids.length > 0 && totals.stopped?.reason !== 'misdirected') {
+  const reason = totals.stopped?.reason;
+  if (ids.length > 0 && reason !== 'misdirected' && reason !== 'unusable_store') {
     await store.saveColumns(ids, columns.layout).catch((error: unknown) => {
       const message = `The order of the columns could not be kept for the next run: ${describeSystemError(error)}.`;
       context.onEvent({ type: 'notice', message });
@@ -117,7 +118,7 @@ export async function lookUpAndJoin(
     answers,
     enriched,
     fill: run.fill,
-    skipReason: totals.stopped?.reason ?? 'pruned',
+    skipReason: reason ?? 'pruned',
   });
   return {
     totals,

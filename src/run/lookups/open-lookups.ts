@@ -145,9 +145,11 @@ function collectorOf(
   inherited: InheritedLookups,
 ): Reply {
   const { outstanding, recent, stopSwitch, tally } = state;
-  const { store, startedAtMs, now } = options;
+  const { job, store, startedAtMs, now } = options;
   const collect = createCollector({
     store,
+    // What a queue has is kept there until it is stored.
+    isKeptElsewhere: job.settings.queue !== undefined,
     outstanding,
     startedAtMs,
     now,
