@@ -84,7 +84,7 @@ describe('a store that cannot be used', () => {
     });
     const ended = await run(['enrich', 'list.csv', '--base-url', large.url, '--store', 'kept'], {
       cwd: folder.path,
-      mostFileBlocks: 1_000,
+      ulimit: '-f 1000',
     });
     expect(ended.code).toBe(2);
     expect(ended.stderr).toMatch(
