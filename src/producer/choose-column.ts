@@ -4,6 +4,7 @@ import {
   findColumn,
   guessDomainColumn,
   guessDomainColumnByName,
+  isNamedLikeDomain,
   looksLikeHeader,
 } from '../rows/columns/domain-column.ts';
 import { shorten } from '../rows/columns/names.ts';
@@ -25,16 +26,17 @@ export function chooseDomainColumn(
   named: string | undefined,
 ): DomainColumn {
   const { columns, sampleRows } = format;
-  if (format.isTable && !looksLikeHeader(columns)) {
+  const told = named === undefined ? undefined : findColumn(columns, named, sampleRows);
+  if (told) return told; // whoever knows a name of the header knows that there is one
+  const column =
+    named === undefined ? guessDomainColumn(columns, sampleRows) : findColumnByPlace(format, named);
+  const isOfDomain = column !== undefined && isNamedLikeDomain(columns, column.index);
+  if (format.isTable && (isOfDomain || !looksLikeHeader(columns, sampleRows))) {
     throw new BrandfillError(
       'UNREADABLE_INPUT',
-      `Cannot read ${source.name}: its first line is no header but a row ('${shorten(columns.join(','))}'); put a line with column names on top, such as: domain${format.kind === 'csv' ? '; or give --no-header' : ''}.`,
+      `Cannot read ${source.name}: its first line is no header but a row ('${shorten(columns.join(','))}'); put a line with column names on top, such as: domain${format.kind === 'csv' ? '; or give --no-header' : ''}; if it is the header, name the column with --domain-column.`,
     );
   }
-  const column =
-    named === undefined
-      ? guessDomainColumn(columns, sampleRows)
-      : (findColumn(columns, named) ?? findColumnByPlace(format, named));
   if (column) return column;
   // The member may come after the first rows: see `assertColumnsThere`.
   if (named !== undefined && !format.isTable) {
@@ -103,7 +105,7 @@ export function chooseDomainColumnOfFailures(
  * @throws BrandfillError `INVALID_SETTING` when a table has no such column
  */
 export function chooseColumn(source: Source, format: RowFormat, name: string): RowColumn {
-  const found = findColumn(format.columns, name);
+  const found = findColumn(format.columns, name, format.sampleRows);
   if (found) return found;
   if (format.isTable) throw noSuchColumn(source, format, name);
   return { index: NOT_SEEN_YET, name };

@@ -42,7 +42,8 @@ export function evidenceOf(cells: readonly string[]): ColumnEvidence {
   };
 }
 
-function isBlank(cell: string): boolean {
+/** Whether a cell holds nothing, or a sign for nothing such as `n/a`. */
+export function isBlank(cell: string): boolean {
   const text = cell.trim();
   return text === '' || (text.length < 12 && PLACEHOLDER.test(text));
 }
