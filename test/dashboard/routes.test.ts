@@ -1,23 +1,38 @@
 import { expect, it, onTestFinished } from 'vitest';
-
+import type { Board } from '../../src/dashboard/board.ts';
 import { openDashboard } from '../../src/dashboard/open-dashboard.ts';
-import { openListener } from '../../src/http/listener.ts';
+import { openListener, type Routes } from '../../src/http/listener.ts';
 import { parseAddressRange } from '../../src/job/values/listen-address.ts';
+import { createGate } from '../support/gate.ts';
 import { useReverseProxy } from '../support/reverse-proxy.ts';
 import { board } from './boards.ts';
 
 const TOKEN = 'correct-horse-battery';
 
-async function serve(given: { token?: string; proxy?: string }): Promise<string> {
+interface Served {
+  readonly token?: string;
+  readonly proxy?: string;
+  readonly read?: () => Promise<Board>;
+  /** Called when a request has its answer, of which the body may follow. */
+  readonly onAnswer?: () => void;
+}
+
+async function serve(given: Served = {}): Promise<string> {
+  const { read = async () => board(), onAnswer = () => {} } = given;
   const refuse = async (): Promise<string> => 'not here';
   const dashboard = await openDashboard({
-    source: { read: async () => board(), ask: refuse, runNow: refuse, steerBackfills: refuse },
+    source: { read, ask: refuse, runNow: refuse, steerBackfills: refuse },
     token: given.token,
     allowHost: [],
     trustedProxy: given.proxy === undefined ? [] : [parseAddressRange(given.proxy)],
     label: '--allow-host',
   });
-  const routes = [dashboard.routes];
+  const watched: Routes = (app) =>
+    void app.use(async (_, next) => {
+      await next();
+      onAnswer();
+    });
+  const routes = [watched, dashboard.routes];
   const listener = await openListener({ host: '127.0.0.1', port: 0, routes });
   onTestFinished(async () => {
     await dashboard.close();
@@ -35,7 +50,7 @@ async function watch(
 }
 
 it('a HEAD of the events leaves no viewer behind', async () => {
-  const url = await serve({});
+  const url = await serve();
   for (let at = 0; at < 150; at += 1) {
     const head = await fetch(`${url}/events`, { method: 'HEAD' });
     expect(head.status).toBe(200);
@@ -47,7 +62,19 @@ it('a HEAD of the events leaves no viewer behind', async () => {
 });
 
 it('a hundred viewers and no more are let in, also when all come at once', async () => {
-  const url = await serve({});
+  // The first board is read only when all are there.
+  const all = createGate();
+  let answers = 0;
+  const url = await serve({
+    read: async () => {
+      await all.opened;
+      return board();
+    },
+    onAnswer: () => {
+      answers += 1;
+      if (answers === 150) all.open();
+    },
+  });
   const came = await Promise.all(Array.from({ length: 150 }, () => watch(url)));
   const count = (status: number): number => came.filter(([found]) => found === status).length;
   expect([count(200), count(503)]).toEqual([100, 50]);
