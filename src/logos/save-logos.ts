@@ -1,6 +1,6 @@
 import { findJsonObject, type JsonObject } from '../brand/json-object.ts';
+import type { AllowedHost } from '../common/allowed-hosts.ts';
 import type { LogoNote, LogoNotes } from '../store/logo-notes.ts';
-import type { AllowedHost } from './allowed-hosts.ts';
 import { type Circumstances, decide, markOf, triedMarkOf, UNTRIED } from './decide.ts';
 import type { PictureFetcher } from './fetch-picture.ts';
 import { type HostTurns, NOT_ASKED } from './host-turns.ts';

@@ -1,4 +1,4 @@
-import { BrandfillError } from '../common/errors.ts';
+import { BrandfillError } from './errors.ts';
 
 /** A host whose address is not checked. */
 export interface AllowedHost {
