@@ -13,6 +13,7 @@ import type { Environment } from './job/job-file/variables.ts';
 import { checkOptions } from './job/known-options.ts';
 import { libraryNaming } from './job/library-naming.ts';
 import type { OptionKind } from './job/option-kinds.ts';
+import { overriddenBy } from './job/refuse-combinations.ts';
 import type { SettingDefinition } from './job/setting-definition.ts';
 import { SETTINGS } from './job/settings.ts';
 
@@ -91,7 +92,11 @@ export function toLoadedJob(jobFile: JobFile, options: LoadJobOptions): LoadedJo
   const known = { definitions: SETTINGS, others: BESIDE_SETTINGS };
   checkOptions(overrides, { of: 'enrich', ...known, describe: naming });
   if (error) throw error;
-  const { apiKeyEnv: _, schedule, onFinish, param, header, ...settings } = values;
+  const { apiKeyEnv: _, schedule, onFinish, param, header, ...inFile } = values;
+  const overridden = overriddenBy(overrides);
+  const settings: typeof inFile = Object.fromEntries(
+    Object.entries(inFile).filter(([key]) => !overridden.has(key)),
+  );
   const store = env['BRANDFILL_STORE'] || besideFile(file, '.brandfill');
   const given = {
     store,

@@ -149,7 +149,7 @@ async function tellOf(
   await tell(onFinish, run, {
     env,
     signal,
-    credentialNames: new Set(['BRANDFILL_API_KEY', apiKeyEnv]),
+    credentialNames: new Set(['BRANDFILL_API_KEY', 'BRANDFILL_DASHBOARD_TOKEN', apiKeyEnv]),
     redact: (text) => createCredential({ kind: 'none' }, secret).redact(text),
     onNotice,
   });

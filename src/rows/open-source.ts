@@ -9,7 +9,7 @@ import { checkUtf8 } from './encoding/utf8.ts';
 import { findOtherFormat, isZip, NUMBERS_SPREADSHEET } from './other-formats.ts';
 import type { Source } from './source.ts';
 import { assertSame, readAll, readSample, skip, unreadable } from './source-bytes.ts';
-import { type SpoolOptions, spool } from './spool.ts';
+import { type Spooled, type SpoolOptions, spool } from './spool.ts';
 import { openWorkbookSource } from './xlsx/workbook-source.ts';
 
 /** A list that can be read only once is spooled. */
@@ -69,13 +69,13 @@ interface CreateOptions extends SourceOptions {
 /** Closes the spooled file if it turns out not to be a list. */
 async function createOrClose(
   name: string,
-  spooled: FileHandle,
+  { handle, hash }: Spooled,
   options: CreateOptions,
 ): Promise<Source> {
   try {
-    return await createSource(name, spooled, options);
+    return { ...(await createSource(name, handle, options)), hash };
   } catch (error) {
-    await spooled.close().catch(() => {});
+    await handle.close().catch(() => {});
     throw error;
   }
 }
@@ -124,7 +124,7 @@ async function createSource(
     const spooled = await spool(transcode(unmarked, { encoding, name }), options);
     await assertUnchanged();
     await handle.close();
-    return { ...described, ...(await openSpooled(spooled, name)) };
+    return { ...described, ...(await openSpooled(spooled.handle, name)) };
   }
   return {
     ...described,

@@ -171,7 +171,8 @@ function throwIfNothingAsked({ stopped, calls }: LookupTotals, { job, context }:
 
 /** The same for the same list on the same store, so that a killed run is resumed. */
 function runName({ job, store, source }: PlannedRun): string {
-  const parts = [store.id, job.endpoint.id, resolve(source.name), job.settings.out ?? ''];
+  const list = source.hash ?? resolve(source.name);
+  const parts = [store.id, job.endpoint.id, list, job.settings.out ?? ''];
   return createHash('sha256').update(parts.join('\n')).digest('base64url').slice(0, 16);
 }
 
