@@ -81,16 +81,17 @@ export async function lookUpAll(options: LookUpAllOptions): Promise<LookupTotals
   try {
     lookups = await openLookups({ ...options, claim }, state, progress.elapsedMs);
     const { callLedger, local, queue, saver } = lookups;
-    claims = openClaimsOf(options, state, queue.elsewhere);
-    const work = { ...options, isFresh, passes, claims };
     const opened = lookups;
     let isComplete = false;
     try {
+      claims = openClaimsOf(options, state, queue.elsewhere);
+      const work = { ...options, isFresh, passes, claims };
       isComplete = (await unlessUnwritable(() => workThrough(opened, state, work))) ?? false;
       await opened.parking.close();
     } finally {
       await unlessUnwritable(() => local.giveBackCalls());
       callsPer = await unlessUnwritable(() => countCalls(callLedger, settings.maxCallsPer));
+      await opened.limitWatch.close();
       await queue.close();
     }
     await saver?.save();
@@ -119,8 +120,6 @@ export async function lookUpAll(options: LookUpAllOptions): Promise<LookupTotals
     endListening();
     claims?.close();
     lookups?.saver?.stop();
-    lookups?.elsewhere?.close();
-    await lookups?.limitWatch?.close();
     await lookups?.local.close();
   }
 }
