@@ -11,6 +11,7 @@ import { describeFault, parserOptions } from './csv-parser.ts';
 import { isBlankLine, refuseLine, scanCsv } from './csv-scan.ts';
 import { cellWriterOf, createCsvWriter, textOfCell } from './csv-writer.ts';
 import { DELIMITERS, detectDialect } from './detect-dialect.ts';
+import { createShiftFinder } from './shifted-rows.ts';
 import { findHeaderBelowTitle, firstLines, linesIn } from './title-lines.ts';
 
 const SAMPLE_ROWS = 200;
@@ -52,13 +53,14 @@ export function openCsv(source: Source, options: OpenCsvOptions = {}): RowFormat
   }
   const { cells: columns, endBytes: headBytes } = header;
   const takenNames = new Set(columns);
+  const sampleRows = records.slice(noHeader ? 0 : 1).map(({ cells }) => cells);
   const lineOfHeader = noHeader ? undefined : findLineOfHeader(records, { source, dialect, start });
 
   return {
     kind: 'csv',
     description: describeText(describeDialect(dialect), source),
     columns,
-    sampleRows: records.slice(noHeader ? 0 : 1).map(({ cells }) => cells),
+    sampleRows,
     headBytes,
     isTable: true,
     takenNames,
@@ -72,6 +74,12 @@ export function openCsv(source: Source, options: OpenCsvOptions = {}): RowFormat
         titleBytes,
         skipBytes: headBytes,
         width: columns.length,
+        titleLines: skipLines,
+        isShifted: createShiftFinder({
+          sampleRows,
+          headerFields: noHeader ? undefined : columns.length,
+          domainIndex: domainColumn.index,
+        }),
       }),
     createWriter: (added, { maxFields }) =>
       createCsvWriter({
