@@ -63,8 +63,8 @@ function describe(summary: AddSummary, isDryRun: boolean): readonly string[] {
   const unshown = invalidRows - firstInvalid.length;
   const lines = [
     ...firstInvalid.map(
-      ({ row, sheetRow, reason, cell }) =>
-        `${sheetRow === undefined ? `Row ${formatCount(row)}` : `Sheet row ${sheetRow}`} has no domain (${reason})${cell === '' ? '' : `: '${cell}'`}`,
+      ({ row, sheetRow, line, reason, cell }) =>
+        `${sheetRow === undefined ? `Row ${formatCount(row)}${line === undefined ? '' : ` in line ${line}`}` : `Sheet row ${sheetRow}`} has no domain (${reason})${cell === '' ? '' : `: '${cell}'`}`,
     ),
     unshown > 0 && `${formatCount(unshown)} more without a domain`,
     `${countOf(rows, 'row')}: ${countOf(uniqueDomains, 'domain')}, ${formatCount(duplicateRows)} repeated, ${formatCount(invalidRows)} invalid`,

@@ -57,6 +57,8 @@ const OF_REASON: Readonly<Record<string, string>> = {
   unknown_tld: 'The name ends in what is no top-level domain on the Internet. Correct the cell.',
   free_mail:
     'The cell holds an address at a provider of free mail, which says nothing about a company. Put its domain there.',
+  too_many_cells:
+    'The row has more cells than the header, so the domain may be in another column. Quote the text that holds a delimiter.',
   malformed: 'The name has characters that no domain can have. Correct the cell.',
   // Of calls.
   timeout: `No answer came within --timeout. ${RETRIED} If there are many, give it longer or fewer calls at once (--concurrency).`,

@@ -45,6 +45,7 @@ describe('makePlan', () => {
       freshRows: 2,
       lookups: 2,
       raggedRows: 3,
+      shortRows: 2,
       blankLines: 1,
     });
     expect(extent).toEqual({ maxFields: 3 });
@@ -58,6 +59,30 @@ describe('makePlan', () => {
       'invalid single_label',
     ]);
     expect(again).toEqual(['acme.com']);
+  });
+
+  it('does not look up a row whose cells are shifted, and names the line of the first', async () => {
+    const { made, rows } = await plan(
+      'name,contact,domain\n"A\nB",a@acme.com,acme.com\nBolt, Inc.,jo@agency.de,bolt.com\nCora\n“D, E”,d@agency.de,d.com\n',
+    );
+    expect(rows.map(({ kind, text }) => `${kind} ${text}`)).toEqual([
+      'due acme.com',
+      'invalid too_many_cells',
+      'invalid empty',
+      'invalid too_many_cells',
+    ]);
+    expect(made).toMatchObject({
+      uniqueDomains: 1,
+      raggedRows: 3,
+      shortRows: 1,
+      firstShiftedLine: 4,
+    });
+    expect(made.invalidExamples[0]).toEqual({
+      row: 2,
+      line: 4,
+      reason: 'too_many_cells',
+      cell: 'jo@agency.de',
+    });
   });
 
   it('takes domains of one registrable part for one, if asked to', async () => {

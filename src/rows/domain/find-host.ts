@@ -20,6 +20,8 @@ export type InvalidReason =
   | 'unknown_tld'
   /** an e-mail address at a domain where anybody can have one: `jo@gmail.com` */
   | 'free_mail'
+  /** not the cell but its row: it has more cells than the header, so they may be shifted */
+  | 'too_many_cells'
   /** anything else: illegal characters, empty labels, hyphens at the edge of a label */
   | 'malformed';
 
@@ -53,6 +55,7 @@ const invalid: Readonly<Record<InvalidReason, InvalidDomain>> = Object.freeze({
   contains_space: Object.freeze({ invalid: 'contains_space' }),
   unknown_tld: Object.freeze({ invalid: 'unknown_tld' }),
   free_mail: Object.freeze({ invalid: 'free_mail' }),
+  too_many_cells: Object.freeze({ invalid: 'too_many_cells' }),
   malformed: Object.freeze({ invalid: 'malformed' }),
 });
 
