@@ -66,6 +66,8 @@ export type RowKind = 'csv' | 'jsonl' | 'xlsx';
 /** A list whose format is known: how to read its rows, and how to write them with more columns. */
 export interface RowFormat {
   readonly kind: RowKind;
+  /** How names of files of such rows end, with the dot. */
+  readonly extension: string;
   /** For people: `CSV, semicolon-separated`. */
   readonly description: string;
   /** Names of the columns, in their order; for JSONL, those of the first rows. */

@@ -56,6 +56,7 @@ export function openCsv(source: Source, options: OpenCsvOptions = {}): RowFormat
 
   return {
     kind: 'csv',
+    extension: dialect.delimiter === '\t' ? '.tsv' : '.csv',
     description: describeText(describeDialect(dialect), source),
     columns,
     sampleRows: records.slice(noHeader ? 0 : 1).map(({ cells }) => cells),

@@ -19,6 +19,7 @@ export function openXlsx(workbook: Workbook): RowFormat {
     );
   return {
     kind: 'xlsx',
+    extension: '.xlsx',
     description: `XLSX, sheet '${sheet.name}', header in row ${place.header.number}`,
     columns,
     sampleRows,
