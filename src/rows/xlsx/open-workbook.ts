@@ -6,7 +6,7 @@ import { openSpool, type SpoolOptions, writeAll } from '../spool.ts';
 import { addressOfSheetCell, textOfSheetCell } from './cell.ts';
 import { readLinks } from './links.ts';
 import { createListRows, type ListPlace } from './list-rows.ts';
-import { brokenWorkbook, openPackage, type Package } from './package.ts';
+import { brokenWorkbook, normalizePath, openPackage, type Package } from './package.ts';
 import { readWorkbookParts, type SheetPart, type WorkbookParts } from './parts.ts';
 import { type RowLine, writeRowLine } from './row-line.ts';
 import { NO_STRINGS, readSharedStrings, type SharedStrings } from './shared-strings.ts';
@@ -89,7 +89,7 @@ export async function openWorkbook(
 
 async function refuseOtherArchives(pack: Package): Promise<void> {
   const readMimetype = async (): Promise<string> => String(await pack.readWhole('mimetype'));
-  const other = await findOtherArchive(pack.paths, readMimetype);
+  const other = await findOtherArchive(pack.paths.map(normalizePath), readMimetype);
   if (other === undefined) return;
   throw new BrandfillError('UNREADABLE_INPUT', `Cannot read ${pack.name}: it is ${other}.`);
 }

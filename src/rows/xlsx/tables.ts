@@ -24,7 +24,7 @@ export interface SheetTable {
 export async function readTables(pack: Package, path: string): Promise<readonly SheetTable[]> {
   const tables: SheetTable[] = [];
   for (const { kind, target } of await readRelations(pack, path)) {
-    if (kind !== 'table' || !pack.has(target)) continue;
+    if (kind !== 'table' || pack.find(target) === undefined) continue;
     const xml = decodeWhole(await pack.readWhole(target));
     const elements = findElements(xml, 3);
     const element = elements.at(-1);

@@ -1,6 +1,7 @@
 import { escapeXml } from './escape-xml.ts';
-import type { SheetPart, WorkbookParts } from './parts.ts';
-import { editXml, findElements, withAttribute, type XmlEdit, type XmlElement } from './xml-edit.ts';
+import { normalizePath } from './package.ts';
+import type { SheetPart } from './parts.ts';
+import { editXml, findElements, type XmlEdit, type XmlElement } from './xml-edit.ts';
 
 /** A sheet to be added to a workbook. */
 export interface NewSheet {
@@ -12,9 +13,8 @@ export interface NewSheet {
 }
 
 export interface WorkbookEdit {
-  /** The sheet of the list; a new sheet goes right behind it. */
+  /** The sheet of the list. */
   readonly sheet: SheetPart;
-  readonly parts: WorkbookParts;
   readonly newSheet: NewSheet | undefined;
   /** A part that is left out. */
   readonly chain: string | undefined;
@@ -22,34 +22,36 @@ export interface WorkbookEdit {
   readonly range: string | undefined;
 }
 
-const TYPES_PATH = '[Content_Types].xml';
+/** The parts of a workbook that say which others there are. */
+export interface WorkbookTexts {
+  readonly types: string;
+  readonly workbook: string;
+  readonly relations: string;
+}
 
 /**
  * Changes what a workbook says about its parts.
  *
- * @param texts the parts that say it, by their paths
- * @returns the same parts, changed
+ * @throws Error when it says it in a way that cannot be changed
  */
 export function editTexts(
-  texts: ReadonlyMap<string, string>,
-  { sheet, parts, newSheet, chain, range }: WorkbookEdit,
-): ReadonlyMap<string, string> {
-  const types = texts.get(TYPES_PATH) ?? '';
-  const workbook = texts.get(parts.path) ?? '';
-  const relations = texts.get(parts.relationsPath) ?? '';
+  { types, workbook, relations }: WorkbookTexts,
+  { sheet, newSheet, chain, range }: WorkbookEdit,
+): WorkbookTexts {
   const id = freeId(relations);
-  return new Map([
-    [TYPES_PATH, editTypes(types, newSheet, chain)],
-    [parts.path, editWorkbook(workbook, { sheet, newSheet, id, range })],
-    [parts.relationsPath, editRelations(relations, { sheet, newSheet, id })],
-  ]);
+  return {
+    types: editTypes(types, newSheet, chain),
+    workbook: editWorkbook(workbook, { sheet, newSheet, id, range }),
+    relations: editRelations(relations, { sheet, newSheet, id }),
+  };
 }
 
 function editTypes(xml: string, newSheet: NewSheet | undefined, chain: string | undefined): string {
   const elements = findElements(xml, 2);
   const edits: XmlEdit[] = [];
   for (const { attributes, start, end } of elements) {
-    if (chain !== undefined && attributes['PartName'] === `/${chain}`) {
+    const name = normalizePath(attributes['PartName'] ?? '');
+    if (name !== '' && name.toLowerCase() === chain?.toLowerCase()) {
       edits.push({ start, end, text: '' });
     }
   }
@@ -106,8 +108,8 @@ function freeId(relations: string): string {
 }
 
 /**
- * Puts a sheet behind another one. Numbers of later sheets are raised, as in names that apply to
- * one sheet only and in the active tab.
+ * Puts a sheet behind the last one. Anywhere else it could get between the two ends of a reference
+ * such as `Jan:Mar!C2`, and names that apply to one sheet say which by its place.
  */
 function editWorkbook(
   xml: string,
@@ -116,36 +118,25 @@ function editWorkbook(
   const elements = findElements(xml, 3);
   const sheets = elements.filter(({ path }) => path === 'workbook/sheets/sheet');
   const at = sheets.findIndex(({ attributes }) => relationId(attributes)[1] === sheet.relationId);
-  const before = sheets[at];
-  if (!before) throw new Error('a sheet is not in its workbook');
+  const own = sheets[at];
+  const last = sheets.at(-1);
+  if (!own || !last) throw new Error('a sheet is not in its workbook');
   const edits: XmlEdit[] = [];
   for (const element of elements) {
-    const { start, tagEnd, attributes } = element;
-    const name = COUNTED[element.path];
-    const place = name === undefined ? undefined : attributes[name];
-    if (name === undefined || place === undefined) continue;
-    if (newSheet && Number(place) > at) {
-      const text = withAttribute(xml.slice(start, tagEnd), name, String(Number(place) + 1));
-      edits.push({ start, end: tagEnd, text });
-    }
-    const isFilter = attributes['name'] === '_xlnm._FilterDatabase' && Number(place) === at;
-    if (isFilter && range !== undefined && !element.isSelfClosing)
-      edits.push(filterEdit(xml, element, range));
+    const { path, attributes, isSelfClosing } = element;
+    if (path !== 'workbook/definedNames/definedName' || isSelfClosing) continue;
+    const isFilter = attributes['name'] === '_xlnm._FilterDatabase';
+    const isOfSheet = Number(attributes['localSheetId'] ?? -1) === at;
+    if (isFilter && isOfSheet && range !== undefined) edits.push(filterEdit(xml, element, range));
   }
   if (newSheet) {
-    const [idName] = relationId(before.attributes);
+    const [idName] = relationId(own.attributes);
     const ids = sheets.map(({ attributes }) => Number(attributes['sheetId']) || 0);
-    const text = `<${before.prefix}sheet${namespacesOf(before)} name="${escapeXml(newSheet.name)}" sheetId="${Math.max(...ids) + 1}" ${idName}="${id}"/>`;
-    edits.push({ start: before.end, end: before.end, text });
+    const text = `<${last.prefix}sheet${namespacesOf(own)} name="${escapeXml(newSheet.name)}" sheetId="${Math.max(...ids) + 1}" ${idName}="${id}"/>`;
+    edits.push({ start: last.end, end: last.end, text });
   }
   return editXml(xml, edits);
 }
-
-/** Elements that refer to sheets by their index. */
-const COUNTED: Readonly<Record<string, string>> = {
-  'workbook/definedNames/definedName': 'localSheetId',
-  'workbook/bookViews/workbookView': 'activeTab',
-};
 
 /** A filter also has a defined name, which has to end where the filter ends. */
 function filterEdit(xml: string, { tagEnd, end }: XmlElement, range: string): XmlEdit {
