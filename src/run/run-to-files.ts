@@ -60,7 +60,8 @@ export async function runToFiles(
     const { columns } = joined;
     const changes = await told?.open(run, columns);
     const sheets = nameSheets(source.name, format);
-    await outputs.write(joined.rows, { format, extent: run.extent, columns, changes, sheets });
+    const layout = { format, extent: run.extent, columns, changes, sheets, column: list.column };
+    await outputs.write(joined.rows, layout);
     return summarize(run, joined, {
       out: paths.out,
       failures: paths.failures ?? paths.out,

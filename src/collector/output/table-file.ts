@@ -87,6 +87,7 @@ function createWorkbookFile(options: TableFileOptions): TableFile {
           ? createInPlaceWriter(workbook, {
               added: table.added,
               width: Math.max(table.format.columns.length, table.extent.maxFields),
+              column: table.column,
             })
           : createSheetOfList(table);
       const rows = await openSpool(spoolFolder);
@@ -106,10 +107,9 @@ function createWorkbookFile(options: TableFileOptions): TableFile {
       };
     },
     finish: async () => {
-      const { rewriteWorkbook, writeNewWorkbook } = await import(
+      const { findLeftBehind, rewriteWorkbook, writeNewWorkbook } = await import(
         '../../rows/xlsx/workbook-writer.ts'
       );
-      const { findLeftBehind } = await import('../../rows/xlsx/left-behind.ts');
       for (const flush of flushes) await flush();
       const contents = sheets.map(toContent);
       const [list, more] = contents;

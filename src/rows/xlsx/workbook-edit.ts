@@ -1,6 +1,8 @@
+import { columnName, columnOfRef } from './cell-ref.ts';
 import { escapeXml } from './escape-xml.ts';
 import { normalizePath } from './package.ts';
 import type { SheetPart } from './parts.ts';
+import type { SheetLayout } from './sheet-writer.ts';
 import { editXml, findElements, type XmlEdit, type XmlElement } from './xml-edit.ts';
 
 /** A sheet to be added to a workbook. */
@@ -18,8 +20,14 @@ export interface WorkbookEdit {
   readonly newSheet: NewSheet | undefined;
   /** A part that is left out. */
   readonly chain: string | undefined;
-  /** The new range of the list's filter, `A1:F20`; undefined when it stays as it is. */
-  readonly range: string | undefined;
+  /** What names of ranges have to fit; undefined when all stay as they are. */
+  readonly names?: NamesEdit | undefined;
+}
+
+interface NamesEdit {
+  readonly layout: SheetLayout;
+  /** The range of the list's filter, `A1:F20`; undefined when it stays as it is. */
+  readonly filter: string | undefined;
 }
 
 /** The parts of a workbook that say which others there are. */
@@ -36,12 +44,12 @@ export interface WorkbookTexts {
  */
 export function editTexts(
   { types, workbook, relations }: WorkbookTexts,
-  { sheet, newSheet, chain, range }: WorkbookEdit,
+  { sheet, newSheet, chain, names }: WorkbookEdit,
 ): WorkbookTexts {
   const id = freeId(relations);
   return {
     types: editTypes(types, newSheet, chain),
-    workbook: editWorkbook(workbook, { sheet, newSheet, id, range }),
+    workbook: editWorkbook(workbook, { sheet, newSheet, id, names }),
     relations: editRelations(relations, { sheet, newSheet, id }),
   };
 }
@@ -113,7 +121,7 @@ function freeId(relations: string): string {
  */
 function editWorkbook(
   xml: string,
-  { sheet, newSheet, id, range }: WithId & { readonly range: string | undefined },
+  { sheet, newSheet, id, names }: WithId & Pick<WorkbookEdit, 'names'>,
 ): string {
   const elements = findElements(xml, 3);
   const sheets = elements.filter(({ path }) => path === 'workbook/sheets/sheet');
@@ -125,28 +133,50 @@ function editWorkbook(
   for (const element of elements) {
     const { path, attributes, isSelfClosing } = element;
     if (path !== 'workbook/definedNames/definedName' || isSelfClosing) continue;
-    const isFilter = attributes['name'] === '_xlnm._FilterDatabase';
-    const isOfSheet = Number(attributes['localSheetId'] ?? -1) === at;
-    if (isFilter && isOfSheet && range !== undefined) edits.push(filterEdit(xml, element, range));
+    if (!names || Number(attributes['localSheetId'] ?? -1) !== at) continue;
+    const start = element.tagEnd;
+    const end = xml.lastIndexOf('<', element.end - 1);
+    const was = xml.slice(start, end);
+    const text = rangesOfName(attributes['name'] ?? '', was, names);
+    if (text !== was) edits.push({ start, end, text });
   }
   if (newSheet) {
     const [idName] = relationId(own.attributes);
     const ids = sheets.map(({ attributes }) => Number(attributes['sheetId']) || 0);
-    const text = `<${last.prefix}sheet${namespacesOf(own)} name="${escapeXml(newSheet.name)}" sheetId="${Math.max(...ids) + 1}" ${idName}="${id}"/>`;
+    const state = sheet.isHidden ? ' state="hidden"' : '';
+    const text = `<${last.prefix}sheet${namespacesOf(own)} name="${escapeXml(newSheet.name)}" sheetId="${Math.max(...ids) + 1}"${state} ${idName}="${id}"/>`;
     edits.push({ start: last.end, end: last.end, text });
   }
   return editXml(xml, edits);
 }
 
-/** A filter also has a defined name, which has to end where the filter ends. */
-function filterEdit(xml: string, { tagEnd, end }: XmlElement, range: string): XmlEdit {
-  const close = xml.lastIndexOf('<', end - 1);
-  const was = xml.slice(tagEnd, close);
-  const [, header, column, last] = /(\d+):([A-Z]+)(\d+)$/.exec(range) ?? [];
-  const text = was.replace(/(\$\d+):\$[A-Z]+\$\d+$/, (all, row: string) =>
-    row === `$${header}` ? `${row}:$${column}$${last}` : all,
-  );
-  return { start: tagEnd, end: close, text };
+/** `$A$1:$C$20`, `$A:$C` */
+const RANGE = /\$([A-Z]+)(?:\$(\d+))?:\$([A-Z]+)(?:\$(\d+))?/g;
+
+/**
+ * The ranges of a name that a program gave: a filter also has one, which has to end where the filter
+ * ends, and what is printed of the list is printed with our columns.
+ */
+function rangesOfName(name: string, ranges: string, { layout, filter }: NamesEdit): string {
+  const { headerRow, lastRow, domainColumn, lastOwnColumn, lastColumn } = layout;
+  const ends = columnName(lastColumn);
+  if (name === '_xlnm._FilterDatabase') {
+    const [, , first, , last] = /^([A-Z]+)(\d+):([A-Z]+)(\d+)$/.exec(filter ?? '') ?? [];
+    return ranges.replaceAll(RANGE, (all, from: string, row?: string) =>
+      first !== undefined && row === first ? `$${from}$${row}:$${ends}$${last}` : all,
+    );
+  }
+  if (name !== '_xlnm.Print_Area') return ranges;
+  return ranges.replaceAll(RANGE, (all, from: string, first = '', to: string, last = '') => {
+    const hasList =
+      columnOfRef(from) <= domainColumn &&
+      columnOfRef(to) >= lastOwnColumn &&
+      columnOfRef(to) < lastColumn &&
+      Number(first) <= lastRow &&
+      (last === '' || Number(last) >= headerRow);
+    const rows = [first, last].map((row: string) => (row === '' ? '' : `$${row}`));
+    return hasList ? `$${from}${rows[0]}:$${ends}${rows[1]}` : all;
+  });
 }
 
 /** Some programs declare a prefix where it is used, and not on the root. */

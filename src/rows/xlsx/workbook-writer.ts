@@ -1,13 +1,14 @@
 import { BrandfillError } from '../../common/errors.ts';
 import { escapeXml } from './escape-xml.ts';
-import { extendTable } from './extend-table.ts';
 import { stylesXml } from './new-styles.ts';
 import type { Workbook } from './open-workbook.ts';
 import type { Package } from './package.ts';
 import { relationsPathOf } from './parts.ts';
-import { createFrame, findUnfitFilter, fitFrame, rangeOf } from './sheet-frame.ts';
+import { withRowsAside } from './row-line.ts';
+import { createFrame, filteredRange, findUnfitFilter, fitFrame } from './sheet-frame.ts';
 import type { SheetFrame } from './sheet-reader.ts';
 import type { SheetLayout } from './sheet-writer.ts';
+import { extendTable, findTableOfList, findTableToExtend } from './tables.ts';
 import { editTexts, type NewSheet, type WorkbookTexts } from './workbook-edit.ts';
 import { declareUtf8, decodeWhole } from './xml.ts';
 import { type StoredPart, writeZip, type ZipPart } from './zip-writer.ts';
@@ -38,7 +39,7 @@ export async function assertRewritable(workbook: Workbook): Promise<void> {
   const { pack, sheet, frame, place } = workbook;
   try {
     const newSheet = { name: 'failures', path: freePath(pack), type: WORKSHEET_TYPE };
-    editTexts(await readTexts(workbook), { sheet, newSheet, chain: undefined, range: undefined });
+    editTexts(await readTexts(workbook), { sheet, newSheet, chain: undefined });
     fitFrame(frame, {
       headerRow: place.header.number,
       lastRow: place.header.number,
@@ -47,9 +48,12 @@ export async function assertRewritable(workbook: Workbook): Promise<void> {
       added: [],
       cutTexts: 0,
       widths: new Map(),
+      domainColumn: place.firstColumn,
+      lastOwnColumn: place.firstColumn,
+      hidden: new Set(),
     });
-    const changed = [sheet.path, ...Object.values(pathsOfTexts(workbook))];
-    for (const path of pack.paths) if (!changed.includes(path)) await storedPart(pack, path);
+    const changed = new Set([sheet.path, ...Object.values(pathsOfTexts(workbook))]);
+    for (const path of pack.paths) if (!changed.has(path)) await storedPart(pack, path);
   } catch (error) {
     const told = error instanceof Error ? error.message : String(error);
     const [, why = told.replace(/\.$/, '')] = /no workbook \((.*)\); open it/.exec(told) ?? [];
@@ -75,19 +79,19 @@ export async function* rewriteWorkbook(
   const chain = pack.paths.find((path) => /(^|\/)calcChain\.xml$/i.test(path));
   const path = freePath(pack);
   const newSheet: NewSheet | undefined = more && { name: more.name, path, type: WORKSHEET_TYPE };
-  const range = findUnfitFilter(frame, list.layout) ? undefined : rangeOf(list.layout);
-  const texts = editTexts(await readTexts(workbook), { sheet, newSheet, chain, range });
+  const { layout } = list;
+  const filter = filteredRange(frame, layout);
+  const edit = { sheet, newSheet, chain, names: { layout, filter } };
+  const texts = editTexts(await readTexts(workbook), edit);
   const paths = pathsOfTexts(workbook);
+  const rows = (): AsyncIterable<Buffer> => withRowsAside(list.read(), workbook.aside);
   const replaced = new Map<string, ZipPart>([
     [paths.types, { path: TYPES_PATH, text: texts.types }],
     [paths.workbook, { path: paths.workbook, text: texts.workbook }],
     [paths.relations, { path: paths.relations, text: texts.relations }],
-    [
-      sheet.path,
-      { path: sheet.path, text: () => sheetXml(fitFrame(frame, list.layout), list.read()) },
-    ],
+    [sheet.path, { path: sheet.path, text: () => sheetXml(fitFrame(frame, layout), rows()) }],
   ]);
-  for (const [path, text] of extendTable(workbook, list.layout)) replaced.set(path, { path, text });
+  for (const [path, text] of extendTable(workbook, layout)) replaced.set(path, { path, text });
   const parts: ZipPart[] = [];
   for (const path of pack.paths) {
     if (path !== chain) parts.push(replaced.get(path) ?? (await storedPart(pack, path)));
@@ -97,6 +101,21 @@ export async function* rewriteWorkbook(
     parts.push({ path, text: () => sheetXml(newFrame, more.read()) });
   }
   yield* writeZip(parts);
+}
+
+/**
+ * Finds a table or a filter that sorts rows of the list without our columns, because there is
+ * something in between.
+ *
+ * @returns its name; undefined in almost all workbooks
+ */
+export function findLeftBehind(workbook: Workbook, layout: SheetLayout): string | undefined {
+  const table = findTableOfList(workbook, layout.domainColumn);
+  const extended = findTableToExtend(workbook, layout);
+  if (table && !extended) return `table '${table.name}'`;
+  const filter = findUnfitFilter(workbook.frame, layout);
+  if (!filter) return undefined;
+  return extended && extended.firstColumn <= filter.firstColumn ? undefined : 'filter';
 }
 
 async function storedPart(pack: Package, path: string): Promise<StoredPart> {

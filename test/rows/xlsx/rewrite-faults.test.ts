@@ -29,7 +29,11 @@ async function rewriteWith(
   workbook?: Workbook,
 ): Promise<AsyncGenerator<Buffer>> {
   const opened = workbook ?? (await openWith());
-  const { layout } = createInPlaceWriter(opened, { added: ['ours'], width: 1 });
+  const { layout } = createInPlaceWriter(opened, {
+    added: ['ours'],
+    width: 1,
+    column: { index: 0 },
+  });
   return rewriteWorkbook(opened, { name: 'S', layout, read }, undefined);
 }
 
