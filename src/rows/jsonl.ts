@@ -24,6 +24,7 @@ export function openJsonl(source: Source, prefix: string): RowFormat {
 
   return {
     kind: 'jsonl',
+    extension: '.jsonl',
     description: describeText('JSONL', source),
     columns,
     sampleRows: rows.map((row) => columns.map((name) => textIn(row, name))),

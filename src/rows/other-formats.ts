@@ -70,8 +70,8 @@ export async function findOtherArchive(
   readMimetype: () => Promise<string>,
 ): Promise<string | undefined> {
   const has = (pattern: RegExp): boolean => paths.some((path) => pattern.test(path));
-  if (has(/^xl\/workbook\.xml$/)) return undefined;
-  if (has(/^xl\/workbook\.bin$/)) {
+  if (has(/^xl\/workbook\.xml$/i)) return undefined;
+  if (has(/^xl\/workbook\.bin$/i)) {
     return 'a binary Excel workbook (.xlsb); open it and save it as XLSX (in Excel: File > Save As > Excel Workbook) or as CSV';
   }
   if (has(/^mimetype$/)) {
@@ -81,8 +81,8 @@ export async function findOtherArchive(
       : 'an OpenDocument file and no spreadsheet; save the list as XLSX or CSV';
   }
   if (has(/^index(\.(zip|apxl|xml|numbers)$|\/.*\.iwa$)/i)) return NUMBERS_SPREADSHEET;
-  if (has(/^(word|ppt)\//)) return 'a document and no workbook; save the list as XLSX or CSV';
-  return has(/^\[Content_Types\]\.xml$/)
+  if (has(/^(word|ppt)\//i)) return 'a document and no workbook; save the list as XLSX or CSV';
+  return has(/^\[Content_Types\]\.xml$/i)
     ? undefined
     : 'a ZIP archive and no workbook; unpack it and take the list out of it';
 }

@@ -71,6 +71,8 @@ export type RowKind = 'csv' | 'jsonl' | 'xlsx';
 /** A list whose format is known: how to read its rows, and how to write them with more columns. */
 export interface RowFormat {
   readonly kind: RowKind;
+  /** How names of files of such rows end, with the dot. */
+  readonly extension: string;
   /** For people: `CSV, semicolon-separated`. */
   readonly description: string;
   /** Names of the columns, in their order; for JSONL, those of the first rows. */
@@ -111,10 +113,14 @@ export interface RowFormat {
   readonly textsOf?: ((raw: string) => readonly string[]) | undefined;
   /** Gives the contents of a row's own cells, if they are more than text. */
   readonly cellsOf?: ((raw: string) => readonly SheetCell[]) | undefined;
+  /** Whether a row is hidden in its sheet; only for workbooks. */
+  readonly isHidden?: ((raw: string) => boolean) | undefined;
   /** The line of the header, from 1, if it seems to be below the line that was taken as header. */
   readonly lineOfHeader?: number | undefined;
   /** What the user should know about the list, in sentences; usually nothing. */
   readonly notices?: readonly string[];
+  /** Likewise, about the list with its rows looked up by a column. */
+  readonly noticesOf?: ((column: RowColumn) => readonly string[]) | undefined;
   /** The workbook that the list is in; undefined for all other formats. */
   readonly workbook?: Workbook | undefined;
   /** Converts a row into an object for programs, with its columns in their order. */

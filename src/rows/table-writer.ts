@@ -1,7 +1,8 @@
 import { usualDialect } from './csv/csv-dialect.ts';
 import { cellWriterOf } from './csv/csv-writer.ts';
-import type { Extent, RowFormat, RowKind, RowWriter } from './row-format.ts';
+import type { Extent, RowColumn, RowFormat, RowKind, RowWriter } from './row-format.ts';
 import { cellOfText } from './typed-text.ts';
+import { columnsOf } from './xlsx/first-free-column.ts';
 import { HEADER_STYLE } from './xlsx/new-styles.ts';
 import { createNewSheetWriter, type SheetWriter } from './xlsx/sheet-writer.ts';
 
@@ -10,6 +11,8 @@ export interface TableOptions {
   readonly extent: Extent;
   /** Names of the added columns. */
   readonly added: readonly string[];
+  /** The column that rows are looked up by. */
+  readonly column: Pick<RowColumn, 'index'>;
 }
 
 /**
@@ -56,9 +59,13 @@ function createObjectWriter(format: RowFormat, added: readonly string[]): RowWri
 
 /**
  * Writes the rows of a list into a sheet of their own, with the styles of their workbook if there
- * is one.
+ * is one. It hides what the list hides.
  */
-export function createSheetOfList({ format, extent, added }: TableOptions): SheetWriter {
+export function createSheetOfList({
+  format,
+  extent,
+  added,
+}: Omit<TableOptions, 'column'>): SheetWriter {
   const { textsOf, workbook } = format;
   const cellsOf =
     format.cellsOf ?? (textsOf && ((raw: string) => textsOf(raw).map((text) => cellOfText(text))));
@@ -69,7 +76,14 @@ export function createSheetOfList({ format, extent, added }: TableOptions): Shee
   const headerStyles = workbook
     ? format.columns.map((_, at) => styles.get(first + at) ?? 0)
     : [HEADER_STYLE];
-  return createNewSheetWriter({ columns: format.columns, width, added, headerStyles, cellsOf });
+  const { columns, isHidden } = format;
+  const hidden = new Set<number>();
+  for (const range of workbook ? columnsOf(workbook.frame.head) : []) {
+    if (!range.isHidden) continue;
+    const last = Math.min(range.last - first, width - 1);
+    for (let at = Math.max(0, range.first - first); at <= last; at += 1) hidden.add(at);
+  }
+  return createNewSheetWriter({ columns, width, added, headerStyles, cellsOf, isHidden, hidden });
 }
 
 function widthOf({ columns }: RowFormat, { maxFields }: Extent): number {

@@ -63,7 +63,8 @@ export async function open(
   const own = ours?.own ?? format;
   context.onEvent({ type: 'opened', input: source.name, format: format.description, column });
   if (settings.noHeader) context.onEvent({ type: 'notice', message: describeNoHeader(format) });
-  for (const message of [...(source.notices ?? []), ...(format.notices ?? [])]) {
+  const { notices = [], noticesOf } = format;
+  for (const message of [...(source.notices ?? []), ...notices, ...(noticesOf?.(column) ?? [])]) {
     context.onEvent({ type: 'notice', message });
   }
   const choose = (name: string): RowColumn => chooseColumn(source, own, name);

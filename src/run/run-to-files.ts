@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import { resolve } from 'node:path';
+import { kindOfOutput } from '../collector/output/output-kind.ts';
 import { chooseOutputPaths, folderOf } from '../collector/output/output-paths.ts';
 import { openOutputs } from '../collector/output/outputs.ts';
 import { nameSheets, refuseLongSheets } from '../collector/output/sheet-names.ts';
@@ -33,6 +34,10 @@ export async function runToFiles(
       source,
       format,
     });
+    if (format.workbook && kindOfOutput(paths.out, format) === 'xlsx') {
+      const { assertRewritable } = await import('../rows/xlsx/workbook-writer.ts');
+      await assertRewritable(format.workbook);
+    }
     await context.report?.openFiles({ outputs: paths, source });
     const store = closer.add(await openStoreToPlan(job, context));
     // Few runs report changes. Others need not load this.
@@ -55,7 +60,8 @@ export async function runToFiles(
     const { columns } = joined;
     const changes = await told?.open(run, columns);
     const sheets = nameSheets(source.name, format);
-    await outputs.write(joined.rows, { format, extent: run.extent, columns, changes, sheets });
+    const layout = { format, extent: run.extent, columns, changes, sheets, column: list.column };
+    await outputs.write(joined.rows, layout);
     return summarize(run, joined, {
       out: paths.out,
       failures: paths.failures ?? paths.out,

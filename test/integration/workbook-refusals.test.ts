@@ -55,6 +55,15 @@ describe('a workbook is refused before any call:', () => {
     );
   });
 
+  it('one that cannot be written again, though its rows can be read', async () => {
+    const folder = openFolder();
+    const types = '<Types><Default';
+    folder.write('list.xlsx', await zipOf({ ...partsOf(SPEC), '[Content_Types].xml': types }));
+    const ended = await runHere(['enrich', 'list.xlsx', ...API], { cwd: folder.path });
+    expectRefusal(ended, /Cannot write list\.xlsx again: .*; give an --out that ends in \.csv/);
+    expectUntouched(folder, ['list.xlsx']);
+  });
+
   it('a ZIP bomb', async () => {
     const folder = openFolder();
     const bomb = Buffer.alloc(64_000_000, ' ');

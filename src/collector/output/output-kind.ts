@@ -8,6 +8,7 @@ const KINDS: Readonly<Record<string, RowKind>> = {
   '.json': 'jsonl',
   '.csv': 'csv',
   '.tsv': 'csv',
+  '.tab': 'csv',
   '.xlsx': 'xlsx',
   '.xlsm': 'xlsx',
   '.xltx': 'xlsx',
@@ -21,9 +22,35 @@ const OTHER_TABLES: ReadonlySet<string> = new Set(
 );
 const OTHER_PACKING: ReadonlySet<string> = new Set(['.zip', '.bz2', '.xz', '.zst', '.7z', '.tgz']);
 
-/** The format that the name of an output stands for; undefined when it stands for none. */
-export function kindOfPath(path: string): RowKind | undefined {
-  return path === '-' ? undefined : KINDS[extensionOf(path)];
+const TABBED: ReadonlySet<string> = new Set(['.tsv', '.tab']);
+/** Names of any text. A workbook becomes tab-separated text by them. */
+const TEXTS: ReadonlySet<string> = new Set(['.txt', '.text', '.asc', '.prn']);
+
+/**
+ * The format in which rows are written: the one that the name of the output stands for, else their
+ * own.
+ */
+export function kindOfOutput(path: string, { kind }: Pick<RowFormat, 'kind'>): RowKind {
+  if (path === '-') return kind;
+  const extension = extensionOf(path);
+  return KINDS[extension] ?? (kind === 'xlsx' && TEXTS.has(extension) ? 'csv' : kind);
+}
+
+/** The delimiter of CSV that is made from a workbook. */
+export function delimiterOfOutput(path: string): string {
+  const extension = extensionOf(path);
+  return TABBED.has(extension) || TEXTS.has(extension) ? '\t' : ',';
+}
+
+/**
+ * The extension of outputs beside a list: the list's own, unless it stands for another format than
+ * its rows are in, as with text that is called `.xls`.
+ */
+export function extensionBeside(own: string, { kind, extension }: RowFormat): string {
+  const bare = own.toLowerCase().replace(/\.gz$/, '');
+  const isOther = OTHER_WORKBOOKS.has(bare) || OTHER_TABLES.has(bare) || OTHER_PACKING.has(bare);
+  const told = KINDS[bare] ?? (kind === 'xlsx' || isOther ? undefined : kind);
+  return own !== '' && told === kind ? own : extension;
 }
 
 /**
@@ -61,7 +88,7 @@ export function refuseOtherFormat(
   const { kind, isTable } = format;
   refuseUnknownFormat(path, kind);
   const extension = extensionOf(path);
-  const wanted = kindOfPath(path) ?? kind;
+  const wanted = kindOfOutput(path, format);
   // Only tables are converted from or to workbooks. Other rows keep their format.
   const isConverted = wanted !== kind;
   const isImpossible = isConverted && (!isTable || (wanted !== 'xlsx' && kind !== 'xlsx'));

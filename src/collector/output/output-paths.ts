@@ -7,7 +7,12 @@ import type { ListInput } from '../../rows/list-input.ts';
 import { splitExtension } from '../../rows/open-rows.ts';
 import type { RowFormat } from '../../rows/row-format.ts';
 import type { Source } from '../../rows/source.ts';
-import { kindOfPath, refuseOtherFormat, refuseUnknownFormat } from './output-kind.ts';
+import {
+  extensionBeside,
+  kindOfOutput,
+  refuseOtherFormat,
+  refuseUnknownFormat,
+} from './output-kind.ts';
 
 /** The output paths of a run. `out` may be `-` for standard output. */
 export interface OutputPaths {
@@ -39,9 +44,9 @@ export async function chooseOutputPaths(options: OutputPathsOptions): Promise<Ou
   const { input, source, format } = options;
   const name = typeof input !== 'string' ? 'rows' : isPiped(input) ? 'stdin' : input;
   const { stem, extension } = splitExtension(name);
-  const ending = extension === '' ? `.${format.kind}` : extension;
+  const ending = extensionBeside(extension, format);
   const out = options.out ?? (isPiped(input) ? '-' : `${stem}.enriched${ending}`);
-  const outKind = kindOfPath(out) ?? format.kind;
+  const outKind = kindOfOutput(out, format);
   // Failures of a workbook that is written as text are text too.
   const ofText = outKind === format.kind ? ending : splitExtension(out).extension;
   const paths = {
@@ -98,8 +103,7 @@ export async function chooseMergePaths(
   }
   for (const path of [out, failures]) {
     refuseUnknownFormat(path, format.kind);
-    const kind = kindOfPath(path) ?? format.kind;
-    if (kind === format.kind) continue;
+    if (kindOfOutput(path, format) === format.kind) continue;
     throw new BrandfillError(
       'INVALID_SETTING',
       `Cannot write ${path}: the rows are ${format.kind.toUpperCase()} like the input; give the output a name that ends in .${format.kind}.`,

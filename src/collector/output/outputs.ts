@@ -1,4 +1,4 @@
-import type { Extent, RowFormat } from '../../rows/row-format.ts';
+import type { Extent, RowColumn, RowFormat } from '../../rows/row-format.ts';
 import type { Changes } from '../changes/changes.ts';
 import type { JoinedRow } from '../joined-row.ts';
 import type { OutputColumn, OutputColumns } from './output-columns.ts';
@@ -41,6 +41,8 @@ export interface OutputLayout {
   readonly changes?: Changes | undefined;
   /** The names of the sheets of the list and of its failures in a workbook. */
   readonly sheets: SheetNames;
+  /** The column that rows are looked up by. */
+  readonly column: RowColumn;
 }
 
 /**
@@ -111,10 +113,10 @@ interface OpenOutputs {
 
 async function write(
   rows: AsyncIterable<readonly JoinedRow[]>,
-  { format, extent, columns, changes, sheets }: OutputLayout,
+  { format, extent, columns, changes, sheets, column }: OutputLayout,
   { out, failures, changed, lock }: OpenOutputs,
 ): Promise<void> {
-  const list = { format, extent };
+  const list = { format, extent, column };
   const outTable = await beginTable(out, columns.out, { ...list, sheet: sheets.list });
   const ofFailures = { ...list, sheet: sheets.failures };
   const failuresTable = await beginTable(failures ?? out, columns.failures, ofFailures);
@@ -164,9 +166,7 @@ interface TableAppender {
   append(rows: readonly JoinedRow[], more?: readonly (readonly string[])[]): Promise<void>;
 }
 
-interface TableToBegin {
-  readonly format: RowFormat;
-  readonly extent: Extent;
+interface TableToBegin extends Pick<OutputLayout, 'format' | 'extent' | 'column'> {
   readonly sheet: string;
 }
 
@@ -174,11 +174,11 @@ interface TableToBegin {
 async function beginTable(
   { table: file }: OpenOutput,
   columns: readonly OutputColumn[],
-  { format, extent, sheet }: TableToBegin,
+  { sheet, ...list }: TableToBegin,
   further: readonly string[] = [],
 ): Promise<TableAppender> {
   const added = [...columns.map(({ name }) => name), ...further];
-  const table = await file.begin({ format, extent, added }, sheet);
+  const table = await file.begin({ ...list, added }, sheet);
   const valuesOf = (row: JoinedRow): unknown[] => columns.map((column) => column.valueOf(row));
   return {
     append: async (rows, more) => {

@@ -4,7 +4,7 @@ import { untakenName } from '../../rows/columns/names.ts';
 import { splitExtension } from '../../rows/open-rows.ts';
 import type { RowFormat } from '../../rows/row-format.ts';
 import { MOST_ROWS } from '../../rows/xlsx/cell-ref.ts';
-import { kindOfPath } from './output-kind.ts';
+import { kindOfOutput } from './output-kind.ts';
 import type { OutputPaths } from './output-paths.ts';
 
 /** The names of the sheets that Brandfill writes. */
@@ -47,11 +47,13 @@ function sheetNameOf(input: string): string {
  */
 export function refuseLongSheets(
   { out, failures }: OutputPaths,
-  { kind }: RowFormat,
+  format: RowFormat,
   rows: number,
 ): void {
-  if (rows < MOST_ROWS || kind === 'xlsx') return;
-  const path = [out, failures].find((path) => path !== undefined && kindOfPath(path) === 'xlsx');
+  if (rows < MOST_ROWS || format.kind === 'xlsx') return;
+  const path = [out, failures].find(
+    (path) => path !== undefined && kindOfOutput(path, format) === 'xlsx',
+  );
   if (path === undefined) return;
   const most = (MOST_ROWS - 1).toLocaleString('en-US');
   throw new BrandfillError(

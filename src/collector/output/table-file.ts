@@ -1,12 +1,11 @@
 import type { FileHandle } from 'node:fs/promises';
-import { splitExtension } from '../../rows/open-rows.ts';
 import type { RowWriter } from '../../rows/row-format.ts';
 import { openSpool, readFromStart, writeAll } from '../../rows/spool.ts';
 import { createSheetOfList, createTextWriter, type TableOptions } from '../../rows/table-writer.ts';
 import { createInPlaceWriter, type SheetWriter } from '../../rows/xlsx/sheet-writer.ts';
 import type { SheetContent } from '../../rows/xlsx/workbook-writer.ts';
 import type { OutputFile } from './output-file.ts';
-import { kindOfPath } from './output-kind.ts';
+import { delimiterOfOutput, kindOfOutput } from './output-kind.ts';
 
 /** A table that is being written. */
 export interface Table {
@@ -44,13 +43,12 @@ export function createTableFile(options: TableFileOptions): TableFile {
   let workbook: TableFile | undefined;
   return {
     begin: async (table, sheet) => {
-      const kind = kindOfPath(path) ?? table.format.kind;
+      const kind = kindOfOutput(path, table.format);
       if (kind === 'xlsx') {
         workbook ??= createWorkbookFile(options);
         return await workbook.begin(table, sheet);
       }
-      const { extension } = splitExtension(path);
-      const writer = createTextWriter(kind, table, /^\.tsv/i.test(extension) ? '\t' : ',');
+      const writer = createTextWriter(kind, table, delimiterOfOutput(path));
       await file.write(writer.header);
       return { writer, write: (text) => file.write(text) };
     },
@@ -89,6 +87,7 @@ function createWorkbookFile(options: TableFileOptions): TableFile {
           ? createInPlaceWriter(workbook, {
               added: table.added,
               width: Math.max(table.format.columns.length, table.extent.maxFields),
+              column: table.column,
             })
           : createSheetOfList(table);
       const rows = await openSpool(spoolFolder);
@@ -108,10 +107,9 @@ function createWorkbookFile(options: TableFileOptions): TableFile {
       };
     },
     finish: async () => {
-      const { rewriteWorkbook, writeNewWorkbook } = await import(
+      const { findLeftBehind, rewriteWorkbook, writeNewWorkbook } = await import(
         '../../rows/xlsx/workbook-writer.ts'
       );
-      const { findLeftBehind } = await import('../../rows/xlsx/left-behind.ts');
       for (const flush of flushes) await flush();
       const contents = sheets.map(toContent);
       const [list, more] = contents;

@@ -73,6 +73,7 @@ export function openCsv(source: Source, options: OpenCsvOptions = {}): RowFormat
 
   return {
     kind: 'csv',
+    extension: dialect.delimiter === '\t' ? '.tsv' : '.csv',
     description: describeText(describeDialect(dialect), source),
     columns,
     sampleRows,

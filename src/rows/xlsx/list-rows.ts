@@ -1,7 +1,7 @@
-import type { SheetCell } from './cell.ts';
-import { textOfSheetCell } from './cell.ts';
+import { normalizeDomain } from '../domain/domain.ts';
+import { addressOfSheetCell, type SheetCell, textOfSheetCell } from './cell.ts';
 import { findHeaderRow } from './header-row.ts';
-import type { RowLine } from './row-line.ts';
+import type { RowLine, RowsAside } from './row-line.ts';
 import type { ReadCell, SheetRow } from './sheet-reader.ts';
 import type { SheetTable } from './tables.ts';
 
@@ -12,8 +12,19 @@ export interface ListPlace {
   readonly firstColumn: number;
   /** Cells of the header, from that column on. */
   readonly headerCells: readonly SheetCell[];
-  /** Rows above the header, as they are in the sheet. */
+  /** What is above the header in the sheet: rows, or marks of rows that were put aside. */
   readonly above: string;
+  /** What is between the header and the first row, likewise. */
+  readonly below: string;
+}
+
+/** Rows below the list that are none of it, such as totals or notes. */
+export interface LeftOut {
+  readonly rows: number;
+  /** The first of them, as the sheet counts. */
+  readonly number: number;
+  /** Its first text. */
+  readonly text: string;
 }
 
 /** Finds the rows of the list among those of its sheet. Rows have to be passed in their order. */
@@ -24,53 +35,93 @@ export interface ListRows {
   end(): readonly RowLine[];
   /** Undefined as long as it is unknown, and for an empty sheet. */
   readonly place: ListPlace | undefined;
+  /** Known at the end; undefined when there are none. */
+  readonly leftOut: LeftOut | undefined;
 }
 
 /** This many rows that are not empty are searched for the header, or fewer long ones. */
 const ROWS_AT_START = 60;
 const MOST_AT_START = 4_000_000;
-/** Empty rows are kept in their place, up to this many characters in one place. */
-const MOST_OF_EMPTY = 4_000_000;
+/** Notes below a list are few and short; more rows than this are rows of the list. */
+const MOST_HELD = 100;
+const MOST_OF_HELD = 1_000_000;
+
+/** A row with text, or the mark of rows that were put aside. */
+type Item = SheetRow | string;
 
 /**
- * Makes a finder of rows. Rows without any text are not part of the list, and neither are those
- * with the totals of a table; they stay where they are.
+ * Makes a finder of rows. Every row below the header that has text is a row of the list, except for
+ * the totals of a table, and for what is set off by an empty row at the end and has no address in
+ * it. These rows and those without text are put aside, and stay where they are.
  *
  * @param tables the tables on the sheet
  */
-export function createListRows(tables: readonly SheetTable[]): ListRows {
-  let start: SheetRow[] = [];
+export function createListRows(tables: readonly SheetTable[], aside: RowsAside): ListRows {
+  let start: Item[] = [];
   let filledAtStart = 0;
   let startLength = 0;
   let place: ListPlace | undefined;
-  const isOfList = (row: SheetRow): boolean => hasText(row) && !isTotals(row, tables);
-  /** Waits for the empty rows behind it. */
+  let leftOut: LeftOut | undefined;
+  /** Waits for what is behind it. */
   let last: Omit<RowLine, 'after'> | undefined;
-  let empty: SheetRow[] = [];
-  let emptyLength = 0;
+  let behind = '';
+  /** Behind an empty row, and without an address so far. */
+  let held: Item[] = [];
+  let heldLength = 0;
+
+  function addItem(item: Item, lines: RowLine[]): void {
+    if (typeof item === 'string') {
+      if (held.length > 0) held.push(item);
+      else behind += item;
+      return;
+    }
+    if (held.length === 0 && !isSetOff(item)) {
+      addRow(item, lines);
+      return;
+    }
+    held.push(item);
+    heldLength += lengthOf(item);
+    const isList = held.length > MOST_HELD || heldLength > MOST_OF_HELD || hasAddress(item);
+    if (isList) release(lines);
+  }
+
+  /** Whether a row may be a note: it is not right below another one. */
+  function isSetOff(row: SheetRow): boolean {
+    if (!place || !last) return false;
+    const { header } = place;
+    const isGap = behind !== '' || row.number > last.number + 1;
+    const isOfTable = tables.some(
+      ({ firstRow, lastRow }) => firstRow === header.number && row.number <= lastRow,
+    );
+    return isGap && !isOfTable;
+  }
+
+  function release(lines: RowLine[]): void {
+    for (const item of held) {
+      if (typeof item === 'string') behind += item;
+      else addRow(item, lines);
+    }
+    held = [];
+    heldLength = 0;
+  }
 
   function addRow(row: SheetRow, lines: RowLine[]): void {
     if (!place) return;
-    if (!isOfList(row)) {
-      emptyLength += lengthOf(row);
-      if (emptyLength <= MOST_OF_EMPTY || hasText(row)) empty.push(row);
-      return;
-    }
-    takeLast(lines, empty);
+    takeLast(lines);
     const cells = cellsFrom(row, place.firstColumn);
     const width = Math.max(place.headerCells.length, cells.length);
     last = { cells, number: row.number, xml: xmlUpTo(row, place.firstColumn + width) };
   }
 
-  function takeLast(lines: RowLine[], behind: readonly SheetRow[]): void {
-    if (last) lines.push({ ...last, after: behind.map(wholeXml).join('') });
+  function takeLast(lines: RowLine[]): void {
+    if (last) lines.push({ ...last, after: behind });
+    else if (place) place = { ...place, below: behind };
     last = undefined;
-    empty = [];
-    emptyLength = 0;
+    behind = '';
   }
 
   function findPlace(lines: RowLine[]): void {
-    const filled = start.filter(isOfList);
+    const filled = start.filter((item) => typeof item !== 'string');
     const at = findHeaderRow(filled.map((row) => cellsFrom(row, 0)));
     const header = filled[at];
     if (!header) return;
@@ -81,43 +132,75 @@ export function createListRows(tables: readonly SheetTable[]): ListRows {
       header,
       firstColumn,
       headerCells: cellsFrom(header, firstColumn),
-      above: start.slice(0, split).map(wholeXml).join(''),
+      above: start
+        .slice(0, split)
+        .map((item) => (typeof item === 'string' ? item : wholeXml(item)))
+        .join(''),
+      below: '',
     };
-    for (const row of start.slice(split + 1)) addRow(row, lines);
+    for (const item of start.slice(split + 1)) addItem(item, lines);
     start = [];
+  }
+
+  function take(item: Item, lines: RowLine[]): void {
+    if (place) {
+      addItem(item, lines);
+      return;
+    }
+    start.push(item);
+    if (typeof item === 'string') return;
+    filledAtStart += 1;
+    startLength += lengthOf(item);
+    if (filledAtStart === ROWS_AT_START || startLength > MOST_AT_START) findPlace(lines);
   }
 
   return {
     add: (rows) => {
       const lines: RowLine[] = [];
       for (const row of rows) {
-        if (place) {
-          addRow(row, lines);
+        if (!hasText(row) || isTotals(row, tables)) {
+          aside.add(wholeXml(row));
           continue;
         }
-        const isFilled = isOfList(row);
-        emptyLength += isFilled ? 0 : lengthOf(row);
-        if (hasText(row) || emptyLength <= MOST_OF_EMPTY) start.push(row);
-        filledAtStart += isFilled ? 1 : 0;
-        startLength += isFilled ? lengthOf(row) : 0;
-        if (filledAtStart === ROWS_AT_START || startLength > MOST_AT_START) findPlace(lines);
+        const mark = aside.mark();
+        if (mark !== '') take(mark, lines);
+        take(row, lines);
       }
       return lines;
     },
     end: () => {
       const lines: RowLine[] = [];
+      const mark = aside.mark();
+      if (mark !== '') take(mark, lines);
       if (!place) findPlace(lines);
-      // Keeps formulas that were filled down further than the list is long. Losing formats does no harm.
-      takeLast(
-        lines,
-        empty.filter((row) => hasText(row) || row.cells.some(({ hasFormula }) => hasFormula)),
-      );
+      const notes = held.filter((item) => typeof item !== 'string');
+      leftOut = notes[0] && describeNotes(notes[0], notes.length);
+      for (const item of held) {
+        if (typeof item === 'string') behind += item;
+        else {
+          aside.add(wholeXml(item));
+          behind += aside.mark();
+        }
+      }
+      takeLast(lines);
       return lines;
     },
     get place() {
       return place;
     },
+    get leftOut() {
+      return leftOut;
+    },
   };
+}
+
+function describeNotes({ number, cells }: SheetRow, rows: number): LeftOut {
+  const texts = cells.map(({ cell }) => textOfSheetCell(cell).trim());
+  return { rows, number, text: texts.find((text) => text !== '') ?? '' };
+}
+
+function hasAddress({ cells }: SheetRow): boolean {
+  return cells.some(({ cell }) => 'domain' in normalizeDomain(addressOfSheetCell(cell)));
 }
 
 function hasText({ cells }: SheetRow): boolean {

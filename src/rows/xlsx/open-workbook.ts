@@ -4,11 +4,12 @@ import { shorten } from '../columns/names.ts';
 import { findOtherArchive } from '../other-formats.ts';
 import { openSpool, type SpoolOptions, writeAll } from '../spool.ts';
 import { addressOfSheetCell, textOfSheetCell } from './cell.ts';
+import { type Drawing, readDrawings } from './drawings.ts';
 import { readLinks } from './links.ts';
-import { createListRows, type ListPlace } from './list-rows.ts';
-import { brokenWorkbook, openPackage, type Package } from './package.ts';
+import { createListRows, type LeftOut, type ListPlace } from './list-rows.ts';
+import { brokenWorkbook, normalizePath, openPackage, type Package } from './package.ts';
 import { readWorkbookParts, type SheetPart, type WorkbookParts } from './parts.ts';
-import { type RowLine, writeRowLine } from './row-line.ts';
+import { createRowsAside, isHiddenRow, type RowLine, writeRowLine } from './row-line.ts';
 import { NO_STRINGS, readSharedStrings, type SharedStrings } from './shared-strings.ts';
 import { readSheet, type SheetFrame } from './sheet-reader.ts';
 import { type NumberStyle, readNumberStyles } from './styles.ts';
@@ -25,10 +26,26 @@ export interface Workbook {
   readonly place: ListPlace;
   /** The tables on the sheet of the list. */
   readonly tables: readonly SheetTable[];
+  /** Pictures and charts on it. */
+  readonly drawings: readonly Drawing[];
+  /** Rows of the sheet that are not part of the list; see `withRowsAside`. */
+  readonly aside: FileHandle;
   /** Names of the columns. */
   readonly columns: readonly string[];
   /** The first rows, with the texts that are looked up. */
   readonly sampleRows: readonly (readonly string[])[];
+  readonly found: FoundRows;
+}
+
+/** What was found out about the rows of a list while they were read. */
+export interface FoundRows {
+  readonly rows: number;
+  readonly hidden: number;
+  /** The last row of the list, as the sheet counts; its header when it has no row. */
+  readonly lastRow: number;
+  /** Rows of the list that are below a table of its header. */
+  readonly belowTables: readonly RowsBelowTable[];
+  readonly leftOut: LeftOut | undefined;
   /** Number of formulas without a value, because no program has calculated them. */
   readonly uncalculated: number;
 }
@@ -37,6 +54,13 @@ export interface OpenWorkbookOptions extends SpoolOptions {
   readonly name: string;
   /** The sheet of the list. @default the first that is visible and not empty */
   readonly sheet: string | undefined;
+}
+
+export interface RowsBelowTable {
+  readonly table: SheetTable;
+  rows: number;
+  /** The first of them, as the sheet counts. */
+  readonly first: number;
 }
 
 const SAMPLE_ROWS = 200;
@@ -89,7 +113,7 @@ export async function openWorkbook(
 
 async function refuseOtherArchives(pack: Package): Promise<void> {
   const readMimetype = async (): Promise<string> => String(await pack.readWhole('mimetype'));
-  const other = await findOtherArchive(pack.paths, readMimetype);
+  const other = await findOtherArchive(pack.paths.map(normalizePath), readMimetype);
   if (other === undefined) return;
   throw new BrandfillError('UNREADABLE_INPUT', `Cannot read ${pack.name}: it is ${other}.`);
 }
@@ -138,11 +162,19 @@ async function readList(
   const links = await readLinks(pack, sheet.path);
   const tables = await readTables(pack, sheet.path);
   const spool = await openSpool(spoolFolder);
-  const list = createListRows(tables);
+  const asideSpool = await openSpool(spoolFolder);
+  const aside = createRowsAside(asideSpool, spoolFolder);
+  const list = createListRows(tables, aside);
+  const count = { rows: 0, hidden: 0, lastRow: 0, uncalculated: 0 };
+  const belowTables: RowsBelowTable[] = [];
   const sampleRows: (readonly string[])[] = [];
   let text = '';
   let sampled = 0;
-  let uncalculated = 0;
+
+  async function close(): Promise<void> {
+    await spool.close();
+    await asideSpool.close();
+  }
 
   async function write(lines: readonly RowLine[], isLast: boolean): Promise<void> {
     for (const line of lines) {
@@ -150,11 +182,25 @@ async function readList(
         sampleRows.push(line.cells.map(addressOfSheetCell));
         sampled += line.xml.length;
       }
+      countRow(line);
       text += writeRowLine(line);
     }
+    await aside.flush();
     if (text.length < WRITE_CHARACTERS && !isLast) return;
     await writeAll(spool, Buffer.from(text), spoolFolder);
     text = '';
+  }
+
+  function countRow({ number, xml }: RowLine): void {
+    count.rows += 1;
+    count.lastRow = number;
+    if (isHiddenRow(xml)) count.hidden += 1;
+    for (const table of tables) {
+      if (table.firstRow !== list.place?.header.number || number <= table.lastRow) continue;
+      const known = belowTables.find((below) => below.table === table);
+      if (known) known.rows += 1;
+      else belowTables.push({ table, rows: 1, first: number });
+    }
   }
 
   try {
@@ -164,21 +210,25 @@ async function readList(
     for (; !step.done; step = await rows.next()) {
       signal.throwIfAborted();
       for (const { cells } of step.value) {
-        uncalculated += cells.filter((cell) => cell.isUncalculated).length;
+        count.uncalculated += cells.filter((cell) => cell.isUncalculated).length;
       }
       await write(list.add(step.value), false);
     }
     await write(list.end(), true);
-    const { place } = list;
+    const { place, leftOut } = list;
     if (!place) {
-      await spool.close();
+      await close();
       return undefined;
     }
     const columns = place.headerCells.map((cell) => textOfSheetCell(cell).trim());
-    const read = { frame: step.value, place, tables, columns, sampleRows, uncalculated };
+    const lastRow = Math.max(place.header.number, count.lastRow);
+    const found = { ...count, lastRow, belowTables, leftOut };
+    const frame = step.value;
+    const drawings = await readDrawings(pack, sheet.path, frame.head);
+    const read = { frame, place, tables, drawings, columns, sampleRows, found, aside: asideSpool };
     return { workbook: { pack, parts, sheet, ...read }, rows: spool };
   } catch (error) {
-    await spool.close();
+    await close();
     throw error;
   }
 }

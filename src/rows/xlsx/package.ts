@@ -2,14 +2,19 @@ import type { FileHandle } from 'node:fs/promises';
 import type { Readable } from 'node:stream';
 import yauzl, { type Entry } from 'yauzl';
 import { BrandfillError } from '../../common/errors.ts';
+import type { StoredPart } from './zip-writer.ts';
 
 /** The parts of a workbook: the files in its ZIP archive. */
 export interface Package {
   /** The name of the workbook in messages. */
   readonly name: string;
-  /** Paths of all parts, in the order of the archive. */
+  /** Paths of all parts, in the order of the archive. Their case is that of the archive. */
   readonly paths: readonly string[];
-  has(path: string): boolean;
+  /**
+   * The path of a part, as {@link paths} has it, whatever the case and the slashes of the one given;
+   * undefined when there is no such part.
+   */
+  find(path: string): string | undefined;
   /**
    * Reads a part, decompressed.
    *
@@ -18,6 +23,8 @@ export interface Package {
   read(path: string): AsyncIterable<Buffer>;
   /** Reads a part that is small by nature, whole. */
   readWhole(path: string): Promise<Buffer>;
+  /** A part as it is in the archive, to be copied; undefined when its bytes are not there. */
+  store(path: string): Promise<StoredPart | undefined>;
 }
 
 /** All parts together, decompressed. A million rows of twenty columns take about one GB. */
@@ -39,13 +46,22 @@ const MOST_WHOLE_BYTES = 48_000_000;
  */
 export async function openPackage(handle: FileHandle, name: string): Promise<Package> {
   const entries = new Map<string, Entry>();
-  const zip = await brokenUnless(name, () => yauzl.fromFdPromise(handle.fd));
+  /** Paths by their folded form: the names of parts are equal without regard to case. */
+  const paths = new Map<string, string>();
+  const find = (path: string): string | undefined => paths.get(normalizePath(path).toLowerCase());
+  // The library refuses names with a leading slash, which some programs write.
+  const zip = await brokenUnless(name, () =>
+    yauzl.fromFdPromise(handle.fd, { decodeStrings: false }),
+  );
   await brokenUnless(name, async () => {
     let sizeBytes = 0;
     for await (const entry of zip.eachEntry()) {
       sizeBytes += entry.uncompressedSize;
       refuseBomb(name, entry, { sizeBytes, parts: entries.size + 1 });
-      if (!entry.fileName.endsWith('/')) entries.set(entry.fileName, entry);
+      const path = pathOf(entry);
+      if (path.endsWith('/') || find(path) !== undefined) continue;
+      paths.set(normalizePath(path).toLowerCase(), path);
+      entries.set(path, entry);
     }
   });
 
@@ -70,7 +86,7 @@ export async function openPackage(handle: FileHandle, name: string): Promise<Pac
   return {
     name,
     paths: [...entries.keys()],
-    has: (path) => entries.has(path),
+    find,
     read,
     readWhole: async (path) => {
       const sizeBytes = entries.get(path)?.uncompressedSize ?? 0;
@@ -81,7 +97,42 @@ export async function openPackage(handle: FileHandle, name: string): Promise<Pac
       for await (const chunk of read(path)) chunks.push(chunk);
       return Buffer.concat(chunks);
     },
+    store: async (path) => {
+      const entry = entries.get(path);
+      if (!entry) return undefined;
+      const header = await zip.readLocalFileHeaderPromise(entry, { minimal: true }).catch(() => {});
+      const { size } = await handle.stat();
+      if (!header || header.fileDataStart + entry.compressedSize > size) return undefined;
+      return {
+        name: entry.fileNameRaw,
+        flags: entry.generalPurposeBitFlag,
+        method: entry.compressionMethod,
+        time: entry.lastModFileTime,
+        date: entry.lastModFileDate,
+        crc: entry.crc32,
+        sizeBytes: entry.uncompressedSize,
+        packedBytes: entry.compressedSize,
+        read: async function* () {
+          const stream = await zip.openReadStreamPromise(entry, { decodeFileData: false });
+          for await (const chunk of stream) yield chunk as Buffer;
+        },
+      };
+    },
   };
+}
+
+function pathOf({ generalPurposeBitFlag, fileNameRaw, extraFields }: Entry): string {
+  return yauzl.getFileNameLowLevel(generalPurposeBitFlag, fileNameRaw, extraFields, false);
+}
+
+/** A path in a package without `..`, doubled or leading slashes; backslashes are slashes. */
+export function normalizePath(path: string): string {
+  const steps: string[] = [];
+  for (const step of path.split(/[\\/]/)) {
+    if (step === '..') steps.pop();
+    else if (step !== '.' && step !== '') steps.push(step);
+  }
+  return steps.join('/');
 }
 
 /** The message for a file that is no workbook, or no longer a whole one. */

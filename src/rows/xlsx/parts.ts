@@ -1,4 +1,4 @@
-import { brokenWorkbook, type Package } from './package.ts';
+import { brokenWorkbook, normalizePath, type Package } from './package.ts';
 import { attributeOf, decodeWhole, readXml } from './xml.ts';
 
 /** A sheet of a workbook. */
@@ -33,7 +33,7 @@ export interface Relation {
   /** The last word of its type, such as `worksheet`. */
   readonly kind: string;
   readonly type: string;
-  /** A path in the package, or anything for an external one. */
+  /** A path in the package, as it has it if there is such a part; anything for an external one. */
   readonly target: string;
   readonly isExternal: boolean;
 }
@@ -41,11 +41,13 @@ export interface Relation {
 /** @throws BrandfillError `UNREADABLE_INPUT` when it is no workbook, or parts of it are missing */
 export async function readWorkbookParts(pack: Package): Promise<WorkbookParts> {
   const roots = await readRelations(pack, '');
-  const path = roots.find(({ kind }) => kind === 'officeDocument')?.target ?? '';
-  if (!pack.has(path)) throw brokenWorkbook(pack.name, 'there is no workbook in it');
+  const root = roots.find(({ kind }) => kind === 'officeDocument')?.target;
+  const path = root === undefined ? undefined : pack.find(root);
+  if (path === undefined) throw brokenWorkbook(pack.name, 'there is no workbook in it');
   const relations = await readRelations(pack, path);
   const pathOf = (wanted: string): string | undefined =>
-    relations.find(({ kind, target }) => kind === wanted && pack.has(target))?.target;
+    relations.find(({ kind, target }) => kind === wanted && pack.find(target) !== undefined)
+      ?.target;
   const byId = new Map(relations.map((relation) => [relation.id, relation]));
   const sheets: SheetPart[] = [];
   const names: string[] = [];
@@ -68,9 +70,10 @@ export async function readWorkbookParts(pack: Package): Promise<WorkbookParts> {
       });
     },
   });
+  const relationsPath = pack.find(relationsPathOf(path)) ?? relationsPathOf(path);
   return {
     path,
-    relationsPath: relationsPathOf(path),
+    relationsPath,
     sheets,
     names,
     is1904,
@@ -92,8 +95,8 @@ function isTrue(text: string | undefined): boolean {
 
 /** The references of a part; empty for most parts. */
 export async function readRelations(pack: Package, path: string): Promise<readonly Relation[]> {
-  const relationsPath = relationsPathOf(path);
-  if (!pack.has(relationsPath)) return [];
+  const relationsPath = pack.find(relationsPathOf(path));
+  if (relationsPath === undefined) return [];
   const found: Relation[] = [];
   readXml(decodeWhole(await pack.readWhole(relationsPath)), {
     open: (tag) => {
@@ -105,7 +108,7 @@ export async function readRelations(pack: Package, path: string): Promise<readon
         id: attributeOf(tag, 'Id') ?? '',
         kind: type.slice(type.lastIndexOf('/') + 1),
         type,
-        target: isExternal ? target : resolvePath(path, target),
+        target: isExternal ? target : findTarget(pack, path, target),
         isExternal,
       });
     },
@@ -119,12 +122,8 @@ export function relationsPathOf(path: string): string {
   return `${path.slice(0, cut)}_rels/${path.slice(cut)}.rels`;
 }
 
-function resolvePath(from: string, target: string): string {
-  if (target.startsWith('/')) return target.slice(1);
-  const steps = from.split('/').slice(0, -1);
-  for (const step of target.split('/')) {
-    if (step === '..') steps.pop();
-    else if (step !== '.' && step !== '') steps.push(step);
-  }
-  return steps.join('/');
+function findTarget(pack: Package, from: string, target: string): string {
+  const folder = /^[\\/]/.test(target) ? '' : from.slice(0, from.lastIndexOf('/') + 1);
+  const path = normalizePath(folder + target);
+  return pack.find(path) ?? path;
 }

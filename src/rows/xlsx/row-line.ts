@@ -1,3 +1,5 @@
+import type { FileHandle } from 'node:fs/promises';
+import { writeAll } from '../spool.ts';
 import type { SheetCell } from './cell.ts';
 
 /**
@@ -9,7 +11,7 @@ import type { SheetCell } from './cell.ts';
  * | cells | JSON: their contents, from the first column of the list |
  * | number | as the sheet counts |
  * | xml | the row as it is in the sheet, without its end |
- * | after | rows behind it that are not part of the list, as they are in the sheet |
+ * | after | marks of the rows behind it that are not part of the list, which are aside |
  */
 export interface RowLine {
   readonly cells: readonly SheetCell[];
@@ -46,4 +48,80 @@ export function readCells(line: string): readonly SheetCell[] {
 export function readRowXml(line: string): Omit<RowLine, 'cells'> {
   const [, number = '', xml = '', after = ''] = line.slice(0, -1).split(CUT);
   return { number: Number(number), xml, after };
+}
+
+/** @param xml the row as it is in the sheet */
+export function isHiddenRow(xml: string): boolean {
+  return /^<[^>]*\shidden\s*=\s*["'](?:1|true)["']/.test(xml);
+}
+
+/**
+ * Rows of a sheet that are not part of the list, in a file of their own, since a sheet may have a
+ * million that are empty but for their formats. A mark stands where they go.
+ */
+export interface RowsAside {
+  add(xml: string): void;
+  /** The mark of what was added since the last one; empty for nothing. */
+  mark(): string;
+  /** Writes what was added. To be called now and then, and at the end. */
+  flush(): Promise<void>;
+}
+
+const MARK = '\x1D';
+const MARK_BYTE = 0x1d;
+const READ_BYTES = 256 * 1024;
+
+/** @param folder where the spool is, for messages */
+export function createRowsAside(spool: FileHandle, folder: string): RowsAside {
+  let texts: string[] = [];
+  let start = 0;
+  let end = 0;
+  return {
+    add: (xml) => {
+      texts.push(xml);
+      end += Buffer.byteLength(xml);
+    },
+    mark: () => {
+      const mark = start === end ? '' : `${MARK}${start}-${end}${MARK}`;
+      start = end;
+      return mark;
+    },
+    flush: async () => {
+      const bytes = Buffer.from(texts.join(''));
+      texts = [];
+      await writeAll(spool, bytes, folder);
+    },
+  };
+}
+
+/** Puts rows back where their marks are. */
+export async function* withRowsAside(
+  rows: AsyncIterable<Buffer>,
+  spool: FileHandle,
+): AsyncGenerator<Buffer> {
+  let rest: Buffer = Buffer.alloc(0);
+  for await (const chunk of rows) {
+    let bytes = rest.length > 0 ? Buffer.concat([rest, chunk]) : chunk;
+    for (let at = bytes.indexOf(MARK_BYTE); at !== -1; at = bytes.indexOf(MARK_BYTE)) {
+      if (at > 0) yield bytes.subarray(0, at);
+      bytes = bytes.subarray(at);
+      const close = bytes.indexOf(MARK_BYTE, 1);
+      if (close === -1) break;
+      const [start = 0, end = 0] = bytes.toString('latin1', 1, close).split('-').map(Number);
+      yield* readRange(spool, start, end);
+      bytes = bytes.subarray(close + 1);
+    }
+    rest = bytes[0] === MARK_BYTE ? bytes : Buffer.alloc(0);
+    if (rest.length === 0 && bytes.length > 0) yield bytes;
+  }
+}
+
+async function* readRange(spool: FileHandle, start: number, end: number): AsyncGenerator<Buffer> {
+  for (let at = start; at < end; ) {
+    const wanted = Buffer.alloc(Math.min(READ_BYTES, end - at));
+    const { bytesRead } = await spool.read(wanted, 0, wanted.length, at);
+    if (bytesRead === 0) throw new Error('rows that were put aside are gone');
+    yield wanted.subarray(0, bytesRead);
+    at += bytesRead;
+  }
 }

@@ -26,7 +26,7 @@ export function createFrame(
       `<?xml version="1.0" encoding="UTF-8" standalone="yes"?>\n<worksheet xmlns="${namespace}">` +
       `<sheetViews>${view}</sheetViews><sheetFormatPr defaultRowHeight="15"/>` +
       `<cols>${inOrder(layout.widths)
-        .map(([column, width]) => columnXml(column, width, ''))
+        .map(([column, width]) => columnXml(column, width, '', layout.hidden.has(column)))
         .join('')}</cols>`,
     tail: `<autoFilter ref="${rangeOf(layout)}"/></worksheet>`,
   };
@@ -48,19 +48,27 @@ export function fitFrame(frame: SheetFrame, layout: SheetLayout): SheetFrame {
 }
 
 /**
- * Finds the filter of a sheet if it is in the header of the list and yet cannot be extended.
+ * Finds a filter of the list that cannot be extended over our columns, because there is a table on
+ * the sheet.
  *
  * @returns the column where it begins, from 0
  */
 export function findUnfitFilter(
   frame: SheetFrame,
-  { headerRow }: SheetLayout,
+  layout: SheetLayout,
 ): { readonly firstColumn: number } | undefined {
   const { tail } = cutFrame(frame);
-  const filter = tail.find(({ name }) => name === 'autoFilter');
-  const [, column = '', row] = filter ? (startOfFilter(filter) ?? []) : [];
-  const isUnfit = hasTables(tail) && Number(row) === headerRow;
-  return isUnfit ? { firstColumn: columnOfRef(column) } : undefined;
+  const filter = findFilter(tail);
+  return filter && hasTables(tail) && isOfList(filter, layout) ? filter : undefined;
+}
+
+/** The range of the filter over the list, with our columns; undefined when it has none. */
+export function filteredRange(frame: SheetFrame, layout: SheetLayout): string | undefined {
+  const { tail } = cutFrame(frame);
+  if (hasTables(tail)) return undefined;
+  const filter = findFilter(tail);
+  if (!filter) return rangeOf(layout);
+  return isOfList(filter, layout) ? extendedRange(filter, layout) : undefined;
 }
 
 function cutFrame({ head, tail, prefix }: SheetFrame) {
@@ -129,9 +137,10 @@ function inOrder(widths: SheetLayout['widths']): readonly (readonly [number, num
   return [...widths].sort(([one], [other]) => one - other);
 }
 
-function columnXml(column: number, width: number, prefix: string): string {
+function columnXml(column: number, width: number, prefix: string, isHidden = false): string {
   const place = column + 1;
-  return `<${prefix}col min="${place}" max="${place}" width="${width}" customWidth="1"/>`;
+  const hidden = isHidden ? ' hidden="1"' : '';
+  return `<${prefix}col min="${place}" max="${place}" width="${width}" customWidth="1"${hidden}/>`;
 }
 
 /**
@@ -184,33 +193,60 @@ const BEFORE_FILTER: ReadonlySet<string> = new Set([
 /** A sheet has one filter; a table on it has its own, which must not overlap. */
 function fitFilter(parts: readonly Part[], layout: SheetLayout, prefix: string): readonly Part[] {
   if (hasTables(parts)) return parts;
-  const at = parts.findIndex(({ name }) => name === 'autoFilter');
-  if (at === -1) {
+  const filter = findFilter(parts);
+  if (!filter) {
     const before = parts.filter(({ name }) => BEFORE_FILTER.has(name)).length;
-    const filter = { name: 'autoFilter', xml: `<${prefix}autoFilter ref="${rangeOf(layout)}"/>` };
-    return [...parts.slice(0, before), filter, ...parts.slice(before)];
+    const added = { name: 'autoFilter', xml: `<${prefix}autoFilter ref="${rangeOf(layout)}"/>` };
+    return [...parts.slice(0, before), added, ...parts.slice(before)];
   }
+  if (!isOfList(filter, layout)) return parts;
+  const { at, tag } = filter;
   const { xml = '' } = parts[at] ?? {};
-  const tag = /^<[^>]*>/.exec(xml)?.[0] ?? '';
-  const start = startOfFilter({ xml: tag });
-  if (!start || Number(start[2]) !== layout.headerRow) return parts; // it filters something else
-  const range = `${start[1]}${start[2]}:${columnName(layout.lastColumn)}${layout.lastRow}`;
   return parts.with(at, {
     name: 'autoFilter',
-    xml: withAttribute(tag, 'ref', range) + xml.slice(tag.length),
+    xml: withAttribute(tag, 'ref', extendedRange(filter, layout)) + xml.slice(tag.length),
   });
+}
+
+interface Filter {
+  /** Its place among the parts, and its opening tag. */
+  readonly at: number;
+  readonly tag: string;
+  readonly firstColumn: number;
+  readonly lastColumn: number;
+  readonly firstRow: number;
+  readonly lastRow: number;
+}
+
+function findFilter(parts: readonly Part[]): Filter | undefined {
+  const at = parts.findIndex(({ name }) => name === 'autoFilter');
+  const tag = /^<[^>]*>/.exec(parts[at]?.xml ?? '')?.[0] ?? '';
+  const [, from = '', firstRow, to = from, lastRow = firstRow] =
+    /\sref\s*=\s*["']\$?([A-Z]+)\$?(\d+)(?::\$?([A-Z]+)\$?(\d+))?/.exec(tag) ?? [];
+  if (firstRow === undefined) return undefined;
+  const columns = { firstColumn: columnOfRef(from), lastColumn: columnOfRef(to) };
+  return { at, tag, ...columns, firstRow: Number(firstRow), lastRow: Number(lastRow) };
+}
+
+/** Whether a filter is in the header of the list, and the domains in it; else it is of other cells. */
+function isOfList(
+  { firstRow, firstColumn, lastColumn }: Filter,
+  { headerRow, domainColumn }: SheetLayout,
+): boolean {
+  return firstRow === headerRow && firstColumn <= domainColumn && domainColumn <= lastColumn;
+}
+
+/** Its rows are the user's choice. */
+function extendedRange(filter: Filter, { lastColumn }: SheetLayout): string {
+  const { firstColumn, firstRow, lastRow } = filter;
+  return `${columnName(firstColumn)}${firstRow}:${columnName(lastColumn)}${lastRow}`;
 }
 
 function hasTables(parts: readonly Part[]): boolean {
   return parts.some(({ name }) => name === 'tableParts');
 }
 
-/** The column and the row of its first cell. */
-function startOfFilter({ xml }: Pick<Part, 'xml'>): RegExpExecArray | null {
-  return /^<[^>]*\sref\s*=\s*["']\$?([A-Z]+)\$?(\d+)/.exec(xml);
-}
-
 /** `A1:F20`: the list with its header. */
-export function rangeOf({ headerRow, lastRow, firstColumn, lastColumn }: SheetLayout): string {
+function rangeOf({ headerRow, lastRow, firstColumn, lastColumn }: SheetLayout): string {
   return `${columnName(firstColumn)}${headerRow}:${columnName(lastColumn)}${lastRow}`;
 }

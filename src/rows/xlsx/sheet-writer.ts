@@ -1,12 +1,12 @@
 import { BrandfillError } from '../../common/errors.ts';
 import { textOfCell } from '../csv/csv-writer.ts';
-import type { CellValue, RowWriter } from '../row-format.ts';
+import type { CellValue, RowColumn, RowWriter } from '../row-format.ts';
 import type { SheetCell } from './cell.ts';
 import { textOfSheetCell } from './cell.ts';
 import { MOST_CHARACTERS, MOST_COLUMNS, MOST_ROWS } from './cell-ref.ts';
 import { ownXml, textXml, valueXml } from './cell-xml.ts';
+import { firstFreeColumn } from './first-free-column.ts';
 import { nameOf, xmlUpTo } from './list-rows.ts';
-import { widthWithMerged } from './merged-cells.ts';
 import type { Workbook } from './open-workbook.ts';
 import { readRowXml } from './row-line.ts';
 
@@ -28,24 +28,37 @@ export interface SheetLayout {
   readonly cutTexts: number;
   /** The widths of columns, in characters; the others stay as they are. */
   readonly widths: ReadonlyMap<number, number>;
+  /** The column that rows are looked up by. */
+  readonly domainColumn: number;
+  /** The last of the list's own columns. */
+  readonly lastOwnColumn: number;
+  /** Columns of a new sheet that are hidden. */
+  readonly hidden: ReadonlySet<number>;
 }
 
+export interface InPlaceOptions {
+  readonly added: readonly string[];
+  /** The number of columns of the list. */
+  readonly width: number;
+  /** The column that rows are looked up by, among those of the list. */
+  readonly column: Pick<RowColumn, 'index'>;
+}
+
+const NONE: ReadonlySet<number> = new Set();
 const NARROWEST = 8;
 const WIDEST = 60;
 
 /**
  * Adds our cells to the rows of a sheet, which stay where and as they are, formulas and formats
  * included.
- *
- * @param width the number of columns of the list
  */
 export function createInPlaceWriter(
   workbook: Workbook,
-  { added, width }: { readonly added: readonly string[]; readonly width: number },
+  { added, width, column }: InPlaceOptions,
 ): SheetWriter {
   const { prefix } = workbook.frame;
-  const { header, firstColumn, above } = workbook.place;
-  const ours = firstColumn + widthWithMerged(workbook, width);
+  const { header, firstColumn, above, below } = workbook.place;
+  const ours = firstFreeColumn(workbook, width);
   const lastColumn = ours + added.length - 1;
   refuseWide(lastColumn + 1);
   const headerStyle = header.cells.findLast(({ cell }) => cell !== null)?.style ?? 0;
@@ -65,7 +78,7 @@ export function createInPlaceWriter(
   }
 
   return {
-    header: above + addTo(xmlUpTo(header, ours), header.number, added, headerStyle),
+    header: above + addTo(xmlUpTo(header, ours), header.number, added, headerStyle) + below,
     row: (raw, _fields, values) => {
       const { number, xml, after } = readRowXml(raw);
       lastRow = number;
@@ -73,8 +86,14 @@ export function createInPlaceWriter(
     },
     get layout() {
       const { all, cutTexts } = widths;
-      const columns = { firstColumn, lastColumn, added, widths: all, cutTexts };
-      return { headerRow: header.number, lastRow, ...columns };
+      const columns = { firstColumn, lastColumn, added, widths: all, cutTexts, hidden: NONE };
+      return {
+        headerRow: header.number,
+        lastRow,
+        domainColumn: firstColumn + column.index,
+        lastOwnColumn: firstColumn + workbook.columns.length - 1,
+        ...columns,
+      };
     },
   };
 }
@@ -91,11 +110,15 @@ export interface NewSheetOptions {
   readonly headerStyles: readonly number[];
   /** Gives the contents of a row's own cells. */
   readonly cellsOf: (raw: string) => readonly SheetCell[];
+  /** Whether a row is hidden. */
+  readonly isHidden?: ((raw: string) => boolean) | undefined;
+  /** The columns that are hidden. */
+  readonly hidden?: ReadonlySet<number>;
 }
 
 /** Writes a sheet from its first row on. */
 export function createNewSheetWriter(options: NewSheetOptions): SheetWriter {
-  const { columns, width, added, headerStyles, cellsOf } = options;
+  const { columns, width, added, headerStyles, cellsOf, isHidden, hidden = NONE } = options;
   const prefix = '';
   const lastColumn = width + added.length - 1;
   refuseWide(lastColumn + 1);
@@ -108,9 +131,10 @@ export function createNewSheetWriter(options: NewSheetOptions): SheetWriter {
     return textXml(name, { prefix, column, row: 1, style });
   }
 
-  function rowXml(content: string): string {
+  function rowXml(content: string, raw?: string): string {
     if (row > MOST_ROWS) refuseLong();
-    return `<row r="${row}">${content}</row>`;
+    const attribute = raw !== undefined && isHidden?.(raw) ? ' hidden="1"' : '';
+    return `<row r="${row}"${attribute}>${content}</row>`;
   }
 
   const names = columns.map(nameXml).join('');
@@ -129,12 +153,13 @@ export function createNewSheetWriter(options: NewSheetOptions): SheetWriter {
         content += valueXml(value, { prefix, column, row, style: 0 });
         widths.add(column, textOfCell(value));
       }
-      return rowXml(content);
+      return rowXml(content, raw);
     },
     get layout() {
       const { all, cutTexts } = widths;
-      const columns = { firstColumn: 0, lastColumn, added, widths: all, cutTexts };
-      return { headerRow: 1, lastRow: row, ...columns };
+      const own = { domainColumn: 0, lastOwnColumn: width - 1 };
+      const columns = { firstColumn: 0, lastColumn, added, widths: all, cutTexts, hidden };
+      return { headerRow: 1, lastRow: row, ...own, ...columns };
     },
   };
 }

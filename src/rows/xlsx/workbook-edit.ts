@@ -1,6 +1,9 @@
+import { columnName, columnOfRef } from './cell-ref.ts';
 import { escapeXml } from './escape-xml.ts';
-import type { SheetPart, WorkbookParts } from './parts.ts';
-import { editXml, findElements, withAttribute, type XmlEdit, type XmlElement } from './xml-edit.ts';
+import { normalizePath } from './package.ts';
+import type { SheetPart } from './parts.ts';
+import type { SheetLayout } from './sheet-writer.ts';
+import { editXml, findElements, type XmlEdit, type XmlElement } from './xml-edit.ts';
 
 /** A sheet to be added to a workbook. */
 export interface NewSheet {
@@ -12,44 +15,51 @@ export interface NewSheet {
 }
 
 export interface WorkbookEdit {
-  /** The sheet of the list; a new sheet goes right behind it. */
+  /** The sheet of the list. */
   readonly sheet: SheetPart;
-  readonly parts: WorkbookParts;
   readonly newSheet: NewSheet | undefined;
   /** A part that is left out. */
   readonly chain: string | undefined;
-  /** The new range of the list's filter, `A1:F20`; undefined when it stays as it is. */
-  readonly range: string | undefined;
+  /** What names of ranges have to fit; undefined when all stay as they are. */
+  readonly names?: NamesEdit | undefined;
 }
 
-const TYPES_PATH = '[Content_Types].xml';
+interface NamesEdit {
+  readonly layout: SheetLayout;
+  /** The range of the list's filter, `A1:F20`; undefined when it stays as it is. */
+  readonly filter: string | undefined;
+}
+
+/** The parts of a workbook that say which others there are. */
+export interface WorkbookTexts {
+  readonly types: string;
+  readonly workbook: string;
+  readonly relations: string;
+}
 
 /**
  * Changes what a workbook says about its parts.
  *
- * @param texts the parts that say it, by their paths
- * @returns the same parts, changed
+ * @throws Error when it says it in a way that cannot be changed
  */
 export function editTexts(
-  texts: ReadonlyMap<string, string>,
-  { sheet, parts, newSheet, chain, range }: WorkbookEdit,
-): ReadonlyMap<string, string> {
-  const types = texts.get(TYPES_PATH) ?? '';
-  const workbook = texts.get(parts.path) ?? '';
-  const relations = texts.get(parts.relationsPath) ?? '';
+  { types, workbook, relations }: WorkbookTexts,
+  { sheet, newSheet, chain, names }: WorkbookEdit,
+): WorkbookTexts {
   const id = freeId(relations);
-  return new Map([
-    [TYPES_PATH, editTypes(types, newSheet, chain)],
-    [parts.path, editWorkbook(workbook, { sheet, newSheet, id, range })],
-    [parts.relationsPath, editRelations(relations, { sheet, newSheet, id })],
-  ]);
+  return {
+    types: editTypes(types, newSheet, chain),
+    workbook: editWorkbook(workbook, { sheet, newSheet, id, names }),
+    relations: editRelations(relations, { sheet, newSheet, id }),
+  };
 }
 
 function editTypes(xml: string, newSheet: NewSheet | undefined, chain: string | undefined): string {
   const elements = findElements(xml, 2);
   const edits: XmlEdit[] = [];
   for (const { attributes, start, end } of elements) {
-    if (chain !== undefined && attributes['PartName'] === `/${chain}`) {
+    const name = normalizePath(attributes['PartName'] ?? '');
+    if (name !== '' && name.toLowerCase() === chain?.toLowerCase()) {
       edits.push({ start, end, text: '' });
     }
   }
@@ -106,56 +116,67 @@ function freeId(relations: string): string {
 }
 
 /**
- * Puts a sheet behind another one. Numbers of later sheets are raised, as in names that apply to
- * one sheet only and in the active tab.
+ * Puts a sheet behind the last one. Anywhere else it could get between the two ends of a reference
+ * such as `Jan:Mar!C2`, and names that apply to one sheet say which by its place.
  */
 function editWorkbook(
   xml: string,
-  { sheet, newSheet, id, range }: WithId & { readonly range: string | undefined },
+  { sheet, newSheet, id, names }: WithId & Pick<WorkbookEdit, 'names'>,
 ): string {
   const elements = findElements(xml, 3);
   const sheets = elements.filter(({ path }) => path === 'workbook/sheets/sheet');
   const at = sheets.findIndex(({ attributes }) => relationId(attributes)[1] === sheet.relationId);
-  const before = sheets[at];
-  if (!before) throw new Error('a sheet is not in its workbook');
+  const own = sheets[at];
+  const last = sheets.at(-1);
+  if (!own || !last) throw new Error('a sheet is not in its workbook');
   const edits: XmlEdit[] = [];
   for (const element of elements) {
-    const { start, tagEnd, attributes } = element;
-    const name = COUNTED[element.path];
-    const place = name === undefined ? undefined : attributes[name];
-    if (name === undefined || place === undefined) continue;
-    if (newSheet && Number(place) > at) {
-      const text = withAttribute(xml.slice(start, tagEnd), name, String(Number(place) + 1));
-      edits.push({ start, end: tagEnd, text });
-    }
-    const isFilter = attributes['name'] === '_xlnm._FilterDatabase' && Number(place) === at;
-    if (isFilter && range !== undefined && !element.isSelfClosing)
-      edits.push(filterEdit(xml, element, range));
+    const { path, attributes, isSelfClosing } = element;
+    if (path !== 'workbook/definedNames/definedName' || isSelfClosing) continue;
+    if (!names || Number(attributes['localSheetId'] ?? -1) !== at) continue;
+    const start = element.tagEnd;
+    const end = xml.lastIndexOf('<', element.end - 1);
+    const was = xml.slice(start, end);
+    const text = rangesOfName(attributes['name'] ?? '', was, names);
+    if (text !== was) edits.push({ start, end, text });
   }
   if (newSheet) {
-    const [idName] = relationId(before.attributes);
+    const [idName] = relationId(own.attributes);
     const ids = sheets.map(({ attributes }) => Number(attributes['sheetId']) || 0);
-    const text = `<${before.prefix}sheet${namespacesOf(before)} name="${escapeXml(newSheet.name)}" sheetId="${Math.max(...ids) + 1}" ${idName}="${id}"/>`;
-    edits.push({ start: before.end, end: before.end, text });
+    const state = sheet.isHidden ? ' state="hidden"' : '';
+    const text = `<${last.prefix}sheet${namespacesOf(own)} name="${escapeXml(newSheet.name)}" sheetId="${Math.max(...ids) + 1}"${state} ${idName}="${id}"/>`;
+    edits.push({ start: last.end, end: last.end, text });
   }
   return editXml(xml, edits);
 }
 
-/** Elements that refer to sheets by their index. */
-const COUNTED: Readonly<Record<string, string>> = {
-  'workbook/definedNames/definedName': 'localSheetId',
-  'workbook/bookViews/workbookView': 'activeTab',
-};
+/** `$A$1:$C$20`, `$A:$C` */
+const RANGE = /\$([A-Z]+)(?:\$(\d+))?:\$([A-Z]+)(?:\$(\d+))?/g;
 
-/** A filter also has a defined name, which has to end where the filter ends. */
-function filterEdit(xml: string, { tagEnd, end }: XmlElement, range: string): XmlEdit {
-  const close = xml.lastIndexOf('<', end - 1);
-  const was = xml.slice(tagEnd, close);
-  const [, header, column, last] = /(\d+):([A-Z]+)(\d+)$/.exec(range) ?? [];
-  const text = was.replace(/(\$\d+):\$[A-Z]+\$\d+$/, (all, row: string) =>
-    row === `$${header}` ? `${row}:$${column}$${last}` : all,
-  );
-  return { start: tagEnd, end: close, text };
+/**
+ * The ranges of a name that a program gave: a filter also has one, which has to end where the filter
+ * ends, and what is printed of the list is printed with our columns.
+ */
+function rangesOfName(name: string, ranges: string, { layout, filter }: NamesEdit): string {
+  const { headerRow, lastRow, domainColumn, lastOwnColumn, lastColumn } = layout;
+  const ends = columnName(lastColumn);
+  if (name === '_xlnm._FilterDatabase') {
+    const [, , first, , last] = /^([A-Z]+)(\d+):([A-Z]+)(\d+)$/.exec(filter ?? '') ?? [];
+    return ranges.replaceAll(RANGE, (all, from: string, row?: string) =>
+      first !== undefined && row === first ? `$${from}$${row}:$${ends}$${last}` : all,
+    );
+  }
+  if (name !== '_xlnm.Print_Area') return ranges;
+  return ranges.replaceAll(RANGE, (all, from: string, first = '', to: string, last = '') => {
+    const hasList =
+      columnOfRef(from) <= domainColumn &&
+      columnOfRef(to) >= lastOwnColumn &&
+      columnOfRef(to) < lastColumn &&
+      Number(first) <= lastRow &&
+      (last === '' || Number(last) >= headerRow);
+    const rows = [first, last].map((row: string) => (row === '' ? '' : `$${row}`));
+    return hasList ? `$${from}${rows[0]}:$${ends}${rows[1]}` : all;
+  });
 }
 
 /** Some programs declare a prefix where it is used, and not on the root. */

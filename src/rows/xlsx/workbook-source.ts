@@ -47,6 +47,7 @@ export async function openWorkbookSource(
     assertUnchanged: () => assertSame(name, handle, opened),
     close: async () => {
       await rows.close();
+      await workbook.aside.close();
       await handle.close();
     },
   };

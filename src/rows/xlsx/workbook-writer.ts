@@ -1,16 +1,17 @@
-import { Readable } from 'node:stream';
-import { ZipFile } from 'yazl';
+import { BrandfillError } from '../../common/errors.ts';
 import { escapeXml } from './escape-xml.ts';
-import { extendTable } from './extend-table.ts';
 import { stylesXml } from './new-styles.ts';
 import type { Workbook } from './open-workbook.ts';
-import { brokenUnless, type Package } from './package.ts';
+import type { Package } from './package.ts';
 import { relationsPathOf } from './parts.ts';
-import { createFrame, findUnfitFilter, fitFrame, rangeOf } from './sheet-frame.ts';
+import { withRowsAside } from './row-line.ts';
+import { createFrame, filteredRange, findUnfitFilter, fitFrame } from './sheet-frame.ts';
 import type { SheetFrame } from './sheet-reader.ts';
 import type { SheetLayout } from './sheet-writer.ts';
-import { editTexts, type NewSheet } from './workbook-edit.ts';
+import { extendTable, findTableOfList, findTableToExtend } from './tables.ts';
+import { editTexts, type NewSheet, type WorkbookTexts } from './workbook-edit.ts';
 import { declareUtf8, decodeWhole } from './xml.ts';
+import { type StoredPart, writeZip, type ZipPart } from './zip-writer.ts';
 
 /** The rows of a sheet, already written. */
 export interface SheetContent {
@@ -19,17 +20,6 @@ export interface SheetContent {
   readonly read: () => AsyncIterable<Buffer>;
 }
 
-/** A part of the package that is written. */
-interface OutputPart {
-  readonly path: string;
-  readonly content: Buffer | string | (() => AsyncIterable<Buffer>);
-}
-
-/** Constant, so that the same rows make the same bytes. */
-const MTIME = new Date(1980, 0, 1);
-/** Sheets compress to a tenth at any level; this level takes half the time of the default. */
-const COMPRESSION_LEVEL = 4;
-
 const NAMESPACE = 'http://schemas.openxmlformats.org/spreadsheetml/2006/main';
 const RELATIONS = 'http://schemas.openxmlformats.org/officeDocument/2006/relationships';
 const PACKAGE_RELATIONS = 'http://schemas.openxmlformats.org/package/2006/relationships';
@@ -37,41 +27,101 @@ const TYPES = 'http://schemas.openxmlformats.org/package/2006/content-types';
 const WORKSHEET_TYPE = 'application/vnd.openxmlformats-officedocument.spreadsheetml.worksheet+xml';
 const XML = '<?xml version="1.0" encoding="UTF-8" standalone="yes"?>\n';
 
+/** The part that lists the types of all others. Some programs take it by this name only. */
+const TYPES_PATH = '[Content_Types].xml';
+
+/**
+ * Makes sure that a workbook can be written again, before anything is paid for.
+ *
+ * @throws BrandfillError `UNREADABLE_INPUT` when it cannot
+ */
+export async function assertRewritable(workbook: Workbook): Promise<void> {
+  const { pack, sheet, frame, place } = workbook;
+  try {
+    const newSheet = { name: 'failures', path: freePath(pack), type: WORKSHEET_TYPE };
+    editTexts(await readTexts(workbook), { sheet, newSheet, chain: undefined });
+    fitFrame(frame, {
+      headerRow: place.header.number,
+      lastRow: place.header.number,
+      firstColumn: place.firstColumn,
+      lastColumn: place.firstColumn,
+      added: [],
+      cutTexts: 0,
+      widths: new Map(),
+      domainColumn: place.firstColumn,
+      lastOwnColumn: place.firstColumn,
+      hidden: new Set(),
+    });
+    const changed = new Set([sheet.path, ...Object.values(pathsOfTexts(workbook))]);
+    for (const path of pack.paths) if (!changed.has(path)) await storedPart(pack, path);
+  } catch (error) {
+    const told = error instanceof Error ? error.message : String(error);
+    const [, why = told.replace(/\.$/, '')] = /no workbook \((.*)\); open it/.exec(told) ?? [];
+    throw new BrandfillError(
+      'UNREADABLE_INPUT',
+      `Cannot write ${pack.name} again: its rows can be read, but its other parts are damaged (${why}); give an --out that ends in .csv, or open it in a spreadsheet program and save it again as XLSX.`,
+      { cause: error },
+    );
+  }
+}
+
 /**
  * Writes a workbook as it was read, with other rows in the sheet of its list, and optionally one
- * more sheet right behind it. All other parts are taken over as they are.
+ * more sheet behind all others. The bytes of all other parts are copied.
  */
 export async function* rewriteWorkbook(
   workbook: Workbook,
   list: SheetContent,
   more: SheetContent | undefined,
 ): AsyncGenerator<Buffer> {
-  const { pack, parts, sheet, frame } = workbook;
-  const namespace = namespaceOf(frame);
-  const replaced = new Map<string, OutputPart['content']>([
-    [sheet.path, () => sheetXml(fitFrame(frame, list.layout), list.read())],
-  ]);
-  for (const [path, text] of extendTable(workbook, list.layout)) replaced.set(path, text);
-  const added: OutputPart[] = [];
+  const { pack, sheet, frame } = workbook;
   // The order in which formulas are calculated: programs determine it anew.
-  const chain = pack.paths.find((path) => /(^|\/)calcChain\.xml$/.test(path));
+  const chain = pack.paths.find((path) => /(^|\/)calcChain\.xml$/i.test(path));
   const path = freePath(pack);
-  if (more) {
-    const newFrame = createFrame(more.layout, { namespace, isShown: false });
-    added.push({ path, content: () => sheetXml(newFrame, more.read()) });
-  }
   const newSheet: NewSheet | undefined = more && { name: more.name, path, type: WORKSHEET_TYPE };
-  const range = findUnfitFilter(frame, list.layout) ? undefined : rangeOf(list.layout);
-  const edit = { sheet, parts, newSheet, chain, range };
-  const edited = await brokenUnless(pack.name, async () => {
-    return editTexts(await readTexts(workbook), edit);
-  });
-  for (const [path, text] of edited) replaced.set(path, text);
-  const kept = pack.paths.filter((path) => path !== chain);
-  const all = kept.map((path): OutputPart => {
-    return { path, content: replaced.get(path) ?? (() => pack.read(path)) };
-  });
-  yield* zip([...all, ...added]);
+  const { layout } = list;
+  const filter = filteredRange(frame, layout);
+  const edit = { sheet, newSheet, chain, names: { layout, filter } };
+  const texts = editTexts(await readTexts(workbook), edit);
+  const paths = pathsOfTexts(workbook);
+  const rows = (): AsyncIterable<Buffer> => withRowsAside(list.read(), workbook.aside);
+  const replaced = new Map<string, ZipPart>([
+    [paths.types, { path: TYPES_PATH, text: texts.types }],
+    [paths.workbook, { path: paths.workbook, text: texts.workbook }],
+    [paths.relations, { path: paths.relations, text: texts.relations }],
+    [sheet.path, { path: sheet.path, text: () => sheetXml(fitFrame(frame, layout), rows()) }],
+  ]);
+  for (const [path, text] of extendTable(workbook, layout)) replaced.set(path, { path, text });
+  const parts: ZipPart[] = [];
+  for (const path of pack.paths) {
+    if (path !== chain) parts.push(replaced.get(path) ?? (await storedPart(pack, path)));
+  }
+  if (more) {
+    const newFrame = createFrame(more.layout, { namespace: namespaceOf(frame), isShown: false });
+    parts.push({ path, text: () => sheetXml(newFrame, more.read()) });
+  }
+  yield* writeZip(parts);
+}
+
+/**
+ * Finds a table or a filter that sorts rows of the list without our columns, because there is
+ * something in between.
+ *
+ * @returns its name; undefined in almost all workbooks
+ */
+export function findLeftBehind(workbook: Workbook, layout: SheetLayout): string | undefined {
+  const table = findTableOfList(workbook, layout.domainColumn);
+  const extended = findTableToExtend(workbook, layout);
+  if (table && !extended) return `table '${table.name}'`;
+  const filter = findUnfitFilter(workbook.frame, layout);
+  if (!filter) return undefined;
+  return extended && extended.firstColumn <= filter.firstColumn ? undefined : 'filter';
+}
+
+async function storedPart(pack: Package, path: string): Promise<StoredPart> {
+  const part = await pack.store(path);
+  if (!part) throw new Error(`the part ${path} is not where it should be`);
+  return part;
 }
 
 /** Writes a new workbook. Its styles are those of another workbook if cells of that go in here. */
@@ -105,40 +155,51 @@ export async function* writeNewWorkbook(
     ({ name }, at) => `<sheet name="${escapeXml(name)}" sheetId="${at + 1}" r:id="rId${at + 1}"/>`,
   );
   const calendar = is1904 ? '<workbookPr date1904="1"/>' : '';
-  yield* zip([
+  const parts: ZipPart[] = [
     {
-      path: '[Content_Types].xml',
-      content: `${XML}<Types xmlns="${TYPES}"><Default Extension="rels" ContentType="application/vnd.openxmlformats-package.relationships+xml"/><Default Extension="xml" ContentType="application/xml"/>${overrides.join('')}</Types>`,
+      path: TYPES_PATH,
+      text: `${XML}<Types xmlns="${TYPES}"><Default Extension="rels" ContentType="application/vnd.openxmlformats-package.relationships+xml"/><Default Extension="xml" ContentType="application/xml"/>${overrides.join('')}</Types>`,
     },
     {
       path: '_rels/.rels',
-      content: relationsXml(relations, [{ kind: 'officeDocument', target: 'xl/workbook.xml' }]),
+      text: relationsXml(relations, [{ kind: 'officeDocument', target: 'xl/workbook.xml' }]),
     },
     {
       path: 'xl/workbook.xml',
-      content: `${XML}<workbook xmlns="${namespace}" xmlns:r="${relations}">${calendar}<sheets>${tabs.join('')}</sheets></workbook>`,
+      text: `${XML}<workbook xmlns="${namespace}" xmlns:r="${relations}">${calendar}<sheets>${tabs.join('')}</sheets></workbook>`,
     },
-    { path: relationsPathOf('xl/workbook.xml'), content: relationsXml(relations, targets) },
-    {
-      path: 'xl/styles.xml',
-      content:
-        base && stylesPath !== undefined ? () => base.pack.read(stylesPath) : stylesXml(namespace),
-    },
-    ...(base && themePath !== undefined
-      ? [{ path: 'xl/theme/theme1.xml', content: () => base.pack.read(themePath) }]
-      : []),
-    ...sheets.map(({ layout, read }, at) => ({
-      path: `xl/${paths[at]}`,
-      content: () => sheetXml(createFrame(layout, { namespace, isShown: at === 0 }), read()),
-    })),
-  ]);
+    { path: relationsPathOf('xl/workbook.xml'), text: relationsXml(relations, targets) },
+    base && stylesPath !== undefined
+      ? { ...(await storedPart(base.pack, stylesPath)), name: Buffer.from('xl/styles.xml') }
+      : { path: 'xl/styles.xml', text: stylesXml(namespace) },
+  ];
+  if (base && themePath !== undefined) {
+    const theme = await storedPart(base.pack, themePath);
+    parts.push({ ...theme, name: Buffer.from('xl/theme/theme1.xml') });
+  }
+  for (const [at, { layout, read }] of sheets.entries()) {
+    const frame = createFrame(layout, { namespace, isShown: at === 0 });
+    parts.push({ path: `xl/${paths[at]}`, text: () => sheetXml(frame, read()) });
+  }
+  yield* writeZip(parts);
 }
 
-/** The texts that list the sheets. */
-async function readTexts({ pack, parts }: Workbook): Promise<ReadonlyMap<string, string>> {
-  const paths = ['[Content_Types].xml', parts.path, parts.relationsPath];
-  const texts = paths.map(async (path) => [path, decodeWhole(await pack.readWhole(path))] as const);
-  return new Map(await Promise.all(texts));
+/** The places of the parts that list the sheets. */
+function pathsOfTexts({ pack, parts }: Workbook): WorkbookTexts {
+  const types = pack.find(TYPES_PATH);
+  if (types === undefined) throw new Error(`the part ${TYPES_PATH} is missing`);
+  return { types, workbook: parts.path, relations: parts.relationsPath };
+}
+
+async function readTexts(workbook: Workbook): Promise<WorkbookTexts> {
+  const paths = pathsOfTexts(workbook);
+  const read = async (path: string): Promise<string> =>
+    decodeWhole(await workbook.pack.readWhole(path));
+  return {
+    types: await read(paths.types),
+    workbook: await read(paths.workbook),
+    relations: await read(paths.relations),
+  };
 }
 
 async function* sheetXml(
@@ -170,37 +231,6 @@ function namespaceOf({ head, prefix }: SheetFrame): string {
 function freePath(pack: Package): string {
   for (let count = 1; ; count += 1) {
     const path = `xl/worksheets/brandfill${count}.xml`;
-    if (!pack.has(path)) return path;
+    if (pack.find(path) === undefined) return path;
   }
-}
-
-async function* zip(parts: readonly OutputPart[]): AsyncGenerator<Buffer> {
-  const file = new ZipFile();
-  const output = file.outputStream as Readable;
-  const fail = (error: Error): void => void output.destroy(error);
-  file.on('error', fail);
-  let source: Readable | undefined;
-  const options = { mtime: MTIME, forceDosTimestamp: true, compressionLevel: COMPRESSION_LEVEL };
-  for (const { path, content } of parts) {
-    if (typeof content === 'function') {
-      file.addReadStreamLazy(path, options, (give) => {
-        // The library does not listen for errors of the streams that it is given.
-        source = Readable.from(content(), { objectMode: false }).on('error', fail);
-        give(undefined, source);
-      });
-    } else file.addBuffer(Buffer.from(content), path, options);
-  }
-  file.end();
-  try {
-    for await (const chunk of output) yield chunk as Buffer;
-  } finally {
-    output.destroy();
-    await end(source);
-  }
-}
-
-/** The source may be closed then. */
-async function end(source: Readable | undefined): Promise<void> {
-  if (!source || source.closed) return;
-  await new Promise((resolve) => source.once('close', resolve).destroy());
 }

@@ -1,16 +1,16 @@
-import { uniqueNames } from '../columns/names.ts';
+import { shorten, uniqueNames } from '../columns/names.ts';
 import { textOfCell, withoutFormula } from '../csv/csv-writer.ts';
 import type { RowColumn, RowFormat, ScannedRow } from '../row-format.ts';
 import type { Source } from '../source.ts';
 import { addressOfSheetCell, type SheetCell, textOfSheetCell, valueOfSheetCell } from './cell.ts';
 import type { Workbook } from './open-workbook.ts';
-import { CUT_BYTE, END_BYTE, readCells } from './row-line.ts';
+import { CUT_BYTE, END_BYTE, isHiddenRow, readCells, readRowXml } from './row-line.ts';
 import { createSheetFiller } from './row-xml.ts';
 import { createInPlaceWriter } from './sheet-writer.ts';
 
 /** The format of the list in a workbook. Its rows are lines of the spool. */
 export function openXlsx(workbook: Workbook): RowFormat {
-  const { columns, place, sheet, sampleRows, frame, uncalculated } = workbook;
+  const { columns, place, sheet, sampleRows, frame } = workbook;
   /** In the domain column, a cell counts as the address that it links to. */
   let domainIndex = -1;
   const textsOf = (raw: string): readonly string[] =>
@@ -19,6 +19,7 @@ export function openXlsx(workbook: Workbook): RowFormat {
     );
   return {
     kind: 'xlsx',
+    extension: '.xlsx',
     description: `XLSX, sheet '${sheet.name}', header in row ${place.header.number}`,
     columns,
     sampleRows,
@@ -26,13 +27,19 @@ export function openXlsx(workbook: Workbook): RowFormat {
     isTable: true,
     takenNames: new Set(columns),
     workbook,
-    notices: uncalculated === 0 ? [] : [describeUncalculated(uncalculated)],
+    notices: describeRows(workbook),
+    noticesOf: ({ index }) => describeBelowTable(workbook, place.firstColumn + index),
+    isHidden: (raw) => isHiddenRow(readRowXml(raw).xml),
     scan: (source, domainColumn, others = []) => {
       domainIndex = domainColumn.index;
       return scan(source, { domainColumn, others, width: columns.length });
     },
     createWriter: (added, { maxFields }) =>
-      createInPlaceWriter(workbook, { added, width: Math.max(columns.length, maxFields) }),
+      createInPlaceWriter(workbook, {
+        added,
+        width: Math.max(columns.length, maxFields),
+        column: { index: domainIndex },
+      }),
     createFiller: (filled) => createSheetFiller(filled, place, frame.prefix),
     ownPart: () => {
       throw new TypeError('workbooks are not merged');
@@ -51,9 +58,44 @@ export function openXlsx(workbook: Workbook): RowFormat {
   };
 }
 
-function describeUncalculated(count: number): string {
-  const formulas = count === 1 ? '1 formula has' : `${count.toLocaleString('en-US')} formulas have`;
-  return `${formulas} no value yet, as if empty: open the workbook in a spreadsheet program and save it to have them calculated.`;
+/** What the user should know about its rows before anything is paid for. */
+function describeRows({ found, frame, tables }: Workbook): readonly string[] {
+  const { rows, hidden, leftOut, uncalculated } = found;
+  const notices: string[] = [];
+  if (uncalculated > 0) {
+    notices.push(
+      `${count(uncalculated, 'formula has', 'formulas have')} no value yet, as if empty: open the workbook in a spreadsheet program and save it to have them calculated.`,
+    );
+  }
+  if (hidden > 0) {
+    const isFiltered = [frame.tail, ...tables.map(({ xml }) => xml)].some((xml) =>
+      /<(?:[\w.-]+:)?filterColumn[\s>]/.test(xml),
+    );
+    const are = hidden === 1 ? 'is' : 'are';
+    notices.push(
+      `${hidden.toLocaleString('en-US')} of ${count(rows, 'row', 'rows')} ${are} hidden${isFiltered ? ' by a filter' : ''}: looked up like the others, and hidden in the output too.`,
+    );
+  }
+  if (leftOut) {
+    notices.push(
+      `${count(leftOut.rows, 'row', 'rows')} below the list (sheet row ${leftOut.number}, '${shorten(leftOut.text)}') set off by an empty one and without an address: not looked up, and left as they are in a workbook.`,
+    );
+  }
+  return notices;
+}
+
+function describeBelowTable(workbook: Workbook, domainColumn: number): readonly string[] {
+  const below = workbook.found.belowTables.find(
+    ({ table }) => table.firstColumn <= domainColumn && domainColumn <= table.lastColumn,
+  );
+  if (!below) return [];
+  return [
+    `${count(below.rows, 'row', 'rows')} below the table '${shorten(below.table.name)}' (from sheet row ${below.first}): looked up like the others, but sorting the table leaves them where they are.`,
+  ];
+}
+
+function count(number: number, one: string, more: string): string {
+  return `${number.toLocaleString('en-US')} ${number === 1 ? one : more}`;
 }
 
 /** The list's own cells are never changed; a text that was filled in came from the API. */

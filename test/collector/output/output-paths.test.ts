@@ -46,6 +46,16 @@ describe('chooseOutputPaths', () => {
     });
   });
 
+  it.each([
+    ['/x/list.xls', 'a,domain\n', '/x/list.enriched.csv', '/x/list.failures.csv'],
+    ['/x/list.xls', 'a\tdomain\nb\tacme.com\n', '/x/list.enriched.tsv', '/x/list.failures.tsv'],
+    ['/x/list.xlsx', 'a,domain\n', '/x/list.enriched.csv', '/x/list.failures.csv'],
+    ['/x/list.html', '{"domain":"a"}', '/x/list.enriched.jsonl', '/x/list.failures.jsonl'],
+    ['/x/list.txt', 'a\tdomain\nb\tacme.com\n', '/x/list.enriched.txt', '/x/list.failures.txt'],
+  ])('names those of a text called %s after what it is', async (input, content, out, failures) => {
+    expect(await choose(input, { content })).toEqual({ out, failures });
+  });
+
   it('refuses the input itself, by any way that leads to it', async () => {
     const folder = useTempFolder();
     const input = join(folder, 'list.csv');

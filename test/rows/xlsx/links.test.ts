@@ -9,7 +9,8 @@ function packageOf(sheet: string): Package {
   return {
     name: 'list.xlsx',
     paths: [],
-    has: () => true,
+    find: (path) => path,
+    store: async () => undefined,
     read: async function* () {
       yield Buffer.from(sheet);
     },

@@ -1,8 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import { findLeftBehind } from '../../../src/rows/xlsx/left-behind.ts';
 import { createInPlaceWriter } from '../../../src/rows/xlsx/sheet-writer.ts';
-import { rewriteWorkbook } from '../../../src/rows/xlsx/workbook-writer.ts';
-import { open, readParts, row, type WorkbookSpec, workbookOf } from './workbooks.ts';
+import { findLeftBehind, rewriteWorkbook } from '../../../src/rows/xlsx/workbook-writer.ts';
+import { open, RELATIONS, readParts, row, type WorkbookSpec, workbookOf } from './workbooks.ts';
 
 const ROWS = row(1, 'domain', 'city') + row(2, 'acme.com', 'Oslo') + row(3, 'globex.com', 'Rome');
 const TABLE =
@@ -21,12 +20,14 @@ async function rewrite(spec: WorkbookSpec, added?: string): Promise<Record<strin
   return (await rewriteAll(spec, added)).parts;
 }
 
-async function rewriteAll(spec: WorkbookSpec, added = 'ours'): Promise<Rewritten> {
+/** @param index that of the column with the domains */
+async function rewriteAll(spec: WorkbookSpec, added = 'ours', index = 0): Promise<Rewritten> {
+  const column = { index };
   const { source, scanned } = await open(await workbookOf(spec));
   const { workbook } = source;
   if (!workbook) throw new Error('it was opened as a workbook');
   const width = Math.max(workbook.columns.length, ...scanned.map(({ fields }) => fields));
-  const writer = createInPlaceWriter(workbook, { added: [added], width });
+  const writer = createInPlaceWriter(workbook, { added: [added], width, column });
   let lines = '';
   for await (const chunk of source.read()) lines += chunk.toString();
   let at = 0;
@@ -87,6 +88,15 @@ describe('a table that the list is formatted as', () => {
     expect((await open(await workbookOf(spec))).rows).toHaveLength(2);
   });
 
+  it('is extended although a name of its own has a line break', async () => {
+    const table = TABLE.replace('name="city"', 'name="city&#10;of office"');
+    const { parts, left } = await rewriteAll({
+      sheets: [{ name: 'S', rows: ROWS, after: TABLE_PART, table }],
+    });
+    expect(parts['xl/tables/table1.xml']).toContain('ref="A1:C3"');
+    expect(left).toBeUndefined();
+  });
+
   const LEFT = "table 'T'";
 
   it.each([
@@ -105,6 +115,26 @@ describe('a table that the list is formatted as', () => {
     const { parts, left } = await rewriteAll(spec);
     expect(parts['xl/tables/table1.xml']).toBe(table);
     expect(left).toBe(said);
+  });
+});
+
+describe('a table beside the list', () => {
+  const beside = (number: number, ...cells: readonly string[]): string =>
+    row(number, ...cells, null, 'k', 'v');
+  const rows =
+    beside(1, 'domain', 'city') + beside(2, 'acme.com', 'Oslo') + beside(3, 'a.com', 'Rome');
+  const table = TABLE.replaceAll('A1:B3', 'D1:E3');
+  const spec = { sheets: [{ name: 'S', rows, after: TABLE_PART, table }] };
+
+  it('has nothing to do with our columns: it stays as it is, and nobody need be told', async () => {
+    const { parts, left } = await rewriteAll(spec);
+    expect(parts['xl/tables/table1.xml']).toBe(table);
+    expect(left).toBeUndefined();
+  });
+
+  it('is extended when the domains are in it', async () => {
+    const { parts } = await rewriteAll(spec, 'ours', 3);
+    expect(parts['xl/tables/table1.xml']).toContain('ref="D1:F3"');
   });
 });
 
@@ -173,6 +203,48 @@ describe('a sheet', () => {
     expect(sheet).toContain(`<c r="${column}${1 + above}"`);
     expect(sheet).toContain(`<c r="${column}${3 + above}"`);
     expect(sheet).toContain(after);
+  });
+
+  const anchors = {
+    'from one cell to another': (column: number) =>
+      `<d:twoCellAnchor><d:from><d:col>${column}</d:col><d:colOff>9</d:colOff><d:row>1</d:row></d:from><d:to><d:col>${column + 3}</d:col><d:colOff>9</d:colOff><d:row>9</d:row><d:rowOff>9</d:rowOff></d:to></d:twoCellAnchor>`,
+    'from a cell on': (column: number) =>
+      `<d:oneCellAnchor><d:from><d:col>${column}</d:col><d:colOff>0</d:colOff><d:row>1</d:row></d:from><d:ext cx="2000000" cy="900000"/><d:graphicFrame><a:ext cx="9000000"/></d:graphicFrame></d:oneCellAnchor>`,
+    'in a place of its own': (column: number) =>
+      `<d:absoluteAnchor><d:pos x="${column * 609_600}" y="190500"/><d:ext cx="2000000" cy="900000"/></d:absoluteAnchor>`,
+  };
+
+  it.each(Object.entries(anchors))('has our column behind a picture %s', async (_, anchor) => {
+    const drawing = (at: number): WorkbookSpec => ({
+      sheets: [{ name: 'S', rows: ROWS }],
+      parts: {
+        'xl/worksheets/_rels/sheet1.xml.rels': `<Relationships><Relationship Id="d" Type="${RELATIONS}/drawing" Target="../drawings/drawing1.xml"/></Relationships>`,
+        'xl/drawings/drawing1.xml': `<d:wsDr xmlns:d="d" xmlns:a="a">${anchor(at)}</d:wsDr>`,
+      },
+    });
+    const beside = (await rewrite(drawing(2)))['xl/worksheets/sheet1.xml'];
+    expect(beside).toContain('<c r="G2">'.replace('>', ''));
+    expect(beside).not.toMatch(/<c r="[C-F]\d/);
+    const before = (await rewrite(drawing(-4)))['xl/worksheets/sheet1.xml'];
+    expect(before).toContain('<c r="C2"');
+  });
+
+  it.each([
+    ['S!$A$1:$B$3', 'S!$A$1:$C$3'],
+    ["'S'!$A:$B", "'S'!$A:$C"],
+    ['S!$A$1:$A$3', 'S!$A$1:$A$3'], // what is printed is not the whole list
+    ['S!$A$9:$B$12', 'S!$A$9:$B$12'],
+    ['S!$A$9:$B$12,S!$A$1:$B$3', 'S!$A$9:$B$12,S!$A$1:$C$3'],
+  ])('is printed with our column where %s was printed', async (was, becomes) => {
+    const names = (range: string): string =>
+      `<definedNames><definedName name="_xlnm.Print_Area" localSheetId="0">${range}</definedName><definedName name="other" localSheetId="0">${was}</definedName></definedNames>`;
+    const parts = await rewrite({ sheets: [{ name: 'S', rows: ROWS }], behind: names(was) });
+    expect(parts['xl/workbook.xml']).toContain(names(becomes));
+  });
+
+  it('keeps its filter of other cells beside the list', async () => {
+    const after = '<autoFilter ref="D1:E9"/>';
+    expect(await sheetOf({ name: 'S', rows: ROWS, after })).toContain(after);
   });
 
   it('keeps what its elements are called', async () => {
