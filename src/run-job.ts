@@ -1,7 +1,7 @@
 import { dirname } from 'node:path';
-import { createCredential } from './brand/credential.ts';
 import { createCallbackGuard } from './common/callback-guard.ts';
 import { makeFolder } from './common/make-folder.ts';
+import { keepSecret, withoutSecrets } from './common/secrets.ts';
 import { enrich } from './enrich.ts';
 import type { EnrichOptions } from './enrich-options.ts';
 import { describeError, exitCodeOf, exitCodeOfError } from './exit-codes.ts';
@@ -146,11 +146,12 @@ async function tellOf(
   const keyFile =
     overrides?.apiKeyFile ?? (typeof apiKeyFile === 'string' ? apiKeyFile : undefined);
   const secret = overrides?.apiKey ?? findSecret(keyFile, env[apiKeyEnv]);
+  keepSecret(secret);
   await tell(onFinish, run, {
     env,
     signal,
     credentialNames: new Set(['BRANDFILL_API_KEY', 'BRANDFILL_DASHBOARD_TOKEN', apiKeyEnv]),
-    redact: (text) => createCredential({ kind: 'none' }, secret).redact(text),
+    redact: withoutSecrets,
     onNotice,
   });
 }

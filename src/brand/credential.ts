@@ -1,5 +1,5 @@
 import { BrandfillError } from '../common/errors.ts';
-import { base64, basicPair, createRedactor } from '../common/redactor.ts';
+import { base64, basicPair, createRedactor, type Redactor } from '../common/redactor.ts';
 import type { NameValue } from './endpoint.ts';
 
 /** How the credential is sent. */
@@ -11,8 +11,8 @@ export type AuthScheme =
 export interface Credential {
   readonly headers: readonly NameValue[];
   readonly queryParam: NameValue | undefined;
-  /** Replaces every form of the secret in a text that is going to be shown or stored. */
-  redact(text: string): string;
+  /** Takes the secret, and whatever else that is secret goes with each call, out of answers. */
+  readonly redactor: Redactor;
 }
 
 /**
@@ -45,12 +45,17 @@ const RESERVED =
  * Puts the secret where the scheme sends it. For `basic` the secret is `user:password`; without a
  * colon it is the user name, with an empty password.
  *
+ * @param otherSecrets what else must not be seen in answers
  * @throws BrandfillError `INVALID_SETTING` when the scheme needs a secret and there is none, or
  *   when the secret holds characters that no header can carry.
  */
-export function createCredential(scheme: AuthScheme, secret: string | undefined): Credential {
-  const redact = createRedactor(secret);
-  if (scheme.kind === 'none') return { headers: [], queryParam: undefined, redact };
+export function createCredential(
+  scheme: AuthScheme,
+  secret: string | undefined,
+  otherSecrets: readonly string[] = [],
+): Credential {
+  const redactor = createRedactor([...(secret ? [secret] : []), ...otherSecrets]);
+  if (scheme.kind === 'none') return { headers: [], queryParam: undefined, redactor };
   if (!secret) {
     throw new BrandfillError(
       'INVALID_SETTING',
@@ -66,7 +71,7 @@ export function createCredential(scheme: AuthScheme, secret: string | undefined)
   const inHeader = (name: string, value: string): Credential => ({
     headers: [[name, value]],
     queryParam: undefined,
-    redact,
+    redactor,
   });
   switch (scheme.kind) {
     case 'bearer':
@@ -76,6 +81,6 @@ export function createCredential(scheme: AuthScheme, secret: string | undefined)
     case 'header':
       return inHeader(scheme.name.toLowerCase(), secret);
     case 'query':
-      return { headers: [], queryParam: [scheme.name, secret], redact };
+      return { headers: [], queryParam: [scheme.name, secret], redactor };
   }
 }
