@@ -108,7 +108,9 @@ describe('a run over Redis that goes on where a killed one ended', () => {
       });
     const [list, other] = [listOf(domains(50)), listOf(['another.com'])];
     const killed = await enrich(list);
-    await expect.poll(() => redis.client.zcard(`${PREFIX}:${LOOKUPS_QUEUE}:prioritized`)).toBeGreaterThan(0);
+    await expect
+      .poll(() => redis.client.zcard(`${PREFIX}:${LOOKUPS_QUEUE}:prioritized`))
+      .toBeGreaterThan(0);
     killed.process.kill('SIGKILL');
     await killed.ended;
     await worker();
