@@ -124,7 +124,7 @@ function traced(connect: Client.Options['connect'], line: Line): buildConnector.
       line.openingBytes = socket?.bytesRead ?? 0;
       line.alert = undefined;
       socket?.prependOnceListener('error', (error) => {
-        if (/^ERR_SSL_/.test(systemErrorCode(error) ?? '')) line.alert = error;
+        if (systemErrorCode(error)?.startsWith('ERR_SSL_')) line.alert = error;
       });
       callback(...result);
     });

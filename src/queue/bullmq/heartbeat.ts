@@ -2,7 +2,7 @@
 export interface Heartbeat {
   /** Resolves when the first beat is done or has failed. */
   readonly first: Promise<void>;
-  close(): void;
+  readonly close: () => void;
 }
 
 /**
