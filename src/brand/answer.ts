@@ -38,8 +38,9 @@ type AnswerKind =
       readonly json: string;
       /**
        * Which columns the answer has. Answers with the same columns mostly share one object here.
+       * Undefined when it has too many.
        */
-      readonly shape: Shape;
+      readonly shape: Shape | undefined;
     }
   | { readonly kind: 'not_found'; readonly httpStatus: number }
   | {
@@ -169,7 +170,7 @@ export interface Evidence extends Exchanged {
   readonly texts: Iterable<string>;
   /** Removes the credential from what the body says. */
   readonly redact: (text: string) => string;
-  readonly shapeOf: (answer: JsonObject) => Shape;
+  readonly shapeOf: (answer: JsonObject) => Shape | undefined;
 }
 
 const REASON_LENGTH = 200;
