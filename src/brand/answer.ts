@@ -38,8 +38,9 @@ type AnswerKind =
       readonly json: string;
       /**
        * Which columns the answer has. Answers with the same columns mostly share one object here.
+       * Undefined when it has too many.
        */
-      readonly shape: Shape;
+      readonly shape: Shape | undefined;
     }
   | { readonly kind: 'not_found'; readonly httpStatus: number }
   | {
@@ -167,7 +168,7 @@ export interface Evidence extends Exchanged {
   readonly told: Limits | undefined;
   /** The text of the body, without secrets. */
   readonly body: BodyText;
-  readonly shapeOf: (answer: JsonObject) => Shape;
+  readonly shapeOf: (answer: JsonObject) => Shape | undefined;
 }
 
 const REASON_LENGTH = 200;

@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import { resolve } from 'node:path';
+import { MOST_NAMES } from '../brand/shape.ts';
 import { countShapes, flatColumnsOf, MOST_PATHS } from '../collector/fields/enriched-columns.ts';
 import type { Field } from '../collector/fields/fields.ts';
 import { measureFilledShares } from '../collector/fields/filled-share.ts';
@@ -194,6 +195,10 @@ async function findEnrichedColumns(
     filledShareOf: measureFilledShares({ sample, answers }),
     most: Math.max(MOST_PATHS, maxColumns),
   });
+  if (ranked.unshapedRows > 0) {
+    const message = `Answers of ${ranked.unshapedRows} rows have more columns than are told apart (${MOST_NAMES} in one answer, 50000 kinds of answers in a store): what no other answer has is in '${prefix}json'; --fields names the columns that you want.`;
+    run.context.onEvent({ type: 'notice', message });
+  }
   // For objects, the columns of the earlier output are not known.
   const known = earlier?.added.slice(2).map((name) => name.slice(prefix.length));
   return flatColumnsOf(ranked, { maxColumns, known, layout });

@@ -13,6 +13,7 @@ import { createLeftOvers, type LeftOvers, NO_LEFT_OVERS } from './left-overs.ts'
 import { createLogoNotes, type LogoNotes, NO_LOGO_NOTES } from './logo-notes.ts';
 import { decodeHead, decodeOutcome, encodeOutcome, type OutcomeHead } from './outcome-codec.ts';
 import { isLmdbError, readError } from './read-error.ts';
+import { removeUnusedShapes } from './removal.ts';
 import { findSavedColumns, type SavedColumn, saveColumns } from './saved-columns.ts';
 import { findSavedPace, paceKey, type SavedPace } from './saved-pace.ts';
 import { keyOf, keysOf, noteApiName, openTables } from './tables.ts';
@@ -41,13 +42,17 @@ export interface OutcomeStore {
    * Stores an outcome. Storing it twice changes nothing. One that cannot be stored is still found
    * here, until the store is closed.
    *
+   * @param shape the columns of its answer; undefined when it has too many
    * @returns when it is committed, so that it survives if the process is killed
    * @throws BrandfillError `UNUSABLE_STORE` when it cannot be stored
    */
-  put(outcome: Outcome, shape: Shape): Promise<void>;
+  put(outcome: Outcome, shape: Shape | undefined): Promise<void>;
   /** Resolves with the error of the first write that fails. No write succeeds after it. */
   readonly failed: Promise<BrandfillError>;
-  /** The columns of an answer, by the number in its head. */
+  /**
+   * The columns of an answer, by the number in its head. Undefined when they are unknown, because
+   * there are too many.
+   */
   findShape(id: number): Shape | undefined;
   /** The pace that was saved under an id; undefined when there is none, or it is malformed. */
   findPace(id: string): SavedPace | undefined;
@@ -96,6 +101,7 @@ export async function openStore(
 ): Promise<OutcomeStore> {
   const tables = await openTables(folder);
   const { root, lock, meta, answers, failures, leftOver, logos, shapes } = tables;
+  if (shapes.isFull()) await removeUnusedShapes(tables);
   if (apiName !== undefined) await noteApiName(tables, endpointId, apiName);
   const unsaved = createUnsaved();
   const write = <T>(commit: () => Promise<T>): Promise<T> =>
@@ -106,8 +112,13 @@ export async function openStore(
   const key = (domain: string): string => keyOf(endpointId, domain);
   const batches = createCommitBatches<EncodedOutcome>(async (batch) => {
     try {
-      // Puts in one turn of the event loop share one transaction and one reply of lmdb.
-      await write(() => Promise.all(batch.flatMap(commit)));
+      await write(() => {
+        root.resetReadTxn(); // another process may have removed a shape just now
+        const used = new Map(batch.map(({ shapeId, shape }) => [shapeId, shape]));
+        const kept = [...used].map(([id, shape]) => shapes.keep(id, shape));
+        // Puts in one turn of the event loop share one transaction and one reply of lmdb.
+        return Promise.all([...kept, ...batch.flatMap(commit)]);
+      });
     } catch (error) {
       for (const each of batch) unsaved.add(each);
       throw error;
@@ -156,7 +167,7 @@ export async function openStore(
     put: (found, shape) => {
       hasFailures ||= !isAnswer(found.status);
       const table = isAnswer(found.status) ? answers : failures;
-      const shapeId = shape.length > 0 ? shapes.idOf(shape) : 0;
+      const shapeId = shapes.idOf(shape);
       const value = encodeOutcome(found, shapeId);
       const { domain, fetchedAtMs } = found;
       return batches.add({ table, at: key(domain), value, fetchedAtMs, shapeId, shape });
@@ -212,7 +223,7 @@ interface EncodedOutcome {
   readonly value: Buffer;
   readonly fetchedAtMs: number;
   readonly shapeId: number;
-  readonly shape: Shape;
+  readonly shape: Shape | undefined;
 }
 
 /** Outcomes that arrive within this time share a commit; each commit costs an fsync. */
@@ -288,7 +299,7 @@ function createUnsaved(): Unsaved {
     add: ({ table, at, value, shapeId, shape }) => {
       const ofTable = values.get(table) ?? new Map<string, Buffer>();
       values.set(table, ofTable.set(at, value));
-      shapes.set(shapeId, shape);
+      if (shape) shapes.set(shapeId, shape);
     },
     find: (table, at) => (values.size === 0 ? undefined : values.get(table)?.get(at)),
     findShape: (id) => shapes.get(id),
