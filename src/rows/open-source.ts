@@ -173,6 +173,6 @@ async function openForReading(path: string): Promise<FileHandle> {
 }
 
 async function refuseOtherFormats(magic: Buffer, handle: FileHandle, name: string): Promise<void> {
-  const other = await findOtherFormat(magic, handle);
+  const other = await findOtherFormat(magic, handle, name);
   if (other !== undefined) throw unreadable(name, `it is ${other}`);
 }

@@ -2,8 +2,8 @@ import { usualDialect } from './csv/csv-dialect.ts';
 import { cellWriterOf } from './csv/csv-writer.ts';
 import type { Extent, RowColumn, RowFormat, RowKind, RowWriter } from './row-format.ts';
 import { cellOfText } from './typed-text.ts';
-import { columnsOf } from './xlsx/first-free-column.ts';
-import { HEADER_STYLE } from './xlsx/new-styles.ts';
+import { columnsOf } from './xlsx/cell-ref.ts';
+import { HEADER_STYLE, LONG_STYLE } from './xlsx/new-styles.ts';
 import { createNewSheetWriter, type SheetWriter } from './xlsx/sheet-writer.ts';
 
 export interface TableOptions {
@@ -83,7 +83,17 @@ export function createSheetOfList({
     const last = Math.min(range.last - first, width - 1);
     for (let at = Math.max(0, range.first - first); at <= last; at += 1) hidden.add(at);
   }
-  return createNewSheetWriter({ columns, width, added, headerStyles, cellsOf, isHidden, hidden });
+  const longStyle = workbook?.longNumbers.take ?? (() => LONG_STYLE);
+  return createNewSheetWriter({
+    columns,
+    width,
+    added,
+    headerStyles,
+    cellsOf,
+    isHidden,
+    hidden,
+    longStyle,
+  });
 }
 
 function widthOf({ columns }: RowFormat, { maxFields }: Extent): number {

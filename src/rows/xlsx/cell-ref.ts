@@ -29,3 +29,27 @@ export function columnName(column: number): string {
   names[column] = name;
   return name;
 }
+
+/** What a sheet says about a range of its columns, which count from 0. */
+export interface ColumnRange {
+  readonly first: number;
+  readonly last: number;
+  readonly width: string | undefined;
+  readonly isHidden: boolean;
+}
+
+/** @param head the sheet up to its rows */
+export function columnsOf(head: string): readonly ColumnRange[] {
+  const [cols] = /<(?:[\w.-]+:)?cols[\s>][\s\S]*?<\/(?:[\w.-]+:)?cols\s*>/.exec(head) ?? [];
+  if (cols === undefined) return [];
+  return Array.from(cols.matchAll(/<(?:[\w.-]+:)?col\s[^>]*>/g), ([tag]) => {
+    const valueOf = (name: string): string | undefined =>
+      new RegExp(`\\s${name}\\s*=\\s*["']([^"']*)`).exec(tag)?.[1];
+    return {
+      first: Number(valueOf('min')) - 1,
+      last: Math.min(MOST_COLUMNS, Number(valueOf('max'))) - 1,
+      width: valueOf('width'),
+      isHidden: /^(?:1|true)$/.test(valueOf('hidden') ?? ''),
+    };
+  });
+}

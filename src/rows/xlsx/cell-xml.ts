@@ -13,7 +13,13 @@ export interface CellPlace {
   /** From 1. */
   readonly row: number;
   readonly style: number;
+  /** The style of whole numbers that are shown as `4.9E+11` without one; asked for when needed. */
+  readonly longStyle?: (() => number) | undefined;
 }
+
+/** Without a format, whole numbers are shown with 11 digits at most, and no sheet has more than 15. */
+const FIRST_LONG = 1e11;
+const FIRST_TOO_LONG = 1e15;
 
 /** Marks the end of a text that was too long for a cell. */
 const CUT_MARK = '…';
@@ -32,16 +38,25 @@ export function textXml(text: string, place: CellPlace): string {
   );
 }
 
-/** A cell with an added value: numbers and booleans as such, the rest as text. */
+/**
+ * A cell with an added value: numbers and booleans as such, the rest as text. So is a whole number
+ * of which a sheet would lose digits.
+ */
 export function valueXml(value: CellValue, place: CellPlace): string {
   if (typeof value === 'boolean') return plainXml(value ? '1' : '0', place, ' t="b"');
-  if (typeof value === 'number' && Number.isFinite(value)) return plainXml(String(value), place);
-  return textXml(textOfCell(value), place);
+  if (typeof value !== 'number' || !Number.isFinite(value))
+    return textXml(textOfCell(value), place);
+  const size = Number.isSafeInteger(value) ? Math.abs(value) : 0;
+  if (size >= FIRST_TOO_LONG) return textXml(String(value), place);
+  const isShort = size < FIRST_LONG || place.style !== 0;
+  const style = isShort ? place.style : (place.longStyle?.() ?? 0);
+  return plainXml(String(value), { ...place, style });
 }
 
 /** A cell of the list's own, with its style, in another place. */
 export function ownXml(cell: SheetCell, place: CellPlace): string {
   if (cell === null) return '';
+  if (typeof cell === 'number') return plainXml(String(cell), place);
   if (typeof cell !== 'object') return valueXml(cell, place);
   const [kind, value, style, , serial] = cell;
   const styled = { ...place, style };

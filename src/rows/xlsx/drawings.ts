@@ -1,5 +1,4 @@
-import { MOST_COLUMNS } from './cell-ref.ts';
-import { columnsOf } from './first-free-column.ts';
+import { columnsOf, MOST_COLUMNS } from './cell-ref.ts';
 import type { Package } from './package.ts';
 import { readRelations } from './parts.ts';
 import { attributeOf, decodeWhole, readXml } from './xml.ts';

@@ -3,6 +3,10 @@ export const HEADER_STYLE = 1;
 /** Numbers with one to ten decimals have this style and the following ones. */
 const FIRST_DECIMALS_STYLE = 2;
 const MOST_DECIMALS = 10;
+/** Whole numbers that would be shown as `4.9E+11` without a format. */
+export const LONG_STYLE: number = FIRST_DECIMALS_STYLE + MOST_DECIMALS;
+/** The format `0`, which needs no definition. */
+const LONG_FORMAT = 1;
 const FIRST_FORMAT = 164;
 
 /** The style of a number with this many decimals; undefined for too many. */
@@ -16,13 +20,13 @@ export function stylesXml(namespace: string): string {
   const formats = decimals.map(
     (count) => `<numFmt numFmtId="${FIRST_FORMAT + count}" formatCode="0.${'0'.repeat(count)}"/>`,
   );
+  const numberXml = (format: number): string =>
+    `<xf numFmtId="${format}" fontId="0" fillId="0" borderId="0" xfId="0" applyNumberFormat="1"/>`;
   const cells = [
     '<xf numFmtId="0" fontId="0" fillId="0" borderId="0" xfId="0"/>',
     '<xf numFmtId="0" fontId="1" fillId="0" borderId="0" xfId="0" applyFont="1"/>',
-    ...decimals.map(
-      (count) =>
-        `<xf numFmtId="${FIRST_FORMAT + count}" fontId="0" fillId="0" borderId="0" xfId="0" applyNumberFormat="1"/>`,
-    ),
+    ...decimals.map((count) => numberXml(FIRST_FORMAT + count)),
+    numberXml(LONG_FORMAT),
   ];
   return (
     '<?xml version="1.0" encoding="UTF-8" standalone="yes"?>\n' +

@@ -12,7 +12,12 @@ import { readWorkbookParts, type SheetPart, type WorkbookParts } from './parts.t
 import { createRowsAside, isHiddenRow, type RowLine, writeRowLine } from './row-line.ts';
 import { NO_STRINGS, readSharedStrings, type SharedStrings } from './shared-strings.ts';
 import { readSheet, type SheetFrame } from './sheet-reader.ts';
-import { type NumberStyle, readNumberStyles } from './styles.ts';
+import {
+  createLongNumbers,
+  type LongNumbers,
+  type NumberStyle,
+  readNumberStyles,
+} from './styles.ts';
 import { readTables, type SheetTable } from './tables.ts';
 import { decodeWhole, decodeXml } from './xml.ts';
 
@@ -35,6 +40,7 @@ export interface Workbook {
   /** The first rows, with the texts that are looked up. */
   readonly sampleRows: readonly (readonly string[])[];
   readonly found: FoundRows;
+  readonly longNumbers: LongNumbers;
 }
 
 /** What was found out about the rows of a list while they were read. */
@@ -225,7 +231,18 @@ async function readList(
     const found = { ...count, lastRow, belowTables, leftOut };
     const frame = step.value;
     const drawings = await readDrawings(pack, sheet.path, frame.head);
-    const read = { frame, place, tables, drawings, columns, sampleRows, found, aside: asideSpool };
+    const longNumbers = createLongNumbers(styles.length);
+    const read = {
+      longNumbers,
+      frame,
+      place,
+      tables,
+      drawings,
+      columns,
+      sampleRows,
+      found,
+      aside: asideSpool,
+    };
     return { workbook: { pack, parts, sheet, ...read }, rows: spool };
   } catch (error) {
     await close();

@@ -3,8 +3,8 @@ import type { CellValue, FilledRow, RowColumn, RowFiller } from '../row-format.t
 import type { SheetCell } from './cell.ts';
 import { textOfSheetCell } from './cell.ts';
 import { columnOfRef } from './cell-ref.ts';
-import { valueXml } from './cell-xml.ts';
-import type { ListPlace } from './list-rows.ts';
+import { type CellPlace, valueXml } from './cell-xml.ts';
+import type { Workbook } from './open-workbook.ts';
 import { readRowLine, writeRowLine } from './row-line.ts';
 
 /** A cell as it is in a row. */
@@ -42,9 +42,11 @@ function endOfElement(xml: string, from: number, close: RegExp): number {
 /** Fills cells of a row that are blank and have no formula. The others stay as they are. */
 export function createSheetFiller(
   columns: readonly RowColumn[],
-  { firstColumn }: ListPlace,
-  prefix: string,
+  { place, frame, longNumbers }: Pick<Workbook, 'place' | 'frame' | 'longNumbers'>,
 ): RowFiller {
+  const { firstColumn } = place;
+  const { prefix } = frame;
+  const longStyle = longNumbers.take;
   return {
     fill: (raw, fields, values): FilledRow => {
       const line = readRowLine(raw);
@@ -55,7 +57,7 @@ export function createSheetFiller(
         const value = values[at];
         if (isNothing(value) || textOfSheetCell(own[index]).trim() !== '') continue;
         const column = firstColumn + index;
-        if (!fillCell(cells, value, { column, row: line.number, prefix })) continue;
+        if (!fillCell(cells, value, { column, row: line.number, prefix, longStyle })) continue;
         while (own.length < index) own.push(null);
         own[index] = cellOf(value);
         filled.push(at);
@@ -67,16 +69,13 @@ export function createSheetFiller(
 }
 
 /** @returns false when there is a formula */
-function fillCell(
-  cells: CellXml[],
-  value: CellValue,
-  { column, row, prefix }: { column: number; row: number; prefix: string },
-): boolean {
+function fillCell(cells: CellXml[], value: CellValue, place: Omit<CellPlace, 'style'>): boolean {
+  const { column, prefix } = place;
   const found = cells.findIndex((cell) => cell.column >= column);
   const there = cells[found]?.column === column ? cells[found] : undefined;
   if (there && there.xml.includes(`<${prefix}f`)) return false;
   const style = Number(/^[^>]*\ss\s*=\s*["'](\d+)/.exec(there?.xml ?? '')?.[1] ?? 0);
-  const xml = valueXml(value, { prefix, column, row, style });
+  const xml = valueXml(value, { ...place, style });
   cells.splice(found === -1 ? cells.length : found, there ? 1 : 0, { column, xml });
   return true;
 }

@@ -57,6 +57,7 @@ export function createInPlaceWriter(
   { added, width, column }: InPlaceOptions,
 ): SheetWriter {
   const { prefix } = workbook.frame;
+  const longStyle = workbook.longNumbers.take;
   const { header, firstColumn, above, below } = workbook.place;
   const ours = firstFreeColumn(workbook, width);
   const lastColumn = ours + added.length - 1;
@@ -71,7 +72,7 @@ export function createInPlaceWriter(
     for (let at = 0; at < values.length; at += 1) {
       const value = values[at];
       if (value === undefined || value === null || value === '') continue;
-      text += valueXml(value, { prefix, column: ours + at, row, style });
+      text += valueXml(value, { prefix, column: ours + at, row, style, longStyle });
       widths.add(ours + at, textOfCell(value));
     }
     return text + end;
@@ -114,11 +115,14 @@ export interface NewSheetOptions {
   readonly isHidden?: ((raw: string) => boolean) | undefined;
   /** The columns that are hidden. */
   readonly hidden?: ReadonlySet<number>;
+  /** The style of long whole numbers. */
+  readonly longStyle: () => number;
 }
 
 /** Writes a sheet from its first row on. */
 export function createNewSheetWriter(options: NewSheetOptions): SheetWriter {
   const { columns, width, added, headerStyles, cellsOf, isHidden, hidden = NONE } = options;
+  const { longStyle } = options;
   const prefix = '';
   const lastColumn = width + added.length - 1;
   refuseWide(lastColumn + 1);
@@ -150,7 +154,7 @@ export function createNewSheetWriter(options: NewSheetOptions): SheetWriter {
       }
       for (const [at, value] of values.entries()) {
         const column = width + at;
-        content += valueXml(value, { prefix, column, row, style: 0 });
+        content += valueXml(value, { prefix, column, row, style: 0, longStyle });
         widths.add(column, textOfCell(value));
       }
       return rowXml(content, raw);

@@ -1,5 +1,6 @@
 import { BrandfillError } from '../../common/errors.ts';
 import { escapeXml } from './escape-xml.ts';
+import { extendTable, findTableOfList, findTableToExtend } from './extend-table.ts';
 import { stylesXml } from './new-styles.ts';
 import type { Workbook } from './open-workbook.ts';
 import type { Package } from './package.ts';
@@ -8,7 +9,7 @@ import { withRowsAside } from './row-line.ts';
 import { createFrame, filteredRange, findUnfitFilter, fitFrame } from './sheet-frame.ts';
 import type { SheetFrame } from './sheet-reader.ts';
 import type { SheetLayout } from './sheet-writer.ts';
-import { extendTable, findTableOfList, findTableToExtend } from './tables.ts';
+import { addLongNumbers } from './styles.ts';
 import { editTexts, type NewSheet, type WorkbookTexts } from './workbook-edit.ts';
 import { declareUtf8, decodeWhole } from './xml.ts';
 import { type StoredPart, writeZip, type ZipPart } from './zip-writer.ts';
@@ -92,6 +93,8 @@ export async function* rewriteWorkbook(
     [sheet.path, { path: sheet.path, text: () => sheetXml(fitFrame(frame, layout), rows()) }],
   ]);
   for (const [path, text] of extendTable(workbook, layout)) replaced.set(path, { path, text });
+  const styles = await stylesWithLongNumbers(workbook);
+  if (styles) replaced.set(styles.path, styles);
   const parts: ZipPart[] = [];
   for (const path of pack.paths) {
     if (path !== chain) parts.push(replaced.get(path) ?? (await storedPart(pack, path)));
@@ -170,7 +173,7 @@ export async function* writeNewWorkbook(
     },
     { path: relationsPathOf('xl/workbook.xml'), text: relationsXml(relations, targets) },
     base && stylesPath !== undefined
-      ? { ...(await storedPart(base.pack, stylesPath)), name: Buffer.from('xl/styles.xml') }
+      ? await stylesOf(base, stylesPath)
       : { path: 'xl/styles.xml', text: stylesXml(namespace) },
   ];
   if (base && themePath !== undefined) {
@@ -182,6 +185,20 @@ export async function* writeNewWorkbook(
     parts.push({ path: `xl/${paths[at]}`, text: () => sheetXml(frame, read()) });
   }
   yield* writeZip(parts);
+}
+
+async function stylesOf(base: Workbook, stylesPath: string): Promise<ZipPart> {
+  const path = 'xl/styles.xml';
+  const changed = await stylesWithLongNumbers(base);
+  if (changed) return { ...changed, path };
+  return { ...(await storedPart(base.pack, stylesPath)), name: Buffer.from(path) };
+}
+
+/** The part with the styles, if there are long whole numbers in our cells; else it is as it was. */
+async function stylesWithLongNumbers({ pack, parts, longNumbers }: Workbook) {
+  const { stylesPath: path } = parts;
+  if (path === undefined || !longNumbers.isTaken) return undefined;
+  return { path, text: addLongNumbers(decodeWhole(await pack.readWhole(path))) };
 }
 
 /** The places of the parts that list the sheets. */

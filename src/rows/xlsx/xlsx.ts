@@ -10,7 +10,7 @@ import { createInPlaceWriter } from './sheet-writer.ts';
 
 /** The format of the list in a workbook. Its rows are lines of the spool. */
 export function openXlsx(workbook: Workbook): RowFormat {
-  const { columns, place, sheet, sampleRows, frame } = workbook;
+  const { columns, place, sheet, sampleRows } = workbook;
   /** In the domain column, a cell counts as the address that it links to. */
   let domainIndex = -1;
   const textsOf = (raw: string): readonly string[] =>
@@ -40,7 +40,7 @@ export function openXlsx(workbook: Workbook): RowFormat {
         width: Math.max(columns.length, maxFields),
         column: { index: domainIndex },
       }),
-    createFiller: (filled) => createSheetFiller(filled, place, frame.prefix),
+    createFiller: (filled) => createSheetFiller(filled, workbook),
     ownPart: () => {
       throw new TypeError('workbooks are not merged');
     },

@@ -75,24 +75,38 @@ function toTag({ name, attributes, isSelfClosing }: SaxesTagPlain): XmlTag {
   return { local: name.slice(at), prefix: name.slice(0, at), attributes, isSelfClosing };
 }
 
-/** Turns the bytes of a part into text: UTF-8, or UTF-16 with a byte order mark. */
+/** Turns the bytes of a part into text: UTF-8, or UTF-16 with or without a byte order mark. */
 export async function* decodeXml(chunks: AsyncIterable<Buffer>): AsyncGenerator<string> {
   let decoder: InstanceType<typeof TextDecoder> | undefined;
+  let start: Buffer = Buffer.alloc(0);
   for await (const chunk of chunks) {
-    decoder ??= new TextDecoder(encodingOf(chunk), { fatal: true });
-    yield decoder.decode(chunk, { stream: true });
+    if (decoder) {
+      yield decoder.decode(chunk, { stream: true });
+      continue;
+    }
+    start = Buffer.concat([start, chunk]);
+    if (start.length < 2) continue;
+    decoder = decoderOf(start);
+    yield decoder.decode(start, { stream: true });
   }
-  yield decoder?.decode() ?? '';
+  yield decoder?.decode() ?? start.toString();
 }
 
-function encodingOf(start: Buffer): string {
-  if (start[0] === 0xff && start[1] === 0xfe) return 'utf-16le';
-  return start[0] === 0xfe && start[1] === 0xff ? 'utf-16be' : 'utf-8';
+/** A document begins with a mark, or with `<`, which tells the order of the bytes as well. */
+const UTF16: Readonly<Record<string, string>> = {
+  fffe: 'utf-16le',
+  '3c00': 'utf-16le',
+  feff: 'utf-16be',
+  '003c': 'utf-16be',
+};
+
+function decoderOf(start: Buffer): InstanceType<typeof TextDecoder> {
+  return new TextDecoder(UTF16[start.toString('hex', 0, 2)] ?? 'utf-8', { fatal: true });
 }
 
 /** The text of a part that was read whole, ready to be written again. */
 export function decodeWhole(bytes: Buffer): string {
-  return declareUtf8(new TextDecoder(encodingOf(bytes), { fatal: true }).decode(bytes));
+  return declareUtf8(decoderOf(bytes).decode(bytes));
 }
 
 /** Declares UTF-8, since a document that was UTF-16 is written as UTF-8. */

@@ -105,7 +105,7 @@ describe('cells of a workbook', () => {
     expect(opened.rows).toEqual([{ name: null, domain: 'a<b.com' }]);
   });
 
-  it('are read from a strict workbook and from UTF-16', async () => {
+  it('are read from a strict workbook and from UTF-16, with or without a mark', async () => {
     const strict = 'http://purl.oclc.org/ooxml';
     const spec = {
       sheets: [{ name: 'S', rows: LIST }],
@@ -115,9 +115,15 @@ describe('cells of a workbook', () => {
     expect((await open(await workbookOf(spec))).rows).toHaveLength(2);
     const parts = partsOf({ sheets: [{ name: 'S', rows: LIST }] });
     const sheet = String(parts['xl/worksheets/sheet1.xml']);
-    const utf16 = Buffer.from(`\uFEFF<?xml version="1.0" encoding="UTF-16"?>${sheet}`, 'utf16le');
-    const bytes = await zipOf({ ...parts, 'xl/worksheets/sheet1.xml': utf16 });
-    expect((await open(bytes)).rows).toHaveLength(2);
+    for (const mark of ['\uFEFF', '']) {
+      for (const declared of ['<?xml version="1.0" encoding="UTF-16"?>', '']) {
+        const utf16 = Buffer.from(mark + declared + sheet, 'utf16le');
+        for (const xml of [utf16, Buffer.from(utf16).swap16()]) {
+          const bytes = await zipOf({ ...parts, 'xl/worksheets/sheet1.xml': xml });
+          expect((await open(bytes)).rows).toHaveLength(2);
+        }
+      }
+    }
   });
 });
 

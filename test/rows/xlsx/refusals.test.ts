@@ -133,6 +133,29 @@ describe('what is no workbook of this kind', () => {
       /protected by a password.*take the password off/,
     ],
     [
+      'a sensitivity label, wherever in the file that is said',
+      () => {
+        const file = Buffer.concat([OLE, Buffer.alloc(4_000_000)]);
+        file.writeUInt16LE(9, 0x1e);
+        file.writeUInt32LE(6_000, 0x30);
+        const names = '\x09DRMContent EncryptedPackage DRMEncryptedTransform';
+        file.write(names, 6_001 * 512, 'utf16le');
+        return file;
+      },
+      /encrypted by a sensitivity label.*save a copy without the label/,
+    ],
+    [
+      '.doc',
+      () => Buffer.concat([OLE, Buffer.alloc(600), Buffer.from('WordDocument', 'utf16le')]),
+      /a document and no workbook/,
+    ],
+    [
+      'an .xls of the eighties',
+      () => Buffer.from('0900040007001000', 'hex'),
+      /an old Excel workbook/,
+    ],
+    ['what macOS notes', () => Buffer.from('0005160700020000', 'hex'), /macOS notes/],
+    [
       '.ods',
       () =>
         zipOf({ mimetype: 'application/vnd.oasis.opendocument.spreadsheet', 'content.xml': '' }),
@@ -158,8 +181,41 @@ describe('what is no workbook of this kind', () => {
       () => zipOf({ 'word/document.xml': 'x', '[Content_Types].xml': '' }),
       /a document and no workbook/,
     ],
+    [
+      'MHTML of Excel',
+      () => Buffer.from('MIME-Version: 1.0\r\nX-Document-Type: Workbook\r\n\r\n<html>'),
+      /a web archive \(MHTML\); open it in a spreadsheet program and save it/,
+    ],
+    [
+      'MHTML of a browser',
+      () =>
+        Buffer.from(
+          'From: <Saved by Blink>\r\nSubject: Accounts\r\n and more\r\nMIME-Version: 1.0\r\nContent-Type: multipart/related;\r\n',
+        ),
+      /a web archive \(MHTML\)/,
+    ],
+    ['SYLK', () => Buffer.from('ID;PWXL;N;E\r\nP;PGeneral\r\n'), /\(SYLK\)/],
+    ['RTF', () => Buffer.from('{\\rtf1\\ansi domain}'), /\(RTF\)/],
     ['.zip', () => zipOf({ 'list.csv': 'domain\n' }), /a ZIP archive and no workbook; unpack it/],
   ])('is told apart and how to save it is said: %s', async (_, bytes, expected) => {
     expect(await refusalOf(await bytes())).toMatch(expected);
+  });
+
+  it.each([
+    ['~$list.xlsx', 'list.xlsx'],
+    ['.~lock.list.xlsx#', 'list.xlsx'],
+  ])('is told apart by its name: %s', async (name, list) => {
+    const bytes = Buffer.from(`\x04jodo${' '.repeat(160)}`);
+    await expect(open(bytes, { name })).rejects.toThrow(
+      new RegExp(`the lock file of a list that is open .* give ${list} itself`),
+    );
+  });
+
+  it('is not taken for one of these because of a header that looks like it', async () => {
+    const texts = ['ID;Product;domain\nP;P1;acme.com\n', 'MIME;domain\na;acme.com\n'];
+    for (const text of texts) {
+      const { rows } = await open(Buffer.from(text), { name: 'list.csv', column: 'domain' });
+      expect(rows).toHaveLength(1);
+    }
   });
 });

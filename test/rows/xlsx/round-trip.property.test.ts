@@ -4,6 +4,8 @@ import { createSheetOfList } from '../../../src/rows/table-writer.ts';
 import { cellOfText } from '../../../src/rows/typed-text.ts';
 import { type SheetCell, textOfSheetCell } from '../../../src/rows/xlsx/cell.ts';
 import { MOST_CHARACTERS } from '../../../src/rows/xlsx/cell-ref.ts';
+import { valueXml } from '../../../src/rows/xlsx/cell-xml.ts';
+import { LONG_STYLE } from '../../../src/rows/xlsx/new-styles.ts';
 import { writeNewWorkbook } from '../../../src/rows/xlsx/workbook-writer.ts';
 import { anyCharacter } from '../../support/any-character.ts';
 import { seededRandom } from '../../support/random.ts';
@@ -100,10 +102,39 @@ it('a text of CSV looks in a workbook as it did', async () => {
       else {
         const [, digits, style] = cell;
         expect(digits).toBe(given);
-        expect(Number(digits).toFixed(style - 1)).toBe(given);
+        expect(Number(digits).toFixed(style === LONG_STYLE ? 0 : style - 1)).toBe(given);
       }
     }),
     { seed, numRuns: 2_000 },
+  );
+});
+
+it('a whole number is shown with all its digits, as a text when a sheet would lose some', async () => {
+  const shown = (number: number): string => {
+    const place = { prefix: '', column: 0, row: 1, style: 0, longStyle: () => 9 };
+    const xml = valueXml(number, place);
+    const style = / s="9"/.test(xml) ? '0' : 'General';
+    return /inlineStr/.test(xml) ? 'text' : style;
+  };
+  const sizes = fc.integer({ min: 0, max: 15 }).chain((digits) =>
+    fc.record({
+      digits: fc.constant(digits + 1),
+      size: fc.integer({
+        min: digits === 0 ? 0 : 10 ** digits,
+        max: Math.min(10 ** (digits + 1) - 1, Number.MAX_SAFE_INTEGER),
+      }),
+      sign: fc.constantFrom(1, -1),
+    }),
+  );
+  fc.assert(
+    fc.property(sizes, ({ digits, size, sign }) => {
+      const expected = digits > 15 ? 'text' : digits > 11 ? '0' : 'General';
+      expect(shown(sign * size)).toBe(expected);
+      const cell = cellOfText(String(sign * size));
+      const ofText = Array.isArray(cell) ? '0' : typeof cell === 'string' ? 'text' : 'General';
+      if (size > 0) expect(ofText).toBe(expected);
+    }),
+    { seed, numRuns: 500 },
   );
 });
 

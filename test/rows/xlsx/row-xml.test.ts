@@ -1,13 +1,18 @@
 import { expect, it } from 'vitest';
 import { columnName } from '../../../src/rows/xlsx/cell-ref.ts';
-import type { ListPlace } from '../../../src/rows/xlsx/list-rows.ts';
+import type { Workbook } from '../../../src/rows/xlsx/open-workbook.ts';
 import { readRowLine, writeRowLine } from '../../../src/rows/xlsx/row-line.ts';
 import { createSheetFiller } from '../../../src/rows/xlsx/row-xml.ts';
+import { createLongNumbers } from '../../../src/rows/xlsx/styles.ts';
 
-const place = { firstColumn: 0 } as ListPlace;
+const workbook = {
+  place: { firstColumn: 0 },
+  frame: { prefix: '' },
+  longNumbers: createLongNumbers(3),
+} as Workbook;
 
 it('fills a row whose cells end in tags with spaces in them, which XML allows', () => {
-  const filler = createSheetFiller([{ index: 1, name: 'city' }], place, '');
+  const filler = createSheetFiller([{ index: 1, name: 'city' }], workbook);
   const own = '<c r="A2"><v>1</v></c ><c r="C2"><v>3</v></c\n>';
   const raw = writeRowLine({ cells: [1, null, 3], number: 2, xml: `<row r="2">${own}`, after: '' });
   const { raw: filled } = filler.fill(raw, 3, ['Oslo']);
@@ -20,7 +25,7 @@ it('fills a row whose cells end in tags with spaces in them, which XML allows', 
 
 it('fills rows with thousands of empty cells that have a style, one after the other', () => {
   const width = 16_000;
-  const filler = createSheetFiller([{ index: 1, name: 'city' }], place, '');
+  const filler = createSheetFiller([{ index: 1, name: 'city' }], workbook);
   const styled = Array.from({ length: width }, (_, at) => `<c r="${columnName(at)}2" s="3"/>`);
   const xml = `<row r="2">${styled.join('')}`;
   const raw = writeRowLine({ cells: [], number: 2, xml, after: '' });

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { readNumberStyles } from '../../../src/rows/xlsx/styles.ts';
+import { addLongNumbers, readNumberStyles } from '../../../src/rows/xlsx/styles.ts';
 
 function stylesWith(code: string): string {
   const format = `<numFmt numFmtId="200" formatCode="${code}"/>`;
@@ -14,4 +14,15 @@ it('a format is read up to the length that spreadsheet programs allow', () => {
   expect(readNumberStyles(stylesWith('['.repeat(400_000)))).toEqual([
     { kind: 'number', digits: 0 },
   ]);
+});
+
+it('the style of long whole numbers goes behind all others, and only it is added', () => {
+  const xml = stylesWith('00000').replace('<cellXfs>', '<cellXfs count="1">');
+  const added =
+    '<xf numFmtId="1" fontId="0" fillId="0" borderId="0" xfId="0" applyNumberFormat="1"/>';
+  expect(addLongNumbers(xml)).toBe(
+    xml
+      .replace('<cellXfs count="1">', '<cellXfs count="2">')
+      .replace('</cellXfs>', `${added}</cellXfs>`),
+  );
 });
