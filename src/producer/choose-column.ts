@@ -1,4 +1,6 @@
 import { BrandfillError } from '../common/errors.ts';
+import { isBlank } from '../rows/columns/column-evidence.ts';
+import { meaningOfName } from '../rows/columns/column-name.ts';
 import {
   type DomainColumn,
   findColumn,
@@ -8,6 +10,7 @@ import {
   looksLikeHeader,
 } from '../rows/columns/domain-column.ts';
 import { shorten } from '../rows/columns/names.ts';
+import { normalizeDomain } from '../rows/domain/domain.ts';
 import type { RowColumn, RowFormat } from '../rows/row-format.ts';
 import type { Source } from '../rows/source.ts';
 
@@ -48,8 +51,28 @@ export function chooseDomainColumn(
   }
   throw new BrandfillError(
     'INVALID_SETTING',
-    `Cannot tell which column of ${source.name} holds the domain: name it with --domain-column; there are: ${list(columns)}${describeElsewhere(format)}.`,
+    `Cannot tell which column of ${source.name} holds the domain: name it with --domain-column; there are: ${list(columns)}${describeLosers(columns, sampleRows)}${describeElsewhere(format)}.`,
   );
+}
+
+const MOST_LOSERS = 3;
+
+/** Why columns were not taken although their names speak for them. */
+function describeLosers(columns: readonly string[], rows: readonly (readonly string[])[]): string {
+  const losers = columns.flatMap((name, index) => {
+    const { kind, fit } = meaningOfName(name);
+    if (kind === undefined || fit === 'foreign') return [];
+    const filled = rows.map((row) => row[index] ?? '').filter((cell) => !isBlank(cell));
+    const wrong = filled.filter((cell) => !('domain' in normalizeDomain(cell)));
+    const [example] = wrong;
+    if (example === undefined) return [];
+    const held = filled.length - wrong.length;
+    return `${held} of ${filled.length} cells of '${shorten(name)}' hold a domain, and not '${shorten(example)}'`;
+  });
+  return losers
+    .slice(0, MOST_LOSERS)
+    .map((text) => `; ${text}`)
+    .join('');
 }
 
 /** A hint, in case a title was taken for the header, or a sheet of explanations for the list. */

@@ -8,7 +8,15 @@ import { transcode } from './encoding/transcode.ts';
 import { checkUtf8 } from './encoding/utf8.ts';
 import { findOtherFormat, isZip, NUMBERS_SPREADSHEET } from './other-formats.ts';
 import type { Source } from './source.ts';
-import { assertSame, readAll, readSample, skip, unreadable } from './source-bytes.ts';
+import {
+  assertSame,
+  readAll,
+  readSample,
+  skip,
+  trimEndOfFile,
+  unreadable,
+  withoutEndOfFile,
+} from './source-bytes.ts';
 import { type Spooled, type SpoolOptions, spool } from './spool.ts';
 import { openWorkbookSource } from './xlsx/workbook-source.ts';
 
@@ -121,16 +129,19 @@ async function createSource(
     file: options.file && { dev: options.file.dev, ino: options.file.ino },
   };
   if (encoding.codec !== UTF_8.codec) {
-    const spooled = await spool(transcode(unmarked, { encoding, name }), options);
+    const text = withoutEndOfFile(transcode(unmarked, { encoding, name }));
+    const spooled = await spool(text, options);
     await assertUnchanged();
     await handle.close();
     return { ...described, ...(await openSpooled(spooled.handle, name)) };
   }
   return {
     ...described,
-    sample: start.bytes.subarray(markBytes),
+    sample: start.isWhole
+      ? trimEndOfFile(start.bytes.subarray(markBytes))
+      : start.bytes.subarray(markBytes),
     isWholeInSample: start.isWhole,
-    read: () => checkUtf8(unmarked, { name, isInsisted: by === 'option' }),
+    read: () => withoutEndOfFile(checkUtf8(unmarked, { name, isInsisted: by === 'option' })),
     assertUnchanged,
     close: () => handle.close(),
   };

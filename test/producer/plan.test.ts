@@ -29,6 +29,16 @@ async function plan(text: string, { known = [] as readonly string[], registrable
   return { made, extent, rows, again };
 }
 
+describe('chooseDomainColumn', () => {
+  it('says why a column whose name speaks for it was not taken', () => {
+    const source = sourceOf('Name,Website\nAcme,n.a. yet\nBolt,-\nCora,cora\nDelta,delta.com\n');
+    const format = openRows(source, { prefix: 'brand_' });
+    expect(() => chooseDomainColumn(source, format, undefined)).toThrow(
+      "there are: Name, Website; 1 of 3 cells of 'Website' hold a domain, and not 'n.a. yet'.",
+    );
+  });
+});
+
 describe('makePlan', () => {
   it('counts rows, domains, what is fresh, what is invalid, and what is odd', async () => {
     const { made, extent, rows, again } = await plan(
