@@ -79,6 +79,29 @@ export async function openJobFile(
   return await readJobFile(file, { env, now: now() });
 }
 
+/**
+ * Says who else can change a job file, in a sentence; undefined when nobody can. Who writes it says
+ * where the credential is sent and which commands are run. Root can do that anyway.
+ */
+export function distrustOf(file: string): string | undefined {
+  const found = findFile(file);
+  const user = process.getuid?.();
+  if (!found || user === undefined) return undefined;
+  const { uid, mode } = found;
+  const others =
+    uid !== user && uid !== 0
+      ? 'it belongs to another user'
+      : mode & 0o002
+        ? 'every user of this machine can change it'
+        : mode & 0o020
+          ? 'all of its group can change it'
+          : undefined;
+  return (
+    others &&
+    `A job file runs commands and sends the credential, as ${file} says, and ${others}: read it before you run it, and keep it to yourself (chmod go-w).`
+  );
+}
+
 /** The name of a job: its file name without folder and extension. */
 export function jobNameOf(file: string): string {
   return basename(file, extname(file));

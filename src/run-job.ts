@@ -11,6 +11,7 @@ import { checkOptions } from './job/known-options.ts';
 import { libraryNaming } from './job/library-naming.ts';
 import type { OptionKind } from './job/option-kinds.ts';
 import {
+  distrustOf,
   jobNameOf,
   LOAD_OPTIONS,
   type LoadedJob,
@@ -73,6 +74,8 @@ export async function runJob(
   const callbackGuard = createCallbackGuard([]);
   const onNotice = callbackGuard.guard((message: string) => onEvent?.({ type: 'notice', message }));
   const jobFile = await openJobFile(file, { ...options, now: () => startedAt });
+  const distrust = distrustOf(file);
+  if (distrust !== undefined) onNotice(distrust);
   const finish = async (
     end: Pick<FinishedRun, 'exitCode' | 'summary' | 'error'>,
   ): Promise<void> => {

@@ -33,6 +33,14 @@ export function parseAuth(spec: string): AuthScheme {
   return { kind: match[1] as 'header' | 'query', name: match[2] };
 }
 
+/** Whether a parameter or header of this name carries a credential: its last word says so. */
+export function isCredentialName(name: string): boolean {
+  const words = name.replaceAll(/([a-z\d])([A-Z])/g, '$1 $2').toLowerCase();
+  return /(^|[^a-z]|api|access|auth|app|client|secret)(key|token|secret|passwo?r?d|pwd|credentials?|auth|authorization|jwt)[^a-z]*$/.test(
+    words,
+  );
+}
+
 /** Whether Brandfill or HTTP itself sets a header, so that users may not. */
 export function isReservedHeader(name: string): boolean {
   return RESERVED.test(name);

@@ -1,5 +1,5 @@
 import { BrandfillError } from '../common/errors.ts';
-import { parseHttpUrl } from '../common/url.ts';
+import { loginOf, parseHttpUrl } from '../common/url.ts';
 
 /** A proxy that the environment names. */
 export interface Proxy {
@@ -57,6 +57,13 @@ function parse(given: string): URL | undefined {
   } catch {
     return undefined;
   }
+}
+
+/** What an environment holds as users and passwords of proxies, whichever of them is used. */
+export function proxyLogins(env: Environment): readonly string[] {
+  return ['HTTP_PROXY', 'HTTPS_PROXY']
+    .map((name) => loginOf(env[nameIn(env, name)] ?? ''))
+    .filter((login) => login !== undefined);
 }
 
 function nameIn(env: Environment, name: string): string {

@@ -1,4 +1,4 @@
-import { existsSync, mkdirSync } from 'node:fs';
+import { chmodSync, chownSync, existsSync, mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { loadJob } from '../../src/load-job.ts';
@@ -50,6 +50,28 @@ describe('brandfill run', () => {
     expect(Object.keys(summaryOf(ran))).toEqual(Object.keys(summaryOf(enriched)));
     expect(summaryOf(ran)).toMatchObject({ calls: 2, out: 'run/out.csv' });
     expect(ran.stderr).toContain("domains are in column 'domain'");
+  });
+
+  it.each([
+    [0o644, undefined],
+    [0o664, 'all of its group can change it'],
+    [0o646, 'every user of this machine can change it'],
+  ])('warns of a file that others can change: %o', async (mode, warning) => {
+    const api = await openScripted({});
+    const folder = openJob(`{ input: ../list.csv, baseUrl: ${api.url}, out: out.csv }`);
+    chmodSync(folder.at('jobs/job.yaml'), mode);
+    const { code, stderr } = await runJob(folder);
+    expect(code).toBe(0);
+    if (warning === undefined) expect(stderr).not.toContain('read it before you run it');
+    else
+      expect(stderr).toContain(`as jobs/job.yaml says, and ${warning}: read it before you run it`);
+  });
+
+  it.runIf(process.getuid?.() === 0)('warns of a file of another user', async () => {
+    const api = await openScripted({});
+    const folder = openJob(`{ input: ../list.csv, baseUrl: ${api.url}, out: out.csv }`);
+    chownSync(folder.at('jobs/job.yaml'), 4_711, 4_711);
+    expect((await runJob(folder)).stderr).toContain('it belongs to another user');
   });
 
   it('takes flags before the file, the file before the environment, that before the defaults', async () => {
