@@ -25,7 +25,7 @@ export interface Redactor {
  * A shorter secret occurs in many words, by chance. It is replaced only where it stands as a word of
  * its own, and not in answers, which it would destroy.
  */
-export const SHORTEST = 6;
+const SHORTEST = 6;
 /** A shorter part of a secret is none. Some APIs want a key as `key:x`. */
 const SHORTEST_PART = 4;
 
