@@ -13,6 +13,7 @@ import { shorten } from '../rows/columns/names.ts';
 import { normalizeDomain } from '../rows/domain/domain.ts';
 import type { RowColumn, RowFormat } from '../rows/row-format.ts';
 import type { Source } from '../rows/source.ts';
+import type { OtherList } from '../rows/xlsx/open-workbook.ts';
 
 /** The index of a column that none of the first objects has. */
 const NOT_SEEN_YET = -1;
@@ -80,11 +81,21 @@ function describeElsewhere({ lineOfHeader: line, workbook }: RowFormat): string 
   if (line !== undefined)
     return `; if the header is in line ${line}, give --skip-lines ${line - 1}`;
   if (workbook === undefined) return '';
-  const { sheet, parts } = workbook;
+  const { sheet, parts, otherLists } = workbook;
+  if (otherLists.length > 0) {
+    return `; the sheet '${shorten(sheet.name)}' seems to be no list: --sheet takes ${describeLists(otherLists)}`;
+  }
   const others = parts.sheets.filter((other) => other !== sheet).map(({ name }) => name);
   return others.length === 0
     ? ''
     : `; these are of the sheet '${shorten(sheet.name)}', --sheet takes another: ${list(others)}`;
+}
+
+/** `'Leads' (column 'Website') or 'Old' (column 'Domain')` */
+function describeLists(lists: readonly OtherList[]): string {
+  return lists
+    .map(({ sheet, column }) => `'${shorten(sheet)}' (column '${shorten(column)}')`)
+    .join(' or ');
 }
 
 /** The column at a position of a table, counted from 1. */

@@ -51,8 +51,17 @@ describe('a workbook is refused before any call:', () => {
     expectRefusal(ended, expected);
     expectRefusal(
       ended,
-      /there are: How to; these are of the sheet 'Read me', --sheet takes another: Accounts, Notes\.$/,
+      /there are: How to; the sheet 'Read me' seems to be no list: --sheet takes 'Accounts' \(column 'Website'\)\.$/,
     );
+  });
+
+  it('a sheet without domains, with the names of others, when none of them seems to be a list', async () => {
+    const folder = openFolder();
+    const notes = { name: 'Notes', rows: row(1, 'do not lose this') + row(2, 'nor this') };
+    const sheets = [{ name: 'Read me', rows: row(1, 'How to') + row(2, 'read') }, notes];
+    folder.write('list.xlsx', await workbookOf({ sheets }));
+    const ended = await runHere(['enrich', 'list.xlsx', ...API], { cwd: folder.path });
+    expectRefusal(ended, /these are of the sheet 'Read me', --sheet takes another: Notes\.$/);
   });
 
   it('one that cannot be written again, though its rows can be read', async () => {

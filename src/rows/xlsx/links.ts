@@ -7,7 +7,7 @@ import { attributeOf, decodeXml, readXml } from './xml.ts';
 /** As many as a sheet may have; one link over many cells counts for each cell. */
 const MOST_LINKS = 200_000;
 const HYPERLINK = /<(?:[\w.-]+:)?hyperlink(?:\s+[\w:.-]+\s*=\s*(?:"[^"]*"|'[^']*'))+\s*\/?>/g;
-const NO_LINKS: ReadonlyMap<string, string> = new Map();
+export const NO_LINKS: ReadonlyMap<string, string> = new Map();
 
 /**
  * Finds the link targets of the cells of a sheet. They are listed behind its rows, so the sheet is

@@ -1,11 +1,12 @@
 import type { FileHandle } from 'node:fs/promises';
 import { BrandfillError } from '../../common/errors.ts';
+import { guessDomainColumn } from '../columns/domain-column.ts';
 import { shorten } from '../columns/names.ts';
 import { findOtherArchive } from '../other-formats.ts';
 import { openSpool, type SpoolOptions, writeAll } from '../spool.ts';
 import { addressOfSheetCell, textOfSheetCell } from './cell.ts';
 import { type Drawing, readDrawings } from './drawings.ts';
-import { readLinks } from './links.ts';
+import { NO_LINKS, readLinks } from './links.ts';
 import { createListRows, type LeftOut, type ListPlace } from './list-rows.ts';
 import { brokenWorkbook, normalizePath, openPackage, type Package } from './package.ts';
 import { readWorkbookParts, type SheetPart, type WorkbookParts } from './parts.ts';
@@ -41,6 +42,16 @@ export interface Workbook {
   readonly sampleRows: readonly (readonly string[])[];
   readonly found: FoundRows;
   readonly longNumbers: LongNumbers;
+  /**
+   * Sheets that have a column of domains by name, if this one has none: it may be a cover, or
+   * explain the others.
+   */
+  readonly otherLists: readonly OtherList[];
+}
+
+export interface OtherList {
+  readonly sheet: string;
+  readonly column: string;
 }
 
 /** What was found out about the rows of a list while they were read. */
@@ -72,6 +83,7 @@ export interface RowsBelowTable {
 const SAMPLE_ROWS = 200;
 const SAMPLE_CHARACTERS = 1_000_000;
 const MOST_LISTED = 30;
+const PEEKED_ROWS = 20;
 const WRITE_CHARACTERS = 256 * 1024;
 
 /**
@@ -99,9 +111,15 @@ export async function openWorkbook(
       stylesPath === undefined
         ? []
         : readNumberStyles(decodeWhole(await pack.readWhole(stylesPath)));
-    for (const sheet of candidates) {
-      const read = await readList({ pack, parts, sheet }, { strings, styles, ...options });
-      if (read) return read;
+    const context = { strings, styles, ...options };
+    for (const [at, sheet] of candidates.entries()) {
+      const read = await readList({ pack, parts, sheet }, context);
+      if (!read) continue;
+      const { workbook, rows } = read;
+      if (guessDomainColumn(workbook.columns, workbook.sampleRows)?.by === 'name') return read;
+      const others = candidates.slice(at + 1, at + 1 + MOST_LISTED);
+      const otherLists = await findLists({ pack, parts, sheets: others }, context);
+      return { workbook: { ...workbook, otherLists }, rows };
     }
     const [{ name: first } = { name: '' }, ...others] = candidates;
     const what = others.length > 0 ? 'all of its sheets are' : `its sheet '${shorten(first)}' is`;
@@ -147,6 +165,33 @@ function chooseSheets(
     'INVALID_SETTING',
     `Cannot find the sheet '${wanted}' in ${name}: there are: ${names.slice(0, MOST_LISTED).join(', ')}${more > 0 ? ` and ${more} more` : ''}.`,
   );
+}
+
+/** Looks into the beginning of other sheets. One that cannot be read has no list. */
+async function findLists(
+  { pack, parts, sheets }: Omit<SheetToRead, 'sheet'> & { readonly sheets: readonly SheetPart[] },
+  { strings, styles }: Pick<ReadOptions, 'strings' | 'styles'>,
+): Promise<readonly OtherList[]> {
+  const found: OtherList[] = [];
+  const context = { strings, styles, links: NO_LINKS, is1904: parts.is1904 };
+  for (const { path, name } of sheets) {
+    const list = createListRows([], { add: () => {}, mark: () => '', flush: async () => {} });
+    const lines: RowLine[] = [];
+    try {
+      for await (const rows of readSheet(decodeXml(pack.read(path)), context)) {
+        lines.push(...list.add(rows));
+        if (lines.length >= PEEKED_ROWS) break;
+      }
+      lines.push(...list.end());
+    } catch {
+      continue;
+    }
+    const columns = list.place?.headerCells.map((cell) => textOfSheetCell(cell).trim()) ?? [];
+    const cells = lines.map((line) => line.cells.map(addressOfSheetCell));
+    const column = guessDomainColumn(columns, cells);
+    if (column?.by === 'name') found.push({ sheet: name, column: column.name });
+  }
+  return found;
 }
 
 interface SheetToRead {
@@ -234,6 +279,7 @@ async function readList(
     const longNumbers = createLongNumbers(styles.length);
     const read = {
       longNumbers,
+      otherLists: [],
       frame,
       place,
       tables,

@@ -59,9 +59,15 @@ export function openXlsx(workbook: Workbook): RowFormat {
 }
 
 /** What the user should know about its rows before anything is paid for. */
-function describeRows({ found, frame, tables }: Workbook): readonly string[] {
+function describeRows({ found, frame, tables, otherLists, sheet }: Workbook): readonly string[] {
   const { rows, hidden, leftOut, uncalculated } = found;
   const notices: string[] = [];
+  const [other] = otherLists;
+  if (other) {
+    notices.push(
+      `The sheet '${shorten(other.sheet)}' has domains in its column '${shorten(other.column)}': if that is the list, and not '${shorten(sheet.name)}', take it with --sheet.`,
+    );
+  }
   if (uncalculated > 0) {
     notices.push(
       `${count(uncalculated, 'formula has', 'formulas have')} no value yet, as if empty: open the workbook in a spreadsheet program and save it to have them calculated.`,

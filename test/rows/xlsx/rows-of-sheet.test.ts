@@ -155,3 +155,21 @@ describe('rows that are hidden', () => {
     expect([...writer.layout.hidden]).toEqual([1]);
   });
 });
+
+describe('a sheet in front of the one with the list', () => {
+  const list = { name: 'Leads', rows: row(1, 'Name', 'Website') + row(2, 'Acme', 'acme.com') };
+  const cover = { name: 'Cover', rows: row(1, 'Accounts') + row(2, 'by', 'agency.com') };
+
+  it('is told of where its cells could be taken for a list', async () => {
+    const { format } = await open(await workbookOf({ sheets: [cover, list] }));
+    expect(format.notices).toEqual([
+      "The sheet 'Leads' has domains in its column 'Website': if that is the list, and not 'Cover', take it with --sheet.",
+    ]);
+  });
+
+  it('is not looked for when the first one is a list, or was named', async () => {
+    const both = await workbookOf({ sheets: [list, cover] });
+    expect((await open(both)).format.notices).toEqual([]);
+    expect((await open(both, { sheet: 'Cover' })).format.notices).toEqual([]);
+  });
+});
