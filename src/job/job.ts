@@ -108,7 +108,12 @@ function findStrays({ param = [], header = [] }: ApiSettings): readonly Stray[] 
     pairs
       .filter(([name]) => isCredentialName(name))
       // `Bearer …` is a secret without its first word.
-      .map(([name, value]) => ({ name, ...kind, secrets: [value, value.replace(/^.*\s/s, '')] }));
+      .map(([name, value]) => ({
+        name,
+        setting: kind.setting,
+        scheme: kind.scheme,
+        secrets: [value, value.replace(/^.*\s/s, '')],
+      }));
   return [
     ...straysIn(param, { setting: 'param', scheme: 'query' }),
     ...straysIn(header, { setting: 'header', scheme: 'header' }),
