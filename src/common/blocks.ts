@@ -10,6 +10,8 @@ interface Run {
 
 /** A way to write bytes as characters. */
 export interface Block {
+  /** Whether there may be a run in a text, told with one look at each character. */
+  readonly mayBeIn: (text: string) => boolean;
   /** Finds where a run begins, at most four characters late. */
   readonly start: RegExp;
   readonly whole: RegExp;
@@ -36,6 +38,7 @@ export function blocksFor(shortest: number, isAscii: boolean): readonly Block[] 
   const pair = `${isAscii ? '[0-7]' : String.raw`[\da-f]`}${gap}[\\da-f](?:[\\s\\0:,;+-]|\\\\[nrt]|0${gap}x)*`;
   return [
     {
+      mayBeIn: (text) => hasRow(text, isAscii ? ASCII_IN_BASE64 : ANY_IN_BASE64, groups * 4),
       start: new RegExp(`${group}(?:${gap}${group}){${groups - 1}}`, 'g'),
       whole: /(?:[\w+/\s\0-]|\\[nrt])*/y,
       skipped: /(?:[\s\0]|\\[nrt])+/g,
@@ -44,6 +47,8 @@ export function blocksFor(shortest: number, isAscii: boolean): readonly Block[] 
       token: /[\w+/=-]/,
     },
     {
+      mayBeIn: (text) =>
+        /0[\s\0]*x/i.test(text) || hasRow(text, isAscii ? ASCII_IN_HEX : ANY_IN_HEX, shortest * 2),
       start: new RegExp(`(?:${pair}){${shortest}}`, 'gi'),
       whole: /(?:0[\s\0]*x|[\da-f]|[\s\0:,;+-]|\\[nrt])*/iy,
       skipped: /(?:0[\s\0]*x|[\s\0:,;+-]|\\[nrt])+/gi,
@@ -62,9 +67,75 @@ function base64Where(bit: number): string {
   return [...letters, ...(has(62) ? [] : ['+', '\\-']), ...(has(63) ? [] : ['/', '_'])].join('');
 }
 
+/** Codes of the characters that may be at a place of a group: 1 yes, 2 skipped. */
+type Place = Uint8Array;
+
+function placeFor(form: RegExp, skipped: RegExp): Place {
+  return Uint8Array.from({ length: 128 }, (_, code) => {
+    const char = String.fromCharCode(code);
+    if (skipped.test(char)) return 2;
+    return form.test(char) ? 1 : 0;
+  });
+}
+
+const GAP_IN_BASE64 = /[\s\0\\]/;
+const GAP_IN_HEX = /[\s\0\\:,;+-]/;
+const ASCII_IN_BASE64 = [32, 8, 2, 0].map((bit) =>
+  placeFor(new RegExp(`[${base64Where(bit)}]`), GAP_IN_BASE64),
+);
+const ANY_IN_BASE64 = [placeFor(new RegExp(`[${base64Where(0)}]`), GAP_IN_BASE64)];
+const ASCII_IN_HEX = [placeFor(/[0-7]/, GAP_IN_HEX), placeFor(/[\da-f]/i, GAP_IN_HEX)];
+const ANY_IN_HEX = [placeFor(/[\da-f]/i, GAP_IN_HEX)];
+
+/** Whether so many characters that could be groups follow each other, wherever the first begins. */
+function hasRow(text: string, places: readonly Place[], length: number): boolean {
+  if (!hasRun(text, places, length)) return false;
+  const rows = places.map(() => 0);
+  let index = 0;
+  for (let at = 0; at < text.length; at += 1) {
+    const code = text.charCodeAt(at);
+    if (code >= 128) {
+      rows.fill(0);
+      continue;
+    }
+    if (places[0]?.[code] === 2 || isLineEnd(text, at)) continue;
+    for (let phase = 0; phase < rows.length; phase += 1) {
+      const inGroup = (index + phase) % rows.length;
+      const row = rows[phase] ?? 0;
+      const isNext = places[inGroup]?.[code] === 1 && (row > 0 || inGroup === 0);
+      rows[phase] = isNext ? row + 1 : 0;
+      if (isNext && row + 1 >= length) return true;
+    }
+    index += 1;
+  }
+  return false;
+}
+
+/** The same without regard to groups: most texts are done with then. */
+function hasRun(text: string, places: readonly Place[], length: number): boolean {
+  const any = places.at(-1) ?? NO_PLACE; // the last place of a group takes the most characters
+  let run = 0;
+  for (let at = 0; at < text.length; at += 1) {
+    const code = text.charCodeAt(at);
+    const kind = code < 128 ? any[code] : 0;
+    if (kind === 0) run = 0;
+    else if (kind === 1) run += 1;
+    if (run >= length) return true;
+  }
+  return false;
+}
+
+const NO_PLACE = new Uint8Array(128);
+
+/** Whether it is the letter of an escape such as `\n`. */
+function isLineEnd(text: string, at: number): boolean {
+  return text.charCodeAt(at - 1) === 92 && /[nrt]/.test(text.charAt(at));
+}
+
 /** All that a text may hold in base64 or hex, decoded. */
 export function* runsOf(text: string, block: Block): Generator<Run, void, void> {
   const { start, whole, skipped, bits, encoding, token } = block;
+  if (!block.mayBeIn(text)) return;
   start.lastIndex = 0;
   for (let found = start.exec(text); found; found = start.exec(text)) {
     let from = found.index;

@@ -139,7 +139,8 @@ const ESCAPES: ReadonlyMap<string, Escape> = new Map<string, Escape>([
   ['+', (_, place) => [{ symbol: ' ', end: place }]],
 ]);
 /** What decodes to a character of base64. */
-export const ESCAPE_IN_BLOCK = /\\[/ux0-7\\]|%[2-7u]|&(?:#|amp|sol|plus|lowbar|percnt|bsol)/i;
+export const ESCAPE_IN_BLOCK: RegExp =
+  /\\[/ux0-7\\]|%[2-7u]|&(?:#|amp|sol|plus|lowbar|percnt|bsol)/i;
 
 function afterPercent(reader: Reader, place: number): readonly Reading[] {
   const code = reader.text.slice(place, place + 2);
