@@ -28,6 +28,7 @@ export interface AddOptions
     | 'domainColumn'
     | 'registrable'
     | 'keepFreeMail'
+    | 'keepSharedHosts'
     | 'encoding'
     | 'noHeader'
     | 'skipLines'

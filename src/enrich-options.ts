@@ -45,6 +45,8 @@ export interface EnrichOptions {
   readonly registrable?: boolean | undefined;
   /** Whether `jo@gmail.com` is looked up rather than `invalid`, `free_mail`. @default false */
   readonly keepFreeMail?: boolean | undefined;
+  /** Whether `facebook.com/acme` is looked up rather than `invalid`, `shared_host`. @default false */
+  readonly keepSharedHosts?: boolean | undefined;
   /** The encoding of the list, such as `'windows-1252'` or `'utf-16'`. @default detected */
   readonly encoding?: string | undefined;
   /** Whether a CSV file has no header. Its columns are then `column_1`, … @default false */

@@ -1,5 +1,4 @@
 import { BrandfillError } from '../common/errors.ts';
-import { isBlank } from '../rows/columns/column-evidence.ts';
 import { meaningOfName } from '../rows/columns/column-name.ts';
 import {
   type DomainColumn,
@@ -11,6 +10,7 @@ import {
 } from '../rows/columns/domain-column.ts';
 import { shorten } from '../rows/columns/names.ts';
 import { normalizeDomain } from '../rows/domain/domain.ts';
+import { isNothing } from '../rows/domain/idioms.ts';
 import type { RowColumn, RowFormat } from '../rows/row-format.ts';
 import type { Source } from '../rows/source.ts';
 import type { OtherList } from '../rows/xlsx/open-workbook.ts';
@@ -63,7 +63,7 @@ function describeLosers(columns: readonly string[], rows: readonly (readonly str
   const losers = columns.flatMap((name, index) => {
     const { kind, fit } = meaningOfName(name);
     if (kind === undefined || fit === 'foreign') return [];
-    const filled = rows.map((row) => row[index] ?? '').filter((cell) => !isBlank(cell));
+    const filled = rows.map((row) => row[index] ?? '').filter((cell) => !isNothing(cell));
     const wrong = filled.filter((cell) => !('domain' in normalizeDomain(cell)));
     const [example] = wrong;
     if (example === undefined) return [];

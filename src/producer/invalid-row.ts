@@ -1,7 +1,7 @@
 import { shorten } from '../rows/columns/names.ts';
+import { invalidDomain } from '../rows/domain/address.ts';
 import type { NormalizedDomain } from '../rows/domain/domain.ts';
 import type { DomainReader } from '../rows/domain/domain-reader.ts';
-import { invalidDomain } from '../rows/domain/find-host.ts';
 import type { ScannedRow } from '../rows/row-format.ts';
 
 /** A row without a domain. */

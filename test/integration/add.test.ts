@@ -71,7 +71,7 @@ describe('add', () => {
       uniqueDomains: 120,
       duplicateRows: 1,
       invalidRows: 1,
-      firstInvalid: [{ row: 122, reason: 'single_label', cell: 'n/a' }],
+      firstInvalid: [{ row: 122, reason: 'empty', cell: 'n/a' }],
       lookups: 120,
       alreadyWaiting: 0,
       notAdded: 0,

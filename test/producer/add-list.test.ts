@@ -45,7 +45,7 @@ describe('listDomains', () => {
       duplicateRows: 1,
       invalidRows: 2,
       firstInvalid: [
-        { row: 4, reason: 'single_label', cell: 'n/a' },
+        { row: 4, reason: 'empty', cell: 'n/a' },
         { row: 5, reason: 'empty', cell: '' },
       ],
     });

@@ -49,8 +49,8 @@ describe('makePlan', () => {
       rows: 6,
       uniqueDomains: 3,
       invalidRows: 1,
-      invalidByReason: { single_label: 1 },
-      invalidExamples: [{ row: 6, reason: 'single_label', cell: 'n/a' }],
+      invalidByReason: { empty: 1 },
+      invalidExamples: [{ row: 6, reason: 'empty', cell: 'n/a' }],
       freshDomains: 1,
       freshRows: 2,
       lookups: 2,
@@ -66,7 +66,7 @@ describe('makePlan', () => {
       'known bolt.com',
       'blank ',
       'due core.com',
-      'invalid single_label',
+      'invalid empty',
     ]);
     expect(again).toEqual(['acme.com']);
   });

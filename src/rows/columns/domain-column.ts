@@ -1,5 +1,6 @@
 import { normalizeDomain } from '../domain/domain.ts';
-import { type ColumnEvidence, evidenceOf, isBlank } from './column-evidence.ts';
+import { isNothing } from '../domain/idioms.ts';
+import { type ColumnEvidence, evidenceOf } from './column-evidence.ts';
 import { meaningOfName, type NameFit, type NameKind } from './column-name.ts';
 
 /** The column that a row's domain is taken from. */
@@ -205,7 +206,7 @@ export function isNamedLikeDomain(columns: readonly string[], index: number): bo
 const PLAIN_ADDRESS = /[@/]|^\s*www\./i;
 
 function areAddressesBelow(name: string, cells: readonly string[]): boolean {
-  const filled = cells.filter((cell) => !isBlank(cell));
+  const filled = cells.filter((cell) => !isNothing(cell));
   const addresses = filled.filter(isAddress);
   if (PLAIN_ADDRESS.test(name)) return addresses.length > 0;
   const site = siteOf(name);

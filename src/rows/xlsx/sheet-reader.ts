@@ -1,8 +1,8 @@
+import { readHyperlink } from '../domain/idioms.ts';
 import { type CellContext, type SheetCell, toSheetCell } from './cell.ts';
 import { columnName, columnOfRef, MOST_COLUMNS, MOST_ROWS } from './cell-ref.ts';
 import { unescapeCellText } from './cell-text.ts';
 import { cleanCell, cleanRowTag } from './clean-xml.ts';
-import { readHyperlink } from './hyperlink-formula.ts';
 import type { SharedStrings } from './shared-strings.ts';
 import { attributeOf, createXmlReader, type XmlTag } from './xml.ts';
 
