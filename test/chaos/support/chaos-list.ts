@@ -24,7 +24,7 @@ export function makeList(rows: number, count: number, random: SeededRandom): Cha
       const row = `${at},"row ${at}, ""quoted""",n/a`;
       text.push(row);
       out.push(`${row},,invalid,,,,`);
-      failures.push(`${row},${at + 1},,invalid,single_label,,0`);
+      failures.push(`${row},${at + 1},,invalid,empty,,0`);
       continue;
     }
     const domain = domains[at] ?? random.pick(domains) ?? '';
