@@ -68,9 +68,11 @@ describe('a workbook is refused before any call:', () => {
     const folder = openFolder();
     const types = '<Types><Default';
     folder.write('list.xlsx', await zipOf({ ...partsOf(SPEC), '[Content_Types].xml': types }));
-    const ended = await runHere(['enrich', 'list.xlsx', ...API], { cwd: folder.path });
-    expectRefusal(ended, /Cannot write list\.xlsx again: .*; give an --out that ends in \.csv/);
-    expectUntouched(folder, ['list.xlsx']);
+    for (const flags of [[], ['--dry-run']]) {
+      const ended = await runHere(['enrich', 'list.xlsx', ...flags, ...API], { cwd: folder.path });
+      expectRefusal(ended, /Cannot write list\.xlsx again: .*; give an --out that ends in \.csv/);
+      expectUntouched(folder, ['list.xlsx']);
+    }
   });
 
   it('a ZIP bomb', async () => {
