@@ -152,7 +152,7 @@ function asBroken(name: string, error: unknown): BrandfillError {
 }
 
 /** Reports errors in the parts of a workbook as errors of the workbook. */
-export async function brokenUnless<T>(name: string, work: () => Promise<T>): Promise<T> {
+async function brokenUnless<T>(name: string, work: () => Promise<T>): Promise<T> {
   try {
     return await work();
   } catch (error) {
