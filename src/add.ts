@@ -28,6 +28,7 @@ export interface AddOptions
     | 'domainColumn'
     | 'registrable'
     | 'keepFreeMail'
+    | 'keepSharedHosts'
     | 'encoding'
     | 'noHeader'
     | 'skipLines'
@@ -144,7 +145,7 @@ async function addList(
     const column = chooseDomainColumn(source, format, domainColumn);
     const opened = { input: source.name, format: format.description, column } as const;
     onNotice(describeInput({ type: 'opened', ...opened }));
-    for (const message of source.notices ?? []) onNotice(message);
+    for (const message of [...(source.notices ?? []), ...(format.notices ?? [])]) onNotice(message);
     const domains = closer.add(await createDistinctDomains(tmpdir()));
     const readDomain = createDomainReader({ ...settings, column });
     const listed = await listDomains({ source, format, column, readDomain, domains, signal });

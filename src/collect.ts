@@ -26,6 +26,8 @@ export interface CollectOptions {
   readonly acceptEviction?: boolean | undefined;
   /** Serves `/metrics`, `/livez` and `/readyz`: a port, or `'HOST:PORT'`. @default no server */
   readonly listen?: string | number | undefined;
+  /** Names under which `/metrics` and `/readyz` may be asked for, besides addresses. @default none */
+  readonly allowHost?: readonly string[] | undefined;
   /** Stops the collector in order: outcomes that arrived are written, and files are finished. */
   readonly signal?: AbortSignal | undefined;
   /** Called with notices, each worth a line in a log. */
@@ -111,10 +113,9 @@ async function collectFrom(
   const closer = createCloser();
   const lost = new AbortController();
   try {
-    const { listen } = settings;
     const status = await openStatus({
-      listen,
-      label: describe('listen'),
+      settings,
+      describe,
       command: 'collect',
       onNotice,
     });

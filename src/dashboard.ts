@@ -23,6 +23,10 @@ export interface DashboardOptions {
   readonly token?: string | undefined;
   /** A file that holds only the token. */
   readonly tokenFile?: string | undefined;
+  /** Names under which a page without a token may be asked for, besides addresses. @default none */
+  readonly allowHost?: readonly string[] | undefined;
+  /** Addresses of proxies that say in `X-Forwarded-For` who asks. @default none */
+  readonly trustedProxy?: readonly string[] | undefined;
   /** Whether to accept a Redis that may evict lookups when its memory is full. @default false */
   readonly acceptEviction?: boolean | undefined;
   /** Stops the dashboard. */
@@ -53,6 +57,7 @@ export async function dashboard(
   const { token, signal, onNotice: tell = () => {}, ...given } = options;
   const settings = readSettings(DASHBOARD_SETTINGS, { given, env: process.env, describe });
   const { queue: url, listen, tokenFile, acceptEviction = false } = settings;
+  const { allowHost, trustedProxy } = settings;
   if (url === undefined) {
     throw new BrandfillError(
       'INVALID_SETTING',
@@ -79,6 +84,9 @@ export async function dashboard(
     const shown = await openDashboard({
       source: withPatience(showQueue({ redis, lookups: all.lookups }), redis),
       token: read,
+      allowHost,
+      trustedProxy,
+      label: describe('allowHost'),
       queues: createQueuesPage({ findQueues: () => all.find() }),
     });
     const listener = closer.add(

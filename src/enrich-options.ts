@@ -45,6 +45,8 @@ export interface EnrichOptions {
   readonly registrable?: boolean | undefined;
   /** Whether `jo@gmail.com` is looked up rather than `invalid`, `free_mail`. @default false */
   readonly keepFreeMail?: boolean | undefined;
+  /** Whether `facebook.com/acme` is looked up rather than `invalid`, `shared_host`. @default false */
+  readonly keepSharedHosts?: boolean | undefined;
   /** The encoding of the list, such as `'windows-1252'` or `'utf-16'`. @default detected */
   readonly encoding?: string | undefined;
   /** Whether a CSV file has no header. Its columns are then `column_1`, … @default false */
@@ -135,10 +137,17 @@ export interface EnrichOptions {
    * @default no server
    */
   readonly listen?: string | number | undefined;
+  /**
+   * Names under which `/metrics`, `/readyz` and a dashboard without a token may be asked for,
+   * besides `localhost` and addresses. @default none
+   */
+  readonly allowHost?: readonly string[] | undefined;
   /** The token that viewers need, if others can reach it. @default BRANDFILL_DASHBOARD_TOKEN */
   readonly token?: string | undefined;
   /** A file that holds only the token. */
   readonly tokenFile?: string | undefined;
+  /** Addresses of proxies that say in `X-Forwarded-For` who asks for the dashboard. @default none */
+  readonly trustedProxy?: readonly string[] | undefined;
   /**
    * Stops the run in order: no new call starts, calls under way get ten seconds, and all rows are
    * written, those not asked as `skipped`. Before the first call it ends the run with the signal's

@@ -1,4 +1,4 @@
-import { BrandfillError } from './common/errors.ts';
+import { BrandfillError, describeSystemError, systemErrorCode } from './common/errors.ts';
 import { findNothing, type Summary } from './watch/summary.ts';
 
 /** The exit codes of commands. */
@@ -49,7 +49,7 @@ export function exitCodeOfError(error: unknown): number {
     return error.code === 'COUNTS_DIFFER' ? EXIT.unexpected : EXIT.usage;
   }
   const name = error instanceof Error ? error.name : '';
-  if (name === 'SandboxError') return EXIT.usage;
+  if (name === 'SandboxError' || isOutOfFiles(error)) return EXIT.usage;
   return name === 'AbortError' ? EXIT.interrupted : EXIT.unexpected;
 }
 
@@ -58,5 +58,13 @@ export function describeError(error: unknown): string {
   if (exitCodeOfError(error) === EXIT.interrupted) {
     return 'Ended before the first call; nothing was changed.';
   }
+  if (isOutOfFiles(error)) {
+    return `Cannot go on: ${describeSystemError(error)}. Allow this process some more (ulimit -n) or close others, and run the same command again.`;
+  }
   return error instanceof Error ? error.message : String(error);
+}
+
+/** Node.js opens the parts of a program as they are needed, so this can come from anywhere. */
+function isOutOfFiles(error: unknown): boolean {
+  return /^(EMFILE|ENFILE)$/.test(systemErrorCode(error) ?? '');
 }

@@ -13,6 +13,7 @@ import type { Environment } from './job/job-file/variables.ts';
 import { checkOptions } from './job/known-options.ts';
 import { libraryNaming } from './job/library-naming.ts';
 import type { OptionKind } from './job/option-kinds.ts';
+import { overriddenBy } from './job/refuse-combinations.ts';
 import type { SettingDefinition } from './job/setting-definition.ts';
 import { SETTINGS } from './job/settings.ts';
 
@@ -78,6 +79,29 @@ export async function openJobFile(
   return await readJobFile(file, { env, now: now() });
 }
 
+/**
+ * Says who else can change a job file, in a sentence; undefined when nobody can. Who writes it says
+ * where the credential is sent and which commands are run. Root can do that anyway.
+ */
+export function distrustOf(file: string): string | undefined {
+  const found = findFile(file);
+  const user = process.getuid?.();
+  if (!found || user === undefined) return undefined;
+  const { uid, mode } = found;
+  const others =
+    uid !== user && uid !== 0
+      ? 'it belongs to another user'
+      : mode & 0o002
+        ? 'every user of this machine can change it'
+        : mode & 0o020
+          ? 'all of its group can change it'
+          : undefined;
+  return (
+    others &&
+    `A job file runs commands and sends the credential, as ${file} says, and ${others}: read it before you run it, and keep it to yourself (chmod go-w).`
+  );
+}
+
 /** The name of a job: its file name without folder and extension. */
 export function jobNameOf(file: string): string {
   return basename(file, extname(file));
@@ -91,7 +115,11 @@ export function toLoadedJob(jobFile: JobFile, options: LoadJobOptions): LoadedJo
   const known = { definitions: SETTINGS, others: BESIDE_SETTINGS };
   checkOptions(overrides, { of: 'enrich', ...known, describe: naming });
   if (error) throw error;
-  const { apiKeyEnv: _, schedule, onFinish, param, header, ...settings } = values;
+  const { apiKeyEnv: _, schedule, onFinish, param, header, ...inFile } = values;
+  const overridden = overriddenBy(overrides);
+  const settings: typeof inFile = Object.fromEntries(
+    Object.entries(inFile).filter(([key]) => !overridden.has(key)),
+  );
   const store = env['BRANDFILL_STORE'] || besideFile(file, '.brandfill');
   const given = {
     store,

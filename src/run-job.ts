@@ -1,7 +1,7 @@
 import { dirname } from 'node:path';
-import { createCredential } from './brand/credential.ts';
 import { createCallbackGuard } from './common/callback-guard.ts';
 import { makeFolder } from './common/make-folder.ts';
+import { keepSecret, withoutSecrets } from './common/secrets.ts';
 import { enrich } from './enrich.ts';
 import type { EnrichOptions } from './enrich-options.ts';
 import { describeError, exitCodeOf, exitCodeOfError } from './exit-codes.ts';
@@ -11,6 +11,7 @@ import { checkOptions } from './job/known-options.ts';
 import { libraryNaming } from './job/library-naming.ts';
 import type { OptionKind } from './job/option-kinds.ts';
 import {
+  distrustOf,
   jobNameOf,
   LOAD_OPTIONS,
   type LoadedJob,
@@ -73,6 +74,8 @@ export async function runJob(
   const callbackGuard = createCallbackGuard([]);
   const onNotice = callbackGuard.guard((message: string) => onEvent?.({ type: 'notice', message }));
   const jobFile = await openJobFile(file, { ...options, now: () => startedAt });
+  const distrust = distrustOf(file);
+  if (distrust !== undefined) onNotice(distrust);
   const finish = async (
     end: Pick<FinishedRun, 'exitCode' | 'summary' | 'error'>,
   ): Promise<void> => {
@@ -146,11 +149,12 @@ async function tellOf(
   const keyFile =
     overrides?.apiKeyFile ?? (typeof apiKeyFile === 'string' ? apiKeyFile : undefined);
   const secret = overrides?.apiKey ?? findSecret(keyFile, env[apiKeyEnv]);
+  keepSecret(secret);
   await tell(onFinish, run, {
     env,
     signal,
-    credentialNames: new Set(['BRANDFILL_API_KEY', apiKeyEnv]),
-    redact: (text) => createCredential({ kind: 'none' }, secret).redact(text),
+    credentialNames: new Set(['BRANDFILL_API_KEY', 'BRANDFILL_DASHBOARD_TOKEN', apiKeyEnv]),
+    redact: withoutSecrets,
     onNotice,
   });
 }

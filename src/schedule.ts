@@ -28,6 +28,8 @@ export interface ScheduleOptions extends SchedulePlace {
   readonly lostAfter?: string | number | undefined;
   /** Serves `/metrics`, `/livez` and `/readyz`: a port, or `'HOST:PORT'`. @default no server */
   readonly listen?: string | number | undefined;
+  /** Names under which `/metrics` and `/readyz` may be asked for, besides addresses. @default none */
+  readonly allowHost?: readonly string[] | undefined;
   /** Stops in order: runs under way end early, keep what they found, and are made again later. */
   readonly signal?: AbortSignal | undefined;
   /** Called with notices, each worth a line in a log. */
@@ -77,10 +79,10 @@ export async function schedule(
   const bullmq = await import('./queue/bullmq/index.ts');
   const closer = createCloser();
   try {
-    const { acceptEviction = false, listen } = settings;
+    const { acceptEviction = false } = settings;
     const status = await openStatus({
-      listen,
-      label: describe('listen'),
+      settings,
+      describe,
       command: 'schedule',
       onNotice,
     });

@@ -2,7 +2,7 @@ import type { Closable } from './common/closer.ts';
 import type { OnNotice } from './common/notice.ts';
 import { createHealth, type Health } from './http/health.ts';
 import type { Routes } from './http/listener.ts';
-import type { ListenAddress } from './job/values/listen-address.ts';
+import type { StatusSettings } from './job/settings/listen.ts';
 import type { InstrumentMaker } from './metrics/create-instruments.ts';
 import { readVersion } from './version.ts';
 
@@ -15,10 +15,10 @@ export interface Status extends Closable {
 }
 
 export interface StatusOptions {
-  /** The address to listen on; undefined for no server. */
-  readonly listen: ListenAddress | undefined;
-  /** The name of the setting in messages. */
-  readonly label: string;
+  /** Without an address to listen on there is no server. */
+  readonly settings: StatusSettings;
+  /** The name of a setting in messages. */
+  readonly describe: (key: keyof StatusSettings) => string;
   /** The command that runs. */
   readonly command: 'worker' | 'collect' | 'schedule' | 'enrich';
   /** Further routes, such as those of the dashboard. They take precedence. */
@@ -35,18 +35,27 @@ export interface StatusOptions {
  * @throws BrandfillError `INVALID_SETTING` when the address is not available
  */
 export async function openStatus(options: StatusOptions): Promise<Status | undefined> {
-  const { listen, label, command, routes = [], onNotice } = options;
+  const { settings, describe, command, routes = [], onNotice } = options;
+  const { listen, allowHost = [] } = settings;
   const { serves = '/metrics, /livez and /readyz' } = options;
   if (listen === undefined) return undefined;
   // Loaded here, so that a process without a server need not wait for it.
   const { openListener } = await import('./http/listener.ts');
+  const { createHostCheck } = await import('./http/request-origin.ts');
   const { healthRoutes } = await import('./http/health-routes.ts');
   const { createMetrics, metricsRoutes, createInstrumentMaker } = await import(
     './metrics/index.ts'
   );
   const health = createHealth();
   const all = createMetrics({ command, version: readVersion() });
-  const ours = [healthRoutes(health), metricsRoutes(all)];
+  const checkHost = createHostCheck(
+    [...allowHost, { hostname: listen.host.toLowerCase(), port: undefined }],
+    describe('allowHost'),
+  );
+  // `/livez` says nothing, and whoever restarts what does not live may ask under any name.
+  const guard: Routes = (app) => void app.use('/metrics', checkHost).use('/readyz', checkHost);
+  const ours = [guard, healthRoutes(health), metricsRoutes(all)];
+  const label = describe('listen');
   const listener = await openListener({ ...listen, label, routes: [...routes, ...ours] });
   onNotice(`Listening on ${listener.url} for ${serves}.`, { level: 'info' });
   const instruments = createInstrumentMaker(all);

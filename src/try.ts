@@ -73,9 +73,9 @@ export async function tryDomain(
 /** @throws BrandfillError `INVALID_SETTING` */
 function readDomain(
   text: unknown,
-  { registrable, keepFreeMail }: Pick<TryOptions, 'registrable' | 'keepFreeMail'>,
+  options: Pick<TryOptions, 'registrable' | 'keepFreeMail' | 'keepSharedHosts'>,
 ): string {
-  const read = createDomainReader({ column: { name: 'domain' }, registrable, keepFreeMail });
+  const read = createDomainReader({ ...options, column: { name: 'domain' } });
   const found = read(typeof text === 'string' ? text : '');
   if ('domain' in found) return found.domain;
   throw new BrandfillError(

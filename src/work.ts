@@ -94,7 +94,7 @@ export async function work(
       onNotice: callbackGuard.guard(onNotice),
       onProgress: onProgress && callbackGuard.guard(onProgress),
       signal: callbackGuard.signal,
-      label: describe('listen'),
+      describe,
     },
   );
   callbackGuard.throwIfFailed();
@@ -115,13 +115,13 @@ interface WorkContext {
   readonly signal: AbortSignal;
   readonly onNotice: OnNotice;
   readonly onProgress: WorkOptions['onProgress'];
-  /** The name of the server's setting in messages. */
-  readonly label: string;
+  /** The name of a setting in messages. */
+  readonly describe: (key: string) => string;
 }
 
 async function workOn(
   settings: WorkerSettings & { readonly queue: string },
-  { api, signal, onNotice, onProgress, label }: WorkContext,
+  { api, signal, onNotice, onProgress, describe }: WorkContext,
 ): Promise<WorkerEnd> {
   const { queue, acceptEviction = false, concurrency, drain, lostAfter, maxCallsPer } = settings;
   for (const notice of api.notices) onNotice(notice);
@@ -129,8 +129,8 @@ async function workOn(
   const closer = createCloser();
   try {
     const status = await openStatus({
-      listen: settings.listen,
-      label,
+      settings,
+      describe,
       command: 'worker',
       onNotice,
     });

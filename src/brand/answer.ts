@@ -1,7 +1,7 @@
 import { isUtf8 } from 'node:buffer';
 import { domainToUnicode } from 'node:url';
 import type { LimitHints } from '../common/limit-hints.ts';
-import { isCharsetStrange } from './body-text.ts';
+import { type BodyText, isCharsetStrange } from './body-text.ts';
 import { type Exchanged, isPackedStrangely, type ResponseHeaders } from './exchange.ts';
 import { findRoundedJsonObject, type JsonObject, whyNoJsonObject } from './json-object.ts';
 import { type Limits, laterOf } from './limit-headers/find-limits.ts';
@@ -34,12 +34,13 @@ type AnswerKind =
   | {
       readonly kind: 'found';
       readonly httpStatus: number;
-      /** The body as it came. */
+      /** The body as it came, but for secrets. */
       readonly json: string;
       /**
        * Which columns the answer has. Answers with the same columns mostly share one object here.
+       * Undefined when it has too many.
        */
-      readonly shape: Shape;
+      readonly shape: Shape | undefined;
     }
   | { readonly kind: 'not_found'; readonly httpStatus: number }
   | {
@@ -165,11 +166,9 @@ export interface Evidence extends Exchanged {
   readonly isDoubled: boolean;
   /** What the headers say on when and how often to call. */
   readonly told: Limits | undefined;
-  /** The texts that the bytes of the body may be: as UTF-8, then in the charset that is named. */
-  readonly texts: Iterable<string>;
-  /** Removes the credential from what the body says. */
-  readonly redact: (text: string) => string;
-  readonly shapeOf: (answer: JsonObject) => Shape;
+  /** The text of the body, without secrets. */
+  readonly body: BodyText;
+  readonly shapeOf: (answer: JsonObject) => Shape | undefined;
 }
 
 const REASON_LENGTH = 200;
@@ -251,7 +250,7 @@ function judgeStatus(evidence: Evidence): Answer {
 
 /** A body that has to be a JSON object, because the status says that there is an answer. */
 function judgeBody(evidence: Evidence): Answer {
-  const { httpStatus, isCut, bodyError, bytes, domain, headers, shapeOf } = evidence;
+  const { httpStatus, isCut, bodyError, bytes, body, domain, headers, shapeOf } = evidence;
   if (isCut) return { kind: 'refused', httpStatus, reason: 'response_too_large' };
   const cutOff: Answer = {
     kind: 'invalid_response',
@@ -260,7 +259,7 @@ function judgeBody(evidence: Evidence): Answer {
     sign: 'no_json',
   };
   if (bodyError) return cutOff;
-  for (const candidate of evidence.texts) {
+  for (const candidate of body.candidates) {
     const value = findRoundedJsonObject(candidate);
     if (value) {
       const writer: Writer = {
@@ -281,7 +280,7 @@ function judgeBody(evidence: Evidence): Answer {
   if (strange) return { ...cutOff, reason: strange, sign: strange };
   const writer = refuserOf(evidence);
   if (writer.form === 'page' || writer.form === 'text') return { ...cutOff, writer };
-  const reason = whyNoJsonObject(bytes, evidence.redact);
+  const reason = isUtf8(bytes) ? whyNoJsonObject(body.said) : undefined;
   return reason === undefined ? cutOff : { ...cutOff, reason, isWhole: true, writer };
 }
 
@@ -341,8 +340,8 @@ function decode(text: string): string {
   }
 }
 
-function reasonFrom({ bytes, httpStatus, redact }: Evidence): string {
-  const text = onOneLine(redact(bytes.toString('utf8', 0, ERROR_BODY_BYTES)));
+function reasonFrom({ body, httpStatus }: Evidence): string {
+  const text = onOneLine(body.said);
   return Array.from(text).slice(0, REASON_LENGTH).join('') || `http_${httpStatus}`;
 }
 
@@ -350,8 +349,8 @@ function onOneLine(text: string): string {
   return text.replaceAll(/\s+/g, ' ').trim();
 }
 
-function writerOf({ headers, bytes, domain }: Evidence): Writer {
-  const said = bytes.toString('utf8', 0, ERROR_BODY_BYTES).trim();
+function writerOf({ headers, body, domain }: Evidence): Writer {
+  const said = body.said.slice(0, ERROR_BODY_BYTES).trim();
   const form = formOf(said, headers);
   const value = form === 'json' ? findRoundedJsonObject(said) : undefined;
   const names = Object.keys(value ?? {}).filter((name) => !name.includes(domain));
@@ -384,9 +383,9 @@ function serverOf({ server }: ResponseHeaders): string {
  * The access of a caller is refused by status, whatever is said besides. Elsewhere the words count,
  * without all that differs from call to call.
  */
-function wordingOf({ httpStatus, bytes, domain }: Evidence): string {
+function wordingOf({ httpStatus, body, domain }: Evidence): string {
   if (httpStatus === 403) return '403';
-  const said = onOneLine(bytes.toString('utf8', 0, ERROR_BODY_BYTES)).toLowerCase();
+  const said = onOneLine(body.said.slice(0, ERROR_BODY_BYTES)).toLowerCase();
   const same = said.replaceAll(domain, '·').replaceAll(domainToUnicode(domain), '·');
   return `${httpStatus} ${same.replaceAll(CHANGING, '·')}`;
 }

@@ -1,8 +1,36 @@
 import { isUtf8 } from 'node:buffer';
 import { createRequire } from 'node:module';
+import type { Redactor } from '../common/redactor.ts';
+import type { Exchanged } from './exchange.ts';
 
-/** The texts that a body may be, most likely first: as UTF-8, then in the charset that is named. */
-export function* textsOf(bytes: Buffer, contentType: unknown): Generator<string, void, void> {
+/** A body as text. Nothing of it becomes text elsewhere, so no secret gets any further. */
+export interface BodyText {
+  /** The texts that it may be, most likely first: as UTF-8, then in the charset that is named. */
+  readonly candidates: Iterable<string>;
+  /** The body as UTF-8, whatever it is. */
+  readonly said: string;
+}
+
+export function readBody(
+  { bytes, headers, isCut, bodyError }: Exchanged,
+  redactor: Redactor,
+): BodyText {
+  let said: string | undefined;
+  return {
+    candidates: map(textsOf(bytes, headers['content-type']), (text) => redactor.json(text)),
+    get said() {
+      const isPart = isCut || bodyError !== undefined;
+      said ??= redactor.text(bytes.toString('utf8'), isPart);
+      return said;
+    },
+  };
+}
+
+function* map<T>(values: Iterable<T>, change: (value: T) => T): Generator<T, void, void> {
+  for (const value of values) yield change(value);
+}
+
+function* textsOf(bytes: Buffer, contentType: unknown): Generator<string, void, void> {
   const text = textOf(bytes);
   if (text !== undefined) yield text;
   const declared = textAsDeclared(bytes, contentType);

@@ -1,5 +1,5 @@
 import { type Answer, ERROR_BODY_BYTES, judge, meaningOf } from './answer.ts';
-import { textsOf } from './body-text.ts';
+import { readBody } from './body-text.ts';
 import type { Credential } from './credential.ts';
 import { createDeadlines } from './deadline.ts';
 import type { Endpoint, NameValue } from './endpoint.ts';
@@ -85,7 +85,6 @@ export function createBrandClient(options: BrandClientOptions): BrandClient {
   };
 
   async function call(path: string, signal: AbortSignal, domain: string): Promise<Answer> {
-    signal.throwIfAborted();
     const deadline = deadlines.start(signal);
     try {
       const request = { origin: endpoint.origin, path, headers, mostBytes };
@@ -119,7 +118,7 @@ export function createBrandClient(options: BrandClientOptions): BrandClient {
   }
 
   function interpret(response: Exchanged, path: string, asked: string, sentMs: number): Answer {
-    const { headers: sent, bytes, bodyError } = response;
+    const { headers: sent, bodyError } = response;
     if (bodyError instanceof GivenUpError && meaningOf(response.httpStatus) === 'found') {
       throw bodyError;
     }
@@ -138,8 +137,7 @@ export function createBrandClient(options: BrandClientOptions): BrandClient {
       path,
       isDoubled: endpoint.isDoubled,
       told,
-      texts: textsOf(bytes, sent['content-type']),
-      redact: (text) => credential.redact(text),
+      body: readBody(response, credential.redactor),
       shapeOf,
     });
   }

@@ -1,6 +1,7 @@
 import { createRequire } from 'node:module';
 import type { Socket } from 'node:net';
 import type { buildConnector, Client, Dispatcher, Pool } from 'undici';
+import { systemErrorCode } from '../common/errors.ts';
 import { findProxy, ProxyError } from './proxy.ts';
 
 export interface ConnectionsOptions {
@@ -18,6 +19,11 @@ export interface Line {
   socket: Socket | undefined;
   /** What had come over it when it was open: of a tunnel, the answer of the proxy. */
   openingBytes: number;
+  /**
+   * What TLS reported on the connection that was opened last. With TLS 1.3 a server refuses a client
+   * only after the handshake, so to undici it is just a connection that the other side closed.
+   */
+  alert: Error | undefined;
 }
 
 /** A request that is told over which line it goes, when it is given to it. */
@@ -93,7 +99,7 @@ function openTracedPool(origin: string | URL, options: Pool.Options): Dispatcher
     readonly #line: Line;
 
     constructor(url: URL, ofClient: Client.Options) {
-      const line: Line = { socket: undefined, openingBytes: 0 };
+      const line: Line = { socket: undefined, openingBytes: 0, alert: undefined };
       super(url, { ...ofClient, connect: traced(ofClient.connect, line) });
       this.#line = line;
     }
@@ -116,6 +122,10 @@ function traced(connect: Client.Options['connect'], line: Line): buildConnector.
       const [, socket] = result;
       line.socket = socket ?? undefined;
       line.openingBytes = socket?.bytesRead ?? 0;
+      line.alert = undefined;
+      socket?.prependOnceListener('error', (error) => {
+        if (systemErrorCode(error)?.startsWith('ERR_SSL_')) line.alert = error;
+      });
       callback(...result);
     });
   };

@@ -1,5 +1,5 @@
 import { BrandfillError } from '../common/errors.ts';
-import { base64, basicPair, createRedactor } from '../common/redactor.ts';
+import { base64, basicPair, createRedactor, type Redactor } from '../common/redactor.ts';
 import type { NameValue } from './endpoint.ts';
 
 /** How the credential is sent. */
@@ -11,8 +11,8 @@ export type AuthScheme =
 export interface Credential {
   readonly headers: readonly NameValue[];
   readonly queryParam: NameValue | undefined;
-  /** Replaces every form of the secret in a text that is going to be shown or stored. */
-  redact(text: string): string;
+  /** Takes the secret, and whatever else that is secret goes with each call, out of answers. */
+  readonly redactor: Redactor;
 }
 
 /**
@@ -33,6 +33,14 @@ export function parseAuth(spec: string): AuthScheme {
   return { kind: match[1] as 'header' | 'query', name: match[2] };
 }
 
+/** Whether a parameter or header of this name carries a credential: its last word says so. */
+export function isCredentialName(name: string): boolean {
+  const words = name.replaceAll(/([a-z\d])([A-Z])/g, '$1 $2').toLowerCase();
+  return /(^|[^a-z]|api|access|auth|app|client|secret)(key|token|secret|passwo?r?d|pwd|credentials?|auth|authorization|jwt)[^a-z]*$/.test(
+    words,
+  );
+}
+
 /** Whether Brandfill or HTTP itself sets a header, so that users may not. */
 export function isReservedHeader(name: string): boolean {
   return RESERVED.test(name);
@@ -45,12 +53,17 @@ const RESERVED =
  * Puts the secret where the scheme sends it. For `basic` the secret is `user:password`; without a
  * colon it is the user name, with an empty password.
  *
+ * @param otherSecrets what else must not be seen in answers
  * @throws BrandfillError `INVALID_SETTING` when the scheme needs a secret and there is none, or
  *   when the secret holds characters that no header can carry.
  */
-export function createCredential(scheme: AuthScheme, secret: string | undefined): Credential {
-  const redact = createRedactor(secret);
-  if (scheme.kind === 'none') return { headers: [], queryParam: undefined, redact };
+export function createCredential(
+  scheme: AuthScheme,
+  secret: string | undefined,
+  otherSecrets: readonly string[] = [],
+): Credential {
+  const redactor = createRedactor([...(secret ? [secret] : []), ...otherSecrets]);
+  if (scheme.kind === 'none') return { headers: [], queryParam: undefined, redactor };
   if (!secret) {
     throw new BrandfillError(
       'INVALID_SETTING',
@@ -66,7 +79,7 @@ export function createCredential(scheme: AuthScheme, secret: string | undefined)
   const inHeader = (name: string, value: string): Credential => ({
     headers: [[name, value]],
     queryParam: undefined,
-    redact,
+    redactor,
   });
   switch (scheme.kind) {
     case 'bearer':
@@ -76,6 +89,6 @@ export function createCredential(scheme: AuthScheme, secret: string | undefined)
     case 'header':
       return inHeader(scheme.name.toLowerCase(), secret);
     case 'query':
-      return { headers: [], queryParam: [scheme.name, secret], redact };
+      return { headers: [], queryParam: [scheme.name, secret], redactor };
   }
 }

@@ -101,7 +101,8 @@ export function createDeadlines(timeoutMs: number): Deadlines {
 
   return {
     start: (parent) => {
-      const group = groupUnder(parent);
+      // One that has fired calls no listener, so its group would never be forgotten.
+      const group = parent.aborted ? new Set<Alarm>() : groupUnder(parent);
       const alarm = takeAlarm(group);
       group.add(alarm);
       if (parent.aborted) ring(alarm);

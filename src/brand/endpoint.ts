@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import { BrandfillError } from '../common/errors.ts';
+import { parseHttpUrl, receivedUrl } from '../common/url.ts';
 
 /** The name and value of an extra query parameter or header. They are sent in the order given. */
 export type NameValue = readonly [name: string, value: string];
@@ -67,18 +68,19 @@ export function parseBaseUrl(text: string): string {
   const refuse = (expected: string): never => {
     throw new BrandfillError('INVALID_SETTING', expected);
   };
-  const noUrl = `expected a URL such as https://api.example.com, received '${withoutCredentials(text)}'`;
-  if (!URL.canParse(text)) return refuse(noUrl);
-  const url = new URL(text);
-  if (url.protocol !== 'http:' && url.protocol !== 'https:') {
-    // `localhost:8080` parses as a URL with the scheme `localhost`.
-    return refuse(
-      text.includes('://') ? `expected http or https, received '${url.protocol}//'` : noUrl,
-    );
-  }
-  if (url.username || url.password) {
+  // Whatever is behind the `@`: a password with a `/` puts it into the path.
+  if (text.includes('@')) {
     return refuse(
       'it holds a user name or password; put the credential into BRANDFILL_API_KEY and choose --auth basic',
+    );
+  }
+  const url = parseHttpUrl(text);
+  if (!url) {
+    const [, scheme] = /^([a-z]{2,10}):\/\//.exec(text) ?? [];
+    return refuse(
+      scheme && !scheme.startsWith('http')
+        ? `expected http or https, received '${scheme}://'`
+        : `expected a URL such as https://api.example.com, ${receivedUrl(text)}`,
     );
   }
   if (url.search || url.hash) {
@@ -88,11 +90,6 @@ export function parseBaseUrl(text: string): string {
     return refuse(`leave out the '${PATH}' at its end, every call adds it`);
   }
   return text;
-}
-
-/** Cuts user, password and query out of a URL that goes into a message. */
-function withoutCredentials(text: string): string {
-  return text.replace(/[?#].*$/s, '?…').replace(/^(.*\/\/)?[^/]*@/s, '$1…@');
 }
 
 function identify(base: string, params: readonly NameValue[]): string {

@@ -1,4 +1,3 @@
-import { isUtf8 } from 'node:buffer';
 import { createRequire } from 'node:module';
 import { isTooDeep } from '../common/json-depth.ts';
 
@@ -70,21 +69,16 @@ const SHOWN = 40;
 
 /**
  * Says why a body that came whole is not a JSON object, with the place and what stands there: `no
- * JSON: 'NaN, "b":1}' at character 7`. Undefined when it is no text, or ends too early: then it was
+ * JSON: 'NaN, "b":1}' at character 7`. Undefined when it ends too early: then it was
  * cut off before it was sent.
  *
- * @param redact removes the credential
+ * @param text without secrets
  */
-export function whyNoJsonObject(
-  body: Buffer,
-  redact: (text: string) => string,
-): string | undefined {
-  if (!isUtf8(body)) return undefined;
-  const text = body.toString('utf8');
+export function whyNoJsonObject(text: string): string | undefined {
   const at = findBreak(text);
   if (at === undefined) return 'no JSON object';
   if (text.slice(at).trim() === '') return undefined;
-  const around = redact(text.slice(at, at + 10 * SHOWN)).replaceAll(/\s+/g, ' ');
+  const around = text.slice(at, at + 10 * SHOWN).replaceAll(/\s+/g, ' ');
   const shown = Array.from(around).slice(0, SHOWN).join('');
   return `no JSON: '${shown}' at character ${at + 1}`;
 }

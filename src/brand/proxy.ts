@@ -1,4 +1,5 @@
 import { BrandfillError } from '../common/errors.ts';
+import { loginOf, parseHttpUrl } from '../common/url.ts';
 
 /** A proxy that the environment names. */
 export interface Proxy {
@@ -9,12 +10,6 @@ export interface Proxy {
 }
 
 type Environment = Readonly<Record<string, string | undefined>>;
-
-/**
- * Undici supports SOCKS too, but only as an experiment that prints a warning and speaks TLS to the
- * proxy, which no SOCKS proxy expects.
- */
-const SCHEMES: ReadonlySet<string> = new Set(['http:', 'https:']);
 
 /**
  * Finds the proxy through which calls to an origin go: `HTTPS_PROXY` for https, else `HTTP_PROXY`,
@@ -50,14 +45,25 @@ export function describeProxy({ variable, url }: Proxy): string {
   return `Calls go through the proxy at ${url.host}, which ${variable} names.`;
 }
 
+/**
+ * Undici supports SOCKS too, but only as an experiment that prints a warning and speaks TLS to the
+ * proxy, which no SOCKS proxy expects.
+ */
 function parse(given: string): URL | undefined {
   try {
-    const url = new URL(given);
-    decodeURIComponent(url.username + url.password); // throws as undici will
-    return SCHEMES.has(url.protocol) ? url : undefined;
+    const url = parseHttpUrl(given);
+    if (url) decodeURIComponent(url.username + url.password); // throws as undici will
+    return url;
   } catch {
     return undefined;
   }
+}
+
+/** What an environment holds as users and passwords of proxies, whichever of them is used. */
+export function proxyLogins(env: Environment): readonly string[] {
+  return ['HTTP_PROXY', 'HTTPS_PROXY']
+    .map((name) => loginOf(env[nameIn(env, name)] ?? ''))
+    .filter((login) => login !== undefined);
 }
 
 function nameIn(env: Environment, name: string): string {

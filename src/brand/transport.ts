@@ -71,7 +71,7 @@ export function openTransport({
       if (trace.wasUsed) staleScore = Math.max(0, staleScore - 1);
       return exchanged;
     } catch (error) {
-      if (!trace.isStale(error)) throw error;
+      if (!trace.isStale(error)) throw trace.alert ?? error;
       staleScore += STALE_WEIGHT;
       if (staleScore >= MOST_STALE) {
         separateUntilMs = now() + SEPARATE_MS;
@@ -113,6 +113,8 @@ export function openTransport({
 }
 
 interface Trace {
+  /** What TLS reported on its connection, which says more than that it was closed. */
+  readonly alert: Error | undefined;
   readonly onLine: (line: Line) => void;
   /** Whether the connection of a call that has ended had been used before. */
   readonly wasUsed: boolean;
@@ -139,6 +141,9 @@ function createTrace(): Trace {
       line = given;
       ({ socket } = given);
       bytesBefore = socket?.bytesRead ?? 0;
+    },
+    get alert() {
+      return line?.alert;
     },
     get wasUsed() {
       return wasUsed();

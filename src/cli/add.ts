@@ -51,7 +51,9 @@ async function runAdd(
     const summary = await add(options, flagOrArgument);
     describe(summary, dryRun).forEach(say);
     if (json) process.stdout.write(`${JSON.stringify(summary)}\n`);
-    return summary.isInterrupted ? EXIT.interrupted : EXIT.ok;
+    if (summary.isInterrupted) return EXIT.interrupted;
+    // As for a run that finds nothing: a list of nothing but invalid rows is hardly the one that was meant.
+    return summary.rows > 0 && summary.uniqueDomains === 0 ? EXIT.someFailed : EXIT.ok;
   } finally {
     interrupt.dispose();
   }
@@ -63,8 +65,8 @@ function describe(summary: AddSummary, isDryRun: boolean): readonly string[] {
   const unshown = invalidRows - firstInvalid.length;
   const lines = [
     ...firstInvalid.map(
-      ({ row, sheetRow, reason, cell }) =>
-        `${sheetRow === undefined ? `Row ${formatCount(row)}` : `Sheet row ${sheetRow}`} has no domain (${reason})${cell === '' ? '' : `: '${cell}'`}`,
+      ({ row, sheetRow, line, reason, cell }) =>
+        `${sheetRow === undefined ? `Row ${formatCount(row)}${line === undefined ? '' : ` in line ${line}`}` : `Sheet row ${sheetRow}`} has no domain (${reason})${cell === '' ? '' : `: '${cell}'`}`,
     ),
     unshown > 0 && `${formatCount(unshown)} more without a domain`,
     `${countOf(rows, 'row')}: ${countOf(uniqueDomains, 'domain')}, ${formatCount(duplicateRows)} repeated, ${formatCount(invalidRows)} invalid`,
@@ -82,4 +84,5 @@ function describe(summary: AddSummary, isDryRun: boolean): readonly string[] {
 const EXIT_CODE_HELP = `  0    done
   1    unexpected error
   2    invalid option, or a list or queue that cannot be used; nothing was added
+  3    no row has a domain; nothing was added
   130  interrupted; run the same command to add the rest`;

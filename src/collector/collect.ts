@@ -11,6 +11,11 @@ export interface CollectorOptions {
   readonly startedAtMs: number;
   /** The present time of this run, in milliseconds since 1970. */
   readonly now: () => number;
+  /**
+   * Whether an outcome that cannot be stored is kept elsewhere until it is. Otherwise it counts as
+   * kept in memory, for the outputs of this run. @default true
+   */
+  readonly isKeptElsewhere?: boolean;
   /** Called for every outcome that is stored, once per domain. */
   readonly onOutcome: (kept: KeptOutcome) => void;
 }
@@ -23,7 +28,7 @@ export type KeptOutcome = Pick<
 
 /** Writes outcomes to the store. Resolves when they are stored for good. */
 export function createCollector(options: CollectorOptions): Reply {
-  const { store, outstanding, startedAtMs, now, onOutcome } = options;
+  const { store, outstanding, startedAtMs, now, onOutcome, isKeptElsewhere = true } = options;
   const readShape = createShapeReader();
   let batch: Batch | undefined;
 
@@ -47,7 +52,11 @@ export function createCollector(options: CollectorOptions): Reply {
   }
 
   async function tell(written: Promise<void>, kept: readonly KeptOutcome[]): Promise<void> {
-    await written;
+    try {
+      await written;
+    } catch (error) {
+      if (isKeptElsewhere) throw error;
+    }
     for (const each of kept) {
       // Outcomes may come more than once.
       if (outstanding.delete(each.domain)) onOutcome(each);

@@ -9,30 +9,37 @@ export interface CutRowsOptions {
   readonly index: RowIndex;
 }
 
-/** Rows may be of any length. So much of them is held at a time, or a single row. */
-const BATCH_BYTES = 1024 * 1024;
+/**
+ * Rows may be of any length, and so may what is made of them. So much is held at a time, or a single
+ * row.
+ */
+const BATCH_BYTES = 2 * 1024 * 1024;
 
 /**
  * Reads a list again and cuts it into rows, as its index says.
  *
  * @param make makes an item of the batches from each entry of the index and its text; `undefined`
- *   is left out
+ *   is left out. It calls `grow` with the bytes that the item holds besides its row.
  * @throws BrandfillError `UNREADABLE_INPUT` at the end, when the list was changed in the meantime
  */
 export async function* cutRows<T>(
   { source, headBytes, index }: CutRowsOptions,
-  make: (row: IndexedRow, raw: string) => T | undefined,
+  make: (row: IndexedRow, raw: string, grow: (sizeBytes: number) => void) => T | undefined,
 ): AsyncGenerator<readonly T[]> {
   const cutter = createCutter(source.read());
+  let sizeBytes = 0;
+  const grow = (moreBytes: number): void => {
+    sizeBytes += moreBytes;
+  };
   try {
     await cutter.take(headBytes);
     for await (const rows of index.read()) {
       let made: T[] = [];
-      let sizeBytes = 0;
+      sizeBytes = 0;
       for (const row of rows) {
         const taken = cutter.take(row.sizeBytes);
         // Nearly all rows are buffered already, and need no turn of the event loop.
-        const item = make(row, typeof taken === 'string' ? taken : await taken);
+        const item = make(row, typeof taken === 'string' ? taken : await taken, grow);
         if (item !== undefined) made.push(item);
         sizeBytes += row.sizeBytes;
         if (sizeBytes < BATCH_BYTES) continue;

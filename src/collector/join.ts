@@ -53,7 +53,7 @@ export function join(options: JoinOptions): AsyncGenerator<readonly JoinedRow[]>
     };
   }
 
-  function joinRow(row: IndexedRow, raw: string): JoinedRow {
+  function joinRow(row: IndexedRow, raw: string, grow: (sizeBytes: number) => void): JoinedRow {
     number += 1;
     const { fields, text } = row;
     if (row.kind === 'invalid') {
@@ -72,6 +72,7 @@ export function join(options: JoinOptions): AsyncGenerator<readonly JoinedRow[]>
     const httpStatus = outcome?.httpStatus;
     const attempts = outcome?.attempts ?? 0;
     const { key, blanks } = readNote(row.note);
+    grow(answered.json.length); // its values may be most of it
     const answer = answered.status === 'found' ? findJsonObject(answered.json) : undefined;
     const values = answer ? enriched.map((field) => field.valueOf(answer)) : nothing;
     const own =
@@ -93,7 +94,7 @@ export function join(options: JoinOptions): AsyncGenerator<readonly JoinedRow[]>
     };
   }
 
-  return cutRows({ source, headBytes, index }, (row, raw) =>
-    row.kind === 'blank' ? undefined : joinRow(row, raw),
+  return cutRows({ source, headBytes, index }, (row, raw, grow) =>
+    row.kind === 'blank' ? undefined : joinRow(row, raw, grow),
   );
 }

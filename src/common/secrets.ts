@@ -1,5 +1,4 @@
-import { toRedactedJson } from './redact-deep.ts';
-import { createRedactor } from './redactor.ts';
+import { createRedactor, type Redactor, toRedactedJson } from './redactor.ts';
 
 /** Secrets that must not appear in any text. */
 export interface Secrets {
@@ -18,11 +17,11 @@ export interface Secrets {
  */
 export function createSecrets(most: number): Secrets {
   /** By secret, so that each is replaced once. The latest is the last. */
-  const redactors = new Map<string, (text: string) => string>();
+  const redactors = new Map<string, Redactor>();
   return {
     keep: (secret) => {
       if (!secret) return;
-      const redact = redactors.get(secret) ?? createRedactor(secret);
+      const redact = redactors.get(secret) ?? createRedactor([secret]);
       redactors.delete(secret);
       redactors.set(secret, redact);
       const [oldest = ''] = redactors.keys();
@@ -30,7 +29,7 @@ export function createSecrets(most: number): Secrets {
     },
     without: (text) => {
       let clean = text;
-      for (const redact of redactors.values()) clean = redact(clean);
+      for (const redactor of redactors.values()) clean = redactor.text(clean);
       return clean;
     },
     clear: () => redactors.clear(),

@@ -1,4 +1,5 @@
 import { createHash, createHmac, randomBytes, timingSafeEqual } from 'node:crypto';
+import { type Clock, systemClock } from '../pace/clock.ts';
 
 /** Decides who may see the page. */
 export interface Access {
@@ -8,20 +9,25 @@ export interface Access {
    * Whether a request has the cookie of somebody who gave the token, or has the token in a header.
    * Wrong tokens in headers count like wrong tokens that are typed in.
    */
-  isGranted(request: AccessRequest): boolean;
-  /** Checks a token that was typed in. */
-  tryToken(token: string, from: string): Verdict;
+  isGranted(request: AccessRequest): Promise<boolean>;
+  /** Checks a token that was typed in. The right one never waits, a wrong one is answered late. */
+  tryToken(token: string, asker: Asker): Promise<Verdict>;
   /**
    * The cookie that a browser keeps instead of the token; valid for as long as this process lives.
    */
   readonly cookie: { readonly name: string; readonly value: string };
 }
 
-export interface AccessRequest {
+/** Where a request comes from. */
+export interface Asker {
+  readonly from: string;
+  /** Fires when nobody waits for the answer any more. */
+  readonly gone: AbortSignal;
+}
+
+export interface AccessRequest extends Asker {
   readonly cookie?: string | undefined;
   readonly authorization?: string | undefined;
-  /** The address that the request comes from. */
-  readonly from?: string | undefined;
 }
 
 export type Verdict = 'granted' | 'wrong' | 'too_often';
@@ -29,58 +35,67 @@ export type Verdict = 'granted' | 'wrong' | 'too_often';
 export interface AccessOptions {
   /** Undefined lets everybody in. */
   readonly token: string | undefined;
-  readonly now?: () => number;
+  readonly clock?: Clock;
 }
 
 const COOKIE = 'brandfill_session';
-/** This many wrong tokens may come from one address within a minute. */
-const MOST_WRONG = 10;
-const WRONG_FOR_MS = 60_000;
+/** The answer to a wrong token takes this long, and twice as long with each further one. */
+const FIRST_DELAY_MS = 100;
+const LONGEST_DELAY_MS = 5_000;
+/** An address that gave no wrong token for this long begins anew. */
+const FORGOTTEN_AFTER_MS = 60_000;
 const MOST_ADDRESSES = 10_000;
+/** Beyond this many late answers, those to further wrong tokens take no room. */
+const MOST_WAITING = 1_000;
 
 /**
- * Lets in everybody who knows the token. The browser gets a cookie that is made from the token with
- * a key of this process: neither the token nor the cookie of a later process can be derived from
- * it.
+ * Lets in everybody who knows the token, whatever else comes from the same address: many people may
+ * share one. The browser gets a cookie that is made from the token with a key of this process:
+ * neither the token nor the cookie of a later process can be derived from it.
  */
-export function createAccess({ token, now = Date.now }: AccessOptions): Access {
+export function createAccess({ token, clock = systemClock }: AccessOptions): Access {
   const key = randomBytes(32);
   const cookie = createHmac('sha256', key)
     .update(token ?? '')
     .digest('base64url');
-  /** Times of wrong tokens, by address. */
-  const wrong = new Map<string, number[]>();
+  /** Wrong tokens in a row, by address; the latest at the end. */
+  const wrong = new Map<string, { readonly count: number; readonly atMs: number }>();
+  let waiting = 0;
 
-  function recentlyWrong(from: string): number[] {
-    const since = now() - WRONG_FOR_MS;
-    return (wrong.get(from) ?? []).filter((atMs) => atMs > since);
-  }
-
-  function noteWrong(from: string): void {
-    wrong.set(from, [...recentlyWrong(from), now()]);
+  function noteWrong(from: string): number {
+    const atMs = clock.nowMs();
+    const { count = 0, atMs: lastMs = 0 } = wrong.get(from) ?? {};
+    const before = atMs - lastMs > FORGOTTEN_AFTER_MS ? 0 : count;
+    wrong.delete(from);
+    wrong.set(from, { count: before + 1, atMs });
     const [oldest] = wrong.keys();
     if (wrong.size > MOST_ADDRESSES && oldest !== undefined) wrong.delete(oldest);
+    return Math.min(LONGEST_DELAY_MS, FIRST_DELAY_MS * 2 ** before);
   }
 
-  function tryToken(given: string, from: string): Verdict {
-    if (token === undefined) return 'granted';
-    if (recentlyWrong(from).length >= MOST_WRONG) return 'too_often';
-    if (isSame(given, token)) {
-      wrong.delete(from);
-      return 'granted';
+  async function tryToken(given: string, { from, gone }: Asker): Promise<Verdict> {
+    if (token === undefined || isSame(given, token)) return 'granted';
+    const delayMs = noteWrong(from);
+    if (waiting >= MOST_WAITING) return 'too_often';
+    waiting += 1;
+    try {
+      await clock.sleep(delayMs, gone);
+    } catch {
+      // Nobody waits for the answer.
+    } finally {
+      waiting -= 1;
     }
-    noteWrong(from);
     return 'wrong';
   }
 
   return {
     isOpen: token === undefined,
-    isGranted: ({ cookie: cookies, authorization, from = '' }) => {
+    isGranted: async ({ cookie: cookies, authorization, ...asker }) => {
       if (token === undefined) return true;
       const shown = findCookie(cookies, COOKIE);
       if (shown !== undefined && isSame(shown, cookie)) return true;
       const [, bearer] = /^Bearer +(\S+)$/i.exec(authorization ?? '') ?? [];
-      return bearer !== undefined && tryToken(bearer, from) === 'granted';
+      return bearer !== undefined && (await tryToken(bearer, asker)) === 'granted';
     },
     tryToken,
     cookie: { name: COOKIE, value: cookie },

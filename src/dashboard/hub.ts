@@ -10,6 +10,7 @@ export interface Hub {
    * @throws what `send` throws
    */
   serve(send: SendEvent, signal: AbortSignal): Promise<void>;
+  /** Counted from the moment they are served, so that as many come in as a caller lets in. */
   readonly viewers: number;
   /** Sends the last state and ends. */
   close(): Promise<void>;
@@ -42,6 +43,8 @@ const EMPTY: Board = { runs: [], workers: [], schedules: [] };
 
 export function createHub({ source, everyMs = EVERY_MS }: HubOptions): Hub {
   const viewers = new Set<Viewer>();
+  /** Viewers that wait for the first board. */
+  let arriving = 0;
   let board: Board | undefined;
   let looking: Promise<void> | undefined;
   let timer: NodeJS.Timeout | undefined;
@@ -104,7 +107,12 @@ export function createHub({ source, everyMs = EVERY_MS }: HubOptions): Hub {
   return {
     serve: async (send, signal) => {
       const isOver = (): boolean => isClosed || signal.aborted;
-      while (!board && !isOver()) await lookOnce();
+      arriving += 1;
+      try {
+        while (!board && !isOver()) await lookOnce();
+      } finally {
+        arriving -= 1;
+      }
       if (isOver()) return; // perhaps during the first read, which may take seconds
       await new Promise<void>((resolve, reject) => {
         const leave = (error?: Error): void => {
@@ -126,7 +134,7 @@ export function createHub({ source, everyMs = EVERY_MS }: HubOptions): Hub {
       });
     },
     get viewers() {
-      return viewers.size;
+      return arriving + viewers.size;
     },
     close: async () => {
       isClosed = true;

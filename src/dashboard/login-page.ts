@@ -2,7 +2,7 @@ import type { Verdict } from './access.ts';
 
 const WORDS: Readonly<Record<Exclude<Verdict, 'granted'>, string>> = {
   wrong: 'That is not the token.',
-  too_often: 'Too many wrong tokens: try again in a minute.',
+  too_often: 'That is not the token, and too many others are wrong too: try again in a minute.',
 };
 
 /** The page that asks for the token. It contains nothing from outside. */

@@ -1,5 +1,8 @@
+import type { AllowedHost } from '../common/allowed-hosts.ts';
 import type { Closable } from '../common/closer.ts';
 import type { Routes } from '../http/listener.ts';
+import { createAddressFinder, createHostCheck } from '../http/request-origin.ts';
+import type { AddressRange } from '../job/values/listen-address.ts';
 import { createAccess } from './access.ts';
 import { readAssets } from './assets.ts';
 import type { BoardSource } from './board.ts';
@@ -9,8 +12,12 @@ import { dashboardRoutes } from './routes.ts';
 
 export interface OpenDashboardOptions {
   readonly source: BoardSource;
-  /** Undefined lets in everybody who addresses this machine by one of its own names. */
+  /** Undefined lets in everybody who asks under a name that is known. */
   readonly token: string | undefined;
+  readonly allowHost: readonly AllowedHost[] | undefined;
+  readonly trustedProxy: readonly AddressRange[] | undefined;
+  /** The name of the setting `allowHost` in messages. */
+  readonly label: string;
   /** The page of all queues. @default there is none */
   readonly queues?: QueuesPage | undefined;
 }
@@ -23,12 +30,23 @@ export interface Dashboard extends Closable {
 
 /** Makes the page; the caller serves it. Closing it sends the last state to all viewers. */
 export async function openDashboard(options: OpenDashboardOptions): Promise<Dashboard> {
-  const { source, token, queues } = options;
+  const { source, token, queues, allowHost = [], trustedProxy = [], label } = options;
   const hub = createHub({ source });
   const assets = await readAssets();
   const access = createAccess({ token });
   return {
-    routes: dashboardRoutes({ source, hub, access, assets, queues }),
+    routes: dashboardRoutes({
+      source,
+      hub,
+      access,
+      assets,
+      queues,
+      checkHost: createHostCheck(
+        allowHost,
+        `BRANDFILL_DASHBOARD_TOKEN has it ask for a token, or ${label}`,
+      ),
+      addressOf: createAddressFinder(trustedProxy),
+    }),
     close: () => hub.close(),
   };
 }

@@ -1,14 +1,13 @@
-import { getConnInfo } from '@hono/node-server/conninfo';
 import type { Context, MiddlewareHandler } from 'hono';
 import { streamSSE } from 'hono/streaming';
 import type { Routes } from '../http/listener.ts';
-import type { Access, AccessRequest } from './access.ts';
+import { type AddressFinder, isFromOurPage, type OriginHeaders } from '../http/request-origin.ts';
+import type { Access, AccessRequest, Asker } from './access.ts';
 import type { Asset } from './assets.ts';
 import type { BoardSource, RunAction } from './board.ts';
 import type { Hub } from './hub.ts';
 import { loginPage } from './login-page.ts';
 import type { QueuesPage } from './queues-page.ts';
-import { isFromOurPage, namesThisMachine, type OriginHeaders } from './request-checks.ts';
 import { secureHeaders } from './secure-headers.ts';
 
 export interface DashboardRoutesOptions {
@@ -18,13 +17,14 @@ export interface DashboardRoutesOptions {
   readonly assets: ReadonlyMap<string, Asset>;
   /** The page of all queues, if there are queues. */
   readonly queues?: QueuesPage | undefined;
+  /** Lets only names through that are known to be ours; asked where there is no token. */
+  readonly checkHost: MiddlewareHandler;
+  readonly addressOf: AddressFinder;
 }
 
 /** More viewers would be a mistake, or an attack. */
 const MOST_VIEWERS = 100;
 const MOST_BODY_BYTES = 4_096;
-const NOT_THIS_MACHINE =
-  'Ask for this page as http://localhost, or have it ask for a token: see BRANDFILL_DASHBOARD_TOKEN.\n';
 const NOT_OUR_PAGE =
   'This can only be asked on our own page. A proxy in front of it has to pass the Host header on.\n';
 /** Files that a stranger may load: those that make the login page look right. */
@@ -32,17 +32,22 @@ const OPEN_ASSETS = new Set(['/style.css', '/icon.svg']);
 
 /** The page, its events, and its actions. */
 export function dashboardRoutes(options: DashboardRoutesOptions): Routes {
-  const { source, hub, access, assets, queues } = options;
+  const { source, hub, access, assets, queues, addressOf } = options;
   const index = indexOf(assets, queues !== undefined);
 
-  const checkHost: MiddlewareHandler = async (context, next) => {
-    if (access.isOpen && !namesThisMachine(originOf(context))) {
-      return context.text(NOT_THIS_MACHINE, 421);
-    }
-    return await next();
+  const askerOf = (context: Context): Asker => ({
+    from: addressOf(context),
+    gone: context.req.raw.signal,
+  });
+  const accessOf = (context: Context): AccessRequest => {
+    const { req } = context;
+    const [cookie, authorization] = [req.header('cookie'), req.header('authorization')];
+    return { ...askerOf(context), cookie, authorization };
   };
+  const checkHost: MiddlewareHandler = async (context, next) =>
+    access.isOpen ? await options.checkHost(context, next) : await next();
   const checkAccess: MiddlewareHandler = async (context, next) => {
-    if (access.isGranted(accessOf(context))) return await next();
+    if (await access.isGranted(accessOf(context))) return await next();
     return context.text('Sign in first.\n', 401);
   };
   const checkOrigin: MiddlewareHandler = async (context, next) => {
@@ -60,8 +65,8 @@ export function dashboardRoutes(options: DashboardRoutesOptions): Routes {
       app.use(path, ...checks);
       app.get(path, (context) => context.body(body, 200, { 'content-type': type }));
     }
-    app.get('/', ...open, (context) => {
-      if (!access.isGranted(accessOf(context))) return context.html(loginPage(), 401);
+    app.get('/', ...open, async (context) => {
+      if (!(await access.isGranted(accessOf(context)))) return context.html(loginPage(), 401);
       return context.html(index);
     });
     app.get('/events', ...guarded, (context) => {
@@ -79,7 +84,7 @@ export function dashboardRoutes(options: DashboardRoutesOptions): Routes {
     });
     app.post('/login', ...open, checkOrigin, async (context) => {
       const token = await readToken(context);
-      const verdict = access.tryToken(token, addressOf(context));
+      const verdict = await access.tryToken(token, askerOf(context));
       if (verdict !== 'granted') {
         return context.html(loginPage(verdict), verdict === 'wrong' ? 401 : 429);
       }
@@ -133,16 +138,6 @@ function reply(context: Context, refusal: string | undefined): Response {
 function originOf({ req }: Context): OriginHeaders {
   const [host, origin] = [req.header('host'), req.header('origin')];
   return { host, origin, fetchSite: req.header('sec-fetch-site') };
-}
-
-function accessOf(context: Context): AccessRequest {
-  const { req } = context;
-  const from = addressOf(context);
-  return { cookie: req.header('cookie'), authorization: req.header('authorization'), from };
-}
-
-function addressOf(context: Context): string {
-  return getConnInfo(context).remote.address ?? '';
 }
 
 async function readToken({ req }: Context): Promise<string> {

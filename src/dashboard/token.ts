@@ -1,8 +1,8 @@
 import { BrandfillError } from '../common/errors.ts';
 import { keepSecret } from '../common/secrets.ts';
+import { isLocalAddress } from '../http/request-origin.ts';
 import { readSecret } from '../job/job.ts';
 import type { ListenAddress } from '../job/values/listen-address.ts';
-import { isLocalAddress } from './request-checks.ts';
 
 /** The places where the token may come from. */
 export interface TokenSources {

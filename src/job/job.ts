@@ -1,7 +1,9 @@
 import { readFileSync } from 'node:fs';
-import { type Credential, createCredential } from '../brand/credential.ts';
-import { createEndpoint, type Endpoint } from '../brand/endpoint.ts';
+import { type Credential, createCredential, isCredentialName } from '../brand/credential.ts';
+import { createEndpoint, type Endpoint, type NameValue } from '../brand/endpoint.ts';
+import { proxyLogins } from '../brand/proxy.ts';
 import { BrandfillError, describeSystemError } from '../common/errors.ts';
+import { isShort } from '../common/redactor.ts';
 import { keepSecret } from '../common/secrets.ts';
 import { readSettings } from './read-settings.ts';
 import { refuseCombinations } from './refuse-combinations.ts';
@@ -40,7 +42,7 @@ export function createJob({ given, apiKey, env, describe }: JobOptions): Job {
 }
 
 /** The settings that say which API is called, and how. */
-export type ApiSettings = Pick<Settings, 'baseUrl' | 'param' | 'auth' | 'apiKeyFile'>;
+export type ApiSettings = Pick<Settings, 'baseUrl' | 'param' | 'header' | 'auth' | 'apiKeyFile'>;
 
 /** The API, and the credential to call it. */
 export type Api = Pick<Job, 'endpoint' | 'credential' | 'notices'>;
@@ -62,8 +64,10 @@ export function createApi({
     );
   }
   const secret = apiKey ?? readSecret(settings.apiKeyFile, env['BRANDFILL_API_KEY']);
-  keepSecret(secret);
-  const credential = createCredential(settings.auth, secret);
+  const strays = findStrays(settings);
+  const others = [...strays.flatMap(({ secrets }) => secrets), ...proxyLogins(env)];
+  for (const known of [secret, ...others]) keepSecret(known);
+  const credential = createCredential(settings.auth, secret, others);
   return {
     credential,
     endpoint: createEndpoint({
@@ -71,11 +75,49 @@ export function createApi({
       params: settings.param ?? [],
       secretParam: credential.queryParam,
     }),
-    notices:
-      secret && settings.auth.kind === 'none'
+    notices: [
+      ...(secret && settings.auth.kind === 'none'
         ? [`A credential is set, but ${describe('auth')} is none: calls are made without it.`]
-        : [],
+        : []),
+      ...(secret && isShort(secret)
+        ? [
+            'The credential has fewer than 6 characters: it is taken out of messages where it stands as a word, but not out of answers, because it may be a part of many words.',
+          ]
+        : []),
+      ...strays.map(
+        ({ name, setting, scheme }) =>
+          `'${name}' in ${describe(setting)} looks like a credential: give it with ${describe('auth')} ${scheme}:${name} and BRANDFILL_API_KEY or ${describe('apiKeyFile')}, which keep it out of lists of processes and of the hash that tells APIs apart.`,
+      ),
+    ],
   };
+}
+
+/** A credential that is given as any parameter or header. */
+interface Stray {
+  readonly name: string;
+  readonly setting: 'param' | 'header';
+  readonly scheme: 'query' | 'header';
+  readonly secrets: readonly string[];
+}
+
+function findStrays({ param = [], header = [] }: ApiSettings): readonly Stray[] {
+  const straysIn = (
+    pairs: readonly NameValue[],
+    kind: Pick<Stray, 'setting' | 'scheme'>,
+  ): readonly Stray[] =>
+    pairs
+      .filter(([name]) => isCredentialName(name))
+      // `Bearer …` is a secret without its first word.
+      .map(([name, value]) => ({
+        name,
+        setting: kind.setting,
+        scheme: kind.scheme,
+        secrets: [value, value.replace(/^.*\s/s, '')],
+      }));
+  return [
+    ...straysIn(param, { setting: 'param', scheme: 'query' }),
+    ...straysIn(header, { setting: 'header', scheme: 'header' }),
+  ];
 }
 
 /** The credential, from a file or from the environment. @throws BrandfillError `INVALID_SETTING` */

@@ -1,7 +1,9 @@
 import { findProxy } from '../brand/proxy.ts';
 import type { Closable } from '../common/closer.ts';
 import type { OnNotice } from '../common/notice.ts';
+import { within } from '../common/within.ts';
 import { formatDuration } from '../job/values/duration.ts';
+import type { SharedPaceWatch } from '../pace/shared/watch.ts';
 import { describeOut } from '../watch/describe/describe-out.ts';
 import { type StopSwitch, stopForWait } from '../worker/stop-switch.ts';
 import type { LocalWorker } from './local-worker.ts';
@@ -93,32 +95,43 @@ export function watchApi(options: ApiWatchOptions): Closable {
 
 export type LimitWatchOptions = Pick<ApiWatchOptions, 'stopSwitch' | 'maxWaitMs' | 'onNotice'> & {
   readonly worker: Pick<LocalWorker, 'turnstile'>;
+  /** The pace that this worker keeps with others, which may make all calls. @default none */
+  readonly shared?: Pick<SharedPaceWatch, 'describe' | 'look' | 'close'> | undefined;
 };
+
+/** The last look at the pace of all workers must not hold up the end of a run for longer. */
+const LAST_LOOK_MS = 1_000;
 
 /**
  * Stops a run when nothing but 429 has come for longer than it may wait, and reports what the API
  * leaves unsaid about its limits.
  */
 export function watchLimits(options: LimitWatchOptions): Closable {
+  const { shared } = options;
   const { look, tellIgnored } = createLimitLook(options);
   const timer = setInterval(look, POLL_MS);
   return {
     close: async () => {
       clearInterval(timer);
-      tellIgnored(); // a run may end within a second of finding out
+      // A run may end within a second of finding out.
+      if (shared) await within(LAST_LOOK_MS, shared.look());
+      shared?.close();
+      tellIgnored();
     },
   };
 }
 
 function createLimitLook(options: LimitWatchOptions): LimitLook {
-  const { worker, stopSwitch, maxWaitMs, onNotice } = options;
+  const { worker, shared, stopSwitch, maxWaitMs, onNotice } = options;
   const longestMs = Math.max(LEAST_THROTTLED_MS, maxWaitMs);
   const toldFromMs = Math.min(THROTTLED_TOLD_MS, longestMs / 2);
   let isThrottleTold = false;
   let isIgnoringTold = false;
 
   function tellIgnored(): void {
-    if (isIgnoringTold || !worker.turnstile.describe().ignoresUsedUp) return;
+    // A worker without callers learns nothing of what the others find out.
+    const isIgnored = [worker.turnstile, shared].some((pace) => pace?.describe()?.ignoresUsedUp);
+    if (isIgnoringTold || !isIgnored) return;
     isIgnoringTold = true;
     onNotice(IGNORES_USED_UP);
   }

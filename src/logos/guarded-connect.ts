@@ -2,7 +2,7 @@ import { lookup as systemLookup } from 'node:dns/promises';
 import { isIP, type LookupFunction } from 'node:net';
 import { callbackify } from 'node:util';
 import { buildConnector } from 'undici';
-import { type AllowedHost, isAllowed, portOf } from './allowed-hosts.ts';
+import { type AllowedHost, isAllowed, portOf } from '../common/allowed-hosts.ts';
 import { isPublicAddress } from './public-address.ts';
 
 /** An address that a name resolves to. */

@@ -1,4 +1,4 @@
-import { type AllowedHost, isAllowed, portOf } from './allowed-hosts.ts';
+import { type AllowedHost, isAllowed, portOf } from '../common/allowed-hosts.ts';
 
 /** The URL of a picture, or the reason why there is none. */
 export type LogoUrl = { readonly url: URL } | { readonly reason: UrlProblem };

@@ -1,6 +1,6 @@
 import { findJsonObject, type JsonObject } from '../brand/json-object.ts';
+import type { AllowedHost } from '../common/allowed-hosts.ts';
 import type { LogoNote, LogoNotes } from '../store/logo-notes.ts';
-import type { AllowedHost } from './allowed-hosts.ts';
 import { type Circumstances, decide, markOf, triedMarkOf, UNTRIED } from './decide.ts';
 import type { PictureFetcher } from './fetch-picture.ts';
 import { type HostTurns, NOT_ASKED } from './host-turns.ts';
@@ -55,10 +55,15 @@ export async function saveLogos(options: SaveLogosOptions): Promise<LogoCounts> 
   let deferred = 0;
 
   async function visit(domain: string): Promise<void> {
+    const note = notes.find(domain);
+    if (signal.aborted && !note) {
+      // To have no note means the same, and this may be all of a long list: it must not take long.
+      if (!isLastPass) counts.miss(NOT_ASKED.reason);
+      return;
+    }
     const answer = findJsonObject(answerOf(domain) ?? '');
     if (!answer) return;
     const found = findLogoUrl(valueOf(answer), options.allowed);
-    const note = notes.find(domain);
     if ('reason' in found) {
       if (!isLastPass) await miss(domain, { reason: found.reason, mark: '' }, undefined);
       return;
@@ -95,7 +100,6 @@ export async function saveLogos(options: SaveLogosOptions): Promise<LogoCounts> 
       if (decision === 'fetch_again' && UNTRIED.has(fetched.reason)) {
         return counts.miss(note?.missing?.reason ?? '');
       }
-      // To have no note means the same, and after an interruption it may be all of a long list.
       if (fetched === NOT_ASKED && !note) return counts.miss(fetched.reason);
       const mark = triedMarkOf(url, options.maxBytes);
       return await miss(domain, { reason: fetched.reason, mark }, isThere ? note : undefined);
@@ -177,7 +181,7 @@ function createCounts(onDone: (counts: LogoCounts) => void): Counts {
   let saved = 0;
   let kept = 0;
   let missing = 0;
-  const now = (): LogoCounts => ({ saved, kept, missing, reasons: { ...reasons } });
+  const now = (): LogoCounts => ({ saved, kept, missing, reasons });
   return {
     save: () => {
       saved += 1;

@@ -1,5 +1,5 @@
 import { dirname } from 'node:path';
-import { redactDeep } from '../common/redact-deep.ts';
+import { redactDeep } from '../common/redactor.ts';
 import type { OnFinish } from '../job/job-file/on-finish-keys.ts';
 import type { Environment } from '../job/job-file/variables.ts';
 import { formatDuration } from '../job/values/duration.ts';

@@ -3,7 +3,7 @@ import type { DomainReader } from '../rows/domain/domain-reader.ts';
 import type { RowFormat } from '../rows/row-format.ts';
 import type { Source } from '../rows/source.ts';
 import type { DistinctDomains } from './distinct-domains.ts';
-import { createInvalidRows, type InvalidRow, placeOf } from './invalid-row.ts';
+import { createInvalidRows, domainOf, type InvalidRow, placeOf } from './invalid-row.ts';
 
 /** The domains of a list. */
 export interface ListedDomains {
@@ -45,7 +45,7 @@ export async function listDomains(options: ListDomainsOptions): Promise<ListedDo
     for (const row of batch) {
       if (row.fields === 0) continue; // a blank line is not a row
       rows += 1;
-      const normalized = readDomain(row.cell);
+      const normalized = domainOf(row, readDomain);
       if ('domain' in normalized) found.push(normalized.domain);
       else invalid.add({ ...placeOf(row, rows), reason: normalized.invalid, cell: row.cell });
     }

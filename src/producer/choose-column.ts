@@ -1,12 +1,16 @@
 import { BrandfillError } from '../common/errors.ts';
+import { meaningOfName } from '../rows/columns/column-name.ts';
 import {
   type DomainColumn,
   findColumn,
   guessDomainColumn,
   guessDomainColumnByName,
+  isNamedLikeDomain,
   looksLikeHeader,
 } from '../rows/columns/domain-column.ts';
 import { shorten } from '../rows/columns/names.ts';
+import { normalizeDomain } from '../rows/domain/domain.ts';
+import { isNothing } from '../rows/domain/idioms.ts';
 import type { RowColumn, RowFormat } from '../rows/row-format.ts';
 import type { Source } from '../rows/source.ts';
 import type { OtherList } from '../rows/xlsx/open-workbook.ts';
@@ -26,16 +30,17 @@ export function chooseDomainColumn(
   named: string | undefined,
 ): DomainColumn {
   const { columns, sampleRows } = format;
-  if (format.isTable && !looksLikeHeader(columns)) {
+  const told = named === undefined ? undefined : findColumn(columns, named, sampleRows);
+  if (told) return told; // whoever knows a name of the header knows that there is one
+  const column =
+    named === undefined ? guessDomainColumn(columns, sampleRows) : findColumnByPlace(format, named);
+  const isOfDomain = column !== undefined && isNamedLikeDomain(columns, column.index);
+  if (format.isTable && (isOfDomain || !looksLikeHeader(columns, sampleRows))) {
     throw new BrandfillError(
       'UNREADABLE_INPUT',
-      `Cannot read ${source.name}: its first line is no header but a row ('${shorten(columns.join(','))}'); put a line with column names on top, such as: domain${format.kind === 'csv' ? '; or give --no-header' : ''}.`,
+      `Cannot read ${source.name}: its first line is no header but a row ('${shorten(columns.join(','))}'); put a line with column names on top, such as: domain${format.kind === 'csv' ? '; or give --no-header' : ''}; if it is the header, name the column with --domain-column.`,
     );
   }
-  const column =
-    named === undefined
-      ? guessDomainColumn(columns, sampleRows)
-      : (findColumn(columns, named) ?? findColumnByPlace(format, named));
   if (column) return column;
   // The member may come after the first rows: see `assertColumnsThere`.
   if (named !== undefined && !format.isTable) {
@@ -47,8 +52,28 @@ export function chooseDomainColumn(
   }
   throw new BrandfillError(
     'INVALID_SETTING',
-    `Cannot tell which column of ${source.name} holds the domain: name it with --domain-column; there are: ${list(columns)}${describeElsewhere(format)}.`,
+    `Cannot tell which column of ${source.name} holds the domain: name it with --domain-column; there are: ${list(columns)}${describeLosers(columns, sampleRows)}${describeElsewhere(format)}.`,
   );
+}
+
+const MOST_LOSERS = 3;
+
+/** Why columns were not taken although their names speak for them. */
+function describeLosers(columns: readonly string[], rows: readonly (readonly string[])[]): string {
+  const losers = columns.flatMap((name, index) => {
+    const { kind, fit } = meaningOfName(name);
+    if (kind === undefined || fit === 'foreign') return [];
+    const filled = rows.map((row) => row[index] ?? '').filter((cell) => !isNothing(cell));
+    const wrong = filled.filter((cell) => !('domain' in normalizeDomain(cell)));
+    const [example] = wrong;
+    if (example === undefined) return [];
+    const held = filled.length - wrong.length;
+    return `${held} of ${filled.length} cells of '${shorten(name)}' hold a domain, and not '${shorten(example)}'`;
+  });
+  return losers
+    .slice(0, MOST_LOSERS)
+    .map((text) => `; ${text}`)
+    .join('');
 }
 
 /** A hint, in case a title was taken for the header, or a sheet of explanations for the list. */
@@ -114,7 +139,7 @@ export function chooseDomainColumnOfFailures(
  * @throws BrandfillError `INVALID_SETTING` when a table has no such column
  */
 export function chooseColumn(source: Source, format: RowFormat, name: string): RowColumn {
-  const found = findColumn(format.columns, name);
+  const found = findColumn(format.columns, name, format.sampleRows);
   if (found) return found;
   if (format.isTable) throw noSuchColumn(source, format, name);
   return { index: NOT_SEEN_YET, name };

@@ -1,4 +1,7 @@
 import { shorten } from '../rows/columns/names.ts';
+import { invalidDomain } from '../rows/domain/address.ts';
+import type { NormalizedDomain } from '../rows/domain/domain.ts';
+import type { DomainReader } from '../rows/domain/domain-reader.ts';
 import type { ScannedRow } from '../rows/row-format.ts';
 
 /** A row without a domain. */
@@ -7,6 +10,8 @@ export interface InvalidRow {
   readonly row: number;
   /** In a workbook, its row in the sheet, as spreadsheet programs count. */
   readonly sheetRow?: number;
+  /** The line in which it begins, if it has too many cells. */
+  readonly line?: number;
   /** Why it has no domain, such as `empty` or `public_suffix`. */
   readonly reason: string;
   /** The cell, cut to fit into a message. */
@@ -50,10 +55,15 @@ export function createInvalidRows(most: number): InvalidRows {
   };
 }
 
+/** The domain of a row. A cell that may belong to another column is not even read. */
+export function domainOf(row: ScannedRow, readDomain: DomainReader): NormalizedDomain {
+  return row.shiftedInLine === undefined ? readDomain(row.cell) : invalidDomain('too_many_cells');
+}
+
 /** @param row its position among the rows */
 export function placeOf(
-  { sheetRow }: ScannedRow,
+  { sheetRow, shiftedInLine: line }: ScannedRow,
   row: number,
-): Pick<InvalidRow, 'row' | 'sheetRow'> {
-  return sheetRow === undefined ? { row } : { row, sheetRow };
+): Pick<InvalidRow, 'row' | 'sheetRow' | 'line'> {
+  return { row, ...(sheetRow !== undefined && { sheetRow }), ...(line !== undefined && { line }) };
 }

@@ -4,7 +4,7 @@ import type { Extent, RowColumn, RowFormat, ScannedRow } from '../rows/row-forma
 import type { Source } from '../rows/source.ts';
 import type { DomainRows } from './domain-rows.ts';
 import { createHashTable } from './hash-table.ts';
-import { createInvalidRows, type InvalidRow, placeOf } from './invalid-row.ts';
+import { createInvalidRows, domainOf, type InvalidRow, placeOf } from './invalid-row.ts';
 import type { IndexedRow, RowIndex } from './row-index.ts';
 
 /** The contents of a list, as planned. */
@@ -27,6 +27,10 @@ export interface PlannedRows {
   readonly lookups: number;
   /** Rows with more or fewer cells than the header. */
   readonly raggedRows: number;
+  /** Rows with fewer cells than the header, which does no harm. */
+  readonly shortRows: number;
+  /** The line of the first row that is `too_many_cells`. */
+  readonly firstShiftedLine?: number;
   /** Empty lines. They are not rows. */
   readonly blankLines: number;
 }
@@ -91,6 +95,8 @@ export async function makePlan(
   let freshDomains = 0;
   let freshRows = 0;
   let raggedRows = 0;
+  let shortRows = 0;
+  let firstShiftedLine: number | undefined;
   let blankLines = 0;
   let maxFields = 0;
 
@@ -103,8 +109,10 @@ export async function makePlan(
     rows += 1;
     maxFields = Math.max(maxFields, fields);
     if (format.isTable && fields !== headerFields) raggedRows += 1;
+    if (format.isTable && fields < headerFields) shortRows += 1;
+    firstShiftedLine ??= row.shiftedInLine;
     const note = notes?.noteOf(row.others ?? []);
-    const found = readDomain(row.cell);
+    const found = domainOf(row, readDomain);
     if ('invalid' in found) {
       invalid.add({ ...placeOf(row, rows), reason: found.invalid, cell: row.cell });
       return { kind: 'invalid', sizeBytes, fields, text: found.invalid, note };
@@ -132,6 +140,8 @@ export async function makePlan(
     freshRows,
     lookups: distinct.size - freshDomains,
     raggedRows,
+    shortRows,
+    ...(firstShiftedLine !== undefined && { firstShiftedLine }),
     blankLines,
   };
   return { planned, extent: { maxFields } };

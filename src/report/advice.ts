@@ -45,18 +45,22 @@ const OF_STATUS: Readonly<Record<Exclude<RowStatus, 'failed' | 'skipped' | 'stal
 
 const OF_REASON: Readonly<Record<string, string>> = {
   // Of cells.
-  empty: 'The cell is blank. Nothing was asked.',
+  empty: 'The cell is blank, or says that there is nothing. Nothing was asked.',
   ip_address: 'The cell holds an IP address, not a name. Put the domain of the company there.',
   single_label:
     'The cell holds a word without a dot, such as a company name. Put its domain there.',
   public_suffix: "The cell holds a registry's own name, such as co.uk. Put the whole domain there.",
   label_too_long: 'A part of the name is longer than a domain can have. Correct the cell.',
   domain_too_long: 'The name is longer than a domain can be. Correct the cell.',
-  contains_space:
-    'The cell holds several words: a company name, or two domains. Put one domain there.',
+  contains_space: 'The cell holds several words, such as a company name. Put its domain there.',
+  several_domains: 'The cell holds more than one domain. Leave the one to look up.',
   unknown_tld: 'The name ends in what is no top-level domain on the Internet. Correct the cell.',
   free_mail:
     'The cell holds an address at a provider of free mail, which says nothing about a company. Put its domain there.',
+  too_many_cells:
+    'The row has more cells than the header, so the domain may be in another column. Quote the text that holds a delimiter.',
+  shared_host:
+    'The cell leads to a page on a host that many share, such as a social network, which says nothing about a company. Put its domain there, or give --keep-shared-hosts.',
   malformed: 'The name has characters that no domain can have. Correct the cell.',
   // Of calls.
   timeout: `No answer came within --timeout. ${RETRIED} If there are many, give it longer or fewer calls at once (--concurrency).`,

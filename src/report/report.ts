@@ -1,4 +1,4 @@
-import { redactDeep } from '../common/redact-deep.ts';
+import { redactDeep } from '../common/redactor.ts';
 import { exitCodeOf, exitCodeOfError } from '../exit-codes.ts';
 import type { Settings } from '../job/settings.ts';
 import { costOf } from '../job/values/price.ts';

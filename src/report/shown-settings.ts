@@ -1,14 +1,15 @@
 import type { AuthScheme } from '../brand/credential.ts';
 import type { NameValue } from '../brand/endpoint.ts';
 import type { Field, FillSetting } from '../collector/fields/fields.ts';
+import type { AllowedHost } from '../common/allowed-hosts.ts';
 import type { CallsPer } from '../guard/calendar-window.ts';
 import { flagOf } from '../job/read-settings.ts';
 import type { SettingDefinition } from '../job/setting-definition.ts';
 import { SETTINGS, type Settings } from '../job/settings.ts';
 import { formatDuration } from '../job/values/duration.ts';
 import { formatSize } from '../job/values/format-size.ts';
+import type { AddressRange } from '../job/values/listen-address.ts';
 import { formatPrice } from '../job/values/price.ts';
-import type { AllowedHost } from '../logos/allowed-hosts.ts';
 import type { Rate } from '../pace/rate.ts';
 import type { Encoding } from '../rows/encoding/encodings.ts';
 import { formatRate } from '../watch/describe/format-rate.ts';
@@ -85,16 +86,22 @@ const SPECIAL: Readonly<Record<string, (value: unknown) => string>> = {
   },
   price: (value) => formatPrice(value as number),
   logoField: (value) => (value as Field).expression ?? '',
-  logoAllow: (value) =>
-    (value as readonly AllowedHost[])
-      .map(({ hostname, port }) => (port === undefined ? hostname : `${hostname}:${port}`))
-      .join(', '),
+  logoAllow: showHosts,
+  allowHost: showHosts,
+  trustedProxy: (value) =>
+    (value as readonly AddressRange[]).map(({ address, bits }) => `${address}/${bits}`).join(', '),
   fields: (value) => showFields(value as readonly Field[]),
   fill: (value) =>
     (value as readonly FillSetting[])
       .map(({ column, field }) => `${column}=${field.expression ?? ''}`)
       .join(', '),
 };
+
+function showHosts(value: unknown): string {
+  return (value as readonly AllowedHost[])
+    .map(({ hostname, port }) => (port === undefined ? hostname : `${hostname}:${port}`))
+    .join(', ');
+}
 
 function showFields(fields: readonly Field[]): string {
   return fields.map(({ name, expression = '' }) => `${name}=${expression}`).join(', ');

@@ -1,5 +1,6 @@
 import { BrandfillError } from '../common/errors.ts';
 import { isTooDeep } from '../common/json-depth.ts';
+import { textOfCell } from './csv/csv-writer.ts';
 import { describeText } from './describe-text.ts';
 import { createJsonlFiller, cutMembers } from './jsonl-members.ts';
 import type { CellValue, RowColumn, RowFormat, RowWriter, ScannedRow } from './row-format.ts';
@@ -148,7 +149,7 @@ function parseRow(text: string, source: Source, line: number): JsonRow | undefin
     // Invisible, so the line looks like valid JSON.
     const why = text.startsWith('\ufeff')
       ? 'it begins with a byte order mark, as where files were joined, which has to be removed'
-      : 'it is no valid JSON';
+      : (describeForeignValue(text) ?? 'it is no valid JSON');
     throw refuseLine(source, line, why, error);
   }
   if (typeof value !== 'object' || value === null || Array.isArray(value)) {
@@ -158,6 +159,17 @@ function parseRow(text: string, source: Source, line: number): JsonRow | undefin
     throw refuseLine(source, line, 'it is nested more than 1,000 levels deep');
   }
   return value as JsonRow;
+}
+
+/** What some programs write for a value, and JSON does not know. */
+const FOREIGN_VALUE = /-?\b(?:NaN|Infinity|undefined|None|True|False)\b/;
+
+function describeForeignValue(text: string): string | undefined {
+  const withoutTexts = text.replaceAll(/"(?:[^"\\]|\\.)*"/g, (quoted) => ' '.repeat(quoted.length));
+  const found = FOREIGN_VALUE.exec(withoutTexts);
+  return found
+    ? `${found[0]} stands at its character ${found.index + 1}, which JSON does not know (null, true and false are its words)`
+    : undefined;
 }
 
 function refuseLine(source: Source, line: number, why: string, cause?: unknown): BrandfillError {
@@ -180,5 +192,5 @@ function textIn(row: JsonRow, name: string): string {
 
 function toText(value: unknown): string {
   if (typeof value === 'string') return value;
-  return value === null || value === undefined ? '' : JSON.stringify(value);
+  return textOfCell(value);
 }

@@ -8,8 +8,16 @@ import { transcode } from './encoding/transcode.ts';
 import { checkUtf8 } from './encoding/utf8.ts';
 import { findOtherFormat, isZip, NUMBERS_SPREADSHEET } from './other-formats.ts';
 import type { Source } from './source.ts';
-import { assertSame, readAll, readSample, skip, unreadable } from './source-bytes.ts';
-import { type SpoolOptions, spool } from './spool.ts';
+import {
+  assertSame,
+  readAll,
+  readSample,
+  skip,
+  trimEndOfFile,
+  unreadable,
+  withoutEndOfFile,
+} from './source-bytes.ts';
+import { type Spooled, type SpoolOptions, spool } from './spool.ts';
 import { openWorkbookSource } from './xlsx/workbook-source.ts';
 
 /** A list that can be read only once is spooled. */
@@ -69,13 +77,13 @@ interface CreateOptions extends SourceOptions {
 /** Closes the spooled file if it turns out not to be a list. */
 async function createOrClose(
   name: string,
-  spooled: FileHandle,
+  { handle, hash }: Spooled,
   options: CreateOptions,
 ): Promise<Source> {
   try {
-    return await createSource(name, spooled, options);
+    return { ...(await createSource(name, handle, options)), hash };
   } catch (error) {
-    await spooled.close().catch(() => {});
+    await handle.close().catch(() => {});
     throw error;
   }
 }
@@ -121,16 +129,19 @@ async function createSource(
     file: options.file && { dev: options.file.dev, ino: options.file.ino },
   };
   if (encoding.codec !== UTF_8.codec) {
-    const spooled = await spool(transcode(unmarked, { encoding, name }), options);
+    const text = withoutEndOfFile(transcode(unmarked, { encoding, name }));
+    const spooled = await spool(text, options);
     await assertUnchanged();
     await handle.close();
-    return { ...described, ...(await openSpooled(spooled, name)) };
+    return { ...described, ...(await openSpooled(spooled.handle, name)) };
   }
   return {
     ...described,
-    sample: start.bytes.subarray(markBytes),
+    sample: start.isWhole
+      ? trimEndOfFile(start.bytes.subarray(markBytes))
+      : start.bytes.subarray(markBytes),
     isWholeInSample: start.isWhole,
-    read: () => checkUtf8(unmarked, { name, isInsisted: by === 'option' }),
+    read: () => withoutEndOfFile(checkUtf8(unmarked, { name, isInsisted: by === 'option' })),
     assertUnchanged,
     close: () => handle.close(),
   };

@@ -17,6 +17,11 @@ export interface ScannedRow {
   readonly others?: readonly string[] | undefined;
   /** The number of its row in the sheet of a workbook, from 1. */
   readonly sheetRow?: number;
+  /**
+   * The line in which it begins, from 1, if it has too many cells, so that its cells are probably not
+   * under their names: a delimiter within a text was not quoted.
+   */
+  readonly shiftedInLine?: number | undefined;
 }
 
 /** A column of a list: its place in a table, its name in objects. */

@@ -64,3 +64,25 @@ export async function assertSame(name: string, handle: FileHandle, opened: Stats
 export function unreadable(name: string, why: string, cause?: unknown): BrandfillError {
   return new BrandfillError('UNREADABLE_INPUT', `Cannot read ${name}: ${why}.`, { cause });
 }
+
+/** Ctrl-Z, with which DOS ends a file. */
+const END_OF_FILE = 0x1a;
+
+/** Bytes without the sign that ends a DOS file. */
+export function trimEndOfFile(bytes: Buffer): Buffer {
+  let end = bytes.length;
+  while (bytes[end - 1] === END_OF_FILE) end -= 1;
+  return bytes.subarray(0, end);
+}
+
+/** The same for bytes in pieces. */
+export async function* withoutEndOfFile(chunks: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
+  let held: Buffer = Buffer.alloc(0);
+  for await (const chunk of chunks) {
+    const text = trimEndOfFile(chunk);
+    if (text.length > 0 && held.length > 0) yield held;
+    if (text.length > 0) yield text;
+    const ends = chunk.subarray(text.length);
+    held = text.length > 0 ? ends : Buffer.concat([held, ends]);
+  }
+}

@@ -24,6 +24,11 @@ export interface Source {
   readonly isWholeInSample: boolean;
   /** Identity of the file, to compare outputs with; undefined for a pipe. */
   readonly file: { readonly dev: number; readonly ino: number } | undefined;
+  /**
+   * A hash of all that came, for a list that can be read only once: its name does not tell it from
+   * others. Undefined for a file.
+   */
+  readonly hash?: string | undefined;
   /** The other parts of a workbook, if the bytes are lines of its rows; undefined for a text. */
   readonly workbook?: Workbook | undefined;
   /**

@@ -1,4 +1,4 @@
-import { randomUUID } from 'node:crypto';
+import { createHash, randomUUID } from 'node:crypto';
 import { type FileHandle, open, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -38,12 +38,19 @@ export interface SpoolOptions {
  */
 const WRITE_BYTES = 64 * 1024;
 
+export interface Spooled {
+  readonly handle: FileHandle;
+  /** Of all bytes. */
+  readonly hash: string;
+}
+
 /** Writes all chunks into a file without a name and returns it, ready to be read. */
 export async function spool(
   chunks: AsyncIterable<Buffer | string>,
   { spoolFolder, signal }: SpoolOptions,
-): Promise<FileHandle> {
+): Promise<Spooled> {
   const handle = await openSpool(spoolFolder);
+  const hash = createHash('sha256');
   let gathered: Buffer[] = [];
   let sizeBytes = 0;
   const flush = async (): Promise<void> => {
@@ -54,12 +61,13 @@ export async function spool(
   try {
     for await (const chunk of untilAborted(chunks, signal)) {
       const bytes = typeof chunk === 'string' ? Buffer.from(chunk) : chunk;
+      hash.update(bytes);
       gathered.push(bytes);
       sizeBytes += bytes.length;
       if (sizeBytes >= WRITE_BYTES) await flush();
     }
     await flush();
-    return handle;
+    return { handle, hash: hash.digest('base64url') };
   } catch (error) {
     await handle.close();
     throw error;

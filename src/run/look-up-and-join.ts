@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import { resolve } from 'node:path';
+import { MOST_NAMES } from '../brand/shape.ts';
 import { countShapes, flatColumnsOf, MOST_PATHS } from '../collector/fields/enriched-columns.ts';
 import type { Field } from '../collector/fields/fields.ts';
 import { measureFilledShares } from '../collector/fields/filled-share.ts';
@@ -101,7 +102,8 @@ export async function lookUpAndJoin(
     context.onEvent({ type: 'notice', message });
   }
   // Before the output is in its place: a column too many in the store does no harm, one too few would.
-  if (ids.length > 0 && totals.stopped?.reason !== 'misdirected') {
+  const reason = totals.stopped?.reason;
+  if (ids.length > 0 && reason !== 'misdirected' && reason !== 'unusable_store') {
     await store.saveColumns(ids, columns.layout).catch((error: unknown) => {
       const message = `The order of the columns could not be kept for the next run: ${describeSystemError(error)}.`;
       context.onEvent({ type: 'notice', message });
@@ -117,7 +119,7 @@ export async function lookUpAndJoin(
     answers,
     enriched,
     fill: run.fill,
-    skipReason: totals.stopped?.reason ?? 'pruned',
+    skipReason: reason ?? 'pruned',
   });
   return {
     totals,
@@ -170,7 +172,8 @@ function throwIfNothingAsked({ stopped, calls }: LookupTotals, { job, context }:
 
 /** The same for the same list on the same store, so that a killed run is resumed. */
 function runName({ job, store, source }: PlannedRun): string {
-  const parts = [store.id, job.endpoint.id, resolve(source.name), job.settings.out ?? ''];
+  const list = source.hash ?? resolve(source.name);
+  const parts = [store.id, job.endpoint.id, list, job.settings.out ?? ''];
   return createHash('sha256').update(parts.join('\n')).digest('base64url').slice(0, 16);
 }
 
@@ -192,6 +195,10 @@ async function findEnrichedColumns(
     filledShareOf: measureFilledShares({ sample, answers }),
     most: Math.max(MOST_PATHS, maxColumns),
   });
+  if (ranked.unshapedRows > 0) {
+    const message = `Answers of ${ranked.unshapedRows} rows have more columns than are told apart (${MOST_NAMES} in one answer, 50000 kinds of answers in a store): what no other answer has is in '${prefix}json'; --fields names the columns that you want.`;
+    run.context.onEvent({ type: 'notice', message });
+  }
   // For objects, the columns of the earlier output are not known.
   const known = earlier?.added.slice(2).map((name) => name.slice(prefix.length));
   return flatColumnsOf(ranked, { maxColumns, known, layout });

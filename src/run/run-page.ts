@@ -16,18 +16,24 @@ export interface RunPage {
 /**
  * Makes the page of a run.
  *
- * @param token undefined to let in everyone who connects under a name of this machine
+ * @param access whose token is undefined to let in everyone who asks under a known name, and whose
+ *   label is the name of the setting `allowHost` in messages
  */
 export async function openRunPage(
   { settings }: Job,
   context: RunContext,
-  token: string | undefined,
+  access: { readonly token: string | undefined; readonly label: string },
 ): Promise<RunPage> {
   // Loaded here, so that a run without a page need not wait for it.
   const { openDashboard, showOwnRun } = await import('../dashboard/index.ts');
   const { recorder, control, context: recorded } = await recordRun(context);
   const source = showOwnRun({ recorder, control, concurrency: settings.concurrency });
-  const dashboard = await openDashboard({ source, token });
+  const dashboard = await openDashboard({
+    source,
+    ...access,
+    allowHost: settings.allowHost,
+    trustedProxy: settings.trustedProxy,
+  });
   return {
     routes: dashboard.routes,
     context: recorded,

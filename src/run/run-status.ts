@@ -32,7 +32,7 @@ export interface RunStatus {
 
 export interface RunStatusOptions extends RunSurroundings {
   /** The name of a setting in messages. */
-  readonly describe: (key: 'listen' | 'token' | 'tokenFile') => string;
+  readonly describe: (key: 'listen' | 'allowHost' | 'token' | 'tokenFile') => string;
   /** The token of the dashboard, if a program passes it. */
   readonly token: string | undefined;
 }
@@ -68,10 +68,10 @@ async function openOwnStatus(
   const { listen, tokenFile } = job.settings;
   if (!listen) return { context, close: async () => {} };
   const token = readToken({ token: given, tokenFile, env: process.env, describe }, listen);
-  const page = await openRunPage(job, context, token);
+  const page = await openRunPage(job, context, { token, label: describe('allowHost') });
   const status = await openStatus({
-    listen,
-    label: describe('listen'),
+    settings: job.settings,
+    describe,
     command: 'enrich',
     routes: [page.routes],
     serves: 'the dashboard, /metrics, /livez and /readyz',

@@ -1,3 +1,4 @@
+import { withoutSecrets } from '../common/secrets.ts';
 import { describeError } from '../exit-codes.ts';
 import type { Job } from '../job/job.ts';
 import { createRunReport, type ReportedRun } from '../report/report.ts';
@@ -38,7 +39,7 @@ export async function runWithReport(
         startedAt,
         finishedAt: new Date(),
         version: readVersion(),
-        redact: (text) => job.credential.redact(text),
+        redact: withoutSecrets,
         ...end,
       });
       files ??= await openReportFiles(paths ?? [], undefined);

@@ -8,8 +8,8 @@ import { keyOf, type StoreTables } from './tables.ts';
 export interface IncomingOutcome {
   readonly endpointId: string;
   readonly outcome: Outcome;
-  /** The columns of its answer. */
-  readonly shape: Shape;
+  /** The columns of its answer; undefined when it has too many. */
+  readonly shape: Shape | undefined;
 }
 
 /**
@@ -21,20 +21,20 @@ export async function putNewer(
   { root, lock, answers, failures, shapes }: StoreTables,
   incoming: readonly IncomingOutcome[],
 ): Promise<number> {
-  // Before the transaction, because a shape must exist before an outcome refers to it.
-  const encoded = incoming.map(({ endpointId, outcome, shape }) => ({
-    key: keyOf(endpointId, outcome.domain),
-    outcome,
-    value: encodeOutcome(outcome, shape.length > 0 ? shapes.idOf(shape) : 0),
-  }));
+  const encoded = incoming.map(({ endpointId, outcome, shape }) => {
+    const shapeId = shapes.idOf(shape);
+    const value = encodeOutcome(outcome, shapeId);
+    return { key: keyOf(endpointId, outcome.domain), outcome, value, shapeId, shape };
+  });
   const put = (): number => {
     let count = 0;
-    for (const { key, outcome, value } of encoded) {
+    for (const { key, outcome, value, shapeId, shape } of encoded) {
       const table = isAnswer(outcome.status) ? answers : failures;
       const isKnown = (timeIn(table, key) ?? -1) >= outcome.fetchedAtMs;
       const isOutdated = table === failures && (timeIn(answers, key) ?? -1) >= outcome.fetchedAtMs;
       if (isKnown || isOutdated) continue;
       table.putSync(key, value);
+      shapes.keep(shapeId, shape);
       count += 1;
     }
     return count;

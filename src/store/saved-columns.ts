@@ -1,3 +1,5 @@
+import type { Shape } from '../brand/shape.ts';
+
 /** A column that an output had. */
 export interface SavedColumn {
   /** Its name, without the prefix and without the suffix that it got beside an equal name. */
@@ -65,6 +67,34 @@ export async function pruneSavedColumns(
 ): Promise<void> {
   const old = layoutsIn(meta, endpointId).filter(({ savedAtMs }) => isOld(savedAtMs));
   await Promise.all(old.map(({ key }) => meta.remove(key)));
+}
+
+/** Removes the columns that no answer has, whose names may be data, from all layouts of an API. */
+export async function forgetSavedColumns(
+  meta: MetaTable,
+  endpointId: string,
+  shapes: Iterable<Shape>,
+): Promise<void> {
+  const layouts = layoutsIn(meta, endpointId).flatMap(({ key }) => {
+    const layout = read(meta, key);
+    return layout ? [{ key, layout }] : [];
+  });
+  const idOf = (path: readonly string[]): string => JSON.stringify(path);
+  const unmet = new Set<string>();
+  for (const { layout } of layouts) {
+    for (const { path } of layout.columns) if (path) unmet.add(idOf(path));
+  }
+  for (const shape of shapes) {
+    if (unmet.size === 0) return;
+    for (const path of shape) unmet.delete(idOf(path));
+  }
+  const isMet = ({ path }: SavedColumn): boolean => path === undefined || !unmet.has(idOf(path));
+  const cut = layouts.filter(({ layout }) => !layout.columns.every(isMet));
+  await Promise.all(
+    cut.map(({ key, layout }) =>
+      meta.put(key, { ...layout, columns: layout.columns.filter(isMet) }),
+    ),
+  );
 }
 
 function layoutsIn(

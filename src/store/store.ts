@@ -2,6 +2,7 @@ import { join } from 'node:path';
 import type { Database } from 'lmdb';
 import { isAnswer, type Outcome } from '../brand/outcome.ts';
 import type { Shape } from '../brand/shape.ts';
+import { BrandfillError } from '../common/errors.ts';
 import type { CallsPer } from '../guard/calendar-window.ts';
 import type { CallLedger } from '../guard/call-ledger.ts';
 import { createCallLedger } from './call-ledger.ts';
@@ -12,6 +13,7 @@ import { createLeftOvers, type LeftOvers, NO_LEFT_OVERS } from './left-overs.ts'
 import { createLogoNotes, type LogoNotes, NO_LOGO_NOTES } from './logo-notes.ts';
 import { decodeHead, decodeOutcome, encodeOutcome, type OutcomeHead } from './outcome-codec.ts';
 import { isLmdbError, readError } from './read-error.ts';
+import { removeUnusedShapes } from './removal.ts';
 import { findSavedColumns, type SavedColumn, saveColumns } from './saved-columns.ts';
 import { findSavedPace, paceKey, type SavedPace } from './saved-pace.ts';
 import { keyOf, keysOf, noteApiName, openTables } from './tables.ts';
@@ -37,12 +39,20 @@ export interface OutcomeStore {
   /** The answer, even when a failure is newer. */
   findAnswer(domain: string): Outcome | undefined;
   /**
-   * Stores an outcome. Storing it twice changes nothing.
+   * Stores an outcome. Storing it twice changes nothing. One that cannot be stored is still found
+   * here, until the store is closed.
    *
+   * @param shape the columns of its answer; undefined when it has too many
    * @returns when it is committed, so that it survives if the process is killed
+   * @throws BrandfillError `UNUSABLE_STORE` when it cannot be stored
    */
-  put(outcome: Outcome, shape: Shape): Promise<void>;
-  /** The columns of an answer, by the number in its head. */
+  put(outcome: Outcome, shape: Shape | undefined): Promise<void>;
+  /** Resolves with the error of the first write that fails. No write succeeds after it. */
+  readonly failed: Promise<BrandfillError>;
+  /**
+   * The columns of an answer, by the number in its head. Undefined when they are unknown, because
+   * there are too many.
+   */
   findShape(id: number): Shape | undefined;
   /** The pace that was saved under an id; undefined when there is none, or it is malformed. */
   findPace(id: string): SavedPace | undefined;
@@ -91,13 +101,30 @@ export async function openStore(
 ): Promise<OutcomeStore> {
   const tables = await openTables(folder);
   const { root, lock, meta, answers, failures, leftOver, logos, shapes } = tables;
+  if (shapes.isFull()) await removeUnusedShapes(tables);
   if (apiName !== undefined) await noteApiName(tables, endpointId, apiName);
-  const write = <T>(commit: () => Promise<T>): Promise<T> => lock.hold(commit);
+  const unsaved = createUnsaved();
+  const write = <T>(commit: () => Promise<T>): Promise<T> =>
+    lock.hold(commit).catch((error: unknown) => {
+      unsaved.fail(error);
+      throw error;
+    });
   const key = (domain: string): string => keyOf(endpointId, domain);
   const batches = createCommitBatches<EncodedOutcome>(async (batch) => {
-    // Puts in one turn of the event loop share one transaction and one reply of lmdb.
-    await write(() => Promise.all(batch.flatMap(commit)));
+    try {
+      await write(() => {
+        root.resetReadTxn(); // another process may have removed a shape just now
+        const used = new Map(batch.map(({ shapeId, shape }) => [shapeId, shape]));
+        const kept = [...used].map(([id, shape]) => shapes.keep(id, shape));
+        // Puts in one turn of the event loop share one transaction and one reply of lmdb.
+        return Promise.all([...kept, ...batch.flatMap(commit)]);
+      });
+    } catch (error) {
+      for (const each of batch) unsaved.add(each);
+      throw error;
+    }
   }, COMMIT_DELAY_MS);
+  const valueIn: ReadValue = (table, at) => unsaved.find(table, at) ?? table.getBinaryFast(at);
   // Most stores hold no failures. Each row is then spared half of its lookups in the tables.
   const areFailuresThere = (): boolean => failures.getKeysCount({ limit: 1 }) > 0;
   let hasFailures = areFailuresThere();
@@ -123,8 +150,8 @@ export async function openStore(
   }
 
   const findHead = explained((domain) => {
-    const answer = head(answers, key(domain));
-    return needsFailure(answer) ? newer(answer, head(failures, key(domain))) : answer;
+    const answer = head(valueIn(answers, key(domain)));
+    return needsFailure(answer) ? newer(answer, head(valueIn(failures, key(domain)))) : answer;
   });
 
   return {
@@ -132,20 +159,21 @@ export async function openStore(
     hasAnswers: () => answers.getKeysCount({ ...keysOf(endpointId), limit: 1 }) > 0,
     findHead,
     find: explained((domain) => {
-      const answer = outcome(answers, key(domain), domain);
-      return needsFailure(answer) ? newer(answer, outcome(failures, key(domain), domain)) : answer;
+      const [at, answer] = [key(domain), outcome(domain, valueIn(answers, key(domain)))];
+      return needsFailure(answer) ? newer(answer, outcome(domain, valueIn(failures, at))) : answer;
     }),
-    findAnswerHead: explained((domain) => head(answers, key(domain))),
-    findAnswer: explained((domain) => outcome(answers, key(domain), domain)),
+    findAnswerHead: explained((domain) => head(valueIn(answers, key(domain)))),
+    findAnswer: explained((domain) => outcome(domain, valueIn(answers, key(domain)))),
     put: (found, shape) => {
       hasFailures ||= !isAnswer(found.status);
       const table = isAnswer(found.status) ? answers : failures;
-      const shapeId = shape.length > 0 ? shapes.idOf(shape) : 0;
+      const shapeId = shapes.idOf(shape);
       const value = encodeOutcome(found, shapeId);
       const { domain, fetchedAtMs } = found;
-      return batches.add({ table, at: key(domain), value, fetchedAtMs });
+      return batches.add({ table, at: key(domain), value, fetchedAtMs, shapeId, shape });
     },
-    findShape: (id) => shapes.find(id),
+    failed: unsaved.failed,
+    findShape: (id) => unsaved.findShape(id) ?? shapes.find(id),
     findPace: (id) => findSavedPace(meta, id),
     savePace: async (id, pace) => {
       await write(() => meta.put(paceKey(id), pace));
@@ -194,6 +222,8 @@ interface EncodedOutcome {
   readonly at: string;
   readonly value: Buffer;
   readonly fetchedAtMs: number;
+  readonly shapeId: number;
+  readonly shape: Shape | undefined;
 }
 
 /** Outcomes that arrive within this time share a commit; each commit costs an fsync. */
@@ -209,6 +239,7 @@ export function createEmptyStore(): OutcomeStore {
     findAnswerHead: () => undefined,
     findAnswer: () => undefined,
     put: async () => {},
+    failed: new Promise(() => {}),
     findShape: () => undefined,
     findPace: () => undefined,
     savePace: async () => {},
@@ -233,16 +264,44 @@ function newer<T extends { readonly fetchedAtMs: number }>(
   return failure.fetchedAtMs > answer.fetchedAtMs ? failure : answer;
 }
 
-function head(table: Database<Buffer, string>, key: string): OutcomeHead | undefined {
-  const value = table.getBinaryFast(key);
+/** Reads what is stored under a key. */
+type ReadValue = (table: Database<Buffer, string>, key: string) => Buffer | undefined;
+
+function head(value: Buffer | undefined): OutcomeHead | undefined {
   return value && decodeHead(value);
 }
 
-function outcome(
-  table: Database<Buffer, string>,
-  key: string,
-  domain: string,
-): Outcome | undefined {
-  const value = table.getBinaryFast(key);
+function outcome(domain: string, value: Buffer | undefined): Outcome | undefined {
   return value && decodeOutcome(domain, value);
+}
+
+/** Outcomes that were paid for and cannot be stored. The outputs of this run still get them. */
+interface Unsaved {
+  readonly failed: Promise<BrandfillError>;
+  fail(error: unknown): void;
+  add(outcome: EncodedOutcome): void;
+  find: ReadValue;
+  findShape(id: number): Shape | undefined;
+}
+
+function createUnsaved(): Unsaved {
+  const values = new Map<Database<Buffer, string>, Map<string, Buffer>>();
+  const shapes = new Map<number, Shape>();
+  let report: (error: BrandfillError) => void;
+  const failed = new Promise<BrandfillError>((resolve) => {
+    report = resolve;
+  });
+  return {
+    failed,
+    fail: (error) => {
+      if (error instanceof BrandfillError) report(error);
+    },
+    add: ({ table, at, value, shapeId, shape }) => {
+      const ofTable = values.get(table) ?? new Map<string, Buffer>();
+      values.set(table, ofTable.set(at, value));
+      if (shape) shapes.set(shapeId, shape);
+    },
+    find: (table, at) => (values.size === 0 ? undefined : values.get(table)?.get(at)),
+    findShape: (id) => shapes.get(id),
+  };
 }

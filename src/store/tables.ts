@@ -1,7 +1,6 @@
-import type { Database, RootDatabase } from 'lmdb';
+import type { Database } from 'lmdb';
 import { type LmdbFile, type OpenLmdbOptions, openLmdb } from './lmdb-file.ts';
 import { createShapeRegistry, type ShapeRegistry, type ShapeTable } from './shapes.ts';
-import type { StoreLock } from './store-lock.ts';
 import { type ToldWrites, tellWrites } from './told-writes.ts';
 
 /** The tables of a store, for all APIs. Keys are made by {@link keyOf}. */
@@ -15,6 +14,8 @@ export interface StoreTables extends Omit<LmdbFile, 'commit'>, ToldWrites {
   /** Notes on logos. */
   readonly logos: Database<unknown, string>;
   readonly shapes: ShapeRegistry;
+  /** What `shapes` are stored in, as JSON. */
+  readonly shapeTexts: Database<string, number>;
   /** Calls that were taken from a budget, by credential and unit. */
   readonly calls: Database<unknown, string>;
 }
@@ -31,6 +32,7 @@ export async function openTables(
   const open = (file: LmdbFile): Omit<StoreTables, keyof LmdbFile> & ToldWrites => {
     const { root } = file;
     const writes = tellWrites(folder, file);
+    const shapeTexts = root.openDB<string, number>('shapes', { encoding: 'string' });
     return {
       ...writes,
       answers: root.openDB('answers', { encoding: 'binary' }),
@@ -38,7 +40,8 @@ export async function openTables(
       leftOver: root.openDB('left-over', { encoding: 'json' }),
       logos: root.openDB('logos', { encoding: 'json' }),
       calls: root.openDB('calls', { encoding: 'json' }),
-      shapes: createShapeRegistry(shapeTable(root, writes.lock)),
+      shapes: createShapeRegistry(toShapeTable(shapeTexts)),
+      shapeTexts,
     };
   };
   return await openLmdb(folder, open, options);
@@ -96,14 +99,22 @@ export function findApiName(meta: LmdbFile['meta'], endpointId: string): string 
   return typeof name === 'string' ? name : undefined;
 }
 
-function shapeTable(root: RootDatabase, lock: StoreLock): ShapeTable {
-  const table = root.openDB<string, number>('shapes', { encoding: 'string' });
+function toShapeTable(table: Database<string, number>): ShapeTable {
   return {
     get: (id) => table.get(id),
-    put: (id, json) => {
-      // Commits are made in order, so an outcome never exists before its shape. If this commit
-      // fails, so does that of the outcome, which reports it.
-      lock.hold(() => table.put(id, json)).catch(() => {});
+    put: (id, json) => table.put(id, json),
+    size: () => {
+      const stats = table.getStats() as Partial<TableStats>;
+      const { entryCount = 0, treeLeafPageCount = 0, overflowPages = 0, pageSize = 0 } = stats;
+      return { shapes: entryCount, sizeBytes: (treeLeafPageCount + overflowPages) * pageSize };
     },
   };
+}
+
+/** What lmdb says of a table, which its types do not. */
+interface TableStats {
+  readonly entryCount: number;
+  readonly treeLeafPageCount: number;
+  readonly overflowPages: number;
+  readonly pageSize: number;
 }

@@ -1,7 +1,10 @@
 import { BrandfillError, describeSystemError } from '../common/errors.ts';
 import { isFull, type LmdbFile } from './lmdb-file.ts';
 
-/** Writes to a store whose errors are turned into messages by {@link writeError}. */
+/**
+ * Writes to a store whose errors are turned into messages by {@link writeError}. After the first one
+ * that fails, LMDB would never end those behind it: they fail with it, and so do all later ones.
+ */
 export interface ToldWrites extends Pick<LmdbFile, 'lock' | 'close'> {
   /** Waits until all that was committed is on the disk. */
   flush(): Promise<void>;
@@ -12,16 +15,27 @@ export interface ToldWrites extends Pick<LmdbFile, 'lock' | 'close'> {
  */
 export function tellWrites(folder: string, file: LmdbFile): ToldWrites {
   const { root, lock } = file;
-  let hasFailed = false;
+  let failure: BrandfillError | undefined;
+  /** Those who wait for a write. */
+  const waiting = new Set<(failure: BrandfillError) => void>();
 
-  async function told<T>(work: () => Promise<T>): Promise<T> {
-    try {
-      return await work();
-    } catch (error) {
-      hasFailed = true;
-      file.abandon();
-      throw writeError(folder, await causeOf(error));
-    }
+  function fail(cause: unknown): BrandfillError {
+    if (failure) return failure;
+    failure = writeError(folder, cause);
+    file.abandon();
+    for (const reject of waiting) reject(failure);
+    return failure;
+  }
+
+  function told<T>(work: () => Promise<T>): Promise<T> {
+    if (failure) return Promise.reject(failure);
+    return new Promise<T>((resolve, reject) => {
+      waiting.add(reject);
+      work()
+        .then(resolve, async (error: unknown) => reject(fail(await causeOf(error))))
+        .finally(() => waiting.delete(reject))
+        .catch(reject);
+    });
   }
 
   return {
@@ -31,8 +45,7 @@ export function tellWrites(folder: string, file: LmdbFile): ToldWrites {
       await told(async () => await root.flushed);
     },
     close: async () => {
-      // After a failed commit, lmdb waits for ever for the commits behind it.
-      if (!hasFailed) await told(() => file.close());
+      if (!failure) await told(() => file.close());
     },
   };
 }

@@ -22,6 +22,8 @@ export type StopReason =
   | 'max_calls'
   /** `maxCallsPer` calls were made in this minute, hour, day or month. */
   | 'max_calls_per'
+  /** The store cannot be written. The outputs get what was found, so that nothing is paid twice. */
+  | 'unusable_store'
   /** The user asked for it. */
   | 'interrupted'
   /** An error that is reported separately. */
@@ -40,6 +42,8 @@ export interface Stop {
   readonly trouble?: string;
   /** The sign that the first calls gave, for `misdirected`. */
   readonly seen?: Misdirection;
+  /** Why the store cannot be written, in a sentence, for `unusable_store`. */
+  readonly storeError?: string;
   /** What the API answered, for `refused`; for `forbidden` where it is known. */
   readonly refusal?: Refusal;
 }

@@ -1,4 +1,4 @@
-import { once } from 'node:events';
+import { getEventListeners, once } from 'node:events';
 import { Worker } from 'node:worker_threads';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { createGate } from '../support/gate.ts';
@@ -139,10 +139,10 @@ describe('giving up', () => {
   it('makes no call when it comes first', async () => {
     const sandbox = await useSandbox();
     const reason = new Error('enough');
-    await expect(useClient(sandbox.url).ask('acme.com', AbortSignal.abort(reason))).rejects.toBe(
-      reason,
-    );
+    const signal = AbortSignal.abort(reason);
+    await expect(useClient(sandbox.url).ask('acme.com', signal)).rejects.toBe(reason);
     expect(sandbox.stats().calls).toBe(0);
+    expect(getEventListeners(signal, 'abort')).toEqual([]); // which would never be called
   });
 
   it('leaves no listener behind after an answer', async () => {

@@ -88,3 +88,45 @@ describe('the reason of a rejection', () => {
     });
   });
 });
+
+describe('a credential in an answer', () => {
+  const secret = 'sk_live/4f9aB7+x';
+
+  it.each([200, 203, 400, 401, 403, 404, 500])(
+    'is taken out of values, names and body, whatever the status: %i',
+    async (status) => {
+      const written = [secret, secret.toUpperCase(), encodeURIComponent(secret), btoa(secret)];
+      const body = JSON.stringify({
+        name: 'Acme',
+        echo: written,
+        [`for ${secret}`]: { [secret]: 1 },
+      });
+      const { url } = await sandboxThatSays({ status, body: body.replaceAll('/', String.raw`\/`) });
+      const credential = createCredential({ kind: 'bearer' }, secret);
+      const shown = JSON.stringify(await useClient(url, { credential }).ask());
+      for (const form of [...written, String.raw`sk_live\\/4f9`, 'sk_live']) {
+        expect(shown).not.toContain(form);
+      }
+      if (status < 300) {
+        expect(shown).toContain('Acme');
+        expect(shown).toContain('[redacted]');
+      }
+    },
+  );
+
+  it('leaves an answer without it as it came', async () => {
+    const body = String.raw`{"id": 12345678901234567890, "url":"https:\/\/acme.com"}`;
+    const { url } = await sandboxThatSays({ status: 200, body });
+    const credential = createCredential({ kind: 'bearer' }, secret);
+    expect(await useClient(url, { credential }).ask()).toMatchObject({ kind: 'found', json: body });
+  });
+
+  it('is not seen in half where a body is no JSON, or is cut', async () => {
+    const credential = createCredential({ kind: 'bearer' }, 'sk"live/4f9aB7+x');
+    const broken = await sandboxThatSays({ status: 200, body: '{"a":sk"live/4f9aB7+x}' });
+    expect(JSON.stringify(await useClient(broken.url, { credential }).ask())).not.toContain('4f9a');
+    const long = `${' '.repeat(4_088)}sk"live/4f9aB7+x${' '.repeat(100_000)}`;
+    const cut = await sandboxThatSays({ status: 400, body: long });
+    expect(await useClient(cut.url, { credential }).ask()).toMatchObject({ reason: '[redacted]' });
+  });
+});

@@ -84,4 +84,13 @@ describe('what is sent', () => {
       'x-api-key': 'right',
     });
   });
+
+  it('is nothing when the signal has fired before the call, which throws its reason', async () => {
+    const { url, seen } = await useEcho();
+    const { ask } = useClient(url);
+    const reason = new Error('enough');
+    await expect(ask('acme.com', AbortSignal.abort(reason))).rejects.toBe(reason);
+    await ask('other.com');
+    expect(seen.map((request) => request.url)).toEqual(['/v1/brand?domain=other.com']);
+  });
 });

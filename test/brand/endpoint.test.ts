@@ -79,6 +79,20 @@ describe('a base URL that cannot be one', () => {
     'https://h example/?key=s3cret',
     '//user:s3cret@h.example',
     'https://user:s3cret@h.example/v1/brand?key=s3cret',
+    'https://user:pa/s3cret@h.example',
+    'https://user:12/s3cret@h.example',
+    'https://s3cret:12/x@h.example',
+    'https://user:12?s3cret@h.example',
+    'https://user:12#s3cret@h.example',
+    'https://user:12\\s3cret@h.example',
+    'https://user:a@s3cret@h.example',
+    'https://us er:s3 s3cret@h.example',
+    'https://user:s3cret＠h.example',
+    'https://user:s3cret%40h.example',
+    'user:pa/s3cret@h.example',
+    's3cret://x@h.example',
+    'https:/user:s3cret@h.example:x',
+    'https://user:s3cret',
   ])('such as %j is refused without repeating a credential in it', (baseUrl) => {
     expect(() => createEndpoint({ baseUrl })).toThrow(BrandfillError);
     expect(() => createEndpoint({ baseUrl })).not.toThrow(/s3cret/);

@@ -77,6 +77,20 @@ describe('the proxy on the way to an API', () => {
     },
   );
 
+  it.each([
+    'http://s3cret:12/pass@one.example:3128',
+    'http://a@s3cret:12/pass@one.example:3128',
+    'http://s3cret:12?pass@one.example:3128',
+    'http://s3cret:12#pass@one.example:3128',
+    'http://s3cret:12\\pass@one.example:3128',
+    'http://user:pa/s3cret@one.example:3128',
+    'http://user:s3cret＠one.example:3128',
+  ])('is refused, and nothing of it repeated, when a login runs into the host: %s', (url) => {
+    const find = (): unknown => findProxy('http://api.example', { HTTP_PROXY: url });
+    expect(find).toThrow('Cannot use the proxy that HTTP_PROXY names');
+    expect(find).not.toThrow(/s3cret/);
+  });
+
   it('is told of without its user and password', () => {
     const proxy = findProxy('http://a.example', {
       http_proxy: 'http://me:s3cret@one.example:3128',

@@ -1,5 +1,6 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import type { JsonObject } from '../../src/brand/json-object.ts';
 import { createShapeFinder, shapeOf } from '../../src/brand/shape.ts';
 import { valueAt } from '../../src/collector/fields/flatten.ts';
 
@@ -37,5 +38,32 @@ describe('createShapeFinder', () => {
     const first = find({ a: 1, b: { c: 2 } });
     expect(find({ a: { b: 1 } })).not.toBe(first);
     expect(find({ a: 'x', b: { c: null } })).toBe(first);
+  });
+
+  it('finds none when there are more than 2,000 names, or very long ones', () => {
+    const find = createShapeFinder();
+    const wide = (names: number, length = 1): JsonObject =>
+      Object.fromEntries(
+        Array.from({ length: names }, (_, at) => [`${at}`.padEnd(length, '-'), 1]),
+      );
+    expect(find(wide(2_000))).toHaveLength(2_000);
+    expect(find(wide(2_001))).toBeUndefined();
+    expect(find({ a: wide(1_000), b: wide(998) })).toHaveLength(1_998);
+    expect(find({ a: wide(1_000), b: wide(999) })).toBeUndefined();
+    const empty = Object.keys(wide(2_001)).map((name) => [name, {}]);
+    expect(find(Object.fromEntries(empty))).toBeUndefined();
+    expect(find(wide(100, 1_000))).toHaveLength(100);
+    expect(find(wide(101, 1_000))).toBeUndefined();
+    // The name of an object is in the path of each of its values.
+    expect(find({ ['x'.repeat(1_000)]: wide(100) })).toBeUndefined();
+    expect(find({ a: 1 })).toEqual([['a']]);
+  });
+
+  it('finds the same again after answers that it forgot', () => {
+    const find = createShapeFinder();
+    for (let at = 0; at < 50; at += 1) {
+      find(Object.fromEntries(Array.from({ length: 1_500 }, (_, name) => [`${at} ${name}`, 1])));
+      expect(find(NESTED)).toEqual(shapeOf(NESTED));
+    }
   });
 });

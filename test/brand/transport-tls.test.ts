@@ -36,6 +36,21 @@ describe('an API over TLS', () => {
     expect(await useClient(url).ask()).toMatchObject({ kind: 'try_again', reason: 'tls_too_old' });
   });
 
+  it.each([
+    ['TLSv1.2', 'tls_refused'], // the alert names nothing
+    ['TLSv1.3', 'client_certificate_required'],
+  ] as const)(
+    'that wants a client certificate has a reason of its own, with %s',
+    async (minVersion, reason) => {
+      vi.stubEnv('NODE_TLS_REJECT_UNAUTHORIZED', '0');
+      const own = { ca: identity.cert, requestCert: true, rejectUnauthorized: true };
+      const url = await listen(
+        createTlsServer({ ...identity, ...own, minVersion, maxVersion: minVersion }),
+      );
+      expect(await useClient(url).ask()).toMatchObject({ kind: 'try_again', reason });
+    },
+  );
+
   it('is read leniently, too', async () => {
     vi.stubEnv('NODE_TLS_REJECT_UNAUTHORIZED', '0');
     const url = await listen(

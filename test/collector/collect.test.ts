@@ -22,7 +22,7 @@ describe('createCollector', () => {
     const committed = new Promise<void>((resolve) => {
       commit = resolve;
     });
-    const puts: (readonly [Outcome, Shape])[] = [];
+    const puts: (readonly [Outcome, Shape | undefined])[] = [];
     const collect = createCollector({
       store: {
         ...createEmptyStore(),

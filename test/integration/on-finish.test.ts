@@ -8,6 +8,7 @@ import { LIST } from './support/lists.ts';
 import { expectUsageError } from './support/usage-error.ts';
 
 const SECRET = 's3cret-k3y';
+const TOKEN = 'a-token-for-the-dashboard';
 const KEEP = 'command: cat > told.json && env > env.txt';
 
 function openJob(text: string): Folder {
@@ -32,7 +33,7 @@ async function openHook(status = 200) {
 }
 
 describe('onFinish', () => {
-  it('gives a command the report, but not the credential', async () => {
+  it('gives a command the report, but neither the credential nor the token of the dashboard', async () => {
     const api = await openScripted({ 'bolt.com': { status: 404 } });
     const folder = openJob(`
       input: list.csv
@@ -41,7 +42,12 @@ describe('onFinish', () => {
       apiKeyEnv: CRM_KEY
       onFinish: { ${KEEP} }
     `);
-    const env = { CRM_KEY: SECRET, BRANDFILL_API_KEY: SECRET, OTHER: 'kept' };
+    const env = {
+      CRM_KEY: SECRET,
+      BRANDFILL_API_KEY: SECRET,
+      BRANDFILL_DASHBOARD_TOKEN: TOKEN,
+      OTHER: 'kept',
+    };
     const ended = await run(['run', 'job.yaml', '--json'], { cwd: folder.path, env });
     expect(ended.code).toBe(0);
     expect(told(folder)).toEqual({
@@ -60,7 +66,9 @@ describe('onFinish', () => {
     expect(variables).toMatch(/^BRANDFILL_EXIT_CODE=0$/m);
     expect(variables).toMatch(/^BRANDFILL_ROWS=2$/m);
     expect(variables).toMatch(/^OTHER=kept$/m);
-    expect(variables + folder.read('told.json') + ended.stderr).not.toContain(SECRET);
+    const all = variables + folder.read('told.json') + ended.stderr;
+    expect(all).not.toContain(SECRET);
+    expect(all).not.toContain(TOKEN);
   });
 
   it('posts the report to a URL, tried again when that fails', async () => {

@@ -1,10 +1,11 @@
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
+import { describeSelf } from '../../src/common/owner.ts';
 import {
   announceWorker,
   countWorkers,
   type Presence,
 } from '../../src/queue/bullmq/chunks/presence.ts';
-import { openQueueServer } from '../../src/queue/bullmq/index.ts';
+import { announceKeeper, findKeepers, openQueueServer } from '../../src/queue/bullmq/index.ts';
 import type { RedisServer } from '../../src/queue/bullmq/server/redis.ts';
 import { type TestRedis, useRedis } from '../support/redis.ts';
 import { shiftClock } from '../support/shift-clock.ts';
@@ -47,6 +48,26 @@ describe('the workers that are there', () => {
     await redis.client.zadd(WORKERS, Date.now() - HOUR_MS, 'lost');
     const presence = await announce(redis, server, 'there');
     expect(await redis.client.zrange(WORKERS, '0', '-1')).toEqual(['there']);
+    await presence.close();
+  });
+});
+
+describe('the keepers of schedules that are there', () => {
+  it('are those that were heard of in the last quarter of a minute, which is longer than two beats', async () => {
+    const redis = await useRedis();
+    const { client } = await openServer(redis);
+    const keeper = { owner: describeSelf(), jobs: ['nightly'] };
+    const group = { name: 'jobs', folder: '/jobs' };
+    const presence = await announceKeeper(client, group, keeper);
+    const key = '{brandfill}:schedule-keepers:jobs';
+    expect(await redis.client.pttl(key)).toBeGreaterThan(10_000);
+    const silentFor = async (ms: number): Promise<void> => {
+      await redis.client.zincrby(key, -ms, JSON.stringify(keeper));
+    };
+    await silentFor(10_000);
+    expect(await findKeepers(client, 'jobs')).toEqual([keeper]);
+    await silentFor(5_000);
+    expect(await findKeepers(client, 'jobs')).toEqual([]);
     await presence.close();
   });
 });

@@ -1,8 +1,9 @@
 import { describe, expect, it } from 'vitest';
 import { LOOKUPS_QUEUE, PREFIX } from '../../src/queue/bullmq/names.ts';
-import { summaryOf } from './support/command.ts';
+import { type Running, start, summaryOf } from './support/command.ts';
 import { openQueue } from './support/open-queue.ts';
 import { openStage, type Stage } from './support/queue-stage.ts';
+import { domains, listOf } from './support/tables.ts';
 
 /** Kills a run that makes no lookup itself, once so many of its chunks wait. */
 async function killWithChunks(
@@ -95,5 +96,28 @@ describe('a run over Redis that goes on where a killed one ended', () => {
     const { code, stderr } = await (await stage.enrich('--workers', '0')).ended;
     expect(code, stderr).toBe(0);
     expect(stage.api.stats().calls).toBe(24);
+  });
+
+  it('takes up what came through a pipe only when the same comes again', async () => {
+    const { api, redis, folder, worker } = await openStage(0);
+    const enrich = (stdin: string, ...flags: readonly string[]): Promise<Running> =>
+      start(['enrich', '-', '--progress', 'none', '--workers', '0', ...flags], {
+        cwd: folder.path,
+        env: { BRANDFILL_BASE_URL: api.url, BRANDFILL_QUEUE: redis.url },
+        stdin,
+      });
+    const [list, other] = [listOf(domains(50)), listOf(['another.com'])];
+    const killed = await enrich(list);
+    await expect
+      .poll(() => redis.client.zcard(`${PREFIX}:${LOOKUPS_QUEUE}:prioritized`))
+      .toBeGreaterThan(0);
+    killed.process.kill('SIGKILL');
+    await killed.ended;
+    await worker();
+    const others = await (await enrich(other)).ended;
+    expect(others).toMatchObject({ code: 0, stderr: expect.not.stringContaining('did not end') });
+    const same = await (await enrich(list)).ended;
+    expect(same).toMatchObject({ code: 0, stderr: expect.stringContaining('did not end') });
+    expect(api.stats().calls).toBe(51);
   });
 });

@@ -75,7 +75,7 @@ describe('--report', () => {
     expect(calls).toMatchObject({ total: 2, measured: 2 });
     expect(reasons.map(({ reason, examples }) => [reason, examples[0]?.cell])).toEqual([
       ['http_500', 'co.com'],
-      ['single_label', 'n/a'],
+      ['empty', 'n/a'],
     ]);
     expect(columns).toEqual([{ name: 'brand_name', rows: 1 }]);
     expect(files).toMatchObject({ out: 'list.enriched.csv', failures: 'list.failures.csv' });

@@ -1,4 +1,4 @@
-import { existsSync, mkdirSync } from 'node:fs';
+import { chmodSync, chownSync, existsSync, mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { loadJob } from '../../src/load-job.ts';
@@ -52,6 +52,28 @@ describe('brandfill run', () => {
     expect(ran.stderr).toContain("domains are in column 'domain'");
   });
 
+  it.each([
+    [0o644, undefined],
+    [0o664, 'all of its group can change it'],
+    [0o646, 'every user of this machine can change it'],
+  ])('warns of a file that others can change: %o', async (mode, warning) => {
+    const api = await openScripted({});
+    const folder = openJob(`{ input: ../list.csv, baseUrl: ${api.url}, out: out.csv }`);
+    chmodSync(folder.at('jobs/job.yaml'), mode);
+    const { code, stderr } = await runJob(folder);
+    expect(code).toBe(0);
+    if (warning === undefined) expect(stderr).not.toContain('read it before you run it');
+    else
+      expect(stderr).toContain(`as jobs/job.yaml says, and ${warning}: read it before you run it`);
+  });
+
+  it.runIf(process.getuid?.() === 0)('warns of a file of another user', async () => {
+    const api = await openScripted({});
+    const folder = openJob(`{ input: ../list.csv, baseUrl: ${api.url}, out: out.csv }`);
+    chownSync(folder.at('jobs/job.yaml'), 4_711, 4_711);
+    expect((await runJob(folder)).stderr).toContain('it belongs to another user');
+  });
+
   it('takes flags before the file, the file before the environment, that before the defaults', async () => {
     const server = await openServer();
     const folder = openJob(`
@@ -74,6 +96,40 @@ describe('brandfill run', () => {
     expect(folder.read('list.enriched.csv')).toContain('file_domain,file_status');
     expect(existsSync(folder.at('jobs/from-file'))).toBe(true);
     expect(existsSync(folder.at('from-env'))).toBe(false);
+  });
+
+  it.each<[string, Readonly<Record<string, unknown>>]>([
+    ['onlyMissing: true', { refresh: true }],
+    ['refresh: true', { onlyMissing: true }],
+    ['maxColumns: 5', { fields: 'name=name' }],
+    ['fields: { name: name }', { maxColumns: 5 }],
+    ['skipLines: 1', { merge: 'old.csv' }],
+    ['noHeader: true', { merge: 'old.csv' }],
+    ['changes: changes.csv\nkey: domain', { merge: 'old.csv' }],
+  ])('leaves out of the file what contradicts a flag: %s', async (lines, overrides) => {
+    const rest = 'input: ../list.csv\nbaseUrl: http://127.0.0.1:9\n';
+    const optionsOf = async (text: string): Promise<object> => {
+      const file = openJob(text).at('jobs/job.yaml');
+      const { options } = await loadJob(file, { overrides, env: { BRANDFILL_STORE: 'store' } });
+      return { ...options, input: 'list.csv' };
+    };
+    expect(await optionsOf(rest + lines)).toEqual(await optionsOf(rest));
+  });
+
+  it('asks again with --refresh although the file says onlyMissing', async () => {
+    const api = await openScripted({});
+    const folder = openJob(`input: ../list.csv\nbaseUrl: ${api.url}\nonlyMissing: true`);
+    for (const flags of [[], [], ['--refresh']]) {
+      expect((await runJob(folder, flags)).code).toBe(0);
+    }
+    expect(api.stats().calls).toBe(4);
+  });
+
+  it('a switch that a program turns off leaves the file as it is', async () => {
+    const folder = openJob('input: ../list.csv\nbaseUrl: http://127.0.0.1:9\nonlyMissing: true');
+    const overrides = { refresh: false };
+    const { options } = await loadJob(folder.at('jobs/job.yaml'), { overrides });
+    expect(options).toMatchObject({ onlyMissing: true, refresh: false });
   });
 
   it('keeps its answers beside the file, or where the environment says', async () => {

@@ -146,11 +146,12 @@ describe('429 and nothing else, without a time', () => {
 
 describe('headers that say that nothing is left, while every call is answered', () => {
   it.each([
-    ['in one process', false, []],
-    ['at a fixed rate', false, ['--rate', '20/s']],
-    ['over Redis', true, []],
-    ['at a fixed rate over Redis', true, ['--rate', '20/s']],
-  ])('are no longer waited for, which is told: %s', async (_, isShared, flags) => {
+    ['in one process', false, [], []],
+    ['at a fixed rate', false, ['--rate', '20/s'], []],
+    ['over Redis', true, [], []],
+    ['at a fixed rate over Redis', true, ['--rate', '20/s'], []],
+    ['where another process makes all calls', true, [], ['--workers', '0']],
+  ])('are no longer waited for, which is told: %s', async (_, isShared, flags, own) => {
     const folder = openFolder();
     folder.write('list.csv', listOf(domains(60)));
     const headers = { 'x-ratelimit-remaining': '0', 'x-ratelimit-reset': '86400' };
@@ -160,7 +161,7 @@ describe('headers that say that nothing is left, while every call is answered', 
     });
     const { env } = await placesOf(folder, api.url, isShared, flags);
     const startedMs = performance.now();
-    const ended = await run(['enrich', 'list.csv', ...flags], { cwd: folder.path, env });
+    const ended = await run(['enrich', 'list.csv', ...flags, ...own], { cwd: folder.path, env });
     expect(ended.code, ended.stderr).toBe(0);
     expect(performance.now() - startedMs).toBeLessThan(30_000);
     expect(ended.stderr).toContain('yet calls are answered');

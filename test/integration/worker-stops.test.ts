@@ -2,6 +2,7 @@ import { type AddressInfo, connect, createServer } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
 import { expect, it, onTestFinished } from 'vitest';
 import { work } from '../../src/index.ts';
+import { openQueueServer, takeChunks } from '../../src/queue/bullmq/index.ts';
 import { LOOKUPS_JOB, LOOKUPS_QUEUE } from '../../src/queue/bullmq/names.ts';
 import { useRedis } from '../support/redis.ts';
 import { openApi } from './support/api.ts';
@@ -61,3 +62,37 @@ async function openSlowProxy(targetPort: number, onSlow: () => void): Promise<nu
   onTestFinished(() => void server.close());
   return (server.address() as AddressInfo).port;
 }
+
+it('a chunk that comes just when a worker stops that had nothing to do is left as it is', async () => {
+  const redis = await useRedis();
+  const queue = openQueue(LOOKUPS_QUEUE, redis);
+  for (let round = 0; round < 10; round += 1) {
+    const server = await openQueueServer({
+      url: redis.url,
+      acceptEviction: false,
+      onNotice: () => {},
+    });
+    let handled = 0;
+    const taker = takeChunks({
+      redis: server,
+      concurrency: 1,
+      api: 'an-api',
+      normalize: (domain) => ({ domain }),
+      handle: async () => {
+        handled += 1;
+      },
+      onNotice: () => {},
+    });
+    while ((await redis.client.keys('*:workers')).length === 0) await delay(5);
+    await delay(50); // it waits for a chunk by now
+    const stopped = taker.stop();
+    await queue.add(LOOKUPS_JOB, { v: 1, domains: ['acme.com'] }, { jobId: `chunk-${round}` });
+    await stopped;
+    await server.close();
+    expect(handled).toBe(0);
+    const waiting = await queue.getJobs(['wait', 'active']);
+    expect(waiting.map(({ id }) => id)).toEqual([`chunk-${round}`]);
+    expect(await queue.getActiveCount()).toBe(0);
+    await queue.drain();
+  }
+});

@@ -58,7 +58,7 @@ describe('an option that a function does not have', () => {
     [
       'collect',
       [{ queue: QUEUE, zzz: 1 }],
-      'there are: queue, outDir, maxFileSize, acceptEviction, listen, signal, onNotice.',
+      'there are: queue, outDir, maxFileSize, acceptEviction, listen, allowHost, signal, onNotice.',
     ],
     ['schedule', [{ files: [], nam: 'x' }], "did you mean 'name'?"],
     ['listSchedules', [{ file: [] }], "did you mean 'files'?"],

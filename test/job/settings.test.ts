@@ -20,6 +20,7 @@ describe('settings', () => {
       domainColumn: undefined,
       registrable: undefined,
       keepFreeMail: undefined,
+      keepSharedHosts: undefined,
       fields: undefined,
       maxColumns: 40,
       prefix: 'brand_',

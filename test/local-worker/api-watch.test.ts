@@ -177,4 +177,29 @@ describe('an API that answers nothing but 429', () => {
     }
     expect(notices).toEqual([expect.stringContaining('yet calls are answered')]);
   });
+
+  it('is told of at the end, when another worker has just found out that its headers are ignored', async () => {
+    const notices: string[] = [];
+    let isKnown = false;
+    const shared = {
+      describe: () => (isKnown ? ({ ignoresUsedUp: true } as PaceDescription) : undefined),
+      look: async () => {
+        isKnown = true;
+      },
+      close: vi.fn(),
+    };
+    const turnstile = { describe: () => ({ why: 'open', waitMs: 0 }) } as unknown as Turnstile;
+    const watching = watchLimits({
+      worker: { turnstile },
+      shared,
+      stopSwitch: createStopSwitch(),
+      maxWaitMs: 60_000,
+      onNotice: (message) => notices.push(message),
+    });
+    await vi.advanceTimersByTimeAsync(3_000);
+    expect(notices).toEqual([]);
+    await watching.close();
+    expect(notices).toEqual([expect.stringContaining('yet calls are answered')]);
+    expect(shared.close).toHaveBeenCalledOnce();
+  });
 });

@@ -1,3 +1,4 @@
+import { getEventListeners } from 'node:events';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
@@ -96,6 +97,30 @@ describe('a turnstile', () => {
     await clock.advance(1);
     expect(entered.map(([caller]) => caller)).toEqual([0, 2]);
     expect(gaveUp).toEqual([reason]);
+  });
+
+  it('leaves no sleep and no listener behind when callers are through, woken early or not', async () => {
+    const clock = createFakeClock();
+    let sleeping = 0;
+    const sleep: Clock['sleep'] = async (ms, signal) => {
+      sleeping += 1;
+      await clock.sleep(ms, signal).finally(() => {
+        sleeping -= 1;
+      });
+    };
+    const turnstile = createTurnstile({ clock: { ...clock, sleep } });
+    await turnstile.enter(never);
+    turnstile.report({ kind: 'accepted', sentAtMs: 0, limits: { concurrent: 1 } });
+    const { signal } = new AbortController();
+    const { entered } = enterAll(turnstile, clock, [signal, signal, signal]);
+    await clock.advance(2_500);
+    expect([entered.length, sleeping]).toEqual([1, 1]);
+    for (let through = 2; through <= 3; through += 1) {
+      turnstile.report({ kind: 'accepted', sentAtMs: clock.nowMs() });
+      await clock.advance(0);
+      expect([entered.length, sleeping]).toEqual([through, 3 - through]);
+    }
+    expect(getEventListeners(signal, 'abort')).toEqual([]);
   });
 
   it('does not wait for ever for a report that was lost', async () => {

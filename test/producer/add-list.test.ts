@@ -1,19 +1,30 @@
+import { appendFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { cutIntoLists, listDomains } from '../../src/producer/add-list.ts';
 import { chooseDomainColumn } from '../../src/producer/choose-column.ts';
 import { createDistinctDomains } from '../../src/producer/distinct-domains.ts';
 import { createDomainReader } from '../../src/rows/domain/domain-reader.ts';
 import { openRows } from '../../src/rows/open-rows.ts';
+import { openSource } from '../../src/rows/open-source.ts';
+import type { Source } from '../../src/rows/source.ts';
 import { sourceOf } from '../rows/sources.ts';
 import { useTempFolder } from '../support/temp-folder.ts';
 
-async function list(text: string, { registrable = false, signal = NEVER } = {}) {
-  const source = sourceOf(text);
+async function list(
+  list: string | Source,
+  { registrable = false, signal = NEVER, onRow = () => {} } = {},
+) {
+  const source = typeof list === 'string' ? sourceOf(list) : list;
   const format = openRows(source, { prefix: 'brand_' });
   const column = chooseDomainColumn(source, format, 'domain');
   const domains = await createDistinctDomains(useTempFolder());
   onTestFinished(() => domains.close());
-  const readDomain = createDomainReader({ column, registrable });
+  const reader = createDomainReader({ column, registrable });
+  const readDomain: typeof reader = (cell) => {
+    onRow();
+    return reader(cell);
+  };
   const listed = await listDomains({ source, format, column, readDomain, domains, signal });
   const read: string[] = [];
   for await (const batch of domains.read()) read.push(...batch);
@@ -34,7 +45,7 @@ describe('listDomains', () => {
       duplicateRows: 1,
       invalidRows: 2,
       firstInvalid: [
-        { row: 4, reason: 'single_label', cell: 'n/a' },
+        { row: 4, reason: 'empty', cell: 'n/a' },
         { row: 5, reason: 'empty', cell: '' },
       ],
     });
@@ -51,6 +62,16 @@ describe('listDomains', () => {
     const text = 'domain,n\na.acme.co.uk,1\nb.acme.co.uk,2\n';
     expect((await list(text)).read).toEqual(['a.acme.co.uk', 'b.acme.co.uk']);
     expect((await list(text, { registrable: true })).read).toEqual(['acme.co.uk']);
+  });
+
+  it('takes nothing of a list that is changed while it is read', async () => {
+    const folder = useTempFolder();
+    const path = join(folder, 'list.csv');
+    writeFileSync(path, 'domain,n\nacme.com,1\n');
+    const source = await openSource(path, { spoolFolder: folder, signal: NEVER });
+    onTestFinished(() => source.close());
+    const onRow = (): void => appendFileSync(path, 'bolt.com,2\n');
+    await expect(list(source, { onRow })).rejects.toThrow('it was changed while it was read');
   });
 
   it('stops when it is told to', async () => {

@@ -29,6 +29,16 @@ async function plan(text: string, { known = [] as readonly string[], registrable
   return { made, extent, rows, again };
 }
 
+describe('chooseDomainColumn', () => {
+  it('says why a column whose name speaks for it was not taken', () => {
+    const source = sourceOf('Name,Website\nAcme,n.a. yet\nBolt,-\nCora,cora\nDelta,delta.com\n');
+    const format = openRows(source, { prefix: 'brand_' });
+    expect(() => chooseDomainColumn(source, format, undefined)).toThrow(
+      "there are: Name, Website; 1 of 3 cells of 'Website' hold a domain, and not 'n.a. yet'.",
+    );
+  });
+});
+
 describe('makePlan', () => {
   it('counts rows, domains, what is fresh, what is invalid, and what is odd', async () => {
     const { made, extent, rows, again } = await plan(
@@ -39,12 +49,13 @@ describe('makePlan', () => {
       rows: 6,
       uniqueDomains: 3,
       invalidRows: 1,
-      invalidByReason: { single_label: 1 },
-      invalidExamples: [{ row: 6, reason: 'single_label', cell: 'n/a' }],
+      invalidByReason: { empty: 1 },
+      invalidExamples: [{ row: 6, reason: 'empty', cell: 'n/a' }],
       freshDomains: 1,
       freshRows: 2,
       lookups: 2,
       raggedRows: 3,
+      shortRows: 2,
       blankLines: 1,
     });
     expect(extent).toEqual({ maxFields: 3 });
@@ -55,9 +66,33 @@ describe('makePlan', () => {
       'known bolt.com',
       'blank ',
       'due core.com',
-      'invalid single_label',
+      'invalid empty',
     ]);
     expect(again).toEqual(['acme.com']);
+  });
+
+  it('does not look up a row whose cells are shifted, and names the line of the first', async () => {
+    const { made, rows } = await plan(
+      'name,contact,domain\n"A\nB",a@acme.com,acme.com\nBolt, Inc.,jo@agency.de,bolt.com\nCora\n“D, E”,d@agency.de,d.com\n',
+    );
+    expect(rows.map(({ kind, text }) => `${kind} ${text}`)).toEqual([
+      'due acme.com',
+      'invalid too_many_cells',
+      'invalid empty',
+      'invalid too_many_cells',
+    ]);
+    expect(made).toMatchObject({
+      uniqueDomains: 1,
+      raggedRows: 3,
+      shortRows: 1,
+      firstShiftedLine: 4,
+    });
+    expect(made.invalidExamples[0]).toEqual({
+      row: 2,
+      line: 4,
+      reason: 'too_many_cells',
+      cell: 'jo@agency.de',
+    });
   });
 
   it('takes domains of one registrable part for one, if asked to', async () => {

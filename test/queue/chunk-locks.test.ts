@@ -2,6 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { Worker } from 'bullmq';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { createChunkLocks } from '../../src/queue/bullmq/chunks/chunk-locks.ts';
+import { shiftClock } from '../support/shift-clock.ts';
 
 describe('the claims on chunks', () => {
   it('keep the later of two on one chunk alive when the earlier is given up', async () => {
@@ -23,20 +24,22 @@ describe('the claims on chunks', () => {
   });
 
   it.each([
-    ['a clock was set back', [30_000, -3_600_000], false],
-    ['the machine slept', [1, 30_000], false],
-    ['neither was so', [29_999, 29_999], true],
-  ])('count for as long as they last also where %s', (_, [passedMs = 0, onWallMs = 0], isOurs) => {
-    const time = { ms: 0, onWallMs: Date.UTC(2026, 10, 20) };
-    const locks = createChunkLocks({
-      worker: {} as Worker,
-      lockMs: 30_000,
-      clocks: [() => time.ms, () => time.onWallMs],
-    });
+    [30_000, false],
+    [29_999, true],
+  ])('last for as long as they were renewed for: after %i of 30,000 ms, %s', (passedMs, isOurs) => {
+    const time = { ms: 0 };
+    const locks = createChunkLocks({ worker: {} as Worker, lockMs: 30_000, nowMs: () => time.ms });
     onTestFinished(() => locks.close());
     const lock = locks.hold('a', 'first');
     time.ms += passedMs;
-    time.onWallMs += onWallMs;
     expect(lock.isOurs()).toBe(isOurs);
+  });
+
+  it.each([20_000, -3_600_000])('are none of the wall clock: it is set by %i ms', (byMs) => {
+    const locks = createChunkLocks({ worker: {} as Worker, lockMs: 15_000 });
+    onTestFinished(() => locks.close());
+    const lock = locks.hold('a', 'first');
+    shiftClock(byMs);
+    expect(lock.isOurs()).toBe(true);
   });
 });

@@ -104,6 +104,7 @@ export function planOf(plan: Partial<Plan> = {}): Plan {
     freshRows: 0,
     lookups: 0,
     raggedRows: 0,
+    shortRows: 0,
     blankLines: 0,
     calls: 0,
     estimate: undefined,

@@ -6,18 +6,25 @@ const LIST = { name: 'list.jsonl' };
 
 describe('openJsonl', () => {
   it('finds the columns of the first rows, and what the domain column holds as text', async () => {
-    const source = sourceOf('{"a":1,"site":"acme.com"}\r\n\n {"b":null,"site":["x"]}', LIST);
+    const source = sourceOf('{"a":1,"site":"acme.com"}\r\n\n {"b":null,"site":["x",2]}', LIST);
     const format = openJsonl(source, 'brand_');
     expect(format.columns).toEqual(['a', 'site', 'b']);
     expect(format.sampleRows).toEqual([
       ['1', 'acme.com', ''],
-      ['', '["x"]', ''],
+      ['', 'x; 2', ''],
     ]);
     expect(await scanAll(format, source, 'site')).toEqual([
       { cell: 'acme.com', sizeBytes: 27, fields: 1 },
       { cell: '', sizeBytes: 1, fields: 0 },
-      { cell: '["x"]', sizeBytes: 24, fields: 1 },
+      { cell: 'x; 2', sizeBytes: 26, fields: 1 },
     ]);
+  });
+
+  it('says where a value stands that JSON does not know', () => {
+    const source = sourceOf('{"a":1}\n{"NaN":"None","b":NaN}\n', LIST);
+    expect(() => openJsonl(source, 'brand_')).toThrow(
+      'Cannot read line 2 of list.jsonl: NaN stands at its character 19,',
+    );
   });
 
   it('takes nothing that a row only inherits for one of its members', async () => {

@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import { gzipSync } from 'node:zlib';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
+import { WINDOWS_1252 } from '../../src/rows/encoding/encodings.ts';
 import { openList } from '../../src/rows/list-input.ts';
 import { openSource } from '../../src/rows/open-source.ts';
 import type { Source } from '../../src/rows/source.ts';
@@ -32,6 +33,40 @@ describe('openSource', () => {
     expect(source.hasByteOrderMark).toBe(true);
     expect(source.sample.toString()).toBe('a\nb\n');
     expect([await textOf(source), await textOf(source)]).toEqual(['a\nb\n', 'a\nb\n']);
+  });
+
+  it('leaves out every mark at the beginning, and the sign that ends a DOS file', async () => {
+    const text = 'a\nb\x1ac\n';
+    for (const list of [
+      `\uFEFF\uFEFF\uFEFF${text}\x1a`,
+      Buffer.from(`\uFEFF\uFEFF${text}\x1a\x1a`, 'utf16le'),
+    ]) {
+      const source = await open(list);
+      expect(source.sample.toString()).toBe(text);
+      expect(await textOf(source)).toBe(text);
+    }
+  });
+
+  it('skips the mark of UTF-8 on top of another encoding, if that is named', async () => {
+    const folder = useTempFolder();
+    const path = join(folder, 'list.csv');
+    writeFileSync(path, Buffer.from('\xef\xbb\xbfM\xfcller\n', 'latin1'));
+    const source = await openSource(path, { spoolFolder: folder, signal, encoding: WINDOWS_1252 });
+    onTestFinished(() => source.close());
+    expect(await textOf(source)).toBe('Müller\n');
+  });
+
+  it.each([
+    ['with a mark', '\uFEFF'],
+    ['without a mark', ''],
+  ])('names UTF-16 that was appended to UTF-8 %s', async (_, mark) => {
+    const bytes = [
+      Buffer.from('domain\nacme.com\n'),
+      Buffer.from(`${mark}bolt.com\r\n`, 'utf16le'),
+    ];
+    await expect(open(Buffer.concat(bytes)).then(textOf)).rejects.toThrow(
+      /^Cannot read line 3 of .*list\.csv: it is in UTF-16, although the file begins in another/,
+    );
   });
 
   it('reads gzip by its content, whatever the name, and all its members', async () => {

@@ -1,10 +1,9 @@
 import { describe, expect, it, onTestFinished } from 'vitest';
 import type { Outcome } from '../../src/brand/outcome.ts';
 import { countStore } from '../../src/store/count-store.ts';
-import { deleteDomains } from '../../src/store/delete-domains.ts';
 import { readEntries } from '../../src/store/entries.ts';
-import { pruneTables } from '../../src/store/prune.ts';
 import { putNewer } from '../../src/store/put-newer.ts';
+import { deleteDomains, pruneTables } from '../../src/store/removal.ts';
 import { type OutcomeStore, openStore } from '../../src/store/store.ts';
 import { openTables, type StoreTables } from '../../src/store/tables.ts';
 import { useTempFolder } from '../support/temp-folder.ts';
@@ -260,3 +259,58 @@ async function look(folder: string, domain: string): Promise<Outcome | undefined
   await store.close();
   return outcome;
 }
+
+describe('names of columns', () => {
+  const all = { endpointId: undefined, dryRun: false };
+  const textsIn = ({ shapeTexts }: StoreTables): string[] =>
+    [...shapeTexts.getRange()].map(({ value }) => value);
+
+  async function openWithOddNames(): Promise<Opened> {
+    const opened = await open();
+    const { one, two } = opened;
+    await one.put(outcomeOf('odd.com', { fetchedAtMs: NOW_MS }), [['name'], ['of odd.com']]);
+    await two.put(outcomeOf('new.com', { fetchedAtMs: NOW_MS }), [['name'], ['of both']]);
+    await one.put(outcomeOf('both.com', { fetchedAtMs: NOW_MS }), [['name'], ['of both']]);
+    const columns = ['name', 'of odd.com', 'of both'].map((name) => ({ name, path: [name] }));
+    await one.saveColumns(['out'], [...columns, { name: 'logo' }]);
+    return opened;
+  }
+
+  it('go with the last answer that has them when it is deleted', async () => {
+    const { one, two, tables } = await openWithOddNames();
+    await deleteDomains(tables, { ...all, domains: ['odd.com'], dryRun: true });
+    expect(textsIn(tables)).toHaveLength(3);
+    await deleteDomains(tables, { ...all, domains: ['odd.com', 'both.com'] });
+    expect(textsIn(tables).toSorted()).toEqual(['[["name"],["of both"]]', '[["name"]]']);
+    expect(one.findColumns('out')?.map(({ name }) => name)).toEqual(['name', 'of both', 'logo']);
+    await deleteDomains(tables, { ...all, domains: ['new.com'] });
+    expect(textsIn(tables)).toEqual(['[["name"]]']);
+    expect(one.findColumns('out')?.map(({ name }) => name)).toEqual(['name', 'logo']);
+    // A run that has stored such an answer before stores its columns again with the next one.
+    await two.put(outcomeOf('next.com'), [['name'], ['of both']]);
+    expect(textsIn(tables)).toHaveLength(2);
+  });
+
+  it('that no answer has are removed by pruning, those in use stay', async () => {
+    const { one, tables } = await openWithOddNames();
+    await one.put(outcomeOf('odd.com', { fetchedAtMs: NOW_MS }), [['name']]);
+    await tables.shapeTexts.put(17, JSON.stringify([['of nobody']]));
+    await pruneTables(tables, { ...all, olderThanMs: 180 * DAY_MS, nowMs: NOW_MS });
+    expect(textsIn(tables).toSorted()).toEqual(['[["name"],["of both"]]', '[["name"]]']);
+    await pruneTables(tables, { ...all, olderThanMs: -1, nowMs: NOW_MS });
+    expect(textsIn(tables)).toEqual([]);
+  });
+
+  it('that are too many make room when the store is opened again', async () => {
+    const { folder, one, tables } = await open();
+    const wide = JSON.stringify(Array.from({ length: 100_000 }, (_, at) => [`a long name ${at}`]));
+    for (let id = 10; id < 50; id += 1) await tables.shapeTexts.put(id, wide);
+    await one.put(outcomeOf('full.com'), [['new']]);
+    expect(one.findShape(one.findHead('full.com')?.shapeId ?? 0)).toBeUndefined();
+    const again = await openStore(folder, 'one');
+    onTestFinished(() => again.close());
+    await again.put(outcomeOf('full.com'), [['new']]);
+    expect(again.findShape(again.findHead('full.com')?.shapeId ?? 0)).toEqual([['new']]);
+    expect(textsIn(tables).toSorted()).toEqual(['[["name"]]', '[["new"]]']);
+  });
+});

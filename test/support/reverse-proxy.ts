@@ -10,7 +10,13 @@ export async function useReverseProxy(target: string, path: string): Promise<Tes
   return await useHttpServer((asked, answer) => {
     const { method, headers, url = '' } = asked;
     if (!url.startsWith(`${path}/`)) return void answer.writeHead(404).end();
-    const options = { method, headers: { ...headers, host } };
+    const forwarded = [headers['x-forwarded-for'], asked.socket.remoteAddress]
+      .flat()
+      .filter(Boolean);
+    const options = {
+      method,
+      headers: { ...headers, host, 'x-forwarded-for': forwarded.join(', ') },
+    };
     const passed = request(target + url.slice(path.length), options, (response) => {
       answer.writeHead(response.statusCode ?? 502, response.headers);
       response.pipe(answer);

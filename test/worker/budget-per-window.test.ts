@@ -4,6 +4,7 @@ import { describe, expect, it } from 'vitest';
 import type { CallLedger } from '../../src/guard/call-ledger.ts';
 import { type Budget, isUsedUp, type Reservation } from '../../src/worker/budget.ts';
 import { createSharedBudget } from '../../src/worker/budget-per-window.ts';
+import { createGate } from '../support/gate.ts';
 import { createTestLedger } from './ledgers.ts';
 
 const never = new AbortController().signal;
@@ -136,6 +137,38 @@ describe('a budget that runs share', () => {
     await one.close();
     expect([...taken.values()]).toEqual([3]);
     expect(await spend(createSharedBudget({ ledger, now: () => 0 }))).toBe(497);
+  });
+
+  it('is closed only when its calls are given back, those included that were under way to it', async () => {
+    const { ledger: real, taken } = createTestLedger({ count: 500, unit: 'day' });
+    const [answered, accepted] = [createGate(), createGate()];
+    const ledger: CallLedger = {
+      ...real,
+      take: async (signal) => {
+        const got = await real.take(signal);
+        await answered.opened;
+        return got;
+      },
+      giveBack: async (calls, window) => {
+        await accepted.opened;
+        await real.giveBack(calls, window);
+      },
+    };
+    const budget = createSharedBudget({ ledger, now: () => 0 });
+    const stop = new AbortController();
+    const waiting = budget.reserve(stop.signal);
+    stop.abort(new Error('stopped'));
+    await expect(waiting).rejects.toThrow('stopped');
+    let takenAtClose: number[] | undefined;
+    const closed = budget.close().then(() => {
+      takenAtClose = [...taken.values()];
+    });
+    answered.open();
+    await nextTurn();
+    expect([takenAtClose, ...taken.values()]).toEqual([undefined, 10]);
+    accepted.open();
+    await closed;
+    expect(takenAtClose).toEqual([0]);
   });
 
   it('gives back at once what was reserved for calls that are not made, though it goes on', async () => {

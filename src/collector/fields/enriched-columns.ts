@@ -3,6 +3,7 @@ import type { Shape } from '../../brand/shape.ts';
 import type { RowIndex } from '../../producer/row-index.ts';
 import { uniqueNames } from '../../rows/columns/names.ts';
 import type { SavedColumn } from '../../store/saved-columns.ts';
+import { MOST_SHAPES, UNSHAPED } from '../../store/shapes.ts';
 import type { RowAnswers } from '../row-answers.ts';
 import type { Field } from './fields.ts';
 import { valueAt } from './flatten.ts';
@@ -36,10 +37,11 @@ export async function countShapes(options: CountShapesOptions): Promise<ShapeUse
   return uses;
 }
 
-/** Counts a row with a shape. */
+/** Counts a row with a shape. Beyond as many as a store keeps, further ones are not told apart. */
 export function countShape(uses: ShapeCounts, shapeId: number, row: number): void {
-  const known = uses.get(shapeId);
-  if (!known) uses.set(shapeId, { firstRow: row, rows: 1 });
+  const id = uses.size < MOST_SHAPES || uses.has(shapeId) ? shapeId : UNSHAPED;
+  const known = uses.get(id);
+  if (!known) uses.set(id, { firstRow: row, rows: 1 });
   else {
     known.rows += 1;
     if (row < known.firstRow) known.firstRow = row;
@@ -69,7 +71,7 @@ const REST = 'json';
  * more column, `json`, with their nesting.
  */
 export function flatColumnsOf(
-  { paths, isCut }: RankedPaths,
+  { paths, isCut }: Pick<RankedPaths, 'paths' | 'isCut'>,
   { maxColumns, known = [], layout = [] }: FlatColumnsOptions,
 ): readonly Field[] {
   const kept = layout.flatMap(({ name, path }) => (path ? [{ name, path }] : []));

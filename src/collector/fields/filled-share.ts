@@ -1,5 +1,5 @@
 import { findJsonObject } from '../../brand/json-object.ts';
-import { shapeOf } from '../../brand/shape.ts';
+import { createShapeFinder } from '../../brand/shape.ts';
 import type { RowAnswers } from '../row-answers.ts';
 import type { DomainSample } from './domain-sample.ts';
 import { valueAt } from './flatten.ts';
@@ -8,6 +8,9 @@ export interface FilledShareOptions {
   readonly sample: DomainSample;
   readonly answers: Pick<RowAnswers, 'answerOf'>;
 }
+
+/** Paths beyond this many, as of answers whose names are data, are not looked at. */
+const MOST_PATHS = 20_000;
 
 /** The sample ends after this many characters, because answers may be long. */
 const MOST_CHARACTERS = 16 * 1024 * 1024;
@@ -22,6 +25,7 @@ export function measureFilledShares(
   options: FilledShareOptions,
 ): (path: readonly string[]) => number {
   const { sample, answers } = options;
+  const shapeOf = createShapeFinder();
   const paths = new Map<string, { rows: number; filled: number }>();
   let left = MOST_CHARACTERS;
   for (const [domain, rows] of sample.rowsByDomain) {
@@ -29,9 +33,11 @@ export function measureFilledShares(
     if (!outcome) continue;
     left -= outcome.json.length;
     const answer = findJsonObject(outcome.json) ?? {};
-    for (const path of shapeOf(answer)) {
+    for (const path of shapeOf(answer) ?? []) {
       const key = JSON.stringify(path);
-      const seen = paths.get(key) ?? { rows: 0, filled: 0 };
+      const known = paths.get(key);
+      if (!known && paths.size >= MOST_PATHS) continue;
+      const seen = known ?? { rows: 0, filled: 0 };
       seen.rows += rows;
       if (isValue(valueAt(answer, path))) seen.filled += rows;
       paths.set(key, seen);

@@ -15,11 +15,14 @@ export type ShapeUses = ReadonlyMap<number, ShapeUse>;
 /** The paths of a list's answers, the most frequent first. */
 export interface RankedPaths {
   readonly paths: Shape;
-  /** Whether there are more paths, which hardly any row has. */
+  /** Whether there are more paths, which hardly any row has, or that are unknown. */
   readonly isCut: boolean;
+  /** The number of rows with an answer whose paths are unknown. */
+  readonly unshapedRows: number;
 }
 
 export interface RankOptions {
+  /** Undefined when the paths are unknown. */
   readonly findShape: (id: number) => Shape | undefined;
   /** The share of the rows with a path that have a value there, from 0 to 1. @default 1 */
   readonly filledShareOf?: (path: readonly string[]) => number;
@@ -38,20 +41,27 @@ interface CountedPath {
   rows: number;
 }
 
+interface CountedPaths {
+  readonly counted: ReadonlyMap<string, CountedPath>;
+  readonly hasForgotten: boolean;
+  readonly unshapedRows: number;
+}
+
 /**
  * Orders the paths of a list's answers by the number of rows with a value there. Paths with the
  * same number keep the order of the answers.
  */
 export function rankPaths(uses: ShapeUses, options: RankOptions): RankedPaths {
   const { findShape, filledShareOf = () => 1, most } = options;
-  const { counted, hasForgotten } = countPaths(uses, findShape);
+  const { counted, hasForgotten, unshapedRows } = countPaths(uses, findShape);
   for (const each of counted.values()) each.rows *= filledShareOf(each.path);
   const best = new Map([...counted].sort(byRows).slice(0, most));
   const rows = (path: readonly string[]): number => best.get(keyOf(path))?.rows ?? 0;
   const paths = inOrderOfAnswers(uses, findShape, best);
   return {
     paths: [...paths].sort((one, other) => rows(other) - rows(one)),
-    isCut: hasForgotten || counted.size > best.size,
+    isCut: hasForgotten || unshapedRows > 0 || counted.size > best.size,
+    unshapedRows,
   };
 }
 
@@ -59,17 +69,17 @@ export function rankPaths(uses: ShapeUses, options: RankOptions): RankedPaths {
  * Counts paths. Common shapes come first, so that only rare paths are dropped when there are too
  * many.
  */
-function countPaths(
-  uses: ShapeUses,
-  findShape: RankOptions['findShape'],
-): { readonly counted: Map<string, CountedPath>; readonly hasForgotten: boolean } {
+function countPaths(uses: ShapeUses, findShape: RankOptions['findShape']): CountedPaths {
   const common = [...uses].sort(
     ([, one], [, other]) => other.rows - one.rows || one.firstRow - other.firstRow,
   );
   let counted = new Map<string, CountedPath>();
   let hasForgotten = false;
+  let unshapedRows = 0;
   for (const [id, { rows }] of common) {
-    for (const path of findShape(id) ?? []) {
+    const shape = findShape(id);
+    if (!shape) unshapedRows += rows;
+    for (const path of shape ?? []) {
       const key = keyOf(path);
       const known = counted.get(key);
       if (known) known.rows += rows;
@@ -79,7 +89,7 @@ function countPaths(
     counted = new Map([...counted].sort(byRows).slice(0, MOST_COUNTED / 2));
     hasForgotten = true;
   }
-  return { counted, hasForgotten };
+  return { counted, hasForgotten, unshapedRows };
 }
 
 function inOrderOfAnswers(

@@ -11,6 +11,7 @@ export interface AddSettings
     | 'domainColumn'
     | 'registrable'
     | 'keepFreeMail'
+    | 'keepSharedHosts'
     | 'encoding'
     | 'noHeader'
     | 'skipLines'
@@ -29,6 +30,7 @@ const {
   domainColumn,
   registrable,
   keepFreeMail,
+  keepSharedHosts,
   encoding,
   noHeader,
   skipLines,
@@ -48,6 +50,7 @@ export const ADD_SETTINGS: Definitions<AddSettings> = {
   domainColumn,
   registrable,
   keepFreeMail,
+  keepSharedHosts,
   encoding,
   noHeader,
   skipLines,

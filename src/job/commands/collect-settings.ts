@@ -1,10 +1,11 @@
 import type { Definitions } from '../setting-definition.ts';
-import { METRICS_LISTEN } from '../settings/listen.ts';
+import { STATUS_SETTINGS } from '../settings/listen.ts';
 import { SETTINGS, type Settings } from '../settings.ts';
 import { size, text } from '../values/setting-values.ts';
 
 /** All settings of `collect`, read and checked. */
-export interface CollectSettings extends Pick<Settings, 'queue' | 'acceptEviction' | 'listen'> {
+export interface CollectSettings
+  extends Pick<Settings, 'queue' | 'acceptEviction' | 'listen' | 'allowHost'> {
   readonly outDir: string;
   /** In bytes. */
   readonly maxFileSize: number;
@@ -26,5 +27,5 @@ export const COLLECT_SETTINGS: Definitions<CollectSettings> = {
     parse: size,
   },
   acceptEviction: SETTINGS.acceptEviction,
-  listen: METRICS_LISTEN,
+  ...STATUS_SETTINGS,
 };

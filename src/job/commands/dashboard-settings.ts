@@ -1,11 +1,12 @@
 import type { Definitions } from '../setting-definition.ts';
-import { TOKEN_FILE } from '../settings/listen.ts';
+import { DASHBOARD_ACCESS_SETTINGS, type DashboardAccessSettings } from '../settings/listen.ts';
 import { SETTINGS, type Settings } from '../settings.ts';
 import { type ListenAddress, parseListenAddress } from '../values/listen-address.ts';
 
 /** All settings of `dashboard`, read and checked. */
 export interface DashboardSettings
-  extends Pick<Settings, 'queue' | 'acceptEviction' | 'tokenFile'> {
+  extends Pick<Settings, 'queue' | 'acceptEviction'>,
+    DashboardAccessSettings {
   readonly listen: ListenAddress;
 }
 
@@ -21,6 +22,6 @@ export const DASHBOARD_SETTINGS: Definitions<DashboardSettings> = {
     description: 'address to serve the page on; only on this machine unless a HOST is given',
     parse: parseListenAddress,
   },
-  tokenFile: TOKEN_FILE,
+  ...DASHBOARD_ACCESS_SETTINGS,
   acceptEviction: SETTINGS.acceptEviction,
 };

@@ -1,12 +1,12 @@
 import { BrandfillError } from '../../common/errors.ts';
 import type { Definitions } from '../setting-definition.ts';
-import { METRICS_LISTEN } from '../settings/listen.ts';
+import { STATUS_SETTINGS } from '../settings/listen.ts';
 import { SETTINGS, type Settings } from '../settings.ts';
 import { text } from '../values/setting-values.ts';
 
 /** All settings of `schedule`, read and checked. Durations are in milliseconds. */
 export interface ScheduleSettings
-  extends Pick<Settings, 'queue' | 'lostAfter' | 'acceptEviction' | 'listen'> {
+  extends Pick<Settings, 'queue' | 'lostAfter' | 'acceptEviction' | 'listen' | 'allowHost'> {
   readonly name: string | undefined;
 }
 
@@ -25,7 +25,7 @@ export const SCHEDULE_SETTINGS: Definitions<ScheduleSettings> = {
     description: 'how long a process may be silent before another takes over its runs',
   },
   acceptEviction: SETTINGS.acceptEviction,
-  listen: METRICS_LISTEN,
+  ...STATUS_SETTINGS,
 };
 
 function groupName(value: unknown): string {

@@ -8,6 +8,7 @@ export type SharedTrySetting =
   | 'apiKeyFile'
   | 'registrable'
   | 'keepFreeMail'
+  | 'keepSharedHosts'
   | 'fields'
   | 'maxColumns'
   | 'prefix'
@@ -27,7 +28,8 @@ export type SharedTrySetting =
 /** All settings of `try`, read and checked. */
 export type TrySettings = Pick<Settings, SharedTrySetting | 'param' | 'header'>;
 
-const { baseUrl, auth, apiKeyFile, param, header, registrable, keepFreeMail } = SETTINGS;
+const { baseUrl, auth, apiKeyFile, param, header } = SETTINGS;
+const { registrable, keepFreeMail, keepSharedHosts } = SETTINGS;
 const { fields, maxColumns, prefix, rate, retries, timeout, maxWait, maxPending, maxCallsPer } =
   SETTINGS;
 const { fresh, freshNotFound, freshRejected, freshJitter, refresh, store } = SETTINGS;
@@ -44,6 +46,7 @@ export const TRY_SETTINGS: Definitions<TrySettings> = {
   header,
   registrable,
   keepFreeMail,
+  keepSharedHosts,
   fields,
   maxColumns,
   prefix,

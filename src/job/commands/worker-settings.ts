@@ -1,5 +1,5 @@
 import type { Definitions } from '../setting-definition.ts';
-import { METRICS_LISTEN } from '../settings/listen.ts';
+import { STATUS_SETTINGS } from '../settings/listen.ts';
 import { SETTINGS, type Settings } from '../settings.ts';
 import { duration } from '../values/setting-values.ts';
 
@@ -19,7 +19,8 @@ export type SharedWorkerSetting =
   | 'maxCallsPer'
   | 'lostAfter'
   | 'acceptEviction'
-  | 'listen';
+  | 'listen'
+  | 'allowHost';
 
 /** All settings of `worker`, read and checked. Durations are in milliseconds. */
 export interface WorkerSettings extends Pick<Settings, SharedWorkerSetting | 'param' | 'header'> {
@@ -58,5 +59,5 @@ export const WORKER_SETTINGS: Definitions<WorkerSettings> = {
   },
   lostAfter,
   acceptEviction,
-  listen: METRICS_LISTEN,
+  ...STATUS_SETTINGS,
 };

@@ -1,4 +1,5 @@
 import type { Node } from 'yaml';
+import { isCredentialName } from '../../brand/credential.ts';
 import type { NameValue } from '../../brand/endpoint.ts';
 import { BrandfillError } from '../../common/errors.ts';
 import type { SettingDefinition } from '../setting-definition.ts';
@@ -118,7 +119,7 @@ export function explainKey(key: string): string | undefined {
   if (key === 'token') {
     return `a token does not belong in a job file; put it into the environment variable BRANDFILL_DASHBOARD_TOKEN, or name the file that holds it in 'tokenFile'`;
   }
-  if (isCredentialName(key)) {
+  if (key !== 'key' && isCredentialName(key)) {
     return `a credential does not belong in a job file; name the environment variable that holds it in 'apiKeyEnv', or the file in 'apiKeyFile'`;
   }
   const flags: Readonly<Record<string, string>> = {
@@ -130,13 +131,6 @@ export function explainKey(key: string): string | undefined {
   };
   const flag = Object.hasOwn(flags, key) ? flags[key] : undefined;
   return flag && `'${key}' is no key of a job file; give ${flag} on the command line`;
-}
-
-/** Whether a key of this name would be a credential. */
-function isCredentialName(name: string): boolean {
-  return /^x?(api)?(auth|access)?(key|token|secret|password|credentials?|authorization)$/.test(
-    name === 'key' ? '' : name.toLowerCase().replaceAll(/[-_\s]/g, ''),
-  );
 }
 
 function settingKey(definition: SettingDefinition<unknown>): JobFileKey<FileValue> {
@@ -209,7 +203,7 @@ function findProblem(definition: SettingDefinition<unknown>, value: FileValue): 
 type NameValues = readonly NameValue[];
 
 function findCredential(pairs: NameValues): string | undefined {
-  const named = pairs.find(([name]) => isCredentialName(name));
+  const named = pairs.find(([name]) => name !== 'key' && isCredentialName(name));
   return (
     named &&
     `'${named[0]}' is a credential; say in 'auth' how it is sent, and name what holds it in 'apiKeyEnv' or 'apiKeyFile'`

@@ -1,5 +1,6 @@
 import { isScalar, type Node } from 'yaml';
 import { BrandfillError } from '../../common/errors.ts';
+import { parseHttpUrl } from '../../common/url.ts';
 import { SETTINGS } from '../settings.ts';
 import { duration } from '../values/setting-values.ts';
 import type { JobFileKeys } from './job-file-map.ts';
@@ -71,10 +72,8 @@ function readCommand(node: Node, reading: JobFileReading): OnFinish['command'] {
 function readUrl(node: Node, reading: JobFileReading): string | undefined {
   const text = readText(node, reading);
   if (text === undefined) return undefined;
-  const url = URL.canParse(text) ? new URL(text) : undefined;
-  if (url && /^https?:$/.test(url.protocol) && url.username === '' && url.password === '') {
-    return text;
-  }
+  const url = parseHttpUrl(text);
+  if (url && url.username === '' && url.password === '') return text;
   reading.issues.add(
     offsetOf(node),
     'expected a URL that begins with https:// or http://, without user name or password',

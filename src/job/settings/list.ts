@@ -9,6 +9,7 @@ export interface ListSettings {
   readonly domainColumn: string | undefined;
   readonly registrable: boolean | undefined;
   readonly keepFreeMail: boolean | undefined;
+  readonly keepSharedHosts: boolean | undefined;
   readonly encoding: Encoding | undefined;
   readonly noHeader: boolean | undefined;
   readonly skipLines: number | undefined;
@@ -35,6 +36,11 @@ export const LIST_SETTINGS: Definitions<ListSettings> = {
   keepFreeMail: {
     description:
       'look up the domain of an email address even at a free mail provider, such as gmail.com',
+    parse: flag,
+  },
+  keepSharedHosts: {
+    description:
+      'look up the host of a page even where many share it, such as facebook.com or bit.ly',
     parse: flag,
   },
   encoding: {

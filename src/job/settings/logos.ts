@@ -1,7 +1,7 @@
 import type { Field } from '../../collector/fields/fields.ts';
 import { createField } from '../../collector/fields/fields.ts';
+import { type AllowedHost, parseAllowedHost } from '../../common/allowed-hosts.ts';
 import { BrandfillError } from '../../common/errors.ts';
-import { type AllowedHost, parseAllowedHost } from '../../logos/allowed-hosts.ts';
 import type { Definitions } from '../setting-definition.ts';
 import { integer, size, text } from '../values/setting-values.ts';
 

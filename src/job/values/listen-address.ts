@@ -1,3 +1,4 @@
+import { isIP } from 'node:net';
 import { BrandfillError } from '../../common/errors.ts';
 
 /** The address that an HTTP server listens on. */
@@ -26,6 +27,28 @@ export function parseListenAddress(value: unknown): ListenAddress {
 }
 
 const ADDRESS = /^(?:(?:\[(?<v6>[0-9a-f:.]+)\]|(?<name>[\w.-]+)):)?(?<port>\d{1,5})$/i;
+
+/** All addresses that begin with the same bits. */
+export interface AddressRange {
+  readonly address: string;
+  readonly bits: number;
+}
+
+/**
+ * Reads an address such as `10.0.0.2`, or a range such as `10.0.0.0/8` or `fd00::/8`.
+ *
+ * @throws BrandfillError `INVALID_SETTING` for anything else
+ */
+export function parseAddressRange(text: string): AddressRange {
+  const [, address = '', given] = /^([^/]+)(?:\/(\d{1,3}))?$/.exec(text.trim()) ?? [];
+  const most = { 0: -1, 4: 32, 6: 128 }[isIP(address)] ?? -1;
+  const bits = Number(given ?? most);
+  if (most > 0 && bits <= most) return { address, bits };
+  throw new BrandfillError(
+    'INVALID_SETTING',
+    `expected an address such as 127.0.0.1 or a range such as 10.0.0.0/8, received '${text}'`,
+  );
+}
 
 function refusal(value: unknown): BrandfillError {
   return new BrandfillError(

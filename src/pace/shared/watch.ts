@@ -5,7 +5,7 @@ import type { Rate } from '../rate.ts';
 import { readSharedPace, type SharedPace } from './state.ts';
 import type { StoredState } from './stored-state.ts';
 
-/** The pace of other workers, as of a moment ago. */
+/** The pace of all workers, as of a moment ago. */
 export interface SharedPaceWatch {
   /** Undefined until the pace was read for the first time. */
   describe(): PaceDescription | undefined;
@@ -13,6 +13,8 @@ export interface SharedPaceWatch {
   waitMs(): number;
   /** The state of an outage in a sentence; undefined when there is none. */
   describeOutage(): string | undefined;
+  /** Reads the pace now. Never throws. */
+  look(): Promise<void>;
   close(): void;
 }
 
@@ -28,8 +30,8 @@ export interface SharedPaceWatchOptions {
 const EVERY_MS = 1_000;
 
 /**
- * Reads the pace that workers elsewhere keep, without taking part. For a process that makes no
- * calls itself.
+ * Reads the pace that all workers keep, without taking part: what a process learns that makes no
+ * calls itself, or none any more.
  */
 export function watchSharedPace(options: SharedPaceWatchOptions): SharedPaceWatch {
   const { stored, rate, clock, everyMs = EVERY_MS } = options;
@@ -38,8 +40,6 @@ export function watchSharedPace(options: SharedPaceWatchOptions): SharedPaceWatc
   let isReading = false;
 
   async function look(): Promise<void> {
-    if (isReading) return;
-    isReading = true;
     try {
       const { nowMs, state } = await stored.read();
       aheadMs = nowMs - clock.nowMs();
@@ -47,18 +47,24 @@ export function watchSharedPace(options: SharedPaceWatchOptions): SharedPaceWatc
       known = state === undefined ? undefined : readSharedPace(state, { nowMs, rate });
     } catch {
       // The state cannot be reached. The last one read is kept.
-    } finally {
-      isReading = false;
     }
   }
 
+  async function lookUnlessReading(): Promise<void> {
+    if (isReading) return;
+    isReading = true;
+    await look();
+    isReading = false;
+  }
+
   const sharedNowMs = (): number => clock.nowMs() + aheadMs;
-  const timer = setInterval(() => void look(), everyMs);
-  void look();
+  const timer = setInterval(() => void lookUnlessReading(), everyMs);
+  void lookUnlessReading();
   return {
     describe: () => known && describePace(known.pace, sharedNowMs()),
     waitMs: () => (known ? describePace(known.pace, sharedNowMs()).waitMs : 0),
     describeOutage: () => known && describeOutage(known.outage, sharedNowMs()),
+    look,
     close: () => clearInterval(timer),
   };
 }

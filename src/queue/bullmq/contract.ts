@@ -33,7 +33,9 @@ const lookups = z.looseObject({
   replyTo: queueName
     .optional()
     .describe('The queue that gets the outcomes; without it, the queue "outcomes".'),
-  ref: ref.optional().describe('Comes back with the outcomes, as it is.'),
+  ref: ref
+    .optional()
+    .describe('Comes back with the outcomes; integers beyond 2^53 as texts only, else rounded.'),
   api: z
     .string()
     .max(64)

@@ -1,5 +1,6 @@
 import type { Closable } from '../../common/closer.ts';
 import type { OnNotice } from '../../common/notice.ts';
+import { startHeartbeat } from './heartbeat.ts';
 import { type LOOKUPS_QUEUE, type OUTCOMES_QUEUE, PREFIX } from './names.ts';
 import type { RedisClient } from './server/redis.ts';
 
@@ -33,13 +34,11 @@ export function watchQueuePause({ client, queue, onNotice }: QueuePauseWatchOpti
     } else onNotice(`The queue of ${queue} is no longer paused.`, { level: 'info' });
   }
 
-  const tryLook = (): void => void look().catch(() => {}); // the next look will do
-  tryLook();
-  const timer = setInterval(tryLook, POLL_MS);
+  const heartbeat = startHeartbeat(POLL_MS, look);
   return {
     close: async () => {
       isClosed = true;
-      clearInterval(timer);
+      heartbeat.close();
     },
   };
 }

@@ -1,4 +1,5 @@
 import { normalizeDomain } from '../domain/domain.ts';
+import { isNothing } from '../domain/idioms.ts';
 
 /** Facts about the sample cells of one column. */
 export interface ColumnEvidence {
@@ -15,11 +16,10 @@ export interface ColumnEvidence {
 }
 
 const ONE_SITE_SHARE = 0.9;
-const PLACEHOLDER = /^(?:n\/?a|#n\/a|null|nil|none|unknown|undefined|tbd|[-–—?.]+)$/i;
 
 /** Gathers facts about the cells of a column. */
 export function evidenceOf(cells: readonly string[]): ColumnEvidence {
-  const filled = cells.filter((cell) => !isBlank(cell));
+  const filled = cells.filter((cell) => !isNothing(cell));
   const perSite = new Map<string, number>();
   let domains = 0;
   let emails = 0;
@@ -40,11 +40,6 @@ export function evidenceOf(cells: readonly string[]): ColumnEvidence {
     isOneSite: domains >= 3 && largest >= ONE_SITE_SHARE * domains,
     example,
   };
-}
-
-function isBlank(cell: string): boolean {
-  const text = cell.trim();
-  return text === '' || (text.length < 12 && PLACEHOLDER.test(text));
 }
 
 function share(part: number, whole: number): number {

@@ -1,4 +1,5 @@
 import { normalizeDomain } from '../domain/domain.ts';
+import { isNothing } from '../domain/idioms.ts';
 import { type ColumnEvidence, evidenceOf } from './column-evidence.ts';
 import { meaningOfName, type NameFit, type NameKind } from './column-name.ts';
 
@@ -114,23 +115,114 @@ export function guessDomainColumnByName(
   return best;
 }
 
-/** Finds a column by name: exactly, else without regard to case and surrounding white space. */
-export function findColumn(columns: readonly string[], name: string): DomainColumn | undefined {
-  const exact = columns.indexOf(name);
-  const wanted = folded(name);
-  const index = exact === -1 ? columns.findIndex((column) => folded(column) === wanted) : exact;
-  const found = columns[index];
-  return found === undefined ? undefined : { index, name: found, by: 'option', example: undefined };
+/**
+ * Finds a column by name: exactly, else with white space of any kind as one space and without
+ * invisible signs and case. A name that a message cut short is found too. Whatever a message shows
+ * can therefore be typed. Of several columns with the name, the one is taken whose cells hold more
+ * domains, and the others are told.
+ *
+ * @param sample the first rows, as cells
+ */
+export function findColumn(
+  columns: readonly string[],
+  name: string,
+  sample: readonly (readonly string[])[] = [],
+): DomainColumn | undefined {
+  const indexes = indexesOf(columns, name);
+  const [first] = indexes;
+  if (first === undefined) return undefined;
+  const index = indexes.length === 1 ? first : fullestOf(indexes, sample);
+  const others = indexes
+    .filter((other) => other !== index)
+    .map((index) => ({ index, name: columns[index] ?? name }));
+  return {
+    index,
+    name: columns[index] ?? name,
+    by: 'option',
+    example: undefined,
+    ...(others.length > 0 && { others }),
+  };
+}
+
+function indexesOf(columns: readonly string[], name: string): readonly number[] {
+  const wanted = foldName(name);
+  const start = wanted.endsWith('…') ? wanted.slice(0, -1) : undefined;
+  const ways: readonly ((column: string) => boolean)[] = [
+    (column) => column === name,
+    (column) => foldName(column) === wanted,
+    (column) => start !== undefined && foldName(column).startsWith(start),
+  ];
+  for (const isMeant of ways) {
+    const found = columns.flatMap((column, index) => (isMeant(column) ? [index] : []));
+    if (found.length > 0) return found;
+  }
+  return [];
+}
+
+function fullestOf(indexes: readonly number[], sample: readonly (readonly string[])[]): number {
+  const rows = sample.slice(0, MAX_SAMPLE_ROWS);
+  const fullness = (index: number): number => {
+    const { filled, domains } = evidenceOf(rows.map((row) => row[index] ?? ''));
+    return filled * domains + filled / 1_000;
+  };
+  return indexes.reduce((best, index) => (fullness(index) > fullness(best) ? index : best));
 }
 
 /**
- * Whether the first row can be a header. It cannot if one of its cells is itself a domain, URL or
- * e-mail address. Beside other columns, dotted field names such as `company.name` or
- * `contact.email` count as names, although they would be valid domains.
+ * Whether a row can be the header of the rows below it. It cannot if one of its cells is a domain,
+ * URL or e-mail address and so are the cells below that one, or if there are none. So a column may
+ * be called `Booking.com`, or `account.group`. Links into the site that a column is named after
+ * are no domains of its own. Beside other columns, dotted field names such as `contact.email` count
+ * as names, whatever is below them.
+ *
+ * @param names the cells of the row
+ * @param below the rows below it, as cells; 200 of them are looked at
  */
-export function looksLikeHeader(columns: readonly string[]): boolean {
-  const mayBeField = (cell: string): boolean => columns.length > 1 && DOTTED_FIELD.test(cell);
-  return !columns.some((cell) => 'domain' in normalizeDomain(cell) && !mayBeField(cell));
+export function looksLikeHeader(
+  names: readonly string[],
+  below: readonly (readonly string[])[] = [],
+): boolean {
+  if (names.length === 1) return !isAddress(names[0] ?? '');
+  const rows = below.slice(0, MAX_SAMPLE_ROWS);
+  return !names.some(
+    (name, index) =>
+      isAddress(name) &&
+      !DOTTED_FIELD.test(name) &&
+      (rows.length === 0 ||
+        areAddressesBelow(
+          name,
+          rows.map((row) => row[index] ?? ''),
+        )),
+  );
+}
+
+/** Whether the name of a column is itself a domain, so that the column holds domains as well. */
+export function isNamedLikeDomain(columns: readonly string[], index: number): boolean {
+  const name = columns[index] ?? '';
+  return isAddress(name) && (columns.length === 1 || !DOTTED_FIELD.test(name));
+}
+
+/** What nobody calls a column. */
+const PLAIN_ADDRESS = /[@/]|^\s*www\./i;
+
+function areAddressesBelow(name: string, cells: readonly string[]): boolean {
+  const filled = cells.filter((cell) => !isNothing(cell));
+  const addresses = filled.filter(isAddress);
+  if (PLAIN_ADDRESS.test(name)) return addresses.length > 0;
+  const site = siteOf(name);
+  const own = addresses.filter(
+    (cell) => siteOf(cell) !== site || foldName(cell) === foldName(name),
+  );
+  return own.length > 0 && own.length >= MIN_SHARE_NAMED * filled.length;
+}
+
+function isAddress(cell: string): boolean {
+  return 'domain' in normalizeDomain(cell);
+}
+
+function siteOf(cell: string): string {
+  const found = normalizeDomain(cell, { registrable: true });
+  return 'domain' in found ? found.domain : '';
 }
 
 function worthOf(
@@ -149,9 +241,12 @@ function worthOf(
   return (evidence.isEmail ? WORTH_UNNAMED.email : WORTH_UNNAMED.address) + ofCells;
 }
 
-function folded(name: string): string {
+/** A name as people tell names apart: white space is one space, and what cannot be seen is nothing. */
+function foldName(name: string): string {
   return name
-    .replace(/^\ufeff/, '')
+    .normalize('NFKC')
+    .replaceAll(/\p{Cf}/gu, '')
+    .replaceAll(/[\s\p{Cc}]+/gu, ' ')
     .trim()
     .toLowerCase();
 }

@@ -17,6 +17,10 @@ export interface CsvScanOptions {
   readonly skipBytes: number;
   /** The number of cells that a row should have. */
   readonly width: number;
+  /** Whether a row has so many cells that they may not be under their names. */
+  readonly isShifted: (cells: readonly string[]) => boolean;
+  /** The number of lines above the list. */
+  readonly titleLines: number;
 }
 
 /**
@@ -31,8 +35,9 @@ const MOST_FURTHER_CELLS = 16_384;
  */
 export async function* scanCsv(
   source: Source,
-  { dialect, domainColumn, others, titleBytes, skipBytes, width }: CsvScanOptions,
+  options: CsvScanOptions,
 ): AsyncGenerator<readonly ScannedRow[]> {
+  const { dialect, domainColumn, others, titleBytes, skipBytes, width } = options;
   const { quote } = dialect;
   let batch: ScannedRow[] = [];
   let endBytes = skipBytes;
@@ -45,6 +50,7 @@ export async function* scanCsv(
 
   function onRecord(cells: string[], recordEnd: number, lines: number): void {
     const spansLines = lines > endLines + 1;
+    const line = options.titleLines + endLines + 1;
     endLines = lines;
     if (recordEnd <= skipBytes) return;
     const sizeBytes = recordEnd - endBytes;
@@ -63,6 +69,7 @@ export async function* scanCsv(
       sizeBytes,
       fields: isBlank(cells, sizeBytes) ? 0 : cells.length,
       others: others.length > 0 ? others.map(({ index }) => cells[index] ?? '') : undefined,
+      shiftedInLine: options.isShifted(cells) ? line : undefined,
     });
     endBytes = recordEnd;
   }

@@ -1,4 +1,3 @@
-import { stringify } from 'csv-stringify/sync';
 import type { CellValue, RowWriter } from '../row-format.ts';
 import { type CsvDialect, withoutLineEnd } from './csv-dialect.ts';
 
@@ -44,14 +43,12 @@ export function createCsvWriter(options: CsvWriterOptions): RowWriter {
 }
 
 /**
- * Writes single cells. Most need no quoting, and many of the others hold no more than a comma.
- * Those are quoted here, because csv-stringify, which handles formulas, takes ten times as long for
- * one cell.
+ * Writes single cells. They are quoted here, because csv-stringify takes ten times as long for one
+ * cell.
  */
 export function cellWriterOf(dialect: CsvDialect): (value: CellValue) => string {
   const { delimiter, quote, escape } = dialect;
   if (quote === '') return cellWriterWithoutQuotes(delimiter);
-  const format = { delimiter, quote, escape, eof: false, escape_formulas: true } as const;
   const needsQuotes = anyOf([...new Set([quote, escape, '\r', '\n', delimiter])]);
   const needsEscape = new RegExp(anyOf([...new Set([quote, escape])]).source, 'gu');
   const escaped = `${escape.replace('$', '$$')}$&`;
@@ -63,11 +60,7 @@ export function cellWriterOf(dialect: CsvDialect): (value: CellValue) => string 
   };
   return (value) => {
     if (typeof value === 'number') return String(value); // -5 is no formula
-    const text = textOfCell(value);
-    if (!FORMULA.test(text)) return write(text);
-    // csv-stringify would not escape the quote that it adds.
-    if (quote === "'") return write(`'${text}`);
-    return stringify([[text]], escape === quote ? format : { ...format, quoted: true });
+    return write(withoutFormula(textOfCell(value)));
   };
 }
 
@@ -76,8 +69,8 @@ function cellWriterWithoutQuotes(delimiter: string): (value: CellValue) => strin
   const unfit = new RegExp(`${anyOf(['\r', '\n', delimiter]).source}+`, 'gu');
   return (value) => {
     if (typeof value === 'number') return String(value);
-    const text = textOfCell(value);
-    return withoutFormula(text).replace(unfit, ' ');
+    // A character that becomes a space may stand in front of a formula.
+    return withoutFormula(textOfCell(value).replace(unfit, ' '));
   };
 }
 
@@ -92,14 +85,18 @@ export function withoutFormula(text: string): string {
   return FORMULA.test(text) ? `'${text}` : text;
 }
 
-/** The characters that begin a formula in a spreadsheet. */
-const FORMULA = /^[=+\-@\t\r\uFF1D\uFF0B\uFF0D\uFF20]/;
+/**
+ * The characters that begin a formula in a spreadsheet, full-width and small forms included, and
+ * everything that may stand in front of them unseen: programs drop it when they read a cell. A tab
+ * or a carriage return is taken for one by itself.
+ */
+const FORMULA =
+  /^(?:[\t\r]|[\p{Z}\p{Cc}\p{Cf}\p{Default_Ignorable_Code_Point}\u2800]*[=+\-@＝＋－＠﹦﹢﹣﹫])/u;
 
 /** The text of a value in a cell, before quoting. */
 export function textOfCell(value: CellValue): string {
   if (typeof value === 'string') return value;
   if (value === null || value === undefined) return '';
-  // Booleans too, because csv-stringify would write true as 1.
   if (Array.isArray(value) && value.every(isScalar)) return value.map(textOfCell).join('; ');
   return JSON.stringify(value);
 }

@@ -1,16 +1,18 @@
 import type { InfoRecord } from 'csv-parse';
 import { parse as parseSync } from 'csv-parse/sync';
 import { BrandfillError } from '../../common/errors.ts';
+import { guessDomainColumn } from '../columns/domain-column.ts';
 import { uniqueNames } from '../columns/names.ts';
 import { describeText } from '../describe-text.ts';
 import type { RowFormat } from '../row-format.ts';
 import type { Source } from '../source.ts';
 import { createCsvFiller, cutCells } from './csv-cells.ts';
-import { type CsvDialect, describeDialect } from './csv-dialect.ts';
+import { type CsvDialect, describeDialect, usualDialect } from './csv-dialect.ts';
 import { describeFault, parserOptions } from './csv-parser.ts';
 import { isBlankLine, refuseLine, scanCsv } from './csv-scan.ts';
 import { cellWriterOf, createCsvWriter, textOfCell } from './csv-writer.ts';
 import { DELIMITERS, detectDialect } from './detect-dialect.ts';
+import { createShiftFinder } from './shifted-rows.ts';
 import { findHeaderBelowTitle, firstLines, linesIn } from './title-lines.ts';
 
 const SAMPLE_ROWS = 200;
@@ -46,25 +48,40 @@ export function openCsv(source: Source, options: OpenCsvOptions = {}): RowFormat
   });
   const start = titleBytes + Buffer.byteLength(before);
   const records = readSample(source, dialect, { start, noHeader });
-  const header = noHeader ? numberedHeader(records, dialect, start) : records[0];
-  if (!header) {
+  const first = noHeader ? numberedHeader(records, dialect, start) : records[0];
+  if (!first) {
     throw refuse(source, `it is empty; expected ${noHeader ? 'rows' : 'a header and rows'}`);
   }
-  const { cells: columns, endBytes: headBytes } = header;
-  const takenNames = new Set(columns);
+  const sampleRows = records.slice(noHeader ? 0 : 1).map(({ cells }) => cells);
+  if (isQuotedAsWhole(first.cells, sampleRows)) throw refuse(source, QUOTED_AS_WHOLE);
   const lineOfHeader = noHeader ? undefined : findLineOfHeader(records, { source, dialect, start });
+  const startsQuoted = ({ startBytes }: CsvRecord): boolean =>
+    dialect.quote !== '' &&
+    source.sample.toString('utf8', startBytes, startBytes + 1) === dialect.quote;
+  const hasRowNames =
+    !noHeader &&
+    lineOfHeader === undefined &&
+    haveRowNames(first.cells, sampleRows, records.every(startsQuoted));
+  const columns = hasRowNames ? ['', ...first.cells] : first.cells;
+  const headBytes = first.endBytes;
+  const takenNames = new Set(columns);
+  const headerRaw = first.raw ?? source.sample.toString('utf8', first.startBytes, headBytes);
+  const notices = [
+    ...(lineOfHeader === undefined ? [] : [describeTitle(lineOfHeader)]),
+    ...(hasRowNames ? [ROW_NAMES] : []),
+  ];
 
   return {
     kind: 'csv',
     extension: dialect.delimiter === '\t' ? '.tsv' : '.csv',
     description: describeText(describeDialect(dialect), source),
     columns,
-    sampleRows: records.slice(noHeader ? 0 : 1).map(({ cells }) => cells),
+    sampleRows,
     headBytes,
     isTable: true,
     takenNames,
     lineOfHeader,
-    notices: lineOfHeader === undefined ? [] : [describeTitle(lineOfHeader)],
+    notices,
     scan: (input, domainColumn, others = []) =>
       scanCsv(input, {
         dialect,
@@ -73,12 +90,18 @@ export function openCsv(source: Source, options: OpenCsvOptions = {}): RowFormat
         titleBytes,
         skipBytes: headBytes,
         width: columns.length,
+        titleLines: skipLines,
+        isShifted: createShiftFinder({
+          sampleRows,
+          headerFields: noHeader ? undefined : columns.length,
+          domainIndex: domainColumn.index,
+        }),
       }),
     createWriter: (added, { maxFields }) =>
       createCsvWriter({
         dialect,
         before,
-        headerRaw: header.raw ?? source.sample.toString('utf8', header.startBytes, headBytes),
+        headerRaw: hasRowNames ? dialect.delimiter + headerRaw : headerRaw,
         headerFields: columns.length,
         width: Math.max(columns.length, maxFields),
         added,
@@ -90,6 +113,50 @@ export function openCsv(source: Source, options: OpenCsvOptions = {}): RowFormat
     textsOf: (raw) => parseSync(raw, parserOptions(dialect))[0] ?? [],
     toObject: createObjectReader(dialect, columns),
   };
+}
+
+const ROW_NAMES =
+  'Each row has one cell more than the header, as R writes names of rows: the first column has no name, and the names stand above the columns behind it.';
+
+/**
+ * Whether the header lacks the name of its first column. So R writes the numbers or names of rows.
+ * If the domains are below their name as it is, texts that were not quoted made the rows longer.
+ */
+function haveRowNames(
+  names: readonly string[],
+  rows: readonly (readonly string[])[],
+  areQuoted: boolean,
+): boolean {
+  if (rows.length < 2 || rows.some(({ length }) => length !== names.length + 1)) return false;
+  const labels = rows.map(([label = '']) => label);
+  const areNumbers = labels.every(
+    (label, at) => /^\d+$/.test(label) && (at === 0 || Number(label) > Number(labels[at - 1])),
+  );
+  const areNames = areQuoted && new Set(labels).size === labels.length;
+  if (!(areNumbers || areNames) || rows.every((row) => row.at(-1) === '')) return false;
+  const isByName = (columns: readonly string[]): boolean =>
+    guessDomainColumn(columns, rows)?.by === 'name';
+  return !isByName(names) || isByName(['', ...names]);
+}
+
+const QUOTED_AS_WHOLE = `each of its lines is quoted as a whole, so that it has only one column; take the outer quotes away, and make one quote of two within them (sed -E 's/^"|"(\\r?)$/\\1/g; s/""/"/g' does so)`;
+
+/** Whether the only cell of each line is itself a line of CSV, as long as the header. */
+function isQuotedAsWhole(names: readonly string[], rows: readonly (readonly string[])[]): boolean {
+  const lines = [names, ...rows].map(([cell = '']) => cell);
+  if (names.length > 1 || rows.length === 0 || rows.some(({ length }) => length > 1)) return false;
+  return DELIMITERS.some((delimiter) => {
+    const [header = 0, ...others] = lines.map((line) => countCells(line, delimiter));
+    return header > 1 && others.every((count) => count === header);
+  });
+}
+
+function countCells(line: string, delimiter: string): number | undefined {
+  try {
+    return parseSync(line, parserOptions(usualDialect(delimiter)))[0]?.length;
+  } catch {
+    return undefined; // a quote in a text, which nothing closes
+  }
 }
 
 /** A first line that tells Excel the delimiter. */

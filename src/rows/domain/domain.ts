@@ -1,6 +1,14 @@
-import { createRequire } from 'node:module';
 import { parse } from 'tldts';
-import { findHost, type InvalidDomain, type InvalidReason, invalidDomain } from './find-host.ts';
+import {
+  type Address,
+  type InvalidDomain,
+  type InvalidReason,
+  invalidDomain,
+  readAddress,
+} from './address.ts';
+import { addressesIn, isBare, isExplicit, isNothing } from './idioms.ts';
+import { PLAIN_HOST, toAsciiHost } from './idna.ts';
+import { findSharedPage } from './shared-hosts.ts';
 
 export type { InvalidDomain, InvalidReason };
 
@@ -18,18 +26,23 @@ export interface NormalizeOptions {
   readonly registrable?: boolean;
 }
 
-/** Hosts that only need lower case. An `xn--` label is not plain: it must be decoded to be checked. */
-const PLAIN_HOST = /^[a-z0-9._-]{1,254}$/i;
-const ACE_LABEL = /(?:^|\.)xn--/i;
-const IPV4_FORM = /^(?:(?:0x[0-9a-f]*|[0-9]+)(?:\.|$)){4}$/;
-const IDNA = { checkBidi: true, checkHyphens: false, checkJoiners: true };
-const ICANN_ONLY = { extractHostname: false, detectIp: false, allowPrivateDomains: false };
-const WITH_PRIVATE = { extractHostname: false, detectIp: false, allowPrivateDomains: true };
+/** A domain, and what its cell says of it. */
+export interface FoundDomain {
+  readonly domain: string;
+  /** As in the cell, before it is reduced. */
+  readonly host: string;
+  /** It was in an e-mail address. */
+  readonly isEmail: boolean;
+  /** It was in the address of a page that is not the domain owner's. */
+  readonly isShared: boolean;
+}
 
 /**
  * Turns a cell into the key of a lookup: lower case, ASCII, no scheme, path, port, `www.` or
  * trailing dot. Takes bare domains, URLs with or without a scheme, e-mail addresses and
- * internationalised names.
+ * internationalised names, links of Markdown, HTML, Access and spreadsheets, lists that agree on one
+ * domain. A link that leads over a search or a mail scanner is followed where its target stands in
+ * it.
  *
  * Never throws, whatever the text, and gives a domain it made back unchanged. The key is at least
  * one label below a public suffix of the ICANN section. Underscores pass in the labels of a
@@ -40,40 +53,125 @@ const WITH_PRIVATE = { extractHostname: false, detectIp: false, allowPrivateDoma
  * normalizeDomain('"HTTPS://www.Müller.de/impressum"'); // { domain: 'xn--mller-kva.de' }
  * normalizeDomain('co.uk'); // { invalid: 'public_suffix' }
  * ```
- * @see https://www.unicode.org/reports/tr46/ (non-transitional, CheckBidi, CheckJoiners)
  * @see https://publicsuffix.org/list/
  */
 export function normalizeDomain(text: string, options?: NormalizeOptions): NormalizedDomain {
-  const found = PLAIN_HOST.test(text) ? text : findHost(text);
-  if (typeof found !== 'string') return found;
-  const ascii = toAsciiHost(found);
-  if (ascii === undefined) return invalidDomain(looksDotless(found) ? 'single_label' : 'malformed');
+  const found = readCell(text, options?.registrable === true);
+  return 'domain' in found ? { domain: found.domain } : found;
+}
+
+/** As {@link normalizeDomain}, with what the cell says of the domain. */
+export function readCell(text: string, registrable: boolean): FoundDomain | InvalidDomain {
+  if (text === '') return EMPTY;
+  const found = PLAIN_HOST.test(text) ? resolveHost(text) : readText(text);
+  if ('invalid' in found) return isNothing(text) ? EMPTY : found;
+  const { host, isEmail, isShared } = found;
+  return { domain: registrable ? reduce(found) : host, host, isEmail, isShared };
+}
+
+/** A name in the DNS. */
+interface Resolved extends Omit<FoundDomain, 'domain'> {
+  /** One label below a public suffix of the ICANN section. */
+  readonly registered: string;
+}
+
+/** Most URLs: nothing around them that could be an idiom, and nothing behind them but a path. */
+const PLAIN_URL = /^https?:\/\/([a-z0-9._-]{1,254})((?:[/?][^\s,;|<>"'#]*)?)$/i;
+/** How many links within links are followed. */
+const MOST_LINKS = 5;
+
+function readText(text: string): Resolved | InvalidDomain {
+  const [, host, behind = ''] = PLAIN_URL.exec(text) ?? [];
+  if (host?.includes('.')) return follow(resolveHost(host), behind, 0);
+  if (isBare(text)) return readOne(text);
+  const { whole, pieces } = addressesIn(text, (shown) => 'host' in resolveShown(shown));
+  if (whole === '') return EMPTY;
+  return pieces.length > 1 ? agree(whole, pieces) : readOne(pieces[0] ?? whole);
+}
+
+function resolveShown(shown: string): Resolved | InvalidDomain {
+  return PLAIN_HOST.test(shown) ? resolveHost(shown) : readOne(shown);
+}
+
+function readOne(text: string, links = 0): Resolved | InvalidDomain {
+  const address = readAddress(text);
+  return 'invalid' in address ? address : resolve(address, links);
+}
+
+function resolve({ host, behind, isEmail }: Address, links: number): Resolved | InvalidDomain {
+  const found = resolveHost(host);
+  if ('invalid' in found) return found;
+  return isEmail ? { ...found, isEmail } : follow(found, behind, links);
+}
+
+/** Goes where a link leads that wraps another, if that can be told. */
+function follow(
+  found: Resolved | InvalidDomain,
+  behind: string,
+  links: number,
+): Resolved | InvalidDomain {
+  if (behind === '' || 'invalid' in found) return found;
+  const page = findSharedPage(found.host, found.registered, behind);
+  if (page === undefined) return found;
+  for (const target of links < MOST_LINKS ? page.targets : []) {
+    const there = readOne(target, links + 1);
+    if ('host' in there) return there;
+  }
+  return { ...found, isShared: true };
+}
+
+/** The one domain of several addresses, or what is at the beginning of a text that is one address. */
+function agree(whole: string, pieces: readonly string[]): Resolved | InvalidDomain {
+  const all = pieces.map((piece) => (mayHaveDot(piece) ? readOne(piece) : NO_DOT));
+  const found = all.filter((one) => 'host' in one);
+  const [first] = found;
+  if (found.length === pieces.length && first !== undefined) return oneOf(found, first);
+  const explicit = all.filter(
+    (one, at): one is Resolved => 'host' in one && isExplicit(pieces[at] ?? ''),
+  );
+  const [firstExplicit] = explicit;
+  const one = firstExplicit && explicit.length > 1 ? oneOf(explicit, firstExplicit) : undefined;
+  return one !== undefined && 'invalid' in one ? one : readOne(whole);
+}
+
+function oneOf(found: readonly Resolved[], first: Resolved): Resolved | InvalidDomain {
+  if (found.every(({ host }) => host === first.host)) return first;
+  const reduced = reduce(first);
+  return found.every((one) => reduce(one) === reduced)
+    ? { ...first, host: reduced }
+    : invalidDomain('several_domains');
+}
+
+const ICANN_ONLY = { extractHostname: false, detectIp: false, allowPrivateDomains: false };
+const WITH_PRIVATE = { extractHostname: false, detectIp: false, allowPrivateDomains: true };
+
+function resolveHost(text: string): Resolved | InvalidDomain {
+  const ascii = toAsciiHost(text);
+  if (ascii === undefined) return invalidDomain(mayHaveDot(text) ? 'malformed' : 'single_label');
   const host = ascii.endsWith('.') ? ascii.slice(0, -1) : ascii;
   const fault = faultOfHost(host);
   if (fault !== undefined) return invalidDomain(fault);
-  return withinRegistry(host, options?.registrable === true);
+  const { domain, isIcann, publicSuffix } = parse(host, ICANN_ONLY);
+  // .onion is in the list's ICANN section, but no such name is in the DNS (RFC 7686).
+  if (isIcann !== true || publicSuffix === 'onion') return invalidDomain('unknown_tld');
+  if (domain === null) return invalidDomain('public_suffix');
+  if (host.lastIndexOf('_') >= host.length - domain.length) return invalidDomain('malformed');
+  return { host: withoutWww(host, domain), registered: domain, isEmail: false, isShared: false };
 }
 
-function toAsciiHost(host: string): string | undefined {
-  if (PLAIN_HOST.test(host) && !ACE_LABEL.test(host)) return host.toLowerCase();
-  try {
-    return idna().toASCII(host, IDNA) ?? undefined;
-  } catch {
-    return undefined; // a lone surrogate, or Punycode that overflows
-  }
+function reduce({ host, registered }: Resolved): string {
+  return parse(host, WITH_PRIVATE).domain ?? registered;
 }
 
-let loaded: typeof import('tr46') | undefined;
+const EMPTY = invalidDomain('empty');
+const NO_DOT = invalidDomain('single_label');
 
-/** Loaded for the first name that is not plain: its tables take longer than a short list. */
-function idna(): typeof import('tr46') {
-  loaded ??= createRequire(import.meta.url)('tr46') as typeof import('tr46');
-  return loaded;
+/** Also in another script, or percent-encoded. */
+function mayHaveDot(text: string): boolean {
+  return /[.\u3002\uff0e\uff61%\u2024]/.test(text);
 }
 
-function looksDotless(host: string): boolean {
-  return !/[.\u3002\uff0e\uff61]/.test(host);
-}
+const IPV4_FORM = /^(?:(?:0x[0-9a-f]*|[0-9]+)(?:\.|$)){4}$/;
 
 /**
  * Finds what keeps a lower-case ASCII name from being a host name. There may be further faults
@@ -108,16 +206,6 @@ const UNDERSCORE = 0x5f;
 
 function isHostCharacter(code: number): boolean {
   return (code >= 0x61 && code <= 0x7a) || (code >= 0x30 && code <= 0x39) || code === UNDERSCORE;
-}
-
-function withinRegistry(host: string, registrable: boolean): NormalizedDomain {
-  const { domain, isIcann, publicSuffix } = parse(host, ICANN_ONLY);
-  // .onion is in the list's ICANN section, but no such name is in the DNS (RFC 7686).
-  if (isIcann !== true || publicSuffix === 'onion') return invalidDomain('unknown_tld');
-  if (domain === null) return invalidDomain('public_suffix');
-  if (host.lastIndexOf('_') >= host.length - domain.length) return invalidDomain('malformed');
-  const bare = withoutWww(host, domain);
-  return { domain: registrable ? (parse(bare, WITH_PRIVATE).domain ?? domain) : bare };
 }
 
 /** Removes `www.` if something registrable remains: `www.com` and `www.co.uk` are names. */

@@ -3,8 +3,8 @@ import { BrandfillError } from '../../common/errors.ts';
 import { refuseControls } from './controls.ts';
 import { type Encoding, UTF_8, UTF_16, UTF_16_LE } from './encodings.ts';
 import type { Clue } from './guess-encoding.ts';
-import { findMark } from './marks.ts';
-import { isBeginningOfUtf8 } from './utf8.ts';
+import { findMark, type Mark } from './marks.ts';
+import { checkUtf8, isBeginningOfUtf8, refuseAppendedUtf16 } from './utf8.ts';
 import { findUtf16 } from './utf16.ts';
 
 /** The encoding of a list, and how it was found. */
@@ -34,6 +34,21 @@ export interface FindEncodingOptions {
   readonly insisted: Encoding | undefined;
 }
 
+/** Whether a list begins like UTF-8, but is in another encoding: a program put the mark on top. */
+async function isOnlyMarked(
+  { read, name, insisted }: FindEncodingOptions,
+  mark: Mark,
+): Promise<boolean> {
+  if (mark.encoding !== UTF_8 || insisted === undefined || WIDE.test(insisted.codec)) return false;
+  try {
+    for await (const _ of checkUtf8(read, { name, isInsisted: false }));
+    return false;
+  } catch (error) {
+    if (error instanceof BrandfillError) return true;
+    throw error;
+  }
+}
+
 /**
  * Finds the encoding of a list: by its byte order mark, else by the first characters that are not
  * plain ASCII, wherever they are.
@@ -46,7 +61,7 @@ export async function findEncoding(options: FindEncodingOptions): Promise<FoundE
   refusePacked(start, name);
   const mark = findMark(start);
   if (insisted) {
-    if (mark && !isSameFamily(insisted, mark.encoding)) {
+    if (mark && !isSameFamily(insisted, mark.encoding) && !(await isOnlyMarked(options, mark))) {
       throw new BrandfillError(
         'UNREADABLE_INPUT',
         `Cannot read ${name} as ${insisted.label}: it begins with the byte order mark of ${mark.encoding.label}; leave --encoding out.`,
@@ -59,6 +74,7 @@ export async function findEncoding(options: FindEncodingOptions): Promise<FoundE
     return { encoding, markBytes: mark?.sizeBytes ?? 0, by: 'option', utf8Example };
   }
   if (mark) return { encoding: mark.encoding, markBytes: mark.sizeBytes, by: 'mark' };
+  await refuseAppendedUtf16(options);
   const wide = findUtf16(start);
   if (wide) return { encoding: wide, markBytes: 0, by: 'content' };
   refuseControls(start, name, MOST_CONTROLS_IN_TEXT);

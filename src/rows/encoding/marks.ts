@@ -15,8 +15,14 @@ const MARKS: readonly (readonly [bytes: readonly number[], encoding: Encoding])[
   [[0xfe, 0xff], UTF_16_BE],
 ];
 
-/** Finds the byte order mark that a file begins with. */
+/** Finds the byte order mark that a file begins with. A file that was saved twice may have more. */
 export function findMark(start: Buffer): Mark | undefined {
-  const found = MARKS.find(([bytes]) => bytes.every((byte, at) => start[at] === byte));
-  return found && { encoding: found[1], sizeBytes: found[0].length };
+  const begins = (bytes: readonly number[], from: number): boolean =>
+    bytes.every((byte, at) => start[from + at] === byte);
+  const found = MARKS.find(([bytes]) => begins(bytes, 0));
+  if (!found) return undefined;
+  const [bytes, encoding] = found;
+  let sizeBytes = bytes.length;
+  while (begins(bytes, sizeBytes)) sizeBytes += bytes.length;
+  return { encoding, sizeBytes };
 }

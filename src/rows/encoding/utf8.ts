@@ -27,14 +27,68 @@ export async function* checkUtf8(
     const whole = bytes.subarray(0, bytes.length - unfinishedBytes(bytes));
     if (!isUtf8(whole)) {
       const at = validBytes(whole);
-      throw await notUtf8(read, { ...options, offset: offset + at, byte: whole[at] });
+      throw await notUtf8(read, {
+        ...options,
+        offset: offset + at,
+        byte: whole[at],
+        next: whole[at + 1],
+      });
     }
+    const wide = findAppendedUtf16(whole);
+    if (wide !== -1) throw await appendedUtf16(read, options.name, offset + wide);
     offset += whole.length;
     rest = Buffer.from(bytes.subarray(whole.length));
     yield chunk;
   }
   if (rest.length > 0) throw await notUtf8(read, { ...options, offset, byte: rest[0] });
 }
+
+/** As many letters of UTF-16 in a row are no coincidence. */
+const LETTERS_OF_UTF16 = 4;
+
+/** The place where letters of UTF-16 begin, which are valid UTF-8 too, with zeros between them. */
+function findAppendedUtf16(bytes: Buffer): number {
+  for (let at = bytes.indexOf(0); at !== -1; at = bytes.indexOf(0, at + 1)) {
+    const isWide = Array.from({ length: LETTERS_OF_UTF16 }).every(
+      (_, n) => bytes[at + 2 * n] === 0 && (bytes[at + 2 * n + 1] ?? 0) !== 0,
+    );
+    if (isWide) return at;
+  }
+  return -1;
+}
+
+/**
+ * Refuses a file whose first line is plain ASCII and that goes on in UTF-16.
+ *
+ * @throws BrandfillError `UNREADABLE_INPUT` that names the line
+ */
+export async function refuseAppendedUtf16({ start, read, name }: MixedOptions): Promise<void> {
+  const end = start.indexOf('\n');
+  if (end <= 0 || start[end + 1] === 0 || !/^[\t\r -~]+$/.test(start.toString('latin1', 0, end)))
+    return;
+  const at = findAppendedUtf16(start);
+  if (at !== -1) throw await appendedUtf16(read, name, at);
+}
+
+interface MixedOptions extends Pick<Utf8Options, 'name'> {
+  readonly start: Buffer;
+  readonly read: () => AsyncIterable<Buffer>;
+}
+
+async function appendedUtf16(
+  read: () => AsyncIterable<Buffer>,
+  name: string,
+  offset: number,
+): Promise<BrandfillError> {
+  const { line } = await placeOfByte(read(), offset);
+  return new BrandfillError(
+    'UNREADABLE_INPUT',
+    `Cannot read line ${line} of ${name}: ${APPENDED}.`,
+  );
+}
+
+const APPENDED =
+  'it is in UTF-16, although the file begins in another encoding, as where a program appended to it (>> in PowerShell); save all of it in one encoding';
 
 interface FaultyBytes {
   /** The name of the list in messages. */
@@ -50,7 +104,13 @@ export async function faultOfUtf8(
   { name, bytes, offset }: FaultyBytes,
 ): Promise<BrandfillError> {
   const at = validBytes(bytes);
-  return await notUtf8(read, { name, isInsisted: false, offset: offset + at, byte: bytes[at] });
+  return await notUtf8(read, {
+    name,
+    isInsisted: false,
+    offset: offset + at,
+    byte: bytes[at],
+    next: bytes[at + 1],
+  });
 }
 
 /**
@@ -106,13 +166,16 @@ function validBytes(bytes: Buffer): number {
 interface Fault {
   readonly offset: number;
   readonly byte: number | undefined;
+  readonly next?: number | undefined;
 }
 
 async function notUtf8(
   read: () => AsyncIterable<Buffer>,
-  { name, isInsisted, offset, byte = 0 }: Utf8Options & Fault,
+  { name, isInsisted, offset, byte = 0, next }: Utf8Options & Fault,
 ): Promise<BrandfillError> {
   const { line, character } = await placeOfByte(read(), offset);
+  const isMark = (byte === 0xff && next === 0xfe) || (byte === 0xfe && next === 0xff);
+  if (isMark) return await appendedUtf16(read, name, offset);
   const hex = byte.toString(16).toUpperCase().padStart(2, '0');
   const why = isInsisted
     ? 'is not UTF-8, as --encoding says; leave it out, or name another one'

@@ -24,7 +24,7 @@ export function findHeaderRow(rows: readonly CellsOfRow[]): number {
     const usual = median(below);
     if (usual <= 1) continue;
     const isWide = (filled[at] ?? 0) >= Math.max(2, usual / 2);
-    if (isWide && isOfTexts(cells) && looksLikeHeader(textsOf(cells))) return namedBelow(rows, at);
+    if (isWide && isOfTexts(cells) && canBeHeader(rows, at)) return namedBelow(rows, at);
   }
   if (Math.max(0, ...filled) > 1) return 0;
   const firstDomain = rows.findIndex((cells) => !looksLikeHeader(textsOf(cells)));
@@ -38,10 +38,15 @@ export function findHeaderRow(rows: readonly CellsOfRow[]): number {
 function namedBelow(rows: readonly CellsOfRow[], at: number): number {
   for (let row = at; row < rows.length; row += 1) {
     const cells = rows[row] ?? [];
-    if (!looksLikeHeader(textsOf(cells))) break;
+    if (!canBeHeader(rows, row)) break;
     if (isOfTexts(cells) && namesDomains(rows, row)) return row;
   }
   return at;
+}
+
+function canBeHeader(rows: readonly CellsOfRow[], at: number): boolean {
+  const below = rows.slice(at + 1).map((cells) => cells.map(addressOfSheetCell));
+  return looksLikeHeader((rows[at] ?? []).map(textOfSheetCell), below);
 }
 
 /** Whether a row names a column of domains, and the rows below have domains in it. */

@@ -1,3 +1,4 @@
+import { readHyperlink } from '../domain/idioms.ts';
 import { type CellContext, type SheetCell, toSheetCell } from './cell.ts';
 import { columnName, columnOfRef, MOST_COLUMNS, MOST_ROWS } from './cell-ref.ts';
 import { unescapeCellText } from './escape-xml.ts';
@@ -257,15 +258,4 @@ function withoutComments(xml: string): string {
   return xml.replaceAll(/<!--[\s\S]*?-->|<!\[CDATA\[([\s\S]*?)\]\]>/g, (_, text = '') =>
     String(text).replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;'),
   );
-}
-
-const HYPERLINK = /^\s*HYPERLINK\(\s*"((?:[^"]|"")+)"\s*(?:\)|[,;]\s*(?:"((?:[^"]|"")+)"\s*\))?)/i;
-
-/** The target of a formula such as `HYPERLINK("https://acme.com","Acme")`, and its visible text. */
-function readHyperlink(formula: string): { target: string; text: string } | undefined {
-  const found = HYPERLINK.exec(formula);
-  const [target, text = target] = [found?.[1], found?.[2]].map((part) =>
-    part?.replaceAll('""', '"'),
-  );
-  return target === undefined || text === undefined ? undefined : { target, text };
 }

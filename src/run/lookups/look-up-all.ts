@@ -1,4 +1,5 @@
 import type { CallCounters } from '../../common/call-counters.ts';
+import type { BrandfillError } from '../../common/errors.ts';
 import { linePasses, noteLeftOvers } from '../../producer/left-overs.ts';
 import { toQueueError } from '../../queue/bullmq/server/reasons.ts';
 import type { HandleChunk } from '../../queue/lookup-queue.ts';
@@ -54,6 +55,20 @@ export async function lookUpAll(options: LookUpAllOptions): Promise<LookupTotals
     api: job.endpoint.origin,
   });
   const endListening = stopOnSignal(stopSwitch, options);
+  let storeFailure: BrandfillError | undefined;
+  void store.failed.then((error) => {
+    storeFailure = error;
+    stopSwitch.stop({ reason: 'unusable_store', storeError: error.message });
+  });
+  /** What only a store that can be written needs. Its failure is the reason of the stop. */
+  const unlessUnwritable = async <T>(work: () => Promise<T>): Promise<T | undefined> => {
+    try {
+      return storeFailure ? undefined : await work();
+    } catch (error) {
+      if (error !== storeFailure) throw error;
+      return undefined;
+    }
+  };
   const endTelling = tellOfControl(control, onEvent);
   const passes = linePasses(store.leftOvers);
   let claims: Claims | undefined;
@@ -66,22 +81,27 @@ export async function lookUpAll(options: LookUpAllOptions): Promise<LookupTotals
   try {
     lookups = await openLookups({ ...options, claim }, state, progress.elapsedMs);
     const { callLedger, local, queue, saver } = lookups;
-    claims = openClaimsOf(options, state, queue.elsewhere);
-    let isComplete: boolean;
+    const opened = lookups;
+    let isComplete = false;
     try {
-      isComplete = await workThrough(lookups, state, { ...options, isFresh, passes, claims });
-      await lookups.parking.close();
+      claims = openClaimsOf(options, state, queue.elsewhere);
+      const work = { ...options, isFresh, passes, claims };
+      isComplete = (await unlessUnwritable(() => workThrough(opened, state, work))) ?? false;
+      await opened.parking.close();
     } finally {
-      await local.giveBackCalls();
-      callsPer = await countCalls(callLedger, settings.maxCallsPer);
+      await unlessUnwritable(() => local.giveBackCalls());
+      callsPer = await unlessUnwritable(() => countCalls(callLedger, settings.maxCallsPer));
+      await opened.limitWatch.close();
       await queue.close();
     }
     await saver?.save();
     const isStopped = stopSwitch.stopped !== undefined || !isComplete;
-    if (!isTrial && (isStopped || passes.length > 1)) {
-      await noteLeftOvers({ ...options, leftOvers: store.leftOvers });
-    }
-    await store.flush();
+    await unlessUnwritable(async () => {
+      if (!isTrial && (isStopped || passes.length > 1)) {
+        await noteLeftOvers({ ...options, leftOvers: store.leftOvers });
+      }
+      await store.flush();
+    });
     progress.tellEnd(isStopped);
     return {
       ...counters(),
@@ -100,8 +120,6 @@ export async function lookUpAll(options: LookUpAllOptions): Promise<LookupTotals
     endListening();
     claims?.close();
     lookups?.saver?.stop();
-    lookups?.elsewhere?.close();
-    await lookups?.limitWatch?.close();
     await lookups?.local.close();
   }
 }
@@ -127,7 +145,7 @@ function openClaimsOf(
  * some out.
  */
 async function workThrough(
-  { queue, local, saver, parking }: Lookups,
+  { queue, local, parking }: Lookups,
   state: LookUpState,
   options: LookUpAllOptions & Pick<ProduceAllOptions, 'passes' | 'claims'>,
 ): Promise<boolean> {
@@ -156,10 +174,7 @@ async function workThrough(
   };
   const work = settings.workers > 0 ? [queue.queue.work(handle, local)] : [];
   const giveUp = (): void => stopSwitch.giveUp({ reason: 'error' });
-  saver?.failed.catch(giveUp);
-  const looking = allOrNothing([...work, producing(), queue.queue.settled()], giveUp);
-  // After a failed commit, the commits behind it may never end.
-  await Promise.race(saver ? [looking, saver.failed] : [looking]);
+  await allOrNothing([...work, producing(), queue.queue.settled()], giveUp);
   return isComplete;
 }
 

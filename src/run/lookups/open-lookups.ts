@@ -33,8 +33,8 @@ export interface Lookups {
   readonly saver: PaceSaver | undefined;
   /** Lookups that are pending. */
   readonly parking: Parking;
-  /** Undefined when other workers make all calls. */
-  readonly limitWatch: Closable | undefined;
+  /** To be closed before the queue, which it reads. */
+  readonly limitWatch: Closable;
 }
 
 /** @param elapsedMs since the first lookup */
@@ -119,23 +119,22 @@ function openWith(queue: OpenedQueue, { options, state, elapsedMs, parking }: Op
   });
   if (settings.workers !== 0) tellOfProxy(options);
   const snapshot = () => (local.counters.calls > 0 ? local.snapshotPace() : undefined);
+  const shared = watchShared(queue.sharedPace, options);
   return {
     queue,
     local,
-    elsewhere: settings.workers === 0 ? watchElsewhere(queue.sharedPace, options) : undefined,
+    elsewhere: settings.workers === 0 ? shared : undefined,
     callLedger,
     parking,
     saver: memory && savePaceOften(memory, snapshot),
-    limitWatch:
-      settings.workers === 0
-        ? undefined
-        : watchLimits({
-            worker: local,
-            stopSwitch: state.stopSwitch,
-            maxWaitMs: settings.maxWait,
-            onNotice: (message, { level = 'warn' } = {}) =>
-              options.onEvent({ type: 'notice', message, level }),
-          }),
+    limitWatch: watchLimits({
+      worker: local,
+      shared,
+      stopSwitch: state.stopSwitch,
+      maxWaitMs: settings.maxWait,
+      onNotice: (message, { level = 'warn' } = {}) =>
+        options.onEvent({ type: 'notice', message, level }),
+    }),
   };
 }
 
@@ -145,9 +144,11 @@ function collectorOf(
   inherited: InheritedLookups,
 ): Reply {
   const { outstanding, recent, stopSwitch, tally } = state;
-  const { store, startedAtMs, now } = options;
+  const { job, store, startedAtMs, now } = options;
   const collect = createCollector({
     store,
+    // What a queue has is kept there until it is stored.
+    isKeptElsewhere: job.settings.queue !== undefined,
     outstanding,
     startedAtMs,
     now,
@@ -166,7 +167,7 @@ function describeInherited(count: number): string {
   return `An earlier run of this list did not end and left ${countOf(count, 'lookup')} to workers; this one takes up what they find.`;
 }
 
-function watchElsewhere(
+function watchShared(
   stored: StoredState | undefined,
   { job }: LookUpAllOptions,
 ): SharedPaceWatch | undefined {

@@ -66,12 +66,10 @@ export function openPaceMemory({
   };
 }
 
-/** Saves the pace of a run regularly. */
+/** Saves the pace of a run regularly. That a store cannot be written is told by the store itself. */
 export interface PaceSaver {
   /** Saves it now. */
   save(): Promise<void>;
-  /** Rejects when the pace cannot be saved. Never resolves. */
-  readonly failed: Promise<never>;
   /** Stops saving. */
   stop(): void;
 }
@@ -84,19 +82,11 @@ export function savePaceOften(
   memory: PaceMemory,
   snapshot: () => PaceState | undefined,
 ): PaceSaver {
-  let fail: (error: unknown) => void;
-  const failed = new Promise<never>((_, reject) => {
-    fail = reject;
-  });
-  failed.catch(() => {}); // avoids an unhandled rejection
-
   async function save(): Promise<void> {
     const state = snapshot();
-    if (state) await memory.save(state);
+    if (state) await memory.save(state).catch(() => {});
   }
 
-  const timer = setInterval(() => {
-    save().catch((error: unknown) => fail(error));
-  }, SAVE_EVERY_MS);
-  return { save, failed, stop: () => clearInterval(timer) };
+  const timer = setInterval(() => void save(), SAVE_EVERY_MS);
+  return { save, stop: () => clearInterval(timer) };
 }

@@ -98,8 +98,10 @@ function describeUnmade({ calls, lookups }: Plan): string {
 }
 
 /** `row 7 (empty)`, `sheet row 8 'http://localhost' (single_label)`. */
-function inLine({ row, sheetRow, reason, cell }: InvalidRow): string {
-  const place = sheetRow === undefined ? `row ${formatCount(row)}` : `sheet row ${sheetRow}`;
+function inLine({ row, sheetRow, line, reason, cell }: InvalidRow): string {
+  const inFile = line === undefined ? '' : ` in line ${line}`;
+  const place =
+    sheetRow === undefined ? `row ${formatCount(row)}${inFile}` : `sheet row ${sheetRow}`;
   return `${place} ${cell === '' ? '' : `'${cell}' `}(${reason})`;
 }
 
@@ -134,10 +136,15 @@ function describeCost({ cost = 0, price = 0 }: Plan): string {
   return `${formatPrice(cost)} at ${formatPrice(price)} a call, if none has to be made twice`;
 }
 
-function oddities({ raggedRows, blankLines }: Plan): readonly string[] {
+function oddities(plan: Plan): readonly string[] {
+  const { raggedRows, shortRows, firstShiftedLine, blankLines } = plan;
+  const shifted = plan.invalidByReason['too_many_cells'] ?? 0;
+  const long = raggedRows - shortRows - shifted;
   return [
-    raggedRows > 0 &&
-      `${countOf(raggedRows, 'row')} with more or fewer cells than the header, kept as they are`,
+    shifted > 0 &&
+      `${countOf(shifted, 'row')} with more cells than the header, not looked up because the domain may be in another column, the first in line ${firstShiftedLine}; quote texts that hold a delimiter`,
+    long > 0 && `${countOf(long, 'row')} with more cells than the header, kept as they are`,
+    shortRows > 0 && `${countOf(shortRows, 'row')} with fewer cells than the header, filled up`,
     blankLines > 0 && `${countOf(blankLines, 'blank line')} left out`,
   ].filter((line) => line !== false);
 }

@@ -18,10 +18,11 @@ import { formatRate } from './format-rate.ts';
 
 /** Says why a run stops before all domains were asked, and what to do. */
 export function describeStop(stop: Stop): string {
-  const { reason, comeBackAtMs, seen, trouble, refusal, throttledMs } = stop;
+  const { reason, comeBackAtMs, seen, trouble, refusal, throttledMs, storeError } = stop;
   if (seen) {
     return `${describeMisdirection(seen)} No further call is made, nothing of it is kept, and the outputs stay as they were.`;
   }
+  if (storeError !== undefined) return `${storeError} ${STOPS[reason]}`;
   if (refusal) return `${describeRefusal(reason, refusal)} No further call is made.`;
   if (trouble !== undefined && comeBackAtMs !== undefined) {
     return `The API is out (${trouble}) and says to wait longer than --max-wait. No further call is made. It said to come back at ${new Date(comeBackAtMs).toISOString()}.`;
@@ -68,6 +69,8 @@ const STOPS: Readonly<Record<Stop['reason'], string>> = {
   max_calls: 'All calls of --max-calls are made. No further call is made.',
   max_calls_per:
     'All calls of --max-calls-per are made, by this run and others together. No further call is made.',
+  unusable_store:
+    'No further call is made, and the answers that came since then go to the outputs alone.',
   interrupted:
     'Interrupted: no further call is made, calls in flight get 10 s. Interrupt again to end at once.',
   error: 'Stopped by an error.',
@@ -185,6 +188,8 @@ export function describeGoingOn({ reason, comeBackAtMs }: Stop): string {
   if (reason === 'misdirected') return 'Once that is fixed, run the same command again.';
   if (reason === 'refused')
     return 'What was found before is kept: once that is fixed, run the same command again.';
+  if (reason === 'unusable_store')
+    return 'What could not be stored is in the outputs alone: keep them. Then run the same command again to go on.';
   const when = comeBackAtMs === undefined ? '' : ` after ${new Date(comeBackAtMs).toISOString()}`;
   return `What was found is kept: run the same command again${when} to go on.`;
 }

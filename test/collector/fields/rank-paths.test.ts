@@ -83,6 +83,19 @@ describe('rankPaths', () => {
     expect(others.at(-1)).toBe('…');
   });
 
+  it('says of how many rows it does not know the paths', () => {
+    const uses = new Map([
+      [7, { firstRow: 1, rows: 3 }],
+      [8, { firstRow: 2, rows: 2 }],
+    ]);
+    const findShape = (id: number): Shape | undefined => (id === 7 ? [['name']] : undefined);
+    expect(rankPaths(uses, { findShape, most: 9 })).toEqual({
+      paths: [['name']],
+      isCut: true,
+      unshapedRows: 2,
+    });
+  });
+
   it('has each path once, none before one that more rows have', () => {
     const shape = fc.tuple(fc.nat(9), fc.uniqueArray(fc.constantFrom('a', 'b', 'c.d', 'c.e')));
     fc.assert(

@@ -14,8 +14,8 @@ export interface CommandOptions {
   readonly main?: string;
   /** The host name of a container of its own for it. @default none */
   readonly container?: string;
-  /** The largest file that it may write, in the blocks of `ulimit -f`. @default no limit */
-  readonly mostFileBlocks?: number;
+  /** A limit of its shell, such as `-f 1000` for the blocks of a file. @default none */
+  readonly ulimit?: string;
 }
 
 /** How a command ended. */
@@ -40,9 +40,9 @@ export async function start(args: readonly string[], options: CommandOptions): P
   const plain = [process.execPath, main, ...args];
   const { container } = options;
   const limited =
-    options.mostFileBlocks === undefined
+    options.ulimit === undefined
       ? plain
-      : ['sh', '-c', `ulimit -f ${options.mostFileBlocks}; exec "$@"`, 'sh', ...plain];
+      : ['sh', '-c', `ulimit ${options.ulimit}; exec "$@"`, 'sh', ...plain];
   const [file = '', ...rest] = container === undefined ? limited : inContainer(container, limited);
   const child = spawn(file, rest, {
     cwd: options.cwd,

@@ -103,6 +103,25 @@ describe('a quota that is published', () => {
   );
 });
 
+describe('a quota that is published, and far too high at first', () => {
+  it('is an upper bound for ever, when it is no longer taken for the limit', () => {
+    const real = fixedWindow(20, 1_000);
+    const state = createPaceState({}, 0);
+    let fastest = 0;
+    const limit: Limit = {
+      arrive: (nowMs) => {
+        fastest = Math.max(fastest, ratePerSecond(state));
+        const { isAccepted } = nowMs < 20_000 ? real.arrive(nowMs) : { isAccepted: true };
+        return { isAccepted, limits: { quota: QUOTA, remaining: 20, resetMs: 1_000 } };
+      },
+    };
+    simulate({ calls: 5_000, seed: 7, serviceMs: 80, limit }, oneProcess(32, state));
+    expect(describePace(state, state.latestMs).limitIs).not.toBe('published');
+    expect(fastest).toBeGreaterThan(45);
+    expect(fastest).toBeLessThanOrEqual(50);
+  });
+});
+
 describe('an API that tells how many calls are left, and of no window', () => {
   it.each([
     ['a window', fixedWindow(10, 1_000, { says: 'x_ratelimit' })],

@@ -1,4 +1,6 @@
+import { getEventListeners } from 'node:events';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import type { Rate } from '../../../src/pace/rate.ts';
 import type { StoredState } from '../../../src/pace/shared/stored-state.ts';
 import { createSharedTurnstile, type SharedTurnstile } from '../../../src/pace/shared/turnstile.ts';
 import { openState, passed } from './states.ts';
@@ -39,6 +41,32 @@ describe('the shared turnstile', () => {
   });
 });
 
+describe('a shared turnstile that is closed', () => {
+  it.each([
+    ['a caller waits for its start', 10, 1],
+    ['all are through', 1_000, 0],
+  ])('leaves no timer and no listener of its own behind: %s', async (_, passedMs, waiting) => {
+    const turnstile = open(openState(), 'w0', 4, { count: 20, perMs: 1_000 });
+    const stop = new AbortController();
+    const entering = [turnstile.enter(stop.signal), turnstile.enter(stop.signal)];
+    const ended = Promise.allSettled(entering);
+    await vi.advanceTimersByTimeAsync(passedMs);
+    let isClosed = false;
+    const closed = turnstile.close().then(() => {
+      isClosed = true;
+    });
+    while (!isClosed) await vi.advanceTimersByTimeAsync(1);
+    await closed;
+    expect(vi.getTimerCount()).toBe(0);
+    expect(getEventListeners(stop.signal, 'abort')).toHaveLength(waiting);
+    stop.abort('stopped');
+    const reasons = (await ended).map((end) =>
+      end.status === 'rejected' ? end.reason : 'through',
+    );
+    expect(reasons.filter((reason) => reason === 'stopped')).toHaveLength(waiting);
+  });
+});
+
 describe('a worker whose calls are refused without a time', () => {
   it('is told how long it has to wait, and so is one that joins', async () => {
     const stored = openState();
@@ -66,9 +94,10 @@ async function refused(turnstile: SharedTurnstile): Promise<number> {
   return turnstile.report({ kind: 'throttled', sentAtMs });
 }
 
-function open(stored: StoredState, worker: string, callers: number): SharedTurnstile {
+function open(stored: StoredState, worker: string, callers: number, rate?: Rate): SharedTurnstile {
   return createSharedTurnstile({
     stored,
+    rate,
     worker,
     callers,
     maxOutageMs: 3_600_000,

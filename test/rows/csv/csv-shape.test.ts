@@ -1,8 +1,21 @@
 import { describe, expect, it } from 'vitest';
-import { endOfQuotes } from '../../../src/rows/csv/csv-shape.ts';
+import { endOfQuotes, readShape } from '../../../src/rows/csv/csv-shape.ts';
 
 const DOUBLED = { quote: '"', escape: '"' } as const;
 const ESCAPED = { quote: '"', escape: '\\' } as const;
+
+describe('readShape', () => {
+  it.each([
+    [';;;\na;b;c;d\n', 2],
+    ['a;b;c;d\n;;;\n1;2;3;4\n', 3],
+    ['a;b;c;d\n;;;', 2],
+    ['a;b;c;d\n\n\n1;2;3;4\n', 2],
+    ['a\n;\n', 2],
+  ])('takes a row of empty cells for a row, and an empty line for none: %j', (text, records) => {
+    const grammar = { delimiter: ';', endsAtReturn: false, ...DOUBLED } as const;
+    expect(readShape(text, grammar, { isWhole: true }).records).toBe(records);
+  });
+});
 
 describe('endOfQuotes', () => {
   it.each([

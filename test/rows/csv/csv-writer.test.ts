@@ -1,9 +1,10 @@
 import { stringify } from 'csv-stringify/sync';
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { createCsvWriter } from '../../../src/rows/csv/csv-writer.ts';
+import { cellWriterOf, createCsvWriter } from '../../../src/rows/csv/csv-writer.ts';
 import type { RowWriter } from '../../../src/rows/row-format.ts';
 import { dialectOf } from '../sources.ts';
+import { FORMULA_SIGNS, inCell, UNSEEN_CHARACTERS } from './formulas.ts';
 
 function writer(delimiter = ',', lineEnd: '\n' | '\r\n' | '\r' = '\n'): RowWriter {
   return createCsvWriter({
@@ -43,16 +44,55 @@ describe('createCsvWriter', () => {
     });
     fc.assert(
       fc.property(text, fc.constantFrom(',', ';', '\t', '|'), (cell, delimiter) => {
-        const format = { delimiter, escape_formulas: true, quoted_match: /\r/ };
+        const format = { delimiter, quoted_match: /\r/ };
         const written = writer(delimiter).row('\n', 3, [cell]).slice(1);
         // A row of one empty cell has no other way to say so.
-        expect(written).toBe(cell === '' ? '\n' : stringify([[cell]], format));
+        expect(written).toBe(cell === '' ? '\n' : stringify([[inCell(cell)]], format));
       }),
     );
   });
 
   it.each(['=1', '+1', '-1', '@a', '\ta', '\ra'])('makes the text %j harmless', (text) => {
     expect(writer('|').row('1|2|3\n', 3, [text, ''])).toContain(`'${text}`);
+  });
+
+  describe('a text that a spreadsheet would run', () => {
+    const written = (text: string): string => cellWriterOf(dialectOf())(text);
+
+    it('gets an apostrophe, whatever stands unseen in front of it', () => {
+      const runs = UNSEEN_CHARACTERS.flatMap((unseen) =>
+        FORMULA_SIGNS.flatMap((sign) => [`${unseen}${sign}1`, ` ${unseen}${unseen}${sign}1`]),
+      );
+      expect(runs.filter((text) => !/^"?'/.test(written(text)))).toEqual([]);
+    });
+
+    it.each(['1=1', 'a\n=1', '#=1', "'=1", '(=1)', '\u00e9=1', '日=1', '\n', ' a', '\u200Ba', ''])(
+      'is not %j',
+      (text) => {
+        expect(written(text)).not.toMatch(/^"?'(?!=)/);
+        expect(written(text)).toContain(text);
+      },
+    );
+
+    it('gets it as the name of a column too', () => {
+      const options = {
+        before: '',
+        headerRaw: 'a\n',
+        headerFields: 1,
+        width: 1,
+        byteOrderMark: false,
+      };
+      const added = ['=1+1', ' \u200B@x', '\n-1'];
+      expect(createCsvWriter({ ...options, dialect: dialectOf(), added }).header).toBe(
+        `a,'=1+1,' \u200B@x,"'\n-1"\n`,
+      );
+    });
+
+    it('gets it where a character that does not fit becomes a space in front of it', () => {
+      const write = cellWriterOf({ ...dialectOf({ delimiter: '|' }), quote: '', escape: '' });
+      expect(write('|=1')).toBe("' =1");
+      expect(write('\n+1')).toBe("' +1");
+    });
   });
 
   it('writes numbers, booleans, nothing, lists and structures', () => {

@@ -23,6 +23,38 @@ describe('openCsv', () => {
     ]);
   });
 
+  it.each([
+    ['numbers', 'name,website\n1,Acme,acme.com\n2,Bolt,bolt.com\n7,Cora,cora.de\n'],
+    ['names', '"name","website"\n"a b","Acme","acme.com"\n"c","Bolt","bolt.com"\n'],
+  ])('gives the first column a blank name if R wrote %s of rows', async (_, text) => {
+    const source = sourceOf(text);
+    const format = openCsv(source);
+    expect(format.columns).toEqual(['', 'name', 'website']);
+    expect(format.notices).toEqual([expect.stringContaining('one cell more than the header')]);
+    const rows = await scanAll(format, source, 'website');
+    expect(rows.map((row) => [row.cell, row.shiftedInLine])).toContainEqual([
+      'acme.com',
+      undefined,
+    ]);
+    const header = format.createWriter(['p'], { maxFields: 3 }).header;
+    expect(header).toBe(`,${text.split('\n', 1).join()},p\n`);
+  });
+
+  it.each([
+    ['texts that are not quoted', 'id,domain,note\n1,acme.com,a, b\n2,bolt.com,c, d\n'],
+    ['delimiters at the end of each line', 'id,domain\n1,acme.com,\n2,bolt.com,\n'],
+    ['one row that is longer', 'name,website\n1,Acme,acme.com\n2,bolt.com\n'],
+  ])('keeps the header over %s', (_, text) => {
+    expect(openCsv(sourceOf(text)).columns[0]).not.toBe('');
+  });
+
+  it('refuses a list whose lines are quoted as a whole, and says how to mend it', () => {
+    const text = '"Name,Website"\r\n"Acme,acme.com"\r\n"""Bolt, Inc"",bolt.com"\r\n';
+    expect(() => openCsv(sourceOf(text))).toThrow(/each of its lines is quoted as a whole.*sed -E/);
+    const others = ['"Name, site"\n"Acme"\n', '"a,b"\n', 'd\n"x "" y"\n'];
+    for (const list of others) expect(openCsv(sourceOf(list)).columns).toHaveLength(1);
+  });
+
   it('takes a quoted empty cell for a row, also at the very end', async () => {
     const source = sourceOf('domain\n""\n\n""');
     const rows = await scanAll(openCsv(source), source, 'domain');

@@ -1,9 +1,12 @@
 import { describe, expect, it } from 'vitest';
-import { createDomainReader } from '../../../src/rows/domain/domain-reader.ts';
+import {
+  createDomainReader,
+  type DomainReaderOptions,
+} from '../../../src/rows/domain/domain-reader.ts';
 
 const FREE = { invalid: 'free_mail' };
 
-function read(cell: string, options: { registrable?: boolean; keepFreeMail?: boolean } = {}) {
+function read(cell: string, options: Omit<DomainReaderOptions, 'column'> = {}) {
   return createDomainReader({ column: { name: 'Website' }, ...options })(cell);
 }
 
@@ -17,6 +20,8 @@ describe('an e-mail address', () => {
     'jo@yandex.ru',
     'jo@gmx.ch', // not in the package
     'jo@tutanota.com',
+    '["jo@gmail.com"]',
+    '[mail](mailto:jo@gmail.com)',
   ])('where everybody can have one is none of a company: %s', (cell) => {
     expect(read(cell)).toEqual(FREE);
   });
@@ -51,6 +56,49 @@ describe('a website', () => {
       expect(read(cell)).toHaveProperty('domain');
     },
   );
+});
+
+describe('a page on a host that many share', () => {
+  const SHARED = { invalid: 'shared_host' };
+
+  it.each([
+    'https://www.facebook.com/acme',
+    'https://m.facebook.com/profile.php?id=1',
+    'de.linkedin.com/company/acme/',
+    'https://twitter.com/#!/acme',
+    'https://www.youtube.com/@acme',
+    'https://bit.ly/3abc',
+    'https://linktr.ee/acme',
+    'https://apps.apple.com/de/app/acme/id1',
+    'https://play.google.com/store/apps/details?id=com.acme',
+    'https://maps.google.com/?cid=123',
+    'https://www.google.de/maps/place/Acme',
+    'https://goo.gl/maps/abc',
+    'https://www.amazon.co.uk/stores/Acme',
+    'https://www.etsy.com/shop/acme',
+    'https://sites.google.com/view/acme',
+    'https://acme.page.link/x',
+    // A link whose target does not stand in it, or is such a page too.
+    'https://acme.us1.list-manage.com/track/click?u=abc&id=1',
+    'https://l.facebook.com/l.php?u=https%3A%2F%2Fbit.ly%2Fabc',
+  ])('says nothing about a company: %s', (cell) => {
+    expect(read(cell)).toEqual(SHARED);
+    expect(read(cell, { registrable: true })).toEqual(SHARED);
+    expect(read(cell, { keepSharedHosts: true })).toHaveProperty('domain');
+  });
+
+  it.each([
+    ['linkedin.com', 'linkedin.com'],
+    ['https://www.facebook.com/', 'facebook.com'],
+    ['https://www.tripadvisor.com/index.html', 'tripadvisor.com'],
+    ['https://www.google.com/about', 'google.com'],
+    ['https://acme.tumblr.com/about', 'acme.tumblr.com'],
+    ['jo@facebook.com', 'facebook.com'],
+    ['https://myfacebook.com/acme', 'myfacebook.com'],
+    ['https://acme.com/facebook.com/', 'acme.com'],
+  ])('is not its front page, nor another host: %s', (cell, domain) => {
+    expect(read(cell)).toEqual({ domain });
+  });
 });
 
 describe('a domain alone', () => {

@@ -53,6 +53,18 @@ const pieces = fc.constantFrom(
   '.com',
   'com',
   '\u2100',
+  '=',
+  ',',
+  ';',
+  '|',
+  '](',
+  '<a href=',
+  'HYPERLINK("',
+  'https://google.com/url?q=',
+  'urldefense.com/v3/__',
+  '%25',
+  '\u2014',
+  '\u2764',
   '\ufdfa',
 );
 const assembled = fc.array(pieces, { maxLength: 12 }).map((parts) => parts.join(''));
@@ -169,14 +181,71 @@ describe('normalizeDomain, for a domain in disguise', () => {
     );
   });
 
-  it('never finds one where white space splits two', () => {
+  const idioms: readonly ((address: string) => string)[] = [
+    (address) => `="${address}"`,
+    (address) => `=HYPERLINK("${address}","Acme")`,
+    (address) => `#${address}#`,
+    (address) => `Acme AG#${address}##tip#`,
+    (address) => `[Acme AG](${address})`,
+    (address) => `<a href="${address}">Acme AG</a>`,
+    (address) => `<${address}>`,
+    (address) => JSON.stringify([address]),
+    (address) => `(${address})`,
+    (address) => `${address}, `,
+    (address) => `${address};${address}`,
+    (address) => `${address} / ${address}`,
+  ];
+  const wraps: readonly ((url: string) => string)[] = [
+    (url) => `https://www.google.com/url?sa=t&url=${encodeURIComponent(url)}&usg=x`,
+    (url) =>
+      `https://eur01.safelinks.protection.outlook.com/?url=${encodeURIComponent(url)}&data=1`,
+    (url) => `https://l.facebook.com/l.php?u=${encodeURIComponent(url)}&h=x`,
+    (url) => `https://urldefense.com/v3/__${url}__;!!x`,
+    (url) => `https://www.bing.com/ck/a?p=x&u=a1${Buffer.from(url).toString('base64url')}&ntb=1`,
+    (url) => `https://web.archive.org/web/2020/${url}`,
+  ];
+
+  it('finds the same domain in every idiom of exporters', () => {
+    fc.assert(
+      fc.property(
+        domains,
+        fc.constantFrom('', 'https://', 'http://www.', 'http//'),
+        fc.constantFrom('', '/', '/about', '/?x=1'),
+        fc.constantFrom(...idioms),
+        (domain, prefix, suffix, write) => {
+          const cell = write(`${prefix}${domain}${suffix}`);
+          expect(normalizeDomain(cell), cell).toEqual({ domain });
+        },
+      ),
+      runs,
+    );
+  });
+
+  it('finds the same domain in every link that wraps it, and in those that wrap these', () => {
+    fc.assert(
+      fc.property(
+        domains,
+        fc.array(fc.constantFrom(...wraps), { minLength: 1, maxLength: 3 }),
+        fc.constantFrom(...idioms, (address: string) => address),
+        (domain, around, write) => {
+          const cell = write(around.reduce((url, wrap) => wrap(url), `https://www.${domain}/x`));
+          expect(normalizeDomain(cell), cell).toEqual({ domain });
+        },
+      ),
+      runs,
+    );
+  });
+
+  it('never finds one where anything splits two', () => {
     fc.assert(
       fc.property(
         domains,
         domains,
-        fc.constantFrom(' ', '\t', '\n', '\u00a0', ', '),
+        fc.constantFrom(' ', '\t', '\n', '\u00a0', ', ', ',', ';', '|', ' / ', '","'),
         (a, b, gap) => {
-          expect(normalizeDomain(a + gap + b)).toEqual({ invalid: 'contains_space' });
+          const one = a === b ? { domain: a } : { invalid: 'several_domains' };
+          expect(normalizeDomain(a + gap + b)).toEqual(one);
+          expect(normalizeDomain(`https://${a}/x${gap}https://${b}/y`)).toEqual(one);
         },
       ),
     );
@@ -202,6 +271,18 @@ describe('normalizeDomain, for a cell of a million characters', () => {
     ' http',
     '\ufdfa',
     '\u200c',
+    ',',
+    'a.com,',
+    '[',
+    '[a](',
+    '<a ',
+    '<a href=',
+    '#',
+    '%25',
+    'https://google.com/url?q=',
+    '__http:/',
+    'http//',
+    'HYPERLINK("',
   ];
 
   it.each(units)('comes to an end: %j', (unit) => {

@@ -40,6 +40,22 @@ describe('a domain is found', () => {
     ]);
   });
 
+  it('in a URL whose scheme has a slip in it, or is there twice', () => {
+    gives('example.com', [
+      'http:// www.example.com',
+      'https:// example.com/',
+      'http//example.com',
+      'https;//example.com',
+      'htttp://example.com',
+      'http://http//example.com',
+      'https://https://https://www.example.com',
+      'www.http://example.com',
+      'http://www.https://example.com',
+      'https%3A%2F%2Fwww.example.com%2Fabout',
+      'ｈｔｔｐ：／／ｅｘａｍｐｌｅ．ｃｏｍ',
+    ]);
+  });
+
   it('before a path, query or fragment, with or without a scheme', () => {
     gives('example.com', [
       'example.com/',
@@ -104,6 +120,12 @@ describe('a domain is found', () => {
   it('percent-encoded', () => {
     gives('example.com', ['https://ex%61mple%2Ecom/', 'example%2ecom']);
     gives('xn--mller-kva.de', ['https://m%C3%BCller.de/']);
+    gives('example.com', [
+      'https://example.com%20',
+      'https://%20www.example.com',
+      'example.com%20',
+      'https://example.com%C2%A0/',
+    ]);
   });
 
   it('in other scripts, as the ASCII name that DNS knows', () => {
@@ -112,6 +134,11 @@ describe('a domain is found', () => {
     gives('xn--85x722f.xn--55qx5d.cn', ['食狮.公司.cn', '食狮。公司。cn', '食狮．公司｡cn。']);
     gives('example.com', ['ｅｘａｍｐｌｅ．ｃｏｍ', 'example。com']);
     gives('xn--mller-kva.de', ['xn--mller-kva.de', 'XN--MLLER-KVA.de']);
+  });
+
+  it('with any dash for a hyphen', () => {
+    for (const dash of '‐‑‒–—―−﹘﹣－') gives('acme-corp.com', [`www.acme${dash}corp.com`]);
+    gives('acme-corp.com', ['info@acme–corp.com', 'https://acme‑corp.com/a']);
   });
 
   it('with hyphens in third and fourth position, which are in use', () => {
@@ -137,6 +164,121 @@ describe('a domain is found', () => {
   });
 });
 
+describe('an address as a program exports it is read:', () => {
+  it('a text that is a formula', () => {
+    gives('example.com', [
+      '="www.example.com"',
+      '="https://example.com/"',
+      '=HYPERLINK("https://example.com","Example Inc.")',
+      '\'=HYPERLINK("https://example.com";"Example")',
+      '=HIPERVÍNCULO("https://example.com")',
+    ]);
+    refuses('single_label', ['=IMAGE("https://cdn.example.com/logo.png")']);
+  });
+
+  it('a link of Access, with or without a text', () => {
+    gives('example.com', [
+      '#http://www.example.com#',
+      'Example#http://example.com#',
+      'Example AG#http://www.example.com##Visit Example#',
+      '#https://example.com/en#',
+    ]);
+  });
+
+  it('a link of Markdown, HTML or a chat', () => {
+    gives('example.com', [
+      '[Example Inc.](https://example.com "our site")',
+      '<a class="x" href="https://www.example.com/?a=1&amp;b=2">Example Inc.</a>',
+      "<p><a href='http://example.com'>example.com</a></p>",
+      'example.com<br/>',
+      'example.com&nbsp;',
+      '<https://example.com|Example>',
+    ]);
+  });
+
+  it('what a link shows, if that is a domain itself', () => {
+    gives('example.com', [
+      '[example.com](https://bit.ly/2xyz)',
+      '<a href="https://facebook.com/example">example.com</a>',
+      '=HYPERLINK("https://facebook.com/example","example.com")',
+    ]);
+  });
+
+  it('one address in a list or in brackets', () => {
+    gives('example.com', [
+      '["example.com"]',
+      '["https:\\/\\/example.com\\/"]',
+      "['example.com']",
+      '{example.com}',
+      '(example.com)',
+      '[example.com]',
+      'example.com,',
+      'example.com;',
+      ' example.com., ',
+    ]);
+  });
+
+  it('several that agree on one domain, whatever is between them', () => {
+    gives('example.com', [
+      'example.com, www.example.com',
+      'https://example.com/a;https://example.com/b',
+      'example.com|EXAMPLE.com',
+      'example.com / example.com',
+      '["example.com","www.example.com"]',
+      'A <a@example.com>, B <b@example.com>',
+      'example.com, shop.example.com',
+    ]);
+  });
+
+  it('and a comma in a path or a query stays there', () => {
+    gives('example.com', [
+      'https://example.com/a,1518,druck.html',
+      'https://example.com/?tags=a.com,b.com',
+    ]);
+  });
+});
+
+describe('a link that wraps another', () => {
+  const base64 = Buffer.from('https://example.com/').toString('base64url');
+
+  it.each([
+    'https://www.google.com/url?q=https://www.example.com/&sa=U&ved=abc',
+    'https://www.google.co.uk/url?sa=t&amp;url=https%3A%2F%2Fexample.com%2Fabout&amp;usg=x',
+    'https://www.google.com/amp/s/example.com/news',
+    'https://www.google.com/imgres?imgurl=https://cdn.net/x.png&imgrefurl=https://example.com/p',
+    `https://www.bing.com/ck/a?!&&p=abc&u=a1${base64}&ntb=1`,
+    'https://r.search.yahoo.com/_ylt=A/RV=2/RU=https%3a%2f%2fwww.example.com%2f/RK=2/RS=x',
+    'https://duckduckgo.com/l/?uddg=https%3A%2F%2Fexample.com&rut=x',
+    'https://nam02.safelinks.protection.outlook.com/?url=http%3A%2F%2Fwww.example.com%2F&data=05',
+    'https://urldefense.proofpoint.com/v1/url?u=http://www.example.com/&k=abc',
+    'https://urldefense.proofpoint.com/v2/url?u=https-3A__www.example.com_a-2Db&d=DwMF&c=x',
+    'https://urldefense.com/v3/__https://www.example.com/__;!!abc!xyz$',
+    'https://protect-us.mimecast.com/s/abCd?domain=example.com',
+    'https://linkprotect.cudasvc.com/url?a=https%3a%2f%2fwww.example.com&c=E,1,xyz&typo=1',
+    'https://eu-west-1.protection.sophos.com/?d=example.com&i=1',
+    'https://secure-web.cisco.com/1abc/https%3A%2F%2Fwww.example.com',
+    'https://l.facebook.com/l.php?u=https%3A%2F%2Fexample.com%2F%3Ffbclid%3Dx&h=AT0',
+    'https://www.linkedin.com/redir/redirect?url=https%3A%2F%2Fexample%2Ecom&urlhash=x',
+    'https://web.archive.org/web/20200101000000/http://www.example.com:80/',
+    'https://href.li/?https://example.com/?x=1',
+    // In another one, encoded twice or not at all.
+    'https://eur01.safelinks.protection.outlook.com/?url=https%3A%2F%2Furldefense.com%2Fv3%2F__https%3A%2F%2Fexample.com__%3B!!a&data=1',
+    'https://eur01.safelinks.protection.outlook.com/?url=https://www.google.com/url?q=https://example.com&data=1',
+    'https://l.facebook.com/l.php?u=https%253A%252F%252Fexample.com',
+  ])('is read for its target: %s', (cell) => {
+    gives('example.com', [cell]);
+  });
+
+  it('is none where a site of its own sends visitors elsewhere', () => {
+    gives('example.com', ['https://example.com/login?next=https://sso.example.net']);
+  });
+
+  it('is followed a few times only', () => {
+    const chain = 'https://www.google.com/url?q='.repeat(1_000);
+    gives('google.com', [`${chain}https://example.com`]);
+  });
+});
+
 describe('www.', () => {
   it('is taken off, as often as it stands there', () => {
     gives('example.com', ['www.example.com', 'WWW.example.com', 'www.www.example.com']);
@@ -157,6 +299,24 @@ describe('www.', () => {
 describe('a cell is refused', () => {
   it('as empty when nothing is left in it', () => {
     refuses('empty', ['', '   ', NBSP, BOM, '""', '“ ”', '\0', 'http://', 'https://', '<>', '//']);
+    refuses('empty', ['[]', '{}', '[""]', ',', ' '.repeat(100)]);
+  });
+
+  it('as empty when it says that there is nothing', () => {
+    refuses('empty', ['N/A', 'n/a', '#N/A', '#REF!', '#DIV/0!', '#NOM?', 'null', '(null)', '\\N']);
+    refuses('empty', [
+      'none',
+      '-',
+      '–',
+      '--',
+      '?',
+      'FALSE',
+      'Falsch',
+      '0',
+      '0,00',
+      '=FALSE',
+      'NaN',
+    ]);
   });
 
   it('as an IP address, of either version, in any dress', () => {
@@ -173,6 +333,7 @@ describe('a cell is refused', () => {
       'fe80::1%eth0',
       '[fe80::1%25eth0]',
       '[2001:db8::1]',
+      '[::1',
       'https://[2001:db8::1]:443/x',
       'https://user@[::1]/',
       '10.0.0.0/8',
@@ -185,15 +346,7 @@ describe('a cell is refused', () => {
   });
 
   it('as a single label', () => {
-    refuses('single_label', [
-      'localhost',
-      'http://localhost:3000/',
-      'n/a',
-      '-',
-      'Acme',
-      'com',
-      '株式会社',
-    ]);
+    refuses('single_label', ['localhost', 'http://localhost:3000/', 'Acme', 'com', '株式会社']);
     refuses('single_label', ['Acme&Co', 'jane@localhost', 'localhost.', 'example…com']);
   });
 
@@ -209,20 +362,35 @@ describe('a cell is refused', () => {
     refuses('domain_too_long', ['a'.repeat(1_000_000), `${'ü.'.repeat(1_000_000)}com`]);
   });
 
-  it('as containing spaces when it is a name or holds two addresses', () => {
+  it('as containing spaces when it is a name', () => {
     refuses('contains_space', [
       'Acme Corporation',
       'St. John',
+      'Acme.com, Inc.',
+      'Acme https://acme.com',
+      'exam%20ple.com',
+    ]);
+  });
+
+  it('as of several domains, whatever is between them', () => {
+    refuses('several_domains', [
       'a.com b.com',
       'a.com\nb.com',
       `a.com${NBSP}b.com`,
       'a.com, b.com',
+      'a.com,b.com',
       'a.com / b.com',
+      'a.com|b.com',
       'https://a.com/ https://b.com/',
+      'https://a.com/;https://b.com/',
+      'http://a.org/,http://a.org/about/,http://b.net/a',
+      'a.com/start,b.com',
       'a.com/x www.b.com',
-      'Acme https://acme.com',
-      'exam%20ple.com',
+      'https://a.com/x y see https://b.com',
       'A <a@a.com>, B <b@b.com>',
+      'a@a.com;b@b.com',
+      '["a.com","b.com"]',
+      'foo.github.io bar.github.io',
     ]);
   });
 
@@ -241,21 +409,30 @@ describe('a cell is refused', () => {
       'a.-b.com',
       'foo_bar.com',
       '_.com',
-      'a.com,b.com',
-      'a@a.com;b@b.com',
       'a!b.com',
       '*.example.com',
       'example.com:http',
       'example.com:80:80',
-      '[::1',
-      '[example.com]',
       'a%ZZ.com',
       'a%2Fb.com',
       '\ud800.com',
       'a\0b.com',
       '?x',
-      '#REF!',
     ]);
+  });
+
+  it('as malformed when a sign in it is sold by no registry', () => {
+    const cells = [
+      '•acme.com',
+      'acme®.com',
+      'acme™.com',
+      'acme’s.com',
+      'a²b.com',
+      'i❤.ws',
+      '☕.com',
+    ];
+    refuses('malformed', [...cells, 'xn--i-7iq.ws', 'a·b.com', 'a・b.com', 'أـب.com']);
+    gives('xn--collectiu-2pa.cat', ['col·lectiu.cat']);
   });
 
   it('as malformed when its Punycode is no name that could have been encoded', () => {

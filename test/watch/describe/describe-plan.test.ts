@@ -17,6 +17,7 @@ const PLAN: Plan = {
   freshRows: 0,
   lookups: 1,
   raggedRows: 0,
+  shortRows: 0,
   blankLines: 0,
   calls: 1,
   estimate: undefined,
@@ -49,8 +50,22 @@ describe('describePlan', () => {
       'Plan: 1 row, 1,000 unique domains, 0 invalid, 0 fresh, 1 call to make',
     ]);
     expect(describePlan({ ...PLAN, raggedRows: 2, blankLines: 1 }).slice(1)).toEqual([
-      '2 rows with more or fewer cells than the header, kept as they are',
+      '2 rows with more cells than the header, kept as they are',
       '1 blank line left out',
+    ]);
+  });
+
+  it('tells rows that are too long from rows that are too short', () => {
+    const odd = { raggedRows: 3, shortRows: 1, firstShiftedLine: 7 };
+    const invalid = {
+      invalidRows: 2,
+      invalidByReason: { too_many_cells: 2 },
+      invalidExamples: [{ row: 5, line: 7, reason: 'too_many_cells', cell: 'jo@agency.de' }],
+    };
+    expect(describePlan({ ...PLAN, ...odd, ...invalid }).slice(1)).toEqual([
+      "Invalid, for example: row 5 in line 7 'jo@agency.de' (too_many_cells)",
+      '2 rows with more cells than the header, not looked up because the domain may be in another column, the first in line 7; quote texts that hold a delimiter',
+      '1 row with fewer cells than the header, filled up',
     ]);
   });
 

@@ -58,14 +58,14 @@ it('has each message on a line of its own, fit for a terminal', async () => {
 });
 
 it.each(['json', 'text'] as const)('tells no secret, as %s', async (format) => {
-  const { log, lines } = await open({ format, redact: createRedactor('k"ey') });
+  const { log, lines } = await open({ format, redact: createRedactor(['k"ey']).text });
   log.with({ deep: [{ in: 'k"ey' }] }).write('info', 'It is k"ey', { as: 'k%22ey', more: 'k"ey' });
   expect(lines.join('')).not.toMatch(/k(\\|%22)?"?ey/);
   expect(lines.join('')).toContain('It is [redacted]');
 });
 
 it('stays readable when the secret is a word of its own', async () => {
-  const { log, lines } = await open({ redact: createRedactor('info') });
+  const { log, lines } = await open({ redact: createRedactor(['info']).text });
   log.write('info', 'info', { info: 1 });
   expect(JSON.parse(lines[0] ?? '')).toMatchObject({ level: 'info', msg: '[redacted]', info: 1 });
 });

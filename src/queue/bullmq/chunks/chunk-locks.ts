@@ -1,4 +1,6 @@
+import { uptime } from 'node:os';
 import { ErrorCode, type Worker } from 'bullmq';
+import { startHeartbeat } from '../heartbeat.ts';
 import { reasonOf } from '../server/reasons.ts';
 
 /** The claim of this process on a chunk it took. */
@@ -19,18 +21,16 @@ export interface ChunkLocksOptions {
   /** How long a claim lasts without renewal. */
   readonly lockMs: number;
   /**
-   * Clocks in milliseconds. The one by which more time has passed counts. @default a monotonic
-   * clock, and one that goes on while the machine sleeps
+   * A clock in milliseconds that nobody sets, and that goes on while the machine sleeps.
+   *
+   * @default the time since the machine was started
    */
-  readonly clocks?: readonly (() => number)[];
+  readonly nowMs?: () => number;
 }
-
-const CLOCKS = [() => performance.now(), Date.now];
 
 interface Held {
   readonly token: string;
-  /** The last renewal by each clock. */
-  renewedAtMs: readonly number[];
+  renewedAtMs: number;
   isLost: boolean;
 }
 
@@ -40,15 +40,13 @@ interface Held {
  * succeeds.
  */
 export function createChunkLocks(options: ChunkLocksOptions): ChunkLocks {
-  const { worker, lockMs, clocks = CLOCKS } = options;
+  const { worker, lockMs, nowMs = createUptimeClock() } = options;
   const held = new Map<string, Held>();
-
-  const readClocks = (): number[] => clocks.map((nowMs) => nowMs());
 
   async function renew(): Promise<void> {
     const chunks = [...held];
     if (chunks.length === 0) return;
-    const askedAtMs = readClocks();
+    const askedAtMs = nowMs();
     const lost = await worker.extendJobLocks(
       chunks.map(([id]) => id),
       chunks.map(([, { token }]) => token),
@@ -60,20 +58,15 @@ export function createChunkLocks(options: ChunkLocksOptions): ChunkLocks {
     }
   }
 
-  const timer = setInterval(() => {
-    renew().catch(() => {}); // the time since the last renewal shows it
-  }, lockMs / 3);
+  // That a renewal failed is shown by the time since the last one.
+  const heartbeat = startHeartbeat(lockMs / 3, renew);
 
   return {
     hold: (chunk, token) => {
-      const lock: Held = { token, renewedAtMs: readClocks(), isLost: false };
+      const lock: Held = { token, renewedAtMs: nowMs(), isLost: false };
       held.set(chunk, lock);
       return {
-        isOurs: () => {
-          const isOver = (nowMs: number, at: number): boolean =>
-            nowMs - (lock.renewedAtMs[at] ?? 0) >= lockMs;
-          return !lock.isLost && !readClocks().some(isOver);
-        },
+        isOurs: () => !lock.isLost && nowMs() - lock.renewedAtMs < lockMs,
         release: () => {
           // The chunk may have been given to this process again, which then holds it under another
           // token.
@@ -81,7 +74,26 @@ export function createChunkLocks(options: ChunkLocksOptions): ChunkLocks {
         },
       };
     },
-    close: () => clearInterval(timer),
+    close: heartbeat.close,
+  };
+}
+
+/** To read the uptime takes some microseconds, and it is asked for before each lookup. */
+const READ_EVERY_MS = 10;
+
+/**
+ * The wall clock may be set, and the monotonic clock of Node.js stands still while the machine
+ * sleeps.
+ */
+function createUptimeClock(): () => number {
+  let readAtMs = Number.NEGATIVE_INFINITY;
+  let uptimeMs = 0;
+  return () => {
+    if (performance.now() - readAtMs >= READ_EVERY_MS) {
+      readAtMs = performance.now();
+      uptimeMs = uptime() * 1_000;
+    }
+    return uptimeMs;
   };
 }
 

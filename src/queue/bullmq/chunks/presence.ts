@@ -1,3 +1,4 @@
+import { startHeartbeat } from '../heartbeat.ts';
 import { ledgerKey, PREFIX } from '../names.ts';
 import { OPEN_FIELD } from '../runs/run-ledger.ts';
 import type { RedisClient } from '../server/redis.ts';
@@ -74,15 +75,13 @@ export function announceWorker(
       .set(noticeKey(id), JSON.stringify(describe()), 'PX', ABSENT_MS)
       .exec();
   }
-  const tryBeat = (): Promise<void> => beat().catch(onRefused); // the next beat will do
-  const announced = tryBeat();
-  const timer = setInterval(() => void tryBeat(), BEAT_MS);
+  const heartbeat = startHeartbeat(BEAT_MS, beat, onRefused);
   return {
-    announced,
+    announced: heartbeat.first,
     now: () => (told ? Math.floor(told.nowMs + performance.now() - told.atMs) : Date.now()),
     close: async () => {
       isClosed = true;
-      clearInterval(timer);
+      heartbeat.close();
       const leaving = client.multi().zrem(KEY, id).del(noticeKey(id)).exec();
       await leaving.catch(() => {}); // otherwise the announcement expires
     },

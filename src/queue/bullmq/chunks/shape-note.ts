@@ -9,8 +9,9 @@ export interface ShapeNote {
   readonly paths?: Shape;
 }
 
-/** Past this many shapes, all known names are forgotten. */
+/** Past this many shapes, or paths in them, all known names are forgotten. */
 const MOST_KNOWN = 10_000;
+const MOST_PATHS = 200_000;
 const HASH_LENGTH = 16;
 
 const names = new WeakMap<Shape, string>();
@@ -33,12 +34,17 @@ function nameOf(shape: Shape): string {
  */
 export class KnownShapes {
   readonly #shapes = new Map<string, Shape>();
+  #paths = 0;
 
   /** @param paths the shape, if its entry spells it out */
   find(name: string, paths: Shape | undefined): Shape | undefined {
     const known = this.#shapes.get(name);
     if (known || !paths) return known;
-    if (this.#shapes.size >= MOST_KNOWN) this.#shapes.clear();
+    this.#paths += paths.length;
+    if (this.#shapes.size >= MOST_KNOWN || this.#paths > MOST_PATHS) {
+      this.#shapes.clear();
+      this.#paths = paths.length;
+    }
     this.#shapes.set(name, paths);
     return paths;
   }

@@ -223,7 +223,8 @@ export function takeChunks(options: TakeChunksOptions): ChunkTaker {
       const token = randomUUID();
       const askedAtMs = performance.now();
       const job = await next(token);
-      if (job) start(job, token);
+      if (job && isStopping) await job.moveToWait(token).catch(refusals.tell);
+      else if (job) start(job, token);
       else if (performance.now() - askedAtMs < AT_ONCE_MS) await delay(PAUSE_MS);
     }
   }

@@ -1,5 +1,6 @@
 import { setImmediate } from 'node:timers/promises';
 import { type CallCounters, createCallCounters } from '../../../common/call-counters.ts';
+import { type Heartbeat, startHeartbeat } from '../heartbeat.ts';
 import type { RedisClient } from '../server/redis.ts';
 import { boundCallsOfRun, boundKey, takenKey, untoldKey } from './run-calls.ts';
 
@@ -34,7 +35,7 @@ export async function watchCalls(
 ): Promise<CallsWatch> {
   const taken = takenKey(runId);
   const untold = untoldKey(runId);
-  let timer: NodeJS.Timeout | undefined;
+  let heartbeat: Heartbeat | undefined;
   await boundCallsOfRun(client, runId, maxCalls);
   if (maxCalls !== undefined) {
     const look = async (): Promise<void> => {
@@ -42,10 +43,10 @@ export async function watchCalls(
       await setImmediate(); // callers that were granted a call in the same reply go on first
       onCallsUsedUp();
     };
-    timer = setInterval(() => void look().catch(() => {}), POLL_MS); // the next look will do
+    heartbeat = startHeartbeat(POLL_MS, look);
   }
   return {
-    stop: () => clearInterval(timer),
+    stop: () => heartbeat?.close(),
     takeUntold: async () => {
       const counts: CallCounters = createCallCounters();
       const [[, noted] = []] =

@@ -18,7 +18,10 @@ export interface GivenChunks {
    * @throws the reason of `giveUp` when that fires first
    */
   readonly give: (domains: readonly string[], round?: number) => Promise<void>;
-  /** Takes back chunks that no worker has begun. Returns the domains that are left of them. */
+  /**
+   * Takes back chunks that no worker has begun. Returns the domains that are left of them. Leaves
+   * out those that Redis does not let go for now.
+   */
   readonly withdraw: () => Promise<readonly (readonly string[])[]>;
   close(): Promise<void>;
 }
@@ -82,7 +85,10 @@ export function openGivenChunks(options: GivenChunksOptions): GivenChunks {
     },
     withdraw: async () => {
       const chunks = [...(await ledger.read())];
-      const left = await Promise.all(chunks.map(([id, domains]) => takeBack(id, domains)));
+      // What was taken back is on no queue any more: it must not be lost with what could not be.
+      const left = await Promise.all(
+        chunks.map(([id, domains]) => takeBack(id, domains).catch(() => [])),
+      );
       return left.filter((domains) => domains.length > 0);
     },
     close: () => queue.close(),

@@ -1,4 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
+import { startHeartbeat } from '../heartbeat.ts';
 import { PREFIX } from '../names.ts';
 import type { RedisClient } from '../server/redis.ts';
 
@@ -54,10 +55,10 @@ export function watchPausedRuns(client: RedisClient): PausedRuns {
     await look([runId]).catch(() => {}); // the next look will do
   }
 
-  const timer = setInterval(() => {
+  const heartbeat = startHeartbeat(POLL_MS, async () => {
     for (const [runId, { watchers }] of runs) if (watchers === 0) runs.delete(runId);
-    if (runs.size > 0) look([...runs.keys()]).catch(() => {}); // the next look will do
-  }, POLL_MS);
+    if (runs.size > 0) await look([...runs.keys()]);
+  });
 
   const has = (runId: string): boolean => runs.get(runId)?.isPaused ?? false;
   return {
@@ -72,7 +73,7 @@ export function watchPausedRuns(client: RedisClient): PausedRuns {
       if (run) run.watchers -= 1;
     },
     has,
-    close: () => clearInterval(timer),
+    close: heartbeat.close,
   };
 }
 

@@ -1,3 +1,4 @@
+import { startHeartbeat } from '../heartbeat.ts';
 import { PREFIX } from '../names.ts';
 import type { RedisClient } from '../server/redis.ts';
 import { timeOf } from '../server/server-time.ts';
@@ -31,7 +32,6 @@ export interface AnnounceRunOptions {
 export function announceRun(client: RedisClient, options: AnnounceRunOptions): RunAnnouncement {
   const { id, describe, onAsked } = options;
   let looks = 0;
-  let isLooking = false;
 
   async function tell(): Promise<void> {
     const now = await timeOf(client);
@@ -45,24 +45,15 @@ export function announceRun(client: RedisClient, options: AnnounceRunOptions): R
   }
 
   async function look(): Promise<void> {
-    if (isLooking) return;
-    isLooking = true;
-    try {
-      for (const action of (await client.lpop(askedKey(id), 10)) ?? []) onAsked(action);
-      if (looks % LOOKS_PER_STATE === 0) await tell();
-      looks += 1;
-    } catch {
-      // Redis is away. The next look tries again.
-    } finally {
-      isLooking = false;
-    }
+    for (const action of (await client.lpop(askedKey(id), 10)) ?? []) onAsked(action);
+    if (looks % LOOKS_PER_STATE === 0) await tell();
+    looks += 1;
   }
 
-  const timer = setInterval(() => void look(), POLL_MS);
-  void look();
+  const heartbeat = startHeartbeat(POLL_MS, look);
   return {
     close: async () => {
-      clearInterval(timer);
+      heartbeat.close();
       await tell().catch(() => {}); // otherwise the run looks lost, which it is to this Redis
     },
   };

@@ -1,3 +1,4 @@
+import { startHeartbeat } from '../heartbeat.ts';
 import { KEPT_MS, ledgerKey, logKey, runQueueKeys } from '../names.ts';
 import type { RedisClient } from '../server/redis.ts';
 import { findClaim, type RunClaim } from './run-claim.ts';
@@ -143,9 +144,7 @@ function openLedger(
     return true;
   }
 
-  const beat = (): void => void touch().catch(() => {}); // the next beat will do
-  beat();
-  const timer = setInterval(beat, BEAT_MS);
+  const heartbeat = startHeartbeat(BEAT_MS, touch);
   return {
     runId,
     touch,
@@ -167,7 +166,7 @@ function openLedger(
       await Promise.all([client.hdel(key, ...chunks), client.del(...chunks.map(logKey))]);
     },
     close: async (isOver) => {
-      clearInterval(timer);
+      heartbeat.close();
       isClosed = true;
       await claim.release(isOver);
     },

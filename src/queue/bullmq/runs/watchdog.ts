@@ -2,6 +2,7 @@ import type { Job, Queue } from 'bullmq';
 import type { Reply } from '../../lookup-queue.ts';
 import { countWorkers, isServed } from '../chunks/presence.ts';
 import { findStopNotice, type StopNotice } from '../chunks/stop-notice.ts';
+import { startHeartbeat } from '../heartbeat.ts';
 import { toOutcome, withoutCall } from '../outcome-data.ts';
 import type { RedisClient } from '../server/redis.ts';
 import type { RunLedger } from './run-ledger.ts';
@@ -56,7 +57,6 @@ export function createWatchdog(options: WatchdogOptions): Watchdog {
   const { client, api, queue, ledger, outstanding, isHeld, give, retake, drop, signal } = options;
   const { collect, takeLogged, onNotice, onAlone, progressAtMs } = options;
   let lookedAtMs = performance.now();
-  let isLooking = false;
   let isAlone = false;
   /** Why the last worker stopped, as told. */
   let toldWhy: string | undefined;
@@ -135,24 +135,17 @@ export function createWatchdog(options: WatchdogOptions): Watchdog {
   }
 
   async function check(): Promise<void> {
-    if (isLooking || outstanding.size === 0) return;
-    isLooking = true;
-    try {
-      const now = performance.now();
-      if (isSilent() && now - lookedAtMs > SILENCE_MS) {
-        lookedAtMs = now;
-        await look();
-      }
-      if (now - progressAtMs() > FIRST_LOOK_MS) await tellWhenAlone();
-    } catch {
-      // Redis is away; the next look will do.
-    } finally {
-      isLooking = false;
+    if (outstanding.size === 0) return;
+    const now = performance.now();
+    if (isSilent() && now - lookedAtMs > SILENCE_MS) {
+      lookedAtMs = now;
+      await look();
     }
+    if (now - progressAtMs() > FIRST_LOOK_MS) await tellWhenAlone();
   }
 
-  const timer = setInterval(() => void check(), POLL_MS);
-  return { close: () => clearInterval(timer) };
+  const { close } = startHeartbeat(POLL_MS, check);
+  return { close };
 }
 
 /** @param areOthers whether there are workers for other APIs */

@@ -1,4 +1,5 @@
 import type { Owner } from '../../../common/owner.ts';
+import { startHeartbeat } from '../heartbeat.ts';
 import { PREFIX } from '../names.ts';
 import type { RedisClient } from '../server/redis.ts';
 import { timeOf } from '../server/server-time.ts';
@@ -44,10 +45,10 @@ export async function announceKeeper(
     await saying.hset(GROUPS, group, folder).exec();
   };
   await beat();
-  const timer = setInterval(() => void beat().catch(() => {}), BEAT_MS); // the next beat will do
+  const heartbeat = startHeartbeat(BEAT_MS, beat);
   return {
     close: async () => {
-      clearInterval(timer);
+      heartbeat.close();
       await client.zrem(keepersKey(group), member);
     },
   };

@@ -1,4 +1,5 @@
-import { BrandfillError } from '../common/errors.ts';
+import { BrandfillError } from './errors.ts';
+import { receivedUrl } from './url.ts';
 
 /** A host whose address is not checked. */
 export interface AllowedHost {
@@ -23,7 +24,7 @@ export function parseAllowedHost(text: string): AllowedHost {
   }
   throw new BrandfillError(
     'INVALID_SETTING',
-    `expected HOST or HOST:PORT such as media.intranet.example or localhost:8080, received '${text}'`,
+    `expected HOST or HOST:PORT such as media.intranet.example or localhost:8080, ${receivedUrl(text)}`,
   );
 }
 

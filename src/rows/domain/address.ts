@@ -1,0 +1,141 @@
+import { isIPv6 } from 'node:net';
+import { trimEdges } from './idioms.ts';
+
+/** Why a cell holds no domain that could be asked about. */
+export type InvalidReason =
+  /** nothing, a scheme with nothing behind it, or what programs write for nothing: `N/A`, `#REF!` */
+  | 'empty'
+  /** an IPv4 or IPv6 address, with or without brackets and port */
+  | 'ip_address'
+  /** one label only: `localhost`, `Acme` */
+  | 'single_label'
+  /** a registry's name, not anybody's own: `co.uk` */
+  | 'public_suffix'
+  /** a label of more than 63 characters in ASCII */
+  | 'label_too_long'
+  /** more than 253 characters in ASCII */
+  | 'domain_too_long'
+  /** white space inside, as in the name of a company */
+  | 'contains_space'
+  /** addresses of more than one domain: `a.com, b.com` */
+  | 'several_domains'
+  /** no such top-level domain on the public Internet: `shop.local` */
+  | 'unknown_tld'
+  /** an e-mail address at a domain where anybody can have one: `jo@gmail.com` */
+  | 'free_mail'
+  /** not the cell but its row: it has more cells than the header, so they may be shifted */
+  | 'too_many_cells'
+  /** a page on a host that many share: `facebook.com/acme`, `bit.ly/2xyz` */
+  | 'shared_host'
+  /** anything else: illegal characters, empty labels, hyphens at the edge of a label */
+  | 'malformed';
+
+/** A cell without a domain. One frozen object per reason, so a bad row allocates nothing. */
+export interface InvalidDomain {
+  readonly invalid: InvalidReason;
+}
+
+/** Where an address leads. Whether its host is a domain is not yet known. */
+export interface Address {
+  /** In its own case and script, without port and percent-encoding. */
+  readonly host: string;
+  /** What follows: path, query and fragment, as they are written. */
+  readonly behind: string;
+  readonly isEmail: boolean;
+}
+
+/** No host name, however encoded or decomposed, fits 253 ASCII characters from more than this. */
+const MAX_HOST_LENGTH = 512;
+
+/** A scheme, also with a slip in it: `http//`, `http;//`, `https:/`, `https:// `. */
+const SCHEME =
+  /^(?:[a-z][a-z0-9+.-]{0,40}:[\\/]{2}|[a-z][a-z0-9+-]{0,40}:[\\/]|(?:https?|ftp|wss?|mailto):|https?[;.,]?[\\/]|[:;]?[\\/]{2})[\\/]*\s*/i;
+/** `http://https://example.com`: a scheme pasted before a whole URL. */
+const REPEATED_SCHEME = /^(?:(?:www\.)?https?(?:[:;.,]?[\\/]+|:(?!\d))|:[\\/]+)\s*/i;
+const AUTHORITY_END = /[\\/?#]/;
+const PORT = /^[0-9]{0,5}$/;
+const BRACKETED = /^\[([^\]]*)\](?::[0-9]{0,5})?$/;
+const ENCODED_URL = /^https?:/i;
+
+const REASONS = [
+  'empty',
+  'ip_address',
+  'single_label',
+  'public_suffix',
+  'label_too_long',
+  'domain_too_long',
+  'contains_space',
+  'several_domains',
+  'unknown_tld',
+  'free_mail',
+  'too_many_cells',
+  'shared_host',
+  'malformed',
+] as const satisfies readonly InvalidReason[];
+
+const invalid = Object.freeze(
+  Object.fromEntries(REASONS.map((reason) => [reason, Object.freeze({ invalid: reason })])),
+) as Readonly<Record<InvalidReason, InvalidDomain>>;
+
+/** The shared object for a reason. */
+export function invalidDomain(reason: InvalidReason): InvalidDomain {
+  return invalid[reason];
+}
+
+/**
+ * Reads one address, bare, as a URL or for e-mail. Strips scheme, credentials, port and
+ * percent-encoding.
+ *
+ * Back slashes count as slashes, as browsers read them, so `https://a.com\@b.com` is at `a.com`.
+ *
+ * @see https://url.spec.whatwg.org/#host-parsing
+ */
+export function readAddress(text: string): Address | InvalidDomain {
+  const scheme = SCHEME.exec(text)?.[0] ?? '';
+  let start = scheme.length;
+  for (let found = scheme; found !== ''; start += found.length) {
+    found = REPEATED_SCHEME.exec(text.slice(start, start + 20))?.[0] ?? '';
+  }
+  const address = text.slice(start);
+  if (address === '') return invalid.empty;
+
+  const end = address.search(AUTHORITY_END);
+  const authority = end === -1 ? address : address.slice(0, end);
+  const behind = end === -1 ? '' : address.slice(end);
+  if (/\s/.test(authority)) return invalid.contains_space;
+
+  const at = authority.lastIndexOf('@');
+  // In a URL the last @ ends the credentials. Elsewhere two of them are two e-mail addresses.
+  const isUrl = scheme !== '' && !/^mailto/i.test(scheme);
+  if (!isUrl && at !== authority.indexOf('@')) return invalid.malformed;
+  const host = decoded(withoutPort(at === -1 ? authority : authority.slice(at + 1)));
+  if (typeof host !== 'string') return host;
+  if (ENCODED_URL.test(host)) return readAddress(host);
+  if (/\s/.test(host)) return invalid.contains_space;
+  if (host === '') return invalid.malformed;
+  if (host.length > MAX_HOST_LENGTH) return invalid.domain_too_long;
+  return { host, behind, isEmail: at !== -1 && !isUrl };
+}
+
+function withoutPort(hostAndPort: string): string | InvalidDomain {
+  if (hostAndPort.startsWith('[')) {
+    return isAddress6(BRACKETED.exec(hostAndPort)?.[1]) ? invalid.ip_address : invalid.malformed;
+  }
+  const colon = hostAndPort.lastIndexOf(':');
+  if (colon === -1) return hostAndPort;
+  if (isAddress6(hostAndPort)) return invalid.ip_address;
+  return PORT.test(hostAndPort.slice(colon + 1)) ? hostAndPort.slice(0, colon) : invalid.malformed;
+}
+
+function decoded(host: string | InvalidDomain): string | InvalidDomain {
+  if (typeof host !== 'string' || !host.includes('%')) return host;
+  try {
+    return trimEdges(decodeURIComponent(host));
+  } catch {
+    return invalid.malformed;
+  }
+}
+
+function isAddress6(text: string | undefined): boolean {
+  return text !== undefined && text.length <= 64 && isIPv6(text);
+}

@@ -1,0 +1,175 @@
+/**
+ * What programs and people write around an address: quotes, formulas, links of Markdown, HTML and
+ * Access, lists. And what they write where there is none.
+ */
+
+/** Only this much of a cell is looked at; a host stands near its beginning. */
+const MAX_TEXT_LENGTH = 16_384;
+/** More addresses than these need not be compared. */
+const MOST_PIECES = 50;
+
+const EDGES_IN_ASCII = '"\'`=,;|\x7f';
+const EDGE = /[\s\p{Cc}\p{Cf}\p{Quotation_Mark}´′″]/u;
+const BRACKETS = '()[]{}';
+/** `[::1]:80`: these brackets belong to the address. */
+const ADDRESS_6 = /^\[[0-9a-f:.]*:[0-9a-f:.]*(?:%\w*)?\]/i;
+const FULL_WIDTH = /[\uff01-\uff5e]/;
+
+/** In the languages that Excel translates its functions to. */
+const HYPERLINK =
+  /^[\s=]*(?:HYPERLINK|LIEN_HYPERTEXTE|HIPERV[IÍ]NCULO|HIPERLIGA[CÇ][AÃ]O|HIPERLINK|COLLEG\.IPERTESTUALE|HIPER[LŁ][AĄ]CZE|HYPERL[AÄ]NK|HYPERLINKKI|HYPERTEXTOV[YÝ]\.ODKAZ|HIPERHIVATKOZÁS|K[OÖ]PR[UÜ]|ГИПЕРССЫЛКА)\(\s*"((?:[^"]|"")+)"\s*(?:\)|[,;]\s*(?:"((?:[^"]|"")+)"\s*\))?)/i;
+const MARKDOWN_LINK = /!?\[([^[\]]*)\]\(\s*<?([^\s<>()]+)[^()]*\)?/g;
+const HTML_LINK = /<a\s[^<>]*?href\s*=\s*(?:"([^"<>]*)"|'([^'<>]*)'|([^\s"'<>]+))[^<>]*>([^<]*)/gi;
+const HTML_TAG = /<\/?[a-z][a-z0-9]*(?:\s[^<>]*)?\/?>|&(?:nbsp|#160|#xa0);?/gi;
+const IN_ANGLES = /<([^<>]*)>/g;
+
+const SEPARATORS = /[\s,;|、]+/;
+/** In a query, a comma is part of it, unless what follows is clearly an address. */
+const BEFORE_ADDRESS = /[\s,;|、]+(?=["']|https?:|www\.)/i;
+const EXPLICIT = /^(?:https?:|www\.)/i;
+
+/** Words for nothing, of programs and people. The booleans are those of formulas. */
+const WORDS_FOR_NOTHING = new Set(
+  (
+    'n/a n.a. n.a na n/d k.a. n.v. \\n null nul nil none nan undefined unknown tbd true wahr vrai ' +
+    'vero verdadero verdadeiro waar prawda истина false falsch faux falso onwaar fałsz ложь'
+  ).split(' '),
+);
+const LONGEST_WORD = 12;
+/** Dashes, zero, and errors of spreadsheets: `#REF!`, `#DIV/0!`, `#NOM?`. */
+const SIGNS_FOR_NOTHING = /^(?:0+(?:[.,]0+)?|[\p{Pd}_?.*~/]+|#[\p{L}/0_]+[!?]?)$/u;
+
+/** Whether a cell says that there is nothing in it: `N/A`, `null`, `-`, `FALSE`, `0`, `#REF!`. */
+export function isNothing(text: string): boolean {
+  const trimmed = trimBrackets(trimEdges(text));
+  const word = trimmed.startsWith('<') && trimmed.endsWith('>') ? trimmed.slice(1, -1) : trimmed;
+  if (word.length > LONGEST_WORD) return false;
+  return word === '' || WORDS_FOR_NOTHING.has(word.toLowerCase()) || SIGNS_FOR_NOTHING.test(word);
+}
+
+/**
+ * The addresses in a cell, bare of what stands around them. It is one where the rest of the cell
+ * might be its path.
+ *
+ * @param isDomain whether a text is a domain; what a link shows counts then, rather than its target
+ */
+export function addressesIn(text: string, isDomain: (text: string) => boolean): Pieces {
+  const trimmed = trimEdges(text).slice(0, MAX_TEXT_LENGTH);
+  const plain = trimBrackets(trimEdges(withoutMarkup(trimmed, isDomain)));
+  return { whole: plain, pieces: SEPARATORS.test(plain) ? split(plain) : [plain] };
+}
+
+interface Pieces {
+  readonly whole: string;
+  /** What stands between separators. */
+  readonly pieces: readonly string[];
+}
+
+/** Most cells: nothing around the address, no second one, no markup. */
+const BARE = /^[\w/][\w.@:/?%+~$!*=&-]*[\w/]$/;
+
+/** Whether a cell has nothing but one address in it, without any idiom around it. */
+export function isBare(text: string): boolean {
+  return BARE.test(text);
+}
+
+/** Whether a piece of a cell cannot be meant as anything but an address. */
+export function isExplicit(piece: string): boolean {
+  return EXPLICIT.test(piece);
+}
+
+function split(text: string): readonly string[] {
+  const query = text.search(/[?#]/);
+  const head = query === -1 ? text : text.slice(0, query);
+  const pieces = head.split(SEPARATORS, MOST_PIECES);
+  if (query !== -1) {
+    const [first = '', ...others] = text.slice(query).split(BEFORE_ADDRESS, MOST_PIECES);
+    pieces.push(`${pieces.pop() ?? ''}${first}`, ...others);
+  }
+  return pieces
+    .map((piece) => trimBrackets(trimEdges(piece)))
+    .filter((piece) => /[\p{L}\p{N}]/u.test(piece));
+}
+
+function withoutMarkup(text: string, isDomain: (text: string) => boolean): string {
+  const choose = (shown: string, target: string): string => {
+    const plain = trimEdges(shown);
+    return isDomain(plain) ? ` ${plain} ` : ` ${target} `;
+  };
+  let plain = FULL_WIDTH.test(text) ? text.replaceAll(/[\uff01-\uff5e]/g, narrow) : text;
+  const formula = plain.includes('(') ? readHyperlink(plain) : undefined;
+  if (formula) return choose(formula.text, formula.target);
+  if (plain.includes('](')) {
+    plain = plain.replace(MARKDOWN_LINK, (_, shown: string, target: string) =>
+      choose(shown, target),
+    );
+  }
+  if (plain.includes('<') || plain.includes('&')) {
+    if (/href/i.test(plain)) {
+      plain = plain.replace(
+        HTML_LINK,
+        (_, one?: string, two?: string, three?: string, shown = '') =>
+          choose(shown, one ?? two ?? three ?? ''),
+      );
+    }
+    plain = plain.replace(HTML_TAG, ' ').trim();
+    if (plain.endsWith('>')) plain = inAngles(plain);
+  }
+  return accessTarget(plain) ?? plain;
+}
+
+/** The target of a formula such as `HYPERLINK("https://acme.com","Acme")`, and its visible text. */
+export function readHyperlink(formula: string): { target: string; text: string } | undefined {
+  const found = HYPERLINK.exec(formula);
+  const [target, text = target] = [found?.[1], found?.[2]].map((part) =>
+    part?.replaceAll('""', '"'),
+  );
+  return target === undefined || text === undefined ? undefined : { target, text };
+}
+
+/** `Jane Doe <jane@acme.com>`, `<https://acme.com>`, and `<https://acme.com|Acme>` of chats. */
+function inAngles(text: string): string {
+  const found = [...text.matchAll(IN_ANGLES)].map(([, address = '']) => address.split('|', 1)[0]);
+  return found.length === 0 ? text : found.join(' ');
+}
+
+/** The address in a hyperlink of Microsoft Access, `text#address#place in it#tip#`. */
+function accessTarget(text: string): string | undefined {
+  if (!text.endsWith('#')) return undefined;
+  const [, address, ...others] = text.split('#', 3);
+  return others.length > 0 && /[.:@]/.test(address ?? '') ? address : undefined;
+}
+
+function narrow(character: string): string {
+  return String.fromCharCode(character.charCodeAt(0) - 0xfee0);
+}
+
+/** Removes white space, controls, invisible marks, quotes and separators at both ends. */
+export function trimEdges(text: string): string {
+  let start = 0;
+  let end = text.length;
+  while (start < end && isEdge(text, start)) start += 1;
+  while (end > start && isEdge(text, end - 1)) end -= 1;
+  return start === 0 && end === text.length ? text : text.slice(start, end);
+}
+
+function isEdge(text: string, index: number): boolean {
+  const code = text.charCodeAt(index);
+  return code < 0x80
+    ? code <= 0x20 || EDGES_IN_ASCII.includes(text.charAt(index))
+    : EDGE.test(text.charAt(index));
+}
+
+/** Removes brackets at both ends too, those of a list such as `["acme.com"]` as well. */
+function trimBrackets(text: string): string {
+  if (text.startsWith('[') && ADDRESS_6.test(text)) return text;
+  let start = 0;
+  let end = text.length;
+  while (start < end && (isBracket(text, start) || isEdge(text, start))) start += 1;
+  while (end > start && (isBracket(text, end - 1) || isEdge(text, end - 1))) end -= 1;
+  return start === 0 && end === text.length ? text : text.slice(start, end);
+}
+
+function isBracket(text: string, index: number): boolean {
+  return BRACKETS.includes(text.charAt(index));
+}

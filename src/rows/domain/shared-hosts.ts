@@ -1,0 +1,242 @@
+import { parse } from 'tldts';
+
+/**
+ * Hosts whose pages belong to others than the owner of the host. What is behind `linkedin.com/` says
+ * nothing about LinkedIn, and `linkedin.com` alone is LinkedIn.
+ *
+ * An entry is a domain, with all hosts below it; `=` before it leaves those out (there each customer
+ * has a host), `.*` at its end stands for any public suffix. A path limits it to what is behind that
+ * path.
+ *
+ * No package lists all these kinds. The entries are the largest of each kind. Longer lists of single
+ * kinds, to compare with: MISP's `url-shortener` warning list, the profile properties of Wikidata.
+ */
+const SHARED = {
+  social:
+    'facebook.com fb.com fb.me fb.watch m.me messenger.com instagram.com instagr.am threads.net threads.com ' +
+    'twitter.com x.com t.co linkedin.com lnkd.in xing.com youtube.com youtu.be tiktok.com pinterest.* pin.it ' +
+    'snapchat.com reddit.com redd.it vk.com vkontakte.ru vk.cc ok.ru weibo.com weibo.cn t.cn weixin.qq.com ' +
+    'mp.weixin.qq.com qzone.qq.com douyin.com xiaohongshu.com xhslink.com bilibili.com b23.tv zhihu.com ' +
+    'kuaishou.com line.me lin.ee pf.kakao.com open.kakao.com band.us blog.naver.com cafe.naver.com wa.me ' +
+    'whatsapp.com t.me telegram.me discord.gg discord.com discordapp.com signal.me twitch.tv vimeo.com ' +
+    'dailymotion.com rumble.com flickr.com flic.kr 500px.com behance.net dribbble.com deviantart.com soundcloud.com ' +
+    'mixcloud.com open.spotify.com podcasters.spotify.com spoti.fi music.apple.com podcasts.apple.com meetup.com ' +
+    'nextdoor.com bsky.app mastodon.social mastodon.online mstdn.social fosstodon.org truthsocial.com gab.com ' +
+    'gettr.com clubhouse.com quora.com researchgate.net academia.edu slideshare.net issuu.com scribd.com ' +
+    '=tumblr.com =medium.com =substack.com =livejournal.com =bandcamp.com github.com gitlab.com bitbucket.org ' +
+    'sourceforge.net huggingface.co stackoverflow.com/users npmjs.com/package npmjs.com/~ pypi.org/project ' +
+    'hub.docker.com',
+  shorteners:
+    'bit.ly bitly.com bitly.ws bit.do j.mp goo.gl g.co tinyurl.com tiny.cc tiny.one ow.ly ht.ly owl.li is.gd v.gd ' +
+    'buff.ly rebrand.ly rb.gy cutt.ly cutt.us cut.ly shorturl.at shorturl.com short.io short.gy shrtco.de t.ly t2m.io ' +
+    's.id u.to bl.ink b.link lnk.to dlvr.it ift.tt trib.al adf.ly bc.vc adfoc.us soo.gd clck.ru goo.su tr.im x.co ' +
+    'su.pr snip.ly po.st mcaf.ee shor.by smarturl.it dub.sh dub.co kutt.it kutt.to y.gy urlz.fr lc.cx chilp.it cli.gs ' +
+    'ity.im surl.li l1nk.dev zpr.io qr.ae qrco.de qr.page me-qr.com q-r.to amzn.to amzn.eu amzn.com a.co ebay.us etsy.me ' +
+    'apple.co nyti.ms wp.me aka.ms 1drv.ms db.tt hubs.ly hubs.li hubs.la mailchi.mp eepurl.com conta.cc sforce.co ' +
+    'pse.is reurl.cc ppt.cc lihi1.com han.gl me2.do naver.me url.kr suo.im dwz.cn url.cn n9.cl acortar.link ' +
+    'encurtador.com.br abre.ai bom.so 2no.co iplogger.org page.link app.link onelink.me go.link sng.link adj.st ' +
+    'hyperurl.co linktw.in git.io',
+  linkPages:
+    'linktr.ee linktree.com beacons.ai beacons.page bio.link bio.site bio.fm lnk.bio linkin.bio campsite.bio ' +
+    'taplink.cc taplink.ws tap.bio hoo.be solo.to msha.ke milkshake.app heylink.me linkpop.com koji.to allmylinks.com ' +
+    'about.me flow.page direct.me lynk.id lit.link znap.link instabio.cc contactinbio.com linkfly.to bento.me ' +
+    'snipfeed.co stan.store pillar.io komi.io linkbio.co many.link zaap.bio gravatar.com keybase.io calendly.com cal.com ' +
+    'youcanbook.me forms.gle docs.google.com drive.google.com forms.office.com surveymonkey.com jotform.com eventbrite.* ' +
+    'patreon.com ko-fi.com buymeacoffee.com gofundme.com kickstarter.com indiegogo.com paypal.me paypal.com/paypalme ' +
+    'venmo.com cash.app',
+  appStores:
+    'apps.apple.com itunes.apple.com appsto.re play.google.com market.android.com chrome.google.com ' +
+    'chromewebstore.google.com workspace.google.com/marketplace apps.microsoft.com microsoft.com/store microsoft.com/p ' +
+    'appsource.microsoft.com marketplace.visualstudio.com appgallery.huawei.com galaxystore.samsung.com apkpure.com ' +
+    'store.steampowered.com addons.mozilla.org apps.shopify.com appexchange.salesforce.com wordpress.org/plugins f-droid.org',
+  maps:
+    'maps.google.* google.*/maps google.*/search google.*/imgres google.*/travel g.page maps.apple.com bing.com/maps bing.com/search ' +
+    'business.google.com plus.google.com profile.google.com share.google openstreetmap.org osm.org waze.com yandex.*/maps ' +
+    '2gis.* map.baidu.com j.map.baidu.com amap.com map.naver.com map.kakao.com mapquest.com wego.here.com what3words.com w3w.co',
+  directories:
+    'wikipedia.org wikidata.org crunchbase.com angel.co wellfound.com producthunt.com trustpilot.* glassdoor.* indeed.* kununu.com ' +
+    'yelp.* tripadvisor.* foursquare.com 4sq.com zoominfo.com opencorporates.com northdata.* bloomberg.com/profile ' +
+    'manta.com yellowpages.* gelbeseiten.de 11880.com dasoertliche.de pagesjaunes.fr paginegialle.it houzz.* zomato.com ' +
+    'opentable.* booking.com/hotel airbnb.*/rooms airbnb.*/h expedia.* imdb.com',
+  marketplaces:
+    'amazon.* ebay.* etsy.com aliexpress.* alibaba.com 1688.com taobao.com tmall.com jd.com walmart.com/seller walmart.com/ip ' +
+    'rakuten.co.jp mercadolibre.* mercadolivre.com.br allegro.pl shopee.* lazada.* tokopedia.com flipkart.com indiamart.com ' +
+    'made-in-china.com globalsources.com depop.com poshmark.com vinted.* redbubble.com society6.com zazzle.com fiverr.com upwork.com ' +
+    'freelancer.com malt.* kleinanzeigen.de craigslist.org leboncoin.fr gumtree.com olx.* avito.ru ozon.ru/seller ' +
+    'ubereats.com doordash.com grubhub.com lieferando.de deliveroo.* just-eat.* =gumroad.com',
+  builders:
+    'sites.google.com =wixsite.com =weebly.com =canva.site canva.com/design =notion.site notion.so =tripod.com angelfire.com ' +
+    'geocities.com geocities.jp homepage.t-online.de home.t-online.de perso.orange.fr perso.wanadoo.fr home.arcor.de ' +
+    'members.aol.com users.skynet.be s3.amazonaws.com storage.googleapis.com onedrive.live.com dropbox.com/s dropbox.com/scl ' +
+    'raw.githubusercontent.com',
+} as const;
+
+/**
+ * Links that lead elsewhere: of searches, mail scanners, networks, archives. Where the target stands
+ * is found from how it is written (see `targetsIn`); `?name` says in which parameter, where others
+ * hold addresses too.
+ */
+const WRAPPERS =
+  'google.*/url google.*/amp google.*/imgres?imgrefurl google.*/aclk?adurl googleadservices.com?adurl doubleclick.net ' +
+  'webcache.googleusercontent.com translate.google.* translate.googleusercontent.com cdn.ampproject.org youtube.com/redirect ' +
+  'bing.com/ck bing.com/aclick r.search.yahoo.com duckduckgo.com/l yandex.*/clck baidu.com/link ecosia.org/url startpage.com/do ' +
+  'safelinks.protection.outlook.com safelink.emails.azure.net statics.teams.cdn.office.net urldefense.com urldefense.us ' +
+  'urldefense.proofpoint.com mimecast.com/s mimecastprotect.com mimecast.com/redirect linkprotect.cudasvc.com ' +
+  'protection.sophos.com trendmicro.com/wis protect2.fireeye.com clicktime.symantec.com secure-web.cisco.com ' +
+  'url.avanan.click protect.checkpoint.com link.edgepilot.com url.emailprotection.link deref-gmx.net deref-web.de ' +
+  'deref-mail.com awstrack.me mandrillapp.com/track list-manage.com/track ct.sendgrid.net hubspotlinks.com ' +
+  'l.facebook.com lm.facebook.com facebook.com/l.php facebook.com/flx/warn facebook.com/sharer l.messenger.com ' +
+  'l.instagram.com l.threads.com l.threads.net linkedin.com/redir linkedin.com/safety linkedin.com/sharearticle ' +
+  'twitter.com/intent x.com/intent twitter.com/share reddit.com/submit out.reddit.com vk.com/away.php ok.ru/dk ' +
+  'weibo.cn/sinaurl link.zhihu.com link.juejin.cn steamcommunity.com/linkfilter slack-redir.net disq.us t.umblr.com ' +
+  'href.li exit.sc gate.sc pinterest.*/offsite medium.com/r yelp.*/biz_redir xing.com/redir anonym.to nullrefer.com ' +
+  'dereferer.org dereferer.me web.archive.org/web archive.org/wayback archive.ph archive.today archive.is ' +
+  'viglink.com redirectingat.com linksynergy.com awin1.com prf.hn anrdoezrs.net dpbolvw.net tkqlhce.com jdoqocy.com ' +
+  'kqzyfj.com shareasale.com';
+
+/** What a page on another's host is: a link to targets, or theirs alone. */
+export interface SharedPage {
+  /** Texts that may be where the page leads, the most likely first. */
+  readonly targets: readonly string[];
+}
+
+/**
+ * Whether what is behind a host belongs to others than the owner of the host.
+ *
+ * @param host in ASCII, without `www.`
+ * @param registered its registrable part
+ * @param behind path, query and fragment
+ */
+export function findSharedPage(
+  host: string,
+  registered: string,
+  behind: string,
+): SharedPage | undefined {
+  rules ??= createRules();
+  const known = rules.get(registered);
+  const anySuffix = rules.get(`${registered.slice(0, registered.indexOf('.'))}.*`);
+  if (known === undefined && anySuffix === undefined) return undefined;
+  const below = host.slice(0, -registered.length);
+  let isShared = false;
+  for (const rule of [...(known ?? []), ...(anySuffix ?? [])]) {
+    if (!holds(rule, below, behind)) continue;
+    if (rule.isWrapper) return { targets: targetsIn(behind, rule) };
+    isShared = true;
+  }
+  return isShared ? NO_TARGETS : undefined;
+}
+
+const NO_TARGETS: SharedPage = { targets: [] };
+/** Nothing but the host's own front page. */
+const HOME = /^[\\/]*(?:(?:index|default|home)(?:\.[a-z]{2,5})?[\\/]?)?(?:#(?![!/]).*)?$/i;
+
+interface Rule {
+  readonly isWrapper: boolean;
+  /** The labels in front of the registrable domain, each with its dot. */
+  readonly below: string;
+  /** Whether hosts below count too. */
+  readonly hasHostsBelow: boolean;
+  readonly path: string;
+  readonly parameter: string | undefined;
+}
+
+let rules: ReadonlyMap<string, readonly Rule[]> | undefined;
+
+/** Rules by registrable domain, those of links first. */
+function createRules(): ReadonlyMap<string, readonly Rule[]> {
+  const made = new Map<string, Rule[]>();
+  const add = (entry: string, isWrapper: boolean): void => {
+    const [, exact, name = '', path = '', parameter] =
+      /^(=?)([^/?]+)(\/[^?]*)?(?:\?(.*))?$/.exec(entry) ?? [];
+    const registered = name.endsWith('.*')
+      ? name.split('.').slice(-2).join('.')
+      : (parse(name, { allowPrivateDomains: false }).domain ?? name);
+    const below = name.slice(0, -registered.length);
+    const rule = { isWrapper, below, hasHostsBelow: exact === '', path, parameter };
+    const others = made.get(registered);
+    if (others) others.push(rule);
+    else made.set(registered, [rule]);
+  };
+  for (const entry of WRAPPERS.split(' ')) add(entry, true);
+  for (const entry of Object.values(SHARED).join(' ').split(' ')) add(entry, false);
+  return made;
+}
+
+function holds(rule: Rule, below: string, behind: string): boolean {
+  const { path } = rule;
+  if (below !== rule.below && !(rule.hasHostsBelow && `.${below}`.endsWith(`.${rule.below}`))) {
+    return false;
+  }
+  if (path === '') return !HOME.test(behind);
+  if (behind.slice(0, path.length).toLowerCase() !== path) return false;
+  return /[^a-z]$/.test(path) || !/^[\w-]/.test(behind.slice(path.length));
+}
+
+/** Longer links are cut; the target stands near their beginning. */
+const MOST_BEHIND = 8_192;
+const MOST_TARGETS = 8;
+const URL_START = /^(?:(?:https?|ftp):[\\/]|\/\/|www\.)/i;
+const URL_IN_PATH = /(?:^|[^a-z])(https?(?::|%3a)(?:\/|%2f){1,2}.+)/i;
+const BARE_HOST = /^[a-z0-9-]+(?:\.[a-z0-9-]+)+(?=$|[/:?])/i;
+
+/**
+ * The addresses in a link: a parameter that is a URL, a URL in the path, a parameter or a part of
+ * the path that is a host. Percent-encoded, once or more, in Base64 or as Proofpoint writes.
+ */
+function targetsIn(behind: string, { path, parameter }: Rule): readonly string[] {
+  const text = behind.slice(path.length, MOST_BEHIND);
+  const mark = text.search(/[?#]/);
+  const ownPath = mark === -1 ? text : text.slice(0, mark);
+  const values = mark === -1 ? [] : valuesIn(text.slice(mark + 1), parameter);
+  const inPath = URL_IN_PATH.exec(parameter === undefined ? ownPath : '')?.[1];
+  const parts = parameter === undefined ? ownPath.split('/') : [];
+  return [
+    ...values.filter((value) => URL_START.test(value)),
+    ...(inPath === undefined
+      ? []
+      : [(decode(inPath).split(/__+(?!http)/i, 1)[0] ?? '') + ownQuery(text, mark)]),
+    ...values.map((value) => value.replace(/^cache:(?:[\w-]+:)?/i, '')).filter(isBareHost),
+    ...parts.map(decode).filter(isBareHost),
+  ].slice(0, MOST_TARGETS);
+}
+
+/** The query behind a URL in a path may be that URL's own, as in archives. */
+function ownQuery(text: string, mark: number): string {
+  return mark === -1 ? '' : text.slice(mark);
+}
+
+function valuesIn(query: string, parameter: string | undefined): readonly string[] {
+  return query.split(/[&;#]/, 100).flatMap((pair) => {
+    if (URL_START.test(pair)) return [pair];
+    const equals = pair.indexOf('=');
+    if (parameter !== undefined && pair.slice(0, Math.max(0, equals)) !== parameter) return [];
+    return [decode(pair.slice(equals + 1))];
+  });
+}
+
+function isBareHost(text: string): boolean {
+  return BARE_HOST.test(text);
+}
+
+function decode(text: string): string {
+  let plain = text;
+  // No further than to a URL: what is encoded in it is its own.
+  for (let times = 0; times < 3 && plain.includes('%') && !URL_START.test(plain); times += 1) {
+    const next = decodePercent(plain);
+    if (next === plain) break;
+    plain = next;
+  }
+  if (/^https?-3a/i.test(plain)) {
+    return decodePercent(plain.replaceAll('-', '%').replaceAll('_', '/')); // Proofpoint's version 2
+  }
+  const base64 = /^(?:a1)?(aHR0c[\w+/-]{4,}=*)$/.exec(plain)?.[1]; // begins with `http`
+  return base64 === undefined ? plain : Buffer.from(base64, 'base64').toString('utf8');
+}
+
+function decodePercent(text: string): string {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return text;
+  }
+}

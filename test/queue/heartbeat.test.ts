@@ -1,0 +1,68 @@
+import type { Worker } from 'bullmq';
+import { afterEach, beforeEach, expect, it, vi } from 'vitest';
+import { createChunkLocks } from '../../src/queue/bullmq/chunks/chunk-locks.ts';
+import { announceWorker } from '../../src/queue/bullmq/chunks/presence.ts';
+import { watchQueuePause } from '../../src/queue/bullmq/queue-pause.ts';
+import { watchPausedRuns } from '../../src/queue/bullmq/runs/paused-runs.ts';
+import { announceRun } from '../../src/queue/bullmq/runs/run-board.ts';
+import type { RedisClient } from '../../src/queue/bullmq/server/redis.ts';
+
+beforeEach(() => void vi.useFakeTimers());
+afterEach(() => void vi.useRealTimers());
+
+const NEVER = new Promise<never>(() => {});
+
+/** A Redis that is away: each command waits, and is counted. */
+function createAway(): { readonly client: RedisClient; readonly waiting: () => number } {
+  let waiting = 0;
+  const wait = (): Promise<never> => {
+    waiting += 1;
+    return NEVER;
+  };
+  const chain: object = new Proxy({}, { get: (_, name) => (name === 'exec' ? wait : () => chain) });
+  const isChain = (name: string | symbol): boolean => name === 'multi' || name === 'pipeline';
+  const client = new Proxy({}, { get: (_, name) => (isChain(name) ? () => chain : wait) });
+  return { client: client as unknown as RedisClient, waiting: () => waiting };
+}
+
+it.each<[string, (client: RedisClient) => { close(): unknown }]>([
+  [
+    'a worker',
+    (client) =>
+      announceWorker(client, {
+        id: 'a',
+        describe: () => ({ host: '', pid: 1, api: '', concurrency: 1, holds: [] }),
+      }),
+  ],
+  ['a run', (client) => announceRun(client, { id: 'a', describe: () => '', onAsked: () => {} })],
+  [
+    'the look for a pause of the queue',
+    (client) => watchQueuePause({ client, queue: 'lookups', onNotice: () => {} }),
+  ],
+  [
+    'the look for runs that are paused',
+    (client) => {
+      const paused = watchPausedRuns(client);
+      void paused.watch('a');
+      return paused;
+    },
+  ],
+  [
+    'the renewal of chunks',
+    (client) => {
+      const worker = { extendJobLocks: () => client.ping() } as unknown as Worker;
+      const locks = createChunkLocks({ worker, lockMs: 15_000 });
+      locks.hold('a', 'token');
+      return locks;
+    },
+  ],
+])(
+  'while Redis is away for an hour, %s leaves no more commands waiting than one beat',
+  async (_, start) => {
+    const { client, waiting } = createAway();
+    const { close } = start(client);
+    await vi.advanceTimersByTimeAsync(60 * 60_000);
+    expect(waiting()).toBeLessThanOrEqual(4);
+    void close();
+  },
+);
