@@ -4,6 +4,7 @@ import { join as joinPath } from 'node:path';
 import { createDomainSample, type DomainSample } from '../collector/fields/domain-sample.ts';
 import { countShape, type ShapeCounts } from '../collector/fields/enriched-columns.ts';
 import type { ShapeUses } from '../collector/fields/rank-paths.ts';
+import { chooseOutputPaths } from '../collector/output/output-paths.ts';
 import { createCloser } from '../common/closer.ts';
 import { nameApi } from '../job/api-name.ts';
 import type { Job } from '../job/job.ts';
@@ -116,6 +117,10 @@ export async function planOnly(input: ListInput, job: Job, context: RunContext):
   const closer = createCloser();
   try {
     const list = await open(input, job, { context, closer, spoolFolder: tmpdir() });
+    const { source, format, earlier } = list;
+    if (format.workbook && !earlier) {
+      await chooseOutputPaths({ ...job.settings, input, source, format });
+    }
     const store = hasStore(job) ? await openStoreOf(job) : createEmptyStore();
     return (await plan(list, closer.add(store))).plan;
   } finally {

@@ -1,6 +1,5 @@
 import { createHash } from 'node:crypto';
 import { resolve } from 'node:path';
-import { kindOfOutput } from '../collector/output/output-kind.ts';
 import { chooseOutputPaths, folderOf } from '../collector/output/output-paths.ts';
 import { openOutputs } from '../collector/output/outputs.ts';
 import { nameSheets, refuseLongSheets } from '../collector/output/sheet-names.ts';
@@ -34,10 +33,6 @@ export async function runToFiles(
       source,
       format,
     });
-    if (format.workbook && kindOfOutput(paths.out, format) === 'xlsx') {
-      const { assertRewritable } = await import('../rows/xlsx/workbook-writer.ts');
-      await assertRewritable(format.workbook);
-    }
     await context.report?.openFiles({ outputs: paths, source });
     const store = closer.add(await openStoreToPlan(job, context));
     // Few runs report changes. Others need not load this.

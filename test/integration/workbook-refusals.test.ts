@@ -37,7 +37,10 @@ describe('a workbook is refused before any call:', () => {
     const rows = row(1, 'Acme', 'acme.com') + row(2, 'Globex', 'globex.com');
     folder.write('list.xlsx', await workbookOf({ sheets: [{ name: 'S', rows }] }));
     const ended = await runHere(['enrich', 'list.xlsx', ...API], { cwd: folder.path });
-    expectRefusal(ended, /put a line with column names on top, such as: domain\.$/);
+    expectRefusal(
+      ended,
+      /put a line with column names on top, such as: domain; if it is the header, name the column with --domain-column\.$/,
+    );
   });
 
   it.each<[string, string[], RegExp]>([
@@ -68,9 +71,11 @@ describe('a workbook is refused before any call:', () => {
     const folder = openFolder();
     const types = '<Types><Default';
     folder.write('list.xlsx', await zipOf({ ...partsOf(SPEC), '[Content_Types].xml': types }));
-    const ended = await runHere(['enrich', 'list.xlsx', ...API], { cwd: folder.path });
-    expectRefusal(ended, /Cannot write list\.xlsx again: .*; give an --out that ends in \.csv/);
-    expectUntouched(folder, ['list.xlsx']);
+    for (const flags of [[], ['--dry-run']]) {
+      const ended = await runHere(['enrich', 'list.xlsx', ...flags, ...API], { cwd: folder.path });
+      expectRefusal(ended, /Cannot write list\.xlsx again: .*; give an --out that ends in \.csv/);
+      expectUntouched(folder, ['list.xlsx']);
+    }
   });
 
   it('a ZIP bomb', async () => {

@@ -226,13 +226,14 @@ describe('a workbook', () => {
         brand_name: '=Acme',
       },
       {
+        // A row with more cells than the header is not looked up.
         id: 8,
         domain: 'globex.com',
         price: '1,5',
         column_4: 'more',
-        brand_domain: 'globex.com',
-        brand_status: 'not_found',
-        brand_fetched_at: expect.any(String),
+        brand_domain: null,
+        brand_status: 'invalid',
+        brand_fetched_at: null,
         brand_name: null,
       },
     ]);

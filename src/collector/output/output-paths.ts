@@ -38,7 +38,8 @@ export interface OutputPathsOptions {
  * a sheet.
  *
  * @throws BrandfillError `INVALID_SETTING` when an output is the input, or its name stands for a
- *   format that the rows cannot be written in.
+ *   format that the rows cannot be written in; `UNREADABLE_INPUT` when a workbook cannot be written
+ *   again
  */
 export async function chooseOutputPaths(options: OutputPathsOptions): Promise<OutputPaths> {
   const { input, source, format } = options;
@@ -73,6 +74,10 @@ export async function chooseOutputPaths(options: OutputPathsOptions): Promise<Ou
       );
     }
     refuseOtherFormat(path, format, { input: name, isWhole: path === out });
+  }
+  if (format.workbook && outKind === 'xlsx') {
+    const { assertRewritable } = await import('../../rows/xlsx/workbook-writer.ts');
+    await assertRewritable(format.workbook);
   }
   return paths;
 }

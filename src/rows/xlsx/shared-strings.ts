@@ -1,7 +1,7 @@
 import { readSync } from 'node:fs';
 import type { FileHandle } from 'node:fs/promises';
 import { openSpool, type SpoolOptions, writeAll } from '../spool.ts';
-import { unescapeCellText } from './cell-text.ts';
+import { unescapeCellText } from './escape-xml.ts';
 import { createXmlReader, decodeXml } from './xml.ts';
 
 /** Texts that cells refer to by number. */

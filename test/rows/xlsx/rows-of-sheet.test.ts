@@ -173,3 +173,15 @@ describe('a sheet in front of the one with the list', () => {
     expect((await open(both, { sheet: 'Cover' })).format.notices).toEqual([]);
   });
 });
+
+it('a header may have the name of a site among its columns', async () => {
+  for (const name of ['Booking.com', 'account.group']) {
+    const rows =
+      row(1, 'Hotel', 'Website', name) +
+      row(2, 'Acme', 'acme.com', 8.5) +
+      row(3, 'Globex', 'globex.com', 'yes');
+    const { format, scanned } = await openSheet(rows);
+    expect(format.columns).toEqual(['Hotel', 'Website', name]);
+    expect(scanned).toHaveLength(2);
+  }
+});
