@@ -200,7 +200,8 @@ function createFinder(secrets: readonly string[]): Finder | undefined {
   function find(text: string, depth: number, isCut: boolean): readonly Span[] {
     if (text.length < (isCut ? SHORTEST_START : shortest)) return [];
     if (isCrowded(text)) {
-      const isIn = patterns.some((pattern) => decodedRoughly(text).includes(pattern));
+      const decoded = decodedRoughly(text);
+      const isIn = patterns.some((pattern) => decoded.includes(pattern));
       return isIn ? [[0, text.length]] : findInBlocks(text, depth, isCut);
     }
     const reader = new Reader(text);

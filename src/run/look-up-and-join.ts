@@ -12,6 +12,7 @@ import { createRowAnswers, type RowAnswers } from '../collector/row-answers.ts';
 import { BrandfillError, describeSystemError } from '../common/errors.ts';
 import { unlessAborted } from '../common/unless-aborted.ts';
 import type { SavedColumn } from '../store/saved-columns.ts';
+import { MOST_SHAPES } from '../store/shapes.ts';
 import {
   createStatusCounts,
   type LogosSummary,
@@ -196,7 +197,7 @@ async function findEnrichedColumns(
     most: Math.max(MOST_PATHS, maxColumns),
   });
   if (ranked.unshapedRows > 0) {
-    const message = `Answers of ${ranked.unshapedRows} rows have more columns than are told apart (${MOST_NAMES} in one answer, 50000 kinds of answers in a store): what no other answer has is in '${prefix}json'; --fields names the columns that you want.`;
+    const message = `Answers of ${ranked.unshapedRows} rows have more columns than are told apart (${MOST_NAMES} in one answer, ${MOST_SHAPES} kinds of answers in a store): what no other answer has is in '${prefix}json'; --fields names the columns that you want.`;
     run.context.onEvent({ type: 'notice', message });
   }
   // For objects, the columns of the earlier output are not known.

@@ -1,3 +1,4 @@
+import { startHeartbeat } from '../../common/heartbeat.ts';
 import { describeOutage } from '../../guard/outage.ts';
 import type { Clock } from '../clock.ts';
 import { describePace, type PaceDescription } from '../pacer.ts';
@@ -37,7 +38,6 @@ export function watchSharedPace(options: SharedPaceWatchOptions): SharedPaceWatc
   const { stored, rate, clock, everyMs = EVERY_MS } = options;
   let known: SharedPace | undefined;
   let aheadMs = 0;
-  let isReading = false;
 
   async function look(): Promise<void> {
     try {
@@ -50,21 +50,13 @@ export function watchSharedPace(options: SharedPaceWatchOptions): SharedPaceWatc
     }
   }
 
-  async function lookUnlessReading(): Promise<void> {
-    if (isReading) return;
-    isReading = true;
-    await look();
-    isReading = false;
-  }
-
   const sharedNowMs = (): number => clock.nowMs() + aheadMs;
-  const timer = setInterval(() => void lookUnlessReading(), everyMs);
-  void lookUnlessReading();
+  const heartbeat = startHeartbeat(everyMs, look);
   return {
     describe: () => known && describePace(known.pace, sharedNowMs()),
     waitMs: () => (known ? describePace(known.pace, sharedNowMs()).waitMs : 0),
     describeOutage: () => known && describeOutage(known.outage, sharedNowMs()),
     look,
-    close: () => clearInterval(timer),
+    close: heartbeat.close,
   };
 }

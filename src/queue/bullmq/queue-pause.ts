@@ -1,6 +1,6 @@
 import type { Closable } from '../../common/closer.ts';
+import { startHeartbeat } from '../../common/heartbeat.ts';
 import type { OnNotice } from '../../common/notice.ts';
-import { startHeartbeat } from './heartbeat.ts';
 import { type LOOKUPS_QUEUE, type OUTCOMES_QUEUE, PREFIX } from './names.ts';
 import type { RedisClient } from './server/redis.ts';
 

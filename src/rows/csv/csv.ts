@@ -1,6 +1,7 @@
 import type { InfoRecord } from 'csv-parse';
 import { parse as parseSync } from 'csv-parse/sync';
 import { BrandfillError } from '../../common/errors.ts';
+import { evidenceOf } from '../columns/column-evidence.ts';
 import { guessDomainColumn } from '../columns/domain-column.ts';
 import { uniqueNames } from '../columns/names.ts';
 import { describeText } from '../describe-text.ts';
@@ -12,7 +13,6 @@ import { describeFault, parserOptions } from './csv-parser.ts';
 import { isBlankLine, refuseLine, scanCsv } from './csv-scan.ts';
 import { cellWriterOf, createCsvWriter, textOfCell } from './csv-writer.ts';
 import { DELIMITERS, detectDialect } from './detect-dialect.ts';
-import { createShiftFinder } from './shifted-rows.ts';
 import { findHeaderBelowTitle, firstLines, linesIn } from './title-lines.ts';
 
 const SAMPLE_ROWS = 200;
@@ -300,4 +300,52 @@ function refuseTitle(source: Source, skipLines: number): BrandfillError {
 
 function refuse(source: Source, why: string): BrandfillError {
   return new BrandfillError('UNREADABLE_INPUT', `Cannot read ${source.name}: ${why}.`);
+}
+
+interface ShiftOptions {
+  /** The first rows, as cells. */
+  readonly sampleRows: readonly (readonly string[])[];
+  /** The number of cells that the header has; undefined without a header. */
+  readonly headerFields: number | undefined;
+  /** The place of the column whose cells must not come from another column. */
+  readonly domainIndex: number;
+}
+
+/**
+ * Tells the rows whose domain may be the cell of another column: those with more cells than the
+ * header. A delimiter within a text was not quoted, and moved all cells behind it. Rows of well-formed
+ * CSV are as long as their header, or shorter where blank cells at the end were left out.
+ *
+ * Nothing can have moved into the first column. Blank cells at the end are no sign of a shift if
+ * most rows have them, or if no column before that of the domain holds addresses.
+ */
+function createShiftFinder({
+  sampleRows,
+  headerFields,
+  domainIndex,
+}: ShiftOptions): (cells: readonly string[]) => boolean {
+  if (domainIndex <= 0) return () => false;
+  const usual = usualFields(sampleRows);
+  const fields = headerFields ?? usual ?? Number.POSITIVE_INFINITY;
+  let canMistake: boolean | undefined;
+  return (cells) => {
+    if (cells.length <= fields) return false;
+    if (cells.slice(fields).some((cell) => cell.trim() !== '')) return true;
+    if (cells.length <= (usual ?? fields)) return false;
+    canMistake ??= holdAddresses(sampleRows, domainIndex);
+    return canMistake;
+  };
+}
+
+/** The number of cells that more than half of the rows have. */
+function usualFields(rows: readonly (readonly string[])[]): number | undefined {
+  const counts = new Map<number, number>();
+  for (const { length } of rows) counts.set(length, (counts.get(length) ?? 0) + 1);
+  return [...counts].find(([, count]) => count * 2 > rows.length)?.[0];
+}
+
+function holdAddresses(rows: readonly (readonly string[])[], columns: number): boolean {
+  return Array.from({ length: columns }, (_, at) => rows.map((row) => row[at] ?? '')).some(
+    (cells) => evidenceOf(cells).domains > 0,
+  );
 }

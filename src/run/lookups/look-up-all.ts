@@ -79,9 +79,9 @@ export async function lookUpAll(options: LookUpAllOptions): Promise<LookupTotals
     return claims?.take(due, isFresh) ?? { granted: due, refused: [] };
   };
   try {
-    lookups = await openLookups({ ...options, claim }, state, progress.elapsedMs);
-    const { callLedger, local, queue, saver } = lookups;
-    const opened = lookups;
+    const opened = await openLookups({ ...options, claim }, state, progress.elapsedMs);
+    lookups = opened;
+    const { callLedger, local, queue, saver } = opened;
     let isComplete = false;
     try {
       claims = openClaimsOf(options, state, queue.elsewhere);

@@ -1,4 +1,4 @@
-import { startHeartbeat } from '../heartbeat.ts';
+import { startHeartbeat } from '../../../common/heartbeat.ts';
 import { ledgerKey, PREFIX } from '../names.ts';
 import { OPEN_FIELD } from '../runs/run-ledger.ts';
 import type { RedisClient } from '../server/redis.ts';

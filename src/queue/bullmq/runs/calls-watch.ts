@@ -1,6 +1,6 @@
 import { setImmediate } from 'node:timers/promises';
 import { type CallCounters, createCallCounters } from '../../../common/call-counters.ts';
-import { type Heartbeat, startHeartbeat } from '../heartbeat.ts';
+import { type Heartbeat, startHeartbeat } from '../../../common/heartbeat.ts';
 import type { RedisClient } from '../server/redis.ts';
 import { boundCallsOfRun, boundKey, takenKey, untoldKey } from './run-calls.ts';
 

@@ -1,4 +1,4 @@
-import { startHeartbeat } from '../heartbeat.ts';
+import { startHeartbeat } from '../../../common/heartbeat.ts';
 import { PREFIX } from '../names.ts';
 import type { RedisClient } from '../server/redis.ts';
 import { timeOf } from '../server/server-time.ts';

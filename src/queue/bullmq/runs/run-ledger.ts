@@ -1,4 +1,4 @@
-import { startHeartbeat } from '../heartbeat.ts';
+import { startHeartbeat } from '../../../common/heartbeat.ts';
 import { KEPT_MS, ledgerKey, logKey, runQueueKeys } from '../names.ts';
 import type { RedisClient } from '../server/redis.ts';
 import { findClaim, type RunClaim } from './run-claim.ts';

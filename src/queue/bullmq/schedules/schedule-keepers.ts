@@ -1,5 +1,5 @@
+import { startHeartbeat } from '../../../common/heartbeat.ts';
 import type { Owner } from '../../../common/owner.ts';
-import { startHeartbeat } from '../heartbeat.ts';
 import { PREFIX } from '../names.ts';
 import type { RedisClient } from '../server/redis.ts';
 import { timeOf } from '../server/server-time.ts';
