@@ -1,6 +1,6 @@
 /** Work that is repeated until it is closed, such as a sign of life. */
 export interface Heartbeat {
-  /** Resolves when the first beat is done or has failed. */
+  /** Settles as the first beat does. Need not be awaited. */
   readonly first: Promise<void>;
   readonly close: () => void;
 }
@@ -18,19 +18,19 @@ export function startHeartbeat(
 ): Heartbeat {
   let isBeating = false;
 
-  async function tryBeat(): Promise<void> {
-    if (isBeating) return;
+  async function next(): Promise<void> {
     isBeating = true;
     try {
       await beat();
-    } catch (error) {
-      onFailed(error);
     } finally {
       isBeating = false;
     }
   }
 
-  const first = tryBeat();
-  const timer = setInterval(() => void tryBeat(), everyMs);
+  const first = next();
+  first.catch(onFailed);
+  const timer = setInterval(() => {
+    if (!isBeating) next().catch(onFailed);
+  }, everyMs);
   return { first, close: () => clearInterval(timer) };
 }

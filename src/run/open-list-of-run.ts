@@ -48,7 +48,10 @@ export async function open(
 ): Promise<OpenedList> {
   const now = createRunTime();
   const started = { startedMs: performance.now(), startedAtMs: now(), now };
-  for (const message of job.notices) context.onEvent({ type: 'notice', message });
+  const tellAll = (messages: readonly string[] = []): void => {
+    for (const message of messages) context.onEvent({ type: 'notice', message });
+  };
+  tellAll(job.notices);
   const { settings } = job;
   const { encoding, sheet } = settings;
   closer.add(leaveNoEmptyFolders(settings.store));
@@ -58,15 +61,16 @@ export async function open(
   const { key, fill: fills } = settings;
   const { signal } = context;
   const list = { source, format, settings, closer, spoolFolder, signal };
-  const { column, merging } = await understandList(list);
+  const { column, merging } = await understandList(list).catch((error: unknown) => {
+    tellAll(source.notices); // what is odd about its text may be why no column is found
+    throw error;
+  });
   const { ours, earlier } = merging ?? { ours: undefined, earlier: undefined };
   const own = ours?.own ?? format;
   context.onEvent({ type: 'opened', input: source.name, format: format.description, column });
   if (settings.noHeader) context.onEvent({ type: 'notice', message: describeNoHeader(format) });
   const { notices = [], noticesOf } = format;
-  for (const message of [...(source.notices ?? []), ...notices, ...(noticesOf?.(column) ?? [])]) {
-    context.onEvent({ type: 'notice', message });
-  }
+  tellAll([...(source.notices ?? []), ...notices, ...(noticesOf?.(column) ?? [])]);
   const choose = (name: string): RowColumn => chooseColumn(source, own, name);
   const rules = fills?.map(({ column, field }) => ({ column: choose(column), field })) ?? [];
   const fill = rules.length === 0 ? undefined : createFill(rules, format);

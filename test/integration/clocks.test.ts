@@ -84,6 +84,8 @@ describe.each([HOUR_MS, -HOUR_MS])('on a machine whose clock is %i ms off', (off
     await lookups.obliterate({ force: true });
     const running = enrich({
       input: INPUT,
+      out: folder.at('rows.jsonl'),
+      failures: folder.at('failures.jsonl'),
       store: folder.at('store'),
       queue: redis.url,
       baseUrl: api.url,

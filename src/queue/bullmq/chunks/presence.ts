@@ -77,7 +77,7 @@ export function announceWorker(
   }
   const heartbeat = startHeartbeat(BEAT_MS, beat, onRefused);
   return {
-    announced: heartbeat.first,
+    announced: heartbeat.first.catch(() => {}),
     now: () => (told ? Math.floor(told.nowMs + performance.now() - told.atMs) : Date.now()),
     close: async () => {
       isClosed = true;

@@ -44,8 +44,13 @@ export async function announceKeeper(
     const saying = client.multi().zadd(key, now, member).pexpire(key, ABSENT_MS);
     await saying.hset(GROUPS, group, folder).exec();
   };
-  await beat();
   const heartbeat = startHeartbeat(BEAT_MS, beat);
+  try {
+    await heartbeat.first;
+  } catch (error) {
+    heartbeat.close();
+    throw error;
+  }
   return {
     close: async () => {
       heartbeat.close();
