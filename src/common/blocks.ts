@@ -67,42 +67,49 @@ function base64Where(bit: number): string {
   return [...letters, ...(has(62) ? [] : ['+', '\\-']), ...(has(63) ? [] : ['/', '_'])].join('');
 }
 
-/** Codes of the characters that may be at a place of a group: 1 yes, 2 skipped. */
-type Place = Uint8Array;
+/** The characters of a group. */
+interface Groups {
+  readonly size: number;
+  /** By code: a bit for each place of a group where the character may be, or {@link SKIPPED}. */
+  readonly masks: Uint8Array;
+}
 
-function placeFor(form: RegExp, skipped: RegExp): Place {
-  return Uint8Array.from({ length: 128 }, (_, code) => {
+const SKIPPED = 1 << 7;
+
+/** @param forms what may be at each place */
+function groupsOf(forms: readonly RegExp[], skipped: RegExp): Groups {
+  const masks = Uint8Array.from({ length: 128 }, (_, code) => {
     const char = String.fromCharCode(code);
-    if (skipped.test(char)) return 2;
-    return form.test(char) ? 1 : 0;
+    if (skipped.test(char)) return SKIPPED;
+    return forms.reduce((mask, form, place) => (form.test(char) ? mask | (1 << place) : mask), 0);
   });
+  return { size: forms.length, masks };
 }
 
 const GAP_IN_BASE64 = /[\s\0\\]/;
 const GAP_IN_HEX = /[\s\0\\:,;+-]/;
-const ASCII_IN_BASE64 = [32, 8, 2, 0].map((bit) =>
-  placeFor(new RegExp(`[${base64Where(bit)}]`), GAP_IN_BASE64),
+const ASCII_IN_BASE64 = groupsOf(
+  [32, 8, 2, 0].map((bit) => new RegExp(`[${base64Where(bit)}]`)),
+  GAP_IN_BASE64,
 );
-const ANY_IN_BASE64 = [placeFor(new RegExp(`[${base64Where(0)}]`), GAP_IN_BASE64)];
-const ASCII_IN_HEX = [placeFor(/[0-7]/, GAP_IN_HEX), placeFor(/[\da-f]/i, GAP_IN_HEX)];
-const ANY_IN_HEX = [placeFor(/[\da-f]/i, GAP_IN_HEX)];
+const ANY_IN_BASE64 = groupsOf([new RegExp(`[${base64Where(0)}]`)], GAP_IN_BASE64);
+const ASCII_IN_HEX = groupsOf([/[0-7]/, /[\da-f]/i], GAP_IN_HEX);
+const ANY_IN_HEX = groupsOf([/[\da-f]/i], GAP_IN_HEX);
 
 /** Whether so many characters that could be groups follow each other, wherever the first begins. */
-function hasRow(text: string, places: readonly Place[], length: number): boolean {
-  if (!hasRun(text, places, length)) return false;
-  const rows = places.map(() => 0);
+function hasRow(text: string, { size, masks }: Groups, length: number): boolean {
+  if (!hasRun(text, masks, length)) return false;
+  /** How many follow each other, for each place where the first group may begin. */
+  const rows = new Uint32Array(size);
   let index = 0;
   for (let at = 0; at < text.length; at += 1) {
     const code = text.charCodeAt(at);
-    if (code >= 128) {
-      rows.fill(0);
-      continue;
-    }
-    if (places[0]?.[code] === 2 || isLineEnd(text, at)) continue;
-    for (let phase = 0; phase < rows.length; phase += 1) {
-      const inGroup = (index + phase) % rows.length;
+    const mask = code < 128 ? (masks[code] ?? 0) : 0;
+    if (mask === SKIPPED || isLineEnd(text, at)) continue;
+    for (let phase = 0; phase < size; phase += 1) {
+      const place = (index + phase) % size;
       const row = rows[phase] ?? 0;
-      const isNext = places[inGroup]?.[code] === 1 && (row > 0 || inGroup === 0);
+      const isNext = (mask & (1 << place)) !== 0 && (row > 0 || place === 0);
       rows[phase] = isNext ? row + 1 : 0;
       if (isNext && row + 1 >= length) return true;
     }
@@ -112,20 +119,17 @@ function hasRow(text: string, places: readonly Place[], length: number): boolean
 }
 
 /** The same without regard to groups: most texts are done with then. */
-function hasRun(text: string, places: readonly Place[], length: number): boolean {
-  const any = places.at(-1) ?? NO_PLACE; // the last place of a group takes the most characters
+function hasRun(text: string, masks: Uint8Array, length: number): boolean {
   let run = 0;
   for (let at = 0; at < text.length; at += 1) {
     const code = text.charCodeAt(at);
-    const kind = code < 128 ? any[code] : 0;
-    if (kind === 0) run = 0;
-    else if (kind === 1) run += 1;
+    const mask = code < 128 ? masks[code] : 0;
+    if (mask === 0) run = 0;
+    else if (mask !== SKIPPED) run += 1;
     if (run >= length) return true;
   }
   return false;
 }
-
-const NO_PLACE = new Uint8Array(128);
 
 /** Whether it is the letter of an escape such as `\n`. */
 function isLineEnd(text: string, at: number): boolean {
