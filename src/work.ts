@@ -155,7 +155,6 @@ async function workOn(
     const measure = instruments?.worker;
     const workerOptions = {
       stopSwitch,
-      holdsCallers: true,
       sharedPace,
       callLedger,
       measure,

@@ -29,8 +29,7 @@ export type CallSettings = Pick<
 >;
 
 /** Options that depend on the purpose of the worker. */
-export interface LocalWorkerOptions
-  extends Pick<WorkerOptions, 'holdsCallers' | 'hasFailedBefore' | 'onCall'> {
+export interface LocalWorkerOptions extends Pick<WorkerOptions, 'hasFailedBefore' | 'onCall'> {
   /** @default no bound */
   readonly maxCalls?: number | undefined;
   /** Counts the calls of all workers with this credential. @default no bound */

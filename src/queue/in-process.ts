@@ -7,7 +7,7 @@ export interface InProcessQueueOptions {
   readonly collect: Reply;
   /** How many chunks are worked on at once, and how many more may wait. */
   readonly window: number;
-  /** With more outcomes than this that are not stored yet, no chunk is taken. @default 500 */
+  /** With more outcomes than this that are not stored yet, callers wait. @default 500 */
   readonly mostUnstored?: number;
 }
 
@@ -44,7 +44,6 @@ export function createInProcessQueue({
 
   async function takeChunks(handle: HandleChunk): Promise<void> {
     for (;;) {
-      await unstored.room();
       const chunk = waiting.shift();
       if (chunk) {
         change.notify();

@@ -21,8 +21,8 @@ export interface CallAllowance {
 }
 
 /**
- * Hands outcomes back. Resolves when they are stored for good, or when the queue itself waits for
- * that.
+ * Hands outcomes back. Resolves when they are stored for good, or earlier, when there is room for more and
+ * the queue itself waits for that.
  */
 export type Reply = (outcomes: readonly Outcome[]) => Promise<void>;
 

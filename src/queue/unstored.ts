@@ -3,12 +3,10 @@ import type { Reply } from './lookup-queue.ts';
 
 /** Outcomes that were handed to the collector, until they are stored. */
 export interface UnstoredOutcomes {
-  /** Hands outcomes to the collector. Resolves at once. */
+  /** Hands outcomes to the collector. Resolves when no more than the most are unstored. */
   readonly add: Reply;
   /** How many are not stored. */
   readonly count: number;
-  /** Waits while more than the most are unstored. */
-  room(): Promise<void>;
   /** Waits until all are stored. */
   settled(): Promise<void>;
   /** Rejects with the first error of the collector; never resolves. */
@@ -30,13 +28,17 @@ export function createUnstored(collect: Reply, most: number): UnstoredOutcomes {
   async function watch(stored: Promise<void>): Promise<void> {
     try {
       await stored;
-      count -= counts.get(stored) ?? 0;
     } catch (error) {
       fail(error);
     } finally {
+      count -= counts.get(stored) ?? 0; // those that could not be stored must not hold callers up either
       counts.delete(stored);
       change.notify();
     }
+  }
+
+  async function room(): Promise<void> {
+    while (count > most) await change.wait();
   }
 
   return {
@@ -46,13 +48,10 @@ export function createUnstored(collect: Reply, most: number): UnstoredOutcomes {
       counts.set(stored, (before ?? 0) + outcomes.length);
       count += outcomes.length;
       if (before === undefined) void watch(stored);
-      return HANDED_OVER;
+      return count > most ? room() : HANDED_OVER;
     },
     get count() {
       return count;
-    },
-    room: async () => {
-      while (count > most) await change.wait();
     },
     settled: async () => {
       while (counts.size > 0) await change.wait();

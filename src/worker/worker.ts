@@ -17,21 +17,9 @@ export interface Worker {
 export interface WorkerOptions extends LookupContext {
   /** Lookups under way at the same time, over all chunks. */
   readonly concurrency: number;
-  /**
-   * Whether a caller waits until its last outcome is stored before it makes its next call. This
-   * takes a little longer, but a process that is killed loses no more than the calls it had under
-   * way.
-   *
-   * @default false
-   */
-  readonly holdsCallers?: boolean;
 }
 
-export function createWorker({
-  concurrency,
-  holdsCallers = false,
-  ...context
-}: WorkerOptions): Worker {
+export function createWorker({ concurrency, ...context }: WorkerOptions): Worker {
   const { credence } = context;
   const chunks: ChunkUnderWay[] = [];
   let callers = 0;
@@ -57,7 +45,7 @@ export function createWorker({
         belief === 'kept'
           ? chunk.reply([result.outcome])
           : replyOnceBelieved(belief, result, chunk.reply);
-      if (holdsCallers && belief === 'kept') await replied;
+      if (belief === 'kept') await replied; // it takes the next domain when there is room for its outcome
       chunk.ended(replied);
     } catch (error) {
       chunk.failed(error);

@@ -86,8 +86,6 @@ export interface OutcomesData {
   readonly chunk: string;
   readonly ref?: unknown;
   readonly outcomes: readonly OutcomeData[];
-  /** Set on the queue of a run: the outcomes are in the log of the chunk, not here. */
-  readonly isLogged?: true;
   /** Why the job was refused as a chunk of lookups, if it was. */
   readonly error?: string;
 }

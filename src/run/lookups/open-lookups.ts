@@ -66,7 +66,7 @@ export async function openLookups(
     onAlone: (isAlone) => {
       state.isAlone = isAlone;
     },
-    onUntoldCalls: state.tally.addUntold,
+    onUnreportedCalls: state.tally.addUnreported,
     collect: parking.collect,
     // These outcomes may be from before this run, and must not be dated later.
     collectInto: (outstanding) =>
@@ -101,7 +101,6 @@ function openWith(queue: OpenedQueue, { options, state, elapsedMs, parking }: Op
     stopSwitch: state.stopSwitch,
     // Over a shared queue it also works for other runs, which this run's bound must not limit.
     maxCalls: isShared ? undefined : settings.maxCalls,
-    holdsCallers: isShared,
     onCall: callRecorderOf(options, state, elapsedMs),
     hasFailedBefore: (domain) => store.findHead(domain)?.status === 'failed',
     sharedPace: queue.sharedPace,

@@ -30,7 +30,7 @@ export interface OpenQueueOptions
   /** Called with domains under way that an earlier run of the list gave out. */
   readonly onInherited?: (domains: readonly string[]) => void;
   /** Called at the end with calls that no outcome reports. @default not counted */
-  readonly onUntoldCalls?: (calls: Readonly<CallCounters>) => void;
+  readonly onUnreportedCalls?: (calls: Readonly<CallCounters>) => void;
   /** Called with whether there is no worker, at each check while no outcomes come. */
   readonly onAlone?: (isAlone: boolean) => void;
 }

@@ -8,7 +8,7 @@ export interface Tally {
   /** Adds the calls of an outcome whose lookup is asked again. */
   readonly addParked: (outcome: Pick<KeptOutcome, 'attempts' | 'throttled'>) => void;
   /** Adds calls that no outcome reports. */
-  readonly addUntold: (calls: Readonly<CallCounters>) => void;
+  readonly addUnreported: (calls: Readonly<CallCounters>) => void;
   /**
    * Notes that a failed domain is asked once more. Its new outcome replaces the old one in the
    * sums.
@@ -46,7 +46,7 @@ export function createTally(rowsOf: (domain: string) => number): Tally {
       addCallsOf(kept, counters);
     },
     addParked: (outcome) => addCallsOf(outcome, counters),
-    addUntold: ({ calls, retries, throttled }) => {
+    addUnreported: ({ calls, retries, throttled }) => {
       counters.calls += calls;
       counters.retries += retries;
       counters.throttled += throttled;

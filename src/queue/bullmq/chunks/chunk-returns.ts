@@ -5,6 +5,7 @@ import { CHUNK_OPTIONS, findRunId, LOOKUPS_JOB, LOOKUPS_QUEUE } from '../names.t
 import { replaceChunk } from '../runs/run-ledger.ts';
 import type { RedisClient } from '../server/redis.ts';
 import { queueOptions } from '../traces.ts';
+import type { TakenChunk } from './recipients.ts';
 
 /** Replaces a chunk that was taken by other chunks on the queue. */
 export interface ChunkReturns {
@@ -12,22 +13,14 @@ export interface ChunkReturns {
   giveBack(chunk: TakenChunk, domains: readonly string[]): Promise<void>;
   /** Puts pending domains back as a chunk of their own, which workers get when it is due. */
   park(chunk: TakenChunk, domains: readonly string[], pending: ParkedChunk): Promise<void>;
-  /** Puts the domains back in two halves, to find out which half is to blame. */
-  bisect(chunk: TakenChunk, domains: readonly string[]): Promise<void>;
+  /** Puts the domains back one by one, to find out which of them is to blame. */
+  cut(chunk: TakenChunk, domains: readonly string[]): Promise<void>;
   close(): Promise<void>;
 }
 
 export interface ParkedChunk extends PendingSince {
   /** In milliseconds since 1970. */
   readonly dueMs: number;
-}
-
-export interface TakenChunk {
-  readonly id: string;
-  readonly data: LookupsData;
-  /** In milliseconds since 1970. */
-  readonly addedAtMs: number;
-  readonly priority: number;
 }
 
 export function createChunkReturns(client: RedisClient): ChunkReturns {
@@ -52,37 +45,31 @@ export function createChunkReturns(client: RedisClient): ChunkReturns {
     );
     if (runId !== undefined) {
       const domains = new Map([...chunks].map(([id, data]) => [id, data.domains]));
-      const returned = new Set(by.flatMap((data) => data.domains));
-      // Until the run has their outcomes, it must not take these domains for not asked.
-      const kept = chunk.data.domains.filter((domain) => !returned.has(domain));
-      await replaceChunk(client, runId, { chunk: chunk.id, kept, by: domains });
+      await replaceChunk(client, runId, chunk.id, domains);
     }
-    for (const [jobId, data] of chunks) {
-      const { priority, addedAtMs } = chunk;
-      await queue.add(LOOKUPS_JOB, data, {
-        ...CHUNK_OPTIONS,
-        jobId,
-        // If another worker puts it back too, because this one was lost, its reply has the same id.
-        timestamp: addedAtMs,
-        ...(priority > 0 ? { priority } : dueMs === undefined ? { lifo: true } : {}),
-        // BullMQ counts from the timestamp.
-        ...(dueMs === undefined ? {} : { delay: Math.max(0, Math.round(dueMs - addedAtMs)) }),
-      });
-    }
+    const { priority, addedAtMs } = chunk;
+    const opts = {
+      ...CHUNK_OPTIONS,
+      // If another worker puts it back too, because this one was lost, its reply has the same id.
+      timestamp: addedAtMs,
+      ...(priority > 0 ? { priority } : dueMs === undefined ? { lifo: true } : {}),
+      // BullMQ counts from the timestamp.
+      ...(dueMs === undefined ? {} : { delay: Math.max(0, Math.round(dueMs - addedAtMs)) }),
+    };
+    await queue.addBulk(
+      [...chunks].map(([jobId, data]) => ({ name: LOOKUPS_JOB, data, opts: { ...opts, jobId } })),
+    );
   }
 
   return {
     giveBack: (chunk, domains) => replace(chunk, [{ ...chunk.data, domains: [...domains] }]),
     park: (chunk, domains, { dueMs, sinceMs, asks }) =>
       replace(chunk, [{ ...chunk.data, domains: [...domains], pending: { sinceMs, asks } }], dueMs),
-    bisect: (chunk, domains) => {
-      const middle = Math.ceil(domains.length / 2);
-      const half = { ...chunk.data, suspect: true };
-      return replace(chunk, [
-        { ...half, domains: domains.slice(0, middle) },
-        { ...half, domains: domains.slice(middle) },
-      ]);
-    },
+    cut: (chunk, domains) =>
+      replace(
+        chunk,
+        domains.map((domain) => ({ ...chunk.data, domains: [domain], suspect: true })),
+      ),
     close: () => queue.close(),
   };
 }

@@ -14,9 +14,13 @@ export interface RunCalls extends Required<Pick<Chunk, 'allowance' | 'counters'>
   /** Counts the calls that outcomes report. */
   told(outcomes: readonly Outcome[]): void;
   /**
-   * Notes for the run the calls that no outcome reports: those of a lookup that was given up, and
-   * those made while the API was out. If calls were refused, workers leave the run alone until it
-   * has seen that.
+   * Returns and forgets the calls that no outcome reports: those of lookups under way, or given up, and
+   * those made while the API was out. They are taken off again when outcomes report them.
+   */
+  takeUnreported(): CallCounters | undefined;
+  /**
+   * If calls were refused, makes workers leave the run alone until it has seen that. To be called when the
+   * chunk is done.
    */
   settle(): Promise<void>;
 }
@@ -44,24 +48,23 @@ export async function countCallsOfRun(
   const most = (await findBound(client, runId)) ?? maxCalls ?? Infinity;
   const bound = most === Infinity ? undefined : allowCalls(client, runId, most);
 
-  async function noteUntold(): Promise<void> {
-    const untold = Object.entries(made)
-      .map(([name, count]) => [name, count - told[name as keyof CallCounters]] as const)
-      .filter(([, count]) => count !== 0);
-    if (untold.length === 0) return;
-    const notes = client.multi();
-    for (const [name, count] of untold) notes.hincrby(untoldKey(runId), name, count);
-    await notes.pexpire(untoldKey(runId), KEPT_MS).exec();
-  }
-
   return {
     allowance: bound?.allowance,
     counters: made,
     told: (outcomes) => {
       for (const outcome of outcomes) addCallsOf(outcome, told);
     },
+    takeUnreported: () => {
+      const { calls, retries, throttled } = made;
+      const unreported = {
+        calls: calls - told.calls,
+        retries: retries - told.retries,
+        throttled: throttled - told.throttled,
+      };
+      Object.assign(told, made);
+      return Object.values(unreported).some((count) => count !== 0) ? unreported : undefined;
+    },
     settle: async () => {
-      await noteUntold().catch(() => {}); // the run reports fewer calls, and goes on
       if (bound?.isUsedUp) await markPaused(client, runId);
     },
   };
@@ -127,9 +130,4 @@ export function takenKey(runId: string): string {
 /** The key with the number of calls that a run may make. */
 export function boundKey(runId: string): string {
   return `${PREFIX}:run-max-calls:${runId}`;
-}
-
-/** The key that counts calls of a run that no outcome reports, by kind. */
-export function untoldKey(runId: string): string {
-  return `${PREFIX}:run-untold-calls:${runId}`;
 }

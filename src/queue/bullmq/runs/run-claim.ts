@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { describeOwner, describeSelf, isHere, type Owner } from '../../../common/owner.ts';
-import { ledgerKey, PREFIX } from '../names.ts';
+import { ledgerKey, PREFIX, runStreamKey } from '../names.ts';
 import type { RedisClient } from '../server/redis.ts';
 
 /** The claim of this process on the name of a run, and so on all that is on the queue under that name. */
@@ -86,7 +86,7 @@ export async function findClaim(client: RedisClient, runId: string): Promise<Run
       return held === undefined ? undefined : describeOwner(parseOwner(held));
     },
     release: async (isOver) => {
-      const keys = isOver ? [key, ledgerKey(runId)] : [key];
+      const keys = isOver ? [key, ledgerKey(runId), runStreamKey(runId)] : [key];
       await client.eval(RELEASE, keys.length, ...keys, own);
     },
   };

@@ -1,5 +1,5 @@
 import { startHeartbeat } from '../../../common/heartbeat.ts';
-import { KEPT_MS, ledgerKey, logKey, runQueueKeys } from '../names.ts';
+import { doneKey, KEPT_MS, ledgerKey, runStreamKey } from '../names.ts';
 import type { RedisClient } from '../server/redis.ts';
 import { findClaim, type RunClaim } from './run-claim.ts';
 
@@ -9,11 +9,13 @@ import { findClaim, type RunClaim } from './run-claim.ts';
  */
 export interface RunLedger {
   readonly runId: string;
-  /** The chunks that are out, with their domains. */
+  /** The chunks that are out, with those of their domains that no worker has reported. */
   read(): Promise<ReadonlyMap<string, readonly string[]>>;
+  /** The same for one chunk; undefined when it is no longer noted. */
+  readLeft(chunk: string): Promise<readonly string[] | undefined>;
   /** Notes chunks before they are added to the queue. */
   note(chunks: ReadonlyMap<string, readonly string[]>): Promise<void>;
-  /** Notes that nothing more is expected of chunks. */
+  /** Notes that nothing more is expected of chunks, of what their workers have not reported. */
   strike(chunks: readonly string[]): Promise<void>;
   /**
    * Sets an expiry on all keys that the run has by now, in case the run is killed.
@@ -32,46 +34,39 @@ const BEAT_MS = 3_000;
  */
 export const OPEN_FIELD = 'open';
 
-/** Whether a run still waits for outcomes. */
-export async function isRunOpen(client: RedisClient, runId: string): Promise<boolean> {
-  return (await client.exists(ledgerKey(runId))) === 1;
-}
-
 /**
- * The domains of a chunk that a run still waits for; undefined when the run no longer has the
- * chunk.
+ * The domains of a chunk that a run waits for and no worker has reported; undefined when the run no longer
+ * has the chunk.
  */
-export async function findExpected(
+export async function readLeft(
   client: RedisClient,
   runId: string,
   chunk: string,
 ): Promise<readonly string[] | undefined> {
-  const domains = await client.hget(ledgerKey(runId), chunk);
-  return domains === null ? undefined : (JSON.parse(domains) as string[]);
+  // In this order: whoever finishes the chunk strikes it before it removes what is done.
+  const [reported, noted] = await Promise.all([
+    client.get(doneKey(chunk)),
+    client.hget(ledgerKey(runId), chunk),
+  ]);
+  return noted === null ? undefined : withoutReported(noted, reported);
 }
 
-export interface Replacement {
-  readonly chunk: string;
-  /** Domains that the chunk itself is still to be answered for. */
-  readonly kept: readonly string[];
-  /** The chunks that carry the rest. */
-  readonly by: ReadonlyMap<string, readonly string[]>;
+function withoutReported(noted: string, reported: string | null | undefined): readonly string[] {
+  const done = new Set(reported?.split('\n'));
+  return (JSON.parse(noted) as string[]).filter((domain) => !done.has(domain));
 }
 
-/**
- * Replaces a chunk by others in the ledger of its run, apart from domains whose outcomes are known.
- */
+/** Replaces a chunk by others in the ledger of its run. What it has outcomes for is reported. */
 export async function replaceChunk(
   client: RedisClient,
   runId: string,
-  { chunk, kept, by }: Replacement,
+  chunk: string,
+  by: ReadonlyMap<string, readonly string[]>,
 ): Promise<void> {
   const key = ledgerKey(runId);
   const multi = client.multi();
   for (const [id, domains] of by) multi.hset(key, id, JSON.stringify(domains));
-  if (kept.length > 0) multi.hset(key, chunk, JSON.stringify(kept));
-  else multi.hdel(key, chunk);
-  await multi.exec();
+  await multi.hdel(key, chunk).del(doneKey(chunk)).exec();
 }
 
 export interface ClaimRunOptions {
@@ -139,7 +134,7 @@ function openLedger(
     isOvertaken = holder !== undefined;
     if (isOvertaken || isClosed) return !isOvertaken;
     const saying = client.multi().hset(key, OPEN_FIELD, list);
-    for (const left of [key, ...runQueueKeys(runId)]) saying.pexpire(left, KEPT_MS);
+    for (const left of [key, runStreamKey(runId)]) saying.pexpire(left, KEPT_MS);
     await saying.exec();
     return true;
   }
@@ -149,21 +144,24 @@ function openLedger(
     runId,
     touch,
     read: async () => {
-      const { [OPEN_FIELD]: _, ...chunks } = await client.hgetall(key);
+      const { [OPEN_FIELD]: _, ...noted } = await client.hgetall(key);
+      const chunks = Object.entries(noted);
+      if (chunks.length === 0) return new Map();
+      const reported = await client.mget(chunks.map(([id]) => doneKey(id)));
       return new Map(
-        Object.entries(chunks).map(([id, domains]) => [id, JSON.parse(domains) as string[]]),
+        chunks.map(([id, domains], at) => [id, withoutReported(domains, reported[at])]),
       );
     },
+    readLeft: (chunk) => readLeft(client, runId, chunk),
     note: async (chunks) => {
       const entries = [...chunks].flatMap(([id, domains]) => [id, JSON.stringify(domains)]);
       if (entries.length > 0) await client.hset(key, ...entries);
     },
     strike: async (chunks) => {
       if (chunks.length === 0) return;
-      // A worker that was killed at the very end has left its log.
       // Not a transaction, which costs as much as ten commands, because it learns all scripts of
       // BullMQ.
-      await Promise.all([client.hdel(key, ...chunks), client.del(...chunks.map(logKey))]);
+      await Promise.all([client.hdel(key, ...chunks), client.del(...chunks.map(doneKey))]);
     },
     close: async (isOver) => {
       heartbeat.close();

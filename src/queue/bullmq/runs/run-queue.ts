@@ -4,15 +4,15 @@ import { within } from '../../../common/within.ts';
 import { createChange } from '../../change.ts';
 import type { LookupQueue, Pausable, Reply } from '../../lookup-queue.ts';
 import { type ChunkTaker, type TakeChunksOptions, takeChunks } from '../chunks/take-chunks.ts';
-import { LOOKUPS_QUEUE } from '../names.ts';
+import { LOOKUPS_QUEUE, PREFIX } from '../names.ts';
 import { watchQueuePause } from '../queue-pause.ts';
+import type { RedisClient } from '../server/redis.ts';
 import { type CallsWatch, type CallsWatchOptions, watchCalls } from './calls-watch.ts';
 import { openGivenChunks } from './given-chunks.ts';
 import { holdBackWhilePaused } from './hold-back.ts';
-import { inherit } from './inherit.ts';
 import { markPaused, recall, unmarkPaused } from './paused-runs.ts';
 import { claimRun, type RunLedger } from './run-ledger.ts';
-import { openRunReplies, type RunReplies, type RunRepliesOptions } from './run-replies.ts';
+import { openRunOutcomes, type RunOutcomes, readLeftOutcomes } from './run-outcomes.ts';
 import { createWatchdog } from './watchdog.ts';
 
 export interface RunQueueOptions
@@ -41,8 +41,8 @@ export interface RunQueueOptions
   readonly window: number;
   /** Called with domains that an earlier run of the name gave out, before their outcomes come. */
   readonly onInherited?: (domains: readonly string[]) => void;
-  /** Called at the end with calls that no outcome reports. */
-  readonly onUntoldCalls?: (calls: Readonly<CallCounters>) => void;
+  /** Called with calls that no outcome reports, as they come. */
+  readonly onUnreportedCalls?: (calls: Readonly<CallCounters>) => void;
   /** Fires when the run is stopped. Lookups that no worker has begun are then taken back. */
   readonly signal: AbortSignal;
   /** After a stop, ends the wait for workers that have begun and for a Redis that is away. */
@@ -83,13 +83,12 @@ export async function openRunQueue(options: RunQueueOptions): Promise<RunQueue> 
   const parked = options.parked ?? new Set();
   const ledger = options.ledger ?? (await claimRun({ client, name, list, onNotice }));
   const change = createChange();
-  const { calls, replies } = await openParts(options, { ledger, onChange: change.notify });
+  const { calls, outcomes } = await openParts(options, ledger, change.notify);
   const stops = [signal, giveUp];
   for (const stop of stops) stop.addEventListener('abort', change.notify);
-  const { takeLogged } = replies;
-  const given = openGivenChunks({ ...options, client, ledger, takeLogged });
+  const given = openGivenChunks({ ...options, client, ledger });
   const { queue, give, withdraw } = given;
-  const shared = { ...options, client, ledger, queue, give, withdraw, takeLogged, drop, retake };
+  const shared = { ...options, client, ledger, queue, give, withdraw, drop, retake };
   /** Domains of a chunk that waits for room in the window. */
   const held = new Set<string>();
   const holdBack = control && holdBackWhilePaused({ ...shared, control });
@@ -97,12 +96,12 @@ export async function openRunQueue(options: RunQueueOptions): Promise<RunQueue> 
   const watchdog = createWatchdog({
     ...shared,
     isHeld: (domain) => held.has(domain) || parked.has(domain),
-    collect: async (outcomes) => {
-      await collect(outcomes);
+    collect: async (failed) => {
+      await collect(failed);
       change.notify();
     },
     // Lookups that are held back bring no outcomes.
-    progressAtMs: () => (holdBack?.isHolding ? performance.now() : replies.lastAtMs),
+    progressAtMs: () => (holdBack?.isHolding ? performance.now() : outcomes.lastAtMs),
   });
   const pauseWatch = watchQueuePause({ client, queue: LOOKUPS_QUEUE, onNotice });
   let hasEnded = false;
@@ -123,13 +122,13 @@ export async function openRunQueue(options: RunQueueOptions): Promise<RunQueue> 
   }
 
   async function until(isSo: () => boolean): Promise<void> {
-    while (!isSo() && !replies.failure) await change.wait();
-    if (replies.failure) throw replies.failure.error;
+    while (!isSo() && !outcomes.failure) await change.wait();
+    if (outcomes.failure) throw outcomes.failure.error;
   }
 
   function isDone(): boolean {
     const areAllBack = hasEnded && outstanding.size === 0;
-    return areAllBack || giveUp.aborted || replies.failure !== undefined;
+    return areAllBack || giveUp.aborted || outcomes.failure !== undefined;
   }
 
   /** Makes workers start no further call and give back what they have not begun. */
@@ -153,12 +152,9 @@ export async function openRunQueue(options: RunQueueOptions): Promise<RunQueue> 
     if (signal.aborted) await unmarkPaused(client, ledger.runId);
     // Another run that has the name by now still needs what is under it.
     const isOurs = await ledger.touch();
-    await replies.close(isOver && isOurs);
+    await outcomes.close();
     await ledger.close(isOver && isOurs);
-    if (isOurs) {
-      const untold = await calls.takeUntold();
-      options.onUntoldCalls?.(untold);
-    }
+    if (isOurs) await calls.forget();
     await given.close();
   }
 
@@ -201,7 +197,7 @@ export async function openRunQueue(options: RunQueueOptions): Promise<RunQueue> 
       } finally {
         clearInterval(ticker);
       }
-      if (replies.failure) throw replies.failure.error;
+      if (outcomes.failure) throw outcomes.failure.error;
     },
     close: async () => {
       watchdog.close();
@@ -209,7 +205,7 @@ export async function openRunQueue(options: RunQueueOptions): Promise<RunQueue> 
       calls.stop(); // first, because a Redis that is away holds up what follows
       stopListening?.();
       for (const stop of stops) stop.removeEventListener('abort', change.notify);
-      const isOver = outstanding.size === 0 && !replies.failure;
+      const isOver = outstanding.size === 0 && !outcomes.failure;
       const isClosed = await within(CLOSE_MS, closeAll(isOver)).catch(() => false);
       // If Redis is away or refuses to write, its keys stay, and the next run of the name finds
       // them.
@@ -219,27 +215,49 @@ export async function openRunQueue(options: RunQueueOptions): Promise<RunQueue> 
 }
 
 /**
- * Opens the parts of a run: counts its calls, resumes what an earlier run left, and receives replies. On
- * failure, the parts opened so far are closed: otherwise the claim of the run would be renewed for ever.
+ * Opens the parts of a run: counts its calls, resumes what an earlier run left, and receives outcomes. On
+ * failure, the parts opened so far are closed: otherwise the name of the run would be kept for ever.
  */
 async function openParts(
   options: RunQueueOptions,
-  { ledger, onChange }: Pick<RunRepliesOptions, 'ledger' | 'onChange'>,
-): Promise<{ readonly calls: CallsWatch; readonly replies: RunReplies }> {
-  const { redis, outstanding, maxCalls } = options;
+  ledger: RunLedger,
+  onChange: () => void,
+): Promise<{ readonly calls: CallsWatch; readonly outcomes: RunOutcomes }> {
+  const { redis, outstanding, maxCalls, onInherited } = options;
   const { client } = redis;
+  const { runId } = ledger;
   let calls: CallsWatch | undefined;
   try {
-    calls = await watchCalls(client, ledger.runId, options);
-    const inherited = await inherit(client, ledger);
+    calls = await watchCalls(client, runId, options);
+    const underWay = await findUnderWay(client, ledger);
+    const left = await readLeftOutcomes(redis, runId);
+    const reported = left.flatMap((entry) => entry.outcomes.map(({ data }) => data.domain));
+    const inherited = [...new Set([...underWay, ...reported])];
     for (const domain of inherited) outstanding.add(domain);
-    if (inherited.length > 0) options.onInherited?.(inherited);
+    if (inherited.length > 0) onInherited?.(inherited);
     // Workers that have begun do not know the new bound on calls.
-    if (inherited.length > 0 && maxCalls !== undefined) await recall(client, ledger.runId);
-    return { calls, replies: await openRunReplies({ ...options, ledger, onChange }) };
+    if (underWay.length > 0 && maxCalls !== undefined) await recall(client, runId);
+    return { calls, outcomes: await openRunOutcomes({ ...options, runId, left, onChange }) };
   } catch (error) {
     calls?.stop();
     await within(CLOSE_MS, ledger.close(false)).catch(() => {}); // then it runs out by itself
     throw error;
   }
+}
+
+/**
+ * The domains that an earlier run of the same name gave out and no worker has reported. Chunks that it had
+ * noted but not put on the queue when it was killed are struck, because they would never be answered. Parts
+ * of chunks are kept, since a live worker may be about to add them.
+ */
+async function findUnderWay(client: RedisClient, ledger: RunLedger): Promise<readonly string[]> {
+  const chunks = new Map(await ledger.read());
+  const given = [...chunks.keys()].filter((id) => id.startsWith(`${ledger.runId}-`));
+  const looking = client.pipeline();
+  for (const id of given) looking.exists(`${PREFIX}:${LOOKUPS_QUEUE}:${id}`);
+  const found = (await looking.exec()) ?? [];
+  const neverAdded = given.filter((_, at) => found[at]?.[1] === 0);
+  await ledger.strike(neverAdded);
+  for (const id of neverAdded) chunks.delete(id);
+  return [...chunks.values()].flat();
 }
