@@ -2,8 +2,8 @@
  * Outcomes on their way through Redis. Workers append them to a stream as they come, in batches; they
  * stay there until whoever waits for them has stored them.
  *
- *   of a run:       worker ─report─► gathered ─5 ms─► stream of the run ─read─► stored ─► removed
- *   of a collector: worker ─report─► gathered ─5 ms─► stream of the chunk ─► one reply when it is done
+ *   of a run:       worker ─report─► gathered ─2 ms─► stream of the run ─read─► stored ─► removed
+ *   of a collector: worker ─report─► gathered ─2 ms─► stream of the chunk ─► one reply when it is done
  *
  * With what it appends to the stream of a run, a worker notes which domains of the chunk are done, so that
  * a worker that takes over the chunk does not ask about them again. It finds the outcomes of a chunk that
@@ -80,7 +80,7 @@ return 1
 `;
 
 /** How long outcomes gather. A process that is killed loses no more than these milliseconds. */
-const GATHER_MS = 5;
+const GATHER_MS = 2;
 /** A batch is sent when it is about this large, however much has gathered. */
 const MOST_CHARACTERS = 1024 * 1024;
 /** With more than these, callers wait: a Redis that is away must not fill memory. */
