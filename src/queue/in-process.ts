@@ -1,4 +1,4 @@
-import { createChange } from './change.ts';
+import { createChange } from '../common/change.ts';
 import type { Chunk, HandleChunk, LookupQueue, Reply } from './lookup-queue.ts';
 import { createUnstored } from './unstored.ts';
 

@@ -1,4 +1,4 @@
-import { createChange } from './change.ts';
+import { createChange } from '../common/change.ts';
 import type { Reply } from './lookup-queue.ts';
 
 /** Outcomes that were handed to the collector, until they are stored. */

@@ -4,7 +4,7 @@ import { isAnswer, type Outcome } from '../brand/outcome.ts';
 import type { Shape } from '../brand/shape.ts';
 import { BrandfillError } from '../common/errors.ts';
 import type { CallsPer } from '../guard/calendar-window.ts';
-import type { CallLedger } from '../guard/call-ledger.ts';
+import type { CallLedger } from '../guard/shared-budget.ts';
 import { createCallLedger } from './call-ledger.ts';
 import { type Claims, type ClaimsOptions, createClaims, NO_CLAIMS } from './claims/claims.ts';
 import { createCommitBatches } from './commit-batches.ts';

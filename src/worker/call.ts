@@ -1,10 +1,9 @@
 import type { Answer } from '../brand/answer.ts';
 import type { BrandClient } from '../brand/client.ts';
 import type { CallCounters } from '../common/call-counters.ts';
+import { type Budget, both, isUsedUp, type Reservation } from '../guard/budget.ts';
 import type { Clock } from '../pace/clock.ts';
 import type { Turnstile } from '../pace/turnstile.ts';
-import type { CallAllowance } from '../queue/lookup-queue.ts';
-import { type Budget, isUsedUp, type Reservation } from './budget.ts';
 import type { Credence } from './credence.ts';
 import type { OutageGate } from './outage-gate.ts';
 import type { StopSwitch } from './stop-switch.ts';
@@ -60,8 +59,8 @@ export interface CallQuestions {
    * call.
    */
   isWanted(): boolean;
-  /** The allowance that each call is taken from. @default no such bound */
-  readonly allowance?: CallAllowance | undefined;
+  /** Bounds the lookup's calls in addition to the budget of all lookups. @default no such bound */
+  readonly budget?: Budget | undefined;
   /**
    * Counts the lookup's calls in addition to the totals of all lookups. @default not counted
    */
@@ -86,8 +85,7 @@ export interface CallResult {
  * Makes one call once the budget has one left, the API is not out and the pacer lets it start.
  * Reports the answer to all three.
  *
- * @throws NotAskedError when the budget or the allowance is used up, or the call is no longer
- *   wanted
+ * @throws NotAskedError when a budget is used up, or the call is no longer wanted
  * @throws the stop switch's reasons when the run stops first
  */
 export function callInTurn(
@@ -136,7 +134,6 @@ async function makeCall(
       counters.throttled += 1;
       if (questions.counters) questions.counters.throttled += 1;
       reserved.giveBack();
-      questions.allowance?.giveBack();
     } else reserved.spend();
     return { answer, closedMs: tellOf(answer, { context, sentAtMs, questions }), latencyMs };
   } catch (error) {
@@ -154,9 +151,9 @@ async function makeCall(
  */
 function tryReserveTurn(
   { budget, clock, outage, pause, stopSwitch, turnstile }: CallContext,
-  { allowance }: CallQuestions,
+  { budget: own }: CallQuestions,
 ): Reservation | undefined {
-  if (allowance || pause?.isPaused || stopSwitch.stopped || outage.isOut) return undefined;
+  if (own || pause?.isPaused || stopSwitch.stopped || outage.isOut) return undefined;
   const reserved = budget.tryReserve();
   if (reserved && turnstile.tryEnter()) {
     if (outage.tryPass()) return reserved;
@@ -170,33 +167,43 @@ function tryReserveTurn(
  * Waits until the budget, the pacer and the outage gate all let a call start at the same moment.
  */
 async function reserveTurn(context: CallContext, questions: CallQuestions): Promise<Reservation> {
-  const { allowance } = questions;
-  const { budget, outage, pause, stopSwitch, clock } = context;
+  const { outage, pause, stopSwitch, clock } = context;
   for (;;) {
     const noNewCall = outage.noNewCall ?? stopSwitch.noNewCall;
     if (pause?.isPaused) await pause.whileOpen(noNewCall);
-    const reserved = await budget.reserve(noNewCall);
-    if (isUsedUp(reserved)) {
-      stopSwitch.stop(reserved);
-      throw new NotAskedError();
-    }
+    const reserved = await reserveCall(context, questions, noNewCall);
     await waitForTurn(context, reserved);
     const turnAtMs = clock.nowMs();
     const isTurn = (): boolean =>
       reserved.isGood() && !pause?.isPaused && clock.nowMs() - turnAtMs < TURN_MS;
     // A caller resumes a moment after it was let through. The run may have stopped by then.
-    let mayAsk = !stopSwitch.stopped && questions.isWanted();
-    if (mayAsk && isTurn()) {
-      if (!allowance) return reserved;
-      mayAsk = await allowance.take();
-      if (mayAsk && !stopSwitch.stopped && questions.isWanted() && isTurn()) return reserved;
-      // Taking from the allowance took time. Meanwhile the run may have stopped, or another run may
-      // have the domain.
-      if (mayAsk) allowance.giveBack();
-    }
+    const mayAsk = !stopSwitch.stopped && questions.isWanted();
+    if (mayAsk && isTurn()) return reserved;
     reserved.giveBack();
     abandon(context, clock.nowMs());
     if (!mayAsk) throw new NotAskedError();
+  }
+}
+
+/** @throws NotAskedError when a budget is used up; the run stops when it is that of all lookups */
+async function reserveCall(
+  { budget, stopSwitch }: CallContext,
+  { budget: own }: CallQuestions,
+  signal: AbortSignal,
+): Promise<Reservation> {
+  const ofOwn = await own?.reserve(signal);
+  if (ofOwn && isUsedUp(ofOwn)) throw new NotAskedError();
+  let isReserved = false;
+  try {
+    const reserved = await budget.reserve(signal);
+    if (isUsedUp(reserved)) {
+      stopSwitch.stop(reserved);
+      throw new NotAskedError();
+    }
+    isReserved = true;
+    return ofOwn ? both(ofOwn, reserved) : reserved;
+  } finally {
+    if (!isReserved) ofOwn?.giveBack();
   }
 }
 

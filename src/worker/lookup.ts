@@ -69,14 +69,14 @@ export function lookUp(
 }
 
 /** The bounds that all lookups of a chunk share. */
-export interface LookupBounds extends Pick<CallQuestions, 'allowance' | 'counters'> {
+export interface LookupBounds extends Pick<CallQuestions, 'budget' | 'counters'> {
   /** Asked before each call, which may come late. False spares the lookup. @default always true */
   readonly isWanted?: ((domain: string) => boolean) | undefined;
 }
 
 /** One lookup under way. An object rather than closures, because it costs less to create. */
 class Lookup implements CallQuestions {
-  readonly allowance: CallQuestions['allowance'];
+  readonly budget: CallQuestions['budget'];
   readonly counters: CallQuestions['counters'];
   readonly domain: string;
   readonly #context: LookupContext;
@@ -92,7 +92,7 @@ class Lookup implements CallQuestions {
     this.domain = domain;
     this.#context = context;
     this.#bounds = bounds;
-    this.allowance = bounds.allowance;
+    this.budget = bounds.budget;
     this.counters = bounds.counters;
   }
 

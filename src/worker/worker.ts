@@ -56,9 +56,9 @@ export function createWorker({ concurrency, ...context }: WorkerOptions): Worker
   }
 
   return {
-    handle: async ({ domains, allowance, counters }, reply, isWanted) => {
+    handle: async ({ domains, budget, counters }, reply, isWanted) => {
       if (domains.length === 0) return;
-      const bounds = { allowance, counters, isWanted };
+      const bounds = { budget, counters, isWanted };
       const chunk = createChunkUnderWay(domains, { reply, bounds });
       lookups += domains.length;
       chunks.push(chunk);

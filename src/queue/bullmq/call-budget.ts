@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { type CallsPer, windowAt } from '../../guard/calendar-window.ts';
-import { blockSizeOf, type CallLedger, type TakenCalls } from '../../guard/call-ledger.ts';
+import { blockSizeOf, type CallLedger, type TakenCalls } from '../../guard/shared-budget.ts';
 import { PREFIX } from './names.ts';
 import type { RedisClient } from './server/redis.ts';
 import { createRefusals } from './server/refusals.ts';

@@ -1,6 +1,6 @@
 import { within } from '../../common/within.ts';
 import type { CallsPer } from '../../guard/calendar-window.ts';
-import type { CallLedger } from '../../guard/call-ledger.ts';
+import type { CallLedger } from '../../guard/shared-budget.ts';
 import type { CallsPerSummary } from '../../watch/summary.ts';
 
 const LONGEST_MS = 2_000;

@@ -1,7 +1,7 @@
 import { describeProxy, findProxy } from '../../brand/proxy.ts';
 import { createCollector } from '../../collector/collect.ts';
 import type { Closable } from '../../common/closer.ts';
-import type { CallLedger } from '../../guard/call-ledger.ts';
+import type { CallLedger } from '../../guard/shared-budget.ts';
 import { callsIdOf } from '../../job/pace-id.ts';
 import { watchLimits } from '../../local-worker/api-watch.ts';
 import { type LocalWorker, openLocalWorker } from '../../local-worker/local-worker.ts';

@@ -1,6 +1,6 @@
 import type { CallCounters } from '../../common/call-counters.ts';
 import { type Closer, createCloser } from '../../common/closer.ts';
-import type { CallLedger } from '../../guard/call-ledger.ts';
+import type { CallLedger } from '../../guard/shared-budget.ts';
 import { callsIdOf, paceIdOf } from '../../job/pace-id.ts';
 import type { StoredState } from '../../pace/shared/stored-state.ts';
 import { createInProcessQueue } from '../../queue/in-process.ts';

@@ -15,7 +15,7 @@ import {
 import { findRunId } from '../names.ts';
 import { toData, withoutCall } from '../outcome-data.ts';
 import type { PausedRuns } from '../runs/paused-runs.ts';
-import type { RunCalls } from '../runs/run-calls.ts';
+import type { CallsOfChunk } from '../runs/run-calls.ts';
 import { type ChunkLock, describeCutOff } from './chunk-locks.ts';
 import type { ChunkReturns } from './chunk-returns.ts';
 import type { OutcomeStreams, StreamedOutcome } from './outcome-stream.ts';
@@ -38,7 +38,7 @@ export interface ChunkTaskOptions {
   /** The API that this worker asks. */
   readonly api: string;
   /** Counts and bounds the calls that are made for a chunk of a run. */
-  readonly countCalls: (data: LookupsData) => Promise<RunCalls | undefined>;
+  readonly countCalls: (data: LookupsData) => Promise<CallsOfChunk | undefined>;
   /** Whether a chunk for another API is refused. Otherwise it is left to other workers. */
   readonly mayRefuse: (chunk: string, api: string) => Promise<boolean>;
   /** Puts a chunk back on the queue unchanged, for other workers. */
@@ -186,9 +186,9 @@ export function createChunkTask(options: ChunkTaskOptions): ChunkTask {
     onLeft(open);
     try {
       await handle(
-        { domains: [...left.keys()], allowance: calls?.allowance, counters: calls?.counters },
+        { domains: [...left.keys()], budget: calls?.budget, counters: calls?.counters },
         async (outcomes) => {
-          calls?.told(outcomes);
+          calls?.reported(outcomes);
           open -= outcomes.length;
           onLeft(-outcomes.length);
           const ended: StreamedOutcome[] = [];
@@ -201,18 +201,18 @@ export function createChunkTask(options: ChunkTaskOptions): ChunkTask {
           for (const each of ended) known.set(each.data.domain, each.data);
           // Another worker may have finished the chunk. A stream begun anew would only be in the way.
           if (!lock.isOurs() && !recipient.takesLate) return;
-          reports.add(recipient.report(ended, calls?.takeUnreported));
+          reports.add(recipient.report(ended, calls?.takeNote));
           await streams.room();
         },
         isWanted,
       );
+      await Promise.all(reports);
+      const note = calls?.takeNote();
+      if (note) await recipient.report([], () => note);
     } finally {
       onLeft(-open);
+      await calls?.close();
     }
-    await Promise.all(reports);
-    const unreported = calls?.takeUnreported();
-    if (unreported) await recipient.report([], () => unreported);
-    await calls?.settle();
     return parked;
   }
 

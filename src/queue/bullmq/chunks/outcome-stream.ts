@@ -12,10 +12,10 @@
 import { createHash } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Shape } from '../../../brand/shape.ts';
-import type { CallCounters } from '../../../common/call-counters.ts';
-import { createChange } from '../../change.ts';
+import { createChange } from '../../../common/change.ts';
 import type { OutcomeData } from '../contract.ts';
 import { doneKey, KEPT_MS, ledgerKey, logKey, runStreamKey } from '../names.ts';
+import type { CallNote } from '../runs/run-calls.ts';
 import type { RedisClient } from '../server/redis.ts';
 import { createScript } from '../server/script.ts';
 
@@ -30,8 +30,8 @@ export interface StreamEntry {
   /** Its place in the stream. */
   readonly id: string;
   readonly outcomes: readonly StreamedOutcome[];
-  /** Calls made for the run that no outcome reports, or fewer than before, if negative. */
-  readonly calls: CallCounters | undefined;
+  /** What the run does not learn from the outcomes. */
+  readonly note: CallNote | undefined;
 }
 
 /** Appends outcomes to streams. */
@@ -50,8 +50,8 @@ export interface Report {
   /** The run that waits for the chunk. @default none, and the outcomes go to the stream of the chunk */
   readonly runId?: string | undefined;
   readonly outcomes: readonly StreamedOutcome[];
-  /** Asked for calls that no outcome reports when the batch is sent. @default none */
-  readonly takeCalls?: (() => CallCounters | undefined) | undefined;
+  /** Asked, when the batch is sent, for what the run does not learn from the outcomes. @default nothing */
+  readonly takeNote?: (() => CallNote | undefined) | undefined;
 }
 
 /**
@@ -178,7 +178,7 @@ function createBatch(runId: string | undefined): Batch {
   const answers: string[] = [];
   const spelled = new Set<Shape>();
   const done = new Map<string, string>();
-  const counting = new Set<() => CallCounters | undefined>();
+  const noting = new Set<() => CallNote | undefined>();
   let characters = 0;
   let acknowledge = (): void => {};
   const acknowledged = new Promise<void>((resolve) => {
@@ -200,8 +200,8 @@ function createBatch(runId: string | undefined): Batch {
       return characters;
     },
     done,
-    add: ({ chunk, outcomes, takeCalls }) => {
-      if (takeCalls) counting.add(takeCalls);
+    add: ({ chunk, outcomes, takeNote }) => {
+      if (takeNote) noting.add(takeNote);
       for (const { data, shape } of outcomes) {
         const { json, ...head } = data;
         heads.push(JSON.stringify({ ...head, size: json.length, ...(shape && noteShape(shape)) }));
@@ -211,8 +211,8 @@ function createBatch(runId: string | undefined): Batch {
       }
     },
     encode: () => {
-      const calls = sumOf([...counting].flatMap((take) => take() ?? []));
-      const noted = calls ? `"calls":${JSON.stringify(calls)},` : '';
+      const note = sumOf([...noting].flatMap((take) => take() ?? []));
+      const noted = note ? `"note":${JSON.stringify(note)},` : '';
       return `{${noted}"outcomes":[${heads.join(',')}]}\n${answers.join('')}`;
     },
     acknowledged,
@@ -220,13 +220,14 @@ function createBatch(runId: string | undefined): Batch {
   };
 }
 
-function sumOf(all: readonly CallCounters[]): CallCounters | undefined {
+function sumOf(all: readonly CallNote[]): CallNote | undefined {
   if (all.length === 0) return undefined;
-  const sum = { calls: 0, throttled: 0, retries: 0 };
-  for (const { calls, throttled, retries } of all) {
+  const sum = { calls: 0, throttled: 0, retries: 0, isUsedUp: false };
+  for (const { calls, throttled, retries, isUsedUp = false } of all) {
     sum.calls += calls;
     sum.throttled += throttled;
     sum.retries += retries;
+    sum.isUsedUp ||= isUsedUp;
   }
   return sum;
 }
@@ -246,11 +247,11 @@ export function createStreamReader(client: RedisClient): StreamReader {
 
   function decodeOne([id, [, text = '']]: RawEntry): StreamEntry {
     const end = text.indexOf('\n');
-    const { outcomes, calls } = JSON.parse(text.slice(0, end)) as EntryHead;
+    const { outcomes, note } = JSON.parse(text.slice(0, end)) as EntryHead;
     let at = end + 1;
     return {
       id,
-      calls,
+      note,
       outcomes: outcomes.map(({ size, shape, paths, ...head }) => {
         const data = Object.assign(head, { json: text.slice(at, at + size) });
         at += size;
@@ -264,7 +265,7 @@ export function createStreamReader(client: RedisClient): StreamReader {
 }
 
 interface EntryHead {
-  readonly calls?: CallCounters;
+  readonly note?: CallNote;
   readonly outcomes: readonly (Omit<OutcomeData, 'json'> & ShapeNote & { readonly size: number })[];
 }
 

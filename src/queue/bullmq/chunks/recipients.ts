@@ -1,5 +1,4 @@
 import { Queue } from 'bullmq';
-import type { CallCounters } from '../../../common/call-counters.ts';
 import {
   CONTRACT_VERSION,
   type LookupsData,
@@ -16,6 +15,7 @@ import {
   OUTCOMES_QUEUE,
   replyId,
 } from '../names.ts';
+import type { CallNote } from '../runs/run-calls.ts';
 import { readLeft } from '../runs/run-ledger.ts';
 import type { RedisClient } from '../server/redis.ts';
 import { timeOf } from '../server/server-time.ts';
@@ -38,7 +38,7 @@ export interface Recipient {
   /** Hands outcomes over as they come. Resolves when Redis has them. */
   readonly report: (
     outcomes: readonly StreamedOutcome[],
-    takeCalls?: () => CallCounters | undefined,
+    takeNote?: () => CallNote | undefined,
   ) => Promise<void>;
   /**
    * Ends the chunk, once all its outcomes are reported. A worker that is killed in between leaves it to
@@ -125,7 +125,7 @@ export function createRecipients(client: RedisClient, streams: OutcomeStreams): 
         const texts = await readLeft(client, runId, id);
         return texts && { texts, known: [] };
       },
-      report: (outcomes, takeCalls) => streams.report({ chunk: id, runId, outcomes, takeCalls }),
+      report: (outcomes, takeNote) => streams.report({ chunk: id, runId, outcomes, takeNote }),
       finish: async (_, complete) => {
         // In this order, and in one packet.
         await Promise.all([client.hdel(ledgerKey(runId), id), client.del(doneKey(id)), complete()]);

@@ -8,7 +8,7 @@ import { AnyDataWorker } from '../any-data-worker.ts';
 import { setAside } from '../backfills/backfill-pause.ts';
 import { findRunId, KEPT_FAILURES, LOOKUPS_QUEUE, QUEUE_OPTIONS } from '../names.ts';
 import { watchPausedRuns } from '../runs/paused-runs.ts';
-import { countCallsOfRun } from '../runs/run-calls.ts';
+import { countCallsOfRuns } from '../runs/run-calls.ts';
 import type { RedisServer } from '../server/redis.ts';
 import { createRefusals } from '../server/refusals.ts';
 import { startChunkSpan } from '../traces.ts';
@@ -132,6 +132,7 @@ export function takeChunks(options: TakeChunksOptions): ChunkTaker {
   });
   const ownChunks = createOwnChunks(redis.client, options.api);
   const paused = watchPausedRuns(redis.client);
+  const callsOfRuns = countCallsOfRuns(redis.client);
   const open = new Set<Promise<void>>();
   let left = 0;
   let isStopping = false;
@@ -148,7 +149,7 @@ export function takeChunks(options: TakeChunksOptions): ChunkTaker {
     paused,
     countCalls: async ({ replyTo = '', maxCalls }) => {
       const runId = findRunId(replyTo);
-      return runId === undefined ? undefined : await countCallsOfRun(redis.client, runId, maxCalls);
+      return runId === undefined ? undefined : await callsOfRuns.of(runId, maxCalls);
     },
     mayRefuse: (chunk, api) => otherApis.mayRefuse(chunk, api),
     leave: async ({ job, token }) => {

@@ -139,6 +139,13 @@ function openLedger(
     return true;
   }
 
+  async function strike(chunks: readonly string[]): Promise<void> {
+    if (chunks.length === 0) return;
+    // Not a transaction, which costs as much as ten commands, because it learns all scripts of
+    // BullMQ.
+    await Promise.all([client.hdel(key, ...chunks), client.del(...chunks.map(doneKey))]);
+  }
+
   const heartbeat = startHeartbeat(BEAT_MS, touch);
   return {
     runId,
@@ -157,15 +164,12 @@ function openLedger(
       const entries = [...chunks].flatMap(([id, domains]) => [id, JSON.stringify(domains)]);
       if (entries.length > 0) await client.hset(key, ...entries);
     },
-    strike: async (chunks) => {
-      if (chunks.length === 0) return;
-      // Not a transaction, which costs as much as ten commands, because it learns all scripts of
-      // BullMQ.
-      await Promise.all([client.hdel(key, ...chunks), client.del(...chunks.map(doneKey))]);
-    },
+    strike,
     close: async (isOver) => {
       heartbeat.close();
       isClosed = true;
+      // A chunk may still be noted, if its outcomes came from a worker that has lost it.
+      if (isOver) await strike((await client.hkeys(key)).filter((id) => id !== OPEN_FIELD));
       await claim.release(isOver);
     },
   };

@@ -1,5 +1,4 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import type { CallCounters } from '../../../common/call-counters.ts';
 import { within } from '../../../common/within.ts';
 import type { Reply } from '../../lookup-queue.ts';
 import { createStreamReader, type RawEntry, type StreamEntry } from '../chunks/outcome-stream.ts';
@@ -7,6 +6,7 @@ import { runStreamKey } from '../names.ts';
 import { toOutcome } from '../outcome-data.ts';
 import type { RedisServer } from '../server/redis.ts';
 import { createRefusals } from '../server/refusals.ts';
+import type { CallNote } from './run-calls.ts';
 
 /** The outcomes that workers report to a run. */
 export interface RunOutcomes {
@@ -24,8 +24,8 @@ export interface RunOutcomesOptions {
   readonly left: readonly StreamEntry[];
   /** Stores outcomes for good. */
   readonly collect: Reply;
-  /** Called with calls that no outcome reports. */
-  readonly onUnreportedCalls?: ((calls: Readonly<CallCounters>) => void) | undefined;
+  /** Called with what the run does not learn from outcomes. */
+  readonly onNote: (note: CallNote) => void;
   /** Called when outcomes are stored, or cannot be. */
   readonly onChange: () => void;
   /** Called with the reason when Redis refuses to hand outcomes over. */
@@ -59,7 +59,7 @@ export async function readLeftOutcomes(
  * @throws what storing those that are left throws
  */
 export async function openRunOutcomes(options: RunOutcomesOptions): Promise<RunOutcomes> {
-  const { redis, runId, left, collect, onUnreportedCalls, onChange, onNotice } = options;
+  const { redis, runId, left, collect, onNote, onChange, onNotice } = options;
   const stream = runStreamKey(runId);
   const { decode } = createStreamReader(redis.client);
   const refusals = createRefusals(onNotice, 'a run');
@@ -93,7 +93,7 @@ export async function openRunOutcomes(options: RunOutcomesOptions): Promise<RunO
       if (!found) continue;
       lastAtMs = performance.now();
       after = found.at(-1)?.id ?? after;
-      for (const { calls } of found) if (calls) onUnreportedCalls?.(calls);
+      for (const { note } of found) if (note) onNote(note);
       const before = stored;
       storing += 1;
       stored = keep(found)

@@ -1,26 +1,25 @@
 import type { CallCounters } from '../../../common/call-counters.ts';
+import { createChange } from '../../../common/change.ts';
 import { unlessAborted } from '../../../common/unless-aborted.ts';
 import { within } from '../../../common/within.ts';
-import { createChange } from '../../change.ts';
 import type { LookupQueue, Pausable, Reply } from '../../lookup-queue.ts';
 import { type ChunkTaker, type TakeChunksOptions, takeChunks } from '../chunks/take-chunks.ts';
 import { LOOKUPS_QUEUE, PREFIX } from '../names.ts';
 import { watchQueuePause } from '../queue-pause.ts';
 import type { RedisClient } from '../server/redis.ts';
-import { type CallsWatch, type CallsWatchOptions, watchCalls } from './calls-watch.ts';
 import { openGivenChunks } from './given-chunks.ts';
 import { holdBackWhilePaused } from './hold-back.ts';
 import { markPaused, recall, unmarkPaused } from './paused-runs.ts';
+import { beginCalls, forgetCalls } from './run-calls.ts';
 import { claimRun, type RunLedger } from './run-ledger.ts';
 import { openRunOutcomes, type RunOutcomes, readLeftOutcomes } from './run-outcomes.ts';
 import { createWatchdog } from './watchdog.ts';
 
 export interface RunQueueOptions
   extends Pick<
-      TakeChunksOptions,
-      'redis' | 'api' | 'concurrency' | 'normalize' | 'lockMs' | 'maxPendingMs'
-    >,
-    CallsWatchOptions {
+    TakeChunksOptions,
+    'redis' | 'api' | 'concurrency' | 'normalize' | 'lockMs' | 'maxPendingMs'
+  > {
   /** The same for the same list on the same store. A killed run is resumed by its name. */
   readonly name: string;
   /** The ledger of a run that is already claimed. @default the run is claimed by its name */
@@ -41,6 +40,10 @@ export interface RunQueueOptions
   readonly window: number;
   /** Called with domains that an earlier run of the name gave out, before their outcomes come. */
   readonly onInherited?: (domains: readonly string[]) => void;
+  /** How many calls all workers may make for the run together. @default no bound */
+  readonly maxCalls?: number | undefined;
+  /** Called when more were wanted. */
+  readonly onCallsUsedUp?: () => void;
   /** Called with calls that no outcome reports, as they come. */
   readonly onUnreportedCalls?: (calls: Readonly<CallCounters>) => void;
   /** Fires when the run is stopped. Lookups that no worker has begun are then taken back. */
@@ -83,7 +86,7 @@ export async function openRunQueue(options: RunQueueOptions): Promise<RunQueue> 
   const parked = options.parked ?? new Set();
   const ledger = options.ledger ?? (await claimRun({ client, name, list, onNotice }));
   const change = createChange();
-  const { calls, outcomes } = await openParts(options, ledger, change.notify);
+  const outcomes = await openOutcomes(options, ledger, change.notify);
   const stops = [signal, giveUp];
   for (const stop of stops) stop.addEventListener('abort', change.notify);
   const given = openGivenChunks({ ...options, client, ledger });
@@ -154,7 +157,7 @@ export async function openRunQueue(options: RunQueueOptions): Promise<RunQueue> 
     const isOurs = await ledger.touch();
     await outcomes.close();
     await ledger.close(isOver && isOurs);
-    if (isOurs) await calls.forget();
+    if (isOurs) await forgetCalls(client, ledger.runId);
     await given.close();
   }
 
@@ -202,7 +205,6 @@ export async function openRunQueue(options: RunQueueOptions): Promise<RunQueue> 
     close: async () => {
       watchdog.close();
       await pauseWatch.close();
-      calls.stop(); // first, because a Redis that is away holds up what follows
       stopListening?.();
       for (const stop of stops) stop.removeEventListener('abort', change.notify);
       const isOver = outstanding.size === 0 && !outcomes.failure;
@@ -215,20 +217,19 @@ export async function openRunQueue(options: RunQueueOptions): Promise<RunQueue> 
 }
 
 /**
- * Opens the parts of a run: counts its calls, resumes what an earlier run left, and receives outcomes. On
- * failure, the parts opened so far are closed: otherwise the name of the run would be kept for ever.
+ * Begins to count calls, resumes what an earlier run left, and receives outcomes. On failure the name of the
+ * run is given up.
  */
-async function openParts(
+async function openOutcomes(
   options: RunQueueOptions,
   ledger: RunLedger,
   onChange: () => void,
-): Promise<{ readonly calls: CallsWatch; readonly outcomes: RunOutcomes }> {
+): Promise<RunOutcomes> {
   const { redis, outstanding, maxCalls, onInherited } = options;
   const { client } = redis;
   const { runId } = ledger;
-  let calls: CallsWatch | undefined;
   try {
-    calls = await watchCalls(client, runId, options);
+    await beginCalls(client, runId, maxCalls);
     const underWay = await findUnderWay(client, ledger);
     const left = await readLeftOutcomes(redis, runId);
     const reported = left.flatMap((entry) => entry.outcomes.map(({ data }) => data.domain));
@@ -237,9 +238,17 @@ async function openParts(
     if (inherited.length > 0) onInherited?.(inherited);
     // Workers that have begun do not know the new bound on calls.
     if (underWay.length > 0 && maxCalls !== undefined) await recall(client, runId);
-    return { calls, outcomes: await openRunOutcomes({ ...options, runId, left, onChange }) };
+    return await openRunOutcomes({
+      ...options,
+      runId,
+      left,
+      onChange,
+      onNote: ({ isUsedUp, ...calls }) => {
+        options.onUnreportedCalls?.(calls);
+        if (isUsedUp) options.onCallsUsedUp?.();
+      },
+    });
   } catch (error) {
-    calls?.stop();
     await within(CLOSE_MS, ledger.close(false)).catch(() => {}); // then it runs out by itself
     throw error;
   }

@@ -1,14 +1,12 @@
-import type { Stop } from './stop-switch.ts';
-
 /** Bounds how many calls may be made. */
 export interface Budget {
   /**
    * Reserves one call. Waits while all that is left is reserved by calls under way, because some of
    * them may be given back.
    *
-   * @returns why the run has to stop, when the budget is used up
+   * @returns which bound it was, when the budget is used up
    */
-  reserve(signal: AbortSignal): Promise<Reservation | Stop>;
+  reserve(signal: AbortSignal): Promise<Reservation | UsedUp>;
   /** Reserves one call if that can be done at once. */
   tryReserve(): Reservation | undefined;
 }
@@ -23,8 +21,15 @@ export interface Reservation {
   giveBack(): void;
 }
 
+/** A budget that has no call left. */
+export interface UsedUp {
+  readonly reason: 'max_calls' | 'max_calls_per';
+  /** When there are calls again, in milliseconds since 1970. @default never */
+  readonly comeBackAtMs?: number;
+}
+
 /** Whether a budget is used up. */
-export function isUsedUp(reserved: Reservation | Stop): reserved is Stop {
+export function isUsedUp(reserved: Reservation | UsedUp): reserved is UsedUp {
   return 'reason' in reserved;
 }
 
@@ -107,7 +112,8 @@ export function joinBudgets(first: Budget, second: Budget): Budget {
   };
 }
 
-function both(one: Reservation, other: Reservation): Reservation {
+/** One call that two budgets count. */
+export function both(one: Reservation, other: Reservation): Reservation {
   return {
     isGood: () => one.isGood() && other.isGood(),
     spend: () => {

@@ -1,9 +1,51 @@
+import { createChange } from '../common/change.ts';
 import { unlessAborted } from '../common/unless-aborted.ts';
 import { within } from '../common/within.ts';
-import type { CalendarWindow } from '../guard/calendar-window.ts';
-import type { CallLedger } from '../guard/call-ledger.ts';
-import { createChange } from '../queue/change.ts';
-import type { Budget, Reservation } from './budget.ts';
+import type { Budget, Reservation, UsedUp } from './budget.ts';
+import type { CalendarWindow, CallsPer } from './calendar-window.ts';
+
+/**
+ * Counts the calls made with one credential by all runs and machines together. Calls are taken in
+ * blocks before they are made, so that the limit cannot be exceeded. Calls that a killed process
+ * had taken and not made stay counted.
+ */
+export interface CallLedger {
+  /**
+   * Takes some of the calls that are left in the present window.
+   *
+   * @param signal ends the wait for a ledger that cannot be reached
+   */
+  take(signal: AbortSignal): Promise<TakenCalls>;
+  /** How many calls all runs have taken in the present window. */
+  read(): Promise<CountedCalls>;
+  /** Gives back calls that were not made. Does nothing once their window is over. */
+  giveBack(calls: number, window: CalendarWindow): Promise<void>;
+}
+
+export interface TakenCalls {
+  /** 0 when none are left. */
+  readonly calls: number;
+  readonly window: CalendarWindow;
+  /** The time by the ledger's clock, in milliseconds since 1970. */
+  readonly nowMs: number;
+}
+
+/** The calls that were taken in a window. */
+export interface CountedCalls {
+  readonly taken: number;
+  readonly window: CalendarWindow;
+}
+
+const MOST_PER_BLOCK = 50;
+const BLOCKS_PER_WINDOW = 50;
+
+/**
+ * How many calls are taken at a time. Few, because a killed process wastes them, but more than one
+ * where the limit allows.
+ */
+export function blockSizeOf({ count }: CallsPer): number {
+  return Math.min(MOST_PER_BLOCK, Math.ceil(count / BLOCKS_PER_WINDOW));
+}
 
 /** A budget that several runs share. */
 export interface SharedBudget extends Budget {
@@ -16,6 +58,8 @@ export interface SharedBudgetOptions {
   readonly ledger: CallLedger;
   /** Milliseconds since 1970. */
   readonly now: () => number;
+  /** What a budget is that has no call left. @default a bound of `maxCallsPer` */
+  readonly usedUp?: (window: CalendarWindow) => UsedUp;
   /** Calls `work` after `ms`. The timer must not keep the process alive. @default setTimeout */
   readonly later?: (work: () => void, ms: number) => void;
 }
@@ -48,13 +92,17 @@ function laterUnlessOver(work: () => void, ms: number): void {
   setTimeout(work, ms).unref();
 }
 
+function usedUpUntil({ endsAtMs }: CalendarWindow): UsedUp {
+  return { reason: 'max_calls_per', comeBackAtMs: endsAtMs };
+}
+
 /**
  * Bounds the calls of all runs with one credential in a minute, hour, day or month. Calls are taken
  * from the ledger in blocks. A reserved call that has waited beyond the end of its window is no
  * longer good, because it is not counted in the next one.
  */
 export function createSharedBudget(options: SharedBudgetOptions): SharedBudget {
-  const { ledger, now, later = laterUnlessOver } = options;
+  const { ledger, now, usedUp = usedUpUntil, later = laterUnlessOver } = options;
   const change = createChange();
   let share: Share | undefined;
   let taking: Promise<void> | undefined;
@@ -154,7 +202,7 @@ export function createSharedBudget(options: SharedBudgetOptions): SharedBudget {
           });
           await unlessAborted(taking, signal);
         } else if (current.reserved > 0) await change.wait();
-        else return { reason: 'max_calls_per', comeBackAtMs: current.window.endsAtMs };
+        else return usedUp(current.window);
       }
     },
     close: async () => {

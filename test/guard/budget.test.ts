@@ -7,8 +7,8 @@ import {
   isUsedUp,
   joinBudgets,
   type Reservation,
-} from '../../src/worker/budget.ts';
-import { createSharedBudget } from '../../src/worker/budget-per-window.ts';
+} from '../../src/guard/budget.ts';
+import { createSharedBudget } from '../../src/guard/shared-budget.ts';
 import { createTestLedger } from './ledgers.ts';
 
 const never = new AbortController().signal;

@@ -1,9 +1,9 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import type { CallLedger } from '../../src/guard/call-ledger.ts';
-import { type Budget, isUsedUp, type Reservation } from '../../src/worker/budget.ts';
-import { createSharedBudget } from '../../src/worker/budget-per-window.ts';
+import { type Budget, isUsedUp, type Reservation } from '../../src/guard/budget.ts';
+import type { CallLedger } from '../../src/guard/shared-budget.ts';
+import { createSharedBudget } from '../../src/guard/shared-budget.ts';
 import { createGate } from '../support/gate.ts';
 import { createTestLedger } from './ledgers.ts';
 
