@@ -11,15 +11,15 @@ import {
   type OutcomeData,
   parseLookups,
   replyToOf,
+  toData,
+  withoutCall,
 } from '../contract.ts';
 import { findRunId } from '../names.ts';
-import { toData, withoutCall } from '../outcome-data.ts';
-import type { PausedRuns } from '../runs/paused-runs.ts';
+import type { PausedRuns } from '../runs/pauses.ts';
 import type { CallsOfChunk } from '../runs/run-calls.ts';
-import { type ChunkLock, describeCutOff } from './chunk-locks.ts';
-import type { ChunkReturns } from './chunk-returns.ts';
+import { type ChunkLock, describeCutOff } from './leases.ts';
 import type { OutcomeStreams, StreamedOutcome } from './outcome-stream.ts';
-import type { Recipient, Recipients, TakenChunk } from './recipients.ts';
+import type { ChunkReturns, Recipient, Recipients, TakenChunk } from './recipients.ts';
 
 /** Works on a chunk, from its job to its outcomes. */
 export type ChunkTask = (taken: TakenJob) => Promise<void>;

@@ -16,8 +16,8 @@ import { createChange } from '../../../common/change.ts';
 import type { OutcomeData } from '../contract.ts';
 import { doneKey, KEPT_MS, ledgerKey, logKey, runStreamKey } from '../names.ts';
 import type { CallNote } from '../runs/run-calls.ts';
+import { createScript } from '../server/commands.ts';
 import type { RedisClient } from '../server/redis.ts';
-import { createScript } from '../server/script.ts';
 
 /** An outcome with the columns of its answer, which spares readers from parsing the answer. */
 export interface StreamedOutcome {
@@ -235,8 +235,8 @@ function sumOf(all: readonly CallNote[]): CallNote | undefined {
 /** Reads entries of streams. Shapes are the same objects in all of them. */
 export interface StreamReader {
   /** Reads what is in a stream, from its beginning. */
-  readAll(stream: string): Promise<readonly StreamEntry[]>;
-  decode(entries: readonly RawEntry[]): readonly StreamEntry[];
+  readonly readAll: (stream: string) => Promise<readonly StreamEntry[]>;
+  readonly decode: (entries: readonly RawEntry[]) => readonly StreamEntry[];
 }
 
 /** The id of an entry, and its fields and their values. */

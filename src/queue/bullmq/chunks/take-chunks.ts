@@ -4,24 +4,20 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { Job } from 'bullmq';
 import { within } from '../../../common/within.ts';
 import type { WorkerStanding } from '../../lookup-queue.ts';
-import { AnyDataWorker } from '../any-data-worker.ts';
+import { AnyDataWorker, isUnreadable, mendUnreadable } from '../any-data.ts';
 import { setAside } from '../backfills/backfill-pause.ts';
 import { findRunId, KEPT_FAILURES, LOOKUPS_QUEUE, QUEUE_OPTIONS } from '../names.ts';
-import { watchPausedRuns } from '../runs/paused-runs.ts';
+import { watchPausedRuns } from '../runs/pauses.ts';
 import { countCallsOfRuns } from '../runs/run-calls.ts';
 import type { RedisServer } from '../server/redis.ts';
 import { createRefusals } from '../server/refusals.ts';
 import { startChunkSpan } from '../traces.ts';
-import { isUnreadable, mendUnreadable } from '../unreadable-job.ts';
-import { createChunkLocks, describeLoss } from './chunk-locks.ts';
-import { createChunkReturns } from './chunk-returns.ts';
 import { type ChunkTaskOptions, createChunkTask } from './chunk-task.ts';
-import { createHeldChunkSums } from './held-chunks.ts';
-import { createOtherApis } from './other-apis.ts';
+import { createChunkLocks, describeLoss } from './leases.ts';
+import { createOtherApis, createOwnChunks } from './other-apis.ts';
 import { createOutcomeStreams } from './outcome-stream.ts';
-import { createOwnChunks } from './own-chunks.ts';
-import { announceWorker, isServed } from './presence.ts';
-import { createRecipients } from './recipients.ts';
+import { announceWorker, createHeldChunkSums, isServed } from './presence.ts';
+import { createChunkReturns, createRecipients } from './recipients.ts';
 
 export interface TakeChunksOptions
   extends Pick<ChunkTaskOptions, 'handle' | 'normalize' | 'api' | 'onNotice' | 'maxPendingMs'>,
@@ -159,7 +155,7 @@ export function takeChunks(options: TakeChunksOptions): ChunkTaker {
         wanted() <= 0 || (await ownChunks.bringBefore(job.priority, wanted()).catch(() => false));
       if (isFed) resume();
     },
-    delay: async ({ job, token }) => void (await job.moveToDelayed(Date.now() + OFF_FOR_MS, token)),
+    delay: ({ job, token }) => job.moveToDelayed(Date.now() + OFF_FOR_MS, token),
     setAside: async ({ job, token }) => {
       tellOfPause();
       await setAside(redis.client, job, token);

@@ -1,9 +1,9 @@
 import { Queue } from 'bullmq';
 import { CONTRACT_VERSION, chunkId, type LookupsData } from '../contract.ts';
 import { CHUNK_OPTIONS, LOOKUPS_JOB, LOOKUPS_QUEUE, RUN_PRIORITY, runQueueName } from '../names.ts';
+import { timeOf } from '../server/commands.ts';
 import type { RedisClient } from '../server/redis.ts';
-import { createRetrier } from '../server/retrier.ts';
-import { timeOf } from '../server/server-time.ts';
+import { createRetrier } from '../server/refusals.ts';
 import { queueOptions } from '../traces.ts';
 import type { RunLedger } from './run-ledger.ts';
 

@@ -14,9 +14,9 @@ import {
 } from '../../../guard/shared-budget.ts';
 import type { Chunk } from '../../lookup-queue.ts';
 import { KEPT_MS, PREFIX } from '../names.ts';
+import { createScript } from '../server/commands.ts';
 import type { RedisClient } from '../server/redis.ts';
-import { createScript } from '../server/script.ts';
-import { markPaused } from './paused-runs.ts';
+import { markPaused } from './pauses.ts';
 
 /** The calls that a worker makes for runs. */
 export interface CallsOfRuns {
@@ -36,7 +36,7 @@ export interface CallsOfChunk extends Pick<Chunk, 'budget'> {
   /** Counts the calls that outcomes report. */
   reported(outcomes: readonly Outcome[]): void;
   /** Returns and forgets what the run does not learn from outcomes. */
-  takeNote(): CallNote | undefined;
+  readonly takeNote: () => CallNote | undefined;
   /** Ends the count. If calls were refused, workers leave the run alone until it has seen that. */
   close(): Promise<void>;
 }
@@ -177,7 +177,7 @@ function countCallsOfChunk(
   let isUsedUpNoted = false;
   return {
     budget: budget && {
-      tryReserve: budget.tryReserve,
+      tryReserve: () => budget.tryReserve(),
       reserve: async (signal) => {
         const reserved = await budget.reserve(signal);
         if (isUsedUp(reserved)) wasUsedUp = true;

@@ -1,9 +1,8 @@
 import type { Job, Queue } from 'bullmq';
 import { startHeartbeat } from '../../../common/heartbeat.ts';
 import type { Reply } from '../../lookup-queue.ts';
-import { countWorkers, isServed } from '../chunks/presence.ts';
-import { findStopNotice, type StopNotice } from '../chunks/stop-notice.ts';
-import { toOutcome, withoutCall } from '../outcome-data.ts';
+import { countWorkers, findStopNotice, isServed, type StopNotice } from '../chunks/presence.ts';
+import { toOutcome, withoutCall } from '../contract.ts';
 import type { RedisClient } from '../server/redis.ts';
 import type { RunLedger } from './run-ledger.ts';
 

@@ -2,9 +2,9 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { type CallsPer, windowAt } from '../../guard/calendar-window.ts';
 import { blockSizeOf, type CallLedger, type TakenCalls } from '../../guard/shared-budget.ts';
 import { PREFIX } from './names.ts';
+import { timeOf } from './server/commands.ts';
 import type { RedisClient } from './server/redis.ts';
 import { createRefusals } from './server/refusals.ts';
-import { timeOf } from './server/server-time.ts';
 
 /** KEYS: calls taken. ARGV: the limit, how many are wanted, how long to keep it in milliseconds. */
 const TAKE = `

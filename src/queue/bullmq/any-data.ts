@@ -1,3 +1,4 @@
+import { type Job, type JobJson, Worker } from 'bullmq';
 import { PREFIX } from './names.ts';
 import type { RedisClient } from './server/redis.ts';
 
@@ -53,5 +54,19 @@ function canRead([opts, ...others]: readonly (string | null)[]): boolean {
     return JSON.parse(opts || '{}') !== null;
   } catch {
     return false;
+  }
+}
+
+/**
+ * Turns a job that is not JSON into one whose data are a text, which no chunk and no reply is. If
+ * taking it failed instead, it would come again and again, and its id would stay unknown.
+ */
+export class AnyDataWorker extends Worker<unknown> {
+  protected override createJob(json: JobJson, id: string): Job<unknown> {
+    try {
+      return super.createJob(json, id);
+    } catch {
+      return super.createJob({ ...json, data: JSON.stringify(json.data) }, id);
+    }
   }
 }

@@ -1,8 +1,11 @@
 import { Cluster } from 'ioredis';
 import { BrandfillError } from '../../../common/errors.ts';
+import type { OnNotice } from '../../../common/notice.ts';
+import { within } from '../../../common/within.ts';
 import { PREFIX } from '../names.ts';
+import { openTraces, traceClient } from '../traces.ts';
 import { describeEviction, evictionWarning, NO_EVICTION } from './eviction.ts';
-import type { RedisClient } from './redis.ts';
+import { openRedis, type RedisClient, type RedisServer } from './redis.ts';
 
 export interface CheckServerOptions {
   readonly client: RedisClient;
@@ -25,7 +28,7 @@ const PROBE_KEY = `${PREFIX}:probe`;
  *
  * @throws BrandfillError `UNUSABLE_QUEUE`
  */
-export async function checkServer(options: CheckServerOptions): Promise<void> {
+async function checkServer(options: CheckServerOptions): Promise<void> {
   const { client, acceptEviction, onWarning } = options;
   const nodes = client instanceof Cluster ? client.nodes('master') : [client];
   const infos = await Promise.all(nodes.map(async (node) => parseInfo(await node.info())));
@@ -113,4 +116,51 @@ function parseInfo(text: string): ReadonlyMap<string, string> {
       .filter((line) => line.includes(':'))
       .map((line) => [line.slice(0, line.indexOf(':')), line.slice(line.indexOf(':') + 1)]),
   );
+}
+
+interface QueueServerOptions {
+  readonly url: string;
+  /** Whether to go on although the server may evict keys. */
+  readonly acceptEviction: boolean;
+  /** Called with notices, each in full sentences. */
+  readonly onNotice: OnNotice;
+  /** Whether work on this server is traced when traces are enabled. @default true */
+  readonly isTraced?: boolean;
+}
+
+/**
+ * Connects to the Redis of a queue and makes sure that it can be used.
+ *
+ * @throws BrandfillError `UNUSABLE_QUEUE`
+ */
+export async function openQueueServer(options: QueueServerOptions): Promise<RedisServer> {
+  const { url, acceptEviction, onNotice, isTraced = true } = options;
+  const redis = await openRedis(url, {
+    check: (client) => checkServer({ client, acceptEviction, onWarning: onNotice }),
+    onTrouble: onNotice,
+  });
+  const traces = isTraced ? await openTraces(process.env, onNotice) : undefined;
+  if (!traces) return redis;
+  traceClient(redis.client, traces.telemetry);
+  return {
+    ...redis,
+    close: async () => {
+      await traces.flush();
+      await redis.close();
+    },
+  };
+}
+
+/** Redis answers in a millisecond, and a health check must answer soon. */
+const ANSWER_MS = 1_500;
+
+/** Says that Redis does not answer; undefined when it does. */
+export async function findRedisTrouble({ client, name }: RedisServer): Promise<string | undefined> {
+  // Without a connection, a command would wait until there is one.
+  const isThere = client.status === 'ready' && (await within(ANSWER_MS, ping(client)));
+  return isThere ? undefined : `Redis at ${name} does not answer`;
+}
+
+async function ping(client: RedisServer['client']): Promise<void> {
+  await client.ping().catch(() => new Promise<never>(() => {})); // time then runs out
 }
