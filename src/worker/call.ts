@@ -6,7 +6,7 @@ import type { Clock } from '../pace/clock.ts';
 import type { Turnstile } from '../pace/turnstile.ts';
 import type { Credence } from './credence.ts';
 import type { OutageGate } from './outage-gate.ts';
-import type { StopSwitch } from './stop-switch.ts';
+import { NotAskedError, type StopSwitch } from './stop-switch.ts';
 
 /**
  * A caller that is held up longer than this after its turn came gives the turn back and waits
@@ -65,11 +65,6 @@ export interface CallQuestions {
    * Counts the lookup's calls in addition to the totals of all lookups. @default not counted
    */
   readonly counters?: CallCounters | undefined;
-}
-
-/** The run stopped before there was an answer. */
-export class NotAskedError extends Error {
-  override readonly name = 'NotAskedError';
 }
 
 /** The result of a call. */

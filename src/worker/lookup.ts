@@ -2,10 +2,9 @@ import pRetry from 'p-retry';
 import type { Answer } from '../brand/answer.ts';
 import type { Endpoint } from '../brand/endpoint.ts';
 import type { Outcome } from '../brand/outcome.ts';
-import { backoffMs } from './backoff.ts';
-import { type CallContext, type CallQuestions, callInTurn, NotAskedError } from './call.ts';
-import type { RetryGate } from './retry-gate.ts';
-import { stopForWait } from './stop-switch.ts';
+import type { RetryGate } from '../guard/retry-budget.ts';
+import { type CallContext, type CallQuestions, callInTurn } from './call.ts';
+import { NotAskedError, stopForWait } from './stop-switch.ts';
 
 /** The parts that all lookups share. */
 export interface LookupContext extends CallContext {
@@ -284,4 +283,28 @@ class UnusableError extends Error {
     super(answer.reason);
     this.answer = answer;
   }
+}
+
+/** How long to wait before a lookup is tried again. */
+interface BackoffOptions {
+  /** Retries made before this one, from 0. */
+  readonly retriesMade: number;
+  /** The wait that the server stated, if any. The backoff is never shorter. */
+  readonly retryAfterMs: number | undefined;
+  /** From 0 to 1. */
+  readonly random: number;
+}
+
+const BASE_MS = 500;
+const LONGEST_MS = 30_000;
+
+/**
+ * Full jitter: a random wait from zero up to 0.5 s, 1 s, 2 s, … 30 s, so that lookups that failed
+ * together do not come back together.
+ *
+ * @see {@link https://aws.amazon.com/blogs/architecture/exponential-backoff-and-jitter/ Exponential backoff and jitter}
+ */
+export function backoffMs({ retriesMade, retryAfterMs, random }: BackoffOptions): number {
+  const ceilingMs = Math.min(BASE_MS * 2 ** retriesMade, LONGEST_MS);
+  return Math.max(random * ceilingMs, retryAfterMs ?? 0);
 }

@@ -1,5 +1,9 @@
-import { type CallsPer, windowAt } from '../../src/guard/calendar-window.ts';
-import { blockSizeOf, type CallLedger } from '../../src/guard/shared-budget.ts';
+import {
+  blockSizeOf,
+  type CallLedger,
+  type CallsPer,
+  windowAt,
+} from '../../src/guard/shared-budget.ts';
 
 /** A ledger in memory, and what was taken of each window. */
 export interface TestLedger {

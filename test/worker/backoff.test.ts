@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { backoffMs } from '../../src/worker/backoff.ts';
+import { backoffMs } from '../../src/worker/lookup.ts';
 
 describe('backoff', () => {
   it('doubles what it may be, from half a second to half a minute', () => {

@@ -3,11 +3,11 @@ import type { BrandClient } from '../../src/brand/client.ts';
 import { createEndpoint } from '../../src/brand/endpoint.ts';
 import type { Outcome } from '../../src/brand/outcome.ts';
 import { createBudget } from '../../src/guard/budget.ts';
+import { createRetryGate } from '../../src/guard/retry-budget.ts';
 import { createTurnstile } from '../../src/pace/turnstile.ts';
 import { createCredence } from '../../src/worker/credence.ts';
 import type { LookupContext } from '../../src/worker/lookup.ts';
 import { createOutageGate } from '../../src/worker/outage-gate.ts';
-import { createRetryGate } from '../../src/worker/retry-gate.ts';
 import { createStopSwitch, type StopSwitch } from '../../src/worker/stop-switch.ts';
 import { createFakeClock, type FakeClock } from '../support/fake-clock.ts';
 

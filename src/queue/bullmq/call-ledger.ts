@@ -1,6 +1,11 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { type CallsPer, windowAt } from '../../guard/calendar-window.ts';
-import { blockSizeOf, type CallLedger, type TakenCalls } from '../../guard/shared-budget.ts';
+import {
+  blockSizeOf,
+  type CallLedger,
+  type CallsPer,
+  type TakenCalls,
+  windowAt,
+} from '../../guard/shared-budget.ts';
 import { PREFIX } from './names.ts';
 import { timeOf } from './server/commands.ts';
 import type { RedisClient } from './server/redis.ts';

@@ -8,7 +8,7 @@ import type { LookupQueue, Reply } from '../../queue/lookup-queue.ts';
 import { normalizeDomain } from '../../rows/domain/domain.ts';
 import type { LookupsElsewhere, TakenClaims } from '../../store/claims/claims.ts';
 import type { StopSwitch } from '../../worker/stop-switch.ts';
-import type { LookUpAllOptions } from './look-up-options.ts';
+import type { LookUpAllOptions } from './look-up-state.ts';
 
 export interface OpenQueueOptions
   extends Pick<
