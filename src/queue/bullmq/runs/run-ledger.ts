@@ -140,13 +140,6 @@ function openLedger(
     return true;
   }
 
-  async function strike(chunks: readonly string[]): Promise<void> {
-    if (chunks.length === 0) return;
-    // Not a transaction, which costs as much as ten commands, because it learns all scripts of
-    // BullMQ.
-    await Promise.all([client.hdel(key, ...chunks), client.del(...chunks.map(doneKey))]);
-  }
-
   const heartbeat = startHeartbeat(BEAT_MS, touch);
   return {
     runId,
@@ -165,12 +158,15 @@ function openLedger(
       const entries = [...chunks].flatMap(([id, domains]) => [id, JSON.stringify(domains)]);
       if (entries.length > 0) await client.hset(key, ...entries);
     },
-    strike,
+    strike: async (chunks) => {
+      if (chunks.length === 0) return;
+      // Not a transaction, which costs as much as ten commands, because it learns all scripts of
+      // BullMQ.
+      await Promise.all([client.hdel(key, ...chunks), client.del(...chunks.map(doneKey))]);
+    },
     close: async (isOver) => {
       heartbeat.close();
       isClosed = true;
-      // A chunk may still be noted, if its outcomes came from a worker that has lost it.
-      if (isOver) await strike((await client.hkeys(key)).filter((id) => id !== OPEN_FIELD));
       await claim.release(isOver);
     },
   };
@@ -214,10 +210,17 @@ redis.call('SET', KEYS[1], ARGV[1], 'PX', ARGV[3])
 return false
 `;
 
-/** KEYS: the claim, and the keys to be removed with it. ARGV: the own claim. */
+/**
+ * KEYS: the claim, and the keys to be removed with it, first the ledger. ARGV: the own claim, and how a key
+ * begins where it is noted what is done of a chunk. A chunk may still be in the ledger, if its outcomes came
+ * from a worker that has lost it.
+ */
 const RELEASE = `
 local held = redis.call('GET', KEYS[1])
 if held and held ~= ARGV[1] then return 0 end
+if KEYS[2] then
+  for _, chunk in ipairs(redis.call('HKEYS', KEYS[2])) do redis.call('DEL', ARGV[2] .. chunk) end
+end
 return redis.call('DEL', unpack(KEYS))
 `;
 
@@ -264,7 +267,7 @@ async function findClaim(client: RedisClient, runId: string): Promise<RunClaim |
     },
     release: async (isOver) => {
       const keys = isOver ? [key, ledgerKey(runId), runStreamKey(runId)] : [key];
-      await client.eval(RELEASE, keys.length, ...keys, own);
+      await client.eval(RELEASE, keys.length, ...keys, own, doneKey(''));
     },
   };
 }

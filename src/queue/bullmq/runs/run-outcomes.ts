@@ -74,7 +74,12 @@ export async function openRunOutcomes(options: RunOutcomesOptions): Promise<RunO
     if (outcomes.length > 0) await collect(outcomes);
     onChange();
     const ids = entries.map(({ id }) => id);
-    if (ids.length > 0) await redis.client.xdel(stream, ...ids).catch(refusals.tell); // read again
+    if (ids.length > 0) {
+      await redis.client.xdel(stream, ...ids).catch(async (error: unknown) => {
+        refusals.tell(error);
+        await delay(RETRY_MS); // they will be read again
+      });
+    }
   }
 
   // Calls for them were made for the earlier run.
