@@ -88,7 +88,7 @@ it('a ref comes back as it is, also with members named __proto__, and in the fil
   while ((await queueOf(OUTCOMES_QUEUE).getJobCountByTypes()) > 0) await delay(20);
   stop.abort();
   await collected;
-  const [file = ''] = readdirSync(outDir).filter((name) => name.startsWith('enriched'));
+  const file = readdirSync(outDir).find((name) => name.startsWith('enriched')) ?? '';
   expect(readFileSync(join(outDir, file), 'utf8')).toContain(`"ref":${ref}`);
 });
 

@@ -6,10 +6,7 @@ import { syncBuiltinESMExports } from 'node:module';
 const [path = ''] = process.argv.slice(2);
 const say = (letter: string): number => fs.writeSync(1, letter);
 
-function stopBefore<T extends 'symlinkSync' | 'renameSync' | 'rmSync'>(
-  name: T,
-  pathAt: 0 | 1,
-): void {
+function stopBefore(name: 'symlinkSync' | 'renameSync' | 'rmSync', pathAt: 0 | 1): void {
   const original = fs[name] as (...given: unknown[]) => unknown;
   const stepwise = (...given: unknown[]): unknown => {
     const isThere = fs.lstatSync(String(given[pathAt]), { throwIfNoEntry: false }) !== undefined;
@@ -20,7 +17,7 @@ function stopBefore<T extends 'symlinkSync' | 'renameSync' | 'rmSync'>(
     }
     return original(...given);
   };
-  fs[name] = stepwise as (typeof fs)[T];
+  fs[name] = stepwise;
 }
 stopBefore('symlinkSync', 1);
 stopBefore('renameSync', 1);
