@@ -108,7 +108,7 @@ export function lookupsSchema(): object {
 export function parseLookups(data: unknown): LookupsData | string {
   const read = unlessTooDeep(() => lookups.safeParse(data));
   if (read === undefined) return "the job breaks the contract: 'ref': nested too deep";
-  if (read.success) return read.data;
+  if (read.success) return { ...read.data, ...refOf(data) };
   const [issue] = read.error.issues;
   const at = issue?.path.join('.') ?? '';
   const version = findVersion(data);
@@ -123,9 +123,15 @@ export function addresseeOf(
   data: unknown,
   chunk: string,
 ): { replyTo: string | undefined; ref: unknown } {
-  const given = isObject(data) && 'ref' in data ? data.ref : undefined;
+  const given = refOf(data)?.ref;
+  const isReadable = unlessTooDeep(() => ref.safeParse(given).success) ?? false;
   const replyTo = isForeignToRun(chunk, data) ? undefined : replyToOf(data);
-  return { replyTo, ref: unlessTooDeep(() => ref.safeParse(given).data) };
+  return { replyTo, ref: isReadable ? given : undefined };
+}
+
+/** The `ref` of a job as it came: the schema's copy of it has no members named `__proto__`. */
+function refOf(data: unknown): { readonly ref: unknown } | undefined {
+  return isObject(data) && 'ref' in data ? { ref: data.ref } : undefined;
 }
 
 /** Why a chunk that is foreign to the run whose queue it names is refused. */
