@@ -57,6 +57,7 @@ describe('makePlan', () => {
       raggedRows: 3,
       shortRows: 2,
       blankLines: 1,
+      blankRows: 0,
     });
     expect(extent).toEqual({ maxFields: 3 });
     expect(rows.map(({ kind, text }) => `${kind} ${text}`)).toEqual([

@@ -10,7 +10,7 @@ import type { Source } from '../source.ts';
 import { createCsvFiller, cutCells } from './csv-cells.ts';
 import { type CsvDialect, describeDialect, usualDialect } from './csv-dialect.ts';
 import { describeFault, parserOptions } from './csv-parser.ts';
-import { isBlankLine, refuseLine, scanCsv } from './csv-scan.ts';
+import { isBlankLine, isBlankRow, refuseLine, scanCsv } from './csv-scan.ts';
 import { cellWriterOf, createCsvWriter, textOfCell } from './csv-writer.ts';
 import { DELIMITERS, detectDialect } from './detect-dialect.ts';
 import { findHeaderBelowTitle, firstLines, linesIn } from './title-lines.ts';
@@ -185,10 +185,8 @@ function readSample(
 ): readonly CsvRecord[] {
   const { records, endBytes, error } = readRecords({ source, dialect, start });
   const { sample, isWholeInSample } = source;
-  // The sample may cut its last record short.
-  if (!isWholeInSample && endBytes === sample.length && !/[\r\n]/.test(lastOf(sample))) {
-    records.pop();
-  }
+  const isCut = !isWholeInSample && !/[\r\n]/.test(lastOf(sample));
+  if (isCut && records.at(-1)?.endBytes === sample.length) records.pop();
   if (records.length > 0 || (!error && isWholeInSample)) return records;
   if (isWholeInSample) {
     const lines = sample.toString('utf8', 0, endBytes).split(/\r\n|\r|\n/).length;
@@ -216,7 +214,10 @@ function readRecords({ source, dialect, start }: SampleOptions): {
       on_record: (cells: string[], { bytes }: InfoRecord) => {
         const record = { cells, startBytes: endBytes, endBytes: start + bytes };
         endBytes = record.endBytes;
-        const isBlank = isBlankLine(cells, record.endBytes - record.startBytes, dialect);
+        // A first line of nothing but delimiters stands where the header should.
+        const isBlank =
+          isBlankLine(cells, record.endBytes - record.startBytes, dialect) ||
+          isBlankRow(cells, records[0]?.cells.length ?? 0);
         if (!isBlank) records.push(record);
         return null;
       },
