@@ -3,6 +3,7 @@ import { parse as parseSync } from 'csv-parse/sync';
 import { BrandfillError } from '../../common/errors.ts';
 import { evidenceOf } from '../columns/column-evidence.ts';
 import { guessDomainColumn } from '../columns/domain-column.ts';
+import { findHeaderBelowTitle } from '../columns/header-row.ts';
 import { uniqueNames } from '../columns/names.ts';
 import { describeText } from '../describe-text.ts';
 import type { RowFormat } from '../row-format.ts';
@@ -13,7 +14,6 @@ import { describeFault, parserOptions } from './csv-parser.ts';
 import { isBlankLine, isBlankRow, refuseLine, scanCsv } from './csv-scan.ts';
 import { cellWriterOf, createCsvWriter, textOfCell } from './csv-writer.ts';
 import { DELIMITERS, detectDialect } from './detect-dialect.ts';
-import { findHeaderBelowTitle, firstLines, linesIn } from './title-lines.ts';
 
 const SAMPLE_ROWS = 200;
 
@@ -280,10 +280,29 @@ function findLineOfHeader(
     readRecords({ source, dialect: { ...dialect, delimiter }, start }).records;
   for (const read of [() => records, ...others.map((one) => () => readWith(one))]) {
     const found = read();
-    const header = found[findHeaderBelowTitle(found) ?? -1];
+    const header = found[findHeaderBelowTitle(found.map(({ cells }) => cells)) ?? -1];
     if (header) return linesIn(source.sample.toString('utf8', 0, header.startBytes));
   }
   return undefined;
+}
+
+const LINE_END = /\r\r\n|\r\n|\n|\r/g;
+
+/** The line in which a text ends, from 1. */
+function linesIn(text: string): number {
+  return text.split(LINE_END).length;
+}
+
+/** The first lines of a text, line ends included; undefined when there are fewer. */
+function firstLines(text: string, count: number): string | undefined {
+  let end = 0;
+  const lineEnds = text.matchAll(LINE_END);
+  for (let line = 0; line < count; line += 1) {
+    const next = lineEnds.next();
+    if (next.done) return undefined;
+    end = next.value.index + next.value[0].length;
+  }
+  return text.slice(0, end);
 }
 
 function describeTitle(line: number): string {
