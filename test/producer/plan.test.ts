@@ -34,7 +34,7 @@ describe('chooseDomainColumn', () => {
     const source = sourceOf('Name,Website\nAcme,n.a. yet\nBolt,-\nCora,cora\nDelta,delta.com\n');
     const format = openRows(source, { prefix: 'brand_' });
     expect(() => chooseDomainColumn(source, format, undefined)).toThrow(
-      "there are: Name, Website; 1 of 3 cells of 'Website' hold a domain, and not 'n.a. yet'.",
+      "there are: Name, Website; 1 of 3 cells of 'Website' hold a domain, such as acme.com, and 'n.a. yet' is none (contains_space).",
     );
   });
 });

@@ -23,9 +23,9 @@ const HTML_LINK = /<a\s[^<>]*?href\s*=\s*(?:"([^"<>]*)"|'([^'<>]*)'|([^\s"'<>]+)
 const HTML_TAG = /<\/?[a-z][a-z0-9]*(?:\s[^<>]*)?\/?>|&(?:nbsp|#160|#xa0);?/gi;
 const IN_ANGLES = /<([^<>]*)>/g;
 
-const SEPARATORS = /[\s,;|、]+/;
+const SEPARATORS = /[\s,;|、<>]+/;
 /** In a query, a comma is part of it, unless what follows is clearly an address. */
-const BEFORE_ADDRESS = /[\s,;|、]+(?=["']|https?:|www\.)/i;
+const BEFORE_ADDRESS = /[\s,;|、<>]+(?=["']|https?:|www\.)/i;
 const EXPLICIT = /^(?:https?:|www\.)/i;
 
 /** Words for nothing, of programs and people. The booleans are those of formulas. */
@@ -78,6 +78,18 @@ export function isExplicit(piece: string): boolean {
   return EXPLICIT.test(piece);
 }
 
+/** What may stand between addresses where no separator is expected; words, and a scheme. */
+const ANYTHING_BETWEEN =
+  /[^\p{L}\p{N}\p{M}\p{Cf}.:@%\\/_-]+(?:(?:and|or|und|oder|et|ou|y|e|o|i|og|och|en|of|ve|bzw\.?)[^\p{L}\p{N}.]+)?|:(?![\\/\d])|(?<=.)(?=https?:[\\/])/iu;
+
+/** The pieces of a text that may be several addresses, whatever stands between them. */
+export function splitAnywhere(text: string): readonly string[] {
+  return text
+    .slice(0, MAX_TEXT_LENGTH)
+    .split(ANYTHING_BETWEEN, MOST_PIECES)
+    .filter((piece) => /\p{L}/u.test(piece) && !isNothing(piece));
+}
+
 function split(text: string): readonly string[] {
   const query = text.search(/[?#]/);
   const head = query === -1 ? text : text.slice(0, query);
@@ -115,8 +127,11 @@ function withoutMarkup(text: string, isDomain: (text: string) => boolean): strin
     plain = plain.replace(HTML_TAG, ' ').trim();
     if (plain.endsWith('>')) plain = inAngles(plain);
   }
-  return accessTarget(plain) ?? plain;
+  return accessTarget(plain) ?? SHAREPOINT_LINK.exec(plain)?.[1] ?? plain;
 }
+
+/** A link and its description, as SharePoint exports them: `https://acme.com, Acme Inc.` */
+const SHAREPOINT_LINK = /^(https?:\/\/[^\s,]+), (?!.*(?:[@/]|\.\p{L}))/isu;
 
 /** The target of a formula such as `HYPERLINK("https://acme.com","Acme")`, and its visible text. */
 export function readHyperlink(formula: string): { target: string; text: string } | undefined {

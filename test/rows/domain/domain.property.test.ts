@@ -241,13 +241,43 @@ describe('normalizeDomain, for a domain in disguise', () => {
       fc.property(
         domains,
         domains,
-        fc.constantFrom(' ', '\t', '\n', '\u00a0', ', ', ',', ';', '|', ' / ', '","'),
+        fc.constantFrom(
+          ' ',
+          '\t',
+          '\n',
+          '\u00a0',
+          ', ',
+          ',',
+          ';',
+          '|',
+          ' / ',
+          '","',
+          '><',
+          ' & ',
+          ' – ',
+        ),
         (a, b, gap) => {
           const one = a === b ? { domain: a } : { invalid: 'several_domains' };
           expect(normalizeDomain(a + gap + b)).toEqual(one);
           expect(normalizeDomain(`https://${a}/x${gap}https://${b}/y`)).toEqual(one);
         },
       ),
+    );
+  });
+
+  it('never finds one where two stand side by side without a path', () => {
+    fc.assert(
+      fc.property(
+        domains,
+        domains,
+        fc.constantFrom('/', '\\', '//', '&', '+', '•', ' and ', ' oder ', ':', '=>', '^', '․ '),
+        fc.constantFrom('', 'www.', 'https://'),
+        (a, b, gap, prefix) => {
+          const one = a === b ? { domain: a } : { invalid: 'several_domains' };
+          expect(normalizeDomain(prefix + a + gap + prefix + b)).toEqual(one);
+        },
+      ),
+      runs,
     );
   });
 });
