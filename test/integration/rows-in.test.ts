@@ -221,6 +221,28 @@ describe('a list', () => {
     expect((await read(failures)).split('\n').length).toBeLessThanOrEqual(2);
   });
 
+  it('in .gz that is out of proportion is read, with a word about it', async () => {
+    const folder = openFolder();
+    const row = `acme.com,${'x'.repeat(8_000_000)}\n`;
+    folder.write('list.csv.gz', gzipSync(`domain,note\n${row.repeat(9)}`));
+    const api = await openScripted({});
+    const args = [
+      'enrich',
+      'list.csv.gz',
+      '--base-url',
+      api.url,
+      '--progress',
+      'none',
+      '--dry-run',
+    ];
+    const { code, stderr } = await run(args, { cwd: folder.path });
+    expect(code).toBe(0);
+    expect(stderr).toMatch(
+      /^Note: list\.csv\.gz is out of proportion: \d+ KB of it are \d\d MB when decompressed/m,
+    );
+    expect(stderr).toContain('Plan: 9 rows, 1 unique domain');
+  });
+
   it('from standard input goes to standard output, and leaves its failures beside', async () => {
     const folder = openFolder();
     const api = await openScripted({ 'bolt.com': { status: 404 } });
