@@ -71,7 +71,7 @@ export function keepCredentialName(name: string): void {
 
 /** A shorter value may be a credential by chance, such as that of `NODE_ENV=test`. */
 const SHORTEST_VALUE = 8;
-const URL_WITH_LOGIN = /^[\w.+-]+:\/\/[^/?#]*@/;
+const URL_START = /^[\w.+-]+:\/\//;
 
 /**
  * What a command inherits that is none of ours: all variables but those that are named for a
@@ -82,7 +82,7 @@ export function withoutCredentials(
 ): Record<string, string | undefined> {
   const isCredential = (value: string): boolean =>
     (value.length >= SHORTEST_VALUE && SECRETS.has(value)) ||
-    (URL_WITH_LOGIN.test(value) && withoutSecrets(value) !== value);
+    (URL_START.test(value) && withoutSecrets(value) !== value);
   return Object.fromEntries(
     Object.entries(env).filter(
       ([name, value = '']) => !CREDENTIAL_NAMES.has(name) && !isCredential(value.trim()),
