@@ -194,6 +194,11 @@ describe('normalizeDomain, for a domain in disguise', () => {
     (address) => `${address}, `,
     (address) => `${address};${address}`,
     (address) => `${address} / ${address}`,
+    (address) => JSON.stringify({ name: 'Acme Inc', url: address }),
+    (address) => JSON.stringify([{ url: address }, { url: address }]),
+    (address) => `&lt;a href=&quot;${address}&quot;&gt;Acme&lt;/a&gt;`,
+    (address) => `${address}&#8203;`,
+    (address) => address.replace('http', 'hxxp').replaceAll('.', '[.]'),
   ];
   const wraps: readonly ((url: string) => string)[] = [
     (url) => `https://www.google.com/url?sa=t&url=${encodeURIComponent(url)}&usg=x`,
