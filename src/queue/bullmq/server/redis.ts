@@ -70,7 +70,7 @@ export interface OpenRedisOptions {
  */
 export async function openRedis(url: string, options: OpenRedisOptions): Promise<RedisServer> {
   const address = parseRedisUrl(url);
-  keepSecret(passwordOf(address));
+  for (const password of passwordsOf(address)) keepSecret(password);
   const name = nameOf(address);
   await tryOut(address, options.check);
   const open = new Set<RedisClient>();
@@ -182,8 +182,10 @@ function kindOf(address: RedisAddress): RedisKind {
   return 'sentinels' in address.options ? 'sentinels' : 'single';
 }
 
-function passwordOf(address: RedisAddress): string | undefined {
-  return address.kind === 'cluster' ? address.access.password : address.options.password;
+function passwordsOf(address: RedisAddress): readonly (string | undefined)[] {
+  if (address.kind === 'cluster') return [address.access.password];
+  const { options } = address;
+  return [options.password, 'sentinels' in options ? options.sentinelPassword : undefined];
 }
 
 function nameOf(address: RedisAddress): string {

@@ -1,15 +1,22 @@
-import { meaningOfName } from '../columns/column-name.ts';
-import { looksLikeHeader } from '../columns/domain-column.ts';
-import type { SheetCell } from './cell.ts';
-import { addressOfSheetCell, textOfSheetCell } from './cell.ts';
+import { meaningOfName } from './column-name.ts';
+import { looksLikeHeader } from './domain-column.ts';
 
-/** The cells of a row, from the first column of the sheet. */
-export type CellsOfRow = readonly SheetCell[];
+/** A cell of a row that may be the header, or is below it. */
+export interface HeadCell {
+  /** As it is shown. */
+  readonly text: string;
+  /** What would be looked up: the target of a link, or the text. */
+  readonly address: string;
+  /** Whether it is a text, and no number or date. */
+  readonly isText: boolean;
+}
+
+type CellsOfRow = readonly HeadCell[];
 
 const ROWS_COMPARED = 10;
 
 /**
- * Finds the header among the first rows of a sheet: the first row of texts that has at least half
+ * Finds the header among the first rows of a table: the first row of texts that has at least half
  * as many filled cells as the rows below it. Titles, export dates and groups of columns have fewer.
  * In a list of one column it is the row right above the first domain.
  *
@@ -32,6 +39,19 @@ export function findHeaderRow(rows: readonly CellsOfRow[]): number {
 }
 
 /**
+ * Finds the header of a list of texts if lines of a title seem to be above it, as in reports. These
+ * lines have far fewer cells than the list below, or the list below names a column of domains and
+ * they do not.
+ */
+export function findHeaderBelowTitle(texts: readonly (readonly string[])[]): number | undefined {
+  const rows = texts.map((row) => row.map((text) => ({ text, address: text, isText: true })));
+  const at = findHeaderRow(rows);
+  const [title = 0, header = 0] = [rows[0], rows[at]].map((row) => row?.filter(isFilled).length);
+  const isHeader = header >= 2 && (header >= 2 * title || namesDomains(rows, at));
+  return at > 0 && isHeader ? at : undefined;
+}
+
+/**
  * In a narrow list, a line above the header such as `Filter: | Region = DACH` is wide enough. If a
  * row below it names a column of domains, that row is the header instead.
  */
@@ -45,17 +65,20 @@ function namedBelow(rows: readonly CellsOfRow[], at: number): number {
 }
 
 function canBeHeader(rows: readonly CellsOfRow[], at: number): boolean {
-  const below = rows.slice(at + 1).map((cells) => cells.map(addressOfSheetCell));
-  return looksLikeHeader((rows[at] ?? []).map(textOfSheetCell), below);
+  const below = rows.slice(at + 1).map((cells) => cells.map(({ address }) => address));
+  return looksLikeHeader(
+    (rows[at] ?? []).map(({ text }) => text),
+    below,
+  );
 }
 
 /** Whether a row names a column of domains, and the rows below have domains in it. */
-export function namesDomains(rows: readonly CellsOfRow[], at: number): boolean {
+function namesDomains(rows: readonly CellsOfRow[], at: number): boolean {
   const below = rows.slice(at + 1, at + 1 + ROWS_COMPARED);
-  return (rows[at] ?? []).some((cell, column) => {
-    const { kind, fit } = meaningOfName(textOfSheetCell(cell));
+  return (rows[at] ?? []).some(({ text }, column) => {
+    const { kind, fit } = meaningOfName(text);
     if (kind === undefined || kind === 'email' || fit !== 'plain') return false;
-    return below.some((cells) => !looksLikeHeader([addressOfSheetCell(cells[column])]));
+    return below.some((cells) => !looksLikeHeader([cells[column]?.address ?? '']));
   });
 }
 
@@ -65,18 +88,16 @@ export function namesDomains(rows: readonly CellsOfRow[], at: number): boolean {
  */
 function isOfTexts(cells: CellsOfRow): boolean {
   const filled = cells.filter(isFilled);
-  const texts = filled.filter(
-    (cell) => typeof cell === 'string' || (Array.isArray(cell) && cell[0] === 'text'),
-  );
+  const texts = filled.filter(({ isText }) => isText);
   return texts.length * 2 > filled.length;
 }
 
 function textsOf(cells: CellsOfRow): readonly string[] {
-  return cells.filter(isFilled).map(textOfSheetCell);
+  return cells.filter(isFilled).map(({ text }) => text);
 }
 
-function isFilled(cell: SheetCell): boolean {
-  return textOfSheetCell(cell).trim() !== '';
+function isFilled({ text }: HeadCell): boolean {
+  return text.trim() !== '';
 }
 
 function median(numbers: readonly number[]): number {

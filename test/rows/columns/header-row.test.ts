@@ -1,6 +1,5 @@
 import { describe, expect, it } from 'vitest';
 import { openCsv } from '../../../src/rows/csv/csv.ts';
-import { firstLines } from '../../../src/rows/csv/title-lines.ts';
 import { scanAll, sourceOf } from '../sources.ts';
 
 const LIST = 'Name;Web\nAcme;acme.com\n"B;C";bolt.com\n';
@@ -37,9 +36,11 @@ describe('lines above a list', () => {
     expect(openCsv(sourceOf(text)).lineOfHeader).toBe(line);
   });
 
-  it('end in any way', () => {
-    expect(firstLines('a\r\nb\rc\nd', 3)).toBe('a\r\nb\rc\n');
-    expect(firstLines('a\n', 0)).toBe('');
-    expect(firstLines('a\nb', 2)).toBeUndefined();
+  it('end in any way, and cannot be more than there are', () => {
+    expect(openCsv(sourceOf(`a\r\nb\rc\n${LIST}`), { skipLines: 3 }).columns).toEqual([
+      'Name',
+      'Web',
+    ]);
+    expect(() => openCsv(sourceOf('a\nb'), { skipLines: 2 })).toThrow(/it has no more/);
   });
 });
