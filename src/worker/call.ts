@@ -122,7 +122,7 @@ async function makeCall(
   if (questions.counters) questions.counters.calls += 1;
   try {
     const answered = await client.call(path, stopSwitch.noCall, questions.domain);
-    const answer = asThrottled(context.credence.weigh(answered, questions.domain), context);
+    const answer = asLimit(context.credence.weigh(answered, questions.domain), context);
     const latencyMs = clock.nowMs() - sentAtMs;
     context.onCallEnd?.(answer.httpStatus, latencyMs);
     if (answer.kind === 'throttled') {
@@ -226,17 +226,12 @@ async function waitForTurn(
   }
 }
 
-/**
- * Turns a 5xx that says when to come back into a throttle, which costs no attempt, and any 503 when
- * the API uses it to limit calls.
- */
-function asThrottled(answer: Answer, { outage }: CallContext): Answer {
-  if (answer.kind !== 'try_again' || answer.httpStatus === undefined) return answer;
-  const { httpStatus, retryAfterMs = 0 } = answer;
-  const isTold = httpStatus >= 500 && retryAfterMs > 0;
-  if (!isTold && !(httpStatus === 503 && outage.isLimitedBy503)) return answer;
+/** Turns a 503 into a throttle, which costs no attempt, when the API was found to limit calls with it. */
+function asLimit(answer: Answer, { outage }: CallContext): Answer {
+  const { httpStatus } = answer;
+  if (answer.kind !== 'try_again' || httpStatus !== 503 || !outage.isLimitedBy503) return answer;
   const { reason: _, about: __, ...others } = answer;
-  return { ...others, kind: 'throttled', httpStatus };
+  return { ...others, kind: 'throttled', httpStatus, retryAfterMs: undefined };
 }
 
 interface EndedCall {

@@ -205,10 +205,8 @@ class Lookup implements CallQuestions {
       const most = answer.isWhole ? MAX_WHOLE_RETRIES : MAX_CUT_OFF_RETRIES;
       if (this.#invalidAnswers > most) return false;
     }
-    const { clock, counters, maxWaitMs, retryGate, stopSwitch } = this.#context;
-    const retryAfterMs = answer.kind === 'try_again' ? answer.retryAfterMs : undefined;
-    if ((retryAfterMs ?? 0) > Math.min(maxWaitMs, MAX_THROTTLED_MS)) return false;
-    const delayMs = backoffMs({ retriesMade, retryAfterMs, random: this.#context.random() });
+    const { clock, counters, retryGate, stopSwitch } = this.#context;
+    const delayMs = backoffMs(retriesMade, this.#context.random());
     await clock.sleep(delayMs, stopSwitch.noNewCall);
     await retryGate.pass(stopSwitch.noNewCall);
     counters.retries += 1;
@@ -275,6 +273,17 @@ function statusOf(answer: FinalAnswer | UnusableAnswer): Outcome['status'] | und
   return STATUS_OF[answer.kind];
 }
 
+/**
+ * Full jitter: a random wait from zero up to 0.5 s, 1 s, 2 s, … 30 s, so that lookups that failed
+ * together do not come back together.
+ *
+ * @param random from 0 to 1
+ * @see {@link https://aws.amazon.com/blogs/architecture/exponential-backoff-and-jitter/ Exponential backoff and jitter}
+ */
+function backoffMs(retriesMade: number, random: number): number {
+  return random * Math.min(500 * 2 ** retriesMade, 30_000);
+}
+
 class UnusableError extends Error {
   override readonly name = 'UnusableError';
   readonly answer: UnusableAnswer;
@@ -283,28 +292,4 @@ class UnusableError extends Error {
     super(answer.reason);
     this.answer = answer;
   }
-}
-
-/** How long to wait before a lookup is tried again. */
-interface BackoffOptions {
-  /** Retries made before this one, from 0. */
-  readonly retriesMade: number;
-  /** The wait that the server stated, if any. The backoff is never shorter. */
-  readonly retryAfterMs: number | undefined;
-  /** From 0 to 1. */
-  readonly random: number;
-}
-
-const BASE_MS = 500;
-const LONGEST_MS = 30_000;
-
-/**
- * Full jitter: a random wait from zero up to 0.5 s, 1 s, 2 s, … 30 s, so that lookups that failed
- * together do not come back together.
- *
- * @see {@link https://aws.amazon.com/blogs/architecture/exponential-backoff-and-jitter/ Exponential backoff and jitter}
- */
-export function backoffMs({ retriesMade, retryAfterMs, random }: BackoffOptions): number {
-  const ceilingMs = Math.min(BASE_MS * 2 ** retriesMade, LONGEST_MS);
-  return Math.max(random * ceilingMs, retryAfterMs ?? 0);
 }

@@ -94,19 +94,18 @@ export const invalid: Answer = {
   sign: 'no_json',
 };
 
-export function tryAgain(reason = 'http_500', retryAfterMs?: number): Answer {
+export function tryAgain(reason = 'http_500'): Answer {
   const httpStatus = reason.startsWith('http_') ? Number(reason.slice(5)) : undefined;
   return {
     kind: 'try_again',
     httpStatus,
     reason,
-    retryAfterMs,
     ...(httpStatus === undefined || httpStatus >= 500 ? { about: 'api' } : {}),
   };
 }
 
-export function throttled(retryAfterMs?: number): Answer {
-  return { kind: 'throttled', httpStatus: 429, retryAfterMs };
+export function throttled(retryAfterMs?: number, httpStatus = 429): Answer {
+  return { kind: 'throttled', httpStatus, retryAfterMs };
 }
 
 /** An outcome as a lookup makes it. */
