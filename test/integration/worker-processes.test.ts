@@ -1,3 +1,4 @@
+import { createServer } from 'node:net';
 import { describe, expect, it } from 'vitest';
 import { freePort, useRedis } from '../support/redis.ts';
 import { openApi } from './support/api.ts';
@@ -59,7 +60,7 @@ describe('worker --processes', () => {
 
   it('has each listen at a port of its own', async () => {
     const { worker, workers } = await openStage(0);
-    const port = (await freePort()) - 1; // the one before may be free too
+    const port = await freeNeighbours();
     const running = await worker('--processes', '2', '--listen', String(port));
     await expect.poll(workers, { timeout: 30_000 }).toHaveLength(2);
     const health = async (port: number): Promise<number> =>
@@ -89,3 +90,17 @@ describe('worker --processes', () => {
     expect(none).toMatchObject({ code: 2, stderr: expect.stringContaining('--processes 0') });
   });
 });
+
+/** The first of two ports that follow each other and are free. */
+async function freeNeighbours(): Promise<number> {
+  for (;;) {
+    const port = await freePort();
+    const next = createServer();
+    const isFree = await new Promise<boolean>((resolve) => {
+      next.once('error', () => resolve(false));
+      next.listen(port + 1, '127.0.0.1', () => resolve(true));
+    });
+    await new Promise((resolve) => next.close(resolve));
+    if (isFree) return port;
+  }
+}
