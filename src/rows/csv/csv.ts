@@ -10,7 +10,7 @@ import type { RowFormat } from '../row-format.ts';
 import type { Source } from '../source.ts';
 import { createCsvFiller, cutCells } from './csv-cells.ts';
 import { type CsvDialect, describeDialect, usualDialect } from './csv-dialect.ts';
-import { describeFault, parserOptions } from './csv-parser.ts';
+import { type CsvRecord, describeFault, parserOptions } from './csv-reader.ts';
 import { isBlankLine, isBlankRow, refuseLine, scanCsv } from './csv-scan.ts';
 import { cellWriterOf, createCsvWriter, textOfCell } from './csv-writer.ts';
 import { DELIMITERS, detectDialect } from './detect-dialect.ts';
@@ -55,7 +55,7 @@ export function openCsv(source: Source, options: OpenCsvOptions = {}): RowFormat
   const sampleRows = records.slice(noHeader ? 0 : 1).map(({ cells }) => cells);
   if (isQuotedAsWhole(first.cells, sampleRows)) throw refuse(source, QUOTED_AS_WHOLE);
   const lineOfHeader = noHeader ? undefined : findLineOfHeader(records, { source, dialect, start });
-  const startsQuoted = ({ startBytes }: CsvRecord): boolean =>
+  const startsQuoted = ({ startBytes }: SampleRecord): boolean =>
     dialect.quote !== '' &&
     source.sample.toString('utf8', startBytes, startBytes + 1) === dialect.quote;
   const hasRowNames =
@@ -162,7 +162,7 @@ function countCells(line: string, delimiter: string): number | undefined {
 /** A first line that tells Excel the delimiter. */
 const SEP_LINE = /^"?sep=(.)"?(?:\r\r\n|\r\n|\n|\r)/iu;
 
-interface CsvRecord {
+interface SampleRecord {
   readonly cells: readonly string[];
   readonly startBytes: number;
   readonly endBytes: number;
@@ -182,7 +182,7 @@ function readSample(
   source: Source,
   dialect: CsvDialect,
   { start, noHeader }: { readonly start: number; readonly noHeader: boolean },
-): readonly CsvRecord[] {
+): readonly SampleRecord[] {
   const { records, endBytes, error } = readRecords({ source, dialect, start });
   const { sample, isWholeInSample } = source;
   const isCut = !isWholeInSample && !/[\r\n]/.test(lastOf(sample));
@@ -200,11 +200,11 @@ function readSample(
 
 /** Reads the records of the sample, up to the first unreadable one. */
 function readRecords({ source, dialect, start }: SampleOptions): {
-  readonly records: CsvRecord[];
+  readonly records: SampleRecord[];
   readonly endBytes: number;
   readonly error: unknown;
 } {
-  const records: CsvRecord[] = [];
+  const records: SampleRecord[] = [];
   let endBytes = start;
   let error: unknown;
   try {
@@ -235,10 +235,10 @@ function lastOf(bytes: Buffer): string {
 
 /** Names the columns of a list without a header by their place. */
 function numberedHeader(
-  records: readonly CsvRecord[],
+  records: readonly SampleRecord[],
   dialect: CsvDialect,
   endBytes: number,
-): CsvRecord | undefined {
+): SampleRecord | undefined {
   if (records.length === 0) return undefined;
   const width = Math.max(...records.map(({ cells }) => cells.length));
   const cells = Array.from({ length: width }, (_, at) => `column_${at + 1}`);
@@ -270,13 +270,13 @@ function createObjectReader(
 
 /** The line of the header, if it seems to be below the first one. */
 function findLineOfHeader(
-  records: readonly CsvRecord[],
+  records: readonly SampleRecord[],
   { source, dialect, start }: SampleOptions,
 ): number | undefined {
   // A title of one cell does not show the delimiter of the list.
   const isSingle = records[0]?.cells.length === 1;
   const others = isSingle ? DELIMITERS.filter((one) => one !== dialect.delimiter) : [];
-  const readWith = (delimiter: string): readonly CsvRecord[] =>
+  const readWith = (delimiter: string): readonly SampleRecord[] =>
     readRecords({ source, dialect: { ...dialect, delimiter }, start }).records;
   for (const read of [() => records, ...others.map((one) => () => readWith(one))]) {
     const found = read();
@@ -343,15 +343,17 @@ function createShiftFinder({
   sampleRows,
   headerFields,
   domainIndex,
-}: ShiftOptions): (cells: readonly string[]) => boolean {
+}: ShiftOptions): (row: Pick<CsvRecord, 'length' | 'cell'>) => boolean {
   if (domainIndex <= 0) return () => false;
   const usual = usualFields(sampleRows);
   const fields = headerFields ?? usual ?? Number.POSITIVE_INFINITY;
   let canMistake: boolean | undefined;
-  return (cells) => {
-    if (cells.length <= fields) return false;
-    if (cells.slice(fields).some((cell) => cell.trim() !== '')) return true;
-    if (cells.length <= (usual ?? fields)) return false;
+  return (row) => {
+    if (row.length <= fields) return false;
+    for (let index = fields; index < row.length; index += 1) {
+      if (row.cell(index).trim() !== '') return true;
+    }
+    if (row.length <= (usual ?? fields)) return false;
     canMistake ??= holdAddresses(sampleRows, domainIndex);
     return canMistake;
   };
