@@ -10,7 +10,7 @@ const SHORTEST_START = 3;
  * So many times the length of a text is decoded. There is no end to escapes in escapes, and what is
  * not read to its end is not shown.
  */
-const MOST_DECODED = 10;
+const MOST_DECODED = 12;
 const LEAST_DECODED = 100_000;
 
 /**
@@ -46,11 +46,7 @@ export function createFinder(secrets: readonly string[], isCut: boolean): Find {
     for (const block of blocks.filter((one) => mayHold(view.text, one))) {
       const dense = rewrite(view, block.between, '');
       for (let offset = 0; offset < 24 / block.bits; offset += 1) {
-        const read = (run: string): string =>
-          block.row.test(run)
-            ? BARRIER + Buffer.from(run.slice(offset), block.encoding).toString('latin1')
-            : run;
-        yield rewrite(rewrite(dense, block.run, read, { ...block, offset }), binary, BARRIER);
+        yield rewrite(decodeRuns(dense, block, offset), binary, BARRIER);
       }
     }
   }
@@ -105,59 +101,71 @@ interface View {
   readonly spanOf: (start: number, end: number) => Span;
 }
 
-/**
- * Reads a text with all of a form replaced by what it stands for.
- *
- * @param block what a character of the form stands for, from which one on. By default the form
- *   stands for all that it gives.
- */
-function rewrite(
-  view: View,
-  form: RegExp,
-  meaning: string | ((match: string) => string),
-  block?: { readonly bits: number; readonly offset: number },
-): View {
-  const { text } = view;
-  const read = typeof meaning === 'string' ? () => meaning : meaning;
-  const decoded =
-    typeof meaning === 'string'
-      ? text.replace(form, meaning)
-      : text.replace(form, (m) => meaning(m));
-  if (decoded === text) return view;
-  /** Where each character begins and ends in the text that was decoded. Made once it is asked for. */
-  let places: Uint32Array | undefined;
+/** A part of a text, and what it was read from. */
+interface Piece {
+  readonly said: string;
+  readonly start: number;
+  readonly end: number;
+  /** What a character that was read stands for: 8 for itself, 0 when all of them stand for all. */
+  readonly bits: number;
+}
 
-  function findPlaces(): Uint32Array {
-    const found = new Uint32Array(decoded.length * 2);
+/** Reads a text with all of a form replaced by what it stands for. */
+function rewrite(view: View, form: RegExp, meaning: string | ((match: string) => string)): View {
+  const { text } = view;
+  const [fixed, read] =
+    typeof meaning === 'string' ? [meaning, () => meaning] : [undefined, meaning];
+  const decoded =
+    fixed === undefined ? text.replace(form, (match) => read(match)) : text.replace(form, fixed);
+  if (decoded === text) return view;
+
+  function* piecesOf(): Generator<Piece, void, void> {
     let from = 0;
-    let at = 0;
-    const put = (start: number, end: number): void => {
-      found[at] = start;
-      found[at + 1] = end;
-      at += 2;
-    };
     for (const { 0: match, index } of text.matchAll(form)) {
-      const said = read(match);
-      if (said === match) continue;
-      for (; from < index; from += 1) put(from, from + 1);
-      from += match.length;
-      for (let bit = -8; bit < said.length * 8 - 8; bit += 8) {
-        if (!block) put(index, from);
-        else {
-          const first = index + block.offset;
-          put(first + Math.floor(bit / block.bits), first + Math.ceil((bit + 8) / block.bits));
-        }
-      }
+      yield { said: text.slice(from, index), start: from, end: index, bits: 8 };
+      from = index + match.length;
+      yield { said: read(match), start: index, end: from, bits: 0 };
     }
-    for (; from < text.length; from += 1) put(from, from + 1);
-    return found;
+    yield { said: text.slice(from), start: from, end: text.length, bits: 8 };
   }
 
-  const spanOf: View['spanOf'] = (start, end) => {
+  return { text: decoded, isOfBlock: view.isOfBlock, spanOf: placesIn(view, decoded, piecesOf) };
+}
+
+/** All that a text may hold in a block, decoded, and nothing else. */
+function decodeRuns(view: View, { encoding, bits, run, row }: Block, offset: number): View {
+  const pieces: Piece[] = [];
+  for (const { 0: found, index } of view.text.matchAll(run)) {
+    if (!row.test(found)) continue;
+    const start = index + offset;
+    const end = index + found.length;
+    const said = Buffer.from(found.slice(offset), encoding).toString('latin1');
+    pieces.push({ said, start, end, bits });
+    if (end < view.text.length) pieces.push({ said: BARRIER, start: end, end, bits: 0 });
+  }
+  const text = pieces.map(({ said }) => said).join('');
+  return { text, isOfBlock: true, spanOf: placesIn(view, text, () => pieces) };
+}
+
+/** Says of a text where its parts are written, which is found out once it is asked for. */
+function placesIn(view: View, text: string, piecesOf: () => Iterable<Piece>): View['spanOf'] {
+  let places: Uint32Array | undefined;
+  const findPlaces = (): Uint32Array => {
+    const found = new Uint32Array(text.length * 2);
+    let at = 0;
+    for (const { said, start, end, bits } of piecesOf()) {
+      for (let bit = 0; bit < said.length * 8; bit += 8) {
+        found[at] = bits === 0 ? start : start + Math.floor(bit / bits);
+        found[at + 1] = bits === 0 ? end : start + Math.ceil((bit + 8) / bits);
+        at += 2;
+      }
+    }
+    return found;
+  };
+  return (start, end) => {
     places ??= findPlaces();
     return view.spanOf(places[start * 2] ?? 0, places[end * 2 - 1] ?? 0);
   };
-  return { text: decoded, isOfBlock: view.isOfBlock || block !== undefined, spanOf };
 }
 
 /** A way to write bytes as characters. */

@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import fc from 'fast-check';
 import { parseFragment } from 'parse5';
 import { describe, expect, it } from 'vitest';
@@ -258,6 +259,22 @@ describe('the redactor', () => {
     );
     const kept = String.raw`{"a" : 1.0,"b":"\/ \u0041 %41 &amp; c2tfbGl2ZQ==", "c":12345678901234567890}`;
     expect(json(kept)).toBe(kept);
+  });
+
+  it('leaves long rows of identifiers, numbers, pictures and pages as they are', () => {
+    const ids = Array.from({ length: 4_000 }, (_, at) => createHash('sha256').update(`${at}`));
+    const [hex, packed] = (['hex', 'base64'] as const).map((form) =>
+      ids.map((id) => id.copy().digest(form)),
+    );
+    const numbers = ids.map((_, at) => (at * 37) % 100);
+    const page = '<p class="a">R&amp;D,\\n 100%&nbsp;caf\u00e9</p>\n'.repeat(3_000);
+    const svg = btoa('<path d="M 10 20 30 4"/>'.repeat(5_000));
+    for (const part of [hex, packed, packed?.join(''), numbers, page, svg]) {
+      const answer = JSON.stringify({ part, said: 'a\nb' });
+      for (const key of ['test-key-123', 'n8Kd72mP', '4f9aB7Q2c1']) {
+        expect(createRedactor([key]).json(answer)).toBe(answer);
+      }
+    }
   });
 
   it('leaves all that has no secret in an answer that has one', () => {
