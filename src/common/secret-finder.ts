@@ -46,7 +46,7 @@ export function createFinder(secrets: readonly string[], isCut: boolean): Find {
     for (const block of blocks.filter((one) => mayHold(view.text, one))) {
       const dense = rewrite(view, block.between, '');
       for (let offset = 0; offset < 24 / block.bits; offset += 1) {
-        yield rewrite(decodeRuns(dense, block, offset), binary, BARRIER);
+        yield decodeRuns(dense, block, offset);
       }
     }
   }
@@ -60,7 +60,7 @@ export function createFinder(secrets: readonly string[], isCut: boolean): Find {
     const seen = new Set<string>();
     let left = Math.max(LEAST_DECODED, MOST_DECODED * text.length);
     const add = (view: View): void => {
-      const dense = rewrite(rewrite(view, GAPS, ''), binary, BARRIER);
+      const dense = rewrite(rewrite(view, binary, BARRIER), GAPS, '');
       if (seen.has(dense.text)) return;
       seen.add(dense.text);
       views.push(dense);
@@ -226,10 +226,10 @@ function mayHold(text: string, { least, parts, row }: Block): boolean {
   let broken = -1;
   while (broken + least < length) {
     let at = broken + least;
-    while (at > broken && parts[text.charCodeAt(at) & 255] === 1) at -= 1;
+    while (at > broken && parts[text.charCodeAt(at)] === 1) at -= 1;
     if (at === broken) {
-      at += least + 1;
-      while (at < length && parts[text.charCodeAt(at) & 255] === 1) at += 1;
+      at += least;
+      while (at < length && parts[text.charCodeAt(at)] === 1) at += 1;
       if (row.test(text.slice(broken + 1, at))) return true;
     }
     broken = at;

@@ -212,6 +212,7 @@ describe('a secret of an answer', () => {
     expect(text('at 100%41abc%2Fdefg')).toBe('at 100%4[redacted]');
     expect(text(String.raw`C:\nabc\/defg`)).toBe(String.raw`C:\[redacted]`);
     expect(text('a&sol;abcd')).toBe('a&[redacted]');
+    expect(createRedactor(['t;abc/d']).text(String.raw`a&lt;abc\/d`)).toBe('a&l[redacted]');
     expect(text(String.raw`C:\nabc%252Fdefg`)).toBe(String.raw`C:\[redacted]`);
     expect(text(`50%${btoa('31%3A61%3A62%3A63%3A2f%3A64%3A65%3A66%3A67')}`)).toBe('50%[redacted]');
   });
@@ -221,7 +222,24 @@ describe('a secret of an answer', () => {
     expect(text('unknown key sk_live/4f9', true)).toBe('unknown key [redacted]');
     expect(text('unknown key sk_live/4f9', false)).toBe('unknown key sk_live/4f9');
     expect(text('unknown key sk_live%2', true)).toBe('unknown key [redacted]');
+    const long = `${secret}${' or'.repeat(2_000)} sk_live`;
+    expect(text(long, true)).toBe(`[redacted]${' or'.repeat(2_000)} [redacted]`);
+    const early = `not ${btoa('key sk_live')} at all`;
+    expect(text(early, true)).toBe(early);
     expect(text(`is it ${btoa(`a:${secret}`).slice(0, 20)}`, true)).toBe('is it [redacted]');
+  });
+
+  it('is found beside others, and within another', () => {
+    const { text } = createRedactor(['ab/cdefgh/i', 'cdefgh', 'cdefghij']);
+    const said = [String.raw`ab\/cdefgh\/i`, 'cdefghij', 'cdefgh', 'cdefgh'];
+    expect(text(said.join(' - '))).toBe(said.map(() => '[redacted]').join(' - '));
+  });
+
+  it('is found when it is all that there is', () => {
+    const { text } = createRedactor(['a1b2c3']);
+    for (const all of ['a1b2c3', '613162326333', btoa('a1b2c3'), String.raw`\u{61}1b2c3`]) {
+      expect(text(all)).toBe('[redacted]');
+    }
   });
 
   it('may be a number, which becomes a text', () => {
@@ -257,7 +275,7 @@ describe('the redactor', () => {
         expect(json(text)).toBe(text);
       }),
     );
-    const kept = String.raw`{"a" : 1.0,"b":"\/ \u0041 %41 &amp; c2tfbGl2ZQ==", "c":12345678901234567890}`;
+    const kept = String.raw`{"a" : 1.0,"b":"\/ \u0041 %41 &amp; \\u{110000} &#999999999; c2tfbGl2ZQ==", "c":12345678901234567890}`;
     expect(json(kept)).toBe(kept);
   });
 
