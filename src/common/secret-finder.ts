@@ -6,6 +6,8 @@ export type Find = (text: string) => readonly Span[];
 
 /** Fewer characters at the end of a cut text may be anything. */
 const SHORTEST_START = 3;
+/** So many characters of a secret are found by an expression. One of thousands cannot be compiled. */
+const LONGEST_BEGINNING = 24;
 /**
  * So many times the length of a text is decoded. There is no end to escapes in escapes, and what is
  * not read to its end is not shown.
@@ -20,19 +22,22 @@ const LEAST_DECODED = 100_000;
 export function createFinder(secrets: readonly string[], isCut: boolean): Find {
   const isAscii = secrets.every((secret) => inBytes(secret) === secret);
   // What escapes and blocks hold are bytes, each of which is read as one character.
-  const patterns = [...secrets, ...secrets.map(inBytes)]
+  const patterns = [...new Set([...secrets, ...secrets.map(inBytes)])]
     .map(withoutGaps)
     .sort((a, b) => b.length - a.length);
   const shortest = isCut ? SHORTEST_START : (patterns.at(-1)?.length ?? 0);
-  const whole = patterns.map(charsOf);
-  const forms = whole.map((chars) =>
-    isCut ? startOf(chars, SHORTEST_START, CUT) : chars.join(''),
+  const folded = patterns.map((secret) => secret.split('').map(fold));
+  const beginnings = patterns.map((secret) => charsOf(secret.slice(0, LONGEST_BEGINNING)));
+  const heads = beginnings.map((chars) =>
+    chars.slice(0, isCut ? SHORTEST_START : undefined).join(''),
   );
-  const secret = new RegExp([...new Set(forms)].join('|'), 'gi');
+  const head = new RegExp([...new Set(heads)].join('|'), 'gi');
   const blocks = [blockOf('base64', shortest, isAscii), blockOf('hex', shortest, isAscii)];
-  const starts = whole.map((chars) => startOf(chars, 1, String.raw`[\\%&<]`));
   /** Where the first characters of a secret may be taken for the end of an escape. */
-  const taken = new RegExp(`(?=${starts.join('|')})(?<=${PART_OF_ESCAPE})`, 'gi');
+  const taken = new RegExp(
+    `(?=${beginnings.map(untilEscape).join('|')})(?<=${PART_OF_ESCAPE})`,
+    'gi',
+  );
   /** Bytes that are no text, with what is too short to be a secret of ASCII. */
   const binary = isAscii
     ? new RegExp(`[^${TEXT}]+(?:[${TEXT}]{1,${shortest - 1}}[^${TEXT}]+)*`, 'gu')
@@ -51,10 +56,31 @@ export function createFinder(secrets: readonly string[], isCut: boolean): Find {
     }
   }
 
+  function spansIn(view: View, given: string): readonly Span[] {
+    const spans: Span[] = [];
+    let covered = 0;
+    head.lastIndex = 0;
+    for (let found = head.exec(view.text); found; found = head.exec(view.text)) {
+      const { index } = found;
+      const last = Math.max(...folded.map((secret) => endOf(secret, view.text, index, isCut)));
+      head.lastIndex = Math.max(index + 1, last);
+      if (last === -1) continue;
+      let [start, end] = view.spanOf(index, last);
+      if (end <= covered) continue;
+      // What stands around a secret in a block, without a gap, is replaced along with it.
+      while (view.isOfBlock && start > covered && IN_BLOCK.test(given.charAt(start - 1)))
+        start -= 1;
+      while (view.isOfBlock && IN_BLOCK.test(given.charAt(end))) end += 1;
+      covered = end;
+      spans.push([start, end]);
+    }
+    return spans;
+  }
+
   return (text) => {
     const given: View = { text, isOfBlock: false, spanOf: (start, end) => [start, end] };
     const isPlain = !MAY_HIDE.test(text) && !blocks.some((block) => mayHold(text, block));
-    if (isPlain || text.length < shortest) return spansIn(given, secret, text);
+    if (isPlain || text.length < shortest) return spansIn(given, text);
     const spans: Span[] = [];
     const views: View[] = [];
     const seen = new Set<string>();
@@ -69,7 +95,7 @@ export function createFinder(secrets: readonly string[], isCut: boolean): Find {
     add(given);
     // Grows while it is read.
     for (const view of views) {
-      for (const span of spansIn(view, secret, text)) spans.push(span);
+      for (const span of spansIn(view, text)) spans.push(span);
       for (const decoded of decode(view)) if (decoded !== view) add(decoded);
       if (left < 0) return [[0, text.length]];
     }
@@ -77,20 +103,25 @@ export function createFinder(secrets: readonly string[], isCut: boolean): Find {
   };
 }
 
-function spansIn(view: View, secret: RegExp, given: string): readonly Span[] {
-  if (view.text.search(secret) === -1) return [];
-  const spans: Span[] = [];
-  let covered = 0;
-  for (const { index, 0: found } of view.text.matchAll(secret)) {
-    let [start, end] = view.spanOf(index, index + found.length);
-    if (end <= covered) continue;
-    // What stands around a secret in a block, without a gap, is replaced along with it.
-    while (view.isOfBlock && start > covered && IN_BLOCK.test(given.charAt(start - 1))) start -= 1;
-    while (view.isOfBlock && IN_BLOCK.test(given.charAt(end))) end += 1;
-    covered = end;
-    spans.push([start, end]);
+/**
+ * Where a secret ends that begins at a place, gaps left out, and what is a plus in a form; -1 when
+ * it does not go on.
+ */
+function endOf(secret: readonly string[], text: string, start: number, isCut: boolean): number {
+  let count = 0;
+  let at = start;
+  for (; at < text.length && count < secret.length; at += 1) {
+    const char = fold(text.charAt(at));
+    if (char === secret[count]) count += 1;
+    else if (!/[\s+]/.test(char)) break;
   }
-  return spans;
+  if (count === secret.length) return at;
+  const isAtEnd = isCut && count >= SHORTEST_START && PART_AT_END.test(text.slice(at, at + 12));
+  return isAtEnd ? text.length : -1;
+}
+
+function fold(char: string): string {
+  return char.toLowerCase();
 }
 
 /** A text as it can be read. */
@@ -245,14 +276,13 @@ function charsOf(secret: string): readonly string[] {
   });
 }
 
-/** At least so many of the characters, then all that follow or, before one of them, this end. */
-function startOf(chars: readonly string[], least: number, end: string): string {
-  const rest = chars.slice(least).reduceRight((after, char) => `(?:${end}|${char}${after})`, '');
-  return chars.slice(0, least).join('') + rest;
+/** The first of these characters and all that follow, until an escape begins. */
+function untilEscape([first = '', ...chars]: readonly string[]): string {
+  return first + chars.reduceRight((rest, char) => `(?:[\\\\%&<]|${char}${rest})`, '');
 }
 
-/** The end of a text, be it within an escape. */
-const CUT = String.raw`(?:[\\%&][\w#{]{0,8})?$`;
+/** What may be left of an escape at the end of a text. */
+const PART_AT_END = /^(?:[\\%&][\w#{]{0,8})?$/;
 /** Stands where no secret goes on. */
 const BARRIER = 'ÿ';
 const PART_OF_ESCAPE = String.raw`\\(?:u\{?|x)?[\da-f]{0,5}|%u?[\da-f]{0,3}|&#?\w{0,7}`;

@@ -235,6 +235,25 @@ describe('a secret of an answer', () => {
     expect(text(said.join(' - '))).toBe(said.map(() => '[redacted]').join(' - '));
   });
 
+  it('is found however long it is', () => {
+    const hashes = Array.from({ length: 200 }, (_, at) => createHash('sha512').update(`${at}`));
+    const long = hashes.map((hash) => hash.digest('base64')).join('/');
+    const { text } = createRedactor([long]);
+    for (const way of [
+      'as it is',
+      'lower case',
+      'a URL',
+      'HTML',
+      'hex',
+      'base64',
+      'words of four',
+    ]) {
+      expect(text(`<${write(long, [way])}>`), way).toBe('<[redacted]>');
+    }
+    expect(text(`<${long.slice(0, -1)}>`)).toBe(`<${long.slice(0, -1)}>`);
+    expect(text(`not ${long.slice(0, 5_000)}`, true)).toBe('not [redacted]');
+  });
+
   it('is found when it is all that there is', () => {
     const { text } = createRedactor(['a1b2c3']);
     for (const all of ['a1b2c3', '613162326333', btoa('a1b2c3'), String.raw`\u{61}1b2c3`]) {
