@@ -252,6 +252,9 @@ describe('a secret of an answer', () => {
     }
     expect(text(`<${long.slice(0, -1)}>`)).toBe(`<${long.slice(0, -1)}>`);
     expect(text(`not ${long.slice(0, 5_000)}`, true)).toBe('not [redacted]');
+    expect(text(long.slice(0, 5_000))).toBe(long.slice(0, 5_000));
+    const alike = `${'ab'.repeat(20)}xyz`;
+    expect(createRedactor([alike]).text(`ab${alike}`)).toBe('ab[redacted]');
   });
 
   it('is found when it is all that there is', () => {
