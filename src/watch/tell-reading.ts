@@ -3,7 +3,7 @@ import type { ReadSoFar } from '../rows/source-bytes.ts';
 
 /** Says how far the reading of a long list is, before its rows can be counted. */
 export interface ReadingTeller {
-  onRead(read: ReadSoFar): void;
+  readonly onRead: (read: ReadSoFar) => void;
   /** From now on something else says how far the run is. */
   end(): void;
 }
