@@ -91,6 +91,12 @@ describe('an input that cannot be used', () => {
       /line 60003 of list\.csv: its character 2 /,
     ],
     [
+      'a mark of UTF-8 over something else',
+      'list.csv',
+      Buffer.from('\xef\xbb\xbfname,website\nM\xfcller,m\xfcller.de\n', 'latin1'),
+      /line 2 of list\.csv: its character 2 \(byte 0xFC\) is not UTF-8.*--encoding/,
+    ],
+    [
       'a byte that fits no encoding',
       'list.csv',
       Buffer.from('domain,name\nacme.com,Größe\nbolt.com,B\x81lt\n', 'latin1'),
