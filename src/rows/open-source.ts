@@ -130,7 +130,7 @@ async function createSource(
     encoding: encoding.label,
     encodingExample: example,
     notices: utf8Example === undefined ? [] : [describeUtf8(name, encoding, utf8Example)],
-    file: options.file && { dev: options.file.dev, ino: options.file.ino },
+    file: options.file && identityOf(options.file),
   };
   if (encoding.codec !== UTF_8.codec) {
     const text = withoutEndOfFile(transcode(unmarked, { encoding, name }));
@@ -173,10 +173,14 @@ type ReadableText = Pick<
   'sample' | 'isWholeInSample' | 'read' | 'assertUnchanged' | 'close'
 >;
 
+function identityOf({ dev, ino, mode, gid }: NonNullable<Source['file']>): Source['file'] {
+  return { dev, ino, mode, gid };
+}
+
 /** `brandfill enrich - < list.csv` also reads a file. */
 function identityOfStdin(): Source['file'] {
   const stat = fstatSync(0);
-  return stat.isFile() ? { dev: stat.dev, ino: stat.ino } : undefined;
+  return stat.isFile() ? identityOf(stat) : undefined;
 }
 
 async function openForReading(path: string): Promise<FileHandle> {

@@ -1,4 +1,5 @@
 import type { Extent, RowColumn, RowFormat } from '../../rows/row-format.ts';
+import type { Source } from '../../rows/source.ts';
 import type { Changes } from '../changes/changes.ts';
 import { isListed, type JoinedRow, type OutputRow } from '../joined-row.ts';
 import type { OutputColumn, OutputColumns } from './output-columns.ts';
@@ -28,6 +29,8 @@ export interface WrittenFiles {
 }
 
 export interface OpenOutputsOptions {
+  /** What the outputs are made from: they are never more open than that. */
+  readonly sources: readonly Pick<Source, 'file'>[];
   /** The folder where the sheets of a workbook are kept until it is complete. */
   readonly spoolFolder: string;
   readonly onNotice: (message: string) => void;
@@ -53,8 +56,9 @@ export interface OutputLayout {
  */
 export async function openOutputs(
   paths: LockedPaths,
-  options: OpenOutputsOptions,
+  { sources, ...options }: OpenOutputsOptions,
 ): Promise<Outputs> {
+  const from = sources.flatMap(({ file }) => file ?? []);
   const lock = await lockOutputs(paths);
   const opened: OpenOutput[] = [];
   const close = async (): Promise<void> => {
@@ -71,7 +75,7 @@ export async function openOutputs(
     const file =
       path === '-'
         ? createOutputStream('standard output', process.stdout)
-        : await openOutputFile(path);
+        : await openOutputFile(path, from);
     const output = { file, table: createTableFile({ path, file, isWhole, ...options }) };
     opened.push(output);
     return output;

@@ -19,7 +19,7 @@ async function choose(
     : statSync(input, { throwIfNoEntry: false });
   const source = {
     ...sourceOf(content, { name: input }),
-    file: stats && { dev: stats.dev, ino: stats.ino },
+    file: stats,
   };
   const format = openRows(source, { prefix: 'brand_' });
   return await chooseOutputPaths({ input, out, failures, source, format });
