@@ -35,11 +35,13 @@ export function chooseDomainColumn(
   if (told) return told; // whoever knows a name of the header knows that there is one
   const column =
     named === undefined ? guessDomainColumn(columns, sampleRows) : findColumnByPlace(format, named);
-  const isOfDomain = column !== undefined && isNamedLikeDomain(columns, column.index);
+  const isTold = named !== undefined;
+  const isOfDomain = column !== undefined && !isTold && isNamedLikeDomain(columns, column.index);
   if (format.isTable && (isOfDomain || !looksLikeHeader(columns, sampleRows))) {
+    const what = isOfDomain && looksLikeHeader(columns, sampleRows) ? 'may be' : 'is';
     throw new BrandfillError(
       'UNREADABLE_INPUT',
-      `Cannot read ${source.name}: its first line is no header but a row ('${shorten(columns.join(','))}'); put a line with column names on top, such as: domain${format.kind === 'csv' ? '; or give --no-header' : ''}; if it is the header, name the column with --domain-column.`,
+      `Cannot read ${source.name}: its first line ${what} no header but a row ('${shorten(columns.join(','))}'); put a line with column names on top, such as: domain${format.kind === 'csv' ? '; or give --no-header' : ''}; if it is the header, name the column with --domain-column.`,
     );
   }
   if (column) return column;

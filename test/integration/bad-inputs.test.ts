@@ -137,6 +137,12 @@ describe('an input that cannot be used', () => {
       /the best is 'Logo URL' \(such as 'https:\/\/acme\.com\/l\.png'\), whose name speaks against it; name it/,
     ],
     [
+      'a first line that may be either',
+      'list.csv',
+      'name,Booking.com\nAcme,https://booking.com/hotel/acme\nBolt,https://booking.com/hotel/bolt\n',
+      /its first line may be no header but a row .*; if it is the header, name the column with --domain-column/,
+    ],
+    [
       'links into one site',
       'list.csv',
       'name,LinkedIn URL\nA,linkedin.com/company/a\nB,linkedin.com/company/b\nC,linkedin.com/company/c\n',
