@@ -12,7 +12,7 @@ import { createCsvFiller, cutCells } from './csv-cells.ts';
 import { type CsvDialect, describeDialect, usualDialect } from './csv-dialect.ts';
 import { type CsvRecord, describeFault, parserOptions } from './csv-reader.ts';
 import { isBlankLine, isBlankRow, refuseLine, scanCsv } from './csv-scan.ts';
-import { cellWriterOf, createCsvWriter, textOfCell } from './csv-writer.ts';
+import { type BlankRow, cellWriterOf, createCsvWriter, textOfCell } from './csv-writer.ts';
 import { DELIMITERS, detectDialect } from './detect-dialect.ts';
 
 const SAMPLE_ROWS = 200;
@@ -54,6 +54,7 @@ export function openCsv(source: Source, options: OpenCsvOptions = {}): RowFormat
   }
   const sampleRows = records.slice(noHeader ? 0 : 1).map(({ cells }) => cells);
   if (isQuotedAsWhole(first.cells, sampleRows)) throw refuse(source, QUOTED_AS_WHOLE);
+  if (areSplitBySpaces(first, sampleRows, source)) throw refuse(source, SPLIT_BY_SPACES);
   const lineOfHeader = noHeader ? undefined : findLineOfHeader(records, { source, dialect, start });
   const startsQuoted = ({ startBytes }: SampleRecord): boolean =>
     dialect.quote !== '' &&
@@ -64,6 +65,9 @@ export function openCsv(source: Source, options: OpenCsvOptions = {}): RowFormat
     haveRowNames(first.cells, sampleRows, records.every(startsQuoted));
   const columns = hasRowNames ? ['', ...first.cells] : first.cells;
   const headBytes = first.endBytes;
+  const blankRows = noHeader
+    ? []
+    : blankRowsIn(source.sample, { dialect, start, end: first.startBytes });
   const takenNames = new Set(columns);
   const headerRaw = first.raw ?? source.sample.toString('utf8', first.startBytes, headBytes);
   const notices = [
@@ -101,6 +105,7 @@ export function openCsv(source: Source, options: OpenCsvOptions = {}): RowFormat
       createCsvWriter({
         dialect,
         before,
+        blankRows,
         headerRaw: hasRowNames ? dialect.delimiter + headerRaw : headerRaw,
         headerFields: columns.length,
         width: Math.max(columns.length, maxFields),
@@ -151,6 +156,19 @@ function isQuotedAsWhole(names: readonly string[], rows: readonly (readonly stri
   });
 }
 
+const SPLIT_BY_SPACES =
+  'its cells are in quotes and separated by spaces, as R writes a table; write it with commas instead (in R: write.csv)';
+
+/** Whether each line is one cell as it is read, but many in quotes with spaces between them. */
+function areSplitBySpaces(
+  header: CsvRecord,
+  rows: readonly (readonly string[])[],
+  { sample }: Source,
+): boolean {
+  const line = sample.toString('utf8', header.startBytes, header.endBytes).trimEnd();
+  return header.cells.length === 1 && rows.length > 0 && /^"[^"]*"(?: "[^"]*")+$/.test(line);
+}
+
 function countCells(line: string, delimiter: string): number | undefined {
   try {
     return parseSync(line, parserOptions(usualDialect(delimiter)))[0]?.length;
@@ -186,8 +204,13 @@ function readSample(
   const { records, endBytes, error } = readRecords({ source, dialect, start });
   const { sample, isWholeInSample } = source;
   const isCut = !isWholeInSample && !/[\r\n]/.test(lastOf(sample));
-  if (isCut && records.at(-1)?.endBytes === sample.length) records.pop();
-  if (records.length > 0 || (!error && isWholeInSample)) return records;
+  const cut = isCut && records.at(-1)?.endBytes === sample.length ? records.pop() : undefined;
+  if (records.length > 0) return records;
+  const expected = noHeader ? 'rows' : 'a header and rows';
+  if (!error && !cut && /[^\r\n]/.test(sample.toString('latin1', start, endBytes))) {
+    throw refuse(source, `it begins with nothing but delimiters; expected ${expected}`);
+  }
+  if (!error && isWholeInSample) return records;
   if (isWholeInSample) {
     const lines = sample.toString('utf8', 0, endBytes).split(/\r\n|\r|\n/).length;
     throw refuseLine(source, lines, describeFault(error) ?? 'it is no CSV');
@@ -196,6 +219,29 @@ function readSample(
     source,
     `its first ${noHeader ? 'row' : 'line'} is longer than 256 KB; expected ${noHeader ? 'rows' : 'a header'}, and a quote closed where one is opened`,
   );
+}
+
+/** The rows of nothing but delimiters above the header. Empty lines are left out. */
+function blankRowsIn(
+  sample: Buffer,
+  {
+    dialect,
+    start,
+    end,
+  }: { readonly dialect: CsvDialect; readonly start: number; readonly end: number },
+): readonly BlankRow[] {
+  const rows: BlankRow[] = [];
+  let from = start;
+  parseSync(sample.subarray(start, end), {
+    ...parserOptions(dialect),
+    on_record: (cells: string[], { bytes }: InfoRecord) => {
+      const raw = sample.toString('utf8', from, start + bytes);
+      from = start + bytes;
+      if (!isBlankLine(cells, raw.length, dialect)) rows.push({ raw, fields: cells.length });
+      return null;
+    },
+  });
+  return rows;
 }
 
 /** Reads the records of the sample, up to the first unreadable one. */
@@ -214,10 +260,9 @@ function readRecords({ source, dialect, start }: SampleOptions): {
       on_record: (cells: string[], { bytes }: InfoRecord) => {
         const record = { cells, startBytes: endBytes, endBytes: start + bytes };
         endBytes = record.endBytes;
-        // A first line of nothing but delimiters stands where the header should.
         const isBlank =
           isBlankLine(cells, record.endBytes - record.startBytes, dialect) ||
-          isBlankRow(cells, records[0]?.cells.length ?? 0);
+          isBlankRow(cells, records[0]?.cells.length ?? cells.length);
         if (!isBlank) records.push(record);
         return null;
       },
