@@ -161,7 +161,7 @@ const SPLIT_BY_SPACES =
 
 /** Whether each line is one cell as it is read, but many in quotes with spaces between them. */
 function areSplitBySpaces(
-  header: CsvRecord,
+  header: SampleRecord,
   rows: readonly (readonly string[])[],
   { sample }: Source,
 ): boolean {
