@@ -50,7 +50,7 @@ const TIDY_MS = 10_000;
  * Redis may be away when a collector is told to stop. Outcomes that are not acknowledged come
  * again. Docker kills after ten seconds.
  */
-const FAREWELL_MS = 5_000;
+const SHUTDOWN_TIMEOUT_MS = 5_000;
 
 /**
  * Writes the outcomes of backfills, whose chunks name no queue of their own, to files by the hour:
@@ -158,7 +158,7 @@ async function collectFrom(
     await aborted(AbortSignal.any([signal, lost.signal]));
     clearInterval(timer);
     writer.giveUp();
-    const isStopped = await within(FAREWELL_MS, receiver.stop());
+    const isStopped = await within(SHUTDOWN_TIMEOUT_MS, receiver.stop());
     if (!isStopped)
       onNotice('Redis does not answer: outcomes that were not confirmed will arrive again.');
     await writer.close();

@@ -36,7 +36,7 @@ export interface DashboardOptions {
 }
 
 /** Redis may be away when the dashboard stops. */
-const FAREWELL_MS = 2_000;
+const SHUTDOWN_TIMEOUT_MS = 2_000;
 
 /**
  * Shows all runs, workers and schedules of a queue on a page, until it is told to stop.
@@ -80,7 +80,7 @@ export async function dashboard(
   try {
     const redis = closer.add(await openQueueServer({ url, acceptEviction, onNotice }));
     const all = openAllQueues(redis.client);
-    closer.add({ close: async () => void (await within(FAREWELL_MS, all.close())) });
+    closer.add({ close: async () => void (await within(SHUTDOWN_TIMEOUT_MS, all.close())) });
     const shown = await openDashboard({
       source: withPatience(showQueue({ redis, lookups: all.lookups }), redis),
       token: read,

@@ -41,7 +41,7 @@ export interface ScheduleOptions extends SchedulePlace {
 }
 
 /** Redis may be away when a process stops. */
-const FAREWELL_MS = 2_000;
+const SHUTDOWN_TIMEOUT_MS = 2_000;
 
 /**
  * Runs job files at their times, until it is told to stop. The schedules are kept in Redis. A job
@@ -91,10 +91,10 @@ export async function schedule(
     const me = { owner: describeSelf(), jobs: [...scheduled.files.keys()].sort() };
     const onClock = createClockNotice(onNotice);
     const presence = await bullmq.announceKeeper(redis.client, group, me, onClock);
-    closer.add({ close: async () => void (await within(FAREWELL_MS, presence.close())) });
+    closer.add({ close: async () => void (await within(SHUTDOWN_TIMEOUT_MS, presence.close())) });
     refuseOtherFiles(me, await bullmq.findKeepers(redis.client, group.name), group.name);
     const queue = bullmq.openScheduleQueue(redis.client, group.name);
-    closer.add({ close: async () => void (await within(FAREWELL_MS, queue.close())) });
+    closer.add({ close: async () => void (await within(SHUTDOWN_TIMEOUT_MS, queue.close())) });
     const keeper = keepSchedules({ wanted, queue, onNotice });
     await keeper.start();
     if (wanted.size === 0) {
@@ -130,7 +130,7 @@ export async function schedule(
       takeRuns: bullmq.takeRuns,
       scheduled,
       keeper,
-      lockMs: settings.lostAfter,
+      leaseMs: settings.lostAfter,
       onNotice,
       onRunEvent: callbackGuard.guard(onRunEvent),
       onRunEnd: callbackGuard.guard(onRunEnd),

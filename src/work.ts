@@ -56,7 +56,7 @@ export interface WorkerEnd {
 }
 
 /** Redis may be away when a worker is told to stop. Others then find its outcomes in the log. */
-const FAREWELL_MS = 10_000;
+const SHUTDOWN_TIMEOUT_MS = 10_000;
 const STOP_NOTICE_MS = 1_000;
 
 /**
@@ -190,7 +190,7 @@ async function workOn(
       api: api.endpoint.id,
       concurrency,
       maxPendingMs: settings.maxPending,
-      lockMs: lostAfter,
+      leaseMs: lostAfter,
       appetite: local.appetite,
       describeStepBack: local.describeStepBack,
       callsMade: () => counters.calls,
@@ -246,7 +246,7 @@ async function handBack(
   { drain, stopSwitch, publishNotice, onNotice }: HandBackOptions,
 ): Promise<boolean> {
   const drainTimer = setTimeout(() => stopSwitch.giveUp({ reason: 'interrupted' }), drain);
-  const isHandedBack = await within(drain + FAREWELL_MS, taker.stop(publishNotice()));
+  const isHandedBack = await within(drain + SHUTDOWN_TIMEOUT_MS, taker.stop(publishNotice()));
   clearTimeout(drainTimer);
   if (!isHandedBack)
     onNotice('Redis does not answer: other workers will take over the lookups of this one.');

@@ -38,7 +38,7 @@ const EVERY_MS = 500;
 /** An event is sent this often when nothing changes, because proxies close silent connections. */
 const ALIVE_MS = 15_000;
 /** Longest wait for a viewer to take the last state. */
-const FAREWELL_MS = 1_000;
+const SHUTDOWN_TIMEOUT_MS = 1_000;
 const EMPTY: Board = { runs: [], workers: [], schedules: [] };
 
 export function createHub({ source, everyMs = EVERY_MS }: HubOptions): Hub {
@@ -143,7 +143,7 @@ export function createHub({ source, everyMs = EVERY_MS }: HubOptions): Hub {
         await looking;
         await lookOnce();
       }
-      const until = performance.now() + FAREWELL_MS;
+      const until = performance.now() + SHUTDOWN_TIMEOUT_MS;
       while ([...viewers].some(({ isSending }) => isSending) && performance.now() < until) {
         await new Promise((resolve) => setTimeout(resolve, 10));
       }

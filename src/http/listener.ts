@@ -28,7 +28,7 @@ export interface ListenerOptions extends ListenAddress {
 const KEEP_ALIVE_MS = 65_000;
 
 /** The end of the last answer may take this long. */
-const FAREWELL_MS = 500;
+const SHUTDOWN_TIMEOUT_MS = 500;
 /** How often to check which connections have nothing more to send. */
 const POLL_MS = 20;
 
@@ -53,7 +53,7 @@ export async function openListener(options: ListenerOptions): Promise<Listener> 
     close: async () => {
       const closed = once(server, 'close').then(() => true);
       server.close();
-      const until = performance.now() + FAREWELL_MS;
+      const until = performance.now() + SHUTDOWN_TIMEOUT_MS;
       while (performance.now() < until) {
         server.closeIdleConnections();
         if (await Promise.race([closed, delay(POLL_MS)])) return;

@@ -14,7 +14,7 @@ export interface CommandOptions {
   /** The longest that it may take; then it is ended, with everything that it started. */
   readonly timeoutMs: number;
   /** How long it may take to end after the signal to do so, in milliseconds. @default 5000 */
-  readonly farewellMs?: number;
+  readonly shutdownTimeoutMs?: number;
   /** Ends it earlier when it fires. */
   readonly hurry?: AbortSignal | undefined;
 }
@@ -33,7 +33,7 @@ const HAS_GROUPS = process.platform !== 'win32';
  */
 export async function runCommand(
   command: string | readonly string[],
-  { cwd, env, stdin, timeoutMs, farewellMs = 5_000, hurry }: CommandOptions,
+  { cwd, env, stdin, timeoutMs, shutdownTimeoutMs = 5_000, hurry }: CommandOptions,
 ): Promise<void> {
   const [file = '', ...args] = typeof command === 'string' ? [command] : command;
   const child = start(file, args, {
@@ -65,7 +65,7 @@ export async function runCommand(
     killing = setTimeout(() => {
       isKilled = true;
       kill('SIGKILL');
-    }, farewellMs);
+    }, shutdownTimeoutMs);
   };
   const timeout = setTimeout(
     () => end(`it took longer than ${formatDuration(timeoutMs)} and was ended`),

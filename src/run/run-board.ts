@@ -14,7 +14,7 @@ export interface RunBoard {
 }
 
 /** A Redis that cannot be reached must not hold up the end of a run for longer. */
-const FAREWELL_MS = 2_000;
+const SHUTDOWN_TIMEOUT_MS = 2_000;
 
 /**
  * Shows a run in Redis, and takes requests to it from there. The run goes on if Redis cannot be
@@ -71,7 +71,7 @@ async function show(
     const announced = announceRun(redis.client, describe());
     return {
       close: async () => {
-        await within(FAREWELL_MS, announced.close());
+        await within(SHUTDOWN_TIMEOUT_MS, announced.close());
         await redis.close();
       },
     };

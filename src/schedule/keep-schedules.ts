@@ -63,7 +63,7 @@ export function keepSchedules(options: KeepSchedulesOptions): ScheduleKeeper {
   }
 
   /** Schedules that were kept while a clock was years ahead would not be due for years. */
-  async function bringBack(kept: ReadonlyMap<string, DueSchedule>): Promise<void> {
+  async function promote(kept: ReadonlyMap<string, DueSchedule>): Promise<void> {
     for (const [job, schedule] of wanted) {
       const nextAtMs = kept.get(job)?.nextAtMs;
       if (!schedule || nextAtMs === undefined) continue;
@@ -97,7 +97,7 @@ export function keepSchedules(options: KeepSchedulesOptions): ScheduleKeeper {
       }
       for (const [job, dueAtMs] of missed) await queue.ask({ job, dueAtMs, why: 'missed' });
       for (const job of remove) await forget(job);
-      await bringBack(await queue.read());
+      await promote(await queue.read());
     },
     takeUp: async (edited) => {
       for (const [job, found] of edited) edits.set(job, found);
@@ -116,7 +116,7 @@ export function keepSchedules(options: KeepSchedulesOptions): ScheduleKeeper {
         await keep(job, schedule, { words, level: 'warn' });
         if (nextAtMs !== undefined) await queue.ask({ job, dueAtMs: nextAtMs, why: 'missed' });
       }
-      await bringBack(kept);
+      await promote(kept);
     },
   };
 }

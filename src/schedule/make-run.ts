@@ -56,7 +56,7 @@ const MOST_LOSSES = 3;
  */
 const OUTPUT_WAITS_MS = [5_000, 10_000, 20_000, 40_000];
 /** Redis may be gone when a run is to end. */
-const FAREWELL_MS = 5_000;
+const SHUTDOWN_TIMEOUT_MS = 5_000;
 
 /**
  * Runs a job file, and records how it went. Never throws.
@@ -94,7 +94,7 @@ export async function makeRun(taken: TakenRun, options: MakeRunOptions): Promise
       `${job}: the result could not be saved (${reasonOf(error)}): schedule --list does not show this run.`,
     );
   });
-  if (signal.aborted) await within(FAREWELL_MS, noting);
+  if (signal.aborted) await within(SHUTDOWN_TIMEOUT_MS, noting);
   else await noting;
   return ended.error === undefined && ended.stopped !== 'interrupted';
 }

@@ -22,7 +22,7 @@ export interface ServeSchedulesOptions {
   readonly scheduled: ScheduledFiles;
   readonly keeper: ScheduleKeeper;
   /** How long a process may be silent before its runs are given to another. */
-  readonly lockMs: number;
+  readonly leaseMs: number;
   readonly signal?: AbortSignal;
   readonly onNotice: OnNotice;
   readonly onRunEvent?: (job: string, event: RunEvent, run: string) => void;

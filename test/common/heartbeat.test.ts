@@ -1,6 +1,6 @@
 import type { Worker } from 'bullmq';
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
-import { createChunkLocks } from '../../src/queue/bullmq/chunks/leases.ts';
+import { createChunkLeases } from '../../src/queue/bullmq/chunks/leases.ts';
 import { announceWorker } from '../../src/queue/bullmq/chunks/presence.ts';
 import { watchQueuePause } from '../../src/queue/bullmq/queues.ts';
 import { watchPausedRuns } from '../../src/queue/bullmq/runs/pauses.ts';
@@ -51,8 +51,8 @@ it.each<[string, (client: RedisClient) => { close(): unknown }]>([
     'the renewal of chunks',
     (client) => {
       const worker = { extendJobLocks: () => client.ping() } as unknown as Worker;
-      const locks = createChunkLocks({ worker, lockMs: 15_000 });
-      locks.hold('a', 'token');
+      const locks = createChunkLeases({ worker, leaseMs: 15_000 });
+      locks.acquire('a', 'token');
       return locks;
     },
   ],

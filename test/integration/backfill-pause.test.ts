@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { Queue, Worker } from 'bullmq';
 import { expect, it, onTestFinished } from 'vitest';
-import { readBacklog, setAside } from '../../src/queue/bullmq/backfills/backfill-pause.ts';
+import { delayUntilResumed, readBacklog } from '../../src/queue/bullmq/backfills/backfill-pause.ts';
 import { LOOKUPS_JOB, LOOKUPS_QUEUE, PREFIX, QUEUE_OPTIONS } from '../../src/queue/bullmq/names.ts';
 import { useRedis } from '../support/redis.ts';
 
@@ -17,7 +17,7 @@ it('a chunk that is set aside when backfills were just resumed is back, and not 
   const token = randomUUID();
   const job = await worker.getNextJob(token);
   if (!job) throw new Error('There is no job.');
-  await setAside(redis.client, job, token);
+  await delayUntilResumed(redis.client, job, token);
   expect(await readBacklog(redis.client, queue)).toMatchObject({ waiting: 1, isPaused: false });
   expect(await redis.client.exists(`${PREFIX}:aside`)).toBe(0);
 });

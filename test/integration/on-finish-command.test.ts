@@ -61,7 +61,11 @@ describe('runCommand', () => {
   it('kills what goes on when the shell has ended', async () => {
     const cwd = useTempFolder();
     const child = 'trap "" TERM; while sleep 0.02; do echo >> out.txt; done';
-    const late = start(`sh -c '${child}' & wait`, { cwd, timeoutMs: 1_000, farewellMs: 500 });
+    const late = start(`sh -c '${child}' & wait`, {
+      cwd,
+      timeoutMs: 1_000,
+      shutdownTimeoutMs: 500,
+    });
     await expect(late).rejects.toThrow(/^it took longer than 1 s and was ended$/);
     const size = (): number => statSync(join(cwd, 'out.txt')).size;
     await delay(100); // what is killed may be writing

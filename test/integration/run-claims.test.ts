@@ -4,7 +4,7 @@ import { afterAll, beforeAll, expect, it } from 'vitest';
 import { describeSelf } from '../../src/common/owner.ts';
 import { openQueueServer, openRunQueue } from '../../src/queue/bullmq/index.ts';
 import { ledgerKey, PREFIX } from '../../src/queue/bullmq/names.ts';
-import { claimRun, type RunLedger } from '../../src/queue/bullmq/runs/run-ledger.ts';
+import { ownRun, type RunLedger } from '../../src/queue/bullmq/runs/run-ledger.ts';
 import type { RedisServer } from '../../src/queue/bullmq/server/redis.ts';
 import { startRedis, type TestRedis } from '../support/redis.ts';
 import { idleRun } from './support/idle-run.ts';
@@ -31,7 +31,7 @@ async function openServer(): Promise<RedisServer> {
 
 async function claim(name: string, { client } = server): Promise<RunLedger> {
   const onNotice = (message: string): void => void notices.push(message);
-  return await claimRun({ client, name, list: 'a list', onNotice });
+  return await ownRun({ client, name, list: 'a list', onNotice });
 }
 
 function claimKey(name: string): string {

@@ -38,7 +38,7 @@ function holdPaused(): {
       return [];
     },
     give: async () => {},
-    retake: (domains) => domains,
+    claimAgain: (domains) => domains,
     drop: () => {},
     signal: new AbortController().signal,
     lookMs: 1,

@@ -50,7 +50,7 @@ function watch(options: {
     outstanding,
     isHeld: (domain) => held.has(domain),
     give: async (domains) => void given.push(domains),
-    retake: (domains) => domains.filter((domain) => !options.elsewhere?.includes(domain)),
+    claimAgain: (domains) => domains.filter((domain) => !options.elsewhere?.includes(domain)),
     drop: (domains) => void dropped.push(domains),
     signal: options.signal ?? new AbortController().signal,
     collect: async (outcomes) => void ended.push(...outcomes.map(({ domain }) => domain)),

@@ -104,7 +104,7 @@ async function openSharedQueue(url: string, options: OpenQueueOptions): Promise<
         ...options,
         ...common,
         name,
-        lockMs: lostAfter,
+        leaseMs: lostAfter,
         window: chunks * chunkSize,
         maxCalls: job.settings.maxCalls,
         onCallsUsedUp: () => stopSwitch.stop({ reason: 'max_calls' }),

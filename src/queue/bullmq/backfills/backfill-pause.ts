@@ -32,7 +32,7 @@ export async function resumeBackfills(client: RedisClient): Promise<void> {
     for (;;) {
       const ids = (await client.spop(ASIDE, BATCH)) ?? [];
       if (ids.length === 0) return;
-      await Promise.all(ids.map((id) => putBack(queue, id)));
+      await Promise.all(ids.map((id) => promote(queue, id)));
     }
   } finally {
     await queue.close();
@@ -40,7 +40,7 @@ export async function resumeBackfills(client: RedisClient): Promise<void> {
 }
 
 /** The job may be gone or may have come back by itself. */
-async function putBack(queue: Queue, id: string): Promise<void> {
+async function promote(queue: Queue, id: string): Promise<void> {
   const job: Job | undefined = await queue.getJob(id);
   if (job && (await job.isDelayed())) await job.promote().catch(() => {});
 }
@@ -48,7 +48,11 @@ async function putBack(queue: Queue, id: string): Promise<void> {
 /**
  * Sets a chunk aside while backfills are paused. It stays on the queue, but does not block others.
  */
-export async function setAside(client: RedisClient, job: Job, token: string): Promise<void> {
+export async function delayUntilResumed(
+  client: RedisClient,
+  job: Job,
+  token: string,
+): Promise<void> {
   // Noted first: a note without its chunk is harmless, but a chunk without its note would keep
   // waiting.
   const id = job.id ?? '';

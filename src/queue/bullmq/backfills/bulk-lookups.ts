@@ -33,7 +33,7 @@ export interface BulkLookups {
 }
 
 /** A Redis that cannot be reached must not hold up a stop for longer. */
-const FAREWELL_MS = 3_000;
+const SHUTDOWN_TIMEOUT_MS = 3_000;
 
 export function openBulkLookups(options: BulkLookupsOptions): BulkLookups {
   const { redis, ref, api, isInteractive, onNotice } = options;
@@ -91,7 +91,7 @@ export function openBulkLookups(options: BulkLookupsOptions): BulkLookups {
       }
     },
     close: async () => {
-      await within(FAREWELL_MS, queue.close());
+      await within(SHUTDOWN_TIMEOUT_MS, queue.close());
     },
   };
 }
@@ -101,7 +101,7 @@ async function afterStop(stop: AbortSignal, calledOff: AbortSignal): Promise<nev
   return await new Promise<never>((_, reject) => {
     let timer: NodeJS.Timeout | undefined;
     const onStop = (): void => {
-      timer = setTimeout(() => reject(stop.reason), FAREWELL_MS);
+      timer = setTimeout(() => reject(stop.reason), SHUTDOWN_TIMEOUT_MS);
     };
     stop.addEventListener('abort', onStop);
     calledOff.addEventListener('abort', () => {

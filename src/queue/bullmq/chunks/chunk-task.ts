@@ -17,7 +17,7 @@ import {
 import { findRunId } from '../names.ts';
 import type { PausedRuns } from '../runs/pauses.ts';
 import type { CallsOfChunk } from '../runs/run-calls.ts';
-import { type ChunkLock, describeCutOff } from './leases.ts';
+import { type ChunkLease, describeCutOff } from './leases.ts';
 import type { OutcomeStreams, StreamedOutcome } from './outcome-stream.ts';
 import type { ChunkReturns, Recipient, Recipients, TakenChunk } from './recipients.ts';
 
@@ -28,7 +28,7 @@ export interface TakenJob {
   readonly job: Job;
   /** The token with which the job was taken and must be finished. */
   readonly token: string;
-  readonly lock: ChunkLock;
+  readonly lease: ChunkLease;
 }
 
 export interface ChunkTaskOptions {
@@ -46,7 +46,7 @@ export interface ChunkTaskOptions {
   /** Delays a chunk for a moment, so that this or another worker takes it then. */
   readonly delay: (taken: TakenJob) => Promise<void>;
   /** Sets a chunk aside until backfills are resumed. */
-  readonly setAside: (taken: TakenJob) => Promise<void>;
+  readonly delayUntilResumed: (taken: TakenJob) => Promise<void>;
   readonly recipients: Pick<Recipients, 'of' | 'refuse'>;
   readonly streams: Pick<OutcomeStreams, 'room'>;
   readonly returns: ChunkReturns;
@@ -87,7 +87,8 @@ const MOST_LOST_WORKERS = 3;
  * Of the suspects only one is looked up at a time: a worker that is lost then speaks against that one.
  */
 export function createChunkTask(options: ChunkTaskOptions): ChunkTask {
-  const { handle, normalize, api, countCalls, mayRefuse, leave, setAside, recipients } = options;
+  const { handle, normalize, api, countCalls, mayRefuse, leave, delayUntilResumed, recipients } =
+    options;
   const { streams, returns, paused, isStopping, onLeft, onNotice, now, maxPendingMs = 0 } = options;
   let hasSuspect = false;
 
@@ -97,10 +98,10 @@ export function createChunkTask(options: ChunkTaskOptions): ChunkTask {
     await paused.watch(owner);
     try {
       if (!paused.has(owner)) await work(taken, () => paused.has(owner));
-      else if (runId === undefined) await setAside(taken);
+      else if (runId === undefined) await delayUntilResumed(taken);
       else await options.delay(taken);
     } finally {
-      paused.letGo(owner);
+      paused.unwatch(owner);
     }
   }
 
@@ -159,9 +160,9 @@ export function createChunkTask(options: ChunkTaskOptions): ChunkTask {
     if (isSuspect && hasSuspect) return await options.delay(taken);
     hasSuspect ||= isSuspect;
     try {
-      const isWanted = (): boolean => !isStopping() && taken.lock.isOurs() && !isPaused();
-      const parked = await lookUp(chunk, { left, known, recipient, lock: taken.lock, isWanted });
-      if (!taken.lock.isOurs()) {
+      const isWanted = (): boolean => !isStopping() && taken.lease.isOurs() && !isPaused();
+      const parked = await lookUp(chunk, { left, known, recipient, lease: taken.lease, isWanted });
+      if (!taken.lease.isOurs()) {
         return await leaveToOthers(taken, { chunk, recipient, outcomes: [...known.values()] });
       }
       await returnRest(chunk, { left, known, parked });
@@ -177,7 +178,7 @@ export function createChunkTask(options: ChunkTaskOptions): ChunkTask {
    */
   async function lookUp(
     { data }: TakenChunk,
-    { left, known, recipient, lock, isWanted }: LookingUp,
+    { left, known, recipient, lease, isWanted }: LookingUp,
   ): Promise<ReadonlyMap<string, number>> {
     const parked = new Map<string, number>();
     const calls = await countCalls(data);
@@ -200,7 +201,7 @@ export function createChunkTask(options: ChunkTaskOptions): ChunkTask {
           }
           for (const each of ended) known.set(each.data.domain, each.data);
           // Another worker may have finished the chunk. A stream begun anew would only be in the way.
-          if (!lock.isOurs() && !recipient.takesLate) return;
+          if (!lease.isOurs() && !recipient.takesLate) return;
           reports.add(recipient.report(ended, calls?.takeNote));
           await streams.room();
         },
@@ -269,7 +270,7 @@ interface LookingUp {
   readonly left: ReadonlyMap<string, string>;
   readonly known: Map<string, OutcomeData>;
   readonly recipient: Recipient;
-  readonly lock: ChunkLock;
+  readonly lease: ChunkLease;
   /** Whether lookups may still start. */
   readonly isWanted: () => boolean;
 }

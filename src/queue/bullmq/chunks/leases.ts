@@ -3,23 +3,23 @@ import { ErrorCode, type Worker } from 'bullmq';
 import { startHeartbeat } from '../../../common/heartbeat.ts';
 import { reasonOf } from '../server/reasons.ts';
 
-/** The claim of this process on a chunk it took. */
-export interface ChunkLock {
+/** The lease of this process on a chunk it took. */
+export interface ChunkLease {
   /** False once another worker may have the chunk. */
   isOurs(): boolean;
   release(): void;
 }
 
-/** Keeps the claims on chunks alive while the chunks are worked on. */
-export interface ChunkLocks {
-  hold(chunk: string, token: string): ChunkLock;
+/** Keeps the leases on chunks alive while the chunks are worked on. */
+export interface ChunkLeases {
+  acquire(chunk: string, token: string): ChunkLease;
   close(): void;
 }
 
-export interface ChunkLocksOptions {
+export interface ChunkLeasesOptions {
   readonly worker: Worker;
-  /** How long a claim lasts without renewal. */
-  readonly lockMs: number;
+  /** How long a lease lasts without renewal. */
+  readonly leaseMs: number;
   /**
    * A clock in milliseconds that nobody sets, and that goes on while the machine sleeps.
    *
@@ -28,49 +28,49 @@ export interface ChunkLocksOptions {
   readonly nowMs?: () => number;
 }
 
-interface Held {
+interface Leased {
   readonly token: string;
   renewedAtMs: number;
   isLost: boolean;
 }
 
 /**
- * Renews locks three times per lock time. A process that was frozen or cut off from Redis for
- * longer than the lock time may no longer own its chunks. They count as lost until a renewal
+ * Renews leases three times per lease time. A process that was frozen or cut off from Redis for
+ * longer than the lease time may no longer own its chunks. They count as lost until a renewal
  * succeeds.
  */
-export function createChunkLocks(options: ChunkLocksOptions): ChunkLocks {
-  const { worker, lockMs, nowMs = createUptimeClock() } = options;
-  const held = new Map<string, Held>();
+export function createChunkLeases(options: ChunkLeasesOptions): ChunkLeases {
+  const { worker, leaseMs, nowMs = createUptimeClock() } = options;
+  const leased = new Map<string, Leased>();
 
   async function renew(): Promise<void> {
-    const chunks = [...held];
+    const chunks = [...leased];
     if (chunks.length === 0) return;
     const askedAtMs = nowMs();
     const lost = await worker.extendJobLocks(
       chunks.map(([id]) => id),
       chunks.map(([, { token }]) => token),
-      lockMs,
+      leaseMs,
     );
-    for (const [id, lock] of chunks) {
-      if (lost.includes(id)) lock.isLost = true;
-      else lock.renewedAtMs = askedAtMs;
+    for (const [id, lease] of chunks) {
+      if (lost.includes(id)) lease.isLost = true;
+      else lease.renewedAtMs = askedAtMs;
     }
   }
 
   // That a renewal failed is shown by the time since the last one.
-  const heartbeat = startHeartbeat(lockMs / 3, renew);
+  const heartbeat = startHeartbeat(leaseMs / 3, renew);
 
   return {
-    hold: (chunk, token) => {
-      const lock: Held = { token, renewedAtMs: nowMs(), isLost: false };
-      held.set(chunk, lock);
+    acquire: (chunk, token) => {
+      const lease: Leased = { token, renewedAtMs: nowMs(), isLost: false };
+      leased.set(chunk, lease);
       return {
-        isOurs: () => !lock.isLost && nowMs() - lock.renewedAtMs < lockMs,
+        isOurs: () => !lease.isLost && nowMs() - lease.renewedAtMs < leaseMs,
         release: () => {
           // The chunk may have been given to this process again, which then holds it under another
           // token.
-          if (held.get(chunk) === lock) held.delete(chunk);
+          if (leased.get(chunk) === lease) leased.delete(chunk);
         },
       };
     },
@@ -97,7 +97,7 @@ function createUptimeClock(): () => number {
   };
 }
 
-/** Errors of Redis about a job that this process no longer has a claim on. */
+/** Errors of Redis about a job that this process no longer has a lease on. */
 const NOT_OURS: ReadonlySet<unknown> = new Set([
   ErrorCode.JobNotExist,
   ErrorCode.JobLockNotExist,

@@ -5,7 +5,7 @@ import type { Job } from 'bullmq';
 import { within } from '../../../common/within.ts';
 import type { WorkerStanding } from '../../lookup-queue.ts';
 import { AnyDataWorker, isUnreadable, mendUnreadable } from '../any-data.ts';
-import { setAside } from '../backfills/backfill-pause.ts';
+import { delayUntilResumed } from '../backfills/backfill-pause.ts';
 import { findRunId, KEPT_FAILURES, LOOKUPS_QUEUE, QUEUE_OPTIONS } from '../names.ts';
 import { watchPausedRuns } from '../runs/pauses.ts';
 import { countCallsOfRuns } from '../runs/run-calls.ts';
@@ -13,7 +13,7 @@ import type { RedisServer } from '../server/redis.ts';
 import { createRefusals } from '../server/refusals.ts';
 import { startChunkSpan } from '../traces.ts';
 import { type ChunkTaskOptions, createChunkTask } from './chunk-task.ts';
-import { createChunkLocks, describeLoss } from './leases.ts';
+import { createChunkLeases, describeLoss } from './leases.ts';
 import { createOtherApis, createOwnChunks } from './other-apis.ts';
 import { createOutcomeStreams } from './outcome-stream.ts';
 import { announceWorker, createHeldChunkSums, isServed } from './presence.ts';
@@ -28,7 +28,7 @@ export interface TakeChunksOptions
    */
   readonly concurrency: number;
   /** How long a worker may be silent before its chunks are given to others. @default 15 s */
-  readonly lockMs?: number;
+  readonly leaseMs?: number;
   /** HTTP requests made so far, for display. @default not counted */
   readonly callsMade?: () => number;
 }
@@ -43,18 +43,18 @@ export interface ChunkTaker {
    * Takes no more chunks and starts no more lookups. Resolves when all outcomes are sent and the
    * rest is back on the queue.
    *
-   * @param farewell awaited before this worker leaves the list of workers. @default nothing
+   * @param before awaited before this worker leaves the list of workers. @default nothing
    */
-  stop(farewell?: Promise<unknown>): Promise<void>;
+  stop(before?: Promise<unknown>): Promise<void>;
 }
 
-const LOCK_MS = 15_000;
-/** An expired lock is noticed at the second check after it expired. */
-const STALLED_CHECKS_PER_LOCK = 5;
+const LEASE_MS = 15_000;
+/** An expired lease is noticed at the second check after it expired. */
+const STALLED_CHECKS_PER_LEASE = 5;
 const WAIT_FOR_CHUNK_S = 1;
 const RETRY_MS = 1_000;
 const FETCH_MS = 100;
-const FAREWELL_MS = 3_000;
+const SHUTDOWN_TIMEOUT_MS = 3_000;
 /**
  * BullMQ did not wait for a job if it returned sooner, as it does under a rate limit of the queue.
  */
@@ -85,13 +85,13 @@ const MOST_CHUNKS_PER_CALL = 10;
  * @see {@link https://docs.bullmq.io/patterns/manually-fetching-jobs}
  */
 export function takeChunks(options: TakeChunksOptions): ChunkTaker {
-  const { redis, concurrency, lockMs = LOCK_MS, onNotice } = options;
+  const { redis, concurrency, leaseMs = LEASE_MS, onNotice } = options;
   const worker = new AnyDataWorker(LOOKUPS_QUEUE, null, {
     connection: redis.connect(),
     ...QUEUE_OPTIONS,
     autorun: false,
-    lockDuration: lockMs,
-    stalledInterval: Math.ceil(lockMs / STALLED_CHECKS_PER_LOCK), // Redis takes whole numbers only
+    lockDuration: leaseMs,
+    stalledInterval: Math.ceil(leaseMs / STALLED_CHECKS_PER_LEASE), // Redis takes whole numbers only
     // Chunks that stall again and again are cut when they are taken.
     maxStalledCount: Number.MAX_SAFE_INTEGER,
     drainDelay: WAIT_FOR_CHUNK_S,
@@ -101,7 +101,7 @@ export function takeChunks(options: TakeChunksOptions): ChunkTaker {
   });
   const refusals = createRefusals(onNotice);
   worker.on('error', refusals.tell);
-  const locks = createChunkLocks({ worker, lockMs });
+  const leases = createChunkLeases({ worker, leaseMs });
   const streams = createOutcomeStreams(redis.client);
   const recipients = createRecipients(redis.client, streams);
   const returns = createChunkReturns(redis.client);
@@ -156,9 +156,9 @@ export function takeChunks(options: TakeChunksOptions): ChunkTaker {
       if (isFed) resume();
     },
     delay: ({ job, token }) => job.moveToDelayed(Date.now() + OFF_FOR_MS, token),
-    setAside: async ({ job, token }) => {
+    delayUntilResumed: async ({ job, token }) => {
       tellOfPause();
-      await setAside(redis.client, job, token);
+      await delayUntilResumed(redis.client, job, token);
     },
     isStopping: () => isStopping,
     now: presence.now,
@@ -238,13 +238,13 @@ export function takeChunks(options: TakeChunksOptions): ChunkTaker {
   }
 
   function start(job: Job, token: string): void {
-    const lock = locks.hold(job.id ?? '', token);
+    const lease = leases.acquire(job.id ?? '', token);
     const span = startChunkSpan(redis.client, job);
     let finished = (): void => {};
     const work = presence.announced
       .then(async () => {
         finished = held.take(job.data);
-        await task({ job, token, lock });
+        await task({ job, token, lease });
       })
       .then(
         () => span.end(),
@@ -255,7 +255,7 @@ export function takeChunks(options: TakeChunksOptions): ChunkTaker {
         },
       )
       .finally(() => {
-        lock.release();
+        lease.release();
         finished();
         open.delete(work);
         wake();
@@ -273,17 +273,17 @@ export function takeChunks(options: TakeChunksOptions): ChunkTaker {
   return {
     ended,
     now: presence.now,
-    stop: async (farewell) => {
+    stop: async (before) => {
       isStopping = true;
       wake();
       // A longer fetch waits for a chunk that may never come, and is cut off below.
       await within(FETCH_MS, ended);
       while (open.size > 0) await Promise.all(open);
-      locks.close();
+      leases.close();
       paused.close();
-      await farewell;
+      await before;
       // No claim is held any more that would have to be released in a Redis that cannot be reached.
-      await within(FAREWELL_MS, leave());
+      await within(SHUTDOWN_TIMEOUT_MS, leave());
     },
   };
 }

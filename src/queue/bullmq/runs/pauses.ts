@@ -9,7 +9,7 @@ import type { RunLedger } from './run-ledger.ts';
 export interface PausedRuns {
   /** Checks whether a run is paused, and keeps checking until it is let go. */
   watch(runId: string): Promise<void>;
-  letGo(runId: string): void;
+  unwatch(runId: string): void;
   /** Whether a watched run is paused, as of a moment ago. */
   has(runId: string): boolean;
   close(): void;
@@ -33,7 +33,7 @@ export async function unmarkPaused(client: RedisClient, runId: string): Promise<
  * Makes workers give back lookups of a run that they have not begun. They take them again with its
  * new terms.
  */
-export async function recall(client: RedisClient, runId: string): Promise<void> {
+export async function returnAll(client: RedisClient, runId: string): Promise<void> {
   await markPaused(client, runId);
   await delay(2 * POLL_MS);
   await unmarkPaused(client, runId);
@@ -70,7 +70,7 @@ export function watchPausedRuns(client: RedisClient): PausedRuns {
       else runs.set(runId, { isPaused: false, watchers: 1, firstLook: lookFirst(runId) });
       await runs.get(runId)?.firstLook;
     },
-    letGo: (runId) => {
+    unwatch: (runId) => {
       const run = runs.get(runId);
       if (run) run.watchers -= 1;
     },
@@ -103,7 +103,7 @@ interface HoldBackOptions {
   /** Puts domains on the queue. */
   readonly give: (domains: readonly string[]) => Promise<void>;
   /** Filters domains that are on no queue and at no worker: returns those to be asked again now. */
-  readonly retake: (domains: readonly string[]) => readonly string[];
+  readonly claimAgain: (domains: readonly string[]) => readonly string[];
   /** Called with domains that will not be asked, because the run was stopped meanwhile. */
   readonly drop: (domains: readonly string[]) => void;
   /** Fires when the run is stopped. */
@@ -132,7 +132,7 @@ export function holdBackWhilePaused(options: HoldBackOptions): HoldBack {
     control,
     withdraw,
     give,
-    retake,
+    claimAgain,
     drop,
     signal,
     lookMs = LOOK_MS,
@@ -156,7 +156,7 @@ export function holdBackWhilePaused(options: HoldBackOptions): HoldBack {
     if (!signal.aborted) await unmarkPaused(client, runId).catch(() => {}); // it expires by itself
     while (held.length > 0 && !signal.aborted && !control.isPaused) {
       const [first = [], ...rest] = held;
-      const due = retake(first);
+      const due = claimAgain(first);
       if (due.length > 0) await give(due).catch(() => {}); // fails only when all is given up
       held = rest;
     }

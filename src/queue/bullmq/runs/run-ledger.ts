@@ -70,7 +70,7 @@ export async function replaceChunk(
   await multi.hdel(key, chunk).del(doneKey(chunk)).exec();
 }
 
-export interface ClaimRunOptions {
+export interface OwnRunOptions {
   readonly client: RedisClient;
   /** The name of the run: the same for the same list on the same store. */
   readonly name: string;
@@ -84,11 +84,11 @@ export interface ClaimRunOptions {
  * Claims a run by its name, so that it resumes an earlier run that was killed. While a run of that
  * name is alive, the next one gets a name of its own.
  */
-export async function claimRun(options: ClaimRunOptions): Promise<RunLedger> {
+export async function ownRun(options: OwnRunOptions): Promise<RunLedger> {
   const { client, name, onNotice } = options;
   for (let place = 1; ; place += 1) {
-    const claim = await findClaim(client, place === 1 ? name : `${name}-${place}`);
-    if (claim) return openLedger(client, claim, options);
+    const ownership = await becomeOwner(client, place === 1 ? name : `${name}-${place}`);
+    if (ownership) return openLedger(client, ownership, options);
     if (place === 1) onNotice(KEEPS_APART);
   }
 }
@@ -101,15 +101,15 @@ const KEEPS_APART =
  *
  * @returns undefined when another process has it
  */
-export async function claimLostRun(
+export async function ownLostRun(
   client: RedisClient,
   runId: string,
-  onNotice: ClaimRunOptions['onNotice'],
+  onNotice: OwnRunOptions['onNotice'],
 ): Promise<RunLedger | undefined> {
-  const claim = await findClaim(client, runId);
-  if (!claim) return undefined;
+  const ownership = await becomeOwner(client, runId);
+  if (!ownership) return undefined;
   const list = (await client.hget(ledgerKey(runId), OPEN_FIELD)) ?? '';
-  return openLedger(client, claim, { list, onNotice });
+  return openLedger(client, ownership, { list, onNotice });
 }
 
 /** Whether a run has lookups on the queue. */
@@ -120,17 +120,17 @@ export async function areChunksOut(client: RedisClient, runId: string): Promise<
 
 function openLedger(
   client: RedisClient,
-  claim: RunClaim,
-  { list, onNotice }: Pick<ClaimRunOptions, 'list' | 'onNotice'>,
+  ownership: RunOwnership,
+  { list, onNotice }: Pick<OwnRunOptions, 'list' | 'onNotice'>,
 ): RunLedger {
-  const { runId } = claim;
+  const { runId } = ownership;
   const key = ledgerKey(runId);
   let isOvertaken = false;
   let isClosed = false;
 
   // Also restores both when Redis has lost everything. The keys of a killed run expire.
   async function touch(): Promise<boolean> {
-    const holder = await claim.renew();
+    const holder = await ownership.renew();
     if (holder !== undefined && !isOvertaken) onNotice(describeOvertaken(holder));
     isOvertaken = holder !== undefined;
     if (isOvertaken || isClosed) return !isOvertaken;
@@ -167,7 +167,7 @@ function openLedger(
     close: async (isOver) => {
       heartbeat.close();
       isClosed = true;
-      await claim.release(isOver);
+      await ownership.release(isOver);
     },
   };
 }
@@ -176,16 +176,15 @@ function describeOvertaken(by: string): string {
   return `Another run (${by}) has taken over the lookups that this run has on the queue, because this run was silent for too long. Both go on, and the outcomes of both are kept.`;
 }
 
-/** The claim of this process on the name of a run, and so on all that is on the queue under that name. */
-interface RunClaim {
+/** That this process owns the name of a run, and so all that is on the queue under that name. */
+interface RunOwnership {
   readonly runId: string;
   /**
-   * Extends the claim. If this process was silent for too long, another process may have claimed the
-   * name meanwhile. Its claim is left alone.
+   * Extends it. If this process was silent for too long, another one may own the name by now, and keeps it.
    *
    * @returns the process that has the name now, if it is another one
    */
-  renew(): Promise<Holder | undefined>;
+  renew(): Promise<OwnerText | undefined>;
   /**
    * Releases the name, and with `isOver` removes the ledger under it. Does nothing if another process
    * has the name.
@@ -194,30 +193,30 @@ interface RunClaim {
 }
 
 /** A process, described for people. */
-type Holder = string;
+type OwnerText = string;
 
-const CLAIM_MS = 10_000;
+const OWNED_MS = 10_000;
 const POLL_MS = 250;
 
 /**
- * KEYS: the claim. ARGV: the claim to be made, the one that it may replace, its expiry in milliseconds.
- * Returns the claim that is in the way.
+ * KEYS: the owner. ARGV: the one to be, the one that it may replace, for how long in milliseconds. Returns the
+ * owner that is in the way.
  */
-const CLAIM = `
-local held = redis.call('GET', KEYS[1])
-if held and held ~= ARGV[1] and held ~= ARGV[2] then return held end
+const OWN = `
+local owner = redis.call('GET', KEYS[1])
+if owner and owner ~= ARGV[1] and owner ~= ARGV[2] then return owner end
 redis.call('SET', KEYS[1], ARGV[1], 'PX', ARGV[3])
 return false
 `;
 
 /**
- * KEYS: the claim, and the keys to be removed with it, first the ledger. ARGV: the own claim, and how a key
+ * KEYS: the owner, and the keys to be removed with it, first the ledger. ARGV: this process, and how a key
  * begins where it is noted what is done of a chunk. A chunk may still be in the ledger, if its outcomes came
  * from a worker that has lost it.
  */
 const RELEASE = `
-local held = redis.call('GET', KEYS[1])
-if held and held ~= ARGV[1] then return 0 end
+local owner = redis.call('GET', KEYS[1])
+if owner and owner ~= ARGV[1] then return 0 end
 if KEYS[2] then
   for _, chunk in ipairs(redis.call('HKEYS', KEYS[2])) do redis.call('DEL', ARGV[2] .. chunk) end
 end
@@ -225,26 +224,27 @@ return redis.call('DEL', unpack(KEYS))
 `;
 
 /**
- * Claims the name of a run. A claim of a dead process of this machine is replaced at once. A claim whose
+ * Makes this process own the name of a run. A dead process of this machine is replaced at once. An owner whose
  * process cannot be looked up from here is waited for until it is renewed or has expired.
  *
  * @returns undefined when another process has the name
  */
-async function findClaim(client: RedisClient, runId: string): Promise<RunClaim | undefined> {
-  const key = claimKey(runId);
+async function becomeOwner(client: RedisClient, runId: string): Promise<RunOwnership | undefined> {
+  const key = ownerKey(runId);
   const self = describeSelf();
-  const own = JSON.stringify(self);
+  const ours = JSON.stringify(self);
 
-  /** If two processes find the same claim dead, only the first one replaces it. */
-  async function claim(replaceable = ''): Promise<string | undefined> {
-    const held = await client.eval(CLAIM, 1, key, own, replaceable, CLAIM_MS);
-    return typeof held === 'string' ? held : undefined;
+  /** If two processes find the same owner dead, only the first one replaces it. */
+  async function take(replaceable = ''): Promise<string | undefined> {
+    const owner = await client.eval(OWN, 1, key, ours, replaceable, OWNED_MS);
+    return typeof owner === 'string' ? owner : undefined;
   }
 
   async function replaceDead(): Promise<boolean> {
-    let held = await claim();
-    while (held !== undefined && isHere(parseOwner(held), self) === false) held = await claim(held);
-    return held === undefined;
+    let owner = await take();
+    while (owner !== undefined && isHere(parseOwner(owner), self) === false)
+      owner = await take(owner);
+    return owner === undefined;
   }
 
   async function outlast(): Promise<boolean> {
@@ -255,28 +255,28 @@ async function findClaim(client: RedisClient, runId: string): Promise<RunClaim |
       if (nowLeftMs > leftMs) return false;
       leftMs = nowLeftMs;
     }
-    return (await claim()) === undefined;
+    return (await take()) === undefined;
   }
 
   if (!(await replaceDead()) && !(await outlast())) return undefined;
   return {
     runId,
     renew: async () => {
-      const held = await claim();
-      return held === undefined ? undefined : describeOwner(parseOwner(held));
+      const owner = await take();
+      return owner === undefined ? undefined : describeOwner(parseOwner(owner));
     },
     release: async (isOver) => {
       const keys = isOver ? [key, ledgerKey(runId), runStreamKey(runId)] : [key];
-      await client.eval(RELEASE, keys.length, ...keys, own, doneKey(''));
+      await client.eval(RELEASE, keys.length, ...keys, ours, doneKey(''));
     },
   };
 }
 
-/** A claim of an earlier version has other members. Its process cannot be looked up. */
-function parseOwner(claim: string): Owner {
-  return { pid: 0, startedAt: '', place: '', token: '', ...(JSON.parse(claim) as Partial<Owner>) };
+/** An owner of an earlier version has other members. Its process cannot be looked up. */
+function parseOwner(owner: string): Owner {
+  return { pid: 0, startedAt: '', place: '', token: '', ...(JSON.parse(owner) as Partial<Owner>) };
 }
 
-function claimKey(runId: string): string {
+function ownerKey(runId: string): string {
   return `${PREFIX}:claim:${runId}`;
 }

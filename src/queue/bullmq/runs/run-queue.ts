@@ -9,16 +9,16 @@ import { LOOKUPS_QUEUE, PREFIX } from '../names.ts';
 import { watchQueuePause } from '../queues.ts';
 import type { RedisClient, RedisServer } from '../server/redis.ts';
 import { openGivenChunks } from './given-chunks.ts';
-import { holdBackWhilePaused, markPaused, recall, unmarkPaused } from './pauses.ts';
+import { holdBackWhilePaused, markPaused, returnAll, unmarkPaused } from './pauses.ts';
 import { beginCalls, forgetCalls } from './run-calls.ts';
-import { areChunksOut, claimLostRun, claimRun, type RunLedger } from './run-ledger.ts';
+import { areChunksOut, ownLostRun, ownRun, type RunLedger } from './run-ledger.ts';
 import { openRunOutcomes, type RunOutcomes, readLeftOutcomes } from './run-outcomes.ts';
 import { createWatchdog } from './watchdog.ts';
 
 export interface RunQueueOptions
   extends Pick<
     TakeChunksOptions,
-    'redis' | 'api' | 'concurrency' | 'normalize' | 'lockMs' | 'maxPendingMs'
+    'redis' | 'api' | 'concurrency' | 'normalize' | 'leaseMs' | 'maxPendingMs'
   > {
   /** The same for the same list on the same store. A killed run is resumed by its name. */
   readonly name: string;
@@ -73,7 +73,7 @@ export interface RunQueue extends LookupQueue {
 const WITHDRAW_MS = 500;
 /** A Redis that cannot be reached must not hold up the end of a run for longer. */
 const CLOSE_MS = 5_000;
-const FAREWELL_MS = 3_000;
+const SHUTDOWN_TIMEOUT_MS = 3_000;
 
 /**
  * The queue of one run over Redis. The run may be killed at any point: the next run of the same
@@ -84,14 +84,14 @@ export async function openRunQueue(options: RunQueueOptions): Promise<RunQueue> 
   const { client } = redis;
   const list = options.list ?? 'a list';
   const parked = options.parked ?? new Set();
-  const ledger = options.ledger ?? (await claimRun({ client, name, list, onNotice }));
+  const ledger = options.ledger ?? (await ownRun({ client, name, list, onNotice }));
   const change = createChange();
   const outcomes = await openOutcomes(options, ledger, change.notify);
   const stops = [signal, giveUp];
   for (const stop of stops) stop.addEventListener('abort', change.notify);
   const given = openGivenChunks({ ...options, client, ledger });
   const { queue, give, withdraw } = given;
-  const shared = { ...options, client, ledger, queue, give, withdraw, drop, retake };
+  const shared = { ...options, client, ledger, queue, give, withdraw, drop, claimAgain };
   /** Domains of a chunk that waits for room in the window. */
   const held = new Set<string>();
   const holdBack = control && holdBackWhilePaused({ ...shared, control });
@@ -116,7 +116,7 @@ export async function openRunQueue(options: RunQueueOptions): Promise<RunQueue> 
   }
 
   /** Domains that another run has under way are left out. The watchdog finds them again. */
-  function retake(domains: readonly string[]): readonly string[] {
+  function claimAgain(domains: readonly string[]): readonly string[] {
     const { claim = () => ({ granted: domains, refused: [] }) } = options;
     const { granted, refused } = claim(domains);
     const open = new Set([...granted, ...refused]);
@@ -146,7 +146,7 @@ export async function openRunQueue(options: RunQueueOptions): Promise<RunQueue> 
     } finally {
       const stopped = taker.stop();
       await unlessAborted(stopped, giveUp).catch(() => {}); // what went wrong comes next
-      await within(FAREWELL_MS, stopped);
+      await within(SHUTDOWN_TIMEOUT_MS, stopped);
     }
   }
 
@@ -237,7 +237,7 @@ async function openOutcomes(
     for (const domain of inherited) outstanding.add(domain);
     if (inherited.length > 0) onInherited?.(inherited);
     // Workers that have begun do not know the new bound on calls.
-    if (underWay.length > 0 && maxCalls !== undefined) await recall(client, runId);
+    if (underWay.length > 0 && maxCalls !== undefined) await returnAll(client, runId);
     return await openRunOutcomes({
       ...options,
       runId,
@@ -301,7 +301,7 @@ export function createLostRuns(options: LostRunsOptions): LostRuns {
   const going = new Set<Promise<boolean>>();
 
   async function end(runId: string): Promise<boolean> {
-    const ledger = await claimLostRun(redis.client, runId, onNotice);
+    const ledger = await ownLostRun(redis.client, runId, onNotice);
     if (!ledger) return !(await areChunksOut(redis.client, runId));
     const outstanding = new Set<string>();
     const queue = await openRunQueue({

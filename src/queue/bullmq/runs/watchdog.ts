@@ -20,7 +20,7 @@ export interface WatchdogOptions {
   /** Puts domains on the queue. */
   readonly give: (domains: readonly string[]) => Promise<void>;
   /** Filters domains that are on no queue and at no worker: returns those to be asked again now. */
-  readonly retake: (domains: readonly string[]) => readonly string[];
+  readonly claimAgain: (domains: readonly string[]) => readonly string[];
   /** Fires when the run is stopped. No lookups are given out any more. */
   readonly signal: AbortSignal;
   /** Called with domains that will not be asked, because the run was stopped meanwhile. */
@@ -51,7 +51,8 @@ const FIRST_LOOK_MS = 2_000;
  * were set aside are brought back.
  */
 export function createWatchdog(options: WatchdogOptions): Watchdog {
-  const { client, api, queue, ledger, outstanding, isHeld, give, retake, drop, signal } = options;
+  const { client, api, queue, ledger, outstanding, isHeld, give, claimAgain, drop, signal } =
+    options;
   const { collect, onNotice, onAlone, progressAtMs } = options;
   let lookedAtMs = performance.now();
   let isAlone = false;
@@ -71,7 +72,7 @@ export function createWatchdog(options: WatchdogOptions): Watchdog {
       if (job && (await job.isFailed())) await end(id, domains, job.failedReason);
       else if (job) {
         for (const domain of domains) carried.add(domain);
-        await bringBack(job);
+        await promote(job);
       } else gone.push(id);
     }
     await ledger.strike(gone);
@@ -85,7 +86,7 @@ export function createWatchdog(options: WatchdogOptions): Watchdog {
     if (signal.aborted) return drop(lost);
     // A run that was paused meanwhile has taken chunks off the queue, and gives them out again itself.
     if (!isSilent()) return;
-    const due = retake(lost);
+    const due = claimAgain(lost);
     if (due.length === 0) return;
     onNotice(`Lookups were missing from Redis and are put there again: ${due.length}.`);
     for (let at = 0; at < due.length && !signal.aborted; at += CHUNK_SIZE) {
@@ -97,7 +98,7 @@ export function createWatchdog(options: WatchdogOptions): Watchdog {
    * A chunk set aside for a second by a clock that is ahead would wait until other clocks get
    * there.
    */
-  async function bringBack(job: Job): Promise<void> {
+  async function promote(job: Job): Promise<void> {
     await job.promote().catch(() => {}); // it waits only for a worker, or has one
   }
 

@@ -1,6 +1,6 @@
 import { type Job, WaitingError, Worker } from 'bullmq';
 import { within } from '../../../common/within.ts';
-import { createChunkLocks } from '../chunks/leases.ts';
+import { createChunkLeases } from '../chunks/leases.ts';
 import { KEPT_FAILURES } from '../names.ts';
 import { timeOf } from '../server/commands.ts';
 import type { RedisServer } from '../server/redis.ts';
@@ -30,7 +30,7 @@ export interface TakeRunsOptions {
   /** How many runs may go at the same time. */
   readonly atOnce: number;
   /** How long a process may be silent before its runs are given to others. */
-  readonly lockMs: number;
+  readonly leaseMs: number;
   /** Called with the reason when Redis refuses to hand runs over. */
   readonly onNotice: (message: string) => void;
   /** Called when a job is due. */
@@ -49,14 +49,14 @@ export interface RunTaker {
 }
 
 /** A Redis that cannot be reached must not hold up a stop for longer. It notices the end later. */
-const FAREWELL_MS = 5_000;
-const LOOKS_PER_LOCK = 6;
-const STALLED_CHECKS_PER_LOCK = 3;
+const SHUTDOWN_TIMEOUT_MS = 5_000;
+const LOOKS_PER_LEASE = 6;
+const STALLED_CHECKS_PER_LEASE = 3;
 /** Keeps ticks served while all runs are under way. */
 const SLOTS_FOR_TICKS = 4;
 
 export function takeRuns(options: TakeRunsOptions): RunTaker {
-  const { redis, group, atOnce, lockMs, onNotice, onTick, run } = options;
+  const { redis, group, atOnce, leaseMs, onNotice, onTick, run } = options;
   const stopping = new AbortController();
   const going = new Map<string, Promise<boolean>>();
   const worker = new Worker<unknown>(
@@ -71,8 +71,8 @@ export function takeRuns(options: TakeRunsOptions): RunTaker {
       settings: { repeatStrategy: nextDue },
       autorun: false,
       concurrency: atOnce + SLOTS_FOR_TICKS,
-      lockDuration: lockMs,
-      stalledInterval: Math.ceil(lockMs / STALLED_CHECKS_PER_LOCK), // Redis takes whole numbers only
+      lockDuration: leaseMs,
+      stalledInterval: Math.ceil(leaseMs / STALLED_CHECKS_PER_LEASE), // Redis takes whole numbers only
       skipLockRenewal: true, // done below, where a failure is noticed
       maxStalledCount: Number.MAX_SAFE_INTEGER,
       drainDelay: 1,
@@ -82,7 +82,7 @@ export function takeRuns(options: TakeRunsOptions): RunTaker {
   );
   const refusals = createRefusals(onNotice, 'the schedule');
   worker.on('error', refusals.tell);
-  const locks = createChunkLocks({ worker, lockMs });
+  const leases = createChunkLeases({ worker, leaseMs });
 
   /** A job is late only if it is late by the clock of Redis too: the clock here may be ahead. */
   async function dueTimeOf({ opts, timestamp }: Job<unknown>): Promise<DueTime> {
@@ -92,21 +92,21 @@ export function takeRuns(options: TakeRunsOptions): RunTaker {
   }
 
   async function take(job: Job<RunRequest>, token: string): Promise<void> {
-    const lock = locks.hold(job.id ?? '', token);
+    const lease = leases.acquire(job.id ?? '', token);
     const lost = new AbortController();
     const timer = setInterval(() => {
-      if (!lock.isOurs()) lost.abort();
-    }, lockMs / LOOKS_PER_LOCK);
+      if (!lease.isOurs()) lost.abort();
+    }, leaseMs / LOOKS_PER_LEASE);
     const signal = AbortSignal.any([stopping.signal, lost.signal]);
     const taken = { ...job.data, losses: job.stalledCounter, isAgain: job.attemptsStarted > 1 };
     try {
       const isDone = await oneByOne(taken.job, () => run(taken, signal));
-      if (!signal.aborted || (isDone && lock.isOurs())) return;
-      if (lock.isOurs()) await job.moveToWait(token);
+      if (!signal.aborted || (isDone && lease.isOurs())) return;
+      if (lease.isOurs()) await job.moveToWait(token);
       throw new WaitingError();
     } finally {
       clearInterval(timer);
-      lock.release();
+      lease.release();
     }
   }
 
@@ -131,8 +131,8 @@ export function takeRuns(options: TakeRunsOptions): RunTaker {
       const closed = worker.close();
       stopping.abort();
       await Promise.allSettled(going.values());
-      await within(FAREWELL_MS, closed);
-      locks.close();
+      await within(SHUTDOWN_TIMEOUT_MS, closed);
+      leases.close();
     },
   };
 }

@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Worker } from 'bullmq';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { createChunkLocks } from '../../src/queue/bullmq/chunks/leases.ts';
+import { createChunkLeases } from '../../src/queue/bullmq/chunks/leases.ts';
 import { shiftClock } from '../support/shift-clock.ts';
 
 describe('the claims on chunks', () => {
@@ -13,10 +13,10 @@ describe('the claims on chunks', () => {
         return [];
       },
     } as unknown as Worker;
-    const locks = createChunkLocks({ worker, lockMs: 30 });
+    const locks = createChunkLeases({ worker, leaseMs: 30 });
     onTestFinished(() => locks.close());
-    const lost = locks.hold('a', 'first');
-    const again = locks.hold('a', 'second');
+    const lost = locks.acquire('a', 'first');
+    const again = locks.acquire('a', 'second');
     lost.release();
     while (renewed.length < 3) await delay(5);
     expect(new Set(renewed)).toEqual(new Set(['second']));
@@ -28,17 +28,21 @@ describe('the claims on chunks', () => {
     [29_999, true],
   ])('last for as long as they were renewed for: after %i of 30,000 ms, %s', (passedMs, isOurs) => {
     const time = { ms: 0 };
-    const locks = createChunkLocks({ worker: {} as Worker, lockMs: 30_000, nowMs: () => time.ms });
+    const locks = createChunkLeases({
+      worker: {} as Worker,
+      leaseMs: 30_000,
+      nowMs: () => time.ms,
+    });
     onTestFinished(() => locks.close());
-    const lock = locks.hold('a', 'first');
+    const lock = locks.acquire('a', 'first');
     time.ms += passedMs;
     expect(lock.isOurs()).toBe(isOurs);
   });
 
   it.each([20_000, -3_600_000])('are none of the wall clock: it is set by %i ms', (byMs) => {
-    const locks = createChunkLocks({ worker: {} as Worker, lockMs: 15_000 });
+    const locks = createChunkLeases({ worker: {} as Worker, leaseMs: 15_000 });
     onTestFinished(() => locks.close());
-    const lock = locks.hold('a', 'first');
+    const lock = locks.acquire('a', 'first');
     shiftClock(byMs);
     expect(lock.isOurs()).toBe(true);
   });
