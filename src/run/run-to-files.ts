@@ -47,7 +47,7 @@ export async function runToFiles(
     };
     const outputs = closer.add(await openOutputs({ ...paths, manifest: told?.manifest }, writing));
     const run = await plan(list, store);
-    refuseLongSheets(paths, format, run.plan.rows);
+    refuseLongSheets(paths, format, run.plan.rows + run.plan.blankRows);
     const joined = await lookUpAndJoin(run, {
       outFolder: folderOf(paths.out),
       ids: idsOfOutput(input, paths.out, run),

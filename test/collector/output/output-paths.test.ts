@@ -39,6 +39,17 @@ describe('chooseOutputPaths', () => {
     expect(await choose(input)).toEqual({ out, failures });
   });
 
+  it.each([
+    ['/y/out.csv', '/y/out.failures.csv'],
+    ['/y/leads.enriched.csv.gz', '/y/leads.failures.csv'],
+    ['out', 'out.failures.csv'],
+    ['/y/.enriched.csv', '/y/.enriched.failures.csv'],
+    ['/dev/null', 'stdin.failures.csv'],
+  ])('names failures of standard input after the output %s', async (out, failures) => {
+    expect(await choose('-', { out })).toEqual({ out, failures });
+    expect(await choose('/x/list.csv', { out })).toEqual({ out, failures: '/x/list.failures.csv' });
+  });
+
   it('names those of JSONL from standard input after what they are', async () => {
     expect(await choose('-', { content: '{}\n' })).toEqual({
       out: '-',
