@@ -19,6 +19,8 @@ export default defineConfig({
           // The tests leave nothing behind, and a process for each costs more than they do.
           pool: 'threads',
           isolate: false,
+          globalSetup: ['test/support/temporary-folder.ts'],
+          setupFiles: ['test/support/leaks.ts'],
           include: ['test/**/*.test.ts'],
           exclude: [
             'test/integration/**',
