@@ -19,6 +19,8 @@ export default defineConfig({
           // The tests leave nothing behind, and a process for each costs more than they do.
           pool: 'threads',
           isolate: false,
+          globalSetup: ['test/support/temporary-folder.ts'],
+          setupFiles: ['test/support/leaks.ts'],
           include: ['test/**/*.test.ts'],
           exclude: [
             'test/integration/**',
@@ -34,9 +36,13 @@ export default defineConfig({
           name: 'integration',
           // To import everything anew for each file takes longer than most of their tests.
           isolate: false,
-          setupFiles: ['test/support/forget-secrets.ts'],
+          setupFiles: ['test/support/leaks.ts', 'test/support/forget-secrets.ts'],
           include: ['test/{integration,chaos,docs,simulation,browser}/**/*.test.ts'],
-          globalSetup: ['test/support/redis-setup.ts', 'test/integration/support/build-setup.ts'],
+          globalSetup: [
+            'test/support/temporary-folder.ts',
+            'test/support/redis-setup.ts',
+            'test/integration/support/build-setup.ts',
+          ],
           testTimeout: 120_000, // processes take their time to start on a busy machine
           hookTimeout: 120_000,
           expect: { poll: { timeout: 60_000 } },

@@ -31,12 +31,15 @@ export function closeToOthers(folder: string): void {
 function tighten(path: string): void {
   try {
     const found = lstatSync(path);
-    if (found.isSymbolicLink() || found.uid !== process.getuid?.()) return;
+    const isOurs = found.uid === process.getuid?.() && (found.mode & STICKY) === 0;
+    if (found.isSymbolicLink() || !isOurs) return;
     if ((found.mode & OF_OTHERS) !== 0) chmodSync(path, found.mode & ~OF_OTHERS & MODE);
   } catch {
     // It may be a lock that was released just now.
   }
 }
 
+/** Of folders that are for all, such as `/tmp`. */
+const STICKY = 0o1000;
 const OF_OTHERS = 0o077;
 const MODE = 0o7777;

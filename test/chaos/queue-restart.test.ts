@@ -1,5 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
+import { inTime } from '../../src/common/within.ts';
 import { seededRandom } from '../support/random.ts';
 import { type Fleet, openFleet } from './support/fleet.ts';
 
@@ -57,9 +58,9 @@ describe('SIGTERM of workers under load', () => {
     await fleet.calls(20);
     await fleet.redis.kill();
     worker.process.kill('SIGTERM');
-    const ended = await Promise.race([worker.ended, delay(20_000)]);
-    expect(ended?.code).toBe(0);
-    expect(ended?.stderr).toMatch(
+    const ended = await inTime(20_000, worker.ended);
+    expect(ended.code).toBe(0);
+    expect(ended.stderr).toMatch(
       /Redis does not answer: other workers will take over .*\n.* calls\.\n$/,
     );
     run.process.kill('SIGKILL');
@@ -118,8 +119,8 @@ describe('Ctrl-C of a run', () => {
     await fleet.calls(40);
     await begin(fleet);
     run.process.kill('SIGINT');
-    const ended = await Promise.race([run.ended, delay(LONGEST_END_MS)]);
-    expect(ended?.code, ended?.stderr).toBe(130);
+    const ended = await inTime(LONGEST_END_MS, run.ended);
+    expect(ended.code, ended.stderr).toBe(130);
     expect(fleet.folder.names()).toContain('list.enriched.csv');
     await end(fleet);
     const again = await fleet.enrich(...flags);

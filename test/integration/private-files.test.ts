@@ -178,6 +178,14 @@ describe('a store', () => {
     expect(modesIn(folder)).toEqual({ 'data.mdb': '600', 'list.csv': '644', 'lock.mdb': '600' });
   });
 
+  it('leaves a folder that is for all as it is', async () => {
+    const folder = useTempFolder();
+    chmodSync(folder, 0o1777);
+    await store(folder);
+    expect(modeOf(folder)).toBe('777');
+    expect(modesIn(folder)).toEqual({ 'data.mdb': '600', 'lock.mdb': '600' });
+  });
+
   it.skipIf(!isRoot)('of another user is left as it is', async () => {
     const folder = useTempFolder();
     await store(folder);

@@ -1,9 +1,11 @@
+import { getEventListeners } from 'node:events';
 import { describe, expect, it } from 'vitest';
 import { exitCodeOf } from '../../src/exit-codes.ts';
-import { tryDomain } from '../../src/index.ts';
+import { type TryOptions, tryDomain } from '../../src/index.ts';
 import type { SandboxReply } from '../../src/sandbox/options.ts';
 import { describeEnd } from '../../src/watch/describe/describe-trial.ts';
 import { createStatusCounts } from '../../src/watch/summary.ts';
+import { openFilesIn } from '../support/descriptors.ts';
 import { openApi, openScripted, openServer } from './support/api.ts';
 import { type Ended, run, start } from './support/command.ts';
 import { openFolder } from './support/folder.ts';
@@ -36,6 +38,10 @@ async function openTrial(reply: SandboxReply | (() => SandboxReply)): Promise<Tr
     calls: () => api.stats().calls,
     try: (...flags) => runHere(['try', ...flags, '--base-url', api.url], { cwd: folder.path }),
   };
+}
+
+function fail(): never {
+  throw new Error('the listener fails');
 }
 
 /** What was said, without what depends on the time it took. */
@@ -133,6 +139,24 @@ To keep these columns: the same command with --preset > brand.yaml, then --field
     await expect(tryDomain({ ...options, domain: undefined as never })).rejects.toThrow(
       "Cannot look up 'undefined': there is no domain in it (empty)",
     );
+  });
+
+  it.each<[string, SandboxReply, Partial<TryOptions>?]>([
+    ['with an answer', { body: ANSWER }],
+    ['without one', { status: 500 }, { retries: 0 }],
+    ['at a wait that is too long', { status: 429, headers: { 'retry-after': '600' } }],
+    ['with what its listener throws', { body: ANSWER }, { onEvent: () => fail() }],
+  ])('leaves no file open and no listener behind when it ends %s', async (_, reply, options) => {
+    const { folder, url } = await openTrial(reply);
+    const { signal } = new AbortController();
+    const given = { baseUrl: url, store: folder.at('store'), signal, ...options };
+    const trial = (domain: string) => tryDomain({ ...given, domain }).catch(() => {});
+    await trial('first.com'); // lmdb has one listener for all
+    const before = process.eventNames().map((name) => [name, process.listenerCount(name)]);
+    await trial('second.com');
+    expect(openFilesIn(folder.path)).toEqual([]);
+    expect(getEventListeners(signal, 'abort')).toEqual([]);
+    expect(process.eventNames().map((name) => [name, process.listenerCount(name)])).toEqual(before);
   });
 
   it('shows nothing that controls a terminal', async () => {

@@ -1,5 +1,8 @@
+import { spawnSync } from 'node:child_process';
+import { once } from 'node:events';
 import {
   chmodSync,
+  createReadStream,
   lstatSync,
   mkdirSync,
   readdirSync,
@@ -16,6 +19,7 @@ import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { createOutputStream, openOutputFile } from '../../../src/collector/output/output-file.ts';
 import { describeSelf } from '../../../src/common/owner.ts';
 import { temporaryPath } from '../../../src/common/temporary-files.ts';
+import { openFilesIn } from '../../support/descriptors.ts';
 import { makeReadOnly } from '../../support/read-only.ts';
 import { useTempFolder } from '../../support/temp-folder.ts';
 
@@ -38,13 +42,46 @@ describe('openOutputFile', () => {
   it('leaves nothing behind when it is discarded, at any stage', async () => {
     const folder = useTempFolder();
     for (const name of ['out.csv', 'out.csv.gz']) {
-      const file = await openOutputFile(join(folder, name));
-      await file.write('a\n');
-      if (name.endsWith('.gz')) await file.finish();
-      await file.discard();
-      await file.discard();
+      for (const isFinished of [false, true]) {
+        const file = await openOutputFile(join(folder, name));
+        await file.write('a\n');
+        if (isFinished) await file.finish();
+        await file.discard();
+        await file.discard();
+      }
     }
     expect(readdirSync(folder)).toEqual([]);
+    expect(openFilesIn(folder)).toEqual([]);
+  });
+
+  it('is on the disk, and closed, before it is in its place', async () => {
+    const folder = useTempFolder();
+    const file = await openOutputFile(join(folder, 'out.csv'));
+    const handle = await open(folder);
+    const sync = vi.spyOn(Object.getPrototypeOf(handle) as typeof handle, 'sync');
+    onTestFinished(() => sync.mockRestore());
+    await handle.close();
+    await file.write('a\n');
+    await file.finish();
+    expect(sync).toHaveBeenCalledOnce();
+    expect(openFilesIn(folder)).toEqual([]);
+    await file.commit();
+  });
+
+  it('closes a pipe, whether or not all was written', async ({ skip }) => {
+    const folder = useTempFolder();
+    const path = join(folder, 'pipe');
+    if (spawnSync('mkfifo', [path]).status !== 0) skip('this system has no named pipes');
+    for (const isFinished of [false, true]) {
+      const reader = createReadStream(path);
+      const read = once(reader.resume(), 'close');
+      const file = await openOutputFile(path);
+      await file.write('a\n');
+      if (isFinished) await file.finish();
+      else await file.discard();
+      await read; // it ends once nobody has the other end open
+    }
+    await vi.waitUntil(() => openFilesIn(folder).length === 0);
   });
 
   it('discarded while its folder is read-only, it leaves that to the next run of the process', async ({
