@@ -138,7 +138,7 @@ function onAccepted(state: PaceState, event: PaceEvent, nowMs: number): void {
   // Calls that were sent before the limit was reached say nothing of the rate since.
   const isNew = event.sentAtMs > throttle.cutMs;
   if (isNew && (state.phase === 'told' || state.phase === 'testing')) onAcceptedAgain(state, event);
-  countAccepted(state, nowMs);
+  countAccepted(state, { sentAtMs: event.sentAtMs, nowMs });
   throttle.acceptedSentMs = Math.max(throttle.acceptedSentMs ?? 0, event.sentAtMs);
   if (!isNew) return;
   throttle.accepted += 1;

@@ -5,8 +5,14 @@ const MARK_EVERY_CALLS = 10;
 const MOST_MARKS = 64;
 
 /** Counts an accepted call in all current spans. */
-export function countAccepted({ measured }: PaceState, nowMs: number): void {
-  const { epoch, block, marks } = measured;
+export function countAccepted(
+  { measured }: PaceState,
+  { sentAtMs, nowMs }: { readonly sentAtMs: number; readonly nowMs: number },
+): void {
+  const { epoch, block, lastBlock, marks } = measured;
+  // A window begins with the first call, however long that was waited for.
+  const isFirst = block.accepted + lastBlock.accepted === 0;
+  if (isFirst) block.sinceMs = Math.max(block.sinceMs, sentAtMs);
   epoch.accepted += 1;
   block.accepted += 1;
   const last = marks.at(-1);

@@ -14,6 +14,14 @@ const FEW_CALLS = 4;
 /** Rounds of calls at the cap before twice as many calls may be in flight. */
 const ROUNDS_AT_CAP = 2;
 const MOST_MAY_FLY = 512;
+/**
+ * The rate per ms, and the calls per round trip, are at most these shares of what was accepted so
+ * far: all that is sent until the first refusal comes back is refused, too.
+ */
+const MOST_OF_ACCEPTED_PER_MS = 1.3 / 1_000;
+const MOST_OF_ACCEPTED_PER_ROUND_TRIP = 0.025;
+/** So many calls count as accepted from the beginning, or a short list would take long. */
+const HEAD_START = 16;
 /** Rates above this are not told apart. */
 const FASTEST_PER_MS = 1_000;
 
@@ -34,10 +42,16 @@ export function speedUp(state: PaceState, event: PaceEvent): void {
   if (!slots.areAllTaken) return;
   const onePerRoundTrip = 1 / Math.max(latency.shortestMs, 1 / FASTEST_PER_MS);
   // Below one call per round trip, an answer stands for one call and not for a round trip.
-  const share = Math.min(onePerRoundTrip, state.ratePerMs);
+  const oneAnswer = Math.min(onePerRoundTrip, state.ratePerMs);
   const areFew = state.ratePerMs < FEW_CALLS * onePerRoundTrip;
-  const faster = state.ratePerMs + (areFew ? 1 : GROWTH_PER_ROUND_TRIP) * share;
+  const faster = state.ratePerMs + (areFew ? 1 : GROWTH_PER_ROUND_TRIP) * oneAnswer;
   // One call at a time is always allowed, unless that was already throttled.
   const least = state.throttle.calls === 0 ? onePerRoundTrip : 0;
-  state.ratePerMs = Math.min(FASTEST_PER_MS, Math.max(faster, least));
+  const sent = state.measured.epoch.accepted + event.inFlight + HEAD_START;
+  const share = Math.max(
+    MOST_OF_ACCEPTED_PER_MS,
+    MOST_OF_ACCEPTED_PER_ROUND_TRIP * onePerRoundTrip,
+  );
+  const most = Math.max(least, state.ratePerMs, share * sent);
+  state.ratePerMs = Math.min(FASTEST_PER_MS, most, Math.max(faster, least));
 }

@@ -11,7 +11,7 @@ import {
   noteHitRate,
 } from './cap-trial.ts';
 import { blameConcurrency, clearSuspicion, noteSuspect } from './concurrency-limit.ts';
-import { estimateLimit, returnToEstimate } from './estimate.ts';
+import { estimateLimit, nextWindowTestMs, returnToEstimate } from './estimate.ts';
 import { joinWithLast, startEpochLater } from './measured-rate.ts';
 import { blamePublished, leaveMore } from './published-limits.ts';
 
@@ -47,6 +47,16 @@ const LONGEST_TEST_MS = 60_000;
  * tenth of the calls between two throttles.
  */
 const MOST_PAUSE_CALLS = 5;
+
+/** The next test comes after so many times the wait for the last one. */
+const TEST_GROWTH = 2.5;
+const MOST_DOUBLINGS = 30;
+/**
+ * A limit that is closed for longer than this, and for more calls than this at the throttled rate,
+ * is likely to have windows.
+ */
+const WINDOW_FROM_MS = 800;
+const WINDOW_FROM_CALLS = 20;
 
 /** A call was answered 429. */
 export function onThrottled(state: PaceState, event: PaceEvent, nowMs: number): void {
@@ -236,8 +246,8 @@ export function isTestOut({ slots, throttle }: PaceState, nowMs: number): boolea
 }
 
 /**
- * Makes one call at a time until one is accepted, each after the stated wait, or else after twice
- * the last wait.
+ * Makes one call at a time until one is accepted: each after the stated wait, or else after a longer
+ * wait than the last, and when the windows of a limit may well end.
  */
 function testAgain(state: PaceState, event: PaceEvent, { nowMs, waitMs: toldMs }: Told): void {
   const { throttle, latency, ratePerMs } = state;
@@ -251,10 +261,18 @@ function testAgain(state: PaceState, event: PaceEvent, { nowMs, waitMs: toldMs }
           ONE_CALL_LATER / ratePerMs,
           throttle.closedMs / 4,
         );
-  const waitMs = Math.min(LONGEST_TEST_MS, firstMs * 2 ** Math.min(throttle.failedTests, 30));
+  const waitMs = Math.min(
+    LONGEST_TEST_MS,
+    firstMs * TEST_GROWTH ** Math.min(throttle.failedTests, MOST_DOUBLINGS),
+  );
   throttle.failedTests += 1;
+  const windowFromMs = Math.max(WINDOW_FROM_MS, WINDOW_FROM_CALLS / throttle.ratePerMs);
+  const isOfWindow = nowMs - throttle.hitAtMs + waitMs >= windowFromMs;
+  const ownAtMs = isOfWindow
+    ? Math.min(nextWindowTestMs(state, nowMs), nowMs + LONGEST_TEST_MS)
+    : nowMs + waitMs * (1 + event.random / 10);
   // Not before any call that was booked earlier, or it would be unknown which call is the test.
-  const testAtMs = nowMs + (toldMs ?? waitMs * (1 + event.random / 10));
+  const testAtMs = toldMs === undefined ? ownAtMs : nowMs + toldMs;
   closeGate(state, nowMs, Math.max(throttle.cutMs + 1, testAtMs), toldMs !== undefined);
   restartSlots(state, state.gateUntilMs);
   state.phase = 'testing';
