@@ -2,7 +2,7 @@ import type { PaceState } from './pace-state.ts';
 
 /** Moves all times of a state, because its clock was set or because another clock kept it. */
 export function moveInTime(state: PaceState, byMs: number): void {
-  const { fixed, slots, throttle, throttledRow, measured, usedUp } = state;
+  const { fixed, slots, throttle, throttledRow, measured, concurrency, usedUp } = state;
   if (fixed) {
     if (fixed.lastSlotMs !== null) fixed.lastSlotMs += byMs;
     fixed.recentStartsMs = fixed.recentStartsMs.map((startMs) => startMs + byMs);
@@ -13,10 +13,8 @@ export function moveInTime(state: PaceState, byMs: number): void {
   slots.nextMs += byMs;
   slots.lastMs += byMs;
   throttledRow.latestMs += byMs;
-  if (usedUp.untilMs > 0) {
-    usedUp.saidAtMs += byMs;
-    usedUp.untilMs += byMs;
-    if (usedUp.trialMs > 0) usedUp.trialMs += byMs;
+  for (const time of ['saidAtMs', 'untilMs', 'trialMs'] as const) {
+    if (usedUp[time] > 0) usedUp[time] += byMs; // 0 stands for none
   }
   throttle.cutMs += byMs;
   throttle.hitAtMs += byMs;
@@ -24,5 +22,6 @@ export function moveInTime(state: PaceState, byMs: number): void {
   for (const span of ['epoch', 'lastEpoch', 'block', 'lastBlock'] as const) {
     measured[span].sinceMs += byMs;
   }
+  concurrency.trial.sinceMs += byMs;
   for (const mark of measured.marks) mark[0] += byMs;
 }
