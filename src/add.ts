@@ -18,6 +18,7 @@ import { createDomainReader } from './rows/domain/domain-reader.ts';
 import { type ListInput, openList } from './rows/list-input.ts';
 import { openRows } from './rows/open-rows.ts';
 import { describeInput } from './watch/describe/describe-plan.ts';
+import { createReadingTeller } from './watch/tell-reading.ts';
 
 /** Options for adding a list to a queue. */
 export interface AddOptions
@@ -136,10 +137,11 @@ async function addList(
 ): Promise<AddSummary> {
   const { sheet, domainColumn, encoding, noHeader, skipLines, queue } = settings;
   const { api, signal, onNotice } = context;
+  const { onRead } = createReadingTeller({ onNotice });
   const closer = createCloser();
   try {
     const source = closer.add(
-      await openList(input, { spoolFolder: tmpdir(), signal, encoding, sheet }),
+      await openList(input, { spoolFolder: tmpdir(), signal, encoding, sheet, onRead }),
     );
     const format = openRows(source, { prefix: PREFIX_OF_NO_COLUMN, noHeader, skipLines });
     const column = chooseDomainColumn(source, format, domainColumn);

@@ -23,7 +23,11 @@ export interface EnrichOptions {
   readonly headers?: Readonly<Record<string, string>> | undefined;
   /** The file for the enriched rows. @default `<input>.enriched.<ext>` */
   readonly out?: string | undefined;
-  /** The file for rows not enriched. @default `<input>.failures.<ext>`, or a sheet of a workbook */
+  /**
+   * The file for rows not enriched.
+   *
+   * @default `<input>.failures.<ext>`, beside `out` for rows and standard input, or a sheet of a workbook
+   */
   readonly failures?: string | undefined;
   /** The file for rows that are new, or whose enriched values differ from those of the last run. */
   readonly changes?: string | undefined;

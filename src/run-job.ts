@@ -153,7 +153,6 @@ async function tellOf(
   await tell(onFinish, run, {
     env,
     signal,
-    credentialNames: new Set(['BRANDFILL_API_KEY', 'BRANDFILL_DASHBOARD_TOKEN', apiKeyEnv]),
     redact: withoutSecrets,
     onNotice,
   });

@@ -19,8 +19,7 @@ import type { OptionKind } from './job/option-kinds.ts';
 import { callsIdOf, paceIdOf } from './job/pace-id.ts';
 import { readSettings } from './job/read-settings.ts';
 import { watchApi } from './local-worker/api-watch.ts';
-import { openLocalWorker } from './local-worker/local-worker.ts';
-import { startTellingWork } from './local-worker/work-progress.ts';
+import { openLocalWorker, startTellingWork } from './local-worker/local-worker.ts';
 import type { ChunkTaker } from './queue/bullmq/chunks/take-chunks.ts';
 import { toQueueError } from './queue/bullmq/server/reasons.ts';
 import { normalizeDomain } from './rows/domain/domain.ts';
@@ -155,7 +154,6 @@ async function workOn(
     const measure = instruments?.worker;
     const workerOptions = {
       stopSwitch,
-      holdsCallers: true,
       sharedPace,
       callLedger,
       measure,

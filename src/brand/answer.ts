@@ -86,7 +86,6 @@ type AnswerKind =
       readonly kind: 'try_again';
       readonly httpStatus: number | undefined;
       readonly reason: string;
-      readonly retryAfterMs: number | undefined;
       /**
        * What the failure speaks against: the API as a whole, or this machine. Absent where it may
        * well be the domain's, such as 409.
@@ -183,15 +182,15 @@ export function judge(evidence: Evidence): Answer {
 }
 
 /**
- * A refusal that says "later" itself is about the moment, whatever its status: it has `Retry-After`,
- * or states a limit with nothing left and its reset.
+ * A refusal, or a server that fails, which says "later" itself is about the moment, whatever its
+ * status: it has `Retry-After`, or states a limit with nothing left and its reset.
  */
 function sayLater({ httpStatus, told }: Evidence): Answer | undefined {
   if (told === undefined || !MAY_SAY_LATER.has(meaningOf(httpStatus))) return undefined;
-  const isServerError = httpStatus >= 500 && httpStatus !== 503;
-  if (isServerError) return undefined; // is tried again, and waits as told for that
-  const retryAfterMs = laterOf(told);
-  if (retryAfterMs === undefined) return undefined;
+  const isFailing = httpStatus >= 500;
+  // The reset of a limit is not when a server that fails is back, unless 503 is how it limits calls.
+  const retryAfterMs = isFailing && httpStatus !== 503 ? told.retryAfterMs : laterOf(told);
+  if (retryAfterMs === undefined || (isFailing && retryAfterMs === 0)) return undefined;
   return { kind: 'throttled', httpStatus, retryAfterMs };
 }
 
@@ -240,7 +239,6 @@ function judgeStatus(evidence: Evidence): Answer {
         kind,
         httpStatus,
         reason: `http_${httpStatus}`,
-        retryAfterMs: told?.retryAfterMs,
         ...(httpStatus >= 500 ? { about: 'api' } : {}),
       };
     case 'unauthorized':

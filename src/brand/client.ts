@@ -153,7 +153,6 @@ function noAnswer({ reason, about }: NetworkFailure): Answer {
     kind: 'try_again',
     httpStatus: undefined,
     reason,
-    retryAfterMs: undefined,
     ...(isAway ? { about: about === 'machine' ? 'machine' : 'api' } : {}),
     ...(isAddressReason(reason) ? { sign: reason } : {}),
   };

@@ -5,7 +5,7 @@ import type { Source } from '../rows/source.ts';
 import { cutRows } from './cut-rows.ts';
 import type { Field } from './fields/fields.ts';
 import type { Fill } from './fill.ts';
-import type { JoinedRow } from './joined-row.ts';
+import type { JoinedRow, OutputRow } from './joined-row.ts';
 import type { RowAnswers } from './row-answers.ts';
 import { readNote } from './row-note.ts';
 
@@ -22,8 +22,11 @@ export interface JoinOptions {
   readonly skipReason: string;
 }
 
-/** Reads the input again, in its own order, and joins each row with its outcome. */
-export function join(options: JoinOptions): AsyncGenerator<readonly JoinedRow[]> {
+/**
+ * Reads the input again, in its own order, and joins each row with its outcome. Empty lines are left
+ * out.
+ */
+export function join(options: JoinOptions): AsyncGenerator<readonly OutputRow[]> {
   const { source, headBytes, index, answers, enriched, fill, skipReason } = options;
   const nothing = enriched.map(() => undefined);
   let number = 0;
@@ -94,7 +97,8 @@ export function join(options: JoinOptions): AsyncGenerator<readonly JoinedRow[]>
     };
   }
 
-  return cutRows({ source, headBytes, index }, (row, raw, grow) =>
-    row.kind === 'blank' ? undefined : joinRow(row, raw, grow),
-  );
+  return cutRows<OutputRow>({ source, headBytes, index }, (row, raw, grow) => {
+    if (row.kind !== 'blank') return joinRow(row, raw, grow);
+    return row.fields > 0 ? { raw, fields: row.fields, status: 'blank' } : undefined;
+  });
 }

@@ -11,6 +11,19 @@ export function hasValues({ status }: { readonly status: RowStatus }): boolean {
   return status === 'found' || status === 'stale';
 }
 
+/** What goes into the output: a row, or one of nothing but delimiters between rows. */
+export type OutputRow = JoinedRow | BlankRow;
+
+/** A row of nothing but delimiters, which is no row of the list and stays where it is. */
+export interface BlankRow extends Pick<JoinedRow, 'raw' | 'fields'> {
+  readonly status: 'blank';
+}
+
+/** Whether it is a row of the list. */
+export function isListed(row: OutputRow): row is JoinedRow {
+  return row.status !== 'blank';
+}
+
 /** A row of the input with what was learned about it. */
 export interface JoinedRow {
   /** The row as it stands in the input, apart from blank cells that were filled. */

@@ -17,6 +17,8 @@ interface Sentinels {
   readonly sentinels: Node[];
   readonly name: string;
   readonly db: number;
+  readonly sentinelUsername?: string;
+  readonly sentinelPassword?: string;
   readonly sentinelTLS?: object;
   /** Without it, the connection to Redis itself would be plain, whatever `tls` says. */
   readonly enableTLSForSentinelMode?: boolean;
@@ -34,13 +36,15 @@ export type RedisAddress =
 // An '@' or '/' in a password must be percent-encoded. Otherwise it would be taken for a part of a
 // host, and shown.
 const FORM =
-  /^(?:(rediss?)(-sentinel|-cluster)?:\/\/(?:([^@/?#]*)@)?([^/?#@]+)|redis\+unix:\/\/(?:([^@/?#]*)@)?)(\/[^?#@]*)?$/i;
+  /^(?:(rediss?)(-sentinel|-cluster)?:\/\/(?:([^@/?#]*)@)?([^/?#@]+)|redis\+unix:\/\/(?:([^@/?#]*)@)?)(\/[^?#@]*)?(?:\?([^#@]*))?$/i;
 
 /**
  * Reads the URL of a queue. Besides `redis://` and `rediss://` (TLS), with user, password and
  * number of the database, there are
  *
  * - `redis-sentinel://host:26379,host:26379/NAME/0`, NAME being the master that Sentinels watch;
+ *   the login is for Redis, one for the Sentinels follows as
+ *   `?sentinelPassword=…&sentinelUsername=…`;
  * - `redis-cluster://host:6379,host:6379`;
  * - `redis+unix:///path/to/socket`.
  *
@@ -51,7 +55,8 @@ const FORM =
 export function parseRedisUrl(url: string): RedisAddress {
   const form = FORM.exec(url.trim());
   if (!form) throw wrongUrl();
-  const [, scheme, kind, login, hosts, socketLogin, path = ''] = form;
+  const [, scheme, kind, login, hosts, socketLogin, path = '', query] = form;
+  if (query !== undefined && kind?.toLowerCase() !== '-sentinel') throw wrongUrl();
   if (hosts === undefined) return socketAddress(path, credentials(socketLogin));
   const nodes = hosts.split(',').map((host) => parseHost(host, kind));
   const [first, ...others] = nodes;
@@ -65,7 +70,8 @@ export function parseRedisUrl(url: string): RedisAddress {
       const tls = isTls ? { tls: {}, sentinelTLS: {}, enableTLSForSentinelMode: true } : {};
       const name = decode(part ?? '');
       if (name === '') throw wrongUrl();
-      const options = { ...access, ...tls, sentinels: nodes, name, db: parseDb(nextPart) };
+      const own = sentinelAccess(query);
+      const options = { ...access, ...tls, ...own, sentinels: nodes, name, db: parseDb(nextPart) };
       return { kind: 'single', options };
     }
     case '-cluster':
@@ -100,6 +106,19 @@ function credentials(login: string | undefined): Access {
     ...(username === '' ? {} : { username }),
     ...(password.length === 0 ? {} : { password: password.join(':') }),
   };
+}
+
+/** The login to the Sentinels themselves. */
+function sentinelAccess(
+  query: string | undefined,
+): Pick<Sentinels, 'sentinelUsername' | 'sentinelPassword'> {
+  const found: { sentinelUsername?: string; sentinelPassword?: string } = {};
+  for (const part of query?.split('&') ?? []) {
+    const [, name, value = ''] = /^(sentinelUsername|sentinelPassword)=(.+)$/.exec(part) ?? [];
+    if (name !== 'sentinelUsername' && name !== 'sentinelPassword') throw wrongUrl();
+    found[name] = decode(value);
+  }
+  return found;
 }
 
 function decode(text: string): string {

@@ -6,6 +6,8 @@ export interface Secrets {
   keep(secret: string | undefined): void;
   /** A text without any of the secrets, in any form. */
   without(text: string): string;
+  /** Whether a text is one of the secrets. */
+  has(text: string): boolean;
   /** Forgets all. */
   clear(): void;
 }
@@ -32,6 +34,7 @@ export function createSecrets(most: number): Secrets {
       for (const redactor of redactors.values()) clean = redactor.text(clean);
       return clean;
     },
+    has: (text) => redactors.has(text),
     clear: () => redactors.clear(),
   };
 }
@@ -52,4 +55,37 @@ export function withoutSecrets(text: string): string {
 /** JSON of a value with secrets removed from its texts. Numbers and keys stay the same. */
 export function toCleanJson(value: unknown): string {
   return toRedactedJson(value, withoutSecrets);
+}
+
+/** Variables that hold a credential of this process, in whichever job file they are named. */
+const CREDENTIAL_NAMES = new Set([
+  'BRANDFILL_API_KEY',
+  'BRANDFILL_QUEUE',
+  'BRANDFILL_DASHBOARD_TOKEN',
+]);
+
+/** Registers the name of a variable that holds a credential. */
+export function keepCredentialName(name: string): void {
+  CREDENTIAL_NAMES.add(name);
+}
+
+/** A shorter value may be a credential by chance, such as that of `NODE_ENV=test`. */
+const SHORTEST_VALUE = 8;
+const URL_START = /^[\w.+-]+:\/\//;
+
+/**
+ * What a command inherits that is none of ours: all variables but those that are named for a
+ * credential, whose value is one, or whose value is a URL with one.
+ */
+export function withoutCredentials(
+  env: Readonly<Record<string, string | undefined>>,
+): Record<string, string | undefined> {
+  const isCredential = (value: string): boolean =>
+    (value.length >= SHORTEST_VALUE && SECRETS.has(value)) ||
+    (URL_START.test(value) && withoutSecrets(value) !== value);
+  return Object.fromEntries(
+    Object.entries(env).filter(
+      ([name, value = '']) => !CREDENTIAL_NAMES.has(name) && !isCredential(value.trim()),
+    ),
+  );
 }

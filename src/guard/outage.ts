@@ -1,5 +1,6 @@
-import { addCall, type CallCounts, totalOf } from './call-counts.ts';
 import {
+  addCall,
+  type CallCounts,
   createLimitBy503,
   type LimitBy503,
   onAnswered,
@@ -10,6 +11,7 @@ import {
   onRecovery,
   onRefused,
   onRelapse,
+  totalOf,
 } from './limit-by-503.ts';
 
 /**

@@ -1,7 +1,11 @@
 import { randomUUID } from 'node:crypto';
 import { createBrandClient } from '../brand/client.ts';
+import type { OutcomeStatus } from '../brand/outcome.ts';
 import { type CallCounters, createCallCounters } from '../common/call-counters.ts';
-import type { CallLedger } from '../guard/call-ledger.ts';
+import type { Closable } from '../common/closer.ts';
+import { createBudget, joinBudgets } from '../guard/budget.ts';
+import { createRetryGate } from '../guard/retry-budget.ts';
+import { type CallLedger, createSharedBudget } from '../guard/shared-budget.ts';
 import type { Api } from '../job/job.ts';
 import type { Settings } from '../job/settings.ts';
 import type { Instruments, WorkerProbe } from '../metrics/instruments.ts';
@@ -12,13 +16,10 @@ import { createSharedTurnstile } from '../pace/shared/turnstile.ts';
 import { createTurnstile, type Turnstile } from '../pace/turnstile.ts';
 import { createWaitMeter, type GateWaits } from '../pace/wait-meter.ts';
 import type { Reply, WorkerStanding } from '../queue/lookup-queue.ts';
-import { createBudget, joinBudgets } from '../worker/budget.ts';
-import { createSharedBudget } from '../worker/budget-per-window.ts';
+import type { WorkProgress } from '../watch/events.ts';
 import type { PauseGate } from '../worker/call.ts';
 import { type CredenceOptions, createCredence } from '../worker/credence.ts';
-import { createOutageGate } from '../worker/outage-gate.ts';
-import { createRetryGate } from '../worker/retry-gate.ts';
-import { createSharedOutageGate } from '../worker/shared-outage-gate.ts';
+import { createOutageGate, createSharedOutageGate } from '../worker/outage-gate.ts';
 import type { StopSwitch } from '../worker/stop-switch.ts';
 import { createWorker, type Worker, type WorkerOptions } from '../worker/worker.ts';
 
@@ -29,8 +30,7 @@ export type CallSettings = Pick<
 >;
 
 /** Options that depend on the purpose of the worker. */
-export interface LocalWorkerOptions
-  extends Pick<WorkerOptions, 'holdsCallers' | 'hasFailedBefore' | 'onCall'> {
+export interface LocalWorkerOptions extends Pick<WorkerOptions, 'hasFailedBefore' | 'onCall'> {
   /** @default no bound */
   readonly maxCalls?: number | undefined;
   /** Counts the calls of all workers with this credential. @default no bound */
@@ -216,6 +216,49 @@ function countOutcomes(worker: Worker, { onOutcome }: WorkerProbe): Worker {
         return reply(outcomes);
       };
       await worker.handle(chunk, counted, isWanted);
+    },
+  };
+}
+
+/** Reports the progress of a worker. */
+interface WorkTeller extends Closable {
+  /** Wraps a reply so that its outcomes are counted. */
+  count(reply: Reply): Reply;
+}
+
+const TELL_MS = 250;
+
+/** Reports progress a few times a second until it is closed. */
+export function startTellingWork(
+  { counters, turnstile, describeOutage }: LocalWorker,
+  onProgress: (progress: WorkProgress) => void,
+): WorkTeller {
+  const startMs = performance.now();
+  const outcomes: Record<OutcomeStatus, number> = {
+    found: 0,
+    not_found: 0,
+    rejected: 0,
+    failed: 0,
+    pending: 0,
+  };
+  const tell = (): void =>
+    onProgress({
+      outcomes: { ...outcomes },
+      ...counters,
+      elapsedMs: performance.now() - startMs,
+      waitMs: turnstile.waitMs(),
+      pace: turnstile.describe(),
+      outage: describeOutage(),
+    });
+  const ticker = setInterval(tell, TELL_MS);
+  return {
+    count: (reply) => (replied) => {
+      for (const { status } of replied) outcomes[status] += 1;
+      return reply(replied);
+    },
+    close: async () => {
+      clearInterval(ticker);
+      tell();
     },
   };
 }

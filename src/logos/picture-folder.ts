@@ -2,6 +2,12 @@ import { createHash } from 'node:crypto';
 import { rename, rm, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { BrandfillError, describeSystemError, systemErrorCode } from '../common/errors.ts';
+import {
+  type FileAccess,
+  followOwnLinks,
+  newFileMode,
+  newFolderMode,
+} from '../common/file-access.ts';
 import { makeFolder } from '../common/make-folder.ts';
 import { findLeftovers, temporaryPath } from '../common/temporary-files.ts';
 import type { Picture } from './fetch-picture.ts';
@@ -22,17 +28,21 @@ export interface PictureFolder {
 /**
  * Opens a folder, creates it if necessary, and makes sure that it can be written.
  *
+ * @param from the files that its pictures are made from: they are never more open than those
  * @throws BrandfillError `UNWRITABLE_OUTPUT`, as all its functions do
  */
-export async function openPictureFolder(path: string): Promise<PictureFolder> {
-  const stem = join(path, '.brandfill-');
+export async function openPictureFolder(
+  given: string,
+  from: readonly FileAccess[] = [],
+): Promise<PictureFolder> {
+  const mode = newFileMode(from);
 
   async function refused<T>(work: () => Promise<T>): Promise<T> {
     try {
       return await work();
     } catch (error) {
       const why = isFileThere(error) ? 'it is a file, not a folder' : describeSystemError(error);
-      throw new BrandfillError('UNWRITABLE_OUTPUT', `Cannot write logos to ${path}: ${why}.`, {
+      throw new BrandfillError('UNWRITABLE_OUTPUT', `Cannot write logos to ${given}: ${why}.`, {
         cause: error,
       });
     }
@@ -41,18 +51,20 @@ export async function openPictureFolder(path: string): Promise<PictureFolder> {
   async function write(bytes: Buffer, target: string): Promise<void> {
     const temporary = temporaryPath(stem);
     try {
-      await writeFile(temporary, bytes);
+      await writeFile(temporary, bytes, { flag: 'wx', mode });
       await rename(temporary, target);
     } finally {
       await rm(temporary, { force: true });
     }
   }
 
+  const path = await refused(() => followOwnLinks(given));
+  const stem = join(path, '.brandfill-');
   await refused(async () => {
-    makeFolder(path);
+    makeFolder(path, newFolderMode(from));
     for (const left of await findLeftovers(stem)) await rm(left, { force: true });
     const trial = temporaryPath(stem);
-    await writeFile(trial, '');
+    await writeFile(trial, '', { flag: 'wx' });
     await rm(trial);
   });
 
@@ -90,5 +102,6 @@ function stemOf(domain: string): string {
 }
 
 function isFileThere(error: unknown): boolean {
-  return systemErrorCode(error) === 'EEXIST';
+  const isOfFolder = error instanceof Error && 'syscall' in error && error.syscall === 'mkdir';
+  return isOfFolder && systemErrorCode(error) === 'EEXIST';
 }

@@ -1,7 +1,7 @@
 import type { OutcomeStatus } from '../brand/outcome.ts';
 import type { CallCounters } from '../common/call-counters.ts';
 import type { PaceDescription } from '../pace/pacer.ts';
-import type { ReadQueues } from '../queue/bullmq/queue-depth.ts';
+import type { ReadQueues } from '../queue/bullmq/queues.ts';
 import type { RunEvent } from '../watch/events.ts';
 
 /** The part of a worker of this process that metrics read. */

@@ -1,5 +1,5 @@
 import { Gauge } from 'prom-client';
-import { JOB_STATES, type QueueReading, type ReadQueues } from '../queue/bullmq/queue-depth.ts';
+import { JOB_STATES, type QueueReading, type ReadQueues } from '../queue/bullmq/queues.ts';
 import type { Metrics } from './metrics.ts';
 
 /**

@@ -1,5 +1,6 @@
 import { dirname } from 'node:path';
 import { redactDeep } from '../common/redactor.ts';
+import { withoutCredentials } from '../common/secrets.ts';
 import type { OnFinish } from '../job/job-file/on-finish-keys.ts';
 import type { Environment } from '../job/job-file/variables.ts';
 import { formatDuration } from '../job/values/duration.ts';
@@ -9,9 +10,8 @@ import { createReport, type FinishedRun, reportVariables } from './report.ts';
 import { runCommand } from './run-command.ts';
 
 export interface TellContext {
+  /** The command gets all of it but what holds a credential. */
   readonly env: Environment;
-  /** Names of variables that the command does not get. */
-  readonly credentialNames: ReadonlySet<string>;
   /** Takes the credential out of a text. */
   readonly redact: (text: string) => string;
   /** Called with a sentence when somebody could not be told. */
@@ -39,7 +39,7 @@ const NEVER = new AbortController().signal;
 export async function tell(
   { command, url, timeout = COMMAND_TIMEOUT_MS }: OnFinish,
   run: FinishedRun,
-  { env, credentialNames, redact, onNotice, post, signal = NEVER, graceMs = GRACE_MS }: TellContext,
+  { env, redact, onNotice, post, signal = NEVER, graceMs = GRACE_MS }: TellContext,
 ): Promise<void> {
   const report = redactDeep(createReport(run), redact);
   const json = JSON.stringify(report);
@@ -47,7 +47,6 @@ export async function tell(
     const why = error instanceof Error ? error.message : String(error);
     onNotice(`${what}: ${why}. The run itself is not affected.`);
   };
-  const variables = Object.entries({ ...env, ...reportVariables(report) });
   const grace = openGrace(signal, graceMs, () =>
     onNotice(
       `Interrupted: onFinish may take another ${formatDuration(graceMs)}. Interrupt again to end at once.`,
@@ -58,7 +57,7 @@ export async function tell(
       runCommand(command, {
         hurry: grace.over,
         cwd: dirname(run.file),
-        env: Object.fromEntries(variables.filter(([name]) => !credentialNames.has(name))),
+        env: { ...withoutCredentials(env), ...reportVariables(report) },
         stdin: `${json}\n`,
         timeoutMs: timeout,
       }).catch(warn('The command of onFinish failed')),

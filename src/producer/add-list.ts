@@ -43,7 +43,7 @@ export async function listDomains(options: ListDomainsOptions): Promise<ListedDo
     signal.throwIfAborted();
     const found: string[] = [];
     for (const row of batch) {
-      if (row.fields === 0) continue; // a blank line is not a row
+      if (row.fields === 0 || row.isBlank) continue; // not a row
       rows += 1;
       const normalized = domainOf(row, readDomain);
       if ('domain' in normalized) found.push(normalized.domain);

@@ -64,11 +64,14 @@ function describeLosers(columns: readonly string[], rows: readonly (readonly str
     const { kind, fit } = meaningOfName(name);
     if (kind === undefined || fit === 'foreign') return [];
     const filled = rows.map((row) => row[index] ?? '').filter((cell) => !isNothing(cell));
-    const wrong = filled.filter((cell) => !('domain' in normalizeDomain(cell)));
+    const wrong = filled.flatMap((cell) => {
+      const found = normalizeDomain(cell);
+      return 'invalid' in found ? [{ cell, reason: found.invalid }] : [];
+    });
     const [example] = wrong;
     if (example === undefined) return [];
     const held = filled.length - wrong.length;
-    return `${held} of ${filled.length} cells of '${shorten(name)}' hold a domain, and not '${shorten(example)}'`;
+    return `${held} of ${filled.length} cells of '${shorten(name)}' hold a domain, such as acme.com, and '${shorten(example.cell)}' is none (${example.reason})`;
   });
   return losers
     .slice(0, MOST_LOSERS)

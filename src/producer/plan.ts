@@ -33,6 +33,8 @@ export interface PlannedRows {
   readonly firstShiftedLine?: number;
   /** Empty lines. They are not rows. */
   readonly blankLines: number;
+  /** Lines of nothing but delimiters. They are not rows either, and stay where they are. */
+  readonly blankRows: number;
 }
 
 /** The work of a run, known before its first call. */
@@ -98,12 +100,17 @@ export async function makePlan(
   let shortRows = 0;
   let firstShiftedLine: number | undefined;
   let blankLines = 0;
+  let blankRows = 0;
   let maxFields = 0;
 
   function indexRow(row: ScannedRow): IndexedRow {
     const { sizeBytes, fields } = row;
     if (fields === 0) {
       blankLines += 1;
+      return { kind: 'blank', sizeBytes, fields, text: '' };
+    }
+    if (row.isBlank) {
+      blankRows += 1;
       return { kind: 'blank', sizeBytes, fields, text: '' };
     }
     rows += 1;
@@ -143,6 +150,7 @@ export async function makePlan(
     shortRows,
     ...(firstShiftedLine !== undefined && { firstShiftedLine }),
     blankLines,
+    blankRows,
   };
   return { planned, extent: { maxFields } };
 }

@@ -3,8 +3,8 @@ import { openSpool, readFromStart, writeAll } from '../rows/spool.ts';
 
 /**
  * What the first reading learned about a row. `due`: its domain has to be looked up; `known`: the
- * store has a fresh outcome of its domain; `invalid`: it has no domain; `blank`: it is an empty
- * line and not a row.
+ * store has a fresh outcome of its domain; `invalid`: it has no domain; `blank`: it is not a row but
+ * an empty line, or one of nothing but delimiters if it has cells.
  */
 export type IndexedKind = 'due' | 'known' | 'invalid' | 'blank';
 

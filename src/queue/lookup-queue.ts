@@ -1,28 +1,21 @@
 import type { Outcome } from '../brand/outcome.ts';
 import type { CallCounters } from '../common/call-counters.ts';
+import type { Budget } from '../guard/budget.ts';
 
 /** Domains that travel together. */
 export interface Chunk {
   readonly domains: readonly string[];
   /** Bounds the chunk's calls in addition to the worker's own budget. @default no such bound */
-  readonly allowance?: CallAllowance | undefined;
+  readonly budget?: Budget | undefined;
   /** Counts the chunk's calls as they are made. @default nothing */
   readonly counters?: CallCounters | undefined;
   /** Tells chunks with the same domains apart, which are given out again. @default 0 */
   readonly round?: number | undefined;
 }
 
-/** The calls that all workers together may make for the chunks of a run. */
-export interface CallAllowance {
-  /** Takes one call; false when none is left. Never rejects. */
-  take(): Promise<boolean>;
-  /** Gives back a call that was taken but not needed, or was answered 429. */
-  giveBack(): void;
-}
-
 /**
- * Hands outcomes back. Resolves when they are stored for good, or when the queue itself waits for
- * that.
+ * Hands outcomes back. Resolves when they are stored for good, or earlier, when there is room for more and
+ * the queue itself waits for that.
  */
 export type Reply = (outcomes: readonly Outcome[]) => Promise<void>;
 

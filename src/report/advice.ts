@@ -74,7 +74,8 @@ const OF_REASON: Readonly<Record<string, string>> = {
   too_many_redirects: 'The API sent the call from place to place. Ask its makers.',
   redirect_to_another_origin:
     'The API sent the call to another server, which does not get the credential. Check --base-url.',
-  throttled: 'The API answered 429 for ten minutes on end. Give a lower --rate.',
+  throttled:
+    'The API throttled these for ten minutes on end (429 and the like). Give a lower --rate.',
   // Of workers on a queue.
   worker_has_other_api:
     'The worker that took these asks another API. Start workers with the same --base-url and --param as the run, then run the same command again.',

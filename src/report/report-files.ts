@@ -27,6 +27,8 @@ export interface OtherFiles {
   /** Another file that the run reads. */
   readonly merge?: string | undefined;
   readonly source: Pick<Source, 'file' | 'name'>;
+  /** All lists that the run reads. A report is never more open than they are. */
+  readonly sources: readonly Pick<Source, 'file'>[];
 }
 
 /**
@@ -41,6 +43,7 @@ export async function openReportFiles(
   others: OtherFiles | undefined,
 ): Promise<ReportFiles> {
   await refuseSamePlaces(paths, others);
+  const from = others?.sources.flatMap(({ file }) => file ?? []) ?? [];
   const opened: { readonly path: string; readonly file: OutputFile }[] = [];
   const locks = new Map<string, OutputLock>();
   const close = async (): Promise<void> => {
@@ -54,7 +57,7 @@ export async function openReportFiles(
     for (const path of paths.toSorted()) {
       locks.set(path, await lockOutput(path, { advice: 'choose another --report' }));
     }
-    for (const path of paths) opened.push({ path, file: await openOutputFile(path) });
+    for (const path of paths) opened.push({ path, file: await openOutputFile(path, from) });
   } catch (error) {
     await close();
     throw error;

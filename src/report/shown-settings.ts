@@ -2,7 +2,7 @@ import type { AuthScheme } from '../brand/credential.ts';
 import type { NameValue } from '../brand/endpoint.ts';
 import type { Field, FillSetting } from '../collector/fields/fields.ts';
 import type { AllowedHost } from '../common/allowed-hosts.ts';
-import type { CallsPer } from '../guard/calendar-window.ts';
+import type { CallsPer } from '../guard/shared-budget.ts';
 import { flagOf } from '../job/read-settings.ts';
 import type { SettingDefinition } from '../job/setting-definition.ts';
 import { SETTINGS, type Settings } from '../job/settings.ts';

@@ -10,6 +10,7 @@ import { findOtherFormat, isZip, NUMBERS_SPREADSHEET } from './other-formats.ts'
 import type { Source } from './source.ts';
 import {
   assertSame,
+  type ReadOptions,
   readAll,
   readSample,
   skip,
@@ -28,6 +29,8 @@ export interface SourceOptions extends SpoolOptions {
   readonly stdin?: AsyncIterable<Buffer | string>;
   /** The encoding of the list. @default detected */
   readonly encoding?: Encoding | undefined;
+  /** Called with how much was read so far, each time that the list is read. */
+  readonly onRead?: ReadOptions['onRead'];
 }
 
 /**
@@ -107,7 +110,8 @@ async function createSource(
     );
   }
 
-  const all = (): AsyncIterable<Buffer> => readAll(handle, isGzip, name);
+  const all = (): AsyncIterable<Buffer> =>
+    readAll(handle, { name, isGzip, sizeBytes: opened.size, onRead: options.onRead });
   const start = await readSample(all());
   const found = await findEncoding({
     name,
@@ -126,7 +130,7 @@ async function createSource(
     encoding: encoding.label,
     encodingExample: example,
     notices: utf8Example === undefined ? [] : [describeUtf8(name, encoding, utf8Example)],
-    file: options.file && { dev: options.file.dev, ino: options.file.ino },
+    file: options.file && identityOf(options.file),
   };
   if (encoding.codec !== UTF_8.codec) {
     const text = withoutEndOfFile(transcode(unmarked, { encoding, name }));
@@ -153,7 +157,7 @@ function describeUtf8(name: string, { label }: Encoding, example: string): strin
 
 /** Opens a file that nobody else can write to, and that is known to be UTF-8. */
 async function openSpooled(handle: FileHandle, name: string): Promise<ReadableText> {
-  const read = (): AsyncIterable<Buffer> => readAll(handle, false, name);
+  const read = (): AsyncIterable<Buffer> => readAll(handle, { name, isGzip: false });
   const start = await readSample(read());
   return {
     sample: start.bytes,
@@ -169,10 +173,14 @@ type ReadableText = Pick<
   'sample' | 'isWholeInSample' | 'read' | 'assertUnchanged' | 'close'
 >;
 
+function identityOf({ dev, ino, mode, gid }: NonNullable<Source['file']>): Source['file'] {
+  return { dev, ino, mode, gid };
+}
+
 /** `brandfill enrich - < list.csv` also reads a file. */
 function identityOfStdin(): Source['file'] {
   const stat = fstatSync(0);
-  return stat.isFile() ? { dev: stat.dev, ino: stat.ino } : undefined;
+  return stat.isFile() ? identityOf(stat) : undefined;
 }
 
 async function openForReading(path: string): Promise<FileHandle> {

@@ -11,6 +11,8 @@ export interface ScannedRow {
   readonly sizeBytes: number;
   /** Number of its cells; 0 for a blank line, which is no row. */
   readonly fields: number;
+  /** Whether it has nothing but delimiters, so that it is no row either, and stays where it is. */
+  readonly isBlank?: boolean | undefined;
   /**
    * Text of the other columns that were asked for, in their order; empty where the row has none.
    */
@@ -42,6 +44,8 @@ export interface RowWriter {
    * @param added values of the added columns, in their order
    */
   row(raw: string, fields: number, added: readonly CellValue[]): string;
+  /** Likewise for a row of nothing but delimiters; missing where it leaves nothing behind. */
+  blank?(raw: string, fields: number): string;
 }
 
 /** A row in which cells were filled. */

@@ -8,6 +8,28 @@ import { readFromStart } from './spool.ts';
 const SAMPLE_BYTES = 256 * 1024;
 export const READ_BYTES: number = 256 * 1024;
 
+/** How much of a list was read, in a reading from its start. */
+export interface ReadSoFar {
+  /** The name of the list in messages. */
+  readonly name: string;
+  /** Bytes of its file that were read. */
+  readonly fileBytes: number;
+  /** The size of the file; 0 when it is not known. */
+  readonly sizeBytes: number;
+  /** What they are when decompressed. */
+  readonly plainBytes: number;
+}
+
+export interface ReadOptions {
+  /** The name of the list in messages. */
+  readonly name: string;
+  readonly isGzip: boolean;
+  /** The size of the file. @default not known */
+  readonly sizeBytes?: number;
+  /** Called a few times for each MB. */
+  readonly onRead?: ((read: ReadSoFar) => void) | undefined;
+}
+
 /**
  * Reads a file from its start, decompressed, and leaves it open.
  *
@@ -15,14 +37,19 @@ export const READ_BYTES: number = 256 * 1024;
  */
 export async function* readAll(
   handle: FileHandle,
-  isGzip: boolean,
-  name: string,
+  { name, isGzip, sizeBytes = 0, onRead }: ReadOptions,
 ): AsyncGenerator<Buffer> {
   const file = readFromStart(handle, READ_BYTES);
+  const gunzip = isGzip ? createGunzip({ chunkSize: READ_BYTES }) : undefined;
+  let plainBytes = 0;
   try {
     // Errors in a pipeline are thrown by the pipeline.
-    if (isGzip) yield* pipeline(file, createGunzip({ chunkSize: READ_BYTES }), () => {});
-    else yield* file;
+    const plain: AsyncIterable<Buffer> = gunzip ? pipeline(file, gunzip, () => {}) : file;
+    for await (const chunk of plain) {
+      plainBytes += chunk.length;
+      onRead?.({ name, fileBytes: gunzip?.bytesWritten ?? plainBytes, sizeBytes, plainBytes });
+      yield chunk;
+    }
   } catch (error) {
     const isCorrupt = systemErrorCode(error)?.startsWith('Z_') === true;
     const why = isCorrupt ? 'the gzip data is corrupt or cut short' : describeSystemError(error);

@@ -1,3 +1,5 @@
+import type { FileAccess } from '../common/file-access.ts';
+import type { FileIdentity } from '../common/same-file.ts';
 import type { Workbook } from './xlsx/open-workbook.ts';
 
 /** The bytes of a list, which can be read from the start as often as needed. */
@@ -22,8 +24,8 @@ export interface Source {
   readonly sample: Buffer;
   /** Whether `sample` is the whole list. */
   readonly isWholeInSample: boolean;
-  /** Identity of the file, to compare outputs with; undefined for a pipe. */
-  readonly file: { readonly dev: number; readonly ino: number } | undefined;
+  /** The file, to compare outputs with and to keep them from those who may not read it; undefined for a pipe. */
+  readonly file: (FileIdentity & FileAccess) | undefined;
   /**
    * A hash of all that came, for a list that can be read only once: its name does not tell it from
    * others. Undefined for a file.

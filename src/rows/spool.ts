@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { addAbortSignal, Readable } from 'node:stream';
 import { BrandfillError, describeSystemError } from '../common/errors.ts';
+import { PRIVATE, PRIVATE_FOLDER } from '../common/file-access.ts';
 import { makeFolder } from '../common/make-folder.ts';
 import { unlessAborted } from '../common/unless-aborted.ts';
 
@@ -15,9 +16,9 @@ import { unlessAborted } from '../common/unless-aborted.ts';
  */
 export async function openSpool(folder: string): Promise<FileHandle> {
   try {
-    makeFolder(folder);
+    makeFolder(folder, PRIVATE_FOLDER);
     const path = join(folder, `spool-${randomUUID()}`);
-    const handle = await open(path, 'wx+');
+    const handle = await open(path, 'wx+', PRIVATE.mode);
     await rm(path).catch(() => {});
     return handle;
   } catch (error) {

@@ -36,7 +36,7 @@ export async function openLogosOf(
   const { logos: path, logoField: field } = run.job.settings;
   if (path === undefined || field === undefined) return undefined;
   const { openPictureFolder } = await import('../logos/picture-folder.ts');
-  const folder = await openPictureFolder(path);
+  const folder = await openPictureFolder(path, run.source.file ? [run.source.file] : []);
   tellOfProxy(run);
   const nothing = { saved: 0, kept: 0, missing: 0, reasons: {} };
   return {

@@ -6,7 +6,7 @@ import type { Field } from '../collector/fields/fields.ts';
 import { measureFilledShares } from '../collector/fields/filled-share.ts';
 import { rankPaths } from '../collector/fields/rank-paths.ts';
 import { join } from '../collector/join.ts';
-import type { JoinedRow } from '../collector/joined-row.ts';
+import { isListed, type JoinedRow, type OutputRow } from '../collector/joined-row.ts';
 import { nameOutputColumns, type OutputColumns } from '../collector/output/output-columns.ts';
 import { createRowAnswers, type RowAnswers } from '../collector/row-answers.ts';
 import { BrandfillError, describeSystemError } from '../common/errors.ts';
@@ -32,7 +32,7 @@ export interface JoinedRun {
   /** The counts of logos; undefined when none were to be saved. */
   readonly logos: LogosSummary | undefined;
   readonly columns: OutputColumns;
-  readonly rows: AsyncIterable<readonly JoinedRow[]>;
+  readonly rows: AsyncIterable<readonly OutputRow[]>;
   /** Complete when all rows were read. */
   readonly statuses: StatusCounts;
 }
@@ -216,16 +216,17 @@ interface Counting {
 
 /** Counts rows as they pass, and makes sure that none gets lost. */
 async function* count(
-  rows: AsyncIterable<readonly JoinedRow[]>,
+  rows: AsyncIterable<readonly OutputRow[]>,
   { statuses, blank, record, expected, onEvent }: Counting,
-): AsyncGenerator<readonly JoinedRow[]> {
+): AsyncGenerator<readonly OutputRow[]> {
   const teller = createRowTeller({ total: expected, onEvent });
   for await (const batch of rows) {
-    for (const row of batch) statuses[row.status] += 1;
-    blank.add(batch);
-    record?.(batch);
+    const listed = batch.filter(isListed);
+    for (const row of listed) statuses[row.status] += 1;
+    blank.add(listed);
+    record?.(listed);
     yield batch;
-    teller.add(batch.length);
+    teller.add(listed.length);
   }
   teller.end();
   const message = blank.describe();

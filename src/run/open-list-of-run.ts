@@ -12,6 +12,7 @@ import { type ListInput, openList } from '../rows/list-input.ts';
 import { openRows } from '../rows/open-rows.ts';
 import type { RowColumn, RowFormat } from '../rows/row-format.ts';
 import type { Source } from '../rows/source.ts';
+import { createReadingTeller, type ReadingTeller } from '../watch/tell-reading.ts';
 import { leaveNoEmptyFolders } from './no-empty-folders.ts';
 import type { RunContext } from './run-context.ts';
 import { createRunTime } from './run-time.ts';
@@ -34,6 +35,8 @@ export interface OpenedList {
   /** Fills blank cells of the list's own columns. */
   readonly fill: Fill | undefined;
   readonly notes: RowNotes | undefined;
+  /** Says how far the first reading is. */
+  readonly reading: ReadingTeller;
   readonly startedMs: number;
   readonly startedAtMs: number;
   /** The present time of the run, in milliseconds since 1970. Never goes back. */
@@ -55,7 +58,11 @@ export async function open(
   const { settings } = job;
   const { encoding, sheet } = settings;
   closer.add(leaveNoEmptyFolders(settings.store));
-  const opening = { spoolFolder, signal: context.signal, encoding, sheet };
+  const reading = createReadingTeller({
+    onNotice: (message) => context.onEvent({ type: 'notice', message, level: 'info' }),
+  });
+  const { onRead } = reading;
+  const opening = { spoolFolder, signal: context.signal, encoding, sheet, onRead };
   const source = closer.add(await openList(input, opening));
   const format = openRows(source, settings);
   const { key, fill: fills } = settings;
@@ -81,7 +88,7 @@ export async function open(
   });
   const opened = { job, context, closer, spoolFolder, source, format, column, fill, notes };
   const readDomain = createDomainReader({ ...settings, column });
-  return { ...opened, readDomain, ours, earlier, ...started };
+  return { ...opened, readDomain, ours, earlier, reading, ...started };
 }
 
 function describeNoHeader({ columns }: RowFormat): string {

@@ -72,6 +72,7 @@ export async function plan(list: OpenedList, store: OutcomeStore): Promise<Plann
     index,
     signal: context.signal,
   });
+  list.reading.end();
   if (planned.rows > 0) assertColumnsThere(source, format, columnsToFind(list));
   const made = { ...planned, ...(await planCalls(planned.lookups, job, store)) };
   context.onEvent({ type: 'planned', plan: made });

@@ -33,7 +33,7 @@ export async function runToFiles(
       source,
       format,
     });
-    await context.report?.openFiles({ outputs: paths, source });
+    await context.report?.openFiles({ outputs: paths, source, sources: [source] });
     const store = closer.add(await openStoreToPlan(job, context));
     // Few runs report changes. Others need not load this.
     const told =
@@ -41,12 +41,13 @@ export async function runToFiles(
         ? undefined
         : await (await import('./changes-of-run.ts')).prepareChanges(list, changed);
     const writing = {
+      sources: [source],
       spoolFolder: job.settings.store,
       onNotice: (message: string) => context.onEvent({ type: 'notice', message }),
     };
     const outputs = closer.add(await openOutputs({ ...paths, manifest: told?.manifest }, writing));
     const run = await plan(list, store);
-    refuseLongSheets(paths, format, run.plan.rows);
+    refuseLongSheets(paths, format, run.plan.rows + run.plan.blankRows);
     const joined = await lookUpAndJoin(run, {
       outFolder: folderOf(paths.out),
       ids: idsOfOutput(input, paths.out, run),

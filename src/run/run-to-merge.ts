@@ -46,8 +46,11 @@ export async function runToMerge(
     const { signal } = context;
     const paths = await chooseMergePaths({ out, failures, merge, source, format });
     if (!ours || !opened) throw new TypeError('both files of a merge are there once it is open');
-    await context.report?.openFiles({ outputs: paths, merge, source });
-    const outputs = closer.add(await openOutputs(paths, { spoolFolder, onNotice: () => {} }));
+    const sources = [source, opened.source];
+    await context.report?.openFiles({ outputs: paths, merge, source, sources });
+    const outputs = closer.add(
+      await openOutputs(paths, { sources, spoolFolder, onNotice: () => {} }),
+    );
     const earlier = closer.add(
       await checkEarlierOutput({
         failures: { source, format },
@@ -101,7 +104,7 @@ async function copyElsewhere(
 ): Promise<void> {
   const earlier = closer.add(await openList(merge, { spoolFolder, signal: context.signal }));
   if (out === merge && failures === input) return;
-  const options = { spoolFolder, onNotice: () => {} };
+  const options = { sources: [earlier], spoolFolder, onNotice: () => {} };
   const outputs = closer.add(await openOutputs({ out, failures, changes: undefined }, options));
   await outputs.writeBy(async (files) => {
     if (earlier.hasByteOrderMark) await files.out.write('\uFEFF');

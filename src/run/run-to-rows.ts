@@ -1,3 +1,4 @@
+import { isListed } from '../collector/joined-row.ts';
 import { type EnrichedRow, toEnrichedRow } from '../collector/row-object.ts';
 import { createCloser } from '../common/closer.ts';
 import type { Job } from '../job/job.ts';
@@ -21,7 +22,8 @@ export async function* runToRows(
     const run = await plan(list, closer.add(await openStoreToPlan(job, context)));
     const joined = await lookUpAndJoin(run);
     for await (const rows of joined.rows) {
-      for (const row of rows) yield toEnrichedRow(row, list.format, joined.columns);
+      for (const row of rows.filter(isListed))
+        yield toEnrichedRow(row, list.format, joined.columns);
     }
     return summarize(run, joined, {});
   } finally {

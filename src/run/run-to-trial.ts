@@ -1,5 +1,5 @@
 import { findJsonObject, type JsonObject } from '../brand/json-object.ts';
-import type { JoinedRow, RowStatus } from '../collector/joined-row.ts';
+import { isListed, type JoinedRow, type RowStatus } from '../collector/joined-row.ts';
 import { COLUMNS_BEFORE_ANSWER } from '../collector/output/output-columns.ts';
 import { createCloser } from '../common/closer.ts';
 import type { Job } from '../job/job.ts';
@@ -72,7 +72,7 @@ export async function runToTrial(domain: string, job: Job, outside: RunContext):
     const run = await plan(list, store);
     const { rows, totals, columns } = await lookUpAndJoin(run);
     let row: JoinedRow | undefined;
-    for await (const batch of rows) row = batch[0];
+    for await (const batch of rows) row = batch.find(isListed);
     if (!row) throw new TypeError('a list of one row has a row');
     const { status, reason, httpStatus, fetchedAtMs } = row;
     const isFound = status === 'found';

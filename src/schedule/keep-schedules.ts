@@ -1,9 +1,9 @@
 import type { NoticeFacts, OnNotice } from '../common/notice.ts';
-import { nextDue } from '../queue/bullmq/schedules/next-due.ts';
-import type {
-  DueSchedule,
-  KeptSchedule,
-  ScheduleQueue,
+import {
+  type DueSchedule,
+  type KeptSchedule,
+  nextDue,
+  type ScheduleQueue,
 } from '../queue/bullmq/schedules/schedule-queue.ts';
 import type { ReadSchedule } from './read-schedule.ts';
 import { isSame, reconcile } from './reconcile.ts';

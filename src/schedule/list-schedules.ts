@@ -1,8 +1,8 @@
-import type { DueSchedule, ScheduleQueue } from '../queue/bullmq/schedules/schedule-queue.ts';
 import type {
   ScheduledResult,
   ScheduleResults,
-} from '../queue/bullmq/schedules/schedule-results.ts';
+} from '../queue/bullmq/schedules/schedule-keepers.ts';
+import type { DueSchedule, ScheduleQueue } from '../queue/bullmq/schedules/schedule-queue.ts';
 
 /** The known facts of a scheduled job. */
 export interface ScheduledJob {

@@ -11,7 +11,7 @@ import type { InstrumentMaker } from '../metrics/create-instruments.ts';
 import type {
   ScheduledResult,
   ScheduleResults,
-} from '../queue/bullmq/schedules/schedule-results.ts';
+} from '../queue/bullmq/schedules/schedule-keepers.ts';
 import type { TakenRun } from '../queue/bullmq/schedules/schedule-worker.ts';
 import { reasonOf } from '../queue/bullmq/server/reasons.ts';
 import { type JobEnd, runJob } from '../run-job.ts';

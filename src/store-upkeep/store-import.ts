@@ -44,6 +44,7 @@ export interface RefusedLine {
 }
 
 const BATCH = 500;
+const BATCH_CHARACTERS = 4 * 1024 * 1024;
 const MOST_SHOWN = 20;
 /** When none of this many lines is an outcome, the file is refused as the wrong one. */
 const FIRST_LINES = 100;
@@ -85,6 +86,7 @@ async function importLines(
     const readShape = createShapeReader();
     const firstRefused: RefusedLine[] = [];
     let batch: IncomingOutcome[] = [];
+    let batchCharacters = 0;
     let line = 0;
     let read = 0;
     let imported = 0;
@@ -105,6 +107,7 @@ async function importLines(
       read += batch.length;
       imported += await putNewer(tables, batch);
       batch = [];
+      batchCharacters = 0;
     }
 
     for await (const text of lines) {
@@ -117,7 +120,8 @@ async function importLines(
         continue;
       }
       batch.push(incoming);
-      if (batch.length >= BATCH) await write();
+      batchCharacters += incoming.outcome.json.length;
+      if (batch.length >= BATCH || batchCharacters >= BATCH_CHARACTERS) await write();
     }
     await write();
     await tables.flush();

@@ -1,6 +1,5 @@
 import type { Database } from 'lmdb';
-import { type CallsPer, windowAt } from '../guard/calendar-window.ts';
-import { blockSizeOf, type CallLedger } from '../guard/call-ledger.ts';
+import { blockSizeOf, type CallLedger, type CallsPer, windowAt } from '../guard/shared-budget.ts';
 
 export interface CallLedgerOptions {
   /** Calls taken, by credential and unit. */

@@ -22,9 +22,11 @@ export interface StoredEntry {
 }
 
 /**
- * The entries of a batch are read at once and then released, so that writers need not keep them.
+ * The entries of a batch are read at once and then released, so that writers need not keep them. An
+ * answer may have megabytes.
  */
 const BATCH = 500;
+const BATCH_BYTES = 4 * 1024 * 1024;
 
 /** Goes through a store in batches, answers first. Each batch is read when its turn comes. */
 export function* readEntries(
@@ -60,7 +62,13 @@ export function* readTable<T>(
   const { start: first, end } = keysOf(endpointId);
   for (let start = first; ; ) {
     const bounds = { ...(start === undefined ? {} : { start }), ...(end ? { end } : {}) };
-    const batch = [...table.getRange({ ...bounds, limit: BATCH })];
+    const batch: { readonly key: string; readonly value: T }[] = [];
+    let sizeBytes = 0;
+    for (const { key, value } of table.getRange({ ...bounds, limit: BATCH })) {
+      batch.push({ key, value });
+      sizeBytes += Buffer.isBuffer(value) ? value.length : 0;
+      if (sizeBytes >= BATCH_BYTES) break;
+    }
     const last = batch.at(-1);
     if (!last) return;
     yield batch;

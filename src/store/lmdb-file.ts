@@ -4,10 +4,11 @@ import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { type Database, open, type RootDatabase } from 'lmdb';
 import { BrandfillError, describeSystemError } from '../common/errors.ts';
+import { followOwnLinks, PRIVATE, PRIVATE_FOLDER } from '../common/file-access.ts';
 import { freeBytes } from '../common/free-bytes.ts';
 import { makeFolder } from '../common/make-folder.ts';
 import { type ReaderPlace, SameNumberError, takeReaderPlace } from './processes.ts';
-import { DATABASE, isStoreThere } from './store-files.ts';
+import { closeToOthers, DATABASE, isStoreThere } from './store-files.ts';
 import { createStoreLock, type StoreLock } from './store-lock.ts';
 
 /**
@@ -48,7 +49,9 @@ export async function openLmdb<T = unknown>(
   { isToRead = false }: OpenLmdbOptions = {},
 ): Promise<LmdbFile & T> {
   try {
-    makeFolder(folder);
+    if (process.geteuid) await followOwnLinks(folder);
+    makeFolder(folder, PRIVATE_FOLDER);
+    closeToOthers(folder);
     const lock = createStoreLock(folder);
     return await unlessSameNumber(() =>
       lock.hold(async () => {
@@ -134,7 +137,7 @@ async function openEnvironment(folder: string): Promise<Environment> {
 }
 
 async function openShared(folder: string): Promise<SharedEnvironment> {
-  const root = open({ path: folder, noSubdir: false, maxDbs: 16 });
+  const root = open({ path: folder, noSubdir: false, maxDbs: 16, ...FILES });
   catchUnseen(root);
   try {
     return { root, place: takeReaderPlace(root, folder), users: 0 };
@@ -143,6 +146,9 @@ async function openShared(folder: string): Promise<SharedEnvironment> {
     throw error;
   }
 }
+
+/** An option of lmdb that its types leave out. */
+const FILES = { permissionsMode: PRIVATE.mode };
 
 function toEnvironment(shared: SharedEnvironment): Environment {
   const { root, place } = shared;

@@ -1,12 +1,5 @@
-import { randomUUID } from 'node:crypto';
-import {
-  readFileSync,
-  readlinkSync,
-  renameSync,
-  rmSync,
-  symlinkSync,
-  writeFileSync,
-} from 'node:fs';
+import { createHash } from 'node:crypto';
+import { readFileSync, readlinkSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { setTimeout as delay } from 'node:timers/promises';
 import { describeSystemError, systemErrorCode } from '../common/errors.ts';
 import {
@@ -22,6 +15,11 @@ import {
 /**
  * A lock for moments, shared by processes on one file system: a symbolic link to nowhere whose
  * target names the holder. It is created complete, with one system call.
+ *
+ * The link of a holder that is gone stays until the lock is released. Whoever takes over creates a
+ * second link, named after that holder, which only one can create; and so on, if the heir is killed
+ * too. The last of the chain has the lock. To remove the stale link instead would take two calls,
+ * one that looks and one that removes, and in between the link may have become that of a faster one.
  */
 export interface LockLink {
   /**
@@ -67,16 +65,15 @@ export function createLockLink(
       const startedMs = performance.now();
       let holder = { mark: '', sinceMs: startedMs, lookedMs: startedMs };
       while (!tryToTake(path, mark)) {
-        const held = readMark(path);
-        if (held === undefined) continue; // it was released just now
+        const chain = readChain(path);
+        if (chain === undefined) continue; // it was released just now
         const nowMs = performance.now();
+        const held = chain.holder;
         if (held !== holder.mark) holder = { mark: held, sinceMs: nowMs, lookedMs: nowMs };
         if (nowMs - holder.lookedMs > POLL_MS) {
           holder.lookedMs = nowMs;
-          if (isGone(held, owner, nowMs - holder.sinceMs > silenceMs)) {
-            removeStale(path, held);
-            continue;
-          }
+          const isSilent = nowMs - holder.sinceMs > silenceMs;
+          if (isGone(held, owner, isSilent) && tryToInherit(path, chain, mark)) break;
         }
         if (nowMs - startedMs > patienceMs) throw stillHeld(path, held);
         await delay(Math.random() * RETRY_MS);
@@ -85,13 +82,53 @@ export function createLockLink(
     },
     release: (mark) => {
       try {
-        if (readMark(path) === mark) rmSync(path, { force: true });
+        const chain = readChain(path);
+        if (chain?.holder !== mark) return;
+        // The one at the path first: without it, the others count for nothing.
+        for (const link of chain.links) rmSync(link, { force: true });
       } catch (error) {
         releasedMarks.add(mark);
         throw error;
       }
     },
   };
+}
+
+/** The links of a lock that is taken. */
+interface Chain {
+  /** The one at the path, and those of the heirs. */
+  readonly links: readonly string[];
+  /** The mark of the first. No mark is ever used again. */
+  readonly first: string;
+  /** The mark of the last. */
+  readonly holder: string;
+}
+
+function readChain(path: string): Chain | undefined {
+  const first = readMark(path);
+  if (first === undefined) return undefined;
+  const links = [path];
+  let holder = first;
+  for (;;) {
+    const link = linkOfHeir(path, holder);
+    const heir = readMark(link);
+    if (heir === undefined) return { links, first, holder };
+    links.push(link);
+    holder = heir;
+  }
+}
+
+function linkOfHeir(path: string, mark: string): string {
+  return `${path}.${createHash('sha256').update(mark).digest('hex').slice(0, 16)}`;
+}
+
+/** Takes the lock after a holder that is gone, unless another process has already done so. */
+function tryToInherit(path: string, { first, holder }: Chain, mark: string): boolean {
+  const link = linkOfHeir(path, holder);
+  if (!tryToTake(link, mark)) return false;
+  if (readMark(path) === first) return true;
+  rmSync(link, { force: true }); // another heir has released the lock meanwhile
+  return false;
 }
 
 /**
@@ -167,20 +204,4 @@ function readMark(path: string): string | undefined {
       cause: error,
     });
   }
-}
-
-/** Takes the lock from a holder that is gone, unless another process has already done so. */
-function removeStale(path: string, mark: string): void {
-  if (readMark(path) !== mark) return;
-  const aside = `${path}.${randomUUID()}`; // a process number may be that of another container too
-  try {
-    renameSync(path, aside);
-  } catch (error) {
-    if (systemErrorCode(error) === 'ENOENT') return;
-    throw error;
-  }
-  const taken = readMark(aside);
-  // It may be the new lock of a process that was faster. That process gets it back.
-  if (taken !== undefined && taken !== mark) tryToTake(path, taken);
-  rmSync(aside, { force: true });
 }

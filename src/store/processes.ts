@@ -1,6 +1,7 @@
 import { mkdirSync, readdirSync, readFileSync, rmdirSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import * as lmdb from 'lmdb';
+import { PRIVATE_FOLDER } from '../common/file-access.ts';
 import {
   describeOwner,
   describeSelf,
@@ -156,7 +157,7 @@ function readUser(path: string): StoreUser | undefined {
 /** Without the note, as on a full disk, others are told less about this process. */
 function writeUser(path: string, user: StoreUser): void {
   try {
-    mkdirSync(dirname(path), { recursive: true });
+    mkdirSync(dirname(path), { recursive: true, mode: PRIVATE_FOLDER });
     writeFileSync(path, `${JSON.stringify(user)}\n`);
   } catch {
     // The lock of LMDB is what counts.

@@ -1,6 +1,6 @@
 import type { ChangeCounts } from '../collector/changes/changes.ts';
 import type { RowStatus } from '../collector/joined-row.ts';
-import type { CallsPer } from '../guard/calendar-window.ts';
+import type { CallsPer } from '../guard/shared-budget.ts';
 import type { PaceDescription } from '../pace/pacer.ts';
 import type { Stop } from '../worker/stop-switch.ts';
 

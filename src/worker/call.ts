@@ -1,13 +1,12 @@
 import type { Answer } from '../brand/answer.ts';
 import type { BrandClient } from '../brand/client.ts';
 import type { CallCounters } from '../common/call-counters.ts';
+import { type Budget, both, isUsedUp, type Reservation } from '../guard/budget.ts';
 import type { Clock } from '../pace/clock.ts';
 import type { Turnstile } from '../pace/turnstile.ts';
-import type { CallAllowance } from '../queue/lookup-queue.ts';
-import { type Budget, isUsedUp, type Reservation } from './budget.ts';
 import type { Credence } from './credence.ts';
 import type { OutageGate } from './outage-gate.ts';
-import type { StopSwitch } from './stop-switch.ts';
+import { NotAskedError, type StopSwitch } from './stop-switch.ts';
 
 /**
  * A caller that is held up longer than this after its turn came gives the turn back and waits
@@ -60,17 +59,12 @@ export interface CallQuestions {
    * call.
    */
   isWanted(): boolean;
-  /** The allowance that each call is taken from. @default no such bound */
-  readonly allowance?: CallAllowance | undefined;
+  /** Bounds the lookup's calls in addition to the budget of all lookups. @default no such bound */
+  readonly budget?: Budget | undefined;
   /**
    * Counts the lookup's calls in addition to the totals of all lookups. @default not counted
    */
   readonly counters?: CallCounters | undefined;
-}
-
-/** The run stopped before there was an answer. */
-export class NotAskedError extends Error {
-  override readonly name = 'NotAskedError';
 }
 
 /** The result of a call. */
@@ -86,8 +80,7 @@ export interface CallResult {
  * Makes one call once the budget has one left, the API is not out and the pacer lets it start.
  * Reports the answer to all three.
  *
- * @throws NotAskedError when the budget or the allowance is used up, or the call is no longer
- *   wanted
+ * @throws NotAskedError when a budget is used up, or the call is no longer wanted
  * @throws the stop switch's reasons when the run stops first
  */
 export function callInTurn(
@@ -129,14 +122,13 @@ async function makeCall(
   if (questions.counters) questions.counters.calls += 1;
   try {
     const answered = await client.call(path, stopSwitch.noCall, questions.domain);
-    const answer = asThrottled(context.credence.weigh(answered, questions.domain), context);
+    const answer = asLimit(context.credence.weigh(answered, questions.domain), context);
     const latencyMs = clock.nowMs() - sentAtMs;
     context.onCallEnd?.(answer.httpStatus, latencyMs);
     if (answer.kind === 'throttled') {
       counters.throttled += 1;
       if (questions.counters) questions.counters.throttled += 1;
       reserved.giveBack();
-      questions.allowance?.giveBack();
     } else reserved.spend();
     return { answer, closedMs: tellOf(answer, { context, sentAtMs, questions }), latencyMs };
   } catch (error) {
@@ -154,9 +146,9 @@ async function makeCall(
  */
 function tryReserveTurn(
   { budget, clock, outage, pause, stopSwitch, turnstile }: CallContext,
-  { allowance }: CallQuestions,
+  { budget: own }: CallQuestions,
 ): Reservation | undefined {
-  if (allowance || pause?.isPaused || stopSwitch.stopped || outage.isOut) return undefined;
+  if (own || pause?.isPaused || stopSwitch.stopped || outage.isOut) return undefined;
   const reserved = budget.tryReserve();
   if (reserved && turnstile.tryEnter()) {
     if (outage.tryPass()) return reserved;
@@ -170,33 +162,43 @@ function tryReserveTurn(
  * Waits until the budget, the pacer and the outage gate all let a call start at the same moment.
  */
 async function reserveTurn(context: CallContext, questions: CallQuestions): Promise<Reservation> {
-  const { allowance } = questions;
-  const { budget, outage, pause, stopSwitch, clock } = context;
+  const { outage, pause, stopSwitch, clock } = context;
   for (;;) {
     const noNewCall = outage.noNewCall ?? stopSwitch.noNewCall;
     if (pause?.isPaused) await pause.whileOpen(noNewCall);
-    const reserved = await budget.reserve(noNewCall);
-    if (isUsedUp(reserved)) {
-      stopSwitch.stop(reserved);
-      throw new NotAskedError();
-    }
+    const reserved = await reserveCall(context, questions, noNewCall);
     await waitForTurn(context, reserved);
     const turnAtMs = clock.nowMs();
     const isTurn = (): boolean =>
       reserved.isGood() && !pause?.isPaused && clock.nowMs() - turnAtMs < TURN_MS;
     // A caller resumes a moment after it was let through. The run may have stopped by then.
-    let mayAsk = !stopSwitch.stopped && questions.isWanted();
-    if (mayAsk && isTurn()) {
-      if (!allowance) return reserved;
-      mayAsk = await allowance.take();
-      if (mayAsk && !stopSwitch.stopped && questions.isWanted() && isTurn()) return reserved;
-      // Taking from the allowance took time. Meanwhile the run may have stopped, or another run may
-      // have the domain.
-      if (mayAsk) allowance.giveBack();
-    }
+    const mayAsk = !stopSwitch.stopped && questions.isWanted();
+    if (mayAsk && isTurn()) return reserved;
     reserved.giveBack();
     abandon(context, clock.nowMs());
     if (!mayAsk) throw new NotAskedError();
+  }
+}
+
+/** @throws NotAskedError when a budget is used up; the run stops when it is that of all lookups */
+async function reserveCall(
+  { budget, stopSwitch }: CallContext,
+  { budget: own }: CallQuestions,
+  signal: AbortSignal,
+): Promise<Reservation> {
+  const ofOwn = await own?.reserve(signal);
+  if (ofOwn && isUsedUp(ofOwn)) throw new NotAskedError();
+  let isReserved = false;
+  try {
+    const reserved = await budget.reserve(signal);
+    if (isUsedUp(reserved)) {
+      stopSwitch.stop(reserved);
+      throw new NotAskedError();
+    }
+    isReserved = true;
+    return ofOwn ? both(ofOwn, reserved) : reserved;
+  } finally {
+    if (!isReserved) ofOwn?.giveBack();
   }
 }
 
@@ -224,17 +226,12 @@ async function waitForTurn(
   }
 }
 
-/**
- * Turns a 5xx that says when to come back into a throttle, which costs no attempt, and any 503 when
- * the API uses it to limit calls.
- */
-function asThrottled(answer: Answer, { outage }: CallContext): Answer {
-  if (answer.kind !== 'try_again' || answer.httpStatus === undefined) return answer;
-  const { httpStatus, retryAfterMs = 0 } = answer;
-  const isTold = httpStatus >= 500 && retryAfterMs > 0;
-  if (!isTold && !(httpStatus === 503 && outage.isLimitedBy503)) return answer;
+/** Turns a 503 into a throttle, which costs no attempt, when the API was found to limit calls with it. */
+function asLimit(answer: Answer, { outage }: CallContext): Answer {
+  const { httpStatus } = answer;
+  if (answer.kind !== 'try_again' || httpStatus !== 503 || !outage.isLimitedBy503) return answer;
   const { reason: _, about: __, ...others } = answer;
-  return { ...others, kind: 'throttled', httpStatus };
+  return { ...others, kind: 'throttled', httpStatus, retryAfterMs: undefined };
 }
 
 interface EndedCall {

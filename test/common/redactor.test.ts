@@ -211,12 +211,15 @@ describe('a secret of an answer', () => {
     expect(text('at 100%41abc%2Fdefg')).toBe('at 100%4[redacted]');
     expect(text(String.raw`C:\nabc\/defg`)).toBe(String.raw`C:\[redacted]`);
     expect(text('a&sol;abcd')).toBe('a&[redacted]');
+    expect(text(String.raw`C:\nabc%252Fdefg`)).toBe(String.raw`C:\[redacted]`);
+    expect(text(`50%${btoa('31%3A61%3A62%3A63%3A2f%3A64%3A65%3A66%3A67')}`)).toBe('50%[redacted]');
   });
 
   it('is found when the text ends within it', () => {
     const { text } = createRedactor([secret]);
     expect(text('unknown key sk_live/4f9', true)).toBe('unknown key [redacted]');
     expect(text('unknown key sk_live/4f9', false)).toBe('unknown key sk_live/4f9');
+    expect(text('unknown key sk_live%2', true)).toBe('unknown key [redacted]');
     expect(text(`is it ${btoa(`a:${secret}`).slice(0, 20)}`, true)).toBe('is it [redacted]');
   });
 
@@ -290,7 +293,22 @@ describe('the redactor', () => {
     expect(createRedactor(['s3cret']).text('no such domain $& $1')).toBe('no such domain $& $1');
   });
 
-  it.each(['%', '\\', '&#', '&amp;', '%25', '<', '<br>', '\\u005c', 'c2tf', '30', 's ', '=', '+'])(
+  const units = [
+    '%',
+    '\\',
+    '&#',
+    '&amp;',
+    '%25',
+    '<',
+    '<br>',
+    '\\u005c',
+    'c2tf',
+    '30',
+    'U',
+    's ',
+    '=',
+  ];
+  it.each([...units, '+', '\\s%', 'ÿ', '0 x'])(
     'reads a long text of %j in time that grows with it',
     (unit) => {
       const { text } = createRedactor([`sk_live_${unit}4f9aB7`]);
@@ -298,4 +316,11 @@ describe('the redactor', () => {
       expect(text(long)).toBe(long);
     },
   );
+
+  it('shows nothing of a text with so many escapes in escapes that it is not read to its end', () => {
+    const { text, json } = createRedactor(['sk_live_4f9aB7']);
+    const endless = `%${'25'.repeat(100_000)}`;
+    expect(text(`said: ${endless}`)).toBe('[redacted]');
+    expect(json(JSON.stringify({ endless, a: 1 }))).toBe('{"endless":"[redacted]","a":1}');
+  });
 });

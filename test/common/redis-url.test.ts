@@ -56,6 +56,22 @@ describe('parseRedisUrl', () => {
     },
   );
 
+  test('redis-sentinel:// may end in a login for the sentinels, and only it', () => {
+    const url = 'redis-sentinel://:pw@a/m?sentinelPassword=p%40ss%26&sentinelUsername=u';
+    expect(parseRedisUrl(url)).toMatchObject({
+      options: { password: 'pw', db: 0, sentinelPassword: 'p@ss&', sentinelUsername: 'u' },
+    });
+    for (const wrong of [
+      'redis://a/0?sentinelPassword=x',
+      'redis-cluster://a?sentinelPassword=x',
+      'redis-sentinel://a/m?sentinelPassword=',
+      'redis-sentinel://a/m?password=x',
+      'redis-sentinel://a/m?sentinelPassword=p@ss',
+    ]) {
+      expect(() => parseRedisUrl(wrong)).toThrow(/expected a URL such as/);
+    }
+  });
+
   test('redis-sentinel:// has the sentinels, the name of the master and the database', () => {
     expect(parseRedisUrl('redis-sentinel://u:pw@a,b:26380,[::1]/my%20master/4')).toEqual({
       kind: 'single',

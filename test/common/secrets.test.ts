@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { createSecrets } from '../../src/common/secrets.ts';
+import { createSecrets, keepSecret, withoutCredentials } from '../../src/common/secrets.ts';
 
 describe('the secrets of a process', () => {
   it('are left out of all texts, in any form', () => {
@@ -20,4 +20,23 @@ describe('the secrets of a process', () => {
     secrets.clear();
     expect(secrets.without('key-1')).toBe('key-1');
   });
+});
+
+it('a command inherits no variable that is, names or holds a credential', () => {
+  keepSecret('pass/word-1');
+  keepSecret('test');
+  const kept = {
+    PATH: '/usr/bin',
+    NODE_ENV: 'test',
+    NOTE: 'no pass/word-1',
+    CDN: 'https://me@cdn.com',
+  };
+  const ours = {
+    BRANDFILL_API_KEY: 'x',
+    BRANDFILL_QUEUE: 'redis://localhost',
+    BRANDFILL_DASHBOARD_TOKEN: 'y',
+    MY_KEY: ' pass/word-1\n',
+    MY_REDIS: 'redis-sentinel://:pass%2Fword-1@a,b/master',
+  };
+  expect(withoutCredentials({ ...kept, ...ours })).toEqual(kept);
 });

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { windowAt } from '../../src/guard/calendar-window.ts';
+import { windowAt } from '../../src/guard/shared-budget.ts';
 
 describe('a calendar window', () => {
   it.each([

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { addCall, type CallCounts, totalOf } from '../../src/guard/call-counts.ts';
+import { addCall, type CallCounts, totalOf } from '../../src/guard/limit-by-503.ts';
 
 /** Counts one failure at each of these seconds. */
 function failAt(...seconds: readonly number[]): CallCounts {

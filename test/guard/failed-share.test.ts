@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { createFailedShare } from '../../src/guard/failed-share.ts';
+import { createFailedShare } from '../../src/run/lookups/open-lookups.ts';
 
 describe('the share of lookups that failed', () => {
   it('says nothing of fewer than 200', () => {

@@ -1,8 +1,15 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
-import type { CallsPer } from '../../src/guard/calendar-window.ts';
-import { createSharedCallLedger } from '../../src/queue/bullmq/call-budget.ts';
-import { countCallsOfRun, takenKey } from '../../src/queue/bullmq/runs/run-calls.ts';
+import { isUsedUp } from '../../src/guard/budget.ts';
+import type { CallsPer } from '../../src/guard/shared-budget.ts';
+import { createSharedCallLedger } from '../../src/queue/bullmq/call-ledger.ts';
+import { PREFIX } from '../../src/queue/bullmq/names.ts';
+import {
+  beginCalls,
+  type CallsOfChunk,
+  countCallsOfRuns,
+  forgetCalls,
+} from '../../src/queue/bullmq/runs/run-calls.ts';
 import { useRedis } from '../support/redis.ts';
 import { openApi, openScripted } from './support/api.ts';
 import { run, start, summaryOf } from './support/command.ts';
@@ -192,17 +199,51 @@ describe('--max-calls-per', () => {
   });
 });
 
+async function callOf({ budget }: CallsOfChunk): Promise<string> {
+  const reserved = await budget?.reserve(never);
+  if (!reserved || isUsedUp(reserved)) return 'used up';
+  reserved.spend();
+  return 'a call';
+}
+
 describe('over a queue', () => {
   it('a call that is given back when its run is over is counted nowhere', async () => {
     const { client } = await useRedis();
-    const calls = await countCallsOfRun(client, 'run', 2);
-    expect([await calls.allowance?.take(), await calls.allowance?.take()]).toEqual([true, true]);
-    calls.allowance?.giveBack();
-    await expect.poll(() => client.get(takenKey('run'))).toBe('1');
-    await client.del(takenKey('run'));
-    calls.allowance?.giveBack();
-    await calls.settle();
+    await beginCalls(client, 'run', 2);
+    const { budget, close } = await countCallsOfRuns(client).of('run', undefined);
+    const reserved = await budget?.reserve(never);
+    await forgetCalls(client, 'run');
+    if (reserved && !isUsedUp(reserved)) reserved.giveBack();
+    await close();
     expect(await client.keys('*run-calls*')).toEqual([]);
+  });
+
+  it('workers that have taken calls of a killed run make none of them for the next one', async () => {
+    const { client } = await useRedis();
+    await beginCalls(client, 'run', 1_000);
+    const before = await countCallsOfRuns(client).of('run', 1_000);
+    const taken = await before.budget?.reserve(never);
+    await beginCalls(client, 'run', 3);
+    const after = await countCallsOfRuns(client).of('run', 1_000);
+    if (taken && !isUsedUp(taken)) taken.giveBack(); // and with it, all that was taken at once
+    await expect.poll(() => callOf(before)).toBe('used up');
+    const calls: string[] = [];
+    for (let count = 0; count < 4; count += 1) calls.push(await callOf(after));
+    expect(calls).toEqual(['a call', 'a call', 'a call', 'used up']);
+    expect(after.takeNote()).toMatchObject({ isUsedUp: true });
+    expect(after.takeNote()).toBeUndefined();
+  });
+
+  it('a bound that Redis has lost is the one that the chunk states', async () => {
+    const { client } = await useRedis();
+    const both = await Promise.all([
+      countCallsOfRuns(client).of('run', 2),
+      countCallsOfRuns(client).of('run', 2),
+    ]);
+    const calls: string[] = [];
+    for (const each of [...both, ...both]) calls.push(await callOf(each));
+    expect(calls).toEqual(['a call', 'a call', 'used up', 'used up']);
+    expect(await client.pttl(`${PREFIX}:run-calls:run`)).toBeGreaterThan(0);
   });
 
   it('calls are counted in Redis, for each credential by itself', async () => {

@@ -1,7 +1,10 @@
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { add, enrich, schedule, work } from '../../src/index.ts';
-import { readWorkers } from '../../src/queue/bullmq/chunks/presence.ts';
-import { findStopNotice, publishStopNotice } from '../../src/queue/bullmq/chunks/stop-notice.ts';
+import {
+  findStopNotice,
+  publishStopNotice,
+  readWorkers,
+} from '../../src/queue/bullmq/chunks/presence.ts';
 import type { OutcomesData } from '../../src/queue/bullmq/contract.ts';
 import {
   createQueueReader,

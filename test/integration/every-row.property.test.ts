@@ -60,6 +60,11 @@ const row = fc.record({
   extra: fc.array(text, { maxLength: 2 }),
   /** Ends after its domain. */
   isShort: fc.boolean(),
+  /** Has nothing but delimiters. */
+  isBlank: fc.oneof(
+    { weight: 9, arbitrary: fc.constant(false) },
+    { arbitrary: fc.constant(true), weight: 1 },
+  ),
   isQuoted: fc.boolean(),
 });
 const list = fc.record({
@@ -191,9 +196,10 @@ interface Written {
 const HEADER = ['domain', 'note', 'note'];
 
 function write({ rows, delimiter, lineEnd, byteOrderMark, endsInLineEnd }: List): Written {
-  const cells = rows.map(({ domain, note, extra, isShort }) =>
-    isShort ? [cellOf(domain) || 'n/a'] : [cellOf(domain), note, ...extra].map(clean),
-  );
+  const cells = rows.map(({ domain, note, extra, isShort, isBlank }) => {
+    if (isBlank) return ['', '', ...extra.map(() => ' ')];
+    return isShort ? [cellOf(domain) || 'n/a'] : [cellOf(domain), note, ...extra].map(clean);
+  });
   /** A file of lone carriage returns has no line feed at all, or it would not be one. */
   function clean(cell: string): string {
     return lineEnd === '\r' ? cell.replaceAll('\n', '') : cell;
@@ -219,7 +225,11 @@ function checkOutputs(
   { canSkip }: { readonly canSkip: boolean },
 ): void {
   const { delimiter, lineEnd, byteOrderMark } = list;
-  const width = Math.max(HEADER.length, ...cells.map((row) => row.length));
+  const isBlank = (row: readonly string[] = []): boolean => row.every((cell) => cell.trim() === '');
+  const width = Math.max(
+    HEADER.length,
+    ...cells.filter((row) => !isBlank(row)).map((row) => row.length),
+  );
   const parsed = (text: string): string[][] =>
     parse(text, { delimiter, bom: true, record_delimiter: lineEnd });
   const out = read('list.enriched.csv');
@@ -229,26 +239,27 @@ function checkOutputs(
   expect(header?.slice(width, width + 2)).toEqual(['brand_domain', 'brand_status']);
   expect(rows).toHaveLength(cells.length);
   let from = 0;
-  const statuses = rows.map((row, at) => {
+  for (const [at, row] of rows.entries()) {
     const own = cells[at] ?? [];
-    expect(row.slice(0, width)).toEqual([...own, ...Array(width - own.length).fill('')]);
+    const padded = [...own, ...Array(Math.max(0, width - own.length)).fill('')];
+    expect(row.slice(0, padded.length)).toEqual(padded);
     // To the byte: what stands in the input stands in the output, each row behind the one before.
     from = out.indexOf(lineEnd + (raw[at] ?? '') + delimiter, from);
     expect(from).not.toBe(-1);
     from += 1;
     const status = row[width + 1];
-    const expected = statusOf(list.rows[at]?.domain);
+    const expected = isBlank(own) ? '' : statusOf(list.rows[at]?.domain);
     if (!(canSkip && status === 'skipped' && expected !== 'invalid')) expect(status).toBe(expected);
-    return status;
-  });
+  }
 
   const [failuresHeader, ...failures] = parsed(read('list.failures.csv'));
   expect(failuresHeader?.slice(width)).toEqual(
     ['row', 'domain', 'status', 'reason', 'http_status', 'attempts'].map((name) => `brand_${name}`),
   );
+  const listed = rows.filter((_, at) => !isBlank(cells[at]));
   expect(failures.map((row) => row.slice(width, width + 3))).toEqual(
-    rows.flatMap((row, at) =>
-      statuses[at] === 'found' ? [] : [[String(at + 1), row[width], statuses[at]]],
+    listed.flatMap((row, at) =>
+      row[width + 1] === 'found' ? [] : [[String(at + 1), row[width], row[width + 1]]],
     ),
   );
 }

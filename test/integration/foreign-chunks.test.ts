@@ -1,3 +1,5 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { FlowProducer } from 'bullmq';
 import { expect, it, onTestFinished } from 'vitest';
@@ -70,6 +72,24 @@ it.each(['crm-4711', 'part-4711'])('chunk %s of a run that is over is dropped', 
   await put('next', JSON.stringify({ v: 1, domains: ['bolt.com'] }));
   while ((await queueOf(LOOKUPS_QUEUE).getJobCountByTypes()) > 0) await delay(20);
   expect(await replies(1)).toMatchObject([{ chunk: 'next' }]);
+});
+
+it('a ref comes back as it is, also with members named __proto__, and in the files', async () => {
+  const { put, replies, queueOf, url } = await openQueue();
+  const ref = '{"__proto__":{"account":1},"of":[{"__proto__":null,"constructor":"x"}]}';
+  await put('answered', `{"v":1,"domains":["acme.com"],"replyTo":"crm","ref":${ref}}`);
+  await put('refused', `{"v":1,"domains":[],"replyTo":"crm","ref":${ref}}`);
+  await put('kept', `{"v":1,"domains":["bolt.com"],"ref":${ref}}`);
+  const returned = (await replies(2, 'crm')).map((reply) => JSON.stringify(reply));
+  expect(returned).toEqual([expect.stringContaining(ref), expect.stringContaining(ref)]);
+  await replies(1);
+  const [stop, outDir] = [new AbortController(), useTempFolder()];
+  const collected = collect({ queue: url, outDir, signal: stop.signal });
+  while ((await queueOf(OUTCOMES_QUEUE).getJobCountByTypes()) > 0) await delay(20);
+  stop.abort();
+  await collected;
+  const file = readdirSync(outDir).find((name) => name.startsWith('enriched')) ?? '';
+  expect(readFileSync(join(outDir, file), 'utf8')).toContain(`"ref":${ref}`);
 });
 
 it.each([3_000, 20_000])('a chunk with a ref nested %i deep is refused', async (depth) => {

@@ -1,5 +1,5 @@
 import { expect, it, onTestFinished } from 'vitest';
-import { GatheringRedis } from '../../src/queue/bullmq/server/gathering-redis.ts';
+import { GatheringRedis } from '../../src/queue/bullmq/server/redis.ts';
 import { useRedis } from '../support/redis.ts';
 
 const COMMANDS = 100;

@@ -54,7 +54,7 @@ describe('the summary of the pace', () => {
     const ended = await enrich(130, { limit, limitKind: 'fixed-window', latencyMs: 5 });
     const { pace, calls, throttled, lookupMs } = summaryOf(ended);
     expect(ended.stderr).toMatch(
-      /^Pace: limit about .*% of the calls answered 429; waited .* as told/m,
+      /^Pace: limit about .*% of the calls throttled; waited .* as told/m,
     );
     expect(pace?.throttledShare).toBeCloseTo(throttled / calls);
     expect(pace?.waitedMs.told).toBeGreaterThan(500);

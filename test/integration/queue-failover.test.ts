@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process';
 import { Redis } from 'ioredis';
 import { expect, onTestFinished, test, vi } from 'vitest';
-import { openQueueServer } from '../../src/queue/bullmq/server/open-queue-server.ts';
+import { openQueueServer } from '../../src/queue/bullmq/server/queue-server.ts';
 import type { RedisClient } from '../../src/queue/bullmq/server/redis.ts';
 import { findRedisServer, freePort, type TestRedis } from '../support/redis.ts';
 import { openFolder } from './support/folder.ts';

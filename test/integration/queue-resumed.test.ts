@@ -26,7 +26,7 @@ describe('a run over Redis that goes on where a killed one ended', () => {
     const again = await (await stage.enrich('--max-calls', '20')).ended;
     expect(again.code, again.stderr).toBe(4);
     expect(stage.api.stats().calls).toBe(20);
-    expect(await stage.redis.client.keys('*:run-max-calls:*')).toEqual([]);
+    expect(await stage.redis.client.keys('*:run-calls:*')).toEqual([]);
   });
 
   it('counts no call that workers made before it took up what a killed run had left', async () => {

@@ -92,17 +92,21 @@ describe('what Redis refuses a worker that waits', () => {
 
 describe('what Redis refuses who else waits', () => {
   test.each([
-    ['the collector', ['collect']],
-    ['the schedule', ['schedule', 'nightly.yaml']],
-    ['a run', ['enrich', 'list.csv', '--workers', '0', '--base-url', 'http://127.0.0.1:9']],
-  ])('is told once by %s', async (who, args) => {
+    ['the collector', '-bzpopmin', ['collect']],
+    ['the schedule', '-bzpopmin', ['schedule', 'nightly.yaml']],
+    [
+      'a run',
+      '-xread',
+      ['enrich', 'list.csv', '--workers', '0', '--base-url', 'http://127.0.0.1:9'],
+    ],
+  ])('is told once by %s', async (who, lost, args) => {
     const redis = await redisWith();
     const folder = openFolder();
     folder.write('list.csv', 'domain\nacme.com\n');
     folder.write('nightly.yaml', 'input: list.csv\nschedule: { cron: "0 3 * * *" }\n');
     const waiting = await start([...args, '--queue', redis.url], { cwd: folder.path });
     await waiting.shows(args[0] === 'enrich' ? 'No worker is there' : 'Redis at');
-    await redis.client.call('ACL', 'SETUSER', 'default', '-bzpopmin');
+    await redis.client.call('ACL', 'SETUSER', 'default', lost);
     const notice = `Redis refuses what ${who} needs: its user may not do what a queue needs`;
     await waiting.shows(notice);
     waiting.process.kill('SIGTERM');
@@ -112,7 +116,7 @@ describe('what Redis refuses who else waits', () => {
 });
 
 describe('what a user loses amid the work', () => {
-  test('is told once by a run that may not read what workers noted', async () => {
+  test('is told once by a run that may not remove what it has stored', async () => {
     const redis = await redisWith();
     const clerk = await addClerk(redis);
     const { url } = await openApi();
@@ -121,11 +125,11 @@ describe('what a user loses amid the work', () => {
     const list = ['list.csv', '--workers', '0', '--chunk', '5', '--queue', clerk];
     const waiting = await start(['enrich', ...list, '--base-url', url], { cwd: folder.path });
     await waiting.shows('No worker is there');
-    await redis.client.call('ACL', 'SETUSER', 'clerk', '-lrange');
+    await redis.client.call('ACL', 'SETUSER', 'clerk', '-xdel');
     const worker = ['worker', '--queue', redis.url, '--base-url', url];
     await start(worker, { cwd: openFolder().path });
     await waiting.shows(
-      "Redis refuses what a run needs: its user may not do what a queue needs (run the 'lrange' command); allow it ~{brandfill}* &* +@all -@admin -@dangerous +info. Trying again.",
+      "Redis refuses what a run needs: its user may not do what a queue needs (run the 'xdel' command); allow it ~{brandfill}* &* +@all -@admin -@dangerous +info. Trying again.",
     );
     waiting.process.kill('SIGKILL');
     const { stderr } = await waiting.ended;

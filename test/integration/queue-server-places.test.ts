@@ -39,6 +39,20 @@ describe('where a queue may be', () => {
     await expectSameBytes(`redis-sentinel://:${ENCODED}@127.0.0.1:1,${sentinel}/mymaster`);
   });
 
+  test('where Sentinels say who want a password of their own', async () => {
+    const master = await redisWith();
+    await master.client.config('SET', 'requirepass', PASSWORD);
+    const own = 'own/word&of=them';
+    const sentinel = await useSentinel('mymaster', master.port, own);
+    const url = `redis-sentinel://:${ENCODED}@127.0.0.1:1,${sentinel}/mymaster`;
+    await expectSameBytes(`${url}/0?sentinelPassword=${encodeURIComponent(own)}`);
+    for (const query of ['', '?sentinelPassword=wrong%2Fpass-of-them']) {
+      const said = await refusal('worker', url + query);
+      expect(said).toContain('its sentinels want a password, or another one');
+      expect(said).not.toMatch(/wrong.{1,3}pass/);
+    }
+  });
+
   test('where Sentinels know no such master', async () => {
     const master = await redisWith();
     const sentinel = await useSentinel('mymaster', master.port);
@@ -81,7 +95,7 @@ describe('where a queue may be', () => {
 });
 
 /** Starts a Sentinel that watches a master, and returns its address. */
-async function useSentinel(name: string, masterPort: number): Promise<string> {
+async function useSentinel(name: string, masterPort: number, password = ''): Promise<string> {
   const folder = openFolder();
   const port = await freePort();
   const config = folder.write(
@@ -91,11 +105,12 @@ async function useSentinel(name: string, masterPort: number): Promise<string> {
       'bind 127.0.0.1',
       `sentinel monitor ${name} 127.0.0.1 ${masterPort} 1`,
       `sentinel auth-pass ${name} "${PASSWORD}"`,
+      ...(password === '' ? [] : [`requirepass "${password}"`]),
     ].join('\n'),
   );
   const sentinel = spawn(findRedisServer() ?? '', [config, '--sentinel'], { stdio: 'ignore' });
   onTestFinished(() => void sentinel.kill('SIGKILL'));
-  const client = new Redis({ port, retryStrategy: () => 100 });
+  const client = new Redis({ port, password, retryStrategy: () => 100 });
   client.on('error', () => {}); // it may not listen yet
   onTestFinished(() => client.disconnect());
   await client.ping();

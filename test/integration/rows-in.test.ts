@@ -92,6 +92,35 @@ describe('a list', () => {
     expect(events).toEqual(['2 ragged, 1 blank']);
   });
 
+  it.each([
+    ['a form', ';;;\r\n'],
+    ['a wide sheet', ';;;;;;;;;;;;;;;\r\n'],
+    ['quoted cells and spaces', '"";" ";\t;""\r\n'],
+    ['a space alone', ' \r\n'],
+  ])('keeps the empty rows of %s where they are, and counts none of them', async (_, empty) => {
+    const folder = openFolder();
+    const rows = [empty, 'Acme;acme.com;a;b\r\n', empty, 'Ghost;n/a;;\r\n', empty, empty];
+    folder.write('list.csv', `name;domain;x;y\r\n${rows.join('')}`);
+    const api = await openScripted({});
+    const { summary } = await enrichIn(folder, { input: 'list.csv', baseUrl: api.url });
+    const { rows: lines, statuses } = summary;
+    expect({ lines, ...statuses }).toMatchObject({ lines: 2, found: 1, invalid: 1 });
+    const out = folder.read('list.enriched.csv');
+    const own = out.split('\r\n').slice(1, -1);
+    expect(own.map((line, at) => line.startsWith((rows[at] ?? '').trimEnd()))).not.toContain(false);
+    expect(own.filter((line) => line.replaceAll(/[";\s]/g, '') === '')).toHaveLength(4);
+    const failures = folder.read('list.failures.csv').split('\r\n').slice(1, -1);
+    expect(failures).toEqual(['Ghost;n/a;;;2;;invalid;empty;;0']);
+    folder.write('list.failures.csv', folder.read('list.failures.csv').replace('n/a', 'bolt.com'));
+    const merge = { input: 'list.failures.csv', merge: folder.at('list.enriched.csv') };
+    await enrichIn(folder, { ...merge, baseUrl: api.url });
+    expect(folder.read('list.enriched.csv').split('\r\n').slice(1, -1)).toEqual(
+      own.map((line) =>
+        line.startsWith('Ghost') ? `Ghost;n/a;;;${FOUND('bolt.com').replaceAll(',', ';')}` : line,
+      ),
+    );
+  });
+
   it('without a line end in its last row gets one', async () => {
     const folder = openFolder();
     folder.write('list.csv', 'n,domain\r\n1,acme.com');
@@ -190,6 +219,28 @@ describe('a list', () => {
     const rows = format === 'csv' ? rowsOf(await read(out)) : objectsOf(await read(out));
     expect(column(rows, 'brand_domain')).toEqual(domains(500));
     expect((await read(failures)).split('\n').length).toBeLessThanOrEqual(2);
+  });
+
+  it('in .gz that is out of proportion is read, with a word about it', async () => {
+    const folder = openFolder();
+    const row = `acme.com,${'x'.repeat(8_000_000)}\n`;
+    folder.write('list.csv.gz', gzipSync(`domain,note\n${row.repeat(9)}`));
+    const api = await openScripted({});
+    const args = [
+      'enrich',
+      'list.csv.gz',
+      '--base-url',
+      api.url,
+      '--progress',
+      'none',
+      '--dry-run',
+    ];
+    const { code, stderr } = await run(args, { cwd: folder.path });
+    expect(code).toBe(0);
+    expect(stderr).toMatch(
+      /^Note: list\.csv\.gz is out of proportion: \d+ KB of it are \d\d MB when decompressed/m,
+    );
+    expect(stderr).toContain('Plan: 9 rows, 1 unique domain');
   });
 
   it('from standard input goes to standard output, and leaves its failures beside', async () => {

@@ -2,7 +2,7 @@ import { expect, it } from 'vitest';
 import {
   openScheduleResults,
   type ScheduledResult,
-} from '../../src/queue/bullmq/schedules/schedule-results.ts';
+} from '../../src/queue/bullmq/schedules/schedule-keepers.ts';
 import { useRedis } from '../support/redis.ts';
 
 function resultOf(exitCode: number, at: number): Omit<ScheduledResult, 'skipped'> {

@@ -123,6 +123,42 @@ describe('brandfill schedule', () => {
     expect(api.stats().calls).toBe(1);
   });
 
+  it('gives the command of one job no credential, of another job neither', async () => {
+    const { job, ask, results, api, redis, folder } = await openSchedules({
+      redis: { isOwn: true },
+    });
+    await redis.client.call('ACL', 'SETUSER', 'nightly', 'on', '>s3cret-pass', '~*', '&*', '+@all');
+    const more = [
+      'queue: ${MY_REDIS}',
+      'apiKeyEnv: KEY_A',
+      'onFinish: { command: env > ../env.txt }',
+    ];
+    const files = [
+      job('a', { cron: FAR, more }),
+      job('b', { cron: FAR, more: ['apiKeyEnv: KEY_B'] }),
+    ];
+    const url = `redis://nightly:s3cret-pass@127.0.0.1:${redis.port}/0`;
+    const env = {
+      BRANDFILL_BASE_URL: api.url,
+      BRANDFILL_QUEUE: url,
+      BRANDFILL_DASHBOARD_TOKEN: 's3cret-for-the-dashboard',
+      MY_REDIS: url,
+      KEY_A: 's3cret-of-a',
+      KEY_B: 's3cret-of-b',
+      ALSO_A: 's3cret-of-a',
+      OTHER: 'kept',
+    };
+    const keeper = await start(['schedule', ...files], { cwd: folder.path, env });
+    await keeper.shows('Keeping the schedules');
+    await ask('a');
+    expect((await results('a', 1)).results).toMatchObject([{ exitCode: 0 }]);
+    await terminate(keeper);
+    const got = folder.read('env.txt');
+    expect(got).toMatch(/^OTHER=kept$/m);
+    expect(got).toMatch(/^BRANDFILL_JOB=a$/m);
+    expect(got).not.toContain('s3cret');
+  });
+
   it('makes a run again of which the process was killed', async () => {
     const { job, keep, ask, results, api } = await openSchedules({ api: { latencyMs: 100 } });
     const file = job('crm', { cron: FAR, domains: 40, more: ['concurrency: 1'] });

@@ -1,8 +1,12 @@
 import { lstatSync, mkdirSync, readFileSync, symlinkSync } from 'node:fs';
 import { gunzipSync } from 'node:zlib';
 import { describe, expect, it, vi } from 'vitest';
+import { openStore } from '../../src/store/store.ts';
 import { createStoreLock } from '../../src/store/store-lock.ts';
+import { outcomeOf } from '../store/outcomes.ts';
 import { start } from './support/command.ts';
+import { openFolder } from './support/folder.ts';
+import { watchOwnMemory } from './support/memory.ts';
 import { inStore, openEnriched } from './support/stores.ts';
 
 describe('the file of an export', () => {
@@ -75,5 +79,28 @@ describe('the file of an export', () => {
     expect(code).toBe(130);
     expect(folder.read('all.jsonl')).toBe('mine');
     expect(folder.names().filter(isPart)).toEqual([]);
+  });
+
+  it('of answers of megabytes is written, and read, a few at a time', async () => {
+    const folder = openFolder();
+    const store = await openStore(folder.at('.brandfill'), 'endpoint');
+    const json = `{"about":"${'x'.repeat(1024 * 1024)}"}`;
+    for (let number = 0; number < 150; number += 1) {
+      await store.put(outcomeOf(`${number}.com`, { json }), [['about']]);
+    }
+    await store.close();
+    for (const args of [
+      ['export', '--out', 'all.jsonl'],
+      ['import', 'all.jsonl', '--store', 'second'],
+      ['prune', '--older-than', '1d', '--store', 'second'],
+    ]) {
+      const running = await start(['store', ...args], { cwd: folder.path, stdin: '' });
+      const peakBytes = watchOwnMemory(running.process);
+      expect(await running.ended).toMatchObject({
+        code: 0,
+        stderr: expect.stringContaining('150'),
+      });
+      expect(peakBytes(), args.join(' ')).toBeLessThan(300 * 1024 * 1024);
+    }
   });
 });

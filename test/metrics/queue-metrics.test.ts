@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { createMetrics } from '../../src/metrics/metrics.ts';
 import { createQueueMetrics } from '../../src/metrics/queue-metrics.ts';
-import type { ReadQueues } from '../../src/queue/bullmq/queue-depth.ts';
+import type { ReadQueues } from '../../src/queue/bullmq/queues.ts';
 
 it('the last reader of the queues that has not ended tells, also when another one ends twice', async () => {
   const metrics = createMetrics({ command: 'schedule', version: '1.2.3' });

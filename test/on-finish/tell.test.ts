@@ -17,7 +17,6 @@ function finishedIn(folder: string): FinishedRun {
 /** Nobody reads; what is told goes through as it is. */
 const PLAIN = {
   env: { PATH: process.env['PATH'] },
-  credentialNames: new Set<string>(),
   redact: (text: string) => text,
 };
 
@@ -86,15 +85,14 @@ it('takes the credential out of what is told, wherever it may be in it', async (
   };
   const notices: string[] = [];
   await tell({ command: 'cat > told.json; env > env.txt', url: server.url }, run, {
-    env: { PATH: process.env['PATH'], CRM_KEY: 's3cret' },
-    credentialNames: new Set(['CRM_KEY']),
+    env: { PATH: process.env['PATH'], HOOK: 'kept' },
     redact: (value) => value.replaceAll('s3cret', '[redacted]'),
     onNotice: (message) => notices.push(message),
   });
   const told = readFileSync(join(folder, 'told.json'), 'utf8');
   expect(JSON.parse(told)).toMatchObject({ error: 'Unexpected "[redacted]" in the answer' });
   expect(posted).toBe(told.trimEnd());
-  expect(readFileSync(join(folder, 'env.txt'), 'utf8')).not.toContain('s3cret');
+  expect(readFileSync(join(folder, 'env.txt'), 'utf8')).toContain('HOOK=kept');
   expect(notices).toEqual([]);
 });
 

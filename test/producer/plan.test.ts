@@ -34,7 +34,7 @@ describe('chooseDomainColumn', () => {
     const source = sourceOf('Name,Website\nAcme,n.a. yet\nBolt,-\nCora,cora\nDelta,delta.com\n');
     const format = openRows(source, { prefix: 'brand_' });
     expect(() => chooseDomainColumn(source, format, undefined)).toThrow(
-      "there are: Name, Website; 1 of 3 cells of 'Website' hold a domain, and not 'n.a. yet'.",
+      "there are: Name, Website; 1 of 3 cells of 'Website' hold a domain, such as acme.com, and 'n.a. yet' is none (contains_space).",
     );
   });
 });
@@ -57,6 +57,7 @@ describe('makePlan', () => {
       raggedRows: 3,
       shortRows: 2,
       blankLines: 1,
+      blankRows: 0,
     });
     expect(extent).toEqual({ maxFields: 3 });
     expect(rows.map(({ kind, text }) => `${kind} ${text}`)).toEqual([

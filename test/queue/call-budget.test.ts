@@ -1,6 +1,6 @@
 import { ReplyError } from 'ioredis';
 import { expect, it } from 'vitest';
-import { createSharedCallLedger } from '../../src/queue/bullmq/call-budget.ts';
+import { createSharedCallLedger } from '../../src/queue/bullmq/call-ledger.ts';
 import type { RedisClient } from '../../src/queue/bullmq/server/redis.ts';
 
 it('a Redis that refuses to count calls is told of', async () => {

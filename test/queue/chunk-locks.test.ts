@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Worker } from 'bullmq';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { createChunkLocks } from '../../src/queue/bullmq/chunks/chunk-locks.ts';
+import { createChunkLocks } from '../../src/queue/bullmq/chunks/leases.ts';
 import { shiftClock } from '../support/shift-clock.ts';
 
 describe('the claims on chunks', () => {

@@ -166,14 +166,14 @@ describe('outcomes that are not stored yet', () => {
     await Promise.all([worked, queue.settled()]);
   });
 
-  it('are no more than the bound: then no chunk is taken', async () => {
+  it('are no more than the bound: then nobody makes a call', async () => {
     let stored = createGate();
     const collect = (): Promise<void> => stored.opened;
     const queue = createInProcessQueue({ window: 3, collect, mostUnstored: 4 });
     let handled = 0;
     const worked = queue.work(async (_, reply) => {
-      await reply([outcome, outcome]);
       handled += 1;
+      await reply([outcome, outcome]);
     });
     const produced = (async () => {
       for (let index = 0; index < 20; index += 1) await queue.add(chunkOf(index));

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { nextDue } from '../../src/queue/bullmq/schedules/next-due.ts';
+import { nextDue } from '../../src/queue/bullmq/schedules/schedule-queue.ts';
 
 /** When a job is due next after a moment, so many times in a row, as clocks of its zone show it. */
 function shownAfter(from: string, pattern: string, tz: string, times = 2): readonly string[] {

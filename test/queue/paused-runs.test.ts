@@ -1,6 +1,6 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { expect, it, onTestFinished } from 'vitest';
-import { watchPausedRuns } from '../../src/queue/bullmq/runs/paused-runs.ts';
+import { watchPausedRuns } from '../../src/queue/bullmq/runs/pauses.ts';
 import type { RedisClient } from '../../src/queue/bullmq/server/redis.ts';
 import { createGate } from '../support/gate.ts';
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { createRetrier } from '../../src/queue/bullmq/server/retrier.ts';
+import { createRetrier } from '../../src/queue/bullmq/server/refusals.ts';
 
 describe('patience with Redis', () => {
   it('ends with the signal also while Redis answers nothing at all', async () => {

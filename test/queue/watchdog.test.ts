@@ -13,8 +13,6 @@ function watch(options: {
   readonly elsewhere?: readonly string[];
   /** Chunks whose job has failed. */
   readonly failed?: readonly string[];
-  /** Domains whose outcomes workers have logged, by chunk. */
-  readonly logged?: Readonly<Record<string, readonly string[]>>;
   readonly signal?: AbortSignal;
   /** Called while a chunk is looked up. */
   readonly meanwhile?: (chunk: string, during: Meanwhile) => void;
@@ -56,9 +54,6 @@ function watch(options: {
     drop: (domains) => void dropped.push(domains),
     signal: options.signal ?? new AbortController().signal,
     collect: async (outcomes) => void ended.push(...outcomes.map(({ domain }) => domain)),
-    takeLogged: async (chunk) => {
-      for (const domain of options.logged?.[chunk] ?? []) outstanding.delete(domain);
-    },
     onNotice: (message) => notices.push(message),
     progressAtMs: () => progressAtMs,
   });
@@ -109,8 +104,7 @@ describe('when nothing moves for half a minute', () => {
       ledger: { one: ['a.com', 'b.com'] },
       left: ['one'],
       failed: ['one'],
-      logged: { one: ['a.com'] },
-      outstanding: ['a.com', 'b.com'],
+      outstanding: ['b.com'],
     });
     await vi.advanceTimersByTimeAsync(32_000);
     expect(ended).toEqual(['b.com']);

@@ -106,6 +106,7 @@ export function planOf(plan: Partial<Plan> = {}): Plan {
     raggedRows: 0,
     shortRows: 0,
     blankLines: 0,
+    blankRows: 0,
     calls: 0,
     estimate: undefined,
     price: undefined,

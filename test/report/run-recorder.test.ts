@@ -38,10 +38,7 @@ describe('a recorder', () => {
     const found = { kind: 'found', httpStatus: 200, json: '{}', shape: [] } as const;
     const timeout = { kind: 'try_again', httpStatus: undefined, reason: 'timeout' } as const;
     recorder.answered({ domain: 'a.com', answer: found, latencyMs: 20 }, 100);
-    recorder.answered(
-      { domain: 'b.com', answer: { ...timeout, retryAfterMs: undefined }, latencyMs: 60_000 },
-      60_200,
-    );
+    recorder.answered({ domain: 'b.com', answer: timeout, latencyMs: 60_000 }, 60_200);
     recorder.answered({ domain: 'b.com', answer: found, latencyMs: 30 }, 60_300);
     expect(recording.slowest.entries).toEqual([
       { domain: 'b.com', latencyMs: 60_000, answer: 'timeout' },

@@ -1,5 +1,5 @@
 import { expect, it, onTestFinished } from 'vitest';
-import type { CallsPer } from '../../src/guard/calendar-window.ts';
+import type { CallsPer } from '../../src/guard/shared-budget.ts';
 import { type OutcomeStore, openStore } from '../../src/store/store.ts';
 import { useTempFolder } from '../support/temp-folder.ts';
 

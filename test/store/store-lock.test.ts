@@ -3,7 +3,8 @@ import { mkdirSync, readdirSync, readlinkSync, symlinkSync, writeFileSync } from
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { expect, it } from 'vitest';
-import type { LockLinkOptions } from '../../src/store/lock-link.ts';
+import { describeSelf } from '../../src/common/owner.ts';
+import { createLockLink, type LockLinkOptions } from '../../src/store/lock-link.ts';
 import { createStoreLock } from '../../src/store/store-lock.ts';
 import { makeReadOnly } from '../support/read-only.ts';
 import { useTempFolder } from '../support/temp-folder.ts';
@@ -91,6 +92,16 @@ it.each([
   symlinkSync(change(await ownMark()).join('.') || 'nobody', join(folder, FILE));
   const lock = createStoreLock(folder, { silenceMs: 50 });
   expect(await lock.hold(async () => 'ours')).toBe('ours');
+  expect(readdirSync(folder)).toEqual([]);
+});
+
+it('is taken from the last of several that were killed, each of which had taken it over', async () => {
+  const folder = useTempFolder();
+  for (const pid of [pidOfDead(), pidOfDead(), pidOfDead()].map(Number)) {
+    await createLockLink(join(folder, FILE), { self: { ...describeSelf(), pid } }).acquire();
+  }
+  expect(readdirSync(folder)).toHaveLength(3);
+  expect(await createStoreLock(folder).hold(async () => 'ours')).toBe('ours');
   expect(readdirSync(folder)).toEqual([]);
 });
 

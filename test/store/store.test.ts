@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { open } from 'lmdb';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { createEmptyStore, type OutcomeStore, openStore } from '../../src/store/store.ts';
+import { openTables } from '../../src/store/tables.ts';
 import { useTempFolder } from '../support/temp-folder.ts';
 import { outcomeOf } from './outcomes.ts';
 
@@ -50,6 +51,19 @@ describe('the store', () => {
     await first.flush();
     await first.close();
     check(await useStore(folder));
+  });
+
+  it('is flushed once all is committed that was put, in whichever table', async () => {
+    const folder = useTempFolder();
+    const store = await useStore(folder);
+    void store.put(outcomeOf('acme.com'), []);
+    await store.flush();
+    expect(store.find('acme.com')).toBeDefined();
+    const { leftOver, close } = await openTables(folder); // the same environment
+    void leftOver.put('endpoint:acme.com', 1);
+    await store.flush();
+    expect(leftOver.get('endpoint:acme.com')).toBe(1);
+    await close();
   });
 
   it('keeps the shape of an answer', async () => {

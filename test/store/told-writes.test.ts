@@ -1,10 +1,14 @@
 import { mkdirSync, rmdirSync } from 'node:fs';
 import { join } from 'node:path';
-import { expect, it } from 'vitest';
+import { setImmediate } from 'node:timers/promises';
+import { expect, it, onTestFinished } from 'vitest';
 import { STORE_SETTINGS } from '../../src/job/commands/store-settings.ts';
+import type { LmdbFile } from '../../src/store/lmdb-file.ts';
 import { openStore } from '../../src/store/store.ts';
 import { noteApiName, openTables } from '../../src/store/tables.ts';
+import { tellWrites } from '../../src/store/told-writes.ts';
 import { withOpenedStore } from '../../src/store-upkeep/opened-store.ts';
+import { createGate } from '../support/gate.ts';
 import { useTempFolder } from '../support/temp-folder.ts';
 
 const told = (folder: string, why: string): unknown =>
@@ -44,4 +48,26 @@ it('tells that a store cannot be closed', async () => {
   await expect(tables.close()).rejects.toThrow(told(folder, 'store.lock cannot be read'));
   rmdirSync(join(folder, 'store.lock'));
   await tables.root.close();
+});
+
+it.each([
+  ['committed', 'flushed'],
+  ['flushed', 'committed'],
+] as const)('is flushed once lmdb has %s and %s', async (first, second) => {
+  const folder = useTempFolder();
+  const tables = await openTables(folder);
+  onTestFinished(() => tables.close());
+  const gates = { committed: createGate(), flushed: createGate() };
+  const root = { committed: gates.committed.opened, flushed: gates.flushed.opened };
+  const writes = tellWrites(folder, { ...tables, root } as unknown as LmdbFile);
+  let isFlushed = false;
+  const flushing = writes.flush().then(() => {
+    isFlushed = true;
+  });
+  for (const name of [first, second]) {
+    await setImmediate();
+    expect(isFlushed).toBe(false);
+    gates[name].open();
+  }
+  await flushing;
 });

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import type { Budget } from '../../src/worker/budget.ts';
+import { type Budget, createBudget } from '../../src/guard/budget.ts';
 import { lookUp } from '../../src/worker/lookup.ts';
 import { createTestContext, found, throttled, tryAgain } from './lookups.ts';
 
@@ -43,57 +43,41 @@ it('each try of a lookup is a call of the budget', async () => {
   expect(log).toEqual(['spend 1', 'spend 2']);
 });
 
-it('a call that was allowed only when its turn had passed waits for another turn', async () => {
-  const log: string[] = [];
-  const context = createTestContext(() => found);
-  const allowance = {
-    take: async () => {
-      log.push('take');
-      if (log.length === 1) await context.clock.sleep(20_000, context.stopSwitch.noCall);
-      return true;
-    },
-    giveBack: () => void log.push('give back'),
-  };
-  expect((await lookUp('acme.com', context, { allowance })).kind).toBe('outcome');
-  expect(context.called).toHaveLength(1);
-  expect(log).toEqual(['take', 'give back', 'take']);
-});
-
 it.each(['the run was stopped', 'others ask'])(
-  'a call that was allowed when %s is not made',
+  'a call that its chunk allowed when %s is not made, and given back',
   async (why) => {
     const context = createTestContext(() => found);
+    const ofChunk = createBudget(1);
     let isWanted = true;
-    let left = 1;
-    const allowance = {
-      take: async () => {
-        left -= 1;
+    const budget: Budget = {
+      tryReserve: () => undefined,
+      reserve: async (signal) => {
+        const reserved = await ofChunk.reserve(signal);
         if (why === 'others ask') isWanted = false;
         else context.stopSwitch.stop({ reason: 'interrupted' });
-        return true;
+        return reserved;
       },
-      giveBack: () => void (left += 1),
     };
-    const bounds = { allowance, isWanted: () => isWanted };
+    const bounds = { budget, isWanted: () => isWanted };
     expect(await lookUp('acme.com', context, bounds)).toEqual({ kind: 'not_asked' });
     expect(context.called).toEqual([]);
-    expect(left).toBe(1);
+    expect(ofChunk.tryReserve()).toBeDefined();
   },
 );
 
-it('each call is taken from the allowance of its chunk, and what was answered 429 is given back', async () => {
-  const log: string[] = [];
-  const allowance = {
-    take: async () => {
-      log.push('take');
-      return log.filter((entry) => entry === 'take').length <= 3;
-    },
-    giveBack: () => void log.push('give back'),
-  };
+it('each call is one of its chunk too, which stops nobody else when they are used up; a 429 is none', async () => {
   const answers = [throttled(10), tryAgain(), tryAgain()];
   const context = createTestContext((_, call) => answers[call - 1] ?? found);
-  expect(await lookUp('acme.com', context, { allowance })).toEqual({ kind: 'not_asked' });
+  const bounds = { budget: createBudget(2) };
+  expect(await lookUp('acme.com', context, bounds)).toEqual({ kind: 'not_asked' });
   expect(context.called).toHaveLength(3);
-  expect(log).toEqual(['take', 'give back', 'take', 'take', 'take']);
   expect(context.stopSwitch.stopped).toBeUndefined();
+});
+
+it('a call of a chunk is given back when there is none left for all lookups', async () => {
+  const context = { ...createTestContext(() => found), budget: createBudget(0) };
+  const ofChunk = createBudget(1);
+  expect(await lookUp('acme.com', context, { budget: ofChunk })).toEqual({ kind: 'not_asked' });
+  expect(context.stopSwitch.stopped).toEqual({ reason: 'max_calls' });
+  expect(ofChunk.tryReserve()).toBeDefined();
 });

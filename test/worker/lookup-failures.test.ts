@@ -1,6 +1,13 @@
 import { describe, expect, it } from 'vitest';
 import { lookUp } from '../../src/worker/lookup.ts';
-import { createTestContext, found, invalid, STARTED_AT_MS, tryAgain } from './lookups.ts';
+import {
+  createTestContext,
+  found,
+  invalid,
+  STARTED_AT_MS,
+  throttled,
+  tryAgain,
+} from './lookups.ts';
 
 describe('a lookup that fails', () => {
   it.each(['http_500', 'http_503', 'http_408', 'timeout', 'connection_reset', 'dns_failure'])(
@@ -40,9 +47,7 @@ describe('a lookup that fails', () => {
   });
 
   it('waits as long as an API that is out says, which costs no attempt', async () => {
-    const context = createTestContext((_, call) =>
-      call === 1 ? tryAgain('http_503', 90_000) : found,
-    );
+    const context = createTestContext((_, call) => (call === 1 ? throttled(90_000, 503) : found));
     expect(await lookUp('acme.com', context)).toMatchObject({
       outcome: { status: 'found', attempts: 1, throttled: 1 },
     });
@@ -52,7 +57,7 @@ describe('a lookup that fails', () => {
   });
 
   it('stops the run when an API that is out says to wait longer than --max-wait', async () => {
-    const answers = [tryAgain('http_503', 10_000), tryAgain('http_503', 10_001)];
+    const answers = [throttled(10_000, 503), throttled(10_001, 503)];
     const context = createTestContext((_, call) => answers[call - 1] ?? found, {
       maxWaitMs: 10_000,
     });

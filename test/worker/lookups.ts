@@ -2,12 +2,12 @@ import type { Answer } from '../../src/brand/answer.ts';
 import type { BrandClient } from '../../src/brand/client.ts';
 import { createEndpoint } from '../../src/brand/endpoint.ts';
 import type { Outcome } from '../../src/brand/outcome.ts';
+import { createBudget } from '../../src/guard/budget.ts';
+import { createRetryGate } from '../../src/guard/retry-budget.ts';
 import { createTurnstile } from '../../src/pace/turnstile.ts';
-import { createBudget } from '../../src/worker/budget.ts';
 import { createCredence } from '../../src/worker/credence.ts';
 import type { LookupContext } from '../../src/worker/lookup.ts';
 import { createOutageGate } from '../../src/worker/outage-gate.ts';
-import { createRetryGate } from '../../src/worker/retry-gate.ts';
 import { createStopSwitch, type StopSwitch } from '../../src/worker/stop-switch.ts';
 import { createFakeClock, type FakeClock } from '../support/fake-clock.ts';
 
@@ -94,19 +94,18 @@ export const invalid: Answer = {
   sign: 'no_json',
 };
 
-export function tryAgain(reason = 'http_500', retryAfterMs?: number): Answer {
+export function tryAgain(reason = 'http_500'): Answer {
   const httpStatus = reason.startsWith('http_') ? Number(reason.slice(5)) : undefined;
   return {
     kind: 'try_again',
     httpStatus,
     reason,
-    retryAfterMs,
     ...(httpStatus === undefined || httpStatus >= 500 ? { about: 'api' } : {}),
   };
 }
 
-export function throttled(retryAfterMs?: number): Answer {
-  return { kind: 'throttled', httpStatus: 429, retryAfterMs };
+export function throttled(retryAfterMs?: number, httpStatus = 429): Answer {
+  return { kind: 'throttled', httpStatus, retryAfterMs };
 }
 
 /** An outcome as a lookup makes it. */

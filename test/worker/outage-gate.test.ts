@@ -35,7 +35,7 @@ describe('an outage of the API', () => {
     const outMs = 20_000;
     const isOut = (): boolean => context.clock.nowMs() < outMs;
     const context = createTestContext(() => (isOut() ? tryAgain('http_503') : found));
-    const worker = createWorker({ ...context, concurrency: 32, holdsCallers: true });
+    const worker = createWorker({ ...context, concurrency: 32 });
     // Most chunks are taken back while the API is out: their lookups still wait for their turn.
     const isWanted = (domain: string): boolean => !context.outage.isOut || domain.endsWith('9.com');
     await worker.handle({ domains: domains(200) }, async () => {}, isWanted);

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { createRetryGate } from '../../src/worker/retry-gate.ts';
+import { createRetryGate } from '../../src/guard/retry-budget.ts';
 import { createStopSwitch } from '../../src/worker/stop-switch.ts';
 import { createFakeClock } from '../support/fake-clock.ts';
 

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import { join } from 'node:path';
 import { BrandfillError, describeSystemError } from '../../common/errors.ts';
+import { PRIVATE_FOLDER } from '../../common/file-access.ts';
 import { makeFolder } from '../../common/make-folder.ts';
 import type { JoinedRow } from '../joined-row.ts';
 import { type Change, type ComparedColumn, createChangeFinder, layoutOf } from './change-finder.ts';
@@ -91,7 +92,7 @@ export function prepareManifest({ folder, id }: PrepareManifestOptions): string 
   const name = createHash('sha256').update(id).digest('hex').slice(0, 24);
   const path = join(folder, `${name}.manifest`);
   try {
-    makeFolder(folder);
+    makeFolder(folder, PRIVATE_FOLDER);
   } catch (error) {
     throw new BrandfillError(
       'UNWRITABLE_OUTPUT',

@@ -1,3 +1,4 @@
+import { PRIVATE } from '../../common/file-access.ts';
 import { type OutputFile, openOutputFile } from '../output/output-file.ts';
 import {
   encodeTail,
@@ -36,7 +37,7 @@ export async function openManifestWriter(
   columns: readonly ManifestColumn[],
   lost: number = columns.length,
 ): Promise<ManifestWriter> {
-  const file: OutputFile = await openOutputFile(path);
+  const file: OutputFile = await openOutputFile(path, [PRIVATE]);
   const recordWords = RECORD_HEAD_WORDS + columns.length;
   const words = new Uint32Array(MOST_GATHERED * recordWords);
   const head = Buffer.alloc(HEAD_BYTES);

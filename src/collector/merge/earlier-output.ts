@@ -106,8 +106,8 @@ export async function checkEarlierOutput(options: CheckOptions): Promise<Earlier
     let place = next.done ? 0 : numberOf(next.value);
     for await (const batch of earlier.format.scan(earlier.source, domain)) {
       signal.throwIfAborted();
-      for (const { cell, fields } of batch) {
-        if (fields === 0) continue;
+      for (const { cell, fields, isBlank } of batch) {
+        if (fields === 0 || isBlank) continue;
         number += 1;
         maxFields = Math.max(maxFields, fields);
         if (next.done || number !== place) continue;
@@ -120,8 +120,8 @@ export async function checkEarlierOutput(options: CheckOptions): Promise<Earlier
         if (!next.done) place = numberOf(next.value);
       }
       await index.append(
-        batch.map(({ sizeBytes, fields }) => ({
-          kind: fields === 0 ? 'blank' : 'known',
+        batch.map(({ sizeBytes, fields, isBlank }) => ({
+          kind: fields === 0 || isBlank ? 'blank' : 'known',
           sizeBytes,
           fields,
           text: '',
@@ -189,6 +189,6 @@ async function* rowsOf(
   batches: AsyncIterable<readonly ScannedRow[]>,
 ): AsyncGenerator<ScannedRow, void, undefined> {
   for await (const batch of batches) {
-    for (const row of batch) if (row.fields > 0) yield row;
+    for (const row of batch) if (row.fields > 0 && !row.isBlank) yield row;
   }
 }

@@ -1,7 +1,7 @@
 import { isAnswer } from '../../brand/outcome.ts';
 import type { RowColumn, RowFormat, RowWriter } from '../../rows/row-format.ts';
 import { cutRows } from '../cut-rows.ts';
-import type { JoinedRow } from '../joined-row.ts';
+import { isListed, type JoinedRow, type OutputRow } from '../joined-row.ts';
 import type { OutputColumn, OutputColumns } from '../output/output-columns.ts';
 import type { OutputFile } from '../output/output-file.ts';
 import type { EarlierOutput } from './earlier-output.ts';
@@ -13,7 +13,7 @@ export interface MergeOptions {
   readonly format: RowFormat;
   readonly columns: FailureColumns;
   /** The new results, in the order of the failures file. The key of a row is its position. */
-  readonly rows: AsyncIterable<readonly JoinedRow[]>;
+  readonly rows: AsyncIterable<readonly OutputRow[]>;
   readonly output: OutputColumns;
   /** The list's own columns that were filled. */
   readonly filled: readonly RowColumn[];
@@ -55,7 +55,7 @@ export async function mergeRows(options: MergeOptions): Promise<void> {
     const left: string[] = [];
     for (const [number, row] of batch) {
       if (next.done || placeOf(next.value) !== number) {
-        texts.push(outWriter.untouched(row));
+        texts.push(number === NOWHERE ? outWriter.blank(row) : outWriter.untouched(row));
         continue;
       }
       const before = earlier.format.toObject(row.raw)[earlier.added[1] ?? ''];
@@ -81,6 +81,8 @@ function placeOf({ key }: JoinedRow): number {
 interface RowMerger {
   readonly header: string;
   untouched(row: EarlierRow): string;
+  /** An empty line, or one of nothing but delimiters. */
+  blank(row: EarlierRow): string;
   merged(row: EarlierRow, learned: JoinedRow): string;
 }
 
@@ -101,7 +103,8 @@ function createRowMerger(
   const nothing = more.map(() => '');
   return {
     header: further.header,
-    untouched: ({ raw, fields }) => (fields === 0 ? raw : further.row(raw, fields, nothing)),
+    untouched: ({ raw, fields }) => further.row(raw, fields, nothing),
+    blank: ({ raw, fields }) => (fields === 0 ? raw : (further.blank?.(raw, fields) ?? raw)),
     merged: ({ raw }, learned) => {
       const own = filler.fill(format.ownPart(raw, domain), width, learned.fills ?? []).raw;
       return whole.row(
@@ -113,7 +116,7 @@ function createRowMerger(
   };
 }
 
-/** The number of an empty line, which is not a row. */
+/** The number of what is not a row. */
 const NOWHERE = 0;
 
 function rowsOf({
@@ -129,7 +132,7 @@ function rowsOf({
 }
 
 async function* one(
-  batches: AsyncIterable<readonly JoinedRow[]>,
+  batches: AsyncIterable<readonly OutputRow[]>,
 ): AsyncGenerator<JoinedRow, void, undefined> {
-  for await (const batch of batches) yield* batch;
+  for await (const batch of batches) yield* batch.filter(isListed);
 }

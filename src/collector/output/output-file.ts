@@ -5,6 +5,12 @@ import { dirname } from 'node:path';
 import type { Writable } from 'node:stream';
 import { createGzip } from 'node:zlib';
 import { BrandfillError } from '../../common/errors.ts';
+import {
+  type FileAccess,
+  followOwnLinks,
+  modeWithin,
+  newFileMode,
+} from '../../common/file-access.ts';
 import { syncFolder } from '../../common/sync-folder.ts';
 import { findLeftovers, temporaryPath } from '../../common/temporary-files.ts';
 import { describeUnwritable } from '../../common/unwritable.ts';
@@ -32,11 +38,15 @@ export interface OutputFile {
  * Opens an output: a temporary file beside its place, or the existing device or pipe there. A file
  * whose name ends in `.gz` is compressed.
  *
+ * @param from the files that it is made from: it is never more open than they are
  * @throws BrandfillError `UNWRITABLE_OUTPUT` when that cannot be written, `INVALID_SETTING` when it is
  * part of a store.
  */
-export async function openOutputFile(path: string): Promise<OutputFile> {
-  const target = await refused(path, () => placeOf(path)); // a link stays a link, even one to a missing file
+export async function openOutputFile(
+  path: string,
+  from: readonly FileAccess[] = [],
+): Promise<OutputFile> {
+  const target = await placeToWrite(path);
   if (isStoreFile(target)) {
     throw new BrandfillError(
       'INVALID_SETTING',
@@ -49,10 +59,12 @@ export async function openOutputFile(path: string): Promise<OutputFile> {
     if (before && !before.isFile()) return openDevice(path, target);
     await removeLeftovers(target);
     const temporary = temporaryBeside(target);
-    const handle = await open(temporary, 'w');
+    const handle = await open(temporary, 'wx', newFileMode(from));
     const file = createOutputFile(path, { target, temporary, handle });
     try {
-      if (before) await handle.chmod(before.mode & 0o777);
+      const made = await handle.stat();
+      const mode = modeWithin({ mode: (before ?? made).mode, gid: made.gid }, from);
+      if (mode !== (made.mode & 0o777)) await handle.chmod(mode);
     } catch (error) {
       await file.discard();
       throw error;
@@ -207,6 +219,15 @@ function openDevice(path: string, target: string): OutputFile {
       stream.destroy();
     },
   };
+}
+
+/**
+ * The place of an output. A link stays a link, even one to a missing file.
+ *
+ * @throws BrandfillError `UNWRITABLE_OUTPUT` when another user may have planted it
+ */
+export async function placeToWrite(path: string): Promise<string> {
+  return await refused(path, () => (process.geteuid ? followOwnLinks(path) : placeOf(path)));
 }
 
 /** A unique path beside a place. When its process is gone, the next writer removes the file. */

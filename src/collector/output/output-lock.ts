@@ -10,8 +10,7 @@ import {
   type Owner,
   SILENCE_MS,
 } from '../../common/owner.ts';
-import { refused, temporaryBeside } from './output-file.ts';
-import { placeOf } from './output-paths.ts';
+import { placeToWrite, refused, temporaryBeside } from './output-file.ts';
 import { keepAtExit, removeAtExit } from './remove-at-exit.ts';
 
 /** The claim of a run on an output, or on all its outputs. */
@@ -61,7 +60,7 @@ export async function lockOutput(
   }: LockOutputOptions = {},
 ): Promise<OutputLock> {
   if (path === '-') return NO_LOCK;
-  const target = await placeOf(path);
+  const target = await placeToWrite(path);
   const before = await stat(target).catch(() => undefined);
   if (before && !before.isFile()) return NO_LOCK;
   const file = `${target}.lock`;
@@ -95,7 +94,7 @@ async function tryToTake(file: string, { target, mine }: Place): Promise<boolean
   const temporary = temporaryBeside(target);
   const text = `${JSON.stringify(mine)}\n`;
   try {
-    await writeFile(temporary, text);
+    await writeFile(temporary, text, { flag: 'wx' });
     return await tryToLink(temporary, file).catch(() => tryToWrite(file, text));
   } finally {
     await rm(temporary, { force: true });

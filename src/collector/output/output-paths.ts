@@ -34,8 +34,8 @@ export interface OutputPathsOptions {
 
 /**
  * Names the outputs, beside the input by default. Rows of standard input go to standard output, and
- * their failures to `stdin.failures.<ext>` in the current folder. The failures of a workbook become
- * a sheet.
+ * their failures to `stdin.failures.<ext>` in the current folder, or beside `out`, as do those of rows
+ * that came as objects. The failures of a workbook become a sheet.
  *
  * @throws BrandfillError `INVALID_SETTING` when an output is the input, or its name stands for a
  *   format that the rows cannot be written in; `UNREADABLE_INPUT` when a workbook cannot be written
@@ -52,7 +52,9 @@ export async function chooseOutputPaths(options: OutputPathsOptions): Promise<Ou
   const ofText = outKind === format.kind ? ending : splitExtension(out).extension;
   const paths = {
     out,
-    failures: options.failures ?? (outKind === 'xlsx' ? undefined : `${stem}.failures${ofText}`),
+    failures:
+      options.failures ??
+      (outKind === 'xlsx' ? undefined : `${await stemOfFailures(stem, options)}.failures${ofText}`),
     changes: options.changes,
   };
   const { failures, changes } = paths;
@@ -80,6 +82,15 @@ export async function chooseOutputPaths(options: OutputPathsOptions): Promise<Ou
     await assertRewritable(format.workbook);
   }
   return paths;
+}
+
+/** A list that is no file has no place of its own, so its failures go beside the output. */
+async function stemOfFailures(ofList: string, { input, out }: OutputPathsOptions): Promise<string> {
+  const isFile = typeof input === 'string' && !isPiped(input);
+  if (isFile || out === undefined || out === '-') return ofList;
+  const there = await stat(out).catch(() => undefined);
+  if (there && !there.isFile()) return ofList; // such as /dev/null
+  return splitExtension(out).stem.replace(/(?<=[^/\\])\.enriched$/, '');
 }
 
 export interface MergePathsOptions extends Pick<OutputPathsOptions, 'out' | 'source' | 'format'> {

@@ -1,6 +1,7 @@
 import type { Extent, RowColumn, RowFormat } from '../../rows/row-format.ts';
+import type { Source } from '../../rows/source.ts';
 import type { Changes } from '../changes/changes.ts';
-import type { JoinedRow } from '../joined-row.ts';
+import { isListed, type JoinedRow, type OutputRow } from '../joined-row.ts';
 import type { OutputColumn, OutputColumns } from './output-columns.ts';
 import { createOutputStream, type OutputFile, openOutputFile } from './output-file.ts';
 import type { OutputLock } from './output-lock.ts';
@@ -11,7 +12,7 @@ import { createTableFile, type TableFile } from './table-file.ts';
 /** The files of a run. */
 export interface Outputs {
   /** Writes all rows and puts all files in their places. */
-  write(rows: AsyncIterable<readonly JoinedRow[]>, layout: OutputLayout): Promise<void>;
+  write(rows: AsyncIterable<readonly OutputRow[]>, layout: OutputLayout): Promise<void>;
   /**
    * Has `work` write the files, and puts them in their places. After a crash in between, failures
    * may remain that the output has already, never the other way round.
@@ -28,6 +29,8 @@ export interface WrittenFiles {
 }
 
 export interface OpenOutputsOptions {
+  /** What the outputs are made from: they are never more open than that. */
+  readonly sources: readonly Pick<Source, 'file'>[];
   /** The folder where the sheets of a workbook are kept until it is complete. */
   readonly spoolFolder: string;
   readonly onNotice: (message: string) => void;
@@ -53,8 +56,9 @@ export interface OutputLayout {
  */
 export async function openOutputs(
   paths: LockedPaths,
-  options: OpenOutputsOptions,
+  { sources, ...options }: OpenOutputsOptions,
 ): Promise<Outputs> {
+  const from = sources.flatMap(({ file }) => file ?? []);
   const lock = await lockOutputs(paths);
   const opened: OpenOutput[] = [];
   const close = async (): Promise<void> => {
@@ -71,7 +75,7 @@ export async function openOutputs(
     const file =
       path === '-'
         ? createOutputStream('standard output', process.stdout)
-        : await openOutputFile(path);
+        : await openOutputFile(path, from);
     const output = { file, table: createTableFile({ path, file, isWhole, ...options }) };
     opened.push(output);
     return output;
@@ -112,7 +116,7 @@ interface OpenOutputs {
 }
 
 async function write(
-  rows: AsyncIterable<readonly JoinedRow[]>,
+  rows: AsyncIterable<readonly OutputRow[]>,
   { format, extent, columns, changes, sheets, column }: OutputLayout,
   { out, failures, changed, lock }: OpenOutputs,
 ): Promise<void> {
@@ -125,9 +129,10 @@ async function write(
     changed && (await beginTable(changed, columns.out, ofChanges, columns.changes));
   for await (const batch of rows) {
     await outTable.append(batch);
-    await failuresTable.append(batch.filter((row) => row.status !== 'found'));
+    const listed = batch.filter(isListed);
+    await failuresTable.append(listed.filter((row) => row.status !== 'found'));
     if (changes && changesTable) {
-      await appendChanges(changesTable, batch, changes);
+      await appendChanges(changesTable, listed, changes);
       await changes.flush();
     }
   }
@@ -163,7 +168,7 @@ async function appendChanges(
 
 interface TableAppender {
   /** @param more the values of the further columns, for each row */
-  append(rows: readonly JoinedRow[], more?: readonly (readonly string[])[]): Promise<void>;
+  append(rows: readonly OutputRow[], more?: readonly (readonly string[])[]): Promise<void>;
 }
 
 interface TableToBegin extends Pick<OutputLayout, 'format' | 'extent' | 'column'> {
@@ -184,6 +189,7 @@ async function beginTable(
     append: async (rows, more) => {
       if (rows.length === 0) return;
       const texts = rows.map((row, at) => {
+        if (!isListed(row)) return table.writer.blank?.(row.raw, row.fields) ?? '';
         const values = valuesOf(row);
         return table.writer.row(
           row.raw,

@@ -12,6 +12,7 @@ import {
   type YAMLError,
 } from 'yaml';
 import { BrandfillError, describeSystemError } from '../../common/errors.ts';
+import { keepCredentialName } from '../../common/secrets.ts';
 import { createIssues } from './job-file-issues.ts';
 import { explainKey, JOB_FILE_KEYS, type JobFileValues } from './job-file-keys.ts';
 import { readMap } from './job-file-map.ts';
@@ -65,6 +66,7 @@ export function parseJobFile(file: string, text: string, context: JobFileContext
     return { file, values: {}, placeOf: () => undefined, error: issues.toError() };
   }
   const credential: unknown = doc.get('apiKeyEnv');
+  if (typeof credential === 'string') keepCredentialName(credential);
   const reading = {
     file,
     text,

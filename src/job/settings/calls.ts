@@ -1,4 +1,4 @@
-import type { CallsPer } from '../../guard/calendar-window.ts';
+import type { CallsPer } from '../../guard/shared-budget.ts';
 import type { Rate } from '../../pace/rate.ts';
 import type { Definitions } from '../setting-definition.ts';
 import { parseCallsPer } from '../values/calls-per.ts';

@@ -1,5 +1,5 @@
 import { BrandfillError } from '../../common/errors.ts';
-import type { CalendarUnit, CallsPer } from '../../guard/calendar-window.ts';
+import type { CalendarUnit, CallsPer } from '../../guard/shared-budget.ts';
 
 const UNITS: ReadonlyMap<string, CalendarUnit> = new Map([
   ['min', 'minute'],

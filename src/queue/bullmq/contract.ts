@@ -1,5 +1,7 @@
 import { createHash } from 'node:crypto';
 import { z } from 'zod';
+import type { Outcome } from '../../brand/outcome.ts';
+import type { Shape } from '../../brand/shape.ts';
 import type { PendingSince } from '../parking.ts';
 import { findRunId } from './names.ts';
 
@@ -86,8 +88,6 @@ export interface OutcomesData {
   readonly chunk: string;
   readonly ref?: unknown;
   readonly outcomes: readonly OutcomeData[];
-  /** Set on the queue of a run: the outcomes are in the log of the chunk, not here. */
-  readonly isLogged?: true;
   /** Why the job was refused as a chunk of lookups, if it was. */
   readonly error?: string;
 }
@@ -108,7 +108,7 @@ export function lookupsSchema(): object {
 export function parseLookups(data: unknown): LookupsData | string {
   const read = unlessTooDeep(() => lookups.safeParse(data));
   if (read === undefined) return "the job breaks the contract: 'ref': nested too deep";
-  if (read.success) return read.data;
+  if (read.success) return { ...read.data, ...refOf(data) };
   const [issue] = read.error.issues;
   const at = issue?.path.join('.') ?? '';
   const version = findVersion(data);
@@ -123,9 +123,15 @@ export function addresseeOf(
   data: unknown,
   chunk: string,
 ): { replyTo: string | undefined; ref: unknown } {
-  const given = isObject(data) && 'ref' in data ? data.ref : undefined;
+  const given = refOf(data)?.ref;
+  const isReadable = unlessTooDeep(() => ref.safeParse(given).success) ?? false;
   const replyTo = isForeignToRun(chunk, data) ? undefined : replyToOf(data);
-  return { replyTo, ref: unlessTooDeep(() => ref.safeParse(given).data) };
+  return { replyTo, ref: isReadable ? given : undefined };
+}
+
+/** The `ref` of a job as it came: the schema's copy of it has no members named `__proto__`. */
+function refOf(data: unknown): { readonly ref: unknown } | undefined {
+  return isObject(data) && 'ref' in data ? { ref: data.ref } : undefined;
 }
 
 /** Why a chunk that is foreign to the run whose queue it names is refused. */
@@ -171,4 +177,55 @@ export const PART = 'part';
 export function chunkId(owner: string, domains: readonly string[]): string {
   const hash = createHash('sha256').update(domains.join('\n')).digest('base64url').slice(0, 16);
   return `${owner}-${hash}`;
+}
+
+/**
+ * An outcome in the form in which it is sent, without the parsed answer.
+ *
+ * @param given the text in the chunk, when that is not the domain itself
+ */
+export function toData(outcome: Outcome, given: string = outcome.domain): OutcomeData {
+  const { domain, status, reason, httpStatus, attempts, throttled, fetchedAtMs, json } = outcome;
+  const { retryAfterMs } = outcome;
+  return {
+    domain,
+    ...(given === domain ? {} : { given }),
+    status,
+    reason,
+    ...(httpStatus === undefined ? {} : { httpStatus }),
+    attempts,
+    ...(throttled ? { throttled } : {}),
+    ...(retryAfterMs === undefined ? {} : { retryAfterMs }),
+    fetchedAtMs,
+    json,
+  };
+}
+
+/** An outcome that no call was made for. */
+export function withoutCall(
+  domain: string,
+  { status, reason, nowMs }: { status: 'failed' | 'invalid'; reason: string; nowMs: number },
+): OutcomeData {
+  return { domain, status, reason, attempts: 0, fetchedAtMs: nowMs, json: '' };
+}
+
+/**
+ * The outcome that a run stores. A run checks its domains beforehand, so `invalid` cannot come up
+ * for it.
+ */
+export function toOutcome(data: OutcomeData, shape?: Shape): Outcome {
+  const { domain, status, reason, httpStatus, attempts, throttled, fetchedAtMs, json } = data;
+  const { retryAfterMs } = data;
+  return {
+    domain,
+    status: status === 'invalid' ? 'failed' : status,
+    reason,
+    httpStatus,
+    attempts,
+    throttled,
+    ...(retryAfterMs === undefined ? {} : { retryAfterMs }),
+    fetchedAtMs,
+    json,
+    shape,
+  };
 }

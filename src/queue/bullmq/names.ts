@@ -17,7 +17,7 @@ export const BULK_PRIORITY = 10;
 /** For chunks of runs. Runs end one day, unlike a backlog that others add to. */
 export const RUN_PRIORITY = 5;
 
-/** The queue on which a run waits for its outcomes. */
+/** What the chunks of a run name as their reply queue. No such queue exists: see `runStreamKey`. */
 export function runQueueName(runId: string): string {
   return `run-${runId}`;
 }
@@ -41,7 +41,17 @@ export function replyId(
   return `o-${addedAtMs}-${number}-${chunk.replaceAll(':', '%3A')}`;
 }
 
-/** The key where the outcomes of a chunk are logged until it is finished. */
+/** The stream of the outcomes that a run has not stored yet. */
+export function runStreamKey(runId: string): string {
+  return `${PREFIX}:run-outcomes:${runId}`;
+}
+
+/** The key where it is noted which domains of a chunk of a run are done, one a line. */
+export function doneKey(chunk: string): string {
+  return `${PREFIX}:done:${chunk}`;
+}
+
+/** The stream of the outcomes of a chunk that no run waits for, until it is finished. */
 export function logKey(chunk: string): string {
   return `${PREFIX}:log:${chunk}`;
 }
@@ -53,12 +63,6 @@ export function ledgerKey(runId: string): string {
 
 /** How long the keys of a killed run or of a chunk are kept. After that no run resumes them. */
 export const KEPT_MS: number = 7 * 24 * 60 * 60_000;
-
-/** The keys of the queue on which a run waits, apart from those of its jobs. */
-export function runQueueKeys(runId: string): readonly string[] {
-  const parts = ['meta', 'id', 'events', 'marker', 'wait', 'active'];
-  return parts.map((part) => `${PREFIX}:${runQueueName(runId)}:${part}`);
-}
 
 /**
  * BullMQ writes a completed job with its return value to the stream of events, and keeps it there.

@@ -10,7 +10,7 @@ export function costSection({ cost, rows }: RunReport): Html | false {
   const { perCall, calls, total, planned } = cost;
   const { found } = rows.statuses;
   const facts: readonly (readonly [string, string])[] = [
-    ['in all', `${formatPrice(total)} for ${count(calls, 'call')}, those answered 429 left out`],
+    ['in all', `${formatPrice(total)} for ${count(calls, 'call')}, those throttled left out`],
     ['a call', formatPrice(perCall)],
     ...(found > 0 ? ([['an enriched row', formatPrice(total / found)]] as const) : []),
     ...(planned === null ? [] : ([['as planned', formatPrice(planned)]] as const)),

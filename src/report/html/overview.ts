@@ -51,7 +51,7 @@ export function rowsSection({ rows, run, domains, lookups, reasons }: RunReport)
   const isPruned = reasons.some(({ reason }) => reason === 'pruned');
   const odd = [
     rows.ragged > 0 &&
-      `${count(rows.ragged, 'row')} had more or fewer cells than the header and were kept as they are.`,
+      `${count(rows.ragged, 'row')} had more or fewer cells than the header: short ones were filled up, and no row was looked up whose domain may be in another column.`,
     rows.blankLines > 0 && `${count(rows.blankLines, 'blank line')} left out.`,
     !rows.areWritten && 'The rows were not written: the outputs are as they were before.',
   ];

@@ -60,7 +60,7 @@ function drawSpeed({ timeline, calls, run, pace }: RunReport): Html {
   });
   return html`<ul class="legend"><li><i></i>calls per second</li>
 ${limits.some((limit) => limit !== null) && html`<li><i class="limit"></i>limit</li>`}
-${throttled.some((rate) => rate > 0) && html`<li><i class="box throttled"></i>answered 429, per second</li>`}
+${throttled.some((rate) => rate > 0) && html`<li><i class="box throttled"></i>throttled, per second</li>`}
 ${bands.some(({ kind }) => kind === 'told') && html`<li><i class="box told"></i>told to wait, or backing off</li>`}
 ${bands.some(({ kind }) => kind === 'paused') && html`<li><i class="box paused"></i>paused by somebody</li>`}
 ${bands.some(({ kind }) => kind === 'outage') && html`<li><i class="box outage"></i>the API was out</li>`}</ul>
@@ -102,7 +102,7 @@ function hintOf(span: Span): string {
     `from ${atMs === 0 ? 'the start' : formatDuration(atMs)}`,
     `${number(callsPerSecond, 1)} calls/s`,
     ...(limitPerSecond === null ? [] : [`limit ${formatRate(limitPerSecond)}`]),
-    ...(throttledPerSecond > 0 ? [`${number(throttledPerSecond, 1)}/s answered 429`] : []),
+    ...(throttledPerSecond > 0 ? [`${number(throttledPerSecond, 1)}/s throttled`] : []),
     ...waits.flatMap(([ms, words]) => (ms > 0 ? [`${words} ${formatDuration(ms)}`] : [])),
   ].join(', ');
 }
@@ -117,7 +117,7 @@ function factsOf({
   const waits: readonly (readonly [string, number])[] = [
     ['paused by somebody, which the average counts in', pausedMs],
     ['waited because the API had named a time', told],
-    ['waited because it had answered 429 and named none', backingOff],
+    ['waited because it had throttled calls and named no time', backingOff],
     ['waited for an outage', outage],
     ['waited for the retry budget', retryBudget],
   ];
@@ -127,7 +127,7 @@ function factsOf({
     ...(calls.throttled > 0
       ? ([
           [
-            'answered 429',
+            'throttled',
             `${count(calls.throttled, 'call')}, ${share(calls.throttled, calls.total)}`,
           ],
         ] as const)

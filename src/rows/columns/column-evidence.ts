@@ -5,7 +5,7 @@ import { isNothing } from '../domain/idioms.ts';
 export interface ColumnEvidence {
   /** share of all sampled rows that are not blank, 0 to 1 */
   readonly filled: number;
-  /** share of the cells that are not blank and hold a domain, 0 to 1 */
+  /** share of the cells that are not blank and hold a domain, or several of them, 0 to 1 */
   readonly domains: number;
   /** most of these are e-mail addresses */
   readonly isEmail: boolean;
@@ -26,10 +26,12 @@ export function evidenceOf(cells: readonly string[]): ColumnEvidence {
   let example: string | undefined;
   for (const cell of filled) {
     const result = normalizeDomain(cell, { registrable: true });
-    if (!('domain' in result)) continue;
-    example ??= cell;
+    // Several addresses are none to look up, but show what the column is for.
+    if ('invalid' in result && result.invalid !== 'several_domains') continue;
     domains += 1;
     if (/^[^/]*@/.test(cell)) emails += 1;
+    if ('invalid' in result) continue;
+    example ??= cell;
     perSite.set(result.domain, (perSite.get(result.domain) ?? 0) + 1);
   }
   const largest = Math.max(0, ...perSite.values());

@@ -64,12 +64,15 @@ export async function* scanCsv(
         }
       }
     }
+    const fields = isBlank(cells, sizeBytes) ? 0 : cells.length;
+    const isNoRow = fields > 0 && isBlankRow(cells, width);
     batch.push({
       cell: cells[domainColumn.index] ?? '',
       sizeBytes,
-      fields: isBlank(cells, sizeBytes) ? 0 : cells.length,
+      fields,
       others: others.length > 0 ? others.map(({ index }) => cells[index] ?? '') : undefined,
-      shiftedInLine: options.isShifted(cells) ? line : undefined,
+      isBlank: isNoRow || undefined,
+      shiftedInLine: !isNoRow && options.isShifted(cells) ? line : undefined,
     });
     endBytes = recordEnd;
   }
@@ -114,6 +117,14 @@ export function isBlankLine(
   { lineEnds }: CsvDialect,
 ): boolean {
   return cells.length === 1 && cells[0] === '' && sizeBytes <= (lineEnds[0]?.length ?? 2);
+}
+
+/**
+ * Whether a row of a list with several columns has no text: nothing but delimiters, as programs write
+ * the empty rows of a form. The only cell of a narrower list may be blank, and is a row all the same.
+ */
+export function isBlankRow(cells: readonly string[], width: number): boolean {
+  return width > 1 && cells.every((cell) => cell.trim() === '');
 }
 
 /** @param line the line in which the unreadable row begins */

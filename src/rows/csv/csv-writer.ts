@@ -39,6 +39,13 @@ export function createCsvWriter(options: CsvWriterOptions): RowWriter {
   return {
     header: (byteOrderMark ? '\uFEFF' : '') + before + row(headerRaw, headerFields, added),
     row,
+    blank: (raw, fields) => {
+      const own = withoutLineEnd(raw, dialect);
+      const lineEnd = raw.slice(own.length) || dialect.lineEnd;
+      // It may be longer than the list, and then gets no more cells than the list has.
+      const missing = Math.max(0, width + added.length - fields);
+      return own + dialect.delimiter.repeat(missing) + lineEnd;
+    },
   };
 }
 

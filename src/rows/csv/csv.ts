@@ -3,6 +3,7 @@ import { parse as parseSync } from 'csv-parse/sync';
 import { BrandfillError } from '../../common/errors.ts';
 import { evidenceOf } from '../columns/column-evidence.ts';
 import { guessDomainColumn } from '../columns/domain-column.ts';
+import { findHeaderBelowTitle } from '../columns/header-row.ts';
 import { uniqueNames } from '../columns/names.ts';
 import { describeText } from '../describe-text.ts';
 import type { RowFormat } from '../row-format.ts';
@@ -10,10 +11,9 @@ import type { Source } from '../source.ts';
 import { createCsvFiller, cutCells } from './csv-cells.ts';
 import { type CsvDialect, describeDialect, usualDialect } from './csv-dialect.ts';
 import { describeFault, parserOptions } from './csv-parser.ts';
-import { isBlankLine, refuseLine, scanCsv } from './csv-scan.ts';
+import { isBlankLine, isBlankRow, refuseLine, scanCsv } from './csv-scan.ts';
 import { cellWriterOf, createCsvWriter, textOfCell } from './csv-writer.ts';
 import { DELIMITERS, detectDialect } from './detect-dialect.ts';
-import { findHeaderBelowTitle, firstLines, linesIn } from './title-lines.ts';
 
 const SAMPLE_ROWS = 200;
 
@@ -185,10 +185,8 @@ function readSample(
 ): readonly CsvRecord[] {
   const { records, endBytes, error } = readRecords({ source, dialect, start });
   const { sample, isWholeInSample } = source;
-  // The sample may cut its last record short.
-  if (!isWholeInSample && endBytes === sample.length && !/[\r\n]/.test(lastOf(sample))) {
-    records.pop();
-  }
+  const isCut = !isWholeInSample && !/[\r\n]/.test(lastOf(sample));
+  if (isCut && records.at(-1)?.endBytes === sample.length) records.pop();
   if (records.length > 0 || (!error && isWholeInSample)) return records;
   if (isWholeInSample) {
     const lines = sample.toString('utf8', 0, endBytes).split(/\r\n|\r|\n/).length;
@@ -216,7 +214,10 @@ function readRecords({ source, dialect, start }: SampleOptions): {
       on_record: (cells: string[], { bytes }: InfoRecord) => {
         const record = { cells, startBytes: endBytes, endBytes: start + bytes };
         endBytes = record.endBytes;
-        const isBlank = isBlankLine(cells, record.endBytes - record.startBytes, dialect);
+        // A first line of nothing but delimiters stands where the header should.
+        const isBlank =
+          isBlankLine(cells, record.endBytes - record.startBytes, dialect) ||
+          isBlankRow(cells, records[0]?.cells.length ?? 0);
         if (!isBlank) records.push(record);
         return null;
       },
@@ -279,10 +280,29 @@ function findLineOfHeader(
     readRecords({ source, dialect: { ...dialect, delimiter }, start }).records;
   for (const read of [() => records, ...others.map((one) => () => readWith(one))]) {
     const found = read();
-    const header = found[findHeaderBelowTitle(found) ?? -1];
+    const header = found[findHeaderBelowTitle(found.map(({ cells }) => cells)) ?? -1];
     if (header) return linesIn(source.sample.toString('utf8', 0, header.startBytes));
   }
   return undefined;
+}
+
+const LINE_END = /\r\r\n|\r\n|\n|\r/g;
+
+/** The line in which a text ends, from 1. */
+function linesIn(text: string): number {
+  return text.split(LINE_END).length;
+}
+
+/** The first lines of a text, line ends included; undefined when there are fewer. */
+function firstLines(text: string, count: number): string | undefined {
+  let end = 0;
+  const lineEnds = text.matchAll(LINE_END);
+  for (let line = 0; line < count; line += 1) {
+    const next = lineEnds.next();
+    if (next.done) return undefined;
+    end = next.value.index + next.value[0].length;
+  }
+  return text.slice(0, end);
 }
 
 function describeTitle(line: number): string {

@@ -42,6 +42,8 @@ export interface Address {
   /** What follows: path, query and fragment, as they are written. */
   readonly behind: string;
   readonly isEmail: boolean;
+  /** A scheme was in front of it, so that what follows can only be its path. */
+  readonly hasScheme: boolean;
 }
 
 /** No host name, however encoded or decomposed, fits 253 ASCII characters from more than this. */
@@ -114,7 +116,7 @@ export function readAddress(text: string): Address | InvalidDomain {
   if (/\s/.test(host)) return invalid.contains_space;
   if (host === '') return invalid.malformed;
   if (host.length > MAX_HOST_LENGTH) return invalid.domain_too_long;
-  return { host, behind, isEmail: at !== -1 && !isUrl };
+  return { host, behind, isEmail: at !== -1 && !isUrl, hasScheme: isUrl };
 }
 
 function withoutPort(hostAndPort: string): string | InvalidDomain {

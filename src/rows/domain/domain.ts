@@ -8,7 +8,7 @@ import {
   invalidDomain,
   readAddress,
 } from './address.ts';
-import { addressesIn, isBare, isExplicit, isNothing } from './idioms.ts';
+import { addressesIn, isBare, isExplicit, isNothing, splitAnywhere } from './idioms.ts';
 import { findSharedPage } from './shared-hosts.ts';
 
 export type { InvalidDomain, InvalidReason };
@@ -83,11 +83,21 @@ const MOST_LINKS = 5;
 
 function readText(text: string): Resolved | InvalidDomain {
   const [, host, behind = ''] = PLAIN_URL.exec(text) ?? [];
-  if (host?.includes('.')) return follow(resolveHost(host), behind, 0);
-  if (isBare(text)) return readOne(text);
+  if (host?.includes('.'))
+    return orSeveral(resolve({ host, behind, isEmail: false, hasScheme: true }, 0), text);
+  if (isBare(text)) return orSeveral(readOne(text), text);
   const { whole, pieces } = addressesIn(text, (shown) => 'host' in resolveShown(shown));
   if (whole === '') return EMPTY;
-  return pieces.length > 1 ? agree(whole, pieces) : readOne(pieces[0] ?? whole);
+  return orSeveral(pieces.length > 1 ? agree(whole, pieces) : readOne(pieces[0] ?? whole), whole);
+}
+
+/** Looks for several addresses in what is not one, whatever stands between them. */
+function orSeveral(found: Resolved | InvalidDomain, text: string): Resolved | InvalidDomain {
+  if (!('invalid' in found) || found.invalid === 'several_domains') return found;
+  const all = splitAnywhere(text).map((piece) => readOne(piece));
+  const [first, ...others] = all.filter((one) => 'host' in one);
+  const areAll = first !== undefined && others.length > 0 && others.length + 1 === all.length;
+  return areAll ? oneOf([first, ...others], first) : found;
 }
 
 function resolveShown(shown: string): Resolved | InvalidDomain {
@@ -99,11 +109,42 @@ function readOne(text: string, links = 0): Resolved | InvalidDomain {
   return 'invalid' in address ? address : resolve(address, links);
 }
 
-function resolve({ host, behind, isEmail }: Address, links: number): Resolved | InvalidDomain {
+function resolve(address: Address, links: number): Resolved | InvalidDomain {
+  const { host, behind, isEmail } = address;
   const found = resolveHost(host);
   if ('invalid' in found) return found;
-  return isEmail ? { ...found, isEmail } : follow(found, behind, links);
+  return withOthers(isEmail ? { ...found, isEmail } : follow(found, behind, links), address);
 }
+
+const SLASHES = /[\\/]+/;
+const WHOLE_URL = /^[\\/]+https?:[\\/]/i;
+const MOST_SEGMENTS = 10;
+
+/**
+ * `acme.com/bolt.com`: what looks like a path is other addresses, if it is nothing else, and no file
+ * such as `index.do`. Behind a scheme it is one only with a scheme of its own.
+ */
+function withOthers(
+  found: Resolved | InvalidDomain,
+  { behind, hasScheme }: Address,
+): Resolved | InvalidDomain {
+  if (!behind.includes('.') || 'invalid' in found || found.isShared) return found;
+  if (hasScheme && !WHOLE_URL.test(behind)) return found;
+  const segments = behind
+    .split(SLASHES, MOST_SEGMENTS)
+    .filter((segment) => segment !== '' && !/^https?:$/i.test(segment));
+  const others: Resolved[] = [];
+  for (const segment of segments) {
+    const one = FILE.test(segment) ? NO_DOT : readOne(segment);
+    if ('invalid' in one) return found;
+    others.push(one);
+  }
+  return oneOf([found, ...others], found);
+}
+
+/** Names of pages and scripts whose ending is also a top-level domain, and of people. */
+const FILE =
+  /^@|^(?:index|default|main|home|start|welcome|login|search|page|view|show|readme|about|contact|site|page-?\d+)\.\w+$|\.(?:do|py|md|sh|zip|mov)$/i;
 
 /** Goes where a link leads that wraps another, if that can be told. */
 function follow(
@@ -126,7 +167,8 @@ function agree(whole: string, pieces: readonly string[]): Resolved | InvalidDoma
   const all = pieces.map((piece) => (mayHaveDot(piece) ? readOne(piece) : NO_DOT));
   const found = all.filter((one) => 'host' in one);
   const [first] = found;
-  if (found.length === pieces.length && first !== undefined) return oneOf(found, first);
+  const nothings = pieces.filter(isNothing).length;
+  if (found.length + nothings === pieces.length && first !== undefined) return oneOf(found, first);
   const explicit = all.filter(
     (one, at): one is Resolved => 'host' in one && isExplicit(pieces[at] ?? ''),
   );

@@ -20,12 +20,23 @@ const HYPERLINK =
   /^[\s=]*(?:HYPERLINK|LIEN_HYPERTEXTE|HIPERV[IÍ]NCULO|HIPERLIGA[CÇ][AÃ]O|HIPERLINK|COLLEG\.IPERTESTUALE|HIPER[LŁ][AĄ]CZE|HYPERL[AÄ]NK|HYPERLINKKI|HYPERTEXTOV[YÝ]\.ODKAZ|HIPERHIVATKOZÁS|K[OÖ]PR[UÜ]|ГИПЕРССЫЛКА)\(\s*"((?:[^"]|"")+)"\s*(?:\)|[,;]\s*(?:"((?:[^"]|"")+)"\s*\))?)/i;
 const MARKDOWN_LINK = /!?\[([^[\]]*)\]\(\s*<?([^\s<>()]+)[^()]*\)?/g;
 const HTML_LINK = /<a\s[^<>]*?href\s*=\s*(?:"([^"<>]*)"|'([^'<>]*)'|([^\s"'<>]+))[^<>]*>([^<]*)/gi;
-const HTML_TAG = /<\/?[a-z][a-z0-9]*(?:\s[^<>]*)?\/?>|&(?:nbsp|#160|#xa0);?/gi;
+const HTML_TAG = /<\/?[a-z][a-z0-9]*(?:\s[^<>]*)?\/?>/gi;
+const ENTITY = /&(?:#(\d{1,7})|#x([\da-f]{1,6})|(nbsp|amp|lt|gt|quot|apos));?/gi;
+const NAMED: Readonly<Record<string, string>> = {
+  nbsp: ' ',
+  amp: '&',
+  lt: '<',
+  gt: '>',
+  quot: '"',
+  apos: "'",
+};
+/** `hxxps://acme[.]com`, so that nobody clicks on it. */
+const DEFANGED = /[[({](?:\.|dot)[\])}]/gi;
 const IN_ANGLES = /<([^<>]*)>/g;
 
-const SEPARATORS = /[\s,;|、]+/;
+const SEPARATORS = /[\s,;|、<>]+/;
 /** In a query, a comma is part of it, unless what follows is clearly an address. */
-const BEFORE_ADDRESS = /[\s,;|、]+(?=["']|https?:|www\.)/i;
+const BEFORE_ADDRESS = /[\s,;|、<>]+(?=["']|https?:|www\.)/i;
 const EXPLICIT = /^(?:https?:|www\.)/i;
 
 /** Words for nothing, of programs and people. The booleans are those of formulas. */
@@ -78,6 +89,18 @@ export function isExplicit(piece: string): boolean {
   return EXPLICIT.test(piece);
 }
 
+/** What may stand between addresses where no separator is expected; words, and a scheme. */
+const ANYTHING_BETWEEN =
+  /[^\p{L}\p{N}\p{M}\p{Cf}.:@%\\/_-]+(?:(?:and|or|und|oder|et|ou|y|e|o|i|og|och|en|of|ve|bzw\.?)[^\p{L}\p{N}.]+)?|:(?![\\/\d])|(?<=.)(?=https?:[\\/])/iu;
+
+/** The pieces of a text that may be several addresses, whatever stands between them. */
+export function splitAnywhere(text: string): readonly string[] {
+  return text
+    .slice(0, MAX_TEXT_LENGTH)
+    .split(ANYTHING_BETWEEN, MOST_PIECES)
+    .filter((piece) => /\p{L}/u.test(piece) && !isNothing(piece));
+}
+
 function split(text: string): readonly string[] {
   const query = text.search(/[?#]/);
   const head = query === -1 ? text : text.slice(0, query);
@@ -97,6 +120,9 @@ function withoutMarkup(text: string, isDomain: (text: string) => boolean): strin
     return isDomain(plain) ? ` ${plain} ` : ` ${target} `;
   };
   let plain = FULL_WIDTH.test(text) ? text.replaceAll(/[\uff01-\uff5e]/g, narrow) : text;
+  if (plain.includes('&')) plain = plain.replace(ENTITY, decodeEntity);
+  if (/^\s*(?:\[\s*)?\{/.test(plain)) return addressesInJson(plain) ?? plain;
+  plain = plain.replace(/^hxxp/i, 'http').replace(DEFANGED, '.');
   const formula = plain.includes('(') ? readHyperlink(plain) : undefined;
   if (formula) return choose(formula.text, formula.target);
   if (plain.includes('](')) {
@@ -104,7 +130,7 @@ function withoutMarkup(text: string, isDomain: (text: string) => boolean): strin
       choose(shown, target),
     );
   }
-  if (plain.includes('<') || plain.includes('&')) {
+  if (plain.includes('<')) {
     if (/href/i.test(plain)) {
       plain = plain.replace(
         HTML_LINK,
@@ -115,7 +141,31 @@ function withoutMarkup(text: string, isDomain: (text: string) => boolean): strin
     plain = plain.replace(HTML_TAG, ' ').trim();
     if (plain.endsWith('>')) plain = inAngles(plain);
   }
-  return accessTarget(plain) ?? plain;
+  return accessTarget(plain) ?? SHAREPOINT_LINK.exec(plain)?.[1] ?? plain;
+}
+
+/** A link and its description, as SharePoint exports them: `https://acme.com, Acme Inc.` */
+const SHAREPOINT_LINK = /^(https?:\/\/[^\s,]+), (?!.*(?:[@/]|\.\p{L}))/isu;
+
+function decodeEntity(whole: string, decimal?: string, hex?: string, name?: string): string {
+  if (name !== undefined) return NAMED[name.toLowerCase()] ?? whole;
+  const code = decimal === undefined ? Number.parseInt(hex ?? '', 16) : Number(decimal);
+  return code <= 0x10_ff_ff ? String.fromCodePoint(code) : whole;
+}
+
+/** The texts in an object or a list of objects that may be addresses: `{"url":"https://acme.com"}`. */
+function addressesInJson(text: string): string | undefined {
+  const found: string[] = [];
+  const gather = (_: string, value: unknown): unknown => {
+    if (typeof value === 'string' && /^\S+\.\S+$/.test(value.trim())) found.push(value.trim());
+    return value;
+  };
+  try {
+    JSON.parse(text, gather);
+  } catch {
+    return undefined; // such as `{acme.com}`
+  }
+  return found.slice(0, MOST_PIECES).join(' ');
 }
 
 /** The target of a formula such as `HYPERLINK("https://acme.com","Acme")`, and its visible text. */

@@ -1,6 +1,6 @@
+import { findHeaderRow, type HeadCell } from '../columns/header-row.ts';
 import { normalizeDomain } from '../domain/domain.ts';
 import { addressOfSheetCell, type SheetCell, textOfSheetCell } from './cell.ts';
-import { findHeaderRow } from './header-row.ts';
 import type { RowLine, RowsAside } from './row-line.ts';
 import type { ReadCell, SheetRow } from './sheet-reader.ts';
 import type { SheetTable } from './tables.ts';
@@ -122,7 +122,7 @@ export function createListRows(tables: readonly SheetTable[], aside: RowsAside):
 
   function findPlace(lines: RowLine[]): void {
     const filled = start.filter((item) => typeof item !== 'string');
-    const at = findHeaderRow(filled.map((row) => cellsFrom(row, 0)));
+    const at = findHeaderRow(filled.map((row) => cellsFrom(row, 0).map(toHeadCell)));
     const header = filled[at];
     if (!header) return;
     const list = filled.slice(at);
@@ -205,6 +205,14 @@ function hasAddress({ cells }: SheetRow): boolean {
 
 function hasText({ cells }: SheetRow): boolean {
   return cells.some(({ cell }) => cell !== null && textOfSheetCell(cell).trim() !== '');
+}
+
+function toHeadCell(cell: SheetCell): HeadCell {
+  return {
+    text: textOfSheetCell(cell),
+    address: addressOfSheetCell(cell),
+    isText: typeof cell === 'string' || (Array.isArray(cell) && cell[0] === 'text'),
+  };
 }
 
 /** Whether a row contains only the totals of a table. */

@@ -166,6 +166,7 @@ export function createNewSheetWriter(options: NewSheetOptions): SheetWriter {
   refuseWide(lastColumn + 1);
   const widths = createWidths();
   let row = 1;
+  let lastRow = 1;
 
   function nameXml(name: string, column: number): string {
     widths.add(column, name);
@@ -185,6 +186,7 @@ export function createNewSheetWriter(options: NewSheetOptions): SheetWriter {
     header,
     row: (raw, _fields, values) => {
       row += 1;
+      lastRow = row;
       let content = '';
       for (const [column, cell] of cellsOf(raw).entries()) {
         content += ownXml(cell, { prefix, column, row, style: 0 });
@@ -197,11 +199,15 @@ export function createNewSheetWriter(options: NewSheetOptions): SheetWriter {
       }
       return rowXml(content, raw);
     },
+    blank: () => {
+      row += 1;
+      return '';
+    },
     get layout() {
       const { all, cutTexts } = widths;
       const own = { domainColumn: 0, lastOwnColumn: width - 1 };
       const columns = { firstColumn: 0, lastColumn, added, widths: all, cutTexts, hidden };
-      return { headerRow: 1, lastRow: row, ...own, ...columns };
+      return { headerRow: 1, lastRow, ...own, ...columns };
     },
   };
 }

@@ -41,7 +41,7 @@ export async function openWorkbookSource(
     encodingExample: undefined,
     sample: Buffer.alloc(0),
     isWholeInSample: false,
-    file: file && { dev: file.dev, ino: file.ino },
+    file: file && { dev: file.dev, ino: file.ino, mode: file.mode, gid: file.gid },
     workbook,
     read: () => readFromStart(rows, READ_BYTES),
     assertUnchanged: () => assertSame(name, handle, opened),

@@ -1,20 +1,20 @@
 import type { CallCounters } from '../../common/call-counters.ts';
 import type { BrandfillError } from '../../common/errors.ts';
+import type { RunControl } from '../../common/run-control.ts';
+import { within } from '../../common/within.ts';
+import type { CallLedger, CallsPer } from '../../guard/shared-budget.ts';
 import { linePasses, noteLeftOvers } from '../../producer/left-overs.ts';
 import { toQueueError } from '../../queue/bullmq/server/reasons.ts';
 import type { HandleChunk } from '../../queue/lookup-queue.ts';
 import { type Claims, type LookupsElsewhere, NO_CLAIMS } from '../../store/claims/claims.ts';
+import type { RunEvent } from '../../watch/events.ts';
 import { type CallsPerSummary, type PaceSummary, summarizePace } from '../../watch/summary.ts';
-import type { Stop } from '../../worker/stop-switch.ts';
-import { countCalls } from './count-calls.ts';
-import type { LookUpAllOptions } from './look-up-options.ts';
-import { createLookUpState, type LookUpState } from './look-up-state.ts';
+import type { Stop, StopSwitch } from '../../worker/stop-switch.ts';
+import { createLookUpState, type LookUpAllOptions, type LookUpState } from './look-up-state.ts';
 import { type Lookups, openLookups } from './open-lookups.ts';
 import type { OpenQueueOptions } from './open-queue.ts';
 import { type ProduceAllOptions, produceAll } from './produce-all.ts';
-import { stopOnSignal } from './stop-on-signal.ts';
-import { tellOfControl } from './tell-of-control.ts';
-import { type ProgressTeller, startTellingProgress } from './tell-progress.ts';
+import { type ProgressTeller, startTellingProgress } from './progress.ts';
 
 /** The totals of a run's lookups. */
 export interface LookupTotals extends CallCounters {
@@ -211,4 +211,73 @@ async function allOrNothing(work: readonly Promise<void>[], cancel: () => void):
     ),
   );
   if (failure) throw failure.error;
+}
+
+const LONGEST_MS = 2_000;
+
+/**
+ * Counts how many calls all runs with one credential have made, and how many are left; undefined
+ * without a limit. A ledger that cannot be reached holds up the end of a run by two seconds at
+ * most.
+ */
+async function countCalls(
+  ledger: CallLedger | undefined,
+  limit: CallsPer | undefined,
+): Promise<CallsPerSummary | undefined> {
+  if (!ledger || !limit) return undefined;
+  let summary: CallsPerSummary | undefined;
+  const read = async (): Promise<void> => {
+    const { taken: used, window } = await ledger.read();
+    const left = Math.max(0, limit.count - used);
+    summary = { ...limit, used, left, endsAtMs: window.endsAtMs };
+  };
+  await within(LONGEST_MS, read()).catch(() => {});
+  return summary;
+}
+
+const DRAIN_MS = 10_000;
+
+/**
+ * Stops the lookups of a run when its signal fires. Calls under way get ten seconds. Any stop is
+ * reported, except for errors, which are reported separately. Returns a function that removes the
+ * listeners.
+ */
+function stopOnSignal(
+  stopSwitch: StopSwitch,
+  { signal, onEvent }: Pick<LookUpAllOptions, 'signal' | 'onEvent'>,
+): () => void {
+  let drain: NodeJS.Timeout | undefined;
+  const interrupt = (): void => {
+    stopSwitch.stop({ reason: 'interrupted' });
+    drain = setTimeout(() => stopSwitch.giveUp({ reason: 'interrupted' }), DRAIN_MS);
+  };
+  stopSwitch.noNewCall.addEventListener('abort', () => {
+    const { stopped } = stopSwitch;
+    if (stopped && stopped.reason !== 'error') onEvent({ type: 'stopping', stop: stopped });
+  });
+  signal.addEventListener('abort', interrupt);
+  if (signal.aborted) interrupt();
+  return () => {
+    clearTimeout(drain);
+    signal.removeEventListener('abort', interrupt);
+  };
+}
+
+/** Reports what was asked of a run to viewers elsewhere. Returns a function that ends that. */
+function tellOfControl(
+  control: RunControl | undefined,
+  onEvent: (event: RunEvent) => void,
+): () => void {
+  if (!control) return () => {};
+  let { isPaused, isRetryWanted } = control;
+  const tell = (message: string): void => onEvent({ type: 'notice', message });
+  return control.onChange(() => {
+    if (control.isPaused !== isPaused && !control.stopped.aborted) {
+      tell(control.isPaused ? 'Paused: no new call starts until it is resumed.' : 'Resumed.');
+    }
+    if (control.isRetryWanted && !isRetryWanted) {
+      tell('Failed lookups are tried once more after all others.');
+    }
+    ({ isPaused, isRetryWanted } = control);
+  });
 }

@@ -1,7 +1,8 @@
 import { describeProxy, findProxy } from '../../brand/proxy.ts';
-import { createCollector } from '../../collector/collect.ts';
+import { createCollector, type KeptOutcome } from '../../collector/collect.ts';
 import type { Closable } from '../../common/closer.ts';
-import type { CallLedger } from '../../guard/call-ledger.ts';
+import type { CallLedger } from '../../guard/shared-budget.ts';
+import type { Job } from '../../job/job.ts';
 import { callsIdOf } from '../../job/pace-id.ts';
 import { watchLimits } from '../../local-worker/api-watch.ts';
 import { type LocalWorker, openLocalWorker } from '../../local-worker/local-worker.ts';
@@ -10,15 +11,14 @@ import type { StoredState } from '../../pace/shared/stored-state.ts';
 import { type SharedPaceWatch, watchSharedPace } from '../../pace/shared/watch.ts';
 import type { Reply } from '../../queue/lookup-queue.ts';
 import { createParking, type Parking } from '../../queue/parking.ts';
+import type { OutcomeStore } from '../../store/store.ts';
 import { countOf } from '../../watch/describe/format-count.ts';
+import type { RecentOutcomes } from '../../watch/recent-outcomes.ts';
 import { CALLS_WHERE_ANSWERED } from '../../worker/credence.ts';
 import type { AnsweredCall } from '../../worker/lookup.ts';
-import { createInheritedLookups, type InheritedLookups } from './inherited-lookups.ts';
-import type { LookUpAllOptions } from './look-up-options.ts';
-import type { LookUpState } from './look-up-state.ts';
+import type { LookUpAllOptions, LookUpState } from './look-up-state.ts';
 import { type OpenedQueue, type OpenQueueOptions, openQueueOf } from './open-queue.ts';
 import { openPaceMemory, type PaceSaver, savePaceOften } from './pace-memory.ts';
-import { watchOutcomes } from './watch-outcomes.ts';
 
 /** The parts that make the lookups of a run. */
 export interface Lookups {
@@ -66,7 +66,7 @@ export async function openLookups(
     onAlone: (isAlone) => {
       state.isAlone = isAlone;
     },
-    onUntoldCalls: state.tally.addUntold,
+    onUnreportedCalls: state.tally.addUnreported,
     collect: parking.collect,
     // These outcomes may be from before this run, and must not be dated later.
     collectInto: (outstanding) =>
@@ -101,7 +101,6 @@ function openWith(queue: OpenedQueue, { options, state, elapsedMs, parking }: Op
     stopSwitch: state.stopSwitch,
     // Over a shared queue it also works for other runs, which this run's bound must not limit.
     maxCalls: isShared ? undefined : settings.maxCalls,
-    holdsCallers: isShared,
     onCall: callRecorderOf(options, state, elapsedMs),
     hasFailedBefore: (domain) => store.findHead(domain)?.status === 'failed',
     sharedPace: queue.sharedPace,
@@ -199,4 +198,95 @@ function tellOfProxy({ job, plan, onEvent }: LookUpAllOptions): void {
 function openOwnLedger({ job, store }: LookUpAllOptions): CallLedger | undefined {
   const limit = job.settings.maxCallsPer;
   return limit && store.openCallLedger(callsIdOf(job), limit);
+}
+
+/** Lookups that an earlier run of the same list had given to workers when it was killed. */
+interface InheritedLookups {
+  add(domains: readonly string[]): void;
+  /**
+   * The part of an outcome that counts for this run: without calls that were made before it began.
+   * Undefined when the earlier run stored the outcome too and this run counts it as fresh.
+   */
+  shareOf(kept: KeptOutcome): KeptOutcome | undefined;
+}
+
+interface InheritedLookupsOptions {
+  /** When this run started, in milliseconds since 1970. */
+  readonly startedAtMs: number;
+  readonly isFresh: (domain: string) => boolean;
+}
+
+export function createInheritedLookups({
+  startedAtMs,
+  isFresh,
+}: InheritedLookupsOptions): InheritedLookups {
+  const areFresh = new Map<string, boolean>();
+  return {
+    add: (domains) => {
+      for (const domain of domains) areFresh.set(domain, isFresh(domain));
+    },
+    shareOf: (kept) => {
+      const wasFresh = areFresh.get(kept.domain);
+      if (wasFresh === true) return undefined;
+      // Only for inherited domains: the clock of a worker may be behind.
+      const isEarlier = wasFresh === false && kept.fetchedAtMs < startedAtMs;
+      return isEarlier ? { ...kept, attempts: 0, throttled: 0 } : kept;
+    },
+  };
+}
+
+interface WatchOutcomesOptions {
+  readonly job: { readonly settings: Pick<Job['settings'], 'maxFailed'> };
+  readonly store: Pick<OutcomeStore, 'findHead'>;
+  readonly recent: RecentOutcomes;
+}
+
+/**
+ * Stops a run when too many lookups fail. A domain that failed in the last run too is left out of the
+ * share: counted as a success, it would make room for new failures.
+ */
+export function watchOutcomes(
+  collect: Reply,
+  { job, store, recent }: WatchOutcomesOptions,
+  stop: () => void,
+): Reply {
+  const share = createFailedShare(job.settings.maxFailed);
+  return (outcomes) => {
+    for (const outcome of outcomes) {
+      recent.note(outcome);
+      const { domain, status } = outcome;
+      if (status === 'pending') continue;
+      const isFailure = status === 'failed';
+      if (isFailure && store.findHead(domain)?.status === 'failed') continue;
+      // Now, because more domains would be asked until this outcome is stored.
+      if (share.add(isFailure)) stop();
+    }
+    return collect(outcomes);
+  };
+}
+
+/** Detects that too many lookups have failed. */
+interface FailedShare {
+  /**
+   * A lookup has ended.
+   *
+   * @returns true when more than the share have failed, out of enough lookups to tell
+   */
+  add(isFailure: boolean): boolean;
+}
+
+/** Fewer lookups than this say nothing about the rest. */
+const LEAST_LOOKUPS = 200;
+
+/** @param most the share that may fail, 0 to 1 */
+export function createFailedShare(most: number): FailedShare {
+  let lookups = 0;
+  let failures = 0;
+  return {
+    add: (isFailure) => {
+      lookups += 1;
+      if (isFailure) failures += 1;
+      return lookups >= LEAST_LOOKUPS && failures > most * lookups;
+    },
+  };
 }

@@ -1,6 +1,6 @@
 import type { CallCounters } from '../../common/call-counters.ts';
 import { type Closer, createCloser } from '../../common/closer.ts';
-import type { CallLedger } from '../../guard/call-ledger.ts';
+import type { CallLedger } from '../../guard/shared-budget.ts';
 import { callsIdOf, paceIdOf } from '../../job/pace-id.ts';
 import type { StoredState } from '../../pace/shared/stored-state.ts';
 import { createInProcessQueue } from '../../queue/in-process.ts';
@@ -8,7 +8,7 @@ import type { LookupQueue, Reply } from '../../queue/lookup-queue.ts';
 import { normalizeDomain } from '../../rows/domain/domain.ts';
 import type { LookupsElsewhere, TakenClaims } from '../../store/claims/claims.ts';
 import type { StopSwitch } from '../../worker/stop-switch.ts';
-import type { LookUpAllOptions } from './look-up-options.ts';
+import type { LookUpAllOptions } from './look-up-state.ts';
 
 export interface OpenQueueOptions
   extends Pick<
@@ -30,7 +30,7 @@ export interface OpenQueueOptions
   /** Called with domains under way that an earlier run of the list gave out. */
   readonly onInherited?: (domains: readonly string[]) => void;
   /** Called at the end with calls that no outcome reports. @default not counted */
-  readonly onUntoldCalls?: (calls: Readonly<CallCounters>) => void;
+  readonly onUnreportedCalls?: (calls: Readonly<CallCounters>) => void;
   /** Called with whether there is no worker, at each check while no outcomes come. */
   readonly onAlone?: (isAlone: boolean) => void;
 }

@@ -4,7 +4,7 @@ import { type ProduceOptions, produce } from '../../producer/produce.ts';
 import type { LookupQueue } from '../../queue/lookup-queue.ts';
 import type { Parking } from '../../queue/parking.ts';
 import type { OutcomeStore } from '../../store/store.ts';
-import type { Tally } from './tally.ts';
+import type { Tally } from './progress.ts';
 
 export interface ProduceAllOptions extends ProduceOptions {
   /** Says whether failed domains are to be asked once more. @default they are not */

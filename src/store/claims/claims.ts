@@ -1,4 +1,5 @@
 import { mkdirSync } from 'node:fs';
+import { PRIVATE_FOLDER } from '../../common/file-access.ts';
 import { BEAT_MS, describeSelf, type Owner } from '../../common/owner.ts';
 import { type ClaimsOfOthers, readClaimsOfOthers } from './claims-of-others.ts';
 import { STANDSTILL_MS } from './other-run.ts';
@@ -73,7 +74,7 @@ export function createClaims(folder: string, options: ClaimsOptions): Claims {
   let isUnusable = false;
 
   function begin(): OpenClaims {
-    mkdirSync(folder, { recursive: true });
+    mkdirSync(folder, { recursive: true, mode: PRIVATE_FOLDER });
     const own = openOwnClaims(folder, { ...options, ...elsewhere, owner: self });
     const others = readClaimsOfOthers(folder, { ...options, ...elsewhere, self });
     timer = renewOften(own, options);

@@ -137,7 +137,7 @@ function describeCost({ cost = 0, price = 0 }: Plan): string {
 }
 
 function oddities(plan: Plan): readonly string[] {
-  const { raggedRows, shortRows, firstShiftedLine, blankLines } = plan;
+  const { raggedRows, shortRows, firstShiftedLine, blankLines, blankRows } = plan;
   const shifted = plan.invalidByReason['too_many_cells'] ?? 0;
   const long = raggedRows - shortRows - shifted;
   return [
@@ -146,5 +146,6 @@ function oddities(plan: Plan): readonly string[] {
     long > 0 && `${countOf(long, 'row')} with more cells than the header, kept as they are`,
     shortRows > 0 && `${countOf(shortRows, 'row')} with fewer cells than the header, filled up`,
     blankLines > 0 && `${countOf(blankLines, 'blank line')} left out`,
+    blankRows > 0 && `${countOf(blankRows, 'row')} of nothing but delimiters, kept as they are`,
   ].filter((line) => line !== false);
 }

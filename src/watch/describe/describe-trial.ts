@@ -89,7 +89,7 @@ const FAILURES: Readonly<Record<string, string>> = {
   response_too_large: 'the answer was longer than 10 MiB, or its headers than 16 KiB',
   redirect_to_another_origin: 'the API redirects to another origin; check --base-url',
   too_many_redirects: 'the API redirects again and again',
-  throttled: 'the API answered 429 for ten minutes',
+  throttled: 'the API refused it for ten minutes, each time for the moment (429 and the like)',
 };
 
 function describeCost({ isFromStore, fetchedAt, calls, elapsedMs }: Trial, nowMs: number): string {

@@ -213,7 +213,7 @@ function describeLogos({ folder, saved, kept, missing, reasons }: LogosSummary):
   return `${folder} (${parts.join(', ')})`;
 }
 
-/** `Pace: limit about 50/s; 0.4 % of the calls answered 429; waited 12 s as told, 3 s backing off`. */
+/** `Pace: limit about 50/s; 0.4 % of the calls throttled; waited 12 s as told, 3 s backing off`. */
 function describePace({ mostAtOnce, throttledShare, waitedMs, ...pace }: PaceSummary): string {
   const limits = [describeLimit(pace), mostAtOnce !== undefined && `at most ${mostAtOnce} at once`];
   const waits = Object.entries(WAITS)
@@ -222,7 +222,7 @@ function describePace({ mostAtOnce, throttledShare, waitedMs, ...pace }: PaceSum
     .map(({ ms, words }) => `${formatDuration(ms)} ${words}`);
   const parts = [
     limits.filter((limit) => limit !== false).join(', ') || 'no limit met',
-    ...(throttledShare > 0 ? [`${formatShare(throttledShare)} of the calls answered 429`] : []),
+    ...(throttledShare > 0 ? [`${formatShare(throttledShare)} of the calls throttled`] : []),
     ...(waits.length > 0 ? [`waited ${waits.join(', ')}`] : []),
   ];
   return `Pace: ${parts.join('; ')}`;

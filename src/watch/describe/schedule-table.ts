@@ -1,6 +1,6 @@
 import { isTimezone } from '../../job/job-file/schedule.ts';
 import { formatDuration } from '../../job/values/duration.ts';
-import type { ScheduledResult } from '../../queue/bullmq/schedules/schedule-results.ts';
+import type { ScheduledResult } from '../../queue/bullmq/schedules/schedule-keepers.ts';
 import type { ScheduledJob } from '../../schedule/list-schedules.ts';
 
 /** Shows schedules as a table in lines, followed by remarks. */

@@ -101,7 +101,7 @@ describe('openOutputFile', () => {
   it('leaves nothing behind when it may not have the permissions of the file before', async () => {
     const folder = useTempFolder();
     const path = join(folder, 'out.csv');
-    const handle = await open(path, 'w');
+    const handle = await open(path, 'w', 0o600);
     await handle.close();
     const refusal = Object.assign(new Error(), { code: 'EPERM' });
     const chmod = vi.spyOn(Object.getPrototypeOf(handle) as typeof handle, 'chmod');

@@ -19,7 +19,7 @@ async function choose(
     : statSync(input, { throwIfNoEntry: false });
   const source = {
     ...sourceOf(content, { name: input }),
-    file: stats && { dev: stats.dev, ino: stats.ino },
+    file: stats,
   };
   const format = openRows(source, { prefix: 'brand_' });
   return await chooseOutputPaths({ input, out, failures, source, format });
@@ -37,6 +37,17 @@ describe('chooseOutputPaths', () => {
     ['/dev/fd/list.csv', '/dev/fd/list.enriched.csv', '/dev/fd/list.failures.csv'],
   ])('names them beside %s', async (input, out, failures) => {
     expect(await choose(input)).toEqual({ out, failures });
+  });
+
+  it.each([
+    ['/y/out.csv', '/y/out.failures.csv'],
+    ['/y/leads.enriched.csv.gz', '/y/leads.failures.csv'],
+    ['out', 'out.failures.csv'],
+    ['/y/.enriched.csv', '/y/.enriched.failures.csv'],
+    ['/dev/null', 'stdin.failures.csv'],
+  ])('names failures of standard input after the output %s', async (out, failures) => {
+    expect(await choose('-', { out })).toEqual({ out, failures });
+    expect(await choose('/x/list.csv', { out })).toEqual({ out, failures: '/x/list.failures.csv' });
   });
 
   it('names those of JSONL from standard input after what they are', async () => {

@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { onTestFinished } from 'vitest';
 import type { Summary } from '../../../src/index.ts';
 import { builtCommand } from './build.ts';
-import { inContainer } from './containers.ts';
+import { inContainer, withEtc } from './containers.ts';
 
 export interface CommandOptions {
   readonly cwd: string;
@@ -14,6 +14,8 @@ export interface CommandOptions {
   readonly main?: string;
   /** The host name of a container of its own for it. @default none */
   readonly container?: string;
+  /** A folder with files that stand in for those of `/etc`. @default none */
+  readonly etc?: string;
   /** A limit of its shell, such as `-f 1000` for the blocks of a file. @default none */
   readonly ulimit?: string;
 }
@@ -43,7 +45,8 @@ export async function start(args: readonly string[], options: CommandOptions): P
     options.ulimit === undefined
       ? plain
       : ['sh', '-c', `ulimit ${options.ulimit}; exec "$@"`, 'sh', ...plain];
-  const [file = '', ...rest] = container === undefined ? limited : inContainer(container, limited);
+  const placed = options.etc === undefined ? limited : withEtc(options.etc, limited);
+  const [file = '', ...rest] = container === undefined ? placed : inContainer(container, placed);
   const child = spawn(file, rest, {
     cwd: options.cwd,
     env: { ...ENVIRONMENT, ...options.env },

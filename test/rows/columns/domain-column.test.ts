@@ -113,6 +113,12 @@ describe('by name and cells together', () => {
     expect(guess({ domain: ['finance', 'health', 'retail'] })).toBeUndefined();
   });
 
+  it('takes a column of several addresses in a cell, whose rows then say so', () => {
+    expect(guess({ name: companies, url: ['a.com, b.com', 'c.de/d.de', 'x@e.io; x@f.io'] })).toBe(
+      'url',
+    );
+  });
+
   it('prefers a full website column to a nearly blank domain column', () => {
     const rows = Array.from({ length: 40 }, (_, i) => `company${i}.com`);
     expect(guess({ domain: ['acme.com'], website: rows })).toBe('website');

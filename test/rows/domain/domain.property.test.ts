@@ -194,6 +194,11 @@ describe('normalizeDomain, for a domain in disguise', () => {
     (address) => `${address}, `,
     (address) => `${address};${address}`,
     (address) => `${address} / ${address}`,
+    (address) => JSON.stringify({ name: 'Acme Inc', url: address }),
+    (address) => JSON.stringify([{ url: address }, { url: address }]),
+    (address) => `&lt;a href=&quot;${address}&quot;&gt;Acme&lt;/a&gt;`,
+    (address) => `${address}&#8203;`,
+    (address) => address.replace('http', 'hxxp').replaceAll('.', '[.]'),
   ];
   const wraps: readonly ((url: string) => string)[] = [
     (url) => `https://www.google.com/url?sa=t&url=${encodeURIComponent(url)}&usg=x`,
@@ -241,13 +246,43 @@ describe('normalizeDomain, for a domain in disguise', () => {
       fc.property(
         domains,
         domains,
-        fc.constantFrom(' ', '\t', '\n', '\u00a0', ', ', ',', ';', '|', ' / ', '","'),
+        fc.constantFrom(
+          ' ',
+          '\t',
+          '\n',
+          '\u00a0',
+          ', ',
+          ',',
+          ';',
+          '|',
+          ' / ',
+          '","',
+          '><',
+          ' & ',
+          ' – ',
+        ),
         (a, b, gap) => {
           const one = a === b ? { domain: a } : { invalid: 'several_domains' };
           expect(normalizeDomain(a + gap + b)).toEqual(one);
           expect(normalizeDomain(`https://${a}/x${gap}https://${b}/y`)).toEqual(one);
         },
       ),
+    );
+  });
+
+  it('never finds one where two stand side by side without a path', () => {
+    fc.assert(
+      fc.property(
+        domains,
+        domains,
+        fc.constantFrom('/', '\\', '//', '&', '+', '•', ' and ', ' oder ', ':', '=>', '^', '․ '),
+        fc.constantFrom('', 'www.', 'https://'),
+        (a, b, gap, prefix) => {
+          const one = a === b ? { domain: a } : { invalid: 'several_domains' };
+          expect(normalizeDomain(prefix + a + gap + prefix + b)).toEqual(one);
+        },
+      ),
+      runs,
     );
   });
 });

@@ -227,7 +227,31 @@ describe('an address as a program exports it is read:', () => {
       '["example.com","www.example.com"]',
       'A <a@example.com>, B <b@example.com>',
       'example.com, shop.example.com',
+      'example.com/www.example.com',
+      'example.com or www.example.com',
+      'example.com; n/a',
     ]);
+  });
+
+  it('and a path that looks like one is a path', () => {
+    gives('example.com', [
+      'example.com/index.do',
+      'example.com/readme.md',
+      'example.com/index.pl',
+      'example.com/shop/example.org',
+      'https://example.com/example.org',
+      'https://example.com/en/https://example.org',
+      'example.com?ref=example.org',
+      'example.com/1.2.3',
+    ]);
+  });
+
+  it('before its description, as SharePoint exports a link', () => {
+    gives('example.com', [
+      'https://example.com, Example Inc.',
+      'https://www.example.com/a, The page',
+    ]);
+    refuses('contains_space', ['https://example.com, Bolt (bolt.com)']);
   });
 
   it('and a comma in a path or a query stays there', () => {
@@ -391,6 +415,20 @@ describe('a cell is refused', () => {
       'a@a.com;b@b.com',
       '["a.com","b.com"]',
       'foo.github.io bar.github.io',
+      'a.com/b.com',
+      'a.com/b.com/c.com/',
+      'a.com\\b.com',
+      'www.a.com//www.b.com',
+      'https://a.com/https://b.com',
+      'https://a.comhttps://b.com',
+      'jo@a.com/ann@b.com',
+      'a.com&b.com',
+      'a.com+b.com',
+      'a.com:b.com',
+      'a.com•b.com',
+      'a.com and b.com',
+      'www.a.de und www.b.de',
+      '1;#a.com;#2;#b.com',
     ]);
   });
 

@@ -96,6 +96,32 @@ describe('a ZIP bomb', () => {
     expect(await refusalOf(bytes)).toMatch(/10\d\d times as large as it is, as in a ZIP bomb/);
   });
 
+  it('is refused if it is in many parts, each of them small', async () => {
+    const parts = Object.fromEntries(
+      Array.from({ length: 100 }, (_, at) => [`xl/media/${at}.bin`, Buffer.alloc(500_000)]),
+    );
+    const bytes = await zipOf({ ...partsOf({ sheets: SHEETS }), ...parts });
+    expect(await refusalOf(bytes)).toMatch(/\d\d\d times as large as it is, as in a ZIP bomb/);
+  });
+
+  it('is none if it has a hundred thousand equal rows', async () => {
+    const cells = (at: number): string =>
+      ['A', 'B', 'C', 'D', 'E']
+        .map((column) => `<c r="${column}${at}" t="s"><v>1</v></c>`)
+        .join('');
+    const rows = Array.from(
+      { length: 100_000 },
+      (_, at) =>
+        `<row r="${at + 2}" spans="1:5"><c r="A${at + 2}" t="s"><v>0</v></c>${cells(at + 2)}</row>`,
+    );
+    const list = { sheets: [{ name: 'S', rows: row(1, 'domain') + rows.join('') }] };
+    const bytes = await workbookOf({
+      ...list,
+      strings: '<si><t>acme.com</t></si><si><t>x</t></si>',
+    });
+    await open(bytes);
+  });
+
   it('is found out when it lies about its size', async () => {
     const size = 2_000_000;
     const parts = partsOf({ sheets: SHEETS });

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { createInheritedLookups } from '../../../src/run/lookups/inherited-lookups.ts';
+import { createInheritedLookups } from '../../../src/run/lookups/open-lookups.ts';
 
 const STARTED_AT_MS = 1_000;
 

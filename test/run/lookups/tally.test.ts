@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import type { KeptOutcome } from '../../../src/collector/collect.ts';
-import { createTally } from '../../../src/run/lookups/tally.ts';
+import { createTally } from '../../../src/run/lookups/progress.ts';
 
 const outcome = (domain: string, status: KeptOutcome['status']): KeptOutcome => ({
   domain,

@@ -1,7 +1,6 @@
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { createCallCounters } from '../../../src/common/call-counters.ts';
-import { createTally } from '../../../src/run/lookups/tally.ts';
-import { startTellingProgress } from '../../../src/run/lookups/tell-progress.ts';
+import { createTally, startTellingProgress } from '../../../src/run/lookups/progress.ts';
 import type { RunEvent } from '../../../src/watch/events.ts';
 import { createRecentOutcomes } from '../../../src/watch/recent-outcomes.ts';
 

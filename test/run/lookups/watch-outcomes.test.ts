@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { Outcome } from '../../../src/brand/outcome.ts';
-import { watchOutcomes } from '../../../src/run/lookups/watch-outcomes.ts';
+import { watchOutcomes } from '../../../src/run/lookups/open-lookups.ts';
 import { createRecentOutcomes } from '../../../src/watch/recent-outcomes.ts';
 import { outcomeOf } from '../../store/outcomes.ts';
 

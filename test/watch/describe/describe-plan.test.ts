@@ -19,6 +19,7 @@ const PLAN: Plan = {
   raggedRows: 0,
   shortRows: 0,
   blankLines: 0,
+  blankRows: 0,
   calls: 1,
   estimate: undefined,
   price: undefined,
@@ -49,9 +50,10 @@ describe('describePlan', () => {
     expect(describePlan(PLAN)).toEqual([
       'Plan: 1 row, 1,000 unique domains, 0 invalid, 0 fresh, 1 call to make',
     ]);
-    expect(describePlan({ ...PLAN, raggedRows: 2, blankLines: 1 }).slice(1)).toEqual([
+    expect(describePlan({ ...PLAN, raggedRows: 2, blankLines: 1, blankRows: 3 }).slice(1)).toEqual([
       '2 rows with more cells than the header, kept as they are',
       '1 blank line left out',
+      '3 rows of nothing but delimiters, kept as they are',
     ]);
   });
 

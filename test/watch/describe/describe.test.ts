@@ -142,10 +142,8 @@ describe('the pace in the summary', () => {
     [0.123_4, '12 %'],
     [0.004_2, '0.4 %'],
     [0.000_21, '0.02 %'],
-  ])('says that a share of %d was answered 429', (throttledShare, said) => {
-    expect(say({ throttledShare })).toBe(
-      `Pace: limit about 50/s; ${said} of the calls answered 429`,
-    );
+  ])('says that a share of %d was throttled', (throttledShare, said) => {
+    expect(say({ throttledShare })).toBe(`Pace: limit about 50/s; ${said} of the calls throttled`);
   });
 
   it('says for how long it waited for what, and nothing of what it did not wait for', () => {

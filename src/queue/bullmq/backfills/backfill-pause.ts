@@ -1,6 +1,6 @@
 import { type Job, Queue } from 'bullmq';
 import { LOOKUPS_QUEUE, PREFIX, QUEUE_OPTIONS } from '../names.ts';
-import { pausedKey } from '../runs/paused-runs.ts';
+import { pausedKey } from '../runs/pauses.ts';
 import type { RedisClient } from '../server/redis.ts';
 
 /** Stands for all lookups that belong to no run, where a run id is expected. */

@@ -2,9 +2,9 @@ import { Queue } from 'bullmq';
 import { within } from '../../../common/within.ts';
 import { CONTRACT_VERSION, chunkId, type LookupsData } from '../contract.ts';
 import { BULK_PRIORITY, CHUNK_OPTIONS, LOOKUPS_JOB, LOOKUPS_QUEUE } from '../names.ts';
+import { timeOf } from '../server/commands.ts';
 import type { RedisServer } from '../server/redis.ts';
-import { createRetrier } from '../server/retrier.ts';
-import { timeOf } from '../server/server-time.ts';
+import { createRetrier } from '../server/refusals.ts';
 import { queueOptions } from '../traces.ts';
 
 export interface BulkLookupsOptions {

@@ -1,12 +1,11 @@
 import { type Job, UnrecoverableError, WaitingError } from 'bullmq';
 import { z } from 'zod';
-import { AnyDataWorker } from '../any-data-worker.ts';
+import { AnyDataWorker, isUnreadable, mendUnreadable } from '../any-data.ts';
 import type { OutcomesData } from '../contract.ts';
 import { KEPT_FAILURES, OUTCOMES_QUEUE } from '../names.ts';
 import type { RedisServer } from '../server/redis.ts';
 import { createRefusals } from '../server/refusals.ts';
 import { queueOptions } from '../traces.ts';
-import { isUnreadable, mendUnreadable } from '../unreadable-job.ts';
 
 export interface ReceiveOutcomesOptions {
   readonly redis: RedisServer;

@@ -1,8 +1,9 @@
 import { startHeartbeat } from '../../../common/heartbeat.ts';
-import { ledgerKey, PREFIX } from '../names.ts';
+import { replyToOf } from '../contract.ts';
+import { findRunId, ledgerKey, OUTCOMES_QUEUE, PREFIX } from '../names.ts';
 import { OPEN_FIELD } from '../runs/run-ledger.ts';
+import { timeOf } from '../server/commands.ts';
 import type { RedisClient } from '../server/redis.ts';
-import { timeOf } from '../server/server-time.ts';
 
 const KEY = `${PREFIX}:workers`;
 const BEAT_MS = 2_000;
@@ -130,4 +131,86 @@ export async function readWorkers(client: RedisClient): Promise<FoundWorkers> {
 
 function noticeKey(id: string): string {
   return `${PREFIX}:worker:${id}`;
+}
+
+/** Sums up the chunks that a worker has taken, by the run or queue that waits for them. */
+interface HeldChunkSums {
+  /** Adds a chunk. Returns a function that removes it when it is finished. */
+  take(data: unknown): () => void;
+  readonly sums: readonly HeldChunks[];
+}
+
+interface Held {
+  readonly replyTo: string;
+  readonly lookups: number;
+  readonly sinceMs: number;
+}
+
+export function createHeldChunkSums(now: () => number): HeldChunkSums {
+  const held = new Set<Held>();
+  return {
+    take: (data) => {
+      const replyTo = replyToOf(data) ?? OUTCOMES_QUEUE;
+      const { domains } = (data ?? {}) as { readonly domains?: unknown };
+      const lookups = Array.isArray(domains) ? domains.length : 0;
+      const chunk = { replyTo, lookups, sinceMs: now() };
+      held.add(chunk);
+      return () => void held.delete(chunk);
+    },
+    get sums() {
+      const sums = new Map<string, HeldChunks>();
+      for (const { replyTo, lookups, sinceMs } of held) {
+        const sum = sums.get(replyTo);
+        const runId = findRunId(replyTo);
+        sums.set(replyTo, {
+          ...(runId === undefined ? { replyTo } : { runId }),
+          chunks: (sum?.chunks ?? 0) + 1,
+          lookups: (sum?.lookups ?? 0) + lookups,
+          sinceMs: Math.min(sum?.sinceMs ?? sinceMs, sinceMs),
+        });
+      }
+      return [...sums.values()];
+    },
+  };
+}
+
+/** Why a worker stopped by itself. */
+export interface StopNotice {
+  /** For people, in a sentence. */
+  readonly why: string;
+  /** Milliseconds since 1970. */
+  readonly atMs: number;
+}
+
+/** A run that waits for longer can look at the workers itself. */
+const KEPT_MS = 24 * 60 * 60_000;
+
+/** Leaves a message for the runs that wait for lookups of an API, in case no worker is left. */
+export async function publishStopNotice(
+  client: RedisClient,
+  api: string,
+  why: string,
+): Promise<void> {
+  const notice: StopNotice = { why, atMs: await timeOf(client) };
+  await client.set(keyOf(api), JSON.stringify(notice), 'PX', KEPT_MS);
+}
+
+/**
+ * The message of the last worker that stopped by itself, unless another worker has started since.
+ */
+export async function findStopNotice(
+  client: RedisClient,
+  api: string,
+): Promise<StopNotice | undefined> {
+  const text = await client.get(keyOf(api));
+  return typeof text === 'string' ? (JSON.parse(text) as StopNotice) : undefined;
+}
+
+/** A worker has started, so the message no longer applies. */
+export async function dropStopNotice(client: RedisClient, api: string): Promise<void> {
+  await client.del(keyOf(api));
+}
+
+function keyOf(api: string): string {
+  return `${PREFIX}:last-words:${api}`;
 }

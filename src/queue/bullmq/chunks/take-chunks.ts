@@ -4,26 +4,20 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { Job } from 'bullmq';
 import { within } from '../../../common/within.ts';
 import type { WorkerStanding } from '../../lookup-queue.ts';
-import { AnyDataWorker } from '../any-data-worker.ts';
+import { AnyDataWorker, isUnreadable, mendUnreadable } from '../any-data.ts';
 import { setAside } from '../backfills/backfill-pause.ts';
 import { findRunId, KEPT_FAILURES, LOOKUPS_QUEUE, QUEUE_OPTIONS } from '../names.ts';
-import { watchPausedRuns } from '../runs/paused-runs.ts';
-import { countCallsOfRun } from '../runs/run-calls.ts';
-import { findExpected } from '../runs/run-ledger.ts';
+import { watchPausedRuns } from '../runs/pauses.ts';
+import { countCallsOfRuns } from '../runs/run-calls.ts';
 import type { RedisServer } from '../server/redis.ts';
 import { createRefusals } from '../server/refusals.ts';
 import { startChunkSpan } from '../traces.ts';
-import { isUnreadable, mendUnreadable } from '../unreadable-job.ts';
-import { createChunkLocks, describeLoss } from './chunk-locks.ts';
-import { createChunkReturns } from './chunk-returns.ts';
 import { type ChunkTaskOptions, createChunkTask } from './chunk-task.ts';
-import { createHeldChunkSums } from './held-chunks.ts';
-import { createOtherApis } from './other-apis.ts';
-import { createLogReader, createOutcomeLog } from './outcome-log.ts';
-import { createOutcomeSender } from './outcome-sender.ts';
-import { createOwnChunks } from './own-chunks.ts';
-import { announceWorker, isServed } from './presence.ts';
-import { createQuarantine } from './quarantine.ts';
+import { createChunkLocks, describeLoss } from './leases.ts';
+import { createOtherApis, createOwnChunks } from './other-apis.ts';
+import { createOutcomeStreams } from './outcome-stream.ts';
+import { announceWorker, createHeldChunkSums, isServed } from './presence.ts';
+import { createChunkReturns, createRecipients } from './recipients.ts';
 
 export interface TakeChunksOptions
   extends Pick<ChunkTaskOptions, 'handle' | 'normalize' | 'api' | 'onNotice' | 'maxPendingMs'>,
@@ -74,7 +68,8 @@ const STEPPED_BACK_MS = 250;
  */
 const REST_MS = 1_000;
 /**
- * In this time a run that is paused or stopping takes its chunk off the queue. A lost run does not.
+ * How long a chunk is delayed. In this time a run that is paused or stopping takes it off the queue, and a
+ * lost run does not.
  */
 const OFF_FOR_MS = 1_000;
 /** The notice that backfills are paused is repeated at most this often. */
@@ -97,7 +92,7 @@ export function takeChunks(options: TakeChunksOptions): ChunkTaker {
     autorun: false,
     lockDuration: lockMs,
     stalledInterval: Math.ceil(lockMs / STALLED_CHECKS_PER_LOCK), // Redis takes whole numbers only
-    // Chunks that stall again and again are cut in halves when they are taken.
+    // Chunks that stall again and again are cut when they are taken.
     maxStalledCount: Number.MAX_SAFE_INTEGER,
     drainDelay: WAIT_FOR_CHUNK_S,
     // For jobs of other services, which need not set these options.
@@ -107,7 +102,8 @@ export function takeChunks(options: TakeChunksOptions): ChunkTaker {
   const refusals = createRefusals(onNotice);
   worker.on('error', refusals.tell);
   const locks = createChunkLocks({ worker, lockMs });
-  const sender = createOutcomeSender(redis.client);
+  const streams = createOutcomeStreams(redis.client);
+  const recipients = createRecipients(redis.client, streams);
   const returns = createChunkReturns(redis.client);
   const presence = announceWorker(redis.client, {
     id: randomUUID(),
@@ -123,7 +119,6 @@ export function takeChunks(options: TakeChunksOptions): ChunkTaker {
     }),
   });
   const held = createHeldChunkSums(presence.now);
-  const quarantine = createQuarantine();
   const otherApis = createOtherApis({
     isServed: (api) => isServed(redis.client, api),
     onLeft: (api) =>
@@ -133,6 +128,7 @@ export function takeChunks(options: TakeChunksOptions): ChunkTaker {
   });
   const ownChunks = createOwnChunks(redis.client, options.api);
   const paused = watchPausedRuns(redis.client);
+  const callsOfRuns = countCallsOfRuns(redis.client);
   const open = new Set<Promise<void>>();
   let left = 0;
   let isStopping = false;
@@ -143,15 +139,13 @@ export function takeChunks(options: TakeChunksOptions): ChunkTaker {
 
   const task = createChunkTask({
     ...options,
-    log: createOutcomeLog(redis.client),
-    readLog: createLogReader(redis.client),
-    sender,
+    streams,
+    recipients,
     returns,
-    quarantine,
     paused,
     countCalls: async ({ replyTo = '', maxCalls }) => {
       const runId = findRunId(replyTo);
-      return runId === undefined ? undefined : await countCallsOfRun(redis.client, runId, maxCalls);
+      return runId === undefined ? undefined : await callsOfRuns.of(runId, maxCalls);
     },
     mayRefuse: (chunk, api) => otherApis.mayRefuse(chunk, api),
     leave: async ({ job, token }) => {
@@ -161,14 +155,10 @@ export function takeChunks(options: TakeChunksOptions): ChunkTaker {
         wanted() <= 0 || (await ownChunks.bringBefore(job.priority, wanted()).catch(() => false));
       if (isFed) resume();
     },
-    setAside: async ({ job, token }, runId) => {
-      if (runId !== undefined) return await job.moveToDelayed(Date.now() + OFF_FOR_MS, token);
+    delay: ({ job, token }) => job.moveToDelayed(Date.now() + OFF_FOR_MS, token),
+    setAside: async ({ job, token }) => {
       tellOfPause();
       await setAside(redis.client, job, token);
-    },
-    findExpected: async (chunk, { replyTo = '', domains }) => {
-      const runId = findRunId(replyTo);
-      return runId === undefined ? domains : await findExpected(redis.client, runId, chunk);
     },
     isStopping: () => isStopping,
     now: presence.now,
@@ -202,8 +192,7 @@ export function takeChunks(options: TakeChunksOptions): ChunkTaker {
   }
 
   function isHungry(): boolean {
-    const isIdle = wanted() > 0 && open.size < MOST_CHUNKS_PER_CALL * concurrency;
-    return isIdle && quarantine.isFree && !isResting;
+    return wanted() > 0 && open.size < MOST_CHUNKS_PER_CALL * concurrency && !isResting;
   }
 
   async function fetch(): Promise<void> {
@@ -275,7 +264,7 @@ export function takeChunks(options: TakeChunksOptions): ChunkTaker {
   }
 
   async function leave(): Promise<void> {
-    const parts = [sender, returns, ownChunks, presence];
+    const parts = [recipients, returns, ownChunks, presence];
     await Promise.all([worker.close(true), ...parts.map((part) => part.close())]);
     await ended;
   }

@@ -1,9 +1,9 @@
 import { Queue } from 'bullmq';
 import { CONTRACT_VERSION, chunkId, type LookupsData } from '../contract.ts';
 import { CHUNK_OPTIONS, LOOKUPS_JOB, LOOKUPS_QUEUE, RUN_PRIORITY, runQueueName } from '../names.ts';
+import { timeOf } from '../server/commands.ts';
 import type { RedisClient } from '../server/redis.ts';
-import { createRetrier } from '../server/retrier.ts';
-import { timeOf } from '../server/server-time.ts';
+import { createRetrier } from '../server/refusals.ts';
 import { queueOptions } from '../traces.ts';
 import type { RunLedger } from './run-ledger.ts';
 
@@ -35,14 +35,12 @@ export interface GivenChunksOptions {
   readonly maxCalls?: number | undefined;
   /** Domains without an outcome yet. */
   readonly outstanding: ReadonlySet<string>;
-  /** Takes the outcomes that workers have logged for a chunk. */
-  readonly takeLogged: (chunk: string) => Promise<void>;
   readonly giveUp: AbortSignal;
   readonly onNotice: (message: string) => void;
 }
 
 export function openGivenChunks(options: GivenChunksOptions): GivenChunks {
-  const { client, ledger, api, maxCalls, outstanding, takeLogged, giveUp, onNotice } = options;
+  const { client, ledger, api, maxCalls, outstanding, giveUp, onNotice } = options;
   const queue = new Queue(LOOKUPS_QUEUE, { connection: client, ...queueOptions(client) });
   queue.on('error', () => {}); // errors of the connections are reported elsewhere
   const retrier = createRetrier(onNotice);
@@ -53,7 +51,7 @@ export function openGivenChunks(options: GivenChunksOptions): GivenChunks {
     ...(maxCalls === undefined ? {} : { maxCalls }),
   };
 
-  async function takeBack(id: string, domains: readonly string[]): Promise<readonly string[]> {
+  async function takeBack(id: string): Promise<readonly string[]> {
     const job = await queue.getJob(id);
     const isWithdrawn = await job?.remove().then(
       () => true,
@@ -61,8 +59,7 @@ export function openGivenChunks(options: GivenChunksOptions): GivenChunks {
     );
     if (!isWithdrawn && job) return [];
     // Its worker may have finished it just now, or an earlier worker was lost in the middle of it.
-    // Striking it removes its log, so that is read first.
-    await takeLogged(id);
+    const domains = (await ledger.readLeft(id)) ?? [];
     await ledger.strike([id]);
     return domains.filter((domain) => outstanding.has(domain));
   }
@@ -84,11 +81,9 @@ export function openGivenChunks(options: GivenChunksOptions): GivenChunks {
       }, giveUp);
     },
     withdraw: async () => {
-      const chunks = [...(await ledger.read())];
+      const chunks = await ledger.read();
       // What was taken back is on no queue any more: it must not be lost with what could not be.
-      const left = await Promise.all(
-        chunks.map(([id, domains]) => takeBack(id, domains).catch(() => [])),
-      );
+      const left = await Promise.all([...chunks.keys()].map((id) => takeBack(id).catch(() => [])));
       return left.filter((domains) => domains.length > 0);
     },
     close: () => queue.close(),

@@ -1,7 +1,7 @@
 import { startHeartbeat } from '../../../common/heartbeat.ts';
 import { PREFIX } from '../names.ts';
+import { timeOf } from '../server/commands.ts';
 import type { RedisClient } from '../server/redis.ts';
-import { timeOf } from '../server/server-time.ts';
 
 /** All runs that are shown, by the time of their last announcement. */
 const BOARD = `${PREFIX}:board`;

@@ -1,135 +1,210 @@
+import { randomUUID } from 'node:crypto';
+import { setTimeout as delay } from 'node:timers/promises';
 import type { Outcome } from '../../../brand/outcome.ts';
 import {
   addCallsOf,
   type CallCounters,
   createCallCounters,
 } from '../../../common/call-counters.ts';
-import type { CallAllowance, Chunk } from '../../lookup-queue.ts';
-import { KEPT_MS as CHUNKS_KEPT_MS, PREFIX } from '../names.ts';
+import { type Budget, isUsedUp } from '../../../guard/budget.ts';
+import {
+  type CallLedger,
+  createSharedBudget,
+  type SharedBudget,
+} from '../../../guard/shared-budget.ts';
+import type { Chunk } from '../../lookup-queue.ts';
+import { KEPT_MS, PREFIX } from '../names.ts';
+import { createScript } from '../server/commands.ts';
 import type { RedisClient } from '../server/redis.ts';
-import { markPaused } from './paused-runs.ts';
+import { markPaused } from './pauses.ts';
+
+/** The calls that a worker makes for runs. */
+export interface CallsOfRuns {
+  /**
+   * Counts the calls for one chunk of a run.
+   *
+   * @param maxCalls the bound that the chunk states for the calls of all workers for its run. A bound that
+   *   the run has noted since takes precedence: it may have been killed and started again with another one
+   */
+  readonly of: (runId: string, maxCalls: number | undefined) => Promise<CallsOfChunk>;
+}
 
 /** Calls that one worker makes for one chunk of a run. */
-export interface RunCalls extends Required<Pick<Chunk, 'allowance' | 'counters'>> {
+export interface CallsOfChunk extends Pick<Chunk, 'budget'> {
+  /** The calls made for the chunk. */
+  readonly counters: CallCounters;
   /** Counts the calls that outcomes report. */
-  told(outcomes: readonly Outcome[]): void;
-  /**
-   * Notes for the run the calls that no outcome reports: those of a lookup that was given up, and
-   * those made while the API was out. If calls were refused, workers leave the run alone until it
-   * has seen that.
-   */
-  settle(): Promise<void>;
+  reported(outcomes: readonly Outcome[]): void;
+  /** Returns and forgets what the run does not learn from outcomes. */
+  readonly takeNote: () => CallNote | undefined;
+  /** Ends the count. If calls were refused, workers leave the run alone until it has seen that. */
+  close(): Promise<void>;
 }
-
-/** KEYS: the calls taken. After its run is over, the count is gone, and must not begin anew. */
-const GIVE_BACK = `
-if redis.call('EXISTS', KEYS[1]) == 1 then redis.call('DECR', KEYS[1]) end
-`;
-
-/** How long counts are kept if they are not removed. */
-const KEPT_MS = 24 * 60 * 60_000;
 
 /**
- * @param maxCalls the bound that a chunk states for the calls of all workers for its run. A bound
- *   that the run has noted since takes precedence: the run may have been killed and started again
- *   with another one.
+ * Calls that no outcome reports: those of lookups under way, or given up, and those made while the API was
+ * out. They are taken off again, as negative numbers, when outcomes report them.
  */
-export async function countCallsOfRun(
-  client: RedisClient,
-  runId: string,
-  maxCalls: number | undefined,
-): Promise<RunCalls> {
-  const made = createCallCounters();
-  const told = createCallCounters();
-  const most = (await findBound(client, runId)) ?? maxCalls ?? Infinity;
-  const bound = most === Infinity ? undefined : allowCalls(client, runId, most);
-
-  async function noteUntold(): Promise<void> {
-    const untold = Object.entries(made)
-      .map(([name, count]) => [name, count - told[name as keyof CallCounters]] as const)
-      .filter(([, count]) => count !== 0);
-    if (untold.length === 0) return;
-    const notes = client.multi();
-    for (const [name, count] of untold) notes.hincrby(untoldKey(runId), name, count);
-    await notes.pexpire(untoldKey(runId), KEPT_MS).exec();
-  }
-
-  return {
-    allowance: bound?.allowance,
-    counters: made,
-    told: (outcomes) => {
-      for (const outcome of outcomes) addCallsOf(outcome, told);
-    },
-    settle: async () => {
-      await noteUntold().catch(() => {}); // the run reports fewer calls, and goes on
-      if (bound?.isUsedUp) await markPaused(client, runId);
-    },
-  };
+export interface CallNote extends CallCounters {
+  /** More calls were wanted than the run may make. */
+  readonly isUsedUp?: boolean;
 }
 
-/** The bound that the run noted. A Redis that has lost everything has lost it too. */
-async function findBound(client: RedisClient, runId: string): Promise<number | undefined> {
-  const noted = await client.get(boundKey(runId));
-  return noted === null ? undefined : Number(noted);
-}
+/**
+ * KEYS: the calls of the run. ARGV: the epoch, the most calls, the bound if Redis has lost it, and how long to
+ * keep it then, in milliseconds. The fewer are left, the fewer are taken at once, since others may need them.
+ */
+const TAKE = `
+if redis.call('HSETNX', KEYS[1], 'epoch', ARGV[1]) == 1 then
+  redis.call('HSET', KEYS[1], 'max', ARGV[3])
+  redis.call('PEXPIRE', KEYS[1], ARGV[4])
+end
+local epoch, max, taken = unpack(redis.call('HMGET', KEYS[1], 'epoch', 'max', 'taken'))
+if epoch ~= ARGV[1] then return 0 end
+local left = max - (taken or 0)
+local calls = math.min(left, math.max(1, math.min(ARGV[2], math.floor(left / 16))))
+if calls <= 0 then return 0 end
+redis.call('HINCRBY', KEYS[1], 'taken', calls)
+return calls
+`;
 
-/** Starts the count of calls for a run anew. */
-export async function boundCallsOfRun(
+/** KEYS: the calls of the run. ARGV: the epoch, how many are given back. */
+const GIVE_BACK = `
+if redis.call('HGET', KEYS[1], 'epoch') == ARGV[1] then
+  redis.call('HINCRBY', KEYS[1], 'taken', -ARGV[2])
+end
+`;
+
+const MOST_PER_BLOCK = 32;
+const RETRY_MS = 1_000;
+/** Stands for no bound. */
+const UNBOUNDED = '';
+
+/** Starts the count of a run's calls anew. Calls that workers took before are of no use from now on. */
+export async function beginCalls(
   client: RedisClient,
   runId: string,
   maxCalls: number | undefined,
 ): Promise<void> {
+  const key = callsKey(runId);
   await client
     .multi()
-    .del(takenKey(runId))
-    .set(boundKey(runId), maxCalls ?? Infinity, 'PX', CHUNKS_KEPT_MS)
+    .del(key)
+    .hset(key, 'epoch', randomUUID(), 'max', maxCalls ?? UNBOUNDED)
+    .pexpire(key, KEPT_MS)
     .exec();
 }
 
-/**
- * The calls that all workers may make for one run. Refused calls are counted too, which shows that
- * the bound is reached.
- */
-function allowCalls(
-  client: RedisClient,
-  runId: string,
-  maxCalls: number,
-): { readonly allowance: CallAllowance; readonly isUsedUp: boolean } {
-  const key = takenKey(runId);
-  let isUsedUp = false;
-  return {
-    get isUsedUp() {
-      return isUsedUp;
-    },
-    allowance: {
-      take: async () => {
-        try {
-          const [[, count] = []] =
-            (await client.multi().incr(key).pexpire(key, KEPT_MS).exec()) ?? [];
-          isUsedUp ||= Number(count) > maxCalls;
-          return Number(count) <= maxCalls;
-        } catch {
-          return false; // a call that cannot be counted is not made
+/** Removes the count. For use once no worker makes any calls for the run. */
+export async function forgetCalls(client: RedisClient, runId: string): Promise<void> {
+  await client.del(callsKey(runId));
+}
+
+export function countCallsOfRuns(client: RedisClient): CallsOfRuns {
+  const take = createScript(client, TAKE);
+  const giveBack = createScript(client, GIVE_BACK);
+  /** Budgets that chunks of this worker use, by run and epoch. */
+  const budgets = new Map<string, { readonly budget: SharedBudget; users: number }>();
+
+  function openLedger(runId: string, epoch: string, max: number): CallLedger {
+    const keys = [callsKey(runId)];
+    const window = { id: epoch, endsAtMs: Number.POSITIVE_INFINITY };
+    return {
+      take: async (signal) => {
+        for (;;) {
+          try {
+            const calls = await take(keys, [epoch, MOST_PER_BLOCK, max, KEPT_MS]);
+            return { calls: Number(calls), window, nowMs: 0 };
+          } catch {
+            await delay(RETRY_MS, undefined, { signal }); // a call that cannot be counted is not made
+          }
         }
       },
-      giveBack: () => {
-        client.eval(GIVE_BACK, 1, key).catch(() => {}); // on failure, one call less than allowed is made
+      read: async () => ({ taken: Number(await client.hget(callsKey(runId), 'taken')), window }),
+      giveBack: async (calls) => void (await giveBack(keys, [epoch, calls])),
+    };
+  }
+
+  function openBudget(runId: string, epoch: string, max: number) {
+    const name = `${runId} ${epoch}`;
+    const known = budgets.get(name);
+    const opened = known ?? {
+      users: 0,
+      budget: createSharedBudget({
+        ledger: openLedger(runId, epoch, max),
+        now: () => 0, // it has no end
+        usedUp: () => ({ reason: 'max_calls' }),
+      }),
+    };
+    if (!known) budgets.set(name, opened);
+    opened.users += 1;
+    return {
+      budget: opened.budget,
+      close: async (): Promise<void> => {
+        opened.users -= 1;
+        if (opened.users > 0) return;
+        budgets.delete(name);
+        await opened.budget.close();
       },
+    };
+  }
+
+  return {
+    of: async (runId, maxCalls) => {
+      const [epoch, noted] = await client.hmget(callsKey(runId), 'epoch', 'max');
+      // A Redis that has lost everything has lost the bound too.
+      const max = noted === UNBOUNDED ? undefined : Number(noted ?? maxCalls ?? Number.NaN);
+      const isBounded = max !== undefined && !Number.isNaN(max);
+      const opened = isBounded ? openBudget(runId, epoch ?? LOST_EPOCH, max) : undefined;
+      return countCallsOfChunk(opened?.budget, async (isUsedUpByNow) => {
+        if (isUsedUpByNow) await markPaused(client, runId);
+        await opened?.close();
+      });
     },
   };
 }
 
-/** The key that counts calls taken from those that a run may make. */
-export function takenKey(runId: string): string {
+/** The same for all workers. */
+const LOST_EPOCH = 'lost';
+
+function countCallsOfChunk(
+  budget: Budget | undefined,
+  close: (isUsedUp: boolean) => Promise<void>,
+): CallsOfChunk {
+  const made = createCallCounters();
+  const known = createCallCounters();
+  let wasUsedUp = false;
+  let isUsedUpNoted = false;
+  return {
+    budget: budget && {
+      tryReserve: () => budget.tryReserve(),
+      reserve: async (signal) => {
+        const reserved = await budget.reserve(signal);
+        if (isUsedUp(reserved)) wasUsedUp = true;
+        return reserved;
+      },
+    },
+    counters: made,
+    reported: (outcomes) => {
+      for (const outcome of outcomes) addCallsOf(outcome, known);
+    },
+    takeNote: () => {
+      const note = {
+        calls: made.calls - known.calls,
+        retries: made.retries - known.retries,
+        throttled: made.throttled - known.throttled,
+      };
+      Object.assign(known, made);
+      const isNews = wasUsedUp && !isUsedUpNoted;
+      isUsedUpNoted ||= isNews;
+      if (isNews) return { ...note, isUsedUp: true };
+      return Object.values(note).some((count) => count !== 0) ? note : undefined;
+    },
+    close: () => close(wasUsedUp),
+  };
+}
+
+/** The key with the bound of a run's calls and those taken. */
+function callsKey(runId: string): string {
   return `${PREFIX}:run-calls:${runId}`;
-}
-
-/** The key with the number of calls that a run may make. */
-export function boundKey(runId: string): string {
-  return `${PREFIX}:run-max-calls:${runId}`;
-}
-
-/** The key that counts calls of a run that no outcome reports, by kind. */
-export function untoldKey(runId: string): string {
-  return `${PREFIX}:run-untold-calls:${runId}`;
 }

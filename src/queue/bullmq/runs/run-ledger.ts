@@ -1,7 +1,8 @@
+import { setTimeout as delay } from 'node:timers/promises';
 import { startHeartbeat } from '../../../common/heartbeat.ts';
-import { KEPT_MS, ledgerKey, logKey, runQueueKeys } from '../names.ts';
+import { describeOwner, describeSelf, isHere, type Owner } from '../../../common/owner.ts';
+import { doneKey, KEPT_MS, ledgerKey, PREFIX, runStreamKey } from '../names.ts';
 import type { RedisClient } from '../server/redis.ts';
-import { findClaim, type RunClaim } from './run-claim.ts';
 
 /**
  * Notes in Redis which chunks carry the lookups of a run. Workers that cut a chunk or give one back
@@ -9,11 +10,13 @@ import { findClaim, type RunClaim } from './run-claim.ts';
  */
 export interface RunLedger {
   readonly runId: string;
-  /** The chunks that are out, with their domains. */
+  /** The chunks that are out, with those of their domains that no worker has reported. */
   read(): Promise<ReadonlyMap<string, readonly string[]>>;
+  /** The same for one chunk; undefined when it is no longer noted. */
+  readLeft(chunk: string): Promise<readonly string[] | undefined>;
   /** Notes chunks before they are added to the queue. */
   note(chunks: ReadonlyMap<string, readonly string[]>): Promise<void>;
-  /** Notes that nothing more is expected of chunks. */
+  /** Notes that nothing more is expected of chunks, of what their workers have not reported. */
   strike(chunks: readonly string[]): Promise<void>;
   /**
    * Sets an expiry on all keys that the run has by now, in case the run is killed.
@@ -32,46 +35,39 @@ const BEAT_MS = 3_000;
  */
 export const OPEN_FIELD = 'open';
 
-/** Whether a run still waits for outcomes. */
-export async function isRunOpen(client: RedisClient, runId: string): Promise<boolean> {
-  return (await client.exists(ledgerKey(runId))) === 1;
-}
-
 /**
- * The domains of a chunk that a run still waits for; undefined when the run no longer has the
- * chunk.
+ * The domains of a chunk that a run waits for and no worker has reported; undefined when the run no longer
+ * has the chunk.
  */
-export async function findExpected(
+export async function readLeft(
   client: RedisClient,
   runId: string,
   chunk: string,
 ): Promise<readonly string[] | undefined> {
-  const domains = await client.hget(ledgerKey(runId), chunk);
-  return domains === null ? undefined : (JSON.parse(domains) as string[]);
+  // In this order: whoever finishes the chunk strikes it before it removes what is done.
+  const [reported, noted] = await Promise.all([
+    client.get(doneKey(chunk)),
+    client.hget(ledgerKey(runId), chunk),
+  ]);
+  return noted === null ? undefined : withoutReported(noted, reported);
 }
 
-export interface Replacement {
-  readonly chunk: string;
-  /** Domains that the chunk itself is still to be answered for. */
-  readonly kept: readonly string[];
-  /** The chunks that carry the rest. */
-  readonly by: ReadonlyMap<string, readonly string[]>;
+function withoutReported(noted: string, reported: string | null | undefined): readonly string[] {
+  const done = new Set(reported?.split('\n'));
+  return (JSON.parse(noted) as string[]).filter((domain) => !done.has(domain));
 }
 
-/**
- * Replaces a chunk by others in the ledger of its run, apart from domains whose outcomes are known.
- */
+/** Replaces a chunk by others in the ledger of its run. What it has outcomes for is reported. */
 export async function replaceChunk(
   client: RedisClient,
   runId: string,
-  { chunk, kept, by }: Replacement,
+  chunk: string,
+  by: ReadonlyMap<string, readonly string[]>,
 ): Promise<void> {
   const key = ledgerKey(runId);
   const multi = client.multi();
   for (const [id, domains] of by) multi.hset(key, id, JSON.stringify(domains));
-  if (kept.length > 0) multi.hset(key, chunk, JSON.stringify(kept));
-  else multi.hdel(key, chunk);
-  await multi.exec();
+  await multi.hdel(key, chunk).del(doneKey(chunk)).exec();
 }
 
 export interface ClaimRunOptions {
@@ -139,7 +135,7 @@ function openLedger(
     isOvertaken = holder !== undefined;
     if (isOvertaken || isClosed) return !isOvertaken;
     const saying = client.multi().hset(key, OPEN_FIELD, list);
-    for (const left of [key, ...runQueueKeys(runId)]) saying.pexpire(left, KEPT_MS);
+    for (const left of [key, runStreamKey(runId)]) saying.pexpire(left, KEPT_MS);
     await saying.exec();
     return true;
   }
@@ -149,21 +145,24 @@ function openLedger(
     runId,
     touch,
     read: async () => {
-      const { [OPEN_FIELD]: _, ...chunks } = await client.hgetall(key);
+      const { [OPEN_FIELD]: _, ...noted } = await client.hgetall(key);
+      const chunks = Object.entries(noted);
+      if (chunks.length === 0) return new Map();
+      const reported = await client.mget(chunks.map(([id]) => doneKey(id)));
       return new Map(
-        Object.entries(chunks).map(([id, domains]) => [id, JSON.parse(domains) as string[]]),
+        chunks.map(([id, domains], at) => [id, withoutReported(domains, reported[at])]),
       );
     },
+    readLeft: (chunk) => readLeft(client, runId, chunk),
     note: async (chunks) => {
       const entries = [...chunks].flatMap(([id, domains]) => [id, JSON.stringify(domains)]);
       if (entries.length > 0) await client.hset(key, ...entries);
     },
     strike: async (chunks) => {
       if (chunks.length === 0) return;
-      // A worker that was killed at the very end has left its log.
       // Not a transaction, which costs as much as ten commands, because it learns all scripts of
       // BullMQ.
-      await Promise.all([client.hdel(key, ...chunks), client.del(...chunks.map(logKey))]);
+      await Promise.all([client.hdel(key, ...chunks), client.del(...chunks.map(doneKey))]);
     },
     close: async (isOver) => {
       heartbeat.close();
@@ -175,4 +174,109 @@ function openLedger(
 
 function describeOvertaken(by: string): string {
   return `Another run (${by}) has taken over the lookups that this run has on the queue, because this run was silent for too long. Both go on, and the outcomes of both are kept.`;
+}
+
+/** The claim of this process on the name of a run, and so on all that is on the queue under that name. */
+interface RunClaim {
+  readonly runId: string;
+  /**
+   * Extends the claim. If this process was silent for too long, another process may have claimed the
+   * name meanwhile. Its claim is left alone.
+   *
+   * @returns the process that has the name now, if it is another one
+   */
+  renew(): Promise<Holder | undefined>;
+  /**
+   * Releases the name, and with `isOver` removes the ledger under it. Does nothing if another process
+   * has the name.
+   */
+  release(isOver: boolean): Promise<void>;
+}
+
+/** A process, described for people. */
+type Holder = string;
+
+const CLAIM_MS = 10_000;
+const POLL_MS = 250;
+
+/**
+ * KEYS: the claim. ARGV: the claim to be made, the one that it may replace, its expiry in milliseconds.
+ * Returns the claim that is in the way.
+ */
+const CLAIM = `
+local held = redis.call('GET', KEYS[1])
+if held and held ~= ARGV[1] and held ~= ARGV[2] then return held end
+redis.call('SET', KEYS[1], ARGV[1], 'PX', ARGV[3])
+return false
+`;
+
+/**
+ * KEYS: the claim, and the keys to be removed with it, first the ledger. ARGV: the own claim, and how a key
+ * begins where it is noted what is done of a chunk. A chunk may still be in the ledger, if its outcomes came
+ * from a worker that has lost it.
+ */
+const RELEASE = `
+local held = redis.call('GET', KEYS[1])
+if held and held ~= ARGV[1] then return 0 end
+if KEYS[2] then
+  for _, chunk in ipairs(redis.call('HKEYS', KEYS[2])) do redis.call('DEL', ARGV[2] .. chunk) end
+end
+return redis.call('DEL', unpack(KEYS))
+`;
+
+/**
+ * Claims the name of a run. A claim of a dead process of this machine is replaced at once. A claim whose
+ * process cannot be looked up from here is waited for until it is renewed or has expired.
+ *
+ * @returns undefined when another process has the name
+ */
+async function findClaim(client: RedisClient, runId: string): Promise<RunClaim | undefined> {
+  const key = claimKey(runId);
+  const self = describeSelf();
+  const own = JSON.stringify(self);
+
+  /** If two processes find the same claim dead, only the first one replaces it. */
+  async function claim(replaceable = ''): Promise<string | undefined> {
+    const held = await client.eval(CLAIM, 1, key, own, replaceable, CLAIM_MS);
+    return typeof held === 'string' ? held : undefined;
+  }
+
+  async function replaceDead(): Promise<boolean> {
+    let held = await claim();
+    while (held !== undefined && isHere(parseOwner(held), self) === false) held = await claim(held);
+    return held === undefined;
+  }
+
+  async function outlast(): Promise<boolean> {
+    let leftMs = await client.pttl(key);
+    while (leftMs > 0) {
+      await delay(POLL_MS);
+      const nowLeftMs = await client.pttl(key);
+      if (nowLeftMs > leftMs) return false;
+      leftMs = nowLeftMs;
+    }
+    return (await claim()) === undefined;
+  }
+
+  if (!(await replaceDead()) && !(await outlast())) return undefined;
+  return {
+    runId,
+    renew: async () => {
+      const held = await claim();
+      return held === undefined ? undefined : describeOwner(parseOwner(held));
+    },
+    release: async (isOver) => {
+      const keys = isOver ? [key, ledgerKey(runId), runStreamKey(runId)] : [key];
+      await client.eval(RELEASE, keys.length, ...keys, own, doneKey(''));
+    },
+  };
+}
+
+/** A claim of an earlier version has other members. Its process cannot be looked up. */
+function parseOwner(claim: string): Owner {
+  return { pid: 0, startedAt: '', place: '', token: '', ...(JSON.parse(claim) as Partial<Owner>) };
+}
+
+function claimKey(runId: string): string {
+  return `${PREFIX}:claim:${runId}`;
 }

@@ -1,26 +1,25 @@
+import { setMaxListeners } from 'node:events';
 import type { CallCounters } from '../../../common/call-counters.ts';
+import { createChange } from '../../../common/change.ts';
 import { unlessAborted } from '../../../common/unless-aborted.ts';
 import { within } from '../../../common/within.ts';
-import { createChange } from '../../change.ts';
 import type { LookupQueue, Pausable, Reply } from '../../lookup-queue.ts';
 import { type ChunkTaker, type TakeChunksOptions, takeChunks } from '../chunks/take-chunks.ts';
-import { LOOKUPS_QUEUE } from '../names.ts';
-import { watchQueuePause } from '../queue-pause.ts';
-import { type CallsWatch, type CallsWatchOptions, watchCalls } from './calls-watch.ts';
+import { LOOKUPS_QUEUE, PREFIX } from '../names.ts';
+import { watchQueuePause } from '../queues.ts';
+import type { RedisClient, RedisServer } from '../server/redis.ts';
 import { openGivenChunks } from './given-chunks.ts';
-import { holdBackWhilePaused } from './hold-back.ts';
-import { inherit } from './inherit.ts';
-import { markPaused, recall, unmarkPaused } from './paused-runs.ts';
-import { claimRun, type RunLedger } from './run-ledger.ts';
-import { openRunReplies, type RunReplies, type RunRepliesOptions } from './run-replies.ts';
+import { holdBackWhilePaused, markPaused, recall, unmarkPaused } from './pauses.ts';
+import { beginCalls, forgetCalls } from './run-calls.ts';
+import { areChunksOut, claimLostRun, claimRun, type RunLedger } from './run-ledger.ts';
+import { openRunOutcomes, type RunOutcomes, readLeftOutcomes } from './run-outcomes.ts';
 import { createWatchdog } from './watchdog.ts';
 
 export interface RunQueueOptions
   extends Pick<
-      TakeChunksOptions,
-      'redis' | 'api' | 'concurrency' | 'normalize' | 'lockMs' | 'maxPendingMs'
-    >,
-    CallsWatchOptions {
+    TakeChunksOptions,
+    'redis' | 'api' | 'concurrency' | 'normalize' | 'lockMs' | 'maxPendingMs'
+  > {
   /** The same for the same list on the same store. A killed run is resumed by its name. */
   readonly name: string;
   /** The ledger of a run that is already claimed. @default the run is claimed by its name */
@@ -41,8 +40,12 @@ export interface RunQueueOptions
   readonly window: number;
   /** Called with domains that an earlier run of the name gave out, before their outcomes come. */
   readonly onInherited?: (domains: readonly string[]) => void;
-  /** Called at the end with calls that no outcome reports. */
-  readonly onUntoldCalls?: (calls: Readonly<CallCounters>) => void;
+  /** How many calls all workers may make for the run together. @default no bound */
+  readonly maxCalls?: number | undefined;
+  /** Called when more were wanted. */
+  readonly onCallsUsedUp?: () => void;
+  /** Called with calls that no outcome reports, as they come. */
+  readonly onUnreportedCalls?: (calls: Readonly<CallCounters>) => void;
   /** Fires when the run is stopped. Lookups that no worker has begun are then taken back. */
   readonly signal: AbortSignal;
   /** After a stop, ends the wait for workers that have begun and for a Redis that is away. */
@@ -83,13 +86,12 @@ export async function openRunQueue(options: RunQueueOptions): Promise<RunQueue> 
   const parked = options.parked ?? new Set();
   const ledger = options.ledger ?? (await claimRun({ client, name, list, onNotice }));
   const change = createChange();
-  const { calls, replies } = await openParts(options, { ledger, onChange: change.notify });
+  const outcomes = await openOutcomes(options, ledger, change.notify);
   const stops = [signal, giveUp];
   for (const stop of stops) stop.addEventListener('abort', change.notify);
-  const { takeLogged } = replies;
-  const given = openGivenChunks({ ...options, client, ledger, takeLogged });
+  const given = openGivenChunks({ ...options, client, ledger });
   const { queue, give, withdraw } = given;
-  const shared = { ...options, client, ledger, queue, give, withdraw, takeLogged, drop, retake };
+  const shared = { ...options, client, ledger, queue, give, withdraw, drop, retake };
   /** Domains of a chunk that waits for room in the window. */
   const held = new Set<string>();
   const holdBack = control && holdBackWhilePaused({ ...shared, control });
@@ -97,12 +99,12 @@ export async function openRunQueue(options: RunQueueOptions): Promise<RunQueue> 
   const watchdog = createWatchdog({
     ...shared,
     isHeld: (domain) => held.has(domain) || parked.has(domain),
-    collect: async (outcomes) => {
-      await collect(outcomes);
+    collect: async (failed) => {
+      await collect(failed);
       change.notify();
     },
     // Lookups that are held back bring no outcomes.
-    progressAtMs: () => (holdBack?.isHolding ? performance.now() : replies.lastAtMs),
+    progressAtMs: () => (holdBack?.isHolding ? performance.now() : outcomes.lastAtMs),
   });
   const pauseWatch = watchQueuePause({ client, queue: LOOKUPS_QUEUE, onNotice });
   let hasEnded = false;
@@ -123,13 +125,13 @@ export async function openRunQueue(options: RunQueueOptions): Promise<RunQueue> 
   }
 
   async function until(isSo: () => boolean): Promise<void> {
-    while (!isSo() && !replies.failure) await change.wait();
-    if (replies.failure) throw replies.failure.error;
+    while (!isSo() && !outcomes.failure) await change.wait();
+    if (outcomes.failure) throw outcomes.failure.error;
   }
 
   function isDone(): boolean {
     const areAllBack = hasEnded && outstanding.size === 0;
-    return areAllBack || giveUp.aborted || replies.failure !== undefined;
+    return areAllBack || giveUp.aborted || outcomes.failure !== undefined;
   }
 
   /** Makes workers start no further call and give back what they have not begun. */
@@ -153,12 +155,9 @@ export async function openRunQueue(options: RunQueueOptions): Promise<RunQueue> 
     if (signal.aborted) await unmarkPaused(client, ledger.runId);
     // Another run that has the name by now still needs what is under it.
     const isOurs = await ledger.touch();
-    await replies.close(isOver && isOurs);
+    await outcomes.close();
     await ledger.close(isOver && isOurs);
-    if (isOurs) {
-      const untold = await calls.takeUntold();
-      options.onUntoldCalls?.(untold);
-    }
+    if (isOurs) await forgetCalls(client, ledger.runId);
     await given.close();
   }
 
@@ -201,15 +200,14 @@ export async function openRunQueue(options: RunQueueOptions): Promise<RunQueue> 
       } finally {
         clearInterval(ticker);
       }
-      if (replies.failure) throw replies.failure.error;
+      if (outcomes.failure) throw outcomes.failure.error;
     },
     close: async () => {
       watchdog.close();
       await pauseWatch.close();
-      calls.stop(); // first, because a Redis that is away holds up what follows
       stopListening?.();
       for (const stop of stops) stop.removeEventListener('abort', change.notify);
-      const isOver = outstanding.size === 0 && !replies.failure;
+      const isOver = outstanding.size === 0 && !outcomes.failure;
       const isClosed = await within(CLOSE_MS, closeAll(isOver)).catch(() => false);
       // If Redis is away or refuses to write, its keys stay, and the next run of the name finds
       // them.
@@ -219,27 +217,127 @@ export async function openRunQueue(options: RunQueueOptions): Promise<RunQueue> 
 }
 
 /**
- * Opens the parts of a run: counts its calls, resumes what an earlier run left, and receives replies. On
- * failure, the parts opened so far are closed: otherwise the claim of the run would be renewed for ever.
+ * Begins to count calls, resumes what an earlier run left, and receives outcomes. On failure the name of the
+ * run is given up.
  */
-async function openParts(
+async function openOutcomes(
   options: RunQueueOptions,
-  { ledger, onChange }: Pick<RunRepliesOptions, 'ledger' | 'onChange'>,
-): Promise<{ readonly calls: CallsWatch; readonly replies: RunReplies }> {
-  const { redis, outstanding, maxCalls } = options;
+  ledger: RunLedger,
+  onChange: () => void,
+): Promise<RunOutcomes> {
+  const { redis, outstanding, maxCalls, onInherited } = options;
   const { client } = redis;
-  let calls: CallsWatch | undefined;
+  const { runId } = ledger;
   try {
-    calls = await watchCalls(client, ledger.runId, options);
-    const inherited = await inherit(client, ledger);
+    await beginCalls(client, runId, maxCalls);
+    const underWay = await findUnderWay(client, ledger);
+    const left = await readLeftOutcomes(redis, runId);
+    const reported = left.flatMap((entry) => entry.outcomes.map(({ data }) => data.domain));
+    const inherited = [...new Set([...underWay, ...reported])];
     for (const domain of inherited) outstanding.add(domain);
-    if (inherited.length > 0) options.onInherited?.(inherited);
+    if (inherited.length > 0) onInherited?.(inherited);
     // Workers that have begun do not know the new bound on calls.
-    if (inherited.length > 0 && maxCalls !== undefined) await recall(client, ledger.runId);
-    return { calls, replies: await openRunReplies({ ...options, ledger, onChange }) };
+    if (underWay.length > 0 && maxCalls !== undefined) await recall(client, runId);
+    return await openRunOutcomes({
+      ...options,
+      runId,
+      left,
+      onChange,
+      onNote: ({ isUsedUp, ...calls }) => {
+        options.onUnreportedCalls?.(calls);
+        if (isUsedUp) options.onCallsUsedUp?.();
+      },
+    });
   } catch (error) {
-    calls?.stop();
     await within(CLOSE_MS, ledger.close(false)).catch(() => {}); // then it runs out by itself
     throw error;
   }
+}
+
+/**
+ * The domains that an earlier run of the same name gave out and no worker has reported. Chunks that it had
+ * noted but not put on the queue when it was killed are struck, because they would never be answered. Parts
+ * of chunks are kept, since a live worker may be about to add them.
+ */
+async function findUnderWay(client: RedisClient, ledger: RunLedger): Promise<readonly string[]> {
+  const chunks = new Map(await ledger.read());
+  const given = [...chunks.keys()].filter((id) => id.startsWith(`${ledger.runId}-`));
+  const looking = client.pipeline();
+  for (const id of given) looking.exists(`${PREFIX}:${LOOKUPS_QUEUE}:${id}`);
+  const found = (await looking.exec()) ?? [];
+  const neverAdded = given.filter((_, at) => found[at]?.[1] === 0);
+  await ledger.strike(neverAdded);
+  for (const id of neverAdded) chunks.delete(id);
+  return [...chunks.values()].flat();
+}
+
+interface LostRunsOptions
+  extends Pick<RunQueueOptions, 'api' | 'concurrency' | 'normalize' | 'onNotice'> {
+  readonly redis: RedisServer;
+  /** Returns a function that stores outcomes and removes their domains from the set. */
+  readonly collectInto: (outstanding: Set<string>) => Reply;
+  /** Fires when this run is stopped. */
+  readonly signal: AbortSignal;
+}
+
+/** Ends what lost runs have on the queue. */
+interface LostRuns {
+  /** @returns whether nothing of the run is left. False while another run has it. */
+  readonly end: (runId: string) => Promise<boolean>;
+  /** Leaves the rest to other runs. */
+  close(): Promise<void>;
+}
+
+/**
+ * Workers go on with the chunks of a run that was killed. A run that wants the same domains stops
+ * the killed run in its place: outcomes are stored, and chunks that no worker has begun are taken
+ * back.
+ */
+export function createLostRuns(options: LostRunsOptions): LostRuns {
+  const { redis, collectInto, signal, onNotice } = options;
+  const over = new AbortController();
+  const giveUp = AbortSignal.any([signal, over.signal]);
+  setMaxListeners(0, giveUp);
+  const going = new Set<Promise<boolean>>();
+
+  async function end(runId: string): Promise<boolean> {
+    const ledger = await claimLostRun(redis.client, runId, onNotice);
+    if (!ledger) return !(await areChunksOut(redis.client, runId));
+    const outstanding = new Set<string>();
+    const queue = await openRunQueue({
+      ...options,
+      name: runId,
+      ledger,
+      outstanding,
+      collect: collectInto(outstanding),
+      onInherited: () =>
+        onNotice('Another run was lost and left lookups on the queue: this run takes them over.'),
+      window: 0,
+      signal: AbortSignal.abort(),
+      giveUp,
+    });
+    try {
+      await queue.settled();
+    } finally {
+      await queue.close();
+    }
+    return outstanding.size === 0;
+  }
+
+  return {
+    end: async (runId) => {
+      if (giveUp.aborted) return false;
+      const ended = end(runId);
+      going.add(ended);
+      try {
+        return await ended;
+      } finally {
+        going.delete(ended);
+      }
+    },
+    close: async () => {
+      over.abort();
+      await Promise.allSettled(going);
+    },
+  };
 }

@@ -1,9 +1,8 @@
 import type { Job, Queue } from 'bullmq';
 import { startHeartbeat } from '../../../common/heartbeat.ts';
 import type { Reply } from '../../lookup-queue.ts';
-import { countWorkers, isServed } from '../chunks/presence.ts';
-import { findStopNotice, type StopNotice } from '../chunks/stop-notice.ts';
-import { toOutcome, withoutCall } from '../outcome-data.ts';
+import { countWorkers, findStopNotice, isServed, type StopNotice } from '../chunks/presence.ts';
+import { toOutcome, withoutCall } from '../contract.ts';
 import type { RedisClient } from '../server/redis.ts';
 import type { RunLedger } from './run-ledger.ts';
 
@@ -27,8 +26,6 @@ export interface WatchdogOptions {
   /** Called with domains that will not be asked, because the run was stopped meanwhile. */
   readonly drop: (domains: readonly string[]) => void;
   readonly collect: Reply;
-  /** Takes the outcomes that workers have logged for a chunk. */
-  readonly takeLogged: (chunk: string) => Promise<void>;
   readonly onNotice: (message: string) => void;
   /** Called with whether there is no worker, at each check while no outcomes come. */
   readonly onAlone?: ((isAlone: boolean) => void) | undefined;
@@ -55,7 +52,7 @@ const FIRST_LOOK_MS = 2_000;
  */
 export function createWatchdog(options: WatchdogOptions): Watchdog {
   const { client, api, queue, ledger, outstanding, isHeld, give, retake, drop, signal } = options;
-  const { collect, takeLogged, onNotice, onAlone, progressAtMs } = options;
+  const { collect, onNotice, onAlone, progressAtMs } = options;
   let lookedAtMs = performance.now();
   let isAlone = false;
   /** Why the last worker stopped, as told. */
@@ -77,7 +74,6 @@ export function createWatchdog(options: WatchdogOptions): Watchdog {
         await bringBack(job);
       } else gone.push(id);
     }
-    await Promise.all(gone.map(takeLogged));
     await ledger.strike(gone);
     for (const domains of (await ledger.read()).values()) {
       for (const domain of domains) carried.add(domain);
@@ -106,8 +102,6 @@ export function createWatchdog(options: WatchdogOptions): Watchdog {
   }
 
   async function end(id: string, domains: readonly string[], reason: string): Promise<void> {
-    // Striking the chunk removes its log. A worker may have been lost before another one refused the rest.
-    await takeLogged(id);
     const why = { status: 'failed', reason, nowMs: Date.now() } as const;
     const left = domains.filter((domain) => outstanding.has(domain));
     await collect(left.map((domain) => toOutcome(withoutCall(domain, why))));

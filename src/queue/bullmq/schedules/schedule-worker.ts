@@ -1,13 +1,12 @@
 import { type Job, WaitingError, Worker } from 'bullmq';
 import { within } from '../../../common/within.ts';
-import { createChunkLocks } from '../chunks/chunk-locks.ts';
+import { createChunkLocks } from '../chunks/leases.ts';
 import { KEPT_FAILURES } from '../names.ts';
+import { timeOf } from '../server/commands.ts';
 import type { RedisServer } from '../server/redis.ts';
 import { createRefusals } from '../server/refusals.ts';
-import { timeOf } from '../server/server-time.ts';
 import { queueOptions } from '../traces.ts';
-import { nextDue } from './next-due.ts';
-import { RUN_JOB, type RunRequest, scheduleQueueName } from './schedule-queue.ts';
+import { nextDue, RUN_JOB, type RunRequest, scheduleQueueName } from './schedule-queue.ts';
 
 /** A run that this process has taken. */
 export interface TakenRun extends RunRequest {

@@ -5,7 +5,10 @@ export const VAGUE: RegExp =
   /Connection is closed|None of startup nodes|Failed to refresh slots|All sentinels are unreachable|timed out/;
 
 const REASONS: readonly (readonly [sign: RegExp, reason: string])[] = [
-  [/sentinel.*(NOAUTH|WRONGPASS)/, 'its sentinels want a password, and must not'],
+  [
+    /sentinel.*(NOAUTH|WRONGPASS)/,
+    'its sentinels want a password, or another one, which ?sentinelPassword= at the end of the URL gives',
+  ],
   [/No such master|sentinel.*invalid reply/, 'its sentinels know no master of that name'],
   [/sentinel.*unknown command/, 'what answers there is no sentinel'],
   // If a sentinel could not be reached, its error would follow here.

@@ -1,13 +1,11 @@
-import { Cluster, type Redis, type RedisOptions } from 'ioredis';
+import { Cluster, type Command, Redis, type RedisOptions, SentinelConnector } from 'ioredis';
 import { BrandfillError } from '../../../common/errors.ts';
 import type { OnNotice } from '../../../common/notice.ts';
 import { parseRedisUrl, type RedisAddress } from '../../../common/redis-url.ts';
 import { keepSecret } from '../../../common/secrets.ts';
 import { createEvictionWatch } from './eviction.ts';
-import { GatheringRedis } from './gathering-redis.ts';
-import { createNoticeFilter } from './notice-filter.ts';
-import { QuietSentinels } from './quiet-sentinels.ts';
 import { describeLoss, errorText, type RedisKind, reasonOf, VAGUE } from './reasons.ts';
+import { createNoticeFilter } from './refusals.ts';
 
 /** A connection to a Redis of any kind. */
 export type RedisClient = Redis | Cluster;
@@ -72,7 +70,7 @@ export interface OpenRedisOptions {
  */
 export async function openRedis(url: string, options: OpenRedisOptions): Promise<RedisServer> {
   const address = parseRedisUrl(url);
-  keepSecret(passwordOf(address));
+  for (const password of passwordsOf(address)) keepSecret(password);
   const name = nameOf(address);
   await tryOut(address, options.check);
   const open = new Set<RedisClient>();
@@ -184,8 +182,10 @@ function kindOf(address: RedisAddress): RedisKind {
   return 'sentinels' in address.options ? 'sentinels' : 'single';
 }
 
-function passwordOf(address: RedisAddress): string | undefined {
-  return address.kind === 'cluster' ? address.access.password : address.options.password;
+function passwordsOf(address: RedisAddress): readonly (string | undefined)[] {
+  if (address.kind === 'cluster') return [address.access.password];
+  const { options } = address;
+  return [options.password, 'sentinels' in options ? options.sentinelPassword : undefined];
 }
 
 function nameOf(address: RedisAddress): string {
@@ -227,4 +227,41 @@ function hintAtTls(address: RedisAddress): string {
   return tls
     ? '; if it does not speak TLS, give redis:// instead of rediss://'
     : '; if it speaks TLS, give rediss:// instead of redis://';
+}
+
+/**
+ * A connection that sends all commands of one turn of the event loop in one packet. Each packet
+ * costs a system call on either side, which takes longer than most commands do.
+ *
+ * `enableAutoPipelining` of ioredis does the same, but not for scripts, and most commands of BullMQ
+ * are scripts.
+ */
+export class GatheringRedis extends Redis {
+  override sendCommand(command: Command, stream?: Parameters<Redis['sendCommand']>[1]): unknown {
+    const { stream: socket } = this;
+    // There is no socket before the connection is started.
+    if (socket?.writableCorked === 0) {
+      socket.cork();
+      setImmediate(() => socket.uncork());
+    }
+    return super.sendCommand(command, stream);
+  }
+}
+
+/** The method with which ioredis connects to each Sentinel. Its types declare it private. */
+interface ConnectsToSentinels {
+  connectToSentinel(...options: unknown[]): Redis;
+}
+
+/**
+ * Finds masters as ioredis does, but is silent about a Sentinel that is away while others are
+ * there. On connections that ioredis only listens to, it prints a stack for each attempt.
+ */
+class QuietSentinels extends SentinelConnector {
+  constructor(options: unknown) {
+    super(options as ConstructorParameters<typeof SentinelConnector>[0]);
+    const connector = this as unknown as ConnectsToSentinels;
+    const connect = connector.connectToSentinel.bind(connector);
+    connector.connectToSentinel = (...args) => connect(...args).on('error', () => {});
+  }
 }

@@ -1,0 +1,99 @@
+import { lstat, readlink, stat } from 'node:fs/promises';
+import { dirname, isAbsolute, join, resolve, sep } from 'node:path';
+
+/** Who may read a file, as the system says of it. */
+export interface FileAccess {
+  readonly mode: number;
+  /** The group that the mode speaks of. */
+  readonly gid: number;
+}
+
+/** For nobody but the owner. */
+export const PRIVATE: FileAccess = { mode: 0o600, gid: -1 };
+
+/** The mode of a folder for nobody but the owner. */
+export const PRIVATE_FOLDER = 0o700;
+
+/** The mode of a new file, before the umask. */
+const NEW_FILE = 0o666;
+const OWNER = 0o700;
+
+/**
+ * The permissions of a file that is made from others: those that it has, and that all of them have.
+ * What the owner may do is left alone. A group that the others do not belong to may do what all may.
+ *
+ * @param made what the file has, or would have
+ */
+export function modeWithin(made: FileAccess, from: readonly FileAccess[]): number {
+  let mode = made.mode & 0o777;
+  for (const { mode: given, gid } of from) {
+    const everybody = given & (given >> 3) & 0o7;
+    mode &= OWNER | (gid === made.gid ? given & 0o77 : everybody * 0o11);
+  }
+  return mode;
+}
+
+/** The mode to create a file with that is made from others. */
+export function newFileMode(from: readonly FileAccess[]): number {
+  return modeWithin({ mode: NEW_FILE, gid: process.getegid?.() ?? 0 }, from);
+}
+
+/** The mode to create a folder with for such files: whoever may read them may look into it. */
+export function newFolderMode(from: readonly FileAccess[]): number {
+  const mode = newFileMode(from);
+  return OWNER | mode | ((mode & 0o444) >> 2);
+}
+
+/** The system follows no more links than this on one way. */
+const MOST_LINKS = 40;
+
+/**
+ * The place that a path leads to, through links, whether or not there is a file. Links are followed
+ * here, as the system would, but for those that another user may have planted.
+ *
+ * @throws Error that says so when a link lies in a folder where everybody may put things, such as
+ *   `/tmp`, and belongs neither to this user nor to the owner of the folder
+ */
+export async function followOwnLinks(path: string): Promise<string> {
+  const names = path.split(sep);
+  let place = isAbsolute(path) ? sep : process.cwd();
+  for (let followed = 0; ; ) {
+    const name = names.shift();
+    if (name === undefined) return place;
+    const here = name === '..' ? dirname(place) : join(place, name);
+    const found = await lstat(here).catch(() => undefined);
+    if (found?.isSymbolicLink()) {
+      await refusePlanted(here, { owner: found.uid, folder: place });
+      followed += 1;
+      const target = followed > MOST_LINKS ? undefined : await targetOf(here);
+      if (target === undefined) return join(here, ...names);
+      names.unshift(...target.split(sep));
+      if (isAbsolute(target)) place = sep;
+    } else if (found) place = here;
+    else return join(here, ...names);
+  }
+}
+
+/** Undefined for `/dev/stdout` and the like, which lead to `pipe:[17]`, where there is no file. */
+async function targetOf(link: string): Promise<string | undefined> {
+  const target = await readlink(link);
+  const isThere = await lstat(resolve(dirname(link), target)).catch(() => undefined);
+  if (isThere) return target;
+  const leadsSomewhere = await stat(link).catch(() => undefined);
+  return leadsSomewhere ? undefined : target;
+}
+
+const STICKY = 0o1000;
+const ALL_MAY_WRITE = 0o002;
+
+async function refusePlanted(
+  link: string,
+  { owner, folder }: { readonly owner: number; readonly folder: string },
+): Promise<void> {
+  const { mode, uid } = await stat(folder);
+  const isShared = (mode & STICKY) !== 0 && (mode & ALL_MAY_WRITE) !== 0;
+  if (!isShared || owner === process.geteuid?.() || owner === uid) return;
+  throw new Error(
+    `${link} is a link that another user (with the number ${owner}) has put into a folder where everybody may; remove it, or choose another place`,
+  );
+}

@@ -1,0 +1,312 @@
+/** From where to where in a text. */
+export type Span = readonly [start: number, end: number];
+
+/** Finds secrets in a text, in the order in which they begin. */
+export type Find = (text: string) => readonly Span[];
+
+/** Fewer characters at the end of a cut text may be anything. */
+const SHORTEST_START = 3;
+/**
+ * So many times the length of a text is decoded. There is no end to escapes in escapes, and what is
+ * not read to its end is not shown.
+ */
+const MOST_DECODED = 10;
+const LEAST_DECODED = 100_000;
+
+/**
+ * @param secrets none of them short
+ * @param isCut whether a text goes on where it ends, so that the start of a secret there is one
+ */
+export function createFinder(secrets: readonly string[], isCut: boolean): Find {
+  const isAscii = secrets.every((secret) => inBytes(secret) === secret);
+  // What escapes and blocks hold are bytes, each of which is read as one character.
+  const patterns = [...secrets, ...secrets.map(inBytes)]
+    .map(withoutGaps)
+    .sort((a, b) => b.length - a.length);
+  const shortest = isCut ? SHORTEST_START : (patterns.at(-1)?.length ?? 0);
+  const whole = patterns.map(charsOf);
+  const forms = whole.map((chars) =>
+    isCut ? startOf(chars, SHORTEST_START, CUT) : chars.join(''),
+  );
+  const secret = new RegExp([...new Set(forms)].join('|'), 'gi');
+  const blocks = [blockOf('base64', shortest, isAscii), blockOf('hex', shortest, isAscii)];
+  const starts = whole.map((chars) => startOf(chars, 1, String.raw`[\\%&<]`));
+  /** Where the first characters of a secret may be taken for the end of an escape. */
+  const taken = new RegExp(`(?=${starts.join('|')})(?<=${PART_OF_ESCAPE})`, 'gi');
+  /** Bytes that are no text, with what is too short to be a secret of ASCII. */
+  const binary = isAscii
+    ? new RegExp(`[^${TEXT}]+(?:[${TEXT}]{1,${shortest - 1}}[^${TEXT}]+)*`, 'gu')
+    : /(?!)/g;
+
+  /** All that a text may mean when one more thing in it is decoded. */
+  function* decode(view: View): Generator<View, void, void> {
+    const unescaped = rewrite(view, ESCAPE, meaningOf);
+    yield unescaped === view ? rewrite(view, TAG, '') : unescaped;
+    if (unescaped !== view) yield rewrite(view, taken, BARRIER);
+    for (const block of blocks.filter((one) => mayHold(view.text, one))) {
+      const dense = rewrite(view, block.between, '');
+      for (let offset = 0; offset < 24 / block.bits; offset += 1) {
+        const read = (run: string): string =>
+          block.row.test(run)
+            ? BARRIER + Buffer.from(run.slice(offset), block.encoding).toString('latin1')
+            : run;
+        yield rewrite(rewrite(dense, block.run, read, { ...block, offset }), binary, BARRIER);
+      }
+    }
+  }
+
+  return (text) => {
+    const given: View = { text, isOfBlock: false, spanOf: (start, end) => [start, end] };
+    const isPlain = !MAY_HIDE.test(text) && !blocks.some((block) => mayHold(text, block));
+    if (isPlain || text.length < shortest) return spansIn(given, secret, text);
+    const spans: Span[] = [];
+    const views: View[] = [];
+    const seen = new Set<string>();
+    let left = Math.max(LEAST_DECODED, MOST_DECODED * text.length);
+    const add = (view: View): void => {
+      const dense = rewrite(rewrite(view, GAPS, ''), binary, BARRIER);
+      if (seen.has(dense.text)) return;
+      seen.add(dense.text);
+      views.push(dense);
+      left -= dense.text.length;
+    };
+    add(given);
+    // Grows while it is read.
+    for (const view of views) {
+      for (const span of spansIn(view, secret, text)) spans.push(span);
+      for (const decoded of decode(view)) if (decoded !== view) add(decoded);
+      if (left < 0) return [[0, text.length]];
+    }
+    return spans.sort(([a], [b]) => a - b);
+  };
+}
+
+function spansIn(view: View, secret: RegExp, given: string): readonly Span[] {
+  if (view.text.search(secret) === -1) return [];
+  const spans: Span[] = [];
+  let covered = 0;
+  for (const { index, 0: found } of view.text.matchAll(secret)) {
+    let [start, end] = view.spanOf(index, index + found.length);
+    if (end <= covered) continue;
+    // What stands around a secret in a block, without a gap, is replaced along with it.
+    while (view.isOfBlock && start > covered && IN_BLOCK.test(given.charAt(start - 1))) start -= 1;
+    while (view.isOfBlock && IN_BLOCK.test(given.charAt(end))) end += 1;
+    covered = end;
+    spans.push([start, end]);
+  }
+  return spans;
+}
+
+/** A text as it can be read. */
+interface View {
+  readonly text: string;
+  readonly isOfBlock: boolean;
+  /** Where a part of it is written in the text that was given. */
+  readonly spanOf: (start: number, end: number) => Span;
+}
+
+/**
+ * Reads a text with all of a form replaced by what it stands for.
+ *
+ * @param block what a character of the form stands for, from which one on. By default the form
+ *   stands for all that it gives.
+ */
+function rewrite(
+  view: View,
+  form: RegExp,
+  meaning: string | ((match: string) => string),
+  block?: { readonly bits: number; readonly offset: number },
+): View {
+  const { text } = view;
+  const read = typeof meaning === 'string' ? () => meaning : meaning;
+  const decoded =
+    typeof meaning === 'string'
+      ? text.replace(form, meaning)
+      : text.replace(form, (m) => meaning(m));
+  if (decoded === text) return view;
+  /** Where each character begins and ends in the text that was decoded. Made once it is asked for. */
+  let places: Uint32Array | undefined;
+
+  function findPlaces(): Uint32Array {
+    const found = new Uint32Array(decoded.length * 2);
+    let from = 0;
+    let at = 0;
+    const put = (start: number, end: number): void => {
+      found[at] = start;
+      found[at + 1] = end;
+      at += 2;
+    };
+    for (const { 0: match, index } of text.matchAll(form)) {
+      const said = read(match);
+      if (said === match) continue;
+      for (; from < index; from += 1) put(from, from + 1);
+      from += match.length;
+      for (let bit = -8; bit < said.length * 8 - 8; bit += 8) {
+        if (!block) put(index, from);
+        else {
+          const first = index + block.offset;
+          put(first + Math.floor(bit / block.bits), first + Math.ceil((bit + 8) / block.bits));
+        }
+      }
+    }
+    for (; from < text.length; from += 1) put(from, from + 1);
+    return found;
+  }
+
+  const spanOf: View['spanOf'] = (start, end) => {
+    places ??= findPlaces();
+    return view.spanOf(places[start * 2] ?? 0, places[end * 2 - 1] ?? 0);
+  };
+  return { text: decoded, isOfBlock: view.isOfBlock || block !== undefined, spanOf };
+}
+
+/** A way to write bytes as characters. */
+interface Block {
+  readonly encoding: 'base64' | 'hex';
+  /** What a character stands for. */
+  readonly bits: number;
+  /** The fewest characters that hold a secret. */
+  readonly least: number;
+  /** By code: 1 for what it is made of, and for what may stand between. */
+  readonly parts: Uint8Array;
+  /** What may stand between its characters, besides gaps. */
+  readonly between: RegExp;
+  readonly run: RegExp;
+  /** So many characters, each of which can be where it is. Prose hardly ever is such a row. */
+  readonly row: RegExp;
+}
+
+/**
+ * Base64, also that of URLs, or hex.
+ *
+ * @param isAscii whether all secrets are of ASCII: then one bit of eight is known
+ */
+function blockOf(encoding: Block['encoding'], shortest: number, isAscii: boolean): Block {
+  const isHex = encoding === 'hex';
+  const [chars, between] = isHex ? [String.raw`\da-f`, ':,;+-'] : [String.raw`\w+/\-`, ''];
+  const places = isHex ? ['0-7', chars] : [32, 8, 2, 0].map(base64Without);
+  const gap = isHex ? String.raw`(?:[\s${between}]|0\s*x)*` : String.raw`\s*`;
+  const group = places.map((place) => `[${isAscii ? place : chars}]${gap}`).join('');
+  const groups = isHex ? shortest : Math.max(2, Math.floor((shortest - 2) / 3));
+  const least = groups * places.length;
+  const part = new RegExp(`[${isHex ? 'x' : ''}${chars}\\s${between}]`, 'i');
+  return {
+    encoding,
+    bits: isHex ? 4 : 6,
+    least,
+    parts: Uint8Array.from({ length: 256 }, (_, code) =>
+      part.test(String.fromCharCode(code)) ? 1 : 0,
+    ),
+    between: isHex ? new RegExp(`0x|[${between}]`, 'gi') : /(?!)/g,
+    run: new RegExp(`[${chars}]{${least},}`, isHex ? 'gi' : 'g'),
+    row: new RegExp(`(?:${group}){${groups}}`, isHex ? 'i' : ''),
+  };
+}
+
+/** Characters of base64 whose value has not the bit. */
+function base64Without(bit: number): string {
+  const alphabet = Array.from('ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789');
+  return [...alphabet, String.raw`+\-`, '/_'].filter((_, value) => (value & bit) === 0).join('');
+}
+
+/**
+ * Whether a text may hold a secret in a block. A row of it is long, and most texts break it soon: one
+ * look at a character spares many.
+ */
+function mayHold(text: string, { least, parts, row }: Block): boolean {
+  const { length } = text;
+  let broken = -1;
+  while (broken + least < length) {
+    let at = broken + least;
+    while (at > broken && parts[text.charCodeAt(at) & 255] === 1) at -= 1;
+    if (at === broken) {
+      at += least + 1;
+      while (at < length && parts[text.charCodeAt(at) & 255] === 1) at += 1;
+      if (row.test(text.slice(broken + 1, at))) return true;
+    }
+    broken = at;
+  }
+  return false;
+}
+
+/** The characters of a secret. Between two may be gaps, and a plus, which is one in a form. */
+function charsOf(secret: string): readonly string[] {
+  return Array.from(secret, (char, at) => {
+    const gap = char === '+' ? String.raw`\s*` : String.raw`[\s+]*`;
+    return (at === 0 ? '' : gap) + escapeRegExp(char);
+  });
+}
+
+/** At least so many of the characters, then all that follow or, before one of them, this end. */
+function startOf(chars: readonly string[], least: number, end: string): string {
+  const rest = chars.slice(least).reduceRight((after, char) => `(?:${end}|${char}${after})`, '');
+  return chars.slice(0, least).join('') + rest;
+}
+
+/** The end of a text, be it within an escape. */
+const CUT = String.raw`(?:[\\%&][\w#{]{0,8})?$`;
+/** Stands where no secret goes on. */
+const BARRIER = 'ÿ';
+const PART_OF_ESCAPE = String.raw`\\(?:u\{?|x)?[\da-f]{0,5}|%u?[\da-f]{0,3}|&#?\w{0,7}`;
+const IN_BLOCK = /[\w+/=-]/;
+
+/**
+ * May stand between any two characters of a secret: white space, controls, invisible ones, and what
+ * their bytes in UTF-8 are taken for.
+ */
+const GAP = String.raw`\s\p{Cc}\p{Cf}ÂâÏï»¿`;
+const GAPS = new RegExp(`[${GAP}]`, 'gu');
+/** What a secret of ASCII is written with. */
+const TEXT = String.raw`\0-\x7f${GAP}`;
+
+export function withoutGaps(text: string): string {
+  return text.replaceAll(GAPS, '');
+}
+
+/** What may begin an escape, and all gaps but the most usual. */
+const MAY_HIDE = new RegExp(String.raw`[[\\%&<${GAP}]--[ \t\r\n]]`, 'v');
+
+/** A tag of HTML, such as `<br>`, shows nothing. */
+const TAG = /<[^<>]{0,120}>/g;
+
+/** HTML's names for what a credential may hold, each before its character. */
+const ENTITIES: ReadonlyMap<string, string> = new Map(
+  Array.from(
+    String.raw`excl!quot"num#dollar$percnt%amp&apos'lpar(rpar)ast*midast*plus+commat@comma,period.sol/colon:semi;lt<equals=gt>quest?lsqb[lbrack[bsol\rsqb]rbrack]hat^lowbar_grave${'`'}lcub{lbrace{verbar|vert|rcub}rbrace}nbsp tab newline shy `.matchAll(
+      /([a-z]+)([^a-z])/g,
+    ),
+    ([, name = '', char = '']) => [name, char],
+  ),
+);
+
+const ESCAPE = new RegExp(
+  [
+    String.raw`[\\%]u[\da-f]{4}|\\u\{[\da-f]{1,6}\}|(?:\\x|%)[\da-f]{2}|\\[0-7]{1,3}|\\[^]`,
+    String.raw`&(?:#x[\da-f]{1,8}|#\d{1,9}|${[...ENTITIES.keys()].join('|')});?`,
+  ].join('|'),
+  'gi',
+);
+
+function meaningOf(escape: string): string {
+  const name = ENTITIES.get(escape.replaceAll(/[&;]/g, '').toLowerCase());
+  if (escape.startsWith('&') && name !== undefined) return name;
+  const [, digits] = /^(?:[\\%]u\{?|\\x|%|&#x)([\da-f]+)/i.exec(escape) ?? [];
+  if (digits !== undefined) return charOf(digits, 16);
+  const [, octal, decimal] = /^(?:\\([0-7]+)|&#(\d+))/.exec(escape) ?? [];
+  if (octal !== undefined || decimal !== undefined)
+    return charOf(octal ?? decimal ?? '', octal ? 8 : 10);
+  return /[nrtbfv]/i.test(escape) ? '' : escape.slice(1);
+}
+
+function charOf(digits: string, base: number): string {
+  const code = Number.parseInt(digits, base);
+  return code <= 0x10_ff_ff ? String.fromCodePoint(code) : BARRIER;
+}
+
+export function escapeRegExp(text: string): string {
+  return text.replaceAll(/[\\^$.*+?()[\]{}|/]/g, String.raw`\$&`);
+}
+
+function inBytes(text: string): string {
+  return Buffer.from(text).toString('latin1');
+}

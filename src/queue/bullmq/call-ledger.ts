@@ -1,0 +1,84 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import {
+  blockSizeOf,
+  type CallLedger,
+  type CallsPer,
+  type TakenCalls,
+  windowAt,
+} from '../../guard/shared-budget.ts';
+import { PREFIX } from './names.ts';
+import { timeOf } from './server/commands.ts';
+import type { RedisClient } from './server/redis.ts';
+import { createRefusals } from './server/refusals.ts';
+
+/** KEYS: calls taken. ARGV: the limit, how many are wanted, how long to keep it in milliseconds. */
+const TAKE = `
+local left = ARGV[1] - (redis.call('GET', KEYS[1]) or 0)
+local calls = math.max(0, math.min(left, ARGV[2]))
+if calls > 0 then
+  redis.call('INCRBY', KEYS[1], calls)
+  redis.call('PEXPIRE', KEYS[1], ARGV[3])
+end
+return calls
+`;
+
+/** KEYS: calls taken. ARGV: how many are given back. */
+const GIVE_BACK = `
+if tonumber(redis.call('GET', KEYS[1]) or 0) >= tonumber(ARGV[1]) then
+  redis.call('DECRBY', KEYS[1], ARGV[1])
+end
+`;
+
+/** How long the count of a window is kept after its end, so that people can look at it. */
+const KEPT_MS = 24 * 60 * 60_000;
+const RETRY_MS = 1_000;
+
+export interface SharedCallLedgerOptions {
+  /** A hash of credential and API that does not reveal the credential. */
+  readonly id: string;
+  readonly limit: CallsPer;
+  /** Called with the reason when Redis refuses to count calls. */
+  readonly onNotice: (message: string) => void;
+}
+
+/**
+ * Counts calls in Redis, for all workers of all runs. It uses the clock of Redis, so that all agree
+ * when a window is over. While Redis cannot be reached, no call is made.
+ */
+export function createSharedCallLedger(
+  client: RedisClient,
+  { id, limit, onNotice }: SharedCallLedgerOptions,
+): CallLedger {
+  const refusals = createRefusals(onNotice, 'the count of calls');
+  const blockSize = blockSizeOf(limit);
+  const keyOf = (windowId: string): string => `${PREFIX}:calls:${id}:${limit.unit}:${windowId}`;
+
+  async function take(): Promise<TakenCalls> {
+    const nowMs = await timeOf(client);
+    const window = windowAt(limit.unit, nowMs);
+    const keptMs = window.endsAtMs - nowMs + KEPT_MS;
+    const args = [limit.count, blockSize, keptMs] as const;
+    const calls = Number(await client.eval(TAKE, 1, keyOf(window.id), ...args));
+    return { calls, window, nowMs };
+  }
+
+  return {
+    take: async (signal) => {
+      for (;;) {
+        try {
+          return await take();
+        } catch (error) {
+          refusals.tell(error); // errors of the connection are reported elsewhere
+          await delay(RETRY_MS, undefined, { signal });
+        }
+      }
+    },
+    read: async () => {
+      const window = windowAt(limit.unit, await timeOf(client));
+      return { taken: Number((await client.get(keyOf(window.id))) ?? 0), window };
+    },
+    giveBack: async (calls, window) => {
+      await client.eval(GIVE_BACK, 1, keyOf(window.id), calls);
+    },
+  };
+}

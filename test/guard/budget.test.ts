@@ -1,0 +1,157 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import {
+  type Budget,
+  createBudget,
+  isUsedUp,
+  joinBudgets,
+  type Reservation,
+} from '../../src/guard/budget.ts';
+import { createSharedBudget } from '../../src/guard/shared-budget.ts';
+import { createTestLedger } from './ledgers.ts';
+
+const never = new AbortController().signal;
+
+async function reserve(budget: Budget): Promise<Reservation> {
+  const reserved = await budget.reserve(never);
+  if (isUsedUp(reserved)) throw new Error(`used up: ${reserved.reason}`);
+  return reserved;
+}
+
+/** Notes what comes of reservations that may have to wait. */
+function watch(reservation: Promise<object>): { result: boolean | string } {
+  const seen: { result: boolean | string } = { result: 'waits' };
+  reservation.then(
+    (reserved) => {
+      seen.result = 'spend' in reserved;
+    },
+    (error: unknown) => {
+      seen.result = String(error);
+    },
+  );
+  return seen;
+}
+
+describe('a budget', () => {
+  it('without a bound never says no', async () => {
+    const budget = createBudget(undefined);
+    for (let call = 0; call < 1_000; call += 1) {
+      (await reserve(budget)).spend();
+    }
+  });
+
+  it('says no, and why, once it is spent', async () => {
+    const budget = createBudget(2);
+    for (let call = 0; call < 2; call += 1) (await reserve(budget)).spend();
+    for (let call = 0; call < 2; call += 1) {
+      expect(await budget.reserve(never)).toEqual({ reason: 'max_calls' });
+    }
+  });
+
+  it('gives at once what it has, and nothing else', () => {
+    const budget = createBudget(2);
+    const first = budget.tryReserve();
+    budget.tryReserve()?.spend();
+    expect(budget.tryReserve()).toBeUndefined();
+    first?.giveBack();
+    expect(budget.tryReserve()).toBeDefined();
+  });
+
+  it('of two budgets, takes nothing from one when the other has nothing at once', () => {
+    const [rich, poor] = [createBudget(1), createBudget(0)];
+    expect(joinBudgets(rich, poor).tryReserve()).toBeUndefined();
+    expect(joinBudgets(poor, rich).tryReserve()).toBeUndefined();
+    const both = joinBudgets(rich, createBudget(1));
+    both.tryReserve()?.spend();
+    expect([both.tryReserve(), rich.tryReserve()]).toEqual([undefined, undefined]);
+  });
+
+  it('lets others wait while calls under way may still be given back', async () => {
+    const budget = createBudget(1);
+    const first = await reserve(budget);
+    const [one, two] = [watch(budget.reserve(never)), watch(budget.reserve(never))];
+    await nextTurn();
+    expect([one.result, two.result]).toEqual(['waits', 'waits']);
+    first.giveBack();
+    await nextTurn();
+    expect([one.result, two.result]).toEqual([true, 'waits']);
+    first.spend(); // any will do: one call is like another
+    await nextTurn();
+    expect([one.result, two.result]).toEqual([true, false]);
+  });
+
+  it('sends home with the reason who waits when the run stops, once a call under way has ended', async () => {
+    const budget = createBudget(1);
+    const first = await reserve(budget);
+    const stop = new AbortController();
+    const waiting = watch(budget.reserve(stop.signal));
+    stop.abort('stopped');
+    first.giveBack();
+    await nextTurn();
+    // Whoever was woken either gives up or has a place, but does not wait for ever.
+    expect(waiting.result).not.toBe('waits');
+  });
+
+  it('is never exceeded and is used up to the last call, whatever comes of the calls', async () => {
+    const calls = fc.array(fc.record({ turns: fc.nat(4), isGivenBack: fc.boolean() }), {
+      maxLength: 60,
+    });
+    await fc.assert(
+      fc.asyncProperty(fc.nat(20), calls, async (maxCalls, list) => {
+        const budget = createBudget(maxCalls);
+        let spent = 0;
+        let underWay = 0;
+        const results = await Promise.all(
+          list.map(async ({ turns, isGivenBack }) => {
+            const reserved = await budget.reserve(never);
+            if (isUsedUp(reserved)) return false;
+            underWay += 1;
+            expect(spent + underWay).toBeLessThanOrEqual(maxCalls);
+            for (let turn = 0; turn < turns; turn += 1) await Promise.resolve();
+            underWay -= 1;
+            if (isGivenBack) reserved.giveBack();
+            else {
+              spent += 1;
+              reserved.spend();
+            }
+            return true;
+          }),
+        );
+        expect(spent).toBeLessThanOrEqual(maxCalls);
+        if (results.includes(false)) expect(spent).toBe(maxCalls);
+      }),
+    );
+  });
+});
+
+describe('two budgets in one', () => {
+  it('let through what both have, and give back to the one what the other has not', async () => {
+    const { ledger } = createTestLedger({ count: 3, unit: 'day' });
+    const shared = createSharedBudget({ ledger, now: () => 0 });
+    const own = createBudget(2);
+    const budget = joinBudgets(own, shared);
+    (await reserve(budget)).spend();
+    (await reserve(budget)).giveBack();
+    (await reserve(budget)).spend();
+    expect(await budget.reserve(never)).toEqual({ reason: 'max_calls' });
+    const other = joinBudgets(createBudget(5), shared);
+    (await reserve(other)).spend();
+    expect(await other.reserve(never)).toMatchObject({ reason: 'max_calls_per' });
+    const last = createBudget(1);
+    expect(await joinBudgets(last, shared).reserve(never)).toMatchObject({
+      reason: 'max_calls_per',
+    });
+    await reserve(last);
+  });
+
+  it('give back to the one when the other is interrupted', async () => {
+    const own = createBudget(1);
+    const stop = new AbortController();
+    stop.abort(new Error('stopped'));
+    const { ledger } = createTestLedger({ count: 3, unit: 'day' });
+    const budget = joinBudgets(own, createSharedBudget({ ledger, now: () => 0 }));
+    await expect(budget.reserve(stop.signal)).rejects.toThrow('stopped');
+    await reserve(own);
+  });
+});

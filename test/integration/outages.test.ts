@@ -1,0 +1,125 @@
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { useRedis } from '../support/redis.ts';
+import { openServer } from './support/api.ts';
+import { run, start, summaryOf } from './support/command.ts';
+import { whyNoContainers } from './support/containers.ts';
+import { openFolder } from './support/folder.ts';
+import { column, domains, listOf, rowsOf } from './support/tables.ts';
+
+const reason = whyNoContainers();
+
+describe.skipIf(reason !== false)(`a resolver that is away${reason ? ` [${reason}]` : ''}`, () => {
+  /** An API with a name that nobody can tell, until the resolver is back. */
+  async function openUnnamed() {
+    const folder = openFolder();
+    folder.write('list.csv', listOf(domains(40)));
+    const etc = folder.at('etc');
+    mkdirSync(etc);
+    // No server of names listens there, so the system says EAI_AGAIN.
+    writeFileSync(join(etc, 'resolv.conf'), 'nameserver 127.0.0.1\noptions attempts:1\n');
+    writeFileSync(join(etc, 'hosts'), '127.0.0.1 localhost\n');
+    const api = await openServer();
+    const comeBack = (): void =>
+      writeFileSync(join(etc, 'hosts'), '127.0.0.1 localhost api.brands.test\n');
+    const url = api.url.replace('127.0.0.1', 'api.brands.test');
+    return { api, folder, options: { cwd: folder.path, etc }, url, comeBack };
+  }
+
+  it('when a run starts is waited for: no attempt is lost, and every row is found', async () => {
+    const { api, options, url, comeBack } = await openUnnamed();
+    const enrich = await start(['enrich', 'list.csv', '--base-url', url, '--json'], options);
+    const said = await enrich.shows('calls wait until one can');
+    expect(said).toContain('No call to the API');
+    expect(said).toContain('dns_unavailable');
+    expect(said).toContain('resolver (DNS) did not answer');
+    expect(said).not.toContain('is not known');
+    comeBack();
+    const ended = await enrich.ended;
+    expect(ended.stderr).toContain('The API answers again.');
+    expect(ended.code).toBe(0);
+    expect(summaryOf(ended)).toMatchObject({ statuses: { found: 40 }, retries: 0 });
+    expect(api.requests).toHaveLength(40);
+  });
+
+  it('when workers start ends none of them, and the run gets every row', async () => {
+    const { api, folder, options, url, comeBack } = await openUnnamed();
+    const queue = ['--queue', (await useRedis()).url];
+    const args = ['enrich', 'list.csv', '--base-url', url, '--json', '--workers', '0', ...queue];
+    const enrich = await start(args, { cwd: folder.path });
+    const workers = await Promise.all(
+      [1, 2].map(() => start(['worker', '--base-url', url, ...queue], options)),
+    );
+    await Promise.race(workers.map((worker) => worker.shows('dns_unavailable')));
+    comeBack();
+    const ended = await enrich.ended;
+    expect(ended.code).toBe(0);
+    expect(summaryOf(ended)).toMatchObject({ statuses: { found: 40 } });
+    expect(api.requests).toHaveLength(40);
+    expect(workers.map((worker) => worker.process.exitCode)).toEqual([null, null]);
+  });
+});
+
+describe('an API that is out and says until when', () => {
+  /** It is out from a call on, for so long. */
+  async function openOut(status: number, from: number, outSeconds: number) {
+    const folder = openFolder();
+    folder.write('list.csv', listOf(domains(60)));
+    const calls = { answered: 0, refused: 0, early: 0 };
+    let outUntilMs: number | undefined;
+    const api = await openServer((request, response) => {
+      const nowMs = performance.now();
+      if (calls.answered === from) outUntilMs ??= nowMs + outSeconds * 1_000;
+      const leftMs = (outUntilMs ?? 0) - nowMs;
+      if (leftMs <= 0) {
+        calls.answered += 1;
+        response.end(JSON.stringify({ name: request.url }));
+        return;
+      }
+      // What is under way when the first is refused could not know.
+      if (leftMs < outSeconds * 1_000 - 500) calls.early += 1;
+      calls.refused += 1;
+      response.writeHead(status, { 'retry-after': `${Math.ceil(leftMs / 1_000)}` }).end('{}');
+    });
+    return { folder, calls, args: ['enrich', 'list.csv', '--base-url', api.url, '--json'] };
+  }
+
+  it.each([
+    [503, 0],
+    [503, 20],
+    [502, 20],
+  ])(
+    'gets no call before, and no lookup loses an attempt: %i after %i answers',
+    async (status, from) => {
+      const { folder, calls, args } = await openOut(status, from, 2);
+      const ended = await run([...args, '--concurrency', '4'], { cwd: folder.path });
+      expect(ended.stderr).toMatch(
+        new RegExp(
+          `is out \\(http_${status}\\) and says to come back in [\\d.]+ s: no call is made before`,
+        ),
+      );
+      expect(ended.code).toBe(0);
+      expect(summaryOf(ended)).toMatchObject({ statuses: { found: 60 }, retries: 0 });
+      expect(calls.early).toBe(0);
+      expect(calls.refused).toBeLessThanOrEqual(4);
+    },
+  );
+
+  it('for longer than --max-wait ends the run at once, with the time to come back', async () => {
+    const { folder, calls, args } = await openOut(503, 0, 1_800);
+    const beforeMs = Date.now();
+    const ended = await run(args, { cwd: folder.path });
+    expect(ended.code).toBe(4);
+    const [, comeBack = ''] =
+      /The API is out \(http_503\) and says to wait longer than --max-wait\. .*come back at (\S+Z)\./.exec(
+        ended.stderr,
+      ) ?? [];
+    expect(Date.parse(comeBack) - beforeMs).toBeGreaterThanOrEqual(1_800_000);
+    expect(ended.stderr).toContain(`run the same command again after ${comeBack} to go on`);
+    expect(summaryOf(ended)).toMatchObject({ statuses: { skipped: 60 }, calls: calls.refused });
+    expect(calls.refused).toBeLessThanOrEqual(5);
+    const failures = rowsOf(folder.read('list.failures.csv'));
+    expect(new Set(column(failures, 'brand_reason'))).toEqual(new Set(['quota']));
+  });
+});

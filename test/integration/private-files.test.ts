@@ -1,0 +1,257 @@
+import {
+  chmodSync,
+  chownSync,
+  existsSync,
+  lchownSync,
+  lstatSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
+import { join } from 'node:path';
+import { beforeEach, describe, expect, it, onTestFinished } from 'vitest';
+import { openOutputFile } from '../../src/collector/output/output-file.ts';
+import { lockOutput } from '../../src/collector/output/output-lock.ts';
+import { temporaryPath } from '../../src/common/temporary-files.ts';
+import { openPictureFolder } from '../../src/logos/picture-folder.ts';
+import { openStore } from '../../src/store/store.ts';
+import { PNG } from '../logos/svgs.ts';
+import { row, workbookOf } from '../rows/xlsx/workbooks.ts';
+import { useTempFolder } from '../support/temp-folder.ts';
+import { openScripted } from './support/api.ts';
+import { type Folder, openFolder } from './support/folder.ts';
+import { answers, FLAGS, openPictures } from './support/pictures.ts';
+import { runHere } from './support/program.ts';
+
+const STRANGER = 4711;
+const isRoot = process.getuid?.() === 0;
+
+beforeEach(() => {
+  const umask = process.umask(0o022);
+  onTestFinished(() => void process.umask(umask));
+});
+
+const LIST = 'domain\na.com\nnone.com\n';
+
+interface Runs {
+  readonly folder: Folder;
+  /** A run that writes every kind of file there is. */
+  enrich(input: string, ...more: string[]): Promise<void>;
+}
+
+async function openRuns(): Promise<Runs> {
+  const folder = openFolder();
+  const pictures = await openPictures({ '/a.png': PNG });
+  const api = await openScripted({
+    ...answers({ 'a.com': `${pictures.url}/a.png` }),
+    'none.com': { status: 404 },
+  });
+  const flags = ['--base-url', api.url, ...FLAGS, '--logo-allow', pictures.host];
+  return {
+    folder,
+    enrich: async (input, ...more) => {
+      const ended = await runHere(['enrich', input, ...flags, ...more], { cwd: folder.path });
+      expect(ended).toMatchObject({ code: 0 });
+    },
+  };
+}
+
+/** The permissions of all that lies in a folder, by its path. */
+function modesIn(folder: string): Record<string, string> {
+  const names = readdirSync(folder, { recursive: true, encoding: 'utf8' });
+  return Object.fromEntries(names.sort().map((name) => [name, modeOf(join(folder, name))]));
+}
+
+function modeOf(path: string): string {
+  return (statSync(path).mode & 0o777).toString(8);
+}
+
+describe('what a run makes from a list', () => {
+  const MORE = ['--changes', 'changes.csv', '--report', 'report.html', '--report', 'report.json'];
+
+  it.each([
+    [0o600, '600', '700'],
+    [0o440, '640', '750'],
+    [0o666, '644', '755'],
+  ])('is as open as that: %o', async (mode, files, folders) => {
+    const { folder, enrich } = await openRuns();
+    chmodSync(folder.write('list.csv', LIST), mode);
+    await enrich('list.csv', ...MORE, '--store', 'kept');
+    const { 'list.csv': list, kept, ...made } = modesIn(folder.path);
+    expect(list).toBe(mode.toString(8));
+    const ofStore = Object.keys(made).filter((name) => name.startsWith('kept'));
+    for (const name of ofStore) delete made[name];
+    expect(made).toEqual({
+      'changes.csv': files,
+      'list.enriched.csv': files,
+      'list.failures.csv': files,
+      pictures: folders,
+      'pictures/a.com.png': files,
+      'report.html': files,
+      'report.json': files,
+    });
+  });
+
+  it('is for nobody else where a workbook is', async () => {
+    const { folder, enrich } = await openRuns();
+    chmodSync(
+      folder.write(
+        'list.xlsx',
+        await workbookOf({ sheets: [{ name: 'List', rows: row(1, 'domain') + row(2, 'a.com') }] }),
+      ),
+      0o600,
+    );
+    await enrich('list.xlsx', '--out', 'out.xlsx');
+    expect(modeOf(folder.at('out.xlsx'))).toBe('600');
+  });
+
+  it.skipIf(!isRoot)('is not for a group that the list is not for', async () => {
+    const { folder, enrich } = await openRuns();
+    chmodSync(folder.write('list.csv', LIST), 0o640);
+    chownSync(folder.at('list.csv'), 0, STRANGER);
+    await enrich('list.csv', ...MORE);
+    const { 'list.enriched.csv': out, 'pictures/a.com.png': logo } = modesIn(folder.path);
+    expect([out, logo]).toEqual(['600', '600']);
+  });
+
+  it('is no more open than what it replaces, nor than the list because of that', async () => {
+    const { folder, enrich } = await openRuns();
+    chmodSync(folder.write('list.csv', LIST), 0o640);
+    chmodSync(folder.write('list.enriched.csv', ''), 0o604);
+    chmodSync(folder.write('list.failures.csv', ''), 0o666);
+    await enrich('list.csv');
+    expect(modeOf(folder.at('list.enriched.csv'))).toBe('600');
+    expect(modeOf(folder.at('list.failures.csv'))).toBe('640');
+  });
+
+  it('is no more open than the earlier output, when it is merged into that', async () => {
+    const { folder, enrich } = await openRuns();
+    folder.write('list.csv', LIST);
+    await enrich('list.csv');
+    chmodSync(folder.at('list.enriched.csv'), 0o600);
+    await enrich('list.failures.csv', '--merge', 'list.enriched.csv', '--out', 'merged.csv');
+    expect(modeOf(folder.at('merged.csv'))).toBe('600');
+    folder.write('list.failures.csv', '');
+    await enrich('list.failures.csv', '--merge', 'list.enriched.csv', '--out', 'copy.csv');
+    expect(modeOf(folder.at('copy.csv'))).toBe('600');
+  });
+});
+
+describe('a store', () => {
+  async function store(folder: string): Promise<void> {
+    const opened = await openStore(folder, 'endpoint');
+    await opened.close();
+  }
+
+  it('is for nobody else, with all that lies in it', async () => {
+    const { folder, enrich } = await openRuns();
+    folder.write('list.csv', LIST);
+    await enrich('list.csv', '--changes', 'changes.csv', '--store', 'new/kept');
+    expect(modeOf(folder.at('new'))).toBe('755');
+    expect(modeOf(folder.at('new/kept'))).toBe('700');
+    const { changes, 'data.mdb': data, 'lock.mdb': lock, ...more } = modesIn(folder.at('new/kept'));
+    expect([changes, data, lock]).toEqual(['700', '600', '600']);
+    // The record of the changes, and the folder of what is under way.
+    expect(Object.values(more)).toEqual(['600', '700']);
+  });
+
+  it('that is there and more open is closed to others', async () => {
+    const folder = useTempFolder();
+    await store(folder);
+    mkdirSync(join(folder, 'changes'));
+    chmodSync(folder, 0o775);
+    for (const name of ['data.mdb', 'lock.mdb', 'changes']) chmodSync(join(folder, name), 0o775);
+    await store(folder);
+    expect(modeOf(folder)).toBe('700');
+    expect(modesIn(folder)).toEqual({ changes: '700', 'data.mdb': '700', 'lock.mdb': '700' });
+  });
+
+  it('leaves the folder as it is where something else lies in it', async () => {
+    const folder = useTempFolder();
+    chmodSync(folder, 0o755);
+    writeFileSync(join(folder, 'list.csv'), '');
+    await store(folder);
+    expect(modeOf(folder)).toBe('755');
+    expect(modesIn(folder)).toEqual({ 'data.mdb': '600', 'list.csv': '644', 'lock.mdb': '600' });
+  });
+
+  it.skipIf(!isRoot)('of another user is left as it is', async () => {
+    const folder = useTempFolder();
+    await store(folder);
+    for (const path of ['', 'data.mdb', 'lock.mdb'].map((name) => join(folder, name))) {
+      chmodSync(path, 0o770);
+      chownSync(path, STRANGER, STRANGER);
+    }
+    await store(folder);
+    expect(modeOf(folder)).toBe('770');
+    expect(modesIn(folder)).toEqual({ 'data.mdb': '770', 'lock.mdb': '770' });
+  });
+});
+
+describe.skipIf(!isRoot)('a link in a folder where everybody may write', () => {
+  /** A folder like `/tmp`, a link in it, and what that leads to. */
+  function plant(name: string, target: string, owner: number): string {
+    const folder = useTempFolder();
+    chmodSync(folder, 0o1777);
+    symlinkSync(target, join(folder, name));
+    lchownSync(join(folder, name), owner, owner);
+    return folder;
+  }
+
+  it.each([
+    ['--out', 'file.csv', 'Cannot write'],
+    ['--failures', 'file.csv', 'Cannot write'],
+    ['--changes', 'file.csv', 'Cannot write'],
+    ['--report', 'file.html', 'Cannot write'],
+    ['--logos', 'folder', 'Cannot write logos to'],
+    ['--store', 'folder', 'Cannot open the store'],
+  ])('that another user has put there is not followed by %s', async (flag, name, refusal) => {
+    const folder = openFolder();
+    folder.write('list.csv', LIST);
+    folder.write('file.csv', 'precious');
+    folder.write('file.html', 'precious');
+    mkdirSync(folder.at('folder'));
+    const link = join(plant(name, folder.at(name), STRANGER), name);
+    const { url } = await openScripted({});
+    const args = ['enrich', 'list.csv', '--base-url', url, flag, link];
+    const more = flag === '--logos' ? ['--logo-field', 'logo'] : [];
+    const ended = await runHere([...args, ...more], { cwd: folder.path });
+    expect(ended.stderr).toContain(
+      `${refusal} ${link}: ${link} is a link that another user (with the number ${STRANGER}) has put`,
+    );
+    expect(ended.code).toBe(2);
+    expect(readdirSync(folder.at('folder'))).toEqual([]);
+    for (const file of ['file.csv', 'file.html']) expect(folder.read(file)).toBe('precious');
+  });
+
+  it('is followed and kept where it is our own', async () => {
+    const { folder, enrich } = await openRuns();
+    folder.write('list.csv', LIST);
+    const shared = plant('out.csv', folder.at('real.csv'), 0);
+    await enrich('list.csv', '--out', join(shared, 'out.csv'));
+    expect(lstatSync(join(shared, 'out.csv')).isSymbolicLink()).toBe(true);
+    expect(readFileSync(folder.at('real.csv'), 'utf8')).toContain('a.com');
+  });
+});
+
+describe('a link in the place of a temporary file', () => {
+  it.each<[string, (path: string) => Promise<unknown>]>([
+    ['an output', openOutputFile],
+    ["an output's lock", lockOutput],
+    ['a logo', openPictureFolder],
+  ])('of %s is not followed', async (kind, open) => {
+    const folder = useTempFolder();
+    const victim = join(useTempFolder(), 'victim');
+    const path = kind === 'a logo' ? folder : join(folder, 'out.csv');
+    const stem = kind === 'a logo' ? join(folder, '.brandfill-') : `${path}.`;
+    const [, first = '', number = ''] = /^(.*-)(\d+)\.part$/.exec(temporaryPath(stem)) ?? [];
+    for (let next = 1; next < 4; next += 1) {
+      symlinkSync(victim, `${first}${Number(number) + next}.part`);
+    }
+    await expect(open(path)).rejects.toThrow('there is a file of that name');
+    expect(existsSync(victim)).toBe(false);
+  });
+});
