@@ -1,6 +1,5 @@
-import { createCallsInFlight } from './calls-in-flight.ts';
 import type { Clock } from './clock.ts';
-import type { PaceEvent } from './pace-event.ts';
+import type { PaceEvent } from './pace-state.ts';
 import {
   book,
   createPaceState,
@@ -183,5 +182,120 @@ export function createTurnstile(options: TurnstileOptions): OwnTurnstile {
       ...structuredClone(state),
       latestMs: Math.max(state.latestMs, clock.nowMs()),
     }),
+  };
+}
+
+/** The calls that were let through and not yet reported. */
+export interface CallsInFlight {
+  start(atMs: number): void;
+  /**
+   * Ends the call that was sent at that time. Returns how many were in flight when it was sent,
+   * itself included. A call that was already given up as lost ends none.
+   */
+  end(sentAtMs: number): number;
+  /** The call that was let through at `enteredAtMs` starts only now. */
+  startLate(enteredAtMs: number, atMs: number): void;
+  count(nowMs: number): number;
+  /** When the calls were let through, ascending. */
+  sentAtMs(nowMs: number): number[];
+}
+
+/** A call that is not reported within this time counts as lost. */
+const LOST_AFTER_MS = 5 * 60_000;
+
+export function createCallsInFlight(): CallsInFlight {
+  /** Oldest first. */
+  const calls: { readonly startMs: number; readonly inFlight: number }[] = [];
+
+  function forgetLost(nowMs: number): void {
+    while (calls[0] && nowMs - calls[0].startMs > LOST_AFTER_MS) calls.shift();
+  }
+
+  function start(startMs: number): void {
+    calls.push({ startMs, inFlight: calls.length + 1 });
+  }
+
+  function end(sentAtMs: number): number {
+    // A call is sent right after it was let through. Calls that end are mostly among the oldest.
+    const later = calls.findIndex(({ startMs }) => startMs > sentAtMs);
+    const at = (later < 0 ? calls.length : later) - 1;
+    if (at < 0) return 1;
+    const [call] = calls.splice(at, 1);
+    return call?.inFlight ?? 1;
+  }
+
+  return {
+    start,
+    end,
+    startLate: (enteredAtMs, atMs) => {
+      end(enteredAtMs);
+      start(atMs);
+    },
+    count: (nowMs) => {
+      forgetLost(nowMs);
+      return calls.length;
+    },
+    sentAtMs: (nowMs) => {
+      forgetLost(nowMs);
+      return calls.map(({ startMs }) => startMs);
+    },
+  };
+}
+
+/** How long no call could start, in milliseconds of wall-clock time, by reason. */
+export interface GateWaits {
+  /** The API stated the wait. */
+  readonly told: number;
+  /** The API answered 429 without stating a wait. */
+  readonly backingOff: number;
+}
+
+/** A turnstile whose waits are measured. */
+export interface WaitMeter {
+  /** Works as the wrapped turnstile does. */
+  readonly turnstile: Turnstile;
+  /** The waits up to now. */
+  readonly waitedMs: () => GateWaits;
+}
+
+/** A closing time that differs by less is the same one. */
+const JITTER_MS = 1;
+
+/**
+ * Measures how long the gate is closed, from each report that closes it until it opens. The time is
+ * counted once, however many callers wait.
+ */
+export function createWaitMeter(turnstile: Turnstile, clock: Clock): WaitMeter {
+  const totalMs = { told: 0, backingOff: 0 };
+  let why: keyof GateWaits = 'told';
+  let fromMs = clock.nowMs();
+  let untilMs = fromMs;
+
+  // A wait may be left over from an earlier run.
+  if (turnstile.describe().why === 'told_to_wait') note(turnstile.waitMs());
+
+  function note(closedMs: number): void {
+    const nowMs = clock.nowMs();
+    if (Math.abs(nowMs + closedMs - untilMs) < JITTER_MS) return;
+    totalMs[why] += lastedMs(nowMs);
+    why = turnstile.describe().why === 'backing_off' ? 'backingOff' : 'told';
+    fromMs = nowMs;
+    untilMs = nowMs + closedMs;
+  }
+
+  function lastedMs(nowMs: number): number {
+    return Math.max(0, Math.min(nowMs, untilMs) - fromMs);
+  }
+
+  return {
+    turnstile: {
+      ...turnstile,
+      report: (outcome) => {
+        const closedMs = turnstile.report(outcome);
+        if (closedMs > 0) note(closedMs);
+        return closedMs;
+      },
+    },
+    waitedMs: () => ({ ...totalMs, [why]: totalMs[why] + lastedMs(clock.nowMs()) }),
   };
 }

@@ -9,6 +9,9 @@ import {
   type PaceState,
   report,
 } from '../../src/pace/pacer.ts';
+import { oneProcess } from '../simulation/clients.ts';
+import { tokenBucket } from '../simulation/servers.ts';
+import { simulate } from '../simulation/simulate.ts';
 
 /** Longest time that anything may close the gate for; a clock may go back by a second without notice. */
 const LONGEST_WAIT_MS = 10 * 60_000;
@@ -276,4 +279,19 @@ describe('slow start', () => {
     const nowMs = call(state, { calls: 10, fromMs: 0 });
     expect(nowMs).toBeLessThan(12_000);
   });
+});
+
+const SEEDS = [1, 2, 3, 4, 5];
+const MANY = 100_000;
+
+it.each([
+  [100, 18.5],
+  [1_000, 8.2],
+])('a short list takes few round trips of %i ms where there is no limit', (serviceMs, most) => {
+  const takenMs = SEEDS.map((seed) => {
+    const scenario = { limit: tokenBucket(MANY, MANY), calls: 100, seed, serviceMs };
+    return simulate(scenario, oneProcess(32)).elapsedMs;
+  });
+  const meanMs = takenMs.reduce((sum, ms) => sum + ms, 0) / SEEDS.length;
+  expect(meanMs / serviceMs).toBeLessThan(most); // all callers at once would take four, or a little more
 });

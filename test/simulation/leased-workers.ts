@@ -1,6 +1,5 @@
 import { LEASE_MS, type Lease, NO_LEASE, takeLease } from '../../src/pace/shared/lease.ts';
-import { readSharedPace, type SharedPace } from '../../src/pace/shared/state.ts';
-import type { EndedCall } from '../../src/pace/shared/worker-news.ts';
+import { type EndedCall, readSharedPace, type SharedPace } from '../../src/pace/shared/state.ts';
 import { createFindings } from './read-headers.ts';
 import type { World } from './simulate.ts';
 

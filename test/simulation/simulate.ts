@@ -1,4 +1,4 @@
-import type { PaceEvent } from '../../src/pace/pace-event.ts';
+import type { PaceEvent } from '../../src/pace/pace-state.ts';
 import { createRandom } from '../support/random.ts';
 import { type Findings, readHeaders } from './read-headers.ts';
 import type { Limit, Verdict } from './servers.ts';

@@ -1,7 +1,5 @@
-import { FIRST_MARGIN } from '../create-pace-state.ts';
-import type { PaceState } from '../pace-state.ts';
-import { fadeAccepted } from './accepted-in-flight.ts';
-import { joinWithLast, recentRatePerMs, startBlock, startEpoch } from './measured-rate.ts';
+import { FIRST_MARGIN, type PaceState } from '../pace-state.ts';
+import { fadeAccepted, joinWithLast, recentRatePerMs, startBlock, startEpoch } from './measured.ts';
 
 /**
  * The smallest margin below the limit at which the rate begins again. A smaller one gains no calls,

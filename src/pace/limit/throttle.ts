@@ -1,18 +1,17 @@
-import { FIRST_MARGIN } from '../create-pace-state.ts';
-import { closeGate, LONGEST_WAIT_MS, SHORT_RESET_MS, toldWaitMs } from '../gate.ts';
-import type { PaceEvent } from '../pace-event.ts';
-import type { PaceState } from '../pace-state.ts';
-import { restartSlots } from '../start-slots.ts';
+import { closeGate, LONGEST_WAIT_MS, restartSlots, SHORT_RESET_MS, toldWaitMs } from '../gate.ts';
+import { FIRST_MARGIN, type PaceEvent, type PaceState } from '../pace-state.ts';
 import {
+  blameConcurrency,
+  clearSuspicion,
   considerCapTrial,
   giveTrialUp,
   judgeCapTrial,
   noteClosed,
   noteHitRate,
-} from './cap-trial.ts';
-import { blameConcurrency, clearSuspicion, noteSuspect } from './concurrency-limit.ts';
+  noteSuspect,
+} from './concurrency-limit.ts';
 import { estimateLimit, nextWindowTestMs, returnToEstimate } from './estimate.ts';
-import { joinWithLast, startEpochLater } from './measured-rate.ts';
+import { joinWithLast, startEpochLater } from './measured.ts';
 import { blamePublished, leaveMore } from './published-limits.ts';
 
 /** A throttle before this many calls were accepted belongs to the throttle before. */
@@ -57,6 +56,8 @@ const MOST_DOUBLINGS = 30;
  */
 const WINDOW_FROM_MS = 800;
 const WINDOW_FROM_CALLS = 20;
+/** After that time it is no window that is worth many tests. */
+const LONGEST_WINDOW_MS = 65_000;
 
 /** A call was answered 429. */
 export function onThrottled(state: PaceState, event: PaceEvent, nowMs: number): void {
@@ -267,7 +268,11 @@ function testAgain(state: PaceState, event: PaceEvent, { nowMs, waitMs: toldMs }
   );
   throttle.failedTests += 1;
   const windowFromMs = Math.max(WINDOW_FROM_MS, WINDOW_FROM_CALLS / throttle.ratePerMs);
-  const isOfWindow = nowMs - throttle.hitAtMs + waitMs >= windowFromMs;
+  const closedMs = nowMs - throttle.hitAtMs;
+  const isOfWindow =
+    closedMs + waitMs >= windowFromMs &&
+    closedMs <= LONGEST_WINDOW_MS &&
+    state.measured.block.accepted >= FEWEST_BEFORE_LONG_WAIT;
   const ownAtMs = isOfWindow
     ? Math.min(nextWindowTestMs(state, nowMs), nowMs + LONGEST_TEST_MS)
     : nowMs + waitMs * (1 + event.random / 10);

@@ -1,17 +1,21 @@
 import { createWaitQueue } from '../../common/wait-queue.ts';
 import { inTime, within } from '../../common/within.ts';
 import { describeOutage, type OutageState, outageMs, toldOutMs } from '../../guard/outage.ts';
-import { createCallsInFlight } from '../calls-in-flight.ts';
 import type { Clock } from '../clock.ts';
 import { describePace, report } from '../pacer.ts';
 import type { Rate } from '../rate.ts';
-import type { CallReport, Turnstile } from '../turnstile.ts';
-import { type CallNews, createCallNewsBox } from './call-news.ts';
-import { createHeldStarts } from './held-starts.ts';
+import { type CallReport, createCallsInFlight, type Turnstile } from '../turnstile.ts';
+import { type CallNews, createCallNewsBox, createHeldStarts } from './held.ts';
 import { LEASE_MS, type Lease, NO_LEASE, takeLease } from './lease.ts';
-import { readSharedPace, type SharedPace } from './state.ts';
-import type { Reading, StoredState } from './stored-state.ts';
-import type { EndedCall, Verdict, WorkerNews } from './worker-news.ts';
+import {
+  type EndedCall,
+  type Reading,
+  readSharedPace,
+  type SharedPace,
+  type StoredState,
+  type Verdict,
+  type WorkerNews,
+} from './state.ts';
 
 /** A turnstile whose state, outage included, is shared by all workers with the same credential. */
 export interface SharedTurnstile extends Turnstile {
