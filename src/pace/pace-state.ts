@@ -32,213 +32,6 @@ export type Phase =
   /** The API publishes its limit. The limit is not tested. */
   | 'published';
 
-/** Calls accepted since a point in time. */
-export interface Span {
-  sinceMs: number;
-  accepted: number;
-}
-
-/**
- * Everything the pacer knows, as plain data that survives JSON. All times are milliseconds of one
- * clock. All rates are calls per millisecond.
- */
-export interface PaceState {
-  /** Set for a rate that the user gave. Nothing is learned then. */
-  readonly fixed: FixedRate | null;
-  phase: Phase;
-  /** Whether the state was learned from an API that limits calls with 503 rather than 429. */
-  isBy503: boolean;
-  /** The latest time seen. */
-  latestMs: number;
-  /** How fast calls may start at present. */
-  ratePerMs: number;
-  /** No call starts before this. */
-  gateUntilMs: number;
-  /** Whether the server stated that time. Otherwise it is our own backoff. */
-  gateIsTold: boolean;
-  /**
-   * The time that the server stated, which may be later than the gate is kept closed. Absent when it
-   * named none, or none that can be believed, and in the saved state of an older version.
-   */
-  statedUntilMs?: number | undefined;
-  /** Throttled calls since the latest accepted one. */
-  throttledRow: {
-    calls: number;
-    /** How long calls were refused, up to the latest of them. */
-    lastedMs: number;
-    /** When the latest of them ended. */
-    latestMs: number;
-  };
-  latency: {
-    /** From sending a call until its end is known here: moving average. */
-    averageMs: number;
-    /** From sending a call to its answer. Workers that share a state report the answer later. */
-    callMs: number;
-    /** The shortest latency seen; 0 before the first answer. */
-    shortestMs: number;
-  };
-  slots: {
-    /** When the next call is due at the present rate. */
-    nextMs: number;
-    /** The start that the last call was booked for. */
-    lastMs: number;
-    /** Whether the pacer holds calls back, rather than callers coming late. */
-    areAllTaken: boolean;
-  };
-  slowStart: {
-    /** The most calls in flight. */
-    mayFly: number;
-    /** Calls accepted while that many were in flight. */
-    callsAtCap: number;
-  };
-  throttle: ThrottleState;
-  estimate: {
-    /** The estimated limit; 0 while unknown. */
-    limitPerMs: number;
-    /** How far below the limit the rate begins after a throttle, as a share of the limit. */
-    margin: number;
-    /** How often in a row the estimate was confirmed: 0 to 4. */
-    confidence: number;
-    /** The accepted rate between the last two throttles; 0 before these. */
-    measuredPerMs: number;
-    /**
-     * The calls that a window of the limit seems to hold; 0 when the limit does not seem to have
-     * windows.
-     */
-    windowCalls: number;
-  };
-  measured: {
-    /** `epoch` is since the last throttle, `lastEpoch` between the two before. */
-    epoch: Span;
-    lastEpoch: Span;
-    /** The same between long pauses, such as follow a window that was used up. */
-    block: Span;
-    lastBlock: Span;
-    /** The count of accepted calls of this epoch at some points in time: [ms, calls]. */
-    marks: [number, number][];
-  };
-  plateau: {
-    /** Calls accepted since the last throttle while the rate was tested. */
-    accepted: number;
-  };
-  concurrency: ConcurrencyState;
-  published: {
-    /** The published rate; 0 when none is published. */
-    quotaPerMs: number;
-    /** The window of that rate. Not every answer states it. */
-    windowMs: number;
-    /** The published rate, less the calls that are left unused. */
-    ratePerMs: number;
-    /** Calls of each window that are left unused. */
-    callsLeft: number;
-    /** The fewest unused calls that seem to be enough. */
-    leastLeft: number;
-    /** Calls accepted since `callsLeft` was changed. */
-    acceptedInRow: number;
-    /** Whether keeping to it has avoided throttles. */
-    isTrusted: boolean;
-    /** Throttles although calls kept to it. */
-    strikes: number;
-    acceptedSinceStrike: number;
-  };
-  usedUp: UsedUpState;
-}
-
-export interface ThrottleState {
-  /** Answers to calls that were sent before this time say nothing new. */
-  cutMs: number;
-  /** When the limit was hit. */
-  hitAtMs: number;
-  /** The rate at that time. */
-  ratePerMs: number;
-  /** Calls accepted in a row before it. */
-  acceptedBefore: number;
-  /** The same, plus the calls that were sent before the last throttle and accepted after it. */
-  acceptedInEpoch: number;
-  /** Calls accepted since the cut. */
-  accepted: number;
-  /** When the latest accepted call was sent. Absent in the saved state of an older version. */
-  acceptedSentMs?: number;
-  /** The time from that call to the first one accepted after a throttle; absent before that. */
-  gapMs?: number | undefined;
-  /** Throttled calls of this throttle. */
-  calls: number;
-  /** Throttles in a row that each came after only a few accepted calls. */
-  shortInARow: number;
-  /** Tests in a row that failed. */
-  failedTests: number;
-  /** How long the last throttle kept the limit closed. */
-  closedMs: number;
-  /** How long calls paused because of it. */
-  pauseMs: number;
-}
-
-export interface ConcurrencyState {
-  /** The most calls in flight, or 0 for no cap. */
-  cap: number;
-  /** Whether the API published the cap, which is then not tested. */
-  isPublished: boolean;
-  /** Throttles in a row that look like a limit on concurrency. */
-  suspicion: number;
-  /** The smallest number of calls in flight at one of those throttles; 0 for none. */
-  suspectedAt: number;
-  /**
-   * How many calls were accepted at each number of calls in flight. Calls before the last throttles
-   * have less weight.
-   */
-  acceptedAt: Record<string, number>;
-  acceptedInAll: number;
-  /** Calls accepted while the cap was reached. */
-  callsAtCap: number;
-  /** Calls at the cap before a higher cap is tried. */
-  nextTrialAfter: number;
-  /** Whether the cap is higher than the one that is known to be good. */
-  isTrying: boolean;
-  /** By how much the next trial raises the cap. */
-  step: number;
-  /** Throttles at the cap: `strikes` shortly after one another, `stepsDown` in a row. */
-  strikes: number;
-  stepsDown: number;
-  trial: CapTrialState;
-}
-
-/** A trial of whether the limit is on calls in flight. */
-export interface CapTrialState {
-  isOn: boolean;
-  sinceMs: number;
-  /** Calls accepted in the trial. */
-  accepted: number;
-  stepsDown: number;
-  /**
-   * `throttles` counts throttles that were put down to the rate. At `nextAfter` of them the next
-   * trial is due.
-   */
-  throttles: number;
-  nextAfter: number;
-  /** How long the limit was closed: the longest of late, which decays. */
-  closedMs: number;
-  /** The rate that was accepted before the last throttle. */
-  hitPerMs: number;
-}
-
-/** What good answers said about a limit that is used up, and what came of it. */
-export interface UsedUpState {
-  /** When the latest of them came. */
-  saidAtMs: number;
-  /** The reset that it named; 0 when no answer counts any more. */
-  untilMs: number;
-  /** Whether a call is made before the reset. */
-  isTried: boolean;
-  /** When that call was booked for; 0 before. */
-  trialMs: number;
-  /** Calls accepted although none was left. */
-  accepted: number;
-  /** Whether a call was refused while none was left. */
-  isTrue: boolean;
-  /** Resets in a row that were waited for and left no call. */
-  again: number;
-}
-
 /** The end of one call. */
 export interface PaceEvent {
   /**
@@ -273,94 +66,200 @@ const FIRST_LATENCY_MS = 200;
 export const FIRST_MARGIN = 0.15;
 
 /**
+ * Everything the pacer knows, as plain data that survives JSON. All times are milliseconds of one
+ * clock. All rates are calls per millisecond.
+ */
+export type PaceState = ReturnType<typeof createPaceState>;
+
+/**
  * The state of a pacer that has seen no call yet. It finds the limit, or keeps to the rate given.
  */
-export function createPaceState(
-  { rate }: { readonly rate?: Rate | undefined },
-  nowMs: number,
-): PaceState {
+export function createPaceState({ rate }: { readonly rate?: Rate | undefined }, nowMs: number) {
   return {
-    fixed: rate ? createFixedRate(rate) : null,
-    phase: 'starting',
+    /** Set for a rate that the user gave. Nothing is learned then. */
+    fixed: rate ? createFixedRate(rate) : (null as FixedRate | null),
+    phase: 'starting' as Phase,
+    /** Whether the state was learned from an API that limits calls with 503 rather than 429. */
     isBy503: false,
+    /** The latest time seen. */
     latestMs: nowMs,
+    /** How fast calls may start at present. */
     ratePerMs: FIRST_RATE_PER_MS,
+    /** No call starts before this. */
     gateUntilMs: nowMs,
+    /** Whether the server stated that time. Otherwise it is our own backoff. */
     gateIsTold: false,
-    throttledRow: { calls: 0, lastedMs: 0, latestMs: nowMs },
-    latency: { averageMs: FIRST_LATENCY_MS, callMs: FIRST_LATENCY_MS, shortestMs: 0 },
-    slots: { nextMs: nowMs, lastMs: nowMs - 10_000, areAllTaken: false },
-    slowStart: { mayFly: FIRST_MAY_FLY, callsAtCap: 0 },
-    throttle: {
-      cutMs: nowMs - 1,
-      hitAtMs: nowMs,
-      ratePerMs: FIRST_RATE_PER_MS,
-      acceptedBefore: 0,
-      acceptedInEpoch: 0,
-      accepted: 0,
+    /**
+     * The time that the server stated, which may be later than the gate is kept closed. Undefined
+     * when it named none, or none that can be believed, and in the saved state of an older version.
+     */
+    statedUntilMs: undefined as number | undefined,
+    /** Throttled calls since the latest accepted one. */
+    throttledRow: {
       calls: 0,
+      /** How long calls were refused, up to the latest of them. */
+      lastedMs: 0,
+      /** When the latest of them ended. */
+      latestMs: nowMs,
+    },
+    latency: {
+      /** From sending a call until its end is known here: moving average. */
+      averageMs: FIRST_LATENCY_MS,
+      /** From sending a call to its answer. Workers that share a state report the answer later. */
+      callMs: FIRST_LATENCY_MS,
+      /** The shortest latency seen; 0 before the first answer. */
+      shortestMs: 0,
+    },
+    slots: {
+      /** When the next call is due at the present rate. */
+      nextMs: nowMs,
+      /** The start that the last call was booked for. */
+      lastMs: nowMs - 10_000,
+      /** Whether the pacer holds calls back, rather than callers coming late. */
+      areAllTaken: false,
+    },
+    slowStart: {
+      /** The most calls in flight. */
+      mayFly: FIRST_MAY_FLY,
+      /** Calls accepted while that many were in flight. */
+      callsAtCap: 0,
+    },
+    throttle: {
+      /** Answers to calls that were sent before this time say nothing new. */
+      cutMs: nowMs - 1,
+      /** When the limit was hit. */
+      hitAtMs: nowMs,
+      /** The rate at that time. */
+      ratePerMs: FIRST_RATE_PER_MS,
+      /** Calls accepted in a row before it. */
+      acceptedBefore: 0,
+      /** The same, plus the calls that were sent before the last throttle and accepted after it. */
+      acceptedInEpoch: 0,
+      /** Calls accepted since the cut. */
+      accepted: 0,
+      /** Throttled calls of this throttle. */
+      calls: 0,
+      /** Throttles in a row that each came after only a few accepted calls. */
       shortInARow: 0,
+      /** Tests in a row that failed. */
       failedTests: 0,
+      /** How long the last throttle kept the limit closed. */
       closedMs: 0,
+      /** How long calls paused because of it. */
       pauseMs: 0,
+      /** When the latest accepted call was sent. Absent in the saved state of an older version. */
+      acceptedSentMs: undefined as number | undefined,
+      /** The time from that call to the first one accepted after a throttle; absent before that. */
+      gapMs: undefined as number | undefined,
     },
     estimate: {
+      /** The estimated limit; 0 while unknown. */
       limitPerMs: 0,
+      /** How far below the limit the rate begins after a throttle, as a share of the limit. */
       margin: FIRST_MARGIN,
+      /** How often in a row the estimate was confirmed: 0 to 4. */
       confidence: 0,
+      /** The accepted rate between the last two throttles; 0 before these. */
       measuredPerMs: 0,
+      /**
+       * The calls that a window of the limit seems to hold; 0 when the limit does not seem to have
+       * windows.
+       */
       windowCalls: 0,
     },
     measured: {
+      /** `epoch` is since the last throttle, `lastEpoch` between the two before. */
       epoch: { sinceMs: nowMs, accepted: 0 },
       lastEpoch: { sinceMs: nowMs, accepted: 0 },
+      /** The same between long pauses, such as follow a window that was used up. */
       block: { sinceMs: nowMs, accepted: 0 },
       lastBlock: { sinceMs: nowMs, accepted: 0 },
-      marks: [[nowMs, 0]],
+      /** The count of accepted calls of this epoch at some points in time: [ms, calls]. */
+      marks: [[nowMs, 0]] as [atMs: number, accepted: number][],
     },
-    plateau: { accepted: 0 },
+    plateau: {
+      /** Calls accepted since the last throttle while the rate was tested. */
+      accepted: 0,
+    },
     concurrency: {
+      /** The most calls in flight, or 0 for no cap. */
       cap: 0,
+      /** Whether the API published the cap, which is then not tested. */
       isPublished: false,
+      /** Throttles in a row that look like a limit on concurrency. */
       suspicion: 0,
+      /** The smallest number of calls in flight at one of those throttles; 0 for none. */
       suspectedAt: 0,
-      acceptedAt: {},
+      /**
+       * How many calls were accepted at each number of calls in flight. Calls before the last throttles
+       * have less weight.
+       */
+      acceptedAt: {} as Record<string, number>,
       acceptedInAll: 0,
+      /** Calls accepted while the cap was reached. */
       callsAtCap: 0,
+      /** Calls at the cap before a higher cap is tried. */
       nextTrialAfter: 0,
+      /** Whether the cap is higher than the one that is known to be good. */
       isTrying: false,
+      /** By how much the next trial raises the cap. */
       step: 1,
+      /** Throttles at the cap: `strikes` shortly after one another, `stepsDown` in a row. */
       strikes: 0,
       stepsDown: 0,
+      /** A trial of whether the limit is on calls in flight. */
       trial: {
         isOn: false,
         sinceMs: nowMs,
+        /** Calls accepted in the trial. */
         accepted: 0,
         stepsDown: 0,
+        /**
+         * `throttles` counts throttles that were put down to the rate. At `nextAfter` of them the next
+         * trial is due.
+         */
         throttles: 0,
         nextAfter: 0,
+        /** How long the limit was closed: the longest of late, which decays. */
         closedMs: 0,
+        /** The rate that was accepted before the last throttle. */
         hitPerMs: 0,
       },
     },
     published: {
+      /** The published rate; 0 when none is published. */
       quotaPerMs: 0,
+      /** The window of that rate. Not every answer states it. */
       windowMs: 0,
+      /** The published rate, less the calls that are left unused. */
       ratePerMs: 0,
+      /** Calls of each window that are left unused. */
       callsLeft: 0,
+      /** The fewest unused calls that seem to be enough. */
       leastLeft: 0,
+      /** Calls accepted since `callsLeft` was changed. */
       acceptedInRow: 0,
+      /** Whether keeping to it has avoided throttles. */
       isTrusted: false,
+      /** Throttles although calls kept to it. */
       strikes: 0,
       acceptedSinceStrike: 0,
     },
+    /** What good answers said about a limit that is used up, and what came of it. */
     usedUp: {
+      /** When the latest of them came. */
       saidAtMs: 0,
+      /** The reset that it named; 0 when no answer counts any more. */
       untilMs: 0,
+      /** Whether a call is made before the reset. */
       isTried: false,
+      /** When that call was booked for; 0 before. */
       trialMs: 0,
+      /** Calls accepted although none was left. */
       accepted: 0,
+      /** Whether a call was refused while none was left. */
       isTrue: false,
+      /** Resets in a row that were waited for and left no call. */
       again: 0,
     },
   };
