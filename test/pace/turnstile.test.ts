@@ -8,7 +8,7 @@ import type { Clock } from '../../src/pace/clock.ts';
 import { createPaceState } from '../../src/pace/pacer.ts';
 import {
   type CallReport,
-  createCallsInFlight,
+  CallsInFlight,
   createTurnstile,
   createWaitMeter,
   type Turnstile,
@@ -351,14 +351,14 @@ describe('the time that an API names', () => {
 });
 
 it('the call that ends is the one that was sent then', () => {
-  const calls = createCallsInFlight();
+  const calls = new CallsInFlight();
   for (const atMs of [0, 10, 20]) calls.start(atMs);
   expect(calls.end(11)).toBe(2);
   expect(calls.sentAtMs(30)).toEqual([0, 20]);
 });
 
 it('a call that was taken for lost ends no other one', () => {
-  const calls = createCallsInFlight();
+  const calls = new CallsInFlight();
   calls.start(0);
   calls.start(290_000);
   expect(calls.count(301_000)).toBe(1);

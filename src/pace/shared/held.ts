@@ -10,91 +10,72 @@ export interface StartCounts {
 }
 
 /**
- * The start times that a worker holds from one exchange to the next, ascending. They are in the
- * time of the shared state, so that they stay as booked.
- */
-export interface HeldStarts {
-  readonly all: readonly number[];
-  readonly nextMs: number | undefined;
-  readonly counts: StartCounts;
-  /** Uses the next start time if it is due. */
-  take(nowMs: number): number | undefined;
-  /** Counts the start times that `work` uses as waited for. */
-  countHeldUp(work: () => void): void;
-  /** Drops start times that are too late to be used. */
-  dropLate(nowMs: number): void;
-  /** Drops all start times as void. */
-  clear(): void;
-  /**
-   * Takes the start times of an exchange, which knew of the counts `before`. Start times used since
-   * then are not available again.
-   *
-   * @param kept how many of the start times were held before
-   */
-  renew(startsMs: readonly number[], kept: number, before: StartCounts): void;
-  /** The same when all of the start times are void already. */
-  renewVoid(before: StartCounts): void;
-}
-
-/**
  * A start time that was not used within this time is lost: used later, calls would come closer
  * together than the rate allows. While the rate is not fixed and callers are slower than it, start
  * times stay valid for the whole lease.
  */
 const LATE_MS = 50;
 
-export function createHeldStarts(): HeldStarts {
-  let startsMs: number[] = [];
-  let used = 0;
-  let unused = 0;
-  let heldUp = 0;
+/**
+ * The start times that a worker holds from one exchange to the next, ascending. They are in the
+ * time of the shared state, so that they stay as booked.
+ */
+export class HeldStarts {
+  #startsMs: number[] = [];
+  #counts = { used: 0, unused: 0, heldUp: 0 };
 
-  function forget(before: StartCounts): void {
-    used -= before.used;
-    unused -= before.unused;
-    heldUp -= before.heldUp;
+  get all(): readonly number[] {
+    return this.#startsMs;
   }
 
-  return {
-    get all() {
-      return startsMs;
-    },
-    get nextMs() {
-      return startsMs[0];
-    },
-    get counts() {
-      return { used, unused, heldUp };
-    },
-    take: (nowMs) => {
-      const [startMs] = startsMs;
-      if (startMs === undefined || startMs > nowMs) return undefined;
-      startsMs.shift();
-      used += 1;
-      return startMs;
-    },
-    countHeldUp: (work) => {
-      const before = used;
-      work();
-      heldUp += used - before;
-    },
-    dropLate: (nowMs) => {
-      let late = 0;
-      while ((startsMs[late] ?? nowMs) < nowMs - LATE_MS) late += 1;
-      if (late > 0) startsMs.splice(0, late);
-      unused += late;
-    },
-    clear: () => {
-      startsMs = [];
-    },
-    renew: (starts, kept, before) => {
-      forget(before);
-      startsMs = starts.slice(Math.min(used + unused, kept));
-    },
-    renewVoid: (before) => {
-      forget(before);
-      startsMs = [];
-    },
-  };
+  get nextMs(): number | undefined {
+    return this.#startsMs[0];
+  }
+
+  get counts(): StartCounts {
+    return { ...this.#counts };
+  }
+
+  /** Uses the next start time if it is due. */
+  take(nowMs: number): number | undefined {
+    const { nextMs } = this;
+    if (nextMs === undefined || nextMs > nowMs) return undefined;
+    this.#startsMs.shift();
+    this.#counts.used += 1;
+    return nextMs;
+  }
+
+  /** Counts the start times that `work` uses as waited for. */
+  countHeldUp(work: () => void): void {
+    const before = this.#counts.used;
+    work();
+    this.#counts.heldUp += this.#counts.used - before;
+  }
+
+  /** Drops start times that are too late to be used. */
+  dropLate(nowMs: number): void {
+    let late = 0;
+    while ((this.#startsMs[late] ?? nowMs) < nowMs - LATE_MS) late += 1;
+    if (late > 0) this.#startsMs.splice(0, late);
+    this.#counts.unused += late;
+  }
+
+  /** Drops all start times as void. */
+  clear(): void {
+    this.#startsMs = [];
+  }
+
+  /**
+   * Takes the start times of an exchange, which knew of the counts `before`. Start times used since
+   * then are not available again.
+   *
+   * @param startsMs none when all of them are void already
+   * @param kept how many of the start times were held before
+   */
+  renew(startsMs: readonly number[], kept: number, before: StartCounts): void {
+    for (const kind of ['used', 'unused', 'heldUp'] as const) this.#counts[kind] -= before[kind];
+    this.#startsMs = startsMs.slice(Math.min(this.#counts.used + this.#counts.unused, kept));
+  }
 }
 
 /**
@@ -105,76 +86,70 @@ export interface CallNews {
   readonly verdicts: readonly Verdict[];
 }
 
-/** Keeps the news of calls until the next exchange. */
-export interface CallNewsBox {
-  readonly isEmpty: boolean;
-  /** Whether other workers must know of it at once. */
-  readonly isUrgent: boolean;
-  /** A call that was booked for `startMs`, in the time of the state, starts now, at `atMs`. */
-  noteStart(startMs: number, atMs: number): void;
-  addEvent(event: EndedCall): void;
-  addVerdict(verdict: Verdict): void;
-  take(): CallNews;
-  /** Puts back news that could not be reported, before news that came since. */
-  putBack(news: CallNews): void;
-  /** The news in the time of the state, which is ahead of that of this process by `aheadMs`. */
-  inSharedTime(news: CallNews, aheadMs: number): CallNews;
-}
-
 /** While the state cannot be reached, no more than this many are kept. The latest say most. */
 const MOST_KEPT = 20_000;
 
-export function createCallNewsBox(): CallNewsBox {
-  let events: EndedCall[] = [];
-  let verdicts: Verdict[] = [];
-  let latest = { startMs: 0, atMs: Number.POSITIVE_INFINITY };
+/** Keeps the news of calls until the next exchange. */
+export class CallNewsBox {
+  #events: EndedCall[] = [];
+  #verdicts: Verdict[] = [];
+  #latest = { startMs: 0, atMs: Number.POSITIVE_INFINITY };
+
+  get isEmpty(): boolean {
+    return this.#events.length === 0 && this.#verdicts.length === 0;
+  }
+
+  /** Whether other workers must know of it at once. */
+  get isUrgent(): boolean {
+    const isThrottled = this.#events.some(({ kind }) => kind === 'throttled');
+    return isThrottled || this.#verdicts.some(({ retryAfterMs = 0 }) => retryAfterMs > 0);
+  }
+
+  /** A call that was booked for `startMs`, in the time of the state, starts now, at `atMs`. */
+  noteStart(startMs: number, atMs: number): void {
+    this.#latest = { startMs, atMs };
+  }
+
+  addEvent(event: EndedCall): void {
+    this.#events.push(event);
+    if (this.#events.length > MOST_KEPT) this.#events.shift();
+  }
+
+  addVerdict(verdict: Verdict): void {
+    this.#verdicts.push(verdict);
+    if (this.#verdicts.length > MOST_KEPT) this.#verdicts.shift();
+  }
+
+  take(): CallNews {
+    const news = { events: this.#events, verdicts: this.#verdicts };
+    this.#events = [];
+    this.#verdicts = [];
+    return news;
+  }
+
+  /** Keeps news that could not be reported, before news that came since. */
+  keep({ events, verdicts }: CallNews): void {
+    this.#events = [...events, ...this.#events].slice(-MOST_KEPT);
+    this.#verdicts = [...verdicts, ...this.#verdicts].slice(-MOST_KEPT);
+  }
+
+  /** The news in the time of the state, which is ahead of that of this process by `aheadMs`. */
+  inSharedTime({ events, verdicts }: CallNews, aheadMs: number): CallNews {
+    return {
+      events: events.map((event) => ({ ...event, ...this.#timesOf(event, aheadMs) })),
+      verdicts: verdicts.map((verdict) => ({ ...verdict, ...this.#timesOf(verdict, aheadMs) })),
+    };
+  }
 
   /**
    * Clocks cannot be compared to the millisecond, but a call was not sent before its start time.
    */
-  function timesOf({ sentAtMs, endedAtMs }: Verdict | EndedCall, aheadMs: number): CallTimes {
-    const earliestMs = sentAtMs >= latest.atMs ? latest.startMs : Number.NEGATIVE_INFINITY;
-    const sentAtSharedMs = Math.max(sentAtMs + aheadMs, earliestMs);
-    return {
-      sentAtMs: sentAtSharedMs,
-      endedAtMs: Math.max(endedAtMs + aheadMs, sentAtSharedMs),
-    };
+  #timesOf({ sentAtMs, endedAtMs }: CallTimes, aheadMs: number): CallTimes {
+    const { startMs, atMs } = this.#latest;
+    const earliestMs = sentAtMs >= atMs ? startMs : Number.NEGATIVE_INFINITY;
+    const sentSharedMs = Math.max(sentAtMs + aheadMs, earliestMs);
+    return { sentAtMs: sentSharedMs, endedAtMs: Math.max(endedAtMs + aheadMs, sentSharedMs) };
   }
-
-  return {
-    get isEmpty() {
-      return events.length === 0 && verdicts.length === 0;
-    },
-    get isUrgent() {
-      const isTold = ({ retryAfterMs = 0 }: Verdict): boolean => retryAfterMs > 0;
-      return events.some(({ kind }) => kind === 'throttled') || verdicts.some(isTold);
-    },
-    noteStart: (startMs, atMs) => {
-      latest = { startMs, atMs };
-    },
-    addEvent: (event) => {
-      events.push(event);
-      if (events.length > MOST_KEPT) events.shift();
-    },
-    addVerdict: (verdict) => {
-      verdicts.push(verdict);
-      if (verdicts.length > MOST_KEPT) verdicts.shift();
-    },
-    take: () => {
-      const taken = { events, verdicts };
-      events = [];
-      verdicts = [];
-      return taken;
-    },
-    putBack: (news) => {
-      events = [...news.events, ...events].slice(-MOST_KEPT);
-      verdicts = [...news.verdicts, ...verdicts].slice(-MOST_KEPT);
-    },
-    inSharedTime: (news, aheadMs) => ({
-      events: news.events.map((event) => ({ ...event, ...timesOf(event, aheadMs) })),
-      verdicts: news.verdicts.map((verdict) => ({ ...verdict, ...timesOf(verdict, aheadMs) })),
-    }),
-  };
 }
 
 type CallTimes = Pick<Verdict, 'sentAtMs' | 'endedAtMs'>;

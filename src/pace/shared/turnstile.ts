@@ -4,8 +4,8 @@ import { describeOutage, type OutageState, outageMs, toldOutMs } from '../../gua
 import type { Clock } from '../clock.ts';
 import { describePace, report } from '../pacer.ts';
 import type { Rate } from '../rate.ts';
-import { type CallReport, createCallsInFlight, type Turnstile } from '../turnstile.ts';
-import { type CallNews, createCallNewsBox, createHeldStarts } from './held.ts';
+import { type CallReport, CallsInFlight, type Turnstile } from '../turnstile.ts';
+import { type CallNews, CallNewsBox, HeldStarts } from './held.ts';
 import { LEASE_MS, type Lease, NO_LEASE, takeLease } from './lease.ts';
 import {
   type EndedCall,
@@ -84,10 +84,10 @@ const ANSWER_MS = 5_000;
 export function createSharedTurnstile(options: SharedTurnstileOptions): SharedTurnstile {
   const { stored, worker, rate, callers, maxOutageMs, onOutageTooLong, clock } = options;
   const { random = Math.random } = options;
-  const inFlight = createCallsInFlight();
+  const inFlight = new CallsInFlight();
   const waiting = createWaitQueue();
-  const starts = createHeldStarts();
-  const news = createCallNewsBox();
+  const starts = new HeldStarts();
+  const news = new CallNewsBox();
   let known: SharedPace = readSharedPace(undefined, { nowMs: 0, rate });
   let lease: Lease = NO_LEASE;
   /** The offset from the time of this process to that of the state. */
@@ -189,7 +189,7 @@ export function createSharedTurnstile(options: SharedTurnstileOptions): SharedTu
     } catch {
       // The state cannot be reached. News is kept for the next exchange; start times run out.
     }
-    news.putBack(told);
+    news.keep(told);
   }
 
   async function sayGoodbye(): Promise<void> {
@@ -217,8 +217,8 @@ export function createSharedTurnstile(options: SharedTurnstileOptions): SharedTu
       if (reading) continue;
       known = shared;
       lease = taken;
-      if (throttles > throttlesBefore) starts.renewVoid(before);
-      else starts.renew(taken.startsMs, taken.kept, before);
+      const isVoid = throttles > throttlesBefore;
+      starts.renew(isVoid ? [] : taken.startsMs, taken.kept, before);
       const waitedMs = Math.min(outageMs(shared.outage, nowMs), nowMs - cameMs);
       if (waitedMs > maxOutageMs && !holdsProbe()) onOutageTooLong();
       if (taken.failsAlone) options.onFailingAlone?.();
