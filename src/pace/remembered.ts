@@ -1,3 +1,4 @@
+import { z } from 'zod';
 import { LONGEST_TOLD_MS } from './gate.ts';
 import { SLOWEST_PER_MS } from './limit/estimate.ts';
 import { createPaceState, type PaceState } from './pace-state.ts';
@@ -30,17 +31,19 @@ export function warmState(
   learnedAgeMs: number = savedAgeMs,
 ): PaceState {
   const state = createPaceState({}, nowMs);
-  const kept = findKept(saved);
-  if (!kept || !(savedAgeMs >= 0)) return state;
-  const { limitPerMs, ratePerMs, cap } = kept;
-  keepToldWait(state, kept.saved, { nowMs, savedAgeMs });
+  const { success, data } = LEARNED.safeParse(saved);
+  if (!success || !(savedAgeMs >= 0)) return state;
+  const { estimate, published, ratePerMs, concurrency, isBy503 } = data;
+  // The API will publish its limit again. Until then it counts as learned.
+  const limitPerMs = published.isTrusted ? published.ratePerMs : estimate.limitPerMs;
+  keepStatedWait(state, saved, { nowMs, savedAgeMs });
   if (!(learnedAgeMs <= FRESH_MS)) {
     state.ratePerMs = (limitPerMs || ratePerMs) * OLD_SHARE;
     return state;
   }
-  state.isBy503 = kept.saved['isBy503'] === true;
-  state.concurrency.cap = cap;
-  state.concurrency.nextTrialAfter = cap > 0 ? FIRST_TRIAL_AFTER : 0;
+  state.isBy503 = isBy503;
+  state.concurrency.cap = concurrency.cap;
+  state.concurrency.nextTrialAfter = concurrency.cap > 0 ? FIRST_TRIAL_AFTER : 0;
   if (limitPerMs === 0) {
     state.ratePerMs = ratePerMs;
     return state;
@@ -56,31 +59,20 @@ export function warmState(
 /** Calls at a saved cap before a higher one is tried. */
 const FIRST_TRIAL_AFTER = 100;
 
-interface Kept {
-  readonly saved: Readonly<Record<string, unknown>>;
-  readonly limitPerMs: number;
-  readonly ratePerMs: number;
-  readonly cap: number;
-}
+const RATE = z.number().min(SLOWEST_PER_MS).max(FASTEST_PER_MS);
+const LIMIT = RATE.or(z.literal(0));
 
-function findKept(saved: unknown): Kept | undefined {
-  if (!isRecord(saved) || saved['fixed'] !== null) return undefined;
-  const { estimate, concurrency, published } = saved;
-  if (!isRecord(estimate) || !isRecord(concurrency) || !isRecord(published)) return undefined;
-  // The API will publish its limit again. Until then it counts as learned.
-  const limitPerMs =
-    published['isTrusted'] === true ? published['ratePerMs'] : estimate['limitPerMs'];
-  const { ratePerMs, gateUntilMs, latestMs } = saved;
-  const { cap } = concurrency;
-  if (!isRate(ratePerMs) || !(limitPerMs === 0 || isRate(limitPerMs))) return undefined;
-  if (!isNumber(gateUntilMs) || !isNumber(latestMs) || !Number.isSafeInteger(cap)) return undefined;
-  if (Number(cap) < 0) return undefined;
-  return { saved, limitPerMs, ratePerMs, cap: Number(cap) };
-}
-
-function isRate(value: unknown): value is number {
-  return isNumber(value) && value >= SLOWEST_PER_MS && value <= FASTEST_PER_MS;
-}
+/** What is kept of a state that was learned. */
+const LEARNED = z.object({
+  fixed: z.null(),
+  ratePerMs: RATE,
+  isBy503: z.boolean().catch(false),
+  gateUntilMs: z.number(),
+  latestMs: z.number(),
+  estimate: z.object({ limitPerMs: LIMIT }),
+  published: z.object({ isTrusted: z.boolean().catch(false), ratePerMs: LIMIT }),
+  concurrency: z.object({ cap: z.int().min(0) }),
+});
 
 /**
  * A state that goes on with a fixed rate where a saved one left off, so that two successive runs do
@@ -98,59 +90,50 @@ export function resumeFixedRate(
   const { rate, nowMs } = options;
   const savedAgeMs = options.savedAgeMs > 0 ? options.savedAgeMs : 0;
   const state = createPaceState({ rate }, nowMs);
-  const kept = findFixed(saved, rate);
-  if (!state.fixed || !kept) return state;
-  const byMs = nowMs - savedAgeMs - kept.latestMs;
-  for (const startMs of kept.startsMs) bookFixed(state.fixed, startMs + byMs);
-  keepToldWait(state, kept.saved, { nowMs, savedAgeMs });
+  const { success, data } = FIXED.safeParse(saved);
+  const { latestMs = 0, fixed } = data ?? {};
+  const isSame = fixed?.rate.count === rate.count && fixed.rate.perMs === rate.perMs;
+  const startsMs = fixed?.recentStartsMs.sort((one, other) => one - other) ?? [];
+  // No start can be later than its state. A later one would hold calls up for any length of time.
+  const isSound = success && isSame && (startsMs.at(-1) ?? latestMs) <= latestMs;
+  if (!state.fixed || !isSound) return state;
+  const byMs = nowMs - savedAgeMs - latestMs;
+  for (const startMs of startsMs) bookFixed(state.fixed, startMs + byMs);
+  keepStatedWait(state, saved, { nowMs, savedAgeMs });
   return state;
 }
 
-interface KeptStarts {
-  readonly saved: Readonly<Record<string, unknown>>;
-  readonly latestMs: number;
-  /** Earliest first. */
-  readonly startsMs: readonly number[];
-}
-
-function findFixed(saved: unknown, rate: Rate): KeptStarts | undefined {
-  if (!isRecord(saved)) return undefined;
-  const { latestMs, fixed } = saved;
-  if (!isRecord(fixed)) return undefined;
-  const { rate: savedRate, recentStartsMs } = fixed;
-  if (!isRecord(savedRate) || !isNumber(latestMs) || !Array.isArray(recentStartsMs)) {
-    return undefined;
-  }
-  if (savedRate['count'] !== rate.count || savedRate['perMs'] !== rate.perMs) return undefined;
-  const startsMs = recentStartsMs.filter(isNumber).sort((one, other) => one - other);
-  // No start can be later than its state. A later one would hold calls up for any length of time.
-  const isSound =
-    startsMs.length === recentStartsMs.length && (startsMs.at(-1) ?? latestMs) <= latestMs;
-  return isSound ? { saved, latestMs, startsMs } : undefined;
-}
+/** What is kept of a state with a fixed rate. */
+const FIXED = z.object({
+  latestMs: z.number(),
+  fixed: z.object({
+    rate: z.object({ count: z.number(), perMs: z.number() }),
+    recentStartsMs: z.array(z.number()),
+  }),
+});
 
 /**
  * Keeps a wait that the API stated before the state was saved: it holds for a time, whatever
  * process asks.
  */
-function keepToldWait(
+function keepStatedWait(
   state: PaceState,
-  saved: Readonly<Record<string, unknown>>,
+  saved: unknown,
   { nowMs, savedAgeMs }: { readonly nowMs: number; readonly savedAgeMs: number },
 ): void {
-  const { gateUntilMs, gateIsTold, statedUntilMs, latestMs } = saved;
-  if (gateIsTold !== true || !isNumber(gateUntilMs) || !isNumber(latestMs)) return;
-  const leftMs = gateUntilMs - latestMs - savedAgeMs;
+  const { success, data } = STATED.safeParse(saved);
+  if (!success) return;
+  const byMs = nowMs - savedAgeMs - data.latestMs;
+  const leftMs = data.gateUntilMs + byMs - nowMs;
   if (leftMs <= 0) return;
   state.gateUntilMs = nowMs + Math.min(leftMs, LONGEST_TOLD_MS);
   state.gateIsTold = true;
-  if (isNumber(statedUntilMs)) state.statedUntilMs = nowMs + statedUntilMs - latestMs - savedAgeMs;
+  if (data.statedUntilMs !== undefined) state.statedUntilMs = data.statedUntilMs + byMs;
 }
 
-function isRecord(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
-}
-
-function isNumber(value: unknown): value is number {
-  return typeof value === 'number' && Number.isFinite(value);
-}
+const STATED = z.object({
+  latestMs: z.number(),
+  gateUntilMs: z.number(),
+  gateIsTold: z.literal(true),
+  statedUntilMs: z.number().optional().catch(undefined),
+});

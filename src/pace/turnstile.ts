@@ -11,7 +11,18 @@ import {
 } from './pacer.ts';
 import type { Rate } from './rate.ts';
 
-/** Lets calls start when the pacer says so, in the order in which they came. */
+/**
+ * Lets calls start when the pacer says so, in the order in which they came. It has two homes: the
+ * state is kept in this process (`createTurnstile`), or by all workers together
+ * (`createSharedTurnstile`).
+ *
+ * ```text
+ *   a caller ──enter──▶ in line ──start time and place in flight──▶ in flight ──report──▶ done
+ *                          │ the signal fires                          ▲  │
+ *                          ▼                                           └──┘ startLate
+ *                        gone
+ * ```
+ */
 export interface Turnstile {
   /**
    * Waits until one call may start. A caller that gets through must make that call and report its

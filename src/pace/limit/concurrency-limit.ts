@@ -3,6 +3,22 @@ import { CAP_SLACK, jumpToPlateau } from './climb.ts';
 import { returnToEstimate } from './estimate.ts';
 import { countAcceptedAt, recentRatePerMs, shareBelow } from './measured.ts';
 
+/*
+ * The concurrency limiter: whether the API limits calls in flight, and to how many.
+ *
+ *              ┌──two throttles put down to the rate──▶ cap trial ──refused──▶ no cap
+ *              │                                            │
+ *   no cap ────┤                                 nothing refused, and faster
+ *      ▲       │                                            ▼
+ *      │       └──two throttles with the most in flight──▶ capped ──calls at the cap──▶ one more
+ *      │                                                   │    ▲                          │
+ *      └──throttled at the cap again and again─────────────┘    └──throttled, or 50 calls──┘
+ *
+ * The cap trial is faster than the limit seems to be, with no more calls in flight. In this process
+ * `CallsInFlight` counts against the cap; over a queue its permits do, of which each worker holds
+ * some (`permitsFor` in shared/lease.ts). A cap that the API publishes is not tried.
+ */
+
 /**
  * A throttle is suspicious when more calls were in flight than at this share of all accepted calls.
  */
