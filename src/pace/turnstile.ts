@@ -1,3 +1,4 @@
+import { createWaitQueue } from '../common/wait-queue.ts';
 import type { Clock } from './clock.ts';
 import type { PaceEvent } from './pace-state.ts';
 import {
@@ -84,36 +85,35 @@ export function createTurnstile(options: TurnstileOptions): OwnTurnstile {
   const { rate, clock, random = Math.random } = options;
   let state = options.state ?? createPaceState({ rate }, clock.nowMs());
   const inFlight = new CallsInFlight();
-  let lastInLine: Promise<void> = Promise.resolve();
-  let inLine = 0;
-  let sleeper: { readonly untilMs: number; wake(): void } | undefined;
+  const waiting = createWaitQueue();
+  /** Until the first of them may start. */
+  let sleeping: { readonly untilMs: number; readonly stop: AbortController } | undefined;
 
   async function enter(signal: AbortSignal): Promise<void> {
     signal.throwIfAborted();
     if (tryEnter()) return;
-    inLine += 1;
-    const before = lastInLine;
-    const turn = waitForTurn(before, signal);
-    lastInLine = turn.catch(() => {}); // a caller that gives up does not hold up those behind it
+    const turn = waiting.wait(signal);
+    letThrough();
     try {
       await turn;
+      // The signal fired right after the caller was let through: the next one may start instead.
+      if (signal.aborted) reportCall({ kind: 'abandoned', sentAtMs: clock.nowMs() });
+      signal.throwIfAborted();
     } finally {
-      inLine -= 1;
+      if (waiting.length === 0) stopSleeping();
     }
   }
 
-  /** A caller must not overtake those in line. */
+  /** A caller must not overtake those that wait. */
   function tryEnter(): boolean {
-    return inLine === 0 && tryStart() === true;
+    return waiting.length === 0 && tryStart() === true;
   }
 
-  async function waitForTurn(before: Promise<void>, signal: AbortSignal): Promise<void> {
-    await before;
-    signal.throwIfAborted();
-    for (let next = tryStart(); next !== true; next = tryStart()) {
-      // The gate may have moved during the sleep, so the pacer is asked again.
-      await sleepUntil(next, signal);
-      signal.throwIfAborted(); // a report may have woken the caller just before
+  function letThrough(): void {
+    while (waiting.length > 0) {
+      const next = tryStart();
+      if (next !== true) return sleepUntil(next);
+      waiting.wakeNext();
     }
   }
 
@@ -131,37 +131,24 @@ export function createTurnstile(options: TurnstileOptions): OwnTurnstile {
     return true;
   }
 
-  /**
-   * Sleeps until a time, or until a report lets a call start sooner. Only the first caller in line
-   * sleeps here.
-   */
-  async function sleepUntil(next: number | 'wait_for_answer', signal: AbortSignal): Promise<void> {
+  /** The gate may move during the sleep, so the pacer is asked again after it. */
+  function sleepUntil(next: number | 'wait_for_answer'): void {
     const nowMs = clock.nowMs();
     const untilMs = next === 'wait_for_answer' ? nowMs + LONGEST_WAIT_FOR_ANSWER_MS : next;
-    const wakeUp = new AbortController();
-    const giveUp = (): void => wakeUp.abort();
-    signal.addEventListener('abort', giveUp, { once: true });
-    try {
-      await Promise.race([
-        clock.sleep(Math.max(1, untilMs - nowMs), wakeUp.signal),
-        new Promise<void>((resolve) => {
-          sleeper = { untilMs, wake: resolve };
-        }),
-      ]);
-    } catch (error) {
-      signal.throwIfAborted();
-      throw error;
-    } finally {
-      sleeper = undefined;
-      signal.removeEventListener('abort', giveUp);
-      wakeUp.abort();
-    }
+    if (sleeping && sleeping.untilMs <= untilMs + TIMER_MS) return;
+    stopSleeping();
+    const stop = new AbortController();
+    sleeping = { untilMs, stop };
+    const wake = (): void => {
+      sleeping = undefined;
+      letThrough();
+    };
+    clock.sleep(Math.max(1, untilMs - nowMs), stop.signal).then(wake, () => {}); // it was stopped
   }
 
-  function wakeIfSooner(nowMs: number): void {
-    if (!sleeper) return;
-    const next = nextStart(state, { nowMs, inFlight: inFlight.count(nowMs) });
-    if (next !== 'wait_for_answer' && next.atMs < sleeper.untilMs - TIMER_MS) sleeper.wake();
+  function stopSleeping(): void {
+    sleeping?.stop.abort();
+    sleeping = undefined;
   }
 
   function reportCall(outcome: CallReport): number {
@@ -175,7 +162,7 @@ export function createTurnstile(options: TurnstileOptions): OwnTurnstile {
       { kind, sentAtMs, retryAfterMs, limits, latencyMs, inFlight: flying, random: random() },
       nowMs,
     );
-    wakeIfSooner(nowMs);
+    letThrough();
     return Math.max(0, state.gateUntilMs - nowMs);
   }
 
