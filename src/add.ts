@@ -11,7 +11,11 @@ import { libraryNaming } from './job/library-naming.ts';
 import type { OptionKind } from './job/option-kinds.ts';
 import { readSettings } from './job/read-settings.ts';
 import { cutIntoLists, type ListedDomains, listDomains } from './producer/add-list.ts';
-import { assertColumnsThere, chooseDomainColumn } from './producer/choose-column.ts';
+import {
+  assertColumnsThere,
+  chooseDomainColumn,
+  refuseDoubtful,
+} from './producer/choose-column.ts';
 import { createDistinctDomains, type DistinctDomains } from './producer/distinct-domains.ts';
 import { toQueueError } from './queue/bullmq/server/reasons.ts';
 import { createDomainReader } from './rows/domain/domain-reader.ts';
@@ -145,6 +149,7 @@ async function addList(
     );
     const format = openRows(source, { prefix: PREFIX_OF_NO_COLUMN, noHeader, skipLines });
     const column = chooseDomainColumn(source, format, domainColumn);
+    if (column.isDoubtful && queue !== undefined) throw refuseDoubtful(column, source);
     const opened = { input: source.name, format: format.description, column } as const;
     onNotice(describeInput({ type: 'opened', ...opened }));
     for (const message of [...(source.notices ?? []), ...(format.notices ?? [])]) onNotice(message);

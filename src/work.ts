@@ -37,6 +37,8 @@ export interface WorkOptions
   readonly signal?: AbortSignal | undefined;
   /** Called with notices, each worth a line in a log. */
   readonly onNotice?: OnNotice | undefined;
+  /** Called once, when it waits for lookups. */
+  readonly onReady?: (() => void) | undefined;
   /** Called with the progress a few times a second. */
   readonly onProgress?: ((progress: WorkProgress) => void) | undefined;
 }
@@ -74,7 +76,16 @@ export async function work(
   describe: (key: string) => string = libraryNaming,
 ): Promise<WorkerEnd> {
   checkOptions(options, { of: 'work', definitions: WORKER_SETTINGS, others: OTHERS, describe });
-  const { apiKey, params, headers, signal, onNotice = () => {}, onProgress, ...given } = options;
+  const {
+    apiKey,
+    params,
+    headers,
+    signal,
+    onNotice = () => {},
+    onReady,
+    onProgress,
+    ...given
+  } = options;
   const sources = { given: { ...given, param: params, header: headers }, env: process.env };
   const settings = readSettings(WORKER_SETTINGS, { ...sources, describe });
   const { queue } = settings;
@@ -91,6 +102,7 @@ export async function work(
     {
       api,
       onNotice: callbackGuard.guard(onNotice),
+      onReady: onReady && callbackGuard.guard(onReady),
       onProgress: onProgress && callbackGuard.guard(onProgress),
       signal: callbackGuard.signal,
       describe,
@@ -106,6 +118,7 @@ const OTHERS: Readonly<Record<Exclude<keyof WorkOptions, keyof WorkerSettings>, 
   headers: 'checkedElsewhere',
   signal: 'signal',
   onNotice: 'function',
+  onReady: 'function',
   onProgress: 'function',
 };
 
@@ -113,6 +126,7 @@ interface WorkContext {
   readonly api: Api;
   readonly signal: AbortSignal;
   readonly onNotice: OnNotice;
+  readonly onReady: WorkOptions['onReady'];
   readonly onProgress: WorkOptions['onProgress'];
   /** The name of a setting in messages. */
   readonly describe: (key: string) => string;
@@ -120,7 +134,7 @@ interface WorkContext {
 
 async function workOn(
   settings: WorkerSettings & { readonly queue: string },
-  { api, signal, onNotice, onProgress, describe }: WorkContext,
+  { api, signal, onNotice, onReady, onProgress, describe }: WorkContext,
 ): Promise<WorkerEnd> {
   const { queue, acceptEviction = false, concurrency, drain, lostAfter, maxCallsPer } = settings;
   for (const notice of api.notices) onNotice(notice);
@@ -190,6 +204,7 @@ async function workOn(
     closer.add(bullmq.watchQueuePause({ client, queue: bullmq.LOOKUPS_QUEUE, onNotice }));
     bullmq.dropStopNotice(redis.client, api.endpoint.id).catch(() => {}); // the message has its time
     status?.health.started();
+    onReady?.();
     const { noNewCall } = stopSwitch;
     if (!noNewCall.aborted) await Promise.race([once(noNewCall, 'abort'), taker.ended]);
     const stopped = stopSwitch.stopped ?? { reason: 'interrupted' };

@@ -4,6 +4,8 @@ import type { CliContext } from './context.ts';
 export interface Interrupt {
   /** Fires at the first signal. */
   readonly signal: AbortSignal;
+  /** Does what a signal does. */
+  readonly interrupt: () => void;
   /** Removes the signal handlers. */
   dispose(): void;
 }
@@ -25,6 +27,7 @@ export function onInterrupt(endAtOnce: CliContext['endAtOnce']): Interrupt {
   for (const name of SIGNALS) process.on(name, handle);
   return {
     signal: controller.signal,
+    interrupt: handle,
     dispose: () => {
       for (const name of SIGNALS) process.off(name, handle);
     },

@@ -12,6 +12,12 @@ import type { CliContext } from './context.ts';
 import { onInterrupt } from './interrupt.ts';
 import { addLogFlags, noticesTo, openCommandLog, splitLogFlags } from './log-flags.ts';
 import { addSettings, toOptions } from './setting-options.ts';
+import {
+  isOneOfSeveral,
+  parseProcesses,
+  reportReady,
+  runWorkerProcesses,
+} from './worker-processes.ts';
 
 /** Adds `brandfill worker`. */
 export function addWorkerCommand(program: Command, context: CliContext): void {
@@ -19,6 +25,11 @@ export function addWorkerCommand(program: Command, context: CliContext): void {
     .command('worker')
     .description('make the lookups waiting on a queue, for any number of runs, until told to stop');
   addSettings(command, WORKER_SETTINGS);
+  command.option(
+    '--processes <N>',
+    'processes to run, one for each core; each makes up to --concurrency calls at a time, all keep one pace, and with --listen each has the next port (default: 1)',
+    parseProcesses,
+  );
   addLogFlags(command)
     .addHelpText('after', `\nExit codes:\n${EXIT_CODE_HELP}`)
     .action(async (given: Record<string, unknown>) => {
@@ -30,10 +41,20 @@ async function runWorker(
   typed: Readonly<Record<string, unknown>>,
   context: CliContext,
 ): Promise<number> {
-  const { logFlags, others: given } = splitLogFlags(typed);
+  const { logFlags, others } = splitLogFlags(typed);
+  const { processes, ...given } = others;
   const log = await openCommandLog(logFlags, { fields: { command: 'worker' }, context });
   const { work } = await import('../work.ts');
   const interrupt = onInterrupt(context.endAtOnce);
+  if (typeof processes === 'number' && processes > 1) {
+    const listen = given['listen'];
+    return await runWorkerProcesses({
+      count: processes,
+      listen: typeof listen === 'string' ? listen : undefined,
+      signal: interrupt.signal,
+      onNotice: (message) => log.write('warn', message),
+    });
+  }
   const say = (message: string): void => log.write('info', message);
   interrupt.signal.addEventListener('abort', () => {
     say(
@@ -46,6 +67,7 @@ async function runWorker(
     ...toOptions(given),
     signal,
     onNotice: noticesTo(log),
+    onReady: () => reportReady(interrupt.interrupt),
     ...(block && { onProgress: block.show }),
   };
   try {
@@ -68,7 +90,8 @@ async function runWorker(
 async function openBlock(log: Log): Promise<WorkerBlock | undefined> {
   const { stderr } = process;
   const style = chooseStyle('auto', { isTTY: stderr.isTTY, env: process.env });
-  if (style !== 'bar' || log.format !== 'shown' || !log.tells('info')) return undefined;
+  if (style !== 'bar' || isOneOfSeveral() || log.format !== 'shown' || !log.tells('info'))
+    return undefined;
   const { createWorkerBlock } = await import('../watch/terminal/worker-block.ts');
   return createWorkerBlock(stderr);
 }

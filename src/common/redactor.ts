@@ -52,7 +52,8 @@ export function createRedactor(secrets: readonly string[]): Redactor {
     const atEnd = findAtEnd(given.slice(from)).map(
       ([start, end]): Span => [from + start, from + end],
     );
-    return short(replace(given, [...find(given), ...atEnd]));
+    const spans = [...find(given), ...atEnd].sort(([a], [b]) => a - b);
+    return short(replace(given, spans));
   }
 
   function cleanToken(token: string): string {
@@ -131,7 +132,7 @@ function createShortRedactor(secrets: readonly string[]): (text: string) => stri
 function replace(text: string, spans: readonly Span[]): string {
   let clean = '';
   let at = 0;
-  for (const [start, end] of spans.toSorted(([a], [b]) => a - b)) {
+  for (const [start, end] of spans) {
     if (start >= at) clean += text.slice(at, start) + MARK;
     at = Math.max(at, end);
   }

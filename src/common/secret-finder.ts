@@ -6,11 +6,13 @@ export type Find = (text: string) => readonly Span[];
 
 /** Fewer characters at the end of a cut text may be anything. */
 const SHORTEST_START = 3;
+/** So many characters of a secret are found by an expression. One of thousands cannot be compiled. */
+const LONGEST_BEGINNING = 24;
 /**
  * So many times the length of a text is decoded. There is no end to escapes in escapes, and what is
  * not read to its end is not shown.
  */
-const MOST_DECODED = 10;
+const MOST_DECODED = 12;
 const LEAST_DECODED = 100_000;
 
 /**
@@ -20,19 +22,22 @@ const LEAST_DECODED = 100_000;
 export function createFinder(secrets: readonly string[], isCut: boolean): Find {
   const isAscii = secrets.every((secret) => inBytes(secret) === secret);
   // What escapes and blocks hold are bytes, each of which is read as one character.
-  const patterns = [...secrets, ...secrets.map(inBytes)]
+  const patterns = [...new Set([...secrets, ...secrets.map(inBytes)])]
     .map(withoutGaps)
     .sort((a, b) => b.length - a.length);
   const shortest = isCut ? SHORTEST_START : (patterns.at(-1)?.length ?? 0);
-  const whole = patterns.map(charsOf);
-  const forms = whole.map((chars) =>
-    isCut ? startOf(chars, SHORTEST_START, CUT) : chars.join(''),
+  const folded = patterns.map((secret) => secret.split('').map(fold));
+  const beginnings = patterns.map((secret) => charsOf(secret.slice(0, LONGEST_BEGINNING)));
+  const heads = beginnings.map((chars) =>
+    chars.slice(0, isCut ? SHORTEST_START : undefined).join(''),
   );
-  const secret = new RegExp([...new Set(forms)].join('|'), 'gi');
+  const head = new RegExp([...new Set(heads)].join('|'), 'gi');
   const blocks = [blockOf('base64', shortest, isAscii), blockOf('hex', shortest, isAscii)];
-  const starts = whole.map((chars) => startOf(chars, 1, String.raw`[\\%&<]`));
   /** Where the first characters of a secret may be taken for the end of an escape. */
-  const taken = new RegExp(`(?=${starts.join('|')})(?<=${PART_OF_ESCAPE})`, 'gi');
+  const taken = new RegExp(
+    `(?=${beginnings.map(untilEscape).join('|')})(?<=${PART_OF_ESCAPE})`,
+    'gi',
+  );
   /** Bytes that are no text, with what is too short to be a secret of ASCII. */
   const binary = isAscii
     ? new RegExp(`[^${TEXT}]+(?:[${TEXT}]{1,${shortest - 1}}[^${TEXT}]+)*`, 'gu')
@@ -46,25 +51,42 @@ export function createFinder(secrets: readonly string[], isCut: boolean): Find {
     for (const block of blocks.filter((one) => mayHold(view.text, one))) {
       const dense = rewrite(view, block.between, '');
       for (let offset = 0; offset < 24 / block.bits; offset += 1) {
-        const read = (run: string): string =>
-          block.row.test(run)
-            ? BARRIER + Buffer.from(run.slice(offset), block.encoding).toString('latin1')
-            : run;
-        yield rewrite(rewrite(dense, block.run, read, { ...block, offset }), binary, BARRIER);
+        yield decodeRuns(dense, block, offset);
       }
     }
+  }
+
+  function spansIn(view: View, given: string): readonly Span[] {
+    const spans: Span[] = [];
+    let covered = 0;
+    head.lastIndex = 0;
+    for (let found = head.exec(view.text); found; found = head.exec(view.text)) {
+      const { index } = found;
+      const last = Math.max(...folded.map((secret) => endOf(secret, view.text, index, isCut)));
+      head.lastIndex = Math.max(index + 1, last);
+      if (last === -1) continue;
+      let [start, end] = view.spanOf(index, last);
+      if (end <= covered) continue;
+      // What stands around a secret in a block, without a gap, is replaced along with it.
+      while (view.isOfBlock && start > covered && IN_BLOCK.test(given.charAt(start - 1)))
+        start -= 1;
+      while (view.isOfBlock && IN_BLOCK.test(given.charAt(end))) end += 1;
+      covered = end;
+      spans.push([start, end]);
+    }
+    return spans;
   }
 
   return (text) => {
     const given: View = { text, isOfBlock: false, spanOf: (start, end) => [start, end] };
     const isPlain = !MAY_HIDE.test(text) && !blocks.some((block) => mayHold(text, block));
-    if (isPlain || text.length < shortest) return spansIn(given, secret, text);
+    if (isPlain || text.length < shortest) return spansIn(given, text);
     const spans: Span[] = [];
     const views: View[] = [];
     const seen = new Set<string>();
     let left = Math.max(LEAST_DECODED, MOST_DECODED * text.length);
     const add = (view: View): void => {
-      const dense = rewrite(rewrite(view, GAPS, ''), binary, BARRIER);
+      const dense = rewrite(rewrite(view, binary, BARRIER), GAPS, '');
       if (seen.has(dense.text)) return;
       seen.add(dense.text);
       views.push(dense);
@@ -73,7 +95,7 @@ export function createFinder(secrets: readonly string[], isCut: boolean): Find {
     add(given);
     // Grows while it is read.
     for (const view of views) {
-      for (const span of spansIn(view, secret, text)) spans.push(span);
+      for (const span of spansIn(view, text)) spans.push(span);
       for (const decoded of decode(view)) if (decoded !== view) add(decoded);
       if (left < 0) return [[0, text.length]];
     }
@@ -81,20 +103,25 @@ export function createFinder(secrets: readonly string[], isCut: boolean): Find {
   };
 }
 
-function spansIn(view: View, secret: RegExp, given: string): readonly Span[] {
-  if (view.text.search(secret) === -1) return [];
-  const spans: Span[] = [];
-  let covered = 0;
-  for (const { index, 0: found } of view.text.matchAll(secret)) {
-    let [start, end] = view.spanOf(index, index + found.length);
-    if (end <= covered) continue;
-    // What stands around a secret in a block, without a gap, is replaced along with it.
-    while (view.isOfBlock && start > covered && IN_BLOCK.test(given.charAt(start - 1))) start -= 1;
-    while (view.isOfBlock && IN_BLOCK.test(given.charAt(end))) end += 1;
-    covered = end;
-    spans.push([start, end]);
+/**
+ * Where a secret ends that begins at a place, gaps left out, and what is a plus in a form; -1 when
+ * it does not go on.
+ */
+function endOf(secret: readonly string[], text: string, start: number, isCut: boolean): number {
+  let count = 0;
+  let at = start;
+  for (; at < text.length && count < secret.length; at += 1) {
+    const char = fold(text.charAt(at));
+    if (char === secret[count]) count += 1;
+    else if (!/[\s+]/.test(char)) break;
   }
-  return spans;
+  if (count === secret.length) return at;
+  const isAtEnd = isCut && count >= SHORTEST_START && PART_AT_END.test(text.slice(at, at + 12));
+  return isAtEnd ? text.length : -1;
+}
+
+function fold(char: string): string {
+  return char.toLowerCase();
 }
 
 /** A text as it can be read. */
@@ -105,59 +132,71 @@ interface View {
   readonly spanOf: (start: number, end: number) => Span;
 }
 
-/**
- * Reads a text with all of a form replaced by what it stands for.
- *
- * @param block what a character of the form stands for, from which one on. By default the form
- *   stands for all that it gives.
- */
-function rewrite(
-  view: View,
-  form: RegExp,
-  meaning: string | ((match: string) => string),
-  block?: { readonly bits: number; readonly offset: number },
-): View {
-  const { text } = view;
-  const read = typeof meaning === 'string' ? () => meaning : meaning;
-  const decoded =
-    typeof meaning === 'string'
-      ? text.replace(form, meaning)
-      : text.replace(form, (m) => meaning(m));
-  if (decoded === text) return view;
-  /** Where each character begins and ends in the text that was decoded. Made once it is asked for. */
-  let places: Uint32Array | undefined;
+/** A part of a text, and what it was read from. */
+interface Piece {
+  readonly said: string;
+  readonly start: number;
+  readonly end: number;
+  /** What a character that was read stands for: 8 for itself, 0 when all of them stand for all. */
+  readonly bits: number;
+}
 
-  function findPlaces(): Uint32Array {
-    const found = new Uint32Array(decoded.length * 2);
+/** Reads a text with all of a form replaced by what it stands for. */
+function rewrite(view: View, form: RegExp, meaning: string | ((match: string) => string)): View {
+  const { text } = view;
+  const [fixed, read] =
+    typeof meaning === 'string' ? [meaning, () => meaning] : [undefined, meaning];
+  const decoded =
+    fixed === undefined ? text.replace(form, (match) => read(match)) : text.replace(form, fixed);
+  if (decoded === text) return view;
+
+  function* piecesOf(): Generator<Piece, void, void> {
     let from = 0;
-    let at = 0;
-    const put = (start: number, end: number): void => {
-      found[at] = start;
-      found[at + 1] = end;
-      at += 2;
-    };
     for (const { 0: match, index } of text.matchAll(form)) {
-      const said = read(match);
-      if (said === match) continue;
-      for (; from < index; from += 1) put(from, from + 1);
-      from += match.length;
-      for (let bit = -8; bit < said.length * 8 - 8; bit += 8) {
-        if (!block) put(index, from);
-        else {
-          const first = index + block.offset;
-          put(first + Math.floor(bit / block.bits), first + Math.ceil((bit + 8) / block.bits));
-        }
-      }
+      yield { said: text.slice(from, index), start: from, end: index, bits: 8 };
+      from = index + match.length;
+      yield { said: read(match), start: index, end: from, bits: 0 };
     }
-    for (; from < text.length; from += 1) put(from, from + 1);
-    return found;
+    yield { said: text.slice(from), start: from, end: text.length, bits: 8 };
   }
 
-  const spanOf: View['spanOf'] = (start, end) => {
+  return { text: decoded, isOfBlock: view.isOfBlock, spanOf: placesIn(view, decoded, piecesOf) };
+}
+
+/** All that a text may hold in a block, decoded, and nothing else. */
+function decodeRuns(view: View, { encoding, bits, run, row }: Block, offset: number): View {
+  const pieces: Piece[] = [];
+  for (const { 0: found, index } of view.text.matchAll(run)) {
+    if (!row.test(found)) continue;
+    const start = index + offset;
+    const end = index + found.length;
+    const said = Buffer.from(found.slice(offset), encoding).toString('latin1');
+    pieces.push({ said, start, end, bits });
+    if (end < view.text.length) pieces.push({ said: BARRIER, start: end, end, bits: 0 });
+  }
+  const text = pieces.map(({ said }) => said).join('');
+  return { text, isOfBlock: true, spanOf: placesIn(view, text, () => pieces) };
+}
+
+/** Says of a text where its parts are written, which is found out once it is asked for. */
+function placesIn(view: View, text: string, piecesOf: () => Iterable<Piece>): View['spanOf'] {
+  let places: Uint32Array | undefined;
+  const findPlaces = (): Uint32Array => {
+    const found = new Uint32Array(text.length * 2);
+    let at = 0;
+    for (const { said, start, end, bits } of piecesOf()) {
+      for (let bit = 0; bit < said.length * 8; bit += 8) {
+        found[at] = bits === 0 ? start : start + Math.floor(bit / bits);
+        found[at + 1] = bits === 0 ? end : start + Math.ceil((bit + 8) / bits);
+        at += 2;
+      }
+    }
+    return found;
+  };
+  return (start, end) => {
     places ??= findPlaces();
     return view.spanOf(places[start * 2] ?? 0, places[end * 2 - 1] ?? 0);
   };
-  return { text: decoded, isOfBlock: view.isOfBlock || block !== undefined, spanOf };
 }
 
 /** A way to write bytes as characters. */
@@ -218,10 +257,10 @@ function mayHold(text: string, { least, parts, row }: Block): boolean {
   let broken = -1;
   while (broken + least < length) {
     let at = broken + least;
-    while (at > broken && parts[text.charCodeAt(at) & 255] === 1) at -= 1;
+    while (at > broken && parts[text.charCodeAt(at)] === 1) at -= 1;
     if (at === broken) {
-      at += least + 1;
-      while (at < length && parts[text.charCodeAt(at) & 255] === 1) at += 1;
+      at += least;
+      while (at < length && parts[text.charCodeAt(at)] === 1) at += 1;
       if (row.test(text.slice(broken + 1, at))) return true;
     }
     broken = at;
@@ -237,14 +276,13 @@ function charsOf(secret: string): readonly string[] {
   });
 }
 
-/** At least so many of the characters, then all that follow or, before one of them, this end. */
-function startOf(chars: readonly string[], least: number, end: string): string {
-  const rest = chars.slice(least).reduceRight((after, char) => `(?:${end}|${char}${after})`, '');
-  return chars.slice(0, least).join('') + rest;
+/** The first of these characters and all that follow, until an escape begins. */
+function untilEscape([first = '', ...chars]: readonly string[]): string {
+  return first + chars.reduceRight((rest, char) => `(?:[\\\\%&<]|${char}${rest})`, '');
 }
 
-/** The end of a text, be it within an escape. */
-const CUT = String.raw`(?:[\\%&][\w#{]{0,8})?$`;
+/** What may be left of an escape at the end of a text. */
+const PART_AT_END = /^(?:[\\%&][\w#{]{0,8})?$/;
 /** Stands where no secret goes on. */
 const BARRIER = 'ÿ';
 const PART_OF_ESCAPE = String.raw`\\(?:u\{?|x)?[\da-f]{0,5}|%u?[\da-f]{0,3}|&#?\w{0,7}`;

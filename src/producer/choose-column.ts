@@ -1,4 +1,5 @@
 import { BrandfillError } from '../common/errors.ts';
+import { evidenceOf } from '../rows/columns/column-evidence.ts';
 import { meaningOfName } from '../rows/columns/column-name.ts';
 import {
   type DomainColumn,
@@ -34,11 +35,13 @@ export function chooseDomainColumn(
   if (told) return told; // whoever knows a name of the header knows that there is one
   const column =
     named === undefined ? guessDomainColumn(columns, sampleRows) : findColumnByPlace(format, named);
-  const isOfDomain = column !== undefined && isNamedLikeDomain(columns, column.index);
+  const isTold = named !== undefined;
+  const isOfDomain = column !== undefined && !isTold && isNamedLikeDomain(columns, column.index);
   if (format.isTable && (isOfDomain || !looksLikeHeader(columns, sampleRows))) {
+    const what = isOfDomain && looksLikeHeader(columns, sampleRows) ? 'may be' : 'is';
     throw new BrandfillError(
       'UNREADABLE_INPUT',
-      `Cannot read ${source.name}: its first line is no header but a row ('${shorten(columns.join(','))}'); put a line with column names on top, such as: domain${format.kind === 'csv' ? '; or give --no-header' : ''}; if it is the header, name the column with --domain-column.`,
+      `Cannot read ${source.name}: its first line ${what} no header but a row ('${shorten(columns.join(','))}'); put a line with column names on top, such as: domain${format.kind === 'csv' ? '; or give --no-header' : ''}; if it is the header, name the column with --domain-column.`,
     );
   }
   if (column) return column;
@@ -56,27 +59,48 @@ export function chooseDomainColumn(
   );
 }
 
+/** For where nobody can be asked whether a column is meant although its name speaks against it. */
+export function refuseDoubtful(
+  { name, example = '' }: DomainColumn,
+  source: Pick<Source, 'name'>,
+): BrandfillError {
+  return new BrandfillError(
+    'INVALID_SETTING',
+    `Cannot tell which column of ${source.name} holds the domain: the best is '${shorten(name)}' (such as '${shorten(example)}'), whose name speaks against it; name it with --domain-column if it is meant, or the right one.`,
+  );
+}
+
 const MOST_LOSERS = 3;
 
-/** Why columns were not taken although their names speak for them. */
+/** Why columns were not taken although their names speak for them, or most of their cells. */
 function describeLosers(columns: readonly string[], rows: readonly (readonly string[])[]): string {
   const losers = columns.flatMap((name, index) => {
-    const { kind, fit } = meaningOfName(name);
-    if (kind === undefined || fit === 'foreign') return [];
-    const filled = rows.map((row) => row[index] ?? '').filter((cell) => !isNothing(cell));
-    const wrong = filled.flatMap((cell) => {
-      const found = normalizeDomain(cell);
-      return 'invalid' in found ? [{ cell, reason: found.invalid }] : [];
-    });
-    const [example] = wrong;
-    if (example === undefined) return [];
-    const held = filled.length - wrong.length;
-    return `${held} of ${filled.length} cells of '${shorten(name)}' hold a domain, such as acme.com, and '${shorten(example.cell)}' is none (${example.reason})`;
+    const cells = rows.map((row) => row[index] ?? '');
+    return describeLoser(name, cells) ?? [];
   });
-  return losers
-    .slice(0, MOST_LOSERS)
-    .map((text) => `; ${text}`)
-    .join('');
+  const isLonger = rows.length > 1 && rows.every(({ length }) => length === columns.length + 1);
+  const longer = isLonger ? ['each row has one cell more than the header'] : [];
+  return [...losers.slice(0, MOST_LOSERS), ...longer].map((text) => `; ${text}`).join('');
+}
+
+function describeLoser(name: string, cells: readonly string[]): string | undefined {
+  const { kind, fit } = meaningOfName(name);
+  if (kind === undefined) return undefined;
+  const { domains, isOneSite, example = '' } = evidenceOf(cells);
+  if (isOneSite)
+    return `the cells of '${shorten(name)}' lead into one site ('${shorten(example)}')`;
+  if (fit === 'foreign') {
+    return domains > 0 ? `the name of '${shorten(name)}' speaks against it` : undefined;
+  }
+  const filled = cells.filter((cell) => !isNothing(cell));
+  const wrong = filled.flatMap((cell) => {
+    const found = normalizeDomain(cell);
+    return 'invalid' in found ? [{ cell, reason: found.invalid }] : [];
+  });
+  const [first] = wrong;
+  if (first === undefined) return undefined;
+  const held = filled.length - wrong.length;
+  return `${held} of ${filled.length} cells of '${shorten(name)}' hold a domain, such as acme.com, and '${shorten(first.cell)}' is none (${first.reason})`;
 }
 
 /** A hint, in case a title was taken for the header, or a sheet of explanations for the list. */

@@ -149,7 +149,7 @@ function parseRow(text: string, source: Source, line: number): JsonRow | undefin
     // Invisible, so the line looks like valid JSON.
     const why = text.startsWith('\ufeff')
       ? 'it begins with a byte order mark, as where files were joined, which has to be removed'
-      : (describeForeignValue(text) ?? 'it is no valid JSON');
+      : (describeForeignValue(text) ?? describeWhere(text, error));
     throw refuseLine(source, line, why, error);
   }
   if (typeof value !== 'object' || value === null || Array.isArray(value)) {
@@ -170,6 +170,16 @@ function describeForeignValue(text: string): string | undefined {
   return found
     ? `${found[0]} stands at its character ${found.index + 1}, which JSON does not know (null, true and false are its words)`
     : undefined;
+}
+
+/** With the place and the sign there, which the parser's message has, but for a text that is cut off. */
+function describeWhere(text: string, error: unknown): string {
+  const at = /at position (\d+)/.exec(error instanceof Error ? error.message : '')?.[1];
+  const place = at === undefined ? text.trimEnd().length : Number(at);
+  const sign = text.trimEnd().at(place);
+  return sign === undefined
+    ? 'it is no valid JSON: it ends too early'
+    : `it is no valid JSON: '${sign}' stands at its character ${place + 1}, where something else was expected`;
 }
 
 function refuseLine(source: Source, line: number, why: string, cause?: unknown): BrandfillError {

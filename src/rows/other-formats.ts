@@ -109,6 +109,10 @@ const OTHER_TEXTS: readonly (readonly [beginning: RegExp, what: string])[] = [
     /^ID;P\w*(?:;[A-Z]+)*\r?\n(?:P;P|O;|B;Y\d|[CF];)/,
     'a symbolic link file (SYLK); open it in a spreadsheet program and save it as XLSX or CSV',
   ],
+  [
+    /^version https:\/\/git-lfs\.github\.com\/spec\//,
+    'what Git keeps in place of a large file; get the file itself with git lfs pull',
+  ],
   [/^\{\\rtf\d/, 'a text document (RTF); save the list as XLSX or CSV'],
   [/^\s*<\?xml\b/i, 'XML; open it in a spreadsheet program and save it as XLSX or CSV'],
 ];

@@ -95,21 +95,40 @@ export function unreadable(name: string, why: string, cause?: unknown): Brandfil
 /** Ctrl-Z, with which DOS ends a file. */
 const END_OF_FILE = 0x1a;
 
-/** Bytes without the sign that ends a DOS file. */
+/** Bytes without the sign that ends a DOS file, and the line ends that a program put behind it. */
 export function trimEndOfFile(bytes: Buffer): Buffer {
-  let end = bytes.length;
-  while (bytes[end - 1] === END_OF_FILE) end -= 1;
-  return bytes.subarray(0, end);
+  const tail = bytes.subarray(startOfTail(bytes));
+  const sign = tail.indexOf(END_OF_FILE);
+  return sign === -1 ? bytes : bytes.subarray(0, bytes.length - tail.length + sign);
+}
+
+/** Where bytes of nothing but line ends and that sign begin, at the end of others. */
+function startOfTail(bytes: Buffer): number {
+  let start = bytes.length;
+  while (isOfTail(bytes[start - 1])) start -= 1;
+  return start;
+}
+
+function isOfTail(byte: number | undefined): boolean {
+  return byte === END_OF_FILE || byte === 0x0a || byte === 0x0d;
 }
 
 /** The same for bytes in pieces. */
 export async function* withoutEndOfFile(chunks: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
   let held: Buffer = Buffer.alloc(0);
   for await (const chunk of chunks) {
-    const text = trimEndOfFile(chunk);
-    if (text.length > 0 && held.length > 0) yield held;
-    if (text.length > 0) yield text;
-    const ends = chunk.subarray(text.length);
-    held = text.length > 0 ? ends : Buffer.concat([held, ends]);
+    const start = startOfTail(chunk);
+    if (start > 0 && held.length > 0) yield held;
+    if (start > 0) yield chunk.subarray(0, start);
+    const ends = chunk.subarray(start);
+    held = start > 0 ? ends : Buffer.concat([held, ends]);
+    if (held.length <= MOST_HELD_BYTES) continue;
+    yield held;
+    held = Buffer.alloc(0);
   }
+  const rest = trimEndOfFile(held);
+  if (rest.length > 0) yield rest;
 }
+
+/** More line ends than these are lines of the list. */
+const MOST_HELD_BYTES = 64 * 1024;

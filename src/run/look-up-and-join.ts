@@ -146,10 +146,11 @@ function takenNames({ format, ours }: PlannedRun): ReadonlySet<string> {
 /**
  * @throws an `AbortError` when `confirm` returns false; the signal's reason when it fires before
  */
-async function confirmCalls({ job, context, plan }: PlannedRun): Promise<void> {
+async function confirmCalls({ job, context, plan, column }: PlannedRun): Promise<void> {
   const { yes = false, confirmAbove } = job.settings;
   const { confirm, signal } = context;
-  if (!yes && confirm && plan.calls > confirmAbove) {
+  const least = column.isDoubtful ? 0 : confirmAbove;
+  if (!yes && confirm && plan.calls > least) {
     // A program without types may give what somebody typed, such as 'no'.
     const answer: unknown = await unlessAborted(confirm(plan), signal);
     if (answer !== true) {

@@ -4,7 +4,7 @@ import type { FailureColumns } from '../collector/merge/failure-columns.ts';
 import { createRowNotes } from '../collector/row-notes.ts';
 import type { Closer } from '../common/closer.ts';
 import type { Job } from '../job/job.ts';
-import { chooseColumn } from '../producer/choose-column.ts';
+import { chooseColumn, refuseDoubtful } from '../producer/choose-column.ts';
 import type { RowNotes } from '../producer/plan.ts';
 import type { DomainColumn } from '../rows/columns/domain-column.ts';
 import { createDomainReader, type DomainReader } from '../rows/domain/domain-reader.ts';
@@ -47,7 +47,12 @@ export interface OpenedList {
 export async function open(
   input: ListInput,
   job: Job,
-  { context, closer, spoolFolder }: Pick<OpenedList, 'context' | 'closer' | 'spoolFolder'>,
+  {
+    context,
+    closer,
+    spoolFolder,
+    isOnlyPlanned = false,
+  }: Pick<OpenedList, 'context' | 'closer' | 'spoolFolder'> & { readonly isOnlyPlanned?: boolean },
 ): Promise<OpenedList> {
   const now = createRunTime();
   const started = { startedMs: performance.now(), startedAtMs: now(), now };
@@ -74,6 +79,9 @@ export async function open(
   });
   const { ours, earlier } = merging ?? { ours: undefined, earlier: undefined };
   const own = ours?.own ?? format;
+  const canAnswer = context.confirm !== undefined && !settings.yes;
+  if (column.isDoubtful && !ours && !canAnswer && !isOnlyPlanned)
+    throw refuseDoubtful(column, source);
   context.onEvent({ type: 'opened', input: source.name, format: format.description, column });
   if (settings.noHeader) context.onEvent({ type: 'notice', message: describeNoHeader(format) });
   const { notices = [], noticesOf } = format;

@@ -117,7 +117,12 @@ async function callsLeftPer(job: Job, store: OutcomeStore): Promise<number> {
 export async function planOnly(input: ListInput, job: Job, context: RunContext): Promise<Plan> {
   const closer = createCloser();
   try {
-    const list = await open(input, job, { context, closer, spoolFolder: tmpdir() });
+    const list = await open(input, job, {
+      context,
+      closer,
+      spoolFolder: tmpdir(),
+      isOnlyPlanned: true,
+    });
     const { source, format, earlier } = list;
     if (format.workbook && !earlier) {
       await chooseOutputPaths({ ...job.settings, input, source, format });

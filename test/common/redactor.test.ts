@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import fc from 'fast-check';
 import { parseFragment } from 'parse5';
 import { describe, expect, it } from 'vitest';
@@ -211,6 +212,7 @@ describe('a secret of an answer', () => {
     expect(text('at 100%41abc%2Fdefg')).toBe('at 100%4[redacted]');
     expect(text(String.raw`C:\nabc\/defg`)).toBe(String.raw`C:\[redacted]`);
     expect(text('a&sol;abcd')).toBe('a&[redacted]');
+    expect(createRedactor(['t;abc/d']).text(String.raw`a&lt;abc\/d`)).toBe('a&l[redacted]');
     expect(text(String.raw`C:\nabc%252Fdefg`)).toBe(String.raw`C:\[redacted]`);
     expect(text(`50%${btoa('31%3A61%3A62%3A63%3A2f%3A64%3A65%3A66%3A67')}`)).toBe('50%[redacted]');
   });
@@ -220,7 +222,46 @@ describe('a secret of an answer', () => {
     expect(text('unknown key sk_live/4f9', true)).toBe('unknown key [redacted]');
     expect(text('unknown key sk_live/4f9', false)).toBe('unknown key sk_live/4f9');
     expect(text('unknown key sk_live%2', true)).toBe('unknown key [redacted]');
+    const long = `${secret}${' or'.repeat(2_000)} sk_live`;
+    expect(text(long, true)).toBe(`[redacted]${' or'.repeat(2_000)} [redacted]`);
+    const early = `not ${btoa('key sk_live')} at all`;
+    expect(text(early, true)).toBe(early);
     expect(text(`is it ${btoa(`a:${secret}`).slice(0, 20)}`, true)).toBe('is it [redacted]');
+  });
+
+  it('is found beside others, and within another', () => {
+    const { text } = createRedactor(['ab/cdefgh/i', 'cdefgh', 'cdefghij']);
+    const said = [String.raw`ab\/cdefgh\/i`, 'cdefghij', 'cdefgh', 'cdefgh'];
+    expect(text(said.join(' - '))).toBe(said.map(() => '[redacted]').join(' - '));
+  });
+
+  it('is found however long it is', () => {
+    const hashes = Array.from({ length: 200 }, (_, at) => createHash('sha512').update(`${at}`));
+    const long = hashes.map((hash) => hash.digest('base64')).join('/');
+    const { text } = createRedactor([long]);
+    for (const way of [
+      'as it is',
+      'lower case',
+      'a URL',
+      'HTML',
+      'hex',
+      'base64',
+      'words of four',
+    ]) {
+      expect(text(`<${write(long, [way])}>`), way).toBe('<[redacted]>');
+    }
+    expect(text(`<${long.slice(0, -1)}>`)).toBe(`<${long.slice(0, -1)}>`);
+    expect(text(`not ${long.slice(0, 5_000)}`, true)).toBe('not [redacted]');
+    expect(text(long.slice(0, 5_000))).toBe(long.slice(0, 5_000));
+    const alike = `${'ab'.repeat(20)}xyz`;
+    expect(createRedactor([alike]).text(`ab${alike}`)).toBe('ab[redacted]');
+  });
+
+  it('is found when it is all that there is', () => {
+    const { text } = createRedactor(['a1b2c3']);
+    for (const all of ['a1b2c3', '613162326333', btoa('a1b2c3'), String.raw`\u{61}1b2c3`]) {
+      expect(text(all)).toBe('[redacted]');
+    }
   });
 
   it('may be a number, which becomes a text', () => {
@@ -256,8 +297,24 @@ describe('the redactor', () => {
         expect(json(text)).toBe(text);
       }),
     );
-    const kept = String.raw`{"a" : 1.0,"b":"\/ \u0041 %41 &amp; c2tfbGl2ZQ==", "c":12345678901234567890}`;
+    const kept = String.raw`{"a" : 1.0,"b":"\/ \u0041 %41 &amp; \\u{110000} &#999999999; c2tfbGl2ZQ==", "c":12345678901234567890}`;
     expect(json(kept)).toBe(kept);
+  });
+
+  it('leaves long rows of identifiers, numbers, pictures and pages as they are', () => {
+    const ids = Array.from({ length: 4_000 }, (_, at) => createHash('sha256').update(`${at}`));
+    const [hex, packed] = (['hex', 'base64'] as const).map((form) =>
+      ids.map((id) => id.copy().digest(form)),
+    );
+    const numbers = ids.map((_, at) => (at * 37) % 100);
+    const page = '<p class="a">R&amp;D,\\n 100%&nbsp;caf\u00e9</p>\n'.repeat(3_000);
+    const svg = btoa('<path d="M 10 20 30 4"/>'.repeat(5_000));
+    for (const part of [hex, packed, packed?.join(''), numbers, page, svg]) {
+      const answer = JSON.stringify({ part, said: 'a\nb' });
+      for (const key of ['test-key-123', 'n8Kd72mP', '4f9aB7Q2c1']) {
+        expect(createRedactor([key]).json(answer)).toBe(answer);
+      }
+    }
   });
 
   it('leaves all that has no secret in an answer that has one', () => {

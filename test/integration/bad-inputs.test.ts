@@ -91,6 +91,12 @@ describe('an input that cannot be used', () => {
       /line 60003 of list\.csv: its character 2 /,
     ],
     [
+      'a mark of UTF-8 over something else',
+      'list.csv',
+      Buffer.from('\xef\xbb\xbfname,website\nM\xfcller,m\xfcller.de\n', 'latin1'),
+      /line 2 of list\.csv: its character 2 \(byte 0xFC\) is not UTF-8.*--encoding/,
+    ],
+    [
       'a byte that fits no encoding',
       'list.csv',
       Buffer.from('domain,name\nacme.com,Größe\nbolt.com,B\x81lt\n', 'latin1'),
@@ -124,6 +130,60 @@ describe('an input that cannot be used', () => {
     ],
     ['a broken workbook', 'list.xlsx', 'PK\u0003\u0004rest', /list\.xlsx.*damaged, or no workbook/],
     ['bzip2', 'list.csv.bz2', 'BZh91AY', /list\.csv\.bz2.*bzip2/],
+    [
+      'a column whose name speaks against it',
+      'list.csv',
+      'name,Logo URL\nAcme,https://acme.com/l.png\nBolt,https://bolt.com/l.png\n',
+      /the best is 'Logo URL' \(such as 'https:\/\/acme\.com\/l\.png'\), whose name speaks against it; name it/,
+    ],
+    [
+      'a first line that may be either',
+      'list.csv',
+      'name,Booking.com\nAcme,https://booking.com/hotel/acme\nBolt,https://booking.com/hotel/bolt\n',
+      /its first line may be no header but a row .*; if it is the header, name the column with --domain-column/,
+    ],
+    [
+      'links into one site',
+      'list.csv',
+      'name,LinkedIn URL\nA,linkedin.com/company/a\nB,linkedin.com/company/b\nC,linkedin.com/company/c\n',
+      /the cells of 'LinkedIn URL' lead into one site \('linkedin\.com\/company\/a'\)/,
+    ],
+    [
+      'rows of names without quotes',
+      'list.csv',
+      'name,website\na,Acme,acme.com\nb,Bolt,bolt.com\n',
+      /0 of 2 cells of 'website' hold a domain, such as acme\.com, and 'Acme' is none \(single_label\); each row has one cell more than the header/,
+    ],
+    [
+      'a table of R with spaces',
+      'list.txt',
+      '"name" "website"\n"1" "Acme" "acme.com"\n',
+      /Cannot read list\.txt: its cells are in quotes and separated by spaces.*write\.csv/,
+    ],
+    [
+      'a comma behind an object',
+      'list.jsonl',
+      '{"domain":"acme.com"},\n',
+      /line 1 of list\.jsonl: it is no valid JSON: ',' stands at its character 22,/,
+    ],
+    [
+      'an object that is cut off',
+      'list.jsonl',
+      '{"domain":"acme.com"}\n{"domain":"bolt\n',
+      /line 2 of list\.jsonl: it is no valid JSON: it ends too early/,
+    ],
+    [
+      'what Git keeps for a large file',
+      'list.csv',
+      'version https://git-lfs.github.com/spec/v1\noid sha256:4d7a\nsize 12345\n',
+      /Cannot read list\.csv: it is what Git keeps in place of a large file; .*git lfs pull/,
+    ],
+    [
+      'nothing but delimiters',
+      'list.csv',
+      ';;;\n;;;\n',
+      /it begins with nothing but delimiters; expected/,
+    ],
   ])('ends with 2 and one sentence: %s', async (_, name, content, expected) => {
     const folder = openFolder();
     folder.write(name, content);

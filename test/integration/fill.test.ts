@@ -20,7 +20,7 @@ describe('--fill', () => {
     folder.write(
       'list.csv',
       'domain;"City";phone\r\na.com;"";  \r\nb.com; "x"\r\n'.replace(' "x"', 'x  ') +
-        'c.com;;\r\n"b.com"\r\n;;\r\n',
+        'c.com;;\r\n"b.com"\r\n-;;\r\n',
     );
     const { url } = await openScripted(ANSWERS);
     const { summary } = await enrichIn(folder, {
@@ -35,10 +35,10 @@ describe('--fill', () => {
         'b.com;x  ;;b.com;found;<time>;B\r\n' +
         'c.com;;;c.com;not_found;<time>;\r\n' +
         '"b.com";Rome;;b.com;found;<time>;B\r\n' +
-        ';;;;invalid;;\r\n',
+        '-;;;;invalid;;\r\n',
     );
     expect(summary.filled).toEqual({ City: 2, phone: 1 });
-    expect(folder.read('list.failures.csv')).toMatch(/\r\nc\.com;;;3;.*\r\n;;;5;/);
+    expect(folder.read('list.failures.csv')).toMatch(/\r\nc\.com;;;3;.*\r\n-;;;5;/);
   });
 
   it('gives objects what they lack', async () => {

@@ -57,6 +57,21 @@ describe.skipIf(!canOpenTerminal())('on a terminal', () => {
     expect(folder.read('list.enriched.csv')).toContain('acme.de;found');
   });
 
+  it('a column whose name speaks against it is asked about, however few the calls', async () => {
+    const folder = openListOf(
+      'Name,Logo URL\nAcme,https://acme.com/l.png\nBolt,https://bolt.com/l.png\n',
+    );
+    const terminal = await enrichAt(folder, '--confirm-above', '100');
+    await terminal.shows(QUESTION);
+    terminal.type('y\r');
+    const { code, shown } = await terminal.ended;
+    expect(shown).toContain(
+      "in column 'Logo URL' (guessed by content, although its name speaks against it)",
+    );
+    expect(code).toBe(0);
+    expect(terminal.calls()).toBe(2);
+  });
+
   it.each([
     ['n', 'n\r'],
     ['nothing but Enter', '\r'],

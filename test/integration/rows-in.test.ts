@@ -92,6 +92,18 @@ describe('a list', () => {
     expect(events).toEqual(['2 ragged, 1 blank']);
   });
 
+  it('keeps empty rows above its header', async () => {
+    const folder = openFolder();
+    folder.write('list.csv', ';;;;;;;\n\n;\nname;domain\nAcme;acme.com\n');
+    const api = await openScripted({});
+    const { summary } = await enrichIn(folder, { input: 'list.csv', baseUrl: api.url });
+    expect(summary.statuses).toMatchObject({ found: 1, invalid: 0 });
+    expect(folder.read('list.enriched.csv')).toBe(
+      ';;;;;;;\n;;;;;\nname;domain;brand_domain;brand_status;brand_fetched_at;brand_name\n' +
+        `Acme;acme.com;${FOUND('acme.com').replaceAll(',', ';')}\n`,
+    );
+  });
+
   it.each([
     ['a form', ';;;\r\n'],
     ['a wide sheet', ';;;;;;;;;;;;;;;\r\n'],

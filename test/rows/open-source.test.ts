@@ -40,6 +40,7 @@ describe('openSource', () => {
     for (const list of [
       `\uFEFF\uFEFF\uFEFF${text}\x1a`,
       Buffer.from(`\uFEFF\uFEFF${text}\x1a\x1a`, 'utf16le'),
+      `${text}\x1a\r\n\x1a\n`,
     ]) {
       const source = await open(list);
       expect(source.sample.toString()).toBe(text);

@@ -15,6 +15,8 @@ export interface DomainColumn {
   readonly example: string | undefined;
   /** other columns that may be meant, the most likely first; missing if there are none */
   readonly others?: readonly Pick<DomainColumn, 'index' | 'name'>[];
+  /** whether its name speaks against it (`Logo URL`), and it was taken only for its cells */
+  readonly isDoubtful?: boolean;
 }
 
 const MAX_SAMPLE_ROWS = 200;
@@ -77,10 +79,18 @@ export function guessDomainColumn(
   const [best, ...others] = candidates.sort((one, other) => other.worth - one.worth);
   if (best === undefined) return undefined;
   const { index, name, by, example } = best;
+  const isDoubtful = columns.length > 1 && meaningOfName(name).fit === 'foreign';
   const named = others
     .filter(({ isPlausible }) => isPlausible)
     .map(({ index, name }) => ({ index, name }));
-  return { index, name, by, example, ...(named.length > 0 && { others: named }) };
+  return {
+    index,
+    name,
+    by,
+    example,
+    ...(named.length > 0 && { others: named }),
+    ...(isDoubtful && { isDoubtful }),
+  };
 }
 
 /** A column that may hold the domains. */

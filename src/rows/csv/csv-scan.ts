@@ -5,7 +5,7 @@ import type { Source } from '../source.ts';
 import { skip } from '../source-bytes.ts';
 import { findOddSpot, type OddSpot } from './csv-cells.ts';
 import type { CsvDialect } from './csv-dialect.ts';
-import { createCsvReader, describeFault } from './csv-parser.ts';
+import { type CsvRecord, createCsvReader, describeFault } from './csv-reader.ts';
 
 export interface CsvScanOptions {
   readonly dialect: CsvDialect;
@@ -18,7 +18,7 @@ export interface CsvScanOptions {
   /** The number of cells that a row should have. */
   readonly width: number;
   /** Whether a row has so many cells that they may not be under their names. */
-  readonly isShifted: (cells: readonly string[]) => boolean;
+  readonly isShifted: (row: CsvRecord) => boolean;
   /** The number of lines above the list. */
   readonly titleLines: number;
 }
@@ -42,71 +42,59 @@ export async function* scanCsv(
   let batch: ScannedRow[] = [];
   let endBytes = skipBytes;
   let endLines = 0;
-  const seen = createRecent(titleBytes);
 
-  function mayBeOdd(cell: string): boolean {
-    return (quote !== '' && cell.includes(quote)) || cell.includes('\r');
-  }
-
-  function onRecord(cells: string[], recordEnd: number, lines: number): void {
-    const spansLines = lines > endLines + 1;
+  function onRecord(record: CsvRecord): void {
+    const spansLines = record.lines > endLines + 1;
     const line = options.titleLines + endLines + 1;
-    endLines = lines;
+    endLines = record.lines;
+    const recordEnd = titleBytes + record.endBytes;
     if (recordEnd <= skipBytes) return;
     const sizeBytes = recordEnd - endBytes;
-    if (spansLines || cells.length !== width) {
-      if (cells.length > width + MOST_FURTHER_CELLS) throw new RowFault(tooManyCells(width));
-      if (cells.some(mayBeOdd)) {
-        const odd = findOddSpot(seen.textOf(endBytes, recordEnd), dialect);
-        const isRagged = cells.length !== width;
-        if (odd && isFault(odd, { spansLines, isRagged, isOnlyCell: width === 1 })) {
-          throw new RowFault(describeOdd(odd, dialect));
-        }
+    const isRagged = record.length !== width;
+    if (spansLines || isRagged) {
+      if (record.length > width + MOST_FURTHER_CELLS) throw new RowFault(tooManyCells(width));
+      const odd = findOddSpot(record.raw(), dialect);
+      if (odd && isFault(odd, { spansLines, isRagged, isOnlyCell: width === 1 })) {
+        throw new RowFault(describeOdd(odd, dialect));
       }
     }
-    const fields = isBlank(cells, sizeBytes) ? 0 : cells.length;
-    const isNoRow = fields > 0 && isBlankRow(cells, width);
+    const fields = isEmptyLine(record) ? 0 : record.length;
+    const isNoRow = fields > 0 && isBlankRecord(record, width);
     batch.push({
-      cell: cells[domainColumn.index] ?? '',
+      cell: record.cell(domainColumn.index),
       sizeBytes,
       fields,
-      others: others.length > 0 ? others.map(({ index }) => cells[index] ?? '') : undefined,
+      others: others.length > 0 ? others.map(({ index }) => record.cell(index)) : undefined,
       isBlank: isNoRow || undefined,
-      shiftedInLine: !isNoRow && options.isShifted(cells) ? line : undefined,
+      shiftedInLine: !isNoRow && options.isShifted(record) ? line : undefined,
     });
     endBytes = recordEnd;
   }
 
   /**
    * Whether a row is only a line end. A quoted empty cell (`""`) is a row of one empty cell, and
-   * longer.
+   * longer, but not at the very end of the file.
    */
-  function isBlank(cells: readonly string[], sizeBytes: number): boolean {
-    if (!isBlankLine(cells, sizeBytes, dialect)) return false;
-    // At the very end of the file, an empty cell is as short.
-    return quote === '' || seen.textOf(endBytes, endBytes + sizeBytes) !== quote + quote;
+  function isEmptyLine(record: CsvRecord): boolean {
+    if (record.length > 1 || !isBlankLine([record.cell(0)], record.sizeBytes, dialect))
+      return false;
+    return quote === '' || record.raw() !== quote + quote;
   }
 
-  const reader = createCsvReader(dialect, (cells, end, lines) =>
-    onRecord(cells, titleBytes + end, lines),
-  );
+  const reader = createCsvReader(dialect, onRecord);
   try {
     for await (const chunk of skip(source.read(), titleBytes)) {
-      seen.add(chunk);
-      await reader.write(chunk);
-      if (reader.openCells() > width + MOST_FURTHER_CELLS) throw new RowFault(tooManyCells(width));
-      seen.forget(endBytes);
+      reader.write(chunk);
+      if (reader.openCells > width + MOST_FURTHER_CELLS) throw new RowFault(tooManyCells(width));
       if (batch.length > 0) yield batch;
       batch = [];
     }
-    await reader.end();
+    reader.end();
     if (batch.length > 0) yield batch;
   } catch (error) {
     const why = error instanceof RowFault ? error.message : describeFault(error);
     if (why === undefined) throw error;
     throw refuseLine(source, (await placeOfByte(source.read(), endBytes)).line, why);
-  } finally {
-    reader.close();
   }
 }
 
@@ -125,6 +113,14 @@ export function isBlankLine(
  */
 export function isBlankRow(cells: readonly string[], width: number): boolean {
   return width > 1 && cells.every((cell) => cell.trim() === '');
+}
+
+function isBlankRecord(record: CsvRecord, width: number): boolean {
+  if (width <= 1) return false;
+  for (let index = 0; index < record.length; index += 1) {
+    if (record.cell(index).trim() !== '') return false;
+  }
+  return true;
 }
 
 /** @param line the line in which the unreadable row begins */
@@ -170,34 +166,4 @@ function describeOdd(odd: OddSpot, { quote, escape }: CsvDialect): string {
 
 function tooManyCells(width: number): string {
   return `it has more than ${(width + MOST_FURTHER_CELLS).toLocaleString('en-US')} cells, and the header ${width.toLocaleString('en-US')}; a line end is probably missing`;
-}
-
-/** The bytes of the rows that were read last. */
-interface Recent {
-  add(chunk: Buffer): void;
-  /** The text between two places in the file. */
-  textOf(from: number, to: number): string;
-  /** Drops the bytes before a place. */
-  forget(before: number): void;
-}
-
-/** @param start the place in the file where reading begins */
-function createRecent(start: number): Recent {
-  let chunks: { readonly start: number; readonly bytes: Buffer }[] = [];
-  let end = start;
-  return {
-    add: (bytes) => {
-      chunks.push({ start: end, bytes });
-      end += bytes.length;
-    },
-    textOf: (from, to) => {
-      const parts = chunks.map(({ start, bytes }) =>
-        bytes.subarray(Math.max(0, from - start), Math.max(0, to - start)),
-      );
-      return Buffer.concat(parts).toString('utf8');
-    },
-    forget: (before) => {
-      chunks = chunks.filter(({ start, bytes }) => start + bytes.length > before);
-    },
-  };
 }

@@ -1,10 +1,18 @@
 import type { CellValue, RowWriter } from '../row-format.ts';
 import { type CsvDialect, withoutLineEnd } from './csv-dialect.ts';
 
+/** A row of nothing but delimiters, with its line end. */
+export interface BlankRow {
+  readonly raw: string;
+  readonly fields: number;
+}
+
 export interface CsvWriterOptions {
   readonly dialect: CsvDialect;
   /** The text before the header in the input, such as `sep=;`. */
   readonly before: string;
+  /** Rows of nothing but delimiters above the header. */
+  readonly blankRows: readonly BlankRow[];
   /** The header as it is in the input, line end included. */
   readonly headerRaw: string;
   readonly headerFields: number;
@@ -25,7 +33,8 @@ export interface CsvWriterOptions {
  * @see {@link https://owasp.org/www-community/attacks/CSV_Injection CSV injection}
  */
 export function createCsvWriter(options: CsvWriterOptions): RowWriter {
-  const { dialect, before, headerRaw, headerFields, width, added, byteOrderMark } = options;
+  const { dialect, before, blankRows, headerRaw, headerFields } = options;
+  const { width, added, byteOrderMark } = options;
   const toCell = cellWriterOf(dialect);
 
   function row(raw: string, fields: number, cells: readonly CellValue[]): string {
@@ -36,16 +45,19 @@ export function createCsvWriter(options: CsvWriterOptions): RowWriter {
     return own + padding + cells.map(toCell).join(dialect.delimiter) + lineEnd;
   }
 
+  function blank(raw: string, fields: number): string {
+    const own = withoutLineEnd(raw, dialect);
+    const lineEnd = raw.slice(own.length) || dialect.lineEnd;
+    // It may be longer than the list, and then gets no more cells than the list has.
+    const missing = Math.max(0, width + added.length - fields);
+    return own + dialect.delimiter.repeat(missing) + lineEnd;
+  }
+
+  const above = before + blankRows.map(({ raw, fields }) => blank(raw, fields)).join('');
   return {
-    header: (byteOrderMark ? '\uFEFF' : '') + before + row(headerRaw, headerFields, added),
+    header: (byteOrderMark ? '\uFEFF' : '') + above + row(headerRaw, headerFields, added),
     row,
-    blank: (raw, fields) => {
-      const own = withoutLineEnd(raw, dialect);
-      const lineEnd = raw.slice(own.length) || dialect.lineEnd;
-      // It may be longer than the list, and then gets no more cells than the list has.
-      const missing = Math.max(0, width + added.length - fields);
-      return own + dialect.delimiter.repeat(missing) + lineEnd;
-    },
+    blank,
   };
 }
 

@@ -10,9 +10,9 @@ import type { RowFormat } from '../row-format.ts';
 import type { Source } from '../source.ts';
 import { createCsvFiller, cutCells } from './csv-cells.ts';
 import { type CsvDialect, describeDialect, usualDialect } from './csv-dialect.ts';
-import { describeFault, parserOptions } from './csv-parser.ts';
+import { type CsvRecord, describeFault, parserOptions } from './csv-reader.ts';
 import { isBlankLine, isBlankRow, refuseLine, scanCsv } from './csv-scan.ts';
-import { cellWriterOf, createCsvWriter, textOfCell } from './csv-writer.ts';
+import { type BlankRow, cellWriterOf, createCsvWriter, textOfCell } from './csv-writer.ts';
 import { DELIMITERS, detectDialect } from './detect-dialect.ts';
 
 const SAMPLE_ROWS = 200;
@@ -54,8 +54,9 @@ export function openCsv(source: Source, options: OpenCsvOptions = {}): RowFormat
   }
   const sampleRows = records.slice(noHeader ? 0 : 1).map(({ cells }) => cells);
   if (isQuotedAsWhole(first.cells, sampleRows)) throw refuse(source, QUOTED_AS_WHOLE);
+  if (areSplitBySpaces(first, sampleRows, source)) throw refuse(source, SPLIT_BY_SPACES);
   const lineOfHeader = noHeader ? undefined : findLineOfHeader(records, { source, dialect, start });
-  const startsQuoted = ({ startBytes }: CsvRecord): boolean =>
+  const startsQuoted = ({ startBytes }: SampleRecord): boolean =>
     dialect.quote !== '' &&
     source.sample.toString('utf8', startBytes, startBytes + 1) === dialect.quote;
   const hasRowNames =
@@ -64,6 +65,9 @@ export function openCsv(source: Source, options: OpenCsvOptions = {}): RowFormat
     haveRowNames(first.cells, sampleRows, records.every(startsQuoted));
   const columns = hasRowNames ? ['', ...first.cells] : first.cells;
   const headBytes = first.endBytes;
+  const blankRows = noHeader
+    ? []
+    : blankRowsIn(source.sample, { dialect, start, end: first.startBytes });
   const takenNames = new Set(columns);
   const headerRaw = first.raw ?? source.sample.toString('utf8', first.startBytes, headBytes);
   const notices = [
@@ -101,6 +105,7 @@ export function openCsv(source: Source, options: OpenCsvOptions = {}): RowFormat
       createCsvWriter({
         dialect,
         before,
+        blankRows,
         headerRaw: hasRowNames ? dialect.delimiter + headerRaw : headerRaw,
         headerFields: columns.length,
         width: Math.max(columns.length, maxFields),
@@ -151,6 +156,19 @@ function isQuotedAsWhole(names: readonly string[], rows: readonly (readonly stri
   });
 }
 
+const SPLIT_BY_SPACES =
+  'its cells are in quotes and separated by spaces, as R writes a table; write it with commas instead (in R: write.csv)';
+
+/** Whether each line is one cell as it is read, but many in quotes with spaces between them. */
+function areSplitBySpaces(
+  header: SampleRecord,
+  rows: readonly (readonly string[])[],
+  { sample }: Source,
+): boolean {
+  const line = sample.toString('utf8', header.startBytes, header.endBytes).trimEnd();
+  return header.cells.length === 1 && rows.length > 0 && /^"[^"]*"(?: "[^"]*")+$/.test(line);
+}
+
 function countCells(line: string, delimiter: string): number | undefined {
   try {
     return parseSync(line, parserOptions(usualDialect(delimiter)))[0]?.length;
@@ -162,7 +180,7 @@ function countCells(line: string, delimiter: string): number | undefined {
 /** A first line that tells Excel the delimiter. */
 const SEP_LINE = /^"?sep=(.)"?(?:\r\r\n|\r\n|\n|\r)/iu;
 
-interface CsvRecord {
+interface SampleRecord {
   readonly cells: readonly string[];
   readonly startBytes: number;
   readonly endBytes: number;
@@ -182,12 +200,17 @@ function readSample(
   source: Source,
   dialect: CsvDialect,
   { start, noHeader }: { readonly start: number; readonly noHeader: boolean },
-): readonly CsvRecord[] {
+): readonly SampleRecord[] {
   const { records, endBytes, error } = readRecords({ source, dialect, start });
   const { sample, isWholeInSample } = source;
   const isCut = !isWholeInSample && !/[\r\n]/.test(lastOf(sample));
-  if (isCut && records.at(-1)?.endBytes === sample.length) records.pop();
-  if (records.length > 0 || (!error && isWholeInSample)) return records;
+  const cut = isCut && records.at(-1)?.endBytes === sample.length ? records.pop() : undefined;
+  if (records.length > 0) return records;
+  const expected = noHeader ? 'rows' : 'a header and rows';
+  if (!error && !cut && /[^\r\n]/.test(sample.toString('latin1', start, endBytes))) {
+    throw refuse(source, `it begins with nothing but delimiters; expected ${expected}`);
+  }
+  if (!error && isWholeInSample) return records;
   if (isWholeInSample) {
     const lines = sample.toString('utf8', 0, endBytes).split(/\r\n|\r|\n/).length;
     throw refuseLine(source, lines, describeFault(error) ?? 'it is no CSV');
@@ -198,13 +221,36 @@ function readSample(
   );
 }
 
+/** The rows of nothing but delimiters above the header. Empty lines are left out. */
+function blankRowsIn(
+  sample: Buffer,
+  {
+    dialect,
+    start,
+    end,
+  }: { readonly dialect: CsvDialect; readonly start: number; readonly end: number },
+): readonly BlankRow[] {
+  const rows: BlankRow[] = [];
+  let from = start;
+  parseSync(sample.subarray(start, end), {
+    ...parserOptions(dialect),
+    on_record: (cells: string[], { bytes }: InfoRecord) => {
+      const raw = sample.toString('utf8', from, start + bytes);
+      from = start + bytes;
+      if (!isBlankLine(cells, raw.length, dialect)) rows.push({ raw, fields: cells.length });
+      return null;
+    },
+  });
+  return rows;
+}
+
 /** Reads the records of the sample, up to the first unreadable one. */
 function readRecords({ source, dialect, start }: SampleOptions): {
-  readonly records: CsvRecord[];
+  readonly records: SampleRecord[];
   readonly endBytes: number;
   readonly error: unknown;
 } {
-  const records: CsvRecord[] = [];
+  const records: SampleRecord[] = [];
   let endBytes = start;
   let error: unknown;
   try {
@@ -214,10 +260,9 @@ function readRecords({ source, dialect, start }: SampleOptions): {
       on_record: (cells: string[], { bytes }: InfoRecord) => {
         const record = { cells, startBytes: endBytes, endBytes: start + bytes };
         endBytes = record.endBytes;
-        // A first line of nothing but delimiters stands where the header should.
         const isBlank =
           isBlankLine(cells, record.endBytes - record.startBytes, dialect) ||
-          isBlankRow(cells, records[0]?.cells.length ?? 0);
+          isBlankRow(cells, records[0]?.cells.length ?? cells.length);
         if (!isBlank) records.push(record);
         return null;
       },
@@ -235,10 +280,10 @@ function lastOf(bytes: Buffer): string {
 
 /** Names the columns of a list without a header by their place. */
 function numberedHeader(
-  records: readonly CsvRecord[],
+  records: readonly SampleRecord[],
   dialect: CsvDialect,
   endBytes: number,
-): CsvRecord | undefined {
+): SampleRecord | undefined {
   if (records.length === 0) return undefined;
   const width = Math.max(...records.map(({ cells }) => cells.length));
   const cells = Array.from({ length: width }, (_, at) => `column_${at + 1}`);
@@ -270,13 +315,13 @@ function createObjectReader(
 
 /** The line of the header, if it seems to be below the first one. */
 function findLineOfHeader(
-  records: readonly CsvRecord[],
+  records: readonly SampleRecord[],
   { source, dialect, start }: SampleOptions,
 ): number | undefined {
   // A title of one cell does not show the delimiter of the list.
   const isSingle = records[0]?.cells.length === 1;
   const others = isSingle ? DELIMITERS.filter((one) => one !== dialect.delimiter) : [];
-  const readWith = (delimiter: string): readonly CsvRecord[] =>
+  const readWith = (delimiter: string): readonly SampleRecord[] =>
     readRecords({ source, dialect: { ...dialect, delimiter }, start }).records;
   for (const read of [() => records, ...others.map((one) => () => readWith(one))]) {
     const found = read();
@@ -343,15 +388,17 @@ function createShiftFinder({
   sampleRows,
   headerFields,
   domainIndex,
-}: ShiftOptions): (cells: readonly string[]) => boolean {
+}: ShiftOptions): (row: Pick<CsvRecord, 'length' | 'cell'>) => boolean {
   if (domainIndex <= 0) return () => false;
   const usual = usualFields(sampleRows);
   const fields = headerFields ?? usual ?? Number.POSITIVE_INFINITY;
   let canMistake: boolean | undefined;
-  return (cells) => {
-    if (cells.length <= fields) return false;
-    if (cells.slice(fields).some((cell) => cell.trim() !== '')) return true;
-    if (cells.length <= (usual ?? fields)) return false;
+  return (row) => {
+    if (row.length <= fields) return false;
+    for (let index = fields; index < row.length; index += 1) {
+      if (row.cell(index).trim() !== '') return true;
+    }
+    if (row.length <= (usual ?? fields)) return false;
     canMistake ??= holdAddresses(sampleRows, domainIndex);
     return canMistake;
   };

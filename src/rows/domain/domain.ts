@@ -94,6 +94,7 @@ function readText(text: string): Resolved | InvalidDomain {
 /** Looks for several addresses in what is not one, whatever stands between them. */
 function orSeveral(found: Resolved | InvalidDomain, text: string): Resolved | InvalidDomain {
   if (!('invalid' in found) || found.invalid === 'several_domains') return found;
+  if (text.indexOf('.') === text.lastIndexOf('.')) return found; // two addresses have two dots
   const all = splitAnywhere(text).map((piece) => readOne(piece));
   const [first, ...others] = all.filter((one) => 'host' in one);
   const areAll = first !== undefined && others.length > 0 && others.length + 1 === all.length;

@@ -49,6 +49,11 @@ async function isOnlyMarked(
   }
 }
 
+/** Before a column is looked for among signs that nobody can read. */
+async function refuseWrongMark({ read, name }: FindEncodingOptions): Promise<void> {
+  for await (const _ of checkUtf8(read, { name, isInsisted: false }));
+}
+
 /**
  * Finds the encoding of a list: by its byte order mark, else by the first characters that are not
  * plain ASCII, wherever they are.
@@ -73,7 +78,10 @@ export async function findEncoding(options: FindEncodingOptions): Promise<FoundE
       mark || WIDE.test(encoding.codec) ? undefined : await findUtf8Example(options, encoding);
     return { encoding, markBytes: mark?.sizeBytes ?? 0, by: 'option', utf8Example };
   }
-  if (mark) return { encoding: mark.encoding, markBytes: mark.sizeBytes, by: 'mark' };
+  if (mark) {
+    if (mark.encoding === UTF_8 && !isBeginningOfUtf8(start)) await refuseWrongMark(options);
+    return { encoding: mark.encoding, markBytes: mark.sizeBytes, by: 'mark' };
+  }
   await refuseAppendedUtf16(options);
   const wide = findUtf16(start);
   if (wide) return { encoding: wide, markBytes: 0, by: 'content' };

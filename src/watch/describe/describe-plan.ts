@@ -69,8 +69,9 @@ function entry(name: string, text: string): string {
   return `  ${name.padEnd(8)} ${text}`;
 }
 
-function describeColumn({ name, by, example }: Opened['column']): string {
-  const how = by === 'option' ? 'as told' : `guessed by ${by}`;
+function describeColumn({ name, by, example, isDoubtful }: Opened['column']): string {
+  const against = isDoubtful ? ', although its name speaks against it' : '';
+  const how = by === 'option' ? 'as told' : `guessed by ${isDoubtful ? 'content' : by}${against}`;
   const such = example === undefined ? '' : `, such as '${shorten(example)}'`;
   return `'${shorten(name)}' (${how})${such}`;
 }

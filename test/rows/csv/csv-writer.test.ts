@@ -10,6 +10,7 @@ function writer(delimiter = ',', lineEnd: '\n' | '\r\n' | '\r' = '\n'): RowWrite
   return createCsvWriter({
     dialect: dialectOf({ delimiter, lineEnd }),
     before: '',
+    blankRows: [],
     headerRaw: `a${delimiter}b${lineEnd}`,
     headerFields: 2,
     width: 3,
@@ -77,6 +78,7 @@ describe('createCsvWriter', () => {
     it('gets it as the name of a column too', () => {
       const options = {
         before: '',
+        blankRows: [],
         headerRaw: 'a\n',
         headerFields: 1,
         width: 1,
@@ -107,6 +109,7 @@ describe('createCsvWriter', () => {
     const { header } = createCsvWriter({
       dialect: dialectOf(),
       before: '',
+      blankRows: [],
       headerRaw: 'a',
       headerFields: 1,
       width: 1,
