@@ -69,24 +69,41 @@ export const FIRST_MARGIN = 0.15;
  * Everything the pacer knows, as plain data that survives JSON. All times are milliseconds of one
  * clock. All rates are calls per millisecond.
  */
-export type PaceState = ReturnType<typeof createPaceState>;
+export type PaceState = ReturnType<typeof createStateAtZero>;
 
 /**
  * The state of a pacer that has seen no call yet. It finds the limit, or keeps to the rate given.
  */
-export function createPaceState({ rate }: { readonly rate?: Rate | undefined }, nowMs: number) {
+export function createPaceState(
+  { rate }: { readonly rate?: Rate | undefined },
+  nowMs: number,
+): PaceState {
+  const state = createStateAtZero();
+  state.ratePerMs = FIRST_RATE_PER_MS;
+  state.throttle.ratePerMs = FIRST_RATE_PER_MS;
+  state.latency.averageMs = FIRST_LATENCY_MS;
+  state.latency.callMs = FIRST_LATENCY_MS;
+  state.slowStart.mayFly = FIRST_MAY_FLY;
+  state.estimate.margin = FIRST_MARGIN;
+  if (rate) state.fixed = createFixedRate(rate);
+  moveInTime(state, nowMs);
+  return state;
+}
+
+/** Types of declarations can be inferred from literals only: what is not 0 at first is set above. */
+function createStateAtZero() {
   return {
     /** Set for a rate that the user gave. Nothing is learned then. */
-    fixed: rate ? createFixedRate(rate) : (null as FixedRate | null),
+    fixed: null as FixedRate | null,
     phase: 'starting' as Phase,
     /** Whether the state was learned from an API that limits calls with 503 rather than 429. */
     isBy503: false,
     /** The latest time seen. */
-    latestMs: nowMs,
+    latestMs: 0,
     /** How fast calls may start at present. */
-    ratePerMs: FIRST_RATE_PER_MS,
+    ratePerMs: 0,
     /** No call starts before this. */
-    gateUntilMs: nowMs,
+    gateUntilMs: 0,
     /** Whether the server stated that time. Otherwise it is our own backoff. */
     gateIsTold: false,
     /**
@@ -100,37 +117,37 @@ export function createPaceState({ rate }: { readonly rate?: Rate | undefined }, 
       /** How long calls were refused, up to the latest of them. */
       lastedMs: 0,
       /** When the latest of them ended. */
-      latestMs: nowMs,
+      latestMs: 0,
     },
     latency: {
       /** From sending a call until its end is known here: moving average. */
-      averageMs: FIRST_LATENCY_MS,
+      averageMs: 0,
       /** From sending a call to its answer. Workers that share a state report the answer later. */
-      callMs: FIRST_LATENCY_MS,
+      callMs: 0,
       /** The shortest latency seen; 0 before the first answer. */
       shortestMs: 0,
     },
     slots: {
       /** When the next call is due at the present rate. */
-      nextMs: nowMs,
+      nextMs: 0,
       /** The start that the last call was booked for. */
-      lastMs: nowMs - 10_000,
+      lastMs: -10_000,
       /** Whether the pacer holds calls back, rather than callers coming late. */
       areAllTaken: false,
     },
     slowStart: {
       /** The most calls in flight. */
-      mayFly: FIRST_MAY_FLY,
+      mayFly: 0,
       /** Calls accepted while that many were in flight. */
       callsAtCap: 0,
     },
     throttle: {
       /** Answers to calls that were sent before this time say nothing new. */
-      cutMs: nowMs - 1,
+      cutMs: -1,
       /** When the limit was hit. */
-      hitAtMs: nowMs,
+      hitAtMs: 0,
       /** The rate at that time. */
-      ratePerMs: FIRST_RATE_PER_MS,
+      ratePerMs: 0,
       /** Calls accepted in a row before it. */
       acceptedBefore: 0,
       /** The same, plus the calls that were sent before the last throttle and accepted after it. */
@@ -156,7 +173,7 @@ export function createPaceState({ rate }: { readonly rate?: Rate | undefined }, 
       /** The estimated limit; 0 while unknown. */
       limitPerMs: 0,
       /** How far below the limit the rate begins after a throttle, as a share of the limit. */
-      margin: FIRST_MARGIN,
+      margin: 0,
       /** How often in a row the estimate was confirmed: 0 to 4. */
       confidence: 0,
       /** The accepted rate between the last two throttles; 0 before these. */
@@ -169,13 +186,13 @@ export function createPaceState({ rate }: { readonly rate?: Rate | undefined }, 
     },
     measured: {
       /** `epoch` is since the last throttle, `lastEpoch` between the two before. */
-      epoch: { sinceMs: nowMs, accepted: 0 },
-      lastEpoch: { sinceMs: nowMs, accepted: 0 },
+      epoch: { sinceMs: 0, accepted: 0 },
+      lastEpoch: { sinceMs: 0, accepted: 0 },
       /** The same between long pauses, such as follow a window that was used up. */
-      block: { sinceMs: nowMs, accepted: 0 },
-      lastBlock: { sinceMs: nowMs, accepted: 0 },
+      block: { sinceMs: 0, accepted: 0 },
+      lastBlock: { sinceMs: 0, accepted: 0 },
       /** The count of accepted calls of this epoch at some points in time: [ms, calls]. */
-      marks: [[nowMs, 0]] as [atMs: number, accepted: number][],
+      marks: [[0, 0]] as [atMs: number, accepted: number][],
     },
     plateau: {
       /** Calls accepted since the last throttle while the rate was tested. */
@@ -210,7 +227,7 @@ export function createPaceState({ rate }: { readonly rate?: Rate | undefined }, 
       /** A trial of whether the limit is on calls in flight. */
       trial: {
         isOn: false,
-        sinceMs: nowMs,
+        sinceMs: 0,
         /** Calls accepted in the trial. */
         accepted: 0,
         stepsDown: 0,
