@@ -18,6 +18,7 @@ import { measureLookups } from './measures/lookups.ts';
 import { measureMemory } from './measures/memory.ts';
 import { measureNight } from './measures/night.ts';
 import {
+  measureQueueCommands,
   measureQueueFleet,
   measureQueueLookups,
   measureQueueMemory,
@@ -37,6 +38,7 @@ const MEASURES: Readonly<Record<string, Measure>> = {
   start: measureStart,
   queue: measureQueueLookups,
   'queue-memory': measureQueueMemory,
+  'queue-commands': measureQueueCommands,
   'queue-fleet': measureQueueFleet,
   'queue-recovery': measureQueueRecovery,
 };

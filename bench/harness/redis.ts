@@ -11,6 +11,8 @@ export interface BenchRedis {
   readonly url: string;
   /** The most memory that it has used, in bytes. */
   peakBytes(): Promise<number>;
+  /** How many commands clients send while some work is done, not counting those within scripts. */
+  commandsDuring(work: () => Promise<unknown>): Promise<number>;
   close(): Promise<void>;
 }
 
@@ -33,6 +35,16 @@ export async function startRedis(): Promise<BenchRedis> {
     url: `redis://127.0.0.1:${port}/0`,
     peakBytes: async () =>
       Number(/^used_memory_peak:(\d+)/m.exec(await client.info('memory'))?.[1]),
+    commandsDuring: async (work) => {
+      const monitor = await client.monitor();
+      let commands = 0;
+      monitor.on('monitor', (_time: string, _args: readonly string[], source: string) => {
+        if (source !== 'lua') commands += 1;
+      });
+      await work();
+      monitor.disconnect();
+      return commands;
+    },
     close: async () => {
       client.disconnect();
       const exited = once(server, 'exit');

@@ -18,6 +18,9 @@ const ROWS = 60_000;
 const TEXTBOOK_ROWS = 10_000;
 const SLOW = { latencyMs: 100, concurrency: 32, rowsPerWorker: 4_000 };
 const FLEET = 4;
+const COMMAND_ROWS = 30_000;
+const CHUNK_ROWS = 50;
+const MOST_COMMANDS = 12;
 const MOST_REDIS_BYTES = 64e6;
 const MOST_REDIS_GROWTH = 1.3;
 const LONGEST_RECOVERY_MS = 20_000;
@@ -99,6 +102,34 @@ export const measureQueueMemory: Measure = async (context) => {
       figure: growth.toFixed(2),
       target: `<= ${MOST_REDIS_GROWTH}`,
       isMet: growth <= MOST_REDIS_GROWTH,
+    },
+  ];
+};
+
+/** The commands that Redis gets for a chunk of 50 lookups, from a run and a worker. */
+export const measureQueueCommands: Measure = async (context) => {
+  const { program, folder, say } = context;
+  const input = join(folder, 'queue-commands.csv');
+  await writeList(input, COMMAND_ROWS);
+  const server = await startServer();
+  const redis = await startRedis();
+  const { url } = server;
+  const worker = await startWorker({ program, url, queueUrl: redis.url, concurrency: LANES });
+  const commands = await redis.commandsDuring(() =>
+    enrich({ program, url, input, folder, ...overQueue(redis) }),
+  );
+  await worker.stop();
+  await Promise.all([server.close(), redis.close()]);
+  const perChunk = commands / (COMMAND_ROWS / CHUNK_ROWS);
+  say(`${commands.toLocaleString('en')} commands for ${COMMAND_ROWS.toLocaleString('en')} lookups`);
+  return [
+    {
+      what: 'commands to Redis for a chunk of 50',
+      ours: perChunk.toFixed(1),
+      baseline: '-',
+      figure: perChunk.toFixed(1),
+      target: `<= ${MOST_COMMANDS}`,
+      isMet: perChunk <= MOST_COMMANDS,
     },
   ];
 };

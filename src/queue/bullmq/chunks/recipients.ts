@@ -23,7 +23,7 @@ import {
 } from '../names.ts';
 import type { CallNote } from '../runs/run-calls.ts';
 import { readLeft, replaceChunk } from '../runs/run-ledger.ts';
-import { timeOf } from '../server/commands.ts';
+import { createServerClock } from '../server/commands.ts';
 import type { RedisClient } from '../server/redis.ts';
 import { queueOptions } from '../traces.ts';
 import { createStreamReader, type OutcomeStreams, type StreamedOutcome } from './outcome-stream.ts';
@@ -92,6 +92,7 @@ const SOON_MS = 60_000;
 export function createRecipients(client: RedisClient, streams: OutcomeStreams): Recipients {
   const queues = new Map<string, Queue>();
   const { readAll } = createStreamReader(client);
+  const now = createServerClock(client);
 
   function queueOf(name: string): Queue {
     const known = queues.get(name);
@@ -119,7 +120,7 @@ export function createRecipients(client: RedisClient, streams: OutcomeStreams): 
   ): Promise<void> {
     const job: OutcomesData = { v: CONTRACT_VERSION, chunk: id, ...data };
     const jobId = replyId(id, { addedAtMs, number });
-    const timestamp = await timeOf(client);
+    const timestamp = await now();
     await queueOf(replyTo).add(OUTCOMES_JOB, job, { ...OUTCOMES_OPTIONS, jobId, timestamp });
   }
 

@@ -1,7 +1,7 @@
 import { Queue } from 'bullmq';
 import { CONTRACT_VERSION, chunkId, type LookupsData } from '../contract.ts';
 import { CHUNK_OPTIONS, LOOKUPS_JOB, LOOKUPS_QUEUE, RUN_PRIORITY, runQueueName } from '../names.ts';
-import { timeOf } from '../server/commands.ts';
+import { createServerClock } from '../server/commands.ts';
 import type { RedisClient } from '../server/redis.ts';
 import { createRetrier } from '../server/refusals.ts';
 import { queueOptions } from '../traces.ts';
@@ -44,6 +44,7 @@ export function openGivenChunks(options: GivenChunksOptions): GivenChunks {
   const queue = new Queue(LOOKUPS_QUEUE, { connection: client, ...queueOptions(client) });
   queue.on('error', () => {}); // errors of the connections are reported elsewhere
   const retrier = createRetrier(onNotice);
+  const now = createServerClock(client);
   const terms: Omit<LookupsData, 'domains'> = {
     v: CONTRACT_VERSION,
     replyTo: runQueueName(ledger.runId),
@@ -73,10 +74,7 @@ export function openGivenChunks(options: GivenChunksOptions): GivenChunks {
       const data: LookupsData = { ...terms, domains: [...domains] };
       const jobOptions = { ...CHUNK_OPTIONS, jobId: id, priority: RUN_PRIORITY };
       await retrier.retryUntilAborted(async () => {
-        const [timestamp] = await Promise.all([
-          timeOf(client),
-          ledger.note(new Map([[id, domains]])),
-        ]);
+        const [timestamp] = await Promise.all([now(), ledger.note(new Map([[id, domains]]))]);
         await queue.add(LOOKUPS_JOB, data, { ...jobOptions, timestamp });
       }, giveUp);
     },
