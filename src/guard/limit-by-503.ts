@@ -2,7 +2,8 @@
  * Finds out whether the API uses 503 to limit calls, as gateways do (nginx by default). To the
  * circuit breaker such a limit is an outage that comes back whenever calls are made at full speed,
  * although the probes are answered. When that is seen twice in a row and nothing else fails, 503 is
- * taken for a limit. From then on 503 is no failure, and the pacer finds the rate.
+ * taken for a limit. The first time counts if calls were answered that were sent after others had
+ * been refused; an outage answers none. From then on 503 is no failure, and the pacer finds the rate.
  *
  * The belief is dropped when 503 goes on although calls have become few, or when only 503 comes any
  * more. Plain data, part of the state of the circuit breaker.
@@ -12,8 +13,12 @@ export interface LimitBy503 {
   isLimit: boolean;
   /** Relapses in a row that look like a limit. */
   signs: number;
-  /** Calls of the present recovery that failed in another way. */
+  /** Calls of the present recovery, or before the outage, that failed in another way. */
   otherFailures: number;
+  /** Since when calls are refused at full speed, with no second between two of them. */
+  refusedSinceMs?: number;
+  /** Calls that were answered since, and sent after that. */
+  answeredBetween?: number;
   /** Calls that were refused one after the other, each sent after the end of the one before. */
   refusedInRow: number;
   /** When the last refused call ended. */
@@ -45,6 +50,8 @@ export function createLimitBy503(): LimitBy503 {
     isLimit: false,
     signs: 0,
     otherFailures: 0,
+    refusedSinceMs: 0,
+    answeredBetween: 0,
     refusedInRow: 0,
     refusedAtMs: 0,
     refusedSlow: 0,
@@ -56,6 +63,44 @@ export function createLimitBy503(): LimitBy503 {
 /** A probe went well, and calls come back to speed. */
 export function onRecovery(state: LimitBy503): void {
   state.otherFailures = 0;
+}
+
+/** While 503 is a failure, and calls are made at full speed: a call ended. */
+export function onEndAtSpeed(
+  state: LimitBy503,
+  call: { readonly isFailure: boolean; readonly isRefused?: boolean | undefined } & Times,
+): void {
+  const { isFailure, isRefused, sentAtMs, nowMs } = call;
+  const { refusedSinceMs = 0, answeredBetween = 0 } = state;
+  if (isRefused) {
+    if (Math.abs(nowMs - state.refusedAtMs) > APART_MS || refusedSinceMs === 0) {
+      state.refusedSinceMs = nowMs;
+      state.answeredBetween = 0;
+      state.otherFailures = 0;
+    }
+    state.refusedAtMs = nowMs;
+  } else if (isFailure) onOtherFailure(state);
+  else if (refusedSinceMs > 0 && sentAtMs > refusedSinceMs) {
+    state.answeredBetween = answeredBetween + 1;
+  }
+}
+
+/** Refused calls that are further apart do not belong together. */
+const APART_MS = 1_000;
+
+interface Times {
+  readonly sentAtMs: number;
+  readonly nowMs: number;
+}
+
+/** Calls stop, because too many failed at full speed. Returns whether that looks like a limit. */
+export function onOutage(state: LimitBy503): boolean {
+  const isLikeLimit = state.otherFailures === 0 && (state.answeredBetween ?? 0) > 0;
+  state.signs = isLikeLimit ? 1 : 0;
+  state.refusedSinceMs = 0;
+  state.answeredBetween = 0;
+  state.otherFailures = 0;
+  return isLikeLimit;
 }
 
 /** A call of a recovery failed with something other than 503. */
@@ -91,7 +136,7 @@ export function onAnswered(state: LimitBy503, nowMs: number): void {
  */
 export function onRefused(
   state: LimitBy503,
-  call: { readonly sentAtMs: number; readonly nowMs: number },
+  call: Times,
   counts: Readonly<CallCounts>,
 ): 'limit' | 'no_limit' | 'out' {
   const { sentAtMs, nowMs } = call;

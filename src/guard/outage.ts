@@ -4,7 +4,9 @@ import {
   createLimitBy503,
   type LimitBy503,
   onAnswered,
+  onEndAtSpeed,
   onOtherFailure,
+  onOutage,
   onRecovered,
   onRecovery,
   onRefused,
@@ -39,7 +41,7 @@ import {
  *
  * While `open` and `probing` no other call starts. The wait is as long as the API said, the longest
  * of what it said to calls under way. If it said nothing, it is 5, 10, 20, … 300 s while probes
- * fail. After a relapse from `recovering` the waits go on from the last one, but are at most 20 s,
+ * fail, with one of 2.5 s before these where the cause looks like a limit. After a relapse from `recovering` the waits go on from the last one, but are at most 20 s,
  * because the API has just answered. While `recovering`, 10 %, 25 %, 50 % and 100 % of the callers
  * may be at work, each step for a second and ten good calls, or for five seconds.
  *
@@ -129,6 +131,8 @@ export function createOutageState(): OutageState {
 
 const FIRST_WAIT_MS = 5_000;
 const LONGEST_WAIT_MS = 300_000;
+/** Doublings for half of the first wait: what looks like a limit is likely over by then. */
+const SOONER = -1;
 /** After this time a probe counts as lost: its worker was killed before it reported the end. */
 const PROBE_LOST_MS = 90_000;
 /** The steps back to speed, as shares of the callers. */
@@ -312,8 +316,10 @@ function judge(state: OutageState, call: EndedCall): void {
       return;
     case 'closed':
       count(state, call);
-      if (isFailure && isOut(state, call, MIN_CALLS)) open(state, nowMs);
-      else return;
+      if (!state.limitBy503.isLimit) onEndAtSpeed(state.limitBy503, call);
+      if (!(isFailure && isOut(state, call, MIN_CALLS))) return;
+      open(state, nowMs);
+      if (onOutage(state.limitBy503)) state.doublings = SOONER;
       break;
     case 'probing':
       if (!isFailure) return startRecovery(state, nowMs);

@@ -3,7 +3,7 @@ import type { Closable } from '../common/closer.ts';
 import type { OnNotice } from '../common/notice.ts';
 import { within } from '../common/within.ts';
 import { formatDuration } from '../job/values/duration.ts';
-import type { SharedPaceWatch } from '../pace/shared/watch.ts';
+import type { SharedPaceWatch } from '../pace/shared/state.ts';
 import { describeOut } from '../watch/describe/describe-out.ts';
 import { type StopSwitch, stopForWait } from '../worker/stop-switch.ts';
 import type { LocalWorker } from './local-worker.ts';

@@ -11,10 +11,14 @@ import type { Settings } from '../job/settings.ts';
 import type { Instruments, WorkerProbe } from '../metrics/instruments.ts';
 import { systemClock } from '../pace/clock.ts';
 import type { PaceState } from '../pace/pacer.ts';
-import type { StoredState } from '../pace/shared/stored-state.ts';
+import type { StoredState } from '../pace/shared/state.ts';
 import { createSharedTurnstile } from '../pace/shared/turnstile.ts';
-import { createTurnstile, type Turnstile } from '../pace/turnstile.ts';
-import { createWaitMeter, type GateWaits } from '../pace/wait-meter.ts';
+import {
+  createTurnstile,
+  createWaitMeter,
+  type GateWaits,
+  type Turnstile,
+} from '../pace/turnstile.ts';
 import type { Reply, WorkerStanding } from '../queue/lookup-queue.ts';
 import type { WorkProgress } from '../watch/events.ts';
 import type { PauseGate } from '../worker/call.ts';

@@ -1,6 +1,6 @@
-import { createCallsInFlight } from './calls-in-flight.ts';
+import { createWaitQueue } from '../common/wait-queue.ts';
 import type { Clock } from './clock.ts';
-import type { PaceEvent } from './pace-event.ts';
+import type { PaceEvent } from './pace-state.ts';
 import {
   book,
   createPaceState,
@@ -12,7 +12,18 @@ import {
 } from './pacer.ts';
 import type { Rate } from './rate.ts';
 
-/** Lets calls start when the pacer says so, in the order in which they came. */
+/**
+ * Lets calls start when the pacer says so, in the order in which they came. It has two homes: the
+ * state is kept in this process (`createTurnstile`), or by all workers together
+ * (`createSharedTurnstile`).
+ *
+ * ```text
+ *   a caller ──enter──▶ in line ──start time and place in flight──▶ in flight ──report──▶ done
+ *                          │ the signal fires                          ▲  │
+ *                          ▼                                           └──┘ startLate
+ *                        gone
+ * ```
+ */
 export interface Turnstile {
   /**
    * Waits until one call may start. A caller that gets through must make that call and report its
@@ -73,37 +84,36 @@ const TIMER_MS = 1;
 export function createTurnstile(options: TurnstileOptions): OwnTurnstile {
   const { rate, clock, random = Math.random } = options;
   let state = options.state ?? createPaceState({ rate }, clock.nowMs());
-  const inFlight = createCallsInFlight();
-  let lastInLine: Promise<void> = Promise.resolve();
-  let inLine = 0;
-  let sleeper: { readonly untilMs: number; wake(): void } | undefined;
+  const inFlight = new CallsInFlight();
+  const waiting = createWaitQueue();
+  /** Until the first of them may start. */
+  let sleeping: { readonly untilMs: number; readonly stop: AbortController } | undefined;
 
   async function enter(signal: AbortSignal): Promise<void> {
     signal.throwIfAborted();
     if (tryEnter()) return;
-    inLine += 1;
-    const before = lastInLine;
-    const turn = waitForTurn(before, signal);
-    lastInLine = turn.catch(() => {}); // a caller that gives up does not hold up those behind it
+    const turn = waiting.wait(signal);
+    letThrough();
     try {
       await turn;
+      // The signal fired right after the caller was let through: the next one may start instead.
+      if (signal.aborted) reportCall({ kind: 'abandoned', sentAtMs: clock.nowMs() });
+      signal.throwIfAborted();
     } finally {
-      inLine -= 1;
+      if (waiting.length === 0) stopSleeping();
     }
   }
 
-  /** A caller must not overtake those in line. */
+  /** A caller must not overtake those that wait. */
   function tryEnter(): boolean {
-    return inLine === 0 && tryStart() === true;
+    return waiting.length === 0 && tryStart() === true;
   }
 
-  async function waitForTurn(before: Promise<void>, signal: AbortSignal): Promise<void> {
-    await before;
-    signal.throwIfAborted();
-    for (let next = tryStart(); next !== true; next = tryStart()) {
-      // The gate may have moved during the sleep, so the pacer is asked again.
-      await sleepUntil(next, signal);
-      signal.throwIfAborted(); // a report may have woken the caller just before
+  function letThrough(): void {
+    while (waiting.length > 0) {
+      const next = tryStart();
+      if (next !== true) return sleepUntil(next);
+      waiting.wakeNext();
     }
   }
 
@@ -121,37 +131,24 @@ export function createTurnstile(options: TurnstileOptions): OwnTurnstile {
     return true;
   }
 
-  /**
-   * Sleeps until a time, or until a report lets a call start sooner. Only the first caller in line
-   * sleeps here.
-   */
-  async function sleepUntil(next: number | 'wait_for_answer', signal: AbortSignal): Promise<void> {
+  /** The gate may move during the sleep, so the pacer is asked again after it. */
+  function sleepUntil(next: number | 'wait_for_answer'): void {
     const nowMs = clock.nowMs();
     const untilMs = next === 'wait_for_answer' ? nowMs + LONGEST_WAIT_FOR_ANSWER_MS : next;
-    const wakeUp = new AbortController();
-    const giveUp = (): void => wakeUp.abort();
-    signal.addEventListener('abort', giveUp, { once: true });
-    try {
-      await Promise.race([
-        clock.sleep(Math.max(1, untilMs - nowMs), wakeUp.signal),
-        new Promise<void>((resolve) => {
-          sleeper = { untilMs, wake: resolve };
-        }),
-      ]);
-    } catch (error) {
-      signal.throwIfAborted();
-      throw error;
-    } finally {
-      sleeper = undefined;
-      signal.removeEventListener('abort', giveUp);
-      wakeUp.abort();
-    }
+    if (sleeping && sleeping.untilMs <= untilMs + TIMER_MS) return;
+    stopSleeping();
+    const stop = new AbortController();
+    sleeping = { untilMs, stop };
+    const wake = (): void => {
+      sleeping = undefined;
+      letThrough();
+    };
+    clock.sleep(Math.max(1, untilMs - nowMs), stop.signal).then(wake, () => {}); // it was stopped
   }
 
-  function wakeIfSooner(nowMs: number): void {
-    if (!sleeper) return;
-    const next = nextStart(state, { nowMs, inFlight: inFlight.count(nowMs) });
-    if (next !== 'wait_for_answer' && next.atMs < sleeper.untilMs - TIMER_MS) sleeper.wake();
+  function stopSleeping(): void {
+    sleeping?.stop.abort();
+    sleeping = undefined;
   }
 
   function reportCall(outcome: CallReport): number {
@@ -165,7 +162,7 @@ export function createTurnstile(options: TurnstileOptions): OwnTurnstile {
       { kind, sentAtMs, retryAfterMs, limits, latencyMs, inFlight: flying, random: random() },
       nowMs,
     );
-    wakeIfSooner(nowMs);
+    letThrough();
     return Math.max(0, state.gateUntilMs - nowMs);
   }
 
@@ -183,5 +180,106 @@ export function createTurnstile(options: TurnstileOptions): OwnTurnstile {
       ...structuredClone(state),
       latestMs: Math.max(state.latestMs, clock.nowMs()),
     }),
+  };
+}
+
+/** A call that is not reported within this time counts as lost. */
+const LOST_AFTER_MS = 5 * 60_000;
+
+/** The calls that were let through and not yet reported. */
+export class CallsInFlight {
+  /** Oldest first. */
+  readonly #calls: { readonly startMs: number; readonly inFlight: number }[] = [];
+
+  start(atMs: number): void {
+    this.#calls.push({ startMs: atMs, inFlight: this.#calls.length + 1 });
+  }
+
+  /**
+   * Ends the call that was sent at that time. Returns how many were in flight when it was sent,
+   * itself included. A call that was already given up as lost ends none.
+   */
+  end(sentAtMs: number): number {
+    // A call is sent right after it was let through. Calls that end are mostly among the oldest.
+    const later = this.#calls.findIndex(({ startMs }) => startMs > sentAtMs);
+    const at = (later < 0 ? this.#calls.length : later) - 1;
+    if (at < 0) return 1;
+    const [call] = this.#calls.splice(at, 1);
+    return call?.inFlight ?? 1;
+  }
+
+  /** The call that was let through at `enteredAtMs` starts only now. */
+  startLate(enteredAtMs: number, atMs: number): void {
+    this.end(enteredAtMs);
+    this.start(atMs);
+  }
+
+  count(nowMs: number): number {
+    while (this.#calls[0] && nowMs - this.#calls[0].startMs > LOST_AFTER_MS) this.#calls.shift();
+    return this.#calls.length;
+  }
+
+  /** When the calls were let through, ascending. */
+  sentAtMs(nowMs: number): number[] {
+    this.count(nowMs); // forgets the lost
+    return this.#calls.map(({ startMs }) => startMs);
+  }
+}
+
+/** How long no call could start, in milliseconds of wall-clock time, by reason. */
+export interface GateWaits {
+  /** The API stated the wait. */
+  readonly told: number;
+  /** The API answered 429 without stating a wait. */
+  readonly backingOff: number;
+}
+
+/** A turnstile whose waits are measured. */
+export interface WaitMeter {
+  /** Works as the wrapped turnstile does. */
+  readonly turnstile: Turnstile;
+  /** The waits up to now. */
+  readonly waitedMs: () => GateWaits;
+}
+
+/** A closing time that differs by less is the same one. */
+const JITTER_MS = 1;
+
+/**
+ * Measures how long the gate is closed, from each report that closes it until it opens. The time is
+ * counted once, however many callers wait.
+ */
+export function createWaitMeter(turnstile: Turnstile, clock: Clock): WaitMeter {
+  const totalMs = { told: 0, backingOff: 0 };
+  let why: keyof GateWaits = 'told';
+  let fromMs = clock.nowMs();
+  let untilMs = fromMs;
+
+  // A wait may be left over from an earlier run.
+  if (turnstile.describe().why === 'told_to_wait') note(turnstile.waitMs());
+
+  function note(closedMs: number): void {
+    const nowMs = clock.nowMs();
+    if (Math.abs(nowMs + closedMs - untilMs) < JITTER_MS) return;
+    totalMs[why] += lastedMs(nowMs);
+    why = turnstile.describe().why === 'backing_off' ? 'backingOff' : 'told';
+    fromMs = nowMs;
+    untilMs = nowMs + closedMs;
+  }
+
+  function lastedMs(nowMs: number): number {
+    return Math.max(0, Math.min(nowMs, untilMs) - fromMs);
+  }
+
+  return {
+    turnstile: {
+      ...turnstile,
+      report: (outcome) => {
+        const closedMs = turnstile.report(outcome);
+        if (closedMs > 0) note(closedMs);
+        return closedMs;
+      },
+    },
+    waitedMs: () => ({ ...totalMs, [why]: totalMs[why] + lastedMs(clock.nowMs()) }),
   };
 }

@@ -1,7 +1,7 @@
 import type { Job } from '../job/job.ts';
 import { paceIdOf } from '../job/pace-id.ts';
 import { describePace, openIfTooLong, warmState } from '../pace/pacer.ts';
-import { resumeFixedRate } from '../pace/resume-fixed-rate.ts';
+import { resumeFixedRate } from '../pace/remembered.ts';
 import type { PlanEstimate } from '../producer/plan.ts';
 import type { OutcomeStore } from '../store/store.ts';
 

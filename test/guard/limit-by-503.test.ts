@@ -47,6 +47,27 @@ describe('503', () => {
     expect(mayStart(state, { nowMs, ...CALLERS })).toEqual({ atMs: nowMs, isProbe: false });
   });
 
+  it('is a limit the first time, and soon, when calls were answered in between', () => {
+    const state = createOutageState();
+    end(state, 0, false, 12);
+    refuse(state, 100, 10);
+    onCallEnd(state, { isFailure: false, sentAtMs: 150, nowMs: 160 });
+    refuse(state, 200, 10);
+    expect(state).toMatchObject({ phase: 'open', limitBy503: { isLimit: false } });
+    expect(mayStart(state, { nowMs: 200, ...CALLERS })).toEqual({ atMs: 2_700, isProbe: true });
+    expect(relapse(state, 200)).toBeLessThan(3_000);
+    expect(state).toMatchObject({ phase: 'closed', limitBy503: { isLimit: true } });
+  });
+
+  it('is none the first time when those answered in between were sent before', () => {
+    const state = createOutageState();
+    refuse(state, 100, 10);
+    onCallEnd(state, { isFailure: false, sentAtMs: 50, nowMs: 160 });
+    refuse(state, 200, 10);
+    relapse(state, 200);
+    expect(state).toMatchObject({ phase: 'open', limitBy503: { isLimit: false } });
+  });
+
   it('is none where something else goes wrong too', () => {
     const state = createOutageState();
     refuse(state, 0, 20);

@@ -9,6 +9,9 @@ import {
   type PaceState,
   report,
 } from '../../src/pace/pacer.ts';
+import { oneProcess } from '../simulation/clients.ts';
+import { tokenBucket } from '../simulation/servers.ts';
+import { simulate } from '../simulation/simulate.ts';
 
 /** Longest time that anything may close the gate for; a clock may go back by a second without notice. */
 const LONGEST_WAIT_MS = 10 * 60_000;
@@ -141,6 +144,52 @@ describe('whatever happens', () => {
   });
 });
 
+const SOON = fc.array(
+  fc.record({
+    afterMs: fc.nat(500),
+    agoMs: fc.nat(300),
+    kind: fc.constantFrom('accepted', 'accepted', 'accepted', 'throttled', 'failed', 'start'),
+    inFlight: fc.integer({ min: 1, max: 8 }),
+    retryAfterMs: fc.option(fc.nat(30_000), { nil: undefined }),
+    limits: fc.option(fc.record({ remaining: fc.nat(1), resetMs: fc.nat(40_000) }), {
+      nil: undefined,
+    }),
+    random: fc.constant(0.5),
+  }),
+  { minLength: 1, maxLength: 60 },
+);
+
+describe('a clock that is set back', () => {
+  const BY_MS = 2 ** 20;
+
+  /** The same, with numbers rounded: a clock that is ahead has fewer digits behind the point. */
+  function rounded(state: PaceState): unknown {
+    return JSON.parse(JSON.stringify(state), (_, value: unknown) =>
+      typeof value === 'number' ? Number(value.toPrecision(9)) : value,
+    );
+  }
+
+  it('changes nothing: all that was timed moves with it', () => {
+    fc.assert(
+      fc.property(rates, SOON, SOON, fc.boolean(), (rate, before, after, isTrying) => {
+        const [still, set] = [0, BY_MS].map((aheadMs) => {
+          const state = createPaceState({ rate }, 1_000 + aheadMs);
+          const nowMs = play(state, before, 1_000 + aheadMs);
+          const { trial } = state.concurrency;
+          if (isTrying) Object.assign(trial, { isOn: true, sinceMs: nowMs - 50, accepted: 60 });
+          if (isTrying) state.concurrency.cap = 1;
+          nextStart(state, { nowMs: nowMs - aheadMs, inFlight: 0 });
+          play(state, after, nowMs - aheadMs);
+          return state;
+        });
+        if (!still || !set) throw new Error('Nothing was played.');
+        expect(rounded(set)).toEqual(rounded(still));
+      }),
+      { numRuns: 500 },
+    );
+  });
+});
+
 describe('the gate', () => {
   it('never opens before the time told, whatever comes in between', () => {
     const told = fc.array(
@@ -230,4 +279,19 @@ describe('slow start', () => {
     const nowMs = call(state, { calls: 10, fromMs: 0 });
     expect(nowMs).toBeLessThan(12_000);
   });
+});
+
+const SEEDS = [1, 2, 3, 4, 5];
+const MANY = 100_000;
+
+it.each([
+  [100, 18.5],
+  [1_000, 8.2],
+])('a short list takes few round trips of %i ms where there is no limit', (serviceMs, most) => {
+  const takenMs = SEEDS.map((seed) => {
+    const scenario = { limit: tokenBucket(MANY, MANY), calls: 100, seed, serviceMs };
+    return simulate(scenario, oneProcess(32)).elapsedMs;
+  });
+  const meanMs = takenMs.reduce((sum, ms) => sum + ms, 0) / SEEDS.length;
+  expect(meanMs / serviceMs).toBeLessThan(most); // all callers at once would take four, or a little more
 });

@@ -1,6 +1,6 @@
+import { HeldStarts, type StartCounts } from '../../src/pace/shared/held.ts';
 import { LEASE_MS, type Lease, NO_LEASE, takeLease } from '../../src/pace/shared/lease.ts';
-import { readSharedPace, type SharedPace } from '../../src/pace/shared/state.ts';
-import type { EndedCall } from '../../src/pace/shared/worker-news.ts';
+import { type EndedCall, readSharedPace, type SharedPace } from '../../src/pace/shared/state.ts';
 import { createFindings } from './read-headers.ts';
 import type { World } from './simulate.ts';
 
@@ -13,8 +13,6 @@ const LEAST_EXCHANGE_MS = 50;
 /** …and so often in a row; one more for so many exchanges in turn. */
 const MOST_EXTRA = 4;
 const EXTRA_EVERY = 16;
-/** A start time that nobody used is lost after this time, while the rate is what holds calls back. */
-const LATE_MS = 50;
 const UNUSED_SHARE = 0.05;
 const HELD_UP_SHARE = 0.1;
 
@@ -42,13 +40,9 @@ function startWorker(world: World, { shared, callers, name }: Setting): void {
   const findings = createFindings();
   let inFlight = 0;
   let lease: Lease = NO_LEASE;
-  /** Ascending. */
-  let startsMs: number[] = [];
+  const starts = new HeldStarts();
   /** What happened since it came last. */
   let events: EndedCall[] = [];
-  let used = 0;
-  let unused = 0;
-  let heldUp = 0;
   let extra = MOST_EXTRA;
   let lastExchangeMs = 0;
   let nextExchangeMs = Number.POSITIVE_INFINITY;
@@ -59,6 +53,7 @@ function startWorker(world: World, { shared, callers, name }: Setting): void {
     lastExchangeMs = nowMs;
     extra = Math.min(MOST_EXTRA, extra + 1 / EXTRA_EVERY);
     dropLate();
+    const { counts } = starts;
     lease = takeLease(
       shared,
       {
@@ -67,9 +62,10 @@ function startWorker(world: World, { shared, callers, name }: Setting): void {
         // When they were sent only counts at a fixed rate.
         sentAtMs: Array<number>(inFlight).fill(nowMs),
         waiting: world.isDone() ? 0 : callers - inFlight,
-        isBusy: used > 0,
-        startsMs,
-        hasUsedAll: unused <= UNUSED_SHARE * used && (lease.isRateBound || isHeldUp()),
+        isBusy: counts.used > 0,
+        startsMs: starts.all,
+        hasUsedAll:
+          counts.unused <= UNUSED_SHARE * counts.used && (lease.isRateBound || isHeldUp(counts)),
         events,
         verdicts: [],
         isLeaving: false,
@@ -77,35 +73,30 @@ function startWorker(world: World, { shared, callers, name }: Setting): void {
       nowMs,
     );
     events = [];
-    used = 0;
-    unused = 0;
-    heldUp = 0;
-    startsMs = [...lease.startsMs];
+    starts.renew(lease.startsMs, lease.kept, counts);
     comeAt(nowMs + EXCHANGE_MS * (0.95 + 0.1 * world.random()));
     time.at(nowMs + ROUND_TRIP_MS, letThrough);
   }
 
-  const isHeldUp = (): boolean => shared.pace.phase === 'starting' && heldUp > HELD_UP_SHARE * used;
+  const isHeldUp = ({ used, heldUp }: StartCounts): boolean =>
+    shared.pace.phase === 'starting' && heldUp > HELD_UP_SHARE * used;
 
   function dropLate(): void {
     const nowMs = time.nowMs();
     if (!lease.isRateBound && nowMs <= lease.untilMs) return;
-    if ((startsMs[0] ?? nowMs) >= nowMs - LATE_MS) return;
-    const inTime = startsMs.filter((atMs) => atMs >= nowMs - LATE_MS);
-    unused += startsMs.length - inTime.length;
-    startsMs = inTime;
+    starts.dropLate(nowMs);
   }
 
   function letThrough(): void {
     dropLate();
     const nowMs = time.nowMs();
     const most = Math.min(callers, lease.permits);
-    while ((startsMs[0] ?? Number.POSITIVE_INFINITY) <= nowMs && inFlight < most) {
+    while ((starts.nextMs ?? Number.POSITIVE_INFINITY) <= nowMs && inFlight < most) {
       if (!world.take()) return;
-      startsMs.shift();
+      starts.take(nowMs);
       start();
     }
-    const [nextMs] = startsMs;
+    const { nextMs } = starts;
     if (nextMs === undefined) comeSoon();
     else if (nextMs > nowMs) wakeAt(nextMs);
   }
@@ -116,14 +107,11 @@ function startWorker(world: World, { shared, callers, name }: Setting): void {
     time.at(atMs, () => {
       if (wakesAtMs !== atMs) return;
       wakesAtMs = -1;
-      const before = used;
-      letThrough();
-      heldUp += used - before;
+      starts.countHeldUp(letThrough);
     });
   }
 
   function start(): void {
-    used += 1;
     inFlight += 1;
     const here = inFlight;
     world.send(findings, (event) => {
@@ -147,7 +135,7 @@ function startWorker(world: World, { shared, callers, name }: Setting): void {
       });
       if (kind !== 'throttled') return letThrough();
       // It is told at once, and start times of before are no good any more.
-      startsMs = [];
+      starts.clear();
       comeAt(endedAtMs + ROUND_TRIP_MS);
     });
   }

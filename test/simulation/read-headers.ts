@@ -1,7 +1,7 @@
 import { findLimits, type Reading } from '../../src/brand/limit-headers/find-limits.ts';
 import { createServerClock } from '../../src/brand/limit-headers/server-clock.ts';
 import { createWindowFinder } from '../../src/brand/limit-headers/window-finder.ts';
-import type { PaceEvent } from '../../src/pace/pace-event.ts';
+import type { PaceEvent } from '../../src/pace/pace-state.ts';
 
 /** What our clock shows at the time 0 of a simulation. */
 export const OUR_EPOCH_MS: number = Date.UTC(2026, 10, 20);

@@ -172,6 +172,47 @@ export function slidingWindow(
   };
 }
 
+/**
+ * At most `count` calls in any `perMs`, as counters of two periods tell it: of the period before, as
+ * much as the last `perMs` still reach into it. Refused calls count, too (HAProxy's `http_req_rate`).
+ */
+export function slidingCounter(count: number, perMs: number): Limit {
+  let beganMs = 0;
+  let before = 0;
+  let calls = 0;
+  return {
+    arrive(nowMs) {
+      if (nowMs - beganMs >= perMs) {
+        before = nowMs - beganMs >= 2 * perMs ? 0 : calls;
+        beganMs = nowMs - beganMs >= 2 * perMs ? nowMs : beganMs + perMs;
+        calls = 0;
+      }
+      calls += 1;
+      const leftMs = beganMs + perMs - nowMs;
+      return { isAccepted: Math.floor(calls + (before * leftMs) / perMs) <= count };
+    },
+    allowed: (fromMs, toMs) => ((toMs - fromMs) * count) / perMs,
+  };
+}
+
+/** A bucket that leaks `perSecond` calls and holds `burst` more than one (nginx's `limit_req`). */
+export function leakyBucket(perSecond: number, burst: number): Limit {
+  let excess = 0;
+  let lastMs = Number.NEGATIVE_INFINITY;
+  return {
+    arrive(nowMs) {
+      // It counts in whole milliseconds.
+      const atMs = Math.floor(nowMs);
+      const then = Math.max(0, excess - ((atMs - lastMs) * perSecond) / 1_000 + 1);
+      if (then > burst) return { isAccepted: false };
+      excess = lastMs === Number.NEGATIVE_INFINITY ? 0 : then;
+      lastMs = atMs;
+      return { isAccepted: true };
+    },
+    allowed: (fromMs, toMs) => ((toMs - fromMs) * perSecond) / 1_000,
+  };
+}
+
 /** At most `count` calls at the same time. */
 export function concurrentCalls(count: number, { says = 'nothing' }: SayOptions = {}): Limit {
   let calls = 0;

@@ -1,4 +1,4 @@
-import type { PaceEvent } from '../../src/pace/pace-event.ts';
+import type { PaceEvent } from '../../src/pace/pace-state.ts';
 import { createRandom } from '../support/random.ts';
 import { type Findings, readHeaders } from './read-headers.ts';
 import type { Limit, Verdict } from './servers.ts';
@@ -15,6 +15,8 @@ export interface Scenario {
   readonly spread?: number | undefined;
   /** Share of calls answered with a server error. */
   readonly errors?: number;
+  /** When the run ends at the latest. @default after more than a day: a run that starves ends */
+  readonly longestMs?: number;
 }
 
 /** What the clients of a simulation see of the world. */
@@ -44,6 +46,9 @@ export interface Result {
   /** Of all calls. */
   readonly throttled: number;
   readonly elapsedMs: number;
+  /** When calls were answered. */
+  readonly acceptedAtMs: readonly number[];
+  readonly throttledAtMs: readonly number[];
 }
 
 type Said = Pick<Verdict, 'headers'>;
@@ -59,6 +64,7 @@ const LONGEST_MS = 100_000_000;
 /** Lets clients make their calls at a server in virtual time. */
 export function simulate(scenario: Scenario, clients: (world: World) => void): Result {
   const { limit, calls, seed, serviceMs, spread = USUAL_SPREAD, errors = 0 } = scenario;
+  const { longestMs = LONGEST_MS } = scenario;
   const random = createRandom(seed);
   const time = createVirtualTime();
   const acceptedAtMs: number[] = [];
@@ -110,7 +116,7 @@ export function simulate(scenario: Scenario, clients: (world: World) => void): R
     },
     isDone: () => acceptedAtMs.length >= calls,
   });
-  time.run(() => acceptedAtMs.length >= calls || time.nowMs() > LONGEST_MS);
+  time.run(() => acceptedAtMs.length >= calls || time.nowMs() > longestMs);
 
   const accepted = acceptedAtMs.length;
   const warmFrom = Math.floor(accepted / 10);
@@ -123,6 +129,8 @@ export function simulate(scenario: Scenario, clients: (world: World) => void): R
     warmThrottled: warmThrottled / (accepted - warmFrom + warmThrottled),
     throttled: throttledAtMs.length / (accepted + throttledAtMs.length),
     elapsedMs: time.nowMs(),
+    acceptedAtMs,
+    throttledAtMs,
   };
 }
 

@@ -1,5 +1,12 @@
 import { describe, expect, it } from 'vitest';
 import { runCell, SERVERS, WORKERS } from './cells.ts';
+import {
+  FEW_WORKERS,
+  FIRST_MINUTE_SERVERS,
+  LEAST,
+  meanFirstMinute,
+  SERVICE_MS,
+} from './first-minute.ts';
 import { SHORTFALLS } from './shortfalls.ts';
 import { summarize } from './summary.ts';
 import { targetOf } from './targets.ts';
@@ -17,4 +24,15 @@ describe.each(SERVERS)('at a server with $name', (server) => {
     },
     60_000,
   );
+});
+
+describe.each(FIRST_MINUTE_SERVERS)('in the first minute at a server with $name', (server) => {
+  it.each(FEW_WORKERS)('%i workers find its limit within the first window', (workers) => {
+    for (const serviceMs of SERVICE_MS) {
+      const target = server.target ?? LEAST;
+      const { used, throttled } = meanFirstMinute(server, { workers, serviceMs });
+      expect(used).toBeGreaterThanOrEqual(target.used);
+      expect(throttled).toBeLessThan(target.throttled);
+    }
+  });
 });

@@ -1,7 +1,5 @@
-import { FIRST_MARGIN } from '../create-pace-state.ts';
-import type { PaceState } from '../pace-state.ts';
-import { fadeAccepted } from './accepted-in-flight.ts';
-import { joinWithLast, recentRatePerMs, startBlock, startEpoch } from './measured-rate.ts';
+import { FIRST_MARGIN, type PaceState } from '../pace-state.ts';
+import { fadeAccepted, joinWithLast, recentRatePerMs, startBlock, startEpoch } from './measured.ts';
 
 /**
  * The smallest margin below the limit at which the rate begins again. A smaller one gains no calls,
@@ -19,7 +17,7 @@ const WINDOW_PAUSE_CALLS = 20;
  * The first estimate is this share of the latest rate, which a burst that the limit allowed makes
  * too high.
  */
-const FIRST_ESTIMATE = 0.85;
+const FIRST_ESTIMATE = 0.92;
 /**
  * The weight of the rate at the throttle. The rest is that of the mean since the throttle before,
  * which lags behind.
@@ -41,6 +39,19 @@ const AGREES_WITHIN = 0.06;
  */
 const GROWN_FACTOR = 2;
 const MOST_CONFIDENCE = 4;
+/** What windows usually last. */
+const USUAL_WINDOWS_MS = [1, 2, 3, 4, 5, 6, 8, 10, 15, 20, 30, 45, 60].map((s) => s * 1_000);
+/** A test comes this much later than a window should end: calls do not arrive evenly. */
+const LATE_MS = 40;
+/** Between two tests this many calls could have been made, within these shares of the window. */
+const TEST_EVERY_CALLS = 15;
+const LEAST_SHARE = 0.05;
+const MOST_SHARE = 0.15;
+const SHORTEST_STEP_MS = 50;
+/** A test waits for the usual end of a window for this many of the steps that it would come after. */
+const MOST_STEPS_TO_END = 1.5;
+/** A window may be this much shorter than it was closed: some servers count refused calls, too. */
+const LEAST_OF_CLOSED = 0.8;
 /** A window with more calls than this need not pass before the rate is tested again. */
 const MOST_WINDOW_CALLS = 20_000;
 /** One call in ten minutes. With this floor no estimate, however wrong, stops a run. */
@@ -77,7 +88,7 @@ export function estimateLimit(state: PaceState, closed: ClosedLimit): void {
     const isAgain = state.measured.lastBlock.accepted > 0;
     if (isMostlyClosed && isAgain)
       estimate.windowCalls = Math.min(block.accepted, MOST_WINDOW_CALLS);
-    estimate.confidence = Math.max(1, estimate.confidence);
+    if (isAgain) estimate.confidence = Math.max(1, estimate.confidence);
     startBlock(state, closed.endMs);
   }
   if (published.ratePerMs > 0) {
@@ -108,10 +119,10 @@ export function returnToEstimate(state: PaceState): void {
 function makeFirstEstimate(state: PaceState, closed: ClosedLimit, isWindow: boolean): void {
   const { estimate, throttle, measured } = state;
   if (isWindow) {
-    const { callsPerMs, spanMs } = measure(state, closed, 'block');
-    estimate.limitPerMs = callsPerMs;
+    const { spanMs } = measure(state, closed, 'block');
+    estimate.limitPerMs = measured.block.accepted / firstWindowMs(state, closed);
     estimate.margin = clamp(closed.uncertainMs / 2 / spanMs, 0.04, FIRST_MARGIN);
-    estimate.confidence = 1;
+    estimate.confidence = 0;
   } else {
     const { epoch } = measured;
     const recent = recentRatePerMs(state, { calls: 15, ms: 1_000 });
@@ -199,4 +210,32 @@ function measure(
 
 function clamp(value: number, least: number, most: number): number {
   return Math.min(most, Math.max(least, value));
+}
+
+/**
+ * When calls are tried next while the limit may have windows: as the used up one may well end, if it
+ * lasts as long as windows usually do, or else a share of it later. What a window holds many calls
+ * of is lost soon, so the more calls it held, the sooner it is tried.
+ */
+export function nextWindowTestMs({ measured: { block } }: PaceState, nowMs: number): number {
+  const lastedMs = Math.max(0, nowMs - block.sinceMs);
+  const share = clamp(TEST_EVERY_CALLS / Math.max(1, block.accepted), LEAST_SHARE, MOST_SHARE);
+  const stepMs = Math.max(SHORTEST_STEP_MS, lastedMs * share);
+  const ends = USUAL_WINDOWS_MS.map((windowMs) => block.sinceMs + windowMs + LATE_MS);
+  const end = ends.find((endMs) => endMs >= nowMs + stepMs);
+  return end !== undefined && end <= nowMs + MOST_STEPS_TO_END * stepMs ? end : nowMs + stepMs;
+}
+
+/**
+ * How long the first window lasts that was used up: as windows usually do, within what was measured
+ * or a little below, or else no longer than it certainly was closed. For a limit that is taken too
+ * high shows soon, and one that is taken too low is slow to be seen.
+ */
+function firstWindowMs({ measured }: PaceState, { endMs, uncertainMs }: ClosedLimit): number {
+  const mostMs = Math.max(1, endMs - measured.block.sinceMs);
+  const leastMs = Math.max(1, mostMs - uncertainMs);
+  const isWithin = (ms: number): boolean =>
+    ms > leastMs - LATE_MS / 2 && ms <= mostMs + LATE_MS / 2;
+  const below = USUAL_WINDOWS_MS.findLast((ms) => ms <= leastMs && ms >= LEAST_OF_CLOSED * leastMs);
+  return USUAL_WINDOWS_MS.find(isWithin) ?? below ?? leastMs;
 }

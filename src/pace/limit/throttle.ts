@@ -1,18 +1,17 @@
-import { FIRST_MARGIN } from '../create-pace-state.ts';
-import { closeGate, LONGEST_WAIT_MS, SHORT_RESET_MS, toldWaitMs } from '../gate.ts';
-import type { PaceEvent } from '../pace-event.ts';
-import type { PaceState } from '../pace-state.ts';
-import { restartSlots } from '../start-slots.ts';
+import { closeGate, LONGEST_WAIT_MS, restartSlots, SHORT_RESET_MS, toldWaitMs } from '../gate.ts';
+import { FIRST_MARGIN, type PaceEvent, type PaceState } from '../pace-state.ts';
 import {
+  blameConcurrency,
+  clearSuspicion,
   considerCapTrial,
   giveTrialUp,
   judgeCapTrial,
   noteClosed,
   noteHitRate,
-} from './cap-trial.ts';
-import { blameConcurrency, clearSuspicion, noteSuspect } from './concurrency-limit.ts';
-import { estimateLimit, returnToEstimate } from './estimate.ts';
-import { joinWithLast, startEpochLater } from './measured-rate.ts';
+  noteSuspect,
+} from './concurrency-limit.ts';
+import { estimateLimit, nextWindowTestMs, returnToEstimate } from './estimate.ts';
+import { joinWithLast, startEpochLater } from './measured.ts';
 import { blamePublished, leaveMore } from './published-limits.ts';
 
 /** A throttle before this many calls were accepted belongs to the throttle before. */
@@ -47,6 +46,18 @@ const LONGEST_TEST_MS = 60_000;
  * tenth of the calls between two throttles.
  */
 const MOST_PAUSE_CALLS = 5;
+
+/** The next test comes after so many times the wait for the last one. */
+const TEST_GROWTH = 2.5;
+const MOST_DOUBLINGS = 30;
+/**
+ * A limit that is closed for longer than this, and for more calls than this at the throttled rate,
+ * is likely to have windows.
+ */
+const WINDOW_FROM_MS = 800;
+const WINDOW_FROM_CALLS = 20;
+/** After that time it is no window that is worth many tests. */
+const LONGEST_WINDOW_MS = 65_000;
 
 /** A call was answered 429. */
 export function onThrottled(state: PaceState, event: PaceEvent, nowMs: number): void {
@@ -236,8 +247,8 @@ export function isTestOut({ slots, throttle }: PaceState, nowMs: number): boolea
 }
 
 /**
- * Makes one call at a time until one is accepted, each after the stated wait, or else after twice
- * the last wait.
+ * Makes one call at a time until one is accepted: each after the stated wait, or else after a longer
+ * wait than the last, and when the windows of a limit may well end.
  */
 function testAgain(state: PaceState, event: PaceEvent, { nowMs, waitMs: toldMs }: Told): void {
   const { throttle, latency, ratePerMs } = state;
@@ -251,10 +262,22 @@ function testAgain(state: PaceState, event: PaceEvent, { nowMs, waitMs: toldMs }
           ONE_CALL_LATER / ratePerMs,
           throttle.closedMs / 4,
         );
-  const waitMs = Math.min(LONGEST_TEST_MS, firstMs * 2 ** Math.min(throttle.failedTests, 30));
+  const waitMs = Math.min(
+    LONGEST_TEST_MS,
+    firstMs * TEST_GROWTH ** Math.min(throttle.failedTests, MOST_DOUBLINGS),
+  );
   throttle.failedTests += 1;
+  const windowFromMs = Math.max(WINDOW_FROM_MS, WINDOW_FROM_CALLS / throttle.ratePerMs);
+  const closedMs = nowMs - throttle.hitAtMs;
+  const isOfWindow =
+    closedMs + waitMs >= windowFromMs &&
+    closedMs <= LONGEST_WINDOW_MS &&
+    state.measured.block.accepted >= FEWEST_BEFORE_LONG_WAIT;
+  const ownAtMs = isOfWindow
+    ? Math.min(nextWindowTestMs(state, nowMs), nowMs + LONGEST_TEST_MS)
+    : nowMs + waitMs * (1 + event.random / 10);
   // Not before any call that was booked earlier, or it would be unknown which call is the test.
-  const testAtMs = nowMs + (toldMs ?? waitMs * (1 + event.random / 10));
+  const testAtMs = toldMs === undefined ? ownAtMs : nowMs + toldMs;
   closeGate(state, nowMs, Math.max(throttle.cutMs + 1, testAtMs), toldMs !== undefined);
   restartSlots(state, state.gateUntilMs);
   state.phase = 'testing';

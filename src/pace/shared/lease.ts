@@ -6,13 +6,9 @@ import {
   onCallEnd,
   onProbeStart,
 } from '../../guard/outage.ts';
-import { isTrialDue } from '../limit/used-up.ts';
-import { book, createPaceState, mostInFlight, nextTurn, report } from '../pacer.ts';
-import { type Booking, MOST_STARTS, type PermittedBooking } from './booking.ts';
-import { bookFixedStarts } from './fixed-starts.ts';
-import { permitsFor } from './permits.ts';
-import type { SharedPace, WorkerHealth, WorkerShare } from './state.ts';
-import type { WorkerNews } from './worker-news.ts';
+import { isTrialDue } from '../limit/published-limits.ts';
+import { book, createPaceState, mostInFlight, nextTurn, type PaceState, report } from '../pacer.ts';
+import type { SharedPace, WorkerHealth, WorkerNews, WorkerShare } from './state.ts';
 
 /**
  * How far ahead start times are taken. When the state cannot be reached, calls stop after this
@@ -250,4 +246,121 @@ function bookStarts({ pace, workers }: SharedPace, booking: PermittedBooking): b
 
 function sum(shares: readonly WorkerShare[], of: 'inFlight' | 'callers'): number {
   return shares.reduce((total, share) => total + share[of], 0);
+}
+
+/** When there are more workers than permits, each turn lasts this long. */
+const TURN_MS = 1_000;
+
+/**
+ * How many calls a worker may have in flight until its next exchange. The permits of all workers
+ * together never exceed `most`: a permit must be given back before another worker gets it. A worker
+ * with more than its share gives back what others are short of.
+ *
+ * @param workers all workers, with the permits they were last given
+ */
+export function permitsFor(
+  name: string,
+  workers: Readonly<Record<string, WorkerShare>>,
+  { most, nowMs }: { readonly most: number; readonly nowMs: number },
+): number | null {
+  if (!Number.isFinite(most)) return null;
+  const mine = workers[name];
+  if (!mine) return 0;
+  const others = Object.entries(workers).filter(([other]) => other !== name);
+  const free = Math.max(0, most - others.reduce((sum, [, other]) => sum + heldBy(other), 0));
+  const wishes = Math.min(free, mine.wanted);
+  if (wishes === 0) return 0;
+  const wishing = Object.keys(workers).filter((each) => (workers[each]?.wanted ?? 0) > 0);
+  const shareOf = shares(wishing.sort(), { most, nowMs });
+  const isAnyShort = others.some(
+    ([other, share]) => heldBy(share) < Math.min(share.wanted, shareOf(other)),
+  );
+  return isAnyShort ? Math.min(wishes, shareOf(name)) : wishes;
+}
+
+/** The share of each worker that wants permits: the same for all, or one permit in turn. */
+function shares(
+  names: readonly string[],
+  { most, nowMs }: { readonly most: number; readonly nowMs: number },
+): (worker: string) => number {
+  if (names.length <= most) {
+    const each = Math.floor(most / Math.max(1, names.length));
+    return () => each;
+  }
+  const turns = Math.floor(nowMs / TURN_MS);
+  const places = new Map(names.map((name, at) => [name, at]));
+  return (worker) => (((places.get(worker) ?? -1) + turns) % names.length < most ? 1 : 0);
+}
+
+function heldBy({ permits, inFlight, starts }: WorkerShare): number {
+  return permits === null ? inFlight + starts : Math.max(permits, inFlight);
+}
+
+/**
+ * A call may end this much earlier than expected. Its caller is then in time for the next start.
+ */
+const SOONER_MS = 20;
+
+/**
+ * Books the starts at a fixed rate for which the worker will have a caller when they are due. A
+ * start that is not used in time is lost to all workers, and the rate with it. A start that is used
+ * late comes too close to the next. Starts that are not booked are left for the next worker.
+ *
+ * @returns false when the rate would allow more
+ */
+function bookFixedStarts(pace: PaceState, booking: PermittedBooking): boolean {
+  const { startsMs, nowMs, untilMs } = booking;
+  const { callMs } = pace.latency;
+  const freeAtMs = expectFree(booking, callMs);
+  while (startsMs.length < MOST_STARTS) {
+    const next = nextTurn(pace, { nowMs, isAlone: false });
+    if (next === 'wait_for_answer' || next.atMs > untilMs) return true;
+    const freeMs = freeAtMs.shift();
+    if (freeMs === undefined || freeMs - SOONER_MS > next.atMs) return false;
+    book(pace, next.atMs);
+    startsMs.push(next.atMs);
+    freeAtMs.push(next.atMs + callMs);
+  }
+  return false;
+}
+
+/**
+ * When the callers are expected to be free, ascending. Calls in flight are expected to end after
+ * the average latency, but never sooner than if they ended evenly one after the other: nothing is
+ * known about a call that takes longer than the average.
+ */
+function expectFree(
+  { news, startsMs, nowMs, permits }: PermittedBooking,
+  callMs: number,
+): number[] {
+  const { waiting, isBusy, callers, sentAtMs } = news;
+  // A caller that is between two calls will make the next one.
+  const free = Math.min(isBusy ? callers - sentAtMs.length : waiting, permits - sentAtMs.length);
+  const apartMs = callMs / sentAtMs.length;
+  const freeAtMs = [
+    ...Array.from({ length: Math.max(0, free) }, () => nowMs),
+    ...sentAtMs.map((sentMs, index) => Math.max(sentMs + callMs, nowMs + (index + 1) * apartMs)),
+  ];
+  for (const startMs of startsMs) {
+    freeAtMs.shift();
+    freeAtMs.push(Math.max(nowMs, startMs) + callMs);
+  }
+  return freeAtMs;
+}
+
+/** The most start times that a worker holds. */
+const MOST_STARTS = 4_000;
+
+/** The starts that are booked for a worker in its exchange. */
+export interface Booking {
+  readonly news: WorkerNews;
+  /** The booked start times are added here. */
+  readonly startsMs: number[];
+  readonly nowMs: number;
+  readonly untilMs: number;
+}
+
+/** A booking for a worker with a bound on its calls in flight. */
+export interface PermittedBooking extends Booking {
+  readonly permits: number;
 }

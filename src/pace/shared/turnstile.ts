@@ -1,17 +1,21 @@
 import { createWaitQueue } from '../../common/wait-queue.ts';
 import { inTime, within } from '../../common/within.ts';
 import { describeOutage, type OutageState, outageMs, toldOutMs } from '../../guard/outage.ts';
-import { createCallsInFlight } from '../calls-in-flight.ts';
 import type { Clock } from '../clock.ts';
 import { describePace, report } from '../pacer.ts';
 import type { Rate } from '../rate.ts';
-import type { CallReport, Turnstile } from '../turnstile.ts';
-import { type CallNews, createCallNewsBox } from './call-news.ts';
-import { createHeldStarts } from './held-starts.ts';
+import { type CallReport, CallsInFlight, type Turnstile } from '../turnstile.ts';
+import { type CallNews, CallNewsBox, HeldStarts } from './held.ts';
 import { LEASE_MS, type Lease, NO_LEASE, takeLease } from './lease.ts';
-import { readSharedPace, type SharedPace } from './state.ts';
-import type { Reading, StoredState } from './stored-state.ts';
-import type { EndedCall, Verdict, WorkerNews } from './worker-news.ts';
+import {
+  type EndedCall,
+  type Reading,
+  readSharedPace,
+  type SharedPace,
+  type StoredState,
+  type Verdict,
+  type WorkerNews,
+} from './state.ts';
 
 /** A turnstile whose state, outage included, is shared by all workers with the same credential. */
 export interface SharedTurnstile extends Turnstile {
@@ -80,10 +84,10 @@ const ANSWER_MS = 5_000;
 export function createSharedTurnstile(options: SharedTurnstileOptions): SharedTurnstile {
   const { stored, worker, rate, callers, maxOutageMs, onOutageTooLong, clock } = options;
   const { random = Math.random } = options;
-  const inFlight = createCallsInFlight();
+  const inFlight = new CallsInFlight();
   const waiting = createWaitQueue();
-  const starts = createHeldStarts();
-  const news = createCallNewsBox();
+  const starts = new HeldStarts();
+  const news = new CallNewsBox();
   let known: SharedPace = readSharedPace(undefined, { nowMs: 0, rate });
   let lease: Lease = NO_LEASE;
   /** The offset from the time of this process to that of the state. */
@@ -185,7 +189,7 @@ export function createSharedTurnstile(options: SharedTurnstileOptions): SharedTu
     } catch {
       // The state cannot be reached. News is kept for the next exchange; start times run out.
     }
-    news.putBack(told);
+    news.keep(told);
   }
 
   async function sayGoodbye(): Promise<void> {
@@ -213,8 +217,8 @@ export function createSharedTurnstile(options: SharedTurnstileOptions): SharedTu
       if (reading) continue;
       known = shared;
       lease = taken;
-      if (throttles > throttlesBefore) starts.renewVoid(before);
-      else starts.renew(taken.startsMs, taken.kept, before);
+      const isVoid = throttles > throttlesBefore;
+      starts.renew(isVoid ? [] : taken.startsMs, taken.kept, before);
       const waitedMs = Math.min(outageMs(shared.outage, nowMs), nowMs - cameMs);
       if (waitedMs > maxOutageMs && !holdsProbe()) onOutageTooLong();
       if (taken.failsAlone) options.onFailingAlone?.();

@@ -1,4 +1,4 @@
-import type { Reading, StoredState } from '../../pace/shared/stored-state.ts';
+import type { Reading, StoredState } from '../../pace/shared/state.ts';
 import { PREFIX } from './names.ts';
 import type { RedisClient } from './server/redis.ts';
 

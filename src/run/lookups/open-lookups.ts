@@ -7,8 +7,11 @@ import { callsIdOf } from '../../job/pace-id.ts';
 import { watchLimits } from '../../local-worker/api-watch.ts';
 import { type LocalWorker, openLocalWorker } from '../../local-worker/local-worker.ts';
 import { systemClock } from '../../pace/clock.ts';
-import type { StoredState } from '../../pace/shared/stored-state.ts';
-import { type SharedPaceWatch, watchSharedPace } from '../../pace/shared/watch.ts';
+import {
+  type SharedPaceWatch,
+  type StoredState,
+  watchSharedPace,
+} from '../../pace/shared/state.ts';
 import type { Reply } from '../../queue/lookup-queue.ts';
 import { createParking, type Parking } from '../../queue/parking.ts';
 import type { OutcomeStore } from '../../store/store.ts';

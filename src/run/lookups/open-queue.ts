@@ -2,7 +2,7 @@ import type { CallCounters } from '../../common/call-counters.ts';
 import { type Closer, createCloser } from '../../common/closer.ts';
 import type { CallLedger } from '../../guard/shared-budget.ts';
 import { callsIdOf, paceIdOf } from '../../job/pace-id.ts';
-import type { StoredState } from '../../pace/shared/stored-state.ts';
+import type { StoredState } from '../../pace/shared/state.ts';
 import { createInProcessQueue } from '../../queue/in-process.ts';
 import type { LookupQueue, Reply } from '../../queue/lookup-queue.ts';
 import { normalizeDomain } from '../../rows/domain/domain.ts';

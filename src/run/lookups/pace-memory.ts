@@ -2,7 +2,7 @@ import type { Job } from '../../job/job.ts';
 import { paceIdOf } from '../../job/pace-id.ts';
 import type { Clock } from '../../pace/clock.ts';
 import { openIfTooLong, type PaceState, warmState } from '../../pace/pacer.ts';
-import { resumeFixedRate } from '../../pace/resume-fixed-rate.ts';
+import { resumeFixedRate } from '../../pace/remembered.ts';
 import type { OutcomeStore } from '../../store/store.ts';
 
 /** Passes the pace on from one run to the next, in the store. */

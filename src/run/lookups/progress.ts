@@ -4,7 +4,7 @@ import type { KeptOutcome } from '../../collector/collect.ts';
 import { addCallsOf, type CallCounters, createCallCounters } from '../../common/call-counters.ts';
 import type { RunControl } from '../../common/run-control.ts';
 import type { LocalWorker } from '../../local-worker/local-worker.ts';
-import type { SharedPaceWatch } from '../../pace/shared/watch.ts';
+import type { SharedPaceWatch } from '../../pace/shared/state.ts';
 import type { Plan } from '../../producer/plan.ts';
 import type { Parking } from '../../queue/parking.ts';
 import { describeOut } from '../../watch/describe/describe-out.ts';

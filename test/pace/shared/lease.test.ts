@@ -1,8 +1,11 @@
 import { describe, expect, it } from 'vitest';
 import { createPaceState } from '../../../src/pace/pacer.ts';
 import { type Lease, takeLease } from '../../../src/pace/shared/lease.ts';
-import { readSharedPace, type SharedPace } from '../../../src/pace/shared/state.ts';
-import type { WorkerNews } from '../../../src/pace/shared/worker-news.ts';
+import {
+  readSharedPace,
+  type SharedPace,
+  type WorkerNews,
+} from '../../../src/pace/shared/state.ts';
 
 const START = { nowMs: 1_000_000, rate: undefined };
 

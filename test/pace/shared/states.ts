@@ -1,4 +1,4 @@
-import type { Reading, StoredState } from '../../../src/pace/shared/stored-state.ts';
+import type { Reading, StoredState } from '../../../src/pace/shared/state.ts';
 
 export interface Surroundings {
   /** How long a write is on its way there. */

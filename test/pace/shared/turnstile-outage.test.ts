@@ -1,7 +1,7 @@
 import { setMaxListeners } from 'node:events';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import type { Clock } from '../../../src/pace/clock.ts';
-import type { StoredState } from '../../../src/pace/shared/stored-state.ts';
+import type { StoredState } from '../../../src/pace/shared/state.ts';
 import { createSharedTurnstile, type SharedTurnstile } from '../../../src/pace/shared/turnstile.ts';
 import { openState, passed, type Surroundings } from './states.ts';
 

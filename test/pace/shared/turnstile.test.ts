@@ -1,7 +1,7 @@
 import { getEventListeners } from 'node:events';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import type { Rate } from '../../../src/pace/rate.ts';
-import type { StoredState } from '../../../src/pace/shared/stored-state.ts';
+import type { StoredState } from '../../../src/pace/shared/state.ts';
 import { createSharedTurnstile, type SharedTurnstile } from '../../../src/pace/shared/turnstile.ts';
 import { openState, passed } from './states.ts';
 

@@ -1,8 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { createOutageState } from '../../../src/guard/outage.ts';
 import { createPaceState } from '../../../src/pace/pacer.ts';
-import type { Reading } from '../../../src/pace/shared/stored-state.ts';
-import { watchSharedPace } from '../../../src/pace/shared/watch.ts';
+import { type Reading, watchSharedPace } from '../../../src/pace/shared/state.ts';
 
 beforeEach(() => void vi.useFakeTimers());
 afterEach(() => void vi.useRealTimers());

@@ -5,8 +5,14 @@ const MARK_EVERY_CALLS = 10;
 const MOST_MARKS = 64;
 
 /** Counts an accepted call in all current spans. */
-export function countAccepted({ measured }: PaceState, nowMs: number): void {
-  const { epoch, block, marks } = measured;
+export function countAccepted(
+  { measured }: PaceState,
+  { sentAtMs, nowMs }: { readonly sentAtMs: number; readonly nowMs: number },
+): void {
+  const { epoch, block, lastBlock, marks } = measured;
+  // A window begins with the first call, however long that was waited for.
+  const isFirst = block.accepted + lastBlock.accepted === 0;
+  if (isFirst) block.sinceMs = Math.max(block.sinceMs, sentAtMs);
   epoch.accepted += 1;
   block.accepted += 1;
   const last = marks.at(-1);
@@ -61,4 +67,41 @@ export function joinWithLast({ measured }: PaceState, span: 'epoch' | 'block'): 
   now.sinceMs = last.sinceMs;
   now.accepted += last.accepted;
   last.accepted = 0; // these calls must not be counted twice
+}
+
+/** The weight that earlier accepted calls keep at each throttle. */
+const KEPT_SHARE = 0.5;
+/** Counts smaller than this are dropped. */
+const LEAST_KEPT = 0.5;
+
+/** Counts an accepted call by the number of calls that were in flight with it. */
+export function countAcceptedAt({ concurrency }: PaceState, inFlight: number): void {
+  const { acceptedAt } = concurrency;
+  acceptedAt[inFlight] = (acceptedAt[inFlight] ?? 0) + 1;
+  concurrency.acceptedInAll += 1;
+}
+
+/** The share of accepted calls that were sent with fewer calls in flight. */
+export function shareBelow({ concurrency }: PaceState, inFlight: number): number {
+  let fewer = 0;
+  for (const [at, calls] of Object.entries(concurrency.acceptedAt)) {
+    if (Number(at) < inFlight) fewer += calls;
+  }
+  return fewer / concurrency.acceptedInAll;
+}
+
+/**
+ * Fades the counts when the rate changes. Calls accepted before say less about the number in flight
+ * at the new rate.
+ */
+export function fadeAccepted({ concurrency }: PaceState): void {
+  const faded: Record<string, number> = {};
+  concurrency.acceptedInAll = 0;
+  for (const [at, calls] of Object.entries(concurrency.acceptedAt)) {
+    const kept = calls * KEPT_SHARE;
+    if (kept < LEAST_KEPT) continue;
+    faded[at] = kept;
+    concurrency.acceptedInAll += kept;
+  }
+  concurrency.acceptedAt = faded;
 }
