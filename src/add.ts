@@ -5,11 +5,9 @@ import { createCloser } from './common/closer.ts';
 import { BrandfillError } from './common/errors.ts';
 import type { EnrichOptions } from './enrich-options.ts';
 import { ADD_SETTINGS, type AddSettings } from './job/commands/add-settings.ts';
-import { findEndpointId } from './job/endpoint-id.ts';
-import { checkInput, checkOptions } from './job/known-options.ts';
-import { libraryNaming } from './job/library-naming.ts';
-import type { OptionKind } from './job/option-kinds.ts';
-import { readSettings } from './job/read-settings.ts';
+import { findEndpointId } from './job/job.ts';
+import { checkInput, checkOptions, type OptionKind } from './job/known-options.ts';
+import { libraryNaming, readSettings } from './job/read-settings.ts';
 import { cutIntoLists, type ListedDomains, listDomains } from './producer/add-list.ts';
 import {
   assertColumnsThere,

@@ -1,17 +1,14 @@
 import { openBackfillWriter } from './collector/backfill/backfill-writer.ts';
 import { openBackfillFolder } from './collector/backfill/open-folder.ts';
 import { toLines } from './collector/backfill/outcome-lines.ts';
-import { aborted } from './common/aborted.ts';
+import { aborted, within } from './common/abort.ts';
 import { createCallbackGuard } from './common/callback-guard.ts';
 import { createCloser } from './common/closer.ts';
 import { BrandfillError } from './common/errors.ts';
 import type { OnNotice } from './common/notice.ts';
-import { within } from './common/within.ts';
 import { COLLECT_SETTINGS, type CollectSettings } from './job/commands/collect-settings.ts';
-import { checkOptions } from './job/known-options.ts';
-import { libraryNaming } from './job/library-naming.ts';
-import type { OptionKind } from './job/option-kinds.ts';
-import { readSettings } from './job/read-settings.ts';
+import { checkOptions, type OptionKind } from './job/known-options.ts';
+import { libraryNaming, readSettings } from './job/read-settings.ts';
 import { openStatus } from './status.ts';
 
 /** Options of a collector. */

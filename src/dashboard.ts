@@ -1,14 +1,11 @@
-import { aborted } from './common/aborted.ts';
+import { aborted, within } from './common/abort.ts';
 import { createCallbackGuard } from './common/callback-guard.ts';
 import { createCloser } from './common/closer.ts';
 import { BrandfillError } from './common/errors.ts';
 import type { OnNotice } from './common/notice.ts';
-import { within } from './common/within.ts';
 import { DASHBOARD_SETTINGS, type DashboardSettings } from './job/commands/dashboard-settings.ts';
-import { checkOptions } from './job/known-options.ts';
-import { libraryNaming } from './job/library-naming.ts';
-import type { OptionKind } from './job/option-kinds.ts';
-import { readSettings } from './job/read-settings.ts';
+import { checkOptions, type OptionKind } from './job/known-options.ts';
+import { libraryNaming, readSettings } from './job/read-settings.ts';
 
 /** Options of the dashboard. */
 export interface DashboardOptions {
@@ -69,7 +66,7 @@ export async function dashboard(
   const { openDashboard } = await import('./dashboard/index.ts');
   const { showQueue } = await import('./dashboard/show-queue.ts');
   const { withPatience } = await import('./dashboard/patient-source.ts');
-  const { readToken } = await import('./dashboard/token.ts');
+  const { readToken } = await import('./dashboard/access.ts');
   const { createQueuesPage } = await import('./dashboard/queues-page.ts');
   const { openListener } = await import('./http/listener.ts');
   const sources = { token, tokenFile, env: process.env, describe };

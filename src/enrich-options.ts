@@ -1,5 +1,5 @@
 import type { RunControl } from './common/run-control.ts';
-import type { OptionKind } from './job/option-kinds.ts';
+import type { OptionKind } from './job/known-options.ts';
 import type { SettingKey } from './job/settings.ts';
 import type { Plan } from './producer/plan.ts';
 import type { ListInput } from './rows/list-input.ts';

@@ -1,8 +1,8 @@
 import { existsSync, type Stats, statSync } from 'node:fs';
 import { basename, extname, resolve } from 'node:path';
-import { describeKind } from './common/describe-kind.ts';
 import { BrandfillError } from './common/errors.ts';
-import { isSameFile } from './common/same-file.ts';
+import { isSameFile } from './common/files.ts';
+import { describeKind } from './common/printable.ts';
 import { withoutUndefined } from './common/without-undefined.ts';
 import { BESIDE_SETTINGS, type EnrichOptions } from './enrich-options.ts';
 import { type JobFile, readJobFile } from './job/job-file/job-file.ts';
@@ -10,11 +10,9 @@ import { besideFile } from './job/job-file/job-file-values.ts';
 import type { OnFinish } from './job/job-file/on-finish-keys.ts';
 import type { Schedule } from './job/job-file/schedule.ts';
 import type { Environment } from './job/job-file/variables.ts';
-import { checkOptions } from './job/known-options.ts';
-import { libraryNaming } from './job/library-naming.ts';
-import type { OptionKind } from './job/option-kinds.ts';
+import { checkOptions, type OptionKind } from './job/known-options.ts';
+import { libraryNaming, type SettingDefinition } from './job/read-settings.ts';
 import { overriddenBy } from './job/refuse-combinations.ts';
-import type { SettingDefinition } from './job/setting-definition.ts';
 import { SETTINGS } from './job/settings.ts';
 
 export interface LoadJobOptions {

@@ -1,15 +1,14 @@
 import { dirname } from 'node:path';
 import { createCallbackGuard } from './common/callback-guard.ts';
-import { makeFolder } from './common/make-folder.ts';
+import { makeFolder } from './common/files.ts';
 import { keepSecret, withoutSecrets } from './common/secrets.ts';
 import { enrich } from './enrich.ts';
 import type { EnrichOptions } from './enrich-options.ts';
 import { describeError, exitCodeOf, exitCodeOfError } from './exit-codes.ts';
 import { readSecret } from './job/job.ts';
 import type { JobFile } from './job/job-file/job-file.ts';
-import { checkOptions } from './job/known-options.ts';
-import { libraryNaming } from './job/library-naming.ts';
-import type { OptionKind } from './job/option-kinds.ts';
+import { checkOptions, type OptionKind } from './job/known-options.ts';
+import { libraryNaming } from './job/read-settings.ts';
 import {
   distrustOf,
   jobNameOf,

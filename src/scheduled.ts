@@ -1,13 +1,12 @@
 import { BrandfillError } from './common/errors.ts';
 import { SCHEDULE_SETTINGS } from './job/commands/schedule-settings.ts';
 import { checkOptions } from './job/known-options.ts';
-import { libraryNaming } from './job/library-naming.ts';
+import { libraryNaming } from './job/read-settings.ts';
 import type { ScheduleQueue } from './queue/bullmq/schedules/schedule-queue.ts';
 import { toQueueError } from './queue/bullmq/server/reasons.ts';
 import type { RedisServer } from './queue/bullmq/server/redis.ts';
-import { groupOf } from './schedule/group.ts';
+import { foldersOf, groupOf, readPlace, type SchedulePlace } from './schedule/group.ts';
 import { listGroup, type ScheduledJob } from './schedule/list-schedules.ts';
-import { foldersOf, readPlace, type SchedulePlace } from './schedule/place.ts';
 
 export interface ListSchedulesOptions extends SchedulePlace {
   /** Lists only the group of these files. @default all groups */

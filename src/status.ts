@@ -42,7 +42,7 @@ export async function openStatus(options: StatusOptions): Promise<Status | undef
   // Loaded here, so that a process without a server need not wait for it.
   const { openListener } = await import('./http/listener.ts');
   const { createHostCheck } = await import('./http/request-origin.ts');
-  const { healthRoutes } = await import('./http/health-routes.ts');
+  const { healthRoutes } = await import('./http/health.ts');
   const { createMetrics, metricsRoutes, createInstrumentMaker } = await import(
     './metrics/index.ts'
   );

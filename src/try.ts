@@ -7,12 +7,11 @@ import {
   type TrySettings,
 } from './job/commands/try-settings.ts';
 import { createJob } from './job/job.ts';
-import { checkOptions } from './job/known-options.ts';
-import { libraryNaming } from './job/library-naming.ts';
-import type { OptionKind } from './job/option-kinds.ts';
+import { checkOptions, type OptionKind } from './job/known-options.ts';
+import { libraryNaming } from './job/read-settings.ts';
 import { shorten } from './rows/columns/names.ts';
 import { createDomainReader } from './rows/domain/domain-reader.ts';
-import { createContext } from './run/create-context.ts';
+import { createContext } from './run/run-context.ts';
 import { runToTrial, TRIAL_COLUMN, type Trial } from './run/run-to-trial.ts';
 
 /** Options of a trial. Durations are texts such as `'30d'`, or milliseconds. */

@@ -1,23 +1,19 @@
 import { once } from 'node:events';
 import { describeProxy, findProxy } from './brand/proxy.ts';
+import { within } from './common/abort.ts';
 import { createCallbackGuard } from './common/callback-guard.ts';
 import { createCloser } from './common/closer.ts';
 import { BrandfillError } from './common/errors.ts';
 import type { OnNotice } from './common/notice.ts';
-import { within } from './common/within.ts';
 import type { EnrichOptions } from './enrich-options.ts';
-import { nameApi } from './job/api-name.ts';
 import {
   type SharedWorkerSetting,
   WORKER_SETTINGS,
   type WorkerSettings,
 } from './job/commands/worker-settings.ts';
-import { type Api, createApi } from './job/job.ts';
-import { checkOptions } from './job/known-options.ts';
-import { libraryNaming } from './job/library-naming.ts';
-import type { OptionKind } from './job/option-kinds.ts';
-import { callsIdOf, paceIdOf } from './job/pace-id.ts';
-import { readSettings } from './job/read-settings.ts';
+import { type Api, callsIdOf, createApi, nameApi, paceIdOf } from './job/job.ts';
+import { checkOptions, type OptionKind } from './job/known-options.ts';
+import { libraryNaming, readSettings } from './job/read-settings.ts';
 import { watchApi } from './local-worker/api-watch.ts';
 import { openLocalWorker, startTellingWork } from './local-worker/local-worker.ts';
 import type { ChunkTaker } from './queue/bullmq/chunks/take-chunks.ts';

@@ -5,7 +5,7 @@ import { type BodyText, isCharsetStrange } from './body-text.ts';
 import { type Exchanged, isPackedStrangely, type ResponseHeaders } from './exchange.ts';
 import { findRoundedJsonObject, type JsonObject, whyNoJsonObject } from './json-object.ts';
 import { type Limits, laterOf } from './limit-headers/find-limits.ts';
-import type { Misdirection } from './misdirection.ts';
+import type { Misdirection } from './outcome.ts';
 import type { Shape } from './shape.ts';
 
 /**

@@ -1,3 +1,4 @@
+import type { AddressReason } from './network-error.ts';
 import type { Shape } from './shape.ts';
 
 /**
@@ -35,3 +36,18 @@ export interface Outcome {
   /** Which columns the answer has, when that is known. Not sent over a queue. */
   readonly shape?: Shape | undefined;
 }
+
+/** A sign that an answer comes from another server or another path. */
+export type Misdirection =
+  | 'not_found_page'
+  | 'not_found_doubled'
+  | 'bad_request_page'
+  /** A refusal that is a page for people, such as a check for bots shows. */
+  | 'bot_wall'
+  | 'no_json'
+  /** 200 with one body for different domains. */
+  | 'same_answer'
+  /** A redirect to an address without the domain. */
+  | 'lost_domain'
+  | 'redirect_to_another_origin'
+  | AddressReason;

@@ -4,7 +4,7 @@ import { printable } from '../common/printable.ts';
 import { withoutSecrets } from '../common/secrets.ts';
 import { EXIT } from '../exit-codes.ts';
 import { ADD_SETTINGS } from '../job/commands/add-settings.ts';
-import { countOf, formatCount } from '../watch/describe/format-count.ts';
+import { countOf, formatCount } from '../watch/describe/format.ts';
 import type { CliContext } from './context.ts';
 import { onInterrupt } from './interrupt.ts';
 import { addSettings, flagOrArgument, toOptions } from './setting-options.ts';

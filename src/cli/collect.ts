@@ -3,7 +3,7 @@ import type { CollectOptions } from '../collect.ts';
 import { EXIT } from '../exit-codes.ts';
 import { COLLECT_SETTINGS } from '../job/commands/collect-settings.ts';
 import { flagOf } from '../job/read-settings.ts';
-import { countOf, formatCount } from '../watch/describe/format-count.ts';
+import { countOf, formatCount } from '../watch/describe/format.ts';
 import type { CliContext } from './context.ts';
 import { onInterrupt } from './interrupt.ts';
 import { addLogFlags, noticesTo, openCommandLog, splitLogFlags } from './log-flags.ts';

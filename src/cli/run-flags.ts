@@ -1,13 +1,13 @@
 import { type Command, Option } from 'commander';
 import { BrandfillError } from '../common/errors.ts';
-import { isPiped } from '../common/is-piped.ts';
-import { createRunId } from '../common/run-id.ts';
+import { isPiped } from '../common/files.ts';
+import { createRunId } from '../common/hashes.ts';
 import { toCleanJson, withoutSecrets } from '../common/secrets.ts';
 import { EXIT, exitCodeOf } from '../exit-codes.ts';
 import type { EnrichOptions, Plan, Summary } from '../index.ts';
 import { SETTINGS } from '../job/settings.ts';
-import type { ConsoleView } from '../watch/views/console-view.ts';
 import type { ProgressStyle } from '../watch/views/open-progress-view.ts';
+import type { ConsoleView } from '../watch/views/views.ts';
 import { confirmOnTerminal, isOnTerminal } from './confirm.ts';
 import type { CliContext } from './context.ts';
 import { addTokenFlag } from './dashboard.ts';
@@ -119,12 +119,12 @@ async function openView(
   const fields = { command: 'enrich', run: runId };
   const log = await openCommandLog(logFlags, { fields, context });
   if (log.format !== 'shown') {
-    const { createLogView } = await import('../watch/views/log-view.ts');
+    const { createLogView } = await import('../watch/views/views.ts');
     return createLogView(log, progress);
   }
-  const { createConsoleView } = await import('../watch/views/console-view.ts');
+  const { createConsoleView } = await import('../watch/views/views.ts');
   const { openProgressView } = await import('../watch/views/open-progress-view.ts');
-  const { quietView } = await import('../watch/views/quiet-view.ts');
+  const { quietView } = await import('../watch/views/views.ts');
   const { stderr } = process;
   const view = createConsoleView({
     write: (line) => void stderr.write(`${line}\n`),

@@ -1,13 +1,12 @@
 import { readFile } from 'node:fs/promises';
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import { parseAuth } from '../brand/credential.ts';
-import { aborted } from '../common/aborted.ts';
+import { aborted } from '../common/abort.ts';
 import { BrandfillError, describeSystemError } from '../common/errors.ts';
 import { EXIT } from '../exit-codes.ts';
-import { createIssues } from '../job/job-file/job-file-issues.ts';
-import { describeYamlError } from '../job/job-file/yaml-text.ts';
+import { createIssues, describeYamlError } from '../job/job-file/job-file-issues.ts';
 import { parseDuration } from '../job/values/duration.ts';
-import { parseRate } from '../job/values/rate.ts';
+import { parseRate } from '../job/values/quantities.ts';
 import type { SandboxAuth } from '../sandbox/auth.ts';
 import type { SandboxOptions } from '../sandbox/options.ts';
 import type { SandboxRule } from '../sandbox/script-rule.ts';

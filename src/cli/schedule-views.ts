@@ -1,9 +1,12 @@
 import type { ScheduleOptions } from '../index.ts';
-import { type ConsoleView, createConsoleView } from '../watch/views/console-view.ts';
 import type { Log } from '../watch/views/log.ts';
-import { createLogView } from '../watch/views/log-view.ts';
 import { createProgressLines } from '../watch/views/progress-lines.ts';
-import { quietView } from '../watch/views/quiet-view.ts';
+import {
+  type ConsoleView,
+  createConsoleView,
+  createLogView,
+  quietView,
+} from '../watch/views/views.ts';
 
 /** Writes the events of runs to a log; as text, each line begins with the name of its job. */
 export function createRunViews(

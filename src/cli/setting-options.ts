@@ -1,7 +1,6 @@
 import { type Command, Option } from 'commander';
 import { BrandfillError } from '../common/errors.ts';
-import { flagOf } from '../job/read-settings.ts';
-import { type Definitions, type SettingDefinition } from '../job/setting-definition.ts';
+import { type Definitions, flagOf, type SettingDefinition } from '../job/read-settings.ts';
 
 /** Gives a command an option for each of some settings. */
 export function addSettings<T extends object>(command: Command, definitions: Definitions<T>): void {

@@ -11,7 +11,7 @@ import {
   STORE_SETTINGS,
 } from '../job/commands/store-settings.ts';
 import { flagOf } from '../job/read-settings.ts';
-import { countOf, formatCount } from '../watch/describe/format-count.ts';
+import { countOf, formatCount } from '../watch/describe/format.ts';
 import type { CliContext } from './context.ts';
 import { onInterrupt } from './interrupt.ts';
 import { addSettings, toOptions } from './setting-options.ts';

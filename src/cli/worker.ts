@@ -3,7 +3,7 @@ import { EXIT } from '../exit-codes.ts';
 import { WORKER_SETTINGS } from '../job/commands/worker-settings.ts';
 import { flagOf } from '../job/read-settings.ts';
 import { describeStop } from '../watch/describe/describe.ts';
-import { countOf } from '../watch/describe/format-count.ts';
+import { countOf } from '../watch/describe/format.ts';
 import type { WorkerBlock } from '../watch/terminal/worker-block.ts';
 import type { Log } from '../watch/views/log.ts';
 import { chooseStyle } from '../watch/views/open-progress-view.ts';

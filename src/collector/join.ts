@@ -7,7 +7,7 @@ import type { Field } from './fields/fields.ts';
 import type { Fill } from './fill.ts';
 import type { JoinedRow, OutputRow } from './joined-row.ts';
 import type { RowAnswers } from './row-answers.ts';
-import { readNote } from './row-note.ts';
+import { readNote } from './row-notes.ts';
 
 export interface JoinOptions {
   readonly source: Source;

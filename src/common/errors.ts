@@ -1,3 +1,5 @@
+import { existsSync } from 'node:fs';
+import { dirname } from 'node:path';
 import { getSystemErrorMap } from 'node:util';
 import { isNativeError } from 'node:util/types';
 
@@ -89,4 +91,12 @@ export function unwritableStandardOutput(error: Error): BrandfillError {
     `Cannot write to standard output: ${describeSystemError(error)}.`,
     { cause: error },
   );
+}
+
+/** Explains why a file cannot be written, and what to do if its folder is missing. */
+export function describeUnwritable(path: string, error: unknown): string {
+  const folder = dirname(path);
+  return systemErrorCode(error) === 'ENOENT' && !existsSync(folder)
+    ? `there is no folder ${folder}; make it first`
+    : describeSystemError(error);
 }

@@ -1,13 +1,13 @@
+import { findJsonObject, type JsonObject } from '../brand/json-object.ts';
 import type { RunControl } from '../common/run-control.ts';
 import type { PaceDescription } from '../pace/pacer.ts';
 import { describeStop, describeSummary } from '../watch/describe/describe.ts';
 import { describeWait } from '../watch/describe/describe-wait.ts';
-import { countOf } from '../watch/describe/format-count.ts';
+import { countOf } from '../watch/describe/format.ts';
 import type { Progress, RunEvent } from '../watch/events.ts';
-import { findHoldUp } from '../watch/hold-up.ts';
 import { findNothing, type Summary } from '../watch/summary.ts';
 import { createTimeLeft } from '../watch/time-left.ts';
-import { describeAnswer } from './answer-line.ts';
+import { findHoldUp } from '../watch/wait-samples.ts';
 import type {
   RunAction,
   RunEnding,
@@ -239,4 +239,26 @@ function describeRecent(progress: Progress | undefined): Pick<RunState, 'failure
     failures: recentFailures,
     answers: recentAnswers.map(({ domain, json }) => ({ domain, text: describeAnswer(json) })),
   };
+}
+
+const LONGEST = 120;
+
+/**
+ * An answer in a line, for people: its `name` if it has one, else its first text, else its
+ * beginning. The text comes from somebody else and may hold anything.
+ */
+export function describeAnswer(json: string): string {
+  const answer = findJsonObject(json) ?? {};
+  return cut(findName(answer) ?? json);
+}
+
+function findName(answer: JsonObject): string | undefined {
+  const texts = [answer['name'], ...Object.values(answer)];
+  return texts.find((value): value is string => typeof value === 'string' && value !== '');
+}
+
+function cut(text: string): string {
+  const characters = Array.from(text.slice(0, 2 * LONGEST));
+  if (characters.length <= LONGEST && text.length <= 2 * LONGEST) return text;
+  return `${characters.slice(0, LONGEST).join('')}…`;
 }

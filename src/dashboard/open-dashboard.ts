@@ -1,5 +1,5 @@
-import type { AllowedHost } from '../common/allowed-hosts.ts';
 import type { Closable } from '../common/closer.ts';
+import type { AllowedHost } from '../common/hosts.ts';
 import type { Routes } from '../http/listener.ts';
 import { createAddressFinder, createHostCheck } from '../http/request-origin.ts';
 import type { AddressRange } from '../job/values/listen-address.ts';

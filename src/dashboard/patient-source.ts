@@ -1,4 +1,4 @@
-import { inTime, NoAnswerError } from '../common/within.ts';
+import { inTime, NoAnswerError } from '../common/abort.ts';
 import { reasonOf } from '../queue/bullmq/server/reasons.ts';
 import type { Board, BoardSource } from './board.ts';
 

@@ -2,13 +2,11 @@ import type { Context, MiddlewareHandler } from 'hono';
 import { streamSSE } from 'hono/streaming';
 import type { Routes } from '../http/listener.ts';
 import { type AddressFinder, isFromOurPage, type OriginHeaders } from '../http/request-origin.ts';
-import type { Access, AccessRequest, Asker } from './access.ts';
+import type { Access, AccessRequest, Asker, Verdict } from './access.ts';
 import type { Asset } from './assets.ts';
 import type { BoardSource, RunAction } from './board.ts';
 import type { Hub } from './hub.ts';
-import { loginPage } from './login-page.ts';
 import type { QueuesPage } from './queues-page.ts';
-import { secureHeaders } from './secure-headers.ts';
 
 export interface DashboardRoutesOptions {
   readonly source: Pick<BoardSource, 'ask' | 'runNow' | 'steerBackfills'>;
@@ -153,4 +151,71 @@ async function readToken({ req }: Context): Promise<string> {
 function cookieOf({ req }: Context, { cookie }: Access): string {
   const isEncrypted = req.header('origin')?.startsWith('https:') === true;
   return `${cookie.name}=${cookie.value}; Path=/; HttpOnly; SameSite=Strict${isEncrypted ? '; Secure' : ''}`;
+}
+
+/**
+ * Everything comes from us, no script or style from injected markup runs, and nobody frames the
+ * page.
+ */
+const POLICY = [
+  "default-src 'none'",
+  "script-src 'self'",
+  "style-src 'self'",
+  "img-src 'self'",
+  "connect-src 'self'",
+  "form-action 'self'",
+  "base-uri 'none'",
+  "frame-ancestors 'none'",
+  "require-trusted-types-for 'script'",
+  "trusted-types 'none'",
+].join('; ');
+
+const HEADERS: Readonly<Record<string, string>> = {
+  'content-security-policy': POLICY,
+  'x-content-type-options': 'nosniff',
+  'x-frame-options': 'DENY',
+  // With `no-referrer`, browsers would not send an origin along with a form either.
+  'referrer-policy': 'same-origin',
+  'cross-origin-opener-policy': 'same-origin',
+  'cross-origin-resource-policy': 'same-origin',
+  'cache-control': 'no-store',
+};
+
+/** Sends the headers that keep others out of the page with each answer. */
+const secureHeaders: MiddlewareHandler = async (context, next) => {
+  for (const [name, value] of Object.entries(HEADERS)) context.header(name, value);
+  await next();
+};
+
+const WORDS: Readonly<Record<Exclude<Verdict, 'granted'>, string>> = {
+  wrong: 'That is not the token.',
+  too_often: 'That is not the token, and too many others are wrong too: try again in a minute.',
+};
+
+/** The page that asks for the token. It contains nothing from outside. */
+function loginPage(verdict?: Exclude<Verdict, 'granted'>): string {
+  const alert = verdict === undefined ? '' : `<p role="alert">${WORDS[verdict]}</p>`;
+  return `<!doctype html>
+<html lang="en">
+  <head>
+    <meta charset="utf-8" />
+    <meta name="viewport" content="width=device-width, initial-scale=1" />
+    <title>Brandfill: sign in</title>
+    <link rel="icon" href="icon.svg" />
+    <link rel="stylesheet" href="style.css" />
+  </head>
+  <body>
+    <main class="login">
+      <h1>Brandfill</h1>
+      ${alert}
+      <form method="post" action="login">
+        <label for="token">Token</label>
+        <input id="token" name="token" type="password" required autocomplete="current-password" />
+        <button>Sign in</button>
+      </form>
+      <p>It is the one that the dashboard was started with.</p>
+    </main>
+  </body>
+</html>
+`;
 }

@@ -1,6 +1,5 @@
+import { unlessAborted, within } from '../common/abort.ts';
 import { createChange } from '../common/change.ts';
-import { unlessAborted } from '../common/unless-aborted.ts';
-import { within } from '../common/within.ts';
 import type { Budget, Reservation, UsedUp } from './budget.ts';
 
 /**

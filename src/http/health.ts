@@ -1,4 +1,5 @@
-import { inTime, NoAnswerError } from '../common/within.ts';
+import { inTime, NoAnswerError } from '../common/abort.ts';
+import type { Routes } from './listener.ts';
 
 /** Checks a condition. Returns a sentence that says why it fails, or nothing when all is well. */
 export type HealthCheck = () => string | undefined | Promise<string | undefined>;
@@ -38,4 +39,19 @@ async function findFault(look: HealthCheck): Promise<string | undefined> {
     if (error instanceof NoAnswerError) return 'a check had no answer in time';
     return error instanceof Error ? error.message : String(error);
   }
+}
+
+/**
+ * `/livez` answers as long as the process does. `/readyz` answers 200 when the process can do its
+ * work, else 503 with the reasons.
+ */
+export function healthRoutes(health: Health): Routes {
+  return (app) => {
+    app.get('/livez', (context) => context.json({ live: true }));
+    app.get('/readyz', async (context) => {
+      const reasons = await health.reasons();
+      const ready = reasons.length === 0;
+      return context.json({ ready, reasons }, ready ? 200 : 503);
+    });
+  };
 }

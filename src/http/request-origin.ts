@@ -2,7 +2,7 @@ import { BlockList, isIP } from 'node:net';
 import { getConnInfo } from '@hono/node-server/conninfo';
 import type { Context, MiddlewareHandler } from 'hono';
 import ipaddr from 'ipaddr.js';
-import { type AllowedHost, isAllowed, portOf } from '../common/allowed-hosts.ts';
+import { type AllowedHost, isAllowed, portOf } from '../common/hosts.ts';
 import type { AddressRange } from '../job/values/listen-address.ts';
 
 /** The headers that say where a request comes from. */

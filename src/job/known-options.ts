@@ -1,9 +1,8 @@
-import { describeKind } from '../common/describe-kind.ts';
+import { distance } from 'fastest-levenshtein';
 import { BrandfillError } from '../common/errors.ts';
+import { describeKind } from '../common/printable.ts';
 import { shorten } from '../rows/columns/names.ts';
-import { findNearest } from './nearest.ts';
-import { checkKind, type OptionKind } from './option-kinds.ts';
-import type { Definitions } from './setting-definition.ts';
+import type { Definitions } from './read-settings.ts';
 
 /** The options that a function of the library takes. */
 export interface KnownOptions {
@@ -83,4 +82,77 @@ function describeUnknown(
 
 function refusal(message: string): BrandfillError {
   return new BrandfillError('INVALID_SETTING', message);
+}
+
+/**
+ * Finds the known word that was probably meant. It is few letters away (a third of them at most),
+ * or one of the two is the beginning of the other. Case, dashes and underscores do not count.
+ */
+export function findNearest(word: string, known: readonly string[]): string | undefined {
+  const plain = simplify(word);
+  const ranked = known
+    .map((candidate) => ({ candidate, away: distance(plain, simplify(candidate)) }))
+    .sort((a, b) => a.away - b.away);
+  const [nearest] = ranked;
+  if (nearest && nearest.away <= Math.max(1, Math.floor(plain.length / 3))) {
+    return nearest.candidate;
+  }
+  return ranked.find(({ candidate }) => isBeginning(plain, simplify(candidate)))?.candidate;
+}
+
+function isBeginning(one: string, other: string): boolean {
+  return (
+    Math.min(one.length, other.length) >= 3 && (one.startsWith(other) || other.startsWith(one))
+  );
+}
+
+function simplify(word: string): string {
+  return word.toLowerCase().replaceAll(/[-_\s]/g, '');
+}
+
+/** The kind of value that an option has which is not a setting. */
+export type OptionKind =
+  /** The code that reads it checks it. */
+  'checkedElsewhere' | 'text' | 'texts' | 'flag' | 'function' | 'object' | 'signal' | 'control';
+
+interface Kind {
+  readonly isMet: (value: unknown) => boolean;
+  /** The kind in the words of a message. */
+  readonly expected: string;
+}
+
+const KINDS: Readonly<Record<OptionKind, Kind>> = {
+  checkedElsewhere: { isMet: () => true, expected: '' },
+  text: { isMet: (value) => typeof value === 'string', expected: 'a text' },
+  flag: { isMet: (value) => typeof value === 'boolean', expected: 'true or false' },
+  function: { isMet: (value) => typeof value === 'function', expected: 'a function' },
+  object: {
+    isMet: (value) => typeof value === 'object' && value !== null,
+    expected: 'an object',
+  },
+  texts: {
+    isMet: (value) => Array.isArray(value) && value.every((item) => typeof item === 'string'),
+    expected: 'a list of texts',
+  },
+  signal: { isMet: (value) => value instanceof AbortSignal, expected: 'an AbortSignal' },
+  control: {
+    isMet: (value) => typeof value === 'object' && value !== null && 'whileOpen' in value,
+    expected: 'what createRunControl makes',
+  },
+};
+
+/**
+ * Refuses an option of the wrong type. Otherwise it would turn up as an internal error in the
+ * middle of a run, or be ignored.
+ *
+ * @param label the name of the option in messages
+ * @throws BrandfillError `INVALID_SETTING`; it never repeats the value, which may be a credential
+ */
+export function checkKind(value: unknown, kind: OptionKind, label: string): void {
+  const { isMet, expected } = KINDS[kind];
+  if (isMet(value)) return;
+  throw new BrandfillError(
+    'INVALID_SETTING',
+    `Cannot use ${label}: expected ${expected}, received ${describeKind(value)}.`,
+  );
 }

@@ -1,5 +1,4 @@
 import { BrandfillError, endSentence } from '../common/errors.ts';
-import type { Definitions, SettingDefinition } from './setting-definition.ts';
 
 /**
  * Reads settings from what was given, else from the environment, else from the defaults.
@@ -50,3 +49,39 @@ function parse(definition: SettingDefinition<unknown>, value: unknown, label: st
     );
   }
 }
+
+/** Settings that have another name in programs. */
+const LIBRARY_NAMES: Readonly<Record<string, string>> = {
+  param: 'params',
+  header: 'headers',
+};
+
+/** The name of an option in messages to programs. The command line uses `--base-url`. */
+export const libraryNaming = (key: string): string => `'${LIBRARY_NAMES[key] ?? key}'`;
+
+/**
+ * One setting: its name, how it is read, its default. Command line, environment, library, help and
+ * docs all come from here.
+ */
+export interface SettingDefinition<T> {
+  /** Placeholder of its value in the help; none for a switch. */
+  readonly value?: string;
+  /** Environment variable it is read from when the command line does not give it. */
+  readonly env?: string;
+  /** As a user would write it. */
+  readonly default?: string;
+  /** The default when a job file says how to run, if it is a different one. */
+  readonly defaultInJobFile?: string;
+  /** Whether it may be given more than once. */
+  readonly isRepeatable?: boolean;
+  /** Whether a text that begins with `@` names a file that holds the value. */
+  readonly takesPreset?: boolean;
+  /** Least and greatest value of a whole number. */
+  readonly range?: { readonly from: number; readonly to?: number };
+  readonly description: string;
+  /** @throws BrandfillError `INVALID_SETTING` that says what was expected */
+  parse(value: unknown): T;
+}
+
+/** Says how each of some settings is read. */
+export type Definitions<T> = { readonly [K in keyof T]-?: SettingDefinition<T[K]> };

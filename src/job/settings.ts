@@ -1,4 +1,4 @@
-import type { Definitions } from './setting-definition.ts';
+import type { Definitions } from './read-settings.ts';
 import { API_SETTINGS, type ApiSettings } from './settings/api.ts';
 import { CALL_SETTINGS, type CallSettings } from './settings/calls.ts';
 import { COLUMN_SETTINGS, type ColumnSettings } from './settings/columns.ts';

@@ -1,4 +1,8 @@
-import { Agent } from 'undici';
+import { lookup as systemLookup } from 'node:dns/promises';
+import { isIP, type LookupFunction } from 'node:net';
+import { callbackify } from 'node:util';
+import ipaddr from 'ipaddr.js';
+import { Agent, buildConnector } from 'undici';
 import { createDeadlines, type Deadline } from '../brand/deadline.ts';
 import {
   ACCEPTED_ENCODINGS,
@@ -10,14 +14,9 @@ import {
 import { findWaitMs } from '../brand/limit-headers/time.ts';
 import { describeNetworkError } from '../brand/network-error.ts';
 import { systemErrorCode } from '../common/errors.ts';
-import {
-  createGuardedConnector,
-  type GuardOptions,
-  PrivateAddressError,
-} from './guarded-connect.ts';
+import { type AllowedHost, isAllowed, portOf } from '../common/hosts.ts';
 import { judgeSvg } from './judge-svg.ts';
-import { checkLogoUrl, type UrlProblem } from './logo-url.ts';
-import { findPictureKind, type PictureKind } from './picture-kind.ts';
+import { checkLogoUrl, findPictureKind, type PictureKind, type UrlProblem } from './logo-url.ts';
 
 /** A picture, or why there is none. */
 export type Fetched = Picture | NoPicture;
@@ -167,3 +166,109 @@ function describe(error: unknown): string {
   const isBroken = /^(Z_|ERR_BROTLI|ERR__)/.test(systemErrorCode(error) ?? '');
   return isBroken ? 'not_a_picture' : describeNetworkError(error);
 }
+
+/** An address that a name resolves to. */
+interface ResolvedAddress {
+  readonly address: string;
+  readonly family: number;
+}
+
+interface GuardOptions {
+  /** Hosts whose address is not checked. */
+  readonly allowed: readonly AllowedHost[];
+  /** The longest that a connection may take to open, in milliseconds. */
+  readonly timeoutMs: number;
+  /** Finds all addresses of a name. @default the system's resolver */
+  readonly resolve?: ((hostname: string) => Promise<readonly ResolvedAddress[]>) | undefined;
+  /**
+   * Whether connections to an address are allowed. @default for addresses of the public internet
+   */
+  readonly isPublic?: ((address: string) => boolean) | undefined;
+}
+
+/** A host has an address outside of the public internet. */
+class PrivateAddressError extends Error {
+  override readonly name = 'PrivateAddressError';
+}
+
+/**
+ * Opens connections to public addresses only. A name is resolved once, all its addresses are
+ * checked, and one of those very addresses is connected to. So a name that resolves to something
+ * else a moment later (DNS rebinding) gains nothing. Every connection goes this way, and therefore
+ * every redirect.
+ */
+function createGuardedConnector(options: GuardOptions): buildConnector.connector {
+  const { allowed, timeoutMs, resolve = resolveBySystem, isPublic = isPublicAddress } = options;
+  const connectorTo = (isFine: (address: string) => boolean): buildConnector.connector => {
+    const lookup = createLookup(resolve, isFine);
+    // Families are tried in turn, so sockets always ask for all addresses.
+    return buildConnector({ timeout: timeoutMs, lookup, autoSelectFamily: true });
+  };
+  const guarded = connectorTo(isPublic);
+  const open = connectorTo(() => true);
+
+  return (target, callback) => {
+    const hostname = target.hostname;
+    if (isAllowed(allowed, { hostname, port: portOf(target) })) return open(target, callback);
+    const literal = hostname.replace(/^\[(.*)\]$/, '$1');
+    if (isIP(literal) !== 0 && !isPublic(literal)) {
+      return callback(new PrivateAddressError(`${literal} is not a public address`), null);
+    }
+    guarded(target, (...[error, socket]) => {
+      if (error) return callback(error, null);
+      // It cannot be another address by now, but nothing is sent before that is verified.
+      const { remoteAddress } = socket;
+      if (remoteAddress === undefined || isPublic(remoteAddress)) return callback(null, socket);
+      socket.destroy();
+      callback(new PrivateAddressError(`connected to ${remoteAddress}`), null);
+    });
+  };
+}
+
+/** A lookup for sockets that refuses a name if any of its addresses is not public. */
+function createLookup(
+  resolve: NonNullable<GuardOptions['resolve']>,
+  isPublic: (address: string) => boolean,
+): LookupFunction {
+  return callbackify(async (hostname: string, _options: unknown) => {
+    const addresses = await resolve(hostname);
+    const other = addresses.find(({ address }) => !isPublic(address));
+    if (other) throw new PrivateAddressError(`${hostname} is ${other.address}`);
+    if (addresses.length > 0) return addresses;
+    throw Object.assign(new Error(`${hostname} has no address`), { code: 'ENOTFOUND' });
+  }) as unknown as LookupFunction;
+}
+
+async function resolveBySystem(hostname: string): Promise<readonly ResolvedAddress[]> {
+  return await systemLookup(hostname, { all: true });
+}
+
+/**
+ * Whether an IP address belongs to the public internet: not to this machine, nor its network, nor
+ * any of the ranges that IANA keeps for other purposes. Anything other than a plain IP address does
+ * not.
+ *
+ * @see {@link https://www.iana.org/assignments/iana-ipv4-special-registry IANA's registry}
+ */
+export function isPublicAddress(address: string): boolean {
+  if (isIP(address) === 0) return false;
+  const parsed = ipaddr.parse(address);
+  if (parsed instanceof ipaddr.IPv4) return isPublicIPv4(parsed);
+  // In networks without IPv4, DNS64 gives IPv4 hosts addresses in this range.
+  if (parsed.range() === 'rfc6052') return isPublicIPv4(embeddedIPv4(parsed));
+  return parsed.range() === 'unicast' && parsed.match(GLOBAL_UNICAST);
+}
+
+function isPublicIPv4(address: ipaddr.IPv4): boolean {
+  return address.range() === 'unicast' && !SERVICES.has(address.toString());
+}
+
+function embeddedIPv4(address: ipaddr.IPv6): ipaddr.IPv4 {
+  return new ipaddr.IPv4(address.toByteArray().slice(-4));
+}
+
+/** The part of IPv6 that has been given out so far. */
+const GLOBAL_UNICAST = ipaddr.parseCIDR('2000::/3') as [ipaddr.IPv6, number];
+
+/** Public by their number, but answered by the machine's own cloud (Azure's platform). */
+const SERVICES: ReadonlySet<string> = new Set(['168.63.129.16']);

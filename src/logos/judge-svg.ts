@@ -1,13 +1,4 @@
 import { type SaxesAttributeNS, SaxesParser, type SaxesTagNS } from 'saxes';
-import { isEmbeddedPicture, isSafeCss, isSafeCssValue } from './safe-css.ts';
-import {
-  isNotes,
-  isPlainAttribute,
-  SAFE_ATTRIBUTES,
-  SAFE_ELEMENTS,
-  SVG_NAMESPACE,
-  XLINK_NAMESPACE,
-} from './svg-names.ts';
 
 /**
  * The verdict on bytes as an SVG: a picture and nothing else, one that may do more, or no SVG at
@@ -149,3 +140,128 @@ function decode(bytes: Buffer): string | undefined {
 function refuse(what: string): never {
   throw new Error(`there is ${what} in it`);
 }
+
+/**
+ * Whether CSS from a picture refers only to the picture itself. It is not parsed. Anything
+ * uncertain is unsafe, so escapes, most at-rules and unknown functions are refused.
+ */
+function isSafeCss(css: string): boolean {
+  if (/[\\<]/.test(css)) return false;
+  for (const [, rule = ''] of css.matchAll(/@([\w-]*)/g)) {
+    if (!SAFE_RULES.has(rule.toLowerCase())) return false;
+  }
+  return hasSafeFunctions(css);
+}
+
+/** Whether the value of an attribute that may be CSS, such as `fill`, refers to nothing else. */
+function isSafeCssValue(value: string): boolean {
+  return !value.includes('(') || (!value.includes('\\') && hasSafeFunctions(value));
+}
+
+/**
+ * Whether a URL is an embedded picture. SVG does not count, since it would have to be checked
+ * itself.
+ */
+function isEmbeddedPicture(url: string): boolean {
+  return /^data:image\/(?:png|jpe?g|gif|webp|avif|bmp);base64,[a-z0-9+/=\s]*$/i.test(url);
+}
+
+function hasSafeFunctions(css: string): boolean {
+  for (let at = css.indexOf('('); at !== -1; at = css.indexOf('(', at + 1)) {
+    const [name = ''] = /[\w-]*$/.exec(css.slice(Math.max(0, at - MOST_NAME), at)) ?? [];
+    if (name.toLowerCase() === 'url') {
+      const end = css.indexOf(')', at);
+      if (end === -1 || !isSafeTarget(css.slice(at + 1, end))) return false;
+      at = end;
+    } else if (name !== '' && !SAFE_FUNCTIONS.has(name.toLowerCase())) return false;
+  }
+  return true;
+}
+
+function isSafeTarget(argument: string): boolean {
+  const text = argument.trim();
+  const quote = text.charAt(0);
+  const isQuoted = (quote === '"' || quote === "'") && text.length > 1 && text.endsWith(quote);
+  const target = isQuoted ? text.slice(1, -1).trim() : text;
+  return /^#[^"'\s]*$/.test(target) || isEmbeddedPicture(target);
+}
+
+/** Longer than any name of a safe function. */
+const MOST_NAME = 40;
+
+const SAFE_RULES: ReadonlySet<string> = new Set(['media', 'keyframes', '-webkit-keyframes']);
+
+const SAFE_FUNCTIONS: ReadonlySet<string> = new Set(
+  `translate translatex translatey translatez translate3d rotate rotatex rotatey rotatez rotate3d
+  scale scalex scaley scalez scale3d skew skewx skewy matrix matrix3d perspective
+  rgb rgba hsl hsla hwb lab lch oklab oklch color color-mix icc-color var calc min max clamp
+  blur brightness contrast drop-shadow grayscale hue-rotate invert opacity saturate sepia
+  cubic-bezier steps linear-gradient radial-gradient conic-gradient rect circle ellipse inset polygon
+  media and not or is where has nth-child nth-last-child nth-of-type nth-last-of-type lang dir`.split(
+    /\s+/,
+  ),
+);
+
+/** The namespace of SVG. */
+const SVG_NAMESPACE = 'http://www.w3.org/2000/svg';
+
+/**
+ * Elements that draw, or say how. `script`, `foreignObject`, and elements that play or load
+ * anything are not among them. Neither are animations, which can give any attribute any value later
+ * on.
+ */
+const SAFE_ELEMENTS: ReadonlySet<string> = new Set(
+  `svg g defs symbol use title desc metadata switch view a style image
+  path rect circle ellipse line polyline polygon text tspan textPath tref
+  linearGradient radialGradient stop pattern clipPath mask marker
+  filter feBlend feColorMatrix feComponentTransfer feComposite feConvolveMatrix feDiffuseLighting
+  feDisplacementMap feDistantLight feDropShadow feFlood feFuncA feFuncB feFuncG feFuncR feGaussianBlur
+  feImage feMerge feMergeNode feMorphology feOffset fePointLight feSpecularLighting feSpotLight feTile
+  feTurbulence`.split(/\s+/),
+);
+
+/** Attributes that are names or numbers for SVG, even with brackets in them. */
+function isPlainAttribute(name: string): boolean {
+  return PLAIN_ATTRIBUTES.has(name) || name.startsWith('data-') || name.startsWith('aria-');
+}
+
+const PLAIN_ATTRIBUTES: ReadonlySet<string> = new Set([
+  'id',
+  'class',
+  'd',
+  'points',
+  'font-family',
+]);
+
+/** The namespace of `xlink:href`. */
+const XLINK_NAMESPACE = 'http://www.w3.org/1999/xlink';
+
+/** Attributes of other namespaces that SVG has, and that have no effect. */
+const SAFE_ATTRIBUTES: ReadonlyMap<string, ReadonlySet<string>> = new Map([
+  ['http://www.w3.org/XML/1998/namespace', new Set(['space', 'lang', 'id'])],
+  [XLINK_NAMESPACE, new Set(['type', 'role', 'arcrole', 'title', 'show', 'actuate'])],
+]);
+
+/** Whether a namespace is for notes of drawing programs and licences, which are not drawn. */
+function isNotes(namespace: string): boolean {
+  return NOTES.has(namespace) || namespace.startsWith('http://ns.adobe.com/');
+}
+
+const NOTES: ReadonlySet<string> = new Set([
+  'http://sodipodi.sourceforge.net/DTD/sodipodi-0.dtd',
+  'http://www.inkscape.org/namespaces/inkscape',
+  'http://www.w3.org/1999/02/22-rdf-syntax-ns#',
+  'http://creativecommons.org/ns#',
+  'http://web.resource.org/cc/',
+  'http://purl.org/dc/elements/1.1/',
+  'http://purl.org/dc/terms/',
+  'adobe:ns:meta/',
+  'http://www.bohemiancoding.com/sketch/ns',
+  'http://www.figma.com/figma/ns',
+  'http://www.serif.com/',
+  'http://svgjs.com/svgjs',
+  'http://svgjs.dev/svgjs',
+  'http://www.openswatchbook.org/uri/2009/osb',
+  'http://vectornator.io',
+  'https://boxy-svg.com',
+]);

@@ -5,13 +5,13 @@ import { BrandfillError, describeSystemError, systemErrorCode } from '../common/
 import {
   type FileAccess,
   followOwnLinks,
+  makeFolder,
   newFileMode,
   newFolderMode,
-} from '../common/file-access.ts';
-import { makeFolder } from '../common/make-folder.ts';
+} from '../common/files.ts';
 import { findLeftovers, temporaryPath } from '../common/temporary-files.ts';
 import type { Picture } from './fetch-picture.ts';
-import { PICTURE_KINDS, type PictureKind } from './picture-kind.ts';
+import { PICTURE_KINDS, type PictureKind } from './logo-url.ts';
 
 /** A folder with one picture for each domain. */
 export interface PictureFolder {

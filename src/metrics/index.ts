@@ -1,3 +1,2 @@
 export { createInstrumentMaker } from './create-instruments.ts';
-export { createMetrics } from './metrics.ts';
-export { metricsRoutes } from './metrics-routes.ts';
+export { createMetrics, metricsRoutes } from './metrics.ts';

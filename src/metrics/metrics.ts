@@ -1,5 +1,6 @@
 import { collectDefaultMetrics, Gauge, type Metric, Registry } from 'prom-client';
-import { within } from '../common/within.ts';
+import { within } from '../common/abort.ts';
+import type { Routes } from '../http/listener.ts';
 
 /** The metrics of a process. They are computed at a scrape, and cost next to nothing until then. */
 export interface Metrics {
@@ -84,4 +85,14 @@ function metricsOfNode(): readonly Metric[] {
     .map((name) => registry.getSingleMetric(name))
     .filter((metric) => metric !== undefined);
   return ofNode;
+}
+
+/** `/metrics`, in the text format of Prometheus. */
+export function metricsRoutes(metrics: Metrics): Routes {
+  return (app) => {
+    app.get('/metrics', async (context) => {
+      const type = metrics.registry.contentType;
+      return context.body(await metrics.text(), 200, { 'content-type': type });
+    });
+  };
 }

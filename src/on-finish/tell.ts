@@ -1,13 +1,18 @@
+import { type ChildProcess, type SpawnOptions, spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { dirname } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import pRetry from 'p-retry';
+import { request } from 'undici';
+import { openConnections } from '../brand/connections.ts';
+import { describeNetworkError } from '../brand/network-error.ts';
+import { describeSystemError, systemErrorCode } from '../common/errors.ts';
 import { redactDeep } from '../common/redactor.ts';
 import { withoutCredentials } from '../common/secrets.ts';
 import type { OnFinish } from '../job/job-file/on-finish-keys.ts';
 import type { Environment } from '../job/job-file/variables.ts';
 import { formatDuration } from '../job/values/duration.ts';
-import { openGrace } from './grace.ts';
-import { type PostOptions, postReport } from './post-report.ts';
 import { createReport, type FinishedRun, reportVariables } from './report.ts';
-import { runCommand } from './run-command.ts';
 
 export interface TellContext {
   /** The command gets all of it but what holds a credential. */
@@ -67,4 +72,211 @@ export async function tell(
       ),
   ]);
   grace.close();
+}
+
+/** The time that remains when a run is interrupted. */
+interface Grace {
+  /** Fires when it is up. */
+  readonly over: AbortSignal;
+  close(): void;
+}
+
+/**
+ * Grants time to finish, counted from an interruption, which may have come before.
+ *
+ * @param onInterrupted called when it comes later
+ */
+function openGrace(interruption: AbortSignal, graceMs: number, onInterrupted: () => void): Grace {
+  const controller = new AbortController();
+  let timer: NodeJS.Timeout | undefined;
+  const start = (): void => {
+    timer = setTimeout(() => controller.abort(), graceMs);
+  };
+  const interrupted = (): void => {
+    start();
+    onInterrupted();
+  };
+  if (interruption.aborted) start();
+  else interruption.addEventListener('abort', interrupted, { once: true });
+  return {
+    over: controller.signal,
+    close: () => {
+      clearTimeout(timer);
+      interruption.removeEventListener('abort', interrupted);
+    },
+  };
+}
+
+interface PostOptions {
+  /** The first wait before it is tried again; each further one is twice as long. @default 1000 */
+  readonly backoffMs?: number;
+  /** The longest that one try may take. @default 10000 */
+  readonly timeoutMs?: number;
+  /** Ends all tries when it fires. @default never */
+  readonly hurry?: AbortSignal | undefined;
+}
+
+const RETRIES = 3;
+
+/**
+ * Posts a text as JSON, and tries three more times when the server cannot be reached, fails (5xx)
+ * or is busy (408, 429).
+ *
+ * @throws Error whose message says how the last try failed. The address is not in it: the address
+ * of a web hook is a secret.
+ */
+export async function postReport(
+  url: string,
+  json: string,
+  { backoffMs = 1_000, timeoutMs = 10_000, hurry }: PostOptions = {},
+): Promise<void> {
+  const dispatcher = openConnections({ origin: new URL(url).origin, connections: 1, timeoutMs });
+  let tried = 0;
+  const attempt = async (): Promise<void> => {
+    tried += 1;
+    const ends = [AbortSignal.timeout(timeoutMs), ...(hurry ? [hurry] : [])];
+    const signal = AbortSignal.any(ends);
+    const headers = { 'content-type': 'application/json' };
+    const answer = await request(url, { method: 'POST', headers, body: json, signal, dispatcher });
+    await answer.body.dump();
+    if (answer.statusCode >= 300) throw new RefusedError(answer.statusCode);
+  };
+  try {
+    await pRetry(attempt, {
+      retries: RETRIES,
+      minTimeout: backoffMs,
+      signal: hurry,
+      shouldRetry: ({ error }) => !(error instanceof RefusedError) || error.mayPass,
+    });
+  } catch (error) {
+    const why = hurry?.aborted ? 'no answer in time after an interruption' : describe(error);
+    throw new Error(`${why} (tried ${tried === 1 ? 'once' : `${tried} times`})`, {
+      cause: error,
+    });
+  } finally {
+    // Not `close`, which would wait for a server that does not answer.
+    await dispatcher.destroy();
+  }
+}
+
+/** The server answered, but refused the text. */
+class RefusedError extends Error {
+  readonly mayPass: boolean;
+
+  constructor(status: number) {
+    super(
+      status < 400
+        ? `it answered ${status}, a redirect; give the address that it leads to`
+        : `it answered ${status}`,
+    );
+    this.mayPass = status >= 500 || status === 408 || status === 429;
+  }
+}
+
+function describe(error: unknown): string {
+  if (error instanceof RefusedError) return error.message;
+  const isTimeout = error instanceof Error && error.name === 'TimeoutError';
+  return (isTimeout ? 'timeout' : describeNetworkError(error)).replaceAll('_', ' ');
+}
+
+export interface CommandOptions {
+  /** The folder that it runs in. */
+  readonly cwd: string;
+  readonly env: Environment;
+  /** The text for its standard input. */
+  readonly stdin: string;
+  /** The longest that it may take; then it is ended, with everything that it started. */
+  readonly timeoutMs: number;
+  /** How long it may take to end after the signal to do so, in milliseconds. @default 5000 */
+  readonly shutdownTimeoutMs?: number;
+  /** Ends it earlier when it fires. */
+  readonly hurry?: AbortSignal | undefined;
+}
+
+/** How often to check whether everything that it started has ended. */
+const POLL_MS = 50;
+
+const HAS_GROUPS = process.platform !== 'win32';
+
+/**
+ * Runs a command: a text through the shell, a list as a program with its arguments. Its output goes
+ * to standard error.
+ *
+ * @throws Error whose message says how it ended, unless with 0. The command is not in it: it may
+ * hold a secret.
+ */
+export async function runCommand(
+  command: string | readonly string[],
+  { cwd, env, stdin, timeoutMs, shutdownTimeoutMs = 5_000, hurry }: CommandOptions,
+): Promise<void> {
+  const [file = '', ...args] = typeof command === 'string' ? [command] : command;
+  const child = start(file, args, {
+    cwd,
+    env,
+    shell: typeof command === 'string',
+    stdio: ['pipe', 2, 2], // by number: in a worker thread, process.stderr is no file
+    detached: HAS_GROUPS, // a group of its own, so that it can be ended as one
+    windowsHide: true,
+  });
+  child.stdin?.on('error', () => {}); // it need not read its input
+  child.stdin?.end(stdin);
+  /** Returns whether any process is left. */
+  const kill = (signal: NodeJS.Signals | 0): boolean => {
+    try {
+      if (!HAS_GROUPS || child.pid === undefined) return child.kill(signal);
+      return process.kill(-child.pid, signal);
+    } catch {
+      return false; // all are gone
+    }
+  };
+  let whyEnded: string | undefined;
+  let isKilled = false;
+  let killing: NodeJS.Timeout | undefined;
+  const end = (why: string): void => {
+    if (whyEnded !== undefined) return;
+    whyEnded = why;
+    kill('SIGTERM');
+    killing = setTimeout(() => {
+      isKilled = true;
+      kill('SIGKILL');
+    }, shutdownTimeoutMs);
+  };
+  const timeout = setTimeout(
+    () => end(`it took longer than ${formatDuration(timeoutMs)} and was ended`),
+    timeoutMs,
+  );
+  const endInHurry = (): void => end('it had not ended in time after an interruption');
+  if (hurry?.aborted) endInHurry();
+  else hurry?.addEventListener('abort', endInHurry);
+  const killAtExit = (): void => void kill('SIGTERM');
+  process.once('exit', killAtExit);
+  try {
+    const [code, signal] = (await once(child, 'exit')) as [number | null, string | null];
+    // The shell may end before the processes it started. Those are waited for, and killed, like the
+    // shell.
+    while (whyEnded !== undefined && !isKilled && kill(0)) await delay(POLL_MS);
+    if (whyEnded !== undefined) throw new Error(whyEnded);
+    if (code !== 0) throw new Error(`it ended with ${signal ?? `exit code ${code}`}`);
+  } catch (error) {
+    const isSystem = error instanceof Error && 'syscall' in error;
+    throw isSystem ? new Error(describeSystemError(error), { cause: error }) : error;
+  } finally {
+    clearTimeout(timeout);
+    clearTimeout(killing);
+    hurry?.removeEventListener('abort', endInHurry);
+    process.off('exit', killAtExit);
+  }
+}
+
+/** @throws Error without the message of Node.js, which repeats the whole argument */
+function start(file: string, args: readonly string[], options: SpawnOptions): ChildProcess {
+  try {
+    return spawn(file, args, options);
+  } catch (error) {
+    if (systemErrorCode(error) !== 'ERR_INVALID_ARG_VALUE') throw error;
+    // oxlint-disable-next-line preserve-caught-error -- its message has the whole command
+    throw new Error(
+      'it, or a variable that it would get, holds a NUL character, which no command can take; leave the character out',
+    );
+  }
 }

@@ -1,8 +1,8 @@
 import { BrandfillError } from '../common/errors.ts';
-import { evidenceOf } from '../rows/columns/column-evidence.ts';
 import { meaningOfName } from '../rows/columns/column-name.ts';
 import {
   type DomainColumn,
+  evidenceOf,
   findColumn,
   guessDomainColumn,
   guessDomainColumnByName,

@@ -2,8 +2,7 @@ import type { DomainColumn } from '../rows/columns/domain-column.ts';
 import type { DomainReader } from '../rows/domain/domain-reader.ts';
 import type { Extent, RowColumn, RowFormat, ScannedRow } from '../rows/row-format.ts';
 import type { Source } from '../rows/source.ts';
-import type { DomainRows } from './domain-rows.ts';
-import { createHashTable } from './hash-table.ts';
+import { createHashTable, type DomainRows } from './distinct-domains.ts';
 import { createInvalidRows, domainOf, type InvalidRow, placeOf } from './invalid-row.ts';
 import type { IndexedRow, RowIndex } from './row-index.ts';
 

@@ -1,10 +1,8 @@
 import type { Summary } from '../watch/summary.ts';
-import type { Latencies } from './latencies.ts';
-import { round, roundOrNull } from './round.ts';
 import type { Recording } from './run-recorder.ts';
 import type { RunReport } from './run-report.ts';
-import { shortenTo } from './text.ts';
-import type { Span, Timeline } from './timeline.ts';
+import { round, roundOrNull, shortenTo } from './text.ts';
+import type { Latencies, Span, Timeline } from './timeline.ts';
 
 export interface CallsOfRun {
   readonly recording: Recording;

@@ -1,18 +1,16 @@
 import type { AuthScheme } from '../brand/credential.ts';
 import type { NameValue } from '../brand/endpoint.ts';
 import type { Field, FillSetting } from '../collector/fields/fields.ts';
-import type { AllowedHost } from '../common/allowed-hosts.ts';
+import type { AllowedHost } from '../common/hosts.ts';
 import type { CallsPer } from '../guard/shared-budget.ts';
-import { flagOf } from '../job/read-settings.ts';
-import type { SettingDefinition } from '../job/setting-definition.ts';
+import { flagOf, type SettingDefinition } from '../job/read-settings.ts';
 import { SETTINGS, type Settings } from '../job/settings.ts';
-import { formatDuration } from '../job/values/duration.ts';
-import { formatSize } from '../job/values/format-size.ts';
+import { formatDuration, formatSize } from '../job/values/duration.ts';
 import type { AddressRange } from '../job/values/listen-address.ts';
-import { formatPrice } from '../job/values/price.ts';
+import { formatPrice } from '../job/values/quantities.ts';
 import type { Rate } from '../pace/rate.ts';
 import type { Encoding } from '../rows/encoding/encodings.ts';
-import { formatRate } from '../watch/describe/format-rate.ts';
+import { formatRate } from '../watch/describe/format.ts';
 import { shortenTo } from './text.ts';
 
 /** A setting of a run, for people. */

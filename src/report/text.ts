@@ -13,3 +13,13 @@ export function shortenTo(text: string, most: number): string {
 
 /** Control characters, marks that turn the direction of a text around, and lone surrogates. */
 const UNPRINTABLE = /[\p{Cc}\p{Cs}\u200e\u200f\u202a-\u202e\u2066-\u2069\u2028\u2029]+/gu;
+
+/** A number with at most this many decimals. */
+export function round(value: number, digits: number): number {
+  return Number(value.toFixed(digits));
+}
+
+/** The same for a number that may be unknown. */
+export function roundOrNull(value: number | undefined, digits: number): number | null {
+  return value === undefined ? null : round(value, digits);
+}

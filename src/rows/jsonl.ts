@@ -1,10 +1,9 @@
 import { BrandfillError } from '../common/errors.ts';
 import { isTooDeep } from '../common/json-depth.ts';
 import { textOfCell } from './csv/csv-writer.ts';
-import { describeText } from './describe-text.ts';
 import { createJsonlFiller, cutMembers } from './jsonl-members.ts';
 import type { CellValue, RowColumn, RowFormat, RowWriter, ScannedRow } from './row-format.ts';
-import type { Source } from './source.ts';
+import { describeText, type Source } from './source.ts';
 
 const SAMPLE_ROWS = 200;
 /** No real row is this long; it bounds the memory that one line may take. */

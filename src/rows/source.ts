@@ -1,5 +1,5 @@
-import type { FileAccess } from '../common/file-access.ts';
-import type { FileIdentity } from '../common/same-file.ts';
+import type { FileAccess, FileIdentity } from '../common/files.ts';
+import { shorten } from './columns/names.ts';
 import type { Workbook } from './xlsx/open-workbook.ts';
 
 /** The bytes of a list, which can be read from the start as often as needed. */
@@ -47,4 +47,14 @@ export interface Source {
    */
   assertUnchanged(): Promise<void>;
   close(): Promise<void>;
+}
+
+/** Describes a list of text: `CSV, Windows-1252 (such as 'Müller')`. UTF-8 is not mentioned. */
+export function describeText(
+  format: string,
+  { encoding, encodingExample }: Pick<Source, 'encoding' | 'encodingExample'>,
+): string {
+  if (encoding === 'UTF-8') return format;
+  const example = encodingExample === undefined ? '' : ` (such as '${shorten(encodingExample)}')`;
+  return `${format}, ${encoding}${example}`;
 }

@@ -1,10 +1,10 @@
 import { usualDialect } from './csv/csv-dialect.ts';
 import { cellWriterOf } from './csv/csv-writer.ts';
 import type { Extent, RowColumn, RowFormat, RowKind, RowWriter } from './row-format.ts';
-import { cellOfText } from './typed-text.ts';
+import type { SheetCell } from './xlsx/cell.ts';
 import { columnsOf } from './xlsx/cell-ref.ts';
-import { HEADER_STYLE, LONG_STYLE } from './xlsx/new-styles.ts';
 import { createNewSheetWriter, type SheetWriter } from './xlsx/sheet-writer.ts';
+import { HEADER_STYLE, LONG_STYLE, styleOfDecimals } from './xlsx/styles.ts';
 
 export interface TableOptions {
   readonly format: RowFormat;
@@ -98,4 +98,28 @@ export function createSheetOfList({
 
 function widthOf({ columns }: RowFormat, { maxFields }: Extent): number {
   return Math.max(columns.length, maxFields);
+}
+
+const NUMBER = /^-?(?:0|[1-9]\d*)(?:\.(\d+))?$/;
+/** Sheets do not compute with more digits. */
+const MOST_DIGITS = 15;
+/** Nor do they show more, unless a format says so. */
+const MOST_SHOWN = 11;
+
+/**
+ * Converts a text of CSV into a cell of a workbook. It becomes a number if nothing of it gets lost,
+ * shown with as many decimals as it has. Everything else stays text, such as `007`, `+49 731 1`,
+ * `1e5`, `12,5`, dates, and numbers of more than fifteen digits.
+ */
+export function cellOfText(text: string): SheetCell {
+  if (text === '') return null;
+  const found = NUMBER.exec(text);
+  const digits = text.replaceAll(/\D/g, '').length;
+  if (!found || digits > MOST_DIGITS || Number(text) === 0) {
+    return text === '0' ? 0 : text;
+  }
+  const decimals = found[1]?.length ?? 0;
+  if (decimals === 0) return digits > MOST_SHOWN ? ['number', text, LONG_STYLE] : Number(text);
+  const style = styleOfDecimals(decimals);
+  return style === undefined ? text : ['number', text, style];
 }

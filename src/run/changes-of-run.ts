@@ -1,9 +1,12 @@
 import { join, resolve } from 'node:path';
-import { type Changes, openChanges, prepareManifest } from '../collector/changes/changes.ts';
-import { comparedColumnsOf } from '../collector/changes/compared-columns.ts';
+import {
+  type Changes,
+  comparedColumnsOf,
+  openChanges,
+  prepareManifest,
+} from '../collector/changes/changes.ts';
 import type { OutputColumns } from '../collector/output/output-columns.ts';
-import { leaveNoEmptyFolders } from './no-empty-folders.ts';
-import type { OpenedList } from './open-list-of-run.ts';
+import { leaveNoEmptyFolders, type OpenedList } from './open-list-of-run.ts';
 import type { PlannedRun } from './plan-run.ts';
 
 /** The reporting of what changed since the last run. */

@@ -7,24 +7,29 @@ import { measureFilledShares } from '../collector/fields/filled-share.ts';
 import { rankPaths } from '../collector/fields/rank-paths.ts';
 import { join } from '../collector/join.ts';
 import { isListed, type JoinedRow, type OutputRow } from '../collector/joined-row.ts';
-import { nameOutputColumns, type OutputColumns } from '../collector/output/output-columns.ts';
+import {
+  nameOutputColumns,
+  type OutputColumn,
+  type OutputColumns,
+} from '../collector/output/output-columns.ts';
 import { createRowAnswers, type RowAnswers } from '../collector/row-answers.ts';
+import { unlessAborted } from '../common/abort.ts';
 import { BrandfillError, describeSystemError } from '../common/errors.ts';
-import { unlessAborted } from '../common/unless-aborted.ts';
+import { shorten } from '../rows/columns/names.ts';
 import type { SavedColumn } from '../store/saved-columns.ts';
 import { MOST_SHAPES } from '../store/shapes.ts';
+import { formatCount } from '../watch/describe/format.ts';
+import type { RunEvent } from '../watch/events.ts';
 import {
   createStatusCounts,
   type LogosSummary,
   type StatusCounts,
   sumOf,
 } from '../watch/summary.ts';
-import { type BlankColumns, createBlankColumns } from './blank-columns.ts';
 import { openLogosOf } from './logos-of-run.ts';
 import { type LookupTotals, lookUpAll } from './lookups/look-up-all.ts';
 import { makeStore, type PlannedRun } from './plan-run.ts';
 import type { RunContext } from './run-context.ts';
-import { createRowTeller } from './tell-rows.ts';
 
 /** The joined rows, once all lookups are done. */
 export interface JoinedRun {
@@ -239,4 +244,97 @@ async function* count(
       `Cannot finish: ${expected} rows came in and ${counted} would go out. This is a defect of Brandfill; no output was changed, please report it.`,
     );
   }
+}
+
+/** The columns that the user asked for and for which no answer has a value. */
+interface BlankColumns {
+  add(rows: readonly JoinedRow[]): void;
+  /** Names these columns, once all rows were added; undefined when there is nothing to report. */
+  describe(): string | undefined;
+}
+
+/** With fewer rows, a column may be blank by chance. */
+const LEAST_ROWS = 5;
+
+/**
+ * Finds expressions without a value for any row. Mostly that is a mistake: a typing error, or a
+ * field that is nested within another.
+ *
+ * @param columns the columns of `fields`, in their order
+ */
+function createBlankColumns(columns: readonly OutputColumn[]): BlankColumns {
+  const blank = new Map(columns.entries());
+  let found = 0;
+
+  function look(row: JoinedRow): void {
+    if (row.status !== 'found') return;
+    found += 1;
+    for (const at of blank.keys()) if (hasValue(row.values[at])) blank.delete(at);
+  }
+
+  return {
+    add: (rows) => {
+      if (blank.size > 0) rows.forEach(look);
+    },
+    describe: () => {
+      if (blank.size === 0 || found < LEAST_ROWS) return undefined;
+      const names = [...blank.values()].map(
+        ({ name, expression = '' }) => `'${name}' (${shorten(expression)})`,
+      );
+      return `No answer has anything for ${names.join(', ')}: blank in all ${formatCount(found)} rows that were found; brandfill try shows what an answer has.`;
+    },
+  };
+}
+
+function hasValue(value: unknown): boolean {
+  if (Array.isArray(value)) return value.length > 0;
+  return value !== undefined && value !== null && value !== '';
+}
+
+/** Reports how many rows are written. */
+interface RowTeller {
+  add(rows: number): void;
+  /** Must be called after the last row. */
+  end(): void;
+}
+
+interface RowTellerOptions {
+  readonly total: number;
+  readonly onEvent: (event: RunEvent) => void;
+  /** The time in milliseconds. @default since the process started */
+  readonly now?: () => number;
+}
+
+/** Nothing is reported when writing takes less time than this. */
+const FIRST_MS = 1_000;
+const EVERY_MS = 250;
+
+/** Reports a few times a second, once writing takes more than a moment. */
+export function createRowTeller({
+  total,
+  onEvent,
+  now = () => performance.now(),
+}: RowTellerOptions): RowTeller {
+  const startMs = now();
+  let nextAtMs = startMs + FIRST_MS;
+  let written = 0;
+  let isTold = false;
+
+  function tell(): void {
+    isTold = true;
+    onEvent({ type: 'rows', written, total, elapsedMs: now() - startMs });
+  }
+
+  return {
+    add: (rows) => {
+      written += rows;
+      const nowMs = now();
+      if (nowMs < nextAtMs) return;
+      nextAtMs = nowMs + EVERY_MS;
+      tell();
+    },
+    end: () => {
+      if (isTold) tell();
+    },
+  };
 }

@@ -1,10 +1,24 @@
+import { existsSync } from 'node:fs';
+import { rmdir } from 'node:fs/promises';
+import { dirname, resolve } from 'node:path';
 import { createFill, type Fill } from '../collector/fill.ts';
-import type { OpenEarlierOutput } from '../collector/merge/earlier-output.ts';
-import type { FailureColumns } from '../collector/merge/failure-columns.ts';
+import { type OpenEarlierOutput, openEarlierOutput } from '../collector/merge/earlier-output.ts';
+import {
+  type FailureColumns,
+  findFailureColumns,
+  readFailureColumns,
+} from '../collector/merge/failure-columns.ts';
 import { createRowNotes } from '../collector/row-notes.ts';
-import type { Closer } from '../common/closer.ts';
+import type { Closable, Closer } from '../common/closer.ts';
+import { BrandfillError } from '../common/errors.ts';
 import type { Job } from '../job/job.ts';
-import { chooseColumn, refuseDoubtful } from '../producer/choose-column.ts';
+import type { Settings } from '../job/settings.ts';
+import {
+  chooseColumn,
+  chooseDomainColumn,
+  chooseDomainColumnOfFailures,
+  refuseDoubtful,
+} from '../producer/choose-column.ts';
 import type { RowNotes } from '../producer/plan.ts';
 import type { DomainColumn } from '../rows/columns/domain-column.ts';
 import { createDomainReader, type DomainReader } from '../rows/domain/domain-reader.ts';
@@ -13,10 +27,7 @@ import { openRows } from '../rows/open-rows.ts';
 import type { RowColumn, RowFormat } from '../rows/row-format.ts';
 import type { Source } from '../rows/source.ts';
 import { createReadingTeller, type ReadingTeller } from '../watch/tell-reading.ts';
-import { leaveNoEmptyFolders } from './no-empty-folders.ts';
 import type { RunContext } from './run-context.ts';
-import { createRunTime } from './run-time.ts';
-import { understandList } from './understand-list.ts';
 
 /** An open list with its format and columns. */
 export interface OpenedList {
@@ -102,4 +113,107 @@ export async function open(
 function describeNoHeader({ columns }: RowFormat): string {
   const names = columns.length === 1 ? 'column_1' : `column_1 to column_${columns.length}`;
   return `Without a header, columns are named by position (${names}), and the outputs get a header with these names.`;
+}
+
+/**
+ * Makes the time of a run, in milliseconds since 1970. It is the machine's time, but it stands
+ * still while a clock that was set back catches up. So nothing that the run dates lies in its
+ * future.
+ */
+export function createRunTime(systemTime: () => number = Date.now): () => number {
+  let latestMs = Number.NEGATIVE_INFINITY;
+  return () => {
+    latestMs = Math.max(latestMs, systemTime());
+    return latestMs;
+  };
+}
+
+interface ListToUnderstand {
+  readonly source: Source;
+  readonly format: RowFormat;
+  readonly settings: Settings;
+  readonly closer: Closer;
+  readonly spoolFolder: string;
+  readonly signal: AbortSignal;
+}
+
+/** A list with the column of its domains. */
+interface UnderstoodList {
+  readonly column: DomainColumn;
+  /** The columns that Brandfill added, and the output it is merged into, if it is to be merged. */
+  readonly merging:
+    | { readonly ours: FailureColumns; readonly earlier: OpenEarlierOutput }
+    | undefined;
+}
+
+/**
+ * Finds the column of the domains. For a list that is to be merged, this also opens the earlier
+ * output, which shows more of the list than the few rows that are left.
+ *
+ * @throws BrandfillError `INVALID_SETTING`, `UNREADABLE_INPUT`
+ */
+async function understandList(list: ListToUnderstand): Promise<UnderstoodList> {
+  const { source, format, settings } = list;
+  const { merge, prefix, domainColumn: named } = settings;
+  if (merge !== undefined) return await understandMerge(list, merge);
+  const ours = named === undefined ? findFailureColumns(format, prefix) : undefined;
+  const column = ours
+    ? columnOfFailures(source, ours, undefined)
+    : chooseDomainColumn(source, format, named);
+  return { column, merging: undefined };
+}
+
+async function understandMerge(list: ListToUnderstand, merge: string): Promise<UnderstoodList> {
+  const { source, format, settings, closer, spoolFolder, signal } = list;
+  if (source.workbook) refuseWorkbook(source.name);
+  const ours = readFailureColumns({ name: source.name, format }, settings.prefix);
+  const failures = { source, format };
+  const options = { failures, columns: ours, settings, spoolFolder, signal };
+  const earlier = closer.add(await openEarlierOutput(merge, options));
+  if (earlier.source.workbook) refuseWorkbook(earlier.source.name);
+  const isNamed = settings.domainColumn !== undefined && ours.own.sampleRows.length > 0;
+  const column = isNamed
+    ? chooseDomainColumn(source, ours.own, settings.domainColumn)
+    : columnOfFailures(source, ours, earlier);
+  return { column, merging: { ours, earlier } };
+}
+
+function refuseWorkbook(name: string): never {
+  throw new BrandfillError(
+    'INVALID_SETTING',
+    `Cannot merge ${name}: it is a workbook; enrich the whole list again instead, which asks only for what is not known yet.`,
+  );
+}
+
+function columnOfFailures(
+  source: Source,
+  { own, domain }: FailureColumns,
+  earlier: OpenEarlierOutput | undefined,
+): DomainColumn {
+  // Without rows nothing is looked up, so any column will do.
+  if (own.sampleRows.length === 0) return { ...domain, by: 'option', example: undefined };
+  return chooseDomainColumnOfFailures(source, own, earlier?.own);
+}
+
+interface NoEmptyFoldersOptions {
+  readonly isThere?: (folder: string) => boolean;
+}
+
+/** Removes a folder and its parents in the end, if they did not exist before and are empty. */
+export function leaveNoEmptyFolders(
+  path: string,
+  { isThere = existsSync }: NoEmptyFoldersOptions = {},
+): Closable {
+  const missing: string[] = [];
+  let folder = resolve(path);
+  // On Windows the topmost folder may be missing too, as there may be no such drive.
+  while (!isThere(folder) && dirname(folder) !== folder) {
+    missing.push(folder);
+    folder = dirname(folder);
+  }
+  return {
+    close: async () => {
+      for (const folder of missing) await rmdir(folder).catch(() => {}); // it is not empty
+    },
+  };
 }

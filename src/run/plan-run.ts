@@ -1,26 +1,25 @@
 import { existsSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join as joinPath } from 'node:path';
-import { createDomainSample, type DomainSample } from '../collector/fields/domain-sample.ts';
 import { countShape, type ShapeCounts } from '../collector/fields/enriched-columns.ts';
+import { createDomainSample, type DomainSample } from '../collector/fields/filled-share.ts';
 import type { ShapeUses } from '../collector/fields/rank-paths.ts';
 import { chooseOutputPaths } from '../collector/output/output-paths.ts';
 import { createCloser } from '../common/closer.ts';
-import { nameApi } from '../job/api-name.ts';
-import type { Job } from '../job/job.ts';
-import { callsIdOf } from '../job/pace-id.ts';
-import { costOf } from '../job/values/price.ts';
+import { callsIdOf, type Job, nameApi, paceIdOf } from '../job/job.ts';
+import type { Settings } from '../job/settings.ts';
+import { costOf } from '../job/values/quantities.ts';
+import { describePace, openIfTooLong, warmState } from '../pace/pacer.ts';
+import { resumeFixedRate } from '../pace/remembered.ts';
 import { assertColumnsThere } from '../producer/choose-column.ts';
-import { createDomainRows, type DomainRows } from '../producer/domain-rows.ts';
-import { makePlan, type Plan, type PlannedRows } from '../producer/plan.ts';
+import { createDomainRows, type DomainRows } from '../producer/distinct-domains.ts';
+import { makePlan, type Plan, type PlanEstimate, type PlannedRows } from '../producer/plan.ts';
 import { createRowIndex, type RowIndex } from '../producer/row-index.ts';
 import type { ListInput } from '../rows/list-input.ts';
 import type { Extent, RowColumn } from '../rows/row-format.ts';
-import type { Dated } from '../store/freshness.ts';
+import { type Dated, type Freshness, isFresh } from '../store/freshness.ts';
 import { createEmptyStore, type OutcomeStore, openStore } from '../store/store.ts';
 import { DATABASE } from '../store/store-files.ts';
-import { estimateCalls } from './estimate-calls.ts';
-import { createFreshnessCheck } from './freshness-of-job.ts';
 import { type OpenedList, open } from './open-list-of-run.ts';
 import type { RunContext } from './run-context.ts';
 
@@ -159,4 +158,70 @@ export async function openStoreOf({ settings, endpoint }: Job): Promise<OutcomeS
     keepsFound: settings.onlyMissing,
     apiName,
   });
+}
+
+/** The settings that decide which outcomes still count. */
+type FreshnessSettings = Pick<
+  Settings,
+  'fresh' | 'freshNotFound' | 'freshRejected' | 'freshJitter' | 'refresh' | 'onlyMissing'
+>;
+
+/**
+ * Creates a check of whether the outcome of a domain counts in the run that started at
+ * `startedAtMs`.
+ *
+ * @param now the present time of the run
+ */
+function createFreshnessCheck(
+  settings: FreshnessSettings,
+  startedAtMs: number,
+  now: () => number,
+): (domain: string, outcome: Dated) => boolean {
+  const freshness = freshnessOf(settings);
+  return (domain, outcome) => isFresh(domain, outcome, { freshness, startedAtMs, nowMs: now() });
+}
+
+function freshnessOf(settings: FreshnessSettings): Freshness {
+  const { refresh, onlyMissing, fresh, freshNotFound, freshRejected, freshJitter } = settings;
+  if (refresh) return NOTHING_COUNTS;
+  if (onlyMissing) return { ...NOTHING_COUNTS, foundMs: Number.POSITIVE_INFINITY };
+  const durations = { foundMs: fresh, notFoundMs: freshNotFound, rejectedMs: freshRejected };
+  return { ...durations, jitter: freshJitter };
+}
+
+const NOTHING_COUNTS: Freshness = { foundMs: 0, notFoundMs: 0, rejectedMs: 0, jitter: 0 };
+
+interface EstimateOptions {
+  readonly job: Pick<Job, 'endpoint' | 'credential' | 'settings'>;
+  readonly store: Pick<OutcomeStore, 'findPace'>;
+  readonly calls: number;
+  /** Milliseconds since 1970. */
+  readonly nowMs: number;
+}
+
+/**
+ * Estimates how long calls take at the limit known so far: the given rate, or else the limit that
+ * the last run with this API and credential found, however long ago. The shared state of workers on
+ * a queue is not read.
+ */
+export function estimateCalls(options: EstimateOptions): PlanEstimate | undefined {
+  const { job, store, calls, nowMs } = options;
+  const { rate, queue, workers, maxWait } = job.settings;
+  const isShared = queue !== undefined;
+  if (workers === 0 || (isShared && rate === 'auto')) return undefined;
+  const saved = isShared ? undefined : store.findPace(paceIdOf(job));
+  const savedAgeMs = nowMs - (saved?.savedAtMs ?? nowMs);
+  const state =
+    rate === 'auto'
+      ? warmState(saved?.state, 0, savedAgeMs, 0)
+      : resumeFixedRate(saved?.state, { rate, nowMs: 0, savedAgeMs });
+  openIfTooLong(state, 0, maxWait);
+  const { limitIs, learnedLimitPerSecond, ratePerSecond, waitMs } = describePace(state, 0);
+  const limitPerSecond = limitIs === 'fixed' ? ratePerSecond : learnedLimitPerSecond;
+  if (limitPerSecond === undefined) return undefined;
+  return {
+    durationMs: calls === 0 ? 0 : waitMs + (calls / limitPerSecond) * 1_000,
+    limitPerSecond,
+    limitIs: limitIs === 'fixed' ? 'fixed' : 'learned',
+  };
 }

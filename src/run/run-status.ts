@@ -1,14 +1,18 @@
-import type { ScheduleName } from '../dashboard/board.ts';
-import type { RunEnd } from '../dashboard/live-run.ts';
-import { readToken } from '../dashboard/token.ts';
+import { hostname } from 'node:os';
+import { within } from '../common/abort.ts';
+import { createRunControl, type RunControl } from '../common/run-control.ts';
+import { toCleanJson } from '../common/secrets.ts';
+import { readToken } from '../dashboard/access.ts';
+import type { RunAction, ScheduleName } from '../dashboard/board.ts';
+import type { LiveRun, RunEnd } from '../dashboard/live-run.ts';
 import { describeError } from '../exit-codes.ts';
+import type { Routes } from '../http/listener.ts';
 import type { Job } from '../job/job.ts';
 import type { InstrumentMaker } from '../metrics/create-instruments.ts';
+import type { announceRun } from '../queue/bullmq/runs/run-board.ts';
 import { openStatus } from '../status.ts';
 import type { Summary } from '../watch/summary.ts';
-import { openRunBoard } from './run-board.ts';
 import type { RunContext } from './run-context.ts';
-import { openRunPage } from './run-page.ts';
 
 /** The surroundings of a run that is part of a larger process. */
 export interface RunSurroundings {
@@ -136,5 +140,154 @@ function measured(
       },
     },
     close: async () => run.end(),
+  };
+}
+
+/** The dashboard of one run, served by its own process. */
+interface RunPage {
+  readonly routes: Routes;
+  /** The context of the run, whose events also go to the page. */
+  readonly context: RunContext;
+  /** Shows to all viewers how the run ended, and closes their connections. */
+  end(how: RunEnd | undefined): Promise<void>;
+}
+
+/**
+ * Makes the page of a run.
+ *
+ * @param access whose token is undefined to let in everyone who asks under a known name, and whose
+ *   label is the name of the setting `allowHost` in messages
+ */
+async function openRunPage(
+  { settings }: Job,
+  context: RunContext,
+  access: { readonly token: string | undefined; readonly label: string },
+): Promise<RunPage> {
+  // Loaded here, so that a run without a page need not wait for it.
+  const { openDashboard, showOwnRun } = await import('../dashboard/index.ts');
+  const { recorder, control, context: recorded } = await recordRun(context);
+  const source = showOwnRun({ recorder, control, concurrency: settings.concurrency });
+  const dashboard = await openDashboard({
+    source,
+    ...access,
+    allowHost: settings.allowHost,
+    trustedProxy: settings.trustedProxy,
+  });
+  return {
+    routes: dashboard.routes,
+    context: recorded,
+    end: async (how) => {
+      if (how) recorder.end(how);
+      await dashboard.close();
+    },
+  };
+}
+
+/** Shows a run in Redis, for `brandfill dashboard`. */
+interface RunBoard {
+  /** The context of the run, whose events also go to Redis. */
+  readonly context: RunContext;
+  close(how: RunEnd | undefined): Promise<void>;
+}
+
+/** A Redis that cannot be reached must not hold up the end of a run for longer. */
+const SHUTDOWN_TIMEOUT_MS = 2_000;
+
+/**
+ * Shows a run in Redis, and takes requests to it from there. The run goes on if Redis cannot be
+ * used: a run that needs Redis reports that itself.
+ *
+ * @param url undefined to show the run nowhere
+ * @param schedule the schedule that makes the run, if any
+ */
+export async function openRunBoard(
+  url: string | undefined,
+  context: RunContext,
+  schedule?: ScheduleName,
+): Promise<RunBoard> {
+  if (url === undefined) return { context, close: async () => {} };
+  // Loaded here, so that a run without Redis need not wait for it.
+  const [{ announceRun, openQueueServer }, { applyAction }, recorded] = await Promise.all([
+    import('../queue/bullmq/index.ts'),
+    import('../dashboard/board.ts'),
+    recordRun(context, schedule),
+  ]);
+  const { recorder, control } = recorded;
+  // Not awaited: if Redis does not answer, a run that needs it reports that.
+  const showing = show(url, { openQueueServer, announceRun }, () => ({
+    id: context.runId,
+    describe: () => toCleanJson(recorder.read()),
+    onAsked: (action) => void applyAction(recorder.read(), control, action as RunAction),
+  }));
+  return {
+    context: recorded.context,
+    close: async (how) => {
+      if (how) recorder.end(how);
+      const shown = await showing;
+      await shown?.close();
+    },
+  };
+}
+
+type Announcing = Pick<typeof import('../queue/bullmq/index.ts'), 'openQueueServer'> & {
+  readonly announceRun: typeof announceRun;
+};
+
+async function show(
+  url: string,
+  { openQueueServer, announceRun }: Announcing,
+  describe: () => Parameters<typeof announceRun>[1],
+): Promise<{ close(): Promise<void> } | undefined> {
+  try {
+    const redis = await openQueueServer({
+      url,
+      acceptEviction: true,
+      isTraced: false,
+      onNotice: () => {},
+    });
+    const announced = announceRun(redis.client, describe());
+    return {
+      close: async () => {
+        await within(SHUTDOWN_TIMEOUT_MS, announced.close());
+        await redis.close();
+      },
+    };
+  } catch {
+    return undefined;
+  }
+}
+
+/** A run that is recorded, so that a dashboard can show it. */
+interface RecordedRun {
+  readonly recorder: LiveRun;
+  /** Steers the run. It is the control of the caller, if there is one. */
+  readonly control: RunControl;
+  /** The context of the run, whose events also go to the recorder. */
+  readonly context: RunContext;
+}
+
+/**
+ * Records a run that is about to start.
+ *
+ * @param schedule the schedule that makes the run, if any
+ */
+async function recordRun(context: RunContext, schedule?: ScheduleName): Promise<RecordedRun> {
+  // Loaded here, so that a run without a dashboard need not wait for it.
+  const { createLiveRun } = await import('../dashboard/live-run.ts');
+  const { control = createRunControl(), onEvent, runId, signal } = context;
+  const about = { id: runId, host: hostname(), pid: process.pid, startedAtMs: Date.now() };
+  const recorder = createLiveRun({ ...about, control, schedule });
+  return {
+    recorder,
+    control,
+    context: {
+      ...context,
+      control,
+      signal: AbortSignal.any([signal, control.stopped]),
+      onEvent: (event) => {
+        recorder.show(event);
+        onEvent(event);
+      },
+    },
   };
 }

@@ -4,7 +4,7 @@ import { chooseOutputPaths, folderOf } from '../collector/output/output-paths.ts
 import { openOutputs } from '../collector/output/outputs.ts';
 import { nameSheets, refuseLongSheets } from '../collector/output/sheet-names.ts';
 import { createCloser } from '../common/closer.ts';
-import { isPiped } from '../common/is-piped.ts';
+import { isPiped } from '../common/files.ts';
 import type { Job } from '../job/job.ts';
 import type { ListInput } from '../rows/list-input.ts';
 import type { Summary } from '../watch/summary.ts';

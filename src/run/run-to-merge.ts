@@ -5,10 +5,10 @@ import { chooseMergePaths, folderOf } from '../collector/output/output-paths.ts'
 import { openOutputs } from '../collector/output/outputs.ts';
 import { createCloser } from '../common/closer.ts';
 import { BrandfillError } from '../common/errors.ts';
-import { isPiped } from '../common/is-piped.ts';
+import { isPiped } from '../common/files.ts';
 import type { Job } from '../job/job.ts';
 import { type ListInput, openList } from '../rows/list-input.ts';
-import { sizeOnDisk } from '../store/size.ts';
+import { sizeOnDisk } from '../store/store-files.ts';
 import { createStatusCounts, type Summary } from '../watch/summary.ts';
 import { lookUpAndJoin } from './look-up-and-join.ts';
 import { type OpenedList, open } from './open-list-of-run.ts';

@@ -1,5 +1,5 @@
-import { costOf } from '../job/values/price.ts';
-import { sizeOnDisk } from '../store/size.ts';
+import { costOf } from '../job/values/quantities.ts';
+import { sizeOnDisk } from '../store/store-files.ts';
 import type { Summary } from '../watch/summary.ts';
 import type { JoinedRun } from './look-up-and-join.ts';
 import type { PlannedRun } from './plan-run.ts';

@@ -1,5 +1,4 @@
 import type { IncomingMessage } from 'node:http';
-import { findParameter } from './domain-parameter.ts';
 
 /** The credential that the sandbox asks for. */
 export interface SandboxAuth {
@@ -42,3 +41,68 @@ export function createChallenge(auth: SandboxAuth | undefined): Record<string, s
   if (auth?.scheme === 'basic') return { 'WWW-Authenticate': 'Basic realm="sandbox"' };
   return {};
 }
+
+/** The reason why a `domain` parameter is refused, as it goes into the answer. */
+interface DomainProblem {
+  status: 400 | 422;
+  code: 'missing_domain' | 'invalid_domain';
+  message: string;
+}
+
+/**
+ * Find a parameter in a query string and decode it. Returns `undefined` when it is missing or cannot be decoded.
+ *
+ * @param query without the leading question mark
+ */
+export function findParameter(query: string, name: string): string | undefined {
+  const start = findValue(query, `${name}=`);
+  if (start === -1) return undefined;
+  const end = query.indexOf('&', start);
+  const raw = query.slice(start, end === -1 ? undefined : end);
+  return /[%+]/.test(raw) ? decode(raw) : raw;
+}
+
+/** The place where the value of the parameter begins, or -1. */
+function findValue(query: string, key: string): number {
+  if (query.startsWith(key)) return key.length;
+  const at = query.indexOf(`&${key}`);
+  return at === -1 ? -1 : at + 1 + key.length;
+}
+
+function decode(raw: string): string | undefined {
+  try {
+    return decodeURIComponent(raw.replaceAll('+', ' '));
+  } catch {
+    return undefined;
+  }
+}
+
+const DOMAIN =
+  /^(?=.{4,253}$)(?!www\.[^.]+\.)(?:[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?\.)+(?:[a-z]{2,63}|xn--[a-z0-9-]{1,59})$/;
+
+/**
+ * Find out why a domain is refused; `undefined` means that it is fine. Providers want the bare
+ * lower-case ASCII domain and answer 400 to a text that is nearly one. A text that is no domain at
+ * all gets 422 here.
+ */
+export function findDomainProblem(domain: string | undefined): DomainProblem | undefined {
+  if (domain !== undefined && DOMAIN.test(domain)) return undefined;
+  if (domain === undefined || domain === '') {
+    return { status: 400, code: 'missing_domain', message: 'The parameter domain is required.' };
+  }
+  for (const [pattern, message] of nearMisses) {
+    if (pattern.test(domain)) return { status: 400, code: 'invalid_domain', message };
+  }
+  return { status: 422, code: 'invalid_domain', message: 'The parameter domain is not a domain.' };
+}
+
+const nearMisses: readonly (readonly [RegExp, string])[] = [
+  [/^[a-z][a-z0-9+.-]*:\/\//i, 'Leave out the scheme: send example.com, not https://example.com.'],
+  [/[/?#@]/, 'Send the domain alone, without a path or a user.'],
+  [/^\[?[0-9a-f]*:[0-9a-f:.]*\]?$|^\d+(\.\d+){3}$/i, 'An IP address is not a domain.'],
+  [/:\d+$/, 'Leave out the port.'],
+  [/[A-Z]/, 'Send the domain in lower case.'],
+  [/^www\./, 'Leave out www.'],
+  [/\.$/, 'Leave out the trailing dot.'],
+  [/[^\0-\x7f]/, 'Send the ASCII form of the domain (xn--…).'],
+];

@@ -1,16 +1,19 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
-import { type AuthCheck, createAuthCheck, createChallenge } from './auth.ts';
+import {
+  type AuthCheck,
+  createAuthCheck,
+  createChallenge,
+  findDomainProblem,
+  findParameter,
+} from './auth.ts';
 import type { CallCounter } from './call-counter.ts';
-import { deliver } from './deliver.ts';
-import { findDomainProblem, findParameter } from './domain-parameter.ts';
-import { createLatency, type Latency } from './latency.ts';
-import { createLimitGate, type LimitGate } from './limits/limit-gate.ts';
+import { createLimiter, createLimitHeaders } from './limiter.ts';
 import type { SandboxOptions, SandboxReply } from './options.ts';
-import { hashText } from './random.ts';
+import { draw, hashText, purposes } from './random.ts';
 import { createReplies, type Replies } from './replies.ts';
 import { createScript, type Script } from './script.ts';
-import { sendError } from './send.ts';
+import { send, sendError } from './send.ts';
 
 /** One call on its way through the endpoint. */
 interface Call {
@@ -144,4 +147,131 @@ function judge(reply: SandboxReply): { status: number; broken: boolean } {
   if (typeof reply === 'string') return { status: 0, broken: true };
   const { status = 200, breakOff = false, broken = breakOff } = reply;
   return { status, broken };
+}
+
+/** Milliseconds that a call takes, from the hash of its domain and the ordinal of the call. */
+type Latency = (hash: number, ordinal: number) => number;
+
+/**
+ * Distance of the 1st and the 99th percentile of a normal distribution from its mean, in standard
+ * deviations.
+ */
+const PERCENTILE_99 = 2.326;
+
+/**
+ * Create the latency of the sandbox, or `undefined` for none.
+ *
+ * @param latencyMs fixed, or the 1st and 99th percentile of a log-normal distribution that is clamped to them
+ */
+export function createLatency(
+  latencyMs: number | { fromMs: number; toMs: number } | undefined,
+): Latency | undefined {
+  if (latencyMs === undefined || latencyMs === 0) return undefined;
+  if (typeof latencyMs === 'number') return () => latencyMs;
+  const { fromMs, toMs } = latencyMs;
+  const from = Math.log(Math.max(fromMs, 1));
+  const to = Math.log(Math.max(toMs, 1));
+  const mean = (from + to) / 2;
+  const deviation = (to - from) / 2 / PERCENTILE_99;
+  return (hash, ordinal) => {
+    const drawn = Math.exp(mean + deviation * drawNormal(hash, ordinal));
+    return Math.min(toMs, Math.max(fromMs, drawn));
+  };
+}
+
+/** Draw from the standard normal distribution (Box and Muller's method). */
+function drawNormal(hash: number, ordinal: number): number {
+  const radius = Math.sqrt(-2 * Math.log(1 - draw(hash, purposes.latency, ordinal)));
+  return radius * Math.cos(2 * Math.PI * draw(hash, purposes.latencyAngle, ordinal));
+}
+
+/** A limit together with the headers that describe it. */
+interface LimitGate {
+  enter(nowMs: number): { allowed: boolean; headers: Record<string, string> };
+  /** Must be called once for each call that was allowed, when it ends. */
+  leave(): void;
+}
+
+/** Create the limit of the sandbox, or `undefined` for none. */
+function createLimitGate(
+  options: Pick<SandboxOptions, 'limit' | 'limitKind' | 'burst' | 'limitHeaders'>,
+): LimitGate | undefined {
+  const { limit, limitKind = 'token-bucket', limitHeaders = 'retry-after', burst } = options;
+  if (limit === undefined) return undefined;
+  const limiter = createLimiter(limitKind, limit, burst);
+  const writeHeaders = createLimitHeaders(limitHeaders, limitKind, limit);
+  return {
+    enter(nowMs) {
+      const verdict = limiter.take(nowMs);
+      return { allowed: verdict.allowed, headers: writeHeaders(verdict, nowMs) };
+    },
+    leave: () => limiter.release(),
+  };
+}
+
+/** How a reply is delivered. */
+interface Delivery {
+  /** Milliseconds to wait; 0 sends at once. */
+  delayMs: number;
+  gzip: boolean;
+  /** Called when the reply is due, just before it is sent. For `hang`, at once. */
+  onDue: () => void;
+  /** Called instead when the caller leaves before that, and for `hang` when the caller leaves. */
+  onGone: () => void;
+}
+
+/** The response that a reply goes to, and headers that go with any answer. */
+interface Recipient {
+  request: IncomingMessage;
+  response: ServerResponse;
+  headers?: Readonly<Record<string, string>> | undefined;
+}
+
+/** Send a reply when it is due, unless the caller has gone by then. */
+function deliver(recipient: Recipient, reply: SandboxReply, delivery: Delivery): void {
+  const { delayMs, onDue, onGone } = delivery;
+  const { response } = recipient;
+  if (reply === 'hang') {
+    onDue();
+    response.once('close', onGone);
+    return;
+  }
+  if (delayMs <= 0) {
+    onDue();
+    transmit(recipient, reply, delivery.gzip);
+    return;
+  }
+  const cancel = () => {
+    clearTimeout(timer);
+    onGone();
+  };
+  const timer = setTimeout(() => {
+    response.off('close', cancel);
+    onDue();
+    transmit(recipient, reply, delivery.gzip);
+  }, delayMs);
+  response.once('close', cancel);
+}
+
+function transmit(
+  { request, response, headers }: Recipient,
+  reply: Exclude<SandboxReply, 'hang'>,
+  gzip: boolean,
+): void {
+  if (reply === 'reset') {
+    request.socket.resetAndDestroy();
+    return;
+  }
+  const { status = 200, body = '', breakOff = false, raw } = reply;
+  if (raw !== undefined) {
+    request.socket.end(raw);
+    return;
+  }
+  const message = {
+    status,
+    headers: headers === undefined ? reply.headers : { ...headers, ...reply.headers },
+    body: typeof body === 'string' || body instanceof Uint8Array ? body : JSON.stringify(body),
+    breakOff,
+  };
+  send(request, response, message, gzip);
 }

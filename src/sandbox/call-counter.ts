@@ -1,6 +1,3 @@
-import { type DomainCalls, DomainCounts } from './domain-counts.ts';
-import type { SandboxStats } from './stats.ts';
-
 /** How a call ended, as its caller sees it. */
 type Ending = 'answered' | 'faulted' | 'throttled' | 'refused';
 
@@ -139,4 +136,113 @@ function endingOf(status: number, broken: boolean): Ending {
 
 function toIso(ms: number | undefined): string | null {
   return ms === undefined ? null : new Date(ms).toISOString();
+}
+
+/**
+ * The sandbox's counts for one domain. Calls that are in no other count were refused, abandoned or
+ * are still open.
+ */
+export interface DomainCalls {
+  /** All calls that named it. */
+  calls: number;
+  /** Calls with a final answer: a later call for the domain is a duplicate. */
+  answered: number;
+  /** Calls that ended in a server fault, a timeout status, or an unusable answer: a reason to call again. */
+  faulted: number;
+  /** Calls answered 429. */
+  throttled: number;
+}
+
+/** The counts that are kept, in the order of a domain's cells. `admitted` calls passed every check. */
+const columns = { calls: 0, admitted: 1, answered: 2, faulted: 3, throttled: 4 } as const;
+const WIDTH = 5;
+
+/** Counts for millions of domains: one map entry and twenty bytes each. */
+export class DomainCounts {
+  readonly #rows = new Map<string, number>();
+  #cells: Uint32Array = new Uint32Array(WIDTH * 1024);
+
+  get size(): number {
+    return this.#rows.size;
+  }
+
+  /** Add one to a count and return it. */
+  add(domain: string, column: keyof typeof columns): number {
+    const cell = this.#rowOf(domain) * WIDTH + columns[column];
+    const count = (this.#cells[cell] ?? 0) + 1;
+    this.#cells[cell] = count;
+    return count;
+  }
+
+  of(domain: string): DomainCalls {
+    const row = this.#rows.get(domain);
+    const cell = (column: keyof typeof columns): number =>
+      row === undefined ? 0 : (this.#cells[row * WIDTH + columns[column]] ?? 0);
+    return {
+      calls: cell('calls'),
+      answered: cell('answered'),
+      faulted: cell('faulted'),
+      throttled: cell('throttled'),
+    };
+  }
+
+  /** The domains in the order of their first call. */
+  domains(): IterableIterator<string> {
+    return this.#rows.keys();
+  }
+
+  clear(): void {
+    this.#rows.clear();
+    this.#cells = new Uint32Array(WIDTH * 1024);
+  }
+
+  #rowOf(domain: string): number {
+    const known = this.#rows.get(domain);
+    if (known !== undefined) return known;
+    const row = this.#rows.size;
+    this.#rows.set(domain, row);
+    if ((row + 1) * WIDTH > this.#cells.length) this.#grow();
+    return row;
+  }
+
+  #grow(): void {
+    const cells = new Uint32Array(this.#cells.length * 2);
+    cells.set(this.#cells);
+    this.#cells = cells;
+  }
+}
+
+/** The sandbox's counts since it started or was reset. Only calls to the brand endpoint count. */
+export interface SandboxStats {
+  /** All calls, refused ones included. */
+  calls: number;
+  /** Number of answers sent, by status. */
+  byStatus: Record<string, number>;
+  /** Calls answered 429. */
+  throttled: number;
+  /** Calls that ended in a server fault or an unusable answer. */
+  faulted: number;
+  /** Calls that got no answer: the sandbox reset the connection, or never meant to answer. */
+  unanswered: number;
+  /** Calls whose caller left before the answer was due. */
+  abandoned: number;
+  /** Calls answered 200 or 404: those that the quota counts. */
+  charged: number;
+  domains: {
+    /** Different domains asked for (valid ones). */
+    distinct: number;
+    /** The most calls for one domain, of any outcome. */
+    mostCalls: number;
+    /** Domains that got more than one final answer (see {@link DomainCalls.answered}). */
+    repeated: number;
+    /** The first 100 of these domains. */
+    repeats: ({ domain: string } & DomainCalls)[];
+  };
+  /** Calls being worked on. A call without latency is answered before the next is read. */
+  concurrency: { now: number; highest: number };
+  /** Calls in the busiest second of the clock. */
+  busiestSecond: number;
+  /** Time of the first call, ISO 8601, or `null` before it. */
+  firstCallAt: string | null;
+  lastCallAt: string | null;
 }

@@ -1,8 +1,6 @@
-import { describeKind } from '../common/describe-kind.ts';
-import type { LimitHeaders } from './limits/limit-headers.ts';
-import type { LimitKind } from './limits/limiter.ts';
+import { describeKind } from '../common/printable.ts';
+import type { LimitHeaders, LimitKind } from './limiter.ts';
 import type { SandboxOptions } from './options.ts';
-import { SandboxError } from './sandbox-error.ts';
 import { findRuleProblems } from './script-rule.ts';
 
 /**
@@ -172,4 +170,18 @@ function check(isFine: boolean, option: string, expected: string, value: unknown
   if (isFine) return;
   const message = `Cannot start the sandbox as '${option}' must be ${expected}: current value is ${String(value)}`;
   throw new SandboxError('sandbox_invalid_option', message);
+}
+
+/** Reasons why the sandbox could not be started. */
+type SandboxErrorCode = 'sandbox_port_in_use' | 'sandbox_cannot_listen' | 'sandbox_invalid_option';
+
+/** The sandbox could not be started; the message says what to change. */
+export class SandboxError extends Error {
+  override readonly name = 'SandboxError';
+  readonly code: SandboxErrorCode;
+
+  constructor(code: SandboxErrorCode, message: string, options?: ErrorOptions) {
+    super(message, options);
+    this.code = code;
+  }
 }

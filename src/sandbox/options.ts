@@ -1,6 +1,5 @@
 import type { SandboxAuth } from './auth.ts';
-import type { LimitHeaders } from './limits/limit-headers.ts';
-import type { LimitKind, LimitRate } from './limits/limiter.ts';
+import type { LimitHeaders, LimitKind, LimitRate } from './limiter.ts';
 import type { SandboxRule } from './script-rule.ts';
 
 /**

@@ -1,9 +1,8 @@
+import { validateHeaderName, validateHeaderValue } from 'node:http';
 import { createBrandAnswer } from './brand-answer.ts';
-import { createFaults } from './faults.ts';
-import type { SandboxOptions, SandboxReply } from './options.ts';
+import type { SandboxAnswer, SandboxOptions, SandboxReply } from './options.ts';
 import { draw, purposes } from './random.ts';
 import type { Script, ScriptedCall } from './script.ts';
-import { toSendable } from './scripted-reply.ts';
 
 /** The properties of a call that its answer depends on. */
 export interface Asked extends ScriptedCall {
@@ -53,3 +52,93 @@ const unknownDomain: SandboxReply = {
   status: 404,
   body: { error: { code: 'not_found', message: 'Nothing is known about this domain.' } },
 };
+
+/**
+ * A scripted reply with its body as text or bytes. What HTTP cannot carry is refused here, where the script is
+ * called: when it is sent it would end the process that has the sandbox.
+ *
+ * @throws Error that says what is wrong with the reply
+ */
+function toSendable(reply: SandboxReply): SandboxReply {
+  if (reply === 'reset' || reply === 'hang') return reply;
+  if (typeof reply !== 'object' || reply instanceof Promise) {
+    throw new TypeError(`expected an answer, 'reset' or 'hang', received ${describe(reply)}`);
+  }
+  const { status = 200, headers = {}, body, raw } = reply;
+  if (raw !== undefined && typeof raw !== 'string') {
+    throw new TypeError(`expected raw as a text, received a ${typeof raw}`);
+  }
+  if (!Number.isInteger(status) || status < 200 || status > 999) {
+    throw new RangeError(`expected a status from 200 to 999, received ${String(status)}`);
+  }
+  for (const [name, value] of Object.entries(headers)) {
+    validateHeaderName(name);
+    validateHeaderValue(name, value);
+  }
+  return body === undefined ? reply : { ...reply, body: textOf(body) };
+}
+
+function describe(reply: unknown): string {
+  return reply instanceof Promise ? 'a promise' : `a ${typeof reply}`;
+}
+
+function textOf(body: Exclude<SandboxAnswer['body'], undefined>): string | Uint8Array {
+  if (body instanceof Uint8Array) return body;
+  const text = typeof body === 'string' ? body : JSON.stringify(body);
+  if (text === undefined)
+    throw new TypeError(`expected a body for JSON, received a ${typeof body}`);
+  return text;
+}
+
+/** Decides how a call goes wrong; `undefined` when it does not. */
+type Faults = (hash: number, ordinal: number) => SandboxReply | undefined;
+
+/**
+ * Create the faults of the sandbox, or `undefined` for none.
+ *
+ * @param errors share of the calls that end in a server fault
+ * @param broken share of the calls whose answer is unusable
+ */
+function createFaults(errors: number, broken: number): Faults | undefined {
+  if (errors === 0 && broken === 0) return undefined;
+  return (hash, ordinal) => {
+    const share = draw(hash, purposes.fault, ordinal);
+    if (share >= errors + broken) return undefined;
+    return pick(
+      share < errors ? serverFaults : brokenAnswers,
+      draw(hash, purposes.faultKind, ordinal),
+    );
+  };
+}
+
+/**
+ * Faults as they occur in practice: the service itself speaks JSON, the gateway in front of it does
+ * not.
+ */
+const serverFaults: readonly SandboxReply[] = [
+  {
+    status: 500,
+    body: { error: { code: 'internal', message: 'Something went wrong on our side.' } },
+  },
+  {
+    status: 502,
+    headers: { 'Content-Type': 'text/html' },
+    body: '<html><head><title>502 Bad Gateway</title></head><body>502 Bad Gateway</body></html>',
+  },
+  { status: 503, body: { error: { code: 'unavailable', message: 'Temporarily unavailable.' } } },
+];
+
+const brokenAnswers: readonly SandboxReply[] = [
+  { body: '{"name":"Cut","description":"This JSON stops in the middle of a te', broken: true },
+  { body: '<!doctype html><title>Maintenance</title><p>Back soon.</p>', broken: true },
+  { body: '', broken: true },
+  {
+    body: { name: 'Cut', description: 'The connection closes within this answer.' },
+    breakOff: true,
+  },
+  'reset',
+];
+
+function pick<T>(list: readonly T[], share: number): T | undefined {
+  return list[Math.floor(share * list.length)];
+}

@@ -1,13 +1,17 @@
-import { createServer } from 'node:http';
+import {
+  createServer,
+  type IncomingMessage,
+  type RequestListener,
+  type Server,
+  type ServerResponse,
+} from 'node:http';
+import { pipeline, Readable } from 'node:stream';
 import { BrandEndpoint } from './brand-endpoint.ts';
-import { CallCounter } from './call-counter.ts';
-import { checkOptions } from './check-options.ts';
-import type { DomainCalls } from './domain-counts.ts';
-import { formatHost, listen } from './listen.ts';
-import { createLogoPages } from './logo-pages.ts';
+import { CallCounter, type DomainCalls, type SandboxStats } from './call-counter.ts';
+import { checkOptions, SandboxError } from './check-options.ts';
 import type { SandboxOptions } from './options.ts';
-import { createRouter } from './router.ts';
-import type { SandboxStats } from './stats.ts';
+import { draw, hashText, purposes } from './random.ts';
+import { type Message, send, sendError } from './send.ts';
 
 /** A running sandbox. The caller that started it must close it. */
 export interface Sandbox {
@@ -58,4 +62,184 @@ export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbo
         server.closeAllConnections();
       }),
   };
+}
+
+/**
+ * Listen on an address and return the port.
+ *
+ * @throws SandboxError when the port is in use or may not be opened
+ */
+async function listen(server: Server, host: string, port: number): Promise<number> {
+  await new Promise<void>((resolve, reject) => {
+    const fail = (cause: Error) => reject(describeListenError(cause, host, port));
+    server.once('error', fail);
+    server.listen(port, host, () => {
+      server.off('error', fail);
+      resolve();
+    });
+  });
+  const address = server.address();
+  return typeof address === 'object' && address !== null ? address.port : port;
+}
+
+function describeListenError(cause: Error, host: string, port: number): SandboxError {
+  const code = 'code' in cause ? cause.code : undefined;
+  const start = `Cannot listen on ${formatHost(host)}:${port}`;
+  if (code === 'EADDRINUSE') {
+    const message = `${start}: the port is in use; choose another with --port, or 0 for any free one`;
+    return new SandboxError('sandbox_port_in_use', message, { cause });
+  }
+  if (code === 'EACCES') {
+    const message = `${start}: not permitted; choose a port above 1023 with --port, or 0 for any free one`;
+    return new SandboxError('sandbox_cannot_listen', message, { cause });
+  }
+  return new SandboxError('sandbox_cannot_listen', `${start}: ${cause.message}`, { cause });
+}
+
+/** Puts an IPv6 address in brackets, as it must be before a port. */
+function formatHost(host: string): string {
+  return host.includes(':') ? `[${host}]` : host;
+}
+
+/**
+ * Create the function that hands each request to its endpoint. It checks for the brand endpoint
+ * first, because that is the busy one.
+ */
+function createRouter(
+  endpoint: BrandEndpoint,
+  counter: CallCounter,
+  logos?: LogoPages,
+): RequestListener {
+  const pages: Record<string, Page> = {
+    '/healthz': {
+      method: 'GET',
+      serve: (request, response) => sendJson(request, response, { status: 'ok' }),
+    },
+    '/stats': {
+      method: 'GET',
+      serve: (request, response) => sendJson(request, response, counter.snapshot()),
+    },
+    '/stats/domains': {
+      method: 'GET',
+      serve: (_request, response) => sendDomains(response, counter),
+    },
+    '/reset': {
+      method: 'POST',
+      serve(request, response) {
+        endpoint.reset();
+        sendJson(request, response, { status: 'ok' });
+      },
+    },
+  };
+  const brand: Page = {
+    method: 'GET',
+    serve: (request, response, query) => endpoint.handle(request, response, query),
+  };
+  const findLogo = (path: string): Page | undefined => {
+    const logo = logos?.(path);
+    return logo && { method: 'GET', serve: (request, response) => send(request, response, logo) };
+  };
+  const findScripted = (path: string): Page | undefined => {
+    const serve = endpoint.pageAt(path);
+    return serve && { method: 'GET', serve };
+  };
+  return (request, response) => {
+    const target = request.url ?? '/';
+    const mark = target.indexOf('?');
+    const path = mark === -1 ? target : target.slice(0, mark);
+    const page = path.endsWith('/v1/brand')
+      ? brand
+      : (findScripted(path) ?? pages[path] ?? findLogo(path));
+    if (page === undefined) {
+      sendError(request, response, {
+        status: 404,
+        code: 'no_such_path',
+        message: `There is nothing at ${path}.`,
+      });
+    } else if (page.method !== request.method) {
+      const headers = { Allow: page.method };
+      const message = `This path takes ${page.method} only.`;
+      sendError(request, response, { status: 405, code: 'method_not_allowed', message, headers });
+    } else {
+      page.serve(request, response, mark === -1 ? '' : target.slice(mark + 1));
+    }
+  };
+}
+
+interface Page {
+  method: 'GET' | 'POST';
+  serve(request: IncomingMessage, response: ServerResponse, query: string): void;
+}
+
+function sendJson(request: IncomingMessage, response: ServerResponse, value: unknown): void {
+  send(request, response, { status: 200, body: `${JSON.stringify(value)}\n` });
+}
+
+/** Send the calls of every domain as one JSON object, in pieces: there may be millions. */
+function sendDomains(response: ServerResponse, counter: CallCounter): void {
+  response.writeHead(200, { 'Content-Type': 'application/json; charset=utf-8' });
+  pipeline(Readable.from(writeDomains(counter)), response, () => {});
+}
+
+function* writeDomains(counter: CallCounter): Generator<string> {
+  let piece = '{';
+  let separator = '';
+  for (const domain of counter.domains()) {
+    piece += `${separator}\n${JSON.stringify(domain)}:${JSON.stringify(counter.of(domain))}`;
+    separator = ',';
+    if (piece.length > 65_536) {
+      yield piece;
+      piece = '';
+    }
+  }
+  yield `${piece}\n}\n`;
+}
+
+/** The picture at a path, or `undefined` when there is none. */
+type LogoPages = (path: string) => Picture | undefined;
+
+type Picture = Omit<Message, 'body'> & { body: string };
+
+/**
+ * Create the pictures of the sandbox. They are SVG, whatever the ending of their name, as happens
+ * in practice.
+ */
+export function createLogoPages(seed: number): LogoPages {
+  return (path) => {
+    const [, domain, theme] = /^\/logos\/([a-z0-9.-]+)\/(light|dark)\.png$/.exec(path) ?? [];
+    if (domain === undefined || theme === undefined) return undefined;
+    const hash = hashText(domain, seed);
+    const share = draw(hash, purposes.logo);
+    if (share < 0.05) return MISSING;
+    const color = `hsl(${Math.floor(draw(hash, purposes.logo, 1) * 360)} 60% 40%)`;
+    return {
+      status: 200,
+      headers: { 'Content-Type': 'image/svg+xml' },
+      body: drawLogo(domain.charAt(0).toUpperCase(), {
+        paper: theme === 'light' ? 'white' : color,
+        ink: theme === 'light' ? color : 'white',
+        more:
+          share < 0.1
+            ? '<script>document.title = "This picture does more than show."</script>'
+            : '',
+      }),
+    };
+  };
+}
+
+const MISSING: Picture = {
+  status: 404,
+  headers: { 'Content-Type': 'text/html' },
+  body: '<!doctype html><title>Not found</title><p>There is no such picture.</p>',
+};
+
+interface Look {
+  paper: string;
+  ink: string;
+  /** The rest of its content. */
+  more: string;
+}
+
+function drawLogo(letter: string, { paper, ink, more }: Look): string {
+  return `<svg xmlns="http://www.w3.org/2000/svg" width="512" height="128" viewBox="0 0 512 128">${more}<rect width="512" height="128" rx="24" fill="${paper}"/><text x="256" y="92" font-family="sans-serif" font-size="80" text-anchor="middle" fill="${ink}">${letter}</text></svg>\n`;
 }

@@ -1,5 +1,9 @@
 import { createHash } from 'node:crypto';
-import { basename, sep } from 'node:path';
+import { realpath } from 'node:fs/promises';
+import { basename, dirname, sep } from 'node:path';
+import { BrandfillError, describeSystemError } from '../common/errors.ts';
+import { SCHEDULE_SETTINGS, type ScheduleSettings } from '../job/commands/schedule-settings.ts';
+import { readSettings } from '../job/read-settings.ts';
 
 /** The job files that one schedule process keeps, or several with the same ones. */
 export interface Group {
@@ -30,4 +34,50 @@ function commonFolder(folders: readonly string[]): string {
     others.every((parts) => parts[at] === part);
   const end = first.findIndex((part, at) => !isShared(part, at));
   return first.slice(0, end === -1 ? first.length : end).join(sep) || sep;
+}
+
+/** The place where schedules are kept. */
+export interface SchedulePlace {
+  /** The Redis that keeps the schedules; or `BRANDFILL_QUEUE`. */
+  readonly queue?: string | undefined;
+  /** The name of these schedules there. @default made from the folder of the files */
+  readonly name?: string | undefined;
+  /** Uses a Redis that may throw schedules away when its memory is full. @default false */
+  readonly acceptEviction?: boolean | undefined;
+}
+
+interface PlaceOptions extends SchedulePlace {
+  readonly lostAfter?: string | number | undefined;
+  readonly listen?: string | number | undefined;
+}
+
+/** Reads the settings of that place. */
+export function readPlace(
+  { queue, name, lostAfter, acceptEviction, listen }: PlaceOptions,
+  describe: (key: string) => string,
+): { readonly url: string; readonly settings: ScheduleSettings } {
+  const given = { queue, name, lostAfter, acceptEviction, listen };
+  const settings = readSettings(SCHEDULE_SETTINGS, { given, env: process.env, describe });
+  if (settings.queue !== undefined) return { url: settings.queue, settings };
+  throw new BrandfillError(
+    'INVALID_SETTING',
+    `Cannot keep schedules without a queue: give ${describe('queue')}, or set BRANDFILL_QUEUE.`,
+  );
+}
+
+/**
+ * Resolves links in the folders of files. Files are not resolved: in Kubernetes they are links that
+ * change.
+ */
+export async function foldersOf(files: readonly string[]): Promise<readonly string[]> {
+  return await Promise.all(
+    files.map(async (file) => {
+      try {
+        return await realpath(dirname(file));
+      } catch (error) {
+        const why = describeSystemError(error);
+        throw new BrandfillError('INVALID_SETTING', `Cannot read the job file ${file}: ${why}.`);
+      }
+    }),
+  );
 }

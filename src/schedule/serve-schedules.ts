@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { aborted } from '../common/aborted.ts';
+import { aborted } from '../common/abort.ts';
 import type { OnNotice } from '../common/notice.ts';
 import type { InstrumentMaker } from '../metrics/create-instruments.ts';
 import type { ScheduleResults } from '../queue/bullmq/schedules/schedule-keepers.ts';

@@ -2,15 +2,11 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { BrandfillError } from '../common/errors.ts';
 import type { StoreSettings } from '../job/commands/store-settings.ts';
-import { findEndpointId } from '../job/endpoint-id.ts';
-import { libraryNaming } from '../job/library-naming.ts';
-import { readSettings } from '../job/read-settings.ts';
-import type { Definitions } from '../job/setting-definition.ts';
-import { isLmdbError, readError } from '../store/read-error.ts';
+import { findEndpointId } from '../job/job.ts';
+import { type Definitions, libraryNaming, readSettings } from '../job/read-settings.ts';
 import { DATABASE } from '../store/store-files.ts';
 import { openTables, type StoreTables } from '../store/tables.ts';
-import { writeError } from '../store/told-writes.ts';
-import type { StoreChoice, StoreOptionNaming } from './store-choice.ts';
+import { isLmdbError, readError, writeError } from '../store/told-writes.ts';
 
 /** An open store with the settings of a command. */
 export interface OpenedStore<T> {
@@ -65,3 +61,16 @@ function explain(folder: string, error: unknown): unknown {
   if (error instanceof Error && 'commitError' in error) return writeError(folder, error);
   return isLmdbError(error) ? readError(folder, error) : error;
 }
+
+/** Selects a store, and one of the APIs in it. */
+export interface StoreChoice {
+  /** The folder of the store. @default BRANDFILL_STORE, else `.brandfill` */
+  readonly store?: string | undefined;
+  /** Only outcomes of this API. @default all APIs in the store */
+  readonly baseUrl?: string | undefined;
+  /** With `baseUrl`: the query parameters that are sent with every call. */
+  readonly params?: Readonly<Record<string, string>> | undefined;
+}
+
+/** The name of an option in messages. The command line uses `--base-url`. */
+export type StoreOptionNaming = (key: string) => string;

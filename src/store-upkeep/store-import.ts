@@ -3,17 +3,20 @@ import { pipeline } from 'node:stream';
 import { createGunzip } from 'node:zlib';
 import { createShapeReader } from '../brand/shape.ts';
 import { BrandfillError, describeSystemError } from '../common/errors.ts';
-import { nameApi } from '../job/api-name.ts';
 import { IMPORT_SETTINGS, type StoreSettings } from '../job/commands/store-settings.ts';
-import { checkOptions } from '../job/known-options.ts';
-import { libraryNaming } from '../job/library-naming.ts';
-import { checkKind } from '../job/option-kinds.ts';
+import { nameApi } from '../job/job.ts';
+import { checkKind, checkOptions } from '../job/known-options.ts';
+import { libraryNaming } from '../job/read-settings.ts';
 import { normalizeDomain } from '../rows/domain/domain.ts';
+import { type IncomingOutcome, putNewer } from '../store/entries.ts';
 import { parseOutcomeLine } from '../store/outcome-line.ts';
-import { type IncomingOutcome, putNewer } from '../store/put-newer.ts';
 import { noteApiName } from '../store/tables.ts';
-import { type OpenStoreTask, withOpenedStore } from './opened-store.ts';
-import type { StoreChoice, StoreOptionNaming } from './store-choice.ts';
+import {
+  type OpenStoreTask,
+  type StoreChoice,
+  type StoreOptionNaming,
+  withOpenedStore,
+} from './opened-store.ts';
 
 /**
  * Options of an import. With `baseUrl`, all outcomes are imported for that API, whichever API they

@@ -8,20 +8,16 @@ import {
   PRUNE_SETTINGS,
   STORE_SETTINGS,
 } from '../job/commands/store-settings.ts';
-import { checkOptions } from '../job/known-options.ts';
-import { libraryNaming } from '../job/library-naming.ts';
-import type { OptionKind } from '../job/option-kinds.ts';
-import type { Definitions } from '../job/setting-definition.ts';
+import { checkOptions, type OptionKind } from '../job/known-options.ts';
+import { type Definitions, libraryNaming } from '../job/read-settings.ts';
 import { normalizeDomain } from '../rows/domain/domain.ts';
-import { countStore } from '../store/count-store.ts';
 import { readEntries } from '../store/entries.ts';
 import { decodeOutcome } from '../store/outcome-codec.ts';
 import { formatOutcomeLine } from '../store/outcome-line.ts';
 import { deleteDomains, pruneTables } from '../store/removal.ts';
-import type { Deleted, Pruned, StoreStats } from '../store/stats.ts';
+import { countStore, type Deleted, type Pruned, type StoreStats } from '../store/stats.ts';
 import { endpointIdsIn, keyOf, type StoreTables } from '../store/tables.ts';
-import { withOpenedStore } from './opened-store.ts';
-import type { StoreChoice, StoreOptionNaming } from './store-choice.ts';
+import { type StoreChoice, type StoreOptionNaming, withOpenedStore } from './opened-store.ts';
 
 /**
  * Counts what is in a store, even while runs use it.

@@ -1,5 +1,5 @@
 import { isAnswer } from '../brand/outcome.ts';
-import { fmix32, fnv1a } from '../common/fnv1a.ts';
+import { fmix32, fnv1a } from '../common/hashes.ts';
 import type { OutcomeHead } from './outcome-codec.ts';
 
 /** How long outcomes stay fresh, in milliseconds. */

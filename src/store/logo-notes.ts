@@ -1,6 +1,6 @@
 import type { Database } from 'lmdb';
-import { createCommitBatches } from './commit-batches.ts';
 import { keyOf } from './tables.ts';
+import { createCommitBatches } from './told-writes.ts';
 
 /** The note on the logo of a domain. */
 export interface LogoNote {

@@ -1,7 +1,7 @@
 import { mkdirSync, readdirSync, readFileSync, rmdirSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import * as lmdb from 'lmdb';
-import { PRIVATE_FOLDER } from '../common/file-access.ts';
+import { PRIVATE_FOLDER } from '../common/files.ts';
 import {
   describeOwner,
   describeSelf,

@@ -1,4 +1,4 @@
-import { chmodSync, existsSync, lstatSync, readdirSync } from 'node:fs';
+import { chmodSync, existsSync, lstatSync, readdirSync, statSync } from 'node:fs';
 import { basename, join } from 'node:path';
 
 /** The database of a store. */
@@ -43,3 +43,12 @@ function tighten(path: string): void {
 const STICKY = 0o1000;
 const OF_OTHERS = 0o077;
 const MODE = 0o7777;
+
+const BLOCK_BYTES = 512;
+
+/** How much disk space the store in a folder takes, in bytes; 0 when there is no store. */
+export function sizeOnDisk(folder: string): number {
+  const stats = statSync(join(folder, DATABASE), { throwIfNoEntry: false });
+  // Windows reports no blocks.
+  return stats ? stats.blocks * BLOCK_BYTES || stats.size : 0;
+}

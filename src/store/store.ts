@@ -3,19 +3,16 @@ import type { Database } from 'lmdb';
 import { isAnswer, type Outcome } from '../brand/outcome.ts';
 import type { Shape } from '../brand/shape.ts';
 import { BrandfillError } from '../common/errors.ts';
-import type { CallLedger, CallsPer } from '../guard/shared-budget.ts';
-import { createCallLedger } from './call-ledger.ts';
+import { blockSizeOf, type CallLedger, type CallsPer, windowAt } from '../guard/shared-budget.ts';
 import { type Claims, type ClaimsOptions, createClaims, NO_CLAIMS } from './claims/claims.ts';
-import { createCommitBatches } from './commit-batches.ts';
 import { timeIn } from './entries.ts';
 import { createLeftOvers, type LeftOvers, NO_LEFT_OVERS } from './left-overs.ts';
 import { createLogoNotes, type LogoNotes, NO_LOGO_NOTES } from './logo-notes.ts';
 import { decodeHead, decodeOutcome, encodeOutcome, type OutcomeHead } from './outcome-codec.ts';
-import { isLmdbError, readError } from './read-error.ts';
 import { removeUnusedShapes } from './removal.ts';
 import { findSavedColumns, type SavedColumn, saveColumns } from './saved-columns.ts';
-import { findSavedPace, paceKey, type SavedPace } from './saved-pace.ts';
 import { keyOf, keysOf, noteApiName, openTables } from './tables.ts';
+import { createCommitBatches, isLmdbError, readError } from './told-writes.ts';
 
 /**
  * Outcomes by domain, for one endpoint. Writes are committed in batches; several processes may use
@@ -303,4 +300,87 @@ function createUnsaved(): Unsaved {
     find: (table, at) => (values.size === 0 ? undefined : values.get(table)?.get(at)),
     findShape: (id) => shapes.get(id),
   };
+}
+
+/** The pace that a run knew, as a later run finds it. */
+export interface SavedPace {
+  /** The pacer's state as it was written. The pacer has to check it. */
+  readonly state: unknown;
+  /** When it was written, in milliseconds since 1970. */
+  readonly savedAtMs: number;
+  /** When the limit in it was last reached, in milliseconds since 1970. */
+  readonly learnedAtMs: number;
+}
+
+/** The key of a pace among the store's own notes. */
+function paceKey(id: string): string {
+  return `pace:${id}`;
+}
+
+/** The saved pace; undefined when there is none, or it is malformed. */
+function findSavedPace(meta: Database<unknown, string>, id: string): SavedPace | undefined {
+  const value = read(meta, paceKey(id));
+  if (typeof value !== 'object' || value === null) return undefined;
+  const { state, savedAtMs, learnedAtMs } = value as Partial<SavedPace>;
+  if (!Number.isFinite(savedAtMs) || !Number.isFinite(learnedAtMs)) return undefined;
+  return { state, savedAtMs: Number(savedAtMs), learnedAtMs: Number(learnedAtMs) };
+}
+
+function read(meta: Database<unknown, string>, key: string): unknown {
+  try {
+    return meta.get(key);
+  } catch {
+    return undefined; // invalid JSON: a lost pace costs only a few seconds
+  }
+}
+
+interface CallLedgerOptions {
+  /** Calls taken, by credential and unit. */
+  readonly table: Database<unknown, string>;
+  /** A hash of credential and API that does not reveal the credential. */
+  readonly id: string;
+  readonly limit: CallsPer;
+  /** Makes a change under the store's lock, and turns its errors into messages for users. */
+  readonly write: <T>(commit: () => Promise<T>) => Promise<T>;
+  /** Milliseconds since 1970. */
+  readonly now: () => number;
+}
+
+/** Counts calls in the store. LMDB lets one process at a time change the count. */
+function createCallLedger(options: CallLedgerOptions): CallLedger {
+  const { table, id, limit, write, now } = options;
+  const key = `${id}:${limit.unit}`;
+  const blockSize = blockSizeOf(limit);
+
+  return {
+    take: async () =>
+      await write(() =>
+        table.transaction(() => {
+          const nowMs = now();
+          const window = windowAt(limit.unit, nowMs);
+          const taken = takenIn(table.get(key), window.id);
+          const calls = Math.max(0, Math.min(blockSize, limit.count - taken));
+          if (calls > 0) table.putSync(key, { window: window.id, taken: taken + calls });
+          return { calls, window, nowMs };
+        }),
+      ),
+    read: async () => {
+      const window = windowAt(limit.unit, now());
+      return { taken: takenIn(table.get(key), window.id), window };
+    },
+    giveBack: async (calls, window) =>
+      await write(() =>
+        table.transaction(() => {
+          const taken = takenIn(table.get(key), window.id);
+          if (taken >= calls) table.putSync(key, { window: window.id, taken: taken - calls });
+        }),
+      ),
+  };
+}
+
+/** The calls taken in a window; 0 when the table holds another window. */
+function takenIn(value: unknown, windowId: string): number {
+  if (typeof value !== 'object' || value === null) return 0;
+  const { window, taken } = value as { window?: unknown; taken?: unknown };
+  return window === windowId && typeof taken === 'number' ? taken : 0;
 }

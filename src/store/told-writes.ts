@@ -1,3 +1,4 @@
+import { setTimeout as delay } from 'node:timers/promises';
 import { BrandfillError, describeSystemError } from '../common/errors.ts';
 import { isFull, type LmdbFile } from './lmdb-file.ts';
 
@@ -71,4 +72,68 @@ export function writeError(folder: string, error: unknown): BrandfillError {
     `Cannot write to the store ${folder}: ${why}. What was stored is kept; ${first}run the same command again.`,
     { cause: error },
   );
+}
+
+/** Says why a store cannot be read. LMDB notices damage only when it comes to the damaged page. */
+export function readError(
+  folder: string,
+  error: Error & { readonly code: number },
+): BrandfillError {
+  const why = describeSystemError(error);
+  const message = DAMAGES.has(error.code)
+    ? `its file data.mdb is damaged (${why}); put a copy of the folder in its place, or choose another folder with --store`
+    : `${why}; run the same command again`;
+  return new BrandfillError('UNUSABLE_STORE', `Cannot read the store ${folder}: ${message}.`, {
+    cause: error,
+  });
+}
+
+/** `MDB_PAGE_NOTFOUND`, `MDB_CORRUPTED`, `MDB_INVALID`, and `MDB_BAD_TXN`, which follows from them. */
+const DAMAGES: ReadonlySet<number> = new Set([-30797, -30796, -30793, -30782]);
+
+/** Whether an error is LMDB's own: it has the number of LMDB's error, or of the system's. */
+export function isLmdbError(error: unknown): error is Error & { readonly code: number } {
+  return error instanceof Error && 'code' in error && typeof error.code === 'number';
+}
+
+/** Gathers writes, so that many share one commit. */
+interface CommitBatches<T> {
+  /** @returns when the write is committed, along with others that came at about the same time */
+  add(write: T): Promise<void>;
+  /** Waits until all writes so far are committed. */
+  settle(): Promise<void>;
+}
+
+/**
+ * @param commit writes all of a batch in one transaction
+ * @param delayMs how long a batch waits for more writes after its first one
+ */
+export function createCommitBatches<T>(
+  commit: (batch: readonly T[]) => Promise<void>,
+  delayMs: number,
+): CommitBatches<T> {
+  let gathering: T[] = [];
+  let next: Promise<void> | undefined;
+  let latest: Promise<void> = Promise.resolve();
+
+  async function commitLater(): Promise<void> {
+    await delay(delayMs);
+    const batch = gathering;
+    gathering = [];
+    next = undefined;
+    await commit(batch);
+  }
+
+  return {
+    add: (write) => {
+      gathering.push(write);
+      if (!next) {
+        next = commitLater();
+        latest = next;
+      }
+      return next;
+    },
+    // Commits come one after the other, so the latest is the last.
+    settle: () => latest,
+  };
 }

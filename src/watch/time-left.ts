@@ -1,5 +1,4 @@
 import type { Progress } from './events.ts';
-import { createRecentRate } from './recent-rate.ts';
 
 /** Estimates how long the lookups of a run still take. */
 export interface TimeLeft {
@@ -42,4 +41,77 @@ export function createTimeLeft(): TimeLeft {
 /** Whether calls are held up for an unknown time. */
 function isHeld({ isPaused, heldBy }: Progress): boolean {
   return isPaused === true || heldBy === 'no_worker' || heldBy === 'another_run';
+}
+
+/** How fast a count grows at the moment. */
+interface RecentRate {
+  add(sample: RateSample): void;
+  /** Per second; 0 before there are two samples. */
+  readonly perSecond: number;
+}
+
+interface RateSample {
+  /** Since any fixed moment; never decreases. */
+  readonly atMs: number;
+  /** The count at that time. */
+  readonly count: number;
+}
+
+interface RecentRateOptions {
+  /** How far it looks back. @default 5 s */
+  readonly windowMs?: number;
+  /**
+   * The least count to look back over: with fewer since, it looks back further, up to `longestMs`.
+   * @default 10
+   */
+  readonly least?: number;
+  /** @default 60 s */
+  readonly longestMs?: number;
+}
+
+/** A silence longer than this many usual ones is not a pause between two counts. */
+const USUAL_SILENCES = 3;
+
+/**
+ * The rate over the last seconds. Where little happens, such as at six calls a minute, it looks
+ * back further: otherwise it would jump between nothing and far too much.
+ */
+export function createRecentRate({
+  windowMs = 5_000,
+  least = 10,
+  longestMs = 60_000,
+}: RecentRateOptions = {}): RecentRate {
+  let samples: readonly RateSample[] = [];
+
+  /** The last sample that is far enough back, both in time and in what was counted since. */
+  function findStart(newest: RateSample): RateSample | undefined {
+    return (
+      samples.findLast(
+        ({ atMs, count }) => newest.atMs - atMs >= windowMs && newest.count - count >= least,
+      ) ?? samples[0]
+    );
+  }
+
+  function hasStopped({ start, newest }: Record<'start' | 'newest', RateSample>): boolean {
+    const last = samples.find(({ count }) => count >= newest.count) ?? newest;
+    const silenceMs = newest.atMs - last.atMs;
+    const usualMs = (last.atMs - start.atMs) / (newest.count - start.count);
+    return silenceMs > windowMs && silenceMs > USUAL_SILENCES * usualMs;
+  }
+
+  return {
+    add: (sample) => {
+      const isKept = ({ atMs }: RateSample): boolean =>
+        atMs < sample.atMs && sample.atMs - atMs <= longestMs;
+      samples = [...samples.filter(isKept), sample];
+    },
+    get perSecond() {
+      const newest = samples.at(-1);
+      const start = newest && findStart(newest);
+      if (!newest || !start || newest.atMs <= start.atMs) return 0;
+      const counted = newest.count - start.count;
+      if (counted <= 0 || hasStopped({ start, newest })) return 0;
+      return (counted / (newest.atMs - start.atMs)) * 1_000;
+    },
+  };
 }

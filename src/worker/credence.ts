@@ -1,6 +1,6 @@
 import type { Answer, Writer } from '../brand/answer.ts';
-import type { Misdirection } from '../brand/misdirection.ts';
-import { createWaitQueue } from '../common/wait-queue.ts';
+import type { Misdirection } from '../brand/outcome.ts';
+import { createWaitQueue } from '../common/change.ts';
 
 /**
  * Whether answers can be believed, as only several of them together can show. `brand/answer.ts`

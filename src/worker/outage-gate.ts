@@ -1,5 +1,5 @@
 import { setMaxListeners } from 'node:events';
-import { createWaitQueue } from '../common/wait-queue.ts';
+import { createWaitQueue } from '../common/change.ts';
 import {
   createOutageState,
   describeOutage,

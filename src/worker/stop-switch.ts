@@ -1,5 +1,5 @@
 import { setMaxListeners } from 'node:events';
-import type { Misdirection } from '../brand/misdirection.ts';
+import type { Misdirection } from '../brand/outcome.ts';
 import { isCapped } from '../common/limit-hints.ts';
 
 /** Why a run ends before all domains are asked. */

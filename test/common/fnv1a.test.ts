@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { fmix32, fnv1a } from '../../src/common/fnv1a.ts';
+import { fmix32, fnv1a } from '../../src/common/hashes.ts';
 
 describe('fnv1a', () => {
   // From the list of its authors.

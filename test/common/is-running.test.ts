@@ -2,7 +2,7 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
-import { isRunning, statOf } from '../../src/common/is-running.ts';
+import { isRunning, statOf } from '../../src/common/owner.ts';
 
 const WAIT = { timeout: 10_000 };
 

@@ -2,7 +2,7 @@ import { spawnSync } from 'node:child_process';
 import { existsSync, mkdirSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { makeFolder } from '../../src/common/make-folder.ts';
+import { makeFolder } from '../../src/common/files.ts';
 import { useTempFolder } from '../support/temp-folder.ts';
 
 describe('makeFolder', () => {
@@ -32,7 +32,7 @@ describe('makeFolder', () => {
 
   // In a process of its own: it would never come back.
   it.skipIf(!existsSync('/proc/self'))('ends where no folder can be made', () => {
-    const module = new URL('../../src/common/make-folder.ts', import.meta.url);
+    const module = new URL('../../src/common/files.ts', import.meta.url);
     const code = `import(${JSON.stringify(module.href)}).then((m) => m.makeFolder('/proc/x/y'))`;
     const args = ['--import', 'tsx', '-e', code];
     const { error, stderr } = spawnSync(process.execPath, args, {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { readToken, type TokenSources } from '../../src/dashboard/token.ts';
+import { readToken, type TokenSources } from '../../src/dashboard/access.ts';
 import { flagOf } from '../../src/job/read-settings.ts';
 
 const HERE = { host: '127.0.0.1', port: 8080 };

@@ -1,8 +1,7 @@
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { flagOf } from '../../src/job/read-settings.ts';
-import type { SettingDefinition } from '../../src/job/setting-definition.ts';
+import { flagOf, type SettingDefinition } from '../../src/job/read-settings.ts';
 import { SETTINGS } from '../../src/job/settings.ts';
 
 const README = join(import.meta.dirname, '../../README.md');

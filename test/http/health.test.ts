@@ -1,6 +1,5 @@
 import { expect, it, onTestFinished, vi } from 'vitest';
-import { createHealth } from '../../src/http/health.ts';
-import { healthRoutes } from '../../src/http/health-routes.ts';
+import { createHealth, healthRoutes } from '../../src/http/health.ts';
 import { openListener } from '../../src/http/listener.ts';
 
 it('is ready when it has started and every check holds', async () => {

@@ -1,6 +1,6 @@
 import { Hono } from 'hono';
 import { describe, expect, it } from 'vitest';
-import { parseAllowedHost } from '../../src/common/allowed-hosts.ts';
+import { parseAllowedHost } from '../../src/common/hosts.ts';
 import {
   createAddressFinder,
   createHostCheck,

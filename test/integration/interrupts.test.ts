@@ -1,7 +1,7 @@
 import { existsSync, readdirSync } from 'node:fs';
 import { setTimeout as delay } from 'node:timers/promises';
 import { describe, expect, it, vi } from 'vitest';
-import { statOf } from '../../src/common/is-running.ts';
+import { statOf } from '../../src/common/owner.ts';
 import { createGate } from '../support/gate.ts';
 import { openApi, openScripted } from './support/api.ts';
 import { run, start, summaryOf } from './support/command.ts';

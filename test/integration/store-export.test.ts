@@ -1,8 +1,8 @@
 import { lstatSync, mkdirSync, readFileSync, symlinkSync } from 'node:fs';
 import { gunzipSync } from 'node:zlib';
 import { describe, expect, it, vi } from 'vitest';
+import { createStoreLock } from '../../src/store/lmdb-file.ts';
 import { openStore } from '../../src/store/store.ts';
-import { createStoreLock } from '../../src/store/store-lock.ts';
 import { outcomeOf } from '../store/outcomes.ts';
 import { start } from './support/command.ts';
 import { openFolder } from './support/folder.ts';

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { findNearest } from '../../src/job/nearest.ts';
+import { findNearest } from '../../src/job/known-options.ts';
 
 it.each([
   ['freshh', 'fresh'],

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { expect, it } from 'vitest';
 import { createCredential } from '../../src/brand/credential.ts';
 import { createEndpoint } from '../../src/brand/endpoint.ts';
-import { callsIdOf, paceIdOf } from '../../src/job/pace-id.ts';
+import { callsIdOf, paceIdOf } from '../../src/job/job.ts';
 
 const endpoint = createEndpoint({ baseUrl: 'https://api.example.com' });
 const idsOf = (secret: string, baseUrl = 'https://api.example.com'): readonly string[] => {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { type Circumstances, decide, markOf, triedMarkOf } from '../../src/logos/decide.ts';
+import { type Circumstances, decide, markOf, triedMarkOf } from '../../src/logos/save-logos.ts';
 import type { LogoNote } from '../../src/store/logo-notes.ts';
 
 const DAY_MS = 86_400_000;

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { isAllowed, parseAllowedHost } from '../../src/common/allowed-hosts.ts';
+import { isAllowed, parseAllowedHost } from '../../src/common/hosts.ts';
 import { findLogoUrl } from '../../src/logos/logo-url.ts';
 
 function find(value: unknown, allowed: readonly string[] = []): string {

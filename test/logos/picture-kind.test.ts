@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { findPictureKind } from '../../src/logos/picture-kind.ts';
+import { findPictureKind } from '../../src/logos/logo-url.ts';
 import { GIF, PNG } from './svgs.ts';
 
 /** Bytes that begin like this, and are as many as any picture has. */

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { isPublicAddress } from '../../src/logos/public-address.ts';
+import { isPublicAddress } from '../../src/logos/fetch-picture.ts';
 
 describe('isPublicAddress', () => {
   it.each([

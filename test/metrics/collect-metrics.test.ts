@@ -1,8 +1,8 @@
 import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
-import { makeFolder } from '../../src/common/make-folder.ts';
-import { measureCollector } from '../../src/metrics/collect-metrics.ts';
+import { makeFolder } from '../../src/common/files.ts';
+import { measureCollector } from '../../src/metrics/create-instruments.ts';
 import { createMetrics } from '../../src/metrics/metrics.ts';
 import { useTempFolder } from '../support/temp-folder.ts';
 

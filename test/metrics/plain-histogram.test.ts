@@ -1,6 +1,6 @@
 import { Histogram, Registry } from 'prom-client';
 import { describe, expect, it } from 'vitest';
-import { PlainHistogram } from '../../src/metrics/plain-histogram.ts';
+import { PlainHistogram } from '../../src/metrics/call-metrics.ts';
 
 const NAME = {
   name: 'some_duration_seconds',

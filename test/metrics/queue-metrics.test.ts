@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
+import { createQueueMetrics } from '../../src/metrics/create-instruments.ts';
 import { createMetrics } from '../../src/metrics/metrics.ts';
-import { createQueueMetrics } from '../../src/metrics/queue-metrics.ts';
 import type { ReadQueues } from '../../src/queue/bullmq/queues.ts';
 
 it('the last reader of the queues that has not ended tells, also when another one ends twice', async () => {

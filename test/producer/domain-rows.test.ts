@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { createDomainRows } from '../../src/producer/domain-rows.ts';
+import { createDomainRows } from '../../src/producer/distinct-domains.ts';
 
 it('knows how many rows have a domain, also while it grows', () => {
   const { again, rowsOf } = createDomainRows();

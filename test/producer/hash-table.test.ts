@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { createHashTable } from '../../src/producer/hash-table.ts';
+import { createHashTable } from '../../src/producer/distinct-domains.ts';
 
 describe('createHashTable', () => {
   it('counts each text once, also while it grows', () => {

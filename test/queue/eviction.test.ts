@@ -1,6 +1,6 @@
 import type { Redis } from 'ioredis';
 import { describe, expect, test } from 'vitest';
-import { createEvictionWatch } from '../../src/queue/bullmq/server/eviction.ts';
+import { createEvictionWatch } from '../../src/queue/bullmq/server/redis.ts';
 
 describe('a Redis that is set to throw keys away', () => {
   test('is told of once after the start, and not to BullMQ', async () => {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { createReasonList } from '../../src/report/reason-list.ts';
+import { createReasonList } from '../../src/report/run-recorder.ts';
 import { rowOf } from './recordings.ts';
 
 const cellOf = ({ raw }: { readonly raw: string }): string => raw.split(',')[1]?.trim() ?? '';

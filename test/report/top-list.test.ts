@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { createTopList } from '../../src/report/top-list.ts';
+import { createTopList } from '../../src/report/run-recorder.ts';
 import { useSeededRandom } from '../support/seeded-random.ts';
 
 interface Entry {

@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { type AddressInfo, createServer, type Socket } from 'node:net';
 import { expect, it, onTestFinished } from 'vitest';
-import { openRunBoard } from '../../src/run/run-board.ts';
+import { openRunBoard } from '../../src/run/run-status.ts';
 
 it('a run does not wait for a Redis in which it is shown and that does not answer', async () => {
   const open = new Set<Socket>();

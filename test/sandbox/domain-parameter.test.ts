@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { findDomainProblem, findParameter } from '../../src/sandbox/domain-parameter.ts';
+import { findDomainProblem, findParameter } from '../../src/sandbox/auth.ts';
 
 describe('findParameter', () => {
   it.each([

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { createLatency } from '../../src/sandbox/latency.ts';
+import { createLatency } from '../../src/sandbox/brand-endpoint.ts';
 import { hashText } from '../../src/sandbox/random.ts';
 import { createDomains } from './sandboxes.ts';
 

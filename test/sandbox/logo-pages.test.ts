@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { judgeSvg } from '../../src/logos/judge-svg.ts';
-import { createLogoPages } from '../../src/sandbox/logo-pages.ts';
+import { createLogoPages } from '../../src/sandbox/server.ts';
 import { ask, createDomains, get, openSandbox } from './sandboxes.ts';
 
 describe('logos', () => {

@@ -1,6 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { CallCounter } from '../../src/sandbox/call-counter.ts';
-import { DomainCounts } from '../../src/sandbox/domain-counts.ts';
+import { CallCounter, DomainCounts } from '../../src/sandbox/call-counter.ts';
 import { ask, askAll, createDomains, get, openCall, openSandbox } from './sandboxes.ts';
 
 describe('sandbox stats', () => {

@@ -1,5 +1,5 @@
 import { findLimits, type Reading } from '../../src/brand/limit-headers/find-limits.ts';
-import { createServerClock } from '../../src/brand/limit-headers/server-clock.ts';
+import { createServerClock } from '../../src/brand/limit-headers/time.ts';
 import { createWindowFinder } from '../../src/brand/limit-headers/window-finder.ts';
 import type { PaceEvent } from '../../src/pace/pace-state.ts';
 

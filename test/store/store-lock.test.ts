@@ -4,8 +4,8 @@ import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { expect, it } from 'vitest';
 import { describeSelf } from '../../src/common/owner.ts';
+import { createStoreLock } from '../../src/store/lmdb-file.ts';
 import { createLockLink, type LockLinkOptions } from '../../src/store/lock-link.ts';
-import { createStoreLock } from '../../src/store/store-lock.ts';
 import { makeReadOnly } from '../support/read-only.ts';
 import { useTempFolder } from '../support/temp-folder.ts';
 

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { createRecentRate } from '../../src/watch/recent-rate.ts';
+import { createRecentRate } from '../../src/watch/time-left.ts';
 
 /** Counts for so many seconds, looking four times in each. */
 function count(perSecond: number, { seconds = 120, before = 0 } = {}): number {

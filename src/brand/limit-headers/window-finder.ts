@@ -1,5 +1,4 @@
-import { findHttpDateMs } from './server-clock.ts';
-import { EPOCH_MILLISECONDS_FROM, EPOCH_SECONDS_FROM } from './time.ts';
+import { EPOCH_MILLISECONDS_FROM, EPOCH_SECONDS_FROM, findHttpDateMs } from './time.ts';
 
 /**
  * A limit that was used up and then full again this often has a window. Fewer times may be chance.

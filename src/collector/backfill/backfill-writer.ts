@@ -1,5 +1,5 @@
 import { BrandfillError, describeSystemError } from '../../common/errors.ts';
-import { freeBytes } from '../../common/free-bytes.ts';
+import { freeBytes } from '../../common/files.ts';
 import type { OutcomeLines } from './outcome-lines.ts';
 import { createPartSet, type PartSetOptions } from './part-set.ts';
 import { PART_KINDS, type PartKind } from './rotation.ts';

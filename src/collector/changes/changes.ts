@@ -1,12 +1,12 @@
 import { createHash } from 'node:crypto';
 import { join } from 'node:path';
 import { BrandfillError, describeSystemError } from '../../common/errors.ts';
-import { PRIVATE_FOLDER } from '../../common/file-access.ts';
-import { makeFolder } from '../../common/make-folder.ts';
+import { makeFolder, PRIVATE_FOLDER } from '../../common/files.ts';
+import type { RowFormat } from '../../rows/row-format.ts';
 import type { JoinedRow } from '../joined-row.ts';
+import type { OutputColumn } from '../output/output-columns.ts';
 import { type Change, type ComparedColumn, createChangeFinder, layoutOf } from './change-finder.ts';
-import { openManifest } from './manifest.ts';
-import { openManifestWriter } from './manifest-writer.ts';
+import { flatExpression, openManifest, openManifestWriter } from './manifest.ts';
 
 /** The changes of rows in this run, compared with the last run that reported them. */
 export interface Changes {
@@ -101,4 +101,25 @@ export function prepareManifest({ folder, id }: PrepareManifestOptions): string 
     );
   }
   return path;
+}
+
+/**
+ * The columns of the output in the form in which they are compared: by the text that is written. A
+ * column of several pieces is compared piece by piece, so that it does not matter which pieces it
+ * holds.
+ */
+export function comparedColumnsOf(
+  columns: readonly OutputColumn[],
+  format: RowFormat,
+): readonly ComparedColumn[] {
+  const compared = (column: OutputColumn, label: string): ComparedColumn => ({
+    name: column.name,
+    label,
+    expression: column.isFlat ? flatExpression(column.expression) : (column.expression ?? ''),
+    textOf: (row) => format.textOf(column.valueOf(row)),
+    dependsOnRow: false,
+  });
+  return columns
+    .filter(({ isCompared = true }) => isCompared)
+    .flatMap((column) => (column.parts ?? [column]).map((part) => compared(part, column.name)));
 }

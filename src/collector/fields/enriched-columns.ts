@@ -1,5 +1,5 @@
-import { isJsonObject } from '../../brand/json-object.ts';
-import type { Shape } from '../../brand/shape.ts';
+import { isJsonObject, type JsonObject } from '../../brand/json-object.ts';
+import { MAX_DEPTH, type Shape } from '../../brand/shape.ts';
 import type { RowIndex } from '../../producer/row-index.ts';
 import { uniqueNames } from '../../rows/columns/names.ts';
 import type { SavedColumn } from '../../store/saved-columns.ts';
@@ -7,9 +7,7 @@ import { MOST_SHAPES, UNSHAPED } from '../../store/shapes.ts';
 import type { RowAnswers } from '../row-answers.ts';
 import type { Field } from './fields.ts';
 import { valueAt } from './flatten.ts';
-import { expressionOf } from './path-expression.ts';
 import type { RankedPaths, ShapeUse, ShapeUses } from './rank-paths.ts';
-import { createRest } from './rest-of-answer.ts';
 
 export interface CountShapesOptions {
   readonly index: RowIndex;
@@ -130,4 +128,64 @@ function nameFlatPaths(
 /** The value of a part in a row, given the value of the whole. */
 export function partOf(part: Field, whole: unknown): unknown {
   return isJsonObject(whole) ? part.valueOf(whole) : undefined;
+}
+
+/** A name that JMESPath accepts without quotes. `let` begins an expression of its own. */
+const BARE_NAME = /^(?!let$|in$)[A-Za-z_][A-Za-z0-9_]*$/;
+
+/**
+ * The JMESPath of a path: `location.city`, `"legal-name"."x.y"`.
+ *
+ * @see {@link https://jmespath.site JMESPath}
+ */
+export function expressionOf(path: readonly string[]): string {
+  return path.map((name) => (BARE_NAME.test(name) ? name : JSON.stringify(name))).join('.');
+}
+
+/** A node in the tree of shown paths. */
+interface Place {
+  isShown: boolean;
+  readonly below: Map<string, Place>;
+}
+
+/**
+ * Creates a function that returns the rest of an answer, without the paths that are shown
+ * elsewhere, with its nesting; undefined when nothing is left.
+ */
+export function createRest(shown: Shape): (answer: JsonObject) => JsonObject | undefined {
+  const root = createPlace();
+  for (const path of shown) {
+    let place = root;
+    for (const name of path) {
+      const next = place.below.get(name) ?? createPlace();
+      place.below.set(name, next);
+      place = next;
+    }
+    place.isShown = true;
+  }
+  return (answer) => restOf(answer, root, 1);
+}
+
+function createPlace(): Place {
+  return { isShown: false, below: new Map() };
+}
+
+function restOf(
+  object: JsonObject,
+  place: Place | undefined,
+  depth: number,
+): JsonObject | undefined {
+  const left: (readonly [string, unknown])[] = [];
+  for (const name of Object.keys(object)) {
+    const value = object[name];
+    const here = place?.below.get(name);
+    if (!isJsonObject(value) || depth === MAX_DEPTH) {
+      if (!here?.isShown) left.push([name, value]);
+      continue;
+    }
+    const inner = restOf(value, here, depth + 1);
+    if (inner) left.push([name, inner]);
+  }
+  // Not by assignment, because an answer may have a member called __proto__.
+  return left.length === 0 ? undefined : Object.fromEntries(left);
 }

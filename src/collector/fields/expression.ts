@@ -1,6 +1,5 @@
 import { compile, type JSONValue, TreeInterpreter, tokenize } from '@jmespath-community/jmespath';
 import { shorten } from '../../rows/columns/names.ts';
-import { isInherited, withoutInherited } from './own-members.ts';
 
 type Compiled = ReturnType<typeof compile>;
 
@@ -173,4 +172,17 @@ function placeOfCall(expression: string, name: string, nth: number): number {
 
 function messageOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
+}
+
+/** Whether all JavaScript objects inherit a member of this name, such as `constructor`. */
+function isInherited(name: string): boolean {
+  return name in Object.prototype;
+}
+
+/** A copy of a JSON value whose objects have only the members that are in the JSON. */
+function withoutInherited(value: unknown): unknown {
+  if (typeof value !== 'object' || value === null) return value;
+  if (Array.isArray(value)) return value.map(withoutInherited);
+  const own = Object.entries(value).map(([name, inner]) => [name, withoutInherited(inner)]);
+  return Object.setPrototypeOf(Object.fromEntries(own), null);
 }

@@ -4,16 +4,15 @@ import { type FileHandle, open, rename, rm, stat } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import type { Writable } from 'node:stream';
 import { createGzip } from 'node:zlib';
-import { BrandfillError } from '../../common/errors.ts';
+import { BrandfillError, describeUnwritable } from '../../common/errors.ts';
 import {
   type FileAccess,
   followOwnLinks,
   modeWithin,
   newFileMode,
-} from '../../common/file-access.ts';
-import { syncFolder } from '../../common/sync-folder.ts';
+  syncFolder,
+} from '../../common/files.ts';
 import { findLeftovers, temporaryPath } from '../../common/temporary-files.ts';
-import { describeUnwritable } from '../../common/unwritable.ts';
 import { isStoreFile } from '../../store/store-files.ts';
 import { placeOf } from './output-paths.ts';
 import { keepAtExit, removeAtExit } from './remove-at-exit.ts';

@@ -1,7 +1,7 @@
 import { readFileSync, unlinkSync } from 'node:fs';
 import { link, rename, rm, stat, writeFile } from 'node:fs/promises';
-import { beat, lastBeat } from '../../common/beat.ts';
 import { BrandfillError, systemErrorCode } from '../../common/errors.ts';
+import { beat, lastBeat } from '../../common/heartbeat.ts';
 import {
   BEAT_MS,
   describeOwner,

@@ -1,8 +1,7 @@
 import { readlink, realpath, stat } from 'node:fs/promises';
 import { basename, dirname, join, resolve } from 'node:path';
 import { BrandfillError } from '../../common/errors.ts';
-import { isPiped } from '../../common/is-piped.ts';
-import { isSameFile } from '../../common/same-file.ts';
+import { isPiped, isSameFile } from '../../common/files.ts';
 import type { ListInput } from '../../rows/list-input.ts';
 import { splitExtension } from '../../rows/open-rows.ts';
 import type { RowFormat } from '../../rows/row-format.ts';

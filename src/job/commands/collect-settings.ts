@@ -1,4 +1,4 @@
-import type { Definitions } from '../setting-definition.ts';
+import type { Definitions } from '../read-settings.ts';
 import { STATUS_SETTINGS } from '../settings/listen.ts';
 import { SETTINGS, type Settings } from '../settings.ts';
 import { size, text } from '../values/setting-values.ts';

@@ -1,4 +1,4 @@
-import type { Definitions } from '../setting-definition.ts';
+import type { Definitions } from '../read-settings.ts';
 import { DASHBOARD_ACCESS_SETTINGS, type DashboardAccessSettings } from '../settings/listen.ts';
 import { SETTINGS, type Settings } from '../settings.ts';
 import { type ListenAddress, parseListenAddress } from '../values/listen-address.ts';

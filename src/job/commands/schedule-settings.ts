@@ -1,5 +1,5 @@
 import { BrandfillError } from '../../common/errors.ts';
-import type { Definitions } from '../setting-definition.ts';
+import type { Definitions } from '../read-settings.ts';
 import { STATUS_SETTINGS } from '../settings/listen.ts';
 import { SETTINGS, type Settings } from '../settings.ts';
 import { text } from '../values/setting-values.ts';

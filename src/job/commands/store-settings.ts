@@ -1,6 +1,6 @@
 import type { OutcomeStatus } from '../../brand/outcome.ts';
 import { BrandfillError } from '../../common/errors.ts';
-import type { Definitions } from '../setting-definition.ts';
+import type { Definitions } from '../read-settings.ts';
 import { SETTINGS, type Settings } from '../settings.ts';
 import { duration, flag, text } from '../values/setting-values.ts';
 

@@ -1,4 +1,4 @@
-import type { Definitions } from '../setting-definition.ts';
+import type { Definitions } from '../read-settings.ts';
 import { SETTINGS, type Settings } from '../settings.ts';
 
 /** Settings that `try` and `enrich` share, and the library calls by the same name. */

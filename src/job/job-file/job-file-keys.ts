@@ -2,7 +2,7 @@ import type { Node } from 'yaml';
 import { isCredentialName } from '../../brand/credential.ts';
 import type { NameValue } from '../../brand/endpoint.ts';
 import { BrandfillError } from '../../common/errors.ts';
-import type { SettingDefinition } from '../setting-definition.ts';
+import type { SettingDefinition } from '../read-settings.ts';
 import { SETTINGS, type SettingKey } from '../settings.ts';
 import { type JobFileKey, type JobFileKeys, readMap, schemaOfMap } from './job-file-map.ts';
 import {

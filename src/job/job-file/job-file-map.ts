@@ -1,6 +1,6 @@
 import { isMap, isScalar, type Node } from 'yaml';
 import { shorten } from '../../rows/columns/names.ts';
-import { findNearest } from '../nearest.ts';
+import { findNearest } from '../known-options.ts';
 import {
   describeKind,
   type JobFileReading,

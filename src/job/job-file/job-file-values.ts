@@ -1,8 +1,12 @@
 import { dirname, isAbsolute, join } from 'node:path';
 import { type Document, isAlias, isMap, isScalar, isSeq, type Node } from 'yaml';
 import type { JobFileIssues } from './job-file-issues.ts';
-import { fillPlaceholders, type PlaceholderValues } from './path-placeholders.ts';
-import { type Environment, expandVariables } from './variables.ts';
+import {
+  type Environment,
+  expandVariables,
+  fillPlaceholders,
+  type PlaceholderValues,
+} from './variables.ts';
 
 /** A job file that is being read. */
 export interface JobFileReading {

@@ -13,14 +13,12 @@ import {
 } from 'yaml';
 import { BrandfillError, describeSystemError } from '../../common/errors.ts';
 import { keepCredentialName } from '../../common/secrets.ts';
-import { createIssues } from './job-file-issues.ts';
+import { createIssues, describeYamlError, findTooLong } from './job-file-issues.ts';
 import { explainKey, JOB_FILE_KEYS, type JobFileValues } from './job-file-keys.ts';
 import { readMap } from './job-file-map.ts';
 import { resolve } from './job-file-values.ts';
-import { placeholdersAt } from './path-placeholders.ts';
 import { isTimezone } from './schedule.ts';
-import { type Environment, expandVariables } from './variables.ts';
-import { describeYamlError, findTooLong } from './yaml-text.ts';
+import { type Environment, expandVariables, placeholdersAt } from './variables.ts';
 
 /** A job file, as far as it could be read. */
 export interface JobFile {

@@ -1,6 +1,6 @@
 import { isScalar, type Node } from 'yaml';
 import { BrandfillError } from '../../common/errors.ts';
-import { parseHttpUrl } from '../../common/url.ts';
+import { parseHttpUrl } from '../../common/hosts.ts';
 import { SETTINGS } from '../settings.ts';
 import { duration } from '../values/setting-values.ts';
 import type { JobFileKeys } from './job-file-map.ts';

@@ -5,8 +5,12 @@ import { ExpressionError } from '../../collector/fields/expression.ts';
 import { createField, type Field } from '../../collector/fields/fields.ts';
 import { BrandfillError, describeSystemError } from '../../common/errors.ts';
 import { shorten } from '../../rows/columns/names.ts';
-import { createIssues, type JobFileIssues } from './job-file-issues.ts';
-import { describeYamlError, findTooLong } from './yaml-text.ts';
+import {
+  createIssues,
+  describeYamlError,
+  findTooLong,
+  type JobFileIssues,
+} from './job-file-issues.ts';
 
 /** Marks a text that is the path of a preset rather than the columns themselves. */
 const MARK = '@';

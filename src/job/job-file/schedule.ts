@@ -1,5 +1,5 @@
 import { CronExpressionParser } from 'cron-parser';
-import { findNearest } from '../nearest.ts';
+import { findNearest } from '../known-options.ts';
 
 /** The times at which a job runs by itself. */
 export interface Schedule {

@@ -1,5 +1,4 @@
-import { flagOf } from '../read-settings.ts';
-import type { SettingDefinition } from '../setting-definition.ts';
+import { flagOf, type SettingDefinition } from '../read-settings.ts';
 
 /** A JSON Schema, or a part of one. */
 export type JsonSchema = Readonly<Record<string, unknown>>;

@@ -1,3 +1,5 @@
+import { findNearest } from '../known-options.ts';
+
 /** The environment of a process, by name. */
 export type Environment = Readonly<Record<string, string | undefined>>;
 
@@ -42,4 +44,52 @@ export function expandVariables(text: string, env: Environment): Expanded {
     return value ?? '';
   });
   return { text: expanded, names, problems };
+}
+
+/** The values of the placeholders in the paths of a job. */
+export type PlaceholderValues = Readonly<Record<'date' | 'time', string>>;
+
+/**
+ * The values of `{date}` (YYYY-MM-DD) and `{time}` (HHMMSS).
+ *
+ * @param timeZone such as `Europe/Berlin`; the machine's own when it is not given
+ */
+export function placeholdersAt(now: Date, timeZone: string | undefined): PlaceholderValues {
+  const format = new Intl.DateTimeFormat('en-US', {
+    timeZone,
+    hourCycle: 'h23',
+    year: 'numeric',
+    month: '2-digit',
+    day: '2-digit',
+    hour: '2-digit',
+    minute: '2-digit',
+    second: '2-digit',
+  });
+  const parts = new Map(format.formatToParts(now).map(({ type, value }) => [type, value]));
+  const join = (...names: readonly Intl.DateTimeFormatPartTypes[]): readonly string[] =>
+    names.map((name) => parts.get(name) ?? '');
+  return {
+    date: join('year', 'month', 'day').join('-'),
+    time: join('hour', 'minute', 'second').join(''),
+  };
+}
+
+/** Puts the values into a path. A returned text instead of them says what is wrong. */
+export function fillPlaceholders(
+  path: string,
+  values: PlaceholderValues,
+): { readonly path: string } | { readonly problem: string } {
+  const known = Object.keys(values);
+  for (const [part, name = ''] of path.matchAll(/\{([A-Za-z]+)\}/g)) {
+    if (known.includes(name)) continue;
+    const meant = findNearest(name, known);
+    const hint =
+      meant === undefined
+        ? `the placeholders are ${known.map((one) => `{${one}}`).join(' and ')}`
+        : `did you mean {${meant}}?`;
+    return { problem: `there is no ${part}; ${hint}` };
+  }
+  return {
+    path: path.replaceAll(/\{(date|time)\}/g, (_, name: 'date' | 'time') => values[name]),
+  };
 }

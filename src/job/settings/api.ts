@@ -1,8 +1,6 @@
-import type { AuthScheme } from '../../brand/credential.ts';
-import { parseAuth } from '../../brand/credential.ts';
-import type { NameValue } from '../../brand/endpoint.ts';
-import { parseBaseUrl } from '../../brand/endpoint.ts';
-import type { Definitions } from '../setting-definition.ts';
+import { type AuthScheme, parseAuth } from '../../brand/credential.ts';
+import { type NameValue, parseBaseUrl } from '../../brand/endpoint.ts';
+import type { Definitions } from '../read-settings.ts';
 import { headers, nameValues, text } from '../values/setting-values.ts';
 
 /** Settings of the API and of how it is called. */

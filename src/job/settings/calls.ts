@@ -1,9 +1,7 @@
 import type { CallsPer } from '../../guard/shared-budget.ts';
 import type { Rate } from '../../pace/rate.ts';
-import type { Definitions } from '../setting-definition.ts';
-import { parseCallsPer } from '../values/calls-per.ts';
-import { parsePrice } from '../values/price.ts';
-import { parseRate } from '../values/rate.ts';
+import type { Definitions } from '../read-settings.ts';
+import { parseCallsPer, parsePrice, parseRate } from '../values/quantities.ts';
 import { duration, flag, integer, share, text } from '../values/setting-values.ts';
 
 /** Settings of how many calls are made, how fast, and when they stop. Durations are in milliseconds. */

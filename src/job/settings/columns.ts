@@ -1,7 +1,12 @@
-import type { Field, FillSetting } from '../../collector/fields/fields.ts';
-import { createField, parseFields, parseFills } from '../../collector/fields/fields.ts';
+import {
+  createField,
+  type Field,
+  type FillSetting,
+  parseFields,
+  parseFills,
+} from '../../collector/fields/fields.ts';
 import { presetPathOf, readPreset } from '../job-file/preset.ts';
-import type { Definitions } from '../setting-definition.ts';
+import type { Definitions } from '../read-settings.ts';
 import { integer, isRecord, possiblyEmptyText, text } from '../values/setting-values.ts';
 
 /** Settings of the columns that are added or filled. */

@@ -1,4 +1,4 @@
-import type { Definitions } from '../setting-definition.ts';
+import type { Definitions } from '../read-settings.ts';
 import { flag, text } from '../values/setting-values.ts';
 
 /** Settings of the files of a run. */

@@ -1,5 +1,5 @@
 import type { Encoding } from '../../rows/encoding/encodings.ts';
-import type { Definitions } from '../setting-definition.ts';
+import type { Definitions } from '../read-settings.ts';
 import { parseEncoding } from '../values/encoding.ts';
 import { flag, integer, text } from '../values/setting-values.ts';
 

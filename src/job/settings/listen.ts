@@ -1,5 +1,5 @@
-import { type AllowedHost, parseAllowedHost } from '../../common/allowed-hosts.ts';
-import type { Definitions, SettingDefinition } from '../setting-definition.ts';
+import { type AllowedHost, parseAllowedHost } from '../../common/hosts.ts';
+import type { Definitions, SettingDefinition } from '../read-settings.ts';
 import {
   type AddressRange,
   type ListenAddress,

@@ -1,8 +1,7 @@
-import type { Field } from '../../collector/fields/fields.ts';
-import { createField } from '../../collector/fields/fields.ts';
-import { type AllowedHost, parseAllowedHost } from '../../common/allowed-hosts.ts';
+import { createField, type Field } from '../../collector/fields/fields.ts';
 import { BrandfillError } from '../../common/errors.ts';
-import type { Definitions } from '../setting-definition.ts';
+import { type AllowedHost, parseAllowedHost } from '../../common/hosts.ts';
+import type { Definitions } from '../read-settings.ts';
 import { integer, size, text } from '../values/setting-values.ts';
 
 /** Settings of the pictures that answers point to. */

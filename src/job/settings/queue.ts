@@ -1,6 +1,6 @@
 import { BrandfillError } from '../../common/errors.ts';
 import { parseRedisUrl } from '../../common/redis-url.ts';
-import type { Definitions } from '../setting-definition.ts';
+import type { Definitions } from '../read-settings.ts';
 import { duration, flag, integer, text } from '../values/setting-values.ts';
 
 /** Settings of a run over Redis. Durations are in milliseconds. */

@@ -1,4 +1,4 @@
-import type { Definitions } from '../setting-definition.ts';
+import type { Definitions } from '../read-settings.ts';
 import { reportPaths } from '../values/setting-values.ts';
 
 /** Settings of the report of a run. */

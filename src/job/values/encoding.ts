@@ -4,7 +4,7 @@ import {
   type Encoding,
   findEncodingByName,
 } from '../../rows/encoding/encodings.ts';
-import { findNearest } from '../nearest.ts';
+import { findNearest } from '../known-options.ts';
 
 /**
  * Reads the name of an encoding, as people and other tools write it.

@@ -6,7 +6,7 @@ export {
 } from './backfills/backfill-pause.ts';
 export { openBulkLookups } from './backfills/bulk-lookups.ts';
 export { receiveOutcomes } from './backfills/receive-outcomes.ts';
-export { createSharedCallLedger } from './call-ledger.ts';
+export { createSharedCallLedger, createStoredPace } from './call-ledger.ts';
 export { countWorkers, dropStopNotice, publishStopNotice, readWorkers } from './chunks/presence.ts';
 export { takeChunks } from './chunks/take-chunks.ts';
 export { LOOKUPS_QUEUE, OUTCOMES_QUEUE } from './names.ts';
@@ -23,4 +23,3 @@ export {
 export { openScheduleQueue, withScheduleQueue } from './schedules/schedule-queue.ts';
 export { takeRuns } from './schedules/schedule-worker.ts';
 export { findRedisTrouble, openQueueServer } from './server/queue-server.ts';
-export { createStoredPace } from './stored-pace.ts';

@@ -1,11 +1,8 @@
 import { wordsOf } from '../../brand/network-error.ts';
 import type { RunReport } from '../run-report.ts';
-import { drawChart, type Series } from './chart.ts';
-import { type Html, html } from './html.ts';
-import { linearScale, logScale, type Scale } from './scales.ts';
+import { drawChart, linearScale, logScale, type Scale, type Series } from './chart.ts';
+import { count, type Html, html, latency, meter, number, share, table } from './html.ts';
 import { endOf } from './speed.ts';
-import { meter, table } from './tables.ts';
-import { count, latency, number, share } from './words.ts';
 
 /** The answers that calls got. */
 export function answersSection({ calls, pace, run }: RunReport): Html | false {

@@ -1,8 +1,6 @@
-import { formatSize } from '../../job/values/format-size.ts';
+import { formatSize } from '../../job/values/duration.ts';
 import type { RunReport } from '../run-report.ts';
-import { type Html, html } from './html.ts';
-import { table } from './tables.ts';
-import { count, number } from './words.ts';
+import { count, type Html, html, number, table } from './html.ts';
 
 /** The notices of the run. */
 export function noticesSection({ run: { notices } }: RunReport): Html | false {

@@ -1,5 +1,5 @@
 import { BrandfillError } from '../../common/errors.ts';
-import { placeOfByte } from '../encoding/place.ts';
+import { placeOfByte } from '../encoding/utf8.ts';
 import type { RowColumn, ScannedRow } from '../row-format.ts';
 import type { Source } from '../source.ts';
 import { skip } from '../source-bytes.ts';

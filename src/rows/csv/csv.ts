@@ -1,13 +1,11 @@
 import type { InfoRecord } from 'csv-parse';
 import { parse as parseSync } from 'csv-parse/sync';
 import { BrandfillError } from '../../common/errors.ts';
-import { evidenceOf } from '../columns/column-evidence.ts';
-import { guessDomainColumn } from '../columns/domain-column.ts';
+import { evidenceOf, guessDomainColumn } from '../columns/domain-column.ts';
 import { findHeaderBelowTitle } from '../columns/header-row.ts';
 import { uniqueNames } from '../columns/names.ts';
-import { describeText } from '../describe-text.ts';
 import type { RowFormat } from '../row-format.ts';
-import type { Source } from '../source.ts';
+import { describeText, type Source } from '../source.ts';
 import { createCsvFiller, cutCells } from './csv-cells.ts';
 import { type CsvDialect, describeDialect, usualDialect } from './csv-dialect.ts';
 import { type CsvRecord, describeFault, parserOptions } from './csv-reader.ts';

@@ -2,7 +2,7 @@ import { meaningOfName } from '../columns/column-name.ts';
 import type { DomainColumn } from '../columns/domain-column.ts';
 import { invalidDomain } from './address.ts';
 import { type NormalizedDomain, readCell } from './domain.ts';
-import { isFreeMail } from './free-mail.ts';
+import { isFreeMail } from './shared-hosts.ts';
 
 /** Reads the domain in a cell of one column. */
 export type DomainReader = (cell: string) => NormalizedDomain;

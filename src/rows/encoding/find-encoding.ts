@@ -1,11 +1,17 @@
-import { isAscii } from 'node:buffer';
+import { isAscii, isUtf8 } from 'node:buffer';
 import { BrandfillError } from '../../common/errors.ts';
-import { refuseControls } from './controls.ts';
-import { type Encoding, UTF_8, UTF_16, UTF_16_LE } from './encodings.ts';
+import {
+  type Encoding,
+  refuseControls,
+  UTF_8,
+  UTF_16,
+  UTF_16_BE,
+  UTF_16_LE,
+  UTF_32_BE,
+  UTF_32_LE,
+} from './encodings.ts';
 import type { Clue } from './guess-encoding.ts';
-import { findMark, type Mark } from './marks.ts';
 import { checkUtf8, isBeginningOfUtf8, refuseAppendedUtf16 } from './utf8.ts';
-import { findUtf16 } from './utf16.ts';
 
 /** The encoding of a list, and how it was found. */
 export interface FoundEncoding {
@@ -147,4 +153,69 @@ async function findClue({ start, isWhole, read }: FindEncodingOptions): Promise<
     else first = chunk;
   }
   return { bytes: first ?? start, offset };
+}
+
+/** A byte order mark: its encoding and its length. */
+interface Mark {
+  readonly encoding: Encoding;
+  readonly sizeBytes: number;
+}
+
+const MARKS: readonly (readonly [bytes: readonly number[], encoding: Encoding])[] = [
+  [[0xef, 0xbb, 0xbf], UTF_8],
+  // Begins like the mark of UTF-16, so it comes first.
+  [[0xff, 0xfe, 0, 0], UTF_32_LE],
+  [[0, 0, 0xfe, 0xff], UTF_32_BE],
+  [[0xff, 0xfe], UTF_16_LE],
+  [[0xfe, 0xff], UTF_16_BE],
+];
+
+/** Finds the byte order mark that a file begins with. A file that was saved twice may have more. */
+function findMark(start: Buffer): Mark | undefined {
+  const begins = (bytes: readonly number[], from: number): boolean =>
+    bytes.every((byte, at) => start[from + at] === byte);
+  const found = MARKS.find(([bytes]) => begins(bytes, 0));
+  if (!found) return undefined;
+  const [bytes, encoding] = found;
+  let sizeBytes = bytes.length;
+  while (begins(bytes, sizeBytes)) sizeBytes += bytes.length;
+  return { encoding, sizeBytes };
+}
+
+const LOOKED_AT_BYTES = 64 * 1024;
+
+/**
+ * Recognises UTF-16 without a byte order mark. In text of Latin letters, every other byte is zero.
+ * In text of other scripts, that is so at least at its delimiters and line ends, and the text is
+ * not UTF-8.
+ */
+function findUtf16(start: Buffer): Encoding | undefined {
+  const bytes = start.subarray(0, Math.min(start.length & ~1, LOOKED_AT_BYTES));
+  if (bytes.length < 4) return undefined;
+  const { even, odd } = countZeros(bytes);
+  const many = bytes.length / 4;
+  if (odd >= many && even * 20 < odd) return UTF_16_LE;
+  if (even >= many && odd * 20 < even) return UTF_16_BE;
+  if (isUtf8(bytes)) return undefined;
+  if (odd > 0 && even === 0 && hasLineEnds(bytes, 0)) return UTF_16_LE;
+  if (even > 0 && odd === 0 && hasLineEnds(bytes, 1)) return UTF_16_BE;
+  return undefined;
+}
+
+function countZeros(bytes: Buffer): { readonly even: number; readonly odd: number } {
+  const zeros = { even: 0, odd: 0 };
+  for (let at = bytes.indexOf(0); at !== -1; at = bytes.indexOf(0, at + 1)) {
+    zeros[at % 2 === 0 ? 'even' : 'odd'] += 1;
+  }
+  return zeros;
+}
+
+const LINE_FEED = 0x0a;
+
+/** Whether line feeds are whole characters, their low byte at an even or odd place. */
+function hasLineEnds(bytes: Buffer, place: 0 | 1): boolean {
+  for (let at = bytes.indexOf(LINE_FEED); at !== -1; at = bytes.indexOf(LINE_FEED, at + 1)) {
+    if (at % 2 === place && bytes[place === 0 ? at + 1 : at - 1] === 0) return true;
+  }
+  return false;
 }

@@ -1,6 +1,6 @@
 import { BrandfillError } from '../../common/errors.ts';
 import { type Encoding, iconv, UTF_16_BE, UTF_16_LE } from './encodings.ts';
-import { placeAfter } from './place.ts';
+import { placeAfter } from './utf8.ts';
 
 export interface TranscodeOptions {
   readonly encoding: Encoding;

@@ -2,7 +2,7 @@ import { textOfCell } from '../csv/csv-writer.ts';
 import type { CellValue } from '../row-format.ts';
 import type { SheetCell } from './cell.ts';
 import { columnName, MOST_CHARACTERS } from './cell-ref.ts';
-import { escapeCellText } from './escape-xml.ts';
+import { escapeCellText } from './xml.ts';
 
 /** The place and the style of a cell. */
 export interface CellPlace {

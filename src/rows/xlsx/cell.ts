@@ -1,6 +1,5 @@
 import { normalizeDomain } from '../domain/domain.ts';
-import { dateText } from './dates.ts';
-import type { NumberStyle } from './styles.ts';
+import { dateText, type NumberStyle } from './styles.ts';
 
 /**
  * The content of a cell as it is kept on the disk between the two readings. Most cells are plain: a

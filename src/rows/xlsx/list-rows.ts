@@ -3,7 +3,7 @@ import { normalizeDomain } from '../domain/domain.ts';
 import { addressOfSheetCell, type SheetCell, textOfSheetCell } from './cell.ts';
 import type { RowLine, RowsAside } from './row-line.ts';
 import type { ReadCell, SheetRow } from './sheet-reader.ts';
-import type { SheetTable } from './tables.ts';
+import type { SheetTable } from './xml-edit.ts';
 
 /** The place of the list in a sheet. */
 export interface ListPlace {

@@ -19,8 +19,8 @@ import {
   type NumberStyle,
   readNumberStyles,
 } from './styles.ts';
-import { readTables, type SheetTable } from './tables.ts';
 import { decodeWhole, decodeXml } from './xml.ts';
+import { readTables, type SheetTable } from './xml-edit.ts';
 
 /** A workbook whose list was found and read. */
 export interface Workbook {

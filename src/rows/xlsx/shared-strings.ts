@@ -1,8 +1,7 @@
 import { readSync } from 'node:fs';
 import type { FileHandle } from 'node:fs/promises';
 import { openSpool, type SpoolOptions, writeAll } from '../spool.ts';
-import { unescapeCellText } from './escape-xml.ts';
-import { createXmlReader, decodeXml } from './xml.ts';
+import { createXmlReader, decodeXml, unescapeCellText } from './xml.ts';
 
 /** Texts that cells refer to by number. */
 export interface SharedStrings {

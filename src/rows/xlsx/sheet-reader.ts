@@ -1,9 +1,8 @@
 import { readHyperlink } from '../domain/idioms.ts';
 import { type CellContext, type SheetCell, toSheetCell } from './cell.ts';
 import { columnName, columnOfRef, MOST_COLUMNS, MOST_ROWS } from './cell-ref.ts';
-import { unescapeCellText } from './escape-xml.ts';
 import type { SharedStrings } from './shared-strings.ts';
-import { attributeOf, createXmlReader, type XmlTag } from './xml.ts';
+import { attributeOf, createXmlReader, unescapeCellText, type XmlTag } from './xml.ts';
 
 /** A row of a sheet: the contents of its cells, and their XML. */
 export interface SheetRow {

@@ -1,8 +1,8 @@
 import { columnName, columnOfRef } from './cell-ref.ts';
-import { escapeXml } from './escape-xml.ts';
 import { normalizePath } from './package.ts';
 import type { SheetPart } from './parts.ts';
 import type { SheetLayout } from './sheet-writer.ts';
+import { escapeXml } from './xml.ts';
 import { editXml, findElements, type XmlEdit, type XmlElement } from './xml-edit.ts';
 
 /** A sheet to be added to a workbook. */

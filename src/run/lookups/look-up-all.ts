@@ -1,9 +1,9 @@
+import { within } from '../../common/abort.ts';
 import type { CallCounters } from '../../common/call-counters.ts';
 import type { BrandfillError } from '../../common/errors.ts';
 import type { RunControl } from '../../common/run-control.ts';
-import { within } from '../../common/within.ts';
 import type { CallLedger, CallsPer } from '../../guard/shared-budget.ts';
-import { linePasses, noteLeftOvers } from '../../producer/left-overs.ts';
+import { linePasses, noteLeftOvers } from '../../producer/produce.ts';
 import { toQueueError } from '../../queue/bullmq/server/reasons.ts';
 import type { HandleChunk } from '../../queue/lookup-queue.ts';
 import { type Claims, type LookupsElsewhere, NO_CLAIMS } from '../../store/claims/claims.ts';

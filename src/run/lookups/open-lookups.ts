@@ -2,8 +2,7 @@ import { describeProxy, findProxy } from '../../brand/proxy.ts';
 import { createCollector, type KeptOutcome } from '../../collector/collect.ts';
 import type { Closable } from '../../common/closer.ts';
 import type { CallLedger } from '../../guard/shared-budget.ts';
-import type { Job } from '../../job/job.ts';
-import { callsIdOf } from '../../job/pace-id.ts';
+import { callsIdOf, type Job } from '../../job/job.ts';
 import { watchLimits } from '../../local-worker/api-watch.ts';
 import { type LocalWorker, openLocalWorker } from '../../local-worker/local-worker.ts';
 import { systemClock } from '../../pace/clock.ts';
@@ -15,7 +14,7 @@ import {
 import type { Reply } from '../../queue/lookup-queue.ts';
 import { createParking, type Parking } from '../../queue/parking.ts';
 import type { OutcomeStore } from '../../store/store.ts';
-import { countOf } from '../../watch/describe/format-count.ts';
+import { countOf } from '../../watch/describe/format.ts';
 import type { RecentOutcomes } from '../../watch/recent-outcomes.ts';
 import { CALLS_WHERE_ANSWERED } from '../../worker/credence.ts';
 import type { AnsweredCall } from '../../worker/lookup.ts';

@@ -1,5 +1,4 @@
-import type { Job } from '../../job/job.ts';
-import { paceIdOf } from '../../job/pace-id.ts';
+import { type Job, paceIdOf } from '../../job/job.ts';
 import type { Clock } from '../../pace/clock.ts';
 import { openIfTooLong, type PaceState, warmState } from '../../pace/pacer.ts';
 import { resumeFixedRate } from '../../pace/remembered.ts';

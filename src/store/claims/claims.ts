@@ -1,9 +1,19 @@
-import { mkdirSync } from 'node:fs';
-import { PRIVATE_FOLDER } from '../../common/file-access.ts';
+import {
+  closeSync,
+  mkdirSync,
+  openSync,
+  readdirSync,
+  renameSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+  writeSync,
+} from 'node:fs';
+import { join } from 'node:path';
+import { PRIVATE_FOLDER } from '../../common/files.ts';
 import { BEAT_MS, describeSelf, type Owner } from '../../common/owner.ts';
-import { type ClaimsOfOthers, readClaimsOfOthers } from './claims-of-others.ts';
-import { STANDSTILL_MS } from './other-run.ts';
-import { type OwnClaims, openOwnClaims } from './own-claims.ts';
+import { beginWith, type ClaimHead, linesOf, WITHDRAWN } from './claim-lines.ts';
+import { createOtherRun, type OtherRun, type OtherRunOptions, STANDSTILL_MS } from './other-run.ts';
 
 /**
  * Which domains the runs on one store have under way, so that no two runs ask about the same one.
@@ -162,3 +172,138 @@ export const NO_CLAIMS: Claims = {
   take: (domains) => ({ granted: domains, refused: [] }),
   close: () => {},
 };
+
+/** The domains that other runs at the same API have under way. */
+interface ClaimsOfOthers {
+  /**
+   * Reads what is new in all readable files.
+   *
+   * @returns whether there are other runs, or were at the last look
+   * @throws Error of the file system when the folder cannot be listed
+   */
+  look(): boolean;
+  /** Whether a live run, or workers of a lost one, had a domain under way at the last look. */
+  has(domain: string): boolean;
+  close(): void;
+}
+
+/** Two changes of a folder within a tick of the file system's clock have the same time. */
+const TICK_MS = 100;
+
+/** @param folder an existing folder */
+function readClaimsOfOthers(folder: string, options: OtherRunOptions): ClaimsOfOthers {
+  const others = new Map<string, OtherRun>();
+  let listedAtMs = Number.NaN;
+
+  function list(): void {
+    const { mtimeMs } = statSync(folder);
+    if (mtimeMs === listedAtMs && Math.abs(Date.now() - mtimeMs) > TICK_MS) return;
+    for (const name of readdirSync(folder)) {
+      // Files that are not complete yet have names with a leading dot.
+      if (name.startsWith('.') || name === options.self.token || others.has(name)) continue;
+      others.set(name, createOtherRun(join(folder, name), options));
+    }
+    listedAtMs = mtimeMs;
+  }
+
+  return {
+    look: () => {
+      list();
+      let areThere = false;
+      for (const [name, other] of others) {
+        const state = other.look();
+        // A run that has just ended may have stored what was asked for.
+        areThere ||= state !== 'of_no_concern';
+        if (state !== 'gone') continue;
+        other.close();
+        others.delete(name);
+      }
+      return areThere;
+    },
+    has: (domain) => {
+      for (const other of others.values()) if (other.has(domain)) return true;
+      return false;
+    },
+    close: () => {
+      for (const other of others.values()) other.close();
+      others.clear();
+    },
+  };
+}
+
+/** The claims of this run, in a file that other runs read. */
+interface OwnClaims {
+  readonly path: string;
+  add(domains: readonly string[]): void;
+  /** Withdraws claims. */
+  withdraw(domains: readonly string[]): void;
+  /**
+   * Writes the file anew, without domains that have outcomes by now. This is also a sign of life.
+   */
+  renew(): void;
+  /** Leaves the domains under way to any run that wants them. */
+  leave(): void;
+  /** Withdraws all claims. */
+  close(): void;
+}
+
+/** A longer file is renewed early, which makes all runs list the folder. */
+const MOST_BYTES = 512 * 1024;
+
+/**
+ * @param folder an existing folder
+ * @param underWay the domains that this run has under way, including those it is about to add
+ * @throws Error of the file system
+ */
+function openOwnClaims(
+  folder: string,
+  { owner, endpointId, runId, underWay }: OwnClaimsOptions,
+): OwnClaims {
+  const path = join(folder, owner.token);
+  let sizeBytes = 0;
+  let mostBytes = MOST_BYTES;
+  let file = begin();
+
+  /** Writes the file under another name first, so that it is never seen incomplete. */
+  function begin(): number {
+    const temporary = join(folder, `.${owner.token}`);
+    const text = beginWith({ owner, endpointId, runId }) + linesOf(underWay);
+    writeFileSync(temporary, text);
+    renameSync(temporary, path);
+    sizeBytes = text.length;
+    // However many domains are under way, not every chunk should renew the file.
+    mostBytes = Math.max(MOST_BYTES, 2 * sizeBytes);
+    return openSync(path, 'a');
+  }
+
+  function renew(): void {
+    const next = begin();
+    closeSync(file);
+    file = next;
+  }
+
+  function append(text: string): void {
+    if (sizeBytes + text.length > mostBytes) renew();
+    writeSync(file, text);
+    sizeBytes += text.length;
+  }
+
+  return {
+    path,
+    add: (domains) => append(linesOf(domains)),
+    withdraw: (domains) => append(linesOf(domains, WITHDRAWN)),
+    renew,
+    leave: () => {
+      renew();
+      closeSync(file);
+    },
+    close: () => {
+      closeSync(file);
+      rmSync(path, { force: true });
+    },
+  };
+}
+
+interface OwnClaimsOptions extends ClaimHead {
+  readonly underWay: Iterable<string>;
+}

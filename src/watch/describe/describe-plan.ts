@@ -1,11 +1,10 @@
 import { formatDuration } from '../../job/values/duration.ts';
-import { formatPrice } from '../../job/values/price.ts';
+import { formatPrice } from '../../job/values/quantities.ts';
 import type { InvalidRow } from '../../producer/invalid-row.ts';
 import type { Plan, PlanEstimate } from '../../producer/plan.ts';
 import { shorten } from '../../rows/columns/names.ts';
 import type { RunEvent } from '../events.ts';
-import { countOf, formatCount } from './format-count.ts';
-import { formatRate } from './format-rate.ts';
+import { countOf, formatCount, formatRate } from './format.ts';
 
 type Opened = Extract<RunEvent, { type: 'opened' }>;
 

@@ -1,6 +1,6 @@
-import { formatSize } from '../../job/values/format-size.ts';
+import { formatSize } from '../../job/values/duration.ts';
 import type { StoreStats } from '../../store/stats.ts';
-import { countOf, formatCount } from './format-count.ts';
+import { countOf, formatCount } from './format.ts';
 
 /** Describes the contents of a store for people, in lines. */
 export function describeStore(stats: StoreStats): readonly string[] {

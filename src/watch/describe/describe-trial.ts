@@ -1,10 +1,10 @@
-import type { Misdirection } from '../../brand/misdirection.ts';
 import {
   type AddressReason,
   isAddressReason,
   sentenceOn,
   wordsOf,
 } from '../../brand/network-error.ts';
+import type { Misdirection } from '../../brand/outcome.ts';
 import { printable, printableLines } from '../../common/printable.ts';
 import { formatDuration } from '../../job/values/duration.ts';
 import { textOfCell } from '../../rows/csv/csv-writer.ts';

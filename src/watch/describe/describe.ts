@@ -1,8 +1,7 @@
-import type { Misdirection } from '../../brand/misdirection.ts';
 import { type AddressReason, isAddressReason, wordsOf } from '../../brand/network-error.ts';
-import { formatDuration } from '../../job/values/duration.ts';
-import { formatSize } from '../../job/values/format-size.ts';
-import { formatPrice } from '../../job/values/price.ts';
+import type { Misdirection } from '../../brand/outcome.ts';
+import { formatDuration, formatSize } from '../../job/values/duration.ts';
+import { formatPrice } from '../../job/values/quantities.ts';
 import { shorten } from '../../rows/columns/names.ts';
 import type { Refusal, Stop, StopReason } from '../../worker/stop-switch.ts';
 import {
@@ -13,8 +12,7 @@ import {
   type Summary,
   type WaitsSummary,
 } from '../summary.ts';
-import { countOf, formatCount } from './format-count.ts';
-import { formatRate } from './format-rate.ts';
+import { countOf, formatCount, formatRate } from './format.ts';
 
 /** Says why a run stops before all domains were asked, and what to do. */
 export function describeStop(stop: Stop): string {

@@ -1,11 +1,15 @@
 import { describeWait } from '../describe/describe-wait.ts';
 import type { WorkProgress } from '../events.ts';
-import { createRecentRate } from '../recent-rate.ts';
-import { countParts } from './count-parts.ts';
-import { fitLine, type LinePart } from './fit-line.ts';
+import { createRecentRate } from '../time-left.ts';
+import {
+  countParts,
+  createPaint,
+  fitLine,
+  type LinePart,
+  nowPart,
+  paceParts,
+} from './block-parts.ts';
 import { createLiveBlock, type Host, type Terminal } from './live-block.ts';
-import { nowPart, paceParts } from './pace-parts.ts';
-import { createPaint } from './paint.ts';
 
 /** Shows the progress of a worker in a block at the bottom of a terminal. */
 export interface WorkerBlock {

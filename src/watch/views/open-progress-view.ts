@@ -1,5 +1,4 @@
-import { createProgressLines } from './progress-lines.ts';
-import { NO_PROGRESS, type ProgressView } from './progress-view.ts';
+import { createProgressLines, NO_PROGRESS, type ProgressView } from './progress-lines.ts';
 
 /**
  * How progress is shown: `bar` redraws a block at the bottom of the terminal, `lines` writes a line

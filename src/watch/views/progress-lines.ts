@@ -1,12 +1,10 @@
 import { formatDuration } from '../../job/values/duration.ts';
 import type { PaceDescription } from '../../pace/pacer.ts';
 import { describePending, describeWait } from '../describe/describe-wait.ts';
-import { formatCount } from '../describe/format-count.ts';
-import { formatRate } from '../describe/format-rate.ts';
+import { formatCount, formatRate } from '../describe/format.ts';
 import { hasStopped, type LogoProgress, type Progress, type WriteProgress } from '../events.ts';
-import { leftMsOf } from '../terminal/logos-block.ts';
+import { leftMsOf } from '../terminal/block-parts.ts';
 import { createTimeLeft } from '../time-left.ts';
-import type { ProgressView } from './progress-view.ts';
 
 const LINE_EVERY_MS = 5_000;
 
@@ -127,3 +125,23 @@ function describePace(pace: PaceDescription | undefined, waitMs: number): readon
   }
   return why === 'probing' ? ['probing'] : [];
 }
+
+/** Shows how far the lookups are, then the logos, and in the end the rows that are written. */
+export interface ProgressView {
+  show(progress: Progress): void;
+  showLogos(progress: LogoProgress): void;
+  showRows(progress: WriteProgress): void;
+  /** Must be called before anything else is written. */
+  giveWay(): void;
+  /** Leaves the last state readable; later output starts on a line of its own. */
+  end(): void;
+}
+
+/** Shows no progress. */
+export const NO_PROGRESS: ProgressView = {
+  show: () => {},
+  showLogos: () => {},
+  showRows: () => {},
+  giveWay: () => {},
+  end: () => {},
+};

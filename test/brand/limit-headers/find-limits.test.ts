@@ -1,7 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { findLimits, type Limits, laterOf } from '../../../src/brand/limit-headers/find-limits.ts';
-import { createServerClock } from '../../../src/brand/limit-headers/server-clock.ts';
-import type { FieldValue } from '../../../src/brand/limit-headers/time.ts';
+import { createServerClock, type FieldValue } from '../../../src/brand/limit-headers/time.ts';
 
 const DATE = 'Fri, 20 Nov 2026 20:00:00 GMT';
 const NOW_MS = Date.parse(DATE);

@@ -1,9 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import {
-  createServerClock,
-  type ServerClock,
-} from '../../../src/brand/limit-headers/server-clock.ts';
+import { createServerClock, type ServerClock } from '../../../src/brand/limit-headers/time.ts';
 
 const OURS_MS = Date.UTC(2026, 10, 20, 20);
 

@@ -1,7 +1,11 @@
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { AT, openManifest, RECORD_HEAD_WORDS } from '../../../src/collector/changes/manifest.ts';
-import { openManifestWriter } from '../../../src/collector/changes/manifest-writer.ts';
+import {
+  AT,
+  openManifest,
+  openManifestWriter,
+  RECORD_HEAD_WORDS,
+} from '../../../src/collector/changes/manifest.ts';
 import { useTempFolder } from '../../support/temp-folder.ts';
 
 test('records that are gathered while others are still being written do not get into these', async () => {

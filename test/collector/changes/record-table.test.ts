@@ -1,6 +1,6 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { createRecordTable } from '../../../src/collector/changes/record-table.ts';
+import { createRecordTable } from '../../../src/collector/changes/change-finder.ts';
 
 /** Identities that often meet in their first word, or altogether. */
 const identity = fc.tuple(fc.integer({ min: 0, max: 5 }), fc.integer({ min: 0, max: 2 }));

@@ -1,7 +1,7 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { compileExpression, ExpressionError } from '../../../src/collector/fields/expression.ts';
-import { pointAt } from '../../../src/collector/fields/point-at.ts';
+import { pointAt } from '../../../src/collector/fields/fields.ts';
 
 /** What is wrong with an expression, with its place. */
 function faultOf(expression: string): string {

@@ -1,8 +1,8 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { shapeOf } from '../../../src/brand/shape.ts';
+import { createRest } from '../../../src/collector/fields/enriched-columns.ts';
 import { valueAt } from '../../../src/collector/fields/flatten.ts';
-import { createRest } from '../../../src/collector/fields/rest-of-answer.ts';
 import { oddAnswer } from '../answers.ts';
 
 describe('createRest', () => {

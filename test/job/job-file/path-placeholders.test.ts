@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { fillPlaceholders, placeholdersAt } from '../../../src/job/job-file/path-placeholders.ts';
+import { fillPlaceholders, placeholdersAt } from '../../../src/job/job-file/variables.ts';
 
 describe('placeholdersAt', () => {
   it.each([

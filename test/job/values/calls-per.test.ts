@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { parseCallsPer } from '../../../src/job/values/calls-per.ts';
+import { parseCallsPer } from '../../../src/job/values/quantities.ts';
 
 it.each([
   ['1000/day', { count: 1_000, unit: 'day' }],

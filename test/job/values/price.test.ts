@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { costOf, formatPrice, parsePrice } from '../../../src/job/values/price.ts';
+import { costOf, formatPrice, parsePrice } from '../../../src/job/values/quantities.ts';
 import { read, refusalOf } from '../read-settings.ts';
 
 describe('a price', () => {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { parseRate } from '../../../src/job/values/rate.ts';
+import { parseRate } from '../../../src/job/values/quantities.ts';
 
 describe('parseRate', () => {
   it.each([

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { parseSize } from '../../../src/job/values/size.ts';
+import { parseSize } from '../../../src/job/values/setting-values.ts';
 
 describe('parseSize', () => {
   it.each([

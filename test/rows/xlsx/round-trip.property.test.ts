@@ -1,11 +1,10 @@
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
-import { createSheetOfList } from '../../../src/rows/table-writer.ts';
-import { cellOfText } from '../../../src/rows/typed-text.ts';
+import { cellOfText, createSheetOfList } from '../../../src/rows/table-writer.ts';
 import { type SheetCell, textOfSheetCell } from '../../../src/rows/xlsx/cell.ts';
 import { MOST_CHARACTERS } from '../../../src/rows/xlsx/cell-ref.ts';
 import { valueXml } from '../../../src/rows/xlsx/cell-xml.ts';
-import { LONG_STYLE } from '../../../src/rows/xlsx/new-styles.ts';
+import { LONG_STYLE } from '../../../src/rows/xlsx/styles.ts';
 import { writeNewWorkbook } from '../../../src/rows/xlsx/workbook-writer.ts';
 import { anyCharacter } from '../../support/any-character.ts';
 import { seededRandom } from '../../support/random.ts';

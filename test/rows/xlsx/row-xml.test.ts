@@ -2,8 +2,8 @@ import { expect, it } from 'vitest';
 import { columnName } from '../../../src/rows/xlsx/cell-ref.ts';
 import type { Workbook } from '../../../src/rows/xlsx/open-workbook.ts';
 import { readRowLine, writeRowLine } from '../../../src/rows/xlsx/row-line.ts';
-import { createSheetFiller } from '../../../src/rows/xlsx/row-xml.ts';
 import { createLongNumbers } from '../../../src/rows/xlsx/styles.ts';
+import { createSheetFiller } from '../../../src/rows/xlsx/xlsx.ts';
 
 const workbook = {
   place: { firstColumn: 0 },

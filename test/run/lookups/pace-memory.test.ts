@@ -6,7 +6,7 @@ import {
   type PaceMemory,
   savePaceOften,
 } from '../../../src/run/lookups/pace-memory.ts';
-import type { SavedPace } from '../../../src/store/saved-pace.ts';
+import type { SavedPace } from '../../../src/store/store.ts';
 import { createFakeClock } from '../../support/fake-clock.ts';
 
 const HOUR_MS = 3_600_000;

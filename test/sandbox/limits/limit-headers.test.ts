@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { createLimitHeaders } from '../../../src/sandbox/limits/limit-headers.ts';
+import { createLimitHeaders } from '../../../src/sandbox/limiter.ts';
 
 const rate = { count: 50, perMs: 60_000 };
 const allowed = { allowed: true, remaining: 49, retryAfterMs: 0, resetMs: 29_500 };

@@ -1,6 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { createLimiter } from '../../../src/sandbox/limits/create-limiter.ts';
-import type { Limiter, LimitKind } from '../../../src/sandbox/limits/limiter.ts';
+import { createLimiter, type Limiter, type LimitKind } from '../../../src/sandbox/limiter.ts';
 
 const limit = { count: 10, perMs: 1000 };
 

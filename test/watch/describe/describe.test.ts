@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { Misdirection } from '../../../src/brand/misdirection.ts';
+import type { Misdirection } from '../../../src/brand/outcome.ts';
 import {
   describeGoingOn,
   describeStop,

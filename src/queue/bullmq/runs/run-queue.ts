@@ -1,8 +1,7 @@
 import { setMaxListeners } from 'node:events';
+import { unlessAborted, within } from '../../../common/abort.ts';
 import type { CallCounters } from '../../../common/call-counters.ts';
 import { createChange } from '../../../common/change.ts';
-import { unlessAborted } from '../../../common/unless-aborted.ts';
-import { within } from '../../../common/within.ts';
 import type { LookupQueue, Pausable, Reply } from '../../lookup-queue.ts';
 import { type ChunkTaker, type TakeChunksOptions, takeChunks } from '../chunks/take-chunks.ts';
 import { LOOKUPS_QUEUE, PREFIX } from '../names.ts';

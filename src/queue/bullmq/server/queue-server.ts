@@ -1,11 +1,17 @@
 import { Cluster } from 'ioredis';
+import { within } from '../../../common/abort.ts';
 import { BrandfillError } from '../../../common/errors.ts';
 import type { OnNotice } from '../../../common/notice.ts';
-import { within } from '../../../common/within.ts';
 import { PREFIX } from '../names.ts';
 import { openTraces, traceClient } from '../traces.ts';
-import { describeEviction, evictionWarning, NO_EVICTION } from './eviction.ts';
-import { openRedis, type RedisClient, type RedisServer } from './redis.ts';
+import {
+  describeEviction,
+  evictionWarning,
+  NO_EVICTION,
+  openRedis,
+  type RedisClient,
+  type RedisServer,
+} from './redis.ts';
 
 export interface CheckServerOptions {
   readonly client: RedisClient;
