@@ -17,7 +17,7 @@ export function readBody(
 ): BodyText {
   let said: string | undefined;
   return {
-    candidates: map(textsOf(bytes, headers['content-type']), (text) => redactor.json(text)),
+    candidates: textsOf(bytes, headers['content-type'], redactor),
     get said() {
       const isPart = isCut || bodyError !== undefined;
       said ??= redactor.text(bytes.toString('utf8'), isPart);
@@ -26,15 +26,15 @@ export function readBody(
   };
 }
 
-function* map<T>(values: Iterable<T>, change: (value: T) => T): Generator<T, void, void> {
-  for (const value of values) yield change(value);
-}
-
-function* textsOf(bytes: Buffer, contentType: unknown): Generator<string, void, void> {
+function* textsOf(
+  bytes: Buffer,
+  contentType: unknown,
+  redactor: Redactor,
+): Generator<string, void, void> {
   const text = textOf(bytes);
-  if (text !== undefined) yield text;
+  if (text !== undefined) yield redactor.json(text);
   const declared = textAsDeclared(bytes, contentType);
-  if (declared !== undefined) yield declared;
+  if (declared !== undefined) yield redactor.json(declared);
 }
 
 /**

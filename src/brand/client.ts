@@ -220,10 +220,11 @@ function openTransport({ now = () => performance.now(), ...options }: TransportO
   let separateUntilMs = Number.NEGATIVE_INFINITY;
 
   async function overKept(request: ExchangeRequest, deadline: Deadline): Promise<Exchanged> {
-    const trace = createTrace();
+    const trace = new Trace();
+    const onLine = (line: Line): void => trace.begin(line);
     try {
-      const exchanged = await exchange(kept, { ...request, onLine: trace.onLine }, deadline);
-      if (trace.wasUsed) staleScore = Math.max(0, staleScore - 1);
+      const exchanged = await exchange(kept, { ...request, onLine }, deadline);
+      if (staleScore > 0 && trace.wasUsed) staleScore = Math.max(0, staleScore - 1);
       return exchanged;
     } catch (error) {
       if (!trace.isStale(error)) throw trace.alert ?? error;
@@ -242,17 +243,12 @@ function openTransport({ now = () => performance.now(), ...options }: TransportO
     return exchange(separate, { ...request, reset: true }, deadline);
   }
 
-  async function strictly(request: ExchangeRequest, deadline: Deadline): Promise<Exchanged> {
-    return now() < separateUntilMs
-      ? await overSeparate(request, deadline)
-      : await overKept(request, deadline);
-  }
-
   return {
     async exchange(request, deadline) {
       if (lenient) return await exchange(lenient, request, deadline);
       try {
-        const exchanged = await strictly(request, deadline);
+        const isSeparate = now() < separateUntilMs;
+        const exchanged = await (isSeparate ? overSeparate : overKept)(request, deadline);
         if (hasProxy || !isUnparsable(exchanged.bodyError)) return exchanged;
       } catch (error) {
         if (!isUnparsable(error) && !isMismatch(error)) throw error;
@@ -267,47 +263,47 @@ function openTransport({ now = () => performance.now(), ...options }: TransportO
   };
 }
 
-interface Trace {
+/** Watches the connection of one call. */
+class Trace {
+  #line: Line | undefined;
+  #socket: Line['socket'];
+  #bytesBefore = 0;
+
+  /** The call goes over a line. */
+  begin(line: Line): void {
+    this.#line = line;
+    this.#socket = line.socket;
+    this.#bytesBefore = line.socket?.bytesRead ?? 0;
+  }
+
   /** What TLS reported on its connection, which says more than that it was closed. */
-  readonly alert: Error | undefined;
-  readonly onLine: (line: Line) => void;
+  get alert(): Error | undefined {
+    return this.#line?.alert;
+  }
+
   /** Whether the connection of a call that has ended had been used before. */
-  readonly wasUsed: boolean;
+  get wasUsed(): boolean {
+    const line = this.#line;
+    // The line opens another connection for the call when the one it had is closed.
+    return (
+      line !== undefined &&
+      this.#socket !== undefined &&
+      this.#socket === line.socket &&
+      this.#bytesBefore > line.openingBytes
+    );
+  }
+
   /**
    * Whether an error broke a connection that had been used before, and no byte of an answer had
    * come: the server closed it while the call was on its way.
    */
-  isStale(error: unknown): boolean;
-}
-
-/** Watches the connection of one call. */
-function createTrace(): Trace {
-  let line: Line | undefined;
-  let socket: Line['socket'];
-  let bytesBefore = 0;
-  // The line opens another connection for the call when the one it had is closed.
-  const wasUsed = (): boolean =>
-    line !== undefined &&
-    socket !== undefined &&
-    socket === line.socket &&
-    bytesBefore > line.openingBytes;
-  return {
-    onLine: (given) => {
-      line = given;
-      ({ socket } = given);
-      bytesBefore = socket?.bytesRead ?? 0;
-    },
-    get alert() {
-      return line?.alert;
-    },
-    get wasUsed() {
-      return wasUsed();
-    },
-    isStale: (error) =>
+  isStale(error: unknown): boolean {
+    return (
       /^(ECONNRESET|ECONNABORTED|EPIPE|UND_ERR_SOCKET)$/.test(systemErrorCode(error) ?? '') &&
-      wasUsed() &&
-      socket?.bytesRead === bytesBefore,
-  };
+      this.wasUsed &&
+      this.#socket?.bytesRead === this.#bytesBefore
+    );
+  }
 }
 
 /**
