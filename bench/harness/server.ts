@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { createInterface } from 'node:readline';
-import type { SandboxOptions } from '../../src/sandbox/options.ts';
 import type { SandboxStats } from '../../src/sandbox/call-counter.ts';
+import type { SandboxOptions } from '../../src/sandbox/options.ts';
 import { programArgs, startNode } from './child.ts';
 
 /** An API in a process of its own. */
