@@ -21,7 +21,7 @@ export type { ScheduledJob } from './schedule/list-schedules.ts';
 export { type ScheduleOptions, schedule } from './schedule.ts';
 export { type ListSchedulesOptions, listSchedules, runScheduled } from './scheduled.ts';
 export type { Deleted, Pruned, StoreStats } from './store/stats.ts';
-export type { StoreChoice } from './store-upkeep/opened-store.ts';
+export type { StoreChoice } from './store-upkeep/store-choice.ts';
 export { type Imported, type ImportOptions, importStore } from './store-upkeep/store-import.ts';
 export {
   type DeleteStoredOptions,

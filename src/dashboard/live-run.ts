@@ -5,9 +5,9 @@ import { describeStop, describeSummary } from '../watch/describe/describe.ts';
 import { describeWait } from '../watch/describe/describe-wait.ts';
 import { countOf } from '../watch/describe/format.ts';
 import type { Progress, RunEvent } from '../watch/events.ts';
+import { findHoldUp } from '../watch/hold-up.ts';
 import { findNothing, type Summary } from '../watch/summary.ts';
 import { createTimeLeft } from '../watch/time-left.ts';
-import { findHoldUp } from '../watch/wait-samples.ts';
 import type {
   RunAction,
   RunEnding,

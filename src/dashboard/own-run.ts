@@ -1,6 +1,7 @@
 import { hostname } from 'node:os';
 import type { RunControl } from '../common/run-control.ts';
-import { applyAction, type Board, type BoardSource, type WorkerState } from './board.ts';
+import { applyAction } from './apply-action.ts';
+import { type Board, type BoardSource, type WorkerState } from './board.ts';
 import type { LiveRun } from './live-run.ts';
 
 export interface OwnRunOptions {

@@ -1,4 +1,4 @@
-import { findLongestHoldUp, type HoldUp } from '../watch/wait-samples.ts';
+import { findLongestHoldUp, type HoldUp } from '../watch/hold-up.ts';
 import type { RatePoint } from './board.ts';
 
 /** The current figures of a run. */

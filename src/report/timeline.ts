@@ -1,6 +1,6 @@
 import { createHistogram, type RecordableHistogram } from 'node:perf_hooks';
 import type { Progress } from '../watch/events.ts';
-import { findHoldUp } from '../watch/wait-samples.ts';
+import { findHoldUp } from '../watch/hold-up.ts';
 
 /** What happened over time, in spans of equal width that get wider as the run gets longer. */
 export interface Timeline {

@@ -209,7 +209,7 @@ export async function openRunBoard(
   // Loaded here, so that a run without Redis need not wait for it.
   const [{ announceRun, openQueueServer }, { applyAction }, recorded] = await Promise.all([
     import('../queue/bullmq/index.ts'),
-    import('../dashboard/board.ts'),
+    import('../dashboard/apply-action.ts'),
     recordRun(context, schedule),
   ]);
   const { recorder, control } = recorded;

@@ -7,6 +7,7 @@ import { type Definitions, libraryNaming, readSettings } from '../job/read-setti
 import { DATABASE } from '../store/store-files.ts';
 import { openTables, type StoreTables } from '../store/tables.ts';
 import { isLmdbError, readError, writeError } from '../store/told-writes.ts';
+import type { StoreChoice, StoreOptionNaming } from './store-choice.ts';
 
 /** An open store with the settings of a command. */
 export interface OpenedStore<T> {
@@ -61,16 +62,3 @@ function explain(folder: string, error: unknown): unknown {
   if (error instanceof Error && 'commitError' in error) return writeError(folder, error);
   return isLmdbError(error) ? readError(folder, error) : error;
 }
-
-/** Selects a store, and one of the APIs in it. */
-export interface StoreChoice {
-  /** The folder of the store. @default BRANDFILL_STORE, else `.brandfill` */
-  readonly store?: string | undefined;
-  /** Only outcomes of this API. @default all APIs in the store */
-  readonly baseUrl?: string | undefined;
-  /** With `baseUrl`: the query parameters that are sent with every call. */
-  readonly params?: Readonly<Record<string, string>> | undefined;
-}
-
-/** The name of an option in messages. The command line uses `--base-url`. */
-export type StoreOptionNaming = (key: string) => string;

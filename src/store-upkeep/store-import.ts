@@ -11,12 +11,8 @@ import { normalizeDomain } from '../rows/domain/domain.ts';
 import { type IncomingOutcome, putNewer } from '../store/entries.ts';
 import { parseOutcomeLine } from '../store/outcome-line.ts';
 import { noteApiName } from '../store/tables.ts';
-import {
-  type OpenStoreTask,
-  type StoreChoice,
-  type StoreOptionNaming,
-  withOpenedStore,
-} from './opened-store.ts';
+import { type OpenStoreTask, withOpenedStore } from './opened-store.ts';
+import { type StoreChoice, type StoreOptionNaming } from './store-choice.ts';
 
 /**
  * Options of an import. With `baseUrl`, all outcomes are imported for that API, whichever API they

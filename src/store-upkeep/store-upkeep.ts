@@ -11,13 +11,15 @@ import {
 import { checkOptions, type OptionKind } from '../job/known-options.ts';
 import { type Definitions, libraryNaming } from '../job/read-settings.ts';
 import { normalizeDomain } from '../rows/domain/domain.ts';
+import { countStore } from '../store/count-store.ts';
 import { readEntries } from '../store/entries.ts';
 import { decodeOutcome } from '../store/outcome-codec.ts';
 import { formatOutcomeLine } from '../store/outcome-line.ts';
 import { deleteDomains, pruneTables } from '../store/removal.ts';
-import { countStore, type Deleted, type Pruned, type StoreStats } from '../store/stats.ts';
+import { type Deleted, type Pruned, type StoreStats } from '../store/stats.ts';
 import { endpointIdsIn, keyOf, type StoreTables } from '../store/tables.ts';
-import { type StoreChoice, type StoreOptionNaming, withOpenedStore } from './opened-store.ts';
+import { withOpenedStore } from './opened-store.ts';
+import { type StoreChoice, type StoreOptionNaming } from './store-choice.ts';
 
 /**
  * Counts what is in a store, even while runs use it.

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { RatePoint } from '../../src/dashboard/board.ts';
-import { findChange } from '../../src/dashboard/hub.ts';
+import { findChange } from '../../src/dashboard/board-change.ts';
 import { board, runState } from './boards.ts';
 
 describe('findChange', () => {

@@ -1,8 +1,8 @@
 import { describe, expect, it, onTestFinished } from 'vitest';
 import type { Outcome } from '../../src/brand/outcome.ts';
+import { countStore } from '../../src/store/count-store.ts';
 import { putNewer, readEntries } from '../../src/store/entries.ts';
 import { deleteDomains, pruneTables } from '../../src/store/removal.ts';
-import { countStore } from '../../src/store/stats.ts';
 import { type OutcomeStore, openStore } from '../../src/store/store.ts';
 import { openTables, type StoreTables } from '../../src/store/tables.ts';
 import { useTempFolder } from '../support/temp-folder.ts';

@@ -1,6 +1,6 @@
 import { formatDuration } from '../../job/values/duration.ts';
 import { formatRate } from '../../watch/describe/format.ts';
-import { findLongestHoldUp } from '../../watch/wait-samples.ts';
+import { findLongestHoldUp } from '../../watch/hold-up.ts';
 import type { RunReport } from '../run-report.ts';
 import { type Band, drawChart, linearScale } from './chart.ts';
 import { count, type Html, html, latency, number, share, table } from './html.ts';
