@@ -102,7 +102,7 @@ function look(): Map<unknown, string> {
 function useOwnTemporaryFolder(): string {
   const known: unknown = Reflect.get(globalThis, KEY);
   if (typeof known === 'string') return known;
-  const own = mkdtempSync(join(tmpdir(), 'worker-'));
+  const own = mkdtempSync(join(tmpdir(), 'w-'));
   Reflect.set(globalThis, KEY, own);
   process.env['TMPDIR'] = own;
   return own;

@@ -131,9 +131,10 @@ const ROUNDS_AT_CAP = 2;
 const MOST_MAY_FLY = 512;
 /**
  * The rate per ms, and the calls per round trip, are at most these shares of what was accepted so
- * far: all that is sent until the first refusal comes back is refused, too.
+ * far: all that is sent until the first refusal comes back is refused, too. With a third of the first, the
+ * first seconds cost a tenth fewer refusals, and 1,000 calls of 20 ms take three times as long.
  */
-const MOST_OF_ACCEPTED_PER_MS = 1.3 / 1_000;
+const MOST_OF_ACCEPTED_PER_MS = 4 / 1_000;
 const MOST_OF_ACCEPTED_PER_ROUND_TRIP = 0.025;
 /** So many calls count as accepted from the beginning, or a short list would take long. */
 const HEAD_START = 16;
