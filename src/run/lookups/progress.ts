@@ -208,9 +208,10 @@ export function createTally(rowsOf: (domain: string) => number): Tally {
     },
     addParked: (outcome) => addCallsOf(outcome, counters),
     addUnreported: ({ calls, retries, throttled }) => {
-      counters.calls += calls;
-      counters.retries += retries;
-      counters.throttled += throttled;
+      // Less than none are calls of an earlier run, which its outcomes have reported to this one.
+      counters.calls += Math.max(0, calls);
+      counters.retries += Math.max(0, retries);
+      counters.throttled += Math.max(0, throttled);
     },
     again: (domain) => void again.add(domain),
     isAgain: (domain) => again.has(domain),

@@ -28,3 +28,11 @@ it('counts what comes of a domain that is asked once more instead of its failure
   expect(tally.done).toBe(1);
   expect(tally.rows).toEqual({ found: 3, not_found: 0, rejected: 0, failed: 0, pending: 0 });
 });
+
+it('calls that no outcome reports are added, but for those that were taken off too often', () => {
+  const tally = createTally(() => 1);
+  tally.addUnreported({ calls: 3, retries: -1, throttled: 0 });
+  expect(tally.counters).toEqual({ calls: 3, retries: 0, throttled: 0 });
+  tally.addUnreported({ calls: -5, retries: 2, throttled: 1 });
+  expect(tally.counters).toEqual({ calls: 3, retries: 2, throttled: 1 });
+});

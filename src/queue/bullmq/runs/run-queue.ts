@@ -1,6 +1,6 @@
 import { setMaxListeners } from 'node:events';
 import { unlessAborted, within } from '../../../common/abort.ts';
-import type { CallCounters } from '../../../common/call-counters.ts';
+import { type CallCounters, createCallCounters } from '../../../common/call-counters.ts';
 import { createChange } from '../../../common/change.ts';
 import type { LookupQueue, Pausable, Reply } from '../../lookup-queue.ts';
 import { type ChunkTaker, type TakeChunksOptions, takeChunks } from '../chunks/take-chunks.ts';
@@ -43,7 +43,7 @@ export interface RunQueueOptions
   readonly maxCalls?: number | undefined;
   /** Called when more were wanted. */
   readonly onCallsUsedUp?: () => void;
-  /** Called with calls that no outcome reports, as they come. */
+  /** Called at the end with calls that no outcome has reported. */
   readonly onUnreportedCalls?: (calls: Readonly<CallCounters>) => void;
   /** Fires when the run is stopped. Lookups that no worker has begun are then taken back. */
   readonly signal: AbortSignal;
@@ -85,7 +85,8 @@ export async function openRunQueue(options: RunQueueOptions): Promise<RunQueue> 
   const parked = options.parked ?? new Set();
   const ledger = options.ledger ?? (await ownRun({ client, name, list, onNotice }));
   const change = createChange();
-  const outcomes = await openOutcomes(options, ledger, change.notify);
+  const unreported = createCallCounters();
+  const outcomes = await openOutcomes({ ...options, unreported }, ledger, change.notify);
   const stops = [signal, giveUp];
   for (const stop of stops) stop.addEventListener('abort', change.notify);
   const given = openGivenChunks({ ...options, client, ledger });
@@ -208,6 +209,7 @@ export async function openRunQueue(options: RunQueueOptions): Promise<RunQueue> 
       for (const stop of stops) stop.removeEventListener('abort', change.notify);
       const isOver = outstanding.size === 0 && !outcomes.failure;
       const isClosed = await within(CLOSE_MS, closeAll(isOver)).catch(() => false);
+      options.onUnreportedCalls?.(unreported);
       // If Redis is away or refuses to write, its keys stay, and the next run of the name finds
       // them.
       if (!isClosed) void ledger.close(false).catch(() => {});
@@ -220,11 +222,11 @@ export async function openRunQueue(options: RunQueueOptions): Promise<RunQueue> 
  * run is given up.
  */
 async function openOutcomes(
-  options: RunQueueOptions,
+  options: RunQueueOptions & { readonly unreported: CallCounters },
   ledger: RunLedger,
   onChange: () => void,
 ): Promise<RunOutcomes> {
-  const { redis, outstanding, maxCalls, onInherited } = options;
+  const { redis, outstanding, maxCalls, onInherited, unreported } = options;
   const { client } = redis;
   const { runId } = ledger;
   try {
@@ -242,8 +244,11 @@ async function openOutcomes(
       runId,
       left,
       onChange,
-      onNote: ({ isUsedUp, ...calls }) => {
-        options.onUnreportedCalls?.(calls);
+      onNote: ({ isUsedUp, calls, throttled, retries }) => {
+        // Only their sum means something: those under way are taken off when outcomes report them.
+        unreported.calls += calls;
+        unreported.throttled += throttled;
+        unreported.retries += retries;
         if (isUsedUp) options.onCallsUsedUp?.();
       },
     });
