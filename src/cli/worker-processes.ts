@@ -1,5 +1,5 @@
 import { type ChildProcess, fork } from 'node:child_process';
-import { once } from 'node:events';
+import { once, setMaxListeners } from 'node:events';
 import { setTimeout as delay } from 'node:timers/promises';
 import { BrandfillError } from '../common/errors.ts';
 import { EXIT } from '../exit-codes.ts';
@@ -44,6 +44,7 @@ export function parseProcesses(text: string): number {
 export async function runWorkerProcesses(options: WorkerProcessesOptions): Promise<number> {
   const { count, signal, onNotice } = options;
   const codes: number[] = [];
+  setMaxListeners(0, signal); // each process listens; with more than ten, Node.js suspects a leak
 
   function start(number: number): ChildProcess {
     const child = fork(process.argv[1] ?? '', argumentsOf(number, options), {

@@ -121,15 +121,14 @@ export function createChunkTask(options: ChunkTaskOptions): ChunkTask {
     // The worker was killed before it could remove the job, or the run is over.
     if (!opened) return void (await complete());
     const known = new Map(opened.known.map((outcome) => [outcome.domain, outcome]));
-    const invalid: OutcomeData[] = [];
     const left = new Map<string, string>();
     for (const text of opened.texts) {
       const found = normalize(text);
       if ('invalid' in found) {
-        invalid.push(withoutCall(text, { status: 'invalid', reason: found.invalid, nowMs: now() }));
+        const why = { status: 'invalid', reason: found.invalid, nowMs: now() } as const;
+        known.set(text, withoutCall(text, why));
       } else if (!known.has(found.domain)) left.set(found.domain, text);
     }
-    for (const outcome of invalid) known.set(outcome.domain, outcome);
     const finish = (): Promise<void> => recipient.finish([...known.values()], complete);
     /** Ends the lookups that are left as failed, without a call. */
     const fail = async (reason: string): Promise<void> => {
