@@ -33,7 +33,7 @@ export const UNSEEN_CHARACTERS: readonly string[] = UNSEEN.flatMap(([from, to]) 
   Array.from({ length: to - from + 1 }, (_, at) => String.fromCodePoint(from + at)),
 );
 
-export const FORMULA_SIGNS: readonly string[] = Array.from('=+-@＝＋－＠');
+export const FORMULA_SIGNS: readonly string[] = Array.from('=+-@＝＋－＠﹦﹢﹣﹫');
 
 /** The text as it should stand in a cell. */
 export function inCell(text: string): string {
