@@ -3,11 +3,10 @@ import { basename } from 'node:path';
 import { createCallbackGuard } from './common/callback-guard.ts';
 import { createCloser } from './common/closer.ts';
 import { BrandfillError } from './common/errors.ts';
-import type { EnrichOptions } from './enrich-options.ts';
-import { ADD_SETTINGS, type AddSettings } from './job/commands/add-settings.ts';
-import { findEndpointId } from './job/job.ts';
-import { checkInput, checkOptions, type OptionKind } from './job/known-options.ts';
-import { libraryNaming, readSettings } from './job/read-settings.ts';
+import { findEndpointId } from './options/api.ts';
+import { ADD_OPTIONS, type AddSettings } from './options/command-options.ts';
+import type { OptionsOf } from './options/options.ts';
+import { libraryNaming, type OptionKinds, readOptions } from './options/read-options.ts';
 import { cutIntoLists, type ListedDomains, listDomains } from './producer/add-list.ts';
 import {
   assertColumnsThere,
@@ -23,34 +22,11 @@ import { describeInput } from './watch/describe/describe-plan.ts';
 import { createReadingTeller } from './watch/tell-reading.ts';
 
 /** Options for adding a list to a queue. */
-export interface AddOptions
-  extends Pick<
-    EnrichOptions,
-    | 'input'
-    | 'sheet'
-    | 'domainColumn'
-    | 'registrable'
-    | 'keepFreeMail'
-    | 'keepSharedHosts'
-    | 'encoding'
-    | 'noHeader'
-    | 'skipLines'
-    | 'params'
-    | 'acceptEviction'
-  > {
-  /** The Redis that lookups are put on. @default BRANDFILL_QUEUE */
-  readonly queue?: string | undefined;
-  /** The number of lookups in a chunk. @default 50 */
-  readonly chunk?: number | undefined;
-  /** Returned with each outcome. @default the name of the file */
-  readonly ref?: string | undefined;
-  /** Whether a person waits. Such lookups go before all lists added without it. @default false */
-  readonly interactive?: boolean | undefined;
-  /**
-   * The API that is meant. Workers of other APIs ignore the lookups. @default BRANDFILL_BASE_URL,
-   * else any
-   */
-  readonly baseUrl?: string | undefined;
+export interface AddOptions extends OptionsOf<typeof ADD_OPTIONS>, BesideSettings {}
+
+interface BesideSettings {
+  /** Path of an XLSX, CSV, TSV or JSONL file, `-` for standard input, or rows as objects. */
+  readonly input: ListInput;
   /** Whether to read and count only. @default false */
   readonly dryRun?: boolean | undefined;
   /** Stops between two batches. Lookups that are on the queue already stay there. */
@@ -95,14 +71,9 @@ export async function add(
   options: AddOptions,
   describe: (key: string) => string = libraryNaming,
 ): Promise<AddSummary> {
-  checkOptions(options, { of: 'add', definitions: ADD_SETTINGS, others: OTHERS, describe });
-  checkInput(options.input, describe);
-  const { input, params, dryRun = false, signal, onNotice = () => {}, ...given } = options;
-  const settings = readSettings(ADD_SETTINGS, {
-    given: { ...given, param: params },
-    env: process.env,
-    describe,
-  });
+  const known = { of: 'add', declared: ADD_OPTIONS, others: OTHERS, describe };
+  const settings = readOptions(options, known);
+  const { input, dryRun = false, signal, onNotice = () => {} } = options;
   const api = findEndpointId(settings, describe);
   const { queue } = settings;
   if (queue === undefined && !dryRun) {
@@ -118,9 +89,8 @@ export async function add(
   return summary;
 }
 
-const OTHERS: Readonly<Record<Exclude<keyof AddOptions, keyof AddSettings>, OptionKind>> = {
-  input: 'checkedElsewhere',
-  params: 'checkedElsewhere',
+const OTHERS: OptionKinds<BesideSettings> = {
+  input: 'list',
   dryRun: 'flag',
   signal: 'signal',
   onNotice: 'function',

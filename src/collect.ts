@@ -6,25 +6,15 @@ import { createCallbackGuard } from './common/callback-guard.ts';
 import { createCloser } from './common/closer.ts';
 import { BrandfillError } from './common/errors.ts';
 import type { OnNotice } from './common/notice.ts';
-import { COLLECT_SETTINGS, type CollectSettings } from './job/commands/collect-settings.ts';
-import { checkOptions, type OptionKind } from './job/known-options.ts';
-import { libraryNaming, readSettings } from './job/read-settings.ts';
+import { COLLECT_OPTIONS, type CollectSettings } from './options/command-options.ts';
+import type { OptionsOf } from './options/options.ts';
+import { libraryNaming, type OptionKinds, readOptions } from './options/read-options.ts';
 import { openStatus } from './status.ts';
 
 /** Options of a collector. */
-export interface CollectOptions {
-  /** The Redis from which outcomes are taken. @default BRANDFILL_QUEUE */
-  readonly queue?: string | undefined;
-  /** The folder for the files. @default 'out' */
-  readonly outDir?: string | undefined;
-  /** The size at which the next file is begun: a text such as `'64MB'`, or bytes. @default 1GB */
-  readonly maxFileSize?: string | number | undefined;
-  /** Whether to accept a Redis that may evict outcomes when its memory is full. @default false */
-  readonly acceptEviction?: boolean | undefined;
-  /** Serves `/metrics`, `/livez` and `/readyz`: a port, or `'HOST:PORT'`. @default no server */
-  readonly listen?: string | number | undefined;
-  /** Names under which `/metrics` and `/readyz` may be asked for, besides addresses. @default none */
-  readonly allowHost?: readonly string[] | undefined;
+export interface CollectOptions extends OptionsOf<typeof COLLECT_OPTIONS>, BesideSettings {}
+
+interface BesideSettings {
   /** Stops the collector in order: outcomes that arrived are written, and files are finished. */
   readonly signal?: AbortSignal | undefined;
   /** Called with notices, each worth a line in a log. */
@@ -66,9 +56,9 @@ export async function collect(
   options: CollectOptions,
   describe: (key: string) => string = libraryNaming,
 ): Promise<Collected> {
-  checkOptions(options, { of: 'collect', definitions: COLLECT_SETTINGS, others: OTHERS, describe });
-  const { signal, onNotice = () => {}, ...given } = options;
-  const settings = readSettings(COLLECT_SETTINGS, { given, env: process.env, describe });
+  const known = { of: 'collect', declared: COLLECT_OPTIONS, others: OTHERS, describe };
+  const settings = readOptions(options, known);
+  const { signal, onNotice = () => {} } = options;
   const { queue } = settings;
   if (queue === undefined) {
     throw new BrandfillError(
@@ -87,7 +77,7 @@ export async function collect(
   return collected;
 }
 
-const OTHERS: Readonly<Record<Exclude<keyof CollectOptions, keyof CollectSettings>, OptionKind>> = {
+const OTHERS: OptionKinds<BesideSettings> = {
   signal: 'signal',
   onNotice: 'function',
 };

@@ -3,29 +3,19 @@ import { createCallbackGuard } from './common/callback-guard.ts';
 import { createCloser } from './common/closer.ts';
 import { BrandfillError } from './common/errors.ts';
 import type { OnNotice } from './common/notice.ts';
-import { DASHBOARD_SETTINGS, type DashboardSettings } from './job/commands/dashboard-settings.ts';
-import { checkOptions, type OptionKind } from './job/known-options.ts';
-import { libraryNaming, readSettings } from './job/read-settings.ts';
+import { DASHBOARD_OPTIONS } from './options/command-options.ts';
+import type { OptionsOf } from './options/options.ts';
+import { libraryNaming, type OptionKinds, readOptions } from './options/read-options.ts';
 
 /** Options of the dashboard. */
-export interface DashboardOptions {
-  /** The Redis whose runs, workers and schedules are shown. @default BRANDFILL_QUEUE */
-  readonly queue?: string | undefined;
-  /** The address of the page: a port, or `'HOST:PORT'`. @default 8080, for this machine alone */
-  readonly listen?: string | number | undefined;
+export interface DashboardOptions extends OptionsOf<typeof DASHBOARD_OPTIONS>, BesideSettings {}
+
+interface BesideSettings {
   /**
    * The token that viewers need; required if others can reach it. @default
    * BRANDFILL_DASHBOARD_TOKEN
    */
   readonly token?: string | undefined;
-  /** A file that holds only the token. */
-  readonly tokenFile?: string | undefined;
-  /** Names under which a page without a token may be asked for, besides addresses. @default none */
-  readonly allowHost?: readonly string[] | undefined;
-  /** Addresses of proxies that say in `X-Forwarded-For` who asks. @default none */
-  readonly trustedProxy?: readonly string[] | undefined;
-  /** Whether to accept a Redis that may evict lookups when its memory is full. @default false */
-  readonly acceptEviction?: boolean | undefined;
   /** Stops the dashboard. */
   readonly signal?: AbortSignal | undefined;
   /** Called with notices, each worth a line in a log. The first one is the address of the page. */
@@ -49,10 +39,9 @@ export async function dashboard(
   options: DashboardOptions,
   describe: (key: string) => string = libraryNaming,
 ): Promise<void> {
-  const known = { definitions: DASHBOARD_SETTINGS, others: OTHERS, describe };
-  checkOptions(options, { of: 'dashboard', ...known });
-  const { token, signal, onNotice: tell = () => {}, ...given } = options;
-  const settings = readSettings(DASHBOARD_SETTINGS, { given, env: process.env, describe });
+  const known = { of: 'dashboard', declared: DASHBOARD_OPTIONS, others: OTHERS, describe };
+  const settings = readOptions(options, known);
+  const { token, signal, onNotice: tell = () => {} } = options;
   const { queue: url, listen, tokenFile, acceptEviction = false } = settings;
   const { allowHost, trustedProxy } = settings;
   if (url === undefined) {
@@ -98,9 +87,7 @@ export async function dashboard(
   callbackGuard.throwIfFailed();
 }
 
-const OTHERS: Readonly<
-  Record<Exclude<keyof DashboardOptions, keyof DashboardSettings>, OptionKind>
-> = {
+const OTHERS: OptionKinds<BesideSettings> = {
   token: 'text',
   signal: 'signal',
   onNotice: 'function',

@@ -2,10 +2,9 @@ import type { EnrichedRow } from './collector/row-object.ts';
 import type { RunEnd } from './dashboard/live-run.ts';
 import { BESIDE_SETTINGS, type EnrichOptions } from './enrich-options.ts';
 import { describeError } from './exit-codes.ts';
-import { createJob, type Job } from './job/job.ts';
-import { checkInput, checkOptions } from './job/known-options.ts';
-import { libraryNaming } from './job/read-settings.ts';
-import { SETTINGS, type SettingKey } from './job/settings.ts';
+import { createJob, type Job } from './options/api.ts';
+import { OPTIONS, OPTIONS_OF_FILES, type OptionKey } from './options/options.ts';
+import { checkOptions, libraryNaming } from './options/read-options.ts';
 import type { Plan } from './producer/plan.ts';
 import { planOnly } from './run/plan-run.ts';
 import { createContext } from './run/run-context.ts';
@@ -102,11 +101,11 @@ export async function plan(
 }
 
 /** The name of an option in error messages. The command line uses `--base-url`. */
-export type OptionNaming = (key: SettingKey) => string;
+export type OptionNaming = (key: OptionKey) => string;
 
 /** Options about files, for a run that writes no files. */
 const FILES = {
-  keys: ['out', 'failures', 'changes', 'changesId', 'key', 'merge', 'excel', 'report'],
+  keys: OPTIONS_OF_FILES,
   why: 'its rows go to the caller, not into files',
 } as const;
 
@@ -119,14 +118,6 @@ interface Call {
 
 function jobOf(options: EnrichOptions, { of, naming, ...rest }: Call): Job {
   const describe = naming as (key: string) => string;
-  checkOptions(options, { of, definitions: SETTINGS, others: BESIDE_SETTINGS, describe, ...rest });
-  checkInput(options.input, describe);
-  const { input, apiKey, params, headers, token, changesId, ...others } = options;
-  const { signal, runId, onEvent, confirm, control, ...given } = others;
-  return createJob({
-    given: { ...given, param: params, header: headers },
-    apiKey,
-    env: process.env,
-    describe,
-  });
+  checkOptions(options, { of, declared: OPTIONS, others: BESIDE_SETTINGS, describe, ...rest });
+  return createJob({ given: { ...options }, apiKey: options.apiKey, env: process.env, describe });
 }

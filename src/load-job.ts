@@ -2,18 +2,16 @@ import { existsSync, type Stats, statSync } from 'node:fs';
 import { basename, extname, resolve } from 'node:path';
 import { BrandfillError } from './common/errors.ts';
 import { isSameFile } from './common/files.ts';
-import { describeKind } from './common/printable.ts';
+import { describeKind } from './common/text.ts';
 import { withoutUndefined } from './common/without-undefined.ts';
 import { BESIDE_SETTINGS, type EnrichOptions } from './enrich-options.ts';
-import { type JobFile, readJobFile } from './job/job-file/job-file.ts';
-import { besideFile } from './job/job-file/job-file-values.ts';
-import type { OnFinish } from './job/job-file/on-finish-keys.ts';
-import type { Schedule } from './job/job-file/schedule.ts';
-import type { Environment } from './job/job-file/variables.ts';
-import { checkOptions, type OptionKind } from './job/known-options.ts';
-import { libraryNaming, type SettingDefinition } from './job/read-settings.ts';
-import { overriddenBy } from './job/refuse-combinations.ts';
-import { SETTINGS } from './job/settings.ts';
+import { overriddenBy } from './options/combinations.ts';
+import type { Schedule } from './options/cron.ts';
+import { type JobFile, readJobFile } from './options/job-file.ts';
+import type { OnFinish } from './options/job-file-keys.ts';
+import { besideFile, type Environment } from './options/job-file-values.ts';
+import { type Declaration, nameOf, OPTIONS, OUTPUT_OPTIONS } from './options/options.ts';
+import { checkOptions, libraryNaming, type OptionKinds } from './options/read-options.ts';
 
 export interface LoadJobOptions {
   /** Options that override the file. Paths in them are relative to the current folder. */
@@ -52,11 +50,16 @@ export interface LoadedJob {
  * ```
  */
 export async function loadJob(file: string, options: LoadJobOptions = {}): Promise<LoadedJob> {
-  checkOptions(options, { of: 'loadJob', others: LOAD_OPTIONS, describe: libraryNaming });
+  checkOptions(options, {
+    of: 'loadJob',
+    declared: {},
+    others: LOAD_OPTIONS,
+    describe: libraryNaming,
+  });
   return toLoadedJob(await openJobFile(file, options), options);
 }
 
-export const LOAD_OPTIONS: Readonly<Record<keyof LoadJobOptions, OptionKind>> = {
+export const LOAD_OPTIONS: OptionKinds<LoadJobOptions> = {
   overrides: 'object',
   env: 'object',
   now: 'function',
@@ -110,10 +113,12 @@ export function toLoadedJob(jobFile: JobFile, options: LoadJobOptions): LoadedJo
   const { file, values, error } = jobFile;
   const { env = process.env, naming = libraryNaming } = options;
   const overrides = withoutUndefined(options.overrides ?? {});
-  const known = { definitions: SETTINGS, others: BESIDE_SETTINGS };
+  // The list is in the file, as a rule.
+  const others = { ...BESIDE_SETTINGS, input: 'checkedElsewhere' } as const;
+  const known = { declared: OPTIONS, others };
   checkOptions(overrides, { of: 'enrich', ...known, describe: naming });
   if (error) throw error;
-  const { apiKeyEnv: _, schedule, onFinish, param, header, ...inFile } = values;
+  const { apiKeyEnv: _, schedule, onFinish, ...inFile } = values;
   const overridden = overriddenBy(overrides);
   const settings: typeof inFile = Object.fromEntries(
     Object.entries(inFile).filter(([key]) => !overridden.has(key)),
@@ -124,7 +129,7 @@ export function toLoadedJob(jobFile: JobFile, options: LoadJobOptions): LoadedJo
     ...jobFileDefaults(),
     // The path of the changes file may hold a date, and differ each night.
     changesId: settings.changes === undefined ? undefined : resolve(file),
-    ...withoutUndefined({ ...settings, params: param, headers: header }),
+    ...withoutUndefined(settings),
     ...credentialOf(jobFile, overrides, env),
     ...(overrides.changes === undefined ? {} : { changesId: undefined }),
     ...overrides,
@@ -143,10 +148,8 @@ export function toLoadedJob(jobFile: JobFile, options: LoadJobOptions): LoadedJo
     options: { ...(withoutUndefined(given) as Partial<EnrichOptions>), input },
     schedule,
     onFinish,
-    naming: (key) => {
-      const isOverride = key in overrides || `${key}s` in overrides; // `params` is `param` in the file
-      return isOverride ? naming(key) : `'${key}' in ${jobFile.placeOf(key) ?? file}`;
-    },
+    naming: (key) =>
+      key in overrides ? naming(key) : `'${nameOf(key)}' in ${jobFile.placeOf(key) ?? file}`,
   };
 }
 
@@ -179,7 +182,7 @@ function credentialOf(
 
 /** The defaults that differ in job files, because no person watches a job that runs at night. */
 function jobFileDefaults(): Readonly<Record<string, string>> {
-  const defaults = Object.entries<SettingDefinition<unknown>>(SETTINGS).map(
+  const defaults = Object.entries<Declaration>(OPTIONS).map(
     ([key, { defaultInJobFile }]) => [key, defaultInJobFile] as const,
   );
   return Object.fromEntries(
@@ -190,9 +193,6 @@ function jobFileDefaults(): Readonly<Record<string, string>> {
 function refuse(place: string | undefined, what: string): BrandfillError {
   return new BrandfillError('INVALID_SETTING', `Cannot use the credential of ${place}: ${what}.`);
 }
-
-/** Options that name the outputs of a run. */
-export const OUTPUT_OPTIONS = ['out', 'failures', 'changes', 'report'] as const;
 
 /** @throws BrandfillError `INVALID_SETTING` when an output would replace the job file */
 function refuseItself(file: string, given: Readonly<Record<string, unknown>>): void {

@@ -5,22 +5,21 @@ import { keepSecret, withoutSecrets } from './common/secrets.ts';
 import { enrich } from './enrich.ts';
 import type { EnrichOptions } from './enrich-options.ts';
 import { describeError, exitCodeOf, exitCodeOfError } from './exit-codes.ts';
-import { readSecret } from './job/job.ts';
-import type { JobFile } from './job/job-file/job-file.ts';
-import { checkOptions, type OptionKind } from './job/known-options.ts';
-import { libraryNaming } from './job/read-settings.ts';
 import {
   distrustOf,
   jobNameOf,
   LOAD_OPTIONS,
   type LoadedJob,
   type LoadJobOptions,
-  OUTPUT_OPTIONS,
   openJobFile,
   toLoadedJob,
 } from './load-job.ts';
 import type { FinishedRun } from './on-finish/report.ts';
 import { tell } from './on-finish/tell.ts';
+import { readSecret } from './options/api.ts';
+import type { JobFile } from './options/job-file.ts';
+import { OUTPUT_OPTIONS } from './options/options.ts';
+import { checkOptions, libraryNaming, type OptionKinds } from './options/read-options.ts';
 import type { RunSurroundings } from './run/run-status.ts';
 import type { Summary } from './watch/summary.ts';
 
@@ -67,7 +66,12 @@ export async function runJob(
   options: RunJobOptions = {},
   { isTriedAgain = () => false, ...around }: JobSurroundings = {},
 ): Promise<JobEnd> {
-  checkOptions(options, { of: 'runJob', others: RUN_OPTIONS, describe: libraryNaming });
+  checkOptions(options, {
+    of: 'runJob',
+    declared: {},
+    others: RUN_OPTIONS,
+    describe: libraryNaming,
+  });
   const { now = () => new Date(), runId, onEvent, onLoaded, onSummary } = options;
   const startedAt = now();
   const callbackGuard = createCallbackGuard([]);
@@ -108,7 +112,7 @@ export async function runJob(
   return jobEnd;
 }
 
-const RUN_OPTIONS: Readonly<Record<keyof RunJobOptions, OptionKind>> = {
+const RUN_OPTIONS: OptionKinds<RunJobOptions> = {
   ...LOAD_OPTIONS,
   signal: 'signal',
   runId: 'text',

@@ -4,13 +4,13 @@ import { createCloser } from './common/closer.ts';
 import { BrandfillError } from './common/errors.ts';
 import type { OnNotice } from './common/notice.ts';
 import { describeOwner, describeSelf, isHere } from './common/owner.ts';
-import { SCHEDULE_SETTINGS, type ScheduleSettings } from './job/commands/schedule-settings.ts';
-import { checkKind, checkOptions, type OptionKind } from './job/known-options.ts';
-import { libraryNaming } from './job/read-settings.ts';
+import { SCHEDULE_OPTIONS } from './options/command-options.ts';
+import type { OptionsOf } from './options/options.ts';
+import { checkOptions, libraryNaming, type OptionKinds } from './options/read-options.ts';
 import type { Keeper } from './queue/bullmq/schedules/schedule-keepers.ts';
 import { toQueueError } from './queue/bullmq/server/reasons.ts';
 import { createClockNotice } from './schedule/clock-notice.ts';
-import { foldersOf, groupOf, readPlace, type SchedulePlace } from './schedule/group.ts';
+import { foldersOf, groupOf, readPlace } from './schedule/group.ts';
 import { keepSchedules } from './schedule/keep-schedules.ts';
 import { listGroup } from './schedule/list-schedules.ts';
 import { openScheduledFiles } from './schedule/scheduled-files.ts';
@@ -19,15 +19,11 @@ import { openStatus } from './status.ts';
 import type { RunEvent } from './watch/events.ts';
 
 /** Options of a schedule. */
-export interface ScheduleOptions extends SchedulePlace {
+export interface ScheduleOptions extends OptionsOf<typeof SCHEDULE_OPTIONS>, BesideSettings {}
+
+interface BesideSettings {
   /** Paths of job files. Files without `schedule` are ignored. */
   readonly files: readonly string[];
-  /** How long a process may be silent before its runs are given to another. @default 1min */
-  readonly lostAfter?: string | number | undefined;
-  /** Serves `/metrics`, `/livez` and `/readyz`: a port, or `'HOST:PORT'`. @default no server */
-  readonly listen?: string | number | undefined;
-  /** Names under which `/metrics` and `/readyz` may be asked for, besides addresses. @default none */
-  readonly allowHost?: readonly string[] | undefined;
   /** Stops in order: runs under way end early, keep what they found, and are made again later. */
   readonly signal?: AbortSignal | undefined;
   /** Called with notices, each worth a line in a log. */
@@ -61,11 +57,10 @@ export async function schedule(
 ): Promise<void> {
   checkOptions(options, {
     of: 'schedule',
-    definitions: SCHEDULE_SETTINGS,
+    declared: SCHEDULE_OPTIONS,
     others: OTHERS,
     describe,
   });
-  checkKind(options.files, 'texts', describe('files'));
   const callbackGuard = createCallbackGuard([options.signal]);
   const { onNotice: tell = () => {}, onRunEvent = () => {}, onRunEnd = () => {} } = options;
   const onNotice = callbackGuard.guard(tell);
@@ -141,14 +136,13 @@ export async function schedule(
   callbackGuard.throwIfFailed();
 }
 
-const OTHERS: Readonly<Record<Exclude<keyof ScheduleOptions, keyof ScheduleSettings>, OptionKind>> =
-  {
-    files: 'texts',
-    signal: 'signal',
-    onNotice: 'function',
-    onRunEvent: 'function',
-    onRunEnd: 'function',
-  };
+const OTHERS: OptionKinds<BesideSettings> = {
+  files: 'files',
+  signal: 'signal',
+  onNotice: 'function',
+  onRunEvent: 'function',
+  onRunEnd: 'function',
+};
 
 /**
  * Other processes may keep the same schedules, but only of the same files. Otherwise each would

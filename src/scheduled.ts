@@ -1,7 +1,6 @@
 import { BrandfillError } from './common/errors.ts';
-import { SCHEDULE_SETTINGS } from './job/commands/schedule-settings.ts';
-import { checkOptions } from './job/known-options.ts';
-import { libraryNaming } from './job/read-settings.ts';
+import { SCHEDULE_OPTIONS } from './options/command-options.ts';
+import { checkOptions, libraryNaming } from './options/read-options.ts';
 import type { ScheduleQueue } from './queue/bullmq/schedules/schedule-queue.ts';
 import { toQueueError } from './queue/bullmq/server/reasons.ts';
 import type { RedisServer } from './queue/bullmq/server/redis.ts';
@@ -66,7 +65,7 @@ export async function runScheduled(
   });
 }
 
-const KNOWN = { definitions: SCHEDULE_SETTINGS, others: { files: 'texts' } } as const;
+const KNOWN = { declared: SCHEDULE_OPTIONS, others: { files: 'texts' } } as const;
 
 function noSuchJob(
   job: string,

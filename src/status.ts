@@ -2,8 +2,8 @@ import type { Closable } from './common/closer.ts';
 import type { OnNotice } from './common/notice.ts';
 import { createHealth, type Health } from './http/health.ts';
 import type { Routes } from './http/listener.ts';
-import type { StatusSettings } from './job/settings/listen.ts';
 import type { InstrumentMaker } from './metrics/create-instruments.ts';
+import type { StatusSettings } from './options/options.ts';
 import { readVersion } from './version.ts';
 
 /** The status of a process, served over HTTP. */

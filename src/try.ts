@@ -1,27 +1,26 @@
 import { BrandfillError } from './common/errors.ts';
-import { withoutUndefined } from './common/without-undefined.ts';
-import type { EnrichOptions } from './enrich-options.ts';
-import {
-  type SharedTrySetting,
-  TRY_SETTINGS,
-  type TrySettings,
-} from './job/commands/try-settings.ts';
-import { createJob } from './job/job.ts';
-import { checkOptions, type OptionKind } from './job/known-options.ts';
-import { libraryNaming } from './job/read-settings.ts';
+import { createJob } from './options/api.ts';
+import { TRY_OPTIONS } from './options/command-options.ts';
+import type { OptionsOf } from './options/options.ts';
+import { checkOptions, libraryNaming, type OptionKinds } from './options/read-options.ts';
 import { shorten } from './rows/columns/names.ts';
 import { createDomainReader } from './rows/domain/domain-reader.ts';
 import { createContext } from './run/run-context.ts';
 import { runToTrial, TRIAL_COLUMN, type Trial } from './run/run-to-trial.ts';
+import type { RunEvent } from './watch/events.ts';
 
 /** Options of a trial. Durations are texts such as `'30d'`, or milliseconds. */
-export interface TryOptions
-  extends Pick<
-    EnrichOptions,
-    SharedTrySetting | 'apiKey' | 'params' | 'headers' | 'signal' | 'onEvent'
-  > {
+export interface TryOptions extends OptionsOf<typeof TRY_OPTIONS>, BesideSettings {}
+
+interface BesideSettings {
   /** Anything that a row's cell may hold: a domain, a URL, an e-mail address. */
   readonly domain: string;
+  /** The credential. @default BRANDFILL_API_KEY */
+  readonly apiKey?: string | undefined;
+  /** Ends the trial. */
+  readonly signal?: AbortSignal | undefined;
+  /** Called as it goes on. */
+  readonly onEvent?: ((event: RunEvent) => void) | undefined;
 }
 
 /**
@@ -44,20 +43,13 @@ export async function tryDomain(
   options: TryOptions,
   naming: (key: string) => string = libraryNaming,
 ): Promise<Trial> {
-  const known = { definitions: TRY_SETTINGS, others: OTHERS };
+  const known = { declared: TRY_OPTIONS, others: OTHERS };
   checkOptions(options, { of: 'tryDomain', ...known, describe: naming });
-  const { domain: text, apiKey, params, headers, signal, onEvent, ...given } = options;
-  const domain = readDomain(text, given);
+  const { domain: text, apiKey, signal, onEvent } = options;
+  const domain = readDomain(text, options);
   const job = createJob({
-    given: {
-      retries: TRY_SETTINGS.retries.default,
-      maxWait: TRY_SETTINGS.maxWait.default,
-      maxPending: TRY_SETTINGS.maxPending.default,
-      ...withoutUndefined(given),
-      param: params,
-      header: headers,
-      domainColumn: TRIAL_COLUMN,
-    },
+    given: { ...options, domainColumn: TRIAL_COLUMN },
+    others: TRY_OPTIONS,
     apiKey,
     // One call needs no queue.
     env: { ...process.env, BRANDFILL_QUEUE: undefined },
@@ -83,11 +75,9 @@ function readDomain(
   );
 }
 
-const OTHERS: Readonly<Record<Exclude<keyof TryOptions, keyof TrySettings>, OptionKind>> = {
+const OTHERS: OptionKinds<BesideSettings> = {
   domain: 'checkedElsewhere',
   apiKey: 'text',
-  params: 'checkedElsewhere',
-  headers: 'checkedElsewhere',
   signal: 'signal',
   onEvent: 'function',
 };

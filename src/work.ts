@@ -5,17 +5,12 @@ import { createCallbackGuard } from './common/callback-guard.ts';
 import { createCloser } from './common/closer.ts';
 import { BrandfillError } from './common/errors.ts';
 import type { OnNotice } from './common/notice.ts';
-import type { EnrichOptions } from './enrich-options.ts';
-import {
-  type SharedWorkerSetting,
-  WORKER_SETTINGS,
-  type WorkerSettings,
-} from './job/commands/worker-settings.ts';
-import { type Api, callsIdOf, createApi, nameApi, paceIdOf } from './job/job.ts';
-import { checkOptions, type OptionKind } from './job/known-options.ts';
-import { libraryNaming, readSettings } from './job/read-settings.ts';
 import { watchApi } from './local-worker/api-watch.ts';
 import { openLocalWorker, startTellingWork } from './local-worker/local-worker.ts';
+import { type Api, callsIdOf, createApi, nameApi, paceIdOf } from './options/api.ts';
+import { WORKER_OPTIONS, type WorkerSettings } from './options/command-options.ts';
+import type { OptionsOf } from './options/options.ts';
+import { libraryNaming, type OptionKinds, readOptions } from './options/read-options.ts';
 import type { ChunkTaker } from './queue/bullmq/chunks/take-chunks.ts';
 import { toQueueError } from './queue/bullmq/server/reasons.ts';
 import { normalizeDomain } from './rows/domain/domain.ts';
@@ -25,10 +20,11 @@ import type { WorkProgress } from './watch/events.ts';
 import { createStopSwitch, type Stop, type StopSwitch } from './worker/stop-switch.ts';
 
 /** Options of a worker. Durations are texts such as `'30s'`, or milliseconds. */
-export interface WorkOptions
-  extends Pick<EnrichOptions, SharedWorkerSetting | 'apiKey' | 'params' | 'headers'> {
-  /** How long calls under way may take after the worker is told to stop. @default 25s */
-  readonly drain?: string | number | undefined;
+export interface WorkOptions extends OptionsOf<typeof WORKER_OPTIONS>, BesideSettings {}
+
+interface BesideSettings {
+  /** The credential. @default BRANDFILL_API_KEY */
+  readonly apiKey?: string | undefined;
   /** Stops the worker in order: calls under way are finished, the rest goes back to the queue. */
   readonly signal?: AbortSignal | undefined;
   /** Called with notices, each worth a line in a log. */
@@ -71,19 +67,9 @@ export async function work(
   options: WorkOptions,
   describe: (key: string) => string = libraryNaming,
 ): Promise<WorkerEnd> {
-  checkOptions(options, { of: 'work', definitions: WORKER_SETTINGS, others: OTHERS, describe });
-  const {
-    apiKey,
-    params,
-    headers,
-    signal,
-    onNotice = () => {},
-    onReady,
-    onProgress,
-    ...given
-  } = options;
-  const sources = { given: { ...given, param: params, header: headers }, env: process.env };
-  const settings = readSettings(WORKER_SETTINGS, { ...sources, describe });
+  const known = { of: 'work', declared: WORKER_OPTIONS, others: OTHERS, describe };
+  const settings = readOptions(options, known);
+  const { apiKey, signal, onNotice = () => {}, onReady, onProgress } = options;
   const { queue } = settings;
   if (queue === undefined) {
     throw new BrandfillError(
@@ -108,10 +94,8 @@ export async function work(
   return end;
 }
 
-const OTHERS: Readonly<Record<Exclude<keyof WorkOptions, keyof WorkerSettings>, OptionKind>> = {
+const OTHERS: OptionKinds<BesideSettings> = {
   apiKey: 'text',
-  params: 'checkedElsewhere',
-  headers: 'checkedElsewhere',
   signal: 'signal',
   onNotice: 'function',
   onReady: 'function',

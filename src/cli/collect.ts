@@ -1,13 +1,13 @@
 import type { Command } from 'commander';
 import type { CollectOptions } from '../collect.ts';
+import { countOf, formatCount } from '../common/format.ts';
 import { EXIT } from '../exit-codes.ts';
-import { COLLECT_SETTINGS } from '../job/commands/collect-settings.ts';
-import { flagOf } from '../job/read-settings.ts';
-import { countOf, formatCount } from '../watch/describe/format.ts';
+import { COLLECT_OPTIONS } from '../options/command-options.ts';
+import { flagOf, toOptions } from '../options/options.ts';
 import type { CliContext } from './context.ts';
 import { onInterrupt } from './interrupt.ts';
 import { addLogFlags, noticesTo, openCommandLog, splitLogFlags } from './log-flags.ts';
-import { addSettings, toOptions } from './setting-options.ts';
+import { addSettings } from './setting-options.ts';
 
 /** Adds `brandfill collect`. */
 export function addCollectCommand(program: Command, context: CliContext): void {
@@ -16,7 +16,7 @@ export function addCollectCommand(program: Command, context: CliContext): void {
     .description(
       'write the outcomes of backfills from a queue to hourly files, until told to stop',
     );
-  addSettings(command, COLLECT_SETTINGS);
+  addSettings(command, COLLECT_OPTIONS);
   addLogFlags(command)
     .addHelpText('after', `\nExit codes:\n${EXIT_CODE_HELP}`)
     .action(async (given: Record<string, unknown>) => {

@@ -1,11 +1,11 @@
 import type { Command } from 'commander';
 import { EXIT } from '../exit-codes.ts';
-import { DASHBOARD_SETTINGS } from '../job/commands/dashboard-settings.ts';
-import { flagOf } from '../job/read-settings.ts';
+import { DASHBOARD_OPTIONS } from '../options/command-options.ts';
+import { flagOf, toOptions } from '../options/options.ts';
 import type { CliContext } from './context.ts';
 import { onInterrupt } from './interrupt.ts';
 import { addLogFlags, noticesTo, openCommandLog, splitLogFlags } from './log-flags.ts';
-import { addSettings, toOptions } from './setting-options.ts';
+import { addSettings } from './setting-options.ts';
 
 /** Adds `brandfill dashboard`. */
 export function addDashboardCommand(program: Command, context: CliContext): void {
@@ -14,7 +14,7 @@ export function addDashboardCommand(program: Command, context: CliContext): void
     .description(
       'show the runs, workers and schedules of a queue on a web page, until told to stop',
     );
-  addSettings(command, DASHBOARD_SETTINGS);
+  addSettings(command, DASHBOARD_OPTIONS);
   addTokenFlag(command);
   addLogFlags(command)
     .addHelpText('after', `\nExit codes:\n${EXIT_CODE_HELP}`)

@@ -1,6 +1,6 @@
 import { BrandfillError } from '../common/errors.ts';
-import { printableLines } from '../common/printable.ts';
 import { withoutSecrets } from '../common/secrets.ts';
+import { printableLines } from '../common/text.ts';
 import { describeError, EXIT, exitCodeOfError } from '../exit-codes.ts';
 import type { Log } from '../watch/views/log.ts';
 

@@ -5,7 +5,7 @@ import { createRunId } from '../common/hashes.ts';
 import { toCleanJson, withoutSecrets } from '../common/secrets.ts';
 import { EXIT, exitCodeOf } from '../exit-codes.ts';
 import type { EnrichOptions, Plan, Summary } from '../index.ts';
-import { SETTINGS } from '../job/settings.ts';
+import { OPTIONS, toOptions } from '../options/options.ts';
 import type { ProgressStyle } from '../watch/views/open-progress-view.ts';
 import type { ConsoleView } from '../watch/views/views.ts';
 import { confirmOnTerminal, isOnTerminal } from './confirm.ts';
@@ -13,7 +13,7 @@ import type { CliContext } from './context.ts';
 import { addTokenFlag } from './dashboard.ts';
 import { onInterrupt } from './interrupt.ts';
 import { addLogFlags, type LogFlags, openCommandLog, splitLogFlags } from './log-flags.ts';
-import { addSettings, toOptions } from './setting-options.ts';
+import { addSettings } from './setting-options.ts';
 
 /** Flags of a command that runs a list, beside the settings. */
 export interface RunFlags {
@@ -25,7 +25,7 @@ export interface RunFlags {
 
 /** Gives a command all settings of a run, and the flags that only the command line has. */
 export function addRunFlags(command: Command): Command {
-  addSettings(command, SETTINGS);
+  addSettings(command, OPTIONS);
   addTokenFlag(command)
     .option('--dry-run', 'read the list and show the plan; make no calls')
     .addOption(

@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import { flagOf } from '../job/read-settings.ts';
+import { flagOf } from '../options/options.ts';
 import type { CliContext } from './context.ts';
 import { addRunFlags, refuseRowsBesideJson, splitRunFlags, watchRun } from './run-flags.ts';
 

@@ -1,10 +1,10 @@
 import type { Command } from 'commander';
 import { BrandfillError } from '../common/errors.ts';
-import { printable } from '../common/printable.ts';
+import { printable } from '../common/text.ts';
 import { EXIT } from '../exit-codes.ts';
 import type { ListSchedulesOptions, ScheduleOptions } from '../index.ts';
-import { SCHEDULE_SETTINGS } from '../job/commands/schedule-settings.ts';
-import { flagOf } from '../job/read-settings.ts';
+import { SCHEDULE_OPTIONS } from '../options/command-options.ts';
+import { flagOf, toOptions } from '../options/options.ts';
 import { describeSchedules } from '../watch/describe/schedule-table.ts';
 import type { CliContext } from './context.ts';
 import { onInterrupt } from './interrupt.ts';
@@ -15,7 +15,7 @@ import {
   openCommandLog,
   splitLogFlags,
 } from './log-flags.ts';
-import { addSettings, toOptions } from './setting-options.ts';
+import { addSettings } from './setting-options.ts';
 
 /** Flags that only the command line has. */
 interface ScheduleFlags {
@@ -31,7 +31,7 @@ export function addScheduleCommand(program: Command, context: CliContext): void 
     .command('schedule')
     .description('run job files on their schedules, until told to stop; Redis keeps the schedules')
     .argument('[files...]', 'job files, such as jobs/*.yaml; those without a schedule are skipped');
-  addSettings(command, SCHEDULE_SETTINGS);
+  addSettings(command, SCHEDULE_OPTIONS);
   command
     .option('--list', 'show the schedules, and how the last runs went')
     .option('--run <JOB>', 'run a scheduled job now, in the process that keeps its schedule')

@@ -1,13 +1,11 @@
 import { type Command, Option } from 'commander';
 import { BrandfillError } from '../common/errors.ts';
-import { type Definitions, flagOf, type SettingDefinition } from '../job/read-settings.ts';
+import { type Declaration, type Declarations, flagOf } from '../options/options.ts';
 
 /** Gives a command an option for each of some settings. */
-export function addSettings<T extends object>(command: Command, definitions: Definitions<T>): void {
-  for (const [key, definition] of Object.entries<SettingDefinition<unknown>>(definitions)) {
-    command.addOption(optionOf(key, definition));
-  }
-  if ('apiKeyFile' in definitions) command.addOption(credentialOption());
+export function addSettings(command: Command, declared: Declarations): void {
+  for (const [key, option] of Object.entries(declared)) command.addOption(optionOf(key, option));
+  if ('apiKeyFile' in declared) command.addOption(credentialOption());
 }
 
 /**
@@ -24,37 +22,24 @@ function credentialOption(): Option {
   return new Option('--api-key [KEY]').hideHelp().preset('').argParser(refuse);
 }
 
-/**
- * The library's options for the flags that were typed. Values stay texts; the library parses and
- * checks them.
- */
-export function toOptions(given: Readonly<Record<string, unknown>>): Record<string, unknown> {
-  const { param, header, ...others } = given;
-  return {
-    ...others,
-    ...(param === undefined ? {} : { params: param }),
-    ...(header === undefined ? {} : { headers: header }),
-  };
-}
-
 /** The name of a setting in messages of commands where the list is an argument. */
 export function flagOrArgument(key: string): string {
   return key === 'input' ? '<input>' : flagOf(key);
 }
 
-function optionOf(key: string, definition: SettingDefinition<unknown>): Option {
-  const value = definition.value === undefined ? '' : ` <${definition.value}>`;
-  const option = new Option(`${flagOf(key)}${value}`, definition.description);
+function optionOf(key: string, { kind, description, default: standard, env }: Declaration): Option {
+  const value = kind.placeholder === undefined ? '' : ` <${kind.placeholder}>`;
+  const option = new Option(`${flagOf(key)}${value}`, description);
   // `--no-header` is a switch of that name, not the opposite of `--header`.
   option.negate = false;
   // Commander's own defaults are not used: they would hide whether an option was given.
   const notes = [
-    definition.default === undefined ? undefined : `default: ${definition.default}`,
-    definition.env === undefined ? undefined : `env: ${definition.env}`,
-    definition.isRepeatable ? 'repeatable' : undefined,
+    standard === undefined ? undefined : `default: ${standard}`,
+    env === undefined ? undefined : `env: ${env}`,
+    kind.isRepeatable ? 'repeatable' : undefined,
   ].filter((note) => note !== undefined);
   if (notes.length > 0) option.description += ` (${notes.join(', ')})`;
-  if (definition.isRepeatable) {
+  if (kind.isRepeatable) {
     option.argParser((text: string, earlier: readonly string[] | undefined) => [
       ...(earlier ?? []),
       text,

@@ -1,20 +1,20 @@
 import type { Command } from 'commander';
-import { printable } from '../common/printable.ts';
+import { countOf, formatCount } from '../common/format.ts';
+import { printable } from '../common/text.ts';
 import { EXIT } from '../exit-codes.ts';
 import type { ExportOptions, Pruned } from '../index.ts';
 import {
-  DELETE_SETTINGS,
-  EXPORT_SETTINGS,
-  GET_SETTINGS,
-  IMPORT_SETTINGS,
-  PRUNE_SETTINGS,
-  STORE_SETTINGS,
-} from '../job/commands/store-settings.ts';
-import { flagOf } from '../job/read-settings.ts';
-import { countOf, formatCount } from '../watch/describe/format.ts';
+  DELETE_OPTIONS,
+  EXPORT_OPTIONS,
+  GET_OPTIONS,
+  IMPORT_OPTIONS,
+  PRUNE_OPTIONS,
+  STORE_OPTIONS,
+} from '../options/command-options.ts';
+import { flagOf, toOptions } from '../options/options.ts';
 import type { CliContext } from './context.ts';
 import { onInterrupt } from './interrupt.ts';
-import { addSettings, toOptions } from './setting-options.ts';
+import { addSettings } from './setting-options.ts';
 
 /** Adds `brandfill store` and its subcommands. */
 export function addStoreCommand(program: Command, { finish, endAtOnce }: CliContext): void {
@@ -25,7 +25,7 @@ export function addStoreCommand(program: Command, { finish, endAtOnce }: CliCont
   const stats = store
     .command('stats')
     .description('show what the store holds: outcomes, APIs, ages, size');
-  addSettings(stats, STORE_SETTINGS);
+  addSettings(stats, STORE_OPTIONS);
   stats
     .option('--json', 'print JSON')
     .action(async (typed: Typed) => finish(await showStats(typed)));
@@ -34,13 +34,13 @@ export function addStoreCommand(program: Command, { finish, endAtOnce }: CliCont
     .command('get')
     .description('print the latest outcome of a domain as JSON; one line for each API that has one')
     .argument('<domain>', 'a domain, or anything that a cell of a list may hold');
-  addSettings(get, GET_SETTINGS);
+  addSettings(get, GET_OPTIONS);
   get
     .addHelpText('after', '\nExit codes:\n  0    there is an outcome\n  3    there is none')
     .action(async (domain: string, typed: Typed) => finish(await getOutcome(domain, typed)));
 
   const exporting = store.command('export').description('write all outcomes as JSON, one per line');
-  addSettings(exporting, EXPORT_SETTINGS);
+  addSettings(exporting, EXPORT_OPTIONS);
   exporting.action(async (typed: Typed) => {
     const interrupt = onInterrupt(endAtOnce);
     // Nothing is lost by ending at once. The partial file is removed when the process exits, which a
@@ -59,7 +59,7 @@ export function addStoreCommand(program: Command, { finish, endAtOnce }: CliCont
       'import exported outcomes; those in the store stay unless the imported one is newer',
     )
     .argument('<file>', 'file that store export has written; - is standard input');
-  addSettings(importing, IMPORT_SETTINGS);
+  addSettings(importing, IMPORT_OPTIONS);
   importing
     .addHelpText('after', '\nExit codes:\n  0    done\n  3    done, but some lines held no outcome')
     .action(async (file: string, typed: Typed) => finish(await importOutcomes(file, typed)));
@@ -67,14 +67,14 @@ export function addStoreCommand(program: Command, { finish, endAtOnce }: CliCont
   const prune = store
     .command('prune')
     .description('remove old outcomes; their space is reused, but the file does not shrink');
-  addSettings(prune, PRUNE_SETTINGS);
+  addSettings(prune, PRUNE_OPTIONS);
   prune.action(async (typed: Typed) => finish(await pruneOutcomes(typed)));
 
   const deleting = store
     .command('delete')
     .description('remove all that is stored of domains: outcomes, and notes about them')
     .argument('<domain...>', 'domains, or anything that a cell of a list may hold');
-  addSettings(deleting, DELETE_SETTINGS);
+  addSettings(deleting, DELETE_OPTIONS);
   deleting
     .addHelpText('after', '\nExit codes:\n  0    done\n  3    done, but of some there was nothing')
     .action(async (domains: string[], typed: Typed) =>

@@ -1,15 +1,15 @@
 import type { Command } from 'commander';
-import { printable } from '../common/printable.ts';
 import { withoutSecrets } from '../common/secrets.ts';
+import { printable } from '../common/text.ts';
 import { exitCodeOf } from '../exit-codes.ts';
 import type { Trial, TryOptions } from '../index.ts';
-import { TRY_SETTINGS } from '../job/commands/try-settings.ts';
-import { flagOf } from '../job/read-settings.ts';
+import { TRY_OPTIONS } from '../options/command-options.ts';
+import { flagOf, toOptions } from '../options/options.ts';
 import type { RunEvent } from '../watch/events.ts';
 import { createStatusCounts } from '../watch/summary.ts';
 import type { CliContext } from './context.ts';
 import { onInterrupt } from './interrupt.ts';
-import { addSettings, toOptions } from './setting-options.ts';
+import { addSettings } from './setting-options.ts';
 
 /** Flags that only the command line has. */
 interface TryFlags {
@@ -23,7 +23,7 @@ export function addTryCommand(program: Command, context: CliContext): void {
     .command('try')
     .description('look up one domain; show the answer and the columns made from it')
     .argument('<domain>', 'a domain, or anything that a cell of a list may hold');
-  addSettings(command, TRY_SETTINGS);
+  addSettings(command, TRY_OPTIONS);
   command
     .option('--preset', 'print the columns to standard output as a file for --fields @FILE')
     .option('--json', 'print everything to standard output as JSON')
@@ -66,15 +66,15 @@ interface ShowOptions extends Required<TryFlags> {
 async function show(trial: Trial, options: ShowOptions): Promise<void> {
   const { json, preset, say, ...rest } = options;
   const { describeEnd, describeTrial } = await import('../watch/describe/describe-trial.ts');
-  const { printableLines } = await import('../common/printable.ts');
+  const { printableLines } = await import('../common/text.ts');
   const described = { ...rest, nowMs: Date.now() };
   const print = (lines: readonly string[]): void => {
     process.stdout.write(`${lines.join('\n')}\n`);
   };
   if (preset || (json && !trial.answer)) describeEnd(trial, described).forEach(say);
   if (preset && trial.answer) {
-    const { formatPreset } = await import('../job/job-file/format-preset.ts');
-    process.stdout.write(formatPreset(trial, rest.prefix));
+    const { formatPreset } = await import('../options/preset.ts');
+    process.stdout.write(formatPreset(trial, rest.prefix ?? TRY_OPTIONS.prefix.default));
   } else if (json) print([printableLines(JSON.stringify(trial))]);
   else if (!preset) print(describeTrial(trial, described));
 }

@@ -3,7 +3,7 @@ import { once, setMaxListeners } from 'node:events';
 import { setTimeout as delay } from 'node:timers/promises';
 import { BrandfillError } from '../common/errors.ts';
 import { EXIT } from '../exit-codes.ts';
-import { parseListenAddress } from '../job/values/listen-address.ts';
+import { LISTEN } from '../options/kinds.ts';
 
 export interface WorkerProcessesOptions {
   /** How many. */
@@ -100,7 +100,7 @@ function argumentsOf(number: number, { listen }: WorkerProcessesOptions): readon
   const at = given.findIndex((argument) => /^--processes(=|$)/.test(argument));
   const others = given.toSpliced(at, given[at] === '--processes' ? 2 : 1);
   if (listen === undefined) return others;
-  const { port } = parseListenAddress(listen);
+  const { port } = LISTEN.parse(listen);
   const next = listen.replace(/\d+$/, String(port === 0 ? 0 : port + number - 1));
   return [...others, '--listen', next];
 }

@@ -1,9 +1,9 @@
 import type { Command } from 'commander';
+import { countOf } from '../common/format.ts';
 import { EXIT } from '../exit-codes.ts';
-import { WORKER_SETTINGS } from '../job/commands/worker-settings.ts';
-import { flagOf } from '../job/read-settings.ts';
+import { WORKER_OPTIONS } from '../options/command-options.ts';
+import { flagOf, toOptions } from '../options/options.ts';
 import { describeStop } from '../watch/describe/describe.ts';
-import { countOf } from '../watch/describe/format.ts';
 import type { WorkerBlock } from '../watch/terminal/worker-block.ts';
 import type { Log } from '../watch/views/log.ts';
 import { chooseStyle } from '../watch/views/open-progress-view.ts';
@@ -11,7 +11,7 @@ import type { WorkOptions } from '../work.ts';
 import type { CliContext } from './context.ts';
 import { onInterrupt } from './interrupt.ts';
 import { addLogFlags, noticesTo, openCommandLog, splitLogFlags } from './log-flags.ts';
-import { addSettings, toOptions } from './setting-options.ts';
+import { addSettings } from './setting-options.ts';
 import {
   isOneOfSeveral,
   parseProcesses,
@@ -24,7 +24,7 @@ export function addWorkerCommand(program: Command, context: CliContext): void {
   const command = program
     .command('worker')
     .description('make the lookups waiting on a queue, for any number of runs, until told to stop');
-  addSettings(command, WORKER_SETTINGS);
+  addSettings(command, WORKER_OPTIONS);
   command.option(
     '--processes <N>',
     'processes to run, one for each core; each makes up to --concurrency calls at a time, all keep one pace, and with --listen each has the next port (default: 1)',

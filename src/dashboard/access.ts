@@ -2,8 +2,8 @@ import { createHash, createHmac, randomBytes, timingSafeEqual } from 'node:crypt
 import { BrandfillError } from '../common/errors.ts';
 import { keepSecret } from '../common/secrets.ts';
 import { isLocalAddress } from '../http/request-origin.ts';
-import { readSecret } from '../job/job.ts';
-import type { ListenAddress } from '../job/values/listen-address.ts';
+import { readSecret } from '../options/api.ts';
+import type { ListenAddress } from '../options/kinds.ts';
 import { type Clock, systemClock } from '../pace/clock.ts';
 
 /** Decides who may see the page. */

@@ -1,9 +1,9 @@
 import { findJsonObject, type JsonObject } from '../brand/json-object.ts';
+import { countOf } from '../common/format.ts';
 import type { RunControl } from '../common/run-control.ts';
 import type { PaceDescription } from '../pace/pacer.ts';
 import { describeStop, describeSummary } from '../watch/describe/describe.ts';
 import { describeWait } from '../watch/describe/describe-wait.ts';
-import { countOf } from '../watch/describe/format.ts';
 import type { Progress, RunEvent } from '../watch/events.ts';
 import { findHoldUp } from '../watch/hold-up.ts';
 import { findNothing, type Summary } from '../watch/summary.ts';

@@ -2,7 +2,7 @@ import type { Closable } from '../common/closer.ts';
 import type { AllowedHost } from '../common/hosts.ts';
 import type { Routes } from '../http/listener.ts';
 import { createAddressFinder, createHostCheck } from '../http/request-origin.ts';
-import type { AddressRange } from '../job/values/listen-address.ts';
+import type { AddressRange } from '../options/kinds.ts';
 import { createAccess } from './access.ts';
 import { readAssets } from './assets.ts';
 import type { BoardSource } from './board.ts';

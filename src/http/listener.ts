@@ -4,7 +4,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { createAdaptorServer } from '@hono/node-server';
 import { Hono } from 'hono';
 import { BrandfillError, describeSystemError, systemErrorCode } from '../common/errors.ts';
-import type { ListenAddress } from '../job/values/listen-address.ts';
+import type { ListenAddress } from '../options/kinds.ts';
 
 /** A running HTTP server. */
 export interface Listener {

@@ -3,7 +3,7 @@ import { getConnInfo } from '@hono/node-server/conninfo';
 import type { Context, MiddlewareHandler } from 'hono';
 import ipaddr from 'ipaddr.js';
 import { type AllowedHost, isAllowed, portOf } from '../common/hosts.ts';
-import type { AddressRange } from '../job/values/listen-address.ts';
+import type { AddressRange } from '../options/kinds.ts';
 
 /** The headers that say where a request comes from. */
 export interface OriginHeaders {

@@ -1,8 +1,8 @@
 import { findProxy } from '../brand/proxy.ts';
 import { within } from '../common/abort.ts';
 import type { Closable } from '../common/closer.ts';
+import { formatDuration } from '../common/format.ts';
 import type { OnNotice } from '../common/notice.ts';
-import { formatDuration } from '../job/values/duration.ts';
 import type { SharedPaceWatch } from '../pace/shared/state.ts';
 import { describeOut } from '../watch/describe/describe-wait.ts';
 import { type StopSwitch, stopForWait } from '../worker/stop-switch.ts';

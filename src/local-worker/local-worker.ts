@@ -6,9 +6,9 @@ import type { Closable } from '../common/closer.ts';
 import { createBudget, joinBudgets } from '../guard/budget.ts';
 import { createRetryGate } from '../guard/retry-budget.ts';
 import { type CallLedger, createSharedBudget } from '../guard/shared-budget.ts';
-import type { Api } from '../job/job.ts';
-import type { Settings } from '../job/settings.ts';
 import type { Instruments, WorkerProbe } from '../metrics/instruments.ts';
+import type { Api } from '../options/api.ts';
+import type { Settings } from '../options/options.ts';
 import { systemClock } from '../pace/clock.ts';
 import type { PaceState } from '../pace/pacer.ts';
 import type { StoredState } from '../pace/shared/state.ts';
@@ -30,7 +30,7 @@ import { createWorker, type Worker, type WorkerOptions } from '../worker/worker.
 /** The settings for making calls. */
 export type CallSettings = Pick<
   Settings,
-  'concurrency' | 'rate' | 'retries' | 'timeout' | 'maxWait' | 'maxOutage' | 'header'
+  'concurrency' | 'rate' | 'retries' | 'timeout' | 'maxWait' | 'maxOutage' | 'headers'
 >;
 
 /** Options that depend on the purpose of the worker. */
@@ -96,7 +96,7 @@ export function openLocalWorker(
     ...options
   }: LocalWorkerOptions,
 ): LocalWorker {
-  const { concurrency, rate, retries, timeout, maxWait, maxOutage, header = [] } = settings;
+  const { concurrency, rate, retries, timeout, maxWait, maxOutage, headers = [] } = settings;
   const counters = createCallCounters();
   const pace = { rate: rate === 'auto' ? undefined : rate, clock: systemClock };
   let trouble: string | undefined;
@@ -158,7 +158,7 @@ export function openLocalWorker(
   const client = createBrandClient({
     endpoint: api.endpoint,
     credential: api.credential,
-    headers: header,
+    headers,
     connections: concurrency,
     timeoutMs: timeout,
   });

@@ -7,11 +7,11 @@ import { request } from 'undici';
 import { openConnections } from '../brand/connections.ts';
 import { describeNetworkError } from '../brand/network-error.ts';
 import { describeSystemError, systemErrorCode } from '../common/errors.ts';
+import { formatDuration } from '../common/format.ts';
 import { redactDeep } from '../common/redactor.ts';
 import { withoutCredentials } from '../common/secrets.ts';
-import type { OnFinish } from '../job/job-file/on-finish-keys.ts';
-import type { Environment } from '../job/job-file/variables.ts';
-import { formatDuration } from '../job/values/duration.ts';
+import type { OnFinish } from '../options/job-file-keys.ts';
+import type { Environment } from '../options/job-file-values.ts';
 import { createReport, type FinishedRun, reportVariables } from './report.ts';
 
 export interface TellContext {

@@ -1,9 +1,9 @@
 import { sentenceOn } from '../brand/network-error.ts';
 import type { RowStatus } from '../collector/joined-row.ts';
+import { costOf } from '../common/format.ts';
 import { redactDeep } from '../common/redactor.ts';
 import { exitCodeOf, exitCodeOfError } from '../exit-codes.ts';
-import type { Settings } from '../job/settings.ts';
-import { costOf } from '../job/values/quantities.ts';
+import type { Settings } from '../options/options.ts';
 import { createStatusCounts, type Summary } from '../watch/summary.ts';
 import { describeCalls } from './describe-calls.ts';
 import type { Recording } from './run-recorder.ts';

@@ -11,8 +11,8 @@ import {
 import { createRowNotes } from '../collector/row-notes.ts';
 import type { Closable, Closer } from '../common/closer.ts';
 import { BrandfillError } from '../common/errors.ts';
-import type { Job } from '../job/job.ts';
-import type { Settings } from '../job/settings.ts';
+import type { Job } from '../options/api.ts';
+import type { Settings } from '../options/options.ts';
 import {
   chooseColumn,
   chooseDomainColumn,

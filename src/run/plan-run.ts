@@ -6,9 +6,9 @@ import { createDomainSample, type DomainSample } from '../collector/fields/fille
 import type { ShapeUses } from '../collector/fields/rank-paths.ts';
 import { chooseOutputPaths } from '../collector/output/output-paths.ts';
 import { createCloser } from '../common/closer.ts';
-import { callsIdOf, type Job, nameApi, paceIdOf } from '../job/job.ts';
-import type { Settings } from '../job/settings.ts';
-import { costOf } from '../job/values/quantities.ts';
+import { costOf } from '../common/format.ts';
+import { callsIdOf, type Job, nameApi, paceIdOf } from '../options/api.ts';
+import type { Settings } from '../options/options.ts';
 import { describePace, openIfTooLong, warmState } from '../pace/pacer.ts';
 import { resumeFixedRate } from '../pace/remembered.ts';
 import { assertColumnsThere } from '../producer/choose-column.ts';

@@ -5,7 +5,7 @@ import { openOutputs } from '../collector/output/outputs.ts';
 import { nameSheets, refuseLongSheets } from '../collector/output/sheet-names.ts';
 import { createCloser } from '../common/closer.ts';
 import { isPiped } from '../common/files.ts';
-import type { Job } from '../job/job.ts';
+import type { Job } from '../options/api.ts';
 import type { ListInput } from '../rows/list-input.ts';
 import type { Summary } from '../watch/summary.ts';
 import { type JoinedRun, lookUpAndJoin } from './look-up-and-join.ts';

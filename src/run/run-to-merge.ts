@@ -6,7 +6,7 @@ import { openOutputs } from '../collector/output/outputs.ts';
 import { createCloser } from '../common/closer.ts';
 import { BrandfillError } from '../common/errors.ts';
 import { isPiped } from '../common/files.ts';
-import type { Job } from '../job/job.ts';
+import type { Job } from '../options/api.ts';
 import { type ListInput, openList } from '../rows/list-input.ts';
 import { sizeOnDisk } from '../store/store-files.ts';
 import { createStatusCounts, type Summary } from '../watch/summary.ts';

@@ -1,4 +1,4 @@
-import { describeKind } from '../common/printable.ts';
+import { describeKind } from '../common/text.ts';
 import type { LimitHeaders, LimitKind } from './limiter.ts';
 import type { SandboxOptions } from './options.ts';
 import { findRuleProblems } from './script-rule.ts';

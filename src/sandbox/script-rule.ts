@@ -1,5 +1,5 @@
 import { validateHeaderName, validateHeaderValue } from 'node:http';
-import { describeKind } from '../common/printable.ts';
+import { describeKind } from '../common/text.ts';
 import { createBrandAnswer } from './brand-answer.ts';
 import { hashText } from './random.ts';
 

@@ -1,5 +1,5 @@
+import { formatDuration } from '../common/format.ts';
 import type { OnNotice } from '../common/notice.ts';
-import { formatDuration } from '../job/values/duration.ts';
 
 /** A smaller difference does no harm: most crons name minutes. */
 const OFF_MS = 60_000;

@@ -2,8 +2,9 @@ import { createHash } from 'node:crypto';
 import { realpath } from 'node:fs/promises';
 import { basename, dirname, sep } from 'node:path';
 import { BrandfillError, describeSystemError } from '../common/errors.ts';
-import { SCHEDULE_SETTINGS, type ScheduleSettings } from '../job/commands/schedule-settings.ts';
-import { readSettings } from '../job/read-settings.ts';
+import { SCHEDULE_OPTIONS, type ScheduleSettings } from '../options/command-options.ts';
+import type { OptionsOf } from '../options/options.ts';
+import { readSettings } from '../options/read-options.ts';
 
 /** The job files that one schedule process keeps, or several with the same ones. */
 export interface Group {
@@ -37,27 +38,21 @@ function commonFolder(folders: readonly string[]): string {
 }
 
 /** The place where schedules are kept. */
-export interface SchedulePlace {
-  /** The Redis that keeps the schedules; or `BRANDFILL_QUEUE`. */
-  readonly queue?: string | undefined;
-  /** The name of these schedules there. @default made from the folder of the files */
-  readonly name?: string | undefined;
-  /** Uses a Redis that may throw schedules away when its memory is full. @default false */
-  readonly acceptEviction?: boolean | undefined;
-}
-
-interface PlaceOptions extends SchedulePlace {
-  readonly lostAfter?: string | number | undefined;
-  readonly listen?: string | number | undefined;
-}
+export type SchedulePlace = Pick<
+  OptionsOf<typeof SCHEDULE_OPTIONS>,
+  'queue' | 'name' | 'acceptEviction'
+>;
 
 /** Reads the settings of that place. */
 export function readPlace(
-  { queue, name, lostAfter, acceptEviction, listen }: PlaceOptions,
+  options: SchedulePlace,
   describe: (key: string) => string,
 ): { readonly url: string; readonly settings: ScheduleSettings } {
-  const given = { queue, name, lostAfter, acceptEviction, listen };
-  const settings = readSettings(SCHEDULE_SETTINGS, { given, env: process.env, describe });
+  const settings = readSettings(SCHEDULE_OPTIONS, {
+    given: { ...options },
+    env: process.env,
+    describe,
+  });
   if (settings.queue !== undefined) return { url: settings.queue, settings };
   throw new BrandfillError(
     'INVALID_SETTING',

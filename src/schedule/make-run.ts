@@ -2,10 +2,10 @@ import { hostname } from 'node:os';
 import { setTimeout as delay } from 'node:timers/promises';
 import { within } from '../common/abort.ts';
 import { BrandfillError } from '../common/errors.ts';
+import { formatDuration } from '../common/format.ts';
 import { createRunId } from '../common/hashes.ts';
 import type { OnNotice } from '../common/notice.ts';
 import { describeError, EXIT, exitCodeOfError } from '../exit-codes.ts';
-import { formatDuration } from '../job/values/duration.ts';
 import type { LoadedJob } from '../load-job.ts';
 import type { InstrumentMaker } from '../metrics/create-instruments.ts';
 import type {

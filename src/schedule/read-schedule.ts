@@ -1,8 +1,8 @@
 import { BrandfillError } from '../common/errors.ts';
-import type { JobFile } from '../job/job-file/job-file.ts';
-import { isTimezone } from '../job/job-file/schedule.ts';
-import type { Environment } from '../job/job-file/variables.ts';
 import { openJobFile } from '../load-job.ts';
+import { isTimezone } from '../options/cron.ts';
+import type { JobFile } from '../options/job-file.ts';
+import type { Environment } from '../options/job-file-values.ts';
 import type { KeptSchedule } from '../queue/bullmq/schedules/schedule-queue.ts';
 
 /** What a job file says about when it is run. */

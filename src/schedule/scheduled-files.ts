@@ -1,7 +1,7 @@
 import { stat } from 'node:fs/promises';
 import { BrandfillError } from '../common/errors.ts';
-import type { Environment } from '../job/job-file/variables.ts';
 import { jobNameOf } from '../load-job.ts';
+import type { Environment } from '../options/job-file-values.ts';
 import type { KeptSchedule } from '../queue/bullmq/schedules/schedule-queue.ts';
 import { type ReadSchedule, readSchedule } from './read-schedule.ts';
 

@@ -1,9 +1,10 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { BrandfillError } from '../common/errors.ts';
-import type { StoreSettings } from '../job/commands/store-settings.ts';
-import { findEndpointId } from '../job/job.ts';
-import { type Definitions, libraryNaming, readSettings } from '../job/read-settings.ts';
+import { findEndpointId } from '../options/api.ts';
+import type { STORE_OPTIONS, StoreSettings } from '../options/command-options.ts';
+import type { SettingsOf } from '../options/options.ts';
+import { libraryNaming, readSettings } from '../options/read-options.ts';
 import { DATABASE } from '../store/store-files.ts';
 import { openTables, type StoreTables } from '../store/tables.ts';
 import { isLmdbError, readError, writeError } from '../store/told-writes.ts';
@@ -17,9 +18,9 @@ export interface OpenedStore<T> {
   readonly endpointId: string | undefined;
 }
 
-export interface OpenStoreTask<T extends StoreSettings> {
+export interface OpenStoreTask<D extends typeof STORE_OPTIONS> {
   readonly options: StoreChoice;
-  readonly definitions: Definitions<T>;
+  readonly declared: D;
   readonly naming?: StoreOptionNaming | undefined;
   /** Whether to create the store if there is none. @default false */
   readonly mayMake?: boolean;
@@ -32,15 +33,14 @@ export interface OpenStoreTask<T extends StoreSettings> {
  *
  * @throws BrandfillError `INVALID_SETTING` or `UNUSABLE_STORE`
  */
-export async function withOpenedStore<T extends StoreSettings, R>(
-  { options, definitions, naming = libraryNaming, mayMake = false, ...how }: OpenStoreTask<T>,
-  work: (opened: OpenedStore<T>) => Promise<R>,
+export async function withOpenedStore<D extends typeof STORE_OPTIONS, R>(
+  { options, declared, naming = libraryNaming, mayMake = false, ...how }: OpenStoreTask<D>,
+  work: (opened: OpenedStore<SettingsOf<D>>) => Promise<R>,
 ): Promise<R> {
-  const { params, ...given } = options;
-  const sources = { given: { ...given, param: params }, env: process.env, describe: naming };
-  const settings = readSettings(definitions, sources as Parameters<typeof readSettings<T>>[1]);
+  const sources = { given: { ...options }, env: process.env, describe: naming };
+  const settings = readSettings(declared, sources);
   const endpointId = findEndpointId(settings, naming);
-  const { store: folder } = settings;
+  const { store: folder } = settings as StoreSettings;
   if (!mayMake && !existsSync(join(folder, DATABASE))) {
     throw new BrandfillError(
       'UNUSABLE_STORE',

@@ -3,16 +3,15 @@ import { pipeline } from 'node:stream';
 import { createGunzip } from 'node:zlib';
 import { createShapeReader } from '../brand/shape.ts';
 import { BrandfillError, describeSystemError } from '../common/errors.ts';
-import { IMPORT_SETTINGS, type StoreSettings } from '../job/commands/store-settings.ts';
-import { nameApi } from '../job/job.ts';
-import { checkKind, checkOptions } from '../job/known-options.ts';
-import { libraryNaming } from '../job/read-settings.ts';
+import { nameApi } from '../options/api.ts';
+import { IMPORT_OPTIONS } from '../options/command-options.ts';
+import { checkOptions, libraryNaming } from '../options/read-options.ts';
 import { normalizeDomain } from '../rows/domain/domain.ts';
 import { type IncomingOutcome, putNewer } from '../store/entries.ts';
 import { parseOutcomeLine } from '../store/outcome-line.ts';
 import { noteApiName } from '../store/tables.ts';
 import { type OpenStoreTask, withOpenedStore } from './opened-store.ts';
-import { type StoreChoice, type StoreOptionNaming } from './store-choice.ts';
+import type { StoreChoice, StoreOptionNaming } from './store-choice.ts';
 
 /**
  * Options of an import. With `baseUrl`, all outcomes are imported for that API, whichever API they
@@ -61,13 +60,12 @@ export async function importStore(
 ): Promise<Imported> {
   checkOptions(given, {
     of: 'importStore',
-    definitions: IMPORT_SETTINGS,
-    others: { params: 'checkedElsewhere', input: 'checkedElsewhere' },
+    declared: IMPORT_OPTIONS,
+    others: { input: 'file' },
     describe: naming,
   });
   const { input, ...options } = given;
-  checkKind(input, 'text', naming('input'));
-  const task = { options, definitions: IMPORT_SETTINGS, naming, mayMake: true };
+  const task = { options, declared: IMPORT_OPTIONS, naming, mayMake: true };
   const lines = await openLines(input);
   try {
     return await importLines(await checkFirstLines(lines, input), task);
@@ -78,7 +76,7 @@ export async function importStore(
 
 async function importLines(
   lines: AsyncIterable<string>,
-  task: OpenStoreTask<StoreSettings>,
+  task: OpenStoreTask<typeof IMPORT_OPTIONS>,
 ): Promise<Imported> {
   return await withOpenedStore(task, async ({ tables, settings, endpointId }) => {
     if (endpointId !== undefined) await noteApiName(tables, endpointId, nameApi(settings));

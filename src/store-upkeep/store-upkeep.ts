@@ -1,15 +1,14 @@
-import type { Outcome, OutcomeStatus } from '../brand/outcome.ts';
+import type { Outcome } from '../brand/outcome.ts';
 import { BrandfillError } from '../common/errors.ts';
 import {
-  DELETE_SETTINGS,
-  EXPORT_SETTINGS,
-  GET_SETTINGS,
-  type GetSettings,
-  PRUNE_SETTINGS,
-  STORE_SETTINGS,
-} from '../job/commands/store-settings.ts';
-import { checkOptions, type OptionKind } from '../job/known-options.ts';
-import { type Definitions, libraryNaming } from '../job/read-settings.ts';
+  DELETE_OPTIONS,
+  EXPORT_OPTIONS,
+  GET_OPTIONS,
+  PRUNE_OPTIONS,
+  STORE_OPTIONS,
+} from '../options/command-options.ts';
+import type { Declarations, OptionsOf, SettingsOf } from '../options/options.ts';
+import { checkOptions, libraryNaming, type OptionKind } from '../options/read-options.ts';
 import { normalizeDomain } from '../rows/domain/domain.ts';
 import { countStore } from '../store/count-store.ts';
 import { readEntries } from '../store/entries.ts';
@@ -30,19 +29,17 @@ export async function readStoreStats(
   options: StoreChoice = {},
   naming?: StoreOptionNaming,
 ): Promise<StoreStats> {
-  check(options, { of: 'readStoreStats', definitions: STORE_SETTINGS, naming });
-  const task = { options, definitions: STORE_SETTINGS, naming, isToRead: true };
+  check(options, { of: 'readStoreStats', declared: STORE_OPTIONS, naming });
+  const task = { options, declared: STORE_OPTIONS, naming, isToRead: true };
   return await withOpenedStore(task, async ({ tables, settings, endpointId }) =>
     countStore(tables, { folder: settings.store, endpointId, nowMs: Date.now() }),
   );
 }
 
 /** Which outcome to get. */
-export interface GetStoredOptions extends StoreChoice {
+export interface GetStoredOptions extends OptionsOf<typeof GET_OPTIONS> {
   /** Anything that a row's cell may hold: a domain, a URL, an e-mail address. */
   readonly domain: string;
-  /** Whether to reduce it to its registrable part. @default false */
-  readonly registrable?: boolean | undefined;
 }
 
 /**
@@ -55,7 +52,7 @@ export async function findStored(
 ): Promise<readonly string[]> {
   check(given, {
     of: 'findStored',
-    definitions: GET_SETTINGS,
+    declared: GET_OPTIONS,
     others: { domain: 'checkedElsewhere' },
     naming,
   });
@@ -66,7 +63,7 @@ export async function findStored(
       "Cannot look for nothing: give the domain as text in 'domain'.",
     );
   }
-  const task = { options, definitions: GET_SETTINGS, naming, isToRead: true };
+  const task = { options, declared: GET_OPTIONS, naming, isToRead: true };
   return await withOpenedStore(task, async ({ tables, settings, endpointId }) => {
     const domain = domainIn(text, settings);
     const ids = endpointId === undefined ? endpointIdsIn(tables) : [endpointId];
@@ -78,10 +75,7 @@ export async function findStored(
 }
 
 /** Which outcomes to export. */
-export interface ExportOptions extends StoreChoice {
-  /** @default all */
-  readonly status?: OutcomeStatus | undefined;
-}
+export interface ExportOptions extends Omit<OptionsOf<typeof EXPORT_OPTIONS>, 'out'> {}
 
 /**
  * Passes on the outcomes of a store, each as a line of JSON without a line end. A failure that is
@@ -95,9 +89,9 @@ export async function exportStore(
   write: (lines: readonly string[]) => Promise<void>,
   naming?: StoreOptionNaming,
 ): Promise<number> {
-  const { out: _, ...definitions } = EXPORT_SETTINGS;
-  check(options, { of: 'exportStore', definitions, naming });
-  const task = { options, definitions: EXPORT_SETTINGS, naming, isToRead: true };
+  const { out: _, ...declared } = EXPORT_OPTIONS;
+  check(options, { of: 'exportStore', declared, naming });
+  const task = { options, declared: EXPORT_OPTIONS, naming, isToRead: true };
   return await withOpenedStore(task, async ({ tables, settings: { status }, endpointId }) => {
     let count = 0;
     for (const entries of readEntries(tables, { endpointId, status })) {
@@ -113,11 +107,9 @@ export async function exportStore(
 }
 
 /** Options of a pruning. */
-export interface PruneStoreOptions extends StoreChoice {
+export interface PruneStoreOptions extends OptionsOf<typeof PRUNE_OPTIONS> {
   /** The age above which outcomes are removed: a text such as `'180d'`, or milliseconds. */
   readonly olderThan: string | number;
-  /** Whether to count without removing. @default false */
-  readonly dryRun?: boolean | undefined;
 }
 
 /**
@@ -128,8 +120,8 @@ export async function pruneStore(
   options: PruneStoreOptions,
   naming: StoreOptionNaming = libraryNaming,
 ): Promise<Pruned> {
-  check(options, { of: 'pruneStore', definitions: PRUNE_SETTINGS, naming });
-  const task = { options, definitions: PRUNE_SETTINGS, naming };
+  check(options, { of: 'pruneStore', declared: PRUNE_OPTIONS, naming });
+  const task = { options, declared: PRUNE_OPTIONS, naming };
   return await withOpenedStore(task, async ({ tables, settings, endpointId }) => {
     const { olderThan, dryRun = false } = settings;
     if (olderThan === undefined) {
@@ -144,13 +136,9 @@ export async function pruneStore(
 }
 
 /** What to delete. */
-export interface DeleteStoredOptions extends StoreChoice {
+export interface DeleteStoredOptions extends OptionsOf<typeof DELETE_OPTIONS> {
   /** Each is anything that a row's cell may hold: a domain, a URL, an e-mail address. */
   readonly domains: readonly string[];
-  /** Whether to reduce them to their registrable parts. @default false */
-  readonly registrable?: boolean | undefined;
-  /** Whether to count without deleting. @default false */
-  readonly dryRun?: boolean | undefined;
 }
 
 /**
@@ -163,7 +151,7 @@ export async function deleteStored(
 ): Promise<Deleted> {
   check(given, {
     of: 'deleteStored',
-    definitions: DELETE_SETTINGS,
+    declared: DELETE_OPTIONS,
     others: { domains: 'texts' },
     naming,
   });
@@ -175,7 +163,7 @@ export async function deleteStored(
       "Cannot delete nothing: give the domains as a list of texts in 'domains'.",
     );
   }
-  const task = { options, definitions: DELETE_SETTINGS, naming };
+  const task = { options, declared: DELETE_OPTIONS, naming };
   return await withOpenedStore(task, async ({ tables, settings, endpointId }) => {
     // All are read first: a mistake in the last one must not leave half of the work done.
     const domains = texts.map((text: string) => domainIn(text, settings));
@@ -184,7 +172,10 @@ export async function deleteStored(
 }
 
 /** @throws BrandfillError `INVALID_SETTING` when there is none */
-function domainIn(text: string, { registrable = false }: GetSettings): string {
+function domainIn(
+  text: string,
+  { registrable = false }: Pick<SettingsOf<typeof GET_OPTIONS>, 'registrable'>,
+): string {
   const found = normalizeDomain(text, { registrable });
   if ('domain' in found) return found.domain;
   throw new BrandfillError(
@@ -195,16 +186,19 @@ function domainIn(text: string, { registrable = false }: GetSettings): string {
 
 interface Known {
   readonly of: string;
-  readonly definitions: Definitions<object>;
+  readonly declared: Declarations;
   readonly others?: Readonly<Record<string, OptionKind>>;
   readonly naming: StoreOptionNaming | undefined;
 }
 
-function check(options: object, { of, definitions, others, naming = libraryNaming }: Known): void {
+function check(
+  options: object,
+  { of, declared, others = {}, naming = libraryNaming }: Known,
+): void {
   checkOptions(options, {
     of,
-    definitions,
-    others: { params: 'checkedElsewhere', ...others },
+    declared,
+    others,
     describe: naming,
   });
 }

@@ -1,4 +1,4 @@
-import { formatSize } from '../job/values/duration.ts';
+import { formatSize } from '../common/format.ts';
 import type { ReadSoFar } from '../rows/source-bytes.ts';
 
 /** Says how far the reading of a long list is, before its rows can be counted. */

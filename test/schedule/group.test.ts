@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { groupOf } from '../../src/schedule/group.ts';
+import { groupOf, readPlace } from '../../src/schedule/group.ts';
 
 describe('groupOf', () => {
   it('is the same for one file of a folder and for all of them', () => {
@@ -30,4 +30,10 @@ describe('groupOf', () => {
   it('is called as it was told to', () => {
     expect(groupOf(['/srv/jobs'], 'nightly').name).toBe('nightly');
   });
+});
+
+it('a schedule serves its metrics under the names that may ask for them', () => {
+  const options = { queue: 'redis://localhost:6379/0', allowHost: ['ops.example'] };
+  const { settings } = readPlace(options, (key) => key);
+  expect(settings.allowHost).toEqual([{ hostname: 'ops.example', port: undefined }]);
 });

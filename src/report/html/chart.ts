@@ -1,4 +1,4 @@
-import { formatDuration } from '../../job/values/duration.ts';
+import { formatDuration } from '../../common/format.ts';
 import { type Html, html } from './html.ts';
 
 /** A chart over time. */

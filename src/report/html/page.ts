@@ -1,5 +1,4 @@
-import { formatDuration } from '../../job/values/duration.ts';
-import { formatPrice } from '../../job/values/quantities.ts';
+import { formatDuration, formatPrice } from '../../common/format.ts';
 import type { RunReport } from '../run-report.ts';
 import { count, Html, html, latency, meter, number, STATUSES, share, table, time } from './html.ts';
 import { answersSection, latencySection } from './latency.ts';

@@ -1,4 +1,4 @@
-import { formatSize } from '../../job/values/duration.ts';
+import { formatSize } from '../../common/format.ts';
 import type { RunReport } from '../run-report.ts';
 import { count, type Html, html, number, table } from './html.ts';
 

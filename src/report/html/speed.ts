@@ -1,5 +1,4 @@
-import { formatDuration } from '../../job/values/duration.ts';
-import { formatRate } from '../../watch/describe/format.ts';
+import { formatDuration, formatRate } from '../../common/format.ts';
 import { findLongestHoldUp } from '../../watch/hold-up.ts';
 import type { RunReport } from '../run-report.ts';
 import { type Band, drawChart, linearScale } from './chart.ts';

@@ -1,6 +1,6 @@
 import type { RunControl } from '../../common/run-control.ts';
-import type { Job } from '../../job/job.ts';
 import type { RunInstruments } from '../../metrics/instruments.ts';
+import type { Job } from '../../options/api.ts';
 import type { DomainRows } from '../../producer/distinct-domains.ts';
 import type { RowIndex } from '../../producer/row-index.ts';
 import type { RunRecorder } from '../../report/run-recorder.ts';

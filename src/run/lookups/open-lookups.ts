@@ -1,10 +1,11 @@
 import { describeProxy, findProxy } from '../../brand/proxy.ts';
 import { createCollector, type KeptOutcome } from '../../collector/collect.ts';
 import type { Closable } from '../../common/closer.ts';
+import { countOf } from '../../common/format.ts';
 import type { CallLedger } from '../../guard/shared-budget.ts';
-import { callsIdOf, type Job } from '../../job/job.ts';
 import { watchLimits } from '../../local-worker/api-watch.ts';
 import { type LocalWorker, openLocalWorker } from '../../local-worker/local-worker.ts';
+import { callsIdOf, type Job } from '../../options/api.ts';
 import { systemClock } from '../../pace/clock.ts';
 import {
   type SharedPaceWatch,
@@ -14,7 +15,6 @@ import {
 import type { Reply } from '../../queue/lookup-queue.ts';
 import { createParking, type Parking } from '../../queue/parking.ts';
 import type { OutcomeStore } from '../../store/store.ts';
-import { countOf } from '../../watch/describe/format.ts';
 import type { RecentOutcomes } from '../../watch/recent-outcomes.ts';
 import { CALLS_WHERE_ANSWERED } from '../../worker/credence.ts';
 import type { AnsweredCall } from '../../worker/lookup.ts';

@@ -1,10 +1,14 @@
-import { formatDuration } from '../../job/values/duration.ts';
-import { formatPrice } from '../../job/values/quantities.ts';
+import {
+  countOf,
+  formatCount,
+  formatDuration,
+  formatPrice,
+  formatRate,
+} from '../../common/format.ts';
 import type { InvalidRow } from '../../producer/invalid-row.ts';
 import type { Plan, PlanEstimate } from '../../producer/plan.ts';
 import { shorten } from '../../rows/columns/names.ts';
 import type { RunEvent } from '../events.ts';
-import { countOf, formatCount, formatRate } from './format.ts';
 
 type Opened = Extract<RunEvent, { type: 'opened' }>;
 

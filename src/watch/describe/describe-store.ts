@@ -1,6 +1,5 @@
-import { formatSize } from '../../job/values/duration.ts';
+import { countOf, formatCount, formatSize } from '../../common/format.ts';
 import type { StoreStats } from '../../store/stats.ts';
-import { countOf, formatCount } from './format.ts';
 
 /** Describes the contents of a store for people, in lines. */
 export function describeStore(stats: StoreStats): readonly string[] {

@@ -5,8 +5,8 @@ import {
   wordsOf,
 } from '../../brand/network-error.ts';
 import type { Misdirection } from '../../brand/outcome.ts';
-import { printable, printableLines } from '../../common/printable.ts';
-import { formatDuration } from '../../job/values/duration.ts';
+import { formatDuration } from '../../common/format.ts';
+import { printable, printableLines } from '../../common/text.ts';
 import { textOfCell } from '../../rows/csv/csv-writer.ts';
 import type { Trial, TrialColumn } from '../../run/run-to-trial.ts';
 import type { Stop } from '../../worker/stop-switch.ts';

@@ -1,8 +1,7 @@
 import { aboutOf, sentenceOn } from '../../brand/network-error.ts';
 import type { Proxy } from '../../brand/proxy.ts';
-import { formatDuration } from '../../job/values/duration.ts';
+import { formatCount, formatDuration } from '../../common/format.ts';
 import type { HeldBy, Progress, WorkProgress } from '../events.ts';
-import { formatCount } from './format.ts';
 
 /** Why no call starts, in words. The first form is the longest, for where there is room. */
 export type WaitWords = readonly [string, ...string[]];

@@ -1,7 +1,13 @@
 import { type AddressReason, isAddressReason, wordsOf } from '../../brand/network-error.ts';
 import type { Misdirection } from '../../brand/outcome.ts';
-import { formatDuration, formatSize } from '../../job/values/duration.ts';
-import { formatPrice } from '../../job/values/quantities.ts';
+import {
+  countOf,
+  formatCount,
+  formatDuration,
+  formatPrice,
+  formatRate,
+  formatSize,
+} from '../../common/format.ts';
 import { shorten } from '../../rows/columns/names.ts';
 import type { Refusal, Stop, StopReason } from '../../worker/stop-switch.ts';
 import {
@@ -12,7 +18,6 @@ import {
   type Summary,
   type WaitsSummary,
 } from '../summary.ts';
-import { countOf, formatCount, formatRate } from './format.ts';
 
 /** Says why a run stops before all domains were asked, and what to do. */
 export function describeStop(stop: Stop): string {

@@ -1,5 +1,5 @@
-import { isTimezone } from '../../job/job-file/schedule.ts';
-import { formatDuration } from '../../job/values/duration.ts';
+import { formatDuration } from '../../common/format.ts';
+import { isTimezone } from '../../options/cron.ts';
 import type { ScheduledResult } from '../../queue/bullmq/schedules/schedule-keepers.ts';
 import type { ScheduledJob } from '../../schedule/list-schedules.ts';
 

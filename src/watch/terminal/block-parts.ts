@@ -1,7 +1,6 @@
 import { styleText } from 'node:util';
-import { formatDuration } from '../../job/values/duration.ts';
+import { formatCount, formatDuration, formatRate, formatShortCount } from '../../common/format.ts';
 import type { PaceDescription } from '../../pace/pacer.ts';
-import { formatCount, formatRate, formatShortCount } from '../describe/format.ts';
 import type { LogoProgress, RowProgress } from '../events.ts';
 
 type Countable = Exclude<keyof RowProgress, 'total'>;

@@ -1,5 +1,5 @@
-import { printable } from '../../common/printable.ts';
 import { redactDeep } from '../../common/redactor.ts';
+import { printable } from '../../common/text.ts';
 
 /** The least severe level that is logged, from everything to hardly anything. */
 export const LOG_LEVELS = ['debug', 'info', 'warn', 'error'] as const;

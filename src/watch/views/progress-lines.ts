@@ -1,7 +1,6 @@
-import { formatDuration } from '../../job/values/duration.ts';
+import { formatCount, formatDuration, formatRate } from '../../common/format.ts';
 import type { PaceDescription } from '../../pace/pacer.ts';
 import { describePending, describeWait } from '../describe/describe-wait.ts';
-import { formatCount, formatRate } from '../describe/format.ts';
 import { hasStopped, type LogoProgress, type Progress, type WriteProgress } from '../events.ts';
 import { leftMsOf } from '../terminal/block-parts.ts';
 import { createTimeLeft } from '../time-left.ts';

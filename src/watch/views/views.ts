@@ -1,4 +1,4 @@
-import { printable } from '../../common/printable.ts';
+import { printable } from '../../common/text.ts';
 import { describeStop, describeSummary } from '../describe/describe.ts';
 import { describeInput, describePlan, inputBlock, planBlock } from '../describe/describe-plan.ts';
 import type { Progress, RunEvent } from '../events.ts';
