@@ -248,7 +248,7 @@ function judgeStatus(evidence: Evidence): Answer {
 
 /** A body that has to be a JSON object, because the status says that there is an answer. */
 function judgeBody(evidence: Evidence): Answer {
-  const { httpStatus, isCut, bodyError, bytes, body, domain, headers, shapeOf } = evidence;
+  const { httpStatus, isCut, bodyError, bytes, body, headers } = evidence;
   if (isCut) return { kind: 'refused', httpStatus, reason: 'response_too_large' };
   const cutOff: Answer = {
     kind: 'invalid_response',
@@ -257,18 +257,8 @@ function judgeBody(evidence: Evidence): Answer {
     sign: 'no_json',
   };
   if (bodyError) return cutOff;
-  for (const candidate of body.candidates) {
-    const value = findRoundedJsonObject(candidate);
-    if (value) {
-      const writer: Writer = {
-        server: serverOf(headers),
-        form: 'json',
-        names: [],
-        canBeShared: candidate.includes(domain) || canBeShared(candidate, value),
-      };
-      return { kind: 'found', httpStatus, json: candidate, shape: shapeOf(value), writer };
-    }
-  }
+  const found = foundIn(body.asUtf8(), evidence) ?? foundIn(body.inItsCharset(), evidence);
+  if (found) return found;
   // The body is whole, but how it is written is not known here.
   const strange = isPackedStrangely(headers)
     ? 'unknown_content_encoding'
@@ -280,6 +270,21 @@ function judgeBody(evidence: Evidence): Answer {
   if (writer.form === 'page' || writer.form === 'text') return { ...cutOff, writer };
   const reason = isUtf8(bytes) ? whyNoJsonObject(body.said) : undefined;
   return reason === undefined ? cutOff : { ...cutOff, reason, isWhole: true, writer };
+}
+
+function foundIn(
+  json: string | undefined,
+  { httpStatus, headers, domain, shapeOf }: Evidence,
+): Answer | undefined {
+  const value = json === undefined ? undefined : findRoundedJsonObject(json);
+  if (json === undefined || value === undefined) return undefined;
+  const writer: Writer = {
+    server: serverOf(headers),
+    form: 'json',
+    names: [],
+    canBeShared: json.includes(domain) || canBeShared(json, value),
+  };
+  return { kind: 'found', httpStatus, json, shape: shapeOf(value), writer };
 }
 
 /**
