@@ -1,14 +1,12 @@
 import type { Command } from 'commander';
-import type { AddOptions, AddSummary } from '../add.ts';
+import type { AddOptions, AddSummary } from '../commands/add.ts';
+import { EXIT } from '../common/exit-codes.ts';
 import { countOf, formatCount } from '../common/format.ts';
 import { withoutSecrets } from '../common/secrets.ts';
 import { printable } from '../common/text.ts';
-import { EXIT } from '../exit-codes.ts';
 import { ADD_OPTIONS } from '../options/command-options.ts';
 import { toOptions } from '../options/options.ts';
-import type { CliContext } from './context.ts';
-import { onInterrupt } from './interrupt.ts';
-import { addSettings, flagOrArgument } from './setting-options.ts';
+import { addSettings, type CliContext, flagOrArgument, onInterrupt } from './command.ts';
 
 /** Flags that only the command line has. */
 interface AddFlags {
@@ -41,7 +39,7 @@ async function runAdd(
   given: Readonly<Record<string, unknown>>,
   { dryRun, json, context }: Required<AddFlags> & { readonly context: CliContext },
 ): Promise<number> {
-  const { add } = await import('../add.ts');
+  const { add } = await import('../commands/add.ts');
   const interrupt = onInterrupt(context.endAtOnce);
   const say = (message: string): void => {
     process.stderr.write(`${printable(withoutSecrets(message))}\n`);

@@ -1,11 +1,16 @@
 import type { Command } from 'commander';
-import { EXIT } from '../exit-codes.ts';
+import { EXIT } from '../common/exit-codes.ts';
 import { DASHBOARD_OPTIONS } from '../options/command-options.ts';
 import { flagOf, toOptions } from '../options/options.ts';
-import type { CliContext } from './context.ts';
-import { onInterrupt } from './interrupt.ts';
-import { addLogFlags, noticesTo, openCommandLog, splitLogFlags } from './log-flags.ts';
-import { addSettings } from './setting-options.ts';
+import {
+  addLogFlags,
+  addSettings,
+  type CliContext,
+  noticesTo,
+  onInterrupt,
+  openCommandLog,
+  splitLogFlags,
+} from './command.ts';
 
 /** Adds `brandfill dashboard`. */
 export function addDashboardCommand(program: Command, context: CliContext): void {
@@ -37,7 +42,7 @@ async function runDashboard(
 ): Promise<number> {
   const { logFlags, others: given } = splitLogFlags(typed);
   const log = await openCommandLog(logFlags, { fields: { command: 'dashboard' }, context });
-  const { dashboard } = await import('../dashboard.ts');
+  const { dashboard } = await import('../commands/dashboard.ts');
   const interrupt = onInterrupt(context.endAtOnce);
   const { signal } = interrupt;
   try {

@@ -1,16 +1,15 @@
 import { readFile } from 'node:fs/promises';
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import { parseAuth } from '../brand/credential.ts';
-import { aborted } from '../common/abort.ts';
 import { BrandfillError, describeSystemError } from '../common/errors.ts';
-import { EXIT } from '../exit-codes.ts';
+import { EXIT } from '../common/exit-codes.ts';
+import { aborted } from '../common/lifetime.ts';
 import { parseDuration, parseRate } from '../options/kinds.ts';
-import { createIssues, describeYamlError } from '../options/yaml-file.ts';
+import { createIssues, describeYamlError } from '../options/yaml-files.ts';
 import type { SandboxAuth } from '../sandbox/auth.ts';
 import type { SandboxOptions } from '../sandbox/options.ts';
 import type { SandboxRule } from '../sandbox/script-rule.ts';
-import type { CliContext } from './context.ts';
-import { onInterrupt } from './interrupt.ts';
+import { type CliContext, onInterrupt } from './command.ts';
 
 type Limit = NonNullable<SandboxOptions['limit']>;
 

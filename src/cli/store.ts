@@ -1,8 +1,8 @@
 import type { Command } from 'commander';
-import { countOf, formatCount } from '../common/format.ts';
+import { EXIT } from '../common/exit-codes.ts';
+import { countOf, formatCount, formatSize } from '../common/format.ts';
 import { printable } from '../common/text.ts';
-import { EXIT } from '../exit-codes.ts';
-import type { ExportOptions, Pruned } from '../index.ts';
+import type { ExportOptions, Pruned, StoreStats } from '../index.ts';
 import {
   DELETE_OPTIONS,
   EXPORT_OPTIONS,
@@ -12,9 +12,7 @@ import {
   STORE_OPTIONS,
 } from '../options/command-options.ts';
 import { flagOf, toOptions } from '../options/options.ts';
-import type { CliContext } from './context.ts';
-import { onInterrupt } from './interrupt.ts';
-import { addSettings } from './setting-options.ts';
+import { addSettings, type CliContext, onInterrupt } from './command.ts';
 
 /** Adds `brandfill store` and its subcommands. */
 export function addStoreCommand(program: Command, { finish, endAtOnce }: CliContext): void {
@@ -85,10 +83,7 @@ export function addStoreCommand(program: Command, { finish, endAtOnce }: CliCont
 type Typed = Readonly<Record<string, unknown>>;
 
 async function showStats({ json = false, ...typed }: Typed): Promise<number> {
-  const [{ readStoreStats }, { describeStore }] = await Promise.all([
-    import('../store-upkeep/store-upkeep.ts'),
-    import('../watch/describe/describe-store.ts'),
-  ]);
+  const { readStoreStats } = await import('../commands/store.ts');
   const stats = await readStoreStats(toOptions(typed), flagOf);
   const text = json ? JSON.stringify(stats) : describeStore(stats).join('\n');
   process.stdout.write(`${text}\n`);
@@ -96,7 +91,7 @@ async function showStats({ json = false, ...typed }: Typed): Promise<number> {
 }
 
 async function getOutcome(domain: string, typed: Typed): Promise<number> {
-  const { findStored } = await import('../store-upkeep/store-upkeep.ts');
+  const { findStored } = await import('../commands/store.ts');
   const lines = await findStored({ ...toOptions(typed), domain }, flagOf);
   for (const line of lines) process.stdout.write(`${printable(line)}\n`);
   if (lines.length > 0) return EXIT.ok;
@@ -105,10 +100,7 @@ async function getOutcome(domain: string, typed: Typed): Promise<number> {
 }
 
 async function exportOutcomes({ out, ...typed }: Typed): Promise<number> {
-  const [{ exportStore }, { openExportOutput }] = await Promise.all([
-    import('../store-upkeep/store-upkeep.ts'),
-    import('../store-upkeep/export-output.ts'),
-  ]);
+  const { exportStore, openExportOutput } = await import('../commands/store.ts');
   const output = await openExportOutput(out as string | undefined);
   try {
     const options = toOptions(typed) as ExportOptions;
@@ -128,7 +120,7 @@ async function exportOutcomes({ out, ...typed }: Typed): Promise<number> {
 }
 
 async function importOutcomes(input: string, typed: Typed): Promise<number> {
-  const { importStore } = await import('../store-upkeep/store-import.ts');
+  const { importStore } = await import('../commands/store-import.ts');
   const summary = await importStore({ ...toOptions(typed), input }, flagOf);
   const { imported, kept, refused, firstRefused } = summary;
   for (const { line, reason } of firstRefused) say(`Line ${line} was left out: ${reason}.`);
@@ -141,14 +133,14 @@ async function importOutcomes(input: string, typed: Typed): Promise<number> {
 }
 
 async function pruneOutcomes(typed: Typed): Promise<number> {
-  const { pruneStore } = await import('../store-upkeep/store-upkeep.ts');
+  const { pruneStore } = await import('../commands/store.ts');
   const options = toOptions(typed) as { olderThan: string; dryRun?: boolean };
   sayRemoved(await pruneStore(options, flagOf), options);
   return EXIT.ok;
 }
 
 async function deleteOutcomes(domains: readonly string[], typed: Typed): Promise<number> {
-  const { deleteStored } = await import('../store-upkeep/store-upkeep.ts');
+  const { deleteStored } = await import('../commands/store.ts');
   const options = toOptions(typed) as { dryRun?: boolean };
   const deleted = await deleteStored({ ...options, domains }, flagOf);
   for (const domain of deleted.unknown) say(`There is nothing of ${domain} in the store.`);
@@ -173,4 +165,53 @@ function sayRemoved(
 
 function say(message: string): void {
   process.stderr.write(`${message}\n`);
+}
+
+/** Describes the contents of a store for people, in lines. */
+function describeStore(stats: StoreStats): readonly string[] {
+  const { folder, version, sizeBytes, statuses, apis, ages, leftOver, logos } = stats;
+  const { oldestAtMs, newestAtMs } = stats;
+  const total = sumOf(statuses);
+  const lines = [
+    `Store ${folder}, version ${version}: ${formatSize(sizeBytes)} on the disk`,
+    `${countOf(total, 'domain')}${describeStatuses(statuses)}`,
+  ];
+  for (const { api, name, statuses: ofApi } of apis) {
+    lines.push(
+      `  ${name ?? 'API'} (${api})  ${countOf(sumOf(ofApi), 'domain')}${describeStatuses(ofApi)}`,
+    );
+  }
+  if (total > 0) lines.push('Asked about');
+  let fromDays = 0;
+  for (const { underDays, outcomes } of ages) {
+    const when =
+      underDays === undefined
+        ? `${fromDays} days ago and before`
+        : fromDays === 0
+          ? 'less than a day ago'
+          : `${fromDays} to ${underDays} days ago`;
+    if (outcomes > 0) lines.push(`  ${when.padEnd(24)}${formatCount(outcomes)}`);
+    fromDays = underDays ?? fromDays;
+  }
+  if (oldestAtMs !== undefined && newestAtMs !== undefined) {
+    lines.push(`  the oldest at ${time(oldestAtMs)}, the newest at ${time(newestAtMs)}`);
+  }
+  if (leftOver > 0) lines.push(`${countOf(leftOver, 'domain')} left over, first in line next time`);
+  if (logos > 0) lines.push(`${countOf(logos, 'logo')} saved`);
+  return lines;
+}
+
+function describeStatuses(statuses: StoreStats['statuses']): string {
+  const parts = Object.entries(statuses)
+    .filter(([, outcomes]) => outcomes > 0)
+    .map(([status, outcomes]) => `${formatCount(outcomes)} ${status.replace('_', ' ')}`);
+  return parts.length > 0 ? `: ${parts.join(', ')}` : '';
+}
+
+function sumOf(statuses: StoreStats['statuses']): number {
+  return Object.values(statuses).reduce((sum, outcomes) => sum + outcomes, 0);
+}
+
+function time(ms: number): string {
+  return new Date(ms).toISOString();
 }

@@ -1,15 +1,12 @@
 import type { Command } from 'commander';
 import { withoutSecrets } from '../common/secrets.ts';
 import { printable } from '../common/text.ts';
-import { exitCodeOf } from '../exit-codes.ts';
 import type { Trial, TryOptions } from '../index.ts';
 import { TRY_OPTIONS } from '../options/command-options.ts';
 import { flagOf, toOptions } from '../options/options.ts';
 import type { RunEvent } from '../watch/events.ts';
-import { createStatusCounts } from '../watch/summary.ts';
-import type { CliContext } from './context.ts';
-import { onInterrupt } from './interrupt.ts';
-import { addSettings } from './setting-options.ts';
+import { createStatusCounts, exitCodeOf } from '../watch/summary.ts';
+import { addSettings, type CliContext, onInterrupt } from './command.ts';
 
 /** Flags that only the command line has. */
 interface TryFlags {
@@ -38,7 +35,7 @@ async function tryOne(
   { json = false, preset = false, ...given }: TryFlags & Record<string, unknown>,
   context: CliContext,
 ): Promise<number> {
-  const { tryDomain } = await import('../try.ts');
+  const { tryDomain } = await import('../commands/try.ts');
   const interrupt = onInterrupt(context.endAtOnce);
   const say = (line: string): void => {
     process.stderr.write(`${printable(withoutSecrets(line))}\n`);
@@ -65,7 +62,7 @@ interface ShowOptions extends Required<TryFlags> {
 
 async function show(trial: Trial, options: ShowOptions): Promise<void> {
   const { json, preset, say, ...rest } = options;
-  const { describeEnd, describeTrial } = await import('../watch/describe/describe-trial.ts');
+  const { describeEnd, describeTrial } = await import('../watch/describe-trial.ts');
   const { printableLines } = await import('../common/text.ts');
   const described = { ...rest, nowMs: Date.now() };
   const print = (lines: readonly string[]): void => {
@@ -73,7 +70,7 @@ async function show(trial: Trial, options: ShowOptions): Promise<void> {
   };
   if (preset || (json && !trial.answer)) describeEnd(trial, described).forEach(say);
   if (preset && trial.answer) {
-    const { formatPreset } = await import('../options/preset.ts');
+    const { formatPreset } = await import('../options/yaml-files.ts');
     process.stdout.write(formatPreset(trial, rest.prefix ?? TRY_OPTIONS.prefix.default));
   } else if (json) print([printableLines(JSON.stringify(trial))]);
   else if (!preset) print(describeTrial(trial, described));

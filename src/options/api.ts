@@ -4,11 +4,9 @@ import { type Credential, createCredential, isCredentialName } from '../brand/cr
 import { createEndpoint, type Endpoint, type NameValue } from '../brand/endpoint.ts';
 import { proxyLogins } from '../brand/proxy.ts';
 import { BrandfillError, describeSystemError } from '../common/errors.ts';
-import { isShort } from '../common/redactor.ts';
-import { keepSecret } from '../common/secrets.ts';
-import { refuseCombinations } from './combinations.ts';
+import { isShort, keepSecret } from '../common/secrets.ts';
 import { type ApiSettings, type Declarations, OPTIONS, type Settings } from './options.ts';
-import { readSettings, type SettingSources } from './read-options.ts';
+import { readSettings, refuseCombinations, type SettingSources } from './read-options.ts';
 
 /** Everything that a run needs to know, checked. */
 export interface Job {

@@ -13,6 +13,7 @@ import {
   SIZE,
   text,
 } from './kinds.ts';
+import type { OptionsOf } from './options.ts';
 import {
   DASHBOARD_ACCESS_OPTIONS,
   type Declarations,
@@ -234,6 +235,12 @@ export const STORE_OPTIONS = {
 } satisfies Declarations;
 
 export type StoreSettings = SettingsOf<typeof STORE_OPTIONS>;
+
+/** Selects a store, and one of the APIs in it. */
+export interface StoreChoice extends OptionsOf<typeof STORE_OPTIONS> {}
+
+/** The name of an option in messages. The command line uses `--base-url`. */
+export type StoreOptionNaming = (key: string) => string;
 
 export const GET_OPTIONS = {
   ...STORE_OPTIONS,

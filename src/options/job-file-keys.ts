@@ -1,8 +1,8 @@
 import { isScalar, type Node } from 'yaml';
 import { isCredentialName } from '../brand/credential.ts';
 import type { NameValue } from '../brand/endpoint.ts';
+import { parseHttpUrl } from '../common/addresses.ts';
 import { BrandfillError } from '../common/errors.ts';
-import { parseHttpUrl } from '../common/hosts.ts';
 import { findCronProblem, findTimezoneProblem, type Schedule } from './cron.ts';
 import {
   describeKind,
@@ -20,7 +20,7 @@ import {
 } from './job-file-values.ts';
 import { duration, HEADERS, type JsonSchema, PARAMS } from './kinds.ts';
 import { type Declaration, flagOf, nameOf, OPTIONS, type OptionKey } from './options.ts';
-import { presetAt, presetPathOf } from './preset.ts';
+import { presetAt, presetPathOf } from './yaml-files.ts';
 
 /** Keys of a job file beside the settings of `enrich`. */
 interface ExtraKeys {

@@ -3,7 +3,7 @@ import { type Document, isAlias, isMap, isScalar, isSeq, type Node } from 'yaml'
 import { findNearest } from '../common/text.ts';
 import { shorten } from '../rows/columns/names.ts';
 import type { JsonSchema } from './kinds.ts';
-import type { JobFileIssues } from './yaml-file.ts';
+import type { JobFileIssues } from './yaml-files.ts';
 
 /** A job file that is being read. */
 export interface JobFileReading {

@@ -23,7 +23,7 @@ import {
   resolve,
 } from './job-file-values.ts';
 import { nameOf, toOptions } from './options.ts';
-import { createIssues, describeYamlError, findTooLong } from './yaml-file.ts';
+import { createIssues, describeYamlError, findTooLong } from './yaml-files.ts';
 
 /** A job file, as far as it could be read. */
 export interface JobFile {

@@ -8,6 +8,7 @@ import {
   parseFields,
   parseFills,
 } from '../collector/fields/fields.ts';
+import { type AllowedHost, parseAllowedHost, parseRedisUrl } from '../common/addresses.ts';
 import { BrandfillError } from '../common/errors.ts';
 import {
   DURATION_UNITS_MS,
@@ -17,13 +18,11 @@ import {
   formatSize,
   typedDuration,
 } from '../common/format.ts';
-import { type AllowedHost, parseAllowedHost } from '../common/hosts.ts';
-import { parseRedisUrl } from '../common/redis-url.ts';
 import { describeKind, findNearest } from '../common/text.ts';
 import type { CalendarUnit, CallsPer } from '../guard/shared-budget.ts';
 import type { Rate } from '../pace/rate.ts';
 import { COMMON_ENCODINGS, type Encoding, findEncodingByName } from '../rows/encoding/encodings.ts';
-import { presetPathOf, readPreset } from './preset.ts';
+import { presetPathOf, readPreset } from './yaml-files.ts';
 
 /** A JSON Schema, or a part of one. */
 export type JsonSchema = Readonly<Record<string, unknown>>;

@@ -13,9 +13,9 @@ import {
   type OutputColumns,
 } from '../collector/output/output-columns.ts';
 import { createRowAnswers, type RowAnswers } from '../collector/row-answers.ts';
-import { unlessAborted } from '../common/abort.ts';
 import { BrandfillError, describeSystemError } from '../common/errors.ts';
 import { formatCount } from '../common/format.ts';
+import { unlessAborted } from '../common/lifetime.ts';
 import { shorten } from '../rows/columns/names.ts';
 import type { SavedColumn } from '../store/saved-columns.ts';
 import { MOST_SHAPES } from '../store/shapes.ts';

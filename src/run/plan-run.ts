@@ -5,8 +5,8 @@ import { countShape, type ShapeCounts } from '../collector/fields/enriched-colum
 import { createDomainSample, type DomainSample } from '../collector/fields/filled-share.ts';
 import type { ShapeUses } from '../collector/fields/rank-paths.ts';
 import { chooseOutputPaths } from '../collector/output/output-paths.ts';
-import { createCloser } from '../common/closer.ts';
 import { costOf } from '../common/format.ts';
+import { createCloser } from '../common/lifetime.ts';
 import { callsIdOf, type Job, nameApi, paceIdOf } from '../options/api.ts';
 import type { Settings } from '../options/options.ts';
 import { describePace, openIfTooLong, warmState } from '../pace/pacer.ts';

@@ -1,6 +1,6 @@
 import { isListed } from '../collector/joined-row.ts';
 import { type EnrichedRow, toEnrichedRow } from '../collector/row-object.ts';
-import { createCloser } from '../common/closer.ts';
+import { createCloser } from '../common/lifetime.ts';
 import type { Job } from '../options/api.ts';
 import type { ListInput } from '../rows/list-input.ts';
 import type { Summary } from '../watch/summary.ts';

@@ -1,7 +1,7 @@
 import { findJsonObject, type JsonObject } from '../brand/json-object.ts';
 import { isListed, type JoinedRow, type RowStatus } from '../collector/joined-row.ts';
 import { COLUMNS_BEFORE_ANSWER } from '../collector/output/output-columns.ts';
-import { createCloser } from '../common/closer.ts';
+import { createCloser } from '../common/lifetime.ts';
 import type { Job } from '../options/api.ts';
 import { type Stop, stopForWait } from '../worker/stop-switch.ts';
 import { lookUpAndJoin } from './look-up-and-join.ts';

@@ -1,8 +1,8 @@
 import { expect, it, onTestFinished } from 'vitest';
-import type { Board } from '../../src/dashboard/board.ts';
-import { openDashboard } from '../../src/dashboard/open-dashboard.ts';
-import { openListener, type Routes } from '../../src/http/listener.ts';
 import { ADDRESS_RANGES } from '../../src/options/kinds.ts';
+import type { Board } from '../../src/web/board.ts';
+import { openDashboard } from '../../src/web/dashboard.ts';
+import { openListener, type Routes } from '../../src/web/listener.ts';
 import { createGate } from '../support/gate.ts';
 import { useReverseProxy } from '../support/reverse-proxy.ts';
 import { board } from './boards.ts';

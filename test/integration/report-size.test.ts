@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { renderReport } from '../../src/report/html/page.ts';
+import { renderReport } from '../../src/report/page.ts';
 import { faultsOf } from '../report/faults.ts';
 import { columnAt, progressAt, recordRun, reportOf, rowOf } from '../report/recordings.ts';
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { findPictureKind } from '../../src/logos/logo-url.ts';
+import { findPictureKind } from '../../src/logos/fetch-picture.ts';
 import { GIF, PNG } from './svgs.ts';
 
 /** Bytes that begin like this, and are as many as any picture has. */

@@ -1,8 +1,7 @@
 import { expect, it, onTestFinished } from 'vitest';
 import type { Fetched } from '../../src/logos/fetch-picture.ts';
 import { createHostTurns } from '../../src/logos/host-turns.ts';
-import { openPictureFolder } from '../../src/logos/picture-folder.ts';
-import { type LogoCounts, saveLogos } from '../../src/logos/save-logos.ts';
+import { type LogoCounts, openPictureFolder, saveLogos } from '../../src/logos/save-logos.ts';
 import { openStore } from '../../src/store/store.ts';
 import { useTempFolder } from '../support/temp-folder.ts';
 import { PNG } from './svgs.ts';

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { createCallCounters } from '../../src/common/call-counters.ts';
+import { createCallCounters } from '../../src/common/calls.ts';
 import { createCallMetrics } from '../../src/metrics/call-metrics.ts';
 import { createMetrics } from '../../src/metrics/metrics.ts';
 import { createPaceState, describePace } from '../../src/pace/pacer.ts';

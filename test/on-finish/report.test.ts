@@ -1,6 +1,6 @@
 import { resolve } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { createReport, type FinishedRun, reportVariables } from '../../src/on-finish/report.ts';
+import { createReport, type FinishedRun, reportVariables } from '../../src/commands/on-finish.ts';
 import type { Summary } from '../../src/watch/summary.ts';
 
 const SUMMARY: Summary = {

@@ -2,8 +2,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { describe, expect, it } from 'vitest';
-import type { FinishedRun } from '../../src/on-finish/report.ts';
-import { tell } from '../../src/on-finish/tell.ts';
+import { type FinishedRun, tell } from '../../src/commands/on-finish.ts';
 import { useHttpServer } from '../support/servers.ts';
 import { useTempFolder } from '../support/temp-folder.ts';
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { formatPreset, readPreset } from '../../src/options/preset.ts';
+import { formatPreset, readPreset } from '../../src/options/yaml-files.ts';
 import { openFolder } from '../integration/support/folder.ts';
 
 const ANSWER = { name: 'Acme', at: { 'po-box': 7 }, no: true };

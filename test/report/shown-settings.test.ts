@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { showSettings } from '../../src/report/shown-settings.ts';
+import { showSettings } from '../../src/report/report.ts';
 import { settingsOf } from './recordings.ts';
 
 function shown(given: Readonly<Record<string, unknown>>): Record<string, string> {

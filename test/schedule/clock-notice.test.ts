@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { createClockNotice } from '../../src/schedule/clock-notice.ts';
+import { createClockNotice } from '../../src/commands/schedule.ts';
 
 it('a clock that differs from that of Redis is told of once, and when it is right again', () => {
   const notices: string[] = [];

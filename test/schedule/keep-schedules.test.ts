@@ -1,8 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import type { OnNotice } from '../../src/common/notice.ts';
+import type { OnNotice } from '../../src/common/errors.ts';
 import type { DueSchedule, RunRequest } from '../../src/queue/bullmq/schedules/schedule-queue.ts';
-import { keepSchedules } from '../../src/schedule/keep-schedules.ts';
-import type { ReadSchedule } from '../../src/schedule/read-schedule.ts';
+import { keepSchedules, type ReadSchedule } from '../../src/schedule/schedules.ts';
 
 const NIGHTLY = { cron: '30 2 * * *', timezone: 'UTC' };
 const EARLY = { cron: '0 1 * * *', timezone: 'UTC' };

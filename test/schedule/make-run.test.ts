@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { makeRun } from '../../src/schedule/make-run.ts';
+import { makeRun } from '../../src/schedule/serve-schedules.ts';
 
 it('tells when Redis refuses to note how a run ended', async () => {
   const notices: string[] = [];

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { reconcile } from '../../src/schedule/keep-schedules.ts';
+import { reconcile } from '../../src/schedule/schedules.ts';
 
 const NIGHTLY = { cron: '30 2 * * *', timezone: 'Europe/Berlin' };
 const NOW = 1_000_000;

@@ -2,7 +2,7 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
 import { expect, it } from 'vitest';
-import { importStore } from '../../src/store-upkeep/store-import.ts';
+import { importStore } from '../../src/commands/store-import.ts';
 import { useTempFolder } from '../support/temp-folder.ts';
 
 it('a file that is one line of many megabytes is refused in time', async () => {

@@ -1,8 +1,8 @@
 import { readFileSync, statSync, truncateSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
+import { findStored } from '../../src/commands/store.ts';
 import { openStore } from '../../src/store/store.ts';
-import { findStored } from '../../src/store-upkeep/store-upkeep.ts';
 import { useTempFolder } from '../support/temp-folder.ts';
 import { outcomeOf } from './outcomes.ts';
 

@@ -1,6 +1,6 @@
 import { PassThrough } from 'node:stream';
 import { expect, it, onTestFinished, vi } from 'vitest';
-import { openExportOutput } from '../../src/store-upkeep/export-output.ts';
+import { openExportOutput } from '../../src/commands/store.ts';
 
 it('waits for whoever reads standard output, and listens for nothing any more when that is over', async () => {
   const stdout = new PassThrough({ highWaterMark: 1 });

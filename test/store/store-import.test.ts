@@ -1,7 +1,7 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it, vi } from 'vitest';
-import { importStore } from '../../src/store-upkeep/store-import.ts';
+import { importStore } from '../../src/commands/store-import.ts';
 import { openFilesIn } from '../support/descriptors.ts';
 import { useTempFolder } from '../support/temp-folder.ts';
 

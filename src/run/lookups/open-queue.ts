@@ -1,5 +1,5 @@
-import type { CallCounters } from '../../common/call-counters.ts';
-import { type Closer, createCloser } from '../../common/closer.ts';
+import type { CallCounters } from '../../common/calls.ts';
+import { type Closer, createCloser } from '../../common/lifetime.ts';
 import type { CallLedger } from '../../guard/shared-budget.ts';
 import { callsIdOf, paceIdOf } from '../../options/api.ts';
 import type { StoredState } from '../../pace/shared/state.ts';
