@@ -1,8 +1,10 @@
 import { describe, expect, it } from 'vitest';
+import { createRetryGate } from '../../src/guard/retry-budget.ts';
 import { createOutageGate } from '../../src/worker/outage-gate.ts';
+import { createStopSwitch } from '../../src/worker/stop-switch.ts';
 import { createWorker } from '../../src/worker/worker.ts';
 import { createFakeClock } from '../support/fake-clock.ts';
-import { createTestContext, found, tryAgain } from './lookups.ts';
+import { createTestContext, found, type TestContext, tryAgain } from './lookups.ts';
 
 const MINUTE_MS = 60_000;
 
@@ -105,4 +107,84 @@ describe('an outage of the API', () => {
     expect(passed).toBe(60); // those that ended, and a tenth of the callers
     expect(clock.sleepsMs.length).toBeLessThan(10);
   });
+});
+
+// More listeners than Node.js expects: it would warn, and others' tests would find that on standard error.
+const never = createStopSwitch().noNewCall;
+
+it('measures for how long retries were held up: once, however many were', async () => {
+  const clock = createFakeClock();
+  const gate = createRetryGate(clock);
+  for (let retry = 0; retry < 100; retry += 1) await gate.pass(never);
+  expect(gate.waitedMs()).toBe(0);
+  // Ten a second from now on, for twenty who come at once.
+  const passed = Promise.all(Array.from({ length: 20 }, () => gate.pass(never)));
+  await clock.advance(1_000);
+  expect(gate.waitedMs()).toBeCloseTo(1_000, -1);
+  await clock.advance(60_000);
+  await passed;
+  expect(gate.waitedMs()).toBeGreaterThan(1_500);
+  expect(gate.waitedMs()).toBeLessThan(3_000);
+});
+
+it('does not count on for one who gave up', async () => {
+  const clock = createFakeClock();
+  const gate = createRetryGate(clock);
+  for (let retry = 0; retry < 100; retry += 1) await gate.pass(never);
+  const giveUp = new AbortController();
+  const passing = gate.pass(giveUp.signal);
+  await clock.advance(20);
+  giveUp.abort(new Error('enough'));
+  await expect(passing).rejects.toThrow('enough');
+  await clock.advance(5_000);
+  expect(gate.waitedMs()).toBe(20);
+});
+
+const PER_S = 20;
+const CALL_MS = 80;
+
+/** An API behind a gateway that lets 20 calls a second through, and answers others 503 at once. */
+function limitedApi(): TestContext {
+  let tokens = PER_S;
+  let latestMs = 0;
+  const context = createTestContext(async () => {
+    const nowMs = context.clock.nowMs();
+    tokens = Math.min(PER_S, tokens + ((nowMs - latestMs) / 1_000) * PER_S);
+    latestMs = nowMs;
+    if (tokens < 1) return tryAgain('http_503');
+    tokens -= 1;
+    await context.clock.sleep(CALL_MS, new AbortController().signal);
+    return found;
+  });
+  return context;
+}
+
+it('503 as a limit is found out, and its rate is held', async () => {
+  const context = limitedApi();
+  const worker = createWorker({ ...context, concurrency: 32 });
+  const statuses: string[] = [];
+  const domains = Array.from({ length: 600 }, (_, at) => `d${at}.com`);
+  await worker.handle({ domains }, async (outcomes) => {
+    statuses.push(...outcomes.map(({ status }) => status));
+  });
+  expect(statuses).toHaveLength(600);
+  expect(new Set(statuses)).toEqual(new Set(['found']));
+  expect(context.outage.isLimitedBy503).toBe(true);
+  // 30 s at the limit, and half a minute to find out.
+  expect(context.clock.nowMs()).toBeLessThan(65_000);
+  expect(context.called.length).toBeLessThan(750);
+});
+
+it('503 that comes to one call in ten is none', async () => {
+  let calls = 0;
+  const context = createTestContext(async () => {
+    calls += 1;
+    await context.clock.sleep(CALL_MS, new AbortController().signal);
+    return calls % 10 === 0 ? tryAgain('http_503') : found;
+  });
+  const worker = createWorker({ ...context, concurrency: 32 });
+  const domains = Array.from({ length: 600 }, (_, at) => `d${at}.com`);
+  await worker.handle({ domains }, async () => {});
+  expect(context.outage.isLimitedBy503).toBe(false);
+  expect(context.counters.throttled).toBe(0);
 });
