@@ -1,9 +1,16 @@
 import { isUtf8 } from 'node:buffer';
 import { domainToUnicode } from 'node:url';
 import type { LimitHints } from '../common/limit-hints.ts';
+import type { ApiProfile, Meaning } from './api-profile.ts';
 import { type BodyText, isCharsetStrange } from './body-text.ts';
 import { type Exchanged, isPackedStrangely, type ResponseHeaders } from './exchange.ts';
-import { findRoundedJsonObject, type JsonObject, whyNoJsonObject } from './json-object.ts';
+import {
+  findJson,
+  findRoundedJsonObject,
+  isJsonObject,
+  type JsonObject,
+  whyNoJsonObject,
+} from './json-object.ts';
 import { type Limits, laterOf } from './limit-headers/find-limits.ts';
 import type { Misdirection } from './outcome.ts';
 import type { Shape } from './shape.ts';
@@ -28,6 +35,10 @@ export type Answer = AnswerKind & {
   readonly writer?: Writer;
   /** The sign in it that the address is wrong, if there is one. Counts in the first calls only. */
   readonly sign?: Misdirection;
+  /** The rule of the API's profile that decided, from 1. Absent where none did. */
+  readonly rule?: number;
+  /** Whether that rule looked at more than the status, so that the API itself must have spoken. */
+  readonly isSure?: boolean;
 };
 
 type AnswerKind =
@@ -91,6 +102,8 @@ type AnswerKind =
        * well be the domain's, such as 409.
        */
       readonly about?: 'api' | 'machine';
+      /** How long to wait at least, in milliseconds, if a rule says so. */
+      readonly retryAfterMs?: number | undefined;
     }
   | { readonly kind: 'redirect'; readonly httpStatus: number; readonly path: string };
 
@@ -168,6 +181,10 @@ export interface Evidence extends Exchanged {
   /** The text of the body, without secrets. */
   readonly body: BodyText;
   readonly shapeOf: (answer: JsonObject) => Shape | undefined;
+  /** How the API differs from the standard. */
+  readonly profile?: ApiProfile | undefined;
+  /** What a rule of the profile says. */
+  readonly meaning?: Meaning | undefined;
 }
 
 const REASON_LENGTH = 200;
@@ -176,8 +193,10 @@ export const ERROR_BODY_BYTES = 4_096;
 
 /** Decides what one answer means. */
 export function judge(evidence: Evidence): Answer {
-  const { told } = evidence;
-  const answer = sayLater(evidence) ?? judgeStatus(evidence);
+  const { told, meaning } = evidence;
+  const answer = meaning
+    ? judgeMeaning(evidence, meaning)
+    : (sayLater(evidence) ?? judgeStatus(evidence));
   return told?.limits ? { ...answer, limits: told.limits } : answer;
 }
 
@@ -195,6 +214,69 @@ function sayLater({ httpStatus, told }: Evidence): Answer | undefined {
 }
 
 const MAY_SAY_LATER: ReadonlySet<StatusMeaning> = new Set(['rejected', 'forbidden', 'try_again']);
+
+/** An answer about which a rule of the API's profile has decided. */
+function judgeMeaning(evidence: Evidence, meaning: Meaning): Answer {
+  const { means, waitMs, rule, isSure } = meaning;
+  const { httpStatus, told } = evidence;
+  const reason = meaning.reason ?? `http_${httpStatus}`;
+  // A status alone may be a gateway's: then who wrote the answer counts as ever.
+  const marks = { rule, ...(isSure ? { isSure } : {}) };
+  switch (means) {
+    case 'found':
+      return { ...judgeBody(evidence), ...marks };
+    case 'not_found':
+      return {
+        kind: 'not_found',
+        httpStatus,
+        ...(isSure ? {} : { writer: writerOf(evidence) }),
+        ...marks,
+      };
+    case 'rejected':
+      return {
+        kind: 'rejected',
+        httpStatus,
+        reason: meaning.reason ?? reasonFrom(evidence),
+        ...(isSure ? {} : { writer: refuserOf(evidence) }),
+        ...marks,
+      };
+    case 'pending':
+      return { kind: 'pending', httpStatus, retryAfterMs: waitMs ?? told?.retryAfterMs, ...marks };
+    case 'throttled':
+      return {
+        kind: 'throttled',
+        httpStatus,
+        retryAfterMs: waitMs ?? laterOf(told, true),
+        ...marks,
+      };
+    case 'quota':
+      // What limits the rate says nothing of when a quota is renewed.
+      return {
+        kind: 'quota_used_up',
+        httpStatus,
+        ...(waitMs === undefined ? {} : { retryAfterMs: waitMs }),
+        ...marks,
+      };
+    case 'unauthorized':
+      return {
+        kind: 'unauthorized',
+        httpStatus,
+        reason: meaning.reason ?? reasonFrom(evidence),
+        ...marks,
+      };
+    case 'retry':
+      return {
+        kind: 'try_again',
+        httpStatus,
+        reason,
+        ...(httpStatus >= 500 ? { about: 'api' } : {}),
+        retryAfterMs: waitMs ?? told?.retryAfterMs,
+        ...marks,
+      };
+    case 'failed':
+      return { kind: 'refused', httpStatus, reason, ...marks };
+  }
+}
 
 function judgeStatus(evidence: Evidence): Answer {
   const { httpStatus, told } = evidence;
@@ -257,6 +339,7 @@ function judgeBody(evidence: Evidence): Answer {
     sign: 'no_json',
   };
   if (bodyError) return cutOff;
+  if (evidence.profile?.data !== undefined) return judgeRecord(evidence, evidence.profile);
   for (const candidate of body.candidates) {
     const value = findRoundedJsonObject(candidate);
     if (value) {
@@ -280,6 +363,29 @@ function judgeBody(evidence: Evidence): Answer {
   if (writer.form === 'page' || writer.form === 'text') return { ...cutOff, writer };
   const reason = isUtf8(bytes) ? whyNoJsonObject(body.said) : undefined;
   return reason === undefined ? cutOff : { ...cutOff, reason, isWhole: true, writer };
+}
+
+/** An answer of an API whose record is a part of it. */
+function judgeRecord(
+  { httpStatus, body, headers, domain, shapeOf }: Evidence,
+  profile: ApiProfile,
+): Answer {
+  for (const candidate of body.candidates) {
+    const answer = findJson(candidate);
+    if (answer === undefined) continue;
+    const record = profile.recordOf(answer);
+    if (!isJsonObject(record)) break;
+    const json = JSON.stringify(record);
+    const isShared = json.includes(domain) || canBeShared(json, record);
+    const writer: Writer = {
+      server: serverOf(headers),
+      form: 'json',
+      names: [],
+      canBeShared: isShared,
+    };
+    return { kind: 'found', httpStatus, json, shape: shapeOf(record), writer };
+  }
+  return { kind: 'refused', httpStatus, reason: `no record at '${profile.data}'` };
 }
 
 /**

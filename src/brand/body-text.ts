@@ -17,7 +17,9 @@ export function readBody(
 ): BodyText {
   let said: string | undefined;
   return {
-    candidates: textsOf(bytes, headers['content-type'], redactor),
+    get candidates() {
+      return textsOf(bytes, headers['content-type'], redactor);
+    },
     get said() {
       const isPart = isCut || bodyError !== undefined;
       said ??= redactor.text(bytes.toString('utf8'), isPart);

@@ -1,7 +1,7 @@
 import type { Dispatcher } from 'undici';
 import { systemErrorCode } from '../common/errors.ts';
 import { type Answer, ERROR_BODY_BYTES, judge, meaningOf } from './answer.ts';
-import { readBody } from './body-text.ts';
+import { type BodyText, readBody } from './body-text.ts';
 import { type ConnectionsOptions, type Line, openConnections } from './connections.ts';
 import type { Credential } from './credential.ts';
 import { createDeadlines, type Deadline } from './deadline.ts';
@@ -15,12 +15,13 @@ import {
   isPacked,
   type ResponseHeaders,
 } from './exchange.ts';
+import { findJson } from './json-object.ts';
 import {
   InvalidHttpError,
   type LenientConnections,
   openLenientConnections,
 } from './lenient-http.ts';
-import { findLimits } from './limit-headers/find-limits.ts';
+import { findLimits, type Reading } from './limit-headers/find-limits.ts';
 import { createServerClock } from './limit-headers/time.ts';
 import { createWindowFinder } from './limit-headers/window-finder.ts';
 import {
@@ -79,6 +80,7 @@ const READ_KINDS: ReadonlySet<ReturnType<typeof meaningOf>> = new Set([
 export function createBrandClient(options: BrandClientOptions): BrandClient {
   const { endpoint, credential, connections, timeoutMs } = options;
   const { maxBodyBytes = TEN_MIB, now = Date.now } = options;
+  const { profile } = endpoint;
   const transport = openTransport({ origin: endpoint.origin, connections, timeoutMs });
   const deadlines = createDeadlines(timeoutMs);
   const shapeOf = createShapeFinder();
@@ -122,7 +124,9 @@ export function createBrandClient(options: BrandClientOptions): BrandClient {
   function mostBytes(httpStatus: number, sent: ResponseHeaders): number {
     const declaredBytes = Number(sent['content-length'] ?? Number.NaN);
     const kind = meaningOf(httpStatus);
-    if (kind === 'found') return declaredBytes > maxBodyBytes && !isPacked(sent) ? 0 : maxBodyBytes;
+    // Of an API with a profile any status may bring an answer, or say in its body what it means.
+    if (kind === 'found' || profile)
+      return declaredBytes > maxBodyBytes && !isPacked(sent) ? 0 : maxBodyBytes;
     if (declaredBytes <= DISCARDED_BYTES || !READ_KINDS.has(kind)) return DISCARDED_BYTES;
     return ERROR_BODY_BYTES;
   }
@@ -133,13 +137,15 @@ export function createBrandClient(options: BrandClientOptions): BrandClient {
       throw bodyError;
     }
     const { date } = sent;
-    const told = findLimits(sent, {
+    const reading: Reading = {
       date: typeof date === 'string' ? date : undefined,
       sentMs,
       nowMs: now(),
       clock,
       windows,
-    });
+    };
+    const told = (profile?.findLimits ?? findLimits)(sent, reading);
+    const body = readBody(response, credential.redactor);
     return judge({
       ...response,
       domain: asked,
@@ -147,12 +153,28 @@ export function createBrandClient(options: BrandClientOptions): BrandClient {
       path,
       isDoubled: endpoint.isDoubled,
       told,
-      body: readBody(response, credential.redactor),
+      body,
       shapeOf,
+      profile,
+      meaning: profile?.meaningOf({
+        httpStatus: response.httpStatus,
+        headers: sent,
+        json: () => (response.isCut || bodyError ? undefined : jsonOf(body)),
+        reading,
+      }),
     });
   }
 
   return { call, close: () => transport.close() };
+}
+
+/** The first of the texts that a body may be which is JSON. */
+function jsonOf(body: BodyText): unknown {
+  for (const candidate of body.candidates) {
+    const value = findJson(candidate);
+    if (value !== undefined) return value;
+  }
+  return undefined;
 }
 
 /** The meaning of a call without an answer that could be read. */
