@@ -27,6 +27,8 @@ export interface ApiProfile {
   readonly findLimits?:
     | ((headers: ResponseHeaders, reading: Reading) => Limits | undefined)
     | undefined;
+  /** The documented rate, which calls start at until the API shows another. */
+  readonly startRate: { readonly count: number; readonly perMs: number } | undefined;
 }
 
 /** One answer, as rules look at it. */

@@ -5,6 +5,7 @@ import { DOMAIN, parseBaseUrl } from '../brand/endpoint.ts';
 import { compileExpression, ExpressionError } from '../collector/fields/expression.ts';
 import { BrandfillError } from '../common/errors.ts';
 import { parseDuration } from '../job/values/duration.ts';
+import { parseRate } from '../job/values/quantities.ts';
 
 /**
  * The shape of a profile. It is said once: what is read, what editors check (the JSON Schema in
@@ -22,6 +23,7 @@ export interface ProfileFile {
   readonly request: RequestFile;
   readonly rules?: readonly RuleFile[] | undefined;
   readonly data?: string | undefined;
+  readonly limits?: LimitsFile | undefined;
   readonly samples?: readonly SampleFile[] | undefined;
 }
 
@@ -51,6 +53,21 @@ interface WhenFile {
 type WaitIn<P extends string> = Readonly<Record<P, string>> & {
   readonly unit?: 's' | 'ms' | undefined;
 };
+
+interface LimitsFile {
+  readonly rate?: string | undefined;
+  readonly windows?: readonly WindowFile[] | undefined;
+}
+
+/** One of the limits that an API states. */
+export interface WindowFile {
+  readonly per?: string | undefined;
+  readonly limit?: string | undefined;
+  readonly remaining?: string | undefined;
+  readonly reset?: string | undefined;
+  readonly unit?: 's' | 'ms' | undefined;
+  readonly member?: string | undefined;
+}
 
 /** An answer, and what it has to mean. */
 export interface SampleFile {
@@ -192,6 +209,34 @@ const request = z
   })
   .describe('how the API is asked about one domain');
 
+const window = z.strictObject({
+  per: duration('how long the window is').optional(),
+  limit: headerName.optional().describe('the header with the calls that it allows'),
+  remaining: headerName.optional().describe('the header with the calls that are left'),
+  reset: headerName.optional().describe('the header that says when it begins anew'),
+  unit,
+  member: z
+    .string()
+    .min(1)
+    .optional()
+    .describe('where these headers hold objects such as {minute: 100}: the member that counts'),
+});
+
+const limits = z
+  .strictObject({
+    rate: checked((text) =>
+      parseRate(text) === 'auto' ? 'expected a rate such as 100/s or 600/min' : undefined,
+    )
+      .optional()
+      .describe('the documented rate, which calls start at until the API shows another'),
+    windows: z
+      .array(window)
+      .min(1)
+      .optional()
+      .describe('the limits that answers state in headers, several at once'),
+  })
+  .describe('how fast the API may be asked');
+
 const sample = z.strictObject({
   status: oneStatus.describe('status of the answer'),
   headers: z.record(headerName, z.string()).optional().describe('its headers'),
@@ -215,6 +260,7 @@ export const profileShape: z.ZodType<ProfileFile> = z.strictObject({
     .optional()
     .describe('what answers mean; the first rule that fits counts, else what every API means'),
   data: expression('where in an answer the record is').optional(),
+  limits: limits.optional(),
   samples: z
     .array(sample)
     .optional()

@@ -17,7 +17,9 @@ import {
 } from '../job/job-file/job-file-issues.ts';
 import { findNearest } from '../job/known-options.ts';
 import { isProfileFile } from '../job/settings/api.ts';
+import { parseRate } from '../job/values/quantities.ts';
 import { shorten } from '../rows/columns/names.ts';
+import { compileLimits } from './limits.ts';
 import { type ProfileFile, profileShape } from './profile-schema.ts';
 import { compileRules, tolerant } from './rules.ts';
 import { findSampleProblem } from './samples.ts';
@@ -111,7 +113,7 @@ function hasDomain({ request: { path, params = {} } }: ProfileFile): boolean {
 }
 
 function compile(name: string, content: ProfileFile): ApiProfile {
-  const { request, rules = [], data } = content;
+  const { request, rules = [], data, limits } = content;
   const params = Object.entries(request.params ?? {});
   const path = request.path ?? '/v1/brand';
   return {
@@ -121,8 +123,15 @@ function compile(name: string, content: ProfileFile): ApiProfile {
     meaningId: hash([rules.map(({ note: _, ...rule }) => rule), data ?? '']),
     data,
     meaningOf: compileRules(rules),
+    findLimits: limits?.windows && compileLimits(limits.windows),
+    startRate: limits?.rate === undefined ? undefined : rateOf(limits.rate),
     recordOf: data === undefined ? (answer) => answer : tolerant(compileExpression(data)),
   };
+}
+
+function rateOf(text: string): ApiProfile['startRate'] {
+  const rate = parseRate(text);
+  return rate === 'auto' ? undefined : rate;
 }
 
 function hash(parts: readonly unknown[]): string {
