@@ -16,6 +16,8 @@ export interface Job {
   readonly settings: Settings;
   readonly endpoint: Endpoint;
   readonly credential: Credential;
+  /** The profile of the API, if one is named. */
+  readonly profile: Profile | undefined;
   /** Oddities of the settings that are not errors, in sentences. */
   readonly notices: readonly string[];
 }
@@ -47,7 +49,7 @@ export function createJob({ given, apiKey, env, describe }: JobOptions): Job {
 export type ApiSettings = Pick<Settings, 'baseUrl' | 'param' | 'header' | 'auth' | 'apiKeyFile'>;
 
 /** The API, and the credential to call it. */
-export type Api = Pick<Job, 'endpoint' | 'credential' | 'notices'>;
+export type Api = Pick<Job, 'endpoint' | 'credential' | 'profile' | 'notices'>;
 
 /** @throws BrandfillError `INVALID_SETTING` */
 export function createApi({
@@ -82,6 +84,7 @@ export function createApi({
   const credential = createCredential(settings.auth, secret, others);
   return {
     credential,
+    profile,
     endpoint: createEndpoint({
       baseUrl: settings.baseUrl,
       params: settings.param ?? [],

@@ -36,19 +36,35 @@ export interface Profile {
   readonly api: ApiProfile;
 }
 
+/** A mistake in a profile, and the way to its place. */
+export interface ProfileProblem {
+  readonly path: readonly (string | number)[];
+  readonly message: string;
+}
+
 /**
  * Reads a profile: one that is shipped, by its name, or a file.
  *
  * @throws BrandfillError `INVALID_SETTING` with the place of everything that is wrong in it. The
  *   message follows the name of the setting that named it
+ *
+ * @param findMore what else is refused. @default nothing
  */
-export function readProfile(nameOrFile: string): Profile {
+export function readProfile(nameOrFile: string, findMore: FindProblems = () => []): Profile {
   const file = isProfileFile(nameOrFile) ? nameOrFile : shippedFile(nameOrFile);
-  return parseProfile(file, readText(file));
+  return parseProfile(file, readText(file), findMore);
+}
+
+/** Finds what is wrong with a profile that can be used nevertheless. */
+type FindProblems = (profile: Profile) => readonly ProfileProblem[];
+
+/** The text of a profile as it stands in its file. @throws BrandfillError as `readProfile` */
+export function readProfileText(nameOrFile: string): string {
+  return readText(isProfileFile(nameOrFile) ? nameOrFile : shippedFile(nameOrFile));
 }
 
 /** The names of the profiles that come with Brandfill, in the order of the alphabet. */
-function shippedProfiles(): readonly string[] {
+export function shippedProfiles(): readonly string[] {
   return readdirSync(SHIPPED)
     .filter((name) => name.endsWith('.yaml'))
     .map((name) => basename(name, '.yaml'))
@@ -76,7 +92,11 @@ function shippedFile(name: string): string {
 }
 
 /** Reads the text of a profile. @throws BrandfillError as `readProfile` */
-export function parseProfile(file: string, text: string): Profile {
+export function parseProfile(
+  file: string,
+  text: string,
+  findMore: FindProblems = () => [],
+): Profile {
   const lines = new LineCounter();
   const doc = parseDocument(text, { lineCounter: lines, prettyErrors: false });
   const issues = createIssues(file, lines);
@@ -101,6 +121,7 @@ export function parseProfile(file: string, text: string): Profile {
     const problem = findSampleProblem(sample, profile);
     if (problem !== undefined) issues.add(placeOf(['samples', at], doc), problem);
   }
+  for (const { path, message } of findMore(profile)) issues.add(placeOf(path, doc), message);
   throwIfAny(issues);
   return profile;
 }

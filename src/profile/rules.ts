@@ -43,7 +43,7 @@ const NOTHING = (): undefined => undefined;
 type Status = NonNullable<RuleFile['when']['status']>;
 
 /** The statuses that a rule is about, as ranges that include both ends. */
-function rangesOf(status: Status): readonly (readonly [from: number, to: number])[] {
+export function rangesOf(status: Status): readonly (readonly [from: number, to: number])[] {
   return [status].flat().map((one): readonly [number, number] => {
     if (typeof one === 'number') return [one, one];
     const [, from, to] = STATUS_RANGE.exec(one) ?? [];
@@ -126,4 +126,16 @@ export function tolerant(find: (answer: unknown) => unknown): (answer: unknown) 
       return undefined;
     }
   };
+}
+
+/** What a rule asks of an answer, for people. */
+export function describeWhen({ status, header, body }: RuleFile['when']): string {
+  const parts = [
+    ...(status === undefined ? [] : [`status ${[status].flat().join(', ')}`]),
+    ...(header === undefined
+      ? []
+      : [`header ${header.name}${header.pattern === undefined ? '' : ` ~ ${header.pattern}`}`]),
+    ...(body === undefined ? [] : [`body ${body}`]),
+  ];
+  return parts.length === 0 ? 'any answer' : parts.join(', ');
 }

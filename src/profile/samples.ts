@@ -12,7 +12,7 @@ import type { SampleFile } from './profile-schema.ts';
  *
  * @param domain the domain that was asked
  */
-function judgeSample(sample: SampleFile, api: ApiProfile, domain = 'example.com'): Answer {
+export function judgeSample(sample: SampleFile, api: ApiProfile, domain = 'example.com'): Answer {
   const headers: Record<string, string> = { 'content-type': 'application/json' };
   for (const [name, value] of Object.entries(sample.headers ?? {})) {
     headers[name.toLowerCase()] = value;
@@ -63,7 +63,7 @@ export function findSampleProblem(
 }
 
 /** An answer in the words of rules. */
-function meaningOfAnswer({ kind }: Answer): MeaningName {
+export function meaningOfAnswer({ kind }: Answer): MeaningName {
   return WORDS[kind];
 }
 

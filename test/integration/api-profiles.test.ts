@@ -354,3 +354,91 @@ describe('a profile that cannot be used ends with exit code 2, and asks nothing'
     );
   });
 });
+
+describe('brandfill api check', () => {
+  const base = 'title: Acme\nrequest: { baseUrl: "http://127.0.0.1:9" }\n';
+
+  it('says what is right, and which rules no sample shows at work', async () => {
+    const folder = openProfile(`${base}
+rules:
+  - { when: { status: 404, body: error }, means: pending }
+  - { when: { status: 404 }, means: failed }
+  - { when: { status: 403 }, means: throttled }
+samples:
+  - { status: 404, body: { error: x }, means: pending }
+  - { status: 404, means: failed }
+`);
+    const ended = await runHere(['api', 'check', 'acme.yaml'], { cwd: folder.path });
+    expect(ended).toMatchObject({
+      code: 0,
+      stdout:
+        'acme.yaml is right: 3 rules, 2 samples that mean what they should.\nNo sample shows rule 3 at work.\n',
+    });
+  });
+
+  it('refuses rules that can never fit, with their places, which a run only lives with', async () => {
+    const profile = `${base}
+rules:
+  - { when: { status: 400-499, header: { name: x-a } }, means: pending }
+  - { when: { status: 404, header: { name: X-A, pattern: b } }, means: failed }
+  - { when: { status: 401 }, means: failed }
+  - { when: { status: [400, 402-499] }, means: failed }
+  - { when: { status: 400-420, body: error }, means: quota }
+  - { when: { status: 400-500, body: error }, means: quota }
+`;
+    const folder = openProfile(profile);
+    const ended = await runHere(['api', 'check', 'acme.yaml'], { cwd: folder.path });
+    expect(ended).toMatchObject({ code: 2, stdout: '' });
+    expect(ended.stderr.trimEnd().split('\n')).toEqual([
+      'brandfill: Cannot use acme.yaml: 2 things are wrong.',
+      '  acme.yaml:6:5: rule 2 can never fit: rule 1 fits whatever it would; move it up, or leave it out',
+      '  acme.yaml:9:5: rule 5 can never fit: rules 3, 4 fit whatever it would; move it up, or leave it out',
+    ]);
+    const plan = await runHere(['enrich', 'list.csv', '--api', 'acme.yaml', '--dry-run'], {
+      cwd: folder.path,
+    });
+    expect(plan.code, plan.stderr).toBe(0);
+  });
+
+  it('refuses a sample that means something else, and says which rule decided', async () => {
+    const folder = openProfile(`${base}
+rules: [{ when: { status: 404 }, means: pending }]
+samples: [{ status: 404, means: not_found }]
+`);
+    const ended = await runHere(['api', 'check', 'acme.yaml'], { cwd: folder.path });
+    expectUsageError(
+      ended,
+      /Cannot use acme\.yaml:5:11: expected this answer to mean not_found, but it means pending \(rule 1\)\./,
+    );
+  });
+});
+
+describe('brandfill try --explain', () => {
+  it('says what each answer means, and which rule decided', async () => {
+    let calls = 0;
+    const { url } = await openServer((_, response) => {
+      calls += 1;
+      response.writeHead(calls === 1 ? 404 : 200, { 'x-error': 'crawl_queued' });
+      response.end('{"name":"Acme"}');
+    });
+    const folder = openProfile(`
+title: Acme
+request: { baseUrl: "${url}" }
+rules:
+  - when: { status: 404, header: { name: x-error, pattern: ^crawl } }
+    means: pending
+    wait: 200ms
+`);
+    const args = ['try', 'acme.com', '--api', 'acme.yaml'];
+    const ended = await runHere([...args, '--explain'], { cwd: folder.path });
+    expect(ended.code, ended.stderr).toBe(0);
+    expect(ended.stderr).toBe(
+      'Call 1: 404 means pending, again in 200 ms (rule 1: status 404, header x-error ~ ^crawl).\n' +
+        'Call 2: 200 means found (no rule fits, as without a profile).\n',
+    );
+    const asJson = await runHere([...args, '--refresh', '--json'], { cwd: folder.path });
+    expect(JSON.parse(asJson.stdout)).toMatchObject({
+      answers: [{ httpStatus: 200, means: 'found' }],
+    });
+  });
+});
