@@ -205,8 +205,10 @@ class Lookup implements CallQuestions {
       const most = answer.isWhole ? MAX_WHOLE_RETRIES : MAX_CUT_OFF_RETRIES;
       if (this.#invalidAnswers > most) return false;
     }
-    const { clock, counters, retryGate, stopSwitch } = this.#context;
-    const delayMs = backoffMs(retriesMade, this.#context.random());
+    const { clock, counters, maxWaitMs, retryGate, stopSwitch } = this.#context;
+    const { retryAfterMs = 0 } = answer.kind === 'try_again' ? answer : {};
+    if (retryAfterMs > maxWaitMs) return false;
+    const delayMs = Math.max(backoffMs(retriesMade, this.#context.random()), retryAfterMs);
     await clock.sleep(delayMs, stopSwitch.noNewCall);
     await retryGate.pass(stopSwitch.noNewCall);
     counters.retries += 1;
