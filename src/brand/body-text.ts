@@ -2,12 +2,14 @@ import { isUtf8 } from 'node:buffer';
 import { createRequire } from 'node:module';
 import type { Redactor } from '../common/secrets.ts';
 import type { Exchanged } from './exchange.ts';
+import { findJson } from './json-object.ts';
 
 /** A body as text. Nothing of it becomes text elsewhere, so no secret gets any further. */
 export class BodyText {
   readonly #exchanged: Exchanged;
   readonly #redactor: Redactor;
   #said: string | undefined;
+  #json: unknown;
 
   constructor(exchanged: Exchanged, redactor: Redactor) {
     this.#exchanged = exchanged;
@@ -34,6 +36,18 @@ export class BodyText {
     this.#said ??= this.#redactor.text(bytes.toString('utf8'), isPart);
     return this.#said;
   }
+
+  /** The value of the body, of whatever kind; undefined when it is no JSON, or did not come whole. */
+  get json(): unknown {
+    const { isCut, bodyError } = this.#exchanged;
+    if (isCut || bodyError) return undefined;
+    this.#json ??= jsonIn(this.asUtf8()) ?? jsonIn(this.inItsCharset());
+    return this.#json;
+  }
+}
+
+function jsonIn(text: string | undefined): unknown {
+  return text === undefined ? undefined : findJson(text);
 }
 
 /**

@@ -20,7 +20,7 @@ import {
   type LenientConnections,
   openLenientConnections,
 } from './lenient-http.ts';
-import { findLimits } from './limit-headers/find-limits.ts';
+import { findLimits, type Reading } from './limit-headers/find-limits.ts';
 import { createServerClock } from './limit-headers/time.ts';
 import { createWindowFinder } from './limit-headers/window-finder.ts';
 import {
@@ -79,6 +79,7 @@ const READ_KINDS: ReadonlySet<ReturnType<typeof meaningOf>> = new Set([
 export function createBrandClient(options: BrandClientOptions): BrandClient {
   const { endpoint, credential, connections, timeoutMs } = options;
   const { maxBodyBytes = TEN_MIB, now = Date.now } = options;
+  const { profile } = endpoint;
   const transport = openTransport({ origin: endpoint.origin, connections, timeoutMs });
   const deadlines = createDeadlines(timeoutMs);
   const shapeOf = createShapeFinder();
@@ -122,7 +123,9 @@ export function createBrandClient(options: BrandClientOptions): BrandClient {
   function mostBytes(httpStatus: number, sent: ResponseHeaders): number {
     const declaredBytes = Number(sent['content-length'] ?? Number.NaN);
     const kind = meaningOf(httpStatus);
-    if (kind === 'found') return declaredBytes > maxBodyBytes && !isPacked(sent) ? 0 : maxBodyBytes;
+    // Of an API with a profile any status may bring an answer, or say in its body what it means.
+    if (kind === 'found' || profile)
+      return declaredBytes > maxBodyBytes && !isPacked(sent) ? 0 : maxBodyBytes;
     if (declaredBytes <= DISCARDED_BYTES || !READ_KINDS.has(kind)) return DISCARDED_BYTES;
     return ERROR_BODY_BYTES;
   }
@@ -133,13 +136,15 @@ export function createBrandClient(options: BrandClientOptions): BrandClient {
       throw bodyError;
     }
     const { date } = sent;
-    const told = findLimits(sent, {
+    const reading: Reading = {
       date: typeof date === 'string' ? date : undefined,
       sentMs,
       nowMs: now(),
       clock,
       windows,
-    });
+    };
+    const told = (profile?.findLimits ?? findLimits)(sent, reading);
+    const body = new BodyText(response, credential.redactor);
     // Written out: a spread costs a microsecond, as much as reading a body.
     const { httpStatus, bytes, isCut } = response;
     return judge({
@@ -153,8 +158,15 @@ export function createBrandClient(options: BrandClientOptions): BrandClient {
       path,
       isDoubled: endpoint.isDoubled,
       told,
-      body: new BodyText(response, credential.redactor),
+      body,
       shapeOf,
+      profile,
+      meaning: profile?.meaningOf({
+        httpStatus,
+        headers: sent,
+        json: () => body.json,
+        reading,
+      }),
     });
   }
 

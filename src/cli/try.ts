@@ -12,6 +12,7 @@ import { addSettings, type CliContext, onInterrupt } from './command.ts';
 interface TryFlags {
   readonly json?: boolean;
   readonly preset?: boolean;
+  readonly explain?: boolean;
 }
 
 /** Adds `brandfill try <domain>`. */
@@ -23,6 +24,7 @@ export function addTryCommand(program: Command, context: CliContext): void {
   addSettings(command, TRY_OPTIONS);
   command
     .option('--preset', 'print the columns to standard output as a file for --fields @FILE')
+    .option('--explain', 'say what each answer means, and which rule of the profile decided')
     .option('--json', 'print everything to standard output as JSON')
     .addHelpText('after', `\nExit codes:\n${EXIT_CODE_HELP}`)
     .action(async (domain: string, typed: TryFlags & Record<string, unknown>) => {
@@ -32,7 +34,7 @@ export function addTryCommand(program: Command, context: CliContext): void {
 
 async function tryOne(
   domain: string,
-  { json = false, preset = false, ...given }: TryFlags & Record<string, unknown>,
+  { json = false, preset = false, explain = false, ...given }: TryFlags & Record<string, unknown>,
   context: CliContext,
 ): Promise<number> {
   const { tryDomain } = await import('../commands/try.ts');
@@ -44,7 +46,7 @@ async function tryOne(
   const { signal } = interrupt;
   try {
     const trial = await tryDomain({ ...options, signal, onEvent: tellerOf(say) }, flagOf);
-    const shown = { json, preset, hasFields: given['fields'] !== undefined, text: domain };
+    const shown = { json, preset, explain, hasFields: given['fields'] !== undefined, text: domain };
     const { stopped } = trial;
     await show(trial, { ...shown, prefix: given['prefix'] as string | undefined, say });
     return exitCodeOf({ stopped, statuses: { ...createStatusCounts(), [trial.status]: 1 } });
@@ -62,9 +64,12 @@ interface ShowOptions extends Required<TryFlags> {
 
 async function show(trial: Trial, options: ShowOptions): Promise<void> {
   const { json, preset, say, ...rest } = options;
-  const { describeEnd, describeTrial } = await import('../watch/describe-trial.ts');
+  const { describeAnswers, describeEnd, describeTrial } = await import(
+    '../watch/describe-trial.ts'
+  );
   const { printableLines } = await import('../common/text.ts');
   const described = { ...rest, nowMs: Date.now() };
+  if (rest.explain && !json) describeAnswers(trial).forEach(say);
   const print = (lines: readonly string[]): void => {
     process.stdout.write(`${lines.join('\n')}\n`);
   };

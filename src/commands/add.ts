@@ -2,10 +2,10 @@ import { tmpdir } from 'node:os';
 import { basename } from 'node:path';
 import { BrandfillError } from '../common/errors.ts';
 import { createCallbackGuard, createCloser } from '../common/lifetime.ts';
-import { findEndpointId } from '../options/api.ts';
+import { findEndpointIds, readWithProfile } from '../options/api.ts';
 import { ADD_OPTIONS, type AddSettings } from '../options/command-options.ts';
 import type { OptionsOf } from '../options/options.ts';
-import { libraryNaming, type OptionKinds, readOptions } from '../options/read-options.ts';
+import { libraryNaming, type OptionKinds } from '../options/read-options.ts';
 import { cutIntoLists, type ListedDomains, listDomains } from '../producer/add-list.ts';
 import {
   assertColumnsThere,
@@ -71,9 +71,9 @@ export async function add(
   describe: (key: string) => string = libraryNaming,
 ): Promise<AddSummary> {
   const known = { of: 'add', declared: ADD_OPTIONS, others: OTHERS, describe };
-  const settings = readOptions(options, known);
+  const { settings, profile } = readWithProfile(options, known);
   const { input, dryRun = false, signal, onNotice = () => {} } = options;
-  const api = findEndpointId(settings, describe);
+  const api = findEndpointIds(settings, describe, profile)?.queueId;
   const { queue } = settings;
   if (queue === undefined && !dryRun) {
     throw new BrandfillError(

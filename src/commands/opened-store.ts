@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { BrandfillError } from '../common/errors.ts';
-import { findEndpointId } from '../options/api.ts';
+import { findEndpointIds } from '../options/api.ts';
 import type { StoreChoice, StoreOptionNaming } from '../options/command-options.ts';
 import { STORE_OPTIONS, type StoreSettings } from '../options/command-options.ts';
 import type { SettingsOf } from '../options/options.ts';
@@ -39,7 +39,7 @@ export async function withOpenedStore<D extends typeof STORE_OPTIONS, R>(
 ): Promise<R> {
   const sources = { given: { ...options }, env: process.env, describe: naming };
   const settings = readSettings(declared, sources);
-  const endpointId = findEndpointId(settings, naming);
+  const endpointId = findEndpointIds(settings, naming)?.id;
   const { store: folder } = settings as StoreSettings;
   if (!mayMake && !existsSync(join(folder, DATABASE))) {
     throw new BrandfillError(

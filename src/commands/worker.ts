@@ -3,10 +3,17 @@ import { describeProxy, findProxy } from '../brand/proxy.ts';
 import { BrandfillError, type OnNotice } from '../common/errors.ts';
 import { createCallbackGuard, createCloser, within } from '../common/lifetime.ts';
 import { openStatus } from '../metrics/status.ts';
-import { type Api, callsIdOf, createApi, nameApi, paceIdOf } from '../options/api.ts';
+import {
+  type Api,
+  callsIdOf,
+  createApi,
+  nameApi,
+  paceIdOf,
+  readWithProfile,
+} from '../options/api.ts';
 import { WORKER_OPTIONS, type WorkerSettings } from '../options/command-options.ts';
 import type { OptionsOf } from '../options/options.ts';
-import { libraryNaming, type OptionKinds, readOptions } from '../options/read-options.ts';
+import { libraryNaming, type OptionKinds } from '../options/read-options.ts';
 import type { ChunkTaker } from '../queue/bullmq/chunks/take-chunks.ts';
 import { toQueueError } from '../queue/bullmq/server/reasons.ts';
 import { normalizeDomain } from '../rows/domain/domain.ts';
@@ -65,7 +72,7 @@ export async function work(
   describe: (key: string) => string = libraryNaming,
 ): Promise<WorkerEnd> {
   const known = { of: 'work', declared: WORKER_OPTIONS, others: OTHERS, describe };
-  const settings = readOptions(options, known);
+  const { settings, profile } = readWithProfile(options, known);
   const { apiKey, signal, onNotice = () => {}, onReady, onProgress } = options;
   const { queue } = settings;
   if (queue === undefined) {
@@ -74,7 +81,7 @@ export async function work(
       `Cannot work without a queue: give ${describe('queue')}, or set BRANDFILL_QUEUE.`,
     );
   }
-  const api = createApi({ settings, apiKey, env: process.env, describe });
+  const api = createApi({ settings, profile, apiKey, env: process.env, describe });
   const callbackGuard = createCallbackGuard([signal]);
   const end = await workOn(
     { ...settings, queue },
@@ -164,7 +171,7 @@ async function workOn(
       handle: (chunk, reply, isWanted) =>
         worker.handle(chunk, teller?.count(reply) ?? reply, isWanted),
       normalize: normalizeDomain,
-      api: api.endpoint.id,
+      api: api.endpoint.queueId,
       concurrency,
       maxPendingMs: settings.maxPending,
       leaseMs: lostAfter,
@@ -174,12 +181,12 @@ async function workOn(
       onNotice,
     });
     onNotice(
-      `Waiting for lookups on Redis at ${redis.name}; this worker asks ${nameApi(settings)}, API '${api.endpoint.id}' on the queue.`,
+      `Waiting for lookups on Redis at ${redis.name}; this worker asks ${nameApi(settings)}, API '${api.endpoint.queueId}' on the queue.`,
       { level: 'info' },
     );
     const { client } = redis;
     closer.add(bullmq.watchQueuePause({ client, queue: bullmq.LOOKUPS_QUEUE, onNotice }));
-    bullmq.dropStopNotice(redis.client, api.endpoint.id).catch(() => {}); // the message has its time
+    bullmq.dropStopNotice(redis.client, api.endpoint.queueId).catch(() => {}); // the message has its time
     status?.health.started();
     onReady?.();
     const { noNewCall } = stopSwitch;
@@ -187,7 +194,11 @@ async function workOn(
     const stopped = stopSwitch.stopped ?? { reason: 'interrupted' };
     const publishNotice = async (): Promise<void> => {
       if (stopped.reason === 'interrupted') return;
-      const left = bullmq.publishStopNotice(redis.client, api.endpoint.id, describeStop(stopped));
+      const left = bullmq.publishStopNotice(
+        redis.client,
+        api.endpoint.queueId,
+        describeStop(stopped),
+      );
       // Where Redis does not answer, nobody reads them either.
       await within(STOP_NOTICE_MS, left).catch(() => {});
     };

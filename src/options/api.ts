@@ -1,18 +1,28 @@
 import { createHash, scryptSync } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { type Credential, createCredential, isCredentialName } from '../brand/credential.ts';
-import { createEndpoint, type Endpoint, type NameValue } from '../brand/endpoint.ts';
+import { createEndpoint, DOMAIN, type Endpoint, type NameValue } from '../brand/endpoint.ts';
 import { proxyLogins } from '../brand/proxy.ts';
-import { BrandfillError, describeSystemError } from '../common/errors.ts';
-import { isShort, keepSecret } from '../common/secrets.ts';
+import { BrandfillError, describeSystemError, endSentence } from '../common/errors.ts';
+import { isShort, keepCredentialName, keepSecret } from '../common/secrets.ts';
+import { type Profile, readProfile } from '../profile/read-profile.ts';
+import type { Declaration, SettingsOf } from './options.ts';
 import { type ApiSettings, type Declarations, OPTIONS, type Settings } from './options.ts';
-import { readSettings, refuseCombinations, type SettingSources } from './read-options.ts';
+import {
+  checkOptions,
+  type KnownOptions,
+  readSettings,
+  refuseCombinations,
+  type SettingSources,
+} from './read-options.ts';
 
 /** Everything that a run needs to know, checked. */
 export interface Job {
   readonly settings: Settings;
   readonly endpoint: Endpoint;
   readonly credential: Credential;
+  /** The profile of the API, if one is named. */
+  readonly profile: Profile | undefined;
   /** Oddities of the settings that are not errors, in sentences. */
   readonly notices: readonly string[];
 }
@@ -33,38 +43,52 @@ export interface JobOptions extends SettingSources {
  */
 export function createJob({ given, apiKey, env, describe, others = {} }: JobOptions): Job {
   const declared: typeof OPTIONS = { ...OPTIONS, ...others };
-  const settings = readSettings(declared, { given, env, describe });
+  const { settings, profile } = readSettingsWithProfile(declared, { given, env, describe });
   refuseCombinations(settings, { given, describe });
-  return { settings, ...createApi({ settings, apiKey, env, describe }) };
+  return { settings, ...createApi({ settings, profile, apiKey, env, describe }) };
 }
 
 /** The API, and the credential to call it. */
-export type Api = Pick<Job, 'endpoint' | 'credential' | 'notices'>;
+export type Api = Pick<Job, 'endpoint' | 'credential' | 'profile' | 'notices'>;
 
 /** @throws BrandfillError `INVALID_SETTING` */
 export function createApi({
   settings,
+  profile,
   apiKey,
   env,
   describe,
-}: Omit<JobOptions, 'given' | 'others'> & { readonly settings: ApiSettings }): Api {
+}: Omit<JobOptions, 'given' | 'others'> & {
+  readonly settings: ApiSettings;
+  readonly profile: Profile | undefined;
+}): Api {
   if (settings.baseUrl === undefined) {
     throw new BrandfillError(
       'INVALID_SETTING',
       `Cannot start without a base URL: give ${describe('baseUrl')}, or set BRANDFILL_BASE_URL.`,
     );
   }
-  const secret = apiKey ?? readSecret(settings.apiKeyFile, env['BRANDFILL_API_KEY']);
+  const { apiKeyEnv = 'BRANDFILL_API_KEY' } = profile?.content.request ?? {};
+  keepCredentialName(apiKeyEnv);
+  const secret = apiKey ?? readSecret(settings.apiKeyFile, env[apiKeyEnv]);
+  if (profile && !secret && settings.auth.kind !== 'none') {
+    throw new BrandfillError(
+      'INVALID_SETTING',
+      `Cannot call ${profile.content.title} without a credential: set ${apiKeyEnv}, or give ${describe('apiKeyFile')}.`,
+    );
+  }
   const strays = findStrays(settings);
   const others = [...strays.flatMap(({ secrets }) => secrets), ...proxyLogins(env)];
   for (const known of [secret, ...others]) keepSecret(known);
   const credential = createCredential(settings.auth, secret, others);
   return {
     credential,
+    profile,
     endpoint: createEndpoint({
       baseUrl: settings.baseUrl,
       params: settings.params ?? [],
       secretParam: credential.queryParam,
+      profile: profile?.api,
     }),
     notices: [
       ...(secret && settings.auth.kind === 'none'
@@ -134,17 +158,21 @@ export function readSecret(
 }
 
 /**
- * The id of the API that settings name. For settings that need not name an API.
+ * The ids of the API that settings name, in the store and on a queue. For settings that need not name
+ * an API.
  *
  * @param describe gives the name of a setting in messages
  * @returns undefined when no API is named
  * @throws BrandfillError `INVALID_SETTING` when there are parameters without a base URL
  */
-export function findEndpointId(
+export function findEndpointIds(
   { baseUrl, params }: Pick<Settings, 'baseUrl' | 'params'>,
   describe: (key: string) => string,
-): string | undefined {
-  if (baseUrl !== undefined) return createEndpoint({ baseUrl, params: params ?? [] }).id;
+  profile?: Profile,
+): Pick<Endpoint, 'id' | 'queueId'> | undefined {
+  if (baseUrl !== undefined) {
+    return createEndpoint({ baseUrl, params: params ?? [], profile: profile?.api });
+  }
   if (params === undefined) return undefined;
   throw new BrandfillError(
     'INVALID_SETTING',
@@ -202,4 +230,94 @@ export function nameApi({
 }: Pick<Settings, 'baseUrl' | 'params'>): string {
   const names = params.map(([name]) => `${name}=…`);
   return names.length > 0 ? `${baseUrl}?${names.join('&')}` : baseUrl;
+}
+
+/** Settings, and the profile of the API that they name. */
+export interface ProfiledSettings<T> {
+  readonly settings: T;
+  readonly profile: Profile | undefined;
+}
+
+/** Options of which one may name a profile. */
+type Profiled = Declarations & { readonly api: typeof OPTIONS.api };
+
+/**
+ * Checks and reads options like `readOptions`. What is given counts more than the profile of the
+ * API, and the profile more than the environment: a base URL that is set for another API must not
+ * get the credential of this one.
+ *
+ * @throws BrandfillError `INVALID_SETTING`, with the place of whatever is wrong in a profile
+ */
+export function readWithProfile<D extends Profiled>(
+  options: object,
+  known: KnownOptions<D>,
+): ProfiledSettings<SettingsOf<D>> {
+  checkOptions(options, known);
+  const { declared, describe } = known;
+  return readSettingsWithProfile(declared, { given: { ...options }, env: process.env, describe });
+}
+
+function readSettingsWithProfile<D extends Profiled>(
+  declared: D,
+  sources: SettingSources,
+): ProfiledSettings<SettingsOf<D>> {
+  const profile = findProfile(declared, sources);
+  if (!profile) return { settings: readSettings(declared, sources), profile };
+  const given: Record<string, unknown> = { ...sources.given };
+  for (const [key, value] of Object.entries(settingsOf(profile))) {
+    if (Object.hasOwn(declared, key)) given[key] ??= value;
+  }
+  for (const [key, own] of Object.entries(pairsOf(profile))) {
+    const declaration = declared[key];
+    if (declaration) given[key] = joined(own, given[key], declaration);
+  }
+  return { settings: readSettings(declared, { ...sources, given }), profile };
+}
+
+function findProfile({ api }: Profiled, sources: SettingSources): Profile | undefined {
+  const { api: named } = readSettings({ api }, sources);
+  if (named === undefined) return undefined;
+  try {
+    return readProfile(named);
+  } catch (error) {
+    if (!(error instanceof BrandfillError)) throw error;
+    const label = sources.given['api'] === undefined ? api.env : sources.describe('api');
+    const message = `Cannot use ${label}: ${error.message}`;
+    throw new BrandfillError('INVALID_SETTING', endSentence(message), { cause: error });
+  }
+}
+
+/** What a profile says about settings, as a user would give it. */
+function settingsOf({ content }: Profile): Readonly<Record<string, unknown>> {
+  const { baseUrl, auth } = content.request;
+  return { baseUrl, auth };
+}
+
+/** What goes with every call. Parameters with the domain are no settings: each call sets them. */
+function pairsOf({
+  content,
+}: Profile): Readonly<Record<'params' | 'headers', readonly NameValue[]>> {
+  const { params = {}, headers = {} } = content.request;
+  return {
+    params: Object.entries(params).filter(([, value]) => !value.includes(DOMAIN)),
+    headers: Object.entries(headers),
+  };
+}
+
+/** The profile's own pairs with those that are given, which replace their namesakes. */
+function joined(own: readonly NameValue[], given: unknown, { kind }: Declaration): unknown {
+  if (given === undefined || own.length === 0)
+    return given ?? (own.length > 0 ? texts(own) : undefined);
+  let pairs: readonly NameValue[];
+  try {
+    pairs = kind.parse(given) as readonly NameValue[];
+  } catch {
+    return given; // what is wrong with it is said when it is read
+  }
+  const names = new Set(pairs.map(([name]) => name.toLowerCase()));
+  return texts([...own.filter(([name]) => !names.has(name.toLowerCase())), ...pairs]);
+}
+
+function texts(pairs: readonly NameValue[]): readonly string[] {
+  return pairs.map(([name, value]) => `${name}=${value}`);
 }

@@ -30,6 +30,7 @@ import {
 export const TRY_OPTIONS = {
   ...pick(
     OPTIONS,
+    'api',
     'baseUrl',
     'auth',
     'apiKeyFile',
@@ -72,6 +73,7 @@ export const WORKER_OPTIONS = {
   queue: { ...OPTIONS.queue, description: 'Redis to take lookups from' },
   ...pick(
     OPTIONS,
+    'api',
     'baseUrl',
     'auth',
     'apiKeyFile',
@@ -131,6 +133,12 @@ export const ADD_OPTIONS = {
     kind: FLAG,
     description:
       'go ahead of all lists that were added without this option, because somebody is waiting for the outcomes',
+  },
+  /** The profile of the API that is meant. @default BRANDFILL_API, else any */
+  api: {
+    ...OPTIONS.api,
+    description:
+      'profile of the API to ask, by its name or as a file; workers with another one leave the lookups alone (default: any)',
   },
   /**
    * The API that is meant. Workers of other APIs ignore the lookups. @default BRANDFILL_BASE_URL,

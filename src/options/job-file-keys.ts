@@ -191,7 +191,7 @@ function optionKey(option: Declaration): JobFileKey<FileValue> {
         reading.issues.add(offsetOf(resolve(node, reading)), problem);
         return undefined;
       }
-      return kind.isPath === true ? readPaths(value, node, reading) : value;
+      return readPaths(kind, value, { node, reading });
     },
   };
 }
@@ -208,11 +208,17 @@ function presetBeside(
   return beside === undefined ? undefined : presetAt(beside);
 }
 
-/** One path, or several. */
-function readPaths(value: FileValue, node: Node, reading: JobFileReading): FileValue | undefined {
-  if (typeof value === 'string') return readPath(value, node, reading);
+/** The paths in a value, relative to the folder of the job file, like all paths in it. */
+function readPaths(
+  kind: Declaration['kind'],
+  value: FileValue,
+  place: { readonly node: Node; readonly reading: JobFileReading },
+): FileValue | undefined {
+  if (typeof value === 'string') {
+    return kind.isPath?.(value) ? readPath(value, place.node, place.reading) : value;
+  }
   if (!Array.isArray(value)) return value;
-  const paths = value.map((path: FileValue) => readPaths(path, node, reading));
+  const paths = value.map((path: FileValue) => readPaths(kind, path, place));
   return paths.every((path) => path !== undefined) ? paths : undefined;
 }
 

@@ -43,8 +43,8 @@ export interface Kind<T, G> {
   readonly isRepeatable?: boolean;
   /** Whether it may be given as a map. */
   readonly isMap?: boolean;
-  /** Whether it is a path, or several. */
-  readonly isPath?: boolean;
+  /** Whether a value, or one of several, is a path. @default none is */
+  isPath?(value: string): boolean;
   /** Whether a text that begins with `@` names a file that holds the value. */
   readonly takesPreset?: boolean;
   /** @throws BrandfillError `INVALID_SETTING` that says what was expected */
@@ -108,14 +108,18 @@ export const ANY_TEXT: Kind<string, string> = {
   },
 };
 
-export const FILE: Kind<string, string> = { ...text('FILE'), schema: STRING, isPath: true };
+export const FILE: Kind<string, string> = {
+  ...text('FILE'),
+  schema: STRING,
+  isPath: () => true,
+};
 export const FOLDER: Kind<string, string> = { ...FILE, placeholder: 'DIR' };
 
 /** One file or several, each with the ending of a page or of data. */
 export const REPORTS: Kind<readonly string[], string | readonly string[]> = {
   placeholder: 'FILE',
   schema: orList(STRING),
-  isPath: true,
+  isPath: () => true,
   isRepeatable: true,
   parse: (value) =>
     [value].flat().map((item: unknown) => {
@@ -351,6 +355,14 @@ export const CALLS_PER: Kind<CallsPer, string> = {
   },
   show: ({ count, unit }) => `${count.toLocaleString('en-US')}/${unit}`,
 };
+
+/** A profile of an API: the name of one that is shipped, or a file. */
+export const PROFILE: Kind<string, string> = { ...text('NAME or FILE'), isPath: isProfileFile };
+
+/** Whether a profile is named by its file rather than as one that is shipped. */
+export function isProfileFile(nameOrFile: string): boolean {
+  return /[/\\]|\.(ya?ml|json)$/i.test(nameOrFile);
+}
 
 export const BASE_URL: Kind<string, string> = {
   placeholder: 'URL',

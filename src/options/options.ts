@@ -22,6 +22,7 @@ import {
   PARAMS,
   PICTURE_SIZE,
   PRICE,
+  PROFILE,
   RATE,
   REDIS_URL,
   REPORTS,
@@ -127,7 +128,22 @@ const FILE_OPTIONS = {
 
 /** The API, and how it is called. */
 const API_OPTIONS = {
-  /** The API; calls go to `{baseUrl}/v1/brand?domain=…`. @default BRANDFILL_BASE_URL */
+  /**
+   * The profile of the API: the name of one that is shipped, or the path of a YAML or JSON file.
+   *
+   * @default BRANDFILL_API, else the standard contract
+   */
+  api: {
+    kind: PROFILE,
+    env: 'BRANDFILL_API',
+    description:
+      'profile of the API, by its name (see brandfill api list) or as a YAML or JSON file: how the API is asked and what its answers mean (default: the standard, GET {base_url}/v1/brand?domain=…)',
+  },
+  /**
+   * The API; calls go to `{baseUrl}/v1/brand?domain=…` unless a profile says otherwise.
+   *
+   * @default BRANDFILL_BASE_URL
+   */
   baseUrl: {
     kind: BASE_URL,
     env: 'BRANDFILL_BASE_URL',

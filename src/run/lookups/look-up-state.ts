@@ -6,6 +6,7 @@ import type { RowIndex } from '../../producer/row-index.ts';
 import type { RunRecorder } from '../../report/run-recorder.ts';
 import type { OutcomeStore } from '../../store/store.ts';
 import { createRecentOutcomes, type RecentOutcomes, type RunEvent } from '../../watch/events.ts';
+import type { AnsweredCall } from '../../worker/lookup.ts';
 import { createStopSwitch, type StopSwitch } from '../../worker/stop-switch.ts';
 import { createTally, type ProgressOptions, type Tally } from './progress.ts';
 
@@ -58,6 +59,8 @@ export interface LookUpAllOptions {
   readonly control?: RunControl | undefined;
   /** Whether a user tries a single domain. @default false */
   readonly isTrial?: boolean;
+  /** Called for calls that are made here. @default no callback */
+  readonly onCall?: ((call: AnsweredCall) => void) | undefined;
   /** Called for calls that are made here, if there is a report. */
   readonly report?: { readonly recorder: Pick<RunRecorder, 'answered'> } | undefined;
 }
