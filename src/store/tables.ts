@@ -9,6 +9,11 @@ export interface StoreTables extends Omit<LmdbFile, 'commit'>, ToldWrites {
   readonly answers: Database<Buffer, string>;
   /** `failed` and `pending`, beside the answer that a domain may have. */
   readonly failures: Database<Buffer, string>;
+  /**
+   * Cells of answers as an output has them. Whoever changes an outcome removes them in the same
+   * transaction.
+   */
+  readonly ready: Database<Buffer, string>;
   /** Since when domains have been left over. */
   readonly leftOver: Database<number, string>;
   /** Notes on logos. */
@@ -37,6 +42,7 @@ export async function openTables(
       ...writes,
       answers: root.openDB('answers', { encoding: 'binary' }),
       failures: root.openDB('failures', { encoding: 'binary' }),
+      ready: root.openDB('ready', { encoding: 'binary' }),
       leftOver: root.openDB('left-over', { encoding: 'json' }),
       logos: root.openDB('logos', { encoding: 'json' }),
       calls: root.openDB('calls', { encoding: 'json' }),

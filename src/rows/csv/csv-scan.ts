@@ -63,6 +63,8 @@ export async function* scanCsv(
     batch.push({
       cell: record.cell(domainColumn.index),
       sizeBytes,
+      bytes: record.bytes,
+      start: record.start,
       fields,
       others: others.length > 0 ? others.map(({ index }) => record.cell(index)) : undefined,
       isBlank: isNoRow || undefined,
