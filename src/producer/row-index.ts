@@ -82,7 +82,9 @@ export async function createRowIndex(
     append: async (rows, bytes = []) => {
       let lines = '';
       const others: RowBytes[] = [];
-      for (const [at, row] of rows.entries()) {
+      let at = -1;
+      for (const row of rows) {
+        at += 1;
         if (row.kind === 'written') {
           written += row.fields;
           writtenBytes += row.sizeBytes;

@@ -1,7 +1,7 @@
 import { freeBytes } from '../common/files.ts';
 import { timeIn } from './entries.ts';
 import type { OutcomeHead } from './outcome-codec.ts';
-import { keyOf, type StoreTables } from './tables.ts';
+import { hasKeys, keyOf, type StoreTables } from './tables.ts';
 
 /**
  * The cells of answers as an output has them, in bytes, so that a run need not read an answer again
@@ -67,7 +67,7 @@ export interface ReadyTableOptions {
 export function createReadyTable(options: ReadyTableOptions): ReadyTable {
   const { folder, endpointId, write } = options;
   const { root, answers, failures, ready } = options.tables;
-  let isEmpty = ready.getKeysCount({ limit: 1 }) === 0;
+  let isEmpty = !hasKeys(ready, endpointId);
 
   function isLatest(key: string, fetchedAtMs: number): boolean {
     return timeIn(answers, key) === fetchedAtMs && (timeIn(failures, key) ?? 0) <= fetchedAtMs;

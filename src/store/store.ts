@@ -12,7 +12,7 @@ import { decodeHead, decodeOutcome, encodeOutcome, type OutcomeHead } from './ou
 import { createReadyTable, NOTHING_READY, type ReadyTable } from './ready-cells.ts';
 import { removeUnusedShapes } from './removal.ts';
 import { findSavedColumns, type SavedColumn, saveColumns } from './saved-columns.ts';
-import { keyOf, keysOf, noteApiName, openTables } from './tables.ts';
+import { hasKeys, keyOf, noteApiName, openTables } from './tables.ts';
 import { createCommitBatches, isLmdbError, readError } from './told-writes.ts';
 
 /**
@@ -125,7 +125,7 @@ export async function openStore(
   }, COMMIT_DELAY_MS);
   const valueIn: ReadValue = (table, at) => unsaved.find(table, at) ?? table.getBinaryFast(at);
   // Most stores hold no failures. Each row is then spared half of its lookups in the tables.
-  const areFailuresThere = (): boolean => failures.getKeysCount({ limit: 1 }) > 0;
+  const areFailuresThere = (): boolean => hasKeys(failures, endpointId);
   let hasFailures = areFailuresThere();
   const needsFailure = (answer: OutcomeHead | Outcome | undefined): boolean =>
     hasFailures && !(keepsFound && answer?.status === 'found');
@@ -156,7 +156,7 @@ export async function openStore(
 
   return {
     id: tables.id,
-    hasAnswers: () => answers.getKeysCount({ ...keysOf(endpointId), limit: 1 }) > 0,
+    hasAnswers: () => hasKeys(answers, endpointId),
     findHead,
     find: explained((domain: string) => {
       const [at, answer] = [key(domain), outcome(domain, valueIn(answers, key(domain)))];

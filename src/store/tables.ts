@@ -69,6 +69,12 @@ export function keysOf(endpointId: string | undefined): { start?: string; end?: 
   return endpointId === undefined ? {} : { start: `${endpointId}:`, end: `${endpointId};` };
 }
 
+/** Whether a table has any key of an endpoint. LMDB would count all of them, whatever the limit. */
+export function hasKeys<T>(table: Database<T, string>, endpointId: string): boolean {
+  for (const _ of table.getKeys({ ...keysOf(endpointId), limit: 1 })) return true;
+  return false;
+}
+
 /** All APIs that a store has something of. Keys are sorted, so each API takes one look. */
 export function endpointIdsIn(
   tables: Pick<StoreTables, 'answers' | 'failures' | 'leftOver' | 'logos'>,
