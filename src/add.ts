@@ -5,9 +5,10 @@ import { createCloser } from './common/closer.ts';
 import { BrandfillError } from './common/errors.ts';
 import type { EnrichOptions } from './enrich-options.ts';
 import { ADD_SETTINGS, type AddSettings } from './job/commands/add-settings.ts';
-import { findEndpointId } from './job/job.ts';
+import { findEndpointIds } from './job/job.ts';
 import { checkInput, checkOptions, type OptionKind } from './job/known-options.ts';
-import { libraryNaming, readSettings } from './job/read-settings.ts';
+import { libraryNaming } from './job/read-settings.ts';
+import { readWithProfile } from './job/with-profile.ts';
 import { cutIntoLists, type ListedDomains, listDomains } from './producer/add-list.ts';
 import {
   assertColumnsThere,
@@ -35,6 +36,7 @@ export interface AddOptions
     | 'encoding'
     | 'noHeader'
     | 'skipLines'
+    | 'api'
     | 'params'
     | 'acceptEviction'
   > {
@@ -98,12 +100,12 @@ export async function add(
   checkOptions(options, { of: 'add', definitions: ADD_SETTINGS, others: OTHERS, describe });
   checkInput(options.input, describe);
   const { input, params, dryRun = false, signal, onNotice = () => {}, ...given } = options;
-  const settings = readSettings(ADD_SETTINGS, {
+  const { settings, profile } = readWithProfile(ADD_SETTINGS, {
     given: { ...given, param: params },
     env: process.env,
     describe,
   });
-  const api = findEndpointId(settings, describe);
+  const api = findEndpointIds(settings, describe, profile)?.queueId;
   const { queue } = settings;
   if (queue === undefined && !dryRun) {
     throw new BrandfillError(

@@ -9,7 +9,17 @@ import type { RunEvent } from './watch/events.ts';
 export interface EnrichOptions {
   /** Path of an XLSX, CSV, TSV or JSONL file, `-` for standard input, or rows as objects. */
   readonly input: ListInput;
-  /** The API; calls go to `{baseUrl}/v1/brand?domain=…`. @default BRANDFILL_BASE_URL */
+  /**
+   * The profile of the API: the name of one that is shipped, or the path of a YAML or JSON file.
+   *
+   * @default BRANDFILL_API, else the standard contract
+   */
+  readonly api?: string | undefined;
+  /**
+   * The API; calls go to `{baseUrl}/v1/brand?domain=…` unless a profile says otherwise.
+   *
+   * @default BRANDFILL_BASE_URL
+   */
   readonly baseUrl?: string | undefined;
   /** `none`, `bearer`, `basic`, `header:NAME` or `query:NAME`. @default BRANDFILL_AUTH, `none` */
   readonly auth?: string | undefined;

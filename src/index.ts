@@ -12,7 +12,7 @@ export { type LoadedJob, type LoadJobOptions, loadJob } from './load-job.ts';
 export type { Plan } from './producer/plan.ts';
 export type { RunReport } from './report/run-report.ts';
 export type { ListInput } from './rows/list-input.ts';
-export type { Trial, TrialColumn } from './run/run-to-trial.ts';
+export type { Trial, TrialAnswer, TrialColumn } from './run/run-to-trial.ts';
 export { type JobEnd, type RunJobOptions, runJob } from './run-job.ts';
 export type { SandboxOptions } from './sandbox/options.ts';
 export type { SandboxRule } from './sandbox/script-rule.ts';

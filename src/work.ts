@@ -13,7 +13,8 @@ import {
 } from './job/commands/worker-settings.ts';
 import { type Api, callsIdOf, createApi, nameApi, paceIdOf } from './job/job.ts';
 import { checkOptions, type OptionKind } from './job/known-options.ts';
-import { libraryNaming, readSettings } from './job/read-settings.ts';
+import { libraryNaming } from './job/read-settings.ts';
+import { readWithProfile } from './job/with-profile.ts';
 import { watchApi } from './local-worker/api-watch.ts';
 import { openLocalWorker, startTellingWork } from './local-worker/local-worker.ts';
 import type { ChunkTaker } from './queue/bullmq/chunks/take-chunks.ts';
@@ -83,7 +84,7 @@ export async function work(
     ...given
   } = options;
   const sources = { given: { ...given, param: params, header: headers }, env: process.env };
-  const settings = readSettings(WORKER_SETTINGS, { ...sources, describe });
+  const { settings, profile } = readWithProfile(WORKER_SETTINGS, { ...sources, describe });
   const { queue } = settings;
   if (queue === undefined) {
     throw new BrandfillError(
@@ -91,7 +92,7 @@ export async function work(
       `Cannot work without a queue: give ${describe('queue')}, or set BRANDFILL_QUEUE.`,
     );
   }
-  const api = createApi({ settings, apiKey, env: process.env, describe });
+  const api = createApi({ settings, profile, apiKey, env: process.env, describe });
   const callbackGuard = createCallbackGuard([signal]);
   const end = await workOn(
     { ...settings, queue },
@@ -183,7 +184,7 @@ async function workOn(
       handle: (chunk, reply, isWanted) =>
         worker.handle(chunk, teller?.count(reply) ?? reply, isWanted),
       normalize: normalizeDomain,
-      api: api.endpoint.id,
+      api: api.endpoint.queueId,
       concurrency,
       maxPendingMs: settings.maxPending,
       leaseMs: lostAfter,
@@ -193,12 +194,12 @@ async function workOn(
       onNotice,
     });
     onNotice(
-      `Waiting for lookups on Redis at ${redis.name}; this worker asks ${nameApi(settings)}, API '${api.endpoint.id}' on the queue.`,
+      `Waiting for lookups on Redis at ${redis.name}; this worker asks ${nameApi(settings)}, API '${api.endpoint.queueId}' on the queue.`,
       { level: 'info' },
     );
     const { client } = redis;
     closer.add(bullmq.watchQueuePause({ client, queue: bullmq.LOOKUPS_QUEUE, onNotice }));
-    bullmq.dropStopNotice(redis.client, api.endpoint.id).catch(() => {}); // the message has its time
+    bullmq.dropStopNotice(redis.client, api.endpoint.queueId).catch(() => {}); // the message has its time
     status?.health.started();
     onReady?.();
     const { noNewCall } = stopSwitch;
@@ -206,7 +207,11 @@ async function workOn(
     const stopped = stopSwitch.stopped ?? { reason: 'interrupted' };
     const publishNotice = async (): Promise<void> => {
       if (stopped.reason === 'interrupted') return;
-      const left = bullmq.publishStopNotice(redis.client, api.endpoint.id, describeStop(stopped));
+      const left = bullmq.publishStopNotice(
+        redis.client,
+        api.endpoint.queueId,
+        describeStop(stopped),
+      );
       // Where Redis does not answer, nobody reads them either.
       await within(STOP_NOTICE_MS, left).catch(() => {});
     };

@@ -1,9 +1,15 @@
 import { isUtf8 } from 'node:buffer';
 import { domainToUnicode } from 'node:url';
 import type { LimitHints } from '../common/limit-hints.ts';
+import type { ApiProfile, Meaning } from './api-profile.ts';
 import { type BodyText, isCharsetStrange } from './body-text.ts';
 import { type Exchanged, isPackedStrangely, type ResponseHeaders } from './exchange.ts';
-import { findRoundedJsonObject, type JsonObject, whyNoJsonObject } from './json-object.ts';
+import {
+  findRoundedJsonObject,
+  isJsonObject,
+  type JsonObject,
+  whyNoJsonObject,
+} from './json-object.ts';
 import { type Limits, laterOf } from './limit-headers/find-limits.ts';
 import type { Misdirection } from './outcome.ts';
 import type { Shape } from './shape.ts';
@@ -28,6 +34,10 @@ export type Answer = AnswerKind & {
   readonly writer?: Writer;
   /** The sign in it that the address is wrong, if there is one. Counts in the first calls only. */
   readonly sign?: Misdirection;
+  /** The rule of the API's profile that decided, from 1. Absent where none did. */
+  readonly rule?: number;
+  /** Whether that rule looked at more than the status, so that the API itself must have spoken. */
+  readonly isSure?: boolean;
 };
 
 type AnswerKind =
@@ -91,6 +101,8 @@ type AnswerKind =
        * well be the domain's, such as 409.
        */
       readonly about?: 'api' | 'machine';
+      /** How long to wait at least, in milliseconds, if a rule says so. */
+      readonly retryAfterMs?: number | undefined;
     }
   | { readonly kind: 'redirect'; readonly httpStatus: number; readonly path: string };
 
@@ -168,6 +180,10 @@ export interface Evidence extends Exchanged {
   /** The text of the body, without secrets. */
   readonly body: BodyText;
   readonly shapeOf: (answer: JsonObject) => Shape | undefined;
+  /** How the API differs from the standard. */
+  readonly profile?: ApiProfile | undefined;
+  /** What a rule of the profile says. */
+  readonly meaning?: Meaning | undefined;
 }
 
 const REASON_LENGTH = 200;
@@ -176,8 +192,10 @@ export const ERROR_BODY_BYTES = 4_096;
 
 /** Decides what one answer means. */
 export function judge(evidence: Evidence): Answer {
-  const { told } = evidence;
-  const answer = sayLater(evidence) ?? judgeStatus(evidence);
+  const { told, meaning } = evidence;
+  const answer = meaning
+    ? judgeMeaning(evidence, meaning)
+    : (sayLater(evidence) ?? judgeStatus(evidence));
   return told?.limits ? { ...answer, limits: told.limits } : answer;
 }
 
@@ -195,6 +213,69 @@ function sayLater({ httpStatus, told }: Evidence): Answer | undefined {
 }
 
 const MAY_SAY_LATER: ReadonlySet<StatusMeaning> = new Set(['rejected', 'forbidden', 'try_again']);
+
+/** An answer about which a rule of the API's profile has decided. */
+function judgeMeaning(evidence: Evidence, meaning: Meaning): Answer {
+  const { means, waitMs, rule, isSure } = meaning;
+  const { httpStatus, told } = evidence;
+  const reason = meaning.reason ?? `http_${httpStatus}`;
+  // A status alone may be a gateway's: then who wrote the answer counts as ever.
+  const marks = { rule, ...(isSure ? { isSure } : {}) };
+  switch (means) {
+    case 'found':
+      return { ...judgeBody(evidence), ...marks };
+    case 'not_found':
+      return {
+        kind: 'not_found',
+        httpStatus,
+        ...(isSure ? {} : { writer: writerOf(evidence) }),
+        ...marks,
+      };
+    case 'rejected':
+      return {
+        kind: 'rejected',
+        httpStatus,
+        reason: meaning.reason ?? reasonFrom(evidence),
+        ...(isSure ? {} : { writer: refuserOf(evidence) }),
+        ...marks,
+      };
+    case 'pending':
+      return { kind: 'pending', httpStatus, retryAfterMs: waitMs ?? told?.retryAfterMs, ...marks };
+    case 'throttled':
+      return {
+        kind: 'throttled',
+        httpStatus,
+        retryAfterMs: waitMs ?? laterOf(told, true),
+        ...marks,
+      };
+    case 'quota':
+      // What limits the rate says nothing of when a quota is renewed.
+      return {
+        kind: 'quota_used_up',
+        httpStatus,
+        ...(waitMs === undefined ? {} : { retryAfterMs: waitMs }),
+        ...marks,
+      };
+    case 'unauthorized':
+      return {
+        kind: 'unauthorized',
+        httpStatus,
+        reason: meaning.reason ?? reasonFrom(evidence),
+        ...marks,
+      };
+    case 'retry':
+      return {
+        kind: 'try_again',
+        httpStatus,
+        reason,
+        ...(httpStatus >= 500 ? { about: 'api' } : {}),
+        retryAfterMs: waitMs ?? told?.retryAfterMs,
+        ...marks,
+      };
+    case 'failed':
+      return { kind: 'refused', httpStatus, reason, ...marks };
+  }
+}
 
 function judgeStatus(evidence: Evidence): Answer {
   const { httpStatus, told } = evidence;
@@ -248,7 +329,7 @@ function judgeStatus(evidence: Evidence): Answer {
 
 /** A body that has to be a JSON object, because the status says that there is an answer. */
 function judgeBody(evidence: Evidence): Answer {
-  const { httpStatus, isCut, bodyError, bytes, body, domain, headers, shapeOf } = evidence;
+  const { httpStatus, isCut, bodyError, bytes, body, headers } = evidence;
   if (isCut) return { kind: 'refused', httpStatus, reason: 'response_too_large' };
   const cutOff: Answer = {
     kind: 'invalid_response',
@@ -257,18 +338,9 @@ function judgeBody(evidence: Evidence): Answer {
     sign: 'no_json',
   };
   if (bodyError) return cutOff;
-  for (const candidate of body.candidates) {
-    const value = findRoundedJsonObject(candidate);
-    if (value) {
-      const writer: Writer = {
-        server: serverOf(headers),
-        form: 'json',
-        names: [],
-        canBeShared: candidate.includes(domain) || canBeShared(candidate, value),
-      };
-      return { kind: 'found', httpStatus, json: candidate, shape: shapeOf(value), writer };
-    }
-  }
+  if (evidence.profile?.data !== undefined) return judgeRecord(evidence, evidence.profile);
+  const answer = foundIn(body.asUtf8(), evidence) ?? foundIn(body.inItsCharset(), evidence);
+  if (answer) return answer;
   // The body is whole, but how it is written is not known here.
   const strange = isPackedStrangely(headers)
     ? 'unknown_content_encoding'
@@ -280,6 +352,33 @@ function judgeBody(evidence: Evidence): Answer {
   if (writer.form === 'page' || writer.form === 'text') return { ...cutOff, writer };
   const reason = isUtf8(bytes) ? whyNoJsonObject(body.said) : undefined;
   return reason === undefined ? cutOff : { ...cutOff, reason, isWhole: true, writer };
+}
+
+function foundIn(json: string | undefined, evidence: Evidence): Answer | undefined {
+  const value = json === undefined ? undefined : findRoundedJsonObject(json);
+  return json === undefined || value === undefined ? undefined : found(json, value, evidence);
+}
+
+/** An answer of an API whose record is a part of it. */
+function judgeRecord(evidence: Evidence, profile: ApiProfile): Answer {
+  const record = profile.recordOf(evidence.body.json);
+  if (isJsonObject(record)) return found(JSON.stringify(record), record, evidence);
+  const reason = `no record at '${profile.data}'`;
+  return { kind: 'refused', httpStatus: evidence.httpStatus, reason };
+}
+
+function found(
+  json: string,
+  value: JsonObject,
+  { httpStatus, headers, domain, shapeOf }: Evidence,
+): Answer {
+  const writer: Writer = {
+    server: serverOf(headers),
+    form: 'json',
+    names: [],
+    canBeShared: json.includes(domain) || canBeShared(json, value),
+  };
+  return { kind: 'found', httpStatus, json, shape: shapeOf(value), writer };
 }
 
 /**

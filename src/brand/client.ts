@@ -1,8 +1,8 @@
 import type { Dispatcher } from 'undici';
 import { systemErrorCode } from '../common/errors.ts';
 import { type Answer, ERROR_BODY_BYTES, judge, meaningOf } from './answer.ts';
-import { readBody } from './body-text.ts';
-import { type ConnectionsOptions, type Line, openConnections } from './connections.ts';
+import { BodyText } from './body-text.ts';
+import { type ConnectionsOptions, type Line, openConnections, type Trace } from './connections.ts';
 import type { Credential } from './credential.ts';
 import { createDeadlines, type Deadline } from './deadline.ts';
 import type { Endpoint, NameValue } from './endpoint.ts';
@@ -20,7 +20,7 @@ import {
   type LenientConnections,
   openLenientConnections,
 } from './lenient-http.ts';
-import { findLimits } from './limit-headers/find-limits.ts';
+import { findLimits, type Reading } from './limit-headers/find-limits.ts';
 import { createServerClock } from './limit-headers/time.ts';
 import { createWindowFinder } from './limit-headers/window-finder.ts';
 import {
@@ -79,6 +79,7 @@ const READ_KINDS: ReadonlySet<ReturnType<typeof meaningOf>> = new Set([
 export function createBrandClient(options: BrandClientOptions): BrandClient {
   const { endpoint, credential, connections, timeoutMs } = options;
   const { maxBodyBytes = TEN_MIB, now = Date.now } = options;
+  const { profile } = endpoint;
   const transport = openTransport({ origin: endpoint.origin, connections, timeoutMs });
   const deadlines = createDeadlines(timeoutMs);
   const shapeOf = createShapeFinder();
@@ -122,7 +123,9 @@ export function createBrandClient(options: BrandClientOptions): BrandClient {
   function mostBytes(httpStatus: number, sent: ResponseHeaders): number {
     const declaredBytes = Number(sent['content-length'] ?? Number.NaN);
     const kind = meaningOf(httpStatus);
-    if (kind === 'found') return declaredBytes > maxBodyBytes && !isPacked(sent) ? 0 : maxBodyBytes;
+    // Of an API with a profile any status may bring an answer, or say in its body what it means.
+    if (kind === 'found' || profile)
+      return declaredBytes > maxBodyBytes && !isPacked(sent) ? 0 : maxBodyBytes;
     if (declaredBytes <= DISCARDED_BYTES || !READ_KINDS.has(kind)) return DISCARDED_BYTES;
     return ERROR_BODY_BYTES;
   }
@@ -133,22 +136,37 @@ export function createBrandClient(options: BrandClientOptions): BrandClient {
       throw bodyError;
     }
     const { date } = sent;
-    const told = findLimits(sent, {
+    const reading: Reading = {
       date: typeof date === 'string' ? date : undefined,
       sentMs,
       nowMs: now(),
       clock,
       windows,
-    });
+    };
+    const told = (profile?.findLimits ?? findLimits)(sent, reading);
+    const body = new BodyText(response, credential.redactor);
+    // Written out: a spread costs a microsecond, as much as reading a body.
+    const { httpStatus, bytes, isCut } = response;
     return judge({
-      ...response,
+      httpStatus,
+      headers: sent,
+      bytes,
+      isCut,
+      bodyError,
       domain: asked,
       origin: endpoint.origin,
       path,
       isDoubled: endpoint.isDoubled,
       told,
-      body: readBody(response, credential.redactor),
+      body,
       shapeOf,
+      profile,
+      meaning: profile?.meaningOf({
+        httpStatus,
+        headers: sent,
+        json: () => body.json,
+        reading,
+      }),
     });
   }
 
@@ -220,10 +238,9 @@ function openTransport({ now = () => performance.now(), ...options }: TransportO
   let separateUntilMs = Number.NEGATIVE_INFINITY;
 
   async function overKept(request: ExchangeRequest, deadline: Deadline): Promise<Exchanged> {
-    const trace = new Trace();
-    const onLine = (line: Line): void => trace.begin(line);
+    const trace = new LineTrace();
     try {
-      const exchanged = await exchange(kept, { ...request, onLine }, deadline);
+      const exchanged = await exchange(kept, request, deadline, { trace });
       if (staleScore > 0 && trace.wasUsed) staleScore = Math.max(0, staleScore - 1);
       return exchanged;
     } catch (error) {
@@ -240,7 +257,7 @@ function openTransport({ now = () => performance.now(), ...options }: TransportO
   /** Makes a call over a connection that no other call has used or will use. */
   function overSeparate(request: ExchangeRequest, deadline: Deadline): Promise<Exchanged> {
     separate ??= openConnections(options);
-    return exchange(separate, { ...request, reset: true }, deadline);
+    return exchange(separate, request, deadline, { isLast: true });
   }
 
   return {
@@ -263,13 +280,11 @@ function openTransport({ now = () => performance.now(), ...options }: TransportO
   };
 }
 
-/** Watches the connection of one call. */
-class Trace {
+class LineTrace implements Trace {
   #line: Line | undefined;
   #socket: Line['socket'];
   #bytesBefore = 0;
 
-  /** The call goes over a line. */
   begin(line: Line): void {
     this.#line = line;
     this.#socket = line.socket;

@@ -1,11 +1,15 @@
 import { createHash } from 'node:crypto';
 import { BrandfillError } from '../common/errors.ts';
 import { parseHttpUrl, receivedUrl } from '../common/hosts.ts';
+import type { ApiProfile } from './api-profile.ts';
 
 /** The name and value of an extra query parameter or header. They are sent in the order given. */
 export type NameValue = readonly [name: string, value: string];
 
-/** The URL of lookups: `{base_url}/v1/brand?domain=…`, plus parameters that are sent with each. */
+/**
+ * The URL of lookups: `{base_url}/v1/brand?domain=…` unless a profile says otherwise, plus parameters
+ * that are sent with each.
+ */
 export interface Endpoint {
   /** Scheme, host and port, such as `https://api.example.com`. */
   readonly origin: string;
@@ -17,10 +21,14 @@ export interface Endpoint {
    */
   readonly isDoubled: boolean;
   /**
-   * A short hash of base URL and parameters. It tells the answers of different APIs apart in the
-   * store. The credential is not part of it.
+   * A short hash of base URL and parameters, and of path and record where a profile names them. It
+   * tells the answers of different APIs apart in the store. The credential is not part of it.
    */
   readonly id: string;
+  /** The same with all that a profile says of what answers mean, for lookups on a queue. */
+  readonly queueId: string;
+  /** How the API differs from the standard. */
+  readonly profile: ApiProfile | undefined;
 }
 
 export interface EndpointOptions {
@@ -29,6 +37,8 @@ export interface EndpointOptions {
   readonly params?: readonly NameValue[];
   /** A query parameter that carries the credential. It is not part of the endpoint's identity. */
   readonly secretParam?: NameValue | undefined;
+  /** How the API differs from the standard. @default it does not */
+  readonly profile?: ApiProfile | undefined;
 }
 
 const VERSION = '/v1';
@@ -40,22 +50,65 @@ const PATH = `${VERSION}/brand`;
  * @throws BrandfillError `INVALID_SETTING` when the base URL is invalid.
  */
 export function createEndpoint(options: EndpointOptions): Endpoint {
+  const { profile } = options;
   const url = new URL(parseBaseUrl(options.baseUrl));
   const params = options.params ?? [];
   const all = options.secretParam ? [...params, options.secretParam] : params;
-  if (all.some(([name]) => name === 'domain')) {
+  const basePath = url.pathname.replace(/\/+$/, '');
+  const template = templateOf(profile);
+  const taken = all.find(([name]) => template.names.has(name));
+  if (taken) {
     throw new BrandfillError(
       'INVALID_SETTING',
-      `Cannot use 'domain' as a query parameter: each call sets it itself; leave it out.`,
+      `Cannot use '${taken[0]}' as a query parameter: each call sets it itself; leave it out.`,
     );
   }
-  const basePath = url.pathname.replace(/\/+$/, '');
-  const suffix = all.map(([name, value]) => `&${encode(name)}=${encode(value)}`).join('');
+  const suffix = all
+    .map(([name, value], at) => `${at === 0 ? template.separator : '&'}${pairOf(name, value)}`)
+    .join('');
+  const isStandard = template.text === STANDARD;
+  const differs = [isStandard ? [] : template.text, profile?.data ?? []].flat();
+  const id = identify([url.origin + basePath, ...differs], params);
+  const [before = '', ...after] = (basePath + template.text).split(DOMAIN);
+  const path =
+    after.length === 1
+      ? (domain: string): string => before + encode(domain) + after[0] + suffix
+      : (domain: string): string => [before, ...after].join(encode(domain)) + suffix;
   return {
     origin: url.origin,
-    path: (domain) => `${basePath}${PATH}?domain=${encode(domain)}${suffix}`,
-    isDoubled: basePath.endsWith(VERSION),
-    id: identify(url.origin + basePath, params),
+    path,
+    isDoubled: isStandard && basePath.endsWith(VERSION),
+    id,
+    queueId: profile ? identify([id, profile.meaningId], []) : id,
+    profile,
+  };
+}
+
+/** Stands for the domain in the path or a parameter of a profile. */
+export const DOMAIN = '{domain}';
+const STANDARD = `${PATH}?domain=${DOMAIN}`;
+
+interface Template {
+  /** Path and query with `{domain}`. */
+  readonly text: string;
+  /** Between it and further parameters. */
+  readonly separator: '?' | '&';
+  /** Its own parameters. */
+  readonly names: ReadonlySet<string>;
+}
+
+function templateOf(profile: ApiProfile | undefined): Template {
+  const path = profile?.path ?? PATH;
+  const own = (profile?.params ?? [])
+    .map(([name, value]) => `${encode(name)}=${value.split(DOMAIN).map(encode).join(DOMAIN)}`)
+    .join('&');
+  const joined = own === '' ? path : `${path}${path.includes('?') ? '&' : '?'}${own}`;
+  const text = joined.includes(DOMAIN) ? joined : `${joined}?domain=${DOMAIN}`;
+  const query = text.split('?')[1];
+  return {
+    text,
+    separator: query === undefined ? '?' : '&',
+    names: new Set(new URLSearchParams(query ?? '').keys()),
   };
 }
 
@@ -92,10 +145,14 @@ export function parseBaseUrl(text: string): string {
   return text;
 }
 
-function identify(base: string, params: readonly NameValue[]): string {
-  const sorted = params.map((pair) => pair.map(encode).join('=')).sort();
+function pairOf(name: string, value: string): string {
+  return `${encode(name)}=${encode(value)}`;
+}
+
+function identify(parts: readonly string[], params: readonly NameValue[]): string {
+  const sorted = params.map(([name, value]) => pairOf(name, value)).sort();
   return createHash('sha256')
-    .update([base, ...sorted].join('\n'))
+    .update([...parts, ...sorted].join('\n'))
     .digest('base64url')
     .slice(0, 8);
 }

@@ -15,6 +15,21 @@ export function findJsonObject(body: string): JsonObject | undefined {
 }
 
 /**
+ * The same for a body that may be any JSON, such as a list.
+ *
+ * @returns undefined for no JSON
+ */
+export function findJson(body: string): unknown {
+  try {
+    const value: unknown = JSON.parse(body);
+    if (isTooDeep(body, value)) return undefined;
+    return mayHoldLongNumber(body) ? JSON.parse(quoteLongNumbers(body)) : value;
+  } catch {
+    return undefined;
+  }
+}
+
+/**
  * The same for who needs no values, only the columns: numbers that JavaScript cannot hold are
  * rounded. Spares the search for them.
  */

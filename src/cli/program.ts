@@ -2,6 +2,7 @@ import { Command } from 'commander';
 import { withoutSecrets } from '../common/secrets.ts';
 import { readVersion } from '../version.ts';
 import { addAddCommand } from './add.ts';
+import { addApiCommand } from './api.ts';
 import { addCollectCommand } from './collect.ts';
 import type { CliContext } from './context.ts';
 import { addDashboardCommand } from './dashboard.ts';
@@ -33,6 +34,7 @@ export function createProgram(context: CliContext): Command {
   addCollectCommand(program, context);
   addDashboardCommand(program, context);
   addStoreCommand(program, context);
+  addApiCommand(program);
   addSandboxCommand(program, context);
   addHelpHints(program, program.name());
   return program;

@@ -15,6 +15,7 @@ import { addSettings, toOptions } from './setting-options.ts';
 interface TryFlags {
   readonly json?: boolean;
   readonly preset?: boolean;
+  readonly explain?: boolean;
 }
 
 /** Adds `brandfill try <domain>`. */
@@ -26,6 +27,7 @@ export function addTryCommand(program: Command, context: CliContext): void {
   addSettings(command, TRY_SETTINGS);
   command
     .option('--preset', 'print the columns to standard output as a file for --fields @FILE')
+    .option('--explain', 'say what each answer means, and which rule of the profile decided')
     .option('--json', 'print everything to standard output as JSON')
     .addHelpText('after', `\nExit codes:\n${EXIT_CODE_HELP}`)
     .action(async (domain: string, typed: TryFlags & Record<string, unknown>) => {
@@ -35,7 +37,7 @@ export function addTryCommand(program: Command, context: CliContext): void {
 
 async function tryOne(
   domain: string,
-  { json = false, preset = false, ...given }: TryFlags & Record<string, unknown>,
+  { json = false, preset = false, explain = false, ...given }: TryFlags & Record<string, unknown>,
   context: CliContext,
 ): Promise<number> {
   const { tryDomain } = await import('../try.ts');
@@ -47,7 +49,7 @@ async function tryOne(
   const { signal } = interrupt;
   try {
     const trial = await tryDomain({ ...options, signal, onEvent: tellerOf(say) }, flagOf);
-    const shown = { json, preset, hasFields: given['fields'] !== undefined, text: domain };
+    const shown = { json, preset, explain, hasFields: given['fields'] !== undefined, text: domain };
     const { stopped } = trial;
     await show(trial, { ...shown, prefix: given['prefix'] as string | undefined, say });
     return exitCodeOf({ stopped, statuses: { ...createStatusCounts(), [trial.status]: 1 } });
@@ -65,9 +67,12 @@ interface ShowOptions extends Required<TryFlags> {
 
 async function show(trial: Trial, options: ShowOptions): Promise<void> {
   const { json, preset, say, ...rest } = options;
-  const { describeEnd, describeTrial } = await import('../watch/describe/describe-trial.ts');
+  const { describeAnswers, describeEnd, describeTrial } = await import(
+    '../watch/describe/describe-trial.ts'
+  );
   const { printableLines } = await import('../common/printable.ts');
   const described = { ...rest, nowMs: Date.now() };
+  if (rest.explain && !json) describeAnswers(trial).forEach(say);
   const print = (lines: readonly string[]): void => {
     process.stdout.write(`${lines.join('\n')}\n`);
   };

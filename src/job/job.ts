@@ -5,16 +5,19 @@ import { createEndpoint, type Endpoint, type NameValue } from '../brand/endpoint
 import { proxyLogins } from '../brand/proxy.ts';
 import { BrandfillError, describeSystemError } from '../common/errors.ts';
 import { isShort } from '../common/redactor.ts';
-import { keepSecret } from '../common/secrets.ts';
-import { readSettings } from './read-settings.ts';
+import { keepCredentialName, keepSecret } from '../common/secrets.ts';
+import type { Profile } from '../profile/read-profile.ts';
 import { refuseCombinations } from './refuse-combinations.ts';
 import { SETTINGS, type SettingKey, type Settings } from './settings.ts';
+import { readWithProfile } from './with-profile.ts';
 
 /** Everything that a run needs to know, checked. */
 export interface Job {
   readonly settings: Settings;
   readonly endpoint: Endpoint;
   readonly credential: Credential;
+  /** The profile of the API, if one is named. */
+  readonly profile: Profile | undefined;
   /** Oddities of the settings that are not errors, in sentences. */
   readonly notices: readonly string[];
 }
@@ -37,25 +40,27 @@ export interface JobOptions {
  * @throws BrandfillError `INVALID_SETTING`
  */
 export function createJob({ given, apiKey, env, describe }: JobOptions): Job {
-  const settings = readSettings(SETTINGS, { given, env, describe });
+  const { settings, profile } = readWithProfile(SETTINGS, { given, env, describe });
   refuseCombinations(settings, { given, describe });
-  return { settings, ...createApi({ settings, apiKey, env, describe }) };
+  return { settings, ...createApi({ settings, profile, apiKey, env, describe }) };
 }
 
 /** The settings that say which API is called, and how. */
 export type ApiSettings = Pick<Settings, 'baseUrl' | 'param' | 'header' | 'auth' | 'apiKeyFile'>;
 
 /** The API, and the credential to call it. */
-export type Api = Pick<Job, 'endpoint' | 'credential' | 'notices'>;
+export type Api = Pick<Job, 'endpoint' | 'credential' | 'profile' | 'notices'>;
 
 /** @throws BrandfillError `INVALID_SETTING` */
 export function createApi({
   settings,
+  profile,
   apiKey,
   env,
   describe,
 }: Omit<JobOptions, 'given' | 'describe'> & {
   readonly settings: ApiSettings;
+  readonly profile: Profile | undefined;
   readonly describe: (key: keyof ApiSettings) => string;
 }): Api {
   if (settings.baseUrl === undefined) {
@@ -64,17 +69,27 @@ export function createApi({
       `Cannot start without a base URL: give ${describe('baseUrl')}, or set BRANDFILL_BASE_URL.`,
     );
   }
-  const secret = apiKey ?? readSecret(settings.apiKeyFile, env['BRANDFILL_API_KEY']);
+  const { apiKeyEnv = 'BRANDFILL_API_KEY' } = profile?.content.request ?? {};
+  keepCredentialName(apiKeyEnv);
+  const secret = apiKey ?? readSecret(settings.apiKeyFile, env[apiKeyEnv]);
+  if (profile && !secret && settings.auth.kind !== 'none') {
+    throw new BrandfillError(
+      'INVALID_SETTING',
+      `Cannot call ${profile.content.title} without a credential: set ${apiKeyEnv}, or give ${describe('apiKeyFile')}.`,
+    );
+  }
   const strays = findStrays(settings);
   const others = [...strays.flatMap(({ secrets }) => secrets), ...proxyLogins(env)];
   for (const known of [secret, ...others]) keepSecret(known);
   const credential = createCredential(settings.auth, secret, others);
   return {
     credential,
+    profile,
     endpoint: createEndpoint({
       baseUrl: settings.baseUrl,
       params: settings.param ?? [],
       secretParam: credential.queryParam,
+      profile: profile?.api,
     }),
     notices: [
       ...(secret && settings.auth.kind === 'none'
@@ -144,17 +159,21 @@ export function readSecret(
 }
 
 /**
- * The id of the API that settings name. For settings that need not name an API.
+ * The ids of the API that settings name, in the store and on a queue. For settings that need not name
+ * an API.
  *
  * @param describe gives the name of a setting in messages
  * @returns undefined when no API is named
  * @throws BrandfillError `INVALID_SETTING` when there are parameters without a base URL
  */
-export function findEndpointId(
+export function findEndpointIds(
   { baseUrl, param }: Pick<Settings, 'baseUrl' | 'param'>,
   describe: (key: string) => string,
-): string | undefined {
-  if (baseUrl !== undefined) return createEndpoint({ baseUrl, params: param ?? [] }).id;
+  profile?: Profile,
+): Pick<Endpoint, 'id' | 'queueId'> | undefined {
+  if (baseUrl !== undefined) {
+    return createEndpoint({ baseUrl, params: param ?? [], profile: profile?.api });
+  }
   if (param === undefined) return undefined;
   throw new BrandfillError(
     'INVALID_SETTING',

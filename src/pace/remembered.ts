@@ -48,12 +48,27 @@ export function warmState(
     state.ratePerMs = ratePerMs;
     return state;
   }
+  startAtLimit(state, limitPerMs);
+  return state;
+}
+
+/**
+ * A first state for an API of which nothing was learned yet, but whose rate is documented. It is
+ * taken for a limit that was learned just now: throttles lower it, and it is tested for more.
+ */
+export function documentedState({ count, perMs }: Rate, nowMs: number): PaceState {
+  const state = createPaceState({}, nowMs);
+  const limitPerMs = Math.min(FASTEST_PER_MS, Math.max(SLOWEST_PER_MS, count / perMs));
+  startAtLimit(state, limitPerMs);
+  return state;
+}
+
+function startAtLimit(state: PaceState, limitPerMs: number): void {
   state.phase = 'cruising';
   state.estimate.limitPerMs = limitPerMs;
   state.estimate.margin = FRESH_MARGIN;
   state.estimate.confidence = 1;
   state.ratePerMs = limitPerMs * (1 - FRESH_MARGIN);
-  return state;
 }
 
 /** Calls at a saved cap before a higher one is tried. */

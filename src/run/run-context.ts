@@ -6,6 +6,7 @@ import type { Plan } from '../producer/plan.ts';
 import type { OtherFiles } from '../report/report-files.ts';
 import type { RunRecorder } from '../report/run-recorder.ts';
 import type { RunEvent } from '../watch/events.ts';
+import type { AnsweredCall } from '../worker/lookup.ts';
 
 /** Options of a caller besides settings. */
 export interface CallerOptions extends Pick<RunContext, 'confirm' | 'changesId'> {
@@ -68,6 +69,8 @@ export interface RunContext {
    * @default false
    */
   readonly isTrial?: boolean;
+  /** Called for every answer to a call that is made here. @default no callback */
+  readonly onCall?: ((call: AnsweredCall) => void) | undefined;
   /** Records the run for its report. @default no report */
   readonly report?: RunReporting | undefined;
 }

@@ -1,8 +1,12 @@
+import type { Answer } from '../brand/answer.ts';
 import { findJsonObject, type JsonObject } from '../brand/json-object.ts';
 import { isListed, type JoinedRow, type RowStatus } from '../collector/joined-row.ts';
 import { COLUMNS_BEFORE_ANSWER } from '../collector/output/output-columns.ts';
 import { createCloser } from '../common/closer.ts';
 import type { Job } from '../job/job.ts';
+import type { Profile } from '../profile/read-profile.ts';
+import { describeWhen } from '../profile/rules.ts';
+import { meaningOfAnswer } from '../profile/samples.ts';
 import { type Stop, stopForWait } from '../worker/stop-switch.ts';
 import { lookUpAndJoin } from './look-up-and-join.ts';
 import { open } from './open-list-of-run.ts';
@@ -33,6 +37,21 @@ export interface Trial {
   readonly answer: JsonObject | undefined;
   /** The columns made from the answer; none unless it is `found`. */
   readonly columns: readonly TrialColumn[];
+  /** What each call brought, in their order. */
+  readonly answers: readonly TrialAnswer[];
+}
+
+/** What one call brought. */
+export interface TrialAnswer {
+  readonly httpStatus: number | undefined;
+  /** What it means, in the words of a profile's rules. */
+  readonly means: string;
+  /** The rule of the profile that decided, from 1; undefined when none fits. */
+  readonly rule: number | undefined;
+  /** What that rule asks for. */
+  readonly when: string | undefined;
+  /** How long the API or the rule says to wait, in milliseconds. */
+  readonly waitMs: number | undefined;
 }
 
 /** A column made from an answer. */
@@ -55,9 +74,11 @@ export async function runToTrial(domain: string, job: Job, outside: RunContext):
   const closer = createCloser();
   const impatience = new AbortController();
   let tooLong: Stop | undefined;
+  const answers: TrialAnswer[] = [];
   const context: RunContext = {
     ...outside,
     signal: AbortSignal.any([outside.signal, impatience.signal]),
+    onCall: ({ answer }) => answers.push(explain(answer, job.profile)),
     onEvent: (event) => {
       outside.onEvent(event);
       if (event.type !== 'progress' || event.waitMs <= job.settings.maxWait) return;
@@ -89,10 +110,23 @@ export async function runToTrial(domain: string, job: Job, outside: RunContext):
       stopped: outside.signal.aborted ? totals.stopped : (tooLong ?? totals.stopped),
       answer: isFound ? findJsonObject(store.find(domain)?.json ?? '') : undefined,
       columns: isFound ? columnsOf(row, columns.out.slice(COLUMNS_BEFORE_ANSWER)) : [],
+      answers,
     };
   } finally {
     await closer.close();
   }
+}
+
+function explain(answer: Answer, profile: Profile | undefined): TrialAnswer {
+  const { rule, httpStatus } = answer;
+  const decided = rule === undefined ? undefined : profile?.content.rules?.[rule - 1];
+  return {
+    httpStatus,
+    means: meaningOfAnswer(answer),
+    rule,
+    when: decided && describeWhen(decided.when),
+    waitMs: 'retryAfterMs' in answer ? answer.retryAfterMs : undefined,
+  };
 }
 
 function columnsOf(

@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { BrandfillError } from '../common/errors.ts';
 import type { StoreSettings } from '../job/commands/store-settings.ts';
-import { findEndpointId } from '../job/job.ts';
+import { findEndpointIds } from '../job/job.ts';
 import { type Definitions, libraryNaming, readSettings } from '../job/read-settings.ts';
 import { DATABASE } from '../store/store-files.ts';
 import { openTables, type StoreTables } from '../store/tables.ts';
@@ -39,7 +39,7 @@ export async function withOpenedStore<T extends StoreSettings, R>(
   const { params, ...given } = options;
   const sources = { given: { ...given, param: params }, env: process.env, describe: naming };
   const settings = readSettings(definitions, sources as Parameters<typeof readSettings<T>>[1]);
-  const endpointId = findEndpointId(settings, naming);
+  const endpointId = findEndpointIds(settings, naming)?.id;
   const { store: folder } = settings;
   if (!mayMake && !existsSync(join(folder, DATABASE))) {
     throw new BrandfillError(

@@ -260,7 +260,8 @@ type RefusingAnswer = Extract<Answer, { kind: 'rejected' | 'forbidden' | 'invali
 
 function isRefusal(answer: Answer): answer is RefusingAnswer {
   return (
-    answer.kind === 'rejected' ||
+    // What a rule of the API's profile knows by more than the status is about the domain.
+    (answer.kind === 'rejected' && answer.isSure !== true) ||
     answer.kind === 'forbidden' ||
     (answer.kind === 'invalid_response' && answer.isWhole === true)
   );

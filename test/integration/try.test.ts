@@ -117,8 +117,9 @@ To keep these columns: the same command with --preset > brand.yaml, then --field
     const trial = await openTrial({ body: ANSWER });
     const { code, stdout, stderr } = await trial.try('a.com', '--json');
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
-    const { answer, columns, ...rest } = JSON.parse(stdout) as Record<string, unknown>;
+    const { answer, columns, answers, ...rest } = JSON.parse(stdout) as Record<string, unknown>;
     expect(answer).toEqual(ANSWER);
+    expect(answers).toEqual([{ httpStatus: 200, means: 'found' }]);
     expect(columns).toContainEqual({
       name: 'brand_at_po-box',
       expression: 'at."po-box"',

@@ -100,6 +100,7 @@ describe('settings', () => {
       env ? [[key, env]] : [],
     );
     expect(variables).toEqual([
+      ['api', 'BRANDFILL_API'],
       ['baseUrl', 'BRANDFILL_BASE_URL'],
       ['auth', 'BRANDFILL_AUTH'],
       ['store', 'BRANDFILL_STORE'],

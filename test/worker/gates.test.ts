@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { createRetryGate } from '../../src/guard/retry-budget.ts';
-import { createOutageGate } from '../../src/worker/outage-gate.ts';
+import { createRetryBudget } from '../../src/guard/retry-budget.ts';
+import { createCircuitBreaker } from '../../src/worker/circuit-breaker.ts';
 import { createStopSwitch } from '../../src/worker/stop-switch.ts';
 import { createWorker } from '../../src/worker/worker.ts';
 import { createFakeClock } from '../support/fake-clock.ts';
@@ -39,7 +39,8 @@ describe('an outage of the API', () => {
     const context = createTestContext(() => (isOut() ? tryAgain('http_503') : found));
     const worker = createWorker({ ...context, concurrency: 32 });
     // Most chunks are taken back while the API is out: their lookups still wait for their turn.
-    const isWanted = (domain: string): boolean => !context.outage.isOut || domain.endsWith('9.com');
+    const isWanted = (domain: string): boolean =>
+      !context.breaker.isOut || domain.endsWith('9.com');
     await worker.handle({ domains: domains(200) }, async () => {}, isWanted);
     // Each probe that is waited for in vain would take a minute and a half.
     expect(context.clock.nowMs()).toBeLessThan(3 * MINUTE_MS);
@@ -85,22 +86,27 @@ describe('an outage of the API', () => {
     const clock = createFakeClock();
     const { signal } = new AbortController();
     const onTooLong = (): void => {};
-    const gate = createOutageGate({ clock, callers: 100, maxOutageMs: 60 * MINUTE_MS, onTooLong });
+    const gate = createCircuitBreaker({
+      clock,
+      callers: 100,
+      maxOutageMs: 60 * MINUTE_MS,
+      onTooLong,
+    });
     const call = { isRefused: false, isEvidence: (): boolean => true };
     for (let failed = 0; failed < 20; failed += 1) {
-      gate.tryPass();
-      gate.ended({ ...call, isFailure: true, sentAtMs: clock.nowMs() });
+      gate.tryAcquire();
+      gate.release({ ...call, isFailure: true, sentAtMs: clock.nowMs() });
     }
     let passed = 0;
     for (let caller = 0; caller < 100; caller += 1) {
-      void gate.pass(signal).then(() => {
+      void gate.acquire(signal).then(() => {
         passed += 1;
       });
     }
     await clock.advance(5_000); // the probe
     expect(passed).toBe(1);
     for (let ended = 0; ended < 50; ended += 1) {
-      gate.ended({ ...call, isFailure: false, sentAtMs: clock.nowMs() });
+      gate.release({ ...call, isFailure: false, sentAtMs: clock.nowMs() });
       await Promise.resolve();
     }
     await clock.advance(0);
@@ -114,11 +120,11 @@ const never = createStopSwitch().noNewCall;
 
 it('measures for how long retries were held up: once, however many were', async () => {
   const clock = createFakeClock();
-  const gate = createRetryGate(clock);
-  for (let retry = 0; retry < 100; retry += 1) await gate.pass(never);
+  const gate = createRetryBudget(clock);
+  for (let retry = 0; retry < 100; retry += 1) await gate.acquire(never);
   expect(gate.waitedMs()).toBe(0);
   // Ten a second from now on, for twenty who come at once.
-  const passed = Promise.all(Array.from({ length: 20 }, () => gate.pass(never)));
+  const passed = Promise.all(Array.from({ length: 20 }, () => gate.acquire(never)));
   await clock.advance(1_000);
   expect(gate.waitedMs()).toBeCloseTo(1_000, -1);
   await clock.advance(60_000);
@@ -129,10 +135,10 @@ it('measures for how long retries were held up: once, however many were', async 
 
 it('does not count on for one who gave up', async () => {
   const clock = createFakeClock();
-  const gate = createRetryGate(clock);
-  for (let retry = 0; retry < 100; retry += 1) await gate.pass(never);
+  const gate = createRetryBudget(clock);
+  for (let retry = 0; retry < 100; retry += 1) await gate.acquire(never);
   const giveUp = new AbortController();
-  const passing = gate.pass(giveUp.signal);
+  const passing = gate.acquire(giveUp.signal);
   await clock.advance(20);
   giveUp.abort(new Error('enough'));
   await expect(passing).rejects.toThrow('enough');
@@ -169,7 +175,7 @@ it('503 as a limit is found out, and its rate is held', async () => {
   });
   expect(statuses).toHaveLength(600);
   expect(new Set(statuses)).toEqual(new Set(['found']));
-  expect(context.outage.isLimitedBy503).toBe(true);
+  expect(context.breaker.isLimitedBy503).toBe(true);
   // 30 s at the limit, and half a minute to find out.
   expect(context.clock.nowMs()).toBeLessThan(65_000);
   expect(context.called.length).toBeLessThan(750);
@@ -185,6 +191,6 @@ it('503 that comes to one call in ten is none', async () => {
   const worker = createWorker({ ...context, concurrency: 32 });
   const domains = Array.from({ length: 600 }, (_, at) => `d${at}.com`);
   await worker.handle({ domains }, async () => {});
-  expect(context.outage.isLimitedBy503).toBe(false);
+  expect(context.breaker.isLimitedBy503).toBe(false);
   expect(context.counters.throttled).toBe(0);
 });

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { type Answer } from '../../src/brand/answer.ts';
 import { LONGEST_STATED_MS } from '../../src/common/limit-hints.ts';
-import { createTurnstile } from '../../src/pace/turnstile.ts';
+import { createRateLimiter } from '../../src/pace/rate-limiter.ts';
 import { lookUp } from '../../src/worker/lookup.ts';
 import {
   createTestContext,
@@ -269,8 +269,8 @@ describe('a throttled lookup', () => {
   it('does not count the wait for its place at a slow rate', async () => {
     const context = createTestContext((_, call) => (call === 1 ? throttled() : found));
     const rate = { count: 1, perMs: 60 * MINUTE_MS };
-    const turnstile = createTurnstile({ clock: context.clock, rate });
-    expect(await lookUp('acme.com', { ...context, turnstile })).toMatchObject({
+    const limiter = createRateLimiter({ clock: context.clock, rate });
+    expect(await lookUp('acme.com', { ...context, limiter })).toMatchObject({
       outcome: { status: 'found' },
     });
   });

@@ -1,9 +1,9 @@
 import { describe, expect, it, vi } from 'vitest';
 import { type Answer } from '../../src/brand/answer.ts';
 import { type Budget, createBudget } from '../../src/guard/budget.ts';
-import { type Turnstile } from '../../src/pace/turnstile.ts';
+import { type RateLimiter } from '../../src/pace/rate-limiter.ts';
+import { type CircuitBreaker } from '../../src/worker/circuit-breaker.ts';
 import { lookUp } from '../../src/worker/lookup.ts';
-import { type OutageGate } from '../../src/worker/outage-gate.ts';
 import { createStopSwitch } from '../../src/worker/stop-switch.ts';
 import { createTestContext, found, throttled, tryAgain } from './lookups.ts';
 
@@ -18,21 +18,21 @@ describe('a lookup in a run that stops', () => {
   it('makes no call when the run stops in the moment in which it is let through', async () => {
     const context = createTestContext(() => found, { maxCalls: 1 });
     const reported: string[] = [];
-    const turnstile: Turnstile = {
-      ...context.turnstile,
-      tryEnter: () => false,
-      enter: async (signal) => {
-        await context.turnstile.enter(signal);
+    const limiter: RateLimiter = {
+      ...context.limiter,
+      tryAcquire: () => false,
+      acquire: async (signal) => {
+        await context.limiter.acquire(signal);
         context.stopSwitch.stop({ reason: 'interrupted' });
       },
-      report: (outcome) => {
+      release: (outcome) => {
         reported.push(outcome.kind);
-        return context.turnstile.report(outcome);
+        return context.limiter.release(outcome);
       },
     };
-    expect(await lookUp('acme.com', { ...context, turnstile })).toEqual({ kind: 'not_asked' });
+    expect(await lookUp('acme.com', { ...context, limiter })).toEqual({ kind: 'not_asked' });
     expect([context.counters.calls, reported]).toEqual([0, ['abandoned']]);
-    expect(context.budget.tryReserve()).toBeDefined();
+    expect(context.budget.tryAcquire()).toBeDefined();
   });
 
   it.each([
@@ -42,25 +42,25 @@ describe('a lookup in a run that stops', () => {
     const context = createTestContext(() => found);
     const { clock, stopSwitch } = context;
     const seen: string[] = [];
-    const turnstile: Turnstile = {
-      ...context.turnstile,
-      startLate: (enteredAtMs) => seen.push(`late at ${enteredAtMs}`),
-      report: ({ kind, sentAtMs }) => {
+    const limiter: RateLimiter = {
+      ...context.limiter,
+      restart: (acquiredAtMs) => seen.push(`late at ${acquiredAtMs}`),
+      release: ({ kind, sentAtMs }) => {
         seen.push(`${kind} at ${sentAtMs}`);
         return 0;
       },
     };
-    const outage: OutageGate = {
-      ...context.outage,
+    const breaker: CircuitBreaker = {
+      ...context.breaker,
       isOut: true,
-      tryPass: () => false,
-      pass: async (signal) => {
+      tryAcquire: () => false,
+      acquire: async (signal) => {
         await clock.sleep(360_000, signal);
         if (isStopped) stopSwitch.stop({ reason: 'outage' });
         signal.throwIfAborted();
       },
     };
-    await lookUp('acme.com', { ...context, turnstile, outage });
+    await lookUp('acme.com', { ...context, limiter, breaker });
     expect(seen).toEqual(told);
   });
 
@@ -165,14 +165,14 @@ function createStaleBudget(stale: number): { readonly budget: Budget; readonly l
   return {
     log,
     budget: {
-      tryReserve: () => undefined,
-      reserve: async () => {
+      tryAcquire: () => undefined,
+      acquire: async () => {
         reserved += 1;
         const number = reserved;
         return {
           isGood: () => number > stale,
           spend: () => void log.push(`spend ${number}`),
-          giveBack: () => void log.push(`give back ${number}`),
+          release: () => void log.push(`give back ${number}`),
         };
       },
     },
@@ -205,9 +205,9 @@ it.each(['the run was stopped', 'others ask'])(
     const ofChunk = createBudget(1);
     let isWanted = true;
     const budget: Budget = {
-      tryReserve: () => undefined,
-      reserve: async (signal) => {
-        const reserved = await ofChunk.reserve(signal);
+      tryAcquire: () => undefined,
+      acquire: async (signal) => {
+        const reserved = await ofChunk.acquire(signal);
         if (why === 'others ask') isWanted = false;
         else context.stopSwitch.stop({ reason: 'interrupted' });
         return reserved;
@@ -216,7 +216,7 @@ it.each(['the run was stopped', 'others ask'])(
     const bounds = { budget, isWanted: () => isWanted };
     expect(await lookUp('acme.com', context, bounds)).toEqual({ kind: 'not_asked' });
     expect(context.called).toEqual([]);
-    expect(ofChunk.tryReserve()).toBeDefined();
+    expect(ofChunk.tryAcquire()).toBeDefined();
   },
 );
 
@@ -234,5 +234,5 @@ it('a call of a chunk is given back when there is none left for all lookups', as
   const ofChunk = createBudget(1);
   expect(await lookUp('acme.com', context, { budget: ofChunk })).toEqual({ kind: 'not_asked' });
   expect(context.stopSwitch.stopped).toEqual({ reason: 'max_calls' });
-  expect(ofChunk.tryReserve()).toBeDefined();
+  expect(ofChunk.tryAcquire()).toBeDefined();
 });

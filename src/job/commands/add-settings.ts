@@ -16,6 +16,7 @@ export interface AddSettings
     | 'noHeader'
     | 'skipLines'
     | 'chunk'
+    | 'api'
     | 'baseUrl'
     | 'param'
     | 'acceptEviction'
@@ -35,6 +36,7 @@ const {
   noHeader,
   skipLines,
   chunk,
+  api,
   baseUrl,
   param,
   acceptEviction,
@@ -64,6 +66,11 @@ export const ADD_SETTINGS: Definitions<AddSettings> = {
     description:
       'go ahead of all lists that were added without this option, because somebody is waiting for the outcomes',
     parse: flag,
+  },
+  api: {
+    ...api,
+    description:
+      'profile of the API to ask, by its name or as a file; workers with another one leave the lookups alone (default: any)',
   },
   baseUrl: {
     ...baseUrl,

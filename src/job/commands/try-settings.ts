@@ -3,6 +3,7 @@ import { SETTINGS, type Settings } from '../settings.ts';
 
 /** Settings that `try` and `enrich` share, and the library calls by the same name. */
 export type SharedTrySetting =
+  | 'api'
   | 'baseUrl'
   | 'auth'
   | 'apiKeyFile'
@@ -28,7 +29,7 @@ export type SharedTrySetting =
 /** All settings of `try`, read and checked. */
 export type TrySettings = Pick<Settings, SharedTrySetting | 'param' | 'header'>;
 
-const { baseUrl, auth, apiKeyFile, param, header } = SETTINGS;
+const { api, baseUrl, auth, apiKeyFile, param, header } = SETTINGS;
 const { registrable, keepFreeMail, keepSharedHosts } = SETTINGS;
 const { fields, maxColumns, prefix, rate, retries, timeout, maxWait, maxPending, maxCallsPer } =
   SETTINGS;
@@ -39,6 +40,7 @@ const { fresh, freshNotFound, freshRejected, freshJitter, refresh, store } = SET
  * waiting.
  */
 export const TRY_SETTINGS: Definitions<TrySettings> = {
+  api,
   baseUrl,
   auth,
   apiKeyFile,

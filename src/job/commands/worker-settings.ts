@@ -6,6 +6,7 @@ import { duration } from '../values/setting-values.ts';
 /** Settings that `worker` and `enrich` share, and the library calls by the same name. */
 export type SharedWorkerSetting =
   | 'queue'
+  | 'api'
   | 'baseUrl'
   | 'auth'
   | 'apiKeyFile'
@@ -27,7 +28,7 @@ export interface WorkerSettings extends Pick<Settings, SharedWorkerSetting | 'pa
   readonly drain: number;
 }
 
-const { queue, baseUrl, auth, apiKeyFile, param, header } = SETTINGS;
+const { queue, api, baseUrl, auth, apiKeyFile, param, header } = SETTINGS;
 const { concurrency, rate, retries, timeout, maxWait, maxOutage, maxPending, maxCallsPer } =
   SETTINGS;
 const { lostAfter, acceptEviction } = SETTINGS;
@@ -35,6 +36,7 @@ const { lostAfter, acceptEviction } = SETTINGS;
 /** Defines all settings of `worker`; those that `enrich` has too are the same. */
 export const WORKER_SETTINGS: Definitions<WorkerSettings> = {
   queue: { ...queue, description: 'Redis to take lookups from' },
+  api,
   baseUrl,
   auth,
   apiKeyFile,

@@ -3,6 +3,7 @@ import { isCredentialName } from '../../brand/credential.ts';
 import type { NameValue } from '../../brand/endpoint.ts';
 import { BrandfillError } from '../../common/errors.ts';
 import type { SettingDefinition } from '../read-settings.ts';
+import { isProfileFile } from '../settings/api.ts';
 import { SETTINGS, type SettingKey } from '../settings.ts';
 import { type JobFileKey, type JobFileKeys, readMap, schemaOfMap } from './job-file-map.ts';
 import {
@@ -146,7 +147,10 @@ function settingKey(definition: SettingDefinition<unknown>): JobFileKey<FileValu
         reading.issues.add(offsetOf(resolve(node, reading)), problem);
         return undefined;
       }
-      return isPath ? readPaths(value, node, reading) : value;
+      const isFile =
+        isPath ||
+        (definition === SETTINGS.api && typeof value === 'string' && isProfileFile(value));
+      return isFile ? readPaths(value, node, reading) : value;
     },
   };
 }

@@ -5,6 +5,7 @@ import { headers, nameValues, text } from '../values/setting-values.ts';
 
 /** Settings of the API and of how it is called. */
 export interface ApiSettings {
+  readonly api: string | undefined;
   readonly baseUrl: string | undefined;
   readonly auth: AuthScheme;
   readonly apiKeyFile: string | undefined;
@@ -13,6 +14,13 @@ export interface ApiSettings {
 }
 
 export const API_SETTINGS: Definitions<ApiSettings> = {
+  api: {
+    value: 'NAME or FILE',
+    env: 'BRANDFILL_API',
+    description:
+      'profile of the API, by its name (see brandfill api list) or as a YAML or JSON file: how the API is asked and what its answers mean (default: the standard, GET {base_url}/v1/brand?domain=…)',
+    parse: text,
+  },
   baseUrl: {
     value: 'URL',
     env: 'BRANDFILL_BASE_URL',
@@ -46,3 +54,8 @@ export const API_SETTINGS: Definitions<ApiSettings> = {
     parse: headers,
   },
 };
+
+/** Whether a profile is named by its file rather than as one that is shipped. */
+export function isProfileFile(nameOrFile: string): boolean {
+  return /[/\\]|\.(ya?ml|json)$/i.test(nameOrFile);
+}

@@ -7,6 +7,7 @@ import type { RunRecorder } from '../../report/run-recorder.ts';
 import type { OutcomeStore } from '../../store/store.ts';
 import type { RunEvent } from '../../watch/events.ts';
 import { createRecentOutcomes, type RecentOutcomes } from '../../watch/recent-outcomes.ts';
+import type { AnsweredCall } from '../../worker/lookup.ts';
 import { createStopSwitch, type StopSwitch } from '../../worker/stop-switch.ts';
 import { createTally, type ProgressOptions, type Tally } from './progress.ts';
 
@@ -59,6 +60,8 @@ export interface LookUpAllOptions {
   readonly control?: RunControl | undefined;
   /** Whether a user tries a single domain. @default false */
   readonly isTrial?: boolean;
+  /** Called for calls that are made here. @default no callback */
+  readonly onCall?: ((call: AnsweredCall) => void) | undefined;
   /** Called for calls that are made here, if there is a report. */
   readonly report?: { readonly recorder: Pick<RunRecorder, 'answered'> } | undefined;
 }

@@ -179,11 +179,11 @@ function watchShared(
 
 /** Leaves out calls for other runs over a shared queue. */
 function callRecorderOf(
-  { report }: LookUpAllOptions,
+  { report, onCall }: LookUpAllOptions,
   { outstanding }: LookUpState,
   elapsedMs: () => number,
 ): ((call: AnsweredCall) => void) | undefined {
-  if (!report) return undefined;
+  if (!report) return onCall;
   return (call) => {
     if (outstanding.has(call.domain)) report.recorder.answered(call, elapsedMs());
   };

@@ -93,7 +93,7 @@ async function openSharedQueue(url: string, options: OpenQueueOptions): Promise<
     const common = {
       redis,
       concurrency,
-      api: job.endpoint.id,
+      api: job.endpoint.queueId,
       normalize: normalizeDomain,
       maxPendingMs: job.settings.maxPending,
       onNotice,

@@ -1,7 +1,7 @@
 import { type Job, paceIdOf } from '../../job/job.ts';
 import type { Clock } from '../../pace/clock.ts';
 import { openIfTooLong, type PaceState, warmState } from '../../pace/pacer.ts';
-import { resumeFixedRate } from '../../pace/remembered.ts';
+import { documentedState, resumeFixedRate } from '../../pace/remembered.ts';
 import type { OutcomeStore } from '../../store/store.ts';
 
 /** Passes the pace on from one run to the next, in the store. */
@@ -38,13 +38,16 @@ export function openPaceMemory({
 }: PaceMemoryOptions): PaceMemory {
   const id = paceIdOf(job);
   const { rate, maxWait } = job.settings;
+  const startRate = job.endpoint.profile?.startRate;
   const nowMs = clock.nowMs();
   const wallMs = now();
   const saved = store.findPace(id);
   const savedAgeMs = wallMs - (saved?.savedAtMs ?? wallMs);
   const start =
     rate === 'auto'
-      ? warmState(saved?.state, nowMs, savedAgeMs, wallMs - (saved?.learnedAtMs ?? wallMs))
+      ? saved === undefined && startRate
+        ? documentedState(startRate, nowMs)
+        : warmState(saved?.state, nowMs, savedAgeMs, wallMs - (saved?.learnedAtMs ?? wallMs))
       : resumeFixedRate(saved?.state, { rate, nowMs, savedAgeMs });
   if (!isTrial) openIfTooLong(start, nowMs, maxWait);
   const startLimitPerMs = start.estimate.limitPerMs;

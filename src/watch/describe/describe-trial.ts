@@ -58,6 +58,16 @@ export function describeEnd(
   return [...read, `${domain}: ${describeOutcome(trial)} ${describeCost(trial, nowMs)}`];
 }
 
+/** Says of each answer what it means, and what decided. */
+export function describeAnswers({ answers }: Trial): readonly string[] {
+  return answers.map(({ httpStatus, means, rule, when, waitMs }, at) => {
+    const status = httpStatus === undefined ? 'no answer' : String(httpStatus);
+    const by = rule === undefined ? 'no rule fits, as without a profile' : `rule ${rule}: ${when}`;
+    const wait = waitMs === undefined ? '' : `, again in ${formatDuration(waitMs)}`;
+    return `Call ${at + 1}: ${status} means ${means}${wait} (${printable(by)}).`;
+  });
+}
+
 function describeOutcome({ status, reason, httpStatus }: Trial): string {
   const of = httpStatus === undefined ? '' : ` (${httpStatus})`;
   const why = printable(reason);

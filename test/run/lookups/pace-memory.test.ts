@@ -7,6 +7,7 @@ import {
   savePaceOften,
 } from '../../../src/run/lookups/pace-memory.ts';
 import type { SavedPace } from '../../../src/store/store.ts';
+import { openFolder } from '../../integration/support/folder.ts';
 import { createFakeClock } from '../../support/fake-clock.ts';
 
 const HOUR_MS = 3_600_000;
@@ -22,10 +23,11 @@ function createWorld() {
       rate = 'auto',
       maxWait = '15min',
       isTrial = false,
+      profile = undefined as string | undefined,
     } = {}): PaceMemory =>
       openPaceMemory({
         job: createJob({
-          given: { baseUrl: 'https://api.test', auth: 'bearer', rate, maxWait },
+          given: { api: profile, baseUrl: 'https://api.test', auth: 'bearer', rate, maxWait },
           apiKey,
           env: {},
           describe: String,
@@ -160,5 +162,22 @@ describe('the saver of the pace', () => {
     expect(tries).toBe(2);
     await saver.save();
     saver.stop();
+  });
+});
+
+describe('a rate that the profile of an API documents', () => {
+  it('is what calls start at, until something was learned', async () => {
+    const folder = openFolder();
+    const profile = folder.write(
+      'acme.yaml',
+      'title: Acme\nrequest: { baseUrl: "https://api.test" }\nlimits: { rate: 600/min }\n',
+    );
+    const world = createWorld();
+    const first = world.open({ profile });
+    expect(describePace(first.start, 0).ratePerSecond).toBeCloseTo(9.8, 5);
+    expect(first.start.phase).toBe('cruising');
+    await first.save(learned(0.05));
+    expect(world.open({ profile }).start.estimate.limitPerMs).toBe(0.05);
+    expect(world.open({ profile, rate: '3/s' }).start.fixed?.rate.count).toBe(3);
   });
 });

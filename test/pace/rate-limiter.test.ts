@@ -9,24 +9,24 @@ import { createPaceState } from '../../src/pace/pacer.ts';
 import {
   type CallReport,
   CallsInFlight,
-  createTurnstile,
+  createRateLimiter,
   createWaitMeter,
-  type Turnstile,
-} from '../../src/pace/turnstile.ts';
+  type RateLimiter,
+} from '../../src/pace/rate-limiter.ts';
 import { createFakeClock, type FakeClock } from '../support/fake-clock.ts';
 
 const never = new AbortController().signal;
 
 /** Lets callers in and notes who got through when. */
 function enterAll(
-  turnstile: Turnstile,
+  limiter: RateLimiter,
   clock: FakeClock,
   signals: readonly AbortSignal[],
 ): { entered: [caller: number, atMs: number][]; gaveUp: unknown[] } {
   const entered: [number, number][] = [];
   const gaveUp: unknown[] = [];
   for (const [caller, signal] of signals.entries()) {
-    turnstile.enter(signal).then(
+    limiter.acquire(signal).then(
       () => entered.push([caller, clock.nowMs()]),
       (error: unknown) => gaveUp.push(error),
     );
@@ -38,18 +38,18 @@ function callers(count: number): AbortSignal[] {
   return Array.from({ length: count }, () => never);
 }
 
-describe('a turnstile', () => {
+describe('a limiter', () => {
   it('lets ever more through when it was told neither rate nor limit, and calls are accepted', async () => {
     const clock = createFakeClock({ isImpatient: true });
-    const turnstile = createTurnstile({ clock });
+    const limiter = createRateLimiter({ clock });
     let calls = 0;
     const call = async (): Promise<void> => {
       while (calls < 20_000) {
-        await turnstile.enter(never);
+        await limiter.acquire(never);
         calls += 1;
         const sentAtMs = clock.nowMs();
         await clock.sleep(2, new AbortController().signal);
-        turnstile.report({ kind: 'accepted', sentAtMs });
+        limiter.release({ kind: 'accepted', sentAtMs });
       }
     };
     await Promise.all(Array.from({ length: 32 }, call));
@@ -59,47 +59,47 @@ describe('a turnstile', () => {
 
   it('lets one in at once, or not at all', async () => {
     const clock = createFakeClock();
-    const turnstile = createTurnstile({ clock, rate: { count: 1, perMs: 1_000 } });
-    expect([turnstile.tryEnter(), turnstile.tryEnter()]).toEqual([true, false]);
+    const limiter = createRateLimiter({ clock, rate: { count: 1, perMs: 1_000 } });
+    expect([limiter.tryAcquire(), limiter.tryAcquire()]).toEqual([true, false]);
     await clock.advance(2_000);
-    expect([turnstile.tryEnter(), turnstile.tryEnter()]).toEqual([true, false]);
+    expect([limiter.tryAcquire(), limiter.tryAcquire()]).toEqual([true, false]);
   });
 
   it('waits for an answer while calls in flight are capped', async () => {
     const clock = createFakeClock();
-    const turnstile = createTurnstile({ clock });
-    await turnstile.enter(never);
-    turnstile.report({ kind: 'accepted', sentAtMs: 0, limits: { concurrent: 1 } });
-    const { entered } = enterAll(turnstile, clock, callers(2));
+    const limiter = createRateLimiter({ clock });
+    await limiter.acquire(never);
+    limiter.release({ kind: 'accepted', sentAtMs: 0, limits: { concurrent: 1 } });
+    const { entered } = enterAll(limiter, clock, callers(2));
     await clock.advance(30_000);
     expect(entered).toHaveLength(1);
-    turnstile.report({ kind: 'accepted', sentAtMs: clock.nowMs() });
+    limiter.release({ kind: 'accepted', sentAtMs: clock.nowMs() });
     await clock.advance(1);
     expect(entered).toHaveLength(2);
   });
 
   it('counts a call that is made late from then on', async () => {
     const clock = createFakeClock();
-    const turnstile = createTurnstile({ clock });
-    await turnstile.enter(never);
-    turnstile.report({ kind: 'accepted', sentAtMs: 0, limits: { concurrent: 1 } });
-    const { entered } = enterAll(turnstile, clock, callers(2));
+    const limiter = createRateLimiter({ clock });
+    await limiter.acquire(never);
+    limiter.release({ kind: 'accepted', sentAtMs: 0, limits: { concurrent: 1 } });
+    const { entered } = enterAll(limiter, clock, callers(2));
     await clock.advance(6 * 60_000);
-    const [[, enteredAtMs] = [0, 0]] = entered;
-    turnstile.startLate(enteredAtMs);
-    turnstile.report({ kind: 'abandoned', sentAtMs: clock.nowMs() });
-    expect([entered.length, turnstile.tryEnter()]).toEqual([2, false]);
+    const [[, acquiredAtMs] = [0, 0]] = entered;
+    limiter.restart(acquiredAtMs);
+    limiter.release({ kind: 'abandoned', sentAtMs: clock.nowMs() });
+    expect([entered.length, limiter.tryAcquire()]).toEqual([2, false]);
   });
 
   it('lets nobody in whose signal fires right after a report has woken him', async () => {
     const clock = createFakeClock();
-    const turnstile = createTurnstile({ clock });
-    await turnstile.enter(never);
-    turnstile.report({ kind: 'accepted', sentAtMs: 0, limits: { concurrent: 1 } });
+    const limiter = createRateLimiter({ clock });
+    await limiter.acquire(never);
+    limiter.release({ kind: 'accepted', sentAtMs: 0, limits: { concurrent: 1 } });
     const stop = new AbortController();
-    const { entered, gaveUp } = enterAll(turnstile, clock, [never, stop.signal, never]);
+    const { entered, gaveUp } = enterAll(limiter, clock, [never, stop.signal, never]);
     await clock.advance(30_500);
-    turnstile.report({ kind: 'accepted', sentAtMs: clock.nowMs() });
+    limiter.release({ kind: 'accepted', sentAtMs: clock.nowMs() });
     const reason = new Error('stopped');
     stop.abort(reason);
     await clock.advance(1);
@@ -116,15 +116,15 @@ describe('a turnstile', () => {
         sleeping -= 1;
       });
     };
-    const turnstile = createTurnstile({ clock: { ...clock, sleep } });
-    await turnstile.enter(never);
-    turnstile.report({ kind: 'accepted', sentAtMs: 0, limits: { concurrent: 1 } });
+    const limiter = createRateLimiter({ clock: { ...clock, sleep } });
+    await limiter.acquire(never);
+    limiter.release({ kind: 'accepted', sentAtMs: 0, limits: { concurrent: 1 } });
     const { signal } = new AbortController();
-    const { entered } = enterAll(turnstile, clock, [signal, signal, signal]);
+    const { entered } = enterAll(limiter, clock, [signal, signal, signal]);
     await clock.advance(2_500);
     expect([entered.length, sleeping]).toEqual([1, 1]);
     for (let through = 2; through <= 3; through += 1) {
-      turnstile.report({ kind: 'accepted', sentAtMs: clock.nowMs() });
+      limiter.release({ kind: 'accepted', sentAtMs: clock.nowMs() });
       await clock.advance(0);
       expect([entered.length, sleeping]).toEqual([through, 3 - through]);
     }
@@ -133,18 +133,18 @@ describe('a turnstile', () => {
 
   it('does not wait for ever for a report that was lost', async () => {
     const clock = createFakeClock();
-    const turnstile = createTurnstile({ clock });
-    await turnstile.enter(never);
-    turnstile.report({ kind: 'accepted', sentAtMs: 0, limits: { concurrent: 1 } });
-    const { entered } = enterAll(turnstile, clock, callers(2));
+    const limiter = createRateLimiter({ clock });
+    await limiter.acquire(never);
+    limiter.release({ kind: 'accepted', sentAtMs: 0, limits: { concurrent: 1 } });
+    const { entered } = enterAll(limiter, clock, callers(2));
     await clock.advance(6 * 60_000);
     expect(entered).toHaveLength(2);
   });
 
   it('lets callers through in the order in which they came', async () => {
     const clock = createFakeClock();
-    const turnstile = createTurnstile({ clock, rate: { count: 10, perMs: 1_000 } });
-    const { entered } = enterAll(turnstile, clock, callers(20));
+    const limiter = createRateLimiter({ clock, rate: { count: 10, perMs: 1_000 } });
+    const { entered } = enterAll(limiter, clock, callers(20));
     await clock.advance(10_000);
     expect(entered.map(([caller]) => caller)).toEqual(callers(20).map((_, index) => index));
     expect(entered.at(-1)?.[1]).toBeLessThanOrEqual(1_900);
@@ -152,10 +152,10 @@ describe('a turnstile', () => {
 
   it('does not let one who comes later overtake the line', async () => {
     const clock = createFakeClock();
-    const turnstile = createTurnstile({ clock, rate: { count: 1, perMs: 100 } });
-    const { entered } = enterAll(turnstile, clock, callers(3));
+    const limiter = createRateLimiter({ clock, rate: { count: 1, perMs: 100 } });
+    const { entered } = enterAll(limiter, clock, callers(3));
     await clock.advance(100);
-    const late = enterAll(turnstile, clock, callers(1));
+    const late = enterAll(limiter, clock, callers(1));
     await clock.advance(100);
     expect([entered.length, late.entered.length]).toEqual([3, 0]);
     await clock.advance(100);
@@ -172,13 +172,13 @@ describe('a turnstile', () => {
           wake = resolve;
         }),
     };
-    const turnstile = createTurnstile({ clock, rate: { count: 1, perMs: 100 } });
-    await turnstile.enter(never);
+    const limiter = createRateLimiter({ clock, rate: { count: 1, perMs: 100 } });
+    await limiter.acquire(never);
     const entered: string[] = [];
-    void turnstile.enter(never).then(() => entered.push('first'));
+    void limiter.acquire(never).then(() => entered.push('first'));
     await nextTurn();
     nowMs = 100;
-    void turnstile.enter(never).then(() => entered.push('second'));
+    void limiter.acquire(never).then(() => entered.push('second'));
     await nextTurn();
     expect(entered).toEqual(['first']);
     nowMs = 200;
@@ -192,10 +192,10 @@ describe('a turnstile', () => {
     await fc.assert(
       fc.asyncProperty(fc.integer({ min: 1, max: 5 }), pauses, async (count, list) => {
         const clock = createFakeClock();
-        const turnstile = createTurnstile({ clock, rate: { count, perMs: 1_000 } });
+        const limiter = createRateLimiter({ clock, rate: { count, perMs: 1_000 } });
         const startsMs: number[] = [];
         for (const pauseMs of list) {
-          void turnstile.enter(never).then(() => startsMs.push(clock.nowMs()));
+          void limiter.acquire(never).then(() => startsMs.push(clock.nowMs()));
           await clock.advance(pauseMs);
         }
         await clock.advance(100_000);
@@ -211,26 +211,26 @@ describe('a turnstile', () => {
 
   it('holds everybody back until the time told', async () => {
     const clock = createFakeClock();
-    const turnstile = createTurnstile({ clock });
-    turnstile.report({ kind: 'throttled', sentAtMs: 0, retryAfterMs: 5_000 });
-    expect(turnstile.waitMs()).toBe(5_000);
-    const { entered } = enterAll(turnstile, clock, callers(3));
+    const limiter = createRateLimiter({ clock });
+    limiter.release({ kind: 'throttled', sentAtMs: 0, retryAfterMs: 5_000 });
+    expect(limiter.waitMs()).toBe(5_000);
+    const { entered } = enterAll(limiter, clock, callers(3));
     await clock.advance(4_999);
     expect(entered).toEqual([]);
     await clock.advance(1);
     expect(entered.map(([, atMs]) => atMs)).toEqual([5_000]);
     await clock.advance(5_000);
     expect(entered).toHaveLength(3);
-    expect(turnstile.waitMs()).toBe(0);
+    expect(limiter.waitMs()).toBe(0);
   });
 
   it('asks again when the gate moved while a caller slept', async () => {
     const clock = createFakeClock();
-    const turnstile = createTurnstile({ clock });
-    turnstile.report({ kind: 'throttled', sentAtMs: 0, retryAfterMs: 1_000 });
-    const { entered } = enterAll(turnstile, clock, callers(2));
+    const limiter = createRateLimiter({ clock });
+    limiter.release({ kind: 'throttled', sentAtMs: 0, retryAfterMs: 1_000 });
+    const { entered } = enterAll(limiter, clock, callers(2));
     await clock.advance(900);
-    turnstile.report({ kind: 'throttled', sentAtMs: 0, retryAfterMs: 1_000 });
+    limiter.release({ kind: 'throttled', sentAtMs: 0, retryAfterMs: 1_000 });
     await clock.advance(999);
     expect(entered).toEqual([]);
     await clock.advance(1);
@@ -240,34 +240,34 @@ describe('a turnstile', () => {
   it('backs off by itself when no time was told, and starts small after an answer', async () => {
     const clock = createFakeClock();
     const rate = { count: 1_000, perMs: 1_000 };
-    const turnstile = createTurnstile({ clock, rate, random: () => 1 });
+    const limiter = createRateLimiter({ clock, rate, random: () => 1 });
     const throttle = async (): Promise<number> => {
-      await clock.advance(turnstile.waitMs() + 1);
-      turnstile.report({ kind: 'throttled', sentAtMs: clock.nowMs() });
-      return turnstile.waitMs();
+      await clock.advance(limiter.waitMs() + 1);
+      limiter.release({ kind: 'throttled', sentAtMs: clock.nowMs() });
+      return limiter.waitMs();
     };
     expect([await throttle(), await throttle(), await throttle()]).toEqual([500, 1_000, 2_000]);
-    turnstile.report({ kind: 'accepted', sentAtMs: clock.nowMs() });
+    limiter.release({ kind: 'accepted', sentAtMs: clock.nowMs() });
     expect(await throttle()).toBe(500);
   });
 
   it('lets nobody through who gave up before, and takes no place for it', async () => {
     const clock = createFakeClock();
-    const turnstile = createTurnstile({ clock, rate: { count: 1, perMs: 1_000 } });
+    const limiter = createRateLimiter({ clock, rate: { count: 1, perMs: 1_000 } });
     const reason = new Error('enough');
-    await expect(turnstile.enter(AbortSignal.abort(reason))).rejects.toBe(reason);
-    expect(turnstile.waitMs()).toBe(0);
+    await expect(limiter.acquire(AbortSignal.abort(reason))).rejects.toBe(reason);
+    expect(limiter.waitMs()).toBe(0);
   });
 
   it('does not hold up the others when one in line gives up', async () => {
     for (const leaver of [0, 1, 2, 3]) {
       const clock = createFakeClock();
-      const turnstile = createTurnstile({ clock, rate: { count: 1, perMs: 100 } });
-      await turnstile.enter(never);
+      const limiter = createRateLimiter({ clock, rate: { count: 1, perMs: 100 } });
+      await limiter.acquire(never);
       const giveUp = new AbortController();
       const reason = new Error('enough');
       const signals = [0, 1, 2, 3].map((caller) => (caller === leaver ? giveUp.signal : never));
-      const { entered, gaveUp } = enterAll(turnstile, clock, signals);
+      const { entered, gaveUp } = enterAll(limiter, clock, signals);
       await clock.advance(50);
       giveUp.abort(reason);
       await clock.advance(250);
@@ -279,11 +279,11 @@ describe('a turnstile', () => {
 
   it('sends the whole line home at once when all give up', async () => {
     const clock = createFakeClock();
-    const turnstile = createTurnstile({ clock });
-    turnstile.report({ kind: 'throttled', sentAtMs: 0, retryAfterMs: 3_600_000 });
+    const limiter = createRateLimiter({ clock });
+    limiter.release({ kind: 'throttled', sentAtMs: 0, retryAfterMs: 3_600_000 });
     const giveUp = new AbortController();
     const { gaveUp } = enterAll(
-      turnstile,
+      limiter,
       clock,
       callers(500).map(() => giveUp.signal),
     );
@@ -295,9 +295,9 @@ describe('a turnstile', () => {
 
   it('wakes up only when there is something to do', async () => {
     const clock = createFakeClock();
-    const turnstile = createTurnstile({ clock });
-    turnstile.report({ kind: 'throttled', sentAtMs: 0, retryAfterMs: 60_000 });
-    enterAll(turnstile, clock, callers(50));
+    const limiter = createRateLimiter({ clock });
+    limiter.release({ kind: 'throttled', sentAtMs: 0, retryAfterMs: 60_000 });
+    enterAll(limiter, clock, callers(50));
     await clock.advance(59_999);
     expect(clock.sleepsMs).toEqual([60_000]);
   });
@@ -328,9 +328,9 @@ describe('the time that an API names', () => {
     ],
   ])('is reported as it was named, and no other: %s', (_, report, waitMs, statedMs) => {
     for (const rate of [undefined, { count: 1_000, perMs: 1_000 }]) {
-      const turnstile = createTurnstile({ clock: createFakeClock(), rate });
-      turnstile.report(report);
-      const { why, ...told } = turnstile.describe();
+      const limiter = createRateLimiter({ clock: createFakeClock(), rate });
+      limiter.release(report);
+      const { why, ...told } = limiter.describe();
       expect(why).toBe('told_to_wait');
       expect([told.waitMs, told.statedMs]).toEqual([waitMs, statedMs]);
     }
@@ -338,12 +338,12 @@ describe('the time that an API names', () => {
 
   it('is over with the wait, and is none of our own backoff', async () => {
     const clock = createFakeClock();
-    const turnstile = createTurnstile({ clock });
-    turnstile.report({ kind: 'throttled', sentAtMs: 0, retryAfterMs: 2 * HOUR_MS });
+    const limiter = createRateLimiter({ clock });
+    limiter.release({ kind: 'throttled', sentAtMs: 0, retryAfterMs: 2 * HOUR_MS });
     await clock.advance(HOUR_MS);
-    expect(turnstile.describe()).not.toHaveProperty('statedMs');
-    turnstile.report({ kind: 'throttled', sentAtMs: clock.nowMs() });
-    expect(turnstile.describe()).not.toHaveProperty('statedMs');
+    expect(limiter.describe()).not.toHaveProperty('statedMs');
+    limiter.release({ kind: 'throttled', sentAtMs: clock.nowMs() });
+    expect(limiter.describe()).not.toHaveProperty('statedMs');
   });
 });
 
@@ -365,19 +365,19 @@ it('a call that was taken for lost ends no other one', () => {
 
 function createMetered() {
   const clock = createFakeClock();
-  const inner = createTurnstile({ clock, random: () => 0 });
-  const { turnstile, waitedMs } = createWaitMeter(inner, clock);
+  const inner = createRateLimiter({ clock, random: () => 0 });
+  const { limiter, waitedMs } = createWaitMeter(inner, clock);
   const throttle = (retryAfterMs?: number): number =>
-    turnstile.report({ kind: 'throttled', sentAtMs: clock.nowMs(), retryAfterMs });
-  return { clock, turnstile, waitedMs, throttle };
+    limiter.release({ kind: 'throttled', sentAtMs: clock.nowMs(), retryAfterMs });
+  return { clock, limiter, waitedMs, throttle };
 }
 
 describe('the meter of waits', () => {
   it('counts nothing while calls may start', async () => {
-    const { clock, turnstile, waitedMs } = createMetered();
+    const { clock, limiter, waitedMs } = createMetered();
     for (let call = 0; call < 5; call += 1) {
-      await turnstile.enter(new AbortController().signal);
-      turnstile.report({ kind: 'accepted', sentAtMs: clock.nowMs() });
+      await limiter.acquire(new AbortController().signal);
+      limiter.release({ kind: 'accepted', sentAtMs: clock.nowMs() });
       await clock.advance(1_000);
     }
     expect(waitedMs()).toEqual({ told: 0, backingOff: 0 });
@@ -419,7 +419,7 @@ describe('the meter of waits', () => {
     const state = createPaceState({}, 0);
     state.gateUntilMs = 8_000;
     state.gateIsTold = true;
-    const { waitedMs } = createWaitMeter(createTurnstile({ clock, state }), clock);
+    const { waitedMs } = createWaitMeter(createRateLimiter({ clock, state }), clock);
     await clock.advance(60_000);
     expect(waitedMs()).toEqual({ told: 8_000, backingOff: 0 });
   });

@@ -2,8 +2,11 @@ import { getEventListeners, setMaxListeners } from 'node:events';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { type Clock } from '../../../src/pace/clock.ts';
 import { type Rate } from '../../../src/pace/rate.ts';
+import {
+  createSharedRateLimiter,
+  type SharedRateLimiter,
+} from '../../../src/pace/shared/rate-limiter.ts';
 import { type StoredState } from '../../../src/pace/shared/state.ts';
-import { createSharedTurnstile, type SharedTurnstile } from '../../../src/pace/shared/turnstile.ts';
 import { openState, passed, type Surroundings } from './states.ts';
 
 beforeEach(() => void vi.useFakeTimers());
@@ -11,7 +14,7 @@ afterEach(() => void vi.useRealTimers());
 
 const CALL_MS = 20;
 
-describe('the shared turnstile', () => {
+describe('the shared limiter', () => {
   it('lets a caller in who comes when no call is under way any more, however soon', async () => {
     const keptOut: string[] = [];
     for (let busyMs = 200; busyMs < 400; busyMs += 30) {
@@ -25,11 +28,11 @@ describe('the shared turnstile', () => {
   it.each([1, 2, 3])('comes to speed with workers of one caller each: %i', async (workers) => {
     const stored = openState();
     let calls = 0;
-    const turnstiles = Array.from({ length: workers }, (_, at) => open(stored, `w${at}`, 1));
-    for (const turnstile of turnstiles) {
+    const limiters = Array.from({ length: workers }, (_, at) => open(stored, `w${at}`, 1));
+    for (const limiter of limiters) {
       void (async () => {
         for (;;) {
-          await call(turnstile);
+          await call(limiter);
           calls += 1;
         }
       })();
@@ -42,18 +45,18 @@ describe('the shared turnstile', () => {
   });
 });
 
-describe('a shared turnstile that is closed', () => {
+describe('a shared limiter that is closed', () => {
   it.each([
     ['a caller waits for its start', 10, 1],
     ['all are through', 1_000, 0],
   ])('leaves no timer and no listener of its own behind: %s', async (_, passedMs, waiting) => {
-    const turnstile = open(openState(), 'w0', 4, { count: 20, perMs: 1_000 });
+    const limiter = open(openState(), 'w0', 4, { count: 20, perMs: 1_000 });
     const stop = new AbortController();
-    const entering = [turnstile.enter(stop.signal), turnstile.enter(stop.signal)];
+    const entering = [limiter.acquire(stop.signal), limiter.acquire(stop.signal)];
     const ended = Promise.allSettled(entering);
     await vi.advanceTimersByTimeAsync(passedMs);
     let isClosed = false;
-    const closed = turnstile.close().then(() => {
+    const closed = limiter.close().then(() => {
       isClosed = true;
     });
     while (!isClosed) await vi.advanceTimersByTimeAsync(1);
@@ -71,32 +74,37 @@ describe('a shared turnstile that is closed', () => {
 describe('a worker whose calls are refused without a time', () => {
   it('is told how long it has to wait, and so is one that joins', async () => {
     const stored = openState();
-    const turnstile = open(stored, 'w0', 1);
+    const limiter = open(stored, 'w0', 1);
     const startMs = Date.now();
     let heldMs = 0;
     void (async () => {
-      for (;;) heldMs += await refused(turnstile);
+      for (;;) heldMs += await refused(limiter);
     })();
     await vi.advanceTimersByTimeAsync(600_000);
     expect(heldMs).toBeGreaterThan(0.9 * (Date.now() - startMs));
-    expect(turnstile.describe()).toMatchObject({ why: 'backing_off' });
+    expect(limiter.describe()).toMatchObject({ why: 'backing_off' });
     const other = open(stored, 'w1', 1);
-    void other.enter(new AbortController().signal);
+    void other.acquire(new AbortController().signal);
     await vi.advanceTimersByTimeAsync(300);
     const { onlyThrottledMs } = other.describe();
     expect(onlyThrottledMs).toBeGreaterThan(590_000);
   });
 });
 
-async function refused(turnstile: SharedTurnstile): Promise<number> {
-  await turnstile.enter(new AbortController().signal);
+async function refused(limiter: SharedRateLimiter): Promise<number> {
+  await limiter.acquire(new AbortController().signal);
   const sentAtMs = Date.now();
   await passed(CALL_MS);
-  return turnstile.report({ kind: 'throttled', sentAtMs });
+  return limiter.release({ kind: 'throttled', sentAtMs });
 }
 
-function open(stored: StoredState, worker: string, callers: number, rate?: Rate): SharedTurnstile {
-  return createSharedTurnstile({
+function open(
+  stored: StoredState,
+  worker: string,
+  callers: number,
+  rate?: Rate,
+): SharedRateLimiter {
+  return createSharedRateLimiter({
     stored,
     rate,
     worker,
@@ -108,31 +116,31 @@ function open(stored: StoredState, worker: string, callers: number, rate?: Rate)
   });
 }
 
-async function call(turnstile: SharedTurnstile): Promise<void> {
-  await turnstile.enter(new AbortController().signal);
+async function call(limiter: SharedRateLimiter): Promise<void> {
+  await limiter.acquire(new AbortController().signal);
   const sentAtMs = Date.now();
   await passed(CALL_MS);
-  turnstile.report({ kind: 'accepted', sentAtMs });
+  limiter.release({ kind: 'accepted', sentAtMs });
 }
 
 /** Whether somebody who comes a while after the last call still gets in. */
 async function isLetIn({ busyMs, restMs }: { busyMs: number; restMs: number }): Promise<boolean> {
-  const turnstile = open(openState(), 'a', 16);
+  const limiter = open(openState(), 'a', 16);
   const endMs = Date.now() + busyMs;
   let busy = 4;
   const callUntilEnd = async (): Promise<void> => {
-    while (Date.now() < endMs) await call(turnstile);
+    while (Date.now() < endMs) await call(limiter);
     busy -= 1;
   };
   for (let caller = 0; caller < 4; caller += 1) void callUntilEnd();
   while (busy > 0) await vi.advanceTimersByTimeAsync(1);
   await vi.advanceTimersByTimeAsync(restMs);
   let isIn = false;
-  void call(turnstile).then(() => {
+  void call(limiter).then(() => {
     isIn = true;
   });
   await vi.advanceTimersByTimeAsync(1_000);
-  const closed = turnstile.close();
+  const closed = limiter.close();
   await vi.advanceTimersByTimeAsync(1_000);
   await closed;
   return isIn;
@@ -142,7 +150,7 @@ const MINUTE_MS = 60_000;
 const CLOCK = { nowMs: () => Date.now(), sleep: async () => {} };
 
 interface Workplace {
-  readonly turnstile: SharedTurnstile;
+  readonly limiter: SharedRateLimiter;
   /** When calls were sent. */
   readonly sentMs: number[];
   readonly tooLong: { count: number };
@@ -163,7 +171,7 @@ function startWorker(
   const sentMs: number[] = [];
   const stop = new AbortController();
   setMaxListeners(0, stop.signal);
-  const turnstile = createSharedTurnstile({
+  const limiter = createSharedRateLimiter({
     stored,
     worker: crypto.randomUUID(),
     callers,
@@ -176,23 +184,23 @@ function startWorker(
   });
   const work = async (): Promise<void> => {
     for (;;) {
-      await turnstile.enter(stop.signal);
+      await limiter.acquire(stop.signal);
       const sentAtMs = clock.nowMs();
       sentMs.push(sentAtMs);
       await passed(20);
       const isFailure = isDown();
-      turnstile.reportHealth({ sentAtMs, isFailure });
-      turnstile.report({ kind: isFailure ? 'failed' : 'accepted', sentAtMs });
+      limiter.reportHealth({ sentAtMs, isFailure });
+      limiter.release({ kind: isFailure ? 'failed' : 'accepted', sentAtMs });
     }
   };
   for (let caller = 0; caller < callers; caller += 1) work().catch(() => {});
   return {
-    turnstile,
+    limiter,
     sentMs,
     tooLong,
     stop: async () => {
       stop.abort();
-      const closed = turnstile.close();
+      const closed = limiter.close();
       await vi.advanceTimersByTimeAsync(2_000);
       await closed;
     },
@@ -234,13 +242,13 @@ it('a wait that a worker is told keeps the others for a quarter of an hour at mo
   const stored = openState();
   const [told, other] = [0, 1].map(() => startWorker(stored, { isDown: () => false }));
   await vi.advanceTimersByTimeAsync(1_000);
-  told?.turnstile.report({
+  told?.limiter.release({
     kind: 'throttled',
     sentAtMs: CLOCK.nowMs(),
     retryAfterMs: 60 * MINUTE_MS,
   });
   await vi.advanceTimersByTimeAsync(MINUTE_MS);
-  const { why, statedMs = 0 } = other?.turnstile.describe() ?? {};
+  const { why, statedMs = 0 } = other?.limiter.describe() ?? {};
   expect(why).toBe('told_to_wait');
   // What it was told is passed on, not only what is kept of it.
   expect(statedMs).toBeCloseTo(59 * MINUTE_MS, -3);
@@ -262,7 +270,7 @@ async function expectRecovery(around: Surroundings): Promise<void> {
       return latestMs;
     },
   };
-  const { turnstile, sentMs, stop } = startWorker(openState(around), {
+  const { limiter, sentMs, stop } = startWorker(openState(around), {
     isDown: () => isDown,
     clock,
   });
@@ -270,13 +278,13 @@ async function expectRecovery(around: Surroundings): Promise<void> {
   isDown = true;
   const context = JSON.stringify(around);
   // Where the state takes long to be written, calls are few, and twenty tell of an outage.
-  const openInMs = await waitUntil(() => turnstile.outage.phase === 'open');
+  const openInMs = await waitUntil(() => limiter.outage.phase === 'open');
   expect(openInMs, context).toBeLessThan(10_000);
   isDown = false;
   const before = sentMs.length;
   await vi.advanceTimersByTimeAsync(6_500); // the first probe comes after 5 s
   expect(sentMs.length, context).toBeGreaterThan(before);
-  expect(['recovering', 'closed'], context).toContain(turnstile.outage.phase);
+  expect(['recovering', 'closed'], context).toContain(limiter.outage.phase);
   await stop();
 }
 

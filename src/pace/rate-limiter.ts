@@ -14,41 +14,41 @@ import type { Rate } from './rate.ts';
 
 /**
  * Lets calls start when the pacer says so, in the order in which they came. It has two homes: the
- * state is kept in this process (`createTurnstile`), or by all workers together
- * (`createSharedTurnstile`).
+ * state is kept in this process (`createRateLimiter`), or by all workers together
+ * (`createSharedRateLimiter`).
  *
  * ```text
- *   a caller ──enter──▶ in line ──start time and place in flight──▶ in flight ──report──▶ done
+ *   a caller ─acquire─▶ in line ──start time and place in flight──▶ in flight ─release─▶ done
  *                          │ the signal fires                          ▲  │
- *                          ▼                                           └──┘ startLate
+ *                          ▼                                           └──┘ restart
  *                        gone
  * ```
  */
-export interface Turnstile {
+export interface RateLimiter {
   /**
    * Waits until one call may start. A caller that gets through must make that call and report its
    * end once.
    *
    * @throws the signal's reason when it fires first
    */
-  enter(signal: AbortSignal): Promise<void>;
+  acquire(signal: AbortSignal): Promise<void>;
   /** Enters if that needs no waiting. Returns whether it did. */
-  tryEnter(): boolean;
+  tryAcquire(): boolean;
   /**
-   * The caller that got through at `enteredAtMs` was held up by something else and makes its call
+   * The caller that got through at `acquiredAtMs` was held up by something else and makes its call
    * only now.
    */
-  startLate(enteredAtMs: number): void;
+  restart(acquiredAtMs: number): void;
   /** Reports the end of a call. Returns for how many milliseconds no caller may get through. */
-  report(outcome: CallReport): number;
+  release(outcome: CallReport): number;
   /** How long no caller may get through, in milliseconds; 0 when callers may. */
   waitMs(): number;
   /** The present pace and the reason for it. */
   describe(): PaceDescription;
 }
 
-/** A turnstile whose state can be kept for another run. */
-export interface OwnTurnstile extends Turnstile {
+/** A limiter whose state can be kept for another run. */
+export interface OwnRateLimiter extends RateLimiter {
   /**
    * Forgets what was learned, because answers have another meaning from now on. A fixed rate is
    * kept.
@@ -61,7 +61,7 @@ export interface OwnTurnstile extends Turnstile {
 /** The end of one call. */
 export type CallReport = Pick<PaceEvent, 'kind' | 'sentAtMs' | 'retryAfterMs' | 'limits'>;
 
-export interface TurnstileOptions {
+export interface RateLimiterOptions {
   /** A fixed rate that is never exceeded. Without one, the rate is found. */
   readonly rate?: Rate | undefined;
   /** The state that an earlier run learned. @default none */
@@ -81,7 +81,7 @@ const LONGEST_WAIT_FOR_ANSWER_MS = 1_000;
 const TIMER_MS = 1;
 
 /** Keeps the pacer's state in this process. */
-export function createTurnstile(options: TurnstileOptions): OwnTurnstile {
+export function createRateLimiter(options: RateLimiterOptions): OwnRateLimiter {
   const { rate, clock, random = Math.random } = options;
   let state = options.state ?? createPaceState({ rate }, clock.nowMs());
   const inFlight = new CallsInFlight();
@@ -89,15 +89,15 @@ export function createTurnstile(options: TurnstileOptions): OwnTurnstile {
   /** Until the first of them may start. */
   let sleeping: { readonly untilMs: number; readonly stop: AbortController } | undefined;
 
-  async function enter(signal: AbortSignal): Promise<void> {
+  async function acquire(signal: AbortSignal): Promise<void> {
     signal.throwIfAborted();
-    if (tryEnter()) return;
+    if (tryAcquire()) return;
     const turn = waiting.wait(signal);
     letThrough();
     try {
       await turn;
       // The signal fired right after the caller was let through: the next one may start instead.
-      if (signal.aborted) reportCall({ kind: 'abandoned', sentAtMs: clock.nowMs() });
+      if (signal.aborted) releaseCall({ kind: 'abandoned', sentAtMs: clock.nowMs() });
       signal.throwIfAborted();
     } finally {
       if (waiting.length === 0) stopSleeping();
@@ -105,7 +105,7 @@ export function createTurnstile(options: TurnstileOptions): OwnTurnstile {
   }
 
   /** A caller must not overtake those that wait. */
-  function tryEnter(): boolean {
+  function tryAcquire(): boolean {
     return waiting.length === 0 && tryStart() === true;
   }
 
@@ -151,7 +151,7 @@ export function createTurnstile(options: TurnstileOptions): OwnTurnstile {
     sleeping = undefined;
   }
 
-  function reportCall(outcome: CallReport): number {
+  function releaseCall(outcome: CallReport): number {
     const nowMs = clock.nowMs();
     const { kind, sentAtMs, retryAfterMs, limits } = outcome;
     const flying = inFlight.end(sentAtMs);
@@ -167,10 +167,10 @@ export function createTurnstile(options: TurnstileOptions): OwnTurnstile {
   }
 
   return {
-    enter,
-    tryEnter,
-    startLate: (enteredAtMs) => inFlight.startLate(enteredAtMs, clock.nowMs()),
-    report: reportCall,
+    acquire,
+    tryAcquire,
+    restart: (acquiredAtMs) => inFlight.restart(acquiredAtMs, clock.nowMs()),
+    release: releaseCall,
     waitMs: () => describePace(state, clock.nowMs()).waitMs,
     describe: () => describePace(state, clock.nowMs()),
     startAnew: () => {
@@ -208,9 +208,9 @@ export class CallsInFlight {
     return call?.inFlight ?? 1;
   }
 
-  /** The call that was let through at `enteredAtMs` starts only now. */
-  startLate(enteredAtMs: number, atMs: number): void {
-    this.end(enteredAtMs);
+  /** The call that was let through at `acquiredAtMs` starts only now. */
+  restart(acquiredAtMs: number, atMs: number): void {
+    this.end(acquiredAtMs);
     this.start(atMs);
   }
 
@@ -234,10 +234,10 @@ export interface GateWaits {
   readonly backingOff: number;
 }
 
-/** A turnstile whose waits are measured. */
+/** A limiter whose waits are measured. */
 export interface WaitMeter {
-  /** Works as the wrapped turnstile does. */
-  readonly turnstile: Turnstile;
+  /** Works as the wrapped limiter does. */
+  readonly limiter: RateLimiter;
   /** The waits up to now. */
   readonly waitedMs: () => GateWaits;
 }
@@ -249,20 +249,20 @@ const JITTER_MS = 1;
  * Measures how long the gate is closed, from each report that closes it until it opens. The time is
  * counted once, however many callers wait.
  */
-export function createWaitMeter(turnstile: Turnstile, clock: Clock): WaitMeter {
+export function createWaitMeter(limiter: RateLimiter, clock: Clock): WaitMeter {
   const totalMs = { told: 0, backingOff: 0 };
   let why: keyof GateWaits = 'told';
   let fromMs = clock.nowMs();
   let untilMs = fromMs;
 
   // A wait may be left over from an earlier run.
-  if (turnstile.describe().why === 'told_to_wait') note(turnstile.waitMs());
+  if (limiter.describe().why === 'told_to_wait') note(limiter.waitMs());
 
   function note(closedMs: number): void {
     const nowMs = clock.nowMs();
     if (Math.abs(nowMs + closedMs - untilMs) < JITTER_MS) return;
     totalMs[why] += lastedMs(nowMs);
-    why = turnstile.describe().why === 'backing_off' ? 'backingOff' : 'told';
+    why = limiter.describe().why === 'backing_off' ? 'backingOff' : 'told';
     fromMs = nowMs;
     untilMs = nowMs + closedMs;
   }
@@ -272,10 +272,10 @@ export function createWaitMeter(turnstile: Turnstile, clock: Clock): WaitMeter {
   }
 
   return {
-    turnstile: {
-      ...turnstile,
-      report: (outcome) => {
-        const closedMs = turnstile.report(outcome);
+    limiter: {
+      ...limiter,
+      release: (outcome) => {
+        const closedMs = limiter.release(outcome);
         if (closedMs > 0) note(closedMs);
         return closedMs;
       },

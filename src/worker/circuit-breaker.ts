@@ -12,12 +12,12 @@ import {
   toldOutMs,
 } from '../guard/outage.ts';
 import type { Clock } from '../pace/clock.ts';
-import type { SharedTurnstile } from '../pace/shared/turnstile.ts';
+import type { SharedRateLimiter } from '../pace/shared/rate-limiter.ts';
 import type { WorkerStanding } from '../queue/lookup-queue.ts';
 import { NotAskedError } from './stop-switch.ts';
 
 /** Stops all calls while the API is out, or while this machine cannot make any. */
-export interface OutageGate {
+export interface CircuitBreaker {
   /**
    * Fires when calls that wait here are given up, because others may make them meanwhile.
    *
@@ -25,15 +25,15 @@ export interface OutageGate {
    */
   readonly noNewCall?: AbortSignal;
   /** Lets a call through at once, or not at all. */
-  tryPass(): boolean;
+  tryAcquire(): boolean;
   /**
    * Waits until a call may start.
    *
    * @throws the signal's reason when it fires first
    */
-  pass(signal: AbortSignal): Promise<void>;
+  acquire(signal: AbortSignal): Promise<void>;
   /** The call that passed has ended. The verdict is undefined when the call was given up. */
-  ended(verdict: CallVerdict | undefined): void;
+  release(verdict: CallVerdict | undefined): void;
   /** True while failures say more about the API than about a domain. */
   readonly isOut: boolean;
   /** True while the API is taken to use 503 to limit calls. */
@@ -61,7 +61,7 @@ export interface CallVerdict {
   readonly isEvidence: () => boolean;
 }
 
-export interface OutageGateOptions {
+export interface CircuitBreakerOptions {
   readonly clock: Clock;
   /** How many calls may be under way at once when all is well. */
   readonly callers: number;
@@ -76,7 +76,7 @@ export interface OutageGateOptions {
 }
 
 /**
- * While callers wait, the gate checks again after this time, in case a call that passed never ends.
+ * While callers wait, the breaker is asked again after this time, in case a call never ends.
  */
 const LOOK_AGAIN_MS = 1_000;
 /** After a shortage, so many of the calls that were too many at a time are made at a time. */
@@ -90,8 +90,8 @@ function isCounted(verdict: CallVerdict): boolean {
   return !isFailure || isUnreached || isOfMachine || retryAfterMs > 0 || verdict.isEvidence();
 }
 
-/** A gate of this process alone. */
-export interface OwnOutageGate extends OutageGate {
+/** The breaker of this process alone. */
+export interface OwnCircuitBreaker extends CircuitBreaker {
   /** Calls fail here that go well elsewhere. */
   stepBack(): void;
   /** Whether no call may start, and whether one may now, to find out. */
@@ -101,7 +101,7 @@ export interface OwnOutageGate extends OutageGate {
 }
 
 /** Keeps the state of the circuit breaker in this process. */
-export function createOutageGate(options: OutageGateOptions): OwnOutageGate {
+export function createCircuitBreaker(options: CircuitBreakerOptions): OwnCircuitBreaker {
   const { clock, callers, maxOutageMs, onTooLong, onLimitBy503 } = options;
   const state = createOutageState();
   state.limitBy503.isLimit = options.wasLimitedBy503 ?? false;
@@ -114,7 +114,7 @@ export function createOutageGate(options: OutageGateOptions): OwnOutageGate {
   let looking: AbortController | undefined;
 
   /** Checks and books in one turn of the event loop, so that no two callers make the same probe. */
-  function tryPass(): boolean {
+  function tryAcquire(): boolean {
     if (state.phase !== 'closed') {
       const nowMs = clock.nowMs();
       const advice = mayStart(state, { nowMs, inFlight, callers: most });
@@ -125,8 +125,8 @@ export function createOutageGate(options: OutageGateOptions): OwnOutageGate {
     return true;
   }
 
-  async function pass(signal: AbortSignal): Promise<void> {
-    if (tryPass()) return;
+  async function acquire(signal: AbortSignal): Promise<void> {
+    if (tryAcquire()) return;
     stopIfTooLong();
     signal.throwIfAborted();
     const turn = waiting.wait(signal);
@@ -139,7 +139,7 @@ export function createOutageGate(options: OutageGateOptions): OwnOutageGate {
   }
 
   function letThrough(): void {
-    while (waiting.length > 0 && tryPass()) waiting.wakeNext();
+    while (waiting.length > 0 && tryAcquire()) waiting.wakeNext();
     restIfAlone();
   }
 
@@ -169,8 +169,8 @@ export function createOutageGate(options: OutageGateOptions): OwnOutageGate {
   }
 
   function judge(verdict: CallVerdict): void {
-    const { isEvidence: _, isShortage, ...call } = verdict;
-    const isLimit = call.isRefused && state.limitBy503.isLimit;
+    const { isFailure, isRefused, isShortage, isUnreached, isOfMachine } = verdict;
+    const isLimit = isRefused && state.limitBy503.isLimit;
     // During an outage the result of a probe counts, whatever the domain.
     if (!isLimit && state.phase === 'closed' && !isCounted(verdict)) return;
     const { isLimit: wasLimit } = state.limitBy503;
@@ -178,8 +178,11 @@ export function createOutageGate(options: OutageGateOptions): OwnOutageGate {
     if (isShortage && !wasShut) {
       most = Math.max(1, Math.floor(Math.min(most, inFlight + 1) * AFTER_SHORTAGE));
       wellAtMost = 0;
-    } else if (!call.isFailure && most < callers) allowMore();
-    onCallEnd(state, { ...call, nowMs: clock.nowMs() });
+    } else if (!isFailure && most < callers) allowMore();
+    const { retryAfterMs, sentAtMs } = verdict;
+    const nowMs = clock.nowMs();
+    const call = { isFailure, isRefused, retryAfterMs, isUnreached, isOfMachine, sentAtMs, nowMs };
+    onCallEnd(state, call);
     if (!wasLimit && state.limitBy503.isLimit) onLimitBy503?.();
     if (wasShut && isShut()) stopIfTooLong();
   }
@@ -194,9 +197,9 @@ export function createOutageGate(options: OutageGateOptions): OwnOutageGate {
   const isShut = (): boolean => state.phase === 'open' || state.phase === 'probing';
 
   return {
-    tryPass,
-    pass,
-    ended: (verdict) => {
+    tryAcquire,
+    acquire,
+    release: (verdict) => {
       inFlight -= 1;
       if (verdict) judge(verdict);
       else onCallAbandoned(state, clock.nowMs());
@@ -222,14 +225,14 @@ export function createOutageGate(options: OutageGateOptions): OwnOutageGate {
   };
 }
 
-/** The gate of a worker that is one of several. */
-interface SharedOutageGate extends OutageGate, WorkerStanding {
+/** The breaker of a worker that is one of several. */
+interface SharedCircuitBreaker extends CircuitBreaker, WorkerStanding {
   /** Gives up the lookups that wait here, because calls fail here that go well elsewhere. */
   stepBack(): void;
 }
 
-interface SharedOutageGateOptions
-  extends Pick<OutageGateOptions, 'clock' | 'callers' | 'maxOutageMs' | 'onTooLong'> {
+interface SharedCircuitBreakerOptions
+  extends Pick<CircuitBreakerOptions, 'clock' | 'callers' | 'maxOutageMs' | 'onTooLong'> {
   /** Fires when the run stops. */
   readonly noNewCall: AbortSignal;
 }
@@ -237,19 +240,19 @@ interface SharedOutageGateOptions
 /**
  * The circuit breaker of all workers together, and the one of this worker alone.
  *
- * The API is out for all: that is decided where start times are given out, in the shared turnstile.
+ * The API is out for all: that is decided where start times are given out, in the shared rate limiter.
  * A cause on this machine concerns this worker alone. It steps back: calls that wait are given up,
  * so that their lookups go back to the queue and to other workers. When it is time, it takes one
  * chunk and makes one call, the probe. If that goes well, it comes back to speed in steps.
  */
-export function createSharedOutageGate(
-  turnstile: SharedTurnstile,
-  { noNewCall, ...options }: SharedOutageGateOptions,
-): SharedOutageGate {
-  const own = createOutageGate(options);
+export function createSharedCircuitBreaker(
+  limiter: SharedRateLimiter,
+  { noNewCall, ...options }: SharedCircuitBreakerOptions,
+): SharedCircuitBreaker {
+  const own = createCircuitBreaker(options);
   let stepping = new AbortController();
   let mayCall = anyOf(noNewCall, stepping.signal);
-  const isSharedOut = (): boolean => ['open', 'probing'].includes(turnstile.outage.phase);
+  const isSharedOut = (): boolean => ['open', 'probing'].includes(limiter.outage.phase);
 
   function giveUpIfShut(): void {
     if (own.standing() === 'shut') stepping.abort(new NotAskedError());
@@ -263,30 +266,30 @@ export function createSharedOutageGate(
       }
       return mayCall;
     },
-    tryPass: () => own.tryPass(),
-    pass: (signal) => own.pass(signal),
-    ended: (verdict) => {
-      if (!verdict) return own.ended(undefined);
+    tryAcquire: () => own.tryAcquire(),
+    acquire: (signal) => own.acquire(signal),
+    release: (verdict) => {
+      if (!verdict) return own.release(undefined);
       const { isEvidence, isOfMachine = false, isShortage, ...call } = verdict;
       const isFailure = isOfMachine || (own.isHere() && call.isFailure);
       const { sentAtMs } = call;
-      own.ended({ sentAtMs, isFailure, isRefused: false, isOfMachine, isShortage, isEvidence });
+      own.release({ sentAtMs, isFailure, isRefused: false, isOfMachine, isShortage, isEvidence });
       giveUpIfShut();
       if (isOfMachine) return;
       // During an outage the result of a probe counts, whatever the domain.
-      const isLimit = call.isRefused && turnstile.outage.limitBy503.isLimit;
-      const isClosed = turnstile.outage.phase === 'closed';
+      const isLimit = call.isRefused && limiter.outage.limitBy503.isLimit;
+      const isClosed = limiter.outage.phase === 'closed';
       if (!isLimit && isClosed && !isCounted(verdict)) return;
-      turnstile.reportHealth(call);
+      limiter.reportHealth(call);
     },
     get isOut() {
       return own.isOut || isSharedOut();
     },
     get isLimitedBy503() {
-      return turnstile.outage.limitBy503.isLimit;
+      return limiter.outage.limitBy503.isLimit;
     },
-    toldMs: turnstile.toldOutMs,
-    describe: () => own.describe() ?? turnstile.describeOutage(),
+    toldMs: limiter.toldOutMs,
+    describe: () => own.describe() ?? limiter.describeOutage(),
     stepBack: () => {
       own.stepBack();
       giveUpIfShut();

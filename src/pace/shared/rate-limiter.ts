@@ -4,7 +4,7 @@ import { describeOutage, type OutageState, outageMs, toldOutMs } from '../../gua
 import type { Clock } from '../clock.ts';
 import { describePace, report } from '../pacer.ts';
 import type { Rate } from '../rate.ts';
-import { type CallReport, CallsInFlight, type Turnstile } from '../turnstile.ts';
+import { type CallReport, CallsInFlight, type RateLimiter } from '../rate-limiter.ts';
 import { type CallNews, CallNewsBox, HeldStarts } from './held.ts';
 import { LEASE_MS, type Lease, NO_LEASE, takeLease } from './lease.ts';
 import {
@@ -17,8 +17,8 @@ import {
   type WorkerNews,
 } from './state.ts';
 
-/** A turnstile whose state, outage included, is shared by all workers with the same credential. */
-export interface SharedTurnstile extends Turnstile {
+/** A limiter whose state, outage included, is shared by all workers with the same credential. */
+export interface SharedRateLimiter extends RateLimiter {
   /** Reports what a call showed about the health of the API. */
   reportHealth(call: Omit<Verdict, 'endedAtMs'>): void;
   /** The health of the API, as all workers know it. */
@@ -31,7 +31,7 @@ export interface SharedTurnstile extends Turnstile {
   close(): Promise<void>;
 }
 
-export interface SharedTurnstileOptions {
+export interface SharedRateLimiterOptions {
   readonly stored: StoredState;
   /** The unique name of this worker. */
   readonly worker: string;
@@ -81,7 +81,7 @@ const ANSWER_MS = 5_000;
  * exchange a few times a second. A 429 is reported at once and drops the start times held so far.
  * While no caller wants a start and there is no news, there is no exchange.
  */
-export function createSharedTurnstile(options: SharedTurnstileOptions): SharedTurnstile {
+export function createSharedRateLimiter(options: SharedRateLimiterOptions): SharedRateLimiter {
   const { stored, worker, rate, callers, maxOutageMs, onOutageTooLong, clock } = options;
   const { random = Math.random } = options;
   const inFlight = new CallsInFlight();
@@ -120,7 +120,7 @@ export function createSharedTurnstile(options: SharedTurnstileOptions): SharedTu
   const holdsProbe = (): boolean => known.outage.phase === 'probing' && starts.nextMs !== undefined;
 
   /** A caller must not overtake those that wait. */
-  function tryEnter(): boolean {
+  function tryAcquire(): boolean {
     return waiting.length === 0 && take();
   }
 
@@ -258,16 +258,16 @@ export function createSharedTurnstile(options: SharedTurnstileOptions): SharedTu
   const isAway = (): boolean => known.outage.phase !== 'closed';
 
   return {
-    tryEnter,
-    enter: async (signal) => {
+    tryAcquire,
+    acquire: async (signal) => {
       signal.throwIfAborted();
-      if (tryEnter()) return;
+      if (tryAcquire()) return;
       const turn = waiting.wait(signal);
       letThrough();
       await turn;
     },
-    startLate: (enteredAtMs) => inFlight.startLate(enteredAtMs, clock.nowMs()),
-    report: ({ kind, sentAtMs, limits, ...told }: CallReport) => {
+    restart: (acquiredAtMs) => inFlight.restart(acquiredAtMs, clock.nowMs()),
+    release: ({ kind, sentAtMs, limits, ...told }: CallReport) => {
       const endedAtMs = clock.nowMs();
       const retryAfterMs = told.retryAfterMs && Math.min(told.retryAfterMs, LONGEST_SHARED_MS);
       const here = inFlight.end(sentAtMs);

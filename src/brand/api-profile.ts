@@ -1,0 +1,68 @@
+import type { ResponseHeaders } from './exchange.ts';
+import type { Limits, Reading } from './limit-headers/find-limits.ts';
+
+/**
+ * How one API differs from the standard contract: where it is asked, what its answers mean, and
+ * which of its headers state limits. `src/profile` reads it from a file. Where nothing differs there
+ * is no profile, and an answer costs no more than without one.
+ */
+export interface ApiProfile {
+  /** Its name for people. */
+  readonly name: string;
+  /** Where it is asked. `{domain}` stands for the domain, in the path or in a parameter. */
+  readonly path: string;
+  readonly params: readonly (readonly [name: string, value: string])[];
+  /**
+   * A short hash of all that decides what an outcome is. Workers of another meaning leave the
+   * lookups alone.
+   */
+  readonly meaningId: string;
+  /** Where in an answer the record is, as JMESPath. @default the whole answer is the record */
+  readonly data: string | undefined;
+  /** What its rules say an answer means; undefined when none fits. */
+  meaningOf(facts: AnswerFacts): Meaning | undefined;
+  /** The record in an answer that was found. */
+  recordOf(answer: unknown): unknown;
+  /** What its own headers say on limits. @default the headers that everybody knows */
+  readonly findLimits?:
+    | ((headers: ResponseHeaders, reading: Reading) => Limits | undefined)
+    | undefined;
+  /** The documented rate, which calls start at until the API shows another. */
+  readonly startRate: { readonly count: number; readonly perMs: number } | undefined;
+}
+
+/** One answer, as rules look at it. */
+export interface AnswerFacts {
+  readonly httpStatus: number;
+  /** Header names are in lower case. */
+  readonly headers: ResponseHeaders;
+  /** The body as JSON; undefined when it is none. */
+  readonly json: () => unknown;
+  readonly reading: Reading;
+}
+
+/** What an answer means, in the words of a rule. */
+export type MeaningName =
+  | 'found'
+  | 'not_found'
+  | 'pending'
+  | 'rejected'
+  | 'throttled'
+  | 'quota'
+  | 'unauthorized'
+  | 'retry'
+  | 'failed';
+
+/** What a rule says that an answer means. */
+export interface Meaning {
+  readonly means: MeaningName;
+  /** How long to wait, in milliseconds, where the rule says so. */
+  readonly waitMs?: number | undefined;
+  readonly reason?: string | undefined;
+  /** The rule that fits, from 1. */
+  readonly rule: number;
+  /**
+   * Whether a header or the body decided, too. A status alone may come from a gateway as well.
+   */
+  readonly isSure: boolean;
+}

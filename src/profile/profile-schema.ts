@@ -1,0 +1,303 @@
+import { z } from 'zod';
+import type { MeaningName } from '../brand/api-profile.ts';
+import { isReservedHeader, parseAuth } from '../brand/credential.ts';
+import { DOMAIN, parseBaseUrl } from '../brand/endpoint.ts';
+import { compileExpression, ExpressionError } from '../collector/fields/expression.ts';
+import { BrandfillError } from '../common/errors.ts';
+import { parseDuration } from '../job/values/duration.ts';
+import { parseRate } from '../job/values/quantities.ts';
+
+/**
+ * The shape of a profile. It is said once: what is read, what editors check (the JSON Schema in
+ * `apis/profile.schema.json`) and the types come from here.
+ */
+
+/** A profile as it stands in its file. The shape below says what each key is for. */
+export interface ProfileFile {
+  readonly $schema?: string | undefined;
+  readonly title: string;
+  readonly note?: string | undefined;
+  readonly sources?: readonly string[] | undefined;
+  readonly asOf?: string | undefined;
+  readonly triedLive?: boolean | undefined;
+  readonly request: RequestFile;
+  readonly rules?: readonly RuleFile[] | undefined;
+  readonly data?: string | undefined;
+  readonly limits?: LimitsFile | undefined;
+  readonly samples?: readonly SampleFile[] | undefined;
+}
+
+interface RequestFile {
+  readonly baseUrl: string;
+  readonly path?: string | undefined;
+  readonly params?: Readonly<Record<string, string>> | undefined;
+  readonly headers?: Readonly<Record<string, string>> | undefined;
+  readonly auth?: string | undefined;
+  readonly apiKeyEnv?: string | undefined;
+}
+
+export interface RuleFile {
+  readonly when: WhenFile;
+  readonly means: MeaningName;
+  readonly wait?: string | WaitIn<'header'> | WaitIn<'body'> | undefined;
+  readonly reason?: string | undefined;
+  readonly note?: string | undefined;
+}
+
+interface WhenFile {
+  readonly status?: number | string | readonly (number | string)[] | undefined;
+  readonly header?: { readonly name: string; readonly pattern?: string | undefined } | undefined;
+  readonly body?: string | undefined;
+}
+
+type WaitIn<P extends string> = Readonly<Record<P, string>> & {
+  readonly unit?: 's' | 'ms' | undefined;
+};
+
+interface LimitsFile {
+  readonly rate?: string | undefined;
+  readonly windows?: readonly WindowFile[] | undefined;
+}
+
+/** One of the limits that an API states. */
+export interface WindowFile {
+  readonly per?: string | undefined;
+  readonly limit?: string | undefined;
+  readonly remaining?: string | undefined;
+  readonly reset?: string | undefined;
+  readonly unit?: 's' | 'ms' | undefined;
+  readonly member?: string | undefined;
+}
+
+/** An answer, and what it has to mean. */
+export interface SampleFile {
+  readonly status: number;
+  readonly headers?: Readonly<Record<string, string>> | undefined;
+  readonly body?: unknown;
+  readonly means: MeaningName;
+}
+
+/** A text that one of our parsers reads; what the parser says of it is the mistake. */
+function parsed(parse: (text: string) => unknown): z.ZodString {
+  return z.string().superRefine((text, context) => {
+    try {
+      parse(text);
+    } catch (error) {
+      const isExpected = error instanceof BrandfillError || error instanceof ExpressionError;
+      if (!isExpected) throw error;
+      const at = error instanceof ExpressionError ? error.at : 0;
+      context.addIssue({ code: 'custom', message: error.message, params: { at } });
+    }
+  });
+}
+
+/** A text in which something else is wrong; undefined when nothing is. */
+function checked(findProblem: (text: string) => string | undefined): z.ZodString {
+  return parsed((text) => {
+    const problem = findProblem(text);
+    if (problem !== undefined) throw new BrandfillError('INVALID_SETTING', problem);
+  });
+}
+
+const expression = (what: string) => parsed(compileExpression).describe(`${what}, as JMESPath`);
+const duration = (what: string) => parsed(parseDuration).describe(`${what}, such as 90s or 2min`);
+const headerName = checked((name) =>
+  HEADER_NAME.test(name) ? undefined : 'expected the name of a header, such as x-credits-spent',
+);
+const HEADER_NAME = /^[\w!#$%&'*+.^`|~-]+$/;
+
+/** `404`, or `500-599`. */
+const statusRange = checked((text) => {
+  const [, from, to] = STATUS_RANGE.exec(text) ?? [];
+  return Number(from) <= Number(to)
+    ? undefined
+    : 'expected a status such as 404 or a range such as 500-599';
+});
+export const STATUS_RANGE: RegExp = /^([1-5]\d\d)-([1-5]\d\d)$/;
+
+const A_STATUS = 'expected a status such as 404, a range such as 500-599, or a list of them';
+const oneStatus = z.int().min(100, A_STATUS).max(599, A_STATUS);
+const oneOrRange = z.union([oneStatus, statusRange], { error: A_STATUS });
+const status = z.union([oneStatus, statusRange, z.array(oneOrRange).min(1, A_STATUS)], {
+  error: A_STATUS,
+});
+
+const when = z
+  .strictObject({
+    status: status.optional().describe('the status: one, a range such as 500-599, or a list'),
+    header: z
+      .strictObject({
+        name: headerName.describe('the header that the answer has'),
+        pattern: parsed(toPattern)
+          .optional()
+          .describe('a regular expression that its value fits, whatever the case'),
+      })
+      .optional()
+      .describe('a header of the answer'),
+    body: expression('what is true of the body').optional(),
+  })
+  .describe('what has to be true of an answer, all of it');
+
+const unit = z
+  .enum(['s', 'ms'])
+  .optional()
+  .describe('the unit of a number that is no point in time (default: s)');
+const wait = z.union(
+  [
+    duration('how long'),
+    z.strictObject({ header: headerName.describe('the header that says how long'), unit }),
+    z.strictObject({ body: expression('where the body says how long'), unit }),
+  ],
+  { error: "expected a duration such as 90s, { header: NAME } or { body: 'JMESPath' }" },
+);
+
+const means = z
+  .enum([
+    'found',
+    'not_found',
+    'pending',
+    'rejected',
+    'throttled',
+    'quota',
+    'unauthorized',
+    'retry',
+    'failed',
+  ])
+  .describe('what the answer means');
+
+const rule = z.strictObject({
+  when,
+  means,
+  wait: wait.optional().describe('how long to wait, with pending, throttled, quota and retry'),
+  reason: expression('where the body says why').optional(),
+  note: z.string().optional().describe('why the rule is there, for people'),
+});
+
+const pairs = (what: string) => z.record(z.string(), z.string()).describe(what);
+
+const request = z
+  .strictObject({
+    baseUrl: parsed(parseBaseUrl).describe('base URL of the API'),
+    path: checked(findPathProblem)
+      .optional()
+      .describe('path, {domain} standing for the domain (default: /v1/brand?domain={domain})'),
+    params: pairs('query parameters of every call, {domain} standing for the domain').optional(),
+    headers: z
+      .record(
+        checked((name) =>
+          !HEADER_NAME.test(name)
+            ? 'expected the name of a header'
+            : isReservedHeader(name) || /^(proxy-)?authorization$|^cookie$/i.test(name)
+              ? `'${name}' is set by Brandfill itself; say in 'auth' how the credential is sent`
+              : undefined,
+        ),
+        z.string().regex(/^[\t\x20-\x7e\x80-\xff]*$/, 'it has characters that no header can carry'),
+      )
+      .optional()
+      .describe('headers of every call; no credential'),
+    auth: parsed(parseAuth)
+      .optional()
+      .describe('how the credential is sent: none, bearer, basic, header:NAME or query:NAME'),
+    apiKeyEnv: z
+      .string()
+      .regex(
+        /^[A-Za-z_][A-Za-z0-9_]*$/,
+        'expected the bare name of an environment variable; the credential itself does not belong here',
+      )
+      .optional()
+      .describe('name of the environment variable that holds the credential'),
+  })
+  .describe('how the API is asked about one domain');
+
+const window = z.strictObject({
+  per: duration('how long the window is').optional(),
+  limit: headerName.optional().describe('the header with the calls that it allows'),
+  remaining: headerName.optional().describe('the header with the calls that are left'),
+  reset: headerName.optional().describe('the header that says when it begins anew'),
+  unit,
+  member: z
+    .string()
+    .min(1)
+    .optional()
+    .describe('where these headers hold objects such as {minute: 100}: the member that counts'),
+});
+
+const limits = z
+  .strictObject({
+    rate: checked((text) =>
+      parseRate(text) === 'auto' ? 'expected a rate such as 100/s or 600/min' : undefined,
+    )
+      .optional()
+      .describe('the documented rate, which calls start at until the API shows another'),
+    windows: z
+      .array(window)
+      .min(1)
+      .optional()
+      .describe('the limits that answers state in headers, several at once'),
+  })
+  .describe('how fast the API may be asked');
+
+const sample = z.strictObject({
+  status: oneStatus.describe('status of the answer'),
+  headers: z.record(headerName, z.string()).optional().describe('its headers'),
+  body: z.unknown().optional().describe('its body, as JSON; a text is sent as it is'),
+  means,
+});
+
+export const profileShape: z.ZodType<ProfileFile> = z.strictObject({
+  $schema: z.string().optional(),
+  title: z.string().min(1).describe('what the API is called'),
+  note: z.string().optional().describe('what people should know before they use it'),
+  sources: z.array(z.url()).optional().describe('where the facts in it come from'),
+  asOf: z.iso.date().optional().describe('the day on which the sources were read'),
+  triedLive: z
+    .boolean()
+    .optional()
+    .describe('whether anybody tried it against the live service (default: false)'),
+  request,
+  rules: z
+    .array(rule)
+    .optional()
+    .describe('what answers mean; the first rule that fits counts, else what every API means'),
+  data: expression('where in an answer the record is').optional(),
+  limits: limits.optional(),
+  samples: z
+    .array(sample)
+    .optional()
+    .describe('answers and what they mean, checked whenever the profile is read'),
+});
+
+/** The regular expression of a rule. @throws BrandfillError when it is none */
+export function toPattern(text: string): RegExp {
+  try {
+    return new RegExp(text, 'i');
+  } catch (error) {
+    const why = error instanceof Error ? error.message : String(error);
+    throw new BrandfillError(
+      'INVALID_SETTING',
+      why.replace(/^Invalid regular expression: .*: /, ''),
+    );
+  }
+}
+
+function findPathProblem(path: string): string | undefined {
+  if (!/^\/[\x21-\x7e]*$/.test(path) || path.includes('#')) {
+    return 'expected a path that begins with /, such as /v2/brands/{domain}';
+  }
+  const stray = path.match(/\{[^}]*\}?/g)?.find((name) => name !== DOMAIN);
+  return stray === undefined
+    ? undefined
+    : `there is no '${stray}'; ${DOMAIN} stands for the domain`;
+}
+
+/** The JSON Schema of profiles, for editors; `apis/profile.schema.json` holds it. */
+export function profileSchema(): Readonly<Record<string, unknown>> {
+  const { $schema, ...schema } = z.toJSONSchema(profileShape, { io: 'input', target: 'draft-7' });
+  return {
+    $schema,
+    $id: 'urn:brandfill:profile',
+    title: 'Brandfill profile of an API',
+    description: 'How an API differs from the standard; see docs/apis.md.',
+    ...schema,
+  };
+}

@@ -1,0 +1,327 @@
+import { createHash } from 'node:crypto';
+import { readdirSync, readFileSync, statSync } from 'node:fs';
+import { basename, extname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { type Document, isMap, isScalar, LineCounter, type Node, parseDocument } from 'yaml';
+import type { z } from 'zod';
+import type { ApiProfile } from '../brand/api-profile.ts';
+import { DOMAIN } from '../brand/endpoint.ts';
+import { compileExpression } from '../collector/fields/expression.ts';
+import { BrandfillError, describeSystemError } from '../common/errors.ts';
+import { describeKind } from '../common/printable.ts';
+import {
+  createIssues,
+  describeYamlError,
+  findTooLong,
+  type JobFileIssues,
+} from '../job/job-file/job-file-issues.ts';
+import { findNearest } from '../job/known-options.ts';
+import { isProfileFile } from '../job/settings/api.ts';
+import { parseRate } from '../job/values/quantities.ts';
+import { shorten } from '../rows/columns/names.ts';
+import { compileLimits } from './limits.ts';
+import { type ProfileFile, profileShape } from './profile-schema.ts';
+import { compileRules, tolerant } from './rules.ts';
+import { findSampleProblem } from './samples.ts';
+
+/** A profile, read and checked. */
+export interface Profile {
+  /** The name that it is shipped under, or that of its file without folder and ending. */
+  readonly name: string;
+  /** Where it was read from. */
+  readonly file: string;
+  /** What stands in it. */
+  readonly content: ProfileFile;
+  /** The same, ready for calls. */
+  readonly api: ApiProfile;
+}
+
+/** A mistake in a profile, and the way to its place. */
+export interface ProfileProblem {
+  readonly path: readonly (string | number)[];
+  readonly message: string;
+}
+
+/**
+ * Reads a profile: one that is shipped, by its name, or a file.
+ *
+ * @throws BrandfillError `INVALID_SETTING` with the place of everything that is wrong in it. The
+ *   message follows the name of the setting that named it
+ *
+ * @param findMore what else is refused. @default nothing
+ */
+export function readProfile(nameOrFile: string, findMore: FindProblems = () => []): Profile {
+  const file = isProfileFile(nameOrFile) ? nameOrFile : shippedFile(nameOrFile);
+  return parseProfile(file, readText(file), findMore);
+}
+
+/** Finds what is wrong with a profile that can be used nevertheless. */
+type FindProblems = (profile: Profile) => readonly ProfileProblem[];
+
+/** The text of a profile as it stands in its file. @throws BrandfillError as `readProfile` */
+export function readProfileText(nameOrFile: string): string {
+  return readText(isProfileFile(nameOrFile) ? nameOrFile : shippedFile(nameOrFile));
+}
+
+/** The names of the profiles that come with Brandfill, in the order of the alphabet. */
+export function shippedProfiles(): readonly string[] {
+  return readdirSync(SHIPPED)
+    .filter((name) => name.endsWith('.yaml'))
+    .map((name) => basename(name, '.yaml'))
+    .sort();
+}
+
+/** `apis` of the package: beside `dist`, or beside `src` when run from the sources. */
+const SHIPPED = findShipped();
+
+function findShipped(): string {
+  const beside = ['../apis', '../../apis'].map((path) =>
+    fileURLToPath(new URL(path, import.meta.url)),
+  );
+  return beside.find((path) => statSync(path, { throwIfNoEntry: false })) ?? 'apis';
+}
+
+function shippedFile(name: string): string {
+  const names = shippedProfiles();
+  if (names.includes(name)) return join(SHIPPED, `${name}.yaml`);
+  const meant = findNearest(name, names);
+  const hint = meant === undefined ? `there are ${names.join(', ')}` : `did you mean ${meant}?`;
+  throw refusal(
+    `there is no profile '${shorten(name)}'; ${hint}\n  A file of your own is named with its ending or a folder, such as ./${shorten(name)}.yaml`,
+  );
+}
+
+/** Reads the text of a profile. @throws BrandfillError as `readProfile` */
+export function parseProfile(
+  file: string,
+  text: string,
+  findMore: FindProblems = () => [],
+): Profile {
+  const lines = new LineCounter();
+  const doc = parseDocument(text, { lineCounter: lines, prettyErrors: false });
+  const issues = createIssues(file, lines);
+  for (const { message, pos } of [...doc.errors, ...doc.warnings].slice(0, 3)) {
+    issues.add(pos[0], describeYamlError(message, text.charAt(pos[0])));
+  }
+  throwIfAny(issues);
+  const { data, error } = profileShape.safeParse(doc.toJS());
+  for (const issue of error?.issues ?? []) note(issue, { doc, issues, text });
+  throwIfAny(issues);
+  const content = data as ProfileFile;
+  if (!hasDomain(content)) {
+    issues.add(
+      placeOf(['request', 'path'], doc),
+      `expected ${DOMAIN} in 'path' or in the value of one of 'params': without it each call would ask the same`,
+    );
+  }
+  throwIfAny(issues);
+  const name = basename(file, extname(file));
+  const profile = { name, file, content, api: compile(name, content) };
+  for (const [at, sample] of (content.samples ?? []).entries()) {
+    const problem = findSampleProblem(sample, profile);
+    if (problem !== undefined) issues.add(placeOf(['samples', at], doc), problem);
+  }
+  for (const { path, message } of findMore(profile)) issues.add(placeOf(path, doc), message);
+  throwIfAny(issues);
+  return profile;
+}
+
+/** Without a path of its own, the standard one has the domain. */
+function hasDomain({ request: { path, params = {} } }: ProfileFile): boolean {
+  return (
+    path === undefined || [path, ...Object.values(params)].some((text) => text.includes(DOMAIN))
+  );
+}
+
+function compile(name: string, content: ProfileFile): ApiProfile {
+  const { request, rules = [], data, limits } = content;
+  const params = Object.entries(request.params ?? {});
+  const path = request.path ?? '/v1/brand';
+  return {
+    name,
+    path,
+    params: params.filter(([, value]) => value.includes(DOMAIN)),
+    meaningId: hash([rules.map(({ note: _, ...rule }) => rule), data ?? '']),
+    data,
+    meaningOf: compileRules(rules),
+    findLimits: limits?.windows && compileLimits(limits.windows),
+    startRate: limits?.rate === undefined ? undefined : rateOf(limits.rate),
+    recordOf: data === undefined ? (answer) => answer : tolerant(compileExpression(data)),
+  };
+}
+
+function rateOf(text: string): ApiProfile['startRate'] {
+  const rate = parseRate(text);
+  return rate === 'auto' ? undefined : rate;
+}
+
+function hash(parts: readonly unknown[]): string {
+  return createHash('sha256').update(JSON.stringify(parts)).digest('base64url').slice(0, 22);
+}
+
+interface Reading {
+  readonly doc: Document;
+  readonly issues: JobFileIssues;
+  readonly text: string;
+}
+
+/** Notes a mistake at the place that it is about. */
+function note(issue: z.core.$ZodIssue, { doc, issues, text }: Reading): void {
+  const path = issue.path.filter((step) => typeof step !== 'symbol');
+  if (issue.code === 'unrecognized_keys') {
+    for (const key of issue.keys) {
+      issues.add(keyPlace(path, key, doc), `there is no key '${shorten(key)}'${hintOf(path, key)}`);
+    }
+    return;
+  }
+  if (issue.code === 'invalid_key') {
+    const [inner] = issue.issues;
+    const key = path.at(-1);
+    issues.add(keyPlace(path.slice(0, -1), String(key), doc), (inner ?? issue).message);
+    return;
+  }
+  if (issue.code === 'invalid_union') {
+    // Where one form is meant, what is wrong in it says more than that none fits.
+    const meant = issue.errors.find((errors) =>
+      errors.every(({ path: within }) => within.length > 0 || isOwn(errors)),
+    );
+    if (meant && meant.length > 0) {
+      for (const inner of meant)
+        note({ ...inner, path: [...path, ...inner.path] }, { doc, issues, text });
+      return;
+    }
+  }
+  const at = placeOf(path, doc) + placeWithin(issue, path, { doc, issues, text });
+  issues.add(at, messageOf(issue, path, doc));
+}
+
+function isOwn(errors: readonly z.core.$ZodIssue[]): boolean {
+  return errors.every(({ code }) => code === 'custom' || code === 'unrecognized_keys');
+}
+
+function messageOf(
+  issue: z.core.$ZodIssue,
+  path: readonly (string | number)[],
+  doc?: Document,
+): string {
+  const key = path.findLast((step) => typeof step === 'string');
+  const value: unknown = doc?.getIn(path);
+  if (issue.code === 'invalid_type' && value === undefined) return `expected '${key}'`;
+  const message = describe(issue, value);
+  return key === undefined ? message : `${key}: ${message}`;
+}
+
+function describe(issue: z.core.$ZodIssue, value: unknown): string {
+  switch (issue.code) {
+    case 'invalid_type': {
+      const received = isMap(value) ? 'a map' : describeKind(value);
+      return `expected ${TYPES[issue.expected] ?? issue.expected}, received ${received}`;
+    }
+    case 'invalid_value':
+      return `expected ${issue.values.map(String).join(', ')}, received ${shown(value)}`;
+    default:
+      return issue.message;
+  }
+}
+
+function shown(value: unknown): string {
+  return typeof value === 'string' ? `'${shorten(value)}'` : describeKind(value);
+}
+
+const TYPES: Readonly<Record<string, string>> = {
+  string: 'a text',
+  object: 'a map',
+  record: 'a map',
+  array: 'a list',
+  boolean: 'true or false',
+  int: 'a whole number',
+  number: 'a number',
+};
+
+/** The keys that a map may have, found in the shape. */
+function hintOf(path: readonly (string | number)[], key: string): string {
+  const known = keysAt(path);
+  const meant = findNearest(key, known);
+  if (meant !== undefined) return `; did you mean '${meant}'?`;
+  return known.length === 0 ? '' : `; expected ${known.join(', ')}`;
+}
+
+function keysAt(path: readonly (string | number)[]): readonly string[] {
+  let shape: unknown = profileShape;
+  for (const step of path) shape = innerOf(shape, step);
+  const found = unwrap(shape);
+  return isObjectShape(found) ? Object.keys(found.shape) : [];
+}
+
+function innerOf(shape: unknown, step: string | number): unknown {
+  const inner = unwrap(shape);
+  if (typeof step === 'number') return (inner as { element?: unknown }).element;
+  return isObjectShape(inner) ? inner.shape[step] : undefined;
+}
+
+function unwrap(shape: unknown): unknown {
+  const inner = (shape as { def?: { innerType?: unknown } } | undefined)?.def?.innerType;
+  return inner === undefined ? shape : unwrap(inner);
+}
+
+function isObjectShape(
+  shape: unknown,
+): shape is { readonly shape: Readonly<Record<string, unknown>> } {
+  return typeof shape === 'object' && shape !== null && 'shape' in shape;
+}
+
+/** Where a value begins; of one that is not there, the map that it belongs in. */
+function placeOf(path: readonly (string | number)[], doc: Document): number {
+  for (let length = path.length; length >= 0; length -= 1) {
+    const node: unknown = length === 0 ? doc.contents : doc.getIn(path.slice(0, length), true);
+    const range = (node as Partial<Node> | undefined)?.range;
+    if (range) return range[0];
+  }
+  return 0;
+}
+
+function keyPlace(path: readonly (string | number)[], key: string, doc: Document): number {
+  const map: unknown = path.length === 0 ? doc.contents : doc.getIn(path, true);
+  const pair = isMap(map)
+    ? map.items.find((item) => isScalar(item.key) && String(item.key.value) === key)
+    : undefined;
+  const range = (pair?.key as Partial<Node> | undefined)?.range;
+  return range?.[0] ?? placeOf(path, doc);
+}
+
+/** How far within a text the mistake is, where the text stands in the file as it is. */
+function placeWithin(
+  issue: z.core.$ZodIssue,
+  path: readonly (string | number)[],
+  { doc, text }: Reading,
+): number {
+  const at: unknown = issue.code === 'custom' ? issue.params?.['at'] : undefined;
+  const value: unknown = doc.getIn(path);
+  if (typeof at !== 'number' || typeof value !== 'string') return 0;
+  const from = placeOf(path, doc);
+  const written = text.slice(from, from + value.length + 2).indexOf(value);
+  return written === -1 ? 0 : written + at;
+}
+
+function throwIfAny(issues: JobFileIssues): void {
+  const message = issues.toError()?.message;
+  if (message !== undefined) throw refusal(message.replace(/^Cannot use /, ''));
+}
+
+function refusal(message: string): BrandfillError {
+  return new BrandfillError('INVALID_SETTING', message);
+}
+
+function readText(file: string): string {
+  try {
+    const tooLong = findTooLong(statSync(file).size);
+    if (tooLong !== undefined) throw new Error(tooLong);
+    return readFileSync(file, 'utf8').replace(/^\uFEFF/, '');
+  } catch (error) {
+    throw new BrandfillError(
+      'INVALID_SETTING',
+      `cannot read the profile ${file}: ${describeSystemError(error)}`,
+      { cause: error },
+    );
+  }
+}

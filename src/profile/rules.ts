@@ -1,0 +1,141 @@
+import type { AnswerFacts, Meaning } from '../brand/api-profile.ts';
+import { fieldText, findWaitMs, type TimeField } from '../brand/limit-headers/time.ts';
+import { compileExpression } from '../collector/fields/expression.ts';
+import { parseDuration } from '../job/values/duration.ts';
+import { type RuleFile, STATUS_RANGE, toPattern } from './profile-schema.ts';
+
+/**
+ * The rules of a profile, made ready. They are tried in order; the first that fits counts. Evidence
+ * is asked in the order in which it costs and can be trusted: the status, a header, then the body.
+ */
+export function compileRules(
+  rules: readonly RuleFile[],
+): (facts: AnswerFacts) => Meaning | undefined {
+  const compiled = rules.map(compileRule);
+  return (facts) => {
+    for (const rule of compiled) {
+      const meaning = rule(facts);
+      if (meaning) return meaning;
+    }
+    return undefined;
+  };
+}
+
+function compileRule(
+  { when, means, wait, reason }: RuleFile,
+  at: number,
+): (facts: AnswerFacts) => Meaning | undefined {
+  const fitsStatus = when.status === undefined ? ALWAYS : compileStatus(when.status);
+  const fitsHeader = when.header === undefined ? ALWAYS : compileHeader(when.header);
+  const fitsBody = when.body === undefined ? ALWAYS : compileBody(when.body);
+  const findWait = wait === undefined ? NOTHING : compileWait(wait);
+  const findReason = reason === undefined ? NOTHING : compileReason(reason);
+  const isSure = when.header !== undefined || when.body !== undefined;
+  return (facts) => {
+    if (!fitsStatus(facts) || !fitsHeader(facts) || !fitsBody(facts)) return undefined;
+    return { means, waitMs: findWait(facts), reason: findReason(facts), rule: at + 1, isSure };
+  };
+}
+
+const ALWAYS = (): boolean => true;
+const NOTHING = (): undefined => undefined;
+
+type Status = NonNullable<RuleFile['when']['status']>;
+
+/** The statuses that a rule is about, as ranges that include both ends. */
+export function rangesOf(status: Status): readonly (readonly [from: number, to: number])[] {
+  return [status].flat().map((one): readonly [number, number] => {
+    if (typeof one === 'number') return [one, one];
+    const [, from, to] = STATUS_RANGE.exec(one) ?? [];
+    return [Number(from), Number(to)];
+  });
+}
+
+function compileStatus(status: Status): (facts: AnswerFacts) => boolean {
+  const ranges = rangesOf(status);
+  return ({ httpStatus }) => ranges.some(([from, to]) => httpStatus >= from && httpStatus <= to);
+}
+
+function compileHeader({
+  name,
+  pattern,
+}: NonNullable<RuleFile['when']['header']>): (facts: AnswerFacts) => boolean {
+  const key = name.toLowerCase();
+  const regExp = pattern === undefined ? undefined : toPattern(pattern);
+  return ({ headers }) => {
+    const value = headers[key];
+    return value !== undefined && (regExp === undefined || regExp.test(fieldText(value)));
+  };
+}
+
+function compileBody(expression: string): (facts: AnswerFacts) => boolean {
+  const find = tolerant(compileExpression(expression));
+  return ({ json }) => isTrue(find(json()));
+}
+
+/** What JMESPath takes for true: anything but false, null, and what is empty. */
+function isTrue(value: unknown): boolean {
+  if (value === null || value === undefined || value === false || value === '') return false;
+  if (typeof value !== 'object') return true;
+  return Object.keys(value).length > 0;
+}
+
+function compileWait(
+  wait: NonNullable<RuleFile['wait']>,
+): (facts: AnswerFacts) => number | undefined {
+  if (typeof wait === 'string') {
+    const ms = parseDuration(wait);
+    return () => ms;
+  }
+  const field: TimeField = { unit: wait.unit ?? 's' };
+  if ('header' in wait) {
+    const key = wait.header.toLowerCase();
+    return ({ headers, reading }) => findWaitMs(headers[key], reading, field);
+  }
+  const find = tolerant(compileExpression(wait.body));
+  return ({ json, reading }) => {
+    const value = find(json());
+    const text = typeof value === 'number' ? String(value) : value;
+    return typeof text === 'string' ? findWaitMs(text, reading, field) : undefined;
+  };
+}
+
+const REASON_LENGTH = 200;
+
+function compileReason(expression: string): (facts: AnswerFacts) => string | undefined {
+  const find = tolerant(compileExpression(expression));
+  return ({ json }) => {
+    const value = find(json());
+    if (value === null || value === undefined) return undefined;
+    const text = typeof value === 'string' ? value : JSON.stringify(value);
+    const line = text.replaceAll(/\s+/g, ' ').trim();
+    return Array.from(line).slice(0, REASON_LENGTH).join('') || undefined;
+  };
+}
+
+/**
+ * An expression whose functions meet a value of another type than they take has no value: answers
+ * need not have the form that a rule looks for.
+ */
+export function tolerant(find: (answer: unknown) => unknown): (answer: unknown) => unknown {
+  return (answer) => {
+    if (answer === undefined) return undefined;
+    try {
+      return find(answer);
+    } catch {
+      return undefined;
+    }
+  };
+}
+
+/** What a rule asks of an answer, for people. */
+export function describeWhen({ status, header, body }: RuleFile['when']): string {
+  const parts = [
+    ...(status === undefined ? [] : [`status ${[status].flat().join(', ')}`]),
+    ...(header === undefined
+      ? []
+      : [`header ${header.name}${header.pattern === undefined ? '' : ` ~ ${header.pattern}`}`]),
+    ...(body === undefined ? [] : [`body ${body}`]),
+  ];
+  return parts.length === 0 ? 'any answer' : parts.join(', ');
+}

@@ -1,0 +1,84 @@
+import { execFile } from 'node:child_process';
+import { readdir, readFile, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { Ajv } from 'ajv';
+import { describe, expect, test } from 'vitest';
+import { parse } from 'yaml';
+import { profileSchema } from '../../src/profile/profile-schema.ts';
+import { parseProfile } from '../../src/profile/read-profile.ts';
+
+const run = promisify(execFile);
+const project = join(import.meta.dirname, '../..');
+const SCHEMA = join(project, 'apis/profile.schema.json');
+const ajv = new Ajv({
+  strict: true,
+  strictTypes: false,
+  allowUnionTypes: true,
+  validateFormats: false,
+});
+const isValid = ajv.compile(profileSchema());
+const page = await readFile(join(project, 'docs/apis.md'), 'utf8');
+const profiles = (await readdir(join(project, 'apis'))).filter((name) => name.endsWith('.yaml'));
+
+test('apis/profile.schema.json is what is read (UPDATE=1 writes it)', async () => {
+  if (process.env['UPDATE'] === '1') {
+    await writeFile(SCHEMA, JSON.stringify(profileSchema()));
+    await run(join(project, 'node_modules/.bin/biome'), ['format', '--write', SCHEMA]);
+  }
+  expect(JSON.parse(await readFile(SCHEMA, 'utf8'))).toEqual(profileSchema());
+});
+
+describe('the schema agrees with what is read:', () => {
+  const base = 'title: Acme\nrequest: { baseUrl: "https://api.example.com" }\n';
+
+  test.each([
+    '',
+    'rules: [{ when: { status: 404 }, means: not_found }]',
+    'rules: [{ when: { status: [404, 500-599] }, means: retry, wait: 5s }]',
+    'rules: [{ when: { status: 500-599, header: { name: x-a } }, means: retry }]',
+    'rules: [{ when: {}, means: throttled, wait: { header: x-a, unit: ms } }]',
+    'rules: [{ when: { body: a }, means: failed, reason: b, note: c }]',
+    'data: data',
+    'asOf: 2026-11-25',
+  ])('%s is right', (lines) => {
+    expect(readAndValidate(base + lines)).toEqual({ isRead: true, isValid: true });
+  });
+
+  test.each([
+    'rule: []',
+    'rules: [{ when: { status: 99 }, means: not_found }]',
+    'rules: [{ when: { status: [] }, means: not_found }]',
+    'rules: [{ when: { status: 404 }, means: gone }]',
+    'rules: [{ when: { status: 404 } }]',
+    'rules: [{ means: found }]',
+    'rules: [{ when: {}, means: retry, wait: 5 }]',
+    'rules: [{ when: {}, means: retry, wait: { head: x } }]',
+    'samples: [{ status: 200 }]',
+    'title: ""',
+  ])('%s is wrong', (lines) => {
+    const text = lines.startsWith('title') ? base.replace('title: Acme', lines) : base + lines;
+    expect(readAndValidate(text)).toEqual({ isRead: false, isValid: false });
+  });
+});
+
+test('the profile that docs/apis.md shows is right', () => {
+  const [, shown = ''] = /```yaml\n(# yaml-language-server.*?)```/s.exec(page) ?? [];
+  expect(readAndValidate(shown)).toEqual({ isRead: true, isValid: true });
+});
+
+test.each(profiles)('the schema takes apis/%s, which names it', async (name) => {
+  const text = await readFile(join(project, 'apis', name), 'utf8');
+  expect(isValid(parse(text)), JSON.stringify(isValid.errors)).toBe(true);
+  expect(text.split('\n')[0]).toBe('# yaml-language-server: $schema=profile.schema.json');
+});
+
+function readAndValidate(text: string): { isRead: boolean; isValid: boolean } {
+  let isRead = true;
+  try {
+    parseProfile('acme.yaml', text);
+  } catch {
+    isRead = false;
+  }
+  return { isRead, isValid: isValid(parse(text)) };
+}

@@ -1,0 +1,444 @@
+import { mkdirSync, readFileSync } from 'node:fs';
+import { describe, expect, it } from 'vitest';
+import { enrich } from '../../src/index.ts';
+import { openServer } from './support/api.ts';
+import { summaryOf } from './support/command.ts';
+import { enrichIn } from './support/enrich.ts';
+import { type Folder, openFolder } from './support/folder.ts';
+import { runHere } from './support/program.ts';
+import { column, listOf, rowsOf } from './support/tables.ts';
+import { expectUsageError } from './support/usage-error.ts';
+
+const KEY = { ACME_KEY: 's3cret-key-of-acme' };
+
+/** A list of domains and a profile, `acme.yaml`, in one folder. */
+function openProfile(profile: string, domains: readonly string[] = ['acme.com']): Folder {
+  const folder = openFolder();
+  folder.write('list.csv', listOf(domains));
+  folder.write('acme.yaml', profile);
+  return folder;
+}
+
+describe('the request of a profile', () => {
+  it('puts the domain into the path, and sends its parameters, headers and credential', async () => {
+    const { url, requests } = await openServer((_, response) => response.end('{"name":"Acme"}'));
+    const folder = openProfile(`
+title: Acme
+request:
+  baseUrl: ${url}/base
+  path: /v2/brands/domain/{domain}
+  params: { lang: de }
+  headers: { x-client: crm }
+  auth: header:X-Api-Key
+  apiKeyEnv: ACME_KEY
+`);
+    const args = ['enrich', 'list.csv', '--api', 'acme.yaml', '--json'];
+    const ended = await runHere(args, { cwd: folder.path, env: KEY });
+    expect(ended.code, ended.stderr).toBe(0);
+    expect(summaryOf(ended)).toMatchObject({ statuses: { found: 1 }, calls: 1 });
+    expect(requests.map((request) => request.url)).toEqual([
+      '/base/v2/brands/domain/acme.com?lang=de',
+    ]);
+    expect(requests[0]?.headers).toMatchObject({
+      'x-client': 'crm',
+      'x-api-key': 's3cret-key-of-acme',
+    });
+  });
+
+  it('names the parameter of the domain as the API does', async () => {
+    const { url, requests } = await openServer((_, response) => response.end('{"name":"Acme"}'));
+    const folder = openProfile(`
+title: Acme
+request: { baseUrl: "${url}", path: "/find?website={domain}", params: { a: b } }
+`);
+    await enrichIn(folder, { input: 'list.csv', api: folder.at('acme.yaml') });
+    expect(requests.map((request) => request.url)).toEqual(['/find?website=acme.com&a=b']);
+  });
+
+  it('counts less than flags, and more than the environment', async () => {
+    const { url, requests } = await openServer((_, response) => response.end('{"name":"Acme"}'));
+    const folder = openProfile(`
+title: Acme
+request:
+  baseUrl: http://127.0.0.1:9/of-profile
+  params: { lang: de, tier: full }
+  auth: query:key
+  apiKeyEnv: ACME_KEY
+`);
+    const args = ['enrich', 'list.csv', '--base-url', url, '--param', 'lang=en', '--json'];
+    const env = {
+      ...KEY,
+      BRANDFILL_API: 'acme.yaml',
+      BRANDFILL_AUTH: 'bearer',
+      BRANDFILL_API_KEY: 'the-key-of-another-api',
+    };
+    const ended = await runHere(args, { cwd: folder.path, env });
+    expect(ended.code, ended.stderr).toBe(0);
+    expect(requests.map((request) => request.url)).toEqual([
+      '/v1/brand?domain=acme.com&tier=full&lang=en&key=s3cret-key-of-acme',
+    ]);
+    expect(requests[0]?.headers.authorization).toBeUndefined();
+
+    // A base URL that is set for another API does not get the credential of this one.
+    const other = await runHere(['enrich', 'list.csv', '--retries', '0', '--refresh'], {
+      cwd: folder.path,
+      env: { ...env, BRANDFILL_BASE_URL: url },
+    });
+    expect(other.code).not.toBe(0);
+    expect(requests).toHaveLength(1);
+  });
+
+  it('stands in a job file by its path beside the file', async () => {
+    const { url, requests } = await openServer((_, response) => response.end('{"name":"Acme"}'));
+    const folder = openFolder();
+    mkdirSync(folder.at('jobs'));
+    folder.write('jobs/list.csv', listOf(['acme.com']));
+    folder.write(
+      'jobs/acme.yaml',
+      `title: Acme\nrequest: { baseUrl: "${url}", path: "/b/{domain}" }\n`,
+    );
+    folder.write('jobs/job.yaml', 'input: list.csv\napi: acme.yaml\n');
+    const ended = await runHere(['run', 'jobs/job.yaml'], { cwd: folder.path });
+    expect(ended.code, ended.stderr).toBe(0);
+    expect(requests.map((request) => request.url)).toEqual(['/b/acme.com']);
+  });
+
+  it('finds in the store what it found without a profile, where it asks the same', async () => {
+    const { url, requests } = await openServer();
+    const folder = openProfile(`title: Acme\nrequest: { baseUrl: "${url}" }\n`);
+    await enrichIn(folder, { input: 'list.csv', baseUrl: url });
+    const { summary } = await enrichIn(folder, { input: 'list.csv', api: folder.at('acme.yaml') });
+    expect(summary).toMatchObject({ statuses: { found: 1 }, calls: 0 });
+    expect(requests).toHaveLength(1);
+  });
+
+  it('needs its credential before the first call', async () => {
+    const folder = openProfile(
+      'title: Acme\nrequest: { baseUrl: "http://127.0.0.1:9", auth: bearer, apiKeyEnv: ACME_KEY }\n',
+    );
+    const args = ['enrich', 'list.csv', '--api', 'acme.yaml'];
+    expectUsageError(
+      await runHere(args, { cwd: folder.path, env: { BRANDFILL_API_KEY: 'of-another-api' } }),
+      /Cannot call Acme without a credential: set ACME_KEY, or give --api-key-file\./,
+    );
+  });
+});
+
+describe('the rules of a profile', () => {
+  /** What each domain is answered: status, headers, body. */
+  type Answers = Readonly<Record<string, readonly [number, Record<string, string>, unknown]>>;
+
+  async function openAnswers(answers: Answers) {
+    return await openServer(({ url = '' }, response) => {
+      const domain = new URL(url, 'http://api').searchParams.get('domain') ?? '';
+      const [status, headers, body] = answers[domain] ?? [200, {}, { data: { name: domain } }];
+      response.writeHead(status, headers);
+      response.end(body === undefined ? '' : JSON.stringify(body));
+    });
+  }
+
+  it('decide by status, header and body in their order, and leave the rest as it is', async () => {
+    const { url } = await openAnswers({
+      'a.com': [400, {}, { error: { code: 'NOT_FOUND' } }],
+      'b.com': [400, {}, { error: { code: 'INVALID', message: 'no such\n thing' } }],
+      'c.com': [404, {}, {}],
+      'd.com': [200, {}, { data: { name: 'D' }, unavailable: true }],
+      'e.com': [422, { 'x-error': 'Unresolvable domain' }, {}],
+      'f.com': [451, {}, {}],
+      'g.com': [201, {}, { data: [{ no: 'record' }] }],
+    });
+    const folder = openProfile(
+      `
+title: Acme
+request: { baseUrl: "${url}" }
+data: data
+rules:
+  - when: { status: 400, body: "error.code == 'NOT_FOUND'" }
+    means: not_found
+  - when: { status: [400, 401], body: error }
+    means: rejected
+    reason: error.message
+  - when: { status: 200-299, body: unavailable }
+    means: not_found
+  - when: { header: { name: X-Error, pattern: ^unresolvable } }
+    means: rejected
+  - when: { status: 451 }
+    means: failed
+`,
+      ['a.com', 'b.com', 'c.com', 'd.com', 'e.com', 'f.com', 'g.com', 'h.com'],
+    );
+    const { out, failures } = await enrichIn(folder, {
+      input: 'list.csv',
+      api: folder.at('acme.yaml'),
+    });
+    const rows = rowsOf(readFileSync(out, 'utf8'));
+    expect(column(rows, 'brand_status')).toEqual([
+      'not_found',
+      'rejected',
+      'not_found',
+      'not_found',
+      'rejected',
+      'failed',
+      'failed',
+      'found',
+    ]);
+    expect(rows.at(-1)).toMatchObject({ brand_name: 'h.com' });
+    expect(column(rowsOf(readFileSync(failures, 'utf8')), 'brand_reason')).toEqual([
+      'http_400',
+      'no such thing',
+      'http_404',
+      'http_200',
+      '{}',
+      'http_451',
+      "no record at 'data'",
+    ]);
+  });
+
+  it('make an answer pending for as long as they say, then it is asked again', async () => {
+    let calls = 0;
+    const { url } = await openServer((_, response) => {
+      calls += 1;
+      const isReady = calls > 1;
+      response.writeHead(isReady ? 200 : 404, { 'x-error': 'crawl_queued' });
+      response.end(isReady ? '{"name":"Acme"}' : '{"retry":{"in":300}}');
+    });
+    const folder = openProfile(`
+title: Acme
+request: { baseUrl: "${url}" }
+rules:
+  - when: { status: 404, header: { name: x-error, pattern: crawl_queued } }
+    means: pending
+    wait: { body: retry.in, unit: ms }
+`);
+    const { summary } = await enrichIn(folder, { input: 'list.csv', api: folder.at('acme.yaml') });
+    expect(summary).toMatchObject({ statuses: { found: 1 }, calls: 2, retries: 0 });
+    expect(summary.elapsedMs).toBeGreaterThan(290);
+  });
+
+  it('stop the run where they mean a used-up quota, or a wrong credential', async () => {
+    const { url } = await openAnswers({
+      'a.com': [429, {}, { error: 'quota_exceeded' }],
+      'b.com': [200, {}, { code: 'bad_key' }],
+    });
+    const profile = `
+title: Acme
+request: { baseUrl: "${url}" }
+rules:
+  - { when: { status: 429, body: "error == 'quota_exceeded'" }, means: quota }
+  - { when: { body: "code == 'bad_key'" }, means: unauthorized }
+`;
+    const quota = openProfile(profile, ['a.com']);
+    const args = ['enrich', 'list.csv', '--api', 'acme.yaml', '--json'];
+    const ended = await runHere(args, { cwd: quota.path });
+    expect(ended.code).toBe(4);
+    expect(summaryOf(ended)).toMatchObject({ calls: 1, stopped: { reason: 'quota' } });
+    const unauthorized = openProfile(profile, ['b.com']);
+    const refused = await runHere(args, { cwd: unauthorized.path });
+    expect(refused.code).toBe(4);
+    expect(summaryOf(refused)).toMatchObject({ calls: 1, stopped: { reason: 'unauthorized' } });
+  });
+
+  it('wait and try again without a count of attempts where they mean throttled', async () => {
+    let calls = 0;
+    const { url } = await openServer((_, response) => {
+      calls += 1;
+      response.writeHead(calls === 1 ? 403 : 200, { 'x-wait': '0.2' });
+      response.end('{"name":"Acme"}');
+    });
+    const folder = openProfile(`
+title: Acme
+request: { baseUrl: "${url}" }
+rules: [{ when: { status: 403 }, means: throttled, wait: { header: X-Wait } }]
+`);
+    const { summary } = await enrichIn(folder, { input: 'list.csv', api: folder.at('acme.yaml') });
+    expect(summary).toMatchObject({ statuses: { found: 1 }, calls: 2, throttled: 1, retries: 0 });
+  });
+
+  it('that mean retry wait at least as long as they say', async () => {
+    let calls = 0;
+    const { url } = await openServer((_, response) => {
+      calls += 1;
+      response.writeHead(calls === 1 ? 408 : 200);
+      response.end('{"name":"Acme"}');
+    });
+    const folder = openProfile(`
+title: Acme
+request: { baseUrl: "${url}" }
+rules: [{ when: { status: 408 }, means: retry, wait: 700ms }]
+`);
+    const { summary } = await enrichIn(folder, { input: 'list.csv', api: folder.at('acme.yaml') });
+    expect(summary).toMatchObject({ statuses: { found: 1 }, calls: 2, retries: 1 });
+    expect(summary.elapsedMs).toBeGreaterThan(690);
+  });
+
+  it('that refuse by header or body do not stop a run after five in a row', async () => {
+    const list = Array.from({ length: 12 }, (_, at) => `no-${at}.com`);
+    const { url } = await openAnswers(
+      Object.fromEntries(list.map((domain) => [domain, [400, {}, { error: 'unknown' }]])),
+    );
+    const folder = openProfile(
+      `
+title: Acme
+request: { baseUrl: "${url}" }
+rules: [{ when: { status: 400, body: "error == 'unknown'" }, means: rejected, reason: error }]
+`,
+      list,
+    );
+    const { summary } = await enrichIn(folder, { input: 'list.csv', api: folder.at('acme.yaml') });
+    expect(summary.stopped).toBeUndefined();
+    expect(summary.statuses).toMatchObject({ rejected: 12 });
+  });
+});
+
+describe('a profile that cannot be used ends with exit code 2, and asks nothing', () => {
+  const base = 'title: Acme\nrequest: { baseUrl: "http://127.0.0.1:9" }\n';
+
+  it.each([
+    [
+      'an unknown key',
+      `${base}ruls: []\n`,
+      /acme\.yaml:3:1: there is no key 'ruls'; did you mean 'rules'\?/,
+    ],
+    [
+      'an expression that is none',
+      `${base}rules:\n  - when: { body: "error.[x" }\n    means: quota\n`,
+      /acme\.yaml:4:28: body: it ends where more is expected/,
+    ],
+    [
+      'a pattern that is none',
+      `${base}rules:\n  - when: { header: { name: a, pattern: "(" } }\n    means: quota\n`,
+      /acme\.yaml:4:42: pattern: Unterminated group/,
+    ],
+    [
+      'a path without the domain',
+      'title: Acme\nrequest:\n  baseUrl: http://127.0.0.1:9\n  path: /v2/brand\n',
+      /acme\.yaml:4:9: expected \{domain\} in 'path'/,
+    ],
+    [
+      'a placeholder that is none',
+      'title: Acme\nrequest:\n  baseUrl: http://127.0.0.1:9\n  path: /v2/{name}\n',
+      /acme\.yaml:4:9: path: there is no '\{name\}'; \{domain\} stands for the domain/,
+    ],
+    [
+      'a sample that means something else',
+      `${base}samples:\n  - status: 404\n    means: found\n`,
+      /acme\.yaml:4:5: expected this answer to mean found, but it means not_found \(no rule fits, so the status decides\)/,
+    ],
+    [
+      'a credential among its headers',
+      `title: Acme\nrequest:\n  baseUrl: http://127.0.0.1:9\n  headers: { Authorization: Bearer abc }\n`,
+      /acme\.yaml:4:14: 'Authorization' is set by Brandfill itself; say in 'auth'/,
+    ],
+    ['YAML that is none', 'title: [', /acme\.yaml:1:9: /],
+  ])('%s', async (_, profile, expected) => {
+    const folder = openProfile(profile);
+    const args = ['enrich', 'list.csv', '--api', 'acme.yaml'];
+    const ended = await runHere(args, { cwd: folder.path });
+    expectUsageError(ended, expected);
+    expect(ended.stderr).not.toContain('Bearer abc');
+    expect(folder.hasStore()).toBe(false);
+  });
+
+  it('a name that none has, with the one that was meant', async () => {
+    const folder = openProfile('');
+    const ended = await runHere(['enrich', 'list.csv', '--api', 'brandfech'], { cwd: folder.path });
+    expect(ended.code).toBe(2);
+    expect(ended.stderr).toMatch(/Cannot use --api: there is no profile 'brandfech'/);
+  });
+
+  it('in the library, by the name of the option', async () => {
+    const folder = openProfile(`${base}ruls: []\n`);
+    const failing = enrich({ input: folder.at('list.csv'), api: folder.at('acme.yaml') });
+    await expect(failing).rejects.toThrow(
+      /Cannot use 'api': .*acme\.yaml:3:1: there is no key 'ruls'/,
+    );
+  });
+});
+
+describe('brandfill api check', () => {
+  const base = 'title: Acme\nrequest: { baseUrl: "http://127.0.0.1:9" }\n';
+
+  it('says what is right, and which rules no sample shows at work', async () => {
+    const folder = openProfile(`${base}
+rules:
+  - { when: { status: 404, body: error }, means: pending }
+  - { when: { status: 404 }, means: failed }
+  - { when: { status: 403 }, means: throttled }
+samples:
+  - { status: 404, body: { error: x }, means: pending }
+  - { status: 404, means: failed }
+`);
+    const ended = await runHere(['api', 'check', 'acme.yaml'], { cwd: folder.path });
+    expect(ended).toMatchObject({
+      code: 0,
+      stdout:
+        'acme.yaml is right: 3 rules, 2 samples that mean what they should.\nNo sample shows rule 3 at work.\n',
+    });
+  });
+
+  it('refuses rules that can never fit, with their places, which a run only lives with', async () => {
+    const profile = `${base}
+rules:
+  - { when: { status: 400-499, header: { name: x-a } }, means: pending }
+  - { when: { status: 404, header: { name: X-A, pattern: b } }, means: failed }
+  - { when: { status: 401 }, means: failed }
+  - { when: { status: [400, 402-499] }, means: failed }
+  - { when: { status: 400-420, body: error }, means: quota }
+  - { when: { status: 400-500, body: error }, means: quota }
+`;
+    const folder = openProfile(profile);
+    const ended = await runHere(['api', 'check', 'acme.yaml'], { cwd: folder.path });
+    expect(ended).toMatchObject({ code: 2, stdout: '' });
+    expect(ended.stderr.trimEnd().split('\n')).toEqual([
+      'brandfill: Cannot use acme.yaml: 2 things are wrong.',
+      '  acme.yaml:6:5: rule 2 can never fit: rule 1 fits whatever it would; move it up, or leave it out',
+      '  acme.yaml:9:5: rule 5 can never fit: rules 3, 4 fit whatever it would; move it up, or leave it out',
+    ]);
+    const plan = await runHere(['enrich', 'list.csv', '--api', 'acme.yaml', '--dry-run'], {
+      cwd: folder.path,
+    });
+    expect(plan.code, plan.stderr).toBe(0);
+  });
+
+  it('refuses a sample that means something else, and says which rule decided', async () => {
+    const folder = openProfile(`${base}
+rules: [{ when: { status: 404 }, means: pending }]
+samples: [{ status: 404, means: not_found }]
+`);
+    const ended = await runHere(['api', 'check', 'acme.yaml'], { cwd: folder.path });
+    expectUsageError(
+      ended,
+      /Cannot use acme\.yaml:5:11: expected this answer to mean not_found, but it means pending \(rule 1\)\./,
+    );
+  });
+});
+
+describe('brandfill try --explain', () => {
+  it('says what each answer means, and which rule decided', async () => {
+    let calls = 0;
+    const { url } = await openServer((_, response) => {
+      calls += 1;
+      response.writeHead(calls === 1 ? 404 : 200, { 'x-error': 'crawl_queued' });
+      response.end('{"name":"Acme"}');
+    });
+    const folder = openProfile(`
+title: Acme
+request: { baseUrl: "${url}" }
+rules:
+  - when: { status: 404, header: { name: x-error, pattern: ^crawl } }
+    means: pending
+    wait: 200ms
+`);
+    const args = ['try', 'acme.com', '--api', 'acme.yaml'];
+    const ended = await runHere([...args, '--explain'], { cwd: folder.path });
+    expect(ended.code, ended.stderr).toBe(0);
+    expect(ended.stderr).toBe(
+      'Call 1: 404 means pending, again in 200 ms (rule 1: status 404, header x-error ~ ^crawl).\n' +
+        'Call 2: 200 means found (no rule fits, as without a profile).\n',
+    );
+    const asJson = await runHere([...args, '--refresh', '--json'], { cwd: folder.path });
+    expect(JSON.parse(asJson.stdout)).toMatchObject({
+      answers: [{ httpStatus: 200, means: 'found' }],
+    });
+  });
+});
