@@ -5,7 +5,6 @@ import type { ApiProfile, Meaning } from './api-profile.ts';
 import { type BodyText, isCharsetStrange } from './body-text.ts';
 import { type Exchanged, isPackedStrangely, type ResponseHeaders } from './exchange.ts';
 import {
-  findJson,
   findRoundedJsonObject,
   isJsonObject,
   type JsonObject,
@@ -330,7 +329,7 @@ function judgeStatus(evidence: Evidence): Answer {
 
 /** A body that has to be a JSON object, because the status says that there is an answer. */
 function judgeBody(evidence: Evidence): Answer {
-  const { httpStatus, isCut, bodyError, bytes, body, domain, headers, shapeOf } = evidence;
+  const { httpStatus, isCut, bodyError, bytes, body, headers } = evidence;
   if (isCut) return { kind: 'refused', httpStatus, reason: 'response_too_large' };
   const cutOff: Answer = {
     kind: 'invalid_response',
@@ -340,18 +339,8 @@ function judgeBody(evidence: Evidence): Answer {
   };
   if (bodyError) return cutOff;
   if (evidence.profile?.data !== undefined) return judgeRecord(evidence, evidence.profile);
-  for (const candidate of body.candidates) {
-    const value = findRoundedJsonObject(candidate);
-    if (value) {
-      const writer: Writer = {
-        server: serverOf(headers),
-        form: 'json',
-        names: [],
-        canBeShared: candidate.includes(domain) || canBeShared(candidate, value),
-      };
-      return { kind: 'found', httpStatus, json: candidate, shape: shapeOf(value), writer };
-    }
-  }
+  const found = foundIn(body.asUtf8(), evidence) ?? foundIn(body.inItsCharset(), evidence);
+  if (found) return found;
   // The body is whole, but how it is written is not known here.
   const strange = isPackedStrangely(headers)
     ? 'unknown_content_encoding'
@@ -370,22 +359,33 @@ function judgeRecord(
   { httpStatus, body, headers, domain, shapeOf }: Evidence,
   profile: ApiProfile,
 ): Answer {
-  for (const candidate of body.candidates) {
-    const answer = findJson(candidate);
-    if (answer === undefined) continue;
-    const record = profile.recordOf(answer);
-    if (!isJsonObject(record)) break;
-    const json = JSON.stringify(record);
-    const isShared = json.includes(domain) || canBeShared(json, record);
-    const writer: Writer = {
-      server: serverOf(headers),
-      form: 'json',
-      names: [],
-      canBeShared: isShared,
-    };
-    return { kind: 'found', httpStatus, json, shape: shapeOf(record), writer };
+  const record = profile.recordOf(body.asJson());
+  if (!isJsonObject(record)) {
+    return { kind: 'refused', httpStatus, reason: `no record at '${profile.data}'` };
   }
-  return { kind: 'refused', httpStatus, reason: `no record at '${profile.data}'` };
+  const json = JSON.stringify(record);
+  const writer: Writer = {
+    server: serverOf(headers),
+    form: 'json',
+    names: [],
+    canBeShared: json.includes(domain) || canBeShared(json, record),
+  };
+  return { kind: 'found', httpStatus, json, shape: shapeOf(record), writer };
+}
+
+function foundIn(
+  json: string | undefined,
+  { httpStatus, headers, domain, shapeOf }: Evidence,
+): Answer | undefined {
+  const value = json === undefined ? undefined : findRoundedJsonObject(json);
+  if (json === undefined || value === undefined) return undefined;
+  const writer: Writer = {
+    server: serverOf(headers),
+    form: 'json',
+    names: [],
+    canBeShared: json.includes(domain) || canBeShared(json, value),
+  };
+  return { kind: 'found', httpStatus, json, shape: shapeOf(value), writer };
 }
 
 /**

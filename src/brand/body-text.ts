@@ -2,41 +2,46 @@ import { isUtf8 } from 'node:buffer';
 import { createRequire } from 'node:module';
 import type { Redactor } from '../common/redactor.ts';
 import type { Exchanged } from './exchange.ts';
+import { findJson } from './json-object.ts';
 
 /** A body as text. Nothing of it becomes text elsewhere, so no secret gets any further. */
-export interface BodyText {
-  /** The texts that it may be, most likely first: as UTF-8, then in the charset that is named. */
-  readonly candidates: Iterable<string>;
+export class BodyText {
+  readonly #exchanged: Exchanged;
+  readonly #redactor: Redactor;
+  #said: string | undefined;
+  #json: unknown;
+
+  constructor(exchanged: Exchanged, redactor: Redactor) {
+    this.#exchanged = exchanged;
+    this.#redactor = redactor;
+  }
+
+  /** What it is read as first, whatever charset is named. Undefined when it is not UTF-8. */
+  asUtf8(): string | undefined {
+    const text = textOf(this.#exchanged.bytes);
+    return text === undefined ? undefined : this.#redactor.json(text);
+  }
+
+  /** Undefined when no charset is named, or it is not in it. */
+  inItsCharset(): string | undefined {
+    const { bytes, headers } = this.#exchanged;
+    const text = textAsDeclared(bytes, headers['content-type']);
+    return text === undefined ? undefined : this.#redactor.json(text);
+  }
+
+  /** JSON of any kind, numbers that JavaScript cannot hold as texts. Undefined when it is none. */
+  asJson(): unknown {
+    this.#json ??= findJson(this.asUtf8() ?? '') ?? findJson(this.inItsCharset() ?? '');
+    return this.#json;
+  }
+
   /** The body as UTF-8, whatever it is. */
-  readonly said: string;
-}
-
-export function readBody(
-  { bytes, headers, isCut, bodyError }: Exchanged,
-  redactor: Redactor,
-): BodyText {
-  let said: string | undefined;
-  return {
-    get candidates() {
-      return textsOf(bytes, headers['content-type'], redactor);
-    },
-    get said() {
-      const isPart = isCut || bodyError !== undefined;
-      said ??= redactor.text(bytes.toString('utf8'), isPart);
-      return said;
-    },
-  };
-}
-
-function* textsOf(
-  bytes: Buffer,
-  contentType: unknown,
-  redactor: Redactor,
-): Generator<string, void, void> {
-  const text = textOf(bytes);
-  if (text !== undefined) yield redactor.json(text);
-  const declared = textAsDeclared(bytes, contentType);
-  if (declared !== undefined) yield redactor.json(declared);
+  get said(): string {
+    const { bytes, isCut, bodyError } = this.#exchanged;
+    const isPart = isCut || bodyError !== undefined;
+    this.#said ??= this.#redactor.text(bytes.toString('utf8'), isPart);
+    return this.#said;
+  }
 }
 
 /**

@@ -27,8 +27,13 @@ export interface Line {
 }
 
 /** A request that is told over which line it goes, when it is given to it. */
-export interface TracedRequest extends Dispatcher.DispatchOptions {
-  readonly onLine?: (line: Line) => void;
+interface TracedRequest extends Dispatcher.DispatchOptions {
+  readonly trace?: Trace | undefined;
+}
+
+/** Watches the connection of one request. */
+export interface Trace {
+  begin(line: Line): void;
 }
 
 /**
@@ -105,7 +110,7 @@ function openTracedPool(origin: string | URL, options: Pool.Options): Dispatcher
     }
 
     override dispatch(request: TracedRequest, handler: Dispatcher.DispatchHandler): boolean {
-      request.onLine?.(this.#line);
+      request.trace?.begin(this.#line);
       return super.dispatch(request, handler);
     }
   }

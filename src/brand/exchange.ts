@@ -7,7 +7,7 @@ import {
   type Inflate,
 } from 'node:zlib';
 import type { Dispatcher } from 'undici';
-import type { TracedRequest } from './connections.ts';
+import type { Trace } from './connections.ts';
 import type { Deadline } from './deadline.ts';
 
 /** A response, with as much of its body as was asked for. */
@@ -27,7 +27,7 @@ export interface Exchanged {
 
 export type ResponseHeaders = Readonly<Record<string, string | string[] | undefined>>;
 
-export interface ExchangeRequest extends Pick<TracedRequest, 'onLine' | 'reset'> {
+export interface ExchangeRequest {
   readonly origin: string;
   readonly path: string;
   readonly headers: Readonly<Record<string, string>>;
@@ -36,6 +36,13 @@ export interface ExchangeRequest extends Pick<TracedRequest, 'onLine' | 'reset'>
    * So a body that is read only to keep its connection needs a limit that it does not reach.
    */
   readonly mostBytes: (httpStatus: number, headers: ResponseHeaders) => number;
+}
+
+export interface ExchangeOptions {
+  /** Watches the connection. @default nobody does */
+  readonly trace?: Trace;
+  /** Whether the connection is closed after it. @default false */
+  readonly isLast?: boolean;
 }
 
 /**
@@ -59,14 +66,16 @@ export class GivenUpError extends Error {
  */
 export function exchange(
   dispatcher: Pick<Dispatcher, 'dispatch'>,
-  { mostBytes, ...request }: ExchangeRequest,
+  { origin, path, headers, mostBytes }: ExchangeRequest,
   deadline: Deadline,
+  { trace, isLast = false }: ExchangeOptions = {},
 ): Promise<Exchanged> {
+  const request = { method: 'GET' as const, origin, path, headers, trace, reset: isLast };
   return new Promise((resolve, reject) => {
     const reader = new ResponseReader(mostBytes, resolve, reject);
     deadline.onOver = () => reader.giveUp();
     if (deadline.isOver) reader.giveUp();
-    else dispatcher.dispatch({ ...request, method: 'GET' }, reader);
+    else dispatcher.dispatch(request, reader);
   });
 }
 

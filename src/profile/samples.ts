@@ -1,7 +1,6 @@
 import { type Answer, judge } from '../brand/answer.ts';
 import type { ApiProfile, MeaningName } from '../brand/api-profile.ts';
-import { readBody } from '../brand/body-text.ts';
-import { findJson } from '../brand/json-object.ts';
+import { BodyText } from '../brand/body-text.ts';
 import { findLimits, type Reading } from '../brand/limit-headers/find-limits.ts';
 import { shapeOf } from '../brand/shape.ts';
 import { createRedactor } from '../common/redactor.ts';
@@ -20,7 +19,7 @@ export function judgeSample(sample: SampleFile, api: ApiProfile, domain = 'examp
   const bytes = Buffer.from(bodyText(sample.body));
   const { status: httpStatus } = sample;
   const response = { httpStatus, headers, bytes, isCut: false, bodyError: undefined };
-  const body = readBody(response, createRedactor([]));
+  const body = new BodyText(response, createRedactor([]));
   const nowMs = 0;
   const reading: Reading = { date: headers['date'], nowMs };
   return judge({
@@ -36,7 +35,7 @@ export function judgeSample(sample: SampleFile, api: ApiProfile, domain = 'examp
     meaning: api.meaningOf({
       httpStatus,
       headers,
-      json: () => findJson(body.said),
+      json: () => body.asJson(),
       reading,
     }),
   });

@@ -231,7 +231,7 @@ class Lookup implements CallQuestions {
       httpStatus: answer.httpStatus,
       attempts: this.#attempts,
       throttled: this.#throttled,
-      ...(answer.kind === 'pending' ? { retryAfterMs: answer.retryAfterMs } : {}),
+      retryAfterMs: answer.kind === 'pending' ? answer.retryAfterMs : undefined,
       fetchedAtMs: this.#context.now(),
       json: isFound ? answer.json : '',
       shape: isFound ? answer.shape : undefined,

@@ -169,8 +169,8 @@ export function createOutageGate(options: OutageGateOptions): OwnOutageGate {
   }
 
   function judge(verdict: CallVerdict): void {
-    const { isEvidence: _, isShortage, ...call } = verdict;
-    const isLimit = call.isRefused && state.limitBy503.isLimit;
+    const { isFailure, isRefused, isShortage, isUnreached, isOfMachine } = verdict;
+    const isLimit = isRefused && state.limitBy503.isLimit;
     // During an outage the result of a probe counts, whatever the domain.
     if (!isLimit && state.phase === 'closed' && !isCounted(verdict)) return;
     const { isLimit: wasLimit } = state.limitBy503;
@@ -178,8 +178,11 @@ export function createOutageGate(options: OutageGateOptions): OwnOutageGate {
     if (isShortage && !wasShut) {
       most = Math.max(1, Math.floor(Math.min(most, inFlight + 1) * AFTER_SHORTAGE));
       wellAtMost = 0;
-    } else if (!call.isFailure && most < callers) allowMore();
-    onCallEnd(state, { ...call, nowMs: clock.nowMs() });
+    } else if (!isFailure && most < callers) allowMore();
+    const { retryAfterMs, sentAtMs } = verdict;
+    const nowMs = clock.nowMs();
+    const call = { isFailure, isRefused, retryAfterMs, isUnreached, isOfMachine, sentAtMs, nowMs };
+    onCallEnd(state, call);
     if (!wasLimit && state.limitBy503.isLimit) onLimitBy503?.();
     if (wasShut && isShut()) stopIfTooLong();
   }
