@@ -339,8 +339,8 @@ function judgeBody(evidence: Evidence): Answer {
   };
   if (bodyError) return cutOff;
   if (evidence.profile?.data !== undefined) return judgeRecord(evidence, evidence.profile);
-  const found = foundIn(body.asUtf8(), evidence) ?? foundIn(body.inItsCharset(), evidence);
-  if (found) return found;
+  const answer = foundIn(body.asUtf8(), evidence) ?? foundIn(body.inItsCharset(), evidence);
+  if (answer) return answer;
   // The body is whole, but how it is written is not known here.
   const strange = isPackedStrangely(headers)
     ? 'unknown_content_encoding'
@@ -354,31 +354,24 @@ function judgeBody(evidence: Evidence): Answer {
   return reason === undefined ? cutOff : { ...cutOff, reason, isWhole: true, writer };
 }
 
-/** An answer of an API whose record is a part of it. */
-function judgeRecord(
-  { httpStatus, body, headers, domain, shapeOf }: Evidence,
-  profile: ApiProfile,
-): Answer {
-  const record = profile.recordOf(body.asJson());
-  if (!isJsonObject(record)) {
-    return { kind: 'refused', httpStatus, reason: `no record at '${profile.data}'` };
-  }
-  const json = JSON.stringify(record);
-  const writer: Writer = {
-    server: serverOf(headers),
-    form: 'json',
-    names: [],
-    canBeShared: json.includes(domain) || canBeShared(json, record),
-  };
-  return { kind: 'found', httpStatus, json, shape: shapeOf(record), writer };
+function foundIn(json: string | undefined, evidence: Evidence): Answer | undefined {
+  const value = json === undefined ? undefined : findRoundedJsonObject(json);
+  return json === undefined || value === undefined ? undefined : found(json, value, evidence);
 }
 
-function foundIn(
-  json: string | undefined,
+/** An answer of an API whose record is a part of it. */
+function judgeRecord(evidence: Evidence, profile: ApiProfile): Answer {
+  const record = profile.recordOf(evidence.body.json);
+  if (isJsonObject(record)) return found(JSON.stringify(record), record, evidence);
+  const reason = `no record at '${profile.data}'`;
+  return { kind: 'refused', httpStatus: evidence.httpStatus, reason };
+}
+
+function found(
+  json: string,
+  value: JsonObject,
   { httpStatus, headers, domain, shapeOf }: Evidence,
-): Answer | undefined {
-  const value = json === undefined ? undefined : findRoundedJsonObject(json);
-  if (json === undefined || value === undefined) return undefined;
+): Answer {
   const writer: Writer = {
     server: serverOf(headers),
     form: 'json',

@@ -29,12 +29,6 @@ export class BodyText {
     return text === undefined ? undefined : this.#redactor.json(text);
   }
 
-  /** JSON of any kind, numbers that JavaScript cannot hold as texts. Undefined when it is none. */
-  asJson(): unknown {
-    this.#json ??= findJson(this.asUtf8() ?? '') ?? findJson(this.inItsCharset() ?? '');
-    return this.#json;
-  }
-
   /** The body as UTF-8, whatever it is. */
   get said(): string {
     const { bytes, isCut, bodyError } = this.#exchanged;
@@ -42,6 +36,18 @@ export class BodyText {
     this.#said ??= this.#redactor.text(bytes.toString('utf8'), isPart);
     return this.#said;
   }
+
+  /** The value of the body, of whatever kind; undefined when it is no JSON, or did not come whole. */
+  get json(): unknown {
+    const { isCut, bodyError } = this.#exchanged;
+    if (isCut || bodyError) return undefined;
+    this.#json ??= jsonIn(this.asUtf8()) ?? jsonIn(this.inItsCharset());
+    return this.#json;
+  }
+}
+
+function jsonIn(text: string | undefined): unknown {
+  return text === undefined ? undefined : findJson(text);
 }
 
 /**

@@ -1,24 +1,33 @@
-/** Bounds how many calls may be made. */
+/**
+ * Bounds how many calls may be made. It has two homes: this process (`createBudget`), or a ledger that
+ * all calls with a credential are counted in (`shared-budget.ts`).
+ *
+ * ```text
+ *   left ──acquire──▶ acquired ──spend──▶ spent
+ *     ▲                  │
+ *     └─────release──────┘
+ * ```
+ */
 export interface Budget {
   /**
-   * Reserves one call. Waits while all that is left is reserved by calls under way, because some of
-   * them may be given back.
+   * Acquires one call. Waits while all that is left is acquired by calls under way, because some of
+   * them may be released.
    *
    * @returns which bound it was, when the budget is used up
    */
-  reserve(signal: AbortSignal): Promise<Reservation | UsedUp>;
-  /** Reserves one call if that can be done at once. */
-  tryReserve(): Reservation | undefined;
+  acquire(signal: AbortSignal): Promise<Permit | UsedUp>;
+  /** Acquires one call if that can be done at once. */
+  tryAcquire(): Permit | undefined;
 }
 
-/** One call that may be made. Ends with `spend` or `giveBack`. */
-export interface Reservation {
-  /** False when it waited for too long. It must then be given back, and another one reserved. */
+/** One call that may be made. Ends with `spend` or `release`. */
+export interface Permit {
+  /** False when it waited for too long. It must then be released, and another one acquired. */
   isGood(): boolean;
   /** The call was made and counts. */
   spend(): void;
   /** The call was not made, or was answered 429. */
-  giveBack(): void;
+  release(): void;
 }
 
 /** A budget that has no call left. */
@@ -29,15 +38,15 @@ export interface UsedUp {
 }
 
 /** Whether a budget is used up. */
-export function isUsedUp(reserved: Reservation | UsedUp): reserved is UsedUp {
-  return 'reason' in reserved;
+export function isUsedUp(acquired: Permit | UsedUp): acquired is UsedUp {
+  return 'reason' in acquired;
 }
 
-const UNBOUNDED: Reservation = { isGood: () => true, spend: () => {}, giveBack: () => {} };
+const UNBOUNDED: Permit = { isGood: () => true, spend: () => {}, release: () => {} };
 
 const UNBOUNDED_BUDGET: Budget = {
-  reserve: async () => UNBOUNDED,
-  tryReserve: () => UNBOUNDED,
+  acquire: async () => UNBOUNDED,
+  tryAcquire: () => UNBOUNDED,
 };
 
 /** @param maxCalls undefined for no bound */
@@ -47,36 +56,36 @@ export function createBudget(maxCalls: number | undefined): Budget {
 
 function createBoundedBudget(maxCalls: number): Budget {
   let spent = 0;
-  let reserved = 0;
+  let acquired = 0;
   let waiting: (() => void)[] = [];
 
   function settle(): void {
-    reserved -= 1;
+    acquired -= 1;
     const woken = waiting;
     waiting = [];
     for (const wake of woken) wake();
   }
 
-  const reservation: Reservation = {
+  const permit: Permit = {
     isGood: () => true,
     spend: () => {
       spent += 1;
       settle();
     },
-    giveBack: settle,
+    release: settle,
   };
 
-  function tryReserve(): Reservation | undefined {
-    if (spent + reserved >= maxCalls) return undefined;
-    reserved += 1;
-    return reservation;
+  function tryAcquire(): Permit | undefined {
+    if (spent + acquired >= maxCalls) return undefined;
+    acquired += 1;
+    return permit;
   }
 
   return {
-    tryReserve,
-    reserve: async (signal) => {
+    tryAcquire,
+    acquire: async (signal) => {
       for (;;) {
-        const mine = tryReserve();
+        const mine = tryAcquire();
         if (mine) return mine;
         signal.throwIfAborted();
         if (spent >= maxCalls) return { reason: 'max_calls' };
@@ -89,40 +98,40 @@ function createBoundedBudget(maxCalls: number): Budget {
 /** A budget that needs the consent of two others. */
 export function joinBudgets(first: Budget, second: Budget): Budget {
   return {
-    reserve: async (signal) => {
-      const one = await first.reserve(signal);
+    acquire: async (signal) => {
+      const one = await first.acquire(signal);
       if (isUsedUp(one)) return one;
-      let isReserved = false;
+      let isAcquired = false;
       try {
-        const other = await second.reserve(signal);
+        const other = await second.acquire(signal);
         if (isUsedUp(other)) return other;
-        isReserved = true;
+        isAcquired = true;
         return both(one, other);
       } finally {
-        if (!isReserved) one.giveBack();
+        if (!isAcquired) one.release();
       }
     },
-    tryReserve: () => {
-      const one = first.tryReserve();
-      const other = one && second.tryReserve();
+    tryAcquire: () => {
+      const one = first.tryAcquire();
+      const other = one && second.tryAcquire();
       if (one && other) return both(one, other);
-      one?.giveBack();
+      one?.release();
       return undefined;
     },
   };
 }
 
 /** One call that two budgets count. */
-export function both(one: Reservation, other: Reservation): Reservation {
+export function both(one: Permit, other: Permit): Permit {
   return {
     isGood: () => one.isGood() && other.isGood(),
     spend: () => {
       one.spend();
       other.spend();
     },
-    giveBack: () => {
-      one.giveBack();
-      other.giveBack();
+    release: () => {
+      one.release();
+      other.release();
     },
   };
 }

@@ -1,7 +1,7 @@
 import type { Clock } from '../pace/clock.ts';
 
 /** Keeps retries in proportion to calls. */
-export interface RetryGate {
+export interface RetryBudget {
   /** The first attempt of a lookup has ended. */
   firstAttemptEnded(): void;
   /**
@@ -9,7 +9,7 @@ export interface RetryGate {
    *
    * @throws the signal's reason when it fires first
    */
-  pass(signal: AbortSignal): Promise<void>;
+  acquire(signal: AbortSignal): Promise<void>;
   /** For how long at least one retry was held back, in milliseconds. */
   readonly waitedMs: () => number;
 }
@@ -18,8 +18,8 @@ export interface RetryGate {
  * Keeps the budget of this process. A retry that waits here occupies its caller, so other calls
  * slow down as well.
  */
-export function createRetryGate(clock: Clock): RetryGate {
-  const budget = createRetryBudget();
+export function createRetryBudget(clock: Clock): RetryBudget {
+  const tokens = createRetryTokens();
   let waiting = 0;
   let waitingSinceMs = 0;
   let waitedMs = 0;
@@ -36,15 +36,15 @@ export function createRetryGate(clock: Clock): RetryGate {
   }
 
   return {
-    firstAttemptEnded: () => onCall(budget, clock.nowMs()),
-    pass: async (signal) => {
+    firstAttemptEnded: () => onCall(tokens, clock.nowMs()),
+    acquire: async (signal) => {
       for (;;) {
         const nowMs = clock.nowMs();
-        const { atMs } = mayRetry(budget, nowMs);
+        const { atMs } = mayRetry(tokens, nowMs);
         if (atMs <= nowMs) break;
         await wait(atMs - nowMs, signal);
       }
-      onRetry(budget, clock.nowMs());
+      onRetry(tokens, clock.nowMs());
     },
     waitedMs: () => waitedMs + (waiting > 0 ? clock.nowMs() - waitingSinceMs : 0),
   };
@@ -60,7 +60,7 @@ export function createRetryGate(clock: Clock): RetryGate {
  *
  * @see {@link https://sre.google/sre-book/handling-overload/ Handling overload, retry budgets}
  */
-export interface RetryBudget {
+export interface RetryTokens {
   /** Retries that may be made now. */
   tokens: number;
   /** When `tokens` was counted; null before the first event. */
@@ -80,12 +80,12 @@ const IDLE_TOKENS = TOKENS_PER_MS * MEMORY_MS;
 const CLOCK_TOLERANCE_MS = 1_000;
 
 /** A budget that has not been used yet. A hundred retries at once are allowed. */
-export function createRetryBudget(): RetryBudget {
+export function createRetryTokens(): RetryTokens {
   return { tokens: IDLE_TOKENS, countedAtMs: null };
 }
 
 /** The first attempt of a lookup has ended. */
-export function onCall(budget: RetryBudget, nowMs: number): void {
+export function onCall(budget: RetryTokens, nowMs: number): void {
   count(budget, nowMs);
   budget.tokens += TOKENS_PER_CALL;
 }
@@ -94,7 +94,7 @@ export function onCall(budget: RetryBudget, nowMs: number): void {
  * When a retry may start: at once, or in at most a tenth of a second. The retry must ask again
  * then, because others wait too.
  */
-export function mayRetry(budget: RetryBudget, nowMs: number): { readonly atMs: number } {
+export function mayRetry(budget: RetryTokens, nowMs: number): { readonly atMs: number } {
   if (isClockSetBack(budget, nowMs)) return { atMs: nowMs };
   const tokens = tokensAt(budget, nowMs);
   if (tokens >= 1) return { atMs: nowMs };
@@ -104,23 +104,23 @@ export function mayRetry(budget: RetryBudget, nowMs: number): { readonly atMs: n
 }
 
 /** A retry was started. Must be called in the same turn of the event loop as `mayRetry`. */
-export function onRetry(budget: RetryBudget, nowMs: number): void {
+export function onRetry(budget: RetryTokens, nowMs: number): void {
   count(budget, nowMs);
   // Tokens never go below zero: a retry that did not ask must not make the others wait for long.
   budget.tokens = Math.max(0, budget.tokens - 1);
 }
 
-function count(budget: RetryBudget, nowMs: number): void {
+function count(budget: RetryTokens, nowMs: number): void {
   budget.tokens = tokensAt(budget, nowMs);
   const isLate = nowMs < (budget.countedAtMs ?? nowMs) && !isClockSetBack(budget, nowMs);
   if (!isLate) budget.countedAtMs = nowMs;
 }
 
-function tokensAt({ tokens, countedAtMs }: RetryBudget, nowMs: number): number {
+function tokensAt({ tokens, countedAtMs }: RetryTokens, nowMs: number): number {
   const elapsedMs = Math.max(0, nowMs - (countedAtMs ?? nowMs));
   return IDLE_TOKENS + (tokens - IDLE_TOKENS) * Math.exp(-elapsedMs / MEMORY_MS);
 }
 
-function isClockSetBack({ countedAtMs }: RetryBudget, nowMs: number): boolean {
+function isClockSetBack({ countedAtMs }: RetryTokens, nowMs: number): boolean {
   return countedAtMs !== null && countedAtMs - nowMs > CLOCK_TOLERANCE_MS;
 }

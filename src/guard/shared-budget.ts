@@ -1,6 +1,6 @@
 import { unlessAborted, within } from '../common/abort.ts';
 import { createChange } from '../common/change.ts';
-import type { Budget, Reservation, UsedUp } from './budget.ts';
+import type { Budget, Permit, UsedUp } from './budget.ts';
 
 /**
  * Counts the calls made with one credential by all runs and machines together. Calls are taken in
@@ -71,10 +71,10 @@ interface Share {
    * since.
    */
   overAtMs: number;
-  /** Calls that were taken and are not reserved. */
+  /** Calls that were taken and are not acquired. */
   left: number;
-  /** Calls that are reserved and may come back. */
-  reserved: number;
+  /** Calls that are acquired and may come back. */
+  acquired: number;
   /** The ledger had no calls left to take. */
   isExhausted: boolean;
 }
@@ -83,7 +83,7 @@ interface Share {
  * A ledger that cannot be reached must not hold up the end of a run. The calls then stay counted.
  */
 const GIVE_BACK_MS = 2_000;
-/** A run that has reserved no call for this long is idle. Between two calls less time passes. */
+/** A run that has acquired no call for this long is idle. Between two calls less time passes. */
 const IDLE_MS = 5_000;
 
 function laterUnlessOver(work: () => void, ms: number): void {
@@ -96,7 +96,7 @@ function usedUpUntil({ endsAtMs }: CalendarWindow): UsedUp {
 
 /**
  * Bounds the calls of all runs with one credential in a minute, hour, day or month. Calls are taken
- * from the ledger in blocks. A reserved call that has waited beyond the end of its window is no
+ * from the ledger in blocks. A acquired call that has waited beyond the end of its window is no
  * longer good, because it is not counted in the next one.
  */
 export function createSharedBudget(options: SharedBudgetOptions): SharedBudget {
@@ -105,8 +105,8 @@ export function createSharedBudget(options: SharedBudgetOptions): SharedBudget {
   let share: Share | undefined;
   let taking: Promise<void> | undefined;
   let givingBack: Promise<void> = Promise.resolve();
-  /** How often a call was reserved. */
-  let reservations = 0;
+  /** How often a call was acquired. */
+  let permits = 0;
   let isWatching = false;
 
   async function take(signal: AbortSignal): Promise<void> {
@@ -115,7 +115,7 @@ export function createSharedBudget(options: SharedBudgetOptions): SharedBudget {
     const { calls, window, nowMs } = await ledger.take(signal);
     const overAtMs = askedAtMs + window.endsAtMs - nowMs;
     if (share?.window.id !== window.id) {
-      share = { window, overAtMs, left: 0, reserved: 0, isExhausted: false };
+      share = { window, overAtMs, left: 0, acquired: 0, isExhausted: false };
     }
     share.overAtMs = overAtMs;
     share.left += calls;
@@ -124,12 +124,12 @@ export function createSharedBudget(options: SharedBudgetOptions): SharedBudget {
 
   const isOver = ({ overAtMs }: Share): boolean => now() >= overAtMs;
 
-  function reserveIn(of: Share): Reservation {
+  function permitIn(of: Share): Permit {
     of.left -= 1;
-    of.reserved += 1;
-    reservations += 1;
+    of.acquired += 1;
+    permits += 1;
     const settle = (): void => {
-      of.reserved -= 1;
+      of.acquired -= 1;
       change.notify();
     };
     return {
@@ -138,27 +138,27 @@ export function createSharedBudget(options: SharedBudgetOptions): SharedBudget {
         settle();
         watchIdle();
       },
-      giveBack: () => {
+      release: () => {
         of.left += 1;
         settle();
-        if (of.reserved === 0) setImmediate(giveBackIdle, of);
+        if (of.acquired === 0) setImmediate(giveBackIdle, of);
       },
     };
   }
 
   /** With nothing under way, this process has no use for its calls, but other runs may have. */
   function giveBackIdle(of: Share): void {
-    if (of.reserved === 0) giveBack(of);
+    if (of.acquired === 0) giveBack(of);
   }
 
   /** One timer however many calls end: thousands may end in a second. */
   function watchIdle(): void {
-    if (isWatching || !share || share.reserved > 0 || share.left === 0) return;
+    if (isWatching || !share || share.acquired > 0 || share.left === 0) return;
     isWatching = true;
-    const before = reservations;
+    const before = permits;
     later(() => {
       isWatching = false;
-      if (share && reservations === before) giveBack(share);
+      if (share && permits === before) giveBack(share);
       else watchIdle();
     }, IDLE_MS);
   }
@@ -181,25 +181,25 @@ export function createSharedBudget(options: SharedBudgetOptions): SharedBudget {
 
   const currentShare = (): Share | undefined => (share && !isOver(share) ? share : undefined);
 
-  function tryReserve(): Reservation | undefined {
+  function tryAcquire(): Permit | undefined {
     const current = currentShare();
-    return current && current.left > 0 ? reserveIn(current) : undefined;
+    return current && current.left > 0 ? permitIn(current) : undefined;
   }
 
   return {
-    tryReserve,
-    reserve: async (signal) => {
+    tryAcquire,
+    acquire: async (signal) => {
       for (;;) {
         signal.throwIfAborted();
-        const reserved = tryReserve();
-        if (reserved) return reserved;
+        const acquired = tryAcquire();
+        if (acquired) return acquired;
         const current = currentShare();
         if (!current?.isExhausted) {
           taking ??= take(signal).finally(() => {
             taking = undefined;
           });
           await unlessAborted(taking, signal);
-        } else if (current.reserved > 0) await change.wait();
+        } else if (current.acquired > 0) await change.wait();
         else return usedUp(current.window);
       }
     },

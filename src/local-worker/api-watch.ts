@@ -9,7 +9,7 @@ import { type StopSwitch, stopForWait } from '../worker/stop-switch.ts';
 import type { LocalWorker } from './local-worker.ts';
 
 export interface ApiWatchOptions {
-  readonly worker: Pick<LocalWorker, 'turnstile' | 'describeOutage' | 'lastTrouble' | 'toldOutMs'>;
+  readonly worker: Pick<LocalWorker, 'limiter' | 'describeOutage' | 'lastTrouble' | 'toldOutMs'>;
   /** Scheme, host and port of the API. */
   readonly origin: string;
   readonly stopSwitch: StopSwitch;
@@ -75,7 +75,7 @@ export function watchApi(options: ApiWatchOptions): Closable {
     if (stopSwitch.stopped) return;
     lookForOutage();
     lookAtLimits();
-    const { why, waitMs, statedMs } = worker.turnstile.describe();
+    const { why, waitMs, statedMs } = worker.limiter.describe();
     const toldOutMs = worker.toldOutMs();
     const toldMs = Math.max(why === 'told_to_wait' ? waitMs : 0, toldOutMs);
     if (toldMs > maxWaitMs) {
@@ -94,7 +94,7 @@ export function watchApi(options: ApiWatchOptions): Closable {
 }
 
 export type LimitWatchOptions = Pick<ApiWatchOptions, 'stopSwitch' | 'maxWaitMs' | 'onNotice'> & {
-  readonly worker: Pick<LocalWorker, 'turnstile'>;
+  readonly worker: Pick<LocalWorker, 'limiter'>;
   /** The pace that this worker keeps with others, which may make all calls. @default none */
   readonly shared?: Pick<SharedPaceWatch, 'describe' | 'look' | 'close'> | undefined;
 };
@@ -130,7 +130,7 @@ function createLimitLook(options: LimitWatchOptions): LimitLook {
 
   function tellIgnored(): void {
     // A worker without callers learns nothing of what the others find out.
-    const isIgnored = [worker.turnstile, shared].some((pace) => pace?.describe()?.ignoresUsedUp);
+    const isIgnored = [worker.limiter, shared].some((pace) => pace?.describe()?.ignoresUsedUp);
     if (isIgnoringTold || !isIgnored) return;
     isIgnoringTold = true;
     onNotice(IGNORES_USED_UP);
@@ -139,7 +139,7 @@ function createLimitLook(options: LimitWatchOptions): LimitLook {
   function look(): void {
     if (stopSwitch.stopped) return;
     tellIgnored();
-    const { why, waitMs, onlyThrottledMs = 0 } = worker.turnstile.describe();
+    const { why, waitMs, onlyThrottledMs = 0 } = worker.limiter.describe();
     if (onlyThrottledMs === 0) {
       if (isThrottleTold) onNotice('The API accepts calls again.', { level: 'info' });
       isThrottleTold = false;

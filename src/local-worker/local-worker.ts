@@ -4,26 +4,26 @@ import type { OutcomeStatus } from '../brand/outcome.ts';
 import { type CallCounters, createCallCounters } from '../common/call-counters.ts';
 import type { Closable } from '../common/closer.ts';
 import { createBudget, joinBudgets } from '../guard/budget.ts';
-import { createRetryGate } from '../guard/retry-budget.ts';
+import { createRetryBudget } from '../guard/retry-budget.ts';
 import { type CallLedger, createSharedBudget } from '../guard/shared-budget.ts';
 import type { Api } from '../job/job.ts';
 import type { Settings } from '../job/settings.ts';
 import type { Instruments, WorkerProbe } from '../metrics/instruments.ts';
 import { systemClock } from '../pace/clock.ts';
 import type { PaceState } from '../pace/pacer.ts';
-import type { StoredState } from '../pace/shared/state.ts';
-import { createSharedTurnstile } from '../pace/shared/turnstile.ts';
 import {
-  createTurnstile,
+  createRateLimiter,
   createWaitMeter,
   type GateWaits,
-  type Turnstile,
-} from '../pace/turnstile.ts';
+  type RateLimiter,
+} from '../pace/rate-limiter.ts';
+import { createSharedRateLimiter } from '../pace/shared/rate-limiter.ts';
+import type { StoredState } from '../pace/shared/state.ts';
 import type { Reply, WorkerStanding } from '../queue/lookup-queue.ts';
 import type { WorkProgress } from '../watch/events.ts';
 import type { PauseGate } from '../worker/call.ts';
+import { createCircuitBreaker, createSharedCircuitBreaker } from '../worker/circuit-breaker.ts';
 import { type CredenceOptions, createCredence } from '../worker/credence.ts';
-import { createOutageGate, createSharedOutageGate } from '../worker/outage-gate.ts';
 import type { StopSwitch } from '../worker/stop-switch.ts';
 import { createWorker, type Worker, type WorkerOptions } from '../worker/worker.ts';
 
@@ -59,7 +59,7 @@ export interface LocalWorkerOptions extends Pick<WorkerOptions, 'hasFailedBefore
 /** A worker of this process, with its own connections to the API. */
 export interface LocalWorker extends WorkerStanding {
   readonly worker: Worker;
-  readonly turnstile: Turnstile;
+  readonly limiter: RateLimiter;
   /** The state of the pace, to be saved; undefined when other workers keep it. */
   readonly snapshotPace: () => PaceState | undefined;
   readonly counters: Readonly<CallCounters>;
@@ -102,37 +102,37 @@ export function openLocalWorker(
   let trouble: string | undefined;
   const onOutageTooLong = (): void =>
     stopSwitch.stop({ reason: 'outage', ...(trouble === undefined ? {} : { trouble }) });
-  const { turnstile, outage, leave, standing } = sharedPace ? openShared(sharedPace) : openOwn();
+  const { limiter, breaker, leave, standing } = sharedPace ? openShared(sharedPace) : openOwn();
 
   function openShared(stored: StoredState) {
     const options = { callers: concurrency, maxOutageMs: maxOutage };
-    const shared = createSharedTurnstile({
+    const shared = createSharedRateLimiter({
       ...pace,
       ...options,
       stored,
       worker: randomUUID(),
       onOutageTooLong,
-      onFailingAlone: () => gate.stepBack(),
+      onFailingAlone: () => breaker.stepBack(),
     });
-    const gate = createSharedOutageGate(shared, {
+    const breaker = createSharedCircuitBreaker(shared, {
       ...options,
       clock: systemClock,
       onTooLong: onOutageTooLong,
       noNewCall: stopSwitch.noNewCall,
     });
     return {
-      turnstile: shared,
-      outage: gate,
+      limiter: shared,
+      breaker,
       leave: () => shared.close(),
-      standing: gate,
+      standing: breaker,
     };
   }
 
   function openOwn() {
-    const own = createTurnstile({ ...pace, state: startPace });
+    const own = createRateLimiter({ ...pace, state: startPace });
     return {
-      turnstile: own,
-      outage: createOutageGate({
+      limiter: own,
+      breaker: createCircuitBreaker({
         clock: systemClock,
         callers: concurrency,
         maxOutageMs: maxOutage,
@@ -148,11 +148,11 @@ export function openLocalWorker(
   const probe = measure?.({
     concurrency,
     counters,
-    pace: () => turnstile.describe(),
-    isOut: () => outage.isOut,
+    pace: () => limiter.describe(),
+    isOut: () => breaker.isOut,
   });
-  const meter = createWaitMeter(turnstile, systemClock);
-  const retryGate = createRetryGate(systemClock);
+  const meter = createWaitMeter(limiter, systemClock);
+  const retryBudget = createRetryBudget(systemClock);
   const shared = callLedger && createSharedBudget({ ledger: callLedger, now: Date.now });
   const budget = createBudget(maxCalls);
   const client = createBrandClient({
@@ -165,9 +165,9 @@ export function openLocalWorker(
   const worker = createWorker({
     client,
     endpoint: api.endpoint,
-    turnstile: meter.turnstile,
-    outage,
-    retryGate,
+    limiter: meter.limiter,
+    breaker,
+    retryBudget,
     maxWaitMs: maxWait,
     credence: createCredence({ onDisbelief: (why) => stopSwitch.stop(why), ...credence }),
     budget: shared ? joinBudgets(budget, shared) : budget,
@@ -186,19 +186,19 @@ export function openLocalWorker(
   });
   return {
     worker: probe ? countOutcomes(worker, probe) : worker,
-    turnstile,
+    limiter,
     snapshotPace: () =>
-      'snapshot' in turnstile
-        ? { ...turnstile.snapshot(), isBy503: outage.isLimitedBy503 }
+      'snapshot' in limiter
+        ? { ...limiter.snapshot(), isBy503: breaker.isLimitedBy503 }
         : undefined,
     counters,
-    describeOutage: outage.describe,
+    describeOutage: breaker.describe,
     lastTrouble: () => trouble,
-    isOut: () => outage.isOut,
-    toldOutMs: outage.toldMs,
+    isOut: () => breaker.isOut,
+    toldOutMs: breaker.toldMs,
     appetite: standing.appetite,
     describeStepBack: standing.describeStepBack,
-    waitedMs: () => ({ ...meter.waitedMs(), retryBudget: retryGate.waitedMs() }),
+    waitedMs: () => ({ ...meter.waitedMs(), retryBudget: retryBudget.waitedMs() }),
     giveBackCalls: async () => await shared?.close(),
     close: async () => {
       await shared?.close();
@@ -234,7 +234,7 @@ const TELL_MS = 250;
 
 /** Reports progress a few times a second until it is closed. */
 export function startTellingWork(
-  { counters, turnstile, describeOutage }: LocalWorker,
+  { counters, limiter, describeOutage }: LocalWorker,
   onProgress: (progress: WorkProgress) => void,
 ): WorkTeller {
   const startMs = performance.now();
@@ -250,8 +250,8 @@ export function startTellingWork(
       outcomes: { ...outcomes },
       ...counters,
       elapsedMs: performance.now() - startMs,
-      waitMs: turnstile.waitMs(),
-      pace: turnstile.describe(),
+      waitMs: limiter.waitMs(),
+      pace: limiter.describe(),
       outage: describeOutage(),
     });
   const ticker = setInterval(tell, TELL_MS);

@@ -35,7 +35,7 @@ export function judgeSample(sample: SampleFile, api: ApiProfile, domain = 'examp
     meaning: api.meaningOf({
       httpStatus,
       headers,
-      json: () => body.asJson(),
+      json: () => body.json,
       reading,
     }),
   });

@@ -1,12 +1,32 @@
 import type { Answer } from '../brand/answer.ts';
 import type { BrandClient } from '../brand/client.ts';
 import type { CallCounters } from '../common/call-counters.ts';
-import { type Budget, both, isUsedUp, type Reservation } from '../guard/budget.ts';
+import { type Budget, both, isUsedUp, type Permit } from '../guard/budget.ts';
 import type { Clock } from '../pace/clock.ts';
-import type { Turnstile } from '../pace/turnstile.ts';
+import type { RateLimiter } from '../pace/rate-limiter.ts';
+import type { CircuitBreaker } from './circuit-breaker.ts';
 import type { Credence } from './credence.ts';
-import type { OutageGate } from './outage-gate.ts';
 import { NotAskedError, type StopSwitch } from './stop-switch.ts';
+
+/**
+ * One call, and what it needs of others before it starts. All are acquired, and released once:
+ *
+ * ```text
+ *             acquire                                        release
+ *   pause ▶ budget ▶ rate limiter ▶ circuit breaker ▶ call ▶ what the answer says to each of them
+ *      ▲                                  │
+ *      └─ it took too long, or the run ───┘
+ *         was paused: all begins anew
+ * ```
+ *
+ * | | bounds | acquired | released |
+ * |---|---|---|---|
+ * | budget (`guard/budget.ts`) | calls in all | one call | as spent, or back: the call was not made, or answered 429 |
+ * | rate limiter (`pace/rate-limiter.ts`) | calls a second, and under way | a start time | with the kind of the answer, and the limits it states |
+ * | circuit breaker (`worker/circuit-breaker.ts`) | calls in an outage | a place under way | with whether it failed |
+ *
+ * Each has two homes, in this process or with all workers of a credential, and one interface.
+ */
 
 /**
  * A caller that is held up longer than this after its turn came gives the turn back and waits
@@ -17,8 +37,8 @@ const TURN_MS = 2_000;
 /** The parts that every call needs. */
 export interface CallContext {
   readonly client: BrandClient;
-  readonly turnstile: Turnstile;
-  readonly outage: OutageGate;
+  readonly limiter: RateLimiter;
+  readonly breaker: CircuitBreaker;
   readonly credence: Credence;
   readonly budget: Budget;
   readonly stopSwitch: StopSwitch;
@@ -98,8 +118,8 @@ async function makeFirstCall(
   context: CallContext,
   questions: CallQuestions,
 ): Promise<CallResult> {
-  const { credence, outage, stopSwitch } = context;
-  await credence.pass(outage.noNewCall ?? stopSwitch.noNewCall);
+  const { credence, breaker, stopSwitch } = context;
+  await credence.pass(breaker.noNewCall ?? stopSwitch.noNewCall);
   try {
     const result = await makeCall(path, context, questions);
     credence.note(result.answer, questions.domain, () => questions.isSign());
@@ -116,7 +136,7 @@ async function makeCall(
 ): Promise<CallResult> {
   const { client, counters, stopSwitch, clock } = context;
   if (!questions.isWanted()) throw new NotAskedError();
-  const reserved = tryReserveTurn(context, questions) ?? (await reserveTurn(context, questions));
+  const permit = tryAcquireAll(context, questions) ?? (await acquireAll(context, questions));
   const sentAtMs = clock.nowMs();
   counters.calls += 1;
   if (questions.counters) questions.counters.calls += 1;
@@ -128,12 +148,12 @@ async function makeCall(
     if (answer.kind === 'throttled') {
       counters.throttled += 1;
       if (questions.counters) questions.counters.throttled += 1;
-      reserved.giveBack();
-    } else reserved.spend();
-    return { answer, closedMs: tellOf(answer, { context, sentAtMs, questions }), latencyMs };
+      permit.release();
+    } else permit.spend();
+    return { answer, closedMs: release(answer, { context, sentAtMs, questions }), latencyMs };
   } catch (error) {
     // The call was given up while under way, and may well be billed.
-    reserved.spend();
+    permit.spend();
     context.onCallEnd?.(undefined, clock.nowMs() - sentAtMs);
     abandon(context, sentAtMs);
     throw error;
@@ -141,95 +161,95 @@ async function makeCall(
 }
 
 /**
- * Does what `reserveTurn` does for a wanted call when there is nothing to wait for. Most calls take
+ * Does what `acquireAll` does for a wanted call when there is nothing to wait for. Most calls take
  * this way and are spared the cost of waiting.
  */
-function tryReserveTurn(
-  { budget, clock, outage, pause, stopSwitch, turnstile }: CallContext,
+function tryAcquireAll(
+  { budget, clock, breaker, pause, stopSwitch, limiter }: CallContext,
   { budget: own }: CallQuestions,
-): Reservation | undefined {
-  if (own || pause?.isPaused || stopSwitch.stopped || outage.isOut) return undefined;
-  const reserved = budget.tryReserve();
-  if (reserved && turnstile.tryEnter()) {
-    if (outage.tryPass()) return reserved;
-    turnstile.report({ kind: 'abandoned', sentAtMs: clock.nowMs() });
+): Permit | undefined {
+  if (own || pause?.isPaused || stopSwitch.stopped || breaker.isOut) return undefined;
+  const permit = budget.tryAcquire();
+  if (permit && limiter.tryAcquire()) {
+    if (breaker.tryAcquire()) return permit;
+    limiter.release({ kind: 'abandoned', sentAtMs: clock.nowMs() });
   }
-  reserved?.giveBack();
+  permit?.release();
   return undefined;
 }
 
 /**
- * Waits until the budget, the pacer and the outage gate all let a call start at the same moment.
+ * Waits until budget, rate limiter and circuit breaker all let a call start at the same moment.
  */
-async function reserveTurn(context: CallContext, questions: CallQuestions): Promise<Reservation> {
-  const { outage, pause, stopSwitch, clock } = context;
+async function acquireAll(context: CallContext, questions: CallQuestions): Promise<Permit> {
+  const { breaker, pause, stopSwitch, clock } = context;
   for (;;) {
-    const noNewCall = outage.noNewCall ?? stopSwitch.noNewCall;
+    const noNewCall = breaker.noNewCall ?? stopSwitch.noNewCall;
     if (pause?.isPaused) await pause.whileOpen(noNewCall);
-    const reserved = await reserveCall(context, questions, noNewCall);
-    await waitForTurn(context, reserved);
+    const permit = await acquireBudget(context, questions, noNewCall);
+    await acquireTurn(context, permit);
     const turnAtMs = clock.nowMs();
     const isTurn = (): boolean =>
-      reserved.isGood() && !pause?.isPaused && clock.nowMs() - turnAtMs < TURN_MS;
+      permit.isGood() && !pause?.isPaused && clock.nowMs() - turnAtMs < TURN_MS;
     // A caller resumes a moment after it was let through. The run may have stopped by then.
     const mayAsk = !stopSwitch.stopped && questions.isWanted();
-    if (mayAsk && isTurn()) return reserved;
-    reserved.giveBack();
+    if (mayAsk && isTurn()) return permit;
+    permit.release();
     abandon(context, clock.nowMs());
     if (!mayAsk) throw new NotAskedError();
   }
 }
 
 /** @throws NotAskedError when a budget is used up; the run stops when it is that of all lookups */
-async function reserveCall(
+async function acquireBudget(
   { budget, stopSwitch }: CallContext,
   { budget: own }: CallQuestions,
   signal: AbortSignal,
-): Promise<Reservation> {
-  const ofOwn = await own?.reserve(signal);
+): Promise<Permit> {
+  const ofOwn = await own?.acquire(signal);
   if (ofOwn && isUsedUp(ofOwn)) throw new NotAskedError();
-  let isReserved = false;
+  let isAcquired = false;
   try {
-    const reserved = await budget.reserve(signal);
-    if (isUsedUp(reserved)) {
-      stopSwitch.stop(reserved);
+    const permit = await budget.acquire(signal);
+    if (isUsedUp(permit)) {
+      stopSwitch.stop(permit);
       throw new NotAskedError();
     }
-    isReserved = true;
-    return ofOwn ? both(ofOwn, reserved) : reserved;
+    isAcquired = true;
+    return ofOwn ? both(ofOwn, permit) : permit;
   } finally {
-    if (!isReserved) ofOwn?.giveBack();
+    if (!isAcquired) ofOwn?.release();
   }
 }
 
-function abandon({ outage, turnstile }: CallContext, sentAtMs: number): void {
-  outage.ended(undefined);
-  turnstile.report({ kind: 'abandoned', sentAtMs });
+function abandon({ breaker, limiter }: CallContext, sentAtMs: number): void {
+  breaker.release(undefined);
+  limiter.release({ kind: 'abandoned', sentAtMs });
 }
 
-async function waitForTurn(
-  { turnstile, outage, stopSwitch, clock }: CallContext,
-  reserved: Reservation,
+async function acquireTurn(
+  { limiter, breaker, stopSwitch, clock }: CallContext,
+  permit: Permit,
 ): Promise<void> {
-  const noNewCall = outage.noNewCall ?? stopSwitch.noNewCall;
-  let enteredAtMs: number | undefined;
+  const noNewCall = breaker.noNewCall ?? stopSwitch.noNewCall;
+  let acquiredAtMs: number | undefined;
   try {
-    await turnstile.enter(noNewCall);
-    enteredAtMs = clock.nowMs();
-    if (outage.tryPass()) return;
-    await outage.pass(noNewCall);
-    turnstile.startLate(enteredAtMs);
+    await limiter.acquire(noNewCall);
+    acquiredAtMs = clock.nowMs();
+    if (breaker.tryAcquire()) return;
+    await breaker.acquire(noNewCall);
+    limiter.restart(acquiredAtMs);
   } catch (error) {
-    if (enteredAtMs !== undefined) turnstile.report({ kind: 'abandoned', sentAtMs: enteredAtMs });
-    reserved.giveBack();
+    if (acquiredAtMs !== undefined) limiter.release({ kind: 'abandoned', sentAtMs: acquiredAtMs });
+    permit.release();
     throw error;
   }
 }
 
 /** Turns a 503 into a throttle, which costs no attempt, when the API was found to limit calls with it. */
-function asLimit(answer: Answer, { outage }: CallContext): Answer {
+function asLimit(answer: Answer, { breaker }: CallContext): Answer {
   const { httpStatus } = answer;
-  if (answer.kind !== 'try_again' || httpStatus !== 503 || !outage.isLimitedBy503) return answer;
+  if (answer.kind !== 'try_again' || httpStatus !== 503 || !breaker.isLimitedBy503) return answer;
   const { reason: _, about: __, ...others } = answer;
   return { ...others, kind: 'throttled', httpStatus, retryAfterMs: undefined };
 }
@@ -241,16 +261,16 @@ interface EndedCall {
 }
 
 /**
- * Reports the answer to the outage gate and the pacer. Returns for how many milliseconds no call
+ * Releases circuit breaker and rate limiter with what the answer says to each. Returns for how many milliseconds no call
  * may start.
  */
-function tellOf(answer: Answer, { context, sentAtMs, questions }: EndedCall): number {
-  const { turnstile, outage } = context;
-  const toldOutMs = outage.isLimitedBy503 ? 0 : toldOutMsOf(answer);
+function release(answer: Answer, { context, sentAtMs, questions }: EndedCall): number {
+  const { limiter, breaker } = context;
+  const toldOutMs = breaker.isLimitedBy503 ? 0 : toldOutMsOf(answer);
   const isFailure = isOutage(answer) || toldOutMs > 0;
   if (isFailure)
     context.onTrouble?.('reason' in answer ? answer.reason : `http_${answer.httpStatus}`);
-  outage.ended({
+  breaker.release({
     isFailure,
     isRefused: answer.httpStatus === 503,
     retryAfterMs: toldOutMs,
@@ -264,7 +284,7 @@ function tellOf(answer: Answer, { context, sentAtMs, questions }: EndedCall): nu
   const kind = toldOutMs > 0 ? 'failed' : paceKindOf(answer);
   const retryAfterMs =
     kind === 'throttled' && 'retryAfterMs' in answer ? answer.retryAfterMs : undefined;
-  const closedMs = turnstile.report({ kind, sentAtMs, retryAfterMs, limits: answer.limits });
+  const closedMs = limiter.release({ kind, sentAtMs, retryAfterMs, limits: answer.limits });
   return Math.max(closedMs, toldOutMs);
 }
 

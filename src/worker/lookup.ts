@@ -2,7 +2,7 @@ import pRetry from 'p-retry';
 import type { Answer } from '../brand/answer.ts';
 import type { Endpoint } from '../brand/endpoint.ts';
 import type { Outcome } from '../brand/outcome.ts';
-import type { RetryGate } from '../guard/retry-budget.ts';
+import type { RetryBudget } from '../guard/retry-budget.ts';
 import { type CallContext, type CallQuestions, callInTurn } from './call.ts';
 import { NotAskedError, stopForWait } from './stop-switch.ts';
 
@@ -11,7 +11,7 @@ export interface LookupContext extends CallContext {
   readonly endpoint: Endpoint;
   /** How often a lookup is retried. */
   readonly retries: number;
-  readonly retryGate: RetryGate;
+  readonly retryBudget: RetryBudget;
   /**
    * The longest wait that the API may ask for. When it asks all callers to wait longer, the run
    * stops.
@@ -98,7 +98,7 @@ class Lookup implements CallQuestions {
   async run(): Promise<LookupResult> {
     try {
       const answer = await this.#attempt();
-      this.#context.retryGate.firstAttemptEnded();
+      this.#context.retryBudget.firstAttemptEnded();
       return this.#conclude(isFinal(answer) ? answer : await this.#tryAgain(answer));
     } catch (error) {
       if (error instanceof UnusableError) return this.#conclude(error.answer);
@@ -142,7 +142,7 @@ class Lookup implements CallQuestions {
       const { answer, closedMs, latencyMs } = await callInTurn(path, context, this);
       context.onCall?.({ domain: this.domain, answer, latencyMs });
       // While the API is out for all, a failure says nothing about this domain.
-      if (answer.kind === 'try_again' && context.outage.isOut) continue;
+      if (answer.kind === 'try_again' && context.breaker.isOut) continue;
       if (isThrottle(answer)) {
         if (!this.#isWorthWaiting(answer, closedMs)) {
           return { kind: 'refused', httpStatus: answer.httpStatus, reason: 'throttled' };
@@ -205,12 +205,12 @@ class Lookup implements CallQuestions {
       const most = answer.isWhole ? MAX_WHOLE_RETRIES : MAX_CUT_OFF_RETRIES;
       if (this.#invalidAnswers > most) return false;
     }
-    const { clock, counters, maxWaitMs, retryGate, stopSwitch } = this.#context;
+    const { clock, counters, maxWaitMs, retryBudget, stopSwitch } = this.#context;
     const { retryAfterMs = 0 } = answer.kind === 'try_again' ? answer : {};
     if (retryAfterMs > maxWaitMs) return false;
     const delayMs = Math.max(backoffMs(retriesMade, this.#context.random()), retryAfterMs);
     await clock.sleep(delayMs, stopSwitch.noNewCall);
-    await retryGate.pass(stopSwitch.noNewCall);
+    await retryBudget.acquire(stopSwitch.noNewCall);
     counters.retries += 1;
     if (this.counters) this.counters.retries += 1;
     return true;

@@ -6,15 +6,15 @@ import {
   createBudget,
   isUsedUp,
   joinBudgets,
-  type Reservation,
+  type Permit,
 } from '../../src/guard/budget.ts';
 import { createSharedBudget } from '../../src/guard/shared-budget.ts';
 import { createTestLedger } from './ledgers.ts';
 
 const never = new AbortController().signal;
 
-async function reserve(budget: Budget): Promise<Reservation> {
-  const reserved = await budget.reserve(never);
+async function reserve(budget: Budget): Promise<Permit> {
+  const reserved = await budget.acquire(never);
   if (isUsedUp(reserved)) throw new Error(`used up: ${reserved.reason}`);
   return reserved;
 }
@@ -45,35 +45,35 @@ describe('a budget', () => {
     const budget = createBudget(2);
     for (let call = 0; call < 2; call += 1) (await reserve(budget)).spend();
     for (let call = 0; call < 2; call += 1) {
-      expect(await budget.reserve(never)).toEqual({ reason: 'max_calls' });
+      expect(await budget.acquire(never)).toEqual({ reason: 'max_calls' });
     }
   });
 
   it('gives at once what it has, and nothing else', () => {
     const budget = createBudget(2);
-    const first = budget.tryReserve();
-    budget.tryReserve()?.spend();
-    expect(budget.tryReserve()).toBeUndefined();
-    first?.giveBack();
-    expect(budget.tryReserve()).toBeDefined();
+    const first = budget.tryAcquire();
+    budget.tryAcquire()?.spend();
+    expect(budget.tryAcquire()).toBeUndefined();
+    first?.release();
+    expect(budget.tryAcquire()).toBeDefined();
   });
 
   it('of two budgets, takes nothing from one when the other has nothing at once', () => {
     const [rich, poor] = [createBudget(1), createBudget(0)];
-    expect(joinBudgets(rich, poor).tryReserve()).toBeUndefined();
-    expect(joinBudgets(poor, rich).tryReserve()).toBeUndefined();
+    expect(joinBudgets(rich, poor).tryAcquire()).toBeUndefined();
+    expect(joinBudgets(poor, rich).tryAcquire()).toBeUndefined();
     const both = joinBudgets(rich, createBudget(1));
-    both.tryReserve()?.spend();
-    expect([both.tryReserve(), rich.tryReserve()]).toEqual([undefined, undefined]);
+    both.tryAcquire()?.spend();
+    expect([both.tryAcquire(), rich.tryAcquire()]).toEqual([undefined, undefined]);
   });
 
   it('lets others wait while calls under way may still be given back', async () => {
     const budget = createBudget(1);
     const first = await reserve(budget);
-    const [one, two] = [watch(budget.reserve(never)), watch(budget.reserve(never))];
+    const [one, two] = [watch(budget.acquire(never)), watch(budget.acquire(never))];
     await nextTurn();
     expect([one.result, two.result]).toEqual(['waits', 'waits']);
-    first.giveBack();
+    first.release();
     await nextTurn();
     expect([one.result, two.result]).toEqual([true, 'waits']);
     first.spend(); // any will do: one call is like another
@@ -85,9 +85,9 @@ describe('a budget', () => {
     const budget = createBudget(1);
     const first = await reserve(budget);
     const stop = new AbortController();
-    const waiting = watch(budget.reserve(stop.signal));
+    const waiting = watch(budget.acquire(stop.signal));
     stop.abort('stopped');
-    first.giveBack();
+    first.release();
     await nextTurn();
     // Whoever was woken either gives up or has a place, but does not wait for ever.
     expect(waiting.result).not.toBe('waits');
@@ -104,13 +104,13 @@ describe('a budget', () => {
         let underWay = 0;
         const results = await Promise.all(
           list.map(async ({ turns, isGivenBack }) => {
-            const reserved = await budget.reserve(never);
+            const reserved = await budget.acquire(never);
             if (isUsedUp(reserved)) return false;
             underWay += 1;
             expect(spent + underWay).toBeLessThanOrEqual(maxCalls);
             for (let turn = 0; turn < turns; turn += 1) await Promise.resolve();
             underWay -= 1;
-            if (isGivenBack) reserved.giveBack();
+            if (isGivenBack) reserved.release();
             else {
               spent += 1;
               reserved.spend();
@@ -132,14 +132,14 @@ describe('two budgets in one', () => {
     const own = createBudget(2);
     const budget = joinBudgets(own, shared);
     (await reserve(budget)).spend();
-    (await reserve(budget)).giveBack();
+    (await reserve(budget)).release();
     (await reserve(budget)).spend();
-    expect(await budget.reserve(never)).toEqual({ reason: 'max_calls' });
+    expect(await budget.acquire(never)).toEqual({ reason: 'max_calls' });
     const other = joinBudgets(createBudget(5), shared);
     (await reserve(other)).spend();
-    expect(await other.reserve(never)).toMatchObject({ reason: 'max_calls_per' });
+    expect(await other.acquire(never)).toMatchObject({ reason: 'max_calls_per' });
     const last = createBudget(1);
-    expect(await joinBudgets(last, shared).reserve(never)).toMatchObject({
+    expect(await joinBudgets(last, shared).acquire(never)).toMatchObject({
       reason: 'max_calls_per',
     });
     await reserve(last);
@@ -151,7 +151,7 @@ describe('two budgets in one', () => {
     stop.abort(new Error('stopped'));
     const { ledger } = createTestLedger({ count: 3, unit: 'day' });
     const budget = joinBudgets(own, createSharedBudget({ ledger, now: () => 0 }));
-    await expect(budget.reserve(stop.signal)).rejects.toThrow('stopped');
+    await expect(budget.acquire(stop.signal)).rejects.toThrow('stopped');
     await reserve(own);
   });
 });

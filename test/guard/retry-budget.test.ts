@@ -1,15 +1,15 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import {
-  createRetryBudget,
+  createRetryTokens,
   mayRetry,
   onCall,
   onRetry,
-  type RetryBudget,
+  type RetryTokens,
 } from '../../src/guard/retry-budget.ts';
 
 /** Retries as often as the budget lets, until a time; returns how often that was. */
-function retryUntil(budget: RetryBudget, fromMs: number, untilMs: number): number {
+function retryUntil(budget: RetryTokens, fromMs: number, untilMs: number): number {
   let retries = 0;
   for (let nowMs = fromMs; ; retries += 1) {
     let { atMs } = mayRetry(budget, nowMs);
@@ -24,7 +24,7 @@ function retryUntil(budget: RetryBudget, fromMs: number, untilMs: number): numbe
 
 describe('the budget of retries', () => {
   it('lets a hundred go at once, for that is no storm', () => {
-    const budget = createRetryBudget();
+    const budget = createRetryTokens();
     for (let retry = 0; retry < 100; retry += 1) {
       expect(mayRetry(budget, 0)).toEqual({ atMs: 0 });
       onRetry(budget, 0);
@@ -33,7 +33,7 @@ describe('the budget of retries', () => {
   });
 
   it('is ten a second where there are no calls', () => {
-    const budget = createRetryBudget();
+    const budget = createRetryTokens();
     retryUntil(budget, 0, 10_000);
     const retries = retryUntil(budget, 10_000, 70_000);
     expect(retries).toBeGreaterThan(560);
@@ -41,7 +41,7 @@ describe('the budget of retries', () => {
   });
 
   it('is a fifth of the calls besides', () => {
-    const budget = createRetryBudget();
+    const budget = createRetryTokens();
     let retries = 0;
     for (let nowMs = 0; nowMs < 100_000; nowMs += 1) {
       onCall(budget, nowMs); // a thousand a second
@@ -54,7 +54,7 @@ describe('the budget of retries', () => {
   });
 
   it('holds nobody back who retries a tenth of 15,000 calls a second, in bursts', () => {
-    const budget = createRetryBudget();
+    const budget = createRetryTokens();
     let held = 0;
     for (let nowMs = 0; nowMs < 20_000; nowMs += 1) {
       for (let call = 0; call < 15; call += 1) onCall(budget, nowMs);
@@ -68,7 +68,7 @@ describe('the budget of retries', () => {
   });
 
   it('forgets what a busy hour saved up', () => {
-    const budget = createRetryBudget();
+    const budget = createRetryTokens();
     for (let nowMs = 0; nowMs < 60_000; nowMs += 1) onCall(budget, nowMs);
     expect(budget.tokens).toBeGreaterThan(2_000);
     expect(retryUntil(budget, 120_000, 120_001)).toBeLessThan(120);
@@ -77,7 +77,7 @@ describe('the budget of retries', () => {
 
 describe('the budget of retries and the clock', () => {
   it('credits no time twice when reports come a little out of order', () => {
-    const budget = createRetryBudget();
+    const budget = createRetryTokens();
     for (let retry = 0; retry < 100; retry += 1) onRetry(budget, 1_000);
     for (let report = 0; report < 50; report += 1) {
       onRetry(budget, 500);
@@ -87,7 +87,7 @@ describe('the budget of retries and the clock', () => {
   });
 
   it('still bounds retries when the clock was set back', () => {
-    const budget = createRetryBudget();
+    const budget = createRetryTokens();
     onCall(budget, 1e9);
     let retries = 0;
     for (; mayRetry(budget, 0).atMs <= 0 && retries < 1_000; retries += 1) onRetry(budget, 0);
@@ -108,8 +108,8 @@ const events = fc.array(
   { maxLength: 50 },
 );
 
-function play(all: readonly Event[]): { budget: RetryBudget; nowMs: number } {
-  const budget = createRetryBudget();
+function play(all: readonly Event[]): { budget: RetryTokens; nowMs: number } {
+  const budget = createRetryTokens();
   let nowMs = 1e10;
   for (const event of all) {
     if ('ms' in event) nowMs += event.ms;
@@ -152,7 +152,7 @@ describe('the budget of retries, whatever happens', () => {
     );
     fc.assert(
       fc.property(steps, (all) => {
-        const budget = createRetryBudget();
+        const budget = createRetryTokens();
         let nowMs = 0;
         let calls = 0;
         let retries = 0;

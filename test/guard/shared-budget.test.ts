@@ -1,9 +1,8 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { type Budget, isUsedUp, type Reservation } from '../../src/guard/budget.ts';
-import type { CallLedger } from '../../src/guard/shared-budget.ts';
-import { createSharedBudget } from '../../src/guard/shared-budget.ts';
+import { type Budget, isUsedUp, type Permit } from '../../src/guard/budget.ts';
+import { type CallLedger, createSharedBudget, windowAt } from '../../src/guard/shared-budget.ts';
 import { createGate } from '../support/gate.ts';
 import { createTestLedger } from './ledgers.ts';
 
@@ -12,8 +11,8 @@ const DAY_MS = 86_400_000;
 const NIGHT = Date.UTC(2026, 10, 21, 23, 59, 59);
 const MIDNIGHT = Date.UTC(2026, 10, 22);
 
-async function reserve(budget: Budget): Promise<Reservation> {
-  const reserved = await budget.reserve(never);
+async function reserve(budget: Budget): Promise<Permit> {
+  const reserved = await budget.acquire(never);
   if (isUsedUp(reserved)) throw new Error(`used up: ${reserved.reason}`);
   return reserved;
 }
@@ -21,7 +20,7 @@ async function reserve(budget: Budget): Promise<Reservation> {
 /** Spends calls until there are none, at most so many. */
 async function spend(budget: Budget, most = 10_000): Promise<number> {
   for (let spent = 0; spent < most; spent += 1) {
-    const reserved = await budget.reserve(never);
+    const reserved = await budget.acquire(never);
     if (isUsedUp(reserved)) return spent;
     reserved.spend();
   }
@@ -33,7 +32,7 @@ describe('a budget that runs share', () => {
     const { ledger } = createTestLedger({ count: 1_234, unit: 'day' }, () => NIGHT);
     const budget = createSharedBudget({ ledger, now: () => NIGHT });
     expect(await spend(budget)).toBe(1_234);
-    expect(await budget.reserve(never)).toEqual({
+    expect(await budget.acquire(never)).toEqual({
       reason: 'max_calls_per',
       comeBackAtMs: MIDNIGHT,
     });
@@ -59,7 +58,7 @@ describe('a budget that runs share', () => {
     expect(waited.isGood()).toBe(true);
     nowMs = MIDNIGHT;
     expect(waited.isGood()).toBe(false);
-    waited.giveBack();
+    waited.release();
     expect(await spend(budget)).toBe(100);
     expect(taken.get('2026-11-22')).toBe(100);
   });
@@ -118,12 +117,12 @@ describe('a budget that runs share', () => {
     const budget = createSharedBudget({ ledger, now: () => 0 });
     const first = await reserve(budget);
     let second: object | undefined;
-    const waiting = budget.reserve(never).then((reserved) => {
+    const waiting = budget.acquire(never).then((reserved) => {
       second = reserved;
     });
     await nextTurn();
     expect(second).toBeUndefined();
-    first.giveBack();
+    first.release();
     await waiting;
     expect(second).toHaveProperty('spend');
   });
@@ -156,7 +155,7 @@ describe('a budget that runs share', () => {
     };
     const budget = createSharedBudget({ ledger, now: () => 0 });
     const stop = new AbortController();
-    const waiting = budget.reserve(stop.signal);
+    const waiting = budget.acquire(stop.signal);
     stop.abort(new Error('stopped'));
     await expect(waiting).rejects.toThrow('stopped');
     let takenAtClose: number[] | undefined;
@@ -174,17 +173,17 @@ describe('a budget that runs share', () => {
   it('gives back at once what was reserved for calls that are not made, though it goes on', async () => {
     const { ledger, taken } = createTestLedger({ count: 40, unit: 'day' });
     const budget = createSharedBudget({ ledger, now: () => 0 });
-    const all: Reservation[] = [];
+    const all: Permit[] = [];
     for (let i = 0; i < 40; i += 1) all.push(await reserve(budget));
     const [made, ...notMade] = all;
-    for (const one of notMade) one.giveBack();
+    for (const one of notMade) one.release();
     expect([...taken.values()]).toEqual([40]);
     made?.spend();
-    (await reserve(budget)).giveBack();
+    (await reserve(budget)).release();
     await nextTurn();
     expect([...taken.values()]).toEqual([1]);
     expect(await spend(createSharedBudget({ ledger, now: () => 0 }))).toBe(39);
-    expect(await budget.reserve(never)).toMatchObject({ reason: 'max_calls_per' });
+    expect(await budget.acquire(never)).toMatchObject({ reason: 'max_calls_per' });
   });
 
   it('does not go to the ledger for a call that is reserved anew at once', async () => {
@@ -203,7 +202,7 @@ describe('a budget that runs share', () => {
     };
     const budget = createSharedBudget({ ledger, now: () => 0 });
     for (let call = 0; call < 10; call += 1) {
-      budget.tryReserve()?.giveBack(); // it is not its turn
+      budget.tryAcquire()?.release(); // it is not its turn
       const reserved = await reserve(budget);
       await nextTurn();
       reserved.spend();
@@ -252,7 +251,7 @@ describe('a budget that runs share', () => {
     const stop = new AbortController();
     const { ledger: real } = createTestLedger({ count: 1, unit: 'day' });
     const ledger = { ...real, take: () => new Promise<never>(() => {}) };
-    const waiting = createSharedBudget({ ledger, now: () => 0 }).reserve(stop.signal);
+    const waiting = createSharedBudget({ ledger, now: () => 0 }).acquire(stop.signal);
     stop.abort(new Error('stopped'));
     await expect(waiting).rejects.toThrow('stopped');
   });
@@ -276,14 +275,14 @@ describe('a budget that runs share', () => {
           const made = new Map<number, number>();
           await Promise.all(
             steps.map(async ({ run, turns, passesMs, isGivenBack }) => {
-              const reserved = await runs[run]?.reserve(never);
+              const reserved = await runs[run]?.acquire(never);
               if (!reserved || isUsedUp(reserved)) return;
               for (let turn = 0; turn < turns; turn += 1) await Promise.resolve();
               nowMs += passesMs;
-              if (!reserved.isGood()) return reserved.giveBack();
+              if (!reserved.isGood()) return reserved.release();
               const minute = Math.floor(nowMs / 60_000);
               if (!isGivenBack) made.set(minute, (made.get(minute) ?? 0) + 1);
-              if (isGivenBack) reserved.giveBack();
+              if (isGivenBack) reserved.release();
               else reserved.spend();
             }),
           );
@@ -295,5 +294,20 @@ describe('a budget that runs share', () => {
         },
       ),
     );
+  });
+});
+
+describe('a calendar window', () => {
+  it.each([
+    ['minute', '2026-12-31T23:59:30.500Z', '2026-12-31T23:59', '2027-01-01T00:00:00.000Z'],
+    ['hour', '2026-03-29T01:30:00.000Z', '2026-03-29T01', '2026-03-29T02:00:00.000Z'],
+    ['day', '2026-11-21T00:00:00.000Z', '2026-11-21', '2026-11-22T00:00:00.000Z'],
+    ['day', '2024-02-28T23:59:59.999Z', '2024-02-28', '2024-02-29T00:00:00.000Z'],
+    ['month', '2026-12-31T12:00:00.000Z', '2026-12', '2027-01-01T00:00:00.000Z'],
+    ['month', '2024-02-29T12:00:00.000Z', '2024-02', '2024-03-01T00:00:00.000Z'],
+  ] as const)('of one %s at %s is %s and ends at %s', (unit, now, id, end) => {
+    const window = windowAt(unit, Date.parse(now));
+    expect(window.id).toBe(id);
+    expect(new Date(window.endsAtMs).toISOString()).toBe(end);
   });
 });

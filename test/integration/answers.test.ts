@@ -2,9 +2,9 @@ import { brotliCompressSync, deflateSync, gzipSync } from 'node:zlib';
 import { describe, expect, it } from 'vitest';
 import type { SandboxReply } from '../../src/sandbox/options.ts';
 import { openApi, openScripted, openServer } from './support/api.ts';
-import { run } from './support/command.ts';
 import { enrichIn } from './support/enrich.ts';
 import { openFolder } from './support/folder.ts';
+import { runHere } from './support/program.ts';
 import { listOf, rowsOf } from './support/tables.ts';
 
 const LONG = `Bad domain: ${'x'.repeat(300)}`;
@@ -52,7 +52,7 @@ describe('an answer', () => {
     );
     const script = Object.fromEntries(TABLE.map(([, reply], at) => [`d${at}.com`, reply]));
     const api = await openScripted(script);
-    const ended = await run(['enrich', 'list.csv', '--base-url', api.url, '--retries', '1'], {
+    const ended = await runHere(['enrich', 'list.csv', '--base-url', api.url, '--retries', '1'], {
       cwd: folder.path,
     });
     expect(ended.code).toBe(3);
@@ -132,7 +132,7 @@ describe('an answer', () => {
     folder.write('list.csv', listOf(['acme.com']));
     const gone = await openApi();
     await gone.close();
-    const ended = await run(['enrich', 'list.csv', '--base-url', gone.url, '--retries', '0'], {
+    const ended = await runHere(['enrich', 'list.csv', '--base-url', gone.url, '--retries', '0'], {
       cwd: folder.path,
     });
     expect(ended.code).toBe(3);

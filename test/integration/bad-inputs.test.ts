@@ -4,7 +4,6 @@ import { userInfo } from 'node:os';
 import { gzipSync } from 'node:zlib';
 import { afterAll, describe, expect, it } from 'vitest';
 import { startSandbox } from '../../src/sandbox/server.ts';
-import { run } from './support/command.ts';
 import { openFolder } from './support/folder.ts';
 import { runHere } from './support/program.ts';
 import { expectRefusal, expectUntouched } from './support/refusals.ts';
@@ -199,7 +198,7 @@ describe('an input that cannot be used', () => {
     const folder = openFolder();
     mkdirSync(folder.at('folder.csv'));
     const enrich = (name: string) =>
-      run(['enrich', name, '--base-url', api.url], { cwd: folder.path });
+      runHere(['enrich', name, '--base-url', api.url], { cwd: folder.path });
     expectRefusal(await enrich('none.csv'), /none\.csv.*no such file/);
     expectRefusal(await enrich('folder.csv'), /folder\.csv.*folder/);
     expectRefusal(await enrich('folder.csv/x.csv'), /folder/);
@@ -209,7 +208,7 @@ describe('an input that cannot be used', () => {
     const folder = openFolder();
     folder.write('list.csv', 'name,domain\nA,acme.com\n');
     const enrich = (column: string) =>
-      run(['enrich', 'list.csv', '--base-url', api.url, '--domain-column', column], {
+      runHere(['enrich', 'list.csv', '--base-url', api.url, '--domain-column', column], {
         cwd: folder.path,
       });
     expectRefusal(await enrich('website'), /'website'.*list\.csv.*name, domain/);
@@ -233,7 +232,9 @@ describe('an input that cannot be used', () => {
     const folder = openFolder();
     folder.write('list.csv', listOf(domains(2)));
     execFileSync('chmod', ['000', folder.at('list.csv')]);
-    const ended = await run(['enrich', 'list.csv', '--base-url', api.url], { cwd: folder.path });
+    const ended = await runHere(['enrich', 'list.csv', '--base-url', api.url], {
+      cwd: folder.path,
+    });
     expectRefusal(ended, /list\.csv.*permission denied/);
   });
 });

@@ -4,7 +4,7 @@ import { userInfo } from 'node:os';
 import { afterAll, describe, expect, it } from 'vitest';
 import { startSandbox } from '../../src/sandbox/server.ts';
 import { builtCommand } from './support/build.ts';
-import { type Ended, run } from './support/command.ts';
+import { type Ended } from './support/command.ts';
 import { type Folder, openFolder } from './support/folder.ts';
 import { runHere } from './support/program.ts';
 import { expectRefusal, expectUntouched } from './support/refusals.ts';
@@ -105,7 +105,7 @@ describe('an output that cannot be used', () => {
     const folder = openFolder();
     folder.write('list.csv', LIST);
     mkdirSync(folder.at('closed'), { mode: 0o500 });
-    const ended = await run(
+    const ended = await runHere(
       ['enrich', 'list.csv', '--base-url', api.url, '--out', 'closed/o.csv'],
       {
         cwd: folder.path,
@@ -123,7 +123,7 @@ describe('an output that cannot be used', () => {
     folder.write('list.csv', listOf(domains(count)));
     folder.write('list.enriched.csv', 'earlier');
     folder.write('list.failures.csv', 'earlier');
-    const ended = await run(['enrich', 'list.csv', '--base-url', api.url, flag, '/dev/full'], {
+    const ended = await runHere(['enrich', 'list.csv', '--base-url', api.url, flag, '/dev/full'], {
       cwd: folder.path,
     });
     expectRefusal(ended, /\/dev\/full: the disk is full/);
@@ -140,7 +140,7 @@ describe('an output that cannot be used', () => {
   it('is what a store has, exported to a full device', async () => {
     const folder = openFolder();
     folder.write('list.csv', listOf(domains(3)));
-    await run(['enrich', 'list.csv', '--base-url', api.url], { cwd: folder.path });
+    await runHere(['enrich', 'list.csv', '--base-url', api.url], { cwd: folder.path });
     const ended = await runShell(folder, '"$@" store export > /dev/full');
     expectRefusal(ended, /Cannot write to standard output: the disk is full/);
   });
@@ -155,7 +155,7 @@ describe('an output that cannot be used', () => {
     disk.write(`f.${extension}`, 'earlier');
     disk.write('filling', Buffer.alloc(48 * 1024));
     const args = ['enrich', 'list.csv', '--base-url', api.url, ...flags];
-    const ended = await run(args, { cwd: folder.path });
+    const ended = await runHere(args, { cwd: folder.path });
     expectRefusal(ended, /the disk is full/);
     expect(disk.names()).toEqual([`f.${extension}`, 'filling', `o.${extension}`]);
     expect([disk.read(`o.${extension}`), disk.read(`f.${extension}`)]).toEqual([
@@ -171,7 +171,7 @@ describe('an output that cannot be used', () => {
     folder.write('list.csv', LIST);
     disk.write('filling', Buffer.alloc(64 * 1024));
     const args = ['enrich', 'list.csv', '--base-url', api.url, '--out', disk.at('o.csv')];
-    expectRefusal(await run(args, { cwd: folder.path }), /Cannot write .*: the disk is full/);
+    expectRefusal(await runHere(args, { cwd: folder.path }), /Cannot write .*: the disk is full/);
     expect(disk.names()).toEqual(['filling']);
   });
 
@@ -184,7 +184,7 @@ describe('an output that cannot be used', () => {
     disk.write('o.csv.gz', 'earlier');
     disk.write('filling', Buffer.alloc(60 * 1024));
     const flags = ['--out', disk.at('o.csv.gz'), '--failures', 'f.csv'];
-    const ended = await run(['enrich', 'list.csv', '--base-url', api.url, ...flags], {
+    const ended = await runHere(['enrich', 'list.csv', '--base-url', api.url, ...flags], {
       cwd: folder.path,
     });
     expectRefusal(ended, /the disk is full/);

@@ -200,7 +200,7 @@ describe('--max-calls-per', () => {
 });
 
 async function callOf({ budget }: CallsOfChunk): Promise<string> {
-  const reserved = await budget?.reserve(never);
+  const reserved = await budget?.acquire(never);
   if (!reserved || isUsedUp(reserved)) return 'used up';
   reserved.spend();
   return 'a call';
@@ -211,9 +211,9 @@ describe('over a queue', () => {
     const { client } = await useRedis();
     await beginCalls(client, 'run', 2);
     const { budget, close } = await countCallsOfRuns(client).of('run', undefined);
-    const reserved = await budget?.reserve(never);
+    const reserved = await budget?.acquire(never);
     await forgetCalls(client, 'run');
-    if (reserved && !isUsedUp(reserved)) reserved.giveBack();
+    if (reserved && !isUsedUp(reserved)) reserved.release();
     await close();
     expect(await client.keys('*run-calls*')).toEqual([]);
   });
@@ -222,10 +222,10 @@ describe('over a queue', () => {
     const { client } = await useRedis();
     await beginCalls(client, 'run', 1_000);
     const before = await countCallsOfRuns(client).of('run', 1_000);
-    const taken = await before.budget?.reserve(never);
+    const taken = await before.budget?.acquire(never);
     await beginCalls(client, 'run', 3);
     const after = await countCallsOfRuns(client).of('run', 1_000);
-    if (taken && !isUsedUp(taken)) taken.giveBack(); // and with it, all that was taken at once
+    if (taken && !isUsedUp(taken)) taken.release(); // and with it, all that was taken at once
     await expect.poll(() => callOf(before)).toBe('used up');
     const calls: string[] = [];
     for (let count = 0; count < 4; count += 1) calls.push(await callOf(after));

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { openApi } from './support/api.ts';
-import { run } from './support/command.ts';
 import { type Folder, openFolder } from './support/folder.ts';
+import { runHere } from './support/program.ts';
 import { rowsOf } from './support/tables.ts';
 
 /** What people and programs put into the column of websites, and the domain or reason that is read. */
@@ -35,7 +35,7 @@ describe('a list of what is found in lists', () => {
     const cells = CELLS.map(([cell]) => cell);
     const folder = openListOf(cells);
     const api = await openApi();
-    await run(['enrich', 'list.csv', '--base-url', api.url], { cwd: folder.path });
+    await runHere(['enrich', 'list.csv', '--base-url', api.url], { cwd: folder.path });
     const rows = rowsOf(folder.read('list.enriched.csv'));
     expect(rows.map((row) => row['Website'])).toEqual(cells);
     const reasons = new Map(
@@ -49,14 +49,14 @@ describe('a list of what is found in lists', () => {
     const folder = openListOf(['acme.com', 'https://bit.ly/3abc', 'linkedin.com/company/acme']);
     const api = await openApi();
     const args = ['enrich', 'list.csv', '--base-url', api.url, '--keep-shared-hosts'];
-    expect((await run(args, { cwd: folder.path })).code).toBe(0);
+    expect((await runHere(args, { cwd: folder.path })).code).toBe(0);
     const domains = rowsOf(folder.read('list.enriched.csv')).map((row) => row['brand_domain']);
     expect(domains).toEqual(['acme.com', 'bit.ly', 'linkedin.com']);
   });
 
   it('is put on a queue without hosts that many share', async () => {
     const folder = openListOf(['acme.com', 'https://bit.ly/3abc']);
-    const ended = await run(['add', 'list.csv', '--dry-run'], { cwd: folder.path });
+    const ended = await runHere(['add', 'list.csv', '--dry-run'], { cwd: folder.path });
     expect(ended.stderr).toContain("Row 2 has no domain (shared_host): 'https://bit.ly/3abc'\n");
   });
 });

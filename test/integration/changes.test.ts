@@ -4,9 +4,10 @@ import { enrich } from '../../src/index.ts';
 import { loadJob } from '../../src/load-job.ts';
 import type { SandboxReply } from '../../src/sandbox/options.ts';
 import { openApi } from './support/api.ts';
-import { run, summaryOf } from './support/command.ts';
+import { summaryOf } from './support/command.ts';
 import { type Enriched, enrichIn } from './support/enrich.ts';
 import { type Folder, openFolder } from './support/folder.ts';
+import { runHere } from './support/program.ts';
 import { expectRefusal } from './support/refusals.ts';
 import { rowsOf } from './support/tables.ts';
 
@@ -204,7 +205,7 @@ describe('--changes', () => {
     const folder = openFolder();
     folder.write('list.csv', LIST);
     const api = await openApi();
-    const ended = await run(['enrich', 'list.csv', '--base-url', api.url, ...flags], {
+    const ended = await runHere(['enrich', 'list.csv', '--base-url', api.url, ...flags], {
       cwd: folder.path,
     });
     expectRefusal(ended, expected);
@@ -217,7 +218,7 @@ describe('--changes', () => {
     folder.write('list.jsonl', '{"domain":"a.com"}\n{"domain":""}\n');
     const { url } = await openApi();
     const flags = ['--base-url', url, '--changes', 'c.jsonl', '--json'];
-    const ended = await run(['enrich', 'list.jsonl', ...flags], { cwd: folder.path });
+    const ended = await runHere(['enrich', 'list.jsonl', ...flags], { cwd: folder.path });
     expect(summaryOf(ended).changes).toEqual({ file: 'c.jsonl', new: 1, changed: 0 });
     expect(ended.stderr).toContain('  changes   c.jsonl (1 new, 0 changed)\n');
   });

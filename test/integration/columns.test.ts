@@ -2,9 +2,9 @@ import { describe, expect, it } from 'vitest';
 import { deleteStored, enrichRows } from '../../src/index.ts';
 import type { SandboxReply } from '../../src/sandbox/options.ts';
 import { openApi, openScripted } from './support/api.ts';
-import { run } from './support/command.ts';
 import { enrichIn } from './support/enrich.ts';
 import { openFolder } from './support/folder.ts';
+import { runHere } from './support/program.ts';
 import { domains, listOf, objectsOf, rowsOf } from './support/tables.ts';
 
 const body = (body: object): SandboxReply => ({ body });
@@ -29,7 +29,7 @@ describe('answers whose names are data', () => {
     folder.write('list.csv', listOf(domains(16)));
     const flags = ['enrich', 'list.csv', '--base-url', url, '--concurrency', '2'];
     const place = { cwd: folder.path, env: { NODE_OPTIONS: '--max-old-space-size=80' } };
-    const first = await run(flags, place);
+    const first = await runHere(flags, place);
     expect([first.code, first.stderr.match(/more columns than are told apart/g)]).toEqual([
       0,
       ['more columns than are told apart'],
@@ -37,7 +37,7 @@ describe('answers whose names are data', () => {
     const out = folder.read('list.enriched.csv');
     expect(enrichedOf(out)).toEqual(['json']);
     expect(out.match(/company-0\.com 19999/g)).toHaveLength(1);
-    const again = await run(flags, place);
+    const again = await runHere(flags, place);
     expect([again.code, folder.read('list.enriched.csv') === out]).toEqual([0, true]);
   });
 
@@ -88,7 +88,7 @@ describe('the columns of the flattened answer', () => {
     const folder = openFolder();
     folder.write('list.csv', 'domain\na.com\nb.com\nc\n');
     const flags = ['enrich', 'list.csv', '--base-url', url, '--max-columns', '2'];
-    await run(flags, { cwd: folder.path });
+    await runHere(flags, { cwd: folder.path });
     expect(rowsOf(folder.read('list.enriched.csv'))).toEqual([
       {
         domain: 'a.com',
@@ -230,7 +230,7 @@ describe('columns that were asked for', () => {
     });
     const enrich = async (fields: string) => {
       const flags = ['enrich', 'list.csv', '--base-url', url, '--fields', fields];
-      return (await run(flags, { cwd: folder.path })).stderr;
+      return (await runHere(flags, { cwd: folder.path })).stderr;
     };
     expect(await enrich('name=name,city=city,tags=tags')).toContain(
       "Note: No answer has anything for 'brand_city' (city), 'brand_tags' (tags): blank in all 5 rows that were found; brandfill try shows what an answer has.\n",

@@ -1,15 +1,15 @@
 import { existsSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import { openServer } from './support/api.ts';
-import { run } from './support/command.ts';
 import { openList } from './support/lists.ts';
+import { runHere } from './support/program.ts';
 import { expectUsageError } from './support/usage-error.ts';
 
 describe('the environment', () => {
   it('gives base URL, auth, credential and store where no flag does', async () => {
     const folder = openList();
     const server = await openServer();
-    const ended = await run(['enrich', 'list.csv'], {
+    const ended = await runHere(['enrich', 'list.csv'], {
       cwd: folder.path,
       env: {
         BRANDFILL_BASE_URL: server.url,
@@ -26,7 +26,7 @@ describe('the environment', () => {
   it('yields to flags', async () => {
     const folder = openList();
     const server = await openServer();
-    const ended = await run(
+    const ended = await runHere(
       ['enrich', 'list.csv', '--base-url', server.url, '--auth', 'none', '--store', 'from-flag'],
       {
         cwd: folder.path,
@@ -44,7 +44,7 @@ describe('the environment', () => {
 
   it('is named where what it says is wrong', async () => {
     const folder = openList();
-    const ended = await run(['enrich', 'list.csv', '--base-url', 'http://127.0.0.1:9'], {
+    const ended = await runHere(['enrich', 'list.csv', '--base-url', 'http://127.0.0.1:9'], {
       cwd: folder.path,
       env: { BRANDFILL_AUTH: 'password' },
     });

@@ -2,9 +2,9 @@ import { describe, expect, it } from 'vitest';
 import { enrichRows } from '../../src/index.ts';
 import { row, workbookOf } from '../rows/xlsx/workbooks.ts';
 import { openApi, openScripted } from './support/api.ts';
-import { run } from './support/command.ts';
 import { enrichIn } from './support/enrich.ts';
 import { openFolder } from './support/folder.ts';
+import { runHere } from './support/program.ts';
 import { expectRefusal } from './support/refusals.ts';
 import { rowsOf } from './support/tables.ts';
 
@@ -132,7 +132,7 @@ describe('--fill', () => {
     folder.write('list.csv', 'domain,city\na.com,\n');
     folder.write('list.jsonl', '{"domain":"a.com"}\n{"domain":"b.com","city":""}\n');
     const api = await openApi();
-    const ended = await run(['enrich', input, '--base-url', api.url, ...flags], {
+    const ended = await runHere(['enrich', input, '--base-url', api.url, ...flags], {
       cwd: folder.path,
     });
     expectRefusal(ended, expected);

@@ -1,8 +1,9 @@
 import { describe, expect, it } from 'vitest';
 import { openScripted } from './support/api.ts';
-import { run, summaryOf } from './support/command.ts';
+import { summaryOf } from './support/command.ts';
 import { openFolder } from './support/folder.ts';
 import { openList } from './support/lists.ts';
+import { runHere } from './support/program.ts';
 
 describe('a flag of enrich', () => {
   it('--progress lines, bar and none decide what standard error shows', async () => {
@@ -10,7 +11,7 @@ describe('a flag of enrich', () => {
     const api = await openScripted({});
     const shown = async (style: string): Promise<string> => {
       const args = ['enrich', 'list.csv', '--base-url', api.url, '--fresh', '0'];
-      return (await run([...args, '--progress', style], { cwd: folder.path })).stderr;
+      return (await runHere([...args, '--progress', style], { cwd: folder.path })).stderr;
     };
     expect(await shown('lines')).toMatch(/^2\/2 lookups, /m);
     expect(await shown('auto')).toMatch(/^2\/2 lookups, /m);
@@ -21,7 +22,7 @@ describe('a flag of enrich', () => {
   it('--json puts the summary on standard output, and nothing else', async () => {
     const folder = openList('domain\nacme.com\nbolt.com\nacme.com\nn/a\n');
     const api = await openScripted({ 'bolt.com': { status: 404 } });
-    const ended = await run(['enrich', 'list.csv', '--base-url', api.url, '--json'], {
+    const ended = await runHere(['enrich', 'list.csv', '--base-url', api.url, '--json'], {
       cwd: folder.path,
     });
     expect(ended.stdout.trimEnd().split('\n')).toHaveLength(1);
@@ -42,7 +43,7 @@ describe('a flag of enrich', () => {
   });
 
   it('--help shows every flag with its default', async () => {
-    const { code, stdout } = await run(['enrich', '--help'], { cwd: openFolder().path });
+    const { code, stdout } = await runHere(['enrich', '--help'], { cwd: openFolder().path });
     expect(code).toBe(0);
     for (const part of ['default: 32', 'default: 30d', 'default: 60s', 'BRANDFILL_BASE_URL']) {
       expect(stdout.replaceAll(/\s+/g, ' ')).toContain(part);

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { openScripted } from './support/api.ts';
-import { run, summaryOf } from './support/command.ts';
+import { summaryOf } from './support/command.ts';
 import { withoutTimes } from './support/folder.ts';
 import { openList } from './support/lists.ts';
 import { runHere } from './support/program.ts';
@@ -23,7 +23,7 @@ describe('a flag of enrich', () => {
   it('--out - puts the rows, and nothing else, on standard output', async () => {
     const folder = openList();
     const api = await openScripted({});
-    const ended = await run(['enrich', 'list.csv', '--base-url', api.url, '--out', '-'], {
+    const ended = await runHere(['enrich', 'list.csv', '--base-url', api.url, '--out', '-'], {
       cwd: folder.path,
     });
     expect(withoutTimes(ended.stdout)).toBe(
@@ -112,7 +112,7 @@ describe('a flag of enrich', () => {
     const api = await openScripted({});
     const header = async (prefix: string): Promise<string | undefined> => {
       const args = ['enrich', 'list.csv', '--base-url', api.url, '--prefix', prefix, '--out', '-'];
-      return (await run(args, { cwd: folder.path })).stdout.split('\n')[0];
+      return (await runHere(args, { cwd: folder.path })).stdout.split('\n')[0];
     };
     expect(await header('x.')).toBe('site,x.domain,x.status,x.fetched_at,x.name');
     expect(await header('')).toBe('site,domain,status,fetched_at,name');

@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest';
 import { type EnrichedRow, enrichRows } from '../../src/index.ts';
 import { openApi } from './support/api.ts';
-import { run } from './support/command.ts';
 import { enrichIn } from './support/enrich.ts';
 import { type Folder, openFolder } from './support/folder.ts';
+import { runHere } from './support/program.ts';
 import { rowsOf } from './support/tables.ts';
 
 const LIST = 'Firma,E-Mail\nAcme,jo@acme.com\nJo,Jo <jo@GMAIL.com>\nMo,mo@uk.yahoo.com\nNo,\n';
@@ -41,7 +41,7 @@ describe('a list with e-mail addresses and no website', () => {
     const folder = openListOf();
     const api = await openApi();
     const args = ['enrich', 'list.csv', '--base-url', api.url, '--keep-free-mail'];
-    expect((await run(args, { cwd: folder.path })).code).toBe(0);
+    expect((await runHere(args, { cwd: folder.path })).code).toBe(0);
     const domains = rowsOf(folder.read('list.enriched.csv')).map((row) => row['brand_domain']);
     expect(domains).toEqual(['acme.com', 'gmail.com', 'uk.yahoo.com', '']);
   });
@@ -67,10 +67,10 @@ describe('a list with e-mail addresses and no website', () => {
 
   it('is put on a queue without them', async () => {
     const folder = openListOf();
-    const ended = await run(['add', 'list.csv', '--dry-run'], { cwd: folder.path });
+    const ended = await runHere(['add', 'list.csv', '--dry-run'], { cwd: folder.path });
     expect(ended.stderr).toContain("Row 2 has no domain (free_mail): 'Jo <jo@GMAIL.com>'\n");
     expect(ended.stderr).toContain('2 lookups would be put on the queue.');
-    const kept = await run(['add', 'list.csv', '--dry-run', '--keep-free-mail'], {
+    const kept = await runHere(['add', 'list.csv', '--dry-run', '--keep-free-mail'], {
       cwd: folder.path,
     });
     expect(kept.stderr).toContain('3 lookups would be put on the queue.');

@@ -2,7 +2,7 @@ import { cpSync, readdirSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { openApi } from './support/api.ts';
-import { run, summaryOf } from './support/command.ts';
+import { summaryOf } from './support/command.ts';
 import { openFolder } from './support/folder.ts';
 import { runHere } from './support/program.ts';
 
@@ -24,14 +24,14 @@ describe('the job files of the project', () => {
       }
       const options = { cwd: folder.path, env: { BRANDFILL_BASE_URL: api.url } };
       const before = readdirSync(folder.at('samples'));
-      const first = await run(['run', `jobs/${name}`, '--json'], options);
+      const first = await runHere(['run', `jobs/${name}`, '--json'], options);
       expect(first.stderr).not.toContain('Note:');
       expect(first.code).toBe(0);
       expect(summaryOf(first).statuses.found).toBeGreaterThan(0);
       expect(folder.names().sort()).toEqual(['jobs', 'out', 'samples']);
       expect(folder.hasStore()).toBe(true);
       expect(readdirSync(folder.at('samples'))).toEqual(before);
-      const second = await run(['run', `jobs/${name}`, '--json'], options);
+      const second = await runHere(['run', `jobs/${name}`, '--json'], options);
       expect(summaryOf(second)).toMatchObject({ rows: summaryOf(first).rows, calls: 0 });
     },
   );

@@ -3,10 +3,11 @@ import { describe, expect, it } from 'vitest';
 import { type EnrichOptions, enrich, enrichRows } from '../../src/index.ts';
 import { PLAIN_SVG, PNG, svg } from '../logos/svgs.ts';
 import { openApi, openScripted, openServer } from './support/api.ts';
-import { run, summaryOf } from './support/command.ts';
+import { summaryOf } from './support/command.ts';
 import { enrichIn } from './support/enrich.ts';
 import { openFolder } from './support/folder.ts';
 import { answers, FLAGS, OPTIONS, openPictures, picturesIn } from './support/pictures.ts';
+import { runHere } from './support/program.ts';
 import { expectRefusal } from './support/refusals.ts';
 import { column, listOf, objectsOf, rowsOf } from './support/tables.ts';
 
@@ -41,7 +42,7 @@ describe('--logos', () => {
       );
     folder.write('list.csv', listOf([...domains, 'no domain']));
     const args = ['enrich', 'list.csv', '--base-url', api.url, ...FLAGS];
-    const ended = await run([...args, '--logo-allow', pictures.host], { cwd: folder.path });
+    const ended = await runHere([...args, '--logo-allow', pictures.host], { cwd: folder.path });
     expect(ended).toMatchObject({ code: 0 });
     const rows = rowsOf(folder.read('list.enriched.csv'));
     expect(column(rows, 'brand_logo_file')).toEqual([
@@ -84,7 +85,7 @@ describe('--logos', () => {
     const api = await openScripted(answers({ 'a.com': `${pictures.url}/a.png` }));
     folder.write('list.csv', listOf(['a.com']));
     const flags = ['--auth', 'bearer', '--header', 'X-Team=crm', '--param', 'lang=de'];
-    const ended = await run(
+    const ended = await runHere(
       [
         'enrich',
         'list.csv',
@@ -195,7 +196,7 @@ describe('--logos', () => {
       `input: list.csv\nbaseUrl: ${api.url}\nlogos: pictures\nlogoField: logo\nlogoAllow: [${pictures.host}]\nlogoMaxSize: 500KB\n`,
     );
     const env = { HTTPS_PROXY: 'http://127.0.0.1:1', NO_PROXY: '127.0.0.1' };
-    const ended = await run(['run', 'jobs/job.yaml'], { cwd: folder.path, env });
+    const ended = await runHere(['run', 'jobs/job.yaml'], { cwd: folder.path, env });
     expect(ended.code).toBe(0);
     expect(readdirSync(folder.at('jobs/pictures'))).toEqual(['a.com.png']);
     expect(folder.read('jobs/list.enriched.csv')).toContain('pictures/a.com.png');
@@ -232,9 +233,11 @@ describe('--logos', () => {
     folder.write('list.csv', listOf(['a.com']));
     const api = await openApi();
     const args = ['enrich', 'list.csv', '--base-url', api.url, '--logos'];
-    const inFile = await run([...args, 'list.csv', '--logo-field', 'logo'], { cwd: folder.path });
+    const inFile = await runHere([...args, 'list.csv', '--logo-field', 'logo'], {
+      cwd: folder.path,
+    });
     expectRefusal(inFile, /Cannot write logos to list\.csv: it is a file, not a folder\.$/);
-    const alone = await run([...args, 'pictures'], { cwd: folder.path });
+    const alone = await runHere([...args, 'pictures'], { cwd: folder.path });
     expectRefusal(alone, /Cannot use --logos alone: .* give both\.$/);
     expect(folder.names()).toEqual(['list.csv']);
     expect(api.stats().calls).toBe(0);
@@ -263,9 +266,9 @@ describe('--logos', () => {
     folder.write('list.csv', listOf(['a.com', 'b.com', 'c.com', 'd.com', 'e.com']));
     const { url } = await openServer((_, response) => response.end('<html>'));
     const args = ['enrich', 'list.csv', '--base-url', url, ...FLAGS];
-    expect(await run([...args, '--dry-run'], { cwd: folder.path })).toMatchObject({ code: 0 });
+    expect(await runHere([...args, '--dry-run'], { cwd: folder.path })).toMatchObject({ code: 0 });
     expect(existsSync(folder.at('pictures'))).toBe(false);
-    const ended = await run(args, { cwd: folder.path });
+    const ended = await runHere(args, { cwd: folder.path });
     expect(ended.code).toBe(4);
     expect(picturesIn(folder)).toEqual([]);
   });

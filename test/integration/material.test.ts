@@ -2,9 +2,10 @@ import { readFileSync } from 'node:fs';
 import { parse } from 'csv-parse/sync';
 import { describe, expect, it } from 'vitest';
 import { openApi } from './support/api.ts';
-import { run, summaryOf } from './support/command.ts';
+import { summaryOf } from './support/command.ts';
 import { openFolder } from './support/folder.ts';
 import { findMaterial } from './support/material.ts';
+import { runHere } from './support/program.ts';
 import { cellsOf, column, rowsOf } from './support/tables.ts';
 
 const TEN_THOUSAND = findMaterial('opendns-public-domain-lists', 'opendns-random-domains.txt');
@@ -18,7 +19,7 @@ describe.skipIf(!TEN_THOUSAND)('ten thousand real domains', () => {
     folder.write('list.csv', `domain\n${text}`);
     const api = await openApi({ notFound: 0.1 });
     const args = ['enrich', 'list.csv', '--base-url', api.url, '--json', '--concurrency', '64'];
-    const first = await run(args, { cwd: folder.path });
+    const first = await runHere(args, { cwd: folder.path });
     expect(first.code).toBe(0);
     const rows = rowsOf(folder.read('list.enriched.csv'));
     expect(column(rows, 'domain')).toEqual(names);
@@ -31,7 +32,7 @@ describe.skipIf(!TEN_THOUSAND)('ten thousand real domains', () => {
     expect(rowsOf(folder.read('list.failures.csv'))).toHaveLength(10_000 - statuses.found);
 
     const output = folder.read('list.enriched.csv');
-    const second = await run(args, { cwd: folder.path });
+    const second = await runHere(args, { cwd: folder.path });
     expect(summaryOf(second)).toMatchObject({ calls: 0, freshDomains: uniqueDomains, statuses });
     expect(folder.read('list.enriched.csv')).toBe(output);
   });
@@ -39,7 +40,7 @@ describe.skipIf(!TEN_THOUSAND)('ten thousand real domains', () => {
   it('without a header are refused, not enriched from the second on', async () => {
     const folder = openFolder();
     folder.write('list.txt', readFileSync(TEN_THOUSAND ?? ''));
-    const ended = await run(['enrich', 'list.txt', '--base-url', 'http://127.0.0.1:9'], {
+    const ended = await runHere(['enrich', 'list.txt', '--base-url', 'http://127.0.0.1:9'], {
       cwd: folder.path,
     });
     expect(ended.code).toBe(2);
@@ -53,7 +54,7 @@ describe.skipIf(!COMPANIES)('a real list of companies', () => {
     const text = readFileSync(COMPANIES ?? '', 'utf8');
     folder.write('list.csv', text);
     const api = await openApi();
-    const ended = await run(['enrich', 'list.csv', '--base-url', api.url, '--json'], {
+    const ended = await runHere(['enrich', 'list.csv', '--base-url', api.url, '--json'], {
       cwd: folder.path,
     });
     expect(ended.stderr).toContain("domains are in column 'website'");

@@ -1,9 +1,10 @@
 import { describe, expect, it } from 'vitest';
 import type { SandboxReply } from '../../src/sandbox/options.ts';
 import { openApi, openScripted } from './support/api.ts';
-import { run, summaryOf } from './support/command.ts';
+import { summaryOf } from './support/command.ts';
 import { enrichIn } from './support/enrich.ts';
 import { type Folder, openFolder } from './support/folder.ts';
+import { runHere } from './support/program.ts';
 import { expectRefusal } from './support/refusals.ts';
 import { rowsOf } from './support/tables.ts';
 
@@ -243,7 +244,7 @@ describe('a merge is refused before any call, and changes nothing,', () => {
     folder.write('out.csv', out);
     const api = await openApi();
     const args = ['enrich', 'failures.csv', '--merge', 'out.csv', '--base-url', api.url];
-    expectRefusal(await run([...args, ...flags], { cwd: folder.path }), expected);
+    expectRefusal(await runHere([...args, ...flags], { cwd: folder.path }), expected);
     expect(folder.names()).toEqual(['failures.csv', 'out.csv']);
     expect([folder.read('failures.csv'), folder.read('out.csv')]).toEqual([failures, out]);
     expect(api.stats().calls).toBe(0);
@@ -255,7 +256,7 @@ describe('a merge is refused before any call, and changes nothing,', () => {
     folder.write('out.csv', OUT);
     const { url } = await openApi({ respond: () => ({ body: { name: 'B' } }) });
     const args = ['enrich', 'failures.csv', '--merge', 'out.csv', '--base-url', url, '--json'];
-    const ended = await run(args, { cwd: folder.path });
+    const ended = await runHere(args, { cwd: folder.path });
     expect(ended.code).toBe(0);
     expect(summaryOf(ended)).toMatchObject({ out: 'out.csv', failures: 'failures.csv', rows: 1 });
     expect(folder.read('out.csv')).toBe(OUT.replace('failed,,', 'found,<time>,B'));

@@ -3,7 +3,7 @@ import { createServer, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { openScripted } from './support/api.ts';
-import { type Ended, run, summaryOf } from './support/command.ts';
+import { type Ended, summaryOf } from './support/command.ts';
 import { enrichIn } from './support/enrich.ts';
 import type { Folder } from './support/folder.ts';
 import { openList } from './support/lists.ts';
@@ -66,7 +66,7 @@ async function night(folder: Folder, url: string, ...flags: readonly string[]): 
 
 /** The same as a process of its own. */
 async function nightOf(folder: Folder, url: string): Promise<Ended> {
-  return await run(commandOf(url), { cwd: folder.path });
+  return await runHere(commandOf(url), { cwd: folder.path });
 }
 
 function commandOf(url: string, flags: readonly string[] = []): readonly string[] {

@@ -1,8 +1,9 @@
 import { describe, expect, it } from 'vitest';
 import type { SandboxOptions } from '../../src/sandbox/options.ts';
 import { openApi } from './support/api.ts';
-import { type Ended, run, summaryOf } from './support/command.ts';
+import { type Ended, summaryOf } from './support/command.ts';
 import { openFolder } from './support/folder.ts';
+import { runHere } from './support/program.ts';
 import { domains, listOf } from './support/tables.ts';
 
 async function enrich(
@@ -14,7 +15,7 @@ async function enrich(
   const folder = openFolder();
   folder.write('list.csv', listOf(domains(rows)));
   const args = ['enrich', 'list.csv', '--base-url', api.url, '--progress', 'none', '--json'];
-  const ended = await run([...args, ...flags], { cwd: folder.path });
+  const ended = await runHere([...args, ...flags], { cwd: folder.path });
   expect(ended.code, ended.stderr).toBe(0);
   return ended;
 }

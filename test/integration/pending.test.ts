@@ -6,9 +6,10 @@ import { LOOKUPS_JOB, LOOKUPS_QUEUE, OUTCOMES_QUEUE } from '../../src/queue/bull
 import type { SandboxReply } from '../../src/sandbox/options.ts';
 import { createGate } from '../support/gate.ts';
 import { openApi } from './support/api.ts';
-import { run, start, summaryOf } from './support/command.ts';
+import { start, summaryOf } from './support/command.ts';
 import { openFolder } from './support/folder.ts';
 import { openQueue } from './support/open-queue.ts';
+import { runHere } from './support/program.ts';
 import { openStage } from './support/queue-stage.ts';
 import { column, domains, listOf, rowsOf } from './support/tables.ts';
 
@@ -39,7 +40,7 @@ describe('a lookup that the API has accepted and has no answer ready for', () =>
     const { asked, respond } = readyAfter(2, isOdd);
     const api = await openApi({ respond });
     const args = ['enrich', 'list.csv', '--base-url', api.url, '--concurrency', '1', '--json'];
-    const ended = await run(args, { cwd: folder.path });
+    const ended = await runHere(args, { cwd: folder.path });
 
     expect(ended.code, ended.stderr).toBe(0);
     expect(summaryOf(ended)).toMatchObject({ statuses: { found: 40 }, calls: 80, retries: 0 });
@@ -52,7 +53,7 @@ describe('a lookup that the API has accepted and has no answer ready for', () =>
     const folder = openFolder();
     folder.write('list.csv', listOf(domains(300)));
     const api = await openApi({ respond: readyAfter(1, () => true).respond });
-    const ended = await run(['enrich', 'list.csv', '--base-url', api.url, '--json'], {
+    const ended = await runHere(['enrich', 'list.csv', '--base-url', api.url, '--json'], {
       cwd: folder.path,
     });
     expect(ended.code, ended.stderr).toBe(0);
@@ -67,7 +68,7 @@ describe('a lookup that the API has accepted and has no answer ready for', () =>
       respond: (domain) => (isOdd(domain) && !isReady ? NEVER : { body: { name: domain } }),
     });
     const args = ['enrich', 'list.csv', '--base-url', api.url];
-    const ended = await run([...args, '--report', 'report.json'], { cwd: folder.path });
+    const ended = await runHere([...args, '--report', 'report.json'], { cwd: folder.path });
     expect(ended.code, ended.stderr).toBe(3);
     expect(ended.stderr).toMatch(
       /2 rows are pending: the API has accepted the lookups .* again after 20\S+Z to ask for it\./,
@@ -86,11 +87,11 @@ describe('a lookup that the API has accepted and has no answer ready for', () =>
       rows: { statuses: { found: 2, pending: 2 } },
       lookups: { found: 2, pending: 2 },
     });
-    const stats = await run(['store', 'stats', '--json'], { cwd: folder.path });
+    const stats = await runHere(['store', 'stats', '--json'], { cwd: folder.path });
     expect(stats.stdout).toContain('"pending":2');
 
     isReady = true;
-    const again = await run([...args, '--json'], { cwd: folder.path });
+    const again = await runHere([...args, '--json'], { cwd: folder.path });
     expect(again.code, again.stderr).toBe(0);
     expect(summaryOf(again)).toMatchObject({ statuses: { found: 4 }, calls: 2 });
   });

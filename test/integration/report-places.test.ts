@@ -5,9 +5,10 @@ import type { SandboxReply } from '../../src/sandbox/options.ts';
 import { row, workbookOf } from '../rows/xlsx/workbooks.ts';
 import { useRedis } from '../support/redis.ts';
 import { openApi, openScripted } from './support/api.ts';
-import { run, start, summaryOf } from './support/command.ts';
+import { start, summaryOf } from './support/command.ts';
 import { type Folder, openFolder } from './support/folder.ts';
 import { openList } from './support/lists.ts';
+import { runHere } from './support/program.ts';
 import { domains, listOf } from './support/tables.ts';
 
 const BOTH = ['--report', 'run.html', '--report', 'run.json'];
@@ -30,7 +31,10 @@ describe('--report', () => {
     const worker = await start(['worker', '--rate', '100/s'], { cwd: folder.path, env });
     await worker.shows('Waiting for lookups');
     const flags = ['--workers', '0', '--rate', '100/s', '--retries', '1', '--json', '--price', '2'];
-    const ended = await run(['enrich', 'list.csv', ...flags, ...BOTH], { cwd: folder.path, env });
+    const ended = await runHere(['enrich', 'list.csv', ...flags, ...BOTH], {
+      cwd: folder.path,
+      env,
+    });
     const { statuses, calls, retries } = summaryOf(ended);
     const report = reportIn(folder);
     expect(report).toMatchObject({
@@ -58,7 +62,7 @@ describe('--report', () => {
     };
     const { url } = await openScripted(says);
     const flags = ['--base-url', url, '--retries', '0', '--max-failed', '100%'];
-    await run(['enrich', 'list.csv', ...flags], { cwd: folder.path });
+    await runHere(['enrich', 'list.csv', ...flags], { cwd: folder.path });
     says['bolt.com'] = { body: { name: 'Bolt' } };
     const merge = [
       'enrich',
@@ -68,7 +72,7 @@ describe('--report', () => {
       ...flags,
       ...BOTH,
     ];
-    expect((await run(merge, { cwd: folder.path })).code).toBe(3);
+    expect((await runHere(merge, { cwd: folder.path })).code).toBe(3);
     const { run: ended, rows, calls, reasons, columns, files } = reportIn(folder);
     expect(ended).toMatchObject({ input: 'list.failures.csv', end: 'some_failed' });
     expect(rows).toMatchObject({ total: 3, statuses: { found: 1, failed: 1, invalid: 1 } });
@@ -97,7 +101,7 @@ describe('--report', () => {
     folder.write('list.xlsx', await workbookOf({ sheets: [sheet] }));
     const { url } = await openScripted({ 'bolt.com': { status: 404 } });
     const args = ['enrich', 'list.xlsx', '--base-url', url, ...BOTH];
-    expect((await run(args, { cwd: folder.path })).code).toBe(0);
+    expect((await runHere(args, { cwd: folder.path })).code).toBe(0);
     const report = reportIn(folder);
     expect(report).toMatchObject({
       run: {

@@ -7,7 +7,7 @@ import { runReportSchema } from '../../src/report/report-schema.ts';
 import type { RunReport } from '../../src/report/run-report.ts';
 import { createGate } from '../support/gate.ts';
 import { openApi, openScripted } from './support/api.ts';
-import { run, start, summaryOf } from './support/command.ts';
+import { start, summaryOf } from './support/command.ts';
 import { type Folder, openFolder } from './support/folder.ts';
 import { openList } from './support/lists.ts';
 import { runHere } from './support/program.ts';
@@ -37,7 +37,7 @@ describe('--report', () => {
       'co.com': { status: 422, body: { error: 'co.com is for sale <b>' } },
     });
     const args = ['enrich', 'list.csv', '--base-url', api.url, '--json', ...BOTH];
-    const ended = await run(args, { cwd: folder.path });
+    const ended = await runHere(args, { cwd: folder.path });
     expect(ended.code).toBe(0);
     const summary = summaryOf(ended);
     expect(summary.reports).toEqual(['run.html', 'run.json']);
@@ -246,7 +246,7 @@ describe('the credential', () => {
     });
     const args = ['enrich', 'list.csv', '--base-url', api.url, '--auth', 'query:api_key'];
     const flags = ['--retries', '1', '--json', '--param', 'team=crm', '--changes', 'changes.csv'];
-    const ended = await run([...args, ...flags, ...BOTH], {
+    const ended = await runHere([...args, ...flags, ...BOTH], {
       cwd: folder.path,
       env: { BRANDFILL_API_KEY: key },
     });

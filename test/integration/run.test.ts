@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { loadJob } from '../../src/load-job.ts';
 import { openScripted, openServer } from './support/api.ts';
-import { type Ended, run, summaryOf } from './support/command.ts';
+import { type Ended, summaryOf } from './support/command.ts';
 import { type Folder, openFolder } from './support/folder.ts';
 import { LIST } from './support/lists.ts';
 import { runHere } from './support/program.ts';
@@ -28,7 +28,7 @@ const runJob: RunJob = (folder, flags = [], env = {}) =>
   runHere(['run', 'jobs/job.yaml', ...flags], { cwd: folder.path, env });
 
 const runInOwnProcess: RunJob = (folder, flags = [], env = {}) =>
-  run(['run', 'jobs/job.yaml', ...flags], { cwd: folder.path, env });
+  runHere(['run', 'jobs/job.yaml', ...flags], { cwd: folder.path, env });
 
 describe('brandfill run', () => {
   it('does what enrich does with the same settings', async () => {
@@ -43,7 +43,7 @@ describe('brandfill run', () => {
     const ran = await runInOwnProcess(folder, ['--json']);
     const flags = ['--out', 'out.csv', '--failures', 'failures.csv', '--fields', 'name=name'];
     const args = ['enrich', 'list.csv', '--base-url', api.url, ...flags, '--json'];
-    const enriched = await run(args, { cwd: folder.path });
+    const enriched = await runHere(args, { cwd: folder.path });
     expect([ran.code, enriched.code]).toEqual([0, 0]);
     expect(folder.read('run/out.csv')).toBe(folder.read('out.csv'));
     expect(folder.read('run/failures.csv')).toBe(folder.read('failures.csv'));

@@ -3,8 +3,8 @@ import { SaxesParser } from 'saxes';
 import { expect, it } from 'vitest';
 import { readParts } from '../rows/xlsx/workbooks.ts';
 import { openApi } from './support/api.ts';
-import { run } from './support/command.ts';
 import { openFolder } from './support/folder.ts';
+import { runHere } from './support/program.ts';
 
 const SAMPLE = new URL('../../samples/crm-export.xlsx', import.meta.url);
 
@@ -21,7 +21,9 @@ it('the sample workbook, of a program that declares prefixes where it uses them,
   const folder = openFolder();
   folder.write('crm-export.xlsx', readFileSync(SAMPLE));
   const { url } = await openApi();
-  const ended = await run(['enrich', 'crm-export.xlsx', '--base-url', url], { cwd: folder.path });
+  const ended = await runHere(['enrich', 'crm-export.xlsx', '--base-url', url], {
+    cwd: folder.path,
+  });
   expect(ended, ended.stderr).toMatchObject({ code: 0 });
   // Three rows of title stand above the header.
   expect(ended.stderr).toContain('Invalid, for example: sheet row 11 (empty); sheet row 12 ');

@@ -1,8 +1,9 @@
 import { describe, expect, it } from 'vitest';
 import { useRedis } from '../support/redis.ts';
 import { openApi } from './support/api.ts';
-import { run, start, summaryOf } from './support/command.ts';
+import { start, summaryOf } from './support/command.ts';
 import { type Folder, openFolder } from './support/folder.ts';
+import { runHere } from './support/program.ts';
 import { column, domains, listOf, rowsOf } from './support/tables.ts';
 
 describe('429', () => {
@@ -21,7 +22,7 @@ describe('429', () => {
         return { status: 429, headers: { 'retry-after': '1' }, delayMs: 0 };
       },
     });
-    const ended = await run(
+    const ended = await runHere(
       ['enrich', 'list.csv', '--base-url', api.url, '--concurrency', '8', '--json'].concat([
         '--retries',
         '0',
@@ -46,7 +47,9 @@ describe('429', () => {
       },
     });
     const startedMs = performance.now();
-    const ended = await run(['enrich', 'list.csv', '--base-url', api.url], { cwd: folder.path });
+    const ended = await runHere(['enrich', 'list.csv', '--base-url', api.url], {
+      cwd: folder.path,
+    });
     expect(ended.code).toBe(0);
     expect(performance.now() - startedMs).toBeGreaterThan(1_000);
     expect(column(rowsOf(folder.read('list.enriched.csv')), 'brand_status')).toEqual([
@@ -74,7 +77,7 @@ describe('429', () => {
       },
     });
     const command = ['enrich', 'list.csv', '--base-url', api.url, '--concurrency', '1', '--json'];
-    const ended = await run(command, { cwd: folder.path });
+    const ended = await runHere(command, { cwd: folder.path });
     expect(ended.code).toBe(0);
     expect(summaryOf(ended)).toMatchObject({ calls: 4, throttled: 1 });
     expect(arrivedMs[1]).toBeGreaterThanOrEqual(untilMs - 5);
@@ -87,7 +90,7 @@ describe('429', () => {
     const api = await openApi({
       respond: () => ({ status: 429, headers: { 'retry-after': until } }),
     });
-    const ended = await run(['enrich', 'list.csv', '--base-url', api.url, '--json'], {
+    const ended = await runHere(['enrich', 'list.csv', '--base-url', api.url, '--json'], {
       cwd: folder.path,
     });
     expect(ended.code).toBe(4);
@@ -103,9 +106,12 @@ describe('429', () => {
       latencyMs: 5,
       respond: () => ({ status: 429, headers: { 'retry-after': '86400' } }),
     });
-    const ended = await run(['enrich', 'list.csv', '--base-url', api.url, '--concurrency', '4'], {
-      cwd: folder.path,
-    });
+    const ended = await runHere(
+      ['enrich', 'list.csv', '--base-url', api.url, '--concurrency', '4'],
+      {
+        cwd: folder.path,
+      },
+    );
     expect(ended.code).toBe(4);
     expect(ended.stderr).toMatch(/come back at \d{4}-\d\d-\d\dT/);
     expect(api.stats().calls).toBeLessThanOrEqual(4);
@@ -132,7 +138,7 @@ describe('429 and nothing else, without a time', () => {
     const api = await openApi({ respond: () => ({ status: 429 }) });
     const flags = ['--max-wait', '2s', '--concurrency', '4'];
     const { env, worker } = await placesOf(folder, api.url, isShared, flags);
-    const ended = await run(['enrich', 'list.csv', ...flags], { cwd: folder.path, env });
+    const ended = await runHere(['enrich', 'list.csv', ...flags], { cwd: folder.path, env });
     expect(ended.code, ended.stderr).toBe(4);
     expect(ended.stderr).toContain('The API has answered nothing but 429 for ');
     expect(ended.stderr).toContain('the quota seems to be used up');
@@ -161,7 +167,10 @@ describe('headers that say that nothing is left, while every call is answered', 
     });
     const { env } = await placesOf(folder, api.url, isShared, flags);
     const startedMs = performance.now();
-    const ended = await run(['enrich', 'list.csv', ...flags, ...own], { cwd: folder.path, env });
+    const ended = await runHere(['enrich', 'list.csv', ...flags, ...own], {
+      cwd: folder.path,
+      env,
+    });
     expect(ended.code, ended.stderr).toBe(0);
     expect(performance.now() - startedMs).toBeLessThan(30_000);
     expect(ended.stderr).toContain('yet calls are answered');

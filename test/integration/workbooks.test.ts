@@ -7,6 +7,7 @@ import { run, summaryOf } from './support/command.ts';
 import { enrichIn } from './support/enrich.ts';
 import { type Folder, openFolder } from './support/folder.ts';
 import { findMaterial } from './support/material.ts';
+import { runHere } from './support/program.ts';
 import { cellsOf } from './support/tables.ts';
 
 const ANSWERS = {
@@ -49,7 +50,7 @@ describe('a workbook', () => {
   it('comes back as it was, with our columns in its list and the failures on a second sheet', async () => {
     const folder = await openList();
     const { url } = await openScripted(ANSWERS);
-    const ended = await run(
+    const ended = await runHere(
       ['enrich', 'list.xlsx', '--base-url', url, '--fields', FIELDS, '--fill', 'City=city'],
       { cwd: folder.path },
     );
@@ -144,7 +145,7 @@ describe('a workbook', () => {
     const folder = openFolder();
     const rows = `${row(1, 'domain', 'n')}<row r="2"><c r="A2" t="str"><v>acme.com</v></c><c r="B2"><f>1+1</f><v/></c></row>`;
     folder.write('list.xlsx', await workbookOf({ sheets: [{ name: 'S', rows }] }));
-    const ended = await run(
+    const ended = await runHere(
       ['enrich', 'list.xlsx', '--base-url', 'http://127.0.0.1:9', '--dry-run'],
       {
         cwd: folder.path,
@@ -253,7 +254,7 @@ describe('a workbook', () => {
       '--fields',
       FIELDS,
     ];
-    await run(['enrich', 'list.xlsx', '--base-url', url, ...flags], { cwd: folder.path });
+    await runHere(['enrich', 'list.xlsx', '--base-url', url, ...flags], { cwd: folder.path });
     const failures = await open(readFileSync(folder.at('f.xlsx')));
     expect(failures.format.description).toMatch(/sheet 'failures'/);
     expect(failures.rows).toMatchObject([{ Since: '2024-03-02T12:00:00', brand_row: 2 }]);
@@ -262,7 +263,7 @@ describe('a workbook', () => {
     expect(
       Object.keys(await readParts(readFileSync(folder.at('list.enriched.xlsx')))),
     ).not.toContain('xl/worksheets/brandfill1.xml');
-    await run(['enrich', 'list.xlsx', '--base-url', url, ...flags], { cwd: folder.path });
+    await runHere(['enrich', 'list.xlsx', '--base-url', url, ...flags], { cwd: folder.path });
     expect((await open(readFileSync(folder.at('c.xlsx')))).rows).toEqual([]);
   });
 

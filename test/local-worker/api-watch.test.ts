@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest';
 import { watchApi, watchLimits } from '../../src/local-worker/api-watch.ts';
 import type { PaceDescription } from '../../src/pace/pacer.ts';
-import type { Turnstile } from '../../src/pace/turnstile.ts';
+import type { RateLimiter } from '../../src/pace/rate-limiter.ts';
 import { describeStop } from '../../src/watch/describe/describe.ts';
 import { createStopSwitch } from '../../src/worker/stop-switch.ts';
 
@@ -18,10 +18,10 @@ function watch() {
     waitMs: state.waitMs,
     statedMs: state.statedMs,
   });
-  const turnstile = { describe } as unknown as Turnstile;
+  const limiter = { describe } as unknown as RateLimiter;
   const watching = watchApi({
     worker: {
-      turnstile,
+      limiter,
       describeOutage: () => state.outage,
       lastTrouble: () => 'connection_refused',
       toldOutMs: () => 0,
@@ -115,9 +115,9 @@ describe('an API that answers nothing but 429', () => {
     const pace: Partial<PaceDescription> = { why: 'open', waitMs: 0 };
     const stopSwitch = createStopSwitch();
     const notices: string[] = [];
-    const turnstile = { describe: () => pace } as unknown as Turnstile;
+    const limiter = { describe: () => pace } as unknown as RateLimiter;
     const onNotice = (message: string): unknown => notices.push(message);
-    const watching = watchLimits({ worker: { turnstile }, stopSwitch, maxWaitMs, onNotice });
+    const watching = watchLimits({ worker: { limiter }, stopSwitch, maxWaitMs, onNotice });
     onTestFinished(() => watching.close());
     const passes = async (onlyThrottledMs: number, now: Partial<PaceDescription> = {}) => {
       Object.assign(pace, { why: 'backing_off', waitMs: 30_000, onlyThrottledMs, ...now });
@@ -188,9 +188,9 @@ describe('an API that answers nothing but 429', () => {
       },
       close: vi.fn(),
     };
-    const turnstile = { describe: () => ({ why: 'open', waitMs: 0 }) } as unknown as Turnstile;
+    const limiter = { describe: () => ({ why: 'open', waitMs: 0 }) } as unknown as RateLimiter;
     const watching = watchLimits({
-      worker: { turnstile },
+      worker: { limiter },
       shared,
       stopSwitch: createStopSwitch(),
       maxWaitMs: 60_000,

@@ -9,8 +9,8 @@ import {
   warmState,
 } from '../../src/pace/pacer.ts';
 import type { Rate } from '../../src/pace/rate.ts';
+import { createRateLimiter } from '../../src/pace/rate-limiter.ts';
 import { resumeFixedRate } from '../../src/pace/remembered.ts';
-import { createTurnstile } from '../../src/pace/turnstile.ts';
 import { createFakeClock } from '../support/fake-clock.ts';
 
 const HOUR_MS = 3_600_000;
@@ -218,15 +218,15 @@ it('starts anew from anything malformed, and from another rate', () => {
   );
 });
 
-it('goes on from the snapshot of a turnstile, which later calls do not change', async () => {
+it('goes on from the snapshot of a limiter, which later calls do not change', async () => {
   const clock = createFakeClock();
   const rate: Rate = { count: 2, perMs: HOUR_MS };
-  const turnstile = createTurnstile({ clock, rate });
-  await turnstile.enter(never);
+  const limiter = createRateLimiter({ clock, rate });
+  await limiter.acquire(never);
   await clock.advance(10 * 60_000);
-  const snapshot = turnstile.snapshot();
+  const snapshot = limiter.snapshot();
   await clock.advance(HOUR_MS);
-  await turnstile.enter(never);
+  await limiter.acquire(never);
   const state = resumeFixedRate(snapshot, { rate, nowMs: 0, savedAgeMs: 5 * 60_000 });
   expect(nextStartMs(state, 0)).toBe(15 * 60_000);
 });

@@ -1,8 +1,14 @@
 import { describe, expect, it } from 'vitest';
-import type { OnNotice } from '../../src/common/notice.ts';
-import type { DueSchedule, RunRequest } from '../../src/queue/bullmq/schedules/schedule-queue.ts';
-import { keepSchedules } from '../../src/schedule/keep-schedules.ts';
-import type { ReadSchedule } from '../../src/schedule/read-schedule.ts';
+import { type OnNotice } from '../../src/common/notice.ts';
+import {
+  type DueSchedule,
+  type RunRequest,
+} from '../../src/queue/bullmq/schedules/schedule-queue.ts';
+import { createClockNotice } from '../../src/schedule/clock-notice.ts';
+import { groupOf } from '../../src/schedule/group.ts';
+import { keepSchedules, reconcile } from '../../src/schedule/keep-schedules.ts';
+import { makeRun } from '../../src/schedule/make-run.ts';
+import { type ReadSchedule } from '../../src/schedule/read-schedule.ts';
 
 const NIGHTLY = { cron: '30 2 * * *', timezone: 'UTC' };
 const EARLY = { cron: '0 1 * * *', timezone: 'UTC' };
@@ -116,5 +122,104 @@ describe('keepSchedules', () => {
     const keeper = keeperOf(queue);
     await keeper.mend(); // another process has another one; it was the last to be told
     expect(queue.schedules.get('crm')).toEqual(other);
+  });
+});
+
+it('a clock that differs from that of Redis is told of once, and when it is right again', () => {
+  const notices: string[] = [];
+  const onClock = createClockNotice((message) => notices.push(message));
+  for (const aheadMs of [0, 59_000, 3_600_000, 3_600_100, -200, -86_400_000]) onClock(aheadMs);
+  expect(notices).toEqual([
+    'The clock of this machine is 1 h ahead of that of Redis: jobs start that much too early, and if this machine goes away, the next ones start that much too late. Set its clock, for example by NTP.',
+    'The clock of this machine is right again.',
+    'The clock of this machine is 1 d behind that of Redis: jobs that only this machine keeps start that much too late. Set its clock, for example by NTP.',
+  ]);
+});
+
+it('tells when Redis refuses to note how a run ended', async () => {
+  const notices: string[] = [];
+  const taken = { job: 'a', why: 'due', dueAtMs: 0, losses: 0, isAgain: false } as const;
+  const isDone = await makeRun(taken, {
+    file: 'no/such/a.yaml',
+    group: 'jobs',
+    results: { add: () => Promise.reject(new Error('READONLY')) },
+    signal: new AbortController().signal,
+    onNotice: (message) => notices.push(message),
+    onEvent: () => {},
+    onEnd: () => {},
+  });
+  expect(isDone).toBe(false);
+  expect(notices).toEqual([
+    'a: starts; it was due at 1970-01-01T00:00:00.000Z.',
+    expect.stringMatching(/^a: ended with exit code 2 after .*: Cannot read the job file/),
+    'a: the result could not be saved (it is a read-only replica; give the address of its master): schedule --list does not show this run.',
+  ]);
+});
+
+const later = (schedule = NIGHTLY) => ({ ...schedule, nextAtMs: NOW + 1 });
+const overdue = (schedule = NIGHTLY) => ({ ...schedule, nextAtMs: NOW - 1 });
+
+describe('reconcile', () => {
+  it.each([
+    ['adds what is new', { a: NIGHTLY }, {}, { add: ['a'] }],
+    ['leaves alone what is the same, however late it is', { a: NIGHTLY }, { a: overdue() }, {}],
+    [
+      'changes what has another cron',
+      { a: { ...NIGHTLY, cron: '0 5 * * *' } },
+      { a: later() },
+      { change: ['a'] },
+    ],
+    [
+      'changes what has another time zone',
+      { a: { ...NIGHTLY, timezone: 'Europe/Berlin' } },
+      { a: later() },
+      { change: ['a'] },
+    ],
+    [
+      'remembers that it was missed what changed while it was due',
+      { a: { ...NIGHTLY, timezone: 'Europe/Berlin' } },
+      { a: overdue() },
+      { change: ['a'], missed: new Map([['a', NOW - 1]]) },
+    ],
+    ['removes what no file has', {}, { a: later() }, { remove: ['a'] }],
+    ['leaves what a file has that cannot be read', { a: undefined }, { a: later() }, {}],
+    ['adds nothing for a file that cannot be read', { a: undefined }, {}, {}],
+  ])('%s', (_, wanted, kept, expected) => {
+    const nothing = { add: [], change: [], remove: [], missed: new Map() };
+    expect(reconcile(new Map(Object.entries(wanted)), new Map(Object.entries(kept)), NOW)).toEqual({
+      ...nothing,
+      ...expected,
+    });
+  });
+});
+
+describe('groupOf', () => {
+  it('is the same for one file of a folder and for all of them', () => {
+    const one = groupOf(['/srv/crm/jobs'], undefined);
+    expect(one.name).toMatch(/^jobs-[0-9a-f]{6}$/);
+    expect(groupOf(['/srv/crm/jobs', '/srv/crm/jobs'], undefined)).toEqual(one);
+  });
+
+  it('is another one for a folder of the same name', () => {
+    const groups = ['/srv/crm/jobs', '/srv/shop/jobs'].map((folder) =>
+      groupOf([folder], undefined),
+    );
+    expect(groups[0]?.name).not.toBe(groups[1]?.name);
+  });
+
+  it.each([
+    [['/srv/crm/jobs', '/srv/shop/jobs'], '/srv', /^srv-/],
+    [['/srv/crm', '/srv/crm/jobs'], '/srv/crm', /^crm-/],
+    [['/srv/crm', '/srv/crm2'], '/srv', /^srv-/],
+    [['/srv', '/var'], '/', /^root-/],
+    [['/srv/Ünsere Jobs'], '/srv/Ünsere Jobs', /^-nsere-Jobs-/],
+  ])('is named after the folder of all: %j', (folders, folder, name) => {
+    const group = groupOf(folders, undefined);
+    expect(group.folder).toBe(folder);
+    expect(group.name).toMatch(name);
+  });
+
+  it('is called as it was told to', () => {
+    expect(groupOf(['/srv/jobs'], 'nightly').name).toBe('nightly');
   });
 });

@@ -18,7 +18,7 @@ const HELD_UP_SHARE = 0.1;
 
 /**
  * So many processes that share one state: each hears and tells of it only when it comes for start
- * times. They keep those, and come, as the shared turnstile does.
+ * times. They keep those, and come, as the shared rate limiter does.
  */
 export function leasedWorkers({ workers, callers }: { workers: number; callers: number }) {
   return (world: World): void => {

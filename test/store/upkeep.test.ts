@@ -1,10 +1,17 @@
-import { describe, expect, it, onTestFinished } from 'vitest';
-import type { Outcome } from '../../src/brand/outcome.ts';
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { PassThrough } from 'node:stream';
+import { gzipSync } from 'node:zlib';
+import { describe, expect, it, onTestFinished, vi } from 'vitest';
+import { type Outcome } from '../../src/brand/outcome.ts';
 import { countStore } from '../../src/store/count-store.ts';
 import { putNewer, readEntries } from '../../src/store/entries.ts';
 import { deleteDomains, pruneTables } from '../../src/store/removal.ts';
 import { type OutcomeStore, openStore } from '../../src/store/store.ts';
 import { openTables, type StoreTables } from '../../src/store/tables.ts';
+import { openExportOutput } from '../../src/store-upkeep/export-output.ts';
+import { importStore } from '../../src/store-upkeep/store-import.ts';
+import { openFilesIn } from '../support/descriptors.ts';
 import { useTempFolder } from '../support/temp-folder.ts';
 import { outcomeOf } from './outcomes.ts';
 
@@ -312,4 +319,38 @@ describe('names of columns', () => {
     expect(again.findShape(again.findHead('full.com')?.shapeId ?? 0)).toEqual([['new']]);
     expect(textsIn(tables).toSorted()).toEqual(['[["name"]]', '[["new"]]']);
   });
+});
+
+it('closes its file when the store cannot be opened', async () => {
+  const folder = useTempFolder();
+  const [input, store] = [join(folder, 'in.jsonl'), join(folder, 'store')];
+  const line =
+    '{"api":"a","domain":"acme.com","status":"not_found","fetched_at":"2026-11-21T00:00:00Z"}\n';
+  writeFileSync(input, line.repeat(2_000));
+  writeFileSync(store, 'a file');
+  await expect(importStore({ input, store })).rejects.toThrow(/^Cannot open the store/);
+  await vi.waitUntil(() => openFilesIn(folder).length === 0); // Node.js closes it in the background
+});
+
+it('waits for whoever reads standard output, and listens for nothing any more when that is over', async () => {
+  const stdout = new PassThrough({ highWaterMark: 1 });
+  const before = ['drain', 'close', 'error'].map((event) => stdout.listenerCount(event));
+  const spy = vi.spyOn(process, 'stdout', 'get').mockReturnValue(stdout as never);
+  onTestFinished(() => spy.mockRestore());
+  const output = await openExportOutput('-');
+  for (const line of ['one\n', 'two\n']) {
+    const written = output.write(line);
+    expect(String(stdout.read())).toBe(line);
+    await written;
+  }
+  expect(['drain', 'close', 'error'].map((event) => stdout.listenerCount(event))).toEqual(before);
+});
+
+it('a file that is one line of many megabytes is refused in time', async () => {
+  const folder = useTempFolder();
+  const input = join(folder, 'wrong.jsonl.gz');
+  writeFileSync(input, gzipSync(Buffer.alloc(64_000_000, 'x')));
+  await expect(importStore({ input, store: join(folder, 'store') })).rejects.toThrow(
+    'none of its lines is an outcome (the first: it is no JSON object)',
+  );
 });

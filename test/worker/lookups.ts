@@ -3,11 +3,11 @@ import type { BrandClient } from '../../src/brand/client.ts';
 import { createEndpoint } from '../../src/brand/endpoint.ts';
 import type { Outcome } from '../../src/brand/outcome.ts';
 import { createBudget } from '../../src/guard/budget.ts';
-import { createRetryGate } from '../../src/guard/retry-budget.ts';
-import { createTurnstile } from '../../src/pace/turnstile.ts';
+import { createRetryBudget } from '../../src/guard/retry-budget.ts';
+import { createRateLimiter } from '../../src/pace/rate-limiter.ts';
+import { createCircuitBreaker } from '../../src/worker/circuit-breaker.ts';
 import { createCredence } from '../../src/worker/credence.ts';
 import type { LookupContext } from '../../src/worker/lookup.ts';
-import { createOutageGate } from '../../src/worker/outage-gate.ts';
 import { createStopSwitch, type StopSwitch } from '../../src/worker/stop-switch.ts';
 import { createFakeClock, type FakeClock } from '../support/fake-clock.ts';
 
@@ -50,7 +50,7 @@ export function createTestContext(script: Script, options: TestContextOptions = 
     },
     close: async () => {},
   };
-  const turnstile = createTurnstile({ clock, random: () => 1 });
+  const limiter = createRateLimiter({ clock, random: () => 1 });
   return {
     client,
     clock,
@@ -58,15 +58,15 @@ export function createTestContext(script: Script, options: TestContextOptions = 
     random,
     retries,
     endpoint: createEndpoint({ baseUrl: 'http://api.example' }),
-    turnstile,
-    outage: createOutageGate({
+    limiter,
+    breaker: createCircuitBreaker({
       clock,
       callers: 32,
       maxOutageMs: 60 * 60_000,
       onTooLong: () => stopSwitch.stop({ reason: 'outage' }),
-      onLimitBy503: turnstile.startAnew,
+      onLimitBy503: limiter.startAnew,
     }),
-    retryGate: createRetryGate(clock),
+    retryBudget: createRetryBudget(clock),
     maxWaitMs,
     credence: createCredence({ onDisbelief: (why) => stopSwitch.stop(why) }),
     budget: createBudget(maxCalls),

@@ -196,7 +196,7 @@ function summarizeOwnPace(
   const waitedMs = isShared
     ? { ...measuredMs, ...progress.waitedMs }
     : { ...progress.waitedMs, ...measuredMs };
-  return summarizePace(local.turnstile.describe(), { ...counters, waitedMs });
+  return summarizePace(local.limiter.describe(), { ...counters, waitedMs });
 }
 
 /** Waits for all. When one fails, cancels the others and throws the first error. */

@@ -65,7 +65,7 @@ export function startTellingProgress(options: ProgressOptions): ProgressTeller {
   let retriesWaitedMs = 0;
 
   function read(): Progress {
-    const pace = elsewhere() ?? local()?.turnstile;
+    const pace = elsewhere() ?? local()?.limiter;
     return {
       lookups: plan.lookups,
       done: tally.done + doneElsewhere(),

@@ -2,8 +2,11 @@ import fc from 'fast-check';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import type { Rate } from '../../../src/pace/rate.ts';
 import { permitsFor } from '../../../src/pace/shared/lease.ts';
+import {
+  createSharedRateLimiter,
+  type SharedRateLimiter,
+} from '../../../src/pace/shared/rate-limiter.ts';
 import type { WorkerShare } from '../../../src/pace/shared/state.ts';
-import { createSharedTurnstile, type SharedTurnstile } from '../../../src/pace/shared/turnstile.ts';
 import { createRandom } from '../../support/random.ts';
 import { openState, passed } from './states.ts';
 
@@ -127,18 +130,18 @@ async function callAll(rate: Rate, { workers, callers, callMs }: Fleet): Promise
   const stored = openState();
   const startsMs: number[] = [];
   const endMs = Date.now() + RUN_MS;
-  const keepCalling = async (turnstile: SharedTurnstile): Promise<void> => {
+  const keepCalling = async (limiter: SharedRateLimiter): Promise<void> => {
     const { signal } = new AbortController();
     while (Date.now() < endMs) {
-      await turnstile.enter(signal);
+      await limiter.acquire(signal);
       const sentAtMs = Date.now();
       if (sentAtMs < endMs) startsMs.push(sentAtMs);
       await passed(callMs * (0.7 + 0.6 * random()));
-      turnstile.report({ kind: 'accepted', sentAtMs });
+      limiter.release({ kind: 'accepted', sentAtMs });
     }
   };
   const fleet = Array.from({ length: workers }, (_, index) =>
-    createSharedTurnstile({
+    createSharedRateLimiter({
       stored,
       worker: `worker ${index}`,
       callers,
@@ -149,11 +152,11 @@ async function callAll(rate: Rate, { workers, callers, callMs }: Fleet): Promise
       random,
     }),
   );
-  for (const turnstile of fleet) {
-    for (let caller = 0; caller < callers; caller += 1) void keepCalling(turnstile);
+  for (const limiter of fleet) {
+    for (let caller = 0; caller < callers; caller += 1) void keepCalling(limiter);
   }
   await vi.advanceTimersByTimeAsync(RUN_MS);
-  const closed = Promise.all(fleet.map((turnstile) => turnstile.close()));
+  const closed = Promise.all(fleet.map((limiter) => limiter.close()));
   await vi.advanceTimersByTimeAsync(2_000);
   await closed;
   return startsMs;

@@ -177,11 +177,11 @@ function countCallsOfChunk(
   let isUsedUpNoted = false;
   return {
     budget: budget && {
-      tryReserve: () => budget.tryReserve(),
-      reserve: async (signal) => {
-        const reserved = await budget.reserve(signal);
-        if (isUsedUp(reserved)) wasUsedUp = true;
-        return reserved;
+      tryAcquire: () => budget.tryAcquire(),
+      acquire: async (signal) => {
+        const acquired = await budget.acquire(signal);
+        if (isUsedUp(acquired)) wasUsedUp = true;
+        return acquired;
       },
     },
     counters: made,

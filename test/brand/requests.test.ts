@@ -1,0 +1,357 @@
+import { describe, expect, it } from 'vitest';
+import { createCredential, parseAuth } from '../../src/brand/credential.ts';
+import { createEndpoint, type NameValue } from '../../src/brand/endpoint.ts';
+import { BrandfillError } from '../../src/common/errors.ts';
+import { useHttpServer } from '../support/servers.ts';
+import { useClient } from './support/clients.ts';
+
+describe('what is sent', () => {
+  interface Seen {
+    readonly method: string | undefined;
+    readonly url: string | undefined;
+    readonly headers: Readonly<Record<string, string | string[] | undefined>>;
+  }
+
+  async function useEcho(): Promise<{ url: string; seen: Seen[] }> {
+    const seen: Seen[] = [];
+    const { url } = await useHttpServer((request, response) => {
+      seen.push({ method: request.method, url: request.url, headers: request.headers });
+      response.end('{}');
+    });
+    return { url, seen };
+  }
+
+  it('is a GET that asks for JSON, packed if the server likes', async () => {
+    const { url, seen } = await useEcho();
+    await useClient(url).ask();
+    expect(seen).toEqual([
+      {
+        method: 'GET',
+        url: '/v1/brand?domain=acme.com',
+        headers: {
+          host: new URL(url).host,
+          connection: 'keep-alive',
+          accept: 'application/json',
+          'accept-encoding': 'gzip, br',
+          'user-agent': 'brandfill',
+        },
+      },
+    ]);
+  });
+
+  it('keeps the path of the base URL and encodes what goes into the query', async () => {
+    const { url, seen } = await useEcho();
+    const params = [
+      ['lang', 'de & en'],
+      ['a=b', 'ü?#'],
+    ] as const;
+    await useClient(`${url}/api/eu/`, { params }).ask('a&b=c.com');
+    expect(seen[0]?.url).toBe(
+      '/api/eu/v1/brand?domain=a%26b%3Dc.com&lang=de%20%26%20en&a%3Db=%C3%BC%3F%23',
+    );
+  });
+
+  it.each([
+    ['bearer', { authorization: 'Bearer user:key' }],
+    ['basic', { authorization: `Basic ${btoa('user:key')}` }],
+    ['header:X-Api-Key', { 'x-api-key': 'user:key' }],
+  ])('carries the credential as %s wants it', async (spec, headers) => {
+    const { url, seen } = await useEcho();
+    await useClient(url, { credential: createCredential(parseAuth(spec), 'user:key') }).ask();
+    expect(seen[0]).toMatchObject({ url: '/v1/brand?domain=acme.com', headers });
+  });
+
+  it('carries the credential in the query if that is wanted, and then in no header', async () => {
+    const { url, seen } = await useEcho();
+    const credential = createCredential(parseAuth('query:api_key'), 'k&y=1');
+    await useClient(url, { credential, params: [['lang', 'de']] }).ask();
+    expect(seen[0]?.url).toBe('/v1/brand?domain=acme.com&lang=de&api_key=k%26y%3D1');
+    expect(JSON.stringify(seen[0]?.headers)).not.toContain('k&y');
+  });
+
+  it('carries extra headers; they replace ours but not the credential', async () => {
+    const { url, seen } = await useEcho();
+    const headers = [
+      ['X-Tenant', 'ä 1'],
+      ['User-Agent', 'nightly'],
+      ['Accept', 'application/vnd.brand+json'],
+      ['X-Api-Key', 'wrong'],
+    ] as const;
+    const credential = createCredential(parseAuth('header:x-api-key'), 'right');
+    await useClient(url, { headers, credential }).ask();
+    expect(seen[0]?.headers).toMatchObject({
+      'x-tenant': 'ä 1',
+      'user-agent': 'nightly',
+      accept: 'application/vnd.brand+json',
+      'x-api-key': 'right',
+    });
+  });
+
+  it('is nothing when the signal has fired before the call, which throws its reason', async () => {
+    const { url, seen } = await useEcho();
+    const { ask } = useClient(url);
+    const reason = new Error('enough');
+    await expect(ask('acme.com', AbortSignal.abort(reason))).rejects.toBe(reason);
+    await ask('other.com');
+    expect(seen.map((request) => request.url)).toEqual(['/v1/brand?domain=other.com']);
+  });
+});
+
+describe('parseAuth', () => {
+  it.each([
+    ['none', { kind: 'none' }],
+    ['bearer', { kind: 'bearer' }],
+    ['basic', { kind: 'basic' }],
+    ['header:X-Api-Key', { kind: 'header', name: 'X-Api-Key' }],
+    ['query:api_key', { kind: 'query', name: 'api_key' }],
+    ['query:a.b~c', { kind: 'query', name: 'a.b~c' }],
+  ])('reads %s', (spec, scheme) => {
+    expect(parseAuth(spec)).toEqual(scheme);
+  });
+
+  it.each([
+    '',
+    'Bearer',
+    'token',
+    'header',
+    'header:',
+    'header: X-Key',
+    'header:X Key',
+    'header:X-Key\r\n',
+    'header:X-Key: s3cret',
+    'query:',
+    'query:a=s3cret',
+    'header:Host',
+    'header:content-length',
+    'header:connection',
+    'header:transfer-encoding',
+    'header:expect',
+    'bearer s3cret',
+    'bearer:s3cret',
+    'basic user:s3cret',
+    's3cret',
+  ])('refuses %j and does not repeat it', (spec) => {
+    expect(() => parseAuth(spec)).toThrow(
+      expect.objectContaining({
+        code: 'INVALID_SETTING',
+        message:
+          'expected none, bearer, basic, header:NAME or query:NAME; the credential itself goes into BRANDFILL_API_KEY or --api-key-file',
+      }),
+    );
+  });
+});
+
+describe('createCredential', () => {
+  it.each([
+    ['none', 'key', { headers: [], queryParam: undefined }],
+    ['bearer', 'key', { headers: [['authorization', 'Bearer key']] }],
+    [
+      'basic',
+      'user:pass:word',
+      { headers: [['authorization', `Basic ${btoa('user:pass:word')}`]] },
+    ],
+    ['basic', 'key', { headers: [['authorization', `Basic ${btoa('key:')}`]] }],
+    ['basic', ':pass', { headers: [['authorization', `Basic ${btoa(':pass')}`]] }],
+    ['header:X-Api-Key', 'key', { headers: [['x-api-key', 'key']], queryParam: undefined }],
+    ['query:Key', 'schlüssel\n', { headers: [], queryParam: ['Key', 'schlüssel\n'] }],
+  ])('puts the secret where %s wants it', (spec, secret, expected) => {
+    expect(createCredential(parseAuth(spec), secret)).toMatchObject(expected);
+  });
+
+  it('needs no secret for none', () => {
+    const { redactor } = createCredential({ kind: 'none' }, undefined);
+    expect(redactor.text('as it is')).toBe('as it is');
+    expect(redactor.json('{"as":"it is"}')).toBe('{"as":"it is"}');
+  });
+
+  it.each(['bearer', 'basic', 'header:x-key', 'query:key'])('needs a secret for %s', (spec) => {
+    for (const secret of [undefined, '']) {
+      expect(() => createCredential(parseAuth(spec), secret)).toThrow(
+        expect.objectContaining({
+          code: 'INVALID_SETTING',
+          message: expect.stringContaining(
+            'set BRANDFILL_API_KEY or give --api-key-file FILE',
+          ) as string,
+        }),
+      );
+    }
+  });
+
+  it.each(['bearer', 'basic', 'header:x-key'])(
+    'refuses, for %s, a secret that no header can carry, and does not repeat it',
+    (spec) => {
+      for (const secret of [
+        's3cret\nx',
+        's3cret\r',
+        's3crét',
+        's3cret\0',
+        's3cret\t',
+        '\uFEFFs3cret',
+      ]) {
+        const create = (): unknown => createCredential(parseAuth(spec), secret);
+        expect(create).toThrow('characters that an HTTP header cannot carry');
+        expect(create).not.toThrow(/s3cr/);
+      }
+    },
+  );
+});
+
+describe('the address of a lookup', () => {
+  it.each([
+    ['https://api.example.com', 'https://api.example.com', '/v1/brand?domain=acme.com'],
+    ['https://api.example.com/', 'https://api.example.com', '/v1/brand?domain=acme.com'],
+    ['HTTPS://API.Example.com:443', 'https://api.example.com', '/v1/brand?domain=acme.com'],
+    ['http://localhost:8080//', 'http://localhost:8080', '/v1/brand?domain=acme.com'],
+    ['http://[::1]:8080/api', 'http://[::1]:8080', '/api/v1/brand?domain=acme.com'],
+    ['https://h.example/a b/c/', 'https://h.example', '/a%20b/c/v1/brand?domain=acme.com'],
+    ['https://h.example/v1', 'https://h.example', '/v1/v1/brand?domain=acme.com'],
+    [' https://h.example ', 'https://h.example', '/v1/brand?domain=acme.com'],
+  ])('of base URL %j', (baseUrl, origin, path) => {
+    const endpoint = createEndpoint({ baseUrl });
+    expect(endpoint.origin).toBe(origin);
+    expect(endpoint.path('acme.com')).toBe(path);
+  });
+
+  it('has the parameters in their order, the credential last, all encoded', () => {
+    const endpoint = createEndpoint({
+      baseUrl: 'https://h.example',
+      params: [
+        ['b', '1 & 2'],
+        ['a', ''],
+        ['b', 'ü'],
+      ],
+      secretParam: ['key', 'a=b'],
+    });
+    expect(endpoint.path('a&b#c')).toBe(
+      '/v1/brand?domain=a%26b%23c&b=1%20%26%202&a=&b=%C3%BC&key=a%3Db',
+    );
+  });
+});
+
+describe('a base URL that cannot be one', () => {
+  it.each([
+    ['', "expected a URL such as https://api.example.com, received ''"],
+    [
+      'api.example.com',
+      "expected a URL such as https://api.example.com, received 'api.example.com'",
+    ],
+    [
+      'localhost:8080/api',
+      "expected a URL such as https://api.example.com, received 'localhost:8080/api'",
+    ],
+    ['https://', "expected a URL such as https://api.example.com, received 'https://'"],
+    ['ftp://h.example', "expected http or https, received 'ftp://'"],
+    ['file:///etc', "expected http or https, received 'file://'"],
+    [
+      'https://user:pw@h.example',
+      'it holds a user name or password; put the credential into BRANDFILL_API_KEY and choose --auth basic',
+    ],
+    [
+      'https://h.example/?key=1',
+      'it ends in a query or fragment; give query parameters with --param NAME=VALUE',
+    ],
+    [
+      'https://h.example/#x',
+      'it ends in a query or fragment; give query parameters with --param NAME=VALUE',
+    ],
+    ['https://h.example/v1/brand', "leave out the '/v1/brand' at its end, every call adds it"],
+    ['https://h.example/api/v1/brand/', "leave out the '/v1/brand' at its end, every call adds it"],
+  ])('such as %j is refused with the reason', (baseUrl, reason) => {
+    expect(() => createEndpoint({ baseUrl })).toThrow(
+      expect.objectContaining({
+        code: 'INVALID_SETTING',
+        message: reason,
+      }),
+    );
+  });
+
+  it.each([
+    'https://user:s3cret@host:99999',
+    'user:s3cret@h.example/path',
+    'h.example/v1?key=s3cret',
+    'h.example:443/v1?key=s3cret',
+    'https://h example/?key=s3cret',
+    '//user:s3cret@h.example',
+    'https://user:s3cret@h.example/v1/brand?key=s3cret',
+    'https://user:pa/s3cret@h.example',
+    'https://user:12/s3cret@h.example',
+    'https://s3cret:12/x@h.example',
+    'https://user:12?s3cret@h.example',
+    'https://user:12#s3cret@h.example',
+    'https://user:12\\s3cret@h.example',
+    'https://user:a@s3cret@h.example',
+    'https://us er:s3 s3cret@h.example',
+    'https://user:s3cret＠h.example',
+    'https://user:s3cret%40h.example',
+    'user:pa/s3cret@h.example',
+    's3cret://x@h.example',
+    'https:/user:s3cret@h.example:x',
+    'https://user:s3cret',
+  ])('such as %j is refused without repeating a credential in it', (baseUrl) => {
+    expect(() => createEndpoint({ baseUrl })).toThrow(BrandfillError);
+    expect(() => createEndpoint({ baseUrl })).not.toThrow(/s3cret/);
+  });
+});
+
+it('a parameter called domain is refused, the credential included', () => {
+  const pair: NameValue = ['domain', 's3cret'];
+  for (const options of [{ params: [pair] }, { secretParam: pair }]) {
+    const create = (): unknown => createEndpoint({ baseUrl: 'https://h.example', ...options });
+    expect(create).toThrow("Cannot use 'domain' as a query parameter");
+    expect(create).not.toThrow(/s3cret/);
+  }
+});
+
+describe('the identity of an endpoint', () => {
+  const idOf = (baseUrl: string, params: readonly NameValue[] = []): string =>
+    createEndpoint({ baseUrl, params }).id;
+  const base = 'https://h.example/api';
+
+  it('is short and made for a key', () => {
+    expect(idOf(base)).toMatch(/^[\w-]{8}$/);
+  });
+
+  it('does not depend on how the same thing is written', () => {
+    expect(idOf('HTTPS://H.example:443/api/')).toBe(idOf(base));
+    expect(
+      idOf(base, [
+        ['a', '1'],
+        ['b', '2'],
+      ]),
+    ).toBe(
+      idOf(base, [
+        ['b', '2'],
+        ['a', '1'],
+      ]),
+    );
+  });
+
+  it('tells different APIs apart', () => {
+    const ids = [
+      idOf(base),
+      idOf('http://h.example/api'),
+      idOf('https://h.example'),
+      idOf('https://h.example:8443/api'),
+      idOf('https://other.example/api'),
+      idOf(base, [['a', '1']]),
+      idOf(base, [['a', '2']]),
+      idOf(base, [
+        ['a', '1'],
+        ['a', '1'],
+      ]),
+      idOf(base, [['a', '1=b']]),
+      idOf(base, [['a=1', 'b']]),
+      idOf(base, [['a', '1\nb=2']]),
+      idOf(base, [
+        ['a', '1'],
+        ['b', '2'],
+      ]),
+    ];
+    expect(new Set(ids).size).toBe(ids.length);
+  });
+
+  it('has nothing of the credential in it', () => {
+    const secretParam: NameValue = ['key', 's3cret'];
+    expect(createEndpoint({ baseUrl: base, secretParam }).id).toBe(idOf(base));
+  });
+});

@@ -1,0 +1,146 @@
+import { open } from 'lmdb';
+import { expect, it, onTestFinished } from 'vitest';
+import { type CallsPer } from '../../src/guard/shared-budget.ts';
+import { createPaceState } from '../../src/pace/pacer.ts';
+import { createEmptyStore, type OutcomeStore, openStore } from '../../src/store/store.ts';
+import { openTables } from '../../src/store/tables.ts';
+import { useTempFolder } from '../support/temp-folder.ts';
+import { outcomeOf } from './outcomes.ts';
+
+const SAVED = {
+  state: createPaceState({ rate: { count: 300, perMs: 60_000 } }, 123.456),
+  savedAtMs: 1_800_000_000_000,
+  learnedAtMs: 1_700_000_000_000,
+};
+
+async function useStore(folder: string, endpointId = 'endpoint'): Promise<OutcomeStore> {
+  const store = await openStore(folder, endpointId);
+  onTestFinished(() => store.close());
+  return store;
+}
+
+it('a pace is there again after the store was closed, under its own id only', async () => {
+  const folder = useTempFolder();
+  const first = await openStore(folder, 'endpoint');
+  expect(first.findPace('id')).toBeUndefined();
+  await first.savePace('id', { ...SAVED, state: 'earlier' });
+  await first.savePace('id', SAVED);
+  await first.flush();
+  const storeId = first.id;
+  await first.close();
+  const second = await useStore(folder);
+  expect(second.findPace('id')).toEqual(SAVED);
+  expect(second.findPace('other')).toBeUndefined();
+  expect(second.id).toBe(storeId);
+});
+
+it('a pace that is saved and not waited for is there when the store is closed', async () => {
+  const folder = useTempFolder();
+  const first = await openStore(folder, 'endpoint');
+  void first.savePace('id', SAVED);
+  await first.close();
+  expect((await useStore(folder)).findPace('id')).toEqual(SAVED);
+});
+
+it('of two that have the store open, the one who writes last wins', async () => {
+  const folder = useTempFolder();
+  const [one, two] = [await useStore(folder), await useStore(folder)];
+  await one.savePace('id', { ...SAVED, savedAtMs: 1 });
+  await two.savePace('id', { ...SAVED, savedAtMs: 2 });
+  expect(one.findPace('id')?.savedAtMs).toBe(2);
+});
+
+it('a pace is no outcome, and harms none', async () => {
+  const store = await useStore(useTempFolder());
+  await Promise.all([store.savePace('acme.com', SAVED), store.put(outcomeOf('acme.com'), [])]);
+  expect(store.find('acme.com')).toEqual(outcomeOf('acme.com'));
+});
+
+it('nonsense in its place is as good as nothing', async () => {
+  const folder = useTempFolder();
+  const nonsense = ['', '{', '7', 'null', '"x"', '[]', '{}', '{"savedAtMs":"1","learnedAtMs":1}'];
+  const root = open({ path: folder, noSubdir: false, maxDbs: 8 });
+  const meta = root.openDB<Buffer, string>('meta', { encoding: 'binary' });
+  for (const [at, bytes] of nonsense.entries()) await meta.put(`pace:${at}`, Buffer.from(bytes));
+  await meta.put('pace:bytes', Buffer.from([0xff, 0xfe, 0x00, 0x80]));
+  await root.close();
+  const store = await useStore(folder);
+  for (const at of nonsense.keys()) expect(store.findPace(String(at))).toBeUndefined();
+  expect(store.findPace('bytes')).toBeUndefined();
+});
+
+it('an empty store saves none', async () => {
+  const store = createEmptyStore();
+  await store.savePace('id', SAVED);
+  expect(store.findPace('id')).toBeUndefined();
+});
+
+const LIMIT: CallsPer = { count: 1_000, unit: 'month' };
+const never = new AbortController().signal;
+
+/** Takes all there is, and says how much it was. */
+async function takeAll(store: OutcomeStore, id: string, limit = LIMIT): Promise<number> {
+  const ledger = store.openCallLedger(id, limit);
+  for (let sum = 0; ; ) {
+    const { calls } = await ledger.take(never);
+    if (calls === 0) return sum;
+    sum += calls;
+  }
+}
+
+it('calls are counted in the store, for each credential by itself, over runs', async () => {
+  const folder = useTempFolder();
+  const first = await openStore(folder, 'endpoint');
+  const { calls, window, nowMs } = await first.openCallLedger('one', LIMIT).take(never);
+  expect(calls).toBe(20);
+  expect(window.endsAtMs).toBeGreaterThan(nowMs);
+  await first.openCallLedger('one', LIMIT).giveBack(5, window);
+  await first.close();
+  const second = await useStore(folder);
+  expect(await takeAll(second, 'one')).toBe(985);
+  expect(await takeAll(second, 'two')).toBe(1_000);
+  expect(await takeAll(second, 'one', { count: 1_100, unit: 'month' })).toBe(100);
+  expect(await takeAll(second, 'one', { count: 900, unit: 'month' })).toBe(0);
+});
+
+it('calls of a window that is over are not given back to the next', async () => {
+  const store = await useStore(useTempFolder());
+  const ledger = store.openCallLedger('one', LIMIT);
+  const { window } = await ledger.take(never);
+  await ledger.giveBack(5, { ...window, id: '1999-12' });
+  expect(await takeAll(store, 'one')).toBe(980);
+});
+
+const LOGO = { file: 'a.com.png', sizeBytes: 70, mark: 'x' };
+
+it('notes of logos are kept by API and domain, for every process on the store', async () => {
+  const folder = useTempFolder();
+  const one = await openStore(folder, 'one');
+  const other = await openStore(folder, 'other');
+  expect(one.logos.find('a.com')).toBeUndefined();
+  await one.logos.put('a.com', { saved: LOGO, atMs: 1 });
+  await other.logos.put('a.com', { missing: { reason: 'http_404', mark: 'y:1' }, atMs: 2 });
+  await Promise.all([one.close(), other.close()]);
+  const again = await openStore(folder, 'one');
+  onTestFinished(() => again.close());
+  expect(again.logos.find('a.com')).toEqual({ saved: LOGO, missing: undefined, atMs: 1 });
+  expect(again.logos.find('b.com')).toBeUndefined();
+});
+
+it('nonsense counts as no note', async () => {
+  const folder = useTempFolder();
+  const { root, logos } = await openTables(folder);
+  await logos.put('one:text.com', 'x');
+  await logos.put('one:null.com', null);
+  await logos.put('one:undated.com', { saved: LOGO });
+  await logos.put('one:half.com', { saved: {}, missing: 'x', atMs: 1 });
+  const binary = root.openDB<Buffer, string>('logos', { encoding: 'binary' });
+  await binary.put('one:broken.com', Buffer.from('{"atMs"'));
+  await root.close();
+  const store = await openStore(folder, 'one');
+  onTestFinished(() => store.close());
+  for (const domain of ['text.com', 'null.com', 'undated.com', 'broken.com']) {
+    expect(store.logos.find(domain), domain).toBeUndefined();
+  }
+  expect(store.logos.find('half.com')).toEqual({ saved: undefined, missing: undefined, atMs: 1 });
+});

@@ -1,0 +1,178 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { type Outcome, type OutcomeStatus } from '../../src/brand/outcome.ts';
+import { decodeHead, decodeOutcome, encodeOutcome } from '../../src/store/outcome-codec.ts';
+import { formatOutcomeLine, parseOutcomeLine } from '../../src/store/outcome-line.ts';
+import { outcomeOf } from './outcomes.ts';
+
+const text = fc.string({ unit: 'grapheme' });
+const outcomes: fc.Arbitrary<Outcome> = fc.record({
+  domain: fc.domain(),
+  status: fc.constantFrom<OutcomeStatus>('found', 'not_found', 'rejected', 'failed', 'pending'),
+  reason: text,
+  httpStatus: fc.option(fc.integer({ min: 100, max: 999 }), { nil: undefined }),
+  attempts: fc.nat(65_535),
+  fetchedAtMs: fc.double({ min: 0, max: 8.64e15, noNaN: true }),
+  json: fc.oneof(fc.json(), text),
+});
+
+describe('an encoded outcome', () => {
+  it('is read as it was written', () => {
+    fc.assert(
+      fc.property(
+        outcomes,
+        fc.maxSafeNat().map((n) => n % 2 ** 48),
+        (outcome, shapeId) => {
+          const value = encodeOutcome(outcome, shapeId);
+          expect(decodeOutcome(outcome.domain, value)).toEqual(outcome);
+          const { status, fetchedAtMs } = outcome;
+          expect(decodeHead(value)).toEqual({ status, fetchedAtMs, shapeId });
+        },
+      ),
+    );
+  });
+
+  it('keeps letters outside of ASCII', () => {
+    const outcome = outcomeOf('a.com', { reason: 'größer 😀', json: '{"n":"食狮 \\u0000 😀"}' });
+    expect(decodeOutcome('a.com', encodeOutcome(outcome, 1))).toEqual(outcome);
+  });
+
+  it('does not keep the columns, only their number', () => {
+    const encoded = encodeOutcome(outcomeOf('a.com', { shape: [['name']] }), 1);
+    expect(decodeOutcome('a.com', encoded)).toEqual(outcomeOf('a.com'));
+  });
+
+  it('has bounds for attempts and the reason instead of failing', () => {
+    const outcome = outcomeOf('a.com', { attempts: 1e6, reason: 'x'.repeat(70_000) });
+    const decoded = decodeOutcome('a.com', encodeOutcome(outcome, 0));
+    expect([decoded?.attempts, decoded?.reason.length, decoded?.json]).toEqual([
+      65_535,
+      65_535,
+      outcome.json,
+    ]);
+  });
+
+  // Node 20 and 22 heed the length that lmdb sets, later ones the bytes that are there.
+  it('ends where its value does, whatever stands behind that in memory', () => {
+    const outcome = outcomeOf('a.com');
+    const value = encodeOutcome(outcome, 1);
+    const shared = Buffer.concat([value, Buffer.from(' of an earlier value')]);
+    Object.defineProperty(shared, 'length', { value: value.length });
+    expect(decodeOutcome('a.com', shared)).toEqual(outcome);
+  });
+
+  it('holds ten megabytes of answer', () => {
+    const json = `{"a":"${'€'.repeat(3_500_000)}"}`;
+    expect(decodeOutcome('a.com', encodeOutcome(outcomeOf('a.com', { json }), 1))?.json).toBe(json);
+  });
+});
+
+describe('bytes that are no outcome', () => {
+  const value = encodeOutcome(outcomeOf('a.com'), 1);
+  const changed = (at: number, byte: number): Buffer => {
+    const copy = Buffer.from(value);
+    copy[at] = byte;
+    return copy;
+  };
+
+  it.each([
+    ['nothing', Buffer.alloc(0)],
+    ['one byte', Buffer.from([1])],
+    ['a head cut short', value.subarray(0, 21)],
+    ['another layout', changed(0, 2)],
+    ['an unknown status', changed(1, 9)],
+    ['zeros', Buffer.alloc(100)],
+  ])('are not read as one: %s', (_, bytes) => {
+    expect(decodeHead(bytes)).toBeUndefined();
+    expect(decodeOutcome('a.com', bytes)).toBeUndefined();
+  });
+});
+
+const readable: fc.Arbitrary<Outcome> = fc
+  .record({
+    domain: fc.domain(),
+    status: fc.constantFrom<OutcomeStatus>('found', 'not_found', 'rejected', 'failed'),
+    reason: fc.string({ unit: 'grapheme' }),
+    httpStatus: fc.option(fc.integer({ min: 100, max: 999 }), { nil: undefined }),
+    attempts: fc.nat(65_535),
+    fetchedAtMs: fc.nat(4_102_444_800_000),
+    answer: fc.dictionary(fc.string(), fc.jsonValue()),
+  })
+  .map(({ answer, ...outcome }) =>
+    Object.assign(outcome, { json: outcome.status === 'found' ? JSON.stringify(answer) : '' }),
+  );
+
+describe('an outcome on a line', () => {
+  it('is read as it was written', () => {
+    fc.assert(
+      fc.property(readable, (outcome) => {
+        const line = formatOutcomeLine('api', outcome);
+        expect(line).not.toMatch(/[\r\n]/);
+        expect(parseOutcomeLine(line)).toEqual({ endpointId: 'api', outcome });
+      }),
+    );
+  });
+
+  it('keeps the answer as it came, with numbers that JavaScript cannot hold', () => {
+    const json =
+      '{\n  "id": 12345678901234567890,\r\n  "rate": 1.10, "t": "a\\nb ,\\"answer\\":{"\n}';
+    const outcome = outcomeOf('acme.com', { json });
+    const line = formatOutcomeLine('api', outcome);
+    expect(line).toBe(
+      '{"api":"api","domain":"acme.com","status":"found","http_status":200,"attempts":1,"fetched_at":"1970-01-01T00:00:01.000Z","answer":{   "id": 12345678901234567890,   "rate": 1.10, "t": "a\\nb ,\\"answer\\":{" }}',
+    );
+    const read = parseOutcomeLine(line);
+    expect(read).toMatchObject({ outcome: { json: json.replaceAll(/[\r\n]+/g, ' ') } });
+  });
+
+  it('may have its members in any order', () => {
+    const line =
+      '{"answer":{"a":1},"fetched_at":"2026-11-21T01:00:00+01:00","status":"found","domain":"acme.com","other":{"answer":2}}';
+    expect(parseOutcomeLine(line)).toEqual({
+      endpointId: undefined,
+      outcome: outcomeOf('acme.com', {
+        httpStatus: undefined,
+        attempts: 0,
+        fetchedAtMs: Date.UTC(2026, 10, 21),
+        json: '{"a":1}',
+      }),
+    });
+  });
+
+  it.each([
+    '"answer":{"id":12345678901234567890},"domain":"acme.com"',
+    '"domain": "acme.com", "answer": {"id": 12345678901234567890}',
+  ])('written by another program, it keeps all digits of a number: {%s}', (members) => {
+    const line = `{"status":"found","fetched_at":"2026-11-21T00:00:00Z",${members}}`;
+    expect(parseOutcomeLine(line)).toMatchObject({
+      outcome: { json: '{"id":"12345678901234567890"}' },
+    });
+  });
+
+  it.each([
+    ['', 'it is no JSON object'],
+    ['{"domain":', 'it is no JSON object'],
+    ['[]', 'it is no JSON object'],
+    ['{}', "'domain' is missing or not as expected"],
+    ['{"domain":"a.com","status":"lost"}', "'status' is missing or not as expected"],
+    ['{"domain":"a.com","status":"failed"}', "'fetched_at' is missing or not as expected"],
+    [
+      '{"domain":"a.com","status":"failed","fetched_at":"today"}',
+      "'fetched_at' is missing or not as expected",
+    ],
+    [
+      '{"domain":"a.com","status":"found","fetched_at":"2026-11-21T00:00:00Z"}',
+      "'answer' is missing",
+    ],
+    [
+      '{"domain":"a.com","status":"found","fetched_at":"2026-11-21T00:00:00Z","answer":[]}',
+      "'answer' is missing or not as expected",
+    ],
+    [
+      '{"api":"a b","domain":"a.com","status":"failed","fetched_at":"2026-11-21T00:00:00Z"}',
+      "'api' is missing or not as expected",
+    ],
+  ])('is refused when it is none: %s', (line, why) => {
+    expect(parseOutcomeLine(line)).toBe(why);
+  });
+});

@@ -1,0 +1,11 @@
+import { defineConfig } from 'vitest/config';
+
+/** The tests of the pure cores, for `npm run mutate`, which runs them once for each broken line. */
+export default defineConfig({
+  test: {
+    include: ['test/{brand,collector,guard,pace,rows,store,worker}/**/*.test.ts'],
+    isolate: false,
+    testTimeout: 4_000,
+    expect: { poll: { timeout: 3_000 } },
+  },
+});
