@@ -24,7 +24,7 @@ export function readWithProfile<T extends { readonly api: string | undefined }>(
   const profile = findProfile(definitions, sources);
   if (!profile) return { settings: readSettings(definitions, sources), profile };
   const given: Record<string, unknown> = { ...sources.given };
-  for (const [key, value] of Object.entries(settingsOf(profile))) {
+  for (const [key, value] of Object.entries(settingsOf(profile, given))) {
     if (Object.hasOwn(definitions, key)) given[key] ??= value;
   }
   const { param, header } = pairsOf(profile);
@@ -53,9 +53,21 @@ function findProfile<T extends { readonly api: string | undefined }>(
 }
 
 /** What a profile says about settings, as a user would give it. */
-function settingsOf({ content }: Profile): Readonly<Record<string, unknown>> {
-  const { baseUrl, auth } = content.request;
-  return { baseUrl, auth };
+function settingsOf(
+  { content }: Profile,
+  given: Readonly<Record<string, unknown>>,
+): Readonly<Record<string, unknown>> {
+  const { request, columns, fresh = {} } = content;
+  const { baseUrl, auth } = request;
+  return {
+    baseUrl,
+    auth,
+    // Who says how many columns there may be wants the answer flattened.
+    fields: given['maxColumns'] === undefined ? columns : undefined,
+    fresh: fresh.found,
+    freshNotFound: fresh.notFound,
+    freshRejected: fresh.rejected,
+  };
 }
 
 /** What goes with every call. Parameters with the domain are no settings: each call sets them. */

@@ -115,6 +115,7 @@ const NAMES: Readonly<Record<keyof SandboxOptions, true>> = {
   countPerDomain: true,
   script: true,
   respond: true,
+  api: true,
 };
 const LIMIT_KINDS: readonly LimitKind[] = [
   'token-bucket',
