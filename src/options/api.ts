@@ -264,7 +264,7 @@ function readSettingsWithProfile<D extends Profiled>(
   const profile = findProfile(declared, sources);
   if (!profile) return { settings: readSettings(declared, sources), profile };
   const given: Record<string, unknown> = { ...sources.given };
-  for (const [key, value] of Object.entries(settingsOf(profile))) {
+  for (const [key, value] of Object.entries(settingsOf(profile, given))) {
     if (Object.hasOwn(declared, key)) given[key] ??= value;
   }
   for (const [key, own] of Object.entries(pairsOf(profile))) {
@@ -288,9 +288,21 @@ function findProfile({ api }: Profiled, sources: SettingSources): Profile | unde
 }
 
 /** What a profile says about settings, as a user would give it. */
-function settingsOf({ content }: Profile): Readonly<Record<string, unknown>> {
-  const { baseUrl, auth } = content.request;
-  return { baseUrl, auth };
+function settingsOf(
+  { content }: Profile,
+  given: Readonly<Record<string, unknown>>,
+): Readonly<Record<string, unknown>> {
+  const { request, columns, fresh = {} } = content;
+  const { baseUrl, auth } = request;
+  return {
+    baseUrl,
+    auth,
+    // Who says how many columns there may be wants the answer flattened.
+    fields: given['maxColumns'] === undefined ? columns : undefined,
+    fresh: fresh.found,
+    freshNotFound: fresh.notFound,
+    freshRejected: fresh.rejected,
+  };
 }
 
 /** What goes with every call. Parameters with the domain are no settings: each call sets them. */

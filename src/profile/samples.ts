@@ -42,7 +42,7 @@ export function judgeSample(sample: SampleFile, api: ApiProfile, domain = 'examp
 }
 
 /** The body of a sample as it is sent. */
-function bodyText(body: unknown): string {
+export function bodyText(body: unknown): string {
   if (body === undefined) return '';
   return typeof body === 'string' ? body : JSON.stringify(body);
 }

@@ -110,6 +110,24 @@ export interface SandboxOptions {
    * the reason.
    */
   respond?: ((domain: string, call: number) => SandboxReply | undefined) | undefined;
+  /**
+   * Plays another API than the standard contract: where it is asked, how it answers, and how it
+   * refuses. What `script`, `errors`, `broken`, `limit`, `auth` and `quota` ask for comes first.
+   * @default the standard contract
+   */
+  api?: PlayedApi | undefined;
+}
+
+/** An API that the sandbox plays. */
+export interface PlayedApi {
+  /** The domain that a request asks about, from its path and query; undefined for another page. */
+  domainOf(target: string): string | undefined;
+  /** The answer to a call; `call` counts from 1 for each domain. */
+  reply(domain: string, call: number): SandboxAnswer;
+  /** How it refuses a call without the credential, beyond the limit, or beyond the quota. */
+  readonly refusals: {
+    readonly [K in 'unauthorized' | 'rate_limited' | 'quota_exceeded']?: SandboxAnswer;
+  };
 }
 
 /**
@@ -263,6 +281,7 @@ const NAMES: Readonly<Record<keyof SandboxOptions, true>> = {
   countPerDomain: true,
   script: true,
   respond: true,
+  api: true,
 };
 const LIMIT_KINDS: readonly LimitKind[] = [
   'token-bucket',

@@ -30,6 +30,7 @@ export function createReplies(options: SandboxOptions, script?: Script): Replies
     const special =
       callRespond(options, domain, ordinal) ?? script?.replyTo(call) ?? faults?.(hash, ordinal);
     if (special !== undefined) return special;
+    if (options.api) return options.api.reply(domain, ordinal);
     if (notFound > 0 && draw(hash, purposes.notFound) < notFound) return unknownDomain;
     const logoFolder = logos ? `http://${host}/logos` : undefined;
     return { body: createBrandAnswer(domain, hash, logoFolder) };

@@ -5,6 +5,91 @@ import { CommanderError } from 'commander';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { reportError } from '../../src/cli/command.ts';
 import { createProgram } from '../../src/cli/program.ts';
+import {
+  type AddOptions,
+  add,
+  type EnrichOptions,
+  enrich,
+  enrichRows,
+  exportStore,
+  type GetStoredOptions,
+  type LoadJobOptions,
+  loadJob,
+  plan,
+  pruneStore,
+  type RunJobOptions,
+  readStoreStats,
+  runJob,
+  type SandboxOptions,
+  startSandbox,
+  type TryOptions,
+  tryDomain,
+  type WorkOptions,
+  work,
+} from '../../src/index.ts';
+import { useRedis } from '../support/redis.ts';
+import { run } from './support/command.ts';
+import { openFolder } from './support/folder.ts';
+import { openList } from './support/lists.ts';
+import { expectUsageError } from './support/usage-error.ts';
+
+describe('a usage error', () => {
+  it.each<[string, readonly string[], RegExp]>([
+    ['no base URL', ['enrich', 'list.csv'], /base URL.*--base-url.*BRANDFILL_BASE_URL/],
+    ['no list, as of a variable that is empty', ['enrich', ''], /without a list: give <input> the/],
+    ['nothing to add', ['add', ''], /without a list: give <input> the/],
+    ['an unknown flag', ['enrich', 'list.csv', '--speed', '9'], /--speed/],
+    ['a key that nobody would ask for', ['sandbox', '--key', 'x'], /--key.*--auth bearer/],
+    [
+      'a kind of limit without a limit',
+      ['sandbox', '--limit-kind', 'fixed-window'],
+      /without a limit: give --limit too/,
+    ],
+    [
+      'headers of a limit without a limit',
+      ['sandbox', '--limit-headers', 'x-ratelimit'],
+      /without a limit: give --limit too/,
+    ],
+    [
+      'a limit without a unit',
+      ['sandbox', '--limit', '20'],
+      /--limit 20: give a rate such as 20\/s/,
+    ],
+    [
+      'a rate of open calls',
+      ['sandbox', '--limit', '20/s', '--limit-kind', 'concurrent'],
+      /the number of calls that may be open/,
+    ],
+    [
+      'a range of three latencies',
+      // Without its limit, the kind of limit ends a sandbox that takes the latency.
+      ['sandbox', '--latency', '20ms-7s-9s', '--limit-kind', 'fixed-window'],
+      /--latency.*expected a duration such as .*received '7s-9s'/,
+    ],
+    ['an unknown command', ['enrch', 'list.csv'], /enrch/],
+  ])('ends with 2 and one sentence: %s', async (_, args, expected) => {
+    const folder = openList();
+    expectUsageError(await run(args, { cwd: folder.path }), expected);
+    expect(folder.names()).toEqual(['list.csv']);
+  });
+
+  it.each<[readonly string[], string]>([
+    [['enrich'], 'brandfill enrich --help'],
+    [['enrich', 'list.csv', '--speed', '9'], 'brandfill enrich --help'],
+    [['store', 'get'], 'brandfill store get --help'],
+    [['store', 'list'], 'brandfill store --help'],
+    [['enrch'], 'brandfill --help'],
+  ])('points to the help that has what is missing: %j', async (args, help) => {
+    const { stderr } = await run(args, { cwd: openFolder().path });
+    expect(stderr.trimEnd().split('\n').at(-1)).toBe(`(see ${help})`);
+  });
+
+  it('is no command at all, and shows the help', async () => {
+    const ended = await run([], { cwd: openFolder().path });
+    expect(ended.code).toBe(2);
+    expect(ended.stderr).toContain('Usage: brandfill');
+  });
+});
 
 describe('a usage error', () => {
   const api = ['--base-url', 'http://127.0.0.1:9', '--retries', '0'];
@@ -123,3 +208,48 @@ function expectSentence({ code, stderr }: Ended, expected: RegExp): void {
   expect(lines).toEqual([expect.stringMatching(/^brandfill: /)]);
   expect(lines[0]).toMatch(expected);
 }
+
+/** All that need not be given, given as undefined, as by a program that has no value for it. */
+type None<T> = { [K in keyof T as undefined extends T[K] ? K : never]: undefined };
+
+/** Has each option that it is asked for. */
+function none<T>(...keys: readonly (keyof None<T>)[]): None<T> {
+  return Object.fromEntries(keys.map((key) => [key, undefined])) as None<T>;
+}
+
+it('an option that is undefined is none, in types and at work', async () => {
+  const folder = openFolder();
+  folder.write('list.csv', 'domain\nacme.com\n');
+  folder.write('job.yaml', 'input: list.csv\n');
+  const sandbox = await startSandbox(none<SandboxOptions>('port', 'seed', 'limit', 'latencyMs'));
+  const [input, store] = [folder.at('list.csv'), folder.at('store')];
+  const given = { baseUrl: sandbox.url, store };
+  const nothing = none<EnrichOptions>('apiKey', 'signal', 'onEvent', 'maxCalls', 'fresh', 'params');
+  expect(await plan({ ...nothing, ...given, input })).toMatchObject({ lookups: 1 });
+  expect(await enrich({ ...nothing, ...given, input })).toMatchObject({ calls: 1 });
+  const rows = enrichRows({ ...nothing, ...given, input: [{ domain: 'acme.com' }] });
+  expect(await rows.next()).toMatchObject({ value: { brand_status: 'found' } });
+  await rows.return?.(undefined as never);
+  const nothingTried = none<TryOptions>('headers', 'timeout', 'onEvent');
+  const tried = await tryDomain({ ...nothingTried, ...given, domain: 'acme.com' });
+  expect(tried.status).toBe('found');
+  expect(await readStoreStats({ ...none<GetStoredOptions>('baseUrl'), store })).toMatchObject({
+    statuses: { found: 1 },
+  });
+  expect(await exportStore({ status: undefined, store }, async () => {})).toBe(1);
+  await pruneStore({ olderThan: '1d', dryRun: undefined, store });
+
+  const file = folder.at('job.yaml');
+  await loadJob(file, none<LoadJobOptions>('overrides', 'env', 'now', 'naming'));
+  const overrides = { ...nothing, ...given };
+  const ended = await runJob(file, { ...none<RunJobOptions>('runId', 'confirm'), overrides });
+  expect(ended).toMatchObject({ exitCode: 0 });
+
+  const { url: queue } = await useRedis();
+  await add({ ...none<AddOptions>('chunk', 'ref', 'signal', 'onNotice'), input, queue });
+  const signal = AbortSignal.abort();
+  const nothingDone = none<WorkOptions>('drain', 'concurrency', 'onNotice', 'rate');
+  const { calls } = await work({ ...nothingDone, baseUrl: sandbox.url, queue, signal });
+  expect(calls).toBe(0);
+  await sandbox.close();
+});
