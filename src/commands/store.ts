@@ -2,23 +2,23 @@ import { once } from 'node:events';
 import type { Outcome } from '../brand/outcome.ts';
 import { type OutputFile, openOutputFile } from '../collector/output/output-file.ts';
 import { BrandfillError, systemErrorCode, unwritableStandardOutput } from '../common/errors.ts';
-import type { StoreChoice, StoreOptionNaming } from '../options/command-options.ts';
 import {
   DELETE_OPTIONS,
   EXPORT_OPTIONS,
   GET_OPTIONS,
   PRUNE_OPTIONS,
   STORE_OPTIONS,
+  type StoreChoice,
+  type StoreOptionNaming,
 } from '../options/command-options.ts';
 import type { Declarations, OptionsOf, SettingsOf } from '../options/options.ts';
 import { checkOptions, libraryNaming, type OptionKind } from '../options/read-options.ts';
 import { normalizeDomain } from '../rows/domain/domain.ts';
-import { countStore } from '../store/count-store.ts';
 import { readEntries } from '../store/entries.ts';
 import { decodeOutcome } from '../store/outcome-codec.ts';
 import { formatOutcomeLine } from '../store/outcome-line.ts';
 import { deleteDomains, pruneTables } from '../store/removal.ts';
-import type { Deleted, Pruned, StoreStats } from '../store/stats.ts';
+import { countStore, type Deleted, type Pruned, type StoreStats } from '../store/stats.ts';
 import { endpointIdsIn, keyOf, type StoreTables } from '../store/tables.ts';
 import { withOpenedStore } from './opened-store.ts';
 

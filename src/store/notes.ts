@@ -1,0 +1,287 @@
+import type { Database } from 'lmdb';
+import type { Shape } from '../brand/shape.ts';
+import type { OutcomeHead } from './outcome-codec.ts';
+import { keyOf, keysOf } from './tables.ts';
+import { createCommitBatches } from './told-writes.ts';
+
+/**
+ * Domains that a run did not get to, because it was stopped or had no calls left. They go first in
+ * the next run.
+ */
+export interface LeftOvers {
+  /**
+   * The times since when domains have been left over, in milliseconds since 1970, earliest first.
+   */
+  times(): readonly number[];
+  /** Since when a domain has been left over; undefined when it is not, or was asked since. */
+  sinceOf(domain: string): number | undefined;
+  /** Whether a domain is noted, even if it was asked since. */
+  has(domain: string): boolean;
+  /**
+   * Notes domains as left over since `sinceMs`. Domains that are left over already keep their time.
+   */
+  add(domains: readonly string[], sinceMs: number): Promise<void>;
+  /** Removes domains that were asked. */
+  remove(domains: readonly string[]): Promise<void>;
+}
+
+export interface LeftOversOptions {
+  /** Since when each domain has been left over, by endpoint and domain. */
+  readonly table: Database<number, string>;
+  readonly endpointId: string;
+  readonly findHead: (domain: string) => OutcomeHead | undefined;
+  /** Makes a change under the store's lock, and turns its errors into messages for users. */
+  readonly write: (commit: () => Promise<unknown>) => Promise<unknown>;
+}
+
+/** Stores the left-over domains of one endpoint. */
+export function createLeftOvers(options: LeftOversOptions): LeftOvers {
+  const { table, endpointId, findHead, write } = options;
+  const key = (domain: string): string => keyOf(endpointId, domain);
+
+  // Another run may have asked it meanwhile, or one that was killed before it could remove it here.
+  function sinceOf(domain: string): number | undefined {
+    const sinceMs = table.get(key(domain));
+    if (sinceMs === undefined) return undefined;
+    return (findHead(domain)?.fetchedAtMs ?? 0) >= sinceMs ? undefined : sinceMs;
+  }
+
+  return {
+    times: () => {
+      const times = new Set<number>();
+      for (const { value } of table.getRange(keysOf(endpointId))) times.add(value);
+      return [...times].sort((one, other) => one - other);
+    },
+    sinceOf,
+    has: (domain) => table.doesExist(key(domain)),
+    add: async (domains, sinceMs) => {
+      const fresh = domains.filter((domain) => sinceOf(domain) === undefined);
+      await write(() => Promise.all(fresh.map((domain) => table.put(key(domain), sinceMs))));
+    },
+    remove: async (domains) => {
+      const known = domains.filter((domain) => table.doesExist(key(domain)));
+      await write(() => Promise.all(known.map((domain) => table.remove(key(domain)))));
+    },
+  };
+}
+
+/** For a store that keeps nothing. */
+export const NO_LEFT_OVERS: LeftOvers = {
+  times: () => [],
+  sinceOf: () => undefined,
+  has: () => false,
+  add: async () => {},
+  remove: async () => {},
+};
+
+/** The note on the logo of a domain. */
+export interface LogoNote {
+  /** The picture in the folder of logos; undefined when there is none. */
+  readonly saved?: SavedLogo | undefined;
+  /** Why the picture that was last asked for could not be fetched; undefined when it was. */
+  readonly missing?: MissingLogo | undefined;
+  /** When this was found out, in milliseconds since 1970. */
+  readonly atMs: number;
+}
+
+export interface SavedLogo {
+  /** The name of its file. */
+  readonly file: string;
+  readonly sizeBytes: number;
+  /** Identifies the URL of the picture. */
+  readonly mark: string;
+}
+
+export interface MissingLogo {
+  /** A word such as `http_404`. */
+  readonly reason: string;
+  /** Identifies the URL and how it was asked for. */
+  readonly mark: string;
+}
+
+/** Notes on the logos of one API. */
+export interface LogoNotes {
+  /** Undefined when there is no note, or it is malformed. */
+  find(domain: string): LogoNote | undefined;
+  /** Stores a note in place of an earlier one. Resolves when it is committed. */
+  put(domain: string, note: LogoNote): Promise<void>;
+}
+
+export interface LogoNotesOptions {
+  /** Notes, by endpoint and domain. */
+  readonly table: Database<unknown, string>;
+  readonly endpointId: string;
+  /** Makes a change under the store's lock, and turns its errors into messages for users. */
+  readonly write: (commit: () => Promise<unknown>) => Promise<unknown>;
+}
+
+export function createLogoNotes({ table, endpointId, write }: LogoNotesOptions): LogoNotes {
+  const key = (domain: string): string => keyOf(endpointId, domain);
+  // At the end of an interrupted run, all that is left gets its notes at once.
+  const batches = createCommitBatches<{ readonly at: string; readonly note: LogoNote }>(
+    async (batch) => {
+      await write(() => Promise.all(batch.map(({ at, note }) => table.put(at, note))));
+    },
+    COMMIT_DELAY_MS,
+  );
+  return {
+    find: (domain) => findLogoNote(table, key(domain)),
+    put: (domain, note) => batches.add({ at: key(domain), note }),
+  };
+}
+
+/** Notes that arrive within this time share a commit. */
+const COMMIT_DELAY_MS = 10;
+
+/** For a store that keeps nothing. */
+export const NO_LOGO_NOTES: LogoNotes = { find: () => undefined, put: async () => {} };
+
+/** The note under a key of the table; undefined when there is none, or it is malformed. */
+export function findLogoNote(table: Database<unknown, string>, key: string): LogoNote | undefined {
+  const value = read(table, key);
+  if (typeof value !== 'object' || value === null) return undefined;
+  const { saved, missing, atMs } = value as Partial<LogoNote>;
+  if (typeof atMs !== 'number') return undefined;
+  return {
+    saved: typeof saved?.file === 'string' ? saved : undefined,
+    missing: typeof missing?.reason === 'string' ? missing : undefined,
+    atMs,
+  };
+}
+
+function read(table: Database<unknown, string>, key: string): unknown {
+  try {
+    return table.get(key);
+  } catch {
+    return undefined; // invalid JSON: a picture can be fetched again
+  }
+}
+
+/** A column that an output had. */
+export interface SavedColumn {
+  /** Its name, without the prefix and without the suffix that it got beside an equal name. */
+  readonly name: string;
+  /** The way to its value in an answer; undefined for a column that is made in another way. */
+  readonly path?: readonly string[] | undefined;
+}
+
+/** The columns of the last output of a list, in their order. */
+interface SavedLayout {
+  readonly columns: readonly SavedColumn[];
+  /** Milliseconds since 1970. */
+  readonly savedAtMs: number;
+}
+
+/** What is needed of the store's table of such things. */
+interface MetaTable {
+  get(key: string): unknown;
+  put(key: string, value: unknown): Promise<boolean>;
+  remove(key: string): Promise<boolean>;
+  getKeys(range: { readonly start: string; readonly end: string }): Iterable<string>;
+}
+
+/** Layouts of more outputs than this are not kept; the oldest goes first. */
+const MOST_LAYOUTS = 500;
+
+/** @param id identifies the output from night to night; at most some hundred bytes */
+function columnsKey(endpointId: string, id: string): string {
+  return `${prefixOf(endpointId)}${id}`;
+}
+
+function prefixOf(endpointId: string | undefined): string {
+  return endpointId === undefined ? 'columns:' : `columns:${endpointId}:`;
+}
+
+/** The columns that were saved under an id; undefined when there are none, or they are malformed. */
+export function findSavedColumns(
+  meta: MetaTable,
+  endpointId: string,
+  id: string,
+): readonly SavedColumn[] | undefined {
+  return readColumns(meta, columnsKey(endpointId, id))?.columns;
+}
+
+/** Saves columns under several ids, and drops the oldest when there are too many. */
+export async function saveColumns(
+  meta: MetaTable,
+  endpointId: string,
+  { ids, columns, savedAtMs }: SavedLayout & { readonly ids: readonly string[] },
+): Promise<void> {
+  const layout: SavedLayout = { columns, savedAtMs };
+  const puts = ids.map((id) => meta.put(columnsKey(endpointId, id), layout));
+  const saved = layoutsIn(meta, undefined);
+  const tooMany = saved
+    .sort((one, other) => one.savedAtMs - other.savedAtMs)
+    .slice(0, Math.max(0, saved.length - MOST_LAYOUTS));
+  await Promise.all([...puts, ...tooMany.map(({ key }) => meta.remove(key))]);
+}
+
+/** Removes layouts of outputs that were last written before a time. */
+export async function pruneSavedColumns(
+  meta: MetaTable,
+  endpointId: string | undefined,
+  isOld: (savedAtMs: number) => boolean,
+): Promise<void> {
+  const old = layoutsIn(meta, endpointId).filter(({ savedAtMs }) => isOld(savedAtMs));
+  await Promise.all(old.map(({ key }) => meta.remove(key)));
+}
+
+/** Removes the columns that no answer has, whose names may be data, from all layouts of an API. */
+export async function forgetSavedColumns(
+  meta: MetaTable,
+  endpointId: string,
+  shapes: Iterable<Shape>,
+): Promise<void> {
+  const layouts = layoutsIn(meta, endpointId).flatMap(({ key }) => {
+    const layout = readColumns(meta, key);
+    return layout ? [{ key, layout }] : [];
+  });
+  const idOf = (path: readonly string[]): string => JSON.stringify(path);
+  const unmet = new Set<string>();
+  for (const { layout } of layouts) {
+    for (const { path } of layout.columns) if (path) unmet.add(idOf(path));
+  }
+  for (const shape of shapes) {
+    if (unmet.size === 0) return;
+    for (const path of shape) unmet.delete(idOf(path));
+  }
+  const isMet = ({ path }: SavedColumn): boolean => path === undefined || !unmet.has(idOf(path));
+  const cut = layouts.filter(({ layout }) => !layout.columns.every(isMet));
+  await Promise.all(
+    cut.map(({ key, layout }) =>
+      meta.put(key, { ...layout, columns: layout.columns.filter(isMet) }),
+    ),
+  );
+}
+
+function layoutsIn(
+  meta: MetaTable,
+  endpointId: string | undefined,
+): { key: string; savedAtMs: number }[] {
+  const start = prefixOf(endpointId);
+  const keys = [...meta.getKeys({ start, end: `${start.slice(0, -1)};` })];
+  return keys.map((key) => ({ key, savedAtMs: readColumns(meta, key)?.savedAtMs ?? 0 }));
+}
+
+function readColumns(meta: MetaTable, key: string): SavedLayout | undefined {
+  try {
+    const saved = meta.get(key);
+    return isLayout(saved) ? saved : undefined;
+  } catch {
+    return undefined; // invalid JSON: the columns are then ordered anew
+  }
+}
+
+function isLayout(saved: unknown): saved is SavedLayout {
+  const { columns, savedAtMs } = (saved ?? {}) as Partial<Record<keyof SavedLayout, unknown>>;
+  return Array.isArray(columns) && columns.every(isColumn) && typeof savedAtMs === 'number';
+}
+
+function isColumn(saved: unknown): saved is SavedColumn {
+  const { name, path } = (saved ?? {}) as Partial<Record<keyof SavedColumn, unknown>>;
+  const isPath = Array.isArray(path) && path.length > 0;
+  return (
+    typeof name === 'string' &&
+    (path === undefined || (isPath && path.every((step) => typeof step === 'string')))
+  );
+}
