@@ -14,7 +14,7 @@ import { BrandfillError, describeSystemError } from '../common/errors.ts';
 import { formatCount } from '../common/format.ts';
 import { unlessAborted } from '../common/lifetime.ts';
 import { shorten } from '../rows/columns/names.ts';
-import type { SavedColumn } from '../store/notes.ts';
+import type { SavedColumn } from '../store/saved-columns.ts';
 import { MOST_SHAPES } from '../store/shapes.ts';
 import type { RunEvent } from '../watch/events.ts';
 import {

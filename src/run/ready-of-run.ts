@@ -12,7 +12,7 @@ import {
   MOST_FIELDS,
   type ReadyRows,
 } from '../collector/ready-rows.ts';
-import type { SavedColumn } from '../store/notes.ts';
+import type { SavedColumn } from '../store/saved-columns.ts';
 import type { OutcomeStore } from '../store/store.ts';
 import type { OpenedList } from './open-list-of-run.ts';
 

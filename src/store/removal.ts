@@ -2,8 +2,8 @@ import { setImmediate } from 'node:timers/promises';
 import type { Database } from 'lmdb';
 import type { Shape } from '../brand/shape.ts';
 import { readTable, timeIn } from './entries.ts';
-import { forgetSavedColumns, pruneSavedColumns } from './notes.ts';
 import { decodeHead } from './outcome-codec.ts';
+import { forgetSavedColumns, pruneSavedColumns } from './saved-columns.ts';
 import type { Deleted, Pruned } from './stats.ts';
 import { endpointIdsIn, keyOf, type StoreTables } from './tables.ts';
 

@@ -9,17 +9,15 @@ import { timeIn } from './entries.ts';
 import {
   createLeftOvers,
   createLogoNotes,
-  findSavedColumns,
   type LeftOvers,
   type LogoNotes,
   NO_LEFT_OVERS,
   NO_LOGO_NOTES,
-  type SavedColumn,
-  saveColumns,
 } from './notes.ts';
 import { decodeHead, decodeOutcome, encodeOutcome, type OutcomeHead } from './outcome-codec.ts';
 import { createReadyTable, NOTHING_READY, type ReadyTable } from './ready-cells.ts';
 import { removeUnusedShapes } from './removal.ts';
+import { findSavedColumns, type SavedColumn, saveColumns } from './saved-columns.ts';
 import { hasKeys, keyOf, noteApiName, openTables } from './tables.ts';
 import { createCommitBatches, isLmdbError, readError } from './told-writes.ts';
 

@@ -2,7 +2,7 @@ import { isJsonObject, type JsonObject } from '../../brand/json-object.ts';
 import { MAX_DEPTH, type Shape } from '../../brand/shape.ts';
 import type { RowIndex } from '../../producer/row-index.ts';
 import { uniqueNames } from '../../rows/columns/names.ts';
-import type { SavedColumn } from '../../store/notes.ts';
+import type { SavedColumn } from '../../store/saved-columns.ts';
 import { MOST_SHAPES, UNSHAPED } from '../../store/shapes.ts';
 import type { RowAnswers } from '../row-answers.ts';
 import type { Field } from './fields.ts';

@@ -1,6 +1,6 @@
 import { isAnswer } from '../../brand/outcome.ts';
 import { untakenName } from '../../rows/columns/names.ts';
-import type { SavedColumn } from '../../store/notes.ts';
+import type { SavedColumn } from '../../store/saved-columns.ts';
 import { partOf } from '../fields/enriched-columns.ts';
 import type { Field } from '../fields/fields.ts';
 import type { JoinedRow } from '../joined-row.ts';
