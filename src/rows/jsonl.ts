@@ -1,5 +1,5 @@
 import { BrandfillError } from '../common/errors.ts';
-import { isTooDeep } from '../common/json-depth.ts';
+import { isTooDeep } from '../common/text.ts';
 import { textOfCell } from './csv/csv-writer.ts';
 import { createJsonlFiller, cutMembers } from './jsonl-members.ts';
 import type {

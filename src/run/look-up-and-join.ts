@@ -10,12 +10,12 @@ import { isListed, type JoinedRow, type OutputRow } from '../collector/joined-ro
 import type { OutputColumn, OutputColumns } from '../collector/output/output-columns.ts';
 import { isFilled, type ReadyRows } from '../collector/ready-rows.ts';
 import { createRowAnswers, type RowAnswers } from '../collector/row-answers.ts';
-import { unlessAborted } from '../common/abort.ts';
 import { BrandfillError, describeSystemError } from '../common/errors.ts';
+import { formatCount } from '../common/format.ts';
+import { unlessAborted } from '../common/lifetime.ts';
 import { shorten } from '../rows/columns/names.ts';
 import type { SavedColumn } from '../store/saved-columns.ts';
 import { MOST_SHAPES } from '../store/shapes.ts';
-import { formatCount } from '../watch/describe/format.ts';
 import type { RunEvent } from '../watch/events.ts';
 import {
   createStatusCounts,

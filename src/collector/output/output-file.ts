@@ -7,12 +7,13 @@ import { createGzip } from 'node:zlib';
 import { BrandfillError, describeUnwritable } from '../../common/errors.ts';
 import {
   type FileAccess,
+  findLeftovers,
   followOwnLinks,
   modeWithin,
   newFileMode,
   syncFolder,
+  temporaryPath,
 } from '../../common/files.ts';
-import { findLeftovers, temporaryPath } from '../../common/temporary-files.ts';
 import { isStoreFile } from '../../store/store-files.ts';
 import { placeOf } from './output-paths.ts';
 import { keepAtExit, removeAtExit } from './remove-at-exit.ts';
