@@ -1,17 +1,16 @@
 import { readFile } from 'node:fs/promises';
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import { parseAuth } from '../brand/credential.ts';
-import { aborted } from '../common/abort.ts';
-import { BrandfillError, describeSystemError } from '../common/errors.ts';
-import { EXIT } from '../exit-codes.ts';
-import { createIssues, describeYamlError } from '../job/job-file/job-file-issues.ts';
-import { parseDuration } from '../job/values/duration.ts';
-import { parseRate } from '../job/values/quantities.ts';
+import { BrandfillError, describeSystemError, endSentence } from '../common/errors.ts';
+import { EXIT } from '../common/exit-codes.ts';
+import { aborted } from '../common/lifetime.ts';
+import { parseDuration, parseRate } from '../options/kinds.ts';
+import { createIssues, describeYamlError } from '../options/yaml-files.ts';
+import type { Play } from '../profile/play.ts';
 import type { SandboxAuth } from '../sandbox/auth.ts';
 import type { SandboxOptions } from '../sandbox/options.ts';
 import type { SandboxRule } from '../sandbox/script-rule.ts';
-import type { CliContext } from './context.ts';
-import { onInterrupt } from './interrupt.ts';
+import { type CliContext, onInterrupt } from './command.ts';
 
 type Limit = NonNullable<SandboxOptions['limit']>;
 
@@ -33,6 +32,8 @@ interface SandboxFlags {
   readonly logos?: boolean;
   /** The path of a file. */
   readonly script?: string;
+  /** The name of a profile, or the path of its file. */
+  readonly api?: string;
   readonly seed: number;
 }
 
@@ -68,6 +69,7 @@ export function addSandboxCommand(program: Command, context: CliContext): void {
         .choices(['429', '503'])
         .default('429'),
     )
+    .option('--api <NAME or FILE>', 'play the API of a profile, by its samples')
     .option('--errors <SHARE>', 'share of the calls answered 5xx, such as 2%', share)
     .option('--not-found <SHARE>', 'share of the domains answered 404', share)
     .option(
@@ -89,7 +91,8 @@ export function addSandboxCommand(program: Command, context: CliContext): void {
 }
 
 async function serve(flags: SandboxFlags, context: CliContext): Promise<void> {
-  const { latency: latencyMs, limit, limitStatus, auth, key, script, ...others } = flags;
+  const { latency: latencyMs, limit, limitStatus, auth, key, script, api, ...others } = flags;
+  const play = api === undefined ? undefined : await readPlay(api);
   if (key !== undefined && auth === undefined) {
     throw new BrandfillError(
       'INVALID_SETTING',
@@ -105,16 +108,32 @@ async function serve(flags: SandboxFlags, context: CliContext): Promise<void> {
     ...(script === undefined ? {} : { script: await readScript(script) }),
     ...(limit === undefined ? {} : { limit: sandboxLimit(limit, flags.limitKind) }),
     ...(auth === undefined ? {} : { auth: sandboxAuth(auth, key) }),
+    ...(play === undefined ? {} : { api: play }),
   });
+  const path = play?.pathOf('example.com') ?? '/v1/brand?domain=example.com';
   process.stdout.write(
     `Sandbox API on ${sandbox.url}\n` +
-      `  GET  ${sandbox.url}/v1/brand?domain=example.com\n` +
+      `  GET  ${sandbox.url}${path}\n` +
       `  GET  ${sandbox.url}/stats   what it has seen\n` +
       `Ctrl-C stops it.\n`,
   );
   await aborted(interrupt.signal);
   await sandbox.close();
   interrupt.dispose();
+}
+
+/** Plays a profile. @throws BrandfillError `INVALID_SETTING` with what is wrong in it, and where */
+async function readPlay(api: string): Promise<Play> {
+  const { readProfile } = await import('../profile/read-profile.ts');
+  const { playProfile } = await import('../profile/play.ts');
+  try {
+    return playProfile(readProfile(api));
+  } catch (error) {
+    if (!(error instanceof BrandfillError)) throw error;
+    throw new BrandfillError('INVALID_SETTING', endSentence(`Cannot play ${error.message}`), {
+      cause: error,
+    });
+  }
 }
 
 /** Refuses flags of a limit without a limit: such a rehearsal would show nothing. */

@@ -4,8 +4,7 @@ import { isReservedHeader, parseAuth } from '../brand/credential.ts';
 import { DOMAIN, parseBaseUrl } from '../brand/endpoint.ts';
 import { compileExpression, ExpressionError } from '../collector/fields/expression.ts';
 import { BrandfillError } from '../common/errors.ts';
-import { parseDuration } from '../job/values/duration.ts';
-import { parseRate } from '../job/values/quantities.ts';
+import { parseDuration, parseRate } from '../options/kinds.ts';
 
 /**
  * The shape of a profile. It is said once: what is read, what editors check (the JSON Schema in
@@ -24,6 +23,8 @@ export interface ProfileFile {
   readonly rules?: readonly RuleFile[] | undefined;
   readonly data?: string | undefined;
   readonly limits?: LimitsFile | undefined;
+  readonly columns?: Readonly<Record<string, string>> | undefined;
+  readonly fresh?: FreshFile | undefined;
   readonly samples?: readonly SampleFile[] | undefined;
 }
 
@@ -53,6 +54,12 @@ interface WhenFile {
 type WaitIn<P extends string> = Readonly<Record<P, string>> & {
   readonly unit?: 's' | 'ms' | undefined;
 };
+
+interface FreshFile {
+  readonly found?: string | undefined;
+  readonly notFound?: string | undefined;
+  readonly rejected?: string | undefined;
+}
 
 interface LimitsFile {
   readonly rate?: string | undefined;
@@ -261,6 +268,18 @@ export const profileShape: z.ZodType<ProfileFile> = z.strictObject({
     .describe('what answers mean; the first rule that fits counts, else what every API means'),
   data: expression('where in an answer the record is').optional(),
   limits: limits.optional(),
+  columns: z
+    .record(z.string(), parsed(compileExpression))
+    .optional()
+    .describe('output columns by name, as JMESPath on the record, unless --fields says others'),
+  fresh: z
+    .strictObject({
+      found: duration('of answers').optional(),
+      notFound: duration('of domains that were not found').optional(),
+      rejected: duration('of domains that the API refused').optional(),
+    })
+    .optional()
+    .describe('how long outcomes stay fresh, unless --fresh and the like say otherwise'),
   samples: z
     .array(sample)
     .optional()

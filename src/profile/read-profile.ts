@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { readdirSync, readFileSync, statSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
 import { basename, extname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { type Document, isMap, isScalar, LineCounter, type Node, parseDocument } from 'yaml';
@@ -8,16 +8,14 @@ import type { ApiProfile } from '../brand/api-profile.ts';
 import { DOMAIN } from '../brand/endpoint.ts';
 import { compileExpression } from '../collector/fields/expression.ts';
 import { BrandfillError, describeSystemError } from '../common/errors.ts';
-import { describeKind } from '../common/printable.ts';
+import { describeKind, findNearest } from '../common/text.ts';
+import { isProfileFile, parseRate } from '../options/kinds.ts';
 import {
   createIssues,
   describeYamlError,
   findTooLong,
   type JobFileIssues,
-} from '../job/job-file/job-file-issues.ts';
-import { findNearest } from '../job/known-options.ts';
-import { isProfileFile } from '../job/settings/api.ts';
-import { parseRate } from '../job/values/quantities.ts';
+} from '../options/yaml-files.ts';
 import { shorten } from '../rows/columns/names.ts';
 import { compileLimits } from './limits.ts';
 import { type ProfileFile, profileShape } from './profile-schema.ts';
@@ -65,25 +63,23 @@ export function readProfileText(nameOrFile: string): string {
 
 /** The names of the profiles that come with Brandfill, in the order of the alphabet. */
 export function shippedProfiles(): readonly string[] {
-  return readdirSync(SHIPPED)
+  return readdirSync(shippedFolder())
     .filter((name) => name.endsWith('.yaml'))
     .map((name) => basename(name, '.yaml'))
     .sort();
 }
 
 /** `apis` of the package: beside `dist`, or beside `src` when run from the sources. */
-const SHIPPED = findShipped();
-
-function findShipped(): string {
+function shippedFolder(): string {
   const beside = ['../apis', '../../apis'].map((path) =>
     fileURLToPath(new URL(path, import.meta.url)),
   );
-  return beside.find((path) => statSync(path, { throwIfNoEntry: false })) ?? 'apis';
+  return beside.find((path) => existsSync(path)) ?? 'apis';
 }
 
 function shippedFile(name: string): string {
   const names = shippedProfiles();
-  if (names.includes(name)) return join(SHIPPED, `${name}.yaml`);
+  if (names.includes(name)) return join(shippedFolder(), `${name}.yaml`);
   const meant = findNearest(name, names);
   const hint = meant === undefined ? `there are ${names.join(', ')}` : `did you mean ${meant}?`;
   throw refusal(

@@ -1,4 +1,4 @@
-import { costOf } from '../job/values/quantities.ts';
+import { costOf } from '../common/format.ts';
 import { sizeOnDisk } from '../store/store-files.ts';
 import type { Summary } from '../watch/summary.ts';
 import type { JoinedRun } from './look-up-and-join.ts';

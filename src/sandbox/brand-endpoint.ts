@@ -7,13 +7,12 @@ import {
   findDomainProblem,
   findParameter,
 } from './auth.ts';
+import { draw, hashText, purposes } from './brand-answer.ts';
 import type { CallCounter } from './call-counter.ts';
 import { createLimiter, createLimitHeaders } from './limiter.ts';
 import type { SandboxOptions, SandboxReply } from './options.ts';
-import { draw, hashText, purposes } from './random.ts';
-import { createReplies, type Replies } from './replies.ts';
+import { createReplies, type Replies, send, sendError } from './replies.ts';
 import { createScript, type Script } from './script.ts';
-import { send, sendError } from './send.ts';
 
 /** One call on its way through the endpoint. */
 interface Call {
@@ -61,10 +60,22 @@ export class BrandEndpoint {
     this.#gate = createLimitGate(this.#options);
   }
 
-  /** @param query the part behind the question mark */
-  handle(request: IncomingMessage, response: ServerResponse, query: string): void {
+  /** The domain of a request for another API that is played, if it is one. */
+  domainOf(target: string): string | undefined {
+    return this.#options.api?.domainOf(target);
+  }
+
+  /**
+   * @param query the part behind the question mark
+   * @param asked the domain, where another API is played
+   */
+  handle(
+    request: IncomingMessage,
+    response: ServerResponse,
+    query: string,
+    asked: string = findParameter(query, 'domain') ?? '',
+  ): void {
     const nowMs = Date.now();
-    const asked = findParameter(query, 'domain') ?? '';
     const problem = findDomainProblem(asked);
     const domain = problem === undefined ? asked : undefined;
     const isReused = this.#used.has(request.socket);
@@ -107,7 +118,10 @@ export class BrandEndpoint {
 
   #refuse(call: Call, status: number, code: string, message: string): void {
     call.gate?.leave();
-    this.#counter.answer(call.domain, status, false);
+    const own = this.#options.api?.refusals;
+    const inOwnWords = own && Object.hasOwn(own, code) ? own[code as keyof typeof own] : undefined;
+    this.#counter.answer(call.domain, inOwnWords?.status ?? status, false);
+    if (inOwnWords) return transmit(call, inOwnWords, false);
     sendError(call.request, call.response, { status, code, message, headers: call.headers });
   }
 

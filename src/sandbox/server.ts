@@ -6,12 +6,11 @@ import {
   type ServerResponse,
 } from 'node:http';
 import { pipeline, Readable } from 'node:stream';
+import { draw, hashText, purposes } from './brand-answer.ts';
 import { BrandEndpoint } from './brand-endpoint.ts';
 import { CallCounter, type DomainCalls, type SandboxStats } from './call-counter.ts';
-import { checkOptions, SandboxError } from './check-options.ts';
-import type { SandboxOptions } from './options.ts';
-import { draw, hashText, purposes } from './random.ts';
-import { type Message, send, sendError } from './send.ts';
+import { checkOptions, SandboxError, type SandboxOptions } from './options.ts';
+import { type Message, send, sendError } from './replies.ts';
 
 /** A running sandbox. The caller that started it must close it. */
 export interface Sandbox {
@@ -135,6 +134,10 @@ function createRouter(
     method: 'GET',
     serve: (request, response, query) => endpoint.handle(request, response, query),
   };
+  const playedPage = (asked: string): Page => ({
+    method: 'GET',
+    serve: (request, response, query) => endpoint.handle(request, response, query, asked),
+  });
   const findLogo = (path: string): Page | undefined => {
     const logo = logos?.(path);
     return logo && { method: 'GET', serve: (request, response) => send(request, response, logo) };
@@ -147,9 +150,13 @@ function createRouter(
     const target = request.url ?? '/';
     const mark = target.indexOf('?');
     const path = mark === -1 ? target : target.slice(0, mark);
-    const page = path.endsWith('/v1/brand')
-      ? brand
-      : (findScripted(path) ?? pages[path] ?? findLogo(path));
+    const asked = endpoint.domainOf(target);
+    const page =
+      asked !== undefined
+        ? playedPage(asked)
+        : path.endsWith('/v1/brand')
+          ? brand
+          : (findScripted(path) ?? pages[path] ?? findLogo(path));
     if (page === undefined) {
       sendError(request, response, {
         status: 404,

@@ -290,6 +290,34 @@ rules: [{ when: { status: 400, body: "error == 'unknown'" }, means: rejected, re
   });
 });
 
+describe('what a profile says of columns and freshness', () => {
+  const profile = (url: string): string => `
+title: Acme
+request: { baseUrl: "${url}" }
+columns: { title: name, town: location.city }
+fresh: { found: 0s, notFound: 90d }
+`;
+  const header = (folder: Folder): string => folder.read('list.enriched.csv').split('\n')[0] ?? '';
+
+  it('counts unless an option says otherwise', async () => {
+    const { url, requests } = await openServer((_, response) =>
+      response.end('{"name":"Acme","location":{"city":"Ulm"}}'),
+    );
+    const folder = openProfile(profile(url));
+    const args = ['enrich', 'list.csv', '--api', 'acme.yaml'];
+    await runHere(args, { cwd: folder.path });
+    expect(header(folder)).toMatch(/,brand_title,brand_town$/);
+    await runHere([...args, '--fields', 'city=location.city', '--fresh', '1d'], {
+      cwd: folder.path,
+    });
+    expect(header(folder)).toMatch(/brand_fetched_at,brand_city$/);
+    expect(requests).toHaveLength(1);
+    await runHere([...args, '--max-columns', '5'], { cwd: folder.path });
+    expect(header(folder)).toMatch(/,brand_name,brand_location_city$/);
+    expect(requests).toHaveLength(2);
+  });
+});
+
 describe('a profile that cannot be used ends with exit code 2, and asks nothing', () => {
   const base = 'title: Acme\nrequest: { baseUrl: "http://127.0.0.1:9" }\n';
 

@@ -3,8 +3,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { CommanderError } from 'commander';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
+import { reportError } from '../../src/cli/command.ts';
 import { createProgram } from '../../src/cli/program.ts';
-import { reportError } from '../../src/cli/report-error.ts';
 import {
   type AddOptions,
   add,

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { existsSync } from 'node:fs';
-import { copyFile, mkdir, mkdtemp, readdir, readFile, rename, rm } from 'node:fs/promises';
+import { copyFile, cp, mkdir, mkdtemp, readdir, readFile, rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
@@ -35,6 +35,7 @@ async function makeBuild(folder: string): Promise<void> {
     throw error;
   }
   await copyFile(join(PROJECT, 'package.json'), join(making, 'package.json'));
+  await cp(join(PROJECT, 'apis'), join(making, 'apis'), { recursive: true });
   // Another run of the tests may have been faster; its build is as good.
   await rename(making, folder).catch(() => rm(making, { recursive: true }));
 }
@@ -43,7 +44,8 @@ async function hashOfSources(): Promise<string> {
   const hash = createHash('sha256');
   const names = await readdir(join(PROJECT, 'src'), { recursive: true });
   const sources = names.filter((name) => /\.(ts|json|js|html|css|svg)$/.test(name)).sort();
-  for (const path of [...sources.map((name) => join('src', name)), ...OTHERS]) {
+  const apis = (await readdir(join(PROJECT, 'apis'))).sort().map((name) => join('apis', name));
+  for (const path of [...sources.map((name) => join('src', name)), ...apis, ...OTHERS]) {
     hash.update(path).update(await readFile(join(PROJECT, path)));
   }
   return hash.digest('hex').slice(0, 16);

@@ -1,0 +1,123 @@
+import { readFileSync } from 'node:fs';
+import { describe, expect, it } from 'vitest';
+import { parseAuth } from '../../src/brand/credential.ts';
+import { playProfile } from '../../src/profile/play.ts';
+import { type Profile, readProfile, shippedProfiles } from '../../src/profile/read-profile.ts';
+import type { SandboxAuth } from '../../src/sandbox/auth.ts';
+import type { SandboxOptions } from '../../src/sandbox/options.ts';
+import type { Sandbox } from '../../src/sandbox/server.ts';
+import { openApi } from './support/api.ts';
+import { run, start, summaryOf } from './support/command.ts';
+import { type Enriched, enrichIn } from './support/enrich.ts';
+import { openFolder } from './support/folder.ts';
+import { column, listOf, rowsOf } from './support/tables.ts';
+
+const KEY = 'a-key-that-is-not-real';
+
+/** The sandbox as the API of a profile, which takes only calls with its credential. */
+async function openPlayed(profile: Profile, options: SandboxOptions = {}): Promise<Sandbox> {
+  const scheme = parseAuth(profile.content.request.auth ?? 'none');
+  const auth: SandboxAuth['scheme'] =
+    scheme.kind === 'header'
+      ? { header: scheme.name }
+      : scheme.kind === 'query'
+        ? { query: scheme.name }
+        : scheme.kind === 'basic'
+          ? 'basic'
+          : 'bearer';
+  return await openApi({ auth: { scheme: auth, key: KEY }, ...options, api: playProfile(profile) });
+}
+
+/** What a row says at last whose domain gets an answer of this meaning first. */
+const STATUSES: Readonly<Record<string, string>> = {
+  found: 'found',
+  not_found: 'not_found',
+  rejected: 'rejected',
+  pending: 'pending',
+  failed: 'failed',
+  throttled: 'found',
+  retry: 'found',
+};
+
+/** Meanings that end a run. */
+const STOPS: Readonly<Record<string, string>> = { quota: 'quota', unauthorized: 'unauthorized' };
+
+const statusesOf = ({ out }: Enriched): readonly unknown[] =>
+  column(rowsOf(readFileSync(out, 'utf8')), 'brand_status');
+
+describe.each(shippedProfiles())('the profile %s against the sandbox that plays it', (name) => {
+  const profile = readProfile(name);
+  const samples = (profile.content.samples ?? []).map(({ means }, at) => ({
+    means,
+    domain: `sample-${at + 1}.example.com`,
+  }));
+  const going = samples.filter(({ means }) => STOPS[means] === undefined);
+
+  it('gives each domain of a list the verdict that its answer means', async () => {
+    const api = await openPlayed(profile);
+    const folder = openFolder();
+    folder.write('list.csv', listOf(going.map(({ domain }) => domain)));
+    const options = {
+      input: 'list.csv',
+      api: name,
+      baseUrl: api.url,
+      apiKey: KEY,
+      maxPending: 0,
+    };
+    const first = await enrichIn(folder, options);
+    expect(statusesOf(first)).toEqual(going.map(({ means }) => STATUSES[means]));
+    expect(first.summary.stopped).toBeUndefined();
+    const again = await enrichIn(folder, options);
+    const pending = going.filter(({ means }) => means === 'pending').length;
+    expect(again.summary.calls).toBe(pending);
+    expect(statusesOf(again)).toEqual(
+      going.map(({ means }) => (means === 'pending' ? 'found' : STATUSES[means])),
+    );
+    expect(api.stats().calls).toBe(first.summary.calls + again.summary.calls);
+  });
+
+  it.each(samples.filter(({ means }) => STOPS[means] !== undefined))(
+    'stops at $means ($domain) after one call',
+    async ({ means, domain }) => {
+      const api = await openPlayed(profile);
+      const folder = openFolder();
+      folder.write('list.csv', listOf([domain]));
+      const options = { input: 'list.csv', api: name, baseUrl: api.url, apiKey: KEY };
+      const { summary } = await enrichIn(folder, options);
+      expect(summary).toMatchObject({ calls: 1, stopped: { reason: STOPS[means] } });
+      expect(summary.statuses).toMatchObject({ skipped: 1 });
+    },
+  );
+
+  it('is refused without the right credential, in the words of the API', async () => {
+    const api = await openPlayed(profile);
+    const folder = openFolder();
+    folder.write('list.csv', listOf(['example.com']));
+    const options = { input: 'list.csv', api: name, baseUrl: api.url, apiKey: 'a-wrong-key' };
+    const { summary } = await enrichIn(folder, options);
+    expect(summary).toMatchObject({ calls: 1, stopped: { reason: 'unauthorized' } });
+  });
+});
+
+it('brandfill sandbox --api plays a profile, its quota in the words of the API', async () => {
+  const folder = openFolder();
+  folder.write('list.csv', listOf(Array.from({ length: 30 }, (_, at) => `company-${at}.com`)));
+  const args = ['sandbox', '--api', 'hunter', '--port', '0', '--quota', '20'];
+  const sandbox = await start(args, { cwd: folder.path });
+  const [, url = ''] = /on (http:\S+)/.exec(await firstLine(sandbox.process.stdout)) ?? [];
+  const enrich = ['enrich', 'list.csv', '--api', 'hunter', '--base-url', url, '--json'];
+  const env = { HUNTER_API_KEY: KEY };
+  const ended = await run(enrich, { cwd: folder.path, env });
+  expect(ended.code, ended.stderr).toBe(4);
+  expect(summaryOf(ended)).toMatchObject({ stopped: { reason: 'quota' } });
+  const { byStatus } = (await (await fetch(`${url}/stats`)).json()) as {
+    byStatus: Record<string, number>;
+  };
+  expect((byStatus['200'] ?? 0) + (byStatus['404'] ?? 0)).toBe(20);
+  expect(byStatus['429']).toBeGreaterThan(0);
+});
+
+async function firstLine(stream: NodeJS.ReadableStream | null): Promise<string> {
+  for await (const text of stream ?? []) return String(text);
+  return '';
+}
