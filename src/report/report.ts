@@ -1,21 +1,15 @@
 import { sentenceOn } from '../brand/network-error.ts';
 import type { RowStatus } from '../collector/joined-row.ts';
 import { exitCodeOfError } from '../common/exit-codes.ts';
-import { costOf } from '../common/format.ts';
+import { costOf, round, roundOrNull } from '../common/format.ts';
 import { redactDeep } from '../common/secrets.ts';
+import { shortenTo } from '../common/text.ts';
 import { type Declaration, flagOf, OPTIONS, type Settings } from '../options/options.ts';
 import { AGAIN, findReason, RETRIED } from '../watch/reasons.ts';
 import { createStatusCounts, exitCodeOf, type Summary } from '../watch/summary.ts';
+import type { Latencies, Span, Timeline } from '../watch/timeline.ts';
 import type { Recording } from './run-recorder.ts';
 import type { RunReport } from './run-report.ts';
-import {
-  type Latencies,
-  round,
-  roundOrNull,
-  type Span,
-  shortenTo,
-  type Timeline,
-} from './timeline.ts';
 import { judge } from './verdict.ts';
 
 /** A run that is over. */

@@ -1,15 +1,32 @@
 import { describe, expect, it } from 'vitest';
-import { createRateHistory, type RateSample } from '../../src/web/rate-history.ts';
+import type { PaceDescription } from '../../src/pace/pacer.ts';
+import type { Progress } from '../../src/watch/events.ts';
+import { createRateHistory } from '../../src/web/rate-history.ts';
+import { progressAt } from '../report/recordings.ts';
+
+function paceOf(pace: Partial<PaceDescription>): PaceDescription {
+  return {
+    ratePerSecond: 100,
+    limitIs: 'learned',
+    waitMs: 0,
+    why: 'at_pace',
+    ...pace,
+  } as PaceDescription;
+}
+
+const HELD: Readonly<Record<string, Partial<Progress>>> = {
+  nothing: {},
+  paused: { isPaused: true },
+  outage: { outage: 'timeout' },
+  told: { pace: paceOf({ why: 'told_to_wait' }) },
+};
 
 describe('a history of rates', () => {
   it('has a point a second, with calls per second and the limit', () => {
     const history = createRateHistory();
     for (let at = 1; at <= 8; at += 1) {
-      history.add({
-        elapsedMs: at * 250,
-        calls: at * 5,
-        limitPerSecond: at > 4 ? 25.04 : undefined,
-      });
+      const pace = at > 4 ? { pace: paceOf({ learnedLimitPerSecond: 25.04 }) } : {};
+      history.add(progressAt(at * 250, { calls: at * 5, ...pace }));
     }
     expect(history.points).toEqual([
       [1, 20, null],
@@ -21,7 +38,7 @@ describe('a history of rates', () => {
     const history = createRateHistory(50);
     const seconds = 5_000;
     for (let at = 1; at <= seconds; at += 1) {
-      history.add({ elapsedMs: at * 1_000, calls: at * 10, limitPerSecond: undefined });
+      history.add(progressAt(at * 1_000, { calls: at * 10 }));
     }
     expect(history.points.length).toBeLessThanOrEqual(50);
     expect(history.points.length).toBeGreaterThan(20);
@@ -35,12 +52,12 @@ describe('a history of rates', () => {
     const told = [0, 0, 0, 60, 60, 60, 120, 120, 120, 120, 120, 120, 120, 120];
     for (const [at, calls] of told.entries()) {
       const elapsedMs = (at + 1) * 1_000;
-      history.add({ elapsedMs, calls, limitPerSecond: undefined, comesInBursts: true });
+      history.add(progressAt(elapsedMs, { calls, comesInBursts: true }));
     }
-    expect(history.points).toEqual([
-      [4, 15, null],
-      [7, 20, null],
-      [12, 0, null], // that is no chunk any more
+    expect(history.points.map(([second, rate]) => [second, rate])).toEqual([
+      ...[1, 2, 3, 4].map((second) => [second, 15]),
+      ...[5, 6, 7].map((second) => [second, 20]),
+      ...[8, 9, 10, 11, 12].map((second) => [second, 0]), // that is no chunk any more
     ]);
     expect(history.nowPerSecond).toBe(6);
   });
@@ -48,25 +65,24 @@ describe('a history of rates', () => {
   it('says how fast it goes now: nothing, soon after calls have stopped', () => {
     const history = createRateHistory();
     for (let at = 1; at <= 20; at += 1) {
-      history.add({ elapsedMs: at * 250, calls: at * 5, limitPerSecond: undefined });
+      history.add(progressAt(at * 250, { calls: at * 5 }));
     }
     expect(history.nowPerSecond).toBe(20);
     for (let at = 21; at <= 32; at += 1) {
-      history.add({ elapsedMs: at * 250, calls: 100, limitPerSecond: undefined });
+      history.add(progressAt(at * 250, { calls: 100 }));
     }
     expect(history.nowPerSecond).toBe(0);
   });
 
   it('tells what held calls up for a fifth of a span or more, and for longest', () => {
-    const history = createRateHistory(4);
-    const held = [undefined, 'paused', 'paused', undefined, 'outage', 'told', 'told', undefined];
+    const history = createRateHistory(5);
+    const held = ['nothing', 'paused', 'paused', 'nothing', 'outage', 'told', 'told', 'nothing'];
     for (const [at, heldBy] of held.entries()) {
-      const elapsedMs = (at + 1) * 500;
-      history.add({ elapsedMs, calls: 0, limitPerSecond: undefined, heldBy } as RateSample);
+      history.add(progressAt((at + 1) * 500, HELD[heldBy]));
     }
     const shown = (): readonly unknown[] => history.points.map((point) => point[3]);
     expect(shown()).toEqual(['paused', 'paused', 'outage', 'told']);
-    history.add({ elapsedMs: 5_000, calls: 0, limitPerSecond: undefined });
+    history.add(progressAt(6_000));
     expect(shown()).toEqual(['paused', 'told', undefined]); // two of them are one now
   });
 });

@@ -1,6 +1,7 @@
 import { createHistogram, type RecordableHistogram } from 'node:perf_hooks';
-import type { Progress } from '../watch/events.ts';
-import { findHoldUp } from '../watch/waits.ts';
+import type { PaceDescription } from '../pace/pacer.ts';
+import type { Progress } from './events.ts';
+import { findHoldUp } from './waits.ts';
 
 /** What happened over time, in spans of equal width that get wider as the run gets longer. */
 export interface Timeline {
@@ -13,6 +14,8 @@ export interface Timeline {
   readonly spans: readonly Span[];
   /** The last known moment, in milliseconds since the lookups began. */
   readonly endMs: number;
+  /** The moment up to which all is known; what is before it does not change any more. */
+  readonly knownMs: number;
 }
 
 /** One span of time. */
@@ -33,21 +36,30 @@ export interface Span {
   latencies: Latencies | undefined;
 }
 
-/** As many as can be told apart on a screen; half a minute fits without widening them. */
-const MOST_SPANS = 120;
-const FIRST_SPAN_MS = 250;
 /** A chunk may be looked up for this long before anything is reported of it. */
 const BURST_MS = 5_000;
 
-export function createTimeline(): Timeline {
-  let spanMs = FIRST_SPAN_MS;
+/** How finely a timeline is kept. */
+export interface TimelineOptions {
+  /** @default as many as can be told apart on a screen */
+  readonly mostSpans?: number;
+  /** @default half a minute fits without widening */
+  readonly firstSpanMs?: number;
+}
+
+/** Makes the record that the report's chart and the live one are drawn from. */
+export function createTimeline({
+  mostSpans = 120,
+  firstSpanMs = 250,
+}: TimelineOptions = {}): Timeline {
+  let spanMs = firstSpanMs;
   let spans: Span[] = [];
   let endMs = 0;
   let last = { calls: 0, done: 0, throttled: 0, retries: 0, elapsedMs: 0 };
 
   /** The span that a moment is in. The end of one span is the beginning of the next. */
   function indexOf(atMs: number): number {
-    while (atMs >= spanMs * MOST_SPANS) widen();
+    while (atMs >= spanMs * mostSpans) widen();
     return Math.floor(atMs / spanMs);
   }
 
@@ -99,19 +111,18 @@ export function createTimeline(): Timeline {
         retries: now.retries - last.retries,
         elapsedMs: Math.max(0, elapsedMs - last.elapsedMs),
       };
-      const { learnedLimitPerSecond, ratePerSecond, limitIs, why } = pace ?? {};
+      const limit = limitOf(pace);
       const holdUp = findHoldUp(now);
       spread(Math.min(last.elapsedMs, elapsedMs), elapsedMs, (span, share) => {
         span.calls += since.calls * share;
         span.lookups += since.done * share;
         span.throttled += since.throttled * share;
         span.retries += since.retries * share;
-        span.limitPerSecond =
-          (limitIs === 'fixed' ? ratePerSecond : learnedLimitPerSecond) ?? span.limitPerSecond;
+        span.limitPerSecond = limit ?? span.limitPerSecond;
         const lastedMs = since.elapsedMs * share;
         if (holdUp === 'paused') span.pausedMs += lastedMs;
         else if (holdUp === 'outage') span.outageMs += lastedMs;
-        else if (holdUp === 'told' && why === 'backing_off') span.backingOffMs += lastedMs;
+        else if (holdUp === 'told' && pace?.why === 'backing_off') span.backingOffMs += lastedMs;
         else if (holdUp === 'told') span.toldMs += lastedMs;
       });
       const { calls, done, throttled, retries } = now;
@@ -132,7 +143,16 @@ export function createTimeline(): Timeline {
     get endMs() {
       return endMs;
     },
+    get knownMs() {
+      return last.elapsedMs;
+    },
   };
+}
+
+/** The limit to draw beside the calls, in calls per second, if it is known. */
+export function limitOf(pace: PaceDescription | undefined): number | undefined {
+  if (pace?.limitIs === 'fixed') return pace.ratePerSecond;
+  return pace?.learnedLimitPerSecond;
 }
 
 function emptySpan(): Span {
@@ -216,30 +236,4 @@ export function createLatencies(figures: 2 | 3): Latencies {
           },
     histogram,
   };
-}
-
-/**
- * Makes a text from a list or an API fit for a report: without characters that control a terminal
- * or hide what is written, and no longer than `most` characters.
- */
-export function shortenTo(text: string, most: number): string {
-  // Cut first: a cell may have megabytes.
-  const start = text.length > 4 * most ? text.slice(0, 4 * most) : text;
-  const printable = start.replaceAll(UNPRINTABLE, ' ').trim();
-  const characters = Array.from(printable);
-  const isWhole = characters.length <= most && start.length === text.length;
-  return isWhole ? printable : `${characters.slice(0, most).join('')}…`;
-}
-
-/** Control characters, marks that turn the direction of a text around, and lone surrogates. */
-const UNPRINTABLE = /[\p{Cc}\p{Cs}\u200e\u200f\u202a-\u202e\u2066-\u2069\u2028\u2029]+/gu;
-
-/** A number with at most this many decimals. */
-export function round(value: number, digits: number): number {
-  return Number(value.toFixed(digits));
-}
-
-/** The same for a number that may be unknown. */
-export function roundOrNull(value: number | undefined, digits: number): number | null {
-  return value === undefined ? null : round(value, digits);
 }

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { createTimeline } from '../../src/report/timeline.ts';
-import { progressAt } from './recordings.ts';
+import { createTimeline } from '../../src/watch/timeline.ts';
+import { progressAt } from '../report/recordings.ts';
 
 describe('a timeline', () => {
   it('spreads what came since the last time evenly over that time', () => {
