@@ -4,16 +4,11 @@ import { useConnectProxy } from '../support/connect-proxy.ts';
 import { openApi, openServer } from './support/api.ts';
 import { run, summaryOf } from './support/command.ts';
 import { openFolder } from './support/folder.ts';
+import { openList } from './support/lists.ts';
 import { runHere } from './support/program.ts';
 import { domains, listOf } from './support/tables.ts';
 
 const PAGE = '<!doctype html><title>Welcome</title>';
-
-function openList(rows: number) {
-  const folder = openFolder();
-  folder.write('list.csv', listOf(domains(rows)));
-  return folder;
-}
 
 describe('a base URL that is wrong', () => {
   it.each([

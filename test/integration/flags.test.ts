@@ -5,7 +5,7 @@ import { run, summaryOf } from './support/command.ts';
 import { openFolder, withoutTimes } from './support/folder.ts';
 import { LIST, openList } from './support/lists.ts';
 import { runHere } from './support/program.ts';
-import { column, domains, listOf, rowsOf } from './support/tables.ts';
+import { column, rowsOf } from './support/tables.ts';
 
 describe('a flag of enrich', () => {
   it('--base-url keeps its path, and each call asks for one domain', async () => {
@@ -70,7 +70,7 @@ describe('a flag of enrich', () => {
   });
 
   it('--concurrency bounds the calls in flight', async () => {
-    const folder = openList(listOf(domains(40)));
+    const folder = openList(40);
     const api = await openApi({ latencyMs: 20 });
     await runHere(['enrich', 'list.csv', '--base-url', api.url, '--concurrency', '3'], {
       cwd: folder.path,
@@ -80,7 +80,7 @@ describe('a flag of enrich', () => {
   });
 
   it('--rate is never exceeded', async () => {
-    const folder = openList(listOf(domains(12)));
+    const folder = openList(12);
     const arrivals: number[] = [];
     const api = await openApi({
       respond: (domain) => {
@@ -119,7 +119,7 @@ describe('a flag of enrich', () => {
   });
 
   it('--max-calls leaves the rest skipped, and the next run takes it up', async () => {
-    const folder = openList(listOf(domains(30)));
+    const folder = openList(30);
     const api = await openScripted({});
     const args = ['enrich', 'list.csv', '--base-url', api.url, '--json', '--max-calls', '12'];
     const first = await runHere(args, { cwd: folder.path });
@@ -140,7 +140,7 @@ describe('a flag of enrich', () => {
   });
 
   it('--max-calls of exactly as many as are needed ends with 0', async () => {
-    const folder = openList(listOf(domains(5)));
+    const folder = openList(5);
     const api = await openScripted({});
     const ended = await runHere(['enrich', 'list.csv', '--base-url', api.url, '--max-calls', '5'], {
       cwd: folder.path,

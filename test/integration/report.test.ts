@@ -8,10 +8,9 @@ import type { RunReport } from '../../src/report/run-report.ts';
 import { createGate } from '../support/gate.ts';
 import { openApi, openScripted } from './support/api.ts';
 import { start, summaryOf } from './support/command.ts';
-import { type Folder, openFolder } from './support/folder.ts';
+import { type Folder } from './support/folder.ts';
 import { openList } from './support/lists.ts';
 import { runHere } from './support/program.ts';
-import { domains, listOf } from './support/tables.ts';
 
 const BOTH = ['--report', 'run.html', '--report', 'run.json'];
 
@@ -125,8 +124,7 @@ describe('--report', () => {
   });
 
   it('is made when the run is interrupted', async () => {
-    const folder = openFolder();
-    folder.write('list.csv', listOf(domains(300)));
+    const folder = openList(300);
     const reached = createGate();
     const api = await openApi({
       latencyMs: 40,
