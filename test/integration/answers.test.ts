@@ -5,7 +5,7 @@ import { openApi, openScripted, openServer } from './support/api.ts';
 import { enrichIn } from './support/enrich.ts';
 import { openFolder } from './support/folder.ts';
 import { openList } from './support/lists.ts';
-import { runHere } from './support/program.ts';
+import { enrichHere } from './support/program.ts';
 import { listOf, rowsOf } from './support/tables.ts';
 
 const LONG = `Bad domain: ${'x'.repeat(300)}`;
@@ -53,9 +53,7 @@ describe('an answer', () => {
     );
     const script = Object.fromEntries(TABLE.map(([, reply], at) => [`d${at}.com`, reply]));
     const api = await openScripted(script);
-    const ended = await runHere(['enrich', 'list.csv', '--base-url', api.url, '--retries', '1'], {
-      cwd: folder.path,
-    });
+    const ended = await enrichHere(folder, api.url, '--retries', '1');
     expect(ended.code).toBe(3);
     const failures = rowsOf(folder.read('list.failures.csv'));
     const got = failures.map((row) => [
@@ -129,9 +127,7 @@ describe('an answer', () => {
     const folder = openList(listOf(['acme.com']));
     const gone = await openApi();
     await gone.close();
-    const ended = await runHere(['enrich', 'list.csv', '--base-url', gone.url, '--retries', '0'], {
-      cwd: folder.path,
-    });
+    const ended = await enrichHere(folder, gone.url, '--retries', '0');
     expect(ended.code).toBe(3);
     expect(rowsOf(folder.read('list.failures.csv'))).toMatchObject([
       { brand_reason: 'connection_refused', brand_http_status: '', brand_attempts: '1' },

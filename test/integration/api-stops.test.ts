@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { openApi } from './support/api.ts';
 import { summaryOf } from './support/command.ts';
 import { openList } from './support/lists.ts';
-import { runHere } from './support/program.ts';
+import { enrichHere, runHere } from './support/program.ts';
 import { column, domains, listOf, rowsOf } from './support/tables.ts';
 
 const MANY = domains(300);
@@ -45,10 +45,7 @@ describe('a run that the API stops', () => {
         return answered <= 100 ? { body: { domain } } : { status: 401 };
       },
     });
-    const ended = await runHere(
-      ['enrich', 'list.csv', '--base-url', api.url, '--json', '--concurrency', '4'],
-      { cwd: folder.path },
-    );
+    const ended = await enrichHere(folder, api.url, '--json', '--concurrency', '4');
     expect(ended.code).toBe(4);
     expect(summaryOf(ended).statuses).toMatchObject({ found: 100, skipped: 200 });
     expect(api.stats().calls).toBeLessThanOrEqual(104);
@@ -103,10 +100,7 @@ describe('a run that the API stops', () => {
           ? { status: 403, body: { error: 'not in your plan' } }
           : { body: { domain } },
     });
-    const ended = await runHere(
-      ['enrich', 'list.csv', '--base-url', api.url, '--json', '--concurrency', '1'],
-      { cwd: folder.path },
-    );
+    const ended = await enrichHere(folder, api.url, '--json', '--concurrency', '1');
     expect(ended.code).toBe(0);
     expect(summaryOf(ended).statuses).toMatchObject({ found: 200, rejected: 100 });
     expect(rowsOf(folder.read('list.failures.csv'))[0]).toMatchObject({

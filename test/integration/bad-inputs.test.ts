@@ -6,7 +6,7 @@ import { afterAll, describe, expect, it } from 'vitest';
 import { startSandbox } from '../../src/sandbox/server.ts';
 import { openFolder } from './support/folder.ts';
 import { openList } from './support/lists.ts';
-import { runHere } from './support/program.ts';
+import { enrichHere, runHere } from './support/program.ts';
 import { expectRefusal, expectUntouched } from './support/refusals.ts';
 import { domains, listOf } from './support/tables.ts';
 
@@ -207,10 +207,7 @@ describe('an input that cannot be used', () => {
 
   it('is one without the column that was named', async () => {
     const folder = openList('name,domain\nA,acme.com\n');
-    const enrich = (column: string) =>
-      runHere(['enrich', 'list.csv', '--base-url', api.url, '--domain-column', column], {
-        cwd: folder.path,
-      });
+    const enrich = (column: string) => enrichHere(folder, api.url, '--domain-column', column);
     expectRefusal(await enrich('website'), /'website'.*list\.csv.*name, domain/);
   });
 
@@ -231,9 +228,7 @@ describe('an input that cannot be used', () => {
     if (userInfo().uid === 0) return test.skip('root may read everything');
     const folder = openList(2);
     execFileSync('chmod', ['000', folder.at('list.csv')]);
-    const ended = await runHere(['enrich', 'list.csv', '--base-url', api.url], {
-      cwd: folder.path,
-    });
+    const ended = await enrichHere(folder, api.url);
     expectRefusal(ended, /list\.csv.*permission denied/);
   });
 });

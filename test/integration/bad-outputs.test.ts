@@ -7,7 +7,7 @@ import { builtCommand } from './support/build.ts';
 import { type Ended } from './support/command.ts';
 import { type Folder } from './support/folder.ts';
 import { openList } from './support/lists.ts';
-import { runHere } from './support/program.ts';
+import { enrichHere, runHere } from './support/program.ts';
 import { expectRefusal, expectUntouched } from './support/refusals.ts';
 import { openSmallDisk } from './support/small-disk.ts';
 import { domains, listOf } from './support/tables.ts';
@@ -29,9 +29,7 @@ describe('an output that cannot be used', () => {
     symlinkSync('list.csv', folder.at('symbolic.csv'));
     linkSync(folder.at('list.csv'), folder.at('hard.csv'));
     for (const flag of ['--out', '--failures']) {
-      const ended = await runHere(['enrich', 'list.csv', '--base-url', api.url, flag, out], {
-        cwd: folder.path,
-      });
+      const ended = await enrichHere(folder, api.url, flag, out);
       expectRefusal(ended, /it is the input itself/);
     }
     expect(folder.read('list.csv')).toBe(LIST);
@@ -66,12 +64,7 @@ describe('an output that cannot be used', () => {
     const folder = openList(LIST);
     symlinkSync('list.enriched.csv', folder.at('link.csv'));
     folder.write('list.enriched.csv', 'earlier');
-    const ended = await runHere(
-      ['enrich', 'list.csv', '--base-url', api.url, '--failures', 'link.csv'],
-      {
-        cwd: folder.path,
-      },
-    );
+    const ended = await enrichHere(folder, api.url, '--failures', 'link.csv');
     expectRefusal(ended, /both outputs/);
     expect(folder.read('list.enriched.csv')).toBe('earlier');
   });
@@ -79,8 +72,7 @@ describe('an output that cannot be used', () => {
   it('is in a folder that is not there or takes no files, or is a folder', async () => {
     const folder = openList(LIST);
     mkdirSync(folder.at('folder.csv'));
-    const enrich = (...flags: readonly string[]) =>
-      runHere(['enrich', 'list.csv', '--base-url', api.url, ...flags], { cwd: folder.path });
+    const enrich = (...flags: readonly string[]) => enrichHere(folder, api.url, ...flags);
     const calls = api.stats().calls;
     expectRefusal(
       await enrich('--out', 'none/out.csv'),
@@ -100,12 +92,7 @@ describe('an output that cannot be used', () => {
     if (userInfo().uid === 0) return test.skip('root may write everywhere');
     const folder = openList(LIST);
     mkdirSync(folder.at('closed'), { mode: 0o500 });
-    const ended = await runHere(
-      ['enrich', 'list.csv', '--base-url', api.url, '--out', 'closed/o.csv'],
-      {
-        cwd: folder.path,
-      },
-    );
+    const ended = await enrichHere(folder, api.url, '--out', 'closed/o.csv');
     expectRefusal(ended, /closed\/o\.csv.*permission denied/);
   });
 
@@ -117,9 +104,7 @@ describe('an output that cannot be used', () => {
     const folder = openList(count);
     folder.write('list.enriched.csv', 'earlier');
     folder.write('list.failures.csv', 'earlier');
-    const ended = await runHere(['enrich', 'list.csv', '--base-url', api.url, flag, '/dev/full'], {
-      cwd: folder.path,
-    });
+    const ended = await enrichHere(folder, api.url, flag, '/dev/full');
     expectRefusal(ended, /\/dev\/full: the disk is full/);
     expectUntouched(folder, ['list.csv', 'list.enriched.csv', 'list.failures.csv']);
   });
@@ -132,7 +117,7 @@ describe('an output that cannot be used', () => {
 
   it('is what a store has, exported to a full device', async () => {
     const folder = openList(3);
-    await runHere(['enrich', 'list.csv', '--base-url', api.url], { cwd: folder.path });
+    await enrichHere(folder, api.url);
     const ended = await runShell(folder, '"$@" store export > /dev/full');
     expectRefusal(ended, /Cannot write to standard output: the disk is full/);
   });
@@ -173,9 +158,7 @@ describe('an output that cannot be used', () => {
     disk.write('o.csv.gz', 'earlier');
     disk.write('filling', Buffer.alloc(60 * 1024));
     const flags = ['--out', disk.at('o.csv.gz'), '--failures', 'f.csv'];
-    const ended = await runHere(['enrich', 'list.csv', '--base-url', api.url, ...flags], {
-      cwd: folder.path,
-    });
+    const ended = await enrichHere(folder, api.url, ...flags);
     expectRefusal(ended, /the disk is full/);
     expect(folder.read('f.csv')).toBe('earlier');
     expect(disk.read('o.csv.gz')).toBe('earlier');

@@ -15,7 +15,7 @@ import { openApi, openScripted } from './support/api.ts';
 import { run, start, summaryOf } from './support/command.ts';
 import { openFolder } from './support/folder.ts';
 import { openList } from './support/lists.ts';
-import { runHere } from './support/program.ts';
+import { enrichHere, runHere } from './support/program.ts';
 import { column, domains, listOf, rowsOf } from './support/tables.ts';
 
 describe('--max-calls', () => {
@@ -98,10 +98,7 @@ describe('--max-calls-per', () => {
         return { body: { domain } };
       },
     });
-    const ended = await runHere(
-      ['enrich', 'list.csv', '--base-url', api.url, '--json', '--max-calls-per', '4/month'],
-      { cwd: folder.path },
-    );
+    const ended = await enrichHere(folder, api.url, '--json', '--max-calls-per', '4/month');
     expect(ended.code).toBe(0);
     expect(summaryOf(ended)).toMatchObject({
       calls: 5,

@@ -6,7 +6,7 @@ import { run } from './support/command.ts';
 import { enrichIn } from './support/enrich.ts';
 import { type Folder, openFolder, withoutTimes } from './support/folder.ts';
 import { openList } from './support/lists.ts';
-import { runHere } from './support/program.ts';
+import { enrichHere, runHere } from './support/program.ts';
 import { expectRefusal } from './support/refusals.ts';
 import { objectsOf, rowsOf } from './support/tables.ts';
 
@@ -131,9 +131,7 @@ describe('a CSV file', () => {
   it('comes back with a byte order mark for --excel', async () => {
     const folder = openList('domain;Größe\nacme.com;1\nn/a;2\n');
     const api = await openScripted({});
-    const ended = await runHere(['enrich', 'list.csv', '--base-url', api.url, '--excel'], {
-      cwd: folder.path,
-    });
+    const ended = await enrichHere(folder, api.url, '--excel');
     expect(ended.code).toBe(0);
     expect(folder.read('list.enriched.csv')).toMatch(/^\uFEFFdomain;Größe;brand_domain;/);
     expect(folder.read('list.failures.csv')).toMatch(/^\uFEFFdomain;Größe;brand_row;/);
@@ -180,9 +178,7 @@ describe('a list in another encoding', () => {
   ])('is read and said, and comes back in UTF-8: %s', async (encoding, list, mark, said) => {
     const folder = openList(encode(list, encoding, { addBOM: false }));
     const api = await openScripted({});
-    const ended = await runHere(['enrich', 'list.csv', '--base-url', api.url], {
-      cwd: folder.path,
-    });
+    const ended = await enrichHere(folder, api.url);
     expect(ended.stderr).toContain(`list.csv is CSV, semicolon-separated, ${said}; domains are in`);
     expect(ended.code).toBe(0);
     expect(folder.read('list.enriched.csv')).toBe(mark + ENRICHED);
@@ -281,7 +277,7 @@ describe('a list of what is found in lists', () => {
     const cells = CELLS.map(([cell]) => cell);
     const folder = openListOf(cells);
     const api = await openApi();
-    await runHere(['enrich', 'list.csv', '--base-url', api.url], { cwd: folder.path });
+    await enrichHere(folder, api.url);
     const rows = rowsOf(folder.read('list.enriched.csv'));
     expect(rows.map((row) => row['Website'])).toEqual(cells);
     const reasons = new Map(

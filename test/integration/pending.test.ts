@@ -9,7 +9,7 @@ import { openApi } from './support/api.ts';
 import { start, summaryOf } from './support/command.ts';
 import { openList } from './support/lists.ts';
 import { openQueue } from './support/open-queue.ts';
-import { runHere } from './support/program.ts';
+import { enrichHere, runHere } from './support/program.ts';
 import { openStage } from './support/queue-stage.ts';
 import { column, domains, rowsOf } from './support/tables.ts';
 
@@ -51,9 +51,7 @@ describe('a lookup that the API has accepted and has no answer ready for', () =>
   it('does not count as failed, however many there are', async () => {
     const folder = openList(300);
     const api = await openApi({ respond: readyAfter(1, () => true).respond });
-    const ended = await runHere(['enrich', 'list.csv', '--base-url', api.url, '--json'], {
-      cwd: folder.path,
-    });
+    const ended = await enrichHere(folder, api.url, '--json');
     expect(ended.code, ended.stderr).toBe(0);
     expect(summaryOf(ended)).toMatchObject({ statuses: { found: 300 }, calls: 600 });
   });

@@ -10,7 +10,7 @@ import { openApi, openScripted } from './support/api.ts';
 import { start, summaryOf } from './support/command.ts';
 import { type Folder } from './support/folder.ts';
 import { openList } from './support/lists.ts';
-import { runHere } from './support/program.ts';
+import { enrichHere, runHere } from './support/program.ts';
 
 const BOTH = ['--report', 'run.html', '--report', 'run.json'];
 
@@ -81,7 +81,7 @@ describe('--report', () => {
   it('shows the cell that was read, even if another column has the same name', async () => {
     const folder = openList('website,name,website\n,Acme,acme.com\n,Bolt,bolt.com\n,Co,n/a\n');
     const api = await openScripted({ 'bolt.com': { status: 404, body: {} } });
-    await runHere(['enrich', 'list.csv', '--base-url', api.url, ...BOTH], { cwd: folder.path });
+    await enrichHere(folder, api.url, ...BOTH);
     const examples = reportIn(folder).reasons.flatMap(({ examples }) => examples);
     expect(examples.map(({ cell }) => cell).sort()).toEqual(['bolt.com', 'n/a']);
   });
@@ -111,7 +111,7 @@ describe('--report', () => {
         return { body: { name: 'x' } };
       },
     });
-    await runHere(['enrich', 'list.csv', '--base-url', api.url, ...BOTH], { cwd: folder.path });
+    await enrichHere(folder, api.url, ...BOTH);
     const { mostRetried, calls: made } = reportIn(folder);
     expect(mostRetried).toEqual([
       { domain: 'acme.com', attempts: 3, status: 'found', reason: '', row: 1 },

@@ -8,7 +8,7 @@ import { ENVIRONMENT, start } from './support/command.ts';
 import { enrichIn } from './support/enrich.ts';
 import { openFolder } from './support/folder.ts';
 import { openList } from './support/lists.ts';
-import { runHere } from './support/program.ts';
+import { enrichHere, runHere } from './support/program.ts';
 import { cellsOf, column, domains, listOf, objectsOf, rowsOf } from './support/tables.ts';
 
 describe('the output', () => {
@@ -220,9 +220,7 @@ describe('the output', () => {
     const folder = openList(3);
     const api = await openScripted({});
     const flags = ['--out', '/dev/null', '--failures', '/dev/null'];
-    const ended = await runHere(['enrich', 'list.csv', '--base-url', api.url, ...flags], {
-      cwd: folder.path,
-    });
+    const ended = await enrichHere(folder, api.url, ...flags);
     expect(ended.code).toBe(0);
     expect(folder.names()).toEqual(['list.csv']);
   });
@@ -257,8 +255,7 @@ describe('two runs', () => {
     const names = domains(200);
     folder.write('list.csv', listOf(names));
     const api = await openApi({ latencyMs: 2 });
-    const enrich = () =>
-      runHere(['enrich', 'list.csv', '--base-url', api.url], { cwd: folder.path });
+    const enrich = () => enrichHere(folder, api.url);
     const ended = await Promise.all([enrich(), enrich()]);
     // The one that came second is refused, unless the other was through already.
     expect(ended.map(({ code }) => code)).toContain(0);

@@ -4,7 +4,7 @@ import { openApi } from './support/api.ts';
 import { start, summaryOf } from './support/command.ts';
 import { type Folder } from './support/folder.ts';
 import { openList } from './support/lists.ts';
-import { runHere } from './support/program.ts';
+import { enrichHere, runHere } from './support/program.ts';
 import { column, rowsOf } from './support/tables.ts';
 
 describe('429', () => {
@@ -46,9 +46,7 @@ describe('429', () => {
       },
     });
     const startedMs = performance.now();
-    const ended = await runHere(['enrich', 'list.csv', '--base-url', api.url], {
-      cwd: folder.path,
-    });
+    const ended = await enrichHere(folder, api.url);
     expect(ended.code).toBe(0);
     expect(performance.now() - startedMs).toBeGreaterThan(1_000);
     expect(column(rowsOf(folder.read('list.enriched.csv')), 'brand_status')).toEqual([
@@ -87,9 +85,7 @@ describe('429', () => {
     const api = await openApi({
       respond: () => ({ status: 429, headers: { 'retry-after': until } }),
     });
-    const ended = await runHere(['enrich', 'list.csv', '--base-url', api.url, '--json'], {
-      cwd: folder.path,
-    });
+    const ended = await enrichHere(folder, api.url, '--json');
     expect(ended.code).toBe(4);
     expect(ended.stderr).toContain('The quota of the API is used up. No further call is made.');
     expect(ended.stderr).not.toMatch(/come back|again after/);
@@ -102,12 +98,7 @@ describe('429', () => {
       latencyMs: 5,
       respond: () => ({ status: 429, headers: { 'retry-after': '86400' } }),
     });
-    const ended = await runHere(
-      ['enrich', 'list.csv', '--base-url', api.url, '--concurrency', '4'],
-      {
-        cwd: folder.path,
-      },
-    );
+    const ended = await enrichHere(folder, api.url, '--concurrency', '4');
     expect(ended.code).toBe(4);
     expect(ended.stderr).toMatch(/come back at \d{4}-\d\d-\d\dT/);
     expect(api.stats().calls).toBeLessThanOrEqual(4);

@@ -6,6 +6,7 @@ import { EXIT } from '../../../src/common/exit-codes.ts';
 import { keepSecret } from '../../../src/common/secrets.ts';
 import type { Log } from '../../../src/watch/log.ts';
 import { type CommandOptions, ENVIRONMENT, type Ended } from './command.ts';
+import type { Folder } from './folder.ts';
 
 /**
  * Runs the command line to its end in this process, in a folder and with an environment of its own.
@@ -35,6 +36,15 @@ export async function runHere(
     process.env = variables;
     for (const capture of captures) capture.mockRestore();
   }
+}
+
+/** Enriches the `list.csv` of a folder with an API, by the command line in this process. */
+export function enrichHere(
+  { path }: Folder,
+  baseUrl: string,
+  ...flags: readonly string[]
+): Promise<Ended> {
+  return runHere(['enrich', 'list.csv', '--base-url', baseUrl, ...flags], { cwd: path });
 }
 
 /** As the main file of the command does. */
