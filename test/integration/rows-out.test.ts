@@ -4,11 +4,11 @@ import { promisify } from 'node:util';
 import { describe, expect, it } from 'vitest';
 import { openApi, openScripted } from './support/api.ts';
 import { builtCommand } from './support/build.ts';
-import { ENVIRONMENT, start } from './support/command.ts';
+import { ENVIRONMENT, run, start } from './support/command.ts';
 import { enrichIn } from './support/enrich.ts';
 import { openFolder } from './support/folder.ts';
 import { openList } from './support/lists.ts';
-import { enrichHere, runHere } from './support/program.ts';
+import { enrichHere } from './support/program.ts';
 import { cellsOf, column, domains, listOf, objectsOf, rowsOf } from './support/tables.ts';
 
 describe('the output', () => {
@@ -234,7 +234,7 @@ describe('two runs', () => {
     folder.write('b.csv', listOf(names.toReversed()));
     const api = await openApi({ latencyMs: 4, notFound: 0.2 });
     const enrich = (name: string) =>
-      runHere(['enrich', name, '--base-url', api.url, '--concurrency', '8'], { cwd: folder.path });
+      run(['enrich', name, '--base-url', api.url, '--concurrency', '8'], { cwd: folder.path });
     const ended = await Promise.all([enrich('a.csv'), enrich('b.csv')]);
     // The one that came second is refused, unless the other was through already.
     expect(ended.map(({ code }) => code)).toContain(0);
@@ -255,7 +255,7 @@ describe('two runs', () => {
     const names = domains(200);
     folder.write('list.csv', listOf(names));
     const api = await openApi({ latencyMs: 2 });
-    const enrich = () => enrichHere(folder, api.url);
+    const enrich = () => run(['enrich', 'list.csv', '--base-url', api.url], { cwd: folder.path });
     const ended = await Promise.all([enrich(), enrich()]);
     // The one that came second is refused, unless the other was through already.
     expect(ended.map(({ code }) => code)).toContain(0);

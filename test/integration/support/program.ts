@@ -8,6 +8,8 @@ import type { Log } from '../../../src/watch/log.ts';
 import { type CommandOptions, ENVIRONMENT, type Ended } from './command.ts';
 import type { Folder } from './folder.ts';
 
+let isBusy = false;
+
 /**
  * Runs the command line to its end in this process, in a folder and with an environment of its own.
  * For tests of many cases, where starting a process for each would take longer than all else. What
@@ -18,6 +20,8 @@ export async function runHere(
   args: readonly string[],
   { cwd, env = {} }: Pick<CommandOptions, 'cwd' | 'env'>,
 ): Promise<Ended> {
+  if (isBusy) throw new Error('One command at a time: this process has one folder.');
+  isBusy = true;
   const output = { stdout: '', stderr: '' };
   const captures = (['stdout', 'stderr'] as const).map((name) =>
     vi.spyOn(process[name], 'write').mockImplementation((text, ...rest: unknown[]) => {
@@ -35,6 +39,7 @@ export async function runHere(
     process.chdir(folder);
     process.env = variables;
     for (const capture of captures) capture.mockRestore();
+    isBusy = false;
   }
 }
 
